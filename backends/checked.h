@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT
+//
+// Arithmetic on sizes found in files. Every size is checked before use.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+
+namespace ndlfs::backends {
+
+inline std::optional<uint64_t> CheckedMultiply(uint64_t a, uint64_t b) {
+  uint64_t product;
+  if (__builtin_mul_overflow(a, b, &product)) return std::nullopt;
+  return product;
+}
+inline std::optional<uint64_t> CheckedAdd(uint64_t a, uint64_t b) {
+  uint64_t sum;
+  if (__builtin_add_overflow(a, b, &sum)) return std::nullopt;
+  return sum;
+}
+
+// Product of `factors`, times `first`. Zero factors give 0 even where the
+// others would overflow.
+inline std::optional<uint64_t> CheckedProduct(std::span<const uint64_t> factors,
+                                              uint64_t first = 1) {
+  std::optional<uint64_t> product = first;
+  bool zero = first == 0;
+  for (const uint64_t factor : factors) {
+    zero = zero || factor == 0;
+    if (product) product = CheckedMultiply(*product, factor);
+  }
+  return zero ? 0 : product;
+}
+
+// No view is larger than what off_t and the kernel can address.
+inline constexpr uint64_t kMaxViewSize = uint64_t{1} << 62;
+
+}  // namespace ndlfs::backends

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: MIT
+//
+// Codecs, in the three kinds of Zarr v3. ndlfs only decodes. Reading applies
+// a chain backwards:
+//
+//   encoded --bytes to bytes--> encoded --array to bytes--> elements
+//           --array to array--> elements of the chunk
+//
+// Codecs are immutable, shared by threads, and hold no buffers. They decode
+// into memory of the caller, whose size bounds what they can produce, and
+// never write past it, whatever the encoded bytes say.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "backends/bytes.h"
+#include "model/datatype.h"
+#include "model/error.h"
+
+namespace ndlfs::backends {
+
+// The elements of one chunk between two codecs: C order, no gaps.
+struct ChunkForm {
+  model::Datatype dtype;
+  std::vector<uint64_t> shape;
+};
+
+// transpose, reshape, cast_value, scale_offset, ...
+class ArrayToArrayCodec {
+ public:
+  virtual ~ArrayToArrayCodec() = default;
+  virtual std::string_view name() const = 0;
+  // What Encode would make of `decoded`; refuses a form it does not apply to.
+  // Shapes may have any extents (the chunks at the edge of a grid may be
+  // smaller), so that this is asked again for each shape.
+  virtual model::Result<ChunkForm> EncodedForm(const ChunkForm& decoded) const = 0;
+  // `encoded` and `decoded` have exactly the sizes of their forms, and do not
+  // overlap.
+  virtual model::Result<void> Decode(ConstByteSpan encoded, const ChunkForm& form,
+                                     ByteSpan decoded) const = 0;
+};
+
+// bytes, packbits, sharding_indexed, n5_default, vlen-utf8, ...
+class ArrayToBytesCodec {
+ public:
+  virtual ~ArrayToBytesCodec() = default;
+  virtual std::string_view name() const = 0;
+  // Bytes that `form` is encoded to, where that is the same for all values.
+  virtual std::optional<uint64_t> EncodedSize(const ChunkForm& form) const = 0;
+  // True when the encoded bytes are the elements themselves, so that they
+  // can be read in place; Decode is a copy then.
+  virtual bool IsIdentity(const ChunkForm&) const { return false; }
+  // Decodes elements of fixed size, in the form (and the byte order: little)
+  // of `form`. `decoded` has exactly the size of `form`.
+  virtual model::Result<void> Decode(ConstByteSpan encoded, const ChunkForm& form,
+                                     ByteSpan decoded) const = 0;
+  // Decodes elements of variable size into an element stream (see
+  // array_source.h) of at most `limit` bytes. Only called where
+  // form.dtype.is_fixed_size() is false.
+  virtual model::Result<Bytes> DecodeVariable(ConstByteSpan encoded, const ChunkForm& form,
+                                              uint64_t limit) const;
+};
+
+// gzip, zstd, blosc, crc32c, shuffle, delta, ...
+class BytesToBytesCodec {
+ public:
+  virtual ~BytesToBytesCodec() = default;
+  virtual std::string_view name() const = 0;
+
+  // How many bytes `decoded_size` bytes are encoded to: exact for checksums
+  // and shuffles; otherwise an upper bound for sound data, with some slack for
+  // encoders that waste. Nothing larger is ever read.
+  struct SizeBound {
+    uint64_t size;
+    bool exact;
+  };
+  virtual SizeBound EncodedSize(uint64_t decoded_size) const = 0;
+
+  // Decodes into the beginning of `decoded`, returns the number of bytes
+  // produced. kCorrupt if there would be more than decoded.size().
+  virtual model::Result<size_t> Decode(ConstByteSpan encoded, ByteSpan decoded) const = 0;
+};
+
+// The bound of a general-purpose compressor: what incompressible data may
+// grow to under any of them, and a little more.
+inline BytesToBytesCodec::SizeBound CompressorBound(uint64_t decoded_size) {
+  return {decoded_size + decoded_size / 16 + 65536, false};
+}
+
+}  // namespace ndlfs::backends

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "backends/bytes.h"
+#include "backends/codec/codec.h"
+#include "model/error.h"
+
+namespace ndlfs::backends {
+
+// Memory for the steps between, kept by a thread from one chunk to the next.
+class Scratch {
+ public:
+  // A block of at least `size` bytes, distinct for each `slot` (0..2). Its
+  // contents are lost when the same slot is asked for again.
+  ByteSpan Get(int slot, size_t size);
+  // Gives back what is larger than `keep` bytes.
+  void Trim(size_t keep);
+
+ private:
+  static constexpr int kSlots = 3;
+  Bytes slots_[kSlots];
+};
+
+// A whole codec pipeline, validated once for an array: any number of array to
+// array codecs, one array to bytes codec, any number of bytes to bytes codecs,
+// in write order. Immutable and shared by threads.
+class CodecChain {
+ public:
+  // `decoded` is the form of a full chunk: little-endian elements. Checks that
+  // each codec accepts what the one before makes.
+  static model::Result<CodecChain> Make(
+      const ChunkForm& decoded,
+      std::vector<std::shared_ptr<const ArrayToArrayCodec>> array_to_array,
+      std::shared_ptr<const ArrayToBytesCodec> array_to_bytes,
+      std::vector<std::shared_ptr<const BytesToBytesCodec>> bytes_to_bytes);
+  CodecChain() = default;
+
+  // A chunk of `shape` is no more than this many bytes when encoded.
+  uint64_t MaxEncodedSize(const std::vector<uint64_t>& shape) const;
+  // The exact number, where all chunks of `shape` are encoded to the same.
+  std::optional<uint64_t> ExactEncodedSize(const std::vector<uint64_t>& shape) const;
+
+  // True when encoded bytes are the elements: they may be read in place.
+  bool IsIdentity() const;
+
+  // Decodes one chunk. `decoded` has exactly the size of `shape`. Bit i of
+  // `skip` leaves out bytes to bytes codec i, as an HDF5 filter mask does.
+  // Errors are kCorrupt and name the codec.
+  model::Result<void> Decode(ConstByteSpan encoded, const std::vector<uint64_t>& shape,
+                             ByteSpan decoded, Scratch& scratch, uint32_t skip = 0) const;
+  // The same for elements of variable size; see array_source.h.
+  model::Result<Bytes> DecodeVariable(ConstByteSpan encoded,
+                                      const std::vector<uint64_t>& shape, uint64_t limit,
+                                      Scratch& scratch, uint32_t skip = 0) const;
+
+  const model::Datatype& dtype() const { return dtype_; }
+
+ private:
+  model::Datatype dtype_;
+  std::vector<std::shared_ptr<const ArrayToArrayCodec>> array_to_array_;
+  std::shared_ptr<const ArrayToBytesCodec> array_to_bytes_;
+  std::vector<std::shared_ptr<const BytesToBytesCodec>> bytes_to_bytes_;
+};
+
+}  // namespace ndlfs::backends

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: MIT
+//
+// An opened array store: what there is, asked for object by object, so that
+// looking at one array of a store costs nothing for the others.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "backends/array_source.h"
+#include "backends/store/source_root.h"
+#include "model/entities.h"
+#include "model/error.h"
+
+namespace ndlfs::backends {
+
+// One group, ndarray or dimension coordinate, without its children.
+struct Node {
+  // A group's Group holds its name and attributes only.
+  std::variant<model::Group, model::Ndarray, model::DimCoord> entity;
+
+  // An array's data; null for groups, or where `error` says why there is none.
+  std::shared_ptr<const ArraySource> source;
+  // Why some or all of this object cannot be shown.
+  std::optional<model::Error> error;
+
+  // Newest modification of the metadata, nanoseconds since 1970; 0: unknown.
+  int64_t mtime_ns = 0;
+
+  bool is_group() const { return entity.index() == 0; }
+  // Of arrays: the ndarray, or the dimension coordinate as one.
+  const model::Ndarray& array() const;
+  const std::vector<model::Attribute>& attributes() const;
+};
+
+// A soft or external link: shown as a symbolic link where `target` (a path
+// name of this store, or relative to its folder) is in the mount.
+struct Link {
+  std::string target;
+};
+
+class Hierarchy {
+ public:
+  virtual ~Hierarchy() = default;
+
+  // The name of the format, as .ndlfs and messages call it: "Zarr v3".
+  virtual std::string_view format() const = 0;
+
+  // The object at `path` ("/" is the root; a store that is one array has it
+  // there). kNotFound where there is none; any other error is shown as that
+  // object's `.error`. Reads no chunk.
+  virtual model::Result<std::shared_ptr<const Node>> Load(std::string_view path) const = 0;
+
+  // Names of the children of the group at `path`, sorted by bytes, without
+  // loading them.
+  virtual model::Result<std::vector<std::string>> List(std::string_view path) const = 0;
+
+  // Set if `path` is a link rather than an object.
+  virtual std::optional<Link> GetLink(std::string_view) const { return std::nullopt; }
+
+  // A number that changes when the metadata of `path` (but not of what is
+  // below it) change. Costs a few stat() at most.
+  virtual model::Result<uint64_t> Version(std::string_view path) const = 0;
+
+ protected:
+  static uint64_t HashStamps(std::span<const std::optional<FileStamp>> stamps);
+};
+
+// All objects as one model: what the NDL of a whole store is written from.
+// Objects that cannot be loaded are left out; `errors`, if given, gets a line
+// for each. Values of arrays are not filled in. `path` is where to begin.
+model::Result<model::Group> ReadGroup(const Hierarchy& hierarchy, std::string_view path,
+                                      std::vector<std::string>* errors = nullptr);
+
+// Whether the array `name` with dimension names `names` is a dimension
+// coordinate: one dimension, called as the array is.
+bool IsDimCoordName(std::string_view name, const std::vector<std::string>& names);
+
+// Replaces, in an array's shape, each dimension whose name and size are those
+// of a dimension coordinate of the same group or of an enclosing one. `load`
+// gives the node at a path, or null.
+void LinkDimensions(
+    std::string_view group_path, model::Ndarray& array,
+    const std::function<std::shared_ptr<const Node>(std::string_view)>& load);
+
+struct OpenOptions {
+  uint64_t max_chunk_size = uint64_t{1} << 30;
+};
+
+// A format: recognizes its stores and opens them.
+class Format {
+ public:
+  virtual ~Format() = default;
+  virtual std::string_view name() const = 0;
+
+  // Whether the directory at `path` is the top of a store of this format.
+  // Costs a few stat() at most.
+  virtual bool ProbeDirectory(const SourceRoot&, std::string_view /*path*/) const {
+    return false;
+  }
+  // Whether a file of this name could be one, from the name alone.
+  virtual bool MatchesFileName(std::string_view /*name*/) const { return false; }
+  // Whether a file that begins with `head` (up to 1 KiB; all of it if shorter)
+  // is one, or its name leaves no doubt that it should be (.npy, .nc, .h5), so
+  // that opening it says what is wrong. Asked only where MatchesFileName is.
+  virtual bool ProbeFile(std::string_view /*name*/, ConstByteSpan /*head*/) const {
+    return false;
+  }
+
+  virtual model::Result<std::shared_ptr<const Hierarchy>> Open(
+      std::shared_ptr<const SourceRoot> root, const std::string& path,
+      const OpenOptions& options) const = 0;
+};
+
+// The one list of formats; a new one is a line in formats.cc.
+std::span<const Format* const> Formats();
+
+// Whether a listing must leave open if the file is a store.
+bool MayBeStoreFile(std::string_view file_name);
+// The format of the store at `path`, or null if it is none.
+const Format* DetectDirectory(const SourceRoot& root, std::string_view path);
+const Format* DetectFile(const SourceRoot& root, std::string_view path);
+
+}  // namespace ndlfs::backends

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "backends/bytes.h"
+#include "model/error.h"
+
+namespace ndlfs::backends {
+
+// What identifies one version of a file: any rewrite changes it.
+struct FileStamp {
+  uint64_t device = 0;
+  uint64_t inode = 0;
+  uint64_t size = 0;
+  int64_t mtime_ns = 0;
+  int64_t ctime_ns = 0;
+  bool operator==(const FileStamp&) const = default;
+};
+
+struct ByteRange {
+  static constexpr uint64_t kToEnd = std::numeric_limits<uint64_t>::max();
+  uint64_t offset = 0;
+  uint64_t length = kToEnd;
+};
+
+struct StoreEntry {
+  std::string name;
+  bool is_prefix;  // has children (a directory); otherwise a value
+};
+
+// A Store maps keys to bytes: a directory, a zip archive, a single file. Keys
+// are relative and '/'-separated ("temp/c/0/3"); a store that is one file has
+// the single key "". Immutable as an object and safe to call concurrently;
+// what it reads may change underneath, which Stat() tells.
+class Store {
+ public:
+  virtual ~Store() = default;
+
+  // Size of the value at `key`, or nullopt where there is none. An absent key
+  // is an answer, not an error.
+  virtual model::Result<std::optional<uint64_t>> Size(std::string_view key) const = 0;
+
+  // Fills `out` from `offset` of the value at `key`; returns how many bytes
+  // there were, less than out.size() only at the end of the value, or nullopt
+  // where there is no such key.
+  virtual model::Result<std::optional<size_t>> ReadInto(std::string_view key,
+                                                        uint64_t offset,
+                                                        ByteSpan out) const = 0;
+
+  // Version of the value at `key`; nullopt where there is none. Costs no
+  // more than a stat().
+  virtual model::Result<std::optional<FileStamp>> Stat(std::string_view key) const = 0;
+
+  // Children of `prefix` ("" is the root) sorted by name; empty where there
+  // is no such prefix.
+  virtual model::Result<std::vector<StoreEntry>> List(std::string_view prefix) const = 0;
+
+  // How to name `key` to a person: "sst.zarr/temp/c/0/3".
+  virtual std::string Describe(std::string_view key) const = 0;
+
+  // The whole value, or `range` of it clipped to its end; refuses (kLimit)
+  // more than `limit` bytes without reading them.
+  model::Result<std::optional<Bytes>> Read(std::string_view key, uint64_t limit,
+                                           ByteRange range = {}) const;
+};
+
+}  // namespace ndlfs::backends

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT
+//
+// A View presents one object of a store as a file. A new view is one source
+// file with a factory, and one line in view.cc.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "backends/bytes.h"
+#include "backends/hierarchy.h"
+#include "cache/array_reader.h"
+#include "model/error.h"
+
+namespace ndlfs::fs {
+
+// The contents of one file. Immutable and thread-safe.
+class View {
+ public:
+  virtual ~View() = default;
+  // Exact, and known without reading a chunk; nullopt for files that are read
+  // to their end, whose size only reading tells.
+  virtual std::optional<uint64_t> size() const = 0;
+  // Fills `out` from `offset`; fewer bytes only at the end of the file.
+  virtual model::Result<size_t> Read(uint64_t offset, backends::ByteSpan out) const = 0;
+};
+
+// An array's data as views see them.
+struct ViewInput {
+  std::shared_ptr<const backends::Node> node;    // an array with a source
+  std::shared_ptr<const cache::ArrayReader> reader;
+};
+
+// One kind of view: "data.npy".
+class ViewKind {
+ public:
+  virtual ~ViewKind() = default;
+  virtual std::string_view file_name() const = 0;
+  // Whether an array of this type and shape has the view.
+  virtual bool AppliesTo(const backends::ArraySpec& spec) const = 0;
+  virtual model::Result<std::shared_ptr<const View>> Make(const ViewInput& input) const = 0;
+};
+
+// The one list of views, in the order in which they are listed.
+std::span<const ViewKind* const> ViewKinds();
+const ViewKind* FindViewKind(std::string_view file_name);
+
+// Bytes in memory as a view.
+std::shared_ptr<const View> MakeTextView(std::string text);
+
+}  // namespace ndlfs::fs

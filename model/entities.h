@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: MIT
+//
+// The entities of the Ndarray Data Language (NDL 0.6.1, sections 4 and 6-11):
+// File, Group, Ndarray, DimCoord, Attribute, Shape, and Storage directives.
+// Plain values; the readers and writers of formats make and consume them.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "model/datatype.h"
+#include "model/value.h"
+
+namespace ndlfs::model {
+
+// A storage filter: its name and its parameters as the store gives them.
+struct Filter {
+  std::string name;
+  Value::Map parameters;
+  bool operator==(const Filter&) const = default;
+};
+
+// NDL section 11. An absent directive means "not known".
+struct Storage {
+  std::optional<std::vector<uint64_t>> shape;  // ndarrays: extent of stored values
+  std::optional<uint64_t> size;                // dimension coordinates: the same
+  std::optional<std::vector<uint64_t>> chunk;
+  std::optional<std::vector<Filter>> filter;   // in write order
+  std::optional<ByteOrder> endian;
+  std::optional<std::string> charset;
+  std::optional<Value> fillvalue;
+
+  bool empty() const { return *this == Storage(); }
+  bool operator==(const Storage&) const = default;
+};
+
+// One dimension of a shape: an integer, null, or the name of a DimCoord.
+struct Dimension {
+  std::optional<uint64_t> size;  // nullopt: unlimited
+  // Absolute path name of the DimCoord whose size and values this dimension
+  // has; empty when there is none. `size` is that coordinate's then.
+  std::string dimcoord;
+  bool operator==(const Dimension&) const = default;
+};
+using Shape = std::vector<Dimension>;
+
+struct Attribute {
+  std::string name;
+  Datatype type;
+  std::vector<uint64_t> shape;  // [] is a scalar
+  Value value;                  // scalar, or lists nested as `shape` says
+  Storage storage;              // endian and charset only
+  bool json = false;            // `x-format: json`: the text is compact JSON
+  bool operator==(const Attribute&) const = default;
+};
+
+struct Ndarray {
+  std::string name;
+  Datatype type;
+  Shape shape;
+  // Names of the dimensions, "" where one has none; empty, or as long as
+  // `shape`. Written as `x-dims` where `shape` does not show them.
+  std::vector<std::string> dimension_names;
+  std::optional<Value> value;  // nested as the extent says
+  std::vector<Attribute> attributes;
+  Storage storage;
+  bool operator==(const Ndarray&) const = default;
+};
+
+// An ndarray of one dimension whose elements are the coordinates along it.
+// `shape` has exactly one item, and that names no DimCoord.
+struct DimCoord : Ndarray {
+  const std::optional<uint64_t>& size() const { return shape.front().size; }
+  bool operator==(const DimCoord&) const = default;
+};
+
+// Children are in the order of their store.
+struct Group {
+  std::string name;  // last part of the path name; "" for the root
+  std::vector<Attribute> attributes;
+  std::vector<DimCoord> dimcoords;
+  std::vector<Ndarray> ndarrays;
+  std::vector<Group> groups;
+  bool operator==(const Group&) const = default;
+};
+
+// What one store holds.
+struct File {
+  std::string name;
+  Group root;
+  bool operator==(const File&) const = default;
+};
+
+}  // namespace ndlfs::model

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: MIT
+//
+// Errors are values. A function that bytes or the system can make fail returns
+// a Result; each layer adds to an error what it alone knows with In(), and the
+// error ends as one line that names store, object and reason:
+//
+//   sst.zarr/temp/zarr.json: codecs[1]: unknown codec "pcodec"
+#pragma once
+
+#include <fmt/format.h>
+
+#include <string>
+#include <string_view>
+#include <tl/expected.hpp>
+#include <utility>
+
+namespace ndlfs::model {
+
+enum class ErrorCode {
+  kBadInput,     // metadata or an argument breaks the rules of its format
+  kCorrupt,      // data do not decode to what the metadata promise
+  kUnsupported,  // valid, but this build or version cannot show it
+  kNotFound,     // no such object
+  kLimit,        // a size is beyond what ndlfs accepts; see --max-chunk-size
+  kIo,           // the system refused; sys_errno() says why
+  kInternal,     // our own mistake
+};
+
+// Immutable but for the context that In() puts in front. Cheap to move.
+class [[nodiscard]] Error {
+ public:
+  Error(ErrorCode code, std::string message, int sys_errno = 0)
+      : code_(code), sys_errno_(sys_errno), message_(std::move(message)) {}
+
+  ErrorCode code() const { return code_; }
+  // The errno of a kIo error, otherwise 0.
+  int sys_errno() const { return sys_errno_; }
+  // One line; bytes that would break it (newlines, other controls) are escaped.
+  const std::string& message() const { return message_; }
+
+  // Names the place where it happened: "where: message".
+  Error In(std::string_view where) &&;
+
+ private:
+  ErrorCode code_;
+  int sys_errno_;
+  std::string message_;
+};
+
+using Failure = tl::unexpected<Error>;
+template <typename T>
+using Result = tl::expected<T, Error>;
+
+// `text` in double quotes, controls and invalid UTF-8 as \xNN, cut after 80
+// bytes: how anything found in a file is named in a message.
+std::string Quote(std::string_view text);
+
+// Makes `text` fit on one line: controls become \xNN.
+std::string OneLine(std::string_view text);
+
+Failure IoError(int sys_errno, std::string_view what);
+
+#define NDLFS_DEFINE_FAILURE(Name)                                     \
+  template <typename... Args>                                          \
+  Failure Name(fmt::format_string<Args...> format, Args&&... args) {   \
+    return Failure(Error(ErrorCode::k##Name,                           \
+                         fmt::format(format, std::forward<Args>(args)...))); \
+  }
+NDLFS_DEFINE_FAILURE(BadInput)
+NDLFS_DEFINE_FAILURE(Corrupt)
+NDLFS_DEFINE_FAILURE(Unsupported)
+NDLFS_DEFINE_FAILURE(NotFound)
+NDLFS_DEFINE_FAILURE(Limit)
+NDLFS_DEFINE_FAILURE(Internal)
+#undef NDLFS_DEFINE_FAILURE
+
+inline Failure Propagate(Error error) { return Failure(std::move(error)); }
+inline Failure Propagate(Error error, std::string_view where) {
+  return Failure(std::move(error).In(where));
+}
+
+}  // namespace ndlfs::model
+
+#define NDLFS_CONCAT_INNER(a, b) a##b
+#define NDLFS_CONCAT(a, b) NDLFS_CONCAT_INNER(a, b)
+
+// NDLFS_TRY(auto x, F()) declares x from the value of F(), or returns its
+// error; a third argument names the place and is evaluated only on error:
+//   NDLFS_TRY(auto grid, ParseGrid(json), "chunk_grid");
+#define NDLFS_TRY(declaration, expression, ...)                        \
+  NDLFS_TRY_IMPL(NDLFS_CONCAT(ndlfs_result_, __LINE__), declaration,   \
+                 expression __VA_OPT__(, ) __VA_ARGS__)
+#define NDLFS_TRY_IMPL(result, declaration, expression, ...)           \
+  auto result = (expression);                                          \
+  if (!result)                                                         \
+    return ::ndlfs::model::Propagate(                                  \
+        std::move(result).error() __VA_OPT__(, ) __VA_ARGS__);         \
+  declaration = *std::move(result)
+
+// The same for Result<void>, or where the value is not wanted.
+#define NDLFS_RETURN_IF_ERROR(expression, ...)                         \
+  do {                                                                 \
+    if (auto ndlfs_status = (expression); !ndlfs_status)               \
+      return ::ndlfs::model::Propagate(                                \
+          std::move(ndlfs_status).error() __VA_OPT__(, ) __VA_ARGS__); \
+  } while (false)

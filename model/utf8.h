@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+//
+// The little of Unicode that names and text values need.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace ndlfs::model {
+
+// Length of the well-formed UTF-8 sequence that `text` begins with (RFC 3629:
+// no surrogates, no overlong forms); 0 if there is none.
+size_t Utf8SequenceLength(std::string_view text);
+
+bool IsUtf8(std::string_view text);
+
+// Appends `code_point` as UTF-8; false if it is not a Unicode scalar value.
+bool AppendUtf8(std::string& out, uint32_t code_point);
+
+// Each byte of `text` as the code point of that number, in UTF-8.
+std::string Latin1ToUtf8(std::string_view text);
+
+// The inverse; false, and `out` unchanged, if a code point is above U+00FF.
+bool Utf8ToLatin1(std::string_view text, std::string& out);
+
+}  // namespace ndlfs::model

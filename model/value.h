@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: MIT
+//
+// Value: one element, or a nested list of elements, in the terms of NDL.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "model/datatype.h"
+
+namespace ndlfs::model {
+
+// A region reference: a block between two opposite corners, or elements.
+struct Region {
+  std::string target;  // path name of the ndarray
+  Datatype::Selection selection = Datatype::Selection::kBlock;
+  // kBlock: {start, opposite}; kElement: one tuple of indices per element.
+  std::vector<std::vector<uint64_t>> points;
+  bool operator==(const Region&) const = default;
+};
+
+using Blob = std::vector<std::byte>;
+
+class Value {
+ public:
+  using List = std::vector<Value>;
+  // Members of a compound, or parameters of a filter, in order.
+  using Map = std::vector<std::pair<std::string, Value>>;
+
+  Value() = default;  // null: a null reference, an absent value
+  Value(WideInt value) : data_(value) {}                   // NOLINT: implicit
+  Value(double value) : data_(value) {}                    // NOLINT
+  Value(bool value) = delete;  // NDL's bool is an enum: Value("TRUE")
+  Value(std::string value) : data_(std::move(value)) {}    // NOLINT
+  Value(const char* value) : data_(std::string(value)) {}  // NOLINT
+  Value(Blob value) : data_(std::move(value)) {}           // NOLINT
+  Value(List value) : data_(std::move(value)) {}           // NOLINT
+  Value(Map value) : data_(std::move(value)) {}            // NOLINT
+  Value(Region value) : data_(std::move(value)) {}         // NOLINT
+
+  bool is_null() const { return data_.index() == 0; }
+  // Null when the value is of another kind. Strings hold UTF-8; an enum value
+  // is the name of its constant, or an integer that has no name; an object
+  // reference is a path name.
+  const WideInt* integer() const { return std::get_if<WideInt>(&data_); }
+  const double* real() const { return std::get_if<double>(&data_); }
+  const std::string* text() const { return std::get_if<std::string>(&data_); }
+  const Blob* blob() const { return std::get_if<Blob>(&data_); }
+  const List* list() const { return std::get_if<List>(&data_); }
+  const Map* map() const { return std::get_if<Map>(&data_); }
+  const Region* region() const { return std::get_if<Region>(&data_); }
+
+  // Bitwise for floats: NaN equals NaN, 0.0 differs from -0.0.
+  friend bool operator==(const Value& a, const Value& b);
+
+ private:
+  std::variant<std::monostate, WideInt, double, std::string, Blob, List, Map,
+               Region>
+      data_;
+};
+
+// Reads one element of fixed size from its bytes, which number type.size().
+// Text that is not valid in its charset is taken as Latin-1; floats that have
+// no exact double (float128) come as opaque bytes.
+Result<Value> DecodeElement(const Datatype& type, std::span<const std::byte> bytes);
+
+// The inverse: writes `value` as one element into `out` (type.size() bytes).
+// Refuses a value that does not fit the type: 300 in int8, text too long, an
+// enum constant or a member that does not exist or is missing.
+Result<void> EncodeElement(const Datatype& type, const Value& value,
+                           std::span<std::byte> out);
+
+// Shortest text that reads back to the same bits, with ".nan", ".inf" and
+// "-.inf" as YAML spells them when `yaml`, else "nan", "inf", "-inf". Always
+// has a '.', an 'e' or letters, so that it is no integer: "1.0", "1e+20".
+std::string FormatFloat(double value, bool yaml = true);
+std::string FormatFloat(float value, bool yaml = true);
+
+std::string FormatInteger(WideInt value);
+
+}  // namespace ndlfs::model
