@@ -46,8 +46,8 @@ class ChunkGrid {
                                           std::vector<uint64_t> chunk_shape, Edge edge);
   // Zarr v3 `rectilinear`: per dimension the extents of all chunks, whose sum
   // is at least the array's extent.
-  static model::Result<ChunkGrid> Rectilinear(
-      std::vector<uint64_t> array_shape, std::vector<std::vector<uint64_t>> chunk_extents);
+  static model::Result<ChunkGrid> Rectilinear(std::vector<uint64_t> array_shape,
+                                              std::vector<std::vector<uint64_t>> chunk_extents);
 
   size_t rank() const { return array_shape_.size(); }
   const std::vector<uint64_t>& array_shape() const { return array_shape_; }

@@ -27,8 +27,7 @@ class Bytes {
  public:
   Bytes() = default;
   explicit Bytes(size_t size)
-      : data_(size ? static_cast<std::byte*>(
-                         ::operator new(size, std::align_val_t(kAlignment)))
+      : data_(size ? static_cast<std::byte*>(::operator new(size, std::align_val_t(kAlignment)))
                    : nullptr),
         size_(size) {}
   static Bytes Copy(ConstByteSpan from) {
@@ -49,9 +48,7 @@ class Bytes {
  private:
   static constexpr size_t kAlignment = 64;
   struct Free {
-    void operator()(std::byte* p) const {
-      ::operator delete(p, std::align_val_t(kAlignment));
-    }
+    void operator()(std::byte* p) const { ::operator delete(p, std::align_val_t(kAlignment)); }
   };
   std::unique_ptr<std::byte, Free> data_;
   size_t size_ = 0;

@@ -86,9 +86,8 @@ bool IsDimCoordName(std::string_view name, const std::vector<std::string>& names
 // Replaces, in an array's shape, each dimension whose name and size are those
 // of a dimension coordinate of the same group or of an enclosing one. `load`
 // gives the node at a path, or null.
-void LinkDimensions(
-    std::string_view group_path, model::Ndarray& array,
-    const std::function<std::shared_ptr<const Node>(std::string_view)>& load);
+void LinkDimensions(std::string_view group_path, model::Ndarray& array,
+                    const std::function<std::shared_ptr<const Node>(std::string_view)>& load);
 
 struct OpenOptions {
   uint64_t max_chunk_size = uint64_t{1} << 30;

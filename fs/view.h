@@ -31,7 +31,7 @@ class View {
 
 // An array's data as views see them.
 struct ViewInput {
-  std::shared_ptr<const backends::Node> node;    // an array with a source
+  std::shared_ptr<const backends::Node> node;  // an array with a source
   std::shared_ptr<const cache::ArrayReader> reader;
 };
 

@@ -43,8 +43,16 @@ struct TimeUnit {
 class Datatype {
  public:
   enum class Kind : uint8_t {
-    kString, kInteger, kFloat, kOpaque, kEnum,
-    kObjectRef, kRegionRef, kCompound, kVlen, kArray,
+    kString,
+    kInteger,
+    kFloat,
+    kOpaque,
+    kEnum,
+    kObjectRef,
+    kRegionRef,
+    kCompound,
+    kVlen,
+    kArray,
   };
   enum class Selection : uint8_t { kBlock, kElement };
 
@@ -58,8 +66,7 @@ class Datatype {
   Datatype();
 
   // Integers of 1, 2, 4 or 8 bytes; floats by their NDL name ("float32").
-  static Datatype Integer(size_t bytes, bool is_signed,
-                          ByteOrder order = ByteOrder::kLittle);
+  static Datatype Integer(size_t bytes, bool is_signed, ByteOrder order = ByteOrder::kLittle);
   static Datatype Time(TimeUnit unit, ByteOrder order = ByteOrder::kLittle);
   // `name` is a keyword: float16, float32, float64, or an extension such as
   // bfloat16, float8_e4m3, float128; `bytes` its size.
@@ -102,17 +109,17 @@ class Datatype {
   bool is_fixed_size() const { return rep_->fixed; }
   ByteOrder order() const { return rep_->order; }
 
-  bool is_signed() const { return rep_->is_signed; }               // kInteger
+  bool is_signed() const { return rep_->is_signed; }                  // kInteger
   const std::optional<TimeUnit>& time() const { return rep_->time; }  // kInteger
-  Charset charset() const { return rep_->charset; }                // kString
-  TextPadding padding() const { return rep_->padding; }            // kString
-  const std::string& tag() const { return rep_->text; }            // kOpaque
-  Selection selection() const { return rep_->selection; }          // kRegionRef
-  const std::vector<Member>& members() const;                      // kCompound
-  const std::vector<Constant>& constants() const;                  // kEnum
-  const Datatype& base() const;                   // kEnum, kVlen, kArray
+  Charset charset() const { return rep_->charset; }                   // kString
+  TextPadding padding() const { return rep_->padding; }               // kString
+  const std::string& tag() const { return rep_->text; }               // kOpaque
+  Selection selection() const { return rep_->selection; }             // kRegionRef
+  const std::vector<Member>& members() const;                         // kCompound
+  const std::vector<Constant>& constants() const;                     // kEnum
+  const Datatype& base() const;                                       // kEnum, kVlen, kArray
   const std::vector<uint64_t>& shape() const { return rep_->shape; }  // kArray
-  uint64_t array_length() const;  // product of shape()
+  uint64_t array_length() const;                                      // product of shape()
 
   bool is_bool() const;     // one byte wide, FALSE: 0 and TRUE: 1
   bool is_complex() const;  // r and i of one float32 or float64, without gaps
@@ -168,9 +175,7 @@ struct Datatype::Constant {
   bool operator==(const Constant&) const = default;
 };
 
-inline const std::vector<Datatype::Member>& Datatype::members() const {
-  return rep_->members;
-}
+inline const std::vector<Datatype::Member>& Datatype::members() const { return rep_->members; }
 inline const std::vector<Datatype::Constant>& Datatype::constants() const {
   return rep_->constants;
 }

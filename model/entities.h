@@ -29,7 +29,7 @@ struct Storage {
   std::optional<std::vector<uint64_t>> shape;  // ndarrays: extent of stored values
   std::optional<uint64_t> size;                // dimension coordinates: the same
   std::optional<std::vector<uint64_t>> chunk;
-  std::optional<std::vector<Filter>> filter;   // in write order
+  std::optional<std::vector<Filter>> filter;  // in write order
   std::optional<ByteOrder> endian;
   std::optional<std::string> charset;
   std::optional<Value> fillvalue;

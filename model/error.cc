@@ -48,8 +48,7 @@ std::string OneLine(std::string_view text) {
 
 Failure IoError(int sys_errno, std::string_view what) {
   return Failure(Error(ErrorCode::kIo,
-                       OneLine(what) + ": " +
-                           std::generic_category().message(sys_errno),
+                       OneLine(what) + ": " + std::generic_category().message(sys_errno),
                        sys_errno));
 }
 

@@ -60,11 +60,11 @@ std::string OneLine(std::string_view text);
 
 Failure IoError(int sys_errno, std::string_view what);
 
-#define NDLFS_DEFINE_FAILURE(Name)                                     \
-  template <typename... Args>                                          \
-  Failure Name(fmt::format_string<Args...> format, Args&&... args) {   \
-    return Failure(Error(ErrorCode::k##Name,                           \
-                         fmt::format(format, std::forward<Args>(args)...))); \
+#define NDLFS_DEFINE_FAILURE(Name)                                                    \
+  template <typename... Args>                                                         \
+  Failure Name(fmt::format_string<Args...> format, Args&&... args) {                  \
+    return Failure(                                                                   \
+        Error(ErrorCode::k##Name, fmt::format(format, std::forward<Args>(args)...))); \
   }
 NDLFS_DEFINE_FAILURE(BadInput)
 NDLFS_DEFINE_FAILURE(Corrupt)
@@ -87,14 +87,13 @@ inline Failure Propagate(Error error, std::string_view where) {
 // NDLFS_TRY(auto x, F()) declares x from the value of F(), or returns its
 // error; a third argument names the place and is evaluated only on error:
 //   NDLFS_TRY(auto grid, ParseGrid(json), "chunk_grid");
-#define NDLFS_TRY(declaration, expression, ...)                        \
-  NDLFS_TRY_IMPL(NDLFS_CONCAT(ndlfs_result_, __LINE__), declaration,   \
+#define NDLFS_TRY(declaration, expression, ...)                      \
+  NDLFS_TRY_IMPL(NDLFS_CONCAT(ndlfs_result_, __LINE__), declaration, \
                  expression __VA_OPT__(, ) __VA_ARGS__)
-#define NDLFS_TRY_IMPL(result, declaration, expression, ...)           \
-  auto result = (expression);                                          \
-  if (!result)                                                         \
-    return ::ndlfs::model::Propagate(                                  \
-        std::move(result).error() __VA_OPT__(, ) __VA_ARGS__);         \
+#define NDLFS_TRY_IMPL(result, declaration, expression, ...)                                \
+  auto result = (expression);                                                               \
+  if (!result)                                                                              \
+    return ::ndlfs::model::Propagate(std::move(result).error() __VA_OPT__(, ) __VA_ARGS__); \
   declaration = *std::move(result)
 
 // The same for Result<void>, or where the value is not wanted.

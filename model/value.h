@@ -31,10 +31,10 @@ class Value {
   // Members of a compound, or parameters of a filter, in order.
   using Map = std::vector<std::pair<std::string, Value>>;
 
-  Value() = default;  // null: a null reference, an absent value
-  Value(WideInt value) : data_(value) {}                   // NOLINT: implicit
-  Value(double value) : data_(value) {}                    // NOLINT
-  Value(bool value) = delete;  // NDL's bool is an enum: Value("TRUE")
+  Value() = default;                      // null: a null reference, an absent value
+  Value(WideInt value) : data_(value) {}  // NOLINT: implicit
+  Value(double value) : data_(value) {}   // NOLINT
+  Value(bool value) = delete;             // NDL's bool is an enum: Value("TRUE")
   Value(std::string value) : data_(std::move(value)) {}    // NOLINT
   Value(const char* value) : data_(std::string(value)) {}  // NOLINT
   Value(Blob value) : data_(std::move(value)) {}           // NOLINT
@@ -58,9 +58,7 @@ class Value {
   friend bool operator==(const Value& a, const Value& b);
 
  private:
-  std::variant<std::monostate, WideInt, double, std::string, Blob, List, Map,
-               Region>
-      data_;
+  std::variant<std::monostate, WideInt, double, std::string, Blob, List, Map, Region> data_;
 };
 
 // Reads one element of fixed size from its bytes, which number type.size().
@@ -71,8 +69,7 @@ Result<Value> DecodeElement(const Datatype& type, std::span<const std::byte> byt
 // The inverse: writes `value` as one element into `out` (type.size() bytes).
 // Refuses a value that does not fit the type: 300 in int8, text too long, an
 // enum constant or a member that does not exist or is missing.
-Result<void> EncodeElement(const Datatype& type, const Value& value,
-                           std::span<std::byte> out);
+Result<void> EncodeElement(const Datatype& type, const Value& value, std::span<std::byte> out);
 
 // Shortest text that reads back to the same bits, with ".nan", ".inf" and
 // "-.inf" as YAML spells them when `yaml`, else "nan", "inf", "-inf". Always

@@ -54,9 +54,9 @@ class CodecChain {
   model::Result<void> Decode(ConstByteSpan encoded, const std::vector<uint64_t>& shape,
                              ByteSpan decoded, Scratch& scratch, uint32_t skip = 0) const;
   // The same for elements of variable size; see array_source.h.
-  model::Result<Bytes> DecodeVariable(ConstByteSpan encoded,
-                                      const std::vector<uint64_t>& shape, uint64_t limit,
-                                      Scratch& scratch, uint32_t skip = 0) const;
+  model::Result<Bytes> DecodeVariable(ConstByteSpan encoded, const std::vector<uint64_t>& shape,
+                                      uint64_t limit, Scratch& scratch,
+                                      uint32_t skip = 0) const;
 
   const model::Datatype& dtype() const { return dtype_; }
 

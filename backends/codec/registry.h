@@ -48,8 +48,7 @@ model::Result<CodecChain> MakeZarr3Chain(const Json& codecs, const ChunkForm& de
 // The chain of a Zarr v2 array: order F, then filters, then the compressor
 // (either may be null). `stored` is the dtype with the byte order of the store.
 model::Result<CodecChain> MakeZarr2Chain(const Json& filters, const Json& compressor,
-                                         bool fortran_order,
-                                         const model::Datatype& stored,
+                                         bool fortran_order, const model::Datatype& stored,
                                          const std::vector<uint64_t>& chunk_shape);
 
 // Names of all codecs of this build, for --version and messages.

@@ -50,8 +50,7 @@ class Store {
   // Fills `out` from `offset` of the value at `key`; returns how many bytes
   // there were, less than out.size() only at the end of the value, or nullopt
   // where there is no such key.
-  virtual model::Result<std::optional<size_t>> ReadInto(std::string_view key,
-                                                        uint64_t offset,
+  virtual model::Result<std::optional<size_t>> ReadInto(std::string_view key, uint64_t offset,
                                                         ByteSpan out) const = 0;
 
   // Version of the value at `key`; nullopt where there is none. Costs no

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: MIT
+#include "model/error.h"
+
+#include <gtest/gtest.h>
+
+#include "model/utf8.h"
+
+namespace ndlfs::model {
+namespace {
+
+Result<int> Parse(int level) {
+  if (level > 9) return BadInput("expected an integer from 0 to 9, found {}", level);
+  return level;
+}
+Result<int> ParseCodec(int level) {
+  NDLFS_TRY(const int parsed, Parse(level), "configuration.level");
+  return parsed + 1;
+}
+Result<void> Check(int level) {
+  NDLFS_RETURN_IF_ERROR(ParseCodec(level), "codecs[1]");
+  return {};
+}
+
+TEST(ErrorTest, GainsContextOnTheWayUp) {
+  EXPECT_EQ(ParseCodec(3).value(), 4);
+  EXPECT_TRUE(Check(3));
+  EXPECT_EQ(Check(12).error().message(),
+            "codecs[1]: configuration.level: expected an integer from 0 to 9, found 12");
+  EXPECT_EQ(Check(12).error().code(), ErrorCode::kBadInput);
+}
+
+TEST(ErrorTest, IoErrorKeepsTheErrno) {
+  const Error error = IoError(ENOENT, "a\nb").value();
+  EXPECT_EQ(error.sys_errno(), ENOENT);
+  EXPECT_EQ(error.message(), "a\\x0ab: No such file or directory");
+}
+
+TEST(ErrorTest, QuoteShowsWhatCannotBePrinted) {
+  EXPECT_EQ(Quote("fa\"st\n\xff"), R"("fa\"st\x0a\xff")");
+  EXPECT_EQ(Quote(std::string(100, 'x')), "\"" + std::string(80, 'x') + "\"...");
+}
+
+TEST(Utf8Test, RefusesOverlongFormsAndSurrogates) {
+  EXPECT_TRUE(IsUtf8("\u0394\u20ac\U0001F600"));
+  for (const char* bad :
+       {"\xc0\x80", "\xe0\x80\x80", "\xed\xa0\x80", "\xf4\x90\x80\x80", "\xe2\x82"}) {
+    EXPECT_FALSE(IsUtf8(bad));
+  }
+}
+
+TEST(Utf8Test, Latin1GoesThereAndBack) {
+  std::string back;
+  EXPECT_TRUE(Utf8ToLatin1(Latin1ToUtf8("a\xe9\xff"), back));
+  EXPECT_EQ(back, "a\xe9\xff");
+  EXPECT_FALSE(Utf8ToLatin1("\u20ac", back));
+}
+
+}  // namespace
+}  // namespace ndlfs::model
