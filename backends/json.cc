@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: MIT
+#include "backends/json.h"
+
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace ndlfs::backends {
+namespace {
+
+constexpr size_t kMaxDepth = 128;
+constexpr size_t kMaxListLength = 64;
+
+// Length of the bare word at the beginning of `text` that Python's json writes
+// for a float JSON has no word for; 0 if there is none.
+size_t NonFiniteWordLength(std::string_view text) {
+  for (const std::string_view word : {"NaN", "Infinity", "-Infinity"}) {
+    if (text.starts_with(word)) return word.size();
+  }
+  return 0;
+}
+
+// Puts those words into quotes; nullopt when there are none, as nearly always.
+std::optional<std::string> QuoteNonFiniteWords(std::string_view text) {
+  std::string quoted;
+  size_t copied = 0;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '"') {
+      for (++i; i < text.size() && text[i] != '"'; ++i) {
+        if (text[i] == '\\') ++i;
+      }
+    } else if (const size_t length = NonFiniteWordLength(text.substr(i)); length != 0) {
+      quoted.append(text.substr(copied, i - copied));
+      quoted.append("\"").append(text.substr(i, length)).append("\"");
+      i += length - 1;
+      copied = i + 1;
+    }
+  }
+  if (copied == 0) return std::nullopt;
+  return quoted.append(text.substr(copied));
+}
+
+// A container whose end has not been seen. Members are appended without
+// looking for an earlier one of the same key, which the library's own builder
+// does in linear time: objects of a hundred thousand members (consolidated
+// metadata) would take minutes.
+struct OpenContainer {
+  bool is_object;
+  std::vector<std::string> keys;  // of an object
+  Json::array_t values;
+};
+
+// A key that occurs twice has its first place and its last value.
+Json MakeObject(OpenContainer& open) {
+  Json::object_t object;
+  object.reserve(open.keys.size());
+  // The same as a plain vector: operator[] of object_t looks for keys.
+  Json::object_t::Container& members = object;
+  std::unordered_map<std::string_view, size_t> places;
+  for (size_t i = 0; i < open.keys.size(); ++i) {
+    const auto [it, inserted] = places.emplace(open.keys[i], members.size());
+    if (inserted) {
+      members.emplace_back(open.keys[i], std::move(open.values[i]));
+    } else {
+      members[it->second].second = std::move(open.values[i]);
+    }
+  }
+  return Json(std::move(object));
+}
+
+// Builds the value from the parser's events.
+class Builder final : public nlohmann::json_sax<Json> {
+ public:
+  bool null() override { return Add(nullptr); }
+  bool boolean(bool value) override { return Add(value); }
+  bool number_integer(int64_t value) override { return Add(value); }
+  bool number_unsigned(uint64_t value) override { return Add(value); }
+  bool number_float(double value, const std::string&) override { return Add(value); }
+  bool string(std::string& value) override { return Add(std::move(value)); }
+  bool binary(binary_t&) override { return false; }  // JSON text has none
+
+  bool start_object(size_t) override { return Open(true); }
+  bool start_array(size_t) override { return Open(false); }
+  bool key(std::string& name) override {
+    open_.back().keys.push_back(std::move(name));
+    return true;
+  }
+  bool end_object() override { return Close(); }
+  bool end_array() override { return Close(); }
+
+  bool parse_error(size_t, const std::string&,
+                   const nlohmann::detail::exception& error) override {
+    // "[json.exception.parse_error.101] parse error at line 1, column 2: ..."
+    const std::string_view what = error.what();
+    const size_t end_of_tag = what.find("] ");
+    error_ = what.substr(end_of_tag == what.npos ? 0 : end_of_tag + 2);
+    return false;
+  }
+
+  Json TakeRoot() { return std::move(root_); }
+  const std::string& error() const { return error_; }
+
+ private:
+  bool Open(bool is_object) {
+    if (open_.size() == kMaxDepth) {
+      error_ = fmt::format("nested more than {} levels deep", kMaxDepth);
+      return false;
+    }
+    open_.push_back({is_object, {}, {}});
+    return true;
+  }
+
+  bool Close() {
+    OpenContainer closed = std::move(open_.back());
+    open_.pop_back();
+    return Add(closed.is_object ? MakeObject(closed) : Json(std::move(closed.values)));
+  }
+
+  bool Add(Json value) {
+    if (open_.empty()) {
+      root_ = std::move(value);
+    } else {
+      open_.back().values.push_back(std::move(value));
+    }
+    return true;
+  }
+
+  Json root_;
+  std::vector<OpenContainer> open_;
+  std::string error_;
+};
+
+}  // namespace
+
+model::Result<Json> ParseJson(std::string_view text) {
+  const std::optional<std::string> quoted = QuoteNonFiniteWords(text);
+  if (quoted) text = *quoted;
+  Builder builder;
+  try {
+    if (Json::sax_parse(text, &builder)) return builder.TakeRoot();
+  } catch (const std::exception& error) {
+    return model::BadInput("not JSON: {}", model::OneLine(error.what()));
+  }
+  return model::BadInput("not JSON: {}", model::OneLine(builder.error()));
+}
+
+model::Result<const Json*> RequireMember(const Json& object, const char* key) {
+  if (!object.is_object()) {
+    return model::BadInput("expected an object, found {}", DescribeJson(object));
+  }
+  const auto it = object.find(key);
+  if (it == object.end()) return model::BadInput("\"{}\" is missing", key);
+  return &*it;
+}
+
+model::Result<uint64_t> JsonToSize(const Json& value) {
+  if (value.is_number_integer()) {  // signed where it was not parsed from text
+    const uint64_t size = value.get<uint64_t>();
+    if (size >> 63 == 0) return size;
+  }
+  return model::BadInput("expected a non-negative integer below 2^63, found {}",
+                         DescribeJson(value));
+}
+
+model::Result<std::vector<uint64_t>> JsonToSizes(const Json& value) {
+  if (!value.is_array()) {
+    return model::BadInput("expected a list of integers, found {}", DescribeJson(value));
+  }
+  if (value.size() > kMaxListLength) {
+    return model::Limit("a list of {} integers, at most {} are accepted", value.size(),
+                        kMaxListLength);
+  }
+  std::vector<uint64_t> sizes;
+  for (size_t i = 0; i < value.size(); ++i) {
+    NDLFS_TRY(const uint64_t size, JsonToSize(value[i]), fmt::format("[{}]", i));
+    sizes.push_back(size);
+  }
+  return sizes;
+}
+
+std::string DescribeJson(const Json& value) {
+  switch (value.type()) {
+    case Json::value_t::string:
+      return "the string " + model::Quote(value.get_ref<const std::string&>());
+    case Json::value_t::array:
+      return fmt::format("a list of {}", value.size());
+    case Json::value_t::object:
+      return "an object";
+    case Json::value_t::null:
+    case Json::value_t::boolean:
+      return value.dump();
+    default:
+      return "the number " + value.dump();
+  }
+}
+
+}  // namespace ndlfs::backends
