@@ -11,7 +11,8 @@
 //   the elements, without alignment, each part in the order of its type:
 //     numbers, enums, opaque, fixed text: their little-endian bytes;
 //     variable string, object reference (its path name): uint32 bytes, text;
-//     region reference: uint32 bytes, its NDL value as YAML flow text;
+//     region reference: uint32 bytes, its NDL value as JSON text
+//     ({"target": ..., "start": [..], "opposite": [..]}), nothing for null;
 //     vlen: uint32 elements, then these;
 //     compound, array: their parts one after the other, no padding.
 #pragma once
@@ -110,6 +111,9 @@ struct ContiguousRange {
   std::string key;
   uint64_t offset = 0;
   model::Datatype stored;  // as in the file: perhaps big-endian
+  // Where the value at `key` has to be exactly that long (a Zarr chunk): any
+  // other length is corrupt. An absent key means the fill value.
+  std::optional<uint64_t> exact_size;
 };
 
 // Keeps what locating chunks needs again and again (shard indexes), within

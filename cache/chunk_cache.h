@@ -1,24 +1,23 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <list>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <unordered_map>
+#include <vector>
 
 #include "backends/array_source.h"
 #include "backends/bytes.h"
-#include "cache/thread_annotations.h"
 #include "model/error.h"
+#include "model/mutex.h"
 
 namespace ndlfs::cache {
 
 // What a cached block is known by: an array (ArraySource::id()) and the linear
-// index of one of its chunks. Indexes of shards have `is_index`.
+// index of one of its chunks, or with `is_index` a slot of its IndexCache.
 struct BlockKey {
   uint64_t array = 0;
   uint64_t block = 0;
@@ -27,41 +26,55 @@ struct BlockKey {
 };
 
 // Decoded chunks, charged by bytes against one budget for the whole mount.
+//
 // What is being decoded is charged before it is allocated, together with the
-// buffers that takes; who finds the budget taken waits, unless nothing else
-// is in flight, so that a chunk larger than the budget still gets through.
-// Concurrent misses on one block load it once. Thread-safe; no lock is held
-// while a block is loaded.
+// buffers that takes; who finds the budget taken evicts, and where nothing can
+// be evicted waits. Whoever finds nothing charged at all is let through, so
+// that a block larger than the budget still can be had, alone. A block stays
+// charged until the last handle to it is gone, also when it has been evicted.
+// Concurrent misses on one block load it once. Least recently used blocks go
+// first. Thread-safe; no lock is held while a block is loaded.
 class ChunkCache final : public backends::IndexCache {
  public:
   explicit ChunkCache(uint64_t budget_bytes);
+  // All handles must be gone by then.
   ~ChunkCache() override;
 
-  // A loaded block stays in memory as long as one of these lives. Hold one
-  // only while copying: a thread that holds one must not ask for another.
+  // A block stays in memory as long as one of these lives. Hold one only while
+  // copying from it: a thread that holds one must not ask for another, or two
+  // such threads could wait for each other's bytes.
   using Handle = std::shared_ptr<const backends::Bytes>;
 
-  // Makes a block. Its result must be of the promised size or smaller.
+  // Makes a block.
   using Loader = std::function<model::Result<backends::Bytes>()>;
 
-  // The block, loaded if need be. `block_bytes` is what it will occupy and
-  // `transient_bytes` what loading takes besides. A failed load is not kept:
-  // everyone who waited gets the error, the next one tries again.
+  // The block, loaded if need be. `block_bytes` is what it is expected to
+  // occupy (what it really does is charged afterwards) and `transient_bytes`
+  // what loading takes besides. A failed load is not kept: everyone who waited
+  // for it gets the error, the next one tries again.
   model::Result<Handle> GetOrLoad(const BlockKey& key, uint64_t block_bytes,
                                   uint64_t transient_bytes, const Loader& load);
-  // The block if it is there.
-  Handle Peek(const BlockKey& key);
 
-  // IndexCache.
+  // IndexCache. Never waits for the budget, because it is called while a chunk
+  // is being loaded that has its share of it already.
   model::Result<Handle> GetOrLoad(
       uint64_t id, uint64_t slot,
       const std::function<model::Result<backends::Bytes>()>& load) override;
+
+  // Whether the block is there or on its way.
+  bool Contains(const BlockKey& key) const;
 
   // Drops the blocks of an array that is gone or has changed.
   void Forget(uint64_t array);
 
   struct Stats {
-    uint64_t budget_bytes, used_bytes, blocks, hits, misses, evictions, failures;
+    uint64_t budget_bytes = 0;
+    uint64_t used_bytes = 0;  // blocks, pinned ones included, and loads in flight
+    uint64_t blocks = 0;
+    uint64_t hits = 0;
+    uint64_t misses = 0;  // loads that were begun
+    uint64_t evictions = 0;
+    uint64_t failures = 0;  // loads that ended in an error
   };
   Stats stats() const;
 
@@ -72,25 +85,25 @@ class ChunkCache final : public backends::IndexCache {
   struct Entry;
   using EntryPtr = std::shared_ptr<Entry>;
 
-  model::Result<Handle> Load(const EntryPtr& entry, uint64_t block_bytes,
-                             uint64_t transient_bytes, const Loader& load);
+  // The entry of `key`; `is_new` when this caller has to load it.
+  EntryPtr FindOrInsert(const BlockKey& key, bool& is_new) EXCLUDES(mutex_);
+  model::Result<Handle> Await(const EntryPtr& entry) EXCLUDES(mutex_);
+  // Runs `load` for an entry that has `reserved` bytes charged.
+  model::Result<Handle> Load(const EntryPtr& entry, uint64_t reserved, const Loader& load);
   void Reserve(uint64_t bytes) EXCLUDES(mutex_);
   void Release(uint64_t bytes) EXCLUDES(mutex_);
-  void EvictUntilFits(uint64_t bytes) REQUIRES(mutex_);
+  // Takes least recently used blocks out until `bytes` more would fit. The
+  // caller lets them go after the mutex: that is what gives bytes back.
+  std::vector<Handle> Evict(uint64_t bytes) REQUIRES(mutex_);
   void Erase(const EntryPtr& entry) REQUIRES(mutex_);
 
   const uint64_t budget_;
-  mutable std::mutex mutex_;
-  std::condition_variable freed_;   // budget was given back
-  std::condition_variable loaded_;  // some entry became ready or failed
+  mutable model::Mutex mutex_;
+  model::CondVar released_;  // bytes were given back
+  model::CondVar loaded_;    // an entry became ready, or failed
   std::unordered_map<BlockKey, EntryPtr, KeyHash> entries_ GUARDED_BY(mutex_);
   std::list<EntryPtr> lru_ GUARDED_BY(mutex_);  // ready entries, oldest first
-  uint64_t used_ GUARDED_BY(mutex_) = 0;
-  uint64_t in_flight_ GUARDED_BY(mutex_) = 0;  // loads that hold a reservation
-  uint64_t hits_ GUARDED_BY(mutex_) = 0;
-  uint64_t misses_ GUARDED_BY(mutex_) = 0;
-  uint64_t evictions_ GUARDED_BY(mutex_) = 0;
-  uint64_t failures_ GUARDED_BY(mutex_) = 0;
+  Stats stats_ GUARDED_BY(mutex_);
 };
 
 }  // namespace ndlfs::cache

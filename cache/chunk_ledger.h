@@ -3,32 +3,34 @@
 
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <unordered_map>
 
 #include "backends/store/store.h"
-#include "cache/thread_annotations.h"
+#include "model/mutex.h"
 
 namespace ndlfs::cache {
 
-// Which version of each file an array's data have been read from so far (a
-// file that was absent counts), so that a change of any of them is noticed
-// before the next program opens a view of the array. Thread-safe.
+// Which version of each file one array's data have been read from so far (that
+// a file was absent counts), so that a change of any of them is noticed before
+// the next program opens a view of the array. Once something has changed, the
+// ledger stays changed: what has been read and what would be read from now on
+// do not belong together, and a new ledger (with a new ArraySource) has to
+// begin. Thread-safe.
 class ChunkLedger {
  public:
-  // Notes the version of `key` that is about to be read. False if another
-  // version was noted before: what is cached and what would be read now do
-  // not belong together.
+  // Notes the version of `key`, which is about to be read. False if the ledger
+  // is changed, or becomes so by this.
   bool Note(const std::shared_ptr<const backends::Store>& store, const std::string& key);
 
   // Looks at every noted file again; true if one has changed, appeared or
   // gone. Takes one stat() per file.
-  bool Changed() const;
+  bool Changed();
 
-  // Newest modification among the noted files, nanoseconds; 0 if none.
-  int64_t newest_mtime_ns() const;
+  // Modification time of what was found changed, nanoseconds; 0 if nothing was,
+  // or it is gone.
+  int64_t changed_mtime_ns() const;
 
  private:
   using Stamp = std::optional<backends::FileStamp>;
@@ -36,8 +38,12 @@ class ChunkLedger {
     std::shared_ptr<const backends::Store> store;
     Stamp stamp;
   };
-  mutable std::mutex mutex_;
+  void NoticeChange(const Stamp& now) REQUIRES(mutex_);
+
+  mutable model::Mutex mutex_;
   std::unordered_map<std::string, Noted> noted_ GUARDED_BY(mutex_);
+  bool changed_ GUARDED_BY(mutex_) = false;
+  int64_t changed_mtime_ns_ GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace ndlfs::cache

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: MIT
+#include "cache/chunk_cache.h"
+
+#include <exception>
+#include <utility>
+
+namespace ndlfs::cache {
+
+using backends::Bytes;
+using model::Error;
+using model::MutexLock;
+using model::Result;
+
+struct ChunkCache::Entry {
+  explicit Entry(const BlockKey& k) : key(k) {}
+  const BlockKey key;
+  // All below is guarded by the cache's mutex.
+  Handle block;                // set once ready
+  std::optional<Error> error;  // set if loading failed
+  bool in_lru = false;
+  std::list<EntryPtr>::iterator position;  // valid while in_lru
+};
+
+size_t ChunkCache::KeyHash::operator()(const BlockKey& key) const {
+  // Fibonacci hashing of both numbers; neighbours must not share buckets.
+  constexpr uint64_t kGolden = 0x9E3779B97F4A7C15;
+  uint64_t hash = (key.array * kGolden) ^ (key.block + 0x632BE59BD9B4E019);
+  hash = (hash ^ (hash >> 32)) * kGolden + (key.is_index ? 1 : 0);
+  return hash ^ (hash >> 29);
+}
+
+ChunkCache::ChunkCache(uint64_t budget_bytes) : budget_(budget_bytes) {
+  stats_.budget_bytes = budget_bytes;
+}
+
+ChunkCache::~ChunkCache() {
+  // The blocks release their bytes through this object: let go of them while
+  // its members still live.
+  std::list<EntryPtr> dropped;
+  {
+    MutexLock lock(mutex_);
+    entries_.clear();
+    dropped.swap(lru_);
+  }
+}
+
+Result<ChunkCache::Handle> ChunkCache::GetOrLoad(const BlockKey& key, uint64_t block_bytes,
+                                                 uint64_t transient_bytes, const Loader& load) {
+  bool is_new = false;
+  const EntryPtr entry = FindOrInsert(key, is_new);
+  if (!is_new) return Await(entry);
+  const uint64_t reserved = block_bytes + transient_bytes;
+  Reserve(reserved);
+  return Load(entry, reserved, load);
+}
+
+Result<ChunkCache::Handle> ChunkCache::GetOrLoad(uint64_t id, uint64_t slot,
+                                                 const std::function<Result<Bytes>()>& load) {
+  bool is_new = false;
+  const EntryPtr entry = FindOrInsert({id, slot, true}, is_new);
+  return is_new ? Load(entry, 0, load) : Await(entry);
+}
+
+bool ChunkCache::Contains(const BlockKey& key) const {
+  MutexLock lock(mutex_);
+  return entries_.contains(key);
+}
+
+ChunkCache::EntryPtr ChunkCache::FindOrInsert(const BlockKey& key, bool& is_new) {
+  MutexLock lock(mutex_);
+  auto [it, inserted] = entries_.try_emplace(key);
+  is_new = inserted;
+  if (inserted) {
+    it->second = std::make_shared<Entry>(key);
+    ++stats_.misses;
+  } else {
+    ++stats_.hits;
+    Entry& entry = *it->second;
+    if (entry.in_lru) lru_.splice(lru_.end(), lru_, entry.position);
+  }
+  return it->second;
+}
+
+Result<ChunkCache::Handle> ChunkCache::Await(const EntryPtr& entry) {
+  MutexLock lock(mutex_);
+  while (!entry->block && !entry->error) loaded_.Wait(mutex_);
+  if (entry->error) return model::Propagate(*entry->error);
+  return entry->block;
+}
+
+Result<ChunkCache::Handle> ChunkCache::Load(const EntryPtr& entry, uint64_t reserved,
+                                            const Loader& load) {
+  Result<Bytes> loaded = [&]() -> Result<Bytes> {
+    try {
+      return load();
+    } catch (const std::bad_alloc&) {
+      return model::Limit("out of memory");
+    }
+  }();
+
+  Handle block;
+  uint64_t size = 0;
+  if (loaded) {
+    size = loaded->size();
+    block = Handle(new Bytes(*std::move(loaded)), [this, size](const Bytes* bytes) {
+      delete bytes;
+      Release(size);
+    });
+  }
+
+  std::vector<Handle> dropped;  // outlives the lock: see Evict
+  {
+    MutexLock lock(mutex_);
+    stats_.used_bytes += size;
+    stats_.used_bytes -= reserved;
+    if (block) {
+      entry->block = block;
+      entry->position = lru_.insert(lru_.end(), entry);
+      entry->in_lru = true;
+      dropped = Evict(0);  // where it has become larger than was reserved
+    } else {
+      ++stats_.failures;
+      entry->error = loaded.error();
+      entries_.erase(entry->key);
+    }
+    loaded_.NotifyAll();
+    released_.NotifyAll();
+  }
+  if (!block) return model::Propagate(std::move(loaded).error());
+  return block;
+}
+
+void ChunkCache::Reserve(uint64_t bytes) {
+  for (;;) {
+    std::vector<Handle> dropped;
+    {
+      MutexLock lock(mutex_);
+      if (stats_.used_bytes == 0 || stats_.used_bytes + bytes <= budget_) {
+        stats_.used_bytes += bytes;
+        return;
+      }
+      dropped = Evict(bytes);
+      if (dropped.empty()) released_.Wait(mutex_);
+    }
+  }
+}
+
+void ChunkCache::Release(uint64_t bytes) {
+  MutexLock lock(mutex_);
+  stats_.used_bytes -= bytes;
+  released_.NotifyAll();
+}
+
+std::vector<ChunkCache::Handle> ChunkCache::Evict(uint64_t bytes) {
+  std::vector<Handle> dropped;
+  uint64_t used = stats_.used_bytes;
+  while (!lru_.empty() && used + bytes > budget_) {
+    const EntryPtr entry = lru_.front();
+    used -= std::min<uint64_t>(used, entry->block->size());
+    dropped.push_back(entry->block);
+    ++stats_.evictions;
+    Erase(entry);
+  }
+  return dropped;
+}
+
+void ChunkCache::Erase(const EntryPtr& entry) {
+  lru_.erase(entry->position);
+  entry->in_lru = false;
+  entries_.erase(entry->key);
+  // Threads that are about to take it from Await() still find it in the entry.
+}
+
+void ChunkCache::Forget(uint64_t array) {
+  std::vector<Handle> dropped;
+  {
+    MutexLock lock(mutex_);
+    for (auto it = lru_.begin(); it != lru_.end();) {
+      const EntryPtr entry = *it++;
+      if (entry->key.array != array) continue;
+      dropped.push_back(entry->block);
+      Erase(entry);
+    }
+  }
+}
+
+ChunkCache::Stats ChunkCache::stats() const {
+  MutexLock lock(mutex_);
+  Stats stats = stats_;
+  stats.blocks = lru_.size();
+  return stats;
+}
+
+}  // namespace ndlfs::cache

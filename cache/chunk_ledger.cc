@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: MIT
+#include "cache/chunk_ledger.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+namespace ndlfs::cache {
+namespace {
+
+// What cannot be looked at counts as absent: when it can be again, that is a
+// change.
+std::optional<backends::FileStamp> StampNow(const backends::Store& store,
+                                            const std::string& key) {
+  auto stamp = store.Stat(key);
+  return stamp ? *stamp : std::nullopt;
+}
+
+}  // namespace
+
+bool ChunkLedger::Note(const std::shared_ptr<const backends::Store>& store,
+                       const std::string& key) {
+  const Stamp stamp = StampNow(*store, key);
+  model::MutexLock lock(mutex_);
+  if (changed_) return false;
+  const auto [it, inserted] = noted_.try_emplace(key, Noted{store, stamp});
+  if (inserted || it->second.stamp == stamp) return true;
+  NoticeChange(stamp);
+  return false;
+}
+
+bool ChunkLedger::Changed() {
+  std::vector<std::pair<std::string, Noted>> noted;
+  {
+    model::MutexLock lock(mutex_);
+    if (changed_) return true;
+    noted.assign(noted_.begin(), noted_.end());
+  }
+  for (const auto& [key, then] : noted) {
+    const Stamp now = StampNow(*then.store, key);
+    if (now == then.stamp) continue;
+    model::MutexLock lock(mutex_);
+    NoticeChange(now);
+    return true;
+  }
+  return false;
+}
+
+void ChunkLedger::NoticeChange(const Stamp& now) {
+  changed_ = true;
+  if (now) changed_mtime_ns_ = std::max(changed_mtime_ns_, now->mtime_ns);
+}
+
+int64_t ChunkLedger::changed_mtime_ns() const {
+  model::MutexLock lock(mutex_);
+  return changed_mtime_ns_;
+}
+
+}  // namespace ndlfs::cache

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: MIT
+#include "cache/strided_copy.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+
+namespace ndlfs::cache {
+namespace {
+
+// Drops axes of one piece, and joins what is contiguous at both sides.
+void Coalesce(std::vector<CopyAxis>& axes, size_t& run) {
+  std::erase_if(axes, [](const CopyAxis& axis) { return axis.count == 1; });
+  while (!axes.empty() && axes.back().from_stride == run && axes.back().to_stride == run) {
+    run *= axes.back().count;
+    axes.pop_back();
+  }
+  for (size_t i = axes.size(); i-- > 1;) {
+    CopyAxis& outer = axes[i - 1];
+    const CopyAxis& inner = axes[i];
+    if (outer.from_stride == inner.count * inner.from_stride &&
+        outer.to_stride == inner.count * inner.to_stride) {
+      outer = {outer.count * inner.count, inner.from_stride, inner.to_stride};
+      axes.erase(axes.begin() + static_cast<ptrdiff_t>(i));
+    }
+  }
+}
+
+// A run whose length the compiler knows is a load and a store.
+template <size_t kRun>
+void CopyRow(const std::byte* from, std::byte* to, const CopyAxis& axis) {
+  for (size_t i = 0; i < axis.count; ++i) {
+    std::memcpy(to + i * axis.to_stride, from + i * axis.from_stride, kRun);
+  }
+}
+
+void CopyRow(const std::byte* from, std::byte* to, const CopyAxis& axis, size_t run) {
+  switch (run) {
+    case 1:
+      return CopyRow<1>(from, to, axis);
+    case 2:
+      return CopyRow<2>(from, to, axis);
+    case 4:
+      return CopyRow<4>(from, to, axis);
+    case 8:
+      return CopyRow<8>(from, to, axis);
+    case 16:
+      return CopyRow<16>(from, to, axis);
+    default:
+      for (size_t i = 0; i < axis.count; ++i) {
+        std::memcpy(to + i * axis.to_stride, from + i * axis.from_stride, run);
+      }
+  }
+}
+
+// Calls `row(from_offset, to_offset, innermost_axis)` for all rows of the box.
+template <typename Row>
+void ForEachRow(std::span<const CopyAxis> axes, const Row& row) {
+  constexpr CopyAxis kSingle{1, 0, 0};
+  if (axes.empty()) return row(0, 0, kSingle);
+  const std::span<const CopyAxis> outer = axes.first(axes.size() - 1);
+  std::vector<size_t> index(outer.size(), 0);
+  size_t from = 0;
+  size_t to = 0;
+  for (;;) {
+    row(from, to, axes.back());
+    size_t axis = outer.size();
+    for (;;) {
+      if (axis == 0) return;
+      --axis;
+      from += outer[axis].from_stride;
+      to += outer[axis].to_stride;
+      if (++index[axis] < outer[axis].count) break;
+      from -= outer[axis].count * outer[axis].from_stride;
+      to -= outer[axis].count * outer[axis].to_stride;
+      index[axis] = 0;
+    }
+  }
+}
+
+bool IsEmpty(std::span<const CopyAxis> axes) {
+  return std::any_of(axes.begin(), axes.end(), [](const CopyAxis& a) { return a.count == 0; });
+}
+
+// `out` as a periodic sequence of `element`, from its byte `phase`.
+void FillRun(std::span<const std::byte> element, size_t phase, std::byte* out, size_t run) {
+  const size_t first = std::min(run, element.size());
+  for (size_t i = 0; i < first; ++i) out[i] = element[(phase + i) % element.size()];
+  for (size_t done = first; done < run;) {  // doubling keeps the period
+    const size_t piece = std::min(done, run - done);
+    std::memcpy(out + done, out, piece);
+    done += piece;
+  }
+}
+
+}  // namespace
+
+void CopyStrided(const std::byte* from, std::byte* to, std::vector<CopyAxis> axes, size_t run) {
+  if (run == 0 || IsEmpty(axes)) return;
+  Coalesce(axes, run);
+  ForEachRow(axes, [&](size_t from_offset, size_t to_offset, const CopyAxis& axis) {
+    CopyRow(from + from_offset, to + to_offset, axis, run);
+  });
+}
+
+void FillStrided(std::span<const std::byte> element, size_t phase, std::byte* to,
+                 std::span<const CopyAxis> axes, size_t run) {
+  if (run == 0 || IsEmpty(axes)) return;
+  // Most fill values are one byte repeated: 0, -1, 0x7f...
+  const bool uniform = std::all_of(element.begin(), element.end(),
+                                   [&](std::byte b) { return b == element.front(); });
+  const int byte = element.empty() ? 0 : std::to_integer<int>(element.front());
+  ForEachRow(axes, [&](size_t, size_t to_offset, const CopyAxis& axis) {
+    for (size_t i = 0; i < axis.count; ++i) {
+      std::byte* const out = to + to_offset + i * axis.to_stride;
+      if (uniform) {
+        std::memset(out, byte, run);
+      } else {
+        FillRun(element, phase, out, run);
+      }
+    }
+  });
+}
+
+}  // namespace ndlfs::cache
