@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: MIT
+//
+// A Store in memory, for tests: keys are put and removed at will, and a fault
+// can be set for a key.
+#pragma once
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "backends/store/store.h"
+
+namespace ndlfs::test {
+
+class MemoryStore final : public backends::Store {
+ public:
+  MemoryStore() = default;
+  MemoryStore(std::initializer_list<std::pair<std::string_view, std::string_view>> values) {
+    for (const auto& [key, value] : values) Put(key, value);
+  }
+
+  void Put(std::string_view key, std::string_view value) {
+    const std::scoped_lock lock(mutex_);
+    values_[std::string(key)] = {std::string(value), ++clock_};
+  }
+  void Remove(std::string_view key) {
+    const std::scoped_lock lock(mutex_);
+    values_.erase(std::string(key));
+  }
+  // Every access to `key` fails with `sys_errno` from now on.
+  void Fail(std::string_view key, int sys_errno) {
+    const std::scoped_lock lock(mutex_);
+    faults_[std::string(key)] = sys_errno;
+  }
+  // How often values have been read, and how many bytes in all.
+  size_t reads() const {
+    const std::scoped_lock lock(mutex_);
+    return reads_;
+  }
+  size_t bytes_read() const {
+    const std::scoped_lock lock(mutex_);
+    return bytes_read_;
+  }
+
+  model::Result<std::optional<uint64_t>> Size(std::string_view key) const override {
+    const std::scoped_lock lock(mutex_);
+    NDLFS_TRY(const Value* value, Find(key));
+    if (value == nullptr) return std::nullopt;
+    return value->text.size();
+  }
+
+  model::Result<std::optional<size_t>> ReadInto(std::string_view key, uint64_t offset,
+                                                backends::ByteSpan out) const override {
+    const std::scoped_lock lock(mutex_);
+    NDLFS_TRY(const Value* value, Find(key));
+    if (value == nullptr) return std::nullopt;
+    const size_t begin = std::min<uint64_t>(offset, value->text.size());
+    const size_t count = std::min(out.size(), value->text.size() - begin);
+    if (count != 0) std::memcpy(out.data(), value->text.data() + begin, count);
+    ++reads_;
+    bytes_read_ += count;
+    return count;
+  }
+
+  model::Result<std::optional<backends::FileStamp>> Stat(std::string_view key) const override {
+    const std::scoped_lock lock(mutex_);
+    NDLFS_TRY(const Value* value, Find(key));
+    if (value == nullptr) return std::nullopt;
+    return backends::FileStamp{.inode = value->stamp,
+                               .size = value->text.size(),
+                               .mtime_ns = static_cast<int64_t>(value->stamp),
+                               .ctime_ns = static_cast<int64_t>(value->stamp)};
+  }
+
+  model::Result<std::vector<backends::StoreEntry>> List(
+      std::string_view prefix) const override {
+    const std::scoped_lock lock(mutex_);
+    const std::string begin = prefix.empty() ? "" : std::string(prefix) + "/";
+    std::map<std::string, bool> children;
+    for (auto it = values_.lower_bound(begin); it != values_.end(); ++it) {
+      if (!it->first.starts_with(begin)) break;
+      const std::string rest = it->first.substr(begin.size());
+      const size_t slash = rest.find('/');
+      children[rest.substr(0, slash)] |= slash != rest.npos;
+    }
+    std::vector<backends::StoreEntry> entries;
+    for (const auto& [name, is_prefix] : children) entries.push_back({name, is_prefix});
+    return entries;
+  }
+
+  std::string Describe(std::string_view key) const override {
+    return key.empty() ? "memory" : "memory/" + std::string(key);
+  }
+
+ private:
+  struct Value {
+    std::string text;
+    uint64_t stamp;
+  };
+
+  model::Result<const Value*> Find(std::string_view key) const {
+    const auto fault = faults_.find(key);
+    if (fault != faults_.end()) return model::IoError(fault->second, Describe(key));
+    const auto it = values_.find(key);
+    return it == values_.end() ? nullptr : &it->second;
+  }
+
+  mutable std::mutex mutex_;
+  std::map<std::string, Value, std::less<>> values_;
+  std::map<std::string, int, std::less<>> faults_;
+  uint64_t clock_ = 1'700'000'000'000'000'000;
+  mutable size_t reads_ = 0;
+  mutable size_t bytes_read_ = 0;
+};
+
+}  // namespace ndlfs::test
