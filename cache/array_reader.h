@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -22,47 +23,64 @@ namespace ndlfs::cache {
 // Thread-safe; keeps its source alive. `cache` must outlive it.
 class ArrayReader {
  public:
+  // `ledger` may be null where nobody asks what has been read.
   ArrayReader(std::shared_ptr<const backends::ArraySource> source, ChunkCache& cache,
               std::shared_ptr<ChunkLedger> ledger = nullptr);
 
   const backends::ArraySource& source() const { return *source_; }
   const backends::ArraySpec& spec() const { return source_->spec(); }
 
-  // Number of elements, checked not to overflow when the source was made.
+  // Number of elements; sources have checked that neither this nor the bytes
+  // of all elements overflow.
   uint64_t element_count() const { return element_count_; }
-  // Bytes of the element stream; only for elements of fixed size.
+  // Bytes of the element stream; 0 for elements of variable size.
   uint64_t byte_size() const { return element_count_ * spec().dtype.size(); }
 
   // Fills `out` with the bytes of the element stream from `offset`, numbers in
-  // `order`. Any offset and length inside the stream, also within an element.
-  // An error names the chunk: "chunk 0.3.1: zstd: ...".
+  // `order`. Any part of the stream, also within an element; only for elements
+  // of fixed size. An error names the chunk: "chunk 0.3.1: sst.zarr/0.3.1: ...".
   model::Result<void> Read(uint64_t offset, backends::ByteSpan out,
                            model::ByteOrder order = model::ByteOrder::kLittle) const;
 
-  // Calls `visit` with the bytes of the elements [first, first + count) in
-  // order, for elements of any type; of variable size as in array_source.h.
-  // Stops early when it returns false.
+  // Calls `visit` with the bytes of each element of [first, first + count) in
+  // order; of variable size as in backends/array_source.h. Stops early when it
+  // returns false. The bytes are gone after the call.
   model::Result<void> Visit(uint64_t first, uint64_t count,
                             const std::function<bool(backends::ConstByteSpan)>& visit) const;
 
  private:
   struct Box;
+  using Index = std::vector<uint64_t>;
+
+  model::Result<void> ReadLittle(uint64_t offset, backends::ByteSpan out) const;
   model::Result<void> ReadContiguous(const backends::ContiguousRange& range, uint64_t offset,
                                      backends::ByteSpan out) const;
+  model::Result<void> ReadRaw(const backends::ContiguousRange& range, uint64_t offset,
+                              backends::ByteSpan out) const;
+  // Reads [offset, offset + out.size()) through `read`, which is only asked
+  // for whole elements, and reverses their numbers as `runs` says.
+  using RawReader = std::function<model::Result<void>(uint64_t, backends::ByteSpan)>;
+  model::Result<void> ReadSwapped(std::span<const model::SwapRun> runs, const RawReader& read,
+                                  uint64_t offset, backends::ByteSpan out) const;
   model::Result<void> ReadBox(const Box& box, std::byte* out) const;
-  model::Result<ChunkCache::Handle> Chunk(const std::vector<uint64_t>& index) const;
+  model::Result<void> CopyFromChunk(const Box& box, const Index& chunk, std::byte* out) const;
+  model::Result<void> VisitVariable(
+      uint64_t first, uint64_t count,
+      const std::function<bool(backends::ConstByteSpan)>& visit) const;
+  model::Result<ChunkCache::Handle> Chunk(const Index& index) const;
 
-  std::shared_ptr<const backends::ArraySource> source_;
+  const std::shared_ptr<const backends::ArraySource> source_;
   ChunkCache& cache_;
-  std::shared_ptr<ChunkLedger> ledger_;
+  const std::shared_ptr<ChunkLedger> ledger_;
   uint64_t element_count_;
+  std::vector<uint64_t> strides_;  // bytes from one index to the next, per dimension
 };
 
-// All elements of a small array as a nested list (a scalar for rank 0), for
-// the `value` of NDL documents.
+// All elements of a small array as nested lists (one element for rank 0): the
+// `value` of NDL documents.
 model::Result<model::Value> ReadValue(const ArrayReader& reader);
 
-// "0.3.1"
-std::string FormatChunkIndex(const std::vector<uint64_t>& index);
+// "0.3.1"; "0" for rank 0.
+std::string FormatChunkIndex(std::span<const uint64_t> index);
 
 }  // namespace ndlfs::cache

@@ -23,22 +23,22 @@ bool ChunkLedger::Note(const std::shared_ptr<const backends::Store>& store,
   const Stamp stamp = StampNow(*store, key);
   model::MutexLock lock(mutex_);
   if (changed_) return false;
-  const auto [it, inserted] = noted_.try_emplace(key, Noted{store, stamp});
-  if (inserted || it->second.stamp == stamp) return true;
+  const auto [it, inserted] = noted_.try_emplace(FileId(store, key), stamp);
+  if (inserted || it->second == stamp) return true;
   NoticeChange(stamp);
   return false;
 }
 
 bool ChunkLedger::Changed() {
-  std::vector<std::pair<std::string, Noted>> noted;
+  std::vector<std::pair<FileId, Stamp>> noted;
   {
     model::MutexLock lock(mutex_);
     if (changed_) return true;
     noted.assign(noted_.begin(), noted_.end());
   }
-  for (const auto& [key, then] : noted) {
-    const Stamp now = StampNow(*then.store, key);
-    if (now == then.stamp) continue;
+  for (const auto& [file, then] : noted) {
+    const Stamp now = StampNow(*file.first, file.second);
+    if (now == then) continue;
     model::MutexLock lock(mutex_);
     NoticeChange(now);
     return true;

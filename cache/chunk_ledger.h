@@ -2,10 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
-#include <unordered_map>
+#include <utility>
 
 #include "backends/store/store.h"
 #include "model/mutex.h"
@@ -34,14 +35,11 @@ class ChunkLedger {
 
  private:
   using Stamp = std::optional<backends::FileStamp>;
-  struct Noted {
-    std::shared_ptr<const backends::Store> store;
-    Stamp stamp;
-  };
+  using FileId = std::pair<std::shared_ptr<const backends::Store>, std::string>;
   void NoticeChange(const Stamp& now) REQUIRES(mutex_);
 
   mutable model::Mutex mutex_;
-  std::unordered_map<std::string, Noted> noted_ GUARDED_BY(mutex_);
+  std::map<FileId, Stamp> noted_ GUARDED_BY(mutex_);
   bool changed_ GUARDED_BY(mutex_) = false;
   int64_t changed_mtime_ns_ GUARDED_BY(mutex_) = 0;
 };

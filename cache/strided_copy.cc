@@ -106,11 +106,17 @@ void CopyStrided(const std::byte* from, std::byte* to, std::vector<CopyAxis> axe
 void FillStrided(std::span<const std::byte> element, size_t phase, std::byte* to,
                  std::span<const CopyAxis> axes, size_t run) {
   if (run == 0 || IsEmpty(axes)) return;
+  std::vector<CopyAxis> joined(axes.begin(), axes.end());
+  if (phase == 0 && (element.empty() || run % element.size() == 0)) {
+    // Whole elements: what is contiguous can be filled in one go.
+    for (CopyAxis& axis : joined) axis.from_stride = axis.to_stride;
+    Coalesce(joined, run);
+  }
   // Most fill values are one byte repeated: 0, -1, 0x7f...
   const bool uniform = std::all_of(element.begin(), element.end(),
                                    [&](std::byte b) { return b == element.front(); });
   const int byte = element.empty() ? 0 : std::to_integer<int>(element.front());
-  ForEachRow(axes, [&](size_t, size_t to_offset, const CopyAxis& axis) {
+  ForEachRow(joined, [&](size_t, size_t to_offset, const CopyAxis& axis) {
     for (size_t i = 0; i < axis.count; ++i) {
       std::byte* const out = to + to_offset + i * axis.to_stride;
       if (uniform) {

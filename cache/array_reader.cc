@@ -1,0 +1,367 @@
+// SPDX-License-Identifier: MIT
+#include "cache/array_reader.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "backends/byte_swap.h"
+#include "cache/chunk_loader.h"
+#include "cache/element_stream.h"
+#include "cache/strided_copy.h"
+
+namespace ndlfs::cache {
+
+using backends::ArraySpec;
+using backends::Bytes;
+using backends::ByteSpan;
+using backends::ChunkGrid;
+using backends::ConstByteSpan;
+using backends::ContiguousRange;
+using model::Corrupt;
+using model::Result;
+using model::Value;
+
+// The array is taken as one of bytes, whose last dimension is the bytes of an
+// element: so a range that begins or ends within an element is nothing special.
+// A Box is a part of it, `begin` and `count` per dimension, `offset` where its
+// first byte is in the element stream.
+struct ArrayReader::Box {
+  std::vector<uint64_t> begin;
+  std::vector<uint64_t> count;
+  uint64_t offset;
+};
+
+namespace {
+
+using Coordinates = std::vector<uint64_t>;
+
+// Cuts the byte range [begin, end) of the element stream into boxes: at most
+// two per dimension and one in the middle.
+template <typename Visit>
+class RangeToBoxes {
+ public:
+  RangeToBoxes(Coordinates shape, Coordinates strides, const Visit& visit)
+      : shape_(std::move(shape)), strides_(std::move(strides)), visit_(visit) {}
+
+  Result<void> Run(uint64_t begin, uint64_t end) {
+    prefix_.clear();
+    base_ = 0;
+    return Split(begin, end);
+  }
+
+ private:
+  // [begin, end) of what lies below `prefix_`.
+  Result<void> Split(uint64_t begin, uint64_t end) {
+    const uint64_t stride = strides_[prefix_.size()];
+    uint64_t first = begin / stride;
+    const uint64_t last = end / stride;
+    if (first == last) return Descend(first, begin % stride, end % stride);
+    if (begin % stride != 0) {
+      NDLFS_RETURN_IF_ERROR(Descend(first, begin % stride, stride));
+      ++first;
+    }
+    if (first < last) NDLFS_RETURN_IF_ERROR(Emit(first, last - first));
+    if (end % stride != 0) NDLFS_RETURN_IF_ERROR(Descend(last, 0, end % stride));
+    return {};
+  }
+
+  Result<void> Descend(uint64_t index, uint64_t begin, uint64_t end) {
+    if (begin == end) return {};
+    const uint64_t offset = index * strides_[prefix_.size()];
+    prefix_.push_back(index);
+    base_ += offset;
+    auto result = Split(begin, end);
+    base_ -= offset;
+    prefix_.pop_back();
+    return result;
+  }
+
+  Result<void> Emit(uint64_t first, uint64_t count) {
+    Coordinates begin = prefix_;
+    Coordinates counts(prefix_.size(), 1);
+    begin.push_back(first);
+    counts.push_back(count);
+    for (size_t d = begin.size(); d < shape_.size(); ++d) {
+      begin.push_back(0);
+      counts.push_back(shape_[d]);
+    }
+    return visit_(std::move(begin), std::move(counts),
+                  base_ + first * strides_[prefix_.size()]);
+  }
+
+  const Coordinates shape_;
+  const Coordinates strides_;
+  const Visit& visit_;
+  Coordinates prefix_;
+  uint64_t base_ = 0;
+};
+
+// Advances `index` through [low, high] in C order; false at the end.
+bool Next(Coordinates& index, const Coordinates& low, const Coordinates& high) {
+  for (size_t d = index.size(); d-- > 0;) {
+    if (index[d] < high[d]) {
+      ++index[d];
+      return true;
+    }
+    index[d] = low[d];
+  }
+  return false;
+}
+
+}  // namespace
+
+ArrayReader::ArrayReader(std::shared_ptr<const backends::ArraySource> source, ChunkCache& cache,
+                         std::shared_ptr<ChunkLedger> ledger)
+    : source_(std::move(source)), cache_(cache), ledger_(std::move(ledger)) {
+  const std::vector<uint64_t>& shape = spec().shape;
+  strides_.assign(shape.size() + 1, 1);
+  element_count_ = 1;
+  uint64_t bytes = spec().dtype.size();
+  for (size_t d = shape.size(); d-- > 0;) {
+    strides_[d] = bytes;
+    bytes *= shape[d];
+    element_count_ *= shape[d];
+  }
+}
+
+Result<void> ArrayReader::Read(uint64_t offset, ByteSpan out, model::ByteOrder order) const {
+  if (!spec().dtype.is_fixed_size()) return model::Internal("elements of variable size");
+  const uint64_t size = byte_size();
+  if (offset > size || out.size() > size - offset) {
+    return model::Internal("bytes {} + {} of {}", offset, out.size(), size);
+  }
+  if (out.empty()) return {};
+  if (order == model::ByteOrder::kLittle) return ReadLittle(offset, out);
+  NDLFS_TRY(const auto runs, model::PlanByteSwap(spec().dtype, order));
+  return ReadSwapped(
+      runs, [this](uint64_t at, ByteSpan part) { return ReadLittle(at, part); }, offset, out);
+}
+
+Result<void> ArrayReader::ReadLittle(uint64_t offset, ByteSpan out) const {
+  if (const auto range = source_->contiguous()) return ReadContiguous(*range, offset, out);
+  Coordinates shape = spec().shape;
+  shape.push_back(spec().dtype.size());
+  const auto visit = [&](Coordinates begin, Coordinates count, uint64_t at) {
+    return ReadBox({std::move(begin), std::move(count), at}, out.data() + (at - offset));
+  };
+  return RangeToBoxes(std::move(shape), strides_, visit).Run(offset, offset + out.size());
+}
+
+Result<void> ArrayReader::ReadContiguous(const ContiguousRange& range, uint64_t offset,
+                                         ByteSpan out) const {
+  if (ledger_ && range.exact_size && !ledger_->Note(range.store, range.key)) {
+    return model::IoError(ESTALE, range.store->Describe(range.key));
+  }
+  NDLFS_TRY(const auto runs, model::PlanByteSwap(range.stored, model::ByteOrder::kLittle));
+  return ReadSwapped(
+      runs, [&](uint64_t at, ByteSpan part) { return ReadRaw(range, at, part); }, offset, out);
+}
+
+Result<void> ArrayReader::ReadRaw(const ContiguousRange& range, uint64_t offset,
+                                  ByteSpan out) const {
+  const auto where = [&] { return range.store->Describe(range.key); };
+  if (range.exact_size) {
+    NDLFS_TRY(const auto size, range.store->Size(range.key), where());
+    if (size && *size != *range.exact_size) {
+      return model::Propagate(
+          Corrupt("{} bytes, expected {}", *size, *range.exact_size).value(), where());
+    }
+  }
+  NDLFS_TRY(const auto got, range.store->ReadInto(range.key, range.offset + offset, out),
+            where());
+  if (!got && range.exact_size) {  // an absent chunk
+    const size_t item = spec().dtype.size();
+    FillStrided(spec().fill, offset % item, out.data(), {}, out.size());
+    return {};
+  }
+  if (!got || *got != out.size()) {
+    return model::Propagate(
+        Corrupt("ends before byte {}", range.offset + offset + out.size()).value(), where());
+  }
+  return {};
+}
+
+Result<void> ArrayReader::ReadSwapped(std::span<const model::SwapRun> runs,
+                                      const RawReader& read, uint64_t offset,
+                                      ByteSpan out) const {
+  if (runs.empty()) return read(offset, out);
+  const size_t item = spec().dtype.size();
+  // A part of an element, at either end, is cut out of the whole one.
+  const auto part = [&](uint64_t element, size_t from, ByteSpan into) -> Result<void> {
+    Bytes whole(item);
+    NDLFS_RETURN_IF_ERROR(read(element * item, whole.span()));
+    backends::SwapElements(runs, item, whole.span());
+    std::copy_n(whole.data() + from, into.size(), into.data());
+    return {};
+  };
+  if (const size_t from = offset % item; from != 0) {
+    const size_t length = std::min<size_t>(item - from, out.size());
+    NDLFS_RETURN_IF_ERROR(part(offset / item, from, out.first(length)));
+    offset += length;
+    out = out.subspan(length);
+  }
+  const size_t whole = out.size() - out.size() % item;
+  if (whole != 0) {
+    NDLFS_RETURN_IF_ERROR(read(offset, out.first(whole)));
+    backends::SwapElements(runs, item, out.first(whole));
+  }
+  if (whole != out.size()) return part((offset + whole) / item, 0, out.subspan(whole));
+  return {};
+}
+
+Result<void> ArrayReader::ReadBox(const Box& box, std::byte* out) const {
+  const ChunkGrid& grid = spec().grid;
+  Coordinates low(grid.rank());
+  Coordinates high(grid.rank());
+  for (size_t d = 0; d < grid.rank(); ++d) {
+    low[d] = grid.ChunkOf(d, box.begin[d]);
+    high[d] = grid.ChunkOf(d, box.begin[d] + box.count[d] - 1);
+  }
+  Coordinates chunk = low;
+  do {
+    NDLFS_RETURN_IF_ERROR(CopyFromChunk(box, chunk, out));
+  } while (Next(chunk, low, high));
+  return {};
+}
+
+// Copies what `box` and the chunk at `index` have in common. `out` is where
+// the first byte of the box goes; the element stream's strides apply there.
+Result<void> ArrayReader::CopyFromChunk(const Box& box, const Index& index,
+                                        std::byte* out) const {
+  const ChunkGrid& grid = spec().grid;
+  const size_t item = spec().dtype.size();
+  const size_t phase = box.begin.back();
+  size_t from = phase;
+  size_t to = 0;
+  std::vector<CopyAxis> axes(grid.rank());
+  size_t stride = item;
+  for (size_t d = grid.rank(); d-- > 0;) {
+    const uint64_t chunk_begin = grid.Begin(d, index[d]);
+    const uint64_t extent = grid.Extent(d, index[d]);
+    const uint64_t begin = std::max(box.begin[d], chunk_begin);
+    const uint64_t end = std::min(box.begin[d] + box.count[d], chunk_begin + extent);
+    axes[d] = {end - begin, stride, strides_[d]};
+    from += (begin - chunk_begin) * stride;
+    to += (begin - box.begin[d]) * strides_[d];
+    stride *= extent;
+  }
+  NDLFS_TRY(const ChunkCache::Handle chunk, Chunk(index));
+  if (chunk->empty()) {
+    FillStrided(spec().fill, phase, out + to, axes, box.count.back());
+  } else {
+    CopyStrided(chunk->data() + from, out + to, std::move(axes), box.count.back());
+  }
+  return {};
+}
+
+Result<ChunkCache::Handle> ArrayReader::Chunk(const Index& index) const {
+  const ChunkGrid& grid = spec().grid;
+  uint64_t linear = 0;
+  for (size_t d = 0; d < grid.rank(); ++d) linear = linear * grid.counts()[d] + index[d];
+  const Coordinates shape = grid.ChunkShape(index);
+  return cache_
+      .GetOrLoad({source_->id(), linear}, DecodedSize(spec(), shape),
+                 TransientSize(spec(), shape),
+                 [&] { return LoadChunk(*source_, index, cache_, ledger_.get()); })
+      .map_error([&](model::Error error) {
+        return std::move(error).In("chunk " + FormatChunkIndex(index));
+      });
+}
+
+Result<void> ArrayReader::Visit(uint64_t first, uint64_t count,
+                                const std::function<bool(ConstByteSpan)>& visit) const {
+  if (first > element_count_ || count > element_count_ - first) {
+    return model::Internal("elements {} + {} of {}", first, count, element_count_);
+  }
+  if (!spec().dtype.is_fixed_size()) return VisitVariable(first, count, visit);
+  constexpr size_t kBufferBytes = 128 << 10;
+  const size_t item = spec().dtype.size();
+  const uint64_t per_buffer = item == 0 ? count : std::max<uint64_t>(1, kBufferBytes / item);
+  while (count > 0) {
+    const uint64_t batch = std::min(count, per_buffer);
+    Bytes buffer(batch * item);
+    NDLFS_RETURN_IF_ERROR(Read(first * item, buffer.span()));
+    for (uint64_t i = 0; i < batch; ++i) {
+      if (!visit(std::as_const(buffer).span().subspan(i * item, item))) return {};
+    }
+    first += batch;
+    count -= batch;
+  }
+  return {};
+}
+
+// Goes along rows: as far as the last dimension of a chunk reaches.
+Result<void> ArrayReader::VisitVariable(uint64_t first, uint64_t count,
+                                        const std::function<bool(ConstByteSpan)>& visit) const {
+  const ChunkGrid& grid = spec().grid;
+  const std::vector<std::byte> absent =
+      spec().fill.empty() ? ZeroElement(spec().dtype) : spec().fill;
+  while (count > 0) {
+    Coordinates at(grid.rank());
+    uint64_t rest = first;
+    for (size_t d = grid.rank(); d-- > 0; rest /= spec().shape[d])
+      at[d] = rest % spec().shape[d];
+    Coordinates index(grid.rank());
+    uint64_t within = 0;
+    uint64_t elements = 1;
+    uint64_t run = 1;
+    for (size_t d = 0; d < grid.rank(); ++d) {
+      index[d] = grid.ChunkOf(d, at[d]);
+      const uint64_t extent = grid.Extent(d, index[d]);
+      within = within * extent + (at[d] - grid.Begin(d, index[d]));
+      elements *= extent;
+      run = std::min(grid.Begin(d, index[d]) + extent, spec().shape[d]) - at[d];
+    }
+    run = std::min(run, count);
+    NDLFS_TRY(const ChunkCache::Handle chunk, Chunk(index));
+    std::optional<ElementTable> table;
+    if (!chunk->empty()) {
+      NDLFS_TRY(table, ElementTable::Make(chunk->span(), elements));
+    }
+    for (uint64_t i = 0; i < run; ++i) {
+      if (!visit(table ? (*table)[within + i] : ConstByteSpan(absent))) return {};
+    }
+    first += run;
+    count -= run;
+  }
+  return {};
+}
+
+Result<Value> ReadValue(const ArrayReader& reader) {
+  const model::Datatype& type = reader.spec().dtype;
+  std::vector<Value> values;
+  Result<void> decoded;
+  NDLFS_RETURN_IF_ERROR(reader.Visit(0, reader.element_count(), [&](ConstByteSpan bytes) {
+    Result<Value> value =
+        type.is_fixed_size() ? model::DecodeElement(type, bytes) : TakeElement(type, bytes);
+    if (!value) {
+      decoded = model::Propagate(std::move(value).error());
+      return false;
+    }
+    values.push_back(*std::move(value));
+    return true;
+  }));
+  NDLFS_RETURN_IF_ERROR(decoded);
+  if (reader.spec().shape.empty()) return std::move(values.front());
+  // From the last dimension on, each `extent` values become one list.
+  for (size_t d = reader.spec().shape.size(); d-- > 1;) {
+    const uint64_t extent = reader.spec().shape[d];
+    uint64_t lists = 1;
+    for (size_t outer = 0; outer < d; ++outer) lists *= reader.spec().shape[outer];
+    std::vector<Value> nested;
+    auto next = std::make_move_iterator(values.begin());
+    for (uint64_t i = 0; i < lists; ++i, next += static_cast<ptrdiff_t>(extent)) {
+      nested.emplace_back(Value::List(next, next + static_cast<ptrdiff_t>(extent)));
+    }
+    values = std::move(nested);
+  }
+  return Value(std::move(values));
+}
+
+std::string FormatChunkIndex(std::span<const uint64_t> index) {
+  return index.empty() ? "0" : fmt::format("{}", fmt::join(index, "."));
+}
+
+}  // namespace ndlfs::cache

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: MIT
+#include "cache/chunk_loader.h"
+
+#include <cerrno>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "backends/checked.h"
+#include "backends/codec/codec_chain.h"
+#include "cache/element_stream.h"
+
+namespace ndlfs::cache {
+
+using backends::ArraySpec;
+using backends::ByteRange;
+using backends::Bytes;
+using backends::ByteSpan;
+using backends::ChunkLocation;
+using backends::ConstByteSpan;
+using model::Corrupt;
+using model::Result;
+
+namespace {
+
+// No element stream of a chunk is larger than this.
+constexpr uint64_t kMaxStreamSize = uint64_t{1} << 30;
+
+// What a thread keeps from one chunk to the next; more is given back, so that
+// threads at rest hold little.
+constexpr size_t kKeptPerThread = size_t{512} << 10;
+
+struct ThreadBuffers {
+  Bytes encoded;
+  backends::Scratch scratch;
+
+  ByteSpan Encoded(size_t size) {
+    if (encoded.size() < size) encoded = Bytes(size);
+    return encoded.span().first(size);
+  }
+  void Trim() {
+    if (encoded.size() > kKeptPerThread) encoded = Bytes();
+    scratch.Trim(kKeptPerThread);
+  }
+};
+
+ThreadBuffers& Buffers() {
+  thread_local ThreadBuffers buffers;
+  return buffers;
+}
+
+// One chunk on its way from the store to its decoded form.
+class Loading {
+ public:
+  Loading(const ArraySpec& spec, std::vector<uint64_t> shape, const ChunkLocation& location)
+      : spec_(spec), shape_(std::move(shape)), location_(location) {
+    elements_ = 1;
+    for (const uint64_t extent : shape_) elements_ *= extent;
+    decoded_size_ = DecodedSize(spec_, shape_);
+  }
+
+  Result<Bytes> Run() {
+    if (location_.absent()) return Bytes();
+    if (location_.generate) return Generated();
+    if (location_.inline_bytes) return Decode(location_.inline_bytes->span());
+    return FromStore();
+  }
+
+ private:
+  bool fixed() const { return spec_.dtype.is_fixed_size(); }
+
+  Result<Bytes> Generated() {
+    NDLFS_TRY(Bytes chunk, location_.generate());
+    if (!fixed()) return Checked(std::move(chunk));
+    if (chunk.size() != decoded_size_) {
+      return Corrupt("{} bytes instead of {}", chunk.size(), decoded_size_);
+    }
+    return chunk;
+  }
+
+  Result<Bytes> FromStore() {
+    NDLFS_TRY(const auto available, location_.store->Size(location_.key));
+    if (!available) return Bytes();
+    NDLFS_TRY(const uint64_t size, EncodedSize(*available));
+    if (fixed() && location_.skip_codecs == 0 && spec_.codecs.IsIdentity()) {
+      if (size != decoded_size_) {
+        return Corrupt("{} bytes, expected {}", size, decoded_size_);
+      }
+      Bytes chunk(decoded_size_);
+      NDLFS_RETURN_IF_ERROR(Fetch(chunk.span()));
+      return chunk;
+    }
+    const ByteSpan encoded = Buffers().Encoded(size);
+    NDLFS_RETURN_IF_ERROR(Fetch(encoded));
+    return Decode(encoded);
+  }
+
+  // Bytes that the pieces make up, checked against what the value holds and
+  // what a chunk can be encoded to at most.
+  Result<uint64_t> EncodedSize(uint64_t available) const {
+    uint64_t total = 0;
+    for (const ByteRange& piece : location_.pieces) {
+      if (piece.offset > available) return Beyond(piece, available);
+      const uint64_t rest = available - piece.offset;
+      if (piece.length != ByteRange::kToEnd && piece.length > rest) {
+        return Beyond(piece, available);
+      }
+      total += std::min(piece.length, rest);  // below 2^63: files are
+    }
+    const uint64_t limit = fixed() ? spec_.codecs.MaxEncodedSize(shape_) : kMaxStreamSize;
+    if (total > limit) {
+      return Corrupt("{} encoded bytes, more than the {} of any sound chunk", total, limit);
+    }
+    return total;
+  }
+
+  static model::Failure Beyond(const ByteRange& piece, uint64_t available) {
+    return Corrupt("bytes {} + {} lie beyond the end at {}", piece.offset, piece.length,
+                   available);
+  }
+
+  Result<void> Fetch(ByteSpan out) const {
+    for (const ByteRange& piece : location_.pieces) {
+      const size_t length = std::min<uint64_t>(piece.length, out.size());
+      NDLFS_TRY(const auto got,
+                location_.store->ReadInto(location_.key, piece.offset, out.first(length)));
+      if (!got || *got != length) return Corrupt("it was cut short while being read");
+      out = out.subspan(length);
+    }
+    return {};
+  }
+
+  Result<Bytes> Decode(ConstByteSpan encoded) {
+    if (!fixed()) {
+      NDLFS_TRY(Bytes stream,
+                spec_.codecs.DecodeVariable(encoded, shape_, kMaxStreamSize, Buffers().scratch,
+                                            location_.skip_codecs));
+      return Checked(std::move(stream));
+    }
+    Bytes chunk(decoded_size_);
+    NDLFS_RETURN_IF_ERROR(spec_.codecs.Decode(encoded, shape_, chunk.span(), Buffers().scratch,
+                                              location_.skip_codecs));
+    return chunk;
+  }
+
+  Result<Bytes> Checked(Bytes stream) const {
+    NDLFS_RETURN_IF_ERROR(ElementTable::Make(stream.span(), elements_));
+    return stream;
+  }
+
+  const ArraySpec& spec_;
+  const std::vector<uint64_t> shape_;
+  const ChunkLocation& location_;
+  uint64_t elements_;
+  uint64_t decoded_size_;
+};
+
+}  // namespace
+
+uint64_t DecodedSize(const ArraySpec& spec, std::span<const uint64_t> shape) {
+  uint64_t size = spec.dtype.size();
+  for (const uint64_t extent : shape) size *= extent;
+  return size;
+}
+
+uint64_t TransientSize(const ArraySpec& spec, const std::vector<uint64_t>& shape) {
+  return spec.dtype.is_fixed_size() && spec.codecs.IsIdentity()
+             ? 0
+             : spec.codecs.MaxEncodedSize(shape);
+}
+
+Result<Bytes> LoadChunk(const backends::ArraySource& source, std::span<const uint64_t> index,
+                        backends::IndexCache& indexes, ChunkLedger* ledger) {
+  NDLFS_TRY(const ChunkLocation location, source.Locate(index, indexes));
+  if (location.store && ledger && !ledger->Note(location.store, location.key)) {
+    return model::IoError(ESTALE, location.store->Describe(location.key));
+  }
+  Result<Bytes> chunk =
+      Loading(source.spec(), source.spec().grid.ChunkShape(index), location).Run();
+  Buffers().Trim();
+  if (!chunk && location.store) {
+    return model::Propagate(std::move(chunk).error(), location.store->Describe(location.key));
+  }
+  return chunk;
+}
+
+}  // namespace ndlfs::cache

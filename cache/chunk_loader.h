@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "backends/array_source.h"
+#include "backends/bytes.h"
+#include "cache/chunk_ledger.h"
+#include "model/error.h"
+
+namespace ndlfs::cache {
+
+// Bytes that a decoded chunk of `shape` occupies, where elements have a fixed
+// size; 0 for others. Sources have checked that this does not overflow.
+uint64_t DecodedSize(const backends::ArraySpec& spec, std::span<const uint64_t> shape);
+
+// What reading and decoding such a chunk may take besides.
+uint64_t TransientSize(const backends::ArraySpec& spec, const std::vector<uint64_t>& shape);
+
+// Reads and decodes one chunk: the elements of the whole chunk, or an element
+// stream (see backends/array_source.h) where they are of variable size. An
+// absent chunk is an empty block: the fill value stands for its elements. The
+// files it is read from are noted in `ledger` (may be null) before that.
+// Errors name the place in the store and the codec. Thread-safe.
+model::Result<backends::Bytes> LoadChunk(const backends::ArraySource& source,
+                                         std::span<const uint64_t> index,
+                                         backends::IndexCache& indexes, ChunkLedger* ledger);
+
+}  // namespace ndlfs::cache

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT
+//
+// Elements of variable size in memory, in the form that
+// backends/array_source.h describes.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "backends/bytes.h"
+#include "model/datatype.h"
+#include "model/error.h"
+#include "model/value.h"
+
+namespace ndlfs::cache {
+
+// Reads the element at the beginning of `stream` and takes it off. kCorrupt
+// where the stream ends within it.
+model::Result<model::Value> TakeElement(const model::Datatype& type,
+                                        backends::ConstByteSpan& stream);
+
+// Bytes of the element that stands for "nothing": zeros, empty text and vlens.
+std::vector<std::byte> ZeroElement(const model::Datatype& type);
+
+// The elements of a decoded chunk of variable size.
+class ElementTable {
+ public:
+  // Checks the table of a chunk of `count` elements: ascending, and inside.
+  static model::Result<ElementTable> Make(backends::ConstByteSpan chunk, uint64_t count);
+  backends::ConstByteSpan operator[](uint64_t index) const;
+
+ private:
+  ElementTable(backends::ConstByteSpan chunk, uint64_t count) : chunk_(chunk), count_(count) {}
+  uint64_t Offset(uint64_t index) const;
+  backends::ConstByteSpan chunk_;
+  uint64_t count_;
+};
+
+}  // namespace ndlfs::cache
