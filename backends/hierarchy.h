@@ -74,8 +74,10 @@ class Hierarchy {
 };
 
 // All objects as one model: what the NDL of a whole store is written from.
-// Objects that cannot be loaded are left out; `errors`, if given, gets a line
-// for each. Values of arrays are not filled in. `path` is where to begin.
+// Objects that cannot be loaded are left out, and links too; `errors`, if
+// given, gets a line for each that is missing or has an error of its own.
+// Values of arrays are not filled in. `path` is where to begin: a group, or an
+// array, which then is all that the group returned holds.
 model::Result<model::Group> ReadGroup(const Hierarchy& hierarchy, std::string_view path,
                                       std::vector<std::string>* errors = nullptr);
 
@@ -84,8 +86,10 @@ model::Result<model::Group> ReadGroup(const Hierarchy& hierarchy, std::string_vi
 bool IsDimCoordName(std::string_view name, const std::vector<std::string>& names);
 
 // Replaces, in an array's shape, each dimension whose name and size are those
-// of a dimension coordinate of the same group or of an enclosing one. `load`
-// gives the node at a path, or null.
+// of a dimension coordinate of the same group or, where that has none of the
+// name, of the nearest enclosing one. `load` gives the node at a path, or
+// null; it must not itself link dimensions, as arrays may have dimensions
+// named after each other.
 void LinkDimensions(std::string_view group_path, model::Ndarray& array,
                     const std::function<std::shared_ptr<const Node>(std::string_view)>& load);
 

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dirent.h>
 #include <sys/stat.h>
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "backends/store/store.h"
 #include "model/error.h"
@@ -25,6 +28,8 @@ class UniqueFd {
   ~UniqueFd();
   int get() const { return fd_; }
   explicit operator bool() const { return fd_ >= 0; }
+  // Gives the descriptor away.
+  int release() { return std::exchange(fd_, -1); }
 
  private:
   int fd_ = -1;
@@ -42,11 +47,14 @@ class SourceRoot {
   // The path it was opened by, made absolute: only for messages.
   const std::string& path() const { return path_; }
 
-  // Opens for reading; `flags` adds O_DIRECTORY, O_PATH, O_NOFOLLOW.
-  // The error's sys_errno() tells ENOENT from the rest.
+  // Opens for reading; `flags` adds O_DIRECTORY, O_PATH, O_NOFOLLOW. With
+  // O_PATH anything may be opened, FIFOs too. The error's sys_errno() tells
+  // ENOENT from the rest; its message does not name `path`.
   model::Result<UniqueFd> OpenBeneath(std::string_view path, int flags = 0) const;
   // lstat when `follow` is false.
   model::Result<struct ::stat> Stat(std::string_view path, bool follow = true) const;
+  // What the symbolic link at `path` says, wherever that leads.
+  model::Result<std::string> ReadLink(std::string_view path) const;
 
  private:
   SourceRoot(std::string path, UniqueFd fd) : path_(std::move(path)), fd_(std::move(fd)) {}
@@ -54,14 +62,52 @@ class SourceRoot {
   UniqueFd fd_;
 };
 
+// The names in one directory, one at a time, so that a million of them take
+// no memory. Move-only; for one thread at a time.
+class DirectoryStream {
+ public:
+  struct Entry {
+    std::string_view name;  // valid until the next call
+    uint64_t inode = 0;
+    uint8_t type = DT_UNKNOWN;  // DT_REG, DT_DIR, DT_LNK, ...; may be unknown
+    // Seek() here continues after this entry. Never 0.
+    int64_t next = 0;
+  };
+
+  static model::Result<DirectoryStream> Open(const SourceRoot& root, std::string_view path);
+
+  // The next entry in the order of the directory, without "." and ".."; null
+  // at the end.
+  model::Result<const Entry*> Next();
+  // Continues after the entry whose `next` was `position`; 0 is the beginning.
+  void Seek(int64_t position);
+
+ private:
+  struct Close {
+    void operator()(DIR* directory) const { ::closedir(directory); }
+  };
+  explicit DirectoryStream(DIR* directory) : directory_(directory) {}
+  std::unique_ptr<DIR, Close> directory_;
+  Entry entry_;
+};
+
 FileStamp StampOf(const struct ::stat& status);
 
 // pread until `out` is full or the file ends; returns the bytes read.
 model::Result<size_t> ReadFully(int fd, uint64_t offset, ByteSpan out);
 
-// The store of a directory, and of one file, beneath `root`.
+// The store of the directory at `path` beneath `root`. Only regular files are
+// values. Keys with empty, "." or ".." parts are refused (kBadInput): what is
+// beside the store is no business of its keys. Errors do not name the key;
+// callers add Describe(key).
 std::shared_ptr<const Store> MakeDirectoryStore(std::shared_ptr<const SourceRoot> root,
                                                 std::string path);
+
+// The store of the one file at `path`, with the single key "". It keeps to the
+// file that it opened first: once another one has taken its place, it reads
+// the old one to the end if it still can, and fails with ESTALE otherwise, so
+// that bytes of two files never mix. Stat() looks at the path, and so tells;
+// to read the new file, make a new store.
 std::shared_ptr<const Store> MakeFileStore(std::shared_ptr<const SourceRoot> root,
                                            std::string path);
 

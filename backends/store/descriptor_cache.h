@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include "backends/store/source_root.h"
+#include "model/error.h"
+
+namespace ndlfs::backends {
+
+// Descriptors of files that are read piece by piece, so that a piece does not
+// cost an open(). One for the whole process, of a fixed number of
+// descriptors: the least recently used one is closed for the next.
+// Thread-safe; files are opened and closed outside the lock.
+class DescriptorCache {
+ public:
+  // An open regular file, with the inode that tells it from its successor.
+  struct File {
+    UniqueFd fd;
+    FileStamp stamp;  // when it was opened
+  };
+  // Open as long as anybody holds it, in the cache or not.
+  using Handle = std::shared_ptr<const File>;
+
+  explicit DescriptorCache(size_t capacity) : capacity_(capacity) {}
+  static DescriptorCache& Global();
+
+  // A number that no other store has.
+  static uint64_t NewOwner();
+
+  // Null if it is not there.
+  Handle Find(uint64_t owner, std::string_view key);
+  void Keep(uint64_t owner, std::string_view key, Handle file);
+  void Drop(uint64_t owner, std::string_view key);
+  // Drops all that `owner` has.
+  void DropAll(uint64_t owner);
+  // Closes everything that is not in use: for when descriptors ran out.
+  void Clear();
+
+  size_t size() const;
+
+ private:
+  struct Key {
+    uint64_t owner;
+    std::string key;
+    bool operator==(const Key&) const = default;
+  };
+  struct KeyHash {
+    size_t operator()(const Key& key) const {
+      return std::hash<std::string>()(key.key) ^ (key.owner * 0x9e3779b97f4a7c15u);
+    }
+  };
+  struct Slot {
+    Key key;
+    Handle file;
+  };
+
+  const size_t capacity_;
+  mutable std::mutex mutex_;
+  // Guarded by mutex_:
+  std::list<Slot> slots_;  // the most recently used one first
+  std::unordered_map<Key, std::list<Slot>::iterator, KeyHash> index_;
+};
+
+// Opens the regular file at `path`; null where there is none (or a directory).
+// When descriptors run out, closes those of the cache and tries again.
+model::Result<DescriptorCache::Handle> OpenFile(const SourceRoot& root, std::string_view path);
+
+}  // namespace ndlfs::backends

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: MIT
+#include <algorithm>
+#include <cerrno>
+
+#include "backends/store/descriptor_cache.h"
+#include "backends/store/keys.h"
+#include "backends/store/source_root.h"
+
+namespace ndlfs::backends {
+namespace {
+
+class DirectoryStore final : public Store {
+ public:
+  DirectoryStore(std::shared_ptr<const SourceRoot> root, std::string path)
+      : root_(std::move(root)), path_(std::move(path)) {}
+  ~DirectoryStore() override { DescriptorCache::Global().DropAll(owner_); }
+
+  model::Result<std::optional<uint64_t>> Size(std::string_view key) const override {
+    NDLFS_TRY(const auto stamp, Stat(key));
+    if (!stamp) return std::nullopt;
+    return stamp->size;
+  }
+
+  model::Result<std::optional<size_t>> ReadInto(std::string_view key, uint64_t offset,
+                                                ByteSpan out) const override {
+    NDLFS_RETURN_IF_ERROR(CheckKey(key));
+    DescriptorCache::Handle file = DescriptorCache::Global().Find(owner_, key);
+    const bool opened = !file;
+    if (opened) {
+      NDLFS_TRY(file, OpenFile(*root_, PathOf(key)));
+    }
+    if (!file) return std::nullopt;
+    NDLFS_TRY(const size_t count, ReadFully(file->fd.get(), offset, out));
+    // Who reads a part of a file will want the next part.
+    const bool whole = offset == 0 && out.size() >= file->stamp.size;
+    if (opened && !whole) DescriptorCache::Global().Keep(owner_, key, std::move(file));
+    return count;
+  }
+
+  model::Result<std::optional<FileStamp>> Stat(std::string_view key) const override {
+    NDLFS_RETURN_IF_ERROR(CheckKey(key));
+    NDLFS_TRY(const auto stamp, StatFile(*root_, PathOf(key)));
+    DropIfReplaced(key, stamp);
+    return stamp;
+  }
+
+  model::Result<std::vector<StoreEntry>> List(std::string_view prefix) const override {
+    if (!prefix.empty()) NDLFS_RETURN_IF_ERROR(CheckKey(prefix));
+    std::vector<StoreEntry> entries;
+    auto stream = DirectoryStream::Open(*root_, PathOf(prefix));
+    if (!stream) {
+      if (IsAbsent(stream.error())) return entries;
+      return model::Propagate(std::move(stream).error());
+    }
+    for (;;) {
+      NDLFS_TRY(const auto* entry, stream->Next());
+      if (entry == nullptr) break;
+      if (auto listed = Classify(prefix, *entry)) entries.push_back(*std::move(listed));
+    }
+    std::sort(entries.begin(), entries.end(),
+              [](const auto& a, const auto& b) { return a.name < b.name; });
+    return entries;
+  }
+
+  std::string Describe(std::string_view key) const override {
+    return JoinKey(DescribePath(*root_, path_), key);
+  }
+
+ private:
+  std::string PathOf(std::string_view key) const { return JoinKey(path_, key); }
+
+  // So that what is read after Stat() is no older than what it told.
+  void DropIfReplaced(std::string_view key, const std::optional<FileStamp>& stamp) const {
+    const auto file = DescriptorCache::Global().Find(owner_, key);
+    if (!file) return;
+    if (stamp && IsSameFile(*stamp, file->stamp)) return;
+    DescriptorCache::Global().Drop(owner_, key);
+  }
+
+  // Nullopt for what is neither file nor directory. A symbolic link counts as
+  // what it leads to; one that leads nowhere is a value, and reading it says
+  // why that cannot be.
+  std::optional<StoreEntry> Classify(std::string_view prefix,
+                                     const DirectoryStream::Entry& entry) const {
+    std::string name(entry.name);
+    if (entry.type == DT_DIR) return StoreEntry{std::move(name), true};
+    if (entry.type == DT_REG) return StoreEntry{std::move(name), false};
+    if (entry.type != DT_LNK && entry.type != DT_UNKNOWN) return std::nullopt;
+    const auto status = root_->Stat(PathOf(JoinKey(prefix, name)));
+    if (!status) return StoreEntry{std::move(name), false};
+    if (!S_ISREG(status->st_mode) && !S_ISDIR(status->st_mode)) return std::nullopt;
+    return StoreEntry{std::move(name), S_ISDIR(status->st_mode)};
+  }
+
+  const std::shared_ptr<const SourceRoot> root_;
+  const std::string path_;
+  const uint64_t owner_ = DescriptorCache::NewOwner();
+};
+
+}  // namespace
+
+std::shared_ptr<const Store> MakeDirectoryStore(std::shared_ptr<const SourceRoot> root,
+                                                std::string path) {
+  return std::make_shared<DirectoryStore>(std::move(root), std::move(path));
+}
+
+}  // namespace ndlfs::backends

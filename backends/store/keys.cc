@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+#include "backends/store/keys.h"
+
+#include <cerrno>
+
+namespace ndlfs::backends {
+
+std::string JoinKey(std::string_view prefix, std::string_view key) {
+  std::string joined(prefix);
+  if (!prefix.empty() && !key.empty()) joined += '/';
+  return joined += key;
+}
+
+model::Result<void> CheckKey(std::string_view key) {
+  std::string_view rest = key;
+  for (;;) {
+    const size_t slash = rest.find('/');
+    const std::string_view part = rest.substr(0, slash);
+    if (part.empty() || part == "." || part == ".." ||
+        part.find('\0') != std::string_view::npos) {
+      return model::BadInput("the key {} is not below its store", model::Quote(key));
+    }
+    if (slash == std::string_view::npos) return {};
+    rest.remove_prefix(slash + 1);
+  }
+}
+
+bool IsAbsent(const model::Error& error) {
+  return error.sys_errno() == ENOENT || error.sys_errno() == ENOTDIR;
+}
+
+model::Result<std::optional<FileStamp>> StatFile(const SourceRoot& root,
+                                                 std::string_view path) {
+  auto status = root.Stat(path);
+  if (!status) {
+    if (IsAbsent(status.error())) return std::nullopt;
+    return model::Propagate(std::move(status).error());
+  }
+  if (S_ISDIR(status->st_mode)) return std::nullopt;
+  if (!S_ISREG(status->st_mode)) return model::IoError(ENXIO, "stat");
+  return StampOf(*status);
+}
+
+bool IsSameFile(const FileStamp& a, const FileStamp& b) {
+  return a.device == b.device && a.inode == b.inode;
+}
+
+std::string DescribePath(const SourceRoot& root, std::string_view path) {
+  if (!path.empty()) return std::string(path);
+  const size_t slash = root.path().find_last_of('/');
+  const std::string name =
+      slash == std::string::npos ? root.path() : root.path().substr(slash + 1);
+  return name.empty() ? root.path() : name;
+}
+
+}  // namespace ndlfs::backends

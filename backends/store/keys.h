@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT
+//
+// What the stores of files and directories have in common.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "backends/store/source_root.h"
+#include "model/error.h"
+
+namespace ndlfs::backends {
+
+// "a" + "b/c" -> "a/b/c"; an empty side adds nothing.
+std::string JoinKey(std::string_view prefix, std::string_view key);
+
+// Refuses keys that are absolute or have empty, "." or ".." parts, or NULs.
+model::Result<void> CheckKey(std::string_view key);
+
+// Whether an error of opening means that there is no such file.
+bool IsAbsent(const model::Error& error);
+
+// The stamp of the regular file at `path`; nullopt where there is none.
+model::Result<std::optional<FileStamp>> StatFile(const SourceRoot& root, std::string_view path);
+
+// Perhaps changed, but not another file in its place.
+bool IsSameFile(const FileStamp& a, const FileStamp& b);
+
+// `path` for messages: the root itself goes by its own name.
+std::string DescribePath(const SourceRoot& root, std::string_view path);
+
+}  // namespace ndlfs::backends

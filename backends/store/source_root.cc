@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: MIT
+#include "backends/store/source_root.h"
+
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <climits>
+#include <cstdlib>
+
+namespace ndlfs::backends {
+namespace {
+
+using model::IoError;
+
+// openat2 gives up with EAGAIN where a rename elsewhere in the tree races with
+// a ".." or a symbolic link; so many in a row is no accident.
+constexpr int kRenameRaces = 64;
+
+// Returns a descriptor, or -1 and errno.
+int OpenAt2(int directory, const char* path, int flags) {
+  open_how how = {};
+  how.flags = static_cast<uint64_t>(flags);
+  how.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS;
+  for (int races = 0;;) {
+    const long fd = ::syscall(SYS_openat2, directory, path, &how, sizeof(how));
+    if (fd >= 0) return static_cast<int>(fd);
+    if (errno == EINTR) continue;
+    if (errno == EAGAIN && ++races < kRenameRaces) continue;
+    return -1;
+  }
+}
+
+bool IsFileOrDirectory(const struct ::stat& status) {
+  return S_ISREG(status.st_mode) || S_ISDIR(status.st_mode);
+}
+
+model::Result<struct ::stat> StatFd(int fd) {
+  struct ::stat status;
+  if (::fstat(fd, &status) != 0) return IoError(errno, "stat");
+  return status;
+}
+
+// Some filesystems keep any time_t; the years after 2262 are all one to us.
+int64_t Nanoseconds(const timespec& time) {
+  int64_t result;
+  if (__builtin_mul_overflow(int64_t{time.tv_sec}, int64_t{1'000'000'000}, &result) ||
+      __builtin_add_overflow(result, int64_t{time.tv_nsec}, &result)) {
+    return time.tv_sec < 0 ? INT64_MIN : INT64_MAX;
+  }
+  return result;
+}
+
+std::string MakeAbsolute(const std::string& path) {
+  const std::unique_ptr<char, decltype(&std::free)> absolute(::realpath(path.c_str(), nullptr),
+                                                             &std::free);
+  return absolute ? absolute.get() : path;
+}
+
+}  // namespace
+
+UniqueFd::~UniqueFd() {
+  if (fd_ >= 0) ::close(fd_);
+}
+
+model::Result<std::shared_ptr<const SourceRoot>> SourceRoot::Open(const std::string& path) {
+  UniqueFd fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!fd) return IoError(errno, path);
+  const UniqueFd probe(OpenAt2(fd.get(), ".", O_PATH | O_CLOEXEC));
+  if (!probe) return IoError(errno, "openat2, which Linux has since 5.6");
+  return std::shared_ptr<const SourceRoot>(new SourceRoot(MakeAbsolute(path), std::move(fd)));
+}
+
+model::Result<UniqueFd> SourceRoot::OpenBeneath(std::string_view path, int flags) const {
+  if (path.find('\0') != std::string_view::npos) return IoError(ENOENT, "open");
+  const std::string name = path.empty() ? "." : std::string(path);
+  // O_NONBLOCK means nothing to files and directories, but without it a FIFO
+  // would keep us waiting for a writer.
+  UniqueFd fd(
+      OpenAt2(fd_.get(), name.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | flags));
+  if (!fd) return IoError(errno, "open");
+  if (flags & O_PATH) return fd;
+  NDLFS_TRY(const auto status, StatFd(fd.get()));
+  if (!IsFileOrDirectory(status)) return IoError(ENXIO, "open");
+  return fd;
+}
+
+model::Result<struct ::stat> SourceRoot::Stat(std::string_view path, bool follow) const {
+  NDLFS_TRY(const auto fd, OpenBeneath(path, O_PATH | (follow ? 0 : O_NOFOLLOW)));
+  return StatFd(fd.get());
+}
+
+model::Result<std::string> SourceRoot::ReadLink(std::string_view path) const {
+  NDLFS_TRY(const auto fd, OpenBeneath(path, O_PATH | O_NOFOLLOW));
+  std::string target(PATH_MAX, '\0');
+  const ssize_t size = ::readlinkat(fd.get(), "", target.data(), target.size());
+  // An empty path that is no link gives ENOENT; the caller expects EINVAL.
+  if (size < 0) return IoError(errno == ENOENT ? EINVAL : errno, "readlink");
+  target.resize(static_cast<size_t>(size));
+  return target;
+}
+
+model::Result<DirectoryStream> DirectoryStream::Open(const SourceRoot& root,
+                                                     std::string_view path) {
+  NDLFS_TRY(auto fd, root.OpenBeneath(path, O_DIRECTORY));
+  DIR* directory = ::fdopendir(fd.get());
+  if (directory == nullptr) return IoError(errno, "opendir");
+  fd.release();  // closedir() closes it
+  return DirectoryStream(directory);
+}
+
+model::Result<const DirectoryStream::Entry*> DirectoryStream::Next() {
+  for (;;) {
+    errno = 0;
+    const struct ::dirent64* found = ::readdir64(directory_.get());
+    if (found == nullptr) {
+      if (errno != 0) return IoError(errno, "readdir");
+      return nullptr;
+    }
+    const std::string_view name = found->d_name;
+    if (name == "." || name == "..") continue;
+    entry_ = {name, found->d_ino, found->d_type, found->d_off};
+    return &entry_;
+  }
+}
+
+void DirectoryStream::Seek(int64_t position) {
+  if (position == 0) {
+    ::rewinddir(directory_.get());
+  } else {
+    ::seekdir(directory_.get(), position);
+  }
+}
+
+FileStamp StampOf(const struct ::stat& status) {
+  return {.device = status.st_dev,
+          .inode = status.st_ino,
+          .size = static_cast<uint64_t>(status.st_size),
+          .mtime_ns = Nanoseconds(status.st_mtim),
+          .ctime_ns = Nanoseconds(status.st_ctim)};
+}
+
+model::Result<size_t> ReadFully(int fd, uint64_t offset, ByteSpan out) {
+  size_t done = 0;
+  while (done < out.size()) {
+    const uint64_t at = offset + done;
+    if (at < offset || at > INT64_MAX) break;  // no file is that long
+    const ssize_t count =
+        ::pread(fd, out.data() + done, std::min<size_t>(out.size() - done, SSIZE_MAX),
+                static_cast<off_t>(at));
+    if (count == 0) break;
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return IoError(errno, "read");
+    done += static_cast<size_t>(count);
+  }
+  return done;
+}
+
+}  // namespace ndlfs::backends
