@@ -3,6 +3,7 @@
 // Value: one element, or a nested list of elements, in the terms of NDL.
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <span>
 #include <string>
@@ -31,11 +32,14 @@ class Value {
   // Members of a compound, or parameters of a filter, in order.
   using Map = std::vector<std::pair<std::string, Value>>;
 
-  Value() = default;                      // null: a null reference, an absent value
-  Value(WideInt value) : data_(value) {}  // NOLINT: implicit
-  Value(double value) : data_(value) {}   // NOLINT
-  Value(bool value) = delete;             // NDL's bool is an enum: Value("TRUE")
-  Value(std::string value) : data_(std::move(value)) {}    // NOLINT
+  Value() = default;  // null: a null reference, an absent value
+  // Any integer; an unsigned __int128 beyond WideInt is no NDL integer.
+  template <std::integral T>
+  requires(!std::same_as<T, bool>) Value(T value)
+      : data_(static_cast<WideInt>(value)) {}            // NOLINT: implicit
+  Value(double value) : data_(value) {}                  // NOLINT
+  Value(bool value) = delete;                            // NDL's bool is an enum: Value("TRUE")
+  Value(std::string value) : data_(std::move(value)) {}  // NOLINT
   Value(const char* value) : data_(std::string(value)) {}  // NOLINT
   Value(Blob value) : data_(std::move(value)) {}           // NOLINT
   Value(List value) : data_(std::move(value)) {}           // NOLINT
@@ -54,7 +58,7 @@ class Value {
   const Map* map() const { return std::get_if<Map>(&data_); }
   const Region* region() const { return std::get_if<Region>(&data_); }
 
-  // Bitwise for floats: NaN equals NaN, 0.0 differs from -0.0.
+  // Bitwise for floats: 0.0 differs from -0.0, but one NaN equals another.
   friend bool operator==(const Value& a, const Value& b);
 
  private:
@@ -62,8 +66,9 @@ class Value {
 };
 
 // Reads one element of fixed size from its bytes, which number type.size().
-// Text that is not valid in its charset is taken as Latin-1; floats that have
-// no exact double (float128) come as opaque bytes.
+// ASCII and UTF-8 text that is not valid UTF-8 is taken as Latin-1, what is no
+// character of UTF-32 as U+FFFD; floats that have no exact double (float128)
+// come as opaque bytes. Refuses (kLimit) elements of more than a million parts.
 Result<Value> DecodeElement(const Datatype& type, std::span<const std::byte> bytes);
 
 // The inverse: writes `value` as one element into `out` (type.size() bytes).
@@ -73,9 +78,18 @@ Result<void> EncodeElement(const Datatype& type, const Value& value, std::span<s
 
 // Shortest text that reads back to the same bits, with ".nan", ".inf" and
 // "-.inf" as YAML spells them when `yaml`, else "nan", "inf", "-inf". Always
-// has a '.', an 'e' or letters, so that it is no integer: "1.0", "1e+20".
+// has a '.', an 'e' or letters, so that it is no integer: "1.0", "1e+20"; in
+// YAML the latter is "1.0e+20", which YAML 1.1 takes for a float, too.
 std::string FormatFloat(double value, bool yaml = true);
 std::string FormatFloat(float value, bool yaml = true);
+// The same for a number of the given float type: the shortest text that reads
+// back to the same float16, bfloat16, float8_e4m3 ...
+std::string FormatFloat(const Datatype& type, double value, bool yaml = true);
+
+// The number of the given float type that is nearest to `value`, ties to even.
+// Refuses what lies beyond the type's range, and NaN or infinity where the
+// type has none. A type without a double of its own (float128) is refused.
+Result<double> RoundToFloat(const Datatype& type, double value);
 
 std::string FormatInteger(WideInt value);
 
