@@ -82,6 +82,9 @@ struct ArraySpec {
   CodecChain codecs;
   // One element, as decoded, for chunks that are absent; empty means zeros.
   std::vector<std::byte> fill;
+  // What a chunk of elements of variable size may occupy at most, encoded or
+  // decoded (OpenOptions::max_chunk_size). Others are bounded by their shape.
+  uint64_t max_chunk_bytes = uint64_t{1} << 30;
 };
 
 // Where one encoded chunk is.

@@ -23,9 +23,6 @@ using model::Result;
 
 namespace {
 
-// No element stream of a chunk is larger than this.
-constexpr uint64_t kMaxStreamSize = uint64_t{1} << 30;
-
 // What a thread keeps from one chunk to the next; more is given back, so that
 // threads at rest hold little.
 constexpr size_t kKeptPerThread = size_t{512} << 10;
@@ -107,7 +104,7 @@ class Loading {
       }
       total += std::min(piece.length, rest);  // below 2^63: files are
     }
-    const uint64_t limit = fixed() ? spec_.codecs.MaxEncodedSize(shape_) : kMaxStreamSize;
+    const uint64_t limit = fixed() ? spec_.codecs.MaxEncodedSize(shape_) : spec_.max_chunk_bytes;
     if (total > limit) {
       return Corrupt("{} encoded bytes, more than the {} of any sound chunk", total, limit);
     }
@@ -133,7 +130,7 @@ class Loading {
   Result<Bytes> Decode(ConstByteSpan encoded) {
     if (!fixed()) {
       NDLFS_TRY(Bytes stream,
-                spec_.codecs.DecodeVariable(encoded, shape_, kMaxStreamSize, Buffers().scratch,
+                spec_.codecs.DecodeVariable(encoded, shape_, spec_.max_chunk_bytes, Buffers().scratch,
                                             location_.skip_codecs));
       return Checked(std::move(stream));
     }
@@ -164,7 +161,9 @@ uint64_t DecodedSize(const ArraySpec& spec, std::span<const uint64_t> shape) {
 }
 
 uint64_t TransientSize(const ArraySpec& spec, const std::vector<uint64_t>& shape) {
-  return spec.dtype.is_fixed_size() && spec.codecs.IsIdentity()
+  // Of variable elements nothing is known in advance: they are charged when
+  // they are there.
+  return !spec.dtype.is_fixed_size() || spec.codecs.IsIdentity()
              ? 0
              : spec.codecs.MaxEncodedSize(shape);
 }

@@ -1,0 +1,359 @@
+// SPDX-License-Identifier: MIT
+#include "cache/array_reader.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <numeric>
+#include <random>
+#include <set>
+
+#include "backends/codec/registry.h"
+#include "tests/support/memory_store.h"
+
+namespace ndlfs::cache {
+namespace {
+
+using backends::ArraySpec;
+using backends::Bytes;
+using backends::ChunkGrid;
+using backends::ChunkLocation;
+using model::ByteOrder;
+using model::Datatype;
+using testing::HasSubstr;
+
+using Extents = std::vector<uint64_t>;
+
+uint64_t Product(const Extents& extents) {
+  return std::accumulate(extents.begin(), extents.end(), uint64_t{1}, std::multiplies<>());
+}
+
+// An array in a MemoryStore, chunk by chunk under keys like "c0.1", with
+// identity codecs. Missing keys are absent chunks.
+class TestSource final : public backends::ArraySource {
+ public:
+  TestSource(Datatype dtype, ChunkGrid grid, std::vector<std::byte> fill = {}) {
+    spec_.dtype = std::move(dtype);
+    spec_.shape = grid.array_shape();
+    spec_.codecs =
+        backends::MakeZarr3Chain(
+            backends::Json::parse(R"([{"name":"bytes","configuration":{"endian":"little"}}])"),
+            {spec_.dtype, grid.max_chunk_shape()})
+            .value();
+    spec_.grid = std::move(grid);
+    spec_.fill = std::move(fill);
+  }
+
+  const ArraySpec& spec() const override { return spec_; }
+  model::Result<ChunkLocation> Locate(std::span<const uint64_t> index,
+                                      backends::IndexCache&) const override {
+    ChunkLocation location;
+    location.store = store_;
+    location.key = Key(index);
+    location.pieces = {{}};
+    return location;
+  }
+  std::optional<backends::ContiguousRange> contiguous() const override { return contiguous_; }
+
+  static std::string Key(std::span<const uint64_t> index) {
+    return "c" + FormatChunkIndex(index);
+  }
+
+  ArraySpec spec_;
+  std::shared_ptr<test::MemoryStore> store_ = std::make_shared<test::MemoryStore>();
+  std::optional<backends::ContiguousRange> contiguous_;
+};
+
+// Cuts `elements` (the whole array in C order) into chunks; what lies outside
+// the array is 0xDD. Leaves out the chunks in `absent`.
+void PutChunks(TestSource& source, const std::string& elements,
+               const std::set<std::string>& absent = {}) {
+  const ArraySpec& spec = source.spec();
+  const size_t item = spec.dtype.size();
+  const size_t rank = spec.shape.size();
+  Extents index(rank, 0);
+  for (;;) {
+    const Extents shape = spec.grid.ChunkShape(index);
+    std::string chunk(Product(shape) * item, '\xDD');
+    for (uint64_t at = 0; at < Product(shape); ++at) {
+      uint64_t rest = at;
+      uint64_t linear = 0;
+      Extents position(rank);
+      for (size_t d = rank; d-- > 0; rest /= shape[d]) position[d] = rest % shape[d];
+      bool inside = true;
+      for (size_t d = 0; d < rank; ++d) {
+        const uint64_t coordinate = spec.grid.Begin(d, index[d]) + position[d];
+        inside = inside && coordinate < spec.shape[d];
+        linear = linear * spec.shape[d] + coordinate;
+      }
+      if (inside) std::memcpy(chunk.data() + at * item, elements.data() + linear * item, item);
+    }
+    const std::string key = TestSource::Key(index);
+    if (!absent.contains(key)) source.store_->Put(key, chunk);
+    size_t d = rank;
+    for (;;) {
+      if (d == 0) return;
+      --d;
+      if (++index[d] < spec.grid.counts()[d]) break;
+      index[d] = 0;
+    }
+  }
+}
+
+std::string RandomElements(std::mt19937& random, size_t size) {
+  std::string elements(size, '\0');
+  for (char& c : elements) c = static_cast<char>(random());
+  return elements;
+}
+
+std::string ReadAll(const ArrayReader& reader, uint64_t offset, size_t size,
+                    ByteOrder order = ByteOrder::kLittle) {
+  std::string out(size, '?');
+  const auto result = reader.Read(offset, std::as_writable_bytes(std::span(out)), order);
+  EXPECT_TRUE(result) << result.error().message();
+  return out;
+}
+
+TEST(ArrayReaderTest, AnyRangeOfAnyGridIsThatOfTheElementStream) {
+  std::mt19937 random(7);
+  for (int round = 0; round < 300; ++round) {
+    const size_t rank = random() % 5;
+    Extents shape;
+    Extents chunk;
+    for (size_t d = 0; d < rank; ++d) {
+      shape.push_back(1 + random() % 6);
+      chunk.push_back(1 + random() % 7);
+    }
+    const auto edge = random() % 2 ? ChunkGrid::Edge::kFull : ChunkGrid::Edge::kCropped;
+    const Datatype dtype =
+        random() % 2 ? Datatype::Float32() : Datatype::Opaque(1 + random() % 5);
+    auto source =
+        std::make_shared<TestSource>(dtype, ChunkGrid::Regular(shape, chunk, edge).value());
+    const std::string elements = RandomElements(random, Product(shape) * dtype.size());
+    PutChunks(*source, elements);
+    ChunkCache cache(100);  // hardly a chunk or two
+    const ArrayReader reader(source, cache);
+    ASSERT_EQ(reader.byte_size(), elements.size());
+    for (int part = 0; part < 20; ++part) {
+      const size_t begin = random() % (elements.size() + 1);
+      const size_t size = random() % (elements.size() - begin + 1);
+      ASSERT_EQ(ReadAll(reader, begin, size), elements.substr(begin, size))
+          << "round " << round << ", bytes " << begin << " + " << size;
+    }
+  }
+}
+
+TEST(ArrayReaderTest, RectilinearGridsAreReadLikeAnyOther) {
+  std::mt19937 random(8);
+  auto source = std::make_shared<TestSource>(
+      Datatype::Integer(2, true), ChunkGrid::Rectilinear({7, 5}, {{3, 1, 4}, {2, 3}}).value());
+  const std::string elements = RandomElements(random, 7 * 5 * 2);
+  PutChunks(*source, elements);
+  ChunkCache cache(1000);
+  const ArrayReader reader(source, cache);
+  for (size_t begin = 0; begin < elements.size(); ++begin) {
+    ASSERT_EQ(ReadAll(reader, begin, elements.size() - begin), elements.substr(begin));
+  }
+}
+
+TEST(ArrayReaderTest, AbsentChunksHoldTheFillValue) {
+  std::vector<std::byte> fill = {std::byte{1}, std::byte{2}, std::byte{3}, std::byte{4}};
+  auto source = std::make_shared<TestSource>(
+      Datatype::Integer(4, true),
+      ChunkGrid::Regular({2, 4}, {1, 2}, ChunkGrid::Edge::kFull).value(), fill);
+  PutChunks(*source, std::string(32, 'x'), {"c0.1", "c1.0"});
+  ChunkCache cache(1000);
+  const ArrayReader reader(source, cache);
+  const std::string filled = "\1\2\3\4\1\2\3\4";
+  const std::string stored = "xxxxxxxx";
+  const std::string all = stored + filled + filled + stored;
+  EXPECT_EQ(ReadAll(reader, 0, 32), all);
+  EXPECT_EQ(ReadAll(reader, 9, 13), all.substr(9, 13));
+  // That a chunk is absent is remembered.
+  const size_t misses = cache.stats().misses;
+  ReadAll(reader, 0, 32);
+  EXPECT_EQ(cache.stats().misses, misses);
+}
+
+TEST(ArrayReaderTest, EachChunkIsLoadedOnceForARead) {
+  auto source = std::make_shared<TestSource>(
+      Datatype::Float64(), ChunkGrid::Regular({8, 8}, {4, 4}, ChunkGrid::Edge::kFull).value());
+  PutChunks(*source, std::string(512, 'a'));
+  ChunkCache cache(10000);
+  const ArrayReader reader(source, cache);
+  ReadAll(reader, 100, 300);
+  EXPECT_EQ(cache.stats().misses, 4u);
+}
+
+TEST(ArrayReaderTest, ViewsMayAskForTheOtherByteOrder) {
+  const auto dtype = Datatype::PackedCompound(
+      {{"a", Datatype::Integer(2, true)}, {"b", Datatype::Integer(1, true)}});
+  auto source = std::make_shared<TestSource>(
+      dtype, ChunkGrid::Regular({4}, {3}, ChunkGrid::Edge::kFull).value());
+  PutChunks(*source, "abcdefghijkl");
+  ChunkCache cache(1000);
+  const ArrayReader reader(source, cache);
+  const std::string swapped = "bacedfhgikjl";
+  for (size_t begin = 0; begin < 12; ++begin) {
+    for (size_t size = 0; size <= 12 - begin; ++size) {
+      ASSERT_EQ(ReadAll(reader, begin, size, ByteOrder::kBig), swapped.substr(begin, size));
+    }
+  }
+}
+
+TEST(ArrayReaderTest, AContiguousRangeIsReadInPlaceAndSwapped) {
+  auto source = std::make_shared<TestSource>(
+      Datatype::Integer(4, true),
+      ChunkGrid::Regular({3}, {3}, ChunkGrid::Edge::kCropped).value());
+  source->store_->Put("file", "HEADabcdefghijklTAIL");
+  source->contiguous_ = {
+      source->store_, "file", 4, Datatype::Integer(4, true, ByteOrder::kBig), {}};
+  ChunkCache cache(1000);
+  const ArrayReader reader(source, cache);
+  const std::string swapped = "dcbahgfelkji";
+  for (size_t begin = 0; begin < 12; ++begin) {
+    for (size_t size = 0; size <= 12 - begin; ++size) {
+      ASSERT_EQ(ReadAll(reader, begin, size), swapped.substr(begin, size));
+    }
+  }
+  EXPECT_EQ(cache.stats().misses, 0u);
+  source->store_->Put("file", "HEADabcdefgh");
+  std::byte out[12];
+  EXPECT_THAT(reader.Read(0, out).error().message(),
+              HasSubstr("memory/file: ends before byte 16"));
+  EXPECT_TRUE(reader.Read(0, std::span(out).first(8)));
+}
+
+TEST(ArrayReaderTest, AChunkReadInPlaceMustHaveItsLengthAndMayBeAbsent) {
+  auto source = std::make_shared<TestSource>(
+      Datatype::Integer(2, true), ChunkGrid::Regular({2}, {2}, ChunkGrid::Edge::kFull).value(),
+      std::vector<std::byte>{std::byte{'f'}, std::byte{'g'}});
+  source->contiguous_ = {source->store_, "0", 0, Datatype::Integer(2, true), 4};
+  ChunkCache cache(1000);
+  const ArrayReader reader(source, cache, std::make_shared<ChunkLedger>());
+  EXPECT_EQ(ReadAll(reader, 1, 3), "gfg");
+  const ArrayReader later(source, cache, std::make_shared<ChunkLedger>());
+  source->store_->Put("0", "abcd");
+  EXPECT_EQ(ReadAll(later, 1, 3), "bcd");
+  const ArrayReader last(source, cache);
+  source->store_->Put("0", "abcde");
+  std::byte out[2];
+  EXPECT_THAT(last.Read(0, out).error().message(), HasSubstr("memory/0: 5 bytes, expected 4"));
+}
+
+TEST(ArrayReaderTest, AChunkOfTheWrongLengthHurtsNoOther) {
+  auto source = std::make_shared<TestSource>(
+      Datatype::Integer(1, true), ChunkGrid::Regular({6}, {2}, ChunkGrid::Edge::kFull).value());
+  PutChunks(*source, "abcdef");
+  source->store_->Put("c1", "c");
+  ChunkCache cache(1000);
+  const ArrayReader reader(source, cache);
+  EXPECT_EQ(ReadAll(reader, 0, 2), "ab");
+  EXPECT_EQ(ReadAll(reader, 4, 2), "ef");
+  std::byte out[4];
+  const auto error = reader.Read(1, out).error();
+  EXPECT_EQ(error.code(), model::ErrorCode::kCorrupt);
+  EXPECT_EQ(error.message(), "chunk 1: memory/c1: 1 bytes, expected 2");
+}
+
+TEST(ArrayReaderTest, NeverMixesVersionsOfAChunkFile) {
+  auto source = std::make_shared<TestSource>(
+      Datatype::Integer(1, true), ChunkGrid::Regular({4}, {2}, ChunkGrid::Edge::kFull).value());
+  PutChunks(*source, "abcd");
+  ChunkCache cache(2);  // the second chunk drives the first out
+  auto ledger = std::make_shared<ChunkLedger>();
+  const ArrayReader reader(source, cache, ledger);
+  EXPECT_EQ(ReadAll(reader, 0, 4), "abcd");
+  source->store_->Put("c0", "xy");
+  std::byte out[2];
+  const auto error = reader.Read(0, out).error();
+  EXPECT_EQ(error.sys_errno(), ESTALE);
+  EXPECT_TRUE(ledger->Changed());
+}
+
+TEST(ArrayReaderTest, SizesBeyondTheStreamAreOurOwnMistake) {
+  auto source = std::make_shared<TestSource>(
+      Datatype::Integer(1, true), ChunkGrid::Regular({4}, {2}, ChunkGrid::Edge::kFull).value());
+  ChunkCache cache(100);
+  const ArrayReader reader(source, cache);
+  std::byte out[4];
+  EXPECT_EQ(reader.Read(1, out).error().code(), model::ErrorCode::kInternal);
+}
+
+TEST(ReadValueTest, NestsAsTheShapeSays) {
+  auto source = std::make_shared<TestSource>(
+      Datatype::Integer(1, false),
+      ChunkGrid::Regular({2, 2, 2}, {2, 1, 2}, ChunkGrid::Edge::kFull).value());
+  PutChunks(*source, std::string("\1\2\3\4\5\6\7\10", 8));
+  ChunkCache cache(1000);
+  const auto list = [](std::initializer_list<int> numbers) {
+    model::Value::List values;
+    for (const int n : numbers) values.emplace_back(model::WideInt{n});
+    return model::Value(values);
+  };
+  using L = model::Value::List;
+  EXPECT_EQ(ReadValue(ArrayReader(source, cache)).value(),
+            model::Value(L{model::Value(L{list({1, 2}), list({3, 4})}),
+                           model::Value(L{list({5, 6}), list({7, 8})})}));
+}
+
+TEST(VisitTest, StopsWhenToldAndSeesElementsInOrder) {
+  auto source = std::make_shared<TestSource>(
+      Datatype::Opaque(2), ChunkGrid::Regular({3, 2}, {2, 2}, ChunkGrid::Edge::kFull).value());
+  PutChunks(*source, "aabbccddeeff");
+  ChunkCache cache(1000);
+  std::string seen;
+  const ArrayReader reader(source, cache);
+  ASSERT_TRUE(reader.Visit(1, 4, [&](backends::ConstByteSpan bytes) {
+    seen += backends::AsText(bytes);
+    return seen.size() < 6;
+  }));
+  EXPECT_EQ(seen, "bbccdd");
+}
+
+// Elements of variable size, each chunk made by the source itself.
+class WordSource final : public backends::ArraySource {
+ public:
+  WordSource() {
+    spec_.dtype = Datatype::String();
+    spec_.shape = {2, 3};
+    spec_.grid = ChunkGrid::Regular({2, 3}, {1, 2}, ChunkGrid::Edge::kFull).value();
+  }
+  const ArraySpec& spec() const override { return spec_; }
+  model::Result<ChunkLocation> Locate(std::span<const uint64_t> index,
+                                      backends::IndexCache&) const override {
+    if (index[0] == 1 && index[1] == 1) return ChunkLocation::Absent();
+    ChunkLocation location;
+    const std::string words[] = {std::to_string(index[0]), std::to_string(index[1])};
+    location.generate = [words]() -> model::Result<Bytes> {
+      std::string stream;
+      std::string elements;
+      const auto offset = [&] {
+        const uint64_t at = elements.size();
+        stream.append(reinterpret_cast<const char*>(&at), 8);
+      };
+      for (const std::string& word : words) {
+        offset();
+        const uint32_t length = static_cast<uint32_t>(word.size());
+        elements.append(reinterpret_cast<const char*>(&length), 4).append(word);
+      }
+      offset();
+      return Bytes::Copy(backends::AsBytes(stream + elements));
+    };
+    return location;
+  }
+  ArraySpec spec_;
+};
+
+TEST(VisitTest, VariableElementsComeInCOrderAcrossChunks) {
+  ChunkCache cache(10000);
+  const model::Value value =
+      ReadValue(ArrayReader(std::make_shared<WordSource>(), cache)).value();
+  using V = model::Value;
+  EXPECT_EQ(value,
+            V(V::List{V(V::List{V("0"), V("0"), V("0")}), V(V::List{V("1"), V("0"), V("")})}));
+}
+
+}  // namespace
+}  // namespace ndlfs::cache

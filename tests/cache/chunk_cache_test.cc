@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: MIT
+#include "cache/chunk_cache.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <barrier>
+#include <chrono>
+#include <cstring>
+#include <random>
+#include <thread>
+
+namespace ndlfs::cache {
+namespace {
+
+using backends::Bytes;
+using testing::HasSubstr;
+
+// A block of `size` bytes that all say `mark`.
+ChunkCache::Loader BlockOf(size_t size, int mark) {
+  return [=]() -> model::Result<Bytes> {
+    Bytes bytes(size);
+    std::memset(bytes.data(), mark, size);
+    return bytes;
+  };
+}
+
+ChunkCache::Loader MustNotLoad() {
+  return []() -> model::Result<Bytes> {
+    ADD_FAILURE() << "loaded again";
+    return Bytes(1);
+  };
+}
+
+TEST(ChunkCacheTest, LoadsABlockOnceAndKeepsIt) {
+  ChunkCache cache(1000);
+  const auto first = cache.GetOrLoad({1, 2}, 100, 0, BlockOf(100, 7)).value();
+  const auto again = cache.GetOrLoad({1, 2}, 100, 0, MustNotLoad()).value();
+  EXPECT_EQ(first, again);
+  EXPECT_EQ(std::to_integer<int>(again->data()[99]), 7);
+  EXPECT_EQ(cache.stats().hits, 1u);
+  EXPECT_EQ(cache.stats().misses, 1u);
+}
+
+TEST(ChunkCacheTest, EvictsTheLeastRecentlyUsed) {
+  ChunkCache cache(300);
+  for (uint64_t block = 0; block < 3; ++block) {
+    ASSERT_TRUE(cache.GetOrLoad({1, block}, 100, 0, BlockOf(100, 0)));
+  }
+  ASSERT_TRUE(cache.GetOrLoad({1, 0}, 100, 0, MustNotLoad()));
+  ASSERT_TRUE(cache.GetOrLoad({1, 3}, 100, 0, BlockOf(100, 0)));
+  EXPECT_TRUE(cache.Contains({1, 0}));
+  EXPECT_FALSE(cache.Contains({1, 1}));
+  EXPECT_TRUE(cache.Contains({1, 2}));
+  EXPECT_EQ(cache.stats().used_bytes, 300u);
+}
+
+TEST(ChunkCacheTest, APinnedBlockStaysChargedAfterItsEviction) {
+  ChunkCache cache(100);
+  auto pinned = cache.GetOrLoad({1, 0}, 100, 0, BlockOf(100, 5)).value();
+  std::thread other([&] { ASSERT_TRUE(cache.GetOrLoad({1, 1}, 100, 0, BlockOf(100, 0))); });
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  EXPECT_EQ(cache.stats().used_bytes, 100u);  // the other one waits
+  EXPECT_EQ(std::to_integer<int>(pinned->data()[50]), 5);
+  pinned.reset();
+  other.join();
+  EXPECT_TRUE(cache.Contains({1, 1}));
+  EXPECT_EQ(cache.stats().used_bytes, 100u);
+}
+
+TEST(ChunkCacheTest, ABlockLargerThanTheBudgetGetsThroughAlone) {
+  ChunkCache cache(10);
+  EXPECT_TRUE(cache.GetOrLoad({1, 0}, 1000, 1000, BlockOf(1000, 0)));
+  EXPECT_TRUE(cache.GetOrLoad({1, 1}, 1000, 1000, BlockOf(1000, 0)));
+  EXPECT_LE(cache.stats().used_bytes, 1000u);
+}
+
+TEST(ChunkCacheTest, ChargesWhatABlockReallyOccupies) {
+  ChunkCache cache(1000);
+  ASSERT_TRUE(cache.GetOrLoad({1, 0}, 10, 50, BlockOf(400, 0)));
+  EXPECT_EQ(cache.stats().used_bytes, 400u);
+  ASSERT_TRUE(cache.GetOrLoad({1, 1}, 10, 50, BlockOf(900, 0)));
+  EXPECT_FALSE(cache.Contains({1, 0}));
+}
+
+TEST(ChunkCacheTest, ConcurrentMissesLoadOnceAndAllGetTheBlock) {
+  ChunkCache cache(1 << 20);
+  constexpr int kThreads = 8;
+  std::atomic<int> loads = 0;
+  std::barrier start(kThreads);
+  std::vector<std::thread> threads;
+  for (int i = 0; i < kThreads; ++i) {
+    threads.emplace_back([&] {
+      start.arrive_and_wait();
+      const auto block = cache.GetOrLoad({9, 9}, 64, 0, [&]() -> model::Result<Bytes> {
+        ++loads;
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+        return BlockOf(64, 3)();
+      });
+      ASSERT_TRUE(block);
+      EXPECT_EQ(std::to_integer<int>((*block)->data()[0]), 3);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(loads, 1);
+}
+
+TEST(ChunkCacheTest, AFailureReachesEveryoneAndIsTriedAgain) {
+  ChunkCache cache(1000);
+  std::barrier start(2);
+  const auto fail = [&]() -> model::Result<Bytes> {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    return model::Corrupt("bad checksum");
+  };
+  const auto attempt = [&] {
+    start.arrive_and_wait();
+    EXPECT_THAT(cache.GetOrLoad({1, 0}, 100, 0, fail).error().message(),
+                HasSubstr("bad checksum"));
+  };
+  std::thread other(attempt);
+  attempt();
+  other.join();
+  EXPECT_EQ(cache.stats().used_bytes, 0u);
+  EXPECT_TRUE(cache.GetOrLoad({1, 0}, 100, 0, BlockOf(100, 0)));
+}
+
+TEST(ChunkCacheTest, AnIndexIsLoadedWhileTheBudgetIsTaken) {
+  ChunkCache cache(100);
+  const auto block = cache.GetOrLoad({1, 0}, 100, 0, [&]() -> model::Result<Bytes> {
+    EXPECT_TRUE(cache.GetOrLoad(1, 0, BlockOf(16, 1)));  // as Locate does
+    return BlockOf(100, 0)();
+  });
+  EXPECT_TRUE(block);
+}
+
+TEST(ChunkCacheTest, ForgetDropsOneArrayOnly) {
+  ChunkCache cache(1000);
+  ASSERT_TRUE(cache.GetOrLoad({1, 0}, 100, 0, BlockOf(100, 0)));
+  ASSERT_TRUE(cache.GetOrLoad({2, 0}, 100, 0, BlockOf(100, 0)));
+  cache.Forget(1);
+  EXPECT_FALSE(cache.Contains({1, 0}));
+  EXPECT_TRUE(cache.Contains({2, 0}));
+  EXPECT_EQ(cache.stats().used_bytes, 100u);
+}
+
+TEST(ChunkCacheTest, OutOfMemoryIsAnErrorOfThatBlock) {
+  ChunkCache cache(1000);
+  const auto result =
+      cache.GetOrLoad({1, 0}, 8, 0, []() -> model::Result<Bytes> { throw std::bad_alloc(); });
+  EXPECT_EQ(result.error().code(), model::ErrorCode::kLimit);
+  EXPECT_EQ(cache.stats().used_bytes, 0u);
+}
+
+// Random requests of many threads against what each block must hold; the
+// budget is respected all along, and everything is given back in the end.
+TEST(ChunkCacheTest, RandomRequestsOfManyThreadsSeeTheRightBlocksWithinTheBudget) {
+  constexpr uint64_t kBudget = 5000;
+  constexpr size_t kLargest = 1000;
+  constexpr int kThreads = 6;
+  ChunkCache cache(kBudget);
+  std::atomic<bool> exceeded = false;
+  const auto work = [&](unsigned seed) {
+    std::mt19937 random(seed);
+    for (int i = 0; i < 3000; ++i) {
+      const BlockKey key{random() % 4, random() % 16};
+      const size_t size = 1 + (key.array * 16 + key.block) * 997 % kLargest;
+      const int mark = static_cast<int>(key.array * 16 + key.block);
+      if (random() % 200 == 0) cache.Forget(key.array);
+      const bool fails = random() % 50 == 0;
+      const auto block = cache.GetOrLoad(key, size, size / 2, [&]() -> model::Result<Bytes> {
+        if (cache.stats().used_bytes > kBudget) exceeded = true;
+        if (fails) return model::Corrupt("by chance");
+        return BlockOf(size, mark)();
+      });
+      if (!block) continue;
+      ASSERT_EQ((*block)->size(), size);
+      ASSERT_EQ(std::to_integer<int>((*block)->data()[size - 1]), mark);
+    }
+  };
+  std::vector<std::thread> threads;
+  for (unsigned i = 0; i < kThreads; ++i) threads.emplace_back(work, i);
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_FALSE(exceeded);
+  for (uint64_t array = 0; array < 4; ++array) cache.Forget(array);
+  EXPECT_EQ(cache.stats().used_bytes, 0u);
+  EXPECT_EQ(cache.stats().blocks, 0u);
+}
+
+}  // namespace
+}  // namespace ndlfs::cache

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT
+#include "cache/chunk_ledger.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/support/memory_store.h"
+
+namespace ndlfs::cache {
+namespace {
+
+class ChunkLedgerTest : public testing::Test {
+ protected:
+  std::shared_ptr<test::MemoryStore> store_ = std::make_shared<test::MemoryStore>();
+  ChunkLedger ledger_;
+};
+
+TEST_F(ChunkLedgerTest, IsUnchangedAsLongAsTheFilesAre) {
+  store_->Put("0.0", "abc");
+  EXPECT_TRUE(ledger_.Note(store_, "0.0"));
+  EXPECT_TRUE(ledger_.Note(store_, "0.1"));  // absent
+  EXPECT_TRUE(ledger_.Note(store_, "0.0"));
+  store_->Put("0.2", "not read");
+  EXPECT_FALSE(ledger_.Changed());
+  EXPECT_EQ(ledger_.changed_mtime_ns(), 0);
+}
+
+TEST_F(ChunkLedgerTest, NoticesARewrittenFile) {
+  store_->Put("0.0", "abc");
+  ASSERT_TRUE(ledger_.Note(store_, "0.0"));
+  store_->Put("0.0", "abc");
+  EXPECT_TRUE(ledger_.Changed());
+  EXPECT_GT(ledger_.changed_mtime_ns(), 0);
+}
+
+TEST_F(ChunkLedgerTest, NoticesFilesThatAppearAndGo) {
+  ASSERT_TRUE(ledger_.Note(store_, "0.1"));
+  store_->Put("0.1", "new");
+  EXPECT_TRUE(ledger_.Changed());
+
+  ChunkLedger other;
+  ASSERT_TRUE(other.Note(store_, "0.1"));
+  store_->Remove("0.1");
+  EXPECT_TRUE(other.Changed());
+}
+
+TEST_F(ChunkLedgerTest, StaysChangedWhenAnotherVersionIsAboutToBeRead) {
+  store_->Put("0.0", "abc");
+  ASSERT_TRUE(ledger_.Note(store_, "0.0"));
+  store_->Put("0.0", "xyz");
+  EXPECT_FALSE(ledger_.Note(store_, "0.0"));
+  EXPECT_FALSE(ledger_.Note(store_, "0.7"));
+  EXPECT_TRUE(ledger_.Changed());
+}
+
+TEST_F(ChunkLedgerTest, KeepsStoresOfTheSameKeyApart) {
+  auto other = std::make_shared<test::MemoryStore>();
+  store_->Put("", "one file");
+  other->Put("", "another file");
+  EXPECT_TRUE(ledger_.Note(store_, ""));
+  EXPECT_TRUE(ledger_.Note(other, ""));
+  EXPECT_FALSE(ledger_.Changed());
+}
+
+}  // namespace
+}  // namespace ndlfs::cache

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: MIT
+#include "cache/strided_copy.h"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+#include <random>
+
+namespace ndlfs::cache {
+namespace {
+
+std::vector<std::byte> Numbered(size_t size) {
+  std::vector<std::byte> bytes(size);
+  for (size_t i = 0; i < size; ++i) bytes[i] = static_cast<std::byte>(i * 37 + i / 256);
+  return bytes;
+}
+
+// One byte after the other, as the definition says.
+template <typename Copy>
+void ForEachByte(std::span<const CopyAxis> axes, size_t run, size_t from, size_t to,
+                 const Copy& copy) {
+  if (axes.empty()) {
+    for (size_t i = 0; i < run; ++i) copy(from + i, to + i, i);
+    return;
+  }
+  for (size_t i = 0; i < axes[0].count; ++i) {
+    ForEachByte(axes.subspan(1), run, from + i * axes[0].from_stride,
+                to + i * axes[0].to_stride, copy);
+  }
+}
+
+struct RandomBox {
+  std::vector<CopyAxis> axes;
+  size_t run;
+  size_t from_size;
+  size_t to_size;
+};
+
+RandomBox MakeBox(std::mt19937& random) {
+  RandomBox box;
+  box.run = 1 + random() % 20;
+  size_t from = box.run;
+  size_t to = box.run;
+  const size_t rank = random() % 5;
+  for (size_t d = 0; d < rank; ++d) {
+    const size_t count = 1 + random() % 4;
+    // Sometimes gaps at either side, sometimes none.
+    const size_t from_stride = from + (random() % 2 ? random() % 7 : 0);
+    const size_t to_stride = to + (random() % 2 ? random() % 7 : 0);
+    box.axes.insert(box.axes.begin(), {count, from_stride, to_stride});
+    from = count * from_stride;
+    to = count * to_stride;
+  }
+  box.from_size = from;
+  box.to_size = to;
+  return box;
+}
+
+TEST(StridedCopyTest, CopiesExactlyTheBox) {
+  std::mt19937 random(1);
+  for (int round = 0; round < 2000; ++round) {
+    const RandomBox box = MakeBox(random);
+    const auto from = Numbered(box.from_size);
+    std::vector<std::byte> got(box.to_size, std::byte{0xEE});
+    std::vector<std::byte> expected = got;
+    ForEachByte(box.axes, box.run, 0, 0,
+                [&](size_t f, size_t t, size_t) { expected[t] = from[f]; });
+    CopyStrided(from.data(), got.data(), box.axes, box.run);
+    ASSERT_EQ(got, expected) << "round " << round;
+  }
+}
+
+TEST(StridedCopyTest, FillsWithWholeAndPartialElements) {
+  std::mt19937 random(2);
+  for (int round = 0; round < 2000; ++round) {
+    RandomBox box = MakeBox(random);
+    const auto element = Numbered(1 + random() % 9);
+    const size_t phase = random() % 2 ? 0 : random() % element.size();
+    if (phase == 0 && random() % 2) {
+      box.run = element.size();
+      for (size_t d = box.axes.size(), to = box.run; d-- > 0; to *= box.axes[d].count) {
+        box.axes[d].to_stride = to;
+        box.to_size = to * box.axes[d].count;
+      }
+      if (box.axes.empty()) box.to_size = box.run;
+    }
+    std::vector<std::byte> got(std::max(box.to_size, box.run), std::byte{0xEE});
+    std::vector<std::byte> expected = got;
+    ForEachByte(box.axes, box.run, 0, 0, [&](size_t, size_t t, size_t i) {
+      expected[t] = element[(phase + i) % element.size()];
+    });
+    FillStrided(element, phase, got.data(), box.axes, box.run);
+    ASSERT_EQ(got, expected) << "round " << round;
+  }
+}
+
+TEST(StridedCopyTest, AnEmptyElementMeansZeros) {
+  std::vector<std::byte> out(10, std::byte{1});
+  FillStrided({}, 0, out.data(), {}, 10);
+  EXPECT_EQ(out, std::vector<std::byte>(10));
+}
+
+TEST(StridedCopyTest, NothingIsCopiedForAnEmptyBox) {
+  std::byte out{7};
+  CopyStrided(nullptr, &out, {{0, 1, 1}}, 4);
+  EXPECT_EQ(out, std::byte{7});
+}
+
+}  // namespace
+}  // namespace ndlfs::cache
