@@ -78,9 +78,9 @@ model::Result<UniqueFd> SourceRoot::OpenBeneath(std::string_view path, int flags
   if (path.find('\0') != std::string_view::npos) return IoError(ENOENT, "open");
   const std::string name = path.empty() ? "." : std::string(path);
   // O_NONBLOCK means nothing to files and directories, but without it a FIFO
-  // would keep us waiting for a writer.
-  UniqueFd fd(
-      OpenAt2(fd_.get(), name.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | flags));
+  // would keep us waiting for a writer. openat2 takes neither with O_PATH.
+  if (!(flags & O_PATH)) flags |= O_RDONLY | O_NOCTTY | O_NONBLOCK;
+  UniqueFd fd(OpenAt2(fd_.get(), name.c_str(), flags | O_CLOEXEC));
   if (!fd) return IoError(errno, "open");
   if (flags & O_PATH) return fd;
   NDLFS_TRY(const auto status, StatFd(fd.get()));
