@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "backends/bytes.h"
+#include "backends/checked.h"
 #include "model/datatype.h"
 #include "model/error.h"
 
@@ -28,6 +29,11 @@ namespace ndlfs::backends {
 struct ChunkForm {
   model::Datatype dtype;
   std::vector<uint64_t> shape;
+
+  // nullopt where they overflow.
+  std::optional<uint64_t> element_count() const { return CheckedProduct(shape); }
+  // Of elements of fixed size.
+  std::optional<uint64_t> byte_size() const { return CheckedProduct(shape, dtype.size()); }
 };
 
 // transpose, reshape, cast_value, scale_offset, ...
@@ -39,10 +45,18 @@ class ArrayToArrayCodec {
   // Shapes may have any extents (the chunks at the edge of a grid may be
   // smaller), so that this is asked again for each shape.
   virtual model::Result<ChunkForm> EncodedForm(const ChunkForm& decoded) const = 0;
+  // True when the encoded elements are the decoded ones, byte for byte; Decode
+  // need not be called then. Holds for smaller chunks if it holds for `form`.
+  virtual bool IsIdentity(const ChunkForm& /*form*/) const { return false; }
   // `encoded` and `decoded` have exactly the sizes of their forms, and do not
   // overlap.
   virtual model::Result<void> Decode(ConstByteSpan encoded, const ChunkForm& form,
                                      ByteSpan decoded) const = 0;
+  // The same for an element stream (see array_source.h) of at most `limit`
+  // bytes, before and after. Only called where EncodedForm accepted a type of
+  // variable size.
+  virtual model::Result<Bytes> DecodeVariable(ConstByteSpan encoded, const ChunkForm& form,
+                                              uint64_t limit) const;
 };
 
 // bytes, packbits, sharding_indexed, n5_default, vlen-utf8, ...
@@ -52,9 +66,17 @@ class ArrayToBytesCodec {
   virtual std::string_view name() const = 0;
   // Bytes that `form` is encoded to, where that is the same for all values.
   virtual std::optional<uint64_t> EncodedSize(const ChunkForm& form) const = 0;
+  // The most bytes that `form` is ever encoded to, kMaxViewSize where nothing
+  // bounds them. To be overridden where EncodedSize gives nothing.
+  virtual uint64_t MaxEncodedSize(const ChunkForm& form) const {
+    return EncodedSize(form).value_or(kMaxViewSize);
+  }
   // True when the encoded bytes are the elements themselves, so that they
   // can be read in place; Decode is a copy then.
-  virtual bool IsIdentity(const ChunkForm&) const { return false; }
+  virtual bool IsIdentity(const ChunkForm& /*form*/) const { return false; }
+  // True when Decode may be given the same memory as `encoded` and `decoded`.
+  // Otherwise they do not overlap.
+  virtual bool DecodesInPlace(const ChunkForm& /*form*/) const { return false; }
   // Decodes elements of fixed size, in the form (and the byte order: little)
   // of `form`. `decoded` has exactly the size of `form`.
   virtual model::Result<void> Decode(ConstByteSpan encoded, const ChunkForm& form,
@@ -84,6 +106,12 @@ class BytesToBytesCodec {
   // Decodes into the beginning of `decoded`, returns the number of bytes
   // produced. kCorrupt if there would be more than decoded.size().
   virtual model::Result<size_t> Decode(ConstByteSpan encoded, ByteSpan decoded) const = 0;
+
+  // True when the decoded bytes are a part of the encoded ones (checksums,
+  // and filters that only encoding applies); then they need not be copied.
+  virtual bool DecodesToPart() const { return false; }
+  // That part, after all checks. Only called where DecodesToPart().
+  virtual model::Result<ConstByteSpan> DecodePart(ConstByteSpan encoded) const;
 };
 
 // The bound of a general-purpose compressor: what incompressible data may

@@ -32,7 +32,8 @@ class Scratch {
 class CodecChain {
  public:
   // `decoded` is the form of a full chunk: little-endian elements. Checks that
-  // each codec accepts what the one before makes.
+  // each codec accepts what the one before makes. At most 32 bytes to bytes
+  // codecs. A codec may itself hold chains (sharding).
   static model::Result<CodecChain> Make(
       const ChunkForm& decoded,
       std::vector<std::shared_ptr<const ArrayToArrayCodec>> array_to_array,
@@ -41,11 +42,13 @@ class CodecChain {
   CodecChain() = default;
 
   // A chunk of `shape` is no more than this many bytes when encoded.
+  // kMaxViewSize for elements of variable size.
   uint64_t MaxEncodedSize(const std::vector<uint64_t>& shape) const;
   // The exact number, where all chunks of `shape` are encoded to the same.
   std::optional<uint64_t> ExactEncodedSize(const std::vector<uint64_t>& shape) const;
 
-  // True when encoded bytes are the elements: they may be read in place.
+  // True when encoded bytes are the elements: they may be read in place. Holds
+  // for the shape that the chain was made for and for smaller ones.
   bool IsIdentity() const;
 
   // Decodes one chunk. `decoded` has exactly the size of `shape`. Bit i of
@@ -61,7 +64,21 @@ class CodecChain {
   const model::Datatype& dtype() const { return dtype_; }
 
  private:
+  struct Plan;
+  class Run;
+  model::Result<Plan> MakePlan(const std::vector<uint64_t>& shape, uint32_t skip) const;
+  model::Result<void> AddForms(const std::vector<uint64_t>& shape, Plan& plan) const;
+  void AddBounds(uint32_t skip, Plan& plan) const;
+  void AddSteps(uint32_t skip, Plan& plan) const;
+  // The plan for `shape`; `made` holds it if it is not that of a full chunk.
+  model::Result<const Plan*> PlanFor(const std::vector<uint64_t>& shape, uint32_t skip,
+                                     std::shared_ptr<const Plan>& made) const;
+  model::Result<ConstByteSpan> DecodeBytes(ConstByteSpan encoded, uint64_t limit,
+                                           Scratch& scratch, uint32_t skip) const;
+
   model::Datatype dtype_;
+  std::vector<uint64_t> full_shape_;
+  std::shared_ptr<const Plan> full_plan_;
   std::vector<std::shared_ptr<const ArrayToArrayCodec>> array_to_array_;
   std::shared_ptr<const ArrayToBytesCodec> array_to_bytes_;
   std::vector<std::shared_ptr<const BytesToBytesCodec>> bytes_to_bytes_;

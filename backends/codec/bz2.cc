@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT
+//
+// bzip2 streams, one or several: numcodecs "bz2", HDF5 filter 307.
+#include <bzlib.h>
+
+#include <algorithm>
+#include <climits>
+
+#include "backends/codec/factories.h"
+
+namespace ndlfs::backends {
+namespace {
+
+// One bzip2 stream at a time, which counts in unsigned int.
+class Decompressor {
+ public:
+  Decompressor() : ready_(BZ2_bzDecompressInit(&stream_, 0, 0) == BZ_OK) {}
+  ~Decompressor() {
+    if (ready_) BZ2_bzDecompressEnd(&stream_);
+  }
+  Decompressor(const Decompressor&) = delete;
+  Decompressor& operator=(const Decompressor&) = delete;
+
+  // Takes from the front of both spans what it reads and writes.
+  model::Result<void> DecodeStream(ConstByteSpan& encoded, ByteSpan& decoded) {
+    if (!ready_) return model::Limit("not enough memory for a decompressor");
+    for (;;) {
+      const size_t in = std::min<size_t>(encoded.size(), UINT_MAX);
+      const size_t out = std::min<size_t>(decoded.size(), UINT_MAX);
+      stream_.next_in = const_cast<char*>(reinterpret_cast<const char*>(encoded.data()));
+      stream_.avail_in = static_cast<unsigned>(in);
+      stream_.next_out = reinterpret_cast<char*>(decoded.data());
+      stream_.avail_out = static_cast<unsigned>(out);
+      const int result = BZ2_bzDecompress(&stream_);
+      const size_t read = in - stream_.avail_in;
+      const size_t written = out - stream_.avail_out;
+      encoded = encoded.subspan(read);
+      decoded = decoded.subspan(written);
+      if (result == BZ_STREAM_END) return {};
+      if (result == BZ_MEM_ERROR) return model::Limit("not enough memory for a decompressor");
+      if (result != BZ_OK) return model::Corrupt("invalid data");
+      if (read != 0 || written != 0) continue;
+      if (encoded.empty()) return model::Corrupt("truncated data");
+      return model::Corrupt("decodes to more than expected");
+    }
+  }
+
+ private:
+  bz_stream stream_ = {};
+  const bool ready_;
+};
+
+class Bz2Codec final : public BytesToBytesCodec {
+ public:
+  std::string_view name() const override { return "bz2"; }
+  SizeBound EncodedSize(uint64_t decoded_size) const override {
+    return CompressorBound(decoded_size);
+  }
+  model::Result<size_t> Decode(ConstByteSpan encoded, ByteSpan decoded) const override {
+    ByteSpan rest = decoded;
+    do {
+      NDLFS_RETURN_IF_ERROR(Decompressor().DecodeStream(encoded, rest));
+      // What follows and is no stream is ignored, as Python's bz2 does.
+    } while (AsText(encoded).starts_with("BZh"));
+    return decoded.size() - rest.size();
+  }
+};
+
+}  // namespace
+
+CodecResult MakeBz2(const CodecConfig&) { return NewCodec<Bz2Codec>(); }
+
+}  // namespace ndlfs::backends

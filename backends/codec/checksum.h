@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstring>
+
+#include "backends/codec/codec.h"
+#include "backends/codec/registry.h"
+
+namespace ndlfs::backends {
+
+// A codec that stores a checksum of 4 bytes before or after the data.
+class ChecksumCodec : public BytesToBytesCodec {
+ public:
+  static constexpr size_t kSize = 4;
+  enum class Location : uint8_t { kStart, kEnd };
+
+  explicit ChecksumCodec(Location location) : location_(location) {}
+
+  SizeBound EncodedSize(uint64_t decoded_size) const final {
+    return {decoded_size + kSize, true};
+  }
+  bool DecodesToPart() const final { return true; }
+  model::Result<ConstByteSpan> DecodePart(ConstByteSpan encoded) const final;
+  model::Result<size_t> Decode(ConstByteSpan encoded, ByteSpan decoded) const final;
+
+ protected:
+  // kCorrupt if the 4 bytes `stored` are not the checksum of `data`; most
+  // codecs need only what is below.
+  virtual model::Result<void> Check(ConstByteSpan data, ConstByteSpan stored) const;
+  // The checksum that is stored as a little-endian number.
+  virtual uint32_t Compute(ConstByteSpan data) const = 0;
+
+ private:
+  const Location location_;
+};
+
+// numcodecs: {"location": "start" or "end"}.
+model::Result<ChecksumCodec::Location> ParseChecksumLocation(const CodecConfig& config,
+                                                             ChecksumCodec::Location otherwise);
+
+// CRC-32C (Castagnoli), as in RFC 3720.
+uint32_t Crc32c(ConstByteSpan data);
+// The same without the instructions of the processor, for where it has none.
+uint32_t Crc32cPortable(ConstByteSpan data);
+
+}  // namespace ndlfs::backends

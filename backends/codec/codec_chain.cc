@@ -1,0 +1,343 @@
+// SPDX-License-Identifier: MIT
+#include "backends/codec/codec_chain.h"
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+#include <utility>
+
+#include "backends/checked.h"
+
+namespace ndlfs::backends {
+namespace {
+
+using SizeBound = BytesToBytesCodec::SizeBound;
+
+constexpr size_t kMaxCodecs = 32;  // bits of a filter mask
+
+bool IsSkipped(uint32_t skip, size_t index) { return (skip >> index) & 1; }
+
+// What a first attempt at decoding elements of variable size gets: text
+// compresses well, but rarely better than this.
+uint64_t FirstGuess(uint64_t encoded_size, uint64_t limit) {
+  return std::min(limit, encoded_size * 8 + 65536);
+}
+
+model::Failure WrongSize(uint64_t found, uint64_t expected) {
+  return model::Corrupt("{} bytes, expected {}", found, expected);
+}
+
+}  // namespace
+
+ByteSpan Scratch::Get(int slot, size_t size) {
+  Bytes& bytes = slots_[slot];
+  if (bytes.size() < size) {
+    bytes = Bytes();  // first free, then allocate
+    bytes = Bytes(size);
+  }
+  return bytes.span().first(size);
+}
+
+void Scratch::Trim(size_t keep) {
+  for (Bytes& bytes : slots_) {
+    if (bytes.size() > keep) bytes = Bytes();
+  }
+}
+
+// How chunks of one shape are decoded.
+struct CodecChain::Plan {
+  enum class Kind : uint8_t { kBytes, kElements, kArray };
+  struct Step {
+    Kind kind;
+    size_t index;   // of the codec among those of its kind
+    uint64_t size;  // what it makes: exactly, or at most
+    bool exact;
+    bool writes;                  // else its result is a part of its input
+    bool to_destination = false;  // else to scratch memory
+  };
+
+  // forms[i] is what array to array codec i decodes to; the last, what the
+  // array to bytes codec decodes to.
+  std::vector<ChunkForm> forms;
+  // bounds[i] is for what bytes to bytes codec i decodes to; the last, for the
+  // encoded chunk.
+  std::vector<SizeBound> bounds;
+  std::vector<Step> steps;  // in the order of decoding, without those that do nothing
+
+  uint64_t decoded_size() const { return *forms.front().byte_size(); }
+  // The last step writes where the elements are wanted. So does the one before
+  // it, if the last works in place.
+  void AssignDestination(bool last_in_place) {
+    if (steps.empty() || !steps.back().writes) return;
+    Step& last = steps.back();
+    last.to_destination = true;
+    if (steps.size() < 2 || last.kind != Kind::kElements || !last_in_place) return;
+    Step& before = steps[steps.size() - 2];
+    before.to_destination = before.writes && before.exact && before.size == decoded_size();
+  }
+};
+
+// One chunk on its way through the steps of a plan.
+class CodecChain::Run {
+ public:
+  Run(const CodecChain& chain, const Plan& plan, ConstByteSpan encoded, ByteSpan decoded,
+      Scratch& scratch)
+      : chain_(chain), plan_(plan), current_(encoded), decoded_(decoded), scratch_(scratch) {}
+
+  model::Result<void> Decode() {
+    for (const Plan::Step& step : plan_.steps) {
+      NDLFS_RETURN_IF_ERROR(Apply(step), Name(step));
+    }
+    if (current_.data() == decoded_.data()) return {};
+    if (current_.size() != decoded_.size()) {
+      return model::Propagate(WrongSize(current_.size(), decoded_.size()).value(),
+                              chain_.array_to_bytes_->name());
+    }
+    if (!decoded_.empty()) std::memcpy(decoded_.data(), current_.data(), decoded_.size());
+    return {};
+  }
+
+ private:
+  std::string_view Name(const Plan::Step& step) const {
+    switch (step.kind) {
+      case Plan::Kind::kBytes:
+        return chain_.bytes_to_bytes_[step.index]->name();
+      case Plan::Kind::kElements:
+        return chain_.array_to_bytes_->name();
+      default:
+        return chain_.array_to_array_[step.index]->name();
+    }
+  }
+
+  // Memory that is not that of current_.
+  ByteSpan Output(const Plan::Step& step) {
+    if (step.to_destination) return decoded_;
+    slot_ = 1 - slot_;
+    return scratch_.Get(slot_, step.size);
+  }
+
+  model::Result<void> Apply(const Plan::Step& step) {
+    switch (step.kind) {
+      case Plan::Kind::kBytes:
+        return ApplyBytes(step);
+      case Plan::Kind::kElements:
+        return ApplyElements(step);
+      default:
+        return ApplyArray(step);
+    }
+  }
+
+  model::Result<void> ApplyBytes(const Plan::Step& step) {
+    const BytesToBytesCodec& codec = *chain_.bytes_to_bytes_[step.index];
+    if (step.writes) {
+      const ByteSpan output = Output(step);
+      NDLFS_TRY(const size_t size, codec.Decode(current_, output));
+      current_ = output.first(size);
+    } else {
+      NDLFS_TRY(current_, codec.DecodePart(current_));
+    }
+    const bool wrong = step.exact ? current_.size() != step.size : current_.size() > step.size;
+    if (wrong) return WrongSize(current_.size(), step.size);
+    return {};
+  }
+
+  model::Result<void> ApplyElements(const Plan::Step& step) {
+    const SizeBound& bound = plan_.bounds.front();
+    if (bound.exact && current_.size() != bound.size) {
+      return WrongSize(current_.size(), bound.size);
+    }
+    const ByteSpan output = Output(step);
+    NDLFS_RETURN_IF_ERROR(chain_.array_to_bytes_->Decode(current_, plan_.forms.back(), output));
+    current_ = output;
+    return {};
+  }
+
+  model::Result<void> ApplyArray(const Plan::Step& step) {
+    const ByteSpan output = Output(step);
+    NDLFS_RETURN_IF_ERROR(
+        chain_.array_to_array_[step.index]->Decode(current_, plan_.forms[step.index], output));
+    current_ = output;
+    return {};
+  }
+
+  const CodecChain& chain_;
+  const Plan& plan_;
+  ConstByteSpan current_;
+  const ByteSpan decoded_;
+  Scratch& scratch_;
+  int slot_ = 0;
+};
+
+model::Result<CodecChain> CodecChain::Make(
+    const ChunkForm& decoded,
+    std::vector<std::shared_ptr<const ArrayToArrayCodec>> array_to_array,
+    std::shared_ptr<const ArrayToBytesCodec> array_to_bytes,
+    std::vector<std::shared_ptr<const BytesToBytesCodec>> bytes_to_bytes) {
+  if (bytes_to_bytes.size() > kMaxCodecs || array_to_array.size() > kMaxCodecs) {
+    return model::Limit("more than {} codecs", kMaxCodecs);
+  }
+  CodecChain chain;
+  chain.dtype_ = decoded.dtype;
+  chain.full_shape_ = decoded.shape;
+  chain.array_to_array_ = std::move(array_to_array);
+  chain.array_to_bytes_ = std::move(array_to_bytes);
+  chain.bytes_to_bytes_ = std::move(bytes_to_bytes);
+  NDLFS_TRY(Plan plan, chain.MakePlan(decoded.shape, 0));
+  chain.full_plan_ = std::make_shared<const Plan>(std::move(plan));
+  return chain;
+}
+
+model::Result<CodecChain::Plan> CodecChain::MakePlan(const std::vector<uint64_t>& shape,
+                                                     uint32_t skip) const {
+  Plan plan;
+  NDLFS_RETURN_IF_ERROR(AddForms(shape, plan));
+  AddBounds(skip, plan);
+  if (dtype_.is_fixed_size()) AddSteps(skip, plan);
+  return plan;
+}
+
+model::Result<void> CodecChain::AddForms(const std::vector<uint64_t>& shape, Plan& plan) const {
+  plan.forms.push_back({dtype_, shape});
+  for (const auto& codec : array_to_array_) {
+    NDLFS_TRY(ChunkForm form, codec->EncodedForm(plan.forms.back()), codec->name());
+    plan.forms.push_back(std::move(form));
+  }
+  for (const ChunkForm& form : plan.forms) {
+    if (form.dtype.is_fixed_size() != dtype_.is_fixed_size()) {
+      return model::Internal("a codec makes elements of variable size fixed, or the reverse");
+    }
+    if (form.byte_size().value_or(kMaxViewSize) >= kMaxViewSize ||
+        form.element_count().value_or(kMaxViewSize) >= kMaxViewSize) {
+      return model::Limit("a chunk of more than 2^62 bytes");
+    }
+  }
+  return {};
+}
+
+void CodecChain::AddBounds(uint32_t skip, Plan& plan) const {
+  const ChunkForm& form = plan.forms.back();
+  plan.bounds.push_back({std::min(array_to_bytes_->MaxEncodedSize(form), kMaxViewSize),
+                         array_to_bytes_->EncodedSize(form).has_value()});
+  for (size_t i = 0; i < bytes_to_bytes_.size(); ++i) {
+    SizeBound bound = plan.bounds.back();
+    if (!IsSkipped(skip, i)) {
+      const SizeBound next = bytes_to_bytes_[i]->EncodedSize(bound.size);
+      bound = {std::min(next.size, kMaxViewSize), bound.exact && next.exact};
+    }
+    plan.bounds.push_back(bound);
+  }
+}
+
+void CodecChain::AddSteps(uint32_t skip, Plan& plan) const {
+  using Kind = Plan::Kind;
+  for (size_t i = bytes_to_bytes_.size(); i-- > 0;) {
+    if (IsSkipped(skip, i)) continue;
+    const SizeBound& bound = plan.bounds[i];
+    plan.steps.push_back(
+        {Kind::kBytes, i, bound.size, bound.exact, !bytes_to_bytes_[i]->DecodesToPart()});
+  }
+  const ChunkForm& form = plan.forms.back();
+  if (!array_to_bytes_->IsIdentity(form)) {
+    plan.steps.push_back({Kind::kElements, 0, *form.byte_size(), true, true});
+  }
+  for (size_t i = array_to_array_.size(); i-- > 0;) {
+    if (array_to_array_[i]->IsIdentity(plan.forms[i])) continue;
+    plan.steps.push_back({Kind::kArray, i, *plan.forms[i].byte_size(), true, true});
+  }
+  plan.AssignDestination(array_to_bytes_->DecodesInPlace(form));
+}
+
+model::Result<const CodecChain::Plan*> CodecChain::PlanFor(
+    const std::vector<uint64_t>& shape, uint32_t skip,
+    std::shared_ptr<const Plan>& made) const {
+  if (!full_plan_) return model::Internal("a chain without codecs");
+  if (skip == 0 && shape == full_shape_) return full_plan_.get();
+  NDLFS_TRY(Plan plan, MakePlan(shape, skip));
+  made = std::make_shared<const Plan>(std::move(plan));
+  return made.get();
+}
+
+uint64_t CodecChain::MaxEncodedSize(const std::vector<uint64_t>& shape) const {
+  std::shared_ptr<const Plan> made;
+  const auto plan = PlanFor(shape, 0, made);
+  // Where a shape does not suit the codecs, Decode says so.
+  return plan ? (*plan)->bounds.back().size : 0;
+}
+
+std::optional<uint64_t> CodecChain::ExactEncodedSize(const std::vector<uint64_t>& shape) const {
+  std::shared_ptr<const Plan> made;
+  const auto plan = PlanFor(shape, 0, made);
+  if (!plan || !(*plan)->bounds.back().exact) return std::nullopt;
+  return (*plan)->bounds.back().size;
+}
+
+bool CodecChain::IsIdentity() const {
+  return full_plan_ && dtype_.is_fixed_size() && full_plan_->steps.empty();
+}
+
+model::Result<void> CodecChain::Decode(ConstByteSpan encoded,
+                                       const std::vector<uint64_t>& shape, ByteSpan decoded,
+                                       Scratch& scratch, uint32_t skip) const {
+  try {
+    std::shared_ptr<const Plan> made;
+    NDLFS_TRY(const Plan* plan, PlanFor(shape, skip, made));
+    if (!dtype_.is_fixed_size() || decoded.size() != plan->decoded_size()) {
+      return model::Internal("a chunk is decoded into memory of another size");
+    }
+    return Run(*this, *plan, encoded, decoded, scratch).Decode();
+  } catch (const std::bad_alloc&) {
+    return model::Limit("not enough memory to decode a chunk");
+  }
+}
+
+// Undoes the bytes to bytes codecs where nothing says how much they decode to.
+model::Result<ConstByteSpan> CodecChain::DecodeBytes(ConstByteSpan encoded, uint64_t limit,
+                                                     Scratch& scratch, uint32_t skip) const {
+  ConstByteSpan current = encoded;
+  int slot = 0;
+  for (size_t i = bytes_to_bytes_.size(); i-- > 0;) {
+    if (IsSkipped(skip, i)) continue;
+    const BytesToBytesCodec& codec = *bytes_to_bytes_[i];
+    if (codec.DecodesToPart()) {
+      NDLFS_TRY(current, codec.DecodePart(current), codec.name());
+      continue;
+    }
+    slot = 1 - slot;
+    for (uint64_t size = FirstGuess(current.size(), limit);; size = std::min(limit, size * 8)) {
+      const ByteSpan output = scratch.Get(slot, size);
+      auto produced = codec.Decode(current, output);
+      if (produced) {
+        current = output.first(*produced);
+        break;
+      }
+      // Perhaps there was not enough room; only the last attempt tells.
+      if (size == limit) return model::Propagate(std::move(produced).error(), codec.name());
+    }
+  }
+  return current;
+}
+
+model::Result<Bytes> CodecChain::DecodeVariable(ConstByteSpan encoded,
+                                                const std::vector<uint64_t>& shape,
+                                                uint64_t limit, Scratch& scratch,
+                                                uint32_t skip) const {
+  try {
+    std::shared_ptr<const Plan> made;
+    NDLFS_TRY(const Plan* plan, PlanFor(shape, skip, made));
+    if (dtype_.is_fixed_size()) return model::Internal("elements of fixed size");
+    NDLFS_TRY(const ConstByteSpan bytes, DecodeBytes(encoded, limit, scratch, skip));
+    NDLFS_TRY(Bytes stream, array_to_bytes_->DecodeVariable(bytes, plan->forms.back(), limit),
+              array_to_bytes_->name());
+    for (size_t i = array_to_array_.size(); i-- > 0;) {
+      if (array_to_array_[i]->IsIdentity(plan->forms[i])) continue;
+      NDLFS_TRY(stream,
+                array_to_array_[i]->DecodeVariable(stream.span(), plan->forms[i], limit),
+                array_to_array_[i]->name());
+    }
+    return stream;
+  } catch (const std::bad_alloc&) {
+    return model::Limit("not enough memory to decode a chunk");
+  }
+}
+
+}  // namespace ndlfs::backends

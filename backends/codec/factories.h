@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: MIT
+//
+// The factories of the codecs, for registry.cc alone, and what they share to
+// read a configuration.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "backends/codec/registry.h"
+#include "backends/json.h"
+#include "model/error.h"
+
+namespace ndlfs::backends {
+
+using CodecResult = model::Result<AnyCodec>;
+using CodecFactory = CodecResult (*)(const CodecConfig& config);
+
+CodecResult MakeBlosc(const CodecConfig& config);
+CodecResult MakeBytes(const CodecConfig& config);
+CodecResult MakeBz2(const CodecConfig& config);
+CodecResult MakeCrc32c(const CodecConfig& config);
+CodecResult MakeGzip(const CodecConfig& config);
+CodecResult MakeLz4(const CodecConfig& config);
+CodecResult MakeLzma(const CodecConfig& config);
+CodecResult MakeTranspose(const CodecConfig& config);
+CodecResult MakeZlib(const CodecConfig& config);
+CodecResult MakeZstd(const CodecConfig& config);
+
+// The bytes codec of Zarr v2: elements lie as `stored` says.
+model::Result<std::shared_ptr<const ArrayToBytesCodec>> MakeStoredBytes(
+    const model::Datatype& stored);
+// Elements stored in Fortran order.
+std::shared_ptr<const ArrayToArrayCodec> MakeFortranOrder(size_t rank);
+
+// Whether the registry has the name, be it built in or not.
+bool IsKnownCodec(CodecDialect dialect, std::string_view name);
+
+// A codec of one of the three kinds as the variant of all.
+template <typename Codec, typename... Args>
+AnyCodec NewCodec(Args&&... args) {
+  using Kind =
+      std::conditional_t<std::is_base_of_v<ArrayToArrayCodec, Codec>, ArrayToArrayCodec,
+                         std::conditional_t<std::is_base_of_v<ArrayToBytesCodec, Codec>,
+                                            ArrayToBytesCodec, BytesToBytesCodec>>;
+  return std::shared_ptr<const Kind>(
+      std::make_shared<const Codec>(std::forward<Args>(args)...));
+}
+
+// Members of a configuration. Absent and null members are nullopt; the errors
+// of those that have the wrong type name the member.
+const Json* FindMember(const CodecConfig& config, const char* key);
+model::Result<std::optional<uint64_t>> SizeMember(const CodecConfig& config, const char* key);
+model::Result<std::optional<std::string_view>> TextMember(const CodecConfig& config,
+                                                          const char* key);
+
+}  // namespace ndlfs::backends

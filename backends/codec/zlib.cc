@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+//
+// One zlib stream (RFC 1950): numcodecs "zlib", HDF5 filter 1 (deflate).
+#include "backends/codec/deflate.h"
+#include "backends/codec/factories.h"
+
+namespace ndlfs::backends {
+namespace {
+
+class ZlibCodec final : public BytesToBytesCodec {
+ public:
+  std::string_view name() const override { return "zlib"; }
+  SizeBound EncodedSize(uint64_t decoded_size) const override {
+    return CompressorBound(decoded_size);
+  }
+  model::Result<size_t> Decode(ConstByteSpan encoded, ByteSpan decoded) const override {
+    libdeflate_decompressor* context = DeflateContext();
+    if (!context) return model::Limit("not enough memory for a decompressor");
+    // What follows the stream is ignored, as Python's zlib and libhdf5 do.
+    size_t read = 0;
+    size_t written = 0;
+    const libdeflate_result result =
+        libdeflate_zlib_decompress_ex(context, encoded.data(), encoded.size(), decoded.data(),
+                                      decoded.size(), &read, &written);
+    if (result != LIBDEFLATE_SUCCESS) return DeflateFailure(result);
+    return written;
+  }
+};
+
+}  // namespace
+
+CodecResult MakeZlib(const CodecConfig&) { return NewCodec<ZlibCodec>(); }
+
+}  // namespace ndlfs::backends

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT
+//
+// Zstandard frames, one or several, with or without their size in the header:
+// Zarr v3 "zstd", numcodecs "zstd", HDF5 filter 32015.
+#include <zstd.h>
+
+#include <memory>
+
+#include "backends/codec/factories.h"
+
+namespace ndlfs::backends {
+namespace {
+
+struct FreeContext {
+  void operator()(ZSTD_DCtx* context) const { ZSTD_freeDCtx(context); }
+};
+
+// A context of this thread; making one costs more than decoding a small chunk.
+ZSTD_DCtx* Context() {
+  thread_local const std::unique_ptr<ZSTD_DCtx, FreeContext> context(ZSTD_createDCtx());
+  return context.get();
+}
+
+class ZstdCodec final : public BytesToBytesCodec {
+ public:
+  std::string_view name() const override { return "zstd"; }
+  SizeBound EncodedSize(uint64_t decoded_size) const override {
+    return CompressorBound(decoded_size);
+  }
+  model::Result<size_t> Decode(ConstByteSpan encoded, ByteSpan decoded) const override {
+    if (encoded.empty()) return model::Corrupt("no data");
+    ZSTD_DCtx* context = Context();
+    if (!context) return model::Limit("not enough memory for a decompressor");
+    const size_t size = ZSTD_decompressDCtx(context, decoded.data(), decoded.size(),
+                                            encoded.data(), encoded.size());
+    if (ZSTD_isError(size)) return model::Corrupt("{}", ZSTD_getErrorName(size));
+    return size;
+  }
+};
+
+}  // namespace
+
+CodecResult MakeZstd(const CodecConfig&) { return NewCodec<ZstdCodec>(); }
+
+}  // namespace ndlfs::backends

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: MIT
+//
+// What every bytes to bytes codec promises, checked for each of them with
+// chunks that other software encoded.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "backends/codec/registry.h"
+#include "tests/backends/codec/codec_testing.h"
+#include "tests/backends/codec/goldens.h"
+
+namespace ndlfs::backends {
+namespace {
+
+class CodecConformanceTest : public testing::TestWithParam<Golden> {
+ protected:
+  CodecConformanceTest()
+      : decoded_(FromHex(GetParam().decoded)),
+        encoded_(FromHex(GetParam().encoded)),
+        codec_(MakeBytesToBytes(GetParam().dialect, GetParam().codec, GetParam().configuration,
+                                Form())) {}
+
+  ChunkForm Form() const { return {model::Datatype::Integer(4, true), {decoded_.size() / 4}}; }
+  // Decodes into memory of exactly `size` bytes, and checks what holds always.
+  model::Result<std::string> Decode(ConstByteSpan encoded, size_t size) {
+    GuardedBuffer memory(size);
+    // A copy of its own, so that address sanitizers see a read past its end.
+    const Bytes input = Bytes::Copy(encoded);
+    const auto produced = codec_->Decode(input.span(), memory.span());
+    EXPECT_TRUE(memory.IsIntact());
+    if (!produced) {
+      EXPECT_EQ(produced.error().code(), model::ErrorCode::kCorrupt)
+          << produced.error().message();
+      return model::Propagate(produced.error());
+    }
+    EXPECT_LE(*produced, size);
+    return ToHex(memory.span().first(*produced));
+  }
+
+  const Bytes decoded_;
+  const Bytes encoded_;
+  const std::shared_ptr<const BytesToBytesCodec> codec_;
+};
+
+TEST_P(CodecConformanceTest, DecodesWhatOthersEncoded) {
+  const auto decoded = Decode(encoded_.span(), decoded_.size());
+  ASSERT_TRUE(decoded) << decoded.error().message();
+  EXPECT_EQ(*decoded, GetParam().decoded);
+}
+
+TEST_P(CodecConformanceTest, RoomToSpareIsLeftAlone) {
+  const auto decoded = Decode(encoded_.span(), decoded_.size() + 100);
+  ASSERT_TRUE(decoded) << decoded.error().message();
+  EXPECT_EQ(*decoded, GetParam().decoded);
+}
+
+TEST_P(CodecConformanceTest, EncodedSizeCoversWhatOthersEncoded) {
+  const auto bound = codec_->EncodedSize(decoded_.size());
+  EXPECT_GE(bound.size, encoded_.size());
+  EXPECT_TRUE(!bound.exact || bound.size == encoded_.size());
+}
+
+TEST_P(CodecConformanceTest, MoreThanTheDestinationHoldsIsCorrupt) {
+  for (size_t size = 0; size < decoded_.size(); ++size) {
+    EXPECT_FALSE(Decode(encoded_.span(), size)) << "into " << size << " bytes";
+  }
+}
+
+TEST_P(CodecConformanceTest, TruncatedInputNeverDecodesToTheWhole) {
+  for (size_t size = 0; size < encoded_.size(); ++size) {
+    const auto decoded = Decode(encoded_.span().first(size), decoded_.size());
+    EXPECT_TRUE(!decoded || *decoded != GetParam().decoded) << "from " << size << " bytes";
+  }
+}
+
+TEST_P(CodecConformanceTest, AnyFlippedBitIsSurvived) {
+  Bytes damaged = Bytes::Copy(encoded_.span());
+  for (size_t bit = 0; bit < damaged.size() * 8; ++bit) {
+    const auto mask = static_cast<std::byte>(1 << bit % 8);
+    damaged.data()[bit / 8] ^= mask;
+    (void)Decode(damaged.span(), decoded_.size());
+    damaged.data()[bit / 8] ^= mask;
+  }
+}
+
+TEST_P(CodecConformanceTest, AnyByteSetToAllOnesIsSurvived) {
+  Bytes damaged = Bytes::Copy(encoded_.span());
+  for (size_t i = 0; i < damaged.size(); ++i) {
+    const std::byte before = std::exchange(damaged.data()[i], std::byte{0xff});
+    (void)Decode(damaged.span(), decoded_.size());
+    damaged.data()[i] = before;
+  }
+}
+
+TEST_P(CodecConformanceTest, DecodePartAgreesWithDecode) {
+  if (!codec_->DecodesToPart()) {
+    EXPECT_FALSE(codec_->DecodePart(encoded_.span()));
+    return;
+  }
+  const auto part = codec_->DecodePart(encoded_.span());
+  ASSERT_TRUE(part);
+  EXPECT_EQ(ToHex(*part), GetParam().decoded);
+}
+
+INSTANTIATE_TEST_SUITE_P(Goldens, CodecConformanceTest, testing::ValuesIn(kGoldens),
+                         [](const auto& info) { return std::string(info.param.test_name); });
+
+}  // namespace
+}  // namespace ndlfs::backends
