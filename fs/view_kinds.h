@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: MIT
+//
+// The factories that view.cc lists; each is defined in its view_*.cc.
+#pragma once
+
+#include "fs/view.h"
+
+namespace ndlfs::fs {
+
+const ViewKind& NpyView();  // data.npy
+const ViewKind& RawView();  // data.raw
+
+}  // namespace ndlfs::fs
