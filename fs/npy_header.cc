@@ -5,8 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <iterator>
-#include <optional>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -32,7 +30,6 @@ constexpr size_t kMaxDescr = size_t{16} << 20;
 constexpr std::array<std::string_view, 13> kTimeUnits = {"Y",  "M",  "W",  "D",  "h",  "m", "s",
                                                          "ms", "us", "ns", "ps", "fs", "as"};
 
-std::string Quoted(std::string_view typestr) { return fmt::format("'{}'", typestr); }
 std::string VoidDescr(uint64_t size) { return fmt::format("'|V{}'", size); }
 
 // datetime64 and timedelta64; an int64 where NumPy would not take the unit.
@@ -88,7 +85,8 @@ bool IsFieldList(const Datatype& compound) {
   std::set<std::string_view> names;
   for (const Datatype::Member& member : compound.members()) {
     if (member.offset < end || member.name.empty() || !model::IsUtf8(member.name) ||
-        !names.insert(member.name).second) {
+        !names.insert(member.name).second ||
+        StripArrays(member.type).second.size() > kMaxNpyRank) {
       return false;
     }
     end = member.offset + member.type.size();
@@ -96,44 +94,58 @@ bool IsFieldList(const Datatype& compound) {
   return !compound.members().empty() && end <= compound.size();
 }
 
-std::optional<std::string> FieldList(const Datatype& compound);
+bool AppendDescr(std::string& out, const Datatype& type);
 
-// nullopt for a field that must make its compound a '|V'.
-std::optional<std::string> Field(const Datatype::Member& member) {
+void AppendPadding(std::string& out, size_t bytes) {
+  if (bytes != 0) out += fmt::format("('', {}), ", VoidDescr(bytes));
+}
+
+bool AppendField(std::string& out, const Datatype::Member& member) {
   const auto [base, shape] = StripArrays(member.type);
-  if (shape.size() > kMaxNpyRank) return std::nullopt;
-  const std::string name = PythonRepr(member.name);
-  const std::string descr = NpyDescr(base);
-  if (descr.size() > kMaxDescr) return std::nullopt;
-  if (shape.empty()) return fmt::format("({}, {})", name, descr);
-  return fmt::format("({}, {}, {})", name, descr, PythonTuple(shape));
+  out += fmt::format("({}, ", PythonRepr(member.name));
+  if (!AppendDescr(out, base)) return false;
+  if (!shape.empty()) out += ", " + PythonTuple(shape);
+  out += "), ";
+  return true;
 }
 
-void AppendPadding(std::string& list, size_t bytes) {
-  if (bytes == 0) return;
-  if (list.size() > 1) list += ", ";
-  list += fmt::format("('', {})", VoidDescr(bytes));
-}
-
-std::optional<std::string> FieldList(const Datatype& compound) {
-  std::string list = "[";
+bool AppendFieldList(std::string& out, const Datatype& compound) {
+  out += '[';
   size_t end = 0;
   for (const Datatype::Member& member : compound.members()) {
-    AppendPadding(list, member.offset - end);
-    const auto field = Field(member);
-    if (!field || list.size() + field->size() > kMaxDescr) return std::nullopt;
-    if (list.size() > 1) list += ", ";
-    list += *field;
+    AppendPadding(out, member.offset - end);
+    if (!AppendField(out, member)) return false;
     end = member.offset + member.type.size();
   }
-  AppendPadding(list, compound.size() - end);
-  return list + "]";
+  AppendPadding(out, compound.size() - end);
+  out.resize(out.size() - 2);  // the last ", "
+  out += ']';
+  return true;
 }
 
-std::string CompoundDescr(const Datatype& type) {
-  if (type.is_complex()) return fmt::format("'<c{}'", type.size());
-  const auto list = IsFieldList(type) ? FieldList(type) : std::nullopt;
-  return list ? *list : VoidDescr(type.size());
+std::string ScalarDescr(const Datatype& type) {
+  switch (type.kind()) {
+    case Kind::kInteger:
+      return IntegerDescr(type);
+    case Kind::kFloat:
+      return FloatDescr(type);
+    case Kind::kString:
+      return TextDescr(type);
+    case Kind::kEnum:
+      return type.is_bool() ? "'|b1'" : ScalarDescr(type.base());
+    default:
+      return type.is_complex() ? fmt::format("'<c{}'", type.size()) : VoidDescr(type.size());
+  }
+}
+
+// False when the whole has become too long.
+bool AppendDescr(std::string& out, const Datatype& type) {
+  if (out.size() > kMaxDescr) return false;
+  if (type.kind() == Kind::kCompound && !type.is_complex() && IsFieldList(type)) {
+    return AppendFieldList(out, type);
+  }
+  out += ScalarDescr(type);
+  return true;
 }
 
 // Prefixes the version and the length of the header, and pads it.
@@ -161,22 +173,9 @@ bool FitsNpy(const Datatype& dtype, std::span<const uint64_t> shape) {
 }
 
 std::string NpyDescr(const Datatype& type) {
-  switch (type.kind()) {
-    case Kind::kInteger:
-      return IntegerDescr(type);
-    case Kind::kFloat:
-      return FloatDescr(type);
-    case Kind::kString:
-      return TextDescr(type);
-    case Kind::kEnum:
-      return type.is_bool() ? Quoted("|b1") : NpyDescr(type.base());
-    case Kind::kCompound:
-      return CompoundDescr(type);
-    case Kind::kArray:
-      return NpyDescr(StripArrays(type).first);
-    default:
-      return VoidDescr(type.size());
-  }
+  const Datatype base = StripArrays(type).first;
+  std::string descr;
+  return AppendDescr(descr, base) ? descr : VoidDescr(base.size());
 }
 
 std::string NpyHeader(const Datatype& dtype, std::span<const uint64_t> shape) {
