@@ -361,6 +361,24 @@ std::string FormatShortest(T value, bool yaml) {
 
 }  // namespace
 
+// Not in the header: a variant of this many kinds is a lot of code to copy
+// into every user.
+Value::Value() = default;
+Value::Value(Integer value) : data_(value.value) {}
+Value::Value(double value) : data_(value) {}
+Value::Value(std::string value) : data_(std::move(value)) {}
+Value::Value(std::string_view value) : data_(std::string(value)) {}
+Value::Value(const char* value) : data_(std::string(value)) {}
+Value::Value(Blob value) : data_(std::move(value)) {}
+Value::Value(List value) : data_(std::move(value)) {}
+Value::Value(Map value) : data_(std::move(value)) {}
+Value::Value(Region value) : data_(std::move(value)) {}
+Value::Value(const Value& other) = default;
+Value::Value(Value&& other) noexcept = default;
+Value& Value::operator=(const Value& other) = default;
+Value& Value::operator=(Value&& other) noexcept = default;
+Value::~Value() = default;
+
 bool operator==(const Value& a, const Value& b) {
   if (a.real() && b.real()) {
     return std::bit_cast<uint64_t>(*a.real()) == std::bit_cast<uint64_t>(*b.real()) ||

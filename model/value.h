@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -32,19 +33,25 @@ class Value {
   // Members of a compound, or parameters of a filter, in order.
   using Map = std::vector<std::pair<std::string, Value>>;
 
-  Value() = default;  // null: a null reference, an absent value
+  Value();  // null: a null reference, an absent value
   // Any integer; an unsigned __int128 beyond WideInt is no NDL integer.
   template <std::integral T>
-  requires(!std::same_as<T, bool>) Value(T value)
-      : data_(static_cast<WideInt>(value)) {}            // NOLINT: implicit
-  Value(double value) : data_(value) {}                  // NOLINT
-  Value(bool value) = delete;                            // NDL's bool is an enum: Value("TRUE")
-  Value(std::string value) : data_(std::move(value)) {}  // NOLINT
-  Value(const char* value) : data_(std::string(value)) {}  // NOLINT
-  Value(Blob value) : data_(std::move(value)) {}           // NOLINT
-  Value(List value) : data_(std::move(value)) {}           // NOLINT
-  Value(Map value) : data_(std::move(value)) {}            // NOLINT
-  Value(Region value) : data_(std::move(value)) {}         // NOLINT
+  requires(!std::same_as<T, bool>) Value(T value)  // NOLINT: implicit, as those below
+      : Value(Integer{static_cast<WideInt>(value)}) {}
+  Value(double value);            // NOLINT
+  Value(bool value) = delete;     // NDL's bool is an enum: Value("TRUE")
+  Value(std::string value);       // NOLINT
+  Value(std::string_view value);  // NOLINT
+  Value(const char* value);       // NOLINT
+  Value(Blob value);              // NOLINT
+  Value(List value);              // NOLINT
+  Value(Map value);               // NOLINT
+  Value(Region value);            // NOLINT
+  Value(const Value& other);
+  Value(Value&& other) noexcept;
+  Value& operator=(const Value& other);
+  Value& operator=(Value&& other) noexcept;
+  ~Value();
 
   bool is_null() const { return data_.index() == 0; }
   // Null when the value is of another kind. Strings hold UTF-8; an enum value
@@ -62,6 +69,11 @@ class Value {
   friend bool operator==(const Value& a, const Value& b);
 
  private:
+  struct Integer {
+    WideInt value;
+  };
+  explicit Value(Integer value);
+
   std::variant<std::monostate, WideInt, double, std::string, Blob, List, Map, Region> data_;
 };
 
