@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "backends/byte_swap.h"
+#include "backends/codec/byte_swap.h"
 #include "cache/chunk_loader.h"
 #include "cache/element_stream.h"
 #include "cache/strided_copy.h"
@@ -192,7 +192,7 @@ Result<void> ArrayReader::ReadSwapped(std::span<const model::SwapRun> runs,
   const auto part = [&](uint64_t element, size_t from, ByteSpan into) -> Result<void> {
     Bytes whole(item);
     NDLFS_RETURN_IF_ERROR(read(element * item, whole.span()));
-    backends::SwapElements(runs, item, whole.span());
+    backends::SwapElements(runs, item, whole.span(), whole.span());
     std::copy_n(whole.data() + from, into.size(), into.data());
     return {};
   };
@@ -205,7 +205,7 @@ Result<void> ArrayReader::ReadSwapped(std::span<const model::SwapRun> runs,
   const size_t whole = out.size() - out.size() % item;
   if (whole != 0) {
     NDLFS_RETURN_IF_ERROR(read(offset, out.first(whole)));
-    backends::SwapElements(runs, item, out.first(whole));
+    backends::SwapElements(runs, item, out.first(whole), out.first(whole));
   }
   if (whole != out.size()) return part((offset + whole) / item, 0, out.subspan(whole));
   return {};

@@ -87,7 +87,7 @@ constexpr size_t kBlockSize = 16 * 1024;  // stays in the first-level cache
 
 }  // namespace
 
-void SwapElements(const std::vector<model::SwapRun>& runs, size_t element_size,
+void SwapElements(std::span<const model::SwapRun> runs, size_t element_size,
                   ConstByteSpan from, ByteSpan to) {
   const size_t elements = element_size == 0 ? 0 : to.size() / element_size;
   size_t done = 0;
