@@ -5,16 +5,14 @@
 
 #include <vector>
 
+#include "backends/file_name.h"
 #include "backends/hierarchy.h"
+#include "backends/npy/npy.h"
 
 namespace ndlfs::backends {
 namespace {
 
 constexpr size_t kHeadSize = 1024;  // as Format::ProbeFile promises
-
-std::string_view FileNameOf(std::string_view path) {
-  return path.substr(path.find_last_of('/') + 1);  // npos + 1 is 0
-}
 
 // The beginning of the file at `path`. Empty where it cannot be read: then its
 // name has to tell.
@@ -29,7 +27,9 @@ Bytes ReadHead(const SourceRoot& root, std::string_view path) {
 }  // namespace
 
 std::span<const Format* const> Formats() {
-  static const std::vector<const Format*> formats = {};
+  static const std::vector<const Format*> formats = {
+      &NpyFormat(),
+  };
   return formats;
 }
 

@@ -37,11 +37,19 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 44> kWords =
     {"float", "f8"},     {"complex", "c16"},    {"M", "M8"},           {"m", "m8"},
 }};
 
-std::string_view ReplaceWord(std::string_view text) {
+constexpr std::array<std::pair<std::string_view, std::string_view>, 2> kTimeWords = {{
+    {"datetime64", "M8"},  // "datetime64[ns]", too
+    {"timedelta64", "m8"},
+}};
+
+std::string ReplaceWord(std::string_view text) {
   for (const auto& [word, typestr] : kWords) {
-    if (text == word) return typestr;
+    if (text == word) return std::string(typestr);
   }
-  return text;
+  for (const auto& [word, typestr] : kTimeWords) {
+    if (text.starts_with(word)) return std::string(typestr) += text.substr(word.size());
+  }
+  return std::string(text);
 }
 
 // Takes the decimal number that `text` begins with.
@@ -220,7 +228,8 @@ model::Result<NumpyField> FieldFromJson(const Json& json) {
 model::Result<Datatype> NumpyDtype(std::string_view typestr) {
   std::string_view text = typestr;
   const ByteOrder order = TakeOrder(text);
-  text = ReplaceWord(text);
+  const std::string spelled = ReplaceWord(text);
+  text = spelled;
   if (text.empty()) return NotAType(typestr);
   const char kind = text.front();
   if (kind == 'O') {
@@ -243,6 +252,17 @@ model::Result<Datatype> NumpyDtype(std::string_view typestr) {
 }
 
 model::Result<Datatype> NumpyDtype(const NumpyDescr& descr) { return Builder().Build(descr); }
+
+model::Storage NumpyStorage(const Datatype& stored) {
+  model::Storage storage;
+  storage.endian = stored.uniform_order();
+  const Datatype* text = &stored;
+  while (text->kind() == Datatype::Kind::kArray) text = &text->base();
+  if (text->kind() == Datatype::Kind::kString) {
+    storage.charset = text->charset() == Charset::kUtf32 ? "utf-32" : "ascii";
+  }
+  return storage;
+}
 
 NumpyDescr NumpySubarray(NumpyDescr base, std::vector<uint64_t> shape) {
   if (shape.empty()) return base;

@@ -11,6 +11,7 @@
 
 #include "backends/json.h"
 #include "model/datatype.h"
+#include "model/entities.h"
 #include "model/error.h"
 
 namespace ndlfs::backends {
@@ -40,12 +41,14 @@ struct NumpyField {
 model::Result<model::Datatype> NumpyDtype(const NumpyDescr& descr);
 model::Result<model::Datatype> NumpyDtype(std::string_view typestr);
 
+// What the Storage directives `endian` and `charset` say of such a type.
+model::Storage NumpyStorage(const model::Datatype& stored);
+
 // The `dtype` of Zarr v2: a string, or a list of [name, type] and
 // [name, type, shape], where a name may be [title, name].
 model::Result<NumpyDescr> NumpyDescrFromJson(const Json& json);
 
-// A field `shape` of (3, 4) or, as `extents` of one item, 3. An empty shape,
-// and the number 1, are the type itself.
+// `shape` elements of `base`; `base` itself where the shape is empty.
 NumpyDescr NumpySubarray(NumpyDescr base, std::vector<uint64_t> shape);
 
 }  // namespace ndlfs::backends

@@ -30,7 +30,7 @@ uint64_t DescriptorCache::NewOwner() {
 }
 
 DescriptorCache::Handle DescriptorCache::Find(uint64_t owner, std::string_view key) {
-  const std::lock_guard lock(mutex_);
+  model::MutexLock lock(mutex_);
   const auto found = index_.find({owner, std::string(key)});
   if (found == index_.end()) return nullptr;
   slots_.splice(slots_.begin(), slots_, found->second);
@@ -39,7 +39,7 @@ DescriptorCache::Handle DescriptorCache::Find(uint64_t owner, std::string_view k
 
 void DescriptorCache::Keep(uint64_t owner, std::string_view key, Handle file) {
   Handle closed_after_unlock;
-  const std::lock_guard lock(mutex_);
+  model::MutexLock lock(mutex_);
   Key full_key{owner, std::string(key)};
   if (const auto found = index_.find(full_key); found != index_.end()) {
     closed_after_unlock = std::exchange(found->second->file, std::move(file));
@@ -57,7 +57,7 @@ void DescriptorCache::Keep(uint64_t owner, std::string_view key, Handle file) {
 
 void DescriptorCache::Drop(uint64_t owner, std::string_view key) {
   Handle closed_after_unlock;
-  const std::lock_guard lock(mutex_);
+  model::MutexLock lock(mutex_);
   const auto found = index_.find({owner, std::string(key)});
   if (found == index_.end()) return;
   closed_after_unlock = std::move(found->second->file);
@@ -67,7 +67,7 @@ void DescriptorCache::Drop(uint64_t owner, std::string_view key) {
 
 void DescriptorCache::DropAll(uint64_t owner) {
   std::list<Slot> closed_after_unlock;
-  const std::lock_guard lock(mutex_);
+  model::MutexLock lock(mutex_);
   for (auto slot = slots_.begin(); slot != slots_.end();) {
     const auto next = std::next(slot);
     if (slot->key.owner == owner) {
@@ -80,13 +80,13 @@ void DescriptorCache::DropAll(uint64_t owner) {
 
 void DescriptorCache::Clear() {
   std::list<Slot> closed_after_unlock;
-  const std::lock_guard lock(mutex_);
+  model::MutexLock lock(mutex_);
   index_.clear();
   closed_after_unlock.swap(slots_);
 }
 
 size_t DescriptorCache::size() const {
-  const std::lock_guard lock(mutex_);
+  model::MutexLock lock(mutex_);
   return index_.size();
 }
 

@@ -5,13 +5,13 @@
 #include <functional>
 #include <list>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 
 #include "backends/store/source_root.h"
 #include "model/error.h"
+#include "model/mutex.h"
 
 namespace ndlfs::backends {
 
@@ -63,10 +63,9 @@ class DescriptorCache {
   };
 
   const size_t capacity_;
-  mutable std::mutex mutex_;
-  // Guarded by mutex_:
-  std::list<Slot> slots_;  // the most recently used one first
-  std::unordered_map<Key, std::list<Slot>::iterator, KeyHash> index_;
+  mutable model::Mutex mutex_;
+  std::list<Slot> slots_ GUARDED_BY(mutex_);  // the most recently used one first
+  std::unordered_map<Key, std::list<Slot>::iterator, KeyHash> index_ GUARDED_BY(mutex_);
 };
 
 // Opens the regular file at `path`; null where there is none (or a directory).

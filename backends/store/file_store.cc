@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include <cerrno>
-#include <mutex>
 
 #include "backends/store/descriptor_cache.h"
 #include "backends/store/keys.h"
 #include "backends/store/source_root.h"
+#include "model/mutex.h"
 
 namespace ndlfs::backends {
 namespace {
@@ -19,9 +19,7 @@ class FileStore final : public Store {
     if (!key.empty()) return std::nullopt;
     NDLFS_TRY(const auto file, Open());
     if (!file) return std::nullopt;
-    struct ::stat status;
-    if (::fstat(file->fd.get(), &status) != 0) return model::IoError(errno, "stat");
-    return static_cast<uint64_t>(status.st_size);
+    return file->stamp.size;
   }
 
   model::Result<std::optional<size_t>> ReadInto(std::string_view key, uint64_t offset,
@@ -29,7 +27,12 @@ class FileStore final : public Store {
     if (!key.empty()) return std::nullopt;
     NDLFS_TRY(const auto file, Open());
     if (!file) return std::nullopt;
-    return ReadFully(file->fd.get(), offset, out);
+    NDLFS_TRY(const size_t count, ReadFully(file->fd.get(), offset, out));
+    // After the read: so these bytes are of that version.
+    struct ::stat status;
+    if (::fstat(file->fd.get(), &status) != 0) return model::IoError(errno, "stat");
+    if (!IsSameVersion(StampOf(status), file->stamp)) return Changed();
+    return count;
   }
 
   model::Result<std::optional<FileStamp>> Stat(std::string_view key) const override {
@@ -46,33 +49,38 @@ class FileStore final : public Store {
   }
 
  private:
+  // The version that was opened first, or an error.
   model::Result<DescriptorCache::Handle> Open() const {
     if (auto file = DescriptorCache::Global().Find(owner_, {})) return file;
     NDLFS_TRY(auto file, OpenFile(*root_, path_));
-    if (!file) return Gone();
-    if (!IsTheFirst(file->stamp)) return model::IoError(ESTALE, "replaced");
-    DescriptorCache::Global().Keep(owner_, {}, file);
+    if (!IsTheFirst(file)) return Changed();
+    if (file) DescriptorCache::Global().Keep(owner_, {}, file);
     return file;
   }
 
   // No file is an answer, unless there was one.
-  model::Result<DescriptorCache::Handle> Gone() const {
-    const std::lock_guard lock(mutex_);
-    if (first_) return model::IoError(ESTALE, "removed");
-    return nullptr;
+  bool IsTheFirst(const DescriptorCache::Handle& file) const {
+    model::MutexLock lock(mutex_);
+    if (!file) return !first_;
+    if (!first_) first_ = file->stamp;
+    return IsSameVersion(*first_, file->stamp);
   }
 
-  bool IsTheFirst(const FileStamp& stamp) const {
-    const std::lock_guard lock(mutex_);
-    if (!first_) first_ = stamp;
-    return IsSameFile(*first_, stamp);
+  // The time of the last status change is none of ours: it is another one when
+  // the name has been removed, too, and the bytes are as they were.
+  static bool IsSameVersion(const FileStamp& a, const FileStamp& b) {
+    return IsSameFile(a, b) && a.size == b.size && a.mtime_ns == b.mtime_ns;
+  }
+
+  static model::Failure Changed() {
+    return model::IoError(ESTALE, "changed since it was opened");
   }
 
   const std::shared_ptr<const SourceRoot> root_;
   const std::string path_;
   const uint64_t owner_ = DescriptorCache::NewOwner();
-  mutable std::mutex mutex_;
-  mutable std::optional<FileStamp> first_;  // guarded by mutex_
+  mutable model::Mutex mutex_;
+  mutable std::optional<FileStamp> first_ GUARDED_BY(mutex_);
 };
 
 }  // namespace

@@ -104,10 +104,11 @@ std::shared_ptr<const Store> MakeDirectoryStore(std::shared_ptr<const SourceRoot
                                                 std::string path);
 
 // The store of the one file at `path`, with the single key "". It keeps to the
-// file that it opened first: once another one has taken its place, it reads
-// the old one to the end if it still can, and fails with ESTALE otherwise, so
-// that bytes of two files never mix. Stat() looks at the path, and so tells;
-// to read the new file, make a new store.
+// version of the file that it opened first: after a change of its size or
+// modification time, reads fail with ESTALE, so that bytes of two versions
+// never mix. One that was replaced or removed is read on as long as it stays
+// open (see descriptor_cache.h), then it is ESTALE as well. Stat() looks at
+// the path, and so tells; to read the new version, make a new store.
 std::shared_ptr<const Store> MakeFileStore(std::shared_ptr<const SourceRoot> root,
                                            std::string path);
 

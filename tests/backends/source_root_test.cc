@@ -222,7 +222,8 @@ TEST_F(SourceRootTest, FileStoreNeverMixesTwoFiles) {
   EXPECT_NE(*old_store->Stat(""), *old_stamp);
   EXPECT_EQ(Read(*old_store, "", 3, 3), "345");  // still open
   DescriptorCache::Global().Clear();
-  EXPECT_EQ(Read(*old_store, "", 3, 3), "error: replaced: Stale file handle");
+  EXPECT_EQ(Read(*old_store, "", 3, 3),
+            "error: changed since it was opened: Stale file handle");
   EXPECT_THAT(old_store->Size(""), test::IsErrno(ESTALE));
 
   const auto new_store = MakeFileStore(root_, "file");
@@ -230,19 +231,22 @@ TEST_F(SourceRootTest, FileStoreNeverMixesTwoFiles) {
   EXPECT_THAT(new_store->Size(""), test::IsOkAnd(Optional(11u)));
   fs::remove(directory_ / "source/file");
   DescriptorCache::Global().Clear();
-  EXPECT_EQ(Read(*new_store, ""), "error: removed: Stale file handle");
+  EXPECT_EQ(Read(*new_store, ""), "error: changed since it was opened: Stale file handle");
   EXPECT_THAT(new_store->Stat(""), test::IsOkAnd(Eq(std::nullopt)));
 }
 
-TEST_F(SourceRootTest, RewritingInPlaceChangesTheStamp) {
+TEST_F(SourceRootTest, FileStoreNoticesThatItsFileIsRewrittenInPlace) {
   const auto store = MakeFileStore(root_, "file");
   const auto before = store->Stat("");
-  timespec times[2] = {{0, UTIME_OMIT}, {1'000'000'000, 5}};
+  EXPECT_EQ(Read(*store, "", 0, 3), "012");
   test::WriteFile(directory_ / "source/file", "9876543210");
+  const timespec times[2] = {{0, UTIME_OMIT}, {1'000'000'000, 5}};
   ASSERT_EQ(::utimensat(AT_FDCWD, (directory_ / "source/file").c_str(), times, 0), 0);
   const auto after = store->Stat("");
   EXPECT_NE(*before, *after);
   EXPECT_EQ((*after)->mtime_ns, 1'000'000'000'000'000'005);
+  EXPECT_EQ(Read(*store, "", 3, 3), "error: changed since it was opened: Stale file handle");
+  EXPECT_EQ(Read(*MakeFileStore(root_, "file"), "", 3, 3), "654");
 }
 
 TEST_F(SourceRootTest, DescribesPathsAsTheUserKnowsThem) {

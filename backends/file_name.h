@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: MIT
+//
+// What the names of files say about the stores in them.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace ndlfs::backends {
+
+// "b.npy" of "a/b.npy".
+std::string_view FileNameOf(std::string_view path);
+
+// Whether `name` ends in `extension` (".npy"), in small or capital letters,
+// and has something before it.
+bool HasExtension(std::string_view name, std::string_view extension);
+
+// The NDL name of the store at `path`: the name of the file without its
+// extension, if it has that one. What is no UTF-8 is taken as Latin-1.
+std::string StoreNameOf(std::string_view path, std::string_view extension);
+
+}  // namespace ndlfs::backends

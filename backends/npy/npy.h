@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: MIT
+//
+// NPY files: one array each. See npy_array.h for how the data are read.
+#pragma once
+
+#include "backends/hierarchy.h"
+
+namespace ndlfs::backends {
+
+const Format& NpyFormat();
+
+}  // namespace ndlfs::backends
