@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: MIT
+//
+// The root of the mount, and `.ndlfs/` in it.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "fs/mount_context.h"
+#include "fs/tree_node.h"
+
+namespace ndlfs::fs {
+
+// A file whose text is made when it is opened.
+struct ControlFile {
+  std::string name;
+  std::function<std::string()> text;
+};
+
+// The source directory (or, where that is a store itself, the store's folder)
+// with the control folder in it.
+TreeNodePtr MakeRoot(MountContext& context, std::vector<ControlFile> control_files);
+
+}  // namespace ndlfs::fs

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: MIT
+#include "fs/document_cache.h"
+
+#include <algorithm>
+#include <tuple>
+
+namespace ndlfs::fs {
+namespace {
+
+uint64_t HashNames(const std::vector<std::string>& names) {
+  uint64_t hash = names.size();
+  for (const std::string& name : names) hash = HashPath(hash, name);
+  return hash;
+}
+
+uint64_t VersionOfNames(const backends::Hierarchy& hierarchy, std::string_view path) {
+  const auto names = hierarchy.List(path);
+  return names ? HashNames(*names) : 0;
+}
+
+uint64_t VersionOfData(MountedStore& store, std::string_view path) {
+  const auto entity = store.Get(path);
+  return entity ? (*entity)->generation : 0;
+}
+
+// An opened store that notes down what is asked of it.
+class TracedHierarchy final : public backends::Hierarchy {
+ public:
+  explicit TracedHierarchy(HierarchyPtr hierarchy) : hierarchy_(std::move(hierarchy)) {}
+
+  std::string_view format() const override { return hierarchy_->format(); }
+
+  model::Result<std::shared_ptr<const backends::Node>> Load(
+      std::string_view path) const override {
+    // The version first: a change while the object is loaded shows later.
+    Note(Document::Part::Kind::kMetadata, path, hierarchy_->Version(path).value_or(0));
+    auto node = hierarchy_->Load(path);
+    if (node) mtime_ns_ = std::max(mtime_ns_, (*node)->mtime_ns);
+    return node;
+  }
+  model::Result<std::vector<std::string>> List(std::string_view path) const override {
+    auto names = hierarchy_->List(path);
+    Note(Document::Part::Kind::kNames, path, names ? HashNames(*names) : 0);
+    return names;
+  }
+  std::optional<backends::Link> GetLink(std::string_view path) const override {
+    return hierarchy_->GetLink(path);
+  }
+  model::Result<uint64_t> Version(std::string_view path) const override {
+    return hierarchy_->Version(path);
+  }
+
+  void Note(Document::Part::Kind kind, std::string_view path, uint64_t version) const {
+    parts_.push_back({kind, std::string(path), version});
+  }
+  // Each part once; of several versions the first.
+  std::vector<Document::Part> TakeParts() {
+    const auto order = [](const auto& a, const auto& b) {
+      return std::tie(a.path, a.kind) < std::tie(b.path, b.kind);
+    };
+    const auto same = [](const auto& a, const auto& b) {
+      return std::tie(a.path, a.kind) == std::tie(b.path, b.kind);
+    };
+    std::stable_sort(parts_.begin(), parts_.end(), order);
+    parts_.erase(std::unique(parts_.begin(), parts_.end(), same), parts_.end());
+    parts_.shrink_to_fit();
+    return std::move(parts_);
+  }
+  int64_t mtime_ns() const { return mtime_ns_; }
+
+ private:
+  const HierarchyPtr hierarchy_;
+  // Used by the one thread that writes the document.
+  mutable std::vector<Document::Part> parts_;
+  mutable int64_t mtime_ns_ = 0;
+};
+
+model::Result<DocumentPtr> Write(const DocumentWriter& writer,
+                                 const std::shared_ptr<MountedStore>& store,
+                                 HierarchyPtr hierarchy, const std::string& path) {
+  TracedHierarchy traced(std::move(hierarchy));
+  const ReaderOf reader_of =
+      [&](std::string_view array) -> std::shared_ptr<const cache::ArrayReader> {
+    const auto entity = store->Get(array);
+    if (!entity) return nullptr;
+    traced.Note(Document::Part::Kind::kData, array, (*entity)->generation);
+    return (*entity)->reader;
+  };
+  const std::string store_path = store->Describe();
+  const auto store_name = std::string_view(store_path).substr(store_path.rfind('/') + 1);
+  NDLFS_TRY(auto text, writer(traced, store_name, path, reader_of));
+  auto document = std::make_shared<Document>();
+  document->hash = HashPath(text.size(), text);
+  document->text = std::make_shared<const std::string>(std::move(text));
+  document->parts = traced.TakeParts();
+  document->mtime_ns = traced.mtime_ns();
+  return document;
+}
+
+bool IsUnchanged(MountedStore& store, const backends::Hierarchy& hierarchy,
+                 const Document& document) {
+  const auto now = [&](const Document::Part& part) {
+    switch (part.kind) {
+      case Document::Part::Kind::kMetadata:
+        return store.VersionOf(hierarchy, part.path);
+      case Document::Part::Kind::kNames:
+        return VersionOfNames(hierarchy, part.path);
+      case Document::Part::Kind::kData:
+        return VersionOfData(store, part.path);
+    }
+    return uint64_t{0};
+  };
+  return std::all_of(document.parts.begin(), document.parts.end(),
+                     [&](const Document::Part& part) { return now(part) == part.version; });
+}
+
+uint64_t WeightOf(const Document& document) {
+  uint64_t weight = sizeof(Document) + document.text->size();
+  for (const Document::Part& part : document.parts) weight += sizeof(part) + part.path.size();
+  return weight;
+}
+
+}  // namespace
+
+size_t DocumentCache::KeyHash::operator()(const Key& key) const {
+  return HashPath(reinterpret_cast<uintptr_t>(key.first), key.second);
+}
+
+model::Result<DocumentPtr> DocumentCache::Get(const std::shared_ptr<MountedStore>& store,
+                                              const std::string& path) {
+  NDLFS_TRY(auto hierarchy, store->Hierarchy());
+  const auto now = freshness_.Now();
+  Seen seen = Find(store, path);
+  if (seen.document && !seen.fresh) {
+    if (IsUnchanged(*store, *hierarchy, *seen.document)) {
+      seen.fresh = true;
+    } else {
+      NDLFS_TRY(hierarchy, store->Reopen(hierarchy));
+    }
+  }
+  if (!seen.fresh) {
+    NDLFS_TRY(seen.document, Write(writer_, store, std::move(hierarchy), path));
+  }
+  Keep(store, path, seen.document, now);
+  return seen.document;
+}
+
+DocumentCache::Seen DocumentCache::Find(const std::shared_ptr<MountedStore>& store,
+                                        const std::string& path) {
+  model::MutexLock lock(mutex_);
+  const auto it = known_.find({store.get(), path});
+  if (it == known_.end() || it->second.store.expired()) return {};
+  DocumentPtr document = it->second.document.lock();
+  const bool fresh = document && freshness_.Holds(it->second.looked_at);
+  return {std::move(document), fresh};
+}
+
+void DocumentCache::Keep(const std::shared_ptr<MountedStore>& store, const std::string& path,
+                         const DocumentPtr& document, Freshness::Time looked_at) {
+  {
+    model::MutexLock lock(mutex_);
+    Known& known = known_[{store.get(), path}];
+    // A fresh document was found so again, but not looked at again.
+    if (known.document.lock() != document || !freshness_.Holds(known.looked_at)) {
+      known = {store, document, looked_at};
+    }
+    if (known_.size() >= sweep_at_) {
+      std::erase_if(known_, [](const auto& item) { return item.second.document.expired(); });
+      sweep_at_ = std::max<size_t>(256, 2 * known_.size());
+    }
+  }
+  recent_.Touch(document, WeightOf(*document));
+}
+
+}  // namespace ndlfs::fs

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <optional>
+#include <utility>
+
+namespace ndlfs::fs {
+
+// How long what was seen of the source is believed before it is looked at
+// again. Thread-safe.
+class Freshness {
+ public:
+  using Time = std::chrono::steady_clock::time_point;
+  using Duration = std::chrono::steady_clock::duration;
+  using Clock = std::function<Time()>;
+
+  // Without an interval the source is taken to be immutable.
+  explicit Freshness(std::optional<Duration> interval,
+                     Clock clock = &std::chrono::steady_clock::now)
+      : interval_(interval), clock_(std::move(clock)) {}
+
+  Time Now() const { return clock_(); }
+  bool immutable() const { return !interval_; }
+  // Whether what was seen at `seen` need not be looked at again.
+  bool Holds(Time seen) const { return !interval_ || clock_() - seen < *interval_; }
+
+  // The same for a failure of the system, which may pass although the source
+  // does not change.
+  bool HoldsFailure(Time seen) const {
+    return clock_() - seen < interval_.value_or(std::chrono::seconds(1));
+  }
+
+  // The same as the kernel wants it, in seconds.
+  double TimeoutSeconds() const {
+    constexpr double kDay = 24 * 60 * 60;
+    return interval_ ? std::chrono::duration<double>(*interval_).count() : kDay;
+  }
+
+ private:
+  const std::optional<Duration> interval_;
+  const Clock clock_;
+};
+
+}  // namespace ndlfs::fs

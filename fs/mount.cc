@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: MIT
+#include "fs/mount.h"
+
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <filesystem>
+#include <memory>
+#include <thread>
+#include <utility>
+
+#include "fs/control_tree.h"
+#include "fs/daemonize.h"
+#include "fs/document.h"
+#include "fs/logging.h"
+#include "fs/mount_context.h"
+#include "fs/operations.h"
+#include "fs/preflight.h"
+#include "fs/session.h"
+#include "fs/statistics.h"
+
+namespace ndlfs::fs {
+namespace {
+
+using backends::SourceRoot;
+using model::BadInput;
+
+// No system keeps a name for longer, and more would not fit into a clock.
+constexpr double kLongestRevalidation = 365.0 * 24 * 60 * 60;
+
+Freshness FreshnessOf(const MountOptions& options) {
+  if (options.immutable) return Freshness(std::nullopt);
+  const double seconds = std::clamp(options.revalidate_seconds, 0.0, kLongestRevalidation);
+  return Freshness(
+      std::chrono::duration_cast<Freshness::Duration>(std::chrono::duration<double>(seconds)));
+}
+
+unsigned ThreadsOf(const MountOptions& options) {
+  return options.threads != 0 ? options.threads
+                              : std::max(2u, std::thread::hardware_concurrency());
+}
+
+// Many stores and chunks may be open at once; what the system grants at most
+// is there to be used.
+void RaiseDescriptorLimit() {
+  rlimit limit = {};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+// All of one mount, with the options as they are meant (paths resolved).
+class Mount {
+ public:
+  Mount(const MountOptions& options, std::shared_ptr<const SourceRoot> source)
+      : options_(options),
+        source_(std::move(source)),
+        context_(
+            source_, options.cache_size, FreshnessOf(options),
+            backends::OpenOptions{.max_chunk_size = options.max_chunk_size},
+            [](const backends::Hierarchy& hierarchy, std::string_view store_name,
+               std::string_view path, const ReaderOf& reader_of) {
+              return WriteDocument(hierarchy, store_name, path, reader_of);
+            },
+            &LogWarning),
+        filesystem_(MakeRoot(context_, ControlFiles()), OptionsOfFilesystem(),
+                    [this](std::string_view line) { context_.problems.Report(line); }) {}
+
+  // Serves until the mount ends. `on_ready` is called when it answers.
+  model::Result<void> Run(std::function<void()> on_ready) {
+    filesystem_.set_on_ready(std::move(on_ready));
+    NDLFS_TRY(const auto session, Session::Mount({.source = options_.source,
+                                                  .mountpoint = options_.mountpoint,
+                                                  .allow_other = options_.allow_other,
+                                                  .threads = options_.threads},
+                                                 filesystem_));
+    return session->Run();
+  }
+
+ private:
+  FilesystemOptions OptionsOfFilesystem() const {
+    return {.uid = options_.uid,
+            .gid = options_.gid,
+            .umask = options_.umask.value_or(0),
+            .timeout = context_.services.freshness.TimeoutSeconds(),
+            .immutable = options_.immutable,
+            .source = source_};
+  }
+
+  std::vector<ControlFile> ControlFiles() {
+    const auto statistics = [this] {
+      return CollectStatistics(context_, filesystem_, mounted_);
+    };
+    return {
+        {"stats.json", [=] { return StatisticsAsJson(statistics()); }},
+        {"metrics", [=] { return StatisticsAsMetrics(statistics()); }},
+        {"config.yaml", [this] { return OptionsAsYaml(options_); }},
+        {"errors.log", [this] { return context_.problems.Text(); }},
+    };
+  }
+
+  const MountOptions options_;
+  const std::chrono::steady_clock::time_point mounted_ = std::chrono::steady_clock::now();
+  const std::shared_ptr<const SourceRoot> source_;
+  MountContext context_;
+  Filesystem filesystem_;
+};
+
+// Mounts and serves; logs what happens from then on.
+model::Result<void> Serve(const MountOptions& options, const std::function<void()>& on_ready) {
+  RaiseDescriptorLimit();
+  NDLFS_TRY(auto source, SourceRoot::Open(options.source), "source");
+  Mount mount(options, std::move(source));
+  const auto result = mount.Run([&] {
+    LogInfo("mounted " + options.source + " on " + options.mountpoint);
+    on_ready();
+  });
+  if (result) LogInfo("unmounted " + options.mountpoint);
+  return result;
+}
+
+// In the process that was started in the background.
+int ServeInBackground(const MountOptions& options, Starter& starter) {
+  bool ready = false;
+  auto result = StartLog(options.log_file, LogTarget::kSystemLog, options.log_level);
+  if (result) {
+    result = Serve(options, [&] {
+      ready = true;
+      starter.Succeed();
+    });
+  }
+  if (result) {
+    if (!ready) starter.Fail("unmounted before it was ready");
+    return ready ? 0 : 1;
+  }
+  if (ready) {
+    LogWarning(result.error().message());
+  } else {
+    starter.Fail(result.error().message());
+  }
+  return 1;
+}
+
+// Whoever waits for us wants to use the mount: see that it answers.
+model::Result<void> CheckAnswers(const std::string& mountpoint) {
+  struct ::stat status;
+  if (::stat(mountpoint.c_str(), &status) == 0) return {};
+  return model::IoError(errno, "the mount " + mountpoint + " does not answer");
+}
+
+}  // namespace
+
+model::Result<int> RunMount(const MountOptions& given) {
+  NDLFS_TRY(const MountPaths paths, CheckMount(given));
+  MountOptions options = given;
+  options.source = paths.source;
+  options.mountpoint = paths.mountpoint;
+  options.threads = ThreadsOf(given);
+  // The background process works in "/".
+  if (!given.log_file.empty()) {
+    options.log_file = std::filesystem::absolute(given.log_file).lexically_normal();
+  }
+  if (options.foreground) {
+    NDLFS_RETURN_IF_ERROR(
+        StartLog(options.log_file, LogTarget::kStandardError, options.log_level));
+    NDLFS_RETURN_IF_ERROR(Serve(options, [] {}));
+    return 0;
+  }
+  NDLFS_RETURN_IF_ERROR(
+      RunInBackground([&](Starter& starter) { return ServeInBackground(options, starter); }));
+  NDLFS_RETURN_IF_ERROR(CheckAnswers(options.mountpoint));
+  return 0;
+}
+
+}  // namespace ndlfs::fs

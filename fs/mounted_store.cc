@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: MIT
+#include "fs/mounted_store.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <utility>
+
+#include "backends/store/keys.h"
+#include "model/path_name.h"
+
+namespace ndlfs::fs {
+namespace {
+
+using model::IoError;
+
+bool IsStale(const model::Error& error) { return error.sys_errno() == ESTALE; }
+
+int64_t NowNs() {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(now).count();
+}
+
+// "store/path: message", unless the message names the store already.
+std::string Located(const std::string& store, std::string_view path,
+                    const std::string& message) {
+  if (message.starts_with(store)) return message;
+  const std::string object = path == "/" ? store : store + std::string(path);
+  return model::OneLine(object) + ": " + message;
+}
+
+// When the data have changed, by the files if they tell; a chunk that is gone
+// has no time left but now.
+int64_t TimeOfChange(const Entity& before) {
+  if (!before.ledger || !before.ledger->Changed()) return before.data_mtime_ns;
+  const int64_t changed = before.ledger->changed_mtime_ns();
+  return std::max(before.data_mtime_ns, changed != 0 ? changed : NowNs());
+}
+
+}  // namespace
+
+// Its chunks are found again only by who has this source; should another
+// entity get the same one, with a ledger that has not seen these chunks, it
+// has to read them itself.
+Entity::~Entity() {
+  if (reader) cache_.Forget(reader->source().id());
+}
+
+const Entity::NamedView* Entity::FindView(std::string_view file_name) const {
+  for (const NamedView& view : views) {
+    if (view.kind->file_name() == file_name) return &view;
+  }
+  return nullptr;
+}
+
+std::function<const backends::Format*(const std::string&, bool)> DetectIn(
+    std::shared_ptr<const backends::SourceRoot> root) {
+  return [root = std::move(root)](const std::string& path, bool is_directory) {
+    return is_directory ? backends::DetectDirectory(*root, path)
+                        : backends::DetectFile(*root, path);
+  };
+}
+
+MountedStore::MountedStore(StoreServices& services, std::string path,
+                           const struct ::stat& status)
+    : services_(services),
+      path_(std::move(path)),
+      is_directory_(S_ISDIR(status.st_mode)),
+      status_(status) {}
+
+std::string MountedStore::Describe() const {
+  return backends::DescribePath(*services_.root, path_);
+}
+
+struct ::stat MountedStore::status() const {
+  model::MutexLock lock(mutex_);
+  return status_;
+}
+
+void MountedStore::NoteStatus(const struct ::stat& status) {
+  model::MutexLock lock(mutex_);
+  status_ = status;
+}
+
+std::string MountedStore::format() const {
+  model::MutexLock lock(mutex_);
+  return hierarchy_ ? std::string(hierarchy_->format()) : "";
+}
+
+void MountedStore::Close() {
+  HierarchyPtr closed;  // destroyed after the lock is given back
+  model::MutexLock lock(mutex_);
+  closed = std::move(hierarchy_);
+  hierarchy_ = nullptr;
+}
+
+model::Result<HierarchyPtr> MountedStore::Hierarchy() {
+  auto answer = Fresh();
+  if (!answer) {
+    model::MutexLock opening(open_mutex_);
+    answer = Fresh();  // while we waited for it
+    if (!answer) answer = LookAgain();
+  }
+  if (*answer) {
+    for (const auto& idle : services_.opened.Touch(shared_from_this())) idle->Close();
+  }
+  return *std::move(answer);
+}
+
+std::optional<model::Result<HierarchyPtr>> MountedStore::Fresh() const {
+  model::MutexLock lock(mutex_);
+  if (hierarchy_) {
+    if (services_.freshness.Holds(looked_at_)) return hierarchy_;
+  } else if (open_error_) {
+    const bool may_pass = open_error_->code() == model::ErrorCode::kIo;
+    if (may_pass ? services_.freshness.HoldsFailure(looked_at_)
+                 : services_.freshness.Holds(looked_at_)) {
+      return model::Propagate(*open_error_);
+    }
+  }
+  return std::nullopt;
+}
+
+model::Result<HierarchyPtr> MountedStore::LookAgain() {
+  const auto now = services_.freshness.Now();
+  const auto status = services_.root->Stat(path_);
+  if (!status || S_ISDIR(status->st_mode) != is_directory_) return IoError(ESTALE, path_);
+  NoteStatus(*status);
+
+  HierarchyPtr hierarchy;
+  std::optional<model::Error> error;
+  {
+    model::MutexLock lock(mutex_);
+    hierarchy = hierarchy_;
+    error = open_error_;
+  }
+  if (!hierarchy && !error) return Open(*status);
+  if (error && error->code() == model::ErrorCode::kIo) return Open(*status);
+  if (!IsUnchanged(hierarchy.get(), *status)) return Open(*status);
+
+  model::MutexLock lock(mutex_);
+  looked_at_ = now;
+  if (error) return model::Propagate(*std::move(error));
+  return hierarchy;
+}
+
+// Of a directory that could not be opened there is no version: its metadata
+// may have been put right in place.
+bool MountedStore::IsUnchanged(const backends::Hierarchy* hierarchy,
+                               const struct ::stat& status) const {
+  const uint64_t version =
+      is_directory_ && hierarchy != nullptr ? VersionOf(*hierarchy, "/") : 0;
+  model::MutexLock lock(mutex_);
+  if (!is_directory_) return opened_stamp_ == backends::StampOf(status);
+  return hierarchy != nullptr && version == opened_version_;
+}
+
+// `status` is from before the store is read, so that a change while that goes
+// on is seen by the next look.
+model::Result<HierarchyPtr> MountedStore::Open(const struct ::stat& status) {
+  const auto now = services_.freshness.Now();
+  const backends::Format* format = services_.detect(path_, is_directory_);
+  if (format == nullptr) return IoError(ESTALE, path_);
+  auto opened = format->Open(services_.root, path_, services_.open_options);
+  if (!opened && IsStale(opened.error())) return model::Propagate(opened.error());
+  if (!opened) {
+    const auto located = Located(Describe(), "/", opened.error().message());
+    opened = model::Propagate(
+        model::Error(opened.error().code(), located, opened.error().sys_errno()));
+    services_.problems.Report(located);
+  }
+  const uint64_t version = opened ? VersionOf(**opened, "/") : 0;
+
+  HierarchyPtr closed;  // destroyed after the lock is given back
+  model::MutexLock lock(mutex_);
+  closed = std::move(hierarchy_);
+  hierarchy_ = opened.value_or(nullptr);
+  open_error_.reset();
+  if (!opened) open_error_ = opened.error();
+  opened_stamp_ = backends::StampOf(status);
+  opened_version_ = version;
+  looked_at_ = now;
+  return opened;
+}
+
+model::Result<HierarchyPtr> MountedStore::Reopen(const HierarchyPtr& outdated) {
+  model::MutexLock opening(open_mutex_);
+  {
+    model::MutexLock lock(mutex_);
+    if (hierarchy_ && hierarchy_ != outdated) return hierarchy_;  // somebody has
+  }
+  const auto status = services_.root->Stat(path_);
+  if (!status || S_ISDIR(status->st_mode) != is_directory_) return IoError(ESTALE, path_);
+  NoteStatus(*status);
+  return Open(*status);
+}
+
+uint64_t MountedStore::VersionOf(const backends::Hierarchy& hierarchy,
+                                 std::string_view path) const {
+  return hierarchy.Version(path).value_or(0);
+}
+
+model::Result<EntityPtr> MountedStore::Get(std::string_view path) {
+  NDLFS_TRY(auto hierarchy, Hierarchy());
+  const Seen seen = Find(path);
+  if (seen.fresh) {
+    services_.entities.Touch(seen.entity);
+    return seen.entity;
+  }
+  if (seen.entity) {
+    const bool changed = seen.entity->version != VersionOf(*hierarchy, path) ||
+                         (seen.entity->ledger && seen.entity->ledger->Changed());
+    if (!changed) {
+      Confirm(path);
+      services_.entities.Touch(seen.entity);
+      return seen.entity;
+    }
+    // The opened store may hold what it once read: begin anew.
+    NDLFS_TRY(hierarchy, Reopen(hierarchy));
+    services_.entities.Drop(seen.entity.get());
+  }
+  NDLFS_TRY(auto entity, Load(*hierarchy, path, seen.entity.get()));
+  return Keep(std::move(entity), seen.entity.get());
+}
+
+MountedStore::Seen MountedStore::Find(std::string_view path) {
+  model::MutexLock lock(mutex_);
+  const auto it = known_.find(std::string(path));
+  if (it == known_.end()) return {};
+  EntityPtr entity = it->second.entity.lock();
+  const bool fresh = entity && services_.freshness.Holds(it->second.looked_at);
+  return {std::move(entity), fresh};
+}
+
+void MountedStore::Confirm(std::string_view path) {
+  model::MutexLock lock(mutex_);
+  const auto it = known_.find(std::string(path));
+  if (it != known_.end()) it->second.looked_at = services_.freshness.Now();
+}
+
+model::Result<EntityPtr> MountedStore::Load(const backends::Hierarchy& hierarchy,
+                                            std::string_view path, const Entity* before) {
+  auto entity = std::make_shared<Entity>(services_.cache);
+  entity->path = path;
+  entity->version = VersionOf(hierarchy, path);
+  entity->generation = ++services_.last_generation;
+  auto node = hierarchy.Load(path);
+  if (!node) {
+    const bool gone = node.error().code() == model::ErrorCode::kNotFound;
+    if (gone || IsStale(node.error())) return model::Propagate(std::move(node).error());
+    AddProblem(*entity, node.error().message());
+  } else {
+    entity->node = *std::move(node);
+    entity->mtime_ns = entity->node->mtime_ns;
+    if (entity->node->error) AddProblem(*entity, entity->node->error->message());
+    AddData(*entity);
+  }
+  if (before != nullptr) entity->data_mtime_ns = TimeOfChange(*before);
+  entity->mtime_ns = std::max(entity->mtime_ns, entity->data_mtime_ns);
+  return entity;
+}
+
+void MountedStore::AddProblem(Entity& entity, const std::string& message) const {
+  const std::string line = Located(Describe(), entity.path, message);
+  entity.problems += line + "\n";
+  services_.problems.Report(line);
+}
+
+void MountedStore::AddData(Entity& entity) const {
+  const auto& source = entity.node->source;
+  if (entity.node->is_group() || source == nullptr) return;
+  entity.ledger = std::make_shared<cache::ChunkLedger>();
+  entity.reader = std::make_shared<cache::ArrayReader>(source, services_.cache, entity.ledger);
+  for (const ViewKind* kind : ViewKinds()) {
+    if (!kind->AppliesTo(source->spec())) continue;
+    auto view = kind->Make({entity.node, entity.reader});
+    if (view) {
+      entity.views.push_back({kind, *std::move(view)});
+    } else {
+      AddProblem(entity, std::string(kind->file_name()) + ": " + view.error().message());
+    }
+  }
+}
+
+EntityPtr MountedStore::Keep(EntityPtr entity, const Entity* before) {
+  EntityPtr other;  // destroyed after the lock is given back
+  {
+    model::MutexLock lock(mutex_);
+    Known& known = known_[entity->path];
+    other = known.entity.lock();
+    if (other && other.get() != before && other->version == entity->version) {
+      std::swap(entity, other);  // another thread was faster
+    } else {
+      known = {entity, services_.freshness.Now()};
+    }
+    if (known_.size() >= sweep_at_) {
+      std::erase_if(known_, [](const auto& item) { return item.second.entity.expired(); });
+      sweep_at_ = std::max<size_t>(64, 2 * known_.size());
+    }
+  }
+  services_.entities.Touch(entity);
+  return entity;
+}
+
+}  // namespace ndlfs::fs

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: MIT
+//
+// One store of the source as the mount shows it, through all that happens to
+// it: opened when somebody looks inside, looked at again when what was seen is
+// no longer fresh, opened anew when it has changed.
+//
+// An *entity* is one object of it (group, ndarray, dimension coordinate) in
+// one version. When the metadata of an array change, or a chunk that has been
+// read, a new entity takes its place, with a new source, reader and ledger;
+// who has the old one open keeps it. So bytes of two versions never meet in
+// one chunk cache entry, nor under one inode.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "backends/hierarchy.h"
+#include "cache/array_reader.h"
+#include "cache/chunk_cache.h"
+#include "cache/chunk_ledger.h"
+#include "fs/freshness.h"
+#include "fs/problem_log.h"
+#include "fs/recently_used.h"
+#include "fs/tree_node.h"
+#include "fs/view.h"
+#include "model/error.h"
+#include "model/mutex.h"
+
+namespace ndlfs::fs {
+
+using HierarchyPtr = std::shared_ptr<const backends::Hierarchy>;
+
+// Immutable.
+class Entity {
+ public:
+  struct NamedView {
+    const ViewKind* kind;
+    std::shared_ptr<const View> view;
+  };
+
+  explicit Entity(cache::ChunkCache& cache) : cache_(cache) {}
+  ~Entity();
+  Entity(const Entity&) = delete;
+  Entity& operator=(const Entity&) = delete;
+
+  bool is_group() const { return node != nullptr && node->is_group(); }
+  const NamedView* FindView(std::string_view file_name) const;
+
+  std::string path;         // NDL path name
+  uint64_t generation = 0;  // no other entity in this process has it
+  uint64_t version = 0;     // of the metadata
+  // Null where the object cannot be loaded; `problems` says why then.
+  std::shared_ptr<const backends::Node> node;
+  std::string problems;  // the text of `.error`; empty if there is none
+  // Arrays that have data.
+  std::shared_ptr<cache::ChunkLedger> ledger;
+  std::shared_ptr<const cache::ArrayReader> reader;
+  std::vector<NamedView> views;
+  // Newest of the metadata, and of the chunks that were found changed.
+  int64_t mtime_ns = 0;
+  int64_t data_mtime_ns = 0;
+
+ private:
+  cache::ChunkCache& cache_;
+};
+using EntityPtr = std::shared_ptr<const Entity>;
+
+class MountedStore;
+
+// What all stores of a mount share. Outlives them.
+struct StoreServices {
+  std::shared_ptr<const backends::SourceRoot> root;
+  Freshness freshness;
+  cache::ChunkCache& cache;
+  ProblemLog& problems;
+  backends::OpenOptions open_options;
+
+  // The format of the store at a path of the source, or null; the tests have
+  // formats of their own.
+  std::function<const backends::Format*(const std::string& path, bool is_directory)> detect;
+
+  // What is kept although nobody uses it at the moment: opened stores, and
+  // entities, whose page cache would be lost with them.
+  RecentlyUsed<MountedStore> opened{128};
+  RecentlyUsed<const Entity> entities{1024};
+  std::atomic<uint64_t> last_generation{0};
+};
+
+// The `detect` of a real mount.
+std::function<const backends::Format*(const std::string&, bool)> DetectIn(
+    std::shared_ptr<const backends::SourceRoot> root);
+
+// Thread-safe; nothing is read from the source under a lock that a reader of
+// another store, or of an open file, needs.
+class MountedStore : public std::enable_shared_from_this<MountedStore> {
+ public:
+  // `status` is that of the file or directory at `path`; its format has just
+  // been detected. Opens nothing.
+  MountedStore(StoreServices& services, std::string path, const struct ::stat& status);
+
+  // In the source; "" is the source itself.
+  const std::string& path() const { return path_; }
+  bool is_directory() const { return is_directory_; }
+  // How messages call it.
+  std::string Describe() const;
+
+  // Mode, owner and times of the file or directory, when last looked at.
+  struct ::stat status() const;
+  void NoteStatus(const struct ::stat& status);
+
+  // The opened store, not older than freshness allows. The error is why it
+  // cannot be opened (shown as `.error`), or ESTALE: there is no longer a
+  // store here, and the path has to be looked up again.
+  model::Result<HierarchyPtr> Hierarchy();
+  // The same, read anew, for who has found that `outdated` is.
+  model::Result<HierarchyPtr> Reopen(const HierarchyPtr& outdated) EXCLUDES(open_mutex_);
+  // "Zarr v3", or "" while the store is not open.
+  std::string format() const;
+
+  // The object at an NDL path; kNotFound where there is none. One that cannot
+  // be loaded is an entity with problems. Errors are those of Hierarchy().
+  model::Result<EntityPtr> Get(std::string_view path);
+
+  // The version of the metadata of an object, for who keeps what was made of
+  // them; 0 where there is none.
+  uint64_t VersionOf(const backends::Hierarchy& hierarchy, std::string_view path) const;
+
+  // Gives back what the opened store holds; it is opened again when needed.
+  void Close();
+
+ private:
+  struct Known {
+    std::weak_ptr<const Entity> entity;
+    Freshness::Time looked_at;
+  };
+
+  struct Seen {
+    EntityPtr entity;
+    bool fresh = false;
+  };
+
+  // The state of the last look, if that is fresh.
+  std::optional<model::Result<HierarchyPtr>> Fresh() const EXCLUDES(mutex_);
+  model::Result<HierarchyPtr> LookAgain() REQUIRES(open_mutex_) EXCLUDES(mutex_);
+  model::Result<HierarchyPtr> Open(const struct ::stat& status) REQUIRES(open_mutex_)
+      EXCLUDES(mutex_);
+  bool IsUnchanged(const backends::Hierarchy* hierarchy, const struct ::stat& status) const
+      EXCLUDES(mutex_);
+
+  Seen Find(std::string_view path) EXCLUDES(mutex_);
+  void Confirm(std::string_view path) EXCLUDES(mutex_);
+  model::Result<EntityPtr> Load(const backends::Hierarchy& hierarchy, std::string_view path,
+                                const Entity* before) EXCLUDES(mutex_);
+  EntityPtr Keep(EntityPtr entity, const Entity* before) EXCLUDES(mutex_);
+  void AddProblem(Entity& entity, const std::string& message) const;
+  void AddData(Entity& entity) const;
+
+  StoreServices& services_;
+  const std::string path_;
+  const bool is_directory_;
+
+  // Held while the store is opened or looked at; taken before mutex_.
+  model::Mutex open_mutex_;
+
+  mutable model::Mutex mutex_;
+  struct ::stat status_ GUARDED_BY(mutex_);
+  HierarchyPtr hierarchy_ GUARDED_BY(mutex_);
+  std::optional<model::Error> open_error_ GUARDED_BY(mutex_);
+  backends::FileStamp opened_stamp_ GUARDED_BY(mutex_);
+  uint64_t opened_version_ GUARDED_BY(mutex_) = 0;
+  Freshness::Time looked_at_ GUARDED_BY(mutex_);
+  std::unordered_map<std::string, Known> known_ GUARDED_BY(mutex_);
+  size_t sweep_at_ GUARDED_BY(mutex_) = 64;
+};
+
+}  // namespace ndlfs::fs

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT
+//
+// What can be said about a mount before it is tried.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "fs/mount.h"
+#include "model/error.h"
+
+namespace ndlfs::fs {
+
+// Absolute paths without symbolic links.
+struct MountPaths {
+  std::string source;
+  std::string mountpoint;
+};
+
+// Refuses, with one line that says what to do about it: a source that is not
+// there or no directory, a mount point that is not there, not empty, in use or
+// tangled up with the source, a system without FUSE.
+model::Result<MountPaths> CheckMount(const MountOptions& options);
+
+// One line of /proc/self/mountinfo.
+struct MountEntry {
+  std::string mountpoint;
+  std::string type;  // "fuse.ndlfs"
+  std::string source;
+};
+std::vector<MountEntry> ParseMountInfo(const std::string& text);
+// The mounts of this process, the latest last.
+std::vector<MountEntry> CurrentMounts();
+
+// The type that mounts of ndlfs have in /proc/mounts.
+inline constexpr const char* kFilesystemType = "fuse.ndlfs";
+
+}  // namespace ndlfs::fs

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include "model/mutex.h"
+
+namespace ndlfs::fs {
+
+// What is wrong in the source, one line for each problem: a corrupt chunk that
+// a thousand reads touch is told once, and again after an hour if it is still
+// met. Lines go to the log, at most a hundred a minute, and to a ring of the
+// latest ones (`.ndlfs/errors.log`). Thread-safe.
+class ProblemLog {
+ public:
+  using Clock = std::function<std::chrono::system_clock::time_point()>;
+  using Sink = std::function<void(std::string_view line)>;
+
+  // `sink` gets the lines that are not held back; it may be empty.
+  explicit ProblemLog(Sink sink, Clock clock = &std::chrono::system_clock::now);
+
+  // `line` names store, object and reason, and is the problem's identity.
+  void Report(std::string_view line);
+
+  // The latest distinct problems, oldest first, one per line with its time.
+  std::string Text() const;
+  // How often Report() was called.
+  uint64_t reported() const;
+
+ private:
+  using Time = std::chrono::system_clock::time_point;
+
+  bool IsNews(std::string_view line, Time now) REQUIRES(mutex_);
+  // Appends to `out` what the sink gets.
+  void Throttle(std::string_view line, Time now, std::deque<std::string>& out) REQUIRES(mutex_);
+
+  const Sink sink_;
+  const Clock clock_;
+  mutable model::Mutex mutex_;
+  std::deque<std::string> ring_ GUARDED_BY(mutex_);
+  std::unordered_map<size_t, Time> told_ GUARDED_BY(mutex_);  // hash of line -> when
+  Time window_ GUARDED_BY(mutex_);                            // begin of this minute
+  uint64_t in_window_ GUARDED_BY(mutex_) = 0;
+  uint64_t held_back_ GUARDED_BY(mutex_) = 0;
+  uint64_t reported_ GUARDED_BY(mutex_) = 0;
+};
+
+}  // namespace ndlfs::fs

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "model/mutex.h"
+
+namespace ndlfs::fs {
+
+// Keeps the most recently used objects alive, up to a sum of weights. It is
+// no index: who wants to find them again has a weak_ptr. Thread-safe.
+template <typename T>
+class RecentlyUsed {
+ public:
+  using Pointer = std::shared_ptr<T>;
+
+  explicit RecentlyUsed(uint64_t capacity) : capacity_(capacity) {}
+
+  // `object` was used just now. Returns what is no longer kept alive for it;
+  // the latest object itself always is.
+  std::vector<Pointer> Touch(const Pointer& object, uint64_t weight = 1) {
+    std::vector<Pointer> dropped;
+    model::MutexLock lock(mutex_);
+    const auto it = index_.find(object.get());
+    if (it != index_.end()) {
+      order_.splice(order_.begin(), order_, it->second);
+      return dropped;
+    }
+    order_.push_front({object, weight});
+    index_.emplace(object.get(), order_.begin());
+    total_ += weight;
+    while (total_ > capacity_ && order_.size() > 1) dropped.push_back(TakeOldest());
+    return dropped;
+  }
+
+  // Keeps `object` no longer.
+  void Drop(const T* object) {
+    Pointer dropped;  // destroyed after the lock is given back
+    model::MutexLock lock(mutex_);
+    const auto it = index_.find(object);
+    if (it == index_.end()) return;
+    dropped = std::move(it->second->object);
+    total_ -= it->second->weight;
+    order_.erase(it->second);
+    index_.erase(it);
+  }
+
+  size_t size() const {
+    model::MutexLock lock(mutex_);
+    return order_.size();
+  }
+  uint64_t total_weight() const {
+    model::MutexLock lock(mutex_);
+    return total_;
+  }
+
+ private:
+  struct Slot {
+    Pointer object;
+    uint64_t weight;
+  };
+
+  Pointer TakeOldest() REQUIRES(mutex_) {
+    Pointer oldest = std::move(order_.back().object);
+    total_ -= order_.back().weight;
+    index_.erase(oldest.get());
+    order_.pop_back();
+    return oldest;
+  }
+
+  const uint64_t capacity_;
+  mutable model::Mutex mutex_;
+  std::list<Slot> order_ GUARDED_BY(mutex_);  // the latest first
+  std::unordered_map<const T*, typename std::list<Slot>::iterator> index_ GUARDED_BY(mutex_);
+  uint64_t total_ GUARDED_BY(mutex_) = 0;
+};
+
+}  // namespace ndlfs::fs

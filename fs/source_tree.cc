@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: MIT
+#include "fs/source_tree.h"
+
+#include <fcntl.h>
+
+#include <cerrno>
+#include <utility>
+
+#include "fs/store_tree.h"
+
+namespace ndlfs::fs {
+namespace {
+
+using backends::FileStamp;
+using backends::UniqueFd;
+using model::IoError;
+
+bool IsAbsent(const model::Error& error) {
+  return error.sys_errno() == ENOENT || error.sys_errno() == ENOTDIR;
+}
+
+class PlainFileHandle final : public FileHandle {
+ public:
+  PlainFileHandle(std::string path, UniqueFd fd) : path_(std::move(path)), fd_(std::move(fd)) {}
+
+  model::Result<size_t> Read(uint64_t offset, backends::ByteSpan out) const override {
+    NDLFS_TRY(const size_t count, backends::ReadFully(fd_.get(), offset, out), path_);
+    return count;
+  }
+
+ private:
+  const std::string path_;
+  const UniqueFd fd_;
+};
+
+// One version of a plain file. What grows in place (a log) stays the same file
+// for who has it open, and the kernel drops its pages when stat() shows that;
+// what was replaced does not show through.
+class PlainFile final : public TreeNode {
+ public:
+  PlainFile(MountContext& context, std::string path, const struct ::stat& status)
+      : context_(context),
+        path_(std::move(path)),
+        stamp_(backends::StampOf(status)),
+        attributes_(AttributesOf(status)) {}
+
+  Relation Compare(const Object& fresh) const override {
+    const auto* other = dynamic_cast<const PlainFile*>(&fresh);
+    return other != nullptr && other->stamp() == stamp() ? Relation::kSame
+                                                         : Relation::kDifferent;
+  }
+
+  model::Result<Attributes> Stat() const override {
+    if (context_.services.freshness.immutable()) return attributes_;
+    const auto status = context_.root->Stat(path_, /*follow=*/false);
+    return status && IsSameInode(*status) ? AttributesOf(*status) : attributes_;
+  }
+
+  model::Result<OpenedFile> Open() override {
+    NDLFS_TRY(auto fd, context_.root->OpenBeneath(path_, O_NOFOLLOW), path_);
+    struct ::stat status;
+    if (::fstat(fd.get(), &status) != 0) return IoError(errno, path_);
+    if (!IsThisVersion(status)) return IoError(ESTALE, path_);
+    return OpenedFile{std::make_shared<const PlainFileHandle>(path_, std::move(fd)), false};
+  }
+
+ private:
+  FileStamp stamp() const {
+    model::MutexLock lock(mutex_);
+    return stamp_;
+  }
+  bool IsSameInode(const struct ::stat& status) const {
+    model::MutexLock lock(mutex_);
+    return S_ISREG(status.st_mode) && status.st_dev == stamp_.device &&
+           status.st_ino == stamp_.inode;
+  }
+  // As long as the kernel has no page of it, a file that has grown since it
+  // was looked up may take the place of what it was: else a file that is
+  // written all the time could not be opened.
+  bool IsThisVersion(const struct ::stat& status) {
+    const FileStamp now = backends::StampOf(status);
+    model::MutexLock lock(mutex_);
+    const bool grown = !served_ && now.device == stamp_.device && now.inode == stamp_.inode &&
+                       now.size >= stamp_.size;
+    if (now != stamp_ && !grown) return false;
+    stamp_ = now;
+    served_ = true;
+    return true;
+  }
+
+  MountContext& context_;
+  const std::string path_;
+  mutable model::Mutex mutex_;
+  FileStamp stamp_ GUARDED_BY(mutex_);
+  bool served_ GUARDED_BY(mutex_) = false;
+  const Attributes attributes_;
+};
+
+// FIFOs, sockets and devices: the kernel handles them, or refuses to.
+class SpecialFile final : public TreeNode {
+ public:
+  explicit SpecialFile(const struct ::stat& status)
+      : stamp_(backends::StampOf(status)), attributes_(AttributesOf(status)) {}
+
+  Relation Compare(const Object& fresh) const override {
+    const auto* other = dynamic_cast<const SpecialFile*>(&fresh);
+    return other != nullptr && other->stamp_ == stamp_ ? Relation::kSame : Relation::kDifferent;
+  }
+  model::Result<Attributes> Stat() const override { return attributes_; }
+
+ private:
+  const FileStamp stamp_;
+  const Attributes attributes_;
+};
+
+class MirrorReader final : public DirectoryReader {
+ public:
+  MirrorReader(std::string path, backends::DirectoryStream stream)
+      : path_(std::move(path)), stream_(std::move(stream)) {}
+
+  model::Result<std::optional<DirectoryEntry>> Next() override {
+    NDLFS_TRY(const auto* entry, stream_.Next(), path_);
+    if (entry == nullptr) return std::nullopt;
+    return DirectoryEntry{std::string(entry->name), TypeOf(*entry)};
+  }
+  void Rewind() override { stream_.Seek(0); }
+
+ private:
+  static mode_t TypeOf(const backends::DirectoryStream::Entry& entry) {
+    if (entry.type == DT_REG && backends::MayBeStoreFile(entry.name)) return 0;
+    return DTTOIF(entry.type);
+  }
+
+  const std::string path_;
+  backends::DirectoryStream stream_;
+};
+
+class MirrorDirectory final : public DirectoryNode {
+ public:
+  MirrorDirectory(MountContext& context, std::string path, const struct ::stat& status)
+      : context_(context), path_(std::move(path)), attributes_(AttributesOf(status)) {}
+
+  model::Result<Attributes> Stat() const override {
+    if (context_.services.freshness.immutable()) return attributes_;
+    const auto status = context_.root->Stat(path_, /*follow=*/false);
+    if (!status || !S_ISDIR(status->st_mode)) return IoError(ESTALE, path_);
+    return AttributesOf(*status);
+  }
+  model::Result<TreeNodePtr> Lookup(std::string_view name) const override {
+    return FindSourceNode(context_, JoinSourcePath(path_, name));
+  }
+  model::Result<std::unique_ptr<DirectoryReader>> OpenDirectory() const override {
+    NDLFS_TRY(auto stream, backends::DirectoryStream::Open(*context_.root, path_), path_);
+    return std::make_unique<MirrorReader>(path_, std::move(stream));
+  }
+
+ private:
+  MountContext& context_;
+  const std::string path_;
+  const Attributes attributes_;
+};
+
+model::Result<TreeNodePtr> MakeLink(MountContext& context, const std::string& path,
+                                    const struct ::stat& status) {
+  NDLFS_TRY(auto target, context.root->ReadLink(path), path);
+  return MakeSymlinkNode(std::move(target), AttributesOf(status));
+}
+
+}  // namespace
+
+Attributes AttributesOf(const struct ::stat& status) {
+  const mode_t allowed = S_ISDIR(status.st_mode) ? 0555 : 0444;
+  const FileStamp stamp = backends::StampOf(status);
+  return {.mode = status.st_mode & (S_IFMT | allowed),
+          .size = S_ISDIR(status.st_mode) ? 0 : stamp.size,
+          .uid = status.st_uid,
+          .gid = status.st_gid,
+          .rdev = status.st_rdev,
+          .mtime_ns = stamp.mtime_ns,
+          .ctime_ns = stamp.ctime_ns};
+}
+
+std::string JoinSourcePath(const std::string& path, std::string_view name) {
+  return path.empty() ? std::string(name) : path + '/' + std::string(name);
+}
+
+model::Result<TreeNodePtr> FindSourceNode(MountContext& context, const std::string& path) {
+  const auto status = context.root->Stat(path, /*follow=*/false);
+  if (!status && IsAbsent(status.error())) return model::NotFound("{}", path);
+  if (!status) return model::Propagate(status.error(), path);
+  if (S_ISLNK(status->st_mode)) return MakeLink(context, path, *status);
+  if (auto store = context.catalog.Find(path, *status)) {
+    return MakeStoreFolder(context, std::move(store));
+  }
+  if (S_ISDIR(status->st_mode)) return MakeMirrorDirectory(context, path, *status);
+  if (S_ISREG(status->st_mode)) return MakePlainFile(context, path, *status);
+  return std::make_shared<SpecialFile>(*status);
+}
+
+TreeNodePtr MakePlainFile(MountContext& context, const std::string& path,
+                          const struct ::stat& status) {
+  return std::make_shared<PlainFile>(context, path, status);
+}
+
+TreeNodePtr MakeMirrorDirectory(MountContext& context, const std::string& path,
+                                const struct ::stat& status) {
+  return std::make_shared<MirrorDirectory>(context, path, status);
+}
+
+}  // namespace ndlfs::fs

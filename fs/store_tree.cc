@@ -1,0 +1,385 @@
+// SPDX-License-Identifier: MIT
+#include "fs/store_tree.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include "fs/source_tree.h"
+#include "fs/xattr.h"
+#include "model/path_name.h"
+
+namespace ndlfs::fs {
+namespace {
+
+using model::IoError;
+using StorePtr = std::shared_ptr<MountedStore>;
+
+constexpr std::string_view kDocumentName = ".ndl.yaml";
+constexpr std::string_view kSourceName = ".source";
+constexpr std::string_view kErrorName = ".error";
+
+// What all files of a store have in common.
+Attributes FileAttributes(const MountedStore& store, int64_t mtime_ns) {
+  const Attributes top = AttributesOf(store.status());
+  const int64_t time = mtime_ns != 0 ? mtime_ns : top.mtime_ns;
+  return {.mode = S_IFREG | (top.mode & 0444),
+          .size = 0,
+          .uid = top.uid,
+          .gid = top.gid,
+          .mtime_ns = time,
+          .ctime_ns = time};
+}
+
+// Who may read a store that is a file may also enter it.
+Attributes FolderAttributes(const MountedStore& store, int64_t mtime_ns) {
+  Attributes attributes = FileAttributes(store, mtime_ns);
+  const mode_t top = store.status().st_mode;
+  const mode_t enter = S_ISDIR(top) ? top & 0111 : (top & 0444) >> 2;
+  attributes.mode = S_IFDIR | (attributes.mode & 0444) | enter;
+  return attributes;
+}
+
+class ViewHandle final : public FileHandle {
+ public:
+  ViewHandle(std::string name, EntityPtr entity, std::shared_ptr<const View> view)
+      : name_(std::move(name)), entity_(std::move(entity)), view_(std::move(view)) {}
+
+  model::Result<size_t> Read(uint64_t offset, backends::ByteSpan out) const override {
+    NDLFS_TRY(const size_t count, view_->Read(offset, out), name_);
+    return count;
+  }
+
+ private:
+  const std::string name_;  // "era5.zarr/t2m"
+  const EntityPtr entity_;  // keeps it known, and its chunks cached
+  const std::shared_ptr<const View> view_;
+};
+
+// One version of a view: stands for the entity of one generation.
+class ViewFile final : public TreeNode {
+ public:
+  ViewFile(StorePtr store, const Entity& entity, const Entity::NamedView& view)
+      : store_(std::move(store)),
+        path_(entity.path),
+        kind_(view.kind),
+        version_(entity.version),
+        attributes_(FileAttributes(*store_, entity.mtime_ns)),
+        generation_(entity.generation) {
+    attributes_.size = view.view->size().value_or(0);
+  }
+
+  Relation Compare(const Object& fresh) const override {
+    const auto* other = dynamic_cast<const ViewFile*>(&fresh);
+    const bool same =
+        other != nullptr && other->kind_ == kind_ && other->generation() == generation();
+    return same ? Relation::kSame : Relation::kDifferent;
+  }
+
+  model::Result<Attributes> Stat() const override { return attributes_; }
+
+  model::Result<OpenedFile> Open() override {
+    auto entity = store_->Get(path_);
+    if (!entity && entity.error().code() == model::ErrorCode::kNotFound) {
+      return IoError(ESTALE, path_);
+    }
+    if (!entity) return model::Propagate(std::move(entity).error());
+    const auto* view = (*entity)->FindView(kind_->file_name());
+    if (view == nullptr || !IsThisVersion(**entity, *view)) return IoError(ESTALE, path_);
+    const std::string name = store_->Describe() + path_;
+    return OpenedFile{std::make_shared<const ViewHandle>(name, *entity, view->view),
+                      !view->view->size()};
+  }
+
+ private:
+  uint64_t generation() const {
+    model::MutexLock lock(mutex_);
+    return generation_;
+  }
+  // As long as the kernel has no page of it, an entity that was dropped from
+  // memory since, and read again, is as good as the one that was looked up.
+  bool IsThisVersion(const Entity& entity, const Entity::NamedView& view) {
+    model::MutexLock lock(mutex_);
+    if (entity.generation != generation_) {
+      const bool same = entity.version == version_ && entity.data_mtime_ns == 0 &&
+                        view.view->size().value_or(0) == attributes_.size;
+      if (served_ || !same) return false;
+      generation_ = entity.generation;
+    }
+    served_ = true;
+    return true;
+  }
+
+  const StorePtr store_;
+  const std::string path_;
+  const ViewKind* const kind_;
+  const uint64_t version_;
+  Attributes attributes_;
+  mutable model::Mutex mutex_;
+  uint64_t generation_ GUARDED_BY(mutex_);
+  bool served_ GUARDED_BY(mutex_) = false;
+};
+
+// One text of a `.ndl.yaml`.
+class DocumentFile final : public TreeNode {
+ public:
+  DocumentFile(MountContext& context, StorePtr store, std::string path,
+               const Document& document, const Attributes& attributes)
+      : context_(context),
+        store_(std::move(store)),
+        path_(std::move(path)),
+        hash_(document.hash),
+        attributes_(attributes) {
+    attributes_.size = document.text->size();
+  }
+
+  Relation Compare(const Object& fresh) const override {
+    const auto* other = dynamic_cast<const DocumentFile*>(&fresh);
+    const bool same = other != nullptr && other->hash_ == hash_ &&
+                      other->attributes_.size == attributes_.size;
+    return same ? Relation::kUpdated : Relation::kDifferent;
+  }
+
+  model::Result<Attributes> Stat() const override { return attributes_; }
+
+  model::Result<OpenedFile> Open() override {
+    auto document = context_.documents.Get(store_, path_);
+    if (!document && document.error().code() == model::ErrorCode::kNotFound) {
+      return IoError(ESTALE, path_);
+    }
+    if (!document) return model::Propagate(std::move(document).error());
+    if ((*document)->hash != hash_) return IoError(ESTALE, path_);
+    return OpenText((*document)->text);
+  }
+
+ private:
+  MountContext& context_;
+  const StorePtr store_;
+  const std::string path_;
+  const uint64_t hash_;
+  Attributes attributes_;
+};
+
+// What stands where an object should be that will not be shown.
+class ErrorFolder final : public DirectoryNode {
+ public:
+  ErrorFolder(std::string reason, const Attributes& folder, const Attributes& file)
+      : reason_(std::move(reason)), folder_(folder), file_(file) {}
+
+  model::Result<Attributes> Stat() const override { return folder_; }
+  model::Result<TreeNodePtr> Lookup(std::string_view name) const override {
+    if (name == kErrorName) return MakeTextNode(reason_ + "\n", file_);
+    return model::NotFound("{}", name);
+  }
+  model::Result<std::unique_ptr<DirectoryReader>> OpenDirectory() const override {
+    return MakeListReader({{std::string(kErrorName), S_IFREG}});
+  }
+
+ private:
+  const std::string reason_;
+  const Attributes folder_;
+  const Attributes file_;
+};
+
+// The folder of a group, an array, or a whole store ("/").
+class EntityFolder final : public DirectoryNode {
+ public:
+  EntityFolder(MountContext& context, StorePtr store, std::string path, int64_t mtime_ns)
+      : context_(context),
+        store_(std::move(store)),
+        path_(std::move(path)),
+        mtime_ns_(mtime_ns) {}
+
+  model::Result<Attributes> Stat() const override {
+    return FolderAttributes(*store_, mtime_ns_);
+  }
+  model::Result<TreeNodePtr> Lookup(std::string_view name) const override;
+  model::Result<std::unique_ptr<DirectoryReader>> OpenDirectory() const override;
+  model::Result<ExtendedAttributes> GetExtendedAttributes() const override;
+
+ private:
+  bool is_top() const { return path_ == "/"; }
+  TreeNodePtr MakeSource() const;
+  model::Result<TreeNodePtr> MakeDocument(const Entity& entity) const;
+  TreeNodePtr MakeError(std::string text) const;
+  model::Result<TreeNodePtr> FindInArray(const Entity& entity, std::string_view name) const;
+  model::Result<TreeNodePtr> FindInGroup(std::string_view name) const;
+  model::Result<std::string> NameOf(std::string_view file_name) const;
+  TreeNodePtr MakeLink(const std::string& path, const backends::Link& link) const;
+  model::Result<void> ListGroup(std::vector<DirectoryEntry>& entries) const;
+
+  MountContext& context_;
+  const StorePtr store_;
+  const std::string path_;  // NDL path name
+  const int64_t mtime_ns_;
+};
+
+// The reasons for which a store shows nothing but `.error`; what remains is
+// for the caller to pass on: the path has to be looked up again.
+bool IsShown(const model::Error& error) { return error.sys_errno() != ESTALE; }
+
+model::Result<TreeNodePtr> EntityFolder::Lookup(std::string_view name) const {
+  if (is_top() && name == kSourceName) return MakeSource();
+  const auto entity = store_->Get(path_);
+  if (!entity) {
+    if (!IsShown(entity.error())) return model::Propagate(entity.error());
+    if (name == kErrorName) return MakeError(entity.error().message() + "\n");
+    return model::NotFound("{}", name);
+  }
+  if (name == kErrorName && !(*entity)->problems.empty()) return MakeError((*entity)->problems);
+  if ((*entity)->node == nullptr) return model::NotFound("{}", name);
+  if (name == kDocumentName) return MakeDocument(**entity);
+  return (*entity)->is_group() ? FindInGroup(name) : FindInArray(**entity, name);
+}
+
+TreeNodePtr EntityFolder::MakeSource() const {
+  const auto status = store_->status();
+  if (!store_->is_directory()) return MakePlainFile(context_, store_->path(), status);
+  const std::string& root = context_.root->path();
+  const std::string target =
+      store_->path().empty() ? root : JoinSourcePath(root == "/" ? "" : root, store_->path());
+  return MakeSymlinkNode(target, AttributesOf(status));
+}
+
+TreeNodePtr EntityFolder::MakeError(std::string text) const {
+  return MakeTextNode(std::move(text), FileAttributes(*store_, 0));
+}
+
+model::Result<TreeNodePtr> EntityFolder::MakeDocument(const Entity& entity) const {
+  NDLFS_TRY(const auto document, context_.documents.Get(store_, path_));
+  const int64_t mtime_ns = std::max(entity.mtime_ns, document->mtime_ns);
+  return std::make_shared<DocumentFile>(context_, store_, path_, *document,
+                                        FileAttributes(*store_, mtime_ns));
+}
+
+model::Result<TreeNodePtr> EntityFolder::FindInArray(const Entity& entity,
+                                                     std::string_view name) const {
+  const auto* view = entity.FindView(name);
+  if (view == nullptr) return model::NotFound("{}", name);
+  return std::make_shared<ViewFile>(store_, entity, *view);
+}
+
+model::Result<TreeNodePtr> EntityFolder::FindInGroup(std::string_view file_name) const {
+  NDLFS_TRY(const std::string name, NameOf(file_name));
+  const std::string path = model::JoinPath(path_, name);
+  NDLFS_TRY(const auto hierarchy, store_->Hierarchy());
+  if (const auto link = hierarchy->GetLink(path)) return MakeLink(path, *link);
+  NDLFS_TRY(const auto entity, store_->Get(path));
+  return std::make_shared<EntityFolder>(context_, store_, path, entity->mtime_ns);
+}
+
+// The name of the child whose folder is called `file_name`.
+model::Result<std::string> EntityFolder::NameOf(std::string_view file_name) const {
+  if (!model::IsShortenedFileName(file_name)) {
+    std::string name = model::DecodeFileName(file_name);
+    if (name.empty()) return model::NotFound("{}", file_name);
+    return name;
+  }
+  NDLFS_TRY(const auto hierarchy, store_->Hierarchy());
+  NDLFS_TRY(const auto names, hierarchy->List(path_));
+  for (const std::string& name : names) {
+    if (model::EncodeFileName(name) == file_name) return name;
+  }
+  return model::NotFound("{}", file_name);
+}
+
+TreeNodePtr EntityFolder::MakeLink(const std::string& path, const backends::Link& link) const {
+  if (auto text = LinkText(store_->path(), path, link.target)) {
+    return MakeSymlinkNode(*std::move(text), FileAttributes(*store_, 0));
+  }
+  const std::string reason =
+      fmt::format("{}{}: the link to {} leads out of what is mounted", store_->Describe(),
+                  model::OneLine(path), model::Quote(link.target));
+  return std::make_shared<ErrorFolder>(reason, FolderAttributes(*store_, 0),
+                                       FileAttributes(*store_, 0));
+}
+
+model::Result<std::unique_ptr<DirectoryReader>> EntityFolder::OpenDirectory() const {
+  std::vector<DirectoryEntry> entries;
+  const auto add_file = [&](std::string_view name) {
+    entries.push_back({std::string(name), S_IFREG});
+  };
+  const auto entity = store_->Get(path_);
+  if (!entity && !IsShown(entity.error())) return model::Propagate(entity.error());
+  const bool has_node = entity && (*entity)->node != nullptr;
+  if (has_node) add_file(kDocumentName);
+  if (is_top()) {
+    entries.push_back(
+        {std::string(kSourceName), store_->is_directory() ? mode_t{S_IFLNK} : mode_t{S_IFREG}});
+  }
+  if (!entity || !(*entity)->problems.empty()) add_file(kErrorName);
+  if (has_node && (*entity)->is_group()) {
+    NDLFS_RETURN_IF_ERROR(ListGroup(entries));
+  } else if (has_node) {
+    for (const auto& view : (*entity)->views) add_file(view.kind->file_name());
+  }
+  return MakeListReader(std::move(entries));
+}
+
+model::Result<void> EntityFolder::ListGroup(std::vector<DirectoryEntry>& entries) const {
+  NDLFS_TRY(const auto hierarchy, store_->Hierarchy());
+  NDLFS_TRY(const auto names, hierarchy->List(path_), store_->Describe() + path_);
+  entries.reserve(entries.size() + names.size());
+  for (const std::string& name : names) {
+    const std::string path = model::JoinPath(path_, name);
+    const auto link = hierarchy->GetLink(path);
+    const bool is_link = link && LinkText(store_->path(), path, link->target);
+    entries.push_back(
+        {model::EncodeFileName(name), is_link ? mode_t{S_IFLNK} : mode_t{S_IFDIR}});
+  }
+  return {};
+}
+
+model::Result<ExtendedAttributes> EntityFolder::GetExtendedAttributes() const {
+  const auto entity = store_->Get(path_);
+  if (!entity && !IsShown(entity.error())) return model::Propagate(entity.error());
+  if (!entity || (*entity)->node == nullptr) return ExtendedAttributes();
+  return DescribeEntity(store_->Describe(), path_, *(*entity)->node);
+}
+
+size_t DepthOf(std::string_view path) {
+  const auto parts = model::SplitPath(path.starts_with('/') ? path : "/" + std::string(path));
+  return parts.size();
+}
+
+// Whether a path that begins `depth` folders below the mount stays inside.
+bool StaysInside(std::string_view path, size_t depth) {
+  for (size_t begin = 0; begin <= path.size();) {
+    const size_t end = std::min(path.find('/', begin), path.size());
+    const std::string_view part = path.substr(begin, end - begin);
+    if (part == "..") {
+      if (depth == 0) return false;
+      --depth;
+    } else if (!part.empty() && part != ".") {
+      ++depth;
+    }
+    begin = end + 1;
+  }
+  return true;
+}
+
+}  // namespace
+
+TreeNodePtr MakeStoreFolder(MountContext& context, std::shared_ptr<MountedStore> store) {
+  const Attributes top = AttributesOf(store->status());
+  return std::make_shared<EntityFolder>(context, std::move(store), "/", top.mtime_ns);
+}
+
+std::optional<std::string> LinkText(std::string_view store_path, std::string_view path,
+                                    std::string_view target) {
+  if (target.empty() || target.find('\0') != std::string_view::npos) return std::nullopt;
+  std::string text;
+  for (size_t up = DepthOf(model::ParentPath(path)); up > 0; --up) text += "../";
+  if (!target.starts_with('/')) {
+    if (!StaysInside(target, DepthOf(store_path))) return std::nullopt;
+    return text + std::string(target);
+  }
+  for (const std::string_view part : model::SplitPath(target)) {
+    text += model::EncodeFileName(part) + '/';
+  }
+  if (text.empty()) return ".";
+  text.pop_back();
+  return text;
+}
+
+}  // namespace ndlfs::fs
