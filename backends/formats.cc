@@ -7,6 +7,7 @@
 
 #include "backends/file_name.h"
 #include "backends/hierarchy.h"
+#include "backends/netcdf3/netcdf3.h"
 #include "backends/npy/npy.h"
 
 namespace ndlfs::backends {
@@ -29,6 +30,7 @@ Bytes ReadHead(const SourceRoot& root, std::string_view path) {
 std::span<const Format* const> Formats() {
   static const std::vector<const Format*> formats = {
       &NpyFormat(),
+      &NetCdf3Format(),
   };
   return formats;
 }
