@@ -9,6 +9,7 @@
 #include "backends/hierarchy.h"
 #include "backends/netcdf3/netcdf3.h"
 #include "backends/npy/npy.h"
+#include "backends/zarr/zarr_format.h"
 
 namespace ndlfs::backends {
 namespace {
@@ -29,6 +30,7 @@ Bytes ReadHead(const SourceRoot& root, std::string_view path) {
 
 std::span<const Format* const> Formats() {
   static const std::vector<const Format*> formats = {
+      &ZarrFormat(),
       &NpyFormat(),
       &NetCdf3Format(),
   };
