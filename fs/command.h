@@ -1,13 +1,39 @@
 // SPDX-License-Identifier: MIT
 //
-// The command line.
+// The commands of the executable. A new one is a file command_*.cc, a line
+// here, and a line in command_line.cc.
 #pragma once
+
+#include <functional>
+#include <string_view>
+
+#include "model/error.h"
+
+namespace CLI {
+class App;
+}
 
 namespace ndlfs::fs {
 
-// Does what the command line says; returns the exit status of the process: 0,
-// 1 where the work failed, 2 where the command line is wrong. Each failure is
-// one line on standard error.
-int RunCommandLine(int argc, char** argv);
+struct Command {
+  // Does the work; called after the command line has been parsed. The value is
+  // the exit status of the process; an error is printed as one line, and the
+  // status is 1.
+  using Body = std::function<model::Result<int>()>;
+
+  std::string_view name;
+  std::string_view summary;  // for `ndlfs --help`: one line
+  // Adds options and arguments to `app`, which outlives the body. Callbacks
+  // throw CLI::ValidationError for what is wrong in the command line.
+  Body (*prepare)(CLI::App& app);
+};
+
+extern const Command kMountCommand;
+extern const Command kUmountCommand;
+extern const Command kDescribeCommand;
+extern const Command kCatCommand;
+
+// Mounts as mount(8) asks for it: SOURCE MOUNTPOINT [-sfnv] [-o LIST] [-t TYPE].
+extern const Command kMountHelperCommand;
 
 }  // namespace ndlfs::fs

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: MIT
+#include "backends/library_versions.h"
+
+#include <blosc.h>
+#include <bzlib.h>
+#include <fmt/format.h>
+#include <libdeflate.h>
+#include <lz4.h>
+#include <lzma.h>
+#include <zstd.h>
+
+#include <string_view>
+
+namespace ndlfs::backends {
+
+std::vector<std::string> LibraryVersions() {
+  // "1.0.8, 13-Jul-2019"
+  const std::string_view bzip2 = BZ2_bzlibVersion();
+  return {
+      fmt::format("blosc {}", blosc_get_version_string()),
+      fmt::format("bzip2 {}", bzip2.substr(0, bzip2.find(','))),
+      fmt::format("libdeflate {}", LIBDEFLATE_VERSION_STRING),  // it has no run-time one
+      fmt::format("liblzma {}", lzma_version_string()),
+      fmt::format("lz4 {}", LZ4_versionString()),
+      fmt::format("zstd {}", ZSTD_versionString()),
+  };
+}
+
+}  // namespace ndlfs::backends

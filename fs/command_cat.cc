@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: MIT
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "backends/bytes.h"
+#include "cache/chunk_cache.h"
+#include "fs/command.h"
+#include "fs/nearest.h"
+#include "fs/standard_output.h"
+#include "fs/store_argument.h"
+#include "fs/view.h"
+
+namespace ndlfs::fs {
+namespace {
+
+constexpr uint64_t kCacheSize = uint64_t{512} << 20;
+constexpr size_t kPieceSize = size_t{4} << 20;
+constexpr std::string_view kFilePrefix = "data.";
+
+struct Arguments {
+  std::string store;
+  std::string path;
+  std::string view;  // empty: the first that the array has
+};
+
+// "npy", "raw", ...
+std::vector<std::string_view> ViewNames() {
+  std::vector<std::string_view> names;
+  for (const ViewKind* kind : ViewKinds()) {
+    names.push_back(kind->file_name().substr(kFilePrefix.size()));
+  }
+  return names;
+}
+
+model::Result<const ViewKind*> ChooseView(const Arguments& arguments,
+                                          const backends::ArraySpec& spec) {
+  if (!arguments.view.empty()) {
+    const ViewKind* kind = FindViewKind(std::string(kFilePrefix) + arguments.view);
+    if (kind->AppliesTo(spec)) return kind;
+    return model::Unsupported("elements of type {} have no {} view", spec.dtype.keyword(),
+                              arguments.view);
+  }
+  for (const ViewKind* kind : ViewKinds()) {
+    if (kind->AppliesTo(spec)) return kind;
+  }
+  return model::Unsupported("elements of type {} have no view", spec.dtype.keyword());
+}
+
+model::Result<void> Copy(const View& view) {
+  backends::Bytes buffer(kPieceSize);
+  for (uint64_t offset = 0;;) {
+    NDLFS_TRY(const size_t count, view.Read(offset, buffer.span()));
+    if (count == 0) return {};
+    NDLFS_RETURN_IF_ERROR(WriteStandardOutput(buffer.span().first(count)));
+    offset += count;
+  }
+}
+
+model::Result<void> CopyArray(const OpenedStore& store, const Arguments& arguments) {
+  const std::string path = NormalizePathName(arguments.path);
+  NDLFS_TRY(const auto node, store.hierarchy->Load(path));
+  if (node->is_group()) return model::BadInput("{}: a group has no data of its own", path);
+  if (!node->source) {
+    return node->error ? model::Propagate(*node->error, path)
+                       : model::NotFound("{}: has no data", path);
+  }
+  cache::ChunkCache cache(kCacheSize);
+  const auto reader = std::make_shared<const cache::ArrayReader>(node->source, cache);
+  NDLFS_TRY(const ViewKind* kind, ChooseView(arguments, reader->spec()), path);
+  NDLFS_TRY(const auto view, kind->Make({node, reader}), path);
+  NDLFS_RETURN_IF_ERROR(Copy(*view), path);
+  return {};
+}
+
+model::Result<int> Cat(const Arguments& arguments) {
+  NDLFS_TRY(const OpenedStore store, OpenStore(arguments.store));
+  const auto copied = CopyArray(store, arguments);
+  if (copied) return 0;
+  // Who reads has seen enough: nothing to complain of.
+  if (copied.error().sys_errno() == EPIPE) return 1;
+  return model::Propagate(copied.error(), arguments.store);
+}
+
+std::string CheckView(const std::string& name) {
+  const std::vector<std::string_view> names = ViewNames();
+  if (std::find(names.begin(), names.end(), name) != names.end()) return {};
+  return fmt::format("{} is none of {}{}", model::Quote(name), fmt::join(names, ", "),
+                     DidYouMean(name, names));
+}
+
+Command::Body PrepareCat(CLI::App& app) {
+  const auto arguments = std::make_shared<Arguments>();
+  app.add_option("STORE", arguments->store, "File or directory that is an array store")
+      ->required()
+      ->option_text(" ");
+  app.add_option("PATH", arguments->path, "Array in it, or / if it is one")
+      ->required()
+      ->option_text(" ");
+  app.add_option("--view", arguments->view,
+                 fmt::format("{} (the first that the array has)", fmt::join(ViewNames(), ", ")))
+      ->check(CheckView)
+      ->option_text("VIEW");
+  return [arguments] { return Cat(*arguments); };
+}
+
+}  // namespace
+
+const Command kCatCommand = {"cat", "Write an array to standard output", PrepareCat};
+
+}  // namespace ndlfs::fs

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: MIT
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cache/chunk_cache.h"
+#include "fs/command.h"
+#include "fs/document.h"
+#include "fs/standard_output.h"
+#include "fs/store_argument.h"
+
+namespace ndlfs::fs {
+namespace {
+
+constexpr uint64_t kCacheSize = uint64_t{64} << 20;
+
+struct Arguments {
+  std::string store;
+  std::string path = "/";
+};
+
+model::Result<int> Describe(const Arguments& arguments) {
+  NDLFS_TRY(const OpenedStore store, OpenStore(arguments.store));
+  cache::ChunkCache cache(kCacheSize);
+  const ReaderOf reader_of =
+      [&](std::string_view path) -> std::shared_ptr<const cache::ArrayReader> {
+    const auto node = store.hierarchy->Load(path);
+    if (!node || !(*node)->source) return nullptr;
+    return std::make_shared<cache::ArrayReader>((*node)->source, cache);
+  };
+  std::vector<std::string> errors;
+  NDLFS_TRY(const std::string document,
+            WriteDocument(*store.hierarchy, store.name, NormalizePathName(arguments.path),
+                          reader_of, &errors),
+            arguments.store);
+  NDLFS_RETURN_IF_ERROR(WriteStandardOutput(backends::AsBytes(document)));
+  for (const std::string& error : errors) {
+    fmt::print(stderr, "ndlfs: {}: {}\n", model::OneLine(arguments.store),
+               model::OneLine(error));
+  }
+  return errors.empty() ? 0 : 1;
+}
+
+Command::Body PrepareDescribe(CLI::App& app) {
+  const auto arguments = std::make_shared<Arguments>();
+  app.add_option("STORE", arguments->store, "File or directory that is an array store")
+      ->required()
+      ->option_text(" ");
+  app.add_option("PATH", arguments->path, "Group or array in it; all of it if left out")
+      ->option_text(" ");
+  return [arguments] { return Describe(*arguments); };
+}
+
+}  // namespace
+
+const Command kDescribeCommand = {"describe", "Print what a store holds, in NDL",
+                                  PrepareDescribe};
+
+}  // namespace ndlfs::fs

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: MIT
+//
+// The executable, as a shell runs it; without mounting.
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <csignal>
+#include <regex>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "tests/support/python.h"
+#include "tests/support/run_command.h"
+
+namespace ndlfs {
+namespace {
+
+using test::Ran;
+using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::MatchesRegex;
+using ::testing::StartsWith;
+
+Ran Ndlfs(std::vector<std::string> words, const std::string& directory = "/") {
+  words.insert(words.begin(), "ndlfs");
+  return test::RunProgram(NDLFS_EXECUTABLE, std::move(words), directory);
+}
+
+MATCHER_P2(Fails, status, message, "") {
+  *result_listener << "status " << arg.status << ", message " << arg.err;
+  return arg.status == status && arg.out.empty() && ::testing::Value(arg.err, message) &&
+         std::count(arg.err.begin(), arg.err.end(), '\n') == 1;
+}
+testing::Matcher<const Ran&> IsWrong(const std::string& message) {
+  return Fails(2, "ndlfs: " + message + "\n");
+}
+
+TEST(CommandLineTest, HelpNamesAllCommands) {
+  for (const char* word : {"--help", "-h"}) {
+    const Ran ran = Ndlfs({word});
+    EXPECT_EQ(ran.status, 0);
+    EXPECT_THAT(ran.err, IsEmpty());
+    for (const char* command : {"mount", "umount", "describe", "cat"}) {
+      EXPECT_THAT(ran.out, HasSubstr(std::string("\n  ") + command + " "));
+      const Ran help = Ndlfs({command, "--help"});
+      EXPECT_EQ(help.status, 0);
+      EXPECT_THAT(help.out, HasSubstr(std::string("Usage: ndlfs ") + command));
+    }
+  }
+}
+
+TEST(CommandLineTest, VersionNamesCodecsAndLibraries) {
+  const Ran ran = Ndlfs({"--version"});
+  EXPECT_EQ(ran.status, 0);
+  EXPECT_THAT(ran.out, MatchesRegex("ndlfs [0-9]+\\.[0-9]+\\.[0-9]+\nformats: .*\n"
+                                    "codecs: .*blosc.*zstd.*\n"
+                                    "libraries: .*zstd [0-9.]+.*libfuse 3\\..*\n"));
+}
+
+TEST(CommandLineTest, WrongWordsAreNamedWithTheNearest) {
+  EXPECT_THAT(Ndlfs({}), IsWrong("no command; see ndlfs --help"));
+  EXPECT_THAT(Ndlfs({"moutn", "a", "b"}),
+              IsWrong("unknown command \"moutn\" (did you mean mount?)"));
+  EXPECT_THAT(Ndlfs({"frobnicate"}),
+              IsWrong("unknown command \"frobnicate\"; see ndlfs --help"));
+  EXPECT_THAT(Ndlfs({"--vresion"}),
+              IsWrong("unknown option \"--vresion\" (did you mean --version?)"));
+  EXPECT_THAT(Ndlfs({"mount", "a", "b", "--cach-size=1"}),
+              IsWrong("unknown option --cach-size (did you mean --cache-size?)"));
+  EXPECT_THAT(Ndlfs({"mount", "--cach-size", "1"}),
+              IsWrong("unknown option --cach-size (did you mean --cache-size?)"));
+  EXPECT_THAT(Ndlfs({"mount", "a", "b", "-z"}),
+              IsWrong("unknown option -z; see ndlfs mount --help"));
+  EXPECT_THAT(Ndlfs({"mount", "a", "b", "c"}),
+              IsWrong("unexpected argument \"c\"; see ndlfs mount --help"));
+}
+
+TEST(CommandLineTest, MissingWordsAreNamed) {
+  EXPECT_THAT(Ndlfs({"mount"}), IsWrong("SOURCE is required; see ndlfs mount --help"));
+  EXPECT_THAT(Ndlfs({"mount", "a"}), IsWrong("MOUNTPOINT is required; see ndlfs mount --help"));
+  EXPECT_THAT(Ndlfs({"umount"}), IsWrong("MOUNTPOINT is required; see ndlfs umount --help"));
+  EXPECT_THAT(Ndlfs({"describe"}), IsWrong("STORE is required; see ndlfs describe --help"));
+  EXPECT_THAT(Ndlfs({"cat", "a"}), IsWrong("PATH is required; see ndlfs cat --help"));
+  EXPECT_THAT(Ndlfs({"mount", "a", "b", "--cache-size"}),
+              IsWrong("--cache-size needs a value"));
+}
+
+TEST(CommandLineTest, WrongValuesAreNamed) {
+  EXPECT_THAT(Ndlfs({"mount", "a", "b", "--cache-size", "12MB"}),
+              IsWrong("--cache-size: \"12MB\" is not a size, such as 64KiB, 512MiB or 2GiB"));
+  EXPECT_THAT(Ndlfs({"mount", "a", "b", "--immutable=yes"}),
+              IsWrong("--immutable takes no value"));
+  EXPECT_THAT(
+      Ndlfs({"mount", "a", "b", "-o", "ro", "-o", "threads=x,allow_other"}),
+      IsWrong("mount option threads: \"x\" is not a number from 0 (one a core) to 1024"));
+  EXPECT_THAT(
+      Ndlfs({"mount", "a", "b", "-o", "threads=x", "-o", "ro"}),
+      IsWrong("mount option threads: \"x\" is not a number from 0 (one a core) to 1024"));
+  EXPECT_THAT(Ndlfs({"cat", "a", "b", "--view", "nyp"}),
+              Fails(2, StartsWith("ndlfs: --view: \"nyp\" is none of npy, raw")));
+}
+
+TEST(CommandLineTest, ControlCharactersDoNotBreakTheLine) {
+  EXPECT_THAT(Ndlfs({"mount", "a", "b", "c\nd"}),
+              IsWrong("unexpected argument \"c\\x0ad\"; see ndlfs mount --help"));
+}
+
+// How mount(8) and mount.fuse3 call it. -f: all but the mount.
+TEST(MountHelperTest, TakesWhatMountPasses) {
+  const std::string list = "rw,dev,suid,nofail,_netdev,x-systemd.automount,cache_size=1MiB";
+  EXPECT_EQ(Ndlfs({"/tmp", "/mnt", "-o", list, "-f"}).status, 0);
+  EXPECT_EQ(Ndlfs({"tmp", "mnt", "-o", list, "-f"}, "/").status, 0);
+  const auto helper = [](std::vector<std::string> words) {
+    words.insert(words.begin(), "/sbin/mount.ndlfs");
+    return test::RunProgram(NDLFS_EXECUTABLE, std::move(words));
+  };
+  EXPECT_EQ(helper({"/tmp", "/mnt", "-fnv", "-o", list, "-t", "ndlfs"}).status, 0);
+  EXPECT_EQ(helper({"mount", "/mnt", "-f"}).status, 0);  // not the command
+}
+
+TEST(MountHelperTest, UnknownOptionsAreErrorsUnlessSloppy) {
+  EXPECT_THAT(Ndlfs({"/tmp", "/mnt", "-f", "-o", "rw,immutible"}),
+              IsWrong("unknown mount option \"immutible\" (did you mean immutable?)"));
+  EXPECT_EQ(Ndlfs({"/tmp", "/mnt", "-f", "-o", "rw,immutible", "-s"}).status, 0);
+  EXPECT_THAT(Ndlfs({"/tmp", "/mnt", "-f", "-s", "-o", "cache_size=1MB"}),
+              Fails(2, StartsWith("ndlfs: mount option cache_size: \"1MB\"")));
+}
+
+}  // namespace
+}  // namespace ndlfs
