@@ -1,0 +1,62 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+#
+# Installs the Debian 12 packages that ndlfs is built from, and with `test`
+# those that its tests use besides. Does nothing when all of them are there.
+#
+#   packaging/install-deps.sh [test]
+set -euo pipefail
+
+build_packages=(
+  cmake g++ ninja-build pkg-config
+  libfuse3-dev fuse3
+  libyaml-cpp-dev libfmt-dev libspdlog-dev libexpected-dev libcli11-dev nlohmann-json3-dev
+  libblosc-dev libbz2-dev libdeflate-dev liblz4-dev liblzma-dev libzstd-dev
+  libgtest-dev libgmock-dev
+)
+# The tests compare with what NumPy and zarr-python read, and mount for real;
+# clang checks the style and builds the fuzz targets.
+test_packages=(
+  clang clang-format clang-tidy libclang-rt-14-dev
+  python3 python3-numpy python3-zarr python3-numcodecs
+  attr gfortran git man-db rsync
+)
+
+die() {
+  echo "install-deps.sh: $*" >&2
+  exit 1
+}
+
+packages=("${build_packages[@]}")
+case "${1:-}" in
+  '') ;;
+  test) packages+=("${test_packages[@]}") ;;
+  *) die "unknown argument '$1'; the only one is 'test'" ;;
+esac
+
+command -v apt-get >/dev/null || die "needs apt-get (Debian 12); install by hand: ${packages[*]}"
+
+installed() {
+  [ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" = installed ]
+}
+
+missing=()
+for package in "${packages[@]}"; do
+  installed "$package" || missing+=("$package")
+done
+if [ ${#missing[@]} -eq 0 ]; then
+  exit 0
+fi
+
+as_root=()
+if [ "$(id -u)" -ne 0 ]; then
+  command -v sudo >/dev/null || die "run as root, or install sudo; missing: ${missing[*]}"
+  as_root=(sudo)
+fi
+
+echo "installing: ${missing[*]}"
+export DEBIAN_FRONTEND=noninteractive
+"${as_root[@]}" apt-get update -q </dev/null || die "apt-get update failed"
+"${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
+  apt-get install -y -q --no-install-recommends "${missing[@]}" </dev/null ||
+  die "apt-get install failed"

@@ -1,0 +1,118 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+#
+# Builds and tests everything: the release build, the build with address and
+# undefined behaviour sanitizers, tests that mount, the style, and half a
+# minute of fuzzing for each fuzz target. Ends with the summary of ctest.
+#
+#   packaging/test.sh
+#
+# NDLFS_SKIP_MOUNT_TESTS=1 leaves out what mounts, where there is no /dev/fuse.
+# NDLFS_FUZZ_SECONDS (30) and NDLFS_JOBS (all cores) say how much and how wide.
+set -euo pipefail
+
+top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+cd "$top"
+jobs=${NDLFS_JOBS:-$(nproc)}
+fuzz_seconds=${NDLFS_FUZZ_SECONDS:-30}
+started=$SECONDS
+failed=()
+
+die() {
+  echo "test.sh: $*" >&2
+  exit 1
+}
+say() {
+  printf '\n== %s (%d s)\n' "$*" $((SECONDS - started))
+}
+# Runs a step whose failure shall not hide the results of the others.
+step() {
+  local name=$1
+  shift
+  say "$name"
+  "$@" || failed+=("$name")
+}
+
+check_fuse() {
+  [ "${NDLFS_SKIP_MOUNT_TESTS:-}" = 1 ] && return
+  [ -c /dev/fuse ] ||
+    die "there is no /dev/fuse, and much of ndlfs is only tested by mounting; NDLFS_SKIP_MOUNT_TESTS=1 leaves that out"
+}
+
+build() {
+  cmake --preset "$1" || die "cmake --preset $1 failed"
+  cmake --build --preset "$1" -j "$jobs" || die "the $1 build failed"
+}
+
+run_ctest() {
+  ctest --test-dir "build/$1" -j "$jobs" --output-on-failure --no-tests=error
+}
+
+own_sources() {
+  git ls-files -z -- '*.h' '*.cc' 2>/dev/null ||
+    find model backends cache fs tests -name '*.h' -print0 -o -name '*.cc' -print0
+}
+
+check_format() {
+  own_sources | xargs -0 clang-format --dry-run --Werror
+}
+
+check_tidy() {
+  find model backends cache fs -name '*.cc' -print0 | sort -z |
+    xargs -0 -n 1 -P "$jobs" clang-tidy --quiet -p build/release 2>build/tidy.log ||
+    { grep -v 'warnings generated' build/tidy.log || true; return 1; }
+}
+
+check_scripts() {
+  local script
+  for script in packaging/*.sh .ci/run tests/bench/run.sh; do
+    bash -n "$script" || return 1
+  done
+}
+
+# Each target starts from its seeds and keeps nothing.
+run_fuzzers() {
+  local target name corpus status=0
+  for target in build/fuzz/tests/fuzz/*_fuzz; do
+    [ -x "$target" ] || continue
+    name=$(basename "$target")
+    corpus=build/fuzz/corpus/$name
+    mkdir -p "$corpus"
+    echo "-- $name"
+    if [ -d "tests/fuzz/seeds/$name" ]; then
+      cp -R "tests/fuzz/seeds/$name/." "$corpus"
+    fi
+    "$target" -max_total_time="$fuzz_seconds" -rss_limit_mb=2048 -timeout=10 -print_final_stats=1 \
+      -artifact_prefix="build/fuzz/$name-" "$corpus" >"build/fuzz/$name.log" 2>&1 || {
+      tail -n 40 "build/fuzz/$name.log"
+      status=1
+    }
+    grep -E '^stat::number_of_executed_units' "build/fuzz/$name.log" || true
+  done
+  return $status
+}
+
+check_fuse
+say "packages"
+packaging/install-deps.sh test
+
+say "release build"
+build release
+say "asan build"
+build asan
+if [ -d tests/fuzz ]; then
+  say "fuzz build"
+  build fuzz
+fi
+
+step "format" check_format
+step "scripts" check_scripts
+step "clang-tidy" check_tidy
+step "fuzz targets, $fuzz_seconds s each" run_fuzzers
+step "tests with sanitizers" run_ctest asan
+step "tests" run_ctest release
+
+if [ ${#failed[@]} -gt 0 ]; then
+  printf '\ntest.sh: failed: %s\n' "$(IFS=,; echo "${failed[*]}")" >&2
+  exit 1
+fi

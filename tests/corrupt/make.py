@@ -1,0 +1,693 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""Makes stores that are broken on purpose, each named for what is wrong with it, and says what shall be seen of it.
+
+    make.py DIRECTORY
+
+CASES is the table: for each name a maker, which writes the store, and an expectation, one of the classes below. Beside
+them DIRECTORY gets GOOD stores, which must stay readable byte for byte whatever stands next to them.
+
+Arrays are one-dimensional, VALUES, in chunks of COUNT elements: 16 KiB, whole pages, so that what is wrong with one
+chunk can be told from its neighbours through the page cache.
+"""
+import dataclasses
+import gzip
+import io
+import json
+import lzma
+import os
+import struct
+import sys
+import zlib
+
+import numcodecs
+import numpy as np
+
+import zarr3
+
+CHUNKS = 4
+COUNT = 4096
+VALUES = (np.arange(CHUNKS * COUNT, dtype="<i4") * 3 + 1).astype("<i4")
+FILL = 7
+SECRET = b"what lies outside the source tree"
+
+
+@dataclasses.dataclass
+class StoreError:
+    """The store cannot be opened: a folder with `.error`, one line with these words, and `.source`; nothing else."""
+    words: tuple
+
+
+@dataclasses.dataclass
+class ArrayError:
+    """The array cannot be decoded: a folder with `.error`, one line with these words, and no data views.
+
+    `path` is the array in its store, "" for a store that is one array. With `described`, `.ndl.yaml` is there too.
+    """
+    words: tuple
+    path: str = ""
+    described: bool = True
+
+
+@dataclasses.dataclass
+class BadChunks:
+    """EIO for reads that touch one of these chunks and no others; a line with the words in errors.log for each."""
+    chunks: dict
+    path: str = ""
+
+
+@dataclasses.dataclass
+class Shows:
+    """Readable, with these values."""
+    values: np.ndarray
+    path: str = ""
+
+
+@dataclasses.dataclass
+class PlainFolder:
+    """Not taken for a store: a plain directory with these names."""
+    names: tuple
+
+
+@dataclasses.dataclass
+class Case:
+    name: str
+    make: object
+    expectation: object
+
+
+CASES = []
+
+
+def case(name, expectation):
+    def register(make):
+        CASES.append(Case(name, make, expectation))
+        return make
+    return register
+
+
+def write(path, content):
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "wb") as file:
+        file.write(content if isinstance(content, bytes) else content.encode())
+
+
+def edit(path, change):
+    with open(path, "rb") as file:
+        content = file.read()
+    write(path, change(content))
+
+
+def flip(content, position):
+    changed = bytearray(content)
+    changed[position] ^= 0x55
+    return bytes(changed)
+
+
+# Zarr v2 -----------------------------------------------------------------------------------------------------------
+
+ZARRAY = {"zarr_format": 2, "shape": [CHUNKS * COUNT], "chunks": [COUNT], "dtype": "<i4", "compressor": None,
+          "fill_value": FILL, "order": "C", "filters": None}
+GZIP = {"id": "gzip", "level": 5}
+
+
+def chunk(index):
+    return VALUES[index * COUNT:(index + 1) * COUNT].tobytes()
+
+
+def v2(path, encode=lambda data: data, **changes):
+    """A sound array, but for what `changes` says in its metadata; ... takes a key away."""
+    metadata = {key: value for key, value in {**ZARRAY, **changes}.items() if value is not ...}
+    write(f"{path}/.zarray", json.dumps(metadata))
+    for index in range(CHUNKS):
+        write(f"{path}/{index}", encode(chunk(index)))
+
+
+def v2_codec(path, compressor):
+    v2(path, numcodecs.get_codec(dict(compressor)).encode, compressor=compressor)
+
+
+# What is wrong in .zarray, and words of the reason.
+V2_METADATA = {
+    "shape-is-a-string": ({"shape": "16384"}, ("shape",)),
+    "shape-is-negative": ({"shape": [-1]}, ("shape", "-1")),
+    "shape-is-a-fraction": ({"shape": [1.5]}, ("shape", "1.5")),
+    "shape-is-null": ({"shape": None}, ("shape",)),
+    "shape-is-nested": ({"shape": [[4]]}, ("shape",)),
+    "shape-beyond-64-bits": ({"shape": [2**64]}, ("shape",)),
+    "shape-beyond-63-bits": ({"shape": [2**63]}, ("shape",)),
+    "shape-missing": ({"shape": ...}, ("shape",)),
+    "shape-product-overflows": ({"shape": [2**62, 2**62], "chunks": [16, 16]}, ()),
+    "shape-times-element-overflows": ({"shape": [2**62], "dtype": "<f8"}, ()),
+    "shape-of-a-thousand-dimensions": ({"shape": [1] * 1000, "chunks": [1] * 1000}, ("shape",)),
+    "chunks-of-another-rank": ({"chunks": [64, 64]}, ("chunk",)),
+    "chunks-of-no-extent": ({"chunks": [0]}, ("chunk", "0")),
+    "chunks-negative": ({"chunks": [-4096]}, ("chunk", "-4096")),
+    "chunks-missing": ({"chunks": ...}, ("chunks",)),
+    "chunks-product-overflows": ({"shape": [10, 10], "chunks": [2**62, 2**62]}, ()),
+    "chunks-larger-than-the-limit": ({"chunks": [2**40]}, ("max-chunk-size",)),
+    "dtype-is-a-number": ({"dtype": 4}, ("dtype",)),
+    "dtype-missing": ({"dtype": ...}, ("dtype",)),
+    "dtype-unknown-letter": ({"dtype": "<q4"}, ("<q4",)),
+    "dtype-of-impossible-size": ({"dtype": "<f3"}, ("<f3",)),
+    "dtype-of-huge-text": ({"dtype": "|S99999999999999999999"}, ("dtype",)),
+    "dtype-empty": ({"dtype": ""}, ("dtype",)),
+    "dtype-struct-without-members": ({"dtype": []}, ("dtype",)),
+    "dtype-struct-with-negative-subarray": ({"dtype": [["a", "<i4", [-1]]]}, ("dtype",)),
+    "dtype-struct-with-huge-subarray": ({"dtype": [["a", "<i4", [2**40, 2**40]]]}, ("dtype",)),
+    "dtype-struct-with-equal-names": ({"dtype": [["a", "<i4"], ["a", "<i4"]]}, ("dtype",)),
+    "order-unknown": ({"order": "X"}, ("order", "X")),
+    "fill-value-of-another-type": ({"fill_value": "many"}, ("fill_value", "many")),
+    "fill-value-out-of-range": ({"fill_value": 2**40}, ("fill_value",)),
+    "format-of-another-version": ({"zarr_format": 9}, ("zarr_format", "9")),
+    "compressor-is-a-string": ({"compressor": "zlib"}, ("compressor",)),
+    "compressor-without-a-name": ({"compressor": {"level": 1}}, ("compressor",)),
+    "filters-is-an-object": ({"filters": {"id": "delta"}}, ("filters",)),
+}
+for _name, (_changes, _words) in V2_METADATA.items():
+    case(f"v2-{_name}.zarr", ArrayError((".zarray", *_words), described=None))(
+        lambda path, changes=_changes: v2(path, **changes))
+
+case("v2-codec-unknown.zarr", ArrayError((".zarray", "pcodec9")))(
+    lambda path: v2(path, compressor={"id": "pcodec9", "level": 1}))
+case("v2-filter-unknown.zarr", ArrayError((".zarray", "sorcery")))(
+    lambda path: v2(path, filters=[{"id": "sorcery"}]))
+case("v2-objects-in-pickles.zarr", ArrayError((".zarray", "pickle"), described=None))(
+    lambda path: v2(path, dtype="|O", filters=[{"id": "pickle", "protocol": 5}], fill_value=None))
+
+
+def v2_bytes(path, content):
+    v2(path)
+    write(f"{path}/.zarray", content)
+
+
+# What stands in .zarray instead of metadata.
+V2_CONTENTS = {
+    "truncated": (json.dumps(ZARRAY)[:60], ()),
+    "empty": ("", ()),
+    "not-json": ("this is no JSON", ()),
+    "a-list": ("[]", ("object",)),
+    "nested-deep": ("[" * 200_000, ("deep",)),
+    "nested-deep-in-a-key": (json.dumps(ZARRAY)[:-1] + ', "more": ' + '{"a":' * 50_000 + "1" + "}" * 50_001, ("deep",)),
+    "not-utf8": (b'{"zarr_format": 2, "\xff\xfe": 1}', ()),
+    "full-of-zeros": (b"\0" * 4096, ()),
+    "with-a-number-of-a-million-digits": ('{"zarr_format": ' + "9" * 1_000_000 + "}", ()),
+    "followed-by-something": (json.dumps(ZARRAY) + "}", ()),
+}
+for _name, (_content, _words) in V2_CONTENTS.items():
+    case(f"v2-metadata-{_name}.zarr", StoreError((".zarray", *_words)))(
+        lambda path, content=_content: v2_bytes(path, content))
+
+
+@case("v2-metadata-of-a-terabyte.zarr", StoreError((".zarray",)))
+def _(path):
+    v2(path)
+    os.truncate(f"{path}/.zarray", 1 << 40)
+
+
+@case("v2-metadata-is-a-folder.zarr", PlainFolder((".zarray",)))
+def _(path):
+    os.makedirs(f"{path}/.zarray")
+
+
+@case("v2-metadata-is-a-fifo.zarr", PlainFolder((".zarray",)))
+def _(path):
+    os.makedirs(path)
+    os.mkfifo(f"{path}/.zarray")
+
+
+@case("v2-group-metadata-truncated.zarr", StoreError((".zgroup",)))
+def _(path):
+    write(f"{path}/.zgroup", '{"zarr_')
+    v2(f"{path}/values")
+
+
+@case("v2-group-with-a-truncated-array.zarr", ArrayError((".zarray",), "broken", described=False))
+def _(path):
+    write(f"{path}/.zgroup", '{"zarr_format": 2}')
+    v2_bytes(f"{path}/broken", json.dumps(ZARRAY)[:60])
+    v2(f"{path}/sound")
+
+
+@case("v2-group-with-an-array-of-an-unknown-codec.zarr", ArrayError(("pcodec9",), "broken"))
+def _(path):
+    write(f"{path}/.zgroup", '{"zarr_format": 2}')
+    v2(f"{path}/broken", compressor={"id": "pcodec9"})
+
+
+@case("v2-group-whose-other-array-is-broken.zarr", Shows(VALUES, "sound"))
+def _(path):
+    write(f"{path}/.zgroup", '{"zarr_format": 2}')
+    v2_bytes(f"{path}/broken", "{")
+    v2(f"{path}/sound")
+
+
+@case("v2-attributes-truncated.zarr", Shows(VALUES))
+def _(path):
+    v2(path)
+    write(f"{path}/.zattrs", '{"units": "K')
+
+
+@case("v2-consolidated-metadata-truncated.zarr", Shows(VALUES, "sound"))
+def _(path):
+    write(f"{path}/.zgroup", '{"zarr_format": 2}')
+    v2(f"{path}/sound")
+    write(f"{path}/.zmetadata", '{"zarr_consolidated_format": 1, "metadata": {')
+
+
+@case("v2-consolidated-metadata-climbs-out.zarr", Shows(VALUES, "sound"))
+def _(path):
+    write(f"{path}/.zgroup", '{"zarr_format": 2}')
+    v2(f"{path}/sound")
+    keys = ["../outside", "../../secret", "/etc", "a/../../../secret", "a//b", "./a", "sound/../../../secret", "", ".."]
+    metadata = {f"{key}/.zarray": ZARRAY for key in keys}
+    write(f"{path}/.zmetadata", json.dumps({"zarr_consolidated_format": 1, "metadata": {
+        ".zgroup": {"zarr_format": 2}, "sound/.zarray": ZARRAY, **metadata}}))
+
+
+def v2_chunk(name, words, compressor=None):
+    """A case in which chunk 1 of a sound array is replaced: the maker gets its path and encoded bytes."""
+    def register(replace):
+        def make(path):
+            v2_codec(path, compressor) if compressor else v2(path)
+            with open(f"{path}/1", "rb") as file:
+                content = file.read()
+            os.unlink(f"{path}/1")
+            changed = replace(f"{path}/1", content)
+            if changed is not None:
+                write(f"{path}/1", changed)
+        case(f"v2-{name}.zarr", BadChunks({1: words}))(make)
+        return replace
+    return register
+
+
+v2_chunk("chunk-too-short", ())(lambda path, content: content[:-1])
+v2_chunk("chunk-too-long", ())(lambda path, content: content + b"\0")
+v2_chunk("chunk-empty", ())(lambda path, content: b"")
+v2_chunk("chunk-link-outside", ())(lambda path, content: os.symlink("../../secret/chunk", path))
+v2_chunk("chunk-absolute-link-outside", ())(lambda path, content: os.symlink("/etc/passwd", path))
+v2_chunk("chunk-link-loop", ())(lambda path, content: os.symlink("1", path))
+v2_chunk("chunk-is-a-fifo", ())(lambda path, content: os.mkfifo(path))
+v2_chunk("chunk-of-a-terabyte", ())(lambda path, content: write(path, content) or os.truncate(path, 1 << 40))
+v2_chunk("gzip-garbage", ("gzip",), GZIP)(lambda path, content: b"garbage" * 100)
+v2_chunk("gzip-truncated", ("gzip",), GZIP)(lambda path, content: content[: len(content) // 2])
+v2_chunk("gzip-empty", ("gzip",), GZIP)(lambda path, content: b"")
+v2_chunk("gzip-checksum-wrong", ("gzip",), GZIP)(lambda path, content: flip(content, -5))
+v2_chunk("gzip-bomb", ("gzip",), GZIP)(lambda path, content: gzip.compress(bytes(64 << 20), 9, mtime=0))
+v2_chunk("gzip-one-byte-too-much", ("gzip",), GZIP)(lambda path, content: gzip.compress(chunk(1) + b"\0", mtime=0))
+v2_chunk("gzip-one-byte-too-little", (), GZIP)(lambda path, content: gzip.compress(chunk(1)[:-1], mtime=0))
+v2_chunk("gzip-of-a-hundred-empty-members-and-too-much", ("gzip",), GZIP)(
+    lambda path, content: gzip.compress(b"", mtime=0) * 100 + gzip.compress(chunk(1) * 2, mtime=0))
+v2_chunk("zlib-checksum-wrong", ("zlib",), {"id": "zlib", "level": 1})(lambda path, content: flip(content, -1))
+v2_chunk("zlib-bomb", ("zlib",), {"id": "zlib", "level": 1})(lambda path, content: zlib.compress(bytes(64 << 20)))
+v2_chunk("bz2-truncated", ("bz2",), {"id": "bz2", "level": 1})(lambda path, content: content[:-20])
+v2_chunk("bz2-bomb", ("bz2",), {"id": "bz2", "level": 1})(
+    lambda path, content: numcodecs.BZ2(9).encode(bytes(64 << 20)))
+v2_chunk("zstd-truncated", ("zstd",), {"id": "zstd", "level": 1})(lambda path, content: content[:-3])
+v2_chunk("zstd-garbage", ("zstd",), {"id": "zstd", "level": 1})(lambda path, content: b"\x28\xb5\x2f\xfd" + b"\xff" * 40)
+v2_chunk("zstd-bomb", ("zstd",), {"id": "zstd", "level": 1})(
+    lambda path, content: bytes(numcodecs.Zstd(1).encode(bytes(64 << 20))))
+v2_chunk("zstd-too-little", (), {"id": "zstd", "level": 1})(
+    lambda path, content: bytes(numcodecs.Zstd(1).encode(chunk(1)[:-4])))
+# Single segment, an 8 byte content size of 2^62, and a block that says it is the last.
+v2_chunk("zstd-header-lies-about-its-size", ("zstd",), {"id": "zstd", "level": 1})(
+    lambda path, content: b"\x28\xb5\x2f\xfd\xe0" + struct.pack("<Q", 1 << 62) + b"\x01\x00\x00")
+v2_chunk("lz4-size-too-large", ("lz4",), {"id": "lz4", "acceleration": 1})(
+    lambda path, content: struct.pack("<I", 0x7FFFFFFF) + content[4:])
+v2_chunk("lz4-size-negative", ("lz4",), {"id": "lz4", "acceleration": 1})(
+    lambda path, content: b"\xff\xff\xff\xff" + content[4:])
+v2_chunk("lz4-size-too-small", ("lz4",), {"id": "lz4", "acceleration": 1})(
+    lambda path, content: struct.pack("<I", 100) + content[4:])
+v2_chunk("lz4-shorter-than-its-header", ("lz4",), {"id": "lz4", "acceleration": 1})(lambda path, content: b"\0\0")
+v2_chunk("lzma-truncated", ("lzma",), {"id": "lzma"})(lambda path, content: content[:-10])
+
+
+def lzma_with_dictionary(content, size_code):
+    """The XZ stream `content`, asking its reader for the dictionary of `size_code` (40: 4 GiB)."""
+    header_size = (content[12] + 1) * 4
+    header = bytearray(content[12:12 + header_size - 4])
+    header[header.index(b"\x21\x01") + 2] = size_code
+    return content[:12] + bytes(header) + struct.pack("<I", zlib.crc32(header)) + content[12 + header_size:]
+
+
+@case("v2-lzma-with-a-dictionary-of-4-GiB.zarr", BadChunks({1: ("lzma",)}))
+def _(path):
+    v2_codec(path, {"id": "lzma"})
+    edit(f"{path}/1", lambda content: lzma_with_dictionary(content, 40))
+
+
+# The header of blosc: version, format version, flags, type size, then decoded size, block size and encoded size.
+def blosc_case(name, change, words=("blosc",)):
+    compressor = {"id": "blosc", "cname": "lz4", "clevel": 5, "shuffle": 1, "blocksize": 0}
+    v2_chunk(f"blosc-{name}", words, compressor)(lambda path, content: change(content))
+
+
+def with_field(content, offset, value):
+    return content[:offset] + struct.pack("<I", value & 0xFFFFFFFF) + content[offset + 4:]
+
+
+blosc_case("decoded-size-too-large", lambda content: with_field(content, 4, 1 << 30))
+blosc_case("decoded-size-of-2-GiB", lambda content: with_field(content, 4, 0x7FFFFFFF))
+blosc_case("decoded-size-negative", lambda content: with_field(content, 4, -1))
+blosc_case("decoded-size-too-small", lambda content: with_field(content, 4, 1000))
+blosc_case("decoded-size-zero", lambda content: with_field(content, 4, 0))
+blosc_case("block-size-zero", lambda content: with_field(content, 8, 0))
+blosc_case("block-size-huge", lambda content: with_field(content, 8, 0x7FFFFFFF))
+blosc_case("block-size-one", lambda content: with_field(content, 8, 1))
+blosc_case("encoded-size-beyond-the-end", lambda content: with_field(content, 12, len(content) + 1000))
+blosc_case("encoded-size-negative", lambda content: with_field(content, 12, -1))
+blosc_case("encoded-size-too-small", lambda content: with_field(content, 12, 16))
+blosc_case("type-size-zero", lambda content: content[:3] + b"\0" + content[4:])
+blosc_case("version-unknown", lambda content: b"\xff" + content[1:])
+blosc_case("compressor-unknown", lambda content: content[:2] + bytes([content[2] | 0xE0]) + content[3:])
+blosc_case("truncated", lambda content: content[: len(content) // 2])
+blosc_case("shorter-than-its-header", lambda content: content[:15])
+blosc_case("empty", lambda content: b"")
+blosc_case("block-offsets-outside", lambda content: with_field(content, 16, 0x7FFFFFF0))
+blosc_case("block-offsets-negative", lambda content: with_field(content, 16, -100))
+
+
+def with_fill(*absent):
+    values = VALUES.copy()
+    for index in absent:
+        values[index * COUNT:(index + 1) * COUNT] = FILL
+    return values
+
+
+@case("v2-chunks-absent.zarr", Shows(with_fill(1, 3)))
+def _(path):
+    v2(path)
+    os.unlink(f"{path}/1")
+    os.unlink(f"{path}/3")
+
+
+@case("v2-chunks-absent-without-a-fill-value.zarr", Shows(np.zeros_like(VALUES)))
+def _(path):
+    v2(path, fill_value=None)
+    for index in range(CHUNKS):
+        os.unlink(f"{path}/{index}")
+
+
+@case("v2-chunk-linked-within-the-tree.zarr", Shows(VALUES))
+def _(path):
+    v2(path)
+    os.rename(f"{path}/1", f"{path}/elsewhere")
+    os.symlink("elsewhere", f"{path}/1")
+
+
+@case("v2-metadata-links-outside.zarr", PlainFolder((".zarray", "0")))
+def _(path):
+    write(f"{path}/0", chunk(0))
+    os.symlink("../../secret/.zarray", f"{path}/.zarray")
+
+
+# Zarr v3 -----------------------------------------------------------------------------------------------------------
+
+def v3(path, codecs=(zarr3.BYTES,), changes=None, chunks=(COUNT,)):
+    """A sound array, but for what `changes` says in its metadata; ... takes a key away."""
+    zarr3.write_array(path, VALUES, chunks=chunks, codecs=codecs, fill_value=FILL)
+    with open(f"{path}/zarr.json", encoding="utf-8") as file:
+        metadata = json.load(file)
+    metadata.update(changes or {})
+    write(f"{path}/zarr.json", json.dumps({key: value for key, value in metadata.items() if value is not ...}))
+
+
+V3_METADATA = {
+    "shape-is-a-string": ({"shape": "16384"}, ("shape",)),
+    "shape-is-negative": ({"shape": [-1]}, ("shape", "-1")),
+    "shape-missing": ({"shape": ...}, ("shape",)),
+    "shape-product-overflows": (
+        {"shape": [2**62, 2**62], "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [16, 16]}}}, ()),
+    "node-type-missing": ({"node_type": ...}, ("node_type",)),
+    "node-type-unknown": ({"node_type": "tree"}, ("node_type", "tree")),
+    "format-of-another-version": ({"zarr_format": 4}, ("zarr_format", "4")),
+    "unknown-field-that-must-be-understood": ({"fancy": {"must_understand": True}}, ("fancy",)),
+    "unknown-field": ({"fancy": 1}, ("fancy",)),
+    "storage-transformer": ({"storage_transformers": [{"name": "magic"}]}, ("storage_transformers",)),
+    "data-type-missing": ({"data_type": ...}, ("data_type",)),
+    "data-type-unknown": ({"data_type": "quaternion"}, ("quaternion",)),
+    "data-type-is-a-number": ({"data_type": 32}, ("data_type",)),
+    "raw-bits-not-whole-bytes": ({"data_type": "r17"}, ("r17",)),
+    "struct-without-fields": ({"data_type": {"name": "struct", "configuration": {"fields": []}}}, ("fields",)),
+    "chunk-grid-unknown": ({"chunk_grid": {"name": "hexagonal"}}, ("hexagonal",)),
+    "chunk-grid-of-another-rank": (
+        {"chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [64, 64]}}}, ("chunk",)),
+    "chunk-of-no-extent": ({"chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [0]}}}, ("chunk",)),
+    "chunk-larger-than-the-limit": (
+        {"chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [2**40]}}}, ("max-chunk-size",)),
+    "chunk-keys-unknown": ({"chunk_key_encoding": {"name": "spiral"}}, ("spiral",)),
+    "chunk-key-separator-unknown": (
+        {"chunk_key_encoding": {"name": "default", "configuration": {"separator": "../"}}}, ("separator",)),
+    "fill-value-missing": ({"fill_value": ...}, ("fill_value",)),
+    "fill-value-of-another-type": ({"fill_value": "many"}, ("fill_value", "many")),
+    "fill-value-out-of-range": ({"fill_value": 2**40}, ("fill_value",)),
+    "fill-value-is-null": ({"fill_value": None}, ("fill_value",)),
+    "dimension-names-too-many": ({"dimension_names": ["x", "y"]}, ("dimension_names",)),
+    "dimension-names-of-numbers": ({"dimension_names": [1]}, ("dimension_names",)),
+    "codecs-missing": ({"codecs": ...}, ("codecs",)),
+    "codecs-empty": ({"codecs": []}, ("codecs",)),
+    "codec-order-wrong": ({"codecs": [zarr3.gzip(), zarr3.BYTES]}, ("codecs",)),
+    "codec-array-to-bytes-twice": ({"codecs": [zarr3.BYTES, zarr3.BYTES]}, ("codecs",)),
+    "bytes-without-endian": ({"codecs": [zarr3.SINGLE_BYTES]}, ("endian",)),
+    "bytes-with-an-unknown-endian": (
+        {"codecs": [{"name": "bytes", "configuration": {"endian": "middle"}}]}, ("endian", "middle")),
+    "transpose-not-a-permutation": ({"codecs": [zarr3.transpose(1), zarr3.BYTES]}, ("transpose",)),
+    "transpose-of-another-rank": ({"codecs": [zarr3.transpose(1, 0), zarr3.BYTES]}, ("transpose",)),
+    "shard-not-a-multiple": ({"codecs": [zarr3.sharding((1000,), [zarr3.BYTES])]}, ("sharding_indexed",)),
+    "shard-of-another-rank": ({"codecs": [zarr3.sharding((64, 64), [zarr3.BYTES])]}, ("sharding_indexed",)),
+    "shard-with-chunks-of-no-extent": ({"codecs": [zarr3.sharding((0,), [zarr3.BYTES])]}, ("sharding_indexed",)),
+    "shard-index-of-unknown-size": (
+        {"codecs": [zarr3.sharding((64,), [zarr3.BYTES], index_codecs=[zarr3.BYTES, zarr3.gzip()])]}, ("index",)),
+    "shard-index-at-an-unknown-place": (
+        {"codecs": [zarr3.sharding((64,), [zarr3.BYTES], index_location="middle")]}, ("index_location", "middle")),
+    "shards-nested-without-end": (
+        {"codecs": [(lambda f: f(f, 200))(lambda f, n: zarr3.sharding((COUNT,), [f(f, n - 1)] if n else [zarr3.BYTES]))]},
+        ()),
+}
+for _name, (_changes, _words) in V3_METADATA.items():
+    case(f"v3-{_name}.zarr", ArrayError(("zarr.json", *_words), described=None))(
+        lambda path, changes=_changes: v3(path, changes=changes))
+
+case("v3-codec-unknown.zarr", ArrayError(("zarr.json", "sorcery")))(
+    lambda path: v3(path, changes={"codecs": [zarr3.BYTES, {"name": "sorcery", "configuration": {}}]}))
+case("v3-unknown-field-that-need-not-be-understood.zarr", Shows(VALUES))(
+    lambda path: v3(path, changes={"fancy": {"must_understand": False, "name": "x"}}))
+
+
+def v3_bytes(path, content):
+    v3(path)
+    write(f"{path}/zarr.json", content)
+
+
+for _name, _content in {"truncated": '{"zarr_format": 3, "node_type": "arr', "empty": "", "not-json": "no JSON",
+                        "a-list": "[3]", "nested-deep": '{"a":' * 100_000}.items():
+    case(f"v3-metadata-{_name}.zarr", StoreError(("zarr.json",)))(
+        lambda path, content=_content: v3_bytes(path, content))
+
+
+@case("v3-consolidated-metadata-climbs-out.zarr", Shows(VALUES, "sound"))
+def _(path):
+    zarr3.write_group(path)
+    v3(f"{path}/sound")
+    zarr3.consolidate(path)
+    with open(f"{path}/zarr.json", encoding="utf-8") as file:
+        group = json.load(file)
+    inside = group["consolidated_metadata"]["metadata"]
+    for key in ("../outside", "../../secret", "/etc", "a/../../../secret", "", "..", "sound/../../../secret"):
+        inside[key] = inside["sound"]
+    write(f"{path}/zarr.json", json.dumps(group))
+
+
+@case("v3-group-with-a-truncated-array.zarr", ArrayError(("zarr.json",), "broken", described=False))
+def _(path):
+    zarr3.write_group(path)
+    v3_bytes(f"{path}/broken", '{"zarr_format": 3')
+    v3(f"{path}/sound")
+
+
+def v3_chunk(name, words, codecs):
+    """A case in which the stored chunk 1 of a sound array is changed."""
+    def register(change):
+        def make(path):
+            v3(path, codecs)
+            edit(f"{path}/c/1", change)
+        case(f"v3-{name}.zarr", BadChunks({1: words}))(make)
+        return change
+    return register
+
+
+v3_chunk("crc32c-wrong", ("crc32c",), [zarr3.BYTES, zarr3.CRC32C])(lambda content: flip(content, -1))
+v3_chunk("crc32c-of-changed-data", ("crc32c",), [zarr3.BYTES, zarr3.CRC32C])(lambda content: flip(content, 1000))
+v3_chunk("crc32c-missing", (), [zarr3.BYTES, zarr3.CRC32C])(lambda content: content[:-4])
+v3_chunk("crc32c-of-nothing", (), [zarr3.BYTES, zarr3.CRC32C])(lambda content: b"\0")
+v3_chunk("gzip-truncated", ("gzip",), [zarr3.BYTES, zarr3.gzip()])(lambda content: content[:100])
+v3_chunk("zstd-truncated", ("zstd",), [zarr3.BYTES, zarr3.zstd()])(lambda content: content[:100])
+
+
+# One shard of CHUNKS inner chunks; entry i of its index is at 16 * i from the start of the index, and inner chunk i
+# is chunk i of the array as far as a reader can tell.
+INNER = [zarr3.sharding((COUNT,), [zarr3.BYTES, zarr3.CRC32C])]
+PLAIN_INNER = [zarr3.sharding((COUNT,), [zarr3.BYTES])]
+INDEX_BYTES = 16 * CHUNKS + 4
+
+
+def shard_index(content):
+    return [list(entry) for entry in struct.iter_unpack("<QQ", content[-INDEX_BYTES:-4])]
+
+
+def with_index(content, entries):
+    index = b"".join(struct.pack("<QQ", *entry) for entry in entries)
+    return content[:-INDEX_BYTES] + index + struct.pack("<I", zarr3.crc32c(index))
+
+
+def shard_entry(name, change, words=(), codecs=INNER, expectation=None):
+    """A case in which entry 1 of the index is changed; the index's own checksum is right."""
+    def make(path):
+        v3(path, codecs, chunks=(CHUNKS * COUNT,))
+        def edited(content):
+            entries = shard_index(content)
+            entries[1] = list(change(entries, content))
+            return with_index(content, entries)
+        edit(f"{path}/c/0", edited)
+    case(f"v3-shard-{name}.zarr", expectation or BadChunks({1: words}))(make)
+
+
+shard_entry("points-beyond-its-end", lambda entries, content: (len(content), 16388))
+shard_entry("points-far-outside", lambda entries, content: (1 << 62, 16388))
+shard_entry("ends-beyond-its-end", lambda entries, content: (len(content) - 100, 16388))
+shard_entry("offset-plus-size-overflows", lambda entries, content: (2**64 - 100, 16388))
+shard_entry("size-huge", lambda entries, content: (0, 1 << 50))
+shard_entry("size-huge-without-a-checksum", lambda entries, content: (0, 1 << 50), codecs=PLAIN_INNER)
+shard_entry("size-zero", lambda entries, content: (0, 0))
+shard_entry("size-one-less", lambda entries, content: (entries[1][0], entries[1][1] - 1))
+shard_entry("size-one-less-without-a-checksum", lambda entries, content: (entries[1][0], entries[1][1] - 1),
+            codecs=PLAIN_INNER)
+shard_entry("half-empty-offset", lambda entries, content: (2**64 - 1, 16388))
+shard_entry("half-empty-size", lambda entries, content: (0, 2**64 - 1))
+shard_entry("overlaps-its-neighbour", lambda entries, content: (entries[0][0] + 100, entries[0][1]))
+shard_entry("overlaps-the-index", lambda entries, content: (len(content) - 16388, 16388))
+shard_entry("empty-entry", lambda entries, content: (2**64 - 1, 2**64 - 1), expectation=Shows(with_fill(1)))
+
+
+def whole_shard(name, change, words=()):
+    def make(path):
+        v3(path, INNER, chunks=(CHUNKS * COUNT,))
+        edit(f"{path}/c/0", change)
+    case(f"v3-shard-{name}.zarr", BadChunks({index: words for index in range(CHUNKS)}))(make)
+
+
+whole_shard("index-checksum-wrong", lambda content: flip(content, -1), ("index",))
+whole_shard("index-changed", lambda content: flip(content, -40), ("index",))
+whole_shard("shorter-than-its-index", lambda content: content[-30:], ())
+whole_shard("empty-file", lambda content: b"", ())
+
+
+@case("v3-shard-with-more-entries-than-the-limit.zarr", ArrayError(("zarr.json",), described=None))
+def _(path):
+    v3(path, changes={"shape": [2**45], "codecs": [zarr3.sharding((1,), [zarr3.BYTES])],
+                      "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [2**45]}}})
+
+
+# NPY ---------------------------------------------------------------------------------------------------------------
+
+def npy(header, data=VALUES.tobytes(), version=(1, 0)):
+    header = header.encode("latin-1") + b"\n"
+    size = struct.pack("<H" if version[0] == 1 else "<I", len(header))
+    return b"\x93NUMPY" + bytes(version) + size + header + data
+
+
+def npy_header(descr="'<i4'", order="False", shape=f"({VALUES.size},)"):
+    return f"{{'descr': {descr}, 'fortran_order': {order}, 'shape': {shape}, }}"
+
+
+def saved(array):
+    file = io.BytesIO()
+    np.save(file, array, allow_pickle=True)
+    return file.getvalue()
+
+
+NPY = {
+    "empty": (b"", ()),
+    "not-an-npy-file": (b"a text that is called so\n", ()),
+    "magic-alone": (b"\x93NUMPY", ()),
+    "version-9": (npy(npy_header(), version=(9, 0)), ("9",)),
+    "header-truncated": (npy(npy_header(), b"")[:40], ()),
+    "header-size-beyond-the-end": (b"\x93NUMPY\x02\x00" + struct.pack("<I", 0xFFFFFFF0) + b"{", ()),
+    "header-of-no-size": (b"\x93NUMPY\x01\x00\x00\x00", ()),
+    "header-not-a-literal": (npy("__import__('os').system('true')"), ()),
+    "header-a-list": (npy("[1, 2, 3]"), ()),
+    "header-nested-deep": (npy("(" * 60_000), ()),
+    "header-nested-deep-in-descr": (npy(npy_header("[('a', " * 9_000)), ()),
+    "header-full-of-zeros": (npy("\0" * 100), ()),
+    "header-unterminated-string": (npy("{'descr': '<i4"), ()),
+    "header-with-an-unknown-key": (npy(npy_header()[:-1] + "'more': 1}"), ("more",)),
+    "header-without-shape": (npy("{'descr': '<i4', 'fortran_order': False}"), ("shape",)),
+    "header-without-descr": (npy("{'fortran_order': False, 'shape': (4,)}"), ("descr",)),
+    "header-followed-by-something": (npy(npy_header() + " + {}"), ()),
+    "descr-unknown": (npy(npy_header("'<q4'")), ("<q4",)),
+    "descr-of-huge-text": (npy(npy_header("'|S99999999999999999999'")), ()),
+    "descr-struct-with-a-huge-subarray": (
+        npy(npy_header("[('a', '<i4', (4294967296, 4294967296))]", shape="(1,)")), ()),
+    "fortran-order-is-a-number": (npy(npy_header(order="1")), ("fortran_order",)),
+    "shape-negative": (npy(npy_header(shape="(-1,)")), ("shape",)),
+    "shape-of-fractions": (npy(npy_header(shape="(1.5,)")), ("shape",)),
+    "shape-not-a-tuple": (npy(npy_header(shape="16384")), ("shape",)),
+    "shape-product-overflows": (npy(npy_header(shape="(4611686018427387904, 4611686018427387904)")), ()),
+    "shape-beyond-64-bits": (npy(npy_header(shape="(99999999999999999999999,)")), ("shape",)),
+    "shorter-than-its-shape": (npy(npy_header(), VALUES.tobytes()[:-1]), ()),
+    "shorter-than-its-huge-shape": (npy(npy_header(shape="(1152921504606846976,)")), ()),
+    "of-objects": (saved(np.array([{"a": 1}, None], object)), ("object",)),
+}
+for _name, (_content, _words) in NPY.items():
+    case(f"npy-{_name}.npy", ArrayError(_words, described=None))(
+        lambda path, content=_content: write(path, content))
+
+case("npy-longer-than-its-shape.npy", Shows(VALUES))(
+    lambda path: write(path, npy(npy_header(), VALUES.tobytes() + b"more")))
+
+
+# The directory around them -------------------------------------------------------------------------------------------
+
+GOOD = {"good-v2.zarr": lambda path: v2_codec(path, GZIP),
+        "good-v3.zarr": lambda path: v3(path, INNER, chunks=(CHUNKS * COUNT,)),
+        "good.npy": lambda path: write(path, saved(VALUES))}
+
+
+def make_links(top):
+    """Links that loop or leave the tree, where files, folders and stores are looked for."""
+    for name, target in {"loop": "loop", "loop.npy": "loop.npy", "loop.zarr": "loop.zarr", "here": ".", "up": "..",
+                         "one": "two", "two": "one", "outside.npy": "../secret/array.npy", "outside.zarr": "../secret",
+                         "absolute.npy": os.path.abspath(f"{top}/../secret/array.npy")}.items():
+        os.symlink(target, f"{top}/links/{name}")
+
+
+def make_names(top):
+    """Stores and arrays with names that would break a line of a log, or a document."""
+    for name in (b"new\nline", b"\x1b[31mred", b"\xff\xfe\xfd", b"quote\"'", b"\xe2\x80\xa8line separator"):
+        folder = os.path.join(os.fsencode(top), b"names", name + b".zarr")
+        v2(os.fsdecode(folder), compressor={"id": "pcodec9"})
+        folder = os.path.join(os.fsencode(top), b"names", name + b" group.zarr")
+        write(os.fsdecode(folder + b"/.zgroup"), '{"zarr_format": 2}')
+        v2(os.fsdecode(folder + b"/" + name))
+        write(os.fsdecode(folder + b"/" + name + b"/1"), b"too short")
+
+
+def make_all(top):
+    """Everything below `top`, and what must never be seen in `top`/../secret."""
+    secret = os.path.join(os.path.dirname(os.path.abspath(top)), "secret")
+    write(f"{secret}/text", SECRET)
+    write(f"{secret}/chunk", (SECRET * COUNT)[:4 * COUNT])
+    write(f"{secret}/array.npy", saved(np.frombuffer(SECRET, "u1")))
+    v2(secret, fill_value=int.from_bytes(SECRET[:3], "little"))
+    write(f"{secret}/0", (SECRET * COUNT)[:4 * COUNT])
+    os.makedirs(f"{top}/links")
+    make_links(top)
+    make_names(top)
+    for name, make in GOOD.items():
+        make(f"{top}/{name}")
+    for entry in CASES:
+        entry.make(f"{top}/{entry.name}")
+
+
+if __name__ == "__main__":
+    make_all(sys.argv[1])

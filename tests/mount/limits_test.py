@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: MIT
+"""What a mount takes of time and memory. Not for builds with sanitizers, which take more of both."""
+import os
+import subprocess
+import tempfile
+import time
+
+import harness
+import numcodecs
+import numpy as np
+import zarr
+
+
+def status_field(pid, field):
+    with open(f"/proc/{pid}/status", encoding="ascii") as file:
+        for line in file:
+            if line.startswith(field + ":"):
+                return int(line.split()[1])
+    raise KeyError(field)
+
+
+class TimeTest(harness.TestCase):
+    """The best of several tries, for others may be busy on the machine."""
+
+    def best_mount_time(self, source, look_at):
+        times = []
+        for _ in range(5):
+            mount_point = tempfile.mkdtemp(dir=self.scratch)
+            start = time.monotonic()
+            self.run_ok(harness.BINARY, "mount", source, mount_point)
+            os.stat(os.path.join(mount_point, look_at))
+            times.append(time.monotonic() - start)
+            self.run_ok(harness.BINARY, "umount", mount_point)
+        return min(times)
+
+    def test_mount_answers_in_a_tenth_of_a_second(self):
+        self.assertLess(self.best_mount_time(harness.DATA, "climate.zarr"), 0.1)
+
+    def test_mount_of_many_stores_answers_as_fast(self):
+        source = os.path.join(self.scratch, "source")
+        for number in range(3000):
+            harness.write(f"{source}/{number:04}.zarr/.zgroup", '{"zarr_format": 2}')
+        self.assertLess(self.best_mount_time(source, "1234.zarr/.ndl.yaml"), 0.1)
+
+
+class MemoryTest(harness.TestCase):
+    """Resident size: the cache, 64 MiB, and 2 MiB a thread."""
+
+    def test_reading_much_more_than_the_cache_stays_inside_the_budget(self):
+        source = os.path.join(self.scratch, "source")
+        stored = zarr.open_array(f"{source}/big.zarr", mode="w", shape=(64, 1024, 1024), chunks=(16, 256, 256),
+                                 dtype="<f4", compressor=numcodecs.Blosc("lz4"))
+        for plane in range(0, 64, 16):
+            stored[plane:plane + 16] = np.arange(1 << 24, dtype="f4").reshape(16, 1024, 1024)
+        mounted = self.mount(source, "--cache-size", "32MiB", "--threads", "4")
+        readers = [subprocess.Popen(["dd", f"if={mounted.join('big.zarr/data.npy')}", "of=/dev/null", "bs=1M",
+                                     f"skip={skip}", "status=none"]) for skip in (0, 64, 128, 192)]
+        for reader in readers:
+            self.assertEqual(reader.wait(), 0)
+        threads = status_field(mounted.process.pid, "Threads")
+        peak = status_field(mounted.process.pid, "VmHWM") / 1024
+        self.assertLessEqual(peak, 32 + 64 + 2 * threads, f"{threads} threads")
+
+
+if __name__ == "__main__":
+    harness.main()

@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: MIT
+"""What stands in a mounted tree, what its files hold, and that both stay the same from one mount to the next."""
+import os
+import stat
+
+import harness
+import numpy as np
+
+import make_data
+
+
+def expected_tree():
+    """The tree of the example data, from what its maker says is in there."""
+    paths = ["notes.txt", "arrays"]
+    for store, arrays in make_data.expected().items():
+        folders = {store}
+        for name in arrays:
+            while name:
+                folders.add(f"{store}/{name}")
+                name = os.path.dirname(name)
+        views = {f"{store}/{name}".rstrip("/") for name in arrays}
+        for folder in folders:
+            paths += [folder, f"{folder}/.ndl.yaml"]
+            paths += [f"{folder}/{view}" for view in harness.VIEWS if folder in views]
+        paths.append(f"{store}/.source")
+    return sorted(paths)
+
+
+class TreeTest(harness.TestCase):
+    def test_lists_exactly_what_the_example_data_hold(self):
+        mounted = self.mount(harness.DATA)
+        self.assertEqual(harness.walk(mounted.path), expected_tree())
+
+    def test_folders_are_directories_and_the_rest_are_files(self):
+        mounted = self.mount(harness.DATA)
+        for name in harness.walk(mounted.path):
+            mode = os.lstat(mounted.join(name)).st_mode
+            with self.subTest(name):
+                if name.endswith(".zarr/.source"):
+                    self.assertTrue(stat.S_ISLNK(mode))
+                elif os.path.basename(name) in (".ndl.yaml", ".source", "notes.txt", *harness.VIEWS):
+                    self.assertTrue(stat.S_ISREG(mode))
+                else:
+                    self.assertTrue(stat.S_ISDIR(mode))
+
+    def test_nothing_can_be_written_or_run(self):
+        mounted = self.mount(harness.DATA)
+        for name in harness.walk(mounted.path):
+            mode = os.lstat(mounted.join(name)).st_mode
+            if not stat.S_ISLNK(mode):
+                with self.subTest(name):
+                    self.assertEqual(mode & (0o333 if stat.S_ISREG(mode) else 0o222), 0, oct(mode))
+
+    def test_control_folder_is_at_the_top_alone(self):
+        mounted = self.mount(harness.DATA)
+        self.assertEqual(sorted(os.listdir(mounted.join(".ndlfs"))),
+                         ["config.yaml", "errors.log", "metrics", "stats.json"])
+        self.assertFalse(os.path.exists(mounted.join("arrays", ".ndlfs")))
+
+    def test_a_name_that_is_not_there_is_absent(self):
+        mounted = self.mount(harness.DATA)
+        for name in ("nothing", "arrays/nothing", "climate.zarr/nothing", "climate.zarr/t2m/nothing",
+                     "climate.zarr/t2m/data.bmp", "climate.zarr/.zgroup", "climate.zarr/t2m/0.0.0",
+                     "notes.txt/nothing", "climate.zarr/t2m/.error"):
+            with self.subTest(name), self.assertRaises((FileNotFoundError, NotADirectoryError)):
+                os.lstat(mounted.join(name))
+
+    def test_listing_and_stat_agree_on_inode_numbers(self):
+        mounted = self.mount(harness.DATA)
+        for folder in ("", "arrays", "climate.zarr", "climate.zarr/t2m", "ocean.zarr/surface"):
+            for entry in os.scandir(mounted.join(folder)):
+                with self.subTest(entry.path):
+                    self.assertEqual(entry.inode(), os.lstat(entry.path).st_ino)
+
+    def test_inode_numbers_are_unique_and_the_same_after_remounting(self):
+        def inodes():
+            with harness.Mount(harness.DATA) as mounted:
+                return {name: os.lstat(mounted.join(name)).st_ino for name in [".", *harness.walk(mounted.path)]}
+        first = inodes()
+        self.assertEqual(len(set(first.values())), len(first))
+        self.assertEqual(inodes(), first)
+
+    def test_digests_are_the_same_after_remounting(self):
+        with harness.Mount(harness.DATA) as mounted:
+            first = harness.digests(mounted.path)
+            self.assertEqual(harness.digests(mounted.path), first)
+        with harness.Mount(harness.DATA, "--threads", "1", "--cache-size", "1MiB") as mounted:
+            self.assertEqual(harness.digests(mounted.path), first)
+
+    def test_two_mounts_of_one_source_show_the_same(self):
+        one, two = self.mount(harness.DATA), self.mount(harness.DATA)
+        self.assertEqual(harness.digests(one.path), harness.digests(two.path))
+
+
+class ArrayTest(harness.TestCase):
+    def for_each_array(self, check):
+        """Calls check(folder, array) with every array of the example data."""
+        mounted = self.mount(harness.DATA)
+        for store, arrays in make_data.expected().items():
+            for name, array in arrays.items():
+                with self.subTest(f"{store}/{name}"):
+                    check(os.path.join(mounted.path, store, name).rstrip("/"), array)
+
+    def test_data_npy_loads_as_the_array(self):
+        def check(folder, array):
+            loaded = np.load(f"{folder}/data.npy")
+            self.assertEqual(loaded.dtype, array.dtype.newbyteorder("<"))
+            self.assertTrue(loaded.flags.c_contiguous)
+            np.testing.assert_array_equal(loaded, array)
+        self.for_each_array(check)
+
+    def test_data_npy_can_be_mapped_into_memory(self):
+        def check(folder, array):
+            mapped = np.load(f"{folder}/data.npy", mmap_mode="r")
+            self.assertIsInstance(mapped, np.memmap)
+            self.assertEqual(mapped.offset % 64, 0)
+            np.testing.assert_array_equal(mapped, array)
+        self.for_each_array(check)
+
+    def test_data_raw_is_the_little_endian_bytes(self):
+        self.for_each_array(lambda folder, array: self.assertEqual(harness.read(folder, "data.raw"),
+                                                                   harness.little_endian(array)))
+
+    def test_sizes_are_exact_before_anything_is_read(self):
+        def check(folder, array):
+            self.assertEqual(os.stat(f"{folder}/data.raw").st_size, array.nbytes)
+            for name in ("data.npy", ".ndl.yaml"):
+                size = os.stat(f"{folder}/{name}").st_size
+                self.assertEqual(size, len(harness.read(folder, name)))
+        self.for_each_array(check)
+
+    def test_reads_at_any_offset_give_the_same_bytes(self):
+        mounted = self.mount(harness.DATA)
+        whole = harness.little_endian(make_data.climate()["t2m"])
+        random = np.random.default_rng(1)
+        with open(mounted.join("climate.zarr/t2m/data.raw"), "rb", buffering=0) as file:
+            for _ in range(500):
+                offset, size = int(random.integers(0, len(whole) + 100)), int(random.integers(0, 5000))
+                self.assertEqual(os.pread(file.fileno(), size, offset), whole[offset:offset + size])
+
+    def test_direct_reads_give_the_same_bytes(self):
+        mounted = self.mount(harness.DATA)
+        copy = os.path.join(self.scratch, "copy")
+        self.run_ok("dd", f"if={mounted.join('climate.zarr/t2m/data.raw')}", f"of={copy}", "bs=1M", "iflag=direct")
+        self.assertEqual(harness.read(copy), harness.little_endian(make_data.climate()["t2m"]))
+
+
+class DocumentTest(harness.TestCase):
+    def test_document_names_coordinates_attributes_and_values(self):
+        mounted = self.mount(harness.DATA)
+        document = harness.read(mounted.path, "climate.zarr/.ndl.yaml").decode()
+        for text in ("dimcoords:", "ndarrays:", "t2m:", "shape: [time, lat, lon]", "type: float32",
+                     "units: degrees_north", "title: Made-up climate"):
+            self.assertIn(text, document)
+
+    def test_document_of_a_store_has_all_its_groups(self):
+        mounted = self.mount(harness.DATA)
+        document = harness.read(mounted.path, "ocean.zarr/.ndl.yaml").decode()
+        for group in ("/", "/profiles", "/stations", "/surface"):
+            self.assertRegex(document, rf"(?m)^{group}:$")
+
+    def test_document_of_an_array_is_about_that_array_alone(self):
+        mounted = self.mount(harness.DATA)
+        document = harness.read(mounted.path, "climate.zarr/t2m/.ndl.yaml").decode()
+        self.assertIn("t2m:", document)
+        self.assertNotIn("rain:", document)
+
+    def test_document_of_an_npy_file_is_called_as_the_file(self):
+        mounted = self.mount(harness.DATA)
+        document = harness.read(mounted.path, "arrays/c_order.npy/.ndl.yaml").decode()
+        self.assertIn("c_order:", document)
+        self.assertIn("shape: [3, 4, 5]", document)
+
+    def test_source_of_a_file_is_the_file_itself(self):
+        mounted = self.mount(harness.DATA)
+        for name in make_data.arrays():
+            self.assertEqual(harness.read(mounted.path, f"arrays/{name}.npy/.source"),
+                             harness.read(harness.DATA, f"arrays/{name}.npy"))
+
+    def test_source_of_a_directory_is_a_link_to_it(self):
+        mounted = self.mount(harness.DATA)
+        for store in ("climate.zarr", "ocean.zarr"):
+            self.assertTrue(os.path.samefile(mounted.join(store, ".source"), os.path.join(harness.DATA, store)))
+
+    def test_plain_file_is_shown_unchanged(self):
+        mounted = self.mount(harness.DATA)
+        self.assertEqual(harness.read(mounted.path, "notes.txt"), harness.read(harness.DATA, "notes.txt"))
+        ours, theirs = os.stat(mounted.join("notes.txt")), os.stat(os.path.join(harness.DATA, "notes.txt"))
+        self.assertEqual(ours.st_mtime_ns, theirs.st_mtime_ns)
+        self.assertEqual((ours.st_uid, ours.st_gid), (theirs.st_uid, theirs.st_gid))
+
+
+if __name__ == "__main__":
+    harness.main()
