@@ -227,8 +227,10 @@ std::vector<uint64_t> FortranTileShape(const std::vector<uint64_t>& shape, uint6
 model::Result<std::shared_ptr<const Node>> LoadNpyArray(std::shared_ptr<const Store> store,
                                                         std::string key, std::string name,
                                                         const OpenOptions& options) {
+  NDLFS_TRY(const auto stamp, store->Stat(key));
   NDLFS_TRY(const NpyHeader header, ReadNpyHeader(*store, key));
   auto node = std::make_shared<Node>();
+  node->mtime_ns = stamp ? stamp->mtime_ns : 0;
   node->entity = Describe(header, std::move(name));
   auto source = OpenData(header, std::move(store), std::move(key), options);
   if (source) {
