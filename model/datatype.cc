@@ -79,6 +79,11 @@ bool CollectRuns(const Datatype& type, ByteOrder order, size_t offset,
       std::vector<SwapRun> inner;
       if (!CollectRuns(type.base(), order, 0, inner)) return false;
       if (inner.empty()) return true;
+      // Numbers without gaps are one run, however many there are.
+      const SwapRun& first = inner.front();
+      if (inner.size() == 1 && first.width * first.count == type.base().size()) {
+        return AppendRun(runs, {offset, first.width, first.count * type.array_length()});
+      }
       for (uint64_t i = 0; i < type.array_length(); ++i) {
         for (SwapRun run : inner) {
           run.offset += offset + i * type.base().size();

@@ -304,7 +304,7 @@ Result<void> EncodeCompound(const Datatype& type, const Value& value, MutableByt
   for (const auto& [name, unused] : map) {
     const auto& members = type.members();
     if (std::none_of(members.begin(), members.end(),
-                     [&](const auto& member) { return member.name == name; })) {
+                     [&name = name](const auto& member) { return member.name == name; })) {
       return BadInput("{} is no member of the compound", Quote(name));
     }
   }

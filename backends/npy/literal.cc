@@ -33,15 +33,17 @@ class Parser {
  private:
   using Kind = Literal::Kind;
 
-  bool AtEnd() const { return position_ >= text_.size(); }
+  bool AtEnd() const { return position_ == text_.size(); }
   char Peek() const { return AtEnd() ? '\0' : text_[position_]; }
 
   void SkipBlanks() {
-    for (; !AtEnd(); ++position_) {
+    while (!AtEnd()) {
       const char c = text_[position_];
       if (c == '#') {
         position_ = std::min(text_.find('\n', position_), text_.size());
-      } else if (c != ' ' && c != '\t' && c != '\n' && c != '\r' && c != '\f') {
+      } else if (c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f') {
+        ++position_;
+      } else {
         return;
       }
     }

@@ -89,6 +89,8 @@ TEST(ParseLiteralTest, NamesTheByteWhereItGoesWrong) {
   EXPECT_EQ(ReprOf("{'a': 1} x"), "error: byte 9: expected the end, found \"x\"");
   EXPECT_EQ(ReprOf("'abc"), "error: byte 4: expected the end of a string, found the end");
   EXPECT_EQ(ReprOf("'a\nb'"), "error: byte 2: expected the end of a string, found \"\\x0a\"");
+  EXPECT_EQ(ReprOf("{#"), "error: byte 2: expected a literal, found the end");
+  EXPECT_EQ(ReprOf("[1 #"), "error: byte 4: expected ',' or ']', found the end");
   EXPECT_EQ(ReprOf(""), "error: byte 0: expected a literal, found the end");
   EXPECT_EQ(ReprOf("\xff"), "error: byte 0: expected a literal, found \"\\xff\"");
 }

@@ -79,6 +79,18 @@ TEST(PlanByteSwapTest, FindsTheNumbersOfOtherOrderInNestedTypes) {
   EXPECT_EQ(runs[3].count, 2u);
 }
 
+TEST(PlanByteSwapTest, LongArraysOfNumbersAreOneRun) {
+  const auto number = Datatype::Integer(8, true, ByteOrder::kBig);
+  const auto rows = Datatype::Array(Datatype::Array(number, {1 << 14}), {1 << 14});
+  const auto type = Datatype::Compound(
+      {{"tag", Datatype::Integer(1, false), 0}, {"v", rows, 3}}, rows.size() + 3);
+  const auto runs = PlanByteSwap(type, ByteOrder::kLittle).value();
+  ASSERT_EQ(runs.size(), 1u);
+  EXPECT_EQ(runs[0].offset, 3u);
+  EXPECT_EQ(runs[0].width, 8u);
+  EXPECT_EQ(runs[0].count, size_t{1} << 28);
+}
+
 TEST(PlanByteSwapTest, IsEmptyWhenNothingIsToBeDone) {
   EXPECT_THAT(PlanByteSwap(Datatype::Float64(), ByteOrder::kLittle).value(), IsEmpty());
   EXPECT_THAT(PlanByteSwap(Datatype::Bool(), ByteOrder::kBig).value(), IsEmpty());
