@@ -93,7 +93,9 @@ struct ChunkLocation {
   static ChunkLocation Absent() { return {}; }
 
   // Pieces of the value at `key`, one after the other; one piece {0, kToEnd}
-  // is the whole value. Where the key does not exist the chunk is absent.
+  // is the whole value. Where the key does not exist the chunk is absent, and
+  // so it is where there are no pieces: then the value, as it is now, says
+  // that nothing is stored.
   std::shared_ptr<const Store> store;
   std::string key;
   std::vector<ByteRange> pieces;

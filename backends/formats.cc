@@ -8,6 +8,7 @@
 #include "backends/file_name.h"
 #include "backends/hierarchy.h"
 #include "backends/npy/npy.h"
+#include "backends/zarr/zarr_format.h"
 
 namespace ndlfs::backends {
 namespace {
@@ -28,6 +29,7 @@ Bytes ReadHead(const SourceRoot& root, std::string_view path) {
 
 std::span<const Format* const> Formats() {
   static const std::vector<const Format*> formats = {
+      &ZarrFormat(),
       &NpyFormat(),
   };
   return formats;

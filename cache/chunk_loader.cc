@@ -76,6 +76,7 @@ class Loading {
   }
 
   Result<Bytes> FromStore() {
+    if (location_.pieces.empty()) return Bytes();
     NDLFS_TRY(const auto available, location_.store->Size(location_.key));
     if (!available) return Bytes();
     NDLFS_TRY(const uint64_t size, EncodedSize(*available));

@@ -43,10 +43,11 @@ model::Result<std::vector<model::SwapRun>> PlanFrom(const model::Datatype& store
 }
 
 // Whether `endian` may be absent: "for data types for which endianness is not
-// applicable". Structs without it were written by early versions of
-// zarr-python ("structured"), and are little-endian then.
+// applicable". Structs ("structured") and UTF-32 text without it were written
+// by early versions of zarr-python, and are little-endian then.
 model::Result<bool> MayOmitEndian(const model::Datatype& dtype) {
   if (dtype.kind() == model::Datatype::Kind::kCompound && !dtype.is_complex()) return true;
+  if (dtype.kind() == model::Datatype::Kind::kString) return true;
   NDLFS_TRY(const auto runs, PlanFrom(dtype.WithOrder(ByteOrder::kBig)));
   return runs.empty();
 }

@@ -29,6 +29,9 @@ namespace ndlfs::backends {
 struct ChunkForm {
   model::Datatype dtype;
   std::vector<uint64_t> shape;
+  // One element as decoded, for parts of a chunk that a codec (sharding) leaves
+  // out; empty means zeros.
+  std::vector<std::byte> fill = {};
 
   // nullopt where they overflow.
   std::optional<uint64_t> element_count() const { return CheckedProduct(shape); }
@@ -41,7 +44,8 @@ class ArrayToArrayCodec {
  public:
   virtual ~ArrayToArrayCodec() = default;
   virtual std::string_view name() const = 0;
-  // What Encode would make of `decoded`; refuses a form it does not apply to.
+  // What Encode would make of `decoded`, and of its fill value; refuses a form
+  // it does not apply to.
   // Shapes may have any extents (the chunks at the edge of a grid may be
   // smaller), so that this is asked again for each shape.
   virtual model::Result<ChunkForm> EncodedForm(const ChunkForm& decoded) const = 0;

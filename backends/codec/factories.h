@@ -28,6 +28,7 @@ CodecResult MakeCrc32c(const CodecConfig& config);
 CodecResult MakeGzip(const CodecConfig& config);
 CodecResult MakeLz4(const CodecConfig& config);
 CodecResult MakeLzma(const CodecConfig& config);
+CodecResult MakeShardingIndexed(const CodecConfig& config);
 CodecResult MakeTranspose(const CodecConfig& config);
 CodecResult MakeZlib(const CodecConfig& config);
 CodecResult MakeZstd(const CodecConfig& config);

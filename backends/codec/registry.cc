@@ -29,6 +29,7 @@ constexpr std::array kCodecs = {
     CodecEntry{"", "lz4", "", MakeLz4},
     CodecEntry{"", "lzma", "", MakeLzma},
     CodecEntry{"", "pcodec", "", nullptr},
+    CodecEntry{"sharding_indexed", "", "", MakeShardingIndexed},
     CodecEntry{"transpose", "", "", MakeTranspose},
     CodecEntry{"", "zfpy", "", nullptr},
     CodecEntry{"", "zlib", "1", MakeZlib},

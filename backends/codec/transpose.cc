@@ -39,7 +39,7 @@ class TransposeCodec final : public ArrayToArrayCodec {
       return model::BadInput("an order of {} dimensions for an array of {}", order_.size(),
                              decoded.shape.size());
     }
-    ChunkForm encoded{decoded.dtype, {}};
+    ChunkForm encoded{decoded.dtype, {}, decoded.fill};
     for (const size_t dim : order_) encoded.shape.push_back(decoded.shape[dim]);
     return encoded;
   }

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: MIT
+//
+// Data types of Zarr v3: the core ones, and those of the extension registry
+// and of zarr-python that have a place in the model.
+#pragma once
+
+#include "backends/json.h"
+#include "model/datatype.h"
+#include "model/error.h"
+
+namespace ndlfs::backends::zarr {
+
+// The type that a `data_type` member names, with little-endian numbers.
+// kUnsupported for a type that is not known, kBadInput for one that breaks
+// the rules of its own definition.
+model::Result<model::Datatype> ParseDataType(const Json& data_type);
+
+}  // namespace ndlfs::backends::zarr

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT
+//
+// Fill values: what a chunk that is absent holds.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "backends/json.h"
+#include "model/datatype.h"
+#include "model/error.h"
+#include "model/value.h"
+
+namespace ndlfs::backends::zarr {
+
+struct FillValue {
+  // One element as decoded: little-endian, or an element of an element
+  // stream (array_source.h) where the type is of variable size.
+  std::vector<std::byte> element;
+  model::Value value;  // the same for storage directives
+};
+
+// The fill value of Zarr v3. `stored` has the byte order of the `bytes` codec,
+// which matters only to packed bytes in base64.
+model::Result<FillValue> ParseFillValueV3(const Json& json, const model::Datatype& stored);
+
+// The fill value of Zarr v2, as lenient as zarr-python is with what older
+// writers left: 0 for text and structs, lists of bytes, 0.0 for integers.
+// nullopt for null, which leaves the contents of absent chunks open.
+model::Result<std::optional<FillValue>> ParseFillValueV2(const Json& json,
+                                                         const model::Datatype& stored);
+
+// Text of any length as a fill value.
+FillValue MakeTextFill(std::string_view text);
+
+}  // namespace ndlfs::backends::zarr

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: MIT
+#include "backends/zarr/metadata_reader.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "backends/store/keys.h"
+#include "model/path_name.h"
+
+namespace ndlfs::backends::zarr {
+namespace {
+
+// Documents may be large where a whole hierarchy is consolidated in them; what
+// is parsed into a tree is one node's.
+constexpr uint64_t kMaxFileSize = uint64_t{256} << 20;
+constexpr uint64_t kMaxDocumentSize = uint64_t{16} << 20;
+
+constexpr std::string_view kV3Name = "zarr.json";
+constexpr std::string_view kConsolidatedName = ".zmetadata";
+
+// "/a/b" -> "a/b"; "/" -> "".
+std::string_view Relative(std::string_view path) { return path.substr(1); }
+
+// "a/.zarray" -> "a/.zattrs".
+std::string AttributesKey(std::string_view document) {
+  return std::string(document.substr(0, document.find_last_of('/') + 1)) + ".zattrs";
+}
+
+}  // namespace
+
+int64_t NodeFiles::mtime_ns() const {
+  return std::max(stamp ? stamp->mtime_ns : 0,
+                  attributes_stamp ? attributes_stamp->mtime_ns : 0);
+}
+
+std::string MetadataReader::Key(std::string_view path, std::string_view name) const {
+  return JoinKey(JoinKey(prefix_, Relative(path)), name);
+}
+
+std::string MetadataReader::ConsolidatedKey(bool is_v3) const {
+  return Key("/", is_v3 ? kV3Name : kConsolidatedName);
+}
+
+model::Result<MetadataReader::Root> MetadataReader::LookAtRoot() const {
+  NDLFS_TRY(const auto stamp, store_->Stat(Key("/", kV3Name)));
+  return Root{stamp};
+}
+
+model::Result<NodeFiles> MetadataReader::FindFiles(const Root& root,
+                                                   std::string_view path) const {
+  NodeFiles files;
+  const auto look = [&](std::string_view name, NodeFiles::Kind kind) -> model::Result<bool> {
+    std::string key = Key(path, name);
+    NDLFS_TRY(files.stamp, store_->Stat(key));
+    if (!files.stamp) return false;
+    files.kind = kind;
+    files.document = std::move(key);
+    return true;
+  };
+  if (root.is_v3()) {
+    NDLFS_RETURN_IF_ERROR(look(kV3Name, NodeFiles::Kind::kV3));
+    return files;
+  }
+  NDLFS_TRY(bool found, look(".zarray", NodeFiles::Kind::kV2Array));
+  if (!found) {
+    NDLFS_TRY(found, look(".zgroup", NodeFiles::Kind::kV2Group));
+  }
+  if (found) {
+    NDLFS_TRY(files.attributes_stamp, store_->Stat(Key(path, ".zattrs")));
+  }
+  return files;
+}
+
+model::Result<NodeFiles> MetadataReader::Find(const Root& root, std::string_view path) const {
+  NDLFS_TRY(NodeFiles files, FindFiles(root, path));
+  if (files.kind != NodeFiles::Kind::kNone) return files;
+  return FindConsolidated(root, path);
+}
+
+model::Result<NodeFiles> MetadataReader::FindConsolidated(const Root& root,
+                                                          std::string_view path) const {
+  NDLFS_TRY(const Consolidated consolidated, LoadConsolidated(root));
+  NodeFiles files;
+  if (!consolidated.metadata) {
+    // At the root of v2, nothing else says what this is.
+    if (path == "/" && consolidated.error) return model::Propagate(*consolidated.error);
+    return files;
+  }
+  const auto take = [&](std::string_view name, NodeFiles::Kind kind) {
+    const std::string key = JoinKey(Relative(path), name);
+    if (files.kind != NodeFiles::Kind::kNone || !consolidated.metadata->Find(key)) return;
+    files.kind = kind;
+    files.document = key;
+  };
+  if (root.is_v3()) {
+    take(kV3Name, NodeFiles::Kind::kV3);
+  } else {
+    take(".zarray", NodeFiles::Kind::kV2Array);
+    take(".zgroup", NodeFiles::Kind::kV2Group);
+  }
+  if (files.kind == NodeFiles::Kind::kNone) return files;
+  NDLFS_TRY(const bool may_stand_in, MayStandIn(root, path));
+  if (!may_stand_in) return NodeFiles();
+  files.consolidated = consolidated.metadata;
+  files.stamp = consolidated.stamp;
+  return files;
+}
+
+// Whether this is a hierarchy of v2 that has no metadata but consolidated ones.
+model::Result<bool> MetadataReader::HasCopiesOnly(const Root& root) const {
+  if (root.is_v3()) return false;
+  NDLFS_TRY(const bool has_files, IsNode(root, "/"));
+  return !has_files;
+}
+
+// Whether a consolidated copy counts where the document itself is not there.
+// It does not if the node has been deleted since.
+model::Result<bool> MetadataReader::MayStandIn(const Root& root, std::string_view path) const {
+  NDLFS_TRY(const bool copies_only, HasCopiesOnly(root));
+  if (copies_only) return true;
+  NDLFS_TRY(const auto entries, store_->List(JoinKey(prefix_, Relative(path))));
+  return !entries.empty();
+}
+
+model::Result<MetadataReader::Consolidated> MetadataReader::LoadConsolidated(
+    const Root& root) const {
+  std::optional<FileStamp> stamp = root.v3;
+  if (!root.is_v3()) {
+    NDLFS_TRY(stamp, store_->Stat(ConsolidatedKey(root.is_v3())));
+  }
+  if (!stamp) return Consolidated();
+  const model::MutexLock lock(mutex_);  // also so that only one thread parses
+  if (consolidated_.stamp == stamp) return consolidated_;
+  consolidated_ = {stamp, nullptr, std::nullopt};
+  auto parsed = ParseConsolidated(root);
+  if (parsed) {
+    consolidated_.metadata = std::make_shared<const ConsolidatedMetadata>(*std::move(parsed));
+  } else {
+    consolidated_.error =
+        std::move(parsed).error().In(store_->Describe(ConsolidatedKey(root.is_v3())));
+  }
+  return consolidated_;
+}
+
+model::Result<ConsolidatedMetadata> MetadataReader::ParseConsolidated(const Root& root) const {
+  NDLFS_TRY(const auto bytes, store_->Read(ConsolidatedKey(root.is_v3()), kMaxFileSize));
+  if (!bytes) return ConsolidatedMetadata();
+  const std::string_view text = AsText(bytes->span());
+  return root.is_v3() ? ConsolidatedMetadata::ParseV3(text)
+                      : ConsolidatedMetadata::ParseV2(text);
+}
+
+model::Result<std::string> MetadataReader::ReadText(const NodeFiles& files,
+                                                    std::string_view key) const {
+  std::string source(key);
+  ByteRange range;
+  if (files.consolidated) {
+    const auto place = files.consolidated->Find(key);
+    if (!place) return std::string();
+    range = *place;
+    source = ConsolidatedKey(files.kind == NodeFiles::Kind::kV3);
+  }
+  NDLFS_TRY(const auto bytes, store_->Read(source, kMaxFileSize, range));
+  return bytes ? std::string(AsText(bytes->span())) : std::string();
+}
+
+model::Result<Json> MetadataReader::ReadJson(const NodeFiles& files,
+                                             std::string_view key) const {
+  NDLFS_TRY(std::string text, ReadText(files, key));
+  if (files.kind == NodeFiles::Kind::kV3) text = WithoutConsolidated(std::move(text));
+  if (text.size() > kMaxDocumentSize) {
+    return model::Limit("{} bytes of metadata, at most {} are accepted", text.size(),
+                        kMaxDocumentSize);
+  }
+  return ParseJson(text);
+}
+
+std::string MetadataReader::Describe(const NodeFiles& files) const {
+  if (!files.consolidated) return store_->Describe(files.document);
+  return fmt::format("{}: {}",
+                     store_->Describe(ConsolidatedKey(files.kind == NodeFiles::Kind::kV3)),
+                     files.document);
+}
+
+model::Result<NodeDocuments> MetadataReader::Read(const NodeFiles& files,
+                                                  std::string_view path) const {
+  NodeDocuments documents;
+  NDLFS_TRY(documents.document, ReadJson(files, files.document), Describe(files));
+  if (files.kind == NodeFiles::Kind::kV3) return documents;
+  const std::string key = AttributesKey(files.document);
+  const bool has_attributes = files.consolidated ? files.consolidated->Find(key).has_value()
+                                                 : files.attributes_stamp.has_value();
+  if (!has_attributes) return documents;
+  auto attributes = ReadJson(files, key);
+  if (attributes && attributes->is_object()) {
+    documents.attributes = *std::move(attributes);
+    return documents;
+  }
+  model::Error error =
+      attributes
+          ? model::BadInput("expected an object, found {}", DescribeJson(*attributes)).value()
+          : std::move(attributes).error();
+  documents.attributes_error = std::move(error).In(store_->Describe(Key(path, ".zattrs")));
+  return documents;
+}
+
+model::Result<bool> MetadataReader::IsNode(const Root& root, std::string_view path) const {
+  NDLFS_TRY(const NodeFiles files, FindFiles(root, path));
+  return files.kind != NodeFiles::Kind::kNone;
+}
+
+model::Result<std::vector<std::string>> MetadataReader::Children(const Root& root,
+                                                                 std::string_view path) const {
+  NDLFS_TRY(const auto entries, store_->List(JoinKey(prefix_, Relative(path))));
+  NDLFS_TRY(const Consolidated consolidated, LoadConsolidated(root));
+  std::vector<std::string> known;
+  if (consolidated.metadata) known = consolidated.metadata->Children(Relative(path));
+  std::vector<std::string> names;
+  for (const StoreEntry& entry : entries) {
+    if (!entry.is_prefix) continue;
+    bool is_node = std::binary_search(known.begin(), known.end(), entry.name);
+    if (!is_node) {
+      // What cannot be looked at is shown, and loading it says why.
+      is_node = IsNode(root, model::JoinPath(path, entry.name)).value_or(true);
+    }
+    if (is_node) names.push_back(entry.name);
+  }
+  NDLFS_TRY(const bool copies_only, HasCopiesOnly(root));
+  if (!copies_only) return names;
+  std::vector<std::string> all;
+  std::set_union(names.begin(), names.end(), known.begin(), known.end(),
+                 std::back_inserter(all));
+  return all;
+}
+
+}  // namespace ndlfs::backends::zarr

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "backends/json.h"
+#include "backends/store/store.h"
+#include "backends/zarr/consolidated.h"
+#include "model/error.h"
+#include "model/mutex.h"
+
+namespace ndlfs::backends::zarr {
+
+// Which files describe a node, and which version of them.
+struct NodeFiles {
+  enum class Kind : uint8_t { kNone, kV2Array, kV2Group, kV3 };
+  Kind kind = Kind::kNone;
+  std::string document;  // key of .zarray, .zgroup or zarr.json
+  // Set where that is not a file, but copied in consolidated metadata.
+  std::shared_ptr<const ConsolidatedMetadata> consolidated;
+  // Of `document` or of the consolidated metadata, and of .zattrs.
+  std::optional<FileStamp> stamp;
+  std::optional<FileStamp> attributes_stamp;
+
+  int64_t mtime_ns() const;
+};
+
+// A node's metadata, parsed but not understood.
+struct NodeDocuments {
+  Json document;
+  // Of v2: the object in .zattrs; null if there is none.
+  Json attributes;
+  std::optional<model::Error> attributes_error;
+};
+
+// Reads metadata from the keys of a store that begin with a prefix. Paths are
+// NDL path names. Thread-safe.
+//
+// The files of a node are the truth about it. Consolidated metadata, which
+// may be older than what they describe, stand in for files that are not there
+// (where the chunks are, or in a hierarchy of v2 without any other metadata),
+// and spare a look at each child when a group is listed. Where they are not
+// sound they are as good as absent.
+class MetadataReader {
+ public:
+  MetadataReader(std::shared_ptr<const Store> store, std::string prefix)
+      : store_(std::move(store)), prefix_(std::move(prefix)) {}
+
+  const std::shared_ptr<const Store>& store() const { return store_; }
+
+  // The version of Zarr of a hierarchy, at a moment: that of the metadata at
+  // its root, v3 where both are there.
+  struct Root {
+    std::optional<FileStamp> v3;  // of zarr.json
+    bool is_v3() const { return v3.has_value(); }
+  };
+  model::Result<Root> LookAtRoot() const;
+
+  // kNone where there is no node.
+  model::Result<NodeFiles> Find(const Root& root, std::string_view path) const;
+  model::Result<NodeDocuments> Read(const NodeFiles& files, std::string_view path) const;
+  // The file, for messages.
+  std::string Describe(const NodeFiles& files) const;
+  // Names of the nodes in the group at `path`, sorted.
+  model::Result<std::vector<std::string>> Children(const Root& root,
+                                                   std::string_view path) const;
+
+  // "temp/lat/.zarray" for "/lat", under the prefix "temp".
+  std::string Key(std::string_view path, std::string_view name) const;
+
+ private:
+  struct Consolidated {
+    std::optional<FileStamp> stamp;
+    std::shared_ptr<const ConsolidatedMetadata> metadata;  // null if not sound
+    std::optional<model::Error> error;                     // why not
+  };
+
+  model::Result<NodeFiles> FindFiles(const Root& root, std::string_view path) const;
+  model::Result<NodeFiles> FindConsolidated(const Root& root, std::string_view path) const;
+  model::Result<Consolidated> LoadConsolidated(const Root& root) const;
+  model::Result<ConsolidatedMetadata> ParseConsolidated(const Root& root) const;
+  model::Result<bool> MayStandIn(const Root& root, std::string_view path) const;
+  model::Result<bool> IsNode(const Root& root, std::string_view path) const;
+  model::Result<std::string> ReadText(const NodeFiles& files, std::string_view key) const;
+  model::Result<Json> ReadJson(const NodeFiles& files, std::string_view key) const;
+  model::Result<bool> HasCopiesOnly(const Root& root) const;
+  std::string ConsolidatedKey(bool is_v3) const;
+
+  const std::shared_ptr<const Store> store_;
+  const std::string prefix_;
+  mutable model::Mutex mutex_;
+  mutable Consolidated consolidated_ GUARDED_BY(mutex_);  // as of its last use
+};
+
+}  // namespace ndlfs::backends::zarr

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: MIT
+#include "backends/zarr/node_builder.h"
+
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "backends/json_attributes.h"
+#include "backends/zarr/array_metadata.h"
+#include "backends/zarr/zarr_array_source.h"
+
+namespace ndlfs::backends::zarr {
+namespace {
+
+// Where xarray keeps the names of dimensions in Zarr v2.
+constexpr const char* kArrayDimensions = "_ARRAY_DIMENSIONS";
+
+// The attributes of a v3 document; an absent member, and null, are none.
+model::Result<std::vector<model::Attribute>> ParseAttributes(const Json& document) {
+  const auto attributes = document.find("attributes");
+  if (attributes == document.end() || attributes->is_null()) {
+    return std::vector<model::Attribute>();
+  }
+  return MakeAttributes(*attributes);
+}
+
+model::Result<std::vector<model::Attribute>> ParseAttributesV2(const Json& attributes) {
+  if (attributes.is_null()) return std::vector<model::Attribute>();
+  return MakeAttributes(attributes);
+}
+
+// Takes the names of dimensions out of the attributes, if that is what they
+// are: names that do not suit the shape stay an attribute.
+void TakeDimensionNames(Json& attributes, model::Ndarray& array) {
+  if (!attributes.is_object()) return;
+  const auto names = attributes.find(kArrayDimensions);
+  if (names == attributes.end()) return;
+  auto parsed = ParseDimensionNames(*names, array.shape.size());
+  if (!parsed) return;
+  array.dimension_names = *std::move(parsed);
+  attributes.erase(kArrayDimensions);
+}
+
+Node MakeArrayNode(ArrayMetadata metadata, const NodePlace& place) {
+  Node node;
+  metadata.array.name = place.name;
+  if (metadata.layout) {
+    node.source = MakeZarrArraySource(place.store, place.key_prefix, metadata.layout);
+  }
+  node.error = std::move(metadata.error);
+  if (IsDimCoordName(place.name, metadata.array.dimension_names)) {
+    node.entity = model::DimCoord{std::move(metadata.array)};
+  } else {
+    node.entity = std::move(metadata.array);
+  }
+  return node;
+}
+
+Node MakeGroupNode(std::vector<model::Attribute> attributes, const NodePlace& place) {
+  model::Group group;
+  group.name = place.name;
+  group.attributes = std::move(attributes);
+  Node node;
+  node.entity = std::move(group);
+  return node;
+}
+
+model::Result<Node> BuildArrayV2(const NodeDocuments& documents, const NodePlace& place,
+                                 const OpenOptions& options) {
+  NDLFS_TRY(ArrayMetadata metadata, ParseArrayV2(documents.document, options.max_chunk_size));
+  Json attributes = documents.attributes;
+  TakeDimensionNames(attributes, metadata.array);
+  NDLFS_TRY(metadata.array.attributes, ParseAttributesV2(attributes));
+  return MakeArrayNode(std::move(metadata), place);
+}
+
+model::Result<Node> BuildGroupV2(const NodeDocuments& documents, const NodePlace& place) {
+  NDLFS_RETURN_IF_ERROR(CheckZarrFormat(documents.document, 2));
+  NDLFS_TRY(auto attributes, ParseAttributesV2(documents.attributes));
+  return MakeGroupNode(std::move(attributes), place);
+}
+
+model::Result<Node> BuildGroupV3(const Json& document, const NodePlace& place) {
+  NDLFS_RETURN_IF_ERROR(CheckZarrFormat(document, 3));
+  NDLFS_TRY(auto attributes, ParseAttributes(document));
+  Node node = MakeGroupNode(std::move(attributes), place);
+  auto known = CheckUnknownMembers(
+      document, {"zarr_format", "node_type", "attributes", "consolidated_metadata"});
+  if (!known) node.error = std::move(known).error();
+  return node;
+}
+
+model::Result<Node> BuildV3(const NodeDocuments& documents, const NodePlace& place,
+                            const OpenOptions& options) {
+  const Json& document = documents.document;
+  NDLFS_TRY(const Json* type, RequireMember(document, "node_type"));
+  if (*type == "group") return BuildGroupV3(document, place);
+  if (*type != "array") {
+    return model::BadInput("node_type: expected \"array\" or \"group\", found {}",
+                           DescribeJson(*type));
+  }
+  NDLFS_TRY(ArrayMetadata metadata, ParseArrayV3(document, options.max_chunk_size));
+  NDLFS_TRY(metadata.array.attributes, ParseAttributes(document));
+  return MakeArrayNode(std::move(metadata), place);
+}
+
+}  // namespace
+
+model::Result<Node> BuildNode(NodeFiles::Kind kind, const NodeDocuments& documents,
+                              const NodePlace& place, const OpenOptions& options) {
+  switch (kind) {
+    case NodeFiles::Kind::kV2Array:
+      return BuildArrayV2(documents, place, options);
+    case NodeFiles::Kind::kV2Group:
+      return BuildGroupV2(documents, place);
+    case NodeFiles::Kind::kV3:
+      return BuildV3(documents, place, options);
+    case NodeFiles::Kind::kNone:
+      break;
+  }
+  return model::Internal("a node without metadata");
+}
+
+}  // namespace ndlfs::backends::zarr

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: MIT
+#include "backends/zarr/zarr_hierarchy.h"
+
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <optional>
+#include <utility>
+
+#include "backends/store/keys.h"
+#include "backends/zarr/node_builder.h"
+#include "model/path_name.h"
+
+namespace ndlfs::backends::zarr {
+namespace {
+
+// Refuses what is no path of a node, so that no key climbs out of the store.
+// v3 reserves some names (core specification, "Node names").
+model::Result<void> CheckPath(std::string_view path, bool is_v3) {
+  if (!path.starts_with('/')) {
+    return model::BadInput("{} is no path name", model::Quote(path));
+  }
+  if (path == "/") return {};
+  if (path.ends_with('/') || path.find("//") != path.npos || path.find('\0') != path.npos) {
+    return model::BadInput("{} is no path name", model::Quote(path));
+  }
+  for (const std::string_view name : model::SplitPath(path)) {
+    const bool dots = name.find_first_not_of('.') == name.npos;
+    const bool reserved = is_v3 ? dots || name.starts_with("__") || name == "zarr.json"
+                                : name == "." || name == "..";
+    if (reserved) return model::BadInput("a node cannot be called {}", model::Quote(name));
+  }
+  return {};
+}
+
+model::Failure NoSuchNode(std::string_view path) {
+  return model::NotFound("no group or array {}", model::Quote(path));
+}
+
+// A node that shares the source of another, which it keeps alive, so that the
+// other is found again as long as this one is used.
+struct LinkedNode {
+  std::shared_ptr<const Node> alone;
+  Node node;
+};
+
+std::shared_ptr<const Node> MakeLinked(std::shared_ptr<const Node> alone,
+                                       model::Ndarray array) {
+  auto linked = std::make_shared<LinkedNode>();
+  linked->node = *alone;
+  linked->node.entity = std::move(array);
+  linked->alone = std::move(alone);
+  const Node* node = &linked->node;
+  return {std::move(linked), node};
+}
+
+// `version`, and which coordinates the dimensions are linked to.
+uint64_t AddLinks(uint64_t version, const model::Shape& shape) {
+  std::string links;
+  for (const model::Dimension& dimension : shape) links += dimension.dimcoord + '\n';
+  return version ^ std::hash<std::string>()(links);
+}
+
+}  // namespace
+
+model::Result<std::shared_ptr<const Hierarchy>> ZarrHierarchy::Open(
+    std::shared_ptr<const Store> store, std::string prefix, std::string name,
+    const OpenOptions& options) {
+  std::shared_ptr<ZarrHierarchy> hierarchy(
+      new ZarrHierarchy(std::move(store), std::move(prefix), std::move(name), options));
+  NDLFS_TRY(const auto root, hierarchy->reader_.LookAtRoot());
+  hierarchy->format_ = root.is_v3() ? "Zarr v3" : "Zarr v2";
+  return hierarchy;
+}
+
+model::Result<Node> ZarrHierarchy::Build(const NodeFiles& files, std::string_view path) const {
+  NDLFS_TRY(const NodeDocuments documents, reader_.Read(files, path));
+  NodePlace place{reader_.store(), std::string(model::BaseName(path)), reader_.Key(path, "")};
+  if (!place.key_prefix.empty()) place.key_prefix += '/';
+  if (path == "/" && files.kind != NodeFiles::Kind::kV2Group) place.name = name_;
+  NDLFS_TRY(Node node, BuildNode(files.kind, documents, place, options_),
+            reader_.Describe(files));
+  if (path == "/" && node.is_group()) std::get<model::Group>(node.entity).name.clear();
+  if (node.error) node.error = std::move(*node.error).In(reader_.Describe(files));
+  if (documents.attributes_error && !node.error) node.error = documents.attributes_error;
+  node.mtime_ns = files.mtime_ns();
+  return node;
+}
+
+model::Result<ZarrHierarchy::Loaded> ZarrHierarchy::LoadAlone(const MetadataReader::Root& root,
+                                                              std::string_view path) const {
+  NDLFS_RETURN_IF_ERROR(CheckPath(path, root.is_v3()));
+  NDLFS_TRY(const NodeFiles files, reader_.Find(root, path));
+  if (files.kind == NodeFiles::Kind::kNone) return NoSuchNode(path);
+  const std::array stamps = {files.stamp, files.attributes_stamp};
+  const uint64_t version = HashStamps(stamps);
+  if (auto node = alone_.Find(path, version)) return Loaded{std::move(node), version};
+  NDLFS_TRY(Node node, Build(files, path));
+  return Loaded{alone_.Insert(path, version, std::make_shared<const Node>(std::move(node))),
+                version};
+}
+
+model::Result<ZarrHierarchy::Loaded> ZarrHierarchy::LoadLinked(std::string_view path) const {
+  NDLFS_TRY(const auto root, reader_.LookAtRoot());
+  NDLFS_TRY(Loaded loaded, LoadAlone(root, path));
+  const auto* array = std::get_if<model::Ndarray>(&loaded.node->entity);
+  if (!array || array->dimension_names.empty() || path == "/") return loaded;
+
+  model::Ndarray linked = *array;
+  LinkDimensions(model::ParentPath(path), linked, [&](std::string_view coordinate) {
+    auto node = LoadAlone(root, coordinate);
+    return node ? std::move(node->node) : nullptr;
+  });
+  if (linked.shape == array->shape) return loaded;
+  const uint64_t version = AddLinks(loaded.version, linked.shape);
+  auto node = linked_.Find(path, version);
+  if (!node) {
+    node = linked_.Insert(path, version, MakeLinked(loaded.node, std::move(linked)));
+  }
+  return Loaded{std::move(node), version};
+}
+
+model::Result<std::shared_ptr<const Node>> ZarrHierarchy::Load(std::string_view path) const {
+  NDLFS_TRY(Loaded loaded, LoadLinked(path));
+  return std::move(loaded.node);
+}
+
+model::Result<uint64_t> ZarrHierarchy::Version(std::string_view path) const {
+  auto loaded = LoadLinked(path);
+  if (loaded) return loaded->version;
+  if (loaded.error().code() == model::ErrorCode::kNotFound) {
+    return model::Propagate(std::move(loaded).error());
+  }
+  // Of what cannot be loaded, the files alone.
+  NDLFS_TRY(const auto root, reader_.LookAtRoot());
+  NDLFS_RETURN_IF_ERROR(CheckPath(path, root.is_v3()));
+  NDLFS_TRY(const NodeFiles files, reader_.Find(root, path));
+  const std::array stamps = {files.stamp, files.attributes_stamp};
+  return HashStamps(stamps);
+}
+
+model::Result<std::vector<std::string>> ZarrHierarchy::List(std::string_view path) const {
+  NDLFS_TRY(const auto root, reader_.LookAtRoot());
+  NDLFS_RETURN_IF_ERROR(CheckPath(path, root.is_v3()));
+  NDLFS_TRY(const NodeFiles files, reader_.Find(root, path));
+  if (files.kind == NodeFiles::Kind::kNone) return NoSuchNode(path);
+  if (files.kind == NodeFiles::Kind::kV2Array) return std::vector<std::string>();
+  if (files.kind == NodeFiles::Kind::kV3) {
+    // A group that cannot be loaded may still have children.
+    const auto node = LoadAlone(root, path);
+    if (node && !node->node->is_group()) return std::vector<std::string>();
+  }
+  return reader_.Children(root, path);
+}
+
+}  // namespace ndlfs::backends::zarr

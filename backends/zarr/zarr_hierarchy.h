@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "backends/hierarchy.h"
+#include "backends/node_cache.h"
+#include "backends/zarr/metadata_reader.h"
+#include "model/error.h"
+
+namespace ndlfs::backends::zarr {
+
+// A hierarchy of Zarr v2 or v3. Holds no state but caches: what it says is
+// what the store holds at that moment.
+class ZarrHierarchy final : public Hierarchy {
+ public:
+  static model::Result<std::shared_ptr<const Hierarchy>> Open(
+      std::shared_ptr<const Store> store, std::string prefix, std::string name,
+      const OpenOptions& options);
+
+  std::string_view format() const override { return format_; }
+  model::Result<std::shared_ptr<const Node>> Load(std::string_view path) const override;
+  model::Result<std::vector<std::string>> List(std::string_view path) const override;
+  model::Result<uint64_t> Version(std::string_view path) const override;
+
+ private:
+  ZarrHierarchy(std::shared_ptr<const Store> store, std::string prefix, std::string name,
+                const OpenOptions& options)
+      : reader_(std::move(store), std::move(prefix)),
+        name_(std::move(name)),
+        options_(options) {}
+
+  struct Loaded {
+    std::shared_ptr<const Node> node;
+    uint64_t version;
+  };
+  // The node as its own metadata describe it.
+  model::Result<Loaded> LoadAlone(const MetadataReader::Root& root,
+                                  std::string_view path) const;
+  // With dimensions linked to the coordinates that there are now, and the
+  // version of all that.
+  model::Result<Loaded> LoadLinked(std::string_view path) const;
+  model::Result<Node> Build(const NodeFiles& files, std::string_view path) const;
+
+  const MetadataReader reader_;
+  const std::string name_;
+  const OpenOptions options_;
+  std::string_view format_;
+  mutable NodeCache alone_;
+  mutable NodeCache linked_;
+};
+
+}  // namespace ndlfs::backends::zarr
