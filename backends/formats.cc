@@ -7,6 +7,7 @@
 
 #include "backends/file_name.h"
 #include "backends/hierarchy.h"
+#include "backends/netcdf3/netcdf3.h"
 #include "backends/npy/npy.h"
 #include "backends/zarr/zarr_format.h"
 
@@ -31,6 +32,7 @@ std::span<const Format* const> Formats() {
   static const std::vector<const Format*> formats = {
       &ZarrFormat(),
       &NpyFormat(),
+      &NetCdf3Format(),
   };
   return formats;
 }
