@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "backends/codec/byte_swap.h"
+#include "backends/element_stream.h"
 #include "cache/chunk_loader.h"
-#include "cache/element_stream.h"
 #include "cache/strided_copy.h"
 
 namespace ndlfs::cache {
@@ -19,6 +19,7 @@ using backends::ByteSpan;
 using backends::ChunkGrid;
 using backends::ConstByteSpan;
 using backends::ContiguousRange;
+using backends::ElementTable;
 using model::Corrupt;
 using model::Result;
 using model::Value;
@@ -297,7 +298,7 @@ Result<void> ArrayReader::VisitVariable(uint64_t first, uint64_t count,
                                         const std::function<bool(ConstByteSpan)>& visit) const {
   const ChunkGrid& grid = spec().grid;
   const std::vector<std::byte> absent =
-      spec().fill.empty() ? ZeroElement(spec().dtype) : spec().fill;
+      spec().fill.empty() ? backends::ZeroElement(spec().dtype) : spec().fill;
   while (count > 0) {
     Coordinates at(grid.rank());
     uint64_t rest = first;
@@ -334,8 +335,8 @@ Result<Value> ReadValue(const ArrayReader& reader) {
   std::vector<Value> values;
   Result<void> decoded;
   NDLFS_RETURN_IF_ERROR(reader.Visit(0, reader.element_count(), [&](ConstByteSpan bytes) {
-    Result<Value> value =
-        type.is_fixed_size() ? model::DecodeElement(type, bytes) : TakeElement(type, bytes);
+    Result<Value> value = type.is_fixed_size() ? model::DecodeElement(type, bytes)
+                                               : backends::TakeElement(type, bytes);
     if (!value) {
       decoded = model::Propagate(std::move(value).error());
       return false;

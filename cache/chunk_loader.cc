@@ -8,7 +8,7 @@
 
 #include "backends/checked.h"
 #include "backends/codec/codec_chain.h"
-#include "cache/element_stream.h"
+#include "backends/element_stream.h"
 
 namespace ndlfs::cache {
 
@@ -105,7 +105,8 @@ class Loading {
       }
       total += std::min(piece.length, rest);  // below 2^63: files are
     }
-    const uint64_t limit = fixed() ? spec_.codecs.MaxEncodedSize(shape_) : spec_.max_chunk_bytes;
+    const uint64_t limit =
+        fixed() ? spec_.codecs.MaxEncodedSize(shape_) : spec_.max_chunk_bytes;
     if (total > limit) {
       return Corrupt("{} encoded bytes, more than the {} of any sound chunk", total, limit);
     }
@@ -131,8 +132,8 @@ class Loading {
   Result<Bytes> Decode(ConstByteSpan encoded) {
     if (!fixed()) {
       NDLFS_TRY(Bytes stream,
-                spec_.codecs.DecodeVariable(encoded, shape_, spec_.max_chunk_bytes, Buffers().scratch,
-                                            location_.skip_codecs));
+                spec_.codecs.DecodeVariable(encoded, shape_, spec_.max_chunk_bytes,
+                                            Buffers().scratch, location_.skip_codecs));
       return Checked(std::move(stream));
     }
     Bytes chunk(decoded_size_);
@@ -142,7 +143,7 @@ class Loading {
   }
 
   Result<Bytes> Checked(Bytes stream) const {
-    NDLFS_RETURN_IF_ERROR(ElementTable::Make(stream.span(), elements_));
+    NDLFS_RETURN_IF_ERROR(backends::ElementTable::Make(stream.span(), elements_));
     return stream;
   }
 

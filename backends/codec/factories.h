@@ -33,9 +33,6 @@ CodecResult MakeTranspose(const CodecConfig& config);
 CodecResult MakeZlib(const CodecConfig& config);
 CodecResult MakeZstd(const CodecConfig& config);
 
-// The bytes codec of Zarr v2: elements lie as `stored` says.
-model::Result<std::shared_ptr<const ArrayToBytesCodec>> MakeStoredBytes(
-    const model::Datatype& stored);
 // Elements stored in Fortran order.
 std::shared_ptr<const ArrayToArrayCodec> MakeFortranOrder(size_t rank);
 

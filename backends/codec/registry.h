@@ -51,6 +51,11 @@ model::Result<CodecChain> MakeZarr2Chain(const Json& filters, const Json& compre
                                          bool fortran_order, const model::Datatype& stored,
                                          const std::vector<uint64_t>& chunk_shape);
 
+// The array to bytes codec of formats that have no word for it: elements lie
+// one after the other as `stored` says.
+model::Result<std::shared_ptr<const ArrayToBytesCodec>> MakeStoredBytes(
+    const model::Datatype& stored);
+
 // Names of all codecs of this build, for --version and messages.
 std::vector<std::string_view> CodecNames();
 

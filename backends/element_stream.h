@@ -12,12 +12,11 @@
 #include "model/error.h"
 #include "model/value.h"
 
-namespace ndlfs::cache {
+namespace ndlfs::backends {
 
 // Reads the element at the beginning of `stream` and takes it off. kCorrupt
 // where the stream ends within it.
-model::Result<model::Value> TakeElement(const model::Datatype& type,
-                                        backends::ConstByteSpan& stream);
+model::Result<model::Value> TakeElement(const model::Datatype& type, ConstByteSpan& stream);
 
 // Bytes of the element that stands for "nothing": zeros, empty text and vlens.
 std::vector<std::byte> ZeroElement(const model::Datatype& type);
@@ -26,14 +25,14 @@ std::vector<std::byte> ZeroElement(const model::Datatype& type);
 class ElementTable {
  public:
   // Checks the table of a chunk of `count` elements: ascending, and inside.
-  static model::Result<ElementTable> Make(backends::ConstByteSpan chunk, uint64_t count);
-  backends::ConstByteSpan operator[](uint64_t index) const;
+  static model::Result<ElementTable> Make(ConstByteSpan chunk, uint64_t count);
+  ConstByteSpan operator[](uint64_t index) const;
 
  private:
-  ElementTable(backends::ConstByteSpan chunk, uint64_t count) : chunk_(chunk), count_(count) {}
+  ElementTable(ConstByteSpan chunk, uint64_t count) : chunk_(chunk), count_(count) {}
   uint64_t Offset(uint64_t index) const;
-  backends::ConstByteSpan chunk_;
+  ConstByteSpan chunk_;
   uint64_t count_;
 };
 
-}  // namespace ndlfs::cache
+}  // namespace ndlfs::backends

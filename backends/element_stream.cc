@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "cache/element_stream.h"
+#include "backends/element_stream.h"
 
 #include <cstring>
 #include <nlohmann/json.hpp>
@@ -10,10 +10,8 @@
 #include "backends/json.h"
 #include "model/utf8.h"
 
-namespace ndlfs::cache {
+namespace ndlfs::backends {
 
-using backends::ConstByteSpan;
-using backends::Json;
 using model::Corrupt;
 using model::Datatype;
 using model::Result;
@@ -40,7 +38,7 @@ Result<uint32_t> TakeCount(ConstByteSpan& stream) {
 Result<std::string_view> TakeText(ConstByteSpan& stream) {
   NDLFS_TRY(const uint32_t length, TakeCount(stream));
   NDLFS_TRY(const ConstByteSpan bytes, TakeBytes(stream, length));
-  return backends::AsText(bytes);
+  return AsText(bytes);
 }
 
 Result<Value> TakeString(ConstByteSpan& stream) {
@@ -51,22 +49,22 @@ Result<Value> TakeString(ConstByteSpan& stream) {
 Result<Value> TakeRegion(Datatype::Selection selection, ConstByteSpan& stream) {
   NDLFS_TRY(const std::string_view text, TakeText(stream));
   if (text.empty()) return Value();
-  NDLFS_TRY(const Json json, backends::ParseJson(text));
+  NDLFS_TRY(const Json json, ParseJson(text));
   model::Region region;
   region.selection = selection;
-  NDLFS_TRY(const Json* target, backends::RequireMember(json, "target"));
+  NDLFS_TRY(const Json* target, RequireMember(json, "target"));
   if (!target->is_string()) return Corrupt("a region without a target");
   region.target = target->get<std::string>();
   if (selection == Datatype::Selection::kBlock) {
     for (const char* corner : {"start", "opposite"}) {
-      NDLFS_TRY(const Json* point, backends::RequireMember(json, corner));
-      NDLFS_TRY(auto indices, backends::JsonToSizes(*point));
+      NDLFS_TRY(const Json* point, RequireMember(json, corner));
+      NDLFS_TRY(auto indices, JsonToSizes(*point));
       region.points.push_back(std::move(indices));
     }
   } else {
-    NDLFS_TRY(const Json* elements, backends::RequireMember(json, "elements"));
+    NDLFS_TRY(const Json* elements, RequireMember(json, "elements"));
     for (const Json& point : *elements) {
-      NDLFS_TRY(auto indices, backends::JsonToSizes(point));
+      NDLFS_TRY(auto indices, JsonToSizes(point));
       region.points.push_back(std::move(indices));
     }
   }
@@ -153,8 +151,8 @@ std::vector<std::byte> ZeroElement(const Datatype& type) {
 }
 
 Result<ElementTable> ElementTable::Make(ConstByteSpan chunk, uint64_t count) {
-  const auto entries = backends::CheckedAdd(count, 1);
-  const auto bytes = entries ? backends::CheckedMultiply(*entries, 8) : std::nullopt;
+  const auto entries = CheckedAdd(count, 1);
+  const auto bytes = entries ? CheckedMultiply(*entries, 8) : std::nullopt;
   if (!bytes || *bytes > chunk.size()) {
     return Corrupt("{} bytes do not hold {} elements", chunk.size(), count);
   }
@@ -179,4 +177,4 @@ ConstByteSpan ElementTable::operator[](uint64_t index) const {
   return chunk_.subspan(base + Offset(index), Offset(index + 1) - Offset(index));
 }
 
-}  // namespace ndlfs::cache
+}  // namespace ndlfs::backends

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "cache/element_stream.h"
+#include "backends/element_stream.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,7 +7,7 @@
 #include <cstring>
 #include <string>
 
-namespace ndlfs::cache {
+namespace ndlfs::backends {
 namespace {
 
 using model::Datatype;
@@ -101,4 +101,4 @@ TEST(ElementTableTest, FindsElementsAndRefusesBadOffsets) {
 }
 
 }  // namespace
-}  // namespace ndlfs::cache
+}  // namespace ndlfs::backends
