@@ -66,7 +66,8 @@ class Hierarchy {
   virtual std::optional<Link> GetLink(std::string_view) const { return std::nullopt; }
 
   // A number that changes when the metadata of `path` (but not of what is
-  // below it) change. Costs a few stat() at most.
+  // below it) change. Costs a few stat() at most. What Load() and List() keep
+  // is theirs to give only as long as this is the same.
   virtual model::Result<uint64_t> Version(std::string_view path) const = 0;
 
  protected:

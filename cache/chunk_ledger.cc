@@ -51,6 +51,11 @@ void ChunkLedger::NoticeChange(const Stamp& now) {
   if (now) changed_mtime_ns_ = std::max(changed_mtime_ns_, now->mtime_ns);
 }
 
+bool ChunkLedger::has_changed() const {
+  model::MutexLock lock(mutex_);
+  return changed_;
+}
+
 int64_t ChunkLedger::changed_mtime_ns() const {
   model::MutexLock lock(mutex_);
   return changed_mtime_ns_;

@@ -29,6 +29,9 @@ class ChunkLedger {
   // gone. Takes one stat() per file.
   bool Changed();
 
+  // Whether a change was noticed already; looks at no file.
+  bool has_changed() const;
+
   // Modification time of what was found changed, nanoseconds; 0 if nothing was,
   // or it is gone.
   int64_t changed_mtime_ns() const;

@@ -77,8 +77,8 @@ class TracedHierarchy final : public backends::Hierarchy {
 
 model::Result<DocumentPtr> Write(const DocumentWriter& writer,
                                  const std::shared_ptr<MountedStore>& store,
-                                 HierarchyPtr hierarchy, const std::string& path) {
-  TracedHierarchy traced(std::move(hierarchy));
+                                 const HierarchyPtr& hierarchy, const std::string& path) {
+  TracedHierarchy traced(hierarchy);
   const ReaderOf reader_of =
       [&](std::string_view array) -> std::shared_ptr<const cache::ArrayReader> {
     const auto entity = store->Get(array);
@@ -128,18 +128,14 @@ size_t DocumentCache::KeyHash::operator()(const Key& key) const {
 
 model::Result<DocumentPtr> DocumentCache::Get(const std::shared_ptr<MountedStore>& store,
                                               const std::string& path) {
-  NDLFS_TRY(auto hierarchy, store->Hierarchy());
+  NDLFS_TRY(const auto hierarchy, store->Hierarchy());
   const auto now = freshness_.Now();
   Seen seen = Find(store, path);
   if (seen.document && !seen.fresh) {
-    if (IsUnchanged(*store, *hierarchy, *seen.document)) {
-      seen.fresh = true;
-    } else {
-      NDLFS_TRY(hierarchy, store->Reopen(hierarchy));
-    }
+    seen.fresh = IsUnchanged(*store, *hierarchy, *seen.document);
   }
   if (!seen.fresh) {
-    NDLFS_TRY(seen.document, Write(writer_, store, std::move(hierarchy), path));
+    NDLFS_TRY(seen.document, Write(writer_, store, hierarchy, path));
   }
   Keep(store, path, seen.document, now);
   return seen.document;

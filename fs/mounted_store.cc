@@ -29,6 +29,14 @@ std::string Located(const std::string& store, std::string_view path,
   return model::OneLine(object) + ": " + message;
 }
 
+// Whether there is something at `path`, although it cannot be loaded.
+bool IsListed(const backends::Hierarchy& hierarchy, std::string_view path) {
+  if (path == "/") return true;
+  const auto names = hierarchy.List(model::ParentPath(path));
+  return names &&
+         std::find(names->begin(), names->end(), model::BaseName(path)) != names->end();
+}
+
 // When the data have changed, by the files if they tell; a chunk that is gone
 // has no time left but now.
 int64_t TimeOfChange(const Entity& before) {
@@ -101,9 +109,7 @@ model::Result<HierarchyPtr> MountedStore::Hierarchy() {
     answer = Fresh();  // while we waited for it
     if (!answer) answer = LookAgain();
   }
-  if (*answer) {
-    for (const auto& idle : services_.opened.Touch(shared_from_this())) idle->Close();
-  }
+  for (const auto& idle : services_.opened.Touch(shared_from_this())) idle->Close();
   return *std::move(answer);
 }
 
@@ -215,11 +221,14 @@ model::Result<EntityPtr> MountedStore::Get(std::string_view path) {
       services_.entities.Touch(seen.entity);
       return seen.entity;
     }
-    // The opened store may hold what it once read: begin anew.
-    NDLFS_TRY(hierarchy, Reopen(hierarchy));
+    // The opened store knows this array by the source that it had: chunks of
+    // that are in the cache.
+    if (seen.entity->loaded_from.lock() == hierarchy) {
+      NDLFS_TRY(hierarchy, Reopen(hierarchy));
+    }
     services_.entities.Drop(seen.entity.get());
   }
-  NDLFS_TRY(auto entity, Load(*hierarchy, path, seen.entity.get()));
+  NDLFS_TRY(auto entity, Load(hierarchy, path, seen.entity.get()));
   return Keep(std::move(entity), seen.entity.get());
 }
 
@@ -228,7 +237,8 @@ MountedStore::Seen MountedStore::Find(std::string_view path) {
   const auto it = known_.find(std::string(path));
   if (it == known_.end()) return {};
   EntityPtr entity = it->second.entity.lock();
-  const bool fresh = entity && services_.freshness.Holds(it->second.looked_at);
+  const bool fresh = entity && services_.freshness.Holds(it->second.looked_at) &&
+                     !(entity->ledger && entity->ledger->has_changed());
   return {std::move(entity), fresh};
 }
 
@@ -238,16 +248,19 @@ void MountedStore::Confirm(std::string_view path) {
   if (it != known_.end()) it->second.looked_at = services_.freshness.Now();
 }
 
-model::Result<EntityPtr> MountedStore::Load(const backends::Hierarchy& hierarchy,
+model::Result<EntityPtr> MountedStore::Load(const HierarchyPtr& hierarchy,
                                             std::string_view path, const Entity* before) {
   auto entity = std::make_shared<Entity>(services_.cache);
   entity->path = path;
-  entity->version = VersionOf(hierarchy, path);
+  entity->loaded_from = hierarchy;
+  entity->version = VersionOf(*hierarchy, path);
   entity->generation = ++services_.last_generation;
-  auto node = hierarchy.Load(path);
+  auto node = hierarchy->Load(path);
   if (!node) {
     const bool gone = node.error().code() == model::ErrorCode::kNotFound;
     if (gone || IsStale(node.error())) return model::Propagate(std::move(node).error());
+    // What is no object of this store needs no reason why it is not shown.
+    if (!IsListed(*hierarchy, path)) return model::NotFound("{}", path);
     AddProblem(*entity, node.error().message());
   } else {
     entity->node = *std::move(node);

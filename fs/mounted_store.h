@@ -55,6 +55,7 @@ class Entity {
   std::string path;         // NDL path name
   uint64_t generation = 0;  // no other entity in this process has it
   uint64_t version = 0;     // of the metadata
+  std::weak_ptr<const backends::Hierarchy> loaded_from;
   // Null where the object cannot be loaded; `problems` says why then.
   std::shared_ptr<const backends::Node> node;
   std::string problems;  // the text of `.error`; empty if there is none
@@ -118,8 +119,6 @@ class MountedStore : public std::enable_shared_from_this<MountedStore> {
   // cannot be opened (shown as `.error`), or ESTALE: there is no longer a
   // store here, and the path has to be looked up again.
   model::Result<HierarchyPtr> Hierarchy();
-  // The same, read anew, for who has found that `outdated` is.
-  model::Result<HierarchyPtr> Reopen(const HierarchyPtr& outdated) EXCLUDES(open_mutex_);
   // "Zarr v3", or "" while the store is not open.
   std::string format() const;
 
@@ -150,12 +149,15 @@ class MountedStore : public std::enable_shared_from_this<MountedStore> {
   model::Result<HierarchyPtr> LookAgain() REQUIRES(open_mutex_) EXCLUDES(mutex_);
   model::Result<HierarchyPtr> Open(const struct ::stat& status) REQUIRES(open_mutex_)
       EXCLUDES(mutex_);
+  // Another opening than `outdated`.
+  model::Result<HierarchyPtr> Reopen(const HierarchyPtr& outdated)
+      EXCLUDES(open_mutex_, mutex_);
   bool IsUnchanged(const backends::Hierarchy* hierarchy, const struct ::stat& status) const
       EXCLUDES(mutex_);
 
   Seen Find(std::string_view path) EXCLUDES(mutex_);
   void Confirm(std::string_view path) EXCLUDES(mutex_);
-  model::Result<EntityPtr> Load(const backends::Hierarchy& hierarchy, std::string_view path,
+  model::Result<EntityPtr> Load(const HierarchyPtr& hierarchy, std::string_view path,
                                 const Entity* before) EXCLUDES(mutex_);
   EntityPtr Keep(EntityPtr entity, const Entity* before) EXCLUDES(mutex_);
   void AddProblem(Entity& entity, const std::string& message) const;

@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: MIT
+//
+// A store that the tests change at will, and a mount of a source directory in
+// which it stands.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "backends/codec/registry.h"
+#include "fs/mount_context.h"
+#include "fs/source_tree.h"
+#include "tests/support/memory_hierarchy.h"
+#include "tests/support/memory_store.h"
+#include "tests/support/python.h"
+#include "tests/support/result.h"
+
+namespace ndlfs::fs::test {
+
+using ndlfs::test::MemoryStore;
+
+// An array of bytes in chunks of four, under the keys "0", "1" and so on.
+class StoredArray final : public backends::ArraySource {
+ public:
+  static constexpr uint64_t kChunk = 4;
+
+  StoredArray(std::shared_ptr<const MemoryStore> store, uint64_t size)
+      : store_(std::move(store)) {
+    spec_.dtype = model::Datatype::Integer(1, false);
+    spec_.shape = {size};
+    spec_.grid =
+        backends::ChunkGrid::Regular({size}, {kChunk}, backends::ChunkGrid::Edge::kCropped)
+            .value();
+    spec_.codecs = backends::MakeZarr3Chain(backends::Json::parse(R"([{"name": "bytes"}])"),
+                                            {spec_.dtype, {kChunk}})
+                       .value();
+  }
+  static void Put(MemoryStore& store, const std::string& bytes) {
+    for (size_t at = 0; at < bytes.size(); at += kChunk) {
+      store.Put(std::to_string(at / kChunk), bytes.substr(at, kChunk));
+    }
+  }
+
+  const backends::ArraySpec& spec() const override { return spec_; }
+  model::Result<backends::ChunkLocation> Locate(std::span<const uint64_t> index,
+                                                backends::IndexCache&) const override {
+    backends::ChunkLocation location;
+    location.store = store_;
+    location.key = std::to_string(index[0]);
+    location.pieces = {{}};
+    return location;
+  }
+
+ private:
+  const std::shared_ptr<const MemoryStore> store_;
+  backends::ArraySpec spec_;
+};
+
+// What stands at one path of the source. Set up and changed by the test, by
+// one thread at a time.
+struct FakeStore {
+  struct Object {
+    backends::Node node;
+    uint64_t version = 1;
+    bool broken = false;
+    std::shared_ptr<MemoryStore> data;  // arrays: the chunks
+  };
+
+  Object& AddGroup(const std::string& path) {
+    model::Group group;
+    group.name = model::BaseName(path);
+    objects[path].node.entity = std::move(group);
+    return objects[path];
+  }
+  Object& AddArray(const std::string& path, const std::string& bytes) {
+    Object& object = objects[path];
+    object.data = std::make_shared<MemoryStore>();
+    SetArray(path, bytes);
+    return object;
+  }
+  // Other contents, of which the metadata may tell.
+  void SetArray(const std::string& path, const std::string& bytes) {
+    Object& object = objects[path];
+    StoredArray::Put(*object.data, bytes);
+    model::Ndarray array;
+    array.name = model::BaseName(path);
+    array.shape = {{bytes.size(), ""}};
+    array.type = model::Datatype::Integer(1, false);
+    object.node.entity = std::move(array);
+  }
+
+  std::map<std::string, Object, std::less<>> objects;
+  std::map<std::string, std::string, std::less<>> links;
+  std::string refused;  // a path that cannot be one
+  std::optional<model::Error> open_error;
+  int opened = 0;
+  int loaded = 0;
+};
+
+// One opening of it. Keeps what it once loaded, as long as a format may.
+class FakeHierarchy final : public backends::Hierarchy {
+ public:
+  explicit FakeHierarchy(FakeStore& store) : store_(store) {}
+
+  std::string_view format() const override { return "Fake"; }
+
+  model::Result<std::shared_ptr<const backends::Node>> Load(
+      std::string_view path) const override {
+    ++store_.loaded;
+    if (path == store_.refused) return model::BadInput("no such name can be");
+    const auto it = store_.objects.find(path);
+    if (it == store_.objects.end()) return model::NotFound("no {}", path);
+    auto& [version, kept] = kept_[std::string(path)];
+    if (kept && version == it->second.version) return kept;
+    version = it->second.version;
+    if (it->second.broken) return model::BadInput("broken metadata");
+    auto node = std::make_shared<backends::Node>(it->second.node);
+    if (!node->is_group() && !node->error) {
+      const uint64_t size = node->array().shape.at(0).size.value();
+      node->source = std::make_shared<StoredArray>(it->second.data, size);
+    }
+    kept = std::move(node);
+    return kept;
+  }
+  model::Result<std::vector<std::string>> List(std::string_view path) const override {
+    std::vector<std::string> names;
+    const auto add = [&](std::string_view child) {
+      if (child != "/" && model::ParentPath(child) == path) {
+        names.emplace_back(model::BaseName(child));
+      }
+    };
+    for (const auto& [child, object] : store_.objects) add(child);
+    for (const auto& [child, target] : store_.links) add(child);
+    std::sort(names.begin(), names.end());
+    return names;
+  }
+  std::optional<backends::Link> GetLink(std::string_view path) const override {
+    const auto it = store_.links.find(path);
+    if (it == store_.links.end()) return std::nullopt;
+    return backends::Link{it->second};
+  }
+  model::Result<uint64_t> Version(std::string_view path) const override {
+    const auto it = store_.objects.find(path);
+    if (it == store_.objects.end()) return model::NotFound("no {}", path);
+    return it->second.version;
+  }
+
+ private:
+  FakeStore& store_;
+  using Kept = std::pair<uint64_t, std::shared_ptr<const backends::Node>>;
+  mutable std::map<std::string, Kept> kept_;  // version and node
+};
+
+// The format of the stores that a test has put into its source.
+class FakeFormat final : public backends::Format {
+ public:
+  std::string_view name() const override { return "Fake"; }
+  model::Result<std::shared_ptr<const backends::Hierarchy>> Open(
+      std::shared_ptr<const backends::SourceRoot>, const std::string& path,
+      const backends::OpenOptions&) const override {
+    FakeStore& store = *stores.at(path);
+    ++store.opened;
+    if (store.open_error) return model::Propagate(*store.open_error);
+    return std::make_shared<const FakeHierarchy>(store);
+  }
+
+  std::map<std::string, std::unique_ptr<FakeStore>> stores;
+};
+
+// A source directory, mounted without a kernel.
+class MountTest : public ::testing::Test {
+ protected:
+  explicit MountTest(bool immutable = false)
+      : context_(
+            backends::SourceRoot::Open(source_.path().string()).value(), 1 << 20,
+            Freshness(immutable ? std::nullopt
+                                : std::optional<Freshness::Duration>(std::chrono::seconds(1)),
+                      [this] { return now_; }),
+            {}, &WriteDocument1,
+            [this](std::string_view line) { logged_.emplace_back(line); }) {
+    context_.services.detect = [this](const std::string& path, bool) {
+      ++detections_;
+      return format_.stores.contains(path) ? &format_ : nullptr;
+    };
+  }
+
+  // A store that is a directory, or a file.
+  FakeStore& AddDirectoryStore(const std::string& path) {
+    std::filesystem::create_directories(source_.path() / path);
+    return *(format_.stores[path] = std::make_unique<FakeStore>());
+  }
+  FakeStore& AddFileStore(const std::string& path) {
+    ndlfs::test::WriteFile(source_ / path, "contents of " + path);
+    return *(format_.stores[path] = std::make_unique<FakeStore>());
+  }
+
+  void Pass(Freshness::Duration time) { now_ += time; }
+
+  // Walks from the root, as the kernel would.
+  model::Result<TreeNodePtr> Find(const std::string& path) {
+    NDLFS_TRY(TreeNodePtr node, FindSourceNode(context_, ""));
+    const std::string absolute = "/" + path;
+    for (const auto part : model::SplitPath(absolute)) {
+      NDLFS_TRY(node, node->Lookup(part));
+    }
+    return node;
+  }
+  std::vector<std::string> List(const std::string& path) {
+    const auto node = Find(path);
+    if (!node) return {"error: " + node.error().message()};
+    return List(**node);
+  }
+  // Names, with what is known of their type in one letter.
+  static std::vector<std::string> List(const TreeNode& node) {
+    const auto reader = node.OpenDirectory();
+    if (!reader) return {"error: " + reader.error().message()};
+    std::vector<std::string> names;
+    for (;;) {
+      const auto entry = (*reader)->Next();
+      if (!entry) return {"error: " + entry.error().message()};
+      if (!*entry) break;
+      const mode_t type = (*entry)->type;
+      const char* letter = type == 0       ? "?"
+                           : S_ISDIR(type) ? "d"
+                           : S_ISLNK(type) ? "l"
+                           : S_ISREG(type) ? "f"
+                                           : "s";
+      names.push_back((*entry)->name + ":" + letter);
+    }
+    return names;
+  }
+  model::Result<std::string> Read(const std::string& path) {
+    NDLFS_TRY(const auto node, Find(path));
+    NDLFS_TRY(const auto opened, node->Open());
+    return Read(opened);
+  }
+  static model::Result<std::string> Read(const OpenedFile& opened) {
+    std::string text(1 << 16, '\0');
+    NDLFS_TRY(const size_t size,
+              opened.handle->Read(0, std::as_writable_bytes(std::span(text))));
+    text.resize(size);
+    return text;
+  }
+
+  static model::Result<std::string> WriteDocument1(const backends::Hierarchy& hierarchy,
+                                                   std::string_view store_name,
+                                                   std::string_view path,
+                                                   const ReaderOf& reader_of) {
+    return WriteDocument(hierarchy, store_name, path, reader_of);
+  }
+
+  Freshness::Time now_{std::chrono::hours(1)};
+  std::vector<std::string> logged_;
+  int detections_ = 0;
+  const ndlfs::test::TemporaryDirectory source_;
+  FakeFormat format_;
+  MountContext context_;
+};
+
+}  // namespace ndlfs::fs::test
