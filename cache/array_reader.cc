@@ -125,6 +125,50 @@ ArrayReader::ArrayReader(std::shared_ptr<const backends::ArraySource> source, Ch
     bytes *= shape[d];
     element_count_ *= shape[d];
   }
+  chunk_count_ = 1;
+  for (const uint64_t count : spec().grid.counts()) chunk_count_ *= count;
+}
+
+uint64_t ArrayReader::ChunkAt(uint64_t offset) const {
+  const ChunkGrid& grid = spec().grid;
+  Coordinates index(grid.rank());
+  for (size_t d = 0; d < grid.rank(); offset %= strides_[d], ++d) {
+    index[d] = grid.ChunkOf(d, offset / strides_[d]);
+  }
+  return LinearIndex(index);
+}
+
+uint64_t ArrayReader::max_chunk_bytes() const {
+  return source_->contiguous() ? 0 : DecodedSize(spec(), spec().grid.max_chunk_shape());
+}
+
+uint64_t ArrayReader::band_chunks() const {
+  // A chunk that is more than one thick along some dimension is come back to
+  // for each index of it, and so are all chunks along the later dimensions.
+  const ChunkGrid& grid = spec().grid;
+  size_t d = 0;
+  while (d < grid.rank() && grid.max_chunk_shape()[d] == 1) ++d;
+  uint64_t chunks = 1;
+  for (++d; d < grid.rank(); ++d) chunks *= grid.counts()[d];
+  return chunks;
+}
+
+bool ArrayReader::Prefetch(uint64_t chunk) const {
+  if (source_->contiguous() || cache_.Contains({source_->id(), chunk})) return false;
+  const ChunkGrid& grid = spec().grid;
+  Index index(grid.rank());
+  for (size_t d = grid.rank(); d-- > 0; chunk /= grid.counts()[d]) {
+    index[d] = chunk % grid.counts()[d];
+  }
+  return Chunk(index).has_value();  // an error is the reader's to see
+}
+
+uint64_t ArrayReader::LinearIndex(std::span<const uint64_t> index) const {
+  uint64_t linear = 0;
+  for (size_t d = 0; d < index.size(); ++d) {
+    linear = linear * spec().grid.counts()[d] + index[d];
+  }
+  return linear;
 }
 
 Result<void> ArrayReader::Read(uint64_t offset, ByteSpan out, model::ByteOrder order) const {
@@ -259,11 +303,9 @@ Result<void> ArrayReader::CopyFromChunk(const Box& box, const Index& index,
 
 Result<ChunkCache::Handle> ArrayReader::Chunk(const Index& index) const {
   const ChunkGrid& grid = spec().grid;
-  uint64_t linear = 0;
-  for (size_t d = 0; d < grid.rank(); ++d) linear = linear * grid.counts()[d] + index[d];
   const Coordinates shape = grid.ChunkShape(index);
   return cache_
-      .GetOrLoad({source_->id(), linear}, DecodedSize(spec(), shape),
+      .GetOrLoad({source_->id(), LinearIndex(index)}, DecodedSize(spec(), shape),
                  TransientSize(spec(), shape),
                  [&] { return LoadChunk(*source_, index, cache_, ledger_.get()); })
       .map_error([&](model::Error error) {

@@ -42,6 +42,19 @@ class ArrayReader {
   model::Result<void> Read(uint64_t offset, backends::ByteSpan out,
                            model::ByteOrder order = model::ByteOrder::kLittle) const;
 
+  // For whoever decodes ahead. Chunks are numbered in C order; the element
+  // stream comes first into them in that order.
+  uint64_t chunk_count() const { return chunk_count_; }
+  // The chunk that byte `offset` of the element stream is in.
+  uint64_t ChunkAt(uint64_t offset) const;
+  // Bytes of the largest chunk; 0 where nothing has to be decoded.
+  uint64_t max_chunk_bytes() const;
+  // How many chunks the element stream comes back to again and again before it
+  // is through with any of them.
+  uint64_t band_chunks() const;
+  // Brings a chunk into the cache; false if it was there, or cannot be loaded.
+  bool Prefetch(uint64_t chunk) const;
+
   // Calls `visit` with the bytes of each element of [first, first + count) in
   // order; of variable size as in backends/array_source.h. Stops early when it
   // returns false. The bytes are gone after the call.
@@ -68,11 +81,13 @@ class ArrayReader {
       uint64_t first, uint64_t count,
       const std::function<bool(backends::ConstByteSpan)>& visit) const;
   model::Result<ChunkCache::Handle> Chunk(const Index& index) const;
+  uint64_t LinearIndex(std::span<const uint64_t> index) const;
 
   const std::shared_ptr<const backends::ArraySource> source_;
   ChunkCache& cache_;
   const std::shared_ptr<ChunkLedger> ledger_;
   uint64_t element_count_;
+  uint64_t chunk_count_;
   std::vector<uint64_t> strides_;  // bytes from one index to the next, per dimension
 };
 

@@ -9,8 +9,7 @@
 #include <random>
 #include <set>
 
-#include "backends/codec/registry.h"
-#include "tests/support/memory_store.h"
+#include "tests/support/chunk_source.h"
 
 namespace ndlfs::cache {
 namespace {
@@ -21,6 +20,7 @@ using backends::ChunkGrid;
 using backends::ChunkLocation;
 using model::ByteOrder;
 using model::Datatype;
+using test::TestSource;
 using testing::HasSubstr;
 
 using Extents = std::vector<uint64_t>;
@@ -28,42 +28,6 @@ using Extents = std::vector<uint64_t>;
 uint64_t Product(const Extents& extents) {
   return std::accumulate(extents.begin(), extents.end(), uint64_t{1}, std::multiplies<>());
 }
-
-// An array in a MemoryStore, chunk by chunk under keys like "c0.1", with
-// identity codecs. Missing keys are absent chunks.
-class TestSource final : public backends::ArraySource {
- public:
-  TestSource(Datatype dtype, ChunkGrid grid, std::vector<std::byte> fill = {}) {
-    spec_.dtype = std::move(dtype);
-    spec_.shape = grid.array_shape();
-    spec_.codecs =
-        backends::MakeZarr3Chain(
-            backends::Json::parse(R"([{"name":"bytes","configuration":{"endian":"little"}}])"),
-            {spec_.dtype, grid.max_chunk_shape()})
-            .value();
-    spec_.grid = std::move(grid);
-    spec_.fill = std::move(fill);
-  }
-
-  const ArraySpec& spec() const override { return spec_; }
-  model::Result<ChunkLocation> Locate(std::span<const uint64_t> index,
-                                      backends::IndexCache&) const override {
-    ChunkLocation location;
-    location.store = store_;
-    location.key = Key(index);
-    location.pieces = {{}};
-    return location;
-  }
-  std::optional<backends::ContiguousRange> contiguous() const override { return contiguous_; }
-
-  static std::string Key(std::span<const uint64_t> index) {
-    return "c" + FormatChunkIndex(index);
-  }
-
-  ArraySpec spec_;
-  std::shared_ptr<test::MemoryStore> store_ = std::make_shared<test::MemoryStore>();
-  std::optional<backends::ContiguousRange> contiguous_;
-};
 
 // Cuts `elements` (the whole array in C order) into chunks; what lies outside
 // the array is 0xDD. Leaves out the chunks in `absent`.

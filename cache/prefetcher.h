@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: MIT
+//
+// Decodes the chunks that a reader will want next, on threads of its own,
+// while the reader still copies from those before.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "cache/array_reader.h"
+#include "cache/chunk_cache.h"
+#include "model/mutex.h"
+
+namespace ndlfs::cache {
+
+// The threads and their queue, one for a mount. Thread-safe.
+class Prefetcher {
+ public:
+  // `cache` must outlive it. Starts `threads` threads at the first request, so
+  // that it can be made before a process goes to the background.
+  Prefetcher(ChunkCache& cache, unsigned threads);
+  // Waits for what is being decoded; forgets the rest. All streams must be gone.
+  ~Prefetcher();
+
+  struct Stats {
+    uint64_t loaded = 0;     // chunks brought into the cache ahead of a reader
+    uint64_t cancelled = 0;  // requests that were forgotten when it went elsewhere
+  };
+  Stats stats() const;
+
+ private:
+  friend class ReadStream;
+  struct Job;
+  // What the jobs of one stream have in common.
+  struct Target {
+    std::shared_ptr<const ArrayReader> reader;
+    uint64_t generation = 0;  // guarded by the prefetcher's mutex
+  };
+
+  void Enqueue(const std::shared_ptr<Target>& target, uint64_t first, uint64_t count)
+      EXCLUDES(mutex_);
+  void Cancel(Target& target) EXCLUDES(mutex_);
+  void Work() EXCLUDES(mutex_);
+
+  ChunkCache& cache_;
+  const unsigned thread_count_;
+  mutable model::Mutex mutex_;
+  model::CondVar wake_;
+  std::deque<Job> queue_ GUARDED_BY(mutex_);
+  std::vector<std::thread> threads_ GUARDED_BY(mutex_);
+  bool stopping_ GUARDED_BY(mutex_) = false;
+  Stats stats_ GUARDED_BY(mutex_);
+};
+
+// What one open file is asked for. It sees a reader that goes forward from
+// one read to the next (a little out of order, as the kernel's read-ahead
+// does), also plane after plane, and has the chunks ahead of it decoded:
+// first a few, then more as the reader keeps going. It stops at once when the
+// reader goes elsewhere or closes the file. Thread-safe.
+class ReadStream {
+ public:
+  ReadStream(Prefetcher& prefetcher, std::shared_ptr<const ArrayReader> reader);
+  ~ReadStream();
+
+  // Tells that bytes [offset, offset + size) of the element stream are read.
+  void OnRead(uint64_t offset, uint64_t size) EXCLUDES(mutex_);
+
+ private:
+  Prefetcher& prefetcher_;
+  const std::shared_ptr<Prefetcher::Target> target_;
+  // Chunks that may be decoded ahead: what the cache holds besides the chunks
+  // that the reader comes back to.
+  const uint64_t max_window_;
+
+  model::Mutex mutex_;
+  uint64_t expected_ GUARDED_BY(mutex_) = 0;   // where the reader is to go on
+  uint64_t window_ GUARDED_BY(mutex_) = 0;     // chunks to be ahead by now
+  uint64_t requested_ GUARDED_BY(mutex_) = 0;  // chunks below this were asked for
+};
+
+}  // namespace ndlfs::cache

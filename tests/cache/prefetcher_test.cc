@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: MIT
+#include "cache/prefetcher.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <thread>
+
+#include "tests/support/chunk_source.h"
+
+namespace ndlfs::cache {
+namespace {
+
+using backends::ChunkGrid;
+using std::chrono::milliseconds;
+
+// 64 chunks of 100 bytes in a row, in a cache for `budget` bytes.
+class PrefetcherTest : public testing::Test {
+ protected:
+  void SetUp() override { Make(10000); }
+
+  void Make(uint64_t budget) {
+    cache_ = std::make_unique<ChunkCache>(budget);
+    source_ = std::make_shared<test::TestSource>(
+        model::Datatype::Integer(1, false),
+        ChunkGrid::Regular({6400}, {100}, ChunkGrid::Edge::kFull).value());
+    for (int i = 0; i < 64; ++i)
+      source_->store_->Put("c" + std::to_string(i), std::string(100, 'x'));
+    reader_ = std::make_shared<const ArrayReader>(source_, *cache_);
+  }
+
+  bool Contains(uint64_t chunk) const { return cache_->Contains({source_->id(), chunk}); }
+
+  // Waits until nothing is loaded any more.
+  uint64_t LoadedInTheEnd(const Prefetcher& prefetcher) {
+    uint64_t loaded = prefetcher.stats().loaded;
+    for (int quiet = 0; quiet < 5;) {
+      std::this_thread::sleep_for(milliseconds(10));
+      const uint64_t now = prefetcher.stats().loaded;
+      quiet = now == loaded ? quiet + 1 : 0;
+      loaded = now;
+    }
+    return loaded;
+  }
+
+  std::unique_ptr<ChunkCache> cache_;
+  std::shared_ptr<test::TestSource> source_;
+  std::shared_ptr<const ArrayReader> reader_;
+};
+
+TEST_F(PrefetcherTest, DecodesAheadOfAReaderThatGoesForwardMoreAndMore) {
+  Prefetcher prefetcher(*cache_, 2);
+  ReadStream stream(prefetcher, reader_);
+  stream.OnRead(0, 10);
+  EXPECT_EQ(LoadedInTheEnd(prefetcher), 2u);
+  EXPECT_TRUE(Contains(1));
+  EXPECT_TRUE(Contains(2));
+  EXPECT_FALSE(Contains(0));  // that one the reader loads itself
+  stream.OnRead(10, 90);
+  EXPECT_EQ(LoadedInTheEnd(prefetcher), 4u);
+  EXPECT_TRUE(Contains(4));
+  EXPECT_FALSE(Contains(5));
+}
+
+TEST_F(PrefetcherTest, StaysWithinItsPartOfTheBudget) {
+  Make(1000);  // ten chunks, of which the reader holds one
+  Prefetcher prefetcher(*cache_, 1);
+  ReadStream stream(prefetcher, reader_);
+  for (uint64_t offset = 0; offset < 1000; offset += 10) stream.OnRead(offset, 10);
+  LoadedInTheEnd(prefetcher);
+  EXPECT_TRUE(Contains(13));
+  EXPECT_FALSE(Contains(14));
+}
+
+TEST_F(PrefetcherTest, DoesNothingWhereTheCacheHoldsOnlyTheReadersOwnChunk) {
+  Make(150);
+  Prefetcher prefetcher(*cache_, 1);
+  ReadStream stream(prefetcher, reader_);
+  for (uint64_t offset = 0; offset < 500; offset += 10) stream.OnRead(offset, 10);
+  EXPECT_EQ(LoadedInTheEnd(prefetcher), 0u);
+}
+
+TEST_F(PrefetcherTest, TheEndOfTheArrayIsTheEnd) {
+  Prefetcher prefetcher(*cache_, 2);
+  ReadStream stream(prefetcher, reader_);
+  for (uint64_t offset = 0; offset < 6400; offset += 50) stream.OnRead(offset, 50);
+  EXPECT_EQ(LoadedInTheEnd(prefetcher), 63u);
+}
+
+TEST_F(PrefetcherTest, AnErrorAheadIsLeftToTheReader) {
+  source_->store_->Put("c1", "short");
+  Prefetcher prefetcher(*cache_, 1);
+  ReadStream stream(prefetcher, reader_);
+  stream.OnRead(0, 10);
+  EXPECT_EQ(LoadedInTheEnd(prefetcher), 1u);
+  EXPECT_FALSE(Contains(1));
+}
+
+// Chunks large enough that a jump is a jump and not a little out of order.
+TEST(ReadStreamTest, TakesASingleReadForNoDirection) {
+  constexpr uint64_t kChunk = uint64_t{8} << 20;
+  ChunkCache cache(40 * kChunk);
+  auto source = std::make_shared<test::TestSource>(
+      model::Datatype::Integer(1, false),
+      ChunkGrid::Regular({64 * kChunk}, {kChunk}, ChunkGrid::Edge::kFull).value());
+  auto reader = std::make_shared<const ArrayReader>(source, cache);  // all chunks absent
+  Prefetcher prefetcher(cache, 1);
+  ReadStream stream(prefetcher, reader);
+  stream.OnRead(40 * kChunk, 100);
+  std::this_thread::sleep_for(milliseconds(20));
+  EXPECT_EQ(prefetcher.stats().loaded, 0u);  // one read is no direction
+  stream.OnRead(40 * kChunk + 100, 100);
+  for (int i = 0; i < 200 && prefetcher.stats().loaded < 2; ++i) {
+    std::this_thread::sleep_for(milliseconds(10));
+  }
+  EXPECT_EQ(prefetcher.stats().loaded, 2u);
+  EXPECT_TRUE(cache.Contains({source->id(), 41}));
+}
+
+}  // namespace
+}  // namespace ndlfs::cache
