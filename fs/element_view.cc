@@ -10,7 +10,7 @@
 namespace ndlfs::fs {
 namespace {
 
-class ElementView final : public View {
+class ElementView final : public View, public std::enable_shared_from_this<ElementView> {
  public:
   ElementView(std::string header, std::shared_ptr<const cache::ArrayReader> reader)
       : header_(std::move(header)),
@@ -30,6 +30,15 @@ class ElementView final : public View {
     return out.size();
   }
 
+  std::shared_ptr<const View> ForReader(cache::Prefetcher& prefetcher) const override;
+
+  // Tells of a read at `offset` of the file.
+  void Announce(cache::ReadStream& stream, uint64_t offset, uint64_t count) const {
+    const uint64_t end = std::min(offset + count, size_);
+    const uint64_t begin = std::max<uint64_t>(offset, header_.size());
+    if (begin < end) stream.OnRead(begin - header_.size(), end - begin);
+  }
+
  private:
   size_t CopyHeader(uint64_t offset, backends::ByteSpan out) const {
     if (offset >= header_.size()) return 0;
@@ -42,6 +51,28 @@ class ElementView final : public View {
   const std::shared_ptr<const cache::ArrayReader> reader_;
   const uint64_t size_;
 };
+
+// An element view as one open file reads it.
+class StreamedView final : public View {
+ public:
+  StreamedView(std::shared_ptr<const ElementView> view,
+               std::shared_ptr<const cache::ArrayReader> reader, cache::Prefetcher& prefetcher)
+      : view_(std::move(view)), stream_(prefetcher, std::move(reader)) {}
+
+  std::optional<uint64_t> size() const override { return view_->size(); }
+  model::Result<size_t> Read(uint64_t offset, backends::ByteSpan out) const override {
+    view_->Announce(stream_, offset, out.size());
+    return view_->Read(offset, out);
+  }
+
+ private:
+  const std::shared_ptr<const ElementView> view_;
+  mutable cache::ReadStream stream_;
+};
+
+std::shared_ptr<const View> ElementView::ForReader(cache::Prefetcher& prefetcher) const {
+  return std::make_shared<const StreamedView>(shared_from_this(), reader_, prefetcher);
+}
 
 }  // namespace
 

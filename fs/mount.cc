@@ -61,7 +61,7 @@ class Mount {
       : options_(options),
         source_(std::move(source)),
         context_(
-            source_, options.cache_size, FreshnessOf(options),
+            source_, options.cache_size, options.threads, FreshnessOf(options),
             backends::OpenOptions{.max_chunk_size = options.max_chunk_size},
             [](const backends::Hierarchy& hierarchy, std::string_view store_name,
                std::string_view path, const ReaderOf& reader_of) {

@@ -59,8 +59,10 @@ class ViewHandle final : public FileHandle {
 // One version of a view: stands for the entity of one generation.
 class ViewFile final : public TreeNode {
  public:
-  ViewFile(StorePtr store, const Entity& entity, const Entity::NamedView& view)
-      : store_(std::move(store)),
+  ViewFile(MountContext& context, StorePtr store, const Entity& entity,
+           const Entity::NamedView& view)
+      : context_(context),
+        store_(std::move(store)),
         path_(entity.path),
         kind_(view.kind),
         version_(entity.version),
@@ -87,7 +89,9 @@ class ViewFile final : public TreeNode {
     const auto* view = (*entity)->FindView(kind_->file_name());
     if (view == nullptr || !IsThisVersion(**entity, *view)) return IoError(ESTALE, path_);
     const std::string name = store_->Describe() + path_;
-    return OpenedFile{std::make_shared<const ViewHandle>(name, *entity, view->view),
+    auto for_reader = view->view->ForReader(context_.prefetcher);
+    if (for_reader == nullptr) for_reader = view->view;
+    return OpenedFile{std::make_shared<const ViewHandle>(name, *entity, std::move(for_reader)),
                       !view->view->size()};
   }
 
@@ -110,6 +114,7 @@ class ViewFile final : public TreeNode {
     return true;
   }
 
+  MountContext& context_;
   const StorePtr store_;
   const std::string path_;
   const ViewKind* const kind_;
@@ -256,7 +261,7 @@ model::Result<TreeNodePtr> EntityFolder::FindInArray(const Entity& entity,
                                                      std::string_view name) const {
   const auto* view = entity.FindView(name);
   if (view == nullptr) return model::NotFound("{}", name);
-  return std::make_shared<ViewFile>(store_, entity, *view);
+  return std::make_shared<ViewFile>(context_, store_, entity, *view);
 }
 
 model::Result<TreeNodePtr> EntityFolder::FindInGroup(std::string_view file_name) const {

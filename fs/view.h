@@ -14,11 +14,12 @@
 #include "backends/bytes.h"
 #include "backends/hierarchy.h"
 #include "cache/array_reader.h"
+#include "cache/prefetcher.h"
 #include "model/error.h"
 
 namespace ndlfs::fs {
 
-// The contents of one file. Immutable and thread-safe.
+// The contents of one file. Immutable as seen from outside, and thread-safe.
 class View {
  public:
   virtual ~View() = default;
@@ -27,6 +28,9 @@ class View {
   virtual std::optional<uint64_t> size() const = 0;
   // Fills `out` from `offset`; fewer bytes only at the end of the file.
   virtual model::Result<size_t> Read(uint64_t offset, backends::ByteSpan out) const = 0;
+  // This view for one open file, which may prepare what its reader is going to
+  // want next; null where the view itself does as well.
+  virtual std::shared_ptr<const View> ForReader(cache::Prefetcher&) const { return nullptr; }
 };
 
 // An array's data as views see them.
