@@ -51,16 +51,28 @@ std::string IntegerDescr(const Datatype& type) {
                      type.size());
 }
 
-std::string FloatDescr(const Datatype& type) {
-  const std::string keyword = type.keyword();
-  if (keyword == "float16" || keyword == "float32" || keyword == "float64") {
-    return fmt::format("'<f{}'", type.size());
-  }
-  // NumPy's <f16 is what C's long double is on x86: 80 bits in 16 bytes. An
-  // IEEE quadruple (float128) is not.
-  if (keyword == "float80" && type.size() == 16) return "'<f16'";
-  return VoidDescr(type.size());
+// The model's float128 is NumPy's of x86: 80 bits in 16 bytes.
+bool IsNumpyFloat(std::string_view keyword) {
+  return keyword == "float16" || keyword == "float32" || keyword == "float64" ||
+         keyword == "float128";
 }
+
+std::string FloatDescr(const Datatype& type) {
+  return IsNumpyFloat(type.keyword()) ? fmt::format("'<f{}'", type.size())
+                                      : VoidDescr(type.size());
+}
+
+// r and i of float128, which Datatype::is_complex() does not count.
+bool IsLongComplex(const Datatype& type) {
+  if (type.kind() != Kind::kCompound || type.members().size() != 2) return false;
+  const Datatype::Member& r = type.members()[0];
+  const Datatype::Member& i = type.members()[1];
+  return r.name == "r" && i.name == "i" && r.type.keyword() == "float128" &&
+         i.type.keyword() == "float128" && r.offset == 0 && i.offset == r.type.size() &&
+         type.size() == r.type.size() + i.type.size();
+}
+
+bool IsComplex(const Datatype& type) { return type.is_complex() || IsLongComplex(type); }
 
 std::string TextDescr(const Datatype& type) {
   if (type.charset() != model::Charset::kUtf32) return fmt::format("'|S{}'", type.size());
@@ -134,14 +146,14 @@ std::string ScalarDescr(const Datatype& type) {
     case Kind::kEnum:
       return type.is_bool() ? "'|b1'" : ScalarDescr(type.base());
     default:
-      return type.is_complex() ? fmt::format("'<c{}'", type.size()) : VoidDescr(type.size());
+      return IsComplex(type) ? fmt::format("'<c{}'", type.size()) : VoidDescr(type.size());
   }
 }
 
 // False when the whole has become too long.
 bool AppendDescr(std::string& out, const Datatype& type) {
   if (out.size() > kMaxDescr) return false;
-  if (type.kind() == Kind::kCompound && !type.is_complex() && IsFieldList(type)) {
+  if (type.kind() == Kind::kCompound && !IsComplex(type) && IsFieldList(type)) {
     return AppendFieldList(out, type);
   }
   out += ScalarDescr(type);

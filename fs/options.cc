@@ -213,14 +213,10 @@ std::string TakeItem(std::string_view& list) {
   return item;
 }
 
-// The name to propose for `name`, spelled as -o options are.
 std::string Proposal(std::string_view name) {
-  std::vector<std::string> spellings;
-  for (const MountOption& option : kMountOptions) {
-    spellings.push_back(Replaced(option.name, '-', '_'));
-  }
-  const std::vector<std::string_view> candidates(spellings.begin(), spellings.end());
-  const std::string proposal = DidYouMean(Replaced(name, '-', '_'), candidates);
+  std::vector<std::string_view> names;
+  for (const MountOption& option : kMountOptions) names.push_back(option.name);
+  const std::string proposal = DidYouMean(Replaced(name, '_', '-'), names);
   return proposal.empty() ? "; see ndlfs mount --help" : proposal;
 }
 

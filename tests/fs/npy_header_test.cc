@@ -23,6 +23,11 @@ Datatype Time(std::string unit, int64_t scale, bool delta) {
   return Datatype::Time({std::move(unit), scale, delta});
 }
 
+Datatype LongComplex(const char* r, const char* i) {
+  const Datatype part = Datatype::Float("float128", 16);
+  return Datatype::PackedCompound({{r, part}, {i, part}});
+}
+
 // One array for numpy.save: its dtype in Python, and ours.
 struct Case {
   std::string python;
@@ -39,9 +44,10 @@ std::vector<Case> ScalarCases() {
   cases.insert(cases.end(), {{"'f2'", Datatype::Float("float16", 2)},
                              {"'f4'", Datatype::Float32()},
                              {"'f8'", Datatype::Float64()},
-                             {"'longdouble'", Datatype::Float("float80", 16)},
+                             {"'longdouble'", Datatype::Float("float128", 16)},
                              {"'c8'", Datatype::Complex(8)},
                              {"'c16'", Datatype::Complex(16)},
+                             {"'clongdouble'", LongComplex("r", "i")},
                              {"'?'", Datatype::Bool()},
                              {"'i2'", Datatype::Enum(Int(2), {{"UP", 0}, {"DOWN", 300}})},
                              {"'S5'", Datatype::FixedString(5, Charset::kAscii)},
@@ -51,7 +57,6 @@ std::vector<Case> ScalarCases() {
                              {"'V11'", Datatype::Opaque(11, "image/png")},
                              {"'V2'", Datatype::Float("bfloat16", 2)},
                              {"'V1'", Datatype::Float("float8_e4m3", 1)},
-                             {"'V16'", Datatype::Float("float128", 16)},
                              {"'M8[ns]'", Time("ns", 1, false)},
                              {"'M8[7D]'", Time("D", 7, false)},
                              {"'m8[10ms]'", Time("ms", 10, true)},
@@ -78,6 +83,10 @@ std::vector<Case> StructCases() {
   for (int i = 0; i < 4000; ++i) wide.push_back({fmt::format("field{:05}", i), Int(2)});
   return {
       {"[('a', 'i4'), ('b', 'f8')]", pair},
+      {"[('re', 'longdouble'), ('im', 'longdouble')]", LongComplex("re", "im")},
+      {"[('r', 'f2'), ('i', 'f2')]",
+       Datatype::PackedCompound(
+           {{"r", Datatype::Float("float16", 2)}, {"i", Datatype::Float("float16", 2)}})},
       {"{'names': ['a', 'b'], 'formats': ['i1', 'f8'], 'offsets': [2, 8], 'itemsize': 20}",
        padded},
       {"[('z', 'c16'), ('t', '?'), ('w', 'M8[us]'), ('s', 'S3')]",
