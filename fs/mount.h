@@ -54,7 +54,8 @@ struct MountOptions {
 // no mount.
 model::Result<int> RunMount(const MountOptions& options);
 
-// Ends the mount at `mountpoint`. Refuses what is not a mount of ndlfs.
+// Ends the mount at `mountpoint`, and waits until the process that served it
+// has ended too. Refuses what is not a mount of ndlfs.
 model::Result<void> RunUnmount(const std::string& mountpoint);
 
 }  // namespace ndlfs::fs

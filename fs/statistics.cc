@@ -116,6 +116,7 @@ std::string OptionsAsYaml(const MountOptions& options) {
     text += fmt::format("{}: {}\n", name, value);
   };
   add("version", YamlText(NDLFS_VERSION));
+  add("pid", fmt::format("{}", ::getpid()));
   add("source", YamlText(options.source));
   add("mountpoint", YamlText(options.mountpoint));
   add("cache-size", fmt::format("{}", options.cache_size));

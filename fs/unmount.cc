@@ -1,16 +1,24 @@
 // SPDX-License-Identifier: MIT
+#include <fcntl.h>
 #include <spawn.h>
 #include <sys/mount.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
 
+#include "backends/store/source_root.h"
 #include "fs/mount.h"
+#include "fs/mount_process.h"
 #include "fs/preflight.h"
 
 namespace ndlfs::fs {
@@ -52,18 +60,64 @@ std::optional<MountEntry> FindMountOrLink(const std::string& path) {
   return real ? FindMount(real.get()) : std::nullopt;
 }
 
-// Ordinary users may unmount what is theirs through this program only.
-model::Result<void> RunFusermount(const std::string& mountpoint) {
-  std::string program = "fusermount3", option = "-u", end = "--", target = mountpoint;
-  char* const arguments[] = {program.data(), option.data(), end.data(), target.data(), nullptr};
+constexpr std::chrono::seconds kEndTimeout(60);
+
+std::string WhyNot(const std::string& mountpoint, std::string_view reason) {
+  const bool busy = reason.find("busy") != std::string_view::npos;
+  return fmt::format("cannot unmount {}: {}", Quote(mountpoint),
+                     busy ? "busy: a program has a file open there, or works there" : reason);
+}
+
+// All that can be read from `fd`, without the line ends.
+std::string ReadLines(int fd) {
+  std::string text;
+  std::array<char, 512> buffer;
+  for (ssize_t count; (count = ::read(fd, buffer.data(), buffer.size())) != 0;) {
+    if (count < 0 && errno != EINTR) break;
+    if (count > 0) text.append(buffer.data(), static_cast<size_t>(count));
+  }
+  while (text.ends_with('\n')) text.pop_back();
+  return text;
+}
+
+// Runs `words` with standard error in a pipe; returns what it says there, or
+// nothing if it ends well.
+model::Result<std::string> RunQuietly(std::vector<std::string> words) {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) return model::IoError(errno, "pipe");
+  const backends::UniqueFd reading(ends[0]);
+  backends::UniqueFd writing(ends[1]);
+  posix_spawn_file_actions_t actions;
+  ::posix_spawn_file_actions_init(&actions);
+  ::posix_spawn_file_actions_adddup2(&actions, writing.get(), STDERR_FILENO);
+  std::vector<char*> arguments;
+  for (std::string& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
   pid_t pid = 0;
-  const int error = ::posix_spawnp(&pid, program.c_str(), nullptr, nullptr, arguments, environ);
-  if (error != 0) return model::IoError(error, program);
+  const int error =
+      ::posix_spawnp(&pid, arguments[0], &actions, nullptr, arguments.data(), environ);
+  ::posix_spawn_file_actions_destroy(&actions);
+  if (error != 0) return model::IoError(error, words[0]);
+  writing = backends::UniqueFd();
+  const std::string said = ReadLines(reading.get());
   int status = 0;
   while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
   }
-  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return {};
-  return BadInput("cannot unmount {}: {} refused", Quote(mountpoint), program);
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return "";
+  return said.empty() ? words[0] + " failed" : said;
+}
+
+// Ordinary users may unmount what is theirs through this program only.
+model::Result<void> RunFusermount(const std::string& mountpoint) {
+  NDLFS_TRY(const std::string problem, RunQuietly({"fusermount3", "-u", "--", mountpoint}));
+  if (problem.empty()) return {};
+  return BadInput("{}", WhyNot(mountpoint, problem));
+}
+
+model::Result<void> Unmount(const std::string& mountpoint) {
+  if (::geteuid() != 0) return RunFusermount(mountpoint);
+  if (::umount2(mountpoint.c_str(), UMOUNT_NOFOLLOW) == 0) return {};
+  return BadInput("{}", WhyNot(mountpoint, std::strerror(errno)));
 }
 
 }  // namespace
@@ -74,9 +128,11 @@ model::Result<void> RunUnmount(const std::string& path) {
   if (mount->type != kFilesystemType) {
     return BadInput("{}: not a mount of ndlfs, but of type {}", Quote(path), mount->type);
   }
-  if (::geteuid() != 0) return RunFusermount(mount->mountpoint);
-  if (::umount2(mount->mountpoint.c_str(), UMOUNT_NOFOLLOW) == 0) return {};
-  return BadInput("cannot unmount {}: {}", Quote(mount->mountpoint), std::strerror(errno));
+  const auto process = MountProcess::Find(mount->mountpoint);
+  NDLFS_RETURN_IF_ERROR(Unmount(mount->mountpoint));
+  if (!process || process->WaitForEnd(kEndTimeout)) return {};
+  return model::Internal("{} is unmounted, but process {} has not ended after {} seconds",
+                         Quote(mount->mountpoint), process->pid(), kEndTimeout.count());
 }
 
 }  // namespace ndlfs::fs

@@ -86,8 +86,22 @@ class BackgroundTest(CommandTest):
                            "fusermount3": ["fusermount3", "-u"]}[end[0]]
                 self.run_ok(*command, self.mount_point)
                 self.assertIsNone(harness.mount_type(self.mount_point))
+                if end[0] == "ndlfs":  # returns when the daemon has ended
+                    self.assertEqual(daemons(self.mount_point), [])
                 harness.wait_until(lambda: not daemons(self.mount_point), "the end of the daemon")
                 self.assertEqual(os.listdir(self.mount_point), [])
+
+    def test_umount_of_a_mount_that_hangs_or_is_dead(self):
+        for number in (signal.SIGSTOP, signal.SIGKILL):
+            with self.subTest(number):
+                self.assertEqual(self.ndlfs("mount", harness.DATA, self.mount_point).returncode, 0)
+                (pid,) = daemons(self.mount_point)
+                os.kill(pid, number)
+                self.run_ok(harness.BINARY, "umount", self.mount_point)
+                self.assertIsNone(harness.mount_type(self.mount_point))
+                if number == signal.SIGSTOP:
+                    os.kill(pid, signal.SIGCONT)
+                harness.wait_until(lambda: not daemons(self.mount_point), "the end of the daemon")
 
     def test_signals_end_in_a_clean_unmount(self):
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
@@ -246,7 +260,7 @@ class RefusalTest(CommandTest):
         with open(mounted.join("notes.txt"), "rb"):
             result = self.ndlfs("umount", mounted.path)
             self.assertEqual(result.returncode, 1)
-            self.assertIn("busy", result.stderr)
+            self.assertIn("busy: a program has a file open there", result.stderr)
         self.assertEqual(harness.mount_type(mounted.path), "fuse.ndlfs")
 
 
