@@ -86,6 +86,11 @@ std::optional<model::TimeUnit> ParseTimeUnit(std::string_view text, bool is_delt
   return std::nullopt;
 }
 
+// 12 and 16 bytes are x86's long double, 10 bytes and padding.
+std::string FloatName(uint64_t bytes) {
+  return bytes > 8 ? "float80" : fmt::format("float{}", bytes * 8);
+}
+
 std::optional<Datatype> MakeNumber(char kind, uint64_t bytes, ByteOrder order) {
   const bool whole = bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8;
   switch (kind) {
@@ -97,9 +102,8 @@ std::optional<Datatype> MakeNumber(char kind, uint64_t bytes, ByteOrder order) {
       if (whole) return Datatype::Integer(bytes, kind == 'i', order);
       return std::nullopt;
     case 'f':
-      // 12 and 16 are x86's extended precision with its padding.
       if (bytes != 2 && bytes != 4 && bytes != 8 && bytes != 12 && bytes != 16) break;
-      return Datatype::Float(fmt::format("float{}", bytes * 8), bytes, order);
+      return Datatype::Float(FloatName(bytes), bytes, order);
     case 'c':
       if (bytes == 8 || bytes == 16) return Datatype::Complex(bytes, order);
       if (bytes != 24 && bytes != 32) break;
