@@ -9,7 +9,9 @@
 #include "backends/hierarchy.h"
 #include "backends/netcdf3/netcdf3.h"
 #include "backends/npy/npy.h"
+#include "backends/npy/npz.h"
 #include "backends/zarr/zarr_format.h"
+#include "backends/zip/zarr_zip.h"
 
 namespace ndlfs::backends {
 namespace {
@@ -30,9 +32,7 @@ Bytes ReadHead(const SourceRoot& root, std::string_view path) {
 
 std::span<const Format* const> Formats() {
   static const std::vector<const Format*> formats = {
-      &ZarrFormat(),
-      &NpyFormat(),
-      &NetCdf3Format(),
+      &ZarrFormat(), &NpyFormat(), &NpzFormat(), &ZarrZipFormat(), &NetCdf3Format(),
   };
   return formats;
 }
@@ -59,7 +59,8 @@ const Format* DetectFile(const SourceRoot& root, std::string_view path) {
   const Bytes head = ReadHead(root, path);
   for (const Format* format : Formats()) {
     if (!format->MatchesFileName(name)) continue;
-    if (format->ProbeFile(name, head.span())) return format;
+    if (!format->ProbeFile(name, head.span())) continue;
+    if (format->ConfirmFile(root, path)) return format;
   }
   return nullptr;
 }

@@ -118,6 +118,10 @@ class Format {
     return false;
   }
 
+  // For formats within another one (ZIP): whether the file at `path` is one
+  // after all, by its contents. Asked only where ProbeFile is true.
+  virtual bool ConfirmFile(const SourceRoot&, std::string_view /*path*/) const { return true; }
+
   virtual model::Result<std::shared_ptr<const Hierarchy>> Open(
       std::shared_ptr<const SourceRoot> root, const std::string& path,
       const OpenOptions& options) const = 0;

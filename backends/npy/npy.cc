@@ -55,8 +55,10 @@ class Npy final : public Format {
       std::shared_ptr<const SourceRoot> root, const std::string& path,
       const OpenOptions& options) const override {
     const auto store = MakeFileStore(std::move(root), path);
-    NDLFS_TRY(auto array, LoadNpyArray(store, "", StoreNameOf(path, kExtension), options),
-              store->Describe(""));
+    NDLFS_TRY(
+        auto array,
+        LoadNpyArray(store, "", StoreNameOf(path, kExtension), NpyAccess::kRandom, options),
+        store->Describe(""));
     return std::make_shared<NpyHierarchy>(store, std::move(array));
   }
 };

@@ -22,6 +22,7 @@ constexpr uint64_t kGoodRun = 4096;
 constexpr uint64_t kLongRun = 65536;
 constexpr uint64_t kTileSize = uint64_t{1} << 20;
 constexpr uint64_t kMaxPieces = 65536;  // of one tile
+constexpr uint64_t kCompressedTileSize = uint64_t{4} << 20;
 
 // What a system call for a run takes, in bytes that are copied meanwhile.
 constexpr uint64_t kBytesPerCall = 1250;
@@ -60,17 +61,41 @@ void Grow(const std::vector<uint64_t>& shape, size_t first, uint64_t room,
   }
 }
 
-// Extents of whole rows in C order that make about kTileSize.
-std::vector<uint64_t> RowTileShape(const std::vector<uint64_t>& shape, uint64_t item_size) {
+// `room` elements that are one run of a file in C order.
+std::vector<uint64_t> RowsShape(const std::vector<uint64_t>& shape, uint64_t room) {
   std::vector<uint64_t> tile(shape.size(), 1);
-  Grow(shape, 0, kTileSize / item_size, tile);
+  Grow(shape, 0, room, tile);
   return tile;
+}
+
+// The same in Fortran order.
+std::vector<uint64_t> ColumnsShape(std::vector<uint64_t> shape, uint64_t room) {
+  std::reverse(shape.begin(), shape.end());
+  auto tile = RowsShape(shape, room);
+  std::reverse(tile.begin(), tile.end());
+  return tile;
+}
+
+// Zero extents count as one here: a grid has chunks of some extent.
+std::vector<uint64_t> ChunkShapeFor(std::vector<uint64_t> shape, uint64_t item_size,
+                                    bool fortran_order, NpyAccess access) {
+  for (uint64_t& extent : shape) extent = std::max<uint64_t>(extent, 1);
+  item_size = std::max<uint64_t>(item_size, 1);
+  if (access == NpyAccess::kRandom) {
+    if (fortran_order) return FortranTileShape(shape, item_size);
+    return RowsShape(shape, kTileSize / item_size);
+  }
+  const uint64_t room = kCompressedTileSize / item_size;
+  return fortran_order ? ColumnsShape(std::move(shape), room) : RowsShape(shape, room);
 }
 
 class NpySource final : public ArraySource {
  public:
-  NpySource(ArraySpec spec, ContiguousRange data, bool fortran_order)
-      : spec_(std::move(spec)), data_(std::move(data)), fortran_order_(fortran_order) {}
+  NpySource(ArraySpec spec, ContiguousRange data, bool fortran_order, NpyAccess access)
+      : spec_(std::move(spec)),
+        data_(std::move(data)),
+        fortran_order_(fortran_order),
+        access_(access) {}
 
   const ArraySpec& spec() const override { return spec_; }
 
@@ -84,7 +109,7 @@ class NpySource final : public ArraySource {
   }
 
   std::optional<ContiguousRange> contiguous() const override {
-    if (fortran_order_) return std::nullopt;
+    if (fortran_order_ || access_ == NpyAccess::kSequential) return std::nullopt;
     return data_;
   }
 
@@ -140,6 +165,7 @@ class NpySource final : public ArraySource {
   const ArraySpec spec_;
   const ContiguousRange data_;
   const bool fortran_order_;
+  const NpyAccess access_;
 };
 
 // In one dimension, or with one element a column, both orders are the same.
@@ -151,23 +177,21 @@ bool IsTransposed(const NpyHeader& header) {
 
 model::Result<std::shared_ptr<const ArraySource>> MakeSource(const NpyHeader& header,
                                                              std::shared_ptr<const Store> store,
-                                                             std::string key,
+                                                             std::string key, NpyAccess access,
                                                              const OpenOptions& options) {
   const model::Datatype& stored = *header.dtype;
   const bool fortran_order = IsTransposed(header);
-  if (fortran_order && stored.size() > options.max_chunk_size) {
-    return model::Limit("elements of {} bytes in Fortran order, more than the limit of {}",
+  const bool is_contiguous = !fortran_order && access == NpyAccess::kRandom;
+  if (!is_contiguous && stored.size() > options.max_chunk_size) {
+    return model::Limit("elements of {} bytes to be decoded, more than the limit of {}",
                         stored.size(), options.max_chunk_size);
   }
-  const uint64_t item_size = std::max<uint64_t>(stored.size(), 1);
-  std::vector<uint64_t> extents = header.shape;
-  for (uint64_t& extent : extents) extent = std::max<uint64_t>(extent, 1);
-  const auto tile =
-      fortran_order ? FortranTileShape(extents, item_size) : RowTileShape(extents, item_size);
   ArraySpec spec;
   spec.dtype = stored.WithOrder(ByteOrder::kLittle);
   spec.shape = header.shape;
-  NDLFS_TRY(spec.grid, ChunkGrid::Regular(header.shape, tile, ChunkGrid::Edge::kCropped));
+  auto chunk_shape = ChunkShapeFor(header.shape, stored.size(), fortran_order, access);
+  NDLFS_TRY(spec.grid, ChunkGrid::Regular(header.shape, std::move(chunk_shape),
+                                          ChunkGrid::Edge::kCropped));
   NDLFS_TRY(spec.codecs, MakeZarr2Chain(nullptr, nullptr, fortran_order, stored,
                                         spec.grid.max_chunk_shape()));
   ContiguousRange data;
@@ -175,7 +199,7 @@ model::Result<std::shared_ptr<const ArraySource>> MakeSource(const NpyHeader& he
   data.key = std::move(key);
   data.offset = header.data_offset;
   data.stored = stored;
-  return std::make_shared<NpySource>(std::move(spec), std::move(data), fortran_order);
+  return std::make_shared<NpySource>(std::move(spec), std::move(data), fortran_order, access);
 }
 
 model::Ndarray Describe(const NpyHeader& header, std::string name) {
@@ -193,7 +217,7 @@ model::Ndarray Describe(const NpyHeader& header, std::string name) {
 // The data of an array whose header is sound, or why there are none.
 model::Result<std::shared_ptr<const ArraySource>> OpenData(const NpyHeader& header,
                                                            std::shared_ptr<const Store> store,
-                                                           std::string key,
+                                                           std::string key, NpyAccess access,
                                                            const OpenOptions& options) {
   if (!header.dtype) return model::Propagate(header.dtype.error());
   NDLFS_TRY(const auto size, store->Size(key));
@@ -201,7 +225,7 @@ model::Result<std::shared_ptr<const ArraySource>> OpenData(const NpyHeader& head
   if (present < header.data_size) {
     return model::Corrupt("{} bytes of data, the shape needs {}", present, header.data_size);
   }
-  return MakeSource(header, std::move(store), std::move(key), options);
+  return MakeSource(header, std::move(store), std::move(key), access, options);
 }
 
 }  // namespace
@@ -213,7 +237,7 @@ std::vector<uint64_t> FortranTileShape(const std::vector<uint64_t>& shape, uint6
   size_t covered = LeadingDimensions(shape, item_size);
   uint64_t run = Product(std::span(shape).first(covered), item_size);
   if (covered == 0 || run > kBytesPerCall / first_run) {
-    covered = first_run == shape[0] ? 1 : 0;
+    covered = first_run == shape[0] && shape.size() > 1 ? 1 : 0;
     run = covered ? first_run * item_size : item_size;
   }
   // The dimension after those that are covered whole makes the runs longer.
@@ -226,13 +250,14 @@ std::vector<uint64_t> FortranTileShape(const std::vector<uint64_t>& shape, uint6
 
 model::Result<std::shared_ptr<const Node>> LoadNpyArray(std::shared_ptr<const Store> store,
                                                         std::string key, std::string name,
+                                                        NpyAccess access,
                                                         const OpenOptions& options) {
   NDLFS_TRY(const auto stamp, store->Stat(key));
   NDLFS_TRY(const NpyHeader header, ReadNpyHeader(*store, key));
   auto node = std::make_shared<Node>();
   node->mtime_ns = stamp ? stamp->mtime_ns : 0;
   node->entity = Describe(header, std::move(name));
-  auto source = OpenData(header, std::move(store), std::move(key), options);
+  auto source = OpenData(header, std::move(store), std::move(key), access, options);
   if (source) {
     node->source = *std::move(source);
   } else {

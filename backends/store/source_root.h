@@ -40,7 +40,7 @@ class UniqueFd {
 // and so does whatever is not a regular file or directory (ENXIO), before a
 // FIFO could block. Paths are relative; "" is the directory itself.
 // Thread-safe.
-class SourceRoot {
+class SourceRoot : public std::enable_shared_from_this<SourceRoot> {
  public:
   static model::Result<std::shared_ptr<const SourceRoot>> Open(const std::string& path);
 
