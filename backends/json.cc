@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "backends/json.h"
 
+#include <array>
+#include <cmath>
+#include <limits>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -13,33 +16,47 @@ namespace {
 constexpr size_t kMaxDepth = 128;
 constexpr size_t kMaxListLength = 64;
 
-// Length of the bare word at the beginning of `text` that Python's json writes
-// for a float JSON has no word for; 0 if there is none.
-size_t NonFiniteWordLength(std::string_view text) {
-  for (const std::string_view word : {"NaN", "Infinity", "-Infinity"}) {
-    if (text.starts_with(word)) return word.size();
+// The floats that JSON has no word for: what Python's json writes, and what the
+// parser gets instead, numbers in a spelling that nobody uses.
+struct NonFinite {
+  std::string_view word;
+  std::string_view stand_in;
+  double value;
+};
+constexpr std::array kNonFinite = {
+    NonFinite{"NaN", "0.0e-00000000000000000001", std::numeric_limits<double>::quiet_NaN()},
+    NonFinite{"Infinity", "0.0e-00000000000000000002", std::numeric_limits<double>::infinity()},
+    NonFinite{"-Infinity", "0.0e-00000000000000000003",
+              -std::numeric_limits<double>::infinity()},
+};
+
+// The one that `text` begins with; null if it begins with none.
+const NonFinite* FindNonFinite(std::string_view text) {
+  for (const NonFinite& known : kNonFinite) {
+    if (text.starts_with(known.word)) return &known;
   }
-  return 0;
+  return nullptr;
 }
 
-// Puts those words into quotes; nullopt when there are none, as nearly always.
-std::optional<std::string> QuoteNonFiniteWords(std::string_view text) {
-  std::string quoted;
+// Puts the stand-ins in; nullopt when there are none, as nearly always.
+std::optional<std::string> ReplaceNonFinite(std::string_view text) {
+  std::string replaced;
   size_t copied = 0;
   for (size_t i = 0; i < text.size(); ++i) {
     if (text[i] == '"') {
       for (++i; i < text.size() && text[i] != '"'; ++i) {
         if (text[i] == '\\') ++i;
       }
-    } else if (const size_t length = NonFiniteWordLength(text.substr(i)); length != 0) {
-      quoted.append(text.substr(copied, i - copied));
-      quoted.append("\"").append(text.substr(i, length)).append("\"");
-      i += length - 1;
+    } else if (const NonFinite* known = FindNonFinite(text.substr(i))) {
+      // Blanks, so that no digits or signs beside it become a part of it.
+      replaced.append(text.substr(copied, i - copied)).append(" ");
+      replaced.append(known->stand_in).append(" ");
+      i += known->word.size() - 1;
       copied = i + 1;
     }
   }
   if (copied == 0) return std::nullopt;
-  return quoted.append(text.substr(copied));
+  return replaced.append(text.substr(copied));
 }
 
 // A container whose end has not been seen. Members are appended without
@@ -77,7 +94,12 @@ class Builder final : public nlohmann::json_sax<Json> {
   bool boolean(bool value) override { return Add(value); }
   bool number_integer(int64_t value) override { return Add(value); }
   bool number_unsigned(uint64_t value) override { return Add(value); }
-  bool number_float(double value, const std::string&) override { return Add(value); }
+  bool number_float(double value, const std::string& text) override {
+    for (const NonFinite& known : kNonFinite) {
+      if (text == known.stand_in) return Add(known.value);
+    }
+    return Add(value);
+  }
   bool string(std::string& value) override { return Add(std::move(value)); }
   bool binary(binary_t&) override { return false; }  // JSON text has none
 
@@ -132,11 +154,35 @@ class Builder final : public nlohmann::json_sax<Json> {
   std::string error_;
 };
 
+void AppendCompact(std::string& out, const Json& value) {
+  const char* separator = "";
+  if (value.is_object()) {
+    out += '{';
+    for (const auto& [key, member] : value.items()) {
+      out += std::exchange(separator, ",") + Json(key).dump() + ":";
+      AppendCompact(out, member);
+    }
+    out += '}';
+  } else if (value.is_array()) {
+    out += '[';
+    for (const Json& item : value) {
+      out += std::exchange(separator, ",");
+      AppendCompact(out, item);
+    }
+    out += ']';
+  } else if (value.is_number_float() && !std::isfinite(value.get<double>())) {
+    const double number = value.get<double>();
+    out += std::isnan(number) ? "NaN" : number > 0 ? "Infinity" : "-Infinity";
+  } else {
+    out += value.dump();
+  }
+}
+
 }  // namespace
 
 model::Result<Json> ParseJson(std::string_view text) {
-  const std::optional<std::string> quoted = QuoteNonFiniteWords(text);
-  if (quoted) text = *quoted;
+  const std::optional<std::string> replaced = ReplaceNonFinite(text);
+  if (replaced) text = *replaced;
   Builder builder;
   try {
     if (Json::sax_parse(text, &builder)) return builder.TakeRoot();
@@ -192,8 +238,14 @@ std::string DescribeJson(const Json& value) {
     case Json::value_t::boolean:
       return value.dump();
     default:
-      return "the number " + value.dump();
+      return "the number " + CompactJson(value);
   }
+}
+
+std::string CompactJson(const Json& value) {
+  std::string text;
+  AppendCompact(text, value);
+  return text;
 }
 
 }  // namespace ndlfs::backends

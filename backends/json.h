@@ -12,8 +12,8 @@ namespace ndlfs::backends {
 using Json = nlohmann::ordered_json;
 
 // Parses one JSON text (RFC 8259), at most 128 levels deep. As zarr-python
-// writes them, the bare words NaN, Infinity and -Infinity are accepted and
-// become the strings of the same spelling. A duplicate key: the last one wins.
+// writes them, the bare words NaN, Infinity and -Infinity are accepted; they
+// become the numbers that they name. A duplicate key: the last one wins.
 model::Result<Json> ParseJson(std::string_view text);
 
 // Members of a JSON object, for readers of metadata. The error names the key.
@@ -24,5 +24,9 @@ model::Result<uint64_t> JsonToSize(const Json& value);
 model::Result<std::vector<uint64_t>> JsonToSizes(const Json& value);
 // What a value is, for messages: `the string "fast"`, `the number 3.5`, `null`.
 std::string DescribeJson(const Json& value);
+
+// Text without blanks. Numbers that JSON has no word for are written as they
+// are read: NaN, Infinity, -Infinity.
+std::string CompactJson(const Json& value);
 
 }  // namespace ndlfs::backends

@@ -2,7 +2,6 @@
 #include "backends/json_attributes.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <optional>
@@ -94,37 +93,7 @@ Value ScalarValue(ScalarKind kind, const Json& item) {
   }
 }
 
-void AppendCompact(std::string& out, const Json& value) {
-  const char* separator = "";
-  if (value.is_object()) {
-    out += '{';
-    for (const auto& [key, member] : value.items()) {
-      out += std::exchange(separator, ",") + Json(key).dump() + ":";
-      AppendCompact(out, member);
-    }
-    out += '}';
-  } else if (value.is_array()) {
-    out += '[';
-    for (const Json& item : value) {
-      out += std::exchange(separator, ",");
-      AppendCompact(out, item);
-    }
-    out += ']';
-  } else if (value.is_number_float() && !std::isfinite(value.get<double>())) {
-    const double number = value.get<double>();
-    out += std::isnan(number) ? "NaN" : number > 0 ? "Infinity" : "-Infinity";
-  } else {
-    out += value.dump();
-  }
-}
-
 }  // namespace
-
-std::string CompactJson(const Json& value) {
-  std::string text;
-  AppendCompact(text, value);
-  return text;
-}
 
 model::Attribute MakeAttribute(std::string name, const Json& value) {
   model::Attribute attribute{.name = std::move(name),

@@ -14,10 +14,6 @@
 
 namespace ndlfs::backends {
 
-// Text without blanks. Numbers that JSON has no word for are written as Python
-// does: NaN, Infinity, -Infinity.
-std::string CompactJson(const Json& value);
-
 // An attribute of the type that fits `value` best: integers int32, int64 or
 // uint64, other numbers float64, bool the enum, text string; lists of one of
 // these kinds, of one dimension. All else (null, objects, nested, mixed and

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <limits>
 #include <string>
 
 namespace ndlfs::backends {
@@ -30,9 +32,13 @@ TEST(ParseJsonTest, ReadsEveryKindOfScalar) {
   EXPECT_EQ(*ParseJson(" 7 "), Json(7));
 }
 
-TEST(ParseJsonTest, BareNonFiniteWordsBecomeStrings) {
-  EXPECT_EQ(ParseJson(R"({"a":NaN,"b":[Infinity,-Infinity , 1]})")->dump(),
-            R"({"a":"NaN","b":["Infinity","-Infinity",1]})");
+TEST(ParseJsonTest, BareNonFiniteWordsAreNumbers) {
+  const Json json = *ParseJson(R"({"a":NaN,"b":[Infinity,-Infinity , 1, "NaN"]})");
+  EXPECT_TRUE(std::isnan(json["a"].get<double>()));
+  EXPECT_EQ(json["b"][0], std::numeric_limits<double>::infinity());
+  EXPECT_EQ(json["b"][1], -std::numeric_limits<double>::infinity());
+  EXPECT_EQ(CompactJson(json), R"({"a":NaN,"b":[Infinity,-Infinity,1,"NaN"]})");
+  EXPECT_EQ(DescribeJson(json["a"]), "the number NaN");
 }
 
 TEST(ParseJsonTest, NonFiniteWordsInsideStringsStay) {
@@ -69,8 +75,9 @@ TEST(ParseJsonTest, SaysLineAndColumnOfWhatIsWrong) {
 
 TEST(ParseJsonTest, RefusesWhatIsNotJson) {
   for (const std::string_view text :
-       {"", " ", "{", "{\"a\":1}}", "[1,]", "{'a':1}", "nan", "NaN NaN", "\"\xff\"", "[1e999]",
-        "\"a\nb\"", "// comment\n1", "-", "\"\\ud800\"", "\"abc", "\"abc\\"}) {
+       {"", " ", "{", "{\"a\":1}}", "[1,]", "{'a':1}", "nan", "NaN NaN", "1NaN", "-NaN", "NaN5",
+        "\"\xff\"", "[1e999]", "\"a\nb\"", "// comment\n1", "-", "\"\\ud800\"", "\"abc",
+        "\"abc\\"}) {
     EXPECT_THAT(ErrorOf(text), HasSubstr("not JSON: ")) << text;
   }
 }
