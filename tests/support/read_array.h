@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -35,15 +36,30 @@ class PlainIndexCache final : public backends::IndexCache {
   std::map<std::pair<uint64_t, uint64_t>, std::shared_ptr<const backends::Bytes>> kept_;
 };
 
-// The encoded bytes of a chunk.
-inline model::Result<std::string> ReadPieces(const backends::ChunkLocation& location) {
+// The encoded bytes of a chunk; nullopt if it is absent.
+inline model::Result<std::optional<std::string>> ReadPieces(
+    const backends::ChunkLocation& location) {
+  if (location.inline_bytes) {
+    return std::string(backends::AsText(location.inline_bytes->span()));
+  }
+  if (location.pieces.empty()) return std::nullopt;
   std::string encoded;
   for (const auto& piece : location.pieces) {
     NDLFS_TRY(const auto bytes, location.store->Read(location.key, uint64_t{1} << 30, piece));
-    if (!bytes) return model::NotFound("absent");
+    if (!bytes) return std::nullopt;
     encoded += backends::AsText(bytes->span());
   }
   return encoded;
+}
+
+// `count` times the fill value.
+inline std::string FillElements(const backends::ArraySpec& spec, size_t count) {
+  const std::string zeros(spec.dtype.size(), '\0');
+  const std::string element =
+      spec.fill.empty() ? zeros : std::string(backends::AsText(spec.fill));
+  std::string elements;
+  for (size_t i = 0; i < count; ++i) elements += element;
+  return elements;
 }
 
 // One chunk, decoded.
@@ -59,10 +75,11 @@ inline model::Result<std::string> ReadChunk(const backends::ArraySource& source,
     NDLFS_TRY(const auto decoded, location.generate());
     return std::string(backends::AsText(decoded.span()));
   }
-  NDLFS_TRY(const std::string encoded, ReadPieces(location));
+  NDLFS_TRY(const auto encoded, ReadPieces(location));
+  if (!encoded) return FillElements(spec, spec.dtype.size() ? size / spec.dtype.size() : 0);
   std::string decoded(size, '\0');
   backends::Scratch scratch;
-  NDLFS_RETURN_IF_ERROR(spec.codecs.Decode(backends::AsBytes(encoded), shape,
+  NDLFS_RETURN_IF_ERROR(spec.codecs.Decode(backends::AsBytes(*encoded), shape,
                                            std::as_writable_bytes(std::span(decoded)), scratch,
                                            location.skip_codecs));
   return decoded;
