@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+#include "fs/errno.h"
+
+#include <gtest/gtest.h>
+
+#include <cerrno>
+
+namespace ndlfs::fs {
+namespace {
+
+using model::Error;
+using model::ErrorCode;
+
+TEST(ToErrnoTest, SystemErrorsKeepTheirNumber) {
+  for (const int number : {EACCES, ENOENT, EMFILE, ESTALE, EXDEV, EIO}) {
+    EXPECT_EQ(ToErrno(Error(ErrorCode::kIo, "x", number)), number);
+  }
+}
+
+TEST(ToErrnoTest, NumbersThatMeanSomethingElseToTheKernelAreEio) {
+  for (const int number : {ENOSYS, EINTR, EAGAIN, 0, -5}) {
+    EXPECT_EQ(ToErrno(Error(ErrorCode::kIo, "x", number)), EIO) << number;
+  }
+}
+
+TEST(ToErrnoTest, WhatIsNotThereIsEnoentAndAllElseEio) {
+  EXPECT_EQ(ToErrno(Error(ErrorCode::kNotFound, "x")), ENOENT);
+  for (const ErrorCode code :
+       {ErrorCode::kBadInput, ErrorCode::kCorrupt, ErrorCode::kUnsupported, ErrorCode::kLimit,
+        ErrorCode::kInternal}) {
+    EXPECT_EQ(ToErrno(Error(code, "x")), EIO);
+  }
+}
+
+}  // namespace
+}  // namespace ndlfs::fs
