@@ -69,7 +69,8 @@ class Datatype {
   static Datatype Integer(size_t bytes, bool is_signed, ByteOrder order = ByteOrder::kLittle);
   static Datatype Time(TimeUnit unit, ByteOrder order = ByteOrder::kLittle);
   // `name` is a keyword: float16, float32, float64, or an extension such as
-  // bfloat16, float8_e4m3, float128; `bytes` its size.
+  // bfloat16, float8_e4m3, float128 (that of NumPy on x86: 80 bits in 16
+  // bytes); `bytes` its size.
   static Datatype Float(std::string_view name, size_t bytes,
                         ByteOrder order = ByteOrder::kLittle);
   static Datatype Float32(ByteOrder order = ByteOrder::kLittle);
