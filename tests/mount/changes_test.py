@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Changes in the source: what is opened afterwards is the new content, and never a mix."""
+import errno
 import os
 import shutil
 import time
@@ -157,19 +158,22 @@ class ChangesTest(harness.TestCase):
         good = harness.read(path)
         harness.write(path, b"garbage")
         self.settle()
-        with self.assertRaises(OSError):
-            self.values()
+        with self.assertRaises(OSError) as caught:
+            harness.read(self.mounted.path, "store.zarr", "values", "data.raw")
+        self.assertEqual(caught.exception.errno, errno.EIO)
         harness.write(path, good)
         self.settle()
         self.assertEqual(self.values().sum(), 8 << 16)
 
-    def test_reader_that_stays_open_does_not_hold_up_the_next(self):
-        with open(self.mounted.join("store.zarr", "values", "data.raw"), "rb") as file:
-            file.read(1 << 18)
+    def test_file_that_stays_open_is_stale_once_the_change_is_seen(self):
+        with open(self.mounted.join("store.zarr", "values", "data.raw"), "rb", buffering=0) as file:
+            self.assertEqual(len(file.read(1 << 18)), 1 << 18)
             self.array[...] = 7
             self.settle()
             np.testing.assert_array_equal(self.values(), np.full((8, 1 << 16), 7, "f4"))
-            file.read()
+            with self.assertRaises(OSError) as caught:
+                os.pread(file.fileno(), 1 << 18, 6 << 18)
+            self.assertEqual(caught.exception.errno, errno.ESTALE)
 
 
 class CheckedAtEveryOpenTest(ChangesTest):
