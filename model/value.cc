@@ -17,7 +17,7 @@ namespace {
 using Bytes = std::span<const std::byte>;
 using MutableBytes = std::span<std::byte>;
 
-// What one element may consist of: a Value takes some 80 bytes.
+// What one element may consist of: a Value takes some 50 bytes.
 constexpr uint64_t kMaxParts = 1'000'000;
 constexpr uint32_t kReplacementCharacter = 0xFFFD;
 
@@ -372,7 +372,7 @@ Value::Value(const char* value) : data_(std::string(value)) {}
 Value::Value(Blob value) : data_(std::move(value)) {}
 Value::Value(List value) : data_(std::move(value)) {}
 Value::Value(Map value) : data_(std::move(value)) {}
-Value::Value(Region value) : data_(std::move(value)) {}
+Value::Value(Region value) : data_(std::make_shared<const Region>(std::move(value))) {}
 Value::Value(const Value& other) = default;
 Value::Value(Value&& other) noexcept = default;
 Value& Value::operator=(const Value& other) = default;
@@ -384,6 +384,7 @@ bool operator==(const Value& a, const Value& b) {
     return std::bit_cast<uint64_t>(*a.real()) == std::bit_cast<uint64_t>(*b.real()) ||
            (std::isnan(*a.real()) && std::isnan(*b.real()));
   }
+  if (a.region() && b.region()) return *a.region() == *b.region();
   return a.data_ == b.data_;
 }
 

@@ -5,6 +5,7 @@
 
 #include <concepts>
 #include <cstddef>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -63,7 +64,10 @@ class Value {
   const Blob* blob() const { return std::get_if<Blob>(&data_); }
   const List* list() const { return std::get_if<List>(&data_); }
   const Map* map() const { return std::get_if<Map>(&data_); }
-  const Region* region() const { return std::get_if<Region>(&data_); }
+  const Region* region() const {
+    const auto* region = std::get_if<std::shared_ptr<const Region>>(&data_);
+    return region ? region->get() : nullptr;
+  }
 
   // Bitwise for floats: 0.0 differs from -0.0, but one NaN equals another.
   friend bool operator==(const Value& a, const Value& b);
@@ -74,7 +78,9 @@ class Value {
   };
   explicit Value(Integer value);
 
-  std::variant<std::monostate, WideInt, double, std::string, Blob, List, Map, Region> data_;
+  std::variant<std::monostate, WideInt, double, std::string, Blob, List, Map,
+               std::shared_ptr<const Region>>  // rare, and larger than all others
+      data_;
 };
 
 // Reads one element of fixed size from its bytes, which number type.size().
