@@ -182,7 +182,7 @@ class MountTest : public ::testing::Test {
  protected:
   explicit MountTest(bool immutable = false)
       : context_(
-            backends::SourceRoot::Open(source_.path().string()).value(), 1 << 20,
+            backends::SourceRoot::Open(source_.path().string()).value(), 1 << 20, 1,
             Freshness(immutable ? std::nullopt
                                 : std::optional<Freshness::Duration>(std::chrono::seconds(1)),
                       [this] { return now_; }),
