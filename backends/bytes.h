@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <memory>
 #include <new>
@@ -26,18 +27,15 @@ inline std::string_view AsText(ConstByteSpan bytes) {
 class Bytes {
  public:
   Bytes() = default;
-  explicit Bytes(size_t size)
-      : data_(size ? static_cast<std::byte*>(::operator new(size, std::align_val_t(kAlignment)))
-                   : nullptr),
-        size_(size) {}
+  explicit Bytes(size_t size) : block_(size ? Allocate(size) : nullptr), size_(size) {}
   static Bytes Copy(ConstByteSpan from) {
     Bytes bytes(from.size());
     if (!from.empty()) std::memcpy(bytes.data(), from.data(), from.size());
     return bytes;
   }
 
-  std::byte* data() { return data_.get(); }
-  const std::byte* data() const { return data_.get(); }
+  std::byte* data() { return Align(block_.get()); }
+  const std::byte* data() const { return Align(block_.get()); }
   size_t size() const { return size_; }
   bool empty() const { return size_ == 0; }
   ByteSpan span() { return {data(), size_}; }
@@ -48,9 +46,22 @@ class Bytes {
  private:
   static constexpr size_t kAlignment = 64;
   struct Free {
-    void operator()(std::byte* p) const { ::operator delete(p, std::align_val_t(kAlignment)); }
+    void operator()(std::byte* block) const { ::operator delete(block); }
   };
-  std::unique_ptr<std::byte, Free> data_;
+
+  // Aligned here, with room to spare, and not by the library: glibc cannot
+  // use a block again for the same size once it was cut out for alignment,
+  // and the heap would grow to several times what is in use.
+  static std::byte* Allocate(size_t size) {
+    if (size > SIZE_MAX - kAlignment) throw std::bad_alloc();
+    return static_cast<std::byte*>(::operator new(size + kAlignment));
+  }
+  static std::byte* Align(std::byte* block) {
+    const auto address = reinterpret_cast<uintptr_t>(block);
+    return block + (kAlignment - address % kAlignment) % kAlignment;
+  }
+
+  std::unique_ptr<std::byte, Free> block_;
   size_t size_ = 0;
 };
 

@@ -15,6 +15,7 @@ namespace {
 
 constexpr size_t kMaxDepth = 128;
 constexpr size_t kMaxListLength = 64;
+constexpr size_t kMaxMessage = 200;  // the library quotes what it has read last
 
 // The floats that JSON has no word for: what Python's json writes, and what the
 // parser gets instead, numbers in a spelling that nobody uses.
@@ -117,7 +118,7 @@ class Builder final : public nlohmann::json_sax<Json> {
     // "[json.exception.parse_error.101] parse error at line 1, column 2: ..."
     const std::string_view what = error.what();
     const size_t end_of_tag = what.find("] ");
-    error_ = what.substr(end_of_tag == what.npos ? 0 : end_of_tag + 2);
+    error_ = what.substr(end_of_tag == what.npos ? 0 : end_of_tag + 2, kMaxMessage);
     return false;
   }
 

@@ -13,6 +13,11 @@ int FromSystem(int sys_errno) {
     case ENOSYS:  // the kernel would never ask again
     case EINTR:
     case EAGAIN:
+    // A store that reaches out of the source, into a loop of links, or to what
+    // is no file: to who reads it, it is broken.
+    case EXDEV:
+    case ELOOP:
+    case ENXIO:
       return EIO;
     default:
       return sys_errno > 0 ? sys_errno : EIO;

@@ -14,27 +14,31 @@
 namespace ndlfs::backends::zarr {
 namespace {
 
-// Refuses what is no path of a node, so that no key climbs out of the store.
-// v3 reserves some names (core specification, "Node names").
-model::Result<void> CheckPath(std::string_view path, bool is_v3) {
-  if (!path.starts_with('/')) {
-    return model::BadInput("{} is no path name", model::Quote(path));
-  }
+model::Failure NoSuchNode(std::string_view path) {
+  return model::NotFound("no group or array {}", model::Quote(path));
+}
+
+// There is nothing at what is no path of a node, so that no key climbs out of
+// the store.
+model::Result<void> CheckPath(std::string_view path) {
   if (path == "/") return {};
-  if (path.ends_with('/') || path.find("//") != path.npos || path.find('\0') != path.npos) {
-    return model::BadInput("{} is no path name", model::Quote(path));
-  }
+  const bool sound = path.starts_with('/') && !path.ends_with('/') &&
+                     path.find("//") == path.npos && path.find('\0') == path.npos;
+  if (!sound) return NoSuchNode(path);
   for (const std::string_view name : model::SplitPath(path)) {
-    const bool dots = name.find_first_not_of('.') == name.npos;
-    const bool reserved = is_v3 ? dots || name.starts_with("__") || name == "zarr.json"
-                                : name == "." || name == "..";
-    if (reserved) return model::BadInput("a node cannot be called {}", model::Quote(name));
+    if (name == "." || name == "..") return NoSuchNode(path);
   }
   return {};
 }
 
-model::Failure NoSuchNode(std::string_view path) {
-  return model::NotFound("no group or array {}", model::Quote(path));
+// v3 reserves some names (core specification, "Node names").
+model::Result<void> CheckNames(std::string_view path) {
+  for (const std::string_view name : model::SplitPath(path)) {
+    const bool reserved = name.find_first_not_of('.') == name.npos || name.starts_with("__") ||
+                          name == "zarr.json";
+    if (reserved) return model::BadInput("a node cannot be called {}", model::Quote(name));
+  }
+  return {};
 }
 
 // A node that shares the source of another, which it keeps alive, so that the
@@ -89,9 +93,10 @@ model::Result<Node> ZarrHierarchy::Build(const NodeFiles& files, std::string_vie
 
 model::Result<ZarrHierarchy::Loaded> ZarrHierarchy::LoadAlone(const MetadataReader::Root& root,
                                                               std::string_view path) const {
-  NDLFS_RETURN_IF_ERROR(CheckPath(path, root.is_v3()));
+  NDLFS_RETURN_IF_ERROR(CheckPath(path));
   NDLFS_TRY(const NodeFiles files, reader_.Find(root, path));
   if (files.kind == NodeFiles::Kind::kNone) return NoSuchNode(path);
+  if (root.is_v3()) NDLFS_RETURN_IF_ERROR(CheckNames(path));
   const std::array stamps = {files.stamp, files.attributes_stamp};
   const uint64_t version = HashStamps(stamps);
   if (auto node = alone_.Find(path, version)) return Loaded{std::move(node), version};
@@ -133,7 +138,7 @@ model::Result<uint64_t> ZarrHierarchy::Version(std::string_view path) const {
   }
   // Of what cannot be loaded, the files alone.
   NDLFS_TRY(const auto root, reader_.LookAtRoot());
-  NDLFS_RETURN_IF_ERROR(CheckPath(path, root.is_v3()));
+  NDLFS_RETURN_IF_ERROR(CheckPath(path));
   NDLFS_TRY(const NodeFiles files, reader_.Find(root, path));
   const std::array stamps = {files.stamp, files.attributes_stamp};
   return HashStamps(stamps);
@@ -141,7 +146,7 @@ model::Result<uint64_t> ZarrHierarchy::Version(std::string_view path) const {
 
 model::Result<std::vector<std::string>> ZarrHierarchy::List(std::string_view path) const {
   NDLFS_TRY(const auto root, reader_.LookAtRoot());
-  NDLFS_RETURN_IF_ERROR(CheckPath(path, root.is_v3()));
+  NDLFS_RETURN_IF_ERROR(CheckPath(path));
   NDLFS_TRY(const NodeFiles files, reader_.Find(root, path));
   if (files.kind == NodeFiles::Kind::kNone) return NoSuchNode(path);
   if (files.kind == NodeFiles::Kind::kV2Array) return std::vector<std::string>();

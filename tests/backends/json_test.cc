@@ -86,6 +86,12 @@ TEST(ParseJsonTest, ErrorIsOneLine) {
   EXPECT_THAT(ErrorOf("\"a\nb"), ::testing::Not(HasSubstr("\n")));
 }
 
+TEST(ParseJsonTest, ErrorDoesNotQuoteANumberOfAThousandDigits) {
+  const std::string error = ErrorOf("{\"zarr_format\": " + std::string(1000, '9') + "}");
+  EXPECT_THAT(error, HasSubstr("number overflow"));
+  EXPECT_LE(error.size(), 250);
+}
+
 TEST(RequireMemberTest, NamesTheKey) {
   const Json object = *ParseJson(R"({"shape":[1]})");
   EXPECT_EQ((*RequireMember(object, "shape"))->dump(), "[1]");
