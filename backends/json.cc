@@ -91,6 +91,8 @@ Json MakeObject(OpenContainer& open) {
 // Builds the value from the parser's events.
 class Builder final : public nlohmann::json_sax<Json> {
  public:
+  explicit Builder(size_t max_values) : values_left_(max_values) {}
+
   bool null() override { return Add(nullptr); }
   bool boolean(bool value) override { return Add(value); }
   bool number_integer(int64_t value) override { return Add(value); }
@@ -102,7 +104,9 @@ class Builder final : public nlohmann::json_sax<Json> {
     return Add(value);
   }
   bool string(std::string& value) override { return Add(std::move(value)); }
-  bool binary(binary_t&) override { return false; }  // JSON text has none
+  bool binary(binary_t& value) override {  // MessagePack only
+    return Add(std::string(value.begin(), value.end()));
+  }
 
   bool start_object(size_t) override { return Open(true); }
   bool start_array(size_t) override { return Open(false); }
@@ -142,6 +146,10 @@ class Builder final : public nlohmann::json_sax<Json> {
   }
 
   bool Add(Json value) {
+    if (values_left_-- == 0) {
+      error_ = "more values than expected";
+      return false;
+    }
     if (open_.empty()) {
       root_ = std::move(value);
     } else {
@@ -150,6 +158,7 @@ class Builder final : public nlohmann::json_sax<Json> {
     return true;
   }
 
+  size_t values_left_;
   Json root_;
   std::vector<OpenContainer> open_;
   std::string error_;
@@ -179,18 +188,27 @@ void AppendCompact(std::string& out, const Json& value) {
   }
 }
 
+model::Result<Json> Parse(std::string_view text, Json::input_format_t format,
+                          std::string_view format_name, size_t max_values) {
+  Builder builder(max_values);
+  try {
+    if (Json::sax_parse(text, &builder, format)) return builder.TakeRoot();
+  } catch (const std::exception& error) {
+    return model::BadInput("not {}: {}", format_name, model::OneLine(error.what()));
+  }
+  return model::BadInput("not {}: {}", format_name, model::OneLine(builder.error()));
+}
+
 }  // namespace
 
-model::Result<Json> ParseJson(std::string_view text) {
-  const std::optional<std::string> replaced = ReplaceNonFinite(text);
-  if (replaced) text = *replaced;
-  Builder builder;
-  try {
-    if (Json::sax_parse(text, &builder)) return builder.TakeRoot();
-  } catch (const std::exception& error) {
-    return model::BadInput("not JSON: {}", model::OneLine(error.what()));
-  }
-  return model::BadInput("not JSON: {}", model::OneLine(builder.error()));
+model::Result<Json> ParseJson(std::string_view text, size_t max_values) {
+  const std::optional<std::string> quoted = ReplaceNonFinite(text);
+  if (quoted) text = *quoted;
+  return Parse(text, Json::input_format_t::json, "JSON", max_values);
+}
+
+model::Result<Json> ParseMsgpack(ConstByteSpan bytes, size_t max_values) {
+  return Parse(AsText(bytes), Json::input_format_t::msgpack, "MessagePack", max_values);
 }
 
 model::Result<const Json*> RequireMember(const Json& object, const char* key) {

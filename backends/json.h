@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <nlohmann/json.hpp>
 #include <string_view>
 
+#include "backends/bytes.h"
 #include "model/error.h"
 
 namespace ndlfs::backends {
@@ -13,8 +16,11 @@ using Json = nlohmann::ordered_json;
 
 // Parses one JSON text (RFC 8259), at most 128 levels deep. As zarr-python
 // writes them, the bare words NaN, Infinity and -Infinity are accepted; they
-// become the numbers that they name. A duplicate key: the last one wins.
-model::Result<Json> ParseJson(std::string_view text);
+// become the numbers that they name. A duplicate key: the last one wins. Refuses
+// more than `max_values` values, which bounds the memory.
+model::Result<Json> ParseJson(std::string_view text, size_t max_values = SIZE_MAX);
+// The same for one MessagePack document; byte strings become strings.
+model::Result<Json> ParseMsgpack(ConstByteSpan bytes, size_t max_values = SIZE_MAX);
 
 // Members of a JSON object, for readers of metadata. The error names the key.
 model::Result<const Json*> RequireMember(const Json& object, const char* key);

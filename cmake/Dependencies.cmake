@@ -15,3 +15,10 @@ pkg_check_modules(LZ4 REQUIRED IMPORTED_TARGET liblz4)
 pkg_check_modules(LZMA REQUIRED IMPORTED_TARGET liblzma)
 find_package(BZip2 REQUIRED)
 find_package(ZLIB REQUIRED)
+
+# Optional codecs; without its library a codec is reported as not built in.
+option(NDLFS_WITH_SZIP "Read HDF5 chunks compressed with szip (libaec)" ON)
+if(NDLFS_WITH_SZIP)
+  find_path(SZIP_INCLUDE szlib.h REQUIRED)
+  find_library(SZIP_LIBRARY sz REQUIRED)
+endif()

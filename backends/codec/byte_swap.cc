@@ -87,8 +87,8 @@ constexpr size_t kBlockSize = 16 * 1024;  // stays in the first-level cache
 
 }  // namespace
 
-void SwapElements(std::span<const model::SwapRun> runs, size_t element_size,
-                  ConstByteSpan from, ByteSpan to) {
+void SwapElements(std::span<const model::SwapRun> runs, size_t element_size, ConstByteSpan from,
+                  ByteSpan to) {
   const size_t elements = element_size == 0 ? 0 : to.size() / element_size;
   size_t done = 0;
   if (runs.size() == 1 && runs[0].offset == 0 &&

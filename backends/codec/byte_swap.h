@@ -13,7 +13,7 @@ namespace ndlfs::backends {
 // the same size and either the same memory or do not overlap, reversing the
 // bytes of each number in `runs` (model::PlanByteSwap). Bytes after the last
 // whole element are copied as they are.
-void SwapElements(std::span<const model::SwapRun> runs, size_t element_size,
-                  ConstByteSpan from, ByteSpan to);
+void SwapElements(std::span<const model::SwapRun> runs, size_t element_size, ConstByteSpan from,
+                  ByteSpan to);
 
 }  // namespace ndlfs::backends

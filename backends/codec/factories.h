@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <string_view>
@@ -21,15 +22,44 @@ namespace ndlfs::backends {
 using CodecResult = model::Result<AnyCodec>;
 using CodecFactory = CodecResult (*)(const CodecConfig& config);
 
+CodecResult MakeAdler32(const CodecConfig& config);
+CodecResult MakeAsType(const CodecConfig& config);
+CodecResult MakeBase64(const CodecConfig& config);
+CodecResult MakeBitRound(const CodecConfig& config);
+CodecResult MakeBitshuffle(const CodecConfig& config);
 CodecResult MakeBlosc(const CodecConfig& config);
 CodecResult MakeBytes(const CodecConfig& config);
 CodecResult MakeBz2(const CodecConfig& config);
+CodecResult MakeCastValue(const CodecConfig& config);
+CodecResult MakeCategorize(const CodecConfig& config);
+CodecResult MakeCrc32(const CodecConfig& config);
 CodecResult MakeCrc32c(const CodecConfig& config);
+CodecResult MakeDelta(const CodecConfig& config);
+CodecResult MakeFixedScaleOffset(const CodecConfig& config);
+CodecResult MakeFletcher32(const CodecConfig& config);
 CodecResult MakeGzip(const CodecConfig& config);
+CodecResult MakeHdf5Lz4(const CodecConfig& config);
+CodecResult MakeHdf5ScaleOffset(const CodecConfig& config);
+CodecResult MakeJenkinsLookup3(const CodecConfig& config);
+CodecResult MakeJson2(const CodecConfig& config);
 CodecResult MakeLz4(const CodecConfig& config);
+CodecResult MakeLzf(const CodecConfig& config);
 CodecResult MakeLzma(const CodecConfig& config);
+CodecResult MakeMsgpack2(const CodecConfig& config);
+CodecResult MakeN5Default(const CodecConfig& config);
+CodecResult MakeNBit(const CodecConfig& config);
+CodecResult MakePackBits(const CodecConfig& config);
+CodecResult MakePickle(const CodecConfig& config);
+CodecResult MakeQuantize(const CodecConfig& config);
+CodecResult MakeReshape(const CodecConfig& config);
+CodecResult MakeScaleOffset(const CodecConfig& config);
 CodecResult MakeShardingIndexed(const CodecConfig& config);
+CodecResult MakeShuffle(const CodecConfig& config);
+CodecResult MakeSzip(const CodecConfig& config);
 CodecResult MakeTranspose(const CodecConfig& config);
+CodecResult MakeVlenArray(const CodecConfig& config);
+CodecResult MakeVlenBytes(const CodecConfig& config);
+CodecResult MakeVlenUtf8(const CodecConfig& config);
 CodecResult MakeZlib(const CodecConfig& config);
 CodecResult MakeZstd(const CodecConfig& config);
 
@@ -56,5 +86,9 @@ const Json* FindMember(const CodecConfig& config, const char* key);
 model::Result<std::optional<uint64_t>> SizeMember(const CodecConfig& config, const char* key);
 model::Result<std::optional<std::string_view>> TextMember(const CodecConfig& config,
                                                           const char* key);
+
+// For codecs whose specification makes other members an error.
+model::Result<void> RefuseOtherMembers(const CodecConfig& config,
+                                       std::initializer_list<std::string_view> known);
 
 }  // namespace ndlfs::backends

@@ -19,21 +19,56 @@ struct CodecEntry {
   CodecFactory make;  // null where the build left it out
 };
 
+#if NDLFS_WITH_SZIP
+constexpr CodecFactory kMakeSzip = MakeSzip;
+#else
+constexpr CodecFactory kMakeSzip = nullptr;
+#endif
+
 constexpr std::array kCodecs = {
-    CodecEntry{"blosc", "blosc", "", MakeBlosc},
+    CodecEntry{"", "adler32", "", MakeAdler32},
+    CodecEntry{"", "astype", "", MakeAsType},
+    CodecEntry{"", "base64", "", MakeBase64},
+    CodecEntry{"bitround", "bitround", "", MakeBitRound},
+    CodecEntry{"", "", "32008", MakeBitshuffle},  // bitshuffle
+    CodecEntry{"blosc", "blosc", "32001", MakeBlosc},
     CodecEntry{"bytes", "", "", MakeBytes},
-    CodecEntry{"", "bz2", "", MakeBz2},
+    CodecEntry{"", "bz2", "307", MakeBz2},
+    CodecEntry{"cast_value", "", "", MakeCastValue},
+    CodecEntry{"", "categorize", "", MakeCategorize},
+    CodecEntry{"", "crc32", "", MakeCrc32},
     CodecEntry{"crc32c", "crc32c", "", MakeCrc32c},
+    CodecEntry{"", "delta", "", MakeDelta},
     CodecEntry{"endian", "", "", MakeBytes},  // drafts of Zarr v3
+    CodecEntry{"", "fixedscaleoffset", "", MakeFixedScaleOffset},
+    CodecEntry{"", "fletcher32", "3", MakeFletcher32},
     CodecEntry{"gzip", "gzip", "", MakeGzip},
+    CodecEntry{"", "jenkins_lookup3", "", MakeJenkinsLookup3},
+    CodecEntry{"", "json2", "", MakeJson2},
     CodecEntry{"", "lz4", "", MakeLz4},
+    CodecEntry{"", "", "32004", MakeHdf5Lz4},  // lz4, framed otherwise
+    CodecEntry{"", "", "32000", MakeLzf},      // lzf
     CodecEntry{"", "lzma", "", MakeLzma},
+    CodecEntry{"", "msgpack2", "", MakeMsgpack2},
+    CodecEntry{"n5_default", "", "", MakeN5Default},
+    CodecEntry{"", "", "5", MakeNBit},  // nbit
+    CodecEntry{"packbits", "packbits", "", MakePackBits},
     CodecEntry{"", "pcodec", "", nullptr},
+    CodecEntry{"", "pickle", "", MakePickle},
+    CodecEntry{"", "quantize", "", MakeQuantize},
+    CodecEntry{"reshape", "", "", MakeReshape},
+    CodecEntry{"scale_offset", "", "", MakeScaleOffset},
+    CodecEntry{"", "", "6", MakeHdf5ScaleOffset},  // scaleoffset
     CodecEntry{"sharding_indexed", "", "", MakeShardingIndexed},
+    CodecEntry{"", "shuffle", "2", MakeShuffle},
+    CodecEntry{"", "", "4", kMakeSzip},  // szip
     CodecEntry{"transpose", "", "", MakeTranspose},
-    CodecEntry{"", "zfpy", "", nullptr},
+    CodecEntry{"", "vlen-array", "", MakeVlenArray},
+    CodecEntry{"vlen-bytes", "vlen-bytes", "", MakeVlenBytes},
+    CodecEntry{"vlen-utf8", "vlen-utf8", "", MakeVlenUtf8},
+    CodecEntry{"zfp", "zfpy", "", nullptr},
     CodecEntry{"", "zlib", "1", MakeZlib},
-    CodecEntry{"zstd", "zstd", "", MakeZstd},
+    CodecEntry{"zstd", "zstd", "32015", MakeZstd},
 };
 
 constexpr std::string_view kNumcodecsPrefix = "numcodecs.";
@@ -114,6 +149,16 @@ model::Result<std::optional<std::string_view>> TextMember(const CodecConfig& con
     return model::BadInput("{}: expected a string, found {}", key, DescribeJson(*member));
   }
   return member->get_ref<const std::string&>();
+}
+
+model::Result<void> RefuseOtherMembers(const CodecConfig& config,
+                                       std::initializer_list<std::string_view> known) {
+  for (const auto& [key, value] : config.configuration->items()) {
+    if (std::find(known.begin(), known.end(), key) == known.end()) {
+      return model::BadInput("unknown member {}", model::Quote(key));
+    }
+  }
+  return {};
 }
 
 }  // namespace ndlfs::backends

@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "backends/codec/factories.h"
+#include "backends/codec/zstd_context.h"
 
 namespace ndlfs::backends {
 namespace {
@@ -14,12 +15,6 @@ namespace {
 struct FreeContext {
   void operator()(ZSTD_DCtx* context) const { ZSTD_freeDCtx(context); }
 };
-
-// A context of this thread; making one costs more than decoding a small chunk.
-ZSTD_DCtx* Context() {
-  thread_local const std::unique_ptr<ZSTD_DCtx, FreeContext> context(ZSTD_createDCtx());
-  return context.get();
-}
 
 class ZstdCodec final : public BytesToBytesCodec {
  public:
@@ -29,7 +24,7 @@ class ZstdCodec final : public BytesToBytesCodec {
   }
   model::Result<size_t> Decode(ConstByteSpan encoded, ByteSpan decoded) const override {
     if (encoded.empty()) return model::Corrupt("no data");
-    ZSTD_DCtx* context = Context();
+    ZSTD_DCtx* context = ZstdContext();
     if (!context) return model::Limit("not enough memory for a decompressor");
     const size_t size = ZSTD_decompressDCtx(context, decoded.data(), decoded.size(),
                                             encoded.data(), encoded.size());
@@ -39,6 +34,11 @@ class ZstdCodec final : public BytesToBytesCodec {
 };
 
 }  // namespace
+
+ZSTD_DCtx* ZstdContext() {
+  thread_local const std::unique_ptr<ZSTD_DCtx, FreeContext> context(ZSTD_createDCtx());
+  return context.get();
+}
 
 CodecResult MakeZstd(const CodecConfig&) { return NewCodec<ZstdCodec>(); }
 

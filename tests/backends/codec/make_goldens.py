@@ -4,21 +4,24 @@
 
 Needs python3-numpy, python3-numcodecs and python3-h5py.
 """
+import ctypes
 import json
 import lzma
 import pathlib
-import zlib
 
+import h5py
 import numcodecs
 import numpy as np
 
 SQUARES = (np.arange(64, dtype="<i4") ** 2)  # 256 bytes, compressible
+LIBHDF5 = ctypes.CDLL("libhdf5_serial.so.103")
 goldens = []
 
 
-def add(name, dialect, codec, configuration, decoded, encoded):
+def add(name, dialect, codec, configuration, decoded, encoded, spare=0):
+    """`spare`: how many bytes at the end of `encoded` hold nothing."""
     goldens.append((name, dialect, codec, json.dumps(configuration),
-                    bytes(decoded).hex(), bytes(encoded).hex()))
+                    bytes(decoded).hex(), bytes(encoded).hex(), spare))
 
 
 def add_numcodecs(name, data, **config):
@@ -55,6 +58,230 @@ def compressors():
             SQUARES.tobytes(), codec.encode(half[0]) + codec.encode(half[1]))
 
 
+def filters():
+    floats = np.linspace(-3, 1e4, 61)
+    for dtype in ("<i4", ">i4", "<u2", "<i8", "<f4", "<f8"):
+        data = (np.arange(64) ** 2 - 1000).astype(dtype)
+        name = "Delta" + np.dtype(dtype).name.capitalize() + ("Big" if dtype[0] == ">" else "")
+        add_numcodecs(name, data, id="delta", dtype=dtype)
+    add_numcodecs("DeltaNarrow", np.arange(100, 164, dtype="<i8"), id="delta", dtype="<i8",
+                  astype="|i1")
+    add_numcodecs("DeltaNarrowFloat", np.arange(1, 65, dtype="<f8"), id="delta", dtype="<f8",
+                  astype="<f4")
+    for astype in ("|u1", "<i2", ">i2", "<f4"):  # with float16 versions of NumPy differ
+        data = np.round(1000 + np.linspace(0, 25, 61), 1)
+        encoded = numcodecs.FixedScaleOffset(offset=1000, scale=10, dtype="<f8", astype=astype)
+        add("FixedScaleOffset" + np.dtype(astype).name.capitalize()
+            + ("Big" if astype[0] == ">" else ""), "kNumcodecs", "fixedscaleoffset",
+            encoded.get_config(), encoded.decode(encoded.encode(data)).tobytes(),
+            encoded.encode(data).tobytes())
+    for decoded, encoded in (("<f8", "<f4"), ("<f8", "<f2"), ("<f4", "<f4"), (">f8", "<f4")):
+        codec = numcodecs.Quantize(digits=1, dtype=decoded, astype=encoded)
+        data = codec.encode(floats.astype(decoded))
+        add(f"Quantize{np.dtype(decoded).name.capitalize()}As{np.dtype(encoded).name.capitalize()}"
+            + ("Big" if decoded[0] == ">" else ""), "kNumcodecs", "quantize",
+            codec.get_config(), codec.decode(data).tobytes(), data.tobytes())
+    for decoded, encoded in (("<i2", "|i1"), ("<f4", "<i4"), ("<i4", "<f8"), ("|u1", "<i8"),
+                             ("|b1", "<i2"), ("<f2", "<f8"), (">f4", ">u2"), ("<f4", "<u8")):
+        codec = numcodecs.AsType(encode_dtype=encoded, decode_dtype=decoded)
+        data = (np.arange(64) * 7 % 50).astype(encoded)
+        add(f"AsType{np.dtype(decoded).name.capitalize()}From{np.dtype(encoded).name.capitalize()}"
+            + ("Big" if decoded[0] == ">" else ""), "kNumcodecs", "astype", codec.get_config(),
+            codec.decode(data).tobytes(), data.tobytes())
+    for count in (64, 61, 1):
+        add_numcodecs(f"PackBits{count}", np.arange(count) % 3 == 0, id="packbits")
+    for size in (1, 2, 3, 4, 8, 12, 16):
+        data = (np.arange(size * 37) * 31 % 251).astype("u1").view(f"V{size}")
+        encoded = numcodecs.Shuffle(elementsize=size).encode(data)
+        add(f"Shuffle{size}", "kNumcodecs", "shuffle", {"id": "shuffle", "elementsize": size},
+            data.tobytes(), np.asarray(encoded).tobytes())
+    add_numcodecs("BitRound", np.linspace(0, 1, 64).astype("<f4").view("<i4").view("<f4"),
+                  id="bitround", keepbits=23)
+    for name in ("crc32", "adler32"):
+        add_numcodecs(name.capitalize(), SQUARES, id=name)
+    for count in (0, 1, 2, 63):
+        add_numcodecs(f"Base64Of{count}", SQUARES.view("u1")[:count], id="base64")
+    texts = np.array(["male", "female", "", "male", "f\u00fcnf"] * 4, dtype="<U6")
+    codec = numcodecs.Categorize(labels=["female", "male", "f\u00fcnf"], dtype="<U6")
+    add("Categorize", "kNumcodecs", "categorize", codec.get_config(), texts.tobytes(),
+        codec.encode(texts).tobytes())
+
+
+def client_data_of(plist, number):
+    """All client data of a filter; h5py's own get_filter() stops at 16."""
+    values = (ctypes.c_uint * 256)()
+    count = ctypes.c_size_t(len(values))
+    flags = ctypes.c_uint()
+    LIBHDF5.H5Pget_filter2(ctypes.c_int64(plist.id), ctypes.c_uint(number), ctypes.byref(flags),
+                           ctypes.byref(count), values, ctypes.c_size_t(0), None, None)
+    return list(values[:count.value])
+
+
+def hdf5_chunk(data, filters=(), **options):
+    """The stored chunk of a dataset, and the client data of its last filter."""
+    with h5py.File("x", "w", driver="core", backing_store=False) as file:
+        plist = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+        plist.set_chunk(data.shape)
+        for code, values in filters:
+            plist.set_filter(code, h5py.h5z.FLAG_MANDATORY, values)
+        if "fill" in options:
+            plist.set_fill_value(np.array(options["fill"], data.dtype))
+        if options.get("undefined_fill"):
+            plist.set_fill_time(h5py.h5d.FILL_TIME_NEVER)
+        file_type = options.get("file_type", h5py.h5t.py_create(data.dtype))
+        dataset = h5py.h5d.create(file.id, b"d", file_type, h5py.h5s.create_simple(data.shape),
+                                  plist)
+        dataset.write(h5py.h5s.ALL, h5py.h5s.ALL, data)
+        file.flush()
+        dataset = h5py.h5d.open(file.id, b"d")
+        stored = dataset.get_create_plist()
+        mask, chunk = dataset.read_direct_chunk((0,) * data.ndim)
+        assert mask == 0
+        count = stored.get_nfilters()
+        values = client_data_of(stored, count - 1)
+        decoded = np.empty_like(data)
+        dataset.read(h5py.h5s.ALL, h5py.h5s.ALL, decoded)
+        return chunk, values, decoded
+
+
+def add_hdf5(name, code, data, values=(), spare=0, **options):
+    chunk, client_data, decoded = hdf5_chunk(data, [(code, tuple(values))], **options)
+    spare = spare or (1 if code == 6 else 0)  # scaleoffset adds a byte for safety
+    add(name, "kHdf5", str(code), {"cd_values": client_data}, decoded.tobytes(), chunk, spare)
+
+
+def hdf5():
+    add_hdf5("Hdf5Deflate", 1, SQUARES, (6,))
+    add_hdf5("Hdf5Shuffle", 2, SQUARES)
+    add_hdf5("Hdf5Fletcher32", 3, SQUARES)
+    add_hdf5("Hdf5Fletcher32Odd", 3, SQUARES.view("u1")[:55])
+    add_hdf5("Hdf5Lzf", 32000, SQUARES)
+    noise = (np.arange(300) * 7919 % 251).astype("u1")
+    add_hdf5("Hdf5LzfLong", 32000, np.concatenate([np.zeros(400, "u1"), noise]))
+    nn, ec = 32, 4
+    for dtype in ("|u1", "<u2", "<i4", ">i4", "<f4", "<f8"):
+        data = (np.arange(128) // 5).astype(dtype)  # szip fails on data that it enlarges
+        suffix = np.dtype(dtype).name.capitalize() + ("Big" if dtype[0] == ">" else "")
+        add_hdf5("Hdf5SzipNn" + suffix, 4, data, (nn, 8))
+        add_hdf5("Hdf5SzipEc" + suffix, 4, data, (ec, 16))
+    add_hdf5("Hdf5SzipPadded", 4, np.arange(51, dtype="<i2").reshape(3, 17), (nn, 8), spare=1)
+    integers = (np.arange(64) ** 2 % 97)
+    for dtype in ("|i1", "|u1", "<i2", "<u4", ">i4", "<i8", ">u2"):
+        suffix = np.dtype(dtype).name.capitalize() + ("Big" if dtype[0] == ">" else "")
+        add_hdf5("Hdf5ScaleOffset" + suffix, 6, (integers + 5).astype(dtype), (2, 0))
+    add_hdf5("Hdf5ScaleOffsetNegative", 6, (integers - 60).astype("<i4"), (2, 0), fill=-9)
+    add_hdf5("Hdf5ScaleOffsetFill", 6, np.where(integers % 5 == 0, 77777, integers).astype("<i4"),
+             (2, 0), fill=77777)
+    add_hdf5("Hdf5ScaleOffsetWide", 6, np.array([0, 2**31 - 1, -2**31, 5], dtype=">i4"), (2, 0))
+    add_hdf5("Hdf5ScaleOffsetSameValue", 6, np.full(40, 12, "<i4"), (2, 0))
+    add_hdf5("Hdf5ScaleOffsetAllBits", 6, integers.astype("<i2"), (2, 16))
+    for dtype in ("<f4", "<f8", ">f4", ">f8"):
+        suffix = np.dtype(dtype).name.capitalize() + ("Big" if dtype[0] == ">" else "")
+        data = np.round(np.linspace(-4, 9, 64), 2)
+        add_hdf5("Hdf5ScaleOffset" + suffix, 6, data.astype(dtype), (0, 2))
+        add_hdf5("Hdf5ScaleOffsetFill" + suffix, 6, np.where(data > 5, 99, data).astype(dtype),
+                 (0, 2), fill=99)
+    nbit()
+    frames()
+
+
+def nbit():
+    h5t = h5py.h5t
+    for name, base, precision, offset in (
+            ("Hdf5NBit12Of16", h5t.STD_U16LE, 12, 0), ("Hdf5NBit12Of16Big", h5t.STD_U16BE, 12, 0),
+            ("Hdf5NBit17Of32At7", h5t.STD_U32LE, 17, 7),
+            ("Hdf5NBit17Of32At7Big", h5t.STD_U32BE, 17, 7),
+            ("Hdf5NBit3Of8At2", h5t.STD_U8LE, 3, 2), ("Hdf5NBit33Of64", h5t.STD_U64LE, 33, 0)):
+        file_type = base.copy()
+        file_type.set_precision(precision)
+        file_type.set_offset(offset)
+        add_nbit(name, file_type, np.arange(40) * 5 % 8 if precision == 3 else
+                 np.arange(40) * 37 % (1 << 12))
+    small = h5t.STD_I16LE.copy()
+    small.set_precision(10)
+    compound = h5t.create(h5t.COMPOUND, 15)
+    compound.insert(b"a", 0, small)
+    compound.insert(b"b", 3, h5t.array_create(small, (2, 2)))
+    compound.insert(b"c", 11, h5t.array_create(h5t.STD_U8LE, (4,)))
+    add_nbit("Hdf5NBitCompound", compound, None)
+    text = h5t.C_S1.copy()
+    text.set_size(3)
+    mixed = h5t.create(h5t.COMPOUND, 5)
+    mixed.insert(b"a", 0, small)
+    mixed.insert(b"t", 2, text)
+    add_nbit("Hdf5NBitText", mixed, None)
+
+
+def add_nbit(name, file_type, values):
+    """What nbit keeps of elements whose unused bits are 0 are these elements."""
+    size = file_type.get_size()
+    if values is None:
+        members = {"Hdf5NBitCompound": [("a", "<i2", 0), ("b", "<i2", 3), ("b1", "<i2", 5),
+                                        ("b2", "<i2", 7), ("b3", "<i2", 9), ("c", "<u4", 11)],
+                   "Hdf5NBitText": [("a", "<i2", 0), ("t", "S3", 2)]}[name]
+        dtype = np.dtype({"names": [m[0] for m in members], "formats": [m[1] for m in members],
+                          "offsets": [m[2] for m in members], "itemsize": size})
+        data = np.zeros(20, dtype)
+        for number, (member, form, _) in enumerate(members):
+            if form == "S3":
+                data[member] = b"xyz"
+            else:
+                data[member] = (np.arange(20) * 29 + number) % 1024
+    else:
+        order = ">" if file_type.get_order() == h5py.h5t.ORDER_BE else "<"
+        data = (values.astype(f"{order}u{size}") << file_type.get_offset()).astype(
+            f"{order}u{size}")
+    with h5py.File("x", "w", driver="core", backing_store=False) as file:
+        plist = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+        plist.set_chunk(data.shape)
+        plist.set_filter(5, h5py.h5z.FLAG_MANDATORY, ())
+        dataset = h5py.h5d.create(file.id, b"d", file_type, h5py.h5s.create_simple(data.shape),
+                                  plist)
+        dataset.write(h5py.h5s.ALL, h5py.h5s.ALL, data, mtype=file_type)
+        file.flush()
+        dataset = h5py.h5d.open(file.id, b"d")
+        client_data = client_data_of(dataset.get_create_plist(), 0)
+        _, chunk = dataset.read_direct_chunk((0,))
+    add(name, "kHdf5", "5", {"cd_values": client_data}, data.tobytes(), chunk, 1)
+
+
+def bit_shuffle(data, size):
+    """By the definition: bit k of all elements, then bit k + 1."""
+    bits = np.unpackbits(np.frombuffer(data, "u1").reshape(-1, size), axis=1, bitorder="little")
+    return np.packbits(bits.T.reshape(-1), bitorder="little").tobytes()
+
+
+def frames():
+    """Framings of plugins that Debian has no package of, by their descriptions."""
+    lz4 = lambda data: numcodecs.LZ4().encode(data)[4:]
+    zstd = numcodecs.Zstd(1).encode
+    data = SQUARES.tobytes()
+    header = len(data).to_bytes(8, "big")
+    blocks = b"".join(len(lz4(data[i:i + 100])).to_bytes(4, "big") + lz4(data[i:i + 100])
+                      for i in range(0, 200, 100))
+    rest = len(data[200:]).to_bytes(4, "big") + data[200:]  # a block stored as it is
+    add("Hdf5Lz4", "kHdf5", "32004", {"cd_values": [100]}, data,
+        header + (100).to_bytes(4, "big") + blocks + rest)
+    for size in (1, 2, 4, 8, 3):
+        values = (np.arange(size * 203) * 31 % 251 // 7).astype("u1").tobytes()
+        pieces = [values[i * size * 64:(i + 1) * size * 64] for i in range(3)]
+        pieces.append(values[3 * size * 64:size * 200])
+        tail = values[size * 200:]
+        shuffled = [bit_shuffle(piece, size) for piece in pieces]
+        add(f"Hdf5Bitshuffle{size}", "kHdf5", "32008", {"cd_values": [0, 3, size, 64]}, values,
+            b"".join(shuffled) + tail)
+        header = len(values).to_bytes(8, "big") + (64 * size).to_bytes(4, "big")
+        for number, word, compress in ((2, "Lz4", lz4), (3, "Zstd", zstd)):
+            blocks = [compress(piece) for piece in shuffled]
+            add(f"Hdf5Bitshuffle{size}{word}", "kHdf5", "32008",
+                {"cd_values": [0, 3, size, 0, number]}, values,
+                header + b"".join(len(b).to_bytes(4, "big") + b for b in blocks) + tail)
+    add("Hdf5Zstd", "kHdf5", "32015", {"cd_values": [3]}, data, zstd(data))
+    add("Hdf5Bzip2", "kHdf5", "307", {"cd_values": [9]}, data, numcodecs.BZ2(9).encode(data))
+    add("Hdf5Blosc", "kHdf5", "32001", {"cd_values": [2, 2, 4, 256, 5, 1, 0]}, data,
+        numcodecs.Blosc("lz4", 5, 1).encode(SQUARES))
+
+
 def write(path):
     lines = ["// SPDX-License-Identifier: MIT", "//",
              "// Written by make_goldens.py; not to be edited.", "#pragma once", "",
@@ -63,15 +290,18 @@ def write(path):
              "// One chunk, in hexadecimal, before and after encoding.",
              "struct Golden {", "  const char* test_name;", "  CodecDialect dialect;",
              "  const char* codec;", "  const char* configuration;", "  const char* decoded;",
-             "  const char* encoded;", "};", "", "// clang-format off",
+             "  const char* encoded;",
+             "  int spare;  // bytes at the end of it that hold nothing", "};", "", "// clang-format off",
              "inline constexpr Golden kGoldens[] = {"]
-    for name, dialect, codec, configuration, decoded, encoded in goldens:
+    for name, dialect, codec, configuration, decoded, encoded, spare in goldens:
         lines.append(f'    {{"{name}", CodecDialect::{dialect}, "{codec}", R"({configuration})",')
         lines.append(f'     "{decoded}",')
-        lines.append(f'     "{encoded}"}},')
+        lines.append(f'     "{encoded}", {spare}}},')
     lines += ["};", "// clang-format on", "", "}  // namespace ndlfs::backends", ""]
     path.write_text("\n".join(lines))
 
 
 compressors()
+filters()
+hdf5()
 write(pathlib.Path(__file__).with_name("goldens.h"))

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: MIT
+//
+// Zarr v3 and numcodecs "bitround": what rounding away bits lost stays lost,
+// so that decoding changes nothing.
+#include <cstring>
+
+#include "backends/codec/factories.h"
+
+namespace ndlfs::backends {
+namespace {
+
+class BitRoundOfArrays final : public ArrayToArrayCodec {
+ public:
+  std::string_view name() const override { return "bitround"; }
+  model::Result<ChunkForm> EncodedForm(const ChunkForm& decoded) const override {
+    if (decoded.dtype.is_fixed_size()) return decoded;
+    return model::BadInput("does not apply to elements of {}", decoded.dtype.keyword());
+  }
+  bool IsIdentity(const ChunkForm&) const override { return true; }
+  model::Result<void> Decode(ConstByteSpan encoded, const ChunkForm&,
+                             ByteSpan decoded) const override {
+    if (!encoded.empty()) std::memcpy(decoded.data(), encoded.data(), encoded.size());
+    return {};
+  }
+};
+
+class BitRoundOfBytes final : public BytesToBytesCodec {
+ public:
+  std::string_view name() const override { return "bitround"; }
+  SizeBound EncodedSize(uint64_t decoded_size) const override { return {decoded_size, true}; }
+  bool DecodesToPart() const override { return true; }
+  model::Result<ConstByteSpan> DecodePart(ConstByteSpan encoded) const override {
+    return encoded;
+  }
+  model::Result<size_t> Decode(ConstByteSpan encoded, ByteSpan decoded) const override {
+    if (encoded.size() > decoded.size()) return model::Corrupt("decodes to more than expected");
+    if (!encoded.empty()) std::memcpy(decoded.data(), encoded.data(), encoded.size());
+    return encoded.size();
+  }
+};
+
+}  // namespace
+
+CodecResult MakeBitRound(const CodecConfig& config) {
+  if (config.dialect == CodecDialect::kNumcodecs) return NewCodec<BitRoundOfBytes>();
+  return NewCodec<BitRoundOfArrays>();
+}
+
+}  // namespace ndlfs::backends

@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: MIT
+//
+// Zarr v3 "cast_value": numbers stored as another type of number. Decoding
+// converts back, with the rounding and the handling of numbers out of range
+// that the configuration asks for. The fill value of the array is one of
+// decoded elements and needs no such step.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "backends/codec/factories.h"
+#include "backends/codec/number_type.h"
+
+namespace ndlfs::backends {
+namespace {
+
+using model::WideInt;
+
+enum class Rounding : uint8_t {
+  kNearestEven,
+  kTowardsZero,
+  kTowardsPositive,
+  kTowardsNegative,
+  kNearestAway,
+};
+enum class OutOfRange : uint8_t { kError, kClamp, kWrap };
+
+constexpr std::array<std::pair<std::string_view, Rounding>, 5> kRoundings = {{
+    {"nearest-even", Rounding::kNearestEven},
+    {"towards-zero", Rounding::kTowardsZero},
+    {"towards-positive", Rounding::kTowardsPositive},
+    {"towards-negative", Rounding::kTowardsNegative},
+    {"nearest-away", Rounding::kNearestAway},
+}};
+constexpr std::array<std::pair<std::string_view, OutOfRange>, 3> kOutOfRanges = {{
+    {"error", OutOfRange::kError},
+    {"clamp", OutOfRange::kClamp},
+    {"wrap", OutOfRange::kWrap},
+}};
+
+double Round(double value, Rounding rounding) {
+  switch (rounding) {
+    case Rounding::kNearestEven:
+      return std::nearbyint(value);
+    case Rounding::kTowardsZero:
+      return std::trunc(value);
+    case Rounding::kTowardsPositive:
+      return std::ceil(value);
+    case Rounding::kTowardsNegative:
+      return std::floor(value);
+    default:
+      return std::round(value);
+  }
+}
+
+// The integers of a type.
+struct Range {
+  WideInt lowest;
+  WideInt highest;
+  explicit Range(const NumberType& type) {
+    const WideInt span = WideInt{1} << (8 * type.size);
+    const bool is_signed = type.kind == NumberType::Kind::kSigned;
+    lowest = is_signed ? -(span / 2) : 0;
+    highest = lowest + span - 1;
+  }
+  bool Contains(WideInt value) const { return value >= lowest && value <= highest; }
+  bool Contains(const Range& other) const {
+    return Contains(other.lowest) && Contains(other.highest);
+  }
+};
+
+// The largest finite number of a floating-point type.
+double LargestReal(const NumberType& type) {
+  if (type.format == nullptr) {
+    return type.size == 4 ? std::numeric_limits<float>::max()
+                          : std::numeric_limits<double>::max();
+  }
+  double largest = 0;
+  for (uint32_t code = 0; code < uint32_t{1} << (8 * type.size - 1); ++code) {
+    const double value = type.format->Decode(code);
+    if (std::isfinite(value)) largest = std::max(largest, value);
+  }
+  return largest;
+}
+
+// One entry of the scalar map: what stands for what, both as stored.
+struct Mapping {
+  std::array<std::byte, 8> from{};
+  std::array<std::byte, 8> to{};
+};
+
+struct CastRules {
+  Rounding rounding = Rounding::kNearestEven;
+  OutOfRange out_of_range = OutOfRange::kError;
+  std::vector<Mapping> mappings;
+};
+
+class CastValueCodec final : public ArrayToArrayCodec {
+ public:
+  CastValueCodec(model::Datatype encoded, model::Datatype decoded, CastRules rules)
+      : encoded_dtype_(std::move(encoded)),
+        decoded_dtype_(std::move(decoded)),
+        from_(*NumberTypeOf(encoded_dtype_)),
+        to_(*NumberTypeOf(decoded_dtype_)),
+        largest_(to_.is_float() ? LargestReal(to_) : 0),
+        rules_(std::move(rules)) {}
+
+  std::string_view name() const override { return "cast_value"; }
+  model::Result<ChunkForm> EncodedForm(const ChunkForm& decoded) const override {
+    if (!decoded.dtype.SameLayout(decoded_dtype_)) {
+      return model::BadInput("made for elements of {}, not {}", decoded_dtype_.keyword(),
+                             decoded.dtype.keyword());
+    }
+    return ChunkForm{encoded_dtype_, decoded.shape};
+  }
+
+  model::Result<void> Decode(ConstByteSpan encoded, const ChunkForm&,
+                             ByteSpan decoded) const override {
+    const size_t count = encoded.size() / from_.size;
+    if (rules_.mappings.empty() && AlwaysFits()) {
+      ConvertNumbers(from_, encoded.data(), to_, decoded.data(), count);
+      return {};
+    }
+    for (size_t i = 0; i < count; ++i) {
+      NDLFS_RETURN_IF_ERROR(
+          CastOne(encoded.data() + i * from_.size, decoded.data() + i * to_.size),
+          fmt::format("element {}", i));
+    }
+    return {};
+  }
+
+ private:
+  // Whether every number of the encoded type is in the range of the decoded.
+  bool AlwaysFits() const {
+    if (!from_.is_float()) {
+      if (to_.is_float()) return to_.size >= 4 && to_.format == nullptr;
+      return Range(to_).Contains(Range(from_));
+    }
+    return to_.is_float() && to_.format == nullptr && to_.size >= from_.size;
+  }
+
+  model::Result<void> CastOne(const std::byte* from, std::byte* to) const {
+    for (const Mapping& mapping : rules_.mappings) {
+      if (IsSame(from, mapping.from.data())) {
+        std::memcpy(to, mapping.to.data(), to_.size);
+        return {};
+      }
+    }
+    if (to_.is_float()) return CastToReal(from, to);
+    return CastToInteger(from, to);
+  }
+
+  // Equal as numbers, and any NaN as any other.
+  bool IsSame(const std::byte* a, const std::byte* b) const {
+    if (!from_.is_float()) return std::memcmp(a, b, from_.size) == 0;
+    double x, y;
+    LoadReals(from_, a, 1, &x);
+    LoadReals(from_, b, 1, &y);
+    return x == y || (std::isnan(x) && std::isnan(y));
+  }
+
+  model::Result<void> CastToReal(const std::byte* from, std::byte* to) const {
+    ConvertNumbers(from_, from, to_, to, 1);
+    double before, after;
+    LoadReals(from_, from, 1, &before);
+    LoadReals(to_, to, 1, &after);
+    if (std::isnan(before)) {
+      if (std::isnan(after)) return {};
+      return model::Corrupt("NaN cannot be cast to {}", decoded_dtype_.keyword());
+    }
+    if (!std::isnan(after) && (std::isfinite(after) || std::isinf(before))) return {};
+    if (rules_.out_of_range != OutOfRange::kClamp) {
+      return model::Corrupt("{} is out of the range of {}", before, decoded_dtype_.keyword());
+    }
+    const double largest = std::copysign(largest_, before);
+    StoreReals(&largest, 1, to_, to);
+    return {};
+  }
+
+  model::Result<void> CastToInteger(const std::byte* from, std::byte* to) const {
+    NDLFS_TRY(WideInt value, LoadWide(from));
+    const Range range(to_);
+    if (!range.Contains(value)) {
+      switch (rules_.out_of_range) {
+        case OutOfRange::kError:
+          return model::Corrupt("{} is out of the range of {}", static_cast<double>(value),
+                                decoded_dtype_.keyword());
+        case OutOfRange::kClamp:
+          value = std::clamp(value, range.lowest, range.highest);
+          break;
+        case OutOfRange::kWrap:  // storing takes the low bits
+          break;
+      }
+    }
+    const auto bits = static_cast<int64_t>(static_cast<uint64_t>(value));
+    StoreIntegers(&bits, to_.kind == NumberType::Kind::kUnsigned, 1, to_, to);
+    return {};
+  }
+
+  // Any number as an integer wide enough for what clamping and wrapping need.
+  model::Result<WideInt> LoadWide(const std::byte* from) const {
+    if (!from_.is_float()) {
+      int64_t value;
+      LoadIntegers(from_, from, 1, &value);
+      if (from_.kind == NumberType::Kind::kUnsigned) return static_cast<uint64_t>(value);
+      return value;
+    }
+    double value;
+    LoadReals(from_, from, 1, &value);
+    if (std::isnan(value)) return model::Corrupt("NaN cannot be cast to an integer");
+    value = Round(value, rules_.rounding);
+    constexpr double kLimit = 0x1p100;
+    if (std::fabs(value) < kLimit) return static_cast<WideInt>(value);
+    // Beyond, doubles are multiples of 2^47 at least; only clamping is defined
+    // for infinities, and wrapping takes the remainder.
+    if (rules_.out_of_range == OutOfRange::kWrap && std::isfinite(value)) {
+      return static_cast<WideInt>(std::fmod(value, 0x1p64));
+    }
+    if (rules_.out_of_range == OutOfRange::kWrap) {
+      return model::Corrupt("infinity cannot be wrapped");
+    }
+    return static_cast<WideInt>(std::copysign(kLimit, value));
+  }
+
+  const model::Datatype encoded_dtype_;
+  const model::Datatype decoded_dtype_;
+  const NumberType from_;
+  const NumberType to_;
+  const double largest_;
+  const CastRules rules_;
+};
+
+template <typename Choices>
+model::Result<typename Choices::value_type::second_type> ChoiceMember(const CodecConfig& config,
+                                                                      const char* key,
+                                                                      const Choices& choices) {
+  NDLFS_TRY(const auto text, TextMember(config, key));
+  if (!text) return choices.front().second;
+  for (const auto& [word, value] : choices) {
+    if (*text == word) return value;
+  }
+  return model::BadInput("{}: unknown value {}", key, model::Quote(*text));
+}
+
+// Pairs of numbers: an encoded one, and the one that it stands for.
+model::Result<std::vector<Mapping>> ParseDecodeMap(const Json& json, const NumberType& from,
+                                                   const NumberType& to) {
+  if (!json.is_array()) {
+    return model::BadInput("expected a list of pairs, found {}", DescribeJson(json));
+  }
+  std::vector<Mapping> mappings;
+  for (const Json& pair : json) {
+    if (!pair.is_array() || pair.size() != 2) {
+      return model::BadInput("expected a pair, found {}", DescribeJson(pair));
+    }
+    Mapping mapping;
+    NDLFS_RETURN_IF_ERROR(StoreJsonNumber(pair[0], from, mapping.from.data()));
+    NDLFS_RETURN_IF_ERROR(StoreJsonNumber(pair[1], to, mapping.to.data()));
+    mappings.push_back(mapping);
+  }
+  return mappings;
+}
+
+model::Result<std::vector<Mapping>> ParseScalarMap(const CodecConfig& config,
+                                                   const NumberType& from,
+                                                   const NumberType& to) {
+  const Json* map = FindMember(config, "scalar_map");
+  if (!map) return std::vector<Mapping>();
+  if (!map->is_object()) {
+    return model::BadInput("expected an object, found {}", DescribeJson(*map));
+  }
+  const auto decode = map->find("decode");
+  if (decode == map->end() || decode->is_null()) return std::vector<Mapping>();
+  auto mappings = ParseDecodeMap(*decode, from, to);
+  if (!mappings) return model::Propagate(std::move(mappings).error(), "decode");
+  return mappings;
+}
+
+// A data type by its name; the others of Zarr v3 are no numbers.
+model::Result<model::Datatype> ParseDataType(const Json& json) {
+  const Json* name = &json;
+  if (json.is_object()) {
+    NDLFS_TRY(name, RequireMember(json, "name"));
+  }
+  if (name->is_string()) {
+    const auto dtype = model::Datatype::FromKeyword(name->get_ref<const std::string&>());
+    if (dtype && NumberTypeOf(*dtype)) return *dtype;
+  }
+  return model::Unsupported("{} is no type of number", DescribeJson(*name));
+}
+
+model::Result<AnyCodec> ParseCastValue(const CodecConfig& config) {
+  NDLFS_RETURN_IF_ERROR(
+      RefuseOtherMembers(config, {"data_type", "rounding", "out_of_range", "scalar_map"}));
+  const auto decoded = NumberTypeOf(config.form->dtype);
+  if (!decoded || decoded->kind == NumberType::Kind::kBool) {
+    return model::BadInput("does not apply to elements of {}", config.form->dtype.keyword());
+  }
+  NDLFS_TRY(const Json* json, RequireMember(*config.configuration, "data_type"));
+  NDLFS_TRY(model::Datatype dtype, ParseDataType(*json), "data_type");
+  CastRules rules;
+  NDLFS_TRY(rules.rounding, ChoiceMember(config, "rounding", kRoundings));
+  NDLFS_TRY(rules.out_of_range, ChoiceMember(config, "out_of_range", kOutOfRanges));
+  NDLFS_TRY(rules.mappings, ParseScalarMap(config, *NumberTypeOf(dtype), *decoded),
+            "scalar_map");
+  return NewCodec<CastValueCodec>(std::move(dtype), config.form->dtype, std::move(rules));
+}
+
+}  // namespace
+
+CodecResult MakeCastValue(const CodecConfig& config) {
+  auto codec = ParseCastValue(config);
+  if (!codec) return model::Propagate(std::move(codec).error(), "cast_value");
+  return codec;
+}
+
+}  // namespace ndlfs::backends

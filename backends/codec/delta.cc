@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT
+//
+// numcodecs "delta": each number as its difference from the one before.
+#include <algorithm>
+
+#include "backends/codec/number_filter.h"
+
+namespace ndlfs::backends {
+namespace {
+
+// Sums are of the decoded type: integers wrap, floats are rounded each time.
+class DeltaFilter final : public NumberFilter {
+ public:
+  using NumberFilter::NumberFilter;
+  std::string_view name() const override { return "delta"; }
+
+  void Decode(const std::byte* from, std::byte* to, size_t count) const override {
+    if (!decoded_type().is_float()) return SumIntegers(from, to, count);
+    if (decoded_type().size == 4) return SumReals<float>(from, to, count);
+    SumReals<double>(from, to, count);
+  }
+
+ private:
+  // Modulo 2^64, and so modulo any smaller width.
+  void SumIntegers(const std::byte* from, std::byte* to, size_t count) const {
+    int64_t block[kNumberBlock];
+    uint64_t sum = 0;
+    for (size_t done = 0; done < count; done += kNumberBlock) {
+      const size_t step = std::min(count - done, kNumberBlock);
+      LoadIntegers(encoded_type(), from + done * encoded_type().size, step, block);
+      for (size_t i = 0; i < step; ++i) {
+        sum += static_cast<uint64_t>(block[i]);
+        block[i] = static_cast<int64_t>(sum);
+      }
+      StoreIntegers(block, false, step, decoded_type(), to + done * decoded_type().size);
+    }
+  }
+
+  template <typename Real>
+  void SumReals(const std::byte* from, std::byte* to, size_t count) const {
+    double block[kNumberBlock];
+    Real sum = 0;
+    for (size_t done = 0; done < count; done += kNumberBlock) {
+      const size_t step = std::min(count - done, kNumberBlock);
+      LoadReals(encoded_type(), from + done * encoded_type().size, step, block);
+      for (size_t i = 0; i < step; ++i) {
+        sum += static_cast<Real>(block[i]);
+        block[i] = sum;
+      }
+      StoreReals(block, step, decoded_type(), to + done * decoded_type().size);
+    }
+  }
+};
+
+model::Result<NumberDtypes> ParseDelta(const CodecConfig& config) {
+  NDLFS_TRY(NumberDtypes dtypes, ParseNumberDtypes(config));
+  for (const model::Datatype& dtype : {dtypes.encoded, dtypes.decoded}) {
+    const NumberType type = *NumberTypeOf(dtype);
+    if (type.kind == NumberType::Kind::kBool || type.format) {
+      return model::Unsupported("differences of {}", dtype.keyword());
+    }
+  }
+  if (NumberTypeOf(dtypes.encoded)->is_float() && !NumberTypeOf(dtypes.decoded)->is_float()) {
+    return model::BadInput("differences of {} for elements of {}", dtypes.encoded.keyword(),
+                           dtypes.decoded.keyword());
+  }
+  return dtypes;
+}
+
+}  // namespace
+
+CodecResult MakeDelta(const CodecConfig& config) {
+  NDLFS_TRY(NumberDtypes dtypes, ParseDelta(config), "delta");
+  return MakeNumberCodec(config, std::make_shared<const DeltaFilter>(
+                                     std::move(dtypes.encoded), std::move(dtypes.decoded)));
+}
+
+}  // namespace ndlfs::backends

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "backends/codec/registry.h"
+#include "model/error.h"
+
+namespace ndlfs::backends {
+
+// The client data of an HDF5 filter, {"cd_values": [...]}; refuses fewer than
+// `required`.
+model::Result<std::vector<uint32_t>> ParseClientData(const CodecConfig& config,
+                                                     size_t required);
+
+}  // namespace ndlfs::backends
