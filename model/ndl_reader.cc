@@ -419,6 +419,10 @@ void EntityReader::ReadDimensionNames(const YamlNode* node,
     const auto name = item->is_null() ? std::string() : ReadText(context_, *item);
     array.dimension_names.push_back(name.value_or(""));
   }
+  // No names at all, which is also what the shape shows.
+  if (array.dimension_names == shown && std::none_of(shown.begin(), shown.end(), is_named)) {
+    array.dimension_names.clear();
+  }
 }
 
 // --- Storage directives
@@ -568,7 +572,9 @@ ParsedDocument Refuse(Diagnostic diagnostic) {
 }  // namespace
 
 ParsedDocument ReadNdl(std::string_view text, std::string_view file_name) {
-  const auto tree = ParseYaml(text);
+  YamlLimits limits;
+  limits.bytes = kMaxNdlBytes;
+  const auto tree = ParseYaml(text, limits);
   if (!tree) return Refuse(tree.error());
   if (!tree->root()) {
     return Refuse({1,

@@ -4,6 +4,7 @@
 // What WriteFile writes is read back equal: ReadNdl(WriteFile(f)) == f.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -12,6 +13,9 @@
 #include "model/entities.h"
 
 namespace ndlfs::model {
+
+// Longer documents are refused.
+inline constexpr size_t kMaxNdlBytes = size_t{64} << 20;
 
 struct ParsedDocument {
   // Set if there is nothing wrong with the document.

@@ -327,9 +327,8 @@ class YamlTreeBuilder final : public YAML::EventHandler {
 
 tl::expected<YamlTree, Diagnostic> ParseYaml(std::string_view text, const YamlLimits& limits) {
   if (text.size() > limits.bytes) {
-    return tl::unexpected(At(
-        1, 1,
-        fmt::format("a document of {} bytes, expected at most {}", text.size(), limits.bytes)));
+    return tl::unexpected(
+        At(1, 1, fmt::format("a document of more than {} bytes", limits.bytes)));
   }
   if (auto error = CheckCharacters(text)) return tl::unexpected(*std::move(error));
   LimitedBuffer buffer(text, limits.lookahead);

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 #include <yaml-cpp/yaml.h>
 
-#include <chrono>
+#include <ctime>
 
 namespace ndlfs::model {
 namespace {
@@ -372,12 +372,14 @@ TEST(NdlWriterTest, WritesAHundredThousandArraysInTime) {
     array.storage.fillvalue = 9.96921e+36f;
     file.root.ndarrays.push_back(std::move(array));
   }
-  const auto begin = std::chrono::steady_clock::now();
+  const std::clock_t begin = std::clock();  // of the processor: others may keep it busy
   const std::string text = WriteFile(file);
-  const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
+  const double taken = static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
   EXPECT_GT(text.size(), 30'000'000u);
-  EXPECT_LT(taken.count(), 2.0);
-  RecordProperty("seconds", std::to_string(taken.count()));
+#ifdef NDEBUG  // sanitizers are slower
+  EXPECT_LT(taken, 2.0);
+#endif
+  RecordProperty("seconds", std::to_string(taken));
 }
 
 }  // namespace
