@@ -152,6 +152,21 @@ Diagnostic Translate(std::string_view text, const YAML::Exception& error) {
   return At(error.mark, "this is not YAML: " + error.msg);
 }
 
+// yaml-cpp makes single bytes of the escapes \N (U+0085) and \_ (U+00A0).
+std::string RepairEscapes(std::string_view text) {
+  std::string repaired;
+  while (!text.empty()) {
+    const size_t length = Utf8SequenceLength(text);
+    if (length == 0) {
+      AppendUtf8(repaired, static_cast<unsigned char>(text.front()));
+    } else {
+      repaired += text.substr(0, length);
+    }
+    text.remove_prefix(std::max<size_t>(length, 1));
+  }
+  return repaired;
+}
+
 // Whether the quoted scalar that begins at `text` ends.
 bool IsClosed(std::string_view text) {
   const char quote = text.front();
@@ -203,7 +218,10 @@ class YamlTreeBuilder final : public YAML::EventHandler {
   }
 
   void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
-                const std::string& value) override {
+                const std::string& scalar) override {
+    std::string repaired;
+    if (!IsUtf8(scalar)) repaired = RepairEscapes(scalar);
+    const std::string& value = repaired.empty() ? scalar : repaired;
     YamlNode* node = NewNode(mark, YamlNode::Kind::kScalar, anchor);
     node->tag_ = ScalarTag(mark, tag);
     if (tag == "!") last_quoted_ = mark;

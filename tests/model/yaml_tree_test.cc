@@ -10,6 +10,7 @@ namespace ndlfs::model {
 namespace {
 
 using ::testing::HasSubstr;
+using namespace std::string_literals;
 
 // The tree in a notation of its own, with what each scalar is.
 std::string Show(const YamlNode& node) {
@@ -37,6 +38,11 @@ TEST(YamlTreeTest, Kinds) {
   EXPECT_EQ(Parse(""), "nothing");
   EXPECT_EQ(Parse("# only a comment\n"), "nothing");
   EXPECT_EQ(Parse("\xEF\xBB\xBF%YAML 1.2\n---\na: b\r\n...\n"), "{a b }");
+}
+
+TEST(YamlTreeTest, Escapes) {
+  EXPECT_EQ(Parse(R"("\0\a\t\x41\u00e9\U0001F600\N\_\L\P\/\e")"),
+            "'\0\a\tAé😀\u0085\u00a0\u2028\u2029/\x1b"s);
 }
 
 TEST(YamlTreeTest, Places) {
