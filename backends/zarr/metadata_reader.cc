@@ -18,6 +18,10 @@ constexpr uint64_t kMaxDocumentSize = uint64_t{16} << 20;
 constexpr std::string_view kV3Name = "zarr.json";
 constexpr std::string_view kConsolidatedName = ".zmetadata";
 
+// Directories that are looked into for a node, before one without metadata of
+// its own is taken for no group.
+constexpr int kMaxLooks = 200;
+
 // "/a/b" -> "a/b"; "/" -> "".
 std::string_view Relative(std::string_view path) { return path.substr(1); }
 
@@ -65,10 +69,42 @@ model::Result<NodeFiles> MetadataReader::FindFiles(const Root& root,
   if (!found) {
     NDLFS_TRY(found, look(".zgroup", NodeFiles::Kind::kV2Group));
   }
+  if (!found && path != "/") {
+    int looks_left = kMaxLooks;
+    NDLFS_TRY(found, HoldsNodes(Key(path, ""), looks_left));
+    if (found) {
+      files.kind = NodeFiles::Kind::kV2Group;
+      files.is_implicit = true;
+      files.document = Key(path, ".zgroup");
+    }
+  }
   if (found) {
     NDLFS_TRY(files.attributes_stamp, store_->Stat(Key(path, ".zattrs")));
   }
   return files;
+}
+
+// Whether there is a node of v2 somewhere below `prefix`. Looks at no more
+// than `looks_left` directories: a heap of other files is no group.
+model::Result<bool> MetadataReader::HoldsNodes(const std::string& prefix,
+                                               int& looks_left) const {
+  NDLFS_TRY(const auto entries, store_->List(prefix));
+  for (const bool deeper : {false, true}) {
+    for (const StoreEntry& entry : entries) {
+      if (!entry.is_prefix || --looks_left < 0) continue;
+      const std::string child = JoinKey(prefix, entry.name);
+      if (deeper) {
+        NDLFS_TRY(const bool holds, HoldsNodes(child, looks_left));
+        if (holds) return true;
+        continue;
+      }
+      for (const char* name : {".zarray", ".zgroup"}) {
+        NDLFS_TRY(const auto stamp, store_->Stat(JoinKey(child, name)));
+        if (stamp) return true;
+      }
+    }
+  }
+  return false;
 }
 
 model::Result<NodeFiles> MetadataReader::Find(const Root& root, std::string_view path) const {
@@ -185,7 +221,11 @@ std::string MetadataReader::Describe(const NodeFiles& files) const {
 model::Result<NodeDocuments> MetadataReader::Read(const NodeFiles& files,
                                                   std::string_view path) const {
   NodeDocuments documents;
-  NDLFS_TRY(documents.document, ReadJson(files, files.document), Describe(files));
+  if (files.is_implicit) {
+    documents.document = Json{{"zarr_format", 2}};
+  } else {
+    NDLFS_TRY(documents.document, ReadJson(files, files.document), Describe(files));
+  }
   if (files.kind == NodeFiles::Kind::kV3) return documents;
   const std::string key = AttributesKey(files.document);
   const bool has_attributes = files.consolidated ? files.consolidated->Find(key).has_value()

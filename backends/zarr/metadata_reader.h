@@ -21,6 +21,9 @@ struct NodeFiles {
   enum class Kind : uint8_t { kNone, kV2Array, kV2Group, kV3 };
   Kind kind = Kind::kNone;
   std::string document;  // key of .zarray, .zgroup or zarr.json
+  // A group of v2 without a .zgroup: writers leave out those between the root
+  // and an array, and the groups and arrays below it show that it is one.
+  bool is_implicit = false;
   // Set where that is not a file, but copied in consolidated metadata.
   std::shared_ptr<const ConsolidatedMetadata> consolidated;
   // Of `document` or of the consolidated metadata, and of .zattrs.
@@ -81,6 +84,7 @@ class MetadataReader {
   };
 
   model::Result<NodeFiles> FindFiles(const Root& root, std::string_view path) const;
+  model::Result<bool> HoldsNodes(const std::string& prefix, int& looks_left) const;
   model::Result<NodeFiles> FindConsolidated(const Root& root, std::string_view path) const;
   model::Result<Consolidated> LoadConsolidated(const Root& root) const;
   model::Result<ConsolidatedMetadata> ParseConsolidated(const Root& root) const;

@@ -200,16 +200,28 @@ TEST(ZarrHierarchyTest, MissingNodesAreNotFound) {
   }
 }
 
-TEST(ZarrHierarchyTest, PathsThatClimbOrAreNoneAreRefused) {
+TEST(ZarrHierarchyTest, GroupsOfV2NeedNoMetadataOfTheirOwn) {
+  auto store = StoreV2();
+  store->Put("plate/A/1/image/.zarray", ArrayV2("[1]"));
+  store->Put("plate/.zattrs", R"({"rows": 1})");
+  store->Put("heap/of/files/notes.txt", "no node here");
+  const auto hierarchy = Open(store);
+  EXPECT_THAT(hierarchy->List("/"), IsOkAnd(ElementsAre("lat", "plate", "sub")));
+  EXPECT_THAT(hierarchy->List("/plate/A"), IsOkAnd(ElementsAre("1")));
+  EXPECT_THAT(hierarchy->Load("/plate/A/1/image"), IsOk());
+  const auto plate = hierarchy->Load("/plate").value();
+  EXPECT_TRUE(plate->is_group());
+  EXPECT_EQ(plate->attributes().size(), 1u);
+  EXPECT_THAT(hierarchy->Load("/heap"), IsError(ErrorCode::kNotFound, HasSubstr("/heap")));
+}
+
+TEST(ZarrHierarchyTest, ThereIsNothingAtPathsThatClimbOrAreNone) {
   for (const auto& hierarchy : {Open(StoreV2()), Open(StoreV3())}) {
-    for (const char* path : {"/..", "/sub/../lat", "/sub/./t"}) {
+    for (const std::string path :
+         {"/..", "/sub/../lat", "/sub/./t", "", "lat", "/sub/", "//lat", "/sub//t"}) {
       EXPECT_THAT(hierarchy->Load(path),
-                  IsError(ErrorCode::kBadInput, HasSubstr("a node cannot be called")));
+                  IsError(ErrorCode::kNotFound, HasSubstr("no group or array")));
       EXPECT_THAT(hierarchy->List(path), Not(IsOk()));
-    }
-    for (const std::string path : {"", "lat", "/sub/", "//lat", "/sub//t"}) {
-      EXPECT_THAT(hierarchy->Load(path),
-                  IsError(ErrorCode::kBadInput, HasSubstr("is no path name")));
     }
     EXPECT_THAT(hierarchy->Load(std::string_view("/l\0t", 4)), Not(IsOk()));
   }
@@ -220,9 +232,12 @@ TEST(ZarrHierarchyTest, NamesThatV3Reserves) {
   store->Put("__x/zarr.json", kGroupV3);
   store->Put(".../zarr.json", kGroupV3);
   const auto hierarchy = Open(store);
-  for (const char* path : {"/__x", "/...", "/zarr.json", "/sub/__y"}) {
+  for (const char* path : {"/__x", "/..."}) {
     EXPECT_THAT(hierarchy->Load(path),
                 IsError(ErrorCode::kBadInput, HasSubstr("a node cannot be called")));
+  }
+  for (const char* path : {"/zarr.json", "/sub/__y"}) {
+    EXPECT_THAT(hierarchy->Load(path), IsError(ErrorCode::kNotFound, HasSubstr(path)));
   }
   EXPECT_THAT(hierarchy->List("/"), IsOkAnd(ElementsAre("...", "__x", "lat", "sub")));
 }
