@@ -129,6 +129,14 @@ class IndexCache {
   // The bytes that `load` made for `slot` of the array `id`, loaded once.
   virtual model::Result<std::shared_ptr<const Bytes>> GetOrLoad(
       uint64_t id, uint64_t slot, const std::function<model::Result<Bytes>()>& load) = 0;
+
+  // To be called with each key that locating a chunk depends on (also where it
+  // is absent, or its index is cached) before it is read. Fails (ESTALE) where
+  // the value has changed since the first time.
+  virtual model::Result<void> WillRead(const std::shared_ptr<const Store>& /*store*/,
+                                       const std::string& /*key*/) {
+    return {};
+  }
 };
 
 // One array's data. Immutable and safe to share between threads.

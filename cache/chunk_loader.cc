@@ -154,6 +154,27 @@ class Loading {
   uint64_t decoded_size_;
 };
 
+// Notes in the ledger, if there is one, what chunks are located by.
+class NotingIndexCache final : public backends::IndexCache {
+ public:
+  NotingIndexCache(backends::IndexCache& cache, ChunkLedger* ledger)
+      : cache_(cache), ledger_(ledger) {}
+
+  Result<std::shared_ptr<const Bytes>> GetOrLoad(
+      uint64_t id, uint64_t slot, const std::function<Result<Bytes>()>& load) override {
+    return cache_.GetOrLoad(id, slot, load);
+  }
+  Result<void> WillRead(const std::shared_ptr<const backends::Store>& store,
+                        const std::string& key) override {
+    if (!ledger_ || ledger_->Note(store, key)) return {};
+    return model::IoError(ESTALE, store->Describe(key));
+  }
+
+ private:
+  backends::IndexCache& cache_;
+  ChunkLedger* const ledger_;
+};
+
 }  // namespace
 
 uint64_t DecodedSize(const ArraySpec& spec, std::span<const uint64_t> shape) {
@@ -172,10 +193,9 @@ uint64_t TransientSize(const ArraySpec& spec, const std::vector<uint64_t>& shape
 
 Result<Bytes> LoadChunk(const backends::ArraySource& source, std::span<const uint64_t> index,
                         backends::IndexCache& indexes, ChunkLedger* ledger) {
-  NDLFS_TRY(const ChunkLocation location, source.Locate(index, indexes));
-  if (location.store && ledger && !ledger->Note(location.store, location.key)) {
-    return model::IoError(ESTALE, location.store->Describe(location.key));
-  }
+  NotingIndexCache noting(indexes, ledger);
+  NDLFS_TRY(const ChunkLocation location, source.Locate(index, noting));
+  if (location.store) NDLFS_RETURN_IF_ERROR(noting.WillRead(location.store, location.key));
   Result<Bytes> chunk =
       Loading(source.spec(), source.spec().grid.ChunkShape(index), location).Run();
   Buffers().Trim();

@@ -87,6 +87,7 @@ class ZarrArraySource final : public ArraySource {
     shard.shape = layout_->objects.ChunkShape(object);
     shard.slot = Linear(object, layout_->objects.counts());
     const std::string key = prefix_ + layout_->keys.Key(object);
+    NDLFS_RETURN_IF_ERROR(indexes.WillRead(store_, key));
 
     uint64_t slots = Count(layout_->objects.counts());  // used by the levels so far
     for (const ShardLayout& level : layout_->shards) {
