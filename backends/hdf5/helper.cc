@@ -25,8 +25,6 @@ using model::Result;
 constexpr int kSocketFd = 3;
 constexpr int kRootFd = 4;
 
-// Longer than anything sensible takes, also on a slow network filesystem.
-constexpr std::chrono::seconds kPatience{60};
 // The largest chunk that may be asked for, with its table of offsets, twice.
 constexpr size_t kMaxMessageBytes = size_t{1} << 34;
 
@@ -205,8 +203,9 @@ Helpers& AllHelpers() {
 
 }  // namespace
 
-Helper::Helper(std::vector<std::string> command, std::shared_ptr<const SourceRoot> root)
-    : command_(std::move(command)), root_(std::move(root)) {}
+Helper::Helper(std::vector<std::string> command, std::shared_ptr<const SourceRoot> root,
+               std::chrono::milliseconds patience)
+    : command_(std::move(command)), root_(std::move(root)), patience_(patience) {}
 
 Helper::~Helper() {
   const model::MutexLock lock(mutex_);
@@ -223,7 +222,7 @@ model::Result<std::vector<std::byte>> Helper::Ask(const Request& request) {
     if (outcome == Outcome::kAnswered) return answer;
     Stop();
     if (outcome == Outcome::kTooLong) {
-      return model::Corrupt("libhdf5 came to no end with it in {} seconds", kPatience.count());
+      return model::Corrupt("libhdf5 came to no end with it in {} ms", patience_.count());
     }
   }
   return model::Corrupt("libhdf5 crashes over it");
@@ -254,7 +253,7 @@ void Helper::Stop() {
 
 Helper::Outcome Helper::TryAsk(ConstByteSpan question, std::vector<std::byte>& answer) {
   if (!SendMessage(socket_.get(), question)) return Outcome::kDied;
-  const auto deadline = std::chrono::steady_clock::now() + kPatience;
+  const auto deadline = std::chrono::steady_clock::now() + patience_;
   switch (ReceiveMessage(socket_.get(), answer, kMaxMessageBytes, deadline)) {
     case Received::kMessage:
       return Outcome::kAnswered;

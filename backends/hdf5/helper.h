@@ -4,6 +4,7 @@
 // it run forever, and that process is then started anew. One for each root.
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <string>
 #include <vector>
@@ -21,8 +22,12 @@ namespace ndlfs::backends::hdf5 {
 // time.
 class Helper {
  public:
+  // Longer than anything sensible takes, also on a slow network filesystem.
+  static constexpr std::chrono::milliseconds kPatience{60'000};
+
   // `command` is as for UseHdf5Helper().
-  Helper(std::vector<std::string> command, std::shared_ptr<const SourceRoot> root);
+  Helper(std::vector<std::string> command, std::shared_ptr<const SourceRoot> root,
+         std::chrono::milliseconds patience = kPatience);
   ~Helper();
 
   // The bytes of the answer. A helper that dies over a question is asked once
@@ -39,6 +44,7 @@ class Helper {
 
   const std::vector<std::string> command_;
   const std::shared_ptr<const SourceRoot> root_;
+  const std::chrono::milliseconds patience_;
   model::Mutex mutex_;
   int pid_ GUARDED_BY(mutex_) = -1;
   UniqueFd socket_ GUARDED_BY(mutex_);

@@ -113,7 +113,8 @@ class Encoder {
     switch (type.kind()) {
       case Datatype::Kind::kString:
         return (*this)(type.is_fixed_size(), uint64_t{type.size()}, type.charset(),
-                       type.padding(), type.order());
+                       type.padding(),
+                       type.is_fixed_size() ? type.order() : model::ByteOrder::kLittle);
       case Datatype::Kind::kInteger:
         return (*this)(uint64_t{type.size()}, type.is_signed(), type.order(), type.time());
       case Datatype::Kind::kFloat:

@@ -101,8 +101,8 @@ bool IsHidden(const AttributeInfo& attribute, const std::string& path, const Obj
   if (!info.dataset || !info.dataset->is_scale) return false;
   if (attribute.name == "CLASS") return true;
   const std::string& label = info.dataset->scale_name;
-  return attribute.name == "NAME" &&
-         (info.dataset->is_dimension_only || label == path || label == model::BaseName(path));
+  return attribute.name == "NAME" && (info.dataset->is_dimension_only || label.empty() ||
+                                      label == path || label == model::BaseName(path));
 }
 
 // Attributes that cannot be shown are left out; `error` says why of one.

@@ -163,6 +163,7 @@ Result<void> ReadFill(hid_t file, hid_t properties, const ElementType& type, Obj
 Result<void> InspectRegions(hid_t file, hid_t dataset, const ElementType& type,
                             ObjectIndex& index, DatasetInfo& info) {
   if (!HasRegions(info.type) || !info.external.empty()) return {};
+  if (info.layout == Layout::kVirtual) return {};
   const auto count = CheckedProduct(info.shape);
   if (!count || *count == 0 || *count > kMaxInspectedRegions || info.is_null) return {};
   References references(file, index, false);
@@ -176,17 +177,6 @@ Result<void> InspectRegions(hid_t file, hid_t dataset, const ElementType& type,
 Result<ElementType> TypeOf(hid_t dataset) {
   NDLFS_TRY(const auto type, Checked(H5Dget_type(dataset), "cannot read the type"));
   return ReadElementType(type.get());
-}
-
-// The library would open external files by whatever name they have, also
-// outside of the source.
-Result<void> RefuseExternalParts(hid_t dataset) {
-  NDLFS_TRY(const auto properties,
-            Checked(H5Dget_create_plist(dataset), "cannot read the properties"));
-  const int count = H5Pget_external_count(properties.get());
-  NDLFS_RETURN_IF_ERROR(CheckStatus(count, "cannot read the external files"));
-  if (count > 0) return model::Unsupported("external files, by the library");
-  return {};
 }
 
 // Chunks of a dataset, counted in C order.
@@ -295,7 +285,6 @@ model::Result<std::vector<ChunkRecord>> LocateDatasetChunks(hid_t dataset, uint6
 
 model::Result<Bytes> ReadDataset(hid_t file, hid_t dataset, const Block& block, uint64_t limit,
                                  ObjectIndex& index) {
-  NDLFS_RETURN_IF_ERROR(RefuseExternalParts(dataset));
   NDLFS_TRY(const auto type, TypeOf(dataset));
   References references(file, index, block.regions_as_elements);
   return ReadElements(dataset, type, block, limit, references);

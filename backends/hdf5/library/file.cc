@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <cerrno>
 #include <list>
+#include <set>
 
 #include "backends/hdf5/library.h"
 #include "backends/hdf5/library/attributes.h"
@@ -9,6 +10,7 @@
 #include "backends/hdf5/library/filter_bridge.h"
 #include "backends/hdf5/library/path_walk.h"
 #include "backends/hdf5/library/scales.h"
+#include "backends/hdf5/library/virtual_sources.h"
 #include "model/path_name.h"
 
 namespace ndlfs::backends::hdf5 {
@@ -120,6 +122,10 @@ class LibraryFile final : public File {
     const model::MutexLock lock(library_mutex);
     NDLFS_TRY(const hid_t file, Use());
     NDLFS_TRY(const auto dataset, OpenDataset(file, path));
+    if (!checked_.contains(path)) {
+      NDLFS_RETURN_IF_ERROR(RefuseExternalFiles(file, dataset.get()));
+      checked_.insert(path);
+    }
     return ReadDataset(file, dataset.get(), block, limit, index_);
   }
 
@@ -177,6 +183,7 @@ class LibraryFile final : public File {
     if (!file_) return;
     file_ = Handle();
     index_.Clear();
+    checked_.clear();
     open_files.erase(place_);
     H5Eclear2(H5E_DEFAULT);
   }
@@ -291,6 +298,7 @@ class LibraryFile final : public File {
   FileStamp stamp_;
   mutable Handle file_;  // guarded by library_mutex, as all below
   mutable ObjectIndex index_;
+  mutable std::set<std::string> checked_;            // datasets that Read() may read
   mutable std::list<LibraryFile*>::iterator place_;  // in open_files, while open
 };
 
