@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "backends/file_name.h"
+#include "backends/hdf5/hdf5.h"
 #include "backends/hierarchy.h"
 #include "backends/netcdf3/netcdf3.h"
 #include "backends/npy/npy.h"
@@ -32,7 +33,14 @@ Bytes ReadHead(const SourceRoot& root, std::string_view path) {
 
 std::span<const Format* const> Formats() {
   static const std::vector<const Format*> formats = {
-      &ZarrFormat(), &NpyFormat(), &NpzFormat(), &ZarrZipFormat(), &NetCdf3Format(),
+      &ZarrFormat(),
+      &NpyFormat(),
+      &NpzFormat(),
+      &ZarrZipFormat(),
+      &NetCdf3Format(),
+#ifdef NDLFS_WITH_HDF5
+      &Hdf5Format(),
+#endif
   };
   return formats;
 }

@@ -1,11 +1,22 @@
 // SPDX-License-Identifier: MIT
 #include <malloc.h>
 
+#include <string_view>
+
+#include "backends/hdf5/hdf5.h"
 #include "fs/command_line.h"
 
 int main(int argc, char** argv) {
   // Chunks go back to the system when they leave the cache. Left to itself, malloc
   // would keep as much as once was used, per thread.
   ::mallopt(M_MMAP_THRESHOLD, 128 << 10);
+#ifdef NDLFS_WITH_HDF5
+  // Not for users: how this program starts itself again, for libhdf5.
+  constexpr const char* kHelper = "--hdf5-helper";
+  if (argc == 2 && std::string_view(argv[1]) == kHelper) {
+    return ndlfs::backends::RunHdf5Helper();
+  }
+  ndlfs::backends::UseHdf5Helper({"/proc/self/exe", kHelper});
+#endif
   return ndlfs::fs::RunCommandLine(argc, argv);
 }

@@ -11,14 +11,14 @@ build_packages=(
   cmake g++ ninja-build pkg-config
   libfuse3-dev fuse3
   libyaml-cpp-dev libfmt-dev libspdlog-dev libexpected-dev libcli11-dev nlohmann-json3-dev
-  libblosc-dev libbz2-dev libdeflate-dev liblz4-dev liblzma-dev libzstd-dev zlib1g-dev
+  libblosc-dev libbz2-dev libdeflate-dev libhdf5-dev liblz4-dev liblzma-dev libzstd-dev zlib1g-dev
   libgtest-dev libgmock-dev
 )
 # The tests compare with what NumPy and zarr-python read, and mount for real;
 # clang checks the style and builds the fuzz targets.
 test_packages=(
   clang clang-format clang-tidy libclang-rt-14-dev
-  python3 python3-numpy python3-zarr python3-numcodecs
+  python3 python3-numpy python3-zarr python3-numcodecs python3-h5py python3-netcdf4
   attr gfortran git man-db rsync
 )
 

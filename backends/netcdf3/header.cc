@@ -114,6 +114,7 @@ class HeaderParser {
     NDLFS_TRY(header_.variables, (TakeList<Variable>("variables", kTagVariable,
                                                      [this] { return TakeVariable(); })));
     header_.header_bytes = cursor_.position();
+    header_.file_bytes = file_bytes_;
     NDLFS_RETURN_IF_ERROR(ComputeRecordStride());
     SetRecordCount(record_count);
     return std::move(header_);

@@ -72,6 +72,7 @@ struct Header {
   // From the first value of a record variable to its value in the next record.
   uint64_t record_stride = 0;
   uint64_t header_bytes = 0;
+  uint64_t file_bytes = 0;
 };
 
 // Reads the header of the file that is the value at `key`. What it returns is

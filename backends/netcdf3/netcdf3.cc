@@ -7,6 +7,7 @@
 #include "backends/file_name.h"
 #include "backends/netcdf3/header.h"
 #include "backends/netcdf3/variable_source.h"
+#include "backends/node_cache.h"
 #include "model/mutex.h"
 #include "model/path_name.h"
 #include "model/utf8.h"
@@ -50,7 +51,6 @@ model::Result<model::Attribute> MakeAttribute(const Attribute& attribute) {
   model::Attribute made;
   made.name = attribute.name;
   made.type = ElementType(attribute.type);
-  if (made.type.size() > 1) made.storage.endian = model::ByteOrder::kBig;
   if (attribute.count == 1) {
     NDLFS_TRY(made.value, DecodeValue(attribute, 0));
     return made;
@@ -209,10 +209,11 @@ class NetCdf3Hierarchy final : public Hierarchy {
 
   model::Result<std::shared_ptr<const Node>> Load(std::string_view path) const override {
     NDLFS_TRY(const auto snapshot, Current());
-    if (path == "/") return snapshot->LoadRoot();
-    // There are no groups below the root: what follows the first slash is one
-    // name, even if old files have another slash in it.
-    return snapshot->LoadVariable(path.substr(path.starts_with('/') ? 1 : 0));
+    const std::optional<FileStamp> stamp = snapshot->stamp();
+    const uint64_t version = HashStamps(std::span(&stamp, 1));
+    if (auto node = nodes_.Find(path, version)) return node;
+    NDLFS_TRY(auto node, LoadFrom(*snapshot, path));
+    return nodes_.Insert(path, version, std::move(node));
   }
 
   model::Result<std::vector<std::string>> List(std::string_view path) const override {
@@ -224,6 +225,14 @@ class NetCdf3Hierarchy final : public Hierarchy {
   model::Result<uint64_t> Version(std::string_view) const override {
     NDLFS_TRY(const auto stamp, make_store_()->Stat(""));
     return HashStamps(std::span(&stamp, 1));
+  }
+
+  static model::Result<std::shared_ptr<const Node>> LoadFrom(const Snapshot& snapshot,
+                                                             std::string_view path) {
+    if (path == "/") return snapshot.LoadRoot();
+    // There are no groups below the root: what follows the first slash is one
+    // name, even if old files have another slash in it.
+    return snapshot.LoadVariable(path.substr(path.starts_with('/') ? 1 : 0));
   }
 
   // The header as it is in the file now.
@@ -240,6 +249,7 @@ class NetCdf3Hierarchy final : public Hierarchy {
 
  private:
   const StoreMaker make_store_;
+  mutable NodeCache nodes_;
   mutable model::Mutex mutex_;
   mutable std::shared_ptr<const Snapshot> snapshot_ GUARDED_BY(mutex_);
 };

@@ -102,6 +102,20 @@ std::optional<uint64_t> EndOfData(const Header& header, const Variable& variable
   return all ? CheckedAdd(variable.begin, *all) : std::nullopt;
 }
 
+model::Result<void> CheckPlace(const Header& header, const Variable& variable,
+                               const std::vector<uint64_t>& shape) {
+  if (CheckedProduct(shape) == uint64_t{0}) return {};
+  if (variable.begin < header.header_bytes) {
+    return model::Corrupt("the data begin at byte {}, inside the header of {} bytes",
+                          variable.begin, header.header_bytes);
+  }
+  if (variable.begin >= header.file_bytes) {
+    return model::Corrupt("the data begin at byte {}, beyond the end of the file at {}",
+                          variable.begin, header.file_bytes);
+  }
+  return {};
+}
+
 }  // namespace
 
 std::vector<uint64_t> CurrentShape(const Header& header, const Variable& variable) {
@@ -119,10 +133,7 @@ model::Result<std::shared_ptr<const ArraySource>> MakeVariableSource(
   if (!end || *end > kMaxViewSize) return model::Limit("too many values");
   ArraySpec spec;
   spec.shape = CurrentShape(header, variable);
-  if (CheckedProduct(spec.shape) != uint64_t{0} && variable.begin < header.header_bytes) {
-    return model::Corrupt("the data begin at byte {}, inside the header of {} bytes",
-                          variable.begin, header.header_bytes);
-  }
+  NDLFS_RETURN_IF_ERROR(CheckPlace(header, variable, spec.shape));
   const model::Datatype stored = ElementType(variable.type);
   spec.dtype = stored.WithOrder(model::ByteOrder::kLittle);
   const std::vector<uint64_t> blocks = ChooseBlocks(header, variable, spec.shape);

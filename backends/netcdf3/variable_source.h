@@ -14,7 +14,8 @@ namespace ndlfs::backends::netcdf3 {
 std::vector<uint64_t> CurrentShape(const Header& header, const Variable& variable);
 
 // The data of `variable` in the value "" of `store`. Refuses data that would
-// begin inside the header.
+// begin inside the header, or beyond the end of the file: netCDF-C takes the
+// latter for zeros, but nobody has written these.
 model::Result<std::shared_ptr<const ArraySource>> MakeVariableSource(
     const Header& header, const Variable& variable, std::shared_ptr<const Store> store);
 

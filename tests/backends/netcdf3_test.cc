@@ -134,6 +134,10 @@ TEST_P(NetCdf3WrittenTest, ChangedFileIsReadAnew) {
   EXPECT_EQ(Load("/time")->array().storage.size, 301);
 }
 
+TEST_P(NetCdf3WrittenTest, NodeIsTheSameAsLongAsTheFileIs) {
+  EXPECT_EQ(Load("/y"), Load("/y"));
+}
+
 TEST_P(NetCdf3WrittenTest, WhatIsNotThereIsNotFound) {
   EXPECT_THAT(hierarchy_->Load("/nothing"),
               IsError(ErrorCode::kNotFound, HasSubstr("nothing")));
@@ -204,6 +208,17 @@ TEST(NetCdf3HostileTest, DataInsideTheHeaderAreAnErrorOfTheVariable) {
   EXPECT_FALSE(node->source);
   ASSERT_TRUE(node->error);
   EXPECT_THAT(node->error->message(), HasSubstr("begin at byte 16, inside the header"));
+}
+
+TEST(NetCdf3HostileTest, DataBeyondTheEndAreAnErrorOfTheVariable) {
+  auto store = std::make_shared<test::MemoryStore>();
+  store->Put("", FileWithVariable("v", '\x7f').substr(0, 127));
+  const auto hierarchy = netcdf3::Open([&] { return store; }).value();
+  const auto node = hierarchy->Load("/v").value();
+  EXPECT_FALSE(node->source);
+  ASSERT_TRUE(node->error);
+  EXPECT_THAT(node->error->message(),
+              HasSubstr("at byte 127, beyond the end of the file at 127"));
 }
 
 TEST(NetCdf3HostileTest, VariablesOfOneNameAreToldOf) {

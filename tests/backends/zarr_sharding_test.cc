@@ -97,7 +97,7 @@ class ShardStyleTest : public ZarrShardingTest,
                        public ::testing::WithParamInterface<ShardStyle> {};
 
 TEST_P(ShardStyleTest, ReadsWhateverTheWriterChose) {
-  const ShardStyle style = GetParam();
+  const ShardStyle& style = GetParam();
   store_->Put(
       "zarr.json",
       Document("[5, 6]", "[4, 4]",
@@ -120,12 +120,16 @@ TEST_P(ShardStyleTest, ReadsWhateverTheWriterChose) {
             "\61\62\63\64\xee\xee");
 }
 
-INSTANTIATE_TEST_SUITE_P(All, ShardStyleTest,
-                         ::testing::Values(ShardStyle{}, ShardStyle{.index_at_start = true},
-                                           ShardStyle{.crc32c = false},
-                                           ShardStyle{.index_at_start = true, .crc32c = false},
-                                           ShardStyle{.reversed = true}, ShardStyle{.gap = 7},
-                                           ShardStyle{.index_at_start = true, .gap = 3}));
+INSTANTIATE_TEST_SUITE_P(
+    All, ShardStyleTest,
+    ::testing::Values(ShardStyle{}, ShardStyle{.name = "IndexAtStart", .index_at_start = true},
+                      ShardStyle{.name = "NoChecksum", .crc32c = false},
+                      ShardStyle{
+                          .name = "AtStartNoChecksum", .index_at_start = true, .crc32c = false},
+                      ShardStyle{.name = "Reversed", .reversed = true},
+                      ShardStyle{.name = "Gaps", .gap = 7},
+                      ShardStyle{.name = "AtStartGaps", .index_at_start = true, .gap = 3}),
+    [](const auto& info) { return std::string(info.param.name); });
 
 TEST_F(ZarrShardingTest, ReadsTheIndexOnceAndTheChunkAlone) {
   store_->Put("zarr.json", Document("[400]", "[400]", "[" + Sharding("[100]", kBytes) + "]"));

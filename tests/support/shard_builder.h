@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstring>
 #include <optional>
+#include <ostream>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -46,11 +47,14 @@ inline std::string EncodeEntries(const ShardEntries& entries) {
 }
 
 struct ShardStyle {
+  const char* name = "Default";
   bool index_at_start = false;
   bool crc32c = true;
   bool reversed = false;  // chunks in the file from last to first
   size_t gap = 0;         // unused bytes before each chunk
 };
+
+inline void PrintTo(const ShardStyle& style, std::ostream* out) { *out << style.name; }
 
 inline std::string SealIndex(const ShardEntries& entries, const ShardStyle& style) {
   std::string index = EncodeEntries(entries);

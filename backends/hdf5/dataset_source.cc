@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: MIT
+#include "backends/hdf5/dataset_source.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "backends/block_shape.h"
+#include "backends/checked.h"
+#include "backends/codec/registry.h"
+#include "backends/hdf5/external_store.h"
+#include "backends/hdf5/text_codec.h"
+
+namespace ndlfs::backends::hdf5 {
+namespace {
+
+using model::Result;
+
+// Places of chunks are asked for so many at a time, and kept together.
+constexpr uint64_t kRecordsPerBlock = 256;
+// What an element of variable size is counted as, to choose blocks.
+constexpr uint64_t kVariableBytes = 64;
+
+class DatasetSource : public ArraySource {
+ public:
+  explicit DatasetSource(ArraySpec spec) : spec_(std::move(spec)) {}
+  const ArraySpec& spec() const override { return spec_; }
+
+ protected:
+  const ArraySpec spec_;
+};
+
+// Elements one after the other, in the file or in external ones.
+class ContiguousSource final : public DatasetSource {
+ public:
+  ContiguousSource(ArraySpec spec, std::shared_ptr<const Store> store, uint64_t offset,
+                   const DatasetInfo& info)
+      : DatasetSource(std::move(spec)),
+        store_(std::move(store)),
+        offset_(offset),
+        stored_(info.stored),
+        in_place_(info.text.empty()) {}
+
+  Result<ChunkLocation> Locate(std::span<const uint64_t> index, IndexCache&) const override {
+    ChunkLocation location;
+    location.store = store_;
+    const uint64_t first =
+        FirstElement(spec_.shape, spec_.grid.max_chunk_shape(), index) * stored_.size();
+    const uint64_t bytes = *CheckedProduct(spec_.grid.ChunkShape(index), stored_.size());
+    location.pieces = {{offset_ + first, bytes}};
+    return location;
+  }
+
+  std::optional<ContiguousRange> contiguous() const override {
+    if (!in_place_) return std::nullopt;
+    return ContiguousRange{store_, "", offset_, stored_, std::nullopt};
+  }
+
+ private:
+  const std::shared_ptr<const Store> store_;
+  const uint64_t offset_;
+  const model::Datatype stored_;
+  const bool in_place_;
+};
+
+// A dataset that nothing is stored of.
+class AbsentSource final : public DatasetSource {
+ public:
+  using DatasetSource::DatasetSource;
+  Result<ChunkLocation> Locate(std::span<const uint64_t>, IndexCache&) const override {
+    return ChunkLocation::Absent();
+  }
+};
+
+class ChunkedSource final : public DatasetSource {
+ public:
+  ChunkedSource(ArraySpec spec, const OpenedFile& opened, std::string path,
+                bool has_plain_edges)
+      : DatasetSource(std::move(spec)),
+        opened_(opened),
+        path_(std::move(path)),
+        has_plain_edges_(has_plain_edges) {}
+
+  Result<ChunkLocation> Locate(std::span<const uint64_t> index,
+                               IndexCache& indexes) const override {
+    uint64_t linear = 0;
+    for (size_t d = 0; d < index.size(); ++d) {
+      linear = linear * spec_.grid.counts()[d] + index[d];
+    }
+    NDLFS_TRY(const ChunkRecord record, Record(linear, indexes));
+    if (record.bytes == 0) return ChunkLocation::Absent();
+    ChunkLocation location;
+    location.store = opened_.store;
+    location.pieces = {{record.offset, record.bytes}};
+    location.skip_codecs = static_cast<uint32_t>(record.filter_mask);
+    if (has_plain_edges_ && IsPartial(index)) location.skip_codecs = ~uint32_t{0};
+    return location;
+  }
+
+ private:
+  Result<ChunkRecord> Record(uint64_t linear, IndexCache& indexes) const {
+    const uint64_t first = linear / kRecordsPerBlock * kRecordsPerBlock;
+    const auto load = [&]() -> Result<Bytes> {
+      NDLFS_TRY(const auto records, opened_.file->LocateChunks(path_, first, kRecordsPerBlock));
+      return Bytes::Copy(std::as_bytes(std::span(records)));
+    };
+    NDLFS_TRY(const auto block, indexes.GetOrLoad(id(), linear / kRecordsPerBlock, load));
+    ChunkRecord record;
+    const size_t offset = (linear - first) * sizeof(record);
+    if (offset + sizeof(record) > block->size()) return model::Internal("no such chunk");
+    std::memcpy(&record, block->data() + offset, sizeof(record));
+    return record;
+  }
+
+  // Whether the chunk reaches beyond the end of the dataset.
+  bool IsPartial(std::span<const uint64_t> index) const {
+    for (size_t d = 0; d < index.size(); ++d) {
+      const uint64_t left = spec_.shape[d] - spec_.grid.Begin(d, index[d]);
+      if (left < spec_.grid.max_chunk_shape()[d]) return true;
+    }
+    return false;
+  }
+
+  const OpenedFile opened_;
+  const std::string path_;
+  const bool has_plain_edges_;
+};
+
+// Whether region references of the type are told element by element.
+bool HasElementRegions(const model::Datatype& type) {
+  switch (type.kind()) {
+    case model::Datatype::Kind::kRegionRef:
+      return type.selection() == model::Datatype::Selection::kElement;
+    case model::Datatype::Kind::kVlen:
+    case model::Datatype::Kind::kArray:
+      return HasElementRegions(type.base());
+    case model::Datatype::Kind::kCompound:
+      return std::any_of(type.members().begin(), type.members().end(),
+                         [](const auto& member) { return HasElementRegions(member.type); });
+    default:
+      return false;
+  }
+}
+
+// What only the library can read.
+class LibrarySource final : public DatasetSource {
+ public:
+  LibrarySource(ArraySpec spec, std::shared_ptr<const File> file, std::string path)
+      : DatasetSource(std::move(spec)), file_(std::move(file)), path_(std::move(path)) {}
+
+  Result<ChunkLocation> Locate(std::span<const uint64_t> index, IndexCache&) const override {
+    Block block;
+    for (size_t d = 0; d < index.size(); ++d) {
+      block.start.push_back(spec_.grid.Begin(d, index[d]));
+    }
+    block.count = spec_.grid.ChunkShape(index);
+    block.regions_as_elements = spec_.dtype.kind() == model::Datatype::Kind::kRegionRef &&
+                                spec_.dtype.selection() == model::Datatype::Selection::kElement;
+    ChunkLocation location;
+    location.generate = [file = file_, path = path_, block = std::move(block),
+                         limit = spec_.max_chunk_bytes] {
+      return file->Read(path, block, limit);
+    };
+    return location;
+  }
+
+ private:
+  const std::shared_ptr<const File> file_;
+  const std::string path_;
+};
+
+Result<std::shared_ptr<const BytesToBytesCodec>> MakeFilter(const FilterInfo& filter,
+                                                            const ChunkForm& form) {
+  const std::string id = std::to_string(filter.id);
+  const Json configuration = {{"cd_values", filter.parameters}};
+  NDLFS_TRY(auto codec, MakeCodec({CodecDialect::kHdf5, id, &configuration, &form}));
+  auto* bytes_to_bytes = std::get_if<std::shared_ptr<const BytesToBytesCodec>>(&codec);
+  if (!bytes_to_bytes) return model::Internal("not a codec of bytes");
+  return std::move(*bytes_to_bytes);
+}
+
+std::string NameOfFilter(const FilterInfo& filter) {
+  if (filter.name.empty()) return fmt::format("filter {}", filter.id);
+  return fmt::format("filter {} ({})", filter.id, model::Quote(filter.name));
+}
+
+// Elements as they are in the file: filters, byte order, ends of text.
+Result<CodecChain> MakeChain(const DatasetInfo& info, const std::vector<uint64_t>& chunk) {
+  const ChunkForm form{info.stored, chunk};
+  std::vector<std::shared_ptr<const BytesToBytesCodec>> filters;
+  for (const FilterInfo& filter : info.filters) {
+    NDLFS_TRY(auto codec, MakeFilter(filter, form), NameOfFilter(filter));
+    filters.push_back(std::move(codec));
+  }
+  std::vector<std::shared_ptr<const ArrayToArrayCodec>> text;
+  if (!info.text.empty()) text.push_back(MakeTextCodec(info.text));
+  NDLFS_TRY(auto bytes, MakeStoredBytes(info.stored));
+  return CodecChain::Make({info.type, chunk}, std::move(text), std::move(bytes),
+                          std::move(filters));
+}
+
+Result<void> CheckSizes(const DatasetInfo& info, const std::vector<uint64_t>& chunk,
+                        uint64_t max_chunk_bytes) {
+  // Of an element of variable size, its place in the table of offsets.
+  const uint64_t item = info.type.is_fixed_size() ? info.type.size() : sizeof(uint64_t);
+  if (item == 0) return model::BadInput("elements of 0 bytes");
+  if (CheckedProduct(info.shape, item).value_or(kMaxViewSize) >= kMaxViewSize) {
+    return model::Limit("the dataset has more than 2^62 bytes");
+  }
+  const auto bytes = CheckedProduct(chunk, std::max<uint64_t>(item, info.stored.size()));
+  if (bytes && *bytes <= max_chunk_bytes) return {};
+  return model::Limit("chunks of more than {} bytes (--max-chunk-size)", max_chunk_bytes);
+}
+
+class SourceMaker {
+ public:
+  SourceMaker(const OpenedFile& opened, const std::string& path, const DatasetInfo& info,
+              uint64_t max_chunk_bytes)
+      : opened_(opened), path_(path), info_(info), max_chunk_bytes_(max_chunk_bytes) {}
+
+  Result<std::shared_ptr<const ArraySource>> Make() {
+    const bool by_library =
+        !info_.is_plain || info_.layout == Layout::kCompact || info_.layout == Layout::kVirtual;
+    if (by_library) return MakeLibrarySource();
+    if (info_.layout == Layout::kChunked) return MakeChunkedSource();
+    return MakeContiguousSource();
+  }
+
+ private:
+  Result<ArraySpec> MakeSpec(const std::vector<uint64_t>& chunk, ChunkGrid::Edge edge) {
+    ArraySpec spec;
+    spec.dtype = info_.type;
+    spec.shape = info_.shape;
+    spec.max_chunk_bytes = max_chunk_bytes_;
+    if (info_.fill) spec.fill = *info_.fill;
+    NDLFS_TRY(spec.grid, ChunkGrid::Regular(info_.shape, chunk, edge));
+    NDLFS_RETURN_IF_ERROR(CheckSizes(info_, spec.grid.max_chunk_shape(), max_chunk_bytes_));
+    return spec;
+  }
+
+  Result<std::shared_ptr<const ArraySource>> MakeLibrarySource() {
+    if (!info_.external.empty()) {
+      return model::Unsupported("elements in external files that need to be converted");
+    }
+    const uint64_t item = info_.type.is_fixed_size() ? info_.type.size() : kVariableBytes;
+    const auto chunk = info_.layout == Layout::kChunked
+                           ? info_.chunk
+                           : ContiguousBlockShape(info_.shape, item, kBlockBytes);
+    NDLFS_TRY(auto spec, MakeSpec(chunk, ChunkGrid::Edge::kCropped));
+    for (const FilterInfo& filter : info_.filters) {
+      // The library could not say as well what it lacks.
+      NDLFS_RETURN_IF_ERROR(MakeFilter(filter, {info_.stored, spec.grid.max_chunk_shape()}),
+                            NameOfFilter(filter));
+    }
+    return std::make_shared<LibrarySource>(std::move(spec), opened_.file, path_);
+  }
+
+  Result<std::shared_ptr<const ArraySource>> MakeChunkedSource() {
+    NDLFS_TRY(auto spec, MakeSpec(info_.chunk, ChunkGrid::Edge::kFull));
+    NDLFS_TRY(spec.codecs, MakeChain(info_, info_.chunk));
+    return std::make_shared<ChunkedSource>(std::move(spec), opened_, path_,
+                                           info_.has_plain_edges);
+  }
+
+  Result<std::shared_ptr<const ArraySource>> MakeContiguousSource() {
+    const auto blocks = ContiguousBlockShape(info_.shape, info_.type.size(), kBlockBytes);
+    NDLFS_TRY(auto spec, MakeSpec(blocks, ChunkGrid::Edge::kCropped));
+    NDLFS_TRY(spec.codecs, MakeChain(info_, spec.grid.max_chunk_shape()));
+    if (!info_.external.empty()) {
+      NDLFS_TRY(auto store, MakeExternalStore(opened_.root, opened_.path, info_.external));
+      return std::make_shared<ContiguousSource>(std::move(spec), std::move(store), 0, info_);
+    }
+    if (!info_.offset) return std::make_shared<AbsentSource>(std::move(spec));
+    const auto bytes = CheckedProduct(info_.shape, info_.stored.size());
+    if (!bytes || CheckedAdd(*info_.offset, *bytes).value_or(kMaxViewSize) >= kMaxViewSize) {
+      return model::Limit("the dataset ends beyond any file");
+    }
+    return std::make_shared<ContiguousSource>(std::move(spec), opened_.store, *info_.offset,
+                                              info_);
+  }
+
+  const OpenedFile& opened_;
+  const std::string& path_;
+  const DatasetInfo& info_;
+  const uint64_t max_chunk_bytes_;
+};
+
+}  // namespace
+
+model::Result<std::shared_ptr<const ArraySource>> MakeDatasetSource(const OpenedFile& opened,
+                                                                    const std::string& path,
+                                                                    const DatasetInfo& info,
+                                                                    uint64_t max_chunk_bytes) {
+  if (!info.is_null) return SourceMaker(opened, path, info, max_chunk_bytes).Make();
+  // No elements: as an array of extent 0, of which nothing is ever located.
+  ArraySpec spec;
+  spec.dtype = info.type;
+  spec.shape = {0};
+  NDLFS_TRY(spec.grid, ChunkGrid::Regular({0}, {1}, ChunkGrid::Edge::kFull));
+  return std::make_shared<AbsentSource>(std::move(spec));
+}
+
+}  // namespace ndlfs::backends::hdf5

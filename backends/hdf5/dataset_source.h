@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "backends/array_source.h"
+#include "backends/hdf5/library.h"
+#include "backends/store/source_root.h"
+
+namespace ndlfs::backends::hdf5 {
+
+// An opened file, and how to read it without the library.
+struct OpenedFile {
+  std::shared_ptr<const File> file;
+  std::shared_ptr<const Store> store;  // the file is the value ""
+  std::shared_ptr<const SourceRoot> root;
+  std::string path;  // beneath `root`
+};
+
+// The data of the dataset at `path`.
+model::Result<std::shared_ptr<const ArraySource>> MakeDatasetSource(const OpenedFile& opened,
+                                                                    const std::string& path,
+                                                                    const DatasetInfo& info,
+                                                                    uint64_t max_chunk_bytes);
+
+}  // namespace ndlfs::backends::hdf5

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "backends/hdf5/library.h"
+#include "backends/store/source_root.h"
+#include "backends/store/store.h"
+
+namespace ndlfs::backends::hdf5 {
+
+// The parts of a dataset that lie in other files, one after the other, as the
+// value "" of a store. Their names are relative to the folder of `file_path`;
+// one that leads out of `root` is refused. What a file is too short for reads
+// as zeros, as it does with libhdf5.
+model::Result<std::shared_ptr<const Store>> MakeExternalStore(
+    std::shared_ptr<const SourceRoot> root, const std::string& file_path,
+    const std::vector<ExternalPart>& parts);
+
+// The path beneath `root` of what a file at `file_path` calls `name`; nullopt
+// where that leads out of it by its words alone. Links are not looked at.
+std::optional<std::string> PathBeneath(const SourceRoot& root, const std::string& file_path,
+                                       const std::string& name);
+
+}  // namespace ndlfs::backends::hdf5

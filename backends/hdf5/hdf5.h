@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: MIT
+//
+// HDF5 files, and netCDF-4 files, which are HDF5 files with conventions.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "backends/hierarchy.h"
+
+namespace ndlfs::backends {
+
+const Format& Hdf5Format();
+
+// Has libhdf5 run in a process of its own from now on, so that a file that
+// makes it crash or hang does no harm. `command` starts that process, whose
+// main() has to return RunHdf5Helper().
+void UseHdf5Helper(std::vector<std::string> command);
+int RunHdf5Helper();
+
+}  // namespace ndlfs::backends

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+//
+// Turns elements that the library has read into element streams.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "backends/bytes.h"
+#include "backends/hdf5/library/element_type.h"
+#include "backends/hdf5/library/references.h"
+#include "model/error.h"
+
+namespace ndlfs::backends::hdf5 {
+
+// Appends the `count` elements at `elements` (each form.size long) to `out`,
+// and to `offsets`, if given, where each begins. kLimit where `out` would grow
+// beyond `limit`. Needs library_mutex for references.
+model::Result<void> AppendElements(const MemoryForm& form, const std::byte* elements,
+                                   uint64_t count, uint64_t limit, References& references,
+                                   std::vector<std::byte>& out,
+                                   std::vector<uint64_t>* offsets = nullptr);
+
+// A whole element stream: the table, then the elements.
+Bytes MakeElementStream(const std::vector<uint64_t>& offsets,
+                        const std::vector<std::byte>& elements);
+
+}  // namespace ndlfs::backends::hdf5

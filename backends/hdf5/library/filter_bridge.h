@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+namespace ndlfs::backends::hdf5 {
+
+// Gives libhdf5 our codecs for the filters that it does not have, so that what
+// only it can read (elements of variable size, virtual datasets) may be
+// filtered by them. Filters are not loaded from anywhere else. Needs
+// library_mutex.
+void RegisterFilters();
+
+}  // namespace ndlfs::backends::hdf5

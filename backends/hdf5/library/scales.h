@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: MIT
+//
+// Dimension scales, as the HDF5 dimension scale specification and netCDF-4
+// keep them in attributes.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "backends/hdf5/library.h"
+#include "backends/hdf5/library/handle.h"
+#include "backends/hdf5/library/object_index.h"
+
+namespace ndlfs::backends::hdf5 {
+
+// Whether `dataset` only stands for a netCDF-4 dimension. Needs library_mutex.
+bool IsDimensionOnly(hid_t dataset);
+
+// Fills in what DatasetInfo says of scales. `path` is that of the dataset,
+// whose extent is known already. Returns the names of the attributes that are
+// told by that in full. Needs library_mutex.
+std::vector<std::string> ReadScales(hid_t file, hid_t dataset, const std::string& path,
+                                    ObjectIndex& index, DatasetInfo& info);
+
+}  // namespace ndlfs::backends::hdf5

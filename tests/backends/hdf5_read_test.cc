@@ -1,0 +1,359 @@
+// SPDX-License-Identifier: MIT
+//
+// Datasets of every type, layout and filter that h5py can write, compared with
+// what it reads.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "backends/element_stream.h"
+#include "backends/json.h"
+#include "tests/support/hdf5_files.h"
+#include "tests/support/whole_array.h"
+
+namespace ndlfs::backends {
+namespace {
+
+using test::IsOk;
+using test::IsOkAnd;
+using test::LoadNode;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+// What each script begins with: save() writes a dataset, and what h5py reads
+// of it: little-endian and packed as NAME.raw, or as NAME.json.
+constexpr std::string_view kSave = R"(
+f = h5.File('a.h5', 'w', libver=LIBVER)
+def packed(t):
+    if t.subdtype: return np.dtype((packed(t.subdtype[0]), t.subdtype[1]))
+    return np.dtype([(n, packed(t.fields[n][0])) for n in t.names]) if t.names else t
+def plain(a):
+    if a.dtype.names: a = a.astype(packed(a.dtype))
+    return a.astype(a.dtype.newbyteorder('<')).tobytes()
+def listed(x):
+    if isinstance(x, bytes): return x.decode()
+    if isinstance(x, np.ndarray): return [listed(v) for v in x.tolist()] if x.dtype != object else [listed(v) for v in x]
+    if isinstance(x, (np.void, tuple)): return [listed(v) for v in x]
+    if isinstance(x, np.generic): return x.item()
+    return x
+def finish():
+    f.close()
+    with h5.File('a.h5') as g:
+        for name in g:
+            d = g[name]
+            try: data = d[()]
+            except OSError:  # a tagged opaque: NumPy's has no tag
+                data = np.zeros(d.shape, 'V%d' % d.id.get_type().get_size())
+                d.id.read(h5.h5s.ALL, h5.h5s.ALL, data, d.id.get_type())
+            if d.dtype.hasobject:
+                with open(name + '.json', 'w') as out:
+                    json.dump([listed(v) for v in np.asarray(data, object).ravel()] if d.dtype.names is None
+                              else [listed(v) for v in np.atleast_1d(data)], out)
+            else:
+                with open(name + '.raw', 'wb') as out: out.write(plain(np.asarray(data)))
+)";
+
+// A value as the oracle writes it.
+Json ToJson(const model::Value& value) {
+  if (value.integer()) return static_cast<int64_t>(*value.integer());
+  if (value.real()) return *value.real();
+  if (value.text()) return *value.text();
+  Json list = Json::array();
+  if (value.list()) {
+    for (const auto& item : *value.list()) list.push_back(ToJson(item));
+  } else if (value.map()) {
+    for (const auto& [name, item] : *value.map()) list.push_back(ToJson(item));
+  } else {
+    return nullptr;
+  }
+  return list;
+}
+
+// The elements of a one-dimensional array, or a scalar, of variable size.
+Json ReadVariable(const ArraySource& source) {
+  Json values = Json::array();
+  const ArraySpec& spec = source.spec();
+  const auto visit = [&](const std::vector<uint64_t>& index) -> model::Result<void> {
+    NDLFS_TRY(const auto chunk, test::ReadChunk(source, index));
+    const uint64_t count = *CheckedProduct(spec.grid.ChunkShape(index));
+    NDLFS_TRY(const auto table, ElementTable::Make(chunk.span(), count));
+    for (uint64_t i = 0; i < count; ++i) {
+      ConstByteSpan element = table[i];
+      NDLFS_TRY(const auto value, TakeElement(spec.dtype, element));
+      EXPECT_TRUE(element.empty());
+      values.push_back(ToJson(value));
+    }
+    return {};
+  };
+  EXPECT_THAT(test::ForEachChunk(spec.grid, visit), IsOk());
+  return values;
+}
+
+// Elements without padding, as what padding holds is nobody's business.
+void AppendPacked(const model::Datatype& type, std::string_view element, std::string& packed) {
+  if (type.kind() == model::Datatype::Kind::kCompound) {
+    for (const auto& member : type.members()) {
+      AppendPacked(member.type, element.substr(member.offset, member.type.size()), packed);
+    }
+  } else if (type.kind() == model::Datatype::Kind::kArray) {
+    for (uint64_t i = 0; i < type.array_length(); ++i) {
+      AppendPacked(type.base(), element.substr(i * type.base().size(), type.base().size()),
+                   packed);
+    }
+  } else {
+    packed += element;
+  }
+}
+
+std::string Packed(const model::Datatype& type, std::string_view elements) {
+  std::string packed;
+  for (size_t at = 0; at < elements.size(); at += type.size()) {
+    AppendPacked(type, elements.substr(at, type.size()), packed);
+  }
+  return packed;
+}
+
+class Hdf5ReadTest : public ::testing::TestWithParam<const char*> {
+ protected:
+  // Writes, and compares all datasets but those in `unlike`.
+  void WriteAndCompare(std::string_view script) {
+    std::string all(kSave);
+    all.replace(all.find("LIBVER"), 6, "'" + std::string(GetParam()) + "'");
+    test::RunH5py(directory_, all + std::string(script) + "\nfinish()\n");
+    hierarchy_ = test::OpenHdf5(directory_, "a.h5");
+    const auto names = hierarchy_->List("/").value();
+    ASSERT_FALSE(names.empty());
+    for (const std::string& name : names) Compare(name);
+  }
+
+  void Compare(const std::string& name) {
+    SCOPED_TRACE(name);
+    const auto node = LoadNode(*hierarchy_, "/" + name);
+    ASSERT_FALSE(node->error) << node->error->message();
+    ASSERT_TRUE(node->source);
+    if (!node->source->spec().dtype.is_fixed_size()) {
+      EXPECT_EQ(ReadVariable(*node->source),
+                Json::parse(test::ReadFile(directory_ / (name + ".json"))));
+      return;
+    }
+    const auto whole = test::ReadWhole(*node->source);
+    ASSERT_THAT(whole, IsOk());
+    const std::string expected = test::ReadFile(directory_ / (name + ".raw"));
+    const std::string found = Packed(node->source->spec().dtype, *whole);
+    EXPECT_EQ(found.size(), expected.size());
+    EXPECT_EQ(test::ToHex(found), test::ToHex(expected));
+  }
+
+  model::Datatype TypeOf(const std::string& path) {
+    return LoadNode(*hierarchy_, path)->array().type;
+  }
+
+  test::TemporaryDirectory directory_;
+  std::shared_ptr<const Hierarchy> hierarchy_;
+};
+
+TEST_P(Hdf5ReadTest, NumbersOfBothByteOrders) {
+  WriteAndCompare(R"(
+for order in '<>':
+    for t in ('i1', 'i2', 'i4', 'i8', 'u1', 'u2', 'u4', 'u8', 'f2', 'f4', 'f8', 'c8', 'c16'):
+        a = (np.arange(-20, 40) * 3).astype(order + t).reshape(5, 12)
+        f.create_dataset('plain_' + t + ('be' if order == '>' else 'le'), data=a)
+        f.create_dataset('chunked_' + t + ('be' if order == '>' else 'le'), data=a, chunks=(2, 5))
+f.create_dataset('bool', data=np.arange(10) % 3 == 0)
+f.create_dataset('long_double', data=np.arange(5, dtype='g'))
+)");
+  EXPECT_EQ(TypeOf("/plain_u2be").keyword(), "uint16");
+  EXPECT_EQ(LoadNode(*hierarchy_, "/plain_u2be")->array().storage.endian,
+            model::ByteOrder::kBig);
+  EXPECT_TRUE(TypeOf("/plain_c8le").is_complex());
+  EXPECT_TRUE(TypeOf("/bool").is_bool());
+  EXPECT_EQ(TypeOf("/long_double").keyword(), "float128");
+}
+
+TEST_P(Hdf5ReadTest, NumbersInSomeBitsOfTheirBytes) {
+  WriteAndCompare(R"(
+def odd(name, bits, offset, signed, size, order):
+    t = h5.h5t.STD_I32LE.copy() if signed else h5.h5t.STD_U32LE.copy()
+    t.set_size(size); t.set_precision(bits); t.set_offset(offset); t.set_order(order)
+    d = h5.h5d.create(f.id, name.encode(), t, h5.h5s.create_simple((40,)))
+    d.write(h5.h5s.ALL, h5.h5s.ALL, np.arange(-20 if signed else 0, 20 if signed else 40, dtype='i4'))
+LE, BE = h5.h5t.ORDER_LE, h5.h5t.ORDER_BE
+odd('signed17', 17, 3, True, 4, LE)
+odd('unsigned9', 9, 0, False, 2, BE)
+odd('three_bytes', 24, 0, True, 4, BE)
+odd('eight', 40, 11, True, 8, LE)
+)");
+  EXPECT_EQ(TypeOf("/signed17"), model::Datatype::Integer(4, true));
+  EXPECT_EQ(TypeOf("/unsigned9"), model::Datatype::Integer(2, false));
+}
+
+TEST_P(Hdf5ReadTest, FloatsOfOtherFormatsAreWidened) {
+  WriteAndCompare(R"(
+t = h5.h5t.IEEE_F32LE.copy()
+t.set_fields(15, 7, 8, 0, 7); t.set_size(2); t.set_ebias(127)
+d = h5.h5d.create(f.id, b'bfloat16', t, h5.h5s.create_simple((9,)))
+d.write(h5.h5s.ALL, h5.h5s.ALL, np.array([0, 1, -2, 1e30, np.inf, -np.inf, 3, .5, 1e-38], 'f4'))
+)");
+  EXPECT_EQ(TypeOf("/bfloat16").keyword(), "float32");
+}
+
+TEST_P(Hdf5ReadTest, TextOfFixedLengthEndsWhereItsPaddingSays) {
+  WriteAndCompare(R"(
+def text(name, pad, data, size, cset=h5.h5t.CSET_ASCII):
+    t = h5.h5t.C_S1.copy(); t.set_size(size); t.set_strpad(pad); t.set_cset(cset)
+    d = h5.h5d.create(f.id, name.encode(), t, h5.h5s.create_simple((len(data),)))
+    d.write(h5.h5s.ALL, h5.h5s.ALL, np.array(data, 'S%d' % size), t)  # as it is, without conversion
+text('null_padded', h5.h5t.STR_NULLPAD, [b'ab', b'', b'a\0cde', b'abcde'], 5)
+text('null_terminated', h5.h5t.STR_NULLTERM, [b'ab\0xx', b'\0yyyy', b'abcde', b'abcd'], 5)
+text('space_padded', h5.h5t.STR_SPACEPAD, [b'ab   ', b'     ', b'abcde', b' a b '], 5)
+text('one', h5.h5t.STR_NULLTERM, [b'a', b'', b'b'], 1)
+text('utf8', h5.h5t.STR_NULLPAD, ['é'.encode(), b'x'], 4, h5.h5t.CSET_UTF8)
+)");
+  EXPECT_EQ(LoadNode(*hierarchy_, "/utf8")->array().storage.charset, "utf-8");
+  EXPECT_EQ(LoadNode(*hierarchy_, "/one")->array().storage.charset, "ascii");
+  EXPECT_TRUE(LoadNode(*hierarchy_, "/one")->source->contiguous());
+  EXPECT_FALSE(LoadNode(*hierarchy_, "/null_terminated")->source->contiguous());
+}
+
+TEST_P(Hdf5ReadTest, CompoundsKeepTheirPaddingAndNesting) {
+  WriteAndCompare(R"(
+inner = np.dtype({'names': ['x', 'y'], 'formats': ['>f8', 'S3'], 'offsets': [0, 8], 'itemsize': 16})
+t = np.dtype({'names': ['a', 'b', 'c', 'e'], 'formats': ['i1', '<i4', (inner, (2,)), ('u2', (2, 2))],
+              'offsets': [0, 4, 8, 42], 'itemsize': 56})
+a = np.zeros(7, t)
+a['a'] = range(7); a['b'] = np.arange(7) * 1000; a['c']['x'] = np.arange(14).reshape(7, 2) / 3
+a['c']['y'] = b'abc'; a['e'] = np.arange(28).reshape(7, 2, 2)
+f.create_dataset('padded', data=a)
+f.create_dataset('padded_chunked', data=a, chunks=(3,))
+)");
+  const auto type = TypeOf("/padded");
+  ASSERT_EQ(type.members().size(), 4);
+  EXPECT_EQ(type.members()[1].offset, 4);
+  EXPECT_EQ(type.members()[2].type.base().members()[0].name, "x");
+  EXPECT_EQ(type.size(), 56);
+}
+
+TEST_P(Hdf5ReadTest, MembersOutOfOrderArePackedInTheirOrder) {
+  WriteAndCompare(R"(
+t = np.dtype({'names': ['late', 'early'], 'formats': ['i4', 'S3'], 'offsets': [8, 0], 'itemsize': 12})
+a = np.zeros(4, t); a['late'] = range(4); a['early'] = b'abc'
+f.create_dataset('reversed', data=a)
+)");
+  EXPECT_EQ(TypeOf("/reversed").members()[0].offset, 0);
+}
+
+TEST_P(Hdf5ReadTest, EnumsOpaqueBitfieldsAndArrays) {
+  WriteAndCompare(R"(
+e = h5.enum_dtype({'DOWN': -2, 'UP': 3, 'FAR': 300}, basetype='>i2')
+f.create_dataset('enum', data=np.array([-2, 3, 300, 7], '>i2'), dtype=e)
+f.create_dataset('datetime', data=np.array(['2000-01-01', 'NaT', '2024-02-29'], 'M8[s]').astype(h5.opaque_dtype('M8[s]')))
+t = np.dtype(('<f4', (2, 3)))
+d = f.create_dataset('array', (4,), dtype=t); d[...] = np.arange(24).reshape(4, 2, 3)
+t = h5.h5t.STD_B16BE
+d = h5.h5d.create(f.id, b'bitfield', t, h5.h5s.create_simple((4,)))
+d.write(h5.h5s.ALL, h5.h5s.ALL, np.array([1, 2, 0x8001, 0xffff], '>u2'), t)
+t = h5.h5t.create(h5.h5t.OPAQUE, 5); t.set_tag(b'image/png')
+d = h5.h5d.create(f.id, b'opaque', t, h5.h5s.create_simple((2,)))
+d.write(h5.h5s.ALL, h5.h5s.ALL, np.array([b'abcde', b'\0\1\2\3\4'], 'V5'), t)
+)");
+  const auto type = TypeOf("/enum");
+  ASSERT_EQ(type.kind(), model::Datatype::Kind::kEnum);
+  const std::set<std::pair<std::string, int>> constants = {
+      {"DOWN", -2}, {"FAR", 300}, {"UP", 3}};
+  std::set<std::pair<std::string, int>> found;
+  for (const auto& [name, value] : type.constants()) found.emplace(name, value);
+  EXPECT_EQ(found, constants);
+  EXPECT_EQ(TypeOf("/datetime").time(), (model::TimeUnit{"s", 1, false}));
+  EXPECT_EQ(TypeOf("/bitfield"), model::Datatype::Integer(2, false));
+  EXPECT_EQ(TypeOf("/opaque"), model::Datatype::Opaque(5, "image/png"));
+  EXPECT_EQ(TypeOf("/array").shape(), (std::vector<uint64_t>{2, 3}));
+}
+
+TEST_P(Hdf5ReadTest, ElementsOfVariableSize) {
+  WriteAndCompare(R"(
+s = h5.string_dtype()
+words = ['', 'a', 'été', 'x' * 3000] * 5
+f.create_dataset('strings', data=np.array(words, object), dtype=s)
+f.create_dataset('strings_chunked', data=np.array(words, object), dtype=s, chunks=(3,), compression='gzip', maxshape=(None,))
+f.create_dataset('ascii', data=np.array([b'a', b'bc'], object), dtype=h5.string_dtype('ascii'))
+f.create_dataset('scalar', data='hello', dtype=s)
+v = f.create_dataset('vlen', (4,), dtype=h5.vlen_dtype('i4'))
+for i in range(4): v[i] = np.arange(i * 3)
+t = np.dtype([('n', '>i2'), ('s', s), ('v', h5.vlen_dtype('f8')), ('fixed', 'S3')])
+c = f.create_dataset('compound', (2,), dtype=t)
+c[0] = (1, 'one', np.array([1.5]), b'a'); c[1] = (-2, 'two', np.array([], 'f8'), b'abc')
+f.create_dataset('never_written', (3,), dtype=s)
+)");
+  EXPECT_EQ(TypeOf("/vlen").base(), model::Datatype::Integer(4, true));
+}
+
+TEST_P(Hdf5ReadTest, EveryLayout) {
+  WriteAndCompare(R"(
+a = np.arange(60 * 70, dtype='>i4').reshape(60, 70)
+f.create_dataset('contiguous', data=a)
+f.create_dataset('one_chunk', data=a, chunks=a.shape)
+f.create_dataset('fixed_extent', data=a, chunks=(7, 9))
+f.create_dataset('one_unlimited', data=a, chunks=(7, 9), maxshape=(None, 70))
+f.create_dataset('all_unlimited', data=a, chunks=(7, 9), maxshape=(None, None))
+f.create_dataset('may_grow', data=a, chunks=(7, 9), maxshape=(600, 70), compression='gzip')
+sparse = f.create_dataset('sparse', a.shape, 'f4', chunks=(7, 9), fillvalue=-1.5, maxshape=(None, 70)); sparse[8, 10] = 4
+f.create_dataset('sparse_gzip', a.shape, 'f4', chunks=(7, 9), fillvalue=2, compression='gzip')[30:40] = 7
+f.create_dataset('never_written', (3, 4), 'i8', fillvalue=77)
+f.create_dataset('never_written_zero', (3, 4), 'i8')
+f.create_dataset('scalar', data=np.float32(2.5))
+f.create_dataset('empty', (0, 4), 'i8', maxshape=(None, 4))
+dcpl = h5.h5p.create(h5.h5p.DATASET_CREATE); dcpl.set_layout(h5.h5d.COMPACT)
+d = h5.h5d.create(f.id, b'compact', h5.h5t.STD_I16BE, h5.h5s.create_simple((5, 6)), dcpl)
+d.write(h5.h5s.ALL, h5.h5s.ALL, np.arange(30, dtype='i2').reshape(5, 6))
+dcpl = h5.h5p.create(h5.h5p.DATASET_CREATE); dcpl.set_chunk((7, 9)); dcpl.set_alloc_time(h5.h5d.ALLOC_TIME_EARLY)
+d = h5.h5d.create(f.id, b'implicit', h5.h5t.STD_I32LE, h5.h5s.create_simple(a.shape), dcpl)
+d.write(h5.h5s.ALL, h5.h5s.ALL, a.astype('i4'))
+dcpl = h5.h5p.create(h5.h5p.DATASET_CREATE); dcpl.set_chunk((7, 9)); dcpl.set_deflate(4)
+assert lib.H5Pset_chunk_opts(dcpl.id, 2) >= 0
+d = h5.h5d.create(f.id, b'plain_edges', h5.h5t.STD_I32LE, h5.h5s.create_simple(a.shape), dcpl)
+d.write(h5.h5s.ALL, h5.h5s.ALL, a.astype('i4'))
+)");
+  const auto grown = LoadNode(*hierarchy_, "/may_grow");
+  EXPECT_THAT(grown->array().shape,
+              ElementsAre(model::Dimension{600, ""}, model::Dimension{70, ""}));
+  EXPECT_EQ(grown->array().storage.shape, (std::vector<uint64_t>{60, 70}));
+  EXPECT_EQ(grown->array().storage.chunk, (std::vector<uint64_t>{7, 9}));
+  ASSERT_TRUE(grown->array().storage.filter);
+  EXPECT_EQ(grown->array().storage.filter->front().name, "zlib");
+  EXPECT_EQ(LoadNode(*hierarchy_, "/all_unlimited")->array().shape[1].size, std::nullopt);
+  EXPECT_EQ(LoadNode(*hierarchy_, "/sparse")->array().storage.fillvalue, model::Value(-1.5));
+  EXPECT_TRUE(LoadNode(*hierarchy_, "/contiguous")->source->contiguous());
+}
+
+TEST_P(Hdf5ReadTest, ChunksAreFoundInFilesWithAUserBlock) {
+  test::RunH5py(directory_, R"(
+a = np.arange(1000, dtype='i4')
+with h5.File('u.h5', 'w', userblock_size=2048) as f:
+    f.create_dataset('chunked', data=a, chunks=(100,), compression='gzip')
+    f.create_dataset('contiguous', data=a)
+    f.create_dataset('absent', (10,), 'i4', fillvalue=5)
+with open('u.h5', 'r+b') as f: f.write(b'MATLAB 7.3')
+open('a.raw', 'wb').write(a.tobytes())
+)");
+  hierarchy_ = test::OpenHdf5(directory_, "u.h5");
+  const std::string expected = test::ReadFile(directory_ / "a.raw");
+  for (const char* path : {"/chunked", "/contiguous"}) {
+    EXPECT_THAT(test::ReadWhole(*LoadNode(*hierarchy_, path)->source), IsOkAnd(expected));
+  }
+  const auto absent = test::ReadWhole(*LoadNode(*hierarchy_, "/absent")->source);
+  EXPECT_EQ(absent.value().substr(0, 8), std::string("\5\0\0\0\5\0\0\0", 8));
+}
+
+TEST_P(Hdf5ReadTest, FilterMaskOfAChunkIsObeyed) {
+  WriteAndCompare(R"(
+d = f.create_dataset('masked', (20,), 'i4', chunks=(10,), compression='gzip')
+d[:10] = range(10)
+d.id.write_direct_chunk((10,), np.arange(100, 110, dtype='i4').tobytes(), 1)
+)");
+}
+
+INSTANTIATE_TEST_SUITE_P(Versions, Hdf5ReadTest, ::testing::Values("earliest", "latest"));
+
+}  // namespace
+}  // namespace ndlfs::backends

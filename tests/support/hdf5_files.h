@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: MIT
+//
+// HDF5 files that h5py writes, for tests.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "backends/hdf5/hdf5.h"
+#include "backends/hierarchy.h"
+#include "tests/support/python.h"
+#include "tests/support/result.h"
+
+namespace ndlfs::test {
+
+// Runs Python with h5py as h5, NumPy as np, the C library as lib, and the
+// current directory being `directory`.
+inline std::string RunH5py(const TemporaryDirectory& directory, std::string_view script) {
+  std::string all =
+      "import ctypes, json, os, sys\n"
+      "import h5py as h5, numpy as np\n"
+      "lib = ctypes.CDLL('libhdf5_serial.so.103')\n"
+      "for f in ('H5Pset_chunk_opts', 'H5Pset_szip', 'H5Pset_nbit'):\n"
+      "    getattr(lib, f).argtypes = [ctypes.c_int64] + [ctypes.c_uint] * 2\n"
+      "lib.H5Pset_chunk_opts.argtypes = [ctypes.c_int64, ctypes.c_uint]\n"
+      "lib.H5Pset_nbit.argtypes = [ctypes.c_int64]\n";
+  all += "os.chdir('" + directory.path().string() + "')\n";
+  all += script;
+  return RunPython(all);
+}
+
+// The file `name` in `directory`, as the format opens it.
+inline std::shared_ptr<const backends::Hierarchy> OpenHdf5(const TemporaryDirectory& directory,
+                                                           const std::string& name) {
+  auto root = backends::SourceRoot::Open(directory.path()).value();
+  auto opened = backends::Hdf5Format().Open(std::move(root), name, {});
+  EXPECT_THAT(opened, IsOk());
+  return opened.value_or(nullptr);
+}
+
+inline std::shared_ptr<const backends::Node> LoadNode(const backends::Hierarchy& hierarchy,
+                                                      std::string_view path) {
+  auto node = hierarchy.Load(path);
+  EXPECT_THAT(node, IsOk()) << path;
+  return node.value_or(std::make_shared<const backends::Node>());
+}
+
+}  // namespace ndlfs::test
