@@ -11,9 +11,9 @@
 namespace ndlfs::fs {
 namespace {
 
-class TextView final : public View {
+class MemoryView final : public View {
  public:
-  explicit TextView(std::string text) : text_(std::move(text)) {}
+  explicit MemoryView(std::string text) : text_(std::move(text)) {}
 
   std::optional<uint64_t> size() const override { return text_.size(); }
   model::Result<size_t> Read(uint64_t offset, backends::ByteSpan out) const override {
@@ -30,7 +30,7 @@ class TextView final : public View {
 }  // namespace
 
 std::span<const ViewKind* const> ViewKinds() {
-  static const std::array<const ViewKind*, 2> kinds = {&NpyView(), &RawView()};
+  static const std::array kinds = {&NpyView(), &RawView(), &TextView(), &JsonlView()};
   return kinds;
 }
 
@@ -42,7 +42,7 @@ const ViewKind* FindViewKind(std::string_view file_name) {
 }
 
 std::shared_ptr<const View> MakeTextView(std::string text) {
-  return std::make_shared<const TextView>(std::move(text));
+  return std::make_shared<const MemoryView>(std::move(text));
 }
 
 }  // namespace ndlfs::fs

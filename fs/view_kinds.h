@@ -7,7 +7,9 @@
 
 namespace ndlfs::fs {
 
-const ViewKind& NpyView();  // data.npy
-const ViewKind& RawView();  // data.raw
+const ViewKind& NpyView();    // data.npy
+const ViewKind& RawView();    // data.raw
+const ViewKind& TextView();   // data.txt
+const ViewKind& JsonlView();  // data.jsonl
 
 }  // namespace ndlfs::fs

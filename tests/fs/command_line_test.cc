@@ -131,5 +131,35 @@ TEST(MountHelperTest, UnknownOptionsAreErrorsUnlessSloppy) {
               Fails(2, StartsWith("ndlfs: mount option cache_size: \"1MB\"")));
 }
 
+// All that looks like a long option in `text`.
+std::set<std::string> LongOptions(const std::string& text) {
+  static const std::regex kOption("--[a-z][a-z-]*");
+  return {std::sregex_token_iterator(text.begin(), text.end(), kOption), {}};
+}
+
+TEST(ManualTest, HasTheOptionsOfHelpAndNoOthers) {
+  std::string manual = test::ReadFile(NDLFS_MANUAL);
+  ASSERT_THAT(manual, HasSubstr(".SH NAME"));
+  manual = std::regex_replace(manual, std::regex("\\\\-"), "-");
+  std::string help = Ndlfs({"--help"}).out;
+  const std::string commands = help.substr(help.find("Commands:"), help.find("Options:"));
+  static const std::regex kCommand("\n  ([a-z]+) ");
+  for (std::sregex_iterator it(commands.begin(), commands.end(), kCommand), end; it != end;
+       ++it) {
+    EXPECT_THAT(manual, HasSubstr(".BI " + (*it)[1].str() + " \""));
+    help += Ndlfs({(*it)[1].str(), "--help"}).out;
+  }
+  EXPECT_EQ(LongOptions(manual), LongOptions(help));
+}
+
+TEST(ManualTest, NamesTheViews) {
+  const std::string manual = test::ReadFile(NDLFS_MANUAL);
+  const std::string help = Ndlfs({"cat", "--help"}).out;
+  for (const std::string view : {"npy", "raw", "txt", "jsonl"}) {
+    EXPECT_THAT(manual, HasSubstr("\n.I data." + view + "\n"));
+    EXPECT_THAT(help, HasSubstr(view));
+  }
+}
+
 }  // namespace
 }  // namespace ndlfs

@@ -30,7 +30,8 @@ TEST_F(StoreTreeTest, GroupsAndArraysAreFolders) {
   EXPECT_THAT(List("era5.zarr"),
               ElementsAre(".ndl.yaml:f", ".source:l", "forecast:d", "t2m:d"));
   EXPECT_THAT(List("era5.zarr/forecast"), ElementsAre(".ndl.yaml:f", "wind:d"));
-  EXPECT_THAT(List("era5.zarr/t2m"), ElementsAre(".ndl.yaml:f", "data.npy:f", "data.raw:f"));
+  EXPECT_THAT(List("era5.zarr/t2m"),
+              ElementsAre(".ndl.yaml:f", "data.npy:f", "data.raw:f", "data.txt:f"));
   EXPECT_THAT(Read("era5.zarr/forecast/wind/data.raw"), IsOkAnd("1234"));
   EXPECT_THAT(Read("era5.zarr/t2m/.ndl.yaml"), IsOkAnd(HasSubstr("t2m:")));
   EXPECT_THAT(Find("era5.zarr/nothing"), IsError(ErrorCode::kNotFound, HasSubstr("nothing")));
@@ -39,8 +40,8 @@ TEST_F(StoreTreeTest, GroupsAndArraysAreFolders) {
 
 TEST_F(StoreTreeTest, StoreThatIsOneArrayHasTheViewsInItsFolder) {
   AddFileStore("a.npy").AddArray("/", "abc");
-  EXPECT_THAT(List("a.npy"),
-              ElementsAre(".ndl.yaml:f", ".source:f", "data.npy:f", "data.raw:f"));
+  EXPECT_THAT(List("a.npy"), ElementsAre(".ndl.yaml:f", ".source:f", "data.npy:f", "data.raw:f",
+                                         "data.txt:f"));
   EXPECT_THAT(Read("a.npy/data.raw"), IsOkAnd("abc"));
   EXPECT_THAT(Read("a.npy/.source"), IsOkAnd("contents of a.npy"));
 }

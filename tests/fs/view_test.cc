@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: MIT
 #include "fs/view.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <memory>
+#include <random>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "cache/chunk_cache.h"
@@ -124,6 +127,134 @@ TEST_F(ViewTest, SizeBeyondTheKernelsIsRefused) {
   }
 }
 
+TEST_F(ViewTest, TextHasALineForEachElement) {
+  const auto view = Make("data.txt", Counting());
+  ASSERT_THAT(view, test::IsOk());
+  std::string whole;
+  for (int i = 0; i < 24; ++i) whole += fmt::format("{:6}\n", i);
+  EXPECT_EQ((*view)->size(), whole.size());
+  for (const size_t length : {size_t{1}, size_t{7}, size_t{23}, whole.size() + 1}) {
+    for (size_t offset = 0; offset <= whole.size(); ++offset) {
+      ASSERT_EQ(ReadAt(**view, offset, length), whole.substr(offset, length));
+    }
+  }
+}
+
+TEST_F(ViewTest, TextOfManyElementsIsReadInBatches) {
+  std::string elements, whole;
+  for (uint32_t i = 0; i < 100'000; ++i) {
+    elements += test::Raw(i);
+    whole += fmt::format("{:10}\n", i);
+  }
+  const auto view = Make("data.txt", std::make_shared<test::MemoryArray>(
+                                         Datatype::Integer(4, false),
+                                         std::vector<uint64_t>{100'000}, std::move(elements)));
+  ASSERT_THAT(view, test::IsOk());
+  EXPECT_EQ(ReadAt(**view, 0, whole.size()), whole);
+  EXPECT_EQ(ReadAt(**view, 5, 900'000), whole.substr(5, 900'000));
+}
+
+TEST_F(ViewTest, TextOfElementsOfNoBytesIsEmptyLines) {
+  const auto view = Make("data.txt", std::make_shared<test::MemoryArray>(
+                                         Datatype::FixedString(0, model::Charset::kAscii),
+                                         std::vector<uint64_t>{3}, std::string()));
+  ASSERT_THAT(view, test::IsOk());
+  EXPECT_EQ(ReadAt(**view, 0, 10), "\n\n\n");
+}
+
+std::shared_ptr<test::MemoryArray> Words(size_t count, std::string& lines) {
+  std::map<uint64_t, std::string> chunks;
+  for (size_t at = 0; at < count; at += 10) {
+    std::vector<std::string> elements;
+    for (size_t i = at; i < std::min(at + 10, count); ++i) {
+      const std::string word(i % 17, static_cast<char>('a' + i % 26));
+      elements.push_back(test::Counted(word));
+      lines += '"' + word + "\"\n";
+    }
+    chunks[at / 10] = test::ElementStream(elements);
+  }
+  return std::make_shared<test::MemoryArray>(Datatype::String(), std::vector<uint64_t>{count},
+                                             std::vector<uint64_t>{10}, std::move(chunks));
+}
+
+TEST_F(ViewTest, JsonLinesAreReadAtAnyOffset) {
+  std::string whole;
+  const auto source = Words(57, whole);
+  for (const size_t length : {size_t{1}, size_t{19}, size_t{200}, whole.size() + 1}) {
+    const auto view = Make("data.jsonl", source);
+    ASSERT_THAT(view, test::IsOk());
+    EXPECT_EQ((*view)->size(), std::nullopt);
+    for (size_t offset = 0; offset <= whole.size() + 1; ++offset) {
+      ASSERT_EQ(ReadAt(**view, offset, length),
+                offset > whole.size() ? "" : whole.substr(offset, length));
+    }
+    for (size_t offset = whole.size() + 1; offset-- > 0;) {  // backwards
+      ASSERT_EQ(ReadAt(**view, offset, length), whole.substr(offset, length));
+    }
+  }
+}
+
+TEST_F(ViewTest, JsonLinesOfOneLongSequenceGoOnWithinIt) {
+  std::string items, line = "[";
+  for (uint32_t i = 0; i < 300'000; ++i) {
+    items += test::Raw(i);
+    line += (i > 0 ? "," : "") + std::to_string(i);
+  }
+  line += "]\n";
+  const std::string whole = line + "[]\n" + "[7]\n";
+  const auto source = std::make_shared<test::MemoryArray>(
+      Datatype::Vlen(Datatype::Integer(4, false)), std::vector<uint64_t>{3},
+      test::ElementStream({test::Raw(uint32_t{300'000}) + items, test::Raw(uint32_t{0}),
+                           test::Raw(uint32_t{1}) + test::Raw(uint32_t{7})}));
+  const auto view = Make("data.jsonl", source);
+  ASSERT_THAT(view, test::IsOk());
+  std::string read;
+  for (std::string piece; !(piece = ReadAt(**view, read.size(), 999)).empty();) read += piece;
+  EXPECT_EQ(read, whole);
+  EXPECT_EQ(ReadAt(**view, 1'234'567, 5000), whole.substr(1'234'567, 5000));
+  const auto other = Make("data.jsonl", source);
+  EXPECT_EQ(ReadAt(**other, 1'900'000, 5000), whole.substr(1'900'000, 5000));
+  EXPECT_EQ(ReadAt(**other, 1'200'000, 5000), whole.substr(1'200'000, 5000));
+}
+
+TEST_F(ViewTest, JsonLinesAreSharedByThreads) {
+  std::string whole;
+  const auto view = Make("data.jsonl", Words(2000, whole));
+  ASSERT_THAT(view, test::IsOk());
+  std::vector<std::thread> threads;
+  for (unsigned seed = 0; seed < 4; ++seed) {
+    threads.emplace_back([&, seed] {
+      std::mt19937 random(seed);
+      for (int i = 0; i < 300; ++i) {
+        const size_t offset = random() % whole.size();
+        EXPECT_EQ(ReadAt(**view, offset, 100), whole.substr(offset, 100));
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+TEST_F(ViewTest, JsonLinesNameTheElementThatIsBroken) {
+  const auto source = std::make_shared<test::MemoryArray>(
+      Datatype::String(), std::vector<uint64_t>{2},
+      test::ElementStream({test::Counted("a"), test::Raw(uint32_t{9}) + "b"}));
+  const auto view = Make("data.jsonl", source);
+  ASSERT_THAT(view, test::IsOk());
+  EXPECT_EQ(ReadAt(**view, 0, 4), "\"a\"\n");
+  std::string out(100, '\0');
+  EXPECT_THAT((*view)->Read(4, std::as_writable_bytes(std::span(out))),
+              test::IsError(model::ErrorCode::kCorrupt, HasSubstr("element 1: ")));
+}
+
+TEST_F(ViewTest, JsonLinesOfAnEmptyArrayAreNone) {
+  const auto view =
+      Make("data.jsonl", std::make_shared<test::MemoryArray>(
+                             Datatype::String(), std::vector<uint64_t>{0},
+                             std::vector<uint64_t>{1}, std::map<uint64_t, std::string>()));
+  ASSERT_THAT(view, test::IsOk());
+  EXPECT_EQ(ReadAt(**view, 0, 10), "");
+}
+
 TEST(ViewKindTest, ApplyToTheTypesThatTheyCanShow) {
   const auto applies = [](const Datatype& type, std::vector<uint64_t> shape = {2}) {
     const test::MemoryArray array(type, std::move(shape), "");
@@ -136,7 +267,15 @@ TEST(ViewKindTest, ApplyToTheTypesThatTheyCanShow) {
   EXPECT_THAT(applies(Datatype::Opaque(4)), ElementsAre("data.npy", "data.raw"));
   EXPECT_THAT(applies(Datatype::Opaque(4), std::vector<uint64_t>(65, 1)),
               ElementsAre("data.raw"));
-  EXPECT_THAT(applies(Datatype::ObjectRef()), ElementsAre());
+  EXPECT_THAT(applies(Datatype::Float32()), ElementsAre("data.npy", "data.raw", "data.txt"));
+  EXPECT_THAT(applies(Datatype::FixedString(9, model::Charset::kUtf8), {1, 2, 3}),
+              ElementsAre("data.npy", "data.raw", "data.txt"));
+  EXPECT_THAT(applies(Datatype::String(), {}), ElementsAre("data.jsonl"));
+  EXPECT_THAT(applies(Datatype::ObjectRef()), ElementsAre("data.jsonl"));
+  EXPECT_THAT(applies(Datatype::Vlen(Datatype::Float32())), ElementsAre("data.jsonl"));
+  // More text than a file can hold, though the elements fit.
+  EXPECT_THAT(applies(Datatype::Integer(1, true), {uint64_t{1} << 60}),
+              ElementsAre("data.npy", "data.raw"));
 }
 
 TEST(ViewKindTest, AreFoundByTheNameOfTheirFile) {

@@ -29,7 +29,7 @@ DEADLINE = 60  # seconds for a mount to answer or a process to end; sanitizers a
 sys.path.insert(0, EXAMPLES)
 
 # What stands in the folder of an array whose elements have a fixed size.
-VIEWS = ["data.npy", "data.raw"]
+VIEWS = ["data.npy", "data.raw", "data.txt"]
 ARRAY_FILES = [".ndl.yaml", *VIEWS]
 REPORTS = ("AddressSanitizer", "LeakSanitizer", "ThreadSanitizer", "runtime error:")
 

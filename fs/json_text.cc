@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: MIT
+#include "fs/json_text.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cmath>
+#include <cstring>
+#include <iterator>
+#include <utility>
+
+#include "backends/checked.h"
+#include "backends/json.h"
+#include "model/utf8.h"
+#include "model/value.h"
+
+namespace ndlfs::fs {
+namespace {
+
+using backends::ConstByteSpan;
+using model::Corrupt;
+using model::Datatype;
+using model::Result;
+using Kind = Datatype::Kind;
+
+// Lists and items that take no bytes may not be more than this: they cost the
+// store nothing, and who reads them forever.
+constexpr uint64_t kMaxEmptyItems = 1'000'000;
+
+Result<ConstByteSpan> Take(ConstByteSpan& stream, uint64_t count) {
+  if (count > stream.size()) {
+    return Corrupt("an element needs {} bytes where {} are left", count, stream.size());
+  }
+  const ConstByteSpan taken = stream.first(count);
+  stream = stream.subspan(count);
+  return taken;
+}
+
+Result<uint32_t> TakeCount(ConstByteSpan& stream) {
+  NDLFS_TRY(const ConstByteSpan bytes, Take(stream, sizeof(uint32_t)));
+  uint32_t count;
+  std::memcpy(&count, bytes.data(), sizeof(count));
+  return count;
+}
+
+Result<std::string_view> TakeText(ConstByteSpan& stream) {
+  NDLFS_TRY(const uint32_t length, TakeCount(stream));
+  NDLFS_TRY(const ConstByteSpan bytes, Take(stream, length));
+  return backends::AsText(bytes);
+}
+
+std::string JsonNumber(double number) {
+  if (std::isnan(number)) return "NaN";
+  if (std::isinf(number)) return number < 0 ? "-Infinity" : "Infinity";
+  return model::FormatFloat(number, /*yaml=*/false);
+}
+
+std::string Base64(ConstByteSpan bytes) {
+  constexpr std::string_view kDigits =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string out = "\"";
+  for (size_t i = 0; i < bytes.size(); i += 3) {
+    const size_t count = std::min<size_t>(3, bytes.size() - i);
+    uint32_t group = 0;
+    for (size_t k = 0; k < 3; ++k) {
+      group = group << 8 | (k < count ? std::to_integer<uint32_t>(bytes[i + k]) : 0);
+    }
+    for (size_t k = 0; k < 4; ++k) {
+      out += k <= count ? kDigits[group >> (18 - 6 * k) & 63] : '=';
+    }
+  }
+  return out + '"';
+}
+
+// A value that is neither list nor map.
+std::string JsonScalar(const model::Value& value) {
+  if (value.integer()) return model::FormatInteger(*value.integer());
+  if (value.real()) return JsonNumber(*value.real());
+  if (value.text()) return JsonString(*value.text());
+  if (value.blob()) return Base64(*value.blob());
+  return "null";
+}
+
+Result<void> AppendFixed(const Datatype& type, ConstByteSpan& stream, TextWindow& window) {
+  NDLFS_TRY(const ConstByteSpan bytes, Take(stream, type.size()));
+  NDLFS_TRY(const model::Value value, model::DecodeElement(type, bytes));
+  if (type.is_bool() && value.text()) {
+    window.Append(*value.text() == "TRUE" ? "true" : "false");
+  } else {
+    window.Append(JsonScalar(value));
+  }
+  return {};
+}
+
+Result<void> AppendRegion(ConstByteSpan& stream, TextWindow& window) {
+  NDLFS_TRY(const std::string_view text, TakeText(stream));
+  if (text.empty()) {
+    window.Append("null");
+    return {};
+  }
+  NDLFS_TRY(const backends::Json json, backends::ParseJson(text));
+  window.Append(json.dump());
+  return {};
+}
+
+Result<void> AppendItems(const Datatype& base, uint64_t count, ConstByteSpan& stream,
+                         TextWindow& window) {
+  window.Append("[");
+  for (uint64_t i = 0; i < count && !window.full(); ++i) {
+    if (i > 0) window.Append(",");
+    NDLFS_RETURN_IF_ERROR(AppendJson(base, stream, window));
+  }
+  window.Append("]");
+  return {};
+}
+
+// Whether an array type makes more text than there are bytes for it.
+bool IsEndless(const Datatype& array) {
+  const bool needs_bytes =
+      array.array_length() != 0 && !(array.is_fixed_size() && array.base().size() == 0);
+  uint64_t lists = 1;
+  for (const uint64_t extent : array.shape()) {
+    if (needs_bytes || extent == 0) break;
+    const auto product = backends::CheckedMultiply(lists, extent);
+    if (!product || *product > kMaxEmptyItems) return true;
+    lists = *product;
+  }
+  return false;
+}
+
+// Lists of `shape[0]` of `shape[1]` ..., one in the other.
+Result<void> AppendNested(const Datatype& base, std::span<const uint64_t> shape,
+                          ConstByteSpan& stream, TextWindow& window) {
+  if (shape.empty()) return AppendJson(base, stream, window);
+  if (shape.size() == 1) return AppendItems(base, shape[0], stream, window);
+  window.Append("[");
+  for (uint64_t i = 0; i < shape[0] && !window.full(); ++i) {
+    if (i > 0) window.Append(",");
+    NDLFS_RETURN_IF_ERROR(AppendNested(base, shape.subspan(1), stream, window));
+  }
+  window.Append("]");
+  return {};
+}
+
+Result<void> AppendArray(const Datatype& type, ConstByteSpan& stream, TextWindow& window) {
+  if (IsEndless(type)) return Corrupt("an array of more than {} empty items", kMaxEmptyItems);
+  return AppendNested(type.base(), type.shape(), stream, window);
+}
+
+Result<void> AppendCompound(const Datatype& type, ConstByteSpan& stream, TextWindow& window) {
+  window.Append("[");
+  for (size_t i = 0; i < type.members().size() && !window.full(); ++i) {
+    const Datatype::Member& member = type.members()[i];
+    if (i > 0) window.Append(",");
+    NDLFS_RETURN_IF_ERROR(AppendJson(member.type, stream, window), member.name);
+  }
+  window.Append("]");
+  return {};
+}
+
+Result<void> AppendVlen(const Datatype& type, ConstByteSpan& stream, TextWindow& window) {
+  NDLFS_TRY(const uint32_t count, TakeVlenCount(type, stream));
+  return AppendItems(type.base(), count, stream, window);
+}
+
+Result<void> AppendText(ConstByteSpan& stream, TextWindow& window, std::string_view if_empty) {
+  NDLFS_TRY(const std::string_view text, TakeText(stream));
+  window.Append(text.empty() ? if_empty : JsonString(text));
+  return {};
+}
+
+}  // namespace
+
+Result<void> AppendJson(const Datatype& type, ConstByteSpan& stream, TextWindow& window) {
+  switch (type.kind()) {
+    case Kind::kVlen:
+      return AppendVlen(type, stream, window);
+    case Kind::kArray:
+      return AppendArray(type, stream, window);
+    case Kind::kCompound:
+      return AppendCompound(type, stream, window);
+    case Kind::kObjectRef:
+      return AppendText(stream, window, "null");
+    case Kind::kRegionRef:
+      return AppendRegion(stream, window);
+    case Kind::kString:
+      if (!type.is_fixed_size()) return AppendText(stream, window, "\"\"");
+      return AppendFixed(type, stream, window);
+    default:
+      return AppendFixed(type, stream, window);
+  }
+}
+
+Result<uint32_t> TakeVlenCount(const Datatype& vlen, ConstByteSpan& stream) {
+  NDLFS_TRY(const uint32_t count, TakeCount(stream));
+  const Datatype& base = vlen.base();
+  const bool empty_items = base.is_fixed_size() && base.size() == 0;
+  if (count > (empty_items ? kMaxEmptyItems : stream.size())) {
+    return Corrupt("{} items in {} bytes", count, stream.size());
+  }
+  return count;
+}
+
+std::string JsonString(std::string_view text) {
+  const std::string latin1 = model::IsUtf8(text) ? std::string() : model::Latin1ToUtf8(text);
+  std::string out = "\"";
+  for (const char c : latin1.empty() ? text : latin1) {
+    if (static_cast<unsigned char>(c) < 0x20) {
+      fmt::format_to(std::back_inserter(out), "\\u{:04x}", static_cast<unsigned>(c));
+      continue;
+    }
+    if (c == '"' || c == '\\') out += '\\';
+    out += c;
+  }
+  return out + '"';
+}
+
+}  // namespace ndlfs::fs

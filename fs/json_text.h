@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+//
+// Elements as JSON.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "backends/bytes.h"
+#include "fs/text_window.h"
+#include "model/datatype.h"
+#include "model/error.h"
+
+namespace ndlfs::fs {
+
+// Appends the element of a stream (see backends/array_source.h) that `stream`
+// begins with, and takes it off. Compact JSON on one line:
+//   integers, dates     numbers
+//   floats              numbers that read back to the same double; NaN,
+//                       Infinity and -Infinity as Python spells them
+//   bool                true, false
+//   enum                the name of the constant; a number that has none
+//   text                a string
+//   opaque              a string of Base64
+//   object reference    the path name; null
+//   region reference    as in NDL; null
+//   vlen, array         a list
+//   compound            the list of its members' values
+// Stops in the middle once `window` is full. kCorrupt where the stream ends
+// within the element.
+model::Result<void> AppendJson(const model::Datatype& type, backends::ConstByteSpan& stream,
+                               TextWindow& window);
+
+// The number of items that a vlen begins with, taken off.
+model::Result<uint32_t> TakeVlenCount(const model::Datatype& vlen,
+                                      backends::ConstByteSpan& stream);
+
+// `text` (UTF-8, or else taken as Latin-1) as a JSON string.
+std::string JsonString(std::string_view text);
+
+}  // namespace ndlfs::fs

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: MIT
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <utility>
+
+#include "fs/json_text.h"
+#include "fs/text_window.h"
+#include "fs/view_kinds.h"
+#include "model/mutex.h"
+
+namespace ndlfs::fs {
+namespace {
+
+using backends::ConstByteSpan;
+using model::Datatype;
+using model::Result;
+using Kind = Datatype::Kind;
+
+// Where the text of an element, or of an item of a vlen in it, begins.
+struct Mark {
+  uint64_t position = 0;
+  uint64_t element = 0;
+  uint32_t item = 0;  // its separator included
+};
+
+// Places in a text whose length only making it tells: where a reader left off,
+// and some on the way there, so that going on costs no more than what is new.
+// Thread-safe.
+class Marks {
+ public:
+  // The last one at or before `position`.
+  Mark Before(uint64_t position) const EXCLUDES(mutex_) {
+    model::MutexLock lock(mutex_);
+    const auto after = marks_.upper_bound(position);
+    return after == marks_.begin() ? Mark() : std::prev(after)->second;
+  }
+
+  void Add(const Mark& mark) EXCLUDES(mutex_) {
+    model::MutexLock lock(mutex_);
+    marks_.emplace(mark.position, mark);
+    if (marks_.size() <= kMaxMarks) return;
+    for (auto it = marks_.begin(); it != marks_.end() && ++it != marks_.end();) {
+      it = marks_.erase(it);  // every second one
+    }
+  }
+
+ private:
+  static constexpr size_t kMaxMarks = 1024;
+  mutable model::Mutex mutex_;
+  std::map<uint64_t, Mark> marks_ GUARDED_BY(mutex_);
+};
+
+// Whether the items of a vlen can be found without reading those before.
+bool HasEqualItems(const Datatype& type) {
+  if (type.kind() != Kind::kVlen || !type.base().is_fixed_size()) return false;
+  return type.base().kind() != Kind::kCompound && type.base().kind() != Kind::kArray &&
+         type.base().size() != 0;
+}
+
+// The lines from a mark on, one element after the other.
+class LineMaker {
+ public:
+  LineMaker(const Datatype& type, Mark from, TextWindow& window, Marks& marks)
+      : type_(type), at_(from), noted_(from.position), window_(window), marks_(marks) {}
+
+  uint64_t element() const { return at_.element; }
+  // The latest place from which nothing is left out that was wanted so far.
+  const Mark& last() const { return at_; }
+
+  Result<void> Append(ConstByteSpan stream) {
+    if (HasEqualItems(type_)) {
+      NDLFS_RETURN_IF_ERROR(AppendItems(stream));
+    } else {
+      Note(at_.element, 0);
+      NDLFS_RETURN_IF_ERROR(AppendJson(type_, stream, window_));
+    }
+    if (window_.full()) return {};
+    window_.Append("\n");
+    Note(at_.element + 1, 0);
+    return {};
+  }
+
+ private:
+  static constexpr uint64_t kSpacing = uint64_t{1} << 20;
+
+  Result<void> AppendItems(ConstByteSpan stream) {
+    NDLFS_TRY(const uint32_t count, TakeVlenCount(type_, stream));
+    const uint64_t skipped = uint64_t{at_.item} * type_.base().size();
+    stream = stream.subspan(std::min<uint64_t>(skipped, stream.size()));
+    if (count == 0) window_.Append("[");
+    for (uint32_t item = at_.item; item < count; ++item) {
+      if (window_.full()) return {};
+      Note(at_.element, item);
+      window_.Append(item == 0 ? "[" : ",");
+      NDLFS_RETURN_IF_ERROR(AppendJson(type_.base(), stream, window_));
+    }
+    window_.Append("]");
+    return {};
+  }
+
+  void Note(uint64_t element, uint32_t item) {
+    at_ = {window_.position(), element, item};
+    if (at_.position - noted_ < kSpacing) return;
+    noted_ = at_.position;
+    marks_.Add(at_);
+  }
+
+  const Datatype& type_;
+  Mark at_;
+  uint64_t noted_;
+  TextWindow& window_;
+  Marks& marks_;
+};
+
+class JsonLines final : public View {
+ public:
+  explicit JsonLines(std::shared_ptr<const cache::ArrayReader> reader)
+      : reader_(std::move(reader)) {}
+
+  std::optional<uint64_t> size() const override { return std::nullopt; }
+
+  Result<size_t> Read(uint64_t offset, backends::ByteSpan out) const override {
+    const Mark from = marks_.Before(offset);
+    TextWindow window(from.position, offset, out);
+    LineMaker lines(reader_->spec().dtype, from, window, marks_);
+    Result<void> appended;
+    NDLFS_RETURN_IF_ERROR(reader_->Visit(from.element, reader_->element_count() - from.element,
+                                         [&](ConstByteSpan element) {
+                                           appended = lines.Append(element);
+                                           return appended && !window.full();
+                                         }));
+    NDLFS_RETURN_IF_ERROR(appended, fmt::format("element {}", lines.element()));
+    marks_.Add(lines.last());
+    return window.filled();
+  }
+
+ private:
+  const std::shared_ptr<const cache::ArrayReader> reader_;
+  mutable Marks marks_;
+};
+
+class JsonlViewKind final : public ViewKind {
+ public:
+  std::string_view file_name() const override { return "data.jsonl"; }
+  bool AppliesTo(const backends::ArraySpec& spec) const override {
+    return !spec.dtype.is_fixed_size();
+  }
+  Result<std::shared_ptr<const View>> Make(const ViewInput& input) const override {
+    return std::make_shared<const JsonLines>(input.reader);
+  }
+};
+
+}  // namespace
+
+const ViewKind& JsonlView() {
+  static const JsonlViewKind kind;
+  return kind;
+}
+
+}  // namespace ndlfs::fs

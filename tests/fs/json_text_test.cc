@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: MIT
+#include "fs/json_text.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <string>
+
+#include "fs/text_window.h"
+#include "tests/support/memory_hierarchy.h"
+#include "tests/support/result.h"
+
+namespace ndlfs::fs {
+namespace {
+
+using model::Charset;
+using model::Datatype;
+using test::Counted;
+using test::IsError;
+using test::IsOkAnd;
+using test::Raw;
+using ::testing::HasSubstr;
+
+model::Result<std::string> Json(const Datatype& type, const std::string& element) {
+  std::string out(100'000, '\0');
+  TextWindow window(0, 0, std::as_writable_bytes(std::span(out)));
+  backends::ConstByteSpan stream = backends::AsBytes(element);
+  NDLFS_RETURN_IF_ERROR(AppendJson(type, stream, window));
+  EXPECT_TRUE(stream.empty());
+  out.resize(window.filled());
+  return out;
+}
+
+std::string List(uint32_t count, const std::string& items) { return Raw(count) + items; }
+
+TEST(JsonTextTest, ScalarsAreWhatPythonReads) {
+  EXPECT_THAT(Json(Datatype::Integer(8, false), Raw(~uint64_t{0})),
+              IsOkAnd("18446744073709551615"));
+  EXPECT_THAT(Json(Datatype::Integer(1, true), Raw(int8_t{-1})), IsOkAnd("-1"));
+  EXPECT_THAT(Json(Datatype::Float64(), Raw(0.1)), IsOkAnd("0.1"));
+  EXPECT_THAT(Json(Datatype::Float32(), Raw(0.1f)), IsOkAnd("0.10000000149011612"));
+  EXPECT_THAT(Json(Datatype::Float64(), Raw(1.0)), IsOkAnd("1.0"));
+  EXPECT_THAT(Json(Datatype::Float64(), Raw(std::numeric_limits<double>::quiet_NaN())),
+              IsOkAnd("NaN"));
+  EXPECT_THAT(Json(Datatype::Float64(), Raw(-std::numeric_limits<double>::infinity())),
+              IsOkAnd("-Infinity"));
+  EXPECT_THAT(Json(Datatype::Float64(), Raw(std::numeric_limits<double>::infinity())),
+              IsOkAnd("Infinity"));
+  EXPECT_THAT(Json(Datatype::Bool(), "\1"), IsOkAnd("true"));
+  EXPECT_THAT(Json(Datatype::Bool(), std::string(1, '\0')), IsOkAnd("false"));
+  EXPECT_THAT(Json(Datatype::Bool(), "\2"), IsOkAnd("2"));
+  const Datatype direction = Datatype::Enum(Datatype::Integer(1, true), {{"UP", 7}});
+  EXPECT_THAT(Json(direction, "\7"), IsOkAnd("\"UP\""));
+  EXPECT_THAT(Json(direction, "\1"), IsOkAnd("1"));
+  EXPECT_THAT(Json(Datatype::FixedString(4, Charset::kAscii), std::string("ab\0\0", 4)),
+              IsOkAnd("\"ab\""));
+}
+
+TEST(JsonTextTest, TextIsEscapedAsJsonNeeds) {
+  const auto text = [](std::string_view t) { return Json(Datatype::String(), Counted(t)); };
+  EXPECT_THAT(text(""), IsOkAnd("\"\""));
+  EXPECT_THAT(text("Montr\u00e9al"), IsOkAnd("\"Montr\u00e9al\""));
+  EXPECT_THAT(text("a\"b\\c\n\t\x7f"), IsOkAnd("\"a\\\"b\\\\c\\u000a\\u0009\x7f\""));
+  EXPECT_THAT(text(std::string_view("a\0b", 3)), IsOkAnd("\"a\\u0000b\""));
+  EXPECT_THAT(text("caf\xe9"), IsOkAnd("\"caf\u00e9\""));  // Latin-1
+}
+
+TEST(JsonTextTest, OpaqueIsBase64) {
+  EXPECT_THAT(Json(Datatype::Opaque(0), ""), IsOkAnd("\"\""));
+  EXPECT_THAT(Json(Datatype::Opaque(1), "f"), IsOkAnd("\"Zg==\""));
+  EXPECT_THAT(Json(Datatype::Opaque(2), "fo"), IsOkAnd("\"Zm8=\""));
+  EXPECT_THAT(Json(Datatype::Opaque(6), "foobar"), IsOkAnd("\"Zm9vYmFy\""));
+  EXPECT_THAT(Json(Datatype::Opaque(3), "\xff\xfe\xfd"), IsOkAnd("\"//79\""));
+}
+
+TEST(JsonTextTest, ReferencesArePathNames) {
+  EXPECT_THAT(Json(Datatype::ObjectRef(), Counted("/g/x")), IsOkAnd("\"/g/x\""));
+  EXPECT_THAT(Json(Datatype::ObjectRef(), Counted("")), IsOkAnd("null"));
+  const Datatype region = Datatype::RegionRef(Datatype::Selection::kBlock);
+  EXPECT_THAT(Json(region, Counted("")), IsOkAnd("null"));
+  EXPECT_THAT(Json(region, Counted(R"({"target": "/x", "start": [0], "opposite": [2]})")),
+              IsOkAnd(R"({"target":"/x","start":[0],"opposite":[2]})"));
+}
+
+TEST(JsonTextTest, SequencesAreLists) {
+  const Datatype u1 = Datatype::Integer(1, false);
+  EXPECT_THAT(Json(Datatype::Vlen(u1), List(3, "\1\2\3")), IsOkAnd("[1,2,3]"));
+  EXPECT_THAT(Json(Datatype::Vlen(u1), List(0, "")), IsOkAnd("[]"));
+  EXPECT_THAT(Json(Datatype::Vlen(Datatype::Vlen(u1)), List(2, List(1, "\1") + List(0, ""))),
+              IsOkAnd("[[1],[]]"));
+  EXPECT_THAT(Json(Datatype::Array(Datatype::String(), {2, 2}),
+                   Counted("a") + Counted("b") + Counted("c") + Counted("d")),
+              IsOkAnd(R"([["a","b"],["c","d"]])"));
+  EXPECT_THAT(Json(Datatype::Array(Datatype::String(), {}), Counted("a")), IsOkAnd("\"a\""));
+  // The members of a struct stand one after the other, whatever its padding.
+  const Datatype padded =
+      Datatype::Compound({{"a", u1, 0}, {"b", Datatype::Complex(8), 8}}, 24);
+  EXPECT_THAT(Json(Datatype::Vlen(padded), List(1, "\1" + Raw(1.5f) + Raw(2.0f))),
+              IsOkAnd("[[1,[1.5,2.0]]]"));
+}
+
+TEST(JsonTextTest, StreamThatEndsTooEarlyIsCorrupt) {
+  const auto corrupt = [](const Datatype& type, const std::string& stream,
+                          const std::string& words) {
+    EXPECT_THAT(Json(type, stream), IsError(model::ErrorCode::kCorrupt, HasSubstr(words)));
+  };
+  corrupt(Datatype::Integer(4, true), "abc", "needs 4 bytes where 3 are left");
+  corrupt(Datatype::String(), "ab", "needs 4 bytes where 2 are left");
+  corrupt(Datatype::String(), Raw(uint32_t{5}) + "abc", "needs 5 bytes where 3 are left");
+  corrupt(Datatype::Vlen(Datatype::Integer(1, true)), List(4, "abc"), "4 items in 3 bytes");
+  corrupt(Datatype::Vlen(Datatype::Opaque(0)), List(1'000'001, ""), "1000001 items in 0 bytes");
+  corrupt(Datatype::Array(Datatype::Opaque(0), {1 << 20}), "", "empty items");
+  corrupt(Datatype::Array(Datatype::String(), {uint64_t{1} << 40, uint64_t{1} << 40, 0}), "",
+          "empty items");
+  corrupt(Datatype::PackedCompound({{"name", Datatype::String()}}), "ab", "name: ");
+}
+
+TEST(TextWindowTest, KeepsThePartThatIsWanted) {
+  const std::string text = "0123456789";
+  for (size_t begin = 0; begin <= text.size(); ++begin) {
+    for (size_t size = 0; size <= text.size(); ++size) {
+      for (const size_t piece : {1, 3, 10}) {
+        std::string out(size, '\0');
+        TextWindow window(0, begin, std::as_writable_bytes(std::span(out)));
+        for (size_t at = 0; at < text.size(); at += piece) {
+          window.Append(std::string_view(text).substr(at, piece));
+        }
+        out.resize(window.filled());
+        EXPECT_EQ(out, text.substr(begin, size));
+        EXPECT_EQ(window.full(), begin + size <= text.size());
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace ndlfs::fs
