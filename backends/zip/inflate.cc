@@ -86,7 +86,7 @@ class InflateReader::Stream {
     NDLFS_RETURN_IF_ERROR(Fill(file, input, out));
     position_ += out.size();
     crc_ = libdeflate_crc32(crc_, out.data(), out.size());
-    if (position_ == range_.size && !ended_) NDLFS_RETURN_IF_ERROR(Finish(file, input));
+    if (position_ == range_.size) NDLFS_RETURN_IF_ERROR(Finish(file, input));
     consumed_ -= std::exchange(zlib_.avail_in, 0);
     return {};
   }
@@ -112,6 +112,7 @@ class InflateReader::Stream {
     return {};
   }
 
+  // All bytes are there: so the stream has to end, and the checksum to match.
   model::Result<void> Finish(const Store& file, Bytes& input) {
     std::byte surplus;
     while (!ended_) {

@@ -13,9 +13,11 @@
 #include <thread>
 
 #include "backends/store/source_root.h"
+#include "backends/zip/zip_store.h"
 #include "tests/support/memory_store.h"
 #include "tests/support/python.h"
 #include "tests/support/result.h"
+#include "tests/support/zip_builder.h"
 
 namespace ndlfs::backends {
 namespace {
@@ -74,6 +76,29 @@ StoreKind MemoryKind() {
             return store;
           },
           true, false};
+}
+
+// Members are stored or deflated in one archive of both, or all in one way.
+StoreKind ZipKind(const std::string& name, const std::function<bool(size_t)>& is_deflated) {
+  return {name, [is_deflated](const auto&, const Contents& contents) {
+            test::ZipBuilder builder;
+            size_t i = 0;
+            for (const auto& [key, value] : contents) {
+              builder.Add({.name = key, .data = value, .deflated = is_deflated(i++)});
+            }
+            auto file = std::make_shared<test::MemoryStore>();
+            file->Put("", builder.Build());
+            return ZipStore::Open(file).value();
+          }};
+}
+StoreKind StoredZipKind() {
+  return ZipKind("StoredZip", [](size_t) { return false; });
+}
+StoreKind DeflatedZipKind() {
+  return ZipKind("DeflatedZip", [](size_t) { return true; });
+}
+StoreKind MixedZipKind() {
+  return ZipKind("MixedZip", [](size_t i) { return i % 2 == 0; });
 }
 
 std::string NameOf(const ::testing::TestParamInfo<StoreKind>& info) { return info.param.name; }
@@ -191,7 +216,9 @@ TEST_P(StoreConformanceTest, ThreadsReadAtTheSameTime) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, StoreConformanceTest,
-                         Values(DirectoryKind(), FileKind(), MemoryKind()), NameOf);
+                         Values(DirectoryKind(), FileKind(), MemoryKind(), StoredZipKind(),
+                                DeflatedZipKind()),
+                         NameOf);
 
 class KeyedStoreConformanceTest : public StoreConformanceTest {
  protected:
@@ -263,8 +290,8 @@ TEST_P(KeyedStoreConformanceTest, KeysThatClimbOutAreRefused) {
               test::IsError(model::ErrorCode::kBadInput, HasSubstr("\"a\\x00b\"")));
 }
 
-INSTANTIATE_TEST_SUITE_P(All, KeyedStoreConformanceTest, Values(DirectoryKind(), MemoryKind()),
-                         NameOf);
+INSTANTIATE_TEST_SUITE_P(All, KeyedStoreConformanceTest,
+                         Values(DirectoryKind(), MemoryKind(), MixedZipKind()), NameOf);
 
 }  // namespace
 }  // namespace ndlfs::backends
