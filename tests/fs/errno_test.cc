@@ -24,6 +24,12 @@ TEST(ToErrnoTest, NumbersThatMeanSomethingElseToTheKernelAreEio) {
   }
 }
 
+TEST(ToErrnoTest, ADataFileThatLeavesTheSourceOrIsNoFileIsBroken) {
+  for (const int number : {EXDEV, ELOOP, ENXIO}) {
+    EXPECT_EQ(ToErrno(Error(ErrorCode::kIo, "x", number)), EIO) << number;
+  }
+}
+
 TEST(ToErrnoTest, WhatIsNotThereIsEnoentAndAllElseEio) {
   EXPECT_EQ(ToErrno(Error(ErrorCode::kNotFound, "x")), ENOENT);
   for (const ErrorCode code :
