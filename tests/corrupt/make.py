@@ -389,6 +389,13 @@ def _(path):
         os.unlink(f"{path}/{index}")
 
 
+@case("v2-chunk-is-a-folder.zarr", Shows(with_fill(1)))  # as zarr-python sees it: there is no such chunk
+def _(path):
+    v2(path)
+    os.unlink(f"{path}/1")
+    os.mkdir(f"{path}/1")
+
+
 @case("v2-chunk-linked-within-the-tree.zarr", Shows(VALUES))
 def _(path):
     v2(path)

@@ -83,10 +83,11 @@ class Mount:
         self.path = tempfile.mkdtemp(prefix="ndlfs-mount-")
         os.chmod(self.path, 0o755)
         self.errors = tempfile.TemporaryFile()
-        self.process = subprocess.Popen([*self.command, self.path, "--foreground", *self.options],
-                                        stdin=subprocess.DEVNULL, stdout=self.errors, stderr=self.errors,
-                                        preexec_fn=_end_with_parent)
+        self.process = None
         try:
+            self.process = subprocess.Popen([*self.command, self.path, "--foreground", *self.options],
+                                            stdin=subprocess.DEVNULL, stdout=self.errors, stderr=self.errors,
+                                            preexec_fn=_end_with_parent)
             wait_until(lambda: mount_type(self.path) or self.process.poll() is not None, "mounting")
             if self.process.poll() is not None:
                 raise AssertionError(f"no mount, exit status {self.process.returncode}: {self.log()}")
@@ -112,7 +113,7 @@ class Mount:
             raise AssertionError(f"exit status {self.process.returncode} after unmounting: {log}")
 
     def _kill(self):
-        if self.process.poll() is None:
+        if self.process and self.process.poll() is None:
             self.process.kill()
             self.process.wait()
         while mount_type(self.path) and unmount(self.path, lazy=True).returncode == 0:
