@@ -9,7 +9,6 @@
 #include <iterator>
 #include <utility>
 
-#include "backends/checked.h"
 #include "backends/json.h"
 #include "model/utf8.h"
 #include "model/value.h"
@@ -23,8 +22,8 @@ using model::Datatype;
 using model::Result;
 using Kind = Datatype::Kind;
 
-// Lists and items that take no bytes may not be more than this: they cost the
-// store nothing, and who reads them forever.
+// Items that take no bytes may not be more than this: they cost the store
+// nothing, and who reads them forever.
 constexpr uint64_t kMaxEmptyItems = 1'000'000;
 
 Result<ConstByteSpan> Take(ConstByteSpan& stream, uint64_t count) {
@@ -114,37 +113,13 @@ Result<void> AppendItems(const Datatype& base, uint64_t count, ConstByteSpan& st
   return {};
 }
 
-// Whether an array type makes more text than there are bytes for it.
-bool IsEndless(const Datatype& array) {
-  const bool needs_bytes =
-      array.array_length() != 0 && !(array.is_fixed_size() && array.base().size() == 0);
-  uint64_t lists = 1;
-  for (const uint64_t extent : array.shape()) {
-    if (needs_bytes || extent == 0) break;
-    const auto product = backends::CheckedMultiply(lists, extent);
-    if (!product || *product > kMaxEmptyItems) return true;
-    lists = *product;
-  }
-  return false;
-}
-
-// Lists of `shape[0]` of `shape[1]` ..., one in the other.
-Result<void> AppendNested(const Datatype& base, std::span<const uint64_t> shape,
-                          ConstByteSpan& stream, TextWindow& window) {
-  if (shape.empty()) return AppendJson(base, stream, window);
-  if (shape.size() == 1) return AppendItems(base, shape[0], stream, window);
-  window.Append("[");
-  for (uint64_t i = 0; i < shape[0] && !window.full(); ++i) {
-    if (i > 0) window.Append(",");
-    NDLFS_RETURN_IF_ERROR(AppendNested(base, shape.subspan(1), stream, window));
-  }
-  window.Append("]");
-  return {};
-}
-
+// The items in C order, in one list.
 Result<void> AppendArray(const Datatype& type, ConstByteSpan& stream, TextWindow& window) {
-  if (IsEndless(type)) return Corrupt("an array of more than {} empty items", kMaxEmptyItems);
-  return AppendNested(type.base(), type.shape(), stream, window);
+  const Datatype& base = type.base();
+  if (base.is_fixed_size() && base.size() == 0 && type.array_length() > kMaxEmptyItems) {
+    return Corrupt("an array of more than {} empty items", kMaxEmptyItems);
+  }
+  return AppendItems(base, type.array_length(), stream, window);
 }
 
 Result<void> AppendCompound(const Datatype& type, ConstByteSpan& stream, TextWindow& window) {

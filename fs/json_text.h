@@ -25,7 +25,8 @@ namespace ndlfs::fs {
 //   opaque              a string of Base64
 //   object reference    the path name; null
 //   region reference    as in NDL; null
-//   vlen, array         a list
+//   vlen                a list
+//   array               the list of all its items, in C order
 //   compound            the list of its members' values
 // Stops in the middle once `window` is full. kCorrupt where the stream ends
 // within the element.

@@ -51,25 +51,26 @@ std::string IntegerDescr(const Datatype& type) {
                      type.size());
 }
 
-// The model's float128 is NumPy's of x86: 80 bits in 16 bytes.
-bool IsNumpyFloat(std::string_view keyword) {
-  return keyword == "float16" || keyword == "float32" || keyword == "float64" ||
-         keyword == "float128";
+// NumPy's float128 on x86: 80 bits in 16 bytes, which formats call either way.
+bool IsLongDouble(const Datatype& type) {
+  return type.kind() == Kind::kFloat && type.size() == 16 &&
+         (type.keyword() == "float80" || type.keyword() == "float128");
 }
 
 std::string FloatDescr(const Datatype& type) {
-  return IsNumpyFloat(type.keyword()) ? fmt::format("'<f{}'", type.size())
-                                      : VoidDescr(type.size());
+  const std::string keyword = type.keyword();
+  const bool known = keyword == "float16" || keyword == "float32" || keyword == "float64";
+  return known || IsLongDouble(type) ? fmt::format("'<f{}'", type.size())
+                                     : VoidDescr(type.size());
 }
 
-// r and i of float128, which Datatype::is_complex() does not count.
+// r and i of long doubles, which Datatype::is_complex() does not count.
 bool IsLongComplex(const Datatype& type) {
   if (type.kind() != Kind::kCompound || type.members().size() != 2) return false;
   const Datatype::Member& r = type.members()[0];
   const Datatype::Member& i = type.members()[1];
-  return r.name == "r" && i.name == "i" && r.type.keyword() == "float128" &&
-         i.type.keyword() == "float128" && r.offset == 0 && i.offset == r.type.size() &&
-         type.size() == r.type.size() + i.type.size();
+  return r.name == "r" && i.name == "i" && IsLongDouble(r.type) && IsLongDouble(i.type) &&
+         r.offset == 0 && i.offset == r.type.size() && type.size() == 2 * r.type.size();
 }
 
 bool IsComplex(const Datatype& type) { return type.is_complex() || IsLongComplex(type); }

@@ -213,10 +213,16 @@ std::string TakeItem(std::string_view& list) {
   return item;
 }
 
+// The name to propose for `name`, in whichever spelling that has.
 std::string Proposal(std::string_view name) {
-  std::vector<std::string_view> names;
-  for (const MountOption& option : kMountOptions) names.push_back(option.name);
-  const std::string proposal = DidYouMean(Replaced(name, '_', '-'), names);
+  const bool underscores = name.find('_') != std::string_view::npos;
+  std::vector<std::string> spellings;
+  for (const MountOption& option : kMountOptions) {
+    spellings.push_back(underscores ? Replaced(option.name, '-', '_')
+                                    : std::string(option.name));
+  }
+  const std::vector<std::string_view> candidates(spellings.begin(), spellings.end());
+  const std::string proposal = DidYouMean(name, candidates);
   return proposal.empty() ? "; see ndlfs mount --help" : proposal;
 }
 

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -98,14 +99,18 @@ char* AddPoint(char* begin, char* end) {
 
 // The shortest text that reads back to the same number, with a point.
 template <typename Float>
-char* WriteFloat(Float value, size_t width, char* out) {
+char* WriteFloat(Float value, char* out) {
   if (std::isnan(value)) return WriteText("nan", out);
   if (std::isinf(value)) return WriteText(value < 0 ? "-inf" : "inf", out);
   char* const limit = out + kMaxNumber - 2;
-  char* end = AddPoint(out, std::to_chars(out, limit, value).ptr);
-  if (static_cast<size_t>(end - out) <= width) return end;
-  // A long whole number, which the point has made longer than this:
-  return AddPoint(out, std::to_chars(out, limit, value, std::chars_format::scientific).ptr);
+  char* const end = AddPoint(out, std::to_chars(out, limit, value).ptr);
+  if (end - out <= std::numeric_limits<Float>::max_digits10) return end;
+  // A long whole number may have become longer than this by its point.
+  char other[kMaxNumber];
+  char* const other_end = AddPoint(
+      other,
+      std::to_chars(other, other + kMaxNumber - 2, value, std::chars_format::scientific).ptr);
+  return other_end - other < end - out ? std::copy(other, other_end, out) : end;
 }
 
 // float16, bfloat16, float8: shortest in their own precision.
@@ -113,7 +118,7 @@ char* WriteOtherFloat(const Datatype& type, ConstByteSpan bytes, char* out) {
   const auto value = model::DecodeElement(type, bytes);
   const double* number = value ? value->real() : nullptr;
   if (!number) return WriteText("?", out);
-  if (!std::isfinite(*number)) return WriteFloat(*number, kFloat32Width, out);
+  if (!std::isfinite(*number)) return WriteFloat(*number, out);
   return AddPoint(out, WriteText(model::FormatFloat(type, *number, /*yaml=*/false), out));
 }
 
@@ -225,10 +230,10 @@ void TextLayout::FormatCell(const Column& column, ConstByteSpan bytes, char* cel
       end = WriteInteger(column.type, bytes, number);
       break;
     case Column::Kind::kFloat32:
-      end = WriteFloat(Load<float>(bytes), column.width, number);
+      end = WriteFloat(Load<float>(bytes), number);
       break;
     case Column::Kind::kFloat64:
-      end = WriteFloat(Load<double>(bytes), column.width, number);
+      end = WriteFloat(Load<double>(bytes), number);
       break;
     case Column::Kind::kOtherFloat:
       end = WriteOtherFloat(column.type, bytes, number);

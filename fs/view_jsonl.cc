@@ -75,16 +75,27 @@ class LineMaker {
       NDLFS_RETURN_IF_ERROR(AppendItems(stream));
     } else {
       Note(at_.element, 0);
-      NDLFS_RETURN_IF_ERROR(AppendJson(type_, stream, window_));
+      NDLFS_RETURN_IF_ERROR(AppendLines(type_, stream));
     }
-    if (window_.full()) return {};
-    window_.Append("\n");
-    Note(at_.element + 1, 0);
+    if (!window_.full()) Note(at_.element + 1, 0);
     return {};
   }
 
  private:
   static constexpr uint64_t kSpacing = uint64_t{1} << 20;
+
+  // An element that is an array is as many elements, here as in data.npy.
+  Result<void> AppendLines(const Datatype& type, ConstByteSpan& stream) {
+    if (type.kind() != Kind::kArray) {
+      NDLFS_RETURN_IF_ERROR(AppendJson(type, stream, window_));
+      window_.Append("\n");
+      return {};
+    }
+    for (uint64_t i = 0; i < type.array_length() && !window_.full(); ++i) {
+      NDLFS_RETURN_IF_ERROR(AppendLines(type.base(), stream));
+    }
+    return {};
+  }
 
   Result<void> AppendItems(ConstByteSpan stream) {
     NDLFS_TRY(const uint32_t count, TakeVlenCount(type_, stream));
@@ -97,7 +108,7 @@ class LineMaker {
       window_.Append(item == 0 ? "[" : ",");
       NDLFS_RETURN_IF_ERROR(AppendJson(type_.base(), stream, window_));
     }
-    window_.Append("]");
+    window_.Append("]\n");
     return {};
   }
 

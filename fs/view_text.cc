@@ -18,15 +18,35 @@ using backends::ConstByteSpan;
 // Elements are read this many bytes at a time (but one at least).
 constexpr size_t kBatchBytes = size_t{128} << 10;
 
-std::optional<uint64_t> SizeOf(const TextLayout& layout, std::span<const uint64_t> shape) {
-  const auto size = backends::CheckedProduct(shape, layout.line_size());
-  return size && *size <= backends::kMaxViewSize ? size : std::nullopt;
+// The text of all of an array.
+struct Text {
+  TextLayout layout;
+  size_t element_size;  // bytes of what has a line
+  uint64_t size;
+};
+
+// nullopt where there is none. An element that is an array is as many elements,
+// here as in data.npy.
+std::optional<Text> LayOut(const backends::ArraySpec& spec) {
+  std::vector<uint64_t> shape = spec.shape;
+  const model::Datatype* type = &spec.dtype;
+  for (; type->kind() == model::Datatype::Kind::kArray; type = &type->base()) {
+    shape.insert(shape.end(), type->shape().begin(), type->shape().end());
+  }
+  auto layout = TextLayout::Make(*type);
+  if (!layout) return std::nullopt;
+  const auto size = backends::CheckedProduct(shape, layout->line_size());
+  if (!size || *size > backends::kMaxViewSize) return std::nullopt;
+  return Text{*std::move(layout), type->size(), *size};
 }
 
 class LinesView final : public StreamableView {
  public:
-  LinesView(TextLayout layout, uint64_t size, std::shared_ptr<const cache::ArrayReader> reader)
-      : StreamableView(std::move(reader)), layout_(std::move(layout)), size_(size) {}
+  LinesView(Text text, std::shared_ptr<const cache::ArrayReader> reader)
+      : StreamableView(std::move(reader)),
+        layout_(std::move(text.layout)),
+        element_size_(text.element_size),
+        size_(text.size) {}
 
   std::optional<uint64_t> size() const override { return size_; }
 
@@ -46,17 +66,15 @@ class LinesView final : public StreamableView {
     if (offset >= end) return {};
     const uint64_t first = offset / layout_.line_size();
     const uint64_t last = (end - 1) / layout_.line_size();
-    return {first * element_size(), (last - first + 1) * element_size()};
+    return {first * element_size_, (last - first + 1) * element_size_};
   }
 
  private:
-  size_t element_size() const { return reader().spec().dtype.size(); }
-
   // Writes the lines of the next few elements, or what is wanted of them.
   model::Result<size_t> ReadBatch(uint64_t offset, ByteSpan out,
                                   std::vector<std::byte>& elements) const {
     const uint64_t most =
-        std::max<uint64_t>(1, kBatchBytes / std::max<size_t>(1, element_size())) *
+        std::max<uint64_t>(1, kBatchBytes / std::max<size_t>(1, element_size_)) *
         layout_.line_size();
     const uint64_t skip = offset % layout_.line_size();
     out = out.first(std::min<uint64_t>(out.size(), most - skip));
@@ -72,8 +90,8 @@ class LinesView final : public StreamableView {
     const size_t line_size = layout_.line_size();
     std::vector<char> part;
     while (!out.empty()) {
-      const ConstByteSpan element = elements.first(element_size());
-      elements = elements.subspan(element_size());
+      const ConstByteSpan element = elements.first(element_size_);
+      elements = elements.subspan(element_size_);
       const size_t count = std::min(out.size(), line_size - skip);
       if (count == line_size) {
         layout_.Format(element, reinterpret_cast<char*>(out.data()));
@@ -88,6 +106,7 @@ class LinesView final : public StreamableView {
   }
 
   const TextLayout layout_;
+  const size_t element_size_;
   const uint64_t size_;
 };
 
@@ -95,15 +114,13 @@ class TextViewKind final : public ViewKind {
  public:
   std::string_view file_name() const override { return "data.txt"; }
   bool AppliesTo(const backends::ArraySpec& spec) const override {
-    const auto layout = TextLayout::Make(spec.dtype);
-    return layout && SizeOf(*layout, spec.shape);
+    return LayOut(spec).has_value();
   }
   model::Result<std::shared_ptr<const View>> Make(const ViewInput& input) const override {
     const backends::ArraySpec& spec = input.reader->spec();
-    auto layout = TextLayout::Make(spec.dtype);
-    const auto size = layout ? SizeOf(*layout, spec.shape) : std::nullopt;
-    if (!size) return model::Limit("no text of elements of type {}", spec.dtype.keyword());
-    return std::make_shared<const LinesView>(*std::move(layout), *size, input.reader);
+    auto text = LayOut(spec);
+    if (!text) return model::Limit("no text of elements of type {}", spec.dtype.keyword());
+    return std::make_shared<const LinesView>(*std::move(text), input.reader);
   }
 };
 

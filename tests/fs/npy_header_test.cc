@@ -45,6 +45,8 @@ std::vector<Case> ScalarCases() {
                              {"'f4'", Datatype::Float32()},
                              {"'f8'", Datatype::Float64()},
                              {"'longdouble'", Datatype::Float("float128", 16)},
+                             {"'longdouble'", Datatype::Float("float80", 16)},
+                             {"'V12'", Datatype::Float("float80", 12)},
                              {"'c8'", Datatype::Complex(8)},
                              {"'c16'", Datatype::Complex(16)},
                              {"'clongdouble'", LongComplex("r", "i")},

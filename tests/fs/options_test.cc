@@ -87,7 +87,7 @@ TEST(OptionListTest, EscapedCommaIsPartOfAValue) {
 TEST(OptionListTest, UnknownOptionIsAnErrorWithTheNearestName) {
   EXPECT_THAT(Apply("cache_sise=1"),
               IsError(ErrorCode::kBadInput,
-                      R"(unknown mount option "cache_sise" (did you mean cache-size?))"));
+                      R"(unknown mount option "cache_sise" (did you mean cache_size?))"));
   EXPECT_THAT(Apply("allow-otter"), IsError(ErrorCode::kBadInput, HasSubstr("allow-other?")));
   EXPECT_THAT(Apply("frobnicate"),
               IsError(ErrorCode::kBadInput,

@@ -135,8 +135,8 @@ TEST_F(SourceTreeTest, DirectoryThatBecomesAStoreKeepsItsInode) {
   AddDirectoryStore("a.zarr").AddArray("/", "abc");
   const auto after = Find("a.zarr");
   EXPECT_EQ((*before)->Compare(**after), Relation::kUpdated);
-  EXPECT_THAT(List("a.zarr"),
-              ElementsAre(".ndl.yaml:f", ".source:l", "data.npy:f", "data.raw:f"));
+  EXPECT_THAT(List("a.zarr"), ElementsAre(".ndl.yaml:f", ".source:l", "data.npy:f",
+                                          "data.raw:f", "data.txt:f"));
 }
 
 TEST_F(SourceTreeTest, FileThatBecomesADirectoryIsANewInode) {

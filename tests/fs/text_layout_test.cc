@@ -55,7 +55,9 @@ TEST(TextLayoutTest, FloatsAreShortestAndHaveAPoint) {
   EXPECT_EQ(f4(std::numeric_limits<float>::quiet_NaN()), "            nan\n");
   EXPECT_EQ(f4(-std::numeric_limits<float>::quiet_NaN()), "            nan\n");
   EXPECT_EQ(f4(-std::numeric_limits<float>::infinity()), "           -inf\n");
-  EXPECT_EQ(f4(-1.17549435e-38f), "-1.1754944e-38\n" + std::string());
+  EXPECT_EQ(f4(-1.17549435e-38f), " -1.1754944e-38\n");
+  EXPECT_EQ(f4(16777216), "     16777216.0\n");
+  EXPECT_EQ(f4(12345678901234), "  1.2345679e+13\n");
   const auto f8 = [](double value) { return Line(Datatype::Float64(), Raw(value)); };
   EXPECT_EQ(f8(0.1), "                     0.1\n");
   EXPECT_EQ(f8(-2.2250738585072014e-308), "-2.2250738585072014e-308\n");
@@ -123,7 +125,8 @@ TEST(TextLayoutTest, NamesAndTextAreLeftAligned) {
             "abc  \n");
   EXPECT_EQ(Line(Datatype::FixedString(5, Charset::kAscii, TextPadding::kSpace), "abc  "),
             "abc  \n");
-  EXPECT_EQ(Line(Datatype::FixedString(4, Charset::kUtf8), "\u00e9t"), "\u00e9t \n");
+  EXPECT_EQ(Line(Datatype::FixedString(4, Charset::kUtf8), std::string("\u00e9t\0", 4)),
+            "\u00e9t \n");
   EXPECT_EQ(Line(Datatype::FixedString(2, Charset::kLatin1), "\xe9t"), "\u00e9t \n");
   EXPECT_EQ(Line(Datatype::FixedString(12, Charset::kUtf32),
                  Raw(uint32_t{0x1F30A}) + Raw(uint32_t{'x'}) + Raw(uint32_t{0})),

@@ -154,6 +154,27 @@ TEST_F(ViewTest, TextOfManyElementsIsReadInBatches) {
   EXPECT_EQ(ReadAt(**view, 5, 900'000), whole.substr(5, 900'000));
 }
 
+TEST_F(ViewTest, ElementsThatAreArraysAreAsManyElements) {
+  const auto source = std::make_shared<test::MemoryArray>(
+      Datatype::Array(Datatype::Array(Datatype::Integer(1, false), {2}), {1}),
+      std::vector<uint64_t>{2}, "\1\2\3\4");
+  const auto text = Make("data.txt", source);
+  ASSERT_THAT(text, test::IsOk());
+  EXPECT_EQ((*text)->size(), 16u);
+  EXPECT_EQ(ReadAt(**text, 0, 100), "  1\n  2\n  3\n  4\n");
+  EXPECT_THAT(ReadAt(**Make("data.npy", source), 0, 100), HasSubstr("'shape': (2, 1, 2), "));
+  const auto json = Make(
+      "data.jsonl", std::make_shared<test::MemoryArray>(
+                        Datatype::Array(Datatype::String(), {1, 2}), std::vector<uint64_t>{2},
+                        test::ElementStream({test::Counted("a") + test::Counted("b"),
+                                             test::Counted("c") + test::Counted("d")})));
+  ASSERT_THAT(json, test::IsOk());
+  const std::string whole = "\"a\"\n\"b\"\n\"c\"\n\"d\"\n";
+  for (size_t offset = 0; offset <= whole.size(); ++offset) {
+    EXPECT_EQ(ReadAt(**json, offset, 3), whole.substr(offset, 3));
+  }
+}
+
 TEST_F(ViewTest, TextOfElementsOfNoBytesIsEmptyLines) {
   const auto view = Make("data.txt", std::make_shared<test::MemoryArray>(
                                          Datatype::FixedString(0, model::Charset::kAscii),
