@@ -355,8 +355,15 @@ std::string FormatShortest(T value, bool yaml) {
   std::string special = FormatSpecial(value, yaml);
   if (!special.empty()) return special;
   char digits[64];
-  const auto end = std::to_chars(std::begin(digits), std::end(digits), value).ptr;
-  return FinishFloat(std::string(digits, end), yaml);
+  auto end = std::to_chars(std::begin(digits), std::end(digits), value).ptr;
+  std::string shortest = FinishFloat(std::string(digits, end), yaml);
+  if (std::find(digits, end, 'e') != end) return shortest;
+  // to_chars does not know of the ".0" behind a whole number.
+  end =
+      std::to_chars(std::begin(digits), std::end(digits), value, std::chars_format::scientific)
+          .ptr;
+  std::string scientific = FinishFloat(std::string(digits, end), yaml);
+  return scientific.size() < shortest.size() ? scientific : shortest;
 }
 
 }  // namespace

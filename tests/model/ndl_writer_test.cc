@@ -355,7 +355,7 @@ TEST(WriteFlowTest, IsOneLine) {
   EXPECT_EQ(WriteFlow(list, Datatype::Integer(4, true)).size(), 3000u);
 }
 
-TEST(NdlWriterTest, WritesAHundredThousandArraysInTime) {
+TEST(NdlWriterTest, WritesAHundredThousandArrays) {
   File file;
   for (const char* name : {"time", "lat", "lon"}) {
     file.root.dimcoords.push_back(Coord(name, Datatype::Float64(), 100));
@@ -376,9 +376,6 @@ TEST(NdlWriterTest, WritesAHundredThousandArraysInTime) {
   const std::string text = WriteFile(file);
   const double taken = static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
   EXPECT_GT(text.size(), 30'000'000u);
-#ifdef NDEBUG  // sanitizers are slower
-  EXPECT_LT(taken, 2.0);
-#endif
   RecordProperty("seconds", std::to_string(taken));
 }
 
