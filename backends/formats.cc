@@ -33,11 +33,7 @@ Bytes ReadHead(const SourceRoot& root, std::string_view path) {
 
 std::span<const Format* const> Formats() {
   static const std::vector<const Format*> formats = {
-      &ZarrFormat(),
-      &NpyFormat(),
-      &NpzFormat(),
-      &ZarrZipFormat(),
-      &NetCdf3Format(),
+      &ZarrFormat(), &NpyFormat(), &NpzFormat(), &ZarrZipFormat(), &NetCdf3Format(),
 #ifdef NDLFS_WITH_HDF5
       &Hdf5Format(),
 #endif

@@ -12,8 +12,8 @@
 #include <utility>
 
 #include "backends/base64.h"
-#include "backends/codec/byte_swap.h"
 #include "backends/bytes.h"
+#include "backends/codec/byte_swap.h"
 #include "model/utf8.h"
 
 namespace ndlfs::backends::zarr {

@@ -486,8 +486,8 @@ INSTANTIATE_TEST_SUITE_P(
                       TileCase{{2, 3, 5, 100'000'000}, 1}, TileCase{{5000, 5000}, 1},
                       TileCase{{uint64_t{1} << 30, uint64_t{1} << 30}, 1},
                       TileCase{{10, 10}, uint64_t{1} << 30}, TileCase{{10, 10}, 8},
-                      TileCase{{2000, uint64_t{1} << 40}, 1},
-                      TileCase{{1}, uint64_t{1} << 30}, TileCase{{1, 1, 1, 50'000'000, 1}, 1}));
+                      TileCase{{2000, uint64_t{1} << 40}, 1}, TileCase{{1}, uint64_t{1} << 30},
+                      TileCase{{1, 1, 1, 50'000'000, 1}, 1}));
 
 TEST(FortranTileShapeTest, SmallArraysAreOneTile) {
   EXPECT_THAT(FortranTileShape({100, 200, 3}, 8), ElementsAre(100, 200, 3));

@@ -132,7 +132,8 @@ TEST(NumpyDtypeTest, NonsenseIsRefused) {
                               "i4i4",
                               "i99999999999999999999",
                               "-4",
-                              "S-1", "f4,i4",
+                              "S-1",
+                              "f4,i4",
                               "3i4",
                               "\xff"}) {
     EXPECT_THAT(NumpyDtype(typestr),
