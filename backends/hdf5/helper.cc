@@ -6,6 +6,7 @@
 #include <spawn.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -27,6 +28,16 @@ constexpr int kRootFd = 4;
 
 // The largest chunk that may be asked for, with its table of offsets, twice.
 constexpr size_t kMaxMessageBytes = size_t{1} << 34;
+
+constexpr size_t kMaxGivenUp = 1000;
+
+// What a process has used of the processor so far.
+std::chrono::nanoseconds CpuTimeOf(int pid) {
+  clockid_t clock;
+  timespec used;
+  if (::clock_getcpuclockid(pid, &clock) != 0 || ::clock_gettime(clock, &used) != 0) return {};
+  return std::chrono::seconds(used.tv_sec) + std::chrono::nanoseconds(used.tv_nsec);
+}
 
 // posix_spawn's attributes, which have to be destroyed.
 struct SpawnPlan {
@@ -203,8 +214,11 @@ Helpers& AllHelpers() {
 
 }  // namespace
 
+Helper::Helper(std::vector<std::string> command, std::shared_ptr<const SourceRoot> root)
+    : Helper(std::move(command), std::move(root), Patience()) {}
+
 Helper::Helper(std::vector<std::string> command, std::shared_ptr<const SourceRoot> root,
-               std::chrono::milliseconds patience)
+               Patience patience)
     : command_(std::move(command)), root_(std::move(root)), patience_(patience) {}
 
 Helper::~Helper() {
@@ -215,6 +229,9 @@ Helper::~Helper() {
 model::Result<std::vector<std::byte>> Helper::Ask(const Request& request) {
   const std::vector<std::byte> question = Encode(request);
   const model::MutexLock lock(mutex_);
+  if (IsGivenUp(request.file_path)) {
+    return model::Corrupt("libhdf5 came to no end with this file before");
+  }
   for (int attempt = 0; attempt < 2; ++attempt) {
     if (pid_ < 0) NDLFS_RETURN_IF_ERROR(Start(), "HDF5 helper");
     std::vector<std::byte> answer;
@@ -222,7 +239,8 @@ model::Result<std::vector<std::byte>> Helper::Ask(const Request& request) {
     if (outcome == Outcome::kAnswered) return answer;
     Stop();
     if (outcome == Outcome::kTooLong) {
-      return model::Corrupt("libhdf5 came to no end with it in {} ms", patience_.count());
+      GiveUp(request.file_path);
+      return model::Corrupt("libhdf5 comes to no end with it");
     }
   }
   return model::Corrupt("libhdf5 crashes over it");
@@ -253,16 +271,34 @@ void Helper::Stop() {
 
 Helper::Outcome Helper::TryAsk(ConstByteSpan question, std::vector<std::byte>& answer) {
   if (!SendMessage(socket_.get(), question)) return Outcome::kDied;
-  const auto deadline = std::chrono::steady_clock::now() + patience_;
-  switch (ReceiveMessage(socket_.get(), answer, kMaxMessageBytes, deadline)) {
+  const auto deadline = std::chrono::steady_clock::now() + patience_.wall;
+  const auto cpu_limit = CpuTimeOf(pid_) + patience_.cpu;
+  const auto go_on = [&, pid = pid_] {
+    return std::chrono::steady_clock::now() < deadline && CpuTimeOf(pid) < cpu_limit;
+  };
+  switch (ReceiveMessage(socket_.get(), answer, kMaxMessageBytes, go_on)) {
     case Received::kMessage:
       return Outcome::kAnswered;
-    case Received::kTooLate:
+    case Received::kGivenUp:
       return Outcome::kTooLong;
     case Received::kClosed:
       break;
   }
   return Outcome::kDied;
+}
+
+bool Helper::IsGivenUp(const std::string& file_path) {
+  const auto found = given_up_.find(file_path);
+  if (found == given_up_.end()) return false;
+  const auto status = root_->Stat(file_path);
+  if (status && StampOf(*status) == found->second) return true;
+  given_up_.erase(found);
+  return false;
+}
+
+void Helper::GiveUp(const std::string& file_path) {
+  if (given_up_.size() >= kMaxGivenUp) given_up_.clear();
+  if (const auto status = root_->Stat(file_path)) given_up_[file_path] = StampOf(*status);
 }
 
 model::Result<std::shared_ptr<const File>> OpenFileByHelper(std::shared_ptr<Helper> helper,

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <chrono>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -22,17 +23,23 @@ namespace ndlfs::backends::hdf5 {
 // time.
 class Helper {
  public:
-  // Longer than anything sensible takes, also on a slow network filesystem.
-  static constexpr std::chrono::milliseconds kPatience{60'000};
+  // How long an answer may take: longer than anything sensible does, also on
+  // a slow network filesystem, and in time that the processor works on it.
+  struct Patience {
+    std::chrono::milliseconds wall{120'000};
+    std::chrono::milliseconds cpu{20'000};
+  };
 
   // `command` is as for UseHdf5Helper().
+  Helper(std::vector<std::string> command, std::shared_ptr<const SourceRoot> root);
   Helper(std::vector<std::string> command, std::shared_ptr<const SourceRoot> root,
-         std::chrono::milliseconds patience = kPatience);
+         Patience patience);
   ~Helper();
 
   // The bytes of the answer. A helper that dies over a question is asked once
   // more, as it may have died of something earlier; the second time it is
-  // kCorrupt, and so is an answer that takes too long.
+  // kCorrupt, and so is an answer that takes too long. After that, nothing is
+  // asked about the file until it changes.
   model::Result<std::vector<std::byte>> Ask(const Request& request);
 
  private:
@@ -40,14 +47,18 @@ class Helper {
 
   model::Result<void> Start() REQUIRES(mutex_);
   void Stop() REQUIRES(mutex_);
+  bool IsGivenUp(const std::string& file_path) REQUIRES(mutex_);
+  void GiveUp(const std::string& file_path) REQUIRES(mutex_);
   Outcome TryAsk(ConstByteSpan question, std::vector<std::byte>& answer) REQUIRES(mutex_);
 
   const std::vector<std::string> command_;
   const std::shared_ptr<const SourceRoot> root_;
-  const std::chrono::milliseconds patience_;
+  const Patience patience_;
   model::Mutex mutex_;
   int pid_ GUARDED_BY(mutex_) = -1;
   UniqueFd socket_ GUARDED_BY(mutex_);
+  // Versions of files that the library came to no end with.
+  std::map<std::string, FileStamp> given_up_ GUARDED_BY(mutex_);
 };
 
 // A file that is asked for through a helper.

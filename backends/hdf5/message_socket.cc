@@ -4,17 +4,15 @@
 #include <poll.h>
 #include <sys/socket.h>
 
-#include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstdint>
-#include <cstring>
 
 namespace ndlfs::backends::hdf5 {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-using Deadline = std::optional<Clock::time_point>;
+using GoOn = std::function<bool()>;
+
+constexpr int kTickMilliseconds = 100;
 
 bool SendAll(int socket, ConstByteSpan bytes) {
   while (!bytes.empty()) {
@@ -26,27 +24,19 @@ bool SendAll(int socket, ConstByteSpan bytes) {
   return true;
 }
 
-// Milliseconds for poll(); -1 is forever.
-int TimeLeft(const Deadline& deadline) {
-  if (!deadline) return -1;
-  const auto left =
-      std::chrono::duration_cast<std::chrono::milliseconds>(*deadline - Clock::now()).count();
-  return static_cast<int>(std::clamp<int64_t>(left + 1, 0, 1 << 30));
-}
-
-Received WaitForBytes(int socket, const Deadline& deadline) {
+Received WaitForBytes(int socket, const GoOn& go_on) {
   for (;;) {
     pollfd waiting{socket, POLLIN, 0};
-    const int ready = ::poll(&waiting, 1, TimeLeft(deadline));
+    const int ready = ::poll(&waiting, 1, go_on ? kTickMilliseconds : -1);
     if (ready > 0) return Received::kMessage;
-    if (ready == 0) return Received::kTooLate;
-    if (errno != EINTR) return Received::kClosed;
+    if (ready == 0 && !go_on()) return Received::kGivenUp;
+    if (ready < 0 && errno != EINTR) return Received::kClosed;
   }
 }
 
-Received ReceiveAll(int socket, ByteSpan out, const Deadline& deadline) {
+Received ReceiveAll(int socket, ByteSpan out, const GoOn& go_on) {
   while (!out.empty()) {
-    if (const auto waited = WaitForBytes(socket, deadline); waited != Received::kMessage) {
+    if (const auto waited = WaitForBytes(socket, go_on); waited != Received::kMessage) {
       return waited;
     }
     const ssize_t count = ::recv(socket, out.data(), out.size(), 0);
@@ -65,14 +55,13 @@ bool SendMessage(int socket, ConstByteSpan message) {
 }
 
 Received ReceiveMessage(int socket, std::vector<std::byte>& message, size_t limit,
-                        std::optional<Clock::time_point> deadline) {
+                        const GoOn& go_on) {
   uint64_t size = 0;
-  const auto received =
-      ReceiveAll(socket, std::as_writable_bytes(std::span(&size, 1)), deadline);
+  const auto received = ReceiveAll(socket, std::as_writable_bytes(std::span(&size, 1)), go_on);
   if (received != Received::kMessage) return received;
   if (size > limit) return Received::kClosed;
   message.resize(size);
-  return ReceiveAll(socket, message, deadline);
+  return ReceiveAll(socket, message, go_on);
 }
 
 }  // namespace ndlfs::backends::hdf5

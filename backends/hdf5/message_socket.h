@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <chrono>
 #include <cstddef>
-#include <optional>
+#include <functional>
 #include <vector>
 
 #include "backends/bytes.h"
@@ -15,10 +14,11 @@ namespace ndlfs::backends::hdf5 {
 // False if the other end is gone.
 bool SendMessage(int socket, ConstByteSpan message);
 
-enum class Received { kMessage, kClosed, kTooLate };
-// Waits for a message until `deadline`, if there is one. One of more than
-// `limit` bytes counts as the other end being gone.
+enum class Received { kMessage, kClosed, kGivenUp };
+// Waits for a message. One of more than `limit` bytes counts as the other end
+// being gone. `go_on`, if given, is asked several times a second whether to
+// wait longer.
 Received ReceiveMessage(int socket, std::vector<std::byte>& message, size_t limit,
-                        std::optional<std::chrono::steady_clock::time_point> deadline = {});
+                        const std::function<bool()>& go_on = nullptr);
 
 }  // namespace ndlfs::backends::hdf5

@@ -264,11 +264,27 @@ TEST_F(Hdf5HelperTest, DeathIsAnErrorOfTheQuestion) {
               IsError(ErrorCode::kCorrupt, "libhdf5 crashes over it"));
 }
 
-TEST_F(Hdf5HelperTest, SilenceIsAnErrorOfTheQuestion) {
-  const auto helper = std::make_shared<Helper>(std::vector<std::string>{"/bin/sleep", "1000"},
-                                               root_, std::chrono::milliseconds(50));
+TEST_F(Hdf5HelperTest, SilenceIsAnErrorUntilTheFileChanges) {
+  using std::chrono::milliseconds;
+  const auto helper =
+      std::make_shared<Helper>(std::vector<std::string>{"/bin/sleep", "1000"}, root_,
+                               Helper::Patience{milliseconds(50), milliseconds(20'000)});
   EXPECT_THAT(OpenFileByHelper(helper, "a.h5"),
-              IsError(ErrorCode::kCorrupt, "libhdf5 came to no end with it in 50 ms"));
+              IsError(ErrorCode::kCorrupt, "libhdf5 comes to no end with it"));
+  EXPECT_THAT(OpenFileByHelper(helper, "a.h5"),
+              IsError(ErrorCode::kCorrupt, HasSubstr("no end with this file before")));
+  test::RunH5py(directory_, "with h5.File('a.h5', 'w') as f: f['y'] = 1");
+  EXPECT_THAT(OpenFileByHelper(helper, "a.h5"),
+              IsError(ErrorCode::kCorrupt, "libhdf5 comes to no end with it"));
+}
+
+TEST_F(Hdf5HelperTest, EndlessWorkIsGivenUpAfterItsShareOfTheProcessor) {
+  using std::chrono::milliseconds;
+  const auto helper = std::make_shared<Helper>(
+      std::vector<std::string>{"/bin/sh", "-c", "while :; do :; done"}, root_,
+      Helper::Patience{milliseconds(60'000), milliseconds(300)});
+  EXPECT_THAT(OpenFileByHelper(helper, "a.h5"),
+              IsError(ErrorCode::kCorrupt, "libhdf5 comes to no end with it"));
 }
 
 TEST_F(Hdf5HelperTest, AProgramThatIsNotThereIsNamed) {

@@ -196,6 +196,10 @@ model::Result<Handle> MakeAccessProperties(const SourceRoot& root) {
   NDLFS_RETURN_IF_ERROR(
       CheckStatus(H5Pset_driver(properties.get(), driver, &info), "cannot set the driver"));
   NDLFS_RETURN_IF_ERROR(LimitMetadataCache(properties.get()));
+  // Of a file that is being written, a torn read is read again; by default a
+  // hundred times, with longer and longer pauses.
+  NDLFS_RETURN_IF_ERROR(CheckStatus(H5Pset_metadata_read_attempts(properties.get(), 5),
+                                    "file access properties"));
   return properties;
 }
 

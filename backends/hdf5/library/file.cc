@@ -150,15 +150,19 @@ class LibraryFile final : public File {
     if (open_files.size() >= kMaxOpenFiles) open_files.back()->Close();
     NDLFS_TRY(const auto properties, MakeAccessProperties(*root_));
     const std::string name = DriverName(path_);
-    hid_t file = H5Fopen(name.c_str(), H5F_ACC_RDONLY, properties.get());
-    if (file < 0) {
+    Handle file(H5Fopen(name.c_str(), H5F_ACC_RDONLY, properties.get()));
+    if (!file) {
+      auto error = LibraryError("not a readable HDF5 file").value();
+      if (error.message().find("already open for") == std::string::npos) {
+        return model::Propagate(std::move(error));
+      }
       // What is being written for readers to follow has to be asked for.
-      const auto error = LibraryError("not a readable HDF5 file").value();
-      file = H5Fopen(name.c_str(), H5F_ACC_RDONLY | H5F_ACC_SWMR_READ, properties.get());
+      file =
+          Handle(H5Fopen(name.c_str(), H5F_ACC_RDONLY | H5F_ACC_SWMR_READ, properties.get()));
       H5Eclear2(H5E_DEFAULT);
-      if (file < 0) return model::Propagate(error);
+      if (!file) return model::Propagate(std::move(error));
     }
-    file_ = Handle(file);
+    file_ = std::move(file);
     open_files.push_front(const_cast<LibraryFile*>(this));
     place_ = open_files.begin();
     return {};

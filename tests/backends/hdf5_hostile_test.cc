@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: MIT
+//
+// Files with bytes changed at random: whatever libhdf5 makes of them, this
+// process lives on, and other files are read as before.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "model/path_name.h"
+#include "tests/support/hdf5_files.h"
+#include "tests/support/whole_array.h"
+
+namespace ndlfs::backends {
+namespace {
+
+using test::IsOkAnd;
+
+constexpr int kChangedFiles = 150;  // of each kind
+constexpr int kMaxObjects = 100;
+constexpr int kMaxDepth = 8;
+
+class Hdf5HostileTest : public ::testing::TestWithParam<const char*> {
+ protected:
+  Hdf5HostileTest() {
+    UseHdf5Helper({NDLFS_EXECUTABLE, "--hdf5-helper"});
+    test::RunH5py(directory_, "LIBVER = '" + std::string(GetParam()) + R"('
+with h5.File('good.h5', 'w', libver=LIBVER) as f:
+    f['x'] = np.arange(6, dtype='u1')
+with h5.File('a.h5', 'w', libver=LIBVER) as f:
+    a = np.arange(60, dtype='i4').reshape(6, 10)
+    f['contiguous'] = a
+    f.create_dataset('chunked', data=a, chunks=(2, 3), compression='gzip', maxshape=(None, 10))
+    f.create_dataset('grown', data=a, chunks=(2, 3), maxshape=(None, None))
+    f.create_dataset('strings', data=['a', 'bc', ''], dtype=h5.string_dtype())
+    f.create_dataset('struct', data=np.zeros(3, 'i4,S3,(2,2)f8'))
+    f.create_dataset('enum', data=[0, 1], dtype=h5.enum_dtype({'A': 0, 'B': 1}))
+    f.create_dataset('refs', data=[f['chunked'].ref, f['/'].ref], dtype=h5.ref_dtype)
+    f.create_dataset('regions', data=[f['chunked'].regionref[1:3, 2]], dtype=h5.regionref_dtype)
+    f['g/h/soft'] = h5.SoftLink('/chunked'); f['g/external'] = h5.ExternalLink('good.h5', '/x'); f['g/hard'] = f['chunked']
+    f.attrs['text'] = 'x' * 30; f.attrs['list'] = [1.5, 2.5]
+    f['chunked'].make_scale('s'); f['contiguous'].dims[0].attach_scale(f['chunked'])
+)");
+    original_ = test::ReadFile(directory_ / "a.h5");
+    root_ = SourceRoot::Open(directory_.path()).value();
+  }
+  ~Hdf5HostileTest() override { UseHdf5Helper({}); }
+
+  // Looks at everything that can be looked at.
+  void Explore(const Hierarchy& hierarchy, const std::string& path, int depth, int& budget) {
+    if (depth > kMaxDepth || --budget < 0) return;
+    (void)hierarchy.Version(path);
+    const auto node = hierarchy.Load(path);
+    if (!node) return;
+    if (!(*node)->is_group()) {
+      if ((*node)->source) ReadFirstChunk(*(*node)->source);
+      return;
+    }
+    const auto names = hierarchy.List(path);
+    if (!names) return;
+    for (const std::string& name : *names) {
+      const std::string child = model::JoinPath(path, name);
+      if (!hierarchy.GetLink(child)) Explore(hierarchy, child, depth + 1, budget);
+    }
+  }
+
+  static void ReadFirstChunk(const ArraySource& source) {
+    const ChunkGrid& grid = source.spec().grid;
+    if (CheckedProduct(grid.counts()).value_or(0) == 0) return;
+    (void)test::ReadChunk(source, std::vector<uint64_t>(grid.rank()));
+  }
+
+  // Bytes are changed where the structure is, not in the data alone.
+  std::string Changed(std::mt19937& random) const {
+    std::string changed = original_;
+    const int count = 1 + static_cast<int>(random() % 8);
+    for (int i = 0; i < count; ++i) {
+      constexpr unsigned char kValues[] = {0, 1, 0x7f, 0x80, 0xff};
+      char& byte = changed[random() % changed.size()];
+      byte =
+          random() % 2 ? static_cast<char>(kValues[random() % 5]) : static_cast<char>(random());
+    }
+    return changed;
+  }
+
+  test::TemporaryDirectory directory_;
+  std::shared_ptr<const SourceRoot> root_;
+  std::string original_;
+};
+
+TEST_P(Hdf5HostileTest, ChangedBytesDoNoHarm) {
+  const auto good = Hdf5Format().Open(root_, "good.h5", {}).value();
+  std::mt19937 random(20240229);
+  for (int i = 0; i < kChangedFiles; ++i) {
+    const std::string name = "bad" + std::to_string(i) + ".h5";
+    test::WriteFile(directory_ / name, Changed(random));
+    const auto hierarchy = Hdf5Format().Open(root_, name, {.max_chunk_size = 1 << 20});
+    if (!hierarchy) continue;
+    int budget = kMaxObjects;
+    Explore(**hierarchy, "/", 0, budget);
+  }
+  const auto node = test::LoadNode(*good, "/x");
+  ASSERT_TRUE(node->source);
+  EXPECT_THAT(test::ReadWhole(*node->source), IsOkAnd(std::string("\0\1\2\3\4\5", 6)));
+}
+
+TEST_P(Hdf5HostileTest, EveryTruncationIsAnErrorOrReadsWhatIsSound) {
+  for (size_t size = 0; size < original_.size(); size += 1 + original_.size() / 60) {
+    test::WriteFile(directory_ / "short.h5", original_.substr(0, size));
+    const auto hierarchy = Hdf5Format().Open(root_, "short.h5", {});
+    EXPECT_THAT(hierarchy,
+                test::IsError(model::ErrorCode::kCorrupt, ::testing::HasSubstr("short.h5: ")))
+        << size;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Versions, Hdf5HostileTest, ::testing::Values("earliest", "latest"));
+
+}  // namespace
+}  // namespace ndlfs::backends
