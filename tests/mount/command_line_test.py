@@ -163,7 +163,7 @@ class OptionsTest(CommandTest):
 
     def test_unknown_mount_option_is_refused_with_the_nearest_spelling(self):
         result = self.ndlfs("mount", harness.DATA, self.mount_point, "-o", "ro,cache_sise=1GiB")
-        self.assert_refused(result, 2, "cache_sise", "cache-size")
+        self.assert_refused(result, 2, "cache_sise", "cache_size")
 
     def test_bad_values_are_refused(self):
         for option, value in (("--cache-size", "lots"), ("--cache-size", "-1"), ("--cache-size", "99999999999GiB"),
