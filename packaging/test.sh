@@ -1,15 +1,16 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 #
-# Builds and tests everything: the release build, the build with address and
-# undefined behaviour sanitizers, tests that mount, and the layout of the
-# sources. Ends with the summary of ctest.
+# Builds and tests everything: unit tests, tests that mount, and the layout of
+# the sources. Ends with the summary of ctest.
 #
 #   packaging/test.sh
 #
 # NDLFS_SKIP_MOUNT_TESTS=1 leaves out what mounts, where there is no /dev/fuse.
+# NDLFS_SANITIZERS=1 also builds with the address and undefined behaviour
+# sanitizers, and runs all tests with these, too;
 # NDLFS_FUZZ_SECONDS=30 also builds the fuzz targets and runs each for so long;
-# NDLFS_TIDY=1 also runs clang-tidy over all sources. Both take their time.
+# NDLFS_TIDY=1 also runs clang-tidy over all sources. All three take their time.
 # NDLFS_JOBS (all cores) says how wide.
 set -euo pipefail
 
@@ -100,8 +101,10 @@ packaging/install-deps.sh test
 
 say "release build"
 build release
-say "asan build"
-build asan
+if [ "${NDLFS_SANITIZERS:-}" = 1 ]; then
+  say "asan build"
+  build asan
+fi
 if [ "$fuzz_seconds" -gt 0 ]; then
   say "fuzz build"
   build fuzz
@@ -111,7 +114,7 @@ step "format" check_format
 step "scripts" check_scripts
 [ "${NDLFS_TIDY:-}" = 1 ] && step "clang-tidy" check_tidy
 [ "$fuzz_seconds" -gt 0 ] && step "fuzz targets, $fuzz_seconds s each" run_fuzzers
-step "tests with sanitizers" run_ctest asan
+[ "${NDLFS_SANITIZERS:-}" = 1 ] && step "tests with sanitizers" run_ctest asan
 step "tests" run_ctest release
 
 if [ ${#failed[@]} -gt 0 ]; then
