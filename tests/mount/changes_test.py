@@ -165,7 +165,7 @@ class ChangesTest(harness.TestCase):
         self.settle()
         self.assertEqual(self.values().sum(), 8 << 16)
 
-    def test_file_that_stays_open_is_the_old_content_or_stale(self):
+    def test_file_that_stays_open_shows_one_version_of_a_chunk_or_is_stale(self):
         with open(self.mounted.join("store.zarr", "values", "data.raw"), "rb", buffering=0) as file:
             self.assertEqual(len(file.read(1 << 18)), 1 << 18)
             self.array[...] = 7
@@ -174,7 +174,8 @@ class ChangesTest(harness.TestCase):
             for plane in range(8):
                 try:
                     seen = os.pread(file.fileno(), 1 << 18, plane << 18)
-                    self.assertEqual(seen, np.full(1 << 16, 1, "f4").tobytes(), f"plane {plane} is of the new version")
+                    # Of a chunk that was read ahead while it changed, it may be either; never of both.
+                    self.assertIn(seen, [np.full(1 << 16, value, "f4").tobytes() for value in (1, 7)])
                 except OSError as error:
                     self.assertEqual(error.errno, errno.ESTALE)
 
