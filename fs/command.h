@@ -32,6 +32,7 @@ extern const Command kMountCommand;
 extern const Command kUmountCommand;
 extern const Command kDescribeCommand;
 extern const Command kCatCommand;
+extern const Command kValidateCommand;
 
 // Mounts as mount(8) asks for it: SOURCE MOUNTPOINT [-sfnv] [-o LIST] [-t TYPE].
 extern const Command kMountHelperCommand;

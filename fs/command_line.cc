@@ -29,6 +29,7 @@ constexpr std::array kCommands = {
     &kUmountCommand,
     &kDescribeCommand,
     &kCatCommand,
+    &kValidateCommand,
 };
 
 constexpr int kFailed = 1;

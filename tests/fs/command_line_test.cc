@@ -45,7 +45,7 @@ TEST(CommandLineTest, HelpNamesAllCommands) {
     const Ran ran = Ndlfs({word});
     EXPECT_EQ(ran.status, 0);
     EXPECT_THAT(ran.err, IsEmpty());
-    for (const char* command : {"mount", "umount", "describe", "cat"}) {
+    for (const char* command : {"mount", "umount", "describe", "cat", "validate"}) {
       EXPECT_THAT(ran.out, HasSubstr(std::string("\n  ") + command + " "));
       const Ran help = Ndlfs({command, "--help"});
       EXPECT_EQ(help.status, 0);
