@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "backends/json.h"
-#include "backends/zarr/json_scan.h"
+#include "backends/json_scan.h"
 #include "model/path_name.h"
 
 namespace ndlfs::backends::zarr {

@@ -8,7 +8,7 @@
 
 #include "model/error.h"
 
-namespace ndlfs::backends::zarr {
+namespace ndlfs::backends {
 
 // A member of a JSON object and where the text of its value is.
 struct JsonMember {
@@ -23,4 +23,4 @@ struct JsonMember {
 // value shows when it is parsed. A key that occurs twice is there twice.
 model::Result<std::vector<JsonMember>> ScanJsonObject(std::string_view text);
 
-}  // namespace ndlfs::backends::zarr
+}  // namespace ndlfs::backends

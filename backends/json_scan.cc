@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-#include "backends/zarr/json_scan.h"
+#include "backends/json_scan.h"
 
 #include <utility>
 
 #include "backends/json.h"
 
-namespace ndlfs::backends::zarr {
+namespace ndlfs::backends {
 namespace {
 
 class Scanner {
@@ -100,4 +100,4 @@ model::Result<std::vector<JsonMember>> ScanJsonObject(std::string_view text) {
   return Scanner(text).Run();
 }
 
-}  // namespace ndlfs::backends::zarr
+}  // namespace ndlfs::backends

@@ -1,0 +1,373 @@
+// SPDX-License-Identifier: MIT
+#include "backends/kerchunk/reference_store.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <map>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "backends/base64.h"
+#include "backends/checked.h"
+#include "backends/file_name.h"
+#include "backends/json.h"
+#include "backends/json_attributes.h"
+#include "backends/json_scan.h"
+#include "backends/store/keys.h"
+
+namespace ndlfs::backends::kerchunk {
+namespace {
+
+constexpr uint64_t kMaxFileSize = uint64_t{1} << 30;
+constexpr uint64_t kMaxValueSize = uint64_t{256} << 20;
+constexpr std::string_view kBase64Prefix = "base64:";
+
+using Templates = std::map<std::string, std::string, std::less<>>;
+
+// Keys, and where in the JSON text the value of each is. Sorted by key; the
+// keys lie one after the other in one block of memory.
+class ReferenceIndex {
+ public:
+  struct Entry {
+    uint64_t key_begin;  // in keys_
+    uint32_t key_size;
+    uint32_t value_size;
+    uint64_t value_begin;  // in the text
+  };
+
+  // Refuses keys that are no keys of a store. Of one that occurs twice the
+  // last one counts.
+  static model::Result<ReferenceIndex> Make(std::vector<JsonMember> members) {
+    std::stable_sort(members.begin(), members.end(),
+                     [](const auto& a, const auto& b) { return a.key < b.key; });
+    ReferenceIndex index;
+    for (const JsonMember& member : members) {
+      NDLFS_RETURN_IF_ERROR(CheckKey(member.key));
+      if (!index.entries_.empty() && index.KeyOf(index.entries_.back()) == member.key) {
+        index.entries_.pop_back();
+      }
+      const uint64_t size = member.end - member.begin;
+      if (size > kMaxValueSize || member.key.size() > UINT32_MAX) {
+        return model::Limit("the reference of {} has {} bytes", model::Quote(member.key), size);
+      }
+      index.entries_.push_back({index.keys_.size(), static_cast<uint32_t>(member.key.size()),
+                                static_cast<uint32_t>(size), member.begin});
+      index.keys_ += member.key;
+    }
+    index.entries_.shrink_to_fit();
+    index.keys_.shrink_to_fit();
+    return index;
+  }
+
+  const Entry* Find(std::string_view key) const {
+    const Entry* found = LowerBound(key);
+    return found != End() && KeyOf(*found) == key ? found : nullptr;
+  }
+  // The first key that is not less than `key`.
+  const Entry* LowerBound(std::string_view key) const {
+    return std::lower_bound(entries_.data(), End(), key,
+                            [&](const Entry& a, const auto& b) { return KeyOf(a) < b; });
+  }
+  const Entry* End() const { return entries_.data() + entries_.size(); }
+  std::string_view KeyOf(const Entry& entry) const {
+    return std::string_view(keys_).substr(entry.key_begin, entry.key_size);
+  }
+
+ private:
+  std::string keys_;
+  std::vector<Entry> entries_;
+};
+
+// A value in the reference file itself, or a part of another file.
+struct Reference {
+  std::optional<std::string> inline_value;
+  std::string path;  // beneath the root of the source
+  ByteRange range;
+};
+
+// "{{u}}/a.nc" with the template u put in.
+model::Result<std::string> Expand(std::string_view text, const Templates& templates) {
+  std::string expanded;
+  for (;;) {
+    const size_t begin = text.find("{{");
+    expanded += text.substr(0, begin);
+    if (begin == text.npos) return expanded;
+    const size_t end = text.find("}}", begin);
+    if (end == text.npos) return model::BadInput("{{{{ without }}}} in {}", model::Quote(text));
+    std::string_view name = text.substr(begin + 2, end - begin - 2);
+    while (name.starts_with(' ')) name.remove_prefix(1);
+    while (name.ends_with(' ')) name.remove_suffix(1);
+    const auto found = templates.find(name);
+    if (found == templates.end() || found->second.find("{{") != std::string::npos) {
+      return model::Unsupported("the template expression {}", model::Quote(name));
+    }
+    expanded += found->second;
+    text.remove_prefix(end + 2);
+  }
+}
+
+model::Failure Outside(std::string_view url) {
+  return model::BadInput("{} is outside the source tree", model::Quote(url));
+}
+
+// "a/./b/../c" -> "a/c"; nullopt where it climbs out.
+std::optional<std::string> Normalize(std::string_view path) {
+  std::vector<std::string_view> parts;
+  while (!path.empty()) {
+    const std::string_view part = path.substr(0, path.find('/'));
+    path.remove_prefix(std::min(part.size() + 1, path.size()));
+    if (part.empty() || part == ".") continue;
+    if (part != "..") {
+      parts.push_back(part);
+    } else if (parts.empty()) {
+      return std::nullopt;
+    } else {
+      parts.pop_back();
+    }
+  }
+  std::string normalized;
+  for (const std::string_view part : parts) normalized = JoinKey(normalized, part);
+  return normalized;
+}
+
+// The path beneath the root that a URL means. `folder` is what relative ones
+// begin at.
+model::Result<std::string> ResolveUrl(std::string_view url, std::string_view folder,
+                                      std::string_view root_path) {
+  constexpr std::string_view kFileScheme = "file://";
+  std::string_view path = url;
+  if (path.starts_with(kFileScheme)) path.remove_prefix(kFileScheme.size());
+  if (path.find("://") != path.npos || path.find("::") != path.npos) {
+    return model::Unsupported("the remote reference {}", model::Quote(url));
+  }
+  std::string joined;
+  if (path.starts_with('/')) {
+    const std::string begin = root_path == "/" ? "/" : std::string(root_path) + "/";
+    if (!path.starts_with(begin)) return Outside(url);
+    joined = path.substr(begin.size());
+  } else {
+    joined = JoinKey(folder, path);
+  }
+  auto normalized = Normalize(joined);
+  if (!normalized) return Outside(url);
+  if (path.empty() || normalized->empty() || !CheckKey(*normalized)) {
+    return model::BadInput("{} is no path of a file", model::Quote(url));
+  }
+  return *std::move(normalized);
+}
+
+class JsonReferenceStore final : public ReferenceStore {
+ public:
+  JsonReferenceStore(std::shared_ptr<const SourceRoot> root, std::string path, FileStamp stamp,
+                     ReferenceIndex index, Templates templates)
+      : root_(std::move(root)),
+        path_(std::move(path)),
+        folder_(path_.substr(0, std::min(path_.size(), path_.find_last_of('/') + 1))),
+        stamp_(stamp),
+        index_(std::move(index)),
+        templates_(std::move(templates)),
+        file_(MakeFileStore(root_, path_)),
+        targets_(MakeDirectoryStore(root_, "")) {
+    if (folder_.ends_with('/')) folder_.pop_back();
+  }
+
+  model::Result<std::optional<uint64_t>> Size(std::string_view key) const override {
+    NDLFS_TRY(const auto reference, Resolve(key));
+    if (!reference) return std::nullopt;
+    if (reference->inline_value) return reference->inline_value->size();
+    NDLFS_TRY(const uint64_t size, TargetSize(*reference));
+    if (reference->range.offset >= size) return 0;
+    return std::min(reference->range.length, size - reference->range.offset);
+  }
+
+  model::Result<std::optional<size_t>> ReadInto(std::string_view key, uint64_t offset,
+                                                ByteSpan out) const override {
+    NDLFS_TRY(const auto reference, Resolve(key));
+    if (!reference) return std::nullopt;
+    if (reference->inline_value) {
+      const std::string_view value = *reference->inline_value;
+      const size_t begin = std::min<uint64_t>(offset, value.size());
+      const size_t count = std::min(out.size(), value.size() - begin);
+      std::copy_n(AsBytes(value).begin() + begin, count, out.begin());
+      return count;
+    }
+    const ByteRange& range = reference->range;
+    if (offset >= range.length) return 0;
+    out = out.first(std::min<uint64_t>(out.size(), range.length - offset));
+    const auto begin = CheckedAdd(range.offset, offset);
+    if (!begin) return 0;
+    NDLFS_TRY(const auto count, targets_->ReadInto(reference->path, *begin, out));
+    if (!count) return Missing(reference->path);
+    return *count;
+  }
+
+  // Of values in this file, its version; of those in others, theirs.
+  model::Result<std::optional<FileStamp>> Stat(std::string_view key) const override {
+    if (!index_.Find(key)) return std::nullopt;
+    NDLFS_TRY(const auto stamp, file_->Stat(""));
+    if (stamp != stamp_) return stamp;
+    const auto reference = Resolve(key);
+    if (!reference || !*reference || (*reference)->inline_value) return stamp;
+    return targets_->Stat((*reference)->path);
+  }
+
+  model::Result<std::vector<StoreEntry>> List(std::string_view prefix) const override {
+    const std::string begin = prefix.empty() ? "" : std::string(prefix) + "/";
+    std::map<std::string, bool> children;  // whether they have children
+    const ReferenceIndex::Entry* it = index_.LowerBound(begin);
+    while (it != index_.End() && index_.KeyOf(*it).starts_with(begin)) {
+      const std::string_view rest = index_.KeyOf(*it).substr(begin.size());
+      const size_t slash = rest.find('/');
+      const std::string name(rest.substr(0, slash));
+      children[name] |= slash != rest.npos;
+      // On to what is not below it: '0' comes after '/'.
+      it = slash == rest.npos ? it + 1 : index_.LowerBound(begin + name + '0');
+    }
+    std::vector<StoreEntry> entries;
+    for (const auto& [name, is_prefix] : children) entries.push_back({name, is_prefix});
+    return entries;
+  }
+
+  std::string Describe(std::string_view key) const override { return JoinKey(path_, key); }
+
+  model::Result<void> CheckReachable(std::string_view prefix) const override {
+    for (auto it = index_.LowerBound(prefix);
+         it != index_.End() && index_.KeyOf(*it).starts_with(prefix); ++it) {
+      const std::string_view name = FileNameOf(index_.KeyOf(*it));
+      if (name.starts_with(".z") || name == "zarr.json") continue;
+      const auto reference = Resolve(index_.KeyOf(*it));
+      if (reference || reference.error().code() == model::ErrorCode::kIo) return {};
+      return model::Propagate(reference.error());
+    }
+    return {};
+  }
+
+ private:
+  // nullopt where there is no such key.
+  model::Result<std::optional<Reference>> Resolve(std::string_view key) const {
+    const ReferenceIndex::Entry* entry = index_.Find(key);
+    if (!entry) return std::nullopt;
+    // The index is about one version of the text.
+    NDLFS_TRY(const auto stamp, file_->Stat(""));
+    if (stamp != stamp_) return model::IoError(ESTALE, Describe(""));
+    NDLFS_TRY(const auto text,
+              file_->Read("", kMaxValueSize, {entry->value_begin, entry->value_size}));
+    if (!text) return model::IoError(ESTALE, Describe(""));
+    NDLFS_TRY(const Json json, ParseJson(AsText(text->span())));
+    NDLFS_TRY(Reference reference, ParseReference(json));
+    return reference;
+  }
+
+  model::Result<Reference> ParseReference(const Json& json) const {
+    if (json.is_object()) return Reference{CompactJson(json), {}, {}};
+    if (json.is_string()) return ParseInline(json.get_ref<const std::string&>());
+    if (!json.is_array() || json.empty() || json.size() > 3 || !json[0].is_string()) {
+      return model::BadInput("expected a value or [url, offset, size], found {}",
+                             DescribeJson(json));
+    }
+    NDLFS_TRY(const std::string url, Expand(json[0].get_ref<const std::string&>(), templates_));
+    Reference reference;
+    NDLFS_TRY(reference.path, ResolveUrl(url, folder_, root_->path()));
+    if (json.size() > 1) {
+      NDLFS_TRY(reference.range.offset, JsonToSize(json[1]), "offset");
+    }
+    if (json.size() > 2) {
+      NDLFS_TRY(reference.range.length, JsonToSize(json[2]), "size");
+    }
+    return reference;
+  }
+
+  static model::Result<Reference> ParseInline(std::string_view text) {
+    if (!text.starts_with(kBase64Prefix)) return Reference{std::string(text), {}, {}};
+    const auto bytes = DecodeBase64(text.substr(kBase64Prefix.size()));
+    if (!bytes) return model::BadInput("a value that is not in base64");
+    return Reference{std::string(AsText(*bytes)), {}, {}};
+  }
+
+  // A file that is not there is no absent chunk: its data are missing.
+  model::Failure Missing(std::string_view path) const {
+    return model::Corrupt("the file {} that it refers to is not there", model::Quote(path));
+  }
+  model::Result<uint64_t> TargetSize(const Reference& reference) const {
+    NDLFS_TRY(const auto size, targets_->Size(reference.path));
+    if (!size) return Missing(reference.path);
+    return *size;
+  }
+
+  const std::shared_ptr<const SourceRoot> root_;
+  const std::string path_;
+  std::string folder_;
+  const FileStamp stamp_;
+  const ReferenceIndex index_;
+  const Templates templates_;
+  const std::shared_ptr<const Store> file_;
+  const std::shared_ptr<const Store> targets_;
+};
+
+const JsonMember* FindMember(const std::vector<JsonMember>& members, std::string_view key) {
+  const auto found = std::find_if(members.rbegin(), members.rend(),
+                                  [&](const auto& member) { return member.key == key; });
+  return found == members.rend() ? nullptr : &*found;
+}
+
+std::string_view TextOf(std::string_view text, const JsonMember& member) {
+  return text.substr(member.begin, member.end - member.begin);
+}
+
+model::Result<Templates> ParseTemplates(std::string_view text,
+                                        const std::vector<JsonMember>& members) {
+  Templates templates;
+  const JsonMember* member = FindMember(members, "templates");
+  if (!member) return templates;
+  NDLFS_TRY(const Json json, ParseJson(TextOf(text, *member)), "templates");
+  if (!json.is_object()) {
+    return model::BadInput("templates: expected an object, found {}", DescribeJson(json));
+  }
+  for (const auto& [name, value] : json.items()) {
+    if (value.is_string()) templates.emplace(name, value.get<std::string>());
+  }
+  return templates;
+}
+
+// The members of `refs`, at their places in the whole text; of version 0, all
+// members.
+model::Result<std::vector<JsonMember>> FindReferences(std::string_view text,
+                                                      std::vector<JsonMember> members) {
+  const JsonMember* version = FindMember(members, "version");
+  if (!version) return members;
+  if (TextOf(text, *version) != "1") {
+    return model::Unsupported("version {} of references", TextOf(text, *version));
+  }
+  const JsonMember* generated = FindMember(members, "gen");
+  if (generated && TextOf(text, *generated) != "[]") {
+    return model::Unsupported("references that are generated (\"gen\")");
+  }
+  const JsonMember* refs = FindMember(members, "refs");
+  if (!refs) return model::BadInput("\"refs\" is missing");
+  NDLFS_TRY(auto references, ScanJsonObject(TextOf(text, *refs)), "refs");
+  for (JsonMember& reference : references) {
+    reference.begin += refs->begin;
+    reference.end += refs->begin;
+  }
+  return references;
+}
+
+}  // namespace
+
+model::Result<std::shared_ptr<const ReferenceStore>> OpenReferences(
+    std::shared_ptr<const SourceRoot> root, const std::string& path) {
+  const auto file = MakeFileStore(root, path);
+  NDLFS_TRY(const auto stamp, file->Stat(""));
+  NDLFS_TRY(const auto bytes, file->Read("", kMaxFileSize));
+  if (!stamp || !bytes) return model::NotFound("no file {}", model::Quote(path));
+  const std::string_view text = AsText(bytes->span());
+  NDLFS_TRY(auto members, ScanJsonObject(text), path);
+  NDLFS_TRY(auto templates, ParseTemplates(text, members), path);
+  NDLFS_TRY(auto references, FindReferences(text, std::move(members)), path);
+  NDLFS_TRY(auto index, ReferenceIndex::Make(std::move(references)), path);
+  return std::make_shared<const JsonReferenceStore>(std::move(root), path, *stamp,
+                                                    std::move(index), std::move(templates));
+}
+
+}  // namespace ndlfs::backends::kerchunk
