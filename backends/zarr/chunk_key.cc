@@ -28,9 +28,9 @@ model::Result<ChunkKeyEncoding> ChunkKeyEncoding::Parse(const Json& json) {
 
 std::string ChunkKeyEncoding::Key(std::span<const uint64_t> index) const {
   std::string key(prefix_);
-  for (const uint64_t i : index) {
+  for (size_t i = 0; i < index.size(); ++i) {
     if (!key.empty()) key += separator_;
-    key += fmt::format_int(i).c_str();
+    key += fmt::format_int(index[last_axis_first_ ? index.size() - 1 - i : i]).c_str();
   }
   return key.empty() ? "0" : key;
 }
