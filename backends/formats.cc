@@ -8,6 +8,8 @@
 #include "backends/file_name.h"
 #include "backends/hdf5/hdf5.h"
 #include "backends/hierarchy.h"
+#include "backends/kerchunk/kerchunk.h"
+#include "backends/n5/n5.h"
 #include "backends/netcdf3/netcdf3.h"
 #include "backends/npy/npy.h"
 #include "backends/npy/npz.h"
@@ -33,7 +35,8 @@ Bytes ReadHead(const SourceRoot& root, std::string_view path) {
 
 std::span<const Format* const> Formats() {
   static const std::vector<const Format*> formats = {
-      &ZarrFormat(), &NpyFormat(), &NpzFormat(), &ZarrZipFormat(), &NetCdf3Format(),
+      &ZarrFormat(),    &N5Format(),      &NpyFormat(),      &NpzFormat(),
+      &ZarrZipFormat(), &NetCdf3Format(), &KerchunkFormat(),
 #ifdef NDLFS_WITH_HDF5
       &Hdf5Format(),
 #endif

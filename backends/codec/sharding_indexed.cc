@@ -12,6 +12,7 @@
 #include "backends/checked.h"
 #include "backends/codec/factories.h"
 #include "backends/codec/shard_layout.h"
+#include "backends/element_stream.h"
 
 namespace ndlfs::backends {
 namespace {
@@ -71,39 +72,6 @@ void FillElements(std::span<const std::byte> element, ByteSpan out) {
     std::copy(element.begin(), element.end(), out.begin() + at);
   }
 }
-
-// The elements of an element stream (array_source.h).
-class Stream {
- public:
-  static model::Result<Stream> Make(Bytes bytes, uint64_t count) {
-    Stream stream(std::move(bytes), count);
-    const uint64_t table = (count + 1) * sizeof(uint64_t);
-    if (stream.bytes_.size() < table) return model::Corrupt("an element stream cut short");
-    for (uint64_t i = 0; i < count; ++i) {
-      if (stream.Offset(i) > stream.Offset(i + 1)) {
-        return model::Corrupt("the offsets of an element stream do not ascend");
-      }
-    }
-    if (stream.Offset(count) > stream.bytes_.size() - table) {
-      return model::Corrupt("an element stream cut short");
-    }
-    return stream;
-  }
-  ConstByteSpan operator[](uint64_t i) const {
-    const uint64_t table = (count_ + 1) * sizeof(uint64_t);
-    return bytes_.span().subspan(table + Offset(i), Offset(i + 1) - Offset(i));
-  }
-
- private:
-  Stream(Bytes bytes, uint64_t count) : bytes_(std::move(bytes)), count_(count) {}
-  uint64_t Offset(uint64_t i) const {
-    uint64_t offset;
-    std::memcpy(&offset, bytes_.data() + i * sizeof(offset), sizeof(offset));
-    return offset;
-  }
-  Bytes bytes_;
-  uint64_t count_;
-};
 
 // Joins elements into one stream.
 model::Result<Bytes> JoinElements(const std::vector<ConstByteSpan>& elements, uint64_t limit) {
@@ -166,23 +134,24 @@ class ShardingCodec final : public ArrayToBytesCodec {
     if (Product(form.shape) > limit / sizeof(uint64_t)) {
       return model::Limit("a chunk of {} elements", Product(form.shape));
     }
-    std::vector<Stream> streams;  // what the elements point into
+    std::vector<Bytes> streams;  // what the elements point into
     std::vector<ConstByteSpan> elements(Product(form.shape), ConstByteSpan(fill_));
     Scratch scratch;
     const auto visit = [&](const Index& at,
                            std::optional<ConstByteSpan> stored) -> model::Result<void> {
       if (!stored) return {};
-      NDLFS_TRY(Bytes bytes,
+      NDLFS_TRY(Bytes stream,
                 inner_.DecodeVariable(*stored, layout_.inner_shape(), limit, scratch));
-      NDLFS_TRY(Stream stream, Stream::Make(std::move(bytes), Product(layout_.inner_shape())));
+      NDLFS_TRY(const ElementTable table,
+                ElementTable::Make(stream.span(), Product(layout_.inner_shape())));
       RowWalker rows(form.shape, layout_.inner_shape(), at);
       uint64_t next = 0;
       do {
         for (uint64_t i = 0; i < rows.length(); ++i) {
-          elements[rows.position() + i] = stream[next++];
+          elements[rows.position() + i] = table[next++];
         }
       } while (rows.Advance());
-      streams.push_back(std::move(stream));
+      streams.push_back(std::move(stream));  // its memory stays where it is
       return {};
     };
     NDLFS_RETURN_IF_ERROR(VisitChunks(encoded, form, visit));

@@ -44,7 +44,10 @@ struct ArrayMetadata {
 // data are out of reach (an unknown data type or codec, a chunk too large),
 // the result has an `error`, and describes what it can; an unknown type is an
 // opaque one of size 0, tagged with its JSON text.
-model::Result<ArrayMetadata> ParseArrayV2(const Json& zarray, uint64_t max_chunk_size);
+// Text of bytes ("|S4") has the charset `bytes_charset`.
+model::Result<ArrayMetadata> ParseArrayV2(
+    const Json& zarray, uint64_t max_chunk_size,
+    model::Charset bytes_charset = model::Charset::kAscii);
 model::Result<ArrayMetadata> ParseArrayV3(const Json& zarr_json, uint64_t max_chunk_size);
 
 // Refuses a zarr_format other than `version`.

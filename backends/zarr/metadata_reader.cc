@@ -2,6 +2,8 @@
 #include "backends/zarr/metadata_reader.h"
 
 #include <algorithm>
+#include <array>
+#include <span>
 #include <utility>
 
 #include "backends/store/keys.h"
@@ -218,6 +220,30 @@ std::string MetadataReader::Describe(const NodeFiles& files) const {
                      files.document);
 }
 
+// They are an addition to what Zarr needs: what cannot be read is left out.
+Json MetadataReader::ReadSeparate(const NodeFiles& files, std::string_view path) const {
+  struct Object {
+    const char* role;
+    const char* name;
+  };
+  static constexpr std::array kArrayObjects = {Object{"array", ".nczarray"},
+                                               Object{"array", ".nczvar"}};
+  static constexpr std::array kOtherObjects = {
+      Object{"group", ".nczgroup"}, Object{"attr", ".nczattr"}, Object{"attr", ".nczattrs"}};
+  Json separate = Json::object();
+  const auto read = [&](const Object& object) {
+    if (separate.contains(object.role)) return;
+    const auto bytes = store_->Read(Key(path, object.name), kMaxDocumentSize);
+    if (!bytes || !*bytes) return;
+    if (auto json = ParseJson(AsText((*bytes)->span()))) separate[object.role] = *json;
+  };
+  if (files.kind == NodeFiles::Kind::kV2Array) {
+    for (const Object& object : kArrayObjects) read(object);
+  }
+  for (const Object& object : kOtherObjects) read(object);
+  return separate;
+}
+
 model::Result<NodeDocuments> MetadataReader::Read(const NodeFiles& files,
                                                   std::string_view path) const {
   NodeDocuments documents;
@@ -227,6 +253,7 @@ model::Result<NodeDocuments> MetadataReader::Read(const NodeFiles& files,
     NDLFS_TRY(documents.document, ReadJson(files, files.document), Describe(files));
   }
   if (files.kind == NodeFiles::Kind::kV3) return documents;
+  if (has_nczarr_objects_) documents.separate = ReadSeparate(files, path);
   const std::string key = AttributesKey(files.document);
   const bool has_attributes = files.consolidated ? files.consolidated->Find(key).has_value()
                                                  : files.attributes_stamp.has_value();
@@ -245,8 +272,17 @@ model::Result<NodeDocuments> MetadataReader::Read(const NodeFiles& files,
 }
 
 model::Result<bool> MetadataReader::IsNode(const Root& root, std::string_view path) const {
-  NDLFS_TRY(const NodeFiles files, FindFiles(root, path));
-  return files.kind != NodeFiles::Kind::kNone;
+  static constexpr std::array<std::string_view, 2> kV2Names = {".zarray", ".zgroup"};
+  static constexpr std::array kV3Names = {kV3Name};
+  const std::span<const std::string_view> names =
+      root.is_v3() ? std::span<const std::string_view>(kV3Names) : kV2Names;
+  for (const std::string_view name : names) {
+    NDLFS_TRY(const auto stamp, store_->Stat(Key(path, name)));
+    if (stamp) return true;
+  }
+  if (root.is_v3() || path == "/") return false;
+  int looks_left = kMaxLooks;
+  return HoldsNodes(Key(path, ""), looks_left);
 }
 
 model::Result<std::vector<std::string>> MetadataReader::Children(const Root& root,

@@ -39,6 +39,8 @@ struct NodeDocuments {
   // Of v2: the object in .zattrs; null if there is none.
   Json attributes;
   std::optional<model::Error> attributes_error;
+  // Of netCDF-C 4.8.0: its objects beside these; see nczarr_keys.h.
+  Json separate;
 };
 
 // Reads metadata from the keys of a store that begin with a prefix. Paths are
@@ -51,8 +53,13 @@ struct NodeDocuments {
 // sound they are as good as absent.
 class MetadataReader {
  public:
-  MetadataReader(std::shared_ptr<const Store> store, std::string prefix)
-      : store_(std::move(store)), prefix_(std::move(prefix)) {}
+  // `has_nczarr_objects`: netCDF-C 4.8.0 has written metadata beside those of
+  // Zarr.
+  MetadataReader(std::shared_ptr<const Store> store, std::string prefix,
+                 bool has_nczarr_objects)
+      : store_(std::move(store)),
+        prefix_(std::move(prefix)),
+        has_nczarr_objects_(has_nczarr_objects) {}
 
   const std::shared_ptr<const Store>& store() const { return store_; }
 
@@ -93,10 +100,12 @@ class MetadataReader {
   model::Result<std::string> ReadText(const NodeFiles& files, std::string_view key) const;
   model::Result<Json> ReadJson(const NodeFiles& files, std::string_view key) const;
   model::Result<bool> HasCopiesOnly(const Root& root) const;
+  Json ReadSeparate(const NodeFiles& files, std::string_view path) const;
   std::string ConsolidatedKey(bool is_v3) const;
 
   const std::shared_ptr<const Store> store_;
   const std::string prefix_;
+  const bool has_nczarr_objects_;
   mutable model::Mutex mutex_;
   mutable Consolidated consolidated_ GUARDED_BY(mutex_);  // as of its last use
 };

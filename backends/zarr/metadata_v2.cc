@@ -69,11 +69,15 @@ model::Result<Datatype> ObjectType(const Json& zarray) {
       codec == "pickle" ? "pickle, which can run any program" : model::Quote(codec));
 }
 
-model::Result<Datatype> ParseDtype(const Json& zarray) {
+model::Result<Datatype> ParseDtype(const Json& zarray, model::Charset bytes_charset) {
   NDLFS_TRY(const Json* dtype, RequireMember(zarray, "dtype"));
   if (*dtype == "|O" || *dtype == "O") return ObjectType(zarray);
   NDLFS_TRY(const NumpyDescr descr, NumpyDescrFromJson(*dtype));
-  return NumpyDtype(descr);
+  NDLFS_TRY(Datatype type, NumpyDtype(descr));
+  if (type.kind() == Datatype::Kind::kString && type.charset() == model::Charset::kAscii) {
+    return Datatype::FixedString(type.size(), bytes_charset);
+  }
+  return type;
 }
 
 model::Result<bool> ParseFortranOrder(const Json& zarray) {
@@ -153,8 +157,9 @@ model::Result<ArrayLayout> MakeLayout(const Json& zarray, const Datatype& stored
 
 // All that depends on the type.
 model::Result<void> ParseData(const Json& zarray, const std::vector<uint64_t>& shape,
-                              uint64_t max_chunk_size, ArrayMetadata& metadata) {
-  NDLFS_TRY(const Datatype stored, ParseDtype(zarray), "dtype");
+                              uint64_t max_chunk_size, model::Charset bytes_charset,
+                              ArrayMetadata& metadata) {
+  NDLFS_TRY(const Datatype stored, ParseDtype(zarray, bytes_charset), "dtype");
   metadata.array.type = stored;
   DescribeType(stored, metadata.array.storage);
   NDLFS_TRY(const auto fill, ParseFill(zarray, stored));
@@ -166,7 +171,8 @@ model::Result<void> ParseData(const Json& zarray, const std::vector<uint64_t>& s
 
 }  // namespace
 
-model::Result<ArrayMetadata> ParseArrayV2(const Json& zarray, uint64_t max_chunk_size) {
+model::Result<ArrayMetadata> ParseArrayV2(const Json& zarray, uint64_t max_chunk_size,
+                                          model::Charset bytes_charset) {
   NDLFS_RETURN_IF_ERROR(CheckZarrFormat(zarray, 2));
   NDLFS_TRY(const Json* shape_json, RequireMember(zarray, "shape"));
   NDLFS_TRY(const auto shape, JsonToSizes(*shape_json), "shape");
@@ -179,7 +185,7 @@ model::Result<ArrayMetadata> ParseArrayV2(const Json& zarray, uint64_t max_chunk
     metadata.array.storage.chunk = *std::move(chunks);
   }
   metadata.array.storage.filter = DescribeFilters(zarray, shape.size());
-  auto data = ParseData(zarray, shape, max_chunk_size, metadata);
+  auto data = ParseData(zarray, shape, max_chunk_size, bytes_charset, metadata);
   if (!data) metadata.error = std::move(data).error();
   return metadata;
 }

@@ -41,19 +41,78 @@ void TakeDimensionNames(Json& attributes, model::Ndarray& array) {
   attributes.erase(kArrayDimensions);
 }
 
-Node MakeArrayNode(ArrayMetadata metadata, const NodePlace& place) {
+Node MakeArrayNode(ArrayMetadata metadata, const NodePlace& place, bool is_coordinate) {
   Node node;
   metadata.array.name = place.name;
   if (metadata.layout) {
     node.source = MakeZarrArraySource(place.store, place.key_prefix, metadata.layout);
   }
   node.error = std::move(metadata.error);
-  if (IsDimCoordName(place.name, metadata.array.dimension_names)) {
+  if (is_coordinate) {
     node.entity = model::DimCoord{std::move(metadata.array)};
   } else {
     node.entity = std::move(metadata.array);
   }
   return node;
+}
+
+Node MakeArrayNode(ArrayMetadata metadata, const NodePlace& place) {
+  const bool is_coordinate = IsDimCoordName(place.name, metadata.array.dimension_names);
+  return MakeArrayNode(std::move(metadata), place, is_coordinate);
+}
+
+// Unlimited dimensions have no size in the shape; what there is of them now is
+// a matter of storage.
+void MarkUnlimited(const std::vector<nczarr::DimensionRef>& refs, const NodePlace& place,
+                   bool is_coordinate, model::Ndarray& array) {
+  std::vector<uint64_t> stored;
+  bool any = false;
+  for (size_t i = 0; i < refs.size(); ++i) {
+    stored.push_back(array.shape[i].size.value_or(0));
+    const auto declared = place.dimensions_of(refs[i].group);
+    const auto found = declared->find(refs[i].name);
+    if (found == declared->end() || !found->second.is_unlimited) continue;
+    array.shape[i].size.reset();
+    any = true;
+  }
+  if (!any) return;
+  if (is_coordinate) {
+    array.storage.size = stored.front();
+  } else {
+    array.storage.shape = std::move(stored);
+  }
+}
+
+// What NCZarr says of the dimensions of an array; true if that makes it a
+// coordinate.
+bool DescribeDimensions(const std::vector<nczarr::DimensionRef>& refs, const NodePlace& place,
+                        model::Ndarray& array) {
+  const bool is_coordinate = refs.size() == 1 && refs[0].path() == place.path;
+  bool any_name = false;
+  for (size_t i = 0; i < refs.size(); ++i) {
+    array.dimension_names.push_back(refs[i].shown_name());
+    any_name = any_name || !array.dimension_names.back().empty();
+    if (!is_coordinate) array.shape[i].dimcoord = refs[i].path();
+  }
+  if (!any_name) array.dimension_names.clear();
+  MarkUnlimited(refs, place, is_coordinate, array);
+  return is_coordinate;
+}
+
+// An array that netCDF-C has written.
+model::Result<Node> BuildNczarrArray(const NodeDocuments& documents,
+                                     const nczarr::ArrayKeys& keys, const NodePlace& place,
+                                     const OpenOptions& options) {
+  NDLFS_TRY(ArrayMetadata metadata,
+            ParseArrayV2(nczarr::NormalizeArray(documents.document, keys),
+                         options.max_chunk_size, model::Charset::kUtf8));
+  Json attributes = documents.attributes;
+  if (!keys.dimensions) TakeDimensionNames(attributes, metadata.array);
+  metadata.array.attributes =
+      nczarr::MakeAttributes({documents.document, attributes, documents.separate}, &keys);
+  if (!keys.dimensions) return MakeArrayNode(std::move(metadata), place);
+  const bool is_coordinate = DescribeDimensions(*keys.dimensions, place, metadata.array);
+  return MakeArrayNode(std::move(metadata), place, is_coordinate);
 }
 
 Node MakeGroupNode(std::vector<model::Attribute> attributes, const NodePlace& place) {
@@ -67,6 +126,9 @@ Node MakeGroupNode(std::vector<model::Attribute> attributes, const NodePlace& pl
 
 model::Result<Node> BuildArrayV2(const NodeDocuments& documents, const NodePlace& place,
                                  const OpenOptions& options) {
+  const auto keys =
+      nczarr::FindArrayKeys({documents.document, documents.attributes, documents.separate});
+  if (keys) return BuildNczarrArray(documents, *keys, place, options);
   NDLFS_TRY(ArrayMetadata metadata, ParseArrayV2(documents.document, options.max_chunk_size));
   Json attributes = documents.attributes;
   TakeDimensionNames(attributes, metadata.array);
@@ -76,6 +138,10 @@ model::Result<Node> BuildArrayV2(const NodeDocuments& documents, const NodePlace
 
 model::Result<Node> BuildGroupV2(const NodeDocuments& documents, const NodePlace& place) {
   NDLFS_RETURN_IF_ERROR(CheckZarrFormat(documents.document, 2));
+  const nczarr::Documents keys{documents.document, documents.attributes, documents.separate};
+  if (nczarr::HasKeys(keys)) {
+    return MakeGroupNode(nczarr::MakeAttributes(keys, nullptr), place);
+  }
   NDLFS_TRY(auto attributes, ParseAttributesV2(documents.attributes));
   return MakeGroupNode(std::move(attributes), place);
 }

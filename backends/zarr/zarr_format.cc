@@ -5,6 +5,7 @@
 #include <array>
 #include <utility>
 
+#include "backends/file_name.h"
 #include "backends/store/keys.h"
 #include "backends/zarr/zarr_hierarchy.h"
 
@@ -16,15 +17,7 @@ constexpr std::array<std::string_view, 4> kMetadataNames = {"zarr.json", ".zgrou
 
 // "a/lat.zarr" -> "lat": what a directory that is one array is called.
 std::string ArrayName(const SourceRoot& root, std::string_view path) {
-  std::string_view name = path.empty() ? std::string_view(root.path()) : path;
-  name = name.substr(name.find_last_of('/') + 1);  // npos + 1 is 0
-  for (const std::string_view extension : {".zarr", ".zr3"}) {
-    if (name.size() > extension.size() && name.ends_with(extension)) {
-      name.remove_suffix(extension.size());
-      break;
-    }
-  }
-  return std::string(name);
+  return StoreNameOf(path.empty() ? std::string_view(root.path()) : path, ".zarr");
 }
 
 class Zarr final : public Format {

@@ -58,6 +58,12 @@ std::shared_ptr<const Node> MakeLinked(std::shared_ptr<const Node> alone,
   return {std::move(linked), node};
 }
 
+// What there is along a dimension, also if that is unlimited.
+uint64_t StoredExtent(const model::Ndarray& array, size_t i) {
+  if (array.shape[i].size) return *array.shape[i].size;
+  return array.storage.shape ? (*array.storage.shape)[i] : array.storage.size.value_or(0);
+}
+
 // `version`, and which coordinates the dimensions are linked to.
 uint64_t AddLinks(uint64_t version, const model::Shape& shape) {
   std::string links;
@@ -70,16 +76,56 @@ uint64_t AddLinks(uint64_t version, const model::Shape& shape) {
 model::Result<std::shared_ptr<const Hierarchy>> ZarrHierarchy::Open(
     std::shared_ptr<const Store> store, std::string prefix, std::string name,
     const OpenOptions& options) {
-  std::shared_ptr<ZarrHierarchy> hierarchy(
-      new ZarrHierarchy(std::move(store), std::move(prefix), std::move(name), options));
+  NDLFS_TRY(const auto marker, store->Stat(JoinKey(prefix, ".nczarr")));
+  std::shared_ptr<ZarrHierarchy> hierarchy(new ZarrHierarchy(
+      std::move(store), std::move(prefix), std::move(name), options, marker.has_value()));
   NDLFS_TRY(const auto root, hierarchy->reader_.LookAtRoot());
-  hierarchy->format_ = root.is_v3() ? "Zarr v3" : "Zarr v2";
+  hierarchy->format_ = root.is_v3()                ? "Zarr v3"
+                       : hierarchy->IsNczarr(root) ? "NCZarr"
+                                                   : "Zarr v2";
   return hierarchy;
 }
 
-model::Result<Node> ZarrHierarchy::Build(const NodeFiles& files, std::string_view path) const {
+bool ZarrHierarchy::IsNczarr(const MetadataReader::Root& root) const {
+  const auto files = reader_.Find(root, "/");
+  if (!files || files->kind == NodeFiles::Kind::kNone) return false;
+  const auto documents = reader_.Read(*files, "/");
+  return documents &&
+         nczarr::HasKeys({documents->document, documents->attributes, documents->separate});
+}
+
+std::shared_ptr<const nczarr::Dimensions> ZarrHierarchy::DimensionsOf(
+    const MetadataReader::Root& root, std::string_view path) const {
+  constexpr size_t kMaxKept = 64;
+  static const auto kNone = std::make_shared<const nczarr::Dimensions>();
+  if (!CheckPath(path)) return kNone;
+  const auto files = reader_.Find(root, path);
+  if (!files || files->kind != NodeFiles::Kind::kV2Group) return kNone;
+  const std::array stamps = {files->stamp, files->attributes_stamp};
+  const uint64_t version = HashStamps(stamps);
+  {
+    const model::MutexLock lock(mutex_);
+    const auto found = declared_.find(path);
+    if (found != declared_.end() && found->second.version == version) {
+      return found->second.dimensions;
+    }
+  }
+  const auto documents = reader_.Read(*files, path);
+  if (!documents) return kNone;
+  Declared declared{version,
+                    std::make_shared<const nczarr::Dimensions>(nczarr::FindDimensions(
+                        {documents->document, documents->attributes, documents->separate}))};
+  const model::MutexLock lock(mutex_);
+  if (declared_.size() >= kMaxKept) declared_.clear();
+  return (declared_[std::string(path)] = std::move(declared)).dimensions;
+}
+
+model::Result<Node> ZarrHierarchy::Build(const MetadataReader::Root& root,
+                                         const NodeFiles& files, std::string_view path) const {
   NDLFS_TRY(const NodeDocuments documents, reader_.Read(files, path));
-  NodePlace place{reader_.store(), std::string(model::BaseName(path)), reader_.Key(path, "")};
+  NodePlace place{reader_.store(), std::string(path), std::string(model::BaseName(path)),
+                  reader_.Key(path, ""),
+                  [&](std::string_view group) { return DimensionsOf(root, group); }};
   if (!place.key_prefix.empty()) place.key_prefix += '/';
   if (path == "/" && files.kind != NodeFiles::Kind::kV2Group) place.name = name_;
   NDLFS_TRY(Node node, BuildNode(files.kind, documents, place, options_),
@@ -100,9 +146,26 @@ model::Result<ZarrHierarchy::Loaded> ZarrHierarchy::LoadAlone(const MetadataRead
   const std::array stamps = {files.stamp, files.attributes_stamp};
   const uint64_t version = HashStamps(stamps);
   if (auto node = alone_.Find(path, version)) return Loaded{std::move(node), version};
-  NDLFS_TRY(Node node, Build(files, path));
+  NDLFS_TRY(Node node, Build(root, files, path));
   return Loaded{alone_.Insert(path, version, std::make_shared<const Node>(std::move(node))),
                 version};
+}
+
+void ZarrHierarchy::Link(const MetadataReader::Root& root, std::string_view path,
+                         model::Ndarray& array) const {
+  const auto load = [&](std::string_view coordinate) -> std::shared_ptr<const Node> {
+    auto node = LoadAlone(root, coordinate);
+    return node ? std::move(node->node) : nullptr;
+  };
+  const bool by_path = std::any_of(array.shape.begin(), array.shape.end(),
+                                   [](const auto& d) { return !d.dimcoord.empty(); });
+  if (!by_path) return LinkDimensions(model::ParentPath(path), array, load);
+  for (size_t i = 0; i < array.shape.size(); ++i) {
+    std::string& target = array.shape[i].dimcoord;
+    const auto node = target.empty() ? nullptr : load(target);
+    const auto* found = node ? std::get_if<model::DimCoord>(&node->entity) : nullptr;
+    if (!found || StoredExtent(*found, 0) != StoredExtent(array, i)) target.clear();
+  }
 }
 
 model::Result<ZarrHierarchy::Loaded> ZarrHierarchy::LoadLinked(std::string_view path) const {
@@ -112,10 +175,7 @@ model::Result<ZarrHierarchy::Loaded> ZarrHierarchy::LoadLinked(std::string_view 
   if (!array || array->dimension_names.empty() || path == "/") return loaded;
 
   model::Ndarray linked = *array;
-  LinkDimensions(model::ParentPath(path), linked, [&](std::string_view coordinate) {
-    auto node = LoadAlone(root, coordinate);
-    return node ? std::move(node->node) : nullptr;
-  });
+  Link(root, path, linked);
   if (linked.shape == array->shape) return loaded;
   const uint64_t version = AddLinks(loaded.version, linked.shape);
   auto node = linked_.Find(path, version);

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "backends/hierarchy.h"
+#include "backends/nczarr/nczarr_keys.h"
 #include "backends/node_cache.h"
 #include "backends/zarr/metadata_reader.h"
 #include "model/error.h"
@@ -28,8 +31,8 @@ class ZarrHierarchy final : public Hierarchy {
 
  private:
   ZarrHierarchy(std::shared_ptr<const Store> store, std::string prefix, std::string name,
-                const OpenOptions& options)
-      : reader_(std::move(store), std::move(prefix)),
+                const OpenOptions& options, bool has_nczarr_objects)
+      : reader_(std::move(store), std::move(prefix), has_nczarr_objects),
         name_(std::move(name)),
         options_(options) {}
 
@@ -43,7 +46,15 @@ class ZarrHierarchy final : public Hierarchy {
   // With dimensions linked to the coordinates that there are now, and the
   // version of all that.
   model::Result<Loaded> LoadLinked(std::string_view path) const;
-  model::Result<Node> Build(const NodeFiles& files, std::string_view path) const;
+  model::Result<Node> Build(const MetadataReader::Root& root, const NodeFiles& files,
+                            std::string_view path) const;
+  // Finds the coordinates of dimensions, and drops those that there are not.
+  void Link(const MetadataReader::Root& root, std::string_view path,
+            model::Ndarray& array) const;
+  // What the group at `path` declares; none where it cannot be loaded.
+  std::shared_ptr<const nczarr::Dimensions> DimensionsOf(const MetadataReader::Root& root,
+                                                         std::string_view path) const;
+  bool IsNczarr(const MetadataReader::Root& root) const;
 
   const MetadataReader reader_;
   const std::string name_;
@@ -51,6 +62,14 @@ class ZarrHierarchy final : public Hierarchy {
   std::string_view format_;
   mutable NodeCache alone_;
   mutable NodeCache linked_;
+
+  // Dimensions of the groups that were asked for last, with their version.
+  struct Declared {
+    uint64_t version;
+    std::shared_ptr<const nczarr::Dimensions> dimensions;
+  };
+  mutable model::Mutex mutex_;
+  mutable std::map<std::string, Declared, std::less<>> declared_ GUARDED_BY(mutex_);
 };
 
 }  // namespace ndlfs::backends::zarr
