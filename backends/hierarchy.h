@@ -33,6 +33,9 @@ struct Node {
 
   // Newest modification of the metadata, nanoseconds since 1970; 0: unknown.
   int64_t mtime_ns = 0;
+  // Of a store that is a directory: the files in it, by their paths below it,
+  // that the metadata are in. Who may not read these does not read the data.
+  std::vector<std::string> files;
 
   bool is_group() const { return entity.index() == 0; }
   // Of arrays: the ndarray, or the dimension coordinate as one.

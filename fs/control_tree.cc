@@ -27,7 +27,8 @@ Attributes ControlAttributes(mode_t mode) {
 
 class ControlNode final : public TreeNode {
  public:
-  explicit ControlNode(ControlFile file) : file_(std::move(file)) {}
+  explicit ControlNode(ControlFile file)
+      : file_(std::move(file)), attributes_(ControlAttributes(S_IFREG | file_.mode)) {}
 
   Relation Compare(const Object& fresh) const override {
     return &fresh == this ? Relation::kSame : Relation::kDifferent;
@@ -42,7 +43,7 @@ class ControlNode final : public TreeNode {
 
  private:
   const ControlFile file_;
-  const Attributes attributes_ = ControlAttributes(S_IFREG | 0444);
+  const Attributes attributes_;
 };
 
 class ControlDirectory final : public DirectoryNode {

@@ -16,6 +16,7 @@ namespace ndlfs::fs {
 struct ControlFile {
   std::string name;
   std::function<std::string()> text;
+  mode_t mode = 0444;
 };
 
 // The source directory (or, where that is a store itself, the store's folder)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "fs/mount.h"
 
+#include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -100,7 +101,8 @@ class Mount {
         {"stats.json", [=] { return StatisticsAsJson(statistics()); }},
         {"metrics", [=] { return StatisticsAsMetrics(statistics()); }},
         {"config.yaml", [this] { return OptionsAsYaml(options_); }},
-        {"errors.log", [this] { return context_.problems.Text(); }},
+        // Names files that not everybody may know of.
+        {"errors.log", [this] { return context_.problems.Text(); }, 0440},
     };
   }
 
@@ -111,12 +113,36 @@ class Mount {
   Filesystem filesystem_;
 };
 
+// A signal that asks us to end must find the thread that waits for the loop:
+// threads that are started meanwhile have it blocked.
+class SignalsBlocked {
+ public:
+  SignalsBlocked() {
+    sigset_t signals;
+    ::sigemptyset(&signals);
+    for (const int signal : {SIGTERM, SIGINT, SIGHUP, SIGQUIT}) ::sigaddset(&signals, signal);
+    ::pthread_sigmask(SIG_BLOCK, &signals, &before_);
+  }
+  ~SignalsBlocked() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  SignalsBlocked(const SignalsBlocked&) = delete;
+  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
+
+ private:
+  sigset_t before_;
+};
+
+std::unique_ptr<Mount> MakeMount(const MountOptions& options,
+                                 std::shared_ptr<const SourceRoot> source) {
+  const SignalsBlocked blocked;
+  return std::make_unique<Mount>(options, std::move(source));
+}
+
 // Mounts and serves; logs what happens from then on.
 model::Result<void> Serve(const MountOptions& options, const std::function<void()>& on_ready) {
   RaiseDescriptorLimit();
   NDLFS_TRY(auto source, SourceRoot::Open(options.source), "source");
-  Mount mount(options, std::move(source));
-  const auto result = mount.Run([&] {
+  const auto mount = MakeMount(options, std::move(source));
+  const auto result = mount->Run([&] {
     LogInfo("mounted " + options.source + " on " + options.mountpoint);
     on_ready();
   });

@@ -253,6 +253,7 @@ model::Result<EntityPtr> MountedStore::Load(const HierarchyPtr& hierarchy,
   auto entity = std::make_shared<Entity>(services_.cache);
   entity->path = path;
   entity->loaded_from = hierarchy;
+  entity->access = AccessTo(status());
   entity->version = VersionOf(*hierarchy, path);
   entity->generation = ++services_.last_generation;
   auto node = hierarchy->Load(path);
@@ -265,12 +266,24 @@ model::Result<EntityPtr> MountedStore::Load(const HierarchyPtr& hierarchy,
   } else {
     entity->node = *std::move(node);
     entity->mtime_ns = entity->node->mtime_ns;
+    entity->access = AccessOf(*entity->node);
     if (entity->node->error) AddProblem(*entity, entity->node->error->message());
     AddData(*entity);
   }
   if (before != nullptr) entity->data_mtime_ns = TimeOfChange(*before);
   entity->mtime_ns = std::max(entity->mtime_ns, entity->data_mtime_ns);
   return entity;
+}
+
+Access MountedStore::AccessOf(const backends::Node& node) const {
+  Access access = AccessTo(status());
+  if (!is_directory_) return access;
+  for (const std::string& file : node.files) {
+    const std::string path = path_.empty() ? file : path_ + '/' + file;
+    const auto found = services_.root->Stat(path);
+    access = Both(access, found ? AccessTo(*found) : Access{});
+  }
+  return access;
 }
 
 void MountedStore::AddProblem(Entity& entity, const std::string& message) const {

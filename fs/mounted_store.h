@@ -24,6 +24,7 @@
 #include "cache/array_reader.h"
 #include "cache/chunk_cache.h"
 #include "cache/chunk_ledger.h"
+#include "fs/access.h"
 #include "fs/freshness.h"
 #include "fs/problem_log.h"
 #include "fs/recently_used.h"
@@ -66,6 +67,7 @@ class Entity {
   // Newest of the metadata, and of the chunks that were found changed.
   int64_t mtime_ns = 0;
   int64_t data_mtime_ns = 0;
+  Access access;  // who may read it, in the source
 
  private:
   cache::ChunkCache& cache_;
@@ -160,6 +162,7 @@ class MountedStore : public std::enable_shared_from_this<MountedStore> {
   model::Result<EntityPtr> Load(const HierarchyPtr& hierarchy, std::string_view path,
                                 const Entity* before) EXCLUDES(mutex_);
   EntityPtr Keep(EntityPtr entity, const Entity* before) EXCLUDES(mutex_);
+  Access AccessOf(const backends::Node& node) const;
   void AddProblem(Entity& entity, const std::string& message) const;
   void AddData(Entity& entity) const;
 

@@ -19,25 +19,40 @@ constexpr std::string_view kDocumentName = ".ndl.yaml";
 constexpr std::string_view kSourceName = ".source";
 constexpr std::string_view kErrorName = ".error";
 
-// What all files of a store have in common.
-Attributes FileAttributes(const MountedStore& store, int64_t mtime_ns) {
-  const Attributes top = AttributesOf(store.status());
-  const int64_t time = mtime_ns != 0 ? mtime_ns : top.mtime_ns;
-  return {.mode = S_IFREG | (top.mode & 0444),
+Attributes AttributesWith(const Access& access, mode_t type, int64_t mtime_ns) {
+  return {.mode = type | access.mode,
           .size = 0,
-          .uid = top.uid,
-          .gid = top.gid,
-          .mtime_ns = time,
-          .ctime_ns = time};
+          .uid = access.uid,
+          .gid = access.gid,
+          .mtime_ns = mtime_ns,
+          .ctime_ns = mtime_ns};
 }
 
-// Who may read a store that is a file may also enter it.
-Attributes FolderAttributes(const MountedStore& store, int64_t mtime_ns) {
-  Attributes attributes = FileAttributes(store, mtime_ns);
-  const mode_t top = store.status().st_mode;
-  const mode_t enter = S_ISDIR(top) ? top & 0111 : (top & 0444) >> 2;
-  attributes.mode = S_IFDIR | (attributes.mode & 0444) | enter;
-  return attributes;
+int64_t TimeOf(const struct ::stat& status) { return backends::StampOf(status).mtime_ns; }
+
+// What files have that are no older and no more open than the store itself.
+Attributes FileAttributes(const MountedStore& store) {
+  const struct ::stat status = store.status();
+  Access access = AccessTo(status);
+  access.mode &= 0444;
+  return AttributesWith(access, S_IFREG, TimeOf(status));
+}
+
+// What the files of an entity have.
+Attributes FileAttributes(const MountedStore& store, const Entity& entity) {
+  Access access = entity.access;
+  access.mode &= 0444;
+  return AttributesWith(access, S_IFREG,
+                        entity.mtime_ns != 0 ? entity.mtime_ns : TimeOf(store.status()));
+}
+
+// The folder of what is at `status` in the source: who may read a file may
+// also enter the folder that stands for it.
+Attributes FolderAttributes(const struct ::stat& status, int64_t mtime_ns) {
+  Access access = AccessTo(status);
+  access.mode &= S_ISDIR(status.st_mode) ? 0555 : 0444;
+  if (!S_ISDIR(status.st_mode)) access.mode |= access.mode >> 2;
+  return AttributesWith(access, S_IFDIR, mtime_ns != 0 ? mtime_ns : TimeOf(status));
 }
 
 class ViewHandle final : public FileHandle {
@@ -66,7 +81,7 @@ class ViewFile final : public TreeNode {
         path_(entity.path),
         kind_(view.kind),
         version_(entity.version),
-        attributes_(FileAttributes(*store_, entity.mtime_ns)),
+        attributes_(FileAttributes(*store_, entity)),
         generation_(entity.generation) {
     attributes_.size = view.view->size().value_or(0);
   }
@@ -189,15 +204,14 @@ class ErrorFolder final : public DirectoryNode {
 // The folder of a group, an array, or a whole store ("/").
 class EntityFolder final : public DirectoryNode {
  public:
-  EntityFolder(MountContext& context, StorePtr store, std::string path, int64_t mtime_ns)
+  EntityFolder(MountContext& context, StorePtr store, std::string path,
+               const Attributes& attributes)
       : context_(context),
         store_(std::move(store)),
         path_(std::move(path)),
-        mtime_ns_(mtime_ns) {}
+        attributes_(attributes) {}
 
-  model::Result<Attributes> Stat() const override {
-    return FolderAttributes(*store_, mtime_ns_);
-  }
+  model::Result<Attributes> Stat() const override { return attributes_; }
   model::Result<TreeNodePtr> Lookup(std::string_view name) const override;
   model::Result<std::unique_ptr<DirectoryReader>> OpenDirectory() const override;
   model::Result<ExtendedAttributes> GetExtendedAttributes() const override;
@@ -210,13 +224,14 @@ class EntityFolder final : public DirectoryNode {
   model::Result<TreeNodePtr> FindInArray(const Entity& entity, std::string_view name) const;
   model::Result<TreeNodePtr> FindInGroup(std::string_view name) const;
   model::Result<std::string> NameOf(std::string_view file_name) const;
+  struct ::stat StatusOf(const std::string& path) const;
   TreeNodePtr MakeLink(const std::string& path, const backends::Link& link) const;
   model::Result<void> ListGroup(std::vector<DirectoryEntry>& entries) const;
 
   MountContext& context_;
   const StorePtr store_;
   const std::string path_;  // NDL path name
-  const int64_t mtime_ns_;
+  const Attributes attributes_;
 };
 
 // The reasons for which a store shows nothing but `.error`; what remains is
@@ -247,14 +262,14 @@ TreeNodePtr EntityFolder::MakeSource() const {
 }
 
 TreeNodePtr EntityFolder::MakeError(std::string text) const {
-  return MakeTextNode(std::move(text), FileAttributes(*store_, 0));
+  return MakeTextNode(std::move(text), FileAttributes(*store_));
 }
 
 model::Result<TreeNodePtr> EntityFolder::MakeDocument(const Entity& entity) const {
   NDLFS_TRY(const auto document, context_.documents.Get(store_, path_));
-  const int64_t mtime_ns = std::max(entity.mtime_ns, document->mtime_ns);
-  return std::make_shared<DocumentFile>(context_, store_, path_, *document,
-                                        FileAttributes(*store_, mtime_ns));
+  Attributes attributes = FileAttributes(*store_, entity);
+  attributes.mtime_ns = attributes.ctime_ns = std::max(attributes.mtime_ns, document->mtime_ns);
+  return std::make_shared<DocumentFile>(context_, store_, path_, *document, attributes);
 }
 
 model::Result<TreeNodePtr> EntityFolder::FindInArray(const Entity& entity,
@@ -270,15 +285,34 @@ model::Result<TreeNodePtr> EntityFolder::FindInGroup(std::string_view file_name)
   NDLFS_TRY(const auto hierarchy, store_->Hierarchy());
   if (const auto link = hierarchy->GetLink(path)) return MakeLink(path, *link);
   NDLFS_TRY(const auto entity, store_->Get(path));
-  return std::make_shared<EntityFolder>(context_, store_, path, entity->mtime_ns);
+  Attributes attributes = FolderAttributes(StatusOf(path), entity->mtime_ns);
+  // Listing it and its extended attributes tell what is in the metadata.
+  const Access access =
+      Both({attributes.uid, attributes.gid, attributes.mode & 0777},
+           {entity->access.uid, entity->access.gid, entity->access.mode | 0111});
+  attributes.mode = S_IFDIR | access.mode;
+  return std::make_shared<EntityFolder>(context_, store_, path, attributes);
+}
+
+// Of the directory where a store that is one keeps the object at `path`;
+// otherwise, or if there is none, that of the store.
+struct ::stat EntityFolder::StatusOf(const std::string& path) const {
+  if (store_->is_directory()) {
+    const auto status =
+        context_.root->Stat(store_->path().empty() ? path.substr(1) : store_->path() + path);
+    if (status && S_ISDIR(status->st_mode)) return *status;
+  }
+  return store_->status();
 }
 
 // The name of the child whose folder is called `file_name`.
 model::Result<std::string> EntityFolder::NameOf(std::string_view file_name) const {
+  // A name with a slash in it makes a path that is another object's, too: it
+  // has to be one that there is.
   if (!model::IsShortenedFileName(file_name)) {
     std::string name = model::DecodeFileName(file_name);
     if (name.empty()) return model::NotFound("{}", file_name);
-    return name;
+    if (name.find('/') == std::string::npos) return name;
   }
   NDLFS_TRY(const auto hierarchy, store_->Hierarchy());
   NDLFS_TRY(const auto names, hierarchy->List(path_));
@@ -290,13 +324,13 @@ model::Result<std::string> EntityFolder::NameOf(std::string_view file_name) cons
 
 TreeNodePtr EntityFolder::MakeLink(const std::string& path, const backends::Link& link) const {
   if (auto text = LinkText(store_->path(), path, link.target)) {
-    return MakeSymlinkNode(*std::move(text), FileAttributes(*store_, 0));
+    return MakeSymlinkNode(*std::move(text), FileAttributes(*store_));
   }
   const std::string reason =
       fmt::format("{}{}: the link to {} leads out of what is mounted", store_->Describe(),
                   model::OneLine(path), model::Quote(link.target));
-  return std::make_shared<ErrorFolder>(reason, FolderAttributes(*store_, 0),
-                                       FileAttributes(*store_, 0));
+  return std::make_shared<ErrorFolder>(reason, FolderAttributes(store_->status(), 0),
+                                       FileAttributes(*store_));
 }
 
 model::Result<std::unique_ptr<DirectoryReader>> EntityFolder::OpenDirectory() const {
@@ -366,8 +400,8 @@ bool StaysInside(std::string_view path, size_t depth) {
 }  // namespace
 
 TreeNodePtr MakeStoreFolder(MountContext& context, std::shared_ptr<MountedStore> store) {
-  const Attributes top = AttributesOf(store->status());
-  return std::make_shared<EntityFolder>(context, std::move(store), "/", top.mtime_ns);
+  const Attributes attributes = FolderAttributes(store->status(), 0);
+  return std::make_shared<EntityFolder>(context, std::move(store), "/", attributes);
 }
 
 std::optional<std::string> LinkText(std::string_view store_path, std::string_view path,

@@ -74,6 +74,8 @@ class MetadataReader {
   // kNone where there is no node.
   model::Result<NodeFiles> Find(const Root& root, std::string_view path) const;
   model::Result<NodeDocuments> Read(const NodeFiles& files, std::string_view path) const;
+  // Keys of the values that the documents are in.
+  std::vector<std::string> Files(const NodeFiles& files) const;
   // The file, for messages.
   std::string Describe(const NodeFiles& files) const;
   // Names of the nodes in the group at `path`, sorted.

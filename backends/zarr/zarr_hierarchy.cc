@@ -134,6 +134,7 @@ model::Result<Node> ZarrHierarchy::Build(const MetadataReader::Root& root,
   if (node.error) node.error = std::move(*node.error).In(reader_.Describe(files));
   if (documents.attributes_error && !node.error) node.error = documents.attributes_error;
   node.mtime_ns = files.mtime_ns();
+  node.files = reader_.Files(files);
   return node;
 }
 

@@ -88,6 +88,14 @@ struct FakeStore {
     SetArray(path, bytes);
     return object;
   }
+  // The same as a dimension coordinate, of which documents show the values.
+  Object& AddCoordinate(const std::string& path, const std::string& bytes) {
+    Object& object = AddArray(path, bytes);
+    model::DimCoord coordinate;
+    static_cast<model::Ndarray&>(coordinate) = object.node.array();
+    object.node.entity = std::move(coordinate);
+    return object;
+  }
   // Other contents, of which the metadata may tell.
   void SetArray(const std::string& path, const std::string& bytes) {
     Object& object = objects[path];

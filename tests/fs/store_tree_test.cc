@@ -135,6 +135,13 @@ TEST_F(StoreTreeTest, NamesAreEncodedAndFoundAgain) {
     EXPECT_THAT(Read("a.zarr/" + file_name + "/data.raw"), IsOkAnd("abc")) << file_name;
   }
   EXPECT_THAT(Find("a.zarr/" + long_name), IsError(ErrorCode::kNotFound, ::testing::_));
+  // Spellings of nothing, or of another object's path.
+  store.AddArray("/plain", "abc");
+  for (const char* spelling : {"%2Fplain", "%70lain", "%00", "plain~0123456789abcdef"}) {
+    EXPECT_THAT(Find(std::string("a.zarr/") + spelling),
+                IsError(ErrorCode::kNotFound, ::testing::_))
+        << spelling;
+  }
 }
 
 TEST_F(StoreTreeTest, LinksLeadToTheFolderOfTheirTarget) {
@@ -191,6 +198,30 @@ TEST_F(StoreTreeTest, SizesAreExactAndCostNoReading) {
   EXPECT_EQ((*Find("a.zarr/data.npy"))->Stat()->size, 131u);
   EXPECT_EQ((*Find("a.zarr/.ndl.yaml"))->Stat()->size, Read("a.zarr/.ndl.yaml")->size());
   EXPECT_EQ(data->reads(), 0u);
+}
+
+TEST_F(StoreTreeTest, WhoMayNotReadTheMetadataMayNotReadTheData) {
+  FakeStore& store = AddDirectoryStore("a.zarr");
+  store.AddGroup("/");
+  store.AddArray("/t", "abc").node.files = {"t/.zarray", "t/.zattrs"};
+  store.AddArray("/gone", "abc").node.files = {"gone/.zarray"};
+  std::filesystem::create_directory(source_.path() / "a.zarr/t");
+  ndlfs::test::WriteFile(source_ / "a.zarr/t/.zarray", "{}");
+  ndlfs::test::WriteFile(source_ / "a.zarr/t/.zattrs", "{}");
+  std::filesystem::permissions(source_.path() / "a.zarr", std::filesystem::perms(0755));
+  std::filesystem::permissions(source_.path() / "a.zarr/t", std::filesystem::perms(0751));
+  std::filesystem::permissions(source_.path() / "a.zarr/t/.zarray",
+                               std::filesystem::perms(0644));
+  std::filesystem::permissions(source_.path() / "a.zarr/t/.zattrs",
+                               std::filesystem::perms(0640));
+  const auto mode = [&](const std::string& path) { return (*Find(path))->Stat()->mode; };
+  EXPECT_EQ(mode("a.zarr"), mode_t{S_IFDIR | 0555});
+  EXPECT_EQ(mode("a.zarr/.ndl.yaml"), mode_t{S_IFREG | 0444});
+  EXPECT_EQ(mode("a.zarr/t"), mode_t{S_IFDIR | 0551}) << "that of its directory";
+  EXPECT_EQ(mode("a.zarr/t/data.raw"), mode_t{S_IFREG | 0440});
+  EXPECT_EQ(mode("a.zarr/t/.ndl.yaml"), mode_t{S_IFREG | 0440});
+  EXPECT_EQ(mode("a.zarr/gone"), mode_t{S_IFDIR | 0111});
+  EXPECT_EQ(mode("a.zarr/gone/data.raw"), mode_t{S_IFREG});
 }
 
 // Close-to-open: as soon as what was seen is not fresh.
@@ -338,6 +369,16 @@ TEST_F(StoreTreeTest, DocumentFollowsWhatIsBelow) {
   const auto after = Find("a.zarr/.ndl.yaml");
   EXPECT_EQ((*before)->Compare(**after), Relation::kDifferent);
   EXPECT_THAT(Read(*(*after)->Open()), IsOkAnd(HasSubstr("shape: [4]")));
+}
+
+TEST_F(StoreTreeTest, DocumentFollowsTheValuesOfCoordinates) {
+  FakeStore& store = AddDirectoryStore("a.zarr");
+  store.AddGroup("/");
+  store.AddCoordinate("/x", "\x01\x02\x03");
+  EXPECT_THAT(Read("a.zarr/.ndl.yaml"), IsOkAnd(HasSubstr("value: [1, 2, 3]")));
+  store.objects.at("/x").data->Put("0", "\x01\x02\x04");
+  Pass(std::chrono::seconds(1));
+  EXPECT_THAT(Read("a.zarr/.ndl.yaml"), IsOkAnd(HasSubstr("value: [1, 2, 4]")));
 }
 
 TEST_F(StoreTreeTest, DocumentOfAnUnchangedStoreIsWrittenOnce) {

@@ -67,6 +67,20 @@ class OthersTest(UsersTest):
                 self.assert_denied(self.as_nobody("cat", mounted.join(name)))
         self.assertEqual(self.as_nobody("cat", mounted.join("arrays/big_endian.npy/data.raw")).returncode, 0)
 
+    def test_array_is_as_closed_as_its_metadata(self):
+        os.chmod(self.path("ocean.zarr", "surface", "sst", "zarr.json"), 0o640)
+        os.chmod(self.path("climate.zarr", "t2m", ".zarray"), 0o640)
+        os.chmod(self.path("climate.zarr", "rain"), 0o700)
+        mounted = self.mount(self.source, "--allow-other")
+        harness.digests(mounted.path)
+        for name in ("ocean.zarr/surface/sst/data.npy", "climate.zarr/t2m/data.raw", "climate.zarr/t2m/.ndl.yaml",
+                     "climate.zarr/rain/data.raw"):
+            with self.subTest(name):
+                self.assert_denied(self.as_nobody("cat", mounted.join(name)))
+        for name in ("ocean.zarr/profiles/depth/data.npy", "climate.zarr/lat/data.raw", "climate.zarr/.ndl.yaml"):
+            with self.subTest(name):
+                self.assertEqual(self.as_nobody("cat", mounted.join(name)).returncode, 0)
+
 
 class OrdinaryUserTest(UsersTest):
     """Somebody without privileges mounts and reads."""

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <sys/stat.h>
+
+namespace ndlfs::fs {
+
+// Who may read something: an owner, a group, and the nine permission bits.
+struct Access {
+  uid_t uid = 0;
+  gid_t gid = 0;
+  mode_t mode = 0;
+};
+
+// What a file or directory grants.
+Access AccessTo(const struct ::stat& status);
+
+// What is granted to whoever is granted it by both: the owner and group of
+// `a`, with no bit that `b` might not grant the same user. Where owners or
+// groups differ, nothing is known of their members, and `b` counts with what
+// it grants others.
+Access Both(const Access& a, const Access& b);
+
+}  // namespace ndlfs::fs
