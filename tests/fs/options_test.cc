@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -106,6 +107,8 @@ TEST(OptionListTest, SwitchTakesNoValueAndTheOthersNeedOne) {
 struct BadValue {
   std::string item;
   std::string message;
+
+  friend void PrintTo(const BadValue& value, std::ostream* out) { *out << value.item; }
 };
 
 class BadValueTest : public ::testing::TestWithParam<BadValue> {};
