@@ -46,33 +46,36 @@ build() {
 
 # Folders end in "/"; what is deep or far down is left out.
 show_tree() {
-  local lines=60
+  local lines=80
   { find "$mount_point" -mindepth 1 -maxdepth 4 -printf '%d %y %f\n' 2>/dev/null || true; } |
     awk -v lines=$lines 'NR > lines { print "    ..."; exit }
       { depth = $1; type = $2; sub(/^[^ ]* [^ ]* /, "")
         printf "%*s%s%s\n", 4 * depth, "", $0, type == "d" ? "/" : type == "l" ? " ->" : "" }'
 }
 
-# The first path below the mount point whose name is $1.
-first_file() {
-  { find "$mount_point" -maxdepth 8 -name "$1" -not -path '*/.ndlfs/*' 2>/dev/null || true; } |
-    head -n 1
+# The folder of an array to show: in the example data a certain one, otherwise
+# the first that there is.
+array_folder() {
+  if [ "$data" = "$top/examples/data" ]; then
+    echo "$mount_point/climate.zarr/t2m"
+  else
+    { find "$mount_point" -maxdepth 8 -name data.npy -not -path '*/.ndlfs/*' -printf '%h\n' \
+        2>/dev/null || true; } | head -n 1
+  fi
 }
 
 show_array() {
   local folder
-  if [ "$data" = "$top/examples/data" ]; then
-    folder=$mount_point/climate.zarr/t2m
-  else
-    folder=$(dirname "$(first_file data.npy)")
-  fi
+  folder=$(array_folder)
   [ -f "$folder/data.npy" ] || return 0
 
+  say "what an array is: $folder/.ndl.yaml"
+  head -n 40 "$folder/.ndl.yaml"
   say "an array as a NumPy file: $folder/data.npy"
-  ls -l "$folder"
+  ls -l "$folder/data.npy"
   head -c 128 "$folder/data.npy" | od -A d -c | head -n 9
   local type
-  type=$(LC_ALL=C grep -a -o -m 1 "'descr': '[<|][fiu][1248]'" "$folder/data.npy" | tr -d "'" | head -n 1) || true
+  type=$(head -c 128 "$folder/data.npy" | LC_ALL=C grep -a -o "'descr': '[<|][fiu][1248]'" | tr -d "'") || true
   type=${type##*[<|]}
   type=${type/i/d}
   say "the elements alone, as od shows them: $folder/data.raw"
@@ -98,11 +101,6 @@ mkdir -p "$mount_point" || die "cannot make the mount point '$mount_point'"
 
 say "$data, mounted at $mount_point"
 show_tree
-document=$(first_file .ndl.yaml)
-if [ -n "$document" ]; then
-  say "a description: ${document}"
-  head -n 60 "$document"
-fi
 show_array
 
 say "it stays mounted; look around:  ls $mount_point"

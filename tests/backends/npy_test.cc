@@ -462,6 +462,10 @@ TEST_F(NpyFileTest, VersionChangesWithTheFile) {
 struct TileCase {
   std::vector<uint64_t> shape;
   uint64_t item_size;
+
+  friend void PrintTo(const TileCase& tile, std::ostream* out) {
+    *out << ::testing::PrintToString(tile.shape) << " of " << tile.item_size;
+  }
 };
 
 class FortranTileShapeTest : public ::testing::TestWithParam<TileCase> {};

@@ -6,6 +6,7 @@ import tempfile
 import time
 
 import harness
+import make
 import numcodecs
 import numpy as np
 import zarr
@@ -65,6 +66,18 @@ class MemoryTest(harness.TestCase):
 
     def test_small_chunks_stay_inside_the_budget(self):
         self.assertLessEqual(self.peak_while_reading((4, 64, 64)), 32 + 64)
+
+
+class HostileMemoryTest(harness.TestCase):
+    """Bombs, and sizes that lie, in all that ../corrupt/make.py makes."""
+
+    def test_broken_stores_take_no_more_memory_than_sound_ones(self):
+        source = os.path.join(self.scratch, "source")
+        make.make_all(source)
+        mounted = self.mount(source, "--cache-size", "16MiB", "--threads", "4")
+        harness.run("find", mounted.path, "-type", "f", "-exec", "cat", "{}", "+")
+        threads = status_field(mounted.process.pid, "Threads")
+        self.assertLessEqual(status_field(mounted.process.pid, "VmHWM") / 1024, 16 + 64 + 2 * threads)
 
 
 if __name__ == "__main__":
