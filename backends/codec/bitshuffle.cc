@@ -30,17 +30,21 @@ size_t DefaultBlock(size_t element_size) {
   return std::max<size_t>(8192 / element_size / kGroup * kGroup, 128);
 }
 
-// Memory of this thread for the steps of a block.
+// Memory for the steps of a block.
 struct BlockMemory {
   Bytes shuffled;
   Bytes planes;
-
-  void Reserve(size_t size) {
-    if (shuffled.size() >= size) return;
-    shuffled = Bytes(size);
-    planes = Bytes(size);
-  }
 };
+
+// Of this thread, where a block is as small as it usually is; otherwise
+// `large`, which is let go after the chunk.
+BlockMemory& MemoryFor(size_t size, BlockMemory& large) {
+  constexpr size_t kKept = 64 << 10;
+  thread_local BlockMemory kept{Bytes(kKept), Bytes(kKept)};
+  if (size <= kKept) return kept;
+  large = {Bytes(size), Bytes(size)};
+  return large;
+}
 
 class BitshuffleCodec final : public BytesToBytesCodec {
  public:
@@ -82,10 +86,10 @@ class BitshuffleCodec final : public BytesToBytesCodec {
 
   model::Result<void> DecodeBlocks(ConstByteSpan encoded, size_t block,
                                    ByteSpan decoded) const {
-    thread_local BlockMemory memory;
     const size_t count = decoded.size() / element_size_;
     const size_t whole = count / kGroup * kGroup;
-    memory.Reserve(std::min(block, whole) * element_size_);
+    BlockMemory large;
+    BlockMemory& memory = MemoryFor(std::min(block, whole) * element_size_, large);
     for (size_t done = 0; done < whole;) {
       const size_t step = std::min(block, whole - done);
       const size_t bytes = step * element_size_;

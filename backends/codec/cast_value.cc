@@ -2,8 +2,7 @@
 //
 // Zarr v3 "cast_value": numbers stored as another type of number. Decoding
 // converts back, with the rounding and the handling of numbers out of range
-// that the configuration asks for. The fill value of the array is one of
-// decoded elements and needs no such step.
+// that the configuration asks for.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -98,46 +97,26 @@ struct Mapping {
 struct CastRules {
   Rounding rounding = Rounding::kNearestEven;
   OutOfRange out_of_range = OutOfRange::kError;
-  std::vector<Mapping> mappings;
 };
 
-class CastValueCodec final : public ArrayToArrayCodec {
+// Conversion from one type to another.
+class Cast {
  public:
-  CastValueCodec(model::Datatype encoded, model::Datatype decoded, CastRules rules)
-      : encoded_dtype_(std::move(encoded)),
-        decoded_dtype_(std::move(decoded)),
-        from_(*NumberTypeOf(encoded_dtype_)),
-        to_(*NumberTypeOf(decoded_dtype_)),
+  Cast(const model::Datatype& from, const model::Datatype& to, const CastRules& rules,
+       std::vector<Mapping> mappings)
+      : from_(*NumberTypeOf(from)),
+        to_(*NumberTypeOf(to)),
+        to_name_(to.keyword()),
         largest_(to_.is_float() ? LargestReal(to_) : 0),
-        rules_(std::move(rules)) {}
+        rules_(rules),
+        mappings_(std::move(mappings)) {}
 
-  std::string_view name() const override { return "cast_value"; }
-  model::Result<ChunkForm> EncodedForm(const ChunkForm& decoded) const override {
-    if (!decoded.dtype.SameLayout(decoded_dtype_)) {
-      return model::BadInput("made for elements of {}, not {}", decoded_dtype_.keyword(),
-                             decoded.dtype.keyword());
-    }
-    return ChunkForm{encoded_dtype_, decoded.shape};
-  }
+  const NumberType& from() const { return from_; }
+  const NumberType& to() const { return to_; }
 
-  model::Result<void> Decode(ConstByteSpan encoded, const ChunkForm&,
-                             ByteSpan decoded) const override {
-    const size_t count = encoded.size() / from_.size;
-    if (rules_.mappings.empty() && AlwaysFits()) {
-      ConvertNumbers(from_, encoded.data(), to_, decoded.data(), count);
-      return {};
-    }
-    for (size_t i = 0; i < count; ++i) {
-      NDLFS_RETURN_IF_ERROR(
-          CastOne(encoded.data() + i * from_.size, decoded.data() + i * to_.size),
-          fmt::format("element {}", i));
-    }
-    return {};
-  }
-
- private:
-  // Whether every number of the encoded type is in the range of the decoded.
-  bool AlwaysFits() const {
+  // Whether every number can be converted, and none stands for another.
+  bool IsPlain() const {
+    if (!mappings_.empty()) return false;
     if (!from_.is_float()) {
       if (to_.is_float()) return to_.size >= 4 && to_.format == nullptr;
       return Range(to_).Contains(Range(from_));
@@ -145,17 +124,18 @@ class CastValueCodec final : public ArrayToArrayCodec {
     return to_.is_float() && to_.format == nullptr && to_.size >= from_.size;
   }
 
-  model::Result<void> CastOne(const std::byte* from, std::byte* to) const {
-    for (const Mapping& mapping : rules_.mappings) {
+  model::Result<void> One(const std::byte* from, std::byte* to) const {
+    for (const Mapping& mapping : mappings_) {
       if (IsSame(from, mapping.from.data())) {
         std::memcpy(to, mapping.to.data(), to_.size);
         return {};
       }
     }
-    if (to_.is_float()) return CastToReal(from, to);
-    return CastToInteger(from, to);
+    if (to_.is_float()) return ToReal(from, to);
+    return ToInteger(from, to);
   }
 
+ private:
   // Equal as numbers, and any NaN as any other.
   bool IsSame(const std::byte* a, const std::byte* b) const {
     if (!from_.is_float()) return std::memcmp(a, b, from_.size) == 0;
@@ -165,32 +145,32 @@ class CastValueCodec final : public ArrayToArrayCodec {
     return x == y || (std::isnan(x) && std::isnan(y));
   }
 
-  model::Result<void> CastToReal(const std::byte* from, std::byte* to) const {
+  model::Result<void> ToReal(const std::byte* from, std::byte* to) const {
     ConvertNumbers(from_, from, to_, to, 1);
     double before, after;
     LoadReals(from_, from, 1, &before);
     LoadReals(to_, to, 1, &after);
     if (std::isnan(before)) {
       if (std::isnan(after)) return {};
-      return model::Corrupt("NaN cannot be cast to {}", decoded_dtype_.keyword());
+      return model::Corrupt("NaN cannot be cast to {}", to_name_);
     }
     if (!std::isnan(after) && (std::isfinite(after) || std::isinf(before))) return {};
     if (rules_.out_of_range != OutOfRange::kClamp) {
-      return model::Corrupt("{} is out of the range of {}", before, decoded_dtype_.keyword());
+      return model::Corrupt("{} is out of the range of {}", before, to_name_);
     }
     const double largest = std::copysign(largest_, before);
     StoreReals(&largest, 1, to_, to);
     return {};
   }
 
-  model::Result<void> CastToInteger(const std::byte* from, std::byte* to) const {
+  model::Result<void> ToInteger(const std::byte* from, std::byte* to) const {
     NDLFS_TRY(WideInt value, LoadWide(from));
     const Range range(to_);
     if (!range.Contains(value)) {
       switch (rules_.out_of_range) {
         case OutOfRange::kError:
           return model::Corrupt("{} is out of the range of {}", static_cast<double>(value),
-                                decoded_dtype_.keyword());
+                                to_name_);
         case OutOfRange::kClamp:
           value = std::clamp(value, range.lowest, range.highest);
           break;
@@ -217,23 +197,66 @@ class CastValueCodec final : public ArrayToArrayCodec {
     value = Round(value, rules_.rounding);
     constexpr double kLimit = 0x1p100;
     if (std::fabs(value) < kLimit) return static_cast<WideInt>(value);
-    // Beyond, doubles are multiples of 2^47 at least; only clamping is defined
-    // for infinities, and wrapping takes the remainder.
-    if (rules_.out_of_range == OutOfRange::kWrap && std::isfinite(value)) {
-      return static_cast<WideInt>(std::fmod(value, 0x1p64));
+    if (rules_.out_of_range != OutOfRange::kWrap) {
+      return static_cast<WideInt>(std::copysign(kLimit, value));
     }
-    if (rules_.out_of_range == OutOfRange::kWrap) {
-      return model::Corrupt("infinity cannot be wrapped");
-    }
-    return static_cast<WideInt>(std::copysign(kLimit, value));
+    if (std::isinf(value)) return model::Corrupt("infinity cannot be wrapped");
+    return static_cast<WideInt>(std::fmod(value, 0x1p64));
   }
 
-  const model::Datatype encoded_dtype_;
-  const model::Datatype decoded_dtype_;
   const NumberType from_;
   const NumberType to_;
+  const std::string to_name_;
   const double largest_;
   const CastRules rules_;
+  const std::vector<Mapping> mappings_;
+};
+
+class CastValueCodec final : public ArrayToArrayCodec {
+ public:
+  CastValueCodec(model::Datatype encoded, model::Datatype decoded, Cast encode, Cast decode)
+      : encoded_dtype_(std::move(encoded)),
+        decoded_dtype_(std::move(decoded)),
+        encode_(std::move(encode)),
+        decode_(std::move(decode)) {}
+
+  std::string_view name() const override { return "cast_value"; }
+
+  model::Result<ChunkForm> EncodedForm(const ChunkForm& decoded) const override {
+    if (!decoded.dtype.SameLayout(decoded_dtype_)) {
+      return model::BadInput("made for elements of {}, not {}", decoded_dtype_.keyword(),
+                             decoded.dtype.keyword());
+    }
+    ChunkForm encoded{encoded_dtype_, decoded.shape};
+    if (decoded.fill.empty()) return encoded;
+    encoded.fill.resize(encoded_dtype_.size());
+    const auto cast = encode_.One(decoded.fill.data(), encoded.fill.data());
+    if (!cast) return model::BadInput("fill value: {}", cast.error().message());
+    return encoded;
+  }
+
+  model::Result<void> Decode(ConstByteSpan encoded, const ChunkForm&,
+                             ByteSpan decoded) const override {
+    const NumberType& from = decode_.from();
+    const NumberType& to = decode_.to();
+    const size_t count = encoded.size() / from.size;
+    if (decode_.IsPlain()) {
+      ConvertNumbers(from, encoded.data(), to, decoded.data(), count);
+      return {};
+    }
+    for (size_t i = 0; i < count; ++i) {
+      NDLFS_RETURN_IF_ERROR(
+          decode_.One(encoded.data() + i * from.size, decoded.data() + i * to.size),
+          fmt::format("element {}", i));
+    }
+    return {};
+  }
+
+ private:
+  const model::Datatype encoded_dtype_;
+  const model::Datatype decoded_dtype_;
+  const Cast encode_;
+  const Cast decode_;
 };
 
 template <typename Choices>
@@ -248,9 +271,9 @@ model::Result<typename Choices::value_type::second_type> ChoiceMember(const Code
   return model::BadInput("{}: unknown value {}", key, model::Quote(*text));
 }
 
-// Pairs of numbers: an encoded one, and the one that it stands for.
-model::Result<std::vector<Mapping>> ParseDecodeMap(const Json& json, const NumberType& from,
-                                                   const NumberType& to) {
+// Pairs of numbers: one before, and the one that it becomes.
+model::Result<std::vector<Mapping>> ParsePairs(const Json& json, const NumberType& from,
+                                               const NumberType& to) {
   if (!json.is_array()) {
     return model::BadInput("expected a list of pairs, found {}", DescribeJson(json));
   }
@@ -267,19 +290,21 @@ model::Result<std::vector<Mapping>> ParseDecodeMap(const Json& json, const Numbe
   return mappings;
 }
 
+// One direction of the scalar map, "encode" or "decode".
 model::Result<std::vector<Mapping>> ParseScalarMap(const CodecConfig& config,
-                                                   const NumberType& from,
-                                                   const NumberType& to) {
+                                                   const char* direction,
+                                                   const model::Datatype& from,
+                                                   const model::Datatype& to) {
   const Json* map = FindMember(config, "scalar_map");
   if (!map) return std::vector<Mapping>();
   if (!map->is_object()) {
-    return model::BadInput("expected an object, found {}", DescribeJson(*map));
+    return model::BadInput("scalar_map: expected an object, found {}", DescribeJson(*map));
   }
-  const auto decode = map->find("decode");
-  if (decode == map->end() || decode->is_null()) return std::vector<Mapping>();
-  auto mappings = ParseDecodeMap(*decode, from, to);
-  if (!mappings) return model::Propagate(std::move(mappings).error(), "decode");
-  return mappings;
+  const auto pairs = map->find(direction);
+  if (pairs == map->end() || pairs->is_null()) return std::vector<Mapping>();
+  auto mappings = ParsePairs(*pairs, *NumberTypeOf(from), *NumberTypeOf(to));
+  if (mappings) return mappings;
+  return model::Propagate(std::move(mappings).error().In(direction), "scalar_map");
 }
 
 // A data type by its name; the others of Zarr v3 are no numbers.
@@ -298,18 +323,21 @@ model::Result<model::Datatype> ParseDataType(const Json& json) {
 model::Result<AnyCodec> ParseCastValue(const CodecConfig& config) {
   NDLFS_RETURN_IF_ERROR(
       RefuseOtherMembers(config, {"data_type", "rounding", "out_of_range", "scalar_map"}));
-  const auto decoded = NumberTypeOf(config.form->dtype);
-  if (!decoded || decoded->kind == NumberType::Kind::kBool) {
-    return model::BadInput("does not apply to elements of {}", config.form->dtype.keyword());
+  const model::Datatype& decoded = config.form->dtype;
+  const auto type = NumberTypeOf(decoded);
+  if (!type || type->kind == NumberType::Kind::kBool) {
+    return model::BadInput("does not apply to elements of {}", decoded.keyword());
   }
   NDLFS_TRY(const Json* json, RequireMember(*config.configuration, "data_type"));
-  NDLFS_TRY(model::Datatype dtype, ParseDataType(*json), "data_type");
+  NDLFS_TRY(model::Datatype encoded, ParseDataType(*json), "data_type");
   CastRules rules;
   NDLFS_TRY(rules.rounding, ChoiceMember(config, "rounding", kRoundings));
   NDLFS_TRY(rules.out_of_range, ChoiceMember(config, "out_of_range", kOutOfRanges));
-  NDLFS_TRY(rules.mappings, ParseScalarMap(config, *NumberTypeOf(dtype), *decoded),
-            "scalar_map");
-  return NewCodec<CastValueCodec>(std::move(dtype), config.form->dtype, std::move(rules));
+  NDLFS_TRY(auto encode, ParseScalarMap(config, "encode", decoded, encoded));
+  NDLFS_TRY(auto decode, ParseScalarMap(config, "decode", encoded, decoded));
+  return NewCodec<CastValueCodec>(encoded, decoded,
+                                  Cast(decoded, encoded, rules, std::move(encode)),
+                                  Cast(encoded, decoded, rules, std::move(decode)));
 }
 
 }  // namespace

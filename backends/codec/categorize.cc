@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "backends/codec/element_stream.h"
+#include "backends/codec/element_stream_writer.h"
 #include "backends/codec/factories.h"
 #include "backends/codec/number_type.h"
 #include "backends/numpy_dtype.h"

@@ -137,6 +137,14 @@ model::Result<void> AddNumcodecs(const Json& json, ChainBuilder& builder,
   return builder.Add(std::move(codec));
 }
 
+// Whether the first filter writes lists nested as the array is, whatever its
+// order in memory.
+bool WritesNestedLists(const Json& filters) {
+  if (!filters.is_array() || filters.empty() || !filters[0].is_object()) return false;
+  const auto id = filters[0].find("id");
+  return id != filters[0].end() && (*id == "json2" || *id == "msgpack2");
+}
+
 }  // namespace
 
 model::Result<CodecChain> MakeZarr3Chain(const Json& codecs, const ChunkForm& decoded) {
@@ -160,7 +168,7 @@ model::Result<CodecChain> MakeZarr2Chain(const Json& filters, const Json& compre
   }
   const ChunkForm stored_form{stored, chunk_shape};
   ChainBuilder builder({stored.WithOrder(model::ByteOrder::kLittle), chunk_shape});
-  if (fortran_order && chunk_shape.size() > 1) {
+  if (fortran_order && chunk_shape.size() > 1 && !WritesNestedLists(filters)) {
     NDLFS_RETURN_IF_ERROR(builder.Add(MakeFortranOrder(chunk_shape.size())), "order");
   }
   for (size_t i = 0; i < filters.size(); ++i) {

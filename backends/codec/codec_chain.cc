@@ -53,7 +53,9 @@ struct CodecChain::Plan {
     uint64_t size;  // what it makes: exactly, or at most
     bool exact;
     bool writes;                  // else its result is a part of its input
+    bool in_place = false;        // over what the step before it wrote
     bool to_destination = false;  // else to scratch memory
+    int slot = 0;                 // of the scratch memory
   };
 
   // forms[i] is what array to array codec i decodes to; the last, what the
@@ -65,15 +67,19 @@ struct CodecChain::Plan {
   std::vector<Step> steps;  // in the order of decoding, without those that do nothing
 
   uint64_t decoded_size() const { return *forms.front().byte_size(); }
-  // The last step writes where the elements are wanted. So does the one before
-  // it, if the last works in place.
-  void AssignDestination(bool last_in_place) {
-    if (steps.empty() || !steps.back().writes) return;
-    Step& last = steps.back();
-    last.to_destination = true;
-    if (steps.size() < 2 || last.kind != Kind::kElements || !last_in_place) return;
-    Step& before = steps[steps.size() - 2];
-    before.to_destination = before.writes && before.exact && before.size == decoded_size();
+
+  // Says where each step writes: the last to the destination, the others to
+  // scratch memory, each to another slot than the one before it. A step that
+  // works in place writes where the one before it did.
+  void AssignMemory() {
+    if (steps.empty()) return;
+    Step* last = &steps.back();
+    if (last->in_place) last = &steps[steps.size() - 2];
+    last->to_destination = last->writes && last->size == decoded_size();
+    int slot = 0;
+    for (Step& step : steps) {
+      if (step.writes && !step.in_place && !step.to_destination) step.slot = slot = 1 - slot;
+    }
   }
 };
 
@@ -88,11 +94,11 @@ class CodecChain::Run {
     for (const Plan::Step& step : plan_.steps) {
       NDLFS_RETURN_IF_ERROR(Apply(step), Name(step));
     }
-    if (current_.data() == decoded_.data()) return {};
     if (current_.size() != decoded_.size()) {
       return model::Propagate(WrongSize(current_.size(), decoded_.size()).value(),
                               chain_.array_to_bytes_->name());
     }
+    if (current_.data() == decoded_.data()) return {};
     if (!decoded_.empty()) std::memcpy(decoded_.data(), current_.data(), decoded_.size());
     return {};
   }
@@ -109,11 +115,12 @@ class CodecChain::Run {
     }
   }
 
-  // Memory that is not that of current_.
+  // Where the step writes; not where it reads, unless it works in place.
   ByteSpan Output(const Plan::Step& step) {
-    if (step.to_destination) return decoded_;
-    slot_ = 1 - slot_;
-    return scratch_.Get(slot_, step.size);
+    if (!step.in_place) {
+      written_ = step.to_destination ? decoded_ : scratch_.Get(step.slot, step.size);
+    }
+    return written_;
   }
 
   model::Result<void> Apply(const Plan::Step& step) {
@@ -163,9 +170,9 @@ class CodecChain::Run {
   const CodecChain& chain_;
   const Plan& plan_;
   ConstByteSpan current_;
+  ByteSpan written_;  // by the last step that wrote
   const ByteSpan decoded_;
   Scratch& scratch_;
-  int slot_ = 0;
 };
 
 model::Result<CodecChain> CodecChain::Make(
@@ -238,13 +245,17 @@ void CodecChain::AddSteps(uint32_t skip, Plan& plan) const {
   }
   const ChunkForm& form = plan.forms.back();
   if (!array_to_bytes_->IsIdentity(form)) {
-    plan.steps.push_back({Kind::kElements, 0, *form.byte_size(), true, true});
+    Plan::Step step{Kind::kElements, 0, *form.byte_size(), true, true};
+    const Plan::Step* before = plan.steps.empty() ? nullptr : &plan.steps.back();
+    step.in_place = array_to_bytes_->DecodesInPlace(form) && before && before->writes &&
+                    before->exact && before->size == step.size;
+    plan.steps.push_back(step);
   }
   for (size_t i = array_to_array_.size(); i-- > 0;) {
     if (array_to_array_[i]->IsIdentity(plan.forms[i])) continue;
     plan.steps.push_back({Kind::kArray, i, *plan.forms[i].byte_size(), true, true});
   }
-  plan.AssignDestination(array_to_bytes_->DecodesInPlace(form));
+  plan.AssignMemory();
 }
 
 model::Result<const CodecChain::Plan*> CodecChain::PlanFor(
@@ -269,6 +280,19 @@ std::optional<uint64_t> CodecChain::ExactEncodedSize(const std::vector<uint64_t>
   const auto plan = PlanFor(shape, 0, made);
   if (!plan || !(*plan)->bounds.back().exact) return std::nullopt;
   return (*plan)->bounds.back().size;
+}
+
+uint64_t CodecChain::MaxScratchSize(const std::vector<uint64_t>& shape) const {
+  std::shared_ptr<const Plan> made;
+  const auto plan = PlanFor(shape, 0, made);
+  if (!plan) return 0;
+  uint64_t sizes[2] = {};
+  for (const Plan::Step& step : (*plan)->steps) {
+    if (step.writes && !step.in_place && !step.to_destination) {
+      sizes[step.slot] = std::max(sizes[step.slot], step.size);
+    }
+  }
+  return sizes[0] + sizes[1];
 }
 
 bool CodecChain::IsIdentity() const {

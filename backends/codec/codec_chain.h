@@ -42,10 +42,14 @@ class CodecChain {
   CodecChain() = default;
 
   // A chunk of `shape` is no more than this many bytes when encoded.
-  // kMaxViewSize for elements of variable size.
+  // kMaxViewSize where nothing bounds it, as for most elements of variable size.
   uint64_t MaxEncodedSize(const std::vector<uint64_t>& shape) const;
   // The exact number, where all chunks of `shape` are encoded to the same.
   std::optional<uint64_t> ExactEncodedSize(const std::vector<uint64_t>& shape) const;
+
+  // Bytes of scratch memory that decoding a chunk of `shape` takes at most; 0
+  // for elements of variable size, of which nothing is known beforehand.
+  uint64_t MaxScratchSize(const std::vector<uint64_t>& shape) const;
 
   // True when encoded bytes are the elements: they may be read in place. Holds
   // for the shape that the chain was made for and for smaller ones.

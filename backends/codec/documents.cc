@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "backends/codec/element_stream.h"
+#include "backends/codec/element_stream_writer.h"
 #include "backends/codec/factories.h"
 #include "backends/codec/number_type.h"
 #include "model/value.h"

@@ -135,7 +135,9 @@ model::Result<void> CheckType(const std::vector<uint32_t>& values) {
   const uint32_t size = values[kSize];
   const bool valid = values[kClass] == 1 ? size == 4 || size == 8
                                          : size == 1 || size == 2 || size == 4 || size == 8;
-  if (!valid || values[kClass] > 1 || values[kSign] > 1 || values[kOrder] > 1) {
+  // The library leaves the sign of floats as it found it in memory.
+  const bool known_sign = values[kClass] == 1 || values[kSign] <= 1;
+  if (!valid || values[kClass] > 1 || !known_sign || values[kOrder] > 1) {
     return model::BadInput("class {}, {} bytes, sign {}, order {}", values[kClass], size,
                            values[kSign], values[kOrder]);
   }

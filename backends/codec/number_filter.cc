@@ -43,7 +43,12 @@ class NumberFilterOfArrays final : public ArrayToArrayCodec {
       return model::BadInput("made for elements of {}, not {}",
                              filter_->decoded_dtype().keyword(), decoded.dtype.keyword());
     }
-    return ChunkForm{filter_->encoded_dtype(), decoded.shape};
+    ChunkForm encoded{filter_->encoded_dtype(), decoded.shape};
+    if (!decoded.fill.empty()) {
+      encoded.fill.resize(filter_->encoded_type().size);
+      filter_->EncodeFill(decoded.fill.data(), encoded.fill.data());
+    }
+    return encoded;
   }
   model::Result<void> Decode(ConstByteSpan encoded, const ChunkForm&,
                              ByteSpan decoded) const override {

@@ -22,6 +22,10 @@ class NumberFilter {
   virtual std::string_view name() const = 0;
   // `count` numbers; `from` and `to` do not overlap.
   virtual void Decode(const std::byte* from, std::byte* to, size_t count) const = 0;
+  // What encoding makes of a fill value; numcodecs leaves the number as it is.
+  virtual void EncodeFill(const std::byte* from, std::byte* to) const {
+    ConvertNumbers(decoded_type_, from, encoded_type_, to, 1);
+  }
 
   const model::Datatype& encoded_dtype() const { return encoded_dtype_; }
   const model::Datatype& decoded_dtype() const { return decoded_dtype_; }

@@ -30,7 +30,7 @@ class ReshapeCodec final : public ArrayToArrayCodec {
   std::string_view name() const override { return "reshape"; }
 
   model::Result<ChunkForm> EncodedForm(const ChunkForm& decoded) const override {
-    ChunkForm encoded{decoded.dtype, {}};
+    ChunkForm encoded{decoded.dtype, {}, decoded.fill};
     NDLFS_TRY(encoded.shape, EncodedShape(decoded));
     if (encoded.element_count() != decoded.element_count()) {
       return model::BadInput("a chunk of {} elements cannot have the shape {}",

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 //
 // Zarr v3 "scale_offset": decoded = encoded / scale + offset, computed in the
-// type of the array. The fill value of the array is one of decoded elements
-// and needs no such step.
+// type of the array.
 #include <algorithm>
 #include <array>
-#include <cstring>
+#include <utility>
+#include <vector>
 
 #include "backends/codec/factories.h"
 #include "backends/codec/number_type.h"
@@ -42,7 +42,9 @@ class ScaleOffsetCodec final : public ArrayToArrayCodec {
       return model::BadInput("made for elements of {}, not {}", dtype_.keyword(),
                              decoded.dtype.keyword());
     }
-    return decoded;
+    ChunkForm encoded = decoded;
+    if (!encoded.fill.empty()) EncodeFill(encoded.fill);
+    return encoded;
   }
 
   model::Result<void> Decode(ConstByteSpan encoded, const ChunkForm&,
@@ -62,6 +64,23 @@ class ScaleOffsetCodec final : public ArrayToArrayCodec {
   }
 
  private:
+  // In place; the specification has the fill value go through the codec.
+  void EncodeFill(std::vector<std::byte>& fill) const {
+    if (type_.is_float()) {
+      double value;
+      LoadReals(type_, fill.data(), 1, &value);
+      value = (value - real_offset_) * real_scale_;
+      StoreReals(&value, 1, type_, fill.data());
+    } else {
+      int64_t value;
+      LoadIntegers(type_, fill.data(), 1, &value);
+      value =
+          static_cast<int64_t>((static_cast<uint64_t>(value) - static_cast<uint64_t>(offset_)) *
+                               static_cast<uint64_t>(scale_));
+      StoreIntegers(&value, type_.kind == NumberType::Kind::kUnsigned, 1, type_, fill.data());
+    }
+  }
+
   void DecodeReals(const std::byte* from, size_t count, std::byte* to) const {
     double block[kNumberBlock];
     LoadReals(type_, from, count, block);

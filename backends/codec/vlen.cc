@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "backends/codec/byte_swap.h"
-#include "backends/codec/element_stream.h"
+#include "backends/codec/element_stream_writer.h"
 #include "backends/codec/factories.h"
 #include "backends/codec/little_endian.h"
 #include "backends/numpy_dtype.h"

@@ -289,6 +289,29 @@ TEST(CodecChainTest, FilterMaskLeavesOutStages) {
   EXPECT_THAT(Decode(chain, elements.span(), {4}, 0b01), HasSubstr("zstd: "));
 }
 
+TEST(CodecChainTest, ScratchMemoryIsOnlyNeededBetweenStages) {
+  const auto scratch = [](std::string_view codecs, const Datatype& dtype) {
+    return Zarr3(codecs, {dtype, {2, 500}}).MaxScratchSize({2, 500});
+  };
+  EXPECT_EQ(scratch(R"(["bytes"])", kUint8), 0u);
+  EXPECT_EQ(scratch(R"(["bytes", "zstd"])", kUint8), 0u);
+  // Swapped in place, and not copied because of a checksum.
+  EXPECT_EQ(
+      scratch(R"([{"name": "bytes", "configuration": {"endian": "big"}}, "zstd", "crc32c"])",
+              kInt16),
+      0u);
+  EXPECT_EQ(scratch(R"(["bytes", "crc32c", "zstd"])", kUint8), 1004u);
+  EXPECT_EQ(scratch(R"(["bytes", {"name": "numcodecs.shuffle",
+                                  "configuration": {"elementsize": 2}}, "zstd"])",
+                    kUint8),
+            1000u);
+  EXPECT_EQ(scratch(R"([{"name": "transpose", "configuration": {"order": [1, 0]}},
+                        {"name": "bytes", "configuration": {"endian": "big"}}, "zstd"])",
+                    kInt16),
+            2000u);
+  EXPECT_EQ(scratch(R"(["vlen-utf8", "zstd"])", Datatype::String()), 0u);
+}
+
 TEST(CodecChainTest, SmallerChunksAtTheEdgeAreDecodedToo) {
   const CodecChain chain =
       Zarr3(R"([{"name": "transpose", "configuration": {"order": [1, 0]}}, "bytes", "zstd"])",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "backends/codec/element_stream.h"
+#include "backends/codec/element_stream_writer.h"
 
 #include <cstring>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Writes element streams (see array_source.h).
+// Writes element streams (see array_source.h); element_stream.h reads them.
 #pragma once
 
 #include <cstdint>

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: MIT
+//
+// Any bytes to any codec. The first byte chooses what decodes, the second how
+// much it may produce; a first byte of 255 takes what follows as the `codecs`
+// of a Zarr v3 array, up to a NUL, and then as a chunk of it.
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "backends/codec/codec_chain.h"
+#include "backends/codec/registry.h"
+#include "backends/json.h"
+#include "tests/backends/codec/goldens.h"
+
+namespace ndlfs::backends {
+namespace {
+
+using model::Datatype;
+
+constexpr uint64_t kMaxStream = 1 << 20;
+constexpr uint8_t kChooseConfiguration = 255;
+
+// A chain for elements, in the words of Zarr v3, or of v2 (filters alone).
+struct ChainChoice {
+  bool zarr3;
+  std::string_view codecs;
+  std::string_view dtype;  // a keyword, or "string", "vlen", "bool", "struct"
+};
+
+constexpr ChainChoice kChains[] = {
+    {true, R"(["vlen-utf8"])", "string"},
+    {true, R"(["vlen-bytes", "zstd"])", "string"},
+    {true, R"([{"name": "transpose", "configuration": {"order": [1, 0]}}, "vlen-utf8"])",
+     "string"},
+    {false, R"([{"id": "vlen-array", "dtype": ">i2"}])", "vlen"},
+    {false, R"([{"id": "json2"}])", "string"},
+    {false, R"([{"id": "json2"}])", "float32"},
+    {false, R"([{"id": "msgpack2"}])", "string"},
+    {false, R"([{"id": "msgpack2"}, {"id": "zlib"}])", "int16"},
+    {false, R"([{"id": "categorize", "labels": ["a", "bb"], "dtype": "|O"}])", "string"},
+    {true, R"([{"name": "packbits", "configuration": {"padding_encoding": "first_byte"}}])",
+     "bool"},
+    {true, R"([{"name": "packbits", "configuration": {"first_bit": 3, "last_bit": 9}}])",
+     "int16"},
+    {true, R"([{"name": "n5_default", "configuration": {"codecs": [
+               {"name": "transpose", "configuration": {"order": [1, 0]}},
+               {"name": "bytes", "configuration": {"endian": "big"}}, "gzip"]}}])",
+     "int16"},
+    {true, R"(["numcodecs.delta", {"name": "bytes", "configuration": {"endian": "big"}}])",
+     "int16"},
+    {true, R"([{"name": "cast_value", "configuration": {"data_type": "float16",
+               "out_of_range": "wrap", "scalar_map": {"decode": [["NaN", -1]]}}},
+               {"name": "bytes", "configuration": {"endian": "little"}}])",
+     "int16"},
+    {true, R"([{"name": "scale_offset", "configuration": {"scale": -3, "offset": 7}},
+               {"name": "bytes", "configuration": {"endian": "little"}}, "crc32c"])",
+     "int16"},
+    {true, R"([{"name": "sharding_indexed", "configuration": {"chunk_shape": [2, 1],
+               "codecs": ["bytes"],
+               "index_codecs": [{"name": "bytes", "configuration": {"endian": "little"}}]}}])",
+     "uint8"},
+    {true, R"([{"name": "bytes", "configuration": {"endian": "big"}}, "blosc", "crc32c"])",
+     "struct"},
+};
+
+Datatype DatatypeOf(std::string_view word) {
+  if (word == "string") return Datatype::String();
+  if (word == "vlen") return Datatype::Vlen(Datatype::Integer(2, true));
+  if (word == "bool") return Datatype::Bool();
+  if (word == "struct") {
+    return Datatype::PackedCompound(
+        {{"a", Datatype::Integer(1, true)}, {"b", Datatype::Float64()}});
+  }
+  return *Datatype::FromKeyword(word);
+}
+
+void DecodeWith(const CodecChain& chain, const std::vector<uint64_t>& shape,
+                ConstByteSpan encoded) {
+  Scratch scratch;
+  (void)chain.MaxEncodedSize(shape);
+  if (!chain.dtype().is_fixed_size()) {
+    (void)chain.DecodeVariable(encoded, shape, kMaxStream, scratch);
+    return;
+  }
+  const auto size = ChunkForm{chain.dtype(), shape}.byte_size();
+  if (!size || *size > kMaxStream) return;
+  Bytes decoded(*size);
+  (void)chain.Decode(encoded, shape, decoded.span(), scratch);
+}
+
+// The filters that work on bytes, each as the tests configure it.
+void FuzzGolden(const Golden& golden, size_t size, ConstByteSpan encoded) {
+  const ChunkForm form{Datatype::Integer(4, true), {64}};
+  const Json configuration = *ParseJson(golden.configuration);
+  const auto codec = MakeCodec({golden.dialect, golden.codec, &configuration, &form});
+  const auto bytes = std::get<std::shared_ptr<const BytesToBytesCodec>>(*codec);
+  Bytes decoded(size);
+  const auto produced = bytes->Decode(encoded, decoded.span());
+  if (produced && *produced > size) std::abort();
+  if (bytes->DecodesToPart()) (void)bytes->DecodePart(encoded);
+}
+
+void FuzzChain(const ChainChoice& choice, uint64_t extent, ConstByteSpan encoded) {
+  const std::vector<uint64_t> shape = {2, extent % 16 + 1};
+  const Datatype dtype = DatatypeOf(choice.dtype);
+  const Json codecs = *ParseJson(choice.codecs);
+  const auto chain = choice.zarr3
+                         ? MakeZarr3Chain(codecs, {dtype, shape})
+                         : MakeZarr2Chain(codecs, Json(), extent % 2 == 0, dtype, shape);
+  if (chain) DecodeWith(*chain, shape, encoded);
+}
+
+void FuzzConfiguration(std::string_view dtype, ConstByteSpan input) {
+  const std::string_view text = AsText(input);
+  const size_t end = std::min(text.find('\0'), text.size());
+  const auto codecs = ParseJson(text.substr(0, end));
+  if (!codecs) return;
+  const std::vector<uint64_t> shape = {4, 3};
+  const auto chain = MakeZarr3Chain(*codecs, {DatatypeOf(dtype), shape});
+  if (chain) DecodeWith(*chain, shape, input.subspan(end));
+}
+
+void Fuzz(ConstByteSpan input) {
+  if (input.size() < 2) return;
+  const auto choice = std::to_integer<uint8_t>(input[0]);
+  const auto amount = std::to_integer<uint8_t>(input[1]);
+  input = input.subspan(2);
+  constexpr std::array kDtypes = {"uint8", "int16", "float32", "float64", "string", "bool"};
+  if (choice == kChooseConfiguration) {
+    return FuzzConfiguration(kDtypes[amount % kDtypes.size()], input);
+  }
+  if (choice < std::size(kChains)) return FuzzChain(kChains[choice], amount, input);
+  const size_t golden = choice - std::size(kChains);
+  if (golden < std::size(kGoldens)) FuzzGolden(kGoldens[golden], size_t{amount} * 16, input);
+}
+
+}  // namespace
+}  // namespace ndlfs::backends
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  ndlfs::backends::Fuzz(std::as_bytes(std::span(data, size)));
+  return 0;
+}
+
+// Beside what libFuzzer does, a mutation that is a chunk someone encoded.
+extern "C" size_t LLVMFuzzerMutate(uint8_t* data, size_t size, size_t max_size);
+extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max_size,
+                                          unsigned seed) {
+  using namespace ndlfs::backends;
+  if (seed % 64 != 0) return LLVMFuzzerMutate(data, size, max_size);
+  const size_t number = seed / 64 % std::size(kGoldens);
+  const std::string_view hex = kGoldens[number].encoded;
+  const size_t bytes = std::min(hex.size() / 2, max_size < 2 ? 0 : max_size - 2);
+  if (max_size < 2 || number + std::size(kChains) >= kChooseConfiguration) {
+    return LLVMFuzzerMutate(data, size, max_size);
+  }
+  data[0] = static_cast<uint8_t>(number + std::size(kChains));
+  data[1] = kChooseConfiguration;
+  for (size_t i = 0; i < bytes; ++i) {
+    data[2 + i] = static_cast<uint8_t>(
+        std::strtoul(std::string(hex.substr(2 * i, 2)).c_str(), nullptr, 16));
+  }
+  return bytes + 2;
+}
