@@ -11,6 +11,10 @@
 
 #include <string_view>
 
+#ifdef NDLFS_WITH_HDF5
+#include "backends/hdf5/library.h"
+#endif
+
 namespace ndlfs::backends {
 
 std::vector<std::string> LibraryVersions() {
@@ -19,6 +23,9 @@ std::vector<std::string> LibraryVersions() {
   return {
       fmt::format("blosc {}", blosc_get_version_string()),
       fmt::format("bzip2 {}", bzip2.substr(0, bzip2.find(','))),
+#ifdef NDLFS_WITH_HDF5
+      fmt::format("hdf5 {}", hdf5::LibraryVersion()),
+#endif
       fmt::format("libdeflate {}", LIBDEFLATE_VERSION_STRING),  // it has no run-time one
       fmt::format("liblzma {}", lzma_version_string()),
       fmt::format("lz4 {}", LZ4_versionString()),

@@ -78,10 +78,20 @@ struct DimCoord : Ndarray {
   bool operator==(const DimCoord&) const = default;
 };
 
+// A dimension that has a name, and no coordinates.
+struct NamedDimension {
+  std::string name;
+  std::optional<uint64_t> size;  // nullopt: unlimited
+  bool operator==(const NamedDimension&) const = default;
+};
+
 // Children are in the order of their store.
 struct Group {
   std::string name;  // last part of the path name; "" for the root
   std::vector<Attribute> attributes;
+  // The dimensions that are defined here and are no DimCoords, whether an
+  // ndarray has them or not; written as `x-dims`.
+  std::vector<NamedDimension> dimensions;
   std::vector<DimCoord> dimcoords;
   std::vector<Ndarray> ndarrays;
   std::vector<Group> groups;

@@ -39,6 +39,7 @@ class EntityReader {
 
  private:
   void ReadContents(const NdlGroup& source, Group& group);
+  std::vector<NamedDimension> ReadNamedDimensions(const YamlNode* node);
   // Whether one more may be read; reports if not.
   bool CountEntity(const YamlNode& key);
   // Calls read(name, node) for each array that the group has under `key`.
@@ -98,12 +99,28 @@ void EntityReader::ReadContents(const NdlGroup& source, Group& group) {
   context_.set_entity(source.path, {});
   const NdlFields fields(context_, *source.node, {"attributes", "dimcoords", "ndarrays"});
   group.attributes = ReadAttributes(fields.Find("attributes"));
+  group.dimensions = ReadNamedDimensions(fields.Find("x-dims"));
   ForEachArray(source, fields, "dimcoords", [&](std::string_view name, const YamlNode& node) {
     group.dimcoords.push_back(ReadDimCoord(name, node));
   });
   ForEachArray(source, fields, "ndarrays", [&](std::string_view name, const YamlNode& node) {
     group.ndarrays.push_back(ReadNdarray(source, name, node));
   });
+}
+
+// Names of dimensions that no coordinate has, and their sizes.
+std::vector<NamedDimension> EntityReader::ReadNamedDimensions(const YamlNode* node) {
+  std::vector<NamedDimension> dimensions;
+  if (!node) return dimensions;
+  const Place place(context_, "x-dims");
+  ForEachName(context_, *node,
+              [&](std::string_view name, const YamlNode&, const YamlNode& value) {
+                NamedDimension dimension{std::string(name), std::nullopt};
+                const Place inner(context_, name);
+                if (!value.is_null()) dimension.size = ReadSize(context_, value, 0);
+                dimensions.push_back(std::move(dimension));
+              });
+  return dimensions;
 }
 
 template <typename Read>

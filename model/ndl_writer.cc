@@ -275,8 +275,8 @@ class EntityWriter {
 // A group and those below it, in the order of their path names. A group that
 // only has groups needs no entry of its own.
 void EntityWriter::WriteGroups(const Group& group, const std::string& path) {
-  const bool is_empty =
-      group.attributes.empty() && group.dimcoords.empty() && group.ndarrays.empty();
+  const bool is_empty = group.attributes.empty() && group.dimensions.empty() &&
+                        group.dimcoords.empty() && group.ndarrays.empty();
   scopes_.Enter(path);
   if (!is_empty) {
     yaml_.Open(ShownPath(path));
@@ -295,6 +295,13 @@ void EntityWriter::WriteGroups(const Group& group, const std::string& path) {
 
 void EntityWriter::WriteContent(const Group& group) {
   WriteAttributes(group.attributes);
+  if (!group.dimensions.empty()) {
+    YamlItem dimensions = YamlItem::Mapping();
+    for (const NamedDimension& dimension : group.dimensions) {
+      dimensions.Add(dimension.name, dimension.size ? Number(*dimension.size) : Null());
+    }
+    yaml_.Entry("x-dims", dimensions);
+  }
   if (!group.dimcoords.empty()) {
     yaml_.Open("dimcoords");
     for (const DimCoord& dimcoord : group.dimcoords) WriteDimCoord(dimcoord);

@@ -284,7 +284,39 @@ class SourceMaker {
   const uint64_t max_chunk_bytes_;
 };
 
+bool IsInside(const TextRun& run, size_t element_bytes) {
+  const auto bytes = CheckedMultiply(run.width, run.count);
+  return bytes && *bytes <= element_bytes && run.offset <= element_bytes - *bytes;
+}
+
+Result<void> CheckPlainElements(const DatasetInfo& info) {
+  if (!info.type.SameLayout(info.stored.WithOrder(model::ByteOrder::kLittle))) {
+    return model::Internal("elements of two layouts");
+  }
+  for (const TextRun& run : info.text) {
+    if (!IsInside(run, info.stored.size())) return model::Internal("text beyond its element");
+  }
+  return {};
+}
+
 }  // namespace
+
+model::Result<void> CheckDatasetInfo(const DatasetInfo& info) {
+  const size_t rank = info.shape.size();
+  if (info.max_shape.size() != rank) return model::Internal("two ranks");
+  if (!info.scales.empty() && info.scales.size() != rank) {
+    return model::Internal("scales of another rank");
+  }
+  for (const auto& scales : info.scales) {
+    for (const ScaleInfo& scale : scales) {
+      if (scale.max_shape.size() != scale.shape.size()) return model::Internal("two ranks");
+    }
+  }
+  if (info.fill && info.type.is_fixed_size() && info.fill->size() != info.type.size()) {
+    return model::Internal("a fill value of {} bytes", info.fill->size());
+  }
+  return info.is_plain ? CheckPlainElements(info) : Result<void>();
+}
 
 model::Result<std::shared_ptr<const ArraySource>> MakeDatasetSource(const OpenedFile& opened,
                                                                     const std::string& path,

@@ -18,7 +18,11 @@ struct OpenedFile {
   std::string path;  // beneath `root`
 };
 
-// The data of the dataset at `path`.
+// Whether what is said of a dataset agrees with itself. It comes from a process
+// that reads files of any kind.
+model::Result<void> CheckDatasetInfo(const DatasetInfo& info);
+
+// The data of the dataset at `path`, which CheckDatasetInfo() has accepted.
 model::Result<std::shared_ptr<const ArraySource>> MakeDatasetSource(const OpenedFile& opened,
                                                                     const std::string& path,
                                                                     const DatasetInfo& info,

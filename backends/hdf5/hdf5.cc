@@ -159,8 +159,11 @@ class Hdf5Hierarchy final : public Hierarchy {
     NDLFS_TRY(const Location location, opened.file->Find(path));
     switch (location.kind) {
       case ObjectKind::kGroup:
-      case ObjectKind::kDataset:
-        return opened.file->Describe(path);
+      case ObjectKind::kDataset: {
+        NDLFS_TRY(auto info, opened.file->Describe(path));
+        if (info.dataset) NDLFS_RETURN_IF_ERROR(CheckDatasetInfo(*info.dataset));
+        return info;
+      }
       case ObjectKind::kSoftLink:
       case ObjectKind::kExternalLink:
       case ObjectKind::kAlias:

@@ -347,6 +347,9 @@ int RunHdf5Helper() {
   ::close_range(hdf5::kRootFd + 1, ~0U, 0);
   auto root = SourceRoot::Open("/proc/self/fd/" + std::to_string(hdf5::kRootFd));
   if (!root) return 1;
+  // Names of files are not to be changed by what is meant for other programs.
+  ::unsetenv("HDF5_VDS_PREFIX");
+  ::unsetenv("HDF5_EXTFILE_PREFIX");
   hdf5::EnterSandbox(hdf5::kRootFd);
   hdf5::AnswerQuestions(hdf5::kSocketFd, *std::move(root));
   return 0;

@@ -140,6 +140,8 @@ struct ObjectInfo {
   // Attributes that could not even be listed.
   std::optional<model::Error> error;
   std::optional<DatasetInfo> dataset;  // kDataset
+  // kGroup: the netCDF-4 dimensions that it defines and has no variable for.
+  std::vector<ScaleInfo> dimensions;
 };
 
 // Where a chunk lies. `bytes` is 0 for one that is absent.
@@ -196,5 +198,8 @@ model::Result<std::shared_ptr<const File>> OpenFile(std::shared_ptr<const Source
 // The same with the library in this process.
 model::Result<std::shared_ptr<const File>> OpenFileInProcess(
     std::shared_ptr<const SourceRoot> root, const std::string& path);
+
+// "1.10.8"
+std::string LibraryVersion();
 
 }  // namespace ndlfs::backends::hdf5

@@ -62,7 +62,9 @@ void Fields(Archive& archive, T& v) {
 }
 template <typename Archive, typename T>
 requires std::same_as<std::remove_const_t<T>, ObjectInfo>
-void Fields(Archive& archive, T& v) { archive(v.kind, v.attributes, v.error, v.dataset); }
+void Fields(Archive& archive, T& v) {
+  archive(v.kind, v.attributes, v.error, v.dataset, v.dimensions);
+}
 template <typename Archive, typename T>
 requires std::same_as<std::remove_const_t<T>, ChunkRecord>
 void Fields(Archive& archive, T& v) { archive(v.offset, v.bytes, v.filter_mask); }

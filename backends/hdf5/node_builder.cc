@@ -287,6 +287,13 @@ std::shared_ptr<const Node> BuildNode(const OpenedFile& opened, const std::strin
     model::Group group;
     group.name = model::BaseName(path);
     group.attributes = MakeAttributes(path, info, node->error);
+    for (const ScaleInfo& scale : info.dimensions) {
+      if (scale.max_shape.size() != 1) continue;
+      group.dimensions.push_back(
+          {std::string(model::BaseName(scale.path)), DeclaredSize(scale.max_shape[0])});
+    }
+    std::sort(group.dimensions.begin(), group.dimensions.end(),
+              [](const auto& a, const auto& b) { return a.name < b.name; });
     node->entity = std::move(group);
   }
   return node;

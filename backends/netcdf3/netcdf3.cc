@@ -111,6 +111,7 @@ class Snapshot {
     auto node = std::make_shared<Node>();
     model::Group group;
     group.attributes = MakeAttributes(header_.attributes, node->error);
+    group.dimensions = DimensionsWithoutCoordinates();
     if (duplicate_) {
       node->error = model::Error(model::ErrorCode::kBadInput,
                                  fmt::format("more than one variable {}: the first is shown",
@@ -150,6 +151,21 @@ class Snapshot {
   bool IsDimCoord(const Variable& variable) const {
     return variable.dimensions.size() == 1 &&
            header_.dimensions[variable.dimensions[0]].name == variable.name;
+  }
+
+  std::vector<model::NamedDimension> DimensionsWithoutCoordinates() const {
+    std::vector<model::NamedDimension> dimensions;
+    for (size_t id = 0; id < header_.dimensions.size(); ++id) {
+      const Dimension& dimension = header_.dimensions[id];
+      const auto variable = by_name_.find(dimension.name);
+      if (variable != by_name_.end() && IsDimCoord(header_.variables[variable->second])) {
+        continue;
+      }
+      const bool is_record = id == header_.record_dimension;
+      dimensions.push_back(
+          {dimension.name, is_record ? std::nullopt : std::optional(dimension.size)});
+    }
+    return dimensions;
   }
 
   model::Ndarray Describe(const Variable& variable) const {

@@ -40,6 +40,7 @@ ObjectInfo MakeInfo(const Datatype& type) {
   info.kind = ObjectKind::kDataset;
   info.attributes = {{"a\0b", type, {2, 3}, model::ByteOrder::kBig, {std::byte{1}}, {}},
                      {"bad", type, {}, {}, {}, model::Error(ErrorCode::kLimit, "too much")}};
+  info.dimensions = {{"/unused", {7}, {DatasetInfo::kUnlimited}, true}};
   info.error = model::Error(ErrorCode::kIo, "gone", 5);
   DatasetInfo& dataset = info.dataset.emplace();
   dataset.type = type;

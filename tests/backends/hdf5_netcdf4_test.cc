@@ -130,6 +130,15 @@ TEST_F(NetCdf4Test, WhatNetCdfKeepsForItselfIsNotShown) {
   }
 }
 
+TEST_F(NetCdf4Test, DimensionsWithoutVariablesAreTheGroups) {
+  const auto root = LoadNode(*hierarchy_, "/");
+  EXPECT_THAT(std::get<model::Group>(root->entity).dimensions,
+              ElementsAre(model::NamedDimension{"lon", 4}, model::NamedDimension{"unused", 7}));
+  const auto g = LoadNode(*hierarchy_, "/g");
+  EXPECT_THAT(std::get<model::Group>(g->entity).dimensions,
+              ElementsAre(model::NamedDimension{"z", 2}));
+}
+
 TEST_F(NetCdf4Test, ADimensionWithoutVariableIsFoundByItsName) {
   // Not listed, but there for who asks.
   const auto node = LoadNode(*hierarchy_, "/unused");

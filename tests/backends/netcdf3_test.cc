@@ -112,6 +112,12 @@ TEST_P(NetCdf3WrittenTest, CoordinateVariablesAreDimensionCoordinates) {
   EXPECT_TRUE(std::holds_alternative<model::Ndarray>(Load("/fix_i1")->entity));
 }
 
+TEST_P(NetCdf3WrittenTest, DimensionsWithoutCoordinatesAreTheGroups) {
+  const auto& group = std::get<model::Group>(Load("/")->entity);
+  EXPECT_THAT(group.dimensions,
+              ElementsAre(model::NamedDimension{"x", 5}, model::NamedDimension{"z", 70000}));
+}
+
 TEST_P(NetCdf3WrittenTest, AttributesKeepTypeAndOrder) {
   const auto attributes = Load("/")->attributes();
   ASSERT_EQ(attributes.size(), 4);

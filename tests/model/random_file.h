@@ -330,6 +330,11 @@ class RandomFile {
 
   void FillGroup(model::Group& group) {
     group.attributes = Attributes();
+    std::set<std::string> names;
+    for (size_t n = Below(3); n > 0; --n) {
+      group.dimensions.push_back(
+          {UniqueName(names), Chance(3) ? std::nullopt : std::optional<uint64_t>(Below(9))});
+    }
     for (auto& coord : group.dimcoords) {
       FillArray(coord);
       if (!coord.shape[0].size && coord.storage.shape) {

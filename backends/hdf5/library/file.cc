@@ -100,6 +100,7 @@ class LibraryFile final : public File {
     std::vector<std::string> told;
     if (info.kind == ObjectKind::kGroup) {
       if (auto links = CheckLinks(object.get()); !links) info.error = links.error();
+      info.dimensions = ReadDimensionsOnly(object.get(), path);
     } else if (info.kind == ObjectKind::kDataset) {
       NDLFS_TRY(info.dataset, DescribeDataset(file, object.get(), index_));
       told = ReadScales(file, object.get(), path, index_, *info.dataset);
@@ -313,6 +314,16 @@ model::Result<std::shared_ptr<const File>> OpenFileInProcess(
   auto file = std::make_shared<LibraryFile>(std::move(root), path);
   NDLFS_RETURN_IF_ERROR(file->Open());
   return file;
+}
+
+std::string LibraryVersion() {
+  const model::MutexLock lock(library_mutex);
+  InitializeLibrary();
+  unsigned major = 0;
+  unsigned minor = 0;
+  unsigned release = 0;
+  H5get_libversion(&major, &minor, &release);
+  return fmt::format("{}.{}.{}", major, minor, release);
 }
 
 }  // namespace ndlfs::backends::hdf5

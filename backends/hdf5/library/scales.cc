@@ -15,6 +15,9 @@ namespace {
 // More than this many scales of one dimension are no use to anybody.
 constexpr size_t kMaxScales = 64;
 
+// Groups with more are not looked through for dimensions.
+constexpr hsize_t kMaxVariables = 5000;
+
 constexpr std::string_view kDimensionOnly =
     "This is a netCDF dimension but not a netCDF variable";
 
@@ -128,6 +131,30 @@ void ReadNumberedScales(hid_t file, hid_t dataset, const std::string& path, Data
 bool IsDimensionOnly(hid_t dataset) {
   const auto name = ReadTextAttribute(dataset, "NAME");
   return name && name->starts_with(kDimensionOnly) && IsScale(dataset);
+}
+
+std::vector<ScaleInfo> ReadDimensionsOnly(hid_t group, const std::string& path) {
+  // netCDF-4 always has the library keep the order of its variables.
+  const Handle properties(H5Gget_create_plist(group));
+  unsigned order = 0;
+  if (!properties || H5Pget_link_creation_order(properties.get(), &order) < 0 ||
+      !(order & H5P_CRT_ORDER_TRACKED)) {
+    return {};
+  }
+  H5G_info_t info;
+  if (H5Gget_info(group, &info) < 0 || info.nlinks > kMaxVariables) return {};
+  const auto links = ListLinks(group);
+  std::vector<ScaleInfo> dimensions;
+  for (const LinkEntry& link : links ? *links : std::vector<LinkEntry>()) {
+    if (link.type != H5L_TYPE_HARD || !IsLinkName(link.name)) continue;
+    const Handle object(H5Oopen(group, link.name.c_str(), H5P_DEFAULT));
+    if (!object || H5Iget_type(object.get()) != H5I_DATASET) continue;
+    if (!IsDimensionOnly(object.get())) continue;
+    auto scale = DescribeScale(object.get(), model::JoinPath(path, link.name));
+    if (scale) dimensions.push_back(*std::move(scale));
+  }
+  H5Eclear2(H5E_DEFAULT);
+  return dimensions;
 }
 
 std::vector<std::string> ReadScales(hid_t file, hid_t dataset, const std::string& path,

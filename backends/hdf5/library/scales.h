@@ -16,6 +16,11 @@ namespace ndlfs::backends::hdf5 {
 // Whether `dataset` only stands for a netCDF-4 dimension. Needs library_mutex.
 bool IsDimensionOnly(hid_t dataset);
 
+// The datasets of `group`, which is at `path`, that only stand for dimensions.
+// Only groups that netCDF-4 may have written are looked through. Needs
+// library_mutex.
+std::vector<ScaleInfo> ReadDimensionsOnly(hid_t group, const std::string& path);
+
 // Fills in what DatasetInfo says of scales. `path` is that of the dataset,
 // whose extent is known already. Returns the names of the attributes that are
 // told by that in full. Needs library_mutex.
