@@ -18,7 +18,8 @@ build_packages=(
 # clang checks the style and builds the fuzz targets.
 test_packages=(
   clang clang-format clang-tidy libclang-rt-14-dev
-  python3 python3-numpy python3-zarr python3-numcodecs python3-h5py python3-netcdf4
+  python3 python3-numpy python3-zarr python3-numcodecs python3-h5py python3-netcdf4 python3-yaml
+  netcdf-bin
   attr gfortran git man-db rsync
 )
 

@@ -238,6 +238,20 @@ Dimensions FindDimensions(const Documents& documents) {
   return dimensions;
 }
 
+std::vector<model::NamedDimension> DimensionsWithoutArrays(const Documents& documents) {
+  const Json* object = Find(documents, kGroup);
+  const Json* arrays = object ? FindEither(*object, "arrays", "vars") : nullptr;
+  std::vector<model::NamedDimension> dimensions;
+  for (const auto& [name, dimension] : FindDimensions(documents)) {
+    const bool has_array =
+        arrays && std::find(arrays->begin(), arrays->end(), name) != arrays->end();
+    if (has_array) continue;
+    dimensions.push_back(
+        {name, dimension.is_unlimited ? std::nullopt : std::optional(dimension.size)});
+  }
+  return dimensions;
+}
+
 bool HasKeys(const Documents& documents) {
   for (const Key& key : {kSuperblock, kGroup, kArray, kAttributes}) {
     if (Find(documents, key)) return true;

@@ -64,6 +64,8 @@ struct Documents {
 std::optional<ArrayKeys> FindArrayKeys(const Documents& documents);
 // The dimensions that a group declares.
 Dimensions FindDimensions(const Documents& documents);
+// Those of them that no array of the group is called as: without coordinates.
+std::vector<model::NamedDimension> DimensionsWithoutArrays(const Documents& documents);
 // Whether there is any of NCZarr's objects.
 bool HasKeys(const Documents& documents);
 

@@ -14,6 +14,15 @@ namespace {
 constexpr uint64_t kRecordBlockBytes = 64 << 10;
 constexpr uint64_t kMaxRecordsPerBlock = 256;
 
+// Whether nothing follows the header, up to where the first variable begins: so
+// libraries leave a file that is defined, and not filled, before the first
+// write. They read zeros there. A file that ends anywhere else has lost data.
+bool EndsBeforeData(const Header& header) {
+  return std::all_of(header.variables.begin(), header.variables.end(), [&](const Variable& v) {
+    return v.begin >= header.header_bytes && v.begin >= header.file_bytes;
+  });
+}
+
 class VariableSource final : public ArraySource {
  public:
   VariableSource(ArraySpec spec, const Header& header, const Variable& variable,
@@ -23,12 +32,14 @@ class VariableSource final : public ArraySource {
         begin_(variable.begin),
         stride_(variable.is_record ? header.record_stride : 0),
         is_contiguous_(!variable.is_record || header.record_stride == variable.bytes),
+        is_written_(!EndsBeforeData(header)),
         store_(std::move(store)) {}
 
   const ArraySpec& spec() const override { return spec_; }
 
   model::Result<ChunkLocation> Locate(std::span<const uint64_t> index,
                                       IndexCache&) const override {
+    if (!is_written_) return ChunkLocation::Absent();
     ChunkLocation location;
     location.store = store_;
     if (is_contiguous_) {
@@ -40,7 +51,7 @@ class VariableSource final : public ArraySource {
   }
 
   std::optional<ContiguousRange> contiguous() const override {
-    if (!is_contiguous_) return std::nullopt;
+    if (!is_contiguous_ || !is_written_) return std::nullopt;
     return ContiguousRange{store_, "", begin_, stored_, std::nullopt};
   }
 
@@ -76,6 +87,7 @@ class VariableSource final : public ArraySource {
   const uint64_t begin_;
   const uint64_t stride_;
   const bool is_contiguous_;
+  const bool is_written_;
   const std::shared_ptr<const Store> store_;
 };
 
@@ -109,7 +121,7 @@ model::Result<void> CheckPlace(const Header& header, const Variable& variable,
     return model::Corrupt("the data begin at byte {}, inside the header of {} bytes",
                           variable.begin, header.header_bytes);
   }
-  if (variable.begin >= header.file_bytes) {
+  if (variable.begin >= header.file_bytes && !EndsBeforeData(header)) {
     return model::Corrupt("the data begin at byte {}, beyond the end of the file at {}",
                           variable.begin, header.file_bytes);
   }

@@ -140,7 +140,9 @@ model::Result<Node> BuildGroupV2(const NodeDocuments& documents, const NodePlace
   NDLFS_RETURN_IF_ERROR(CheckZarrFormat(documents.document, 2));
   const nczarr::Documents keys{documents.document, documents.attributes, documents.separate};
   if (nczarr::HasKeys(keys)) {
-    return MakeGroupNode(nczarr::MakeAttributes(keys, nullptr), place);
+    Node node = MakeGroupNode(nczarr::MakeAttributes(keys, nullptr), place);
+    std::get<model::Group>(node.entity).dimensions = nczarr::DimensionsWithoutArrays(keys);
+    return node;
   }
   NDLFS_TRY(auto attributes, ParseAttributesV2(documents.attributes));
   return MakeGroupNode(std::move(attributes), place);

@@ -175,6 +175,10 @@ TEST_P(NczarrGenerationTest, TellsTheSameOfADataset) {
   EXPECT_THAT(AttributesOf(*hierarchy->Load("/").value()),
               ElementsAre("title: string t", "level: float32 1.5"));
   EXPECT_THAT(AttributesOf(*hierarchy->Load("/g").value()), IsEmpty());
+  EXPECT_THAT(std::get<model::Group>(hierarchy->Load("/").value()->entity).dimensions,
+              ElementsAre(model::NamedDimension{"lat", 2}));
+  EXPECT_THAT(std::get<model::Group>(hierarchy->Load("/g").value()->entity).dimensions,
+              IsEmpty());
 
   const auto time = hierarchy->Load("/time").value();
   ASSERT_TRUE(IsDimCoord(*time));

@@ -184,8 +184,9 @@ TEST(NetCdf3SingleRecordTest, RecordsOfOneShortVariableAreNotPadded) {
   EXPECT_THAT(test::ReadWhole(*node->source), test::IsOkAnd(expected));
 }
 
-// A file of one variable `v` without dimensions whose data begin at `begin`.
-std::string FileWithVariable(const std::string& name, char begin) {
+// A file of two variables `name` without dimensions whose data begin at
+// `begin`; those of the second at `second`, if given.
+std::string FileWithVariable(const std::string& name, char begin, char second = 0) {
   std::string text(
       "CDF\1\0\0\0\0"
       "\0\0\0\0\0\0\0\0"
@@ -201,7 +202,7 @@ std::string FileWithVariable(const std::string& name, char begin) {
                 "\0\0\0\4"
                 "\0\0\0",
                 23) +
-            begin;
+            (i == 1 && second ? second : begin);
   }
   return text + std::string(100, '\1');
 }
@@ -218,13 +219,36 @@ TEST(NetCdf3HostileTest, DataInsideTheHeaderAreAnErrorOfTheVariable) {
 
 TEST(NetCdf3HostileTest, DataBeyondTheEndAreAnErrorOfTheVariable) {
   auto store = std::make_shared<test::MemoryStore>();
-  store->Put("", FileWithVariable("v", '\x7f').substr(0, 127));
+  store->Put("", FileWithVariable("v", '\x7f', '\x7b').substr(0, 127));
   const auto hierarchy = netcdf3::Open([&] { return store; }).value();
   const auto node = hierarchy->Load("/v").value();
   EXPECT_FALSE(node->source);
   ASSERT_TRUE(node->error);
   EXPECT_THAT(node->error->message(),
               HasSubstr("at byte 127, beyond the end of the file at 127"));
+}
+
+TEST(NetCdf3HostileTest, AFileThatEndsBeforeAllDataHasNotBeenWrittenYet) {
+  const std::string file = FileWithVariable("v", '\x78');
+  for (const size_t size : {96, 99, 120}) {
+    auto store = std::make_shared<test::MemoryStore>();
+    store->Put("", file.substr(0, size));
+    const auto hierarchy = netcdf3::Open([&] { return store; }).value();
+    const auto node = hierarchy->Load("/v").value();
+    ASSERT_TRUE(node->source) << node->error->message();
+    EXPECT_FALSE(node->source->contiguous());
+    EXPECT_THAT(test::ReadWhole(*node->source), test::IsOkAnd(std::string(4, '\0')));
+  }
+}
+
+TEST(NetCdf3HostileTest, AFileThatEndsWithinTheDataHasLostThem) {
+  auto store = std::make_shared<test::MemoryStore>();
+  store->Put("", FileWithVariable("v", '\x78').substr(0, 121));
+  const auto hierarchy = netcdf3::Open([&] { return store; }).value();
+  const auto node = hierarchy->Load("/v").value();
+  ASSERT_TRUE(node->source);
+  EXPECT_THAT(test::ReadWhole(*node->source),
+              IsError(ErrorCode::kCorrupt, HasSubstr("1 bytes, expected 4")));
 }
 
 TEST(NetCdf3HostileTest, VariablesOfOneNameAreToldOf) {

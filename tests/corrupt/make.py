@@ -18,8 +18,11 @@ import lzma
 import os
 import struct
 import sys
+import warnings
+import zipfile
 import zlib
 
+import h5py
 import numcodecs
 import numpy as np
 
@@ -51,9 +54,13 @@ class ArrayError:
 
 @dataclasses.dataclass
 class BadChunks:
-    """EIO for reads that touch one of these chunks and no others; a line with the words in errors.log for each."""
+    """EIO for reads that touch one of these chunks and no others; a line with the words in errors.log for each.
+
+    The line names the chunk, unless the array has none: those that are `ranges` of a file.
+    """
     chunks: dict
     path: str = ""
+    ranges: bool = False
 
 
 @dataclasses.dataclass
@@ -653,6 +660,163 @@ for _name, (_content, _words) in NPY.items():
 
 case("npy-longer-than-its-shape.npy", Shows(VALUES))(
     lambda path: write(path, npy(npy_header(), VALUES.tobytes() + b"more")))
+
+
+# ZIP ---------------------------------------------------------------------------------------------------------------
+
+# A Zarr array, member by member; with `deflated`, each deflated.
+def zipped(members, compression=zipfile.ZIP_STORED):
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w", compression) as archive, warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of names that are there already
+        for name, data in members:
+            archive.writestr(name, data)
+    return content.getvalue()
+
+
+ZIP_MEMBERS = [(".zarray", json.dumps(ZARRAY)), *((str(index), chunk(index)) for index in range(CHUNKS))]
+ZIP_ENTRY = b"PK\x01\x02"  # of the directory: version made by, version needed, flags, method, time, date, CRC-32, sizes
+
+
+def directory_entry(content, number):
+    """Where the entry of member `number` stands in the directory."""
+    place = -1
+    for _ in range(number + 1):
+        place = content.index(ZIP_ENTRY, place + 1)
+    return place
+
+
+def with_bits(content, place, bits):
+    return content[:place] + bytes([content[place] | bits]) + content[place + 1:]
+
+
+case("zip-name-that-climbs-out.zarr.zip", StoreError(("../evil", "no path within the archive")))(
+    lambda path: write(path, zipped([*ZIP_MEMBERS, ("../evil", b"x")])))
+case("zip-absolute-name.zarr.zip", StoreError(("/etc/evil", "no path within the archive")))(
+    lambda path: write(path, zipped([*ZIP_MEMBERS, ("/etc/evil", b"x")])))
+case("zip-truncated.zarr.zip", StoreError(()))(
+    lambda path: write(path, zipped(ZIP_MEMBERS)[:-30]))
+case("zip-two-chunks-of-a-name.zarr.zip", BadChunks({2: ("several members have this name",)}))(
+    lambda path: write(path, zipped([*ZIP_MEMBERS, ("2", b"another")])))
+case("zip-encrypted-chunk.zarr.zip", BadChunks({1: ("encrypted",)}))(
+    lambda path: write(path, with_bits(content := zipped(ZIP_MEMBERS), directory_entry(content, 2) + 8, 1)))
+case("zip-wrong-checksum.zarr.zip", BadChunks({1: ("crc32",)}))(
+    lambda path: write(path, flip(content := zipped(ZIP_MEMBERS, zipfile.ZIP_DEFLATED),
+                                  directory_entry(content, 2) + 16)))
+case("zip-member-beyond-the-end.zarr.zip", StoreError(("outside of the archive",)))(
+    lambda path: write(path, flip(content := zipped(ZIP_MEMBERS), directory_entry(content, 2) + 45)))
+
+
+# netCDF classic ------------------------------------------------------------------------------------------------------
+
+def netcdf(extent=VALUES.size, begin=512, version=1, records=0):
+    """The header of a file with one int variable v(x), big-endian like all of it."""
+    name = struct.pack(">I4s", 1, b"v")
+    return (b"CDF" + bytes([version]) + struct.pack(">I", records)
+            + struct.pack(">II", 10, 1) + struct.pack(">I4sI", 1, b"x", extent)
+            + bytes(8)
+            + struct.pack(">II", 11, 1) + name + struct.pack(">II", 1, 0) + bytes(8)
+            + struct.pack(">III", 4, (4 * extent) & 0xffffffff, begin))
+
+
+def netcdf_file(header, data=VALUES.astype(">i4").tobytes()):
+    return header.ljust(512, b"\0") + data
+
+
+NETCDF = {
+    "empty": (b"", ()),
+    "magic-alone": (b"CDF\x01", ()),
+    "version-9": (netcdf_file(netcdf(version=9)), ("version 9",)),
+    "header-truncated": (netcdf()[:50], ()),
+    "many-dimensions-announced": (netcdf().replace(struct.pack(">II", 10, 1), struct.pack(">II", 10, 0x7fffffff)), ()),
+    "unknown-tag": (netcdf_file(netcdf().replace(struct.pack(">II", 11, 1), struct.pack(">II", 13, 1))), ()),
+}
+for _name, (_content, _words) in NETCDF.items():
+    case(f"netcdf-{_name}.nc", StoreError(_words))(
+        lambda path, content=_content: write(path, content))
+
+case("netcdf-data-inside-the-header.nc", ArrayError(("inside the header",), path="v"))(
+    lambda path: write(path, netcdf_file(netcdf(begin=16))))
+case("netcdf-ends-before-its-data.nc", Shows(np.zeros(VALUES.size, "<i4"), path="v"))(
+    lambda path: write(path, netcdf()))
+case("netcdf-cut-short.nc", BadChunks({3: ()}, path="v", ranges=True))(
+    lambda path: write(path, netcdf_file(netcdf())[:-4 * COUNT]))
+
+
+# HDF5 ----------------------------------------------------------------------------------------------------------------
+
+def hdf5(path, change=lambda content: content, **options):
+    """VALUES as /v, and what is made of the file."""
+    with h5py.File(f"{path}.tmp", "w") as file:
+        file.create_dataset("v", data=VALUES, chunks=(COUNT,), **options)
+    with open(f"{path}.tmp", "rb") as file:
+        write(path, change(file.read()))
+    os.unlink(f"{path}.tmp")
+
+
+def hdf5_chunk(path, **options):
+    """Offset of chunk 1 in the file that hdf5() makes."""
+    with h5py.File(f"{path}.probe", "w") as file:
+        place = file.create_dataset("v", data=VALUES, chunks=(COUNT,), **options).id.get_chunk_info(1)
+    os.unlink(f"{path}.probe")
+    return place.byte_offset
+
+
+case("hdf5-truncated.h5", StoreError(("truncated",)))(
+    lambda path: hdf5(path, lambda content: content[: len(content) // 2]))
+case("hdf5-superblock-broken.h5", StoreError(()))(
+    lambda path: hdf5(path, lambda content: content[:8] + b"\xff" * 88 + content[96:]))
+case("hdf5-checksum-wrong.h5", BadChunks({1: ("fletcher32",)}, path="v"))(
+    lambda path: hdf5(path, lambda content: flip(content, hdf5_chunk(path, fletcher32=True) + 7), fletcher32=True))
+case("hdf5-zlib-garbage.h5", BadChunks({1: ("zlib",)}, path="v"))(
+    lambda path: hdf5(path, lambda content: flip(content, hdf5_chunk(path, compression="gzip")), compression="gzip"))
+
+
+@case("hdf5-external-file-outside.h5", ArrayError(("outside",), path="v"))
+def _(path):
+    with h5py.File(path, "w") as file:
+        file.create_dataset("v", (4 * COUNT,), "u1", external=[("../secret/chunk", 0, 4 * COUNT)])
+
+
+# Kerchunk references and N5 ------------------------------------------------------------------------------------------
+
+def kerchunk(path, change):
+    """References to the chunks in a file beside, and what is made of them."""
+    data = os.path.basename(path) + ".bin"
+    write(os.path.join(os.path.dirname(path), data), VALUES.tobytes())
+    refs = {".zgroup": json.dumps({"zarr_format": 2}), "v/.zarray": json.dumps(ZARRAY)}
+    refs |= {f"v/{index}": [data, 4 * COUNT * index, 4 * COUNT] for index in range(CHUNKS)}
+    write(path, json.dumps({"version": 1, "refs": change(refs)}))
+
+
+case("kerchunk-chunk-outside.json", BadChunks({1: ("outside the source tree",)}, path="v"))(
+    lambda path: kerchunk(path, lambda refs: refs | {"v/1": ["../secret/chunk"]}))
+case("kerchunk-file-missing.json", BadChunks({1: ("nowhere.bin", "not there")}, path="v"))(
+    lambda path: kerchunk(path, lambda refs: refs | {"v/1": ["nowhere.bin", 0, 4 * COUNT]}))
+case("kerchunk-beyond-the-end.json", BadChunks({1: ()}, path="v"))(
+    lambda path: kerchunk(path, lambda refs: refs | {"v/1": [os.path.basename(path) + ".bin", 1 << 60, 4 * COUNT]}))
+case("kerchunk-all-outside.json", ArrayError(("outside the source tree",), path="v"))(
+    lambda path: kerchunk(path, lambda refs: {key: ["../secret/chunk"] if key[-1].isdigit() else value
+                                              for key, value in refs.items()}))
+
+
+def n5(path, change):
+    """VALUES in blocks, of which `change` makes something of block 1."""
+    write(f"{path}/attributes.json", json.dumps({"n5": "2.5.1"}))
+    write(f"{path}/v/attributes.json", json.dumps({
+        "dimensions": [CHUNKS * COUNT], "blockSize": [COUNT], "dataType": "int32", "compression": {"type": "raw"}}))
+    for index in range(CHUNKS):
+        block = struct.pack(">HHI", 0, 1, COUNT) + VALUES[COUNT * index:COUNT * (index + 1)].astype(">i4").tobytes()
+        write(f"{path}/v/{index}", change(block) if index == 1 else block)
+
+
+case("n5-block-of-two-dimensions.n5", BadChunks({1: ("2 dimensions",)}, path="v"))(
+    lambda path: n5(path, lambda block: block[:3] + b"\2" + block[4:]))
+case("n5-block-too-large.n5", BadChunks({1: ("extent",)}, path="v"))(
+    lambda path: n5(path, lambda block: block[:4] + b"\x7f" + block[5:]))
+case("n5-block-cut-short.n5", BadChunks({1: ()}, path="v"))(lambda path: n5(path, lambda block: block[:-1]))
+case("n5-block-of-objects.n5", BadChunks({1: ("mode 2",)}, path="v"))(
+    lambda path: n5(path, lambda block: b"\0\2" + block[2:]))
 
 
 # The directory around them -------------------------------------------------------------------------------------------
