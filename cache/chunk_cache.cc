@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "cache/chunk_cache.h"
 
+#include <cerrno>
 #include <exception>
+#include <memory>
+#include <new>
 #include <utility>
 
 namespace ndlfs::cache {
@@ -88,45 +91,44 @@ Result<ChunkCache::Handle> ChunkCache::Await(const EntryPtr& entry) {
   return entry->block;
 }
 
-Result<ChunkCache::Handle> ChunkCache::Load(const EntryPtr& entry, uint64_t reserved,
-                                            const Loader& load) {
-  Result<Bytes> loaded = [&]() -> Result<Bytes> {
-    try {
-      return load();
-    } catch (const std::bad_alloc&) {
-      return model::Limit("out of memory");
-    }
-  }();
-
-  Handle block;
-  uint64_t size = 0;
-  if (loaded) {
-    size = loaded->size();
-    block = Handle(new Bytes(*std::move(loaded)), [this, size](const Bytes* bytes) {
-      delete bytes;
+// What is thrown here must not get past: others wait for this entry.
+Result<ChunkCache::Handle> ChunkCache::MakeBlock(const Loader& load, uint64_t& reserved) {
+  try {
+    NDLFS_TRY(Bytes bytes, load());
+    auto loaded = std::make_unique<const Bytes>(std::move(bytes));
+    const uint64_t size = loaded->size();
+    Recharge(std::exchange(reserved, 0), size);
+    return Handle(loaded.release(), [this, size](const Bytes* block) {
+      delete block;
       Release(size);
     });
+  } catch (const std::bad_alloc&) {
+    return model::IoError(ENOMEM, "decoding");
+  } catch (const std::exception& error) {
+    return model::Internal("{}", error.what());
   }
+}
 
+Result<ChunkCache::Handle> ChunkCache::Load(const EntryPtr& entry, uint64_t reserved,
+                                            const Loader& load) {
+  std::list<EntryPtr> node = {entry};
+  Result<Handle> block = MakeBlock(load, reserved);
   std::vector<Handle> dropped;  // outlives the lock: see Evict
-  {
-    MutexLock lock(mutex_);
-    stats_.used_bytes += size;
-    stats_.used_bytes -= reserved;
-    if (block) {
-      entry->block = block;
-      entry->position = lru_.insert(lru_.end(), entry);
-      entry->in_lru = true;
-      dropped = Evict(0);  // where it has become larger than was reserved
-    } else {
-      ++stats_.failures;
-      entry->error = loaded.error();
-      entries_.erase(entry->key);
-    }
-    loaded_.NotifyAll();
-    released_.NotifyAll();
+  MutexLock lock(mutex_);
+  stats_.used_bytes -= reserved;
+  if (block) {
+    entry->block = *block;
+    entry->position = node.begin();
+    lru_.splice(lru_.end(), node);
+    entry->in_lru = true;
+    dropped = Evict(0);  // where it has become larger than was reserved
+  } else {
+    ++stats_.failures;
+    entry->error = block.error();
+    entries_.erase(entry->key);
   }
-  if (!block) return model::Propagate(std::move(loaded).error());
+  loaded_.NotifyAll();
+  released_.NotifyAll();
   return block;
 }
 
@@ -143,6 +145,12 @@ void ChunkCache::Reserve(uint64_t bytes) {
       if (dropped.empty()) released_.Wait(mutex_);
     }
   }
+}
+
+void ChunkCache::Recharge(uint64_t from, uint64_t to) {
+  MutexLock lock(mutex_);
+  stats_.used_bytes += to;
+  stats_.used_bytes -= from;
 }
 
 void ChunkCache::Release(uint64_t bytes) {

@@ -90,6 +90,9 @@ class ChunkCache final : public backends::IndexCache {
   model::Result<Handle> Await(const EntryPtr& entry) EXCLUDES(mutex_);
   // Runs `load` for an entry that has `reserved` bytes charged.
   model::Result<Handle> Load(const EntryPtr& entry, uint64_t reserved, const Loader& load);
+  // What `load` makes, charged instead of the `reserved` bytes, which are 0 then.
+  model::Result<Handle> MakeBlock(const Loader& load, uint64_t& reserved) EXCLUDES(mutex_);
+  void Recharge(uint64_t from, uint64_t to) EXCLUDES(mutex_);
   void Reserve(uint64_t bytes) EXCLUDES(mutex_);
   void Release(uint64_t bytes) EXCLUDES(mutex_);
   // Takes least recently used blocks out until `bytes` more would fit. The

@@ -6,9 +6,11 @@
 
 #include <atomic>
 #include <barrier>
+#include <cerrno>
 #include <chrono>
 #include <cstring>
 #include <random>
+#include <stdexcept>
 #include <thread>
 
 namespace ndlfs::cache {
@@ -148,12 +150,23 @@ TEST(ChunkCacheTest, OutOfMemoryIsAnErrorOfThatBlock) {
   ChunkCache cache(1000);
   const auto result =
       cache.GetOrLoad({1, 0}, 8, 0, []() -> model::Result<Bytes> { throw std::bad_alloc(); });
-  EXPECT_EQ(result.error().code(), model::ErrorCode::kLimit);
+  EXPECT_EQ(result.error().sys_errno(), ENOMEM);
   EXPECT_EQ(cache.stats().used_bytes, 0u);
 }
 
 // Random requests of many threads against what each block must hold; the
 // budget is respected all along, and everything is given back in the end.
+TEST(ChunkCacheTest, WhateverALoaderThrowsIsAnErrorForAllWhoWait) {
+  ChunkCache cache(1000);
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    const auto thrown = cache.GetOrLoad(
+        {1, 0}, 100, 0, []() -> model::Result<Bytes> { throw std::length_error("too long"); });
+    ASSERT_FALSE(thrown);
+    EXPECT_THAT(thrown.error().message(), HasSubstr("too long"));
+    EXPECT_EQ(cache.stats().used_bytes, 0u);
+  }
+}
+
 TEST(ChunkCacheTest, RandomRequestsOfManyThreadsSeeTheRightBlocksWithinTheBudget) {
   constexpr uint64_t kBudget = 5000;
   constexpr size_t kLargest = 1000;
