@@ -155,12 +155,16 @@ uint64_t ArrayReader::band_chunks() const {
 
 bool ArrayReader::Prefetch(uint64_t chunk) const {
   if (source_->contiguous() || cache_.Contains({source_->id(), chunk})) return false;
+  return Load(chunk).has_value();  // an error is the reader's to see
+}
+
+Result<ChunkCache::Handle> ArrayReader::Load(uint64_t chunk) const {
   const ChunkGrid& grid = spec().grid;
   Index index(grid.rank());
   for (size_t d = grid.rank(); d-- > 0; chunk /= grid.counts()[d]) {
     index[d] = chunk % grid.counts()[d];
   }
-  return Chunk(index).has_value();  // an error is the reader's to see
+  return Chunk(index);
 }
 
 uint64_t ArrayReader::LinearIndex(std::span<const uint64_t> index) const {

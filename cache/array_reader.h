@@ -54,6 +54,8 @@ class ArrayReader {
   uint64_t band_chunks() const;
   // Brings a chunk into the cache; false if it was there, or cannot be loaded.
   bool Prefetch(uint64_t chunk) const;
+  // A chunk, decoded; empty if it is absent.
+  model::Result<ChunkCache::Handle> Load(uint64_t chunk) const;
 
   // Calls `visit` with the bytes of each element of [first, first + count) in
   // order; of variable size as in backends/array_source.h. Stops early when it

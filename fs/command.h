@@ -33,6 +33,7 @@ extern const Command kUmountCommand;
 extern const Command kDescribeCommand;
 extern const Command kCatCommand;
 extern const Command kValidateCommand;
+extern const Command kCheckCommand;
 
 // Mounts as mount(8) asks for it: SOURCE MOUNTPOINT [-sfnv] [-o LIST] [-t TYPE].
 extern const Command kMountHelperCommand;

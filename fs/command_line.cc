@@ -30,6 +30,7 @@ constexpr std::array kCommands = {
     &kDescribeCommand,
     &kCatCommand,
     &kValidateCommand,
+    &kCheckCommand,
 };
 
 constexpr int kFailed = 1;

@@ -5,6 +5,7 @@
 // are nothing.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <mutex>
 
@@ -51,6 +52,12 @@ class CondVar {
   void Wait(Mutex& mutex) REQUIRES(mutex) {
     std::unique_lock<std::mutex> lock(mutex.mutex_, std::adopt_lock);
     condition_.wait(lock);
+    lock.release();
+  }
+  // The same, but no longer than `duration`.
+  void WaitFor(Mutex& mutex, std::chrono::nanoseconds duration) REQUIRES(mutex) {
+    std::unique_lock<std::mutex> lock(mutex.mutex_, std::adopt_lock);
+    condition_.wait_for(lock, duration);
     lock.release();
   }
   void NotifyAll() { condition_.notify_all(); }

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: MIT
+#include "cache/array_check.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace ndlfs::cache {
+
+using backends::Bytes;
+using model::Result;
+
+namespace {
+
+constexpr uint64_t kPieceBytes = uint64_t{4} << 20;
+// Finding and opening a chunk costs as much as decoding this.
+constexpr uint64_t kLeastCost = uint64_t{16} << 10;
+
+uint64_t CountParts(const ArrayReader& reader, bool in_pieces) {
+  if (reader.element_count() == 0) return 0;
+  if (!in_pieces) return reader.chunk_count();
+  const uint64_t bytes = reader.byte_size();
+  return bytes / kPieceBytes + (bytes % kPieceBytes != 0);
+}
+
+}  // namespace
+
+ArrayCheck::ArrayCheck(std::shared_ptr<const backends::ArraySource> source, ChunkCache& cache)
+    : reader_(std::move(source), cache),
+      in_pieces_(reader_.source().contiguous().has_value()),
+      part_count_(CountParts(reader_, in_pieces_)),
+      part_cost_(kLeastCost) {
+  if (part_count_ != 0) part_cost_ = std::max(kLeastCost, reader_.byte_size() / part_count_);
+}
+
+Result<ArrayCheck::Part> ArrayCheck::Run(uint64_t part) const {
+  if (in_pieces_) return RunPiece(part);
+  NDLFS_TRY(const ChunkCache::Handle chunk, reader_.Load(part));
+  return Part{.bytes = chunk->size(), .absent = chunk->empty()};
+}
+
+Result<ArrayCheck::Part> ArrayCheck::RunPiece(uint64_t piece) const {
+  thread_local Bytes buffer(kPieceBytes);
+  const uint64_t offset = piece * kPieceBytes;
+  const uint64_t size = std::min(kPieceBytes, reader_.byte_size() - offset);
+  NDLFS_RETURN_IF_ERROR(reader_.Read(offset, buffer.span().first(size)));
+  return Part{.bytes = size};
+}
+
+}  // namespace ndlfs::cache

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: MIT
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "fs/check_report.h"
+#include "fs/checker.h"
+#include "fs/command.h"
+#include "fs/nearest.h"
+#include "fs/options.h"
+#include "fs/standard_output.h"
+#include "fs/store_walk.h"
+#include "model/mutex.h"
+
+namespace ndlfs::fs {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// As shells report what SIGINT has ended.
+constexpr int kInterrupted = 128 + SIGINT;
+constexpr unsigned kMaxThreads = 1024;
+// Between lines of progress that go to a file or pipe.
+constexpr double kPlainInterval = 10;
+
+struct Arguments {
+  std::vector<std::string> sources;
+  std::string format = "text";
+  std::string from;
+  Checker::Options options;
+};
+
+// Whom the signal handler tells.
+std::atomic<Checker*> running_checker{nullptr};
+
+void OnSignal(int) {
+  if (Checker* checker = running_checker.load()) checker->Stop();
+}
+
+// Has SIGINT and SIGTERM stop `checker`, as long as this lives; a second one
+// ends the process as usual.
+class StopOnSignal {
+ public:
+  explicit StopOnSignal(Checker& checker) {
+    running_checker = &checker;
+    struct sigaction action = {};
+    action.sa_handler = &OnSignal;
+    action.sa_flags = static_cast<int>(SA_RESETHAND | SA_RESTART);
+    for (const int signal : {SIGINT, SIGTERM}) ::sigaction(signal, &action, nullptr);
+  }
+  ~StopOnSignal() {
+    for (const int signal : {SIGINT, SIGTERM}) ::signal(signal, SIG_DFL);
+    running_checker = nullptr;
+  }
+  StopOnSignal(const StopOnSignal&) = delete;
+  StopOnSignal& operator=(const StopOnSignal&) = delete;
+};
+
+// Results go to standard output, progress to standard error: one line that is
+// written over again and again on a terminal, a line now and then elsewhere.
+class Output {
+ public:
+  explicit Output(CheckFormat format) : format_(format) { Print(CheckBegin(format)); }
+
+  void Store(const StoreReport& report) {
+    model::MutexLock lock(mutex_);
+    summary_.Add(report);
+    // What was only found before all was stopped has nothing to tell.
+    if (!report.complete && report.chunks == 0 && report.damaged == 0) return;
+    Erase();
+    Print(CheckStore(format_, report, is_first_));
+    is_first_ = false;
+  }
+
+  void Progress(const Checker& checker) {
+    const double seconds = Seconds();
+    if (!terminal_ && seconds < next_line_) return;
+    next_line_ = seconds + kPlainInterval;
+    const std::string line = CheckProgress(checker.progress(), seconds);
+    model::MutexLock lock(mutex_);
+    Erase();
+    Tell(terminal_ ? line : "ndlfs check: " + line + "\n");
+    shown_ = terminal_;
+  }
+
+  void End(const std::optional<model::Error>& error) {
+    model::MutexLock lock(mutex_);
+    Erase();
+    summary_.seconds = Seconds();
+    if (error) summary_.complete = false;
+    Print(CheckEnd(format_, summary_));
+  }
+
+  const CheckSummary& summary() const { return summary_; }
+  const model::Result<void>& printed() const { return printed_; }
+
+ private:
+  double Seconds() const {
+    return std::chrono::duration<double>(Clock::now() - begin_).count();
+  }
+
+  void Erase() {
+    if (shown_) Tell("\r\x1b[K");
+    shown_ = false;
+  }
+
+  // A terminal that is gone is no reason to stop.
+  static void Tell(const std::string& text) { std::fputs(text.c_str(), stderr); }
+
+  void Print(const std::string& text) {
+    if (printed_) printed_ = WriteStandardOutput(backends::AsBytes(text));
+  }
+
+  const CheckFormat format_;
+  const bool terminal_ = ::isatty(STDERR_FILENO) == 1;
+  const Clock::time_point begin_ = Clock::now();
+  double next_line_ = terminal_ ? 0 : kPlainInterval;
+  model::Mutex mutex_;  // of both streams
+  bool is_first_ = true;
+  bool shown_ = false;  // there is a line of progress
+  CheckSummary summary_;
+  model::Result<void> printed_;
+};
+
+// Passes over what comes before the store that --from names.
+class Resume {
+ public:
+  explicit Resume(const std::string& from) : from_(from), found_(from.empty()) {}
+
+  bool Passes(const FoundStore& store) {
+    found_ = found_ || store.location == from_;
+    return !found_;
+  }
+  bool found() const { return found_; }
+
+ private:
+  const std::string from_;
+  bool found_;
+};
+
+model::Result<int> Check(const Arguments& arguments) {
+  Output output(arguments.format == "json" ? CheckFormat::kJson : CheckFormat::kText);
+  Checker checker(arguments.options, [&](const StoreReport& report) {
+    output.Store(report);
+    if (!output.printed()) checker.Stop();
+  });
+  const StopOnSignal stop(checker);
+  std::optional<model::Error> error;  // read once Run() has come back
+  Resume resume(arguments.from);
+  checker.Run(
+      [&](const std::function<bool(FoundStore)>& add) {
+        for (const std::string& source : arguments.sources) {
+          const auto walked = WalkStores(
+              source, [&](FoundStore store) { return resume.Passes(store) || add(store); });
+          if (!walked && !error) error = walked.error();
+        }
+      },
+      [&] { output.Progress(checker); });
+  if (!resume.found() && !checker.stopped() && !error) {
+    error = model::NotFound("--from: no store {}", model::Quote(arguments.from)).value();
+  }
+  output.End(error);
+  if (!output.printed()) return model::Propagate(output.printed().error());
+  if (error) return model::Propagate(*error);
+  if (output.summary().damaged != 0) return 1;
+  return checker.stopped() ? kInterrupted : 0;
+}
+
+std::string CheckFormatName(const std::string& name) {
+  static const std::vector<std::string_view> kNames = {"text", "json"};
+  if (name == "text" || name == "json") return {};
+  return fmt::format("{} is none of text, json{}", model::Quote(name),
+                     DidYouMean(name, kNames));
+}
+
+Command::Body PrepareCheck(CLI::App& app) {
+  const auto arguments = std::make_shared<Arguments>();
+  app.add_option("SOURCE", arguments->sources,
+                 "Stores, and directories that are looked through for stores")
+      ->required()
+      ->option_text("...");
+  app.add_option("--format", arguments->format, "text (the default) or json")
+      ->check(CheckFormatName)
+      ->option_text("FORMAT");
+  app.add_option("--from", arguments->from,
+                 "Begin with this store: what an interrupted check says")
+      ->option_text("STORE");
+  app.add_option("--threads", arguments->options.threads,
+                 "Threads that decode (one for each core)")
+      ->check(CLI::Range(0u, kMaxThreads))
+      ->option_text("N");
+  app.add_option_function<std::string>(
+         "--max-chunk-size",
+         [arguments](const std::string& value) {
+           const auto size = ParseSize(value);
+           if (!size) throw CLI::ValidationError("--max-chunk-size: " + size.error().message());
+           arguments->options.max_chunk_size = *size;
+         },
+         "Pass over arrays with larger chunks (1GiB)")
+      ->option_text("SIZE");
+  app.footer(
+      "Exit status 1 if anything is damaged. Ctrl-C stops and gives the summary so far.");
+  return [arguments] { return Check(*arguments); };
+}
+
+}  // namespace
+
+const Command kCheckCommand = {
+    "check", "Read and decode all there is, and report what is damaged", PrepareCheck};
+
+}  // namespace ndlfs::fs

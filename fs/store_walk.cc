@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: MIT
+#include "fs/store_walk.h"
+
+#include <dirent.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <optional>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "backends/store/keys.h"
+
+namespace ndlfs::fs {
+namespace {
+
+using backends::DirectoryStream;
+using backends::SourceRoot;
+using model::Result;
+
+struct Name {
+  std::string name;
+  bool is_directory;
+};
+
+class Walk {
+ public:
+  Walk(std::shared_ptr<const SourceRoot> root, std::string prefix,
+       const std::function<bool(FoundStore)>& visit)
+      : root_(std::move(root)), prefix_(std::move(prefix)), visit_(visit) {}
+
+  // False once `visit` has had enough. A path is at most PATH_MAX long, and so
+  // this does not recurse without bound.
+  bool Enter(const std::string& path) const {
+    const auto names = List(path);
+    if (!names) return visit_(At(path, nullptr, names.error()));
+    for (const Name& entry : *names) {
+      const std::string child = backends::JoinKey(path, entry.name);
+      const auto* format = entry.is_directory ? backends::DetectDirectory(*root_, child)
+                                              : backends::DetectFile(*root_, child);
+      if (format != nullptr && !visit_(At(child, format))) return false;
+      if (format == nullptr && entry.is_directory && !Enter(child)) return false;
+    }
+    return true;
+  }
+
+ private:
+  // Directories, and files whose names could be those of stores; sorted.
+  Result<std::vector<Name>> List(const std::string& path) const {
+    NDLFS_TRY(auto stream, DirectoryStream::Open(*root_, path));
+    std::vector<Name> names;
+    for (;;) {
+      NDLFS_TRY(const auto* entry, stream.Next());
+      if (entry == nullptr) break;
+      const auto type = TypeOf(path, *entry);
+      const bool is_directory = type == DT_DIR;
+      if (!is_directory && (type != DT_REG || !backends::MayBeStoreFile(entry->name))) continue;
+      names.push_back({std::string(entry->name), is_directory});
+    }
+    std::sort(names.begin(), names.end(),
+              [](const Name& a, const Name& b) { return a.name < b.name; });
+    return names;
+  }
+
+  uint8_t TypeOf(const std::string& path, const DirectoryStream::Entry& entry) const {
+    if (entry.type != DT_UNKNOWN) return entry.type;
+    const auto status = root_->Stat(backends::JoinKey(path, entry.name), /*follow=*/false);
+    return status ? static_cast<uint8_t>(IFTODT(status->st_mode)) : uint8_t{DT_UNKNOWN};
+  }
+
+  FoundStore At(const std::string& path, const backends::Format* format,
+                std::optional<model::Error> error = std::nullopt) const {
+    const std::string in_root = prefix_ == "/" ? "/" + path : prefix_ + "/" + path;
+    return {root_, path, path.empty() ? prefix_ : in_root, format, std::move(error)};
+  }
+
+  const std::shared_ptr<const SourceRoot> root_;
+  const std::string prefix_;
+  const std::function<bool(FoundStore)>& visit_;
+};
+
+std::string WithoutSlashes(std::string path) {
+  while (path.size() > 1 && path.ends_with('/')) path.pop_back();
+  return path;
+}
+
+}  // namespace
+
+Result<void> WalkStores(const std::string& source,
+                        const std::function<bool(FoundStore)>& visit) {
+  std::error_code error;
+  const std::filesystem::path real = std::filesystem::canonical(source, error);
+  if (error) return model::IoError(error.value(), source);
+  const bool is_directory = std::filesystem::is_directory(real, error);
+  // The root is the directory that holds a store, so that messages name it.
+  NDLFS_TRY(const auto parent, SourceRoot::Open(real.parent_path()), source);
+  const std::string name = real.filename();
+  const auto* format = is_directory ? backends::DetectDirectory(*parent, name)
+                                    : backends::DetectFile(*parent, name);
+  if (format != nullptr) {
+    visit({parent, name, WithoutSlashes(source), format, std::nullopt});
+    return {};
+  }
+  if (!is_directory) return model::Unsupported("{}: not an array store", source);
+  NDLFS_TRY(const auto root, SourceRoot::Open(real), source);
+  Walk(root, WithoutSlashes(source), visit).Enter("");
+  return {};
+}
+
+}  // namespace ndlfs::fs

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+//
+// Finds the array stores of a source, without a mount.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "backends/hierarchy.h"
+#include "backends/store/source_root.h"
+#include "model/error.h"
+
+namespace ndlfs::fs {
+
+// Somewhere in a source.
+struct FoundStore {
+  std::shared_ptr<const backends::SourceRoot> root;
+  std::string path;      // beneath the root
+  std::string location;  // for a person: as the source was named, and the path
+  // Null where a directory cannot be read; `error` says why then.
+  const backends::Format* format = nullptr;
+  std::optional<model::Error> error;
+};
+
+// Calls `visit` for the store that `source` is, or else for each that is in the
+// directory, in the order of names. Symbolic links are not followed, except
+// `source` itself. Stops when `visit` returns false. The error: there is no
+// such file or directory, or it is a file and no store.
+model::Result<void> WalkStores(const std::string& source,
+                               const std::function<bool(FoundStore)>& visit);
+
+}  // namespace ndlfs::fs

@@ -1,0 +1,220 @@
+# SPDX-License-Identifier: MIT
+"""`ndlfs check`: what it finds, says and returns. It needs no mount."""
+import json
+import os
+import pty
+import re
+import signal
+import subprocess
+import time
+
+import h5py
+import harness
+import numcodecs
+import numpy as np
+import zarr
+
+
+def check(*arguments, **more):
+    return harness.run(harness.BINARY, "check", *arguments, **more)
+
+
+class CheckTest(harness.TestCase):
+    def setUp(self):
+        super().setUp()
+        self.source = os.path.join(self.scratch, "source")
+        self.values = np.arange(6 * 500, dtype="<i4").reshape(6, 500)
+        group = zarr.open_group(self.path("runs/a.zarr"), mode="w")
+        for name in ("t", "u"):
+            array = group.create_dataset(name, shape=(6, 500), chunks=(1, 500), dtype="<i4",
+                                         compressor=numcodecs.GZip(1))
+            array[:5] = self.values[:5]  # the last chunk stays absent
+        np.save(self.path("b.npy"), self.values)
+        with h5py.File(self.path("c.h5"), "w") as file:
+            file.create_dataset("x", data=self.values, chunks=(2, 500), compression="gzip", fletcher32=True)
+        harness.write(self.path("notes.txt"), "no store")
+
+    def path(self, name):
+        return os.path.join(self.source, name)
+
+    def damage(self, name, offset=20, content=b"\xff\x00\xff\x00"):
+        with open(self.path(name), "r+b") as file:
+            file.seek(offset)
+            file.write(content)
+
+    def report(self, *arguments, status=0):
+        result = check("--format", "json", *arguments)
+        self.assertEqual(result.returncode, status, result.stdout + result.stderr)
+        return json.loads(result.stdout)
+
+    def test_sound_stores_are_counted(self):
+        result = check(self.source)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(result.stderr, "")
+        lines = result.stdout.splitlines()
+        self.assertEqual(lines[:3], [f"{self.path('b.npy')}: ok, 1 array, 1 chunk, 11.7 KiB",
+                                     f"{self.path('c.h5')}: ok, 1 array, 3 chunks, 11.7 KiB",
+                                     f"{self.path('runs/a.zarr')}: ok, 2 arrays, 12 chunks, 19.5 KiB"])
+        self.assertRegex(lines[3], r"^3 stores, 4 arrays, 16 chunks, 43\.0 KiB in 0:0\d \(.*iB/s\): no damage$")
+        self.assertEqual(len(lines), 4)
+
+    def test_damaged_chunks_are_named(self):
+        self.damage("runs/a.zarr/t/3.0")
+        result = check(self.source)
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("a.zarr: damaged, 2 arrays, 12 chunks, 17.6 KiB, 1 damaged\n  /t: chunk 3.0: ", result.stdout)
+        self.assertRegex(result.stdout, r"runs/a.zarr/t/3.0: .*gzip")
+        self.assertRegex(result.stdout, r"1 damaged in 1 store\n$")
+
+    def test_json_says_the_same(self):
+        self.damage("runs/a.zarr/t/3.0")
+        os.truncate(self.path("b.npy"), 1000)
+        report = self.report(self.source, status=1)
+        self.assertEqual([(store["store"], store["format"], store["state"], store["damaged"])
+                          for store in report["stores"]],
+                         [(self.path("b.npy"), "NPY", "damaged", 1), (self.path("c.h5"), "HDF5", "ok", 0),
+                          (self.path("runs/a.zarr"), "Zarr v2", "damaged", 1)])
+        self.assertEqual(report["stores"][2]["absent_chunks"], 2)
+        (damage,) = report["stores"][2]["damage"]
+        self.assertEqual(damage["path"], "/t")
+        self.assertIn("chunk 3.0: ", damage["reason"])
+        summary = report["summary"]
+        self.assertEqual([summary[key] for key in ("stores", "chunks", "damaged", "damaged_stores", "complete",
+                                                   "resume_at")], [3, 15, 2, 2, True, None])
+
+    def test_checksums_of_hdf5_are_verified(self):
+        with h5py.File(self.path("d.h5"), "w") as file:
+            file.create_dataset("x", data=self.values, chunks=(2, 500), fletcher32=True)
+            place = file["x"].id.get_chunk_info(1).byte_offset
+        self.damage("d.h5", place + 8)
+        report = self.report(self.path("d.h5"), status=1)
+        self.assertRegex(report["stores"][0]["damage"][0]["reason"], r"chunk 1\.0: .*fletcher32")
+
+    def test_stores_that_cannot_be_opened_are_damaged(self):
+        harness.write(self.path("broken.nc"), "CDF\x01 and no more")
+        harness.write(self.path("metadata.zarr/.zarray"), '{"zarr_format": 2, "shape": [')
+        report = self.report(self.path("broken.nc"), self.path("metadata.zarr"), status=1)
+        self.assertEqual([store["state"] for store in report["stores"]], ["damaged", "damaged"])
+        self.assertIn(".zarray", report["stores"][1]["damage"][0]["reason"])
+
+    def test_what_is_not_supported_is_named_and_no_damage(self):
+        metadata = json.loads(harness.read(self.path("runs/a.zarr/t/.zarray")))
+        metadata["compressor"] = {"id": "pcodec9"}
+        harness.write(self.path("runs/a.zarr/t/.zarray"), json.dumps(metadata))
+        result = check(self.source)
+        self.assertEqual(result.returncode, 0)
+        self.assertIn(", 1 not checked\n  not checked: /t: ", result.stdout)
+        self.assertIn("pcodec9", result.stdout)
+
+    def test_every_chunk_of_a_shard_is_decoded(self):
+        index = np.full((4, 2), 2**64 - 1, "<u8")
+        inner = [np.full(250, number, "<i4").tobytes() for number in range(4)]
+        inner[2] = inner[2][:-4]
+        at = 0
+        for number, chunk in enumerate(inner):
+            index[number] = at, len(chunk)
+            at += len(chunk)
+        codecs = [{"name": "sharding_indexed", "configuration": {
+            "chunk_shape": [250], "codecs": [{"name": "bytes", "configuration": {"endian": "little"}}],
+            "index_codecs": [{"name": "bytes", "configuration": {"endian": "little"}}]}}]
+        harness.write(self.path("s.zarr/zarr.json"), json.dumps({
+            "zarr_format": 3, "node_type": "array", "shape": [1000], "data_type": "int32", "fill_value": 0,
+            "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [1000]}}, "codecs": codecs,
+            "chunk_key_encoding": {"name": "default"}}))
+        harness.write(self.path("s.zarr/c/0"), b"".join(inner) + index.tobytes())
+        (store,) = self.report(self.path("s.zarr"), status=1)["stores"]
+        self.assertEqual((store["chunks"], store["damaged"]), (4, 1))
+        self.assertIn("chunk 2: ", store["damage"][0]["reason"])
+
+    def test_directory_that_cannot_be_read_is_damage(self):
+        os.makedirs(self.path("runs/locked"))
+        os.chmod(self.path("runs/locked"), 0)
+        self.addCleanup(os.chmod, self.path("runs/locked"), 0o755)
+        if os.getuid() != 0:
+            report = self.report(self.source, status=1)
+            self.assertIn("Permission denied", report["stores"][-1]["damage"][0]["reason"])
+        else:  # root may: take away what lets it
+            result = harness.run("setpriv", "--reuid=65534", "--clear-groups", "--bounding-set=-all", harness.BINARY,
+                                 "check", self.source)
+            self.assertEqual(result.returncode, 1, result.stderr)
+            self.assertRegex(result.stdout, r"runs/locked: damaged, 1 damaged\n  /: .*Permission denied")
+
+    def test_links_are_not_followed(self):
+        os.symlink("runs", self.path("runs-again"))
+        os.symlink("..", self.path("up"))
+        self.assertEqual(self.report(self.source)["summary"]["stores"], 3)
+        os.symlink("source", os.path.join(self.scratch, "link"))  # but a SOURCE is
+        self.assertEqual(self.report(os.path.join(self.scratch, "link"))["summary"]["stores"], 3)
+
+    def test_what_is_no_store_is_an_error(self):
+        for path, words in ((self.path("notes.txt"), "not an array store"), (self.path("absent"), "No such file")):
+            result = check(path)
+            self.assertEqual(result.returncode, 1)
+            self.assertRegex(result.stderr, f"^ndlfs: {path}: {words}")
+
+    def test_from_passes_over_what_comes_before(self):
+        report = self.report(self.source, "--from", self.path("c.h5"))
+        self.assertEqual([store["store"] for store in report["stores"]],
+                         [self.path("c.h5"), self.path("runs/a.zarr")])
+        result = check(self.source, "--from", "nowhere")
+        self.assertEqual(result.returncode, 1)
+        self.assertIn('--from: no store "nowhere"', result.stderr)
+
+    def test_names_do_not_break_lines(self):
+        np.save(self.path("new\nline.npy"), self.values)
+        os.truncate(self.path("new\nline.npy"), 500)
+        result = check(self.source)
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("new\\x0aline.npy: damaged", result.stdout)
+
+
+class LongCheckTest(harness.TestCase):
+    """A store that takes a while."""
+
+    def setUp(self):
+        super().setUp()
+        self.source = os.path.join(self.scratch, "source")
+        metadata = {"zarr_format": 2, "shape": [1 << 40], "chunks": [1], "dtype": "<i4", "compressor": None,
+                    "filters": None, "fill_value": 0, "order": "C"}
+        harness.write(f"{self.source}/a.zarr/.zarray", json.dumps({**metadata, "shape": [3]}))
+        harness.write(f"{self.source}/b.zarr/.zarray", json.dumps(metadata))
+        harness.write(f"{self.source}/c.zarr/.zarray", json.dumps(metadata))
+
+    def test_interrupt_gives_the_summary_so_far(self):
+        with subprocess.Popen([harness.BINARY, "check", self.source], stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, text=True) as process:
+            time.sleep(1.5)
+            process.send_signal(signal.SIGINT)
+            out, err = process.communicate(timeout=harness.DEADLINE)
+        self.assertEqual(process.returncode, 130, out + err)
+        lines = out.splitlines()
+        self.assertEqual(lines[0], f"{self.source}/a.zarr: ok, 1 array, 3 chunks, 0 B")
+        self.assertRegex(lines[1], r"b\.zarr: incomplete, 1 array, \d+ chunks")
+        self.assertRegex(lines[2], r"^interrupted: 3 stores, .*: no damage$")
+        self.assertEqual(lines[3], f'to go on: --from "{self.source}/b.zarr"')
+
+    def test_a_terminal_shows_progress_with_rate_and_time_left(self):
+        ours, theirs = pty.openpty()
+        self.addCleanup(os.close, ours)
+        with subprocess.Popen([harness.BINARY, "check", self.source, "--format", "json"], stdout=subprocess.PIPE,
+                              stderr=theirs, text=True) as process:
+            os.close(theirs)
+            shown = b""
+            while b"left" not in shown:
+                shown += os.read(ours, 65536)
+            process.send_signal(signal.SIGTERM)
+            out, _ = process.communicate(timeout=harness.DEADLINE)
+        try:
+            while piece := os.read(ours, 65536):
+                shown += piece
+        except OSError:  # how a terminal that is closed ends
+            pass
+        self.assertFalse(json.loads(out)["summary"]["complete"])
+        lines = re.split(r"\r\x1b\[K", shown.decode())
+        self.assertRegex(lines[-2], r"^0%, \d+ chunks, 3 stores, .*/s, \d+:\d\d:\d\d left$")
+        self.assertEqual(lines[-1], "")  # nothing is left of it
+        self.assertLess(len(lines), 100)
+
+
+if __name__ == "__main__":
+    harness.main()
