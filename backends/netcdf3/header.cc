@@ -292,6 +292,28 @@ class HeaderParser {
   Header header_;
 };
 
+// Whether no variable (of the record ones, none in their first record) lies
+// where the header or another variable does.
+bool HavePlacesOfTheirOwn(const Header& header) {
+  std::vector<const Variable*> variables;
+  for (const Variable& variable : header.variables) variables.push_back(&variable);
+  std::sort(variables.begin(), variables.end(),
+            [](const Variable* a, const Variable* b) { return a->begin < b->begin; });
+  uint64_t end = header.header_bytes;
+  for (const Variable* variable : variables) {
+    const auto next = CheckedAdd(variable->begin, variable->bytes);
+    if (variable->begin < end || !next) return false;
+    end = *next;
+  }
+  return true;
+}
+
+bool EndsBeforeData(const Header& header) {
+  return std::all_of(header.variables.begin(), header.variables.end(),
+                     [&](const Variable& v) { return v.begin >= header.file_bytes; }) &&
+         HavePlacesOfTheirOwn(header);
+}
+
 }  // namespace
 
 uint64_t SizeOf(Type type) {
@@ -335,7 +357,9 @@ model::Result<Header> ReadHeader(const Store& store, std::string_view key) {
   NDLFS_TRY(const auto file_bytes, store.Size(key));
   if (!file_bytes) return model::NotFound("the file is gone");
   Cursor cursor(store, key, *file_bytes);
-  return HeaderParser(cursor, *file_bytes).Parse();
+  NDLFS_TRY(Header header, HeaderParser(cursor, *file_bytes).Parse());
+  header.ends_before_data = EndsBeforeData(header);
+  return header;
 }
 
 }  // namespace ndlfs::backends::netcdf3

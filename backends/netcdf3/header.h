@@ -73,6 +73,10 @@ struct Header {
   uint64_t record_stride = 0;
   uint64_t header_bytes = 0;
   uint64_t file_bytes = 0;
+  // Whether the file ends before the first value of any variable, and these
+  // have places of their own: so libraries leave a file that is defined, but
+  // neither filled nor written to yet. They read zeros there.
+  bool ends_before_data = false;
 };
 
 // Reads the header of the file that is the value at `key`. What it returns is

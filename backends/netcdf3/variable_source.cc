@@ -14,15 +14,6 @@ namespace {
 constexpr uint64_t kRecordBlockBytes = 64 << 10;
 constexpr uint64_t kMaxRecordsPerBlock = 256;
 
-// Whether nothing follows the header, up to where the first variable begins: so
-// libraries leave a file that is defined, and not filled, before the first
-// write. They read zeros there. A file that ends anywhere else has lost data.
-bool EndsBeforeData(const Header& header) {
-  return std::all_of(header.variables.begin(), header.variables.end(), [&](const Variable& v) {
-    return v.begin >= header.header_bytes && v.begin >= header.file_bytes;
-  });
-}
-
 class VariableSource final : public ArraySource {
  public:
   VariableSource(ArraySpec spec, const Header& header, const Variable& variable,
@@ -32,7 +23,7 @@ class VariableSource final : public ArraySource {
         begin_(variable.begin),
         stride_(variable.is_record ? header.record_stride : 0),
         is_contiguous_(!variable.is_record || header.record_stride == variable.bytes),
-        is_written_(!EndsBeforeData(header)),
+        is_written_(!header.ends_before_data),
         store_(std::move(store)) {}
 
   const ArraySpec& spec() const override { return spec_; }
@@ -121,7 +112,7 @@ model::Result<void> CheckPlace(const Header& header, const Variable& variable,
     return model::Corrupt("the data begin at byte {}, inside the header of {} bytes",
                           variable.begin, header.header_bytes);
   }
-  if (variable.begin >= header.file_bytes && !EndsBeforeData(header)) {
+  if (variable.begin >= header.file_bytes && !header.ends_before_data) {
     return model::Corrupt("the data begin at byte {}, beyond the end of the file at {}",
                           variable.begin, header.file_bytes);
   }

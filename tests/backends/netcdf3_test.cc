@@ -229,7 +229,7 @@ TEST(NetCdf3HostileTest, DataBeyondTheEndAreAnErrorOfTheVariable) {
 }
 
 TEST(NetCdf3HostileTest, AFileThatEndsBeforeAllDataHasNotBeenWrittenYet) {
-  const std::string file = FileWithVariable("v", '\x78');
+  const std::string file = FileWithVariable("v", '\x78', '\x7c');
   for (const size_t size : {96, 99, 120}) {
     auto store = std::make_shared<test::MemoryStore>();
     store->Put("", file.substr(0, size));
@@ -239,6 +239,15 @@ TEST(NetCdf3HostileTest, AFileThatEndsBeforeAllDataHasNotBeenWrittenYet) {
     EXPECT_FALSE(node->source->contiguous());
     EXPECT_THAT(test::ReadWhole(*node->source), test::IsOkAnd(std::string(4, '\0')));
   }
+}
+
+TEST(NetCdf3HostileTest, VariablesInOnePlaceAreNotOnesThatWaitToBeWritten) {
+  auto store = std::make_shared<test::MemoryStore>();
+  store->Put("", FileWithVariable("v", '\x78', '\x7a').substr(0, 120));
+  const auto hierarchy = netcdf3::Open([&] { return store; }).value();
+  const auto node = hierarchy->Load("/v").value();
+  ASSERT_TRUE(node->error);
+  EXPECT_THAT(node->error->message(), HasSubstr("beyond the end of the file at 120"));
 }
 
 TEST(NetCdf3HostileTest, AFileThatEndsWithinTheDataHasLostThem) {
