@@ -13,7 +13,13 @@ namespace ndlfs::backends::hdf5 {
 namespace {
 
 // Sanitizers reserve far more address space than they use.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if defined(__has_feature)  // clang
+#define NDLFS_SANITIZER(name) __has_feature(name)
+#else
+#define NDLFS_SANITIZER(name) 0
+#endif
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || \
+    NDLFS_SANITIZER(address_sanitizer) || NDLFS_SANITIZER(thread_sanitizer)
 constexpr bool kLimitMemory = false;
 #else
 constexpr bool kLimitMemory = true;
