@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -17,6 +18,8 @@ struct CodecEntry {
   std::string_view numcodecs;  // in Zarr v3 as "numcodecs.NAME"
   std::string_view hdf5;
   CodecFactory make;  // null where the build left it out
+  // What lists call it, if not by one of its names; "" for what they leave out.
+  std::optional<std::string_view> title = {};
 };
 
 #if NDLFS_WITH_SZIP
@@ -30,7 +33,7 @@ constexpr std::array kCodecs = {
     CodecEntry{"", "astype", "", MakeAsType},
     CodecEntry{"", "base64", "", MakeBase64},
     CodecEntry{"bitround", "bitround", "", MakeBitRound},
-    CodecEntry{"", "", "32008", MakeBitshuffle},  // bitshuffle
+    CodecEntry{"", "", "32008", MakeBitshuffle, "bitshuffle"},
     CodecEntry{"blosc", "blosc", "32001", MakeBlosc},
     CodecEntry{"bytes", "", "", MakeBytes},
     CodecEntry{"", "bz2", "307", MakeBz2},
@@ -39,29 +42,29 @@ constexpr std::array kCodecs = {
     CodecEntry{"", "crc32", "", MakeCrc32},
     CodecEntry{"crc32c", "crc32c", "", MakeCrc32c},
     CodecEntry{"", "delta", "", MakeDelta},
-    CodecEntry{"endian", "", "", MakeBytes},  // drafts of Zarr v3
+    CodecEntry{"endian", "", "", MakeBytes, ""},  // drafts of Zarr v3
     CodecEntry{"", "fixedscaleoffset", "", MakeFixedScaleOffset},
     CodecEntry{"", "fletcher32", "3", MakeFletcher32},
     CodecEntry{"gzip", "gzip", "", MakeGzip},
     CodecEntry{"", "jenkins_lookup3", "", MakeJenkinsLookup3},
     CodecEntry{"", "json2", "", MakeJson2},
     CodecEntry{"", "lz4", "", MakeLz4},
-    CodecEntry{"", "", "32004", MakeHdf5Lz4},  // lz4, framed otherwise
-    CodecEntry{"", "", "32000", MakeLzf},      // lzf
+    CodecEntry{"", "", "32004", MakeHdf5Lz4, "lz4"},  // framed otherwise
+    CodecEntry{"", "", "32000", MakeLzf, "lzf"},
     CodecEntry{"", "lzma", "", MakeLzma},
     CodecEntry{"", "msgpack2", "", MakeMsgpack2},
     CodecEntry{"n5_default", "", "", MakeN5Default},
-    CodecEntry{"", "", "5", MakeNBit},  // nbit
+    CodecEntry{"", "", "5", MakeNBit, "nbit"},
     CodecEntry{"packbits", "packbits", "", MakePackBits},
     CodecEntry{"", "pcodec", "", nullptr},
-    CodecEntry{"", "pickle", "", MakePickle},
+    CodecEntry{"", "pickle", "", MakePickle, ""},  // refuses
     CodecEntry{"", "quantize", "", MakeQuantize},
     CodecEntry{"reshape", "", "", MakeReshape},
     CodecEntry{"scale_offset", "", "", MakeScaleOffset},
-    CodecEntry{"", "", "6", MakeHdf5ScaleOffset},  // scaleoffset
+    CodecEntry{"", "", "6", MakeHdf5ScaleOffset, "scaleoffset"},
     CodecEntry{"sharding_indexed", "", "", MakeShardingIndexed},
     CodecEntry{"", "shuffle", "2", MakeShuffle},
-    CodecEntry{"", "", "4", kMakeSzip},  // szip
+    CodecEntry{"", "", "4", kMakeSzip, "szip"},
     CodecEntry{"transpose", "", "", MakeTranspose},
     CodecEntry{"", "vlen-array", "", MakeVlenArray},
     CodecEntry{"vlen-bytes", "vlen-bytes", "", MakeVlenBytes},
@@ -115,10 +118,8 @@ CodecResult MakeCodec(const CodecConfig& config) {
 std::vector<std::string_view> CodecNames() {
   std::vector<std::string_view> names;
   for (const CodecEntry& entry : kCodecs) {
-    if (!entry.make) continue;
-    names.push_back(!entry.zarr3.empty()       ? entry.zarr3
-                    : !entry.numcodecs.empty() ? entry.numcodecs
-                                               : entry.hdf5);
+    if (!entry.make || entry.title == "") continue;
+    names.push_back(entry.title.value_or(entry.zarr3.empty() ? entry.numcodecs : entry.zarr3));
   }
   std::sort(names.begin(), names.end());
   names.erase(std::unique(names.begin(), names.end()), names.end());
