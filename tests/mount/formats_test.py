@@ -2,8 +2,8 @@
 """Stores that other software writes, read back through a mount and compared with what that software reads."""
 import json
 import os
+import shutil
 import threading
-import unittest
 import warnings
 import zipfile
 
@@ -487,6 +487,54 @@ class OtherZarrTest(FormatTestCase):
             self.assertEqual(got[:3].tobytes(), values.tobytes())
             self.assertTrue(np.isnan(got["x"][3:]).all(), name)
             self.assertEqual(got["in"][3:].tolist(), [(-1, 7)] * 3, name)
+
+
+class DetectionTest(FormatTestCase):
+    COUNT = 2000
+
+    def write_one_of_each(self):
+        """One file of each kind; the names of those that are stores."""
+        np.save(self.path("a.npy"), np.arange(10))
+        np.savez(self.path("a.npz"), a=np.arange(3))
+        with h5py.File(self.path("a.h5"), "w") as file:
+            file["x"] = np.arange(5)
+        with netCDF4.Dataset(self.path("a.nc"), "w", format="NETCDF3_CLASSIC") as dataset:
+            dataset.createDimension("x", 2)
+        with zipfile.ZipFile(self.path("a.zip"), "w") as archive:
+            archive.writestr("a.txt", "text")
+        harness.write(self.path("a.txt"), "text")
+        harness.write(self.path("a.json"), "{}")
+        return ["a.npy", "a.npz", "a.h5", "a.nc"], ["a.zip", "a.txt", "a.json"]
+
+    def test_contents_decide_where_names_do_not(self):
+        stores, others = self.write_one_of_each()
+        shutil.copy(self.path("a.h5"), self.path("hdf5.nc"))
+        shutil.copy(self.path("a.nc"), self.path("classic.nc4"))
+        with zipfile.ZipFile(self.path("array.zip"), "w") as archive:
+            archive.writestr(".zgroup", '{"zarr_format": 2}')
+        os.makedirs(self.path("folder.zarr"))
+        mounted = self.mount(self.scratch)
+        for name in [*stores, "hdf5.nc", "classic.nc4", "array.zip"]:
+            self.assertTrue(os.path.exists(mounted.join(name, ".ndl.yaml")), name)
+        for name in others:
+            self.assertEqual(harness.read(mounted.join(name)), harness.read(self.path(name)), name)
+        self.assertEqual(os.listdir(mounted.join("folder.zarr")), [])
+
+    def test_listing_many_files_looks_into_none(self):
+        stores, others = self.write_one_of_each()
+        for number in range(self.COUNT):
+            name = (stores + others)[number % 7]
+            os.makedirs(self.path("many"), exist_ok=True)
+            os.link(self.path(name), self.path("many", f"{number:05d}{name[1:]}"))
+        mounted = self.mount(self.scratch)
+        self.assertEqual(len(os.listdir(mounted.join("many"))), self.COUNT)
+        statistics = json.loads(harness.read(mounted.path, ".ndlfs/stats.json"))
+        self.assertLess(statistics["lookups_total"], 20)
+        self.assertEqual(statistics["open_stores"], 0)
+        for name in os.listdir(mounted.join("many")):
+            os.lstat(mounted.join("many", name))
+        statistics = json.loads(harness.read(mounted.path, ".ndlfs/stats.json"))
+        self.assertEqual(statistics["open_stores"], 0)
 
 
 if __name__ == "__main__":
