@@ -160,6 +160,9 @@ class CodecChain::Run {
   }
 
   model::Result<void> ApplyArray(const Plan::Step& step) {
+    // Nobody has looked at the size where the array to bytes codec does nothing.
+    const uint64_t size = *plan_.forms[step.index + 1].byte_size();
+    if (current_.size() != size) return WrongSize(current_.size(), size);
     const ByteSpan output = Output(step);
     NDLFS_RETURN_IF_ERROR(
         chain_.array_to_array_[step.index]->Decode(current_, plan_.forms[step.index], output));

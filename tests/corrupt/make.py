@@ -500,6 +500,38 @@ for _name, _content in {"truncated": '{"zarr_format": 3, "node_type": "arr', "em
         lambda path, content=_content: v3_bytes(path, content))
 
 
+# No codec of bytes looks at the size of these chunks before an array codec takes them.
+CAST = {"name": "cast_value", "configuration": {"data_type": "int64"}}
+
+
+def v3_cast(name, change):
+    def make(path):
+        v3(path, [zarr3.BYTES], {"codecs": [CAST, zarr3.BYTES]})
+        for index in range(CHUNKS):
+            content = VALUES[COUNT * index:COUNT * (index + 1)].astype("<i8").tobytes()
+            write(f"{path}/c/{index}", change(content) if index == 1 else content)
+    case(f"v3-cast-value-{name}.zarr", BadChunks({1: ("32768",)}))(make)
+
+
+v3_cast("chunk-too-short", lambda content: content[:-8])
+v3_cast("chunk-too-long", lambda content: content + bytes(8))
+
+
+def v2_fortran(name, change):
+    """Chunks of two rows, column by column."""
+    def make(path):
+        write(f"{path}/.zarray", json.dumps(ZARRAY | {"shape": [2 * CHUNKS, COUNT // 2], "chunks": [2, COUNT // 2],
+                                                      "order": "F"}))
+        for index in range(CHUNKS):
+            content = VALUES[COUNT * index:COUNT * (index + 1)].reshape(2, -1).tobytes("F")
+            write(f"{path}/{index}.0", change(content) if index == 1 else content)
+    case(f"v2-fortran-order-{name}.zarr", BadChunks({1: ("expected 16384",)}))(make)
+
+
+v2_fortran("chunk-too-short", lambda content: content[:-4])
+v2_fortran("chunk-of-one-element", lambda content: content[:4])
+
+
 @case("v3-consolidated-metadata-climbs-out.zarr", Shows(VALUES, "sound"))
 def _(path):
     zarr3.write_group(path)

@@ -243,6 +243,19 @@ TEST(CodecChainTest, SwappedElementsOfTheWrongLengthAreCorrupt) {
   EXPECT_EQ(DecodeFailure(chain, FromHex("010203").span(), {2}), "bytes: 3 bytes, expected 4");
 }
 
+TEST(CodecChainTest, ArrayCodecsGetNoElementsOfTheWrongLength) {
+  const CodecChain fortran = Zarr2("null", "null", true, kUint8, {2, 3});
+  EXPECT_EQ(DecodeFailure(fortran, AsBytes("abcde"), {2, 3}), "transpose: 5 bytes, expected 6");
+  EXPECT_EQ(DecodeFailure(fortran, AsBytes("abcdefg"), {2, 3}),
+            "transpose: 7 bytes, expected 6");
+  EXPECT_EQ(DecodeFailure(fortran, {}, {2, 3}), "transpose: 0 bytes, expected 6");
+  const CodecChain cast = Zarr3(R"([{"name": "cast_value", "configuration":
+      {"data_type": "int8"}}, "bytes"])",
+                                {kInt16, {2}});
+  EXPECT_EQ(DecodeFailure(cast, AsBytes("a"), {2}), "cast_value: 1 bytes, expected 2");
+  EXPECT_EQ(DecodeFailure(cast, AsBytes("abc"), {2}), "cast_value: 3 bytes, expected 2");
+}
+
 TEST(CodecChainTest, AStageThatMakesTooLittleIsNamed) {
   const CodecChain chain = Zarr3(R"(["bytes", "zstd"])", {kUint8, {4}});
   EXPECT_EQ(DecodeFailure(chain, Compress(FromHex("010203").span()).span(), {4}),
