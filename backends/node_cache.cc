@@ -15,6 +15,8 @@ std::shared_ptr<const Node> NodeCache::Find(std::string_view path, uint64_t vers
 
 std::shared_ptr<const Node> NodeCache::Insert(std::string_view path, uint64_t version,
                                               std::shared_ptr<const Node> node) {
+  // What the system refused now it may grant the next time.
+  if (node->error && node->error->code() == model::ErrorCode::kIo) return node;
   const model::MutexLock lock(mutex_);
   Entry& entry = entries_[std::string(path)];
   if (entry.version == version) {

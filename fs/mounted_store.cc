@@ -214,7 +214,8 @@ model::Result<EntityPtr> MountedStore::Get(std::string_view path) {
     return seen.entity;
   }
   if (seen.entity) {
-    const bool changed = seen.entity->version != VersionOf(*hierarchy, path) ||
+    const bool changed = seen.entity->may_pass ||
+                         seen.entity->version != VersionOf(*hierarchy, path) ||
                          (seen.entity->ledger && seen.entity->ledger->Changed());
     if (!changed) {
       Confirm(path);
@@ -237,8 +238,10 @@ MountedStore::Seen MountedStore::Find(std::string_view path) {
   const auto it = known_.find(std::string(path));
   if (it == known_.end()) return {};
   EntityPtr entity = it->second.entity.lock();
-  const bool fresh = entity && services_.freshness.Holds(it->second.looked_at) &&
-                     !(entity->ledger && entity->ledger->has_changed());
+  const auto looked_at = it->second.looked_at;
+  const bool holds = entity && entity->may_pass ? services_.freshness.HoldsFailure(looked_at)
+                                                : services_.freshness.Holds(looked_at);
+  const bool fresh = entity && holds && !(entity->ledger && entity->ledger->has_changed());
   return {std::move(entity), fresh};
 }
 
@@ -262,12 +265,12 @@ model::Result<EntityPtr> MountedStore::Load(const HierarchyPtr& hierarchy,
     if (gone || IsStale(node.error())) return model::Propagate(std::move(node).error());
     // What is no object of this store needs no reason why it is not shown.
     if (!IsListed(*hierarchy, path)) return model::NotFound("{}", path);
-    AddProblem(*entity, node.error().message());
+    AddProblem(*entity, node.error());
   } else {
     entity->node = *std::move(node);
     entity->mtime_ns = entity->node->mtime_ns;
     entity->access = AccessOf(*entity->node);
-    if (entity->node->error) AddProblem(*entity, entity->node->error->message());
+    if (entity->node->error) AddProblem(*entity, *entity->node->error);
     AddData(*entity);
   }
   if (before != nullptr) entity->data_mtime_ns = TimeOfChange(*before);
@@ -286,9 +289,10 @@ Access MountedStore::AccessOf(const backends::Node& node) const {
   return access;
 }
 
-void MountedStore::AddProblem(Entity& entity, const std::string& message) const {
-  const std::string line = Located(Describe(), entity.path, message);
+void MountedStore::AddProblem(Entity& entity, const model::Error& error) const {
+  const std::string line = Located(Describe(), entity.path, error.message());
   entity.problems += line + "\n";
+  entity.may_pass = entity.may_pass || error.code() == model::ErrorCode::kIo;
   services_.problems.Report(line);
 }
 
@@ -303,7 +307,7 @@ void MountedStore::AddData(Entity& entity) const {
     if (view) {
       entity.views.push_back({kind, *std::move(view)});
     } else {
-      AddProblem(entity, std::string(kind->file_name()) + ": " + view.error().message());
+      AddProblem(entity, model::Error(view.error()).In(kind->file_name()));
     }
   }
 }

@@ -59,7 +59,8 @@ class Entity {
   std::weak_ptr<const backends::Hierarchy> loaded_from;
   // Null where the object cannot be loaded; `problems` says why then.
   std::shared_ptr<const backends::Node> node;
-  std::string problems;  // the text of `.error`; empty if there is none
+  std::string problems;   // the text of `.error`; empty if there is none
+  bool may_pass = false;  // what is wrong is a failure of the system
   // Arrays that have data.
   std::shared_ptr<cache::ChunkLedger> ledger;
   std::shared_ptr<const cache::ArrayReader> reader;
@@ -163,7 +164,7 @@ class MountedStore : public std::enable_shared_from_this<MountedStore> {
                                 const Entity* before) EXCLUDES(mutex_);
   EntityPtr Keep(EntityPtr entity, const Entity* before) EXCLUDES(mutex_);
   Access AccessOf(const backends::Node& node) const;
-  void AddProblem(Entity& entity, const std::string& message) const;
+  void AddProblem(Entity& entity, const model::Error& error) const;
   void AddData(Entity& entity) const;
 
   StoreServices& services_;
