@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <map>
 
@@ -26,8 +27,16 @@ using model::Result;
 constexpr int kSocketFd = 3;
 constexpr int kRootFd = 4;
 
-// The largest chunk that may be asked for, with its table of offsets, twice.
-constexpr size_t kMaxMessageBytes = size_t{1} << 34;
+// No question is longer, and no answer that tells of objects: a library that a
+// file has led astray shall not make us hold what it likes.
+constexpr size_t kMaxMessageBytes = size_t{256} << 20;
+
+size_t AnswerLimit(const Request& request) {
+  if (request.what != Request::What::kRead) return kMaxMessageBytes;
+  // Elements, with their table of offsets.
+  constexpr uint64_t kMost = uint64_t{1} << 34;
+  return std::min(kMost, request.limit) * 2 + kMaxMessageBytes;
+}
 
 constexpr size_t kMaxGivenUp = 1000;
 
@@ -222,31 +231,72 @@ Helper::Helper(std::vector<std::string> command, std::shared_ptr<const SourceRoo
     : command_(std::move(command)), root_(std::move(root)), patience_(patience) {}
 
 Helper::~Helper() {
-  const model::MutexLock lock(mutex_);
-  Stop();
+  for (Process& process : processes_) Stop(process);
 }
 
 model::Result<std::vector<std::byte>> Helper::Ask(const Request& request) {
-  const std::vector<std::byte> question = Encode(request);
-  const model::MutexLock lock(mutex_);
   if (IsGivenUp(request.file_path)) {
     return model::Corrupt("libhdf5 came to no end with this file before");
   }
+  Process& process = Take(request.file_path);
+  try {
+    auto answer = AskProcess(process, request);
+    GiveBack(process);
+    return answer;
+  } catch (...) {  // out of memory: the answer is still on its way
+    Stop(process);
+    GiveBack(process);
+    throw;
+  }
+}
+
+Helper::Process& Helper::Take(const std::string& file_path) {
+  const model::MutexLock lock(mutex_);
+  Process* found = nullptr;
+  while ((found = FindFree(file_path)) == nullptr) given_back_.Wait(mutex_);
+  found->taken = true;
+  return *found;
+}
+
+// In this order: what knows the file, what has been started, what is left.
+Helper::Process* Helper::FindFree(const std::string& file_path) {
+  Process* best = nullptr;
+  for (Process& process : processes_) {
+    if (process.taken) continue;
+    if (process.pid >= 0 && process.last_file == file_path) return &process;
+    if (best == nullptr || (best->pid < 0 && process.pid >= 0)) best = &process;
+  }
+  return best;
+}
+
+void Helper::GiveBack(Process& process) {
+  const model::MutexLock lock(mutex_);
+  process.taken = false;
+  given_back_.NotifyAll();
+}
+
+model::Result<std::vector<std::byte>> Helper::AskProcess(Process& process,
+                                                         const Request& request) {
+  const std::vector<std::byte> question = Encode(request);
+  process.last_file = request.file_path;
   for (int attempt = 0; attempt < 2; ++attempt) {
-    if (pid_ < 0) NDLFS_RETURN_IF_ERROR(Start(), "HDF5 helper");
+    if (process.pid < 0) NDLFS_RETURN_IF_ERROR(Start(process), "HDF5 helper");
     std::vector<std::byte> answer;
-    const Outcome outcome = TryAsk(question, answer);
-    if (outcome == Outcome::kAnswered) return answer;
-    Stop();
-    if (outcome == Outcome::kTooLong) {
-      GiveUp(request.file_path);
-      return model::Corrupt("libhdf5 comes to no end with it");
+    switch (TryAsk(process, question, AnswerLimit(request), answer)) {
+      case Outcome::kAnswered:
+        return answer;
+      case Outcome::kTooLong:
+        Stop(process);
+        GiveUp(request.file_path);
+        return model::Corrupt("libhdf5 comes to no end with it");
+      case Outcome::kDied:
+        Stop(process);
     }
   }
   return model::Corrupt("libhdf5 crashes over it");
 }
 
-model::Result<void> Helper::Start() {
+model::Result<void> Helper::Start(Process& process) {
   int ends[2];
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
     return model::IoError(errno, "socketpair");
@@ -255,28 +305,30 @@ model::Result<void> Helper::Start() {
   NDLFS_TRY(const UniqueFd theirs, MoveUp(UniqueFd(ends[1])));
   NDLFS_TRY(auto root, root_->OpenBeneath("", O_DIRECTORY));
   NDLFS_TRY(const UniqueFd root_fd, MoveUp(std::move(root)));
-  NDLFS_TRY(pid_, Spawn(command_, theirs.get(), root_fd.get()));
-  socket_ = std::move(ours);
+  NDLFS_TRY(process.pid, Spawn(command_, theirs.get(), root_fd.get()));
+  process.socket = std::move(ours);
   return {};
 }
 
-void Helper::Stop() {
-  if (pid_ < 0) return;
-  socket_ = UniqueFd();
-  ::kill(pid_, SIGKILL);  // it has nothing to lose
-  while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
+void Helper::Stop(Process& process) {
+  if (process.pid < 0) return;
+  process.socket = UniqueFd();
+  ::kill(process.pid, SIGKILL);  // it has nothing to lose
+  while (::waitpid(process.pid, nullptr, 0) < 0 && errno == EINTR) {
   }
-  pid_ = -1;
+  process.pid = -1;
 }
 
-Helper::Outcome Helper::TryAsk(ConstByteSpan question, std::vector<std::byte>& answer) {
-  if (!SendMessage(socket_.get(), question)) return Outcome::kDied;
+Helper::Outcome Helper::TryAsk(Process& process, ConstByteSpan question, size_t limit,
+                               std::vector<std::byte>& answer) const {
+  const int socket = process.socket.get();
+  if (!SendMessage(socket, question)) return Outcome::kDied;
   const auto deadline = std::chrono::steady_clock::now() + patience_.wall;
-  const auto cpu_limit = CpuTimeOf(pid_) + patience_.cpu;
-  const auto go_on = [&, pid = pid_] {
+  const auto cpu_limit = CpuTimeOf(process.pid) + patience_.cpu;
+  const auto go_on = [&, pid = process.pid] {
     return std::chrono::steady_clock::now() < deadline && CpuTimeOf(pid) < cpu_limit;
   };
-  switch (ReceiveMessage(socket_.get(), answer, kMaxMessageBytes, go_on)) {
+  switch (ReceiveMessage(socket, answer, limit, go_on)) {
     case Received::kMessage:
       return Outcome::kAnswered;
     case Received::kGivenUp:
@@ -288,6 +340,7 @@ Helper::Outcome Helper::TryAsk(ConstByteSpan question, std::vector<std::byte>& a
 }
 
 bool Helper::IsGivenUp(const std::string& file_path) {
+  const model::MutexLock lock(mutex_);
   const auto found = given_up_.find(file_path);
   if (found == given_up_.end()) return false;
   const auto status = root_->Stat(file_path);
@@ -297,6 +350,7 @@ bool Helper::IsGivenUp(const std::string& file_path) {
 }
 
 void Helper::GiveUp(const std::string& file_path) {
+  const model::MutexLock lock(mutex_);
   if (given_up_.size() >= kMaxGivenUp) given_up_.clear();
   if (const auto status = root_->Stat(file_path)) given_up_[file_path] = StampOf(*status);
 }

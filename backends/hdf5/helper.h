@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// libhdf5 in a process of its own: files have been made that crash it, or let
-// it run forever, and that process is then started anew. One for each root.
+// libhdf5 in processes of its own: files have been made that crash it, or let
+// it run forever, and such a process is then started anew.
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <map>
 #include <memory>
@@ -18,16 +19,17 @@
 
 namespace ndlfs::backends::hdf5 {
 
-// The process that answers for one root, as its clients see it. It is started
-// when it is needed, and ends with this object. Thread-safe; one question at a
-// time.
+// The processes that answer for one root, as their clients see them. They are
+// started when they are needed, and end with this object. Usually there is one
+// at work; others are there so that a file that takes forever keeps nobody
+// waiting but who asked for it. Thread-safe.
 class Helper {
  public:
   // How long an answer may take: longer than anything sensible does, also on
   // a slow network filesystem, and in time that the processor works on it.
   struct Patience {
     std::chrono::milliseconds wall{120'000};
-    std::chrono::milliseconds cpu{20'000};
+    std::chrono::milliseconds cpu{10'000};
   };
 
   // `command` is as for UseHdf5Helper().
@@ -45,18 +47,37 @@ class Helper {
  private:
   enum class Outcome { kAnswered, kDied, kTooLong };
 
-  model::Result<void> Start() REQUIRES(mutex_);
-  void Stop() REQUIRES(mutex_);
-  bool IsGivenUp(const std::string& file_path) REQUIRES(mutex_);
-  void GiveUp(const std::string& file_path) REQUIRES(mutex_);
-  Outcome TryAsk(ConstByteSpan question, std::vector<std::byte>& answer) REQUIRES(mutex_);
+  // A process, if it has been started, for who has taken it.
+  struct Process {
+    int pid = -1;
+    UniqueFd socket;
+    std::string last_file;  // which it may still have open
+    bool taken = false;
+  };
+  static constexpr size_t kMaxProcesses = 4;
+
+  // Waits until one is free; the one that knows `file_path` if it may be.
+  Process& Take(const std::string& file_path) EXCLUDES(mutex_);
+  Process* FindFree(const std::string& file_path) REQUIRES(mutex_);
+  void GiveBack(Process& process) EXCLUDES(mutex_);
+
+  model::Result<std::vector<std::byte>> AskProcess(Process& process, const Request& request)
+      EXCLUDES(mutex_);
+  model::Result<void> Start(Process& process);
+  static void Stop(Process& process);
+  Outcome TryAsk(Process& process, ConstByteSpan question, size_t limit,
+                 std::vector<std::byte>& answer) const;
+
+  bool IsGivenUp(const std::string& file_path) EXCLUDES(mutex_);
+  void GiveUp(const std::string& file_path) EXCLUDES(mutex_);
 
   const std::vector<std::string> command_;
   const std::shared_ptr<const SourceRoot> root_;
   const Patience patience_;
   model::Mutex mutex_;
-  int pid_ GUARDED_BY(mutex_) = -1;
-  UniqueFd socket_ GUARDED_BY(mutex_);
+  model::CondVar given_back_;
+  // `taken` is guarded by the mutex, the rest is who has taken it.
+  std::array<Process, kMaxProcesses> processes_;
   // Versions of files that the library came to no end with.
   std::map<std::string, FileStamp> given_up_ GUARDED_BY(mutex_);
 };

@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: MIT
 //
 // The interface to libhdf5, with the library in this process and in another.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
+#include <filesystem>
 #include <map>
+#include <thread>
 
 #include "backends/hdf5/helper.h"
 #include "backends/hdf5/library.h"
@@ -285,6 +290,56 @@ TEST_F(Hdf5HelperTest, EndlessWorkIsGivenUpAfterItsShareOfTheProcessor) {
       Helper::Patience{milliseconds(60'000), milliseconds(300)});
   EXPECT_THAT(OpenFileByHelper(helper, "a.h5"),
               IsError(ErrorCode::kCorrupt, "libhdf5 comes to no end with it"));
+}
+
+TEST_F(Hdf5HelperTest, AFileThatTakesForeverKeepsNobodyElseWaiting) {
+  using std::chrono::milliseconds;
+  // The first start of the script hangs.
+  test::WriteFile(directory_ / "slow.sh",
+                  "#!/bin/sh\nmkdir " + (directory_ / "first") +
+                      " 2>/dev/null && exec sleep 1000\nexec " NDLFS_EXECUTABLE
+                      " --hdf5-helper\n");
+  test::RunH5py(directory_, "with h5.File('b.h5', 'w') as f: f['x'] = 1");
+  const auto helper = std::make_shared<Helper>(
+      std::vector<std::string>{"/bin/sh", directory_ / "slow.sh"}, root_,
+      Helper::Patience{milliseconds(20'000), milliseconds(20'000)});
+  std::atomic<bool> answered{false};
+  std::thread waiting([&] {
+    EXPECT_THAT(OpenFileByHelper(helper, "a.h5"),
+                IsError(ErrorCode::kCorrupt, "libhdf5 comes to no end with it"));
+    answered = true;
+  });
+  while (!std::filesystem::exists(directory_ / "first")) std::this_thread::yield();
+  EXPECT_THAT(OpenFileByHelper(helper, "b.h5"), IsOk());
+  EXPECT_FALSE(answered);
+  waiting.join();
+}
+
+TEST_F(Hdf5HelperTest, AnswersThatWouldFillTheMemoryAreNotTaken) {
+  // A gigabyte for a question about objects: eight bytes of length, then zeros.
+  const auto helper = std::make_shared<Helper>(
+      std::vector<std::string>{
+          "/bin/sh", "-c",
+          R"(printf '\000\000\000\100\000\000\000\000' >&3; cat /dev/zero >&3)"},
+      root_);
+  EXPECT_THAT(OpenFileByHelper(helper, "a.h5"),
+              IsError(ErrorCode::kCorrupt, "libhdf5 crashes over it"));
+}
+
+TEST_F(Hdf5HelperTest, RunawayMemoryEndsAtALimit) {
+  // In the sandbox of the helper: the address space has a bound.
+  const auto helper = std::make_shared<Helper>(
+      std::vector<std::string>{NDLFS_EXECUTABLE, "--hdf5-helper"}, root_);
+  ASSERT_THAT(OpenFileByHelper(helper, "a.h5"), IsOk());
+  const std::string children =
+      test::ReadFile(fmt::format("/proc/{0}/task/{0}/children", ::getpid()));
+  const std::string process = "/proc/" + children.substr(0, children.find(' '));
+  const std::string limits = test::ReadFile(process + "/limits");
+  EXPECT_THAT(limits, ::testing::ContainsRegex("Max core file size +0 +0"));
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+  EXPECT_THAT(limits, ::testing::ContainsRegex("Max address space +6442450944 +6442450944"));
+#endif
+  EXPECT_THAT(test::ReadFile(process + "/status"), HasSubstr("NoNewPrivs:\t1"));
 }
 
 TEST_F(Hdf5HelperTest, AProgramThatIsNotThereIsNamed) {
