@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "backends/capabilities.h"
 #include "fs/fuse.h"
 #include "fs/logging.h"
 #include "model/mutex.h"
@@ -132,6 +133,8 @@ model::Result<std::unique_ptr<Session>> Session::Mount(const SessionOptions& opt
     return MountFailure(options, "the system refused; see the line above");
   }
   FuseLog::Global().Keep(false);
+  NDLFS_RETURN_IF_ERROR(backends::DropCapabilities(
+      backends::kReadAnyFile, backends::kReadAnyFile | backends::kAdministrate));
   return session;
 }
 
@@ -143,6 +146,7 @@ model::Result<void> Session::Run() {
 }
 
 Session::~Session() {
+  backends::RaiseCapabilities(backends::kAdministrate);
   if (mounted_) fuse_session_unmount(session_);
   if (handles_signals_) fuse_remove_signal_handlers(session_);
   if (session_ != nullptr) fuse_session_destroy(session_);

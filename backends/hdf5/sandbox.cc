@@ -9,6 +9,8 @@
 
 #include <cstdint>
 
+#include "backends/capabilities.h"
+
 namespace ndlfs::backends::hdf5 {
 namespace {
 
@@ -55,6 +57,8 @@ void ConfineTo(int root_fd) {
 void EnterSandbox(int root_fd) {
   SetLimit(RLIMIT_CORE, 0);
   if (kLimitMemory) SetLimit(RLIMIT_AS, kMaxAddressSpace);
+  // Where it cannot give them up, it has what its parent had.
+  (void)DropCapabilities(kReadAnyFile, kReadAnyFile).has_value();
   ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
   ConfineTo(root_fd);
 }
