@@ -200,6 +200,8 @@ Result<Bytes> LoadChunk(const backends::ArraySource& source, std::span<const uin
       Loading(source.spec(), source.spec().grid.ChunkShape(index), location).Run();
   Buffers().Trim();
   if (!chunk && location.store) {
+    // What was read while it changed is not damaged.
+    NDLFS_RETURN_IF_ERROR(noting.WillRead(location.store, location.key));
     return model::Propagate(std::move(chunk).error(), location.store->Describe(location.key));
   }
   return chunk;

@@ -31,6 +31,13 @@ class DirectoryStore final : public Store {
     }
     if (!file) return std::nullopt;
     NDLFS_TRY(const size_t count, ReadFully(file->fd.get(), offset, out));
+    // After the read: so these bytes are of one version.
+    struct ::stat status;
+    if (::fstat(file->fd.get(), &status) != 0) return model::IoError(errno, "stat");
+    if (!IsSameVersion(StampOf(status), file->stamp)) {
+      DescriptorCache::Global().Drop(owner_, key);
+      return model::IoError(ESTALE, "changed while it was read");
+    }
     // Who reads a part of a file will want the next part.
     const bool whole = offset == 0 && out.size() >= file->stamp.size;
     if (opened && !whole) DescriptorCache::Global().Keep(owner_, key, std::move(file));
@@ -40,7 +47,7 @@ class DirectoryStore final : public Store {
   model::Result<std::optional<FileStamp>> Stat(std::string_view key) const override {
     NDLFS_RETURN_IF_ERROR(CheckKey(key));
     NDLFS_TRY(const auto stamp, StatFile(*root_, PathOf(key)));
-    DropIfReplaced(key, stamp);
+    DropIfChanged(key, stamp);
     return stamp;
   }
 
@@ -70,10 +77,10 @@ class DirectoryStore final : public Store {
   std::string PathOf(std::string_view key) const { return JoinKey(path_, key); }
 
   // So that what is read after Stat() is no older than what it told.
-  void DropIfReplaced(std::string_view key, const std::optional<FileStamp>& stamp) const {
+  void DropIfChanged(std::string_view key, const std::optional<FileStamp>& stamp) const {
     const auto file = DescriptorCache::Global().Find(owner_, key);
     if (!file) return;
-    if (stamp && IsSameFile(*stamp, file->stamp)) return;
+    if (stamp && IsSameVersion(*stamp, file->stamp)) return;
     DescriptorCache::Global().Drop(owner_, key);
   }
 

@@ -66,12 +66,6 @@ class FileStore final : public Store {
     return IsSameVersion(*first_, file->stamp);
   }
 
-  // The time of the last status change is none of ours: it is another one when
-  // the name has been removed, too, and the bytes are as they were.
-  static bool IsSameVersion(const FileStamp& a, const FileStamp& b) {
-    return IsSameFile(a, b) && a.size == b.size && a.mtime_ns == b.mtime_ns;
-  }
-
   static model::Failure Changed() {
     return model::IoError(ESTALE, "changed since it was opened");
   }

@@ -41,8 +41,9 @@ model::Result<std::optional<FileStamp>> StatFile(const SourceRoot& root,
   return StampOf(*status);
 }
 
-bool IsSameFile(const FileStamp& a, const FileStamp& b) {
-  return a.device == b.device && a.inode == b.inode;
+bool IsSameVersion(const FileStamp& a, const FileStamp& b) {
+  return a.device == b.device && a.inode == b.inode && a.size == b.size &&
+         a.mtime_ns == b.mtime_ns;
 }
 
 std::string DescribePath(const SourceRoot& root, std::string_view path) {

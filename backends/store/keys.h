@@ -24,8 +24,10 @@ bool IsAbsent(const model::Error& error);
 // The stamp of the regular file at `path`; nullopt where there is none.
 model::Result<std::optional<FileStamp>> StatFile(const SourceRoot& root, std::string_view path);
 
-// Perhaps changed, but not another file in its place.
-bool IsSameFile(const FileStamp& a, const FileStamp& b);
+// The same bytes. The time of the last status change is none of ours: it is
+// another one when the name has been removed, too, and the bytes are as they
+// were.
+bool IsSameVersion(const FileStamp& a, const FileStamp& b);
 
 // `path` for messages: the root itself goes by its own name.
 std::string DescribePath(const SourceRoot& root, std::string_view path);
