@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: MIT
+"""Writes inputs to begin with for each fuzz target: make_corpus.py FOLDER makes FOLDER/TARGET/*."""
+import base64
+import io
+import json
+import os
+import struct
+import sys
+import tempfile
+import zlib
+
+import netCDF4
+import numcodecs
+import numpy as np
+import zarr
+
+VALUES = np.arange(48, dtype="<i4").reshape(6, 8)
+
+
+def put(top, target, name, content):
+    os.makedirs(f"{top}/{target}", exist_ok=True)
+    with open(f"{top}/{target}/{name}", "wb") as file:
+        file.write(content)
+
+
+def keys_of(folder):
+    """Every file below `folder`: its key and bytes."""
+    for place, _, names in sorted(os.walk(folder)):
+        for name in sorted(names):
+            path = os.path.join(place, name)
+            with open(path, "rb") as file:
+                yield os.path.relpath(path, folder), file.read()
+
+
+def pack(keys):
+    """As store_fuzz.cc reads it."""
+    return b"".join(key.encode() + b"\0" + struct.pack("<H", len(value)) + value for key, value in keys
+                    if len(value) < 65536)
+
+
+def v2_stores(folder):
+    group = zarr.open_group(f"{folder}/v2", mode="w")
+    group.attrs["title"] = "x"
+    compressors = {"zlib": numcodecs.Zlib(1), "gzip": numcodecs.GZip(1), "bz2": numcodecs.BZ2(1), "lz4": numcodecs.LZ4(),
+                   "zstd": numcodecs.Zstd(1), "lzma": numcodecs.LZMA(), "plain": None,
+                   **{f"blosc-{name}": numcodecs.Blosc(name, shuffle=shuffle)
+                      for name, shuffle in (("lz4", 1), ("zstd", 2), ("zlib", 0), ("blosclz", 1))}}
+    for name, compressor in compressors.items():
+        group.create_dataset(name, data=VALUES, chunks=(3, 8), compressor=compressor)
+    yield f"{folder}/v2", "v2"
+    group = zarr.open_group(f"{folder}/filters", mode="w")
+    for number, (kind, chain) in enumerate([
+            ("<i4", [numcodecs.Delta("<i4")]), ("<i4", [numcodecs.Shuffle(4)]), ("<i4", [numcodecs.CRC32()]),
+            ("<f8", [numcodecs.FixedScaleOffset(0, 1, "<f8", "<i2")]), ("<f8", [numcodecs.Quantize(2, "<f8")]),
+            ("<i4", [numcodecs.AsType("<i2", "<i4")]), ("?", [numcodecs.PackBits()]), ("<f4", [numcodecs.BitRound(5)]),
+            ("<i4", [numcodecs.Adler32()])]):
+        group.create_dataset(f"f{number}", data=VALUES.astype(kind), chunks=(3, 8), filters=chain, compressor=None)
+    for name, data, codec in (("text", [f"text {n}" for n in range(8)], numcodecs.VLenUTF8()),
+                              ("bytes", [b"x" * n for n in range(8)], numcodecs.VLenBytes()),
+                              ("json", ["a", "b"], numcodecs.JSON())):
+        group.create_dataset(name, data=np.array(data, object), chunks=3, object_codec=codec)
+    yield f"{folder}/filters", "filters"
+    zarr.consolidate_metadata(f"{folder}/v2")
+    yield f"{folder}/v2", "consolidated"
+    n5 = zarr.group(zarr.N5Store(f"{folder}/n5"), overwrite=True)
+    n5.create_dataset("gzip", data=VALUES, chunks=(3, 8), compressor=numcodecs.GZip(1))
+    n5.create_dataset("raw", data=VALUES, chunks=(4, 5), compressor=None)
+    yield f"{folder}/n5", "n5"
+
+
+def v3_keys(codecs, chunk, shape=(6, 8)):
+    document = {"zarr_format": 3, "node_type": "array", "shape": list(shape), "data_type": "int32", "fill_value": 0,
+                "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": list(shape)}},
+                "chunk_key_encoding": {"name": "default"}, "codecs": codecs, "dimension_names": ["y", "x"]}
+    return [("zarr.json", b'{"zarr_format": 3, "node_type": "group"}'), ("a/zarr.json", json.dumps(document).encode()),
+            ("a/c/0/0", chunk)]
+
+
+def nczarr_keys():
+    """By hand, in the form of netCDF-C 4.9.2: not every build of the library writes it."""
+    array = {"zarr_format": 2, "shape": [6, 8], "chunks": [3, 8], "dtype": "<i4", "compressor": None, "filters": None,
+             "fill_value": 0, "order": "C", "_nczarr_array": {"dimrefs": ["/y", "/x"], "storage": "chunked"}}
+    group = {"zarr_format": 2, "_nczarr_group": {"dims": {"y": 6, "x": {"size": 8, "unlimited": 1}}, "vars": ["a"],
+                                                 "groups": []}}
+    attributes = {"units": "K", "_ARRAY_DIMENSIONS": ["y", "x"], "_nczarr_attr": {"types": {"units": ">S1"}}}
+    return [(".zgroup", json.dumps(group).encode()), ("a/.zarray", json.dumps(array).encode()),
+            ("a/.zattrs", json.dumps(attributes).encode()), ("a/0.0", VALUES[:3].tobytes()),
+            ("a/1.0", VALUES[3:].tobytes())]
+
+
+def crc32c(data):
+    value = 0xFFFFFFFF
+    for byte in data:
+        value ^= byte
+        for _ in range(8):
+            value = value >> 1 ^ (0x82F63B78 if value & 1 else 0)
+    return struct.pack("<I", value ^ 0xFFFFFFFF)
+
+
+def shard(chunks, checksum, start):
+    size = 16 * len(chunks) + 4 * checksum
+    at, index = size * start, b""
+    for chunk in chunks:
+        index += struct.pack("<2Q", at, len(chunk)) if chunk else b"\xff" * 16
+        at += len(chunk)
+    index += crc32c(index) if checksum else b""
+    return index + b"".join(chunks) if start else b"".join(chunks) + index
+
+
+def shards():
+    """As shard_fuzz.cc reads them: style, then the shard."""
+    for style in range(16):
+        checksum, start, sealed, nested = (bool(style & bit) for bit in (1, 2, 4, 8))
+        def inner(count):
+            data = np.arange(count, dtype="<i2").tobytes()
+            return data + (crc32c(data) if sealed else b"")
+        chunk = shard([inner(4), b"", inner(4), inner(4)], checksum, not start) if nested else inner(16)
+        yield style, bytes([style]) + shard([chunk, chunk, b"", chunk], checksum, start)
+
+
+def kerchunk_documents():
+    array = {"zarr_format": 2, "shape": [4, 8], "chunks": [2, 8], "dtype": "<i2", "compressor": None, "filters": None,
+             "fill_value": 0, "order": "C"}
+    references = {".zgroup": '{"zarr_format": 2}', "a/.zarray": json.dumps(array), "a/0.0": ["bytes.bin", 0, 32],
+                  "a/1.0": "base64:" + base64.b64encode(bytes(32)).decode(), "b/.zarray": array, "b/0.0": ["bytes.bin"],
+                  "b/1.0": ["{{u}}.bin", 100, 32]}
+    yield {"version": 1, "templates": {"u": "bytes"}, "refs": references}
+    yield references
+    yield {"version": 1, "refs": {**references, "a/0.0": ["../secret", 0, 10], "a/1.0": ["file:///etc/passwd"],
+                                  "b/0.0": ["s3://bucket/key", 0, 1]}}
+    yield {"version": 1, "refs": references, "gen": [{"key": "a/{{i}}", "url": "x", "dimensions": {"i": [0, 1]}}]}
+
+
+def netcdf_files(folder):
+    for kind in ("NETCDF3_CLASSIC", "NETCDF3_64BIT_OFFSET", "NETCDF3_64BIT_DATA"):
+        with netCDF4.Dataset(f"{folder}/a.nc", "w", format=kind) as file:
+            file.title = "sound"
+            file.createDimension("time", None)
+            file.createDimension("x", 8)
+            file.createVariable("t", "i4", ("time", "x"))[:] = VALUES
+            file.createVariable("x", "f4", ("x",))[:] = np.arange(8)
+        with open(f"{folder}/a.nc", "rb") as file:
+            yield kind.lower(), file.read()
+
+
+def make_all(top):
+    with tempfile.TemporaryDirectory() as folder:
+        for path, name in v2_stores(folder):
+            keys = list(keys_of(path))
+            put(top, "store_fuzz", name, pack(keys))
+            for array in sorted({os.path.dirname(key) for key, _ in keys if key.endswith((".zarray", "butes.json"))}):
+                alone = [(key, value) for key, value in keys if os.path.dirname(key) in ("", array)]
+                put(top, "store_fuzz", f"{name}-{array}", pack(alone))
+        for name, content in netcdf_files(folder):
+            put(top, "netcdf3_fuzz", name, content)
+    little = {"name": "bytes", "configuration": {"endian": "little"}}
+    put(top, "store_fuzz", "v3", pack(v3_keys([little, {"name": "crc32c"}], VALUES.tobytes() + crc32c(VALUES.tobytes()))))
+    put(top, "store_fuzz", "v3-transposed", pack(v3_keys(
+        [{"name": "transpose", "configuration": {"order": [1, 0]}}, little,
+         {"name": "gzip", "configuration": {"level": 1}}], numcodecs.GZip(1).encode(VALUES.T.tobytes()))))
+    put(top, "store_fuzz", "nczarr", pack(nczarr_keys()))
+    for style, content in shards():
+        put(top, "shard_fuzz", str(style), content)
+    for number, document in enumerate(kerchunk_documents()):
+        put(top, "kerchunk_fuzz", str(number), json.dumps(document).encode())
+    for kind in range(7):
+        for number, content in enumerate((bytes(40), b"\x01" + struct.pack("<Q", 3) + b"a.b" + bytes(60),
+                                          b"\x00" + bytes(8) + b"\x01" * 30)):
+            put(top, "hdf5_messages_fuzz", f"{kind}-{number}", bytes([kind]) + content)
+    for name, array in {"plain": VALUES, "struct": np.zeros(3, [("a", "<i4"), ("b", "S3", (2,))])}.items():
+        buffer = io.BytesIO()
+        np.save(buffer, array)
+        put(top, "npy_fuzz", name, buffer.getvalue())
+    for name, save in (("stored", np.savez), ("deflated", np.savez_compressed)):
+        buffer = io.BytesIO()
+        save(buffer, a=VALUES, b=np.arange(3))
+        put(top, "zip_fuzz", name, buffer.getvalue())
+    array = {"zarr_format": 2, "shape": [6, 8], "chunks": [3, 8], "dtype": "<i4", "compressor": {"id": "zlib", "level": 1},
+             "filters": None, "fill_value": 0, "order": "C"}
+    put(top, "zarr_metadata_fuzz", "v2", b"2" + json.dumps(array).encode() + b"\0" + zlib.compress(VALUES[:3].tobytes()))
+    put(top, "zarr_metadata_fuzz", "v3", b"3" + dict(v3_keys([little], b""))["a/zarr.json"] + b"\0" + VALUES.tobytes())
+    put(top, "ndl_fuzz", "group", b"%YAML 1.2\n---\nname: a\ngroups:\n- name: b\n  ndarrays:\n  - name: c\n    type: int32\n"
+                                  b"    shape: [3]\n    value: [1, 2, 3]\n")
+
+
+if __name__ == "__main__":
+    make_all(sys.argv[1])
