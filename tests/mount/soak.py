@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: MIT
+"""Sixteen readers, a writer and a mutator at one mount, for as long as wanted: soak.py [SECONDS] (1800).
+
+Readers read sound stores at random places and compare every byte; others open arrays that the writer rewrites all the
+time, and see whole chunks or an honest error. The mutator puts damaged copies of stores beside them, which are walked. At
+the end memory and descriptors of the daemon are compared with those after the first minute."""
+import errno
+import multiprocessing
+import os
+import random
+import shutil
+import sys
+import time
+
+import harness
+import mutation_test
+import numcodecs
+import numpy as np
+import zarr
+
+READERS = 16
+CACHE = 32  # MiB
+CHUNK = 32 * 1024  # elements of the array that is rewritten
+CHUNKS = 8
+PASSING = {errno.ESTALE, errno.ENOENT}
+PAUSE = float(os.environ.get("NDLFS_SOAK_PAUSE", "0.005"))
+
+
+def read_sound(top, files, end, seed, results):
+    rng = random.Random(seed)
+    names = sorted(files)
+    reads = size = 0
+    wrong = []
+    while time.monotonic() < end and not wrong:
+        name = rng.choice(names)
+        expected = files[name]
+        offset, length = rng.randrange(len(expected) + 1), rng.randrange(1, 1 << 18)
+        try:
+            file = os.open(os.path.join(top, name), os.O_RDONLY | rng.choice([0, os.O_DIRECT]))
+            try:
+                seen = os.pread(file, length, offset)
+            finally:
+                os.close(file)
+            if seen != expected[offset:offset + length]:
+                wrong.append(f"{name}: {offset} + {length}: other bytes")
+        except OSError as error:
+            wrong.append(f"{name}: {error}")
+        reads += 1
+        size += min(length, len(expected) - offset)
+        time.sleep(PAUSE)
+    results.put(("sound", reads, size, 0, wrong))
+
+
+def read_rewritten(top, end, seed, results):
+    reads = size = passed = 0
+    wrong = []
+    while time.monotonic() < end and not wrong:
+        try:
+            values = np.frombuffer(harness.read(top, "written.zarr", "data.raw"), "<u4")
+            if len(values) != CHUNK * CHUNKS:
+                wrong.append(f"{len(values)} elements")
+            for chunk in np.split(values, CHUNKS):
+                if chunk.min() != chunk.max():
+                    wrong.append("two versions in one chunk")
+            size += values.nbytes
+        except OSError as error:
+            passed += 1
+            if error.errno not in PASSING:
+                wrong.append(repr(error))
+        reads += 1
+        time.sleep(4 * PAUSE)
+    results.put(("rewritten", reads, size, passed, wrong))
+
+
+def write(source, end, seed, results):
+    compressor = numcodecs.Zstd(1)
+    number = 0
+    while time.monotonic() < end:
+        number += 1
+        path = os.path.join(source, "written.zarr", str(number % CHUNKS))
+        harness.write(path + ".part~", bytes(compressor.encode(np.full(CHUNK, number, "<u4").tobytes())))
+        os.rename(path + ".part~", path)
+        time.sleep(0.02)
+    results.put(("writer", number, number * CHUNK * 4, 0, []))
+
+
+def mutate(test, end, seed, results):
+    """Damaged copies, each walked and taken away again."""
+    reader = mutation_test.Reader(random.Random(seed))
+    number = 0
+    wrong = []
+    while time.monotonic() < end and not wrong:
+        test.make_mutant(number)
+        try:
+            reader.walk(os.path.join(test.top, "copies", str(number)))
+        except AssertionError as error:
+            wrong.append(str(error))
+        shutil.rmtree(os.path.join(test.source, "copies", str(number)))
+        number += 1
+        time.sleep(0.02)
+    results.put(("mutator", number, reader.bytes, sum(reader.errors.values()), wrong))
+
+
+class Stores(mutation_test.MutationTest):
+    """What the mutation test mounts, for other use."""
+    test_damaged_copies_do_no_harm = None
+
+    def runTest(self):
+        pass
+
+
+def figures(pid):
+    with open(f"/proc/{pid}/status", encoding="ascii") as file:
+        fields = dict(line.split(":", 1) for line in file)
+    def mebibytes(key):
+        return int(fields[key].split()[0]) / 1024
+    return {"resident": mebibytes("VmRSS"), "largest": mebibytes("VmHWM"), "threads": int(fields["Threads"]),
+            "descriptors": len(os.listdir(f"/proc/{pid}/fd"))}
+
+
+def tell(what, numbers):
+    print(f"{what}: resident {numbers['resident']:.1f} MiB, largest {numbers['largest']:.1f} MiB, "
+          f"{numbers['threads']} threads, {numbers['descriptors']} descriptors", flush=True)
+
+
+def soak(test, seconds):
+    array = zarr.open_array(f"{test.source}/written.zarr", mode="w", shape=(CHUNK * CHUNKS,), chunks=(CHUNK,), dtype="<u4",
+                            compressor=numcodecs.Zstd(1))
+    array[...] = 0
+    large = np.random.default_rng(1).integers(0, 1000, (64, 256, 256)).astype("<i4")
+    for name, compressor in (("zstd", numcodecs.Zstd(1)), ("blosc", numcodecs.Blosc("lz4")), ("raw", None)):
+        zarr.open_array(f"{test.source}/large/{name}.zarr", mode="w", shape=large.shape, chunks=(4, 128, 128), dtype="<i4",
+                        compressor=compressor)[...] = large
+    test.top = test.mounted.path
+    files = {f"large/{name}.zarr/data.raw": large.tobytes() for name in ("zstd", "blosc", "raw")}
+    for name in harness.walk(test.mounted.join("neighbours")):
+        path = test.mounted.join("neighbours", name)
+        if os.path.isfile(path) and not os.path.islink(path) and os.path.getsize(path) > 0:
+            files[f"neighbours/{name}"] = harness.read(path)
+    results = multiprocessing.Queue()
+    begin = time.monotonic()
+    end = begin + seconds
+    jobs = [(read_sound, (test.top, files)) for _ in range(READERS - 4)] + [(read_rewritten, (test.top,))] * 4
+    jobs += [(write, (test.source,)), (mutate, (test,))]
+    workers = [multiprocessing.Process(target=job, args=(*arguments, end, seed, results))
+               for seed, (job, arguments) in enumerate(jobs)]
+    for worker in workers:
+        worker.start()
+    pid = test.mounted.process.pid
+    settled = None
+    while (left := end - time.monotonic()) > 0:
+        time.sleep(min(left, 60))
+        if settled is None:
+            settled = figures(pid)
+            tell("at the start", settled)
+        else:
+            tell(f"after {(time.monotonic() - begin) / 60:.0f} min", figures(pid))
+    wrong = []
+    sums = {}
+    for _ in workers:
+        what, count, size, passed, mistakes = results.get(timeout=120)
+        row = sums.setdefault(what, [0, 0, 0, 0])
+        for index, value in enumerate((1, count, size, passed)):
+            row[index] += value
+        wrong += mistakes
+    for worker in workers:
+        worker.join()
+    for what, (many, count, size, passed) in sums.items():
+        print(f"{what} ({many}): {count} times, {size >> 20} MiB compared, {passed} honest errors")
+    last = figures(pid)
+    tell(f"at the end, after {(time.monotonic() - begin) / 60:.1f} min", last)
+    if last["resident"] > settled["resident"] + 24 or last["descriptors"] > settled["descriptors"] + 32:
+        wrong.append("memory or descriptors have grown")
+    if last["largest"] > CACHE + 64 + 2 * last["threads"]:
+        wrong.append("more memory than the budget")
+    print("\n".join(wrong) or "every byte was right")
+    return not wrong
+
+
+if __name__ == "__main__":
+    mutation_test.CACHE = CACHE
+    stores = Stores()
+    stores.setUp()
+    try:
+        good = soak(stores, float(sys.argv[1]) if len(sys.argv) > 1 else 1800)
+    finally:
+        stores.doCleanups()
+    sys.exit(not good)
