@@ -57,15 +57,32 @@ Attributes FolderAttributes(const struct ::stat& status, int64_t mtime_ns) {
 
 class ViewHandle final : public FileHandle {
  public:
-  ViewHandle(std::string name, EntityPtr entity, std::shared_ptr<const View> view)
-      : name_(std::move(name)), entity_(std::move(entity)), view_(std::move(view)) {}
+  ViewHandle(StorePtr store, EntityPtr entity, std::shared_ptr<const View> view)
+      : store_(std::move(store)),
+        name_(store_->Describe() + entity->path),
+        entity_(std::move(entity)),
+        view_(std::move(view)) {}
 
   model::Result<size_t> Read(uint64_t offset, backends::ByteSpan out) const override {
-    NDLFS_TRY(const size_t count, view_->Read(offset, out), name_);
-    return count;
+    auto count = view_->Read(offset, out);
+    if (count) return count;
+    // Chunks of a store that has taken the place of this one need not fit.
+    if (count.error().code() == model::ErrorCode::kCorrupt && IsOutdated()) {
+      return IoError(ESTALE, name_);
+    }
+    return model::Propagate(std::move(count).error(), name_);
   }
 
  private:
+  bool IsOutdated() const {
+    HierarchyPtr hierarchy = entity_->loaded_from.lock();
+    if (!hierarchy) hierarchy = store_->Hierarchy().value_or(nullptr);
+    if (!hierarchy) return true;
+    const auto version = hierarchy->Version(entity_->path);
+    return !version || *version != entity_->version;
+  }
+
+  const StorePtr store_;
   const std::string name_;  // "era5.zarr/t2m"
   const EntityPtr entity_;  // keeps it known, and its chunks cached
   const std::shared_ptr<const View> view_;
@@ -103,11 +120,11 @@ class ViewFile final : public TreeNode {
     if (!entity) return model::Propagate(std::move(entity).error());
     const auto* view = (*entity)->FindView(kind_->file_name());
     if (view == nullptr || !IsThisVersion(**entity, *view)) return IoError(ESTALE, path_);
-    const std::string name = store_->Describe() + path_;
     auto for_reader = view->view->ForReader(context_.prefetcher);
     if (for_reader == nullptr) for_reader = view->view;
-    return OpenedFile{std::make_shared<const ViewHandle>(name, *entity, std::move(for_reader)),
-                      !view->view->size()};
+    return OpenedFile{
+        std::make_shared<const ViewHandle>(store_, *entity, std::move(for_reader)),
+        !view->view->size()};
   }
 
  private:

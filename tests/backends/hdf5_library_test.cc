@@ -302,7 +302,7 @@ TEST_F(Hdf5HelperTest, AFileThatTakesForeverKeepsNobodyElseWaiting) {
   test::RunH5py(directory_, "with h5.File('b.h5', 'w') as f: f['x'] = 1");
   const auto helper = std::make_shared<Helper>(
       std::vector<std::string>{"/bin/sh", directory_ / "slow.sh"}, root_,
-      Helper::Patience{milliseconds(20'000), milliseconds(20'000)});
+      Helper::Patience{milliseconds(4'000), milliseconds(20'000)});
   std::atomic<bool> answered{false};
   std::thread waiting([&] {
     EXPECT_THAT(OpenFileByHelper(helper, "a.h5"),
