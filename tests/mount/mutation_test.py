@@ -240,9 +240,9 @@ def change_json(data, rng):
     try:
         document = json.loads(bytes(data))
         found = slots(document, [])
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, RecursionError):
         return flip_bits(data, rng)
-    for _ in range(rng.choice([1, 1, 2, 3])):
+    for _ in range(rng.choice([1, 1, 2, 3]) if found else 0):
         holder, key = rng.choice(found)
         other, other_key = rng.choice(found)
         try:
