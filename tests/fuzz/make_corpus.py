@@ -143,6 +143,22 @@ def netcdf_files(folder):
             yield kind.lower(), file.read()
 
 
+def codec_inputs():
+    """As codec_fuzz.cc reads them: 255, a byte for the limit, the codecs of Zarr v3, NUL, and a chunk."""
+    little = {"name": "bytes", "configuration": {"endian": "little"}}
+    plain = VALUES.tobytes()
+    encoders = {"gzip": ({"level": 1}, numcodecs.GZip(1)), "zstd": ({"level": 1, "checksum": False}, numcodecs.Zstd(1)),
+                "blosc": ({"cname": "lz4", "clevel": 5, "shuffle": "shuffle", "typesize": 4, "blocksize": 0},
+                          numcodecs.Blosc("lz4", shuffle=1))}
+    for name, (configuration, encoder) in encoders.items():
+        codecs = [little, {"name": name, "configuration": configuration}]
+        yield name, b"\xff\xff" + json.dumps(codecs).encode() + b"\0" + bytes(encoder.encode(plain))
+    yield "crc32c", b"\xff\xff" + json.dumps([little, {"name": "crc32c"}]).encode() + b"\0" + plain + crc32c(plain)
+    for first in range(80):  # whatever these choose
+        for encoder in (numcodecs.Zlib(1), numcodecs.BZ2(1), numcodecs.LZMA(), numcodecs.LZ4()):
+            yield f"{first}-{encoder.codec_id}", bytes([first, 255]) + bytes(encoder.encode(plain))
+
+
 def make_all(top):
     with tempfile.TemporaryDirectory() as folder:
         for path, name in v2_stores(folder):
@@ -161,6 +177,8 @@ def make_all(top):
     put(top, "store_fuzz", "nczarr", pack(nczarr_keys()))
     for style, content in shards():
         put(top, "shard_fuzz", str(style), content)
+    for name, content in codec_inputs():
+        put(top, "codec_fuzz", name, content)
     for number, document in enumerate(kerchunk_documents()):
         put(top, "kerchunk_fuzz", str(number), json.dumps(document).encode())
     for kind in range(7):
