@@ -99,6 +99,9 @@ void LinkDimensions(std::string_view group_path, model::Ndarray& array,
 
 struct OpenOptions {
   uint64_t max_chunk_size = uint64_t{1} << 30;
+  // Others than who runs ndlfs read what it shows: data of files that these
+  // may not read must not come to them by way of a store that they may.
+  bool shared = false;
 };
 
 // A format: recognizes its stores and opens them.

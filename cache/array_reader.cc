@@ -200,8 +200,10 @@ Result<void> ArrayReader::ReadLittle(uint64_t offset, ByteSpan out) const {
 
 Result<void> ArrayReader::ReadContiguous(const ContiguousRange& range, uint64_t offset,
                                          ByteSpan out) const {
-  if (ledger_ && range.exact_size && !ledger_->Note(range.store, range.key)) {
-    return model::IoError(ESTALE, range.store->Describe(range.key));
+  if (ledger_ && range.exact_size) {
+    NDLFS_RETURN_IF_ERROR(ledger_->Note(range.store, range.key));
+  } else if (ledger_) {
+    NDLFS_RETURN_IF_ERROR(ledger_->CheckAccess(*range.store, range.key));
   }
   NDLFS_TRY(const auto runs, model::PlanByteSwap(range.stored, model::ByteOrder::kLittle));
   return ReadSwapped(

@@ -2,6 +2,7 @@
 #include "cache/chunk_ledger.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <utility>
 #include <vector>
 
@@ -18,12 +19,29 @@ std::optional<backends::FileStamp> StampNow(const backends::Store& store,
 
 }  // namespace
 
-bool ChunkLedger::Note(const std::shared_ptr<const backends::Store>& store,
-                       const std::string& key) {
+model::Result<void> ChunkLedger::Note(const std::shared_ptr<const backends::Store>& store,
+                                      const std::string& key) {
   const Stamp stamp = StampNow(*store, key);
+  if (!NoteVersion({store, key}, stamp)) return model::IoError(ESTALE, store->Describe(key));
+  if (!stamp) return {};  // closed to nobody
+  return CheckAccess(*store, key);
+}
+
+model::Result<void> ChunkLedger::CheckAccess(const backends::Store& store,
+                                             const std::string& key) const {
+  if (!readers_) return {};
+  NDLFS_TRY(const backends::Access access, store.AccessOf(key), store.Describe(key));
+  if (!CoversReaders(*readers_, access)) {
+    return model::IoError(
+        EACCES, store.Describe(key) + ": closed to some of those who may read the metadata");
+  }
+  return {};
+}
+
+bool ChunkLedger::NoteVersion(const FileId& file, const Stamp& stamp) {
   model::MutexLock lock(mutex_);
   if (changed_) return false;
-  const auto [it, inserted] = noted_.try_emplace(FileId(store, key), stamp);
+  const auto [it, inserted] = noted_.try_emplace(file, stamp);
   if (inserted || it->second == stamp) return true;
   NoticeChange(stamp);
   return false;

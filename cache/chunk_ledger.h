@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "backends/store/store.h"
+#include "model/error.h"
 #include "model/mutex.h"
 
 namespace ndlfs::cache {
@@ -18,12 +19,22 @@ namespace ndlfs::cache {
 // the next program opens a view of the array. Once something has changed, the
 // ledger stays changed: what has been read and what would be read from now on
 // do not belong together, and a new ledger (with a new ArraySource) has to
-// begin. Thread-safe.
+// begin. It is also asked whether the file may be read for all who may read the
+// array. Thread-safe.
 class ChunkLedger {
  public:
-  // Notes the version of `key`, which is about to be read. False if the ledger
-  // is changed, or becomes so by this.
-  bool Note(const std::shared_ptr<const backends::Store>& store, const std::string& key);
+  // With `readers`, no file is read that is closed to one of them.
+  explicit ChunkLedger(std::optional<backends::Access> readers = std::nullopt)
+      : readers_(readers) {}
+
+  // Notes the version of `key`, which is about to be read. Fails with ESTALE
+  // if the ledger is changed, or becomes so by this, and with EACCES if the
+  // file is closed to some of the readers.
+  model::Result<void> Note(const std::shared_ptr<const backends::Store>& store,
+                           const std::string& key);
+
+  // The latter alone, of a file whose version somebody else looks at.
+  model::Result<void> CheckAccess(const backends::Store& store, const std::string& key) const;
 
   // Looks at every noted file again; true if one has changed, appeared or
   // gone. Takes one stat() per file.
@@ -40,7 +51,9 @@ class ChunkLedger {
   using Stamp = std::optional<backends::FileStamp>;
   using FileId = std::pair<std::shared_ptr<const backends::Store>, std::string>;
   void NoticeChange(const Stamp& now) REQUIRES(mutex_);
+  bool NoteVersion(const FileId& file, const Stamp& stamp) EXCLUDES(mutex_);
 
+  const std::optional<backends::Access> readers_;
   mutable model::Mutex mutex_;
   std::map<FileId, Stamp> noted_ GUARDED_BY(mutex_);
   bool changed_ GUARDED_BY(mutex_) = false;

@@ -166,8 +166,8 @@ class NotingIndexCache final : public backends::IndexCache {
   }
   Result<void> WillRead(const std::shared_ptr<const backends::Store>& store,
                         const std::string& key) override {
-    if (!ledger_ || ledger_->Note(store, key)) return {};
-    return model::IoError(ESTALE, store->Describe(key));
+    if (!ledger_) return {};
+    return ledger_->Note(store, key);
   }
 
  private:

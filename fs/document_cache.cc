@@ -2,6 +2,7 @@
 #include "fs/document_cache.h"
 
 #include <algorithm>
+#include <set>
 #include <tuple>
 
 namespace ndlfs::fs {
@@ -35,7 +36,10 @@ class TracedHierarchy final : public backends::Hierarchy {
     // The version first: a change while the object is loaded shows later.
     Note(Document::Part::Kind::kMetadata, path, hierarchy_->Version(path).value_or(0));
     auto node = hierarchy_->Load(path);
-    if (node) mtime_ns_ = std::max(mtime_ns_, (*node)->mtime_ns);
+    if (node) {
+      mtime_ns_ = std::max(mtime_ns_, (*node)->mtime_ns);
+      files_.insert((*node)->files.begin(), (*node)->files.end());
+    }
     return node;
   }
   model::Result<std::vector<std::string>> List(std::string_view path) const override {
@@ -67,12 +71,14 @@ class TracedHierarchy final : public backends::Hierarchy {
     return std::move(parts_);
   }
   int64_t mtime_ns() const { return mtime_ns_; }
+  std::vector<std::string> Files() const { return {files_.begin(), files_.end()}; }
 
  private:
   const HierarchyPtr hierarchy_;
   // Used by the one thread that writes the document.
   mutable std::vector<Document::Part> parts_;
   mutable int64_t mtime_ns_ = 0;
+  mutable std::set<std::string> files_;
 };
 
 model::Result<DocumentPtr> Write(const DocumentWriter& writer,
@@ -94,6 +100,7 @@ model::Result<DocumentPtr> Write(const DocumentWriter& writer,
   document->text = std::make_shared<const std::string>(std::move(text));
   document->parts = traced.TakeParts();
   document->mtime_ns = traced.mtime_ns();
+  if (store->is_shared()) document->access = store->AccessTo(traced.Files()).own;
   return document;
 }
 

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -30,6 +31,8 @@ struct Document {
   uint64_t hash = 0;  // of the text
   std::vector<Part> parts;
   int64_t mtime_ns = 0;  // newest of the metadata that went into it
+  // On a mount for others: who may read all of these metadata.
+  std::optional<backends::Access> access;
 };
 using DocumentPtr = std::shared_ptr<const Document>;
 

@@ -63,7 +63,8 @@ class Mount {
         source_(std::move(source)),
         context_(
             source_, options.cache_size, options.threads, FreshnessOf(options),
-            backends::OpenOptions{.max_chunk_size = options.max_chunk_size},
+            backends::OpenOptions{.max_chunk_size = options.max_chunk_size,
+                                  .shared = options.allow_other},
             [](const backends::Hierarchy& hierarchy, std::string_view store_name,
                std::string_view path, const ReaderOf& reader_of) {
               return WriteDocument(hierarchy, store_name, path, reader_of);

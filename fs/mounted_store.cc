@@ -12,6 +12,7 @@
 namespace ndlfs::fs {
 namespace {
 
+using backends::SourceRoot;
 using model::IoError;
 
 bool IsStale(const model::Error& error) { return error.sys_errno() == ESTALE; }
@@ -256,7 +257,7 @@ model::Result<EntityPtr> MountedStore::Load(const HierarchyPtr& hierarchy,
   auto entity = std::make_shared<Entity>(services_.cache);
   entity->path = path;
   entity->loaded_from = hierarchy;
-  entity->access = AccessTo(status());
+  entity->access = AccessTo({});
   entity->version = VersionOf(*hierarchy, path);
   entity->generation = ++services_.last_generation;
   auto node = hierarchy->Load(path);
@@ -269,7 +270,7 @@ model::Result<EntityPtr> MountedStore::Load(const HierarchyPtr& hierarchy,
   } else {
     entity->node = *std::move(node);
     entity->mtime_ns = entity->node->mtime_ns;
-    entity->access = AccessOf(*entity->node);
+    entity->access = AccessTo(entity->node->files);
     if (entity->node->error) AddProblem(*entity, *entity->node->error);
     AddData(*entity);
   }
@@ -278,13 +279,15 @@ model::Result<EntityPtr> MountedStore::Load(const HierarchyPtr& hierarchy,
   return entity;
 }
 
-Access MountedStore::AccessOf(const backends::Node& node) const {
-  Access access = AccessTo(status());
+SourceRoot::PathAccess MountedStore::AccessTo(const std::vector<std::string>& files) const {
+  const auto access_of = [&](const std::string& path) {
+    return services_.root->AccessOf(path).value_or(SourceRoot::PathAccess{});
+  };
+  SourceRoot::PathAccess access = access_of(path_);
   if (!is_directory_) return access;
-  for (const std::string& file : node.files) {
-    const std::string path = path_.empty() ? file : path_ + '/' + file;
-    const auto found = services_.root->Stat(path);
-    access = Both(access, found ? AccessTo(*found) : Access{});
+  for (const std::string& file : files) {
+    const auto found = access_of(backends::JoinKey(path_, file));
+    access = {Both(access.own, found.own), Both(access.whole, found.whole)};
   }
   return access;
 }
@@ -299,7 +302,8 @@ void MountedStore::AddProblem(Entity& entity, const model::Error& error) const {
 void MountedStore::AddData(Entity& entity) const {
   const auto& source = entity.node->source;
   if (entity.node->is_group() || source == nullptr) return;
-  entity.ledger = std::make_shared<cache::ChunkLedger>();
+  entity.ledger = std::make_shared<cache::ChunkLedger>(
+      is_shared() ? std::optional(entity.access.whole) : std::nullopt);
   entity.reader = std::make_shared<cache::ArrayReader>(source, services_.cache, entity.ledger);
   for (const ViewKind* kind : ViewKinds()) {
     if (!kind->AppliesTo(source->spec())) continue;

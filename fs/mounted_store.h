@@ -24,7 +24,6 @@
 #include "cache/array_reader.h"
 #include "cache/chunk_cache.h"
 #include "cache/chunk_ledger.h"
-#include "fs/access.h"
 #include "fs/freshness.h"
 #include "fs/problem_log.h"
 #include "fs/recently_used.h"
@@ -68,7 +67,8 @@ class Entity {
   // Newest of the metadata, and of the chunks that were found changed.
   int64_t mtime_ns = 0;
   int64_t data_mtime_ns = 0;
-  Access access;  // who may read it, in the source
+  // Who may read it in the source, as far as its metadata say.
+  backends::SourceRoot::PathAccess access;
 
  private:
   cache::ChunkCache& cache_;
@@ -111,6 +111,8 @@ class MountedStore : public std::enable_shared_from_this<MountedStore> {
   // In the source; "" is the source itself.
   const std::string& path() const { return path_; }
   bool is_directory() const { return is_directory_; }
+  // Others than who mounted it read what is in it.
+  bool is_shared() const { return services_.open_options.shared; }
   // How messages call it.
   std::string Describe() const;
 
@@ -132,6 +134,10 @@ class MountedStore : public std::enable_shared_from_this<MountedStore> {
   // The version of the metadata of an object, for who keeps what was made of
   // them; 0 where there is none.
   uint64_t VersionOf(const backends::Hierarchy& hierarchy, std::string_view path) const;
+
+  // Who may read the store's file or directory and, of a directory, these files
+  // in it. Nobody may read what cannot be looked at.
+  backends::SourceRoot::PathAccess AccessTo(const std::vector<std::string>& files) const;
 
   // Gives back what the opened store holds; it is opened again when needed.
   void Close();
@@ -163,7 +169,6 @@ class MountedStore : public std::enable_shared_from_this<MountedStore> {
   model::Result<EntityPtr> Load(const HierarchyPtr& hierarchy, std::string_view path,
                                 const Entity* before) EXCLUDES(mutex_);
   EntityPtr Keep(EntityPtr entity, const Entity* before) EXCLUDES(mutex_);
-  Access AccessOf(const backends::Node& node) const;
   void AddProblem(Entity& entity, const model::Error& error) const;
   void AddData(Entity& entity) const;
 

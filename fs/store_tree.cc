@@ -12,6 +12,7 @@
 namespace ndlfs::fs {
 namespace {
 
+using backends::Access;
 using model::IoError;
 using StorePtr = std::shared_ptr<MountedStore>;
 
@@ -28,19 +29,23 @@ Attributes AttributesWith(const Access& access, mode_t type, int64_t mtime_ns) {
           .ctime_ns = mtime_ns};
 }
 
+Access AccessBy(const Attributes& attributes) {
+  return {attributes.uid, attributes.gid, attributes.mode & 0777};
+}
+
 int64_t TimeOf(const struct ::stat& status) { return backends::StampOf(status).mtime_ns; }
 
 // What files have that are no older and no more open than the store itself.
 Attributes FileAttributes(const MountedStore& store) {
   const struct ::stat status = store.status();
-  Access access = AccessTo(status);
+  Access access = backends::AccessTo(status);
   access.mode &= 0444;
   return AttributesWith(access, S_IFREG, TimeOf(status));
 }
 
 // What the files of an entity have.
 Attributes FileAttributes(const MountedStore& store, const Entity& entity) {
-  Access access = entity.access;
+  Access access = entity.access.own;
   access.mode &= 0444;
   return AttributesWith(access, S_IFREG,
                         entity.mtime_ns != 0 ? entity.mtime_ns : TimeOf(store.status()));
@@ -49,7 +54,7 @@ Attributes FileAttributes(const MountedStore& store, const Entity& entity) {
 // The folder of what is at `status` in the source: who may read a file may
 // also enter the folder that stands for it.
 Attributes FolderAttributes(const struct ::stat& status, int64_t mtime_ns) {
-  Access access = AccessTo(status);
+  Access access = backends::AccessTo(status);
   access.mode &= S_ISDIR(status.st_mode) ? 0555 : 0444;
   if (!S_ISDIR(status.st_mode)) access.mode |= access.mode >> 2;
   return AttributesWith(access, S_IFDIR, mtime_ns != 0 ? mtime_ns : TimeOf(status));
@@ -286,6 +291,9 @@ model::Result<TreeNodePtr> EntityFolder::MakeDocument(const Entity& entity) cons
   NDLFS_TRY(const auto document, context_.documents.Get(store_, path_));
   Attributes attributes = FileAttributes(*store_, entity);
   attributes.mtime_ns = attributes.ctime_ns = std::max(attributes.mtime_ns, document->mtime_ns);
+  if (document->access) {
+    attributes.mode = S_IFREG | Both(AccessBy(attributes), *document->access).mode;
+  }
   return std::make_shared<DocumentFile>(context_, store_, path_, *document, attributes);
 }
 
@@ -304,10 +312,9 @@ model::Result<TreeNodePtr> EntityFolder::FindInGroup(std::string_view file_name)
   NDLFS_TRY(const auto entity, store_->Get(path));
   Attributes attributes = FolderAttributes(StatusOf(path), entity->mtime_ns);
   // Listing it and its extended attributes tell what is in the metadata.
-  const Access access =
-      Both({attributes.uid, attributes.gid, attributes.mode & 0777},
-           {entity->access.uid, entity->access.gid, entity->access.mode | 0111});
-  attributes.mode = S_IFDIR | access.mode;
+  Access metadata = entity->access.own;
+  metadata.mode |= 0111;
+  attributes.mode = S_IFDIR | Both(AccessBy(attributes), metadata).mode;
   return std::make_shared<EntityFolder>(context_, store_, path, attributes);
 }
 

@@ -131,12 +131,29 @@ class Hdf5Hierarchy final : public Hierarchy {
     std::string path = shown;
     NDLFS_TRY(const ObjectInfo info, Describe(opened, path));
     auto node = BuildNode(opened, path, info, options_.max_chunk_size);
+    if (options_.shared && info.dataset && HasOtherFiles(*info.dataset)) {
+      node = WithoutData(*node);
+    }
     if (info.dataset && !info.dataset->sources.empty()) {
       Watch(shown, info.dataset->sources);
       NDLFS_TRY(const uint64_t with_sources, Version(shown));
       return nodes_.Insert(shown, with_sources, std::move(node));
     }
     return nodes_.Insert(shown, version, std::move(node));
+  }
+
+  static bool HasOtherFiles(const DatasetInfo& dataset) {
+    return std::any_of(dataset.sources.begin(), dataset.sources.end(),
+                       [](const std::string& name) { return name != "."; });
+  }
+
+  // The library opens the sources, and those of the sources; who may read them
+  // all cannot be told.
+  static std::shared_ptr<const Node> WithoutData(Node node) {
+    node.source = nullptr;
+    node.error =
+        model::Unsupported("a virtual dataset of other files, on a mount for others").value();
+    return std::make_shared<const Node>(std::move(node));
   }
 
   // The object that is shown at `path`, which becomes its path in the file:

@@ -222,6 +222,7 @@ class N5Hierarchy final : public Hierarchy {
     NDLFS_TRY(Node node, Build(path, attributes.value_or(Json::object())),
               store_->Describe(AttributesKey(path)));
     node.mtime_ns = stamp ? stamp->mtime_ns : 0;
+    if (stamp) node.files.push_back(AttributesKey(path));
     return nodes_.Insert(path, version, std::make_shared<const Node>(std::move(node)));
   }
 

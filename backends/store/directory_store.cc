@@ -51,6 +51,11 @@ class DirectoryStore final : public Store {
     return stamp;
   }
 
+  model::Result<Access> AccessOf(std::string_view key) const override {
+    NDLFS_RETURN_IF_ERROR(CheckKey(key));
+    return AccessToFile(*root_, PathOf(key));
+  }
+
   model::Result<std::vector<StoreEntry>> List(std::string_view prefix) const override {
     if (!prefix.empty()) NDLFS_RETURN_IF_ERROR(CheckKey(prefix));
     std::vector<StoreEntry> entries;

@@ -41,6 +41,13 @@ model::Result<std::optional<FileStamp>> StatFile(const SourceRoot& root,
   return StampOf(*status);
 }
 
+model::Result<Access> AccessToFile(const SourceRoot& root, std::string_view path) {
+  auto access = root.AccessOf(path);
+  if (access) return access->whole;
+  if (IsAbsent(access.error())) return Access{};
+  return model::Propagate(std::move(access).error());
+}
+
 bool IsSameVersion(const FileStamp& a, const FileStamp& b) {
   return a.device == b.device && a.inode == b.inode && a.size == b.size &&
          a.mtime_ns == b.mtime_ns;

@@ -24,6 +24,9 @@ bool IsAbsent(const model::Error& error);
 // The stamp of the regular file at `path`; nullopt where there is none.
 model::Result<std::optional<FileStamp>> StatFile(const SourceRoot& root, std::string_view path);
 
+// Who may read the file at `path`; nobody where there is none.
+model::Result<Access> AccessToFile(const SourceRoot& root, std::string_view path);
+
 // The same bytes. The time of the last status change is none of ours: it is
 // another one when the name has been removed, too, and the bytes are as they
 // were.

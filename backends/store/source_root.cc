@@ -44,6 +44,16 @@ model::Result<struct ::stat> StatFd(int fd) {
   return status;
 }
 
+// Where the file is now.
+model::Result<std::string> PathOfDescriptor(int fd) {
+  const std::string link = "/proc/self/fd/" + std::to_string(fd);
+  std::string path(PATH_MAX, '\0');
+  const ssize_t size = ::readlink(link.c_str(), path.data(), path.size());
+  if (size < 0) return IoError(errno, link);
+  path.resize(static_cast<size_t>(size));
+  return path;
+}
+
 // Some filesystems keep any time_t; the years after 2262 are all one to us.
 int64_t Nanoseconds(const timespec& time) {
   int64_t result;
@@ -91,6 +101,28 @@ model::Result<UniqueFd> SourceRoot::OpenBeneath(std::string_view path, int flags
 model::Result<struct ::stat> SourceRoot::Stat(std::string_view path, bool follow) const {
   NDLFS_TRY(const auto fd, OpenBeneath(path, O_PATH | (follow ? 0 : O_NOFOLLOW)));
   return StatFd(fd.get());
+}
+
+model::Result<SourceRoot::PathAccess> SourceRoot::AccessOf(std::string_view path) const {
+  NDLFS_TRY(const auto fd, OpenBeneath(path, O_PATH));
+  NDLFS_TRY(const auto status, StatFd(fd.get()));
+  NDLFS_TRY(const std::string root, PathOfDescriptor(fd_.get()));
+  NDLFS_TRY(const std::string real, PathOfDescriptor(fd.get()));
+  const Access own = AccessTo(status);
+  PathAccess access = {own, own};
+  const size_t skipped = root == "/" ? 0 : root.size();
+  if (real == root) return access;
+  if (!real.starts_with(root) || real[skipped] != '/') return IoError(EXDEV, "access");
+  const std::string_view found = std::string_view(real).substr(skipped + 1);
+  for (size_t end = found.find('/'); end != found.npos; end = found.find('/', end + 1)) {
+    NDLFS_TRY(const auto directory, Stat(found.substr(0, end), false));
+    Access passage = AccessTo(directory);
+    passage.mode = (passage.mode & 0111) << 2;  // who may pass may read what is behind
+    passage.mode |= passage.mode >> 1 | passage.mode >> 2;
+    access.whole = Both(access.whole, passage);
+  }
+  if (found != path) access.own = access.whole;
+  return access;
 }
 
 model::Result<std::string> SourceRoot::ReadLink(std::string_view path) const {

@@ -53,6 +53,14 @@ class SourceRoot : public std::enable_shared_from_this<SourceRoot> {
   model::Result<UniqueFd> OpenBeneath(std::string_view path, int flags = 0) const;
   // lstat when `follow` is false.
   model::Result<struct ::stat> Stat(std::string_view path, bool follow = true) const;
+  // Who may read the file at `path`, or list the directory, as far as it and
+  // the directories on the way to it from the root say, wherever links lead.
+  // Takes a look at each of these.
+  struct PathAccess {
+    Access own;    // of the thing itself; the whole way's if a link led to it
+    Access whole;  // of the whole way, not less closed than `own`
+  };
+  model::Result<PathAccess> AccessOf(std::string_view path) const;
   // What the symbolic link at `path` says, wherever that leads.
   model::Result<std::string> ReadLink(std::string_view path) const;
 

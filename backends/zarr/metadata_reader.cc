@@ -215,7 +215,8 @@ model::Result<Json> MetadataReader::ReadJson(const NodeFiles& files,
 
 std::vector<std::string> MetadataReader::Files(const NodeFiles& files) const {
   if (files.consolidated) return {ConsolidatedKey(files.kind == NodeFiles::Kind::kV3)};
-  std::vector<std::string> keys = {files.document};
+  std::vector<std::string> keys;
+  if (!files.is_implicit) keys.push_back(files.document);
   if (files.attributes_stamp) {
     const size_t name = files.document.rfind('/') + 1;  // npos + 1 is 0
     keys.push_back(files.document.substr(0, name) + ".zattrs");

@@ -140,6 +140,8 @@ model::Result<std::optional<FileStamp>> ZipStore::Stat(std::string_view key) con
   return stamp;
 }
 
+model::Result<Access> ZipStore::AccessOf(std::string_view) const { return file_->AccessOf(""); }
+
 model::Result<std::vector<StoreEntry>> ZipStore::List(std::string_view prefix) const {
   std::string below(prefix);
   if (!prefix.empty()) {

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cerrno>
+
 #include "tests/support/memory_store.h"
 
 namespace ndlfs::cache {
@@ -59,6 +61,23 @@ TEST_F(ChunkLedgerTest, KeepsStoresOfTheSameKeyApart) {
   EXPECT_TRUE(ledger_.Note(store_, ""));
   EXPECT_TRUE(ledger_.Note(other, ""));
   EXPECT_FALSE(ledger_.Changed());
+}
+
+TEST_F(ChunkLedgerTest, RefusesWhatIsClosedToAReader) {
+  constexpr uid_t kOwner = 7;
+  store_->Put("open", "abc");
+  store_->Put("closed", "abc");
+  store_->Close("open", {kOwner, 1, 0644});
+  store_->Close("closed", {kOwner, 1, 0600});
+  ChunkLedger ledger(backends::Access{kOwner, 1, 0444});
+  EXPECT_TRUE(ledger.Note(store_, "open"));
+  EXPECT_TRUE(ledger.Note(store_, "absent"));
+  const auto refused = ledger.Note(store_, "closed");
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().sys_errno(), EACCES);
+  EXPECT_FALSE(ledger.Changed());
+  EXPECT_TRUE(ChunkLedger(backends::Access{kOwner, 1, 0400}).Note(store_, "closed"));
+  EXPECT_TRUE(ledger_.Note(store_, "closed")) << "nobody else reads it";
 }
 
 }  // namespace

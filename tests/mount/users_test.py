@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: MIT
 """Who may read what. Runs as root, to become other users; left out otherwise."""
+import json
 import os
 import shutil
 import stat
 import subprocess
 import sys
 
+import h5py
 import harness
 import numpy as np
 
@@ -74,12 +76,84 @@ class OthersTest(UsersTest):
         mounted = self.mount(self.source, "--allow-other")
         harness.digests(mounted.path)
         for name in ("ocean.zarr/surface/sst/data.npy", "climate.zarr/t2m/data.raw", "climate.zarr/t2m/.ndl.yaml",
-                     "climate.zarr/rain/data.raw"):
+                     "climate.zarr/rain/data.raw", "ocean.zarr/.ndl.yaml"):
             with self.subTest(name):
                 self.assert_denied(self.as_nobody("cat", mounted.join(name)))
-        for name in ("ocean.zarr/profiles/depth/data.npy", "climate.zarr/lat/data.raw", "climate.zarr/.ndl.yaml"):
+        for name in ("ocean.zarr/profiles/depth/data.npy", "climate.zarr/lat/data.raw", "ocean.zarr/profiles/.ndl.yaml"):
             with self.subTest(name):
                 self.assertEqual(self.as_nobody("cat", mounted.join(name)).returncode, 0)
+
+    def secret(self):
+        """A file that everybody might read, in a folder that nobody but root may enter."""
+        os.mkdir(self.path("private"), 0o700)
+        with open(self.path("private", "secret"), "wb") as file:
+            file.write(b"geheim!!")
+        return self.path("private", "secret")
+
+    def assert_not_shown(self, *paths):
+        """Neither to others nor to root, who would leave it in the page cache; the log says why."""
+        for who in (self.as_nobody, harness.run):
+            for path in paths:
+                with self.subTest(path):
+                    shown = who("cat", path)
+                    self.assertNotEqual(shown.returncode, 0)
+                    self.assertNotIn("geheim", shown.stdout)
+
+    def test_stores_lead_nobody_to_files_that_are_closed_to_him(self):
+        secret = self.secret()
+        uncompressed = {"zarr_format": 2, "shape": [8], "chunks": [8], "dtype": "|u1", "compressor": None, "filters": None,
+                        "fill_value": 0, "order": "C"}
+        os.mkdir(self.path("by_link.zarr"))
+        for store, reference in (("by_link.zarr", None), ("by_reference.json", [secret]),
+                                 ("by_path.json", ["private/secret", 0, 8])):
+            if reference is None:
+                with open(self.path(store, ".zarray"), "w") as file:
+                    json.dump(uncompressed, file)
+                os.symlink("../private/secret", self.path(store, "0"))
+            else:
+                with open(self.path(store), "w") as file:
+                    json.dump({"version": 1, "refs": {".zarray": json.dumps(uncompressed), "0": reference}}, file)
+        with h5py.File(self.path("external.h5"), "w") as file:
+            file.create_dataset("x", shape=(8,), dtype="u1", external=[(secret.encode(), 0, 8)])
+        with h5py.File(self.path("private", "secret.h5"), "w") as file:
+            file["x"] = np.frombuffer(b"geheim!!", "u1")
+        os.chmod(self.path("private", "secret.h5"), 0o644)
+        with h5py.File(self.path("virtual.h5"), "w") as file:
+            layout = h5py.VirtualLayout(shape=(8,), dtype="u1")
+            layout[:] = h5py.VirtualSource("private/secret.h5", "x", shape=(8,))
+            file.create_virtual_dataset("x", layout)
+        os.symlink("../private/secret", self.path("climate.zarr", "t2m", "secret.json"))
+        paths = ("by_link.zarr/data.raw", "by_reference.json/data.raw", "by_path.json/data.raw", "external.h5/x/data.raw",
+                 "virtual.h5/x/data.raw")
+        alone = self.mount(self.source)
+        for path in paths:
+            self.assertEqual(harness.read(alone.join(path)), b"geheim!!", path)
+        shared = self.mount(self.source, "--allow-other")
+        self.assert_not_shown(*(shared.join(path) for path in paths))
+        self.assertIn("closed to some of those who may read the metadata", harness.read(shared.path, ".ndlfs", "errors.log").decode())
+
+    def test_metadata_do_not_come_from_files_that_are_closed(self):
+        self.secret()
+        with open(self.path("private", "notes.json"), "w") as file:
+            json.dump({"note": "geheim"}, file)
+        attributes = self.path("climate.zarr", "t2m", ".zattrs")
+        os.remove(attributes)
+        os.remove(self.path("climate.zarr", ".zmetadata"))
+        os.symlink("../../private/notes.json", attributes)
+        mounted = self.mount(self.source, "--allow-other")
+        self.assertIn(b"geheim", harness.read(mounted.join("climate.zarr/t2m/.ndl.yaml")))
+        for name in ("climate.zarr/.ndl.yaml", "climate.zarr/t2m/.ndl.yaml", "climate.zarr/t2m/data.raw"):
+            with self.subTest(name):
+                self.assert_denied(self.as_nobody("cat", mounted.join(name)))
+        denied = self.as_nobody("getfattr", "-d", mounted.join("climate.zarr/t2m"))
+        self.assertNotIn("geheim", denied.stdout)
+
+    def test_chunk_that_is_closed_is_not_shown(self):
+        os.chmod(self.path("climate.zarr", "t2m", "0.0.0"), 0o600)
+        mounted = self.mount(self.source, "--allow-other", "--revalidate", "0")
+        self.assert_not_shown(mounted.join("climate.zarr/t2m/data.raw"))
+        os.chmod(self.path("climate.zarr", "t2m", "0.0.0"), 0o644)
+        self.assertEqual(self.as_nobody("cat", mounted.join("climate.zarr/t2m/data.raw")).returncode, 0)
 
 
 class OrdinaryUserTest(UsersTest):

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-#include "fs/access.h"
+#include "backends/store/access.h"
 
-namespace ndlfs::fs {
+namespace ndlfs::backends {
 namespace {
 
 constexpr mode_t kOther = 07;
@@ -19,4 +19,8 @@ Access Both(const Access& a, const Access& b) {
   return {a.uid, a.gid, a.mode & (owner | group | other)};
 }
 
-}  // namespace ndlfs::fs
+bool CoversReaders(const Access& a, const Access& b) {
+  return (Both(a, b).mode & 0444) == (a.mode & 0444);
+}
+
+}  // namespace ndlfs::backends

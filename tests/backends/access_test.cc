@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-#include "fs/access.h"
+#include "backends/store/access.h"
 
 #include <gtest/gtest.h>
 
-namespace ndlfs::fs {
+namespace ndlfs::backends {
 namespace {
 
 TEST(BothTest, OfOneOwnerIsWhatBothGrant) {
@@ -29,5 +29,16 @@ TEST(BothTest, KeepsOwnerAndGroupOfTheFirst) {
   EXPECT_EQ(both.gid, 2u);
 }
 
+TEST(CoversReadersTest, AsksForReadingAlone) {
+  EXPECT_TRUE(CoversReaders({1, 1, 0644}, {1, 1, 0755}));
+  EXPECT_TRUE(CoversReaders({1, 1, 0755}, {1, 1, 0444}));
+  EXPECT_TRUE(CoversReaders({1, 1, 0600}, {1, 1, 0640}));
+  EXPECT_TRUE(CoversReaders({1, 1, 0640}, {2, 2, 0644}));
+  EXPECT_TRUE(CoversReaders({1, 1, 0}, {2, 2, 0}));
+  EXPECT_FALSE(CoversReaders({1, 1, 0644}, {1, 1, 0640}));
+  EXPECT_FALSE(CoversReaders({1, 1, 0640}, {1, 2, 0640}));
+  EXPECT_FALSE(CoversReaders({1, 1, 0600}, {2, 1, 0640}));
+}
+
 }  // namespace
-}  // namespace ndlfs::fs
+}  // namespace ndlfs::backends

@@ -3,7 +3,7 @@
 
 #include <sys/stat.h>
 
-namespace ndlfs::fs {
+namespace ndlfs::backends {
 
 // Who may read something: an owner, a group, and the nine permission bits.
 struct Access {
@@ -21,4 +21,7 @@ Access AccessTo(const struct ::stat& status);
 // it grants others.
 Access Both(const Access& a, const Access& b);
 
-}  // namespace ndlfs::fs
+// Whether certainly everybody who may read by `a` may read by `b`, too.
+bool CoversReaders(const Access& a, const Access& b);
+
+}  // namespace ndlfs::backends
