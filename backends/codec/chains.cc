@@ -101,7 +101,8 @@ model::Result<Zarr3Entry> ParseZarr3Entry(const Json& json) {
   return entry;
 }
 
-model::Result<void> AddZarr3(const Json& json, ChainBuilder& builder) {
+// `bits` is as in CodecConfig, and 0 after a codec that makes other numbers.
+model::Result<void> AddZarr3(const Json& json, ChainBuilder& builder, unsigned& bits) {
   NDLFS_TRY(const Zarr3Entry entry, ParseZarr3Entry(json));
   // Zarr v3.1 lets a codec say that readers "can ignore its presence" (it
   // forbids that only for data types, chunk grids and chunk key encodings).
@@ -109,8 +110,9 @@ model::Result<void> AddZarr3(const Json& json, ChainBuilder& builder) {
   // nothing, as bitround's; the sizes and checks of the other codecs hold.
   if (!entry.must_understand && !IsKnownCodec(CodecDialect::kZarr3, entry.name)) return {};
   const CodecConfig config{CodecDialect::kZarr3, entry.name, entry.configuration,
-                           &builder.form()};
+                           &builder.form(), bits};
   NDLFS_TRY(AnyCodec codec, MakeCodec(config));
+  if (entry.name == "cast_value") bits = 0;
   return builder.Add(std::move(codec));
 }
 
@@ -147,13 +149,17 @@ bool WritesNestedLists(const Json& filters) {
 
 }  // namespace
 
-model::Result<CodecChain> MakeZarr3Chain(const Json& codecs, const ChunkForm& decoded) {
+model::Result<CodecChain> MakeZarr3Chain(const Json& codecs, const ChunkForm& decoded,
+                                         unsigned bits) {
   if (!codecs.is_array()) {
     return model::BadInput("codecs: expected a list, found {}", DescribeJson(codecs));
   }
   ChainBuilder builder(decoded);
+  if (bits != 0) {
+    NDLFS_RETURN_IF_ERROR(builder.Add(MakeNarrow(bits, decoded.dtype.is_signed())));
+  }
   for (size_t i = 0; i < codecs.size(); ++i) {
-    NDLFS_RETURN_IF_ERROR(AddZarr3(codecs[i], builder), fmt::format("codecs[{}]", i));
+    NDLFS_RETURN_IF_ERROR(AddZarr3(codecs[i], builder, bits), fmt::format("codecs[{}]", i));
   }
   auto chain = builder.Build();
   if (!chain) return model::Propagate(std::move(chain).error(), "codecs");

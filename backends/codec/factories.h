@@ -66,6 +66,9 @@ CodecResult MakeZstd(const CodecConfig& config);
 // Elements stored in Fortran order.
 std::shared_ptr<const ArrayToArrayCodec> MakeFortranOrder(size_t rank);
 
+// Bytes of which the low `bits` are the number.
+std::shared_ptr<const ArrayToArrayCodec> MakeNarrow(unsigned bits, bool is_signed);
+
 // Whether the registry has the name, be it built in or not.
 bool IsKnownCodec(CodecDialect dialect, std::string_view name);
 

@@ -52,10 +52,11 @@ class LzfDecoder {
     if (distance > out_at_ || length > out_.size() - out_at_) return false;
     // Byte by byte: what is repeated may be what is being written.
     std::byte* to = out_.data() + out_at_;
+    const std::byte* from = to - distance;
     if (distance >= length) {
-      std::memcpy(to, to - distance, length);
+      std::memcpy(to, from, length);
     } else {
-      for (size_t i = 0; i < length; ++i) to[i] = to[i - distance];
+      for (size_t i = 0; i < length; ++i) to[i] = from[i];
     }
     out_at_ += length;
     return true;

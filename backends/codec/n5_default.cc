@@ -132,7 +132,7 @@ CodecResult MakeN5Default(const CodecConfig& config) {
   if (NameOf(*codecs, 0) != "transpose" || NameOf(*codecs, 1) != "bytes") {
     return model::BadInput("n5_default: codecs: expected transpose, bytes and a compressor");
   }
-  NDLFS_TRY(CodecChain chain, MakeZarr3Chain(*codecs, *config.form), "n5_default");
+  NDLFS_TRY(CodecChain chain, MakeZarr3Chain(*codecs, *config.form, config.bits), "n5_default");
   return NewCodec<N5DefaultCodec>(std::move(chain), config.form->shape);
 }
 

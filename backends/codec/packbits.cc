@@ -195,6 +195,7 @@ model::Result<Padding> ParsePadding(const CodecConfig& config) {
 
 model::Result<Packing> ParsePacking(const CodecConfig& config) {
   NDLFS_TRY(Packing packing, PackingOf(config.form->dtype));
+  if (config.bits != 0) packing.bits = config.bits;
   NDLFS_TRY(packing.padding, ParsePadding(config));
   NDLFS_TRY(const auto first, SizeMember(config, "first_bit"));
   NDLFS_TRY(const auto last, SizeMember(config, "last_bit"));

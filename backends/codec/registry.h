@@ -31,6 +31,8 @@ struct CodecConfig {
   // The elements the codec sees when encoding; for bytes to bytes codecs, the
   // array whose bytes they are (element size for shuffles).
   const ChunkForm* form = nullptr;
+  // Bits of integers that do not fill their byte (Zarr v3 "int4"); 0: all.
+  unsigned bits = 0;
 };
 
 using AnyCodec = std::variant<std::shared_ptr<const ArrayToArrayCodec>,
@@ -43,7 +45,9 @@ using AnyCodec = std::variant<std::shared_ptr<const ArrayToArrayCodec>,
 model::Result<AnyCodec> MakeCodec(const CodecConfig& config);
 
 // The chain of a Zarr v3 `codecs` member; `decoded` is the form of a chunk.
-model::Result<CodecChain> MakeZarr3Chain(const Json& codecs, const ChunkForm& decoded);
+// `bits` are those of integers that do not fill their byte; 0: all.
+model::Result<CodecChain> MakeZarr3Chain(const Json& codecs, const ChunkForm& decoded,
+                                         unsigned bits = 0);
 
 // The chain of a Zarr v2 array: order F, then filters, then the compressor
 // (either may be null). `stored` is the dtype with the byte order of the store.

@@ -205,11 +205,11 @@ class ShardingCodec final : public ArrayToBytesCodec {
 CodecResult MakeShardingIndexed(const CodecConfig& config) {
   NDLFS_TRY(ShardLayout::Parsed parsed,
             ShardLayout::Parse(*config.configuration, *config.form));
-  NDLFS_TRY(
-      CodecChain inner,
-      MakeZarr3Chain(*parsed.inner_codecs,
-                     {config.form->dtype, parsed.layout.inner_shape(), config.form->fill}),
-      "codecs");
+  NDLFS_TRY(CodecChain inner,
+            MakeZarr3Chain(*parsed.inner_codecs,
+                           {config.form->dtype, parsed.layout.inner_shape(), config.form->fill},
+                           config.bits),
+            "codecs");
   return NewCodec<ShardingCodec>(std::move(parsed.layout), std::move(inner), config.form->fill);
 }
 

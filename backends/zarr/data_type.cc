@@ -196,4 +196,23 @@ model::Result<model::Datatype> ParseDataType(const Json& data_type) {
   return type;
 }
 
+model::Result<ElementType> ParseElementType(const Json& data_type) {
+  struct Narrow {
+    std::string_view name;
+    unsigned bits;
+    bool is_signed;
+  };
+  static constexpr Narrow kNarrow[] = {
+      {"int2", 2, true}, {"int4", 4, true}, {"uint2", 2, false}, {"uint4", 4, false}};
+  if (const auto extension = ParseExtension(data_type)) {
+    for (const Narrow& narrow : kNarrow) {
+      if (extension->name != narrow.name) continue;
+      NDLFS_RETURN_IF_ERROR(RefuseUnknownMembers(*extension->configuration, {}), narrow.name);
+      return ElementType{Datatype::Integer(1, narrow.is_signed), narrow.bits};
+    }
+  }
+  NDLFS_TRY(Datatype type, ParseDataType(data_type));
+  return ElementType{std::move(type)};
+}
+
 }  // namespace ndlfs::backends::zarr

@@ -15,4 +15,13 @@ namespace ndlfs::backends::zarr {
 // the rules of its own definition.
 model::Result<model::Datatype> ParseDataType(const Json& data_type);
 
+struct ElementType {
+  model::Datatype type;
+  // Of "int2", "int4", "uint2" and "uint4", which are int8 and uint8 here: how
+  // many bits count. 0: all.
+  unsigned bits = 0;
+};
+// The type of the elements of an array: also one that nothing else may have.
+model::Result<ElementType> ParseElementType(const Json& data_type);
+
 }  // namespace ndlfs::backends::zarr

@@ -87,8 +87,8 @@ model::Result<void> CheckDivision(const ChunkGrid& grid, const ShardLayout& shar
 }
 
 // Reads `codecs` into the layout: shards, and the chain of their innermost
-// chunks.
-model::Result<void> ParseCodecs(const Json& json, ArrayLayout& layout) {
+// chunks. `bits` are those of ElementType.
+model::Result<void> ParseCodecs(const Json& json, unsigned bits, ArrayLayout& layout) {
   const Json* codecs = &json;
   ChunkForm form{layout.spec.dtype, layout.objects.max_chunk_shape(), layout.spec.fill};
   std::string where = "codecs";
@@ -105,8 +105,8 @@ model::Result<void> ParseCodecs(const Json& json, ArrayLayout& layout) {
   NDLFS_TRY(layout.spec.grid, layout.shards.empty()
                                   ? model::Result<ChunkGrid>(layout.objects)
                                   : MakeRegularGrid(layout.spec.shape, form.shape));
-  NDLFS_TRY(layout.spec.codecs, MakeZarr3Chain(*codecs, form), where);
-  if (layout.shards.empty()) layout.plain = PlainType(*codecs, layout.spec.dtype);
+  NDLFS_TRY(layout.spec.codecs, MakeZarr3Chain(*codecs, form, bits), where);
+  if (layout.shards.empty() && bits == 0) layout.plain = PlainType(*codecs, layout.spec.dtype);
   return {};
 }
 
@@ -133,18 +133,39 @@ model::Result<void> CheckMembers(const Json& document) {
        "fill_value", "codecs", "attributes", "storage_transformers", "dimension_names"});
 }
 
-model::Result<ArrayLayout> MakeLayout(const Json& document, const Datatype& type,
+// That numbers are stored in fewer bits than they have here is the first filter.
+void DescribeBits(const ElementType& element, model::Storage& storage) {
+  if (element.bits == 0) return;
+  if (!storage.filter) storage.filter.emplace();
+  const std::string_view prefix = element.type.is_signed() ? "" : "u";
+  storage.filter->insert(storage.filter->begin(),
+                         {fmt::format("{}int{}", prefix, element.bits), {}});
+}
+
+// Refuses a fill value that integers of so many bits do not have.
+model::Result<void> CheckFill(const FillValue& fill, const ElementType& element) {
+  const model::WideInt* value = fill.value.integer();
+  if (element.bits == 0 || !value) return {};
+  const int half = 1 << (element.bits - 1);
+  const int lowest = element.type.is_signed() ? -half : 0;
+  const int highest = element.type.is_signed() ? half - 1 : 2 * half - 1;
+  if (*value >= lowest && *value <= highest) return {};
+  return model::BadInput("fill_value: expected an integer from {} to {}, found {}", lowest,
+                         highest, static_cast<int64_t>(*value));
+}
+
+model::Result<ArrayLayout> MakeLayout(const Json& document, const ElementType& element,
                                       ChunkGrid grid, const FillValue& fill,
                                       uint64_t max_chunk_size) {
   NDLFS_TRY(const Json* keys, RequireMember(document, "chunk_key_encoding"));
   NDLFS_TRY(const Json* codecs, RequireMember(document, "codecs"));
   ArrayLayout layout;
-  layout.spec.dtype = type;
+  layout.spec.dtype = element.type;
   layout.spec.shape = grid.array_shape();
   layout.spec.fill = fill.element;
   layout.objects = std::move(grid);
   NDLFS_TRY(layout.keys, ChunkKeyEncoding::Parse(*keys), "chunk_key_encoding");
-  NDLFS_RETURN_IF_ERROR(ParseCodecs(*codecs, layout));
+  NDLFS_RETURN_IF_ERROR(ParseCodecs(*codecs, element.bits, layout));
   NDLFS_RETURN_IF_ERROR(CheckSizes(layout, max_chunk_size));
   return layout;
 }
@@ -155,8 +176,10 @@ model::Result<void> ParseData(const Json& document, const std::vector<uint64_t>&
   NDLFS_TRY(const Json* type_json, RequireMember(document, "data_type"));
   NDLFS_TRY(const Json* grid_json, RequireMember(document, "chunk_grid"));
   NDLFS_TRY(const Json* fill_json, RequireMember(document, "fill_value"));
-  NDLFS_TRY(const Datatype type, ParseDataType(*type_json), "data_type");
+  NDLFS_TRY(const ElementType element, ParseElementType(*type_json), "data_type");
+  const Datatype& type = element.type;
   metadata.array.type = type;
+  DescribeBits(element, metadata.array.storage);
   const auto codecs = document.find("codecs");
   const ByteOrder order = (codecs == document.end() ? std::nullopt : FindByteOrder(*codecs))
                               .value_or(ByteOrder::kLittle);
@@ -164,11 +187,12 @@ model::Result<void> ParseData(const Json& document, const std::vector<uint64_t>&
   DescribeType(stored, metadata.array.storage);
   NDLFS_TRY(ChunkGrid grid, ParseChunkGrid(*grid_json, shape), "chunk_grid");
   NDLFS_TRY(FillValue fill, ParseFillValueV3(*fill_json, stored), "fill_value");
+  NDLFS_RETURN_IF_ERROR(CheckFill(fill, element));
   metadata.array.storage.fillvalue = fill.value;
   NDLFS_RETURN_IF_ERROR(CheckMembers(document));
   NDLFS_RETURN_IF_ERROR(CheckStorageTransformers(document));
   NDLFS_TRY(ArrayLayout layout,
-            MakeLayout(document, type, std::move(grid), fill, max_chunk_size));
+            MakeLayout(document, element, std::move(grid), fill, max_chunk_size));
   metadata.layout = std::make_shared<const ArrayLayout>(std::move(layout));
   return {};
 }

@@ -318,6 +318,22 @@ TEST(ZarrV3MetadataTest, PlainElements) {
       ParseV3(R"({"data_type": "uint8", "fill_value": 0, "codecs": ["bytes"]})").layout->plain);
 }
 
+TEST(ZarrV3MetadataTest, IntegersOfFewBitsAreBytes) {
+  const ArrayMetadata metadata =
+      ParseV3(R"({"data_type": "int4", "fill_value": -8, "codecs": ["bytes", "zstd"]})");
+  ASSERT_EQ(DataError(metadata), "no error");
+  EXPECT_EQ(metadata.array.type, model::Datatype::Integer(1, true));
+  EXPECT_EQ(metadata.array.storage.fillvalue, model::Value(-8));
+  ASSERT_EQ(metadata.array.storage.filter->size(), 2u);
+  EXPECT_EQ(metadata.array.storage.filter->front().name, "int4");
+  EXPECT_FALSE(
+      ParseV3(R"({"data_type": "uint2", "fill_value": 3, "codecs": ["bytes"]})").layout->plain);
+  EXPECT_EQ(DataError(ParseV3(R"({"data_type": "int4", "fill_value": 8})")),
+            "fill_value: expected an integer from -8 to 7, found 8");
+  EXPECT_EQ(DataError(ParseV3(R"({"data_type": "uint2", "fill_value": 4})")),
+            "fill_value: expected an integer from 0 to 3, found 4");
+}
+
 TEST(ZarrV3MetadataTest, TextHasACharset) {
   const char* utf32 = R"({"data_type": {"name": "fixed_length_utf32",
       "configuration": {"length_bytes": 8}}, "fill_value": ""})";

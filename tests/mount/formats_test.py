@@ -443,6 +443,21 @@ class OtherZarrTest(FormatTestCase):
             self.assertIn(words, harness.read(folder, ".error").decode(), name)
             self.assertFalse(os.path.exists(os.path.join(folder, "data.npy")), name)
 
+    def test_integers_of_four_bits(self):
+        values = np.array([7, -8, -7, -1, 0, 3], "i1")
+        for name, codec, chunk in (("bytes", "bytes", bytes((value & 15) | 0xa0 for value in values.tolist())),
+                                   ("packbits", "packbits", bytes.fromhex("87f930"))):
+            metadata = {"zarr_format": 3, "node_type": "array", "shape": [12], "data_type": "int4", "fill_value": -2,
+                        "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [6]}},
+                        "chunk_key_encoding": {"name": "default"}, "codecs": [{"name": codec}], "attributes": {}}
+            harness.write(self.path(name + ".zarr", "zarr.json"), json.dumps(metadata))
+            harness.write(self.path(name + ".zarr", "c/0"), chunk)
+        mounted = self.mount(self.scratch)
+        for name in ("bytes", "packbits"):
+            got = load(mounted.join(name + ".zarr"))
+            self.assertEqual(got.dtype, np.int8)
+            np.testing.assert_array_equal(got, [*values, *[-2] * 6], name)
+
     def test_version_3_wins_over_the_same_chunks(self):
         base = self.path("both.zarr")
         array = {"zarr_format": 2, "shape": [4], "chunks": [4], "dtype": "<i4", "order": "C", "fill_value": 0,

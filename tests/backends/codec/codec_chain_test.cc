@@ -256,6 +256,25 @@ TEST(CodecChainTest, ArrayCodecsGetNoElementsOfTheWrongLength) {
   EXPECT_EQ(DecodeFailure(cast, AsBytes("abc"), {2}), "cast_value: 3 bytes, expected 2");
 }
 
+TEST(CodecChainTest, IntegersOfFewBitsHaveNoOtherBits) {
+  const auto decode = [](std::string_view codecs, bool is_signed, unsigned bits,
+                         std::string_view hex) {
+    const ChunkForm form{Datatype::Integer(1, is_signed), {2, 2}};
+    const auto chain = MakeZarr3Chain(*ParseJson(codecs), form, bits);
+    if (!chain) return chain.error().message();
+    return Decode(*chain, FromHex(hex).span(), {2, 2});
+  };
+  EXPECT_EQ(decode(R"(["bytes"])", true, 4, "17f8a90f"), "07f8f9ff");
+  EXPECT_EQ(decode(R"(["bytes"])", false, 4, "17f8a90f"), "0708090f");
+  EXPECT_EQ(decode(R"(["bytes"])", true, 2, "0102fdff"), "01fe01ff");
+  // The first in the lowest bits.
+  EXPECT_EQ(decode(R"(["packbits"])", true, 4, "87f9"), "07f8f9ff");
+  EXPECT_EQ(decode(R"(["packbits"])", false, 2, "1b"), "03020100");
+  constexpr std::string_view kTransposed =
+      R"([{"name": "transpose", "configuration": {"order": [1, 0]}}, "packbits"])";
+  EXPECT_EQ(decode(kTransposed, true, 4, "87f9"), "07f9f8ff");
+}
+
 TEST(CodecChainTest, AStageThatMakesTooLittleIsNamed) {
   const CodecChain chain = Zarr3(R"(["bytes", "zstd"])", {kUint8, {4}});
   EXPECT_EQ(DecodeFailure(chain, Compress(FromHex("010203").span()).span(), {4}),
