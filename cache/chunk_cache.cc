@@ -14,6 +14,19 @@ using model::Error;
 using model::MutexLock;
 using model::Result;
 
+namespace {
+
+// What an entry takes besides its block: an array can have more absent chunks
+// than there is memory for the knowledge that they are absent.
+constexpr uint64_t kEntryBytes = 512;
+constexpr uint64_t kFreeEntries = 64;
+
+uint64_t BytesOfEntries(uint64_t entries) {
+  return entries <= kFreeEntries ? 0 : (entries - kFreeEntries) * kEntryBytes;
+}
+
+}  // namespace
+
 struct ChunkCache::Entry {
   explicit Entry(const BlockKey& k) : key(k) {}
   const BlockKey key;
@@ -137,7 +150,8 @@ void ChunkCache::Reserve(uint64_t bytes) {
     std::vector<Handle> dropped;
     {
       MutexLock lock(mutex_);
-      if (stats_.used_bytes == 0 || stats_.used_bytes + bytes <= budget_) {
+      const uint64_t taken = stats_.used_bytes + BytesOfEntries(lru_.size());
+      if (stats_.used_bytes == 0 || taken + bytes <= budget_) {
         stats_.used_bytes += bytes;
         return;
       }
@@ -162,7 +176,7 @@ void ChunkCache::Release(uint64_t bytes) {
 std::vector<ChunkCache::Handle> ChunkCache::Evict(uint64_t bytes) {
   std::vector<Handle> dropped;
   uint64_t used = stats_.used_bytes;
-  while (!lru_.empty() && used + bytes > budget_) {
+  while (!lru_.empty() && used + bytes + BytesOfEntries(lru_.size()) > budget_) {
     const EntryPtr entry = lru_.front();
     used -= std::min<uint64_t>(used, entry->block->size());
     dropped.push_back(entry->block);

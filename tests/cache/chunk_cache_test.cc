@@ -156,6 +156,18 @@ TEST(ChunkCacheTest, OutOfMemoryIsAnErrorOfThatBlock) {
 
 // Random requests of many threads against what each block must hold; the
 // budget is respected all along, and everything is given back in the end.
+TEST(ChunkCacheTest, KnowledgeOfAbsentChunksIsBoundedToo) {
+  constexpr uint64_t kBudget = 1 << 20;
+  ChunkCache cache(kBudget);
+  for (uint64_t block = 0; block < 100'000; ++block) {
+    ASSERT_TRUE(cache.GetOrLoad({1, block}, 0, 0, BlockOf(0, 0)));
+  }
+  EXPECT_LT(cache.stats().blocks, kBudget / 256);
+  EXPECT_TRUE(cache.Contains({1, 99'999}));
+  ASSERT_TRUE(cache.GetOrLoad({2, 0}, kBudget / 2, 0, BlockOf(kBudget / 2, 7)));
+  ASSERT_TRUE(cache.GetOrLoad({2, 0}, kBudget / 2, 0, MustNotLoad()));
+}
+
 TEST(ChunkCacheTest, WhateverALoaderThrowsIsAnErrorForAllWhoWait) {
   ChunkCache cache(1000);
   for (int attempt = 0; attempt < 2; ++attempt) {
