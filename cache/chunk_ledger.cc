@@ -2,12 +2,21 @@
 #include "cache/chunk_ledger.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <utility>
 #include <vector>
 
 namespace ndlfs::cache {
 namespace {
+
+// Versions that all ledgers of the process know; each may know a few anyhow.
+constexpr size_t kMostNotes = size_t{1} << 17;
+constexpr size_t kOwnNotes = 64;
+std::atomic<size_t> all_notes{0};
+
+// A time of change that moves no file's modification time.
+constexpr int64_t kNoTime = 1;
 
 // What cannot be looked at counts as absent: when it can be again, that is a
 // change.
@@ -18,6 +27,8 @@ std::optional<backends::FileStamp> StampNow(const backends::Store& store,
 }
 
 }  // namespace
+
+ChunkLedger::~ChunkLedger() { all_notes -= noted_.size(); }
 
 model::Result<void> ChunkLedger::Note(const std::shared_ptr<const backends::Store>& store,
                                       const std::string& key) {
@@ -41,17 +52,25 @@ model::Result<void> ChunkLedger::CheckAccess(const backends::Store& store,
 bool ChunkLedger::NoteVersion(const FileId& file, const Stamp& stamp) {
   model::MutexLock lock(mutex_);
   if (changed_) return false;
-  const auto [it, inserted] = noted_.try_emplace(file, stamp);
-  if (inserted || it->second == stamp) return true;
-  NoticeChange(stamp);
-  return false;
+  if (const auto known = noted_.find(file); known != noted_.end()) {
+    if (known->second == stamp) return true;
+    NoticeChange(stamp);
+    return false;
+  }
+  if (noted_.size() >= kOwnNotes && all_notes >= kMostNotes) {
+    overflown_ = true;
+    return true;
+  }
+  noted_.emplace(file, stamp);
+  ++all_notes;
+  return true;
 }
 
 bool ChunkLedger::Changed() {
   std::vector<std::pair<FileId, Stamp>> noted;
   {
     model::MutexLock lock(mutex_);
-    if (changed_) return true;
+    if (changed_ || overflown_) return true;
     noted.assign(noted_.begin(), noted_.end());
   }
   for (const auto& [file, then] : noted) {
@@ -76,7 +95,7 @@ bool ChunkLedger::has_changed() const {
 
 int64_t ChunkLedger::changed_mtime_ns() const {
   model::MutexLock lock(mutex_);
-  return changed_mtime_ns_;
+  return overflown_ && !changed_ ? kNoTime : changed_mtime_ns_;
 }
 
 }  // namespace ndlfs::cache

@@ -21,11 +21,18 @@ namespace ndlfs::cache {
 // do not belong together, and a new ledger (with a new ArraySource) has to
 // begin. It is also asked whether the file may be read for all who may read the
 // array. Thread-safe.
+//
+// Memory is bounded: all ledgers together know so many files. One that cannot
+// know all that was read says that it has changed when it is asked: nobody can
+// tell that it has not. Who reads goes on reading.
 class ChunkLedger {
  public:
   // With `readers`, no file is read that is closed to one of them.
   explicit ChunkLedger(std::optional<backends::Access> readers = std::nullopt)
       : readers_(readers) {}
+  ~ChunkLedger();
+  ChunkLedger(const ChunkLedger&) = delete;
+  ChunkLedger& operator=(const ChunkLedger&) = delete;
 
   // Notes the version of `key`, which is about to be read. Fails with ESTALE
   // if the ledger is changed, or becomes so by this, and with EACCES if the
@@ -57,6 +64,7 @@ class ChunkLedger {
   mutable model::Mutex mutex_;
   std::map<FileId, Stamp> noted_ GUARDED_BY(mutex_);
   bool changed_ GUARDED_BY(mutex_) = false;
+  bool overflown_ GUARDED_BY(mutex_) = false;  // something was read that is not noted
   int64_t changed_mtime_ns_ GUARDED_BY(mutex_) = 0;
 };
 

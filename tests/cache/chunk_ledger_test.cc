@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cerrno>
+#include <string>
 
 #include "tests/support/memory_store.h"
 
@@ -78,6 +79,30 @@ TEST_F(ChunkLedgerTest, RefusesWhatIsClosedToAReader) {
   EXPECT_FALSE(ledger.Changed());
   EXPECT_TRUE(ChunkLedger(backends::Access{kOwner, 1, 0400}).Note(store_, "closed"));
   EXPECT_TRUE(ledger_.Note(store_, "closed")) << "nobody else reads it";
+}
+
+TEST_F(ChunkLedgerTest, KnowsNoMoreFilesThanThereIsRoomForAndSaysSo) {
+  constexpr int kMany = (1 << 17) + 10;
+  for (int i = 0; i < kMany; ++i) ASSERT_TRUE(ledger_.Note(store_, std::to_string(i)));
+  EXPECT_FALSE(ledger_.has_changed());
+  EXPECT_TRUE(ledger_.Changed());
+  EXPECT_LE(ledger_.changed_mtime_ns(), 1);  // of no file
+  EXPECT_TRUE(ledger_.Note(store_, "0"));    // who reads goes on
+  EXPECT_TRUE(ledger_.Note(store_, "more"));
+  // There is always room for a few.
+  ChunkLedger other;
+  for (int i = 0; i < 50; ++i) ASSERT_TRUE(other.Note(store_, std::to_string(i)));
+  EXPECT_FALSE(other.Changed());
+  store_->Put("7", "new");
+  EXPECT_TRUE(other.Changed());
+}
+
+TEST_F(ChunkLedgerTest, GivesBackTheRoomThatItTook) {
+  for (int round = 0; round < 3; ++round) {
+    ChunkLedger ledger;
+    for (int i = 0; i < 60'000; ++i) ASSERT_TRUE(ledger.Note(store_, std::to_string(i)));
+    EXPECT_FALSE(ledger.Changed());
+  }
 }
 
 }  // namespace
