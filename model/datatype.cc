@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <numeric>
 #include <utility>
 
 namespace ndlfs::model {
@@ -21,6 +22,7 @@ constexpr std::array kFloatKeywords = {
     Keyword{"float64", 8},
     Keyword{"float16", 2},
     Keyword{"bfloat16", 2},
+    Keyword{"float96", 12},
     Keyword{"float128", 16},
     Keyword{"float4_e2m1fn", 1},
     Keyword{"float6_e2m3fn", 1},
@@ -38,6 +40,30 @@ constexpr std::array kIntegerKeywords = {
     Keyword{"int8", 1},  Keyword{"int16", 2},  Keyword{"int32", 4},  Keyword{"int64", 8},
     Keyword{"uint8", 1}, Keyword{"uint16", 2}, Keyword{"uint32", 4}, Keyword{"uint64", 8},
 };
+
+// Positions of the constants in the order of `key`; of equal ones the first
+// comes first.
+template <typename Key>
+std::vector<uint32_t> SortedBy(const std::vector<Datatype::Constant>& constants,
+                               Key Datatype::Constant::*key) {
+  std::vector<uint32_t> order(constants.size());
+  std::iota(order.begin(), order.end(), uint32_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
+    return constants[a].*key < constants[b].*key;
+  });
+  return order;
+}
+
+template <typename Key, typename Wanted>
+const Datatype::Constant* FindBy(const std::vector<Datatype::Constant>& constants,
+                                 const std::vector<uint32_t>& order,
+                                 Key Datatype::Constant::*key, const Wanted& wanted) {
+  const auto found =
+      std::lower_bound(order.begin(), order.end(), wanted,
+                       [&](uint32_t i, const Wanted& w) { return constants[i].*key < w; });
+  if (found == order.end() || constants[*found].*key != wanted) return nullptr;
+  return &constants[*found];
+}
 
 // Appends a run, joined to the one before where both are alike and touch.
 bool AppendRun(std::vector<SwapRun>& runs, const SwapRun& run) {
@@ -195,7 +221,17 @@ Datatype Datatype::Enum(const Datatype& base, std::vector<Constant> constants) {
   rep.depth = base.depth() + 1;
   rep.base = std::make_shared<const Datatype>(base);
   rep.constants = std::move(constants);
+  rep.by_name = SortedBy(rep.constants, &Constant::name);
+  rep.by_value = SortedBy(rep.constants, &Constant::value);
   return Datatype(std::move(rep));
+}
+
+const Datatype::Constant* Datatype::FindConstant(std::string_view name) const {
+  return FindBy(rep_->constants, rep_->by_name, &Constant::name, name);
+}
+
+const Datatype::Constant* Datatype::FindConstant(WideInt value) const {
+  return FindBy(rep_->constants, rep_->by_value, &Constant::value, value);
 }
 
 Datatype Datatype::Bool() { return Enum(Integer(1, true), {{"FALSE", 0}, {"TRUE", 1}}); }

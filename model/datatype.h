@@ -118,6 +118,9 @@ class Datatype {
   Selection selection() const { return rep_->selection; }             // kRegionRef
   const std::vector<Member>& members() const;                         // kCompound
   const std::vector<Constant>& constants() const;                     // kEnum
+  // The constant of this name, or the first of this value; null if there is none.
+  const Constant* FindConstant(std::string_view name) const;          // kEnum
+  const Constant* FindConstant(WideInt value) const;                  // kEnum
   const Datatype& base() const;                                       // kEnum, kVlen, kArray
   const std::vector<uint64_t>& shape() const { return rep_->shape; }  // kArray
   uint64_t array_length() const;                                      // product of shape()
@@ -156,6 +159,9 @@ class Datatype {
     std::optional<TimeUnit> time;
     std::vector<Member> members;
     std::vector<Constant> constants;
+    // Their positions, sorted; files may have a million constants.
+    std::vector<uint32_t> by_name;
+    std::vector<uint32_t> by_value;
     std::shared_ptr<const Datatype> base;
     std::vector<uint64_t> shape;
   };

@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "model/error.h"
+#include "model/ndl_vocabulary.h"
 #include "model/path_name.h"
 #include "model/spelling.h"
 
@@ -130,7 +131,12 @@ const YamlNode* NdlFields::Require(std::string_view key) const {
 }
 
 std::string Suggestion(std::string_view word, std::span<const std::string_view> candidates) {
-  const std::string_view nearest = NearestSpelling(word, candidates);
+  std::string_view nearest = NearestSpelling(word, candidates);
+  if (const std::string_view ours = NdlKeyFor(word); nearest.empty() && !ours.empty()) {
+    const bool is_one =
+        std::find(candidates.begin(), candidates.end(), ours) != candidates.end();
+    if (is_one) nearest = ours;
+  }
   return nearest.empty() ? "" : fmt::format(" (did you mean {}?)", nearest);
 }
 

@@ -120,7 +120,8 @@ void ForEachName(NdlContext& context, const YamlNode& node, Visit visit) {
   }
 }
 
-// " (did you mean x?)" if a candidate is near, else nothing.
+// " (did you mean x?)" if a candidate is near, or is what other languages call
+// so, else nothing.
 std::string Suggestion(std::string_view word, std::span<const std::string_view> candidates);
 
 // "a, b or c".

@@ -115,7 +115,12 @@ NdlGroup* NdlDocument::AddGroup(const YamlNode& key) {
     context_.Error(key, "a path name of more than {} bytes", kMaxPathLength);
     return nullptr;
   }
-  if (path != "/" && (path.ends_with('/') || path.find("//") != std::string_view::npos)) {
+  if (path.size() > 1 && path.ends_with('/')) {
+    context_.Error(key, "the path name {} ends in \"/\", expected {}", Quote(path),
+                   Quote(path.substr(0, path.find_last_not_of('/') + 1)));
+    return nullptr;
+  }
+  if (path.find("//") != std::string_view::npos) {
     context_.Error(key, "the path name {} has an empty name in it", Quote(path));
     return nullptr;
   }

@@ -306,7 +306,7 @@ bool EntityReader::ReadShape(const NdlGroup& group, const NdlFields& fields, Nda
   if (!node->is_sequence()) {
     context_.Error(*node,
                    "expected a list of integers, null and names of dimension coordinates, "
-                   "found {}",
+                   "such as [10, lat], found {}",
                    DescribeNode(*node));
     return false;
   }
@@ -588,10 +588,12 @@ ParsedDocument Refuse(Diagnostic diagnostic) {
 
 }  // namespace
 
-ParsedDocument ReadNdl(std::string_view text, std::string_view file_name) {
-  YamlLimits limits;
-  limits.bytes = kMaxNdlBytes;
-  const auto tree = ParseYaml(text, limits);
+ParsedDocument ReadNdl(std::string_view text, std::string_view file_name,
+                       const NdlLimits& limits) {
+  YamlLimits yaml_limits;
+  yaml_limits.bytes = limits.bytes;
+  yaml_limits.nodes = limits.values;
+  const auto tree = ParseYaml(text, yaml_limits);
   if (!tree) return Refuse(tree.error());
   if (!tree->root()) {
     return Refuse({1,
@@ -604,6 +606,7 @@ ParsedDocument ReadNdl(std::string_view text, std::string_view file_name) {
   const NdlDocument document(context, *tree->root());
   Group root = EntityReader(context, document).ReadGroup(document.root(), "");
   ParsedDocument parsed;
+  parsed.values = tree->size();
   parsed.errors = context.TakeErrors();
   if (parsed.errors.empty()) parsed.file = File{StoreName(file_name), std::move(root)};
   return parsed;
@@ -626,7 +629,7 @@ bool LooksLikeNdl(std::string_view text) {
     }
     return line.starts_with('/') && line.find(':') != std::string_view::npos;
   }
-  return false;
+  return true;
 }
 
 }  // namespace ndlfs::model

@@ -17,20 +17,29 @@ namespace ndlfs::model {
 // Longer documents are refused.
 inline constexpr size_t kMaxNdlBytes = size_t{64} << 20;
 
+struct NdlLimits {
+  size_t bytes = kMaxNdlBytes;
+  size_t values = 8'000'000;  // of YAML: names, numbers, lists...
+};
+
 struct ParsedDocument {
   // Set if there is nothing wrong with the document.
   std::optional<File> file;
+  // YAML values in it: what its memory is to be counted as.
+  size_t values = 0;
   // All that is wrong with it, in the order of lines, up to a hundred.
   std::vector<Diagnostic> errors;
 };
 
 // Reads a document in either form. The file is named by `file_name` without
 // folder and extension. Takes bounded time and memory whatever the bytes are:
-// at most 64 MiB of text, 8 million values, groups 256 deep, datatypes 64 deep.
-ParsedDocument ReadNdl(std::string_view text, std::string_view file_name);
+// `limits`, groups 256 deep, datatypes 64 deep.
+ParsedDocument ReadNdl(std::string_view text, std::string_view file_name,
+                       const NdlLimits& limits = {});
 
 // Whether `text`, the beginning of a YAML file, looks as if it were meant to
-// be an NDL document: from its first top-level key.
+// be an NDL document: from its first top-level key. Comments alone leave it
+// open, and count as true.
 bool LooksLikeNdl(std::string_view text);
 
 }  // namespace ndlfs::model

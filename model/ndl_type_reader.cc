@@ -9,6 +9,7 @@
 
 #include "model/error.h"
 #include "model/ndl_rules.h"
+#include "model/ndl_vocabulary.h"
 #include "model/yaml_scalar.h"
 
 namespace ndlfs::model {
@@ -88,7 +89,11 @@ std::optional<Datatype> TypeReader::ReadKeyword(const YamlNode& node) {
   if (keyword == "string") return Datatype::String();
   if (keyword == "objref") return Datatype::ObjectRef();
   if (auto number = Datatype::FromKeyword(keyword)) return number;
-  if (std::find(kNestedKinds.begin(), kNestedKinds.end(), keyword) != kNestedKinds.end()) {
+  const std::string_view ours = NdlDatatypeFor(keyword);
+  if (!ours.empty()) {
+    context_.Error(node, "NDL has no datatype {}, expected {}", Quote(keyword), ours);
+  } else if (std::find(kNestedKinds.begin(), kNestedKinds.end(), keyword) !=
+             kNestedKinds.end()) {
     context_.Error(node, "the datatype {} needs a description, expected {{{}: ...}}", keyword,
                    keyword);
   } else {
@@ -160,8 +165,14 @@ std::optional<Datatype> TypeReader::ReadEnumBase(
 
 std::optional<Datatype> TypeReader::ReadEnum(const YamlNode& node) {
   const NdlFields fields(context_, node, {"base", "members"});
-  const YamlNode* members = fields.Require("members");
-  if (!members) return std::nullopt;
+  const YamlNode* members = fields.Find("members");
+  if (!members) {
+    if (fields.valid()) {
+      context_.Error(node,
+                     "the key \"members\" is missing, expected members: {{NAME: N, ...}}");
+    }
+    return std::nullopt;
+  }
   auto constants = ReadConstants(*members);
   if (!constants) return std::nullopt;
   const auto base = ReadEnumBase(fields.Find("base"), *constants, *members);

@@ -5,6 +5,8 @@
 #include <array>
 #include <span>
 #include <string>
+#include <unordered_map>
+#include <unordered_set>
 
 #include "model/error.h"
 #include "model/ndl_rules.h"
@@ -25,10 +27,21 @@ std::string_view LeadingZeroHint(const YamlNode& node) {
   return padded ? " (octal to some, decimal to others; write it without the leading zero)" : "";
 }
 
+// How YAML spells what is found in place of a number, or nothing.
+std::string_view SpecialNumberHint(const YamlNode& node) {
+  std::string word(node.is_plain() ? node.text().substr(0, 10) : "");
+  std::transform(word.begin(), word.end(), word.begin(),
+                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
+  if (word == "nan") return " (YAML writes .nan)";
+  if (word == "inf" || word == "infinity") return " (YAML writes .inf)";
+  if (word == "-inf" || word == "-infinity") return " (YAML writes -.inf)";
+  return "";
+}
+
 std::optional<Value> Expected(NdlContext& context, const YamlNode& node,
                               std::string_view what) {
-  context.Error(node, "expected {}, found {}{}", what, DescribeNode(node),
-                LeadingZeroHint(node));
+  context.Error(node, "expected {}, found {}{}{}", what, DescribeNode(node),
+                LeadingZeroHint(node), what == "a number" ? SpecialNumberHint(node) : "");
   return std::nullopt;
 }
 
@@ -115,13 +128,9 @@ std::optional<Value> ReadEnum(NdlContext& context, const YamlNode& node, const D
   if (type.is_bool() && node.is_plain()) {
     if (const auto truth = ParseYamlBool(name)) name = *truth ? "TRUE" : "FALSE";
   }
-  for (const Datatype::Constant& constant : type.constants()) {
-    if (constant.name == name) return Value(constant.name);
-  }
+  if (type.FindConstant(name)) return Value(name);
   if (const auto number = ParseYamlInteger(name); number && node.is_plain()) {
-    for (const Datatype::Constant& constant : type.constants()) {
-      if (constant.value == *number) return Value(constant.name);
-    }
+    if (const auto* constant = type.FindConstant(*number)) return Value(constant->name);
   }
   ReportNoConstant(context, node, name, type);
   return std::nullopt;
@@ -191,27 +200,44 @@ std::optional<Value> ReadRegion(NdlContext& context, const YamlNode& node,
   return Value(Region{std::string(target->text()), type.selection(), *std::move(points)});
 }
 
-// The value of the member at `index`, which mostly stands in its place.
-const YamlNode* FindMember(const YamlNode& node, size_t index, std::string_view name) {
-  const auto is_it = [&](size_t i) {
-    return node.key(i).is_scalar() && node.key(i).text() == name;
-  };
-  if (index < node.size() && is_it(index)) return &node.value(index);
-  for (size_t i = 0; i < node.size(); ++i) {
-    if (is_it(i)) return &node.value(i);
+// The values in a mapping by name, which mostly stand in the order of the
+// members: only where they do not, an index is made of them.
+class MemberValues {
+ public:
+  explicit MemberValues(const YamlNode& node) : node_(node) {}
+
+  // Null where there is none; `index` is where it is expected.
+  const YamlNode* Find(size_t index, std::string_view name) {
+    if (index < node_.size() && NameAt(index) == name) return &node_.value(index);
+    if (by_name_.empty()) {
+      for (size_t i = 0; i < node_.size(); ++i) by_name_.emplace(NameAt(i), &node_.value(i));
+    }
+    const auto found = by_name_.find(name);
+    return found == by_name_.end() ? nullptr : found->second;
   }
-  return nullptr;
-}
+
+ private:
+  std::string_view NameAt(size_t i) const {
+    return node_.key(i).is_scalar() ? node_.key(i).text() : std::string_view();
+  }
+
+  const YamlNode& node_;
+  std::unordered_map<std::string_view, const YamlNode*> by_name_;
+};
 
 void ReportUnknownMembers(NdlContext& context, const YamlNode& node, const Datatype& type) {
-  std::vector<std::string_view> names;
-  for (const Datatype::Member& member : type.members()) names.push_back(member.name);
+  constexpr size_t kMostNames = 1000;  // to suggest one of
+  std::unordered_set<std::string_view> names;
+  std::vector<std::string_view> candidates;
+  for (const Datatype::Member& member : type.members()) {
+    names.insert(member.name);
+    if (candidates.size() < kMostNames) candidates.push_back(member.name);
+  }
   for (size_t i = 0; i < node.size() && !context.gave_up(); ++i) {
     const std::string_view key = node.key(i).is_scalar() ? node.key(i).text() : "";
-    if (std::find(names.begin(), names.end(), key) == names.end()) {
-      context.Error(node.key(i), "{} is no member of the compound{}", Quote(key),
-                    Suggestion(key, names));
-    }
+    if (names.contains(key)) continue;
+    context.Error(node.key(i), "{} is no member of the compound{}", Quote(key),
+                  Suggestion(key, candidates));
   }
 }
 
@@ -221,10 +247,11 @@ std::optional<Value> ReadCompound(NdlContext& context, const YamlNode& node,
   if (!CheckMapping(context, node)) return std::nullopt;
   Value::Map map;
   map.reserve(type.members().size());
+  MemberValues values(node);
   bool valid = true;
-  for (size_t i = 0; i < type.members().size(); ++i) {
+  for (size_t i = 0; i < type.members().size() && !context.gave_up(); ++i) {
     const Datatype::Member& member = type.members()[i];
-    const YamlNode* item = FindMember(node, i, member.name);
+    const YamlNode* item = values.Find(i, member.name);
     if (!item) {
       context.Error(node, "the member {} is missing", Quote(member.name));
       valid = false;
@@ -259,7 +286,8 @@ std::optional<Value> ReadDimension(NdlContext& context, const YamlNode& node,
                                    const Datatype& type) {
   if (dim == extents.size()) return ReadElement(context, node, type);
   std::optional<uint64_t>& extent = extents[dim];
-  const std::string wanted = extent ? fmt::format("a list of {} values", *extent) : "a list";
+  const std::string wanted =
+      extent ? fmt::format("a list of {} value{}", *extent, *extent == 1 ? "" : "s") : "a list";
   if (!node.is_sequence()) return Expected(context, node, wanted);
   const auto items = node.items();
   if (extent && items.size() != *extent) {
@@ -322,6 +350,10 @@ std::optional<Value> ReadNested(NdlContext& context, const YamlNode& node,
 std::optional<std::pair<Datatype, Value>> ReadShortForm(NdlContext& context,
                                                         const YamlNode& node) {
   if (node.is_quoted()) return std::pair(Datatype::String(), Value(node.text()));
+  if (node.is_null()) {
+    context.Error(node, "expected a number, bool or text, found null; no text at all is \"\"");
+    return std::nullopt;
+  }
   if (!node.is_plain()) {
     context.Error(node,
                   "expected a number, bool or text, found {}; anything else needs the keys "

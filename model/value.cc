@@ -68,21 +68,16 @@ Result<void> EncodeInteger(const Datatype& type, WideInt value, MutableBytes out
 
 Result<Value> DecodeEnum(const Datatype& type, Bytes bytes) {
   NDLFS_TRY(const WideInt number, DecodeInteger(type.base(), bytes));
-  for (const Datatype::Constant& constant : type.constants()) {
-    if (constant.value == number) return Value(constant.name);
-  }
-  return Value(number);
+  const Datatype::Constant* constant = type.FindConstant(number);
+  return constant ? Value(constant->name) : Value(number);
 }
 
 Result<void> EncodeEnum(const Datatype& type, const Value& value, MutableBytes out) {
   if (value.integer()) return EncodeInteger(type.base(), *value.integer(), out);
   if (!value.text()) return BadInput("expected the name of an enum constant");
-  for (const Datatype::Constant& constant : type.constants()) {
-    if (constant.name == *value.text()) {
-      return EncodeInteger(type.base(), constant.value, out);
-    }
-  }
-  return BadInput("{} is no constant of the enum", Quote(*value.text()));
+  const Datatype::Constant* constant = type.FindConstant(*value.text());
+  if (!constant) return BadInput("{} is no constant of the enum", Quote(*value.text()));
+  return EncodeInteger(type.base(), constant->value, out);
 }
 
 // --- Floats

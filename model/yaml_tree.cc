@@ -190,7 +190,10 @@ class YamlTreeBuilder final : public YAML::EventHandler {
     tree_.memory_ = std::make_unique<std::pmr::monotonic_buffer_resource>();
   }
 
-  YamlTree Finish() { return std::move(tree_); }
+  YamlTree Finish() {
+    tree_.size_ = counted_.nodes;
+    return std::move(tree_);
+  }
   // Where the last scalar in quotes began.
   const std::optional<YAML::Mark>& last_quoted() const { return last_quoted_; }
 
@@ -203,7 +206,7 @@ class YamlTreeBuilder final : public YAML::EventHandler {
 
   void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
     YamlNode* node = NewNode(mark, YamlNode::Kind::kNull, anchor);
-    FinishNode(node, anchor, 1);
+    FinishNode(node, anchor, {1, 0});
   }
 
   void OnAlias(const YAML::Mark& mark, YAML::anchor_t id) override {
@@ -213,7 +216,7 @@ class YamlTreeBuilder final : public YAML::EventHandler {
       throw Refusal{At(mark, "an alias inside of what it stands for")};
     }
     has_aliases_ = true;
-    Count(mark, anchor.expanded);
+    CountAlias(mark, anchor.expanded);
     AddChild(anchor.node);
   }
 
@@ -229,7 +232,8 @@ class YamlTreeBuilder final : public YAML::EventHandler {
     std::copy(value.begin(), value.end(), text);
     node->data_ = text;
     node->size_ = static_cast<uint32_t>(value.size());
-    FinishNode(node, anchor, 1);
+    counted_.bytes += value.size();
+    FinishNode(node, anchor, {1, value.size()});
   }
 
   void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
@@ -246,15 +250,20 @@ class YamlTreeBuilder final : public YAML::EventHandler {
   void OnMapEnd() override { Close(); }
 
  private:
+  // What a part of the document amounts to, with what its aliases stand for.
+  struct Amount {
+    uint64_t nodes = 0;
+    uint64_t bytes = 0;  // of scalars
+  };
   struct Anchor {
     const YamlNode* node = nullptr;  // null while it is open
-    uint64_t expanded = 0;           // nodes, with those that aliases stand for
+    Amount expanded;
   };
   struct OpenNode {
     YamlNode* node;
     YAML::anchor_t anchor;
     size_t first_child;  // in children_
-    uint64_t counted_before;
+    Amount counted_before;
   };
 
   static YamlNode::Tag ScalarTag(const YAML::Mark& mark, std::string_view tag) {
@@ -276,18 +285,32 @@ class YamlTreeBuilder final : public YAML::EventHandler {
     throw Refusal{At(mark, "unknown tag " + Quote(tag))};
   }
 
-  // `nodes` more of them, real or through an alias.
-  void Count(const YAML::Mark& mark, uint64_t nodes) {
-    counted_ += nodes;
-    if (counted_ <= limits_.nodes) return;
+  // One more node.
+  void CountNode(const YAML::Mark& mark) {
+    if (++counted_.nodes <= limits_.nodes) return;
     throw Refusal{At(mark, fmt::format("{} more than {} values",
                                        has_aliases_ ? "aliases expand to" : "a document of",
                                        limits_.nodes))};
   }
 
+  // As much again as `expanded`. What the document itself has of bytes is
+  // within the limit already.
+  void CountAlias(const YAML::Mark& mark, const Amount& expanded) {
+    counted_.nodes += expanded.nodes;
+    counted_.bytes += expanded.bytes;
+    if (counted_.nodes > limits_.nodes) {
+      throw Refusal{
+          At(mark, fmt::format("aliases expand to more than {} values", limits_.nodes))};
+    }
+    if (counted_.bytes > limits_.bytes) {
+      throw Refusal{
+          At(mark, fmt::format("aliases expand to more than {} bytes", limits_.bytes))};
+    }
+  }
+
   YamlNode* NewNode(const YAML::Mark& mark, YamlNode::Kind kind, YAML::anchor_t anchor) {
     buffer_.Reported(mark);
-    Count(mark, 1);
+    CountNode(mark);
     auto* node = new (tree_.memory_->allocate(sizeof(YamlNode), alignof(YamlNode))) YamlNode;
     node->line_ = mark.line + 1;
     node->column_ = mark.column + 1;
@@ -296,7 +319,7 @@ class YamlTreeBuilder final : public YAML::EventHandler {
     return node;
   }
 
-  void FinishNode(YamlNode* node, YAML::anchor_t anchor, uint64_t expanded) {
+  void FinishNode(YamlNode* node, YAML::anchor_t anchor, const Amount& expanded) {
     if (anchor != 0) anchors_[anchor] = {node, expanded};
     AddChild(node);
   }
@@ -314,7 +337,7 @@ class YamlTreeBuilder final : public YAML::EventHandler {
       throw Refusal{At(mark, fmt::format("nested more than {} deep", limits_.depth))};
     }
     YamlNode* node = NewNode(mark, kind, anchor);
-    open_.push_back({node, anchor, children_.size(), counted_ - 1});
+    open_.push_back({node, anchor, children_.size(), {counted_.nodes - 1, counted_.bytes}});
   }
 
   void Close() {
@@ -328,7 +351,9 @@ class YamlTreeBuilder final : public YAML::EventHandler {
     children_.erase(begin, children_.end());
     open.node->data_ = items;
     open.node->size_ = static_cast<uint32_t>(count);
-    FinishNode(open.node, open.anchor, counted_ - open.counted_before);
+    FinishNode(open.node, open.anchor,
+               {counted_.nodes - open.counted_before.nodes,
+                counted_.bytes - open.counted_before.bytes});
   }
 
   LimitedBuffer& buffer_;
@@ -338,7 +363,7 @@ class YamlTreeBuilder final : public YAML::EventHandler {
   std::vector<const YamlNode*> children_;  // of the open nodes
   std::vector<Anchor> anchors_;            // by yaml-cpp's number; 0 is none
   std::optional<YAML::Mark> last_quoted_;
-  uint64_t counted_ = 0;
+  Amount counted_;
   size_t documents_ = 0;
   bool has_aliases_ = false;
 };

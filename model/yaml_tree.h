@@ -66,7 +66,9 @@ class YamlNode {
 
 struct YamlLimits {
   size_t bytes = size_t{64} << 20;
-  size_t nodes = 8'000'000;  // including those that aliases stand for again
+  // Including what aliases stand for again; there are as many bytes of that at
+  // most as of the document.
+  size_t nodes = 8'000'000;
   size_t depth = 400;
   size_t lookahead = 1'000'000;  // indicators that the scanner may keep in mind
 };
@@ -75,11 +77,14 @@ class YamlTree {
  public:
   // Null for a document of nothing but comments.
   const YamlNode* root() const { return root_; }
+  // Nodes, with those that aliases stand for again.
+  size_t size() const { return size_; }
 
  private:
   friend class YamlTreeBuilder;
   std::unique_ptr<std::pmr::monotonic_buffer_resource> memory_;
   const YamlNode* root_ = nullptr;
+  size_t size_ = 0;
 };
 
 // Reads the one document in `text`, which must be UTF-8.

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <string>
 
 #include "model/ndl_writer.h"
@@ -111,7 +112,7 @@ TEST(NdlReaderTest, RefusesWhatIsNoDocument) {
 }
 
 TEST(NdlReaderTest, RefusesPathNamesThatAreNone) {
-  EXPECT_EQ(Errors("/a/: {}\n"), "1:1: the path name \"/a/\" has an empty name in it\n");
+  EXPECT_EQ(Errors("/a/: {}\n"), "1:1: the path name \"/a/\" ends in \"/\", expected \"/a\"\n");
   EXPECT_EQ(Errors("/a//b: {}\n"), "1:1: the path name \"/a//b\" has an empty name in it\n");
   std::string deep;
   for (int i = 0; i < 257; ++i) deep += "/a";
@@ -198,7 +199,7 @@ TEST(NdlReaderTest, ShortAttributesThatAreNoScalars) {
   EXPECT_EQ(Errors("attributes: {a: [1, 2]}\n"),
             "1:17: /: attribute \"a\": expected a number, bool or text, found a list; anything "
             "else needs the keys shape, type and value\n");
-  EXPECT_THAT(Errors("attributes: {a: }\n"), HasSubstr("found null; anything else"));
+  EXPECT_THAT(Errors("attributes: {a: }\n"), HasSubstr("found null; no text at all is \"\""));
   EXPECT_THAT(Errors("attributes: {a: !!binary AA==}\n"), HasSubstr("found binary; anything"));
   EXPECT_EQ(
       Errors("attributes: {a: 007}\n"),
@@ -321,7 +322,38 @@ TEST(NdlReaderTest, DatatypesThatAreNone) {
             "4:37: /a: type: array: shape: an element of more than 281474976710656 bytes\n");
   EXPECT_EQ(TypeErrors("{array: {base: int8}}"),
             "4:17: /a: type: array: the key \"shape\" is missing\n");
+  EXPECT_EQ(TypeErrors("{enum: {OFF: 0}}"),
+            "4:16: /a: type: enum: the key \"members\" is missing, expected members: {NAME: N, "
+            "...}\n4:17: /a: type: enum: unknown key \"OFF\", expected base or members\n");
   EXPECT_THAT(TypeErrors("null"), HasSubstr("expected a datatype, found null"));
+}
+
+TEST(NdlReaderTest, WordsOfOtherLanguagesAreTranslated) {
+  const auto expected = [](std::string_view type) {
+    const std::string text = TypeErrors(type);
+    const size_t at = text.find(", expected ");
+    return at == std::string::npos ? text : text.substr(at + 11);
+  };
+  EXPECT_EQ(TypeErrors("double"),
+            "4:9: /a: type: NDL has no datatype \"double\", expected float64\n");
+  EXPECT_EQ(expected("float"), "float32 or float64\n");
+  EXPECT_EQ(expected("char"), "string\n");
+  EXPECT_EQ(expected("<i4"), "int32\n");
+  EXPECT_EQ(expected("f8"), "float64\n");
+  EXPECT_EQ(expected("\"|S10\""), "string\n");
+  EXPECT_EQ(expected("bool"), "{enum: {base: int8, members: {\"FALSE\": 0, \"TRUE\": 1}}}\n");
+  EXPECT_EQ(expected("complex64"), "{compound: [{r: float32}, {i: float32}]}\n");
+  EXPECT_EQ(expected("datetime64[ns]"), "int64, with x-datetime: {unit: s} beside the type\n");
+  // Those that are to be written can be read.
+  ReadType(R"({enum: {base: int8, members: {"FALSE": 0, "TRUE": 1}}})");
+  ReadType("{compound: [{r: float32}, {i: float32}]}");
+  ReadType("int64, x-datetime: {unit: s}");
+  EXPECT_THAT(Errors("dimensions: {}\nvariables: {}\n"),
+              testing::AllOf(HasSubstr("\"dimensions\" (did you mean dimcoords?)"),
+                             HasSubstr("\"variables\" (did you mean ndarrays?)")));
+  EXPECT_THAT(Errors("ndarrays: {a: {dims: [2], shape: [2], type: int8, attrs: {}}}"),
+              testing::AllOf(HasSubstr("\"dims\" (did you mean shape?)"),
+                             HasSubstr("\"attrs\" (did you mean attributes?)")));
 }
 
 TEST(NdlReaderTest, DatatypesNestSixtyFourDeep) {
@@ -405,7 +437,7 @@ TEST(NdlReaderTest, ReferencesWithoutACoordinate) {
       "found a list\n");
   EXPECT_EQ(errors("10"),
             "4:28: /g/a: shape: expected a list of integers, null and names of dimension "
-            "coordinates, found \"10\"\n");
+            "coordinates, such as [10, lat], found \"10\"\n");
   EXPECT_EQ(errors("[4294967296, 4294967296]"), "4:28: /g/a: shape: 2^63 elements or more\n");
 }
 
@@ -515,6 +547,9 @@ TEST(NdlReaderTest, ValuesThatDoNotFitTheType) {
   EXPECT_EQ(errors("float32", "1e39"), "1e39 does not fit float32\n");
   EXPECT_EQ(errors("float8_e4m3fn", "500"), "500.0 does not fit float8_e4m3fn\n");
   EXPECT_EQ(errors("float32", "one"), "expected a number, found \"one\"\n");
+  EXPECT_EQ(errors("float32", "NaN"), "expected a number, found \"NaN\" (YAML writes .nan)\n");
+  EXPECT_EQ(errors("float64", "-inf"),
+            "expected a number, found \"-inf\" (YAML writes -.inf)\n");
   EXPECT_EQ(errors("float32", "null"), "expected a number, found null\n");
   EXPECT_EQ(errors("float128", "1.0"), "expected !!binary, found \"1.0\"\n");
   EXPECT_EQ(errors("string", "null"), "expected text, found null\n");
@@ -637,6 +672,29 @@ TEST(NdlReaderTest, RefusesMoreThanItCanHold) {
                                       "268435456 bytes"));
 }
 
+// Each in time that grows with its length: what is looked for among many is
+// not looked for one by one.
+TEST(NdlReaderTest, LargeTypesDoNotTakeForever) {
+  constexpr int kMany = 100'000;
+  std::string constants, names, members, values, wrong;
+  for (int i = 0; i < kMany; ++i) {
+    const std::string number = std::to_string(i);
+    constants += "C" + number + ": " + number + ", ";
+    names += "C" + std::to_string(kMany - 1 - i) + ", ";
+    members += "{m" + number + ": int8}, ";
+    values += "m" + std::to_string(kMany - 1 - i) + ": 1, ";
+    wrong += "n" + std::to_string(kMany - 1 - i) + ": 1, ";
+  }
+  const auto start = std::chrono::steady_clock::now();
+  Read("ndarrays: {a: {shape: [" + std::to_string(kMany) + "], type: {enum: {members: {" +
+       constants + "}}}, value: [" + names + "]}}");
+  const std::string compound =
+      "ndarrays: {a: {shape: [], type: {compound: [" + members + "]}, value: {";
+  Read(compound + values + "}}}");
+  EXPECT_THAT(ReadNdl(compound + wrong + "}}}", "f").errors, SizeIs(101));
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(30));
+}
+
 TEST(NdlReaderTest, AliasesAreReadWhereTheyStand) {
   const File file = Read("ndarrays:\n  a: &a {shape: [2], type: int8}\n  b: *a\n  c: *a\n");
   EXPECT_THAT(file.root.ndarrays, SizeIs(3));
@@ -644,13 +702,14 @@ TEST(NdlReaderTest, AliasesAreReadWhereTheyStand) {
 }
 
 TEST(LooksLikeNdlTest, GoesByTheFirstKey) {
-  for (const char* text : {"/:\n", "/: {}\n", "/group1:\n  a: 1\n", "attributes:\n",
-                           "# comment\n\n---\ndimcoords: {}\n", "{ndarrays: {}}", "\"/\": {}\n",
-                           "\xEF\xBB\xBF/:\r\n", "%YAML 1.2\n---\n/:\n", "'attributes': {}"}) {
+  for (const char* text :
+       {"/:\n", "/: {}\n", "/group1:\n  a: 1\n", "attributes:\n",
+        "# comment\n\n---\ndimcoords: {}\n", "{ndarrays: {}}", "\"/\": {}\n",
+        "\xEF\xBB\xBF/:\r\n", "%YAML 1.2\n---\n/:\n", "'attributes': {}", "", "# only\n"}) {
     EXPECT_TRUE(LooksLikeNdl(text)) << text;
   }
-  for (const char* text : {"", "version: 3\n", "- /a\n", "attributes_of: 1\n", "# only\n",
-                           "/usr/bin/env\n", "name: /:\n", "attributes\n"}) {
+  for (const char* text : {"version: 3\n", "- /a\n", "attributes_of: 1\n", "/usr/bin/env\n",
+                           "name: /:\n", "attributes\n"}) {
     EXPECT_FALSE(LooksLikeNdl(text)) << text;
   }
 }

@@ -141,6 +141,15 @@ TEST(YamlTreeTest, RefusesAliasesThatExplode) {
   EXPECT_EQ(Parse(laughs), "7:32: aliases expand to more than 8000000 values");
 }
 
+TEST(YamlTreeTest, RefusesAliasesThatRepeatALongText) {
+  std::string text = "a: &a " + std::string(1'000'000, 'x') + "\nb: [";
+  for (int i = 0; i < 70; ++i) text += "*a, ";
+  EXPECT_EQ(Parse(text + "]\n"), "2:269: aliases expand to more than 67108864 bytes");
+  std::string nested = "a: &a " + std::string(1'000'000, 'x') + "\nb: &b [*a, *a]\nc: [";
+  for (int i = 0; i < 40; ++i) nested += "*b, ";
+  EXPECT_EQ(Parse(nested + "]\n"), "3:133: aliases expand to more than 67108864 bytes");
+}
+
 TEST(YamlTreeTest, RefusesAliasesOfThemselves) {
   EXPECT_EQ(Parse("a: &x [*x]\n"), "1:8: an alias inside of what it stands for");
   EXPECT_EQ(Parse("&x {a: *x}\n"), "1:8: an alias inside of what it stands for");
