@@ -13,6 +13,7 @@
 #include "fs/document.h"
 #include "fs/mounted_store.h"
 #include "model/mutex.h"
+#include "model/recently_used.h"
 
 namespace ndlfs::fs {
 
@@ -78,7 +79,7 @@ class DocumentCache {
             const DocumentPtr& document, Freshness::Time looked_at) EXCLUDES(mutex_);
   const Freshness& freshness_;
   const DocumentWriter writer_;
-  RecentlyUsed<const Document> recent_{uint64_t{16} << 20};
+  model::RecentlyUsed<const Document> recent_{uint64_t{16} << 20};
   mutable model::Mutex mutex_;
   std::unordered_map<Key, Known, KeyHash> known_ GUARDED_BY(mutex_);
   size_t sweep_at_ GUARDED_BY(mutex_) = 256;

@@ -26,11 +26,11 @@
 #include "cache/chunk_ledger.h"
 #include "fs/freshness.h"
 #include "fs/problem_log.h"
-#include "fs/recently_used.h"
 #include "fs/tree_node.h"
 #include "fs/view.h"
 #include "model/error.h"
 #include "model/mutex.h"
+#include "model/recently_used.h"
 
 namespace ndlfs::fs {
 
@@ -91,8 +91,8 @@ struct StoreServices {
 
   // What is kept although nobody uses it at the moment: opened stores, and
   // entities, whose page cache would be lost with them.
-  RecentlyUsed<MountedStore> opened{128};
-  RecentlyUsed<const Entity> entities{1024};
+  model::RecentlyUsed<MountedStore> opened{128};
+  model::RecentlyUsed<const Entity> entities{1024};
   std::atomic<uint64_t> last_generation{0};
 };
 

@@ -10,7 +10,7 @@
 
 #include "model/mutex.h"
 
-namespace ndlfs::fs {
+namespace ndlfs::model {
 
 // Keeps the most recently used objects alive, up to a sum of weights. It is
 // no index: who wants to find them again has a weak_ptr. Thread-safe.
@@ -80,4 +80,4 @@ class RecentlyUsed {
   uint64_t total_ GUARDED_BY(mutex_) = 0;
 };
 
-}  // namespace ndlfs::fs
+}  // namespace ndlfs::model
