@@ -10,6 +10,7 @@
 #include "backends/hierarchy.h"
 #include "backends/kerchunk/kerchunk.h"
 #include "backends/n5/n5.h"
+#include "backends/ndl/ndl.h"
 #include "backends/netcdf3/netcdf3.h"
 #include "backends/npy/npy.h"
 #include "backends/npy/npz.h"
@@ -40,6 +41,7 @@ std::span<const Format* const> Formats() {
 #ifdef NDLFS_WITH_HDF5
       &Hdf5Format(),
 #endif
+      &NdlFormat(),
   };
   return formats;
 }
