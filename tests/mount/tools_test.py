@@ -25,6 +25,34 @@ program read_raw
 end program read_raw
 """
 
+# Lines of one width are records of direct access.
+FORTRAN_TEXT = """\
+program read_text
+  implicit none
+  integer, parameter :: width = 15
+  character(len=4096) :: path
+  character(len=width) :: column
+  real(4) :: value
+  real(8) :: total
+  integer :: unit, i, status
+  call get_command_argument(1, path)
+  open (newunit=unit, file=trim(path), access='direct', form='unformatted', recl=width + 1, status='old', action='read')
+  read (unit, rec=90 * (45 * 12 + 10) + 7) column
+  read (column, '(f15.0)') value
+  write (*, '(z8.8)') value
+  close (unit)
+  open (newunit=unit, file=trim(path), form='formatted', status='old', action='read')
+  total = 0
+  do i = 1, 24 * 45 * 90
+    read (unit, '(f15.0)') value
+    total = total + value
+  end do
+  read (unit, '(f15.0)', iostat=status) value
+  write (*, '(f0.6)') total
+  write (*, '(l1)') is_iostat_end(status)
+end program read_text
+"""
+
 
 class ProgramTest(harness.TestCase):
     def test_fortran_reads_data_raw(self):
@@ -37,6 +65,30 @@ class ProgramTest(harness.TestCase):
         corners = t2m[0, 0, 0], t2m[23, 44, 89], t2m[12, 10, 6]
         self.assertEqual(lines[0], "".join(struct.pack(">f", value).hex().upper() for value in corners))
         self.assertAlmostEqual(float(lines[1]), float(t2m.sum(dtype=np.float64)), places=4)
+
+    def test_fortran_reads_data_txt_in_a_fixed_format(self):
+        mounted = self.mount(harness.DATA)
+        source, program = (os.path.join(self.scratch, name) for name in ("read_text.f90", "read_text"))
+        harness.write(source, FORTRAN_TEXT)
+        self.run_ok("gfortran", "-o", program, source)
+        lines = self.run_ok(program, mounted.join("climate.zarr/t2m/data.txt")).split()
+        t2m = make_data.climate()["t2m"]
+        self.assertEqual(lines[0], struct.pack(">f", t2m[12, 10, 6]).hex().upper())
+        self.assertAlmostEqual(float(lines[1]), float(t2m.sum(dtype=np.float64)), places=3)
+        self.assertEqual(lines[2], "T")
+
+    def test_awk_sort_wc_and_tail_work_on_data_txt(self):
+        mounted = self.mount(harness.DATA)
+        text = mounted.join("climate.zarr/t2m/data.txt")
+        t2m = make_data.climate()["t2m"]
+        self.assertEqual(self.run_ok("wc", "-l", text).split()[0], str(t2m.size))
+        last = self.run_ok("tail", "-c", "16", text)
+        self.assertEqual((len(last), np.float32(last)), (16, t2m[-1, -1, -1]))
+        total = self.run_ok("awk", "{ s += $1 } END { printf \"%.6f\", s }", text)
+        self.assertAlmostEqual(float(total), float(t2m.sum(dtype=np.float64)), places=2)
+        in_order = self.run_ok("sort", "-g", text).split()
+        np.testing.assert_array_equal(np.array(in_order, np.float32), np.sort(t2m, axis=None))
+        self.assertEqual(self.run_ok("sed", "-n", "1000p", text).split(), [str(t2m.ravel()[999])])
 
     def test_od_shows_the_numbers(self):
         mounted = self.mount(harness.DATA)
