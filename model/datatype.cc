@@ -18,22 +18,14 @@ struct Keyword {
 
 // The floats of the language, then those that it has no word for.
 constexpr std::array kFloatKeywords = {
-    Keyword{"float32", 4},
-    Keyword{"float64", 8},
-    Keyword{"float16", 2},
-    Keyword{"bfloat16", 2},
-    Keyword{"float96", 12},
-    Keyword{"float128", 16},
-    Keyword{"float4_e2m1fn", 1},
-    Keyword{"float6_e2m3fn", 1},
-    Keyword{"float6_e3m2fn", 1},
-    Keyword{"float8_e3m4", 1},
-    Keyword{"float8_e4m3", 1},
-    Keyword{"float8_e4m3b11fnuz", 1},
-    Keyword{"float8_e4m3fn", 1},
-    Keyword{"float8_e4m3fnuz", 1},
-    Keyword{"float8_e5m2", 1},
-    Keyword{"float8_e5m2fnuz", 1},
+    Keyword{"float32", 4},        Keyword{"float64", 8},
+    Keyword{"float16", 2},        Keyword{"bfloat16", 2},
+    Keyword{"float96", 12},       Keyword{"float128", 16},
+    Keyword{"float4_e2m1fn", 1},  Keyword{"float6_e2m3fn", 1},
+    Keyword{"float6_e3m2fn", 1},  Keyword{"float8_e3m4", 1},
+    Keyword{"float8_e4m3", 1},    Keyword{"float8_e4m3b11fnuz", 1},
+    Keyword{"float8_e4m3fn", 1},  Keyword{"float8_e4m3fnuz", 1},
+    Keyword{"float8_e5m2", 1},    Keyword{"float8_e5m2fnuz", 1},
     Keyword{"float8_e8m0fnu", 1},
 };
 constexpr std::array kIntegerKeywords = {

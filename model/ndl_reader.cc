@@ -19,9 +19,13 @@ namespace {
 
 using Place = NdlContext::Place;
 
-// What the path names of all references may add up to: they are written out
-// in full, and short names may stand for long ones.
-constexpr size_t kMaxReferenceBytes = size_t{256} << 20;
+// What the path names of all references may add up to, in lengths of a document
+// of the greatest length: they are written out in full, and short names may
+// stand for long ones.
+constexpr size_t kMaxReferenceLengths = 4;
+
+// Of the model, for each value of YAML: what types with many members take.
+constexpr size_t kMemoryPerValue = 100;
 
 // Attributes and arrays: each takes some 400 bytes, whatever is said of it.
 constexpr size_t kMaxEntities = 1'500'000;
@@ -32,10 +36,12 @@ enum class Owner { kNdarray, kDimCoord, kAttribute };
 // is returned for it does not matter: the document is refused.
 class EntityReader {
  public:
-  EntityReader(NdlContext& context, const NdlDocument& document)
-      : context_(context), document_(document) {}
+  EntityReader(NdlContext& context, const NdlDocument& document, size_t max_reference_bytes)
+      : context_(context), document_(document), max_reference_bytes_(max_reference_bytes) {}
 
   Group ReadGroup(const NdlGroup& source, std::string_view name);
+  // Of the path names in all references that were read.
+  size_t reference_bytes() const { return reference_bytes_; }
 
  private:
   void ReadContents(const NdlGroup& source, Group& group);
@@ -79,6 +85,7 @@ class EntityReader {
 
   NdlContext& context_;
   const NdlDocument& document_;
+  const size_t max_reference_bytes_;
   size_t reference_bytes_ = 0;
   size_t entities_ = 0;
 };
@@ -364,9 +371,9 @@ std::optional<Dimension> EntityReader::ReadReference(const NdlGroup& group,
     return std::nullopt;
   }
   reference_bytes_ += dimension.dimcoord.size();
-  if (reference_bytes_ > kMaxReferenceBytes) {
+  if (reference_bytes_ > max_reference_bytes_) {
     context_.Error(node, "path names of references that add up to more than {} bytes",
-                   kMaxReferenceBytes);
+                   max_reference_bytes_);
     return std::nullopt;
   }
   return dimension;
@@ -604,9 +611,11 @@ ParsedDocument ReadNdl(std::string_view text, std::string_view file_name,
   }
   NdlContext context;
   const NdlDocument document(context, *tree->root());
-  Group root = EntityReader(context, document).ReadGroup(document.root(), "");
+  EntityReader reader(context, document, kMaxReferenceLengths * limits.bytes);
+  Group root = reader.ReadGroup(document.root(), "");
   ParsedDocument parsed;
-  parsed.values = tree->size();
+  parsed.memory =
+      kMemoryPerValue * tree->size() + tree->text_bytes() + reader.reference_bytes();
   parsed.errors = context.TakeErrors();
   if (parsed.errors.empty()) parsed.file = File{StoreName(file_name), std::move(root)};
   return parsed;

@@ -25,8 +25,8 @@ struct NdlLimits {
 struct ParsedDocument {
   // Set if there is nothing wrong with the document.
   std::optional<File> file;
-  // YAML values in it: what its memory is to be counted as.
-  size_t values = 0;
+  // About how many bytes of memory `file` takes, at most.
+  size_t memory = 0;
   // All that is wrong with it, in the order of lines, up to a hundred.
   std::vector<Diagnostic> errors;
 };

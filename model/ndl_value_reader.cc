@@ -408,7 +408,6 @@ std::optional<Value> ReadUntyped(NdlContext& context, const YamlNode& node) {
     return Value(std::move(map));
   }
   if (node.is_binary()) return ReadBinary(context, node, Datatype());
-  if (node.is_plain() && ParseYamlBool(node.text())) return Value(node.text());
   auto scalar = ReadShortForm(context, node);
   if (!scalar) return std::nullopt;
   return std::move(scalar->second);

@@ -29,8 +29,8 @@ std::optional<Value> ReadNested(NdlContext& context, const YamlNode& node,
 std::optional<std::pair<Datatype, Value>> ReadShortForm(NdlContext& context,
                                                         const YamlNode& node);
 
-// A parameter of a filter, whose type nobody tells: as in the short form, but
-// without bools, and with null, lists and mappings.
+// A parameter of a filter, whose type nobody tells: as in the short form, or
+// null, a list or a mapping.
 std::optional<Value> ReadUntyped(NdlContext& context, const YamlNode& node);
 
 }  // namespace ndlfs::model

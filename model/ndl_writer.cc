@@ -397,15 +397,34 @@ void EntityWriter::WriteAttribute(const Attribute& attribute) {
   yaml_.Close();
 }
 
-YamlItem FilterItem(const std::vector<Filter>& filters) {
+// Of the parameters nobody tells the types: bools are those of NDL's enum, by
+// name, and true and false are what people write for them.
+YamlItem ParameterItem(const Value& value) {
   static const Datatype kUntyped;
+  if (value.text() && (*value.text() == "TRUE" || *value.text() == "FALSE")) {
+    return YamlItem::Verbatim(*value.text() == "TRUE" ? "true" : "false");
+  }
+  if (value.list()) {
+    YamlItem list = YamlItem::Sequence();
+    for (const Value& item : *value.list()) list.Add(ParameterItem(item));
+    return list;
+  }
+  if (value.map()) {
+    YamlItem map = YamlItem::Mapping();
+    for (const auto& [name, item] : *value.map()) map.Add(name, ParameterItem(item));
+    return map;
+  }
+  return ValueItem(value, kUntyped);
+}
+
+YamlItem FilterItem(const std::vector<Filter>& filters) {
   YamlItem list = YamlItem::Sequence();
   for (const Filter& filter : filters) {
     if (filter.parameters.empty()) {
       list.Add(YamlItem::Text(filter.name));
     } else {
       YamlItem process = YamlItem::Mapping();
-      process.Add(filter.name, ValueItem(filter.parameters, kUntyped));
+      process.Add(filter.name, ParameterItem(filter.parameters));
       list.Add(std::move(process));
     }
   }

@@ -192,6 +192,7 @@ class YamlTreeBuilder final : public YAML::EventHandler {
 
   YamlTree Finish() {
     tree_.size_ = counted_.nodes;
+    tree_.text_bytes_ = counted_.bytes;
     return std::move(tree_);
   }
   // Where the last scalar in quotes began.

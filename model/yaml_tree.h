@@ -77,14 +77,16 @@ class YamlTree {
  public:
   // Null for a document of nothing but comments.
   const YamlNode* root() const { return root_; }
-  // Nodes, with those that aliases stand for again.
+  // Nodes, and bytes of scalars, with what aliases stand for again.
   size_t size() const { return size_; }
+  size_t text_bytes() const { return text_bytes_; }
 
  private:
   friend class YamlTreeBuilder;
   std::unique_ptr<std::pmr::monotonic_buffer_resource> memory_;
   const YamlNode* root_ = nullptr;
   size_t size_ = 0;
+  size_t text_bytes_ = 0;
 };
 
 // Reads the one document in `text`, which must be UTF-8.

@@ -618,7 +618,7 @@ ndarrays:
   EXPECT_EQ(storage.shape, (std::vector<uint64_t>{5, 20}));
   EXPECT_EQ(storage.chunk, (std::vector<uint64_t>{100, 20}));
   const Value::Map parameters = {
-      {"level", 5}, {"name", "x"}, {"list", Value::List{1, 2.5, Value(), "true"}}};
+      {"level", 5}, {"name", "x"}, {"list", Value::List{1, 2.5, Value(), "TRUE"}}};
   EXPECT_EQ(storage.filter,
             (std::vector<Filter>{{"shuffle", {}}, {"zlib", parameters}, {"szip", {}}}));
   EXPECT_EQ(storage.endian, ByteOrder::kBig);

@@ -3,9 +3,12 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <yaml-cpp/yaml.h>
 
 #include <ctime>
+
+#include "model/ndl_reader.h"
 
 namespace ndlfs::model {
 namespace {
@@ -323,6 +326,18 @@ TEST(NdlWriterTest, FillValueOfAStructIsAMap) {
   EXPECT_THAT(WriteNdarray(array, "/"), HasSubstr("fillvalue: {x: 0.1, y: 0.1}\n"));
 }
 
+TEST(NdlWriterTest, BoolsAmongTheParametersOfFilters) {
+  Ndarray array;
+  array.name = "a";
+  array.type = Datatype::Integer(1, true);
+  array.storage.filter = {
+      {"zstd", {{"level", 0}, {"checksum", "FALSE"}, {"word", "false"}}},
+      {"other", {{"list", Value::List{"TRUE", Value(Value::Map{{"deep", "TRUE"}})}}}}};
+  EXPECT_THAT(WriteNdarray(array, "/"),
+              HasSubstr("filter: [{zstd: {level: 0, checksum: false, word: \"false\"}}, "
+                        "{other: {list: [true, {deep: true}]}}]"));
+}
+
 TEST(NdlWriterTest, NamesOfAnyBytes) {
   Group root;
   root.ndarrays = {Array("caf\xe9", Datatype::Float32(), {}),
@@ -372,11 +387,26 @@ TEST(NdlWriterTest, WritesAHundredThousandArrays) {
     array.storage.fillvalue = 9.96921e+36f;
     file.root.ndarrays.push_back(std::move(array));
   }
-  const std::clock_t begin = std::clock();  // of the processor: others may keep it busy
+  // Of the processor: others may keep it busy.
+  const auto seconds = [begin = std::clock()] {
+    return static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
+  };
   const std::string text = WriteFile(file);
-  const double taken = static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
+  const double written = seconds();
   EXPECT_GT(text.size(), 30'000'000u);
-  RecordProperty("seconds", std::to_string(taken));
+  const ParsedDocument parsed = ReadNdl(text, "");
+  const double read = seconds() - written;
+  ASSERT_TRUE(parsed.file);
+  EXPECT_TRUE(*parsed.file == file);
+  RecordProperty("seconds to write", std::to_string(written));
+  RecordProperty("seconds to read", std::to_string(read));
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+  EXPECT_LT(written, 2);
+  EXPECT_LT(read, 20);
+  struct ::rusage usage;
+  ASSERT_EQ(::getrusage(RUSAGE_SELF, &usage), 0);
+  EXPECT_LT(usage.ru_maxrss, 1 << 20);  // KiB: a GiB, for both
+#endif
 }
 
 }  // namespace
