@@ -81,38 +81,33 @@ Result<std::shared_ptr<const Document>> Document::Read(const Store& file,
   if (!parsed.file) return Refuse(file, parsed.errors);
   auto document = std::make_shared<Document>();
   document->stamp_ = *stamp;
-  document->values_ = parsed.values;
-  document->AddGroup(std::move(parsed.file->root), "/");
+  document->memory_ = parsed.memory;
+  document->AddGroup(std::move(parsed.file->root), document->root_);
   return document;
 }
 
-void Document::AddGroup(model::Group group, const std::string& path) {
-  std::vector<std::string> children;
+void Document::AddGroup(model::Group group, Object& object) {
   for (model::DimCoord& dimcoord : group.dimcoords) {
-    children.push_back(dimcoord.name);
-    AddArray(std::move(dimcoord), model::JoinPath(path, children.back()));
+    Object& child = object.children[dimcoord.name];
+    AddArray(std::move(dimcoord), child);
   }
   for (model::Ndarray& ndarray : group.ndarrays) {
-    children.push_back(ndarray.name);
-    AddArray(std::move(ndarray), model::JoinPath(path, children.back()));
+    Object& child = object.children[ndarray.name];
+    AddArray(std::move(ndarray), child);
   }
   for (model::Group& child : group.groups) {
-    children.push_back(child.name);
-    AddGroup(std::move(child), model::JoinPath(path, children.back()));
+    Object& child_object = object.children[child.name];
+    AddGroup(std::move(child), child_object);
   }
-  std::sort(children.begin(), children.end());
   group.dimcoords.clear();
   group.ndarrays.clear();
   group.groups.clear();
-  Object& object = objects_[path];
   object.node.entity = std::move(group);
   object.node.mtime_ns = stamp_.mtime_ns;
-  object.children = std::move(children);
 }
 
 template <typename Array>
-void Document::AddArray(Array array, const std::string& path) {
-  Object& object = objects_[path];
+void Document::AddArray(Array array, Object& object) {
   object.node.mtime_ns = stamp_.mtime_ns;
   if (array.value) {
     auto values = ArrayValues::Make(array, kMaxDataBytes - data_bytes_);
@@ -130,9 +125,13 @@ void Document::AddArray(Array array, const std::string& path) {
 }
 
 Result<const Document::Object*> Document::Find(std::string_view path) const {
-  const auto found = objects_.find(path);
-  if (found == objects_.end()) return model::NotFound("no {}", model::Quote(path));
-  return &found->second;
+  const Object* object = &root_;
+  for (const std::string_view name : model::SplitPath(path)) {
+    const auto child = object->children.find(name);
+    if (child == object->children.end()) return model::NotFound("no {}", model::Quote(path));
+    object = &child->second;
+  }
+  return object;
 }
 
 bool IsDocumentWithValues(std::string_view text) {

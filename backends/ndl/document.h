@@ -3,12 +3,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "backends/hierarchy.h"
 #include "backends/ndl/array_values.h"
@@ -32,15 +32,14 @@ class Document {
                                                              std::string_view file_name);
 
   const FileStamp& stamp() const { return stamp_; }
-  // What it takes of memory is in proportion to this; kMaxValues at most, and
-  // as much again.
-  uint64_t weight() const { return values_ + data_bytes_ / kBytesPerValue; }
+  // About how many bytes of memory it takes.
+  uint64_t memory() const { return memory_ + data_bytes_; }
 
   struct Object {
     // Of arrays without a source.
     Node node;
     std::optional<ArrayValues> values;
-    std::vector<std::string> children;  // names, sorted
+    std::map<std::string, Object, std::less<>> children;
   };
   // kNotFound where there is no such object.
   model::Result<const Object*> Find(std::string_view path) const;
@@ -49,17 +48,16 @@ class Document {
   // Bytes of all elements: text is at least as long, but where opaque elements
   // are given in short.
   static constexpr uint64_t kMaxDataBytes = uint64_t{64} << 20;
-  static constexpr uint64_t kBytesPerValue = 64;
 
-  void AddGroup(model::Group group, const std::string& path);
+  void AddGroup(model::Group group, Object& object);
   // `array` is a DimCoord or an Ndarray.
   template <typename Array>
-  void AddArray(Array array, const std::string& path);
+  void AddArray(Array array, Object& object);
 
   FileStamp stamp_;
-  size_t values_ = 0;
+  uint64_t memory_ = 0;
   uint64_t data_bytes_ = 0;
-  std::map<std::string, Object, std::less<>> objects_;
+  Object root_;
 };
 
 // Whether `text` is a sound document in which an array has a value. Looks no

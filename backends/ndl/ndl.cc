@@ -30,6 +30,9 @@ constexpr std::array<std::string_view, 2> kYamlExtensions = {".yaml", ".yml"};
 // it is known what it is.
 constexpr uint64_t kMaxBytesToLookAt = uint64_t{1} << 20;
 
+// Of all documents.
+constexpr uint64_t kKeptMemory = uint64_t{128} << 20;
+
 // What stores in files and directories are called, behind the name that their
 // document has as well.
 constexpr std::array<std::string_view, 24> kStoreExtensions = {
@@ -150,8 +153,8 @@ class DocumentFile {
  private:
   // What is kept of all files.
   static void Keep(const std::shared_ptr<const Document>& document) {
-    static model::RecentlyUsed<const Document> recent(2 * kMaxValues);
-    recent.Touch(document, document->weight());
+    static model::RecentlyUsed<const Document> recent(kKeptMemory);
+    recent.Touch(document, document->memory());
   }
 
   const std::shared_ptr<const SourceRoot> root_;
@@ -213,7 +216,9 @@ class NdlHierarchy final : public Hierarchy {
   Result<std::vector<std::string>> List(std::string_view path) const override {
     NDLFS_TRY(const auto document, file_->Current());
     NDLFS_TRY(const auto* object, document->Find(path));
-    return object->children;
+    std::vector<std::string> names;
+    for (const auto& [name, child] : object->children) names.push_back(name);
+    return names;
   }
 
   Result<uint64_t> Version(std::string_view) const override {
