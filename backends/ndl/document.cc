@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cctype>
 #include <utility>
+#include <vector>
 
 #include "backends/checked.h"
 #include "model/mutex.h"
@@ -21,10 +22,12 @@ constexpr uint64_t kMaxShownElements = 1000;
 constexpr model::NdlLimits kLimits = {kMaxBytes, kMaxValues};
 
 // While a document is read it takes several times the memory that is kept of
-// it, so one is read at a time.
+// it, so one is read at a time; short ones do not wait for long ones.
 model::ParsedDocument Parse(std::string_view text, std::string_view file_name) {
-  static model::Mutex mutex;
-  const model::MutexLock lock(mutex);
+  constexpr size_t kShort = size_t{1} << 20;
+  static model::Mutex short_mutex;
+  static model::Mutex long_mutex;
+  const model::MutexLock lock(text.size() <= kShort ? short_mutex : long_mutex);
   return model::ReadNdl(text, file_name, kLimits);
 }
 

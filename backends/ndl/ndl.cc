@@ -30,8 +30,8 @@ constexpr std::array<std::string_view, 2> kYamlExtensions = {".yaml", ".yml"};
 // it is known what it is.
 constexpr uint64_t kMaxBytesToLookAt = uint64_t{1} << 20;
 
-// Of all documents.
-constexpr uint64_t kKeptMemory = uint64_t{128} << 20;
+// Of all documents, but for the one that was used last.
+constexpr uint64_t kKeptMemory = uint64_t{32} << 20;
 
 // What stores in files and directories are called, behind the name that their
 // document has as well.
