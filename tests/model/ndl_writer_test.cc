@@ -334,8 +334,8 @@ TEST(NdlWriterTest, BoolsAmongTheParametersOfFilters) {
       {"zstd", {{"level", 0}, {"checksum", "FALSE"}, {"word", "false"}}},
       {"other", {{"list", Value::List{"TRUE", Value(Value::Map{{"deep", "TRUE"}})}}}}};
   EXPECT_THAT(WriteNdarray(array, "/"),
-              HasSubstr("filter: [{zstd: {level: 0, checksum: false, word: \"false\"}}, "
-                        "{other: {list: [true, {deep: true}]}}]"));
+              HasSubstr("          - zstd: {level: 0, checksum: false, word: \"false\"}\n"
+                        "          - other: {list: [true, {deep: true}]}\n"));
 }
 
 TEST(NdlWriterTest, NamesOfAnyBytes) {
@@ -374,6 +374,7 @@ TEST(NdlWriterTest, WritesAHundredThousandArrays) {
   File file;
   for (const char* name : {"time", "lat", "lon"}) {
     file.root.dimcoords.push_back(Coord(name, Datatype::Float64(), 100));
+    file.root.dimcoords.back().dimension_names = {name};
   }
   for (int i = 0; i < 100000; ++i) {
     Ndarray array = Array(fmt::format("variable_{:06}", i), Datatype::Float32(),
