@@ -1,11 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Called by run.sh. Cold and warm sequential reads through the mount, beside what zarr-python needs for `z[:]`.
-
-Cold is a new mount: nothing in its page cache or chunk cache, the store itself in the page cache. Warm is the next read.
-Rounds are interleaved, so that what else the machine does falls on all alike; the figures are medians.
-"""
+"""Called by run.sh; see README.md."""
 import argparse
 import contextlib
+import fnmatch
 import os
 import platform
 import shutil
@@ -14,121 +11,257 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import time
 
-import harness
-import numcodecs
-import numpy as np
+import data
+import measure
 import zarr
 
-CHUNKS = (16, 256, 256)
-COMPRESSORS = {
-    "uncompressed": None,
-    "blosc-lz4": numcodecs.Blosc("lz4", clevel=5, shuffle=numcodecs.Blosc.SHUFFLE),
-    "zstd-3": numcodecs.Zstd(3),
-    "gzip-5": numcodecs.GZip(5),
-}
-READ_WITH_ZARR = """
-import sys, time, zarr
-z = zarr.open_array(sys.argv[1], mode="r")
-start = time.perf_counter()
-a = z[:]
-print(time.perf_counter() - start)
-"""
+MIB = 1 << 20
+SMALL_CACHE = 64 * MIB
+
+
+class Row:
+    """One line of the table: `ours` and `other` are figures of one round each, compared as `compare` says.
+
+    faster   both are seconds: other / ours
+    rate     both are bytes a second: ours / other
+    """
+
+    def __init__(self, name, ours, other, against, required, compare="faster", size=None):
+        self.name, self.ours, self.other, self.against = name, ours, other, against
+        self.required, self.compare, self.size = required, compare, size
+        self.figures = {"ours": [], "other": [], "before": []}
+
+    def ratio(self, which="other"):
+        ours, other = (statistics.median(self.figures[key]) for key in ("ours", which))
+        return ours / other if self.compare == "rate" else other / ours
+
+    def rate(self, which):
+        figure = statistics.median(self.figures[which])
+        return (figure if self.compare == "rate" else self.size / figure) / 1e9
+
+
+class Bench:
+    """Measures one folder of data with one ndlfs, or with two in turn."""
+
+    def __init__(self, folder, sizes, before):
+        self.folder, self.sizes, self.before = folder, sizes, before
+        self.binary = None  # of the round: None is the one under test
+        self.window = 128
+        self.latencies = {}
+        self.first_bytes = []
+        self.memory = {}
+
+    def mount(self, *options):
+        return measure.Ndlfs(self.folder, *options, binary=self.binary)
+
+    def cold(self, store, block="1M"):
+        with self.mount() as mounted:
+            self.window = measure.read_ahead(mounted.path)
+            return measure.dd(mounted.join(*self.view(store)), block)
+
+    @staticmethod
+    def view(store):
+        """Where a store's array has its bytes."""
+        single = store.endswith((".zarr", ".npy"))
+        return (store, "data.raw") if single else (store, "data", "data.raw")
+
+    def warm(self, store):
+        with self.mount() as mounted:
+            view = mounted.join(*self.view(store))
+            measure.dd(view)
+            return measure.dd(view)
+
+    def reference(self, mode):
+        with measure.Reference(mode, f"{self.folder}/plain.bin", self.window) as mounted:
+            return measure.dd(mounted.data)
+
+    def in_process(self, store, planes=0):
+        return measure.in_process(f"{self.folder}/{store}", planes)
+
+    def planes_rate(self):
+        """Bytes a second, one plane a read, in order."""
+        plane = self.sizes.bytes // self.sizes.shape[0]
+        return self.sizes.bytes / self.cold("zstd.zarr", str(plane))
+
+    def planes_rate_in_process(self):
+        planes = 2 * data.DEPTH
+        return self.sizes.bytes / self.sizes.shape[0] * planes / self.in_process("zstd.zarr", planes)
+
+    def readers(self, at_once):
+        parts = [f"part{number}.zarr" for number in range(data.READERS)]
+        with self.mount() as mounted:
+            views = [mounted.join(part, "data.raw") for part in parts]
+            return measure.dd_at_once(views) if at_once else sum(measure.dd(view) for view in views)
+
+    def rows(self):
+        """The table of figures that are compared with something else."""
+        size = self.sizes.bytes
+        z, h5 = "zarr-python z[:]", "h5py d[:]"
+
+        def row(name, store, other, against, required):
+            return Row(name, lambda: self.cold(store), other, against, required, size=size)
+
+        def passed_through():
+            return min(self.reference("copy"), self.reference("splice"))
+
+        rows = [row(f"cold, {label}", f"{name}.zarr", lambda name=name: self.in_process(f"{name}.zarr"), z, 1.5)
+                for name, label in (("zstd", "zstd-3"), ("gzip", "gzip-5"))]
+        rows += [row(f"cold, {label}", f"{name}.zarr", lambda: self.reference("memory"), "daemon, from memory", 0.85)
+                 for name, label in (("lz4", "blosc-lz4"), ("none", "uncompressed chunks"))]
+        rows.append(row("cold, HDF5 gzip+shuffle", "gzip.h5", lambda: self.in_process("gzip.h5"), h5, 1.8))
+        rows += [row(f"cold, {label}", store, passed_through, "pass-through daemon", 0.95)
+                 for label, store in (("NPY", "plain.npy"), ("netCDF classic", "classic.nc"),
+                                      ("HDF5 contiguous", "contiguous.h5"))]
+        return rows + [
+            Row("second read, zstd-3", lambda: self.warm("zstd.zarr"),
+                lambda: measure.dd(f"{self.folder}/plain.bin"), "dd of a plain file", 0.9, size=size),
+            Row("plane after plane, zstd-3", self.planes_rate, lambda: size / self.cold("zstd.zarr"),
+                "sequential read", 0.67, "rate"),
+            Row("plane after plane, zstd-3", self.planes_rate, self.planes_rate_in_process,
+                "zarr-python z[i]", 5, "rate"),
+            Row(f"{data.READERS} readers of {data.READERS} arrays", lambda: self.readers(True),
+                lambda: self.readers(False), "one after the other", 1.0, size=size),
+        ]
+
+    def measure_latency(self):
+        """4 KiB at random, two threads: on decoded chunks, and on none; chunks decoded per read."""
+        reads = 2000
+        with self.mount("--cache-size", f"{2 * self.sizes.bytes}") as mounted:
+            view = mounted.join("rows.zarr", "data.raw")
+            cold = measure.latency(view, 2, reads, 1)
+            decoded = mounted.statistics()["cache_misses_total"]
+            self.latencies.setdefault("blosc-lz4 chunks of 1 MiB, none decoded", []).append(cold)
+            self.latencies.setdefault("chunks decoded per read", []).append([decoded / (2 * reads)])
+        with self.mount("--cache-size", f"{2 * self.sizes.bytes}") as mounted:
+            view = mounted.join("rows.zarr", "data.raw")
+            measure.dd(view)
+            # data.npy is another file: its pages are not there, the chunks are.
+            warm = measure.latency(mounted.join("rows.zarr", "data.npy"), 2, reads, 2)
+            self.latencies.setdefault("all chunks decoded", []).append(warm)
+
+    def measure_first_byte(self):
+        with self.mount() as mounted:
+            view = mounted.join("rows.zarr", "data.raw")
+            taken = measure.seconds("dd", f"if={view}", "of=/dev/null", "bs=1", "count=1", "status=none")
+            self.first_bytes.append((taken * 1e3, mounted.statistics()["cache_misses_total"]))
+
+    def measure_memory(self):
+        """With a small cache: the largest size of the process, chunks decoded per chunk, bytes a second."""
+        for store in ("zstd.zarr", "gzip.zarr", "lz4.zarr", "none.zarr", "gzip.h5", "plain.npy", "classic.nc",
+                      "contiguous.h5", "rows.zarr", "deep.zarr", "cubes.zarr"):
+            with self.mount("--cache-size", str(SMALL_CACHE)) as mounted:
+                taken = measure.dd(mounted.join(*self.view(store)))
+                self.note_memory(store, mounted, taken, chunks_of(f"{self.folder}/{store}"), self.sizes.bytes)
+        with self.mount("--cache-size", str(SMALL_CACHE)) as mounted:
+            parts = [f"part{number}.zarr" for number in range(data.READERS)]
+            taken = measure.dd_at_once([mounted.join(part, "data.raw") for part in parts])
+            chunks = sum(chunks_of(f"{self.folder}/{part}") for part in parts)
+            self.note_memory(f"{data.READERS} readers", mounted, taken, chunks, self.sizes.bytes)
+        with self.mount("--cache-size", str(SMALL_CACHE)) as mounted:
+            measure.latency(mounted.join("rows.zarr", "data.raw"), 2, 1000, 3)
+            self.note_memory("4 KiB at random", mounted, None, None, None)
+
+    def note_memory(self, name, mounted, taken, chunks, size):
+        decoded = mounted.statistics()["cache_misses_total"]
+        self.memory.setdefault(name, []).append((mounted.peak_memory() / MIB, decoded / chunks if chunks else None,
+                                                 size / taken / 1e9 if taken else None))
+
+
+def chunks_of(path):
+    """How many chunks the array of a store has, or None where nothing is decoded."""
+    return zarr.open_array(path, mode="r").nchunks if path.endswith(".zarr") else None
 
 
 def note(text):
     print(text, file=sys.stderr, flush=True)
 
 
-def band(shape, number, rng):
-    """One band of chunks of a field as models make them: smooth, with noise in the last bits that are kept."""
-    planes = np.arange(number * CHUNKS[0], (number + 1) * CHUNKS[0], dtype=np.float32)
-    y, x = (np.linspace(0, 12, n, dtype=np.float32) for n in shape[1:])
-    field = 280 + planes[:, None, None] / 16 + 8 * np.sin(y)[None, :, None] * np.cos(x)[None, None, :]
-    field += rng.integers(0, 16, field.shape).astype(np.float32) / 64
-    return (np.round(field * 64) / 64).astype("<f4")
-
-
-def make_stores(folder, shape):
-    """One store per compressor with the same elements, and the elements alone in a plain file."""
-    stores = {name: zarr.open_array(f"{folder}/{name}.zarr", mode="w", shape=shape, chunks=CHUNKS, dtype="<f4",
-                                    compressor=compressor) for name, compressor in COMPRESSORS.items()}
-    rng = np.random.default_rng(0)
-    with open(f"{folder}/plain.raw", "wb") as plain:
-        for number in range(shape[0] // CHUNKS[0]):
-            field = band(shape, number, rng)
-            field.tofile(plain)
-            for store in stores.values():
-                store[number * CHUNKS[0]:(number + 1) * CHUNKS[0]] = field
-
-
-def load_into_page_cache(folder):
-    subprocess.run(f"find '{folder}' -type f -exec cat {{}} + >/dev/null", shell=True, check=True)
-
-
-def dd_seconds(path):
-    start = time.perf_counter()
-    subprocess.run(["dd", f"if={path}", "of=/dev/null", "bs=1M", "status=none"], check=True)
-    return time.perf_counter() - start
-
-
-def zarr_seconds(path):
-    result = subprocess.run(["/usr/bin/python3", "-c", READ_WITH_ZARR, path], check=True, capture_output=True, text=True)
-    return float(result.stdout)
-
-
-def measure(folder, rounds):
-    """Seconds by (name, what), one per round."""
-    seconds = {}
-
-    def add(name, what, value):
-        seconds.setdefault((name, what), []).append(value)
-
+def run_rounds(bench, rows, rounds, extras):
     for number in range(rounds):
         note(f"round {number + 1} of {rounds}")
-        add("plain file", "warm", dd_seconds(f"{folder}/plain.raw"))
-        for name in COMPRESSORS:
-            with harness.Mount(folder) as mounted:
-                view = mounted.join(f"{name}.zarr", "data.raw")
-                add(name, "cold", dd_seconds(view))
-                add(name, "warm", dd_seconds(view))
-            add(name, "zarr", zarr_seconds(f"{folder}/{name}.zarr"))
-    return seconds
+        for row in rows:
+            row.figures["ours"].append(row.ours())
+            row.figures["other"].append(row.other())
+            if bench.before:
+                bench.binary = bench.before
+                row.figures["before"].append(row.ours())
+                bench.binary = None
+        for extra in extras:
+            extra()
 
 
-def show(seconds, size):
-    def rate(name, what):
-        return size / statistics.median(seconds[name, what]) / 1e9
+def show_rows(rows, with_before):
+    print(f"\n{'':32}{'GB/s':>8}  {'beside':22}{'GB/s':>8}{'ratio':>8}{'at least':>10}"
+          + (f"{'before':>10}{'ratio':>8}" if with_before else ""))
+    for row in rows:
+        ratio = row.ratio()
+        mark = "" if ratio >= row.required else "  <"
+        print(f"{row.name:32}{row.rate('ours'):8.2f}  {row.against:22}{row.rate('other'):8.2f}{ratio:8.2f}"
+              f"{row.required:10.2f}" + (f"{row.rate('before'):10.2f}{row.ratio('before'):8.2f}" if with_before else "")
+              + mark)
 
-    plain = rate("plain file", "warm")
-    print(f"{'':14}{'cold GB/s':>12}{'warm GB/s':>12}{'z[:] GB/s':>12}{'cold / z[:]':>14}{'warm / plain':>14}")
-    print(f"{'plain file':14}{'':12}{plain:12.2f}")
-    for name in COMPRESSORS:
-        cold, warm, library = (rate(name, what) for what in ("cold", "warm", "zarr"))
-        print(f"{name:14}{cold:12.2f}{warm:12.2f}{library:12.2f}{cold / library:14.2f}{warm / plain:14.2f}")
+
+def show_extras(bench):
+    if bench.latencies:
+        print(f"\n{'4 KiB at random, 2 threads':48}{'median us':>12}{'p99 us':>10}{'longest us':>12}")
+        for name, rounds in bench.latencies.items():
+            figures = [statistics.median(column) for column in zip(*rounds)]
+            print(f"{name:48}" + "".join(f"{figure:{width}.1f}" for figure, width in zip(figures, (12, 10, 12))))
+    if bench.first_bytes:
+        taken, chunks = (statistics.median(column) for column in zip(*bench.first_bytes))
+        print(f"\nfirst byte after the mount: {taken:.1f} ms, {chunks:.0f} chunks decoded or begun ahead")
+    if bench.memory:
+        print(f"\n{'with --cache-size 64MiB':24}{'peak MiB':>10}{'decoded/chunk':>15}{'GB/s':>8}")
+        for name, rounds in bench.memory.items():
+            peak = max(figures[0] for figures in rounds)
+            share, rate = (statistics.median(column) if column[0] is not None else None
+                           for column in list(zip(*rounds))[1:])
+            print(f"{name:24}{peak:10.0f}{'' if share is None else f'{share:.2f}':>15}"
+                  f"{'' if rate is None else f'{rate:.2f}':>8}")
 
 
-def main():
+def parse_arguments():
     parser = argparse.ArgumentParser(prog="run.sh", description="Reading through the mount, beside the alternatives.")
     parser.add_argument("--quick", action="store_true", help="64 MiB an array instead of 1 GiB")
     parser.add_argument("--rounds", type=int, default=3)
-    arguments = parser.parse_args()
+    parser.add_argument("--only", default="*", metavar="PATTERN", help="rows whose name matches, and nothing else")
+    parser.add_argument("--data", metavar="DIR", help="make the data there, or use them, and keep them")
+    parser.add_argument("--before", metavar="NDLFS", help="another ndlfs, measured in turn with this one")
+    return parser.parse_args()
+
+
+def prepare(folder, sizes):
+    os.makedirs(folder, exist_ok=True)
+    if not os.path.exists(f"{folder}/complete") and shutil.disk_usage(folder).free < sizes.needed:
+        sys.exit(f"run.sh: {sizes.needed // MIB} MiB are needed in {folder}")
+    note(f"making arrays of {sizes.bytes // MIB} MiB")
+    data.make(folder, sizes)
+    # Into the page cache.
+    subprocess.run(f"find '{folder}' -type f -exec cat {{}} + >/dev/null", shell=True, check=True)
+
+
+def main():
+    arguments = parse_arguments()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that the folder goes, whatever ends the run
-    shape = (64, 512, 512) if arguments.quick else (256, 1024, 1024)
-    size = 4 * int(np.prod(shape))
+    sizes = data.Sizes(arguments.quick)
     with contextlib.ExitStack() as stack:
-        folder = tempfile.mkdtemp(prefix="ndlfs-bench-")
-        stack.callback(shutil.rmtree, folder)
-        if shutil.disk_usage(folder).free < 6 * size:
-            sys.exit(f"run.sh: {6 * size >> 20} MiB are needed in {os.path.dirname(folder)}")
-        note(f"making {len(COMPRESSORS)} arrays of {size >> 20} MiB")
-        make_stores(folder, shape)
-        load_into_page_cache(folder)
-        seconds = measure(folder, arguments.rounds)
+        folder = arguments.data or tempfile.mkdtemp(prefix="ndlfs-bench-")
+        if not arguments.data:
+            stack.callback(shutil.rmtree, folder)
+        prepare(folder, sizes)
+        bench = Bench(folder, sizes, arguments.before)
+        rows = [row for row in bench.rows() if fnmatch.fnmatch(row.name, arguments.only)]
+        extras = {"latency": bench.measure_latency, "first byte": bench.measure_first_byte,
+                  "memory": bench.measure_memory}
+        chosen = [extra for name, extra in extras.items() if fnmatch.fnmatch(name, arguments.only)]
+        run_rounds(bench, rows, arguments.rounds, chosen)
     print(f"{platform.machine()}, {os.cpu_count()} cores, Linux {platform.release()}, zarr-python {zarr.__version__}; "
-          f"float32 {shape}, chunks {CHUNKS}, medians of {arguments.rounds} rounds")
-    show(seconds, size)
+          f"float32 {sizes.shape}, chunks {sizes.chunks}, medians of {arguments.rounds} rounds, "
+          f"read-ahead {bench.window} KiB")
+    if rows:
+        show_rows(rows, arguments.before is not None)
+    show_extras(bench)
 
 
 if __name__ == "__main__":
