@@ -127,6 +127,29 @@ ArrayReader::ArrayReader(std::shared_ptr<const backends::ArraySource> source, Ch
   }
   chunk_count_ = 1;
   for (const uint64_t count : spec().grid.counts()) chunk_count_ *= count;
+  AddSpill();
+}
+
+ArrayReader::~ArrayReader() {
+  if (spill_) cache_.RemoveOverflow(source_->id(), spill_.get());
+}
+
+void ArrayReader::AddSpill() {
+  const bool decodes = spec().dtype.is_fixed_size() && !source_->contiguous();
+  if (cache_.spill_space() == nullptr || !decodes || byte_size() == 0) return;
+  // It may outlive this object by a moment, so it has what it needs.
+  const auto last_byte = [source = source_, strides = strides_](uint64_t chunk) {
+    const ChunkGrid& grid = source->spec().grid;
+    uint64_t offset = source->spec().dtype.size() - 1;
+    for (size_t d = grid.rank(); d-- > 0; chunk /= grid.counts()[d]) {
+      const uint64_t index = chunk % grid.counts()[d];
+      const uint64_t end = grid.Begin(d, index) + grid.Extent(d, index);
+      offset += (std::min(end, grid.array_shape()[d]) - 1) * strides[d];
+    }
+    return offset;
+  };
+  spill_ = std::make_shared<ChunkSpill>(*cache_.spill_space(), max_chunk_bytes(), last_byte);
+  cache_.AddOverflow(source_->id(), spill_);
 }
 
 uint64_t ArrayReader::ChunkAt(uint64_t offset) const {
@@ -155,6 +178,7 @@ uint64_t ArrayReader::band_chunks() const {
 
 bool ArrayReader::Prefetch(uint64_t chunk) const {
   if (source_->contiguous() || cache_.Contains({source_->id(), chunk})) return false;
+  if (spill_ && spill_->Contains(chunk)) return false;
   return Load(chunk).has_value();  // an error is the reader's to see
 }
 
@@ -298,6 +322,7 @@ Result<void> ArrayReader::CopyFromChunk(const Box& box, const Index& index,
     to += (begin - box.begin[d]) * strides_[d];
     stride *= extent;
   }
+  if (CopyFromSpill(LinearIndex(index), from, out + to, axes, box.count.back())) return {};
   NDLFS_TRY(const ChunkCache::Handle chunk, Chunk(index));
   if (chunk->empty()) {
     FillStrided(spec().fill, phase, out + to, axes, box.count.back());
@@ -305,6 +330,14 @@ Result<void> ArrayReader::CopyFromChunk(const Box& box, const Index& index,
     CopyStrided(chunk->data() + from, out + to, std::move(axes), box.count.back());
   }
   return {};
+}
+
+bool ArrayReader::CopyFromSpill(uint64_t chunk, uint64_t from, std::byte* to,
+                                const std::vector<CopyAxis>& axes, size_t run) const {
+  if (spill_ == nullptr || spill_->empty()) return false;
+  return spill_->Read(chunk, [&](const ChunkSpill::ReadAt& read) {
+    return ReadStrided(read, from, to, axes, run);
+  });
 }
 
 Result<ChunkCache::Handle> ArrayReader::Chunk(const Index& index) const {

@@ -15,6 +15,8 @@
 #include "backends/bytes.h"
 #include "cache/chunk_cache.h"
 #include "cache/chunk_ledger.h"
+#include "cache/chunk_spill.h"
+#include "cache/strided_copy.h"
 #include "model/error.h"
 #include "model/value.h"
 
@@ -26,6 +28,9 @@ class ArrayReader {
   // `ledger` may be null where nobody asks what has been read.
   ArrayReader(std::shared_ptr<const backends::ArraySource> source, ChunkCache& cache,
               std::shared_ptr<ChunkLedger> ledger = nullptr);
+  ~ArrayReader();
+  ArrayReader(const ArrayReader&) = delete;
+  ArrayReader& operator=(const ArrayReader&) = delete;
 
   const backends::ArraySource& source() const { return *source_; }
   const backends::ArraySpec& spec() const { return source_->spec(); }
@@ -52,6 +57,9 @@ class ArrayReader {
   // How many chunks the element stream comes back to again and again before it
   // is through with any of them.
   uint64_t band_chunks() const;
+  // Where chunks go that memory has no room for, for who tells it which are
+  // going to be needed. Null where there is no such place.
+  ChunkSpill* spill() const { return spill_.get(); }
   // Brings a chunk into the cache; false if it was there, or cannot be loaded.
   bool Prefetch(uint64_t chunk) const;
   // A chunk, decoded; empty if it is absent.
@@ -67,6 +75,7 @@ class ArrayReader {
   struct Box;
   using Index = std::vector<uint64_t>;
 
+  void AddSpill();
   model::Result<void> ReadLittle(uint64_t offset, backends::ByteSpan out) const;
   model::Result<void> ReadContiguous(const backends::ContiguousRange& range, uint64_t offset,
                                      backends::ByteSpan out) const;
@@ -82,6 +91,8 @@ class ArrayReader {
   model::Result<void> VisitVariable(
       uint64_t first, uint64_t count,
       const std::function<bool(backends::ConstByteSpan)>& visit) const;
+  bool CopyFromSpill(uint64_t chunk, uint64_t from, std::byte* to,
+                     const std::vector<CopyAxis>& axes, size_t run) const;
   model::Result<ChunkCache::Handle> Chunk(const Index& index) const;
   uint64_t LinearIndex(std::span<const uint64_t> index) const;
 
@@ -90,6 +101,7 @@ class ArrayReader {
   const std::shared_ptr<ChunkLedger> ledger_;
   uint64_t element_count_;
   uint64_t chunk_count_;
+  std::shared_ptr<ChunkSpill> spill_;
   std::vector<uint64_t> strides_;  // bytes from one index to the next, per dimension
 };
 

@@ -45,7 +45,8 @@ size_t ChunkCache::KeyHash::operator()(const BlockKey& key) const {
   return hash ^ (hash >> 29);
 }
 
-ChunkCache::ChunkCache(uint64_t budget_bytes) : budget_(budget_bytes) {
+ChunkCache::ChunkCache(uint64_t budget_bytes, SpillSpace* spill)
+    : budget_(budget_bytes), spill_(spill) {
   stats_.budget_bytes = budget_bytes;
 }
 
@@ -126,28 +127,31 @@ Result<ChunkCache::Handle> ChunkCache::Load(const EntryPtr& entry, uint64_t rese
                                             const Loader& load) {
   std::list<EntryPtr> node = {entry};
   Result<Handle> block = MakeBlock(load, reserved);
-  std::vector<Handle> dropped;  // outlives the lock: see Evict
-  MutexLock lock(mutex_);
-  stats_.used_bytes -= reserved;
-  if (block) {
-    entry->block = *block;
-    entry->position = node.begin();
-    lru_.splice(lru_.end(), node);
-    entry->in_lru = true;
-    dropped = Evict(0);  // where it has become larger than was reserved
-  } else {
-    ++stats_.failures;
-    entry->error = block.error();
-    entries_.erase(entry->key);
+  std::vector<Victim> victims;
+  {
+    MutexLock lock(mutex_);
+    stats_.used_bytes -= reserved;
+    if (block) {
+      entry->block = *block;
+      entry->position = node.begin();
+      lru_.splice(lru_.end(), node);
+      entry->in_lru = true;
+      victims = Evict(0);  // where it has become larger than was reserved
+    } else {
+      ++stats_.failures;
+      entry->error = block.error();
+      entries_.erase(entry->key);
+    }
+    loaded_.NotifyAll();
+    released_.NotifyAll();
   }
-  loaded_.NotifyAll();
-  released_.NotifyAll();
+  LetGo(std::move(victims));
   return block;
 }
 
 void ChunkCache::Reserve(uint64_t bytes) {
   for (;;) {
-    std::vector<Handle> dropped;
+    std::vector<Victim> victims;
     {
       MutexLock lock(mutex_);
       const uint64_t taken = stats_.used_bytes + BytesOfEntries(lru_.size());
@@ -155,9 +159,10 @@ void ChunkCache::Reserve(uint64_t bytes) {
         stats_.used_bytes += bytes;
         return;
       }
-      dropped = Evict(bytes);
-      if (dropped.empty()) released_.Wait(mutex_);
+      victims = Evict(bytes);
+      if (victims.empty()) released_.Wait(mutex_);
     }
+    LetGo(std::move(victims));
   }
 }
 
@@ -173,35 +178,73 @@ void ChunkCache::Release(uint64_t bytes) {
   released_.NotifyAll();
 }
 
-std::vector<ChunkCache::Handle> ChunkCache::Evict(uint64_t bytes) {
-  std::vector<Handle> dropped;
+std::vector<ChunkCache::Victim> ChunkCache::Evict(uint64_t bytes) {
+  std::vector<Victim> victims;
   uint64_t used = stats_.used_bytes;
   while (!lru_.empty() && used + bytes + BytesOfEntries(lru_.size()) > budget_) {
     const EntryPtr entry = lru_.front();
     used -= std::min<uint64_t>(used, entry->block->size());
-    dropped.push_back(entry->block);
+    lru_.pop_front();
+    entry->in_lru = false;
     ++stats_.evictions;
-    Erase(entry);
+    auto overflow = OverflowFor(*entry);
+    if (overflow == nullptr) entries_.erase(entry->key);
+    victims.push_back({entry, std::move(overflow)});
   }
-  return dropped;
+  return victims;
 }
 
-void ChunkCache::Erase(const EntryPtr& entry) {
+std::shared_ptr<ChunkCache::Overflow> ChunkCache::OverflowFor(const Entry& entry) {
+  const auto found = overflows_.find(entry.key.array);
+  const bool nothing = entry.key.is_index || entry.block->empty();
+  if (nothing || found == overflows_.end()) return nullptr;
+  return found->second->Wants(entry.key.block) ? found->second : nullptr;
+}
+
+void ChunkCache::LetGo(std::vector<Victim> victims) {
+  // The bytes are given back one block after the other: others wait for them.
+  for (Victim& victim : victims) {
+    if (victim.overflow != nullptr) {
+      const EntryPtr& entry = victim.entry;
+      victim.overflow->Take(entry->key.block, *entry->block);
+      MutexLock lock(mutex_);
+      const auto found = entries_.find(entry->key);
+      if (found != entries_.end() && found->second == entry) entries_.erase(found);
+    }
+    // Threads that are about to take it from Await() still find it there.
+    victim.entry.reset();
+  }
+}
+
+void ChunkCache::Unlink(const EntryPtr& entry) {
   lru_.erase(entry->position);
   entry->in_lru = false;
   entries_.erase(entry->key);
-  // Threads that are about to take it from Await() still find it in the entry.
+}
+
+void ChunkCache::AddOverflow(uint64_t array, std::shared_ptr<Overflow> overflow) {
+  MutexLock lock(mutex_);
+  overflows_[array].swap(overflow);  // destroyed after the lock is given back
+}
+
+void ChunkCache::RemoveOverflow(uint64_t array, const Overflow* overflow) {
+  std::shared_ptr<Overflow> removed;  // outlives the lock
+  MutexLock lock(mutex_);
+  const auto found = overflows_.find(array);
+  if (found == overflows_.end() || found->second.get() != overflow) return;
+  removed = std::move(found->second);
+  overflows_.erase(found);
 }
 
 void ChunkCache::Forget(uint64_t array) {
-  std::vector<Handle> dropped;
+  std::vector<EntryPtr> dropped;  // outlives the lock: see LetGo
   {
     MutexLock lock(mutex_);
     for (auto it = lru_.begin(); it != lru_.end();) {
       const EntryPtr entry = *it++;
       if (entry->key.array != array) continue;
-      dropped.push_back(entry->block);
-      Erase(entry);
+      dropped.push_back(entry);
+      Unlink(entry);
     }
   }
 }

@@ -16,6 +16,8 @@
 
 namespace ndlfs::cache {
 
+class SpillSpace;
+
 // What a cached block is known by: an array (ArraySource::id()) and the linear
 // index of one of its chunks, or with `is_index` a slot of its IndexCache.
 struct BlockKey {
@@ -36,7 +38,8 @@ struct BlockKey {
 // first. Thread-safe; no lock is held while a block is loaded.
 class ChunkCache final : public backends::IndexCache {
  public:
-  explicit ChunkCache(uint64_t budget_bytes);
+  // `spill` may be null; it must outlive the cache.
+  explicit ChunkCache(uint64_t budget_bytes, SpillSpace* spill = nullptr);
   // All handles must be gone by then.
   ~ChunkCache() override;
 
@@ -61,11 +64,31 @@ class ChunkCache final : public backends::IndexCache {
       uint64_t id, uint64_t slot,
       const std::function<model::Result<backends::Bytes>()>& load) override;
 
+  uint64_t budget_bytes() const { return budget_; }
+
   // Whether the block is there or on its way.
   bool Contains(const BlockKey& key) const;
 
   // Drops the blocks of an array that is gone or has changed.
   void Forget(uint64_t array);
+
+  // Where blocks go that have to leave before their time.
+  class Overflow {
+   public:
+    virtual ~Overflow() = default;
+    // Whether the block will be needed again. Called under the lock of the
+    // cache: must be quick and must not use the cache.
+    virtual bool Wants(uint64_t block) = 0;
+    // Gets a block that it wants; readers find it in the cache until then.
+    virtual void Take(uint64_t block, const backends::Bytes& bytes) = 0;
+  };
+  // From now on `overflow` is asked about the blocks of `array` that are
+  // evicted, and no other; until it is removed.
+  void AddOverflow(uint64_t array, std::shared_ptr<Overflow> overflow);
+  void RemoveOverflow(uint64_t array, const Overflow* overflow);
+
+  // Where arrays may have one; may be null.
+  SpillSpace* spill_space() const { return spill_; }
 
   struct Stats {
     uint64_t budget_bytes = 0;
@@ -95,17 +118,27 @@ class ChunkCache final : public backends::IndexCache {
   void Recharge(uint64_t from, uint64_t to) EXCLUDES(mutex_);
   void Reserve(uint64_t bytes) EXCLUDES(mutex_);
   void Release(uint64_t bytes) EXCLUDES(mutex_);
+  // What Evict takes out. Those with an overflow can still be found.
+  struct Victim {
+    EntryPtr entry;
+    std::shared_ptr<Overflow> overflow;
+  };
   // Takes least recently used blocks out until `bytes` more would fit. The
-  // caller lets them go after the mutex: that is what gives bytes back.
-  std::vector<Handle> Evict(uint64_t bytes) REQUIRES(mutex_);
-  void Erase(const EntryPtr& entry) REQUIRES(mutex_);
+  // caller hands them to LetGo without the mutex: that is what gives bytes
+  // back.
+  std::vector<Victim> Evict(uint64_t bytes) REQUIRES(mutex_);
+  void LetGo(std::vector<Victim> victims) EXCLUDES(mutex_);
+  std::shared_ptr<Overflow> OverflowFor(const Entry& entry) REQUIRES(mutex_);
+  void Unlink(const EntryPtr& entry) REQUIRES(mutex_);
 
   const uint64_t budget_;
+  SpillSpace* const spill_;
   mutable model::Mutex mutex_;
   model::CondVar released_;  // bytes were given back
   model::CondVar loaded_;    // an entry became ready, or failed
   std::unordered_map<BlockKey, EntryPtr, KeyHash> entries_ GUARDED_BY(mutex_);
   std::list<EntryPtr> lru_ GUARDED_BY(mutex_);  // ready entries, oldest first
+  std::unordered_map<uint64_t, std::shared_ptr<Overflow>> overflows_ GUARDED_BY(mutex_);
   Stats stats_ GUARDED_BY(mutex_);
 };
 

@@ -17,12 +17,16 @@ constexpr uint64_t kReorderBytes = uint64_t{4} << 20;
 // Chunks ahead of a reader that has just begun to go forward.
 constexpr uint64_t kFirstWindow = 2;
 
-uint64_t MaxWindow(const ArrayReader& reader, uint64_t budget) {
+// Chunks that may be decoded ahead with a share of the cache of `bytes`.
+uint64_t MaxWindow(const ArrayReader& reader, uint64_t bytes) {
   const uint64_t chunk = std::max<uint64_t>(reader.max_chunk_bytes(), 1);
   const uint64_t held = reader.band_chunks() * chunk;  // no overflow: sources check sizes
-  if (held >= budget) return 0;
-  // Half of what is left: other files are read, too.
-  return (budget - held) / 2 / chunk;
+  // Half of what the chunks leave that the reader comes back to: there are
+  // other readers, and what decoding takes.
+  const uint64_t beside = held >= bytes ? 0 : (bytes - held) / 2 / chunk;
+  if (reader.spill() == nullptr) return beside;
+  // Chunks that are pushed out for those ahead are not lost.
+  return std::max(beside, std::min(reader.band_chunks(), bytes / 4 / chunk));
 }
 
 }  // namespace
@@ -92,37 +96,70 @@ Prefetcher::Stats Prefetcher::stats() const {
 ReadStream::ReadStream(Prefetcher& prefetcher, std::shared_ptr<const ArrayReader> reader)
     : prefetcher_(prefetcher),
       target_(std::make_shared<Prefetcher::Target>()),
-      max_window_(MaxWindow(*reader, prefetcher.cache_.stats().budget_bytes)) {
+      decodes_(reader->max_chunk_bytes() != 0) {
   target_->reader = std::move(reader);
 }
 
-ReadStream::~ReadStream() { prefetcher_.Cancel(*target_); }
+ReadStream::~ReadStream() {
+  model::MutexLock lock(mutex_);
+  Stop();
+}
 
 void ReadStream::OnRead(uint64_t offset, uint64_t size) {
-  if (max_window_ == 0 || size == 0) return;
-  const ArrayReader& reader = *target_->reader;
+  if (!decodes_ || size == 0) return;
   MutexLock lock(mutex_);
   const bool goes_on =
       offset + kReorderBytes >= expected_ && offset <= expected_ + kReorderBytes;
-  const uint64_t end = std::min(offset + size, reader.byte_size());
+  const uint64_t end = std::min(offset + size, target_->reader->byte_size());
   if (!goes_on) {
-    if (window_ != 0) prefetcher_.Cancel(*target_);
-    window_ = 0;
+    Stop();
     expected_ = end;
-    requested_ = 0;
     return;
   }
   expected_ = std::max(expected_, end);
+  if (window_ == 0) {
+    window_ = kFirstWindow;
+    ++prefetcher_.active_;
+  }
+  DecodeAhead();
+}
+
+void ReadStream::Stop() {
+  if (window_ == 0) return;
+  --prefetcher_.active_;
+  prefetcher_.Cancel(*target_);
+  if (ChunkSpill* spill = target_->reader->spill()) spill->RemoveReader(this);
+  window_ = 0;
+  requested_ = 0;
+}
+
+void ReadStream::DecodeAhead() {
+  const ArrayReader& reader = *target_->reader;
+  const uint64_t share =
+      prefetcher_.cache_.budget_bytes() / std::max(prefetcher_.active_.load(), 1u);
+  const uint64_t max_window = MaxWindow(reader, share);
   const uint64_t current = reader.ChunkAt(expected_ - 1);
-  if (window_ == 0) window_ = kFirstWindow;
-  const uint64_t target = std::min(current + 1 + window_, reader.chunk_count());
+  const uint64_t window = std::min(window_, max_window);
+  const uint64_t target = std::min(current + 1 + window, reader.chunk_count());
   requested_ = std::max(requested_, current + 1);
+  Keep(current, std::max(requested_, target));
   if (requested_ >= target) return;
   // Chunks come first into use in the order of their index, whatever the rank:
   // later ones of the same band with the first row, the next band after it.
   prefetcher_.Enqueue(target_, requested_, target - requested_);
   requested_ = target;
-  window_ = std::min(2 * window_, max_window_);
+  window_ = std::min(2 * window_, std::max(max_window, kFirstWindow));
+}
+
+// Whatever is in memory of the reader's band, and ahead of it, is going to be
+// read again.
+void ReadStream::Keep(uint64_t current, uint64_t end) {
+  const ArrayReader& reader = *target_->reader;
+  ChunkSpill* const spill = reader.spill();
+  if (spill == nullptr) return;
+  const uint64_t band = reader.band_chunks();
+  const uint64_t begin = expected_ - std::min(expected_, kReorderBytes);
+  spill->SetReader(this, begin, std::max(end, (current / band + 1) * band));
 }
 
 }  // namespace ndlfs::cache

@@ -4,6 +4,7 @@
 // while the reader still copies from those before.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -47,6 +48,7 @@ class Prefetcher {
 
   ChunkCache& cache_;
   const unsigned thread_count_;
+  std::atomic<unsigned> active_{0};  // streams that go forward, and share the cache
   mutable model::Mutex mutex_;
   model::CondVar wake_;
   std::deque<Job> queue_ GUARDED_BY(mutex_);
@@ -69,15 +71,19 @@ class ReadStream {
   void OnRead(uint64_t offset, uint64_t size) EXCLUDES(mutex_);
 
  private:
+  // Forgets where the reader went.
+  void Stop() REQUIRES(mutex_);
+  // Has the chunks decoded that come after `expected_`.
+  void DecodeAhead() REQUIRES(mutex_);
+  void Keep(uint64_t current, uint64_t end) REQUIRES(mutex_);
+
   Prefetcher& prefetcher_;
   const std::shared_ptr<Prefetcher::Target> target_;
-  // Chunks that may be decoded ahead: what the cache holds besides the chunks
-  // that the reader comes back to.
-  const uint64_t max_window_;
+  const bool decodes_;
 
   model::Mutex mutex_;
   uint64_t expected_ GUARDED_BY(mutex_) = 0;   // where the reader is to go on
-  uint64_t window_ GUARDED_BY(mutex_) = 0;     // chunks to be ahead by now
+  uint64_t window_ GUARDED_BY(mutex_) = 0;     // chunks to be ahead by now; 0: no direction
   uint64_t requested_ GUARDED_BY(mutex_) = 0;  // chunks below this were asked for
 };
 

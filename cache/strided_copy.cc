@@ -78,6 +78,71 @@ void ForEachRow(std::span<const CopyAxis> axes, const Row& row) {
   }
 }
 
+// What is read in one piece and then copied from: it stays in the cache of the
+// processor between.
+constexpr size_t kPieceBytes = 128 << 10;
+
+// Runs of this size are read to where they belong.
+constexpr size_t kDirectBytes = 16 << 10;
+
+// Up to this size, or this many times of what is wanted, reading all is
+// cheaper than reading twice.
+constexpr uint64_t kSmallBytes = 4 << 10;
+constexpr uint64_t kMostWaste = 4;
+
+std::span<std::byte> PieceBuffer() {
+  thread_local std::vector<std::byte> buffer(kPieceBytes);
+  return buffer;
+}
+
+// Bytes from the first to the last one of a box at the side it comes from.
+uint64_t SourceExtent(std::span<const CopyAxis> axes, size_t run) {
+  uint64_t extent = run;
+  for (const CopyAxis& axis : axes) extent += (axis.count - 1) * axis.from_stride;
+  return extent;
+}
+
+// Reads boxes that are small, or of large runs, and cuts others in two along
+// the slowest axis.
+class StridedReader {
+ public:
+  StridedReader(const ReadAtOffset& read, size_t run) : read_(read), run_(run) {}
+
+  bool Read(uint64_t from, std::byte* to, std::span<const CopyAxis> axes) const {
+    if (axes.empty()) return read_(from, {to, run_});
+    const uint64_t extent = SourceExtent(axes, run_);
+    if (IsOnePiece(axes, extent)) return ReadPiece(from, to, axes, extent);
+    const CopyAxis& outer = axes.front();
+    if (outer.count == 1) return Read(from, to, axes.subspan(1));
+    std::vector<CopyAxis> half(axes.begin(), axes.end());
+    half[0].count = outer.count / 2;
+    if (!Read(from, to, half)) return false;
+    from += half[0].count * outer.from_stride;
+    to += half[0].count * outer.to_stride;
+    half[0].count = outer.count - half[0].count;
+    return Read(from, to, half);
+  }
+
+ private:
+  bool IsOnePiece(std::span<const CopyAxis> axes, uint64_t extent) const {
+    if (run_ >= kDirectBytes || extent > kPieceBytes) return false;
+    uint64_t wanted = run_;
+    for (const CopyAxis& axis : axes) wanted *= axis.count;
+    return extent <= std::max(kSmallBytes, kMostWaste * wanted);
+  }
+
+  bool ReadPiece(uint64_t from, std::byte* to, std::span<const CopyAxis> axes,
+                 uint64_t extent) const {
+    const std::span<std::byte> piece = PieceBuffer().first(extent);
+    if (!read_(from, piece)) return false;
+    CopyStrided(piece.data(), to, {axes.begin(), axes.end()}, run_);
+    return true;
+  }
+
+  const ReadAtOffset& read_;
+  const size_t run_;
+};
+
 bool IsEmpty(std::span<const CopyAxis> axes) {
   return std::any_of(axes.begin(), axes.end(), [](const CopyAxis& a) { return a.count == 0; });
 }
@@ -101,6 +166,13 @@ void CopyStrided(const std::byte* from, std::byte* to, std::vector<CopyAxis> axe
   ForEachRow(axes, [&](size_t from_offset, size_t to_offset, const CopyAxis& axis) {
     CopyRow(from + from_offset, to + to_offset, axis, run);
   });
+}
+
+bool ReadStrided(const ReadAtOffset& read, uint64_t from, std::byte* to,
+                 std::vector<CopyAxis> axes, size_t run) {
+  if (run == 0 || IsEmpty(axes)) return true;
+  Coalesce(axes, run);
+  return StridedReader(read, run).Read(from, to, axes);
 }
 
 void FillStrided(std::span<const std::byte> element, size_t phase, std::byte* to,

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <csignal>
 #include <filesystem>
 #include <memory>
 #include <thread>
@@ -69,7 +70,7 @@ class Mount {
                std::string_view path, const ReaderOf& reader_of) {
               return WriteDocument(hierarchy, store_name, path, reader_of);
             },
-            &LogWarning),
+            &LogWarning, options.cache_dir, options.cache_dir_size),
         filesystem_(MakeRoot(context_, ControlFiles()), OptionsOfFilesystem(),
                     [this](std::string_view line) { context_.problems.Report(line); }) {}
 
@@ -140,6 +141,8 @@ std::unique_ptr<Mount> MakeMount(const MountOptions& options,
 
 // Mounts and serves; logs what happens from then on.
 model::Result<void> Serve(const MountOptions& options, const std::function<void()>& on_ready) {
+  // A limit on the size of files is an answer of write(), no reason to die.
+  std::signal(SIGXFSZ, SIG_IGN);
   RaiseDescriptorLimit();
   NDLFS_TRY(auto source, SourceRoot::Open(options.source), "source");
   const auto mount = MakeMount(options, std::move(source));
@@ -191,6 +194,12 @@ model::Result<int> RunMount(const MountOptions& given) {
   // The background process works in "/".
   if (!given.log_file.empty()) {
     options.log_file = std::filesystem::absolute(given.log_file).lexically_normal();
+  }
+  options.cache_dir = std::filesystem::absolute(given.cache_dir).lexically_normal();
+  std::error_code ignored;
+  if (given.cache_dir != MountOptions().cache_dir &&
+      !std::filesystem::is_directory(given.cache_dir, ignored)) {
+    return BadInput("--cache-dir: {} is not a directory", model::Quote(given.cache_dir));
   }
   if (options.foreground) {
     NDLFS_RETURN_IF_ERROR(

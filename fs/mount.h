@@ -19,6 +19,10 @@ struct MountOptions {
   std::string mountpoint;
 
   uint64_t cache_size = uint64_t{512} << 20;
+  // Where decoded chunks go that the cache has no room for although a reader
+  // comes back to them, and how much of them.
+  std::string cache_dir = "/var/tmp";
+  uint64_t cache_dir_size = uint64_t{8} << 30;
   // Threads that serve requests; 0: one per core, and at least two.
   unsigned threads = 0;
   // Let other users than the one who mounts see the files, with the

@@ -2,11 +2,13 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <utility>
 
 #include "backends/store/source_root.h"
 #include "cache/chunk_cache.h"
 #include "cache/prefetcher.h"
+#include "cache/spill_space.h"
 #include "fs/catalog.h"
 #include "fs/document_cache.h"
 #include "fs/mounted_store.h"
@@ -19,9 +21,11 @@ struct MountContext {
   MountContext(std::shared_ptr<const backends::SourceRoot> source, uint64_t cache_bytes,
                unsigned prefetch_threads, Freshness freshness,
                backends::OpenOptions open_options, DocumentWriter document_writer,
-               ProblemLog::Sink sink)
+               ProblemLog::Sink sink, const std::string& spill_directory = "",
+               uint64_t spill_bytes = 0)
       : root(std::move(source)),
-        cache(cache_bytes),
+        spill(spill_directory, spill_bytes),
+        cache(cache_bytes, &spill),
         prefetcher(cache, prefetch_threads),
         problems(std::move(sink)),
         services{root, std::move(freshness), cache, problems, open_options, DetectIn(root)},
@@ -29,6 +33,7 @@ struct MountContext {
         documents(services.freshness, std::move(document_writer)) {}
 
   const std::shared_ptr<const backends::SourceRoot> root;
+  cache::SpillSpace spill;
   cache::ChunkCache cache;
   cache::Prefetcher prefetcher;
   ProblemLog problems;

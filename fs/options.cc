@@ -133,6 +133,12 @@ Result<void> SetMaxChunkSize(MountOptions& options, std::string_view value) {
   return {};
 }
 
+Result<void> SetCacheDir(MountOptions& options, std::string_view value) {
+  if (value.empty()) return model::BadInput("is not the name of a directory");
+  options.cache_dir = value;
+  return {};
+}
+
 Result<void> SetLogFile(MountOptions& options, std::string_view value) {
   if (value.empty()) return model::BadInput("is not the name of a file");
   options.log_file = value;
@@ -152,6 +158,13 @@ constexpr std::array kMountOptions = {
     MountOption{"cache-size", "SIZE", "Memory for decoded chunks (512MiB)",
                 [](MountOptions& options, std::string_view value) -> Result<void> {
                   NDLFS_TRY(options.cache_size, ParseSize(value));
+                  return {};
+                }},
+    MountOption{"cache-dir", "DIR", "Where chunks go that find no room there (/var/tmp)",
+                SetCacheDir},
+    MountOption{"cache-dir-size", "SIZE", "Disk space for them; 0 for none (8GiB)",
+                [](MountOptions& options, std::string_view value) -> Result<void> {
+                  NDLFS_TRY(options.cache_dir_size, ParseSize(value));
                   return {};
                 }},
     MountOption{"threads", "N", "Threads that serve requests (one a core)", SetThreads},

@@ -48,6 +48,7 @@ std::vector<Statistic> CollectStatistics(const MountContext& context,
                                          const Filesystem& filesystem,
                                          std::chrono::steady_clock::time_point mounted) {
   const cache::ChunkCache::Stats cache = context.cache.stats();
+  const cache::SpillSpace::Stats spill = context.spill.stats();
   const OperationCounts& counts = filesystem.counts();
   const std::chrono::duration<double> uptime = std::chrono::steady_clock::now() - mounted;
   const auto gauge = [](const char* name, const char* help, auto value) {
@@ -83,6 +84,13 @@ std::vector<Statistic> CollectStatistics(const MountContext& context,
       counter("cache_hits_total", "Chunks found in the cache.", cache.hits),
       counter("cache_misses_total", "Chunks that had to be decoded.", cache.misses),
       counter("cache_evictions_total", "Chunks dropped for others.", cache.evictions),
+      counter("prefetched_chunks_total", "Chunks decoded ahead of a reader.",
+              context.prefetcher.stats().loaded),
+      gauge("spill_used_bytes", "Disk space of chunks that the cache had no room for.",
+            spill.used_bytes),
+      counter("spill_written_total", "Chunks written there.", spill.written),
+      counter("spill_reads_total", "Reads of parts of them.", spill.reads),
+      counter("spill_refused_total", "Chunks there was no room for even there.", spill.refused),
       counter("cache_failures_total", "Chunks that could not be decoded.", cache.failures),
   };
 }
@@ -120,6 +128,8 @@ std::string OptionsAsYaml(const MountOptions& options) {
   add("source", YamlText(options.source));
   add("mountpoint", YamlText(options.mountpoint));
   add("cache-size", fmt::format("{}", options.cache_size));
+  add("cache-dir", YamlText(options.cache_dir));
+  add("cache-dir-size", fmt::format("{}", options.cache_dir_size));
   add("threads", fmt::format("{}", options.threads));
   add("allow-other", options.allow_other ? "true" : "false");
   add("uid", number(options.uid));

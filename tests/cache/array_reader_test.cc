@@ -20,56 +20,13 @@ using backends::ChunkGrid;
 using backends::ChunkLocation;
 using model::ByteOrder;
 using model::Datatype;
+using test::Product;
+using test::PutChunks;
+using test::RandomElements;
 using test::TestSource;
 using testing::HasSubstr;
 
 using Extents = std::vector<uint64_t>;
-
-uint64_t Product(const Extents& extents) {
-  return std::accumulate(extents.begin(), extents.end(), uint64_t{1}, std::multiplies<>());
-}
-
-// Cuts `elements` (the whole array in C order) into chunks; what lies outside
-// the array is 0xDD. Leaves out the chunks in `absent`.
-void PutChunks(TestSource& source, const std::string& elements,
-               const std::set<std::string>& absent = {}) {
-  const ArraySpec& spec = source.spec();
-  const size_t item = spec.dtype.size();
-  const size_t rank = spec.shape.size();
-  Extents index(rank, 0);
-  for (;;) {
-    const Extents shape = spec.grid.ChunkShape(index);
-    std::string chunk(Product(shape) * item, '\xDD');
-    for (uint64_t at = 0; at < Product(shape); ++at) {
-      uint64_t rest = at;
-      uint64_t linear = 0;
-      Extents position(rank);
-      for (size_t d = rank; d-- > 0; rest /= shape[d]) position[d] = rest % shape[d];
-      bool inside = true;
-      for (size_t d = 0; d < rank; ++d) {
-        const uint64_t coordinate = spec.grid.Begin(d, index[d]) + position[d];
-        inside = inside && coordinate < spec.shape[d];
-        linear = linear * spec.shape[d] + coordinate;
-      }
-      if (inside) std::memcpy(chunk.data() + at * item, elements.data() + linear * item, item);
-    }
-    const std::string key = TestSource::Key(index);
-    if (!absent.contains(key)) source.store_->Put(key, chunk);
-    size_t d = rank;
-    for (;;) {
-      if (d == 0) return;
-      --d;
-      if (++index[d] < spec.grid.counts()[d]) break;
-      index[d] = 0;
-    }
-  }
-}
-
-std::string RandomElements(std::mt19937& random, size_t size) {
-  std::string elements(size, '\0');
-  for (char& c : elements) c = static_cast<char>(random());
-  return elements;
-}
 
 std::string ReadAll(const ArrayReader& reader, uint64_t offset, size_t size,
                     ByteOrder order = ByteOrder::kLittle) {

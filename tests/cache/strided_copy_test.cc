@@ -106,5 +106,49 @@ TEST(StridedCopyTest, NothingIsCopiedForAnEmptyBox) {
   EXPECT_EQ(out, std::byte{7});
 }
 
+TEST(StridedReadTest, ReadsWhatCopyingCopies) {
+  std::mt19937 random(5);
+  for (int round = 0; round < 500; ++round) {
+    RandomBox box = MakeBox(random);
+    // Some boxes are too large, or too sparse, to be read in one piece.
+    const size_t scale = round % 3 == 0 ? 1 : 1000;
+    for (CopyAxis& axis : box.axes) axis.from_stride *= scale;
+    box.from_size = std::max(box.from_size, box.from_size * scale);
+    const auto from = Numbered(box.from_size);
+    std::vector<std::byte> copied(box.to_size), read(box.to_size);
+    CopyStrided(from.data(), copied.data(), box.axes, box.run);
+    const auto read_at = [&](uint64_t offset, std::span<std::byte> out) {
+      EXPECT_LE(offset + out.size(), from.size());
+      std::copy_n(from.begin() + static_cast<ptrdiff_t>(offset), out.size(), out.begin());
+      return true;
+    };
+    ASSERT_TRUE(ReadStrided(read_at, 0, read.data(), box.axes, box.run));
+    ASSERT_EQ(read, copied) << "round " << round;
+  }
+}
+
+TEST(StridedReadTest, LargeRunsGoWhereTheyBelong) {
+  const size_t run = 100'000;
+  const auto from = Numbered(3 * run);
+  std::vector<std::byte> to(4 * run);
+  std::vector<size_t> sizes;
+  const auto read_at = [&](uint64_t offset, std::span<std::byte> out) {
+    EXPECT_TRUE(out.data() >= to.data() && out.data() < to.data() + to.size());
+    sizes.push_back(out.size());
+    std::copy_n(from.begin() + static_cast<ptrdiff_t>(offset), out.size(), out.begin());
+    return true;
+  };
+  ASSERT_TRUE(ReadStrided(read_at, 0, to.data(), {{3, run, run + 10}}, run));
+  EXPECT_EQ(sizes, (std::vector<size_t>{run, run, run}));
+}
+
+TEST(StridedReadTest, TheFirstFailureEndsIt) {
+  std::vector<std::byte> to(1 << 20);
+  int calls = 0;
+  const auto read_at = [&](uint64_t, std::span<std::byte>) { return ++calls < 2; };
+  EXPECT_FALSE(ReadStrided(read_at, 0, to.data(), {{10, 200'000, 100'000}}, 100'000));
+  EXPECT_EQ(calls, 2);
+}
+
 }  // namespace
 }  // namespace ndlfs::cache

@@ -53,9 +53,12 @@ model::Result<MountOptions> Apply(std::string_view list, Unknown unknown = Unkno
 TEST(OptionListTest, SetsEveryOptionInEitherSpelling) {
   const auto options = Apply(
       "cache_size=1GiB,threads=3,allow_other,uid=12,gid=0,umask=027,revalidate=2.5,immutable,"
-      "max-chunk-size=2MiB,log-file=/var/log/ndlfs,log_level=debug,foreground");
+      "cache-dir=/fast,cache_dir_size=3MiB,max-chunk-size=2MiB,log-file=/var/log/"
+      "ndlfs,log_level=debug,foreground");
   ASSERT_THAT(options, IsOk());
   EXPECT_EQ(options->cache_size, uint64_t{1} << 30);
+  EXPECT_EQ(options->cache_dir, "/fast");
+  EXPECT_EQ(options->cache_dir_size, uint64_t{3} << 20);
   EXPECT_EQ(options->threads, 3u);
   EXPECT_TRUE(options->allow_other);
   EXPECT_EQ(options->uid, 12u);

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """What a mount takes of time and memory. Not for builds with sanitizers, which take more of both."""
+import json
 import os
 import subprocess
 import tempfile
@@ -66,6 +67,52 @@ class MemoryTest(harness.TestCase):
 
     def test_small_chunks_stay_inside_the_budget(self):
         self.assertLessEqual(self.peak_while_reading((4, 64, 64)), 32 + 64)
+
+
+class BandTest(harness.TestCase):
+    """A band of chunks that is larger than the cache: a reader comes back to each of them."""
+
+    def read_through(self, *options):
+        """Statistics of one pass over an array whose only band is 32 MiB, and what was read."""
+        source = os.path.join(self.scratch, "source")
+        values = np.arange(1 << 23, dtype="f4").reshape(32, 512, 512)
+        stored = zarr.open_array(f"{source}/deep.zarr", mode="w", shape=values.shape, chunks=(32, 64, 64), dtype="<f4",
+                                 compressor=numcodecs.Blosc("lz4"))
+        stored[:] = values
+        with harness.Mount(source, "--cache-size", "4MiB", *options) as mounted:
+            self.assertTrue(harness.read(mounted.join("deep.zarr/data.raw")) == values.tobytes())
+            return json.loads(harness.read(mounted.join(".ndlfs/stats.json")))
+
+    def test_each_chunk_is_decoded_once(self):
+        seen = self.read_through("--cache-dir", self.scratch)
+        self.assertLessEqual(seen["cache_misses_total"], 64 + 3)  # a read may come just as a chunk is leaving
+        self.assertGreater(seen["spill_written_total"], 32)
+        self.assertEqual(os.listdir(self.scratch), ["source"])
+
+    def test_without_disk_space_chunks_are_decoded_again(self):
+        seen = self.read_through("--cache-dir-size", "0")
+        self.assertGreater(seen["cache_misses_total"], 64 * 2)
+        self.assertEqual(seen["failed_requests_total"], 0)
+
+    def test_with_little_disk_space_some_are(self):
+        seen = self.read_through("--cache-dir-size", "8MiB")
+        self.assertGreater(seen["spill_refused_total"], 0)
+        self.assertEqual(seen["spill_written_total"], 16)
+        self.assertEqual(seen["failed_requests_total"], 0)
+
+    def test_a_directory_on_a_full_disk_does_no_harm(self):
+        full = os.path.join(self.scratch, "full")
+        os.mkdir(full)
+        # The limit on the size of files does what a full disk does, for any user.
+        source_limit = ("prlimit", "--fsize=1048576")
+        source = os.path.join(self.scratch, "source")
+        self.read_through()
+        with harness.Mount(source, "--cache-size", "4MiB", "--cache-dir", full, prefix=source_limit) as mounted:
+            read = harness.read(mounted.join("deep.zarr/data.raw"))
+            self.assertTrue(read == np.arange(1 << 23, dtype="f4").tobytes())
+            seen = json.loads(harness.read(mounted.join(".ndlfs/stats.json")))
+        self.assertGreater(seen["spill_refused_total"], 0)
+        self.assertEqual(seen["failed_requests_total"], 0)
 
 
 class HostileMemoryTest(harness.TestCase):

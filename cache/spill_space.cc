@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: MIT
+#include "cache/spill_space.h"
+
+#include <fcntl.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <string>
+
+namespace ndlfs::cache {
+namespace {
+
+// A file that has no name, or loses it at once; -1 where there can be none.
+int OpenUnnamed(int directory) {
+  const int fd = ::openat(directory, ".", O_TMPFILE | O_RDWR | O_EXCL | O_CLOEXEC, 0600);
+  if (fd >= 0 || (errno != EOPNOTSUPP && errno != EISDIR)) return fd;
+  static std::atomic<unsigned> last_name{0};
+  const std::string name =
+      ".ndlfs-" + std::to_string(::getpid()) + "-" + std::to_string(++last_name);
+  const int named =
+      ::openat(directory, name.c_str(), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0600);
+  if (named >= 0) ::unlinkat(directory, name.c_str(), 0);
+  return named;
+}
+
+// pread() or pwrite() until all is done.
+template <typename Operation>
+bool Transfer(const Operation& operation, int fd, uint64_t offset, auto* data, size_t size) {
+  while (size > 0) {
+    const ssize_t count = operation(fd, data, size, static_cast<off_t>(offset));
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) return false;
+    data += count;
+    offset += static_cast<uint64_t>(count);
+    size -= static_cast<size_t>(count);
+  }
+  return true;
+}
+
+}  // namespace
+
+SpillSpace::SpillSpace(const std::string& directory, uint64_t limit_bytes)
+    : directory_(limit_bytes == 0
+                     ? -1
+                     : ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)),
+      limit_(limit_bytes) {}
+
+SpillSpace::~SpillSpace() {
+  if (directory_ >= 0) ::close(directory_);
+}
+
+std::shared_ptr<SpillSpace::File> SpillSpace::Open(uint64_t slot_bytes) {
+  if (directory_ < 0 || slot_bytes == 0 || slot_bytes > limit_) return nullptr;
+  const int fd = OpenUnnamed(directory_);
+  if (fd < 0) return nullptr;
+  return std::make_shared<File>(*this, fd, slot_bytes);
+}
+
+bool SpillSpace::Reserve(int fd, uint64_t bytes) {
+  struct statvfs status = {};
+  if (::fstatvfs(fd, &status) != 0) return false;
+  const uint64_t free = uint64_t{status.f_bavail} * status.f_frsize;
+  const uint64_t used = used_.fetch_add(bytes) + bytes;
+  if (used <= limit_ && used <= free) return true;
+  used_ -= bytes;
+  return false;
+}
+
+SpillSpace::Stats SpillSpace::stats() const {
+  return {.used_bytes = used_, .written = written_, .reads = reads_, .refused = refused_};
+}
+
+SpillSpace::File::File(SpillSpace& space, int fd, uint64_t slot_bytes)
+    : space_(space), fd_(fd), slot_bytes_(slot_bytes) {}
+
+SpillSpace::File::~File() {
+  ::close(fd_);
+  space_.used_ -= slots_ * slot_bytes_;
+}
+
+bool SpillSpace::File::Grow() {
+  if (!space_.Reserve(fd_, slot_bytes_)) return false;
+  ++slots_;
+  return true;
+}
+
+bool SpillSpace::File::Write(uint64_t slot, backends::ConstByteSpan bytes) {
+  if (!Transfer(::pwrite, fd_, slot * slot_bytes_, bytes.data(), bytes.size())) return false;
+  ++space_.written_;
+  return true;
+}
+
+bool SpillSpace::File::Read(uint64_t slot, uint64_t offset, backends::ByteSpan out) const {
+  ++space_.reads_;
+  return Transfer(::pread, fd_, slot * slot_bytes_ + offset, out.data(), out.size());
+}
+
+}  // namespace ndlfs::cache
