@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "cache/chunk_cache.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <exception>
 #include <memory>
@@ -149,13 +150,14 @@ Result<ChunkCache::Handle> ChunkCache::Load(const EntryPtr& entry, uint64_t rese
   return block;
 }
 
+uint64_t ChunkCache::Charged() const { return stats_.used_bytes + BytesOfEntries(lru_.size()); }
+
 void ChunkCache::Reserve(uint64_t bytes) {
   for (;;) {
     std::vector<Victim> victims;
     {
       MutexLock lock(mutex_);
-      const uint64_t taken = stats_.used_bytes + BytesOfEntries(lru_.size());
-      if (stats_.used_bytes == 0 || taken + bytes <= budget_) {
+      if (stats_.used_bytes == 0 || Charged() + bytes <= budget_) {
         stats_.used_bytes += bytes;
         return;
       }
@@ -180,10 +182,10 @@ void ChunkCache::Release(uint64_t bytes) {
 
 std::vector<ChunkCache::Victim> ChunkCache::Evict(uint64_t bytes) {
   std::vector<Victim> victims;
-  uint64_t used = stats_.used_bytes;
-  while (!lru_.empty() && used + bytes + BytesOfEntries(lru_.size()) > budget_) {
+  uint64_t leaving = 0;
+  while (!lru_.empty() && Charged() - leaving + bytes > budget_) {
     const EntryPtr entry = lru_.front();
-    used -= std::min<uint64_t>(used, entry->block->size());
+    leaving += entry->block->size();
     lru_.pop_front();
     entry->in_lru = false;
     ++stats_.evictions;
@@ -206,7 +208,10 @@ void ChunkCache::LetGo(std::vector<Victim> victims) {
   for (Victim& victim : victims) {
     if (victim.overflow != nullptr) {
       const EntryPtr& entry = victim.entry;
-      victim.overflow->Take(entry->key.block, *entry->block);
+      try {
+        victim.overflow->Take(entry->key.block, *entry->block);
+      } catch (const std::exception&) {  // it is decoded again
+      }
       MutexLock lock(mutex_);
       const auto found = entries_.find(entry->key);
       if (found != entries_.end() && found->second == entry) entries_.erase(found);

@@ -108,6 +108,9 @@ class ChunkCache final : public backends::IndexCache {
   struct Entry;
   using EntryPtr = std::shared_ptr<Entry>;
 
+  // What is charged: blocks and loads, and the entries themselves where there
+  // are many (absent chunks are entries without a block).
+  uint64_t Charged() const REQUIRES(mutex_);
   // The entry of `key`; `is_new` when this caller has to load it.
   EntryPtr FindOrInsert(const BlockKey& key, bool& is_new) EXCLUDES(mutex_);
   model::Result<Handle> Await(const EntryPtr& entry) EXCLUDES(mutex_);

@@ -17,6 +17,9 @@ constexpr uint64_t kReorderBytes = uint64_t{4} << 20;
 // Chunks ahead of a reader that has just begun to go forward.
 constexpr uint64_t kFirstWindow = 2;
 
+// Jumps of the same width that are looked ahead.
+constexpr uint64_t kMostJumps = 16;
+
 // Chunks that may be decoded ahead with a share of the cache of `bytes`.
 uint64_t MaxWindow(const ArrayReader& reader, uint64_t bytes) {
   const uint64_t chunk = std::max<uint64_t>(reader.max_chunk_bytes(), 1);
@@ -112,16 +115,35 @@ void ReadStream::OnRead(uint64_t offset, uint64_t size) {
       offset + kReorderBytes >= expected_ && offset <= expected_ + kReorderBytes;
   const uint64_t end = std::min(offset + size, target_->reader->byte_size());
   if (!goes_on) {
-    Stop();
+    Jump(offset);
     expected_ = end;
+    if (length_ == 0) return;
+    Begin();
+    DecodeAfterJumps();
     return;
   }
   expected_ = std::max(expected_, end);
-  if (window_ == 0) {
-    window_ = kFirstWindow;
-    ++prefetcher_.active_;
-  }
+  if (expected_ - begin_ <= length_) return;  // what comes next is another jump
+  length_ = 0;
+  Begin();
   DecodeAhead();
+}
+
+// One jump is no direction; a second one as wide is.
+void ReadStream::Jump(uint64_t offset) {
+  const uint64_t stride = offset > begin_ ? offset - begin_ : 0;
+  const bool again = stride != 0 && stride == stride_;
+  length_ = again ? expected_ - begin_ : 0;
+  stride_ = stride;
+  begin_ = offset;
+  requested_ = 0;
+  if (!again) Stop();
+}
+
+void ReadStream::Begin() {
+  if (window_ != 0) return;
+  window_ = kFirstWindow;
+  ++prefetcher_.active_;
 }
 
 void ReadStream::Stop() {
@@ -133,11 +155,37 @@ void ReadStream::Stop() {
   requested_ = 0;
 }
 
-void ReadStream::DecodeAhead() {
-  const ArrayReader& reader = *target_->reader;
+uint64_t ReadStream::Window() const {
   const uint64_t share =
       prefetcher_.cache_.budget_bytes() / std::max(prefetcher_.active_.load(), 1u);
-  const uint64_t max_window = MaxWindow(reader, share);
+  return MaxWindow(*target_->reader, share);
+}
+
+// The reader takes `length_` bytes of each `stride_`. Chunks that the next
+// pieces have in common are asked for once.
+void ReadStream::DecodeAfterJumps() {
+  const ArrayReader& reader = *target_->reader;
+  const uint64_t window = std::min(window_, Window());
+  window_ = std::min(2 * window_, std::max(Window(), kFirstWindow));
+  if (ChunkSpill* spill = reader.spill()) spill->SetReader(this, begin_, reader.chunk_count());
+  uint64_t asked = 0;
+  for (uint64_t i = 1; i <= kMostJumps && asked < window; ++i) {
+    const uint64_t begin = begin_ + i * stride_;  // no overflow: files are below 2^63
+    if (begin >= reader.byte_size()) break;
+    const uint64_t end = std::min(begin + length_, reader.byte_size());
+    const uint64_t first = std::max(reader.ChunkAt(begin), requested_);
+    const uint64_t last = reader.ChunkAt(end - 1);
+    if (last < first) continue;
+    const uint64_t count = std::min(last + 1 - first, window - asked);
+    prefetcher_.Enqueue(target_, first, count);
+    requested_ = first + count;
+    asked += count;
+  }
+}
+
+void ReadStream::DecodeAhead() {
+  const ArrayReader& reader = *target_->reader;
+  const uint64_t max_window = Window();
   const uint64_t current = reader.ChunkAt(expected_ - 1);
   const uint64_t window = std::min(window_, max_window);
   const uint64_t target = std::min(current + 1 + window, reader.chunk_count());

@@ -59,9 +59,10 @@ class Prefetcher {
 
 // What one open file is asked for. It sees a reader that goes forward from
 // one read to the next (a little out of order, as the kernel's read-ahead
-// does), also plane after plane, and has the chunks ahead of it decoded:
-// first a few, then more as the reader keeps going. It stops at once when the
-// reader goes elsewhere or closes the file. Thread-safe.
+// does), also plane after plane, or in jumps of one width, and has the chunks
+// ahead of it decoded: first a few, then more as the reader keeps going. It
+// stops at once when the reader goes elsewhere or closes the file.
+// Thread-safe.
 class ReadStream {
  public:
   ReadStream(Prefetcher& prefetcher, std::shared_ptr<const ArrayReader> reader);
@@ -73,8 +74,13 @@ class ReadStream {
  private:
   // Forgets where the reader went.
   void Stop() REQUIRES(mutex_);
-  // Has the chunks decoded that come after `expected_`.
+  void Jump(uint64_t offset) REQUIRES(mutex_);
+  void Begin() REQUIRES(mutex_);
+  // Chunks that may be decoded ahead.
+  uint64_t Window() const;
+  // Has the chunks decoded that come after `expected_`, or after more jumps.
   void DecodeAhead() REQUIRES(mutex_);
+  void DecodeAfterJumps() REQUIRES(mutex_);
   void Keep(uint64_t current, uint64_t end) REQUIRES(mutex_);
 
   Prefetcher& prefetcher_;
@@ -83,6 +89,9 @@ class ReadStream {
 
   model::Mutex mutex_;
   uint64_t expected_ GUARDED_BY(mutex_) = 0;   // where the reader is to go on
+  uint64_t begin_ GUARDED_BY(mutex_) = 0;      // where it came by the last jump
+  uint64_t stride_ GUARDED_BY(mutex_) = 0;     // of the last jump; 0: backwards, or none
+  uint64_t length_ GUARDED_BY(mutex_) = 0;     // what it takes after each; 0: goes forward
   uint64_t window_ GUARDED_BY(mutex_) = 0;     // chunks to be ahead by now; 0: no direction
   uint64_t requested_ GUARDED_BY(mutex_) = 0;  // chunks below this were asked for
 };

@@ -212,5 +212,39 @@ TEST(ChunkCacheTest, RandomRequestsOfManyThreadsSeeTheRightBlocksWithinTheBudget
   EXPECT_EQ(cache.stats().blocks, 0u);
 }
 
+// Gets what it asks for, and shows that it was found in the cache meanwhile.
+class TestOverflow final : public ChunkCache::Overflow {
+ public:
+  explicit TestOverflow(ChunkCache& cache) : cache_(cache) {}
+  bool Wants(uint64_t block) override { return block % 2 == 0; }
+  void Take(uint64_t block, const Bytes& bytes) override {
+    EXPECT_TRUE(cache_.Contains({1, block}));
+    EXPECT_EQ(std::to_integer<uint64_t>(bytes.data()[0]), block);
+    taken_.push_back(block);
+  }
+  std::vector<uint64_t> taken_;
+
+ private:
+  ChunkCache& cache_;
+};
+
+TEST(ChunkCacheTest, OffersWhatItEvictsToTheOverflowOfTheArray) {
+  ChunkCache cache(300);
+  const auto overflow = std::make_shared<TestOverflow>(cache);
+  cache.AddOverflow(1, overflow);
+  for (uint64_t block = 0; block < 7; ++block) {
+    ASSERT_TRUE(cache.GetOrLoad({1, block}, 100, 0, BlockOf(100, static_cast<int>(block))));
+    ASSERT_TRUE(cache.GetOrLoad({2, block}, 100, 0, BlockOf(100, 99)));  // another array
+  }
+  EXPECT_THAT(overflow->taken_, testing::ElementsAre(0, 2, 4));
+  EXPECT_FALSE(cache.Contains({1, 0}));
+  cache.RemoveOverflow(1, overflow.get());
+  for (uint64_t block = 10; block < 20; ++block) {
+    ASSERT_TRUE(cache.GetOrLoad({1, block}, 100, 0, BlockOf(100, 0)));
+  }
+  EXPECT_EQ(overflow->taken_.size(), 3u);
+  EXPECT_LE(cache.stats().used_bytes, 300u);
+}
+
 }  // namespace
 }  // namespace ndlfs::cache

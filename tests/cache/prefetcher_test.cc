@@ -117,5 +117,33 @@ TEST(ReadStreamTest, TakesASingleReadForNoDirection) {
   EXPECT_TRUE(cache.Contains({source->id(), 41}));
 }
 
+TEST(ReadStreamTest, FollowsAReaderThatJumpsByOneWidth) {
+  constexpr uint64_t kChunk = uint64_t{8} << 20;
+  ChunkCache cache(40 * kChunk);
+  auto source = std::make_shared<test::TestSource>(
+      model::Datatype::Integer(1, false),
+      ChunkGrid::Regular({64 * kChunk}, {kChunk}, ChunkGrid::Edge::kFull).value());
+  auto reader = std::make_shared<const ArrayReader>(source, cache);  // all chunks absent
+  Prefetcher prefetcher(cache, 1);
+  ReadStream stream(prefetcher, reader);
+  const auto loaded = [&](uint64_t expected) {
+    for (int i = 0; i < 200 && prefetcher.stats().loaded < expected; ++i) {
+      std::this_thread::sleep_for(milliseconds(10));
+    }
+    std::this_thread::sleep_for(milliseconds(20));
+    return prefetcher.stats().loaded;
+  };
+  stream.OnRead(10 * kChunk, 100);
+  stream.OnRead(13 * kChunk, 100);
+  EXPECT_EQ(loaded(0), 0u);
+  stream.OnRead(16 * kChunk, 100);  // the second jump by three chunks
+  EXPECT_EQ(loaded(2), 2u);
+  EXPECT_TRUE(cache.Contains({source->id(), 19}));
+  EXPECT_TRUE(cache.Contains({source->id(), 22}));
+  EXPECT_FALSE(cache.Contains({source->id(), 17})) << "that is jumped over";
+  stream.OnRead(18 * kChunk, 100);
+  EXPECT_EQ(loaded(2), 2u) << "another jump";
+}
+
 }  // namespace
 }  // namespace ndlfs::cache
