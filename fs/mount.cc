@@ -23,6 +23,7 @@
 #include "fs/mount_context.h"
 #include "fs/operations.h"
 #include "fs/preflight.h"
+#include "fs/read_ahead.h"
 #include "fs/session.h"
 #include "fs/statistics.h"
 
@@ -77,6 +78,7 @@ class Mount {
   // Serves until the mount ends. `on_ready` is called when it answers.
   model::Result<void> Run(std::function<void()> on_ready) {
     filesystem_.set_on_ready(std::move(on_ready));
+    filesystem_.set_on_first_open([this] { RaiseReadAhead(options_.mountpoint); });
     NDLFS_TRY(const auto session, Session::Mount({.source = options_.source,
                                                   .mountpoint = options_.mountpoint,
                                                   .allow_other = options_.allow_other,

@@ -207,6 +207,7 @@ struct Handlers {
       if (!reads) return IoError(EROFS, "open");
       NDLFS_TRY(const auto inode, Find(fs, nodeid));
       NDLFS_TRY(auto opened, AsNode(inode).Open());
+      if (fs.on_first_open_) std::call_once(fs.first_open_, fs.on_first_open_);
       // A node is one version of a file: its pages stay true.
       fi->keep_cache = !opened.size_unknown;
       fi->direct_io = opened.size_unknown;

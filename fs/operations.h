@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -59,6 +60,8 @@ class Filesystem {
   // `on_ready` is called once, on a thread of the session, when the kernel has
   // shaken hands.
   void set_on_ready(std::function<void()> on_ready) { on_ready_ = std::move(on_ready); }
+  // `on_first_open` is called once, before the first file is opened.
+  void set_on_first_open(std::function<void()> action) { on_first_open_ = std::move(action); }
 
   const OperationCounts& counts() const { return counts_; }
   size_t inodes() const { return table_.size(); }
@@ -70,6 +73,8 @@ class Filesystem {
   const FilesystemOptions options_;
   const Report report_;
   std::function<void()> on_ready_;
+  std::function<void()> on_first_open_;
+  std::once_flag first_open_;
   InodeTable table_;
   HandleSet<OpenedFile> files_;
   HandleSet<DirectoryHandle> directories_;

@@ -146,13 +146,13 @@ std::string Unescape(std::string_view field) {
 std::optional<MountEntry> ParseMountLine(const std::string& line) {
   // ID PARENT MAJOR:MINOR ROOT MOUNTPOINT OPTIONS [TAGS...] - TYPE SOURCE OPTIONS
   std::istringstream words(line);
-  std::string word, mountpoint;
-  for (int i = 0; i < 5 && words >> word; ++i) mountpoint = word;
+  std::string word, device, mountpoint;
+  words >> word >> word >> device >> word >> mountpoint;
   while (words >> word && word != "-") {
   }
   std::string type, source;
   if (!(words >> type >> source)) return std::nullopt;
-  return MountEntry{Unescape(mountpoint), type, Unescape(source)};
+  return MountEntry{Unescape(mountpoint), type, Unescape(source), device};
 }
 
 }  // namespace

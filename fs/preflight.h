@@ -27,6 +27,7 @@ struct MountEntry {
   std::string mountpoint;
   std::string type;  // "fuse.ndlfs"
   std::string source;
+  std::string device;  // "0:51"
 };
 std::vector<MountEntry> ParseMountInfo(const std::string& text);
 // The mounts of this process, the latest last.

@@ -4,6 +4,9 @@
 # Measures reading through the mount beside the alternatives, in one run.
 #
 #   tests/bench/run.sh [--quick] [--rounds N] [--only PATTERN] [--data DIR] [--before NDLFS]
+#   tests/bench/run.sh soak [--minutes N]
+#   tests/bench/run.sh scale
+#   tests/bench/run.sh micro
 #
 # Takes 9 GiB below ${TMPDIR:-/tmp} and some minutes; --quick takes 64 MiB an
 # array. Leaves neither mounts nor files behind. See README.md beside it.
@@ -17,6 +20,19 @@ cmake --preset release -B "$build" -DNDLFS_BUILD_BENCHMARKS=ON >"$build/configur
   cat "$build/configure.log" >&2
   exit 1
 }
-cmake --build "$build" --target ndlfs bench_reference bench_latency >/dev/null
+script=bench
+targets=(ndlfs bench_reference bench_latency)
+case "${1:-}" in
+  soak | scale)
+    script=$1
+    shift
+    ;;
+  micro)
+    shift
+    cmake --build "$build" --target bench_micro >/dev/null
+    exec "$build/tests/bench/bench_micro" "$@"
+    ;;
+esac
+cmake --build "$build" --target "${targets[@]}" >/dev/null
 NDLFS_BINARY=$build/ndlfs NDLFS_EXAMPLES=$top/examples NDLFS_BENCH_TOOLS=$build/tests/bench \
-  PYTHONPATH=$top/tests/mount exec /usr/bin/python3 -B tests/bench/bench.py "$@"
+  PYTHONPATH=$top/tests/mount exec /usr/bin/python3 -B "tests/bench/$script.py" "$@"

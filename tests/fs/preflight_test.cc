@@ -104,6 +104,7 @@ TEST(MountInfoTest, ReadsPlaceTypeAndSource) {
   EXPECT_EQ(mounts[1].mountpoint, "/mnt/a b");
   EXPECT_EQ(mounts[1].type, kFilesystemType);
   EXPECT_EQ(mounts[1].source, "/data\\x");
+  EXPECT_EQ(mounts[1].device, "0:50");
   EXPECT_EQ(mounts[2].type, "tmpfs");
 }
 
