@@ -19,6 +19,8 @@
 namespace ndlfs::backends::zarr {
 namespace {
 
+constexpr uint64_t kMaxFillBytes = uint64_t{1} << 20;
+
 using model::ByteOrder;
 using model::Datatype;
 using model::Value;
@@ -330,6 +332,15 @@ model::Result<FillValue> Parse(const Json& json, const Datatype& stored, Rules r
 }
 
 }  // namespace
+
+bool IsFillable(const Datatype& type) {
+  return !type.is_fixed_size() || type.size() <= kMaxFillBytes;
+}
+
+model::Result<void> CheckFillable(const Datatype& type) {
+  if (IsFillable(type)) return {};
+  return model::Limit("one for elements of {} bytes, more than {}", type.size(), kMaxFillBytes);
+}
 
 model::Result<FillValue> ParseFillValueV3(const Json& json, const model::Datatype& stored) {
   return Parse(json, stored, Rules::kV3);

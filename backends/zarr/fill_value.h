@@ -22,6 +22,12 @@ struct FillValue {
   model::Value value;  // the same for storage directives
 };
 
+// Whether an element may have a fill value: three digits in a type can make it
+// as large as a chunk may be, and it is kept several times, also as text.
+bool IsFillable(const model::Datatype& type);
+// kLimit where it may not.
+model::Result<void> CheckFillable(const model::Datatype& type);
+
 // The fill value of Zarr v3. `stored` has the byte order of the `bytes` codec,
 // which matters only to packed bytes in base64.
 model::Result<FillValue> ParseFillValueV3(const Json& json, const model::Datatype& stored);

@@ -99,6 +99,9 @@ model::Result<std::optional<FillValue>> ParseFill(const Json& zarray, const Data
   if (!stored.is_fixed_size() && !fill->is_null() && IsDocumentCodec(ObjectCodec(zarray))) {
     return MakeTextFill(fill->is_string() ? fill->get<std::string>() : CompactJson(*fill));
   }
+  // Without a fill value there are zeros.
+  if (!IsFillable(stored) && (*fill == 0 || *fill == "")) return std::nullopt;
+  NDLFS_RETURN_IF_ERROR(CheckFillable(stored), "fill_value");
   auto parsed = ParseFillValueV2(*fill, stored);
   if (!parsed) return model::Propagate(std::move(parsed).error(), "fill_value");
   return parsed;

@@ -186,6 +186,7 @@ model::Result<void> ParseData(const Json& document, const std::vector<uint64_t>&
   const Datatype stored = type.WithOrder(order);
   DescribeType(stored, metadata.array.storage);
   NDLFS_TRY(ChunkGrid grid, ParseChunkGrid(*grid_json, shape), "chunk_grid");
+  NDLFS_RETURN_IF_ERROR(CheckFillable(stored), "fill_value");
   NDLFS_TRY(FillValue fill, ParseFillValueV3(*fill_json, stored), "fill_value");
   NDLFS_RETURN_IF_ERROR(CheckFill(fill, element));
   metadata.array.storage.fillvalue = fill.value;

@@ -124,6 +124,22 @@ TEST(ZarrV2MetadataTest, SeparatorsOfKeys) {
   EXPECT_EQ(Key(ParseV2(R"({"shape": [], "chunks": []})"), {}), "0");
 }
 
+TEST(ZarrV2MetadataTest, FillValuesOfElementsAsLargeAsChunksAreNotMade) {
+  constexpr uint64_t kGibibyte = uint64_t{1} << 30;
+  const auto zeros = ParseArrayV2(
+      DocumentV2(R"({"dtype": "|V900000000", "chunks": [1, 1], "fill_value": 0})"), kGibibyte);
+  ASSERT_THAT(zeros, IsOk());
+  EXPECT_FALSE(zeros->array.storage.fillvalue);
+  ASSERT_TRUE(zeros->layout);
+  EXPECT_TRUE(zeros->layout->spec.fill.empty());
+  const auto text = ParseArrayV2(
+      DocumentV2(R"({"dtype": "|S900000000", "chunks": [1, 1], "fill_value": "YWJj"})"),
+      kGibibyte);
+  ASSERT_THAT(text, IsOk());
+  ASSERT_TRUE(text->error);
+  EXPECT_THAT(text->error->message(), HasSubstr("of 900000000 bytes"));
+}
+
 TEST(ZarrV2MetadataTest, WithoutAFillValueThereIsNoDirective) {
   const ArrayMetadata metadata = ParseV2(R"({"fill_value": null})");
   EXPECT_FALSE(metadata.array.storage.fillvalue);
