@@ -1,4 +1,5 @@
-# Warnings and sanitizers, carried by one interface target.
+# Warnings, sanitizers and precompiled headers; the first two are carried by one
+# interface target.
 add_library(ndlfs_build_flags INTERFACE)
 add_library(ndlfs::build_flags ALIAS ndlfs_build_flags)
 target_compile_features(ndlfs_build_flags INTERFACE cxx_std_20)
@@ -19,3 +20,13 @@ if(NDLFS_BUILD_FUZZERS)
   # Coverage for every library, the driver only for the fuzz targets.
   target_compile_options(ndlfs_build_flags INTERFACE -fsanitize=fuzzer-no-link)
 endif()
+
+# ndlfs_precompile(TARGET HEADER...): these, and what almost every source has.
+# Off by default: each source has to include what it uses.
+function(ndlfs_precompile target)
+  if(NDLFS_PRECOMPILE)
+    target_precompile_headers(${target} PRIVATE
+      <algorithm> <functional> <map> <memory> <optional> <string> <unordered_map> <vector>
+      <fmt/format.h> <tl/expected.hpp> ${ARGN})
+  endif()
+endfunction()

@@ -10,4 +10,5 @@ install(CODE [[
   message(STATUS "Installing: ${folder}/mount.ndlfs -> ../bin/ndlfs")
 ]])
 install(FILES man/ndlfs.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+install(FILES man/ndl.5 DESTINATION ${CMAKE_INSTALL_MANDIR}/man5)
 install(FILES README.md CHANGELOG.md LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
