@@ -7,17 +7,20 @@
 #   packaging/test.sh
 #
 # NDLFS_SKIP_MOUNT_TESTS=1 leaves out what mounts, where there is no /dev/fuse.
-# NDLFS_SANITIZERS=1 also builds with the address and undefined behaviour
-# sanitizers, and runs all tests with these, too;
-# NDLFS_FUZZ_SECONDS=30 also builds the fuzz targets and runs each for so long;
-# NDLFS_TIDY=1 also runs clang-tidy over all sources. All three take their time.
+# These take their time, and are asked for:
+# NDLFS_SANITIZERS=1 also builds with clang's address and undefined behaviour
+# sanitizers, and runs all tests with these, and each fuzz target for
+# NDLFS_FUZZ_SECONDS (30);
+# NDLFS_TSAN=1 also runs the tests of threads with the thread sanitizer;
+# NDLFS_TIDY=1 also runs clang-tidy over all sources.
 # NDLFS_JOBS (all cores) says how wide.
 set -euo pipefail
 
 top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$top"
 jobs=${NDLFS_JOBS:-$(nproc)}
-fuzz_seconds=${NDLFS_FUZZ_SECONDS:-0}
+fuzz_seconds=${NDLFS_FUZZ_SECONDS:-30}
+sanitizers=${NDLFS_SANITIZERS:-0}
 started=$SECONDS
 failed=()
 
@@ -48,7 +51,9 @@ build() {
 }
 
 run_ctest() {
-  ctest --test-dir "build/$1" -j "$jobs" --output-on-failure --no-tests=error
+  local preset=$1
+  shift
+  ctest --test-dir "build/$preset" -j "$jobs" --output-on-failure --no-tests=error "$@"
 }
 
 own_sources() {
@@ -73,26 +78,26 @@ check_scripts() {
   done
 }
 
-# Each target starts from its seeds and keeps nothing.
-run_fuzzers() {
-  local target name corpus status=0
-  for target in build/fuzz/tests/fuzz/*_fuzz; do
-    [ -x "$target" ] || continue
-    name=$(basename "$target")
-    corpus=build/fuzz/corpus/$name
-    mkdir -p "$corpus"
-    echo "-- $name"
-    if [ -d "tests/fuzz/seeds/$name" ]; then
-      cp -R "tests/fuzz/seeds/$name/." "$corpus"
-    fi
-    "$target" -max_total_time="$fuzz_seconds" -rss_limit_mb=2048 -timeout=10 -print_final_stats=1 \
-      -artifact_prefix="build/fuzz/$name-" "$corpus" >"build/fuzz/$name.log" 2>&1 || {
-      tail -n 40 "build/fuzz/$name.log"
-      status=1
-    }
-    grep -E '^stat::number_of_executed_units' "build/fuzz/$name.log" || true
-  done
+# Starts from the target's seeds and keeps nothing.
+run_fuzzer() {
+  local name corpus status=0
+  name=$(basename "$1")
+  corpus=build/asan/corpus/$name
+  mkdir -p "$corpus"
+  if [ -d "tests/fuzz/seeds/$name" ]; then
+    cp -R "tests/fuzz/seeds/$name/." "$corpus"
+  fi
+  "$1" -max_total_time="$fuzz_seconds" -rss_limit_mb=2048 -timeout=10 -print_final_stats=1 \
+    -artifact_prefix="build/asan/$name-" "$corpus" >"build/asan/$name.log" 2>&1 || status=1
+  [ $status -eq 0 ] || tail -n 40 "build/asan/$name.log"
+  echo "$name: $(awk '/^stat::number_of_executed_units/ { print $2 }' "build/asan/$name.log") executions"
   return $status
+}
+
+run_fuzzers() {
+  export -f run_fuzzer
+  export fuzz_seconds
+  printf '%s\0' build/asan/tests/fuzz/*_fuzz | xargs -0 -n 1 -P "$jobs" bash -c 'run_fuzzer "$1"' -
 }
 
 check_fuse
@@ -101,20 +106,27 @@ packaging/install-deps.sh test
 
 say "release build"
 build release
-if [ "${NDLFS_SANITIZERS:-}" = 1 ]; then
+if [ "$sanitizers" = 1 ]; then
   say "asan build"
   build asan
 fi
-if [ "$fuzz_seconds" -gt 0 ]; then
-  say "fuzz build"
-  build fuzz
+if [ "${NDLFS_TSAN:-}" = 1 ]; then
+  say "tsan build"
+  build tsan
 fi
 
 step "format" check_format
 step "scripts" check_scripts
-[ "${NDLFS_TIDY:-}" = 1 ] && step "clang-tidy" check_tidy
-[ "$fuzz_seconds" -gt 0 ] && step "fuzz targets, $fuzz_seconds s each" run_fuzzers
-[ "${NDLFS_SANITIZERS:-}" = 1 ] && step "tests with sanitizers" run_ctest asan
+if [ "${NDLFS_TIDY:-}" = 1 ]; then
+  step "clang-tidy" check_tidy
+fi
+if [ "${NDLFS_TSAN:-}" = 1 ]; then
+  step "tests with the thread sanitizer" run_ctest tsan -R '^(mount|.*(Cache|Prefetch|Ledger|InodeTable|OpenHandles))'
+fi
+if [ "$sanitizers" = 1 ]; then
+  step "fuzz targets, $fuzz_seconds s each" run_fuzzers
+  step "tests with sanitizers" run_ctest asan
+fi
 step "tests" run_ctest release
 
 if [ ${#failed[@]} -gt 0 ]; then
