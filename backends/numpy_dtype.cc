@@ -87,9 +87,7 @@ std::optional<model::TimeUnit> ParseTimeUnit(std::string_view text, bool is_delt
 }
 
 // 12 and 16 bytes are x86's long double, 10 bytes and padding.
-std::string FloatName(uint64_t bytes) {
-  return fmt::format("float{}", bytes * 8);
-}
+std::string FloatName(uint64_t bytes) { return fmt::format("float{}", bytes * 8); }
 
 std::optional<Datatype> MakeNumber(char kind, uint64_t bytes, ByteOrder order) {
   const bool whole = bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8;

@@ -25,12 +25,8 @@ namespace {
 
 // The one list of commands, in the order of --help.
 constexpr std::array kCommands = {
-    &kMountCommand,
-    &kUmountCommand,
-    &kDescribeCommand,
-    &kCatCommand,
-    &kValidateCommand,
-    &kCheckCommand,
+    &kMountCommand, &kUmountCommand,   &kDescribeCommand,
+    &kCatCommand,   &kValidateCommand, &kCheckCommand,
 };
 
 constexpr int kFailed = 1;
