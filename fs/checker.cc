@@ -208,7 +208,8 @@ bool Checker::TakeBatch(Batch& batch) {
 }
 
 void Checker::RunBatch(const Batch& batch) {
-  const auto& [array, count] = batch;
+  const Array& array = batch.array;
+  const uint64_t count = batch.count;
   uint64_t done = 0;
   for (; done < count && !stopping_; ++done) {
     const uint64_t part = array.next + done;
