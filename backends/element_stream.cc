@@ -17,8 +17,6 @@ using model::Datatype;
 using model::Result;
 using model::Value;
 
-namespace {
-
 Result<ConstByteSpan> TakeBytes(ConstByteSpan& stream, uint64_t count) {
   if (count > stream.size()) {
     return Corrupt("an element needs {} bytes where {} are left", count, stream.size());
@@ -40,6 +38,8 @@ Result<std::string_view> TakeText(ConstByteSpan& stream) {
   NDLFS_TRY(const ConstByteSpan bytes, TakeBytes(stream, length));
   return AsText(bytes);
 }
+
+namespace {
 
 Result<Value> TakeString(ConstByteSpan& stream) {
   NDLFS_TRY(const std::string_view text, TakeText(stream));

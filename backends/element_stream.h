@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "backends/bytes.h"
@@ -17,6 +18,12 @@ namespace ndlfs::backends {
 // Reads the element at the beginning of `stream` and takes it off. kCorrupt
 // where the stream ends within it.
 model::Result<model::Value> TakeElement(const model::Datatype& type, ConstByteSpan& stream);
+
+// The pieces of elements, taken off the beginning of `stream`: so many bytes, a
+// count, a text (which lies in the stream). kCorrupt where it is shorter.
+model::Result<ConstByteSpan> TakeBytes(ConstByteSpan& stream, uint64_t count);
+model::Result<uint32_t> TakeCount(ConstByteSpan& stream);
+model::Result<std::string_view> TakeText(ConstByteSpan& stream);
 
 // Bytes of the element that stands for "nothing": zeros, empty text and vlens.
 std::vector<std::byte> ZeroElement(const model::Datatype& type);

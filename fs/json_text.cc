@@ -5,11 +5,12 @@
 
 #include <charconv>
 #include <cmath>
-#include <cstring>
 #include <iterator>
 #include <utility>
 
+#include "backends/element_stream.h"
 #include "backends/json.h"
+#include "model/base64.h"
 #include "model/utf8.h"
 #include "model/value.h"
 
@@ -17,6 +18,9 @@ namespace ndlfs::fs {
 namespace {
 
 using backends::ConstByteSpan;
+using backends::TakeBytes;
+using backends::TakeCount;
+using backends::TakeText;
 using model::Corrupt;
 using model::Datatype;
 using model::Result;
@@ -26,49 +30,10 @@ using Kind = Datatype::Kind;
 // nothing, and who reads them forever.
 constexpr uint64_t kMaxEmptyItems = 1'000'000;
 
-Result<ConstByteSpan> Take(ConstByteSpan& stream, uint64_t count) {
-  if (count > stream.size()) {
-    return Corrupt("an element needs {} bytes where {} are left", count, stream.size());
-  }
-  const ConstByteSpan taken = stream.first(count);
-  stream = stream.subspan(count);
-  return taken;
-}
-
-Result<uint32_t> TakeCount(ConstByteSpan& stream) {
-  NDLFS_TRY(const ConstByteSpan bytes, Take(stream, sizeof(uint32_t)));
-  uint32_t count;
-  std::memcpy(&count, bytes.data(), sizeof(count));
-  return count;
-}
-
-Result<std::string_view> TakeText(ConstByteSpan& stream) {
-  NDLFS_TRY(const uint32_t length, TakeCount(stream));
-  NDLFS_TRY(const ConstByteSpan bytes, Take(stream, length));
-  return backends::AsText(bytes);
-}
-
 std::string JsonNumber(double number) {
   if (std::isnan(number)) return "NaN";
   if (std::isinf(number)) return number < 0 ? "-Infinity" : "Infinity";
   return model::FormatFloat(number, /*yaml=*/false);
-}
-
-std::string Base64(ConstByteSpan bytes) {
-  constexpr std::string_view kDigits =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string out = "\"";
-  for (size_t i = 0; i < bytes.size(); i += 3) {
-    const size_t count = std::min<size_t>(3, bytes.size() - i);
-    uint32_t group = 0;
-    for (size_t k = 0; k < 3; ++k) {
-      group = group << 8 | (k < count ? std::to_integer<uint32_t>(bytes[i + k]) : 0);
-    }
-    for (size_t k = 0; k < 4; ++k) {
-      out += k <= count ? kDigits[group >> (18 - 6 * k) & 63] : '=';
-    }
-  }
-  return out + '"';
 }
 
 // A value that is neither list nor map.
@@ -76,12 +41,12 @@ std::string JsonScalar(const model::Value& value) {
   if (value.integer()) return model::FormatInteger(*value.integer());
   if (value.real()) return JsonNumber(*value.real());
   if (value.text()) return JsonString(*value.text());
-  if (value.blob()) return Base64(*value.blob());
+  if (value.blob()) return '"' + model::EncodeBase64(*value.blob()) + '"';
   return "null";
 }
 
 Result<void> AppendFixed(const Datatype& type, ConstByteSpan& stream, TextWindow& window) {
-  NDLFS_TRY(const ConstByteSpan bytes, Take(stream, type.size()));
+  NDLFS_TRY(const ConstByteSpan bytes, TakeBytes(stream, type.size()));
   NDLFS_TRY(const model::Value value, model::DecodeElement(type, bytes));
   if (type.is_bool() && value.text()) {
     window.Append(*value.text() == "TRUE" ? "true" : "false");

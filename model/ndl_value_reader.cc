@@ -65,7 +65,7 @@ std::optional<Value> ReadInteger(NdlContext& context, const YamlNode& node,
 std::optional<Value> ReadBinary(NdlContext& context, const YamlNode& node,
                                 const Datatype& type) {
   if (!node.is_binary()) return Expected(context, node, "!!binary");
-  auto bytes = ParseBase64(node.text());
+  auto bytes = ParseYamlBinary(node.text());
   if (!bytes) {
     context.Error(node, "this is not base64 (letters, digits, + and /, = at the end)");
     return std::nullopt;

@@ -7,6 +7,8 @@
 #include <limits>
 #include <string>
 
+#include "model/base64.h"
+
 namespace ndlfs::model {
 namespace {
 
@@ -80,13 +82,6 @@ bool IsTiny(std::string_view decimal) {
   return power < 0;
 }
 
-int Base64Digit(char c) {
-  if (c >= 'A' && c <= 'Z') return c - 'A';
-  if (c >= 'a' && c <= 'z') return c - 'a' + 26;
-  if (IsDigit(c)) return c - '0' + 52;
-  return c == '+' ? 62 : c == '/' ? 63 : -1;
-}
-
 }  // namespace
 
 std::optional<WideInt> ParseYamlInteger(std::string_view text) {
@@ -133,31 +128,12 @@ std::optional<bool> ParseYamlBool(std::string_view text) {
   return std::nullopt;
 }
 
-std::optional<Blob> ParseBase64(std::string_view text) {
+std::optional<Blob> ParseYamlBinary(std::string_view text) {
   std::string digits;
   std::copy_if(text.begin(), text.end(), std::back_inserter(digits),
                [](char c) { return c != ' ' && c != '\t' && c != '\n' && c != '\r'; });
   if (digits.size() % 4 != 0) return std::nullopt;
-  size_t padding = 0;
-  while (padding < 2 && digits.ends_with('=')) {
-    digits.pop_back();
-    ++padding;
-  }
-  Blob bytes;
-  bytes.reserve(digits.size() / 4 * 3 + 2);
-  uint32_t bits = 0;
-  int count = 0;
-  for (const char c : digits) {
-    const int digit = Base64Digit(c);
-    if (digit < 0) return std::nullopt;
-    bits = bits << 6 | static_cast<uint32_t>(digit);
-    count += 6;
-    if (count >= 8) {
-      count -= 8;
-      bytes.push_back(static_cast<std::byte>(bits >> count));
-    }
-  }
-  return bytes;
+  return DecodeBase64(digits);
 }
 
 }  // namespace ndlfs::model

@@ -26,7 +26,7 @@ std::optional<T> ParseYamlFloat(std::string_view text);
 // true, True, TRUE, false, False or FALSE.
 std::optional<bool> ParseYamlBool(std::string_view text);
 
-// Base64 (RFC 4648), blanks and line breaks left out.
-std::optional<Blob> ParseBase64(std::string_view text);
+// The bytes of a "!!binary": padded base64, blanks and line breaks left out.
+std::optional<Blob> ParseYamlBinary(std::string_view text);
 
 }  // namespace ndlfs::model

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <iterator>
 
+#include "model/base64.h"
 #include "model/utf8.h"
 
 namespace ndlfs::model {
@@ -254,19 +255,8 @@ void AppendLiteralBlock(std::string& out, std::string_view text, size_t indent) 
 }
 
 void AppendBinary(std::string& out, std::span<const std::byte> bytes) {
-  static constexpr std::string_view kDigits =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
   out += "!!binary ";
-  if (bytes.empty()) out += "\"\"";
-  for (; !bytes.empty(); bytes = bytes.subspan(std::min<size_t>(3, bytes.size()))) {
-    uint32_t group = 0;
-    for (size_t i = 0; i < 3; ++i) {
-      group = group << 8 | (i < bytes.size() ? std::to_integer<uint32_t>(bytes[i]) : 0);
-    }
-    for (size_t i = 0; i < 4; ++i) {
-      out += i <= bytes.size() ? kDigits[group >> (18 - 6 * i) & 63] : '=';
-    }
-  }
+  out += bytes.empty() ? "\"\"" : EncodeBase64(bytes);
 }
 
 }  // namespace ndlfs::model

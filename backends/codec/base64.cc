@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // numcodecs "base64": RFC 4648, section 4, with padding.
-#include "backends/base64.h"
+
+#include "model/base64.h"
 
 #include <algorithm>
 
@@ -18,7 +19,7 @@ class Base64Codec final : public BytesToBytesCodec {
   }
   model::Result<size_t> Decode(ConstByteSpan encoded, ByteSpan decoded) const override {
     if (encoded.size() % 4 != 0) return model::Corrupt("{} characters", encoded.size());
-    const auto bytes = DecodeBase64(AsText(encoded));
+    const auto bytes = model::DecodeBase64(AsText(encoded));
     if (!bytes) return model::Corrupt("invalid characters");
     if (bytes->size() > decoded.size()) return model::Corrupt("decodes to more than expected");
     std::copy(bytes->begin(), bytes->end(), decoded.begin());

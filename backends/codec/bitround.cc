@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "backends/codec/factories.h"
+#include "backends/codec/stored.h"
 
 namespace ndlfs::backends {
 namespace {
@@ -24,25 +25,10 @@ class BitRoundOfArrays final : public ArrayToArrayCodec {
   }
 };
 
-class BitRoundOfBytes final : public BytesToBytesCodec {
- public:
-  std::string_view name() const override { return "bitround"; }
-  SizeBound EncodedSize(uint64_t decoded_size) const override { return {decoded_size, true}; }
-  bool DecodesToPart() const override { return true; }
-  model::Result<ConstByteSpan> DecodePart(ConstByteSpan encoded) const override {
-    return encoded;
-  }
-  model::Result<size_t> Decode(ConstByteSpan encoded, ByteSpan decoded) const override {
-    if (encoded.size() > decoded.size()) return model::Corrupt("decodes to more than expected");
-    if (!encoded.empty()) std::memcpy(decoded.data(), encoded.data(), encoded.size());
-    return encoded.size();
-  }
-};
-
 }  // namespace
 
 CodecResult MakeBitRound(const CodecConfig& config) {
-  if (config.dialect == CodecDialect::kNumcodecs) return NewCodec<BitRoundOfBytes>();
+  if (config.dialect == CodecDialect::kNumcodecs) return NewCodec<StoredCodec>("bitround");
   return NewCodec<BitRoundOfArrays>();
 }
 

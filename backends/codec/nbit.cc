@@ -16,6 +16,7 @@
 #include "backends/codec/factories.h"
 #include "backends/codec/hdf5_config.h"
 #include "backends/codec/high_bit_reader.h"
+#include "backends/codec/stored.h"
 
 namespace ndlfs::backends {
 namespace {
@@ -203,25 +204,9 @@ class NBitCodec final : public BytesToBytesCodec {
 constexpr size_t kCountAt = 2;
 constexpr size_t kTypeAt = 3;
 
-// Bytes as they are, where no bit can be saved.
-class StoredCodec final : public BytesToBytesCodec {
- public:
-  std::string_view name() const override { return "nbit"; }
-  SizeBound EncodedSize(uint64_t decoded_size) const override { return {decoded_size, true}; }
-  bool DecodesToPart() const override { return true; }
-  model::Result<ConstByteSpan> DecodePart(ConstByteSpan encoded) const override {
-    return encoded;
-  }
-  model::Result<size_t> Decode(ConstByteSpan encoded, ByteSpan decoded) const override {
-    if (encoded.size() > decoded.size()) return model::Corrupt("decodes to more than expected");
-    if (!encoded.empty()) std::memcpy(decoded.data(), encoded.data(), encoded.size());
-    return encoded.size();
-  }
-};
-
 model::Result<AnyCodec> ParseNBit(const CodecConfig& config) {
   NDLFS_TRY(auto values, ParseClientData(config, kTypeAt + 2));
-  if (values[1] != 0) return NewCodec<StoredCodec>();
+  if (values[1] != 0) return NewCodec<StoredCodec>("nbit");  // no bit can be saved
   const uint32_t count = values[kCountAt];
   const uint32_t size = values[kTypeAt + 1];
   NDLFS_TRY(auto fields, TypeParser(std::move(values)).Parse(kTypeAt, size));

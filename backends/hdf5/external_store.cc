@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "backends/checked.h"
+#include "backends/store/keys.h"
 
 namespace ndlfs::backends::hdf5 {
 namespace {
@@ -92,39 +93,6 @@ class ExternalStore final : public Store {
 };
 
 }  // namespace
-
-std::optional<std::string> PathBeneath(const SourceRoot& root, const std::string& file_path,
-                                       const std::string& name) {
-  std::string path = name;
-  std::string folder = file_path.substr(0, file_path.rfind('/') + 1);  // npos + 1 is 0
-  if (name.starts_with('/')) {
-    const std::string top = root.path() == "/" ? "/" : root.path() + "/";
-    if (!name.starts_with(top)) return std::nullopt;
-    path = name.substr(top.size());
-    folder.clear();
-  }
-  std::vector<std::string_view> names;
-  const std::string joined = folder + path;
-  for (std::string_view rest = joined; !rest.empty();) {
-    const size_t slash = std::min(rest.find('/'), rest.size());
-    const std::string_view part = rest.substr(0, slash);
-    rest.remove_prefix(std::min(slash + 1, rest.size()));
-    if (part.empty() || part == ".") continue;
-    if (part != "..") {
-      names.push_back(part);
-    } else if (names.empty()) {
-      return std::nullopt;
-    } else {
-      names.pop_back();
-    }
-  }
-  std::string beneath;
-  for (const std::string_view part : names) {
-    if (!beneath.empty()) beneath += '/';
-    beneath += part;
-  }
-  return beneath;
-}
 
 model::Result<std::shared_ptr<const Store>> MakeExternalStore(
     std::shared_ptr<const SourceRoot> root, const std::string& file_path,

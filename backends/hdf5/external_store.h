@@ -19,9 +19,4 @@ model::Result<std::shared_ptr<const Store>> MakeExternalStore(
     std::shared_ptr<const SourceRoot> root, const std::string& file_path,
     const std::vector<ExternalPart>& parts);
 
-// The path beneath `root` of what a file at `file_path` calls `name`; nullopt
-// where that leads out of it by its words alone. Links are not looked at.
-std::optional<std::string> PathBeneath(const SourceRoot& root, const std::string& file_path,
-                                       const std::string& name);
-
 }  // namespace ndlfs::backends::hdf5

@@ -14,6 +14,7 @@
 #include "backends/hdf5/library.h"
 #include "backends/hdf5/node_builder.h"
 #include "backends/node_cache.h"
+#include "backends/store/keys.h"
 #include "model/mutex.h"
 #include "model/path_name.h"
 

@@ -8,13 +8,13 @@
 #include <utility>
 #include <vector>
 
-#include "backends/base64.h"
 #include "backends/checked.h"
 #include "backends/file_name.h"
 #include "backends/json.h"
 #include "backends/json_attributes.h"
 #include "backends/json_scan.h"
 #include "backends/store/keys.h"
+#include "model/base64.h"
 
 namespace ndlfs::backends::kerchunk {
 namespace {
@@ -107,54 +107,21 @@ model::Result<std::string> Expand(std::string_view text, const Templates& templa
   }
 }
 
-model::Failure Outside(std::string_view url) {
-  return model::BadInput("{} is outside the source tree", model::Quote(url));
-}
-
-// "a/./b/../c" -> "a/c"; nullopt where it climbs out.
-std::optional<std::string> Normalize(std::string_view path) {
-  std::vector<std::string_view> parts;
-  while (!path.empty()) {
-    const std::string_view part = path.substr(0, path.find('/'));
-    path.remove_prefix(std::min(part.size() + 1, path.size()));
-    if (part.empty() || part == ".") continue;
-    if (part != "..") {
-      parts.push_back(part);
-    } else if (parts.empty()) {
-      return std::nullopt;
-    } else {
-      parts.pop_back();
-    }
-  }
-  std::string normalized;
-  for (const std::string_view part : parts) normalized = JoinKey(normalized, part);
-  return normalized;
-}
-
-// The path beneath the root that a URL means. `folder` is what relative ones
-// begin at.
-model::Result<std::string> ResolveUrl(std::string_view url, std::string_view folder,
-                                      std::string_view root_path) {
+// The path beneath the root that the file at `file_path` means by a URL.
+model::Result<std::string> ResolveUrl(const SourceRoot& root, std::string_view file_path,
+                                      std::string_view url) {
   constexpr std::string_view kFileScheme = "file://";
-  std::string_view path = url;
-  if (path.starts_with(kFileScheme)) path.remove_prefix(kFileScheme.size());
-  if (path.find("://") != path.npos || path.find("::") != path.npos) {
+  std::string_view name = url;
+  if (name.starts_with(kFileScheme)) name.remove_prefix(kFileScheme.size());
+  if (name.find("://") != name.npos || name.find("::") != name.npos) {
     return model::Unsupported("the remote reference {}", model::Quote(url));
   }
-  std::string joined;
-  if (path.starts_with('/')) {
-    const std::string begin = root_path == "/" ? "/" : std::string(root_path) + "/";
-    if (!path.starts_with(begin)) return Outside(url);
-    joined = path.substr(begin.size());
-  } else {
-    joined = JoinKey(folder, path);
-  }
-  auto normalized = Normalize(joined);
-  if (!normalized) return Outside(url);
-  if (path.empty() || normalized->empty() || !CheckKey(*normalized)) {
+  auto path = PathBeneath(root, file_path, name);
+  if (!path) return model::BadInput("{} is outside the source tree", model::Quote(url));
+  if (name.empty() || path->empty() || !CheckKey(*path)) {
     return model::BadInput("{} is no path of a file", model::Quote(url));
   }
-  return *std::move(normalized);
+  return *std::move(path);
 }
 
 class JsonReferenceStore final : public ReferenceStore {
@@ -163,14 +130,11 @@ class JsonReferenceStore final : public ReferenceStore {
                      ReferenceIndex index, Templates templates)
       : root_(std::move(root)),
         path_(std::move(path)),
-        folder_(path_.substr(0, std::min(path_.size(), path_.find_last_of('/') + 1))),
         stamp_(stamp),
         index_(std::move(index)),
         templates_(std::move(templates)),
         file_(MakeFileStore(root_, path_)),
-        targets_(MakeDirectoryStore(root_, "")) {
-    if (folder_.ends_with('/')) folder_.pop_back();
-  }
+        targets_(MakeDirectoryStore(root_, "")) {}
 
   model::Result<std::optional<uint64_t>> Size(std::string_view key) const override {
     NDLFS_TRY(const auto reference, Resolve(key));
@@ -277,7 +241,7 @@ class JsonReferenceStore final : public ReferenceStore {
     }
     NDLFS_TRY(const std::string url, Expand(json[0].get_ref<const std::string&>(), templates_));
     Reference reference;
-    NDLFS_TRY(reference.path, ResolveUrl(url, folder_, root_->path()));
+    NDLFS_TRY(reference.path, ResolveUrl(*root_, path_, url));
     if (json.size() > 1) {
       NDLFS_TRY(reference.range.offset, JsonToSize(json[1]), "offset");
     }
@@ -289,7 +253,7 @@ class JsonReferenceStore final : public ReferenceStore {
 
   static model::Result<Reference> ParseInline(std::string_view text) {
     if (!text.starts_with(kBase64Prefix)) return Reference{std::string(text), {}, {}};
-    const auto bytes = DecodeBase64(text.substr(kBase64Prefix.size()));
+    const auto bytes = model::DecodeBase64(text.substr(kBase64Prefix.size()));
     if (!bytes) return model::BadInput("a value that is not in base64");
     return Reference{std::string(AsText(*bytes)), {}, {}};
   }
@@ -306,7 +270,6 @@ class JsonReferenceStore final : public ReferenceStore {
 
   const std::shared_ptr<const SourceRoot> root_;
   const std::string path_;
-  std::string folder_;
   const FileStamp stamp_;
   const ReferenceIndex index_;
   const Templates templates_;

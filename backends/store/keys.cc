@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "backends/store/keys.h"
 
+#include <algorithm>
 #include <cerrno>
+#include <vector>
 
 namespace ndlfs::backends {
 
@@ -23,6 +25,34 @@ model::Result<void> CheckKey(std::string_view key) {
     if (slash == std::string_view::npos) return {};
     rest.remove_prefix(slash + 1);
   }
+}
+
+std::optional<std::string> PathBeneath(const SourceRoot& root, std::string_view file_path,
+                                       std::string_view name) {
+  std::string path(file_path.substr(0, file_path.rfind('/') + 1));  // npos + 1 is 0
+  if (name.starts_with('/')) {
+    const std::string top = root.path() == "/" ? "/" : root.path() + "/";
+    if (!name.starts_with(top)) return std::nullopt;
+    name.remove_prefix(top.size());
+    path.clear();
+  }
+  path += name;
+  std::vector<std::string_view> parts;
+  for (std::string_view rest = path; !rest.empty();) {
+    const std::string_view part = rest.substr(0, rest.find('/'));
+    rest.remove_prefix(std::min(part.size() + 1, rest.size()));
+    if (part.empty() || part == ".") continue;
+    if (part != "..") {
+      parts.push_back(part);
+    } else if (parts.empty()) {
+      return std::nullopt;
+    } else {
+      parts.pop_back();
+    }
+  }
+  std::string beneath;
+  for (const std::string_view part : parts) beneath = JoinKey(beneath, part);
+  return beneath;
 }
 
 bool IsAbsent(const model::Error& error) {

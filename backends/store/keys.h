@@ -18,6 +18,12 @@ std::string JoinKey(std::string_view prefix, std::string_view key);
 // Refuses keys that are absolute or have empty, "." or ".." parts, or NULs.
 model::Result<void> CheckKey(std::string_view key);
 
+// The path beneath `root` of what the file at `file_path` calls `name`: relative
+// to its folder, or absolute. nullopt where that leads out of the root by its
+// words alone; links are not looked at. The root itself is "".
+std::optional<std::string> PathBeneath(const SourceRoot& root, std::string_view file_path,
+                                       std::string_view name);
+
 // Whether an error of opening means that there is no such file.
 bool IsAbsent(const model::Error& error);
 

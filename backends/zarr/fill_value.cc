@@ -11,9 +11,9 @@
 #include <string_view>
 #include <utility>
 
-#include "backends/base64.h"
 #include "backends/bytes.h"
 #include "backends/codec/byte_swap.h"
+#include "model/base64.h"
 #include "model/utf8.h"
 
 namespace ndlfs::backends::zarr {
@@ -71,7 +71,7 @@ model::Result<std::vector<std::byte>> ParseBytes(const Json& json, Rules rules) 
   if (json.is_array()) return ParseByteList(json);
   if (!json.is_string()) return Unfit("bytes in base64", json);
   const std::string& text = json.get_ref<const std::string&>();
-  if (auto bytes = DecodeBase64(text)) return *std::move(bytes);
+  if (auto bytes = model::DecodeBase64(text)) return *std::move(bytes);
   if (rules == Rules::kV3) return Unfit("bytes in base64", json);
   const ConstByteSpan as_written = AsBytes(text);  // before v2 had base64
   return std::vector(as_written.begin(), as_written.end());
@@ -190,7 +190,7 @@ model::Result<void> EncodeMembersInOrder(const Json& json, const Datatype& store
 
 // The bytes of a whole struct as they are stored.
 model::Result<void> EncodePacked(const Json& json, const Datatype& stored, ByteSpan out) {
-  const auto bytes = DecodeBase64(json.get_ref<const std::string&>());
+  const auto bytes = model::DecodeBase64(json.get_ref<const std::string&>());
   if (!bytes) return Unfit("bytes in base64", json);
   if (bytes->size() != out.size()) {
     return model::BadInput("{} bytes for an element of {}", bytes->size(), out.size());

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include "backends/hdf5/dataset_source.h"
-#include "backends/hdf5/external_store.h"
 #include "backends/hdf5/text_codec.h"
 #include "tests/support/python.h"
 #include "tests/support/result.h"
@@ -72,31 +71,6 @@ TEST(Hdf5TextCodecTest, WhatFollowsTheEndOfTextIsCleared) {
                         8));
   EXPECT_EQ(DecodeText({{0, 2, 2, true}}, "a b   ", 6), std::string("a\0b\0  ", 6));
   EXPECT_EQ(DecodeText({{0, 3, 1, true}}, " a ", 3), std::string(" a\0", 3));
-}
-
-class Hdf5PathBeneathTest : public ::testing::Test {
- protected:
-  Hdf5PathBeneathTest() : root_(SourceRoot::Open(directory_.path()).value()) {}
-  std::string Beneath(const std::string& file_path, const std::string& name) {
-    return PathBeneath(*root_, file_path, name).value_or("outside");
-  }
-  test::TemporaryDirectory directory_;
-  std::shared_ptr<const SourceRoot> root_;
-};
-
-TEST_F(Hdf5PathBeneathTest, NamesAreRelativeToTheFileThatHasThem) {
-  EXPECT_EQ(Beneath("a.h5", "b.bin"), "b.bin");
-  EXPECT_EQ(Beneath("x/y/a.h5", "b.bin"), "x/y/b.bin");
-  EXPECT_EQ(Beneath("x/y/a.h5", "../z//./b.bin"), "x/z/b.bin");
-  EXPECT_EQ(Beneath("x/a.h5", root_->path() + "/b.bin"), "b.bin");
-}
-
-TEST_F(Hdf5PathBeneathTest, NamesThatClimbOutAreOutside) {
-  EXPECT_EQ(Beneath("a.h5", "../b.bin"), "outside");
-  EXPECT_EQ(Beneath("x/a.h5", "../../x/b.bin"), "outside");
-  EXPECT_EQ(Beneath("a.h5", "/etc/passwd"), "outside");
-  EXPECT_EQ(Beneath("a.h5", root_->path() + "x/b.bin"), "outside");
-  EXPECT_EQ(Beneath("a.h5", root_->path() + "/../b.bin"), "outside");
 }
 
 }  // namespace

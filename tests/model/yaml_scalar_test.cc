@@ -61,7 +61,7 @@ TEST(YamlScalarTest, Bools) {
 
 TEST(YamlScalarTest, Base64) {
   const auto text = [](std::string_view digits) -> std::string {
-    const auto bytes = ParseBase64(digits);
+    const auto bytes = ParseYamlBinary(digits);
     if (!bytes) return "refused";
     return {reinterpret_cast<const char*>(bytes->data()), bytes->size()};
   };

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
-#include "backends/base64.h"
+#include "model/base64.h"
+
+#include <yaml-cpp/binary.h>
 
 #include <array>
 #include <cstdint>
 
-namespace ndlfs::backends {
+namespace ndlfs::model {
 namespace {
 
 constexpr uint8_t kNotInAlphabet = 0xff;
@@ -22,6 +24,10 @@ constexpr std::array<uint8_t, 256> MakeDigits() {
 constexpr std::array<uint8_t, 256> kDigits = MakeDigits();
 
 }  // namespace
+
+std::string EncodeBase64(std::span<const std::byte> bytes) {
+  return YAML::EncodeBase64(reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size());
+}
 
 std::optional<std::vector<std::byte>> DecodeBase64(std::string_view text) {
   for (int i = 0; i < 2 && text.ends_with('='); ++i) text.remove_suffix(1);
@@ -42,4 +48,4 @@ std::optional<std::vector<std::byte>> DecodeBase64(std::string_view text) {
   return bytes;
 }
 
-}  // namespace ndlfs::backends
+}  // namespace ndlfs::model

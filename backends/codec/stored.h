@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstring>
+#include <string_view>
+
+#include "backends/codec/codec.h"
+
+namespace ndlfs::backends {
+
+// Bytes as they are: of a filter that only encoding applies, or that found
+// nothing to do.
+class StoredCodec final : public BytesToBytesCodec {
+ public:
+  // `name` outlives the codec: it is a literal.
+  explicit StoredCodec(std::string_view name) : name_(name) {}
+
+  std::string_view name() const override { return name_; }
+  SizeBound EncodedSize(uint64_t decoded_size) const override { return {decoded_size, true}; }
+  bool DecodesToPart() const override { return true; }
+  model::Result<ConstByteSpan> DecodePart(ConstByteSpan encoded) const override {
+    return encoded;
+  }
+  model::Result<size_t> Decode(ConstByteSpan encoded, ByteSpan decoded) const override {
+    if (encoded.size() > decoded.size()) return model::Corrupt("decodes to more than expected");
+    if (!encoded.empty()) std::memcpy(decoded.data(), encoded.data(), encoded.size());
+    return encoded.size();
+  }
+
+ private:
+  const std::string_view name_;
+};
+
+}  // namespace ndlfs::backends

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: MIT
+//
+// Zarr v3 "cast_value".
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "tests/backends/codec/chain_testing.h"
+
+namespace ndlfs::backends {
+namespace {
+
+using model::Datatype;
+using model::ErrorCode;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+
+TEST(CastValueTest, NumbersThatAlwaysFitAreConverted) {
+  EXPECT_THAT(
+      DecodeFilter<float>(R"({"name": "cast_value", "configuration": {"data_type": "uint8"}})",
+                          Datatype::Float32(), std::vector<uint8_t>{0, 200}),
+      ElementsAre(0.0f, 200.0f));
+  EXPECT_THAT(
+      DecodeFilter<int64_t>(
+          R"({"name": "cast_value", "configuration": {"data_type": {"name": "int16"}}})",
+          kInt64, std::vector<int16_t>{-5, 300}),
+      ElementsAre(-5, 300));
+}
+
+TEST(CastValueTest, RoundsAsConfigured) {
+  const auto decode = [](std::string_view rounding) {
+    return DecodeFilter<int8_t>(fmt::format(R"({{"name": "cast_value", "configuration":
+                         {{"data_type": "float32", "rounding": "{}"}}}})",
+                                            rounding),
+                                kInt8, std::vector<float>{0.5f, 1.5f, -1.5f, -0.2f});
+  };
+  EXPECT_THAT(decode("nearest-even"), ElementsAre(0, 2, -2, 0));
+  EXPECT_THAT(decode("towards-zero"), ElementsAre(0, 1, -1, 0));
+  EXPECT_THAT(decode("towards-positive"), ElementsAre(1, 2, -1, 0));
+  EXPECT_THAT(decode("towards-negative"), ElementsAre(0, 1, -2, -1));
+  EXPECT_THAT(decode("nearest-away"), ElementsAre(1, 2, -2, 0));
+}
+
+TEST(CastValueTest, OutOfRangeIsHandledAsConfigured) {
+  const auto codec = [](std::string_view rest) {
+    return fmt::format(
+        R"({{"name": "cast_value", "configuration": {{"data_type": "int32"{}}}}})", rest);
+  };
+  const std::vector<int32_t> encoded = {300, -1, 256};
+  EXPECT_EQ(FilterFailure(codec(""), kUint8, encoded),
+            "cast_value: element 0: 300 is out of the range of uint8");
+  EXPECT_EQ(FilterFailure(codec(R"(, "out_of_range": "error")"), kUint8, encoded),
+            "cast_value: element 0: 300 is out of the range of uint8");
+  EXPECT_THAT(DecodeFilter<uint8_t>(codec(R"(, "out_of_range": "clamp")"), kUint8, encoded),
+              ElementsAre(255, 0, 255));
+  EXPECT_THAT(DecodeFilter<uint8_t>(codec(R"(, "out_of_range": "wrap")"), kUint8, encoded),
+              ElementsAre(44, 255, 0));
+}
+
+TEST(CastValueTest, FloatsOutOfRangeAreHandledToo) {
+  const auto codec = [](std::string_view rest) {
+    return fmt::format(
+        R"({{"name": "cast_value", "configuration": {{"data_type": "float64"{}}}}})", rest);
+  };
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  const std::vector<double> encoded = {1e300, -kInfinity, 257};
+  EXPECT_THAT(DecodeFilter<uint8_t>(codec(R"(, "out_of_range": "clamp")"), kUint8, encoded),
+              ElementsAre(255, 0, 255));
+  EXPECT_THAT(DecodeFilter<uint8_t>(codec(R"(, "out_of_range": "wrap")"), kUint8,
+                                    std::vector<double>{257, -1, 0x1p120 + 0x1p80}),
+              ElementsAre(1, 255, 0));
+  EXPECT_THAT(FilterFailure(codec(R"(, "out_of_range": "wrap")"), kUint8, encoded),
+              HasSubstr("element 1: infinity cannot be wrapped"));
+  EXPECT_THAT(FilterFailure(codec(""), Datatype::Float32(), encoded),
+              HasSubstr("element 0: 1e+300 is out of the range of float32"));
+  const auto floats =
+      DecodeFilter<float>(codec(R"(, "out_of_range": "clamp")"), Datatype::Float32(), encoded);
+  EXPECT_THAT(floats, ElementsAre(std::numeric_limits<float>::max(), -kInfinity, 257.0f));
+}
+
+TEST(CastValueTest, NanIsAnErrorUnlessMapped) {
+  const std::string plain =
+      R"({"name": "cast_value", "configuration":
+          {"data_type": "float32", "out_of_range": "clamp"}})";
+  EXPECT_THAT(FilterFailure(plain, kInt16, std::vector<float>{1, kNan}),
+              HasSubstr("cast_value: element 1: NaN cannot be cast to an integer"));
+  const std::string mapped =
+      R"({"name": "cast_value", "configuration": {"data_type": "float32",
+          "scalar_map": {"decode": [["NaN", -999], [1.0, 7]]}}})";
+  EXPECT_THAT(DecodeFilter<int16_t>(mapped, kInt16, std::vector<float>{1, kNan, 2}),
+              ElementsAre(7, -999, 2));
+}
+
+TEST(CastValueTest, IntegersMayStandForNan) {
+  const auto values = DecodeFilter<float>(
+      R"({"name": "cast_value", "configuration": {"data_type": "uint8",
+          "scalar_map": {"encode": [["NaN", 255]], "decode": [[255, "NaN"]]}}})",
+      Datatype::Float32(), std::vector<uint8_t>{3, 255});
+  ASSERT_EQ(values.size(), 2u);
+  EXPECT_EQ(values[0], 3.0f);
+  EXPECT_TRUE(std::isnan(values[1]));
+}
+
+TEST(CastValueTest, FillValueGoesTheOtherWay) {
+  EXPECT_THAT((EncodedFill<uint8_t>("cast_value", R"({"data_type": "uint8"})",
+                                    Datatype::Float32(), 7.4f)),
+              ElementsAre(7));
+  EXPECT_THAT((EncodedFill<uint8_t>("cast_value", R"({"data_type": "uint8",
+                  "scalar_map": {"encode": [["NaN", 255]]}})",
+                                    Datatype::Float32(), kNan)),
+              ElementsAre(255));
+  const auto nan = std::as_bytes(std::span(&kNan, 1));
+  const ChunkForm form{Datatype::Float32(), {4}, {nan.begin(), nan.end()}};
+  EXPECT_THAT(FailureOf(MakeZarr3Chain(*ParseJson(R"([{"name": "cast_value",
+                    "configuration": {"data_type": "uint8"}}, "bytes"])"),
+                                       form),
+                        ErrorCode::kBadInput),
+              HasSubstr("cast_value: fill value: NaN cannot be cast to an integer"));
+}
+
+TEST(CastValueTest, ConfigurationsThatCannotBeAreRefused) {
+  const ChunkForm form{kInt16, {1}};
+  const auto failure = [&](std::string_view configuration,
+                           ErrorCode code = ErrorCode::kBadInput) {
+    return ConfigFailure("cast_value", configuration, form, code);
+  };
+  EXPECT_EQ(failure("{}"), "cast_value: \"data_type\" is missing");
+  EXPECT_EQ(failure(R"({"data_type": "string"})", ErrorCode::kUnsupported),
+            "cast_value: data_type: the string \"string\" is no type of number");
+  EXPECT_EQ(failure(R"({"data_type": "int8", "rounding": "up"})"),
+            "cast_value: rounding: unknown value \"up\"");
+  EXPECT_EQ(failure(R"({"data_type": "int8", "out_of_range": "ignore"})"),
+            "cast_value: out_of_range: unknown value \"ignore\"");
+  EXPECT_EQ(failure(R"({"data_type": "int8", "scale": 2})"),
+            "cast_value: unknown member \"scale\"");
+  EXPECT_EQ(failure(R"({"data_type": "int8", "scalar_map": {"decode": [[1]]}})"),
+            "cast_value: scalar_map: decode: expected a pair, found a list of 1");
+  EXPECT_EQ(failure(R"({"data_type": "int8", "scalar_map": {"decode": [[1, 99999]]}})"),
+            "cast_value: scalar_map: decode: 99999 does not fit into 2 bytes");
+}
+
+}  // namespace
+}  // namespace ndlfs::backends

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: MIT
+//
+// numcodecs "json2" and "msgpack2".
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <string>
+
+#include "tests/backends/codec/variable_testing.h"
+
+namespace ndlfs::backends {
+namespace {
+
+using model::Datatype;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+TEST(DocumentsTest, JsonElementsAreTextOrTheirJson) {
+  const CodecChain chain =
+      MakeZarr2(R"([{"id": "json2"}])", Datatype::String(), {2, 2}, /*fortran=*/true);
+  const auto stream =
+      DecodeVariable(chain, AsBytes(R"([["a","b"],[{"k":[1,null]},2.5],"|O",[2,2]])"), {2, 2});
+  ASSERT_TRUE(stream) << stream.error().message();
+  EXPECT_THAT(ElementsOf(*stream, 4),
+              ElementsAre(Text("a"), Text("b"), Text(R"({"k":[1,null]})"), Text("2.5")));
+}
+
+TEST(DocumentsTest, JsonNumbersAreElementsOfFixedSize) {
+  const CodecChain chain = MakeZarr2(R"([{"id": "json2"}])", Datatype::Float32(), {3});
+  const auto values = Decode<float>(chain, AsBytes(R"([1.5,NaN,-3,"<f4",[3]])"), {3});
+  ASSERT_TRUE(values) << values.error().message();
+  EXPECT_EQ((*values)[0], 1.5f);
+  EXPECT_TRUE(std::isnan((*values)[1]));
+  EXPECT_EQ((*values)[2], -3.0f);
+  const CodecChain bools = MakeZarr2(R"([{"id": "json2"}])", Datatype::Bool(), {2});
+  EXPECT_THAT(*Decode<uint8_t>(bools, AsBytes(R"([true,false,"|b1",[2]])"), {2}),
+              ElementsAre(1, 0));
+}
+
+TEST(DocumentsTest, MessagePackIsReadLikewise) {
+  // msgpack.packb(["foo", 7, {"a": b"x"}, "|O", [3]])
+  const CodecChain chain = MakeZarr2(R"([{"id": "msgpack2"}])", Datatype::String(), {3});
+  const auto stream =
+      DecodeVariable(chain, FromHex("95a3666f6f0781a161c40178a27c4f9103").span(), {3});
+  ASSERT_TRUE(stream) << stream.error().message();
+  EXPECT_THAT(ElementsOf(*stream, 3),
+              ElementsAre(Text("foo"), Text("7"), Text(R"({"a":"x"})")));
+}
+
+TEST(DocumentsTest, DocumentsOfAnotherShapeAreCorrupt) {
+  const CodecChain chain = MakeZarr2(R"([{"id": "json2"}])", Datatype::String(), {2});
+  const auto failure = [&](std::string_view json) {
+    return VariableFailure(chain, AsBytes(json), {2});
+  };
+  EXPECT_EQ(failure(R"(["a","b","|O",[3]])"), "json2: a chunk of shape [3], expected [2]");
+  EXPECT_EQ(failure(R"(["a","|O",[2]])"), "json2: expected a list of 2, found a list of 1");
+  EXPECT_EQ(failure("{}"),
+            "json2: expected a list with a type and a shape at its end, found an object");
+  EXPECT_THAT(failure("[\"a\""), HasSubstr("json2: not JSON: "));
+  EXPECT_THAT(failure(std::string(1000, '[')), HasSubstr("nested more than 128 levels"));
+}
+
+TEST(DocumentsTest, HostileMessagePackIsCorrupt) {
+  const CodecChain chain = MakeZarr2(R"([{"id": "msgpack2"}])", Datatype::String(), {2});
+  const auto failure = [&](std::string_view bytes) {
+    return VariableFailure(chain, AsBytes(bytes), {2});
+  };
+  EXPECT_THAT(failure(""), HasSubstr("msgpack2: not MessagePack: "));
+  EXPECT_THAT(failure("\xdd\xff\xff\xff\xff"), HasSubstr("not MessagePack"));
+  EXPECT_THAT(failure(std::string(1 << 20, '\x91')), HasSubstr("nested more than 128 levels"));
+}
+
+TEST(DocumentsTest, MoreValuesThanMemoryAllowsAreRefused) {
+  const CodecChain chain = MakeZarr2(R"([{"id": "json2"}])", Datatype::String(), {2});
+  std::string json = "[";
+  for (int i = 0; i < 5000; ++i) json += "0,";
+  EXPECT_THAT(VariableFailure(chain, AsBytes(json + "0]"), {2}, 20000),
+              HasSubstr("json2: not JSON: more values than expected"));
+}
+
+}  // namespace
+}  // namespace ndlfs::backends

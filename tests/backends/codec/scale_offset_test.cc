@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT
+//
+// Zarr v3 "scale_offset".
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "tests/backends/codec/chain_testing.h"
+
+namespace ndlfs::backends {
+namespace {
+
+using model::Datatype;
+using ::testing::ElementsAre;
+
+TEST(ScaleOffsetTest, DividesAndAddsInTheTypeOfTheArray) {
+  EXPECT_THAT(DecodeFilter<float>(
+                  R"({"name": "scale_offset", "configuration": {"offset": 5, "scale": 0.1}})",
+                  Datatype::Float32(), std::vector<float>{0, 1, -2}),
+              ElementsAre(5.0f, 1.0f / 0.1f + 5, -2.0f / 0.1f + 5));
+  EXPECT_THAT(DecodeFilter<int16_t>(
+                  R"({"name": "scale_offset", "configuration": {"offset": -1, "scale": 3}})",
+                  kInt16, std::vector<int16_t>{7, -7, 0}),
+              ElementsAre(1, -4, -1));
+  EXPECT_THAT(DecodeFilter<uint8_t>(
+                  R"({"name": "scale_offset", "configuration": {"offset": 250, "scale": 2}})",
+                  kUint8, std::vector<uint8_t>{255, 4}),
+              ElementsAre(121, 252));
+  EXPECT_THAT(
+      DecodeFilter<int8_t>(R"({"name": "scale_offset", "configuration": {"scale": -1}})", kInt8,
+                           std::vector<int8_t>{-128, 5}),
+      ElementsAre(-128, -5));
+}
+
+TEST(ScaleOffsetTest, DefaultsChangeNothing) {
+  EXPECT_THAT(DecodeFilter<float>(R"("scale_offset")", Datatype::Float32(),
+                                  std::vector<float>{1.5f, -2}),
+              ElementsAre(1.5f, -2.0f));
+}
+
+TEST(ScaleOffsetTest, FillValueGoesTheOtherWay) {
+  EXPECT_THAT((EncodedFill<float>("scale_offset", R"({"offset": 5, "scale": 2})",
+                                  Datatype::Float32(), 8.0f)),
+              ElementsAre(6.0f));
+  EXPECT_THAT((EncodedFill<int16_t>("scale_offset", R"({"offset": 5, "scale": 2})", kInt16,
+                                    int16_t{3})),
+              ElementsAre(-4));
+}
+
+TEST(ScaleOffsetTest, ConfigurationsThatCannotBeAreRefused) {
+  EXPECT_EQ(ConfigFailure("scale_offset", R"({"scale": 0})", {kInt16, {1}}),
+            "scale_offset: scale: division by 0");
+  EXPECT_EQ(ConfigFailure("scale_offset", R"({"scale": 1.5})", {kInt16, {1}}),
+            "scale_offset: scale: expected an integer, found the number 1.5");
+  EXPECT_EQ(ConfigFailure("scale_offset", R"({"offset": 300})", {kUint8, {1}}),
+            "scale_offset: offset: 300 does not fit into 1 bytes");
+  EXPECT_EQ(ConfigFailure("scale_offset", R"({"factor": 2})", {kInt16, {1}}),
+            "scale_offset: unknown member \"factor\"");
+  EXPECT_EQ(ConfigFailure("scale_offset", "{}", {Datatype::Opaque(4), {1}}),
+            "scale_offset: does not apply to elements of opaque");
+}
+
+}  // namespace
+}  // namespace ndlfs::backends
