@@ -15,6 +15,11 @@ using model::ErrorCode;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
+constexpr std::string_view kN5Codecs =
+    R"([{"name": "n5_default", "configuration": {"codecs": [
+         {"name": "transpose", "configuration": {"order": [1, 0]}},
+         {"name": "bytes", "configuration": {"endian": "big"}}]}}])";
+
 TEST(N5DefaultTest, BlocksAreColumnMajorAndBigEndianAfterAHeader) {
   const ChunkForm form{kInt16, {2, 3}};
   const CodecChain chain = MakeChain(kN5Codecs, form);

@@ -68,10 +68,5 @@ TEST(PackBitsTest, ConfigurationsThatCannotBeAreRefused) {
             "packbits: does not apply to elements of opaque");
 }
 
-constexpr std::string_view kN5Codecs =
-    R"([{"name": "n5_default", "configuration": {"codecs": [
-         {"name": "transpose", "configuration": {"order": [1, 0]}},
-         {"name": "bytes", "configuration": {"endian": "big"}}]}}])";
-
 }  // namespace
 }  // namespace ndlfs::backends

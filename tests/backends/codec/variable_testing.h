@@ -12,7 +12,7 @@
 
 #include "tests/backends/codec/chain_testing.h"
 
-namespace ndlfs::backends {}
+namespace ndlfs::backends {
 
 // The elements of a stream, without their table.
 inline std::vector<std::string> ElementsOf(const Bytes& stream, size_t count) {
