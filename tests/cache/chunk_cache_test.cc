@@ -154,8 +154,6 @@ TEST(ChunkCacheTest, OutOfMemoryIsAnErrorOfThatBlock) {
   EXPECT_EQ(cache.stats().used_bytes, 0u);
 }
 
-// Random requests of many threads against what each block must hold; the
-// budget is respected all along, and everything is given back in the end.
 TEST(ChunkCacheTest, KnowledgeOfAbsentChunksIsBoundedToo) {
   constexpr uint64_t kBudget = 1 << 20;
   ChunkCache cache(kBudget);
@@ -179,6 +177,8 @@ TEST(ChunkCacheTest, WhateverALoaderThrowsIsAnErrorForAllWhoWait) {
   }
 }
 
+// Random requests of many threads against what each block must hold; the
+// budget is respected all along, and everything is given back in the end.
 TEST(ChunkCacheTest, RandomRequestsOfManyThreadsSeeTheRightBlocksWithinTheBudget) {
   constexpr uint64_t kBudget = 5000;
   constexpr size_t kLargest = 1000;

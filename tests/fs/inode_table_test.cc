@@ -150,13 +150,14 @@ TEST(InodeTableTest, ManyPathsHaveAsManyInos) {
 }
 
 // The table beside a reference that is too simple to be wrong: every nodeid
-// with its path, version and count.
+// with its path, what is there, and its count.
 class Model {
  public:
   struct Node {
     uint64_t parent_ino;
     std::string name;
     int version;
+    int note;
     uint64_t lookups;
     uint64_t ino;
   };
@@ -173,8 +174,8 @@ class InodeTableModelTest : public ::testing::TestWithParam<uint64_t> {
     return HashPath(parent, name) % 8;
   }
 
-  void Lookup(InodeTable::NodeId parent, const std::string& name, int version) {
-    const auto inode = table_.Lookup(parent, name, MakeThing(version));
+  void Lookup(InodeTable::NodeId parent, const std::string& name, int version, int note) {
+    const auto inode = table_.Lookup(parent, name, MakeThing(version, note));
     const bool known = parent == InodeTable::kRoot || model_.nodes.contains(parent);
     ASSERT_EQ(inode.has_value(), known);
     if (!known) return;
@@ -183,12 +184,13 @@ class InodeTableModelTest : public ::testing::TestWithParam<uint64_t> {
     const auto it = model_.nodes.find(current);
     if (it != model_.nodes.end() && it->second.version == version) {
       ASSERT_EQ(inode->nodeid, current);
+      it->second.note = note;
       ++it->second.lookups;
       ASSERT_EQ(inode->ino, it->second.ino);
     } else {
       ASSERT_GT(inode->nodeid, newest_) << "a nodeid was used twice";
       newest_ = current = inode->nodeid;
-      model_.nodes[newest_] = {parent_ino, name, version, 1, inode->ino};
+      model_.nodes[newest_] = {parent_ino, name, version, note, 1, inode->ino};
     }
   }
 
@@ -211,7 +213,9 @@ class InodeTableModelTest : public ::testing::TestWithParam<uint64_t> {
       ASSERT_TRUE(inode);
       EXPECT_EQ(inode->ino, node.ino) << "the ino of a live inode changed";
       EXPECT_EQ(inode->parent_ino, node.parent_ino);
-      EXPECT_EQ(static_cast<Thing&>(*inode->object).version(), node.version);
+      const auto& thing = static_cast<const Thing&>(*inode->object);
+      EXPECT_EQ(thing.version(), node.version);
+      EXPECT_EQ(thing.note(), node.note) << "described as it was before";
       EXPECT_EQ(table_.InoOf(node.parent_ino, node.name), node.ino);
       const auto [it, fresh] =
           path_of_ino.try_emplace(node.ino, std::pair(node.parent_ino, node.name));
@@ -231,8 +235,10 @@ TEST_P(InodeTableModelTest, AgreesWithTheModelAfterRandomOperations) {
     const InodeTable::NodeId nodeid = 1 + below(newest_ + 2);
     if (below(5) < 3) {
       const std::string name(1, static_cast<char>('a' + below(6)));
+      const int version = static_cast<int>(below(3));
+      const int note = static_cast<int>(below(2));
       ASSERT_NO_FATAL_FAILURE(
-          Lookup(below(3) ? InodeTable::kRoot : nodeid, name, static_cast<int>(below(3))));
+          Lookup(below(3) ? InodeTable::kRoot : nodeid, name, version, note));
     } else {
       Forget(nodeid, 1 + below(3));
     }
@@ -259,6 +265,47 @@ TEST(InodeTableTest, ThreadsThatLookUpAndForgetLeaveNothingBehind) {
       table.InoOf(1, name);
       table.Forget(inode->nodeid, 1);
     }
+  };
+  std::vector<std::thread> threads;
+  for (unsigned seed = 0; seed < 4; ++seed) threads.emplace_back(work, seed);
+  for (auto& thread : threads) thread.join();
+  EXPECT_EQ(table.size(), 1u);
+}
+
+// What a thread keeps is what it was, whatever the others look up, replace and
+// forget: below directories, too, that others forget and find again.
+TEST(InodeTableTest, WhatIsKeptStaysTheSameWhileOthersLookUpAndForget) {
+  // Eight values, so that nearly all paths collide.
+  InodeTable table(MakeThing(), [](uint64_t parent, std::string_view name) {
+    return HashPath(parent, name) % 8;
+  });
+  struct Kept {
+    InodeTable::Inode inode;
+    int version;
+  };
+  const auto work = [&](unsigned seed) {
+    std::mt19937 random(seed);
+    std::vector<Kept> kept;
+    for (int i = 0; i < 10'000; ++i) {
+      const bool nested = !kept.empty() && random() % 2 == 0;
+      const auto parent =
+          nested ? kept[random() % kept.size()].inode.nodeid : InodeTable::kRoot;
+      const std::string name(1, static_cast<char>('a' + random() % 4));
+      const int version = static_cast<int>(random() % 2);
+      const auto inode = table.Lookup(parent, name, MakeThing(version));
+      ASSERT_TRUE(inode) << "its parent is kept";
+      kept.push_back({*inode, version});
+      if (kept.size() < 20) continue;
+      const auto dropped = kept.begin() + static_cast<std::ptrdiff_t>(random() % kept.size());
+      const auto found = table.Find(dropped->inode.nodeid);
+      ASSERT_TRUE(found);
+      ASSERT_EQ(found->ino, dropped->inode.ino);
+      ASSERT_EQ(found->parent_ino, dropped->inode.parent_ino);
+      ASSERT_EQ(static_cast<const Thing&>(*found->object).version(), dropped->version);
+      table.Forget(dropped->inode.nodeid, 1);
+      kept.erase(dropped);
+    }
+    for (const Kept& rest : kept) table.Forget(rest.inode.nodeid, 1);
   };
   std::vector<std::thread> threads;
   for (unsigned seed = 0; seed < 4; ++seed) threads.emplace_back(work, seed);
