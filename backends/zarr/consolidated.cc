@@ -49,6 +49,9 @@ std::string_view FileName(std::string_view key) {
   return key.substr(key.find_last_of('/') + 1);  // npos + 1 is 0
 }
 
+// Attributes alone make no node.
+bool MakesNode(std::string_view key) { return FileName(key) != ".zattrs"; }
+
 bool IsV2Document(std::string_view key) {
   static constexpr std::array kNames = {".zarray", ".zgroup", ".zattrs"};
   return std::find(kNames.begin(), kNames.end(), FileName(key)) != kNames.end();
@@ -121,7 +124,8 @@ std::optional<ByteRange> ConsolidatedMetadata::Find(std::string_view key) const 
   return ByteRange{found->begin, found->end - found->begin};
 }
 
-std::vector<std::string> ConsolidatedMetadata::Children(std::string_view path) const {
+std::vector<std::string> ConsolidatedMetadata::Children(std::string_view path,
+                                                        bool with_implicit) const {
   const std::string prefix = path.empty() ? "" : std::string(path) + "/";
   const auto before = [](const Document& a, std::string_view b) { return a.key < b; };
   std::vector<std::string> names;
@@ -134,17 +138,27 @@ std::vector<std::string> ConsolidatedMetadata::Children(std::string_view path) c
     }
     const std::string name = it->key.substr(prefix.size(), slash - prefix.size());
     const std::string child = prefix + name + "/";
-    // Only what has a document of its own is a node, and attributes are none.
     const auto end = std::lower_bound(it, documents_.end(), prefix + name + '0', before);
     const bool is_node = std::any_of(it, end, [&](const Document& document) {
-      return document.key.find('/', child.size()) == std::string::npos &&
-             FileName(document.key) != ".zattrs";
+      const bool is_own = document.key.find('/', child.size()) == std::string::npos;
+      return (is_own || with_implicit) && MakesNode(document.key);
     });
     if (is_node) names.push_back(name);
     it = end;
   }
   std::sort(names.begin(), names.end());
   return names;
+}
+
+bool ConsolidatedMetadata::HoldsNodes(std::string_view path) const {
+  const std::string prefix = path.empty() ? "" : std::string(path) + "/";
+  auto it = std::lower_bound(documents_.begin(), documents_.end(), prefix,
+                             [](const Document& a, std::string_view b) { return a.key < b; });
+  for (; it != documents_.end() && it->key.starts_with(prefix); ++it) {
+    const bool is_own = it->key.find('/', prefix.size()) == std::string::npos;
+    if (!is_own && MakesNode(it->key)) return true;
+  }
+  return false;
 }
 
 std::string WithoutConsolidated(std::string text) {

@@ -28,8 +28,10 @@ class ConsolidatedMetadata {
   // none.
   std::optional<ByteRange> Find(std::string_view key) const;
   // Names of the children of `path` ("" is the root) that have a document,
-  // sorted.
-  std::vector<std::string> Children(std::string_view path) const;
+  // sorted. `with_implicit`: or that have something with one below them.
+  std::vector<std::string> Children(std::string_view path, bool with_implicit = false) const;
+  // Whether anything below `path` has a document.
+  bool HoldsNodes(std::string_view path) const;
   bool empty() const { return documents_.empty(); }
 
  private:

@@ -136,9 +136,22 @@ model::Result<NodeFiles> MetadataReader::FindConsolidated(const Root& root,
     take(".zarray", NodeFiles::Kind::kV2Array);
     take(".zgroup", NodeFiles::Kind::kV2Group);
   }
-  if (files.kind == NodeFiles::Kind::kNone) return files;
-  NDLFS_TRY(const bool may_stand_in, MayStandIn(root, path));
-  if (!may_stand_in) return NodeFiles();
+  NDLFS_TRY(const bool copies_only, HasCopiesOnly(root));
+  const bool holds_nodes = copies_only && consolidated.metadata->HoldsNodes(Relative(path));
+  if (files.kind == NodeFiles::Kind::kNone && holds_nodes) {
+    files.kind = NodeFiles::Kind::kV2Group;
+    files.is_implicit = true;
+    files.document = JoinKey(Relative(path), ".zgroup");
+  }
+  if (files.kind == NodeFiles::Kind::kNone) {
+    if (path != "/" || !copies_only) return files;
+    return model::BadInput("{}: there is no group or array in it",
+                           store_->Describe(ConsolidatedKey(false)));
+  }
+  if (!copies_only) {
+    NDLFS_TRY(const bool is_there, IsThere(path));
+    if (!is_there) return NodeFiles();
+  }
   files.consolidated = consolidated.metadata;
   files.stamp = consolidated.stamp;
   return files;
@@ -151,11 +164,9 @@ model::Result<bool> MetadataReader::HasCopiesOnly(const Root& root) const {
   return !has_files;
 }
 
-// Whether a consolidated copy counts where the document itself is not there.
-// It does not if the node has been deleted since.
-model::Result<bool> MetadataReader::MayStandIn(const Root& root, std::string_view path) const {
-  NDLFS_TRY(const bool copies_only, HasCopiesOnly(root));
-  if (copies_only) return true;
+// Where there are files, a consolidated copy does not count for a node that has
+// been deleted since.
+model::Result<bool> MetadataReader::IsThere(std::string_view path) const {
   NDLFS_TRY(const auto entries, store_->List(JoinKey(prefix_, Relative(path))));
   return !entries.empty();
 }
@@ -300,8 +311,11 @@ model::Result<std::vector<std::string>> MetadataReader::Children(const Root& roo
                                                                  std::string_view path) const {
   NDLFS_TRY(const auto entries, store_->List(JoinKey(prefix_, Relative(path))));
   NDLFS_TRY(const Consolidated consolidated, LoadConsolidated(root));
+  NDLFS_TRY(const bool copies_only, HasCopiesOnly(root));
   std::vector<std::string> known;
-  if (consolidated.metadata) known = consolidated.metadata->Children(Relative(path));
+  if (consolidated.metadata) {
+    known = consolidated.metadata->Children(Relative(path), copies_only);
+  }
   std::vector<std::string> names;
   for (const StoreEntry& entry : entries) {
     if (!entry.is_prefix) continue;
@@ -312,7 +326,6 @@ model::Result<std::vector<std::string>> MetadataReader::Children(const Root& roo
     }
     if (is_node) names.push_back(entry.name);
   }
-  NDLFS_TRY(const bool copies_only, HasCopiesOnly(root));
   if (!copies_only) return names;
   std::vector<std::string> all;
   std::set_union(names.begin(), names.end(), known.begin(), known.end(),

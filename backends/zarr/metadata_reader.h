@@ -97,7 +97,7 @@ class MetadataReader {
   model::Result<NodeFiles> FindConsolidated(const Root& root, std::string_view path) const;
   model::Result<Consolidated> LoadConsolidated(const Root& root) const;
   model::Result<ConsolidatedMetadata> ParseConsolidated(const Root& root) const;
-  model::Result<bool> MayStandIn(const Root& root, std::string_view path) const;
+  model::Result<bool> IsThere(std::string_view path) const;
   model::Result<bool> IsNode(const Root& root, std::string_view path) const;
   model::Result<std::string> ReadText(const NodeFiles& files, std::string_view key) const;
   model::Result<Json> ReadJson(const NodeFiles& files, std::string_view key) const;

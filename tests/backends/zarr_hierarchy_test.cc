@@ -433,6 +433,35 @@ TEST(ZarrConsolidatedTest, UnsoundCopiesAreTheErrorOfARootWithoutFiles) {
                       HasSubstr("memory/.zmetadata: zarr_consolidated_format: expected 1")));
 }
 
+TEST(ZarrConsolidatedTest, GroupsWithoutADocumentAreThoseThatHoldNodes) {
+  auto store = std::make_shared<MemoryStore>();
+  store->Put(".zmetadata", fmt::format(R"({{"zarr_consolidated_format": 1, "metadata": {{
+                         "a/b/t/.zarray": {}, "a/.zattrs": {{"x": 1}}, "bare/.zattrs": {{}},
+                         "bare/on/.zattrs": {{}}}}}})",
+                                       ArrayV2("[2]")));
+  const auto hierarchy = Open(store);
+  EXPECT_THAT(hierarchy->List("/"), IsOkAnd(ElementsAre("a")));
+  EXPECT_THAT(hierarchy->List("/a"), IsOkAnd(ElementsAre("b")));
+  EXPECT_THAT(hierarchy->List("/a/b"), IsOkAnd(ElementsAre("t")));
+  EXPECT_TRUE(hierarchy->Load("/").value()->is_group());
+  EXPECT_EQ(hierarchy->Load("/a").value()->attributes().size(), 1u);
+  EXPECT_FALSE(hierarchy->Load("/a/b/t").value()->is_group());
+  EXPECT_THAT(hierarchy->Load("/bare"), IsError(ErrorCode::kNotFound, HasSubstr("bare")));
+  // Where there are files, they say which groups there are.
+  store->Put(".zgroup", kGroupV2);
+  store->Put("a/notes.txt", "x");
+  EXPECT_THAT(hierarchy->List("/"), IsOkAnd(IsEmpty()));
+  EXPECT_THAT(hierarchy->Load("/a"), IsError(ErrorCode::kNotFound, HasSubstr("a")));
+}
+
+TEST(ZarrConsolidatedTest, CopiesOfNothingAreTheErrorOfARootWithoutFiles) {
+  auto store = std::make_shared<MemoryStore>();
+  store->Put(".zmetadata", R"({"zarr_consolidated_format": 1, "metadata": {"a/.zattrs": {}}})");
+  EXPECT_THAT(Open(store)->Load("/"),
+              IsError(ErrorCode::kBadInput,
+                      HasSubstr("memory/.zmetadata: there is no group or array in it")));
+}
+
 TEST(ZarrConsolidatedTest, BrokenCopiesAreTheNodesOwnError) {
   auto store = std::make_shared<MemoryStore>();
   store->Put(".zmetadata", ConsolidatedV2(R"("bad/.zarray": {"shape": nil},)"));

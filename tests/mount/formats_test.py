@@ -458,6 +458,40 @@ class OtherZarrTest(FormatTestCase):
             self.assertEqual(got.dtype, np.int8)
             np.testing.assert_array_equal(got, [*values, *[-2] * 6], name)
 
+    def test_stores_without_any_metadata_but_consolidated_ones(self):
+        path = self.path("a.zarr")
+        group = zarr.open_group(path, mode="w")
+        group.attrs["title"] = "t"
+        values = np.arange(12, dtype="<f4").reshape(3, 4)
+        group.array("temp", values, chunks=(2, 2)).attrs["units"] = "K"
+        group.array("deep/er/b", values.astype("<i2"), chunks=(3, 4))
+        group.full("never/written", fill_value=7, shape=(2,), dtype="u1")
+        zarr.consolidate_metadata(path)
+        for folder, _, names in os.walk(path, topdown=False):
+            for name in names:
+                if name in (".zgroup", ".zarray", ".zattrs"):
+                    os.remove(os.path.join(folder, name))
+            if not os.listdir(folder):
+                os.rmdir(folder)
+        self.assertNotIn("never", os.listdir(path))
+
+        mounted = self.mount(self.scratch)
+        self.assertEqual(harness.walk(mounted.join("a.zarr")), sorted(
+            [".ndl.yaml", ".source", *(f"{folder}/.ndl.yaml" for folder in ("deep", "deep/er", "never")),
+             "deep", "deep/er", "never",
+             *(f"{array}/{file}" for array in ("temp", "deep/er/b", "never/written") for file in harness.ARRAY_FILES),
+             "temp", "deep/er/b", "never/written"]))
+        opened = zarr.open_consolidated(path)
+        for name in ("temp", "deep/er/b", "never/written"):
+            found = np.load(mounted.join("a.zarr", name, "data.npy"))
+            self.assertEqual(found.dtype, opened[name].dtype, name)
+            np.testing.assert_array_equal(found, opened[name][...], name)
+        described = self.run_ok(harness.BINARY, "describe", path)
+        self.assertEqual(described.encode(), harness.read(mounted.join("a.zarr", ".ndl.yaml")))
+        document = yaml.safe_load(described)
+        self.assertEqual(document["/"]["attributes"], dict(opened.attrs))
+        self.assertEqual(document["/"]["ndarrays"]["temp"]["attributes"], dict(opened["temp"].attrs))
+
     def test_version_3_wins_over_the_same_chunks(self):
         base = self.path("both.zarr")
         array = {"zarr_format": 2, "shape": [4], "chunks": [4], "dtype": "<i4", "order": "C", "fill_value": 0,
