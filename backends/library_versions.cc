@@ -8,6 +8,9 @@
 #include <lz4.h>
 #include <lzma.h>
 #include <zstd.h>
+#if NDLFS_WITH_SECCOMP
+#include <seccomp.h>
+#endif
 
 #include <string_view>
 
@@ -17,19 +20,33 @@
 
 namespace ndlfs::backends {
 
+#if NDLFS_WITH_SECCOMP
+namespace {
+
+std::string SeccompVersion() {
+  const scmp_version& version = *seccomp_version();
+  return fmt::format("libseccomp {}.{}.{}", version.major, version.minor, version.micro);
+}
+
+}  // namespace
+#endif
+
 std::vector<std::string> LibraryVersions() {
   // "1.0.8, 13-Jul-2019"
   const std::string_view bzip2 = BZ2_bzlibVersion();
   return {
-      fmt::format("blosc {}", blosc_get_version_string()),
-      fmt::format("bzip2 {}", bzip2.substr(0, bzip2.find(','))),
+    fmt::format("blosc {}", blosc_get_version_string()),
+        fmt::format("bzip2 {}", bzip2.substr(0, bzip2.find(','))),
 #ifdef NDLFS_WITH_HDF5
-      fmt::format("hdf5 {}", hdf5::LibraryVersion()),
+        fmt::format("hdf5 {}", hdf5::LibraryVersion()),
 #endif
-      fmt::format("libdeflate {}", LIBDEFLATE_VERSION_STRING),  // it has no run-time one
-      fmt::format("liblzma {}", lzma_version_string()),
-      fmt::format("lz4 {}", LZ4_versionString()),
-      fmt::format("zstd {}", ZSTD_versionString()),
+        fmt::format("libdeflate {}", LIBDEFLATE_VERSION_STRING),  // it has no run-time one
+        fmt::format("liblzma {}", lzma_version_string()),
+#if NDLFS_WITH_SECCOMP
+        SeccompVersion(),
+#endif
+        fmt::format("lz4 {}", LZ4_versionString()),
+        fmt::format("zstd {}", ZSTD_versionString()),
   };
 }
 

@@ -12,6 +12,7 @@ build_packages=(
   libfuse3-dev fuse3
   libyaml-cpp-dev libfmt-dev libspdlog-dev libexpected-dev libcli11-dev nlohmann-json3-dev
   libaec-dev libblosc-dev libbz2-dev libdeflate-dev libhdf5-dev liblz4-dev liblzma-dev libzstd-dev zlib1g-dev
+  libseccomp-dev
   libgtest-dev libgmock-dev
 )
 # The tests compare with what NumPy and zarr-python read, and mount for real;
