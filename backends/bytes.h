@@ -10,6 +10,8 @@
 #include <string_view>
 #include <utility>
 
+#include "backends/block_pool.h"
+
 namespace ndlfs::backends {
 
 using ByteSpan = std::span<std::byte>;
@@ -22,12 +24,18 @@ inline std::string_view AsText(ConstByteSpan bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
+struct FreeBlock {
+  size_t allocated = 0;
+  void operator()(std::byte* block) const { BlockPool::Free(block, allocated); }
+};
+
 // An owned, uninitialized, 64-byte aligned block of memory. Move-only. Unlike
 // a vector it does not clear what is about to be overwritten.
 class Bytes {
  public:
   Bytes() = default;
-  explicit Bytes(size_t size) : block_(size ? Allocate(size) : nullptr), size_(size) {}
+  explicit Bytes(size_t size)
+      : block_(size ? Allocate(size) : nullptr, FreeBlock{size + kAlignment}), size_(size) {}
   static Bytes Copy(ConstByteSpan from) {
     Bytes bytes(from.size());
     if (!from.empty()) std::memcpy(bytes.data(), from.data(), from.size());
@@ -45,23 +53,19 @@ class Bytes {
 
  private:
   static constexpr size_t kAlignment = 64;
-  struct Free {
-    void operator()(std::byte* block) const { ::operator delete(block); }
-  };
-
   // Aligned here, with room to spare, and not by the library: glibc cannot
   // use a block again for the same size once it was cut out for alignment,
   // and the heap would grow to several times what is in use.
   static std::byte* Allocate(size_t size) {
     if (size > SIZE_MAX - kAlignment) throw std::bad_alloc();
-    return static_cast<std::byte*>(::operator new(size + kAlignment));
+    return BlockPool::Allocate(size + kAlignment);
   }
   static std::byte* Align(std::byte* block) {
     const auto address = reinterpret_cast<uintptr_t>(block);
     return block + (kAlignment - address % kAlignment) % kAlignment;
   }
 
-  std::unique_ptr<std::byte, Free> block_;
+  std::unique_ptr<std::byte, FreeBlock> block_;
   size_t size_ = 0;
 };
 

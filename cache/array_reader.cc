@@ -111,11 +111,16 @@ bool Next(Coordinates& index, const Coordinates& low, const Coordinates& high) {
   return false;
 }
 
+model::Error InChunk(model::Error error, std::span<const uint64_t> index) {
+  return std::move(error).In("chunk " + FormatChunkIndex(index));
+}
+
 }  // namespace
 
 ArrayReader::ArrayReader(std::shared_ptr<const backends::ArraySource> source, ChunkCache& cache,
                          std::shared_ptr<ChunkLedger> ledger)
     : source_(std::move(source)), cache_(cache), ledger_(std::move(ledger)) {
+  in_place_ = MayReadInPlace(spec());
   const std::vector<uint64_t>& shape = spec().shape;
   strides_.assign(shape.size() + 1, 1);
   element_count_ = 1;
@@ -135,7 +140,7 @@ ArrayReader::~ArrayReader() {
 }
 
 void ArrayReader::AddSpill() {
-  const bool decodes = spec().dtype.is_fixed_size() && !source_->contiguous();
+  const bool decodes = spec().dtype.is_fixed_size() && max_chunk_bytes() != 0;
   if (cache_.spill_space() == nullptr || !decodes || byte_size() == 0) return;
   // It may outlive this object by a moment, so it has what it needs.
   const auto last_byte = [source = source_, strides = strides_](uint64_t chunk) {
@@ -162,7 +167,9 @@ uint64_t ArrayReader::ChunkAt(uint64_t offset) const {
 }
 
 uint64_t ArrayReader::max_chunk_bytes() const {
-  return source_->contiguous() ? 0 : DecodedSize(spec(), spec().grid.max_chunk_shape());
+  return source_->contiguous() || in_place_
+             ? 0
+             : DecodedSize(spec(), spec().grid.max_chunk_shape());
 }
 
 uint64_t ArrayReader::band_chunks() const {
@@ -323,6 +330,8 @@ Result<void> ArrayReader::CopyFromChunk(const Box& box, const Index& index,
     stride *= extent;
   }
   if (CopyFromSpill(LinearIndex(index), from, out + to, axes, box.count.back())) return {};
+  NDLFS_TRY(const bool copied, CopyInPlace(index, from, out + to, axes, box.count.back()));
+  if (copied) return {};
   NDLFS_TRY(const ChunkCache::Handle chunk, Chunk(index));
   if (chunk->empty()) {
     FillStrided(spec().fill, phase, out + to, axes, box.count.back());
@@ -340,6 +349,20 @@ bool ArrayReader::CopyFromSpill(uint64_t chunk, uint64_t from, std::byte* to,
   });
 }
 
+// Of very little that is wanted the whole chunk is loaded: a row that crosses
+// many chunks would ask each of them again and again.
+Result<bool> ArrayReader::CopyInPlace(const Index& index, uint64_t from, std::byte* to,
+                                      const std::vector<CopyAxis>& axes, size_t run) const {
+  constexpr uint64_t kLittle = 1 << 10;
+  if (!in_place_) return false;
+  uint64_t wanted = run;
+  for (const CopyAxis& axis : axes) wanted *= axis.count;
+  if (wanted < kLittle) return false;
+  return ReadInPlace(*source_, index, cache_, ledger_.get(),
+                     [&](const ReadChunkAt& read) { ReadStrided(read, from, to, axes, run); })
+      .map_error([&](model::Error error) { return InChunk(std::move(error), index); });
+}
+
 Result<ChunkCache::Handle> ArrayReader::Chunk(const Index& index) const {
   const ChunkGrid& grid = spec().grid;
   const Coordinates shape = grid.ChunkShape(index);
@@ -347,9 +370,7 @@ Result<ChunkCache::Handle> ArrayReader::Chunk(const Index& index) const {
       .GetOrLoad({source_->id(), LinearIndex(index)}, DecodedSize(spec(), shape),
                  TransientSize(spec(), shape),
                  [&] { return LoadChunk(*source_, index, cache_, ledger_.get()); })
-      .map_error([&](model::Error error) {
-        return std::move(error).In("chunk " + FormatChunkIndex(index));
-      });
+      .map_error([&](model::Error error) { return InChunk(std::move(error), index); });
 }
 
 Result<void> ArrayReader::Visit(uint64_t first, uint64_t count,

@@ -93,6 +93,8 @@ class ArrayReader {
       const std::function<bool(backends::ConstByteSpan)>& visit) const;
   bool CopyFromSpill(uint64_t chunk, uint64_t from, std::byte* to,
                      const std::vector<CopyAxis>& axes, size_t run) const;
+  model::Result<bool> CopyInPlace(const Index& index, uint64_t from, std::byte* to,
+                                  const std::vector<CopyAxis>& axes, size_t run) const;
   model::Result<ChunkCache::Handle> Chunk(const Index& index) const;
   uint64_t LinearIndex(std::span<const uint64_t> index) const;
 
@@ -101,6 +103,7 @@ class ArrayReader {
   const std::shared_ptr<ChunkLedger> ledger_;
   uint64_t element_count_;
   uint64_t chunk_count_;
+  bool in_place_;  // chunks can be read in parts
   std::shared_ptr<ChunkSpill> spill_;
   std::vector<uint64_t> strides_;  // bytes from one index to the next, per dimension
 };

@@ -63,6 +63,13 @@ class Loading {
     return FromStore();
   }
 
+  // Of a chunk that is not encoded, in a value of `available` bytes.
+  Result<void> CheckSize(uint64_t available) const {
+    NDLFS_TRY(const uint64_t size, EncodedSize(available));
+    if (size == decoded_size_) return {};
+    return Corrupt("{} bytes, expected {}", size, decoded_size_);
+  }
+
  private:
   bool fixed() const { return spec_.dtype.is_fixed_size(); }
 
@@ -79,15 +86,13 @@ class Loading {
     if (location_.pieces.empty()) return Bytes();
     NDLFS_TRY(const auto available, location_.store->Size(location_.key));
     if (!available) return Bytes();
-    NDLFS_TRY(const uint64_t size, EncodedSize(*available));
     if (fixed() && location_.skip_codecs == 0 && spec_.codecs.IsIdentity()) {
-      if (size != decoded_size_) {
-        return Corrupt("{} bytes, expected {}", size, decoded_size_);
-      }
+      NDLFS_RETURN_IF_ERROR(CheckSize(*available));
       Bytes chunk(decoded_size_);
       NDLFS_RETURN_IF_ERROR(Fetch(chunk.span()));
       return chunk;
     }
+    NDLFS_TRY(const uint64_t size, EncodedSize(*available));
     const ByteSpan encoded = Buffers().Encoded(size);
     NDLFS_RETURN_IF_ERROR(Fetch(encoded));
     return Decode(encoded);
@@ -205,6 +210,46 @@ Result<Bytes> LoadChunk(const backends::ArraySource& source, std::span<const uin
     return model::Propagate(std::move(chunk).error(), location.store->Describe(location.key));
   }
   return chunk;
+}
+
+bool MayReadInPlace(const ArraySpec& spec) {
+  // Below this, what a look at the file takes is more than what is saved.
+  constexpr uint64_t kSmallChunk = uint64_t{128} << 10;
+  return spec.dtype.is_fixed_size() && spec.codecs.IsIdentity() &&
+         DecodedSize(spec, spec.grid.max_chunk_shape()) >= kSmallChunk;
+}
+
+Result<bool> ReadInPlace(const backends::ArraySource& source, std::span<const uint64_t> index,
+                         backends::IndexCache& indexes, ChunkLedger* ledger,
+                         const std::function<void(const ReadChunkAt&)>& read) {
+  NotingIndexCache noting(indexes, ledger);
+  NDLFS_TRY(const ChunkLocation location, source.Locate(index, noting));
+  const bool in_place = location.store && location.store->ReadsInParts() &&
+                        location.pieces.size() == 1 && location.skip_codecs == 0 &&
+                        !location.inline_bytes && !location.generate;
+  if (!in_place) return false;
+  const auto where = [&] { return location.store->Describe(location.key); };
+  NDLFS_RETURN_IF_ERROR(noting.WillRead(location.store, location.key));
+  NDLFS_TRY(const auto available, location.store->Size(location.key), where());
+  if (!available) return false;
+  const Loading loading(source.spec(), source.spec().grid.ChunkShape(index), location);
+  NDLFS_RETURN_IF_ERROR(loading.CheckSize(*available), where());
+
+  Result<void> status;
+  read([&](uint64_t offset, ByteSpan out) {
+    const uint64_t begin = location.pieces[0].offset + offset;
+    const auto got = location.store->ReadInto(location.key, begin, out);
+    if (!got) {
+      status = model::Propagate(got.error());
+    } else if (got->value_or(0) != out.size()) {
+      status = Corrupt("it was cut short while being read");
+    }
+    return status.has_value();
+  });
+  // What was read while it changed is neither damaged nor one version.
+  NDLFS_RETURN_IF_ERROR(noting.WillRead(location.store, location.key));
+  NDLFS_RETURN_IF_ERROR(status, where());
+  return true;
 }
 
 }  // namespace ndlfs::cache

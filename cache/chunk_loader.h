@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
+#include <vector>
 
 #include "backends/array_source.h"
 #include "backends/bytes.h"
@@ -26,5 +28,18 @@ uint64_t TransientSize(const backends::ArraySpec& spec, const std::vector<uint64
 model::Result<backends::Bytes> LoadChunk(const backends::ArraySource& source,
                                          std::span<const uint64_t> index,
                                          backends::IndexCache& indexes, ChunkLedger* ledger);
+
+// Chunks of such arrays can be read where they lie, in parts: they are not
+// encoded, nor small.
+bool MayReadInPlace(const backends::ArraySpec& spec);
+
+// Calls `read` with a function that reads from byte `offset` of such a chunk,
+// whose files are noted as LoadChunk does. False, and `read` is not called,
+// for a chunk that has to be loaded as a whole, or is absent.
+using ReadChunkAt = std::function<bool(uint64_t offset, backends::ByteSpan out)>;
+model::Result<bool> ReadInPlace(const backends::ArraySource& source,
+                                std::span<const uint64_t> index, backends::IndexCache& indexes,
+                                ChunkLedger* ledger,
+                                const std::function<void(const ReadChunkAt&)>& read);
 
 }  // namespace ndlfs::cache

@@ -1,18 +1,29 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#if defined(__has_feature)  // clang
+#define NDLFS_HAS_SANITIZER(name) __has_feature(name##_sanitizer)
+#else
+#define NDLFS_HAS_SANITIZER(name) 0
+#endif
+
 namespace ndlfs::model {
 
 // Whether this is a build with the address or the thread sanitizer. These
 // reserve far more address space than they use, and make system calls of their
 // own: to watch threads, to read maps, to start a symbolizer.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)  // g++
-inline constexpr bool kIsSanitized = true;
-#elif defined(__has_feature)  // clang
-inline constexpr bool kIsSanitized =
-    __has_feature(address_sanitizer) || __has_feature(thread_sanitizer);
+#if defined(__SANITIZE_ADDRESS__) || NDLFS_HAS_SANITIZER(address)
+inline constexpr bool kHasAddressSanitizer = true;
 #else
-inline constexpr bool kIsSanitized = false;
+inline constexpr bool kHasAddressSanitizer = false;
 #endif
+#if defined(__SANITIZE_THREAD__) || NDLFS_HAS_SANITIZER(thread)
+inline constexpr bool kHasThreadSanitizer = true;
+#else
+inline constexpr bool kHasThreadSanitizer = false;
+#endif
+inline constexpr bool kIsSanitized = kHasAddressSanitizer || kHasThreadSanitizer;
 
 }  // namespace ndlfs::model
+
+#undef NDLFS_HAS_SANITIZER

@@ -200,7 +200,7 @@ Result<void> EncodeText(const Datatype& type, const Value& value, MutableBytes o
     return BadInput("{} takes {} bytes, but the text has room for {}", Quote(*value.text()),
                     encoded.size(), out.size());
   }
-  std::memcpy(out.data(), encoded.data(), encoded.size());
+  if (!encoded.empty()) std::memcpy(out.data(), encoded.data(), encoded.size());
   MutableBytes rest = out.subspan(encoded.size());
   const size_t width = type.charset() == Charset::kUtf32 ? 4 : 1;
   const uint64_t filler = type.padding() == TextPadding::kSpace ? ' ' : 0;

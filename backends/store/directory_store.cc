@@ -44,6 +44,8 @@ class DirectoryStore final : public Store {
     return count;
   }
 
+  bool ReadsInParts() const override { return true; }
+
   model::Result<std::optional<FileStamp>> Stat(std::string_view key) const override {
     NDLFS_RETURN_IF_ERROR(CheckKey(key));
     NDLFS_TRY(const auto stamp, StatFile(*root_, PathOf(key)));

@@ -35,6 +35,8 @@ class FileStore final : public Store {
     return count;
   }
 
+  bool ReadsInParts() const override { return true; }
+
   model::Result<std::optional<FileStamp>> Stat(std::string_view key) const override {
     if (!key.empty()) return std::nullopt;
     return StatFile(*root_, path_);

@@ -54,6 +54,9 @@ class Store {
   virtual model::Result<std::optional<size_t>> ReadInto(std::string_view key, uint64_t offset,
                                                         ByteSpan out) const = 0;
 
+  // Whether reading a value in parts takes no more than reading it at once.
+  virtual bool ReadsInParts() const { return false; }
+
   // Version of the value at `key`; nullopt where there is none. Costs no
   // more than a stat().
   virtual model::Result<std::optional<FileStamp>> Stat(std::string_view key) const = 0;

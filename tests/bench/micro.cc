@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // Micro-benchmarks of what reading spends its time with: decoding a chunk,
-// copying a part of it to its place, and asking the cache for it.
+// copying a part of it to its place, and asking the cache for it; and writing
+// and reading the document of a store with many arrays.
 #include <benchmark/benchmark.h>
 #include <blosc.h>
 #include <libdeflate.h>
@@ -15,6 +16,8 @@
 #include "backends/codec/unshuffle.h"
 #include "cache/chunk_cache.h"
 #include "cache/strided_copy.h"
+#include "model/ndl_reader.h"
+#include "model/ndl_writer.h"
 
 namespace ndlfs {
 namespace {
@@ -148,6 +151,33 @@ void CacheMisses(benchmark::State& state) {
   state.SetItemsProcessed(static_cast<int64_t>(state.iterations()));
 }
 BENCHMARK(CacheMisses)->ThreadRange(1, 8)->UseRealTime();
+
+model::File ManyArrays(int64_t count) {
+  model::File file;
+  for (int64_t i = 0; i < count; ++i) {
+    model::Ndarray array;
+    array.name = fmt::format("variable_{:06}", i);
+    array.type = model::Datatype::Float32();
+    array.shape = std::vector<model::Dimension>(3, {100, ""});
+    array.storage.chunk = {{10, 100, 100}};
+    array.storage.filter = {{{"shuffle", {}}, {"zlib", {{"level", 5}}}}};
+    array.storage.fillvalue = 9.96921e+36F;
+    file.root.ndarrays.push_back(std::move(array));
+  }
+  return file;
+}
+
+void WriteDocument(benchmark::State& state) {
+  const model::File file = ManyArrays(state.range(0));
+  for (auto _ : state) benchmark::DoNotOptimize(model::WriteFile(file));
+}
+BENCHMARK(WriteDocument)->Arg(1000)->Arg(100000)->Unit(benchmark::kMillisecond);
+
+void ReadDocument(benchmark::State& state) {
+  const std::string text = model::WriteFile(ManyArrays(state.range(0)));
+  for (auto _ : state) benchmark::DoNotOptimize(model::ReadNdl(text, ""));
+}
+BENCHMARK(ReadDocument)->Arg(1000)->Arg(100000)->Unit(benchmark::kMillisecond);
 
 }  // namespace
 }  // namespace ndlfs

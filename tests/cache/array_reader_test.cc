@@ -107,6 +107,51 @@ TEST(ArrayReaderTest, EachChunkIsLoadedOnceForARead) {
   EXPECT_EQ(cache.stats().misses, 4u);
 }
 
+// Chunks of 240 kB that are not encoded.
+std::shared_ptr<TestSource> LargePlainChunks() {
+  return std::make_shared<TestSource>(
+      Datatype::Float32(),
+      ChunkGrid::Regular({5, 290, 330}, {2, 150, 200}, ChunkGrid::Edge::kFull).value());
+}
+
+TEST(ArrayReaderTest, LargeChunksThatAreNotEncodedAreReadWhereTheyLie) {
+  std::mt19937 random(11);
+  const auto source = LargePlainChunks();
+  const std::string elements = RandomElements(random, 5 * 290 * 330 * 4);
+  PutChunks(*source, elements);
+  ChunkCache cache(1 << 20);
+  const ArrayReader reader(source, cache);
+  EXPECT_EQ(reader.max_chunk_bytes(), 0u) << "there is nothing to decode ahead";
+  ASSERT_TRUE(ReadAll(reader, 0, elements.size()) == elements);
+  EXPECT_EQ(cache.stats().misses, 0u);
+  for (int round = 0; round < 200; ++round) {
+    const size_t begin = random() % elements.size();
+    const size_t size = random() % std::min<size_t>(elements.size() - begin, 300'000);
+    ASSERT_TRUE(ReadAll(reader, begin, size) == elements.substr(begin, size))
+        << begin << " + " << size;
+  }
+}
+
+TEST(ArrayReaderTest, ChunksReadWhereTheyLieAreCheckedLikeOthers) {
+  const auto source = LargePlainChunks();
+  const std::string elements(5 * 290 * 330 * 4, 'e');
+  PutChunks(*source, elements, {"c0.0.1"});
+  source->store_->Put("c1.0.0", std::string(239'999, 'e'));
+  source->spec_.fill.assign(4, std::byte{'f'});
+  ChunkCache cache(1 << 20);
+  auto ledger = std::make_shared<ChunkLedger>();
+  const ArrayReader reader(source, cache, ledger);
+  std::string out(150 * 330 * 4, '?');
+  ASSERT_TRUE(reader.Read(0, std::as_writable_bytes(std::span(out))));
+  EXPECT_EQ(out.substr(199 * 4, 8), "eeeeffff") << "an absent chunk";
+  const auto status = reader.Read(2 * 290 * 330 * 4, std::as_writable_bytes(std::span(out)));
+  ASSERT_FALSE(status);
+  EXPECT_THAT(status.error().message(), HasSubstr("c1.0.0: 239999 bytes, expected 240000"));
+  source->store_->Put("c0.0.0", std::string(240'000, 'n'));
+  EXPECT_FALSE(reader.Read(0, std::as_writable_bytes(std::span(out)))) << "another version";
+  EXPECT_TRUE(ledger->has_changed());
+}
+
 TEST(ArrayReaderTest, ViewsMayAskForTheOtherByteOrder) {
   const auto dtype = Datatype::PackedCompound(
       {{"a", Datatype::Integer(2, true)}, {"b", Datatype::Integer(1, true)}});

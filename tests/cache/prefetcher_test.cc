@@ -96,13 +96,22 @@ TEST_F(PrefetcherTest, AnErrorAheadIsLeftToTheReader) {
   EXPECT_FALSE(Contains(1));
 }
 
+// 64 chunks of `bytes` each; those that are not encoded are not decoded ahead.
+std::shared_ptr<test::TestSource> EncodedChunks(uint64_t bytes) {
+  const auto dtype = model::Datatype::Integer(1, false);
+  auto source = std::make_shared<test::TestSource>(
+      dtype, ChunkGrid::Regular({64 * bytes}, {bytes}, ChunkGrid::Edge::kFull).value());
+  source->spec_.codecs =
+      backends::MakeZarr3Chain(*backends::ParseJson(R"(["bytes", "zstd"])"), {dtype, {bytes}})
+          .value();
+  return source;
+}
+
 // Chunks large enough that a jump is a jump and not a little out of order.
 TEST(ReadStreamTest, TakesASingleReadForNoDirection) {
   constexpr uint64_t kChunk = uint64_t{8} << 20;
   ChunkCache cache(40 * kChunk);
-  auto source = std::make_shared<test::TestSource>(
-      model::Datatype::Integer(1, false),
-      ChunkGrid::Regular({64 * kChunk}, {kChunk}, ChunkGrid::Edge::kFull).value());
+  const auto source = EncodedChunks(kChunk);
   auto reader = std::make_shared<const ArrayReader>(source, cache);  // all chunks absent
   Prefetcher prefetcher(cache, 1);
   ReadStream stream(prefetcher, reader);
@@ -120,9 +129,7 @@ TEST(ReadStreamTest, TakesASingleReadForNoDirection) {
 TEST(ReadStreamTest, FollowsAReaderThatJumpsByOneWidth) {
   constexpr uint64_t kChunk = uint64_t{8} << 20;
   ChunkCache cache(40 * kChunk);
-  auto source = std::make_shared<test::TestSource>(
-      model::Datatype::Integer(1, false),
-      ChunkGrid::Regular({64 * kChunk}, {kChunk}, ChunkGrid::Edge::kFull).value());
+  const auto source = EncodedChunks(kChunk);
   auto reader = std::make_shared<const ArrayReader>(source, cache);  // all chunks absent
   Prefetcher prefetcher(cache, 1);
   ReadStream stream(prefetcher, reader);

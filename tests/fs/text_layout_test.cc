@@ -57,7 +57,7 @@ TEST(TextLayoutTest, FloatsAreShortestAndHaveAPoint) {
   EXPECT_EQ(f4(-std::numeric_limits<float>::infinity()), "           -inf\n");
   EXPECT_EQ(f4(-1.17549435e-38f), " -1.1754944e-38\n");
   EXPECT_EQ(f4(16777216), "     16777216.0\n");
-  EXPECT_EQ(f4(12345678901234), "  1.2345679e+13\n");
+  EXPECT_EQ(f4(12345678901234.0F), "  1.2345679e+13\n");
   const auto f8 = [](double value) { return Line(Datatype::Float64(), Raw(value)); };
   EXPECT_EQ(f8(0.1), "                     0.1\n");
   EXPECT_EQ(f8(-2.2250738585072014e-308), "-2.2250738585072014e-308\n");

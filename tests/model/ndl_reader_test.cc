@@ -505,7 +505,7 @@ TEST(NdlReaderTest, Values) {
             Value(Value::Map{{"x", 1}, {"y", "a"}}));
   EXPECT_EQ(ReadValue("{vlen: {base: int8}}", "[1, 2]"), Value(Value::List{1, 2}));
   EXPECT_EQ(ReadValue("{array: {base: int8, shape: [1, 2]}}", "[[1, 2]]"),
-            Value(Value::List{Value::List{1, 2}}));
+            Value(Value::List{Value(Value::List{1, 2})}));
 }
 
 TEST(NdlReaderTest, ValuesAlongUnlimitedDimensions) {

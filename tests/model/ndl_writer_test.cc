@@ -3,13 +3,9 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/resource.h>
 #include <yaml-cpp/yaml.h>
 
-#include <ctime>
-
 #include "model/ndl_reader.h"
-#include "model/sanitizers.h"
 
 namespace ndlfs::model {
 namespace {
@@ -389,25 +385,11 @@ TEST(NdlWriterTest, WritesAHundredThousandArrays) {
     array.storage.fillvalue = 9.96921e+36f;
     file.root.ndarrays.push_back(std::move(array));
   }
-  // Of the processor: others may keep it busy.
-  const auto seconds = [begin = std::clock()] {
-    return static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
-  };
   const std::string text = WriteFile(file);
-  const double written = seconds();
   EXPECT_GT(text.size(), 30'000'000u);
   const ParsedDocument parsed = ReadNdl(text, "");
-  const double read = seconds() - written;
   ASSERT_TRUE(parsed.file);
   EXPECT_TRUE(*parsed.file == file);
-  RecordProperty("seconds to write", std::to_string(written));
-  RecordProperty("seconds to read", std::to_string(read));
-  if (kIsSanitized) return;
-  EXPECT_LT(written, 2);
-  EXPECT_LT(read, 20);
-  struct ::rusage usage;
-  ASSERT_EQ(::getrusage(RUSAGE_SELF, &usage), 0);
-  EXPECT_LT(usage.ru_maxrss, 1 << 20);  // KiB: a GiB, for both
 }
 
 }  // namespace

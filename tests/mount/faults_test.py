@@ -137,14 +137,18 @@ class SourceFaultsTest(FaultsCase):
         self.check("end 1000 zstd.zarr/2.0.0", errno.EIO, "zstd.zarr/2.0.0", "cut short while being read")
 
     def test_out_of_memory_while_decoding(self):
+        # Chunks larger than any before, so that no memory is left that could be used again.
+        large = zarr.open_array(f"{self.source}/large.zarr", mode="w", shape=SHAPE, chunks=(2, 64, 1024), dtype="<i4",
+                                compressor=numcodecs.Zstd(1))
+        large[...] = self.values
         self.mount_faulty("--cache-size", "1MiB")
-        self.inject("memory 200000 *")
+        self.inject("memory 400000 *")
         for _ in range(5):
-            self.assertEqual(self.read_errno(self.raw("zstd.zarr"), 0), errno.ENOMEM)
+            self.assertEqual(self.read_errno(self.raw("large.zarr"), 0), errno.ENOMEM)
         self.assertEqual(harness.read(self.mounted.path, "notes.txt"), b"plain")
         self.assert_told_once("Cannot allocate memory", "chunk 0.0.0")
         self.inject()
-        self.assert_sound("zstd.zarr")
+        self.assert_sound("large.zarr")
 
     def test_short_reads_are_read_on(self):
         self.mount_faulty()

@@ -49,6 +49,7 @@ class MemoryStore final : public backends::Store {
     return bytes_read_;
   }
 
+  bool ReadsInParts() const override { return true; }
   model::Result<std::optional<uint64_t>> Size(std::string_view key) const override {
     const std::scoped_lock lock(mutex_);
     NDLFS_TRY(const Value* value, Find(key));
