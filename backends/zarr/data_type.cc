@@ -22,6 +22,22 @@ using model::Datatype;
 // No element is larger: NumPy's own bound.
 constexpr uint64_t kMaxElementSize = std::numeric_limits<int32_t>::max();
 
+// Integers of less than a byte.
+struct NarrowInteger {
+  std::string_view name;
+  unsigned bits;
+  bool is_signed;
+};
+constexpr NarrowInteger kNarrowIntegers[] = {
+    {"int2", 2, true}, {"int4", 4, true}, {"uint2", 2, false}, {"uint4", 4, false}};
+
+const NarrowInteger* FindNarrowInteger(std::string_view name) {
+  for (const NarrowInteger& narrow : kNarrowIntegers) {
+    if (narrow.name == name) return &narrow;
+  }
+  return nullptr;
+}
+
 model::Failure UnknownType(std::string_view name) {
   return model::Unsupported("unknown data type {}", model::Quote(name));
 }
@@ -134,6 +150,13 @@ model::Result<Datatype::Member> ParseField(const Json& field) {
     return model::BadInput("name: expected a name, found {}", DescribeJson(*name));
   }
   Datatype::Member member{name->get<std::string>(), {}, 0};
+  // How many bits of its own such a member has, the specification of structs
+  // does not say.
+  const auto extension = ParseExtension(*type);
+  if (extension && FindNarrowInteger(extension->name)) {
+    return model::Unsupported("{}: {} is not supported as a member of a struct", member.name,
+                              extension->name);
+  }
   NDLFS_TRY(member.type, ParseDataType(*type), member.name);
   if (!member.type.is_fixed_size()) {
     return model::BadInput("{}: a field of variable length in a struct", member.name);
@@ -197,19 +220,10 @@ model::Result<model::Datatype> ParseDataType(const Json& data_type) {
 }
 
 model::Result<ElementType> ParseElementType(const Json& data_type) {
-  struct Narrow {
-    std::string_view name;
-    unsigned bits;
-    bool is_signed;
-  };
-  static constexpr Narrow kNarrow[] = {
-      {"int2", 2, true}, {"int4", 4, true}, {"uint2", 2, false}, {"uint4", 4, false}};
-  if (const auto extension = ParseExtension(data_type)) {
-    for (const Narrow& narrow : kNarrow) {
-      if (extension->name != narrow.name) continue;
-      NDLFS_RETURN_IF_ERROR(RefuseUnknownMembers(*extension->configuration, {}), narrow.name);
-      return ElementType{Datatype::Integer(1, narrow.is_signed), narrow.bits};
-    }
+  const auto extension = ParseExtension(data_type);
+  if (const auto* narrow = extension ? FindNarrowInteger(extension->name) : nullptr) {
+    NDLFS_RETURN_IF_ERROR(RefuseUnknownMembers(*extension->configuration, {}), narrow->name);
+    return ElementType{Datatype::Integer(1, narrow->is_signed), narrow->bits};
   }
   NDLFS_TRY(Datatype type, ParseDataType(data_type));
   return ElementType{std::move(type)};

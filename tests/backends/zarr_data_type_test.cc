@@ -178,5 +178,16 @@ TEST(ZarrDataTypeTest, UnknownMemberTypesNameTheMember) {
                       HasSubstr("fields[0]: x: unknown data type \"int128\"")));
 }
 
+TEST(ZarrDataTypeTest, RefusesMembersOfLessThanAByte) {
+  for (const std::string name : {"int2", "int4", "uint2", "uint4"}) {
+    EXPECT_THAT(
+        Parse(
+            R"({"name":"struct","configuration":{"fields":[{"name":"x","data_type":{"name":")" +
+            name + R"("}}]}})"),
+        IsError(ErrorCode::kUnsupported,
+                HasSubstr("fields[0]: x: " + name + " is not supported as a member")));
+  }
+}
+
 }  // namespace
 }  // namespace ndlfs::backends::zarr
