@@ -92,11 +92,17 @@ class Output {
     shown_ = terminal_;
   }
 
-  void End(const std::optional<model::Error>& error) {
+  // `errors` are of what could not be looked through. Where nothing else was,
+  // there is nothing to sum up for people.
+  void End(const std::vector<model::Error>& errors) {
     model::MutexLock lock(mutex_);
     Erase();
+    for (const model::Error& error : errors) {
+      Tell(fmt::format("ndlfs: {}\n", model::OneLine(error.message())));
+    }
     summary_.seconds = Seconds();
-    if (error) summary_.complete = false;
+    if (!errors.empty() && summary_.stores == 0 && format_ == CheckFormat::kText) return;
+    if (!errors.empty() && format_ == CheckFormat::kJson) summary_.complete = false;
     Print(CheckEnd(format_, summary_));
   }
 
@@ -154,24 +160,24 @@ model::Result<int> Check(const Arguments& arguments) {
     if (!output.printed()) checker.Stop();
   });
   const StopOnSignal stop(checker);
-  std::optional<model::Error> error;  // read once Run() has come back
+  std::vector<model::Error> errors;  // read once Run() has come back
   Resume resume(arguments.from);
   checker.Run(
       [&](const std::function<bool(FoundStore)>& add) {
         for (const std::string& source : arguments.sources) {
           const auto walked = WalkStores(
               source, [&](FoundStore store) { return resume.Passes(store) || add(store); });
-          if (!walked && !error) error = walked.error();
+          if (!walked) errors.push_back(walked.error());
         }
       },
       [&] { output.Progress(checker); });
-  if (!resume.found() && !checker.stopped() && !error) {
-    error = model::NotFound("--from: no store {}", model::Quote(arguments.from)).value();
+  if (!resume.found() && !checker.stopped() && errors.empty()) {
+    errors.push_back(
+        model::NotFound("--from: no store {}", model::Quote(arguments.from)).value());
   }
-  output.End(error);
+  output.End(errors);
   if (!output.printed()) return model::Propagate(output.printed().error());
-  if (error) return model::Propagate(*error);
-  if (output.summary().damaged != 0) return 1;
+  if (!errors.empty() || output.summary().damaged != 0) return 1;
   return checker.stopped() ? kInterrupted : 0;
 }
 

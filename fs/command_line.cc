@@ -79,6 +79,18 @@ std::vector<std::string> Spellings(const CLI::App& app) {
   return spellings;
 }
 
+// A word that has to be there and says nothing, as when a script has not set
+// its variable.
+std::string FindEmptyWord(const CLI::App& app) {
+  for (const CLI::Option* option : app.get_options()) {
+    if (!option->get_positional() || !option->get_required()) continue;
+    const auto& words = option->results();
+    if (std::find(words.begin(), words.end(), "") == words.end()) continue;
+    return fmt::format("{} is empty; see {} --help", option->get_name(), app.get_name());
+  }
+  return {};
+}
+
 // What CLI11 says, in better words where it speaks of types and counts.
 std::string Explain(const CLI::ParseError& error, const CLI::App& app) {
   const std::string message = error.what();
@@ -141,6 +153,7 @@ int RunCommand(const Command& command, std::vector<std::string> words) {
   std::vector<std::string> unexpected = app.remaining();
   std::erase(unexpected, "--");
   if (!unexpected.empty()) return UnexpectedWord(app, unexpected.front());
+  if (problem.empty()) problem = FindEmptyWord(app);
   if (!problem.empty()) return WrongCommandLine(problem);
   return RunBody(body);
 }

@@ -90,6 +90,17 @@ TEST(CommandLineTest, MissingWordsAreNamed) {
               IsWrong("--cache-size needs a value"));
 }
 
+TEST(CommandLineTest, EmptyWordsAreNamed) {
+  EXPECT_THAT(Ndlfs({"mount", "a", ""}),
+              IsWrong("MOUNTPOINT is empty; see ndlfs mount --help"));
+  EXPECT_THAT(Ndlfs({"umount", ""}), IsWrong("MOUNTPOINT is empty; see ndlfs umount --help"));
+  EXPECT_THAT(Ndlfs({"describe", ""}), IsWrong("STORE is empty; see ndlfs describe --help"));
+  EXPECT_THAT(Ndlfs({"cat", "a", ""}), IsWrong("PATH is empty; see ndlfs cat --help"));
+  EXPECT_THAT(Ndlfs({"validate", "a", ""}),
+              IsWrong("FILE is empty; see ndlfs validate --help"));
+  EXPECT_THAT(Ndlfs({"check", ""}), IsWrong("SOURCE is empty; see ndlfs check --help"));
+}
+
 TEST(CommandLineTest, WrongValuesAreNamed) {
   EXPECT_THAT(Ndlfs({"mount", "a", "b", "--cache-size", "12MB"}),
               IsWrong("--cache-size: \"12MB\" is not a size, such as 64KiB, 512MiB or 2GiB"));

@@ -151,6 +151,13 @@ class CheckTest(harness.TestCase):
             result = check(path)
             self.assertEqual(result.returncode, 1)
             self.assertRegex(result.stderr, f"^ndlfs: {path}: {words}")
+            self.assertEqual([result.stdout, result.stderr.count("\n")], ["", 1])
+
+    def test_what_is_no_store_keeps_nothing_else_from_being_checked(self):
+        result = check(self.path("absent"), self.path("c.h5"), self.path("notes.txt"))
+        self.assertEqual(result.returncode, 1)
+        self.assertRegex(result.stdout, r"^.*c\.h5: ok, .*\n1 store, .*: no damage\n$")
+        self.assertRegex(result.stderr, r"^ndlfs: .*absent: No such .*\nndlfs: .*notes\.txt: not an array store\n$")
 
     def test_from_passes_over_what_comes_before(self):
         report = self.report(self.source, "--from", self.path("c.h5"))
