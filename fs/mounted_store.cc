@@ -257,7 +257,6 @@ model::Result<EntityPtr> MountedStore::Load(const HierarchyPtr& hierarchy,
   auto entity = std::make_shared<Entity>(services_.cache);
   entity->path = path;
   entity->loaded_from = hierarchy;
-  entity->access = AccessTo({});
   entity->version = VersionOf(*hierarchy, path);
   entity->generation = ++services_.last_generation;
   auto node = hierarchy->Load(path);
@@ -266,6 +265,7 @@ model::Result<EntityPtr> MountedStore::Load(const HierarchyPtr& hierarchy,
     if (gone || IsStale(node.error())) return model::Propagate(std::move(node).error());
     // What is no object of this store needs no reason why it is not shown.
     if (!IsListed(*hierarchy, path)) return model::NotFound("{}", path);
+    entity->access = AccessTo({});
     AddProblem(*entity, node.error());
   } else {
     entity->node = *std::move(node);

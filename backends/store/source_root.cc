@@ -11,6 +11,8 @@
 #include <climits>
 #include <cstdlib>
 
+#include "backends/store/keys.h"
+
 namespace ndlfs::backends {
 namespace {
 
@@ -21,10 +23,10 @@ using model::IoError;
 constexpr int kRenameRaces = 64;
 
 // Returns a descriptor, or -1 and errno.
-int OpenAt2(int directory, const char* path, int flags) {
+int OpenAt2(int directory, const char* path, int flags, uint64_t resolve = 0) {
   open_how how = {};
   how.flags = static_cast<uint64_t>(flags);
-  how.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS;
+  how.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS | resolve;
   for (int races = 0;;) {
     const long fd = ::syscall(SYS_openat2, directory, path, &how, sizeof(how));
     if (fd >= 0) return static_cast<int>(fd);
@@ -52,6 +54,21 @@ model::Result<std::string> PathOfDescriptor(int fd) {
   if (size < 0) return IoError(errno, link);
   path.resize(static_cast<size_t>(size));
   return path;
+}
+
+// What is left of `own`, the access to what is at `path`, for who has to pass
+// the directories on the way. No part of `path` is a link.
+model::Result<SourceRoot::PathAccess> AddPassage(const SourceRoot& root, std::string_view path,
+                                                 const Access& own) {
+  SourceRoot::PathAccess access = {own, own};
+  for (size_t end = path.find('/'); end != path.npos; end = path.find('/', end + 1)) {
+    NDLFS_TRY(const auto directory, root.Stat(path.substr(0, end), false));
+    Access passage = AccessTo(directory);
+    passage.mode = (passage.mode & 0111) << 2;  // who may pass may read what is behind
+    passage.mode |= passage.mode >> 1 | passage.mode >> 2;
+    access.whole = Both(access.whole, passage);
+  }
+  return access;
 }
 
 // Some filesystems keep any time_t; the years after 2262 are all one to us.
@@ -104,23 +121,24 @@ model::Result<struct ::stat> SourceRoot::Stat(std::string_view path, bool follow
 }
 
 model::Result<SourceRoot::PathAccess> SourceRoot::AccessOf(std::string_view path) const {
+  // Most paths have no link in them, and then lead where they say.
+  const UniqueFd direct(CheckKey(path) ? OpenAt2(fd_.get(), std::string(path).c_str(),
+                                                 O_PATH | O_CLOEXEC, RESOLVE_NO_SYMLINKS)
+                                       : -1);
+  if (direct) {
+    NDLFS_TRY(const auto status, StatFd(direct.get()));
+    return AddPassage(*this, path, AccessTo(status));
+  }
   NDLFS_TRY(const auto fd, OpenBeneath(path, O_PATH));
   NDLFS_TRY(const auto status, StatFd(fd.get()));
   NDLFS_TRY(const std::string root, PathOfDescriptor(fd_.get()));
   NDLFS_TRY(const std::string real, PathOfDescriptor(fd.get()));
   const Access own = AccessTo(status);
-  PathAccess access = {own, own};
+  if (real == root) return PathAccess{own, own};
   const size_t skipped = root == "/" ? 0 : root.size();
-  if (real == root) return access;
   if (!real.starts_with(root) || real[skipped] != '/') return IoError(EXDEV, "access");
   const std::string_view found = std::string_view(real).substr(skipped + 1);
-  for (size_t end = found.find('/'); end != found.npos; end = found.find('/', end + 1)) {
-    NDLFS_TRY(const auto directory, Stat(found.substr(0, end), false));
-    Access passage = AccessTo(directory);
-    passage.mode = (passage.mode & 0111) << 2;  // who may pass may read what is behind
-    passage.mode |= passage.mode >> 1 | passage.mode >> 2;
-    access.whole = Both(access.whole, passage);
-  }
+  NDLFS_TRY(PathAccess access, AddPassage(*this, found, own));
   if (found != path) access.own = access.whole;
   return access;
 }

@@ -27,6 +27,19 @@ constexpr int kMaxLooks = 200;
 // "/a/b" -> "a/b"; "/" -> "".
 std::string_view Relative(std::string_view path) { return path.substr(1); }
 
+// The whole value, which had `size` bytes a moment ago: to ask for its size again
+// would cost as much as to read it.
+model::Result<std::optional<Bytes>> ReadWhole(const Store& store, std::string_view key,
+                                              uint64_t size) {
+  if (size > kMaxFileSize) return store.Read(key, kMaxFileSize);
+  Bytes bytes(size + 1);  // one more shows a value that has grown since
+  NDLFS_TRY(const auto count, store.ReadInto(key, 0, bytes.span()));
+  if (!count) return std::nullopt;
+  if (*count > size) return store.Read(key, kMaxFileSize);
+  bytes.Shrink(*count);
+  return bytes;
+}
+
 // "a/.zarray" -> "a/.zattrs".
 std::string AttributesKey(std::string_view document) {
   return std::string(document.substr(0, document.find_last_of('/') + 1)) + ".zattrs";
@@ -201,16 +214,17 @@ model::Result<ConsolidatedMetadata> MetadataReader::ParseConsolidated(const Root
 
 model::Result<std::string> MetadataReader::ReadText(const NodeFiles& files,
                                                     std::string_view key) const {
-  std::string source(key);
-  ByteRange range;
+  const auto as_text = [](const std::optional<Bytes>& bytes) {
+    return bytes ? std::string(AsText(bytes->span())) : std::string();
+  };
   if (files.consolidated) {
     const auto place = files.consolidated->Find(key);
     if (!place) return std::string();
-    range = *place;
-    source = ConsolidatedKey(files.kind == NodeFiles::Kind::kV3);
+    const std::string source = ConsolidatedKey(files.kind == NodeFiles::Kind::kV3);
+    return store_->Read(source, kMaxFileSize, *place).map(as_text);
   }
-  NDLFS_TRY(const auto bytes, store_->Read(source, kMaxFileSize, range));
-  return bytes ? std::string(AsText(bytes->span())) : std::string();
+  const auto& stamp = key == files.document ? files.stamp : files.attributes_stamp;
+  return ReadWhole(*store_, key, stamp ? stamp->size : 0).map(as_text);
 }
 
 model::Result<Json> MetadataReader::ReadJson(const NodeFiles& files,
