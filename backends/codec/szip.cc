@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: MIT
 //
 // HDF5 filter 4 (szip): the decoded size as a little-endian uint32, then what
-// the szip library made; libaec reads it.
-extern "C" {  // libaec 1.0.6 leaves this to its users
-#include <szlib.h>
-}
+// the szip library made. libaec reads it, but not through the functions that it
+// has in the place of that library's: these take a last scanline that was cut
+// short for a whole one, and fill it with memory that nobody has written to.
+#include <libaec.h>
+
+#include <algorithm>
+#include <cstring>
 
 #include "backends/codec/factories.h"
 #include "backends/codec/hdf5_config.h"
@@ -15,9 +18,37 @@ namespace {
 
 constexpr size_t kHeaderSize = 4;
 
+// Bits of the options mask.
+constexpr uint32_t kMostSignificantFirst = 16;
+constexpr uint32_t kNearestNeighbour = 32;
+
+constexpr uint32_t kMaxBlock = 32;
+constexpr uint32_t kMaxScanline = 4096;
+
+struct Parameters {
+  uint32_t options;
+  uint32_t block;
+  uint32_t bits;
+  uint32_t scanline;
+
+  // Pixels of 32 and 64 bits are encoded as all their first bytes, then all
+  // their second ones, and so on.
+  bool is_interleaved() const { return bits == 32 || bits == 64; }
+  size_t word() const { return is_interleaved() ? bits / 8 : sample(); }
+  // Bytes of what is encoded as one number.
+  size_t sample() const {
+    if (is_interleaved() || bits <= 8) return 1;
+    return bits <= 16 ? 2 : 4;
+  }
+  // Each scanline is encoded in whole blocks.
+  uint32_t blocks() const { return (scanline + block - 1) / block; }
+  size_t line_bytes() const { return scanline * sample(); }
+  size_t padded_line_bytes() const { return size_t{blocks()} * block * sample(); }
+};
+
 class SzipCodec final : public BytesToBytesCodec {
  public:
-  explicit SzipCodec(const SZ_com_t& parameters) : parameters_(parameters) {}
+  explicit SzipCodec(const Parameters& parameters) : parameters_(parameters) {}
 
   std::string_view name() const override { return "szip"; }
   SizeBound EncodedSize(uint64_t decoded_size) const override {
@@ -25,44 +56,85 @@ class SzipCodec final : public BytesToBytesCodec {
   }
   model::Result<size_t> Decode(ConstByteSpan encoded, ByteSpan decoded) const override {
     if (encoded.size() <= kHeaderSize) return model::Corrupt("{} bytes", encoded.size());
-    const auto expected = LoadLittle<uint32_t>(encoded.data());
-    if (expected > decoded.size()) {
-      return model::Corrupt("decodes to {} bytes, expected at most {}", expected,
-                            decoded.size());
+    const auto size = LoadLittle<uint32_t>(encoded.data());
+    if (size > decoded.size()) {
+      return model::Corrupt("decodes to {} bytes, expected at most {}", size, decoded.size());
     }
-    SZ_com_t parameters = parameters_;  // the library wants to be able to write
-    size_t size = expected;
-    const int status =
-        SZ_BufftoBuffDecompress(decoded.data(), &size, encoded.data() + kHeaderSize,
-                                encoded.size() - kHeaderSize, &parameters);
-    if (status == SZ_MEM_ERROR) return model::Limit("not enough memory for a decompressor");
-    if (status != SZ_OK || size != expected) return model::Corrupt("invalid or truncated data");
+    if (size % parameters_.word() != 0) {
+      return model::Corrupt("{} bytes, in words of {}", size, parameters_.word());
+    }
+    const ConstByteSpan input = encoded.subspan(kHeaderSize);
+    const ByteSpan out = decoded.first(size);
+    const bool padded = parameters_.line_bytes() != parameters_.padded_line_bytes();
+    if (!padded && !parameters_.is_interleaved()) {
+      NDLFS_RETURN_IF_ERROR(DecodeSamples(input, out));
+    } else {
+      NDLFS_TRY(const Bytes lines, DecodeLines(input, size));
+      Deinterleave(lines, out);
+    }
     return size;
   }
 
  private:
-  const SZ_com_t parameters_;
+  // Fails unless there are as many as `out` has room for.
+  model::Result<void> DecodeSamples(ConstByteSpan encoded, ByteSpan out) const {
+    aec_stream stream = {};
+    stream.next_in = reinterpret_cast<const unsigned char*>(encoded.data());
+    stream.avail_in = encoded.size();
+    stream.next_out = reinterpret_cast<unsigned char*>(out.data());
+    stream.avail_out = out.size();
+    stream.bits_per_sample = parameters_.is_interleaved() ? 8 : parameters_.bits;
+    stream.block_size = parameters_.block;
+    stream.rsi = parameters_.blocks();
+    if ((parameters_.options & kMostSignificantFirst) != 0) stream.flags |= AEC_DATA_MSB;
+    if ((parameters_.options & kNearestNeighbour) != 0) stream.flags |= AEC_DATA_PREPROCESS;
+    const int status = ::aec_buffer_decode(&stream);
+    if (status == AEC_MEM_ERROR) return model::Limit("not enough memory for a decompressor");
+    if (status != AEC_OK || stream.total_out != out.size()) {
+      return model::Corrupt("invalid or truncated data");
+    }
+    return {};
+  }
+
+  // `size` bytes of samples, without what fills up the lines. What fills up the
+  // last one need not be there.
+  model::Result<Bytes> DecodeLines(ConstByteSpan encoded, size_t size) const {
+    const size_t line = parameters_.line_bytes();
+    const size_t padded = parameters_.padded_line_bytes();
+    Bytes lines(size / line * padded + size % line);
+    NDLFS_RETURN_IF_ERROR(DecodeSamples(encoded, lines.span()));
+    for (size_t from = 0, to = 0; to < size; from += padded, to += line) {
+      std::memmove(lines.data() + to, lines.data() + from, std::min(line, size - to));
+    }
+    lines.Shrink(size);
+    return lines;
+  }
+
+  void Deinterleave(const Bytes& samples, ByteSpan out) const {
+    const size_t word = parameters_.is_interleaved() ? parameters_.word() : 1;
+    const size_t words = out.size() / word;
+    for (size_t byte = 0; byte < word; ++byte) {
+      const std::byte* const from = samples.data() + byte * words;
+      for (size_t i = 0; i < words; ++i) out[i * word + byte] = from[i];
+    }
+  }
+
+  const Parameters parameters_;
 };
 
 // Options, pixels per block, bits per pixel, pixels per scanline. A scanline
-// shorter than a block would make the library pad it many times over; libhdf5
-// never writes one.
+// shorter than a block would be many times as long when it is filled up;
+// libhdf5 never writes one.
 model::Result<AnyCodec> ParseSzip(const CodecConfig& config) {
   NDLFS_TRY(const auto values, ParseClientData(config, 4));
-  const uint32_t block = values[1];
-  const uint32_t bits = values[2];
-  const uint32_t scanline = values[3];
-  if (block < 2 || block > SZ_MAX_PIXELS_PER_BLOCK || block % 2 != 0 || bits == 0 ||
-      (bits > 32 && bits != 64) || scanline < block || scanline > SZ_MAX_PIXELS_PER_SCANLINE) {
+  const Parameters given = {values[0], values[1], values[2], values[3]};
+  if (given.block < 2 || given.block > kMaxBlock || given.block % 2 != 0 || given.bits == 0 ||
+      (given.bits > 32 && given.bits != 64) || given.scanline < given.block ||
+      given.scanline > kMaxScanline) {
     return model::BadInput("{} pixels per block, {} bits per pixel, {} pixels per scanline",
-                           block, bits, scanline);
+                           given.block, given.bits, given.scanline);
   }
-  SZ_com_t parameters;
-  parameters.options_mask = static_cast<int>(values[0] & 0xff);
-  parameters.pixels_per_block = static_cast<int>(block);
-  parameters.bits_per_pixel = static_cast<int>(bits);
-  parameters.pixels_per_scanline = static_cast<int>(scanline);
-  return NewCodec<SzipCodec>(parameters);
+  return NewCodec<SzipCodec>(given);
 }
 
 }  // namespace

@@ -52,12 +52,13 @@ std::vector<T> ValuesOf(ConstByteSpan bytes) {
 // are whatever is decoded.
 class GuardedBuffer {
  public:
-  explicit GuardedBuffer(size_t size) : memory_(size + 2 * kGuard) {
-    std::memset(memory_.data(), kPattern, memory_.size());
+  explicit GuardedBuffer(size_t size, std::byte pattern = std::byte{0xa5})
+      : memory_(size + 2 * kGuard), pattern_(pattern) {
+    std::fill_n(memory_.data(), memory_.size(), pattern);
   }
   ByteSpan span() { return memory_.span().subspan(kGuard, memory_.size() - 2 * kGuard); }
   bool IsIntact() const {
-    const auto is_pattern = [](std::byte b) { return b == std::byte{kPattern}; };
+    const auto is_pattern = [this](std::byte b) { return b == pattern_; };
     const ConstByteSpan all = memory_.span();
     return std::all_of(all.begin(), all.begin() + kGuard, is_pattern) &&
            std::all_of(all.end() - kGuard, all.end(), is_pattern);
@@ -65,8 +66,8 @@ class GuardedBuffer {
 
  private:
   static constexpr size_t kGuard = 64;
-  static constexpr unsigned char kPattern = 0xa5;
   Bytes memory_;
+  const std::byte pattern_;
 };
 
 inline ChunkForm ByteForm(uint64_t size) {

@@ -3,6 +3,7 @@
 // What every bytes to bytes codec promises, checked for each of them with
 // chunks that other software encoded.
 #include <gtest/gtest.h>
+#include <malloc.h>
 
 #include <ostream>
 #include <string>
@@ -27,8 +28,9 @@ class CodecConformanceTest : public testing::TestWithParam<Golden> {
 
   ChunkForm Form() const { return {model::Datatype::Integer(4, true), {decoded_.size() / 4}}; }
   // Decodes into memory of exactly `size` bytes, and checks what holds always.
-  model::Result<std::string> Decode(ConstByteSpan encoded, size_t size) {
-    GuardedBuffer memory(size);
+  model::Result<std::string> Decode(ConstByteSpan encoded, size_t size,
+                                    std::byte pattern = std::byte{0xa5}) {
+    GuardedBuffer memory(size, pattern);
     // A copy of its own, so that address sanitizers see a read past its end.
     const Bytes input = Bytes::Copy(encoded);
     const auto produced = codec_->Decode(input.span(), memory.span());
@@ -94,6 +96,20 @@ TEST_P(CodecConformanceTest, AnyByteSetToAllOnesIsSurvived) {
     const std::byte before = std::exchange(damaged.data()[i], std::byte{0xff});
     (void)Decode(damaged.span(), decoded_.size());
     damaged.data()[i] = before;
+  }
+}
+
+// What is shown has been decoded; it is never what memory happened to hold.
+TEST_P(CodecConformanceTest, WhatTruncatedInputDecodesToIsAlwaysTheSame) {
+  const auto decode = [&](size_t size, unsigned char memory) {
+    ::mallopt(M_PERTURB, memory);  // what is in memory that is new, or was freed
+    auto decoded =
+        Decode(encoded_.span().first(size), decoded_.size(), static_cast<std::byte>(memory));
+    ::mallopt(M_PERTURB, 0);
+    return decoded.value_or("an error");
+  };
+  for (size_t size = 0; size < encoded_.size(); ++size) {
+    EXPECT_EQ(decode(size, 0x11), decode(size, 0x66)) << "from " << size << " bytes";
   }
 }
 
