@@ -126,7 +126,7 @@ void ReadStream::OnRead(uint64_t offset, uint64_t size) {
   if (expected_ - begin_ <= length_) return;  // what comes next is another jump
   length_ = 0;
   Begin();
-  DecodeAhead();
+  DecodeAhead(offset);
 }
 
 // One jump is no direction; a second one as wide is.
@@ -183,13 +183,15 @@ void ReadStream::DecodeAfterJumps() {
   }
 }
 
-void ReadStream::DecodeAhead() {
+void ReadStream::DecodeAhead(uint64_t offset) {
   const ArrayReader& reader = *target_->reader;
   const uint64_t max_window = Window();
   const uint64_t current = reader.ChunkAt(expected_ - 1);
   const uint64_t window = std::min(window_, max_window);
   const uint64_t target = std::min(current + 1 + window, reader.chunk_count());
-  requested_ = std::max(requested_, current + 1);
+  // Of several chunks that this read needs, the reader begins with the first.
+  const uint64_t first = max_window == 0 ? current : reader.ChunkAt(offset);
+  requested_ = std::max(requested_, first + 1);
   Keep(current, std::max(requested_, target));
   if (requested_ >= target) return;
   // Chunks come first into use in the order of their index, whatever the rank:

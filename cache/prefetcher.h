@@ -78,8 +78,9 @@ class ReadStream {
   void Begin() REQUIRES(mutex_);
   // Chunks that may be decoded ahead.
   uint64_t Window() const;
-  // Has the chunks decoded that come after `expected_`, or after more jumps.
-  void DecodeAhead() REQUIRES(mutex_);
+  // Has the chunks decoded that come after the first one of a read at `offset`,
+  // or after more jumps.
+  void DecodeAhead(uint64_t offset) REQUIRES(mutex_);
   void DecodeAfterJumps() REQUIRES(mutex_);
   void Keep(uint64_t current, uint64_t end) REQUIRES(mutex_);
 

@@ -62,6 +62,16 @@ TEST_F(PrefetcherTest, DecodesAheadOfAReaderThatGoesForwardMoreAndMore) {
   EXPECT_FALSE(Contains(5));
 }
 
+TEST_F(PrefetcherTest, ChunksOfOneReadAreDecodedSideBySide) {
+  Prefetcher prefetcher(*cache_, 2);
+  ReadStream stream(prefetcher, reader_);
+  stream.OnRead(0, 350);
+  EXPECT_EQ(LoadedInTheEnd(prefetcher), 5u);
+  EXPECT_FALSE(Contains(0));  // the reader begins with that
+  EXPECT_TRUE(Contains(1));
+  EXPECT_TRUE(Contains(5));
+}
+
 TEST_F(PrefetcherTest, StaysWithinItsPartOfTheBudget) {
   Make(1000);  // ten chunks, of which the reader holds one
   Prefetcher prefetcher(*cache_, 1);
