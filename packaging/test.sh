@@ -1,16 +1,16 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 #
-# Builds and tests everything: unit tests, tests that mount, and the layout of
-# the sources. Ends with the summary of ctest.
+# Builds and tests everything: unit tests, tests that mount, the layout of the
+# sources, and each fuzz target for NDLFS_FUZZ_SECONDS (30). Ends with the
+# summary of ctest.
 #
 #   packaging/test.sh
 #
 # NDLFS_SKIP_MOUNT_TESTS=1 leaves out what mounts, where there is no /dev/fuse.
 # These take their time, and are asked for:
-# NDLFS_SANITIZERS=1 also builds with clang's address and undefined behaviour
-# sanitizers, and runs all tests with these, and each fuzz target for
-# NDLFS_FUZZ_SECONDS (30);
+# NDLFS_SANITIZERS=1 also runs all tests with clang's address and undefined
+# behaviour sanitizers;
 # NDLFS_TSAN=1 also runs the tests of threads with the thread sanitizer;
 # NDLFS_TIDY=1 also runs clang-tidy over all sources.
 # NDLFS_JOBS (all cores) says how wide.
@@ -21,6 +21,9 @@ cd "$top"
 jobs=${NDLFS_JOBS:-$(nproc)}
 fuzz_seconds=${NDLFS_FUZZ_SECONDS:-30}
 sanitizers=${NDLFS_SANITIZERS:-0}
+# Both have the fuzz targets; one has the tests, too.
+fuzz_preset=fuzz
+[ "$sanitizers" = 1 ] && fuzz_preset=asan
 started=$SECONDS
 failed=()
 
@@ -73,31 +76,9 @@ check_tidy() {
 
 check_scripts() {
   local script
-  for script in packaging/*.sh .ci/run tests/bench/run.sh; do
+  for script in packaging/*.sh .ci/run tests/bench/run.sh tests/fuzz/run.sh; do
     bash -n "$script" || return 1
   done
-}
-
-# Starts from the target's seeds and keeps nothing.
-run_fuzzer() {
-  local name corpus status=0
-  name=$(basename "$1")
-  corpus=build/asan/corpus/$name
-  mkdir -p "$corpus"
-  if [ -d "tests/fuzz/seeds/$name" ]; then
-    cp -R "tests/fuzz/seeds/$name/." "$corpus"
-  fi
-  "$1" -max_total_time="$fuzz_seconds" -rss_limit_mb=2048 -timeout=10 -print_final_stats=1 \
-    -artifact_prefix="build/asan/$name-" "$corpus" >"build/asan/$name.log" 2>&1 || status=1
-  [ $status -eq 0 ] || tail -n 40 "build/asan/$name.log"
-  echo "$name: $(awk '/^stat::number_of_executed_units/ { print $2 }' "build/asan/$name.log") executions"
-  return $status
-}
-
-run_fuzzers() {
-  export -f run_fuzzer
-  export fuzz_seconds
-  printf '%s\0' build/asan/tests/fuzz/*_fuzz | xargs -0 -n 1 -P "$jobs" bash -c 'run_fuzzer "$1"' -
 }
 
 check_fuse
@@ -106,10 +87,8 @@ packaging/install-deps.sh test
 
 say "release build"
 build release
-if [ "$sanitizers" = 1 ]; then
-  say "asan build"
-  build asan
-fi
+say "$fuzz_preset build"
+build "$fuzz_preset"
 if [ "${NDLFS_TSAN:-}" = 1 ]; then
   say "tsan build"
   build tsan
@@ -123,8 +102,8 @@ fi
 if [ "${NDLFS_TSAN:-}" = 1 ]; then
   step "tests with the thread sanitizer" run_ctest tsan -R '^(mount|.*(Cache|Prefetch|Ledger|InodeTable|OpenHandles))'
 fi
+step "fuzz targets, $fuzz_seconds s each" env NDLFS_JOBS="$jobs" tests/fuzz/run.sh "build/$fuzz_preset" "$fuzz_seconds"
 if [ "$sanitizers" = 1 ]; then
-  step "fuzz targets, $fuzz_seconds s each" run_fuzzers
   step "tests with sanitizers" run_ctest asan
 fi
 step "tests" run_ctest release
