@@ -9,40 +9,11 @@
 #include <string_view>
 
 #include "backends/zarr/zarr_format.h"
+#include "tests/fuzz/read_hierarchy.h"
 #include "tests/support/memory_store.h"
-#include "tests/support/read_array.h"
 
 namespace ndlfs {
 namespace {
-
-constexpr uint64_t kMaxChunks = 16;
-constexpr int kMaxNodes = 16;
-
-void ReadChunks(const backends::ArraySource& source) {
-  const backends::ArraySpec& spec = source.spec();
-  if (!spec.dtype.is_fixed_size()) return;
-  for (const uint64_t count : spec.grid.counts()) {
-    if (count == 0) return;
-  }
-  test::PlainIndexCache indexes;
-  std::vector<uint64_t> index(spec.shape.size());
-  uint64_t chunks = 0;
-  do {
-    (void)test::ReadChunk(source, index, indexes).has_value();
-  } while (++chunks < kMaxChunks && test::NextIndex(index, spec.grid.counts()));
-}
-
-void Visit(const backends::Hierarchy& hierarchy, const std::string& path, int& nodes) {
-  if (++nodes > kMaxNodes) return;
-  (void)hierarchy.Version(path).has_value();
-  const auto node = hierarchy.Load(path);
-  if (node && (*node)->source) ReadChunks(*(*node)->source);
-  const auto children = hierarchy.List(path);
-  if (!children) return;
-  for (const std::string& name : *children) {
-    Visit(hierarchy, (path == "/" ? path : path + "/") + name, nodes);
-  }
-}
 
 void Run(std::string_view input) {
   if (input.empty()) return;
@@ -72,8 +43,7 @@ void Run(std::string_view input) {
     store->Put(key, chunk);
   }
   const auto hierarchy = backends::OpenZarr(store, "", "a", {.max_chunk_size = 1 << 16});
-  int nodes = 0;
-  if (hierarchy) Visit(**hierarchy, "/", nodes);
+  if (hierarchy) fuzz::HierarchyReader(**hierarchy).Visit();
 }
 
 }  // namespace
