@@ -84,7 +84,7 @@ class ExternalStore final : public Store {
     const auto offset = CheckedAdd(part.offset, inside);
     if (!offset) return model::Corrupt("an offset beyond any file");
     NDLFS_TRY(const auto count, part.store->ReadInto("", *offset, out));
-    if (!count) return model::NotFound("the external file is not there");
+    if (!count) return model::Corrupt("the external file is not there");
     std::memset(out.data() + *count, 0, out.size() - *count);
     return {};
   }

@@ -218,8 +218,9 @@ with h5.File('a.h5', 'w') as f:
     expected += std::string{i, 0, 0, 0};
   }
   EXPECT_THAT(test::ReadWhole(*LoadNode(*hierarchy_, "/d")->source), IsOkAnd(expected));
-  EXPECT_THAT(test::ReadWhole(*LoadNode(*hierarchy_, "/absent")->source),
-              IsError(ErrorCode::kNotFound, HasSubstr("three.bin")));
+  EXPECT_THAT(
+      test::ReadWhole(*LoadNode(*hierarchy_, "/absent")->source),
+      IsError(ErrorCode::kCorrupt, HasSubstr("three.bin: the external file is not there")));
   for (const char* path : {"/outside", "/climbing"}) {
     const auto node = LoadNode(*hierarchy_, path);
     EXPECT_FALSE(node->source);
