@@ -101,7 +101,7 @@ bool AddRules(scmp_filter_ctx filter) {
   }
   const auto no_code = SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0);
   const auto of_descriptor = SCMP_A3(SCMP_CMP_MASKED_EQ, AT_EMPTY_PATH, AT_EMPTY_PATH);
-  const auto itself = SCMP_A0(SCMP_CMP_EQ, static_cast<scmp_datum_t>(::getpid()));
+  const auto itself = SCMP_A0(SCMP_CMP_EQ, static_cast<scmp_datum_t>(::getpid()), 0);
   const auto allow = [&](int call, const scmp_arg_cmp& condition) {
     return ::seccomp_rule_add_array(filter, SCMP_ACT_ALLOW, call, 1, &condition) == 0;
   };
