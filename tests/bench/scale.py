@@ -13,6 +13,11 @@ import measure
 ARRAY = {"zarr_format": 2, "shape": [4], "chunks": [4], "dtype": "<f4", "compressor": None, "fill_value": 0, "order": "C",
          "filters": None}
 
+ARRAY_V3 = {"zarr_format": 3, "node_type": "array", "shape": [4], "data_type": "float32", "fill_value": 0,
+            "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [4]}},
+            "chunk_key_encoding": {"name": "default"},
+            "codecs": [{"name": "bytes", "configuration": {"endian": "little"}}], "attributes": {}}
+
 
 def write(path, content):
     with open(path, "w", encoding="utf-8") as file:
@@ -30,6 +35,19 @@ def many_arrays(folder, count, consolidated):
     if consolidated:
         metadata = {".zgroup": {"zarr_format": 2}} | {f"a{number}/.zarray": ARRAY for number in range(count)}
         write(f"{folder}/.zmetadata", json.dumps({"zarr_consolidated_format": 1, "metadata": metadata}))
+
+
+def many_arrays_v3(folder, count):
+    """The same in Zarr v3, with consolidated metadata."""
+    os.mkdir(folder)
+    metadata = {f"a{number}": ARRAY_V3 for number in range(count)}
+    write(f"{folder}/zarr.json", json.dumps({
+        "zarr_format": 3, "node_type": "group", "attributes": {},
+        "consolidated_metadata": {"kind": "inline", "must_understand": False, "metadata": metadata}}))
+    text = json.dumps(ARRAY_V3)
+    for name in metadata:
+        os.mkdir(f"{folder}/{name}")
+        write(f"{folder}/{name}/zarr.json", text)
 
 
 def many_stores(folder, count):
@@ -61,11 +79,17 @@ def resident(pid):
         return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
-def show(what, taken, lines, mounted, before):
+def processor_ms(pid):
+    with open(f"/proc/{pid}/stat", encoding="ascii") as file:
+        fields = file.read().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) * 1000 / os.sysconf("SC_CLK_TCK")
+
+
+def show(what, taken, lines, mounted, before, busy):
     inodes = mounted.statistics()["inodes"]
     grown = resident(mounted.process.pid) - before
     each = f"{grown / max(inodes, 1):8.0f}" if inodes > 1000 else ""
-    print(f"  {what:34}{taken:12.1f} ms {lines:9} lines {inodes:9.0f} known {grown / 2**20:8.1f} MiB more {each}", flush=True)
+    print(f"  {what:20}{taken:12.1f} ms {busy:8.0f} ms busy {lines:9} lines {inodes:9.0f} known {grown / 2**20:8.1f} MiB more {each}", flush=True)
 
 
 def look(title, source, looks):
@@ -74,10 +98,11 @@ def look(title, source, looks):
     with measure.Ndlfs(source) as mounted:
         os.stat(mounted.path)
         before = resident(mounted.process.pid)
-        show("mount", (time.perf_counter() - start) * 1e3, 0, mounted, before)
+        show("mount", (time.perf_counter() - start) * 1e3, 0, mounted, before, processor_ms(mounted.process.pid))
         for what, command in looks:
+            busy = processor_ms(mounted.process.pid)
             taken, lines = timed(*(word.replace("@", mounted.path) for word in command))
-            show(what, taken, lines, mounted, before)
+            show(what, taken, lines, mounted, before, processor_ms(mounted.process.pid) - busy)
 
 
 def main():
@@ -89,18 +114,22 @@ def main():
         print("making them", file=sys.stderr)
         os.mkdir(f"{folder}/plain")
         os.mkdir(f"{folder}/consolidated")
+        os.mkdir(f"{folder}/v3")
         many_arrays(f"{folder}/plain/m.zarr", arrays, False)
         many_arrays(f"{folder}/consolidated/m.zarr", arrays, True)
+        many_arrays_v3(f"{folder}/v3/m.zarr", arrays)
         many_stores(f"{folder}/stores", stores)
         os.mkdir(f"{folder}/chunks")
         many_chunks(f"{folder}/chunks/m.zarr", chunks)
-        for kind in ("plain", "consolidated"):
-            look(f"a store with {arrays} arrays, {kind} metadata", f"{folder}/{kind}", [
+        for kind, what in {"plain": "Zarr v2", "consolidated": "Zarr v2, consolidated metadata",
+                           "v3": "Zarr v3, consolidated metadata"}.items():
+            look(f"a store with {arrays} arrays, {what}", f"{folder}/{kind}", [
                 ("stat of one array", ["stat", "-c", "%n", "@/m.zarr/a77/data.npy"]),
                 ("first ls", ["ls", "-f", "@/m.zarr"]),
                 ("again", ["ls", "-f", "@/m.zarr"]),
                 ("find, one level", ["find", "@/m.zarr", "-maxdepth", "1", "-size", "+0"]),
                 ("find, all files", ["find", "@/m.zarr", "-name", "data.npy"]),
+                ("whole .ndl.yaml", ["wc", "-l", "@/m.zarr/.ndl.yaml"]),
             ])
         look(f"a directory with {stores} stores", f"{folder}/stores", [
             ("stat in one store", ["stat", "-c", "%n", "@/s77.zarr/data.npy"]),
