@@ -2,11 +2,14 @@
 #include "cache/spill_space.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <string>
+#include <system_error>
+#include <utility>
 
 namespace ndlfs::cache {
 namespace {
@@ -40,8 +43,10 @@ bool Transfer(const Operation& operation, int fd, uint64_t offset, auto* data, s
 
 }  // namespace
 
-SpillSpace::SpillSpace(const std::string& directory, uint64_t limit_bytes)
-    : directory_(limit_bytes == 0
+SpillSpace::SpillSpace(const std::string& directory, uint64_t limit_bytes, Report report)
+    : path_(directory),
+      report_(std::move(report)),
+      directory_(limit_bytes == 0
                      ? -1
                      : ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)),
       limit_(limit_bytes) {}
@@ -53,18 +58,34 @@ SpillSpace::~SpillSpace() {
 std::shared_ptr<SpillSpace::File> SpillSpace::Open(uint64_t slot_bytes) {
   if (directory_ < 0 || slot_bytes == 0 || slot_bytes > limit_) return nullptr;
   const int fd = OpenUnnamed(directory_);
-  if (fd < 0) return nullptr;
+  if (fd < 0) {
+    Refuse(errno);
+    return nullptr;
+  }
   return std::make_shared<File>(*this, fd, slot_bytes);
 }
 
 bool SpillSpace::Reserve(int fd, uint64_t bytes) {
   struct statvfs status = {};
-  if (::fstatvfs(fd, &status) != 0) return false;
+  if (::fstatvfs(fd, &status) != 0) return Refuse(errno);
   const uint64_t free = uint64_t{status.f_bavail} * status.f_frsize;
   const uint64_t used = used_.fetch_add(bytes) + bytes;
   if (used <= limit_ && used <= free) return true;
   used_ -= bytes;
+  return used <= limit_ ? Refuse(ENOSPC) : false;
+}
+
+bool SpillSpace::Refuse(int error) {
+  error_ = error;
   return false;
+}
+
+void SpillSpace::CountRefused() {
+  ++refused_;
+  const int error = error_.exchange(0);
+  if (error == 0 || !report_) return;
+  report_(fmt::format("{}: {}: chunks that find no room in memory are decoded again", path_,
+                      std::generic_category().message(error)));
 }
 
 SpillSpace::Stats SpillSpace::stats() const {
@@ -86,7 +107,9 @@ bool SpillSpace::File::Grow() {
 }
 
 bool SpillSpace::File::Write(uint64_t slot, backends::ConstByteSpan bytes) {
-  if (!Transfer(::pwrite, fd_, slot * slot_bytes_, bytes.data(), bytes.size())) return false;
+  if (!Transfer(::pwrite, fd_, slot * slot_bytes_, bytes.data(), bytes.size())) {
+    return space_.Refuse(errno);
+  }
   ++space_.written_;
   return true;
 }

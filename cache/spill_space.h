@@ -3,8 +3,10 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "backends/bytes.h"
 
@@ -16,9 +18,13 @@ namespace ndlfs::cache {
 // again.
 class SpillSpace {
  public:
+  // Gets a line whenever the directory, and not the limit, is the reason that a
+  // chunk is not written. Called by any thread.
+  using Report = std::function<void(std::string_view line)>;
+
   // Nothing is ever written where `limit_bytes` is 0. The directory is the one
   // that is there now: a mount over it later is no trap.
-  SpillSpace(const std::string& directory, uint64_t limit_bytes);
+  SpillSpace(const std::string& directory, uint64_t limit_bytes, Report report = {});
   // All files must be gone by then.
   ~SpillSpace();
   SpillSpace(const SpillSpace&) = delete;
@@ -53,19 +59,26 @@ class SpillSpace {
     uint64_t refused = 0;  // chunks that there was no room for
   };
   Stats stats() const;
-  void CountRefused() { ++refused_; }
+  // For who has been refused; without a lock, as it may write to the log.
+  void CountRefused();
 
  private:
   // Whether `bytes` more, on the file system of `fd`, leave as much to others
   // as is taken here.
   bool Reserve(int fd, uint64_t bytes);
 
+  // Notes `error`, an errno, for CountRefused(). Yields false.
+  bool Refuse(int error);
+
+  const std::string path_;
+  const Report report_;
   const int directory_;  // -1: none
   const uint64_t limit_;
   std::atomic<uint64_t> used_{0};
   std::atomic<uint64_t> written_{0};
   mutable std::atomic<uint64_t> reads_{0};
   std::atomic<uint64_t> refused_{0};
+  std::atomic<int> error_{0};  // of the directory, that has not been reported
 };
 
 }  // namespace ndlfs::cache

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "backends/store/source_root.h"
@@ -24,7 +25,8 @@ struct MountContext {
                ProblemLog::Sink sink, const std::string& spill_directory = "",
                uint64_t spill_bytes = 0)
       : root(std::move(source)),
-        spill(spill_directory, spill_bytes),
+        spill(spill_directory, spill_bytes,
+              [this](std::string_view line) { problems.Report(line); }),
         cache(cache_bytes, &spill),
         prefetcher(cache, prefetch_threads),
         problems(std::move(sink)),

@@ -2,9 +2,11 @@
 """What a mount takes of time and memory. Not for builds with sanitizers, which take more of both."""
 import json
 import os
+import shutil
 import subprocess
 import tempfile
 import time
+import unittest
 
 import harness
 import make
@@ -62,6 +64,29 @@ class MemoryTest(harness.TestCase):
             self.assertEqual(reader.wait(), 0)
         return status_field(mounted.process.pid, "VmHWM") / 1024 - 2 * status_field(mounted.process.pid, "Threads")
 
+    def test_what_names_took_is_given_back_when_they_are_forgotten(self):
+        """The kernel forgets what was below a folder that has gone."""
+        source = os.path.join(self.scratch, "source")
+        os.mkdir(source)
+        mounted = self.mount(source, "--revalidate", "0")
+        before = status_field(mounted.process.pid, "RssAnon")
+        peaks = []
+        for _ in range(3):
+            for number in range(30_000):
+                harness.write(f"{source}/many/file-{number:05}", "")
+            self.assertEqual(len(harness.walk(mounted.path)), 30_001)
+            for name in os.listdir(mounted.join("many")):
+                os.lstat(mounted.join("many", name))
+            peaks.append(status_field(mounted.process.pid, "RssAnon"))
+            shutil.rmtree(f"{source}/many")
+            self.assertFalse(os.path.exists(mounted.join("many")))
+            harness.wait_until(lambda: json.loads(harness.read(mounted.path, ".ndlfs/stats.json"))["inodes"] < 100,
+                               "forgetting")
+            harness.wait_until(lambda: status_field(mounted.process.pid, "RssAnon") - before < (peaks[0] - before) / 2,
+                               "giving back")
+        self.assertGreater(peaks[0] - before, 8 << 10)  # KiB
+        self.assertLess(peaks[2] - before, (peaks[0] - before) * 1.2)
+
     def test_large_chunks_stay_inside_the_budget(self):
         self.assertLessEqual(self.peak_while_reading((4, 256, 256)), 32 + 64)
 
@@ -111,8 +136,45 @@ class BandTest(harness.TestCase):
             read = harness.read(mounted.join("deep.zarr/data.raw"))
             self.assertTrue(read == np.arange(1 << 23, dtype="f4").tobytes())
             seen = json.loads(harness.read(mounted.join(".ndlfs/stats.json")))
+            self.assert_told_once(mounted, full + ": File too large: chunks that find no room in memory are decoded again")
         self.assertGreater(seen["spill_refused_total"], 0)
         self.assertEqual(seen["failed_requests_total"], 0)
+
+    def assert_told_once(self, mounted, words):
+        for log in (mounted.log(), harness.read(mounted.join(".ndlfs/errors.log")).decode()):
+            self.assertEqual(log.count(words), 1, log)
+
+    @unittest.skipIf(os.getuid() != 0, "only root can mount a small file system")
+    def test_a_file_system_that_is_full_and_has_room_again(self):
+        source = os.path.join(self.scratch, "source")
+        small = os.path.join(self.scratch, "small")
+        self.read_through("--cache-dir-size", "0")
+        shutil.copytree(f"{source}/deep.zarr", f"{source}/later.zarr")
+        values = np.arange(1 << 23, dtype="f4").tobytes()
+        os.mkdir(small)
+        self.run_ok("mount", "-t", "tmpfs", "-o", "size=80m", "tmpfs", small)
+        self.addCleanup(harness.unmount, small)
+        with open(f"{small}/ballast", "wb") as file:
+            os.posix_fallocate(file.fileno(), 0, 80 << 20)
+        with harness.Mount(source, "--cache-size", "4MiB", "--cache-dir", small) as mounted:
+            statistics = lambda: json.loads(harness.read(mounted.join(".ndlfs/stats.json")))
+            descriptors = lambda: len(os.listdir(f"/proc/{mounted.process.pid}/fd"))
+            before = descriptors()
+            self.assertTrue(harness.read(mounted.join("deep.zarr/data.raw")) == values)
+            full = statistics()
+            self.assertGreater(full["spill_refused_total"], 0)
+            self.assertEqual(full["spill_written_total"], 0)
+            self.assert_told_once(mounted, small + ": No space left on device: chunks")
+            os.unlink(f"{small}/ballast")
+            self.assertTrue(harness.read(mounted.join("later.zarr/data.raw")) == values)
+            roomy = statistics()
+            self.assertGreater(roomy["spill_written_total"], 32)
+            self.assertEqual(roomy["spill_refused_total"], full["spill_refused_total"])
+            self.assertEqual(roomy["failed_requests_total"], 0)
+            self.assert_told_once(mounted, small + ": No space left on device: chunks")
+            harness.wait_until(lambda: statistics()["spill_used_bytes"] == 0, "giving the space back")
+            self.assertEqual(os.statvfs(small).f_bfree, os.statvfs(small).f_blocks)
+            self.assertLessEqual(descriptors(), before + 8)  # both stores, and their chunks
 
 
 class HostileMemoryTest(harness.TestCase):
