@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "fs/operations.h"
 
+#include <malloc.h>
 #include <sys/statvfs.h>
 
 #include <algorithm>
@@ -172,14 +173,17 @@ struct Handlers {
   }
 
   static void OpForget(fuse_req_t req, fuse_ino_t nodeid, uint64_t count) {
-    static_cast<Filesystem*>(fuse_req_userdata(req))->table_.Forget(nodeid, count);
+    Filesystem& fs = *static_cast<Filesystem*>(fuse_req_userdata(req));
+    fs.table_.Forget(nodeid, count);
     fuse_reply_none(req);
+    fs.GiveMemoryBack(1);
   }
 
   static void OpForgetMulti(fuse_req_t req, size_t count, fuse_forget_data* forgets) {
     Filesystem& fs = *static_cast<Filesystem*>(fuse_req_userdata(req));
     for (size_t i = 0; i < count; ++i) fs.table_.Forget(forgets[i].ino, forgets[i].nlookup);
     fuse_reply_none(req);
+    fs.GiveMemoryBack(count);
   }
 
   static void OpGetattr(fuse_req_t req, fuse_ino_t nodeid, fuse_file_info*) {
@@ -350,6 +354,16 @@ struct Handlers {
 
 Filesystem::Filesystem(TreeNodePtr root, const FilesystemOptions& options, Report report)
     : options_(options), report_(std::move(report)), table_(std::move(root)) {}
+
+// Left to itself, malloc keeps what lies between blocks that are still in use,
+// and the size stays that of the largest tree that was ever walked. Looking at
+// all of the heap takes some milliseconds: not for a few names.
+void Filesystem::GiveMemoryBack(size_t forgotten) {
+  constexpr size_t kMany = 10'000;
+  if (forgotten_.fetch_add(forgotten) + forgotten < kMany) return;
+  forgotten_ = 0;
+  ::malloc_trim(0);
+}
 
 const fuse_lowlevel_ops& Filesystem::Operations() {
   static const fuse_lowlevel_ops operations = [] {

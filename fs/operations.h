@@ -70,12 +70,16 @@ class Filesystem {
  private:
   friend struct Handlers;
 
+  // After that many nodeids more were forgotten.
+  void GiveMemoryBack(size_t forgotten);
+
   const FilesystemOptions options_;
   const Report report_;
   std::function<void()> on_ready_;
   std::function<void()> on_first_open_;
   std::once_flag first_open_;
   InodeTable table_;
+  std::atomic<size_t> forgotten_{0};  // since memory was last given back
   HandleSet<OpenedFile> files_;
   HandleSet<DirectoryHandle> directories_;
   OperationCounts counts_;
