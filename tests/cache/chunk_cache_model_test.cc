@@ -43,7 +43,7 @@ std::vector<BlockKey> AllKeys() {
 // What load number `generation` makes.
 Bytes MakeBytes(uint64_t size, uint64_t generation) {
   Bytes bytes(size);
-  std::memset(bytes.data(), static_cast<int>(generation * 37 % 256), size);
+  if (size != 0) std::memset(bytes.data(), static_cast<int>(generation * 37 % 256), size);
   return bytes;
 }
 
