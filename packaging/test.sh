@@ -1,17 +1,16 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 #
-# Builds and tests everything: unit tests, tests that mount, the layout of the
-# sources, and each fuzz target for NDLFS_FUZZ_SECONDS (30). Ends with the
-# summary of ctest.
+# Builds and tests everything: unit tests and tests that mount, the same with
+# the address and undefined behaviour sanitizers, those of threads with the
+# thread sanitizer, each fuzz target for NDLFS_FUZZ_SECONDS (30), and the layout
+# of the sources. Takes half an hour on two cores; ends with the summary of
+# ctest.
 #
 #   packaging/test.sh
 #
+# NDLFS_SANITIZERS=0 leaves out the sanitizers and the fuzz targets.
 # NDLFS_SKIP_MOUNT_TESTS=1 leaves out what mounts, where there is no /dev/fuse.
-# These take their time, and are asked for:
-# NDLFS_SANITIZERS=1 also runs all tests with clang's address and undefined
-# behaviour sanitizers;
-# NDLFS_TSAN=1 also runs the tests of threads with the thread sanitizer;
 # NDLFS_TIDY=1 also runs clang-tidy over all sources.
 # NDLFS_JOBS (all cores) says how wide.
 set -euo pipefail
@@ -20,10 +19,9 @@ top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$top"
 jobs=${NDLFS_JOBS:-$(nproc)}
 fuzz_seconds=${NDLFS_FUZZ_SECONDS:-30}
-sanitizers=${NDLFS_SANITIZERS:-0}
-# Both have the fuzz targets; one has the tests, too.
-fuzz_preset=fuzz
-[ "$sanitizers" = 1 ] && fuzz_preset=asan
+sanitizers=${NDLFS_SANITIZERS:-1}
+# The tests of threads; the build preset has only what these need.
+threads='^(mount|.*(Cache|Prefetch|Ledger|Spill|InodeTable|OpenHandles))'
 started=$SECONDS
 failed=()
 
@@ -87,9 +85,9 @@ packaging/install-deps.sh test
 
 say "release build"
 build release
-say "$fuzz_preset build"
-build "$fuzz_preset"
-if [ "${NDLFS_TSAN:-}" = 1 ]; then
+if [ "$sanitizers" = 1 ]; then
+  say "asan build"
+  build asan
   say "tsan build"
   build tsan
 fi
@@ -99,12 +97,10 @@ step "scripts" check_scripts
 if [ "${NDLFS_TIDY:-}" = 1 ]; then
   step "clang-tidy" check_tidy
 fi
-if [ "${NDLFS_TSAN:-}" = 1 ]; then
-  step "tests with the thread sanitizer" run_ctest tsan -R '^(mount|.*(Cache|Prefetch|Ledger|InodeTable|OpenHandles))'
-fi
-step "fuzz targets, $fuzz_seconds s each" env NDLFS_JOBS="$jobs" tests/fuzz/run.sh "build/$fuzz_preset" "$fuzz_seconds"
 if [ "$sanitizers" = 1 ]; then
-  step "tests with sanitizers" run_ctest asan
+  step "fuzz targets, $fuzz_seconds s each" env NDLFS_JOBS="$jobs" tests/fuzz/run.sh build/asan "$fuzz_seconds"
+  step "tests with address and undefined behaviour sanitizers" run_ctest asan
+  step "tests with the thread sanitizer" run_ctest tsan -R "$threads"
 fi
 step "tests" run_ctest release
 
