@@ -25,20 +25,20 @@ struct MountContext {
                ProblemLog::Sink sink, const std::string& spill_directory = "",
                uint64_t spill_bytes = 0)
       : root(std::move(source)),
+        problems(std::move(sink)),
         spill(spill_directory, spill_bytes,
               [this](std::string_view line) { problems.Report(line); }),
         cache(cache_bytes, &spill),
         prefetcher(cache, prefetch_threads),
-        problems(std::move(sink)),
         services{root, std::move(freshness), cache, problems, open_options, DetectIn(root)},
         catalog(services),
         documents(services.freshness, std::move(document_writer)) {}
 
   const std::shared_ptr<const backends::SourceRoot> root;
+  ProblemLog problems;  // outlives all that report to it
   cache::SpillSpace spill;
   cache::ChunkCache cache;
   cache::Prefetcher prefetcher;
-  ProblemLog problems;
   StoreServices services;
   Catalog catalog;
   DocumentCache documents;
