@@ -25,6 +25,11 @@ std::string TextOf(const Json& element) {
   return element.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
+// Only numbers can always be dumped: text of MessagePack may be no UTF-8.
+std::string DescribeShape(const Json& shape) {
+  return JsonToSizes(shape) ? shape.dump() : DescribeJson(shape);
+}
+
 model::Result<model::Value> ToValue(const Json& json, const Datatype& dtype) {
   if (json.is_boolean() && dtype.is_bool())
     return model::Value(json.get<bool>() ? "TRUE" : "FALSE");
@@ -98,7 +103,7 @@ class DocumentCodec final : public ArrayToBytesCodec {
     }
     const Json& shape = document.back();
     if (shape != Json(form.shape)) {
-      return model::Corrupt("a chunk of shape {}, expected {}", shape.dump(),
+      return model::Corrupt("a chunk of shape {}, expected {}", DescribeShape(shape),
                             Json(form.shape).dump());
     }
     document.erase(document.size() - 1);

@@ -69,6 +69,9 @@ TEST(DocumentsTest, HostileMessagePackIsCorrupt) {
   EXPECT_THAT(failure(""), HasSubstr("msgpack2: not MessagePack: "));
   EXPECT_THAT(failure("\xdd\xff\xff\xff\xff"), HasSubstr("not MessagePack"));
   EXPECT_THAT(failure(std::string(1 << 20, '\x91')), HasSubstr("nested more than 128 levels"));
+  // A shape of text that is no UTF-8.
+  EXPECT_EQ(failure("\x92\xa1O\x91\xa1\xff"),
+            "msgpack2: a chunk of shape a list of 1, expected [2]");
 }
 
 TEST(DocumentsTest, MoreValuesThanMemoryAllowsAreRefused) {
