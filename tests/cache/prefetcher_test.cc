@@ -118,48 +118,46 @@ std::shared_ptr<test::TestSource> EncodedChunks(uint64_t bytes) {
 }
 
 // Chunks large enough that a jump is a jump and not a little out of order.
-TEST(ReadStreamTest, TakesASingleReadForNoDirection) {
-  constexpr uint64_t kChunk = uint64_t{8} << 20;
-  ChunkCache cache(40 * kChunk);
-  const auto source = EncodedChunks(kChunk);
-  auto reader = std::make_shared<const ArrayReader>(source, cache);  // all chunks absent
-  Prefetcher prefetcher(cache, 1);
-  ReadStream stream(prefetcher, reader);
-  stream.OnRead(40 * kChunk, 100);
-  std::this_thread::sleep_for(milliseconds(20));
-  EXPECT_EQ(prefetcher.stats().loaded, 0u);  // one read is no direction
-  stream.OnRead(40 * kChunk + 100, 100);
-  for (int i = 0; i < 200 && prefetcher.stats().loaded < 2; ++i) {
-    std::this_thread::sleep_for(milliseconds(10));
-  }
-  EXPECT_EQ(prefetcher.stats().loaded, 2u);
-  EXPECT_TRUE(cache.Contains({source->id(), 41}));
-}
+class ReadStreamTest : public testing::Test {
+ protected:
+  static constexpr uint64_t kChunk = uint64_t{8} << 20;
 
-TEST(ReadStreamTest, FollowsAReaderThatJumpsByOneWidth) {
-  constexpr uint64_t kChunk = uint64_t{8} << 20;
-  ChunkCache cache(40 * kChunk);
-  const auto source = EncodedChunks(kChunk);
-  auto reader = std::make_shared<const ArrayReader>(source, cache);  // all chunks absent
-  Prefetcher prefetcher(cache, 1);
-  ReadStream stream(prefetcher, reader);
-  const auto loaded = [&](uint64_t expected) {
-    for (int i = 0; i < 200 && prefetcher.stats().loaded < expected; ++i) {
+  // How many chunks were decoded ahead, once `expected` were and there has been
+  // time for more.
+  uint64_t Loaded(uint64_t expected) const {
+    for (int i = 0; i < 200 && prefetcher_.stats().loaded < expected; ++i) {
       std::this_thread::sleep_for(milliseconds(10));
     }
     std::this_thread::sleep_for(milliseconds(20));
-    return prefetcher.stats().loaded;
-  };
-  stream.OnRead(10 * kChunk, 100);
-  stream.OnRead(13 * kChunk, 100);
-  EXPECT_EQ(loaded(0), 0u);
-  stream.OnRead(16 * kChunk, 100);  // the second jump by three chunks
-  EXPECT_EQ(loaded(2), 2u);
-  EXPECT_TRUE(cache.Contains({source->id(), 19}));
-  EXPECT_TRUE(cache.Contains({source->id(), 22}));
-  EXPECT_FALSE(cache.Contains({source->id(), 17})) << "that is jumped over";
-  stream.OnRead(18 * kChunk, 100);
-  EXPECT_EQ(loaded(2), 2u) << "another jump";
+    return prefetcher_.stats().loaded;
+  }
+  bool Contains(uint64_t chunk) const { return cache_.Contains({source_->id(), chunk}); }
+
+  ChunkCache cache_{40 * kChunk};
+  const std::shared_ptr<test::TestSource> source_ = EncodedChunks(kChunk);  // all absent
+  Prefetcher prefetcher_{cache_, 1};
+  ReadStream stream_{prefetcher_, std::make_shared<const ArrayReader>(source_, cache_)};
+};
+
+TEST_F(ReadStreamTest, TakesASingleReadForNoDirection) {
+  stream_.OnRead(40 * kChunk, 100);
+  EXPECT_EQ(Loaded(0), 0u);  // one read is no direction
+  stream_.OnRead(40 * kChunk + 100, 100);
+  EXPECT_EQ(Loaded(2), 2u);
+  EXPECT_TRUE(Contains(41));
+}
+
+TEST_F(ReadStreamTest, FollowsAReaderThatJumpsByOneWidth) {
+  stream_.OnRead(10 * kChunk, 100);
+  stream_.OnRead(13 * kChunk, 100);
+  EXPECT_EQ(Loaded(0), 0u);
+  stream_.OnRead(16 * kChunk, 100);  // the second jump by three chunks
+  EXPECT_EQ(Loaded(2), 2u);
+  EXPECT_TRUE(Contains(19));
+  EXPECT_TRUE(Contains(22));
+  EXPECT_FALSE(Contains(17)) << "that is jumped over";
+  stream_.OnRead(18 * kChunk, 100);
+  EXPECT_EQ(Loaded(2), 2u) << "another jump";
 }
 
 }  // namespace
