@@ -111,6 +111,17 @@ bool Next(Coordinates& index, const Coordinates& low, const Coordinates& high) {
   return false;
 }
 
+uint64_t LastByteOf(const ArraySpec& spec, const Coordinates& strides, uint64_t chunk) {
+  const ChunkGrid& grid = spec.grid;
+  uint64_t offset = spec.dtype.size() - 1;
+  for (size_t d = grid.rank(); d-- > 0; chunk /= grid.counts()[d]) {
+    const uint64_t index = chunk % grid.counts()[d];
+    const uint64_t end = grid.Begin(d, index) + grid.Extent(d, index);
+    offset += (std::min(end, grid.array_shape()[d]) - 1) * strides[d];
+  }
+  return offset;
+}
+
 model::Error InChunk(model::Error error, std::span<const uint64_t> index) {
   return std::move(error).In("chunk " + FormatChunkIndex(index));
 }
@@ -144,14 +155,7 @@ void ArrayReader::AddSpill() {
   if (cache_.spill_space() == nullptr || !decodes || byte_size() == 0) return;
   // It may outlive this object by a moment, so it has what it needs.
   const auto last_byte = [source = source_, strides = strides_](uint64_t chunk) {
-    const ChunkGrid& grid = source->spec().grid;
-    uint64_t offset = source->spec().dtype.size() - 1;
-    for (size_t d = grid.rank(); d-- > 0; chunk /= grid.counts()[d]) {
-      const uint64_t index = chunk % grid.counts()[d];
-      const uint64_t end = grid.Begin(d, index) + grid.Extent(d, index);
-      offset += (std::min(end, grid.array_shape()[d]) - 1) * strides[d];
-    }
-    return offset;
+    return LastByteOf(source->spec(), strides, chunk);
   };
   spill_ = std::make_shared<ChunkSpill>(*cache_.spill_space(), max_chunk_bytes(), last_byte);
   cache_.AddOverflow(source_->id(), spill_);
@@ -164,6 +168,10 @@ uint64_t ArrayReader::ChunkAt(uint64_t offset) const {
     index[d] = grid.ChunkOf(d, offset / strides_[d]);
   }
   return LinearIndex(index);
+}
+
+uint64_t ArrayReader::LastByte(uint64_t chunk) const {
+  return LastByteOf(spec(), strides_, chunk);
 }
 
 uint64_t ArrayReader::max_chunk_bytes() const {
@@ -187,6 +195,11 @@ bool ArrayReader::Prefetch(uint64_t chunk) const {
   if (source_->contiguous() || cache_.Contains({source_->id(), chunk})) return false;
   if (spill_ && spill_->Contains(chunk)) return false;
   return Load(chunk).has_value();  // an error is the reader's to see
+}
+
+void ArrayReader::Retire(uint64_t chunk) const {
+  const bool others = spill_ && spill_->Wants(chunk);
+  if (!others) cache_.Retire({source_->id(), chunk});
 }
 
 Result<ChunkCache::Handle> ArrayReader::Load(uint64_t chunk) const {

@@ -52,6 +52,9 @@ class ArrayReader {
   uint64_t chunk_count() const { return chunk_count_; }
   // The chunk that byte `offset` of the element stream is in.
   uint64_t ChunkAt(uint64_t offset) const;
+  // Where the last byte of a chunk is in the element stream: later for later
+  // chunks.
+  uint64_t LastByte(uint64_t chunk) const;
   // Bytes of the largest chunk; 0 where nothing has to be decoded.
   uint64_t max_chunk_bytes() const;
   // How many chunks the element stream comes back to again and again before it
@@ -62,6 +65,8 @@ class ArrayReader {
   ChunkSpill* spill() const { return spill_.get(); }
   // Brings a chunk into the cache; false if it was there, or cannot be loaded.
   bool Prefetch(uint64_t chunk) const;
+  // A reader that goes forward is through with a chunk: others go after it.
+  void Retire(uint64_t chunk) const;
   // A chunk, decoded; empty if it is absent.
   model::Result<ChunkCache::Handle> Load(uint64_t chunk) const;
 

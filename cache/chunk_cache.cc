@@ -35,6 +35,7 @@ struct ChunkCache::Entry {
   Handle block;                // set once ready
   std::optional<Error> error;  // set if loading failed
   bool in_lru = false;
+  bool retired = false;
   std::list<EntryPtr>::iterator position;  // valid while in_lru
 };
 
@@ -67,6 +68,7 @@ Result<ChunkCache::Handle> ChunkCache::GetOrLoad(const BlockKey& key, uint64_t b
   bool is_new = false;
   const EntryPtr entry = FindOrInsert(key, is_new);
   if (!is_new) return Await(entry);
+  DropRetired(block_bytes);
   const uint64_t reserved = block_bytes + transient_bytes;
   Reserve(reserved);
   return Load(entry, reserved, load);
@@ -95,6 +97,7 @@ ChunkCache::EntryPtr ChunkCache::FindOrInsert(const BlockKey& key, bool& is_new)
     ++stats_.hits;
     Entry& entry = *it->second;
     if (entry.in_lru) lru_.splice(lru_.end(), lru_, entry.position);
+    entry.retired = false;
   }
   return it->second;
 }
@@ -168,6 +171,20 @@ void ChunkCache::Reserve(uint64_t bytes) {
   }
 }
 
+void ChunkCache::DropRetired(uint64_t bytes) {
+  std::vector<Victim> victims;
+  {
+    MutexLock lock(mutex_);
+    for (uint64_t left = bytes; !lru_.empty() && lru_.front()->retired;) {
+      const uint64_t size = lru_.front()->block->size();
+      if (size > left) break;
+      left -= size;
+      victims.push_back(EvictOldest());
+    }
+  }
+  LetGo(std::move(victims));
+}
+
 void ChunkCache::Recharge(uint64_t from, uint64_t to) {
   MutexLock lock(mutex_);
   stats_.used_bytes += to;
@@ -184,16 +201,20 @@ std::vector<ChunkCache::Victim> ChunkCache::Evict(uint64_t bytes) {
   std::vector<Victim> victims;
   uint64_t leaving = 0;
   while (!lru_.empty() && Charged() - leaving + bytes > budget_) {
-    const EntryPtr entry = lru_.front();
-    leaving += entry->block->size();
-    lru_.pop_front();
-    entry->in_lru = false;
-    ++stats_.evictions;
-    auto overflow = OverflowFor(*entry);
-    if (overflow == nullptr) entries_.erase(entry->key);
-    victims.push_back({entry, std::move(overflow)});
+    leaving += lru_.front()->block->size();
+    victims.push_back(EvictOldest());
   }
   return victims;
+}
+
+ChunkCache::Victim ChunkCache::EvictOldest() {
+  const EntryPtr entry = lru_.front();
+  lru_.pop_front();
+  entry->in_lru = false;
+  ++stats_.evictions;
+  auto overflow = OverflowFor(*entry);
+  if (overflow == nullptr) entries_.erase(entry->key);
+  return {entry, std::move(overflow)};
 }
 
 std::shared_ptr<ChunkCache::Overflow> ChunkCache::OverflowFor(const Entry& entry) {
@@ -239,6 +260,14 @@ void ChunkCache::RemoveOverflow(uint64_t array, const Overflow* overflow) {
   if (found == overflows_.end() || found->second.get() != overflow) return;
   removed = std::move(found->second);
   overflows_.erase(found);
+}
+
+void ChunkCache::Retire(const BlockKey& key) {
+  MutexLock lock(mutex_);
+  const auto found = entries_.find(key);
+  if (found == entries_.end() || !found->second->in_lru) return;
+  found->second->retired = true;
+  lru_.splice(lru_.begin(), lru_, found->second->position);
 }
 
 void ChunkCache::Forget(uint64_t array) {

@@ -69,6 +69,10 @@ class ChunkCache final : public backends::IndexCache {
   // Whether the block is there or on its way.
   bool Contains(const BlockKey& key) const;
 
+  // Of a block that its reader is through with: it goes when the next block
+  // comes, whose memory it leaves, unless somebody asks for it before that.
+  void Retire(const BlockKey& key);
+
   // Drops the blocks of an array that is gone or has changed.
   void Forget(uint64_t array);
 
@@ -119,6 +123,8 @@ class ChunkCache final : public backends::IndexCache {
   // What `load` makes, charged instead of the `reserved` bytes, which are 0 then.
   model::Result<Handle> MakeBlock(const Loader& load, uint64_t& reserved) EXCLUDES(mutex_);
   void Recharge(uint64_t from, uint64_t to) EXCLUDES(mutex_);
+  // Lets go of retired blocks, of up to `bytes`.
+  void DropRetired(uint64_t bytes) EXCLUDES(mutex_);
   void Reserve(uint64_t bytes) EXCLUDES(mutex_);
   void Release(uint64_t bytes) EXCLUDES(mutex_);
   // What Evict takes out. Those with an overflow can still be found.
@@ -130,6 +136,7 @@ class ChunkCache final : public backends::IndexCache {
   // caller hands them to LetGo without the mutex: that is what gives bytes
   // back.
   std::vector<Victim> Evict(uint64_t bytes) REQUIRES(mutex_);
+  Victim EvictOldest() REQUIRES(mutex_);
   void LetGo(std::vector<Victim> victims) EXCLUDES(mutex_);
   std::shared_ptr<Overflow> OverflowFor(const Entry& entry) REQUIRES(mutex_);
   void Unlink(const EntryPtr& entry) REQUIRES(mutex_);
@@ -140,7 +147,8 @@ class ChunkCache final : public backends::IndexCache {
   model::CondVar released_;  // bytes were given back
   model::CondVar loaded_;    // an entry became ready, or failed
   std::unordered_map<BlockKey, EntryPtr, KeyHash> entries_ GUARDED_BY(mutex_);
-  std::list<EntryPtr> lru_ GUARDED_BY(mutex_);  // ready entries, oldest first
+  // Ready entries: retired ones, and then the others, oldest first.
+  std::list<EntryPtr> lru_ GUARDED_BY(mutex_);
   std::unordered_map<uint64_t, std::shared_ptr<Overflow>> overflows_ GUARDED_BY(mutex_);
   Stats stats_ GUARDED_BY(mutex_);
 };

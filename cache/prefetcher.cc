@@ -14,22 +14,36 @@ namespace {
 // the kernel's read-ahead arrive in any order.
 constexpr uint64_t kReorderBytes = uint64_t{4} << 20;
 
+// How late a read may come: what the kernel's read-ahead asks for at once.
+constexpr uint64_t kLateBytes = uint64_t{2} << 20;
+
 // Chunks ahead of a reader that has just begun to go forward.
 constexpr uint64_t kFirstWindow = 2;
+
+// More than a band of chunks, or this, is never decoded ahead: memory that is
+// used again soon is in the caches of the processor.
+constexpr uint64_t kMostAhead = uint64_t{32} << 20;
+
+// Chunks of a read are decoded side by side if it is at least as large as this:
+// of less, each of them may be needed in part only.
+constexpr uint64_t kLargeRead = uint64_t{64} << 10;
 
 // Jumps of the same width that are looked ahead.
 constexpr uint64_t kMostJumps = 16;
 
-// Chunks that may be decoded ahead with a share of the cache of `bytes`.
-uint64_t MaxWindow(const ArrayReader& reader, uint64_t bytes) {
+// Chunks that may be decoded ahead with a share of the cache of `bytes`, where
+// `needed` chunks are behind them that the reader comes back to, or may.
+uint64_t MaxWindow(const ArrayReader& reader, uint64_t bytes, uint64_t needed) {
   const uint64_t chunk = std::max<uint64_t>(reader.max_chunk_bytes(), 1);
   const uint64_t held = reader.band_chunks() * chunk;  // no overflow: sources check sizes
   // Half of what the chunks leave that the reader comes back to: there are
   // other readers, and what decoding takes.
-  const uint64_t beside = held >= bytes ? 0 : (bytes - held) / 2 / chunk;
+  const uint64_t most = std::max(reader.band_chunks(), kMostAhead / chunk);
+  const uint64_t beside = held >= bytes ? 0 : std::min((bytes - held) / 2 / chunk, most);
   if (reader.spill() == nullptr) return beside;
-  // Chunks that are pushed out for those ahead are not lost.
-  return std::max(beside, std::min(reader.band_chunks(), bytes / 4 / chunk));
+  // Chunks that are pushed out for those ahead are not lost; but better none is.
+  const uint64_t room = bytes / chunk - std::min(bytes / chunk, needed);
+  return std::max(beside, std::min({reader.band_chunks(), bytes / 4 / chunk, room}));
 }
 
 }  // namespace
@@ -117,7 +131,7 @@ void ReadStream::OnRead(uint64_t offset, uint64_t size) {
   if (!goes_on) {
     Jump(offset);
     expected_ = end;
-    if (length_ == 0) return;
+    if (length_ == 0) return DecodeBeside(offset, end);
     Begin();
     DecodeAfterJumps();
     return;
@@ -137,6 +151,8 @@ void ReadStream::Jump(uint64_t offset) {
   stride_ = stride;
   begin_ = offset;
   requested_ = 0;
+  const uint64_t band = target_->reader->band_chunks();
+  passed_ = target_->reader->ChunkAt(offset) / band * band;
   if (!again) Stop();
 }
 
@@ -155,18 +171,28 @@ void ReadStream::Stop() {
   requested_ = 0;
 }
 
-uint64_t ReadStream::Window() const {
-  const uint64_t share =
-      prefetcher_.cache_.budget_bytes() / std::max(prefetcher_.active_.load(), 1u);
-  return MaxWindow(*target_->reader, share);
+uint64_t ReadStream::Share() const {
+  return prefetcher_.cache_.budget_bytes() / std::max(prefetcher_.active_.load(), 1u);
+}
+
+// The reader begins with the first chunk.
+void ReadStream::DecodeBeside(uint64_t begin, uint64_t end) {
+  const ArrayReader& reader = *target_->reader;
+  if (end < begin + kLargeRead) return;
+  prefetcher_.Cancel(*target_);
+  const uint64_t first = reader.ChunkAt(begin) + 1;
+  const uint64_t room = Share() / 4 / reader.max_chunk_bytes();
+  const uint64_t last = std::min(reader.ChunkAt(end - 1) + 1, first + room);
+  if (first < last) prefetcher_.Enqueue(target_, first, last - first);
 }
 
 // The reader takes `length_` bytes of each `stride_`. Chunks that the next
 // pieces have in common are asked for once.
 void ReadStream::DecodeAfterJumps() {
   const ArrayReader& reader = *target_->reader;
-  const uint64_t window = std::min(window_, Window());
-  window_ = std::min(2 * window_, std::max(Window(), kFirstWindow));
+  const uint64_t max_window = MaxWindow(reader, Share(), 0);
+  const uint64_t window = std::min(window_, max_window);
+  window_ = std::min(2 * window_, std::max(max_window, kFirstWindow));
   if (ChunkSpill* spill = reader.spill()) spill->SetReader(this, begin_, reader.chunk_count());
   uint64_t asked = 0;
   for (uint64_t i = 1; i <= kMostJumps && asked < window; ++i) {
@@ -185,20 +211,31 @@ void ReadStream::DecodeAfterJumps() {
 
 void ReadStream::DecodeAhead(uint64_t offset) {
   const ArrayReader& reader = *target_->reader;
-  const uint64_t max_window = Window();
+  const uint64_t passed = std::exchange(passed_, FirstNeeded());
   const uint64_t current = reader.ChunkAt(expected_ - 1);
+  const uint64_t max_window =
+      MaxWindow(reader, Share(), current + 1 - std::min(passed_, current + 1));
   const uint64_t window = std::min(window_, max_window);
   const uint64_t target = std::min(current + 1 + window, reader.chunk_count());
   // Of several chunks that this read needs, the reader begins with the first.
   const uint64_t first = max_window == 0 ? current : reader.ChunkAt(offset);
   requested_ = std::max(requested_, first + 1);
   Keep(current, std::max(requested_, target));
+  for (uint64_t chunk = passed; chunk < passed_; ++chunk) reader.Retire(chunk);
   if (requested_ >= target) return;
   // Chunks come first into use in the order of their index, whatever the rank:
   // later ones of the same band with the first row, the next band after it.
   prefetcher_.Enqueue(target_, requested_, target - requested_);
   requested_ = target;
   window_ = std::min(2 * window_, std::max(max_window, kFirstWindow));
+}
+
+uint64_t ReadStream::FirstNeeded() const {
+  const ArrayReader& reader = *target_->reader;
+  const uint64_t begin = expected_ - std::min(expected_, kLateBytes);
+  uint64_t chunk = passed_;
+  while (chunk < reader.chunk_count() && reader.LastByte(chunk) < begin) ++chunk;
+  return chunk;
 }
 
 // Whatever is in memory of the reader's band, and ahead of it, is going to be
@@ -208,7 +245,7 @@ void ReadStream::Keep(uint64_t current, uint64_t end) {
   ChunkSpill* const spill = reader.spill();
   if (spill == nullptr) return;
   const uint64_t band = reader.band_chunks();
-  const uint64_t begin = expected_ - std::min(expected_, kReorderBytes);
+  const uint64_t begin = expected_ - std::min(expected_, kLateBytes);
   spill->SetReader(this, begin, std::max(end, (current / band + 1) * band));
 }
 

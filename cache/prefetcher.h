@@ -61,7 +61,8 @@ class Prefetcher {
 // one read to the next (a little out of order, as the kernel's read-ahead
 // does), also plane after plane, or in jumps of one width, and has the chunks
 // ahead of it decoded: first a few, then more as the reader keeps going. It
-// stops at once when the reader goes elsewhere or closes the file.
+// stops at once when the reader goes elsewhere or closes the file. Chunks that
+// a reader has gone past are the first to leave the cache.
 // Thread-safe.
 class ReadStream {
  public:
@@ -76,13 +77,17 @@ class ReadStream {
   void Stop() REQUIRES(mutex_);
   void Jump(uint64_t offset) REQUIRES(mutex_);
   void Begin() REQUIRES(mutex_);
-  // Chunks that may be decoded ahead.
-  uint64_t Window() const;
+  // Bytes of the cache that are this reader's.
+  uint64_t Share() const;
+  // Has the chunks of one read decoded at the same time.
+  void DecodeBeside(uint64_t begin, uint64_t end) REQUIRES(mutex_);
   // Has the chunks decoded that come after the first one of a read at `offset`,
   // or after more jumps.
   void DecodeAhead(uint64_t offset) REQUIRES(mutex_);
   void DecodeAfterJumps() REQUIRES(mutex_);
   void Keep(uint64_t current, uint64_t end) REQUIRES(mutex_);
+  // The first chunk that does not end before all that is still being read.
+  uint64_t FirstNeeded() const REQUIRES(mutex_);
 
   Prefetcher& prefetcher_;
   const std::shared_ptr<Prefetcher::Target> target_;
@@ -95,6 +100,7 @@ class ReadStream {
   uint64_t length_ GUARDED_BY(mutex_) = 0;     // what it takes after each; 0: goes forward
   uint64_t window_ GUARDED_BY(mutex_) = 0;     // chunks to be ahead by now; 0: no direction
   uint64_t requested_ GUARDED_BY(mutex_) = 0;  // chunks below this were asked for
+  uint64_t passed_ GUARDED_BY(mutex_) = 0;     // chunks below this are not needed any more
 };
 
 }  // namespace ndlfs::cache

@@ -68,7 +68,8 @@ class Model {
  public:
   explicit Model(uint64_t budget) : budget_(budget) {}
 
-  std::deque<BlockPtr> lru;  // oldest first
+  std::deque<BlockPtr> lru;    // oldest first, but retired ones before all
+  std::set<BlockPtr> retired;  // of these
   std::vector<BlockPtr> pins;
   uint64_t in_flight = 0;
   std::optional<uint64_t> overflow_of;  // an array
@@ -95,10 +96,20 @@ class Model {
   void Touch(const BlockPtr& block) {
     std::erase(lru, block);
     lru.push_back(block);
+    retired.erase(block);
     ++hits;
   }
 
-  void Begin(uint64_t reserved) {
+  void Retire(const BlockPtr& block) {
+    std::erase(lru, block);
+    lru.push_front(block);
+    retired.insert(block);
+  }
+
+  void Begin(uint64_t reserved, uint64_t block_bytes) {
+    while (!lru.empty() && retired.contains(lru.front()) && lru.front()->size <= block_bytes) {
+      block_bytes -= EvictOldest();
+    }
     if (Used() != 0) {
       while (!lru.empty() && Used() + reserved > budget_) EvictOldest();
     }
@@ -120,7 +131,9 @@ class Model {
   }
 
   void Forget(uint64_t array) {
-    std::erase_if(lru, [&](const BlockPtr& block) { return block->key.array == array; });
+    const auto belongs = [&](const BlockPtr& block) { return block->key.array == array; };
+    std::erase_if(lru, belongs);
+    std::erase_if(retired, belongs);
   }
 
  private:
@@ -133,6 +146,7 @@ class Model {
   uint64_t EvictOldest() {
     const BlockPtr block = lru.front();
     lru.pop_front();
+    retired.erase(block);
     ++evictions;
     const bool chunk = !block->key.is_index && block->size > 0;
     if (chunk && overflow_of == block->key.array && IsWanted(block->key)) {
@@ -180,7 +194,8 @@ class ChunkCacheModelTest : public ::testing::TestWithParam<uint64_t> {
     if (what < 70) return GetIndex();
     if (what < 90) return Unpin();
     if (what < 92) return ForgetAnArray();
-    if (OneIn(4)) SwitchOverflow();
+    if (what < 98) return RetireAChunk();
+    SwitchOverflow();
   }
 
   void GetChunk() {
@@ -192,7 +207,7 @@ class ChunkCacheModelTest : public ::testing::TestWithParam<uint64_t> {
     const uint64_t reserved = expected + transient;
     while (model_.WouldWait(reserved)) Unpin();
     ++model_.misses;
-    model_.Begin(reserved);
+    model_.Begin(reserved, expected);
     const bool fails = OneIn(8);
     const auto got = cache_.GetOrLoad(key, expected, transient, [&] {
       if (OneIn(3)) GetIndex();  // as is done to find out where a chunk lies
@@ -269,6 +284,12 @@ class ChunkCacheModelTest : public ::testing::TestWithParam<uint64_t> {
     const uint64_t array = Below(kArrays);
     cache_.Forget(array);
     model_.Forget(array);
+  }
+
+  void RetireAChunk() {
+    const BlockKey key{Below(kArrays), Below(kBlocks)};
+    cache_.Retire(key);
+    if (const BlockPtr known = model_.Find(key)) model_.Retire(known);
   }
 
   void SwitchOverflow() {
@@ -374,6 +395,7 @@ class ChunkCacheThreadsTest : public ::testing::TestWithParam<unsigned> {
     for (int step = 0; step < kStepsPerRound; ++step) {
       pin.Drop();
       if (random() % 100 == 0) cache_.Forget(random() % kArrays);
+      if (random() % 10 == 0) cache_.Retire({random() % kArrays, random() % kBlocks});
       pin.key = {random() % kArrays, random() % kBlocks};
       const uint64_t size = SizeOf(pin.key);
       auto got =

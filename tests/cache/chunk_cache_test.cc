@@ -58,6 +58,23 @@ TEST(ChunkCacheTest, EvictsTheLeastRecentlyUsed) {
   EXPECT_EQ(cache.stats().used_bytes, 300u);
 }
 
+TEST(ChunkCacheTest, ARetiredBlockGoesWhenTheNextOneComes) {
+  ChunkCache cache(1000);
+  for (uint64_t block = 0; block < 3; ++block) {
+    ASSERT_TRUE(cache.GetOrLoad({1, block}, 100, 0, BlockOf(100, 0)));
+  }
+  cache.Retire({1, 1});
+  cache.Retire({1, 2});
+  cache.Retire({1, 7});  // never was there
+  EXPECT_TRUE(cache.Contains({1, 2}));
+  ASSERT_TRUE(cache.GetOrLoad({1, 1}, 100, 0, MustNotLoad()));  // somebody wants it after all
+  ASSERT_TRUE(cache.GetOrLoad({1, 3}, 100, 0, BlockOf(100, 0)));
+  EXPECT_FALSE(cache.Contains({1, 2}));
+  ASSERT_TRUE(cache.GetOrLoad({1, 4}, 100, 0, BlockOf(100, 0)));
+  EXPECT_TRUE(cache.Contains({1, 0}));
+  EXPECT_TRUE(cache.Contains({1, 1}));
+}
+
 TEST(ChunkCacheTest, APinnedBlockStaysChargedAfterItsEviction) {
   ChunkCache cache(100);
   auto pinned = cache.GetOrLoad({1, 0}, 100, 0, BlockOf(100, 5)).value();

@@ -14,6 +14,21 @@ namespace {
 using backends::ChunkGrid;
 using std::chrono::milliseconds;
 
+// 64 chunks of `bytes` each, all absent; those that are not encoded are not
+// decoded ahead.
+std::shared_ptr<test::TestSource> EncodedChunks(uint64_t bytes) {
+  const auto dtype = model::Datatype::Integer(1, false);
+  auto source = std::make_shared<test::TestSource>(
+      dtype, ChunkGrid::Regular({64 * bytes}, {bytes}, ChunkGrid::Edge::kFull).value());
+  source->spec_.codecs =
+      backends::MakeZarr3Chain(
+          *backends::ParseJson(
+              R"(["bytes", {"name": "numcodecs.shuffle", "configuration": {"elementsize": 4}}])"),
+          {dtype, {bytes}})
+          .value();
+  return source;
+}
+
 // 64 chunks of 100 bytes in a row, in a cache for `budget` bytes.
 class PrefetcherTest : public testing::Test {
  protected:
@@ -82,6 +97,26 @@ TEST_F(PrefetcherTest, StaysWithinItsPartOfTheBudget) {
   EXPECT_FALSE(Contains(14));
 }
 
+TEST_F(PrefetcherTest, ChunksThatAReaderHasPassedMakeRoomForThoseAhead) {
+  constexpr uint64_t kChunk = uint64_t{1} << 20;
+  ChunkCache cache(100 * kChunk);
+  const auto source = EncodedChunks(kChunk);
+  for (int i = 0; i < 64; ++i) {
+    source->store_->Put("c" + std::to_string(i), std::string(kChunk, '\0'));
+  }
+  const auto reader = std::make_shared<const ArrayReader>(source, cache);
+  Prefetcher prefetcher(cache, 1);
+  ReadStream stream(prefetcher, reader);
+  backends::Bytes out(kChunk);
+  for (uint64_t chunk = 0; chunk < 64; ++chunk) {
+    stream.OnRead(chunk * kChunk, kChunk);
+    ASSERT_TRUE(reader->Read(chunk * kChunk, out.span()));
+    LoadedInTheEnd(prefetcher);
+  }
+  EXPECT_LT(cache.stats().used_bytes, 48 * kChunk);
+  EXPECT_EQ(cache.stats().misses, 64u) << "none was decoded twice";
+}
+
 TEST_F(PrefetcherTest, DoesNothingWhereTheCacheHoldsOnlyTheReadersOwnChunk) {
   Make(150);
   Prefetcher prefetcher(*cache_, 1);
@@ -106,17 +141,6 @@ TEST_F(PrefetcherTest, AnErrorAheadIsLeftToTheReader) {
   EXPECT_FALSE(Contains(1));
 }
 
-// 64 chunks of `bytes` each; those that are not encoded are not decoded ahead.
-std::shared_ptr<test::TestSource> EncodedChunks(uint64_t bytes) {
-  const auto dtype = model::Datatype::Integer(1, false);
-  auto source = std::make_shared<test::TestSource>(
-      dtype, ChunkGrid::Regular({64 * bytes}, {bytes}, ChunkGrid::Edge::kFull).value());
-  source->spec_.codecs =
-      backends::MakeZarr3Chain(*backends::ParseJson(R"(["bytes", "zstd"])"), {dtype, {bytes}})
-          .value();
-  return source;
-}
-
 // Chunks large enough that a jump is a jump and not a little out of order.
 class ReadStreamTest : public testing::Test {
  protected:
@@ -134,7 +158,7 @@ class ReadStreamTest : public testing::Test {
   bool Contains(uint64_t chunk) const { return cache_.Contains({source_->id(), chunk}); }
 
   ChunkCache cache_{40 * kChunk};
-  const std::shared_ptr<test::TestSource> source_ = EncodedChunks(kChunk);  // all absent
+  const std::shared_ptr<test::TestSource> source_ = EncodedChunks(kChunk);
   Prefetcher prefetcher_{cache_, 1};
   ReadStream stream_{prefetcher_, std::make_shared<const ArrayReader>(source_, cache_)};
 };
@@ -145,6 +169,16 @@ TEST_F(ReadStreamTest, TakesASingleReadForNoDirection) {
   stream_.OnRead(40 * kChunk + 100, 100);
   EXPECT_EQ(Loaded(2), 2u);
   EXPECT_TRUE(Contains(41));
+}
+
+TEST_F(ReadStreamTest, TheChunksOfALargeReadSomewhereAreDecodedSideBySide) {
+  stream_.OnRead(40 * kChunk - 200, 400);
+  EXPECT_EQ(Loaded(0), 0u) << "too little to decode a chunk for";
+  stream_.OnRead(20 * kChunk - 100, 2 * kChunk);
+  EXPECT_EQ(Loaded(2), 2u);
+  EXPECT_FALSE(Contains(19)) << "the reader begins with that";
+  EXPECT_TRUE(Contains(20));
+  EXPECT_TRUE(Contains(21));
 }
 
 TEST_F(ReadStreamTest, FollowsAReaderThatJumpsByOneWidth) {
