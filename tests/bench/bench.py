@@ -90,11 +90,21 @@ class Bench:
         planes = 2 * data.DEPTH
         return self.sizes.bytes / self.sizes.shape[0] * planes / self.in_process("zstd.zarr", planes)
 
-    def readers(self, at_once):
+    def readers(self, at_once, *options):
         parts = [f"part{number}.zarr" for number in range(data.READERS)]
-        with self.mount() as mounted:
+        with self.mount(*options) as mounted:
             views = [mounted.join(part, "data.raw") for part in parts]
             return measure.dd_at_once(views) if at_once else sum(measure.dd(view) for view in views)
+
+    def readers_of_one(self, number):
+        """All chunks of an HDF5 file in no order, each of `number` processes a part of them."""
+        rows, depth = self.sizes.chunks[1], self.sizes.chunks[0]
+        size = rows * self.sizes.shape[2] * 4
+        places = range(0, self.sizes.bytes, self.sizes.bytes // self.sizes.shape[0] * depth)
+        per_band = range(0, self.sizes.shape[1] // rows * size, size)
+        offsets = [band + row for band in places for row in per_band]
+        with self.mount("--cache-size", str(2 * self.sizes.bytes)) as mounted:
+            return measure.shuffled(mounted.join(*self.view("gzip.h5")), size, offsets, number)
 
     def rows(self):
         """The table of figures that are compared with something else."""
@@ -124,6 +134,10 @@ class Bench:
                 "zarr-python z[i]", 5, "rate"),
             Row(f"{data.READERS} readers of {data.READERS} arrays", lambda: self.readers(True),
                 lambda: self.readers(False), "one after the other", 1.0, size=size),
+            Row(f"{data.READERS} readers, cache of 1 GiB", lambda: self.readers(True, "--cache-size", "1GiB"),
+                lambda: self.readers(False, "--cache-size", "1GiB"), "one after the other", 1.0, size=size),
+            Row(f"{data.READERS} readers of one HDF5", lambda: self.readers_of_one(data.READERS),
+                lambda: self.readers_of_one(1), "one reader, no order", 1.0, size=size),
         ]
 
     def measure_latency(self):
@@ -137,7 +151,7 @@ class Bench:
             self.latencies.setdefault("chunks decoded per read", []).append([decoded / (2 * reads)])
         with self.mount("--cache-size", f"{2 * self.sizes.bytes}") as mounted:
             view = mounted.join("rows.zarr", "data.raw")
-            measure.dd(view)
+            measure.shuffled(view, 1 * MIB)
             # data.npy is another file: its pages are not there, the chunks are.
             warm = measure.latency(mounted.join("rows.zarr", "data.npy"), 2, reads, 2)
             self.latencies.setdefault("all chunks decoded", []).append(warm)

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Mounts, and seconds that reading through them takes."""
 import json
+import multiprocessing
 import os
+import random
 import re
 import signal
 import subprocess
@@ -106,6 +108,29 @@ def dd_at_once(paths):
     running = [subprocess.Popen(["dd", f"if={path}", "of=/dev/null", "bs=1M", "status=none"]) for path in paths]
     if any([process.wait() for process in running]):
         raise RuntimeError("dd failed")
+    return time.perf_counter() - start
+
+
+def _read_at(path, size, offsets):
+    file = os.open(path, os.O_RDONLY)
+    for offset in offsets:
+        os.pread(file, size, offset)
+    os.close(file)
+
+
+def shuffled(path, size, offsets=None, processes=1):
+    """Seconds to read `size` bytes at each of `offsets`, or all of the file, in no order, by processes at once."""
+    offsets = list(offsets or range(0, os.stat(path).st_size, size))
+    random.Random(1).shuffle(offsets)
+    running = [multiprocessing.Process(target=_read_at, args=(path, size, offsets[part::processes]))
+               for part in range(processes)]
+    start = time.perf_counter()
+    for process in running:
+        process.start()
+    for process in running:
+        process.join()
+    if any(process.exitcode for process in running):
+        raise RuntimeError("reading failed")
     return time.perf_counter() - start
 
 
