@@ -47,20 +47,18 @@ class Bench:
     def __init__(self, folder, sizes, before):
         self.folder, self.sizes, self.before = folder, sizes, before
         self.binary = None  # of the round: None is the one under test
-        self.window = 128
         self.latencies = {}
         self.first_bytes = []
         self.memory = {}
+        with self.mount() as mounted:
+            self.window = measure.read_ahead(mounted.path)
 
     def mount(self, *options):
         return measure.Ndlfs(self.folder, *options, binary=self.binary)
 
     def cold(self, store, block="1M"):
         with self.mount() as mounted:
-            taken = measure.dd(mounted.join(*self.view(store)), block)
-            if self.binary is None:
-                self.window = measure.read_ahead(mounted.path)
-            return taken
+            return measure.dd(mounted.join(*self.view(store)), block)
 
     @staticmethod
     def view(store):
@@ -136,6 +134,8 @@ class Bench:
                 lambda: self.readers(False), "one after the other", 1.0, size=size),
             Row(f"{data.READERS} readers, cache of 1 GiB", lambda: self.readers(True, "--cache-size", "1GiB"),
                 lambda: self.readers(False, "--cache-size", "1GiB"), "one after the other", 1.0, size=size),
+            Row("reference, notify_store", lambda: self.reference("push"), lambda: self.reference("memory"),
+                "reference, replies", 0, size=size),
             Row(f"{data.READERS} readers of one HDF5", lambda: self.readers_of_one(data.READERS),
                 lambda: self.readers_of_one(1), "one reader, no order", 1.0, size=size),
         ]
