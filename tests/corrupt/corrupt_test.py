@@ -72,6 +72,15 @@ class CorruptTest(unittest.TestCase):
         np.testing.assert_array_equal(np.load(os.path.join(array, "data.npy")), expectation.values)
         self.assertEqual(harness.read(array, "data.raw"), expectation.values.tobytes())
 
+    def check_BadText(self, case, folder, expectation):
+        with self.assertRaises(OSError) as caught:
+            harness.read(folder, "data.jsonl")
+        self.assertEqual(caught.exception.errno, errno.EIO)
+        log = harness.read(self.mounted.path, ".ndlfs", "errors.log").decode().splitlines()
+        lines = [line for line in log if case.name in line]
+        self.assertEqual(len(lines), 1, lines)
+        self.assert_words(expectation.words, lines[0])
+
     def check_BadChunks(self, case, folder, expectation):
         array = os.path.join(folder, expectation.path).rstrip("/")
         self.assertEqual(os.stat(f"{array}/data.raw").st_size, make.VALUES.nbytes)

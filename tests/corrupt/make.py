@@ -64,6 +64,12 @@ class BadChunks:
 
 
 @dataclasses.dataclass
+class BadText:
+    """An array of texts whose first chunk is damaged: `data.jsonl` is EIO, and a line with the words is in errors.log."""
+    words: tuple
+
+
+@dataclasses.dataclass
 class Shows:
     """Readable, with these values."""
     values: np.ndarray
@@ -328,6 +334,23 @@ v2_chunk("lz4-size-too-small", ("lz4",), {"id": "lz4", "acceleration": 1})(
     lambda path, content: struct.pack("<I", 100) + content[4:])
 v2_chunk("lz4-shorter-than-its-header", ("lz4",), {"id": "lz4", "acceleration": 1})(lambda path, content: b"\0\0")
 v2_chunk("lzma-truncated", ("lzma",), {"id": "lzma"})(lambda path, content: content[:-10])
+
+
+def v2_texts(name, filter_name, content, words=()):
+    """Two texts in one chunk, which is `content`."""
+    def make(path):
+        write(f"{path}/.zarray", json.dumps(ZARRAY | {"shape": [2], "chunks": [2], "dtype": "|O", "fill_value": "",
+                                                      "filters": [{"id": filter_name}]}))
+        write(f"{path}/0", content)
+    case(f"v2-{filter_name}-{name}.zarr", BadText((filter_name, *words)))(make)
+
+
+v2_texts("truncated", "json2", b'["a", "b", "|O", [', ("JSON",))
+v2_texts("of-another-shape", "json2", b'["a", "b", "|O", [3]]', ("expected [2]",))
+v2_texts("with-a-length-of-four-billion", "msgpack2", b"\xdd\xff\xff\xff\xff", ("MessagePack",))
+v2_texts("whose-shape-is-text-that-is-no-utf8", "msgpack2", b"\x92\xa1O\x91\xa1\xff", ("expected [2]",))
+v2_texts("with-fewer-texts-than-it-says", "vlen-utf8", b"\2\0\0\0\1\0\0\0a")
+v2_texts("with-a-text-longer-than-the-chunk", "vlen-utf8", b"\2\0\0\0\1\0\0\0a\xff\xff\xff\x7fb")
 
 
 def lzma_with_dictionary(content, size_code):
