@@ -18,6 +18,7 @@ import zarr
 
 MIB = 1 << 20
 SMALL_CACHE = 64 * MIB
+OPENS = 5000
 
 
 class Row:
@@ -104,6 +105,11 @@ class Bench:
         with self.mount("--cache-size", str(2 * self.sizes.bytes)) as mounted:
             return measure.shuffled(mounted.join(*self.view("gzip.h5")), size, offsets, number)
 
+    def opening(self, *options):
+        """An array opened, read a little, and closed again and again."""
+        with self.mount(*options) as mounted:
+            return measure.opened(mounted.join("rows.zarr", "data.raw"), OPENS)
+
     def rows(self):
         """The table of figures that are compared with something else."""
         size = self.sizes.bytes
@@ -134,6 +140,10 @@ class Bench:
                 lambda: self.readers(False), "one after the other", 1.0, size=size),
             Row(f"{data.READERS} readers, cache of 1 GiB", lambda: self.readers(True, "--cache-size", "1GiB"),
                 lambda: self.readers(False, "--cache-size", "1GiB"), "one after the other", 1.0, size=size),
+            Row("open, 4 KiB, close; --immutable", lambda: self.opening("--immutable"), self.opening, "default", 0,
+                size=OPENS * 4096),
+            Row("open, 4 KiB, close; --immutable", lambda: self.opening("--immutable"),
+                lambda: self.opening("--revalidate", "0"), "--revalidate 0", 0, size=OPENS * 4096),
             Row("reference, notify_store", lambda: self.reference("push"), lambda: self.reference("memory"),
                 "reference, replies", 0, size=size),
             Row(f"{data.READERS} readers of one HDF5", lambda: self.readers_of_one(data.READERS),

@@ -134,6 +134,16 @@ def shuffled(path, size, offsets=None, processes=1):
     return time.perf_counter() - start
 
 
+def opened(path, times):
+    """Seconds to open a file, read its first 4 KiB and close it, so many times."""
+    start = time.perf_counter()
+    for _ in range(times):
+        file = os.open(path, os.O_RDONLY)
+        os.pread(file, 4096, 0)
+        os.close(file)
+    return time.perf_counter() - start
+
+
 def in_process(path, planes=0):
     """What the usual library takes in a Python process, opening not counted: all at once, or some planes in turn."""
     result = subprocess.run([PYTHON, "-c", IN_PROCESS, path, str(planes)], check=True, capture_output=True, text=True)
