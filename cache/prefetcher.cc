@@ -20,8 +20,9 @@ constexpr uint64_t kLateBytes = uint64_t{2} << 20;
 // Chunks ahead of a reader that has just begun to go forward.
 constexpr uint64_t kFirstWindow = 2;
 
-// More than a band of chunks, or this, is never decoded ahead: memory that is
-// used again soon is in the caches of the processor.
+// More than a band of chunks, this, or what keeps all threads busy is never
+// decoded ahead: memory that is used again soon is in the caches of the
+// processor.
 constexpr uint64_t kMostAhead = uint64_t{32} << 20;
 
 // Chunks of a read are decoded side by side if it is at least as large as this:
@@ -31,14 +32,16 @@ constexpr uint64_t kLargeRead = uint64_t{64} << 10;
 // Jumps of the same width that are looked ahead.
 constexpr uint64_t kMostJumps = 16;
 
-// Chunks that may be decoded ahead with a share of the cache of `bytes`, where
-// `needed` chunks are behind them that the reader comes back to, or may.
-uint64_t MaxWindow(const ArrayReader& reader, uint64_t bytes, uint64_t needed) {
+// Chunks that `threads` may decode ahead with a share of the cache of `bytes`,
+// where `needed` chunks are behind them that the reader comes back to, or may.
+uint64_t MaxWindow(const ArrayReader& reader, unsigned threads, uint64_t bytes,
+                   uint64_t needed) {
   const uint64_t chunk = std::max<uint64_t>(reader.max_chunk_bytes(), 1);
   const uint64_t held = reader.band_chunks() * chunk;  // no overflow: sources check sizes
   // Half of what the chunks leave that the reader comes back to: there are
   // other readers, and what decoding takes.
-  const uint64_t most = std::max(reader.band_chunks(), kMostAhead / chunk);
+  const uint64_t most =
+      std::max({reader.band_chunks(), kMostAhead / chunk, uint64_t{2} * threads});
   const uint64_t beside = held >= bytes ? 0 : std::min((bytes - held) / 2 / chunk, most);
   if (reader.spill() == nullptr) return beside;
   // Chunks that are pushed out for those ahead are not lost; but better none is.
@@ -175,6 +178,10 @@ uint64_t ReadStream::Share() const {
   return prefetcher_.cache_.budget_bytes() / std::max(prefetcher_.active_.load(), 1u);
 }
 
+uint64_t ReadStream::Window(uint64_t needed) const {
+  return MaxWindow(*target_->reader, prefetcher_.thread_count_, Share(), needed);
+}
+
 // The reader begins with the first chunk.
 void ReadStream::DecodeBeside(uint64_t begin, uint64_t end) {
   const ArrayReader& reader = *target_->reader;
@@ -190,7 +197,7 @@ void ReadStream::DecodeBeside(uint64_t begin, uint64_t end) {
 // pieces have in common are asked for once.
 void ReadStream::DecodeAfterJumps() {
   const ArrayReader& reader = *target_->reader;
-  const uint64_t max_window = MaxWindow(reader, Share(), 0);
+  const uint64_t max_window = Window(0);
   const uint64_t window = std::min(window_, max_window);
   window_ = std::min(2 * window_, std::max(max_window, kFirstWindow));
   if (ChunkSpill* spill = reader.spill()) spill->SetReader(this, begin_, reader.chunk_count());
@@ -213,8 +220,7 @@ void ReadStream::DecodeAhead(uint64_t offset) {
   const ArrayReader& reader = *target_->reader;
   const uint64_t passed = std::exchange(passed_, FirstNeeded());
   const uint64_t current = reader.ChunkAt(expected_ - 1);
-  const uint64_t max_window =
-      MaxWindow(reader, Share(), current + 1 - std::min(passed_, current + 1));
+  const uint64_t max_window = Window(current + 1 - std::min(passed_, current + 1));
   const uint64_t window = std::min(window_, max_window);
   const uint64_t target = std::min(current + 1 + window, reader.chunk_count());
   // Of several chunks that this read needs, the reader begins with the first.

@@ -79,6 +79,8 @@ class ReadStream {
   void Begin() REQUIRES(mutex_);
   // Bytes of the cache that are this reader's.
   uint64_t Share() const;
+  // Chunks that may be decoded ahead, where it still needs so many others.
+  uint64_t Window(uint64_t needed) const;
   // Has the chunks of one read decoded at the same time.
   void DecodeBeside(uint64_t begin, uint64_t end) REQUIRES(mutex_);
   // Has the chunks decoded that come after the first one of a read at `offset`,
