@@ -3,7 +3,15 @@
 // Blosc 1 containers, with any of its compressors and shuffles: Zarr v3 and
 // numcodecs "blosc", HDF5 filter 32001. All that decoding needs is in the
 // container's header; the configuration only concerns encoding.
+//
+// A container is a header, a table of where each block begins (in any order:
+// several threads write them), and the blocks, each compressed by itself. One
+// whose flags say that it is stored has the bytes after the header instead.
 #include <blosc.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
 
 #include "backends/codec/factories.h"
 #include "backends/codec/little_endian.h"
@@ -11,7 +19,169 @@
 namespace ndlfs::backends {
 namespace {
 
-constexpr size_t kCompressedSizeOffset = 12;  // in the header of 16 bytes
+// In the header of 16 bytes.
+constexpr size_t kFlagsOffset = 2;
+constexpr size_t kDecodedSizeOffset = 4;
+constexpr size_t kBlockSizeOffset = 8;
+constexpr size_t kCompressedSizeOffset = 12;
+constexpr size_t kHeaderSize = BLOSC_MIN_HEADER_LENGTH;
+
+constexpr size_t kStartSize = 4;  // of an entry of the table
+constexpr uint64_t kMaxBlocks = (kMaxBlockTable - kHeaderSize) / kStartSize;
+
+// The sizes in a header, if they agree with the `available` bytes that there
+// are. Bytes after the container are ignored, as numcodecs does.
+struct Sizes {
+  size_t encoded;
+  size_t decoded;
+};
+model::Result<Sizes> CheckHeader(ConstByteSpan head, uint64_t available) {
+  if (head.size() < kHeaderSize) {
+    return model::Corrupt("{} bytes, a header has {}", head.size(), kHeaderSize);
+  }
+  const auto encoded = LoadLittle<uint32_t>(head.data() + kCompressedSizeOffset);
+  if (encoded > available) {
+    return model::Corrupt("{} bytes, the header says {}", available, encoded);
+  }
+  size_t decoded = 0;  // this looks at nothing but the header
+  if (blosc_cbuffer_validate(head.data(), encoded, &decoded) != 0) {
+    return model::Corrupt("invalid header");
+  }
+  return Sizes{encoded, decoded};
+}
+
+// Decodes `container` into the beginning of `decoded`, to exactly `size` bytes.
+model::Result<void> DecodeContainer(ConstByteSpan container, size_t size, ByteSpan decoded) {
+  // One thread: chunks are decoded in parallel, not their parts.
+  const int produced =
+      blosc_decompress_ctx(container.data(), decoded.data(), decoded.size(), 1);
+  if (produced < 0 || static_cast<size_t>(produced) != size) {
+    return model::Corrupt("invalid data, or a compressor that this c-blosc lacks");
+  }
+  return {};
+}
+
+// The blocks of a container, one by one. Each is made a container of its own,
+// so that the library decodes it with the checks of a whole one:
+// blosc_getitem() believes what a header says of the size of the container,
+// and does not tell when it has filled a block in part only.
+class Blocks {
+ public:
+  static model::Result<Blocks> Open(const EncodedChunk& encoded, uint64_t decoded_size) {
+    Blocks blocks(encoded);
+    NDLFS_RETURN_IF_ERROR(blocks.ReadHead());
+    NDLFS_RETURN_IF_ERROR(blocks.CheckSizes(decoded_size));
+    return blocks;
+  }
+
+  uint64_t block_size() const { return block_size_; }
+
+  // To be called before blocks are decoded.
+  model::Result<void> ReadTable() {
+    if (stored_) return {};
+    const uint64_t count = (sizes_.decoded - 1) / block_size_ + 1;
+    const uint64_t end = kHeaderSize + count * kStartSize;  // 2^31 blocks at most
+    if (count > kMaxBlocks) return model::Limit("{} blocks, to read some of them", count);
+    if (end > sizes_.encoded) {
+      return model::Corrupt("{} blocks in {} bytes", count, sizes_.encoded);
+    }
+    if (head_.size() < end) {
+      head_ = Bytes(end);
+      NDLFS_RETURN_IF_ERROR(encoded_->Read(0, head_.span()));
+    }
+    table_end_ = end;
+    return {};
+  }
+
+  // Decodes what block `index` and the range that begins at `offset` have in
+  // common to where it is in `out`.
+  model::Result<void> Decode(uint64_t index, uint64_t offset, ByteSpan out) const {
+    const uint64_t begin = index * block_size_;
+    const size_t size = std::min<uint64_t>(block_size_, sizes_.decoded - begin);
+    NDLFS_TRY(const Bytes container, MakeContainer(index, size));
+    // The library wants room for a full block, also where the last is smaller.
+    if (begin >= offset && out.size() >= begin - offset + block_size_) {
+      return DecodeContainer(container.span(), size, out.subspan(begin - offset, block_size_));
+    }
+    Bytes block(block_size_);
+    NDLFS_RETURN_IF_ERROR(DecodeContainer(container.span(), size, block.span()));
+    const uint64_t from = std::max(begin, offset);
+    const uint64_t to = std::min(begin + size, offset + out.size());
+    std::memcpy(out.data() + (from - offset), block.data() + (from - begin), to - from);
+    return {};
+  }
+
+ private:
+  struct Extent {
+    uint64_t begin;
+    uint64_t size;
+  };
+
+  explicit Blocks(const EncodedChunk& encoded) : encoded_(&encoded) {}
+
+  model::Result<void> ReadHead() {
+    constexpr uint64_t kUsualTable = 1024;
+    head_ = Bytes(std::min<uint64_t>(encoded_->size(), kUsualTable));
+    return encoded_->Read(0, head_.span());
+  }
+
+  model::Result<void> CheckSizes(uint64_t decoded_size) {
+    NDLFS_TRY(sizes_, CheckHeader(std::as_const(head_).span(), encoded_->size()));
+    if (sizes_.decoded != decoded_size) {
+      return model::Corrupt("decodes to {} bytes, expected {}", sizes_.decoded, decoded_size);
+    }
+    block_size_ = LoadLittle<uint32_t>(head_.data() + kBlockSizeOffset);
+    if (block_size_ == 0 || block_size_ > sizes_.decoded) {
+      return model::Corrupt("blocks of {} bytes in {}", block_size_, sizes_.decoded);
+    }
+    stored_ = (std::to_integer<int>(head_.data()[kFlagsOffset]) & BLOSC_MEMCPYED) != 0;
+    if (stored_ && sizes_.encoded != kHeaderSize + sizes_.decoded) {
+      return model::Corrupt("{} bytes stored in {}", sizes_.decoded, sizes_.encoded);
+    }
+    return {};
+  }
+
+  // Block `index` alone, which decodes to `size` bytes.
+  model::Result<Bytes> MakeContainer(uint64_t index, size_t size) const {
+    NDLFS_TRY(const Extent place, Place(index, size));
+    const size_t before = kHeaderSize + (stored_ ? 0 : kStartSize);
+    Bytes container(before + place.size);
+    std::byte* const header = container.data();
+    std::memcpy(header, head_.data(), kHeaderSize);
+    StoreLittle(static_cast<uint32_t>(size), header + kDecodedSizeOffset);
+    StoreLittle(static_cast<uint32_t>(container.size()), header + kCompressedSizeOffset);
+    if (!stored_) StoreLittle(static_cast<uint32_t>(before), header + kHeaderSize);
+    NDLFS_RETURN_IF_ERROR(encoded_->Read(place.begin, container.span().subspan(before)));
+    return container;
+  }
+
+  // Where the bytes of a block are: they end where another one begins.
+  model::Result<Extent> Place(uint64_t index, size_t size) const {
+    if (stored_) return Extent{kHeaderSize + index * block_size_, size};
+    const uint32_t begin = Start(kHeaderSize + index * kStartSize);
+    if (begin < table_end_ || begin >= sizes_.encoded) {
+      return model::Corrupt("block {} begins at byte {} of {}", index, begin, sizes_.encoded);
+    }
+    uint64_t end = sizes_.encoded;
+    for (uint64_t at = kHeaderSize; at < table_end_; at += kStartSize) {
+      if (const uint32_t other = Start(at); other > begin && other < end) end = other;
+    }
+    if (kHeaderSize + kStartSize + (end - begin) > CompressorBound(block_size_).size) {
+      return model::Corrupt("block {} of {} bytes has {} encoded bytes", index, block_size_,
+                            end - begin);
+    }
+    return Extent{begin, end - begin};
+  }
+
+  uint32_t Start(uint64_t at) const { return LoadLittle<uint32_t>(head_.data() + at); }
+
+  const EncodedChunk* encoded_;
+  Bytes head_;  // and the table, after ReadTable()
+  Sizes sizes_ = {};
+  uint64_t block_size_ = 0;
+  uint64_t table_end_ = 0;
+  bool stored_ = false;
+};
 
 class BloscCodec final : public BytesToBytesCodec {
  public:
@@ -21,36 +191,39 @@ class BloscCodec final : public BytesToBytesCodec {
   }
 
   model::Result<size_t> Decode(ConstByteSpan encoded, ByteSpan decoded) const override {
-    NDLFS_TRY(const size_t size, CheckHeader(encoded, decoded.size()));
-    // The library is told the exact size, and one thread: chunks are decoded
-    // in parallel, not their parts.
-    const int produced = blosc_decompress_ctx(encoded.data(), decoded.data(), size, 1);
-    if (produced < 0 || static_cast<size_t>(produced) != size) {
-      return model::Corrupt("invalid data, or a compressor that this c-blosc lacks");
+    NDLFS_TRY(const Sizes sizes, CheckHeader(encoded, encoded.size()));
+    if (sizes.decoded > decoded.size()) {
+      return model::Corrupt("decodes to {} bytes, expected at most {}", sizes.decoded,
+                            decoded.size());
     }
-    return size;
+    // The library is told the exact size.
+    NDLFS_RETURN_IF_ERROR(
+        DecodeContainer(encoded, sizes.decoded, decoded.first(sizes.decoded)));
+    return sizes.decoded;
   }
 
- private:
-  // The decoded size, if the header agrees with what there is. Bytes after the
-  // container are ignored, as numcodecs does.
-  static model::Result<size_t> CheckHeader(ConstByteSpan encoded, size_t limit) {
-    if (encoded.size() < BLOSC_MIN_HEADER_LENGTH) {
-      return model::Corrupt("{} bytes, a header has {}", encoded.size(),
-                            BLOSC_MIN_HEADER_LENGTH);
+  bool DecodesRanges() const override { return true; }
+
+  model::Result<uint64_t> BlockSize(const EncodedChunk& encoded,
+                                    uint64_t decoded_size) const override {
+    NDLFS_TRY(const Blocks blocks, Blocks::Open(encoded, decoded_size));
+    return blocks.block_size();
+  }
+
+  model::Result<void> DecodeRange(const EncodedChunk& encoded, uint64_t decoded_size,
+                                  uint64_t offset, uint64_t max_block,
+                                  ByteSpan out) const override {
+    if (out.empty()) return {};
+    NDLFS_TRY(Blocks blocks, Blocks::Open(encoded, decoded_size));
+    if (blocks.block_size() > max_block) {
+      return model::Limit("blocks of {} bytes, more than {}", blocks.block_size(), max_block);
     }
-    const auto compressed = LoadLittle<uint32_t>(encoded.data() + kCompressedSizeOffset);
-    if (compressed > encoded.size()) {
-      return model::Corrupt("{} bytes, the header says {}", encoded.size(), compressed);
+    NDLFS_RETURN_IF_ERROR(blocks.ReadTable());
+    const uint64_t last = (offset + out.size() - 1) / blocks.block_size();
+    for (uint64_t index = offset / blocks.block_size(); index <= last; ++index) {
+      NDLFS_RETURN_IF_ERROR(blocks.Decode(index, offset, out));
     }
-    size_t size = 0;
-    if (blosc_cbuffer_validate(encoded.data(), compressed, &size) != 0) {
-      return model::Corrupt("invalid header");
-    }
-    if (size > limit) {
-      return model::Corrupt("decodes to {} bytes, expected at most {}", size, limit);
-    }
-    return size;
+    return {};
   }
 };
 

@@ -17,4 +17,13 @@ model::Result<ConstByteSpan> BytesToBytesCodec::DecodePart(ConstByteSpan) const 
   return model::Internal("{} does not decode to a part", name());
 }
 
+model::Result<uint64_t> BytesToBytesCodec::BlockSize(const EncodedChunk&, uint64_t) const {
+  return model::Internal("{} does not decode ranges", name());
+}
+
+model::Result<void> BytesToBytesCodec::DecodeRange(const EncodedChunk&, uint64_t, uint64_t,
+                                                   uint64_t, ByteSpan) const {
+  return model::Internal("{} does not decode ranges", name());
+}
+
 }  // namespace ndlfs::backends

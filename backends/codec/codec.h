@@ -92,6 +92,15 @@ class ArrayToBytesCodec {
                                               uint64_t limit) const;
 };
 
+// An encoded chunk that is read in parts.
+class EncodedChunk {
+ public:
+  virtual ~EncodedChunk() = default;
+  virtual uint64_t size() const = 0;
+  // Fills `out` with the bytes from `offset`; they lie within size().
+  virtual model::Result<void> Read(uint64_t offset, ByteSpan out) const = 0;
+};
+
 // gzip, zstd, blosc, crc32c, shuffle, delta, ...
 class BytesToBytesCodec {
  public:
@@ -116,12 +125,35 @@ class BytesToBytesCodec {
   virtual bool DecodesToPart() const { return false; }
   // That part, after all checks. Only called where DecodesToPart().
   virtual model::Result<ConstByteSpan> DecodePart(ConstByteSpan encoded) const;
+
+  // True when it encodes block by block, without a checksum of them all: then
+  // what lies in some blocks can be decoded without the others, and they need
+  // not be read. Only then the following are called.
+  virtual bool DecodesRanges() const { return false; }
+  // Bytes that are decoded together, the last ones of a chunk excepted; at most
+  // `decoded_size`, which is what the whole is known to decode to.
+  virtual model::Result<uint64_t> BlockSize(const EncodedChunk& encoded,
+                                            uint64_t decoded_size) const;
+  // Fills `out` with what Decode makes from `offset` on, within `decoded_size`.
+  // Where Decode fails this may succeed, if what is wrong lies elsewhere; where
+  // both succeed, they agree. Fails as well where a block is larger than
+  // `max_block`; takes no more memory than RangeMemory(max_block).
+  virtual model::Result<void> DecodeRange(const EncodedChunk& encoded, uint64_t decoded_size,
+                                          uint64_t offset, uint64_t max_block,
+                                          ByteSpan out) const;
 };
 
 // The bound of a general-purpose compressor: what incompressible data may
 // grow to under any of them, and a little more.
 inline BytesToBytesCodec::SizeBound CompressorBound(uint64_t decoded_size) {
   return {decoded_size + decoded_size / 16 + 65536, false};
+}
+
+// What DecodeRange takes beside what it fills: a table of blocks, and a block
+// before and after.
+inline constexpr uint64_t kMaxBlockTable = uint64_t{64} << 10;
+inline uint64_t RangeMemory(uint64_t max_block) {
+  return max_block + CompressorBound(max_block).size + kMaxBlockTable;
 }
 
 }  // namespace ndlfs::backends

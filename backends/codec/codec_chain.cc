@@ -317,6 +317,44 @@ model::Result<void> CodecChain::Decode(ConstByteSpan encoded,
   }
 }
 
+bool CodecChain::DecodesRanges() const {
+  if (!full_plan_ || full_plan_->steps.size() != 1) return false;
+  const Plan::Step& step = full_plan_->steps.front();
+  return step.kind == Plan::Kind::kBytes && bytes_to_bytes_[step.index]->DecodesRanges();
+}
+
+model::Result<uint64_t> CodecChain::RangedSize(const std::vector<uint64_t>& shape) const {
+  if (!DecodesRanges()) return model::Internal("a range of a chunk that has to be whole");
+  const auto size = ChunkForm{dtype_, shape}.byte_size();
+  if (!size) return model::Limit("a chunk of more than 2^64 bytes");
+  return *size;
+}
+
+model::Result<uint64_t> CodecChain::BlockSize(const EncodedChunk& encoded,
+                                              const std::vector<uint64_t>& shape) const {
+  NDLFS_TRY(const uint64_t size, RangedSize(shape));
+  const auto& codec = *bytes_to_bytes_[full_plan_->steps.front().index];
+  NDLFS_TRY(const uint64_t block, codec.BlockSize(encoded, size), codec.name());
+  return block;
+}
+
+model::Result<void> CodecChain::DecodeRange(const EncodedChunk& encoded,
+                                            const std::vector<uint64_t>& shape, uint64_t offset,
+                                            uint64_t max_block, ByteSpan out) const {
+  NDLFS_TRY(const uint64_t size, RangedSize(shape));
+  if (offset > size || out.size() > size - offset) {
+    return model::Internal("bytes {} + {} of {}", offset, out.size(), size);
+  }
+  const auto& codec = *bytes_to_bytes_[full_plan_->steps.front().index];
+  try {
+    NDLFS_RETURN_IF_ERROR(codec.DecodeRange(encoded, size, offset, max_block, out),
+                          codec.name());
+    return {};
+  } catch (const std::bad_alloc&) {
+    return model::Limit("not enough memory to decode a part of a chunk");
+  }
+}
+
 // Undoes the bytes to bytes codecs where nothing says how much they decode to.
 model::Result<ConstByteSpan> CodecChain::DecodeBytes(ConstByteSpan encoded, uint64_t limit,
                                                      Scratch& scratch, uint32_t skip) const {

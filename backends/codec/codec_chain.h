@@ -65,6 +65,17 @@ class CodecChain {
                                       uint64_t limit, Scratch& scratch,
                                       uint32_t skip = 0) const;
 
+  // True when a range of a chunk can be decoded without the rest of it: there is
+  // nothing to undo but one codec that can do that.
+  bool DecodesRanges() const;
+  // BytesToBytesCodec::BlockSize and DecodeRange of a chunk of `shape`. Errors
+  // name the codec.
+  model::Result<uint64_t> BlockSize(const EncodedChunk& encoded,
+                                    const std::vector<uint64_t>& shape) const;
+  model::Result<void> DecodeRange(const EncodedChunk& encoded,
+                                  const std::vector<uint64_t>& shape, uint64_t offset,
+                                  uint64_t max_block, ByteSpan out) const;
+
   const model::Datatype& dtype() const { return dtype_; }
 
  private:
@@ -79,6 +90,8 @@ class CodecChain {
                                      std::shared_ptr<const Plan>& made) const;
   model::Result<ConstByteSpan> DecodeBytes(ConstByteSpan encoded, uint64_t limit,
                                            Scratch& scratch, uint32_t skip) const;
+  // What a chunk of `shape` decodes to, where DecodesRanges().
+  model::Result<uint64_t> RangedSize(const std::vector<uint64_t>& shape) const;
 
   model::Datatype dtype_;
   std::vector<uint64_t> full_shape_;

@@ -8,8 +8,10 @@
 #include <cstdint>
 #include <cstdlib>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "backends/codec/codec_chain.h"
@@ -93,6 +95,40 @@ void DecodeWith(const CodecChain& chain, const std::vector<uint64_t>& shape,
   (void)chain.Decode(encoded, shape, decoded.span(), scratch);
 }
 
+class EncodedBytes final : public EncodedChunk {
+ public:
+  explicit EncodedBytes(ConstByteSpan bytes) : bytes_(bytes) {}
+  uint64_t size() const override { return bytes_.size(); }
+  model::Result<void> Read(uint64_t offset, ByteSpan out) const override {
+    if (offset > size() || out.size() > size() - offset) std::abort();
+    std::copy_n(bytes_.data() + offset, out.size(), out.data());
+    return {};
+  }
+
+ private:
+  const ConstByteSpan bytes_;
+};
+
+// What can be had of a chunk in parts is what the whole has there.
+void FuzzRanges(const BytesToBytesCodec& codec, ConstByteSpan encoded, size_t size,
+                const std::optional<ConstByteSpan>& whole) {
+  if (!codec.DecodesRanges()) return;
+  const EncodedBytes chunk(encoded);
+  const auto block = codec.BlockSize(chunk, size);
+  if (block && (*block == 0 || *block > size)) std::abort();
+  for (const auto& [begin, end] : {std::pair{size_t{0}, size / 3},
+                                   {size / 4, size / 2 + 7},
+                                   {size / 3, size},
+                                   {size - size / 16, size},
+                                   {0, size}}) {
+    if (begin > end || end > size) continue;
+    Bytes part(end - begin);
+    const auto status = codec.DecodeRange(chunk, size, begin, size, part.span());
+    if (!status || !whole) continue;
+    if (!std::ranges::equal(part.span(), whole->subspan(begin, end - begin))) std::abort();
+  }
+}
+
 // The filters that work on bytes, each as the tests configure it.
 void FuzzGolden(const Golden& golden, size_t size, ConstByteSpan encoded) {
   const ChunkForm form{Datatype::Integer(4, true), {64}};
@@ -102,6 +138,9 @@ void FuzzGolden(const Golden& golden, size_t size, ConstByteSpan encoded) {
   Bytes decoded(size);
   const auto produced = bytes->Decode(encoded, decoded.span());
   if (produced && *produced > size) std::abort();
+  std::optional<ConstByteSpan> whole;
+  if (produced && *produced == size) whole = decoded.span();
+  FuzzRanges(*bytes, encoded, size, whole);
   if (bytes->DecodesToPart()) (void)bytes->DecodePart(encoded);
 }
 

@@ -70,6 +70,28 @@ class GuardedBuffer {
   const std::byte pattern_;
 };
 
+// An encoded chunk in memory that notes how much of it is read, and fails the
+// test for what is read beyond its end.
+class EncodedBytes final : public EncodedChunk {
+ public:
+  explicit EncodedBytes(ConstByteSpan bytes) : bytes_(Bytes::Copy(bytes)) {}
+  uint64_t size() const override { return bytes_.size(); }
+  model::Result<void> Read(uint64_t offset, ByteSpan out) const override {
+    if (offset > size() || out.size() > size() - offset) {
+      ADD_FAILURE() << "bytes " << offset << " + " << out.size() << " of " << size();
+      return model::Internal("beyond the end");
+    }
+    read_ += out.size();
+    std::copy_n(bytes_.data() + offset, out.size(), out.data());
+    return {};
+  }
+  uint64_t bytes_read() const { return read_; }
+
+ private:
+  const Bytes bytes_;
+  mutable uint64_t read_ = 0;
+};
+
 inline ChunkForm ByteForm(uint64_t size) {
   return {model::Datatype::Integer(1, false), {size}};
 }

@@ -123,6 +123,114 @@ TEST_P(CodecConformanceTest, DecodePartAgreesWithDecode) {
   EXPECT_EQ(ToHex(*part), GetParam().decoded);
 }
 
+class RangeConformanceTest : public CodecConformanceTest {
+ protected:
+  void SetUp() override {
+    if (codec_->DecodesRanges()) return;
+    EXPECT_FALSE(codec_->BlockSize(EncodedBytes(encoded_.span()), decoded_.size()));
+    EXPECT_FALSE(DecodeRange(encoded_.span(), 0, 1));
+  }
+  // Bytes [offset, offset + size) of what `encoded` decodes to, in hexadecimal.
+  model::Result<std::string> DecodeRange(ConstByteSpan encoded, size_t offset, size_t size,
+                                         std::byte pattern = std::byte{0xa5}) {
+    GuardedBuffer memory(size, pattern);
+    const auto status = codec_->DecodeRange(EncodedBytes(encoded), decoded_.size(), offset,
+                                            decoded_.size(), memory.span());
+    EXPECT_TRUE(memory.IsIntact());
+    NDLFS_RETURN_IF_ERROR(status);
+    return ToHex(memory.span());
+  }
+  std::string Slice(const std::string& hex, size_t offset, size_t size) const {
+    return hex.substr(2 * offset, 2 * size);
+  }
+  // Calls `visit` with ranges that begin and end within blocks and between.
+  template <typename Visit>
+  void ForRanges(const Visit& visit, size_t steps = 3) const {
+    if (!codec_->DecodesRanges()) return;
+    const size_t step = decoded_.size() / steps + 1;
+    for (size_t begin = 0; begin < decoded_.size(); begin += step) {
+      for (size_t end = begin; end < decoded_.size(); end += step) visit(begin, end - begin);
+      visit(begin, decoded_.size() - begin);
+    }
+  }
+  // What holds for damaged chunks: a range either fails or is that of the
+  // whole, if that can be decoded at all.
+  void ExpectAgreement(ConstByteSpan damaged) {
+    const auto whole = Decode(damaged, decoded_.size());
+    ForRanges([&](size_t offset, size_t size) {
+      const auto part = DecodeRange(damaged, offset, size);
+      if (!whole || !part || whole->size() != 2 * decoded_.size()) return;
+      EXPECT_EQ(*part, Slice(*whole, offset, size)) << offset << " + " << size;
+    });
+  }
+};
+
+TEST_P(RangeConformanceTest, AnyRangeIsThatOfTheWhole) {
+  const auto visit = [&](size_t offset, size_t size) {
+    const auto part = DecodeRange(encoded_.span(), offset, size);
+    ASSERT_TRUE(part) << part.error().message();
+    EXPECT_EQ(*part, Slice(GetParam().decoded, offset, size)) << offset << " + " << size;
+  };
+  ForRanges(visit, 31);
+}
+
+TEST_P(RangeConformanceTest, BlocksAreNoLargerThanTheWhole) {
+  if (!codec_->DecodesRanges()) return;
+  const auto block = codec_->BlockSize(EncodedBytes(encoded_.span()), decoded_.size());
+  ASSERT_TRUE(block) << block.error().message();
+  EXPECT_GE(*block, 1u);
+  EXPECT_LE(*block, decoded_.size());
+}
+
+TEST_P(RangeConformanceTest, TruncatedInputGivesNoOtherBytes) {
+  for (size_t size = 0; size < encoded_.size(); ++size) {
+    ForRanges([&](size_t offset, size_t count) {
+      const auto part = DecodeRange(encoded_.span().first(size), offset, count);
+      if (!part || count == 0) return;
+      EXPECT_EQ(*part, Slice(GetParam().decoded, offset, count)) << "from " << size << " bytes";
+    });
+  }
+}
+
+TEST_P(RangeConformanceTest, AnyFlippedBitGivesNothingThatTheWholeDoesNot) {
+  Bytes damaged = Bytes::Copy(encoded_.span());
+  for (size_t bit = 0; bit < damaged.size() * 8; ++bit) {
+    const auto mask = static_cast<std::byte>(1 << bit % 8);
+    damaged.data()[bit / 8] ^= mask;
+    ExpectAgreement(damaged.span());
+    damaged.data()[bit / 8] ^= mask;
+  }
+}
+
+TEST_P(RangeConformanceTest, AnyByteSetToAllOnesGivesNothingThatTheWholeDoesNot) {
+  Bytes damaged = Bytes::Copy(encoded_.span());
+  for (size_t i = 0; i < damaged.size(); ++i) {
+    const std::byte before = std::exchange(damaged.data()[i], std::byte{0xff});
+    ExpectAgreement(damaged.span());
+    damaged.data()[i] = before;
+  }
+}
+
+TEST_P(RangeConformanceTest, WhatDamagedInputDecodesToIsAlwaysTheSame) {
+  Bytes damaged = Bytes::Copy(encoded_.span());
+  const auto decode = [&](size_t offset, size_t size, unsigned char memory) {
+    ::mallopt(M_PERTURB, memory);
+    auto part = DecodeRange(damaged.span(), offset, size, static_cast<std::byte>(memory));
+    ::mallopt(M_PERTURB, 0);
+    return part.value_or("an error");
+  };
+  for (size_t i = 0; i < damaged.size(); ++i) {
+    damaged.data()[i] ^= std::byte{0x05};
+    ForRanges([&](size_t offset, size_t size) {
+      EXPECT_EQ(decode(offset, size, 0x11), decode(offset, size, 0x66)) << "byte " << i;
+    });
+    damaged.data()[i] ^= std::byte{0x05};
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Goldens, RangeConformanceTest, testing::ValuesIn(kGoldens),
+                         [](const auto& info) { return std::string(info.param.test_name); });
+
 INSTANTIATE_TEST_SUITE_P(Goldens, CodecConformanceTest, testing::ValuesIn(kGoldens),
                          [](const auto& info) { return std::string(info.param.test_name); });
 

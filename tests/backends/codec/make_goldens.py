@@ -38,6 +38,10 @@ def compressors():
     add_numcodecs("BloscStored", SQUARES, id="blosc", cname="lz4", clevel=0, shuffle=1)
     add_numcodecs("BloscBlocks", np.resize(SQUARES, 512), id="blosc", cname="lz4", clevel=9,
                   shuffle=1, blocksize=512)
+    add_numcodecs("BloscLastBlockSmaller", np.resize(SQUARES, 400), id="blosc", cname="zstd",
+                  clevel=5, shuffle=1, blocksize=512)
+    add_numcodecs("BloscStoredBlocks", np.resize(SQUARES, 80), id="blosc", cname="lz4",
+                  clevel=0, shuffle=2, blocksize=128)
     add_numcodecs("Zstd", SQUARES, id="zstd", level=3)
     add_numcodecs("Gzip", SQUARES, id="gzip", level=5)
     add_numcodecs("Zlib", SQUARES, id="zlib", level=9)
