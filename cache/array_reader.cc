@@ -32,6 +32,7 @@ struct ArrayReader::Box {
   std::vector<uint64_t> begin;
   std::vector<uint64_t> count;
   uint64_t offset;
+  Access access;
 };
 
 namespace {
@@ -132,6 +133,7 @@ ArrayReader::ArrayReader(std::shared_ptr<const backends::ArraySource> source, Ch
                          std::shared_ptr<ChunkLedger> ledger)
     : source_(std::move(source)), cache_(cache), ledger_(std::move(ledger)) {
   in_place_ = MayReadInPlace(spec());
+  parts_ = ChunkParts::MakeFor(*source_, cache_, ledger_.get());
   const std::vector<uint64_t>& shape = spec().shape;
   strides_.assign(shape.size() + 1, 1);
   element_count_ = 1;
@@ -219,25 +221,28 @@ uint64_t ArrayReader::LinearIndex(std::span<const uint64_t> index) const {
   return linear;
 }
 
-Result<void> ArrayReader::Read(uint64_t offset, ByteSpan out, model::ByteOrder order) const {
+Result<void> ArrayReader::Read(uint64_t offset, ByteSpan out, model::ByteOrder order,
+                               Access access) const {
   if (!spec().dtype.is_fixed_size()) return model::Internal("elements of variable size");
   const uint64_t size = byte_size();
   if (offset > size || out.size() > size - offset) {
     return model::Internal("bytes {} + {} of {}", offset, out.size(), size);
   }
   if (out.empty()) return {};
-  if (order == model::ByteOrder::kLittle) return ReadLittle(offset, out);
+  if (order == model::ByteOrder::kLittle) return ReadLittle(offset, out, access);
   NDLFS_TRY(const auto runs, model::PlanByteSwap(spec().dtype, order));
   return ReadSwapped(
-      runs, [this](uint64_t at, ByteSpan part) { return ReadLittle(at, part); }, offset, out);
+      runs, [&](uint64_t at, ByteSpan part) { return ReadLittle(at, part, access); }, offset,
+      out);
 }
 
-Result<void> ArrayReader::ReadLittle(uint64_t offset, ByteSpan out) const {
+Result<void> ArrayReader::ReadLittle(uint64_t offset, ByteSpan out, Access access) const {
   if (const auto range = source_->contiguous()) return ReadContiguous(*range, offset, out);
   Coordinates shape = spec().shape;
   shape.push_back(spec().dtype.size());
   const auto visit = [&](Coordinates begin, Coordinates count, uint64_t at) {
-    return ReadBox({std::move(begin), std::move(count), at}, out.data() + (at - offset));
+    return ReadBox({std::move(begin), std::move(count), at, access},
+                   out.data() + (at - offset));
   };
   return RangeToBoxes(std::move(shape), strides_, visit).Run(offset, offset + out.size());
 }
@@ -345,6 +350,10 @@ Result<void> ArrayReader::CopyFromChunk(const Box& box, const Index& index,
   if (CopyFromSpill(LinearIndex(index), from, out + to, axes, box.count.back())) return {};
   NDLFS_TRY(const bool copied, CopyInPlace(index, from, out + to, axes, box.count.back()));
   if (copied) return {};
+  if (box.access == Access::kAlone && parts_ &&
+      parts_->Copy({index, LinearIndex(index)}, from, out + to, axes, box.count.back())) {
+    return {};
+  }
   NDLFS_TRY(const ChunkCache::Handle chunk, Chunk(index));
   if (chunk->empty()) {
     FillStrided(spec().fill, phase, out + to, axes, box.count.back());

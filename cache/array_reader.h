@@ -15,12 +15,19 @@
 #include "backends/bytes.h"
 #include "cache/chunk_cache.h"
 #include "cache/chunk_ledger.h"
+#include "cache/chunk_parts.h"
 #include "cache/chunk_spill.h"
 #include "cache/strided_copy.h"
 #include "model/error.h"
 #include "model/value.h"
 
 namespace ndlfs::cache {
+
+// What else the reader of some bytes is going to want, as far as one can see.
+enum class Access {
+  kOnward,  // what follows, or more of the same chunks
+  kAlone,   // nothing near
+};
 
 // Thread-safe; keeps its source alive. `cache` must outlive it.
 class ArrayReader {
@@ -44,8 +51,11 @@ class ArrayReader {
   // Fills `out` with the bytes of the element stream from `offset`, numbers in
   // `order`. Any part of the stream, also within an element; only for elements
   // of fixed size. An error names the chunk: "chunk 0.3.1: sst.zarr/0.3.1: ...".
+  // Of chunks that are read `kAlone`, only parts are decoded where that is
+  // possible and pays; damage elsewhere in them is not seen then.
   model::Result<void> Read(uint64_t offset, backends::ByteSpan out,
-                           model::ByteOrder order = model::ByteOrder::kLittle) const;
+                           model::ByteOrder order = model::ByteOrder::kLittle,
+                           Access access = Access::kOnward) const;
 
   // For whoever decodes ahead. Chunks are numbered in C order; the element
   // stream comes first into them in that order.
@@ -81,7 +91,7 @@ class ArrayReader {
   using Index = std::vector<uint64_t>;
 
   void AddSpill();
-  model::Result<void> ReadLittle(uint64_t offset, backends::ByteSpan out) const;
+  model::Result<void> ReadLittle(uint64_t offset, backends::ByteSpan out, Access access) const;
   model::Result<void> ReadContiguous(const backends::ContiguousRange& range, uint64_t offset,
                                      backends::ByteSpan out) const;
   model::Result<void> ReadRaw(const backends::ContiguousRange& range, uint64_t offset,
@@ -108,7 +118,8 @@ class ArrayReader {
   const std::shared_ptr<ChunkLedger> ledger_;
   uint64_t element_count_;
   uint64_t chunk_count_;
-  bool in_place_;  // chunks can be read in parts
+  bool in_place_;                            // chunks can be read in parts
+  std::unique_ptr<const ChunkParts> parts_;  // null where they can not be decoded so
   std::shared_ptr<ChunkSpill> spill_;
   std::vector<uint64_t> strides_;  // bytes from one index to the next, per dimension
 };

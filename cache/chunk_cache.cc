@@ -43,7 +43,7 @@ size_t ChunkCache::KeyHash::operator()(const BlockKey& key) const {
   // Fibonacci hashing of both numbers; neighbours must not share buckets.
   constexpr uint64_t kGolden = 0x9E3779B97F4A7C15;
   uint64_t hash = (key.array * kGolden) ^ (key.block + 0x632BE59BD9B4E019);
-  hash = (hash ^ (hash >> 32)) * kGolden + (key.is_index ? 1 : 0);
+  hash = (hash ^ (hash >> 32)) * kGolden + (key.is_index ? 1 : 0) + 2 * key.part;
   return hash ^ (hash >> 29);
 }
 
@@ -92,7 +92,7 @@ ChunkCache::EntryPtr ChunkCache::FindOrInsert(const BlockKey& key, bool& is_new)
   is_new = inserted;
   if (inserted) {
     it->second = std::make_shared<Entry>(key);
-    ++stats_.misses;
+    ++(key.part == 0 ? stats_.misses : stats_.parts);
   } else {
     ++stats_.hits;
     Entry& entry = *it->second;
@@ -136,13 +136,14 @@ Result<ChunkCache::Handle> ChunkCache::Load(const EntryPtr& entry, uint64_t rese
     MutexLock lock(mutex_);
     stats_.used_bytes -= reserved;
     if (block) {
+      stats_.loaded_bytes += (*block)->size();
       entry->block = *block;
       entry->position = node.begin();
       lru_.splice(lru_.end(), node);
       entry->in_lru = true;
       victims = Evict(0);  // where it has become larger than was reserved
     } else {
-      ++stats_.failures;
+      if (entry->key.part == 0) ++stats_.failures;
       entry->error = block.error();
       entries_.erase(entry->key);
     }
@@ -219,7 +220,7 @@ ChunkCache::Victim ChunkCache::EvictOldest() {
 
 std::shared_ptr<ChunkCache::Overflow> ChunkCache::OverflowFor(const Entry& entry) {
   const auto found = overflows_.find(entry.key.array);
-  const bool nothing = entry.key.is_index || entry.block->empty();
+  const bool nothing = entry.key.is_index || entry.key.part != 0 || entry.block->empty();
   if (nothing || found == overflows_.end()) return nullptr;
   return found->second->Wants(entry.key.block) ? found->second : nullptr;
 }

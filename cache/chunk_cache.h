@@ -24,6 +24,7 @@ struct BlockKey {
   uint64_t array = 0;
   uint64_t block = 0;
   bool is_index = false;
+  uint64_t part = 0;  // of a chunk, from 1; 0: all of it
   bool operator==(const BlockKey&) const = default;
 };
 
@@ -99,9 +100,11 @@ class ChunkCache final : public backends::IndexCache {
     uint64_t used_bytes = 0;  // blocks, pinned ones included, and loads in flight
     uint64_t blocks = 0;
     uint64_t hits = 0;
-    uint64_t misses = 0;  // loads that were begun
+    uint64_t misses = 0;  // loads that were begun, without those of parts
+    uint64_t parts = 0;   // loads of parts of chunks that were begun
+    uint64_t loaded_bytes = 0;
     uint64_t evictions = 0;
-    uint64_t failures = 0;  // loads that ended in an error
+    uint64_t failures = 0;  // loads that ended in an error, without those of parts
   };
   Stats stats() const;
 

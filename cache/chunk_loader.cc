@@ -63,6 +63,29 @@ class Loading {
     return FromStore();
   }
 
+  // Bytes that the pieces make up, checked against what the value holds and
+  // what a chunk can be encoded to at most.
+  Result<uint64_t> EncodedSize(uint64_t available) const {
+    uint64_t total = 0;
+    for (const ByteRange& piece : location_.pieces) {
+      if (piece.offset > available) return Beyond(piece, available);
+      const uint64_t rest = available - piece.offset;
+      if (piece.length != ByteRange::kToEnd && piece.length > rest) {
+        return Beyond(piece, available);
+      }
+      total += std::min(piece.length, rest);  // below 2^63: files are
+    }
+    const uint64_t limit =
+        fixed() ? spec_.codecs.MaxEncodedSize(shape_) : spec_.max_chunk_bytes;
+    if (total > limit) {
+      return Corrupt("{} encoded bytes, more than the {} of any sound chunk", total, limit);
+    }
+    return total;
+  }
+
+  const std::vector<uint64_t>& shape() const { return shape_; }
+  uint64_t decoded_size() const { return decoded_size_; }
+
   // Of a chunk that is not encoded, in a value of `available` bytes.
   Result<void> CheckSize(uint64_t available) const {
     NDLFS_TRY(const uint64_t size, EncodedSize(available));
@@ -96,26 +119,6 @@ class Loading {
     const ByteSpan encoded = Buffers().Encoded(size);
     NDLFS_RETURN_IF_ERROR(Fetch(encoded));
     return Decode(encoded);
-  }
-
-  // Bytes that the pieces make up, checked against what the value holds and
-  // what a chunk can be encoded to at most.
-  Result<uint64_t> EncodedSize(uint64_t available) const {
-    uint64_t total = 0;
-    for (const ByteRange& piece : location_.pieces) {
-      if (piece.offset > available) return Beyond(piece, available);
-      const uint64_t rest = available - piece.offset;
-      if (piece.length != ByteRange::kToEnd && piece.length > rest) {
-        return Beyond(piece, available);
-      }
-      total += std::min(piece.length, rest);  // below 2^63: files are
-    }
-    const uint64_t limit =
-        fixed() ? spec_.codecs.MaxEncodedSize(shape_) : spec_.max_chunk_bytes;
-    if (total > limit) {
-      return Corrupt("{} encoded bytes, more than the {} of any sound chunk", total, limit);
-    }
-    return total;
   }
 
   static model::Failure Beyond(const ByteRange& piece, uint64_t available) {
@@ -180,6 +183,50 @@ class NotingIndexCache final : public backends::IndexCache {
   ChunkLedger* const ledger_;
 };
 
+// A chunk that is one piece of a value, `size` bytes of it.
+class Piece final : public backends::EncodedChunk {
+ public:
+  Piece(const ChunkLocation& location, uint64_t size) : location_(location), size_(size) {}
+
+  uint64_t size() const override { return size_; }
+  Result<void> Read(uint64_t offset, ByteSpan out) const override {
+    const uint64_t begin = location_.pieces[0].offset + offset;
+    NDLFS_TRY(const auto got, location_.store->ReadInto(location_.key, begin, out));
+    if (got.value_or(0) != out.size()) return Corrupt("it was cut short while being read");
+    return {};
+  }
+
+ private:
+  const ChunkLocation& location_;
+  const uint64_t size_;
+};
+
+// Calls `use` for a chunk that is one piece of a value that can be read in
+// parts, with how much that value has; the files are noted as LoadChunk does.
+// False, and `use` is not called, for other chunks and those that are absent.
+using UsePiece =
+    std::function<Result<void>(const ChunkLocation&, const Loading&, uint64_t available)>;
+Result<bool> WithPiece(const backends::ArraySource& source, std::span<const uint64_t> index,
+                       backends::IndexCache& indexes, ChunkLedger* ledger,
+                       const UsePiece& use) {
+  NotingIndexCache noting(indexes, ledger);
+  NDLFS_TRY(const ChunkLocation location, source.Locate(index, noting));
+  const bool one_piece = location.store && location.store->ReadsInParts() &&
+                         location.pieces.size() == 1 && location.skip_codecs == 0 &&
+                         !location.inline_bytes && !location.generate;
+  if (!one_piece) return false;
+  const auto where = [&] { return location.store->Describe(location.key); };
+  NDLFS_RETURN_IF_ERROR(noting.WillRead(location.store, location.key));
+  NDLFS_TRY(const auto available, location.store->Size(location.key), where());
+  if (!available) return false;
+  const Loading loading(source.spec(), source.spec().grid.ChunkShape(index), location);
+  const Result<void> status = use(location, loading, *available);
+  // What was read while it changed is neither damaged nor one version.
+  NDLFS_RETURN_IF_ERROR(noting.WillRead(location.store, location.key));
+  NDLFS_RETURN_IF_ERROR(status, where());
+  return true;
+}
+
 }  // namespace
 
 uint64_t DecodedSize(const ArraySpec& spec, std::span<const uint64_t> shape) {
@@ -222,34 +269,56 @@ bool MayReadInPlace(const ArraySpec& spec) {
 Result<bool> ReadInPlace(const backends::ArraySource& source, std::span<const uint64_t> index,
                          backends::IndexCache& indexes, ChunkLedger* ledger,
                          const std::function<void(const ReadChunkAt&)>& read) {
-  NotingIndexCache noting(indexes, ledger);
-  NDLFS_TRY(const ChunkLocation location, source.Locate(index, noting));
-  const bool in_place = location.store && location.store->ReadsInParts() &&
-                        location.pieces.size() == 1 && location.skip_codecs == 0 &&
-                        !location.inline_bytes && !location.generate;
-  if (!in_place) return false;
-  const auto where = [&] { return location.store->Describe(location.key); };
-  NDLFS_RETURN_IF_ERROR(noting.WillRead(location.store, location.key));
-  NDLFS_TRY(const auto available, location.store->Size(location.key), where());
-  if (!available) return false;
-  const Loading loading(source.spec(), source.spec().grid.ChunkShape(index), location);
-  NDLFS_RETURN_IF_ERROR(loading.CheckSize(*available), where());
+  return WithPiece(
+      source, index, indexes, ledger,
+      [&](const ChunkLocation& location, const Loading& loading, uint64_t available) {
+        Result<void> status = loading.CheckSize(available);
+        if (!status) return status;
+        const Piece piece(location, loading.decoded_size());
+        read([&](uint64_t offset, ByteSpan out) {
+          status = piece.Read(offset, out);
+          return status.has_value();
+        });
+        return status;
+      });
+}
 
-  Result<void> status;
-  read([&](uint64_t offset, ByteSpan out) {
-    const uint64_t begin = location.pieces[0].offset + offset;
-    const auto got = location.store->ReadInto(location.key, begin, out);
-    if (!got) {
-      status = model::Propagate(got.error());
-    } else if (got->value_or(0) != out.size()) {
-      status = Corrupt("it was cut short while being read");
-    }
-    return status.has_value();
-  });
-  // What was read while it changed is neither damaged nor one version.
-  NDLFS_RETURN_IF_ERROR(noting.WillRead(location.store, location.key));
-  NDLFS_RETURN_IF_ERROR(status, where());
-  return true;
+bool MayLoadParts(const ArraySpec& spec) {
+  return spec.dtype.is_fixed_size() && spec.codecs.DecodesRanges();
+}
+
+uint64_t PartTransientSize(uint64_t max_block) { return backends::RangeMemory(max_block); }
+
+Result<std::optional<uint64_t>> FindBlockSize(const backends::ArraySource& source,
+                                              std::span<const uint64_t> index,
+                                              backends::IndexCache& indexes,
+                                              ChunkLedger* ledger) {
+  std::optional<uint64_t> block_size;
+  NDLFS_RETURN_IF_ERROR(WithPiece(
+      source, index, indexes, ledger,
+      [&](const ChunkLocation& location, const Loading& loading,
+          uint64_t available) -> Result<void> {
+        NDLFS_TRY(const uint64_t size, loading.EncodedSize(available));
+        NDLFS_TRY(block_size,
+                  source.spec().codecs.BlockSize(Piece(location, size), loading.shape()));
+        return {};
+      }));
+  return block_size;
+}
+
+Result<Bytes> LoadPart(const backends::ArraySource& source, std::span<const uint64_t> index,
+                       backends::IndexCache& indexes, ChunkLedger* ledger, uint64_t offset,
+                       uint64_t size, uint64_t max_block) {
+  Bytes part(size);
+  const auto decode = [&](const ChunkLocation& location, const Loading& loading,
+                          uint64_t available) -> Result<void> {
+    NDLFS_TRY(const uint64_t encoded, loading.EncodedSize(available));
+    return source.spec().codecs.DecodeRange(Piece(location, encoded), loading.shape(), offset,
+                                            max_block, part.span());
+  };
+  NDLFS_TRY(const bool found, WithPiece(source, index, indexes, ledger, decode));
+  if (!found) return model::Internal("there is nothing to decode in parts");
+  return part;
 }
 
 }  // namespace ndlfs::cache

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -41,5 +42,26 @@ model::Result<bool> ReadInPlace(const backends::ArraySource& source,
                                 std::span<const uint64_t> index, backends::IndexCache& indexes,
                                 ChunkLedger* ledger,
                                 const std::function<void(const ReadChunkAt&)>& read);
+
+// Chunks of such arrays can be decoded in parts.
+bool MayLoadParts(const backends::ArraySpec& spec);
+
+// What loading a part may take besides, where blocks have `max_block` bytes.
+uint64_t PartTransientSize(uint64_t max_block);
+
+// Bytes of a chunk that are decoded together; nullopt for one that has to be
+// loaded as a whole, or is absent.
+model::Result<std::optional<uint64_t>> FindBlockSize(const backends::ArraySource& source,
+                                                     std::span<const uint64_t> index,
+                                                     backends::IndexCache& indexes,
+                                                     ChunkLedger* ledger);
+
+// Bytes [offset, offset + size) of a chunk, decoded without reading what is not
+// needed for them. Fails also where LoadChunk does not: for a chunk that is
+// absent, or made of blocks of more than `max_block` bytes.
+model::Result<backends::Bytes> LoadPart(const backends::ArraySource& source,
+                                        std::span<const uint64_t> index,
+                                        backends::IndexCache& indexes, ChunkLedger* ledger,
+                                        uint64_t offset, uint64_t size, uint64_t max_block);
 
 }  // namespace ndlfs::cache

@@ -11,8 +11,10 @@ using model::MutexLock;
 namespace {
 
 // How far a read may be off and still continue the one before: requests of
-// the kernel's read-ahead arrive in any order.
+// the kernel's read-ahead arrive in any order. They are large; small ones are
+// only that near one another, with no direction so far, if they go on.
 constexpr uint64_t kReorderBytes = uint64_t{4} << 20;
+constexpr uint64_t kReorderRequests = 32;
 
 // How late a read may come: what the kernel's read-ahead asks for at once.
 constexpr uint64_t kLateBytes = uint64_t{2} << 20;
@@ -125,11 +127,12 @@ ReadStream::~ReadStream() {
   Stop();
 }
 
-void ReadStream::OnRead(uint64_t offset, uint64_t size) {
-  if (!decodes_ || size == 0) return;
+Access ReadStream::OnRead(uint64_t offset, uint64_t size) {
+  if (!decodes_ || size == 0) return Access::kOnward;
   MutexLock lock(mutex_);
-  const bool goes_on =
-      offset + kReorderBytes >= expected_ && offset <= expected_ + kReorderBytes;
+  const uint64_t reorder =
+      window_ != 0 ? kReorderBytes : std::min(kReorderBytes, kReorderRequests * size);
+  const bool goes_on = offset + reorder >= expected_ && offset <= expected_ + reorder;
   const uint64_t end = std::min(offset + size, target_->reader->byte_size());
   if (!goes_on) {
     Jump(offset);
@@ -137,13 +140,14 @@ void ReadStream::OnRead(uint64_t offset, uint64_t size) {
     if (length_ == 0) return DecodeBeside(offset, end);
     Begin();
     DecodeAfterJumps();
-    return;
+    return Access::kOnward;
   }
   expected_ = std::max(expected_, end);
-  if (expected_ - begin_ <= length_) return;  // what comes next is another jump
+  if (expected_ - begin_ <= length_) return Access::kOnward;  // then comes another jump
   length_ = 0;
   Begin();
   DecodeAhead(offset);
+  return Access::kOnward;
 }
 
 // One jump is no direction; a second one as wide is.
@@ -183,14 +187,15 @@ uint64_t ReadStream::Window(uint64_t needed) const {
 }
 
 // The reader begins with the first chunk.
-void ReadStream::DecodeBeside(uint64_t begin, uint64_t end) {
+Access ReadStream::DecodeBeside(uint64_t begin, uint64_t end) {
   const ArrayReader& reader = *target_->reader;
-  if (end < begin + kLargeRead) return;
+  if (end < begin + kLargeRead) return Access::kAlone;
   prefetcher_.Cancel(*target_);
   const uint64_t first = reader.ChunkAt(begin) + 1;
   const uint64_t room = Share() / 4 / reader.max_chunk_bytes();
   const uint64_t last = std::min(reader.ChunkAt(end - 1) + 1, first + room);
   if (first < last) prefetcher_.Enqueue(target_, first, last - first);
+  return Access::kOnward;
 }
 
 // The reader takes `length_` bytes of each `stride_`. Chunks that the next

@@ -70,7 +70,9 @@ class ReadStream {
   ~ReadStream();
 
   // Tells that bytes [offset, offset + size) of the element stream are read.
-  void OnRead(uint64_t offset, uint64_t size) EXCLUDES(mutex_);
+  // kAlone if the reader has just gone elsewhere, and not by one more jump of
+  // the same width.
+  Access OnRead(uint64_t offset, uint64_t size) EXCLUDES(mutex_);
 
  private:
   // Forgets where the reader went.
@@ -81,8 +83,8 @@ class ReadStream {
   uint64_t Share() const;
   // Chunks that may be decoded ahead, where it still needs so many others.
   uint64_t Window(uint64_t needed) const;
-  // Has the chunks of one read decoded at the same time.
-  void DecodeBeside(uint64_t begin, uint64_t end) REQUIRES(mutex_);
+  // Has the chunks of one read decoded at the same time, if it is a large one.
+  Access DecodeBeside(uint64_t begin, uint64_t end) REQUIRES(mutex_);
   // Has the chunks decoded that come after the first one of a read at `offset`,
   // or after more jumps.
   void DecodeAhead(uint64_t offset) REQUIRES(mutex_);

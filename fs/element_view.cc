@@ -20,13 +20,15 @@ class ElementView final : public StreamableView {
 
   std::optional<uint64_t> size() const override { return size_; }
 
-  model::Result<size_t> Read(uint64_t offset, backends::ByteSpan out) const override {
+  model::Result<size_t> ReadElements(uint64_t offset, backends::ByteSpan out,
+                                     cache::Access access) const override {
     if (offset >= size_) return size_t{0};
     out = out.first(std::min<uint64_t>(out.size(), size_ - offset));
     const size_t from_header = CopyHeader(offset, out);
     const backends::ByteSpan rest = out.subspan(from_header);
     if (!rest.empty()) {
-      NDLFS_RETURN_IF_ERROR(reader().Read(offset + from_header - header_.size(), rest));
+      NDLFS_RETURN_IF_ERROR(reader().Read(offset + from_header - header_.size(), rest,
+                                          model::ByteOrder::kLittle, access));
     }
     return out.size();
   }

@@ -14,8 +14,9 @@ class StreamedView final : public View {
   std::optional<uint64_t> size() const override { return view_->size(); }
   model::Result<size_t> Read(uint64_t offset, backends::ByteSpan out) const override {
     const ElementRange range = view_->ElementsOf(offset, out.size());
-    if (range.size != 0) stream_.OnRead(range.begin, range.size);
-    return view_->Read(offset, out);
+    cache::Access access = cache::Access::kOnward;
+    if (range.size != 0) access = stream_.OnRead(range.begin, range.size);
+    return view_->ReadElements(offset, out, access);
   }
 
  private:

@@ -25,6 +25,12 @@ class StreamableView : public View, public std::enable_shared_from_this<Streamab
       : reader_(std::move(reader)) {}
 
   std::shared_ptr<const View> ForReader(cache::Prefetcher& prefetcher) const final;
+  model::Result<size_t> Read(uint64_t offset, backends::ByteSpan out) const final {
+    return ReadElements(offset, out, cache::Access::kOnward);
+  }
+  // The same, where it is known what is read next.
+  virtual model::Result<size_t> ReadElements(uint64_t offset, backends::ByteSpan out,
+                                             cache::Access access) const = 0;
 
   // The elements that `count` bytes at `offset` of the file are made of; empty
   // where it takes none.

@@ -50,12 +50,14 @@ class LinesView final : public StreamableView {
 
   std::optional<uint64_t> size() const override { return size_; }
 
-  model::Result<size_t> Read(uint64_t offset, ByteSpan out) const override {
+  model::Result<size_t> ReadElements(uint64_t offset, ByteSpan out,
+                                     cache::Access access) const override {
     if (offset >= size_) return size_t{0};
     out = out.first(std::min<uint64_t>(out.size(), size_ - offset));
     std::vector<std::byte> elements;
     for (size_t done = 0; done < out.size();) {
-      NDLFS_TRY(const size_t count, ReadBatch(offset + done, out.subspan(done), elements));
+      NDLFS_TRY(const size_t count,
+                ReadBatch(offset + done, out.subspan(done), access, elements));
       done += count;
     }
     return out.size();
@@ -71,7 +73,7 @@ class LinesView final : public StreamableView {
 
  private:
   // Writes the lines of the next few elements, or what is wanted of them.
-  model::Result<size_t> ReadBatch(uint64_t offset, ByteSpan out,
+  model::Result<size_t> ReadBatch(uint64_t offset, ByteSpan out, cache::Access access,
                                   std::vector<std::byte>& elements) const {
     const uint64_t most =
         std::max<uint64_t>(1, kBatchBytes / std::max<size_t>(1, element_size_)) *
@@ -80,7 +82,8 @@ class LinesView final : public StreamableView {
     out = out.first(std::min<uint64_t>(out.size(), most - skip));
     const ElementRange range = ElementsOf(offset, out.size());
     elements.resize(range.size);
-    NDLFS_RETURN_IF_ERROR(reader().Read(range.begin, elements));
+    NDLFS_RETURN_IF_ERROR(
+        reader().Read(range.begin, elements, model::ByteOrder::kLittle, access));
     Format(elements, skip, out);
     return out.size();
   }

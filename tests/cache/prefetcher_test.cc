@@ -181,11 +181,26 @@ TEST_F(ReadStreamTest, TheChunksOfALargeReadSomewhereAreDecodedSideBySide) {
   EXPECT_TRUE(Contains(21));
 }
 
+TEST_F(ReadStreamTest, TellsReadsThatAreAloneFromThoseThatGoOn) {
+  EXPECT_EQ(stream_.OnRead(0, 4096), Access::kOnward) << "files are read from the beginning";
+  EXPECT_EQ(stream_.OnRead(4096, 4096), Access::kOnward);
+  EXPECT_EQ(stream_.OnRead(40 * kChunk, 4096), Access::kAlone);
+  EXPECT_EQ(stream_.OnRead(40 * kChunk + 8192, 4096), Access::kOnward) << "a little later";
+  EXPECT_EQ(stream_.OnRead(20 * kChunk, 4096), Access::kAlone);
+  EXPECT_EQ(stream_.OnRead(20 * kChunk + (2 << 20), 4096), Access::kAlone)
+      << "small reads that happen to be near are no direction";
+  EXPECT_EQ(stream_.OnRead(10 * kChunk, 32 << 10), Access::kAlone);
+  EXPECT_EQ(stream_.OnRead(10 * kChunk + (1 << 20), 32 << 10), Access::kOnward)
+      << "larger ones arrive in any order";
+  EXPECT_EQ(stream_.OnRead(30 * kChunk, 1 << 20), Access::kOnward)
+      << "of large ones whole chunks are decoded";
+}
+
 TEST_F(ReadStreamTest, FollowsAReaderThatJumpsByOneWidth) {
   stream_.OnRead(10 * kChunk, 100);
-  stream_.OnRead(13 * kChunk, 100);
+  EXPECT_EQ(stream_.OnRead(13 * kChunk, 100), Access::kAlone);
   EXPECT_EQ(Loaded(0), 0u);
-  stream_.OnRead(16 * kChunk, 100);  // the second jump by three chunks
+  EXPECT_EQ(stream_.OnRead(16 * kChunk, 100), Access::kOnward);  // the second by three chunks
   EXPECT_EQ(Loaded(2), 2u);
   EXPECT_TRUE(Contains(19));
   EXPECT_TRUE(Contains(22));

@@ -94,6 +94,31 @@ class MemoryTest(harness.TestCase):
         self.assertLessEqual(self.peak_while_reading((4, 64, 64)), 32 + 64)
 
 
+class RandomTest(harness.TestCase):
+    """A little here and there of large chunks."""
+
+    def test_only_the_blocks_that_are_read_are_decoded(self):
+        source = os.path.join(self.scratch, "source")
+        values = (np.arange(1 << 24, dtype="f4") % 1000).reshape(64, 512, 512)
+        stored = zarr.open_array(f"{source}/large.zarr", mode="w", shape=values.shape, chunks=(16, 256, 256), dtype="<f4",
+                                 compressor=numcodecs.Blosc("lz4"))
+        stored[:] = values
+        expected = values.tobytes()
+        with harness.Mount(source) as mounted:
+            descriptor = os.open(mounted.join("large.zarr/data.raw"), os.O_RDONLY)
+            try:
+                os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_RANDOM)
+                for step in range(1, 40):  # far from one another, and no two by the same distance
+                    offset = (step * step * 1_300_021 % (60 << 20)) & ~4095 | 1 << 20
+                    self.assertTrue(os.pread(descriptor, 4096, offset) == expected[offset:offset + 4096], offset)
+            finally:
+                os.close(descriptor)
+            seen = json.loads(harness.read(mounted.join(".ndlfs/stats.json")))
+        self.assertEqual(seen["cache_misses_total"], 0)
+        self.assertGreater(seen["cache_parts_total"], 39)
+        self.assertLess(seen["cache_loaded_bytes_total"], 39 * 4 * (4 << 20) / 4)
+
+
 class BandTest(harness.TestCase):
     """A band of chunks that is larger than the cache: a reader comes back to each of them."""
 
