@@ -3,6 +3,7 @@
 import argparse
 import contextlib
 import fnmatch
+import math
 import os
 import platform
 import shutil
@@ -19,6 +20,7 @@ import zarr
 MIB = 1 << 20
 SMALL_CACHE = 64 * MIB
 OPENS = 5000
+LATENCY_READS = 2000  # a thread
 
 
 class Row:
@@ -151,20 +153,30 @@ class Bench:
         ]
 
     def measure_latency(self):
-        """4 KiB at random, two threads: on decoded chunks, and on none; chunks decoded per read."""
-        reads = 2000
+        """4 KiB at random, two threads: on decoded chunks, and on none; what is decoded for a read."""
+        for store, chunks in (("lz4.zarr", self.sizes.chunks), ("rows.zarr", self.sizes.row_chunks)):
+            name = "blosc-lz4 " + "x".join(str(extent) for extent in chunks)
+            for cache, label in ((SMALL_CACHE, "cache 64 MiB"), (2 * self.sizes.bytes, "cache for all")):
+                self.note_cold_latency(f"{name}, {label}", store, chunks, cache)
+                if self.before:
+                    self.binary = self.before
+                    self.note_cold_latency(f"{name}, {label}, before", store, chunks, cache)
+                    self.binary = None
         with self.mount("--cache-size", f"{2 * self.sizes.bytes}") as mounted:
             view = mounted.join("rows.zarr", "data.raw")
-            cold = measure.latency(view, 2, reads, 1)
-            decoded = mounted.statistics()["cache_misses_total"]
-            self.latencies.setdefault("blosc-lz4 chunks of 1 MiB, none decoded", []).append(cold)
-            self.latencies.setdefault("chunks decoded per read", []).append([decoded / (2 * reads)])
-        with self.mount("--cache-size", f"{2 * self.sizes.bytes}") as mounted:
-            view = mounted.join("rows.zarr", "data.raw")
-            measure.shuffled(view, 1 * MIB)
+            measure.dd(view)
             # data.npy is another file: its pages are not there, the chunks are.
-            warm = measure.latency(mounted.join("rows.zarr", "data.npy"), 2, reads, 2)
-            self.latencies.setdefault("all chunks decoded", []).append(warm)
+            warm = measure.latency(mounted.join("rows.zarr", "data.npy"), 2, LATENCY_READS, 2)
+            self.latencies.setdefault("all chunks decoded", []).append([*warm, 0])
+
+    def note_cold_latency(self, name, store, chunks, cache):
+        """Nothing is decoded at the beginning; the last figure is KiB decoded a read."""
+        with self.mount("--cache-size", str(cache)) as mounted:
+            taken = measure.latency(mounted.join(store, "data.raw"), 2, LATENCY_READS, 1)
+            seen = mounted.statistics()
+        whole = seen["cache_misses_total"] * 4 * math.prod(chunks)
+        decoded = seen.get("cache_loaded_bytes_total", whole)
+        self.latencies.setdefault(name, []).append([*taken, decoded / 1024 / (2 * LATENCY_READS)])
 
     def measure_first_byte(self):
         with self.mount() as mounted:
@@ -230,10 +242,10 @@ def show_rows(rows, with_before):
 
 def show_extras(bench):
     if bench.latencies:
-        print(f"\n{'4 KiB at random, 2 threads':48}{'median us':>12}{'p99 us':>10}{'longest us':>12}")
+        print(f"\n{'4 KiB at random, 2 threads':48}{'median us':>12}{'p99 us':>10}{'longest us':>12}{'decoded KiB':>13}")
         for name, rounds in bench.latencies.items():
             figures = [statistics.median(column) for column in zip(*rounds)]
-            print(f"{name:48}" + "".join(f"{figure:{width}.1f}" for figure, width in zip(figures, (12, 10, 12))))
+            print(f"{name:48}" + "".join(f"{figure:{width}.1f}" for figure, width in zip(figures, (12, 10, 12, 13))))
     if bench.first_bytes:
         taken, chunks = (statistics.median(column) for column in zip(*bench.first_bytes))
         print(f"\nfirst byte after the mount: {taken:.1f} ms, {chunks:.0f} chunks decoded or begun ahead")
