@@ -155,7 +155,8 @@ def codec_inputs():
         yield name, b"\xff\xff" + json.dumps(codecs).encode() + b"\0" + bytes(encoder.encode(plain))
     yield "crc32c", b"\xff\xff" + json.dumps([little, {"name": "crc32c"}]).encode() + b"\0" + plain + crc32c(plain)
     for first in range(80):  # whatever these choose
-        for encoder in (numcodecs.Zlib(1), numcodecs.BZ2(1), numcodecs.LZMA(), numcodecs.LZ4()):
+        for encoder in (numcodecs.Zlib(1), numcodecs.BZ2(1), numcodecs.LZMA(), numcodecs.LZ4(),
+                        numcodecs.Blosc("zstd", blocksize=128)):
             yield f"{first}-{encoder.codec_id}", bytes([first, 255]) + bytes(encoder.encode(plain))
 
 
