@@ -24,7 +24,7 @@ constexpr bool kKeep = !model::kHasAddressSanitizer;
 // Sizes that differ by less than a sixteenth share their blocks. What a block
 // has more than was asked for is not touched, and so is no memory.
 size_t Rounded(size_t size) {
-  const size_t step = std::bit_floor(size) / 16;
+  const size_t step = std::max<size_t>(std::bit_floor(size) / 16, 1);
   return (size + step - 1) / step * step;
 }
 
