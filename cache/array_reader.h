@@ -102,7 +102,7 @@ class ArrayReader {
   model::Result<void> ReadSwapped(std::span<const model::SwapRun> runs, const RawReader& read,
                                   uint64_t offset, backends::ByteSpan out) const;
   model::Result<void> ReadBox(const Box& box, std::byte* out) const;
-  model::Result<void> CopyFromChunk(const Box& box, const Index& chunk, std::byte* out) const;
+  model::Result<void> CopyFromChunk(const Box& box, const Index& index, std::byte* out) const;
   model::Result<void> VisitVariable(
       uint64_t first, uint64_t count,
       const std::function<bool(backends::ConstByteSpan)>& visit) const;

@@ -220,7 +220,7 @@ void TextLayout::Format(ConstByteSpan element, char* line) const {
 
 void TextLayout::FormatCell(const Column& column, ConstByteSpan bytes, char* cell) {
   char number[kMaxNumber];
-  char* end = number;
+  char* end = nullptr;
   switch (column.kind) {
     case Column::Kind::kEnum:
       return FormatEnum(column.type, bytes, cell);
