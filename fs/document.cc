@@ -26,7 +26,7 @@ bool IsReference(const Datatype& type) {
 }
 
 // Whether the elements, and the chunks to decode for them, are small enough.
-bool IsSmall(const cache::ArrayReader& reader) {
+model::Result<bool> IsSmall(const cache::ArrayReader& reader) {
   const backends::ArraySpec& spec = reader.spec();
   if (reader.element_count() > kMaxValueElements) return false;
   if (spec.dtype.is_fixed_size()) {
@@ -34,25 +34,26 @@ bool IsSmall(const cache::ArrayReader& reader) {
     return reader.byte_size() <= kMaxValueBytes && chunk && *chunk <= kMaxValueChunkBytes;
   }
   uint64_t bytes = 0;
-  const auto visited =
+  NDLFS_RETURN_IF_ERROR(
       reader.Visit(0, reader.element_count(), [&](backends::ConstByteSpan element) {
         bytes += element.size();
         return bytes <= kMaxValueBytes;
-      });
-  return visited && bytes <= kMaxValueBytes;
+      }));
+  return bytes <= kMaxValueBytes;
 }
 
-std::optional<model::Value> SmallValue(const cache::ArrayReader& reader) {
-  if (!IsSmall(reader)) return std::nullopt;
-  auto value = cache::ReadValue(reader);
-  if (!value) return std::nullopt;
-  return *std::move(value);
+model::Result<std::optional<model::Value>> SmallValue(const cache::ArrayReader& reader) {
+  NDLFS_TRY(const bool small, IsSmall(reader));
+  if (!small) return std::nullopt;
+  return cache::ReadValue(reader);
 }
 
 // Fills in the values that a document shows.
 class ValueFiller {
  public:
-  explicit ValueFiller(const ReaderOf& reader_of) : reader_of_(reader_of) {}
+  ValueFiller(const ReaderOf& reader_of,
+              const std::function<void(const model::Error&)>& refused)
+      : reader_of_(reader_of), refused_(refused) {}
 
   void Fill(model::Group& group, std::string_view path) const {
     for (auto& dimcoord : group.dimcoords) {
@@ -72,10 +73,18 @@ class ValueFiller {
  private:
   void Read(model::Ndarray& array, std::string_view path) const {
     if (array.value) return;  // the store is a document itself
-    if (const auto reader = reader_of_(path)) array.value = SmallValue(*reader);
+    const auto reader = reader_of_(path);
+    if (!reader) return;
+    auto value = SmallValue(*reader);
+    if (value) {
+      array.value = *std::move(value);
+    } else if (refused_ && value.error().code() == model::ErrorCode::kIo) {
+      refused_(value.error());
+    }
   }
 
   const ReaderOf& reader_of_;
+  const std::function<void(const model::Error&)>& refused_;
 };
 
 // "era5.zarr" -> "era5"; a name that is all extension stays as it is.
@@ -105,12 +114,12 @@ model::Result<std::string> DescribeGroup(const backends::Hierarchy& hierarchy,
 
 }  // namespace
 
-model::Result<std::string> WriteDocument(const backends::Hierarchy& hierarchy,
-                                         std::string_view store_name, std::string_view path,
-                                         const ReaderOf& reader_of,
-                                         std::vector<std::string>* errors) {
+model::Result<std::string> WriteDocument(
+    const backends::Hierarchy& hierarchy, std::string_view store_name, std::string_view path,
+    const ReaderOf& reader_of, std::vector<std::string>* errors,
+    const std::function<void(const model::Error&)>& refused) {
   NDLFS_TRY(const auto node, hierarchy.Load(path));
-  const ValueFiller filler(reader_of);
+  const ValueFiller filler(reader_of, refused);
   if (node->is_group()) return DescribeGroup(hierarchy, store_name, path, filler, errors);
   if (errors && node->error) {
     errors->push_back(model::Error(*node->error).In(path).message());

@@ -2,11 +2,45 @@
 #include "fs/document_cache.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <set>
 #include <tuple>
 
 namespace ndlfs::fs {
 namespace {
+
+// Not what the file is like, but what the system is out of, or that it has just
+// changed.
+bool IsPassing(const model::Error& error) {
+  switch (error.sys_errno()) {
+    case ESTALE:
+    case EMFILE:
+    case ENFILE:
+    case ENOMEM:
+    case EAGAIN:
+    case EINTR:
+    case ETIMEDOUT:
+      return error.code() == model::ErrorCode::kIo;
+    default:
+      return false;
+  }
+}
+
+// What the system refused while a document was written.
+class Refusals {
+ public:
+  void Add(const model::Error& error) {
+    if (error.code() != model::ErrorCode::kIo) return;
+    any_ = true;
+    if (!passing_ && IsPassing(error)) passing_ = error;
+  }
+  bool any() const { return any_; }
+  const std::optional<model::Error>& passing() const { return passing_; }
+
+ private:
+  bool any_ = false;
+  std::optional<model::Error> passing_;
+};
 
 uint64_t HashNames(const std::vector<std::string>& names) {
   uint64_t hash = names.size();
@@ -27,7 +61,8 @@ uint64_t VersionOfData(MountedStore& store, std::string_view path) {
 // An opened store that notes down what is asked of it.
 class TracedHierarchy final : public backends::Hierarchy {
  public:
-  explicit TracedHierarchy(HierarchyPtr hierarchy) : hierarchy_(std::move(hierarchy)) {}
+  TracedHierarchy(HierarchyPtr hierarchy, Refusals& refusals)
+      : hierarchy_(std::move(hierarchy)), refusals_(refusals) {}
 
   std::string_view format() const override { return hierarchy_->format(); }
 
@@ -39,11 +74,14 @@ class TracedHierarchy final : public backends::Hierarchy {
     if (node) {
       mtime_ns_ = std::max(mtime_ns_, (*node)->mtime_ns);
       files_.insert((*node)->files.begin(), (*node)->files.end());
+    } else {
+      refusals_.Add(node.error());
     }
     return node;
   }
   model::Result<std::vector<std::string>> List(std::string_view path) const override {
     auto names = hierarchy_->List(path);
+    if (!names) refusals_.Add(names.error());
     Note(Document::Part::Kind::kNames, path, names ? HashNames(*names) : 0);
     return names;
   }
@@ -75,6 +113,7 @@ class TracedHierarchy final : public backends::Hierarchy {
 
  private:
   const HierarchyPtr hierarchy_;
+  Refusals& refusals_;
   // Used by the one thread that writes the document.
   mutable std::vector<Document::Part> parts_;
   mutable int64_t mtime_ns_ = 0;
@@ -84,18 +123,25 @@ class TracedHierarchy final : public backends::Hierarchy {
 model::Result<DocumentPtr> Write(const DocumentWriter& writer,
                                  const std::shared_ptr<MountedStore>& store,
                                  const HierarchyPtr& hierarchy, const std::string& path) {
-  TracedHierarchy traced(hierarchy);
+  Refusals refusals;
+  TracedHierarchy traced(hierarchy, refusals);
   const ReaderOf reader_of =
       [&](std::string_view array) -> std::shared_ptr<const cache::ArrayReader> {
     const auto entity = store->Get(array);
-    if (!entity) return nullptr;
+    if (!entity) {
+      refusals.Add(entity.error());
+      return nullptr;
+    }
     traced.Note(Document::Part::Kind::kData, array, (*entity)->generation);
     return (*entity)->reader;
   };
   const std::string store_path = store->Describe();
   const auto store_name = std::string_view(store_path).substr(store_path.rfind('/') + 1);
-  NDLFS_TRY(auto text, writer(traced, store_name, path, reader_of));
+  NDLFS_TRY(auto text, writer(traced, store_name, path, reader_of,
+                              [&](const model::Error& error) { refusals.Add(error); }));
+  if (refusals.passing()) return model::Propagate(*refusals.passing());
   auto document = std::make_shared<Document>();
+  document->complete = !refusals.any();
   document->hash = HashPath(text.size(), text);
   document->text = std::make_shared<const std::string>(std::move(text));
   document->parts = traced.TakeParts();
@@ -117,7 +163,8 @@ bool IsUnchanged(MountedStore& store, const backends::Hierarchy& hierarchy,
     }
     return uint64_t{0};
   };
-  return std::all_of(document.parts.begin(), document.parts.end(),
+  return document.complete &&
+         std::all_of(document.parts.begin(), document.parts.end(),
                      [&](const Document::Part& part) { return now(part) == part.version; });
 }
 

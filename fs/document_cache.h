@@ -30,6 +30,9 @@ struct Document {
 
   std::shared_ptr<const std::string> text;
   uint64_t hash = 0;  // of the text
+  // False where something is left out that the system refused: it is written
+  // anew when it is looked at again.
+  bool complete = true;
   std::vector<Part> parts;
   int64_t mtime_ns = 0;  // newest of the metadata that went into it
   // On a mount for others: who may read all of these metadata.
@@ -40,10 +43,12 @@ using DocumentPtr = std::shared_ptr<const Document>;
 // WriteDocument() of document.h; the tests write their own.
 using DocumentWriter = std::function<model::Result<std::string>(
     const backends::Hierarchy& hierarchy, std::string_view store_name, std::string_view path,
-    const ReaderOf& reader_of)>;
+    const ReaderOf& reader_of, const std::function<void(const model::Error&)>& refused)>;
 
 // Makes each document once for each version of what it tells of, and keeps the
-// latest ones within a fixed number of bytes. Thread-safe.
+// latest ones within a fixed number of bytes. A passing fault, such as too many
+// open files, is an error and not a document without what could not be read.
+// Thread-safe.
 class DocumentCache {
  public:
   DocumentCache(const Freshness& freshness, DocumentWriter writer)

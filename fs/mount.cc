@@ -68,8 +68,8 @@ class Mount {
             backends::OpenOptions{.max_chunk_size = options.max_chunk_size,
                                   .shared = options.allow_other},
             [](const backends::Hierarchy& hierarchy, std::string_view store_name,
-               std::string_view path, const ReaderOf& reader_of) {
-              return WriteDocument(hierarchy, store_name, path, reader_of);
+               std::string_view path, const ReaderOf& reader_of, const auto& refused) {
+              return WriteDocument(hierarchy, store_name, path, reader_of, nullptr, refused);
             },
             &LogWarning, options.cache_dir, options.cache_dir_size),
         filesystem_(MakeRoot(context_, ControlFiles()), OptionsOfFilesystem(),

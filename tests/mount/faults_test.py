@@ -195,6 +195,24 @@ class SourceFaultsTest(FaultsCase):
                     time.sleep(1.1)  # a failure is believed for a second
                     self.assert_sound("zstd.zarr")
 
+    def test_document_has_its_values_again_when_a_fault_is_gone(self):
+        """It does not come without them because of a fault that passes, nor stays without them after any."""
+        zarr.open_array(f"{self.source}/scalar.zarr", mode="w", shape=(), dtype="<i4")[...] = 42
+        self.mount_faulty()
+        for number, error in enumerate((errno.EIO, errno.EACCES, errno.ESTALE, errno.EMFILE, errno.ENOMEM)):
+            with self.subTest(error=errno.errorcode[error]):
+                self.inject(f"open {error} scalar.zarr/0")
+                os.utime(f"{self.source}/scalar.zarr/.zarray", (number, number))
+                time.sleep(1.1)  # what is known is believed for a second
+                if error in (errno.EIO, errno.EACCES):
+                    self.assertNotIn(b"value: 42", harness.read(self.mounted.path, "scalar.zarr", ".ndl.yaml"))
+                else:
+                    with self.assertRaises(OSError):
+                        harness.read(self.mounted.path, "scalar.zarr", ".ndl.yaml")
+                self.inject()
+                time.sleep(1.1)
+                self.assertIn(b"value: 42", harness.read(self.mounted.path, "scalar.zarr", ".ndl.yaml"))
+
     def test_folder_that_cannot_be_listed_for_a_while(self):
         os.makedirs(f"{self.source}/folder/below")
         self.mount_faulty()
