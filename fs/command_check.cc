@@ -165,8 +165,9 @@ model::Result<int> Check(const Arguments& arguments) {
   checker.Run(
       [&](const std::function<bool(FoundStore)>& add) {
         for (const std::string& source : arguments.sources) {
-          const auto walked = WalkStores(
-              source, [&](FoundStore store) { return resume.Passes(store) || add(store); });
+          const auto walked = WalkStores(source, [&](const FoundStore& store) {
+            return resume.Passes(store) || add(store);
+          });
           if (!walked) errors.push_back(walked.error());
         }
       },

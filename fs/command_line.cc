@@ -93,7 +93,7 @@ std::string FindEmptyWord(const CLI::App& app) {
 
 // What CLI11 says, in better words where it speaks of types and counts.
 std::string Explain(const CLI::ParseError& error, const CLI::App& app) {
-  const std::string message = error.what();
+  std::string message = error.what();
   if (dynamic_cast<const CLI::RequiredError*>(&error)) {
     return fmt::format("{}; see {} --help", message, app.get_name());
   }

@@ -155,7 +155,7 @@ bool IsUnchanged(MountedStore& store, const backends::Hierarchy& hierarchy,
   const auto now = [&](const Document::Part& part) {
     switch (part.kind) {
       case Document::Part::Kind::kMetadata:
-        return store.VersionOf(hierarchy, part.path);
+        return MountedStore::VersionOf(hierarchy, part.path);
       case Document::Part::Kind::kNames:
         return VersionOfNames(hierarchy, part.path);
       case Document::Part::Kind::kData:

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "fs/mount.h"
 
-#include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -148,7 +147,7 @@ model::Result<void> Serve(const MountOptions& options, const std::function<void(
   RaiseDescriptorLimit();
   NDLFS_TRY(auto source, SourceRoot::Open(options.source), "source");
   const auto mount = MakeMount(options, std::move(source));
-  const auto result = mount->Run([&] {
+  auto result = mount->Run([&] {
     LogInfo("mounted " + options.source + " on " + options.mountpoint);
     on_ready();
   });

@@ -56,10 +56,10 @@ struct MountOptions {
 // status of the process; in the background process it is returned as well,
 // when the mount has ended. The error is one line for a person: why there is
 // no mount.
-model::Result<int> RunMount(const MountOptions& options);
+model::Result<int> RunMount(const MountOptions& given);
 
-// Ends the mount at `mountpoint`, and waits until the process that served it
+// Ends the mount at `path`, and waits until the process that served it
 // has ended too. Refuses what is not a mount of ndlfs.
-model::Result<void> RunUnmount(const std::string& mountpoint);
+model::Result<void> RunUnmount(const std::string& path);
 
 }  // namespace ndlfs::fs

@@ -202,8 +202,7 @@ model::Result<HierarchyPtr> MountedStore::Reopen(const HierarchyPtr& outdated) {
   return Open(*status);
 }
 
-uint64_t MountedStore::VersionOf(const backends::Hierarchy& hierarchy,
-                                 std::string_view path) const {
+uint64_t MountedStore::VersionOf(const backends::Hierarchy& hierarchy, std::string_view path) {
   return hierarchy.Version(path).value_or(0);
 }
 

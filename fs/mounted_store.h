@@ -133,7 +133,7 @@ class MountedStore : public std::enable_shared_from_this<MountedStore> {
 
   // The version of the metadata of an object, for who keeps what was made of
   // them; 0 where there is none.
-  uint64_t VersionOf(const backends::Hierarchy& hierarchy, std::string_view path) const;
+  static uint64_t VersionOf(const backends::Hierarchy& hierarchy, std::string_view path);
 
   // Who may read the store's file or directory and, of a directory, these files
   // in it. Nobody may read what cannot be looked at.

@@ -33,7 +33,7 @@ class Request {
   }
 
  private:
-  const fuse_req_t req_;
+  fuse_req_t req_;
   bool answered_ = false;
 };
 
@@ -60,7 +60,7 @@ struct ::stat ToStat(const FilesystemOptions& options, uint64_t ino,
   out.st_gid = options.gid.value_or(attributes.gid);
   out.st_rdev = attributes.rdev;
   out.st_size = static_cast<off_t>(attributes.size);
-  out.st_blksize = 128 * 1024;
+  out.st_blksize = 128L * 1024;
   out.st_blocks = static_cast<blkcnt_t>(attributes.size / 512 + (attributes.size % 512 != 0));
   out.st_mtim = out.st_atim = ToTimespec(attributes.mtime_ns);
   out.st_ctim = ToTimespec(attributes.ctime_ns);
@@ -352,8 +352,8 @@ struct Handlers {
   }
 };
 
-Filesystem::Filesystem(TreeNodePtr root, const FilesystemOptions& options, Report report)
-    : options_(options), report_(std::move(report)), table_(std::move(root)) {}
+Filesystem::Filesystem(TreeNodePtr root, FilesystemOptions options, Report report)
+    : options_(std::move(options)), report_(std::move(report)), table_(std::move(root)) {}
 
 // Left to itself, malloc keeps what lies between blocks that are still in use,
 // and the size stays that of the largest tree that was ever walked. Looking at

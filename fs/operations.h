@@ -53,7 +53,7 @@ class Filesystem {
   // Tells of a failure that somebody should know of; one line.
   using Report = std::function<void(std::string_view line)>;
 
-  Filesystem(TreeNodePtr root, const FilesystemOptions& options, Report report);
+  Filesystem(TreeNodePtr root, FilesystemOptions options, Report report);
 
   static const fuse_lowlevel_ops& Operations();
 

@@ -22,7 +22,6 @@ namespace ndlfs::fs {
 namespace {
 
 using model::BadInput;
-using model::IoError;
 using model::Quote;
 using Status = model::Result<void>;
 

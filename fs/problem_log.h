@@ -25,8 +25,8 @@ class ProblemLog {
   // `sink` gets the lines that are not held back; it may be empty.
   explicit ProblemLog(Sink sink, Clock clock = &std::chrono::system_clock::now);
 
-  // `line` names store, object and reason, and is the problem's identity.
-  void Report(std::string_view line);
+  // `text` names store, object and reason, and is the problem's identity.
+  void Report(std::string_view text);
 
   // The latest distinct problems, oldest first, one per line with its time.
   std::string Text() const;

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "fs/operations.h"
 #include "model/error.h"
@@ -33,7 +34,7 @@ class Session {
   model::Result<void> Run();
 
  private:
-  explicit Session(const SessionOptions& options) : options_(options) {}
+  explicit Session(SessionOptions options) : options_(std::move(options)) {}
 
   const SessionOptions options_;
   fuse_session* session_ = nullptr;

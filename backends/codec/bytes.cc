@@ -57,7 +57,7 @@ model::Result<ByteOrder> ParseEndian(const CodecConfig& config) {
   if (endian == "little") return ByteOrder::kLittle;
   if (endian == "big") return ByteOrder::kBig;
   if (endian) {
-    return model::BadInput("endian: expected \"little\" or \"big\", found {}",
+    return model::BadInput(R"(endian: expected "little" or "big", found {})",
                            model::Quote(*endian));
   }
   NDLFS_TRY(const bool may_omit, MayOmitEndian(config.form->dtype));

@@ -189,7 +189,7 @@ model::Result<Padding> ParsePadding(const CodecConfig& config) {
   if (*padding == "first_byte" || *padding == "start_byte") return Padding::kFirstByte;
   if (*padding == "last_byte" || *padding == "end_byte") return Padding::kLastByte;
   return model::BadInput(
-      "padding_encoding: expected \"none\", \"first_byte\" or \"last_byte\", found {}",
+      R"(padding_encoding: expected "none", "first_byte" or "last_byte", found {})",
       model::Quote(*padding));
 }
 
