@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Mounts, and seconds that reading through them takes."""
+import concurrent.futures
 import json
-import multiprocessing
 import os
 import random
 import re
@@ -114,23 +114,21 @@ def dd_at_once(paths):
 def _read_at(path, size, offsets):
     file = os.open(path, os.O_RDONLY)
     for offset in offsets:
-        os.pread(file, size, offset)
+        if len(os.pread(file, size, offset)) != size:
+            raise RuntimeError(f"{path}: a short read at {offset}")
     os.close(file)
 
 
-def shuffled(path, size, offsets=None, processes=1):
-    """Seconds to read `size` bytes at each of `offsets`, or all of the file, in no order, by processes at once."""
+def shuffled(path, size, offsets=None, readers=1):
+    """Seconds to read `size` bytes at each of `offsets`, or all of the file, in no order, by readers at once."""
     offsets = list(offsets or range(0, os.stat(path).st_size, size))
+    os.stat(path)  # opening the store is not counted
     random.Random(1).shuffle(offsets)
-    running = [multiprocessing.Process(target=_read_at, args=(path, size, offsets[part::processes]))
-               for part in range(processes)]
     start = time.perf_counter()
-    for process in running:
-        process.start()
-    for process in running:
-        process.join()
-    if any(process.exitcode for process in running):
-        raise RuntimeError("reading failed")
+    with concurrent.futures.ThreadPoolExecutor(readers) as pool:
+        running = [pool.submit(_read_at, path, size, offsets[part::readers]) for part in range(readers)]
+        for reader in running:
+            reader.result()
     return time.perf_counter() - start
 
 
