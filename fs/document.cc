@@ -78,7 +78,7 @@ class ValueFiller {
     auto value = SmallValue(*reader);
     if (value) {
       array.value = *std::move(value);
-    } else if (refused_ && value.error().code() == model::ErrorCode::kIo) {
+    } else if (refused_) {
       refused_(value.error());
     }
   }

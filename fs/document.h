@@ -29,8 +29,8 @@ using ReaderOf =
 // would take more than a document should (1 MiB of elements, chunks of 64 MiB).
 // Objects that cannot be loaded are left out; `errors`, if given, gets a line
 // for each. kNotFound where there is no object at `path`. `refused`, if given,
-// is called with each error that was the system's (kIo) and for which a value
-// is left out: it may be there at another time.
+// is called with each error for which a value is left out: if it was the
+// system's (kIo), the value may be there at another time.
 model::Result<std::string> WriteDocument(
     const backends::Hierarchy& hierarchy, std::string_view store_name, std::string_view path,
     const ReaderOf& reader_of, std::vector<std::string>* errors = nullptr,

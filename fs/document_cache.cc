@@ -10,7 +10,7 @@ namespace ndlfs::fs {
 namespace {
 
 // Not what the file is like, but what the system is out of, or that it has just
-// changed.
+// changed. Only errors of the system have an errno.
 bool IsPassing(const model::Error& error) {
   switch (error.sys_errno()) {
     case ESTALE:
@@ -20,7 +20,7 @@ bool IsPassing(const model::Error& error) {
     case EAGAIN:
     case EINTR:
     case ETIMEDOUT:
-      return error.code() == model::ErrorCode::kIo;
+      return true;
     default:
       return false;
   }
