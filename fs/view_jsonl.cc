@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <chrono>
 #include <iterator>
 #include <map>
 #include <utility>
@@ -40,7 +42,9 @@ class Marks {
 
   void Add(const Mark& mark) EXCLUDES(mutex_) {
     model::MutexLock lock(mutex_);
-    marks_.emplace(mark.position, mark);
+    const auto [known, added] = marks_.emplace(mark.position, mark);
+    // Elements that have no text leave the position as it is.
+    if (!added && known->second.element < mark.element) known->second = mark;
     if (marks_.size() <= kMaxMarks) return;
     for (auto it = marks_.begin(); it != marks_.end() && ++it != marks_.end();) {
       it = marks_.erase(it);  // every second one
@@ -126,6 +130,27 @@ class LineMaker {
   Marks& marks_;
 };
 
+// How long one read may look for the place that it is to begin at. Each place
+// is found from the one before, and who asks for one that is 2^50 lines away
+// shall not have one of the few threads for all that time: it is an error then,
+// and the next try goes on from there.
+class Patience {
+ public:
+  bool IsOver(size_t bytes) {
+    constexpr uint64_t kBetweenLooks = uint64_t{64} << 10;
+    since_look_ += bytes + kElementCost;
+    if (since_look_ < kBetweenLooks) return false;
+    since_look_ = 0;
+    return std::chrono::steady_clock::now() >= end_;
+  }
+
+ private:
+  static constexpr uint64_t kElementCost = 64;  // in bytes of one that is long
+  const std::chrono::steady_clock::time_point end_ =
+      std::chrono::steady_clock::now() + std::chrono::seconds(1);
+  uint64_t since_look_ = 0;
+};
+
 class JsonLines final : public View {
  public:
   explicit JsonLines(std::shared_ptr<const cache::ArrayReader> reader)
@@ -138,13 +163,21 @@ class JsonLines final : public View {
     TextWindow window(from.position, offset, out);
     LineMaker lines(reader_->spec().dtype, from, window, marks_);
     Result<void> appended;
+    Patience patience;
+    bool given_up = false;
     NDLFS_RETURN_IF_ERROR(reader_->Visit(from.element, reader_->element_count() - from.element,
                                          [&](ConstByteSpan element) {
                                            appended = lines.Append(element);
-                                           return appended && !window.full();
+                                           if (!appended || window.full()) return false;
+                                           given_up = patience.IsOver(element.size());
+                                           return !given_up;
                                          }));
     NDLFS_RETURN_IF_ERROR(appended, fmt::format("element {}", lines.element()));
     marks_.Add(lines.last());
+    // No bytes would be the end of the file; some are an answer.
+    if (given_up && window.filled() == 0) {
+      return model::IoError(ETIMEDOUT, fmt::format("looking for byte {}", offset));
+    }
     return window.filled();
   }
 

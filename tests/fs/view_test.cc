@@ -6,6 +6,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <chrono>
 #include <memory>
 #include <random>
 #include <string>
@@ -13,6 +15,7 @@
 #include <vector>
 
 #include "cache/chunk_cache.h"
+#include "fs/errno.h"
 #include "tests/support/memory_hierarchy.h"
 #include "tests/support/python.h"
 #include "tests/support/result.h"
@@ -23,6 +26,26 @@ namespace {
 using model::Datatype;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+
+// Texts of which none is stored.
+class AbsentTexts final : public backends::ArraySource {
+ public:
+  explicit AbsentTexts(uint64_t count) {
+    spec_.dtype = Datatype::String();
+    spec_.shape = {count};
+    spec_.grid =
+        backends::ChunkGrid::Regular({count}, {1000}, backends::ChunkGrid::Edge::kCropped)
+            .value();
+  }
+  const backends::ArraySpec& spec() const override { return spec_; }
+  model::Result<backends::ChunkLocation> Locate(std::span<const uint64_t>,
+                                                backends::IndexCache&) const override {
+    return backends::ChunkLocation::Absent();
+  }
+
+ private:
+  backends::ArraySpec spec_;
+};
 
 class ViewTest : public ::testing::Test {
  protected:
@@ -265,6 +288,21 @@ TEST_F(ViewTest, JsonLinesNameTheElementThatIsBroken) {
   std::string out(100, '\0');
   EXPECT_THAT((*view)->Read(4, std::as_writable_bytes(std::span(out))),
               test::IsError(model::ErrorCode::kCorrupt, HasSubstr("element 1: ")));
+}
+
+TEST_F(ViewTest, JsonLinesThatAreTooFarAwayAreNotLookedForWithoutEnd) {
+  constexpr uint64_t kMost = uint64_t{1} << 52;
+  const auto view = Make("data.jsonl", std::make_shared<AbsentTexts>(kMost));
+  ASSERT_THAT(view, test::IsOk());
+  std::string out(100, '\0');
+  const auto start = std::chrono::steady_clock::now();
+  for (const uint64_t offset : {kMost, kMost}) {
+    const auto read = (*view)->Read(offset, std::as_writable_bytes(std::span(out)));
+    ASSERT_THAT(read, test::IsError(model::ErrorCode::kIo, HasSubstr("looking for byte")));
+    EXPECT_EQ(ToErrno(read.error()), ETIMEDOUT);
+  }
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(20));
+  EXPECT_EQ(ReadAt(**view, 0, 6), "\"\"\n\"\"\n");
 }
 
 TEST_F(ViewTest, JsonLinesOfAnEmptyArrayAreNone) {
