@@ -10,19 +10,33 @@ namespace {
 
 constexpr size_t kQuoteLimit = 80;
 
+// Whether a character does something to a line rather than stand in it: C0 and
+// C1 controls (U+009B begins what terminals obey), ends of lines and paragraphs,
+// and what turns the direction of writing, so that names seem to be others.
+bool IsControl(std::string_view character) {
+  const auto byte = [&](size_t i) { return static_cast<unsigned char>(character[i]); };
+  if (character.size() == 1) return byte(0) < 0x20 || byte(0) == 0x7f;
+  if (character.size() == 2) return byte(0) == 0xc2 && byte(1) < 0xa0;
+  if (character.size() != 3 || byte(0) != 0xe2) return false;
+  const bool mark = byte(2) == 0x8e || byte(2) == 0x8f;  // U+200E, U+200F
+  if (byte(1) == 0x80) return mark || (byte(2) >= 0xa8 && byte(2) <= 0xae);
+  return byte(1) == 0x81 && byte(2) >= 0xa6 && byte(2) <= 0xa9;  // U+2066 to U+2069
+}
+
 // Appends `text` with controls, and bytes that are not UTF-8, as \xNN.
 void AppendEscaped(std::string& out, std::string_view text, bool quoted) {
   while (!text.empty()) {
     const size_t length = Utf8SequenceLength(text);
-    const auto first = static_cast<unsigned char>(text.front());
-    if (length == 0 || first < 0x20 || first == 0x7f) {
-      fmt::format_to(std::back_inserter(out), "\\x{:02x}", first);
-      text.remove_prefix(1);
+    const std::string_view character = text.substr(0, length == 0 ? 1 : length);
+    text.remove_prefix(character.size());
+    if (length == 0 || IsControl(character)) {
+      for (const char c : character) {
+        fmt::format_to(std::back_inserter(out), "\\x{:02x}", static_cast<unsigned char>(c));
+      }
       continue;
     }
-    if (quoted && (first == '"' || first == '\\')) out += '\\';
-    out += text.substr(0, length);
-    text.remove_prefix(length);
+    if (quoted && (character == "\"" || character == "\\")) out += '\\';
+    out += character;
   }
 }
 

@@ -37,6 +37,10 @@ TEST(ErrorTest, IoErrorKeepsTheErrno) {
 
 TEST(ErrorTest, QuoteShowsWhatCannotBePrinted) {
   EXPECT_EQ(Quote("fa\"st\n\xff"), R"("fa\"st\x0a\xff")");
+  // What terminals obey: CSI of one character, an override of direction, an end of line.
+  EXPECT_EQ(OneLine("\u009b31m \u202e \u2028 \u2066"),
+            R"(\xc2\x9b31m \xe2\x80\xae \xe2\x80\xa8 \xe2\x81\xa6)");
+  EXPECT_EQ(OneLine("\u00a0\u00e9\u2013\u20ac"), "\u00a0\u00e9\u2013\u20ac");
   EXPECT_EQ(Quote(std::string(100, 'x')), "\"" + std::string(80, 'x') + "\"...");
 }
 
