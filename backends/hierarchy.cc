@@ -22,6 +22,24 @@ class StampHash {
   uint64_t hash_ = 0xcbf29ce484222325u;
 };
 
+uint64_t HeldBytes(const model::Value& value) {
+  uint64_t bytes = sizeof(value);
+  if (const auto* text = value.text()) {
+    bytes += text->size();
+  } else if (const auto* blob = value.blob()) {
+    bytes += blob->size();
+  } else if (const auto* list = value.list()) {
+    for (const model::Value& item : *list) bytes += HeldBytes(item);
+  } else if (const auto* map = value.map()) {
+    for (const auto& [name, member] : *map) {
+      bytes += sizeof(name) + name.size() + HeldBytes(member);
+    }
+  } else if (const auto* region = value.region()) {
+    bytes += region->points.size() * 2 * sizeof(region->points);
+  }
+  return bytes;
+}
+
 class GroupReader {
  public:
   GroupReader(const Hierarchy& hierarchy, std::vector<std::string>* errors)
@@ -111,6 +129,18 @@ const model::Ndarray& Node::array() const {
 const std::vector<model::Attribute>& Node::attributes() const {
   if (const auto* group = std::get_if<model::Group>(&entity)) return group->attributes;
   return array().attributes;
+}
+
+uint64_t Node::held_bytes() const {
+  uint64_t bytes = sizeof(*this);
+  for (const model::Attribute& attribute : attributes()) {
+    bytes += sizeof(attribute) + attribute.name.size() + HeldBytes(attribute.value);
+  }
+  if (const auto* group = std::get_if<model::Group>(&entity)) {
+    return bytes + group->dimensions.size() * sizeof(model::NamedDimension);
+  }
+  if (array().value) bytes += HeldBytes(*array().value);
+  return bytes;
 }
 
 uint64_t Hierarchy::HashStamps(std::span<const std::optional<FileStamp>> stamps) {

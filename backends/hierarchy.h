@@ -36,11 +36,16 @@ struct Node {
   // Of a store that is a directory: the files in it, by their paths below it,
   // that the metadata are in. Who may not read these does not read the data.
   std::vector<std::string> files;
+  // Who may read all that was opened for it, where that was noted: the files at
+  // these paths may be others now.
+  std::optional<SourceRoot::PathAccess> read_access;
 
   bool is_group() const { return entity.index() == 0; }
   // Of arrays: the ndarray, or the dimension coordinate as one.
   const model::Ndarray& array() const;
   const std::vector<model::Attribute>& attributes() const;
+  // About how many bytes of memory it takes, without its source.
+  uint64_t held_bytes() const;
 };
 
 // A soft or external link: shown as a symbolic link where `target` (a path
@@ -72,6 +77,10 @@ class Hierarchy {
   // below it) change. Costs a few stat() at most. What Load() and List() keep
   // is theirs to give only as long as this is the same.
   virtual model::Result<uint64_t> Version(std::string_view path) const = 0;
+
+  // About how many bytes of memory it takes as long as it is open, beside some
+  // hundred KiB, and without its nodes.
+  virtual uint64_t held_bytes() const { return 0; }
 
  protected:
   static uint64_t HashStamps(std::span<const std::optional<FileStamp>> stamps);

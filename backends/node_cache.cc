@@ -17,21 +17,34 @@ std::shared_ptr<const Node> NodeCache::Insert(std::string_view path, uint64_t ve
                                               std::shared_ptr<const Node> node) {
   // What the system refused now it may grant the next time.
   if (node->error && node->error->code() == model::ErrorCode::kIo) return node;
-  const model::MutexLock lock(mutex_);
-  Entry& entry = entries_[std::string(path)];
-  if (entry.version == version) {
-    if (auto earlier = entry.node.lock()) return earlier;
+  std::shared_ptr<const Node> replaced;
+  {
+    const model::MutexLock lock(mutex_);
+    Entry& entry = entries_[std::string(path)];
+    replaced = entry.node.lock();
+    if (replaced && entry.version == version) return replaced;
+    entry = {version, node};
+    if (entries_.size() >= drop_at_) DropExpired();
   }
-  entry = {version, node};
-  Keep(node);
-  if (entries_.size() >= drop_at_) DropExpired();
+  // What is kept is found here: so nothing is kept for longer than this is there.
+  if (replaced) Recent().Drop(replaced.get());
+  // Whatever it is, its source and its place here take some.
+  constexpr uint64_t kLeast = uint64_t{4} << 10;
+  Recent().Touch(node, kLeast + node->held_bytes());
   return node;
 }
 
-void NodeCache::Keep(std::shared_ptr<const Node> node) {
-  if (recent_.empty()) return;
-  recent_[next_] = std::move(node);
-  next_ = (next_ + 1) % recent_.size();
+// Nodes keep what their store is read by.
+NodeCache::~NodeCache() {
+  const model::MutexLock lock(mutex_);
+  for (const auto& [path, entry] : entries_) {
+    if (const auto node = entry.node.lock()) Recent().Drop(node.get());
+  }
+}
+
+model::RecentlyUsed<const Node>& NodeCache::Recent() {
+  static model::RecentlyUsed<const Node> recent(uint64_t{12} << 20);
+  return recent;
 }
 
 void NodeCache::DropExpired() {

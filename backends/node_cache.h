@@ -8,19 +8,21 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
-#include <vector>
 
 #include "backends/hierarchy.h"
 #include "model/mutex.h"
+#include "model/recently_used.h"
 
 namespace ndlfs::backends {
 
 // Nodes that have been loaded, by path and version. As long as anybody holds a
 // node, the same one is found again (its ArraySource is what chunks are cached
-// under); besides, the last few are kept. Thread-safe.
+// under); besides, those are kept that were loaded last, within a number of
+// bytes that all caches of the process share. Thread-safe.
 class NodeCache {
  public:
-  explicit NodeCache(size_t kept = 256) : recent_(kept) {}
+  NodeCache() = default;
+  ~NodeCache();
 
   // Null if that version of the node is not there.
   std::shared_ptr<const Node> Find(std::string_view path, uint64_t version);
@@ -40,14 +42,11 @@ class NodeCache {
       return std::hash<std::string_view>()(text);
     }
   };
-  void Keep(std::shared_ptr<const Node> node) REQUIRES(mutex_);
+  static model::RecentlyUsed<const Node>& Recent();
   void DropExpired() REQUIRES(mutex_);
 
   model::Mutex mutex_;
   std::unordered_map<std::string, Entry, Hash, std::equal_to<>> entries_ GUARDED_BY(mutex_);
-  // A ring of the nodes that were used last.
-  std::vector<std::shared_ptr<const Node>> recent_ GUARDED_BY(mutex_);
-  size_t next_ GUARDED_BY(mutex_) = 0;
   size_t drop_at_ GUARDED_BY(mutex_) = 1024;  // entries
 };
 

@@ -8,6 +8,7 @@
 
 #include "backends/codec/byte_swap.h"
 #include "backends/element_stream.h"
+#include "backends/store/access_scope.h"
 #include "cache/chunk_loader.h"
 #include "cache/strided_copy.h"
 
@@ -249,6 +250,7 @@ Result<void> ArrayReader::ReadLittle(uint64_t offset, ByteSpan out, Access acces
 
 Result<void> ArrayReader::ReadContiguous(const ContiguousRange& range, uint64_t offset,
                                          ByteSpan out) const {
+  const backends::AccessScope scope(ledger_ ? ledger_->readers() : std::nullopt);
   if (ledger_ && range.exact_size) {
     NDLFS_RETURN_IF_ERROR(ledger_->Note(range.store, range.key));
   } else if (ledger_) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -14,6 +15,9 @@ namespace {
 constexpr size_t kMostNotes = size_t{1} << 17;
 constexpr size_t kOwnNotes = 64;
 std::atomic<size_t> all_notes{0};
+
+// Of so many files the way to each is looked at.
+constexpr size_t kFewFiles = 1024;
 
 // A time of change that moves no file's modification time.
 constexpr int64_t kNoTime = 1;
@@ -67,7 +71,7 @@ bool ChunkLedger::NoteVersion(const FileId& file, const Stamp& stamp) {
 }
 
 bool ChunkLedger::Changed() {
-  std::vector<std::pair<FileId, Stamp>> noted;
+  Noted noted;
   {
     model::MutexLock lock(mutex_);
     if (changed_ || overflown_) return true;
@@ -79,6 +83,28 @@ bool ChunkLedger::Changed() {
     model::MutexLock lock(mutex_);
     NoticeChange(now);
     return true;
+  }
+  if (!IsClosed(noted)) return false;
+  model::MutexLock lock(mutex_);
+  NoticeChange(std::nullopt);
+  return true;
+}
+
+// A file that is closed changes, and so is noticed; a folder on the way to it
+// is not.
+bool ChunkLedger::IsClosed(const Noted& noted) const {
+  if (!readers_) return false;
+  const bool each = noted.size() <= kFewFiles;
+  std::string_view folder;
+  const backends::Store* store = nullptr;
+  for (const auto& [file, stamp] : noted) {  // sorted
+    if (!stamp) continue;
+    const std::string_view key = file.second;
+    const std::string_view here = key.substr(0, key.rfind('/') + 1);  // npos + 1 is 0
+    if (!each && store == file.first.get() && folder == here) continue;
+    store = file.first.get();
+    folder = here;
+    if (!CheckAccess(*file.first, file.second)) return true;
   }
   return false;
 }

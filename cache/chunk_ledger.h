@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "backends/store/store.h"
 #include "model/error.h"
@@ -43,8 +44,12 @@ class ChunkLedger {
   // The latter alone, of a file whose version somebody else looks at.
   model::Result<void> CheckAccess(const backends::Store& store, const std::string& key) const;
 
+  // Nobody knows them where all is read for who reads it.
+  const std::optional<backends::Access>& readers() const { return readers_; }
+
   // Looks at every noted file again; true if one has changed, appeared or
-  // gone. Takes one stat() per file.
+  // gone, or is closed to one of the readers by now. Takes one stat() per file,
+  // and a look at the way to it, or at one file of each folder if they are many.
   bool Changed();
 
   // Whether a change was noticed already; looks at no file.
@@ -57,6 +62,9 @@ class ChunkLedger {
  private:
   using Stamp = std::optional<backends::FileStamp>;
   using FileId = std::pair<std::shared_ptr<const backends::Store>, std::string>;
+  // What Changed() looks at: all that was noted.
+  using Noted = std::vector<std::pair<FileId, Stamp>>;
+  bool IsClosed(const Noted& noted) const;
   void NoticeChange(const Stamp& now) REQUIRES(mutex_);
   bool NoteVersion(const FileId& file, const Stamp& stamp) EXCLUDES(mutex_);
 

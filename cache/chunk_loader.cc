@@ -9,6 +9,7 @@
 #include "backends/checked.h"
 #include "backends/codec/codec_chain.h"
 #include "backends/element_stream.h"
+#include "backends/store/access_scope.h"
 
 namespace ndlfs::cache {
 
@@ -162,6 +163,10 @@ class Loading {
   uint64_t decoded_size_;
 };
 
+std::optional<backends::Access> ReadersOf(const ChunkLedger* ledger) {
+  return ledger != nullptr ? ledger->readers() : std::nullopt;
+}
+
 // Notes in the ledger, if there is one, what chunks are located by.
 class NotingIndexCache final : public backends::IndexCache {
  public:
@@ -209,6 +214,7 @@ using UsePiece =
 Result<bool> WithPiece(const backends::ArraySource& source, std::span<const uint64_t> index,
                        backends::IndexCache& indexes, ChunkLedger* ledger,
                        const UsePiece& use) {
+  const backends::AccessScope scope(ReadersOf(ledger));
   NotingIndexCache noting(indexes, ledger);
   NDLFS_TRY(const ChunkLocation location, source.Locate(index, noting));
   const bool one_piece = location.store && location.store->ReadsInParts() &&
@@ -245,6 +251,7 @@ uint64_t TransientSize(const ArraySpec& spec, const std::vector<uint64_t>& shape
 
 Result<Bytes> LoadChunk(const backends::ArraySource& source, std::span<const uint64_t> index,
                         backends::IndexCache& indexes, ChunkLedger* ledger) {
+  const backends::AccessScope scope(ReadersOf(ledger));
   NotingIndexCache noting(indexes, ledger);
   NDLFS_TRY(const ChunkLocation location, source.Locate(index, noting));
   if (location.store) NDLFS_RETURN_IF_ERROR(noting.WillRead(location.store, location.key));

@@ -74,6 +74,9 @@ class TracedHierarchy final : public backends::Hierarchy {
     if (node) {
       mtime_ns_ = std::max(mtime_ns_, (*node)->mtime_ns);
       files_.insert((*node)->files.begin(), (*node)->files.end());
+      if (const auto& access = (*node)->read_access) {
+        read_access_ = read_access_ ? Both(*read_access_, access->own) : access->own;
+      }
     } else {
       refusals_.Add(node.error());
     }
@@ -109,6 +112,7 @@ class TracedHierarchy final : public backends::Hierarchy {
     return std::move(parts_);
   }
   int64_t mtime_ns() const { return mtime_ns_; }
+  const std::optional<backends::Access>& read_access() const { return read_access_; }
   std::vector<std::string> Files() const { return {files_.begin(), files_.end()}; }
 
  private:
@@ -118,7 +122,13 @@ class TracedHierarchy final : public backends::Hierarchy {
   mutable std::vector<Document::Part> parts_;
   mutable int64_t mtime_ns_ = 0;
   mutable std::set<std::string> files_;
+  mutable std::optional<backends::Access> read_access_;
 };
+
+backends::Access AccessTo(const MountedStore& store, const Document& document) {
+  const backends::Access access = store.AccessFromTop(document.files);
+  return document.read_access ? Both(access, *document.read_access) : access;
+}
 
 model::Result<DocumentPtr> Write(const DocumentWriter& writer,
                                  const std::shared_ptr<MountedStore>& store,
@@ -146,8 +156,19 @@ model::Result<DocumentPtr> Write(const DocumentWriter& writer,
   document->text = std::make_shared<const std::string>(std::move(text));
   document->parts = traced.TakeParts();
   document->mtime_ns = traced.mtime_ns();
-  if (store->is_shared()) document->access = store->AccessTo(traced.Files()).own;
+  if (store->is_shared()) {
+    document->files = traced.Files();
+    document->read_access = traced.read_access();
+    document->access = AccessTo(*store, *document);
+  }
   return document;
+}
+
+bool IsAccessUnchanged(const MountedStore& store, const Document& document) {
+  if (!document.access) return true;
+  const backends::Access now = AccessTo(store, document);
+  const backends::Access& then = *document.access;
+  return now.uid == then.uid && now.gid == then.gid && now.mode == then.mode;
 }
 
 bool IsUnchanged(MountedStore& store, const backends::Hierarchy& hierarchy,
@@ -163,7 +184,7 @@ bool IsUnchanged(MountedStore& store, const backends::Hierarchy& hierarchy,
     }
     return uint64_t{0};
   };
-  return document.complete &&
+  return document.complete && IsAccessUnchanged(store, document) &&
          std::all_of(document.parts.begin(), document.parts.end(),
                      [&](const Document::Part& part) { return now(part) == part.version; });
 }
@@ -171,6 +192,7 @@ bool IsUnchanged(MountedStore& store, const backends::Hierarchy& hierarchy,
 uint64_t WeightOf(const Document& document) {
   uint64_t weight = sizeof(Document) + document.text->size();
   for (const Document::Part& part : document.parts) weight += sizeof(part) + part.path.size();
+  for (const std::string& file : document.files) weight += sizeof(file) + file.size();
   return weight;
 }
 

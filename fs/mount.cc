@@ -145,7 +145,7 @@ model::Result<void> Serve(const MountOptions& options, const std::function<void(
   // A limit on the size of files is an answer of write(), no reason to die.
   std::signal(SIGXFSZ, SIG_IGN);
   RaiseDescriptorLimit();
-  NDLFS_TRY(auto source, SourceRoot::Open(options.source), "source");
+  NDLFS_TRY(auto source, SourceRoot::Open(options.source, options.allow_other), "source");
   const auto mount = MakeMount(options, std::move(source));
   auto result = mount->Run([&] {
     LogInfo("mounted " + options.source + " on " + options.mountpoint);

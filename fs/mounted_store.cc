@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <set>
+#include <string_view>
 #include <utility>
 
 #include "backends/store/keys.h"
@@ -14,6 +16,12 @@ namespace {
 
 using backends::SourceRoot;
 using model::IoError;
+
+// What a store or an entity weighs at least: as many as this makes are kept of
+// those that are small.
+constexpr uint64_t kLeastOpened = StoreServices::kOpenedBytes / 128;
+constexpr uint64_t kLeastEntity = StoreServices::kEntityBytes / 1024;
+constexpr uint64_t kHeavyIndex = uint64_t{1} << 20;
 
 bool IsStale(const model::Error& error) { return error.sys_errno() == ESTALE; }
 
@@ -36,6 +44,10 @@ bool IsListed(const backends::Hierarchy& hierarchy, std::string_view path) {
   const auto names = hierarchy.List(model::ParentPath(path));
   return names &&
          std::find(names->begin(), names->end(), model::BaseName(path)) != names->end();
+}
+
+bool IsSame(const backends::Access& a, const backends::Access& b) {
+  return a.uid == b.uid && a.gid == b.gid && a.mode == b.mode;
 }
 
 // When the data have changed, by the files if they tell; a chunk that is gone
@@ -97,10 +109,33 @@ std::string MountedStore::format() const {
 }
 
 void MountedStore::Close() {
-  HierarchyPtr closed;  // destroyed after the lock is given back
-  model::MutexLock lock(mutex_);
-  closed = std::move(hierarchy_);
-  hierarchy_ = nullptr;
+  HierarchyPtr closed;
+  std::vector<EntityPtr> entities;
+  {
+    model::MutexLock lock(mutex_);
+    closed = std::move(hierarchy_);
+    hierarchy_ = nullptr;
+    for (const auto& [path, known] : known_) {
+      if (auto entity = known.entity.lock()) entities.push_back(std::move(entity));
+    }
+  }
+  // An index lives as long as an array that is found by it. Of those that have
+  // none, the pages that the kernel keeps are worth more.
+  if (!closed || closed->held_bytes() < kHeavyIndex) return;
+  for (const EntityPtr& entity : entities) services_.entities.Drop(entity.get());
+}
+
+uint64_t MountedStore::held_bytes() const {
+  HierarchyPtr hierarchy;
+  {
+    model::MutexLock lock(mutex_);
+    hierarchy = hierarchy_;
+  }
+  return kLeastOpened + (hierarchy ? hierarchy->held_bytes() : 0);
+}
+
+void MountedStore::Touch(const EntityPtr& entity) const {
+  services_.entities.Touch(entity, entity->held_bytes);
 }
 
 model::Result<HierarchyPtr> MountedStore::Hierarchy() {
@@ -110,7 +145,9 @@ model::Result<HierarchyPtr> MountedStore::Hierarchy() {
     answer = Fresh();  // while we waited for it
     if (!answer) answer = LookAgain();
   }
-  for (const auto& idle : services_.opened.Touch(shared_from_this())) idle->Close();
+  for (const auto& idle : services_.opened.Touch(shared_from_this(), held_bytes())) {
+    idle->Close();
+  }
   return *std::move(answer);
 }
 
@@ -130,8 +167,9 @@ std::optional<model::Result<HierarchyPtr>> MountedStore::Fresh() const {
 
 model::Result<HierarchyPtr> MountedStore::LookAgain() {
   const auto now = services_.freshness.Now();
-  const auto status = services_.root->Stat(path_);
-  if (!status || S_ISDIR(status->st_mode) != is_directory_) return IoError(ESTALE, path_);
+  const auto status = services_.root->StatForOthers(path_, /*follow=*/false);
+  if (!status || S_ISLNK(status->st_mode)) return IoError(ESTALE, path_);
+  if (S_ISDIR(status->st_mode) != is_directory_) return IoError(ESTALE, path_);
   NoteStatus(*status);
 
   HierarchyPtr hierarchy;
@@ -196,8 +234,9 @@ model::Result<HierarchyPtr> MountedStore::Reopen(const HierarchyPtr& outdated) {
     model::MutexLock lock(mutex_);
     if (hierarchy_ && hierarchy_ != outdated) return hierarchy_;  // somebody has
   }
-  const auto status = services_.root->Stat(path_);
-  if (!status || S_ISDIR(status->st_mode) != is_directory_) return IoError(ESTALE, path_);
+  const auto status = services_.root->StatForOthers(path_, /*follow=*/false);
+  if (!status || S_ISLNK(status->st_mode)) return IoError(ESTALE, path_);
+  if (S_ISDIR(status->st_mode) != is_directory_) return IoError(ESTALE, path_);
   NoteStatus(*status);
   return Open(*status);
 }
@@ -210,16 +249,17 @@ model::Result<EntityPtr> MountedStore::Get(std::string_view path) {
   NDLFS_TRY(auto hierarchy, Hierarchy());
   const Seen seen = Find(path);
   if (seen.fresh) {
-    services_.entities.Touch(seen.entity);
+    Touch(seen.entity);
     return seen.entity;
   }
   if (seen.entity) {
     const bool changed = seen.entity->may_pass ||
                          seen.entity->version != VersionOf(*hierarchy, path) ||
+                         IsAccessChanged(*seen.entity) ||
                          (seen.entity->ledger && seen.entity->ledger->Changed());
     if (!changed) {
       Confirm(path);
-      services_.entities.Touch(seen.entity);
+      Touch(seen.entity);
       return seen.entity;
     }
     // The opened store knows this array by the source that it had: chunks of
@@ -264,18 +304,32 @@ model::Result<EntityPtr> MountedStore::Load(const HierarchyPtr& hierarchy,
     if (gone || IsStale(node.error())) return model::Propagate(std::move(node).error());
     // What is no object of this store needs no reason why it is not shown.
     if (!IsListed(*hierarchy, path)) return model::NotFound("{}", path);
-    entity->access = AccessTo({});
+    entity->access = AccessTo(std::vector<std::string>());
     AddProblem(*entity, node.error());
   } else {
     entity->node = *std::move(node);
     entity->mtime_ns = entity->node->mtime_ns;
-    entity->access = AccessTo(entity->node->files);
+    entity->access = AccessTo(*entity->node);
     if (entity->node->error) AddProblem(*entity, *entity->node->error);
     AddData(*entity);
   }
   if (before != nullptr) entity->data_mtime_ns = TimeOfChange(*before);
   entity->mtime_ns = std::max(entity->mtime_ns, entity->data_mtime_ns);
+  entity->held_bytes = kLeastEntity + (entity->node ? entity->node->held_bytes() : 0);
   return entity;
+}
+
+SourceRoot::PathAccess MountedStore::AccessTo(const backends::Node& node) const {
+  const SourceRoot::PathAccess access = AccessTo(node.files);
+  if (!node.read_access) return access;
+  return {Both(access.own, node.read_access->own), Both(access.whole, node.read_access->whole)};
+}
+
+// Folders on the way to the metadata may be closed without a trace in these.
+bool MountedStore::IsAccessChanged(const Entity& entity) const {
+  if (!is_shared() || entity.node == nullptr) return false;
+  const SourceRoot::PathAccess now = AccessTo(*entity.node);
+  return !IsSame(now.own, entity.access.own) || !IsSame(now.whole, entity.access.whole);
 }
 
 SourceRoot::PathAccess MountedStore::AccessTo(const std::vector<std::string>& files) const {
@@ -287,6 +341,23 @@ SourceRoot::PathAccess MountedStore::AccessTo(const std::vector<std::string>& fi
   for (const std::string& file : files) {
     const auto found = access_of(backends::JoinKey(path_, file));
     access = {Both(access.own, found.own), Both(access.whole, found.whole)};
+  }
+  return access;
+}
+
+backends::Access MountedStore::AccessFromTop(const std::vector<std::string>& files) const {
+  backends::Access access = AccessTo(files).own;
+  if (!is_directory_) return access;
+  std::set<std::string_view> folders;
+  for (const std::string& file : files) {
+    for (size_t end = file.rfind('/'); end != file.npos && end != 0;
+         end = file.rfind('/', end - 1)) {
+      if (!folders.insert(std::string_view(file).substr(0, end)).second) break;
+    }
+  }
+  for (const std::string_view folder : folders) {
+    const auto status = services_.root->StatForOthers(backends::JoinKey(path_, folder));
+    access = Both(access, status ? backends::PassageThrough(*status) : backends::Access{});
   }
   return access;
 }
@@ -331,7 +402,7 @@ EntityPtr MountedStore::Keep(EntityPtr entity, const Entity* before) {
       sweep_at_ = std::max<size_t>(64, 2 * known_.size());
     }
   }
-  services_.entities.Touch(entity);
+  Touch(entity);
   return entity;
 }
 

@@ -67,6 +67,8 @@ class Entity {
   // Newest of the metadata, and of the chunks that were found changed.
   int64_t mtime_ns = 0;
   int64_t data_mtime_ns = 0;
+  // Its weight among those that are kept.
+  uint64_t held_bytes = 0;
   // Who may read it in the source, as far as its metadata say.
   backends::SourceRoot::PathAccess access;
 
@@ -91,8 +93,15 @@ struct StoreServices {
 
   // What is kept although nobody uses it at the moment: opened stores, and
   // entities, whose page cache would be lost with them.
-  model::RecentlyUsed<MountedStore> opened{128};
-  model::RecentlyUsed<const Entity> entities{1024};
+  // Both by weight in bytes: there may be a hundred stores with the metadata of
+  // a million arrays each, or a thousand arrays with attributes of 40 MiB.
+  static constexpr uint64_t kOpenedBytes = uint64_t{32} << 20;
+  static constexpr uint64_t kEntityBytes = uint64_t{16} << 20;
+  model::RecentlyUsed<MountedStore> opened{kOpenedBytes};
+  model::RecentlyUsed<const Entity> entities{kEntityBytes};
+  // What open directories go through.
+  using Listing = std::vector<DirectoryEntry>;
+  model::RecentlyUsed<const Listing> listings{uint64_t{16} << 20};
   std::atomic<uint64_t> last_generation{0};
 };
 
@@ -139,8 +148,14 @@ class MountedStore : public std::enable_shared_from_this<MountedStore> {
   // in it. Nobody may read what cannot be looked at.
   backends::SourceRoot::PathAccess AccessTo(const std::vector<std::string>& files) const;
 
+  // The same of a file that is at the top of the store and tells what is in
+  // these: only for who gets to them from there.
+  backends::Access AccessFromTop(const std::vector<std::string>& files) const;
+
   // Gives back what the opened store holds; it is opened again when needed.
   void Close();
+  // Its weight among those that are kept open.
+  uint64_t held_bytes() const;
 
  private:
   struct Known {
@@ -169,6 +184,9 @@ class MountedStore : public std::enable_shared_from_this<MountedStore> {
   model::Result<EntityPtr> Load(const HierarchyPtr& hierarchy, std::string_view path,
                                 const Entity* before) EXCLUDES(mutex_);
   EntityPtr Keep(EntityPtr entity, const Entity* before) EXCLUDES(mutex_);
+  void Touch(const EntityPtr& entity) const;
+  backends::SourceRoot::PathAccess AccessTo(const backends::Node& node) const;
+  bool IsAccessChanged(const Entity& entity) const;
   void AddProblem(Entity& entity, const model::Error& error) const;
   void AddData(Entity& entity) const;
 

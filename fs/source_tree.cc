@@ -52,12 +52,12 @@ class PlainFile final : public TreeNode {
 
   model::Result<Attributes> Stat() const override {
     if (context_.services.freshness.immutable()) return attributes_;
-    const auto status = context_.root->Stat(path_, /*follow=*/false);
+    const auto status = context_.root->StatForOthers(path_, /*follow=*/false);
     return status && IsSameInode(*status) ? AttributesOf(*status) : attributes_;
   }
 
   model::Result<OpenedFile> Open() override {
-    NDLFS_TRY(auto fd, context_.root->OpenBeneath(path_, O_NOFOLLOW), path_);
+    NDLFS_TRY(auto fd, context_.root->OpenFound(path_, O_NOFOLLOW), path_);
     struct ::stat status;
     if (::fstat(fd.get(), &status) != 0) return IoError(errno, path_);
     if (!IsThisVersion(status)) return IoError(ESTALE, path_);
@@ -142,7 +142,7 @@ class MirrorDirectory final : public DirectoryNode {
 
   model::Result<Attributes> Stat() const override {
     if (context_.services.freshness.immutable()) return attributes_;
-    const auto status = context_.root->Stat(path_, /*follow=*/false);
+    const auto status = context_.root->StatForOthers(path_, /*follow=*/false);
     if (!status || !S_ISDIR(status->st_mode)) return IoError(ESTALE, path_);
     return AttributesOf(*status);
   }
@@ -150,7 +150,9 @@ class MirrorDirectory final : public DirectoryNode {
     return FindSourceNode(context_, JoinSourcePath(path_, name));
   }
   model::Result<std::unique_ptr<DirectoryReader>> OpenDirectory() const override {
-    NDLFS_TRY(auto stream, backends::DirectoryStream::Open(*context_.root, path_), path_);
+    NDLFS_TRY(auto stream,
+              backends::DirectoryStream::Open(*context_.root, path_, /*may_be_link=*/false),
+              path_);
     return std::make_unique<MirrorReader>(path_, std::move(stream));
   }
 
@@ -185,7 +187,7 @@ std::string JoinSourcePath(const std::string& path, std::string_view name) {
 }
 
 model::Result<TreeNodePtr> FindSourceNode(MountContext& context, const std::string& path) {
-  const auto status = context.root->Stat(path, /*follow=*/false);
+  const auto status = context.root->StatForOthers(path, /*follow=*/false);
   if (!status && IsAbsent(status.error())) return model::NotFound("{}", path);
   if (!status) return model::Propagate(status.error(), path);
   if (S_ISLNK(status->st_mode)) return MakeLink(context, path, *status);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <functional>
 #include <utility>
 
 #include "fs/source_tree.h"
@@ -139,7 +140,13 @@ class ViewFile final : public TreeNode {
   }
   // As long as the kernel has no page of it, an entity that was dropped from
   // memory since, and read again, is as good as the one that was looked up.
+  // Not if who was let in by what the kernel knows may not read that one.
   bool IsThisVersion(const Entity& entity, const Entity::NamedView& view) {
+    const Attributes now = FileAttributes(*store_, entity);
+    if (now.mode != attributes_.mode || now.uid != attributes_.uid ||
+        now.gid != attributes_.gid) {
+      return false;
+    }
     model::MutexLock lock(mutex_);
     if (entity.generation != generation_) {
       const bool same = entity.version == version_ && entity.data_mtime_ns == 0 &&
@@ -202,6 +209,50 @@ class DocumentFile final : public TreeNode {
   Attributes attributes_;
 };
 
+// The entries of a folder of a store. There may be a million of them, and any
+// number of programs that have the folder open: those that have not gone on for
+// long have no list, and go on in a new one.
+class ListingReader final : public DirectoryReader {
+ public:
+  using Listing = StoreServices::Listing;
+  using Make = std::function<model::Result<Listing>()>;
+
+  static model::Result<std::unique_ptr<DirectoryReader>> Open(StoreServices& services,
+                                                              Make make) {
+    std::unique_ptr<ListingReader> reader(new ListingReader(services, std::move(make)));
+    NDLFS_RETURN_IF_ERROR(reader->Current());
+    return reader;
+  }
+
+  model::Result<std::optional<DirectoryEntry>> Next() override {
+    NDLFS_TRY(const auto listing, Current());
+    if (next_ >= listing->size()) return std::nullopt;
+    return (*listing)[next_++];
+  }
+  void Rewind() override { next_ = 0; }
+
+ private:
+  ListingReader(StoreServices& services, Make make)
+      : services_(services), make_(std::move(make)) {}
+
+  model::Result<std::shared_ptr<const Listing>> Current() {
+    auto listing = listing_.lock();
+    if (listing) return listing;
+    NDLFS_TRY(Listing made, make_());
+    uint64_t bytes = made.capacity() * sizeof(DirectoryEntry);
+    for (const DirectoryEntry& entry : made) bytes += entry.name.capacity();
+    listing = std::make_shared<const Listing>(std::move(made));
+    services_.listings.Touch(listing, bytes);
+    listing_ = listing;
+    return listing;
+  }
+
+  StoreServices& services_;
+  const Make make_;
+  std::weak_ptr<const Listing> listing_;
+  size_t next_ = 0;
+};
+
 // What stands where an object should be that will not be shown.
 class ErrorFolder final : public DirectoryNode {
  public:
@@ -248,6 +299,7 @@ class EntityFolder final : public DirectoryNode {
   model::Result<std::string> NameOf(std::string_view file_name) const;
   struct ::stat StatusOf(const std::string& path) const;
   TreeNodePtr MakeLink(const std::string& path, const backends::Link& link) const;
+  model::Result<std::vector<DirectoryEntry>> ListEntries() const;
   model::Result<void> ListGroup(std::vector<DirectoryEntry>& entries) const;
 
   MountContext& context_;
@@ -322,8 +374,8 @@ model::Result<TreeNodePtr> EntityFolder::FindInGroup(std::string_view file_name)
 // otherwise, or if there is none, that of the store.
 struct ::stat EntityFolder::StatusOf(const std::string& path) const {
   if (store_->is_directory()) {
-    const auto status =
-        context_.root->Stat(store_->path().empty() ? path.substr(1) : store_->path() + path);
+    const auto status = context_.root->StatForOthers(
+        store_->path().empty() ? path.substr(1) : store_->path() + path);
     if (status && S_ISDIR(status->st_mode)) return *status;
   }
   return store_->status();
@@ -362,6 +414,13 @@ TreeNodePtr EntityFolder::MakeLink(const std::string& path, const backends::Link
 }
 
 model::Result<std::unique_ptr<DirectoryReader>> EntityFolder::OpenDirectory() const {
+  // This node may be gone before the program that has it open.
+  auto self = std::make_shared<const EntityFolder>(context_, store_, path_, attributes_);
+  return ListingReader::Open(context_.services,
+                             [self = std::move(self)] { return self->ListEntries(); });
+}
+
+model::Result<std::vector<DirectoryEntry>> EntityFolder::ListEntries() const {
   std::vector<DirectoryEntry> entries;
   const auto add_file = [&](std::string_view name) {
     entries.push_back({std::string(name), S_IFREG});
@@ -380,7 +439,7 @@ model::Result<std::unique_ptr<DirectoryReader>> EntityFolder::OpenDirectory() co
   } else if (has_node) {
     for (const auto& view : (*entity)->views) add_file(view.kind->file_name());
   }
-  return MakeListReader(std::move(entries));
+  return entries;
 }
 
 model::Result<void> EntityFolder::ListGroup(std::vector<DirectoryEntry>& entries) const {

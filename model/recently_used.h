@@ -21,18 +21,19 @@ class RecentlyUsed {
 
   explicit RecentlyUsed(uint64_t capacity) : capacity_(capacity) {}
 
-  // `object` was used just now. Returns what is no longer kept alive for it;
-  // the latest object itself always is.
+  // `object` was used just now, and weighs that much now. Returns what is no longer kept alive
+  // for it; the latest object itself always is.
   std::vector<Pointer> Touch(const Pointer& object, uint64_t weight = 1) {
     std::vector<Pointer> dropped;
     model::MutexLock lock(mutex_);
     const auto it = index_.find(object.get());
     if (it != index_.end()) {
       order_.splice(order_.begin(), order_, it->second);
-      return dropped;
+      total_ -= std::exchange(it->second->weight, weight);
+    } else {
+      order_.push_front({object, weight});
+      index_.emplace(object.get(), order_.begin());
     }
-    order_.push_front({object, weight});
-    index_.emplace(object.get(), order_.begin());
     total_ += weight;
     while (total_ > capacity_ && order_.size() > 1) dropped.push_back(TakeOldest());
     return dropped;

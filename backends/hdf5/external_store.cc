@@ -109,7 +109,8 @@ model::Result<std::shared_ptr<const Store>> MakeExternalStore(
         part.bytes == ExternalPart::kUnlimited ? kMaxViewSize - begin : part.bytes;
     const auto end = CheckedAdd(begin, bytes);
     if (!end || *end > kMaxViewSize) return model::Limit("external files of too many bytes");
-    made.push_back({MakeFileStore(root, *path), begin, bytes, part.offset});
+    made.push_back(
+        {MakeFileStore(root, *path, /*may_be_link=*/true), begin, bytes, part.offset});
     begin = *end;
   }
   return std::make_shared<ExternalStore>(std::move(made));

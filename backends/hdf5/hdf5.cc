@@ -95,6 +95,15 @@ class Hdf5Hierarchy final : public Hierarchy {
 
   // The file as it is now, opened.
   Result<OpenedFile> Current() const {
+    auto opened = TryCurrent();
+    for (int i = 0; i < 2 && !opened && opened.error().sys_errno() == ESTALE; ++i) {
+      opened = TryCurrent();
+    }
+    return opened;
+  }
+
+ private:
+  Result<OpenedFile> TryCurrent() const {
     NDLFS_TRY(const auto stamp, watch_->Stat(""));
     if (!stamp) return model::NotFound("the file is gone");
     {
@@ -103,6 +112,8 @@ class Hdf5Hierarchy final : public Hierarchy {
     }
     OpenedFile opened{nullptr, MakeFileStore(root_, path_), root_, path_};
     NDLFS_TRY(opened.file, OpenFile(root_, path_), path_);
+    // Who opens it by its path, may be led to another one by a link.
+    if (opened.file->stamp() != *stamp) return model::IoError(ESTALE, path_);
     // From now on the store keeps to this file.
     NDLFS_RETURN_IF_ERROR(opened.store->Size(""));
     const model::MutexLock lock(mutex_);
@@ -111,7 +122,6 @@ class Hdf5Hierarchy final : public Hierarchy {
     return opened;
   }
 
- private:
   using Children = std::map<std::string, Child, std::less<>>;
 
   // A file may change between a look at it and the next: then look again.
@@ -331,7 +341,7 @@ class Hdf5Hierarchy final : public Hierarchy {
     for (const std::string& name : sources) {
       if (name == "." || stores.size() == kWatchedSources) continue;
       const auto beneath = PathBeneath(*root_, path_, name);
-      if (beneath) stores.push_back(MakeFileStore(root_, *beneath));
+      if (beneath) stores.push_back(MakeFileStore(root_, *beneath, /*may_be_link=*/true));
     }
     const model::MutexLock lock(mutex_);
     sources_[path] = std::move(stores);

@@ -40,6 +40,7 @@ class KerchunkHierarchy final : public Hierarchy {
   model::Result<uint64_t> Version(std::string_view path) const override {
     return zarr_->Version(path);
   }
+  uint64_t held_bytes() const override { return zarr_->held_bytes(); }
 
  private:
   const std::shared_ptr<const ReferenceStore> store_;

@@ -70,6 +70,7 @@ class ReferenceIndex {
                             [&](const Entry& a, const auto& b) { return KeyOf(a) < b; });
   }
   const Entry* End() const { return entries_.data() + entries_.size(); }
+  uint64_t held_bytes() const { return keys_.capacity() + entries_.capacity() * sizeof(Entry); }
   std::string_view KeyOf(const Entry& entry) const {
     return std::string_view(keys_).substr(entry.key_begin, entry.key_size);
   }
@@ -201,6 +202,8 @@ class JsonReferenceStore final : public ReferenceStore {
     for (const auto& [name, is_prefix] : children) entries.push_back({name, is_prefix});
     return entries;
   }
+
+  uint64_t held_bytes() const override { return index_.held_bytes(); }
 
   std::string Describe(std::string_view key) const override { return JoinKey(path_, key); }
 

@@ -12,6 +12,7 @@
 #include "backends/json_attributes.h"
 #include "backends/n5/n5_block.h"
 #include "backends/node_cache.h"
+#include "backends/store/access_scope.h"
 #include "backends/store/keys.h"
 #include "backends/zarr/array_metadata.h"
 #include "backends/zarr/chunk_grid.h"
@@ -218,11 +219,13 @@ class N5Hierarchy final : public Hierarchy {
     if (!stamp && !IsImplicitGroup(path)) return NoSuchNode(path);
     const uint64_t version = HashStamps(std::array{stamp});
     if (auto node = nodes_.Find(path, version)) return node;
+    const AccessScope scope;
     NDLFS_TRY(const auto attributes, ReadAttributes(path));
     NDLFS_TRY(Node node, Build(path, attributes.value_or(Json::object())),
               store_->Describe(AttributesKey(path)));
     node.mtime_ns = stamp ? stamp->mtime_ns : 0;
     if (stamp) node.files.push_back(AttributesKey(path));
+    node.read_access = scope.seen();
     return nodes_.Insert(path, version, std::make_shared<const Node>(std::move(node)));
   }
 

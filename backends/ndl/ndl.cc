@@ -228,7 +228,7 @@ class NdlHierarchy final : public Hierarchy {
 
  private:
   const std::shared_ptr<const DocumentFile> file_;
-  mutable NodeCache nodes_{16};
+  mutable NodeCache nodes_;
 };
 
 class NdlFormatImpl final : public Format {

@@ -99,6 +99,8 @@ class Snapshot {
   }
 
   const FileStamp& stamp() const { return stamp_; }
+  // Small variables take more than what they have in the header.
+  uint64_t held_bytes() const { return 8 * header_.header_bytes; }
   const Header& header() const { return header_; }
 
   std::vector<std::string> Names() const {
@@ -241,6 +243,11 @@ class NetCdf3Hierarchy final : public Hierarchy {
   model::Result<uint64_t> Version(std::string_view) const override {
     NDLFS_TRY(const auto stamp, make_store_()->Stat(""));
     return HashStamps(std::span(&stamp, 1));
+  }
+
+  uint64_t held_bytes() const override {
+    const model::MutexLock lock(mutex_);
+    return snapshot_ ? snapshot_->held_bytes() : 0;
   }
 
   static model::Result<std::shared_ptr<const Node>> LoadFrom(const Snapshot& snapshot,

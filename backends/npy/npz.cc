@@ -69,6 +69,9 @@ class NpzHierarchy final : public Hierarchy {
     return NoSuchObject(path);
   }
 
+  // The names are kept a second time, in maps.
+  uint64_t held_bytes() const override { return 4 * store_->held_bytes(); }
+
   // All is in one file.
   model::Result<uint64_t> Version(std::string_view) const override {
     NDLFS_TRY(const auto stamp, store_->FileStampNow(), store_->Describe(""));

@@ -3,6 +3,8 @@
 
 #include <sys/stat.h>
 
+#include <span>
+
 namespace ndlfs::backends {
 
 // Who may read something: an owner, a group, and the nine permission bits.
@@ -14,6 +16,15 @@ struct Access {
 
 // What a file or directory grants.
 Access AccessTo(const struct ::stat& status);
+
+// The permission bits of `mode` without what the access control list `acl` (a
+// value of system.posix_acl_access) may keep from those that the bits are for:
+// the bits of the group are the most that the list grants to anybody. Of a list
+// that cannot be made out, the owner's bits alone.
+mode_t WithoutDenied(mode_t mode, std::span<const std::byte> acl);
+
+// Whom a directory lets pass to what is in it, as if that were to read.
+Access PassageThrough(const struct ::stat& directory);
 
 // What is granted to whoever is granted it by both: the owner and group of
 // `a`, with no bit that `b` might not grant the same user. Where owners or

@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "backends/store/access_scope.h"
 #include "backends/store/keys.h"
 
 namespace ndlfs::backends {
@@ -90,11 +91,15 @@ size_t DescriptorCache::size() const {
   return index_.size();
 }
 
-model::Result<DescriptorCache::Handle> OpenFile(const SourceRoot& root, std::string_view path) {
-  auto fd = root.OpenBeneath(path);
+namespace {
+
+model::Result<DescriptorCache::Handle> TryOpenFile(const SourceRoot& root,
+                                                   std::string_view path, bool may_be_link) {
+  const auto open = [&] { return may_be_link ? root.OpenBeneath(path) : root.OpenFound(path); };
+  auto fd = open();
   if (!fd && IsOutOfDescriptors(fd.error())) {
     DescriptorCache::Global().Clear();
-    fd = root.OpenBeneath(path);
+    fd = open();
   }
   if (!fd) {
     if (IsAbsent(fd.error())) return nullptr;
@@ -103,8 +108,30 @@ model::Result<DescriptorCache::Handle> OpenFile(const SourceRoot& root, std::str
   struct ::stat status;
   if (::fstat(fd->get(), &status) != 0) return model::IoError(errno, "stat");
   if (!S_ISREG(status.st_mode)) return nullptr;
+  std::optional<SourceRoot::PathAccess> access;
+  if (root.is_shared()) {
+    NDLFS_TRY(access, root.AccessOfOpened(fd->get(), path));
+  }
   return std::make_shared<const DescriptorCache::File>(
-      DescriptorCache::File{*std::move(fd), StampOf(status)});
+      DescriptorCache::File{*std::move(fd), StampOf(status), access});
+}
+
+}  // namespace
+
+model::Result<DescriptorCache::Handle> OpenFile(const SourceRoot& root, std::string_view path,
+                                                bool may_be_link) {
+  // One that has been replaced just now is somewhere else, or nowhere.
+  constexpr int kReplacements = 8;
+  for (int attempt = 1;; ++attempt) {
+    auto file = TryOpenFile(root, path, may_be_link);
+    const bool replaced = !file && file.error().sys_errno() == ESTALE;
+    if (!replaced || attempt == kReplacements) return file;
+  }
+}
+
+model::Result<void> NoteAccess(const DescriptorCache::File& file) {
+  if (!file.access) return {};
+  return AccessScope::Note(*file.access);
 }
 
 }  // namespace ndlfs::backends

@@ -5,6 +5,7 @@
 #include <functional>
 #include <list>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -25,6 +26,8 @@ class DescriptorCache {
   struct File {
     UniqueFd fd;
     FileStamp stamp;  // when it was opened
+    // Where the source is shared.
+    std::optional<SourceRoot::PathAccess> access = std::nullopt;
   };
   // Open as long as anybody holds it, in the cache or not.
   using Handle = std::shared_ptr<const File>;
@@ -70,6 +73,11 @@ class DescriptorCache {
 
 // Opens the regular file at `path`; null where there is none (or a directory).
 // When descriptors run out, closes those of the cache and tries again.
-model::Result<DescriptorCache::Handle> OpenFile(const SourceRoot& root, std::string_view path);
+// `may_be_link` as for MakeFileStore().
+model::Result<DescriptorCache::Handle> OpenFile(const SourceRoot& root, std::string_view path,
+                                                bool may_be_link = true);
+
+// To be called before `file` is read: what AccessScope says to that.
+model::Result<void> NoteAccess(const DescriptorCache::File& file);
 
 }  // namespace ndlfs::backends

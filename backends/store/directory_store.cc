@@ -30,6 +30,7 @@ class DirectoryStore final : public Store {
       NDLFS_TRY(file, OpenFile(*root_, PathOf(key)));
     }
     if (!file) return std::nullopt;
+    NDLFS_RETURN_IF_ERROR(NoteAccess(*file));
     NDLFS_TRY(const size_t count, ReadFully(file->fd.get(), offset, out));
     // After the read: so these bytes are of one version.
     struct ::stat status;

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+#include <fcntl.h>
+
 #include <cerrno>
 
 #include "backends/store/descriptor_cache.h"
@@ -11,8 +13,8 @@ namespace {
 
 class FileStore final : public Store {
  public:
-  FileStore(std::shared_ptr<const SourceRoot> root, std::string path)
-      : root_(std::move(root)), path_(std::move(path)) {}
+  FileStore(std::shared_ptr<const SourceRoot> root, std::string path, bool may_be_link)
+      : root_(std::move(root)), path_(std::move(path)), may_be_link_(may_be_link) {}
   ~FileStore() override { DescriptorCache::Global().DropAll(owner_); }
 
   model::Result<std::optional<uint64_t>> Size(std::string_view key) const override {
@@ -27,6 +29,7 @@ class FileStore final : public Store {
     if (!key.empty()) return std::nullopt;
     NDLFS_TRY(const auto file, Open());
     if (!file) return std::nullopt;
+    NDLFS_RETURN_IF_ERROR(NoteAccess(*file));
     NDLFS_TRY(const size_t count, ReadFully(file->fd.get(), offset, out));
     // After the read: so these bytes are of that version.
     struct ::stat status;
@@ -39,7 +42,17 @@ class FileStore final : public Store {
 
   model::Result<std::optional<FileStamp>> Stat(std::string_view key) const override {
     if (!key.empty()) return std::nullopt;
-    return StatFile(*root_, path_);
+    if (may_be_link_) return StatFile(*root_, path_);
+    const auto fd = root_->OpenFound(path_, O_PATH);
+    if (!fd) {
+      if (IsAbsent(fd.error())) return std::nullopt;
+      return model::Propagate(fd.error());
+    }
+    struct ::stat status;
+    if (::fstat(fd->get(), &status) != 0) return model::IoError(errno, "stat");
+    if (S_ISDIR(status.st_mode)) return std::nullopt;
+    if (!S_ISREG(status.st_mode)) return model::IoError(ENXIO, "stat");
+    return StampOf(status);
   }
 
   model::Result<Access> AccessOf(std::string_view key) const override {
@@ -59,7 +72,7 @@ class FileStore final : public Store {
   // The version that was opened first, or an error.
   model::Result<DescriptorCache::Handle> Open() const {
     if (auto file = DescriptorCache::Global().Find(owner_, {})) return file;
-    NDLFS_TRY(auto file, OpenFile(*root_, path_));
+    NDLFS_TRY(auto file, OpenFile(*root_, path_, may_be_link_));
     if (!IsTheFirst(file)) return Changed();
     if (file) DescriptorCache::Global().Keep(owner_, {}, file);
     return file;
@@ -79,6 +92,7 @@ class FileStore final : public Store {
 
   const std::shared_ptr<const SourceRoot> root_;
   const std::string path_;
+  const bool may_be_link_;
   const uint64_t owner_ = DescriptorCache::NewOwner();
   mutable model::Mutex mutex_;
   mutable std::optional<FileStamp> first_ GUARDED_BY(mutex_);
@@ -87,8 +101,8 @@ class FileStore final : public Store {
 }  // namespace
 
 std::shared_ptr<const Store> MakeFileStore(std::shared_ptr<const SourceRoot> root,
-                                           std::string path) {
-  return std::make_shared<FileStore>(std::move(root), std::move(path));
+                                           std::string path, bool may_be_link) {
+  return std::make_shared<FileStore>(std::move(root), std::move(path), may_be_link);
 }
 
 }  // namespace ndlfs::backends

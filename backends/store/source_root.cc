@@ -4,12 +4,15 @@
 #include <fcntl.h>
 #include <linux/openat2.h>
 #include <sys/syscall.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <climits>
 #include <cstdlib>
+#include <span>
 
 #include "backends/store/keys.h"
 
@@ -46,9 +49,11 @@ model::Result<struct ::stat> StatFd(int fd) {
   return status;
 }
 
+std::string PathToDescriptor(int fd) { return "/proc/self/fd/" + std::to_string(fd); }
+
 // Where the file is now.
 model::Result<std::string> PathOfDescriptor(int fd) {
-  const std::string link = "/proc/self/fd/" + std::to_string(fd);
+  const std::string link = PathToDescriptor(fd);
   std::string path(PATH_MAX, '\0');
   const ssize_t size = ::readlink(link.c_str(), path.data(), path.size());
   if (size < 0) return IoError(errno, link);
@@ -62,11 +67,8 @@ model::Result<SourceRoot::PathAccess> AddPassage(const SourceRoot& root, std::st
                                                  const Access& own) {
   SourceRoot::PathAccess access = {own, own};
   for (size_t end = path.find('/'); end != path.npos; end = path.find('/', end + 1)) {
-    NDLFS_TRY(const auto directory, root.Stat(path.substr(0, end), false));
-    Access passage = AccessTo(directory);
-    passage.mode = (passage.mode & 0111) << 2;  // who may pass may read what is behind
-    passage.mode |= passage.mode >> 1 | passage.mode >> 2;
-    access.whole = Both(access.whole, passage);
+    NDLFS_TRY(const auto directory, root.StatForOthers(path.substr(0, end), false));
+    access.whole = Both(access.whole, PassageThrough(directory));
   }
   return access;
 }
@@ -93,21 +95,32 @@ UniqueFd::~UniqueFd() {
   if (fd_ >= 0) ::close(fd_);
 }
 
-model::Result<std::shared_ptr<const SourceRoot>> SourceRoot::Open(const std::string& path) {
+model::Result<std::shared_ptr<const SourceRoot>> SourceRoot::Open(const std::string& path,
+                                                                  bool shared) {
   UniqueFd fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!fd) return IoError(errno, path);
   const UniqueFd probe(OpenAt2(fd.get(), ".", O_PATH | O_CLOEXEC));
   if (!probe) return IoError(errno, "openat2, which Linux has since 5.6");
-  return std::shared_ptr<const SourceRoot>(new SourceRoot(MakeAbsolute(path), std::move(fd)));
+  return std::shared_ptr<const SourceRoot>(
+      new SourceRoot(MakeAbsolute(path), std::move(fd), shared));
 }
 
 model::Result<UniqueFd> SourceRoot::OpenBeneath(std::string_view path, int flags) const {
+  return Open(path, flags, 0);
+}
+
+model::Result<UniqueFd> SourceRoot::OpenFound(std::string_view path, int flags) const {
+  return Open(path, flags, shared_ ? RESOLVE_NO_SYMLINKS : 0);
+}
+
+model::Result<UniqueFd> SourceRoot::Open(std::string_view path, int flags,
+                                         uint64_t resolve) const {
   if (path.find('\0') != std::string_view::npos) return IoError(ENOENT, "open");
   const std::string name = path.empty() ? "." : std::string(path);
   // O_NONBLOCK means nothing to files and directories, but without it a FIFO
   // would keep us waiting for a writer. openat2 takes neither with O_PATH.
   if (!(flags & O_PATH)) flags |= O_RDONLY | O_NOCTTY | O_NONBLOCK;
-  UniqueFd fd(OpenAt2(fd_.get(), name.c_str(), flags | O_CLOEXEC));
+  UniqueFd fd(OpenAt2(fd_.get(), name.c_str(), flags | O_CLOEXEC, resolve));
   if (!fd) return IoError(errno, "open");
   if (flags & O_PATH) return fd;
   NDLFS_TRY(const auto status, StatFd(fd.get()));
@@ -120,17 +133,40 @@ model::Result<struct ::stat> SourceRoot::Stat(std::string_view path, bool follow
   return StatFd(fd.get());
 }
 
+model::Result<struct ::stat> SourceRoot::StatForOthers(std::string_view path,
+                                                       bool follow) const {
+  NDLFS_TRY(const auto fd,
+            follow ? OpenBeneath(path, O_PATH) : OpenFound(path, O_PATH | O_NOFOLLOW));
+  return StatForOthers(fd.get());
+}
+
+model::Result<struct ::stat> SourceRoot::StatForOthers(int fd) const {
+  NDLFS_TRY(auto status, StatFd(fd));
+  const bool closed = (status.st_mode & 077) == 0;
+  if (!shared_ || closed || S_ISLNK(status.st_mode)) return status;
+  std::array<std::byte, 4096> acl;
+  // A descriptor of O_PATH has no extended attributes, but its file does.
+  const ssize_t size = ::getxattr(PathToDescriptor(fd).c_str(), "system.posix_acl_access",
+                                  acl.data(), acl.size());
+  if (size >= 0) {
+    status.st_mode = WithoutDenied(status.st_mode, std::span(acl).first(size));
+  } else if (errno != ENODATA && errno != EOPNOTSUPP) {
+    status.st_mode = WithoutDenied(status.st_mode, {});
+  }
+  return status;
+}
+
 model::Result<SourceRoot::PathAccess> SourceRoot::AccessOf(std::string_view path) const {
   // Most paths have no link in them, and then lead where they say.
   const UniqueFd direct(CheckKey(path) ? OpenAt2(fd_.get(), std::string(path).c_str(),
                                                  O_PATH | O_CLOEXEC, RESOLVE_NO_SYMLINKS)
                                        : -1);
   if (direct) {
-    NDLFS_TRY(const auto status, StatFd(direct.get()));
+    NDLFS_TRY(const auto status, StatForOthers(direct.get()));
     return AddPassage(*this, path, AccessTo(status));
   }
   NDLFS_TRY(const auto fd, OpenBeneath(path, O_PATH));
-  NDLFS_TRY(const auto status, StatFd(fd.get()));
+  NDLFS_TRY(const auto status, StatForOthers(fd.get()));
   NDLFS_TRY(const std::string root, PathOfDescriptor(fd_.get()));
   NDLFS_TRY(const std::string real, PathOfDescriptor(fd.get()));
   const Access own = AccessTo(status);
@@ -143,8 +179,41 @@ model::Result<SourceRoot::PathAccess> SourceRoot::AccessOf(std::string_view path
   return access;
 }
 
+// From folder to folder: each was where the next one is found at that moment,
+// and the last one where the file is.
+model::Result<SourceRoot::PathAccess> SourceRoot::AccessOfOpened(int fd,
+                                                                 std::string_view path) const {
+  NDLFS_TRY(const auto status, StatForOthers(fd));
+  NDLFS_TRY(const std::string root, PathOfDescriptor(fd_.get()));
+  NDLFS_TRY(const std::string real, PathOfDescriptor(fd));
+  const size_t skipped = root == "/" ? 0 : root.size();
+  if (!real.starts_with(root) || real.size() <= skipped || real[skipped] != '/') {
+    return IoError(EXDEV, "access");
+  }
+  const std::string_view found = std::string_view(real).substr(skipped + 1);
+  PathAccess access = {AccessTo(status), AccessTo(status)};
+  UniqueFd folder;
+  for (std::string_view rest = found;;) {
+    const size_t slash = rest.find('/');
+    const std::string name(rest.substr(0, slash));
+    UniqueFd next(::openat(folder ? folder.get() : fd_.get(), name.c_str(),
+                           O_PATH | O_NOFOLLOW | O_CLOEXEC));
+    if (!next) return IoError(errno == ENOENT ? ESTALE : errno, "access");
+    NDLFS_TRY(const auto there, StatForOthers(next.get()));
+    if (slash == rest.npos) {
+      if (there.st_dev == status.st_dev && there.st_ino == status.st_ino) break;
+      return IoError(ESTALE, "access");
+    }
+    access.whole = Both(access.whole, PassageThrough(there));
+    folder = std::move(next);
+    rest.remove_prefix(slash + 1);
+  }
+  if (found != path) access.own = access.whole;
+  return access;
+}
+
 model::Result<std::string> SourceRoot::ReadLink(std::string_view path) const {
-  NDLFS_TRY(const auto fd, OpenBeneath(path, O_PATH | O_NOFOLLOW));
+  NDLFS_TRY(const auto fd, OpenFound(path, O_PATH | O_NOFOLLOW));
   std::string target(PATH_MAX, '\0');
   const ssize_t size = ::readlinkat(fd.get(), "", target.data(), target.size());
   // An empty path that is no link gives ENOENT; the caller expects EINVAL.
@@ -154,8 +223,9 @@ model::Result<std::string> SourceRoot::ReadLink(std::string_view path) const {
 }
 
 model::Result<DirectoryStream> DirectoryStream::Open(const SourceRoot& root,
-                                                     std::string_view path) {
-  NDLFS_TRY(auto fd, root.OpenBeneath(path, O_DIRECTORY));
+                                                     std::string_view path, bool may_be_link) {
+  NDLFS_TRY(auto fd, may_be_link ? root.OpenBeneath(path, O_DIRECTORY)
+                                 : root.OpenFound(path, O_DIRECTORY));
   DIR* directory = ::fdopendir(fd.get());
   if (directory == nullptr) return IoError(errno, "opendir");
   fd.release();  // closedir() closes it

@@ -42,7 +42,9 @@ class UniqueFd {
 // Thread-safe.
 class SourceRoot : public std::enable_shared_from_this<SourceRoot> {
  public:
-  static model::Result<std::shared_ptr<const SourceRoot>> Open(const std::string& path);
+  // `shared` says that others than this process's user are shown what it reads.
+  static model::Result<std::shared_ptr<const SourceRoot>> Open(const std::string& path,
+                                                               bool shared = false);
 
   // The path it was opened by, made absolute: only for messages.
   const std::string& path() const { return path_; }
@@ -53,6 +55,13 @@ class SourceRoot : public std::enable_shared_from_this<SourceRoot> {
   model::Result<UniqueFd> OpenBeneath(std::string_view path, int flags = 0) const;
   // lstat when `follow` is false.
   model::Result<struct ::stat> Stat(std::string_view path, bool follow = true) const;
+  // For paths that have been found step by step, and had no link in them: where
+  // the source is shared, a link that is there now is not followed.
+  model::Result<UniqueFd> OpenFound(std::string_view path, int flags = 0) const;
+  // The same, with no permission bit in the mode that an access control list
+  // may keep from somebody: for whom no list is looked at later on. Where
+  // nothing is shared, the mode as it is. Without `follow`, as OpenFound().
+  model::Result<struct ::stat> StatForOthers(std::string_view path, bool follow = true) const;
   // Who may read the file at `path`, or list the directory, as far as it and
   // the directories on the way to it from the root say, wherever links lead.
   // Takes a look at each of these.
@@ -61,13 +70,22 @@ class SourceRoot : public std::enable_shared_from_this<SourceRoot> {
     Access whole;  // of the whole way, not less closed than `own`
   };
   model::Result<PathAccess> AccessOf(std::string_view path) const;
-  // What the symbolic link at `path` says, wherever that leads.
+  // The same of what has been opened at `path`, wherever it is now. ESTALE if
+  // it has been removed since.
+  model::Result<PathAccess> AccessOfOpened(int fd, std::string_view path) const;
+  bool is_shared() const { return shared_; }
+  // What the symbolic link at `path` says, wherever that leads. As OpenFound().
   model::Result<std::string> ReadLink(std::string_view path) const;
 
  private:
-  SourceRoot(std::string path, UniqueFd fd) : path_(std::move(path)), fd_(std::move(fd)) {}
-  std::string path_;
-  UniqueFd fd_;
+  SourceRoot(std::string path, UniqueFd fd, bool shared)
+      : path_(std::move(path)), fd_(std::move(fd)), shared_(shared) {}
+  model::Result<struct ::stat> StatForOthers(int fd) const;
+  model::Result<UniqueFd> Open(std::string_view path, int flags, uint64_t resolve) const;
+
+  const std::string path_;
+  const UniqueFd fd_;
+  const bool shared_;
 };
 
 // The names in one directory, one at a time, so that a million of them take
@@ -82,7 +100,8 @@ class DirectoryStream {
     int64_t next = 0;
   };
 
-  static model::Result<DirectoryStream> Open(const SourceRoot& root, std::string_view path);
+  static model::Result<DirectoryStream> Open(const SourceRoot& root, std::string_view path,
+                                             bool may_be_link = true);
 
   // The next entry in the order of the directory, without "." and ".."; null
   // at the end.
@@ -117,7 +136,8 @@ std::shared_ptr<const Store> MakeDirectoryStore(std::shared_ptr<const SourceRoot
 // never mix. One that was replaced or removed is read on as long as it stays
 // open (see descriptor_cache.h), then it is ESTALE as well. Stat() looks at
 // the path, and so tells; to read the new version, make a new store.
+// `may_be_link`: the path is not one that was found step by step.
 std::shared_ptr<const Store> MakeFileStore(std::shared_ptr<const SourceRoot> root,
-                                           std::string path);
+                                           std::string path, bool may_be_link = false);
 
 }  // namespace ndlfs::backends

@@ -69,6 +69,10 @@ class Store {
   // is no such prefix.
   virtual model::Result<std::vector<StoreEntry>> List(std::string_view prefix) const = 0;
 
+  // About how many bytes of memory it takes as long as it is there, beside a few
+  // KiB: for indexes of what there is.
+  virtual uint64_t held_bytes() const { return 0; }
+
   // How to name `key` to a person: "sst.zarr/temp/c/0/3".
   virtual std::string Describe(std::string_view key) const = 0;
 

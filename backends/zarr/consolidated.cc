@@ -116,6 +116,12 @@ model::Result<ConsolidatedMetadata> ConsolidatedMetadata::Make(
   return metadata;
 }
 
+uint64_t ConsolidatedMetadata::held_bytes() const {
+  uint64_t bytes = documents_.capacity() * sizeof(Document);
+  for (const Document& document : documents_) bytes += document.key.capacity();
+  return bytes;
+}
+
 std::optional<ByteRange> ConsolidatedMetadata::Find(std::string_view key) const {
   const auto found =
       std::lower_bound(documents_.begin(), documents_.end(), key,

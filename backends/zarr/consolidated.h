@@ -33,6 +33,8 @@ class ConsolidatedMetadata {
   // Whether anything below `path` has a document.
   bool HoldsNodes(std::string_view path) const;
   bool empty() const { return documents_.empty(); }
+  // About how much memory it takes.
+  uint64_t held_bytes() const;
 
  private:
   struct Document {

@@ -197,6 +197,7 @@ model::Result<MetadataReader::Consolidated> MetadataReader::LoadConsolidated(
   auto parsed = ParseConsolidated(root);
   if (parsed) {
     consolidated_.metadata = std::make_shared<const ConsolidatedMetadata>(*std::move(parsed));
+    consolidated_bytes_ = consolidated_.metadata->held_bytes();
   } else {
     consolidated_.error =
         std::move(parsed).error().In(store_->Describe(ConsolidatedKey(root.is_v3())));

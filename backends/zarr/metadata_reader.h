@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -62,6 +63,8 @@ class MetadataReader {
         has_nczarr_objects_(has_nczarr_objects) {}
 
   const std::shared_ptr<const Store>& store() const { return store_; }
+  // As of Hierarchy.
+  uint64_t held_bytes() const { return store_->held_bytes() + consolidated_bytes_; }
 
   // The version of Zarr of a hierarchy, at a moment: that of the metadata at
   // its root, v3 where both are there.
@@ -108,6 +111,7 @@ class MetadataReader {
   const std::shared_ptr<const Store> store_;
   const std::string prefix_;
   const bool has_nczarr_objects_;
+  mutable std::atomic<uint64_t> consolidated_bytes_{0};
   mutable model::Mutex mutex_;
   mutable Consolidated consolidated_ GUARDED_BY(mutex_);  // as of its last use
 };

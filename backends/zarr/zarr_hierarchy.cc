@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include "backends/store/access_scope.h"
 #include "backends/store/keys.h"
 #include "backends/zarr/node_builder.h"
 #include "model/path_name.h"
@@ -122,6 +123,7 @@ std::shared_ptr<const nczarr::Dimensions> ZarrHierarchy::DimensionsOf(
 
 model::Result<Node> ZarrHierarchy::Build(const MetadataReader::Root& root,
                                          const NodeFiles& files, std::string_view path) const {
+  const AccessScope scope;  // of the groups whose dimensions it has, too
   NDLFS_TRY(const NodeDocuments documents, reader_.Read(files, path));
   NodePlace place{reader_.store(), std::string(path), std::string(model::BaseName(path)),
                   reader_.Key(path, ""),
@@ -135,6 +137,7 @@ model::Result<Node> ZarrHierarchy::Build(const MetadataReader::Root& root,
   if (documents.attributes_error && !node.error) node.error = documents.attributes_error;
   node.mtime_ns = files.mtime_ns();
   node.files = reader_.Files(files);
+  node.read_access = scope.seen();
   return node;
 }
 

@@ -28,6 +28,7 @@ class ZarrHierarchy final : public Hierarchy {
   model::Result<std::shared_ptr<const Node>> Load(std::string_view path) const override;
   model::Result<std::vector<std::string>> List(std::string_view path) const override;
   model::Result<uint64_t> Version(std::string_view path) const override;
+  uint64_t held_bytes() const override { return reader_.held_bytes(); }
 
  private:
   ZarrHierarchy(std::shared_ptr<const Store> store, std::string prefix, std::string name,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "backends/zip/folder_hierarchy.h"
 
+#include <algorithm>
 #include <array>
 #include <optional>
 #include <utility>
@@ -59,6 +60,15 @@ class FolderHierarchy final : public Hierarchy {
     }
     NDLFS_TRY(const auto stamp, stamp_());
     return HashStamps(std::array{stamp});
+  }
+
+  // They have one archive, which each of them counts.
+  uint64_t held_bytes() const override {
+    uint64_t most = 0;
+    for (const auto& [name, hierarchy] : folders_) {
+      most = std::max(most, hierarchy->held_bytes());
+    }
+    return most;
   }
 
  private:

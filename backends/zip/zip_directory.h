@@ -48,6 +48,10 @@ class ZipDirectory {
   // The first member whose name is not less than `name`.
   size_t LowerBound(std::string_view name) const;
 
+  uint64_t held_bytes() const {
+    return arena_.capacity() + records_.capacity() * sizeof(uint32_t);
+  }
+
   // Where the directory begins: all members end before.
   uint64_t offset() const { return offset_; }
 

@@ -33,6 +33,7 @@ class ZipStore final : public Store {
   // That of the archive.
   model::Result<Access> AccessOf(std::string_view key) const override;
   model::Result<std::vector<StoreEntry>> List(std::string_view prefix) const override;
+  uint64_t held_bytes() const override { return directory_.held_bytes(); }
   std::string Describe(std::string_view key) const override;
 
   // Whether any part of the value can be read at no more than its own cost.

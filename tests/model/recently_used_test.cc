@@ -46,6 +46,15 @@ TEST(RecentlyUsedTest, KeepsTheLatestHoweverHeavy) {
   EXPECT_THAT(recent.Touch(a, 4), ElementsAre(b));
 }
 
+TEST(RecentlyUsedTest, WeighsAnewWhatHasGrown) {
+  RecentlyUsed<std::string> recent(10);
+  const auto a = Make("a"), b = Make("b");
+  recent.Touch(a, 4);
+  recent.Touch(b, 4);
+  EXPECT_THAT(recent.Touch(b, 7), ElementsAre(a));
+  EXPECT_EQ(recent.total_weight(), 7u);
+}
+
 TEST(RecentlyUsedTest, DropForgetsOneObject) {
   RecentlyUsed<std::string> recent(10);
   const auto a = Make("a");

@@ -213,6 +213,47 @@ class HostileMemoryTest(harness.TestCase):
         threads = status_field(mounted.process.pid, "Threads")
         self.assertLessEqual(status_field(mounted.process.pid, "VmHWM") / 1024, 16 + 64 + 2 * threads)
 
+    def resident_after(self, source, names):
+        """MiB of the process, less 2 a thread, when all of them have been read."""
+        mounted = self.mount(source, "--cache-size", "16MiB", "--threads", "2")
+        for name in names:
+            harness.read(mounted.join(name))
+        return status_field(mounted.process.pid, "VmRSS") / 1024 - 2 * status_field(mounted.process.pid, "Threads")
+
+    def test_large_attributes_of_many_groups_are_not_all_kept(self):
+        source = os.path.join(self.scratch, "source")
+        attributes = os.path.join(self.scratch, "attributes")
+        harness.write(attributes, json.dumps({"x": [1] * 500_000}))
+        harness.write(f"{source}/a.zarr/.zgroup", '{"zarr_format": 2}')
+        for number in range(40):
+            harness.write(f"{source}/a.zarr/{number}/.zgroup", '{"zarr_format": 2}')
+            os.link(attributes, f"{source}/a.zarr/{number}/.zattrs")
+        names = [f"a.zarr/{number}/.ndl.yaml" for number in range(40)]
+        self.assertLessEqual(self.resident_after(source, names), 16 + 64 + 160)  # those of a few groups
+
+    def test_open_folders_of_many_arrays_have_one_list(self):
+        source = os.path.join(self.scratch, "source")
+        references = {f"a{number}/.zgroup": '{"zarr_format": 2}' for number in range(50_000)}
+        harness.write(f"{source}/a.json", json.dumps({".zgroup": '{"zarr_format": 2}', **references}))
+        mounted = self.mount(source, "--cache-size", "16MiB", "--threads", "2")
+        folders = [os.open(mounted.join("a.json"), os.O_RDONLY | os.O_DIRECTORY) for _ in range(40)]
+        try:
+            self.assertLessEqual(status_field(mounted.process.pid, "VmRSS") / 1024, 16 + 64)
+            for folder in folders[::20]:
+                self.assertEqual(len(os.listdir(folder)), 50_002)
+        finally:
+            for folder in folders:
+                os.close(folder)
+
+    def test_large_indexes_of_many_stores_are_not_all_kept(self):
+        source = os.path.join(self.scratch, "source")
+        references = {".zgroup": '{"zarr_format": 2}'}
+        references.update({f"a/{number}": ["x", number, 1] for number in range(200_000)})
+        harness.write(f"{source}/0.json", json.dumps({"version": 1, "refs": references}))
+        for number in range(1, 40):
+            os.link(f"{source}/0.json", f"{source}/{number}.json")
+        self.assertLessEqual(self.resident_after(source, [f"{number}.json/.ndl.yaml" for number in range(40)]), 16 + 64 + 80)
+
 
 if __name__ == "__main__":
     harness.main()

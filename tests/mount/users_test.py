@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: MIT
 """Who may read what. Runs as root, to become other users; left out otherwise."""
+import errno
 import json
 import os
 import shutil
 import stat
+import struct
 import subprocess
 import sys
 
@@ -154,6 +156,130 @@ class OthersTest(UsersTest):
         self.assert_not_shown(mounted.join("climate.zarr/t2m/data.raw"))
         os.chmod(self.path("climate.zarr", "t2m", "0.0.0"), 0o644)
         self.assertEqual(self.as_nobody("cat", mounted.join("climate.zarr/t2m/data.raw")).returncode, 0)
+
+
+    def write_array(self, folder, attributes=None, data=b"geheim!!", **changes):
+        metadata = {"zarr_format": 2, "shape": [8], "chunks": [8], "dtype": "|u1", "compressor": None, "filters": None,
+                    "fill_value": 0, "order": "C", **changes}
+        harness.write(self.path(folder, ".zarray"), json.dumps(metadata))
+        if attributes is not None:
+            harness.write(self.path(folder, ".zattrs"), json.dumps(attributes))
+        if data is not None:
+            harness.write(self.path(folder, ".".join("0" for _ in metadata["shape"]) or "0"), data)
+
+    def set_access_list(self, path, *entries):
+        """Entries are (tag, permissions, id), as in <linux/posix_acl_xattr.h>."""
+        value = struct.pack("<I", 2) + b"".join(struct.pack("<HHI", *entry) for entry in entries)
+        try:
+            os.setxattr(path, "system.posix_acl_access", value)
+        except OSError as error:
+            if error.errno != errno.EOPNOTSUPP:
+                raise
+            self.skipTest("a file system without access control lists")
+
+    def test_who_is_named_in_an_access_control_list_is_denied_what_he_is_denied_there(self):
+        none = 0xffffffff
+        harness.write(self.path("by_user"), "geheim")
+        harness.write(self.path("by_group"), "geheim")
+        harness.write(self.path("by_folder", "file"), "geheim")
+        harness.write(self.path("open_to_some"), "offen")
+        self.write_array("chunk.zarr")
+        for path in ("by_user", "by_folder", "chunk.zarr/0"):
+            self.set_access_list(self.path(path), (1, 7, none), (2, 0, NOBODY), (4, 5, none), (16, 5, none), (32, 5, none))
+        # Its mode, 0640, shows what the list grants at most, not what the group has.
+        os.chown(self.path("by_group"), 0, NOBODY)
+        self.set_access_list(self.path("by_group"), (1, 6, none), (2, 4, 1), (4, 0, none), (16, 4, none), (32, 0, none))
+        self.set_access_list(self.path("open_to_some"), (1, 6, none), (2, 6, 1), (4, 4, none), (16, 6, none), (32, 4, none))
+        mounted = self.mount(self.source, "--allow-other")
+        for path in ("by_user", "by_group", "by_folder/file"):
+            self.assert_denied(self.as_nobody("cat", self.path(path)))
+            self.assert_denied(self.as_nobody("cat", mounted.join(path)))
+        self.assert_not_shown(mounted.join("chunk.zarr/data.raw"))
+        self.assertEqual(self.as_nobody("cat", mounted.join("open_to_some")).stdout, "offen")
+
+    def test_document_of_a_store_does_not_tell_of_what_is_in_a_closed_folder(self):
+        harness.write(self.path("group.zarr", ".zgroup"), '{"zarr_format": 2}')
+        self.write_array("group.zarr/closed", {"note": "geheim"}, None, shape=[], chunks=[], fill_value=42)
+        self.write_array("group.zarr/open", {"note": "offen"})
+        os.chmod(self.path("group.zarr", "closed"), 0o700)
+        mounted = self.mount(self.source, "--allow-other")
+        self.assertIn(b"geheim", harness.read(mounted.join("group.zarr/.ndl.yaml")))
+        self.assert_denied(self.as_nobody("cat", mounted.join("group.zarr/.ndl.yaml")))
+        self.assertEqual(self.as_nobody("cat", mounted.join("group.zarr/open/.ndl.yaml")).returncode, 0)
+        os.chmod(self.path("group.zarr", "closed"), 0o755)
+        harness.wait_until(lambda: self.as_nobody("cat", mounted.join("group.zarr/.ndl.yaml")).returncode == 0, "opening")
+        os.chmod(self.path("group.zarr", "closed"), 0o700)
+        harness.wait_until(lambda: self.as_nobody("cat", mounted.join("group.zarr/.ndl.yaml")).returncode != 0, "closing")
+
+    def test_chunks_are_not_shown_once_their_folder_is_closed(self):
+        self.secret()
+        os.chmod(self.path("private"), 0o755)
+        self.write_array("nested.zarr", shape=[8, 1], chunks=[8, 1], dimension_separator="/", data=None)
+        harness.write(self.path("nested.zarr", "0", "0"), "geheim!!")
+        with open(self.path("nested.zarr", ".zarray"), encoding="utf-8") as file:
+            metadata = {**json.load(file), "shape": [8], "chunks": [8]}
+        references = {".zarray": json.dumps(metadata), "0": ["private/secret", 0, 8]}
+        harness.write(self.path("reference.json"), json.dumps({"version": 1, "refs": references}))
+        mounted = self.mount(self.source, "--allow-other")
+        paths = [mounted.join("nested.zarr/data.raw"), mounted.join("reference.json/data.raw")]
+        for path in paths:
+            self.assertEqual(self.as_nobody("cat", path).stdout, "geheim!!")
+        os.chmod(self.path("nested.zarr", "0"), 0o700)
+        os.chmod(self.path("private"), 0o700)
+        for path in paths:
+            harness.wait_until(lambda: self.as_nobody("cat", path).returncode != 0, "closing")
+        self.assert_not_shown(*paths)
+
+    def test_metadata_of_netcdf_do_not_come_from_files_that_are_closed(self):
+        harness.write(self.path("private", "dims"), json.dumps({"dims": {"geheim": 4}, "vars": [], "groups": []}))
+        os.chmod(self.path("private"), 0o700)
+        harness.write(self.path("netcdf.zarr", ".nczarr"), '{"nczarr_version": "1.0.0"}')
+        harness.write(self.path("netcdf.zarr", ".zgroup"), '{"zarr_format": 2}')
+        os.symlink("../private/dims", self.path("netcdf.zarr", ".nczgroup"))
+        mounted = self.mount(self.source, "--allow-other")
+        self.assertIn(b"geheim", harness.read(mounted.join("netcdf.zarr/.ndl.yaml")))
+        self.assert_denied(self.as_nobody("cat", mounted.join("netcdf.zarr/.ndl.yaml")))
+
+    def test_folder_that_has_become_a_link_does_not_lead_to_what_is_closed(self):
+        """The kernel still takes it for the folder that it was."""
+        self.secret()
+        os.mkdir(self.path("folder"))
+        harness.write(self.path("store.zarr", ".zgroup"), '{"zarr_format": 2}')
+        harness.write(self.path("private", "store.zarr", ".zgroup"), '{"zarr_format": 2}')
+        harness.write(self.path("private", "store.zarr", ".zattrs"), '{"note": "geheim"}')
+        mounted = self.mount(self.source, "--allow-other", "--revalidate", "60")
+        for folder, target in (("folder", "private"), ("store.zarr", "private/store.zarr")):
+            os.stat(mounted.join(folder))
+            os.rename(self.path(folder), self.path(folder) + ".old")
+            os.symlink(target, self.path(folder))
+        self.assertNotIn("secret", self.as_nobody("ls", mounted.join("folder")).stdout)
+        self.assert_not_shown(mounted.join("folder/secret"))
+        self.assertNotIn("geheim", self.as_nobody("cat", mounted.join("store.zarr/.ndl.yaml")).stdout)
+
+    def test_link_that_is_bent_while_it_is_read_never_leads_to_what_is_closed(self):
+        """Who may read a file is asked of what was opened, not of where the link leads before or after."""
+        secret = self.secret()
+        harness.write(secret, json.dumps({"note": "geheim"}).ljust(64))
+        harness.write(self.path("open"), json.dumps({"note": "offen"}).ljust(64))
+        os.symlink("open", self.path("bent"))
+        for number in range(100):
+            self.write_array(f"a{number}.zarr", data=None, shape=[64], chunks=[64])
+            os.symlink("../bent", self.path(f"a{number}.zarr", "0"))
+            os.symlink("../bent", self.path(f"a{number}.zarr", ".zattrs"))
+        bend = ("import os, sys\nwhile True:\n  for target in ('private/secret', 'open'):\n"
+                "    os.symlink(target, sys.argv[1] + '/next'); os.rename(sys.argv[1] + '/next', sys.argv[1] + '/bent')")
+        look = ("import os, sys\nseen = set()\nfor path in sys.argv[1:] * 8:\n"
+                "  try: seen.add(open(path, 'rb').read())\n  except OSError: pass\n"
+                "print(*(word for word in ('offen', 'geheim') if any(word.encode() in text for text in seen)))")
+        mounted = self.mount(self.source, "--allow-other", "--revalidate", "0")
+        paths = [mounted.join(f"a{number}.zarr", name) for number in range(100) for name in ("data.raw", ".ndl.yaml")]
+        bending = subprocess.Popen([sys.executable, "-c", bend, self.source])
+        try:
+            seen = self.as_nobody(sys.executable, "-c", look, *paths).stdout
+        finally:
+            bending.kill()
+            bending.wait()
+        self.assertEqual(seen.split(), ["offen"])
 
 
 class OrdinaryUserTest(UsersTest):
