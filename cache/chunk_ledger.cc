@@ -39,7 +39,13 @@ model::Result<void> ChunkLedger::Note(const std::shared_ptr<const backends::Stor
   const Stamp stamp = StampNow(*store, key);
   if (!NoteVersion({store, key}, stamp)) return model::IoError(ESTALE, store->Describe(key));
   if (!stamp) return {};  // closed to nobody
-  return CheckAccess(*store, key);
+  auto access = CheckAccess(*store, key);
+  if (!access) {
+    model::MutexLock lock(mutex_);
+    const FileId file = {store, key};
+    if (noted_.contains(file)) closed_.insert(file);
+  }
+  return access;
 }
 
 model::Result<void> ChunkLedger::CheckAccess(const backends::Store& store,
@@ -72,10 +78,12 @@ bool ChunkLedger::NoteVersion(const FileId& file, const Stamp& stamp) {
 
 bool ChunkLedger::Changed() {
   Noted noted;
+  std::set<FileId> closed;
   {
     model::MutexLock lock(mutex_);
     if (changed_ || overflown_) return true;
     noted.assign(noted_.begin(), noted_.end());
+    closed = closed_;
   }
   for (const auto& [file, then] : noted) {
     const Stamp now = StampNow(*file.first, file.second);
@@ -84,7 +92,7 @@ bool ChunkLedger::Changed() {
     NoticeChange(now);
     return true;
   }
-  if (!IsClosed(noted)) return false;
+  if (!IsAccessChanged(noted, closed)) return false;
   model::MutexLock lock(mutex_);
   NoticeChange(std::nullopt);
   return true;
@@ -92,7 +100,7 @@ bool ChunkLedger::Changed() {
 
 // A file that is closed changes, and so is noticed; a folder on the way to it
 // is not.
-bool ChunkLedger::IsClosed(const Noted& noted) const {
+bool ChunkLedger::IsAccessChanged(const Noted& noted, const std::set<FileId>& closed) const {
   if (!readers_) return false;
   const bool each = noted.size() <= kFewFiles;
   std::string_view folder;
@@ -104,7 +112,8 @@ bool ChunkLedger::IsClosed(const Noted& noted) const {
     if (!each && store == file.first.get() && folder == here) continue;
     store = file.first.get();
     folder = here;
-    if (!CheckAccess(*file.first, file.second)) return true;
+    const bool is_closed = !CheckAccess(*file.first, file.second);
+    if (is_closed != closed.contains(file)) return true;
   }
   return false;
 }

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -48,8 +49,9 @@ class ChunkLedger {
   const std::optional<backends::Access>& readers() const { return readers_; }
 
   // Looks at every noted file again; true if one has changed, appeared or
-  // gone, or is closed to one of the readers by now. Takes one stat() per file,
-  // and a look at the way to it, or at one file of each folder if they are many.
+  // gone, or is closed to one of the readers now, or no longer is. Takes one
+  // stat() per file, and a look at the way to it, or at the way to one file of
+  // each folder if they are many.
   bool Changed();
 
   // Whether a change was noticed already; looks at no file.
@@ -64,13 +66,14 @@ class ChunkLedger {
   using FileId = std::pair<std::shared_ptr<const backends::Store>, std::string>;
   // What Changed() looks at: all that was noted.
   using Noted = std::vector<std::pair<FileId, Stamp>>;
-  bool IsClosed(const Noted& noted) const;
+  bool IsAccessChanged(const Noted& noted, const std::set<FileId>& closed) const;
   void NoticeChange(const Stamp& now) REQUIRES(mutex_);
   bool NoteVersion(const FileId& file, const Stamp& stamp) EXCLUDES(mutex_);
 
   const std::optional<backends::Access> readers_;
   mutable model::Mutex mutex_;
   std::map<FileId, Stamp> noted_ GUARDED_BY(mutex_);
+  std::set<FileId> closed_ GUARDED_BY(mutex_);  // of these, to one of the readers
   bool changed_ GUARDED_BY(mutex_) = false;
   bool overflown_ GUARDED_BY(mutex_) = false;  // something was read that is not noted
   int64_t changed_mtime_ns_ GUARDED_BY(mutex_) = 0;

@@ -81,6 +81,19 @@ TEST_F(ChunkLedgerTest, RefusesWhatIsClosedToAReader) {
   EXPECT_TRUE(ledger_.Note(store_, "closed")) << "nobody else reads it";
 }
 
+TEST_F(ChunkLedgerTest, IsChangedOnceAFolderOnTheWayIsClosedOrOpened) {
+  constexpr uid_t kOwner = 7;
+  for (const mode_t before : {0644, 0600}) {
+    store_->Put("a", "abc");
+    store_->Close("a", {kOwner, 1, before});
+    ChunkLedger ledger(backends::Access{kOwner, 1, 0444});
+    EXPECT_EQ(ledger.Note(store_, "a").has_value(), before == 0644);
+    EXPECT_FALSE(ledger.Changed());
+    store_->Close("a", {kOwner, 1, before ^ mode_t{0044}});
+    EXPECT_TRUE(ledger.Changed());
+  }
+}
+
 TEST_F(ChunkLedgerTest, KnowsNoMoreFilesThanThereIsRoomForAndSaysSo) {
   constexpr int kMany = (1 << 17) + 10;
   for (int i = 0; i < kMany; ++i) ASSERT_TRUE(ledger_.Note(store_, std::to_string(i)));
