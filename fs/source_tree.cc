@@ -19,6 +19,10 @@ bool IsAbsent(const model::Error& error) {
   return error.sys_errno() == ENOENT || error.sys_errno() == ENOTDIR;
 }
 
+bool IsSameInode(const struct ::stat& status, const FileStamp& stamp) {
+  return status.st_dev == stamp.device && status.st_ino == stamp.inode;
+}
+
 class PlainFileHandle final : public FileHandle {
  public:
   PlainFileHandle(std::string path, UniqueFd fd) : path_(std::move(path)), fd_(std::move(fd)) {}
@@ -71,8 +75,7 @@ class PlainFile final : public TreeNode {
   }
   bool IsSameInode(const struct ::stat& status) const {
     model::MutexLock lock(mutex_);
-    return S_ISREG(status.st_mode) && status.st_dev == stamp_.device &&
-           status.st_ino == stamp_.inode;
+    return S_ISREG(status.st_mode) && fs::IsSameInode(status, stamp_);
   }
   // As long as the kernel has no page of it, a file that has grown since it
   // was looked up may take the place of what it was: else a file that is
@@ -138,7 +141,10 @@ class MirrorReader final : public DirectoryReader {
 class MirrorDirectory final : public DirectoryNode {
  public:
   MirrorDirectory(MountContext& context, std::string path, const struct ::stat& status)
-      : context_(context), path_(std::move(path)), attributes_(AttributesOf(status)) {}
+      : context_(context),
+        path_(std::move(path)),
+        stamp_(backends::StampOf(status)),
+        attributes_(AttributesOf(status)) {}
 
   model::Result<Attributes> Stat() const override {
     if (context_.services.freshness.immutable()) return attributes_;
@@ -147,18 +153,30 @@ class MirrorDirectory final : public DirectoryNode {
     return AttributesOf(*status);
   }
   model::Result<TreeNodePtr> Lookup(std::string_view name) const override {
-    return FindSourceNode(context_, JoinSourcePath(path_, name));
+    auto node = FindSourceNode(context_, JoinSourcePath(path_, name));
+    NDLFS_RETURN_IF_ERROR(CheckIsInPlace());
+    return node;
   }
   model::Result<std::unique_ptr<DirectoryReader>> OpenDirectory() const override {
-    NDLFS_TRY(auto stream,
-              backends::DirectoryStream::Open(*context_.root, path_, /*may_be_link=*/false),
-              path_);
-    return std::make_unique<MirrorReader>(path_, std::move(stream));
+    auto stream = backends::DirectoryStream::Open(*context_.root, path_, /*may_be_link=*/false);
+    NDLFS_RETURN_IF_ERROR(CheckIsInPlace());
+    if (!stream) return model::Propagate(stream.error(), path_);
+    return std::make_unique<MirrorReader>(path_, *std::move(stream));
   }
 
  private:
+  // The kernel lets others in by what this directory was when it was looked up;
+  // another one may have its name now, and be closed to them.
+  model::Result<void> CheckIsInPlace() const {
+    if (!context_.root->is_shared()) return {};
+    const auto status = context_.root->StatForOthers(path_, /*follow=*/false);
+    if (!status || !IsSameInode(*status, stamp_)) return IoError(ESTALE, path_);
+    return {};
+  }
+
   MountContext& context_;
   const std::string path_;
+  const FileStamp stamp_;
   const Attributes attributes_;
 };
 

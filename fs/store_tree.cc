@@ -277,20 +277,28 @@ class ErrorFolder final : public DirectoryNode {
 // The folder of a group, an array, or a whole store ("/").
 class EntityFolder final : public DirectoryNode {
  public:
+  // `found` is the file or directory that was taken for the store.
   EntityFolder(MountContext& context, StorePtr store, std::string path,
-               const Attributes& attributes)
+               const Attributes& attributes, const backends::FileStamp& found)
       : context_(context),
         store_(std::move(store)),
         path_(std::move(path)),
-        attributes_(attributes) {}
+        attributes_(attributes),
+        found_(found) {}
 
   model::Result<Attributes> Stat() const override { return attributes_; }
-  model::Result<TreeNodePtr> Lookup(std::string_view name) const override;
+  model::Result<TreeNodePtr> Lookup(std::string_view name) const override {
+    auto node = Find(name);
+    NDLFS_RETURN_IF_ERROR(CheckIsInPlace());
+    return node;
+  }
   model::Result<std::unique_ptr<DirectoryReader>> OpenDirectory() const override;
   model::Result<ExtendedAttributes> GetExtendedAttributes() const override;
 
  private:
   bool is_top() const { return path_ == "/"; }
+  model::Result<void> CheckIsInPlace() const;
+  model::Result<TreeNodePtr> Find(std::string_view name) const;
   TreeNodePtr MakeSource() const;
   model::Result<TreeNodePtr> MakeDocument(const Entity& entity) const;
   TreeNodePtr MakeError(std::string text) const;
@@ -306,13 +314,23 @@ class EntityFolder final : public DirectoryNode {
   const StorePtr store_;
   const std::string path_;  // NDL path name
   const Attributes attributes_;
+  const backends::FileStamp found_;
 };
 
 // The reasons for which a store shows nothing but `.error`; what remains is
 // for the caller to pass on: the path has to be looked up again.
 bool IsShown(const model::Error& error) { return error.sys_errno() != ESTALE; }
 
-model::Result<TreeNodePtr> EntityFolder::Lookup(std::string_view name) const {
+// The kernel lets others in by what led here when it was looked up; something
+// else may be at this path now, and be closed to them.
+model::Result<void> EntityFolder::CheckIsInPlace() const {
+  if (!store_->is_shared()) return {};
+  const struct ::stat now = store_->status();
+  if (now.st_dev == found_.device && now.st_ino == found_.inode) return {};
+  return IoError(ESTALE, store_->Describe());
+}
+
+model::Result<TreeNodePtr> EntityFolder::Find(std::string_view name) const {
   if (is_top() && name == kSourceName) return MakeSource();
   const auto entity = store_->Get(path_);
   if (!entity) {
@@ -367,7 +385,7 @@ model::Result<TreeNodePtr> EntityFolder::FindInGroup(std::string_view file_name)
   Access metadata = entity->access.own;
   metadata.mode |= 0111;
   attributes.mode = S_IFDIR | Both(AccessBy(attributes), metadata).mode;
-  return std::make_shared<EntityFolder>(context_, store_, path, attributes);
+  return std::make_shared<EntityFolder>(context_, store_, path, attributes, found_);
 }
 
 // Of the directory where a store that is one keeps the object at `path`;
@@ -415,7 +433,8 @@ TreeNodePtr EntityFolder::MakeLink(const std::string& path, const backends::Link
 
 model::Result<std::unique_ptr<DirectoryReader>> EntityFolder::OpenDirectory() const {
   // This node may be gone before the program that has it open.
-  auto self = std::make_shared<const EntityFolder>(context_, store_, path_, attributes_);
+  auto self =
+      std::make_shared<const EntityFolder>(context_, store_, path_, attributes_, found_);
   return ListingReader::Open(context_.services,
                              [self = std::move(self)] { return self->ListEntries(); });
 }
@@ -439,6 +458,7 @@ model::Result<std::vector<DirectoryEntry>> EntityFolder::ListEntries() const {
   } else if (has_node) {
     for (const auto& view : (*entity)->views) add_file(view.kind->file_name());
   }
+  NDLFS_RETURN_IF_ERROR(CheckIsInPlace());
   return entries;
 }
 
@@ -459,6 +479,7 @@ model::Result<void> EntityFolder::ListGroup(std::vector<DirectoryEntry>& entries
 model::Result<ExtendedAttributes> EntityFolder::GetExtendedAttributes() const {
   const auto entity = store_->Get(path_);
   if (!entity && !IsShown(entity.error())) return model::Propagate(entity.error());
+  NDLFS_RETURN_IF_ERROR(CheckIsInPlace());
   if (!entity || (*entity)->node == nullptr) return ExtendedAttributes();
   return DescribeEntity(store_->Describe(), path_, *(*entity)->node);
 }
@@ -487,8 +508,9 @@ bool StaysInside(std::string_view path, size_t depth) {
 }  // namespace
 
 TreeNodePtr MakeStoreFolder(MountContext& context, std::shared_ptr<MountedStore> store) {
-  const Attributes attributes = FolderAttributes(store->status(), 0);
-  return std::make_shared<EntityFolder>(context, std::move(store), "/", attributes);
+  const struct ::stat status = store->status();
+  return std::make_shared<EntityFolder>(context, std::move(store), "/",
+                                        FolderAttributes(status, 0), backends::StampOf(status));
 }
 
 std::optional<std::string> LinkText(std::string_view store_path, std::string_view path,

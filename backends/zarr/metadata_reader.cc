@@ -16,6 +16,9 @@ namespace {
 // is parsed into a tree is one node's.
 constexpr uint64_t kMaxFileSize = uint64_t{256} << 20;
 constexpr uint64_t kMaxDocumentSize = uint64_t{16} << 20;
+// An empty list takes three bytes of text, and forty of memory; and as much
+// again once it is an attribute's value.
+constexpr size_t kMaxDocumentValues = size_t{2} << 20;
 
 constexpr std::string_view kV3Name = "zarr.json";
 constexpr std::string_view kConsolidatedName = ".zmetadata";
@@ -236,7 +239,7 @@ model::Result<Json> MetadataReader::ReadJson(const NodeFiles& files,
     return model::Limit("{} bytes of metadata, at most {} are accepted", text.size(),
                         kMaxDocumentSize);
   }
-  return ParseJson(text);
+  return ParseJson(text, kMaxDocumentValues);
 }
 
 std::vector<std::string> MetadataReader::Files(const NodeFiles& files) const {
@@ -272,7 +275,8 @@ Json MetadataReader::ReadSeparate(const NodeFiles& files, std::string_view path)
     if (separate.contains(object.role)) return;
     const auto bytes = store_->Read(Key(path, object.name), kMaxDocumentSize);
     if (!bytes || !*bytes) return;
-    if (auto json = ParseJson(AsText((*bytes)->span()))) separate[object.role] = *json;
+    if (auto json = ParseJson(AsText((*bytes)->span()), kMaxDocumentValues))
+      separate[object.role] = *json;
   };
   if (files.kind == NodeFiles::Kind::kV2Array) {
     for (const Object& object : kArrayObjects) read(object);

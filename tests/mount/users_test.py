@@ -8,6 +8,7 @@ import stat
 import struct
 import subprocess
 import sys
+import time
 
 import h5py
 import harness
@@ -253,8 +254,31 @@ class OthersTest(UsersTest):
             os.rename(self.path(folder), self.path(folder) + ".old")
             os.symlink(target, self.path(folder))
         self.assertNotIn("secret", self.as_nobody("ls", mounted.join("folder")).stdout)
-        self.assert_not_shown(mounted.join("folder/secret"))
+        self.assert_denied(self.as_nobody("cat", mounted.join("folder/secret")))
         self.assertNotIn("geheim", self.as_nobody("cat", mounted.join("store.zarr/.ndl.yaml")).stdout)
+
+    def test_folder_that_has_changed_places_with_a_closed_one_does_not_show_that(self):
+        """Who may write to the folder above, may rename what belongs to others."""
+        for folder, text in (("mine", "offen"), ("yours", "geheim")):
+            harness.write(self.path(folder, "file"), text)
+            harness.write(self.path(folder, "store.zarr", ".zgroup"), '{"zarr_format": 2}')
+            harness.write(self.path(folder, "store.zarr", ".zattrs"), json.dumps({"note": text}))
+            with open(self.path(folder, "array.npy"), "wb") as file:
+                np.save(file, np.frombuffer(text.encode().ljust(8), "u1"))
+        os.chmod(self.path("yours"), 0o700)
+        mounted = self.mount(self.source, "--allow-other", "--revalidate", "2")
+        paths = [mounted.join("mine", name) for name in ("file", "store.zarr/.ndl.yaml", "array.npy/data.raw")]
+        for path in paths[1:]:
+            os.stat(os.path.dirname(path))
+        os.rename(self.path("mine"), self.path("other"))
+        os.rename(self.path("yours"), self.path("mine"))
+        for _ in range(8):
+            for path in paths:
+                self.assertNotIn("geheim", self.as_nobody("cat", path).stdout)
+            time.sleep(0.5)
+        os.chmod(self.path("mine"), 0o755)
+        for path in paths:
+            harness.wait_until(lambda: "geheim" in self.as_nobody("cat", path).stdout, "opening")
 
     def test_link_that_is_bent_while_it_is_read_never_leads_to_what_is_closed(self):
         """Who may read a file is asked of what was opened, not of where the link leads before or after."""
