@@ -258,10 +258,13 @@ Result<void> ArrayReader::ReadContiguous(const ContiguousRange& range, uint64_t 
   }
   NDLFS_TRY(const auto runs, model::PlanByteSwap(range.stored, model::ByteOrder::kLittle));
   return ReadSwapped(
-      runs, [&](uint64_t at, ByteSpan part) { return ReadRaw(range, at, part); }, offset, out);
+      runs, [&](uint64_t at, ByteSpan part) { return ReadRaw(range, runs, at, part); }, offset,
+      out);
 }
 
-Result<void> ArrayReader::ReadRaw(const ContiguousRange& range, uint64_t offset,
+// As it is stored, which `runs` turns into what is shown.
+Result<void> ArrayReader::ReadRaw(const ContiguousRange& range,
+                                  std::span<const model::SwapRun> runs, uint64_t offset,
                                   ByteSpan out) const {
   const auto where = [&] { return range.store->Describe(range.key); };
   if (range.exact_size) {
@@ -275,7 +278,9 @@ Result<void> ArrayReader::ReadRaw(const ContiguousRange& range, uint64_t offset,
             where());
   if (!got && range.exact_size) {  // an absent chunk
     const size_t item = spec().dtype.size();
-    FillStrided(spec().fill, offset % item, out.data(), {}, out.size());
+    std::vector<std::byte> fill = spec().fill;
+    if (!fill.empty()) backends::SwapElements(runs, item, fill, fill);
+    FillStrided(fill, offset % item, out.data(), {}, out.size());
     return {};
   }
   if (!got || *got != out.size()) {

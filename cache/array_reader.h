@@ -94,7 +94,8 @@ class ArrayReader {
   model::Result<void> ReadLittle(uint64_t offset, backends::ByteSpan out, Access access) const;
   model::Result<void> ReadContiguous(const backends::ContiguousRange& range, uint64_t offset,
                                      backends::ByteSpan out) const;
-  model::Result<void> ReadRaw(const backends::ContiguousRange& range, uint64_t offset,
+  model::Result<void> ReadRaw(const backends::ContiguousRange& range,
+                              std::span<const model::SwapRun> runs, uint64_t offset,
                               backends::ByteSpan out) const;
   // Reads [offset, offset + out.size()) through `read`, which is only asked
   // for whole elements, and reverses their numbers as `runs` says.

@@ -208,6 +208,22 @@ TEST(ArrayReaderTest, AChunkReadInPlaceMustHaveItsLengthAndMayBeAbsent) {
   EXPECT_THAT(last.Read(0, out).error().message(), HasSubstr("memory/0: 5 bytes, expected 4"));
 }
 
+TEST(ArrayReaderTest, AnAbsentChunkIsTheFillValueInAnyStoredOrder) {
+  auto source = std::make_shared<TestSource>(
+      Datatype::Integer(2, true), ChunkGrid::Regular({2}, {2}, ChunkGrid::Edge::kFull).value(),
+      std::vector<std::byte>{std::byte{'f'}, std::byte{'g'}});
+  source->contiguous_ = {source->store_, "0", 0, Datatype::Integer(2, true, ByteOrder::kBig),
+                         4};
+  ChunkCache cache(1000);
+  const ArrayReader reader(source, cache);
+  const std::string filled = "fgfg";
+  for (size_t begin = 0; begin < 4; ++begin) {
+    for (size_t size = 0; size <= 4 - begin; ++size) {
+      ASSERT_EQ(ReadAll(reader, begin, size), filled.substr(begin, size));
+    }
+  }
+}
+
 TEST(ArrayReaderTest, AChunkOfTheWrongLengthHurtsNoOther) {
   auto source = std::make_shared<TestSource>(
       Datatype::Integer(1, true), ChunkGrid::Regular({6}, {2}, ChunkGrid::Edge::kFull).value());
