@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <limits>
 
@@ -69,6 +70,22 @@ std::optional<uint32_t> NanCode(const FloatFormat& format) {
   return std::nullopt;
 }
 
+// Sign and fraction of an IEEE NaN stay, as far as there is room for them.
+constexpr int kDoubleFraction = 52;
+
+double DecodeIeeeNan(const FloatFormat& format, uint32_t magnitude, bool negative) {
+  const uint64_t fraction = magnitude & ((uint32_t{1} << format.mantissa_bits) - 1);
+  return std::bit_cast<double>(uint64_t{negative} << 63 | uint64_t{0x7ff} << kDoubleFraction |
+                               fraction << (kDoubleFraction - format.mantissa_bits));
+}
+
+uint32_t EncodeIeeeNan(const FloatFormat& format, double value) {
+  const auto bits = std::bit_cast<uint64_t>(value) & ((uint64_t{1} << kDoubleFraction) - 1);
+  const auto fraction = static_cast<uint32_t>(bits >> (kDoubleFraction - format.mantissa_bits));
+  const uint32_t sign = std::signbit(value) ? Magnitudes(format) : 0;
+  return sign | (fraction == 0 ? *NanCode(format) : TopExponent(format) | fraction);
+}
+
 // A magnitude that is no infinity or NaN.
 double DecodeMagnitude(const FloatFormat& format, uint32_t magnitude) {
   const int exponent = static_cast<int>(magnitude >> format.mantissa_bits);
@@ -99,15 +116,18 @@ double FloatFormat::Decode(uint32_t code) const {
   const bool negative = specials != Specials::kPowersOfTwo && (code & Magnitudes(*this)) != 0;
   if (specials == Specials::kNegZeroNan && negative && magnitude == 0) return kNan;
   if (magnitude > LargestFinite(*this)) {
-    const bool infinite = specials == Specials::kIeee && magnitude == TopExponent(*this);
-    return infinite ? (negative ? -kInfinity : kInfinity) : kNan;
+    if (specials != Specials::kIeee) return kNan;
+    if (magnitude != TopExponent(*this)) return DecodeIeeeNan(*this, magnitude, negative);
+    return negative ? -kInfinity : kInfinity;
   }
   const double value = DecodeMagnitude(*this, magnitude);
   return negative ? -value : value;
 }
 
 std::optional<uint32_t> FloatFormat::Encode(double value) const {
-  if (std::isnan(value)) return NanCode(*this);
+  if (std::isnan(value)) {
+    return specials == Specials::kIeee ? EncodeIeeeNan(*this, value) : NanCode(*this);
+  }
   const bool negative = std::signbit(value);
   if (specials == Specials::kPowersOfTwo && (negative || value == 0)) return std::nullopt;
   const uint32_t sign = negative ? Magnitudes(*this) : 0;

@@ -16,11 +16,15 @@ class DeltaFilter final : public NumberFilter {
 
   void Decode(const std::byte* from, std::byte* to, size_t count) const override {
     if (!decoded_type().is_float()) return SumIntegers(from, to, count);
+    if (decoded_type().format) return SumHalves(from, to, count);
     if (decoded_type().size == 4) return SumReals<float>(from, to, count);
     SumReals<double>(from, to, count);
   }
 
  private:
+  // What added to -0 is -0, too.
+  static constexpr double kNothing = -0.0;
+
   // Modulo 2^64, and so modulo any smaller width.
   void SumIntegers(const std::byte* from, std::byte* to, size_t count) const {
     int64_t block[kNumberBlock];
@@ -39,7 +43,7 @@ class DeltaFilter final : public NumberFilter {
   template <typename Real>
   void SumReals(const std::byte* from, std::byte* to, size_t count) const {
     double block[kNumberBlock];
-    Real sum = 0;
+    Real sum = kNothing;
     for (size_t done = 0; done < count; done += kNumberBlock) {
       const size_t step = std::min(count - done, kNumberBlock);
       LoadReals(encoded_type(), from + done * encoded_type().size, step, block);
@@ -50,13 +54,30 @@ class DeltaFilter final : public NumberFilter {
       StoreReals(block, step, decoded_type(), to + done * decoded_type().size);
     }
   }
+
+  // A sum of two float16 is exact as a double.
+  void SumHalves(const std::byte* from, std::byte* to, size_t count) const {
+    double block[kNumberBlock];
+    double sum = kNothing;
+    for (size_t done = 0; done < count; done += kNumberBlock) {
+      const size_t step = std::min(count - done, kNumberBlock);
+      LoadReals(encoded_type(), from + done * encoded_type().size, step, block);
+      for (size_t i = 0; i < step; ++i) {
+        std::byte* const half = to + (done + i) * decoded_type().size;
+        sum += block[i];
+        StoreReals(&sum, 1, decoded_type(), half);
+        LoadReals(decoded_type(), half, 1, &sum);
+      }
+    }
+  }
 };
 
 model::Result<NumberDtypes> ParseDelta(const CodecConfig& config) {
   NDLFS_TRY(NumberDtypes dtypes, ParseNumberDtypes(config));
   for (const model::Datatype& dtype : {dtypes.encoded, dtypes.decoded}) {
     const NumberType type = *NumberTypeOf(dtype);
-    if (type.kind == NumberType::Kind::kBool || type.format) {
+    const bool is_other_float = type.format && type.format->keyword != "float16";
+    if (type.kind == NumberType::Kind::kBool || is_other_float) {
       return model::Unsupported("differences of {}", dtype.keyword());
     }
   }

@@ -205,8 +205,10 @@ constexpr size_t kCountAt = 2;
 constexpr size_t kTypeAt = 3;
 
 model::Result<AnyCodec> ParseNBit(const CodecConfig& config) {
-  NDLFS_TRY(auto values, ParseClientData(config, kTypeAt + 2));
-  if (values[1] != 0) return NewCodec<StoredCodec>("nbit");  // no bit can be saved
+  NDLFS_TRY(auto values, ParseClientData(config, kTypeAt));
+  // No bit can be saved: of enums, text and the like nothing more is said.
+  if (values[1] != 0) return NewCodec<StoredCodec>("nbit");
+  if (values.size() < kTypeAt + 2) return model::BadInput("no parameters of a type");
   const uint32_t count = values[kCountAt];
   const uint32_t size = values[kTypeAt + 1];
   NDLFS_TRY(auto fields, TypeParser(std::move(values)).Parse(kTypeAt, size));

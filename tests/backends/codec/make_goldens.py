@@ -68,6 +68,12 @@ def filters():
         data = (np.arange(64) ** 2 - 1000).astype(dtype)
         name = "Delta" + np.dtype(dtype).name.capitalize() + ("Big" if dtype[0] == ">" else "")
         add_numcodecs(name, data, id="delta", dtype=dtype)
+    for dtype in ("<f2", ">f2", "<f4", "<f8"):
+        data = np.array([-0.0, 0.1, 0.3, 1000.1, -7.7, 2e-7, 65504, 3, np.inf, 1], dtype)
+        codec = numcodecs.Delta(dtype=dtype)
+        encoded = codec.encode(data)
+        add("DeltaRounded" + np.dtype(dtype).name.capitalize() + ("Big" if dtype[0] == ">" else ""),
+            "kNumcodecs", "delta", codec.get_config(), codec.decode(encoded).tobytes(), encoded.tobytes())
     add_numcodecs("DeltaNarrow", np.arange(100, 164, dtype="<i8"), id="delta", dtype="<i8",
                   astype="|i1")
     add_numcodecs("DeltaNarrowFloat", np.arange(1, 65, dtype="<f8"), id="delta", dtype="<f8",
@@ -101,6 +107,12 @@ def filters():
             data.tobytes(), np.asarray(encoded).tobytes())
     add_numcodecs("BitRound", np.linspace(0, 1, 64).astype("<f4").view("<i4").view("<f4"),
                   id="bitround", keepbits=23)
+    nans = np.array([0x7e00, 0xfe00, 0x7e01, 0xffff, 0x7c00, 0x8000], "<u2").view("<f2")
+    for decoded, encoded in (("<f2", "<f4"), ("<f2", "<f8"), ("<f4", "<f2"), ("<f8", ">f2")):
+        codec = numcodecs.AsType(encode_dtype=encoded, decode_dtype=decoded)
+        data = nans.astype(encoded)
+        add(f"AsTypeNan{np.dtype(decoded).name.capitalize()}From{np.dtype(encoded).name.capitalize()}",
+            "kNumcodecs", "astype", codec.get_config(), codec.decode(data).tobytes(), data.tobytes())
     for name in ("crc32", "adler32"):
         add_numcodecs(name.capitalize(), SQUARES, id=name)
     for count in (0, 1, 2, 63):
@@ -208,6 +220,10 @@ def nbit():
     compound.insert(b"b", 3, h5t.array_create(small, (2, 2)))
     compound.insert(b"c", 11, h5t.array_create(h5t.STD_U8LE, (4,)))
     add_nbit("Hdf5NBitCompound", compound, None)
+    # Of these libhdf5 keeps no description: three parameters in all.
+    add_hdf5("Hdf5NBitOpaque", 5, np.arange(24, dtype="u1").view("V3"))
+    add_hdf5("Hdf5NBitEnum", 5, np.array([1, 0, 1, 7], "i1"),
+             file_type=h5py.h5t.py_create(h5py.enum_dtype({"A": 0, "B": 1}, "i1"), logical=1))
     text = h5t.C_S1.copy()
     text.set_size(3)
     mixed = h5t.create(h5t.COMPOUND, 5)
