@@ -168,12 +168,32 @@ class LibrarySource final : public DatasetSource {
   const std::string path_;
 };
 
+// A filter that its parameters make no sense of, as "shuffle" has none among
+// elements of variable size. Who wrote the dataset could not apply it either,
+// and each chunk says that it was left out; what does not say so is corrupt.
+class ImpossibleFilter final : public BytesToBytesCodec {
+ public:
+  explicit ImpossibleFilter(std::string reason) : reason_(std::move(reason)) {}
+  std::string_view name() const override { return "impossible filter"; }
+  SizeBound EncodedSize(uint64_t decoded_size) const override { return {decoded_size, false}; }
+  Result<size_t> Decode(ConstByteSpan, ByteSpan) const override {
+    return model::Corrupt("{}", reason_);
+  }
+
+ private:
+  const std::string reason_;
+};
+
 Result<std::shared_ptr<const BytesToBytesCodec>> MakeFilter(const FilterInfo& filter,
                                                             const ChunkForm& form) {
   const std::string id = std::to_string(filter.id);
   const Json configuration = {{"cd_values", filter.parameters}};
-  NDLFS_TRY(auto codec, MakeCodec({CodecDialect::kHdf5, id, &configuration, &form}));
-  auto* bytes_to_bytes = std::get_if<std::shared_ptr<const BytesToBytesCodec>>(&codec);
+  auto codec = MakeCodec({CodecDialect::kHdf5, id, &configuration, &form});
+  if (!codec && codec.error().code() == model::ErrorCode::kBadInput) {
+    return std::make_shared<const ImpossibleFilter>(codec.error().message());
+  }
+  if (!codec) return model::Propagate(std::move(codec).error());
+  auto* bytes_to_bytes = std::get_if<std::shared_ptr<const BytesToBytesCodec>>(&*codec);
   if (!bytes_to_bytes) return model::Internal("not a codec of bytes");
   return std::move(*bytes_to_bytes);
 }

@@ -353,6 +353,40 @@ d.id.write_direct_chunk((10,), np.arange(100, 110, dtype='i4').tobytes(), 1)
 )");
 }
 
+// Among elements of variable size shuffle has no parameters; of 80 bits szip
+// makes nothing. The library leaves them out, and says so with each chunk.
+TEST_P(Hdf5ReadTest, FiltersThatCannotBeAppliedAreLeftOutByTheirMask) {
+  WriteAndCompare(R"(
+s = f.create_dataset('text', (6,), h5.string_dtype(), chunks=(4,), compression='gzip', shuffle=True)
+s[:] = ['a', 'bc', '', 'def', 'g', 'h']
+t = f.create_dataset('vlen', (2,), h5.vlen_dtype('i4'), chunks=(2,), shuffle=True, compression='lzf')
+t[0] = [1, 2]; t[1] = []
+plist = h5.h5p.create(h5.h5p.DATASET_CREATE)
+plist.set_chunk((16,)); plist.set_shuffle(); plist.set_shuffle(); plist.set_deflate(5)
+d = h5.h5d.create(f.id, b'shuffled_twice', h5.h5t.STD_I32LE, h5.h5s.create_simple((40,)), plist)
+d.write(h5.h5s.ALL, h5.h5s.ALL, np.arange(40, dtype='i4'))
+)");
+}
+
+TEST_P(Hdf5ReadTest, AChunkThatSaysThatAnImpossibleFilterWasAppliedIsCorrupt) {
+  test::RunH5py(directory_, R"(
+with h5.File('a.h5', 'w') as f:
+    plist = h5.h5p.create(h5.h5p.DATASET_CREATE)
+    plist.set_chunk((4,)); plist.set_shuffle(); plist.set_shuffle()
+    d = h5.h5d.create(f.id, b'd', h5.h5t.STD_I32LE, h5.h5s.create_simple((8,)), plist)
+    d.write_direct_chunk((0,), bytes(16), 3)
+    d.write_direct_chunk((4,), bytes(16), 0)
+)");
+  hierarchy_ = test::OpenHdf5(directory_, "a.h5");
+  const auto node = LoadNode(*hierarchy_, "/d");
+  ASSERT_TRUE(node->source);
+  EXPECT_THAT(test::ReadChunk(*node->source, {0}), IsOk());
+  const auto corrupt = test::ReadChunk(*node->source, {1});
+  ASSERT_FALSE(corrupt);
+  EXPECT_EQ(corrupt.error().code(), model::ErrorCode::kCorrupt);
+  EXPECT_THAT(corrupt.error().message(), HasSubstr("shuffle: 0 parameters"));
+}
+
 INSTANTIATE_TEST_SUITE_P(Versions, Hdf5ReadTest, ::testing::Values("earliest", "latest"));
 
 }  // namespace
