@@ -71,39 +71,25 @@ class AbsentSource final : public DatasetSource {
   }
 };
 
-class ChunkedSource final : public DatasetSource {
+// Where the chunks of a dataset lie.
+class ChunkRecords {
  public:
-  ChunkedSource(ArraySpec spec, const OpenedFile& opened, std::string path,
-                bool has_plain_edges)
-      : DatasetSource(std::move(spec)),
-        opened_(opened),
-        path_(std::move(path)),
-        has_plain_edges_(has_plain_edges) {}
+  ChunkRecords(std::shared_ptr<const File> file, std::string path)
+      : file_(std::move(file)), path_(std::move(path)) {}
 
-  Result<ChunkLocation> Locate(std::span<const uint64_t> index,
-                               IndexCache& indexes) const override {
+  Result<ChunkRecord> Find(const ArraySource& source, std::span<const uint64_t> index,
+                           IndexCache& indexes) const {
     uint64_t linear = 0;
     for (size_t d = 0; d < index.size(); ++d) {
-      linear = linear * spec_.grid.counts()[d] + index[d];
+      linear = linear * source.spec().grid.counts()[d] + index[d];
     }
-    NDLFS_TRY(const ChunkRecord record, Record(linear, indexes));
-    if (record.bytes == 0) return ChunkLocation::Absent();
-    ChunkLocation location;
-    location.store = opened_.store;
-    location.pieces = {{record.offset, record.bytes}};
-    location.skip_codecs = static_cast<uint32_t>(record.filter_mask);
-    if (has_plain_edges_ && IsPartial(index)) location.skip_codecs = ~uint32_t{0};
-    return location;
-  }
-
- private:
-  Result<ChunkRecord> Record(uint64_t linear, IndexCache& indexes) const {
     const uint64_t first = linear / kRecordsPerBlock * kRecordsPerBlock;
     const auto load = [&]() -> Result<Bytes> {
-      NDLFS_TRY(const auto records, opened_.file->LocateChunks(path_, first, kRecordsPerBlock));
+      NDLFS_TRY(const auto records, file_->LocateChunks(path_, first, kRecordsPerBlock));
       return Bytes::Copy(std::as_bytes(std::span(records)));
     };
-    NDLFS_TRY(const auto block, indexes.GetOrLoad(id(), linear / kRecordsPerBlock, load));
+    NDLFS_TRY(const auto block,
+              indexes.GetOrLoad(source.id(), linear / kRecordsPerBlock, load));
     ChunkRecord record;
     const size_t offset = (linear - first) * sizeof(record);
     if (offset + sizeof(record) > block->size()) return model::Internal("no such chunk");
@@ -111,6 +97,33 @@ class ChunkedSource final : public DatasetSource {
     return record;
   }
 
+ private:
+  const std::shared_ptr<const File> file_;
+  const std::string path_;
+};
+
+class ChunkedSource final : public DatasetSource {
+ public:
+  ChunkedSource(ArraySpec spec, const OpenedFile& opened, std::string path,
+                bool has_plain_edges)
+      : DatasetSource(std::move(spec)),
+        store_(opened.store),
+        records_(opened.file, std::move(path)),
+        has_plain_edges_(has_plain_edges) {}
+
+  Result<ChunkLocation> Locate(std::span<const uint64_t> index,
+                               IndexCache& indexes) const override {
+    NDLFS_TRY(const ChunkRecord record, records_.Find(*this, index, indexes));
+    if (record.bytes == 0) return ChunkLocation::Absent();
+    ChunkLocation location;
+    location.store = store_;
+    location.pieces = {{record.offset, record.bytes}};
+    location.skip_codecs = static_cast<uint32_t>(record.filter_mask);
+    if (has_plain_edges_ && IsPartial(index)) location.skip_codecs = ~uint32_t{0};
+    return location;
+  }
+
+ private:
   // Whether the chunk reaches beyond the end of the dataset.
   bool IsPartial(std::span<const uint64_t> index) const {
     for (size_t d = 0; d < index.size(); ++d) {
@@ -120,8 +133,8 @@ class ChunkedSource final : public DatasetSource {
     return false;
   }
 
-  const OpenedFile opened_;
-  const std::string path_;
+  const std::shared_ptr<const Store> store_;
+  const ChunkRecords records_;
   const bool has_plain_edges_;
 };
 
@@ -144,10 +157,21 @@ bool HasElementRegions(const model::Datatype& type) {
 // What only the library can read.
 class LibrarySource final : public DatasetSource {
  public:
-  LibrarySource(ArraySpec spec, std::shared_ptr<const File> file, std::string path)
-      : DatasetSource(std::move(spec)), file_(std::move(file)), path_(std::move(path)) {}
+  LibrarySource(ArraySpec spec, std::shared_ptr<const File> file, std::string path,
+                Layout layout)
+      : DatasetSource(std::move(spec)),
+        file_(std::move(file)),
+        path_(std::move(path)),
+        records_(file_, path_),
+        fills_(layout == Layout::kChunked && !spec_.dtype.is_fixed_size() &&
+               !HasElementRegions(spec_.dtype) && !spec_.fill.empty()) {}
 
-  Result<ChunkLocation> Locate(std::span<const uint64_t> index, IndexCache&) const override {
+  Result<ChunkLocation> Locate(std::span<const uint64_t> index,
+                               IndexCache& indexes) const override {
+    if (fills_) {
+      NDLFS_TRY(const ChunkRecord record, records_.Find(*this, index, indexes));
+      if (record.bytes == 0) return ChunkLocation::Absent();
+    }
     Block block;
     for (size_t d = 0; d < index.size(); ++d) {
       block.start.push_back(spec_.grid.Begin(d, index[d]));
@@ -166,6 +190,10 @@ class LibrarySource final : public DatasetSource {
  private:
   const std::shared_ptr<const File> file_;
   const std::string path_;
+  const ChunkRecords records_;
+  // Whether absent chunks are filled here. The library wants to write to the
+  // file for a fill value of variable size beside chunks that are there.
+  const bool fills_;
 };
 
 // A filter that its parameters make no sense of, as "shuffle" has none among
@@ -271,7 +299,7 @@ class SourceMaker {
       NDLFS_RETURN_IF_ERROR(MakeFilter(filter, {info_.stored, spec.grid.max_chunk_shape()}),
                             NameOfFilter(filter));
     }
-    return std::make_shared<LibrarySource>(std::move(spec), opened_.file, path_);
+    return std::make_shared<LibrarySource>(std::move(spec), opened_.file, path_, info_.layout);
   }
 
   Result<std::shared_ptr<const ArraySource>> MakeChunkedSource() {

@@ -302,6 +302,8 @@ class TypeReader {
     return element;
   }
 
+  // Read as its base: between enums the library converts by name, and makes -1
+  // of numbers that have none.
   Result<ElementType> ReadEnum(hid_t type) {
     NDLFS_TRY(const auto super, Checked(H5Tget_super(type), "base of the enum"));
     if (H5Tget_class(super.get()) != H5T_INTEGER) {
@@ -311,7 +313,6 @@ class TypeReader {
     if (bytes > 8) return model::Unsupported("an enum of {} bytes", bytes);
     NDLFS_TRY(auto element, ReadInteger(super.get(), bytes));
     NDLFS_TRY(auto constants, ReadConstants(type, super.get(), element.type.is_signed()));
-    NDLFS_TRY(element.memory, MakeEnum(element, constants));
     const ByteOrder order = element.stored.order();
     element.type = Datatype::Enum(element.type, std::move(constants));
     element.stored = element.type.WithOrder(order);
@@ -339,22 +340,6 @@ class TypeReader {
       constants.push_back({TakeString(H5Tget_member_name(type, index)), value});
     }
     return constants;
-  }
-
-  // The library converts between enums by name.
-  static Result<Handle> MakeEnum(const ElementType& base,
-                                 const std::vector<Datatype::Constant>& constants) {
-    NDLFS_TRY(auto memory, Checked(H5Tenum_create(base.memory.get()), "enum type"));
-    for (const auto& constant : constants) {
-      const auto bits = static_cast<uint64_t>(constant.value);
-      std::array<std::byte, 8> little;
-      for (size_t i = 0; i < little.size(); ++i) {
-        little[i] = static_cast<std::byte>(bits >> (8 * i));
-      }
-      NDLFS_RETURN_IF_ERROR(CheckStatus(
-          H5Tenum_insert(memory.get(), constant.name.c_str(), little.data()), "enum type"));
-    }
-    return memory;
   }
 
   struct Member {
