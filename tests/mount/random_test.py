@@ -1,0 +1,305 @@
+# SPDX-License-Identifier: MIT
+"""Random sound stores that others write, or that are written by the specification, and every view of them.
+
+NDLFS_RANDOM_STORES=500 makes so many of each kind, NDLFS_RANDOM_SEED=7 begins with another one. A failure names
+the seed of its store; with that, and one store, it is made again.
+"""
+import gzip
+import io
+import itertools
+import json
+import os
+import struct
+import unittest
+import warnings
+import zipfile
+
+import h5py
+import harness
+import numcodecs
+import numpy as np
+import yaml
+import zarr
+
+STORES = int(os.environ.get("NDLFS_RANDOM_STORES", "20"))
+SEED = int(os.environ.get("NDLFS_RANDOM_SEED", "1"))
+OPTIONS = [(), ("--cache-size", "64KiB", "--threads", "1"), ("--cache-size", "1MiB"), ("--immutable",)]
+NUMBERS = ["i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8", "c8", "c16", "?"]
+NAMES = ["a", "b c", "\u00e4", "x.y", "q\"t", "r", "\u65e5", "yes"]
+
+
+class Random(np.random.Generator):
+    """What is drawn to make a store; `seed` says all of it."""
+
+    def __init__(self, kind, seed):
+        super().__init__(np.random.PCG64([kind, seed]))
+
+    def pick(self, *choices):
+        return choices[int(self.integers(len(choices)))]
+
+    def chance(self, probability):
+        return self.random() < probability
+
+    def number(self):
+        return np.dtype(self.pick("<", ">") + self.pick(*NUMBERS))
+
+    def dtype(self, depth=0):
+        """A number, text, bytes, or a struct of these, with subarrays."""
+        kind = self.random()
+        if kind < .6 or depth > 1:
+            return self.number()
+        if kind < .7:
+            return np.dtype(f"S{self.integers(1, 9)}")
+        if kind < .75:
+            return np.dtype(f"V{self.integers(1, 9)}")
+        return np.dtype([(NAMES[i], self.dtype(depth + 1), *([(2, 3)] if self.chance(.2) else []))
+                         for i in range(int(self.integers(1, 4)))])
+
+    def values(self, dtype, shape):
+        """Any bits that are a value: NaN with payloads, infinities, denormals."""
+        if dtype.names:
+            array = np.zeros(shape, dtype)
+            for name in dtype.names:
+                field = dtype[name]
+                array[name] = self.values(field.base, tuple(shape) + field.shape)
+            return array
+        count = int(np.prod(shape, dtype=int))
+        if dtype.kind == "b":
+            return self.integers(0, 2, shape).astype("?")
+        if dtype.kind == "S":
+            return self.integers(32, 127, count * dtype.itemsize, "u1").view(dtype).reshape(shape)
+        if self.chance(.3) and dtype.kind in "iuf":
+            return self.integers(0, 100, shape).astype(dtype)
+        return np.frombuffer(self.bytes(count * dtype.itemsize), dtype).reshape(shape)
+
+    def shape(self, size=4000):
+        rank = int(self.integers(0, 5))
+        return tuple(int(n) for n in self.integers(1, int(size ** (1 / max(rank, 1))) + 1, rank))
+
+    def chunks(self, shape):
+        """Of any extents, but not too many."""
+        chunks = [int(self.integers(1, n + 2)) for n in shape]
+        while np.prod([-(-n // c) for n, c in zip(shape, chunks)]) > 150:
+            chunks = [2 * c for c in chunks]
+        return tuple(chunks)
+
+    def box(self, shape):
+        begin = [int(self.integers(0, n)) for n in shape]
+        return tuple(slice(b, int(self.integers(b + 1, n + 1))) for b, n in zip(begin, shape))
+
+
+def compressor(r):
+    return None if r.chance(.4) else r.pick(
+        numcodecs.Zlib(1), numcodecs.GZip(6), numcodecs.BZ2(1), numcodecs.Zstd(1), numcodecs.LZ4(),
+        numcodecs.LZMA(preset=0), *[numcodecs.Blosc(name, 5, shuffle, blocksize) for name in ("lz4", "zstd", "blosclz")
+                                    for shuffle in (0, 1, 2) for blocksize in (0, 1000)])
+
+
+def write_zarr2(r, path):
+    """Arrays of zarr-python; a part of them may not be written."""
+    group, arrays = zarr.group(zarr.DirectoryStore(path)), {}
+    for name in NAMES[:3]:
+        dtype, shape = r.dtype(), r.shape()
+        filters = r.pick(None, None, [numcodecs.CRC32()], [numcodecs.Shuffle(1)])
+        if dtype.kind in "iu" and r.chance(.5):
+            filters = [numcodecs.Delta(dtype)]
+        fill = None if dtype.kind == "V" else r.values(dtype, (1,))[0]
+        array = group.create_dataset(name, shape=shape, chunks=r.chunks(shape) or None, dtype=dtype, filters=filters,
+                                     compressor=compressor(r), order=r.pick("C", "F"), fill_value=fill,
+                                     dimension_separator=r.pick(".", "/"))
+        values = r.values(dtype, shape)
+        if fill is None or r.chance(.5):
+            array[...] = values
+        elif shape:
+            box = r.box(shape)
+            array[box] = values[box]
+        arrays[name] = np.array(array[...], dtype)
+    return arrays
+
+
+def crc32c(data):
+    value = 0xffffffff
+    for byte in data:
+        value ^= byte
+        for _ in range(8):
+            value = value >> 1 ^ (0x82f63b78 if value & 1 else 0)
+    return struct.pack("<I", value ^ 0xffffffff)
+
+
+def zarr3_chain(r, dtype, shape, depth=0):
+    """Codecs for chunks of this shape, as metadata and as a function that encodes an array."""
+    codecs, order = [], list(range(len(shape)))
+    if r.chance(.3):
+        order = [int(axis) for axis in r.permutation(len(shape))]
+        codecs.append({"name": "transpose", "configuration": {"order": order}})
+    shape = [shape[axis] for axis in order]
+    if shape and depth < 2 and r.chance(.4):
+        inner = [r.pick(*[c for c in range(1, n + 1) if n % c == 0]) for n in shape]
+        inner_codecs, encode = zarr3_chain(r, dtype, inner, depth + 1)
+        location = r.pick("start", "end")
+        codecs.append({"name": "sharding_indexed", "configuration": {
+            "chunk_shape": inner, "codecs": inner_codecs, "index_location": location,
+            "index_codecs": [{"name": "bytes", "configuration": {"endian": "little"}}, {"name": "crc32c"}]}})
+
+        def encode_shard(array):
+            places = list(np.ndindex(*[n // c for n, c in zip(shape, inner)]))
+            index, body = np.full((len(places), 2), 2**64 - 1, "<u8"), b""
+            begin = index.nbytes + 4 if location == "start" else 0
+            for number in r.permutation(len(places)):
+                part = array[tuple(slice(i * c, i * c + c) for i, c in zip(places[number], inner))]
+                if part.tobytes().strip(b"\0"):
+                    encoded = encode(part)
+                    index[number] = begin + len(body), len(encoded)
+                    body += encoded
+            table = index.tobytes() + crc32c(index.tobytes())
+            return table + body if location == "start" else body + table
+        return codecs, lambda array: encode_shard(array.transpose(order))
+    endian = r.pick("little", "big")
+    codecs.append({"name": "bytes", "configuration": {"endian": endian}})
+    last = r.pick(None, ("gzip", {"level": 1}, gzip.compress), ("crc32c", {}, lambda data: data + crc32c(data)),
+                  ("zstd", {"level": 1, "checksum": False}, numcodecs.Zstd().encode))
+    if last:
+        codecs.append({"name": last[0], "configuration": last[1]})
+    stored = dtype.newbyteorder("<" if endian == "little" else ">")
+
+    def encode_bytes(array):
+        data = np.ascontiguousarray(array.transpose(order)).astype(stored).tobytes()
+        return last[2](data) if last else data
+    return codecs, encode_bytes
+
+
+def write_zarr3(r, path):
+    """Arrays by the letter of the specification, with nested shards; chunks of zeros may be absent."""
+    arrays = {}
+    harness.write(os.path.join(path, "zarr.json"), json.dumps({"zarr_format": 3, "node_type": "group"}))
+    for name in NAMES[:3]:
+        dtype, shape = r.number().newbyteorder("<"), r.shape(2000)
+        chunks = r.chunks(shape)
+        codecs, encode = zarr3_chain(r, dtype, chunks)
+        v2, separator = r.chance(.3), r.pick(".", "/")
+        fill = False if dtype.kind == "b" else [0, 0] if dtype.kind == "c" else 0
+        harness.write(os.path.join(path, name, "zarr.json"), json.dumps({
+            "zarr_format": 3, "node_type": "array", "shape": shape, "data_type": dtype.name, "fill_value": fill,
+            "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": chunks}}, "codecs": codecs,
+            "chunk_key_encoding": {"name": "v2" if v2 else "default", "configuration": {"separator": separator}}}))
+        counts = [-(-n // c) for n, c in zip(shape, chunks)]
+        whole = np.zeros([n * c for n, c in zip(counts, chunks)], dtype)
+        if r.chance(.6):
+            whole[...] = r.values(dtype, whole.shape)
+        elif shape:
+            box = r.box(whole.shape)
+            whole[box] = r.values(dtype, whole[box].shape)
+        for index in itertools.product(*map(range, counts)):
+            part = whole[(*[slice(i * c, i * c + c) for i, c in zip(index, chunks)], ...)]
+            if part.tobytes().strip(b"\0") or r.chance(.3):
+                key = separator.join([*([] if v2 else ["c"]), *map(str, index)]) or "0"
+                harness.write(os.path.join(path, name, key), encode(part))
+        arrays[name] = whole[(*[slice(n) for n in shape], ...)]
+    return arrays
+
+
+def write_hdf5(r, path):
+    """Datasets of h5py in every layout, with every index of chunks, and filters."""
+    arrays = {}
+    with h5py.File(path, "w", libver=r.pick("earliest", "latest"), userblock_size=r.pick(0, 0, 512)) as file:
+        for name in NAMES[:4]:
+            dtype, shape = r.dtype(), r.shape()
+            if r.chance(.1):
+                dtype = h5py.enum_dtype({"A": 0, "B": 5}, r.pick(">i2", "<i4", "u1"))
+            properties = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+            extents = shape
+            if r.chance(.15) and np.prod(shape) * dtype.itemsize < 60000:
+                properties.set_layout(h5py.h5d.COMPACT)
+            elif shape and r.chance(.8):
+                properties.set_chunk(tuple(min(n, c) for n, c in zip(shape, r.chunks(shape))))
+                extents = tuple(r.pick(n, h5py.h5s.UNLIMITED) for n in shape) if r.chance(.5) else shape
+                if r.chance(.2):
+                    properties.set_filter(h5py.h5z.FILTER_NBIT, h5py.h5z.FLAG_OPTIONAL)
+                others = [properties.set_shuffle, properties.set_fletcher32, lambda: properties.set_deflate(4),
+                          lambda: properties.set_filter(h5py.h5z.FILTER_LZF, h5py.h5z.FLAG_OPTIONAL)]
+                for which in r.permutation(len(others))[:int(r.integers(0, 4))]:
+                    others[which]()
+            file_type = h5py.h5t.py_create(dtype, logical=True)
+            dataset = h5py.Dataset(h5py.h5d.create(file.id, name.encode(), file_type,
+                                                   h5py.h5s.create_simple(shape, extents) if shape else
+                                                   h5py.h5s.create(h5py.h5s.SCALAR), properties))
+            if r.chance(.6):
+                dataset[...] = r.values(dtype, shape)
+            elif shape:
+                box = r.box(shape)
+                dataset[box] = r.values(dtype, shape)[box]
+            for axis, extent in enumerate(extents):
+                if extent == h5py.h5s.UNLIMITED and r.chance(.3):
+                    dataset.resize(int(r.integers(1, 2 * shape[axis] + 1)), axis)
+            arrays[name] = np.array(dataset[...], dtype)
+    return arrays
+
+
+def write_npz(r, path):
+    """Members as NumPy writes them, in archives as zipfile does: ZIP64, comments, stored and deflated."""
+    arrays = {}
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.comment = r.pick(b"", b"PK\x05\x06 in a comment")
+        for name in NAMES[:4]:
+            array = r.values(r.dtype(), r.shape())
+            array = np.asfortranarray(array) if r.chance(.4) else array
+            content = io.BytesIO()
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                np.lib.format.write_array(content, array, version=r.pick(None, (3, 0)))
+            info = zipfile.ZipInfo(name + ".npy")
+            info.compress_type = r.pick(zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+            with archive.open(info, "w", force_zip64=r.chance(.3)) as member:
+                member.write(content.getvalue())
+            arrays[name] = array
+    return arrays
+
+
+KINDS = [("zarr", write_zarr2), ("zarr3.zarr", write_zarr3), ("h5", write_hdf5), ("npz", write_npz)]
+
+
+def field_bytes(array):
+    """The bytes of all fields, little-endian, one after the other: padding is nobody's business."""
+    if array.dtype.names:
+        return b"".join(field_bytes(np.atleast_1d(array)[name]) for name in array.dtype.names)
+    return harness.little_endian(array) if array.dtype.kind not in "SV" else array.tobytes()
+
+
+class RandomStoresTest(harness.TestCase):
+    def test_views_are_what_others_read(self):
+        rounds = [(kind, seed) for seed in range(SEED, SEED + STORES) for kind in range(len(KINDS))]
+        for number, some in enumerate(rounds[i:i + 80] for i in range(0, len(rounds), 80)):
+            folder = os.path.join(self.scratch, str(number))
+            os.mkdir(folder)
+            stores = {}
+            for kind, seed in some:
+                name = f"{seed}.{KINDS[kind][0]}"
+                with np.errstate(all="ignore"):
+                    stores[name] = seed, KINDS[kind][1](Random(kind, seed), os.path.join(folder, name))
+            with harness.Mount(folder, *OPTIONS[number % len(OPTIONS)]) as mounted:
+                for store, (seed, arrays) in stores.items():
+                    for name, want in arrays.items():
+                        with self.subTest(store=store, seed=seed, array=name, dtype=want.dtype, shape=want.shape):
+                            self.check_views(mounted.join(store, name), want, Random(len(KINDS), seed))
+            self.run_ok(harness.BINARY, "check", folder)
+
+    def check_views(self, folder, want, r):
+        self.assertNotIn(".error", os.listdir(folder))
+        yaml.load(harness.read(folder, ".ndl.yaml"), yaml.CSafeLoader)
+        got = np.load(os.path.join(folder, "data.npy"))
+        self.assertEqual(got.shape, want.shape)
+        self.assertEqual(got.dtype.names, want.dtype.names)
+        self.assertEqual(field_bytes(got), field_bytes(want))
+        for view in os.listdir(folder):
+            path = os.path.join(folder, view)
+            content = harness.read(path)
+            self.assertEqual(os.stat(path).st_size, len(content), view)
+            with open(path, "rb", buffering=0) as file:
+                for _ in range(4):
+                    begin, size = int(r.integers(0, len(content) + 1)), int(r.integers(1, r.pick(20, 100000)))
+                    self.assertEqual(os.pread(file.fileno(), size, begin), content[begin:begin + size], view)
+        self.assertTrue(harness.read(folder, "data.npy").endswith(harness.read(folder, "data.raw")))
+
+
+if __name__ == "__main__":
+    harness.main()
