@@ -2,14 +2,15 @@
 # SPDX-License-Identifier: MIT
 #
 # Builds and tests everything: unit tests and tests that mount, the same with
-# the address and undefined behaviour sanitizers, each fuzz target for
-# NDLFS_FUZZ_SECONDS (30), and the layout of the sources. Takes less than half an
-# hour on two cores; ends with the summary of ctest.
+# the address and undefined behaviour sanitizers, what has threads with the
+# thread sanitizer, each fuzz target for NDLFS_FUZZ_SECONDS (30), and the layout
+# of the sources. Takes some 35 minutes on two cores; ends with the summary of
+# ctest.
 #
 #   packaging/test.sh
 #
 # NDLFS_SANITIZERS=0 leaves out the sanitizers and the fuzz targets.
-# NDLFS_TSAN=1 also runs the tests of threads with the thread sanitizer.
+# NDLFS_TSAN=0 leaves out the thread sanitizer alone.
 # NDLFS_TIDY=1 also runs clang-tidy over all sources.
 # NDLFS_SKIP_MOUNT_TESTS=1 leaves out what mounts, where there is no /dev/fuse.
 # NDLFS_JOBS (all cores) says how wide.
@@ -20,6 +21,7 @@ cd "$top"
 jobs=${NDLFS_JOBS:-$(nproc)}
 fuzz_seconds=${NDLFS_FUZZ_SECONDS:-30}
 sanitizers=${NDLFS_SANITIZERS:-1}
+thread_sanitizer=${NDLFS_TSAN:-$sanitizers}
 # The tests of threads; the build preset has only what these need.
 threads='^(mount|.*(Cache|Prefetch|Ledger|Spill|InodeTable|OpenHandles))'
 started=$SECONDS
@@ -92,7 +94,7 @@ if [ "$sanitizers" = 1 ]; then
   say "asan build"
   build asan
 fi
-if [ "${NDLFS_TSAN:-}" = 1 ]; then
+if [ "$thread_sanitizer" = 1 ]; then
   say "tsan build"
   build tsan
 fi
@@ -106,7 +108,7 @@ if [ "$sanitizers" = 1 ]; then
   step "fuzz targets, $fuzz_seconds s each" env NDLFS_JOBS="$jobs" tests/fuzz/run.sh build/asan "$fuzz_seconds"
   step "tests with address and undefined behaviour sanitizers" run_ctest asan
 fi
-if [ "${NDLFS_TSAN:-}" = 1 ]; then
+if [ "$thread_sanitizer" = 1 ]; then
   step "tests with the thread sanitizer" run_ctest tsan -R "$threads"
 fi
 step "tests" run_ctest release
