@@ -158,13 +158,14 @@ bool HasElementRegions(const model::Datatype& type) {
 class LibrarySource final : public DatasetSource {
  public:
   LibrarySource(ArraySpec spec, std::shared_ptr<const File> file, std::string path,
-                Layout layout)
+                Layout layout, uint64_t chunk_bytes)
       : DatasetSource(std::move(spec)),
         file_(std::move(file)),
         path_(std::move(path)),
         records_(file_, path_),
         fills_(layout == Layout::kChunked && !spec_.dtype.is_fixed_size() &&
-               !HasElementRegions(spec_.dtype) && !spec_.fill.empty()) {}
+               !HasElementRegions(spec_.dtype) && !spec_.fill.empty()),
+        chunk_bytes_(chunk_bytes) {}
 
   Result<ChunkLocation> Locate(std::span<const uint64_t> index,
                                IndexCache& indexes) const override {
@@ -179,6 +180,7 @@ class LibrarySource final : public DatasetSource {
     block.count = spec_.grid.ChunkShape(index);
     block.regions_as_elements = spec_.dtype.kind() == model::Datatype::Kind::kRegionRef &&
                                 spec_.dtype.selection() == model::Datatype::Selection::kElement;
+    block.chunk_bytes = chunk_bytes_;
     ChunkLocation location;
     location.generate = [file = file_, path = path_, block = std::move(block),
                          limit = spec_.max_chunk_bytes] {
@@ -194,6 +196,7 @@ class LibrarySource final : public DatasetSource {
   // Whether absent chunks are filled here. The library wants to write to the
   // file for a fill value of variable size beside chunks that are there.
   const bool fills_;
+  const uint64_t chunk_bytes_;
 };
 
 // A filter that its parameters make no sense of, as "shuffle" has none among
@@ -299,7 +302,16 @@ class SourceMaker {
       NDLFS_RETURN_IF_ERROR(MakeFilter(filter, {info_.stored, spec.grid.max_chunk_shape()}),
                             NameOfFilter(filter));
     }
-    return std::make_shared<LibrarySource>(std::move(spec), opened_.file, path_, info_.layout);
+    return std::make_shared<LibrarySource>(std::move(spec), opened_.file, path_, info_.layout,
+                                           LibraryChunkBytes(chunk, item));
+  }
+
+  // See Block.
+  uint64_t LibraryChunkBytes(const std::vector<uint64_t>& chunk, uint64_t item) const {
+    const auto bytes = CheckedProduct(chunk, std::max<uint64_t>(item, info_.stored.size()));
+    const uint64_t own = std::min(bytes.value_or(max_chunk_bytes_), max_chunk_bytes_);
+    // The chunks of the sources of a virtual dataset, nobody has asked for.
+    return info_.layout == Layout::kVirtual ? std::max(own, max_chunk_bytes_ / 4) : own;
   }
 
   Result<std::shared_ptr<const ArraySource>> MakeChunkedSource() {

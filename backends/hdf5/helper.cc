@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -16,6 +17,7 @@
 #include "backends/hdf5/hdf5.h"
 #include "backends/hdf5/message_socket.h"
 #include "backends/hdf5/sandbox.h"
+#include "model/sanitizers.h"
 
 namespace ndlfs::backends {
 namespace hdf5 {
@@ -36,6 +38,20 @@ size_t AnswerLimit(const Request& request) {
   // Elements, with their table of offsets.
   constexpr uint64_t kMost = uint64_t{1} << 34;
   return std::min(kMost, request.limit) * 2 + kMaxMessageBytes;
+}
+
+// Address space of a helper: what the description of any sound file takes, and
+// what the elements do. Lengths in a file can claim more (a sequence of 4 GiB),
+// for which libhdf5 would allocate, and touch, as much.
+uint64_t MemoryLimit(const Request& request) {
+  constexpr uint64_t kForObjects = uint64_t{512} << 20;
+  if (request.what != Request::What::kRead) return kForObjects;
+  // A chunk encoded, decoded by a filter that does not know how large it gets,
+  // converted, and on its way to us; and the elements of variable size.
+  constexpr uint64_t kMost = uint64_t{1} << 40;
+  constexpr uint64_t kCopies = 6;
+  return kForObjects + kCopies * std::min(kMost, request.block.chunk_bytes) +
+         std::min(kMost, request.limit);
 }
 
 constexpr size_t kMaxGivenUp = 1000;
@@ -281,6 +297,7 @@ model::Result<std::vector<std::byte>> Helper::AskProcess(Process& process,
   process.last_file = request.file_path;
   for (int attempt = 0; attempt < 2; ++attempt) {
     if (process.pid < 0) NDLFS_RETURN_IF_ERROR(Start(process), "HDF5 helper");
+    LimitMemory(process, MemoryLimit(request));
     std::vector<std::byte> answer;
     switch (TryAsk(process, question, AnswerLimit(request), answer)) {
       case Outcome::kAnswered:
@@ -307,7 +324,15 @@ model::Result<void> Helper::Start(Process& process) {
   NDLFS_TRY(const UniqueFd root_fd, MoveUp(std::move(root)));
   NDLFS_TRY(process.pid, Spawn(command_, theirs.get(), root_fd.get()));
   process.socket = std::move(ours);
+  process.memory_limit = 0;
   return {};
+}
+
+void Helper::LimitMemory(Process& process, uint64_t bytes) {
+  // Sanitizers need their address space.
+  if (model::kIsSanitized || process.memory_limit == bytes) return;
+  const rlimit limit{bytes, RLIM_INFINITY};
+  if (::prlimit(process.pid, RLIMIT_AS, &limit, nullptr) == 0) process.memory_limit = bytes;
 }
 
 void Helper::Stop(Process& process) {

@@ -51,7 +51,8 @@ class Helper {
   struct Process {
     int pid = -1;
     UniqueFd socket;
-    std::string last_file;  // which it may still have open
+    std::string last_file;      // which it may still have open
+    uint64_t memory_limit = 0;  // bytes of address space; 0: not set yet
     bool taken = false;
   };
   static constexpr size_t kMaxProcesses = 4;
@@ -65,6 +66,8 @@ class Helper {
       EXCLUDES(mutex_);
   model::Result<void> Start(Process& process);
   static void Stop(Process& process);
+  // Which it cannot raise itself: it has no system call for that.
+  static void LimitMemory(Process& process, uint64_t bytes);
   Outcome TryAsk(Process& process, ConstByteSpan question, size_t limit,
                  std::vector<std::byte>& answer) const;
 

@@ -157,6 +157,9 @@ struct Block {
   std::vector<uint64_t> count;
   // Region references name each element, also where they are one block.
   bool regions_as_elements = false;
+  // How large the chunks are, decoded, that the library has to have in memory
+  // one after the other. A helper has some times that, and no more.
+  uint64_t chunk_bytes = 0;
 };
 
 // A file as it was when it was opened: once it has changed, every call fails

@@ -22,7 +22,9 @@ void Fields(Archive& archive, T& v) {
 }
 template <typename Archive, typename T>
 requires std::same_as<std::remove_const_t<T>, Block>
-void Fields(Archive& archive, T& v) { archive(v.start, v.count, v.regions_as_elements); }
+void Fields(Archive& archive, T& v) {
+  archive(v.start, v.count, v.regions_as_elements, v.chunk_bytes);
+}
 template <typename Archive, typename T>
 requires std::same_as<std::remove_const_t<T>, Request>
 void Fields(Archive& archive, T& v) {

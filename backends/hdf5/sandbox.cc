@@ -22,8 +22,6 @@
 namespace ndlfs::backends::hdf5 {
 namespace {
 
-constexpr rlim_t kMaxAddressSpace = rlim_t{6} << 30;
-
 void SetLimit(int resource, rlim_t value) {
   const rlimit limit{value, value};
   ::setrlimit(static_cast<__rlimit_resource>(resource), &limit);
@@ -128,7 +126,6 @@ bool RefusesSystemCalls() { return NDLFS_WITH_SECCOMP && !model::kIsSanitized; }
 
 void EnterSandbox(int root_fd) {
   SetLimit(RLIMIT_CORE, 0);
-  if (!model::kIsSanitized) SetLimit(RLIMIT_AS, kMaxAddressSpace);
   // Where it cannot give them up, it has what its parent had.
   (void)DropCapabilities(kReadAnyFile, kReadAnyFile).has_value();
   ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
