@@ -101,9 +101,10 @@ struct ChunkLocation {
   std::vector<ByteRange> pieces;
   // Or the bytes themselves (HDF5 compact, inline references).
   std::shared_ptr<const Bytes> inline_bytes;
-  // Or what only a library can read: returns the *decoded* chunk (an element
-  // stream when of variable size), and needs no codec.
-  std::function<model::Result<Bytes>()> generate;
+  // Or what only a library can read: returns the *decoded* chunk, and needs no
+  // codec. Elements of variable size are an element stream, of `limit` bytes at
+  // most (kLimit or kCorrupt where there are more).
+  std::function<model::Result<Bytes>(uint64_t limit)> generate;
 
   uint32_t skip_codecs = 0;  // bits of bytes to bytes codecs left out
 

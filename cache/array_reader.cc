@@ -22,6 +22,7 @@ using backends::ConstByteSpan;
 using backends::ContiguousRange;
 using backends::ElementTable;
 using model::Corrupt;
+using model::ErrorCode;
 using model::Result;
 using model::Value;
 
@@ -393,13 +394,40 @@ Result<bool> ArrayReader::CopyInPlace(const Index& index, uint64_t from, std::by
 }
 
 Result<ChunkCache::Handle> ArrayReader::Chunk(const Index& index) const {
-  const ChunkGrid& grid = spec().grid;
-  const Coordinates shape = grid.ChunkShape(index);
-  return cache_
-      .GetOrLoad({source_->id(), LinearIndex(index)}, DecodedSize(spec(), shape),
-                 TransientSize(spec(), shape),
-                 [&] { return LoadChunk(*source_, index, cache_, ledger_.get()); })
+  const bool is_fixed = spec().dtype.is_fixed_size();
+  return (is_fixed ? FixedChunk(index) : VariableChunk(index))
       .map_error([&](model::Error error) { return InChunk(std::move(error), index); });
+}
+
+Result<ChunkCache::Handle> ArrayReader::FixedChunk(const Index& index) const {
+  const Coordinates shape = spec().grid.ChunkShape(index);
+  return cache_.GetOrLoad({source_->id(), LinearIndex(index)}, DecodedSize(spec(), shape),
+                          TransientSize(spec(), shape), [&] {
+                            return LoadChunk(*source_, index, cache_, ledger_.get(),
+                                             spec().max_chunk_bytes);
+                          });
+}
+
+// How large it will be, nobody knows: it gets little memory first, which nearly
+// always is enough, and where it is not much more, up to what is permitted. So
+// chunks that claim a lot are decoded one by one.
+Result<ChunkCache::Handle> ArrayReader::VariableChunk(const Index& index) const {
+  constexpr uint64_t kLeast = uint64_t{256} << 10;
+  constexpr uint64_t kMost = uint64_t{4} << 20;
+  constexpr uint64_t kGrowth = 32;
+  const uint64_t max = spec().max_chunk_bytes;
+  const BlockKey key = {source_->id(), LinearIndex(index)};
+  uint64_t limit = std::min(max, std::clamp(cache_.budget_bytes() / 64, kLeast, kMost));
+  for (;;) {
+    auto chunk = cache_.GetOrLoad(key, 0, VariableSize(limit), [&] {
+      return LoadChunk(*source_, index, cache_, ledger_.get(), limit);
+    });
+    // Not every codec can say that it lacks room.
+    const bool may_need_more = !chunk && (chunk.error().code() == ErrorCode::kLimit ||
+                                          chunk.error().code() == ErrorCode::kCorrupt);
+    if (!may_need_more || limit == max) return chunk;
+    limit = max / kGrowth < limit ? max : limit * kGrowth;
+  }
 }
 
 Result<void> ArrayReader::Visit(uint64_t first, uint64_t count,

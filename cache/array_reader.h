@@ -112,6 +112,8 @@ class ArrayReader {
   model::Result<bool> CopyInPlace(const Index& index, uint64_t from, std::byte* to,
                                   const std::vector<CopyAxis>& axes, size_t run) const;
   model::Result<ChunkCache::Handle> Chunk(const Index& index) const;
+  model::Result<ChunkCache::Handle> FixedChunk(const Index& index) const;
+  model::Result<ChunkCache::Handle> VariableChunk(const Index& index) const;
   uint64_t LinearIndex(std::span<const uint64_t> index) const;
 
   const std::shared_ptr<const backends::ArraySource> source_;

@@ -50,8 +50,10 @@ ThreadBuffers& Buffers() {
 // One chunk on its way from the store to its decoded form.
 class Loading {
  public:
-  Loading(const ArraySpec& spec, std::vector<uint64_t> shape, const ChunkLocation& location)
-      : spec_(spec), shape_(std::move(shape)), location_(location) {
+  // `limit`: see LoadChunk.
+  Loading(const ArraySpec& spec, std::vector<uint64_t> shape, const ChunkLocation& location,
+          uint64_t limit)
+      : spec_(spec), shape_(std::move(shape)), location_(location), limit_(limit) {
     elements_ = 1;
     for (const uint64_t extent : shape_) elements_ *= extent;
     decoded_size_ = DecodedSize(spec_, shape_);
@@ -76,10 +78,11 @@ class Loading {
       }
       total += std::min(piece.length, rest);  // below 2^63: files are
     }
-    const uint64_t limit =
-        fixed() ? spec_.codecs.MaxEncodedSize(shape_) : spec_.max_chunk_bytes;
-    if (total > limit) {
-      return Corrupt("{} encoded bytes, more than the {} of any sound chunk", total, limit);
+    if (!fixed() && total > limit_) {
+      return model::Limit("{} encoded bytes, --max-chunk-size is {}", total, limit_);
+    }
+    if (const uint64_t most = spec_.codecs.MaxEncodedSize(shape_); fixed() && total > most) {
+      return Corrupt("{} encoded bytes, more than the {} of any sound chunk", total, most);
     }
     return total;
   }
@@ -98,7 +101,7 @@ class Loading {
   bool fixed() const { return spec_.dtype.is_fixed_size(); }
 
   Result<Bytes> Generated() {
-    NDLFS_TRY(Bytes chunk, location_.generate());
+    NDLFS_TRY(Bytes chunk, location_.generate(limit_));
     if (!fixed()) return Checked(std::move(chunk));
     if (chunk.size() != decoded_size_) {
       return Corrupt("{} bytes instead of {}", chunk.size(), decoded_size_);
@@ -141,8 +144,8 @@ class Loading {
   Result<Bytes> Decode(ConstByteSpan encoded) {
     if (!fixed()) {
       NDLFS_TRY(Bytes stream,
-                spec_.codecs.DecodeVariable(encoded, shape_, spec_.max_chunk_bytes,
-                                            Buffers().scratch, location_.skip_codecs));
+                spec_.codecs.DecodeVariable(encoded, shape_, limit_, Buffers().scratch,
+                                            location_.skip_codecs));
       return Checked(std::move(stream));
     }
     Bytes chunk(decoded_size_);
@@ -159,6 +162,7 @@ class Loading {
   const ArraySpec& spec_;
   const std::vector<uint64_t> shape_;
   const ChunkLocation& location_;
+  const uint64_t limit_;
   uint64_t elements_;
   uint64_t decoded_size_;
 };
@@ -225,7 +229,8 @@ Result<bool> WithPiece(const backends::ArraySource& source, std::span<const uint
   NDLFS_RETURN_IF_ERROR(noting.WillRead(location.store, location.key));
   NDLFS_TRY(const auto available, location.store->Size(location.key), where());
   if (!available) return false;
-  const Loading loading(source.spec(), source.spec().grid.ChunkShape(index), location);
+  const Loading loading(source.spec(), source.spec().grid.ChunkShape(index), location,
+                        source.spec().max_chunk_bytes);
   const Result<void> status = use(location, loading, *available);
   // What was read while it changed is neither damaged nor one version.
   NDLFS_RETURN_IF_ERROR(noting.WillRead(location.store, location.key));
@@ -242,21 +247,22 @@ uint64_t DecodedSize(const ArraySpec& spec, std::span<const uint64_t> shape) {
 }
 
 uint64_t TransientSize(const ArraySpec& spec, const std::vector<uint64_t>& shape) {
-  // Of variable elements nothing is known in advance: they are charged when
-  // they are there.
-  return !spec.dtype.is_fixed_size() || spec.codecs.IsIdentity()
-             ? 0
-             : spec.codecs.MaxEncodedSize(shape);
+  return spec.codecs.IsIdentity() ? 0 : spec.codecs.MaxEncodedSize(shape);
+}
+
+uint64_t VariableSize(uint64_t limit) {
+  // Encoded, between two filters (before and after one), and decoded.
+  return backends::CheckedMultiply(limit, 4).value_or(UINT64_MAX);
 }
 
 Result<Bytes> LoadChunk(const backends::ArraySource& source, std::span<const uint64_t> index,
-                        backends::IndexCache& indexes, ChunkLedger* ledger) {
+                        backends::IndexCache& indexes, ChunkLedger* ledger, uint64_t limit) {
   const backends::AccessScope scope(ReadersOf(ledger));
   NotingIndexCache noting(indexes, ledger);
   NDLFS_TRY(const ChunkLocation location, source.Locate(index, noting));
   if (location.store) NDLFS_RETURN_IF_ERROR(noting.WillRead(location.store, location.key));
   Result<Bytes> chunk =
-      Loading(source.spec(), source.spec().grid.ChunkShape(index), location).Run();
+      Loading(source.spec(), source.spec().grid.ChunkShape(index), location, limit).Run();
   Buffers().Trim();
   if (!chunk && location.store) {
     // What was read while it changed is not damaged.

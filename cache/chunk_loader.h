@@ -21,14 +21,21 @@ uint64_t DecodedSize(const backends::ArraySpec& spec, std::span<const uint64_t> 
 // What reading and decoding such a chunk may take besides.
 uint64_t TransientSize(const backends::ArraySpec& spec, const std::vector<uint64_t>& shape);
 
+// What loading a chunk of elements of variable size takes, of up to `limit`
+// bytes: nobody knows how large it is before it is decoded.
+uint64_t VariableSize(uint64_t limit);
+
 // Reads and decodes one chunk: the elements of the whole chunk, or an element
 // stream (see backends/array_source.h) where they are of variable size. An
 // absent chunk is an empty block: the fill value stands for its elements. The
 // files it is read from are noted in `ledger` (may be null) before that.
-// Errors name the place in the store and the codec. Thread-safe.
+// Errors name the place in the store and the codec. Elements of variable size
+// may take `limit` bytes, encoded and decoded: more is kLimit or kCorrupt, as
+// not every codec can tell which. Thread-safe.
 model::Result<backends::Bytes> LoadChunk(const backends::ArraySource& source,
                                          std::span<const uint64_t> index,
-                                         backends::IndexCache& indexes, ChunkLedger* ledger);
+                                         backends::IndexCache& indexes, ChunkLedger* ledger,
+                                         uint64_t limit);
 
 // Chunks of such arrays can be read where they lie, in parts: they are not
 // encoded, nor small.

@@ -83,7 +83,7 @@ void SwapMember(const model::SwapRun& run, std::byte* elements, size_t stride, s
   }
 }
 
-constexpr size_t kBlockSize = 16 * 1024;  // stays in the first-level cache
+constexpr size_t kBlockSize = size_t{16} << 10;  // stays in the first-level cache
 
 }  // namespace
 

@@ -182,8 +182,7 @@ class LibrarySource final : public DatasetSource {
                                 spec_.dtype.selection() == model::Datatype::Selection::kElement;
     block.chunk_bytes = chunk_bytes_;
     ChunkLocation location;
-    location.generate = [file = file_, path = path_, block = std::move(block),
-                         limit = spec_.max_chunk_bytes] {
+    location.generate = [file = file_, path = path_, block = std::move(block)](uint64_t limit) {
       return file->Read(path, block, limit);
     };
     return location;

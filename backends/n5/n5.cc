@@ -95,7 +95,7 @@ model::Result<void> ParseData(const Json& attributes, const std::vector<uint64_t
   layout.keys = zarr::ChunkKeyEncoding::N5();
   NDLFS_TRY(layout.objects, zarr::MakeRegularGrid(shape, std::move(block)), "blockSize");
   layout.spec.grid = layout.objects;
-  NDLFS_RETURN_IF_ERROR(zarr::CheckSizes(layout, max_chunk_size));
+  NDLFS_RETURN_IF_ERROR(zarr::LimitSizes(layout, max_chunk_size));
   NDLFS_TRY(
       layout.spec.codecs,
       n5::MakeBlockChain(compression, {layout.spec.dtype, layout.objects.max_chunk_shape()}));

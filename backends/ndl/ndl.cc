@@ -174,9 +174,8 @@ class DocumentArray final : public ArraySource {
 
   Result<ChunkLocation> Locate(std::span<const uint64_t> index, IndexCache&) const override {
     ChunkLocation location;
-    location.generate = [this, at = std::vector<uint64_t>(index.begin(), index.end())] {
-      return Chunk(at);
-    };
+    location.generate = [this, at = std::vector<uint64_t>(index.begin(), index.end())](
+                            uint64_t /*limit*/) { return Chunk(at); };
     return location;
   }
 

@@ -32,6 +32,17 @@ model::Result<void> CheckAgainstLimit(std::string_view what, std::optional<uint6
   return model::Limit("{} of {}, --max-chunk-size is {}", what, found, max_chunk_size);
 }
 
+// An index is in memory beside the chunks that it tells of, for each thread
+// perhaps another: unless it is small, it has to be much smaller than a chunk.
+model::Result<void> CheckIndexSize(std::optional<uint64_t> size, uint64_t max_chunk_size) {
+  constexpr uint64_t kSmall = uint64_t{4} << 20;
+  constexpr uint64_t kPart = 16;  // by default 64 MiB, of 4 million chunks
+  NDLFS_RETURN_IF_ERROR(CheckAgainstLimit("shard indexes", size, max_chunk_size));
+  if (*size <= std::max(kSmall, max_chunk_size / kPart)) return {};
+  return model::Limit("shard indexes of {} bytes, more than 1/{} of --max-chunk-size ({})",
+                      *size, kPart, max_chunk_size);
+}
+
 }  // namespace
 
 model::Result<void> CheckZarrFormat(const Json& document, int version) {
@@ -82,7 +93,8 @@ void DescribeType(const model::Datatype& stored, model::Storage& storage) {
   }
 }
 
-model::Result<void> CheckSizes(const ArrayLayout& layout, uint64_t max_chunk_size) {
+model::Result<void> LimitSizes(ArrayLayout& layout, uint64_t max_chunk_size) {
+  layout.spec.max_chunk_bytes = max_chunk_size;
   const Datatype& type = layout.spec.dtype;
   // Of an element of variable size, its place in the table of offsets.
   const uint64_t item = type.is_fixed_size() ? type.size() : sizeof(uint64_t);
@@ -95,8 +107,8 @@ model::Result<void> CheckSizes(const ArrayLayout& layout, uint64_t max_chunk_siz
   std::vector<uint64_t> shard_shape = layout.objects.max_chunk_shape();
   for (const ShardLayout& shard : layout.shards) {
     NDLFS_TRY(const auto counts, shard.Counts(shard_shape));
-    NDLFS_RETURN_IF_ERROR(CheckAgainstLimit(
-        "shard indexes", ShardLayout::DecodedIndexSize(counts), max_chunk_size));
+    NDLFS_RETURN_IF_ERROR(
+        CheckIndexSize(ShardLayout::DecodedIndexSize(counts), max_chunk_size));
     shard_shape = shard.inner_shape();
   }
   return {};

@@ -70,7 +70,8 @@ model::Shape MakeShape(const std::vector<uint64_t>& shape);
 // What storage directives say of a type's byte order and charset.
 void DescribeType(const model::Datatype& stored, model::Storage& storage);
 
-// Refuses chunks, shard indexes and arrays that are too large.
-model::Result<void> CheckSizes(const ArrayLayout& layout, uint64_t max_chunk_size);
+// Refuses chunks, shard indexes and arrays that are too large, and notes how
+// large chunks may be whose size is not known yet.
+model::Result<void> LimitSizes(ArrayLayout& layout, uint64_t max_chunk_size);
 
 }  // namespace ndlfs::backends::zarr

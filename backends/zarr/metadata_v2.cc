@@ -149,7 +149,7 @@ model::Result<ArrayLayout> MakeLayout(const Json& zarray, const Datatype& stored
   layout.objects = std::move(grid);
   if (fill) layout.spec.fill = fill->element;
   NDLFS_TRY(layout.keys, ParseKeys(zarray));
-  NDLFS_RETURN_IF_ERROR(CheckSizes(layout, max_chunk_size));
+  NDLFS_RETURN_IF_ERROR(LimitSizes(layout, max_chunk_size));
   NDLFS_TRY(layout.spec.codecs, MakeZarr2Chain(filters, *compressor, fortran, stored,
                                                layout.spec.grid.max_chunk_shape()));
   const bool is_plain = compressor->is_null() && filters.empty() &&

@@ -166,7 +166,7 @@ model::Result<ArrayLayout> MakeLayout(const Json& document, const ElementType& e
   layout.objects = std::move(grid);
   NDLFS_TRY(layout.keys, ChunkKeyEncoding::Parse(*keys), "chunk_key_encoding");
   NDLFS_RETURN_IF_ERROR(ParseCodecs(*codecs, element.bits, layout));
-  NDLFS_RETURN_IF_ERROR(CheckSizes(layout, max_chunk_size));
+  NDLFS_RETURN_IF_ERROR(LimitSizes(layout, max_chunk_size));
   return layout;
 }
 

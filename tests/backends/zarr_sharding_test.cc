@@ -461,6 +461,12 @@ TEST_F(ZarrShardingTest, IndexesCountAgainstTheLimitOfChunks) {
   EXPECT_EQ(Load({.max_chunk_size = 68000})->error, std::nullopt);
   EXPECT_THAT(Load({.max_chunk_size = 67999})->error->message(),
               HasSubstr("shard indexes of 68000 bytes, --max-chunk-size is 67999"));
+  // 5 MiB: a thread can have to hold that beside a chunk.
+  store_->Put("zarr.json",
+              Document("[300000]", "[300000]", "[" + Sharding("[1]", kBytes) + "]"));
+  EXPECT_EQ(Load({.max_chunk_size = 16 * 300000 * 17})->error, std::nullopt);
+  EXPECT_THAT(Load({.max_chunk_size = 16 * 300000 * 17 - 16})->error->message(),
+              HasSubstr("shard indexes of 5100000 bytes, more than 1/16 of --max-chunk-size"));
   store_->Put("zarr.json", Document("[9223372036854775807]", "[9223372036854775807]",
                                     "[" + Sharding("[1]", kBytes) + "]"));
   EXPECT_THAT(DataError(), HasSubstr("an index of more than 2^62 bytes"));

@@ -308,7 +308,7 @@ class WordSource final : public backends::ArraySource {
     if (index[0] == 1 && index[1] == 1) return ChunkLocation::Absent();
     ChunkLocation location;
     const std::string words[] = {std::to_string(index[0]), std::to_string(index[1])};
-    location.generate = [words]() -> model::Result<Bytes> {
+    location.generate = [words](uint64_t) -> model::Result<Bytes> {
       std::string stream;
       std::string elements;
       const auto offset = [&] {
@@ -335,6 +335,60 @@ TEST(VisitTest, VariableElementsComeInCOrderAcrossChunks) {
   using V = model::Value;
   EXPECT_EQ(value,
             V(V::List{V(V::List{V("0"), V("0"), V("0")}), V(V::List{V("1"), V("0"), V("")})}));
+}
+
+// An empty text that says that it takes 20 MiB to decode.
+class HungrySource final : public backends::ArraySource {
+ public:
+  HungrySource(const ChunkCache& cache, uint64_t max_chunk_bytes) : cache_(cache) {
+    spec_.dtype = Datatype::String();
+    spec_.shape = {1};
+    spec_.grid = ChunkGrid::Regular({1}, {1}, ChunkGrid::Edge::kFull).value();
+    spec_.max_chunk_bytes = max_chunk_bytes;
+  }
+  const ArraySpec& spec() const override { return spec_; }
+  model::Result<ChunkLocation> Locate(std::span<const uint64_t>,
+                                      backends::IndexCache&) const override {
+    ChunkLocation location;
+    location.generate = [this](uint64_t limit) -> model::Result<Bytes> {
+      limits.push_back(limit);
+      EXPECT_EQ(cache_.stats().used_bytes, 4 * limit);
+      if (limit < 20 * kMiB) return model::Corrupt("no room, or broken");
+      std::vector<std::byte> stream(2 * 8 + 4);
+      stream[8] = std::byte{4};  // where the element ends, which is a length of 0
+      return Bytes::Copy(stream);
+    };
+    return location;
+  }
+
+  static constexpr uint64_t kMiB = 1 << 20;
+  mutable std::vector<uint64_t> limits;
+
+ private:
+  const ChunkCache& cache_;
+  ArraySpec spec_;
+};
+
+TEST(VisitTest, ChunksOfUnknownSizeGetMoreMemoryWhereTheyNeedIt) {
+  constexpr uint64_t kMiB = HungrySource::kMiB;
+  struct Case {
+    uint64_t max_chunk_bytes;
+    std::vector<uint64_t> limits;
+    bool found;
+  };
+  const Case cases[] = {
+      {1024 * kMiB, {kMiB, 32 * kMiB}, true},
+      {25 * kMiB, {kMiB, 25 * kMiB}, true},
+      {19 * kMiB, {kMiB, 19 * kMiB}, false},
+      {kMiB / 2, {kMiB / 2}, false},
+  };
+  for (const Case& c : cases) {
+    ChunkCache cache(64 * kMiB);
+    const auto source = std::make_shared<HungrySource>(cache, c.max_chunk_bytes);
+    EXPECT_EQ(ReadValue(ArrayReader(source, cache)).has_value(), c.found);
+    EXPECT_EQ(source->limits, c.limits);
+    EXPECT_LT(cache.stats().used_bytes, 100);
+  }
 }
 
 }  // namespace

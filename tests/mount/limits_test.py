@@ -3,10 +3,12 @@
 import json
 import os
 import shutil
+import struct
 import subprocess
 import tempfile
 import time
 import unittest
+import zlib
 
 import harness
 import make
@@ -203,7 +205,23 @@ class BandTest(harness.TestCase):
 
 
 class HostileMemoryTest(harness.TestCase):
-    """Bombs, and sizes that lie, in all that ../corrupt/make.py makes."""
+    """Bombs, and sizes that lie."""
+
+    def test_texts_that_claim_a_lot_are_decoded_one_by_one(self):
+        source = os.path.join(self.scratch, "source")
+        claims = zlib.compress(struct.pack("<I", 1) + bytes(200 << 20), 1)  # an empty text, and a lot behind it
+        for number in range(8):
+            array = zarr.open_array(f"{source}/{number}.zarr", mode="w", shape=1, dtype=object,
+                                    object_codec=numcodecs.VLenUTF8(), compressor=numcodecs.Zlib(1))
+            harness.write(os.path.join(array.store.path, "0"), claims)
+        mounted = self.mount(source, "--cache-size", "32MiB", "--threads", "8", "--max-chunk-size", "256MiB")
+        readers = [subprocess.Popen(["cat", mounted.join(f"{number}.zarr/data.jsonl")], stderr=subprocess.PIPE)
+                   for number in range(8)]
+        for reader in readers:
+            self.assertIn(b"Input/output error", reader.communicate()[1])
+        threads = 2 * status_field(mounted.process.pid, "Threads")
+        # One of them at a time: what its filter makes of it, and a copy of that.
+        self.assertLess(status_field(mounted.process.pid, "VmHWM") / 1024, 2 * 256 + 64 + threads)
 
     def test_broken_stores_take_no_more_memory_than_sound_ones(self):
         source = os.path.join(self.scratch, "source")

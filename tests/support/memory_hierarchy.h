@@ -42,7 +42,7 @@ class MemoryArray final : public backends::ArraySource {
       linear = linear * spec_.grid.counts()[d] + index[d];
     }
     backends::ChunkLocation location;
-    location.generate = [this, linear]() -> model::Result<backends::Bytes> {
+    location.generate = [this, linear](uint64_t) -> model::Result<backends::Bytes> {
       const auto chunk = chunks_.find(linear);
       if (chunk == chunks_.end()) return model::Corrupt("chunk {} is broken", linear);
       return backends::Bytes::Copy(backends::AsBytes(chunk->second));

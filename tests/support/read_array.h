@@ -72,7 +72,7 @@ inline model::Result<std::string> ReadChunk(const backends::ArraySource& source,
   size_t size = spec.dtype.size();
   for (const uint64_t extent : shape) size *= extent;
   if (location.generate) {
-    NDLFS_TRY(const auto decoded, location.generate());
+    NDLFS_TRY(const auto decoded, location.generate(spec.max_chunk_bytes));
     return std::string(backends::AsText(decoded.span()));
   }
   NDLFS_TRY(const auto encoded, ReadPieces(location));

@@ -49,7 +49,7 @@ inline model::Result<backends::Bytes> ReadChunk(const backends::ArraySource& sou
   const backends::ArraySpec& spec = source.spec();
   NoIndexCache indexes;
   NDLFS_TRY(const auto location, source.Locate(index, indexes));
-  if (location.generate) return location.generate();
+  if (location.generate) return location.generate(spec.max_chunk_bytes);
   const std::vector<uint64_t> shape = spec.grid.ChunkShape(index);
   const size_t item = spec.dtype.size();
   backends::Bytes decoded(*backends::CheckedProduct(shape, item));
