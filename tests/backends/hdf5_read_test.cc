@@ -81,7 +81,7 @@ Json ReadVariable(const ArraySource& source) {
     Bytes chunk;
     std::optional<ElementTable> table;
     if (location.generate) {
-      NDLFS_TRY(chunk, location.generate());
+      NDLFS_TRY(chunk, location.generate(spec.max_chunk_bytes));
       NDLFS_TRY(table, ElementTable::Make(chunk.span(), count));
     }
     for (uint64_t i = 0; i < count; ++i) {
