@@ -42,6 +42,9 @@ Freshness FreshnessOf(const MountOptions& options) {
       std::chrono::duration_cast<Freshness::Duration>(std::chrono::duration<double>(seconds)));
 }
 
+// Beside those that read. They answer what takes no time, or should not.
+constexpr unsigned kSpareThreads = 8;
+
 unsigned ThreadsOf(const MountOptions& options) {
   return options.threads != 0 ? options.threads
                               : std::max(2u, std::thread::hardware_concurrency());
@@ -81,7 +84,7 @@ class Mount {
     NDLFS_TRY(const auto session, Session::Mount({.source = options_.source,
                                                   .mountpoint = options_.mountpoint,
                                                   .allow_other = options_.allow_other,
-                                                  .threads = options_.threads},
+                                                  .threads = options_.threads + kSpareThreads},
                                                  filesystem_));
     return session->Run();
   }
@@ -93,6 +96,7 @@ class Mount {
             .umask = options_.umask.value_or(0),
             .timeout = context_.services.freshness.TimeoutSeconds(),
             .immutable = options_.immutable,
+            .reads_at_once = options_.threads,
             .source = source_};
   }
 

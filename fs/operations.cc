@@ -224,8 +224,19 @@ struct Handlers {
 
   static void OpRead(fuse_req_t req, fuse_ino_t, size_t size, off_t offset,
                      fuse_file_info* fi) {
+    Filesystem& fs = *static_cast<Filesystem*>(fuse_req_userdata(req));
+    const auto read = [req, size, offset, handle = fi->fh] { Read(req, handle, size, offset); };
+    try {
+      fs.turns_.Run(fuse_req_ctx(req)->uid, read);
+    } catch (const std::bad_alloc&) {  // it was neither run nor left waiting
+      fuse_reply_err(req, ENOMEM);
+    }
+  }
+
+  // The kernel does not release a file as long as a read of it is unanswered.
+  static void Read(fuse_req_t req, uint64_t handle, size_t size, off_t offset) {
     Guard(req, &Counts::read, [&](Filesystem& fs, Request& request) -> Status {
-      const OpenedFile& file = HandleSet<OpenedFile>::Get(fi->fh);
+      const OpenedFile& file = HandleSet<OpenedFile>::Get(handle);
       const backends::ByteSpan out = ThreadBuffer(size);
       auto count = file.handle->Read(static_cast<uint64_t>(offset), out);
       if (!count) {
@@ -353,7 +364,10 @@ struct Handlers {
 };
 
 Filesystem::Filesystem(TreeNodePtr root, FilesystemOptions options, Report report)
-    : options_(std::move(options)), report_(std::move(report)), table_(std::move(root)) {}
+    : options_(std::move(options)),
+      report_(std::move(report)),
+      table_(std::move(root)),
+      turns_(options_.reads_at_once) {}
 
 // Left to itself, malloc keeps what lies between blocks that are still in use,
 // and the size stays that of the largest tree that was ever walked. Looking at

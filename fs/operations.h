@@ -17,6 +17,7 @@
 #include "backends/store/source_root.h"
 #include "fs/inode_table.h"
 #include "fs/open_handles.h"
+#include "fs/read_turns.h"
 #include "fs/tree_node.h"
 
 struct fuse_lowlevel_ops;
@@ -43,6 +44,8 @@ struct FilesystemOptions {
   double timeout = 1.0;
   // Nothing changes: the kernel may keep listings too.
   bool immutable = false;
+  // Reads that run at once.
+  unsigned reads_at_once = 2;
   // statfs() tells of the filesystem that this is on.
   std::shared_ptr<const backends::SourceRoot> source;
 };
@@ -82,6 +85,7 @@ class Filesystem {
   std::atomic<size_t> forgotten_{0};  // since memory was last given back
   HandleSet<OpenedFile> files_;
   HandleSet<DirectoryHandle> directories_;
+  ReadTurns turns_;
   OperationCounts counts_;
 };
 

@@ -167,7 +167,7 @@ constexpr std::array kMountOptions = {
                   NDLFS_TRY(options.cache_dir_size, ParseSize(value));
                   return {};
                 }},
-    MountOption{"threads", "N", "Threads that serve requests (one a core)", SetThreads},
+    MountOption{"threads", "N", "Reads that are served at once (one a core)", SetThreads},
     MountOption{"allow-other", "", "Let other users see the files",
                 [](MountOptions& options, std::string_view) -> Result<void> {
                   options.allow_other = true;

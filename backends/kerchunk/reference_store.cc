@@ -13,6 +13,7 @@
 #include "backends/json.h"
 #include "backends/json_attributes.h"
 #include "backends/json_scan.h"
+#include "backends/large_index.h"
 #include "backends/store/keys.h"
 #include "model/base64.h"
 
@@ -334,6 +335,7 @@ model::Result<std::shared_ptr<const ReferenceStore>> OpenReferences(
     std::shared_ptr<const SourceRoot> root, const std::string& path) {
   const auto file = MakeFileStore(root, path);
   NDLFS_TRY(const auto stamp, file->Stat(""));
+  const LargeIndexTurn turn(stamp ? stamp->size : 0);
   NDLFS_TRY(const auto bytes, file->Read("", kMaxFileSize));
   if (!stamp || !bytes) return model::NotFound("no file {}", model::Quote(path));
   const std::string_view text = AsText(bytes->span());

@@ -6,6 +6,7 @@
 #include <span>
 #include <utility>
 
+#include "backends/large_index.h"
 #include "backends/store/keys.h"
 #include "model/path_name.h"
 
@@ -197,6 +198,7 @@ model::Result<MetadataReader::Consolidated> MetadataReader::LoadConsolidated(
   const model::MutexLock lock(mutex_);  // also so that only one thread parses
   if (consolidated_.stamp == stamp) return consolidated_;
   consolidated_ = {stamp, nullptr, std::nullopt};
+  const LargeIndexTurn turn(stamp->size);
   auto parsed = ParseConsolidated(root);
   if (parsed) {
     consolidated_.metadata = std::make_shared<const ConsolidatedMetadata>(*std::move(parsed));

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "backends/checked.h"
+#include "backends/large_index.h"
 #include "backends/store/keys.h"
 
 namespace ndlfs::backends {
@@ -319,6 +320,7 @@ model::Result<ZipDirectory> ZipDirectory::Read(const Store& file) {
     return model::Limit("its directory has {} bytes, more than {}", end.size,
                         kMaxDirectorySize);
   }
+  const LargeIndexTurn turn(end.size);
   ZipDirectory directory;
   directory.offset_ = place.begin;
   DirectoryReader reader(file, place.begin, place.begin + end.size);

@@ -138,11 +138,11 @@ class SourceFaultsTest(FaultsCase):
 
     def test_out_of_memory_while_decoding(self):
         # Chunks larger than any before, so that no memory is left that could be used again.
-        large = zarr.open_array(f"{self.source}/large.zarr", mode="w", shape=SHAPE, chunks=(2, 64, 1024), dtype="<i4",
+        large = zarr.open_array(f"{self.source}/large.zarr", mode="w", shape=SHAPE, chunks=(6, 64, 1024), dtype="<i4",
                                 compressor=numcodecs.Zstd(1))
         large[...] = self.values
         self.mount_faulty("--cache-size", "1MiB")
-        self.inject("memory 400000 *")
+        self.inject("memory 1200000 *")  # more than libfuse takes for a request
         for _ in range(5):
             self.assertEqual(self.read_errno(self.raw("large.zarr"), 0), errno.ENOMEM)
         self.assertEqual(harness.read(self.mounted.path, "notes.txt"), b"plain")

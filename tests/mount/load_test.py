@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Many readers at once."""
+import bz2
 import os
 import subprocess
 import threading
@@ -20,6 +21,37 @@ class WalkTest(harness.TestCase):
         self.assertEqual([walk.returncode for walk in walks], [0, 0], outputs)
         self.assertEqual(sorted(outputs[0][0].splitlines()), sorted(outputs[1][0].splitlines()))
         self.assertEqual(outputs[0][1] + outputs[1][1], "")
+
+
+class SlowReadsTest(harness.TestCase):
+    def test_reads_that_take_long_keep_nobody_from_looking_around(self):
+        source = os.path.join(self.scratch, "source")
+        size = 256 << 20
+        slow = bz2.compress(bytes(size))
+        for number in range(6):
+            array = zarr.open_array(f"{source}/slow-{number}.zarr", mode="w", shape=size, chunks=size, dtype="u1",
+                                    compressor=numcodecs.BZ2())
+            harness.write(os.path.join(array.store.path, "0"), slow)
+            harness.write(f"{source}/folder/{number}", "")
+        mounted = self.mount(source, "--threads", "2")
+        readers = [subprocess.Popen(["head", "-c1", mounted.join(f"slow-{number}.zarr/data.raw")],
+                                    stdout=subprocess.PIPE) for number in range(6)]
+        try:
+            harness.wait_until(lambda: self.is_busy(mounted), "reading")
+            self.assertEqual(len(os.listdir(mounted.join("folder"))), 6)
+            for number in range(6):
+                os.lstat(mounted.join(f"slow-{number}.zarr", "data.npy"))
+            self.assertGreaterEqual([reader.poll() for reader in readers].count(None), 4, "readers that still wait")
+        finally:
+            contents = [reader.communicate()[0] for reader in readers]
+        self.assertEqual(contents, [b"\0"] * 6)
+
+    @staticmethod
+    def is_busy(mounted):
+        """One decodes; the others wait for memory, or for their turn."""
+        folder = f"/proc/{mounted.process.pid}/task"
+        states = [harness.read(folder, task, "stat").rsplit(b")", 1)[1].split()[0] for task in os.listdir(folder)]
+        return b"R" in states
 
 
 class ReadersTest(harness.TestCase):
