@@ -42,8 +42,14 @@ Freshness FreshnessOf(const MountOptions& options) {
       std::chrono::duration_cast<Freshness::Duration>(std::chrono::duration<double>(seconds)));
 }
 
-// Beside those that read. They answer what takes no time, or should not.
+// Beside those that read, where users would keep each other waiting. They answer
+// what takes no time, or should not, and cost all readers some (each request
+// wakes another thread): see tests/bench/RESULTS.md.
 constexpr unsigned kSpareThreads = 8;
+
+unsigned SpareThreads(const MountOptions& options) {
+  return options.allow_other ? kSpareThreads : 0;
+}
 
 unsigned ThreadsOf(const MountOptions& options) {
   return options.threads != 0 ? options.threads
@@ -81,11 +87,12 @@ class Mount {
   model::Result<void> Run(std::function<void()> on_ready) {
     filesystem_.set_on_ready(std::move(on_ready));
     filesystem_.set_on_first_open([this] { RaiseReadAhead(options_.mountpoint); });
-    NDLFS_TRY(const auto session, Session::Mount({.source = options_.source,
-                                                  .mountpoint = options_.mountpoint,
-                                                  .allow_other = options_.allow_other,
-                                                  .threads = options_.threads + kSpareThreads},
-                                                 filesystem_));
+    NDLFS_TRY(const auto session,
+              Session::Mount({.source = options_.source,
+                              .mountpoint = options_.mountpoint,
+                              .allow_other = options_.allow_other,
+                              .threads = options_.threads + SpareThreads(options_)},
+                             filesystem_));
     return session->Run();
   }
 
