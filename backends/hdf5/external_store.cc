@@ -95,7 +95,7 @@ class ExternalStore final : public Store {
 }  // namespace
 
 model::Result<std::shared_ptr<const Store>> MakeExternalStore(
-    std::shared_ptr<const SourceRoot> root, const std::string& file_path,
+    const std::shared_ptr<const SourceRoot>& root, const std::string& file_path,
     const std::vector<ExternalPart>& parts) {
   std::vector<Part> made;
   uint64_t begin = 0;

@@ -16,7 +16,7 @@ namespace ndlfs::backends::hdf5 {
 // one that leads out of `root` is refused. What a file is too short for reads
 // as zeros, as it does with libhdf5.
 model::Result<std::shared_ptr<const Store>> MakeExternalStore(
-    std::shared_ptr<const SourceRoot> root, const std::string& file_path,
+    const std::shared_ptr<const SourceRoot>& root, const std::string& file_path,
     const std::vector<ExternalPart>& parts);
 
 }  // namespace ndlfs::backends::hdf5

@@ -170,7 +170,7 @@ class Hdf5Hierarchy final : public Hierarchy {
   // The object that is shown at `path`, which becomes its path in the file:
   // one more look, with netCDF-4's prefix, where nothing or only a dimension
   // has that name.
-  Result<ObjectInfo> Describe(const OpenedFile& opened, std::string& path) const {
+  static Result<ObjectInfo> Describe(const OpenedFile& opened, std::string& path) {
     auto info = DescribeAt(opened, path);
     const bool is_other = info ? info->dataset && info->dataset->is_dimension_only
                                : info.error().code() == model::ErrorCode::kNotFound;
@@ -307,7 +307,7 @@ class Hdf5Hierarchy final : public Hierarchy {
     const size_t depth = model::SplitPath("/" + path_).size();
     const auto beneath = PathBeneath(*root_, path_, location.target_file);
     if (!beneath) return Repeat("../", depth + 1) + location.target_file;
-    const std::string target = ResolveInGroup("/", location.target);
+    std::string target = ResolveInGroup("/", location.target);
     if (*beneath == path_) return target;
     std::string text = Repeat("../", depth) + *beneath;
     for (const std::string_view name : model::SplitPath(target)) {

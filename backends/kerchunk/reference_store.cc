@@ -155,7 +155,7 @@ class JsonReferenceStore final : public ReferenceStore {
       const std::string_view value = *reference->inline_value;
       const size_t begin = std::min<uint64_t>(offset, value.size());
       const size_t count = std::min(out.size(), value.size() - begin);
-      std::copy_n(AsBytes(value).begin() + begin, count, out.begin());
+      std::copy_n(AsBytes(value).data() + begin, count, out.begin());
       return count;
     }
     const ByteRange& range = reference->range;
@@ -209,7 +209,7 @@ class JsonReferenceStore final : public ReferenceStore {
   std::string Describe(std::string_view key) const override { return JoinKey(path_, key); }
 
   model::Result<void> CheckReachable(std::string_view prefix) const override {
-    for (auto it = index_.LowerBound(prefix);
+    for (const auto* it = index_.LowerBound(prefix);
          it != index_.End() && index_.KeyOf(*it).starts_with(prefix); ++it) {
       const std::string_view name = FileNameOf(index_.KeyOf(*it));
       if (name.starts_with(".z") || name == "zarr.json") continue;
@@ -263,7 +263,7 @@ class JsonReferenceStore final : public ReferenceStore {
   }
 
   // A file that is not there is no absent chunk: its data are missing.
-  model::Failure Missing(std::string_view path) const {
+  static model::Failure Missing(std::string_view path) {
     return model::Corrupt("the file {} that it refers to is not there", model::Quote(path));
   }
   model::Result<uint64_t> TargetSize(const Reference& reference) const {

@@ -65,7 +65,7 @@ class NpzHierarchy final : public Hierarchy {
     if (group != names_.groups.end()) {
       return std::vector<std::string>(group->second.begin(), group->second.end());
     }
-    if (names_.arrays.count(std::string(path)) != 0) return std::vector<std::string>();
+    if (names_.arrays.contains(std::string(path))) return std::vector<std::string>();
     return NoSuchObject(path);
   }
 
@@ -87,7 +87,7 @@ class NpzHierarchy final : public Hierarchy {
                                                      int64_t mtime_ns) const {
     const auto array = names_.arrays.find(std::string(path));
     if (array != names_.arrays.end()) return LoadArray(path, array->second);
-    if (names_.groups.count(std::string(path)) == 0) return NoSuchObject(path);
+    if (!names_.groups.contains(std::string(path))) return NoSuchObject(path);
     auto node = std::make_shared<Node>();
     model::Group group;
     group.name = model::BaseName(path);
