@@ -251,7 +251,7 @@ Result<void> ArrayReader::ReadLittle(uint64_t offset, ByteSpan out, Access acces
 
 Result<void> ArrayReader::ReadContiguous(const ContiguousRange& range, uint64_t offset,
                                          ByteSpan out) const {
-  const backends::AccessScope scope(ledger_ ? ledger_->readers() : std::nullopt);
+  const backends::AccessScope scope(ChunkLedger::ReadersOf(ledger_.get()));
   if (ledger_ && range.exact_size) {
     NDLFS_RETURN_IF_ERROR(ledger_->Note(range.store, range.key));
   } else if (ledger_) {

@@ -45,8 +45,11 @@ class ChunkLedger {
   // The latter alone, of a file whose version somebody else looks at.
   model::Result<void> CheckAccess(const backends::Store& store, const std::string& key) const;
 
-  // Nobody knows them where all is read for who reads it.
-  const std::optional<backends::Access>& readers() const { return readers_; }
+  // For whom is read what `ledger` (may be null) notes. Nobody knows them where
+  // all is read for who reads it.
+  static std::optional<backends::Access> ReadersOf(const ChunkLedger* ledger) {
+    return ledger != nullptr ? ledger->readers_ : std::nullopt;
+  }
 
   // Looks at every noted file again; true if one has changed, appeared or
   // gone, or is closed to one of the readers now, or no longer is. Takes one

@@ -167,10 +167,6 @@ class Loading {
   uint64_t decoded_size_;
 };
 
-std::optional<backends::Access> ReadersOf(const ChunkLedger* ledger) {
-  return ledger != nullptr ? ledger->readers() : std::nullopt;
-}
-
 // Notes in the ledger, if there is one, what chunks are located by.
 class NotingIndexCache final : public backends::IndexCache {
  public:
@@ -218,7 +214,7 @@ using UsePiece =
 Result<bool> WithPiece(const backends::ArraySource& source, std::span<const uint64_t> index,
                        backends::IndexCache& indexes, ChunkLedger* ledger,
                        const UsePiece& use) {
-  const backends::AccessScope scope(ReadersOf(ledger));
+  const backends::AccessScope scope(ChunkLedger::ReadersOf(ledger));
   NotingIndexCache noting(indexes, ledger);
   NDLFS_TRY(const ChunkLocation location, source.Locate(index, noting));
   const bool one_piece = location.store && location.store->ReadsInParts() &&
@@ -257,7 +253,7 @@ uint64_t VariableSize(uint64_t limit) {
 
 Result<Bytes> LoadChunk(const backends::ArraySource& source, std::span<const uint64_t> index,
                         backends::IndexCache& indexes, ChunkLedger* ledger, uint64_t limit) {
-  const backends::AccessScope scope(ReadersOf(ledger));
+  const backends::AccessScope scope(ChunkLedger::ReadersOf(ledger));
   NotingIndexCache noting(indexes, ledger);
   NDLFS_TRY(const ChunkLocation location, source.Locate(index, noting));
   if (location.store) NDLFS_RETURN_IF_ERROR(noting.WillRead(location.store, location.key));

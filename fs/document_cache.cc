@@ -165,10 +165,7 @@ model::Result<DocumentPtr> Write(const DocumentWriter& writer,
 }
 
 bool IsAccessUnchanged(const MountedStore& store, const Document& document) {
-  if (!document.access) return true;
-  const backends::Access now = AccessTo(store, document);
-  const backends::Access& then = *document.access;
-  return now.uid == then.uid && now.gid == then.gid && now.mode == then.mode;
+  return !document.access || AccessTo(store, document) == *document.access;
 }
 
 bool IsUnchanged(MountedStore& store, const backends::Hierarchy& hierarchy,

@@ -46,10 +46,6 @@ bool IsListed(const backends::Hierarchy& hierarchy, std::string_view path) {
          std::find(names->begin(), names->end(), model::BaseName(path)) != names->end();
 }
 
-bool IsSame(const backends::Access& a, const backends::Access& b) {
-  return a.uid == b.uid && a.gid == b.gid && a.mode == b.mode;
-}
-
 // When the data have changed, by the files if they tell; a chunk that is gone
 // has no time left but now.
 int64_t TimeOfChange(const Entity& before) {
@@ -167,10 +163,7 @@ std::optional<model::Result<HierarchyPtr>> MountedStore::Fresh() const {
 
 model::Result<HierarchyPtr> MountedStore::LookAgain() {
   const auto now = services_.freshness.Now();
-  const auto status = services_.root->StatForOthers(path_, /*follow=*/false);
-  if (!status || S_ISLNK(status->st_mode)) return IoError(ESTALE, path_);
-  if (S_ISDIR(status->st_mode) != is_directory_) return IoError(ESTALE, path_);
-  NoteStatus(*status);
+  NDLFS_TRY(const struct ::stat status, CurrentStatus());
 
   HierarchyPtr hierarchy;
   std::optional<model::Error> error;
@@ -179,9 +172,9 @@ model::Result<HierarchyPtr> MountedStore::LookAgain() {
     hierarchy = hierarchy_;
     error = open_error_;
   }
-  if (!hierarchy && !error) return Open(*status);
-  if (error && error->code() == model::ErrorCode::kIo) return Open(*status);
-  if (!IsUnchanged(hierarchy.get(), *status)) return Open(*status);
+  if (!hierarchy && !error) return Open(status);
+  if (error && error->code() == model::ErrorCode::kIo) return Open(status);
+  if (!IsUnchanged(hierarchy.get(), status)) return Open(status);
 
   model::MutexLock lock(mutex_);
   looked_at_ = now;
@@ -234,11 +227,16 @@ model::Result<HierarchyPtr> MountedStore::Reopen(const HierarchyPtr& outdated) {
     model::MutexLock lock(mutex_);
     if (hierarchy_ && hierarchy_ != outdated) return hierarchy_;  // somebody has
   }
+  NDLFS_TRY(const struct ::stat status, CurrentStatus());
+  return Open(status);
+}
+
+model::Result<struct ::stat> MountedStore::CurrentStatus() {
   const auto status = services_.root->StatForOthers(path_, /*follow=*/false);
   if (!status || S_ISLNK(status->st_mode)) return IoError(ESTALE, path_);
   if (S_ISDIR(status->st_mode) != is_directory_) return IoError(ESTALE, path_);
   NoteStatus(*status);
-  return Open(*status);
+  return *status;
 }
 
 uint64_t MountedStore::VersionOf(const backends::Hierarchy& hierarchy, std::string_view path) {
@@ -328,8 +326,7 @@ SourceRoot::PathAccess MountedStore::AccessTo(const backends::Node& node) const 
 // Folders on the way to the metadata may be closed without a trace in these.
 bool MountedStore::IsAccessChanged(const Entity& entity) const {
   if (!is_shared() || entity.node == nullptr) return false;
-  const SourceRoot::PathAccess now = AccessTo(*entity.node);
-  return !IsSame(now.own, entity.access.own) || !IsSame(now.whole, entity.access.whole);
+  return AccessTo(*entity.node) != entity.access;
 }
 
 SourceRoot::PathAccess MountedStore::AccessTo(const std::vector<std::string>& files) const {

@@ -170,6 +170,8 @@ class MountedStore : public std::enable_shared_from_this<MountedStore> {
 
   // The state of the last look, if that is fresh.
   std::optional<model::Result<HierarchyPtr>> Fresh() const EXCLUDES(mutex_);
+  // Of what is at its path, noted. ESTALE if that is no longer such a store.
+  model::Result<struct ::stat> CurrentStatus() EXCLUDES(mutex_);
   model::Result<HierarchyPtr> LookAgain() REQUIRES(open_mutex_) EXCLUDES(mutex_);
   model::Result<HierarchyPtr> Open(const struct ::stat& status) REQUIRES(open_mutex_)
       EXCLUDES(mutex_);

@@ -23,7 +23,7 @@ fuzz_seconds=${NDLFS_FUZZ_SECONDS:-30}
 sanitizers=${NDLFS_SANITIZERS:-1}
 thread_sanitizer=${NDLFS_TSAN:-$sanitizers}
 # The tests of threads; the build preset has only what these need.
-threads='^(mount|.*(Cache|Prefetch|Ledger|Spill|InodeTable|OpenHandles))'
+threads='^(mount|.*(Cache|Prefetch|Ledger|Spill|InodeTable|OpenHandles|ReadTurns))'
 started=$SECONDS
 failed=()
 

@@ -16,15 +16,14 @@ class DeltaFilter final : public NumberFilter {
 
   void Decode(const std::byte* from, std::byte* to, size_t count) const override {
     if (!decoded_type().is_float()) return SumIntegers(from, to, count);
-    if (decoded_type().format) return SumHalves(from, to, count);
-    if (decoded_type().size == 4) return SumReals<float>(from, to, count);
-    SumReals<double>(from, to, count);
+    if (decoded_type().format) {
+      return SumReals(from, to, count, [this](double a, double b) { return AddHalves(a, b); });
+    }
+    if (decoded_type().size == 4) return SumReals(from, to, count, AddAs<float>);
+    SumReals(from, to, count, AddAs<double>);
   }
 
  private:
-  // What added to -0 is -0, too.
-  static constexpr double kNothing = -0.0;
-
   // Modulo 2^64, and so modulo any smaller width.
   void SumIntegers(const std::byte* from, std::byte* to, size_t count) const {
     int64_t block[kNumberBlock];
@@ -40,35 +39,31 @@ class DeltaFilter final : public NumberFilter {
     }
   }
 
-  template <typename Real>
-  void SumReals(const std::byte* from, std::byte* to, size_t count) const {
+  // `add` gives a sum as the decoded type has it.
+  template <typename Add>
+  void SumReals(const std::byte* from, std::byte* to, size_t count, Add add) const {
     double block[kNumberBlock];
-    Real sum = kNothing;
+    double sum = -0.0;  // what is added to that stays, -0 too
     for (size_t done = 0; done < count; done += kNumberBlock) {
       const size_t step = std::min(count - done, kNumberBlock);
       LoadReals(encoded_type(), from + done * encoded_type().size, step, block);
-      for (size_t i = 0; i < step; ++i) {
-        sum += static_cast<Real>(block[i]);
-        block[i] = sum;
-      }
+      for (size_t i = 0; i < step; ++i) block[i] = sum = add(sum, block[i]);
       StoreReals(block, step, decoded_type(), to + done * decoded_type().size);
     }
   }
 
+  template <typename Real>
+  static double AddAs(double a, double b) {
+    return static_cast<Real>(a) + static_cast<Real>(b);
+  }
+
   // A sum of two float16 is exact as a double.
-  void SumHalves(const std::byte* from, std::byte* to, size_t count) const {
-    double block[kNumberBlock];
-    double sum = kNothing;
-    for (size_t done = 0; done < count; done += kNumberBlock) {
-      const size_t step = std::min(count - done, kNumberBlock);
-      LoadReals(encoded_type(), from + done * encoded_type().size, step, block);
-      for (size_t i = 0; i < step; ++i) {
-        std::byte* const half = to + (done + i) * decoded_type().size;
-        sum += block[i];
-        StoreReals(&sum, 1, decoded_type(), half);
-        LoadReals(decoded_type(), half, 1, &sum);
-      }
-    }
+  double AddHalves(double a, double b) const {
+    std::byte half[2];
+    double sum = a + b;
+    StoreReals(&sum, 1, decoded_type(), half);
+    LoadReals(decoded_type(), half, 1, &sum);
+    return sum;
   }
 };
 

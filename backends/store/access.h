@@ -12,6 +12,7 @@ struct Access {
   uid_t uid = 0;
   gid_t gid = 0;
   mode_t mode = 0;
+  bool operator==(const Access&) const = default;
 };
 
 // What a file or directory grants.

@@ -68,6 +68,7 @@ class SourceRoot : public std::enable_shared_from_this<SourceRoot> {
   struct PathAccess {
     Access own;    // of the thing itself; the whole way's if a link led to it
     Access whole;  // of the whole way, not less closed than `own`
+    bool operator==(const PathAccess&) const = default;
   };
   model::Result<PathAccess> AccessOf(std::string_view path) const;
   // The same of what has been opened at `path`, wherever it is now. ESTALE if
