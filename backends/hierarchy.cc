@@ -136,6 +136,7 @@ uint64_t Node::held_bytes() const {
   for (const model::Attribute& attribute : attributes()) {
     bytes += sizeof(attribute) + attribute.name.size() + HeldBytes(attribute.value);
   }
+  for (const std::string& note : notes) bytes += sizeof(note) + note.size();
   if (const auto* group = std::get_if<model::Group>(&entity)) {
     return bytes + group->dimensions.size() * sizeof(model::NamedDimension);
   }

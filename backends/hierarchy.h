@@ -30,6 +30,10 @@ struct Node {
   std::shared_ptr<const ArraySource> source;
   // Why some or all of this object cannot be shown.
   std::optional<model::Error> error;
+  // Where the metadata break their specification and are read as they are
+  // meant: one line each, what is read and what the specification says.
+  // `ndlfs check` prints them; they are not damage.
+  std::vector<std::string> notes;
 
   // Newest modification of the metadata, nanoseconds since 1970; 0: unknown.
   int64_t mtime_ns = 0;
@@ -63,7 +67,7 @@ class Hierarchy {
 
   // The object at `path` ("/" is the root; a store that is one array has it
   // there). kNotFound where there is none; any other error is shown as that
-  // object's `.error`. Reads no chunk.
+  // object's `error.txt`. Reads no chunk.
   virtual model::Result<std::shared_ptr<const Node>> Load(std::string_view path) const = 0;
 
   // Names of the children of the group at `path`, sorted by bytes, without

@@ -50,6 +50,7 @@ std::string StoreAsText(const StoreReport& report) {
   out += '\n';
   AppendFindings(report.damage, report.damaged, "", out);
   AppendFindings(report.not_checked, report.unsupported, "not checked: ", out);
+  AppendFindings(report.notes, report.notes.size(), "note: ", out);
   return out;
 }
 
@@ -66,10 +67,11 @@ std::string StoreAsJson(const StoreReport& report) {
   return fmt::format(
       R"({{"store": {}, "format": {}, "state": "{}", "complete": {}, "arrays": {}, )"
       R"("chunks": {}, "absent_chunks": {}, "bytes": {}, "damaged": {}, "damage": {}, )"
-      R"("unsupported": {}, "not_checked": {}}})",
+      R"("unsupported": {}, "not_checked": {}, "notes": {}}})",
       JsonString(report.location), JsonString(report.format), StateOf(report), report.complete,
       report.arrays, report.chunks, report.absent, report.bytes, report.damaged,
-      FindingsAsJson(report.damage), report.unsupported, FindingsAsJson(report.not_checked));
+      FindingsAsJson(report.damage), report.unsupported, FindingsAsJson(report.not_checked),
+      FindingsAsJson(report.notes));
 }
 
 double RateOf(double bytes, double seconds) { return seconds > 0 ? bytes / seconds : 0; }

@@ -137,6 +137,7 @@ void Checker::AddObjects(const StorePtr& store, const backends::Hierarchy& hiera
   const auto node = hierarchy.Load(path);
   if (!node) return Note(store, path, node.error());
   if ((*node)->error) Note(store, path, *(*node)->error);
+  AddNotes(store, path, (*node)->notes);
   if ((*node)->source) AddArray(store, path, (*node)->source);
   if ((*node)->is_group()) AddChildren(store, hierarchy, path, depth);
 }
@@ -176,6 +177,15 @@ void Checker::Note(const StorePtr& store, const std::string& path, const model::
   ++(unsupported ? report.unsupported : report.damaged);
   if (!unsupported) ++progress_.damaged;
   if (list.size() < StoreReport::kMaxFindings) list.push_back({path, part, error.message()});
+}
+
+void Checker::AddNotes(const StorePtr& store, const std::string& path,
+                       const std::vector<std::string>& notes) {
+  model::MutexLock lock(mutex_);
+  std::vector<Finding>& list = store->report.notes;
+  for (const std::string& note : notes) {
+    if (list.size() < StoreReport::kMaxFindings) list.push_back({path, 0, note});
+  }
 }
 
 void Checker::Work() {
@@ -258,6 +268,7 @@ void Checker::ReportFinished() {
 void Checker::Report(StoreReport& report) const {
   SortFindings(report.damage);
   SortFindings(report.not_checked);
+  SortFindings(report.notes);
   on_store_(report);
 }
 

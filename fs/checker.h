@@ -42,7 +42,8 @@ struct StoreReport {
   uint64_t unsupported = 0;  // arrays and stores that this build cannot read
   std::vector<Finding> damage;
   std::vector<Finding> not_checked;
-  bool complete = false;  // false: stopped before all of it was checked
+  std::vector<Finding> notes;  // what is read as it is meant, and is no damage
+  bool complete = false;       // false: stopped before all of it was checked
 };
 
 // For one run. Thread-safe, but for Run().
@@ -108,6 +109,8 @@ class Checker {
                 std::shared_ptr<const backends::ArraySource> source) EXCLUDES(mutex_);
   void Note(const StorePtr& store, const std::string& path, const model::Error& error,
             uint64_t part = 0) EXCLUDES(mutex_);
+  void AddNotes(const StorePtr& store, const std::string& path,
+                const std::vector<std::string>& notes) EXCLUDES(mutex_);
 
   void Work() EXCLUDES(mutex_);
   bool TakeBatch(Batch& batch) EXCLUDES(mutex_);

@@ -58,7 +58,7 @@ class Entity {
   std::weak_ptr<const backends::Hierarchy> loaded_from;
   // Null where the object cannot be loaded; `problems` says why then.
   std::shared_ptr<const backends::Node> node;
-  std::string problems;   // the text of `.error`; empty if there is none
+  std::string problems;   // the text of `error.txt`; empty if there is none
   bool may_pass = false;  // what is wrong is a failure of the system
   // Arrays that have data.
   std::shared_ptr<cache::ChunkLedger> ledger;
@@ -130,7 +130,7 @@ class MountedStore : public std::enable_shared_from_this<MountedStore> {
   void NoteStatus(const struct ::stat& status);
 
   // The opened store, not older than freshness allows. The error is why it
-  // cannot be opened (shown as `.error`), or ESTALE: there is no longer a
+  // cannot be opened (shown as `error.txt`), or ESTALE: there is no longer a
   // store here, and the path has to be looked up again.
   model::Result<HierarchyPtr> Hierarchy();
   // "Zarr v3", or "" while the store is not open.

@@ -19,7 +19,7 @@ using StorePtr = std::shared_ptr<MountedStore>;
 
 constexpr std::string_view kDocumentName = ".ndl.yaml";
 constexpr std::string_view kSourceName = ".source";
-constexpr std::string_view kErrorName = ".error";
+constexpr std::string_view kErrorName = "error.txt";
 
 Attributes AttributesWith(const Access& access, mode_t type, int64_t mtime_ns) {
   return {.mode = type | access.mode,
@@ -317,7 +317,7 @@ class EntityFolder final : public DirectoryNode {
   const backends::FileStamp found_;
 };
 
-// The reasons for which a store shows nothing but `.error`; what remains is
+// The reasons for which a store shows nothing but `error.txt`; what remains is
 // for the caller to pass on: the path has to be looked up again.
 bool IsShown(const model::Error& error) { return error.sys_errno() != ESTALE; }
 

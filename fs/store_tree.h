@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // The nodes of a store: folders for its objects, and in them the views,
-// `.ndl.yaml`, `.error` and `.source`.
+// `.ndl.yaml`, `error.txt` and `.source`.
 #pragma once
 
 #include <memory>

@@ -108,7 +108,7 @@ std::unique_ptr<DirectoryReader> MakeListReader(std::vector<DirectoryEntry> entr
 // `text` as an open file.
 OpenedFile OpenText(std::shared_ptr<const std::string> text);
 
-// A small file whose text is known, such as `.error`: another text is another
+// A small file whose text is known, such as `error.txt`: another text is another
 // file.
 TreeNodePtr MakeTextNode(std::string text, const Attributes& attributes);
 

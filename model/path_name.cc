@@ -3,7 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdint>
+#include <iterator>
 
 #include "model/utf8.h"
 
@@ -103,8 +105,13 @@ std::vector<std::string_view> SplitPath(std::string_view path) {
 }
 
 bool IsReservedFileName(std::string_view file_name) {
-  return file_name == ".ndl.yaml" || file_name == ".source" || file_name == ".error" ||
-         file_name.starts_with("data.");
+  constexpr std::string_view kNames[] = {".ndl.yaml",   ".source",    "error.txt",
+                                         "preview.png", "index.html", "table.csv"};
+  // Files of an array, and slices of them: "data.npy", "values[0].raw".
+  constexpr std::string_view kPrefixes[] = {"data.", "data[", "values.", "values["};
+  return std::find(std::begin(kNames), std::end(kNames), file_name) != std::end(kNames) ||
+         std::any_of(std::begin(kPrefixes), std::end(kPrefixes),
+                     [&](std::string_view prefix) { return file_name.starts_with(prefix); });
 }
 
 std::string EncodeFileName(std::string_view name) {

@@ -19,7 +19,8 @@ std::string_view BaseName(std::string_view path);
 std::vector<std::string_view> SplitPath(std::string_view path);
 
 // True for names that ndlfs itself puts into an entity's folder: .ndl.yaml,
-// .source, .error, and everything that begins with "data.".
+// .source, error.txt, preview.png, index.html, table.csv, and everything that
+// begins with "data.", "data[", "values." or "values[".
 bool IsReservedFileName(std::string_view file_name);
 
 // The file name of an entity: `/` and NUL become %2F and %00, "." and ".."

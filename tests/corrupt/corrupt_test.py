@@ -33,8 +33,8 @@ class CorruptTest(unittest.TestCase):
             self.assertEqual(harness.read(self.mounted.path, name, "data.raw"), make.VALUES.tobytes(), name)
 
     def error_line(self, folder):
-        """The text of `.error`: one line, no longer than anybody reads."""
-        text = harness.read(folder, ".error").decode()
+        """The text of `error.txt`: one line, no longer than anybody reads."""
+        text = harness.read(folder, "error.txt").decode()
         self.assertTrue(text.endswith("\n"), text)
         self.assert_one_line(text[:-1])
         self.assertLess(len(text), 1000)
@@ -49,13 +49,13 @@ class CorruptTest(unittest.TestCase):
             self.assertIn(word, text)
 
     def check_StoreError(self, case, folder, expectation):
-        self.assertEqual(sorted(os.listdir(folder)), [".error", ".source"])
+        self.assertEqual(sorted(os.listdir(folder)), [".source", "error.txt"])
         self.assert_words((case.name, *expectation.words), self.error_line(folder))
 
     def check_ArrayError(self, case, folder, expectation):
         array = os.path.join(folder, expectation.path).rstrip("/")
         names = sorted(os.listdir(array))
-        self.assertIn(".error", names)
+        self.assertIn("error.txt", names)
         self.assertEqual([name for name in names if name.startswith("data.")], [])
         if expectation.described is not None:
             self.assertEqual(".ndl.yaml" in names, expectation.described, names)

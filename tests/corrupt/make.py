@@ -37,13 +37,13 @@ SECRET = b"what lies outside the source tree"
 
 @dataclasses.dataclass
 class StoreError:
-    """The store cannot be opened: a folder with `.error`, one line with these words, and `.source`; nothing else."""
+    """The store cannot be opened: a folder with `error.txt`, one line with these words, and `.source`; nothing else."""
     words: tuple
 
 
 @dataclasses.dataclass
 class ArrayError:
-    """The array cannot be decoded: a folder with `.error`, one line with these words, and no data views.
+    """The array cannot be decoded: a folder with `error.txt`, one line with these words, and no data views.
 
     `path` is the array in its store, "" for a store that is one array. With `described`, `.ndl.yaml` is there too.
     """

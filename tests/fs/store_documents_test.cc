@@ -97,7 +97,7 @@ void CheckStore(const std::shared_ptr<const backends::SourceRoot>& root,
                 const std::string& path, const backends::Format& format) {
   SCOPED_TRACE(path);
   const auto hierarchy = format.Open(root, path, {});
-  if (!hierarchy) return;  // it is broken: an `.error`, and no document
+  if (!hierarchy) return;  // it is broken: an `error.txt`, and no document
   cache::ChunkCache cache(uint64_t{64} << 20);
   const ReaderOf reader_of =
       [&](std::string_view array) -> std::shared_ptr<const cache::ArrayReader> {

@@ -77,8 +77,8 @@ TEST_F(StoreTreeTest, ListingLoadsNoneOfTheChildren) {
 TEST_F(StoreTreeTest, StoreThatCannotBeOpenedShowsWhy) {
   FakeStore& store = AddFileStore("bad.npy");
   store.open_error = model::Error(ErrorCode::kBadInput, "bad.npy: no magic");
-  EXPECT_THAT(List("bad.npy"), ElementsAre(".source:f", ".error:f"));
-  EXPECT_THAT(Read("bad.npy/.error"), IsOkAnd("bad.npy: no magic\n"));
+  EXPECT_THAT(List("bad.npy"), ElementsAre(".source:f", "error.txt:f"));
+  EXPECT_THAT(Read("bad.npy/error.txt"), IsOkAnd("bad.npy: no magic\n"));
   EXPECT_THAT(Read("bad.npy/.source"), IsOkAnd("contents of bad.npy"));
   EXPECT_THAT(Find("bad.npy/.ndl.yaml"), IsError(ErrorCode::kNotFound, ".ndl.yaml"));
   EXPECT_THAT(logged_, ElementsAre("bad.npy: no magic"));
@@ -86,7 +86,7 @@ TEST_F(StoreTreeTest, StoreThatCannotBeOpenedShowsWhy) {
 
 TEST_F(StoreTreeTest, ErrorNamesTheStoreOnceAndOnOneLine) {
   AddFileStore("a\nb.npy").open_error = model::Error(ErrorCode::kCorrupt, "truncated");
-  EXPECT_THAT(Read("a\nb.npy/.error"), IsOkAnd("a\\x0ab.npy: truncated\n"));
+  EXPECT_THAT(Read("a\nb.npy/error.txt"), IsOkAnd("a\\x0ab.npy: truncated\n"));
 }
 
 TEST_F(StoreTreeTest, ArrayThatCannotBeDecodedHasNoViews) {
@@ -94,8 +94,8 @@ TEST_F(StoreTreeTest, ArrayThatCannotBeDecodedHasNoViews) {
   store.AddGroup("/");
   store.AddArray("/t", "abc").node.error =
       model::Error(ErrorCode::kUnsupported, "unknown codec \"pcodec\"");
-  EXPECT_THAT(List("a.zarr/t"), ElementsAre(".ndl.yaml:f", ".error:f"));
-  EXPECT_THAT(Read("a.zarr/t/.error"), IsOkAnd("a.zarr/t: unknown codec \"pcodec\"\n"));
+  EXPECT_THAT(List("a.zarr/t"), ElementsAre(".ndl.yaml:f", "error.txt:f"));
+  EXPECT_THAT(Read("a.zarr/t/error.txt"), IsOkAnd("a.zarr/t: unknown codec \"pcodec\"\n"));
   EXPECT_THAT(Read("a.zarr/t/.ndl.yaml"), IsOkAnd(HasSubstr("shape: [3]")));
   EXPECT_THAT(Find("a.zarr/t/data.npy"), IsError(ErrorCode::kNotFound, "data.npy"));
 }
@@ -106,8 +106,8 @@ TEST_F(StoreTreeTest, ArrayWithBrokenMetadataHasOnlyTheReason) {
   store.AddArray("/t", "abc").broken = true;
   store.AddArray("/good", "abc");
   EXPECT_THAT(List("a.zarr"), ElementsAre(".ndl.yaml:f", ".source:l", "good:d", "t:d"));
-  EXPECT_THAT(List("a.zarr/t"), ElementsAre(".error:f"));
-  EXPECT_THAT(Read("a.zarr/t/.error"), IsOkAnd("a.zarr/t: broken metadata\n"));
+  EXPECT_THAT(List("a.zarr/t"), ElementsAre("error.txt:f"));
+  EXPECT_THAT(Read("a.zarr/t/error.txt"), IsOkAnd("a.zarr/t: broken metadata\n"));
   EXPECT_THAT(Read("a.zarr/good/data.raw"), IsOkAnd("abc"));
 }
 
@@ -156,8 +156,8 @@ TEST_F(StoreTreeTest, LinksLeadToTheFolderOfTheirTarget) {
   EXPECT_THAT((*Find("runs/a.h5/top"))->ReadLink(), IsOkAnd("."));
   EXPECT_THAT(List("runs/a.h5"),
               ElementsAre(".ndl.yaml:f", ".source:l", "g:d", "out:d", "top:l"));
-  EXPECT_THAT(List("runs/a.h5/out"), ElementsAre(".error:f"));
-  EXPECT_THAT(Read("runs/a.h5/out/.error"),
+  EXPECT_THAT(List("runs/a.h5/out"), ElementsAre("error.txt:f"));
+  EXPECT_THAT(Read("runs/a.h5/out/error.txt"),
               IsOkAnd("runs/a.h5/out: the link to \"../../../etc\" leads out of what is "
                       "mounted\n"));
 }
@@ -326,9 +326,9 @@ TEST_F(StoreTreeTest, StoreThatIsPutRightIsOpenedAgain) {
   FakeStore& store = AddFileStore("a.npy");
   store.open_error = model::Error(ErrorCode::kBadInput, "half written");
   const auto known = Find("a.npy");
-  EXPECT_THAT(List("a.npy"), ElementsAre(".source:f", ".error:f"));
+  EXPECT_THAT(List("a.npy"), ElementsAre(".source:f", "error.txt:f"));
   Pass(std::chrono::seconds(10));
-  EXPECT_THAT(List("a.npy"), ElementsAre(".source:f", ".error:f"));
+  EXPECT_THAT(List("a.npy"), ElementsAre(".source:f", "error.txt:f"));
   EXPECT_EQ(store.opened, 1) << "the file has not changed";
   store.open_error.reset();
   store.AddArray("/", "abc");
@@ -341,7 +341,7 @@ TEST_F(StoreTreeTest, FailureOfTheSystemMayPass) {
   FakeStore& store = AddFileStore("a.npy");
   store.AddArray("/", "abc");
   store.open_error = model::Error(ErrorCode::kIo, "too many open files", EMFILE);
-  EXPECT_THAT(Read("a.npy/.error"), IsOkAnd(HasSubstr("too many open files")));
+  EXPECT_THAT(Read("a.npy/error.txt"), IsOkAnd(HasSubstr("too many open files")));
   store.open_error.reset();
   Pass(std::chrono::seconds(1));
   EXPECT_THAT(Read("a.npy/data.raw"), IsOkAnd("abc"));

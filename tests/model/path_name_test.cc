@@ -46,9 +46,17 @@ TEST(EncodeFileNameTest, EscapesWhatCannotBeAFileName) {
 TEST(EncodeFileNameTest, EscapesReservedNames) {
   EXPECT_EQ(EncodeFileName(".ndl.yaml"), "%2Endl.yaml");
   EXPECT_EQ(EncodeFileName(".source"), "%2Esource");
-  EXPECT_EQ(EncodeFileName(".error"), "%2Eerror");
+  EXPECT_EQ(EncodeFileName("error.txt"), "%65rror.txt");
   EXPECT_EQ(EncodeFileName("data.npy"), "%64ata.npy");
   EXPECT_EQ(EncodeFileName("data."), "%64ata.");
+  EXPECT_EQ(EncodeFileName("data[0].npy"), "%64ata[0].npy");
+  EXPECT_EQ(EncodeFileName("values.txt"), "%76alues.txt");
+  EXPECT_EQ(EncodeFileName("values[lat=3]"), "%76alues[lat=3]");
+  EXPECT_EQ(EncodeFileName("preview.png"), "%70review.png");
+  EXPECT_EQ(EncodeFileName("index.html"), "%69ndex.html");
+  EXPECT_EQ(EncodeFileName("table.csv"), "%74able.csv");
+  EXPECT_EQ(EncodeFileName(".error"), ".error");
+  EXPECT_EQ(EncodeFileName("values"), "values");
   EXPECT_EQ(EncodeFileName("data.a/b"), "%64ata.a%2Fb");
   // And so the escaped spelling, taken as a name, is another file name.
   EXPECT_EQ(EncodeFileName("%64ata.npy"), "%2564ata.npy");

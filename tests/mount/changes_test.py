@@ -146,12 +146,12 @@ class ChangesTest(harness.TestCase):
         harness.write(path, good[: len(good) // 2])
         self.settle()
         folder = self.mounted.join("store.zarr", "values")
-        self.assertIn(b".zarray", harness.read(folder, ".error"))
+        self.assertIn(b".zarray", harness.read(folder, "error.txt"))
         self.assertFalse(os.path.exists(os.path.join(folder, "data.npy")))
         harness.write(path, good)
         self.settle()
         self.assertEqual(self.values().sum(), 8 << 16)
-        self.assertFalse(os.path.exists(os.path.join(folder, ".error")))
+        self.assertFalse(os.path.exists(os.path.join(folder, "error.txt")))
 
     def test_corrupt_chunk_that_is_mended(self):
         path = self.path("store.zarr", "values", "1.0")

@@ -181,7 +181,7 @@ class SourceFaultsTest(FaultsCase):
                 self.assert_sound(name, *inside)
 
     def test_metadata_that_cannot_be_read_for_a_while(self):
-        """.error while it lasts, and the array again afterwards."""
+        """error.txt while it lasts, and the array again afterwards."""
         self.mount_faulty()
         for error, words in ((errno.EIO, b"Input/output error"), (errno.EACCES, b"Permission denied")):
             for call in ("open", "read"):
@@ -189,7 +189,7 @@ class SourceFaultsTest(FaultsCase):
                     self.inject(f"{call} {error} zstd.zarr/.zarray")
                     os.utime(f"{self.source}/zstd.zarr/.zarray")
                     self.assertIn(self.read_errno(self.raw("zstd.zarr")), (errno.ENOENT, errno.ESTALE, error))
-                    self.assertIn(words, harness.read(self.mounted.path, "zstd.zarr", ".error"))
+                    self.assertIn(words, harness.read(self.mounted.path, "zstd.zarr", "error.txt"))
                     self.assert_sound("good.zarr")
                     self.inject()
                     time.sleep(1.1)  # a failure is believed for a second
@@ -283,7 +283,7 @@ class ReplacedTest(FaultsCase):
             with self.assertRaises(OSError) as caught:
                 os.pread(file.fileno(), 4096, 4 * PLANE)
             self.assertIn(caught.exception.errno, (errno.ESTALE, errno.EIO))
-        self.assertIn(b"file.npy", harness.read(self.mounted.path, "file.npy", ".error"))
+        self.assertIn(b"file.npy", harness.read(self.mounted.path, "file.npy", "error.txt"))
         np.save(f"{self.source}/file.npy", self.values)
         self.assert_sound("file.npy")
 

@@ -440,7 +440,7 @@ class OtherZarrTest(FormatTestCase):
         np.testing.assert_array_equal(load(mounted.join("inside.json/v")), values)
         for name, words in {"outside.json": "outside the source tree", "remote.json": "remote"}.items():
             folder = mounted.join(name, "v")
-            self.assertIn(words, harness.read(folder, ".error").decode(), name)
+            self.assertIn(words, harness.read(folder, "error.txt").decode(), name)
             self.assertFalse(os.path.exists(os.path.join(folder, "data.npy")), name)
 
     def test_integers_of_four_bits(self):

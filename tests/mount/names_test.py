@@ -12,13 +12,19 @@ import zarr3
 AS_THEY_ARE = [
     b"plain", b"with blank", b" leading", b"trailing ", b"50%", b"%", b"%zz", b"100%4", b"~", b"a~b", b".hidden",
     b"-rf", b"*", b"a\\b", b"quote'\"", b"tab\tand\nnewline", b"\x01\x7f", b"caf\xc3\xa9", b"\xe6\xb8\xa9\xe5\xba\xa6",
-    b"\xff\xfe not UTF-8", b"data", b"database", b"Data.npy", b".errors", b".ndl.yml", b".ndlfs", b"x" * 255,
+    b"\xff\xfe not UTF-8", b"data", b"database", b"Data.npy", b".error", b"error", b"values", b"index.htm", b".ndl.yml", b".ndlfs", b"x" * 255,
 ]
 ESCAPED = {
     b"data.npy": b"%64ata.npy",
     b"data.raw": b"%64ata.raw",
     b"data.anything": b"%64ata.anything",
-    b".error": b"%2Eerror",
+    b"data[0].npy": b"%64ata[0].npy",
+    b"values.npy": b"%76alues.npy",
+    b"values[1:]": b"%76alues[1:]",
+    b"error.txt": b"%65rror.txt",
+    b"preview.png": b"%70review.png",
+    b"index.html": b"%69ndex.html",
+    b"table.csv": b"%74able.csv",
     b".source": b"%2Esource",
     b".ndl.yaml": b"%2Endl.yaml",
     b"a%2Fb": b"a%252Fb",
@@ -102,7 +108,7 @@ class NamesTest(harness.TestCase):
             self.assertIn(name, document)
 
     def test_plain_files_keep_their_names(self):
-        names = [b"a%2Fb", b"data.txt", b".error", b"new\nline", b"\xff\xfe", b"y" * 255]
+        names = [b"a%2Fb", b"data.txt", b"error.txt", b"new\nline", b"\xff\xfe", b"y" * 255]
         for name in names:
             harness.write(os.path.join(self.source.encode(), b"plain", name), name)
         mounted = self.mount(self.source)

@@ -103,8 +103,8 @@ class NdlStoreTest(harness.TestCase):
         mounted = self.mount(self.source)
         for name, (_, words) in bad.items():
             folder = mounted.join(name + ".ndl.yaml")
-            self.assertEqual(sorted(os.listdir(folder)), [".error", ".source"], name)
-            error = harness.read(folder, ".error").decode()
+            self.assertEqual(sorted(os.listdir(folder)), [".source", "error.txt"], name)
+            error = harness.read(folder, "error.txt").decode()
             self.assertIn(name + ".ndl.yaml:", error)
             self.assertIn(words, error)
             self.assertEqual(error.count("\n"), 1, error)
@@ -127,7 +127,7 @@ class NdlStoreTest(harness.TestCase):
         self.run_ok("ls", "-lF", mounted.path)
         self.assertLess(time.monotonic() - start, 2)
         self.assertTrue(os.path.isfile(mounted.join("long0.yaml")))
-        self.assertIn(b"more than 16777216 bytes", harness.read(mounted.join("long0.ndl.yaml/.error")))
+        self.assertIn(b"more than 16777216 bytes", harness.read(mounted.join("long0.ndl.yaml/error.txt")))
 
 
 if __name__ == "__main__":

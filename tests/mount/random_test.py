@@ -284,7 +284,7 @@ class RandomStoresTest(harness.TestCase):
             self.run_ok(harness.BINARY, "check", folder)
 
     def check_views(self, folder, want, r):
-        self.assertNotIn(".error", os.listdir(folder))
+        self.assertNotIn("error.txt", os.listdir(folder))
         yaml.load(harness.read(folder, ".ndl.yaml"), yaml.CSafeLoader)
         got = np.load(os.path.join(folder, "data.npy"))
         self.assertEqual(got.shape, want.shape)

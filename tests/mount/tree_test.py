@@ -61,7 +61,7 @@ class TreeTest(harness.TestCase):
         mounted = self.mount(harness.DATA)
         for name in ("nothing", "arrays/nothing", "climate.zarr/nothing", "climate.zarr/t2m/nothing",
                      "climate.zarr/t2m/data.bmp", "climate.zarr/.zgroup", "climate.zarr/t2m/0.0.0",
-                     "notes.txt/nothing", "climate.zarr/t2m/.error"):
+                     "notes.txt/nothing", "climate.zarr/t2m/error.txt"):
             with self.subTest(name), self.assertRaises((FileNotFoundError, NotADirectoryError)):
                 os.lstat(mounted.join(name))
 
