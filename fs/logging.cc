@@ -6,8 +6,9 @@
 #include <spdlog/sinks/syslog_sink.h>
 #include <spdlog/spdlog.h>
 
-#include <algorithm>
+#include <filesystem>
 #include <memory>
+#include <system_error>
 
 namespace ndlfs::fs {
 namespace {
@@ -24,6 +25,15 @@ model::Result<spdlog::level::level_enum> ParseLevel(const std::string& level) {
   return parsed;
 }
 
+// spdlog would make the directories; one that is not there is a slip of the pen.
+model::Result<void> CheckLogFile(const std::string& file) {
+  std::error_code error;
+  const std::filesystem::path directory = std::filesystem::absolute(file, error).parent_path();
+  if (std::filesystem::is_directory(directory, error)) return {};
+  return model::BadInput("log file {}: there is no directory {}", model::Quote(file),
+                         model::Quote(directory.string()));
+}
+
 spdlog::sink_ptr MakeSink(LogTarget target) {
   if (target == LogTarget::kSystemLog) {
     return std::make_shared<spdlog::sinks::syslog_sink_mt>(kName, 0, LOG_DAEMON, false);
@@ -36,6 +46,7 @@ spdlog::sink_ptr MakeSink(LogTarget target) {
 model::Result<void> StartLog(const std::string& file, LogTarget target,
                              const std::string& level) {
   NDLFS_TRY(const auto parsed, ParseLevel(level));
+  if (!file.empty()) NDLFS_RETURN_IF_ERROR(CheckLogFile(file));
   try {
     const auto sink = file.empty()
                           ? MakeSink(target)

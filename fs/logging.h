@@ -11,6 +11,7 @@ namespace ndlfs::fs {
 enum class LogTarget { kStandardError, kSystemLog };
 
 // Sends the log of this process to `file`, or to `target` where that is empty.
+// The directory of `file` must be there; the file need not.
 // `level` is as in MountOptions. Starts no thread.
 model::Result<void> StartLog(const std::string& file, LogTarget target,
                              const std::string& level);
