@@ -30,7 +30,7 @@ struct MountEntry {
   std::string device;  // "0:51"
 };
 std::vector<MountEntry> ParseMountInfo(const std::string& text);
-// The mounts of this process, the latest last.
+// The mounts of this process, the latest last. None where /proc does not say.
 std::vector<MountEntry> CurrentMounts();
 
 // The type that mounts of ndlfs have in /proc/mounts.

@@ -44,20 +44,20 @@ std::string ResolveParent(const std::string& path) {
   return resolved == "/" ? "/" + name : resolved + "/" + name;
 }
 
-std::optional<MountEntry> FindMount(const std::string& path) {
+std::optional<MountEntry> FindMount(const std::vector<MountEntry>& mounts,
+                                    const std::string& path) {
   std::optional<MountEntry> found;
-  for (const MountEntry& entry : CurrentMounts()) {
+  for (const MountEntry& entry : mounts) {
     if (entry.mountpoint == path) found = entry;  // the latest one is on top
   }
   return found;
 }
 
 // Another way to say where the mount is: a symbolic link, "." and "..".
-std::optional<MountEntry> FindMountOrLink(const std::string& path) {
-  if (auto found = FindMount(ResolveParent(path))) return found;
+std::string ResolveLink(const std::string& path) {
   const std::unique_ptr<char, decltype(&std::free)> real(::realpath(path.c_str(), nullptr),
                                                          &std::free);
-  return real ? FindMount(real.get()) : std::nullopt;
+  return real ? real.get() : path;
 }
 
 constexpr std::chrono::seconds kEndTimeout(60);
@@ -120,10 +120,25 @@ model::Result<void> Unmount(const std::string& mountpoint) {
   return BadInput("{}", WhyNot(mountpoint, std::strerror(errno)));
 }
 
+// Where nobody says what is mounted, the kernel tells whether there is a mount;
+// of what type it is, and when its process has ended, remains unknown.
+model::Result<void> UnmountUnseen(const std::string& path) {
+  const std::string mountpoint = ResolveParent(path);
+  auto unmounted = Unmount(mountpoint);
+  if (unmounted) return {};
+  const std::string other = ResolveLink(path);
+  if (other != mountpoint && Unmount(other)) return {};
+  return BadInput("{} (/proc/self/mountinfo cannot be read, which would say what is mounted)",
+                  unmounted.error().message());
+}
+
 }  // namespace
 
 model::Result<void> RunUnmount(const std::string& path) {
-  const auto mount = FindMountOrLink(path);
+  const std::vector<MountEntry> mounts = CurrentMounts();
+  if (mounts.empty()) return UnmountUnseen(path);
+  auto mount = FindMount(mounts, ResolveParent(path));
+  if (!mount) mount = FindMount(mounts, ResolveLink(path));
   if (!mount) return BadInput("{}: nothing is mounted there", Quote(path));
   if (mount->type != kFilesystemType) {
     return BadInput("{}: not a mount of ndlfs, but of type {}", Quote(path), mount->type);
