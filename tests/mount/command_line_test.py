@@ -103,6 +103,18 @@ class BackgroundTest(CommandTest):
                     os.kill(pid, signal.SIGCONT)
                 harness.wait_until(lambda: not daemons(self.mount_point), "the end of the daemon")
 
+    def test_umount_where_proc_is_not_mounted(self):
+        if os.getuid() != 0:
+            self.skipTest("takes root, to hide /proc")
+        script = ('"$1" mount "$2" "$3" && mount -t tmpfs none /proc || exit 9; "$1" umount "$3" || exit 8; '
+                  'ls "$3"; "$1" umount "$3"')
+        result = harness.run("unshare", "--mount", "sh", "-c", script, "sh", harness.BINARY, harness.DATA,
+                             self.mount_point)
+        self.assertEqual((result.returncode, result.stdout), (1, ""), result)
+        self.assertEqual(result.stderr, f'ndlfs: cannot unmount "{self.mount_point}": Invalid argument '
+                         "(/proc/self/mountinfo cannot be read, which would say what is mounted)\n")
+        harness.wait_until(lambda: not daemons(self.mount_point), "the end of the daemon")
+
     def test_signals_end_in_a_clean_unmount(self):
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             with self.subTest(number):
@@ -246,6 +258,14 @@ class RefusalTest(CommandTest):
         self.mount_refused(link, self.mount_point, "mnt")
         self.mount_refused(self.scratch, os.path.join(link, "mnt"), "mnt")
         self.mount_refused(os.path.join(self.mount_point, ".."), self.mount_point, "mnt")
+
+    def test_log_file_in_a_directory_that_is_not_there(self):
+        log = os.path.join(self.scratch, "logs", "ndlfs.log")
+        for options in (["--log-file", log], ["--log-file", log, "--foreground"], ["-o", f"log_file={log}"]):
+            with self.subTest(options):
+                self.assert_refused(self.ndlfs("mount", harness.DATA, self.mount_point, *options), 1,
+                                    f'log file "{log}": there is no directory "{os.path.dirname(log)}"')
+        self.assertFalse(os.path.exists(os.path.dirname(log)), "made though nobody asked for it")
 
     def test_umount_of_what_is_not_a_mount(self):
         result = self.ndlfs("umount", self.mount_point)
