@@ -22,41 +22,62 @@ std::string Count(uint64_t count, std::string_view noun) {
 }
 
 std::string_view StateOf(const StoreReport& report) {
-  if (report.damaged != 0) return "damaged";
-  return report.complete ? "ok" : "incomplete";
-}
-
-void AppendFindings(const std::vector<Finding>& findings, uint64_t count, std::string_view what,
-                    std::string& out) {
-  for (const Finding& finding : findings) {
-    out += fmt::format("  {}{}: {}\n", what, model::OneLine(finding.path),
-                       model::OneLine(finding.reason));
-  }
-  if (count > findings.size())
-    out += fmt::format("  ... and {} more\n", count - findings.size());
+  if (report.damage.count != 0) return "damaged";
+  if (report.unreadable.count != 0) return "unreadable";
+  if (!report.complete) return "incomplete";
+  if (report.not_checked.count == 0) return "ok";
+  return report.arrays == 0 ? "not checked" : "partly checked";
 }
 
 // A store that cannot even be opened has nothing to count.
+bool HasCounts(const StoreReport& report) {
+  const uint64_t problems =
+      report.damage.count + report.unreadable.count + report.not_checked.count;
+  return report.arrays != 0 || problems == 0;
+}
+
+// ", 1 damaged, 3 notes": what there is of each kind.
+std::string Tally(uint64_t damaged, uint64_t unreadable, uint64_t not_checked, uint64_t notes) {
+  std::string out;
+  if (damaged != 0) out += fmt::format(", {} damaged", damaged);
+  if (unreadable != 0) out += fmt::format(", {} unreadable", unreadable);
+  if (not_checked != 0) out += fmt::format(", {} not checked", not_checked);
+  if (notes != 0) out += ", " + Count(notes, "note");
+  return out;
+}
+
+void AppendFindings(const Findings& findings, std::string_view what, std::string& out) {
+  for (const Finding& finding : findings.kept) {
+    out += fmt::format("  {}{}: {}\n", what, model::OneLine(finding.path),
+                       model::OneLine(finding.reason));
+  }
+  if (findings.count > findings.kept.size()) {
+    out += fmt::format("  {}... and {} more\n", what, findings.count - findings.kept.size());
+  }
+}
+
 std::string StoreAsText(const StoreReport& report) {
-  std::string out = fmt::format("{}: {}", model::OneLine(report.location), StateOf(report));
-  if (report.arrays != 0 || report.damaged == 0) {
+  const std::string_view state = StateOf(report);
+  std::string out = fmt::format("{}: {}", model::OneLine(report.location), state);
+  if (HasCounts(report)) {
     out += fmt::format(", {}, {}, {}", Count(report.arrays, "array"),
                        Count(report.chunks, "chunk"),
                        FormatBytes(static_cast<double>(report.bytes)));
   }
-  if (report.damaged != 0) out += fmt::format(", {} damaged", report.damaged);
-  if (report.unsupported != 0) out += fmt::format(", {} not checked", report.unsupported);
-  if (!report.complete && report.damaged != 0) out += ", incomplete";
+  out += Tally(report.damage.count, report.unreadable.count, report.not_checked.count,
+               report.notes.count);
+  if (!report.complete && state != "incomplete") out += ", incomplete";
   out += '\n';
-  AppendFindings(report.damage, report.damaged, "", out);
-  AppendFindings(report.not_checked, report.unsupported, "not checked: ", out);
-  AppendFindings(report.notes, report.notes.size(), "note: ", out);
+  AppendFindings(report.damage, "", out);
+  AppendFindings(report.unreadable, "unreadable: ", out);
+  AppendFindings(report.not_checked, "not checked: ", out);
+  AppendFindings(report.notes, "note: ", out);
   return out;
 }
 
-std::string FindingsAsJson(const std::vector<Finding>& findings) {
+std::string FindingsAsJson(const Findings& findings) {
   std::string out = "[";
-  for (const Finding& finding : findings) {
+  for (const Finding& finding : findings.kept) {
     out += fmt::format(R"({}{{"path": {}, "reason": {}}})", out.size() > 1 ? ", " : "",
                        JsonString(finding.path), JsonString(finding.reason));
   }
@@ -67,10 +88,12 @@ std::string StoreAsJson(const StoreReport& report) {
   return fmt::format(
       R"({{"store": {}, "format": {}, "state": "{}", "complete": {}, "arrays": {}, )"
       R"("chunks": {}, "absent_chunks": {}, "bytes": {}, "damaged": {}, "damage": {}, )"
-      R"("unsupported": {}, "not_checked": {}, "notes": {}}})",
+      R"("unreadable": {}, "not_read": {}, "unsupported": {}, "not_checked": {}, )"
+      R"("noted": {}, "notes": {}}})",
       JsonString(report.location), JsonString(report.format), StateOf(report), report.complete,
-      report.arrays, report.chunks, report.absent, report.bytes, report.damaged,
-      FindingsAsJson(report.damage), report.unsupported, FindingsAsJson(report.not_checked),
+      report.arrays, report.chunks, report.absent, report.bytes, report.damage.count,
+      FindingsAsJson(report.damage), report.unreadable.count, FindingsAsJson(report.unreadable),
+      report.not_checked.count, FindingsAsJson(report.not_checked), report.notes.count,
       FindingsAsJson(report.notes));
 }
 
@@ -86,8 +109,7 @@ std::string SummaryAsText(const CheckSummary& summary) {
   out += summary.damaged == 0 ? "no damage"
                               : fmt::format("{} damaged in {}", summary.damaged,
                                             Count(summary.damaged_stores, "store"));
-  if (summary.unsupported != 0) out += fmt::format(", {} not checked", summary.unsupported);
-  out += '\n';
+  out += Tally(0, summary.unreadable, summary.not_checked, summary.notes) + '\n';
   if (!summary.resume_at.empty()) {
     out += fmt::format("to go on: --from {}\n", model::Quote(summary.resume_at));
   }
@@ -97,11 +119,12 @@ std::string SummaryAsText(const CheckSummary& summary) {
 std::string SummaryAsJson(const CheckSummary& summary) {
   return fmt::format(
       R"({{"stores": {}, "arrays": {}, "chunks": {}, "absent_chunks": {}, "bytes": {}, )"
-      R"("seconds": {:.3f}, "damaged": {}, "damaged_stores": {}, "unsupported": {}, )"
-      R"("complete": {}, "resume_at": {}}})",
+      R"("seconds": {:.3f}, "damaged": {}, "damaged_stores": {}, "unreadable": {}, )"
+      R"("unsupported": {}, "noted": {}, "complete": {}, "resume_at": {}}})",
       summary.stores, summary.arrays, summary.chunks, summary.absent, summary.bytes,
-      summary.seconds, summary.damaged, summary.damaged_stores, summary.unsupported,
-      summary.complete, summary.resume_at.empty() ? "null" : JsonString(summary.resume_at));
+      summary.seconds, summary.damaged, summary.damaged_stores, summary.unreadable,
+      summary.not_checked, summary.notes, summary.complete,
+      summary.resume_at.empty() ? "null" : JsonString(summary.resume_at));
 }
 
 }  // namespace
@@ -113,9 +136,11 @@ void CheckSummary::Add(const StoreReport& report) {
   chunks += report.chunks;
   absent += report.absent;
   bytes += report.bytes;
-  damaged += report.damaged;
-  damaged_stores += report.damaged != 0;
-  unsupported += report.unsupported;
+  damaged += report.damage.count;
+  damaged_stores += report.damage.count != 0;
+  unreadable += report.unreadable.count;
+  not_checked += report.not_checked.count;
+  notes += report.notes.count;
   if (report.complete) return;
   complete = false;
   if (resume_at.empty()) resume_at = report.location;

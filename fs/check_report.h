@@ -22,7 +22,9 @@ struct CheckSummary {
   uint64_t bytes = 0;
   uint64_t damaged = 0;         // chunks, objects and stores
   uint64_t damaged_stores = 0;  // stores in which there is damage
-  uint64_t unsupported = 0;
+  uint64_t unreadable = 0;
+  uint64_t not_checked = 0;
+  uint64_t notes = 0;
   double seconds = 0;
   bool complete = true;
   std::string resume_at;  // the first store that was not finished

@@ -2,12 +2,14 @@
 #include "fs/checker.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <exception>
 #include <new>
 #include <tuple>
 #include <utility>
 
+#include "fs/store_argument.h"
 #include "model/path_name.h"
 
 namespace ndlfs::fs {
@@ -26,9 +28,21 @@ constexpr uint64_t kBatchCost = uint64_t{2} << 20;
 constexpr int kMaxDepth = 512;
 constexpr auto kTick = std::chrono::milliseconds(100);
 
-// Not damage, as far as can be told.
-bool IsUnsupported(const model::Error& error) {
-  return error.code() == ErrorCode::kUnsupported || error.code() == ErrorCode::kLimit;
+// Whether the names and links in a store, and not the system, are the cause.
+bool IsOfTheStore(int sys_errno) {
+  switch (sys_errno) {
+    case ENOENT:
+    case ENOTDIR:
+    case EISDIR:
+    case ENAMETOOLONG:
+    case EINVAL:
+    case EXDEV:  // leads out of the source
+    case ELOOP:
+    case ENXIO:  // neither a file nor a directory
+      return true;
+    default:
+      return false;
+  }
 }
 
 // As double: what hostile metadata promise may be more than 64 bits count.
@@ -48,13 +62,42 @@ auto Guarded(const Function& function) -> decltype(function()) {
   }
 }
 
-void SortFindings(std::vector<Finding>& findings) {
-  std::sort(findings.begin(), findings.end(), [](const Finding& a, const Finding& b) {
+void SortFindings(Findings& findings) {
+  std::sort(findings.kept.begin(), findings.kept.end(), [](const Finding& a, const Finding& b) {
     return std::tie(a.path, a.part) < std::tie(b.path, b.part);
   });
 }
 
+Findings& FindingsOf(StoreReport& report, Verdict verdict) {
+  switch (verdict) {
+    case Verdict::kUnreadable:
+      return report.unreadable;
+    case Verdict::kNotChecked:
+      return report.not_checked;
+    case Verdict::kDamaged:
+      break;
+  }
+  return report.damage;
+}
+
 }  // namespace
+
+void Findings::Add(Finding finding) {
+  ++count;
+  if (kept.size() < kMaxKept) kept.push_back(std::move(finding));
+}
+
+Verdict Judge(const model::Error& error) {
+  switch (error.code()) {
+    case ErrorCode::kUnsupported:
+    case ErrorCode::kLimit:
+      return Verdict::kNotChecked;
+    case ErrorCode::kIo:
+      return IsOfTheStore(error.sys_errno()) ? Verdict::kDamaged : Verdict::kUnreadable;
+    default:
+      return Verdict::kDamaged;
+  }
+}
 
 struct Checker::Store {
   // All guarded by Checker::mutex_.
@@ -125,7 +168,8 @@ void Checker::TakeStock(const StorePtr& store, const FoundStore& found) {
               found.format->Open(found.root, found.path,
                                  {.max_chunk_size = options_.max_chunk_size}));
     store->report.format = hierarchy->format();
-    AddObjects(store, *hierarchy, "/", 0);
+    NDLFS_TRY(const std::string top, PathNameOf(*hierarchy, found.folders));
+    AddObjects(store, *hierarchy, top, 0);
     return {};
   });
   if (!result) Note(store, "/", result.error());
@@ -170,22 +214,16 @@ void Checker::AddArray(const StorePtr& store, const std::string& path,
 
 void Checker::Note(const StorePtr& store, const std::string& path, const model::Error& error,
                    uint64_t part) {
+  const Verdict verdict = Judge(error);
   model::MutexLock lock(mutex_);
-  StoreReport& report = store->report;
-  const bool unsupported = IsUnsupported(error);
-  auto& list = unsupported ? report.not_checked : report.damage;
-  ++(unsupported ? report.unsupported : report.damaged);
-  if (!unsupported) ++progress_.damaged;
-  if (list.size() < StoreReport::kMaxFindings) list.push_back({path, part, error.message()});
+  if (verdict == Verdict::kDamaged) ++progress_.damaged;
+  FindingsOf(store->report, verdict).Add({path, part, error.message()});
 }
 
 void Checker::AddNotes(const StorePtr& store, const std::string& path,
                        const std::vector<std::string>& notes) {
   model::MutexLock lock(mutex_);
-  std::vector<Finding>& list = store->report.notes;
-  for (const std::string& note : notes) {
-    if (list.size() < StoreReport::kMaxFindings) list.push_back({path, 0, note});
-  }
+  for (const std::string& note : notes) store->report.notes.Add({path, 0, note});
 }
 
 void Checker::Work() {
@@ -267,6 +305,7 @@ void Checker::ReportFinished() {
 
 void Checker::Report(StoreReport& report) const {
   SortFindings(report.damage);
+  SortFindings(report.unreadable);
   SortFindings(report.not_checked);
   SortFindings(report.notes);
   on_store_(report);

@@ -28,22 +28,37 @@ struct Finding {
   std::string reason;  // names chunk and file
 };
 
-struct StoreReport {
-  // More of one kind are counted, but not kept.
-  static constexpr size_t kMaxFindings = 1000;
+// All findings of one kind; of very many only the first are kept.
+struct Findings {
+  static constexpr size_t kMaxKept = 1000;
 
+  uint64_t count = 0;
+  std::vector<Finding> kept;
+
+  void Add(Finding finding);
+};
+
+// What an error in reading a store says of it.
+enum class Verdict {
+  kDamaged,     // its bytes are not what they should be
+  kUnreadable,  // the system did not give them: no permission, a failing disk
+  kNotChecked,  // this build cannot decode them, or not within the limits
+};
+Verdict Judge(const model::Error& error);
+
+struct StoreReport {
   std::string location;
   std::string format;
   uint64_t arrays = 0;
   uint64_t chunks = 0;  // that were looked at, the absent ones included
   uint64_t absent = 0;
   uint64_t bytes = 0;  // decoded
-  uint64_t damaged = 0;
-  uint64_t unsupported = 0;  // arrays and stores that this build cannot read
-  std::vector<Finding> damage;
-  std::vector<Finding> not_checked;
-  std::vector<Finding> notes;  // what is read as it is meant, and is no damage
-  bool complete = false;       // false: stopped before all of it was checked
+  // Chunks, objects and stores.
+  Findings damage;
+  Findings unreadable;
+  Findings not_checked;
+  Findings notes;         // metadata that break their specification; not damage
+  bool complete = false;  // false: stopped before all of it was checked
 };
 
 // For one run. Thread-safe, but for Run().

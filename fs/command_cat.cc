@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <array>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -23,6 +25,7 @@ namespace {
 constexpr uint64_t kCacheSize = uint64_t{512} << 20;
 constexpr size_t kPieceSize = size_t{4} << 20;
 constexpr std::string_view kFilePrefix = "data.";
+constexpr std::array<std::string_view, 2> kTextViews = {"txt", "jsonl"};
 
 struct Arguments {
   std::string store;
@@ -31,12 +34,18 @@ struct Arguments {
 };
 
 // "npy", "raw", ...
+std::string_view NameOf(const ViewKind& kind) {
+  return kind.file_name().substr(kFilePrefix.size());
+}
+
 std::vector<std::string_view> ViewNames() {
   std::vector<std::string_view> names;
-  for (const ViewKind* kind : ViewKinds()) {
-    names.push_back(kind->file_name().substr(kFilePrefix.size()));
-  }
+  for (const ViewKind* kind : ViewKinds()) names.push_back(NameOf(*kind));
   return names;
+}
+
+bool IsText(const ViewKind& kind) {
+  return std::find(kTextViews.begin(), kTextViews.end(), NameOf(kind)) != kTextViews.end();
 }
 
 model::Result<const ViewKind*> ChooseView(const Arguments& arguments,
@@ -63,8 +72,21 @@ model::Result<void> Copy(const View& view) {
   }
 }
 
+// Control characters among the bytes would change how a terminal works.
+model::Result<void> CheckSuits(const ViewKind& kind, const backends::ArraySpec& spec) {
+  if (IsText(kind) || ::isatty(STDOUT_FILENO) != 1) return {};
+  for (const ViewKind* text : ViewKinds()) {
+    if (!IsText(*text) || !text->AppliesTo(spec)) continue;
+    return model::BadInput(
+        "{} is binary, and standard output is a terminal; redirect it, or use --view {}",
+        NameOf(kind), NameOf(*text));
+  }
+  return model::BadInput("{} is binary, and standard output is a terminal; redirect it",
+                         NameOf(kind));
+}
+
 model::Result<void> CopyArray(const OpenedStore& store, const Arguments& arguments) {
-  const std::string path = NormalizePathName(arguments.path);
+  const std::string& path = store.object;
   NDLFS_TRY(const auto node, store.hierarchy->Load(path));
   if (node->is_group()) return model::BadInput("{}: a group has no data of its own", path);
   if (!node->source) {
@@ -74,18 +96,20 @@ model::Result<void> CopyArray(const OpenedStore& store, const Arguments& argumen
   cache::ChunkCache cache(kCacheSize);
   const auto reader = std::make_shared<const cache::ArrayReader>(node->source, cache);
   NDLFS_TRY(const ViewKind* kind, ChooseView(arguments, reader->spec()), path);
+  NDLFS_RETURN_IF_ERROR(CheckSuits(*kind, reader->spec()), path);
   NDLFS_TRY(const auto view, kind->Make({node, reader}), path);
   NDLFS_RETURN_IF_ERROR(Copy(*view), path);
   return {};
 }
 
 model::Result<int> Cat(const Arguments& arguments) {
-  NDLFS_TRY(const OpenedStore store, OpenStore(arguments.store));
+  NDLFS_TRY(const OpenedStore named, OpenStore(arguments.store));
+  NDLFS_TRY(const OpenedStore store, FollowLinks(named, arguments.path));
   const auto copied = CopyArray(store, arguments);
   if (copied) return 0;
-  // Who reads has seen enough: nothing to complain of.
+  // The reader has seen enough: nothing to complain of.
   if (copied.error().sys_errno() == EPIPE) return 1;
-  return model::Propagate(copied.error(), arguments.store);
+  return model::Propagate(copied.error(), store.where);
 }
 
 std::string CheckView(const std::string& name) {

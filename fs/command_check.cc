@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <csignal>
@@ -26,8 +27,13 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// As shells report what SIGINT has ended.
-constexpr int kInterrupted = 128 + SIGINT;
+// Exit statuses: of these that apply, the one that comes first here.
+constexpr int kDamaged = 1;                 // or a SOURCE is no store
+constexpr int kInterrupted = 128 + SIGINT;  // as shells report what SIGINT has ended
+constexpr int kUnreadable = 3;
+constexpr int kNotChecked = 4;
+constexpr int kSound = 0;
+
 constexpr unsigned kMaxThreads = 1024;
 // Between lines of progress that go to a file or pipe.
 constexpr double kPlainInterval = 10;
@@ -75,7 +81,7 @@ class Output {
     model::MutexLock lock(mutex_);
     summary_.Add(report);
     // What was only found before all was stopped has nothing to tell.
-    if (!report.complete && report.chunks == 0 && report.damaged == 0) return;
+    if (!report.complete && report.chunks == 0 && report.damage.count == 0) return;
     Erase();
     Print(CheckStore(format_, report, is_first_));
     is_first_ = false;
@@ -153,6 +159,17 @@ class Resume {
   bool found_;
 };
 
+int StatusOf(const CheckSummary& summary, const std::vector<model::Error>& errors,
+             bool stopped) {
+  const auto unreadable = std::count_if(errors.begin(), errors.end(), [](const auto& error) {
+    return Judge(error) == Verdict::kUnreadable;
+  });
+  if (summary.damaged != 0 || unreadable != std::ssize(errors)) return kDamaged;
+  if (stopped) return kInterrupted;
+  if (summary.unreadable != 0 || unreadable != 0) return kUnreadable;
+  return summary.not_checked != 0 ? kNotChecked : kSound;
+}
+
 model::Result<int> Check(const Arguments& arguments) {
   Output output(arguments.format == "json" ? CheckFormat::kJson : CheckFormat::kText);
   Checker checker(arguments.options, [&](const StoreReport& report) {
@@ -178,8 +195,7 @@ model::Result<int> Check(const Arguments& arguments) {
   }
   output.End(errors);
   if (!output.printed()) return model::Propagate(output.printed().error());
-  if (!errors.empty() || output.summary().damaged != 0) return 1;
-  return checker.stopped() ? kInterrupted : 0;
+  return StatusOf(output.summary(), errors, checker.stopped());
 }
 
 std::string CheckFormatName(const std::string& name) {
@@ -215,7 +231,9 @@ Command::Body PrepareCheck(CLI::App& app) {
          "Pass over arrays with larger chunks (1GiB)")
       ->option_text("SIZE");
   app.footer(
-      "Exit status 1 if anything is damaged. Ctrl-C stops and gives the summary so far.");
+      "Exit status: 0 all is sound, 1 something is damaged, 3 something could not be read\n"
+      "(no permission, a failing disk), 4 something was not checked (unknown codec).\n"
+      "Ctrl-C stops and gives the summary so far.");
   return [arguments] { return Check(*arguments); };
 }
 

@@ -24,7 +24,8 @@ struct Arguments {
 };
 
 model::Result<int> Describe(const Arguments& arguments) {
-  NDLFS_TRY(const OpenedStore store, OpenStore(arguments.store));
+  NDLFS_TRY(const OpenedStore named, OpenStore(arguments.store));
+  NDLFS_TRY(const OpenedStore store, FollowLinks(named, arguments.path));
   cache::ChunkCache cache(kCacheSize);
   const ReaderOf reader_of =
       [&](std::string_view path) -> std::shared_ptr<const cache::ArrayReader> {
@@ -34,9 +35,8 @@ model::Result<int> Describe(const Arguments& arguments) {
   };
   std::vector<std::string> errors;
   NDLFS_TRY(const std::string document,
-            WriteDocument(*store.hierarchy, store.name, NormalizePathName(arguments.path),
-                          reader_of, &errors),
-            arguments.store);
+            WriteDocument(*store.hierarchy, store.name, store.object, reader_of, &errors),
+            store.where);
   NDLFS_RETURN_IF_ERROR(WriteStandardOutput(backends::AsBytes(document)));
   for (const std::string& error : errors) {
     fmt::print(stderr, "ndlfs: {}: {}\n", model::OneLine(arguments.store),

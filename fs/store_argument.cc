@@ -4,34 +4,167 @@
 #include <sys/stat.h>
 
 #include <filesystem>
-#include <system_error>
+#include <optional>
 #include <utility>
+#include <vector>
 
-#include "backends/store/source_root.h"
+#include "backends/store/keys.h"
+#include "fs/source_path.h"
 #include "model/path_name.h"
 
 namespace ndlfs::fs {
+namespace {
 
-model::Result<OpenedStore> OpenStore(const std::string& path) {
-  std::error_code error;
-  const std::filesystem::path real = std::filesystem::canonical(path, error);
-  if (error) return model::IoError(error.value(), path);
-  // The root is the directory that holds the store, so that messages name it.
-  NDLFS_TRY(const auto root, backends::SourceRoot::Open(real.parent_path()), path);
-  const std::string name = real.filename();
-  NDLFS_TRY(const auto status, root->Stat(name), path);
-  const backends::Format* format = S_ISDIR(status.st_mode)
-                                       ? backends::DetectDirectory(*root, name)
-                                       : backends::DetectFile(*root, name);
-  if (!format) return model::Unsupported("{}: not an array store", path);
-  NDLFS_TRY(auto hierarchy, format->Open(root, name, {}));
-  return OpenedStore{name, std::move(hierarchy)};
+using backends::Hierarchy;
+using backends::SourceRoot;
+using model::Result;
+
+using Names = std::vector<std::string>;
+
+// As many as the kernel follows.
+constexpr int kMaxLinks = 40;
+
+Names SplitNames(std::string_view path) {
+  const auto parts = model::SplitPath(path);
+  return {parts.begin(), parts.end()};
+}
+
+// Null where there is no store.
+Result<const backends::Format*> FormatAt(const SourceRoot& root, const std::string& path) {
+  NDLFS_TRY(const auto status, root.Stat(path));
+  return S_ISDIR(status.st_mode) ? backends::DetectDirectory(root, path)
+                                 : backends::DetectFile(root, path);
+}
+
+Result<OpenedStore> OpenAt(std::shared_ptr<const SourceRoot> root, const std::string& path,
+                           const backends::Format& format) {
+  OpenedStore store;
+  store.where = (std::filesystem::path(root->path()) / path).string();
+  store.name = std::filesystem::path(path.empty() ? root->path() : path).filename();
+  NDLFS_TRY(store.hierarchy, format.Open(root, path, {}));
+  store.root = std::move(root);
+  store.path = path;
+  return store;
+}
+
+// The name of the child of `group` whose folder is called `file_name`.
+Result<std::string> NameOf(const Hierarchy& hierarchy, const std::string& group,
+                           const std::string& file_name) {
+  if (!model::IsShortenedFileName(file_name)) {
+    std::string name = model::DecodeFileName(file_name);
+    if (!name.empty()) return name;
+  }
+  NDLFS_TRY(const auto names, hierarchy.List(group));
+  for (const std::string& name : names) {
+    if (model::EncodeFileName(name) == file_name) return name;
+  }
+  return model::NotFound("{} has no folder {}", group, model::Quote(file_name));
+}
+
+// `target`, relative to the folder of the store at `path`, as parts of a path
+// below the root; nullopt if it leads out of that.
+std::optional<Names> ResolveBeside(const std::string& path, const std::string& target) {
+  Names parts = SplitNames(path);
+  for (std::string& part : SplitNames(target)) {
+    if (part == ".") continue;
+    if (part != "..") {
+      parts.push_back(std::move(part));
+    } else if (parts.empty()) {
+      return std::nullopt;
+    } else {
+      parts.pop_back();
+    }
+  }
+  return parts;
+}
+
+// Opens the first store on the way that `parts` are; what is left of them are
+// folders in it.
+Result<OpenedStore> OpenOnTheWay(const std::shared_ptr<const SourceRoot>& root,
+                                 const Names& parts) {
+  std::string path;
+  for (size_t i = 0; i < parts.size(); ++i) {
+    path = backends::JoinKey(path, parts[i]);
+    NDLFS_TRY(const auto* format, FormatAt(*root, path), path);
+    if (format == nullptr) continue;
+    NDLFS_TRY(OpenedStore store, OpenAt(root, path, *format), path);
+    NDLFS_TRY(store.object, PathNameOf(*store.hierarchy, std::span(parts).subspan(i + 1)));
+    return store;
+  }
+  return model::NotFound("{}: not an array store", path);
+}
+
+// The store and object that the link at `store.object` leads to.
+Result<OpenedStore> FollowLink(const OpenedStore& store, const std::string& target) {
+  if (target.starts_with('/')) {
+    OpenedStore same = store;
+    same.object = NormalizePathName(target);
+    return same;
+  }
+  const std::string link =
+      fmt::format("{}: {}: the link to {}", store.where, store.object, model::Quote(target));
+  const auto parts = ResolveBeside(store.path, target);
+  if (!parts) {
+    return model::BadInput("{} leads out of {}", link, model::Quote(store.root->path()));
+  }
+  NDLFS_TRY(OpenedStore other, OpenOnTheWay(store.root, *parts), link);
+  return other;
+}
+
+}  // namespace
+
+Result<OpenedStore> OpenStore(const std::string& path) {
+  NDLFS_TRY(const SourcePath place, FindSourcePath(path));
+  NDLFS_TRY(const auto root, SourceRoot::Open(place.root), path);
+  NDLFS_TRY(const auto* format, FormatAt(*root, place.path), path);
+  if (format == nullptr) return model::Unsupported("{}: not an array store", path);
+  NDLFS_TRY(OpenedStore store, OpenAt(root, place.path, *format));
+  store.where = path;
+  NDLFS_TRY(store.object, PathNameOf(*store.hierarchy, place.folders), path);
+  return store;
+}
+
+Result<OpenedStore> FollowLinks(const OpenedStore& store, std::string_view path) {
+  const std::string whole = NormalizePathName(store.object + "/" + std::string(path));
+  OpenedStore at = store;
+  Names left = SplitNames(whole);
+  at.object = "/";
+  int links = 0;
+  while (!left.empty()) {
+    at.object = model::JoinPath(at.object, left.front());
+    left.erase(left.begin());
+    const auto link = at.hierarchy->GetLink(at.object);
+    if (!link) continue;
+    if (++links > kMaxLinks) {
+      return model::BadInput("{}: {}: more than {} links one after the other", store.where,
+                             whole, kMaxLinks);
+    }
+    NDLFS_TRY(at, FollowLink(at, link->target));
+    const Names target = SplitNames(at.object);
+    left.insert(left.begin(), target.begin(), target.end());
+    at.object = "/";
+  }
+  if (links != 0) {
+    at.where = fmt::format("{}: {} is a link to {}{}", store.where, whole,
+                           at.hierarchy == store.hierarchy ? "" : at.where + ":", at.object);
+  }
+  return at;
+}
+
+Result<std::string> PathNameOf(const Hierarchy& hierarchy,
+                               std::span<const std::string> folders) {
+  std::string path = "/";
+  for (const std::string& folder : folders) {
+    NDLFS_TRY(const std::string name, NameOf(hierarchy, path, folder));
+    path = model::JoinPath(path, name);
+  }
+  return path;
 }
 
 std::string NormalizePathName(std::string_view path) {
   std::string normalized = "/";
   for (const std::string_view part : model::SplitPath(path)) {
-    if (!part.empty()) normalized = model::JoinPath(normalized, part);
+    normalized = model::JoinPath(normalized, part);
   }
   return normalized;
 }

@@ -5,13 +5,12 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <optional>
-#include <system_error>
 #include <utility>
 #include <vector>
 
 #include "backends/store/keys.h"
+#include "fs/source_path.h"
 
 namespace ndlfs::fs {
 namespace {
@@ -73,7 +72,7 @@ class Walk {
   FoundStore At(const std::string& path, const backends::Format* format,
                 std::optional<model::Error> error = std::nullopt) const {
     const std::string in_root = prefix_ == "/" ? "/" + path : prefix_ + "/" + path;
-    return {root_, path, path.empty() ? prefix_ : in_root, format, std::move(error)};
+    return {root_, path, path.empty() ? prefix_ : in_root, format, std::move(error), {}};
   }
 
   const std::shared_ptr<const SourceRoot> root_;
@@ -90,21 +89,18 @@ std::string WithoutSlashes(std::string path) {
 
 Result<void> WalkStores(const std::string& source,
                         const std::function<bool(FoundStore)>& visit) {
-  std::error_code error;
-  const std::filesystem::path real = std::filesystem::canonical(source, error);
-  if (error) return model::IoError(error.value(), source);
-  const bool is_directory = std::filesystem::is_directory(real, error);
-  // The root is the directory that holds a store, so that messages name it.
-  NDLFS_TRY(const auto parent, SourceRoot::Open(real.parent_path()), source);
-  const std::string name = real.filename();
-  const auto* format = is_directory ? backends::DetectDirectory(*parent, name)
-                                    : backends::DetectFile(*parent, name);
+  NDLFS_TRY(const SourcePath place, FindSourcePath(source));
+  NDLFS_TRY(const auto parent, SourceRoot::Open(place.root), source);
+  NDLFS_TRY(const auto status, parent->Stat(place.path), source);
+  const bool is_directory = S_ISDIR(status.st_mode);
+  const auto* format = is_directory ? backends::DetectDirectory(*parent, place.path)
+                                    : backends::DetectFile(*parent, place.path);
   if (format != nullptr) {
-    visit({parent, name, WithoutSlashes(source), format, std::nullopt});
+    visit({parent, place.path, WithoutSlashes(source), format, std::nullopt, place.folders});
     return {};
   }
   if (!is_directory) return model::Unsupported("{}: not an array store", source);
-  NDLFS_TRY(const auto root, SourceRoot::Open(real), source);
+  NDLFS_TRY(const auto root, SourceRoot::Open(place.root + "/" + place.path), source);
   Walk(root, WithoutSlashes(source), visit).Enter("");
   return {};
 }

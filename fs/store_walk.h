@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "backends/hierarchy.h"
 #include "backends/store/source_root.h"
@@ -22,10 +23,13 @@ struct FoundStore {
   // Null where a directory cannot be read; `error` says why then.
   const backends::Format* format = nullptr;
   std::optional<model::Error> error;
+  // Of a folder inside a mount: where it is in the store, as SourcePath says.
+  std::vector<std::string> folders;
 };
 
 // Calls `visit` for the store that `source` is, or else for each that is in the
-// directory, in the order of names. Symbolic links are not followed, except
+// directory, in the order of names. A path inside a mount stands for what it
+// shows of the source. Symbolic links are not followed, except
 // `source` itself. Stops when `visit` returns false. The error: there is no
 // such file or directory, or it is a file and no store.
 model::Result<void> WalkStores(const std::string& source,

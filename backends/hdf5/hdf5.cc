@@ -195,7 +195,9 @@ class Hdf5Hierarchy final : public Hierarchy {
       case ObjectKind::kSoftLink:
       case ObjectKind::kExternalLink:
       case ObjectKind::kAlias:
-        return model::BadInput("a link to {}", model::Quote(location.target));
+        // GetLink() names all other links.
+        return model::BadInput("a link to {}, in a loop of links",
+                               model::Quote(location.target));
       case ObjectKind::kNamedDatatype:
         return model::NotFound("{} is a datatype", model::Quote(path));
       case ObjectKind::kOther:

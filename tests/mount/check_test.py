@@ -4,6 +4,7 @@ import json
 import os
 import pty
 import re
+import shutil
 import signal
 import subprocess
 import time
@@ -98,13 +99,20 @@ class CheckTest(harness.TestCase):
         self.assertIn(".zarray", report["stores"][1]["damage"][0]["reason"])
 
     def test_what_is_not_supported_is_named_and_no_damage(self):
+        """And has an exit status of its own: not everything was checked."""
         metadata = json.loads(harness.read(self.path("runs/a.zarr/t/.zarray")))
         metadata["compressor"] = {"id": "pcodec9"}
         harness.write(self.path("runs/a.zarr/t/.zarray"), json.dumps(metadata))
         result = check(self.source)
-        self.assertEqual(result.returncode, 0)
+        self.assertEqual(result.returncode, 4)
+        self.assertIn("a.zarr: partly checked, 1 array, 6 chunks", result.stdout)
         self.assertIn(", 1 not checked\n  not checked: /t: ", result.stdout)
         self.assertIn("pcodec9", result.stdout)
+        self.assertRegex(result.stdout, r": no damage, 1 not checked\n$")
+        report = self.report(self.source, status=4)
+        self.assertEqual([(store["state"], store["unsupported"]) for store in report["stores"]],
+                         [("ok", 0), ("ok", 0), ("partly checked", 1)])
+        self.assertEqual([report["summary"][key] for key in ("damaged", "unreadable", "unsupported")], [0, 0, 1])
 
     def test_every_chunk_of_a_shard_is_decoded(self):
         index = np.full((4, 2), 2**64 - 1, "<u8")
@@ -126,18 +134,55 @@ class CheckTest(harness.TestCase):
         self.assertEqual((store["chunks"], store["damaged"]), (4, 1))
         self.assertIn("chunk 2: ", store["damage"][0]["reason"])
 
-    def test_directory_that_cannot_be_read_is_damage(self):
-        os.makedirs(self.path("runs/locked"))
-        os.chmod(self.path("runs/locked"), 0)
-        self.addCleanup(os.chmod, self.path("runs/locked"), 0o755)
-        if os.getuid() != 0:
-            report = self.report(self.source, status=1)
-            self.assertIn("Permission denied", report["stores"][-1]["damage"][0]["reason"])
-        else:  # root may: take away what lets it
-            result = harness.run("setpriv", "--reuid=65534", "--clear-groups", "--bounding-set=-all", harness.BINARY,
-                                 "check", self.source)
-            self.assertEqual(result.returncode, 1, result.stderr)
-            self.assertRegex(result.stdout, r"runs/locked: damaged, 1 damaged\n  /: .*Permission denied")
+    def check_as_nobody(self, *arguments):
+        """As a user who may not read everything, also where root runs the tests."""
+        others = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--bounding-set=-all"]
+        binary = shutil.copy(harness.BINARY, os.path.join(self.scratch, "ndlfs"))
+        return harness.run(*(others if os.getuid() == 0 else []), binary, "check", *arguments)
+
+    def test_what_may_not_be_read_is_unreadable_and_no_damage(self):
+        for name, line in (("runs/locked", r"runs/locked: unreadable, 1 unreadable\n  unreadable: /: "),
+                           ("runs/a.zarr/t/3.0", r"a.zarr: unreadable, 2 arrays, 12 chunks, .*, 1 unreadable\n"
+                                                 r"  unreadable: /t: chunk 3\.0: "),
+                           ("runs/a.zarr/u/.zarray", r"a.zarr: unreadable, 1 array, .*\n  unreadable: /u: "),
+                           ("c.h5", r"c\.h5: unreadable, 1 unreadable\n  unreadable: /: "),
+                           ("b.npy", r"b\.npy: unreadable, 1 unreadable\n  unreadable: /: ")):
+            with self.subTest(name):
+                os.makedirs(self.path("runs/locked"), exist_ok=True)
+                mode = os.stat(self.path(name)).st_mode
+                os.chmod(self.path(name), 0)
+                result = self.check_as_nobody(self.source)
+                as_json = self.check_as_nobody(self.source, "--format", "json")
+                os.chmod(self.path(name), mode)
+                self.assertEqual(result.returncode, 3, result)
+                self.assertRegex(result.stdout, line + ".*Permission denied")
+                self.assertRegex(result.stdout, r": no damage, 1 unreadable\n$")
+                self.assertEqual(as_json.returncode, 3)
+                report = json.loads(as_json.stdout)
+                (store,) = (store for store in report["stores"] if store["state"] == "unreadable")
+                self.assertEqual((store["damaged"], store["unreadable"]), (0, 1))
+                self.assertIn("Permission denied", store["not_read"][0]["reason"])
+                self.assertEqual((report["summary"]["damaged"], report["summary"]["unreadable"]), (0, 1))
+
+    def test_damage_counts_for_more_than_what_is_unreadable_or_not_checked(self):
+        metadata = json.loads(harness.read(self.path("runs/a.zarr/u/.zarray")))
+        metadata["compressor"] = {"id": "pcodec9"}
+        harness.write(self.path("runs/a.zarr/u/.zarray"), json.dumps(metadata))
+        os.chmod(self.path("runs/a.zarr/t/3.0"), 0)
+        result = self.check_as_nobody(self.source)
+        self.assertEqual(result.returncode, 3, result)
+        self.assertRegex(result.stdout, r": no damage, 1 unreadable, 1 not checked\n$")
+        self.damage("runs/a.zarr/t/2.0")
+        result = self.check_as_nobody(self.source)
+        self.assertEqual(result.returncode, 1, result)
+        self.assertRegex(result.stdout, r": 1 damaged in 1 store, 1 unreadable, 1 not checked\n$")
+
+    def test_source_that_may_not_be_entered_is_unreadable(self):
+        os.chmod(self.path("runs"), 0)
+        self.addCleanup(os.chmod, self.path("runs"), 0o755)
+        result = self.check_as_nobody(self.path("runs/a.zarr"), self.path("b.npy"))
+        self.assertEqual(result.returncode, 3, result)
+        self.assertRegex(result.stderr, r"^ndlfs: .*runs/a\.zarr: Permission denied\n$")
 
     def test_links_are_not_followed(self):
         os.symlink("runs", self.path("runs-again"))

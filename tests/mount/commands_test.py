@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: MIT
+"""describe, cat and check: links in a store, paths inside a mount, and terminals."""
+import os
+import pty
+import signal
+import subprocess
+import time
+
+import h5py
+import harness
+import numpy as np
+import zarr
+
+
+class CommandsTest(harness.TestCase):
+    def setUp(self):
+        super().setUp()
+        self.source = os.path.join(self.scratch, "source")
+        os.makedirs(self.path("sub"))
+        self.values = np.arange(6, dtype="<f8")
+        with h5py.File(self.path("sub/a.h5"), "w") as file:
+            group = file.create_group("g")
+            group["x"] = self.values
+            group["soft"] = h5py.SoftLink("/g/x")
+            file["chain"] = h5py.SoftLink("/g/soft")
+            file["group"] = h5py.SoftLink("/g")
+            file["z"] = group["x"]  # a hard link: the second name of /g/x
+            file["self"] = h5py.SoftLink("/self")
+            file["round"] = h5py.ExternalLink("b.h5", "/round")
+            file["gone"] = h5py.SoftLink("/no/where")
+            file["beside"] = h5py.ExternalLink("b.h5", "/p/data.npy")
+            file["to_group"] = h5py.ExternalLink("b.h5", "/p")
+            file["above"] = h5py.ExternalLink("../c.h5", "/y")
+            file["absent"] = h5py.ExternalLink("no.h5", "/y")
+            file["words"] = np.array(["a", "bb"], h5py.string_dtype())
+        with h5py.File(self.path("sub/b.h5"), "w") as file:
+            file["p/data.npy"] = self.values + 100
+            file["round"] = h5py.ExternalLink("a.h5", "/round")
+        with h5py.File(self.path("c.h5"), "w") as file:
+            file["y"] = self.values + 200
+        store = zarr.open_group(self.path("era5.zarr"), mode="w")
+        store.create_dataset("t2m", data=self.values, chunks=2, dtype="<f8")
+        store.create_dataset("forecast/data.raw", data=self.values + 300, chunks=2, dtype="<f8")
+        harness.write(self.path("notes.txt"), "no store")
+
+    def path(self, *names):
+        return os.path.join(self.source, *names)
+
+    def ndlfs(self, *arguments, **more):
+        return harness.run(harness.BINARY, *arguments, **more)
+
+    def array(self, *arguments):
+        """What cat writes as raw elements."""
+        result = subprocess.run([harness.BINARY, "cat", *arguments, "--view", "raw"], stdin=subprocess.DEVNULL,
+                                capture_output=True, timeout=harness.DEADLINE)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        return np.frombuffer(result.stdout, "<f8").tolist()
+
+    def assert_refused(self, result, pattern):
+        self.assertEqual((result.returncode, result.stdout), (1, ""), result)
+        self.assertRegex(result.stderr, f"^ndlfs: {pattern}\n$")
+
+
+class LinksTest(CommandsTest):
+    """In the store that is named on the command line."""
+
+    def test_links_are_followed_wherever_they_stand_in_the_path(self):
+        store = self.path("sub/a.h5")
+        for name in ("/g/x", "/g/soft", "/chain", "/group/x", "group/soft/", "/z"):
+            with self.subTest(name):
+                self.assertEqual(self.array(store, name), self.values.tolist())
+                self.assertEqual(self.ndlfs("describe", store, name).stdout, self.ndlfs("describe", store, "/z").stdout)
+
+    def test_external_links_lead_to_stores_beside_and_below(self):
+        self.assertEqual(self.array(self.path("sub/a.h5"), "/beside"), (self.values + 100).tolist())
+        self.assertEqual(self.array(self.path("sub/a.h5"), "/to_group/data.npy"), (self.values + 100).tolist())
+        self.assertRegex(self.ndlfs("describe", self.path("sub/a.h5"), "/to_group").stdout, r"^/p:\n  ndarrays:\n")
+
+    def test_links_that_lead_nowhere_or_out_are_one_clear_line(self):
+        store = self.path("sub/a.h5")
+        for name, pattern in (("/self", '/?.*a link to "/self", in a loop of links'),
+                              ("/round", 'a link to "/round", in a loop of links'),
+                              ("/gone", '/gone is a link to /no/where: no object "no"'),
+                              ("/group/no", '/group/no is a link to /g/no: no object "/g/no"'),
+                              ("/above", '/above: the link to ".*c.h5" leads out of ".*/sub"'),
+                              ("/absent", '/absent: the link to ".*no.h5/y": no.h5: .*No such file or directory')):
+            with self.subTest(name):
+                for command in ("describe", "cat"):
+                    self.assert_refused(self.ndlfs(command, store, name), f"{store}: {pattern}")
+
+
+class InMountTest(CommandsTest):
+    """A path inside a mount stands for what it shows of the source."""
+
+    def setUp(self):
+        super().setUp()
+        self.mounted = self.mount(self.source, "--revalidate", "0")
+
+    def test_describe_and_cat_of_a_folder_are_those_of_the_store(self):
+        for folder, store, name in (("era5.zarr", "era5.zarr", "/"), ("era5.zarr/t2m", "era5.zarr", "/t2m"),
+                                    ("era5.zarr/forecast", "era5.zarr", "/forecast"), ("sub/a.h5", "sub/a.h5", "/"),
+                                    ("sub/a.h5/g", "sub/a.h5", "/g")):
+            with self.subTest(folder):
+                shown = self.ndlfs("describe", self.mounted.join(folder))
+                wanted = self.ndlfs("describe", self.path(store), name)
+                self.assertEqual((shown.returncode, shown.stdout), (wanted.returncode, wanted.stdout))
+        self.assertEqual(self.array(self.mounted.join("era5.zarr/t2m"), "/"), self.values.tolist())
+        self.assertEqual(self.array(self.mounted.join("era5.zarr"), "/t2m"), self.values.tolist())
+        self.assertEqual(self.array(self.mounted.join("sub/a.h5/g"), "soft"), self.values.tolist())
+
+    def test_names_of_folders_are_unescaped(self):
+        self.assertEqual(self.array(self.mounted.join("era5.zarr/forecast/%64ata.raw"), "/"),
+                         (self.values + 300).tolist())
+
+    def test_relative_paths_and_links_of_the_mount_do_as_well(self):
+        self.assertRegex(self.ndlfs("describe", ".", cwd=self.mounted.join("era5.zarr/t2m")).stdout, "t2m:")
+        self.assertEqual(self.array(self.mounted.join("sub/a.h5/chain"), "/"), self.values.tolist())
+        self.assertEqual(self.array(self.mounted.join("sub/a.h5/beside"), "/"), (self.values + 100).tolist())
+
+    def test_external_links_lead_as_far_as_in_the_mount(self):
+        self.assertEqual(self.array(self.mounted.join("sub/a.h5"), "/above"), (self.values + 200).tolist())
+
+    def test_check_reads_the_source(self):
+        result = self.ndlfs("check", self.mounted.path)
+        names = [line.split(": ")[0] for line in result.stdout.splitlines() if line.startswith("/")]
+        self.assertEqual(names, [self.mounted.join(name) for name in ("c.h5", "era5.zarr", "sub/a.h5", "sub/b.h5")])
+        result = self.ndlfs("check", self.mounted.join("era5.zarr/t2m"))
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn("era5.zarr/t2m: ok, 1 array, 3 chunks, 48 B\n", result.stdout)
+
+    def test_store_that_cannot_be_opened_says_why(self):
+        harness.write(self.path("broken.zarr/.zarray"), '{"zarr_format": 2, "shape": [')
+        self.assert_refused(self.ndlfs("describe", self.mounted.join("broken.zarr")), ".*zarray: .*")
+
+    def test_views_and_plain_files_are_files(self):
+        self.assertIn("shape: [6]", self.ndlfs("describe", self.mounted.join("era5.zarr/t2m/data.npy")).stdout)
+        self.assert_refused(self.ndlfs("describe", self.mounted.join("notes.txt")), ".*notes.txt: not an array store")
+        self.assert_refused(self.ndlfs("describe", self.mounted.join("sub")), ".*/sub: not an array store")
+
+    def test_mount_that_has_died_is_one_clear_line(self):
+        mount_point = os.path.join(self.scratch, "dead")
+        os.mkdir(mount_point)
+        self.run_ok(harness.BINARY, "mount", self.source, mount_point)
+        self.addCleanup(harness.unmount, mount_point, lazy=True)
+        config = harness.read(mount_point, ".ndlfs/config.yaml").decode()
+        self.run_ok("ls", "-R", mount_point)  # the kernel knows attributes
+        os.kill(int(config.split("\npid: ")[1].split()[0]), signal.SIGKILL)
+        dead = "the mount there has died; remove it with: fusermount3 -u " + mount_point
+        harness.wait_until(lambda: "died" in self.ndlfs("describe", mount_point).stderr, "the end of the mount")
+        for arguments in (("describe", "era5.zarr/t2m"), ("cat", "era5.zarr", "t2m"), ("check", ""), ("check", "sub")):
+            with self.subTest(arguments):
+                path = os.path.join(mount_point, arguments[1])
+                begun = time.monotonic()
+                self.assert_refused(self.ndlfs(arguments[0], path, *arguments[2:]), f"{path}: {dead}")
+                self.assertLess(time.monotonic() - begun, 30)
+
+
+class TerminalTest(CommandsTest):
+    def cat_to_terminal(self, *arguments):
+        pid, terminal = pty.fork()
+        if pid == 0:
+            os.execv(harness.BINARY, ["ndlfs", "cat", *arguments])
+        shown = b""
+        try:
+            while piece := os.read(terminal, 65536):
+                shown += piece
+        except OSError:  # how a terminal that is closed ends
+            pass
+        os.close(terminal)
+        return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), shown.decode().replace("\r\n", "\n")
+
+    def test_binary_is_refused_with_what_to_do(self):
+        store = self.path("era5.zarr")
+        for view in ((), ("--view", "npy")):
+            self.assertEqual(self.cat_to_terminal(store, "/t2m", *view),
+                             (1, f"ndlfs: {store}: /t2m: npy is binary, and standard output is a terminal; "
+                                 "redirect it, or use --view txt\n"))
+        status, shown = self.cat_to_terminal(store, "/t2m", "--view", "raw")
+        self.assertEqual(status, 1)
+        self.assertIn("raw is binary, ", shown)
+
+    def test_text_is_shown(self):
+        status, shown = self.cat_to_terminal(self.path("era5.zarr"), "/t2m", "--view", "txt")
+        self.assertEqual((status, [float(line) for line in shown.split()]), (0, self.values.tolist()))
+        self.assertEqual(self.cat_to_terminal(self.path("sub/a.h5"), "/words"), (0, '"a"\n"bb"\n'))
+
+
+if __name__ == "__main__":
+    harness.main()
