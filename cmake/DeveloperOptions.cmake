@@ -15,7 +15,8 @@ if(NDLFS_SANITIZE)
     # fault where there are no descriptors left, as some tests have it.
     list(APPEND flags -fno-sanitize=vptr -fno-sanitize-recover=undefined)
   endif()
-  target_compile_options(ndlfs_build_flags INTERFACE ${flags} -g)
+  # What reports name are functions and lines; more takes g++ a third longer.
+  target_compile_options(ndlfs_build_flags INTERFACE ${flags} -g1)
   target_link_options(ndlfs_build_flags INTERFACE ${flags})
 endif()
 if(NDLFS_BUILD_FUZZERS)

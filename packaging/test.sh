@@ -42,6 +42,13 @@ step() {
   "$@" || failed+=("$name")
 }
 
+# What a compiler cache knows need not be compiled again.
+use_ccache() {
+  [ -z "${CMAKE_CXX_COMPILER_LAUNCHER:-}" ] && command -v ccache >/dev/null || return 0
+  export CMAKE_C_COMPILER_LAUNCHER=ccache CMAKE_CXX_COMPILER_LAUNCHER=ccache
+  export CCACHE_SLOPPINESS=${CCACHE_SLOPPINESS:-pch_defines,time_macros}
+}
+
 check_fuse() {
   [ "${NDLFS_SKIP_MOUNT_TESTS:-}" = 1 ] && return
   [ -c /dev/fuse ] ||
@@ -87,6 +94,7 @@ check_scripts() {
 check_fuse
 say "packages"
 packaging/install-deps.sh test
+use_ccache
 
 say "release build"
 build release
