@@ -88,7 +88,10 @@ model::Result<void> CheckSuits(const ViewKind& kind, const backends::ArraySpec& 
 model::Result<void> CopyArray(const OpenedStore& store, const Arguments& arguments) {
   const std::string& path = store.object;
   NDLFS_TRY(const auto node, store.hierarchy->Load(path));
-  if (node->is_group()) return model::BadInput("{}: a group has no data of its own", path);
+  if (node->is_group()) {
+    return model::BadInput(
+        "{}: a group has no data of its own; ndlfs describe shows its arrays", path);
+  }
   if (!node->source) {
     return node->error ? model::Propagate(*node->error, path)
                        : model::NotFound("{}: has no data", path);
@@ -109,12 +112,16 @@ model::Result<int> Cat(const Arguments& arguments) {
   if (copied) return 0;
   // The reader has seen enough: nothing to complain of.
   if (copied.error().sys_errno() == EPIPE) return 1;
-  return model::Propagate(copied.error(), store.where);
+  return model::Propagate(WithNearestName(copied.error(), store), store.where);
 }
 
 std::string CheckView(const std::string& name) {
   const std::vector<std::string_view> names = ViewNames();
   if (std::find(names.begin(), names.end(), name) != names.end()) return {};
+  if (FindViewKind(name) != nullptr) {
+    return fmt::format("{} (did you mean {}?)", model::Quote(name),
+                       name.substr(kFilePrefix.size()));
+  }
   return fmt::format("{} is none of {}{}", model::Quote(name), fmt::join(names, ", "),
                      DidYouMean(name, names));
 }

@@ -34,7 +34,6 @@ constexpr int kUnreadable = 3;
 constexpr int kNotChecked = 4;
 constexpr int kSound = 0;
 
-constexpr unsigned kMaxThreads = 1024;
 // Between lines of progress that go to a file or pipe.
 constexpr double kPlainInterval = 10;
 
@@ -217,9 +216,14 @@ Command::Body PrepareCheck(CLI::App& app) {
   app.add_option("--from", arguments->from,
                  "Begin with this store: what an interrupted check says")
       ->option_text("STORE");
-  app.add_option("--threads", arguments->options.threads,
-                 "Threads that decode (one for each core)")
-      ->check(CLI::Range(0u, kMaxThreads))
+  app.add_option_function<std::string>(
+         "--threads",
+         [arguments](const std::string& value) {
+           const auto threads = ParseThreads(value);
+           if (!threads) throw CLI::ValidationError("--threads: " + threads.error().message());
+           arguments->options.threads = *threads;
+         },
+         "Threads that decode (one for each core)")
       ->option_text("N");
   app.add_option_function<std::string>(
          "--max-chunk-size",

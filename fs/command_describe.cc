@@ -34,10 +34,12 @@ model::Result<int> Describe(const Arguments& arguments) {
     return std::make_shared<cache::ArrayReader>((*node)->source, cache);
   };
   std::vector<std::string> errors;
-  NDLFS_TRY(const std::string document,
-            WriteDocument(*store.hierarchy, store.name, store.object, reader_of, &errors),
-            store.where);
-  NDLFS_RETURN_IF_ERROR(WriteStandardOutput(backends::AsBytes(document)));
+  const auto document =
+      WriteDocument(*store.hierarchy, store.name, store.object, reader_of, &errors);
+  if (!document) {
+    return model::Propagate(WithNearestName(document.error(), store), store.where);
+  }
+  NDLFS_RETURN_IF_ERROR(WriteStandardOutput(backends::AsBytes(*document)));
   for (const std::string& error : errors) {
     fmt::print(stderr, "ndlfs: {}: {}\n", model::OneLine(arguments.store),
                model::OneLine(error));

@@ -60,11 +60,38 @@ const Command* FindCommand(std::string_view name) {
   return nullptr;
 }
 
-int UnknownCommand(std::string_view word) {
+// What other programs call the same.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 16> kOtherNames = {{
+    {"help", "--help"},
+    {"-V", "--version"},
+    {"-v", "--version"},
+    {"ls", "describe"},
+    {"list", "describe"},
+    {"info", "describe"},
+    {"show", "describe"},
+    {"dump", "describe"},
+    {"header", "describe"},
+    {"inspect", "describe"},
+    {"get", "cat"},
+    {"read", "cat"},
+    {"export", "cat"},
+    {"verify", "check"},
+    {"test", "check"},
+    {"fsck", "check"},
+}};
+
+std::string CommandProposal(std::string_view word) {
+  for (const auto& [other, name] : kOtherNames) {
+    if (other == word) return fmt::format(" (did you mean {}?)", name);
+  }
   std::vector<std::string_view> names = {"--help", "--version"};
   for (const Command* command : kCommands) names.push_back(command->name);
+  return DidYouMean(word, names);
+}
+
+int UnknownCommand(std::string_view word) {
   const std::string_view what = word.starts_with('-') ? "option" : "command";
-  const std::string proposal = DidYouMean(word, names);
+  const std::string proposal = CommandProposal(word);
   return WrongCommandLine(fmt::format("unknown {} {}{}", what, model::Quote(word),
                                       proposal.empty() ? "; see ndlfs --help" : proposal));
 }
@@ -77,6 +104,17 @@ std::vector<std::string> Spellings(const CLI::App& app) {
     for (const std::string& name : option->get_snames()) spellings.push_back("-" + name);
   }
   return spellings;
+}
+
+// "ndlfs cat STORE PATH".
+std::string Usage(const CLI::App& app) {
+  std::string usage = app.get_name();
+  for (const CLI::Option* option : app.get_options()) {
+    if (!option->get_positional()) continue;
+    const std::string name = option->get_name();
+    usage += option->get_required() ? " " + name : " [" + name + "]";
+  }
+  return usage;
 }
 
 // A word that has to be there and says nothing, as when a script has not set
@@ -95,7 +133,7 @@ std::string FindEmptyWord(const CLI::App& app) {
 std::string Explain(const CLI::ParseError& error, const CLI::App& app) {
   std::string message = error.what();
   if (dynamic_cast<const CLI::RequiredError*>(&error)) {
-    return fmt::format("{}; see {} --help", message, app.get_name());
+    return fmt::format("{}: {}; see {} --help", message, Usage(app), app.get_name());
   }
   if (!dynamic_cast<const CLI::ArgumentMismatch*>(&error)) return message;
   // "--cache-size: 1 required SIZE missing", or "immutable was given ...".
@@ -185,6 +223,11 @@ int Dispatch(std::string_view program, std::vector<std::string> words) {
   if (const Command* command = FindCommand(first)) {
     words.erase(words.begin());
     return RunCommand(*command, std::move(words));
+  }
+  if (LooksLikeSource(first) && words.size() == 1) {
+    return WrongCommandLine(
+        fmt::format("no command before {} (did you mean describe?); see ndlfs --help",
+                    model::Quote(first)));
   }
   if (LooksLikeSource(first)) return RunCommand(kMountHelperCommand, std::move(words));
   return UnknownCommand(first);

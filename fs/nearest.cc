@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cstddef>
 #include <numeric>
 #include <utility>
@@ -35,9 +36,19 @@ size_t Distance(std::string_view a, std::string_view b) {
   return last.back();
 }
 
+bool IsEqualButForCase(std::string_view a, std::string_view b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](char x, char y) {
+    return std::tolower(static_cast<unsigned char>(x)) ==
+           std::tolower(static_cast<unsigned char>(y));
+  });
+}
+
 }  // namespace
 
 std::string_view Nearest(std::string_view word, std::span<const std::string_view> candidates) {
+  for (const std::string_view candidate : candidates) {
+    if (IsEqualButForCase(word, candidate)) return candidate;
+  }
   if (word.size() < kMinLength || word.size() > kMaxLength) return {};
   std::string_view nearest;
   // Beyond a third of its letters it is another word.

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "fs/options.h"
 
+#include <grp.h>
+#include <pwd.h>
+
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <charconv>
 #include <limits>
 #include <optional>
@@ -88,22 +92,28 @@ std::optional<Number> ParseNumber(std::string_view text, int base = 10) {
 }
 
 Result<void> SetThreads(MountOptions& options, std::string_view value) {
-  const auto threads = ParseNumber<unsigned>(value);
-  if (!threads || *threads > kMaxThreads) {
-    return model::BadInput("{} is not a number from 0 (one a core) to {}", Quote(value),
-                           kMaxThreads);
-  }
-  options.threads = *threads;
+  NDLFS_TRY(options.threads, ParseThreads(value));
   return {};
 }
 
+// The number of the user, or group, of this name.
+std::optional<uint32_t> FindUser(const std::string& name) {
+  const passwd* user = ::getpwnam(name.c_str());
+  return user != nullptr ? std::optional(user->pw_uid) : std::nullopt;
+}
+std::optional<uint32_t> FindGroup(const std::string& name) {
+  const ::group* group = ::getgrnam(name.c_str());
+  return group != nullptr ? std::optional(group->gr_gid) : std::nullopt;
+}
+
 // User and group numbers. The largest one means "none" to the system.
-Result<uint32_t> ParseId(std::string_view value) {
+Result<uint32_t> ParseId(std::string_view value,
+                         std::optional<uint32_t> (*find)(const std::string&)) {
   const auto id = ParseNumber<uint32_t>(value);
-  if (!id || *id == std::numeric_limits<uint32_t>::max()) {
-    return model::BadInput("{} is not the number of a user or group", Quote(value));
-  }
-  return *id;
+  if (id && *id != std::numeric_limits<uint32_t>::max()) return *id;
+  const auto named = find(std::string(value));
+  return model::BadInput("{} is not the number of a user or group{}", Quote(value),
+                         named ? fmt::format(" (did you mean {}?)", *named) : "");
 }
 
 Result<void> SetUmask(MountOptions& options, std::string_view value) {
@@ -121,7 +131,7 @@ Result<void> SetRevalidate(MountOptions& options, std::string_view value) {
   const auto [stop, error] =
       std::from_chars(value.data(), end, seconds, std::chars_format::fixed);
   if (error != std::errc() || stop != end || !(seconds >= 0 && seconds <= kMaxSeconds)) {
-    return model::BadInput("{} is not a number of seconds", Quote(value));
+    return model::BadInput("{} is not a number of seconds, such as 1 or 0.5", Quote(value));
   }
   options.revalidate_seconds = seconds;
   return {};
@@ -175,12 +185,12 @@ constexpr std::array kMountOptions = {
                 }},
     MountOption{"uid", "UID", "Owner of all files (that of the source)",
                 [](MountOptions& options, std::string_view value) -> Result<void> {
-                  NDLFS_TRY(options.uid, ParseId(value));
+                  NDLFS_TRY(options.uid, ParseId(value, &FindUser));
                   return {};
                 }},
     MountOption{"gid", "GID", "Group of all files (that of the source)",
                 [](MountOptions& options, std::string_view value) -> Result<void> {
-                  NDLFS_TRY(options.gid, ParseId(value));
+                  NDLFS_TRY(options.gid, ParseId(value, &FindGroup));
                   return {};
                 }},
     MountOption{"umask", "MASK", "Permissions to take away, octal", SetUmask},
@@ -202,6 +212,24 @@ constexpr std::array kMountOptions = {
                   return {};
                 }},
 };
+
+constexpr std::array<std::pair<std::string_view, int>, 5> kUnits = {
+    {{"", 0}, {"KiB", 10}, {"MiB", 20}, {"GiB", 30}, {"TiB", 40}}};
+
+// The size to propose for a number of so many digits with another unit.
+std::string SizeProposal(std::string_view text, size_t digits) {
+  std::string given(text.substr(digits));
+  for (char& c : given) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  for (const auto& [unit, shift] : kUnits) {
+    if (digits == 0 || unit.empty()) continue;
+    const std::string letter(1, static_cast<char>(std::tolower(unit[0])));
+    for (const char* rest : {"", "b", "ib"}) {
+      if (given != letter + rest) continue;
+      return fmt::format(" (did you mean {}{}?)", text.substr(0, digits), unit);
+    }
+  }
+  return ", such as 64KiB, 512MiB or 2GiB";
+}
 
 std::string Replaced(std::string_view text, char from, char to) {
   std::string out(text);
@@ -274,16 +302,21 @@ Result<void> ApplyOptionList(std::string_view list, Unknown unknown, MountOption
   return {};
 }
 
+Result<unsigned> ParseThreads(std::string_view text) {
+  const auto threads = ParseNumber<unsigned>(text);
+  if (threads && *threads <= kMaxThreads) return *threads;
+  return model::BadInput("{} is not a number from 0 (one a core) to {}", Quote(text),
+                         kMaxThreads);
+}
+
 Result<uint64_t> ParseSize(std::string_view text) {
-  constexpr std::array<std::pair<std::string_view, int>, 5> kUnits = {
-      {{"", 0}, {"KiB", 10}, {"MiB", 20}, {"GiB", 30}, {"TiB", 40}}};
   const size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
   const auto number = ParseNumber<uint64_t>(text.substr(0, digits));
   const auto* unit = std::find_if(kUnits.begin(), kUnits.end(), [&](const auto& u) {
     return u.first == text.substr(digits);
   });
   if (digits == 0 || unit == kUnits.end()) {
-    return model::BadInput("{} is not a size, such as 64KiB, 512MiB or 2GiB", Quote(text));
+    return model::BadInput("{} is not a size{}", Quote(text), SizeProposal(text, digits));
   }
   const auto bytes =
       number ? backends::CheckedMultiply(*number, uint64_t{1} << unit->second) : std::nullopt;

@@ -33,6 +33,9 @@ enum class Unknown { kRefuse, kIgnore };
 model::Result<void> ApplyOptionList(std::string_view list, Unknown unknown,
                                     MountOptions& options);
 
+// A number of threads; 0 is one for each core.
+model::Result<unsigned> ParseThreads(std::string_view text);
+
 // A number of bytes, with KiB, MiB, GiB or TiB behind it or nothing.
 model::Result<uint64_t> ParseSize(std::string_view text);
 

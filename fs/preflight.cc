@@ -174,6 +174,10 @@ std::vector<MountEntry> CurrentMounts() {
 
 model::Result<MountPaths> CheckMount(const MountOptions& options) {
   MountPaths paths;
+  if (options.source.find("://") != std::string::npos) {
+    return BadInput("source {}: a URL, and only directories can be mounted",
+                    Quote(options.source));
+  }
   NDLFS_TRY(paths.source, Resolve("source", options.source));
   NDLFS_RETURN_IF_ERROR(CheckDirectory("source", paths.source));
   NDLFS_RETURN_IF_ERROR(CheckNotDead(options.mountpoint));

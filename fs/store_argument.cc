@@ -3,12 +3,15 @@
 
 #include <sys/stat.h>
 
+#include <cerrno>
 #include <filesystem>
 #include <optional>
+#include <system_error>
 #include <utility>
 #include <vector>
 
 #include "backends/store/keys.h"
+#include "fs/nearest.h"
 #include "fs/source_path.h"
 #include "model/path_name.h"
 
@@ -111,10 +114,38 @@ Result<OpenedStore> FollowLink(const OpenedStore& store, const std::string& targ
   return other;
 }
 
+// Adds what may have been meant: a name in the same directory, or a path in a
+// store as a word of its own.
+model::Error WithProposal(const model::Error& error, const std::string& given) {
+  namespace stdfs = std::filesystem;
+  std::error_code ignored;
+  stdfs::path parent = stdfs::path(given).parent_path();
+  if (error.sys_errno() == ENOENT) {
+    Names names;
+    for (const auto& entry :
+         stdfs::directory_iterator(parent.empty() ? "." : parent, ignored)) {
+      names.push_back((parent / entry.path().filename()).string());
+    }
+    const std::vector<std::string_view> candidates(names.begin(), names.end());
+    return {error.code(), error.message() + DidYouMean(given, candidates), ENOENT};
+  }
+  if (error.sys_errno() != ENOTDIR) return error;
+  while (parent.has_relative_path() && !stdfs::is_regular_file(parent, ignored)) {
+    parent = parent.parent_path();
+  }
+  if (!stdfs::is_regular_file(parent, ignored)) return error;
+  return {error.code(),
+          fmt::format("{}; a path in a store is a word of its own: {} /{}", error.message(),
+                      parent.string(), stdfs::path(given).lexically_relative(parent).string()),
+          ENOTDIR};
+}
+
 }  // namespace
 
 Result<OpenedStore> OpenStore(const std::string& path) {
-  NDLFS_TRY(const SourcePath place, FindSourcePath(path));
+  const auto found = FindSourcePath(path);
+  if (!found) return model::Propagate(WithProposal(found.error(), path));
+  const SourcePath& place = *found;
   NDLFS_TRY(const auto root, SourceRoot::Open(place.root), path);
   NDLFS_TRY(const auto* format, FormatAt(*root, place.path), path);
   if (format == nullptr) return model::Unsupported("{}: not an array store", path);
@@ -149,6 +180,18 @@ Result<OpenedStore> FollowLinks(const OpenedStore& store, std::string_view path)
                            at.hierarchy == store.hierarchy ? "" : at.where + ":", at.object);
   }
   return at;
+}
+
+model::Error WithNearestName(const model::Error& error, const OpenedStore& store) {
+  if (error.code() != model::ErrorCode::kNotFound) return error;
+  const std::string group(model::ParentPath(store.object));
+  const auto names = store.hierarchy->List(group);
+  if (!names) return error;
+  const std::vector<std::string_view> candidates(names->begin(), names->end());
+  const std::string_view nearest = Nearest(model::BaseName(store.object), candidates);
+  if (nearest.empty()) return error;
+  return {error.code(), fmt::format("{} (did you mean {}?)", error.message(),
+                                    model::OneLine(model::JoinPath(group, nearest)))};
 }
 
 Result<std::string> PathNameOf(const Hierarchy& hierarchy,

@@ -37,6 +37,10 @@ model::Result<OpenedStore> OpenStore(const std::string& path);
 // and links that lead out of the root, are errors.
 model::Result<OpenedStore> FollowLinks(const OpenedStore& store, std::string_view path);
 
+// The same error; where it says that there is no `store.object`, with the name
+// in the same group that is nearest.
+model::Error WithNearestName(const model::Error& error, const OpenedStore& store);
+
 // The path name of the object whose folder in a mount is at `folders` below
 // the folder of the store: undoes the escapes of file names.
 model::Result<std::string> PathNameOf(const backends::Hierarchy& hierarchy,

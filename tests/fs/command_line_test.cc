@@ -80,12 +80,55 @@ TEST(CommandLineTest, WrongWordsAreNamedWithTheNearest) {
               IsWrong("unexpected argument \"c\"; see ndlfs mount --help"));
 }
 
+TEST(CommandLineTest, WordsOfOtherProgramsAreKnown) {
+  EXPECT_THAT(Ndlfs({"help"}), IsWrong("unknown command \"help\" (did you mean --help?)"));
+  EXPECT_THAT(Ndlfs({"-V"}), IsWrong("unknown option \"-V\" (did you mean --version?)"));
+  EXPECT_THAT(Ndlfs({"ls", "a"}), IsWrong("unknown command \"ls\" (did you mean describe?)"));
+  EXPECT_THAT(Ndlfs({"verify", "a"}),
+              IsWrong("unknown command \"verify\" (did you mean check?)"));
+  EXPECT_THAT(Ndlfs({"MOUNT", "a", "b"}),
+              IsWrong("unknown command \"MOUNT\" (did you mean mount?)"));
+  EXPECT_THAT(Ndlfs({"/tmp"}),
+              IsWrong("no command before \"/tmp\" (did you mean describe?); see ndlfs --help"));
+}
+
+TEST(CommandLineTest, NamesThatAreNotThereAreNamedWithTheNearest) {
+  const test::TemporaryDirectory directory;
+  test::RunPython("import numpy as np\nnp.savez('" + (directory / "era5.npz") +
+                  "', temperature=1, wind=2)");
+  const std::string store = directory / "era5.npz";
+  const auto fails = [](const std::string& message) {
+    return Fails(1, AllOf(StartsWith("ndlfs: "), HasSubstr(message)));
+  };
+  EXPECT_THAT(Ndlfs({"describe", directory / "era5.npx"}),
+              fails("No such file or directory (did you mean " + store + "?)"));
+  EXPECT_THAT(Ndlfs({"describe", "era5.np"}, directory.path()),
+              fails("No such file or directory (did you mean era5.npz?)"));
+  for (const char* command : {"describe", "cat"}) {
+    EXPECT_THAT(Ndlfs({command, store, "Temperature"}), fails("(did you mean /temperature?)"));
+    EXPECT_THAT(Ndlfs({command, store, "/temprature"}), fails("(did you mean /temperature?)"));
+    EXPECT_THAT(Ndlfs({command, store, "/x"}), fails("/x"));
+  }
+  EXPECT_THAT(
+      Ndlfs({"describe", store + "/wind"}),
+      fails("Not a directory; a path in a store is a word of its own: " + store + " /wind"));
+}
+
 TEST(CommandLineTest, MissingWordsAreNamed) {
-  EXPECT_THAT(Ndlfs({"mount"}), IsWrong("SOURCE is required; see ndlfs mount --help"));
-  EXPECT_THAT(Ndlfs({"mount", "a"}), IsWrong("MOUNTPOINT is required; see ndlfs mount --help"));
-  EXPECT_THAT(Ndlfs({"umount"}), IsWrong("MOUNTPOINT is required; see ndlfs umount --help"));
-  EXPECT_THAT(Ndlfs({"describe"}), IsWrong("STORE is required; see ndlfs describe --help"));
-  EXPECT_THAT(Ndlfs({"cat", "a"}), IsWrong("PATH is required; see ndlfs cat --help"));
+  EXPECT_THAT(
+      Ndlfs({"mount"}),
+      IsWrong("SOURCE is required: ndlfs mount SOURCE MOUNTPOINT; see ndlfs mount --help"));
+  EXPECT_THAT(
+      Ndlfs({"mount", "a"}),
+      IsWrong("MOUNTPOINT is required: ndlfs mount SOURCE MOUNTPOINT; see ndlfs mount --help"));
+  EXPECT_THAT(
+      Ndlfs({"umount"}),
+      IsWrong("MOUNTPOINT is required: ndlfs umount MOUNTPOINT; see ndlfs umount --help"));
+  EXPECT_THAT(
+      Ndlfs({"describe"}),
+      IsWrong("STORE is required: ndlfs describe STORE [PATH]; see ndlfs describe --help"));
+  EXPECT_THAT(Ndlfs({"cat", "a"}),
+              IsWrong("PATH is required: ndlfs cat STORE PATH; see ndlfs cat --help"));
   EXPECT_THAT(Ndlfs({"mount", "a", "b", "--cache-size"}),
               IsWrong("--cache-size needs a value"));
 }
@@ -103,7 +146,16 @@ TEST(CommandLineTest, EmptyWordsAreNamed) {
 
 TEST(CommandLineTest, WrongValuesAreNamed) {
   EXPECT_THAT(Ndlfs({"mount", "a", "b", "--cache-size", "12MB"}),
-              IsWrong("--cache-size: \"12MB\" is not a size, such as 64KiB, 512MiB or 2GiB"));
+              IsWrong("--cache-size: \"12MB\" is not a size (did you mean 12MiB?)"));
+  EXPECT_THAT(Ndlfs({"mount", "a", "b", "--cache-size", "lots"}),
+              IsWrong("--cache-size: \"lots\" is not a size, such as 64KiB, 512MiB or 2GiB"));
+  EXPECT_THAT(
+      Ndlfs({"mount", "a", "b", "--uid", "root"}),
+      IsWrong("--uid: \"root\" is not the number of a user or group (did you mean 0?)"));
+  EXPECT_THAT(Ndlfs({"check", "a", "--threads", "9999"}),
+              IsWrong("--threads: \"9999\" is not a number from 0 (one a core) to 1024"));
+  EXPECT_THAT(Ndlfs({"cat", "a", "b", "--view", "data.npy"}),
+              IsWrong("--view: \"data.npy\" (did you mean npy?)"));
   EXPECT_THAT(Ndlfs({"mount", "a", "b", "--immutable=yes"}),
               IsWrong("--immutable takes no value"));
   EXPECT_THAT(

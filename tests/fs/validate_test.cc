@@ -106,7 +106,8 @@ TEST_F(ValidateTest, WrongWordsAreRefused) {
   EXPECT_THAT(format.err, HasSubstr("--format: expected text or json, found \"xml\""));
   const Ran nothing = Validate({});
   EXPECT_EQ(nothing.status, 2);
-  EXPECT_EQ(nothing.err, "ndlfs: FILE is required; see ndlfs validate --help\n");
+  EXPECT_EQ(nothing.err,
+            "ndlfs: FILE is required: ndlfs validate FILE; see ndlfs validate --help\n");
 }
 
 }  // namespace
