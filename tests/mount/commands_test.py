@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""describe, cat and check: links in a store, paths inside a mount, and terminals."""
+"""describe, cat and check: links in a store, paths inside a mount, terminals; and the copying that README.md proposes."""
 import os
 import pty
 import signal
@@ -153,6 +153,31 @@ class InMountTest(CommandsTest):
                 begun = time.monotonic()
                 self.assert_refused(self.ndlfs(arguments[0], path, *arguments[2:]), f"{path}: {dead}")
                 self.assertLess(time.monotonic() - begun, 30)
+
+
+class CopyingTest(CommandsTest):
+    """The recipes of README.md copy one form of each array."""
+
+    def test_rsync(self):
+        mounted, copy = self.mount(self.source), os.path.join(self.scratch, "copy")
+        self.run_ok("rsync", "-a", "--exclude=/.ndlfs", "--exclude=.source", "--include=data.npy",
+                    "--include=data.jsonl", "--exclude=data.*", mounted.path + "/", copy)
+        files = sorted({os.path.basename(name) for name in harness.digests(copy)})
+        self.assertEqual(files, [".ndl.yaml", "data.jsonl", "data.npy", "error.txt", "notes.txt"])
+        np.testing.assert_array_equal(np.load(os.path.join(copy, "era5.zarr/t2m/data.npy")), self.values)
+        np.testing.assert_array_equal(np.load(os.path.join(copy, "era5.zarr/forecast/%64ata.raw/data.npy")),
+                                      self.values + 300)
+
+    def test_tar(self):
+        mounted = self.mount(self.source)
+        archive = os.path.join(self.scratch, "era5.tar")
+        self.run_ok("tar", "--exclude=.ndlfs", "--exclude=.source", "--exclude=data.raw", "--exclude=data.txt", "-C",
+                    mounted.path, "-cf", archive, "era5.zarr")
+        names = self.run_ok("tar", "-tf", archive).splitlines()
+        self.assertEqual(sorted(name for name in names if not name.endswith("/")),
+                         ["era5.zarr/.ndl.yaml", "era5.zarr/forecast/%64ata.raw/.ndl.yaml",
+                          "era5.zarr/forecast/%64ata.raw/data.npy", "era5.zarr/forecast/.ndl.yaml",
+                          "era5.zarr/t2m/.ndl.yaml", "era5.zarr/t2m/data.npy"])
 
 
 class TerminalTest(CommandsTest):
