@@ -15,7 +15,7 @@ namespace {
 
 using model::Result;
 
-// A look at one object takes some ten microseconds.
+// A look at one object takes some twenty microseconds.
 constexpr size_t kMaxObjects = 100'000;
 constexpr size_t kMaxDepth = 512;
 
@@ -57,12 +57,11 @@ class DimensionLengths::Walk {
   }
 
  private:
-  // A variable, and by what its dimensions are found.
   struct Variable {
-    std::string path;
+    std::string name;
+    haddr_t address = HADDR_UNDEF;
     std::vector<uint64_t> shape;
-    std::vector<std::optional<haddr_t>> scales;
-    std::vector<int64_t> ids;  // or netCDF's numbers of the dimensions
+    bool is_scale = false;
   };
 
   Result<void> ReadGroup(hid_t group, const std::string& path) {
@@ -74,42 +73,46 @@ class DimensionLengths::Walk {
       if (!met_.insert(link.address).second) continue;
       if (met_.size() > kMaxObjects) {
         return model::Limit(
-            "how long the unlimited dimensions are is only known in files of up "
-            "to {} objects",
+            "how long the unlimited dimensions are is only known in files of up to {} objects",
             kMaxObjects);
       }
       const Handle object(H5Oopen(group, link.name.c_str(), H5P_DEFAULT));
       if (!object) continue;
-      std::string child = model::JoinPath(path, link.name);
       if (H5Iget_type(object.get()) == H5I_GROUP) {
+        std::string child = model::JoinPath(path, link.name);
         if (model::SplitPath(child).size() < kMaxDepth) groups_.push_back(std::move(child));
       } else if (H5Iget_type(object.get()) == H5I_DATASET) {
-        ReadDataset(object.get(), path, std::move(child), link.address, variables);
+        ReadDataset(object.get(), path, link, variables);
       }
     }
+    for (const Variable& variable : variables) {
+      if (MayBeLonger(path, variable.shape)) Count(group, path, variable);
+    }
     H5Eclear2(H5E_DEFAULT);
-    for (const Variable& variable : variables) Count(variable);
     return {};
   }
 
-  void ReadDataset(hid_t dataset, const std::string& group, std::string path, haddr_t address,
+  void ReadDataset(hid_t dataset, const std::string& group, const LinkEntry& link,
                    std::vector<Variable>& variables) {
     const Handle space(H5Dget_space(dataset));
     const auto extent = space ? ReadExtent(space.get()) : LibraryError("no shape");
     if (!extent || extent->shape.empty()) return;
-    Variable variable{std::move(path), extent->shape, {}, {}};
-    if (IsScale(dataset)) {
-      AddScale(dataset, group, address, *extent);
-      if (IsDimensionOnly(dataset)) return;
-      if (extent->shape.size() == 1) variable.scales = {address};
-    } else {
-      variable.scales = LastScales(dataset, extent->shape.size());
-    }
-    if (variable.scales.empty()) {
-      variable.ids = ReadIntegerAttribute(dataset, "_Netcdf4Coordinates");
-      if (variable.ids.size() != variable.shape.size()) return;
-    }
-    variables.push_back(std::move(variable));
+    const bool is_scale = IsScale(dataset);
+    if (is_scale) AddScale(dataset, group, link.address, *extent);
+    if (is_scale && IsDimensionOnly(dataset)) return;
+    variables.push_back({link.name, link.address, extent->shape, is_scale});
+  }
+
+  // What dimensions a variable has takes longer to find out than its shape.
+  bool MayBeLonger(const std::string& group, const std::vector<uint64_t>& shape) const {
+    constexpr size_t kMany = 64;
+    if (unlimited_.size() > kMany) return true;
+    const uint64_t longest = *std::max_element(shape.begin(), shape.end());
+    return std::any_of(unlimited_.begin(), unlimited_.end(), [&](const auto& item) {
+      const Dimension& dimension = item.second;
+      return dimension.length < longest &&
+             (dimension.group == group || IsAround(dimension.group, group));
+    });
   }
 
   void AddScale(hid_t dataset, const std::string& group, haddr_t address,
@@ -132,18 +135,31 @@ class DimensionLengths::Walk {
     return scales;
   }
 
-  void Count(const Variable& variable) {
-    for (size_t dim = 0; dim < variable.shape.size(); ++dim) {
-      std::optional<haddr_t> scale;
-      if (!variable.scales.empty()) {
-        scale = variable.scales[dim];
-      } else if (const auto found = by_id_.find(variable.ids[dim]); found != by_id_.end()) {
-        scale = found->second;
-      }
-      const auto dimension = scale ? unlimited_.find(*scale) : unlimited_.end();
-      if (dimension == unlimited_.end()) continue;
-      if (!IsAround(dimension->second.group, variable.path)) continue;
-      dimension->second.length = std::max(dimension->second.length, variable.shape[dim]);
+  // The scales of a variable's dimensions, by netCDF's numbers of the dimensions
+  // where they are not attached.
+  std::vector<std::optional<haddr_t>> ScalesOf(hid_t group, const Variable& variable) const {
+    const size_t rank = variable.shape.size();
+    if (variable.is_scale && rank == 1) return {variable.address};
+    const Handle dataset(H5Dopen2(group, variable.name.c_str(), H5P_DEFAULT));
+    if (!dataset) return {};
+    auto scales = variable.is_scale ? std::vector<std::optional<haddr_t>>()
+                                    : LastScales(dataset.get(), rank);
+    if (!scales.empty()) return scales;
+    for (const int64_t id : ReadIntegerAttribute(dataset.get(), "_Netcdf4Coordinates")) {
+      const auto found = by_id_.find(id);
+      scales.push_back(found == by_id_.end() ? std::nullopt : std::optional(found->second));
+    }
+    return scales.size() == rank ? scales : std::vector<std::optional<haddr_t>>();
+  }
+
+  void Count(hid_t group, const std::string& path, const Variable& variable) {
+    const auto scales = ScalesOf(group, variable);
+    for (size_t dim = 0; dim < scales.size(); ++dim) {
+      const auto found = scales[dim] ? unlimited_.find(*scales[dim]) : unlimited_.end();
+      if (found == unlimited_.end()) continue;
+      Dimension& dimension = found->second;
+      if (!IsAround(dimension.group, model::JoinPath(path, variable.name))) continue;
+      dimension.length = std::max(dimension.length, variable.shape[dim]);
     }
   }
 

@@ -102,7 +102,10 @@ void ReadNumberedScales(hid_t file, hid_t dataset, const std::string& path, Data
 
 }  // namespace
 
-bool IsScale(hid_t dataset) { return ReadTextAttribute(dataset, "CLASS") == "DIMENSION_SCALE"; }
+bool IsScale(hid_t dataset) {
+  return H5Aexists(dataset, "CLASS") > 0 &&
+         ReadTextAttribute(dataset, "CLASS") == "DIMENSION_SCALE";
+}
 
 std::optional<ReferenceLists> ReadDimensionList(hid_t dataset, size_t rank) {
   const Handle attribute(H5Aopen(dataset, "DIMENSION_LIST", H5P_DEFAULT));
