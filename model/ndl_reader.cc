@@ -287,7 +287,18 @@ void EntityReader::ReadBody(const NdlFields& fields, Owner owner, bool has_shape
   array.attributes = ReadAttributes(fields.Find("attributes"));
 }
 
-// Along unlimited dimensions there are as many values as are stored.
+// How long the lists at depth `depth` of nested ones are, by the first of them.
+uint64_t ListedAt(const YamlNode& value, size_t depth) {
+  const YamlNode* node = &value;
+  for (;; --depth) {
+    if (!node->is_sequence()) return 0;
+    if (depth == 0 || node->items().empty()) return depth == 0 ? node->items().size() : 0;
+    node = node->items().front();
+  }
+}
+
+// Along unlimited dimensions there are as many values as are stored, or more:
+// fill values, where another array has more along the same dimension.
 void EntityReader::ReadValue(const YamlNode& node, Ndarray& array) {
   const Place place(context_, "value");
   std::vector<std::optional<uint64_t>> extents;
@@ -299,6 +310,7 @@ void EntityReader::ReadValue(const YamlNode& node, Ndarray& array) {
     } else if (array.storage.size) {
       extents[i] = array.storage.size;
     }
+    if (extents[i]) extents[i] = std::max(*extents[i], ListedAt(node, i));
   }
   array.value = ReadNested(context_, node, extents, array.type);
 }

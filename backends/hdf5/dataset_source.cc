@@ -7,7 +7,9 @@
 #include "backends/block_shape.h"
 #include "backends/checked.h"
 #include "backends/codec/registry.h"
+#include "backends/hdf5/chunk_reader.h"
 #include "backends/hdf5/external_store.h"
+#include "backends/hdf5/padded_source.h"
 #include "backends/hdf5/text_codec.h"
 
 namespace ndlfs::backends::hdf5 {
@@ -17,6 +19,8 @@ using model::Result;
 
 // Places of chunks are asked for so many at a time, and kept together.
 constexpr uint64_t kRecordsPerBlock = 256;
+// So many chunks are asked whether they went through filters that are unknown.
+constexpr uint64_t kAskedChunks = 4096;
 // What an element of variable size is counted as, to choose blocks.
 constexpr uint64_t kVariableBytes = 64;
 
@@ -102,14 +106,28 @@ class ChunkRecords {
   const std::string path_;
 };
 
+// What the elements of a dataset go through.
+struct DatasetCodecs {
+  std::vector<std::shared_ptr<const ArrayToArrayCodec>> text;
+  std::shared_ptr<const ArrayToBytesCodec> bytes;
+  std::vector<std::shared_ptr<const BytesToBytesCodec>> filters;
+
+  Result<CodecChain> MakeChain(const ChunkForm& form) const {
+    return CodecChain::Make(form, text, bytes, filters);
+  }
+};
+
 class ChunkedSource final : public DatasetSource {
  public:
   ChunkedSource(ArraySpec spec, const OpenedFile& opened, std::string path,
-                bool has_plain_edges)
+                const DatasetInfo& info, DatasetCodecs codecs)
       : DatasetSource(std::move(spec)),
         store_(opened.store),
         records_(opened.file, std::move(path)),
-        has_plain_edges_(has_plain_edges) {}
+        has_plain_edges_(info.has_plain_edges),
+        may_end_early_(MayEndEarly(spec_, codecs)),
+        stored_bytes_(info.stored.size()),
+        codecs_(std::move(codecs)) {}
 
   Result<ChunkLocation> Locate(std::span<const uint64_t> index,
                                IndexCache& indexes) const override {
@@ -119,11 +137,27 @@ class ChunkedSource final : public DatasetSource {
     location.store = store_;
     location.pieces = {{record.offset, record.bytes}};
     location.skip_codecs = static_cast<uint32_t>(record.filter_mask);
-    if (has_plain_edges_ && IsPartial(index)) location.skip_codecs = ~uint32_t{0};
+    if (!IsPartial(index)) return location;
+    if (has_plain_edges_) {
+      location.skip_codecs = ~uint32_t{0};
+    } else if (may_end_early_) {
+      location.generate = ReadToLastElement(index, location);
+    }
     return location;
   }
 
  private:
+  // Not where large chunks are better decoded in parts, nor where there is no
+  // room for one more codec.
+  static bool MayEndEarly(const ArraySpec& spec, const DatasetCodecs& codecs) {
+    constexpr uint64_t kLargeChunk = uint64_t{1} << 20;
+    constexpr size_t kMostFilters = 31;
+    const auto bytes = CheckedProduct(spec.grid.max_chunk_shape(), spec.dtype.size());
+    const bool is_large = !bytes || *bytes >= kLargeChunk;
+    return !codecs.filters.empty() && codecs.filters.size() <= kMostFilters &&
+           !(is_large && spec.codecs.DecodesRanges());
+  }
+
   // Whether the chunk reaches beyond the end of the dataset.
   bool IsPartial(std::span<const uint64_t> index) const {
     for (size_t d = 0; d < index.size(); ++d) {
@@ -133,9 +167,41 @@ class ChunkedSource final : public DatasetSource {
     return false;
   }
 
+  // Some writers end a chunk at the edge with the last element of the dataset.
+  // To libhdf5 the rest is whatever its memory holds, which it shows to nobody.
+  // Where elements of the dataset are missing, too, it does show that, and here
+  // it is an error.
+  std::function<Result<Bytes>(uint64_t)> ReadToLastElement(std::span<const uint64_t> index,
+                                                           ChunkLocation location) const {
+    const ChunkForm form{spec_.dtype, spec_.grid.ChunkShape(index)};
+    DatasetCodecs codecs = codecs_;
+    codecs.filters.insert(codecs.filters.begin(),
+                          MakeShortChunkCodec(BytesToLastElement(index)));
+    location.skip_codecs <<= 1;  // all but the new one
+    return [form, codecs = std::move(codecs),
+            location = std::move(location)](uint64_t limit) -> Result<Bytes> {
+      NDLFS_TRY(const CodecChain chain, codecs.MakeChain(form));
+      return ReadChunk(chain, location, form.shape, limit);
+    };
+  }
+
+  // Bytes of a chunk as far as the dataset reaches in it, before filters.
+  uint64_t BytesToLastElement(std::span<const uint64_t> index) const {
+    uint64_t last = 0;
+    for (size_t d = 0; d < index.size(); ++d) {
+      const uint64_t extent = spec_.grid.max_chunk_shape()[d];
+      const uint64_t left = spec_.shape[d] - spec_.grid.Begin(d, index[d]);
+      last = last * extent + std::min(left, extent) - 1;
+    }
+    return (last + 1) * stored_bytes_;
+  }
+
   const std::shared_ptr<const Store> store_;
   const ChunkRecords records_;
   const bool has_plain_edges_;
+  const bool may_end_early_;
+  const uint64_t stored_bytes_;  // of an element
+  const DatasetCodecs codecs_;
 };
 
 // Whether region references of the type are told element by element.
@@ -198,29 +264,46 @@ class LibrarySource final : public DatasetSource {
   const uint64_t chunk_bytes_;
 };
 
-// A filter that its parameters make no sense of, as "shuffle" has none among
-// elements of variable size. Who wrote the dataset could not apply it either,
-// and each chunk says that it was left out; what does not say so is corrupt.
+std::string NameOfFilter(const FilterInfo& filter) {
+  if (filter.name.empty()) return fmt::format("filter {}", filter.id);
+  return fmt::format("filter {} ({})", filter.id, model::Quote(filter.name));
+}
+
+// A filter that nobody here can undo, in a dataset of which some chunks say
+// that it was left out: those are readable, as libhdf5 has it, whether the
+// filter is optional or not. It may be one that its parameters make no sense
+// of, as "shuffle" among elements of variable size: who wrote the dataset could
+// not apply it either, and what does not say that it was left out is corrupt.
 class ImpossibleFilter final : public BytesToBytesCodec {
  public:
-  explicit ImpossibleFilter(std::string reason) : reason_(std::move(reason)) {}
-  std::string_view name() const override { return "impossible filter"; }
-  SizeBound EncodedSize(uint64_t decoded_size) const override { return {decoded_size, false}; }
+  explicit ImpossibleFilter(model::Error reason) : reason_(std::move(reason)) {}
+  std::string_view name() const override { return "filter"; }
+  SizeBound EncodedSize(uint64_t decoded_size) const override {
+    return CompressorBound(decoded_size);
+  }
   Result<size_t> Decode(ConstByteSpan, ByteSpan) const override {
-    return model::Corrupt("{}", reason_);
+    return model::Propagate(reason_);
   }
 
  private:
-  const std::string reason_;
+  const model::Error reason_;
 };
 
+// `may_be_left_out`: whether there are chunks that this filter was not applied
+// to.
 Result<std::shared_ptr<const BytesToBytesCodec>> MakeFilter(const FilterInfo& filter,
-                                                            const ChunkForm& form) {
+                                                            const ChunkForm& form,
+                                                            bool may_be_left_out) {
   const std::string id = std::to_string(filter.id);
   const Json configuration = {{"cd_values", filter.parameters}};
   auto codec = MakeCodec({CodecDialect::kHdf5, id, &configuration, &form});
   if (!codec && codec.error().code() == model::ErrorCode::kBadInput) {
-    return std::make_shared<const ImpossibleFilter>(codec.error().message());
+    return std::make_shared<const ImpossibleFilter>(
+        model::Error(model::ErrorCode::kCorrupt, codec.error().message()));
+  }
+  if (!codec && may_be_left_out && codec.error().code() == model::ErrorCode::kUnsupported) {
+    return std::make_shared<const ImpossibleFilter>(
+        std::move(codec).error().In(NameOfFilter(filter)));
   }
   if (!codec) return model::Propagate(std::move(codec).error());
   auto* bytes_to_bytes = std::get_if<std::shared_ptr<const BytesToBytesCodec>>(&*codec);
@@ -228,24 +311,20 @@ Result<std::shared_ptr<const BytesToBytesCodec>> MakeFilter(const FilterInfo& fi
   return std::move(*bytes_to_bytes);
 }
 
-std::string NameOfFilter(const FilterInfo& filter) {
-  if (filter.name.empty()) return fmt::format("filter {}", filter.id);
-  return fmt::format("filter {} ({})", filter.id, model::Quote(filter.name));
-}
-
-// Elements as they are in the file: filters, byte order, ends of text.
-Result<CodecChain> MakeChain(const DatasetInfo& info, const std::vector<uint64_t>& chunk) {
+// Elements as they are in the file: filters, byte order, ends of text. A bit of
+// `left_out` is set for a filter that some chunks are written without.
+Result<DatasetCodecs> MakeCodecs(const DatasetInfo& info, const std::vector<uint64_t>& chunk,
+                                 uint32_t left_out) {
   const ChunkForm form{info.stored, chunk};
-  std::vector<std::shared_ptr<const BytesToBytesCodec>> filters;
+  DatasetCodecs codecs;
   for (const FilterInfo& filter : info.filters) {
-    NDLFS_TRY(auto codec, MakeFilter(filter, form), NameOfFilter(filter));
-    filters.push_back(std::move(codec));
+    const bool may_be_left_out = left_out >> codecs.filters.size() & 1;
+    NDLFS_TRY(auto codec, MakeFilter(filter, form, may_be_left_out), NameOfFilter(filter));
+    codecs.filters.push_back(std::move(codec));
   }
-  std::vector<std::shared_ptr<const ArrayToArrayCodec>> text;
-  if (!info.text.empty()) text.push_back(MakeTextCodec(info.text));
-  NDLFS_TRY(auto bytes, MakeStoredBytes(info.stored));
-  return CodecChain::Make({info.type, chunk}, std::move(text), std::move(bytes),
-                          std::move(filters));
+  if (!info.text.empty()) codecs.text.push_back(MakeTextCodec(info.text));
+  NDLFS_TRY(codecs.bytes, MakeStoredBytes(info.stored));
+  return codecs;
 }
 
 Result<void> CheckSizes(const DatasetInfo& info, const std::vector<uint64_t>& chunk,
@@ -296,13 +375,47 @@ class SourceMaker {
                            ? info_.chunk
                            : ContiguousBlockShape(info_.shape, item, kBlockBytes);
     NDLFS_TRY(auto spec, MakeSpec(chunk, ChunkGrid::Edge::kCropped));
+    NDLFS_TRY(const uint32_t left_out, FindFiltersLeftOut());
+    size_t filter_index = 0;
     for (const FilterInfo& filter : info_.filters) {
       // The library could not say as well what it lacks.
-      NDLFS_RETURN_IF_ERROR(MakeFilter(filter, {info_.stored, spec.grid.max_chunk_shape()}),
-                            NameOfFilter(filter));
+      const ChunkForm form{info_.stored, spec.grid.max_chunk_shape()};
+      const bool may_be_left_out = left_out >> filter_index++ & 1;
+      NDLFS_RETURN_IF_ERROR(MakeFilter(filter, form, may_be_left_out), NameOfFilter(filter));
     }
     return std::make_shared<LibrarySource>(std::move(spec), opened_.file, path_, info_.layout,
                                            LibraryChunkBytes(chunk, item));
+  }
+
+  // A bit for each filter that is not known here and that some chunk was written
+  // without; only the first chunks are asked. Where they all went through it,
+  // the dataset is of no use, and it is better to say so at once.
+  Result<uint32_t> FindFiltersLeftOut() const {
+    const uint32_t unknown = UnknownFilters();
+    uint32_t left_out = 0;
+    bool is_empty = true;
+    for (uint64_t first = 0; unknown & ~left_out && first < kAskedChunks;
+         first += kRecordsPerBlock) {
+      NDLFS_TRY(const auto records, opened_.file->LocateChunks(path_, first, kRecordsPerBlock));
+      for (const ChunkRecord& record : records) {
+        if (record.bytes == 0) continue;
+        is_empty = false;
+        left_out |= static_cast<uint32_t>(record.filter_mask) & unknown;
+      }
+      if (records.size() < kRecordsPerBlock) return is_empty ? unknown : left_out;
+    }
+    return left_out;
+  }
+
+  uint32_t UnknownFilters() const {
+    const ChunkForm form{info_.stored, info_.chunk};
+    uint32_t unknown = 0;
+    for (size_t i = 0; i < info_.filters.size() && i < 32; ++i) {
+      const auto codec = MakeFilter(info_.filters[i], form, false);
+      const bool is_unknown = !codec && codec.error().code() == model::ErrorCode::kUnsupported;
+      if (is_unknown) unknown |= uint32_t{1} << i;
+    }
+    return unknown;
   }
 
   // See Block.
@@ -315,15 +428,19 @@ class SourceMaker {
 
   Result<std::shared_ptr<const ArraySource>> MakeChunkedSource() {
     NDLFS_TRY(auto spec, MakeSpec(info_.chunk, ChunkGrid::Edge::kFull));
-    NDLFS_TRY(spec.codecs, MakeChain(info_, info_.chunk));
-    return std::make_shared<ChunkedSource>(std::move(spec), opened_, path_,
-                                           info_.has_plain_edges);
+    NDLFS_TRY(const uint32_t left_out, FindFiltersLeftOut());
+    NDLFS_TRY(auto codecs, MakeCodecs(info_, info_.chunk, left_out));
+    NDLFS_TRY(spec.codecs, codecs.MakeChain({info_.type, info_.chunk}));
+    return std::make_shared<ChunkedSource>(std::move(spec), opened_, path_, info_,
+                                           std::move(codecs));
   }
 
   Result<std::shared_ptr<const ArraySource>> MakeContiguousSource() {
     const auto blocks = ContiguousBlockShape(info_.shape, info_.type.size(), kBlockBytes);
     NDLFS_TRY(auto spec, MakeSpec(blocks, ChunkGrid::Edge::kCropped));
-    NDLFS_TRY(spec.codecs, MakeChain(info_, spec.grid.max_chunk_shape()));
+    const std::vector<uint64_t>& shape = spec.grid.max_chunk_shape();
+    NDLFS_TRY(const auto codecs, MakeCodecs(info_, shape, 0));
+    NDLFS_TRY(spec.codecs, codecs.MakeChain({info_.type, shape}));
     if (!info_.external.empty()) {
       NDLFS_TRY(auto store, MakeExternalStore(opened_.root, opened_.path, info_.external));
       return std::make_shared<ContiguousSource>(std::move(spec), std::move(store), 0, info_);
@@ -363,6 +480,11 @@ Result<void> CheckPlainElements(const DatasetInfo& info) {
 model::Result<void> CheckDatasetInfo(const DatasetInfo& info) {
   const size_t rank = info.shape.size();
   if (info.max_shape.size() != rank) return model::Internal("two ranks");
+  if (!info.netcdf_shape.empty() &&
+      !std::equal(info.shape.begin(), info.shape.end(), info.netcdf_shape.begin(),
+                  info.netcdf_shape.end(), std::less_equal<uint64_t>())) {
+    return model::Internal("a shape smaller than what is stored");
+  }
   if (!info.scales.empty() && info.scales.size() != rank) {
     return model::Internal("scales of another rank");
   }
@@ -371,17 +493,32 @@ model::Result<void> CheckDatasetInfo(const DatasetInfo& info) {
       if (scale.max_shape.size() != scale.shape.size()) return model::Internal("two ranks");
     }
   }
-  if (info.fill && info.type.is_fixed_size() && info.fill->size() != info.type.size()) {
-    return model::Internal("a fill value of {} bytes", info.fill->size());
+  for (const auto& fill : {info.fill, info.netcdf_fill}) {
+    if (fill && info.type.is_fixed_size() && fill->size() != info.type.size()) {
+      return model::Internal("a fill value of {} bytes", fill->size());
+    }
   }
   return info.is_plain ? CheckPlainElements(info) : Result<void>();
+}
+
+const std::vector<uint64_t>& ShownShape(const DatasetInfo& info) {
+  return info.netcdf_shape.empty() ? info.shape : info.netcdf_shape;
+}
+
+std::optional<std::vector<std::byte>> ShownFill(const DatasetInfo& info) {
+  if (info.netcdf_shape.empty()) return info.fill;
+  return info.netcdf_fill ? info.netcdf_fill : NetCdfFill(info.type);
 }
 
 model::Result<std::shared_ptr<const ArraySource>> MakeDatasetSource(const OpenedFile& opened,
                                                                     const std::string& path,
                                                                     const DatasetInfo& info,
                                                                     uint64_t max_chunk_bytes) {
-  if (!info.is_null) return SourceMaker(opened, path, info, max_chunk_bytes).Make();
+  if (!info.is_null) {
+    NDLFS_TRY(auto source, SourceMaker(opened, path, info, max_chunk_bytes).Make());
+    if (info.netcdf_shape.empty()) return source;
+    return MakePaddedSource(std::move(source), info.netcdf_shape, *ShownFill(info));
+  }
   // No elements: as an array of extent 0, of which nothing is ever located.
   ArraySpec spec;
   spec.dtype = info.type;

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "backends/array_source.h"
 #include "backends/hdf5/library.h"
@@ -21,6 +23,13 @@ struct OpenedFile {
 // Whether what is said of a dataset agrees with itself. It comes from a process
 // that reads files of any kind.
 model::Result<void> CheckDatasetInfo(const DatasetInfo& info);
+
+// The shape that is shown: that of the dataset, or what netCDF-4 makes of it.
+const std::vector<uint64_t>& ShownShape(const DatasetInfo& info);
+
+// What is shown where nothing is stored, if there is a word on that: of a
+// dataset that is shown larger than it is, what is beyond its end.
+std::optional<std::vector<std::byte>> ShownFill(const DatasetInfo& info);
 
 // The data of the dataset at `path`, which CheckDatasetInfo() has accepted.
 model::Result<std::shared_ptr<const ArraySource>> MakeDatasetSource(const OpenedFile& opened,

@@ -90,7 +90,7 @@ enum class Layout : uint8_t { kCompact, kContiguous, kChunked, kVirtual };
 // A dimension scale, as the datasets that it is attached to see it.
 struct ScaleInfo {
   std::string path;
-  std::vector<uint64_t> shape;
+  std::vector<uint64_t> shape;  // of an unlimited one: as in netcdf_shape
   std::vector<uint64_t> max_shape;
   bool is_dimension_only = false;
 };
@@ -112,6 +112,9 @@ struct DatasetInfo {
   bool is_null = false;  // a null dataspace: no elements, and no shape
   std::vector<uint64_t> shape;
   std::vector<uint64_t> max_shape;  // kUnlimited where it may grow forever
+  // As netCDF-4 has it, whose unlimited dimensions are as long as the longest
+  // of their variables; empty where that is `shape`.
+  std::vector<uint64_t> netcdf_shape;
 
   Layout layout = Layout::kContiguous;
   // kContiguous: offset in the file, user block included; nullopt where
@@ -125,6 +128,9 @@ struct DatasetInfo {
 
   // One element as Read() gives it, if the file defines a fill value.
   std::optional<std::vector<std::byte>> fill;
+  // The same, also where the file says that it is never written: netCDF-C shows
+  // it beyond `shape` all the same.
+  std::optional<std::vector<std::byte>> netcdf_fill;
 
   bool is_scale = false;           // CLASS is DIMENSION_SCALE
   bool is_attached = false;        // a scale that some dataset uses
@@ -140,7 +146,8 @@ struct ObjectInfo {
   // Attributes that could not even be listed.
   std::optional<model::Error> error;
   std::optional<DatasetInfo> dataset;  // kDataset
-  // kGroup: the netCDF-4 dimensions that it defines and has no variable for.
+  // kGroup: the netCDF-4 dimensions that it defines and has no coordinate
+  // variable of one dimension for.
   std::vector<ScaleInfo> dimensions;
 };
 

@@ -59,8 +59,9 @@ template <typename Archive, typename T>
 requires std::same_as<std::remove_const_t<T>, DatasetInfo>
 void Fields(Archive& archive, T& v) {
   archive(v.type, v.is_plain, v.stored, v.text, v.stored_order, v.is_null, v.shape, v.max_shape,
-          v.layout, v.offset, v.external, v.chunk, v.has_plain_edges, v.filters, v.sources,
-          v.fill, v.is_scale, v.is_attached, v.is_dimension_only, v.scale_name, v.scales);
+          v.netcdf_shape, v.layout, v.offset, v.external, v.chunk, v.has_plain_edges, v.filters,
+          v.sources, v.fill, v.netcdf_fill, v.is_scale, v.is_attached, v.is_dimension_only,
+          v.scale_name, v.scales);
 }
 template <typename Archive, typename T>
 requires std::same_as<std::remove_const_t<T>, ObjectInfo>

@@ -167,13 +167,16 @@ void DescribeDimensions(const std::string& path, const ObjectInfo& info,
     array.shape = {{0, {}}};
     return;
   }
-  std::vector<std::string> names(dataset.shape.size());
-  for (size_t dim = 0; dim < dataset.shape.size(); ++dim) {
+  const std::vector<uint64_t>& shape = ShownShape(dataset);
+  std::vector<std::string> names(shape.size());
+  for (size_t dim = 0; dim < shape.size(); ++dim) {
     model::Dimension dimension{DeclaredSize(dataset.max_shape[dim]), {}};
+    // What is larger than its dataset is an unlimited dimension of netCDF-4.
+    if (shape[dim] != dataset.shape[dim]) dimension.size.reset();
     if (dim < dataset.scales.size() && !dataset.scales[dim].empty()) {
       const ScaleInfo& scale = dataset.scales[dim].front();
       names[dim] = model::BaseName(scale.path);
-      if (scale.path != path) LinkToScale(scale, dataset.shape[dim], dimension);
+      if (scale.path != path) LinkToScale(scale, shape[dim], dimension);
     }
     array.shape.push_back(std::move(dimension));
   }
@@ -182,7 +185,9 @@ void DescribeDimensions(const std::string& path, const ObjectInfo& info,
   const bool is_named = std::any_of(names.begin(), names.end(),
                                     [](const std::string& name) { return !name.empty(); });
   if (is_named) array.dimension_names = std::move(names);
-  if (dataset.max_shape != dataset.shape) array.storage.shape = dataset.shape;
+  if (dataset.max_shape != dataset.shape || shape != dataset.shape) {
+    array.storage.shape = dataset.shape;
+  }
 }
 
 // --- Storage
@@ -234,9 +239,12 @@ void DescribeStorage(const DatasetInfo& dataset, model::Ndarray& array) {
       array.storage.filter->push_back(DescribeFilter(filter));
     }
   }
-  if (dataset.fill) {
-    ConstByteSpan fill = *dataset.fill;
-    if (auto value = TakeOne(dataset.type, fill)) array.storage.fillvalue = *std::move(value);
+  const auto fill = ShownFill(dataset);
+  if (fill) {
+    ConstByteSpan element = *fill;
+    if (auto value = TakeOne(dataset.type, element)) {
+      array.storage.fillvalue = *std::move(value);
+    }
   }
 }
 

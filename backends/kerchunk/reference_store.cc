@@ -13,6 +13,8 @@
 #include "backends/json.h"
 #include "backends/json_attributes.h"
 #include "backends/json_scan.h"
+#include "backends/kerchunk/generator.h"
+#include "backends/kerchunk/template.h"
 #include "backends/large_index.h"
 #include "backends/store/keys.h"
 #include "model/base64.h"
@@ -24,7 +26,13 @@ constexpr uint64_t kMaxFileSize = uint64_t{1} << 30;
 constexpr uint64_t kMaxValueSize = uint64_t{256} << 20;
 constexpr std::string_view kBase64Prefix = "base64:";
 
-using Templates = std::map<std::string, std::string, std::less<>>;
+// The keys of generated references may take so much.
+constexpr uint64_t kMaxGeneratedKeys = uint64_t{64} << 20;
+// What one takes while the file is taken apart, about.
+constexpr uint64_t kBytesPerGenerated = 200;
+constexpr size_t kMaxGeneratorValues = 1'000'000;
+// The size of a value that is generated: where it begins is its number.
+constexpr uint32_t kGenerated = UINT32_MAX;
 
 // Keys, and where in the JSON text the value of each is. Sorted by key; the
 // keys lie one after the other in one block of memory.
@@ -34,7 +42,7 @@ class ReferenceIndex {
     uint64_t key_begin;  // in keys_
     uint32_t key_size;
     uint32_t value_size;
-    uint64_t value_begin;  // in the text
+    uint64_t value_begin;  // in the text; if generated, its number
   };
 
   // Refuses keys that are no keys of a store. Of one that occurs twice the
@@ -49,7 +57,8 @@ class ReferenceIndex {
         index.entries_.pop_back();
       }
       const uint64_t size = member.end - member.begin;
-      if (size > kMaxValueSize || member.key.size() > UINT32_MAX) {
+      const bool is_large = size > kMaxValueSize && size != kGenerated;
+      if (is_large || member.key.size() > UINT32_MAX) {
         return model::Limit("the reference of {} has {} bytes", model::Quote(member.key), size);
       }
       index.entries_.push_back({index.keys_.size(), static_cast<uint32_t>(member.key.size()),
@@ -88,27 +97,6 @@ struct Reference {
   ByteRange range;
 };
 
-// "{{u}}/a.nc" with the template u put in.
-model::Result<std::string> Expand(std::string_view text, const Templates& templates) {
-  std::string expanded;
-  for (;;) {
-    const size_t begin = text.find("{{");
-    expanded += text.substr(0, begin);
-    if (begin == text.npos) return expanded;
-    const size_t end = text.find("}}", begin);
-    if (end == text.npos) return model::BadInput("{{{{ without }}}} in {}", model::Quote(text));
-    std::string_view name = text.substr(begin + 2, end - begin - 2);
-    while (name.starts_with(' ')) name.remove_prefix(1);
-    while (name.ends_with(' ')) name.remove_suffix(1);
-    const auto found = templates.find(name);
-    if (found == templates.end() || found->second.find("{{") != std::string::npos) {
-      return model::Unsupported("the template expression {}", model::Quote(name));
-    }
-    expanded += found->second;
-    text.remove_prefix(end + 2);
-  }
-}
-
 // The path beneath the root that the file at `file_path` means by a URL.
 model::Result<std::string> ResolveUrl(const SourceRoot& root, std::string_view file_path,
                                       std::string_view url) {
@@ -129,11 +117,12 @@ model::Result<std::string> ResolveUrl(const SourceRoot& root, std::string_view f
 class JsonReferenceStore final : public ReferenceStore {
  public:
   JsonReferenceStore(std::shared_ptr<const SourceRoot> root, std::string path, FileStamp stamp,
-                     ReferenceIndex index, Templates templates)
+                     ReferenceIndex index, Generator generator, Templates templates)
       : root_(std::move(root)),
         path_(std::move(path)),
         stamp_(stamp),
         index_(std::move(index)),
+        generator_(std::move(generator)),
         templates_(std::move(templates)),
         file_(MakeFileStore(root_, path_)),
         targets_(MakeDirectoryStore(root_, "")) {}
@@ -228,11 +217,25 @@ class JsonReferenceStore final : public ReferenceStore {
     // The index is about one version of the text.
     NDLFS_TRY(const auto stamp, file_->Stat(""));
     if (stamp != stamp_) return model::IoError(ESTALE, Describe(""));
+    if (entry->value_size == kGenerated) {
+      NDLFS_TRY(Reference generated, Generate(entry->value_begin));
+      return generated;
+    }
     NDLFS_TRY(const auto text,
               file_->Read("", kMaxValueSize, {entry->value_begin, entry->value_size}));
     if (!text) return model::IoError(ESTALE, Describe(""));
     NDLFS_TRY(const Json json, ParseJson(AsText(text->span())));
     NDLFS_TRY(Reference reference, ParseReference(json));
+    return reference;
+  }
+
+  model::Result<Reference> Generate(uint64_t number) const {
+    NDLFS_TRY(const auto generated, generator_.Reference(number, templates_));
+    Reference reference;
+    NDLFS_TRY(reference.path, ResolveUrl(*root_, path_, generated.url));
+    if (generated.part) {
+      reference.range = {generated.part->offset, generated.part->length};
+    }
     return reference;
   }
 
@@ -243,7 +246,8 @@ class JsonReferenceStore final : public ReferenceStore {
       return model::BadInput("expected a value or [url, offset, size], found {}",
                              DescribeJson(json));
     }
-    NDLFS_TRY(const std::string url, Expand(json[0].get_ref<const std::string&>(), templates_));
+    NDLFS_TRY(const std::string url,
+              Render(json[0].get_ref<const std::string&>(), templates_, {}));
     Reference reference;
     NDLFS_TRY(reference.path, ResolveUrl(*root_, path_, url));
     if (json.size() > 1) {
@@ -276,6 +280,7 @@ class JsonReferenceStore final : public ReferenceStore {
   const std::string path_;
   const FileStamp stamp_;
   const ReferenceIndex index_;
+  const Generator generator_;
   const Templates templates_;
   const std::shared_ptr<const Store> file_;
   const std::shared_ptr<const Store> targets_;
@@ -315,11 +320,8 @@ model::Result<std::vector<JsonMember>> FindReferences(std::string_view text,
   if (TextOf(text, *version) != "1") {
     return model::Unsupported("version {} of references", TextOf(text, *version));
   }
-  const JsonMember* generated = FindMember(members, "gen");
-  if (generated && TextOf(text, *generated) != "[]") {
-    return model::Unsupported("references that are generated (\"gen\")");
-  }
   const JsonMember* refs = FindMember(members, "refs");
+  if (!refs && FindMember(members, "gen")) return std::vector<JsonMember>();
   if (!refs) return model::BadInput("\"refs\" is missing");
   NDLFS_TRY(auto references, ScanJsonObject(TextOf(text, *refs)), "refs");
   for (JsonMember& reference : references) {
@@ -327,6 +329,30 @@ model::Result<std::vector<JsonMember>> FindReferences(std::string_view text,
     reference.end += refs->begin;
   }
   return references;
+}
+
+model::Result<Generator> ParseGenerator(std::string_view text,
+                                        const std::vector<JsonMember>& members) {
+  const JsonMember* member = FindMember(members, "gen");
+  if (!member || !FindMember(members, "version")) return Generator();
+  NDLFS_TRY(const Json json, ParseJson(TextOf(text, *member), kMaxGeneratorValues));
+  return Generator::Parse(json);
+}
+
+// The keys of all generated references, after those that stand in the file:
+// they count where both have the same.
+model::Result<void> AddGenerated(const Generator& generator, const Templates& templates,
+                                 std::vector<JsonMember>& references) {
+  uint64_t bytes = 0;
+  for (uint64_t i = 0; i < generator.count(); ++i) {
+    NDLFS_TRY(std::string key, generator.Key(i, templates), "key");
+    bytes += key.size();
+    if (bytes > kMaxGeneratedKeys) {
+      return model::Limit("generated keys of more than {} bytes", kMaxGeneratedKeys);
+    }
+    references.push_back({std::move(key), i, i + kGenerated});
+  }
+  return {};
 }
 
 }  // namespace
@@ -341,10 +367,14 @@ model::Result<std::shared_ptr<const ReferenceStore>> OpenReferences(
   const std::string_view text = AsText(bytes->span());
   NDLFS_TRY(auto members, ScanJsonObject(text), path);
   NDLFS_TRY(auto templates, ParseTemplates(text, members), path);
+  NDLFS_TRY(auto generator, ParseGenerator(text, members), path + ": gen");
   NDLFS_TRY(auto references, FindReferences(text, std::move(members)), path);
+  const LargeIndexTurn generating(generator.count() * kBytesPerGenerated);
+  NDLFS_RETURN_IF_ERROR(AddGenerated(generator, templates, references), path + ": gen");
   NDLFS_TRY(auto index, ReferenceIndex::Make(std::move(references)), path);
   return std::make_shared<const JsonReferenceStore>(std::move(root), path, *stamp,
-                                                    std::move(index), std::move(templates));
+                                                    std::move(index), std::move(generator),
+                                                    std::move(templates));
 }
 
 }  // namespace ndlfs::backends::kerchunk

@@ -10,7 +10,8 @@
 //      "t/0.1": ["{{u}}", 4096, 1024],           a part of a file
 //      "t/1.0": ["data/b.bin"]}}                 a whole file
 //
-// Version 0 is the object `refs` alone.
+// Version 0 is the object `refs` alone. "gen" makes more references by rules
+// (generator.h); template.h says what may stand in {{ }}.
 #pragma once
 
 #include <memory>
@@ -33,7 +34,7 @@ class ReferenceStore : public Store {
 
 // Reads the references of the file at `path`. Files that they name are
 // relative to its folder, or absolute within the source tree. kBadInput for
-// what is no reference file, kUnsupported for generated references.
+// what is no reference file.
 model::Result<std::shared_ptr<const ReferenceStore>> OpenReferences(
     std::shared_ptr<const SourceRoot> root, const std::string& path);
 

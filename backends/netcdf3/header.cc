@@ -143,8 +143,12 @@ class HeaderParser {
   model::Result<std::string> TakeName() {
     NDLFS_TRY(const uint64_t bytes, TakeCount(), "name");
     NDLFS_TRY(auto name, cursor_.TakePadded(bytes), "name");
+    // To netCDF-C a name ends at the first NUL, however long it says it is.
+    if (const size_t end = name.find('\0'); end != name.npos) {
+      name.resize(end);
+      if (header_.cut_names++ == 0) header_.first_cut_name = name;
+    }
     if (name.empty()) return BadInput("an empty name at byte {}", cursor_.position());
-    if (name.find('\0') != name.npos) return BadInput("the name {} with a NUL", Quote(name));
     return name;
   }
 

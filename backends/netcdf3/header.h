@@ -77,6 +77,9 @@ struct Header {
   // have places of their own: so libraries leave a file that is defined, but
   // neither filled nor written to yet. They read zeros there.
   bool ends_before_data = false;
+  // How many names hold a NUL, and are read as far as that; and the first.
+  uint64_t cut_names = 0;
+  std::string first_cut_name;
 };
 
 // Reads the header of the file that is the value at `key`. What it returns is

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "backends/file_name.h"
 #include "backends/netcdf3/header.h"
@@ -65,11 +66,21 @@ model::Result<model::Attribute> MakeAttribute(const Attribute& attribute) {
   return made;
 }
 
+model::Error MoreThanOne(std::string_view what, std::string_view name) {
+  return model::BadInput("more than one {} {}: the first is shown", what, model::Quote(name))
+      .value();
+}
+
 // Attributes that cannot be shown are left out; `error` says why.
 std::vector<model::Attribute> MakeAttributes(const std::vector<Attribute>& attributes,
                                              std::optional<model::Error>& error) {
   std::vector<model::Attribute> made;
+  std::set<std::string_view> names;
   for (const Attribute& attribute : attributes) {
+    if (!names.insert(attribute.name).second) {
+      error = MoreThanOne("attribute", attribute.name);
+      continue;
+    }
     auto one = MakeAttribute(attribute);
     if (one) {
       made.push_back(*std::move(one));
@@ -115,9 +126,13 @@ class Snapshot {
     group.attributes = MakeAttributes(header_.attributes, node->error);
     group.dimensions = DimensionsWithoutCoordinates();
     if (duplicate_) {
-      node->error = model::Error(model::ErrorCode::kBadInput,
-                                 fmt::format("more than one variable {}: the first is shown",
-                                             model::Quote(*duplicate_)));
+      node->error = MoreThanOne("variable", *duplicate_);
+    }
+    if (header_.cut_names != 0) {
+      node->notes.push_back(fmt::format(
+          "{} names hold a NUL and are read as far as that, as netCDF-C does; the first is {}. "
+          "The format has names without NULs",
+          header_.cut_names, model::Quote(header_.first_cut_name)));
     }
     node->entity = std::move(group);
     node->mtime_ns = stamp_.mtime_ns;
@@ -155,14 +170,20 @@ class Snapshot {
            header_.dimensions[variable.dimensions[0]].name == variable.name;
   }
 
+  // Whether a variable has the coordinates of the dimension. Of two dimensions
+  // of one name, that is the one that the variable has.
+  bool HasCoordinate(uint64_t id) const {
+    const auto variable = by_name_.find(header_.dimensions[id].name);
+    return variable != by_name_.end() && IsDimCoord(header_.variables[variable->second]) &&
+           header_.variables[variable->second].dimensions[0] == id;
+  }
+
   std::vector<model::NamedDimension> DimensionsWithoutCoordinates() const {
     std::vector<model::NamedDimension> dimensions;
+    std::set<std::string_view> names;
     for (size_t id = 0; id < header_.dimensions.size(); ++id) {
       const Dimension& dimension = header_.dimensions[id];
-      const auto variable = by_name_.find(dimension.name);
-      if (variable != by_name_.end() && IsDimCoord(header_.variables[variable->second])) {
-        continue;
-      }
+      if (HasCoordinate(id) || !names.insert(dimension.name).second) continue;
       const bool is_record = id == header_.record_dimension;
       dimensions.push_back(
           {dimension.name, is_record ? std::nullopt : std::optional(dimension.size)});
@@ -192,9 +213,7 @@ class Snapshot {
       const Dimension& dimension = header_.dimensions[id];
       model::Dimension made;
       if (id != header_.record_dimension) made.size = dimension.size;
-      const auto coordinate = by_name_.find(dimension.name);
-      if (!is_dimcoord && coordinate != by_name_.end() &&
-          IsDimCoord(header_.variables[coordinate->second])) {
+      if (!is_dimcoord && HasCoordinate(id)) {
         made.dimcoord = model::JoinPath("/", dimension.name);
       }
       shape.push_back(std::move(made));

@@ -62,6 +62,9 @@ bool IsV2Document(std::string_view key) {
 model::Result<ConsolidatedMetadata> ConsolidatedMetadata::ParseV2(std::string_view text) {
   NDLFS_TRY(const Members top, ScanJsonObject(text));
   const JsonMember* format = FindMember(top, "zarr_consolidated_format");
+  if (!format && FindMember(top, "record_size")) {
+    return model::Unsupported("kerchunk references in Parquet files, which are not read");
+  }
   if (!format || TextOf(text, *format) != "1") {
     return model::BadInput("zarr_consolidated_format: expected 1");
   }

@@ -43,6 +43,14 @@ TEST(Hdf5DatasetInfoTest, WhatDoesNotIsRefused) {
   EXPECT_EQ(refusal([](auto& info) { info.scales.resize(2); }), "scales of another rank");
   EXPECT_EQ(refusal([](auto& info) { info.scales = {{{"/x", {1}, {}, false}}}; }), "two ranks");
   EXPECT_EQ(refusal([](auto& info) { info.fill.emplace(7); }), "a fill value of 7 bytes");
+  EXPECT_EQ(refusal([](auto& info) { info.netcdf_fill.emplace(7); }),
+            "a fill value of 7 bytes");
+  EXPECT_EQ(refusal([](auto& info) {
+              info.netcdf_shape = {3, 3};
+            }),
+            "a shape smaller than what is stored");
+  EXPECT_EQ(refusal([](auto& info) { info.netcdf_shape = {2}; }),
+            "a shape smaller than what is stored");
   EXPECT_EQ(refusal([](auto& info) { info.stored = Datatype::Opaque(9); }),
             "elements of two layouts");
   EXPECT_EQ(refusal([](auto& info) { info.text[0].offset = 1; }), "text beyond its element");

@@ -49,6 +49,7 @@ ObjectInfo MakeInfo(const Datatype& type) {
   dataset.text = {{1, 2, 3, true}};
   dataset.shape = {1, 2};
   dataset.max_shape = {DatasetInfo::kUnlimited, 2};
+  dataset.netcdf_shape = {3, 2};
   dataset.layout = Layout::kChunked;
   dataset.offset = 77;
   dataset.external = {{"x", 1, 2}};
@@ -57,6 +58,7 @@ ObjectInfo MakeInfo(const Datatype& type) {
   dataset.filters = {{1, "deflate", {6}}};
   dataset.sources = {"."};
   dataset.fill = std::vector<std::byte>(type.size(), std::byte{9});
+  dataset.netcdf_fill = dataset.fill;
   dataset.is_scale = true;
   dataset.scale_name = "lat";
   dataset.scales = {{}, {{"/lat", {2}, {2}, true}}};

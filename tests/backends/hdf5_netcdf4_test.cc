@@ -132,8 +132,10 @@ TEST_F(NetCdf4Test, WhatNetCdfKeepsForItselfIsNotShown) {
 
 TEST_F(NetCdf4Test, DimensionsWithoutVariablesAreTheGroups) {
   const auto root = LoadNode(*hierarchy_, "/");
+  // "nv" has a variable, but of two dimensions.
   EXPECT_THAT(std::get<model::Group>(root->entity).dimensions,
-              ElementsAre(model::NamedDimension{"lon", 4}, model::NamedDimension{"unused", 7}));
+              ElementsAre(model::NamedDimension{"lon", 4}, model::NamedDimension{"nv", 2},
+                          model::NamedDimension{"unused", 7}));
   const auto g = LoadNode(*hierarchy_, "/g");
   EXPECT_THAT(std::get<model::Group>(g->entity).dimensions,
               ElementsAre(model::NamedDimension{"z", 2}));
@@ -143,6 +145,34 @@ TEST_F(NetCdf4Test, ADimensionWithoutVariableIsFoundByItsName) {
   // Not listed, but there for who asks.
   const auto node = LoadNode(*hierarchy_, "/unused");
   EXPECT_EQ(node->array().shape, (model::Shape{{7, {}}}));
+}
+
+// A variable that has the name of a dimension and several dimensions, in a file
+// where other variables have the number of that dimension.
+TEST(NetCdf4CoordinateTest, DimensionsAreNamedByScalesAlone) {
+  const test::TemporaryDirectory directory;
+  test::RunH5py(directory, R"(
+import netCDF4
+with netCDF4.Dataset('a.nc', 'w') as f:
+    f.createDimension('station', 3); f.createDimension('strlen', 4); f.createDimension('x', 2)
+    f.createVariable('a_temp', 'f4', ('station',))[:] = 1
+    f.createVariable('station', 'S1', ('station', 'strlen'))[:] = np.array([list('abcd')] * 3, 'S1')
+    f.createVariable('z_temp', 'f4', ('station',))[:] = 1
+    f.createVariable('before', 'f4', ('x',))[:] = 1
+    f.createVariable('x', 'i4', ('x', 'x'))[:] = 1
+)");
+  const auto hierarchy = test::OpenHdf5(directory, "a.nc");
+  const auto station = LoadNode(*hierarchy, "/station");
+  EXPECT_THAT(station->array().dimension_names, ElementsAre("station", "strlen"));
+  EXPECT_THAT(station->array().shape,
+              ElementsAre(model::Dimension{3, ""}, model::Dimension{4, ""}));
+  const auto x = LoadNode(*hierarchy, "/x");
+  EXPECT_THAT(x->array().dimension_names, ElementsAre("x", "x"));
+  EXPECT_THAT(x->array().shape, ElementsAre(model::Dimension{2, ""}, model::Dimension{2, ""}));
+  EXPECT_THAT(LoadNode(*hierarchy, "/a_temp")->array().dimension_names, ElementsAre("station"));
+  EXPECT_THAT(std::get<model::Group>(LoadNode(*hierarchy, "/")->entity).dimensions,
+              ElementsAre(model::NamedDimension{"station", 3},
+                          model::NamedDimension{"strlen", 4}, model::NamedDimension{"x", 2}));
 }
 
 }  // namespace

@@ -425,6 +425,77 @@ with h5.File('a.h5', 'w') as f:
   EXPECT_THAT(corrupt.error().message(), HasSubstr("shuffle: 0 parameters"));
 }
 
+// So ONT's basecallers write the last chunk of FAST5 files.
+TEST_P(Hdf5ReadTest, ChunksAtTheEdgeMayEndWithTheLastElement) {
+  WriteAndCompare(R"(
+import zlib
+def shuffled(b, size): return np.frombuffer(b, 'u1').reshape(-1, size).T.tobytes()
+move = (np.arange(2500) % 251).astype('u1')
+d = f.create_dataset('move', (2500,), 'u1', chunks=(1024,), compression='gzip')
+for i in range(3): d.id.write_direct_chunk((i * 1024,), zlib.compress(move[i * 1024:][:1024].tobytes()))
+trace = np.arange(300 * 8, dtype='>i2').reshape(300, 8)
+d = f.create_dataset('trace', (300, 8), '>i2', chunks=(128, 8), compression='gzip', shuffle=True)
+for i in range(3): d.id.write_direct_chunk((i * 128, 0), zlib.compress(shuffled(trace[i * 128:][:128].tobytes(), 2)))
+# In a narrower dataset its rows are as long as those of the chunk; the last one ends early.
+wide = np.arange(4 * 8, dtype='i4').reshape(4, 8)
+d = f.create_dataset('narrow', (3, 5), 'i4', chunks=(4, 8), compression='gzip')
+d.id.write_direct_chunk((0, 0), zlib.compress(wide.tobytes()[:4 * (2 * 8 + 5)]))
+d = f.create_dataset('masked', (5,), 'i4', chunks=(8,), compression='gzip')
+d.id.write_direct_chunk((0,), np.arange(5, dtype='i4').tobytes(), 1)
+t = f.create_dataset('text', (3,), 'S4', chunks=(5,), compression='gzip')
+t.id.write_direct_chunk((0,), zlib.compress(b'ab\0xcd\0\0efgh'))
+)");
+}
+
+TEST_P(Hdf5ReadTest, ChunksThatLackElementsOfTheDatasetAreCorrupt) {
+  test::RunH5py(directory_, R"(
+import zlib
+with h5.File('a.h5', 'w') as f:
+    d = f.create_dataset('d', (10,), 'i4', chunks=(4,), compression='gzip')
+    for i in range(3): d.id.write_direct_chunk((i * 4,), zlib.compress(bytes(7)))
+)");
+  hierarchy_ = test::OpenHdf5(directory_, "a.h5");
+  const auto node = LoadNode(*hierarchy_, "/d");
+  ASSERT_TRUE(node->source);
+  EXPECT_THAT(test::ReadChunk(*node->source, {0}),
+              test::IsError(model::ErrorCode::kCorrupt, HasSubstr("7 bytes, expected 16")));
+  EXPECT_THAT(
+      test::ReadChunk(*node->source, {2}),
+      test::IsError(model::ErrorCode::kCorrupt,
+                    HasSubstr("7 bytes, but the last element of the dataset ends at 8")));
+}
+
+// To libhdf5 it is all one whether the filter is optional.
+TEST_P(Hdf5ReadTest, UnknownFiltersMatterWhereTheyWereApplied) {
+  WriteAndCompare(R"(
+def make(name):
+    p = h5.h5p.create(h5.h5p.DATASET_CREATE); p.set_chunk((6,)); p.set_filter(4711, h5.h5z.FLAG_OPTIONAL, (1, 2)); p.set_deflate(3)
+    return h5.h5d.create(f.id, name, h5.h5t.STD_I32LE, h5.h5s.create_simple((24,)), p)
+a = np.arange(24, dtype='i4')
+make(b'optional').write(h5.h5s.ALL, h5.h5s.ALL, a)
+make(b'nothing')
+)");
+  test::RunH5py(directory_, R"(
+import zlib
+with h5.File('b.h5', 'w') as f:
+    for name, masks in (('some', (1, 0, 1, 1)), ('all', (0, 0, 0, 0))):
+        p = h5.h5p.create(h5.h5p.DATASET_CREATE); p.set_chunk((6,)); p.set_filter(4711, h5.h5z.FLAG_OPTIONAL, (1, 2)); p.set_deflate(3)
+        d = h5.h5d.create(f.id, name.encode(), h5.h5t.STD_I32LE, h5.h5s.create_simple((24,)), p)
+        for i, mask in enumerate(masks): d.write_direct_chunk((i * 6,), zlib.compress(bytes(24)), mask)
+)");
+  const auto hierarchy = test::OpenHdf5(directory_, "b.h5");
+  const auto some = LoadNode(*hierarchy, "/some");
+  ASSERT_TRUE(some->source);
+  EXPECT_THAT(test::ReadChunk(*some->source, {0}), IsOk());
+  EXPECT_THAT(test::ReadChunk(*some->source, {1}),
+              test::IsError(model::ErrorCode::kUnsupported,
+                            HasSubstr("filter 4711: unknown filter \"4711\"")));
+  const auto all = LoadNode(*hierarchy, "/all");
+  EXPECT_FALSE(all->source);
+  ASSERT_TRUE(all->error);
+  EXPECT_THAT(all->error->message(), HasSubstr("filter 4711: unknown filter"));
+}
+
 INSTANTIATE_TEST_SUITE_P(Versions, Hdf5ReadTest, ::testing::Values("earliest", "latest"));
 
 }  // namespace

@@ -105,9 +105,10 @@ TEST_F(KerchunkTest, Templates) {
       Value(R"(["{{u}}/a.{{ ext }}", 0, 2])", R"("templates": {"u": "data", "ext": "bin"},)"),
       IsOkAnd(Eq("01")));
   EXPECT_THAT(Value(R"("{{u}}")", R"("templates": {"u": "data"},)"), IsOkAnd(Eq("{{u}}")));
-  EXPECT_THAT(
-      Value(R"(["{{f(c='x')}}"])", R"("templates": {"f": "{{c}}"},)"),
-      IsError(ErrorCode::kUnsupported, HasSubstr("the template expression \"f(c='x')\"")));
+  EXPECT_THAT(Value(R"(["data/{{f(c='a')}}", 0, 2])", R"("templates": {"f": "{{c}}.bin"},)"),
+              IsOkAnd(Eq("01")));
+  EXPECT_THAT(Value(R"(["{{f}}"])", R"("templates": {"f": "{{c}}"},)"),
+              IsError(ErrorCode::kUnsupported, HasSubstr("the template \"f\" needs values")));
   EXPECT_THAT(Value(R"(["{{none}}"])"),
               IsError(ErrorCode::kUnsupported, HasSubstr("the template expression \"none\"")));
   EXPECT_THAT(Value(R"(["{{none"])"),
@@ -175,7 +176,25 @@ TEST_F(KerchunkTest, FilesThatAreNoReferences) {
       {R"({"version": 1, "refs": {"a": "")", "not JSON"},
       {R"({"version": 1, "templates": [], "refs": {}})", "templates: expected an object"},
       {R"({"version": 2, "refs": {}})", "version 2 of references"},
-      {R"({"version": 1, "gen": [{"key": "a"}], "refs": {}})", "generated (\"gen\")"},
+      {R"({"version": 1, "gen": {}, "refs": {}})", "gen: expected a list"},
+      {R"({"version": 1, "gen": [{"key": "a"}], "refs": {}})", "gen: [0]: \"url\" is missing"},
+      {R"({"version": 1, "gen": [{"key": "a", "url": "b"}], "refs": {}})", "\"dimensions\""},
+      {R"({"version": 1, "gen": [{"key": "a", "url": "b", "offset": "1", "dimensions": {}}]})",
+       "need each other"},
+      {R"({"version": 1, "gen": [{"key": "a{{i}}", "url": "b", "dimensions": {"i": {}}}]})",
+       "\"stop\" is missing"},
+      {R"({"version": 1, "gen": [{"key": "a", "url": "b", "dimensions": {"i": {"stop": 9,
+        "step": 0}}}]})",
+       "step: 0"},
+      {R"({"version": 1, "gen": [{"key": "a", "url": "b", "dimensions": {"i": {"stop": 1000001}}}]})",
+       "more than 1000000 generated references"},
+      {R"({"version": 1, "gen": [{"key": "a", "url": "b", "dimensions": {"i": {"stop": 10000},
+        "j": {"stop": 10000}}}]})",
+       "more than 1000000 generated references"},
+      {R"({"version": 1, "gen": [{"key": "../{{i}}", "url": "b", "dimensions": {"i": [1]}}]})",
+       "the key \"../1\" is not below its store"},
+      {R"({"version": 1, "gen": [{"key": "{{j}}", "url": "b", "dimensions": {"i": [1]}}]})",
+       "the template expression \"j\""},
   };
   for (const auto& [json, message] : kCases) {
     Write(json);
@@ -183,6 +202,35 @@ TEST_F(KerchunkTest, FilesThatAreNoReferences) {
     ASSERT_FALSE(store.has_value()) << json;
     EXPECT_THAT(store.error().message(), HasSubstr(message)) << json;
   }
+}
+
+// The example of the specification, with files that are here.
+TEST_F(KerchunkTest, GeneratedReferences) {
+  Write(R"({"version": 1, "templates": {"u": "data", "f": "{{c}}"},
+    "gen": [{"key": "gen_key{{i}}", "url": "{{u}}/a.bin", "offset": "{{(i + 1) * 2}}",
+             "length": "2", "dimensions": {"i": {"stop": 3}}},
+            {"key": "whole", "url": "{{f(c='data')}}/a.bin", "dimensions": {}},
+            {"key": "t/{{j}}.{{ '%02d' | format(i) }}", "url": "{{u}}/a.bin",
+             "offset": "{{ i }}", "length": "{{j}}",
+             "dimensions": {"i": {"start": 7, "stop": 3, "step": -3}, "j": [1, 3]}},
+            {"key": "key0", "url": "data/none", "dimensions": {}}],
+    "refs": {"key0": "data", "key3": ["{{f(c='data')}}/a.bin", 8, 2]}})");
+  const auto store = Store();
+  const auto value = [&](const char* key) -> std::string {
+    const auto bytes = store->Read(key, 1000);
+    if (!bytes) return bytes.error().message();
+    return *bytes ? std::string(AsText((*bytes)->span())) : "absent";
+  };
+  EXPECT_EQ(value("gen_key0"), "23");
+  EXPECT_EQ(value("gen_key2"), "67");
+  EXPECT_EQ(value("gen_key3"), "absent");
+  EXPECT_EQ(value("whole"), "0123456789");
+  EXPECT_EQ(value("t/1.07"), "7");
+  EXPECT_EQ(value("t/3.04"), "456");
+  EXPECT_EQ(value("key3"), "89");
+  EXPECT_THAT(value("key0"), HasSubstr("\"sub/data/none\" that it refers to is not there"))
+      << "a generated one counts where both are there";
+  EXPECT_EQ(store->List("t").value().size(), 4);
 }
 
 TEST_F(KerchunkTest, ListsLikeADirectory) {

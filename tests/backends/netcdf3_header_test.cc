@@ -160,6 +160,23 @@ TEST_P(NetCdf3HeaderTest, RankIsLimited) {
               IsError(ErrorCode::kLimit, HasSubstr("1025 dimensions, at most 1024")));
 }
 
+TEST_P(NetCdf3HeaderTest, NamesEndAtTheirFirstNul) {
+  using namespace std::string_literals;
+  const std::string attribute = b_.Name("att\0\0"s) + Big(2, 4) + b_.Count(2) + "hi\0\0"s;
+  const auto header =
+      Parse(b_.Magic() + b_.List(10, 2) + b_.Dimension("x\0\0"s, 2) + b_.Dimension("y", 3) +
+            b_.List(12, 1) + attribute + b_.List(11, 1) + b_.Variable("v\0junk"s, {0}, 4, 200));
+  ASSERT_THAT(header, test::IsOk());
+  EXPECT_EQ(header->dimensions[0].name, "x");
+  EXPECT_EQ(header->attributes[0].name, "att");
+  EXPECT_EQ(header->variables[0].name, "v");
+  EXPECT_EQ(header->cut_names, 3);
+  EXPECT_EQ(header->first_cut_name, "x");
+  EXPECT_THAT(
+      Parse(b_.Magic() + b_.List(10, 1) + b_.Dimension("\0\0"s, 2) + b_.Absent() + b_.Absent()),
+      IsError(ErrorCode::kBadInput, HasSubstr("an empty name")));
+}
+
 TEST_P(NetCdf3HeaderTest, EmptyNameIsRefused) {
   EXPECT_THAT(Parse(b_.Magic() + b_.List(10, 1) + b_.Dimension("", 1)),
               IsError(ErrorCode::kBadInput, HasSubstr("an empty name")));

@@ -207,6 +207,61 @@ std::string FileWithVariable(const std::string& name, char begin, char second = 
   return text + std::string(100, '\1');
 }
 
+// What each of `names` is the name of: a dimension of its number and 1, a text,
+// and a variable along the dimension.
+std::string FileWithNames(const std::vector<std::string>& names) {
+  const auto big = [](size_t n) { return std::string(3, '\0') + static_cast<char>(n); };
+  const auto padded = [&](std::string name) {
+    const std::string size = big(name.size());
+    name.resize((name.size() + 3) / 4 * 4);
+    return size + name;
+  };
+  std::string text = "CDF\1" + big(0) + big(10) + big(names.size());
+  for (size_t i = 0; i < names.size(); ++i) text += padded(names[i]) + big(i + 1);
+  text += big(12) + big(names.size());
+  for (const auto& name : names) text += padded(name) + big(2) + padded("hi");
+  text += big(11) + big(names.size());
+  for (size_t i = 0; i < names.size(); ++i) {
+    text += padded(names[i]) + big(1) + big(i) + big(0) + big(0) + big(1) + big(4) +
+            std::string("\0\0\1", 3) + static_cast<char>(4 * i);
+  }
+  text.resize(256, '\0');
+  for (size_t i = 0; i < names.size(); ++i) text += std::string(4, static_cast<char>('a' + i));
+  return text;
+}
+
+TEST(NetCdf3NameTest, NamesThatHoldANulAreCutWithANote) {
+  using namespace std::string_literals;
+  auto store = std::make_shared<test::MemoryStore>();
+  store->Put("", FileWithNames({"pp\0\0\0\0"s, "q"}));
+  const auto hierarchy = netcdf3::Open([&] { return store; }).value();
+  EXPECT_THAT(hierarchy->List("/"), test::IsOkAnd(ElementsAre("pp", "q")));
+  const auto root = hierarchy->Load("/").value();
+  EXPECT_EQ(root->error, std::nullopt);
+  EXPECT_EQ(root->attributes()[0].name, "pp");
+  EXPECT_THAT(root->notes,
+              ElementsAre(HasSubstr("3 names hold a NUL and are read as far as that, as "
+                                    "netCDF-C does; the first is \"pp\"")));
+  const auto node = hierarchy->Load("/pp").value();
+  EXPECT_TRUE(std::holds_alternative<model::DimCoord>(node->entity));
+  EXPECT_THAT(test::ReadWhole(*node->source), test::IsOkAnd("aaaa"));
+}
+
+TEST(NetCdf3NameTest, OfNamesThatAreTheSameThenTheFirstIsShown) {
+  using namespace std::string_literals;
+  auto store = std::make_shared<test::MemoryStore>();
+  store->Put("", FileWithNames({"v\0a"s, "v\0b"s}));
+  const auto hierarchy = netcdf3::Open([&] { return store; }).value();
+  EXPECT_THAT(hierarchy->List("/"), test::IsOkAnd(ElementsAre("v")));
+  const auto root = hierarchy->Load("/").value();
+  EXPECT_EQ(root->attributes().size(), 1);
+  ASSERT_TRUE(root->error);
+  EXPECT_THAT(root->error->message(), HasSubstr("more than one variable \"v\""));
+  // The other dimension of the name has no coordinates.
+  EXPECT_THAT(std::get<model::Group>(root->entity).dimensions,
+              ElementsAre(model::NamedDimension{"v", 2}));
+}
+
 TEST(NetCdf3HostileTest, DataInsideTheHeaderAreAnErrorOfTheVariable) {
   auto store = std::make_shared<test::MemoryStore>();
   store->Put("", FileWithVariable("v", '\x10'));

@@ -129,6 +129,12 @@ def kerchunk_documents():
     yield {"version": 1, "refs": {**references, "a/0.0": ["../secret", 0, 10], "a/1.0": ["file:///etc/passwd"],
                                   "b/0.0": ["s3://bucket/key", 0, 1]}}
     yield {"version": 1, "refs": references, "gen": [{"key": "a/{{i}}", "url": "x", "dimensions": {"i": [0, 1]}}]}
+    rule = {"key": "c/{{i}}.{{j}}", "url": "{{ f(c='byt' ~ 'es') }}.bin", "offset": "{{(i - 1) // 2 * 32 % 4096}}",
+            "length": "{{'%02d' | format(32)}}", "dimensions": {"i": {"start": 5, "stop": 1, "step": -2}, "j": [0, 1]}}
+    whole = {"key": "b/{{'%d' % i}}.0", "url": "{{u}}.bin", "dimensions": {"i": {"stop": 1}}}
+    yield {"version": 1, "templates": {"u": "bytes", "f": "{{c}}"}, "refs": references, "gen": [rule, whole]}
+    escape = {"key": "{{u}}a", "url": "{{u}}secret", "offset": "0", "length": "9", "dimensions": {"u": {"stop": 3}}}
+    yield {"version": 1, "templates": {"u": "../"}, "refs": {}, "gen": [escape, {**escape, "dimensions": {}}]}
 
 
 def netcdf_files(folder):

@@ -518,6 +518,11 @@ TEST(NdlReaderTest, ValuesAlongUnlimitedDimensions) {
   EXPECT_EQ(
       Errors("dimcoords:\n  x: {size: null, type: int8, value: [1], storage: {size: 2}}\n"),
       "2:38: /x: value: expected a list of 2 values, found 1\n");
+  // Another array has more along the dimension: what is not stored is filled.
+  const File padded =
+      Read("dimcoords:\n  x: {size: null, type: int8, value: [1, 2], storage: {size: 1}}\n");
+  EXPECT_THAT(*padded.root.dimcoords[0].value->list(), SizeIs(2));
+  EXPECT_EQ(padded.root.dimcoords[0].storage.size, 1);
 }
 
 TEST(NdlReaderTest, ValuesThatDoNotFitTheShape) {

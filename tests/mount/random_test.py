@@ -16,6 +16,7 @@ import zipfile
 
 import h5py
 import harness
+import netCDF4
 import numcodecs
 import numpy as np
 import yaml
@@ -235,6 +236,53 @@ def write_hdf5(r, path):
     return arrays
 
 
+def write_netcdf4(r, path):
+    """Variables of netCDF-C with fewer records than their unlimited dimensions have, or none; in groups, too."""
+    with netCDF4.Dataset(path, "w") as file:
+        inside = file.createGroup("g")
+        around = {"t": None, "u": None, "x": int(r.integers(1, 6))}
+        below = {"w": None, "y": int(r.integers(1, 6))}
+        for group, sizes in ((file, around), (inside, below)):
+            for name, size in sizes.items():
+                group.createDimension(name, size)
+        for group, sizes in ((file, around), (inside, {**around, **below})):
+            names = list(sizes)
+            for number in range(int(r.integers(1, 6))):
+                dims = [names[i] for i in r.permutation(len(names))[:int(r.integers(1, 4))]]
+                name = r.pick(dims[0], f"v{number}") if len(dims) == 1 and dims[0] in group.dimensions else f"v{number}"
+                if name not in group.variables:
+                    write_netcdf4_variable(r, group, name, {dim: sizes[dim] for dim in dims})
+    with netCDF4.Dataset(path) as file:
+        return {name: values for group in (file, file["g"]) for name, values in netcdf4_values(group)}
+
+
+def write_netcdf4_variable(r, group, name, sizes):
+    dtype = np.dtype(r.pick("i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8"))
+    fill = r.pick(None, None, None if name in sizes else False, r.values(dtype, (1,))[0])
+    chunks = [int(r.integers(1, (size or 7) + 1)) for size in sizes.values()]
+    variable = group.createVariable(
+        name, dtype, tuple(sizes), zlib=r.chance(.4), shuffle=r.chance(.5), fletcher32=r.chance(.3), fill_value=fill,
+        chunksizes=chunks if None in sizes.values() else None, endian=r.pick("native", "little", "big"))
+    variable.set_auto_maskandscale(False)
+    # Without a fill value there is none for what lies between, either.
+    for _ in range(1 if fill is False else int(r.integers(0, 4))):
+        box = tuple(slice(0, size if fill is False and size else int(r.integers(1, (size or 9) + 1)))
+                    for size in sizes.values())
+        if fill is not False and r.chance(.3):
+            box = tuple(slice(part.stop - 1, part.stop) for part in box)
+        variable[box] = r.values(dtype, [part.stop - part.start for part in box])
+
+
+def netcdf4_values(group):
+    """Row by row: netCDF-C puts what it reads of several unlimited dimensions at once in the wrong places."""
+    for name, variable in group.variables.items():
+        variable.set_auto_maskandscale(False)
+        values = np.empty(variable.shape, variable.dtype)
+        for index in np.ndindex(*variable.shape[:-1]):
+            values[index] = variable[index]
+        yield group.path.strip("/") + "/" * (group.path != "/") + name, values
+
+
 def write_npz(r, path):
     """Members as NumPy writes them, in archives as zipfile does: ZIP64, comments, stored and deflated."""
     arrays = {}
@@ -255,7 +303,8 @@ def write_npz(r, path):
     return arrays
 
 
-KINDS = [("zarr", write_zarr2), ("zarr3.zarr", write_zarr3), ("h5", write_hdf5), ("npz", write_npz)]
+KINDS = [("zarr", write_zarr2), ("zarr3.zarr", write_zarr3), ("h5", write_hdf5), ("npz", write_npz),
+         ("nc", write_netcdf4)]
 
 
 def field_bytes(array):

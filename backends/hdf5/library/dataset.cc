@@ -144,19 +144,20 @@ Result<void> ReadFill(hid_t file, hid_t properties, const ElementType& type, Obj
       CheckStatus(H5Pfill_value_defined(properties, &status), "cannot read the fill value"));
   NDLFS_RETURN_IF_ERROR(
       CheckStatus(H5Pget_fill_time(properties, &time), "cannot read the fill value"));
-  if (status != H5D_FILL_VALUE_USER_DEFINED || time == H5D_FILL_TIME_NEVER) return {};
+  if (status != H5D_FILL_VALUE_USER_DEFINED) return {};
   std::vector<std::byte> memory(type.form.size);
   NDLFS_RETURN_IF_ERROR(
       CheckStatus(H5Pget_fill_value(properties, type.memory.get(), memory.data()),
                   "cannot read the fill value"));
   References references(file, index, false);
-  info.fill.emplace();
+  info.netcdf_fill.emplace();
   auto appended =
-      AppendElements(type.form, memory.data(), 1, kMaxViewSize, references, *info.fill);
+      AppendElements(type.form, memory.data(), 1, kMaxViewSize, references, *info.netcdf_fill);
   if (!type.type.is_fixed_size()) {
     const Handle scalar(H5Screate(H5S_SCALAR));
     H5Dvlen_reclaim(type.memory.get(), scalar.get(), H5P_DEFAULT, memory.data());
   }
+  if (time != H5D_FILL_TIME_NEVER) info.fill = info.netcdf_fill;
   return appended;
 }
 

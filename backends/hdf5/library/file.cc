@@ -6,6 +6,7 @@
 #include "backends/hdf5/library.h"
 #include "backends/hdf5/library/attributes.h"
 #include "backends/hdf5/library/dataset.h"
+#include "backends/hdf5/library/dimension_lengths.h"
 #include "backends/hdf5/library/driver.h"
 #include "backends/hdf5/library/filter_bridge.h"
 #include "backends/hdf5/library/path_walk.h"
@@ -100,10 +101,11 @@ class LibraryFile final : public File {
     std::vector<std::string> told;
     if (info.kind == ObjectKind::kGroup) {
       if (auto links = CheckLinks(object.get()); !links) info.error = links.error();
-      info.dimensions = ReadDimensionsOnly(object.get(), path);
+      info.dimensions = ReadDimensions(object.get(), path);
     } else if (info.kind == ObjectKind::kDataset) {
       NDLFS_TRY(info.dataset, DescribeDataset(file, object.get(), index_));
       told = ReadScales(file, object.get(), path, index_, *info.dataset);
+      NDLFS_RETURN_IF_ERROR(lengths_.Complete(file, object.get(), path, *info.dataset));
     }
     ReadAttributes(file, object.get(), told, index_, info);
     H5Eclear2(H5E_DEFAULT);
@@ -303,6 +305,7 @@ class LibraryFile final : public File {
   FileStamp stamp_;
   mutable Handle file_;  // guarded by library_mutex, as all below
   mutable ObjectIndex index_;
+  mutable DimensionLengths lengths_;                 // of this version: kept when closed
   mutable std::set<std::string> checked_;            // datasets that Read() may read
   mutable std::list<LibraryFile*>::iterator place_;  // in open_files, while open
 };

@@ -21,8 +21,6 @@ constexpr hsize_t kMaxVariables = 5000;
 constexpr std::string_view kDimensionOnly =
     "This is a netCDF dimension but not a netCDF variable";
 
-bool IsScale(hid_t dataset) { return ReadTextAttribute(dataset, "CLASS") == "DIMENSION_SCALE"; }
-
 std::optional<ScaleInfo> DescribeScale(hid_t dataset, std::string path) {
   if (H5Iget_type(dataset) != H5I_DATASET) return std::nullopt;
   const Handle space(H5Dget_space(dataset));
@@ -30,31 +28,6 @@ std::optional<ScaleInfo> DescribeScale(hid_t dataset, std::string path) {
   const auto extent = ReadExtent(space.get());
   if (!extent) return std::nullopt;
   return ScaleInfo{std::move(path), extent->shape, extent->max_shape, IsDimensionOnly(dataset)};
-}
-
-using ReferenceLists = std::vector<std::vector<hobj_ref_t>>;
-
-// DIMENSION_LIST: for each dimension a vlen of references; nullopt where the
-// attribute is something else.
-std::optional<ReferenceLists> ReadDimensionList(hid_t dataset, size_t rank) {
-  const Handle attribute(H5Aopen(dataset, "DIMENSION_LIST", H5P_DEFAULT));
-  const Handle type(attribute ? H5Aget_type(attribute.get()) : H5I_INVALID_HID);
-  const Handle space(attribute ? H5Aget_space(attribute.get()) : H5I_INVALID_HID);
-  if (!type || !space || H5Tget_class(type.get()) != H5T_VLEN) return std::nullopt;
-  const Handle base(H5Tget_super(type.get()));
-  const auto extent = ReadExtent(space.get());
-  if (!base || H5Tequal(base.get(), H5T_STD_REF_OBJ) <= 0) return std::nullopt;
-  if (!extent || extent->shape != std::vector<uint64_t>{rank}) return std::nullopt;
-  const Handle memory(H5Tvlen_create(H5T_STD_REF_OBJ));
-  std::vector<hvl_t> vlens(rank, hvl_t{0, nullptr});
-  if (!memory || H5Aread(attribute.get(), memory.get(), vlens.data()) < 0) return std::nullopt;
-  ReferenceLists lists(rank);
-  for (size_t dim = 0; dim < rank; ++dim) {
-    const auto* references = static_cast<const hobj_ref_t*>(vlens[dim].p);
-    lists[dim].assign(references, references + std::min(vlens[dim].len, kMaxScales));
-  }
-  H5Dvlen_reclaim(memory.get(), space.get(), H5P_DEFAULT, vlens.data());
-  return lists;
 }
 
 bool ReadAttachedScales(hid_t file, hid_t dataset, const std::string& path, ObjectIndex& index,
@@ -104,7 +77,8 @@ class DimensionIds {
       const Handle object(H5Oopen(group->get(), link.name.c_str(), H5P_DEFAULT));
       if (!object || H5Iget_type(object.get()) != H5I_DATASET) continue;
       const auto id = ReadIntegerAttribute(object.get(), "_Netcdf4Dimid");
-      if (id.size() != 1) continue;
+      // Variables have the number of their first dimension there.
+      if (id.size() != 1 || !IsScale(object.get())) continue;
       auto scale = DescribeScale(object.get(), model::JoinPath(group_, link.name));
       if (scale) scales_.emplace(id[0], *std::move(scale));
     }
@@ -128,12 +102,38 @@ void ReadNumberedScales(hid_t file, hid_t dataset, const std::string& path, Data
 
 }  // namespace
 
+bool IsScale(hid_t dataset) {
+  return H5Aexists(dataset, "CLASS") > 0 &&
+         ReadTextAttribute(dataset, "CLASS") == "DIMENSION_SCALE";
+}
+
+std::optional<ReferenceLists> ReadDimensionList(hid_t dataset, size_t rank) {
+  const Handle attribute(H5Aopen(dataset, "DIMENSION_LIST", H5P_DEFAULT));
+  const Handle type(attribute ? H5Aget_type(attribute.get()) : H5I_INVALID_HID);
+  const Handle space(attribute ? H5Aget_space(attribute.get()) : H5I_INVALID_HID);
+  if (!type || !space || H5Tget_class(type.get()) != H5T_VLEN) return std::nullopt;
+  const Handle base(H5Tget_super(type.get()));
+  const auto extent = ReadExtent(space.get());
+  if (!base || H5Tequal(base.get(), H5T_STD_REF_OBJ) <= 0) return std::nullopt;
+  if (!extent || extent->shape != std::vector<uint64_t>{rank}) return std::nullopt;
+  const Handle memory(H5Tvlen_create(H5T_STD_REF_OBJ));
+  std::vector<hvl_t> vlens(rank, hvl_t{0, nullptr});
+  if (!memory || H5Aread(attribute.get(), memory.get(), vlens.data()) < 0) return std::nullopt;
+  ReferenceLists lists(rank);
+  for (size_t dim = 0; dim < rank; ++dim) {
+    const auto* references = static_cast<const hobj_ref_t*>(vlens[dim].p);
+    lists[dim].assign(references, references + std::min(vlens[dim].len, kMaxScales));
+  }
+  H5Dvlen_reclaim(memory.get(), space.get(), H5P_DEFAULT, vlens.data());
+  return lists;
+}
+
 bool IsDimensionOnly(hid_t dataset) {
   const auto name = ReadTextAttribute(dataset, "NAME");
   return name && name->starts_with(kDimensionOnly) && IsScale(dataset);
 }
 
-std::vector<ScaleInfo> ReadDimensionsOnly(hid_t group, const std::string& path) {
+std::vector<ScaleInfo> ReadDimensions(hid_t group, const std::string& path) {
   // netCDF-4 always has the library keep the order of its variables.
   const Handle properties(H5Gget_create_plist(group));
   unsigned order = 0;
@@ -149,9 +149,14 @@ std::vector<ScaleInfo> ReadDimensionsOnly(hid_t group, const std::string& path) 
     if (link.type != H5L_TYPE_HARD || !IsLinkName(link.name)) continue;
     const Handle object(H5Oopen(group, link.name.c_str(), H5P_DEFAULT));
     if (!object || H5Iget_type(object.get()) != H5I_DATASET) continue;
-    if (!IsDimensionOnly(object.get())) continue;
+    if (!IsScale(object.get())) continue;
     auto scale = DescribeScale(object.get(), model::JoinPath(path, link.name));
-    if (scale) dimensions.push_back(*std::move(scale));
+    if (!scale || scale->shape.empty()) continue;
+    // Named after a variable of several dimensions, it is the first of these.
+    if (!scale->is_dimension_only && scale->shape.size() == 1) continue;
+    scale->shape.resize(1);
+    scale->max_shape.resize(1);
+    dimensions.push_back(*std::move(scale));
   }
   H5Eclear2(H5E_DEFAULT);
   return dimensions;

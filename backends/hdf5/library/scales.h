@@ -4,6 +4,7 @@
 // keep them in attributes.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,13 +14,22 @@
 
 namespace ndlfs::backends::hdf5 {
 
+// Whether `dataset` is a scale. Needs library_mutex, as all here.
+bool IsScale(hid_t dataset);
+
 // Whether `dataset` only stands for a netCDF-4 dimension. Needs library_mutex.
 bool IsDimensionOnly(hid_t dataset);
 
-// The datasets of `group`, which is at `path`, that only stand for dimensions.
-// Only groups that netCDF-4 may have written are looked through. Needs
-// library_mutex.
-std::vector<ScaleInfo> ReadDimensionsOnly(hid_t group, const std::string& path);
+// DIMENSION_LIST: for each dimension references to its scales; nullopt where
+// the attribute is something else.
+using ReferenceLists = std::vector<std::vector<hobj_ref_t>>;
+std::optional<ReferenceLists> ReadDimensionList(hid_t dataset, size_t rank);
+
+// The dimensions that netCDF-4 defines in `group`, which is at `path`, and that
+// have no variable of their name or one of several dimensions; each as a scale
+// of one dimension. Only groups that netCDF-4 may have written are looked
+// through. Needs library_mutex.
+std::vector<ScaleInfo> ReadDimensions(hid_t group, const std::string& path);
 
 // Fills in what DatasetInfo says of scales. `path` is that of the dataset,
 // whose extent is known already. Returns the names of the attributes that are
