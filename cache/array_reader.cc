@@ -207,12 +207,20 @@ void ArrayReader::Retire(uint64_t chunk) const {
 }
 
 Result<ChunkCache::Handle> ArrayReader::Load(uint64_t chunk) const {
+  return Chunk(IndexOf(chunk));
+}
+
+std::string ArrayReader::ChunkName(uint64_t chunk) const {
+  return FormatChunkIndex(IndexOf(chunk));
+}
+
+ArrayReader::Index ArrayReader::IndexOf(uint64_t chunk) const {
   const ChunkGrid& grid = spec().grid;
   Index index(grid.rank());
   for (size_t d = grid.rank(); d-- > 0; chunk /= grid.counts()[d]) {
     index[d] = chunk % grid.counts()[d];
   }
-  return Chunk(index);
+  return index;
 }
 
 uint64_t ArrayReader::LinearIndex(std::span<const uint64_t> index) const {
@@ -436,11 +444,12 @@ Result<void> ArrayReader::Visit(uint64_t first, uint64_t count,
     return model::Internal("elements {} + {} of {}", first, count, element_count_);
   }
   if (!spec().dtype.is_fixed_size()) return VisitVariable(first, count, visit);
-  constexpr size_t kBufferBytes = 128 << 10;
+  constexpr size_t kLeastBytes = 8 << 10;  // often no more is wanted
+  constexpr size_t kMostBytes = 128 << 10;
   const size_t item = spec().dtype.size();
-  const uint64_t per_buffer = item == 0 ? count : std::max<uint64_t>(1, kBufferBytes / item);
-  while (count > 0) {
-    const uint64_t batch = std::min(count, per_buffer);
+  for (size_t bytes = kLeastBytes; count > 0; bytes = std::min(2 * bytes, kMostBytes)) {
+    const uint64_t batch =
+        item == 0 ? count : std::min(count, std::max<uint64_t>(1, bytes / item));
     Bytes buffer(batch * item);
     NDLFS_RETURN_IF_ERROR(Read(first * item, buffer.span()));
     for (uint64_t i = 0; i < batch; ++i) {

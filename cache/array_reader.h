@@ -79,6 +79,9 @@ class ArrayReader {
   void Retire(uint64_t chunk) const;
   // A chunk, decoded; empty if it is absent.
   model::Result<ChunkCache::Handle> Load(uint64_t chunk) const;
+  // Its index, as errors name it: "0.3.1".
+  std::string ChunkName(uint64_t chunk) const;
+  uint64_t cache_budget() const { return cache_.budget_bytes(); }
 
   // Calls `visit` with the bytes of each element of [first, first + count) in
   // order; of variable size as in backends/array_source.h. Stops early when it
@@ -115,6 +118,7 @@ class ArrayReader {
   model::Result<ChunkCache::Handle> FixedChunk(const Index& index) const;
   model::Result<ChunkCache::Handle> VariableChunk(const Index& index) const;
   uint64_t LinearIndex(std::span<const uint64_t> index) const;
+  Index IndexOf(uint64_t chunk) const;
 
   const std::shared_ptr<const backends::ArraySource> source_;
   ChunkCache& cache_;

@@ -3,9 +3,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <cstring>
 #include <iterator>
+#include <limits>
 #include <utility>
 
 #include "backends/element_stream.h"
@@ -45,8 +48,64 @@ std::string JsonScalar(const model::Value& value) {
   return "null";
 }
 
-Result<void> AppendFixed(const Datatype& type, ConstByteSpan& stream, TextWindow& window) {
-  NDLFS_TRY(const ConstByteSpan bytes, TakeBytes(stream, type.size()));
+template <typename Number>
+void AppendInteger(ConstByteSpan bytes, TextWindow& window) {
+  Number number;
+  std::memcpy(&number, bytes.data(), sizeof(number));
+  char digits[std::numeric_limits<uint64_t>::digits10 + 2];
+  const auto end = std::to_chars(std::begin(digits), std::end(digits), number).ptr;
+  window.Append({digits, static_cast<size_t>(end - digits)});
+}
+
+// Most elements are numbers, and there may be a billion of them.
+bool AppendPlainInteger(const Datatype& type, ConstByteSpan bytes, TextWindow& window) {
+  if (type.kind() != Kind::kInteger || type.order() != model::ByteOrder::kLittle) return false;
+  switch (bytes.size()) {
+    case 1:
+      type.is_signed() ? AppendInteger<int8_t>(bytes, window)
+                       : AppendInteger<uint8_t>(bytes, window);
+      return true;
+    case 2:
+      type.is_signed() ? AppendInteger<int16_t>(bytes, window)
+                       : AppendInteger<uint16_t>(bytes, window);
+      return true;
+    case 4:
+      type.is_signed() ? AppendInteger<int32_t>(bytes, window)
+                       : AppendInteger<uint32_t>(bytes, window);
+      return true;
+    case 8:
+      type.is_signed() ? AppendInteger<int64_t>(bytes, window)
+                       : AppendInteger<uint64_t>(bytes, window);
+      return true;
+    default:
+      return false;
+  }
+}
+
+// The same for floats, but those that JsonNumber() has more to do with.
+bool AppendPlainFloat(const Datatype& type, ConstByteSpan bytes, TextWindow& window) {
+  if (type.kind() != Kind::kFloat || type.order() != model::ByteOrder::kLittle) return false;
+  double number = 0;
+  if (bytes.size() == sizeof(double) && type.keyword() == "float64") {
+    std::memcpy(&number, bytes.data(), sizeof(number));
+  } else if (bytes.size() == sizeof(float) && type.keyword() == "float32") {
+    float narrow = 0;
+    std::memcpy(&narrow, bytes.data(), sizeof(narrow));
+    number = narrow;
+  } else {
+    return false;
+  }
+  char digits[32];
+  char* const end = std::to_chars(std::begin(digits), std::end(digits), number).ptr;
+  const bool is_plain = std::isfinite(number) &&
+                        std::any_of(digits, end, [](char c) { return c == '.' || c == 'e'; });
+  if (is_plain) window.Append({digits, static_cast<size_t>(end - digits)});
+  return is_plain;
+}
+
+Result<void> AppendScalar(const Datatype& type, ConstByteSpan bytes, TextWindow& window) {
+  if (AppendPlainInteger(type, bytes, window)) return {};
+  if (AppendPlainFloat(type, bytes, window)) return {};
   NDLFS_TRY(const model::Value value, model::DecodeElement(type, bytes));
   if (type.is_bool() && value.text()) {
     window.Append(*value.text() == "TRUE" ? "true" : "false");
@@ -54,6 +113,11 @@ Result<void> AppendFixed(const Datatype& type, ConstByteSpan& stream, TextWindow
     window.Append(JsonScalar(value));
   }
   return {};
+}
+
+Result<void> AppendFixed(const Datatype& type, ConstByteSpan& stream, TextWindow& window) {
+  NDLFS_TRY(const ConstByteSpan bytes, TakeBytes(stream, type.size()));
+  return AppendScalar(type, bytes, window);
 }
 
 Result<void> AppendRegion(ConstByteSpan& stream, TextWindow& window) {
@@ -78,13 +142,46 @@ Result<void> AppendItems(const Datatype& base, uint64_t count, ConstByteSpan& st
   return {};
 }
 
-// The items in C order, in one list.
-Result<void> AppendArray(const Datatype& type, ConstByteSpan& stream, TextWindow& window) {
+Result<void> CheckArray(const Datatype& type) {
   const Datatype& base = type.base();
   if (base.is_fixed_size() && base.size() == 0 && type.array_length() > kMaxEmptyItems) {
     return Corrupt("an array of more than {} empty items", kMaxEmptyItems);
   }
-  return AppendItems(base, type.array_length(), stream, window);
+  return {};
+}
+
+// The items in C order, in one list.
+Result<void> AppendArray(const Datatype& type, ConstByteSpan& stream, TextWindow& window) {
+  NDLFS_RETURN_IF_ERROR(CheckArray(type));
+  return AppendItems(type.base(), type.array_length(), stream, window);
+}
+
+Result<void> AppendFixedArray(const Datatype& type, ConstByteSpan bytes, TextWindow& window) {
+  NDLFS_RETURN_IF_ERROR(CheckArray(type));
+  const size_t size = type.base().size();
+  window.Append("[");
+  for (uint64_t i = 0; i < type.array_length() && !window.full(); ++i) {
+    if (i > 0) window.Append(",");
+    NDLFS_RETURN_IF_ERROR(AppendFixedJson(type.base(), bytes.subspan(i * size, size), window));
+  }
+  window.Append("]");
+  return {};
+}
+
+Result<void> AppendFixedCompound(const Datatype& type, ConstByteSpan bytes,
+                                 TextWindow& window) {
+  window.Append("[");
+  bool is_first = true;
+  for (const Datatype::Member& member : type.members()) {
+    if (window.full()) break;
+    if (!is_first) window.Append(",");
+    is_first = false;
+    NDLFS_RETURN_IF_ERROR(
+        AppendFixedJson(member.type, bytes.subspan(member.offset, member.type.size()), window),
+        member.name);
+  }
+  window.Append("]");
+  return {};
 }
 
 Result<void> AppendCompound(const Datatype& type, ConstByteSpan& stream, TextWindow& window) {
@@ -128,6 +225,17 @@ Result<void> AppendJson(const Datatype& type, ConstByteSpan& stream, TextWindow&
       return AppendFixed(type, stream, window);
     default:
       return AppendFixed(type, stream, window);
+  }
+}
+
+Result<void> AppendFixedJson(const Datatype& type, ConstByteSpan bytes, TextWindow& window) {
+  switch (type.kind()) {
+    case Kind::kCompound:
+      return AppendFixedCompound(type, bytes, window);
+    case Kind::kArray:
+      return AppendFixedArray(type, bytes, window);
+    default:
+      return AppendScalar(type, bytes, window);
   }
 }
 

@@ -33,6 +33,11 @@ namespace ndlfs::fs {
 model::Result<void> AppendJson(const model::Datatype& type, backends::ConstByteSpan& stream,
                                TextWindow& window);
 
+// The same of an element of fixed size as it lies in memory: members of structs
+// at their offsets, with gaps between them (a stream has none).
+model::Result<void> AppendFixedJson(const model::Datatype& type, backends::ConstByteSpan bytes,
+                                    TextWindow& window);
+
 // The number of items that a vlen begins with, taken off.
 model::Result<uint32_t> TakeVlenCount(const model::Datatype& vlen,
                                       backends::ConstByteSpan& stream);

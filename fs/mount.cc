@@ -81,7 +81,9 @@ class Mount {
             },
             &LogWarning, options.cache_dir, options.cache_dir_size),
         filesystem_(MakeRoot(context_, ControlFiles()), OptionsOfFilesystem(),
-                    [this](std::string_view line) { context_.problems.Report(line); }) {}
+                    [this](std::string_view line) { context_.problems.Report(line); }) {
+    context_.services.scan = {.max_bytes = options.max_scan, .threads = options.threads};
+  }
 
   // Serves until the mount ends. `on_ready` is called when it answers.
   model::Result<void> Run(std::function<void()> on_ready) {

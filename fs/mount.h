@@ -41,6 +41,8 @@ struct MountOptions {
 
   // A store with larger chunks than this is refused.
   uint64_t max_chunk_size = uint64_t{1} << 30;
+  // Files whose size only decoding tells are there for arrays of up to this.
+  uint64_t max_scan = uint64_t{1} << 30;
 
   // Where the log goes. Empty: standard error in the foreground, otherwise
   // the system log.

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <iterator>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -70,6 +71,14 @@ const Entity::NamedView* Entity::FindView(std::string_view file_name) const {
   return nullptr;
 }
 
+void Entity::NoteFailure(const std::string& name, const model::Error& error) const {
+  constexpr int kOfTheMoment[] = {ESTALE, ENOMEM, EMFILE, ENFILE, EINTR, ETIMEDOUT};
+  const bool may_pass = std::find(std::begin(kOfTheMoment), std::end(kOfTheMoment),
+                                  error.sys_errno()) != std::end(kOfTheMoment);
+  if (may_pass) return;
+  failures->Add(model::OneLine(name) + ": " + error.message());
+}
+
 std::function<const backends::Format*(const std::string&, bool)> DetectIn(
     std::shared_ptr<const backends::SourceRoot> root) {
   return [root = std::move(root)](const std::string& path, bool is_directory) {
@@ -131,7 +140,9 @@ uint64_t MountedStore::held_bytes() const {
 }
 
 void MountedStore::Touch(const EntityPtr& entity) const {
-  services_.entities.Touch(entity, entity->held_bytes);
+  uint64_t weight = entity->held_bytes;
+  for (const Entity::NamedView& view : entity->views) weight += view.view->held_bytes();
+  services_.entities.Touch(entity, weight);
 }
 
 model::Result<HierarchyPtr> MountedStore::Hierarchy() {
@@ -374,12 +385,16 @@ void MountedStore::AddData(Entity& entity) const {
   entity.reader = std::make_shared<cache::ArrayReader>(source, services_.cache, entity.ledger);
   for (const ViewKind* kind : ViewKinds()) {
     if (!kind->AppliesTo(source->spec())) continue;
-    auto view = kind->Make({entity.node, entity.reader});
-    if (view) {
-      entity.views.push_back({kind, *std::move(view)});
-    } else {
+    auto view = kind->Make({entity.node, entity.reader, services_.scan});
+    if (!view) {
       AddProblem(entity, model::Error(view.error()).In(kind->file_name()));
+      continue;
     }
+    const auto refusal = (*view)->refusal();
+    if (refusal && kind->IsListed(source->spec())) {
+      AddProblem(entity, model::Error(*refusal).In(kind->file_name()));
+    }
+    entity.views.push_back({kind, *std::move(view)});
   }
 }
 

@@ -26,6 +26,7 @@
 #include "cache/chunk_ledger.h"
 #include "fs/freshness.h"
 #include "fs/problem_log.h"
+#include "fs/read_failures.h"
 #include "fs/tree_node.h"
 #include "fs/view.h"
 #include "model/error.h"
@@ -36,7 +37,7 @@ namespace ndlfs::fs {
 
 using HierarchyPtr = std::shared_ptr<const backends::Hierarchy>;
 
-// Immutable.
+// Immutable, but for what reading it finds out.
 class Entity {
  public:
   struct NamedView {
@@ -50,7 +51,13 @@ class Entity {
   Entity& operator=(const Entity&) = delete;
 
   bool is_group() const { return node != nullptr && node->is_group(); }
+  bool is_array() const { return node != nullptr && !node->is_group(); }
   const NamedView* FindView(std::string_view file_name) const;
+  // The text of `error.txt`; empty if there is none.
+  std::string ErrorText() const { return problems + failures->Text(); }
+  // Notes that reading the file `name` of it has failed, unless the failure is
+  // one of the moment that has nothing to do with the array.
+  void NoteFailure(const std::string& name, const model::Error& error) const;
 
   std::string path;         // NDL path name
   uint64_t generation = 0;  // no other entity in this process has it
@@ -58,16 +65,17 @@ class Entity {
   std::weak_ptr<const backends::Hierarchy> loaded_from;
   // Null where the object cannot be loaded; `problems` says why then.
   std::shared_ptr<const backends::Node> node;
-  std::string problems;   // the text of `error.txt`; empty if there is none
+  std::string problems;   // what is known to be wrong, in lines; empty if nothing is
   bool may_pass = false;  // what is wrong is a failure of the system
   // Arrays that have data.
   std::shared_ptr<cache::ChunkLedger> ledger;
   std::shared_ptr<const cache::ArrayReader> reader;
   std::vector<NamedView> views;
+  const std::unique_ptr<ReadFailures> failures = std::make_unique<ReadFailures>();
   // Newest of the metadata, and of the chunks that were found changed.
   int64_t mtime_ns = 0;
   int64_t data_mtime_ns = 0;
-  // Its weight among those that are kept.
+  // Its weight among those that are kept, without what its views have grown by.
   uint64_t held_bytes = 0;
   // Who may read it in the source, as far as its metadata say.
   backends::SourceRoot::PathAccess access;
@@ -103,6 +111,8 @@ struct StoreServices {
   using Listing = std::vector<DirectoryEntry>;
   model::RecentlyUsed<const Listing> listings{uint64_t{16} << 20};
   std::atomic<uint64_t> last_generation{0};
+  // Set before the mount is used.
+  ScanLimits scan{};
 };
 
 // The `detect` of a real mount.

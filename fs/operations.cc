@@ -27,6 +27,8 @@ class Request {
   explicit Request(fuse_req_t req) : req_(req) {}
 
   bool answered() const { return answered_; }
+  // Not to be answered through this.
+  fuse_req_t peek() const { return req_; }
   fuse_req_t Answer() {
     answered_ = true;
     return req_;
@@ -67,6 +69,12 @@ struct ::stat ToStat(const FilesystemOptions& options, uint64_t ino,
   return out;
 }
 
+// How long the kernel may believe what can change at any moment.
+constexpr double kShortTimeout = 1.0;
+
+// The kernel keeps files in pages of this size, or of a multiple.
+constexpr size_t kPageSize = 4096;
+
 // Failures that are answers to a question rather than trouble with the source.
 bool IsOrdinary(int error) {
   constexpr int kOrdinary[] = {ENOENT, ENOTDIR, EISDIR, EINVAL, ENXIO,        ESTALE,  EROFS,
@@ -103,6 +111,13 @@ struct Handlers {
                     const Operation& operation) {
     Filesystem& fs = *static_cast<Filesystem*>(fuse_req_userdata(req));
     (fs.counts_.*counter).fetch_add(1, std::memory_order_relaxed);
+    GuardCounted(req, operation);
+  }
+
+  // The same for what is left of an operation that has been counted.
+  template <typename Operation>
+  static void GuardCounted(fuse_req_t req, const Operation& operation) {
+    Filesystem& fs = *static_cast<Filesystem*>(fuse_req_userdata(req));
     Request request(req);
     int error = EIO;
     try {
@@ -138,6 +153,9 @@ struct Handlers {
     auto& fs = *static_cast<Filesystem*>(userdata);
     constexpr unsigned kWanted = FUSE_CAP_PARALLEL_DIROPS | FUSE_CAP_CACHE_SYMLINKS;
     conn->want |= conn->capable & kWanted;
+    // Of requests that are under way together, one that fails fails all: what
+    // could be read before it would be lost.
+    conn->want &= ~static_cast<unsigned>(FUSE_CAP_ASYNC_DIO);
     conn->max_background = 64;  // read-ahead counts as that
     conn->congestion_threshold = 48;
     conn->time_gran = 1;
@@ -147,25 +165,58 @@ struct Handlers {
   static void OpLookup(fuse_req_t req, fuse_ino_t parent, const char* name) {
     Guard(req, &Counts::lookup, [&](Filesystem& fs, Request& request) -> Status {
       NDLFS_TRY(const auto directory, Find(fs, parent));
-      const auto node = AsNode(directory).Lookup(name);
-      if (node) return ReplyEntry(fs, request, parent, name, *node);
-      if (ToErrno(node.error()) != ENOENT) return model::Propagate(node.error());
-      fuse_entry_param nothing = {};  // the kernel remembers that, too
-      nothing.entry_timeout = fs.options_.timeout;
-      fuse_reply_entry(request.Answer(), &nothing);
-      return {};
+      auto node = AsNode(directory).Lookup(name);
+      if (node && (*node)->StatCost() != TreeNode::Cost::kNothing) {
+        LeaveForTurn(fs, request, directory, name, *std::move(node));
+        return {};
+      }
+      return ReplyLookup(fs, request, directory, name, std::move(node));
     });
   }
 
+  // What decodes as much as a read takes turns with reads. What decodes much
+  // more keeps all processors busy for a while: one at a time, and reads go on.
+  static void LeaveForTurn(Filesystem& fs, Request& request, const InodeTable::Inode& directory,
+                           std::string name, TreeNodePtr node) {
+    const uid_t user = fuse_req_ctx(request.peek())->uid;
+    ReadTurns& turns = node->StatCost() == TreeNode::Cost::kScan ? fs.scan_turns_ : fs.turns_;
+    const auto reply = [req = request.peek(), directory, name = std::move(name),
+                        node = std::move(node)] {
+      GuardCounted(req, [&](Filesystem& guarded, Request& later) {
+        return ReplyLookup(guarded, later, directory, name, node);
+      });
+    };
+    turns.Run(user, reply);  // where it throws, the request is still to be answered
+    request.Answer();
+  }
+
+  static Status ReplyLookup(Filesystem& fs, Request& request,
+                            const InodeTable::Inode& directory, const std::string& name,
+                            model::Result<TreeNodePtr> node) {
+    double timeout = fs.options_.timeout;
+    if (AsNode(directory).MayChange(name)) timeout = std::min(timeout, kShortTimeout);
+    Status status;
+    if (node) {
+      status = ReplyEntry(fs, request, directory.nodeid, name, *std::move(node), timeout);
+    } else {
+      status = model::Propagate(std::move(node).error());
+    }
+    if (status || ToErrno(status.error()) != ENOENT) return status;
+    fuse_entry_param nothing = {};  // the kernel remembers that, too
+    nothing.entry_timeout = timeout;
+    fuse_reply_entry(request.Answer(), &nothing);
+    return {};
+  }
+
   static Status ReplyEntry(Filesystem& fs, Request& request, fuse_ino_t parent,
-                           std::string_view name, TreeNodePtr node) {
+                           std::string_view name, TreeNodePtr node, double timeout) {
     NDLFS_TRY(const auto attributes, node->Stat());
     const auto inode = fs.table_.Lookup(parent, name, std::move(node));
     if (!inode) return IoError(ESTALE, "lookup");
     fuse_entry_param entry = {};
     entry.ino = inode->nodeid;
     entry.attr = ToStat(fs.options_, inode->ino, attributes);
-    entry.entry_timeout = entry.attr_timeout = fs.options_.timeout;
+    entry.entry_timeout = entry.attr_timeout = timeout;
     // A caller that was interrupted has not got the nodeid, and so will not
     // forget it.
     if (fuse_reply_entry(request.Answer(), &entry) != 0) fs.table_.Forget(inode->nodeid, 1);
@@ -225,7 +276,11 @@ struct Handlers {
   static void OpRead(fuse_req_t req, fuse_ino_t, size_t size, off_t offset,
                      fuse_file_info* fi) {
     Filesystem& fs = *static_cast<Filesystem*>(fuse_req_userdata(req));
-    const auto read = [req, size, offset, handle = fi->fh] { Read(req, handle, size, offset); };
+    // The kernel names an owner where it reads past its pages, and only there.
+    const bool is_direct = fi->lock_owner != 0;
+    const auto read = [req, size, offset, handle = fi->fh, is_direct] {
+      Read(req, handle, size, offset, is_direct);
+    };
     try {
       fs.turns_.Run(fuse_req_ctx(req)->uid, read);
     } catch (const std::bad_alloc&) {  // it was neither run nor left waiting
@@ -234,11 +289,15 @@ struct Handlers {
   }
 
   // The kernel does not release a file as long as a read of it is unanswered.
-  static void Read(fuse_req_t req, uint64_t handle, size_t size, off_t offset) {
+  static void Read(fuse_req_t req, uint64_t handle, size_t size, off_t offset, bool is_direct) {
     Guard(req, &Counts::read, [&](Filesystem& fs, Request& request) -> Status {
       const OpenedFile& file = HandleSet<OpenedFile>::Get(handle);
       const backends::ByteSpan out = ThreadBuffer(size);
       auto count = file.handle->Read(static_cast<uint64_t>(offset), out);
+      if (!count && is_direct && ToErrno(count.error()) != ESTALE) {
+        const size_t sound = ReadSoundPages(*file.handle, static_cast<uint64_t>(offset), out);
+        if (sound != 0) count = sound;
+      }
       if (!count) {
         // Whatever a read fails with, somebody got less than there is.
         if (IsOrdinary(ToErrno(count.error()))) Complain(fs, count.error().message());
@@ -248,6 +307,23 @@ struct Handlers {
       fuse_reply_buf(request.Answer(), reinterpret_cast<const char*>(out.data()), *count);
       return {};
     });
+  }
+
+  // Of a read that failed, the bytes before the first page that cannot be read.
+  // For pages of its own the kernel does that itself, page by page, and takes
+  // fewer bytes than it asked for as the end of the file.
+  static size_t ReadSoundPages(const FileHandle& handle, uint64_t offset,
+                               backends::ByteSpan out) {
+    size_t sound = 0;
+    while (sound < out.size()) {
+      const size_t to_border = kPageSize - (offset + sound) % kPageSize;
+      const auto page = out.subspan(sound, std::min(to_border, out.size() - sound));
+      const auto count = handle.Read(offset + sound, page);
+      if (!count) break;
+      sound += *count;
+      if (*count < page.size()) break;
+    }
+    return sound;
   }
 
   static void OpRelease(fuse_req_t req, fuse_ino_t, fuse_file_info* fi) {
@@ -262,7 +338,8 @@ struct Handlers {
     Guard(req, &Counts::readdir, [&](Filesystem& fs, Request& request) -> Status {
       NDLFS_TRY(auto inode, Find(fs, nodeid));
       NDLFS_TRY(auto reader, AsNode(inode).OpenDirectory());
-      fi->cache_readdir = fi->keep_cache = fs.options_.immutable;
+      const bool keep = fs.options_.immutable && !AsNode(inode).MayChange(".");
+      fi->cache_readdir = fi->keep_cache = keep;
       const uint64_t handle = fs.directories_.Add(
           std::make_unique<DirectoryHandle>(std::move(inode), std::move(reader)));
       fi->fh = handle;

@@ -86,6 +86,7 @@ class Filesystem {
   HandleSet<OpenedFile> files_;
   HandleSet<DirectoryHandle> directories_;
   ReadTurns turns_;
+  ReadTurns scan_turns_{1};
   OperationCounts counts_;
 };
 

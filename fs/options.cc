@@ -203,6 +203,11 @@ constexpr std::array kMountOptions = {
                 }},
     MountOption{"max-chunk-size", "SIZE", "Refuse stores with larger chunks (1GiB)",
                 SetMaxChunkSize},
+    MountOption{"max-scan", "SIZE", "Decode up to this to find the size of a data.jsonl (1GiB)",
+                [](MountOptions& options, std::string_view value) -> Result<void> {
+                  NDLFS_TRY(options.max_scan, ParseSize(value));
+                  return {};
+                }},
     MountOption{"log-file", "FILE", "Where messages go (the system log)", SetLogFile},
     MountOption{"log-level", "LEVEL", "trace, debug, info, warn, error, critical or off (info)",
                 SetLogLevel},

@@ -141,6 +141,7 @@ std::string OptionsAsYaml(const MountOptions& options) {
   add("revalidate", NumberText(options.revalidate_seconds));
   add("immutable", options.immutable ? "true" : "false");
   add("max-chunk-size", fmt::format("{}", options.max_chunk_size));
+  add("max-scan", fmt::format("{}", options.max_scan));
   add("log-file", YamlText(options.log_file));
   add("log-level", YamlText(options.log_level));
   add("foreground", options.foreground ? "true" : "false");

@@ -61,11 +61,29 @@ Attributes FolderAttributes(const struct ::stat& status, int64_t mtime_ns) {
   return AttributesWith(access, S_IFDIR, mtime_ns != 0 ? mtime_ns : TimeOf(status));
 }
 
+// How messages call an entity, and a file of it: "era5.zarr/t2m".
+std::string NameOfEntity(const MountedStore& store, std::string_view path) {
+  return path == "/" ? store.Describe() : store.Describe() + std::string(path);
+}
+std::string NameOfFile(const MountedStore& store, std::string_view path,
+                       std::string_view file_name) {
+  return NameOfEntity(store, path) + '/' + std::string(file_name);
+}
+
+// Whether another store may have taken the place of the one it was loaded from.
+bool IsOutdated(MountedStore& store, const Entity& entity) {
+  HierarchyPtr hierarchy = entity.loaded_from.lock();
+  if (!hierarchy) hierarchy = store.Hierarchy().value_or(nullptr);
+  if (!hierarchy) return true;
+  const auto version = hierarchy->Version(entity.path);
+  return !version || *version != entity.version;
+}
+
 class ViewHandle final : public FileHandle {
  public:
   ViewHandle(StorePtr store, EntityPtr entity, std::shared_ptr<const View> view)
       : store_(std::move(store)),
-        name_(store_->Describe() + entity->path),
+        name_(NameOfEntity(*store_, entity->path)),
         entity_(std::move(entity)),
         view_(std::move(view)) {}
 
@@ -73,23 +91,16 @@ class ViewHandle final : public FileHandle {
     auto count = view_->Read(offset, out);
     if (count) return count;
     // Chunks of a store that has taken the place of this one need not fit.
-    if (count.error().code() == model::ErrorCode::kCorrupt && IsOutdated()) {
+    if (count.error().code() == model::ErrorCode::kCorrupt && IsOutdated(*store_, *entity_)) {
       return IoError(ESTALE, name_);
     }
+    entity_->NoteFailure(name_, count.error());
     return model::Propagate(std::move(count).error(), name_);
   }
 
  private:
-  bool IsOutdated() const {
-    HierarchyPtr hierarchy = entity_->loaded_from.lock();
-    if (!hierarchy) hierarchy = store_->Hierarchy().value_or(nullptr);
-    if (!hierarchy) return true;
-    const auto version = hierarchy->Version(entity_->path);
-    return !version || *version != entity_->version;
-  }
-
   const StorePtr store_;
-  const std::string name_;  // "era5.zarr/t2m"
+  const std::string name_;
   const EntityPtr entity_;  // keeps it known, and its chunks cached
   const std::shared_ptr<const View> view_;
 };
@@ -97,16 +108,17 @@ class ViewHandle final : public FileHandle {
 // One version of a view: stands for the entity of one generation.
 class ViewFile final : public TreeNode {
  public:
-  ViewFile(MountContext& context, StorePtr store, const Entity& entity,
+  ViewFile(MountContext& context, StorePtr store, EntityPtr entity,
            const Entity::NamedView& view)
       : context_(context),
         store_(std::move(store)),
-        path_(entity.path),
+        path_(entity->path),
         kind_(view.kind),
-        version_(entity.version),
-        attributes_(FileAttributes(*store_, entity)),
-        generation_(entity.generation) {
-    attributes_.size = view.view->size().value_or(0);
+        version_(entity->version),
+        attributes_(FileAttributes(*store_, *entity)),
+        size_(view.view->size()),
+        generation_(entity->generation) {
+    if (!size_) unsized_ = std::move(entity);
   }
 
   Relation Compare(const Object& fresh) const override {
@@ -116,7 +128,22 @@ class ViewFile final : public TreeNode {
     return same ? Relation::kSame : Relation::kDifferent;
   }
 
-  model::Result<Attributes> Stat() const override { return attributes_; }
+  model::Result<Attributes> Stat() const override {
+    Attributes attributes = attributes_;
+    NDLFS_TRY(attributes.size, Size());
+    return attributes;
+  }
+  Cost StatCost() const override {
+    constexpr uint64_t kAsARead = uint64_t{4} << 20;
+    EntityPtr entity;
+    {
+      const model::MutexLock lock(mutex_);
+      if (size_) return Cost::kNothing;
+      entity = unsized_;
+    }
+    const uint64_t bytes = entity->FindView(kind_->file_name())->view->scan_bytes();
+    return bytes <= kAsARead ? Cost::kRead : Cost::kScan;
+  }
 
   model::Result<OpenedFile> Open() override {
     auto entity = store_->Get(path_);
@@ -129,11 +156,36 @@ class ViewFile final : public TreeNode {
     auto for_reader = view->view->ForReader(context_.prefetcher);
     if (for_reader == nullptr) for_reader = view->view;
     return OpenedFile{
-        std::make_shared<const ViewHandle>(store_, *entity, std::move(for_reader)),
-        !view->view->size()};
+        std::make_shared<const ViewHandle>(store_, *entity, std::move(for_reader))};
   }
 
  private:
+  model::Result<uint64_t> Size() const EXCLUDES(mutex_) {
+    EntityPtr entity;
+    {
+      const model::MutexLock lock(mutex_);
+      if (size_) return *size_;
+      entity = unsized_;
+    }
+    const std::shared_ptr<const View> view = entity->FindView(kind_->file_name())->view;
+    const model::Result<uint64_t> size = view->FindSize();
+    if (!size) return SizeFailure(*entity, *view, size.error());
+    const model::MutexLock lock(mutex_);
+    size_ = *size;
+    unsized_ = nullptr;
+    return *size;
+  }
+  model::Failure SizeFailure(const Entity& entity, const View& view,
+                             const model::Error& error) const {
+    const std::string name = NameOfFile(*store_, path_, kind_->file_name());
+    if (error.code() == model::ErrorCode::kCorrupt && IsOutdated(*store_, entity)) {
+      return IoError(ESTALE, name);
+    }
+    entity.NoteFailure(name, error);
+    if (view.refusal()) return model::NotFound("{}", name);
+    return model::Propagate(error, name);
+  }
+
   uint64_t generation() const {
     model::MutexLock lock(mutex_);
     return generation_;
@@ -149,8 +201,9 @@ class ViewFile final : public TreeNode {
     }
     model::MutexLock lock(mutex_);
     if (entity.generation != generation_) {
-      const bool same = entity.version == version_ && entity.data_mtime_ns == 0 &&
-                        view.view->size().value_or(0) == attributes_.size;
+      // Where only decoding tells, it is asked for at a new lookup.
+      const bool same = entity.version == version_ && entity.data_mtime_ns == 0 && size_ &&
+                        view.view->size() == size_;
       if (served_ || !same) return false;
       generation_ = entity.generation;
     }
@@ -163,8 +216,10 @@ class ViewFile final : public TreeNode {
   const std::string path_;
   const ViewKind* const kind_;
   const uint64_t version_;
-  Attributes attributes_;
+  const Attributes attributes_;  // without the size
   mutable model::Mutex mutex_;
+  mutable std::optional<uint64_t> size_ GUARDED_BY(mutex_);
+  mutable EntityPtr unsized_ GUARDED_BY(mutex_);  // to find the size of
   uint64_t generation_ GUARDED_BY(mutex_);
   bool served_ GUARDED_BY(mutex_) = false;
 };
@@ -292,6 +347,7 @@ class EntityFolder final : public DirectoryNode {
     NDLFS_RETURN_IF_ERROR(CheckIsInPlace());
     return node;
   }
+  bool MayChange(std::string_view name) const override;
   model::Result<std::unique_ptr<DirectoryReader>> OpenDirectory() const override;
   model::Result<ExtendedAttributes> GetExtendedAttributes() const override;
 
@@ -301,8 +357,8 @@ class EntityFolder final : public DirectoryNode {
   model::Result<TreeNodePtr> Find(std::string_view name) const;
   TreeNodePtr MakeSource() const;
   model::Result<TreeNodePtr> MakeDocument(const Entity& entity) const;
-  TreeNodePtr MakeError(std::string text) const;
-  model::Result<TreeNodePtr> FindInArray(const Entity& entity, std::string_view name) const;
+  model::Result<TreeNodePtr> FindError(const Entity& entity) const;
+  model::Result<TreeNodePtr> FindInArray(const EntityPtr& entity, std::string_view name) const;
   model::Result<TreeNodePtr> FindInGroup(std::string_view name) const;
   model::Result<std::string> NameOf(std::string_view file_name) const;
   struct ::stat StatusOf(const std::string& path) const;
@@ -335,13 +391,13 @@ model::Result<TreeNodePtr> EntityFolder::Find(std::string_view name) const {
   const auto entity = store_->Get(path_);
   if (!entity) {
     if (!IsShown(entity.error())) return model::Propagate(entity.error());
-    if (name == kErrorName) return MakeError(entity.error().message() + "\n");
-    return model::NotFound("{}", name);
+    if (name != kErrorName) return model::NotFound("{}", name);
+    return MakeTextNode(entity.error().message() + "\n", FileAttributes(*store_));
   }
-  if (name == kErrorName && !(*entity)->problems.empty()) return MakeError((*entity)->problems);
+  if (name == kErrorName) return FindError(**entity);
   if ((*entity)->node == nullptr) return model::NotFound("{}", name);
   if (name == kDocumentName) return MakeDocument(**entity);
-  return (*entity)->is_group() ? FindInGroup(name) : FindInArray(**entity, name);
+  return (*entity)->is_group() ? FindInGroup(name) : FindInArray(*entity, name);
 }
 
 TreeNodePtr EntityFolder::MakeSource() const {
@@ -353,8 +409,12 @@ TreeNodePtr EntityFolder::MakeSource() const {
   return MakeSymlinkNode(target, AttributesOf(status));
 }
 
-TreeNodePtr EntityFolder::MakeError(std::string text) const {
-  return MakeTextNode(std::move(text), FileAttributes(*store_));
+// Whoever may read the data may read what is wrong with them.
+model::Result<TreeNodePtr> EntityFolder::FindError(const Entity& entity) const {
+  std::string text = entity.ErrorText();
+  if (text.empty()) return model::NotFound("{}", kErrorName);
+  return MakeTextNode(std::move(text), entity.is_array() ? FileAttributes(*store_, entity)
+                                                         : FileAttributes(*store_));
 }
 
 model::Result<TreeNodePtr> EntityFolder::MakeDocument(const Entity& entity) const {
@@ -367,11 +427,25 @@ model::Result<TreeNodePtr> EntityFolder::MakeDocument(const Entity& entity) cons
   return std::make_shared<DocumentFile>(context_, store_, path_, *document, attributes);
 }
 
-model::Result<TreeNodePtr> EntityFolder::FindInArray(const Entity& entity,
+model::Result<TreeNodePtr> EntityFolder::FindInArray(const EntityPtr& entity,
                                                      std::string_view name) const {
-  const auto* view = entity.FindView(name);
+  const auto* view = entity->FindView(name);
   if (view == nullptr) return model::NotFound("{}", name);
+  // Of a file that no listing shows, only those need to know who look for it.
+  if (const auto refusal = view->view->refusal()) {
+    const bool is_known = view->kind->IsListed(entity->reader->spec());
+    if (!is_known) entity->NoteFailure(NameOfFile(*store_, path_, name), *refusal);
+    return model::NotFound("{}", name);
+  }
   return std::make_shared<ViewFile>(context_, store_, entity, *view);
+}
+
+// A read that fails says so in `error.txt`, although nothing in the source has
+// changed, and files can turn out not to be there.
+bool EntityFolder::MayChange(std::string_view name) const {
+  if (name != kErrorName && name != ".") return false;
+  const auto entity = store_->Get(path_);
+  return entity && (*entity)->is_array();
 }
 
 model::Result<TreeNodePtr> EntityFolder::FindInGroup(std::string_view file_name) const {
@@ -452,11 +526,14 @@ model::Result<std::vector<DirectoryEntry>> EntityFolder::ListEntries() const {
     entries.push_back(
         {std::string(kSourceName), store_->is_directory() ? mode_t{S_IFLNK} : mode_t{S_IFREG}});
   }
-  if (!entity || !(*entity)->problems.empty()) add_file(kErrorName);
+  if (!entity || !(*entity)->ErrorText().empty()) add_file(kErrorName);
   if (has_node && (*entity)->is_group()) {
     NDLFS_RETURN_IF_ERROR(ListGroup(entries));
   } else if (has_node) {
-    for (const auto& view : (*entity)->views) add_file(view.kind->file_name());
+    for (const auto& view : (*entity)->views) {
+      const bool is_listed = view.kind->IsListed((*entity)->reader->spec());
+      if (is_listed && !view.view->refusal()) add_file(view.kind->file_name());
+    }
   }
   NDLFS_RETURN_IF_ERROR(CheckIsInPlace());
   return entries;

@@ -142,18 +142,6 @@ size_t TextWidth(const Datatype& type) {
   return type.charset() == Charset::kLatin1 ? 2 * type.size() : type.size();
 }
 
-void FormatEnum(const Datatype& type, ConstByteSpan bytes, char* cell) {
-  const auto value = model::DecodeElement(type, bytes);
-  if (value && value->text()) return CopyPrintable(*value->text(), cell);
-  WriteInteger(type.base(), bytes, cell);  // no constant has it
-}
-
-size_t EnumWidth(const Datatype& type) {
-  size_t width = IntegerWidth(type.base());
-  for (const auto& constant : type.constants()) width = std::max(width, constant.name.size());
-  return width;
-}
-
 }  // namespace
 
 std::optional<TextLayout> TextLayout::Make(const Datatype& type) {
@@ -201,7 +189,8 @@ std::optional<TextLayout::Column> TextLayout::MakeColumn(const Datatype& type) {
           kFloat32Width, 0, type};
     case Kind::kEnum:
       if (type.base().kind() != Kind::kInteger) return std::nullopt;
-      return Column{Column::Kind::kEnum, EnumWidth(type), 0, type};
+      // Numbers: most programs that read columns read nothing else.
+      return MakeColumn(type.base());
     case Kind::kString:
       return Column{Column::Kind::kText, TextWidth(type), 0, type};
     default:
@@ -222,8 +211,6 @@ void TextLayout::FormatCell(const Column& column, ConstByteSpan bytes, char* cel
   char number[kMaxNumber];
   char* end = nullptr;
   switch (column.kind) {
-    case Column::Kind::kEnum:
-      return FormatEnum(column.type, bytes, cell);
     case Column::Kind::kText:
       return FormatText(column.type, bytes, cell);
     case Column::Kind::kInteger:

@@ -13,9 +13,9 @@
 namespace ndlfs::fs {
 
 // The columns of the lines of one type, which decides alone how wide they are.
-// Numbers are right-aligned, texts and names left-aligned, one blank between
-// columns; members of structs, and items of arrays in them, are columns of
-// their own. Immutable.
+// Numbers are right-aligned, also those that stand for names (enums, bool), and
+// texts left-aligned, with one blank between columns. Members of structs, and
+// items of arrays in them, are columns of their own. Immutable.
 class TextLayout {
  public:
   // nullopt for types that have no such text: opaque, references, elements of
@@ -31,7 +31,7 @@ class TextLayout {
 
  private:
   struct Column {
-    enum class Kind { kInteger, kFloat32, kFloat64, kOtherFloat, kEnum, kText };
+    enum class Kind { kInteger, kFloat32, kFloat64, kOtherFloat, kText };
     Kind kind;
     size_t width;   // in the line
     size_t offset;  // in the element

@@ -60,7 +60,7 @@ class FileHandle {
 
 struct OpenedFile {
   std::shared_ptr<const FileHandle> handle;
-  // stat() cannot tell the size: read to the end, past the page cache.
+  // stat() does not tell the size: read to the end, past the page cache.
   bool size_unknown = false;
 };
 
@@ -74,11 +74,18 @@ using TreeNodePtr = std::shared_ptr<TreeNode>;
 // contents of a directory) is refused with the errno that POSIX gives.
 class TreeNode : public InodeTable::Object {
  public:
-  // Costs a few stat() at most. kIo with ESTALE: look the path up again.
+  // Costs a few stat() at most, unless StatCost() says more. kIo with ESTALE: look the
+  // path up again. kNotFound: it has turned out that there is no such file.
   virtual model::Result<Attributes> Stat() const = 0;
+  // What Stat() takes: nothing, decoding as much as a read does, or much more.
+  enum class Cost { kNothing, kRead, kScan };
+  virtual Cost StatCost() const { return Cost::kNothing; }
 
   // The child called `name`; kNotFound where there is none.
   virtual model::Result<TreeNodePtr> Lookup(std::string_view name) const;
+  // Whether what Lookup(name) yields may change although nothing in the source
+  // does; "." is the listing.
+  virtual bool MayChange(std::string_view /*name*/) const { return false; }
   // Opens nothing that is listed.
   virtual model::Result<std::unique_ptr<DirectoryReader>> OpenDirectory() const;
 

@@ -4,10 +4,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <bit>
+#include <cmath>
 #include <limits>
+#include <random>
 #include <string>
 
 #include "fs/text_window.h"
+#include "model/value.h"
 #include "tests/support/memory_hierarchy.h"
 #include "tests/support/result.h"
 
@@ -23,7 +27,7 @@ using test::Raw;
 using ::testing::HasSubstr;
 
 model::Result<std::string> Json(const Datatype& type, const std::string& element) {
-  std::string out(100'000, '\0');
+  std::string out(10'000, '\0');
   TextWindow window(0, 0, std::as_writable_bytes(std::span(out)));
   backends::ConstByteSpan stream = backends::AsBytes(element);
   NDLFS_RETURN_IF_ERROR(AppendJson(type, stream, window));
@@ -55,6 +59,42 @@ TEST(JsonTextTest, ScalarsAreWhatPythonReads) {
   EXPECT_THAT(Json(direction, "\1"), IsOkAnd("1"));
   EXPECT_THAT(Json(Datatype::FixedString(4, Charset::kAscii), std::string("ab\0\0", 4)),
               IsOkAnd("\"ab\""));
+}
+
+TEST(JsonTextTest, IntegersOfAllSizesAreWholeNumbers) {
+  EXPECT_THAT(Json(Datatype::Integer(1, true), "\x80"), IsOkAnd("-128"));
+  EXPECT_THAT(Json(Datatype::Integer(1, false), "\xff"), IsOkAnd("255"));
+  EXPECT_THAT(Json(Datatype::Integer(2, true), Raw(int16_t{-32768})), IsOkAnd("-32768"));
+  EXPECT_THAT(Json(Datatype::Integer(2, false), Raw(uint16_t{65535})), IsOkAnd("65535"));
+  EXPECT_THAT(Json(Datatype::Integer(4, true), Raw(std::numeric_limits<int32_t>::min())),
+              IsOkAnd("-2147483648"));
+  EXPECT_THAT(Json(Datatype::Integer(4, false), Raw(~uint32_t{0})), IsOkAnd("4294967295"));
+  EXPECT_THAT(Json(Datatype::Integer(8, true), Raw(std::numeric_limits<int64_t>::min())),
+              IsOkAnd("-9223372036854775808"));
+  EXPECT_THAT(Json(Datatype::Integer(4, false, model::ByteOrder::kBig), Raw(uint32_t{1} << 24)),
+              IsOkAnd("1"));
+}
+
+TEST(JsonTextTest, FloatsAreWrittenAsInDocuments) {
+  std::mt19937_64 random(5);
+  const auto expect = [](double number) {
+    ASSERT_THAT(Json(Datatype::Float64(), Raw(number)),
+                IsOkAnd(model::FormatFloat(number, /*yaml=*/false)));
+    const auto narrow = static_cast<float>(number);
+    if (!std::isfinite(narrow)) return;
+    ASSERT_THAT(Json(Datatype::Float32(), Raw(narrow)),
+                IsOkAnd(model::FormatFloat(double{narrow}, /*yaml=*/false)));
+  };
+  for (const double number : {0.0, -0.0, 1.0, 1e5, 123456.0, 1e15, 1e16, 1e22, 1e23, 5e-324,
+                              0.001, 1e-5, 0.5, 4e6, 100000.5}) {
+    expect(number);
+    expect(-number);
+  }
+  for (int i = 0; i < 20'000; ++i) {
+    const auto number = std::bit_cast<double>(random());
+    if (std::isfinite(number)) expect(number);
+    expect(static_cast<double>(random() % 1'000'000) / 64);
+  }
 }
 
 TEST(JsonTextTest, TextIsEscapedAsJsonNeeds) {

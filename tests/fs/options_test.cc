@@ -53,7 +53,7 @@ model::Result<MountOptions> Apply(std::string_view list, Unknown unknown = Unkno
 TEST(OptionListTest, SetsEveryOptionInEitherSpelling) {
   const auto options = Apply(
       "cache_size=1GiB,threads=3,allow_other,uid=12,gid=0,umask=027,revalidate=2.5,immutable,"
-      "cache-dir=/fast,cache_dir_size=3MiB,max-chunk-size=2MiB,log-file=/var/log/"
+      "cache-dir=/fast,cache_dir_size=3MiB,max-chunk-size=2MiB,max_scan=5MiB,log-file=/var/log/"
       "ndlfs,log_level=debug,foreground");
   ASSERT_THAT(options, IsOk());
   EXPECT_EQ(options->cache_size, uint64_t{1} << 30);
@@ -67,6 +67,7 @@ TEST(OptionListTest, SetsEveryOptionInEitherSpelling) {
   EXPECT_EQ(options->revalidate_seconds, 2.5);
   EXPECT_TRUE(options->immutable);
   EXPECT_EQ(options->max_chunk_size, uint64_t{2} << 20);
+  EXPECT_EQ(options->max_scan, uint64_t{5} << 20);
   EXPECT_EQ(options->log_file, "/var/log/ndlfs");
   EXPECT_EQ(options->log_level, "debug");
   EXPECT_TRUE(options->foreground);

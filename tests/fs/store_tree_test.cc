@@ -89,6 +89,79 @@ TEST_F(StoreTreeTest, ErrorNamesTheStoreOnceAndOnOneLine) {
   EXPECT_THAT(Read("a\nb.npy/error.txt"), IsOkAnd("a\\x0ab.npy: truncated\n"));
 }
 
+TEST_F(StoreTreeTest, FailedReadIsToldInTheArraysFolder) {
+  FakeStore& store = AddDirectoryStore("a.zarr");
+  store.AddGroup("/");
+  store.AddArray("/t", "abcdefgh").data->Put("1", "ef");
+  const auto folder = Find("a.zarr/t");
+  ASSERT_THAT(folder, IsOk());
+  EXPECT_TRUE((*folder)->MayChange("error.txt"));
+  EXPECT_TRUE((*folder)->MayChange("."));
+  EXPECT_FALSE((*folder)->MayChange("data.raw"));
+  EXPECT_FALSE((*Find("a.zarr"))->MayChange("error.txt"));
+  EXPECT_THAT(Find("a.zarr/t/error.txt"), IsError(ErrorCode::kNotFound, "error.txt"));
+  EXPECT_THAT(Read("a.zarr/t/data.raw"), IsError(ErrorCode::kCorrupt, HasSubstr("chunk 1: ")));
+  EXPECT_THAT(List("a.zarr/t"), ElementsAre(".ndl.yaml:f", "error.txt:f", "data.npy:f",
+                                            "data.raw:f", "data.txt:f"));
+  EXPECT_THAT(Read("a.zarr/t/error.txt"), IsOkAnd(HasSubstr("a.zarr/t: chunk 1: ")));
+  // Repaired.
+  store.objects["/t"].data->Put("1", "efgh");
+  Pass(std::chrono::seconds(2));
+  EXPECT_THAT(List("a.zarr/t"),
+              ElementsAre(".ndl.yaml:f", "data.npy:f", "data.raw:f", "data.txt:f"));
+  EXPECT_THAT(Find("a.zarr/t/error.txt"), IsError(ErrorCode::kNotFound, "error.txt"));
+  EXPECT_THAT(Read("a.zarr/t/data.raw"), IsOkAnd("abcdefgh"));
+}
+
+TEST_F(StoreTreeTest, SizeOfJsonLinesIsFoundWhenItIsAskedFor) {
+  FakeStore& store = AddDirectoryStore("a.zarr");
+  store.AddGroup("/");
+  store.AddArray("/t", "ab");
+  const auto file = Find("a.zarr/t/data.jsonl");
+  ASSERT_THAT(file, IsOk());
+  EXPECT_EQ(context_.cache.stats().misses, 0u);
+  EXPECT_EQ((*file)->StatCost(), TreeNode::Cost::kRead);
+  EXPECT_EQ((*file)->Stat()->size, 6u);
+  EXPECT_EQ((*file)->StatCost(), TreeNode::Cost::kNothing);
+  EXPECT_EQ(context_.cache.stats().misses, 1u);
+  const auto opened = (*file)->Open();
+  ASSERT_THAT(opened, IsOk());
+  EXPECT_FALSE(opened->size_unknown);
+  EXPECT_THAT(Read(*opened), IsOkAnd("97\n98\n"));
+  // New contents are another file, whose size is found anew.
+  store.SetArray("/t", "xyz");
+  ++store.objects["/t"].version;
+  Pass(std::chrono::seconds(2));
+  EXPECT_THAT((*file)->Open(), IsErrno(ESTALE));
+  const auto other = Find("a.zarr/t/data.jsonl");
+  ASSERT_THAT(other, IsOk());
+  EXPECT_EQ((*other)->Stat()->size, 12u);
+  EXPECT_EQ((*file)->Compare(**other), Relation::kDifferent);
+}
+
+TEST_F(StoreTreeTest, JsonLinesThatMayNotBeScannedAreNotThere) {
+  context_.services.scan.max_bytes = 2;
+  FakeStore& store = AddDirectoryStore("a.zarr");
+  store.AddGroup("/");
+  store.AddArray("/t", "abc");
+  EXPECT_THAT(List("a.zarr/t"),
+              ElementsAre(".ndl.yaml:f", "data.npy:f", "data.raw:f", "data.txt:f"));
+  EXPECT_THAT(Find("a.zarr/t/data.jsonl"), IsError(ErrorCode::kNotFound, "data.jsonl"));
+  EXPECT_THAT(Read("a.zarr/t/error.txt"),
+              IsOkAnd(HasSubstr("a.zarr/t/data.jsonl: more than 2 bytes")));
+}
+
+TEST_F(StoreTreeTest, JsonLinesOfABrokenChunkFailAndSayWhy) {
+  FakeStore& store = AddDirectoryStore("a.zarr");
+  store.AddGroup("/");
+  store.AddArray("/t", "abcdefgh").data->Put("1", "ef");
+  const auto file = Find("a.zarr/t/data.jsonl");
+  ASSERT_THAT(file, IsOk());
+  EXPECT_THAT((*file)->Stat(),
+              IsError(ErrorCode::kCorrupt, HasSubstr("a.zarr/t/data.jsonl: chunk 1: ")));
+  EXPECT_THAT(Read("a.zarr/t/error.txt"), IsOkAnd(HasSubstr("data.jsonl: chunk 1: ")));
+}
+
 TEST_F(StoreTreeTest, ArrayThatCannotBeDecodedHasNoViews) {
   FakeStore& store = AddDirectoryStore("a.zarr");
   store.AddGroup("/");

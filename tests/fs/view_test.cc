@@ -50,12 +50,13 @@ class AbsentTexts final : public backends::ArraySource {
 class ViewTest : public ::testing::Test {
  protected:
   model::Result<std::shared_ptr<const View>> Make(
-      std::string_view name, std::shared_ptr<const backends::ArraySource> source) {
+      std::string_view name, std::shared_ptr<const backends::ArraySource> source,
+      const ScanLimits& scan = {}) {
     auto node = std::make_shared<backends::Node>();
     node->entity = model::Ndarray();
     node->source = source;
     auto reader = std::make_shared<cache::ArrayReader>(source, cache_);
-    return FindViewKind(name)->Make({node, reader});
+    return FindViewKind(name)->Make({node, reader, scan});
   }
 
   static std::string ReadAt(const View& view, uint64_t offset, size_t size) {
@@ -314,27 +315,177 @@ TEST_F(ViewTest, JsonLinesOfAnEmptyArrayAreNone) {
   EXPECT_EQ(ReadAt(**view, 0, 10), "");
 }
 
+// The text of a view, read in pieces of `length` from the beginning, and its
+// size as it is found without that.
+void ExpectSizeAndText(const View& view, const std::string& whole, size_t length) {
+  ASSERT_THAT(view.FindSize(), test::IsOkAnd(whole.size()));
+  EXPECT_EQ(view.size(), whole.size());
+  for (size_t offset = 0; offset <= whole.size(); offset += length) {
+    std::string out(length, '\0');
+    const auto count = view.Read(offset, std::as_writable_bytes(std::span(out)));
+    ASSERT_THAT(count, test::IsOk());
+    ASSERT_EQ(out.substr(0, *count), whole.substr(offset, length)) << offset;
+  }
+}
+
+TEST_F(ViewTest, JsonLinesHaveTheSizeOfTheirText) {
+  std::string whole;
+  const auto view = Make("data.jsonl", Words(100'003, whole), {.threads = 3});
+  ASSERT_THAT(view, test::IsOk());
+  EXPECT_EQ((*view)->size(), std::nullopt);
+  ExpectSizeAndText(**view, whole, 4096);
+  std::mt19937 random(1);
+  for (int i = 0; i < 300; ++i) {
+    const size_t offset = random() % whole.size();
+    ASSERT_EQ(ReadAt(**view, offset, 100), whole.substr(offset, 100));
+  }
+  EXPECT_EQ(ReadAt(**view, whole.size(), 10), "");
+  EXPECT_EQ(ReadAt(**view, ~uint64_t{0}, 10), "");
+  EXPECT_GT((*view)->held_bytes(), 0u);
+  EXPECT_LT((*view)->held_bytes(), uint64_t{200} << 10);
+}
+
+TEST_F(ViewTest, JsonLinesOfChunksInTwoDimensionsAreInTheOrderOfTheArray) {
+  const auto view = Make("data.jsonl", Counting());
+  ASSERT_THAT(view, test::IsOk());
+  std::string whole;
+  for (int i = 0; i < 24; ++i) whole += std::to_string(i) + "\n";
+  ExpectSizeAndText(**view, whole, 1);
+  ExpectSizeAndText(**view, whole, 7);
+}
+
+TEST_F(ViewTest, JsonLinesOfAllTypesHaveASize) {
+  const Datatype gap = Datatype::Compound(
+      {{"t", Datatype::Bool(), 1}, {"u", Datatype::Integer(2, false), 4}}, 8);
+  const Datatype day = Datatype::Enum(Datatype::Integer(1, true), {{"MON", 1}});
+  const struct {
+    Datatype type;
+    std::string elements;
+    std::string text;
+  } kCases[] = {
+      {Datatype::Bool(), std::string("\0\1", 2), "false\ntrue\n"},
+      {day, "\1\2", "\"MON\"\n2\n"},
+      {Datatype::Float64(), test::Raw(0.5) + test::Raw(-1e300), "0.5\n-1e+300\n"},
+      {Datatype::Opaque(3), "abcdef", "\"YWJj\"\n\"ZGVm\"\n"},
+      {Datatype::Complex(8),
+       test::Raw(1.0f) + test::Raw(2.0f) + test::Raw(0.0f) + test::Raw(-1.0f),
+       "[1.0,2.0]\n[0.0,-1.0]\n"},
+      // Members at their offsets, whatever lies between them.
+      {gap, std::string("-\1--\7\0--", 8) + std::string("-\0--\0\1--", 8),
+       "[true,7]\n[false,256]\n"},
+      {Datatype::Array(Datatype::Integer(1, false), {2}), "\1\2\3\4", "1\n2\n3\n4\n"},
+      {Datatype::PackedCompound({{"a", Datatype::Array(Datatype::Integer(1, false), {2})}}),
+       "\1\2\3\4", "[[1,2]]\n[[3,4]]\n"},
+      {Datatype::Vlen(Datatype::Integer(1, true)),
+       test::ElementStream({test::Raw(uint32_t{2}) + "\1\2", test::Raw(uint32_t{0})}),
+       "[1,2]\n[]\n"},
+  };
+  for (const auto& example : kCases) {
+    const auto view =
+        Make("data.jsonl", std::make_shared<test::MemoryArray>(
+                               example.type, std::vector<uint64_t>{2}, example.elements));
+    ASSERT_THAT(view, test::IsOk());
+    ExpectSizeAndText(**view, example.text, 5);
+  }
+}
+
+TEST_F(ViewTest, JsonLinesOfAbsentChunksAreThoseOfTheFillValue) {
+  const auto view = Make("data.jsonl", std::make_shared<AbsentTexts>(12'345'678));
+  ASSERT_THAT(view, test::IsOk());
+  EXPECT_THAT((*view)->FindSize(), test::IsOkAnd(uint64_t{3} * 12'345'678));
+  EXPECT_EQ(ReadAt(**view, 30'000'001, 6), "\"\n\"\"\n\"");
+}
+
+TEST_F(ViewTest, SizeOfJsonLinesIsFoundOnceForAllWhoAsk) {
+  std::string whole;
+  const auto view = Make("data.jsonl", Words(30'000, whole), {.threads = 2});
+  ASSERT_THAT(view, test::IsOk());
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 6; ++i) {
+    threads.emplace_back(
+        [&] { EXPECT_THAT((*view)->FindSize(), test::IsOkAnd(whole.size())); });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(cache_.stats().misses, 3000u);
+}
+
+TEST_F(ViewTest, SizeOfJsonLinesWithABrokenChunkNamesIt) {
+  const auto half = std::make_shared<test::MemoryArray>(
+      Datatype::Integer(1, false), std::vector<uint64_t>{4}, std::vector<uint64_t>{2},
+      std::map<uint64_t, std::string>{{0, "ab"}});
+  const auto view = Make("data.jsonl", half);
+  ASSERT_THAT(view, test::IsOk());
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_THAT((*view)->FindSize(),
+                test::IsError(model::ErrorCode::kCorrupt, HasSubstr("chunk 1: ")));
+  }
+  EXPECT_EQ((*view)->refusal(), std::nullopt);
+  EXPECT_EQ(cache_.stats().failures, 1u) << "what is known to be broken is not tried again";
+  const auto element = std::make_shared<test::MemoryArray>(
+      Datatype::String(), std::vector<uint64_t>{2},
+      test::ElementStream({test::Counted("a"), test::Raw(uint32_t{9}) + "b"}));
+  EXPECT_THAT((*Make("data.jsonl", element))->FindSize(),
+              test::IsError(model::ErrorCode::kCorrupt, HasSubstr("chunk 0: element 1: ")));
+}
+
+TEST_F(ViewTest, JsonLinesOfMoreThanMayBeScannedAreNoFile) {
+  // Known before anything is decoded.
+  const auto counting = Make("data.jsonl", Counting(), {.max_bytes = 47});
+  ASSERT_THAT(counting, test::IsOk());
+  ASSERT_TRUE((*counting)->refusal());
+  EXPECT_THAT((*counting)->refusal()->message(), HasSubstr("more than 47 bytes"));
+  EXPECT_THAT((*counting)->FindSize(),
+              test::IsError(model::ErrorCode::kLimit, HasSubstr("--max-scan")));
+  EXPECT_EQ(cache_.stats().misses, 0u);
+  EXPECT_EQ(ReadAt(**counting, 0, 6), "0\n1\n2\n");
+  EXPECT_EQ((*Make("data.jsonl", Counting(), {.max_bytes = 48}))->refusal(), std::nullopt);
+  // And what only decoding tells.
+  std::string whole;
+  const auto words = Make("data.jsonl", Words(1000, whole), {.max_bytes = 15'000});
+  ASSERT_THAT(words, test::IsOk());
+  EXPECT_EQ((*words)->refusal(), std::nullopt);
+  EXPECT_THAT((*words)->FindSize(), test::IsError(model::ErrorCode::kLimit, ::testing::_));
+  EXPECT_TRUE((*words)->refusal());
+  EXPECT_EQ((*words)->size(), std::nullopt);
+  // A few bytes that make text without end.
+  const Datatype empty = Datatype::Array(Datatype::Opaque(0), {1000});
+  const auto hostile = Make(
+      "data.jsonl",
+      std::make_shared<test::MemoryArray>(
+          Datatype::PackedCompound(
+              {{"a", Datatype::Integer(1, true)},
+               {"b", Datatype::Array(Datatype::Array(Datatype::Array(empty, {1000}), {1000}),
+                                     {1000})}}),
+          std::vector<uint64_t>{1}, std::string(1, 'x')),
+      {.max_bytes = 1 << 20});
+  ASSERT_THAT(hostile, test::IsOk());
+  EXPECT_THAT((*hostile)->FindSize(), test::IsError(model::ErrorCode::kLimit, ::testing::_));
+}
+
 TEST(ViewKindTest, ApplyToTheTypesThatTheyCanShow) {
-  const auto applies = [](const Datatype& type, std::vector<uint64_t> shape = {2}) {
+  const auto names = [](const Datatype& type, std::vector<uint64_t> shape = {2}) {
     const test::MemoryArray array(type, std::move(shape), "");
     std::vector<std::string> names;
     for (const ViewKind* kind : ViewKinds()) {
-      if (kind->AppliesTo(array.spec())) names.emplace_back(kind->file_name());
+      if (!kind->AppliesTo(array.spec())) continue;
+      const char* const mark = kind->IsListed(array.spec()) ? "" : " by name";
+      names.push_back(std::string(kind->file_name()) + mark);
     }
     return names;
   };
-  EXPECT_THAT(applies(Datatype::Opaque(4)), ElementsAre("data.npy", "data.raw"));
-  EXPECT_THAT(applies(Datatype::Opaque(4), std::vector<uint64_t>(65, 1)),
-              ElementsAre("data.raw"));
-  EXPECT_THAT(applies(Datatype::Float32()), ElementsAre("data.npy", "data.raw", "data.txt"));
-  EXPECT_THAT(applies(Datatype::FixedString(9, model::Charset::kUtf8), {1, 2, 3}),
-              ElementsAre("data.npy", "data.raw", "data.txt"));
-  EXPECT_THAT(applies(Datatype::String(), {}), ElementsAre("data.jsonl"));
-  EXPECT_THAT(applies(Datatype::ObjectRef()), ElementsAre("data.jsonl"));
-  EXPECT_THAT(applies(Datatype::Vlen(Datatype::Float32())), ElementsAre("data.jsonl"));
+  EXPECT_THAT(names(Datatype::Opaque(4)), ElementsAre("data.npy", "data.raw", "data.jsonl"));
+  EXPECT_THAT(names(Datatype::Opaque(4), std::vector<uint64_t>(65, 1)),
+              ElementsAre("data.raw", "data.jsonl"));
+  EXPECT_THAT(names(Datatype::Float32()),
+              ElementsAre("data.npy", "data.raw", "data.txt", "data.jsonl by name"));
+  EXPECT_THAT(names(Datatype::FixedString(9, model::Charset::kUtf8), {1, 2, 3}),
+              ElementsAre("data.npy", "data.raw", "data.txt", "data.jsonl by name"));
+  EXPECT_THAT(names(Datatype::String(), {}), ElementsAre("data.jsonl"));
+  EXPECT_THAT(names(Datatype::ObjectRef()), ElementsAre("data.jsonl"));
+  EXPECT_THAT(names(Datatype::Vlen(Datatype::Float32())), ElementsAre("data.jsonl"));
   // More text than a file can hold, though the elements fit.
-  EXPECT_THAT(applies(Datatype::Integer(1, true), {uint64_t{1} << 60}),
-              ElementsAre("data.npy", "data.raw"));
+  EXPECT_THAT(names(Datatype::Integer(1, true), {uint64_t{1} << 60}),
+              ElementsAre("data.npy", "data.raw", "data.jsonl"));
 }
 
 TEST(ViewKindTest, AreFoundByTheNameOfTheirFile) {

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "model/mutex.h"
+
+namespace ndlfs::fs {
+
+// What went wrong when an array was read: each failure a line, and no more
+// lines than a person looks through. Thread-safe.
+class ReadFailures {
+ public:
+  void Add(std::string_view line) EXCLUDES(mutex_) {
+    std::string kept(line.substr(0, kLongestLine));
+    const model::MutexLock lock(mutex_);
+    if (lines_.size() > kMostLines) return;
+    if (std::find(lines_.begin(), lines_.end(), kept) != lines_.end()) return;
+    if (lines_.size() == kMostLines) kept = "more has failed since";
+    lines_.push_back(std::move(kept));
+  }
+
+  // Empty if nothing has failed.
+  std::string Text() const EXCLUDES(mutex_) {
+    const model::MutexLock lock(mutex_);
+    std::string text;
+    for (const std::string& line : lines_) (text += line) += '\n';
+    return text;
+  }
+
+ private:
+  static constexpr size_t kMostLines = 100;
+  static constexpr size_t kLongestLine = 4096;
+  mutable model::Mutex mutex_;
+  std::vector<std::string> lines_ GUARDED_BY(mutex_);
+};
+
+}  // namespace ndlfs::fs
