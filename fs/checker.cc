@@ -8,6 +8,7 @@
 #include <tuple>
 #include <utility>
 
+#include "backends/source_notes.h"
 #include "model/path_name.h"
 
 namespace ndlfs::fs {
@@ -157,14 +158,14 @@ void Checker::AddChildren(const StorePtr& store, const backends::Hierarchy& hier
 
 void Checker::AddArray(const StorePtr& store, const std::string& path,
                        std::shared_ptr<const backends::ArraySource> source) {
-  const auto check = std::make_shared<const cache::ArrayCheck>(std::move(source), cache_);
+  const auto check = std::make_shared<const cache::ArrayCheck>(source, cache_);
   model::MutexLock lock(mutex_);
   while (queue_.size() >= kMaxQueue && !stopping_) changed_.WaitFor(mutex_, kTick);
   ++store->report.arrays;
   if (check->part_count() == 0) return;
   ++store->tasks;
   progress_.total += WorkOf(*check, check->part_count());
-  queue_.push_back({store, path, check});
+  queue_.push_back({store, path, std::move(source), check});
   changed_.NotifyAll();
 }
 
@@ -184,7 +185,10 @@ void Checker::AddNotes(const StorePtr& store, const std::string& path,
   model::MutexLock lock(mutex_);
   std::vector<Finding>& list = store->report.notes;
   for (const std::string& note : notes) {
-    if (list.size() < StoreReport::kMaxFindings) list.push_back({path, 0, note});
+    const bool is_known = std::any_of(list.begin(), list.end(), [&](const Finding& finding) {
+      return finding.path == path && finding.reason == note;
+    });
+    if (!is_known && list.size() < StoreReport::kMaxFindings) list.push_back({path, 0, note});
   }
 }
 
@@ -235,6 +239,8 @@ void Checker::RunBatch(const Batch& batch) {
     report.bytes += result->bytes;
     progress_.bytes += result->bytes;
   }
+  const auto* source = dynamic_cast<const backends::SourceNotes*>(array.source.get());
+  if (source != nullptr) AddNotes(array.store, array.path, source->notes());
   Finish(array.store, done < count);
 }
 

@@ -89,6 +89,7 @@ class Checker {
   struct Array {
     StorePtr store;
     std::string path;
+    std::shared_ptr<const backends::ArraySource> source;
     std::shared_ptr<const cache::ArrayCheck> check;
     uint64_t next = 0;
   };

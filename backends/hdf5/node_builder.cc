@@ -281,6 +281,7 @@ std::shared_ptr<const Node> BuildNode(const OpenedFile& opened, const std::strin
   auto node = std::make_shared<Node>();
   node->mtime_ns = opened.file->stamp().mtime_ns;
   node->error = info.error;
+  node->notes = info.notes;
   if (info.dataset) {
     BuildArray(opened, path, info, max_chunk_bytes, *node);
   } else {

@@ -149,15 +149,17 @@ Result<void> ReadFill(hid_t file, hid_t properties, const ElementType& type, Obj
   NDLFS_RETURN_IF_ERROR(
       CheckStatus(H5Pget_fill_value(properties, type.memory.get(), memory.data()),
                   "cannot read the fill value"));
+  ReverseNumbers(type.form, memory.data(), 1);
   References references(file, index, false);
   info.fill.emplace();
-  auto appended =
+  const auto appended =
       AppendElements(type.form, memory.data(), 1, kMaxViewSize, references, *info.fill);
   if (!type.type.is_fixed_size()) {
     const Handle scalar(H5Screate(H5S_SCALAR));
     H5Dvlen_reclaim(type.memory.get(), scalar.get(), H5P_DEFAULT, memory.data());
   }
-  return appended;
+  if (!appended) return model::Propagate(appended.error());
+  return {};
 }
 
 Result<void> InspectRegions(hid_t file, hid_t dataset, const ElementType& type,
@@ -283,11 +285,12 @@ model::Result<std::vector<ChunkRecord>> LocateDatasetChunks(hid_t dataset, uint6
   return records;
 }
 
-model::Result<Bytes> ReadDataset(hid_t file, hid_t dataset, const Block& block, uint64_t limit,
-                                 ObjectIndex& index) {
+model::Result<Elements> ReadDataset(hid_t file, hid_t dataset, const Block& block,
+                                    uint64_t limit, ObjectIndex& index) {
   NDLFS_TRY(const auto type, TypeOf(dataset));
   References references(file, index, block.regions_as_elements);
-  return ReadElements(dataset, type, block, limit, references);
+  NDLFS_TRY(auto bytes, ReadElements(dataset, type, block, limit, references));
+  return Elements{std::move(bytes), references.met_dangling()};
 }
 
 }  // namespace ndlfs::backends::hdf5
