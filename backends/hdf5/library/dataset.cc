@@ -5,11 +5,13 @@
 #include <array>
 #include <set>
 
+#include "backends/block_shape.h"
 #include "backends/checked.h"
 #include "backends/hdf5/library/attributes.h"
 #include "backends/hdf5/library/block_reader.h"
 #include "backends/hdf5/library/driver.h"
 #include "backends/hdf5/library/element_type.h"
+#include "backends/text_rule.h"
 
 namespace ndlfs::backends::hdf5 {
 namespace {
@@ -21,6 +23,10 @@ constexpr size_t kMaxParts = 100'000;  // external files, or sources
 // Region references of small datasets are looked at, to tell blocks from
 // elements; these are what NDL documents show the values of.
 constexpr uint64_t kMaxInspectedRegions = 1000;
+// Text is looked at, too: as many elements, with these limits in bytes.
+constexpr uint64_t kMaxInspectedText = uint64_t{64} << 10;
+constexpr uint64_t kMaxInspectedChunk = uint64_t{1} << 20;
+constexpr uint64_t kMaxInspectedMemory = uint64_t{16} << 20;
 
 Result<void> ReadFilters(hid_t properties, DatasetInfo& info) {
   const int count = H5Pget_nfilters(properties);
@@ -176,6 +182,59 @@ Result<void> InspectRegions(hid_t file, hid_t dataset, const ElementType& type,
   return {};
 }
 
+// The first elements, at most so many and of so many bytes, and of a chunk that
+// is no larger than this, say how text is read. Nothing is asked of other
+// files. nullopt where that is too much for a look.
+std::optional<Block> BeginningOf(const DatasetInfo& info) {
+  constexpr uint64_t kVariableBytes = 64;
+  const bool is_chunked = info.layout == Layout::kChunked;
+  const uint64_t item = info.type.is_fixed_size() ? info.type.size() : kVariableBytes;
+  if (item == 0 || item > kMaxInspectedChunk || CheckedProduct(info.shape) == uint64_t{0}) {
+    return std::nullopt;
+  }
+  Block block{std::vector<uint64_t>(info.shape.size(), 0), {}, false};
+  block.count = ContiguousBlockShape(info.shape, item,
+                                     std::min(kMaxInspectedText, kMaxInspectedRegions * item));
+  if (!is_chunked) return block;
+  const auto chunk_bytes =
+      CheckedProduct(info.chunk, std::max<uint64_t>(item, info.stored.size()));
+  if (!chunk_bytes || *chunk_bytes > kMaxInspectedChunk) return std::nullopt;
+  uint64_t chunks = 1;
+  for (size_t d = 0; d < info.shape.size(); ++d) {
+    chunks =
+        CheckedMultiply(chunks, (block.count[d] - 1) / info.chunk[d] + 1).value_or(UINT64_MAX);
+  }
+  if (CheckedMultiply(chunks, *chunk_bytes).value_or(UINT64_MAX) <= kMaxInspectedChunk)
+    return block;
+  for (size_t d = 0; d < info.shape.size(); ++d) {
+    block.count[d] = std::min(block.count[d], info.chunk[d]);
+  }
+  return block;
+}
+
+// Decides how text is read from what the dataset begins with (see TextRule).
+// What cannot be read, says nothing.
+void InspectText(hid_t file, hid_t dataset, const ElementType& type, ObjectIndex& index,
+                 DatasetInfo& info) {
+  TextRule rule(info.type);
+  if (!rule.applies() || info.is_null || !info.external.empty()) return;
+  if (info.layout == Layout::kVirtual) return;
+  const auto block = BeginningOf(info);
+  if (!block) return;
+  References references(file, index, true);
+  const auto elements = ReadElements(dataset, type, *block, kMaxInspectedMemory, references);
+  H5Eclear2(H5E_DEFAULT);
+  if (!elements) return;
+  ConstByteSpan bytes = elements->span();
+  if (!info.type.is_fixed_size()) {
+    const uint64_t table = (*CheckedProduct(block->count) + 1) * sizeof(uint64_t);
+    bytes = bytes.subspan(std::min<uint64_t>(table, bytes.size()));
+  }
+  rule.Look(bytes);
+  info.type = rule.Apply(info.type);
+  if (info.is_plain) info.stored = rule.Apply(info.stored);
+}
+
 Result<ElementType> TypeOf(hid_t dataset) {
   NDLFS_TRY(const auto type, Checked(H5Dget_type(dataset), "cannot read the type"));
   return ReadElementType(type.get());
@@ -268,6 +327,7 @@ model::Result<DatasetInfo> DescribeDataset(hid_t file, hid_t dataset, ObjectInde
   NDLFS_RETURN_IF_ERROR(ReadLayout(dataset, properties.get(), info));
   NDLFS_RETURN_IF_ERROR(ReadFill(file, properties.get(), type, index, info));
   NDLFS_RETURN_IF_ERROR(InspectRegions(file, dataset, type, index, info));
+  InspectText(file, dataset, type, index, info);
   return info;
 }
 
