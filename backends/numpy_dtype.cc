@@ -261,7 +261,9 @@ model::Storage NumpyStorage(const Datatype& stored) {
   const Datatype* text = &stored;
   while (text->kind() == Datatype::Kind::kArray) text = &text->base();
   if (text->kind() == Datatype::Kind::kString) {
-    storage.charset = text->charset() == Charset::kUtf32 ? "utf-32" : "ascii";
+    storage.charset = text->charset() == Charset::kUtf32    ? "utf-32"
+                      : text->charset() == Charset::kLatin1 ? "iso-8859-1"
+                                                            : "ascii";
   }
   return storage;
 }

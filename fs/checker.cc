@@ -9,6 +9,7 @@
 #include <tuple>
 #include <utility>
 
+#include "backends/source_notes.h"
 #include "fs/store_argument.h"
 #include "model/path_name.h"
 
@@ -201,14 +202,14 @@ void Checker::AddChildren(const StorePtr& store, const backends::Hierarchy& hier
 
 void Checker::AddArray(const StorePtr& store, const std::string& path,
                        std::shared_ptr<const backends::ArraySource> source) {
-  const auto check = std::make_shared<const cache::ArrayCheck>(std::move(source), cache_);
+  const auto check = std::make_shared<const cache::ArrayCheck>(source, cache_);
   model::MutexLock lock(mutex_);
   while (queue_.size() >= kMaxQueue && !stopping_) changed_.WaitFor(mutex_, kTick);
   ++store->report.arrays;
   if (check->part_count() == 0) return;
   ++store->tasks;
   progress_.total += WorkOf(*check, check->part_count());
-  queue_.push_back({store, path, check});
+  queue_.push_back({store, path, std::move(source), check});
   changed_.NotifyAll();
 }
 
@@ -223,7 +224,13 @@ void Checker::Note(const StorePtr& store, const std::string& path, const model::
 void Checker::AddNotes(const StorePtr& store, const std::string& path,
                        const std::vector<std::string>& notes) {
   model::MutexLock lock(mutex_);
-  for (const std::string& note : notes) store->report.notes.Add({path, 0, note});
+  Findings& known = store->report.notes;
+  for (const std::string& note : notes) {
+    const bool is_known = std::any_of(
+        known.kept.begin(), known.kept.end(),
+        [&](const Finding& finding) { return finding.path == path && finding.reason == note; });
+    if (!is_known) known.Add({path, 0, note});
+  }
 }
 
 void Checker::Work() {
@@ -273,6 +280,8 @@ void Checker::RunBatch(const Batch& batch) {
     report.bytes += result->bytes;
     progress_.bytes += result->bytes;
   }
+  const auto* source = dynamic_cast<const backends::SourceNotes*>(array.source.get());
+  if (source != nullptr) AddNotes(array.store, array.path, source->notes());
   Finish(array.store, done < count);
 }
 

@@ -104,6 +104,7 @@ class Checker {
   struct Array {
     StorePtr store;
     std::string path;
+    std::shared_ptr<const backends::ArraySource> source;
     std::shared_ptr<const cache::ArrayCheck> check;
     uint64_t next = 0;
   };

@@ -12,6 +12,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "model/utf8.h"
 #include "model/value.h"
 
 namespace ndlfs::fs {
@@ -129,10 +130,24 @@ std::string_view WithoutPadding(const Datatype& type, std::string_view text) {
   return text.substr(0, last == std::string_view::npos ? 0 : last + 1);
 }
 
+// Bytes that are no UTF-8 are question marks, as a cell has no room to show
+// each as a letter. Such arrays are Latin-1 where that is known (TextRule).
+void CopyUtf8(std::string_view text, char* cell) {
+  while (!text.empty()) {
+    const size_t length = model::Utf8SequenceLength(text);
+    if (length == 0) *cell = '?';
+    CopyPrintable(text.substr(0, length), cell);
+    const size_t step = std::max<size_t>(1, length);
+    text.remove_prefix(step);
+    cell += step;
+  }
+}
+
 // Text of ASCII and UTF-8 as its bytes are; of other charsets as UTF-8.
 void FormatText(const Datatype& type, ConstByteSpan bytes, char* cell) {
   if (type.charset() == Charset::kAscii || type.charset() == Charset::kUtf8) {
-    return CopyPrintable(WithoutPadding(type, backends::AsText(bytes)), cell);
+    const std::string_view text = WithoutPadding(type, backends::AsText(bytes));
+    return model::IsUtf8(text) ? CopyPrintable(text, cell) : CopyUtf8(text, cell);
   }
   const auto value = model::DecodeElement(type, bytes);
   if (value && value->text()) CopyPrintable(*value->text(), cell);

@@ -2,6 +2,7 @@
 #include "backends/hdf5/dataset_source.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 
 #include "backends/block_shape.h"
@@ -11,6 +12,7 @@
 #include "backends/hdf5/external_store.h"
 #include "backends/hdf5/padded_source.h"
 #include "backends/hdf5/text_codec.h"
+#include "backends/source_notes.h"
 
 namespace ndlfs::backends::hdf5 {
 namespace {
@@ -221,7 +223,7 @@ bool HasElementRegions(const model::Datatype& type) {
 }
 
 // What only the library can read.
-class LibrarySource final : public DatasetSource {
+class LibrarySource final : public DatasetSource, public SourceNotes {
  public:
   LibrarySource(ArraySpec spec, std::shared_ptr<const File> file, std::string path,
                 Layout layout, uint64_t chunk_bytes)
@@ -248,10 +250,18 @@ class LibrarySource final : public DatasetSource {
                                 spec_.dtype.selection() == model::Datatype::Selection::kElement;
     block.chunk_bytes = chunk_bytes_;
     ChunkLocation location;
-    location.generate = [file = file_, path = path_, block = std::move(block)](uint64_t limit) {
-      return file->Read(path, block, limit);
+    location.generate = [file = file_, path = path_, block = std::move(block),
+                         has_dangling = has_dangling_](uint64_t limit) -> Result<Bytes> {
+      NDLFS_TRY(auto elements, file->Read(path, block, limit));
+      if (elements.has_dangling) *has_dangling = true;
+      return std::move(elements.bytes);
     };
     return location;
+  }
+
+  std::vector<std::string> notes() const override {
+    if (!*has_dangling_) return {};
+    return {std::string(kDanglingNote)};
   }
 
  private:
@@ -262,6 +272,9 @@ class LibrarySource final : public DatasetSource {
   // file for a fill value of variable size beside chunks that are there.
   const bool fills_;
   const uint64_t chunk_bytes_;
+  // Whether dangling references have been read.
+  const std::shared_ptr<std::atomic<bool>> has_dangling_ =
+      std::make_shared<std::atomic<bool>>(false);
 };
 
 std::string NameOfFilter(const FilterInfo& filter) {

@@ -205,9 +205,9 @@ class RemoteFile final : public File {
     return Ask<std::vector<ChunkRecord>>(
         {.what = Request::What::kLocateChunks, .path = path, .first = first, .count = count});
   }
-  Result<Bytes> Read(const std::string& path, const Block& block,
-                     uint64_t limit) const override {
-    return Ask<Bytes>(
+  Result<Elements> Read(const std::string& path, const Block& block,
+                        uint64_t limit) const override {
+    return Ask<Elements>(
         {.what = Request::What::kRead, .path = path, .block = block, .limit = limit});
   }
 

@@ -61,6 +61,10 @@ struct AttributeInfo {
   std::optional<model::Error> error;
 };
 
+// What is noted where a reference is shown as null because it leads nowhere.
+inline constexpr std::string_view kDanglingNote =
+    "a reference leads to no object of the file, and is shown as null";
+
 // Text in the elements of a file that ends before its bytes do: at the first
 // NUL, or before trailing blanks. Shown, what follows is NULs.
 struct TextRun {
@@ -143,6 +147,8 @@ struct DatasetInfo {
 struct ObjectInfo {
   ObjectKind kind = ObjectKind::kGroup;
   std::vector<AttributeInfo> attributes;  // in the order of their creation, if known
+  // What is shown otherwise than it is stored, one line each (see Node::notes).
+  std::vector<std::string> notes;
   // Attributes that could not even be listed.
   std::optional<model::Error> error;
   std::optional<DatasetInfo> dataset;  // kDataset
@@ -169,6 +175,14 @@ struct Block {
   uint64_t chunk_bytes = 0;
 };
 
+// Elements, and what was wrong with some of them.
+struct Elements {
+  // One after the other, or an element stream when of variable size.
+  Bytes bytes;
+  // Whether some are null because they are dangling references.
+  bool has_dangling = false;
+};
+
 // A file as it was when it was opened: once it has changed, every call fails
 // with ESTALE. Paths are absolute. Thread-safe.
 class File {
@@ -192,11 +206,10 @@ class File {
                                                                uint64_t first,
                                                                uint64_t count) const = 0;
 
-  // A block of elements, in `type` of the DatasetInfo: the elements, or an
-  // element stream when of variable size. kLimit if it took more than `limit`
-  // bytes.
-  virtual model::Result<Bytes> Read(const std::string& path, const Block& block,
-                                    uint64_t limit) const = 0;
+  // A block of elements, in `type` of the DatasetInfo. kLimit if it took more
+  // than `limit` bytes.
+  virtual model::Result<Elements> Read(const std::string& path, const Block& block,
+                                       uint64_t limit) const = 0;
 };
 
 // Opens the file at `path` beneath `root`. Whatever else the library opens on

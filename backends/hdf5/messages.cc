@@ -66,8 +66,11 @@ void Fields(Archive& archive, T& v) {
 template <typename Archive, typename T>
 requires std::same_as<std::remove_const_t<T>, ObjectInfo>
 void Fields(Archive& archive, T& v) {
-  archive(v.kind, v.attributes, v.error, v.dataset, v.dimensions);
+  archive(v.kind, v.attributes, v.notes, v.error, v.dataset, v.dimensions);
 }
+template <typename Archive, typename T>
+requires std::same_as<std::remove_const_t<T>, Elements>
+void Fields(Archive& archive, T& v) { archive(v.bytes, v.has_dangling); }
 template <typename Archive, typename T>
 requires std::same_as<std::remove_const_t<T>, ChunkRecord>
 void Fields(Archive& archive, T& v) { archive(v.offset, v.bytes, v.filter_mask); }
@@ -443,7 +446,7 @@ NDLFS_HDF5_ANSWER(Location)
 NDLFS_HDF5_ANSWER(std::vector<Child>)
 NDLFS_HDF5_ANSWER(ObjectInfo)
 NDLFS_HDF5_ANSWER(std::vector<ChunkRecord>)
-NDLFS_HDF5_ANSWER(Bytes)
+NDLFS_HDF5_ANSWER(Elements)
 #undef NDLFS_HDF5_ANSWER
 
 }  // namespace ndlfs::backends::hdf5

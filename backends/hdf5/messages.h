@@ -44,7 +44,7 @@ NDLFS_HDF5_ANSWER(Location)
 NDLFS_HDF5_ANSWER(std::vector<Child>)
 NDLFS_HDF5_ANSWER(ObjectInfo)
 NDLFS_HDF5_ANSWER(std::vector<ChunkRecord>)
-NDLFS_HDF5_ANSWER(Bytes)
+NDLFS_HDF5_ANSWER(Elements)
 #undef NDLFS_HDF5_ANSWER
 
 }  // namespace ndlfs::backends::hdf5

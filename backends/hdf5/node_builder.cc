@@ -6,8 +6,8 @@
 
 #include "backends/checked.h"
 #include "backends/element_stream.h"
+#include "backends/text_rule.h"
 #include "model/path_name.h"
-#include "model/utf8.h"
 
 namespace ndlfs::backends::hdf5 {
 namespace {
@@ -39,22 +39,12 @@ Result<Value> TakeOne(const Datatype& type, ConstByteSpan& data) {
   return model::DecodeElement(type, element);
 }
 
-// One element of variable or fixed length text, as its bytes are.
-std::string_view TextOf(const Datatype& type, ConstByteSpan element) {
-  return AsText(type.is_fixed_size() ? element : element.subspan(sizeof(uint32_t)));
-}
-
-Result<Value::List> TakeElements(const AttributeInfo& info, bool& is_utf8) {
-  ConstByteSpan data = info.data;
+Result<Value::List> TakeElements(const Datatype& type, ConstByteSpan data) {
   Value::List values;
   while (!data.empty()) {
-    const ConstByteSpan before = data;
-    NDLFS_TRY(auto value, TakeOne(info.type, data));
-    if (data.size() == before.size()) return model::Corrupt("elements of 0 bytes");
-    if (info.type.kind() == Datatype::Kind::kString) {
-      const auto text = TextOf(info.type, before.first(before.size() - data.size()));
-      is_utf8 = is_utf8 && model::IsUtf8(text);
-    }
+    const size_t before = data.size();
+    NDLFS_TRY(auto value, TakeOne(type, data));
+    if (data.size() == before) return model::Corrupt("elements of 0 bytes");
     values.push_back(std::move(value));
   }
   return values;
@@ -78,13 +68,14 @@ Value Nest(Value::List values, std::span<const uint64_t> shape) {
 
 Result<model::Attribute> MakeAttribute(const AttributeInfo& info) {
   if (info.error) return model::Propagate(*info.error);
-  bool is_utf8 = true;
-  NDLFS_TRY(auto values, TakeElements(info, is_utf8));
+  TextRule rule(info.type);
+  rule.Look(info.data);
   model::Attribute attribute;
   attribute.name = info.name;
-  attribute.type = info.type;
+  attribute.type = rule.Apply(info.type);
   attribute.shape = info.shape;
-  if (!is_utf8) attribute.storage.charset = "iso-8859-1";
+  if (rule.has_latin1()) attribute.storage.charset = "iso-8859-1";
+  NDLFS_TRY(auto values, TakeElements(attribute.type, info.data));
   if (CheckedProduct(info.shape) != values.size()) {
     return model::Internal("{} values do not make up the shape", values.size());
   }
@@ -144,8 +135,7 @@ void TakeLabels(const ObjectInfo& info, std::vector<std::string>& names) {
   for (const AttributeInfo& attribute : info.attributes) {
     if (attribute.name != "DIMENSION_LABELS" || attribute.error) continue;
     if (attribute.type.kind() != Datatype::Kind::kString) return;
-    bool unused = true;
-    const auto labels = TakeElements(attribute, unused);
+    const auto labels = TakeElements(attribute.type, attribute.data);
     if (!labels || labels->size() != names.size()) return;
     for (size_t dim = 0; dim < names.size(); ++dim) {
       if (names[dim].empty()) names[dim] = *(*labels)[dim].text();
@@ -226,6 +216,7 @@ std::optional<std::string> CharsetOf(const Datatype& type) {
   const Datatype* text = &type;
   while (text->kind() == Datatype::Kind::kArray) text = &text->base();
   if (text->kind() != Datatype::Kind::kString) return std::nullopt;
+  if (text->charset() == model::Charset::kLatin1) return "iso-8859-1";
   return text->charset() == model::Charset::kUtf8 ? "utf-8" : "ascii";
 }
 
@@ -289,6 +280,7 @@ std::shared_ptr<const Node> BuildNode(const OpenedFile& opened, const std::strin
   auto node = std::make_shared<Node>();
   node->mtime_ns = opened.file->stamp().mtime_ns;
   node->error = info.error;
+  node->notes = info.notes;
   if (info.dataset) {
     BuildArray(opened, path, info, max_chunk_bytes, *node);
   } else {

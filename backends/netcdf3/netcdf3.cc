@@ -147,6 +147,13 @@ class Snapshot {
     node->mtime_ns = stamp_.mtime_ns;
     model::Ndarray array = Describe(variable);
     array.attributes = MakeAttributes(variable.attributes, node->error);
+    auto source = MakeVariableSource(header_, variable, store_);
+    if (source) {
+      node->source = *std::move(source);
+      DescribeText(node->source->spec().dtype, array);
+    } else {
+      node->error = std::move(source).error();
+    }
     if (IsDimCoord(variable)) {
       model::DimCoord dimcoord{std::move(array)};
       dimcoord.storage.size = CurrentShape(header_, variable).front();
@@ -154,12 +161,6 @@ class Snapshot {
       node->entity = std::move(dimcoord);
     } else {
       node->entity = std::move(array);
-    }
-    auto source = MakeVariableSource(header_, variable, store_);
-    if (source) {
-      node->source = *std::move(source);
-    } else {
-      node->error = std::move(source).error();
     }
     return node;
   }
@@ -204,6 +205,14 @@ class Snapshot {
     if (variable.type == Type::kChar) array.storage.charset = "ascii";
     array.storage.fillvalue = FillValue(variable);
     return array;
+  }
+
+  // What only the data say of characters.
+  static void DescribeText(const model::Datatype& type, model::Ndarray& array) {
+    if (type.kind() != model::Datatype::Kind::kString) return;
+    if (type.charset() != model::Charset::kLatin1) return;
+    array.type = type;
+    array.storage.charset = "iso-8859-1";
   }
 
   model::Shape ShapeOf(const Variable& variable) const {

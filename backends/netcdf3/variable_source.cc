@@ -6,6 +6,7 @@
 #include "backends/block_shape.h"
 #include "backends/checked.h"
 #include "backends/codec/registry.h"
+#include "backends/text_rule.h"
 
 namespace ndlfs::backends::netcdf3 {
 namespace {
@@ -13,13 +14,15 @@ namespace {
 // Small records are read several at a time.
 constexpr uint64_t kRecordBlockBytes = 64 << 10;
 constexpr uint64_t kMaxRecordsPerBlock = 256;
+// Of characters, to find out how to read them.
+constexpr uint64_t kInspectedBytes = 64 << 10;
 
 class VariableSource final : public ArraySource {
  public:
-  VariableSource(ArraySpec spec, const Header& header, const Variable& variable,
-                 std::shared_ptr<const Store> store)
+  VariableSource(ArraySpec spec, model::Datatype stored, const Header& header,
+                 const Variable& variable, std::shared_ptr<const Store> store)
       : spec_(std::move(spec)),
-        stored_(ElementType(variable.type)),
+        stored_(std::move(stored)),
         begin_(variable.begin),
         stride_(variable.is_record ? header.record_stride : 0),
         is_contiguous_(!variable.is_record || header.record_stride == variable.bytes),
@@ -119,6 +122,22 @@ model::Result<void> CheckPlace(const Header& header, const Variable& variable,
   return {};
 }
 
+// A character is one byte of no charset: Latin-1 if one of the first is not
+// ASCII. They lie in one piece, of one record at most.
+model::Result<model::Datatype> TypeOfCharacters(const Header& header, const Variable& variable,
+                                                const std::vector<uint64_t>& shape,
+                                                const Store& store) {
+  auto type = ElementType(Type::kChar);
+  if (header.ends_before_data || CheckedProduct(shape) == uint64_t{0}) return type;
+  const uint64_t first = variable.is_record ? 1 : 0;
+  const auto count = CheckedProduct(std::span(shape).subspan(first));
+  const ByteRange beginning{variable.begin, std::min(count.value_or(0), kInspectedBytes)};
+  NDLFS_TRY(const auto bytes, store.Read("", kInspectedBytes, beginning));
+  TextRule rule(type);
+  if (bytes) rule.Look(bytes->span());
+  return rule.Apply(type);
+}
+
 }  // namespace
 
 std::vector<uint64_t> CurrentShape(const Header& header, const Variable& variable) {
@@ -137,13 +156,17 @@ model::Result<std::shared_ptr<const ArraySource>> MakeVariableSource(
   ArraySpec spec;
   spec.shape = CurrentShape(header, variable);
   NDLFS_RETURN_IF_ERROR(CheckPlace(header, variable, spec.shape));
-  const model::Datatype stored = ElementType(variable.type);
+  model::Datatype stored = ElementType(variable.type);
+  if (variable.type == Type::kChar) {
+    NDLFS_TRY(stored, TypeOfCharacters(header, variable, spec.shape, *store));
+  }
   spec.dtype = stored.WithOrder(model::ByteOrder::kLittle);
   const std::vector<uint64_t> blocks = ChooseBlocks(header, variable, spec.shape);
   NDLFS_TRY(spec.grid, ChunkGrid::Regular(spec.shape, blocks, ChunkGrid::Edge::kCropped));
   NDLFS_TRY(spec.codecs,
             MakeZarr2Chain(nullptr, nullptr, false, stored, spec.grid.max_chunk_shape()));
-  return std::make_shared<VariableSource>(std::move(spec), header, variable, std::move(store));
+  return std::make_shared<VariableSource>(std::move(spec), std::move(stored), header, variable,
+                                          std::move(store));
 }
 
 }  // namespace ndlfs::backends::netcdf3

@@ -7,6 +7,7 @@
 #include "backends/checked.h"
 #include "backends/codec/registry.h"
 #include "backends/numpy_dtype.h"
+#include "backends/text_rule.h"
 
 namespace ndlfs::backends {
 namespace {
@@ -26,6 +27,8 @@ constexpr uint64_t kCompressedTileSize = uint64_t{4} << 20;
 
 // What a system call for a run takes, in bytes that are copied meanwhile.
 constexpr uint64_t kBytesPerCall = 1250;
+// Of the first elements, to find out how text is read.
+constexpr uint64_t kInspectedBytes = 64 << 10;
 
 uint64_t Product(std::span<const uint64_t> factors, uint64_t first) {
   return CheckedProduct(factors, first).value_or(UINT64_MAX);
@@ -228,6 +231,20 @@ model::Result<std::shared_ptr<const ArraySource>> OpenData(const NpyHeader& head
   return MakeSource(header, std::move(store), std::move(key), access, options);
 }
 
+// Bytes of text (NumPy's `S`) have no charset: the first elements say how they
+// are read.
+model::Result<void> SettleText(const Store& store, const std::string& key, NpyHeader& header) {
+  if (!header.dtype) return {};
+  TextRule rule(*header.dtype);
+  const uint64_t item = header.dtype->size();
+  if (!rule.applies() || item == 0 || item > kInspectedBytes) return {};
+  const uint64_t bytes = std::min(header.data_size, kInspectedBytes / item * item);
+  NDLFS_TRY(const auto elements, store.Read(key, bytes, {header.data_offset, bytes}));
+  if (elements) rule.Look(elements->span());
+  header.dtype = rule.Apply(*header.dtype);
+  return {};
+}
+
 }  // namespace
 
 std::vector<uint64_t> FortranTileShape(const std::vector<uint64_t>& shape, uint64_t item_size) {
@@ -253,7 +270,8 @@ model::Result<std::shared_ptr<const Node>> LoadNpyArray(std::shared_ptr<const St
                                                         NpyAccess access,
                                                         const OpenOptions& options) {
   NDLFS_TRY(const auto stamp, store->Stat(key));
-  NDLFS_TRY(const NpyHeader header, ReadNpyHeader(*store, key));
+  NDLFS_TRY(NpyHeader header, ReadNpyHeader(*store, key));
+  NDLFS_RETURN_IF_ERROR(SettleText(*store, key, header));
   auto node = std::make_shared<Node>();
   node->mtime_ns = stamp ? stamp->mtime_ns : 0;
   node->entity = Describe(header, std::move(name));

@@ -5,7 +5,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <limits>
+
 #include "backends/element_stream.h"
+#include "backends/source_notes.h"
 #include "model/ndl_writer.h"
 #include "tests/support/hdf5_files.h"
 #include "tests/support/whole_array.h"
@@ -169,6 +173,87 @@ with h5.File('a.h5', 'w') as f: f.attrs['old'] = np.bytes_(b'caf\xe9')
   const auto node = LoadNode(*hierarchy_, "/");
   EXPECT_EQ(Attribute(*node, "old").value, Value("caf\u00e9"));
   EXPECT_EQ(Attribute(*node, "old").storage.charset, "iso-8859-1");
+}
+
+TEST_F(Hdf5HierarchyTest, BigEndianAttributesOfReducedPrecisionAreMaskedAndSigned) {
+  Write(R"(
+with h5.File('a.h5', 'w') as f:
+    t = h5.h5t.STD_I32BE.copy(); t.set_precision(12)
+    raw = bytes([0xa5, 0xa5, 0xaf, 0xf6])
+    for name, kind in ((b'number', t), (b'array', h5.h5t.array_create(t, (1,)))):
+        a = h5.h5a.create(f.id, name, kind, h5.h5s.create(h5.h5s.SCALAR))
+        a.write(np.frombuffer(raw, 'V4').copy().reshape(()), mtype=kind)
+    v = h5.h5t.vlen_create(t)
+    a = h5.h5a.create(f.id, b'vlen', v, h5.h5s.create_simple((1,)))
+    values = np.empty(1, h5.vlen_dtype('i4')); values[0] = np.array([-10, 5], 'i4')
+    a.write(values, mtype=h5.h5t.vlen_create(h5.h5t.NATIVE_INT32))
+)");
+  const auto node = LoadNode(*hierarchy_, "/");
+  EXPECT_EQ(Attribute(*node, "number").value, Value(-10));
+  EXPECT_EQ(Attribute(*node, "array").value, Value(Value::List{-10}));
+  EXPECT_EQ(Attribute(*node, "vlen").value, Value(Value::List{Value(Value::List{-10, 5})}));
+}
+
+TEST_F(Hdf5HierarchyTest, LongDoublesInAttributesAreTheNearestNumbers) {
+  Write(R"(
+with h5.File('a.h5', 'w') as f:
+    g = np.longdouble
+    f.attrs['exact'] = np.array([g(1), g(-2.5), g('inf'), g(0), g(2) ** -1074, g(2) ** 1023])
+    f.attrs['third'] = g(1) / g(3)
+    f.attrs['tiny'] = g(2) ** -1075
+    f.attrs['huge'] = g('1e4000')
+    quad = h5.h5t.IEEE_F64BE.copy()
+    quad.set_size(16); quad.set_precision(128)
+    quad.set_fields(127, 112, 15, 0, 112); quad.set_ebias(16383)
+    a = h5.h5a.create(f.id, b'quad', quad, h5.h5s.create(h5.h5s.SCALAR))
+    a.write(np.frombuffer(bytes([0xc0, 0, 0x80]) + bytes(13), 'V16').copy().reshape(()), mtype=quad)
+)");
+  const auto node = LoadNode(*hierarchy_, "/");
+  const double infinity = std::numeric_limits<double>::infinity();
+  EXPECT_EQ(Attribute(*node, "exact").type.keyword(), "float64");
+  EXPECT_EQ(
+      Attribute(*node, "exact").value,
+      Value(Value::List{1.0, -2.5, infinity, 0.0, std::ldexp(1, -1074), std::ldexp(1, 1023)}));
+  EXPECT_EQ(Attribute(*node, "third").value, Value(1.0 / 3.0));
+  EXPECT_EQ(Attribute(*node, "tiny").value, Value(0.0));
+  EXPECT_EQ(Attribute(*node, "huge").value, Value(infinity));
+  EXPECT_EQ(Attribute(*node, "quad").value, Value(-3.0));
+  EXPECT_THAT(node->notes,
+              ::testing::UnorderedElementsAre(HasSubstr("\"third\": a long double is shown"),
+                                              HasSubstr("\"tiny\""), HasSubstr("\"huge\"")));
+}
+
+TEST_F(Hdf5HierarchyTest, DanglingReferencesAreNullAndNoted) {
+  Write(R"(
+with h5.File('a.h5', 'w') as f:
+    d, gone = f.create_dataset('d', (4, 5), 'i4'), f.create_dataset('gone', (4, 5), 'i4')
+    refs, regions = [d.ref, gone.ref], [gone.regionref[0:2, 1:3], d.regionref[0:2, 1:3]]
+    f.create_dataset('objects', data=refs, dtype=h5.ref_dtype)
+    f.create_dataset('regions', data=regions, dtype=h5.regionref_dtype)
+    s = np.empty(2, [('r', h5.regionref_dtype), ('n', 'i4')]); s['r'] = regions; s['n'] = [1, 2]
+    f.create_dataset('structs', data=s)
+    f.attrs.create('refs', refs, dtype=h5.ref_dtype)
+    f.attrs.create('regions', regions, dtype=h5.regionref_dtype)
+    del f['gone']
+)");
+  const Value block(model::Region{"/d", Datatype::Selection::kBlock, {{0, 1}, {1, 2}}});
+  const auto root = LoadNode(*hierarchy_, "/");
+  EXPECT_EQ(Attribute(*root, "refs").value, Value(Value::List{"/d", Value()}));
+  EXPECT_EQ(Attribute(*root, "regions").value, Value(Value::List{Value(), block}));
+  EXPECT_THAT(root->notes, ElementsAre(HasSubstr("\"refs\": a reference leads to no object"),
+                                       HasSubstr("\"regions\": a reference")));
+  for (const auto& [name, values] :
+       {std::pair{"/objects", std::vector<Value>{"/d", Value()}},
+        std::pair{"/regions", std::vector<Value>{Value(), block}},
+        std::pair{"/structs",
+                  std::vector<Value>{Value(Value::Map{{"r", Value()}, {"n", Value(1)}}),
+                                     Value(Value::Map{{"r", block}, {"n", Value(2)}})}}}) {
+    const auto node = LoadNode(*hierarchy_, name);
+    EXPECT_THAT(ReadVariable(*node->source), IsOkAnd(::testing::ElementsAreArray(values)));
+    const auto* notes = dynamic_cast<const SourceNotes*>(node->source.get());
+    ASSERT_NE(notes, nullptr);
+    EXPECT_THAT(notes->notes(), ElementsAre(HasSubstr("is shown as null")));
+  }
 }
 
 TEST_F(Hdf5HierarchyTest, ReferencesHavePathNames) {

@@ -94,8 +94,8 @@ TEST(Hdf5MessagesTest, RequestsComeBackAsTheyWere) {
 }
 
 TEST(Hdf5MessagesTest, ErrorsComeBackAsTheyWere) {
-  const model::Result<Bytes> error = model::IoError(116, "it");
-  const auto decoded = DecodeAnswer<Bytes>(EncodeAnswer(error));
+  const model::Result<Elements> error = model::IoError(116, "it");
+  const auto decoded = DecodeAnswer<Elements>(EncodeAnswer(error));
   ASSERT_FALSE(decoded);
   EXPECT_EQ(decoded.error().sys_errno(), 116);
   EXPECT_EQ(decoded.error().message(), error.error().message());

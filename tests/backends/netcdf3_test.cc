@@ -46,6 +46,8 @@ with netCDF4.Dataset(os.path.join(out, 'a.nc'), 'w', format=model) as f:
         v = f.createVariable('rec_' + name, name, ('time', 'y', 'x'), fill_value=np.array(77, name)); v[:] = info
         w = f.createVariable('fix_' + name, name, ('x', 'y')); w[:] = info[0].T
     c = f.createVariable('text', 'S1', ('y', 'x')); c[:] = np.array([list('hello'), list('world'), list('a    ')], 'S1')
+    e = f.createVariable('latin1', 'S1', ('time', 'x')); e[2:] = np.array([list(b'caf\xe9s')] * 298, 'u1').view('S1')
+    e[:2] = np.array([list(b'\xe9cole'[:5])] * 2, 'u1').view('S1')
     s = f.createVariable('scalar', 'i4', ()); s[...] = 42
     b = f.createVariable('big', 'f4', ('y', 'z')); b[:] = rng.random((3, 70000), 'f4')
     l = f.createVariable('long_record', 'f4', ('time', 'z')); l[1] = rng.random(70000, 'f4')
@@ -88,6 +90,14 @@ TEST_P(NetCdf3WrittenTest, EveryVariableReadsAsNetCdfReadsIt) {
     ASSERT_THAT(whole, test::IsOk()) << name;
     EXPECT_TRUE(*whole == test::ReadFile(directory_ / (name + ".raw"))) << name;
   }
+}
+
+TEST_P(NetCdf3WrittenTest, CharactersThatAreNotAsciiAreLatin1) {
+  const auto node = Load("/latin1");
+  EXPECT_EQ(node->array().storage.charset, "iso-8859-1");
+  EXPECT_EQ(node->array().type.charset(), model::Charset::kLatin1);
+  EXPECT_EQ(node->source->spec().dtype.charset(), model::Charset::kLatin1);
+  EXPECT_EQ(Load("/text")->array().storage.charset, "ascii");
 }
 
 TEST_P(NetCdf3WrittenTest, DimensionsAreLinkedToTheirCoordinates) {

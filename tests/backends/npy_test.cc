@@ -96,6 +96,14 @@ def fill(dtype, shape):
     for (const std::string& line : lines) CheckLine(line);
   }
 
+  std::optional<std::string> CharsetOf(const std::string& file) {
+    const auto root = SourceRoot::Open(directory_.path()).value();
+    const auto node = NpyFormat().Open(root, file, {}).value()->Load("/").value();
+    EXPECT_EQ(node->source->spec().dtype.charset() == model::Charset::kLatin1,
+              node->array().storage.charset == "iso-8859-1");
+    return node->array().storage.charset;
+  }
+
  private:
   void CheckLine(const std::string& line) {
     SCOPED_TRACE(line);
@@ -172,6 +180,16 @@ save('strided', fill('<i4', (20, 20))[::2, ::-3])
 save('transposed', fill('<i4', (20, 30)).T)
 )PY",
         10);
+}
+
+TEST_F(NpyGoldenTest, BytesThatAreNotUtf8AreLatin1InAllElements) {
+  Check(R"PY(
+save('latin1', np.array([b'caf\xe9', 'caf\u00e9'.encode()], 'S5'))
+save('utf8', np.array(['caf\u00e9'.encode(), b'x'], 'S5'))
+)PY",
+        2);
+  EXPECT_EQ(CharsetOf("latin1.npy"), "iso-8859-1");
+  EXPECT_EQ(CharsetOf("utf8.npy"), "ascii");
 }
 
 TEST_F(NpyGoldenTest, StructsOfAnyNesting) {

@@ -133,6 +133,9 @@ TEST(TextLayoutTest, TextIsLeftAligned) {
   EXPECT_EQ(Line(Datatype::FixedString(4, Charset::kUtf8), std::string("\u00e9t\0", 4)),
             "\u00e9t \n");
   EXPECT_EQ(Line(Datatype::FixedString(2, Charset::kLatin1), "\xe9t"), "\u00e9t \n");
+  // Bytes that are no UTF-8 after all, beside such that are.
+  EXPECT_EQ(Line(Datatype::FixedString(5, Charset::kUtf8), "\xe9\xc3\xa9t\xe9"), "?\u00e9t?\n");
+  EXPECT_EQ(Line(Datatype::FixedString(1, Charset::kAscii), "\xe9"), "?\n");
   EXPECT_EQ(Line(Datatype::FixedString(12, Charset::kUtf32),
                  Raw(uint32_t{0x1F30A}) + Raw(uint32_t{'x'}) + Raw(uint32_t{0})),
             "\U0001F30Ax       \n");

@@ -44,7 +44,7 @@ void Run(ConstByteSpan input) {
     case 4:
       return CheckAnswer<std::vector<ChunkRecord>>(bytes);
     case 5:
-      return CheckAnswer<Bytes>(bytes);
+      return CheckAnswer<Elements>(bytes);
     default:
       return CheckAnswer<ObjectInfo>(bytes);
   }

@@ -72,56 +72,75 @@ class ElementBuffer {
   std::vector<std::byte> bytes_;
 };
 
-// A region reference is one of blocks or of elements by its type; HDF5 tells
-// only by the value.
-Result<bool> AppendValues(hid_t file, const ElementType& type, const std::byte* elements,
-                          uint64_t count, bool regions_as_elements, ObjectIndex& index,
-                          std::vector<std::byte>& data) {
-  References references(file, index, regions_as_elements);
-  NDLFS_RETURN_IF_ERROR(
-      AppendElements(type.form, elements, count, kMaxAttributeBytes, references, data));
-  return references.met_elements();
-}
+// The values of one attribute in the terms of AttributeInfo.
+class ValueReader {
+ public:
+  ValueReader(hid_t file, ObjectIndex& index, ObjectInfo& info)
+      : file_(file), index_(index), info_(info) {}
 
-Result<void> ReadValue(hid_t file, hid_t attribute, ObjectIndex& index, AttributeInfo& info) {
-  NDLFS_TRY(const auto file_type, Checked(H5Aget_type(attribute), "cannot read the type"));
-  NDLFS_TRY(auto type, ReadElementType(file_type.get()));
-  NDLFS_TRY(const auto space, Checked(H5Aget_space(attribute), "cannot read the shape"));
-  NDLFS_TRY(const auto extent, ReadExtent(space.get()));
-  info.type = type.type;
-  info.stored_order = type.stored_order;
-  info.shape = extent.is_null ? std::vector<uint64_t>{0} : extent.shape;
-  const auto count = CheckedProduct(info.shape);
-  const auto bytes = count ? CheckedMultiply(*count, type.form.size) : std::nullopt;
-  if (!bytes || *bytes > kMaxAttributeBytes || *count > kMaxAttributeElements) {
-    return model::Limit("too many elements");
+  Result<void> Read(hid_t attribute, AttributeInfo& info) {
+    NDLFS_TRY(const auto file_type, Checked(H5Aget_type(attribute), "cannot read the type"));
+    NDLFS_TRY(const auto type, ReadElementType(file_type.get(), WideFloats::kNearest));
+    NDLFS_TRY(const auto space, Checked(H5Aget_space(attribute), "cannot read the shape"));
+    NDLFS_TRY(const auto extent, ReadExtent(space.get()));
+    info.type = type.type;
+    info.stored_order = type.stored_order;
+    info.shape = extent.is_null ? std::vector<uint64_t>{0} : extent.shape;
+    const auto count = CheckedProduct(info.shape);
+    const auto bytes = count ? CheckedMultiply(*count, type.form.size) : std::nullopt;
+    if (!bytes || *bytes > kMaxAttributeBytes || *count > kMaxAttributeElements) {
+      return model::Limit("too many elements");
+    }
+    if (*count == 0) return {};
+    ElementBuffer elements(type, space.get(), *count);
+    NDLFS_RETURN_IF_ERROR(CheckStatus(H5Aread(attribute, type.memory.get(), elements.data()),
+                                      "cannot read the value"));
+    ReverseNumbers(type.form, elements.data(), *count);
+    return Append(type, elements.data(), *count, info);
   }
-  if (*count == 0) return {};
-  ElementBuffer elements(type, space.get(), *count);
-  NDLFS_RETURN_IF_ERROR(CheckStatus(H5Aread(attribute, type.memory.get(), elements.data()),
-                                    "cannot read the value"));
-  NDLFS_TRY(const bool met_elements,
-            AppendValues(file, type, elements.data(), *count, false, index, info.data));
-  if (!met_elements) return {};
-  info.type = WithElementRegions(info.type);
-  info.data.clear();
-  NDLFS_RETURN_IF_ERROR(
-      AppendValues(file, type, elements.data(), *count, true, index, info.data));
-  return {};
-}
 
+ private:
+  // A region reference is one of blocks or of elements by its type; HDF5 tells
+  // only by the value.
+  Result<void> Append(const ElementType& type, const std::byte* elements, uint64_t count,
+                      AttributeInfo& info) {
+    References references(file_, index_, false);
+    NDLFS_TRY(const bool is_rounded, AppendElements(type.form, elements, count,
+                                                    kMaxAttributeBytes, references, info.data));
+    if (references.met_elements()) {
+      info.type = WithElementRegions(info.type);
+      info.data.clear();
+      References all_elements(file_, index_, true);
+      NDLFS_RETURN_IF_ERROR(AppendElements(type.form, elements, count, kMaxAttributeBytes,
+                                           all_elements, info.data));
+    }
+    if (references.met_dangling()) Note(info, kDanglingNote);
+    if (is_rounded) Note(info, "a long double is shown as the float64 that is nearest");
+    return {};
+  }
+
+  void Note(const AttributeInfo& info, std::string_view note) {
+    info_.notes.push_back(fmt::format("attribute {}: {}", model::Quote(info.name), note));
+  }
+
+  const hid_t file_;
+  ObjectIndex& index_;
+  ObjectInfo& info_;
+};
+
+// Adds what there is to note to `info`.
 AttributeInfo ReadAttribute(hid_t file, hid_t object, const std::string& name,
-                            ObjectIndex& index) {
-  AttributeInfo info;
-  info.name = name;
+                            ObjectIndex& index, ObjectInfo& info) {
+  AttributeInfo read;
+  read.name = name;
   auto attribute =
       Checked(H5Aopen(object, name.c_str(), H5P_DEFAULT), "cannot open the attribute");
   if (!attribute) {
-    info.error = std::move(attribute).error();
-  } else if (auto read = ReadValue(file, attribute->get(), index, info); !read) {
-    info.error = std::move(read).error();
+    read.error = std::move(attribute).error();
+  } else if (auto done = ValueReader(file, index, info).Read(attribute->get(), read); !done) {
+    read.error = std::move(done).error();
   }
-  return info;
+  return read;
 }
 
 }  // namespace
@@ -135,14 +154,15 @@ void ReadAttributes(hid_t file, hid_t object, const std::vector<std::string>& le
   }
   for (const std::string& name : *names) {
     if (std::find(left_out.begin(), left_out.end(), name) != left_out.end()) continue;
-    info.attributes.push_back(ReadAttribute(file, object, name, index));
+    info.attributes.push_back(ReadAttribute(file, object, name, index, info));
   }
 }
 
 std::optional<std::string> ReadTextAttribute(hid_t object, const char* name) {
   if (H5Aexists(object, name) <= 0) return std::nullopt;
   ObjectIndex unused;
-  const AttributeInfo info = ReadAttribute(H5I_INVALID_HID, object, name, unused);
+  ObjectInfo no_notes;
+  const AttributeInfo info = ReadAttribute(H5I_INVALID_HID, object, name, unused, no_notes);
   if (info.error || info.type.kind() != model::Datatype::Kind::kString) return std::nullopt;
   if (CheckedProduct(info.shape) != uint64_t{1}) return std::nullopt;
   std::string_view text = AsText(info.data);

@@ -75,6 +75,17 @@ Result<Selection> Select(hid_t dataset, const Block& block) {
   return selection;
 }
 
+// Whether nothing is stored of the dataset, and no fill value stands for it.
+bool IsUndefined(hid_t dataset) {
+  H5D_space_status_t space;
+  if (H5Dget_space_status(dataset, &space) < 0) return false;
+  const Handle properties(H5Dget_create_plist(dataset));
+  H5D_fill_value_t fill;
+  return space == H5D_SPACE_STATUS_NOT_ALLOCATED && properties &&
+         H5Pfill_value_defined(properties.get(), &fill) >= 0 &&
+         fill == H5D_FILL_VALUE_UNDEFINED;
+}
+
 Result<void> ReadInto(hid_t dataset, const ElementType& type, const Block& block, Arena& arena,
                       void* out) {
   NDLFS_TRY(const auto selection, Select(dataset, block));
@@ -83,9 +94,13 @@ Result<void> ReadInto(hid_t dataset, const ElementType& type, const Block& block
   NDLFS_RETURN_IF_ERROR(CheckStatus(
       H5Pset_vlen_mem_manager(transfer.get(), &Arena::Allocate, &arena, &Arena::Free, &arena),
       "cannot make transfer properties"));
-  return CheckStatus(H5Dread(dataset, type.memory.get(), selection.memory.get(),
-                             selection.file.get(), transfer.get(), out),
-                     "cannot read the elements");
+  auto read = CheckStatus(H5Dread(dataset, type.memory.get(), selection.memory.get(),
+                                  selection.file.get(), transfer.get(), out),
+                          "cannot read the elements");
+  // The library refuses to read what nothing is stored of and has no fill
+  // value; it is shown as zeros, which is what `out` holds.
+  if (!read && IsUndefined(dataset)) return {};
+  return read;
 }
 
 }  // namespace
@@ -104,7 +119,8 @@ model::Result<Bytes> ReadElements(hid_t dataset, const ElementType& type, const 
     if (arena.exhausted()) return model::Limit("elements of more than {} bytes", limit);
     return model::Propagate(std::move(read).error());
   }
-  if (type.form.kind == MemoryForm::Kind::kBytes) return memory;
+  ReverseNumbers(type.form, memory.data(), *count);
+  if (type.type.is_fixed_size()) return memory;
   std::vector<uint64_t> offsets;
   std::vector<std::byte> elements;
   NDLFS_RETURN_IF_ERROR(

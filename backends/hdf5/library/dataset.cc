@@ -5,11 +5,13 @@
 #include <array>
 #include <set>
 
+#include "backends/block_shape.h"
 #include "backends/checked.h"
 #include "backends/hdf5/library/attributes.h"
 #include "backends/hdf5/library/block_reader.h"
 #include "backends/hdf5/library/driver.h"
 #include "backends/hdf5/library/element_type.h"
+#include "backends/text_rule.h"
 
 namespace ndlfs::backends::hdf5 {
 namespace {
@@ -21,6 +23,10 @@ constexpr size_t kMaxParts = 100'000;  // external files, or sources
 // Region references of small datasets are looked at, to tell blocks from
 // elements; these are what NDL documents show the values of.
 constexpr uint64_t kMaxInspectedRegions = 1000;
+// Text is looked at, too: as many elements, with these limits in bytes.
+constexpr uint64_t kMaxInspectedText = uint64_t{64} << 10;
+constexpr uint64_t kMaxInspectedChunk = uint64_t{1} << 20;
+constexpr uint64_t kMaxInspectedMemory = uint64_t{16} << 20;
 
 Result<void> ReadFilters(hid_t properties, DatasetInfo& info) {
   const int count = H5Pget_nfilters(properties);
@@ -149,16 +155,18 @@ Result<void> ReadFill(hid_t file, hid_t properties, const ElementType& type, Obj
   NDLFS_RETURN_IF_ERROR(
       CheckStatus(H5Pget_fill_value(properties, type.memory.get(), memory.data()),
                   "cannot read the fill value"));
+  ReverseNumbers(type.form, memory.data(), 1);
   References references(file, index, false);
   info.netcdf_fill.emplace();
-  auto appended =
+  const auto appended =
       AppendElements(type.form, memory.data(), 1, kMaxViewSize, references, *info.netcdf_fill);
   if (!type.type.is_fixed_size()) {
     const Handle scalar(H5Screate(H5S_SCALAR));
     H5Dvlen_reclaim(type.memory.get(), scalar.get(), H5P_DEFAULT, memory.data());
   }
+  if (!appended) return model::Propagate(appended.error());
   if (time != H5D_FILL_TIME_NEVER) info.fill = info.netcdf_fill;
-  return appended;
+  return {};
 }
 
 Result<void> InspectRegions(hid_t file, hid_t dataset, const ElementType& type,
@@ -173,6 +181,59 @@ Result<void> InspectRegions(hid_t file, hid_t dataset, const ElementType& type,
   if (!references.met_elements()) return {};
   info.type = WithElementRegions(info.type);
   return {};
+}
+
+// The first elements, at most so many and of so many bytes, and of a chunk that
+// is no larger than this, say how text is read. Nothing is asked of other
+// files. nullopt where that is too much for a look.
+std::optional<Block> BeginningOf(const DatasetInfo& info) {
+  constexpr uint64_t kVariableBytes = 64;
+  const bool is_chunked = info.layout == Layout::kChunked;
+  const uint64_t item = info.type.is_fixed_size() ? info.type.size() : kVariableBytes;
+  if (item == 0 || item > kMaxInspectedChunk || CheckedProduct(info.shape) == uint64_t{0}) {
+    return std::nullopt;
+  }
+  Block block{std::vector<uint64_t>(info.shape.size(), 0), {}, false};
+  block.count = ContiguousBlockShape(info.shape, item,
+                                     std::min(kMaxInspectedText, kMaxInspectedRegions * item));
+  if (!is_chunked) return block;
+  const auto chunk_bytes =
+      CheckedProduct(info.chunk, std::max<uint64_t>(item, info.stored.size()));
+  if (!chunk_bytes || *chunk_bytes > kMaxInspectedChunk) return std::nullopt;
+  uint64_t chunks = 1;
+  for (size_t d = 0; d < info.shape.size(); ++d) {
+    chunks =
+        CheckedMultiply(chunks, (block.count[d] - 1) / info.chunk[d] + 1).value_or(UINT64_MAX);
+  }
+  if (CheckedMultiply(chunks, *chunk_bytes).value_or(UINT64_MAX) <= kMaxInspectedChunk)
+    return block;
+  for (size_t d = 0; d < info.shape.size(); ++d) {
+    block.count[d] = std::min(block.count[d], info.chunk[d]);
+  }
+  return block;
+}
+
+// Decides how text is read from what the dataset begins with (see TextRule).
+// What cannot be read, says nothing.
+void InspectText(hid_t file, hid_t dataset, const ElementType& type, ObjectIndex& index,
+                 DatasetInfo& info) {
+  TextRule rule(info.type);
+  if (!rule.applies() || info.is_null || !info.external.empty()) return;
+  if (info.layout == Layout::kVirtual) return;
+  const auto block = BeginningOf(info);
+  if (!block) return;
+  References references(file, index, true);
+  const auto elements = ReadElements(dataset, type, *block, kMaxInspectedMemory, references);
+  H5Eclear2(H5E_DEFAULT);
+  if (!elements) return;
+  ConstByteSpan bytes = elements->span();
+  if (!info.type.is_fixed_size()) {
+    const uint64_t table = (*CheckedProduct(block->count) + 1) * sizeof(uint64_t);
+    bytes = bytes.subspan(std::min<uint64_t>(table, bytes.size()));
+  }
+  rule.Look(bytes);
+  info.type = rule.Apply(info.type);
+  if (info.is_plain) info.stored = rule.Apply(info.stored);
 }
 
 Result<ElementType> TypeOf(hid_t dataset) {
@@ -267,6 +328,7 @@ model::Result<DatasetInfo> DescribeDataset(hid_t file, hid_t dataset, ObjectInde
   NDLFS_RETURN_IF_ERROR(ReadLayout(dataset, properties.get(), info));
   NDLFS_RETURN_IF_ERROR(ReadFill(file, properties.get(), type, index, info));
   NDLFS_RETURN_IF_ERROR(InspectRegions(file, dataset, type, index, info));
+  InspectText(file, dataset, type, index, info);
   return info;
 }
 
@@ -284,11 +346,12 @@ model::Result<std::vector<ChunkRecord>> LocateDatasetChunks(hid_t dataset, uint6
   return records;
 }
 
-model::Result<Bytes> ReadDataset(hid_t file, hid_t dataset, const Block& block, uint64_t limit,
-                                 ObjectIndex& index) {
+model::Result<Elements> ReadDataset(hid_t file, hid_t dataset, const Block& block,
+                                    uint64_t limit, ObjectIndex& index) {
   NDLFS_TRY(const auto type, TypeOf(dataset));
   References references(file, index, block.regions_as_elements);
-  return ReadElements(dataset, type, block, limit, references);
+  NDLFS_TRY(auto bytes, ReadElements(dataset, type, block, limit, references));
+  return Elements{std::move(bytes), references.met_dangling()};
 }
 
 }  // namespace ndlfs::backends::hdf5

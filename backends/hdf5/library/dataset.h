@@ -21,7 +21,7 @@ model::Result<DatasetInfo> DescribeDataset(hid_t file, hid_t dataset, ObjectInde
 model::Result<std::vector<ChunkRecord>> LocateDatasetChunks(hid_t dataset, uint64_t first,
                                                             uint64_t count);
 
-model::Result<Bytes> ReadDataset(hid_t file, hid_t dataset, const Block& block, uint64_t limit,
-                                 ObjectIndex& index);
+model::Result<Elements> ReadDataset(hid_t file, hid_t dataset, const Block& block,
+                                    uint64_t limit, ObjectIndex& index);
 
 }  // namespace ndlfs::backends::hdf5

@@ -20,19 +20,6 @@ constexpr size_t kMaxParts = 100'000;
 constexpr size_t kMaxTextRuns = 10'000;
 constexpr size_t kMaxElementBytes = size_t{1} << 31;
 
-// The sign, exponent and mantissa of a floating-point format, in bits.
-struct FloatFields {
-  size_t bytes;
-  size_t sign;
-  size_t exponent;
-  size_t exponent_bits;
-  size_t mantissa;
-  size_t mantissa_bits;
-  size_t bias;
-  H5T_norm_t norm;
-  bool operator==(const FloatFields&) const = default;
-};
-
 struct NamedFloat {
   std::string_view keyword;
   FloatFields fields;
@@ -118,7 +105,8 @@ class TypeReader {
  public:
   // Elements that are not read as they stand in the file are packed, as the
   // parts of an element stream are.
-  explicit TypeReader(bool packed) : packed_(packed) {}
+  TypeReader(bool packed, WideFloats wide_floats)
+      : packed_(packed), wide_floats_(wide_floats) {}
 
   Result<ElementType> Read(hid_t type, int depth) {
     if (depth > Datatype::kMaxDepth) return model::Limit("types nest too deep");
@@ -126,6 +114,14 @@ class TypeReader {
     const size_t bytes = H5Tget_size(type);
     if (bytes == 0) return LibraryError("size of the type");
     if (bytes > kMaxElementBytes) return model::Limit("elements of {} bytes", bytes);
+    NDLFS_TRY(auto element, ReadClass(type, bytes, depth));
+    // What is widened takes more room than there is in the file.
+    if (!element.is_plain) element.stored = Datatype::Opaque(bytes);
+    return element;
+  }
+
+ private:
+  Result<ElementType> ReadClass(hid_t type, size_t bytes, int depth) {
     switch (H5Tget_class(type)) {
       case H5T_INTEGER:
         return ReadInteger(type, bytes);
@@ -154,7 +150,6 @@ class TypeReader {
     }
   }
 
- private:
   // An element that the library gives as `type`, without pointers.
   static Result<ElementType> Bytes(Datatype type, hid_t memory) {
     ElementType element;
@@ -176,6 +171,16 @@ class TypeReader {
            H5Tget_offset(type) == 0 && OrderOf(type);
   }
 
+  // Reads a number in the byte order of the file. Where nothing but the order
+  // changes, the library swaps the bytes without a look at the precision.
+  static Result<void> KeepOrder(hid_t type, ElementType& element) {
+    if (element.is_plain || OrderOf(type) != ByteOrder::kBig) return {};
+    NDLFS_RETURN_IF_ERROR(
+        CheckStatus(H5Tset_order(element.memory.get(), H5T_ORDER_BE), "byte order"));
+    if (element.form.size > 1) element.form.kind = MemoryForm::Kind::kReversed;
+    return {};
+  }
+
   // Numbers in some bits of their bytes are widened by the library to the next
   // integer that has all the bytes.
   static Result<ElementType> ReadInteger(hid_t type, size_t bytes) {
@@ -188,6 +193,7 @@ class TypeReader {
               Bytes(Datatype::Integer(shown, is_signed), StandardInteger(shown, is_signed)));
     SetOrder(element, OrderOf(type));
     element.is_plain = IsWhole(type, bytes);
+    NDLFS_RETURN_IF_ERROR(KeepOrder(type, element));
     return element;
   }
 
@@ -199,6 +205,7 @@ class TypeReader {
     NDLFS_TRY(auto element, Bytes(Datatype::Integer(shown, false), StandardBitfield(shown)));
     SetOrder(element, OrderOf(type));
     element.is_plain = IsWhole(type, bytes);
+    NDLFS_RETURN_IF_ERROR(KeepOrder(type, element));
     return element;
   }
 
@@ -214,11 +221,24 @@ class TypeReader {
     return fields;
   }
 
+  static std::string DescribeFloat(const FloatFields& fields) {
+    return fmt::format(
+        "HDF5 float of {} bits: sign {}, exponent {} + {} - {}, mantissa {} + {}",
+        8 * fields.bytes, fields.sign, fields.exponent, fields.exponent_bits, fields.bias,
+        fields.mantissa, fields.mantissa_bits);
+  }
+
   // Formats that are none of ours are converted to the smallest IEEE format
-  // that has all their numbers.
-  static Result<ElementType> ReadFloat(hid_t type, size_t bytes) {
+  // that has all their numbers. Those of one byte stay as they are: writers
+  // differ in what the largest exponent means.
+  Result<ElementType> ReadFloat(hid_t type, size_t bytes) const {
     NDLFS_TRY(const auto fields, ReadFloatFields(type, bytes));
+    if (bytes == 1) return ReadOpaque(type, bytes, DescribeFloat(fields));
     const auto order = OrderOf(type);
+    const bool is_wide = !FitsIn(fields, kPlainFloats[2].fields);
+    if (is_wide && wide_floats_ == WideFloats::kNearest && IsReadable(fields)) {
+      return ReadWideFloat(type, fields, order);
+    }
     for (const NamedFloat& known : kPlainFloats) {
       if (known.fields != fields || !order) continue;
       NDLFS_TRY(auto element, Bytes(Datatype::Float(known.keyword, bytes), type));
@@ -238,11 +258,19 @@ class TypeReader {
         return element;
       }
     }
-    return ReadOpaque(type, bytes,
-                      fmt::format("HDF5 float of {} bits: sign {}, exponent {} + {} - {}, "
-                                  "mantissa {} + {}",
-                                  8 * bytes, fields.sign, fields.exponent, fields.exponent_bits,
-                                  fields.bias, fields.mantissa, fields.mantissa_bits));
+    return ReadOpaque(type, bytes, DescribeFloat(fields));
+  }
+
+  static Result<ElementType> ReadWideFloat(hid_t type, const FloatFields& fields,
+                                           std::optional<ByteOrder> order) {
+    NDLFS_TRY(auto element, Bytes(Datatype::Float64(), type));
+    NDLFS_RETURN_IF_ERROR(
+        CheckStatus(H5Tset_order(element.memory.get(), H5T_ORDER_LE), "byte order"));
+    SetOrder(element, order);
+    element.form.kind = MemoryForm::Kind::kWideFloat;
+    element.form.fields = fields;
+    element.is_plain = false;
+    return element;
   }
 
   static Result<ElementType> ReadString(hid_t type, size_t bytes) {
@@ -325,16 +353,21 @@ class TypeReader {
     NDLFS_RETURN_IF_ERROR(CheckStatus(count, "members of the enum"));
     parts_ += static_cast<size_t>(count);
     if (parts_ > kMaxParts) return model::Limit("an enum of {} members", count);
+    // In the order of the base, for the reason in KeepOrder().
+    const auto order = OrderOf(base);
+    NDLFS_TRY(const auto wide, Checked(H5Tcopy(StandardInteger(8, is_signed)), "integer type"));
+    NDLFS_RETURN_IF_ERROR(CheckStatus(
+        H5Tset_order(wide.get(), order == ByteOrder::kBig ? H5T_ORDER_BE : H5T_ORDER_LE),
+        "byte order"));
     std::vector<Datatype::Constant> constants;
     for (int i = 0; i < count; ++i) {
       const auto index = static_cast<unsigned>(i);
       uint64_t bits = 0;  // the conversion is done in place
       NDLFS_RETURN_IF_ERROR(
           CheckStatus(H5Tget_member_value(type, index, &bits), "value of an enum"));
-      NDLFS_RETURN_IF_ERROR(
-          CheckStatus(H5Tconvert(base, is_signed ? H5T_NATIVE_INT64 : H5T_NATIVE_UINT64, 1,
-                                 &bits, nullptr, H5P_DEFAULT),
-                      "value of an enum"));
+      NDLFS_RETURN_IF_ERROR(CheckStatus(
+          H5Tconvert(base, wide.get(), 1, &bits, nullptr, H5P_DEFAULT), "value of an enum"));
+      if (order == ByteOrder::kBig) bits = __builtin_bswap64(bits);
       const auto value =
           is_signed ? model::WideInt{static_cast<int64_t>(bits)} : model::WideInt{bits};
       constants.push_back({TakeString(H5Tget_member_name(type, index)), value});
@@ -418,7 +451,12 @@ class TypeReader {
       element.type = Datatype::Compound(std::move(shown), bytes);
     }
     element.stored = Datatype::Compound(std::move(stored), bytes);
-    if (element.type.is_fixed_size()) element.form = BytesForm(memory_bytes);
+    const auto& parts = element.form.parts;
+    if (std::all_of(parts.begin(), parts.end(), [](const auto& part) {
+          return part.form.kind == MemoryForm::Kind::kBytes;
+        })) {
+      element.form = BytesForm(memory_bytes);
+    }
     return element;
   }
 
@@ -464,7 +502,7 @@ class TypeReader {
     element.type = Datatype::Array(base.type, shape);
     element.stored = Datatype::Array(base.stored, shape);
     NDLFS_RETURN_IF_ERROR(AppendText(base.text, count, base.stored.size(), 0, element));
-    if (!element.type.is_fixed_size()) {
+    if (base.form.kind != MemoryForm::Kind::kBytes) {
       element.form.kind = MemoryForm::Kind::kArray;
       element.form.base = std::make_shared<MemoryForm>(std::move(base.form));
     }
@@ -510,6 +548,7 @@ class TypeReader {
   }
 
   const bool packed_;
+  const WideFloats wide_floats_;
   size_t parts_ = 0;
 };
 
@@ -547,10 +586,10 @@ model::Datatype WithElementRegions(const model::Datatype& type) {
   return Datatype::PackedCompound(std::move(members));
 }
 
-model::Result<ElementType> ReadElementType(hid_t file_type) {
-  NDLFS_TRY(auto element, TypeReader(false).Read(file_type, 1));
+model::Result<ElementType> ReadElementType(hid_t file_type, WideFloats wide_floats) {
+  NDLFS_TRY(auto element, TypeReader(false, wide_floats).Read(file_type, 1));
   if (element.is_plain) return element;
-  NDLFS_TRY(auto packed, TypeReader(true).Read(file_type, 1));
+  NDLFS_TRY(auto packed, TypeReader(true, wide_floats).Read(file_type, 1));
   packed.is_plain = false;
   return packed;
 }

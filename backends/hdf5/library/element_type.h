@@ -10,6 +10,7 @@
 
 #include "backends/hdf5/library.h"
 #include "backends/hdf5/library/handle.h"
+#include "backends/hdf5/library/wide_float.h"
 #include "model/datatype.h"
 #include "model/error.h"
 
@@ -19,6 +20,8 @@ namespace ndlfs::backends::hdf5 {
 struct MemoryForm {
   enum class Kind : uint8_t {
     kBytes,            // as it is to be shown
+    kReversed,         // a number, to be shown with its bytes in reverse
+    kWideFloat,        // a number of the format `fields`, to be shown as a float64
     kVariableText,     // char*
     kVlen,             // hvl_t
     kObjectReference,  // hobj_ref_t
@@ -33,6 +36,7 @@ struct MemoryForm {
   std::vector<Part> parts;                 // kCompound
   std::shared_ptr<const MemoryForm> base;  // kVlen, kArray
   uint64_t count = 1;                      // kArray
+  FloatFields fields = {};                 // kWideFloat
 };
 
 struct MemoryForm::Part {
@@ -41,7 +45,8 @@ struct MemoryForm::Part {
 };
 
 struct ElementType {
-  // See DatasetInfo.
+  // See DatasetInfo. `stored` has the size of an element in the file, also where
+  // is_plain is false and it says nothing else.
   model::Datatype type;
   model::Datatype stored;
   bool is_plain = true;
@@ -57,7 +62,14 @@ struct ElementType {
 bool HasRegions(const model::Datatype& type);
 model::Datatype WithElementRegions(const model::Datatype& type);
 
+// What becomes of floats that have no exact float64.
+enum class WideFloats : uint8_t {
+  kStored,   // NumPy's long double, or opaque bytes
+  kNearest,  // the float64 that is nearest
+};
+
 // Understands the type of a dataset or attribute. Needs library_mutex.
-model::Result<ElementType> ReadElementType(hid_t file_type);
+model::Result<ElementType> ReadElementType(hid_t file_type,
+                                           WideFloats wide_floats = WideFloats::kStored);
 
 }  // namespace ndlfs::backends::hdf5

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "backends/hdf5/library/element_writer.h"
 
+#include <algorithm>
 #include <cstring>
 #include <string_view>
 
@@ -19,10 +20,19 @@ class Writer {
   Writer(uint64_t limit, References& references, std::vector<std::byte>& out)
       : limit_(limit), references_(references), out_(out) {}
 
+  // Whether a number had to be rounded.
+  bool rounded() const { return rounded_; }
+
   model::Result<void> Append(const MemoryForm& form, const std::byte* element) {
     switch (form.kind) {
       case MemoryForm::Kind::kBytes:
+      case MemoryForm::Kind::kReversed:
         return AppendBytes(element, form.size);
+      case MemoryForm::Kind::kWideFloat: {
+        const auto nearest = ToFloat64(form.fields, {element, form.size});
+        rounded_ |= !nearest.is_exact;
+        return AppendBytes(&nearest.value, sizeof(nearest.value));
+      }
       case MemoryForm::Kind::kVariableText: {
         const char* text = Load<const char*>(element);
         return AppendText(text ? text : "");
@@ -87,21 +97,62 @@ class Writer {
   const uint64_t limit_;
   References& references_;
   std::vector<std::byte>& out_;
+  bool rounded_ = false;
 };
+
+// Whether there is anything for ReverseNumbers() to do.
+bool HasReversed(const MemoryForm& form) {
+  return form.kind == MemoryForm::Kind::kReversed || (form.base && HasReversed(*form.base)) ||
+         std::any_of(form.parts.begin(), form.parts.end(),
+                     [](const MemoryForm::Part& part) { return HasReversed(part.form); });
+}
+
+void ReverseElement(const MemoryForm& form, std::byte* element) {
+  switch (form.kind) {
+    case MemoryForm::Kind::kReversed:
+      return std::reverse(element, element + form.size);
+    case MemoryForm::Kind::kCompound:
+      for (const MemoryForm::Part& part : form.parts) {
+        ReverseElement(part.form, element + part.offset);
+      }
+      return;
+    case MemoryForm::Kind::kArray:
+      for (uint64_t i = 0; i < form.count; ++i) {
+        ReverseElement(*form.base, element + i * form.base->size);
+      }
+      return;
+    case MemoryForm::Kind::kVlen: {
+      const auto vlen = Load<hvl_t>(element);
+      if (vlen.p != nullptr)
+        ReverseNumbers(*form.base, static_cast<std::byte*>(vlen.p), vlen.len);
+      return;
+    }
+    default:
+      return;
+  }
+}
 
 }  // namespace
 
-model::Result<void> AppendElements(const MemoryForm& form, const std::byte* elements,
+void ReverseNumbers(const MemoryForm& form, std::byte* elements, uint64_t count) {
+  if (!HasReversed(form)) return;
+  for (uint64_t i = 0; i < count; ++i) ReverseElement(form, elements + i * form.size);
+}
+
+model::Result<bool> AppendElements(const MemoryForm& form, const std::byte* elements,
                                    uint64_t count, uint64_t limit, References& references,
                                    std::vector<std::byte>& out,
                                    std::vector<uint64_t>* offsets) {
   Writer writer(limit, references, out);
-  if (offsets == nullptr) return writer.AppendSequence(form, elements, count);
+  if (offsets == nullptr) {
+    NDLFS_RETURN_IF_ERROR(writer.AppendSequence(form, elements, count));
+    return writer.rounded();
+  }
   for (uint64_t i = 0; i < count; ++i) {
     offsets->push_back(out.size());
     NDLFS_RETURN_IF_ERROR(writer.Append(form, elements + i * form.size));
   }
-  return {};
+  return writer.rounded();
 }
 
 Bytes MakeElementStream(const std::vector<uint64_t>& offsets,

@@ -120,8 +120,8 @@ class LibraryFile final : public File {
     return LocateDatasetChunks(dataset.get(), first, count);
   }
 
-  Result<Bytes> Read(const std::string& path, const Block& block,
-                     uint64_t limit) const override {
+  Result<Elements> Read(const std::string& path, const Block& block,
+                        uint64_t limit) const override {
     const model::MutexLock lock(library_mutex);
     NDLFS_TRY(const hid_t file, Use());
     NDLFS_TRY(const auto dataset, OpenDataset(file, path));

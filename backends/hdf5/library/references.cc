@@ -116,25 +116,44 @@ Result<void> AppendPoints(const BlockOfPoints& block, std::vector<Point>& points
 
 std::string References::ObjectPath(const hobj_ref_t& reference) {
   if (reference == 0 || reference == HADDR_UNDEF) return "";
-  return index_.PathOf(file_, reference).value_or("");
+  auto path = index_.PathOf(file_, reference);
+  met_dangling_ |= !path;
+  return std::move(path).value_or("");
+}
+
+model::Result<std::optional<References::Target>> References::Follow(
+    const hdset_reg_ref_t& reference) {
+  const Handle dataset(H5Rdereference2(file_, H5P_DEFAULT, H5R_DATASET_REGION, &reference));
+  Target target;
+  if (dataset) target.space = Handle(H5Rget_region(file_, H5R_DATASET_REGION, &reference));
+  H5O_info_t info;
+  if (!target.space || H5Oget_info2(dataset.get(), &info, H5O_INFO_BASIC) < 0) {
+    // A file that cannot be read says nothing about the reference.
+    const std::string reason = TakeInnermostReason();
+    if (reason == "driver read request failed") {
+      return model::Corrupt("cannot follow a region reference: {}", reason);
+    }
+    return std::nullopt;
+  }
+  const auto path = index_.PathOf(file_, info.addr);
+  if (!path) return std::nullopt;
+  target.path = *path;
+  return target;
 }
 
 model::Result<std::string> References::RegionText(const hdset_reg_ref_t& reference) {
   if (std::all_of(std::begin(reference), std::end(reference), [](auto b) { return b == 0; })) {
     return "";
   }
-  NDLFS_TRY(const auto dataset,
-            Checked(H5Rdereference2(file_, H5P_DEFAULT, H5R_DATASET_REGION, &reference),
-                    "cannot follow a region reference"));
-  NDLFS_TRY(const auto space, Checked(H5Rget_region(file_, H5R_DATASET_REGION, &reference),
-                                      "cannot read the region"));
-  H5O_info_t info;
-  NDLFS_RETURN_IF_ERROR(CheckStatus(H5Oget_info2(dataset.get(), &info, H5O_INFO_BASIC),
-                                    "cannot follow a region reference"));
-  NDLFS_TRY(auto selected, ReadSelection(space.get()));
-  const std::string path = index_.PathOf(file_, info.addr).value_or("");
+  NDLFS_TRY(const auto target, Follow(reference));
+  if (!target) {
+    met_dangling_ = true;
+    return "";
+  }
+  NDLFS_TRY(auto selected, ReadSelection(target->space.get()));
   Json json;
-  json["target"] = model::IsUtf8(path) ? path : model::Latin1ToUtf8(path);
+  json["target"] =
+      model::IsUtf8(target->path) ? target->path : model::Latin1ToUtf8(target->path);
   const bool is_block = selected.points.empty() && selected.blocks.size() == 1;
   met_elements_ |= !is_block;
   if (is_block && !regions_as_elements_) {
