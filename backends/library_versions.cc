@@ -5,6 +5,7 @@
 #include <bzlib.h>
 #include <fmt/format.h>
 #include <libdeflate.h>
+#include <liblzf/lzf.h>
 #include <lz4.h>
 #include <lzma.h>
 #include <xxhash.h>
@@ -60,6 +61,7 @@ std::vector<std::string> LibraryVersions() {
         fmt::format("hdf5 {}", hdf5::LibraryVersion()),
 #endif
         fmt::format("libdeflate {}", LIBDEFLATE_VERSION_STRING),  // it has no run-time one
+        fmt::format("liblzf (API {}.{})", LZF_VERSION >> 8, LZF_VERSION & 0xff),
         fmt::format("liblzma {}", lzma_version_string()),
 #if NDLFS_WITH_SECCOMP
         SeccompVersion(),

@@ -15,6 +15,8 @@ pkg_check_modules(LZ4 REQUIRED IMPORTED_TARGET liblz4)
 pkg_check_modules(LZMA REQUIRED IMPORTED_TARGET liblzma)
 pkg_check_modules(CAPNG REQUIRED IMPORTED_TARGET libcap-ng)
 pkg_check_modules(XXHASH REQUIRED IMPORTED_TARGET libxxhash)
+find_path(LZF_INCLUDE liblzf/lzf.h REQUIRED)
+find_library(LZF_LIBRARY lzf REQUIRED)
 find_package(BZip2 REQUIRED)
 find_package(ZLIB REQUIRED)
 
