@@ -5,11 +5,20 @@
 #include <bzlib.h>
 #include <fmt/format.h>
 #include <libdeflate.h>
+#include <liblzf/lzf.h>
 #include <lz4.h>
 #include <lzma.h>
+#include <xxhash.h>
+#include <zlib.h>
 #include <zstd.h>
+#if NDLFS_WITH_LZO
+#include <lzo/lzoconf.h>
+#endif
 #if NDLFS_WITH_SECCOMP
 #include <seccomp.h>
+#endif
+#if NDLFS_WITH_ZFP
+#include <zfp.h>
 #endif
 
 #include <string_view>
@@ -19,17 +28,28 @@
 #endif
 
 namespace ndlfs::backends {
-
-#if NDLFS_WITH_SECCOMP
 namespace {
 
+std::string XxhashVersion() {
+  const unsigned version = XXH_versionNumber();
+  return fmt::format("xxhash {}.{}.{}", version / 10000, version / 100 % 100, version % 100);
+}
+
+#if NDLFS_WITH_ZFP
+std::string ZfpVersion() {
+  const unsigned version = zfp_library_version;
+  return fmt::format("zfp {}.{}.{}", version >> 12, version >> 8 & 0xf, version >> 4 & 0xf);
+}
+#endif
+
+#if NDLFS_WITH_SECCOMP
 std::string SeccompVersion() {
   const scmp_version& version = *seccomp_version();
   return fmt::format("libseccomp {}.{}.{}", version.major, version.minor, version.micro);
 }
+#endif
 
 }  // namespace
-#endif
 
 std::vector<std::string> LibraryVersions() {
   // "1.0.8, 13-Jul-2019"
@@ -41,12 +61,20 @@ std::vector<std::string> LibraryVersions() {
         fmt::format("hdf5 {}", hdf5::LibraryVersion()),
 #endif
         fmt::format("libdeflate {}", LIBDEFLATE_VERSION_STRING),  // it has no run-time one
+        fmt::format("liblzf (API {}.{})", LZF_VERSION >> 8, LZF_VERSION & 0xff),
         fmt::format("liblzma {}", lzma_version_string()),
 #if NDLFS_WITH_SECCOMP
         SeccompVersion(),
 #endif
         fmt::format("lz4 {}", LZ4_versionString()),
-        fmt::format("zstd {}", ZSTD_versionString()),
+#if NDLFS_WITH_LZO
+        fmt::format("lzo {}", ::lzo_version_string()),
+#endif
+        XxhashVersion(),
+#if NDLFS_WITH_ZFP
+        ZfpVersion(),
+#endif
+        fmt::format("zlib {}", ::zlibVersion()), fmt::format("zstd {}", ZSTD_versionString()),
   };
 }
 

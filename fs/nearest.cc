@@ -6,9 +6,8 @@
 #include <algorithm>
 #include <cctype>
 #include <cstddef>
-#include <numeric>
-#include <utility>
-#include <vector>
+
+#include "model/spelling.h"
 
 namespace ndlfs::fs {
 namespace {
@@ -17,24 +16,6 @@ namespace {
 constexpr size_t kMaxLength = 64;
 // Shorter ones are as near to one word as to another.
 constexpr size_t kMinLength = 3;
-
-// The optimal string alignment distance: Levenshtein's, and one for a swap of
-// neighbours.
-size_t Distance(std::string_view a, std::string_view b) {
-  std::vector<size_t> before_last, last(b.size() + 1), row(b.size() + 1);
-  std::iota(last.begin(), last.end(), size_t{0});
-  for (size_t i = 0; i < a.size(); ++i) {
-    row[0] = i + 1;
-    for (size_t j = 0; j < b.size(); ++j) {
-      row[j + 1] = std::min({row[j] + 1, last[j + 1] + 1, last[j] + (a[i] != b[j])});
-      if (i > 0 && j > 0 && a[i] == b[j - 1] && a[i - 1] == b[j]) {
-        row[j + 1] = std::min(row[j + 1], before_last[j - 1] + 1);
-      }
-    }
-    before_last = std::exchange(last, row);
-  }
-  return last.back();
-}
 
 bool IsEqualButForCase(std::string_view a, std::string_view b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](char x, char y) {
@@ -56,8 +37,8 @@ std::string_view Nearest(std::string_view word, std::span<const std::string_view
   for (const std::string_view candidate : candidates) {
     // Words cut short, or too long, come after mere slips.
     const bool begins = candidate.starts_with(word) || word.starts_with(candidate);
-    const size_t distance =
-        begins ? std::min(Distance(word, candidate), limit) : Distance(word, candidate);
+    const size_t slips = model::SpellingDistance(word, candidate);
+    const size_t distance = begins ? std::min(slips, limit) : slips;
     if (distance > limit || (distance == limit && !nearest.empty())) continue;
     limit = distance;
     nearest = candidate;

@@ -7,8 +7,8 @@
 
 namespace ndlfs::fs {
 
-// The candidate that `word` is most likely a slip of, by the number of letters
-// to insert, remove, replace or swap; empty where none is near.
+// The candidate that `word` is most likely a slip of, by
+// model::SpellingDistance; empty where none is near.
 std::string_view Nearest(std::string_view word, std::span<const std::string_view> candidates);
 
 // " (did you mean WORD?)", or nothing where no candidate is near.

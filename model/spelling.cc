@@ -2,7 +2,6 @@
 #include "model/spelling.h"
 
 #include <algorithm>
-#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -13,9 +12,10 @@ constexpr size_t kLongestWord = 40;  // the distance takes time quadratic in it
 
 char Lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c; }
 
-// How many letters must be put in, left out, replaced, or exchanged with their
-// neighbour (the restricted Damerau-Levenshtein distance).
-size_t Distance(std::string_view a, std::string_view b) {
+}  // namespace
+
+// The restricted Damerau-Levenshtein distance.
+size_t SpellingDistance(std::string_view a, std::string_view b) {
   std::vector<std::vector<size_t>> rows(a.size() + 1, std::vector<size_t>(b.size() + 1));
   for (size_t i = 0; i <= a.size(); ++i) rows[i][0] = i;
   for (size_t j = 0; j <= b.size(); ++j) rows[0][j] = j;
@@ -34,15 +34,13 @@ size_t Distance(std::string_view a, std::string_view b) {
   return rows[a.size()][b.size()];
 }
 
-}  // namespace
-
 std::string_view NearestSpelling(std::string_view word,
                                  std::span<const std::string_view> candidates) {
   if (word.size() > kLongestWord) return {};
   std::string_view nearest;
   size_t least = 3;
   for (const std::string_view candidate : candidates) {
-    const size_t distance = Distance(word, candidate);
+    const size_t distance = SpellingDistance(word, candidate);
     // Half of a short word replaced is another word.
     if (distance < least && 2 * distance < candidate.size()) {
       least = distance;

@@ -11,8 +11,9 @@ build_packages=(
   cmake g++ ninja-build pkg-config
   libfuse3-dev fuse3
   libyaml-cpp-dev libfmt-dev libspdlog-dev libexpected-dev libcli11-dev nlohmann-json3-dev
-  libaec-dev libblosc-dev libbz2-dev libdeflate-dev libhdf5-dev liblz4-dev liblzma-dev libzstd-dev zlib1g-dev
-  libseccomp-dev
+  libaec-dev libblosc-dev libbz2-dev libdeflate-dev libhdf5-dev liblz4-dev liblzf-dev liblzma-dev
+  liblzo2-dev libxxhash-dev libzfp-dev libzstd-dev zlib1g-dev
+  libcap-ng-dev libseccomp-dev
   libgtest-dev libgmock-dev
 )
 # The tests compare with what NumPy and zarr-python read, and mount for real;
@@ -20,6 +21,7 @@ build_packages=(
 test_packages=(
   clang clang-format clang-tidy libclang-rt-14-dev
   python3 python3-numpy python3-zarr python3-numcodecs python3-h5py python3-netcdf4 python3-yaml
+  python3-tables python3-zfpy hdf5-filter-plugin-zfp-serial
   netcdf-bin
   attr gfortran git man-db rsync
 )

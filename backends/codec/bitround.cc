@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Zarr v3 and numcodecs "bitround": what rounding away bits lost stays lost,
-// so that decoding changes nothing.
+// Zarr v3 and numcodecs "bitround", HDF5 filters 32022 (BitGroom) and 32023
+// (granular bit rounding): what rounding away bits lost stays lost, so that
+// decoding changes nothing.
 #include <cstring>
 
 #include "backends/codec/factories.h"
@@ -30,6 +31,12 @@ class BitRoundOfArrays final : public ArrayToArrayCodec {
 CodecResult MakeBitRound(const CodecConfig& config) {
   if (config.dialect == CodecDialect::kNumcodecs) return NewCodec<StoredCodec>("bitround");
   return NewCodec<BitRoundOfArrays>();
+}
+
+CodecResult MakeBitGroom(const CodecConfig&) { return NewCodec<StoredCodec>("bitgroom"); }
+
+CodecResult MakeGranularBitRound(const CodecConfig&) {
+  return NewCodec<StoredCodec>("granular_bitround");
 }
 
 }  // namespace ndlfs::backends

@@ -27,11 +27,22 @@ constexpr CodecFactory kMakeSzip = MakeSzip;
 #else
 constexpr CodecFactory kMakeSzip = nullptr;
 #endif
+#if NDLFS_WITH_ZFP
+constexpr CodecFactory kMakeZfp = MakeZfp;
+#else
+constexpr CodecFactory kMakeZfp = nullptr;
+#endif
+#if NDLFS_WITH_LZO
+constexpr CodecFactory kMakeLzo = MakeLzo;
+#else
+constexpr CodecFactory kMakeLzo = nullptr;
+#endif
 
 constexpr std::array kCodecs = {
     CodecEntry{"", "adler32", "", MakeAdler32},
     CodecEntry{"", "astype", "", MakeAsType},
     CodecEntry{"", "base64", "", MakeBase64},
+    CodecEntry{"", "", "32022", MakeBitGroom, "bitgroom"},
     CodecEntry{"bitround", "bitround", "", MakeBitRound},
     CodecEntry{"", "", "32008", MakeBitshuffle, "bitshuffle"},
     CodecEntry{"blosc", "blosc", "32001", MakeBlosc},
@@ -45,6 +56,7 @@ constexpr std::array kCodecs = {
     CodecEntry{"endian", "", "", MakeBytes, ""},  // drafts of Zarr v3
     CodecEntry{"", "fixedscaleoffset", "", MakeFixedScaleOffset},
     CodecEntry{"", "fletcher32", "3", MakeFletcher32},
+    CodecEntry{"", "", "32023", MakeGranularBitRound, "granular_bitround"},
     CodecEntry{"gzip", "gzip", "", MakeGzip},
     CodecEntry{"", "jenkins_lookup3", "", MakeJenkinsLookup3},
     CodecEntry{"", "json2", "", MakeJson2},
@@ -52,6 +64,7 @@ constexpr std::array kCodecs = {
     CodecEntry{"", "", "32004", MakeHdf5Lz4, "lz4"},  // framed otherwise
     CodecEntry{"", "", "32000", MakeLzf, "lzf"},
     CodecEntry{"", "lzma", "", MakeLzma},
+    CodecEntry{"", "", "305", kMakeLzo, "lzo"},
     CodecEntry{"", "msgpack2", "", MakeMsgpack2},
     CodecEntry{"n5_default", "", "", MakeN5Default},
     CodecEntry{"", "", "5", MakeNBit, "nbit"},
@@ -66,10 +79,11 @@ constexpr std::array kCodecs = {
     CodecEntry{"", "shuffle", "2", MakeShuffle},
     CodecEntry{"", "", "4", kMakeSzip, "szip"},
     CodecEntry{"transpose", "", "", MakeTranspose},
+    CodecEntry{"", "", "32020", MakeVbz, "vbz"},
     CodecEntry{"", "vlen-array", "", MakeVlenArray},
     CodecEntry{"vlen-bytes", "vlen-bytes", "", MakeVlenBytes},
     CodecEntry{"vlen-utf8", "vlen-utf8", "", MakeVlenUtf8},
-    CodecEntry{"zfp", "zfpy", "", nullptr},
+    CodecEntry{"zfp", "zfpy", "32013", kMakeZfp},
     CodecEntry{"", "zlib", "1", MakeZlib},
     CodecEntry{"zstd", "zstd", "32015", MakeZstd},
 };

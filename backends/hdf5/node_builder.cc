@@ -193,10 +193,23 @@ model::Filter DescribeFilter(const FilterInfo& info) {
     std::string_view name;
   };
   constexpr std::array kKnown = {
-      Known{1, "zlib"},    Known{2, "shuffle"},        Known{3, "fletcher32"},
-      Known{4, "szip"},    Known{5, "nbit"},           Known{6, "scaleoffset"},
-      Known{307, "bzip2"}, Known{32000, "lzf"},        Known{32001, "blosc"},
-      Known{32004, "lz4"}, Known{32008, "bitshuffle"}, Known{32015, "zstd"},
+      Known{1, "zlib"},
+      Known{2, "shuffle"},
+      Known{3, "fletcher32"},
+      Known{4, "szip"},
+      Known{5, "nbit"},
+      Known{6, "scaleoffset"},
+      Known{305, "lzo"},
+      Known{307, "bzip2"},
+      Known{32000, "lzf"},
+      Known{32001, "blosc"},
+      Known{32004, "lz4"},
+      Known{32008, "bitshuffle"},
+      Known{32013, "zfp"},
+      Known{32015, "zstd"},
+      Known{32020, "vbz"},
+      Known{32022, "bitgroom"},
+      Known{32023, "granular_bitround"},
   };
   const auto known = std::find_if(kKnown.begin(), kKnown.end(),
                                   [&](const Known& filter) { return filter.id == info.id; });

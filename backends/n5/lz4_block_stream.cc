@@ -12,8 +12,8 @@
 #include "backends/n5/lz4_block_stream.h"
 
 #include <lz4.h>
+#include <xxhash.h>
 
-#include <bit>
 #include <cstring>
 #include <limits>
 
@@ -26,47 +26,6 @@ constexpr std::string_view kMagic = "LZ4Block";
 constexpr size_t kHeaderSize = 8 + 1 + 4 + 4 + 4;
 constexpr uint32_t kSeed = 0x9747b28c;
 constexpr uint32_t kChecksumMask = 0x0fffffff;
-
-// https://github.com/Cyan4973/xxHash, doc/xxhash_spec.md, "XXH32".
-class XxHash32 {
- public:
-  static uint32_t Of(ConstByteSpan bytes, uint32_t seed) {
-    const size_t total = bytes.size();
-    uint32_t hash = seed + kPrime5;
-    if (total >= 16) hash = Stripes(bytes, seed);
-    hash += static_cast<uint32_t>(total);
-    for (; bytes.size() >= 4; bytes = bytes.subspan(4)) {
-      hash = std::rotl(hash + Load(bytes) * kPrime3, 17) * kPrime4;
-    }
-    for (const std::byte byte : bytes) {
-      hash = std::rotl(hash + std::to_integer<uint32_t>(byte) * kPrime5, 11) * kPrime1;
-    }
-    hash = (hash ^ hash >> 15) * kPrime2;
-    hash = (hash ^ hash >> 13) * kPrime3;
-    return hash ^ hash >> 16;
-  }
-
- private:
-  static constexpr uint32_t kPrime1 = 0x9e3779b1;
-  static constexpr uint32_t kPrime2 = 0x85ebca77;
-  static constexpr uint32_t kPrime3 = 0xc2b2ae3d;
-  static constexpr uint32_t kPrime4 = 0x27d4eb2f;
-  static constexpr uint32_t kPrime5 = 0x165667b1;
-
-  static uint32_t Load(ConstByteSpan bytes) { return LoadLittle<uint32_t>(bytes.data()); }
-
-  // Takes whole stripes of 16 bytes off.
-  static uint32_t Stripes(ConstByteSpan& bytes, uint32_t seed) {
-    uint32_t lanes[4] = {seed + kPrime1 + kPrime2, seed + kPrime2, seed, seed - kPrime1};
-    for (; bytes.size() >= 16; bytes = bytes.subspan(16)) {
-      for (size_t i = 0; i < 4; ++i) {
-        lanes[i] = std::rotl(lanes[i] + Load(bytes.subspan(4 * i)) * kPrime2, 13) * kPrime1;
-      }
-    }
-    return std::rotl(lanes[0], 1) + std::rotl(lanes[1], 7) + std::rotl(lanes[2], 12) +
-           std::rotl(lanes[3], 18);
-  }
-};
 
 struct BlockHeader {
   bool is_compressed;
@@ -138,7 +97,7 @@ class Lz4BlockStream final : public BytesToBytesCodec {
         return model::Corrupt("a block does not decompress");
       }
     }
-    const uint32_t found = XxHash32::Of(out, kSeed) & kChecksumMask;
+    const uint32_t found = XXH32(out.data(), out.size(), kSeed) & kChecksumMask;
     if (found == header.checksum) return {};
     return model::Corrupt("checksum: stored {:08x}, found {:08x}", header.checksum, found);
   }

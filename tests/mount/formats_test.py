@@ -307,6 +307,50 @@ class NetCdf4Test(FormatTestCase):
 
 
 class Hdf5Test(FormatTestCase):
+    def test_filters_of_plugins(self):
+        h5py.h5pl.append(b"/usr/lib/x86_64-linux-gnu/hdf5/serial/plugins")
+        values = (np.random.default_rng(3).standard_normal((40, 30)).cumsum(axis=1)).astype("f4")
+        with h5py.File(self.path("zfp.h5"), "w") as file:
+            for name, options in {"rate": (1, 0, 0, 1076101120), "precision": (2, 0, 18),
+                                  "accuracy": (3, 0, 0, 1068498944), "reversible": (5,)}.items():
+                file.create_dataset(name, data=values, chunks=(16, 7), compression=32013, compression_opts=options)
+        mounted = self.mount(self.scratch)
+        with h5py.File(self.path("zfp.h5")) as file:
+            for name, dataset in file.items():
+                np.testing.assert_array_equal(load(mounted.join("zfp.h5", name)), dataset[()], name)
+        described = yaml.safe_load(harness.read(mounted.path, "zfp.h5/.ndl.yaml"))["/"]["ndarrays"]
+        self.assertIn("zfp", described["rate"]["storage"]["filter"][0])
+
+    def test_filters_that_no_plugin_here_writes(self):
+        floats = np.linspace(0, 1, 6, dtype="<f4")
+        chunks = {"bitgroom": (32022, (3, 4, 0, 0, 0), floats, floats.tobytes()),
+                  "granular": (32023, (3, 4, 0, 0, 0), floats, floats.tobytes()),
+                  "vbz": (32020, (0, 4, 1, 0), np.arange(5, 0, -1, "<i4"),
+                          bytes([20, 0, 0, 0, 0, 0, 10, 1, 1, 1, 1]))}
+        with h5py.File(self.path("a.h5"), "w") as file:
+            for name, (code, parameters, values, chunk) in chunks.items():
+                plist = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+                plist.set_chunk(values.shape)
+                plist.set_filter(code, h5py.h5z.FLAG_OPTIONAL, parameters)
+                dataset = h5py.h5d.create(file.id, name.encode(), h5py.h5t.py_create(values.dtype),
+                                          h5py.h5s.create_simple(values.shape), plist)
+                dataset.write_direct_chunk((0,), chunk)
+        mounted = self.mount(self.scratch)
+        for name, (_, _, values, _) in chunks.items():
+            np.testing.assert_array_equal(load(mounted.join("a.h5", name)), values, name)
+
+    def test_lzo_of_pytables(self):
+        import tables  # which registers filters, and costs the other tests a second
+        values = np.arange(5000, dtype="i4") // 7
+        records = np.zeros(300, [("a", "i4"), ("b", "f8")])
+        records["a"] = np.arange(300)
+        with tables.open_file(self.path("a.h5"), "w", filters=tables.Filters(5, "lzo", shuffle=True)) as file:
+            file.create_carray("/", "array", obj=values)
+            file.create_table("/", "table", obj=records)
+        mounted = self.mount(self.scratch)
+        np.testing.assert_array_equal(load(mounted.join("a.h5", "array")), values)
+        np.testing.assert_array_equal(load(mounted.join("a.h5", "table")), records)
+
     def test_links_are_links_where_their_target_is_in_the_mount(self):
         with h5py.File(self.path("a.h5"), "w") as file:
             file["g/data"] = np.arange(4)

@@ -283,6 +283,8 @@ def netcdf4_values(group):
         for index in np.ndindex(*variable.shape[:-1]):
             values[index] = variable[index]
         yield group.path.strip("/") + "/" * (group.path != "/") + name, values
+
+
 def number_of_bits(r):
     """An integer type in some bits of its bytes, and what makes its numbers of raw bytes."""
     size, signed, order = int(r.integers(1, 9)), r.chance(.5), r.pick("little", "big")

@@ -103,6 +103,12 @@ inline model::Result<AnyCodec> MakeCodecFrom(CodecDialect dialect, std::string_v
   return MakeCodec({dialect, name, &json, &form});
 }
 
+// False for a codec that the build left out.
+inline bool IsBuiltIn(CodecDialect dialect, std::string_view name) {
+  const auto codec = MakeCodecFrom(dialect, name, "{}", ByteForm(1));
+  return codec || !codec.error().message().ends_with(" is not built in");
+}
+
 inline std::shared_ptr<const BytesToBytesCodec> MakeBytesToBytes(
     CodecDialect dialect, std::string_view name, std::string_view configuration = "{}",
     const ChunkForm& form = ByteForm(1)) {

@@ -43,6 +43,10 @@ TEST(Hdf5FilterTest, ParametersThatCannotBeAreRefused) {
   EXPECT_EQ(Hdf5Failure("6", "[1, 0, 4, 1, 4, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]",
                         ErrorCode::kUnsupported),
             "scaleoffset: scale type 1");
+  EXPECT_EQ(Hdf5Failure("32020", "[0, 2]"), "vbz: 2 parameters, expected at least 3");
+  EXPECT_EQ(Hdf5Failure("32020", "[2, 2, 1, 1]", ErrorCode::kUnsupported), "vbz: version 2");
+  EXPECT_EQ(Hdf5Failure("32020", "[0, 3, 1, 1]"), "vbz: integers of 3 bytes");
+  EXPECT_EQ(Hdf5Failure("32020", "[0, 8, 1, 1]"), "vbz: integers of 8 bytes");
   EXPECT_EQ(Hdf5Failure("32008", "[0, 3, 0]"), "bitshuffle: elements of 0 bytes");
   EXPECT_EQ(Hdf5Failure("32008", "[0, 3, 4, 12]"), "bitshuffle: blocks of 12 elements");
   EXPECT_EQ(Hdf5Failure("32008", "[0, 3, 4, 0, 9]", ErrorCode::kUnsupported),
@@ -55,6 +59,37 @@ TEST(Hdf5FilterTest, TheSignOfFloatsIsNotLookedAt) {
   EXPECT_TRUE(MakeBytesToBytes(
       CodecDialect::kHdf5, "6",
       R"({"cd_values": [0, 3, 4, 1, 4, 148433160, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]})"));
+}
+
+std::string DecodeFailure(std::string_view filter, std::string_view values,
+                          std::string_view encoded, size_t room) {
+  const auto codec = MakeBytesToBytes(CodecDialect::kHdf5, filter,
+                                      fmt::format(R"({{"cd_values": {}}})", values));
+  Bytes decoded(room);
+  return FailureOf(codec->Decode(FromHex(encoded).span(), decoded.span()), ErrorCode::kCorrupt);
+}
+
+TEST(Hdf5FilterTest, VbzThatLiesAboutItsSizeIsCorrupt) {
+  constexpr std::string_view kPlain = "[0, 4, 1, 0]";
+  EXPECT_EQ(DecodeFailure("32020", kPlain, "140000", 20), "3 bytes");
+  EXPECT_EQ(DecodeFailure("32020", kPlain, "ffffffff00000a01010101", 20),
+            "decodes to 4294967295 bytes, expected at most 20");
+  EXPECT_EQ(DecodeFailure("32020", kPlain, "1300000000000a01010101", 20),
+            "19 bytes, in integers of 4");
+  EXPECT_EQ(DecodeFailure("32020", kPlain, "1400000000", 20), "truncated data");
+  EXPECT_EQ(DecodeFailure("32020", kPlain, "1400000000000a010101", 20), "truncated data");
+  EXPECT_EQ(DecodeFailure("32020", kPlain, "14000000ffff0a01010101", 20), "truncated data");
+  EXPECT_EQ(DecodeFailure("32020", kPlain, "1000000000000a01010101", 20),
+            "more data than 4 integers");
+  EXPECT_EQ(DecodeFailure("32020", "[0, 0, 0, 0]", "0200000001", 20), "1 bytes, expected 2");
+}
+
+TEST(Hdf5FilterTest, LzoThatIsNotWholeIsCorrupt) {
+  if (!IsBuiltIn(CodecDialect::kHdf5, "305")) GTEST_SKIP() << "LZO is not built in";
+  EXPECT_EQ(DecodeFailure("305", "[]", "14616263110000", 2), "decodes to more than 2 bytes");
+  EXPECT_EQ(DecodeFailure("305", "[]", "146162631100", 3), "invalid or truncated data");
+  EXPECT_EQ(DecodeFailure("305", "[]", "1461626311000000", 3), "invalid or truncated data");
+  EXPECT_EQ(DecodeFailure("305", "[]", "", 3), "invalid or truncated data");
 }
 
 TEST(Hdf5FilterTest, ManyNestedTypesAreRefused) {

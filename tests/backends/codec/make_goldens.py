@@ -2,20 +2,29 @@
 # SPDX-License-Identifier: MIT
 """Writes goldens.h: small chunks as encoded by other people's software.
 
-Needs python3-numpy, python3-numcodecs and python3-h5py.
+Needs python3-numpy, python3-numcodecs, python3-h5py, python3-tables, python3-zfpy
+and hdf5-filter-plugin-zfp-serial.
 """
 import ctypes
 import json
 import lzma
+import os
 import pathlib
+import struct
+
+os.environ["HDF5_PLUGIN_PATH"] = "/usr/lib/x86_64-linux-gnu/hdf5/serial/plugins"
 
 import h5py
 import numcodecs
 import numpy as np
+import tables  # registers LZO
+import zfpy
 
 SQUARES = (np.arange(64, dtype="<i4") ** 2)  # 256 bytes, compressible
 LIBHDF5 = ctypes.CDLL("libhdf5_serial.so.103")
+assert tables.which_lib_version("lzo")
 goldens = []
+array_goldens = []
 
 
 def add(name, dialect, codec, configuration, decoded, encoded, spare=0):
@@ -162,6 +171,8 @@ def hdf5_chunk(data, filters=(), **options):
 
 def add_hdf5(name, code, data, values=(), spare=0, **options):
     chunk, client_data, decoded = hdf5_chunk(data, [(code, tuple(values))], **options)
+    if code == 32013:
+        spare = fill_of(chunk)
     spare = spare or (1 if code == 6 else 0)  # scaleoffset adds a byte for safety
     add(name, "kHdf5", str(code), {"cd_values": client_data}, decoded.tobytes(), chunk, spare)
 
@@ -302,9 +313,138 @@ def frames():
         numcodecs.Blosc("lz4", 5, 1).encode(SQUARES))
 
 
+def zfp_modes():
+    """What zfpy calls the modes, and H5Z-ZFP."""
+    pack = lambda number: struct.unpack("2I", struct.pack("d", number))
+    return (("Rate", {"mode": zfpy.mode_fixed_rate, "rate": 9.5}, (1, 0, *pack(9.5))),
+            ("Precision", {"mode": zfpy.mode_fixed_precision, "precision": 20}, (2, 0, 20)),
+            ("Accuracy", {"mode": zfpy.mode_fixed_accuracy, "tolerance": 0.5}, (3, 0, *pack(0.5))),
+            ("Reversible", {}, (5,)))
+
+
+def zfp():
+    ramp = (np.arange(7 * 5 * 6) ** 2 % 1009 - 300)
+    modes = zfp_modes()
+    for number, dtype in enumerate(("<i4", "<i8", "<f4", "<f8")):
+        word = np.dtype(dtype).name.capitalize()
+        integer = dtype[1] == "i"
+        for rank, shape in enumerate(((6,), (7, 5), (2, 7, 5), (2, 1, 5, 6)), 1):
+            data = (ramp[:np.prod(shape)].reshape(shape) / (1 if integer else 7)).astype(dtype)
+            for offset in (0, 1):  # not every combination
+                mode, options, _ = modes[(number + rank + 2 * offset) % len(modes)]
+                if integer and mode == "Accuracy":
+                    continue
+                add_zfp_array(f"Zfp{word}{mode}{rank}d", data, mode, options)
+                if offset == 0 or mode == "Reversible":  # of mostly whole blocks
+                    whole = ramp[:192].reshape(((192,), (24, 8), (3, 8, 8), (3, 4, 4, 4))[rank - 1])
+                    add_zfpy(f"Zfpy{word}{mode}{rank}d", (whole[..., :7] / 7).astype(dtype), options)
+    for mode, _, client in modes:
+        add_hdf5("Hdf5ZfpFloat64" + mode, 32013, ramp[:60].reshape(3, 1, 4, 5) / 7, client)
+    for dtype in ("<i4", "<i8", "<f4"):
+        add_hdf5("Hdf5Zfp" + np.dtype(dtype).name.capitalize(), 32013, ramp[:60].astype(dtype), (5,))
+    add_hdf5("Hdf5ZfpExpert", 32013, ramp[:60] / 7, (4, 0, 30, 300, 40, 2**32 - 20))
+    add_zfp_array("ZfpConstant", np.full((4, 8), 2.5, "<f4"), "Reversible", {})
+    narrow()
+
+
+def add_zfpy(name, data, options):
+    encoded = zfpy.compress_numpy(data, write_header=True, **zfpy_options(options))
+    decoded = zfpy.decompress_numpy(encoded)
+    config = {"id": "zfpy", **options}
+    add(name, "kNumcodecs", "zfpy", config, decoded.tobytes(), encoded, fill_of(encoded))
+
+
+def zfpy_options(options):
+    return {key: value for key, value in options.items() if key != "mode"}
+
+
+def fill_of(encoded):
+    """zfp fills its last word of 64 bits; zero bytes at the end may be that."""
+    return min(7, len(encoded) - len(encoded.rstrip(b"\0")))
+
+
+def add_zfp_array(name, data, mode, options, dtype=None, stored=None):
+    """A chunk of Zarr v3: no header. `stored`, if the array is of another `dtype`."""
+    words = {"Rate": "fixed_rate", "Precision": "fixed_precision", "Accuracy": "fixed_accuracy",
+             "Reversible": "reversible"}
+    encoded = zfpy.compress_numpy(data, write_header=False, **zfpy_options(options))
+    full = zfpy.compress_numpy(data, write_header=True, **zfpy_options(options))
+    decoded = stored if stored is not None else zfpy.decompress_numpy(full)
+    codec = {"name": "zfp", "configuration": {"mode": words[mode], **zfpy_options(options)}}
+    array_goldens.append((name, dtype or data.dtype.name, data.shape, json.dumps([codec]),
+                          decoded.tobytes().hex(), encoded.hex()))
+
+
+def narrow():
+    """Integers of less than 32 bits, as the specification of Zarr's codec promotes them."""
+    numbers = np.arange(35).reshape(5, 7) * 7 % 31
+    for dtype, shift in (("i1", 23), ("u1", 23), ("i2", 15), ("u2", 15)):
+        half = 0 if dtype[0] == "i" else 1 << (8 * int(dtype[1]) - 1)
+        stored = (numbers - (12 if dtype[0] == "i" else 0)).astype(dtype)
+        wide = ((stored.astype("<i4") - half) << shift).astype("<i4")
+        add_zfp_array("ZfpNarrow" + np.dtype(dtype).name.capitalize(), wide, "Reversible", {},
+                      stored.dtype.name, stored)
+    half_floats = (numbers / 4).astype("<f2")
+    add_zfp_array("ZfpNarrowFloat16", half_floats.astype("<f4"), "Reversible", {}, "float16",
+                  half_floats)
+    for dtype, wide in (("u4", "<i4"), ("u8", "<i8")):
+        add_zfp_array("Zfp" + np.dtype(dtype).name.capitalize(), numbers.astype(wide),
+                      "Reversible", {}, np.dtype(dtype).name, numbers.astype(dtype))
+
+
+def lzo():
+    # The filter fails on data that it enlarges.
+    add_hdf5("Hdf5Lzo", 305, np.tile(SQUARES[:40], 3), (1, 23, 0))
+    noise = (np.arange(700) * 7919 % 251).astype("u1")
+    add_hdf5("Hdf5LzoLong", 305, np.concatenate([np.zeros(2000, "u1"), noise, noise]))
+
+
+def stream_vbyte(values, has_differences, has_halves):
+    """StreamVByte by its description: codes of 2 bits, then as many bytes, or halves, as they say."""
+    numbers = values.astype("i4").view("u4") if values.dtype.kind == "i" else values.astype("u4")
+    if has_differences:
+        steps = np.diff(numbers, prepend=np.uint32(0)).astype("u4").view("i4")
+        numbers = ((steps << 1) ^ (steps >> 31)).view("u4")
+    codes, halves = [], []
+    for number in map(int, numbers):
+        if has_halves:
+            code = 0 if number == 0 else 1 if number < 16 else 2 if number < 256 else 3
+            count = (0, 1, 2, 4)[code]
+        else:
+            code = max(0, (number.bit_length() + 7) // 8 - 1)
+            count = 2 * (code + 1)
+        codes.append(code)
+        halves += [number >> (4 * i) & 15 for i in range(count)]
+    codes += [0] * (-len(codes) % 4)
+    halves += [0] * (len(halves) % 2)
+    keys = [sum(code << (2 * i) for i, code in enumerate(codes[at:at + 4])) for at in range(0, len(codes), 4)]
+    return bytes(keys) + bytes(low | high << 4 for low, high in zip(halves[::2], halves[1::2]))
+
+
+def vbz():
+    signal = np.concatenate([np.arange(40) ** 2 % 61 - 30, [-30000, 30000, 0, 1]])
+    for version, dtypes in ((0, ("i1", "<i2")), (1, ("i1", "u1", "<i2", "<u2", "<i4", "<u4"))):
+        for data in map(signal.astype, dtypes):
+            for differences in (0, 1):
+                stream = stream_vbyte(data, differences, version == 1 and data.itemsize == 1)
+                add(f"Hdf5Vbz{version}{data.dtype.name.capitalize()}"
+                    + ("Differences" if differences else ""), "kHdf5", "32020",
+                    {"cd_values": [version, data.itemsize, differences, 1]}, data.tobytes(),
+                    data.nbytes.to_bytes(4, "little") + numcodecs.Zstd(1).encode(stream))
+    data = SQUARES.tobytes()
+    size = len(data).to_bytes(4, "little")
+    add("Hdf5VbzBytes", "kHdf5", "32020", {"cd_values": [0, 0, 0]}, data,
+        size + numcodecs.Zstd(1).encode(data))
+    add("Hdf5VbzStored", "kHdf5", "32020", {"cd_values": [0, 0, 1, 0]}, data, size + data)
+    # From the tests of Oxford Nanopore's library.
+    add("Hdf5VbzPublished", "kHdf5", "32020", {"cd_values": [0, 4, 1, 0]},
+        np.arange(5, 0, -1, "<i4").tobytes(), bytes([20, 0, 0, 0, 0, 0, 10, 1, 1, 1, 1]))
+
+
 def write(path):
     lines = ["// SPDX-License-Identifier: MIT", "//",
              "// Written by make_goldens.py; not to be edited.", "#pragma once", "",
+             "#include <array>", "#include <cstdint>", "",
              "#include \"backends/codec/registry.h\"", "",
              "namespace ndlfs::backends {", "",
              "// One chunk, in hexadecimal, before and after encoding.",
@@ -317,6 +457,17 @@ def write(path):
         lines.append(f'    {{"{name}", CodecDialect::{dialect}, "{codec}", R"({configuration})",')
         lines.append(f'     "{decoded}",')
         lines.append(f'     "{encoded}", {spare}}},')
+    lines += ["};", "",
+              "// A chunk of a Zarr v3 array.",
+              "struct ArrayGolden {", "  const char* test_name;", "  const char* dtype;",
+              "  std::array<uint64_t, 4> shape;  // zeros after the last", "  const char* codecs;",
+              "  const char* decoded;", "  const char* encoded;", "};", "",
+              "inline constexpr ArrayGolden kZfpGoldens[] = {"]
+    for name, dtype, shape, codecs, decoded, encoded in array_goldens:
+        extents = ", ".join(map(str, shape))
+        lines.append(f'    {{"{name}", "{dtype}", {{{extents}}}, R"({codecs})",')
+        lines.append(f'     "{decoded}",')
+        lines.append(f'     "{encoded}"}},')
     lines += ["};", "// clang-format on", "", "}  // namespace ndlfs::backends", ""]
     path.write_text("\n".join(lines))
 
@@ -324,4 +475,7 @@ def write(path):
 compressors()
 filters()
 hdf5()
+zfp()
+lzo()
+vbz()
 write(pathlib.Path(__file__).with_name("goldens.h"))
