@@ -67,7 +67,50 @@ class GroupReader {
     if (!names) return Complain(path, names.error());
     for (const std::string& name : *names) {
       const std::string child = model::JoinPath(path, name);
-      if (!hierarchy_.GetLink(child)) AddChild(child, group, depth);
+      if (const auto link = hierarchy_.GetLink(child)) {
+        AddLink(name, *link, group);
+      } else {
+        AddChild(child, group, depth);
+      }
+    }
+  }
+
+  void AddLink(const std::string& name, const Link& link, model::Group& group) const {
+    switch (link.kind) {
+      case Link::Kind::kSoft:
+        group.links.push_back({name, link.target, {}});
+        break;
+      case Link::Kind::kExternal:
+        group.links.push_back({name, link.path_in_file, link.file});
+        break;
+      case Link::Kind::kHard:
+        AddSecondName(name, link.target, group);
+        break;
+    }
+  }
+
+  // What cannot be loaded is told of by its first name.
+  void AddSecondName(const std::string& name, const std::string& target,
+                     model::Group& group) const {
+    const auto node = hierarchy_.Load(target);
+    if (!node) return;
+    if ((*node)->is_group()) {
+      group.groups.emplace_back().name = name;
+      group.groups.back().same_as = target;
+      return;
+    }
+    const auto add = [&](auto& arrays) {
+      auto& array = arrays.emplace_back();
+      array.name = name;
+      array.type = (*node)->array().type;
+      array.shape = (*node)->array().shape;
+      array.dimension_names = (*node)->array().dimension_names;
+      array.same_as = target;
+    };
+    if (std::holds_alternative<model::DimCoord>((*node)->entity)) {
+      add(group.dimcoords);
+    } else {
+      add(group.ndarrays);
     }
   }
 
@@ -83,8 +126,10 @@ class GroupReader {
   static void AddArray(const Node& node, model::Group& group) {
     if (const auto* dimcoord = std::get_if<model::DimCoord>(&node.entity)) {
       group.dimcoords.push_back(*dimcoord);
+      group.dimcoords.back().layout = node.layout();
     } else {
       group.ndarrays.push_back(node.array());
+      group.ndarrays.back().layout = node.layout();
     }
   }
 
@@ -129,6 +174,10 @@ const model::Ndarray& Node::array() const {
 const std::vector<model::Attribute>& Node::attributes() const {
   if (const auto* group = std::get_if<model::Group>(&entity)) return group->attributes;
   return array().attributes;
+}
+
+std::optional<model::Layout> Node::layout() const {
+  return source ? model::LayoutOf(source->spec().dtype) : array().layout;
 }
 
 uint64_t Node::held_bytes() const {

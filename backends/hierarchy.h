@@ -48,14 +48,25 @@ struct Node {
   // Of arrays: the ndarray, or the dimension coordinate as one.
   const model::Ndarray& array() const;
   const std::vector<model::Attribute>& attributes() const;
+  // How an element lies in `data.raw`, where the type does not say it.
+  std::optional<model::Layout> layout() const;
   // About how many bytes of memory it takes, without its source.
   uint64_t held_bytes() const;
 };
 
-// A soft or external link: shown as a symbolic link where `target` (a path
-// name of this store, or relative to its folder) is in the mount.
+// A name that leads to an object: shown as a symbolic link where `target` (a
+// path name of this store, or relative to its folder) is in the mount.
 struct Link {
+  enum class Kind : uint8_t {
+    kSoft,
+    kExternal,
+    kHard,  // another name of the object at `target`, which is no link
+  };
   std::string target;
+  Kind kind = Kind::kSoft;
+  // kExternal: as the store has them.
+  std::string file = {};
+  std::string path_in_file = {};
 };
 
 class Hierarchy {
@@ -74,7 +85,8 @@ class Hierarchy {
   // loading them.
   virtual model::Result<std::vector<std::string>> List(std::string_view path) const = 0;
 
-  // Set if `path` is a link rather than an object.
+  // Set if `path` is a link, or a second name of an object, rather than an
+  // object.
   virtual std::optional<Link> GetLink(std::string_view) const { return std::nullopt; }
 
   // A number that changes when the metadata of `path` (but not of what is
@@ -90,9 +102,10 @@ class Hierarchy {
   static uint64_t HashStamps(std::span<const std::optional<FileStamp>> stamps);
 };
 
-// All objects as one model: what the NDL of a whole store is written from.
-// Objects that cannot be loaded are left out, and links too; `errors`, if
-// given, gets a line for each that is missing or has an error of its own.
+// All objects as one model: what the NDL of a whole store is written from. A
+// second name of an object has its shape and type only. Objects that cannot be
+// loaded are left out; `errors`, if given, gets a line for each that is missing
+// or has an error of its own.
 // Values of arrays are not filled in. `path` is where to begin: a group, or an
 // array, which then is all that the group returned holds.
 model::Result<model::Group> ReadGroup(const Hierarchy& hierarchy, std::string_view path,

@@ -72,7 +72,8 @@ class ValueFiller {
 
  private:
   void Read(model::Ndarray& array, std::string_view path) const {
-    if (array.value) return;  // the store is a document itself
+    if (array.value) return;             // the store is a document itself
+    if (!array.same_as.empty()) return;  // its first name has it
     const auto reader = reader_of_(path);
     if (!reader) return;
     auto value = SmallValue(*reader);
@@ -93,10 +94,11 @@ std::string_view WithoutExtension(std::string_view file_name) {
   return dot == 0 || dot == std::string_view::npos ? file_name : file_name.substr(0, dot);
 }
 
-// `entity` is a DimCoord or an Ndarray.
+// `entity` is the DimCoord or Ndarray of `node`.
 template <typename Entity>
-Entity Described(Entity entity, std::string_view store_name, std::string_view path,
-                 const ValueFiller& filler) {
+Entity Described(Entity entity, const backends::Node& node, std::string_view store_name,
+                 std::string_view path, const ValueFiller& filler) {
+  entity.layout = node.layout();
   if (entity.name.empty()) entity.name = WithoutExtension(store_name);
   filler.Fill(entity, path);
   return entity;
@@ -126,9 +128,9 @@ model::Result<std::string> WriteDocument(
   }
   const std::string_view group = model::ParentPath(path);
   if (const auto* dimcoord = std::get_if<model::DimCoord>(&node->entity)) {
-    return model::WriteDimCoord(Described(*dimcoord, store_name, path, filler), group);
+    return model::WriteDimCoord(Described(*dimcoord, *node, store_name, path, filler), group);
   }
-  return model::WriteNdarray(Described(node->array(), store_name, path, filler), group);
+  return model::WriteNdarray(Described(node->array(), *node, store_name, path, filler), group);
 }
 
 }  // namespace ndlfs::fs

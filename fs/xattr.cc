@@ -64,6 +64,9 @@ void AddArray(Collector& out, const backends::Node& node) {
   const model::Ndarray& array = node.array();
   out.Add("user.ndl.type", model::WriteFlow(array.type));
   out.Add("user.ndl.shape", ShapeText(node));
+  if (const auto layout = node.layout()) {
+    out.Add("user.ndl.layout", model::WriteFlow(*layout));
+  }
   if (array.storage.chunk) {
     out.Add("user.ndl.chunk", fmt::format("[{}]", fmt::join(*array.storage.chunk, ", ")));
   }

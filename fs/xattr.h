@@ -13,6 +13,7 @@ namespace ndlfs::fs {
 //   user.ndl.kind   group, ndarray or dimcoord
 //   user.ndl.type   the datatype, in NDL
 //   user.ndl.shape  [4, 181, 360]
+//   user.ndl.layout {size: 8, members: ...} as `x-layout`, where that is written
 //   user.ndl.chunk  [1, 181, 360], where it is known
 //   user.ndl.store  era5.zarr, in the source
 //   user.attr.NAME  each attribute: text as it is, everything else in NDL

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "model/datatype.h"
+#include "model/layout.h"
 #include "model/value.h"
 
 namespace ndlfs::model {
@@ -68,6 +69,12 @@ struct Ndarray {
   std::optional<Value> value;  // nested as the extent says
   std::vector<Attribute> attributes;
   Storage storage;
+  // How an element lies in `data.raw`, where the type does not tell; written
+  // as `x-layout`. Does not bind who reads the document.
+  std::optional<Layout> layout;
+  // If not empty this is another name of the array at this path name (a hard
+  // link), where value, attributes and storage are. Written as `x-same-as`.
+  std::string same_as;
   bool operator==(const Ndarray&) const = default;
 };
 
@@ -85,6 +92,14 @@ struct NamedDimension {
   bool operator==(const NamedDimension&) const = default;
 };
 
+// A name in a group that leads elsewhere; nothing may be there.
+struct NamedLink {
+  std::string name;
+  std::string target;  // a path name
+  std::string file;    // the file it is in, as the store calls it; empty: this store
+  bool operator==(const NamedLink&) const = default;
+};
+
 // Children are in the order of their store.
 struct Group {
   std::string name;  // last part of the path name; "" for the root
@@ -95,6 +110,10 @@ struct Group {
   std::vector<DimCoord> dimcoords;
   std::vector<Ndarray> ndarrays;
   std::vector<Group> groups;
+  std::vector<NamedLink> links;  // soft and external ones; written as `x-links`
+  // If not empty this is another name of the group at this path name, where
+  // its contents are. Written as `x-same-as`.
+  std::string same_as;
   bool operator==(const Group&) const = default;
 };
 

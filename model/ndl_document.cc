@@ -82,6 +82,7 @@ NdlDocument::NdlDocument(NdlContext& context, const YamlNode& root) : context_(c
   } else if (contents) {
     root_.node = &root;
     AddNames(root_);
+    CountContents(root_);
   } else {
     AddGroups(root);
   }
@@ -105,7 +106,24 @@ void NdlDocument::AddGroups(const YamlNode& root) {
     group->key = &root.key(i);
     group->node = &root.value(i);
     AddNames(*group);
+    CountContents(*group);
   }
+}
+
+void NdlDocument::CountContents(const NdlGroup& group) {
+  const YamlNode& node = *group.node;
+  const bool has_one_key = node.is_mapping() && node.size() == 1;
+  is_of_one_array_ = is_of_one_array_ && !top_ && has_one_key &&
+                     group.dimcoords.size() + group.ndarrays.size() == 1;
+  if (!top_) {
+    top_ = group.path;
+    return;
+  }
+  while (!IsBelow(group.path, *top_)) top_ = std::string(ParentPath(*top_));
+}
+
+bool NdlDocument::IsElsewhere(std::string_view path) const {
+  return is_of_one_array_ || !top_ || !IsBelow(path, *top_);
 }
 
 // The group at the path name `key`, and those around it.

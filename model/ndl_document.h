@@ -55,6 +55,10 @@ class NdlDocument {
   const NdlGroup& root() const { return root_; }
   // The coordinate at a path name; null if there is none.
   const NdlDimCoord* FindPath(std::string_view path) const;
+  // Whether a coordinate of this path name, which is not in the document, may be
+  // in the store all the same: if it is not in a group that the document is of,
+  // or the document is of a single array.
+  bool IsElsewhere(std::string_view path) const;
   // Whether a group or ndarray has this path name.
   std::string_view KindAt(std::string_view path) const;
 
@@ -63,10 +67,15 @@ class NdlDocument {
   NdlGroup* AddGroup(const YamlNode& key);
   void AddNames(NdlGroup& group);
   const NdlGroup* FindGroup(std::string_view path) const;
+  // Takes account of what the document has of a group.
+  void CountContents(const NdlGroup& group);
 
   NdlContext& context_;
   NdlGroup root_;
   size_t groups_ = 1;
+  // The nearest group around all entries; nullopt before the first.
+  std::optional<std::string> top_;
+  bool is_of_one_array_ = true;  // and of nothing else
 };
 
 }  // namespace ndlfs::model

@@ -8,6 +8,7 @@
 #include "model/error.h"
 #include "model/ndl_context.h"
 #include "model/ndl_document.h"
+#include "model/ndl_layout.h"
 #include "model/ndl_type_reader.h"
 #include "model/ndl_value_reader.h"
 #include "model/path_name.h"
@@ -46,6 +47,10 @@ class EntityReader {
  private:
   void ReadContents(const NdlGroup& source, Group& group);
   std::vector<NamedDimension> ReadNamedDimensions(const YamlNode* node);
+  std::vector<NamedLink> ReadLinks(const YamlNode* node);
+  std::optional<NamedLink> ReadLink(std::string_view name, const YamlNode& node);
+  // The path name that `key` says; empty without it.
+  std::string ReadPath(const NdlFields& fields, std::string_view key);
   // Whether one more may be read; reports if not.
   bool CountEntity(const YamlNode& key);
   // Calls read(name, node) for each array that the group has under `key`.
@@ -113,6 +118,9 @@ void EntityReader::ReadContents(const NdlGroup& source, Group& group) {
   ForEachArray(source, fields, "ndarrays", [&](std::string_view name, const YamlNode& node) {
     group.ndarrays.push_back(ReadNdarray(source, name, node));
   });
+  context_.set_entity(source.path, {});
+  group.links = ReadLinks(fields.Find("x-links"));
+  group.same_as = ReadPath(fields, "x-same-as");
 }
 
 // Names of dimensions that no coordinate has, and their sizes.
@@ -128,6 +136,50 @@ std::vector<NamedDimension> EntityReader::ReadNamedDimensions(const YamlNode* no
                 dimensions.push_back(std::move(dimension));
               });
   return dimensions;
+}
+
+std::vector<NamedLink> EntityReader::ReadLinks(const YamlNode* node) {
+  std::vector<NamedLink> links;
+  if (!node) return links;
+  const Place place(context_, "x-links");
+  ForEachName(context_, *node,
+              [&](std::string_view name, const YamlNode&, const YamlNode& value) {
+                const Place inner(context_, name);
+                if (auto link = ReadLink(name, value)) links.push_back(*std::move(link));
+              });
+  return links;
+}
+
+// A path name, or a mapping of a file and a path name in it.
+std::optional<NamedLink> EntityReader::ReadLink(std::string_view name, const YamlNode& node) {
+  NamedLink link;
+  link.name = name;
+  const YamlNode* path = &node;
+  if (node.is_mapping()) {
+    const NdlFields fields(context_, node, {"file", "path"});
+    const YamlNode* file = fields.Require("file");
+    path = fields.Require("path");
+    const auto text = file ? ReadText(context_, *file) : std::nullopt;
+    if (!text || !path) return std::nullopt;
+    link.file = *text;
+  }
+  const auto target = ReadText(context_, *path);
+  if (!target) return std::nullopt;
+  link.target = *target;
+  return link;
+}
+
+std::string EntityReader::ReadPath(const NdlFields& fields, std::string_view key) {
+  const YamlNode* node = fields.Find(key);
+  if (!node) return {};
+  const Place place(context_, key);
+  auto path = ReadText(context_, *node);
+  if (!path) return {};
+  if (!path->starts_with('/')) {
+    context_.Error(*node, "expected a path name that begins with \"/\", found {}",
+                   DescribeNode(*node));
+  }
+  return *std::move(path);
 }
 
 template <typename Read>
@@ -244,7 +296,7 @@ DimCoord EntityReader::ReadDimCoord(std::string_view name, const YamlNode& node)
   if (size && !size->is_null()) {
     const Place place(context_, "size");
     if (size->is_plain() && ParseYamlInteger(size->text())) {
-      dimcoord.shape[0].size = ReadSize(context_, *size, 1);
+      dimcoord.shape[0].size = ReadSize(context_, *size, 0);
     } else {
       context_.Error(*size, "expected an integer, or null for unlimited, found {}",
                      DescribeNode(*size));
@@ -285,32 +337,39 @@ void EntityReader::ReadBody(const NdlFields& fields, Owner owner, bool has_shape
     ReadValue(*value, array);
   }
   array.attributes = ReadAttributes(fields.Find("attributes"));
-}
-
-// How long the lists at depth `depth` of nested ones are, by the first of them.
-uint64_t ListedAt(const YamlNode& value, size_t depth) {
-  const YamlNode* node = &value;
-  for (;; --depth) {
-    if (!node->is_sequence()) return 0;
-    if (depth == 0 || node->items().empty()) return depth == 0 ? node->items().size() : 0;
-    node = node->items().front();
+  if (const YamlNode* layout = fields.Find("x-layout"); layout && type) {
+    array.layout = ReadLayout(context_, *layout, *type);
   }
+  array.same_as = ReadPath(fields, "x-same-as");
 }
 
-// Along unlimited dimensions there are as many values as are stored, or more:
-// fill values, where another array has more along the same dimension.
+// How many items the list at `dim` has, and those in it, as the first of each
+// tell.
+uint64_t CountItems(const YamlNode& node, size_t dim) {
+  const YamlNode* list = &node;
+  for (; dim > 0 && list->is_sequence() && !list->items().empty(); --dim) {
+    list = list->items().front();
+  }
+  return dim == 0 && list->is_sequence() ? list->items().size() : 0;
+}
+
+// There are as many values as are stored. People also write all of them. Along
+// an unlimited dimension there may be more: fill values, where another array has
+// more along the same dimension.
 void EntityReader::ReadValue(const YamlNode& node, Ndarray& array) {
   const Place place(context_, "value");
   std::vector<std::optional<uint64_t>> extents;
   for (size_t i = 0; i < array.shape.size(); ++i) {
-    extents.push_back(array.shape[i].size);
-    if (extents[i]) continue;
-    if (array.storage.shape && array.storage.shape->size() == array.shape.size()) {
-      extents[i] = (*array.storage.shape)[i];
-    } else if (array.storage.size) {
-      extents[i] = array.storage.size;
+    const Storage& storage = array.storage;
+    const bool has_shape = storage.shape && storage.shape->size() == array.shape.size();
+    const std::optional<uint64_t> stored = has_shape ? (*storage.shape)[i] : storage.size;
+    const std::optional<uint64_t>& size = array.shape[i].size;
+    const uint64_t count = CountItems(node, i);
+    if (stored && !size) {
+      extents.push_back(std::max(*stored, count));
+    } else {
+      extents.push_back(stored && count == *stored ? stored : size);
     }
-    if (extents[i]) extents[i] = std::max(*extents[i], ListedAt(node, i));
   }
   array.value = ReadNested(context_, node, extents, array.type);
 }
@@ -375,9 +434,9 @@ std::optional<Dimension> EntityReader::ReadReference(const NdlGroup& group,
   Dimension dimension;
   if (found) {
     dimension = {found->size, found->path()};
-  } else if (has_extent && !name.empty()) {
-    // The document of one entity: the coordinate is in another.
-    dimension = {std::nullopt, is_path ? std::string(name) : JoinPath(group.path, name)};
+  } else if (std::string path = is_path ? std::string(name) : JoinPath(group.path, name);
+             has_extent && !name.empty() && document_.IsElsewhere(path)) {
+    dimension = {std::nullopt, std::move(path)};
   } else {
     ReportNoDimCoord(group, node);
     return std::nullopt;
@@ -394,8 +453,10 @@ std::optional<Dimension> EntityReader::ReadReference(const NdlGroup& group,
 void EntityReader::ReportNoDimCoord(const NdlGroup& group, const YamlNode& node) {
   constexpr size_t kMostNames = 1000;
   const std::string_view name = node.text();
-  if (name.starts_with('/')) {
-    const std::string_view kind = document_.KindAt(name);
+  const bool is_path = name.starts_with('/');
+  const std::string_view kind =
+      document_.KindAt(is_path ? std::string(name) : JoinPath(group.path, name));
+  if (is_path || !kind.empty()) {
     context_.Error(node, "{} is {}dimension coordinate", Quote(name),
                    kind.empty() ? "no " : fmt::format("{}, expected a ", kind));
     return;

@@ -119,7 +119,7 @@ void ReportNoConstant(NdlContext& context, const YamlNode& node, std::string_vie
                 names.size() < type.constants().size() ? ", ..." : "");
 }
 
-// The name of a constant, or the number of one.
+// The name of a constant, or a number: of one, or without a name.
 std::optional<Value> ReadEnum(NdlContext& context, const YamlNode& node, const Datatype& type) {
   if (!node.is_plain() && !node.is_quoted()) {
     return Expected(context, node, "the name of an enum constant");
@@ -131,6 +131,7 @@ std::optional<Value> ReadEnum(NdlContext& context, const YamlNode& node, const D
   if (type.FindConstant(name)) return Value(name);
   if (const auto number = ParseYamlInteger(name); number && node.is_plain()) {
     if (const auto* constant = type.FindConstant(*number)) return Value(constant->name);
+    return Fitting(context, node, type.base(), *number);
   }
   ReportNoConstant(context, node, name, type);
   return std::nullopt;
@@ -290,6 +291,9 @@ std::optional<Value> ReadDimension(NdlContext& context, const YamlNode& node,
       extent ? fmt::format("a list of {} value{}", *extent, *extent == 1 ? "" : "s") : "a list";
   if (!node.is_sequence()) return Expected(context, node, wanted);
   const auto items = node.items();
+  const bool has_none = std::find(extents.begin() + static_cast<ptrdiff_t>(dim), extents.end(),
+                                  uint64_t{0}) != extents.end();
+  if (items.empty() && has_none) return Value(Value::List());
   if (extent && items.size() != *extent) {
     context.Error(node, "expected {}{}, found {}", wanted,
                   extents.size() > 1

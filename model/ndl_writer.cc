@@ -6,6 +6,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "model/ndl_layout.h"
 #include "model/ndl_rules.h"
 #include "model/path_name.h"
 #include "model/utf8.h"
@@ -217,13 +218,10 @@ std::optional<YamlItem> ShortForm(const Attribute& attribute) {
 // What the shapes of a document may refer to.
 class Scopes {
  public:
-  // Makes all coordinates below `group` known, whose path name is `path`.
+  // The document is of `group`, whose path name is `path`, and all below it.
   void AddDocument(const Group& group, const std::string& path) {
-    for (const DimCoord& dimcoord : group.dimcoords) AddDimCoord(path, dimcoord.name);
-    for (const Group& child : group.groups) AddDocument(child, JoinPath(path, child.name));
-  }
-  void AddDimCoord(std::string_view group_path, std::string_view name) {
-    known_.insert(JoinPath(group_path, name));
+    top_ = path;
+    AddCoordinates(group, path);
   }
 
   // Begins and ends the part of the document that lies in a group.
@@ -232,6 +230,11 @@ class Scopes {
 
   const std::string& group() const { return stack_.back(); }
   bool IsKnown(const std::string& dimcoord) const { return known_.contains(dimcoord); }
+  // Whether the document has no word of `dimcoord` because it is of other
+  // entities only. Otherwise an unknown one is nowhere.
+  bool IsElsewhere(const std::string& dimcoord) const {
+    return !IsKnown(dimcoord) && (!top_ || !IsBelow(dimcoord, *top_));
+  }
 
   // The bare name if it means `dimcoord` here, otherwise the path name.
   std::string Reference(const std::string& dimcoord) const {
@@ -245,6 +248,14 @@ class Scopes {
   }
 
  private:
+  void AddCoordinates(const Group& group, const std::string& path) {
+    for (const DimCoord& dimcoord : group.dimcoords) {
+      known_.insert(JoinPath(path, dimcoord.name));
+    }
+    for (const Group& child : group.groups) AddCoordinates(child, JoinPath(path, child.name));
+  }
+
+  std::optional<std::string> top_;  // nullopt: of a single array
   std::unordered_set<std::string> known_;
   std::vector<std::string> stack_;
 };
@@ -264,6 +275,7 @@ class EntityWriter {
   void WriteAttribute(const Attribute& attribute);
   void WriteShape(const Ndarray& ndarray);
   void WriteDimensionNames(const Ndarray& ndarray, const std::vector<std::string>& shown);
+  void WriteLinks(const std::vector<NamedLink>& links);
   void WriteType(const Datatype& type);
   void WriteBody(const Ndarray& array);
   void WriteStorage(const Storage& storage, const Datatype& type);
@@ -276,7 +288,8 @@ class EntityWriter {
 // only has groups needs no entry of its own.
 void EntityWriter::WriteGroups(const Group& group, const std::string& path) {
   const bool is_empty = group.attributes.empty() && group.dimensions.empty() &&
-                        group.dimcoords.empty() && group.ndarrays.empty();
+                        group.dimcoords.empty() && group.ndarrays.empty() &&
+                        group.links.empty() && group.same_as.empty();
   scopes_.Enter(path);
   if (!is_empty) {
     yaml_.Open(ShownPath(path));
@@ -294,6 +307,9 @@ void EntityWriter::WriteGroups(const Group& group, const std::string& path) {
 }
 
 void EntityWriter::WriteContent(const Group& group) {
+  if (!group.same_as.empty()) {
+    yaml_.Entry("x-same-as", YamlItem::Text(ShownPath(group.same_as)));
+  }
   WriteAttributes(group.attributes);
   if (!group.dimensions.empty()) {
     YamlItem dimensions = YamlItem::Mapping();
@@ -312,6 +328,23 @@ void EntityWriter::WriteContent(const Group& group) {
     for (const Ndarray& ndarray : group.ndarrays) WriteNdarray(ndarray);
     yaml_.Close();
   }
+  WriteLinks(group.links);
+}
+
+void EntityWriter::WriteLinks(const std::vector<NamedLink>& links) {
+  if (links.empty()) return;
+  yaml_.Open("x-links");
+  for (const NamedLink& link : links) {
+    YamlItem target = YamlItem::Text(ShownPath(link.target));
+    if (!link.file.empty()) {
+      YamlItem external = YamlItem::Mapping();
+      external.Add("file", YamlItem::Text(link.file));
+      external.Add("path", std::move(target));
+      target = std::move(external);
+    }
+    yaml_.Entry(link.name, target);
+  }
+  yaml_.Close();
 }
 
 void EntityWriter::WriteNdarray(const Ndarray& ndarray) {
@@ -333,18 +366,19 @@ void EntityWriter::WriteShape(const Ndarray& ndarray) {
   YamlItem shape = YamlItem::Sequence();
   YamlItem extent = YamlItem::Sequence();
   std::vector<std::string> shown;
-  bool all_known = true;
+  bool all_here = true;
   for (const Dimension& dimension : ndarray.shape) {
+    const std::string& dimcoord = dimension.dimcoord;
     const YamlItem size = dimension.size ? Number(*dimension.size) : Null();
-    shape.Add(dimension.dimcoord.empty()
-                  ? size
-                  : YamlItem::Name(ShownPath(scopes_.Reference(dimension.dimcoord))));
+    const bool is_elsewhere = !dimcoord.empty() && scopes_.IsElsewhere(dimcoord);
+    const bool is_named = is_elsewhere || scopes_.IsKnown(dimcoord);
+    shape.Add(is_named ? YamlItem::Text(ShownPath(scopes_.Reference(dimcoord))) : size);
     extent.Add(size);
-    shown.emplace_back(BaseName(dimension.dimcoord));
-    all_known &= dimension.dimcoord.empty() || scopes_.IsKnown(dimension.dimcoord);
+    shown.emplace_back(is_named ? BaseName(dimcoord) : "");
+    all_here &= !is_elsewhere;
   }
   yaml_.Entry("shape", shape);
-  if (!all_known) yaml_.Entry("x-extent", extent);
+  if (!all_here) yaml_.Entry("x-extent", extent);
   WriteDimensionNames(ndarray, shown);
 }
 
@@ -355,7 +389,7 @@ void EntityWriter::WriteDimensionNames(const Ndarray& ndarray,
   if (names.empty() || names == shown) return;
   YamlItem list = YamlItem::Sequence();
   for (const std::string& name : names) {
-    list.Add(name.empty() ? Null() : YamlItem::Name(name));
+    list.Add(name.empty() ? Null() : YamlItem::Text(name));
   }
   yaml_.Entry("x-dims", list);
 }
@@ -371,6 +405,10 @@ void EntityWriter::WriteType(const Datatype& type) {
 
 void EntityWriter::WriteBody(const Ndarray& array) {
   WriteType(array.type);
+  if (array.layout) yaml_.Entry("x-layout", LayoutItem(*array.layout));
+  if (!array.same_as.empty()) {
+    yaml_.Entry("x-same-as", YamlItem::Text(ShownPath(array.same_as)));
+  }
   if (array.value) yaml_.Entry("value", ValueItem(*array.value, array.type));
   WriteAttributes(array.attributes);
   WriteStorage(array.storage, array.type);
@@ -392,7 +430,9 @@ void EntityWriter::WriteAttribute(const Attribute& attribute) {
   yaml_.Entry("shape", Sizes(attribute.shape));
   WriteType(attribute.type);
   if (attribute.json) yaml_.Entry("x-format", YamlItem::Verbatim("json"));
-  yaml_.Entry("value", ValueItem(attribute.value, attribute.type));
+  const std::string* json = attribute.json ? attribute.value.text() : nullptr;
+  yaml_.Entry("value",
+              json ? YamlItem::Json(*json) : ValueItem(attribute.value, attribute.type));
   WriteStorage(attribute.storage, attribute.type);
   yaml_.Close();
 }
@@ -487,5 +527,7 @@ std::string WriteFlow(const Value& value, const Datatype& type) {
 }
 
 std::string WriteFlow(const Datatype& type) { return FlowText(DatatypeItem(type)); }
+
+std::string WriteFlow(const Layout& layout) { return FlowText(LayoutItem(layout)); }
 
 }  // namespace ndlfs::model

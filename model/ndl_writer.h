@@ -23,9 +23,10 @@ std::string WriteGroup(const Group& group, std::string_view path);
 std::string WriteNdarray(const Ndarray& ndarray, std::string_view group_path);
 std::string WriteDimCoord(const DimCoord& dimcoord, std::string_view group_path);
 
-// A value or datatype alone, in YAML flow style on one line: what the
+// A value, datatype or layout alone, in YAML flow style on one line: what the
 // extended attributes show.
 std::string WriteFlow(const Value& value, const Datatype& type);
 std::string WriteFlow(const Datatype& type);
+std::string WriteFlow(const Layout& layout);
 
 }  // namespace ndlfs::model

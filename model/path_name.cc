@@ -93,6 +93,11 @@ std::string_view BaseName(std::string_view path) {
   return slash == std::string_view::npos ? path : path.substr(slash + 1);
 }
 
+bool IsBelow(std::string_view path, std::string_view group) {
+  if (group == "/") return true;
+  return path.starts_with(group) && (path.size() == group.size() || path[group.size()] == '/');
+}
+
 std::vector<std::string_view> SplitPath(std::string_view path) {
   std::vector<std::string_view> parts;
   while (!path.empty()) {

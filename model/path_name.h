@@ -15,6 +15,8 @@ std::string JoinPath(std::string_view group, std::string_view name);
 std::string_view ParentPath(std::string_view path);
 // "/forecast/wind" -> "wind"; "/" -> "".
 std::string_view BaseName(std::string_view path);
+// Whether `path` is `group` or the path name of something in it.
+bool IsBelow(std::string_view path, std::string_view group);
 // "/a/b" -> {"a", "b"}; "/" -> {}. The views point into `path`.
 std::vector<std::string_view> SplitPath(std::string_view path);
 

@@ -19,16 +19,17 @@ constexpr size_t kNoLimit = std::numeric_limits<size_t>::max();
 void AppendAtom(std::string& out, const YamlItem& item, YamlPlace place) {
   if (item.kind == YamlItem::Kind::kVerbatim) {
     out += item.text;
+  } else if (item.kind == YamlItem::Kind::kJson) {
+    AppendJson(out, item.text);
   } else {
-    const bool is_name = item.kind == YamlItem::Kind::kName;
-    AppendScalar(out, item.text, place, is_name ? YamlRole::kName : YamlRole::kValue);
+    AppendScalar(out, item.text, place);
   }
 }
 
 // Appends "key:" or "? key :"; the value follows after a blank.
 void AppendFlowKey(std::string& out, std::string_view key) {
   const size_t begin = out.size();
-  AppendScalar(out, key, YamlPlace::kFlow, YamlRole::kName);
+  AppendScalar(out, key, YamlPlace::kFlow);
   if (out.size() - begin > kMaxSimpleKey) {
     out.insert(begin, "? ");
     out += ' ';
@@ -91,7 +92,7 @@ void YamlWriter::Entry(std::string_view key, const YamlItem& value) {
 
 void YamlWriter::Key(std::string_view key, size_t indent) {
   const size_t begin = out_.size();
-  AppendScalar(out_, key, YamlPlace::kBlock, YamlRole::kName);
+  AppendScalar(out_, key, YamlPlace::kBlock);
   if (out_.size() - begin > kMaxSimpleKey) {
     out_.insert(begin, "? ");
     out_ += '\n';

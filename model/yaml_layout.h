@@ -13,13 +13,14 @@
 namespace ndlfs::model {
 
 struct YamlItem {
-  enum class Kind { kVerbatim, kText, kName, kSequence, kMapping };
+  enum class Kind { kVerbatim, kText, kJson, kSequence, kMapping };
 
   // A scalar that is valid YAML as it stands: a number, "null", !!binary.
   static YamlItem Verbatim(std::string text) { return {Kind::kVerbatim, std::move(text)}; }
-  // Text or a name, quoted where it must be.
+  // Text, quoted where it must be.
   static YamlItem Text(std::string_view text) { return {Kind::kText, std::string(text)}; }
-  static YamlItem Name(std::string_view text) { return {Kind::kName, std::string(text)}; }
+  // Text that is JSON: in single quotes, so that its own can be read.
+  static YamlItem Json(std::string_view text) { return {Kind::kJson, std::string(text)}; }
   static YamlItem Sequence() { return {Kind::kSequence}; }
   static YamlItem Mapping() { return {Kind::kMapping}; }
 

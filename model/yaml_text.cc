@@ -27,20 +27,39 @@ bool Skip(std::string_view& text, std::string_view set) {
   return end > 0;
 }
 
-bool IsWord(std::string_view text, YamlRole role) {
-  static constexpr std::array<std::string_view, 9> kWords = {
-      "null", "true", "false", "yes", "no", "on", "off", "<<", "="};
+std::string ToLower(std::string_view text) {
   std::string lower(text);
   for (char& c : lower) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c;
-  if (text == "~" || text.empty()) return true;
-  if (lower == "y" || lower == "n") return role == YamlRole::kValue;
-  return std::find(kWords.begin(), kWords.end(), lower) != kWords.end();
+  return lower;
 }
 
-// Digits in groups of base 60, "1:30:00.5", after the sign.
+bool IsWord(std::string_view text) {
+  // The last ones are R's.
+  static constexpr std::array kWords = {std::string_view(),
+                                        std::string_view("~"),
+                                        std::string_view("null"),
+                                        std::string_view("true"),
+                                        std::string_view("false"),
+                                        std::string_view("yes"),
+                                        std::string_view("no"),
+                                        std::string_view("y"),
+                                        std::string_view("n"),
+                                        std::string_view("on"),
+                                        std::string_view("off"),
+                                        std::string_view("<<"),
+                                        std::string_view("="),
+                                        std::string_view(".na"),
+                                        std::string_view(".na.integer"),
+                                        std::string_view(".na.real"),
+                                        std::string_view(".na.character")};
+  return std::find(kWords.begin(), kWords.end(), ToLower(text)) != kWords.end();
+}
+
+// Digits in groups of base 60, "1:30:00.5", after the sign. Some readers allow
+// underlines or commas among digits.
 bool IsSexagesimal(std::string_view text) {
   bool groups = false;
-  if (!Skip(text, "0123456789_")) return false;
+  if (!Skip(text, "0123456789_,")) return false;
   while (text.starts_with(':')) {
     text.remove_prefix(1);
     if (!Skip(text, "0123456789")) return false;
@@ -54,37 +73,43 @@ bool IsSexagesimal(std::string_view text) {
 }
 
 // A number without its sign, in decimal, and perhaps with an exponent. YAML
-// 1.1 takes dots and underlines among the digits.
+// 1.1 takes dots and underlines among the digits, and some readers commas.
 bool IsDecimal(std::string_view text) {
   if (text.empty() || (!IsDigit(text[0]) && text[0] != '.')) return false;
-  Skip(text, "0123456789_.");
+  Skip(text, "0123456789_.,");
   if (text.empty()) return true;
   if (text[0] != 'e' && text[0] != 'E') return false;
   text.remove_prefix(1);
   if (text.starts_with('+') || text.starts_with('-')) text.remove_prefix(1);
-  return Skip(text, "0123456789") && text.empty();
+  return Skip(text, "0123456789_") && text.empty();
 }
 
+// Hexadecimal, octal or binary.
 bool IsPrefixedInteger(std::string_view text) {
   if (text.size() < 3 || text[0] != '0') return false;
-  const std::string_view digits = text[1] == 'x'   ? "0123456789abcdefABCDEF_"
-                                  : text[1] == 'o' ? "01234567"
-                                  : text[1] == 'b' ? "01_"
-                                                   : "";
+  const char base = static_cast<char>(text[1] | 0x20);
+  const std::string_view digits = base == 'x'   ? "0123456789abcdefABCDEF_,"
+                                  : base == 'o' ? "01234567_,"
+                                  : base == 'b' ? "01_,"
+                                                : "";
   text.remove_prefix(2);
   return Skip(text, digits) && text.empty();
 }
 
 bool IsNumber(std::string_view text) {
-  if (text.starts_with('+') || text.starts_with('-')) text.remove_prefix(1);
-  static constexpr std::array<std::string_view, 6> kSpecials = {".inf", ".Inf", ".INF",
-                                                                ".nan", ".NaN", ".NAN"};
-  return IsDecimal(text) || IsPrefixedInteger(text) || IsSexagesimal(text) ||
-         std::find(kSpecials.begin(), kSpecials.end(), text) != kSpecials.end();
+  if (text.starts_with('+') || text.starts_with('-')) {
+    text.remove_prefix(1);
+    // To ruamel.yaml, which reads 1.1 and 1.2, "-_1" is a number.
+    if (!text.empty() && text.find_first_not_of("0123456789_") == text.npos) return true;
+  }
+  const std::string lower = ToLower(text);
+  return lower == ".inf" || lower == ".nan" || IsDecimal(text) || IsPrefixedInteger(text) ||
+         IsSexagesimal(text);
 }
 
-// "2008-12-31", alone or before a time of day.
+// "2008-12-31", alone or before a time of day. Ruby knows years before 0.
 bool IsTimestamp(std::string_view text) {
+  if (text.starts_with('-')) text.remove_prefix(1);
   const auto digits = [&](size_t least, size_t most) {
     size_t n = 0;
     while (n < text.size() && n < most && IsDigit(text[n])) ++n;
@@ -150,10 +175,10 @@ bool IsDocumentMarker(std::string_view text) {
          (text.size() == 3 || IsBlank(text[3]));
 }
 
-bool CanBePlain(std::string_view text, YamlPlace place, YamlRole role) {
+bool CanBePlain(std::string_view text, YamlPlace place) {
   return !text.empty() && text.front() != ' ' && text.back() != ' ' &&
          HasOnlyPlainCharacters(text) && BeginsPlain(text, place) &&
-         !HasIndicators(text, place) && !IsDocumentMarker(text) && !ResolvesToOther(text, role);
+         !HasIndicators(text, place) && !IsDocumentMarker(text) && !ResolvesToOther(text);
 }
 
 // --- Double quotes
@@ -209,21 +234,27 @@ void AppendQuoted(std::string& out, std::string_view text) {
 
 }  // namespace
 
-bool ResolvesToOther(std::string_view text, YamlRole role) {
-  return IsWord(text, role) || IsNumber(text) || IsTimestamp(text);
+bool ResolvesToOther(std::string_view text) {
+  return text.starts_with(':') /* Ruby's symbols */ || IsWord(text) || IsNumber(text) ||
+         IsTimestamp(text);
 }
 
-void AppendScalar(std::string& out, std::string_view text, YamlPlace place, YamlRole role) {
-  std::string converted;
-  if (!IsUtf8(text)) {
-    converted = Latin1ToUtf8(text);
-    text = converted;
-  }
-  if (CanBePlain(text, place, role)) {
+void AppendScalar(std::string& out, std::string_view text, YamlPlace place) {
+  if (!IsUtf8(text)) return AppendScalar(out, Latin1ToUtf8(text), place);
+  if (CanBePlain(text, place)) {
     out += text;
   } else {
     AppendQuoted(out, text);
   }
+}
+
+void AppendJson(std::string& out, std::string_view text) {
+  if (!IsUtf8(text) || !HasOnlyPlainCharacters(text)) {
+    return AppendScalar(out, text, YamlPlace::kFlow);
+  }
+  out += '\'';
+  for (const char c : text) out.append(c == '\'' ? 2 : 1, c);
+  out += '\'';
 }
 
 bool CanBeLiteralBlock(std::string_view text) {

@@ -12,21 +12,19 @@
 namespace ndlfs::model {
 
 enum class YamlPlace { kBlock, kFlow };
-enum class YamlRole {
-  kValue,
-  // A key or another name, where only `y` and `n` are left plain, which few
-  // readers take for booleans and which many dimensions are called.
-  kName,
-};
 
-// Whether YAML 1.1 or 1.2 resolves the plain scalar `text` to null, a bool, a
-// number, a timestamp, or one of the special keys.
-bool ResolvesToOther(std::string_view text, YamlRole role = YamlRole::kValue);
+// Whether some reader of YAML 1.1 or 1.2 resolves the plain scalar `text` to
+// null, a bool, a number, a timestamp, a symbol, or one of the special keys.
+bool ResolvesToOther(std::string_view text);
 
 // Appends `text` as a scalar on one line: plain if it can be, else in double
 // quotes. Text that is not UTF-8 is taken as Latin-1.
-void AppendScalar(std::string& out, std::string_view text, YamlPlace place,
-                  YamlRole role = YamlRole::kValue);
+void AppendScalar(std::string& out, std::string_view text, YamlPlace place);
+
+// Appends text that is JSON as a scalar on one line: in single quotes, which
+// leave its own quotes as they are, or in double quotes where it has
+// characters that need escapes.
+void AppendJson(std::string& out, std::string_view text);
 
 // Whether a literal block gives back exactly `text`, which has several lines.
 bool CanBeLiteralBlock(std::string_view text);

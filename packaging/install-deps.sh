@@ -17,11 +17,12 @@ build_packages=(
   libgtest-dev libgmock-dev
 )
 # The tests compare with what NumPy and zarr-python read, and mount for real;
+# where R and its package yaml (r-cran-yaml) are installed, they read with it too;
 # clang checks the style and builds the fuzz targets.
 test_packages=(
   clang clang-format clang-tidy libclang-rt-14-dev
   python3 python3-numpy python3-zarr python3-numcodecs python3-h5py python3-netcdf4 python3-yaml
-  python3-tables python3-zfpy hdf5-filter-plugin-zfp-serial
+  python3-ruamel.yaml python3-tables python3-zfpy hdf5-filter-plugin-zfp-serial
   netcdf-bin
   attr gfortran git man-db rsync
 )

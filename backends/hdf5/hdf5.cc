@@ -236,11 +236,12 @@ class Hdf5Hierarchy final : public Hierarchy {
     if (IsLink(location) && IsLoop(opened, path)) return std::nullopt;
     switch (location.kind) {
       case ObjectKind::kAlias:
-        return Link{location.target};
+        return Link{location.target, Link::Kind::kHard};
       case ObjectKind::kSoftLink:
         return Link{ResolveInGroup(model::ParentPath(path), location.target)};
       case ObjectKind::kExternalLink:
-        return Link{ExternalTarget(location)};
+        return Link{ExternalTarget(location), Link::Kind::kExternal, location.target_file,
+                    location.target};
       default:
         return std::nullopt;
     }

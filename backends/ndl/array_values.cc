@@ -147,11 +147,15 @@ class Encoder {
 }  // namespace
 
 std::vector<uint64_t> ExtentOfValue(const model::Ndarray& array) {
+  // Lists without elements need not show all extents.
+  const bool has_none = std::any_of(array.shape.begin(), array.shape.end(),
+                                    [](const auto& d) { return d.size == uint64_t{0}; });
   std::vector<uint64_t> extent;
   const Value* value = &*array.value;
   for (const model::Dimension& dimension : array.shape) {
     const Value::List* list = value ? value->list() : nullptr;
-    extent.push_back(dimension.size.value_or(list ? list->size() : 0));
+    const bool is_shown = list && !(has_none && dimension.size);
+    extent.push_back(is_shown ? list->size() : dimension.size.value_or(0));
     value = list && !list->empty() ? &list->front() : nullptr;
   }
   return extent;

@@ -39,7 +39,9 @@ class FakeHierarchy final : public Hierarchy {
   }
   Node& Add(const std::string& path) { return *(nodes_[path] = std::make_shared<Node>()); }
   void AddBroken(const std::string& path) { nodes_[path] = nullptr; }
-  void AddLink(const std::string& path) { links_.insert(path); }
+  void AddLink(const std::string& path, Link link = {"/elsewhere"}) {
+    links_.emplace(path, std::move(link));
+  }
 
   std::string_view format() const override { return "fake"; }
   model::Result<std::shared_ptr<const Node>> Load(std::string_view path) const override {
@@ -56,19 +58,19 @@ class FakeHierarchy final : public Hierarchy {
       }
     };
     for (const auto& [child, node] : nodes_) add(child);
-    for (const std::string& child : links_) add(child);
+    for (const auto& [child, link] : links_) add(child);
     return std::vector<std::string>(names.begin(), names.end());
   }
   std::optional<Link> GetLink(std::string_view path) const override {
-    if (links_.count(std::string(path)) == 0) return std::nullopt;
-    return Link{"/elsewhere"};
+    const auto found = links_.find(std::string(path));
+    return found == links_.end() ? std::nullopt : std::optional(found->second);
   }
   model::Result<uint64_t> Version(std::string_view) const override { return 0; }
   using Hierarchy::HashStamps;
 
  private:
   std::map<std::string, std::shared_ptr<Node>> nodes_;
-  std::set<std::string> links_;
+  std::map<std::string, Link> links_;
 };
 
 TEST(ReadGroupTest, CollectsAllObjectsBelow) {
@@ -107,6 +109,34 @@ TEST(ReadGroupTest, AnArrayAloneIsAGroupOfOne) {
   EXPECT_EQ(group->name, "");
   ASSERT_THAT(group->ndarrays, SizeIs(1));
   EXPECT_EQ(group->ndarrays[0].name, "file");
+}
+
+TEST(ReadGroupTest, ShowsLinksAndSecondNames) {
+  FakeHierarchy hierarchy;
+  hierarchy.AddGroup("/");
+  hierarchy.AddGroup("/g");
+  hierarchy.AddArray("/g/a", {2, 3}, {"y", "x"});
+  hierarchy.AddArray("/lat", {3}, {"lat"});
+  hierarchy.AddLink("/soft", {"/nowhere"});
+  hierarchy.AddLink("/external", {"../o.h5/x", Link::Kind::kExternal, "o.h5", "/x"});
+  hierarchy.AddLink("/b", {"/g/a", Link::Kind::kHard});
+  hierarchy.AddLink("/latitude", {"/lat", Link::Kind::kHard});
+  hierarchy.AddLink("/g/up", {"/", Link::Kind::kHard});
+  hierarchy.AddLink("/lost", {"/nowhere", Link::Kind::kHard});
+  std::vector<std::string> errors;
+  const auto group = ReadGroup(hierarchy, "/", &errors);
+  ASSERT_THAT(group, test::IsOk());
+  EXPECT_THAT(errors, IsEmpty());
+  EXPECT_THAT(group->links, ElementsAre(model::NamedLink{"external", "/x", "o.h5"},
+                                        model::NamedLink{"soft", "/nowhere", ""}));
+  ASSERT_THAT(group->ndarrays, SizeIs(1));
+  EXPECT_EQ(group->ndarrays[0].name, "b");
+  EXPECT_EQ(group->ndarrays[0].same_as, "/g/a");
+  EXPECT_THAT(group->ndarrays[0].dimension_names, ElementsAre("y", "x"));
+  ASSERT_THAT(group->dimcoords, SizeIs(2));
+  EXPECT_EQ(group->dimcoords[1].same_as, "/lat");
+  ASSERT_THAT(group->groups[0].groups, SizeIs(1));
+  EXPECT_EQ(group->groups[0].groups[0].same_as, "/");
 }
 
 TEST(ReadGroupTest, TellsWhatIsMissing) {

@@ -58,6 +58,19 @@ TEST(DescribeEntityTest, ArraysTellTypeShapeAndChunk) {
   EXPECT_THAT(attributes, Contains(Pair("user.ndl.chunk", "[128]")));
 }
 
+TEST(DescribeEntityTest, ArraysTellTheLayoutThatTheTypeDoesNot) {
+  model::Ndarray array;
+  array.type = Datatype::String();
+  array.layout = model::LayoutOf(Datatype::FixedString(5, model::Charset::kAscii));
+  backends::Node node;
+  node.entity = array;
+  EXPECT_THAT(DescribeEntity("a.zarr", "/t", node),
+              Contains(Pair("user.ndl.layout", "{size: 5, charset: ascii}")));
+  array.layout.reset();
+  node.entity = array;
+  EXPECT_THAT(DescribeEntity("a.zarr", "/t", node), Not(Contains(Key("user.ndl.layout"))));
+}
+
 TEST(DescribeEntityTest, TextIsShownAsItIsAndAllElseAsNdl) {
   const auto attributes = DescribeEntity(
       "a", "/",

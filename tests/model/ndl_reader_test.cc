@@ -452,6 +452,109 @@ TEST(NdlReaderTest, CoordinatesOutsideOfTheDocumentNeedTheExtent) {
               HasSubstr("x-extent: expected a list of 2 integers or null"));
 }
 
+TEST(NdlReaderTest, CoordinatesThatTheDocumentShouldHaveAreNotElsewhere) {
+  EXPECT_EQ(Errors("ndarrays:\n  b: {shape: [4], type: int8}\n"
+                   "  a: {shape: [b, b], x-extent: [4, 4], type: int8}\n"),
+            "3:15: /a: shape: \"b\" is an ndarray, expected a dimension coordinate\n"
+            "3:18: /a: shape: \"b\" is an ndarray, expected a dimension coordinate\n");
+  EXPECT_EQ(Errors("/g: {attributes: {u: 1}, ndarrays: {a: {shape: [/g/x], x-extent: [2], "
+                   "type: int8}}}\n"),
+            "1:49: /g/a: shape: \"/g/x\" is no dimension coordinate\n");
+  // Of a group: what is in groups around it is elsewhere.
+  Read(
+      "/g: {attributes: {u: 1}, ndarrays: {a: {shape: [/x], x-extent: [2], type: int8}}}\n"
+      "/g/h: {ndarrays: {b: {shape: [/gh/x], x-extent: [2], type: int8}}}\n");
+}
+
+TEST(NdlReaderTest, LayoutsAreKept) {
+  const File file = Read(
+      "ndarrays:\n  a:\n    shape: []\n    type: {compound: [{t: string}, {n: {array: {base: "
+      "string, shape: [2]}}}, {i: int8}]}\n    x-layout: {size: 16, members: {t: {offset: 0, "
+      "size: 3, charset: ascii}, n: {offset: 4, size: 8, item: {size: 4, charset: utf-32}}, i: "
+      "{offset: 12, size: 1}}}\n");
+  const Layout& layout = *file.root.ndarrays[0].layout;
+  EXPECT_EQ(layout.size, 16u);
+  ASSERT_THAT(layout.members, SizeIs(3));
+  EXPECT_EQ(layout.members[0].layout.charset, Charset::kAscii);
+  EXPECT_EQ(layout.members[1].offset, 4u);
+  EXPECT_EQ(layout.members[1].layout.item.at(0).charset, Charset::kUtf32);
+  EXPECT_EQ(layout.members[2].layout.size, 1u);
+}
+
+TEST(NdlReaderTest, LayoutsThatAreNotOfTheType) {
+  const auto errors = [](std::string_view type, std::string_view layout) {
+    const std::string text = Errors("ndarrays: {a: {shape: [], type: " + std::string(type) +
+                                    ",\n  x-layout: " + std::string(layout) + "}}\n");
+    const size_t colon = text.find("x-layout: ");
+    return colon == std::string::npos ? text : text.substr(colon + 10);
+  };
+  const std::string_view xy = "{compound: [{x: int8}, {y: int8}]}";
+  EXPECT_EQ(errors("string", "{}"), "the key \"size\" is missing\n");
+  EXPECT_EQ(errors("string", "{size: -1}"), "expected an integer of at least 0, found -1\n");
+  EXPECT_EQ(errors("string", "{size: 1, charset: latin}"),
+            "expected ascii, utf-8, utf-32 or iso-8859-1, found \"latin\"\n");
+  EXPECT_EQ(errors("int8", "{size: 1, charset: ascii}"),
+            "the key \"charset\" for the datatype int8\n");
+  EXPECT_EQ(errors("string", "{size: 1, item: {size: 1}}"),
+            "the key \"item\" for the datatype string\n");
+  EXPECT_EQ(errors(xy, "{size: 2, members: {x: {offset: 0, size: 1}}}"),
+            "1 members, expected 2 as in the type\n");
+  EXPECT_EQ(
+      errors(xy, "{size: 2, members: {x: {offset: 0, size: 1}, z: {offset: 1, size: 1}}}"),
+      "expected the member \"y\" of the type, found \"z\"\n");
+  EXPECT_EQ(
+      errors(xy, "{size: 2, members: {x: {offset: 2, size: 1}, y: {offset: 1, size: 1}}}"),
+      "member \"x\": it ends behind the 2 bytes of the element\n");
+  EXPECT_EQ(errors(xy, "{size: 2, members: {x: {size: 1}, y: {offset: 1, size: 1}}}"),
+            "member \"x\": the key \"offset\" is missing\n");
+}
+
+TEST(NdlReaderTest, LinksAndSecondNamesAreKept) {
+  const File file = Read(
+      "/:\n  x-links: {now: /runs/2, other: {file: o.h5, path: /x}}\n  ndarrays:\n    a: "
+      "{shape: "
+      "[], type: int8}\n    b: {shape: [], type: int8, x-same-as: /a}\n/g: {x-same-as: /}\n");
+  EXPECT_EQ(file.root.links,
+            (std::vector<NamedLink>{{"now", "/runs/2", ""}, {"other", "/x", "o.h5"}}));
+  EXPECT_EQ(file.root.ndarrays[1].same_as, "/a");
+  EXPECT_EQ(file.root.groups[0].same_as, "/");
+  EXPECT_EQ(Errors("/: {x-links: {a: [1]}}\n"),
+            "1:18: /: x-links: a: expected text, found a list\n");
+  EXPECT_EQ(Errors("/: {x-links: {a: {path: /x}}}\n"),
+            "1:18: /: x-links: a: the key \"file\" is missing\n");
+  EXPECT_EQ(Errors("/: {x-same-as: g}\n"),
+            "1:16: /: x-same-as: expected a path name that begins with \"/\", found \"g\"\n");
+}
+
+TEST(NdlReaderTest, ValuesAreThoseThatAreStored) {
+  EXPECT_THAT(
+      *Read("dimcoords: {x: {size: 10, type: int8, value: [1, 2], storage: {size: 2}}}\n")
+           .root.dimcoords[0]
+           .value->list(),
+      SizeIs(2));
+  const std::string array =
+      "ndarrays: {a: {shape: [2, 3], storage: {shape: [1, 2]}, type: int8, value: ";
+  Read(array + "[[1, 2]]}}\n");
+  Read(array + "[[1, 2, 3], [4, 5, 6]]}}\n");
+  EXPECT_THAT(Errors(array + "[[1]]}}\n"),
+              HasSubstr("expected a list of 3 values along dimension 2 of 2, found 1"));
+}
+
+TEST(NdlReaderTest, ValuesWithoutElementsMayBeOneEmptyList) {
+  for (const char* value : {"[]", "[[], []]"}) {
+    Read("ndarrays: {a: {shape: [2, 0], type: int8, value: " + std::string(value) + "}}\n");
+  }
+  EXPECT_THAT(Errors("ndarrays: {a: {shape: [0, 2], type: int8, value: [[]]}}\n"),
+              HasSubstr("expected a list of 0 values along dimension 1 of 2, found 1"));
+}
+
+TEST(NdlReaderTest, EnumsMayHoldNumbersWithoutAName) {
+  const File file = Read(
+      "ndarrays: {a: {shape: [2], type: {enum: {base: int8, members: {UP: 1}}}, value: [1, "
+      "7]}}\n");
+  EXPECT_EQ(*file.root.ndarrays[0].value, Value(Value::List{"UP", 7}));
+}
+
 TEST(NdlReaderTest, DimensionNames) {
   const File file = Read(
       "dimcoords: {x: {size: 2, type: int8, x-dims: [lon]}}\n"
@@ -464,9 +567,11 @@ TEST(NdlReaderTest, DimensionNames) {
               HasSubstr("/a: x-dims: expected a list of 1 names or null"));
 }
 
-TEST(NdlReaderTest, SizesOfCoordinatesArePositiveOrNull) {
-  EXPECT_EQ(Errors("dimcoords: {x: {size: 0, type: int8}}\n"),
-            "1:23: /x: size: expected an integer of at least 1, found 0\n");
+TEST(NdlReaderTest, SizesOfCoordinatesAreIntegersOrNull) {
+  EXPECT_EQ(Errors("dimcoords: {x: {size: -1, type: int8}}\n"),
+            "1:23: /x: size: expected an integer of at least 0, found -1\n");
+  EXPECT_EQ(Read("dimcoords: {x: {size: 0, type: int8, value: []}}\n").root.dimcoords[0].size(),
+            0u);
   EXPECT_EQ(
       Errors("dimcoords: {x: {size: unlimited, type: int8}}\n"),
       "1:23: /x: size: expected an integer, or null for unlimited, found \"unlimited\"\n");
@@ -565,8 +670,10 @@ TEST(NdlReaderTest, ValuesThatDoNotFitTheType) {
   EXPECT_EQ(errors("{opaque: {size: 1}}", "AA=="), "expected !!binary, found \"AA==\"\n");
   EXPECT_EQ(errors("{enum: {members: {UP: 0, DOWN: 1}}}", "DWON"),
             "\"DWON\" is no constant of the enum (did you mean DOWN?), expected UP or DOWN\n");
-  EXPECT_EQ(errors("{enum: {members: {UP: 0, DOWN: 1}}}", "2"),
+  EXPECT_EQ(errors("{enum: {members: {UP: 0, DOWN: 1}}}", "\"2\""),
             "\"2\" is no constant of the enum, expected UP or DOWN\n");
+  EXPECT_EQ(errors("{enum: {members: {UP: 0, DOWN: 1}}}", "256"),
+            "256 does not fit uint8 (0 to 255)\n");
   EXPECT_EQ(errors("objref", "a"),
             "expected a path name that begins with \"/\", or null, found \"a\"\n");
   EXPECT_EQ(errors("{compound: [{x: int8}]}", "[1]"),

@@ -109,12 +109,12 @@ TEST(NdlWriterTest, WritesAFileInTheOrderOfTheSpecification) {
   ndarrays:
     x:
       shape: [2, lat]
-      x-dims: [y, lat]
+      x-dims: ["y", lat]
       type: {enum: {base: int8, members: {"FALSE": 0, "TRUE": 1}}}
 /empty: {}
 /forecast:
   ndarrays:
-    n:
+    "n":
       shape: []
       type: int32
       value: 7
@@ -159,13 +159,48 @@ TEST(NdlWriterTest, ADocumentWithoutTheCoordinateTellsTheExtent) {
 )");
 }
 
+TEST(NdlWriterTest, ACoordinateThatIsNowhereIsNotNamed) {
+  Group root;
+  root.ndarrays = {Array("before", Datatype::Float32(), {{4, ""}}),
+                   Array("x", Datatype::Float32(), {{4, "/before"}, {4, "/before"}})};
+  root.ndarrays[1].dimension_names = {"before", "before"};
+  const std::string text = WriteGroup(root, "/");
+  EXPECT_THAT(text, HasSubstr("shape: [4, 4]\n      x-dims: [before, before]\n"));
+  EXPECT_THAT(text, Not(HasSubstr("x-extent")));
+  // Of a group below, it is in another document.
+  EXPECT_THAT(WriteGroup(root, "/g"), HasSubstr("shape: [/before, /before]\n      x-extent"));
+}
+
+TEST(NdlWriterTest, LayoutsAndSecondNamesFollowTheType) {
+  Ndarray array = Array("a", Datatype::String(), {});
+  array.layout = LayoutOf(Datatype::FixedString(8, Charset::kUtf32));
+  array.same_as = "/b";
+  EXPECT_THAT(WriteNdarray(array, "/"),
+              HasSubstr("      type: string\n      x-layout: {size: 8, charset: utf-32}\n"
+                        "      x-same-as: /b\n"));
+}
+
+TEST(NdlWriterTest, Links) {
+  Group root;
+  root.links = {{"y", "/g", ""}, {"far", "/x", "other.h5"}};
+  root.groups.emplace_back().name = "g";
+  root.groups[0].same_as = "/";
+  EXPECT_EQ(WriteGroup(root, "/"), R"(/:
+  x-links:
+    "y": /g
+    far: {file: other.h5, path: /x}
+/g:
+  x-same-as: /
+)");
+}
+
 TEST(NdlWriterTest, ShowsDimensionNamesThatTheShapeDoesNot) {
   Ndarray array = Array("a", Datatype::Float32(), {{4, ""}, {2, "/x"}});
   const auto text = [&] { return WriteNdarray(array, "/"); };
   array.dimension_names = {"", "x"};
   EXPECT_THAT(text(), Not(HasSubstr("x-dims")));
   array.dimension_names = {"y", "x"};
-  EXPECT_THAT(text(), HasSubstr("x-dims: [y, x]\n"));
+  EXPECT_THAT(text(), HasSubstr("x-dims: [\"y\", x]\n"));
   array.dimension_names = {"", "lon"};
   EXPECT_THAT(text(), HasSubstr("x-dims: [null, lon]\n"));
 }
@@ -196,7 +231,7 @@ TEST(NdlWriterTest, AttributesAreShortWhereThatReadsBackTheSame) {
             "a:\n      shape: [2]\n      type: int32\n      value: [1, 2]\n");
   EXPECT_EQ(value({"a", Datatype::String(), {}, "{\"b\":null}", {}, true}),
             "a:\n      shape: []\n      type: string\n      x-format: json\n"
-            "      value: \"{\\\"b\\\":null}\"\n");
+            "      value: '{\"b\":null}'\n");
   Attribute ascii = Text("a", "x");
   ascii.storage.charset = "ascii";
   EXPECT_EQ(value(ascii),
@@ -271,7 +306,7 @@ TEST(NdlWriterTest, Values) {
       Datatype::PackedCompound({{"x", Datatype::Float32()}, {"n", Datatype::String()}});
   EXPECT_EQ(value(Datatype::Vlen(record),
                   Value::List{Value::Map{{"x", double{0.1f}}, {"n", "a: b"}}}),
-            "value: [{x: 0.1, n: \"a: b\"}]\n");
+            "value: [{x: 0.1, \"n\": \"a: b\"}]\n");
   EXPECT_EQ(value(Datatype::Enum(Datatype::Integer(1, true), {{"ON", 1}}), "ON"),
             "value: \"ON\"\n");
   EXPECT_EQ(value(Datatype::Enum(Datatype::Integer(1, true), {{"ON", 1}}), 2), "value: 2\n");
@@ -320,7 +355,7 @@ TEST(NdlWriterTest, FillValueOfAStructIsAMap) {
       "a", Datatype::PackedCompound({{"x", Datatype::Float32()}, {"y", Datatype::Float64()}}),
       {});
   array.storage.fillvalue = Value::Map{{"x", double{0.1f}}, {"y", 0.1}};
-  EXPECT_THAT(WriteNdarray(array, "/"), HasSubstr("fillvalue: {x: 0.1, y: 0.1}\n"));
+  EXPECT_THAT(WriteNdarray(array, "/"), HasSubstr("fillvalue: {x: 0.1, \"y\": 0.1}\n"));
 }
 
 TEST(NdlWriterTest, BoolsAmongTheParametersOfFilters) {
@@ -340,13 +375,15 @@ TEST(NdlWriterTest, NamesOfAnyBytes) {
   root.ndarrays = {Array("caf\xe9", Datatype::Float32(), {}),
                    Array("new\nline", Datatype::Float32(), {}),
                    Array("", Datatype::Float32(), {}),
-                   Array(std::string(2000, 'k'), Datatype::Float32(), {{1, "/caf\xe9/d"}})};
+                   Array(std::string(2000, 'k'), Datatype::Float32(), {{1, "/caf\xe8/d"}})};
+  root.groups.emplace_back().name = "caf\xe8";
+  root.groups[0].dimcoords = {Coord("d", Datatype::Float32(), 1)};
   const std::string text = WriteGroup(root, "/");
   EXPECT_THAT(text, HasSubstr("    café:\n"));
   EXPECT_THAT(text, HasSubstr("    \"new\\nline\":\n"));
   EXPECT_THAT(text, HasSubstr("    \"\":\n"));
   EXPECT_THAT(text, HasSubstr("    ? kkkk"));
-  EXPECT_THAT(text, HasSubstr("shape: [/café/d]\n"));
+  EXPECT_THAT(text, HasSubstr("shape: [/cafè/d]\n"));
   const YAML::Node arrays = YAML::Load(text)["/"]["ndarrays"];
   EXPECT_EQ(arrays.size(), 4u);
   EXPECT_EQ(arrays[std::string(2000, 'k')]["type"].Scalar(), "float32");

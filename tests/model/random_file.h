@@ -315,6 +315,10 @@ class RandomFile {
       MakeGroups(child, depth + 1);
       group.groups.push_back(std::move(child));
     }
+    for (size_t n = Chance(3) ? Below(3) : 0; n > 0; --n) {
+      group.links.push_back({UniqueName(names), "/" + Name(), Chance(2) ? "" : Name()});
+    }
+    if (Chance(9)) group.same_as = "/" + Name();
     std::sort(group.groups.begin(), group.groups.end(),
               [](const auto& a, const auto& b) { return a.name < b.name; });
   }
@@ -369,6 +373,8 @@ class RandomFile {
     if (Chance(2)) array.storage.shape = stored;
     if (Chance(2)) array.value = Nested(stored, 0, array.type);
     NameDimensions(array);
+    if (Chance(2)) array.layout = model::LayoutOf(array.type);
+    if (Chance(9)) array.same_as = "/" + Name();
   }
 
   void NameDimensions(model::Ndarray& array) {

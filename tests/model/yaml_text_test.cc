@@ -12,10 +12,9 @@
 namespace ndlfs::model {
 namespace {
 
-std::string Scalar(std::string_view text, YamlPlace place = YamlPlace::kBlock,
-                   YamlRole role = YamlRole::kValue) {
+std::string Scalar(std::string_view text, YamlPlace place = YamlPlace::kBlock) {
   std::string out;
-  AppendScalar(out, text, place, role);
+  AppendScalar(out, text, place);
   return out;
 }
 
@@ -100,8 +99,24 @@ TEST(YamlTextTest, QuotesWhatResolvesToSomethingElse) {
                            "2008-1-2",
                            "1.2.3",
                            "2008-12-31T10:00:00Z",
-                           "2008-12-31 10:00:00 +01:00"}) {
+                           "2008-12-31 10:00:00 +01:00",
+                           "-2008-12-31",
+                           "n",
+                           "Y",
+                           "0X1F",
+                           "0B1",
+                           "-0O7",
+                           "1,000",
+                           "1,000:30",
+                           "-_1",
+                           "1e1_0",
+                           ".iNF",
+                           ".na",
+                           ".na.real",
+                           ":x",
+                           ":"}) {
     EXPECT_EQ(Scalar(text), '"' + std::string(text) + '"');
+    EXPECT_EQ(Scalar(text, YamlPlace::kFlow), '"' + std::string(text) + '"');
   }
 }
 
@@ -117,16 +132,24 @@ TEST(YamlTextTest, QuotesWhatYamlWouldReadOtherwise) {
 }
 
 TEST(YamlTextTest, QuotesMoreInFlow) {
-  for (const char* text : {"a, b", "a]", "a}", "a[0]", "what?", "?x", ":x"}) {
+  for (const char* text : {"a, b", "a]", "a}", "a[0]", "what?", "?x"}) {
     EXPECT_EQ(Scalar(text, YamlPlace::kFlow), '"' + std::string(text) + '"');
     EXPECT_EQ(Scalar(text), text);
   }
 }
 
-TEST(YamlTextTest, NamesMayBeYAndN) {
-  EXPECT_EQ(Scalar("y", YamlPlace::kFlow, YamlRole::kName), "y");
-  EXPECT_EQ(Scalar("yes", YamlPlace::kFlow, YamlRole::kName), "\"yes\"");
-  EXPECT_EQ(Scalar("TRUE", YamlPlace::kFlow, YamlRole::kName), "\"TRUE\"");
+TEST(YamlTextTest, JsonIsInSingleQuotesIfItCanBe) {
+  const auto json = [](std::string_view text) {
+    std::string out;
+    AppendJson(out, text);
+    return out;
+  };
+  EXPECT_EQ(json(R"({"a":[1,null]})"), R"('{"a":[1,null]}')");
+  EXPECT_EQ(json(R"({"a":"it's \"})"), R"('{"a":"it''s \"}')");
+  EXPECT_EQ(json("null"), "'null'");
+  EXPECT_EQ(json(""), "''");
+  EXPECT_EQ(json("[\"\x7f\"]"), "\"[\\\"\\x7f\\\"]\"");
+  EXPECT_EQ(json("[\n]"), "\"[\\n]\"");
 }
 
 TEST(YamlTextTest, EscapesWhatIsNotPrintable) {
@@ -184,8 +207,7 @@ TEST(YamlTextTest, ReadsBackAsTheSameTextEverywhere) {
     const std::string expected = IsUtf8(text) ? text : Latin1ToUtf8(text);
     const std::string block = Scalar(text);
     const std::string flow = Scalar(text, YamlPlace::kFlow);
-    const std::string name = Scalar(text, YamlPlace::kFlow, YamlRole::kName);
-    const std::string document = "k: " + block + "\nf: [" + flow + ", {" + name + ": " + flow +
+    const std::string document = "k: " + block + "\nf: [" + flow + ", {" + flow + ": " + flow +
                                  "}]\n" + Scalar("z" + text) + ":\n  - " + block + "\n";
     const YAML::Node node = YAML::Load(document);
     ASSERT_EQ(node["k"].Scalar(), expected) << document;

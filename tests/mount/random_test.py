@@ -440,7 +440,13 @@ class RandomStoresTest(harness.TestCase):
                     for name, want in arrays.items():
                         with self.subTest(store=store, seed=seed, array=name, dtype=want.dtype, shape=want.shape):
                             self.check_views(mounted.join(store, name), want, Random(len(KINDS), seed))
+                self.check_documents(mounted)
             self.run_ok(harness.BINARY, "check", folder)
+
+    def check_documents(self, mounted):
+        """What ndlfs writes is what `ndlfs validate` accepts."""
+        names = [mounted.join(name) for name in harness.walk(mounted.path) if name.endswith(".ndl.yaml")]
+        self.assertEqual(self.run_ok(harness.BINARY, "validate", *names), "")
 
     def check_views(self, folder, want, r):
         self.assertNotIn("error.txt", os.listdir(folder))
