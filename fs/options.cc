@@ -191,6 +191,11 @@ constexpr std::array kMountOptions = {
                   options.immutable = true;
                   return {};
                 }},
+    MountOption{"detect", "HOW", "Know stores by their content or only by their name (content)",
+                [](MountOptions& options, std::string_view value) -> Result<void> {
+                  NDLFS_TRY(options.detection, ParseDetection(value));
+                  return {};
+                }},
     MountOption{"max-chunk-size", "SIZE", "Refuse stores with larger chunks (1GiB)",
                 SetMaxChunkSize},
     MountOption{"log-file", "FILE", "Where messages go (the system log)", SetLogFile},
@@ -272,6 +277,14 @@ Result<void> ApplyOptionList(std::string_view list, Unknown unknown, MountOption
     if (!item.empty()) NDLFS_RETURN_IF_ERROR(ApplyItem(item, unknown, options));
   }
   return {};
+}
+
+Result<backends::Detection> ParseDetection(std::string_view text) {
+  constexpr std::array<std::string_view, 2> kNames = {"content", "name"};
+  if (text == kNames[0]) return backends::Detection::kContent;
+  if (text == kNames[1]) return backends::Detection::kName;
+  return model::BadInput("{} is none of {}{}", Quote(text), fmt::join(kNames, ", "),
+                         DidYouMean(text, kNames));
 }
 
 Result<uint64_t> ParseSize(std::string_view text) {

@@ -33,6 +33,9 @@ enum class Unknown { kRefuse, kIgnore };
 model::Result<void> ApplyOptionList(std::string_view list, Unknown unknown,
                                     MountOptions& options);
 
+// "content" or "name".
+model::Result<backends::Detection> ParseDetection(std::string_view text);
+
 // A number of bytes, with KiB, MiB, GiB or TiB behind it or nothing.
 model::Result<uint64_t> ParseSize(std::string_view text);
 
