@@ -3,8 +3,11 @@
 // The one list of formats, and how a store's format is found out.
 #include <fcntl.h>
 
+#include <optional>
+#include <utility>
 #include <vector>
 
+#include "backends/detection.h"
 #include "backends/file_name.h"
 #include "backends/hdf5/hdf5.h"
 #include "backends/hierarchy.h"
@@ -22,14 +25,64 @@ namespace {
 
 constexpr size_t kHeadSize = 1024;  // as Format::ProbeFile promises
 
-// The beginning of the file at `path`. Empty where it cannot be read: then its
-// name has to tell.
-Bytes ReadHead(const SourceRoot& root, std::string_view path) {
-  Bytes head(kHeadSize);
+// A format that is known by how its files begin.
+struct Signature {
+  const Format& (*format)();
+  bool (*matches)(ConstByteSpan head);
+};
+
+// In the order in which they are looked for: HDF5 is last, as its signature may
+// stand behind the beginning of something else.
+constexpr Signature kSignatures[] = {
+    {&NpyFormat, &BeginsAsNpy},     {&NpzFormat, &BeginsAsNpz},
+    {&ZarrZipFormat, &BeginsAsZip}, {&NetCdf3Format, &BeginsAsNetCdf3},
+#ifdef NDLFS_WITH_HDF5
+    {&Hdf5Format, &BeginsAsHdf5},
+#endif
+};
+
+struct Head {
+  Bytes bytes;  // empty where the file cannot be read: then its name has to tell
+  std::optional<FileStamp> version;
+};
+
+// The beginning of the regular file at `path`; nullopt where that is something
+// else, such as a FIFO.
+std::optional<Head> ReadHead(const SourceRoot& root, std::string_view path) {
+  struct ::stat status;
   const auto fd = root.OpenBeneath(path);
-  if (!fd) return {};
-  head.Shrink(ReadFully(fd->get(), 0, head.span()).value_or(0));
-  return head;
+  if (!fd) {
+    const auto found = root.Stat(path);
+    if (!found || !S_ISREG(found->st_mode)) return std::nullopt;
+    return Head();
+  }
+  if (::fstat(fd->get(), &status) != 0 || !S_ISREG(status.st_mode)) return std::nullopt;
+  Bytes bytes(kHeadSize);
+  const auto count = ReadFully(fd->get(), 0, bytes.span());
+  if (!count) return Head();
+  bytes.Shrink(*count);
+  return Head{std::move(bytes), StampOf(status)};
+}
+
+const Format* FormatByContent(const SourceRoot& root, std::string_view path,
+                              ConstByteSpan head) {
+  if (head.size() < kSmallestStoreFile) return nullptr;
+  for (const Signature& signature : kSignatures) {
+    if (!signature.matches(head)) continue;
+    const Format& format = signature.format();
+    if (format.ConfirmFile(root, path)) return &format;
+  }
+  return nullptr;
+}
+
+const Format* FormatByName(const SourceRoot& root, std::string_view path, ConstByteSpan head) {
+  const std::string_view name = FileNameOf(path);
+  for (const Format* format : Formats()) {
+    if (!format->MatchesFileName(name)) continue;
+    if (!format->ProbeFile(name, head)) continue;
+    if (format->ConfirmFile(root, path)) return format;
+  }
+  return nullptr;
 }
 
 }  // namespace
@@ -60,18 +113,24 @@ const Format* DetectDirectory(const SourceRoot& root, std::string_view path) {
   return nullptr;
 }
 
-const Format* DetectFile(const SourceRoot& root, std::string_view path) {
-  const std::string_view name = FileNameOf(path);
-  if (!MayBeStoreFile(name)) return nullptr;
-  const auto status = root.Stat(path);
-  if (!status || !S_ISREG(status->st_mode)) return nullptr;
-  const Bytes head = ReadHead(root, path);
-  for (const Format* format : Formats()) {
-    if (!format->MatchesFileName(name)) continue;
-    if (!format->ProbeFile(name, head.span())) continue;
-    if (format->ConfirmFile(root, path)) return format;
+FileLook LookIntoFile(const SourceRoot& root, std::string_view path, Detection detection) {
+  const bool is_named = MayBeStoreFile(FileNameOf(path));
+  if (!is_named && detection == Detection::kName) return {};
+  const auto head = ReadHead(root, path);
+  if (!head) return {};
+  FileLook look;
+  look.version = head->version;
+  if (detection == Detection::kContent) {
+    look.format = FormatByContent(root, path, head->bytes.span());
   }
-  return nullptr;
+  if (look.format == nullptr && is_named) {
+    look.format = FormatByName(root, path, head->bytes.span());
+  }
+  return look;
+}
+
+const Format* DetectFile(const SourceRoot& root, std::string_view path) {
+  return LookIntoFile(root, path, Detection::kContent).format;
 }
 
 }  // namespace ndlfs::backends

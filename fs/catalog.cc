@@ -2,7 +2,10 @@
 #include "fs/catalog.h"
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
+
+#include "backends/file_name.h"
 
 namespace ndlfs::fs {
 
@@ -10,12 +13,35 @@ std::shared_ptr<MountedStore> Catalog::Find(const std::string& path,
                                             const struct ::stat& status) {
   const bool is_directory = S_ISDIR(status.st_mode);
   if (!is_directory && !S_ISREG(status.st_mode)) return nullptr;
+  const bool may_be_plain =
+      !is_directory && !backends::MayBeStoreFile(backends::FileNameOf(path));
+  if (may_be_plain && IsKnownPlain(status)) return nullptr;
   if (auto store = FindKnown(path, status)) {
     store->NoteStatus(status);
     return store;
   }
-  if (services_.detect(path, is_directory) == nullptr) return nullptr;
-  return Keep(path, status);
+  const backends::FileLook look = services_.detect(path, is_directory);
+  if (look.format != nullptr) return Keep(path, status);
+  if (may_be_plain && look.version == backends::StampOf(status) && IsSettled(status)) {
+    plain_files_.Add(*look.version);
+  }
+  return nullptr;
+}
+
+bool Catalog::IsKnownPlain(const struct ::stat& status) const {
+  if (!looks_into_files()) return true;
+  const backends::FileStamp version = backends::StampOf(status);
+  return version.size < backends::kSmallestStoreFile || plain_files_.Contains(version);
+}
+
+// Two seconds are the coarsest there is, and a time to come is no time to go by.
+bool Catalog::IsSettled(const struct ::stat& status) const {
+  if (services_.freshness.immutable()) return true;
+  constexpr int64_t kCoarsest = 2'000'000'000;
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  const int64_t latest = std::chrono::nanoseconds(now).count() - kCoarsest;
+  const backends::FileStamp version = backends::StampOf(status);
+  return version.mtime_ns < latest && version.ctime_ns < latest;
 }
 
 // A file is what it was as long as its stamp is the same. What makes a

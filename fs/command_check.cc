@@ -41,6 +41,7 @@ struct Arguments {
   std::vector<std::string> sources;
   std::string format = "text";
   std::string from;
+  backends::Detection detection = backends::Detection::kContent;
   Checker::Options options;
 };
 
@@ -181,9 +182,10 @@ model::Result<int> Check(const Arguments& arguments) {
   checker.Run(
       [&](const std::function<bool(FoundStore)>& add) {
         for (const std::string& source : arguments.sources) {
-          const auto walked = WalkStores(source, [&](const FoundStore& store) {
-            return resume.Passes(store) || add(store);
-          });
+          const auto walked = WalkStores(
+              source,
+              [&](const FoundStore& store) { return resume.Passes(store) || add(store); },
+              arguments.detection);
           if (!walked) errors.push_back(walked.error());
         }
       },
@@ -216,6 +218,16 @@ Command::Body PrepareCheck(CLI::App& app) {
   app.add_option("--from", arguments->from,
                  "Begin with this store: what an interrupted check says")
       ->option_text("STORE");
+  app.add_option_function<std::string>(
+         "--detect",
+         [arguments](const std::string& value) {
+           const auto detection = ParseDetection(value);
+           if (!detection)
+             throw CLI::ValidationError("--detect: " + detection.error().message());
+           arguments->detection = *detection;
+         },
+         "Know stores by their content or only by their name (content)")
+      ->option_text("HOW");
   app.add_option_function<std::string>(
          "--threads",
          [arguments](const std::string& value) {

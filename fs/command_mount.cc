@@ -19,7 +19,9 @@ void ThrowIfError(const model::Result<void>& result, const std::string& option =
 }
 
 void AddArguments(CLI::App& app, MountOptions& options) {
-  app.add_option("SOURCE", options.source, "Directory to show")->required()->option_text(" ");
+  app.add_option("SOURCE", options.source, "Directory to show, or a store")
+      ->required()
+      ->option_text(" ");
   app.add_option("MOUNTPOINT", options.mountpoint, "Empty directory to show it at")
       ->required()
       ->option_text(" ");

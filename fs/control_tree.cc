@@ -7,11 +7,13 @@
 #include <utility>
 
 #include "fs/source_tree.h"
+#include "fs/store_tree.h"
 
 namespace ndlfs::fs {
 namespace {
 
 constexpr std::string_view kControlName = ".ndlfs";
+constexpr std::string_view kMirrorName = "source";
 
 // Belongs to who mounts, and is as old as the mount.
 Attributes ControlAttributes(mode_t mode) {
@@ -46,9 +48,11 @@ class ControlNode final : public TreeNode {
   const Attributes attributes_;
 };
 
+// The mirror of the source is found by its name only: who lists all that there is
+// in the mount, or copies it, would go through the source twice.
 class ControlDirectory final : public DirectoryNode {
  public:
-  explicit ControlDirectory(std::vector<ControlFile> files) {
+  ControlDirectory(MountContext& context, std::vector<ControlFile> files) : context_(context) {
     for (ControlFile& file : files) {
       files_.push_back(std::make_shared<ControlNode>(std::move(file)));
     }
@@ -56,6 +60,7 @@ class ControlDirectory final : public DirectoryNode {
 
   model::Result<Attributes> Stat() const override { return attributes_; }
   model::Result<TreeNodePtr> Lookup(std::string_view name) const override {
+    if (name == kMirrorName) return FindSourceMirror(context_);
     for (const auto& file : files_) {
       if (file->name() == name) return file;
     }
@@ -68,6 +73,7 @@ class ControlDirectory final : public DirectoryNode {
   }
 
  private:
+  MountContext& context_;
   std::vector<std::shared_ptr<ControlNode>> files_;
   const Attributes attributes_ = ControlAttributes(S_IFDIR | 0555);
 };
@@ -100,11 +106,18 @@ class Root final : public DirectoryNode {
  public:
   Root(MountContext& context, std::vector<ControlFile> control_files)
       : context_(context),
-        control_(std::make_shared<ControlDirectory>(std::move(control_files))) {}
+        control_(std::make_shared<ControlDirectory>(context, std::move(control_files))) {}
 
   model::Result<Attributes> Stat() const override {
     NDLFS_TRY(const auto source, Source());
-    return source->Stat();
+    NDLFS_TRY(Attributes attributes, source->Stat());
+    // Nobody gets at a file by way of the mount whose directory is closed to him.
+    if (!context_.file.empty() && context_.root->is_shared()) {
+      NDLFS_TRY(const auto directory, context_.root->StatForOthers(""));
+      const backends::Access access = {attributes.uid, attributes.gid, attributes.mode & 0777};
+      attributes.mode = S_IFDIR | Both(access, backends::PassageThrough(directory)).mode;
+    }
+    return attributes;
   }
   model::Result<TreeNodePtr> Lookup(std::string_view name) const override {
     if (name == kControlName) return control_;
@@ -123,8 +136,18 @@ class Root final : public DirectoryNode {
 
  private:
   // The kernel never looks the root up again: what it is now is found out
-  // each time.
-  model::Result<TreeNodePtr> Source() const { return FindSourceNode(context_, ""); }
+  // each time. A file that was a store when it was mounted need not be one now.
+  model::Result<TreeNodePtr> Source() const {
+    auto source = FindSourceNode(context_, context_.file);
+    if (context_.file.empty()) return source;
+    if (source) {
+      NDLFS_TRY(const auto attributes, (*source)->Stat());
+      if (IsDirectory(attributes)) return source;
+    }
+    const std::string reason =
+        context_.file + ": " + (source ? "no longer an array store" : source.error().message());
+    return MakeErrorFolder(reason, ControlAttributes(S_IFDIR | 0555));
+  }
 
   MountContext& context_;
   const TreeNodePtr control_;

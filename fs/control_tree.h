@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The root of the mount, and `.ndlfs/` in it.
+// The root of the mount, and `.ndlfs/` in it with the mirror of the source.
 #pragma once
 
 #include <functional>
@@ -19,8 +19,8 @@ struct ControlFile {
   mode_t mode = 0444;
 };
 
-// The source directory (or, where that is a store itself, the store's folder)
-// with the control folder in it.
+// The source directory (or, where that or the one file that is shown is a store,
+// the store's folder) with the control folder in it.
 TreeNodePtr MakeRoot(MountContext& context, std::vector<ControlFile> control_files);
 
 }  // namespace ndlfs::fs

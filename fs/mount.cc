@@ -15,6 +15,7 @@
 #include <thread>
 #include <utility>
 
+#include "backends/store/crossing.h"
 #include "fs/control_tree.h"
 #include "fs/daemonize.h"
 #include "fs/document.h"
@@ -65,10 +66,17 @@ void RaiseDescriptorLimit() {
   ::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+Scope ScopeOf(const MountOptions& options, const MountPaths& paths) {
+  const bool is_named = !paths.file.empty();
+  return {.file = paths.file,
+          .detection = is_named ? backends::Detection::kContent : options.detection};
+}
+
 // All of one mount, with the options as they are meant (paths resolved).
 class Mount {
  public:
-  Mount(const MountOptions& options, std::shared_ptr<const SourceRoot> source)
+  Mount(const MountOptions& options, const Scope& scope,
+        std::shared_ptr<const SourceRoot> source)
       : options_(options),
         source_(std::move(source)),
         context_(
@@ -79,7 +87,7 @@ class Mount {
                std::string_view path, const ReaderOf& reader_of, const auto& refused) {
               return WriteDocument(hierarchy, store_name, path, reader_of, nullptr, refused);
             },
-            &LogWarning, options.cache_dir, options.cache_dir_size),
+            &LogWarning, options.cache_dir, options.cache_dir_size, scope),
         filesystem_(MakeRoot(context_, ControlFiles()), OptionsOfFilesystem(),
                     [this](std::string_view line) { context_.problems.Report(line); }) {
     context_.services.scan = {.max_bytes = options.max_scan, .threads = options.threads};
@@ -147,19 +155,22 @@ class SignalsBlocked {
   sigset_t before_;
 };
 
-std::unique_ptr<Mount> MakeMount(const MountOptions& options,
+std::unique_ptr<Mount> MakeMount(const MountOptions& options, const Scope& scope,
                                  std::shared_ptr<const SourceRoot> source) {
   const SignalsBlocked blocked;
-  return std::make_unique<Mount>(options, std::move(source));
+  return std::make_unique<Mount>(options, scope, std::move(source));
 }
 
 // Mounts and serves; logs what happens from then on.
-model::Result<void> Serve(const MountOptions& options, const std::function<void()>& on_ready) {
+model::Result<void> Serve(const MountOptions& options, const MountPaths& paths,
+                          const std::function<void()>& on_ready) {
   // A limit on the size of files is an answer of write(), no reason to die.
   std::signal(SIGXFSZ, SIG_IGN);
   RaiseDescriptorLimit();
-  NDLFS_TRY(auto source, SourceRoot::Open(options.source, options.allow_other), "source");
-  const auto mount = MakeMount(options, std::move(source));
+  // One file may refer to others beside it, where the mount point may be as well.
+  if (!paths.file.empty()) backends::StayOnOneFilesystem();
+  NDLFS_TRY(auto source, SourceRoot::Open(paths.directory, options.allow_other), "source");
+  const auto mount = MakeMount(options, ScopeOf(options, paths), std::move(source));
   auto result = mount->Run([&] {
     LogInfo("mounted " + options.source + " on " + options.mountpoint);
     on_ready();
@@ -169,11 +180,11 @@ model::Result<void> Serve(const MountOptions& options, const std::function<void(
 }
 
 // In the process that was started in the background.
-int ServeInBackground(const MountOptions& options, Starter& starter) {
+int ServeInBackground(const MountOptions& options, const MountPaths& paths, Starter& starter) {
   bool ready = false;
   auto result = StartLog(options.log_file, LogTarget::kSystemLog, options.log_level);
   if (result) {
-    result = Serve(options, [&] {
+    result = Serve(options, paths, [&] {
       ready = true;
       starter.Succeed();
     });
@@ -218,11 +229,11 @@ model::Result<int> RunMount(const MountOptions& given) {
   if (options.foreground) {
     NDLFS_RETURN_IF_ERROR(
         StartLog(options.log_file, LogTarget::kStandardError, options.log_level));
-    NDLFS_RETURN_IF_ERROR(Serve(options, [] {}));
+    NDLFS_RETURN_IF_ERROR(Serve(options, paths, [] {}));
     return 0;
   }
-  NDLFS_RETURN_IF_ERROR(
-      RunInBackground([&](Starter& starter) { return ServeInBackground(options, starter); }));
+  NDLFS_RETURN_IF_ERROR(RunInBackground(
+      [&](Starter& starter) { return ServeInBackground(options, paths, starter); }));
   NDLFS_RETURN_IF_ERROR(CheckAnswers(options.mountpoint));
   return 0;
 }

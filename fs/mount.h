@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Mounts a directory: everything between the command line and the FUSE
+// Mounts a directory, or one store: everything between the command line and the FUSE
 // session.
 #pragma once
 
@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 
+#include "backends/detection.h"
 #include "model/error.h"
 
 namespace ndlfs::fs {
@@ -38,6 +39,10 @@ struct MountOptions {
   double revalidate_seconds = 1.0;
   // The source does not change while it is mounted: nothing is looked at again.
   bool immutable = false;
+
+  // How files are known to be stores. A source that is one file is known by its
+  // content in any case.
+  backends::Detection detection = backends::Detection::kContent;
 
   // A store with larger chunks than this is refused.
   uint64_t max_chunk_size = uint64_t{1} << 30;

@@ -79,11 +79,11 @@ void Entity::NoteFailure(const std::string& name, const model::Error& error) con
   failures->Add(model::OneLine(name) + ": " + error.message());
 }
 
-std::function<const backends::Format*(const std::string&, bool)> DetectIn(
-    std::shared_ptr<const backends::SourceRoot> root) {
-  return [root = std::move(root)](const std::string& path, bool is_directory) {
-    return is_directory ? backends::DetectDirectory(*root, path)
-                        : backends::DetectFile(*root, path);
+std::function<backends::FileLook(const std::string&, bool)> DetectIn(
+    std::shared_ptr<const backends::SourceRoot> root, backends::Detection detection) {
+  return [root = std::move(root), detection](const std::string& path, bool is_directory) {
+    return is_directory ? backends::FileLook{backends::DetectDirectory(*root, path), {}}
+                        : backends::LookIntoFile(*root, path, detection);
   };
 }
 
@@ -208,7 +208,7 @@ bool MountedStore::IsUnchanged(const backends::Hierarchy* hierarchy,
 // on is seen by the next look.
 model::Result<HierarchyPtr> MountedStore::Open(const struct ::stat& status) {
   const auto now = services_.freshness.Now();
-  const backends::Format* format = services_.detect(path_, is_directory_);
+  const backends::Format* format = services_.detect(path_, is_directory_).format;
   if (format == nullptr) return IoError(ESTALE, path_);
   auto opened = format->Open(services_.root, path_, services_.open_options);
   if (!opened && IsStale(opened.error())) return model::Propagate(opened.error());

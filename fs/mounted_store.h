@@ -20,6 +20,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "backends/detection.h"
 #include "backends/hierarchy.h"
 #include "cache/array_reader.h"
 #include "cache/chunk_cache.h"
@@ -95,9 +96,11 @@ struct StoreServices {
   ProblemLog& problems;
   backends::OpenOptions open_options;
 
-  // The format of the store at a path of the source, or null; the tests have
-  // formats of their own.
-  std::function<const backends::Format*(const std::string& path, bool is_directory)> detect;
+  // Looks for a store at a path of the source; the tests have formats of their
+  // own.
+  std::function<backends::FileLook(const std::string& path, bool is_directory)> detect;
+  // How `detect` goes about it.
+  backends::Detection detection = backends::Detection::kContent;
 
   // What is kept although nobody uses it at the moment: opened stores, and
   // entities, whose page cache would be lost with them.
@@ -116,8 +119,8 @@ struct StoreServices {
 };
 
 // The `detect` of a real mount.
-std::function<const backends::Format*(const std::string&, bool)> DetectIn(
-    std::shared_ptr<const backends::SourceRoot> root);
+std::function<backends::FileLook(const std::string&, bool)> DetectIn(
+    std::shared_ptr<const backends::SourceRoot> root, backends::Detection detection);
 
 // Thread-safe; nothing is read from the source under a lock that a reader of
 // another store, or of an open file, needs.

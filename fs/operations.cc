@@ -397,8 +397,6 @@ struct Handlers {
       NDLFS_TRY(const auto fd, fs.options_.source->OpenBeneath("", O_PATH));
       struct statvfs status = {};
       if (::fstatvfs(fd.get(), &status) != 0) return IoError(errno, "statfs");
-      status.f_bfree = status.f_bavail = 0;
-      status.f_ffree = status.f_favail = 0;
       status.f_namemax = 255;
       fuse_reply_statfs(request.Answer(), &status);
       return {};

@@ -201,6 +201,11 @@ constexpr std::array kMountOptions = {
                   options.immutable = true;
                   return {};
                 }},
+    MountOption{"detect", "HOW", "Know stores by their content or only by their name (content)",
+                [](MountOptions& options, std::string_view value) -> Result<void> {
+                  NDLFS_TRY(options.detection, ParseDetection(value));
+                  return {};
+                }},
     MountOption{"max-chunk-size", "SIZE", "Refuse stores with larger chunks (1GiB)",
                 SetMaxChunkSize},
     MountOption{"max-scan", "SIZE", "Decode up to this to find the size of a data.jsonl (1GiB)",
@@ -312,6 +317,14 @@ Result<unsigned> ParseThreads(std::string_view text) {
   if (threads && *threads <= kMaxThreads) return *threads;
   return model::BadInput("{} is not a number from 0 (one a core) to {}", Quote(text),
                          kMaxThreads);
+}
+
+Result<backends::Detection> ParseDetection(std::string_view text) {
+  constexpr std::array<std::string_view, 2> kNames = {"content", "name"};
+  if (text == kNames[0]) return backends::Detection::kContent;
+  if (text == kNames[1]) return backends::Detection::kName;
+  return model::BadInput("{} is none of {}{}", Quote(text), fmt::join(kNames, ", "),
+                         DidYouMean(text, kNames));
 }
 
 Result<uint64_t> ParseSize(std::string_view text) {

@@ -36,6 +36,9 @@ model::Result<void> ApplyOptionList(std::string_view list, Unknown unknown,
 // A number of threads; 0 is one for each core.
 model::Result<unsigned> ParseThreads(std::string_view text);
 
+// "content" or "name".
+model::Result<backends::Detection> ParseDetection(std::string_view text);
+
 // A number of bytes, with KiB, MiB, GiB or TiB behind it or nothing.
 model::Result<uint64_t> ParseSize(std::string_view text);
 

@@ -9,6 +9,7 @@
 #include <climits>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <memory>
 #include <optional>
@@ -16,6 +17,7 @@
 #include <string_view>
 #include <utility>
 
+#include "backends/hierarchy.h"
 #include "backends/store/source_root.h"
 
 namespace ndlfs::fs {
@@ -41,6 +43,21 @@ Status CheckDirectory(const char* what, const std::string& path) {
   }
   if (!S_ISDIR(status.st_mode)) return BadInput("{} {}: not a directory", what, Quote(path));
   return {};
+}
+
+// A file has to be a store, by its content: whoever names it means that.
+Status CheckSource(MountPaths& paths) {
+  struct ::stat status;
+  paths.directory = paths.source;
+  if (::stat(paths.source.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) {
+    return CheckDirectory("source", paths.source);
+  }
+  const std::filesystem::path path = paths.source;
+  paths.directory = path.parent_path();
+  paths.file = path.filename();
+  NDLFS_TRY(const auto root, backends::SourceRoot::Open(paths.directory), "source");
+  if (backends::DetectFile(*root, paths.file) != nullptr) return {};
+  return BadInput("source {}: not a directory, and not an array store", Quote(paths.source));
 }
 
 // A mount whose process is gone answers to nothing, not even to stat().
@@ -179,7 +196,7 @@ model::Result<MountPaths> CheckMount(const MountOptions& options) {
                     Quote(options.source));
   }
   NDLFS_TRY(paths.source, Resolve("source", options.source));
-  NDLFS_RETURN_IF_ERROR(CheckDirectory("source", paths.source));
+  NDLFS_RETURN_IF_ERROR(CheckSource(paths));
   NDLFS_RETURN_IF_ERROR(CheckNotDead(options.mountpoint));
   NDLFS_TRY(paths.mountpoint, Resolve("mount point", options.mountpoint));
   NDLFS_RETURN_IF_ERROR(CheckDirectory("mount point", paths.mountpoint));

@@ -15,11 +15,15 @@ namespace ndlfs::fs {
 struct MountPaths {
   std::string source;
   std::string mountpoint;
+  // The source itself or, where that is one file, the directory that it is in,
+  // and the name of the file there.
+  std::string directory;
+  std::string file;
 };
 
 // Refuses, with one line that says what to do about it: a source that is not
-// there or no directory, a mount point that is not there, not empty, in use or
-// tangled up with the source, a system without FUSE.
+// there, or neither a directory nor a file that is a store, a mount point that is not there,
+// not empty, in use or tangled up with the source, a system without FUSE.
 model::Result<MountPaths> CheckMount(const MountOptions& options);
 
 // One line of /proc/self/mountinfo.

@@ -118,8 +118,15 @@ class SpecialFile final : public TreeNode {
 
 class MirrorReader final : public DirectoryReader {
  public:
-  MirrorReader(std::string path, backends::DirectoryStream stream)
-      : path_(std::move(path)), stream_(std::move(stream)) {}
+  // `directory` is the same that `stream` lists; without it the types of files
+  // that may be stores are left open.
+  MirrorReader(const Catalog& catalog, std::string path, backends::DirectoryStream stream,
+               UniqueFd directory, Stores stores)
+      : catalog_(catalog),
+        path_(std::move(path)),
+        stream_(std::move(stream)),
+        directory_(std::move(directory)),
+        stores_(stores) {}
 
   model::Result<std::optional<DirectoryEntry>> Next() override {
     NDLFS_TRY(const auto* entry, stream_.Next(), path_);
@@ -129,20 +136,34 @@ class MirrorReader final : public DirectoryReader {
   void Rewind() override { stream_.Seek(0); }
 
  private:
-  static mode_t TypeOf(const backends::DirectoryStream::Entry& entry) {
-    if (entry.type == DT_REG && backends::MayBeStoreFile(entry.name)) return 0;
-    return DTTOIF(entry.type);
+  // Of files that may be stores it is left open: nothing is opened for a listing.
+  mode_t TypeOf(const backends::DirectoryStream::Entry& entry) const {
+    const bool may_be_store = entry.type == DT_REG && stores_ == Stores::kFolders;
+    if (!may_be_store) return DTTOIF(entry.type);
+    if (backends::MayBeStoreFile(entry.name)) return 0;
+    if (!catalog_.looks_into_files()) return S_IFREG;
+    struct ::stat status;
+    const std::string name(entry.name);
+    const bool is_plain =
+        ::fstatat(directory_.get(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+        S_ISREG(status.st_mode) && catalog_.IsKnownPlain(status);
+    return is_plain ? mode_t{S_IFREG} : mode_t{0};
   }
 
+  const Catalog& catalog_;
   const std::string path_;
   backends::DirectoryStream stream_;
+  const UniqueFd directory_;
+  const Stores stores_;
 };
 
 class MirrorDirectory final : public DirectoryNode {
  public:
-  MirrorDirectory(MountContext& context, std::string path, const struct ::stat& status)
+  MirrorDirectory(MountContext& context, std::string path, const struct ::stat& status,
+                  Stores stores)
       : context_(context),
         path_(std::move(path)),
+        stores_(stores),
         stamp_(backends::StampOf(status)),
         attributes_(AttributesOf(status)) {}
 
@@ -153,18 +174,28 @@ class MirrorDirectory final : public DirectoryNode {
     return AttributesOf(*status);
   }
   model::Result<TreeNodePtr> Lookup(std::string_view name) const override {
-    auto node = FindSourceNode(context_, JoinSourcePath(path_, name));
+    auto node = FindSourceNode(context_, JoinSourcePath(path_, name), stores_);
     NDLFS_RETURN_IF_ERROR(CheckIsInPlace());
     return node;
   }
   model::Result<std::unique_ptr<DirectoryReader>> OpenDirectory() const override {
     auto stream = backends::DirectoryStream::Open(*context_.root, path_, /*may_be_link=*/false);
+    auto directory = OpenToStat();
     NDLFS_RETURN_IF_ERROR(CheckIsInPlace());
     if (!stream) return model::Propagate(stream.error(), path_);
-    return std::make_unique<MirrorReader>(path_, *std::move(stream));
+    return std::make_unique<MirrorReader>(context_.catalog, path_, *std::move(stream),
+                                          std::move(directory), stores_);
   }
 
  private:
+  // Of this directory, for the stat() of what is listed; none where nobody asks
+  // for that.
+  UniqueFd OpenToStat() const {
+    if (stores_ == Stores::kAsTheyAre || !context_.catalog.looks_into_files()) return {};
+    auto fd = context_.root->OpenFound(path_, O_PATH | O_DIRECTORY);
+    return fd ? *std::move(fd) : UniqueFd();
+  }
+
   // The kernel lets others in by what this directory was when it was looked up;
   // another one may have its name now, and be closed to them.
   model::Result<void> CheckIsInPlace() const {
@@ -176,8 +207,30 @@ class MirrorDirectory final : public DirectoryNode {
 
   MountContext& context_;
   const std::string path_;
+  const Stores stores_;
   const FileStamp stamp_;
   const Attributes attributes_;
+};
+
+// The directory that the one file of the source is in, as if nothing else were.
+class OneFileDirectory final : public DirectoryNode {
+ public:
+  explicit OneFileDirectory(MountContext& context) : context_(context) {}
+
+  model::Result<Attributes> Stat() const override {
+    NDLFS_TRY(const auto status, context_.root->StatForOthers(""));
+    return AttributesOf(status);
+  }
+  model::Result<TreeNodePtr> Lookup(std::string_view name) const override {
+    if (name != context_.file) return model::NotFound("{}", name);
+    return FindSourceNode(context_, context_.file, Stores::kAsTheyAre);
+  }
+  model::Result<std::unique_ptr<DirectoryReader>> OpenDirectory() const override {
+    return MakeListReader({{context_.file, 0}});
+  }
+
+ private:
+  MountContext& context_;
 };
 
 model::Result<TreeNodePtr> MakeLink(MountContext& context, const std::string& path,
@@ -204,27 +257,26 @@ std::string JoinSourcePath(const std::string& path, std::string_view name) {
   return path.empty() ? std::string(name) : path + '/' + std::string(name);
 }
 
-model::Result<TreeNodePtr> FindSourceNode(MountContext& context, const std::string& path) {
+model::Result<TreeNodePtr> FindSourceNode(MountContext& context, const std::string& path,
+                                          Stores stores) {
   const auto status = context.root->StatForOthers(path, /*follow=*/false);
   if (!status && IsAbsent(status.error())) return model::NotFound("{}", path);
   if (!status) return model::Propagate(status.error(), path);
   if (S_ISLNK(status->st_mode)) return MakeLink(context, path, *status);
-  if (auto store = context.catalog.Find(path, *status)) {
-    return MakeStoreFolder(context, std::move(store));
+  if (stores == Stores::kFolders) {
+    auto store = context.catalog.Find(path, *status);
+    if (store) return MakeStoreFolder(context, std::move(store));
   }
-  if (S_ISDIR(status->st_mode)) return MakeMirrorDirectory(context, path, *status);
-  if (S_ISREG(status->st_mode)) return MakePlainFile(context, path, *status);
+  if (S_ISDIR(status->st_mode)) {
+    return std::make_shared<MirrorDirectory>(context, path, *status, stores);
+  }
+  if (S_ISREG(status->st_mode)) return std::make_shared<PlainFile>(context, path, *status);
   return std::make_shared<SpecialFile>(*status);
 }
 
-TreeNodePtr MakePlainFile(MountContext& context, const std::string& path,
-                          const struct ::stat& status) {
-  return std::make_shared<PlainFile>(context, path, status);
-}
-
-TreeNodePtr MakeMirrorDirectory(MountContext& context, const std::string& path,
-                                const struct ::stat& status) {
-  return std::make_shared<MirrorDirectory>(context, path, status);
+model::Result<TreeNodePtr> FindSourceMirror(MountContext& context) {
+  if (!context.file.empty()) return std::make_shared<OneFileDirectory>(context);
+  return FindSourceNode(context, "", Stores::kAsTheyAre);
 }
 
 }  // namespace ndlfs::fs

@@ -18,15 +18,18 @@ Attributes AttributesOf(const struct ::stat& status);
 // The path of `name` in the directory `path` of the source.
 std::string JoinSourcePath(const std::string& path, std::string_view name);
 
-// What stands at `path`, stores too; kNotFound where nothing does.
-model::Result<TreeNodePtr> FindSourceNode(MountContext& context, const std::string& path);
+// What is made of the stores at and below a path of the source.
+enum class Stores {
+  kFolders,   // the tree of the store
+  kAsTheyAre  // nothing: they are plain files and directories like any other
+};
 
-// The regular file at `path`, byte for byte, whatever it is.
-TreeNodePtr MakePlainFile(MountContext& context, const std::string& path,
-                          const struct ::stat& status);
+// What stands at `path`; kNotFound where nothing does.
+model::Result<TreeNodePtr> FindSourceNode(MountContext& context, const std::string& path,
+                                          Stores stores = Stores::kFolders);
 
-// The directory at `path`, whatever it is.
-TreeNodePtr MakeMirrorDirectory(MountContext& context, const std::string& path,
-                                const struct ::stat& status);
+// `.ndlfs/source`: all of the source under its own names, byte for byte. Where
+// the source is one file, a directory with that file alone.
+model::Result<TreeNodePtr> FindSourceMirror(MountContext& context);
 
 }  // namespace ndlfs::fs

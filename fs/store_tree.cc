@@ -79,6 +79,18 @@ bool IsOutdated(MountedStore& store, const Entity& entity) {
   return !version || *version != entity.version;
 }
 
+size_t DepthOf(std::string_view path) {
+  const auto parts = model::SplitPath(path.starts_with('/') ? path : "/" + std::string(path));
+  return parts.size();
+}
+
+// "../" for each of `depth` folders.
+std::string WayToTop(size_t depth) {
+  std::string way;
+  for (; depth > 0; --depth) way += "../";
+  return way;
+}
+
 class ViewHandle final : public FileHandle {
  public:
   ViewHandle(StorePtr store, EntityPtr entity, std::shared_ptr<const View> view)
@@ -401,12 +413,9 @@ model::Result<TreeNodePtr> EntityFolder::Find(std::string_view name) const {
 }
 
 TreeNodePtr EntityFolder::MakeSource() const {
-  const auto status = store_->status();
-  if (!store_->is_directory()) return MakePlainFile(context_, store_->path(), status);
-  const std::string& root = context_.root->path();
-  const std::string target =
-      store_->path().empty() ? root : JoinSourcePath(root == "/" ? "" : root, store_->path());
-  return MakeSymlinkNode(target, AttributesOf(status));
+  std::string target = WayToTop(DepthOf(context_.PlaceOf(store_->path()))) + ".ndlfs/source";
+  if (!store_->path().empty()) target += "/" + store_->path();
+  return MakeSymlinkNode(std::move(target), AttributesOf(store_->status()));
 }
 
 // Whoever may read the data may read what is wrong with them.
@@ -486,16 +495,11 @@ model::Result<std::string> EntityFolder::NameOf(std::string_view file_name) cons
   for (const std::string& name : names) {
     if (model::EncodeFileName(name) == file_name) return name;
   }
-  // Who knows its true name ("data.zarr" in an archive) need not know how that
-  // is shown: a group has no views that it could be taken for.
-  if (std::find(names.begin(), names.end(), file_name) != names.end()) {
-    return std::string(file_name);
-  }
   return model::NotFound("{}", file_name);
 }
 
 TreeNodePtr EntityFolder::MakeLink(const std::string& path, const backends::Link& link) const {
-  if (auto text = LinkText(store_->path(), path, link.target)) {
+  if (auto text = LinkText(context_.PlaceOf(store_->path()), path, link.target)) {
     return MakeSymlinkNode(*std::move(text), FileAttributes(*store_));
   }
   const std::string reason =
@@ -523,8 +527,7 @@ model::Result<std::vector<DirectoryEntry>> EntityFolder::ListEntries() const {
   const bool has_node = entity && (*entity)->node != nullptr;
   if (has_node) add_file(kDocumentName);
   if (is_top()) {
-    entries.push_back(
-        {std::string(kSourceName), store_->is_directory() ? mode_t{S_IFLNK} : mode_t{S_IFREG}});
+    entries.push_back({std::string(kSourceName), S_IFLNK});
   }
   if (!entity || !(*entity)->ErrorText().empty()) add_file(kErrorName);
   if (has_node && (*entity)->is_group()) {
@@ -546,7 +549,7 @@ model::Result<void> EntityFolder::ListGroup(std::vector<DirectoryEntry>& entries
   for (const std::string& name : names) {
     const std::string path = model::JoinPath(path_, name);
     const auto link = hierarchy->GetLink(path);
-    const bool is_link = link && LinkText(store_->path(), path, link->target);
+    const bool is_link = link && LinkText(context_.PlaceOf(store_->path()), path, link->target);
     entries.push_back(
         {model::EncodeFileName(name), is_link ? mode_t{S_IFLNK} : mode_t{S_IFDIR}});
   }
@@ -559,11 +562,6 @@ model::Result<ExtendedAttributes> EntityFolder::GetExtendedAttributes() const {
   NDLFS_RETURN_IF_ERROR(CheckIsInPlace());
   if (!entity || (*entity)->node == nullptr) return ExtendedAttributes();
   return DescribeEntity(store_->Describe(), path_, *(*entity)->node);
-}
-
-size_t DepthOf(std::string_view path) {
-  const auto parts = model::SplitPath(path.starts_with('/') ? path : "/" + std::string(path));
-  return parts.size();
 }
 
 // Whether a path that begins `depth` folders below the mount stays inside.
@@ -590,11 +588,16 @@ TreeNodePtr MakeStoreFolder(MountContext& context, std::shared_ptr<MountedStore>
                                         FolderAttributes(status, 0), backends::StampOf(status));
 }
 
+TreeNodePtr MakeErrorFolder(std::string reason, const Attributes& folder) {
+  Attributes file = folder;
+  file.mode = S_IFREG | (folder.mode & 0444);
+  return std::make_shared<ErrorFolder>(std::move(reason), folder, file);
+}
+
 std::optional<std::string> LinkText(std::string_view store_path, std::string_view path,
                                     std::string_view target) {
   if (target.empty() || target.find('\0') != std::string_view::npos) return std::nullopt;
-  std::string text;
-  for (size_t up = DepthOf(model::ParentPath(path)); up > 0; --up) text += "../";
+  std::string text = WayToTop(DepthOf(model::ParentPath(path)));
   if (!target.starts_with('/')) {
     if (!StaysInside(target, DepthOf(store_path))) return std::nullopt;
     return text + std::string(target);

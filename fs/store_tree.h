@@ -17,6 +17,10 @@ namespace ndlfs::fs {
 // The folder of the store. Opens nothing.
 TreeNodePtr MakeStoreFolder(MountContext& context, std::shared_ptr<MountedStore> store);
 
+// What stands where a store should be: a folder with an `error.txt` that gives
+// the reason.
+TreeNodePtr MakeErrorFolder(std::string reason, const Attributes& folder);
+
 // The text of the symbolic link that stands for the link at `path` of a store:
 // `target` is a path name of the store, or a path of files relative to the
 // store's folder, which is at `store_path` of the mount. nullopt where it

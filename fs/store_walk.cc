@@ -15,6 +15,7 @@
 namespace ndlfs::fs {
 namespace {
 
+using backends::Detection;
 using backends::DirectoryStream;
 using backends::SourceRoot;
 using model::Result;
@@ -27,8 +28,11 @@ struct Name {
 class Walk {
  public:
   Walk(std::shared_ptr<const SourceRoot> root, std::string prefix,
-       const std::function<bool(FoundStore)>& visit)
-      : root_(std::move(root)), prefix_(std::move(prefix)), visit_(visit) {}
+       const std::function<bool(FoundStore)>& visit, Detection detection)
+      : root_(std::move(root)),
+        prefix_(std::move(prefix)),
+        visit_(visit),
+        detection_(detection) {}
 
   // False once `visit` has had enough. A path is at most PATH_MAX long, and so
   // this does not recurse without bound.
@@ -37,8 +41,9 @@ class Walk {
     if (!names) return visit_(At(path, nullptr, names.error()));
     for (const Name& entry : *names) {
       const std::string child = backends::JoinKey(path, entry.name);
-      const auto* format = entry.is_directory ? backends::DetectDirectory(*root_, child)
-                                              : backends::DetectFile(*root_, child);
+      const auto* format = entry.is_directory
+                               ? backends::DetectDirectory(*root_, child)
+                               : backends::LookIntoFile(*root_, child, detection_).format;
       if (format != nullptr && !visit_(At(child, format))) return false;
       if (format == nullptr && entry.is_directory && !Enter(child)) return false;
     }
@@ -46,7 +51,7 @@ class Walk {
   }
 
  private:
-  // Directories, and files whose names could be those of stores; sorted.
+  // Directories, and files that could be stores; sorted.
   Result<std::vector<Name>> List(const std::string& path) const {
     NDLFS_TRY(auto stream, DirectoryStream::Open(*root_, path));
     std::vector<Name> names;
@@ -55,12 +60,16 @@ class Walk {
       if (entry == nullptr) break;
       const auto type = TypeOf(path, *entry);
       const bool is_directory = type == DT_DIR;
-      if (!is_directory && (type != DT_REG || !backends::MayBeStoreFile(entry->name))) continue;
+      if (!is_directory && !(type == DT_REG && MayBeStore(entry->name))) continue;
       names.push_back({std::string(entry->name), is_directory});
     }
     std::sort(names.begin(), names.end(),
               [](const Name& a, const Name& b) { return a.name < b.name; });
     return names;
+  }
+
+  bool MayBeStore(std::string_view file_name) const {
+    return detection_ == Detection::kContent || backends::MayBeStoreFile(file_name);
   }
 
   uint8_t TypeOf(const std::string& path, const DirectoryStream::Entry& entry) const {
@@ -78,6 +87,7 @@ class Walk {
   const std::shared_ptr<const SourceRoot> root_;
   const std::string prefix_;
   const std::function<bool(FoundStore)>& visit_;
+  const Detection detection_;
 };
 
 std::string WithoutSlashes(std::string path) {
@@ -87,8 +97,8 @@ std::string WithoutSlashes(std::string path) {
 
 }  // namespace
 
-Result<void> WalkStores(const std::string& source,
-                        const std::function<bool(FoundStore)>& visit) {
+Result<void> WalkStores(const std::string& source, const std::function<bool(FoundStore)>& visit,
+                        Detection detection) {
   NDLFS_TRY(const SourcePath place, FindSourcePath(source));
   NDLFS_TRY(const auto parent, SourceRoot::Open(place.root), source);
   NDLFS_TRY(const auto status, parent->Stat(place.path), source);
@@ -101,7 +111,7 @@ Result<void> WalkStores(const std::string& source,
   }
   if (!is_directory) return model::Unsupported("{}: not an array store", source);
   NDLFS_TRY(const auto root, SourceRoot::Open(place.root + "/" + place.path), source);
-  Walk(root, WithoutSlashes(source), visit).Enter("");
+  Walk(root, WithoutSlashes(source), visit, detection).Enter("");
   return {};
 }
 

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "backends/detection.h"
 #include "backends/hierarchy.h"
 #include "backends/store/source_root.h"
 #include "model/error.h"
@@ -27,12 +28,13 @@ struct FoundStore {
   std::vector<std::string> folders;
 };
 
-// Calls `visit` for the store that `source` is, or else for each that is in the
-// directory, in the order of names. A path inside a mount stands for what it
-// shows of the source. Symbolic links are not followed, except
-// `source` itself. Stops when `visit` returns false. The error: there is no
-// such file or directory, or it is a file and no store.
+// Calls `visit` for the store that `source` is, known by its content, or else for
+// each that is in the directory, known as `detection` says, in the order of names.
+// A path inside a mount stands for what it shows of the source. Symbolic links are
+// not followed, except `source` itself. Stops when `visit` returns false. The error:
+// there is no such file or directory, or it is a file and no store.
 model::Result<void> WalkStores(const std::string& source,
-                               const std::function<bool(FoundStore)>& visit);
+                               const std::function<bool(FoundStore)>& visit,
+                               backends::Detection detection = backends::Detection::kContent);
 
 }  // namespace ndlfs::fs

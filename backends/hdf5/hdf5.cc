@@ -379,13 +379,9 @@ class Hdf5FormatImpl final : public Format {
     return HasOneOf(name, kSureExtensions) || HasOneOf(name, kOtherExtensions);
   }
 
-  // A user block of 512 bytes or more, each time doubled, may come first.
   bool ProbeFile(std::string_view name, ConstByteSpan head) const override {
-    constexpr std::string_view kSignature("\x89HDF\r\n\x1a\n", 8);
-    const std::string_view text = AsText(head);
-    if (text.starts_with(kSignature)) return true;
-    if (text.size() > 512 && text.substr(512).starts_with(kSignature)) return true;
-    return HasOneOf(name, kSureExtensions) && !text.starts_with("CDF");
+    if (BeginsAsHdf5(head)) return true;
+    return HasOneOf(name, kSureExtensions) && !AsText(head).starts_with("CDF");
   }
 
   Result<std::shared_ptr<const Hierarchy>> Open(std::shared_ptr<const SourceRoot> root,
@@ -415,6 +411,15 @@ class Hdf5FormatImpl final : public Format {
 
 }  // namespace
 }  // namespace hdf5
+
+// A user block of 512 bytes or more, each time doubled, may come first.
+bool BeginsAsHdf5(ConstByteSpan head) {
+  constexpr std::string_view kSignature("\x89HDF\r\n\x1a\n", 8);
+  constexpr size_t kUserBlock = 512;
+  const std::string_view text = AsText(head);
+  if (text.starts_with(kSignature)) return true;
+  return text.size() > kUserBlock && text.substr(kUserBlock).starts_with(kSignature);
+}
 
 const Format& Hdf5Format() {
   static const hdf5::Hdf5FormatImpl format;

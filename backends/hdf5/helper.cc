@@ -17,6 +17,7 @@
 #include "backends/hdf5/hdf5.h"
 #include "backends/hdf5/message_socket.h"
 #include "backends/hdf5/sandbox.h"
+#include "backends/store/crossing.h"
 #include "model/sanitizers.h"
 
 namespace ndlfs::backends {
@@ -322,7 +323,9 @@ model::Result<void> Helper::Start(Process& process) {
   NDLFS_TRY(const UniqueFd theirs, MoveUp(UniqueFd(ends[1])));
   NDLFS_TRY(auto root, root_->OpenBeneath("", O_DIRECTORY));
   NDLFS_TRY(const UniqueFd root_fd, MoveUp(std::move(root)));
-  NDLFS_TRY(process.pid, Spawn(command_, theirs.get(), root_fd.get()));
+  auto command = command_;
+  if (StaysOnOneFilesystem()) command.emplace_back(kHdf5HelperStays);
+  NDLFS_TRY(process.pid, Spawn(command, theirs.get(), root_fd.get()));
   process.socket = std::move(ours);
   process.memory_limit = 0;
   return {};
@@ -422,8 +425,9 @@ void UseHdf5Helper(std::vector<std::string> command) {
   helpers.command = std::move(command);
 }
 
-int RunHdf5Helper() {
+int RunHdf5Helper(bool stays) {
   ::close_range(hdf5::kRootFd + 1, ~0U, 0);
+  if (stays) StayOnOneFilesystem();
   auto root = SourceRoot::Open("/proc/self/fd/" + std::to_string(hdf5::kRootFd));
   if (!root) return 1;
   // Names of files are not to be changed by what is meant for other programs.

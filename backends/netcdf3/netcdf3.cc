@@ -342,6 +342,19 @@ class NetCdf3FormatImpl final : public Format {
 
 }  // namespace
 
+// The magic number, with a list of dimensions, or the absence of one, behind
+// the number of records.
+bool BeginsAsNetCdf3(ConstByteSpan head) {
+  constexpr std::string_view kDimensions("\0\0\0\x0a", 4);
+  constexpr std::string_view kAbsent("\0\0\0\0", 4);
+  const std::string_view text = AsText(head);
+  if (!text.starts_with("CDF") || text.size() < 16) return false;
+  const char version = text[3];
+  if (version != 1 && version != 2 && version != 5) return false;
+  const std::string_view tag = text.substr(version == 5 ? 12 : 8, 4);
+  return tag == kDimensions || tag == kAbsent;
+}
+
 const Format& NetCdf3Format() {
   static const NetCdf3FormatImpl format;
   return format;

@@ -13,6 +13,10 @@ namespace ndlfs::backends {
 
 const Format& NetCdf3Format();
 
+// Whether a file that begins with `head` (1 KiB, or all of it) is one, whatever
+// its name is.
+bool BeginsAsNetCdf3(ConstByteSpan head);
+
 namespace netcdf3 {
 
 // Makes a store whose value "" is the file as it is now.

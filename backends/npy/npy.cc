@@ -65,6 +65,8 @@ class Npy final : public Format {
 
 }  // namespace
 
+bool BeginsAsNpy(ConstByteSpan head) { return AsText(head).starts_with(kNpyMagic); }
+
 const Format& NpyFormat() {
   static const Npy format;
   return format;

@@ -9,4 +9,8 @@ namespace ndlfs::backends {
 
 const Format& NpyFormat();
 
+// Whether a file that begins with `head` (1 KiB, or all of it) is one, whatever
+// its name is.
+bool BeginsAsNpy(ConstByteSpan head);
+
 }  // namespace ndlfs::backends

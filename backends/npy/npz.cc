@@ -17,6 +17,7 @@ namespace ndlfs::backends {
 namespace {
 
 constexpr std::string_view kExtension = ".npz";
+constexpr std::string_view kMemberExtension = ".npy";
 
 // So many members whose names do not tell are looked into.
 constexpr int kMaxLookedInto = 1000;
@@ -37,7 +38,7 @@ NpzNames FindArrays(const ZipStore& store) {
     if (!members.empty() && members.back() == name) continue;
     if (name.ends_with('/')) {
       folders.emplace_back(name.substr(0, name.size() - 1));
-    } else if (name.ends_with(".npy") ||
+    } else if (name.ends_with(kMemberExtension) ||
                (++looked_into <= kMaxLookedInto && BeginsAsNpy(store, name))) {
       members.emplace_back(name);
     }
@@ -119,6 +120,18 @@ class Npz final : public Format {
   }
   // The name leaves no doubt.
   bool ProbeFile(std::string_view, ConstByteSpan) const override { return true; }
+  // Under another name, an archive of nothing but arrays, as NumPy writes it.
+  bool ConfirmFile(const SourceRoot& root, std::string_view path) const override {
+    if (HasExtension(path, kExtension)) return true;
+    const auto file = MakeFileStore(root.shared_from_this(), std::string(path));
+    size_t arrays = 0;
+    const bool has_others = ZipDirectory::AnyName(*file, [&](std::string_view name) {
+      const bool is_array = name.ends_with(kMemberExtension);
+      arrays += is_array ? 1 : 0;
+      return !is_array && !name.ends_with('/');
+    });
+    return arrays > 0 && !has_others;
+  }
 
   model::Result<std::shared_ptr<const Hierarchy>> Open(
       std::shared_ptr<const SourceRoot> root, const std::string& path,
@@ -129,6 +142,19 @@ class Npz final : public Format {
 };
 
 }  // namespace
+
+// An archive whose first member is called like an array, or is a folder; its
+// name stands behind 30 bytes of which two are its length (APPNOTE 4.3.7).
+bool BeginsAsNpz(ConstByteSpan head) {
+  constexpr size_t kLength = 26;
+  constexpr size_t kName = 30;
+  const std::string_view text = AsText(head);
+  if (!text.starts_with(kZipMemberSignature) || text.size() < kName) return false;
+  const auto length = static_cast<uint8_t>(text[kLength]) +
+                      (size_t{static_cast<uint8_t>(text[kLength + 1])} << 8);
+  const std::string_view name = text.substr(kName, length);
+  return name.size() == length && (name.ends_with(kMemberExtension) || name.ends_with('/'));
+}
 
 const Format& NpzFormat() {
   static const Npz format;

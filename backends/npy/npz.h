@@ -12,4 +12,8 @@ namespace ndlfs::backends {
 // "a" and "a.npy" are there, or something in "a/", the latter is "/a.npy".
 const Format& NpzFormat();
 
+// Whether a file that begins with `head` (1 KiB, or all of it) may be one, whatever
+// its name is: ConfirmFile() tells.
+bool BeginsAsNpz(ConstByteSpan head);
+
 }  // namespace ndlfs::backends

@@ -14,6 +14,7 @@
 #include <cstdlib>
 #include <span>
 
+#include "backends/store/crossing.h"
 #include "backends/store/keys.h"
 
 namespace ndlfs::backends {
@@ -25,11 +26,15 @@ using model::IoError;
 // a ".." or a symbolic link; so many in a row is no accident.
 constexpr int kRenameRaces = 64;
 
+// Set before there are threads.
+bool stays_on_one_filesystem = false;
+
 // Returns a descriptor, or -1 and errno.
 int OpenAt2(int directory, const char* path, int flags, uint64_t resolve = 0) {
   open_how how = {};
   how.flags = static_cast<uint64_t>(flags);
   how.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS | resolve;
+  if (stays_on_one_filesystem) how.resolve |= RESOLVE_NO_XDEV;
   for (int races = 0;;) {
     const long fd = ::syscall(SYS_openat2, directory, path, &how, sizeof(how));
     if (fd >= 0) return static_cast<int>(fd);
@@ -90,6 +95,10 @@ std::string MakeAbsolute(const std::string& path) {
 }
 
 }  // namespace
+
+void StayOnOneFilesystem() { stays_on_one_filesystem = true; }
+
+bool StaysOnOneFilesystem() { return stays_on_one_filesystem; }
 
 UniqueFd::~UniqueFd() {
   if (fd_ >= 0) ::close(fd_);

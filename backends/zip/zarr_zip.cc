@@ -16,8 +16,6 @@ namespace {
 // Hierarchies beside each other in one archive: more are no hierarchies.
 constexpr size_t kMaxFolders = 1000;
 
-constexpr std::string_view kMagic("PK\3\4", 4);
-
 // The folder that a member called `name` makes a hierarchy of: "" for the root
 // of the archive; nullopt if it does not.
 std::optional<std::string_view> FolderOf(std::string_view name) {
@@ -56,7 +54,7 @@ class ZarrZip final : public Format {
     return HasExtension(name, ".zip") || HasExtension(name, ".zarr");
   }
   bool ProbeFile(std::string_view name, ConstByteSpan head) const override {
-    return AsText(head).starts_with(kMagic) || HasExtension(name, ".zarr.zip");
+    return BeginsAsZip(head) || HasExtension(name, ".zarr.zip");
   }
   bool ConfirmFile(const SourceRoot& root, std::string_view path) const override {
     if (IsNamedAsZarr(path)) return true;
@@ -87,6 +85,8 @@ class ZarrZip final : public Format {
 };
 
 }  // namespace
+
+bool BeginsAsZip(ConstByteSpan head) { return AsText(head).starts_with(kZipMemberSignature); }
 
 const Format& ZarrZipFormat() {
   static const ZarrZip format;

@@ -16,6 +16,10 @@
 
 namespace ndlfs::backends {
 
+// What an archive begins with, unless it is empty or something was put before
+// it: the signature of a member.
+inline constexpr std::string_view kZipMemberSignature("PK\3\4", 4);
+
 struct ZipMember {
   enum Method : uint16_t { kStored = 0, kDeflated = 8 };
   static constexpr uint16_t kEncrypted = 1 << 0 | 1 << 6 | 1 << 13;  // of flags

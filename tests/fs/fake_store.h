@@ -188,17 +188,20 @@ class FakeFormat final : public backends::Format {
 // A source directory, mounted without a kernel.
 class MountTest : public ::testing::Test {
  protected:
-  explicit MountTest(bool immutable = false)
+  explicit MountTest(bool immutable = false, const Scope& scope = {})
       : context_(
             backends::SourceRoot::Open(source_.path().string()).value(), 1 << 20, 1,
             Freshness(immutable ? std::nullopt
                                 : std::optional<Freshness::Duration>(std::chrono::seconds(1)),
                       [this] { return now_; }),
-            {}, &WriteDocument1,
-            [this](std::string_view line) { logged_.emplace_back(line); }) {
-    context_.services.detect = [this](const std::string& path, bool) {
+            {}, &WriteDocument1, [this](std::string_view line) { logged_.emplace_back(line); },
+            "", 0, scope) {
+    context_.services.detect = [this](const std::string& path, bool is_directory) {
       ++detections_;
-      return format_.stores.contains(path) ? &format_ : nullptr;
+      if (format_.stores.contains(path)) return backends::FileLook{&format_, {}};
+      const auto status = context_.root->Stat(path);
+      if (is_directory || !status) return backends::FileLook();
+      return backends::FileLook{nullptr, backends::StampOf(*status)};
     };
   }
 
@@ -208,8 +211,15 @@ class MountTest : public ::testing::Test {
     return *(format_.stores[path] = std::make_unique<FakeStore>());
   }
   FakeStore& AddFileStore(const std::string& path) {
+    std::filesystem::create_directories((source_.path() / path).parent_path());
     ndlfs::test::WriteFile(source_ / path, "contents of " + path);
     return *(format_.stores[path] = std::make_unique<FakeStore>());
+  }
+
+  // Another file takes the place of the one at `path`.
+  void Replace(const std::string& path, const std::string& text) {
+    ndlfs::test::WriteFile(source_ / "new", text);
+    std::filesystem::rename(source_.path() / "new", source_.path() / path);
   }
 
   void Pass(Freshness::Duration time) { now_ += time; }

@@ -21,6 +21,8 @@ using ndlfs::test::IsOkAnd;
 using ndlfs::test::WriteFile;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsNull;
+using ::testing::NotNull;
 using ::testing::UnorderedElementsAre;
 using Relation = InodeTable::Object::Relation;
 
@@ -28,10 +30,6 @@ class SourceTreeTest : public MountTest {
  protected:
   void Append(const std::string& name, const std::string& text) {
     std::ofstream(source_ / name, std::ios::app) << text;
-  }
-  void Replace(const std::string& name, const std::string& text) {
-    WriteFile(source_ / "new", text);
-    std::filesystem::rename(source_.path() / "new", source_.path() / name);
   }
 };
 
@@ -49,9 +47,81 @@ TEST_F(SourceTreeTest, ShowsDirectoriesFilesAndLinksUnchanged) {
 
 TEST_F(SourceTreeTest, ListingLeavesOpenWhetherAFileIsAStore) {
   WriteFile(source_ / "a.npy", "");
-  WriteFile(source_ / "a.txt", "");
-  EXPECT_THAT(List(""), UnorderedElementsAre("a.npy:?", "a.txt:f"));
+  WriteFile(source_ / "a.txt", std::string(100, 'x'));
+  WriteFile(source_ / "small.txt", "no store is as small as this");
+  EXPECT_THAT(List(""), UnorderedElementsAre("a.npy:?", "a.txt:?", "small.txt:f"));
   EXPECT_EQ(detections_, 1) << "of the source itself";
+}
+
+TEST_F(SourceTreeTest, ListingByNameLeavesOpenOnlyWhatIsCalledLikeAStore) {
+  context_.services.detection = backends::Detection::kName;
+  WriteFile(source_ / "a.npy", "");
+  WriteFile(source_ / "a.txt", std::string(100, 'x'));
+  EXPECT_THAT(List(""), UnorderedElementsAre("a.npy:?", "a.txt:f"));
+  detections_ = 0;
+  EXPECT_THAT(context_.catalog.Find("a.txt", *context_.root->Stat("a.txt")), IsNull());
+  EXPECT_EQ(detections_, 0);
+}
+
+TEST_F(SourceTreeTest, FileSmallerThanAnyStoreIsNotLookedInto) {
+  WriteFile(source_ / "a.txt", std::string(31, 'x'));
+  WriteFile(source_ / "b.txt", std::string(32, 'x'));
+  EXPECT_THAT(context_.catalog.Find("a.txt", *context_.root->Stat("a.txt")), IsNull());
+  EXPECT_EQ(detections_, 0);
+  EXPECT_THAT(context_.catalog.Find("b.txt", *context_.root->Stat("b.txt")), IsNull());
+  EXPECT_EQ(detections_, 1);
+}
+
+TEST_F(SourceTreeTest, PlainFileThatHasJustChangedIsLookedIntoAgain) {
+  // A second change within one tick of the clock would not be seen in stat().
+  WriteFile(source_ / "a.txt", std::string(100, 'x'));
+  for (int i = 1; i <= 2; ++i) {
+    EXPECT_THAT(context_.catalog.Find("a.txt", *context_.root->Stat("a.txt")), IsNull());
+    EXPECT_EQ(detections_, i);
+  }
+}
+
+class ImmutableSourceTest : public MountTest {
+ protected:
+  ImmutableSourceTest() : MountTest(/*immutable=*/true) {}
+  std::shared_ptr<MountedStore> FindStore(const std::string& path) {
+    return context_.catalog.Find(path, *context_.root->Stat(path));
+  }
+};
+
+TEST_F(ImmutableSourceTest, PlainFileIsLookedIntoOnceInEachVersion) {
+  WriteFile(source_ / "a.txt", std::string(100, 'x'));
+  EXPECT_THAT(List(""), ElementsAre("a.txt:?"));
+  detections_ = 0;
+  for (int i = 0; i < 3; ++i) EXPECT_THAT(FindStore("a.txt"), IsNull());
+  EXPECT_EQ(detections_, 1);
+  EXPECT_THAT(List(""), ElementsAre("a.txt:f")) << "what has been found out is known";
+  WriteFile(source_ / "a.txt", std::string(101, 'x'));
+  EXPECT_THAT(FindStore("a.txt"), IsNull());
+  EXPECT_THAT(List(""), ElementsAre("a.txt:f"));
+  EXPECT_EQ(detections_, 3) << "one of the root, one of the new version";
+}
+
+TEST_F(ImmutableSourceTest, WhatIsKnownOfAVersionDoesNotHoldForTheNameOfAStore) {
+  WriteFile(source_ / "a.txt", std::string(100, 'x'));
+  EXPECT_THAT(FindStore("a.txt"), IsNull());
+  std::filesystem::create_hard_link(source_.path() / "a.txt", source_.path() / "a.npy");
+  format_.stores["a.npy"] = std::make_unique<FakeStore>();
+  EXPECT_THAT(FindStore("a.npy"), NotNull());
+}
+
+TEST_F(SourceTreeTest, MirrorShowsStoresAsTheyAre) {
+  AddFileStore("runs/a.npy").AddArray("/", "abc");
+  AddDirectoryStore("b.zarr").AddGroup("/");
+  WriteFile(source_ / "b.zarr/.zgroup", "{}");
+  const auto mirror = FindSourceMirror(context_);
+  ASSERT_THAT(mirror, IsOk());
+  EXPECT_THAT(List(**mirror), UnorderedElementsAre("runs:d", "b.zarr:d"));
+  EXPECT_THAT(List(**(*mirror)->Lookup("runs")), ElementsAre("a.npy:f"));
+  EXPECT_THAT(List(**(*mirror)->Lookup("b.zarr")), ElementsAre(".zgroup:f"));
+  const auto file = (*(*mirror)->Lookup("runs"))->Lookup("a.npy");
+  EXPECT_THAT(Read(*(*file)->Open()), IsOkAnd("contents of runs/a.npy"));
+  EXPECT_EQ((*file)->Stat()->mode & S_IFMT, mode_t{S_IFREG});
 }
 
 TEST_F(SourceTreeTest, ShowsSpecialFilesWithoutTouchingThem) {
@@ -182,6 +252,16 @@ TEST_F(RootTest, HidesWhatIsCalledLikeTheControlFolder) {
   const auto root = Root();
   EXPECT_THAT(List(*root), ElementsAre(".ndlfs:d"));
   EXPECT_THAT(List(**root->Lookup(".ndlfs")), ElementsAre("stats.json:f"));
+  const auto mirror = (*root->Lookup(".ndlfs"))->Lookup("source");
+  EXPECT_THAT(List(**mirror), ElementsAre(".ndlfs:d")) << "which hides nothing";
+  EXPECT_THAT(List(**(*mirror)->Lookup(".ndlfs")), ElementsAre("mine:f"));
+}
+
+TEST_F(RootTest, MirrorOfTheSourceIsFoundButNotListed) {
+  WriteFile(source_ / "a.txt", "one");
+  const auto control = Root()->Lookup(".ndlfs");
+  EXPECT_THAT(List(**control), ElementsAre("stats.json:f"));
+  EXPECT_THAT(List(**(*control)->Lookup("source")), ElementsAre("a.txt:f"));
 }
 
 TEST_F(RootTest, ControlFilesAreMadeWhenTheyAreOpened) {
@@ -204,6 +284,49 @@ TEST_F(RootTest, SourceThatIsAStoreIsShownAsOne) {
   store.AddArray("/t", "abc");
   EXPECT_THAT(List(*Root()), ElementsAre(".ndlfs:d", ".ndl.yaml:f", ".source:l", "t:d"));
   EXPECT_THAT(Read("t/data.raw"), IsOkAnd("abc"));
+  EXPECT_THAT((*Root()->Lookup(".source"))->ReadLink(), IsOkAnd(".ndlfs/source"));
+}
+
+class OneFileTest : public MountTest {
+ protected:
+  OneFileTest() : MountTest(/*immutable=*/false, {.file = "a.dat"}) {}
+  TreeNodePtr Root() { return MakeRoot(context_, {}); }
+};
+
+TEST_F(OneFileTest, IsTheRootOfTheMount) {
+  FakeStore& store = AddFileStore("a.dat");
+  store.AddGroup("/");
+  store.AddArray("/t", "abc");
+  store.links = {{"/beside", "../b.dat/x"}};
+  AddFileStore("b.dat").AddGroup("/");
+  EXPECT_THAT(List(*Root()),
+              ElementsAre(".ndlfs:d", ".ndl.yaml:f", ".source:l", "beside:d", "t:d"));
+  EXPECT_THAT((*Root()->Lookup(".source"))->ReadLink(), IsOkAnd(".ndlfs/source/a.dat"));
+  EXPECT_THAT(List(**Root()->Lookup("beside")), ElementsAre("error.txt:f"))
+      << "what is beside it is not mounted";
+}
+
+TEST_F(OneFileTest, MirrorHoldsThatFileAlone) {
+  AddFileStore("a.dat").AddGroup("/");
+  WriteFile(source_ / "secret", "secret");
+  const auto mirror = (*Root()->Lookup(".ndlfs"))->Lookup("source");
+  EXPECT_THAT(List(**mirror), ElementsAre("a.dat:?"));
+  EXPECT_THAT((*mirror)->Lookup("secret"), IsError(ErrorCode::kNotFound, "secret"));
+  EXPECT_THAT((*mirror)->Lookup(".."), IsError(ErrorCode::kNotFound, ".."));
+  const auto file = (*mirror)->Lookup("a.dat");
+  EXPECT_THAT(Read(*(*file)->Open()), IsOkAnd("contents of a.dat"));
+}
+
+TEST_F(OneFileTest, ThatIsNoStoreAnyLongerLeavesAFolderWithTheReason) {
+  AddFileStore("a.dat").AddGroup("/");
+  format_.stores.clear();
+  Replace("a.dat", "something else that is no store, and longer");
+  EXPECT_THAT(List(*Root()), ElementsAre(".ndlfs:d", "error.txt:f"));
+  EXPECT_THAT(Read(*(*Root()->Lookup("error.txt"))->Open()),
+              IsOkAnd("a.dat: no longer an array store\n"));
+  std::filesystem::remove(source_.path() / "a.dat");
+  EXPECT_THAT(List(*Root()), ElementsAre(".ndlfs:d", "error.txt:f"));
+  EXPECT_EQ(Root()->Stat()->mode, mode_t{S_IFDIR | 0555});
 }
 
 }  // namespace

@@ -40,18 +40,28 @@ TEST_F(StoreTreeTest, GroupsAndArraysAreFolders) {
 
 TEST_F(StoreTreeTest, StoreThatIsOneArrayHasTheViewsInItsFolder) {
   AddFileStore("a.npy").AddArray("/", "abc");
-  EXPECT_THAT(List("a.npy"), ElementsAre(".ndl.yaml:f", ".source:f", "data.npy:f", "data.raw:f",
+  EXPECT_THAT(List("a.npy"), ElementsAre(".ndl.yaml:f", ".source:l", "data.npy:f", "data.raw:f",
                                          "data.txt:f"));
   EXPECT_THAT(Read("a.npy/data.raw"), IsOkAnd("abc"));
-  EXPECT_THAT(Read("a.npy/.source"), IsOkAnd("contents of a.npy"));
 }
 
-TEST_F(StoreTreeTest, SourceOfADirectoryIsALinkToIt) {
-  AddDirectoryStore("runs/a.zarr").AddGroup("/");
-  const auto node = Find("runs/a.zarr/.source");
-  ASSERT_THAT(node, IsOk());
-  EXPECT_THAT((*node)->ReadLink(),
-              IsOkAnd(std::filesystem::canonical(source_.path() / "runs/a.zarr").string()));
+TEST_F(StoreTreeTest, SourceIsARelativeLinkToTheStoreUnderItsOwnName) {
+  AddDirectoryStore("runs/2024/a.zarr").AddGroup("/");
+  AddFileStore("a.npy").AddArray("/", "abc");
+  const auto target = [&](const std::string& path) { return (*Find(path))->ReadLink(); };
+  EXPECT_THAT(target("runs/2024/a.zarr/.source"),
+              IsOkAnd("../../../.ndlfs/source/runs/2024/a.zarr"));
+  EXPECT_THAT(target("a.npy/.source"), IsOkAnd("../.ndlfs/source/a.npy"));
+}
+
+TEST_F(StoreTreeTest, ObjectsCalledLikeViewsAreFoundByTheirEscapedNameOnly) {
+  FakeStore& store = AddDirectoryStore("a.zarr");
+  for (const char* group : {"/", "/g", "/g/error.txt"}) store.AddGroup(group);
+  store.AddArray("/g/data.npy", "abc");
+  EXPECT_THAT(List("a.zarr/g"), ElementsAre(".ndl.yaml:f", "%64ata.npy:d", "%65rror.txt:d"));
+  EXPECT_THAT(Read("a.zarr/g/%64ata.npy/data.raw"), IsOkAnd("abc"));
+  EXPECT_THAT(Find("a.zarr/g/data.npy"), IsError(ErrorCode::kNotFound, "data.npy"));
+  EXPECT_THAT(Find("a.zarr/g/error.txt"), IsError(ErrorCode::kNotFound, "error.txt"));
 }
 
 TEST_F(StoreTreeTest, NothingIsOpenedBeforeSomebodyLooksInside) {
@@ -77,9 +87,9 @@ TEST_F(StoreTreeTest, ListingLoadsNoneOfTheChildren) {
 TEST_F(StoreTreeTest, StoreThatCannotBeOpenedShowsWhy) {
   FakeStore& store = AddFileStore("bad.npy");
   store.open_error = model::Error(ErrorCode::kBadInput, "bad.npy: no magic");
-  EXPECT_THAT(List("bad.npy"), ElementsAre(".source:f", "error.txt:f"));
+  EXPECT_THAT(List("bad.npy"), ElementsAre(".source:l", "error.txt:f"));
   EXPECT_THAT(Read("bad.npy/error.txt"), IsOkAnd("bad.npy: no magic\n"));
-  EXPECT_THAT(Read("bad.npy/.source"), IsOkAnd("contents of bad.npy"));
+  EXPECT_THAT((*Find("bad.npy/.source"))->ReadLink(), IsOkAnd("../.ndlfs/source/bad.npy"));
   EXPECT_THAT(Find("bad.npy/.ndl.yaml"), IsError(ErrorCode::kNotFound, ".ndl.yaml"));
   EXPECT_THAT(logged_, ElementsAre("bad.npy: no magic"));
 }
@@ -260,7 +270,7 @@ TEST_F(StoreTreeTest, PermissionsAreThoseOfTheStoreWithoutWriting) {
   std::filesystem::permissions(source_.path() / "a.zarr", std::filesystem::perms(0750));
   EXPECT_EQ(mode("a.npy"), mode_t{S_IFDIR | 0550});
   EXPECT_EQ(mode("a.npy/data.raw"), mode_t{S_IFREG | 0440});
-  EXPECT_EQ(mode("a.npy/.source"), mode_t{S_IFREG | 0440});
+  EXPECT_EQ(mode("a.npy/.source"), mode_t{S_IFLNK | 0777}) << "as links have";
   EXPECT_EQ(mode("a.zarr"), mode_t{S_IFDIR | 0550});
   EXPECT_EQ(mode("a.zarr/data.raw"), mode_t{S_IFREG | 0440});
   EXPECT_EQ(mode("a.zarr/.ndl.yaml"), mode_t{S_IFREG | 0440});
@@ -399,9 +409,9 @@ TEST_F(StoreTreeTest, StoreThatIsPutRightIsOpenedAgain) {
   FakeStore& store = AddFileStore("a.npy");
   store.open_error = model::Error(ErrorCode::kBadInput, "half written");
   const auto known = Find("a.npy");
-  EXPECT_THAT(List("a.npy"), ElementsAre(".source:f", "error.txt:f"));
+  EXPECT_THAT(List("a.npy"), ElementsAre(".source:l", "error.txt:f"));
   Pass(std::chrono::seconds(10));
-  EXPECT_THAT(List("a.npy"), ElementsAre(".source:f", "error.txt:f"));
+  EXPECT_THAT(List("a.npy"), ElementsAre(".source:l", "error.txt:f"));
   EXPECT_EQ(store.opened, 1) << "the file has not changed";
   store.open_error.reset();
   store.AddArray("/", "abc");

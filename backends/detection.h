@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT
+//
+// How it is decided whether a file is a store.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "backends/hierarchy.h"
+
+namespace ndlfs::backends {
+
+enum class Detection {
+  // By its first KiB, whatever its name is; a file that begins like no format
+  // is judged by name and beginning, as with kName.
+  kContent,
+  // Only files with the name of a store are looked into.
+  kName,
+};
+
+// No store that is known by its content is smaller: an empty netCDF file.
+inline constexpr uint64_t kSmallestStoreFile = 32;
+
+// What one look at a file has shown.
+struct FileLook {
+  const Format* format = nullptr;  // null: the file is no store
+  // The version that was looked into; none where the file was not read.
+  std::optional<FileStamp> version;
+};
+
+// Opens the file once and reads its first KiB; more only of ZIP archives and of
+// documents. A file that begins like two formats is of the one whose signature
+// comes first in it; an archive is NPZ before it is Zarr. A file that cannot be
+// read is judged by its name.
+FileLook LookIntoFile(const SourceRoot& root, std::string_view path, Detection detection);
+
+}  // namespace ndlfs::backends

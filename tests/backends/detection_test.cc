@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: MIT
+//
+// Which files are taken for stores, and of what format.
+#include "backends/detection.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <initializer_list>
+#include <string>
+
+#include "backends/hdf5/hdf5.h"
+#include "backends/kerchunk/kerchunk.h"
+#include "backends/netcdf3/netcdf3.h"
+#include "backends/npy/npy.h"
+#include "backends/npy/npz.h"
+#include "backends/zip/zarr_zip.h"
+#include "tests/support/python.h"
+#include "tests/support/zip_builder.h"
+
+namespace ndlfs::backends {
+namespace {
+
+using test::ZipBuilder;
+
+const std::string kHdf5("\x89HDF\r\n\x1a\n", 8);
+const std::string kNumpy("\x93NUMPY\1\0", 8);
+
+std::string Padded(std::string text, size_t size = 1024) {
+  text.resize(size);
+  return text;
+}
+
+// `text`, and behind a user block the signature of HDF5.
+std::string WithUserBlock(const std::string& text, size_t size = 512) {
+  return Padded(Padded(text, size) + kHdf5, size + 512);
+}
+
+// The beginning of a netCDF classic file with one dimension.
+std::string NetCdf(char version) {
+  const size_t count = version == 5 ? 8 : 4;
+  return Padded(std::string("CDF") + version + std::string(count, '\0') +
+                std::string("\0\0\0\x0a", 4));
+}
+
+std::string Zip(std::initializer_list<const char*> names) {
+  ZipBuilder builder;
+  for (const char* name : names)
+    builder.Add({.name = name, .data = "data of " + std::string(name)});
+  return builder.Build();
+}
+
+class DetectionTest : public ::testing::Test {
+ protected:
+  // What a file with these bytes is under a name that tells nothing, and under
+  // `name`.
+  const Format* FormatOf(const std::string& bytes, const std::string& name = "wrfout_d01_00:00",
+                         Detection detection = Detection::kContent) {
+    test::WriteFile(directory_ / name, bytes);
+    return LookIntoFile(*root_, name, detection).format;
+  }
+  const Format* FormatByName(const std::string& bytes, const std::string& name) {
+    return FormatOf(bytes, name, Detection::kName);
+  }
+
+  const test::TemporaryDirectory directory_;
+  const std::shared_ptr<const SourceRoot> root_ = SourceRoot::Open(directory_.path()).value();
+};
+
+TEST_F(DetectionTest, ContentTellsUnderAnyName) {
+#ifdef NDLFS_WITH_HDF5
+  EXPECT_EQ(FormatOf(Padded(kHdf5)), &Hdf5Format());
+  EXPECT_EQ(FormatOf(WithUserBlock("MATLAB 7.3 MAT-file")), &Hdf5Format());
+#endif
+  for (const char version : {'\1', '\2', '\5'}) {
+    EXPECT_EQ(FormatOf(NetCdf(version)), &NetCdf3Format());
+  }
+  EXPECT_EQ(FormatOf(Padded(kNumpy)), &NpyFormat());
+  EXPECT_EQ(FormatOf(Zip({"a.npy", "b/", "b/c.npy"})), &NpzFormat());
+  EXPECT_EQ(FormatOf(Zip({"t/0.0", "t/.zarray", ".zgroup"})), &ZarrZipFormat());
+  EXPECT_EQ(FormatOf(Zip({"inner/zarr.json"})), &ZarrZipFormat());
+}
+
+TEST_F(DetectionTest, ContentTellsUnderTheNameOfAnotherFormatToo) {
+  EXPECT_EQ(FormatOf(Padded(kNumpy), "a.nc"), &NpyFormat());
+  EXPECT_EQ(FormatOf(NetCdf(1), "a.npy"), &NetCdf3Format());
+  EXPECT_EQ(FormatOf(NetCdf(1), "a.json"), &NetCdf3Format());
+#ifdef NDLFS_WITH_HDF5
+  EXPECT_EQ(FormatOf(Padded(kHdf5), "a.npz"), &Hdf5Format());
+  EXPECT_EQ(FormatOf(Padded(kHdf5), "a.yaml"), &Hdf5Format());
+#endif
+}
+
+TEST_F(DetectionTest, PlainFilesStayPlain) {
+  for (const std::string& bytes :
+       {std::string(), std::string("x"), std::string("CDF is a word"), Padded("CDF\3"),
+        Padded("CDF\1 and then some text"), std::string("\x93NUMPY\1"), kHdf5,
+        Padded("PK\3\4 is no archive"), WithUserBlock("text", 1024), Padded("{\"refs\": {}}"),
+        Zip({"[Content_Types].xml", "word/document.xml"}), Zip({"META-INF/MANIFEST.MF"}),
+        Zip({"a.npy", "readme.txt"}), Zip({"folder/", "folder/a.txt"}),
+        Zip({"a.npy", "b.npy"}).substr(0, 80)}) {
+    EXPECT_EQ(FormatOf(bytes), nullptr) << bytes.substr(0, 40);
+  }
+}
+
+TEST_F(DetectionTest, NameTellsWhereTheContentDoesNot) {
+  EXPECT_EQ(FormatOf("text", "a.npy"), &NpyFormat());
+  EXPECT_EQ(FormatOf("text", "a.npz"), &NpzFormat());
+  EXPECT_EQ(FormatOf(Padded("{\"refs\": {}}"), "a.json"), &KerchunkFormat());
+  EXPECT_EQ(FormatOf("CDF\3", "a.nc"), &NetCdf3Format());
+#ifdef NDLFS_WITH_HDF5
+  EXPECT_EQ(FormatOf("text", "a.nc"), &Hdf5Format());
+  EXPECT_EQ(FormatOf(WithUserBlock("", 1024), "a.h5"), &Hdf5Format());
+  EXPECT_EQ(FormatOf(Zip({"[Content_Types].xml"}), "a.h5"), &Hdf5Format());
+#endif
+}
+
+TEST_F(DetectionTest, OfTwoFormatsAtOnceTheOneWhoseSignatureComesFirst) {
+  EXPECT_EQ(FormatOf(WithUserBlock(kNumpy)), &NpyFormat());
+  EXPECT_EQ(FormatOf(WithUserBlock(NetCdf(2).substr(0, 16))), &NetCdf3Format());
+  // Such that the signature lies at byte 512 of the archive.
+  const auto shifted = [&](const char* name) {
+    const size_t header = 30 + std::string(name).size() + 8;  // as ZipBuilder writes it
+    return ZipBuilder()
+        .Add({.name = name, .data = std::string(512 - header, 'x') + kHdf5 + "and more"})
+        .Build();
+  };
+  EXPECT_EQ(FormatOf(shifted(".zgroup")), &ZarrZipFormat());
+  EXPECT_EQ(FormatOf(shifted("a.npy")), &NpzFormat());
+#ifdef NDLFS_WITH_HDF5
+  EXPECT_EQ(FormatOf(shifted("word/document.xml")), &Hdf5Format()) << "the archive is no store";
+  EXPECT_EQ(FormatOf(WithUserBlock(kHdf5)), &Hdf5Format());
+#endif
+}
+
+TEST_F(DetectionTest, ArchiveIsNpzBeforeItIsZarr) {
+  EXPECT_EQ(FormatOf(Zip({"a.npy"}), "a.zip"), &NpzFormat());
+  EXPECT_EQ(FormatOf(Zip({".zgroup"}), "a.npz"), &ZarrZipFormat()) << "its first member tells";
+  EXPECT_EQ(FormatOf(Zip({"a.npy", ".zgroup"}), "a.dat"), &ZarrZipFormat());
+}
+
+TEST_F(DetectionTest, ByNameOnlyFilesWithTheNamesOfStoresAreLookedInto) {
+  EXPECT_EQ(FormatByName(Padded(kNumpy), "a.dat"), nullptr);
+  EXPECT_EQ(FormatByName(NetCdf(1), "a.dat"), nullptr);
+  EXPECT_EQ(FormatByName(NetCdf(1), "a.nc"), &NetCdf3Format());
+  EXPECT_EQ(FormatByName(Zip({"a.npy"}), "a.zip"), nullptr);
+  EXPECT_EQ(FormatByName(Zip({".zgroup"}), "a.zip"), &ZarrZipFormat());
+  EXPECT_FALSE(LookIntoFile(*root_, "a.dat", Detection::kName).version);
+}
+
+TEST_F(DetectionTest, LookTellsTheVersionThatItIsOf) {
+  test::WriteFile(directory_ / "a.dat", Padded("text"));
+  const FileLook look = LookIntoFile(*root_, "a.dat", Detection::kContent);
+  EXPECT_EQ(look.format, nullptr);
+  ASSERT_TRUE(look.version);
+  EXPECT_EQ(*look.version, StampOf(*root_->Stat("a.dat")));
+}
+
+TEST_F(DetectionTest, WhatIsNoRegularFileIsNoStoreWhateverItsName) {
+  ASSERT_EQ(::mkfifo((directory_ / "x.nc").c_str(), 0600), 0);
+  std::filesystem::create_directory(directory_ / "y.nc");
+  std::filesystem::create_symlink("nowhere", directory_.path() / "z.nc");
+  std::filesystem::create_symlink("/dev/zero", directory_.path() / "zero.nc");
+  for (const char* name : {"x.nc", "y.nc", "z.nc", "zero.nc", "nothing.nc"}) {
+    for (const Detection detection : {Detection::kContent, Detection::kName}) {
+      const FileLook look = LookIntoFile(*root_, name, detection);
+      EXPECT_EQ(look.format, nullptr) << name;
+      EXPECT_FALSE(look.version) << name;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace ndlfs::backends
