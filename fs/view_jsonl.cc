@@ -436,12 +436,16 @@ class JsonLines final : public View {
     TextWindow window(from.position, offset, out);
     LineMaker lines(reader_->spec().dtype, from, window, marks_);
     Result<void> appended;
+    // With the table, only places within a very long element are far away.
+    constexpr uint64_t kFar = uint64_t{16} << 20;
+    const bool may_give_up = !exact || offset - from.position > kFar;
     Patience patience;
     bool given_up = false;
     const auto append = [&](ConstByteSpan element) {
       appended = lines.Append(element);
       if (!appended || window.full()) return false;
-      given_up = patience.IsOver(element.size()) && !(exact && window.filled() != 0);
+      given_up =
+          may_give_up && !(exact && window.filled() != 0) && patience.IsOver(element.size());
       return !given_up;
     };
     NDLFS_RETURN_IF_ERROR(

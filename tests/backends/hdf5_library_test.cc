@@ -139,7 +139,7 @@ with h5.File('a.h5', 'w') as f:
   const auto info = file->Describe("/d").value();
   EXPECT_EQ(info.dataset->stored_order, model::ByteOrder::kBig);
   const auto block = file->Read("/d", {{1, 2}, {2, 2}, false}, 1000).value();
-  EXPECT_EQ(test::ToHex(AsText(block.span())),
+  EXPECT_EQ(test::ToHex(AsText(block.bytes.span())),
             "07000800"
             "0c000d00");
   EXPECT_THAT(file->Read("/d", {{0, 0}, {4, 5}, false}, 39),
@@ -213,7 +213,7 @@ virtual('out.h5', outside)
 )");
   const auto first = [&](const std::string& name) {
     const auto block = Open(name)->Read("/v", {{0}, {4}, false}, 1000);
-    return block ? test::ToHex(AsText(block->span().first(4))) : block.error().message();
+    return block ? test::ToHex(AsText(block->bytes.span().first(4))) : block.error().message();
   };
   EXPECT_EQ(first("sub/a.h5"), "07000000");
   EXPECT_EQ(first("sub/absolute.h5"), "07000000");
