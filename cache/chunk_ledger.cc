@@ -36,7 +36,11 @@ ChunkLedger::~ChunkLedger() { all_notes -= noted_.size(); }
 
 model::Result<void> ChunkLedger::Note(const std::shared_ptr<const backends::Store>& store,
                                       const std::string& key) {
-  const Stamp stamp = StampNow(*store, key);
+  return NoteRead(store, key, StampNow(*store, key));
+}
+
+model::Result<void> ChunkLedger::NoteRead(const std::shared_ptr<const backends::Store>& store,
+                                          const std::string& key, const Stamp& stamp) {
   if (!NoteVersion({store, key}, stamp)) return model::IoError(ESTALE, store->Describe(key));
   if (!stamp) return {};  // closed to nobody
   auto access = CheckAccess(*store, key);

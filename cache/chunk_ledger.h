@@ -42,6 +42,11 @@ class ChunkLedger {
   model::Result<void> Note(const std::shared_ptr<const backends::Store>& store,
                            const std::string& key);
 
+  // The same after a read, which has found `version` (nullopt: nothing).
+  model::Result<void> NoteRead(const std::shared_ptr<const backends::Store>& store,
+                               const std::string& key,
+                               const std::optional<backends::FileStamp>& version);
+
   // The latter alone, of a file whose version somebody else looks at.
   model::Result<void> CheckAccess(const backends::Store& store, const std::string& key) const;
 

@@ -50,10 +50,14 @@ ThreadBuffers& Buffers() {
 // One chunk on its way from the store to its decoded form.
 class Loading {
  public:
-  // `limit`: see LoadChunk.
+  // `ledger` (may be null) and `limit`: see LoadChunk.
   Loading(const ArraySpec& spec, std::vector<uint64_t> shape, const ChunkLocation& location,
-          uint64_t limit)
-      : spec_(spec), shape_(std::move(shape)), location_(location), limit_(limit) {
+          ChunkLedger* ledger, uint64_t limit)
+      : spec_(spec),
+        shape_(std::move(shape)),
+        location_(location),
+        ledger_(ledger),
+        limit_(limit) {
     elements_ = 1;
     for (const uint64_t extent : shape_) elements_ *= extent;
     decoded_size_ = DecodedSize(spec_, shape_);
@@ -61,9 +65,10 @@ class Loading {
 
   Result<Bytes> Run() {
     if (location_.absent()) return Bytes();
+    if (!location_.generate && !location_.inline_bytes) return FromStore();
+    if (location_.store) NDLFS_RETURN_IF_ERROR(NoteVersion());
     if (location_.generate) return Generated();
-    if (location_.inline_bytes) return Decode(location_.inline_bytes->span());
-    return FromStore();
+    return Decode(location_.inline_bytes->span());
   }
 
   // Bytes that the pieces make up, checked against what the value holds and
@@ -109,11 +114,22 @@ class Loading {
     return chunk;
   }
 
+  Result<void> NoteVersion() const {
+    return ledger_ ? ledger_->Note(location_.store, location_.key) : Result<void>();
+  }
+
+  // Whether the bytes of the value are the chunk as decoded.
+  bool IsPlain() const {
+    return fixed() && location_.skip_codecs == 0 && spec_.codecs.IsIdentity();
+  }
+
   Result<Bytes> FromStore() {
+    if (location_.pieces.size() == 1) return FromOnePiece();
+    NDLFS_RETURN_IF_ERROR(NoteVersion());
     if (location_.pieces.empty()) return Bytes();
     NDLFS_TRY(const auto available, location_.store->Size(location_.key));
     if (!available) return Bytes();
-    if (fixed() && location_.skip_codecs == 0 && spec_.codecs.IsIdentity()) {
+    if (IsPlain()) {
       NDLFS_RETURN_IF_ERROR(CheckSize(*available));
       Bytes chunk(decoded_size_);
       NDLFS_RETURN_IF_ERROR(Fetch(chunk.span()));
@@ -125,6 +141,33 @@ class Loading {
     return Decode(encoded);
   }
 
+  // By one question to the store.
+  Result<Bytes> FromOnePiece() {
+    Bytes chunk;
+    ByteSpan bytes;
+    const auto reserve = [&](uint64_t available) -> Result<ByteSpan> {
+      if (IsPlain()) {
+        NDLFS_RETURN_IF_ERROR(CheckSize(available));
+        chunk = Bytes(decoded_size_);
+        return bytes = chunk.span();
+      }
+      NDLFS_TRY(const uint64_t size, EncodedSize(available));
+      return bytes = Buffers().Encoded(size);
+    };
+    NDLFS_TRY(const auto read,
+              location_.store->ReadOnce(location_.key, location_.pieces[0].offset, reserve));
+    if (ledger_) {
+      NDLFS_RETURN_IF_ERROR(ledger_->NoteRead(
+          location_.store, location_.key, read ? std::optional(read->version) : std::nullopt));
+    }
+    if (!read) return Bytes();
+    if (read->count != bytes.size()) return CutShort();
+    if (IsPlain()) return chunk;
+    return Decode(bytes);
+  }
+
+  static model::Failure CutShort() { return Corrupt("it was cut short while being read"); }
+
   static model::Failure Beyond(const ByteRange& piece, uint64_t available) {
     return Corrupt("bytes {} + {} lie beyond the end at {}", piece.offset, piece.length,
                    available);
@@ -135,7 +178,7 @@ class Loading {
       const size_t length = std::min<uint64_t>(piece.length, out.size());
       NDLFS_TRY(const auto got,
                 location_.store->ReadInto(location_.key, piece.offset, out.first(length)));
-      if (!got || *got != length) return Corrupt("it was cut short while being read");
+      if (!got || *got != length) return CutShort();
       out = out.subspan(length);
     }
     return {};
@@ -162,6 +205,7 @@ class Loading {
   const ArraySpec& spec_;
   const std::vector<uint64_t> shape_;
   const ChunkLocation& location_;
+  ChunkLedger* const ledger_;
   const uint64_t limit_;
   uint64_t elements_;
   uint64_t decoded_size_;
@@ -225,7 +269,7 @@ Result<bool> WithPiece(const backends::ArraySource& source, std::span<const uint
   NDLFS_RETURN_IF_ERROR(noting.WillRead(location.store, location.key));
   NDLFS_TRY(const auto available, location.store->Size(location.key), where());
   if (!available) return false;
-  const Loading loading(source.spec(), source.spec().grid.ChunkShape(index), location,
+  const Loading loading(source.spec(), source.spec().grid.ChunkShape(index), location, ledger,
                         source.spec().max_chunk_bytes);
   const Result<void> status = use(location, loading, *available);
   // What was read while it changed is neither damaged nor one version.
@@ -256,9 +300,9 @@ Result<Bytes> LoadChunk(const backends::ArraySource& source, std::span<const uin
   const backends::AccessScope scope(ChunkLedger::ReadersOf(ledger));
   NotingIndexCache noting(indexes, ledger);
   NDLFS_TRY(const ChunkLocation location, source.Locate(index, noting));
-  if (location.store) NDLFS_RETURN_IF_ERROR(noting.WillRead(location.store, location.key));
   Result<Bytes> chunk =
-      Loading(source.spec(), source.spec().grid.ChunkShape(index), location, limit).Run();
+      Loading(source.spec(), source.spec().grid.ChunkShape(index), location, ledger, limit)
+          .Run();
   Buffers().Trim();
   if (!chunk && location.store) {
     // What was read while it changed is not damaged.

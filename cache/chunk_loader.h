@@ -28,7 +28,8 @@ uint64_t VariableSize(uint64_t limit);
 // Reads and decodes one chunk: the elements of the whole chunk, or an element
 // stream (see backends/array_source.h) where they are of variable size. An
 // absent chunk is an empty block: the fill value stands for its elements. The
-// files it is read from are noted in `ledger` (may be null) before that.
+// versions of the files that it is read from are noted in `ledger` (may be
+// null); one that is not the version read before is ESTALE.
 // Errors name the place in the store and the codec. Elements of variable size
 // may take `limit` bytes, encoded and decoded: more is kLimit or kCorrupt, as
 // not every codec can tell which. Thread-safe.

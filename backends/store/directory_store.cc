@@ -24,25 +24,20 @@ class DirectoryStore final : public Store {
   model::Result<std::optional<size_t>> ReadInto(std::string_view key, uint64_t offset,
                                                 ByteSpan out) const override {
     NDLFS_RETURN_IF_ERROR(CheckKey(key));
-    DescriptorCache::Handle file = DescriptorCache::Global().Find(owner_, key);
-    const bool opened = !file;
-    if (opened) {
-      NDLFS_TRY(file, OpenFile(*root_, PathOf(key)));
-    }
-    if (!file) return std::nullopt;
-    NDLFS_RETURN_IF_ERROR(NoteAccess(*file));
-    NDLFS_TRY(const size_t count, ReadFully(file->fd.get(), offset, out));
-    // After the read: so these bytes are of one version.
-    struct ::stat status;
-    if (::fstat(file->fd.get(), &status) != 0) return model::IoError(errno, "stat");
-    if (!IsSameVersion(StampOf(status), file->stamp)) {
-      DescriptorCache::Global().Drop(owner_, key);
-      return model::IoError(ESTALE, "changed while it was read");
-    }
-    // Who reads a part of a file will want the next part.
-    const bool whole = offset == 0 && out.size() >= file->stamp.size;
-    if (opened && !whole) DescriptorCache::Global().Keep(owner_, key, std::move(file));
-    return count;
+    const auto reserve = [&](uint64_t) -> model::Result<ByteSpan> { return out; };
+    NDLFS_TRY(const auto result,
+              ReadFrom(DescriptorCache::Global().Find(owner_, key), key, offset, reserve));
+    if (!result) return std::nullopt;
+    return result->count;
+  }
+
+  model::Result<std::optional<ReadResult>> ReadOnce(std::string_view key, uint64_t offset,
+                                                    const Reserve& reserve) const override {
+    NDLFS_RETURN_IF_ERROR(CheckKey(key));
+    // A file that was just opened is the one at its path. One that was kept open
+    // may have got a successor.
+    if (DescriptorCache::Global().Find(owner_, key)) NDLFS_RETURN_IF_ERROR(Stat(key));
+    return ReadFrom(DescriptorCache::Global().Find(owner_, key), key, offset, reserve);
   }
 
   bool ReadsInParts() const override { return true; }
@@ -83,6 +78,32 @@ class DirectoryStore final : public Store {
 
  private:
   std::string PathOf(std::string_view key) const { return JoinKey(path_, key); }
+
+  // From `file`, which is opened first where it is null.
+  model::Result<std::optional<ReadResult>> ReadFrom(DescriptorCache::Handle file,
+                                                    std::string_view key, uint64_t offset,
+                                                    const Reserve& reserve) const {
+    const bool opened = !file;
+    if (opened) {
+      NDLFS_TRY(file, OpenFile(*root_, PathOf(key)));
+    }
+    if (!file) return std::nullopt;
+    NDLFS_RETURN_IF_ERROR(NoteAccess(*file));
+    const FileStamp version = file->stamp;
+    NDLFS_TRY(const ByteSpan out, reserve(version.size));
+    NDLFS_TRY(const size_t count, ReadFully(file->fd.get(), offset, out));
+    // After the read: so these bytes are of one version.
+    struct ::stat status;
+    if (::fstat(file->fd.get(), &status) != 0) return model::IoError(errno, "stat");
+    if (!IsSameVersion(StampOf(status), version)) {
+      DescriptorCache::Global().Drop(owner_, key);
+      return model::IoError(ESTALE, "changed while it was read");
+    }
+    // The reader of a part of a file will want the next part.
+    const bool whole = offset == 0 && out.size() >= version.size;
+    if (opened && !whole) DescriptorCache::Global().Keep(owner_, key, std::move(file));
+    return ReadResult{count, version.size, version};
+  }
 
   // So that what is read after Stat() is no older than what it told.
   void DropIfChanged(std::string_view key, const std::optional<FileStamp>& stamp) const {

@@ -26,16 +26,25 @@ class FileStore final : public Store {
 
   model::Result<std::optional<size_t>> ReadInto(std::string_view key, uint64_t offset,
                                                 ByteSpan out) const override {
+    const auto reserve = [&](uint64_t) -> model::Result<ByteSpan> { return out; };
+    NDLFS_TRY(const auto result, ReadOnce(key, offset, reserve));
+    if (!result) return std::nullopt;
+    return result->count;
+  }
+
+  model::Result<std::optional<ReadResult>> ReadOnce(std::string_view key, uint64_t offset,
+                                                    const Reserve& reserve) const override {
     if (!key.empty()) return std::nullopt;
     NDLFS_TRY(const auto file, Open());
     if (!file) return std::nullopt;
     NDLFS_RETURN_IF_ERROR(NoteAccess(*file));
+    NDLFS_TRY(const ByteSpan out, reserve(file->stamp.size));
     NDLFS_TRY(const size_t count, ReadFully(file->fd.get(), offset, out));
     // After the read: so these bytes are of that version.
     struct ::stat status;
     if (::fstat(file->fd.get(), &status) != 0) return model::IoError(errno, "stat");
     if (!IsSameVersion(StampOf(status), file->stamp)) return Changed();
-    return count;
+    return ReadResult{count, file->stamp.size, file->stamp};
   }
 
   bool ReadsInParts() const override { return true; }

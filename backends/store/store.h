@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -31,6 +32,17 @@ struct ByteRange {
   uint64_t length = kToEnd;
 };
 
+// What one read of a value found, all of it in one version.
+struct ReadResult {
+  size_t count = 0;         // bytes read: fewer than asked for only at the end of the value
+  uint64_t total_size = 0;  // bytes that the value has
+  FileStamp version;
+};
+
+// Gives the memory to read into, once the size of the value is known and before
+// a byte of it is read. An error ends the read.
+using Reserve = std::function<model::Result<ByteSpan>(uint64_t total_size)>;
+
 struct StoreEntry {
   std::string name;
   bool is_prefix;  // has children (a directory); otherwise a value
@@ -53,6 +65,15 @@ class Store {
   // where there is no such key.
   virtual model::Result<std::optional<size_t>> ReadInto(std::string_view key, uint64_t offset,
                                                         ByteSpan out) const = 0;
+
+  // Reads from `offset` of the value at `key`, and says how large the value is
+  // and which version the bytes are of: one question where Stat(), Size() and
+  // ReadInto() are three, between which the value may change. A value that
+  // changes while it is read is ESTALE. nullopt, without a call of `reserve`,
+  // where there is no such key. The default asks the three one after the other.
+  virtual model::Result<std::optional<ReadResult>> ReadOnce(std::string_view key,
+                                                            uint64_t offset,
+                                                            const Reserve& reserve) const;
 
   // Whether reading a value in parts takes no more than reading it at once.
   virtual bool ReadsInParts() const { return false; }
