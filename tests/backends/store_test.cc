@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <functional>
 #include <map>
@@ -172,6 +173,39 @@ TEST_P(StoreConformanceTest, StampHoldsTheSize) {
   ASSERT_THAT(stamp, test::IsOk());
   ASSERT_TRUE(stamp->has_value());
   EXPECT_EQ((*stamp)->size, 10u);
+}
+
+TEST_P(StoreConformanceTest, OneQuestionAnswersBytesSizeAndVersion) {
+  const auto store = MakeSingle("0123456789");
+  std::string text;
+  std::vector<uint64_t> sizes;
+  const Reserve reserve = [&](uint64_t size) -> model::Result<ByteSpan> {
+    sizes.push_back(size);
+    text.assign(4, '.');
+    return std::as_writable_bytes(std::span(text));
+  };
+  for (const uint64_t offset : {0, 3, 8, 30}) {
+    const auto result = store->ReadOnce(key_, offset, reserve);
+    ASSERT_THAT(result, test::IsOk());
+    ASSERT_TRUE(result->has_value());
+    EXPECT_EQ((*result)->total_size, 10u);
+    EXPECT_EQ(text.substr(0, (*result)->count),
+              std::string("0123456789").substr(std::min<uint64_t>(offset, 10), 4));
+    EXPECT_THAT(store->Stat(key_), test::IsOkAnd(Optional((*result)->version)));
+  }
+  EXPECT_THAT(sizes, testing::Each(10u));
+}
+
+TEST_P(StoreConformanceTest, OneQuestionEndsWhereThereIsNoMemory) {
+  const auto store = MakeSingle("0123456789");
+  const Reserve refuse = [](uint64_t) -> model::Result<ByteSpan> {
+    return model::Limit("no room");
+  };
+  EXPECT_THAT(store->ReadOnce(key_, 0, refuse),
+              test::IsError(model::ErrorCode::kLimit, HasSubstr("no room")));
+  const auto absent = store->ReadOnce("c", 0, refuse);
+  ASSERT_THAT(absent, test::IsOk());
+  EXPECT_FALSE(absent->has_value());
 }
 
 TEST_P(StoreConformanceTest, ReadGivesARangeClippedToTheValue) {
