@@ -365,7 +365,8 @@ TEST_F(Hdf5HierarchyTest, UnknownFilterIsNamed) {
   Write(R"(
 with h5.File('a.h5', 'w') as f:
     dcpl = h5.h5p.create(h5.h5p.DATASET_CREATE); dcpl.set_chunk((10,)); dcpl.set_filter(999, h5.h5z.FLAG_OPTIONAL, (1, 2))
-    h5.h5d.create(f.id, b'd', h5.h5t.STD_I32LE, h5.h5s.create_simple((10,)), dcpl)
+    d = h5.h5d.create(f.id, b'd', h5.h5t.STD_I32LE, h5.h5s.create_simple((10,)), dcpl)
+    d.write_direct_chunk((0,), bytes(40), 0)
 )");
   const auto node = LoadNode(*hierarchy_, "/d");
   EXPECT_FALSE(node->source);

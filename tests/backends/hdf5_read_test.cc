@@ -546,11 +546,11 @@ d = f.create_dataset('trace', (300, 8), '>i2', chunks=(128, 8), compression='gzi
 for i in range(3): d.id.write_direct_chunk((i * 128, 0), zlib.compress(shuffled(trace[i * 128:][:128].tobytes(), 2)))
 # In a narrower dataset its rows are as long as those of the chunk; the last one ends early.
 wide = np.arange(4 * 8, dtype='i4').reshape(4, 8)
-d = f.create_dataset('narrow', (3, 5), 'i4', chunks=(4, 8), compression='gzip')
+d = f.create_dataset('narrow', (3, 5), 'i4', chunks=(4, 8), maxshape=(None, None), compression='gzip')
 d.id.write_direct_chunk((0, 0), zlib.compress(wide.tobytes()[:4 * (2 * 8 + 5)]))
-d = f.create_dataset('masked', (5,), 'i4', chunks=(8,), compression='gzip')
+d = f.create_dataset('masked', (5,), 'i4', chunks=(8,), maxshape=(None,), compression='gzip')
 d.id.write_direct_chunk((0,), np.arange(5, dtype='i4').tobytes(), 1)
-t = f.create_dataset('text', (3,), 'S4', chunks=(5,), compression='gzip')
+t = f.create_dataset('text', (3,), 'S4', chunks=(5,), maxshape=(None,), compression='gzip')
 t.id.write_direct_chunk((0,), zlib.compress(b'ab\0xcd\0\0efgh'))
 )");
 }
