@@ -39,11 +39,16 @@ Result<std::string_view> TakeText(ConstByteSpan& stream) {
   return AsText(bytes);
 }
 
+std::string TextAsUtf8(const Datatype& type, std::string_view text) {
+  const bool is_latin1 = type.charset() == model::Charset::kLatin1 || !model::IsUtf8(text);
+  return is_latin1 ? model::Latin1ToUtf8(text) : std::string(text);
+}
+
 namespace {
 
-Result<Value> TakeString(ConstByteSpan& stream) {
+Result<Value> TakeString(const Datatype& type, ConstByteSpan& stream) {
   NDLFS_TRY(const std::string_view text, TakeText(stream));
-  return Value(model::IsUtf8(text) ? std::string(text) : model::Latin1ToUtf8(text));
+  return Value(TextAsUtf8(type, text));
 }
 
 Result<Value> TakeRegion(Datatype::Selection selection, ConstByteSpan& stream) {
@@ -139,7 +144,7 @@ Result<Value> TakeElement(const Datatype& type, ConstByteSpan& stream) {
     default:
       break;
   }
-  if (!type.is_fixed_size()) return TakeString(stream);
+  if (!type.is_fixed_size()) return TakeString(type, stream);
   NDLFS_TRY(const ConstByteSpan bytes, TakeBytes(stream, type.size()));
   return model::DecodeElement(type, bytes);
 }

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -24,6 +25,10 @@ model::Result<model::Value> TakeElement(const model::Datatype& type, ConstByteSp
 model::Result<ConstByteSpan> TakeBytes(ConstByteSpan& stream, uint64_t count);
 model::Result<uint32_t> TakeCount(ConstByteSpan& stream);
 model::Result<std::string_view> TakeText(ConstByteSpan& stream);
+
+// The text of an element of `type`, a string of variable size: bytes of Latin-1
+// are letters, whatever they are, and so are those that are no UTF-8.
+std::string TextAsUtf8(const model::Datatype& type, std::string_view text);
 
 // Bytes of the element that stands for "nothing": zeros, empty text and vlens.
 std::vector<std::byte> ZeroElement(const model::Datatype& type);

@@ -103,9 +103,16 @@ Result<void> AppendVlen(const Datatype& type, ConstByteSpan& stream, TextWindow&
   return AppendItems(type.base(), count, stream, window);
 }
 
-Result<void> AppendText(ConstByteSpan& stream, TextWindow& window, std::string_view if_empty) {
+Result<void> AppendPath(ConstByteSpan& stream, TextWindow& window) {
+  NDLFS_TRY(const std::string_view path, TakeText(stream));
+  window.Append(path.empty() ? "null" : JsonString(path));
+  return {};
+}
+
+// Text of variable size.
+Result<void> AppendText(const Datatype& type, ConstByteSpan& stream, TextWindow& window) {
   NDLFS_TRY(const std::string_view text, TakeText(stream));
-  window.Append(text.empty() ? if_empty : JsonString(text));
+  window.Append(JsonString(backends::TextAsUtf8(type, text)));
   return {};
 }
 
@@ -120,15 +127,21 @@ Result<void> AppendJson(const Datatype& type, ConstByteSpan& stream, TextWindow&
     case Kind::kCompound:
       return AppendCompound(type, stream, window);
     case Kind::kObjectRef:
-      return AppendText(stream, window, "null");
+      return AppendPath(stream, window);
     case Kind::kRegionRef:
       return AppendRegion(stream, window);
     case Kind::kString:
-      if (!type.is_fixed_size()) return AppendText(stream, window, "\"\"");
+      if (!type.is_fixed_size()) return AppendText(type, stream, window);
       return AppendFixed(type, stream, window);
     default:
       return AppendFixed(type, stream, window);
   }
+}
+
+Result<void> AppendJsonElement(ConstByteSpan& stream, TextWindow& window) {
+  NDLFS_TRY(const std::string_view text, TakeText(stream));
+  window.Append(text);
+  return {};
 }
 
 Result<uint32_t> TakeVlenCount(const Datatype& vlen, ConstByteSpan& stream) {

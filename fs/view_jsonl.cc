@@ -11,6 +11,7 @@
 #include "fs/json_text.h"
 #include "fs/text_window.h"
 #include "fs/view_kinds.h"
+#include "model/json_elements.h"
 #include "model/mutex.h"
 
 namespace ndlfs::fs {
@@ -67,8 +68,14 @@ bool HasEqualItems(const Datatype& type) {
 // The lines from a mark on, one element after the other.
 class LineMaker {
  public:
-  LineMaker(const Datatype& type, Mark from, TextWindow& window, Marks& marks)
-      : type_(type), at_(from), noted_(from.position), window_(window), marks_(marks) {}
+  // `is_json`: the elements are JSON themselves.
+  LineMaker(const Datatype& type, bool is_json, Mark from, TextWindow& window, Marks& marks)
+      : type_(type),
+        is_json_(is_json),
+        at_(from),
+        noted_(from.position),
+        window_(window),
+        marks_(marks) {}
 
   uint64_t element() const { return at_.element; }
   // The latest place from which nothing is left out that was wanted so far.
@@ -91,7 +98,8 @@ class LineMaker {
   // An element that is an array is as many elements, here as in data.npy.
   Result<void> AppendLines(const Datatype& type, ConstByteSpan& stream) {
     if (type.kind() != Kind::kArray) {
-      NDLFS_RETURN_IF_ERROR(AppendJson(type, stream, window_));
+      NDLFS_RETURN_IF_ERROR(is_json_ ? AppendJsonElement(stream, window_)
+                                     : AppendJson(type, stream, window_));
       window_.Append("\n");
       return {};
     }
@@ -124,6 +132,7 @@ class LineMaker {
   }
 
   const Datatype& type_;
+  const bool is_json_;
   Mark at_;
   uint64_t noted_;
   TextWindow& window_;
@@ -153,15 +162,15 @@ class Patience {
 
 class JsonLines final : public View {
  public:
-  explicit JsonLines(std::shared_ptr<const cache::ArrayReader> reader)
-      : reader_(std::move(reader)) {}
+  JsonLines(std::shared_ptr<const cache::ArrayReader> reader, bool is_json)
+      : reader_(std::move(reader)), is_json_(is_json) {}
 
   std::optional<uint64_t> size() const override { return std::nullopt; }
 
   Result<size_t> Read(uint64_t offset, backends::ByteSpan out) const override {
     const Mark from = marks_.Before(offset);
     TextWindow window(from.position, offset, out);
-    LineMaker lines(reader_->spec().dtype, from, window, marks_);
+    LineMaker lines(reader_->spec().dtype, is_json_, from, window, marks_);
     Result<void> appended;
     Patience patience;
     bool given_up = false;
@@ -183,6 +192,7 @@ class JsonLines final : public View {
 
  private:
   const std::shared_ptr<const cache::ArrayReader> reader_;
+  const bool is_json_;
   mutable Marks marks_;
 };
 
@@ -193,7 +203,8 @@ class JsonlViewKind final : public ViewKind {
     return !spec.dtype.is_fixed_size();
   }
   Result<std::shared_ptr<const View>> Make(const ViewInput& input) const override {
-    return std::make_shared<const JsonLines>(input.reader);
+    return std::make_shared<const JsonLines>(input.reader,
+                                             model::HoldsJson(input.node->array()));
   }
 };
 

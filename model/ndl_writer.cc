@@ -6,6 +6,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "model/json_elements.h"
 #include "model/ndl_rules.h"
 #include "model/path_name.h"
 #include "model/utf8.h"
@@ -371,6 +372,7 @@ void EntityWriter::WriteType(const Datatype& type) {
 
 void EntityWriter::WriteBody(const Ndarray& array) {
   WriteType(array.type);
+  if (HoldsJson(array)) yaml_.Entry("x-format", YamlItem::Verbatim("json"));
   if (array.value) yaml_.Entry("value", ValueItem(*array.value, array.type));
   WriteAttributes(array.attributes);
   WriteStorage(array.storage, array.type);
