@@ -2,13 +2,16 @@
 #include "backends/json.h"
 
 #include <array>
+#include <charconv>
 #include <cmath>
 #include <limits>
-#include <optional>
-#include <string>
+#include <span>
 #include <unordered_map>
 #include <utility>
-#include <vector>
+
+#include "backends/json_exact.h"
+#include "model/base64.h"
+#include "model/utf8.h"
 
 namespace ndlfs::backends {
 namespace {
@@ -88,6 +91,17 @@ Json MakeObject(OpenContainer& open) {
   return Json(std::move(object));
 }
 
+// Of binary values: none of MessagePack, whose types of extensions are bytes.
+constexpr uint64_t kDigits = 256;
+
+bool IsInteger(std::string_view text) {
+  return !text.empty() && text.find_first_not_of("-0123456789") == text.npos;
+}
+
+Json KeepDigits(std::string_view text) {
+  return Json::binary(std::vector<uint8_t>(text.begin(), text.end()), kDigits);
+}
+
 // Builds the value from the parser's events.
 class Builder final : public nlohmann::json_sax<Json> {
  public:
@@ -101,16 +115,22 @@ class Builder final : public nlohmann::json_sax<Json> {
     for (const NonFinite& known : kNonFinite) {
       if (text == known.stand_in) return Add(known.value);
     }
+    if (IsInteger(text) && fmt::format("{:.0f}", value) != text) return Add(KeepDigits(text));
     return Add(value);
   }
-  bool string(std::string& value) override { return Add(std::move(value)); }
-  bool binary(binary_t& value) override {  // MessagePack only
-    return Add(std::string(value.begin(), value.end()));
+  bool string(std::string& value) override {
+    if (model::IsUtf8(value)) return Add(std::move(value));
+    return Add(Json::binary(std::vector<uint8_t>(value.begin(), value.end())));
   }
+  bool binary(binary_t& value) override { return Add(Json(std::move(value))); }
 
   bool start_object(size_t) override { return Open(true); }
   bool start_array(size_t) override { return Open(false); }
   bool key(std::string& name) override {
+    if (!model::IsUtf8(name)) {
+      error_ = "a key that is not UTF-8";
+      return false;
+    }
     open_.back().keys.push_back(std::move(name));
     return true;
   }
@@ -164,6 +184,12 @@ class Builder final : public nlohmann::json_sax<Json> {
   std::string error_;
 };
 
+void AppendBytes(std::string& out, const Json::binary_t& bytes) {
+  const auto type = static_cast<uint8_t>(bytes.has_subtype() ? bytes.subtype() : 0);
+  out += fmt::format(R"({{"$binary":{{"base64":"{}","subType":"{:02x}"}}}})",
+                     model::EncodeBase64(std::as_bytes(std::span(bytes))), type);
+}
+
 void AppendCompact(std::string& out, const Json& value) {
   const char* separator = "";
   if (value.is_object()) {
@@ -180,6 +206,10 @@ void AppendCompact(std::string& out, const Json& value) {
       AppendCompact(out, item);
     }
     out += ']';
+  } else if (!BigInteger(value).empty()) {
+    out += BigInteger(value);
+  } else if (value.is_binary()) {
+    AppendBytes(out, value.get_binary());
   } else if (value.is_number_float() && !std::isfinite(value.get<double>())) {
     const double number = value.get<double>();
     out += std::isnan(number) ? "NaN" : number > 0 ? "Infinity" : "-Infinity";
@@ -209,6 +239,27 @@ model::Result<Json> ParseJson(std::string_view text, size_t max_values) {
 
 model::Result<Json> ParseMsgpack(ConstByteSpan bytes, size_t max_values) {
   return Parse(AsText(bytes), Json::input_format_t::msgpack, "MessagePack", max_values);
+}
+
+std::string_view BigInteger(const Json& value) {
+  if (!value.is_binary()) return {};
+  const Json::binary_t& bytes = value.get_binary();
+  if (!bytes.has_subtype() || bytes.subtype() != kDigits) return {};
+  return AsText(std::as_bytes(std::span(bytes)));
+}
+
+const std::vector<uint8_t>* BytesOf(const Json& value) {
+  return value.is_binary() && BigInteger(value).empty() ? &value.get_binary() : nullptr;
+}
+
+std::optional<double> JsonToReal(const Json& value) {
+  if (value.is_number()) return value.get<double>();
+  const std::string_view digits = BigInteger(value);
+  double number = 0;
+  const auto [end, error] =
+      std::from_chars(digits.data(), digits.data() + digits.size(), number);
+  if (digits.empty() || error != std::errc()) return std::nullopt;
+  return number;
 }
 
 model::Result<const Json*> RequireMember(const Json& object, const char* key) {
@@ -256,6 +307,9 @@ std::string DescribeJson(const Json& value) {
     case Json::value_t::null:
     case Json::value_t::boolean:
       return value.dump();
+    case Json::value_t::binary:
+      if (BytesOf(value)) return fmt::format("{} bytes", BytesOf(value)->size());
+      [[fallthrough]];
     default:
       return "the number " + CompactJson(value);
   }

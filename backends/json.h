@@ -19,7 +19,7 @@ using Json = nlohmann::ordered_json;
 // become the numbers that they name. A duplicate key: the last one wins. Refuses
 // more than `max_values` values, which bounds the memory.
 model::Result<Json> ParseJson(std::string_view text, size_t max_values = SIZE_MAX);
-// The same for one MessagePack document; byte strings become strings.
+// The same for one MessagePack document. See json_exact.h for byte strings.
 model::Result<Json> ParseMsgpack(ConstByteSpan bytes, size_t max_values = SIZE_MAX);
 
 // Members of a JSON object, for readers of metadata. The error names the key.

@@ -7,6 +7,8 @@
 #include <optional>
 #include <utility>
 
+#include "backends/json_exact.h"
+
 namespace ndlfs::backends {
 namespace {
 
@@ -17,6 +19,13 @@ using model::WideInt;
 WideInt IntegerOf(const Json& value) {
   return value.is_number_unsigned() ? WideInt{value.get<uint64_t>()}
                                     : WideInt{value.get<int64_t>()};
+}
+
+// Whether a float64 holds it without loss.
+bool IsExactReal(const Json& value) {
+  if (!value.is_number_integer()) return value.is_number_float();
+  const WideInt number = IntegerOf(value);
+  return static_cast<WideInt>(static_cast<double>(number)) == number;
 }
 
 Value BoolValue(bool value) { return value ? "TRUE" : "FALSE"; }
@@ -32,18 +41,16 @@ ScalarKind KindOf(const Json& value) {
   return ScalarKind::kOther;
 }
 
+// Integers among other numbers are float64, unless one of them would be another
+// number then.
 ScalarKind CommonKind(const Json::array_t& items) {
   if (items.empty()) return ScalarKind::kOther;
-  ScalarKind common = KindOf(items.front());
-  for (const Json& item : items) {
-    const ScalarKind kind = KindOf(item);
-    if (kind == common) continue;
-    const bool both_numbers =
-        item.is_number() && (common == ScalarKind::kInteger || common == ScalarKind::kReal);
-    if (!both_numbers) return ScalarKind::kOther;
-    common = ScalarKind::kReal;
-  }
-  return common;
+  const ScalarKind first = KindOf(items.front());
+  const bool is_uniform = std::all_of(items.begin(), items.end(),
+                                      [&](const Json& item) { return KindOf(item) == first; });
+  if (is_uniform) return first;
+  return std::all_of(items.begin(), items.end(), IsExactReal) ? ScalarKind::kReal
+                                                              : ScalarKind::kOther;
 }
 
 // The smallest of int32, int64 and uint64 that holds both; nullopt if none.
@@ -151,6 +158,7 @@ model::Value JsonToValue(const Json& value) {
     for (const Json& item : value) list.push_back(JsonToValue(item));
     return list;
   }
+  if (!BigInteger(value).empty()) return std::string(BigInteger(value));
   const ScalarKind kind = KindOf(value);
   return kind == ScalarKind::kOther ? Value() : ScalarValue(kind, value);
 }

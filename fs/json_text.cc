@@ -246,6 +246,12 @@ Result<void> AppendFixedJson(const Datatype& type, ConstByteSpan bytes, TextWind
   }
 }
 
+Result<void> AppendJsonElement(ConstByteSpan& stream, TextWindow& window) {
+  NDLFS_TRY(const std::string_view text, TakeText(stream));
+  window.Append(text);
+  return {};
+}
+
 Result<uint32_t> TakeVlenCount(const Datatype& vlen, ConstByteSpan& stream) {
   NDLFS_TRY(const uint32_t count, TakeCount(stream));
   const Datatype& base = vlen.base();

@@ -38,6 +38,10 @@ model::Result<void> AppendJson(const model::Datatype& type, backends::ConstByteS
 model::Result<void> AppendFixedJson(const model::Datatype& type, backends::ConstByteSpan bytes,
                                     TextWindow& window);
 
+// The same for an element of an array that holds JSON (model/json_elements.h):
+// its text, which is compact, as it is.
+model::Result<void> AppendJsonElement(backends::ConstByteSpan& stream, TextWindow& window);
+
 // The number of items that a vlen begins with, taken off.
 model::Result<uint32_t> TakeVlenCount(const model::Datatype& vlen,
                                       backends::ConstByteSpan& stream);

@@ -19,6 +19,7 @@
 #include "fs/text_table.h"
 #include "fs/text_window.h"
 #include "fs/view_kinds.h"
+#include "model/json_elements.h"
 #include "model/mutex.h"
 
 namespace ndlfs::fs {
@@ -99,7 +100,14 @@ Result<void> AppendFixedLines(const Datatype& type, ConstByteSpan bytes, TextWin
   return {};
 }
 
-Result<void> AppendElement(const Datatype& type, ConstByteSpan element, TextWindow& window) {
+// `is_json`: as model::HoldsJson() says of the array.
+Result<void> AppendElement(const Datatype& type, bool is_json, ConstByteSpan element,
+                           TextWindow& window) {
+  if (is_json) {
+    NDLFS_RETURN_IF_ERROR(AppendJsonElement(element, window));
+    window.Append("\n");
+    return {};
+  }
   return type.is_fixed_size() ? AppendFixedLines(type, element, window)
                               : AppendLines(type, element, window);
 }
@@ -107,8 +115,14 @@ Result<void> AppendElement(const Datatype& type, ConstByteSpan element, TextWind
 // The lines from a mark on, one element after the other.
 class LineMaker {
  public:
-  LineMaker(const Datatype& type, Mark from, TextWindow& window, Marks& marks)
-      : type_(type), at_(from), noted_(from.position), window_(window), marks_(marks) {}
+  // `is_json`: the elements are JSON themselves.
+  LineMaker(const Datatype& type, bool is_json, Mark from, TextWindow& window, Marks& marks)
+      : type_(type),
+        is_json_(is_json),
+        at_(from),
+        noted_(from.position),
+        window_(window),
+        marks_(marks) {}
 
   uint64_t element() const { return at_.element; }
   // The latest place from which nothing is left out that was wanted so far.
@@ -119,7 +133,7 @@ class LineMaker {
       NDLFS_RETURN_IF_ERROR(AppendItems(stream));
     } else {
       Note(at_.element, 0);
-      NDLFS_RETURN_IF_ERROR(AppendElement(type_, stream, window_));
+      NDLFS_RETURN_IF_ERROR(AppendElement(type_, is_json_, stream, window_));
     }
     if (!window_.full()) Note(at_.element + 1, 0);
     return {};
@@ -151,6 +165,7 @@ class LineMaker {
   }
 
   const Datatype& type_;
+  const bool is_json_;
   Mark at_;
   uint64_t noted_;
   TextWindow& window_;
@@ -210,9 +225,10 @@ constexpr uint64_t kTableEntry = 8;
 // Finds out how long the lines of an array are.
 class LineScan {
  public:
-  LineScan(const cache::ArrayReader& reader, const ScanLimits& limits)
+  LineScan(const cache::ArrayReader& reader, bool is_json, const ScanLimits& limits)
       : reader_(reader),
         type_(reader.spec().dtype),
+        is_json_(is_json),
         limits_(limits),
         cost_(limits.max_bytes),
         lengths_(reader.element_count()) {}
@@ -281,7 +297,7 @@ class LineScan {
 
   Result<uint64_t> LengthOfElement(ConstByteSpan element) {
     TextWindow counter(0, cost_.max_text(), {});
-    NDLFS_RETURN_IF_ERROR(AppendElement(type_, element, counter));
+    NDLFS_RETURN_IF_ERROR(AppendElement(type_, is_json_, element, counter));
     if (counter.full()) return TooMuch();
     return counter.position();
   }
@@ -293,6 +309,7 @@ class LineScan {
 
   const cache::ArrayReader& reader_;
   const Datatype& type_;
+  const bool is_json_;
   const ScanLimits limits_;
   ScanCost cost_;
   TextLengths lengths_;
@@ -303,8 +320,9 @@ class LineScan {
 // that ask. Thread-safe.
 class SizeFinder {
  public:
-  SizeFinder(std::shared_ptr<const cache::ArrayReader> reader, const ScanLimits& limits)
-      : reader_(std::move(reader)), limits_(limits) {
+  SizeFinder(std::shared_ptr<const cache::ArrayReader> reader, bool is_json,
+             const ScanLimits& limits)
+      : reader_(std::move(reader)), is_json_(is_json), limits_(limits) {
     if (reader_->element_count() == 0) {
       table_ = std::make_shared<const TextTable>(TextLengths(0).Finish());
     } else if (LineScan::IsTooMuch(reader_->spec(), limits.max_bytes)) {
@@ -343,7 +361,7 @@ class SizeFinder {
   // Nothing may be thrown past those that wait.
   Found Search() const {
     try {
-      LineScan scan(*reader_, limits_);
+      LineScan scan(*reader_, is_json_, limits_);
       auto table = scan.Run();
       if (!table) return {model::Propagate(table.error()), scan.is_too_much()};
       return {std::make_shared<const TextTable>(*std::move(table))};
@@ -381,6 +399,7 @@ class SizeFinder {
   }
 
   const std::shared_ptr<const cache::ArrayReader> reader_;
+  const bool is_json_;
   const ScanLimits limits_;
   mutable model::Mutex mutex_;
   model::CondVar changed_;
@@ -392,8 +411,9 @@ class SizeFinder {
 
 class JsonLines final : public View {
  public:
-  JsonLines(std::shared_ptr<const cache::ArrayReader> reader, const ScanLimits& limits)
-      : reader_(std::move(reader)), finder_(reader_, limits) {}
+  JsonLines(std::shared_ptr<const cache::ArrayReader> reader, bool is_json,
+            const ScanLimits& limits)
+      : reader_(std::move(reader)), is_json_(is_json), finder_(reader_, is_json, limits) {}
 
   std::optional<uint64_t> size() const override {
     const auto table = finder_.table();
@@ -434,7 +454,7 @@ class JsonLines final : public View {
   Result<size_t> ReadFrom(const Mark& from, uint64_t offset, backends::ByteSpan out,
                           bool exact) const {
     TextWindow window(from.position, offset, out);
-    LineMaker lines(reader_->spec().dtype, from, window, marks_);
+    LineMaker lines(reader_->spec().dtype, is_json_, from, window, marks_);
     Result<void> appended;
     // With the table, only places within a very long element are far away.
     constexpr uint64_t kFar = uint64_t{16} << 20;
@@ -460,6 +480,7 @@ class JsonLines final : public View {
   }
 
   const std::shared_ptr<const cache::ArrayReader> reader_;
+  const bool is_json_;
   mutable SizeFinder finder_;
   mutable Marks marks_;
 };
@@ -472,7 +493,8 @@ class JsonlViewKind final : public ViewKind {
     return !TextView().AppliesTo(spec);
   }
   Result<std::shared_ptr<const View>> Make(const ViewInput& input) const override {
-    return std::make_shared<const JsonLines>(input.reader, input.scan);
+    return std::make_shared<const JsonLines>(input.reader,
+                                             model::HoldsJson(input.node->array()), input.scan);
   }
 };
 

@@ -6,6 +6,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "model/json_elements.h"
 #include "model/ndl_layout.h"
 #include "model/ndl_rules.h"
 #include "model/path_name.h"
@@ -405,6 +406,7 @@ void EntityWriter::WriteType(const Datatype& type) {
 
 void EntityWriter::WriteBody(const Ndarray& array) {
   WriteType(array.type);
+  if (HoldsJson(array)) yaml_.Entry("x-format", YamlItem::Verbatim("json"));
   if (array.layout) yaml_.Entry("x-layout", LayoutItem(*array.layout));
   if (!array.same_as.empty()) {
     yaml_.Entry("x-same-as", YamlItem::Text(ShownPath(array.same_as)));

@@ -58,15 +58,33 @@ double Round(double value, Rounding rounding) {
   }
 }
 
+// A type that numbers are cast from or to. Of integers of less than a byte, a
+// byte has been made by another codec.
+struct CastType {
+  model::Datatype dtype;
+  unsigned bits = 0;  // of such an integer; 0: all
+
+  std::string name() const {
+    if (bits == 0) return dtype.keyword();
+    return fmt::format("{}int{}", dtype.is_signed() ? "" : "u", bits);
+  }
+};
+
 // The integers of a type.
 struct Range {
   WideInt lowest;
   WideInt highest;
-  explicit Range(const NumberType& type) {
-    const WideInt span = WideInt{1} << (8 * type.size);
+  Range(const NumberType& type, unsigned bits) {
+    const WideInt span = WideInt{1} << (bits != 0 ? bits : 8 * type.size);
     const bool is_signed = type.kind == NumberType::Kind::kSigned;
     lowest = is_signed ? -(span / 2) : 0;
     highest = lowest + span - 1;
+  }
+  // The one that is `value` in its low bits.
+  WideInt Wrap(WideInt value) const {
+    const WideInt span = highest - lowest + 1;
+    const WideInt above = (value - lowest) % span;
+    return lowest + (above < 0 ? above + span : above);
   }
   bool Contains(WideInt value) const { return value >= lowest && value <= highest; }
   bool Contains(const Range& other) const {
@@ -102,11 +120,13 @@ struct CastRules {
 // Conversion from one type to another.
 class Cast {
  public:
-  Cast(const model::Datatype& from, const model::Datatype& to, const CastRules& rules,
+  Cast(const CastType& from, const CastType& to, const CastRules& rules,
        std::vector<Mapping> mappings)
-      : from_(*NumberTypeOf(from)),
-        to_(*NumberTypeOf(to)),
-        to_name_(to.keyword()),
+      : from_(*NumberTypeOf(from.dtype)),
+        to_(*NumberTypeOf(to.dtype)),
+        from_range_(from_, from.bits),
+        to_range_(to_, to.bits),
+        to_name_(to.name()),
         largest_(to_.is_float() ? LargestReal(to_) : 0),
         rules_(rules),
         mappings_(std::move(mappings)) {}
@@ -119,7 +139,7 @@ class Cast {
     if (!mappings_.empty()) return false;
     if (!from_.is_float()) {
       if (to_.is_float()) return to_.size >= 4 && to_.format == nullptr;
-      return Range(to_).Contains(Range(from_));
+      return to_range_.Contains(from_range_);
     }
     return to_.is_float() && to_.format == nullptr && to_.size >= from_.size;
   }
@@ -165,16 +185,16 @@ class Cast {
 
   model::Result<void> ToInteger(const std::byte* from, std::byte* to) const {
     NDLFS_TRY(WideInt value, LoadWide(from));
-    const Range range(to_);
-    if (!range.Contains(value)) {
+    if (!to_range_.Contains(value)) {
       switch (rules_.out_of_range) {
         case OutOfRange::kError:
           return model::Corrupt("{} is out of the range of {}", static_cast<double>(value),
                                 to_name_);
         case OutOfRange::kClamp:
-          value = std::clamp(value, range.lowest, range.highest);
+          value = std::clamp(value, to_range_.lowest, to_range_.highest);
           break;
-        case OutOfRange::kWrap:  // storing takes the low bits
+        case OutOfRange::kWrap:
+          value = to_range_.Wrap(value);
           break;
       }
     }
@@ -206,6 +226,8 @@ class Cast {
 
   const NumberType from_;
   const NumberType to_;
+  const Range from_range_;
+  const Range to_range_;
   const std::string to_name_;
   const double largest_;
   const CastRules rules_;
@@ -271,9 +293,24 @@ model::Result<typename Choices::value_type::second_type> ChoiceMember(const Code
   return model::BadInput("{}: unknown value {}", key, model::Quote(*text));
 }
 
+// One number of a pair, as it is stored.
+model::Result<std::array<std::byte, 8>> ParseScalar(const Json& json, const CastType& type) {
+  const NumberType number = *NumberTypeOf(type.dtype);
+  std::array<std::byte, 8> bytes{};
+  NDLFS_RETURN_IF_ERROR(StoreJsonNumber(json, number, bytes.data()));
+  if (type.bits != 0) {
+    int64_t value;
+    LoadIntegers(number, bytes.data(), 1, &value);
+    if (!Range(number, type.bits).Contains(value)) {
+      return model::BadInput("{} is out of the range of {}", value, type.name());
+    }
+  }
+  return bytes;
+}
+
 // Pairs of numbers: one before, and the one that it becomes.
-model::Result<std::vector<Mapping>> ParsePairs(const Json& json, const NumberType& from,
-                                               const NumberType& to) {
+model::Result<std::vector<Mapping>> ParsePairs(const Json& json, const CastType& from,
+                                               const CastType& to) {
   if (!json.is_array()) {
     return model::BadInput("expected a list of pairs, found {}", DescribeJson(json));
   }
@@ -283,8 +320,8 @@ model::Result<std::vector<Mapping>> ParsePairs(const Json& json, const NumberTyp
       return model::BadInput("expected a pair, found {}", DescribeJson(pair));
     }
     Mapping mapping;
-    NDLFS_RETURN_IF_ERROR(StoreJsonNumber(pair[0], from, mapping.from.data()));
-    NDLFS_RETURN_IF_ERROR(StoreJsonNumber(pair[1], to, mapping.to.data()));
+    NDLFS_TRY(mapping.from, ParseScalar(pair[0], from));
+    NDLFS_TRY(mapping.to, ParseScalar(pair[1], to));
     mappings.push_back(mapping);
   }
   return mappings;
@@ -292,9 +329,8 @@ model::Result<std::vector<Mapping>> ParsePairs(const Json& json, const NumberTyp
 
 // One direction of the scalar map, "encode" or "decode".
 model::Result<std::vector<Mapping>> ParseScalarMap(const CodecConfig& config,
-                                                   const char* direction,
-                                                   const model::Datatype& from,
-                                                   const model::Datatype& to) {
+                                                   const char* direction, const CastType& from,
+                                                   const CastType& to) {
   const Json* map = FindMember(config, "scalar_map");
   if (!map) return std::vector<Mapping>();
   if (!map->is_object()) {
@@ -302,20 +338,24 @@ model::Result<std::vector<Mapping>> ParseScalarMap(const CodecConfig& config,
   }
   const auto pairs = map->find(direction);
   if (pairs == map->end() || pairs->is_null()) return std::vector<Mapping>();
-  auto mappings = ParsePairs(*pairs, *NumberTypeOf(from), *NumberTypeOf(to));
+  auto mappings = ParsePairs(*pairs, from, to);
   if (mappings) return mappings;
   return model::Propagate(std::move(mappings).error().In(direction), "scalar_map");
 }
 
 // A data type by its name; the others of Zarr v3 are no numbers.
-model::Result<model::Datatype> ParseDataType(const Json& json) {
+model::Result<CastType> ParseDataType(const Json& json) {
   const Json* name = &json;
   if (json.is_object()) {
     NDLFS_TRY(name, RequireMember(json, "name"));
   }
   if (name->is_string()) {
-    const auto dtype = model::Datatype::FromKeyword(name->get_ref<const std::string&>());
-    if (dtype && NumberTypeOf(*dtype)) return *dtype;
+    const std::string& keyword = name->get_ref<const std::string&>();
+    if (const NarrowInteger* narrow = FindNarrowInteger(keyword)) {
+      return CastType{model::Datatype::Integer(1, narrow->is_signed), narrow->bits};
+    }
+    const auto dtype = model::Datatype::FromKeyword(keyword);
+    if (dtype && NumberTypeOf(*dtype)) return CastType{*dtype};
   }
   return model::Unsupported("{} is no type of number", DescribeJson(*name));
 }
@@ -323,19 +363,19 @@ model::Result<model::Datatype> ParseDataType(const Json& json) {
 model::Result<AnyCodec> ParseCastValue(const CodecConfig& config) {
   NDLFS_RETURN_IF_ERROR(
       RefuseOtherMembers(config, {"data_type", "rounding", "out_of_range", "scalar_map"}));
-  const model::Datatype& decoded = config.form->dtype;
-  const auto type = NumberTypeOf(decoded);
+  const CastType decoded{config.form->dtype, config.bits};
+  const auto type = NumberTypeOf(decoded.dtype);
   if (!type || type->kind == NumberType::Kind::kBool) {
-    return model::BadInput("does not apply to elements of {}", decoded.keyword());
+    return model::BadInput("does not apply to elements of {}", decoded.dtype.keyword());
   }
   NDLFS_TRY(const Json* json, RequireMember(*config.configuration, "data_type"));
-  NDLFS_TRY(model::Datatype encoded, ParseDataType(*json), "data_type");
+  NDLFS_TRY(const CastType encoded, ParseDataType(*json), "data_type");
   CastRules rules;
   NDLFS_TRY(rules.rounding, ChoiceMember(config, "rounding", kRoundings));
   NDLFS_TRY(rules.out_of_range, ChoiceMember(config, "out_of_range", kOutOfRanges));
   NDLFS_TRY(auto encode, ParseScalarMap(config, "encode", decoded, encoded));
   NDLFS_TRY(auto decode, ParseScalarMap(config, "decode", encoded, decoded));
-  return NewCodec<CastValueCodec>(encoded, decoded,
+  return NewCodec<CastValueCodec>(encoded.dtype, decoded.dtype,
                                   Cast(decoded, encoded, rules, std::move(encode)),
                                   Cast(encoded, decoded, rules, std::move(decode)));
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "backends/codec/factories.h"
+#include "backends/codec/number_type.h"
 #include "backends/codec/registry.h"
 
 namespace ndlfs::backends {
@@ -101,7 +102,19 @@ model::Result<Zarr3Entry> ParseZarr3Entry(const Json& json) {
   return entry;
 }
 
-// `bits` is as in CodecConfig, and 0 after a codec that makes other numbers.
+// Bits of the integers that "cast_value" makes, where they do not fill their
+// byte; 0 otherwise.
+unsigned BitsAfterCast(const Json& configuration) {
+  const auto member = configuration.find("data_type");
+  if (member == configuration.end()) return 0;
+  const Json& name =
+      member->is_object() && member->contains("name") ? (*member)["name"] : *member;
+  const auto* narrow =
+      name.is_string() ? FindNarrowInteger(name.get_ref<const std::string&>()) : nullptr;
+  return narrow ? narrow->bits : 0;
+}
+
+// `bits` is as in CodecConfig, before and after the codec.
 model::Result<void> AddZarr3(const Json& json, ChainBuilder& builder, unsigned& bits) {
   NDLFS_TRY(const Zarr3Entry entry, ParseZarr3Entry(json));
   // Zarr v3.1 lets a codec say that readers "can ignore its presence" (it
@@ -112,8 +125,11 @@ model::Result<void> AddZarr3(const Json& json, ChainBuilder& builder, unsigned& 
   const CodecConfig config{CodecDialect::kZarr3, entry.name, entry.configuration,
                            &builder.form(), bits};
   NDLFS_TRY(AnyCodec codec, MakeCodec(config));
-  if (entry.name == "cast_value") bits = 0;
-  return builder.Add(std::move(codec));
+  NDLFS_RETURN_IF_ERROR(builder.Add(std::move(codec)));
+  if (entry.name != "cast_value") return {};
+  bits = BitsAfterCast(*entry.configuration);
+  if (bits == 0) return {};
+  return builder.Add(MakeNarrow(bits, builder.form().dtype.is_signed()));
 }
 
 // A filter or the compressor of a Zarr v2 array. Filters transform the bytes

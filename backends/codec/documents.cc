@@ -2,14 +2,18 @@
 //
 // numcodecs "json2" and "msgpack2": all elements of a chunk in one document, a
 // list nested as the chunk's shape says, with the type string and the shape as
-// its last two items. Python's "pickle" is refused.
+// its last two items. Elements of variable size become their compact JSON text
+// (model/json_elements.h), so that the string "true" and the value true differ.
+// Python's "pickle" is refused.
 #include <algorithm>
-#include <string>
+#include <span>
 #include <utility>
+#include <vector>
 
 #include "backends/codec/element_stream_writer.h"
 #include "backends/codec/factories.h"
 #include "backends/codec/number_type.h"
+#include "backends/json_exact.h"
 #include "model/value.h"
 
 namespace ndlfs::backends {
@@ -18,12 +22,6 @@ namespace {
 using model::Datatype;
 
 using Parser = model::Result<Json> (*)(ConstByteSpan bytes, size_t max_values);
-
-// Text is what it is; all else is shown as its JSON text.
-std::string TextOf(const Json& element) {
-  if (element.is_string()) return element.get<std::string>();
-  return element.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
 
 // Only numbers can always be dumped: text of MessagePack may be no UTF-8.
 std::string DescribeShape(const Json& shape) {
@@ -40,8 +38,23 @@ model::Result<model::Value> ToValue(const Json& json, const Datatype& dtype) {
   return model::Corrupt("{} for an element of {}", DescribeJson(json), dtype.keyword());
 }
 
+// Bytes of MessagePack as text of fixed size, filled up with zeros.
+model::Result<void> StoreBytes(const std::vector<uint8_t>& bytes, const Datatype& dtype,
+                               ByteSpan to) {
+  const bool is_bytes =
+      dtype.kind() == Datatype::Kind::kString && dtype.charset() != model::Charset::kUtf32;
+  if (!is_bytes || bytes.size() > to.size()) {
+    return model::Corrupt("{} bytes for an element of {} of {} bytes", bytes.size(),
+                          dtype.keyword(), to.size());
+  }
+  std::fill(to.begin(), to.end(), std::byte{0});
+  std::copy_n(std::as_bytes(std::span(bytes)).begin(), bytes.size(), to.begin());
+  return {};
+}
+
 // One element of fixed size.
 model::Result<void> StoreElement(const Json& json, const Datatype& dtype, ByteSpan to) {
+  if (const auto* bytes = BytesOf(json)) return StoreBytes(*bytes, dtype, to);
   if (const auto type = NumberTypeOf(dtype); type && type->is_float()) {
     return StoreJsonNumber(json, *type, to.data());  // knows NaN
   }
@@ -84,7 +97,7 @@ class DocumentCodec final : public ArrayToBytesCodec {
               ElementStreamWriter::Make(form.element_count().value_or(UINT64_MAX), limit));
     NDLFS_RETURN_IF_ERROR(ForEach(encoded, form, limit / sizeof(Json),
                                   [&](const Json& element) -> model::Result<void> {
-                                    writer.AppendText(TextOf(element));
+                                    writer.AppendText(CompactJson(element));
                                     return writer.EndElement();
                                   }));
     return std::move(writer).Finish();
@@ -108,6 +121,8 @@ class DocumentCodec final : public ArrayToBytesCodec {
     }
     document.erase(document.size() - 1);
     document.erase(document.size() - 1);
+    // An array without dimensions is written as a list of one.
+    if (form.shape.empty() && document.size() == 1) return use(document[0]);
     return Walk(document, form.shape, 0, use);
   }
 
@@ -133,7 +148,9 @@ class DocumentCodec final : public ArrayToBytesCodec {
 CodecResult MakeDocument(const CodecConfig& config, Parser parse) {
   const Datatype& dtype = config.form->dtype;
   const bool is_text = dtype.kind() == Datatype::Kind::kString;
-  if (!is_text && !NumberTypeOf(dtype)) {
+  // Zarr v3 has no type for elements that are any JSON value.
+  const bool is_known = dtype.is_fixed_size() || config.dialect == CodecDialect::kNumcodecs;
+  if (!is_known || (!is_text && !NumberTypeOf(dtype))) {
     return model::Unsupported("{}: elements of {}", config.name, dtype.keyword());
   }
   const std::string_view name = parse == &ParseMsgpack ? "msgpack2" : "json2";

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "backends/codec/number_filter.h"
+#include "backends/json_exact.h"
 
 namespace ndlfs::backends {
 namespace {
@@ -58,7 +59,7 @@ class FixedScaleOffsetFilter final : public NumberFilter {
 
 model::Result<double> RealMember(const CodecConfig& config, const char* key) {
   NDLFS_TRY(const Json* json, RequireMember(*config.configuration, key));
-  if (json->is_number()) return json->get<double>();
+  if (const auto number = JsonToReal(*json)) return *number;
   return model::BadInput("{}: expected a number, found {}", key, DescribeJson(*json));
 }
 

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "backends/codec/byte_swap.h"
+#include "backends/json_exact.h"
 #include "backends/numpy_dtype.h"
 
 namespace ndlfs::backends {
@@ -93,7 +94,7 @@ model::Result<void> StoreBits(const std::string& text, const NumberType& type, s
 }
 
 model::Result<double> ParseReal(const Json& json) {
-  if (json.is_number()) return json.get<double>();
+  if (const auto number = JsonToReal(json)) return *number;
   if (json == "NaN") return std::numeric_limits<double>::quiet_NaN();
   if (json == "Infinity") return HUGE_VAL;
   if (json == "-Infinity") return -HUGE_VAL;
@@ -120,6 +121,15 @@ model::Result<int64_t> ParseInteger(const Json& json, const NumberType& type) {
 }
 
 }  // namespace
+
+const NarrowInteger* FindNarrowInteger(std::string_view name) {
+  static constexpr std::array<NarrowInteger, 4> kNarrow = {
+      {{"int2", 2, true}, {"int4", 4, true}, {"uint2", 2, false}, {"uint4", 4, false}}};
+  for (const NarrowInteger& narrow : kNarrow) {
+    if (narrow.name == name) return &narrow;
+  }
+  return nullptr;
+}
 
 std::optional<NumberType> NumberTypeOf(const model::Datatype& dtype) {
   NumberType type;

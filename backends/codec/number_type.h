@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string_view>
 
 #include "backends/bytes.h"
 #include "backends/json.h"
@@ -33,6 +34,16 @@ std::optional<NumberType> NumberTypeOf(const model::Datatype& dtype);
 // The type that a NumPy type string or name stands for; refuses (kUnsupported)
 // what is no such number.
 model::Result<model::Datatype> ParseNumberDtype(const Json& json);
+
+// Integers of less than a byte (Zarr v3 "int4"): a byte each outside of
+// packbits, as a Datatype an integer of 1 byte.
+struct NarrowInteger {
+  std::string_view name;
+  unsigned bits;
+  bool is_signed;
+};
+// Null for the names of other types.
+const NarrowInteger* FindNarrowInteger(std::string_view name);
 
 // Loads of at most this many numbers.
 inline constexpr size_t kNumberBlock = 512;

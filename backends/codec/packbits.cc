@@ -162,15 +162,26 @@ class PackBitsCodec final : public ArrayToBytesCodec {
 unsigned BitsOf(const model::Datatype& dtype) {
   if (dtype.is_bool()) return 1;
   const std::string keyword = dtype.keyword();
-  if (keyword.starts_with("float4")) return 4;
-  if (keyword.starts_with("float6")) return 6;
+  if (keyword.starts_with("float4_")) return 4;
+  if (keyword.starts_with("float6_")) return 6;
   return static_cast<unsigned>(8 * dtype.size());
+}
+
+// Of any float: there are more of them than the model has words for.
+bool IsComplex(const model::Datatype& dtype) {
+  if (dtype.kind() != model::Datatype::Kind::kCompound || dtype.members().size() != 2) {
+    return false;
+  }
+  const auto& r = dtype.members()[0];
+  const auto& i = dtype.members()[1];
+  return r.name == "r" && i.name == "i" && r.type.kind() == model::Datatype::Kind::kFloat &&
+         r.type.SameLayout(i.type) && dtype.size() == 2 * r.type.size();
 }
 
 model::Result<Packing> PackingOf(const model::Datatype& dtype) {
   Packing packing;
   model::Datatype number = dtype;
-  if (dtype.is_complex()) {
+  if (IsComplex(dtype)) {
     number = dtype.members()[0].type;
     packing.per_element = 2;
   }

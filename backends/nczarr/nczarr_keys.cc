@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "backends/json_attributes.h"
+#include "backends/json_exact.h"
 #include "backends/numpy_dtype.h"
 #include "model/path_name.h"
 #include "model/value.h"
@@ -88,7 +89,7 @@ bool IsText(const Datatype& type) { return type.kind() == Datatype::Kind::kStrin
 std::optional<Value> NumberOf(const Json& json, const Datatype& type) {
   if (json.is_number_unsigned()) return Value(model::WideInt{json.get<uint64_t>()});
   if (json.is_number_integer()) return Value(model::WideInt{json.get<int64_t>()});
-  if (json.is_number_float()) return Value(json.get<double>());
+  if (const auto real = JsonToReal(json)) return Value(*real);
   if (type.kind() != Datatype::Kind::kFloat) return std::nullopt;
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   if (json == "NaN") return Value(std::numeric_limits<double>::quiet_NaN());

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <cerrno>
+#include <cstdint>
 
 #include "backends/store/descriptor_cache.h"
 #include "backends/store/keys.h"
+#include "backends/store/partial_listing.h"
 #include "backends/store/source_root.h"
 
 namespace ndlfs::backends {
 namespace {
 
-class DirectoryStore final : public Store {
+class DirectoryStore final : public Store, public PartialListing {
  public:
   DirectoryStore(std::shared_ptr<const SourceRoot> root, std::string path)
       : root_(std::move(root)), path_(std::move(path)) {}
@@ -55,6 +57,11 @@ class DirectoryStore final : public Store {
   }
 
   model::Result<std::vector<StoreEntry>> List(std::string_view prefix) const override {
+    return ListSome(prefix, SIZE_MAX);
+  }
+
+  model::Result<std::vector<StoreEntry>> ListSome(std::string_view prefix,
+                                                  size_t limit) const override {
     if (!prefix.empty()) NDLFS_RETURN_IF_ERROR(CheckKey(prefix));
     std::vector<StoreEntry> entries;
     auto stream = DirectoryStream::Open(*root_, PathOf(prefix));
@@ -62,7 +69,7 @@ class DirectoryStore final : public Store {
       if (IsAbsent(stream.error())) return entries;
       return model::Propagate(std::move(stream).error());
     }
-    for (;;) {
+    while (entries.size() < limit) {
       NDLFS_TRY(const auto* entry, stream->Next());
       if (entry == nullptr) break;
       if (auto listed = Classify(prefix, *entry)) entries.push_back(*std::move(listed));

@@ -38,6 +38,7 @@ struct ArrayMetadata {
   // Null where `error` says why the data cannot be read.
   std::shared_ptr<const ArrayLayout> layout;
   std::optional<model::Error> error;
+  std::vector<std::string> notes = {};  // as of a Node
 };
 
 // Errors are for metadata that do not even describe an array. Where only the

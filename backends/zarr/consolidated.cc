@@ -133,8 +133,7 @@ std::optional<ByteRange> ConsolidatedMetadata::Find(std::string_view key) const 
   return ByteRange{found->begin, found->end - found->begin};
 }
 
-std::vector<std::string> ConsolidatedMetadata::Children(std::string_view path,
-                                                        bool with_implicit) const {
+std::vector<std::string> ConsolidatedMetadata::Children(std::string_view path) const {
   const std::string prefix = path.empty() ? "" : std::string(path) + "/";
   const auto before = [](const Document& a, std::string_view b) { return a.key < b; };
   std::vector<std::string> names;
@@ -146,12 +145,9 @@ std::vector<std::string> ConsolidatedMetadata::Children(std::string_view path,
       continue;
     }
     const std::string name = it->key.substr(prefix.size(), slash - prefix.size());
-    const std::string child = prefix + name + "/";
     const auto end = std::lower_bound(it, documents_.end(), prefix + name + '0', before);
-    const bool is_node = std::any_of(it, end, [&](const Document& document) {
-      const bool is_own = document.key.find('/', child.size()) == std::string::npos;
-      return (is_own || with_implicit) && MakesNode(document.key);
-    });
+    const bool is_node =
+        std::any_of(it, end, [&](const Document& document) { return MakesNode(document.key); });
     if (is_node) names.push_back(name);
     it = end;
   }

@@ -27,9 +27,9 @@ class ConsolidatedMetadata {
   // keys are relative to the hierarchy) is in the text; nullopt if there is
   // none.
   std::optional<ByteRange> Find(std::string_view key) const;
-  // Names of the children of `path` ("" is the root) that have a document,
-  // sorted. `with_implicit`: or that have something with one below them.
-  std::vector<std::string> Children(std::string_view path, bool with_implicit = false) const;
+  // Names of the children of `path` ("" is the root) that have a document, or
+  // something with one below them, sorted.
+  std::vector<std::string> Children(std::string_view path) const;
   // Whether anything below `path` has a document.
   bool HoldsNodes(std::string_view path) const;
   bool empty() const { return documents_.empty(); }

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "backends/checked.h"
+#include "backends/codec/number_type.h"
 #include "backends/zarr/extension.h"
 
 namespace ndlfs::backends::zarr {
@@ -21,22 +22,6 @@ using model::Datatype;
 
 // No element is larger: NumPy's own bound.
 constexpr uint64_t kMaxElementSize = std::numeric_limits<int32_t>::max();
-
-// Integers of less than a byte.
-struct NarrowInteger {
-  std::string_view name;
-  unsigned bits;
-  bool is_signed;
-};
-constexpr NarrowInteger kNarrowIntegers[] = {
-    {"int2", 2, true}, {"int4", 4, true}, {"uint2", 2, false}, {"uint4", 4, false}};
-
-const NarrowInteger* FindNarrowInteger(std::string_view name) {
-  for (const NarrowInteger& narrow : kNarrowIntegers) {
-    if (narrow.name == name) return &narrow;
-  }
-  return nullptr;
-}
 
 model::Failure UnknownType(std::string_view name) {
   return model::Unsupported("unknown data type {}", model::Quote(name));

@@ -13,6 +13,7 @@
 
 #include "backends/bytes.h"
 #include "backends/codec/byte_swap.h"
+#include "backends/json_exact.h"
 #include "model/base64.h"
 #include "model/utf8.h"
 
@@ -29,6 +30,19 @@ using Kind = model::Datatype::Kind;
 
 enum class Rules { kV2, kV3 };
 
+// By which rules a fill value is read. What it says otherwise, and is read as it
+// is meant, is noted.
+struct Reading {
+  const Rules rules;
+  std::vector<std::string> notes = {};
+
+  void Note(std::string note) {
+    constexpr size_t kMaxNotes = 10;  // of structs, whose members may all be so
+    const bool is_known = std::find(notes.begin(), notes.end(), note) != notes.end();
+    if (!is_known && notes.size() < kMaxNotes) notes.push_back(std::move(note));
+  }
+};
+
 model::Failure Unfit(std::string_view expected, const Json& found) {
   return model::BadInput("expected {}, found {}", expected, DescribeJson(found));
 }
@@ -42,9 +56,10 @@ model::Result<void> SwapToLittle(const Datatype& stored, ByteSpan element) {
 
 // Copies `bytes`, and clears the rest. In v2 what is too long is cut, as NumPy
 // does with it.
-model::Result<void> CopyPadded(std::span<const std::byte> bytes, Rules rules, ByteSpan out) {
+model::Result<void> CopyPadded(std::span<const std::byte> bytes, Reading& reading,
+                               ByteSpan out) {
   if (bytes.size() > out.size()) {
-    if (rules == Rules::kV3) {
+    if (reading.rules == Rules::kV3) {
       return model::BadInput("{} bytes for an element of {}", bytes.size(), out.size());
     }
     bytes = bytes.first(out.size());
@@ -67,12 +82,12 @@ model::Result<std::vector<std::byte>> ParseByteList(const Json& json) {
 }
 
 // Bytes as base64 or as a list of integers.
-model::Result<std::vector<std::byte>> ParseBytes(const Json& json, Rules rules) {
+model::Result<std::vector<std::byte>> ParseBytes(const Json& json, Reading& reading) {
   if (json.is_array()) return ParseByteList(json);
   if (!json.is_string()) return Unfit("bytes in base64", json);
   const std::string& text = json.get_ref<const std::string&>();
   if (auto bytes = model::DecodeBase64(text)) return *std::move(bytes);
-  if (rules == Rules::kV3) return Unfit("bytes in base64", json);
+  if (reading.rules == Rules::kV3) return Unfit("bytes in base64", json);
   const ConstByteSpan as_written = AsBytes(text);  // before v2 had base64
   return std::vector(as_written.begin(), as_written.end());
 }
@@ -94,6 +109,26 @@ model::Result<void> EncodeFloatBits(const Json& json, const Datatype& type, Byte
   return {};
 }
 
+// The number, or true or false, that `json` has in quotes, as n5-zarr and others
+// write them; nullopt if it has something else. No number that a type holds
+// needs more digits.
+std::optional<Json> Unquote(const Json& json, Reading& reading) {
+  constexpr size_t kMaxQuoted = 400;
+  if (!json.is_string()) return std::nullopt;
+  const std::string& text = json.get_ref<const std::string&>();
+  if (text.empty() || text.size() > kMaxQuoted) return std::nullopt;
+  if (std::string_view("-0123456789tf").find(text.front()) == std::string_view::npos) {
+    return std::nullopt;
+  }
+  const auto value = ParseJson(text);
+  if (!value || !(JsonToReal(*value) || value->is_boolean())) return std::nullopt;
+  reading.Note(
+      fmt::format("fill_value: {} is read without its quotes; the specification has "
+                  "no numbers in quotes",
+                  model::Quote(text)));
+  return *value;
+}
+
 std::optional<double> NamedFloat(std::string_view name) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   if (name == "NaN") return std::numeric_limits<double>::quiet_NaN();
@@ -102,26 +137,31 @@ std::optional<double> NamedFloat(std::string_view name) {
   return std::nullopt;
 }
 
-model::Result<void> EncodeFloat(const Json& json, const Datatype& type, Rules rules,
+model::Result<void> EncodeFloat(const Json& json, const Datatype& type, Reading& reading,
                                 ByteSpan out) {
-  if (json.is_number()) return model::EncodeElement(type, Value(json.get<double>()), out);
-  if (json.is_boolean() && rules == Rules::kV2) {
+  if (const auto number = JsonToReal(json)) {
+    return model::EncodeElement(type, Value(*number), out);
+  }
+  if (json.is_boolean() && reading.rules == Rules::kV2) {
     return model::EncodeElement(type, Value(json.get<bool>() ? 1.0 : 0.0), out);
   }
   if (json.is_string()) {
     const std::string& text = json.get_ref<const std::string&>();
-    if (rules == Rules::kV3 && text.starts_with("0x")) return EncodeFloatBits(json, type, out);
+    if (reading.rules == Rules::kV3 && text.starts_with("0x"))
+      return EncodeFloatBits(json, type, out);
     if (const auto number = NamedFloat(text)) {
       return model::EncodeElement(type, Value(*number), out);
     }
   }
+  const auto unquoted = Unquote(json, reading);
+  if (unquoted && !unquoted->is_boolean()) return EncodeFloat(*unquoted, type, reading, out);
   return Unfit("a number, NaN, Infinity or -Infinity", json);
 }
 
-model::Result<WideInt> ParseInteger(const Json& json, Rules rules) {
+model::Result<WideInt> ParseInteger(const Json& json, Reading& reading) {
   if (json.is_number_unsigned()) return WideInt{json.get<uint64_t>()};
   if (json.is_number_integer()) return WideInt{json.get<int64_t>()};
-  if (rules == Rules::kV2) {
+  if (reading.rules == Rules::kV2) {
     if (json.is_boolean()) return WideInt{json.get<bool>()};
     if (json.is_number_float()) {
       const double number = json.get<double>();
@@ -133,37 +173,48 @@ model::Result<WideInt> ParseInteger(const Json& json, Rules rules) {
   return Unfit("an integer", json);
 }
 
-model::Result<void> EncodeInteger(const Json& json, const Datatype& type, Rules rules,
+model::Result<void> EncodeInteger(const Json& json, const Datatype& type, Reading& reading,
                                   ByteSpan out) {
   if (type.time() && json == "NaT") {
     return model::EncodeElement(type, Value(WideInt{std::numeric_limits<int64_t>::min()}), out);
   }
-  NDLFS_TRY(const WideInt number, ParseInteger(json, rules));
+  const auto unquoted = Unquote(json, reading);
+  const bool is_quoted = unquoted && !unquoted->is_boolean();
+  NDLFS_TRY(const WideInt number, ParseInteger(is_quoted ? *unquoted : json, reading));
   return model::EncodeElement(type, Value(number), out);
 }
 
-model::Result<void> EncodeBool(const Json& json, Rules rules, ByteSpan out) {
-  bool value = false;
-  if (json.is_boolean()) {
-    value = json.get<bool>();
-  } else if (rules == Rules::kV2 && json.is_number()) {
-    value = json.get<double>() != 0;
-  } else {
-    return Unfit("true or false", json);
+// Some writers of v3 have no other bool than 0 and 1.
+model::Result<bool> ParseBool(const Json& json, Reading& reading) {
+  if (json.is_boolean()) return json.get<bool>();
+  if (json.is_number() && reading.rules == Rules::kV2) return json.get<double>() != 0;
+  if (json == 0 || json == 1) {
+    reading.Note(
+        fmt::format("fill_value: {} is read as {}; the specification has true and "
+                    "false",
+                    json.dump(), json == 1));
+    return json == 1;
   }
+  if (const auto unquoted = Unquote(json, reading)) return ParseBool(*unquoted, reading);
+  return Unfit("true or false", json);
+}
+
+model::Result<void> EncodeBool(const Json& json, Reading& reading, ByteSpan out) {
+  NDLFS_TRY(const bool value, ParseBool(json, reading));
   out[0] = std::byte{value};
   return {};
 }
 
-model::Result<void> Encode(const Json& json, const Datatype& stored, Rules rules, ByteSpan out);
+model::Result<void> Encode(const Json& json, const Datatype& stored, Reading& reading,
+                           ByteSpan out);
 
 // {"x": 1, "y": 2}: every member, and no others.
-model::Result<void> EncodeMembersByName(const Json& json, const Datatype& stored, Rules rules,
-                                        ByteSpan out) {
+model::Result<void> EncodeMembersByName(const Json& json, const Datatype& stored,
+                                        Reading& reading, ByteSpan out) {
   for (const Datatype::Member& member : stored.members()) {
     NDLFS_TRY(const Json* value, RequireMember(json, member.name.c_str()));
     NDLFS_RETURN_IF_ERROR(
-        Encode(*value, member.type, rules, out.subspan(member.offset, member.type.size())),
+        Encode(*value, member.type, reading, out.subspan(member.offset, member.type.size())),
         member.name);
   }
   if (json.size() != stored.members().size()) {
@@ -174,15 +225,15 @@ model::Result<void> EncodeMembersByName(const Json& json, const Datatype& stored
 }
 
 // [re, im], or the members of a struct in order.
-model::Result<void> EncodeMembersInOrder(const Json& json, const Datatype& stored, Rules rules,
-                                         ByteSpan out) {
+model::Result<void> EncodeMembersInOrder(const Json& json, const Datatype& stored,
+                                         Reading& reading, ByteSpan out) {
   if (json.size() != stored.members().size()) {
     return Unfit(fmt::format("a list of {}", stored.members().size()), json);
   }
   for (size_t i = 0; i < json.size(); ++i) {
     const Datatype::Member& member = stored.members()[i];
     NDLFS_RETURN_IF_ERROR(
-        Encode(json[i], member.type, rules, out.subspan(member.offset, member.type.size())),
+        Encode(json[i], member.type, reading, out.subspan(member.offset, member.type.size())),
         fmt::format("[{}]", i));
   }
   return {};
@@ -199,40 +250,43 @@ model::Result<void> EncodePacked(const Json& json, const Datatype& stored, ByteS
   return SwapToLittle(stored, out);
 }
 
-model::Result<void> EncodeCompound(const Json& json, const Datatype& stored, Rules rules,
+model::Result<void> EncodeCompound(const Json& json, const Datatype& stored, Reading& reading,
                                    ByteSpan out) {
   std::fill(out.begin(), out.end(), std::byte{0});  // padding between members
+  if (const auto number = stored.is_complex() ? Unquote(json, reading) : std::nullopt) {
+    return EncodeCompound(*number, stored, reading, out);
+  }
   if (json.is_string()) return EncodePacked(json, stored, out);
-  if (json.is_object()) return EncodeMembersByName(json, stored, rules, out);
-  if (json.is_array()) return EncodeMembersInOrder(json, stored, rules, out);
-  if (rules == Rules::kV2 && json.is_number() && stored.is_complex()) {
-    return Encode(json, stored.members()[0].type, rules,
+  if (json.is_object()) return EncodeMembersByName(json, stored, reading, out);
+  if (json.is_array()) return EncodeMembersInOrder(json, stored, reading, out);
+  if (reading.rules == Rules::kV2 && json.is_number() && stored.is_complex()) {
+    return Encode(json, stored.members()[0].type, reading,
                   out.first(stored.members()[0].type.size()));
   }
   return Unfit("an object with a value for each member", json);
 }
 
-model::Result<void> EncodeText(const Json& json, const Datatype& stored, Rules rules,
+model::Result<void> EncodeText(const Json& json, const Datatype& stored, Reading& reading,
                                ByteSpan out) {
   if (stored.charset() == model::Charset::kUtf32) {
     if (!json.is_string()) return Unfit("a string", json);
     return model::EncodeElement(stored.WithOrder(ByteOrder::kLittle),
                                 Value(json.get<std::string>()), out);
   }
-  NDLFS_TRY(const auto bytes, ParseBytes(json, rules));
-  return CopyPadded(bytes, rules, out);
+  NDLFS_TRY(const auto bytes, ParseBytes(json, reading));
+  return CopyPadded(bytes, reading, out);
 }
 
-model::Result<void> EncodeOpaque(const Json& json, Rules rules, ByteSpan out) {
-  NDLFS_TRY(const auto bytes, ParseBytes(json, rules));
-  if (rules == Rules::kV3 && bytes.size() != out.size()) {
+model::Result<void> EncodeOpaque(const Json& json, Reading& reading, ByteSpan out) {
+  NDLFS_TRY(const auto bytes, ParseBytes(json, reading));
+  if (reading.rules == Rules::kV3 && bytes.size() != out.size()) {
     return model::BadInput("{} bytes for an element of {}", bytes.size(), out.size());
   }
-  return CopyPadded(bytes, rules, out);
+  return CopyPadded(bytes, reading, out);
 }
 
 // The same value for every item of a subarray, or a list of them.
-model::Result<void> EncodeSubarray(const Json& json, const Datatype& stored, Rules rules,
+model::Result<void> EncodeSubarray(const Json& json, const Datatype& stored, Reading& reading,
                                    ByteSpan out) {
   const Datatype& base = stored.base();
   const uint64_t length = stored.array_length();
@@ -240,7 +294,7 @@ model::Result<void> EncodeSubarray(const Json& json, const Datatype& stored, Rul
     return Unfit(fmt::format("a list of {}", length), json);
   }
   for (uint64_t i = 0; i < length; ++i) {
-    NDLFS_RETURN_IF_ERROR(Encode(json.is_array() ? json[i] : json, base, rules,
+    NDLFS_RETURN_IF_ERROR(Encode(json.is_array() ? json[i] : json, base, reading,
                                  out.subspan(i * base.size(), base.size())));
   }
   return {};
@@ -249,27 +303,27 @@ model::Result<void> EncodeSubarray(const Json& json, const Datatype& stored, Rul
 bool IsZero(const Json& json) { return json.is_number() && json.get<double>() == 0; }
 
 // Writes one element of fixed size, as little-endian, into `out`.
-model::Result<void> Encode(const Json& json, const Datatype& stored, Rules rules,
+model::Result<void> Encode(const Json& json, const Datatype& stored, Reading& reading,
                            ByteSpan out) {
-  if (rules == Rules::kV2 && IsZero(json)) {  // zeros, whatever the type
+  if (reading.rules == Rules::kV2 && IsZero(json)) {  // zeros, whatever the type
     std::fill(out.begin(), out.end(), std::byte{0});
     if (stored.kind() != Kind::kFloat) return {};  // for the sign of -0.0
   }
   switch (stored.kind()) {
     case Kind::kInteger:
-      return EncodeInteger(json, stored.WithOrder(ByteOrder::kLittle), rules, out);
+      return EncodeInteger(json, stored.WithOrder(ByteOrder::kLittle), reading, out);
     case Kind::kFloat:
-      return EncodeFloat(json, stored.WithOrder(ByteOrder::kLittle), rules, out);
+      return EncodeFloat(json, stored.WithOrder(ByteOrder::kLittle), reading, out);
     case Kind::kEnum:
-      return EncodeBool(json, rules, out);
+      return EncodeBool(json, reading, out);
     case Kind::kString:
-      return EncodeText(json, stored, rules, out);
+      return EncodeText(json, stored, reading, out);
     case Kind::kOpaque:
-      return EncodeOpaque(json, rules, out);
+      return EncodeOpaque(json, reading, out);
     case Kind::kCompound:
-      return EncodeCompound(json, stored, rules, out);
+      return EncodeCompound(json, stored, reading, out);
     case Kind::kArray:
-      return EncodeSubarray(json, stored, rules, out);
+      return EncodeSubarray(json, stored, reading, out);
     default:
       return model::Unsupported("a fill value of type {}", stored.keyword());
   }
@@ -295,13 +349,14 @@ FillValue MakeTextFill(std::string_view text) {
 namespace {
 
 // Text or bytes of any length, as an element of an element stream.
-model::Result<FillValue> MakeVariableText(const Json& json, const Datatype& type, Rules rules) {
-  if (rules == Rules::kV2 && IsZero(json)) return MakeTextFill("");
+model::Result<FillValue> MakeVariableText(const Json& json, const Datatype& type,
+                                          Reading& reading) {
+  if (reading.rules == Rules::kV2 && IsZero(json)) return MakeTextFill("");
   if (type.charset() == model::Charset::kUtf8) {
     if (!json.is_string()) return Unfit("a string", json);
     return MakeTextFill(json.get_ref<const std::string&>());
   }
-  NDLFS_TRY(const auto bytes, ParseBytes(json, rules));
+  NDLFS_TRY(const auto bytes, ParseBytes(json, reading));
   FillValue fill = MakeTextFill(AsText(bytes));
   fill.value = model::Latin1ToUtf8(AsText(bytes));
   return fill;
@@ -317,17 +372,24 @@ model::Result<FillValue> MakeVariableList(const Json& json) {
   return fill;
 }
 
-model::Result<FillValue> Parse(const Json& json, const Datatype& stored, Rules rules) {
+model::Result<FillValue> ParseBy(const Json& json, const Datatype& stored, Reading& reading) {
   if (!stored.is_fixed_size()) {
-    if (stored.kind() == Kind::kString) return MakeVariableText(json, stored, rules);
+    if (stored.kind() == Kind::kString) return MakeVariableText(json, stored, reading);
     if (stored.kind() == Kind::kVlen) return MakeVariableList(json);
     return model::Unsupported("a fill value of type {}", stored.keyword());
   }
   FillValue fill;
   fill.element.resize(stored.size());
-  NDLFS_RETURN_IF_ERROR(Encode(json, stored, rules, fill.element));
+  NDLFS_RETURN_IF_ERROR(Encode(json, stored, reading, fill.element));
   NDLFS_TRY(fill.value,
             model::DecodeElement(stored.WithOrder(ByteOrder::kLittle), fill.element));
+  return fill;
+}
+
+model::Result<FillValue> Parse(const Json& json, const Datatype& stored, Rules rules) {
+  Reading reading{rules};
+  NDLFS_TRY(FillValue fill, ParseBy(json, stored, reading));
+  fill.notes = std::move(reading.notes);
   return fill;
 }
 

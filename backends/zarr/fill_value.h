@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -20,6 +21,8 @@ struct FillValue {
   // stream (array_source.h) where the type is of variable size.
   std::vector<std::byte> element;
   model::Value value;  // the same for storage directives
+  // As of a Node: numbers in quotes, 0 and 1 for false and true.
+  std::vector<std::string> notes = {};
 };
 
 // Whether an element may have a fill value: three digits in a type can make it

@@ -8,6 +8,7 @@
 
 #include "backends/large_index.h"
 #include "backends/store/keys.h"
+#include "backends/store/partial_listing.h"
 #include "model/path_name.h"
 
 namespace ndlfs::backends::zarr {
@@ -24,9 +25,12 @@ constexpr size_t kMaxDocumentValues = size_t{2} << 20;
 constexpr std::string_view kV3Name = "zarr.json";
 constexpr std::string_view kConsolidatedName = ".zmetadata";
 
-// Directories that are looked into for a node, before one without metadata of
-// its own is taken for no group.
-constexpr int kMaxLooks = 200;
+// Directories that are looked into for a node, and what is in them, before one
+// without metadata of its own is taken for no group.
+constexpr int kMaxDirectories = 200;
+constexpr size_t kMaxEntries = 20'000;
+// Implicit groups whose nodes are remembered.
+constexpr size_t kMaxWitnesses = 4096;
 
 // "/a/b" -> "a/b"; "/" -> "".
 std::string_view Relative(std::string_view path) { return path.substr(1); }
@@ -49,7 +53,31 @@ std::string AttributesKey(std::string_view document) {
   return std::string(document.substr(0, document.find_last_of('/') + 1)) + ".zattrs";
 }
 
+// The documents that make a node, the one that counts first.
+struct Document {
+  std::string_view name;
+  NodeFiles::Kind kind;
+};
+std::span<const Document> DocumentsOf(bool is_v3) {
+  static constexpr std::array kV2 = {Document{".zarray", NodeFiles::Kind::kV2Array},
+                                     Document{".zgroup", NodeFiles::Kind::kV2Group}};
+  static constexpr std::array kV3 = {Document{kV3Name, NodeFiles::Kind::kV3}};
+  return is_v3 ? std::span<const Document>(kV3) : kV2;
+}
+
+// `files` as those of a group without a document; `prefix` is that of its keys.
+void MakeImplicit(bool is_v3, std::string_view prefix, NodeFiles& files) {
+  const Document& document = DocumentsOf(is_v3).back();
+  files.kind = document.kind;
+  files.is_implicit = true;
+  files.document = JoinKey(prefix, document.name);
+}
+
 }  // namespace
+
+bool IsReservedName(std::string_view name) {
+  return name.find_first_not_of('.') == name.npos || name.starts_with("__") || name == kV3Name;
+}
 
 int64_t NodeFiles::mtime_ns() const {
   return std::max(stamp ? stamp->mtime_ns : 0,
@@ -80,50 +108,114 @@ model::Result<NodeFiles> MetadataReader::FindFiles(const Root& root,
     files.document = std::move(key);
     return true;
   };
-  if (root.is_v3()) {
-    NDLFS_RETURN_IF_ERROR(look(kV3Name, NodeFiles::Kind::kV3));
-    return files;
-  }
-  NDLFS_TRY(bool found, look(".zarray", NodeFiles::Kind::kV2Array));
-  if (!found) {
-    NDLFS_TRY(found, look(".zgroup", NodeFiles::Kind::kV2Group));
+  bool found = false;
+  for (const Document& document : DocumentsOf(root.is_v3())) {
+    NDLFS_TRY(found, look(document.name, document.kind));
+    if (found) break;
   }
   if (!found && path != "/") {
-    int looks_left = kMaxLooks;
-    NDLFS_TRY(found, HoldsNodes(Key(path, ""), looks_left));
-    if (found) {
-      files.kind = NodeFiles::Kind::kV2Group;
-      files.is_implicit = true;
-      files.document = Key(path, ".zgroup");
-    }
+    NDLFS_TRY(found, IsImplicitGroup(root, path));
+    if (found) MakeImplicit(root.is_v3(), Key(path, ""), files);
   }
-  if (found) {
+  if (found && !root.is_v3()) {
     NDLFS_TRY(files.attributes_stamp, store_->Stat(Key(path, ".zattrs")));
   }
   return files;
 }
 
-// Whether there is a node of v2 somewhere below `prefix`. Looks at no more
-// than `looks_left` directories: a heap of other files is no group.
-model::Result<bool> MetadataReader::HoldsNodes(const std::string& prefix,
-                                               int& looks_left) const {
-  NDLFS_TRY(const auto entries, store_->List(prefix));
-  for (const bool deeper : {false, true}) {
-    for (const StoreEntry& entry : entries) {
-      if (!entry.is_prefix || --looks_left < 0) continue;
-      const std::string child = JoinKey(prefix, entry.name);
-      if (deeper) {
-        NDLFS_TRY(const bool holds, HoldsNodes(child, looks_left));
-        if (holds) return true;
-        continue;
-      }
-      for (const char* name : {".zarray", ".zgroup"}) {
-        NDLFS_TRY(const auto stamp, store_->Stat(JoinKey(child, name)));
-        if (stamp) return true;
-      }
-    }
+// Whether the directory at `path`, which has no metadata, is a group.
+model::Result<bool> MetadataReader::IsImplicitGroup(const Root& root,
+                                                    std::string_view path) const {
+  if (root.is_v3() && IsReservedName(model::BaseName(path))) return false;
+  const std::string prefix = Key(path, "");
+  NDLFS_TRY(const bool is_known, HasWitness(prefix));
+  if (is_known) return true;
+  NDLFS_TRY(const auto first, ListSome(*store_, prefix, 1));
+  if (first.empty()) return false;
+  NDLFS_TRY(const bool is_chunks, IsBelowArray(root, path));
+  if (is_chunks) return false;
+  return HoldsNodes(root, prefix);
+}
+
+// Whether the nearest node above `path` that has a document is an array; a root
+// that is one is not looked at, as its document may be that of all others too.
+model::Result<bool> MetadataReader::IsBelowArray(const Root& root,
+                                                 std::string_view path) const {
+  for (path = model::ParentPath(path); path != "/"; path = model::ParentPath(path)) {
+    NDLFS_TRY(const auto key, FindDocument(root, Key(path, "")));
+    if (!key) continue;
+    if (!root.is_v3()) return key->ends_with(".zarray");
+    NodeFiles files;
+    files.kind = NodeFiles::Kind::kV3;
+    files.document = *key;
+    const auto document = ReadJson(files, *key);
+    if (!document) return false;
+    const auto type = RequireMember(*document, "node_type");
+    return type && **type == "array";
   }
   return false;
+}
+
+// The document of a node right at `prefix`.
+model::Result<std::optional<std::string>> MetadataReader::FindDocument(
+    const Root& root, const std::string& prefix) const {
+  for (const Document& document : DocumentsOf(root.is_v3())) {
+    std::string key = JoinKey(prefix, document.name);
+    NDLFS_TRY(const auto stamp, store_->Stat(key));
+    if (stamp) return key;
+  }
+  return std::nullopt;
+}
+
+// Whether the node that was found below `prefix` is still there.
+model::Result<bool> MetadataReader::HasWitness(const std::string& prefix) const {
+  std::string witness;
+  {
+    const model::MutexLock lock(witnesses_mutex_);
+    const auto known = witnesses_.find(prefix);
+    if (known == witnesses_.end()) return false;
+    witness = known->second;
+  }
+  return store_->Stat(witness).map([](const auto& stamp) { return stamp.has_value(); });
+}
+
+// Whether there is a node somewhere below `prefix`.
+model::Result<bool> MetadataReader::HoldsNodes(const Root& root,
+                                               const std::string& prefix) const {
+  NDLFS_TRY(const bool is_known, HasWitness(prefix));
+  if (is_known) return true;
+  Search search{kMaxDirectories, kMaxEntries};
+  NDLFS_TRY(auto found, FindNodeBelow(root, prefix, search));
+  const model::MutexLock lock(witnesses_mutex_);
+  if (witnesses_.size() >= kMaxWitnesses) witnesses_.clear();
+  if (found) {
+    witnesses_[prefix] = *std::move(found);
+    return true;
+  }
+  witnesses_.erase(prefix);
+  return false;
+}
+
+// The document of the first node that is found below `prefix`, the next level
+// first: a heap of other files is no group, and not all of it is looked through.
+model::Result<std::optional<std::string>> MetadataReader::FindNodeBelow(
+    const Root& root, const std::string& prefix, Search& search) const {
+  NDLFS_TRY(const auto entries, ListSome(*store_, prefix, search.entries));
+  search.entries -= entries.size();
+  std::vector<std::string> children;
+  for (const StoreEntry& entry : entries) {
+    const bool may_be_node = entry.is_prefix && !(root.is_v3() && IsReservedName(entry.name));
+    if (!may_be_node || --search.directories < 0) continue;
+    children.push_back(JoinKey(prefix, entry.name));
+    NDLFS_TRY(auto found, FindDocument(root, children.back()));
+    if (found) return found;
+  }
+  for (const std::string& child : children) {
+    if (--search.directories < 0 || search.entries == 0) break;
+    NDLFS_TRY(auto found, FindNodeBelow(root, child, search));
+    if (found) return found;
+  }
+  return std::nullopt;
 }
 
 model::Result<NodeFiles> MetadataReader::Find(const Root& root, std::string_view path) const {
@@ -141,24 +233,16 @@ model::Result<NodeFiles> MetadataReader::FindConsolidated(const Root& root,
     if (path == "/" && consolidated.error) return model::Propagate(*consolidated.error);
     return files;
   }
-  const auto take = [&](std::string_view name, NodeFiles::Kind kind) {
-    const std::string key = JoinKey(Relative(path), name);
-    if (files.kind != NodeFiles::Kind::kNone || !consolidated.metadata->Find(key)) return;
-    files.kind = kind;
+  for (const Document& document : DocumentsOf(root.is_v3())) {
+    const std::string key = JoinKey(Relative(path), document.name);
+    if (files.kind != NodeFiles::Kind::kNone || !consolidated.metadata->Find(key)) continue;
+    files.kind = document.kind;
     files.document = key;
-  };
-  if (root.is_v3()) {
-    take(kV3Name, NodeFiles::Kind::kV3);
-  } else {
-    take(".zarray", NodeFiles::Kind::kV2Array);
-    take(".zgroup", NodeFiles::Kind::kV2Group);
   }
   NDLFS_TRY(const bool copies_only, HasCopiesOnly(root));
-  const bool holds_nodes = copies_only && consolidated.metadata->HoldsNodes(Relative(path));
+  const bool holds_nodes = consolidated.metadata->HoldsNodes(Relative(path));
   if (files.kind == NodeFiles::Kind::kNone && holds_nodes) {
-    files.kind = NodeFiles::Kind::kV2Group;
-    files.is_implicit = true;
-    files.document = JoinKey(Relative(path), ".zgroup");
+    MakeImplicit(root.is_v3(), Relative(path), files);
   }
   if (files.kind == NodeFiles::Kind::kNone) {
     if (path != "/" || !copies_only) return files;
@@ -291,7 +375,9 @@ model::Result<NodeDocuments> MetadataReader::Read(const NodeFiles& files,
                                                   std::string_view path) const {
   NodeDocuments documents;
   if (files.is_implicit) {
-    documents.document = Json{{"zarr_format", 2}};
+    documents.document = files.kind == NodeFiles::Kind::kV3
+                             ? Json{{"zarr_format", 3}, {"node_type", "group"}}
+                             : Json{{"zarr_format", 2}};
   } else {
     NDLFS_TRY(documents.document, ReadJson(files, files.document), Describe(files));
   }
@@ -315,17 +401,10 @@ model::Result<NodeDocuments> MetadataReader::Read(const NodeFiles& files,
 }
 
 model::Result<bool> MetadataReader::IsNode(const Root& root, std::string_view path) const {
-  static constexpr std::array<std::string_view, 2> kV2Names = {".zarray", ".zgroup"};
-  static constexpr std::array kV3Names = {kV3Name};
-  const std::span<const std::string_view> names =
-      root.is_v3() ? std::span<const std::string_view>(kV3Names) : kV2Names;
-  for (const std::string_view name : names) {
-    NDLFS_TRY(const auto stamp, store_->Stat(Key(path, name)));
-    if (stamp) return true;
-  }
-  if (root.is_v3() || path == "/") return false;
-  int looks_left = kMaxLooks;
-  return HoldsNodes(Key(path, ""), looks_left);
+  NDLFS_TRY(const auto document, FindDocument(root, Key(path, "")));
+  if (document) return true;
+  if (path == "/" || (root.is_v3() && IsReservedName(model::BaseName(path)))) return false;
+  return HoldsNodes(root, Key(path, ""));
 }
 
 model::Result<std::vector<std::string>> MetadataReader::Children(const Root& root,
@@ -335,7 +414,7 @@ model::Result<std::vector<std::string>> MetadataReader::Children(const Root& roo
   NDLFS_TRY(const bool copies_only, HasCopiesOnly(root));
   std::vector<std::string> known;
   if (consolidated.metadata) {
-    known = consolidated.metadata->Children(Relative(path), copies_only);
+    known = consolidated.metadata->Children(Relative(path));
   }
   std::vector<std::string> names;
   for (const StoreEntry& entry : entries) {

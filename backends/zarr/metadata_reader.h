@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "backends/json.h"
@@ -22,8 +23,8 @@ struct NodeFiles {
   enum class Kind : uint8_t { kNone, kV2Array, kV2Group, kV3 };
   Kind kind = Kind::kNone;
   std::string document;  // key of .zarray, .zgroup or zarr.json
-  // A group of v2 without a .zgroup: writers leave out those between the root
-  // and an array, and the groups and arrays below it show that it is one.
+  // A group without a document: writers leave out those between the root and an
+  // array, and the groups and arrays below it show that it is one.
   bool is_implicit = false;
   // Set where that is not a file, but copied in consolidated metadata.
   std::shared_ptr<const ConsolidatedMetadata> consolidated;
@@ -44,6 +45,9 @@ struct NodeDocuments {
   Json separate;
 };
 
+// Names that v3 has no nodes of (core specification, "Node names").
+bool IsReservedName(std::string_view name);
+
 // Reads metadata from the keys of a store that begin with a prefix. Paths are
 // NDL path names. Thread-safe.
 //
@@ -52,6 +56,10 @@ struct NodeDocuments {
 // (where the chunks are, or in a hierarchy of v2 without any other metadata),
 // and spare a look at each child when a group is listed. Where they are not
 // sound they are as good as absent.
+//
+// A directory without metadata is a group if there is a node below it. That is
+// looked for in a bounded number of directories, and never in those of an array;
+// the document that was found is remembered and looked at first the next time.
 class MetadataReader {
  public:
   // `has_nczarr_objects`: netCDF-C 4.8.0 has written metadata beside those of
@@ -96,7 +104,20 @@ class MetadataReader {
   };
 
   model::Result<NodeFiles> FindFiles(const Root& root, std::string_view path) const;
-  model::Result<bool> HoldsNodes(const std::string& prefix, int& looks_left) const;
+  // How far a node is looked for.
+  struct Search {
+    int directories;
+    size_t entries;
+  };
+  model::Result<bool> IsImplicitGroup(const Root& root, std::string_view path) const;
+  model::Result<bool> HasWitness(const std::string& prefix) const;
+  model::Result<bool> HoldsNodes(const Root& root, const std::string& prefix) const;
+  model::Result<std::optional<std::string>> FindNodeBelow(const Root& root,
+                                                          const std::string& prefix,
+                                                          Search& search) const;
+  model::Result<std::optional<std::string>> FindDocument(const Root& root,
+                                                         const std::string& prefix) const;
+  model::Result<bool> IsBelowArray(const Root& root, std::string_view path) const;
   model::Result<NodeFiles> FindConsolidated(const Root& root, std::string_view path) const;
   model::Result<Consolidated> LoadConsolidated(const Root& root) const;
   model::Result<ConsolidatedMetadata> ParseConsolidated(const Root& root) const;
@@ -114,6 +135,10 @@ class MetadataReader {
   mutable std::atomic<uint64_t> consolidated_bytes_{0};
   mutable model::Mutex mutex_;
   mutable Consolidated consolidated_ GUARDED_BY(mutex_);  // as of its last use
+
+  // By the prefix of an implicit group, the document that makes it one.
+  mutable model::Mutex witnesses_mutex_;
+  mutable std::unordered_map<std::string, std::string> witnesses_ GUARDED_BY(witnesses_mutex_);
 };
 
 }  // namespace ndlfs::backends::zarr

@@ -37,7 +37,7 @@ std::string ObjectCodec(const Json& zarray) {
 }
 
 // Whether objects are stored as JSON or the like, so that each is shown as its
-// JSON text (a string as itself).
+// JSON text.
 bool IsDocumentCodec(std::string_view codec) {
   static constexpr std::array kCodecs = {"json2", "json", "msgpack2", "msgpack"};
   for (const std::string_view known : kCodecs) {
@@ -96,9 +96,8 @@ model::Result<ChunkKeyEncoding> ParseKeys(const Json& zarray) {
 
 model::Result<std::optional<FillValue>> ParseFill(const Json& zarray, const Datatype& stored) {
   NDLFS_TRY(const Json* fill, RequireMember(zarray, "fill_value"));
-  if (!stored.is_fixed_size() && !fill->is_null() && IsDocumentCodec(ObjectCodec(zarray))) {
-    return MakeTextFill(fill->is_string() ? fill->get<std::string>() : CompactJson(*fill));
-  }
+  const bool is_json = !stored.is_fixed_size() && IsDocumentCodec(ObjectCodec(zarray));
+  if (is_json) return MakeTextFill(CompactJson(*fill));  // null, too
   // Without a fill value there are zeros.
   if (!IsFillable(stored) && (*fill == 0 || *fill == "")) return std::nullopt;
   NDLFS_RETURN_IF_ERROR(CheckFillable(stored), "fill_value");
@@ -165,8 +164,11 @@ model::Result<void> ParseData(const Json& zarray, const std::vector<uint64_t>& s
   NDLFS_TRY(const Datatype stored, ParseDtype(zarray, bytes_charset), "dtype");
   metadata.array.type = stored;
   DescribeType(stored, metadata.array.storage);
-  NDLFS_TRY(const auto fill, ParseFill(zarray, stored));
-  if (fill) metadata.array.storage.fillvalue = fill->value;
+  NDLFS_TRY(auto fill, ParseFill(zarray, stored));
+  if (fill) {
+    metadata.array.storage.fillvalue = fill->value;
+    metadata.notes = std::move(fill->notes);
+  }
   NDLFS_TRY(ArrayLayout layout, MakeLayout(zarray, stored, shape, fill, max_chunk_size));
   metadata.layout = std::make_shared<const ArrayLayout>(std::move(layout));
   return {};

@@ -154,20 +154,31 @@ model::Result<void> CheckFill(const FillValue& fill, const ElementType& element)
                          highest, static_cast<int64_t>(*value));
 }
 
-model::Result<ArrayLayout> MakeLayout(const Json& document, const ElementType& element,
-                                      ChunkGrid grid, const FillValue& fill,
-                                      uint64_t max_chunk_size) {
+model::Result<ArrayLayout> MakeLayout(const Json& document, const Json& codecs,
+                                      const ElementType& element, ChunkGrid grid,
+                                      const FillValue& fill, uint64_t max_chunk_size) {
   NDLFS_TRY(const Json* keys, RequireMember(document, "chunk_key_encoding"));
-  NDLFS_TRY(const Json* codecs, RequireMember(document, "codecs"));
   ArrayLayout layout;
   layout.spec.dtype = element.type;
   layout.spec.shape = grid.array_shape();
   layout.spec.fill = fill.element;
   layout.objects = std::move(grid);
   NDLFS_TRY(layout.keys, ChunkKeyEncoding::Parse(*keys), "chunk_key_encoding");
-  NDLFS_RETURN_IF_ERROR(ParseCodecs(*codecs, element.bits, layout));
+  NDLFS_RETURN_IF_ERROR(ParseCodecs(codecs, element.bits, layout));
   NDLFS_RETURN_IF_ERROR(LimitSizes(layout, max_chunk_size));
   return layout;
+}
+
+// The member `codecs`. Early GDAL left it out where elements are stored as they
+// are, as a draft of the specification allowed.
+const Json& CodecsOf(const Json& document, std::vector<std::string>& notes) {
+  static const Json kBytes = {{{"name", "bytes"}, {"configuration", {{"endian", "little"}}}}};
+  const auto codecs = document.find("codecs");
+  if (codecs != document.end()) return *codecs;
+  notes.push_back(
+      "codecs: there are none, which is read as little-endian bytes; the specification "
+      "requires them");
+  return kBytes;
 }
 
 // All that depends on the type.
@@ -180,20 +191,19 @@ model::Result<void> ParseData(const Json& document, const std::vector<uint64_t>&
   const Datatype& type = element.type;
   metadata.array.type = type;
   DescribeBits(element, metadata.array.storage);
-  const auto codecs = document.find("codecs");
-  const ByteOrder order = (codecs == document.end() ? std::nullopt : FindByteOrder(*codecs))
-                              .value_or(ByteOrder::kLittle);
-  const Datatype stored = type.WithOrder(order);
+  const Json& codecs = CodecsOf(document, metadata.notes);
+  const Datatype stored = type.WithOrder(FindByteOrder(codecs).value_or(ByteOrder::kLittle));
   DescribeType(stored, metadata.array.storage);
   NDLFS_TRY(ChunkGrid grid, ParseChunkGrid(*grid_json, shape), "chunk_grid");
   NDLFS_RETURN_IF_ERROR(CheckFillable(stored), "fill_value");
   NDLFS_TRY(FillValue fill, ParseFillValueV3(*fill_json, stored), "fill_value");
   NDLFS_RETURN_IF_ERROR(CheckFill(fill, element));
   metadata.array.storage.fillvalue = fill.value;
+  metadata.notes.insert(metadata.notes.end(), fill.notes.begin(), fill.notes.end());
   NDLFS_RETURN_IF_ERROR(CheckMembers(document));
   NDLFS_RETURN_IF_ERROR(CheckStorageTransformers(document));
   NDLFS_TRY(ArrayLayout layout,
-            MakeLayout(document, element, std::move(grid), fill, max_chunk_size));
+            MakeLayout(document, codecs, element, std::move(grid), fill, max_chunk_size));
   metadata.layout = std::make_shared<const ArrayLayout>(std::move(layout));
   return {};
 }

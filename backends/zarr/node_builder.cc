@@ -48,6 +48,7 @@ Node MakeArrayNode(ArrayMetadata metadata, const NodePlace& place, bool is_coord
     node.source = MakeZarrArraySource(place.store, place.key_prefix, metadata.layout);
   }
   node.error = std::move(metadata.error);
+  node.notes = std::move(metadata.notes);
   if (is_coordinate) {
     node.entity = model::DimCoord{std::move(metadata.array)};
   } else {

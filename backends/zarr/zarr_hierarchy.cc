@@ -32,14 +32,21 @@ model::Result<void> CheckPath(std::string_view path) {
   return {};
 }
 
-// v3 reserves some names (core specification, "Node names").
 model::Result<void> CheckNames(std::string_view path) {
   for (const std::string_view name : model::SplitPath(path)) {
-    const bool reserved = name.find_first_not_of('.') == name.npos || name.starts_with("__") ||
-                          name == "zarr.json";
-    if (reserved) return model::BadInput("a node cannot be called {}", model::Quote(name));
+    if (IsReservedName(name))
+      return model::BadInput("a node cannot be called {}", model::Quote(name));
   }
   return {};
+}
+
+std::string NoteOfImplicit(const NodeFiles& files) {
+  const std::string_view document =
+      files.kind == NodeFiles::Kind::kV3 ? "zarr.json" : ".zgroup";
+  return fmt::format(
+      "read as a group although it has no {}, as there are nodes below it; the "
+      "specification has one in every group",
+      document);
 }
 
 // A node that shares the source of another, which it keeps alive, so that the
@@ -135,6 +142,7 @@ model::Result<Node> ZarrHierarchy::Build(const MetadataReader::Root& root,
   if (path == "/" && node.is_group()) std::get<model::Group>(node.entity).name.clear();
   if (node.error) node.error = std::move(*node.error).In(reader_.Describe(files));
   if (documents.attributes_error && !node.error) node.error = documents.attributes_error;
+  if (files.is_implicit) node.notes.push_back(NoteOfImplicit(files));
   node.mtime_ns = files.mtime_ns();
   node.files = reader_.Files(files);
   node.read_access = scope.seen();

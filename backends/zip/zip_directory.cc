@@ -340,7 +340,20 @@ model::Result<ZipDirectory> ZipDirectory::Read(const Store& file) {
     const auto right = directory.NameAt(b);
     return left != right ? left < right : a < b;
   });
+  directory.DropEarlier();
   return directory;
+}
+
+// What is written again is appended, and what was there before stays: as for
+// other readers, the last one counts.
+void ZipDirectory::DropEarlier() {
+  size_t kept = 0;
+  for (size_t i = 0; i < records_.size(); ++i) {
+    const bool is_last =
+        i + 1 == records_.size() || NameAt(records_[i]) != NameAt(records_[i + 1]);
+    if (is_last) records_[kept++] = records_[i];
+  }
+  records_.resize(kept);
 }
 
 bool ZipDirectory::AnyName(const Store& file,

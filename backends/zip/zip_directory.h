@@ -33,8 +33,9 @@ struct ZipMember {
   uint16_t flags = 0;
 };
 
-// What an archive holds, sorted by name. Immutable; takes about as much memory
-// as the names do, and 40 bytes a member.
+// What an archive holds, sorted by name: of members that have the same one, the
+// last in the directory. Immutable; takes about as much memory as the names do,
+// and 40 bytes a member.
 class ZipDirectory {
  public:
   // Reads that of the file that is the value at "". Refuses archives of
@@ -61,6 +62,7 @@ class ZipDirectory {
 
  private:
   void Add(const ZipMember& member);
+  void DropEarlier();
   std::string_view NameAt(uint32_t record) const;
 
   uint64_t offset_ = 0;

@@ -47,10 +47,6 @@ model::Result<void> CheckReadable(const ZipMember& member) {
   return {};
 }
 
-bool AreSame(const ZipMember& a, const ZipMember& b) {
-  return a.size == b.size && a.crc32 == b.crc32;
-}
-
 // Fewer than `wanted` where the value ends before.
 size_t Clip(uint64_t size, uint64_t offset, size_t wanted) {
   return offset >= size ? 0 : std::min<uint64_t>(wanted, size - offset);
@@ -71,16 +67,10 @@ ZipStore::~ZipStore() { DropInflateReaders(id_); }
 
 model::Result<std::optional<size_t>> ZipStore::Find(std::string_view key) const {
   NDLFS_RETURN_IF_ERROR(CheckKey(key));
-  const size_t first = directory_.LowerBound(key);
-  if (first == directory_.size() || directory_.name(first) != key) return std::nullopt;
-  const ZipMember member = directory_.member(first);
-  NDLFS_RETURN_IF_ERROR(CheckReadable(member));
-  for (size_t i = first + 1; i < directory_.size() && directory_.name(i) == key; ++i) {
-    if (!AreSame(directory_.member(i), member)) {
-      return BadInput("several members have this name");
-    }
-  }
-  return first;
+  const size_t found = directory_.LowerBound(key);
+  if (found == directory_.size() || directory_.name(found) != key) return std::nullopt;
+  NDLFS_RETURN_IF_ERROR(CheckReadable(directory_.member(found)));
+  return found;
 }
 
 model::Result<std::optional<uint64_t>> ZipStore::Size(std::string_view key) const {
@@ -142,7 +132,8 @@ model::Result<std::optional<FileStamp>> ZipStore::Stat(std::string_view key) con
 
 model::Result<Access> ZipStore::AccessOf(std::string_view) const { return file_->AccessOf(""); }
 
-model::Result<std::vector<StoreEntry>> ZipStore::List(std::string_view prefix) const {
+model::Result<std::vector<StoreEntry>> ZipStore::ListSome(std::string_view prefix,
+                                                          size_t limit) const {
   std::string below(prefix);
   if (!prefix.empty()) {
     NDLFS_RETURN_IF_ERROR(CheckKey(prefix));
@@ -150,7 +141,8 @@ model::Result<std::vector<StoreEntry>> ZipStore::List(std::string_view prefix) c
   }
   std::vector<StoreEntry> entries;
   size_t i = directory_.LowerBound(below);
-  while (i < directory_.size() && directory_.name(i).starts_with(below)) {
+  while (i < directory_.size() && directory_.name(i).starts_with(below) &&
+         entries.size() < limit) {
     const std::string_view rest = directory_.name(i).substr(below.size());
     const size_t slash = rest.find('/');
     if (rest.empty()) {  // the prefix itself

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string_view>
 
+#include "backends/store/partial_listing.h"
 #include "backends/store/store.h"
 #include "backends/zip/zip_directory.h"
 #include "model/error.h"
@@ -14,12 +16,12 @@ namespace ndlfs::backends {
 // read in place, by any number of threads at once; of deflated ones, reading
 // all costs least, then reading in sequence (see InflateReader).
 //
-// Members that are encrypted, compressed otherwise, or share their name with
-// another (unless it has the same bytes) are refused when they are asked for.
+// Of members that share their name the last one in the directory counts. Members
+// that are encrypted or compressed otherwise are refused when they are asked for.
 //
 // Knows the members that the archive had when it was opened: after a change
 // of the file, reads fail with ESTALE (see MakeFileStore).
-class ZipStore final : public Store {
+class ZipStore final : public Store, public PartialListing {
  public:
   // `file` has the archive as its value at "".
   static model::Result<std::shared_ptr<const ZipStore>> Open(std::shared_ptr<const Store> file);
@@ -32,7 +34,11 @@ class ZipStore final : public Store {
   model::Result<std::optional<FileStamp>> Stat(std::string_view key) const override;
   // That of the archive.
   model::Result<Access> AccessOf(std::string_view key) const override;
-  model::Result<std::vector<StoreEntry>> List(std::string_view prefix) const override;
+  model::Result<std::vector<StoreEntry>> List(std::string_view prefix) const override {
+    return ListSome(prefix, SIZE_MAX);
+  }
+  model::Result<std::vector<StoreEntry>> ListSome(std::string_view prefix,
+                                                  size_t limit) const override;
   uint64_t held_bytes() const override { return directory_.held_bytes(); }
   std::string Describe(std::string_view key) const override;
 

@@ -57,6 +57,15 @@ TEST(JsonAttributeTest, ListsOfOneKind) {
   EXPECT_EQ(flags.value, model::Value(model::Value::List{"TRUE", "FALSE"}));
 }
 
+TEST(JsonAttributeTest, NumbersThatFloat64DoesNotHoldKeepTheirDigits) {
+  EXPECT_EQ(Describe("[9007199254740992, 0.5]"), "float64 [2] [9.007199254740992e15, 0.5]");
+  EXPECT_EQ(Describe("[9007199254740993, 0.5]"), "json [9007199254740993,0.5]");
+  EXPECT_EQ(Describe("[0.5, 18446744073709551615]"), "json [0.5,18446744073709551615]");
+  EXPECT_EQ(Describe("12345678901234567890123"), "json 12345678901234567890123");
+  EXPECT_EQ(Describe("[1, -12345678901234567890123]"), "json [1,-12345678901234567890123]");
+  EXPECT_EQ(Describe("100000000000000000000"), "float64 [] 1.0e20");  // exactly
+}
+
 TEST(JsonAttributeTest, AllElseIsItsText) {
   EXPECT_EQ(Describe("null"), "json null");
   EXPECT_EQ(Describe("[]"), "json []");

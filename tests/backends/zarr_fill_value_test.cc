@@ -16,7 +16,9 @@ namespace {
 
 using model::ErrorCode;
 using test::IsError;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 model::Result<FillValue> ParseV3(std::string_view type, std::string_view fill,
                                  model::ByteOrder order = model::ByteOrder::kLittle) {
@@ -70,6 +72,51 @@ TEST(FillValueV3Test, BitsOfAFloatAreKept) {
   EXPECT_EQ(HexV3(R"("float64")", R"("0x7ff8000000000001")"), "010000000000f87f");
   EXPECT_EQ(HexV3(R"("float16")", R"("0x7e01")"), "017e");
   EXPECT_EQ(HexV3(R"("float8_e4m3")", R"("0x7f")"), "7f");
+}
+
+TEST(FillValueTest, NumbersInQuotesAreReadWithoutThem) {
+  EXPECT_EQ(HexV2(R"("|u1")", R"("7")"), "07");
+  EXPECT_EQ(HexV2(R"("<i2")", R"("-2")"), "feff");
+  EXPECT_EQ(HexV2(R"("<f4")", R"("1.5e0")"), "0000c03f");
+  EXPECT_EQ(HexV2(R"("|b1")", R"("1")"), "01");
+  EXPECT_EQ(HexV2(R"("<c8")", R"("1.5")"), "0000c03f00000000");
+  EXPECT_EQ(HexV3(R"("uint64")", R"("18446744073709551615")"), "ffffffffffffffff");
+  EXPECT_EQ(HexV3(R"("float64")", R"("-0.5")"), "000000000000e0bf");
+  EXPECT_EQ(HexV3(R"("complex64")", R"(["1.5", 0])"), "0000c03f00000000");
+  EXPECT_EQ(HexV3(R"("bool")", R"("true")"), "01");
+  EXPECT_THAT(ParseV3(R"("int8")", R"("7")")->notes,
+              ElementsAre("fill_value: \"7\" is read without its quotes; the specification has "
+                          "no numbers in quotes"));
+  EXPECT_THAT(ParseV3(R"("float32")", R"("NaN")")->notes, IsEmpty());
+  EXPECT_THAT(ParseV3(R"("float32")", R"("0x7fc00001")")->notes, IsEmpty());
+}
+
+TEST(FillValueTest, WhatElseIsInQuotesIsRefused) {
+  const std::string many(1'000'000, '9');
+  for (const std::string& text : {std::string("x"), std::string(""), std::string("1 2"),
+                                  std::string("[1]"), std::string("1e999"), many}) {
+    const std::string json = '"' + text + '"';
+    EXPECT_THAT(HexV3(R"("int32")", json), HasSubstr("expected an integer"));
+    EXPECT_THAT(HexV2(R"("<i4")", json), HasSubstr("expected an integer"));
+    EXPECT_THAT(HexV2(R"("<f8")", json), HasSubstr("expected a number"));
+    EXPECT_LT(HexV2(R"("<f8")", json).size(), 300u);
+  }
+  EXPECT_THAT(HexV3(R"("int8")", R"("300")"), HasSubstr("300 does not fit"));
+  EXPECT_THAT(HexV3(R"("int8")", R"("true")"), HasSubstr("expected an integer"));
+}
+
+TEST(FillValueTest, IntegersOfManyDigitsAreRoundedForFloats) {
+  EXPECT_EQ(HexV3(R"("float64")", "12345678901234567890123"),
+            HexV3(R"("float64")", "1.2345678901234567890123e22"));
+}
+
+TEST(FillValueV3Test, ZeroAndOneAreFalseAndTrue) {
+  EXPECT_EQ(HexV3(R"("bool")", "0"), "00");
+  EXPECT_EQ(HexV3(R"("bool")", "1"), "01");
+  EXPECT_THAT(ParseV3(R"("bool")", "1")->notes,
+              ElementsAre("fill_value: 1 is read as true; the specification has true and "
+                          "false"));
+  EXPECT_THAT(HexV3(R"("bool")", "2"), HasSubstr("expected true or false"));
 }
 
 TEST(FillValueV3Test, Complex) {

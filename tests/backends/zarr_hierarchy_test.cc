@@ -215,6 +215,57 @@ TEST(ZarrHierarchyTest, GroupsOfV2NeedNoMetadataOfTheirOwn) {
   EXPECT_THAT(hierarchy->Load("/heap"), IsError(ErrorCode::kNotFound, HasSubstr("/heap")));
 }
 
+TEST(ZarrHierarchyTest, GroupsOfV3NeedNoMetadataOfTheirOwn) {
+  auto store = StoreV3();
+  store->Put("plate/A/1/image/zarr.json", ArrayV3("[1]"));
+  store->Put("plate/A/1/image/c/0", "x");
+  store->Put("heap/of/files/notes.txt", "no node here");
+  store->Put("other/.zarray", ArrayV2("[1]"));
+  store->Put("__cache/x/zarr.json", kGroupV3);
+  const auto hierarchy = Open(store);
+  EXPECT_THAT(hierarchy->List("/"), IsOkAnd(ElementsAre("lat", "plate", "sub")));
+  EXPECT_THAT(hierarchy->List("/plate"), IsOkAnd(ElementsAre("A")));
+  EXPECT_THAT(hierarchy->List("/plate/A/1"), IsOkAnd(ElementsAre("image")));
+  EXPECT_EQ(test::ReadThroughChunks(*hierarchy->Load("/plate/A/1/image").value()->source), "x");
+  const auto plate = hierarchy->Load("/plate").value();
+  EXPECT_TRUE(plate->is_group());
+  EXPECT_THAT(plate->attributes(), IsEmpty());
+  EXPECT_THAT(plate->notes, ElementsAre(HasSubstr("a group although it has no zarr.json")));
+  for (const char* path : {"/heap", "/heap/of", "/other", "/__cache", "/lat/c"}) {
+    EXPECT_THAT(hierarchy->Load(path), IsError(ErrorCode::kNotFound, HasSubstr(path)));
+  }
+}
+
+TEST(ZarrHierarchyTest, AGroupWithoutMetadataGoesWithItsLastNode) {
+  auto store = StoreV3();
+  store->Put("plate/A/zarr.json", kGroupV3);
+  store->Put("plate/B/zarr.json", kGroupV3);
+  store->Put("plate/notes.txt", "still here");
+  const auto hierarchy = Open(store);
+  EXPECT_THAT(hierarchy->Load("/plate"), IsOk());
+  store->Remove("plate/A/zarr.json");  // which has been remembered
+  EXPECT_THAT(hierarchy->List("/plate"), IsOkAnd(ElementsAre("B")));
+  store->Remove("plate/B/zarr.json");
+  EXPECT_THAT(hierarchy->Load("/plate"), IsError(ErrorCode::kNotFound, HasSubstr("/plate")));
+  EXPECT_THAT(hierarchy->List("/"), IsOkAnd(ElementsAre("lat", "sub")));
+}
+
+TEST(ZarrHierarchyTest, DirectoriesBelowAnArrayAreNoGroups) {
+  auto v3 = StoreV3();
+  v3->Put("sub/t/c/deep/zarr.json", kGroupV3);
+  EXPECT_THAT(Open(v3)->Load("/sub/t/c"), IsError(ErrorCode::kNotFound, HasSubstr("/sub/t/c")));
+  auto v2 = StoreV2();
+  v2->Put("sub/t/0/deep/.zgroup", kGroupV2);
+  EXPECT_THAT(Open(v2)->Load("/sub/t/0"), IsError(ErrorCode::kNotFound, HasSubstr("/sub/t/0")));
+}
+
+TEST(ZarrHierarchyTest, OnlySoManyDirectoriesAreLookedThroughForANode) {
+  auto store = StoreV3();
+  for (int i = 0; i < 1000; ++i) store->Put(fmt::format("heap/{}/x", i), "no node");
+  store->Put("heap/zz/zarr.json", kGroupV3);
+  EXPECT_THAT(Open(store)->List("/"), IsOkAnd(ElementsAre("lat", "sub")));
+}
+
 TEST(ZarrHierarchyTest, ThereIsNothingAtPathsThatClimbOrAreNone) {
   for (const auto& hierarchy : {Open(StoreV2()), Open(StoreV3())}) {
     for (const std::string path :
@@ -496,6 +547,25 @@ TEST(ZarrConsolidatedTest, InlineInV3) {
   EXPECT_THAT(hierarchy->Load("/gone"), IsError(ErrorCode::kNotFound, HasSubstr("gone")));
   // Its own file, not the copy, has the dimension names.
   EXPECT_TRUE(std::holds_alternative<model::DimCoord>(hierarchy->Load("/lat").value()->entity));
+}
+
+TEST(ZarrConsolidatedTest, GroupsThatTheCopyLeavesOutAreThere) {
+  auto v3 = std::make_shared<MemoryStore>();
+  v3->Put("zarr.json", ConsolidatedV3(fmt::format(R"({{"a/b/x": {}}})", ArrayV3("[2]"))));
+  v3->Put("a/b/x/c/0", "ab");
+  auto v2 = std::make_shared<MemoryStore>();
+  v2->Put(".zgroup", kGroupV2);
+  v2->Put(".zmetadata", fmt::format(R"({{"zarr_consolidated_format": 1, "metadata":
+      {{".zgroup": {}, "a/b/x/.zarray": {}}}}})",
+                                    kGroupV2, ArrayV2("[2]", "|u1")));
+  v2->Put("a/b/x/0", "ab");
+  for (const auto& store : {v3, v2}) {
+    const auto hierarchy = Open(store);
+    EXPECT_THAT(hierarchy->List("/"), IsOkAnd(ElementsAre("a")));
+    EXPECT_THAT(hierarchy->List("/a/b"), IsOkAnd(ElementsAre("x")));
+    EXPECT_TRUE(hierarchy->Load("/a").value()->is_group());
+    EXPECT_EQ(test::ReadThroughChunks(*hierarchy->Load("/a/b/x").value()->source), "ab");
+  }
 }
 
 TEST(ZarrConsolidatedTest, UnsoundInlineCopiesAreIgnored) {

@@ -334,6 +334,15 @@ TEST(ZarrV3MetadataTest, PlainElements) {
       ParseV3(R"({"data_type": "uint8", "fill_value": 0, "codecs": ["bytes"]})").layout->plain);
 }
 
+TEST(ZarrV3MetadataTest, WithoutCodecsElementsAreLittleEndian) {
+  const ArrayMetadata metadata = ParseV3(R"({"codecs": "DELETE"})");
+  ASSERT_EQ(DataError(metadata), "no error");
+  ASSERT_TRUE(metadata.layout->plain);
+  EXPECT_EQ(metadata.layout->plain->order(), model::ByteOrder::kLittle);
+  EXPECT_THAT(metadata.notes, ElementsAre(HasSubstr("codecs: there are none")));
+  EXPECT_THAT(ParseV3().notes, IsEmpty());
+}
+
 TEST(ZarrV3MetadataTest, IntegersOfFewBitsAreBytes) {
   const ArrayMetadata metadata =
       ParseV3(R"({"data_type": "int4", "fill_value": -8, "codecs": ["bytes", "zstd"]})");
@@ -444,7 +453,6 @@ TEST(ZarrV3MetadataTest, DescribesArraysWhoseDataItRefuses) {
        ErrorCode::kBadInput, "chunk_key_encoding: separator: expected \".\" or \"/\""},
       {R"({"fill_value": "DELETE"})", ErrorCode::kBadInput, "\"fill_value\" is missing"},
       {R"({"fill_value": null})", ErrorCode::kBadInput, "fill_value: expected a number"},
-      {R"({"codecs": "DELETE"})", ErrorCode::kBadInput, "\"codecs\" is missing"},
       {R"({"codecs": []})", ErrorCode::kBadInput, "codecs: "},
       {R"({"codecs": {}})", ErrorCode::kBadInput, "codecs: expected a list"},
       {R"({"codecs": ["gzip"]})", ErrorCode::kBadInput, "codecs: codecs[0]"},

@@ -106,6 +106,25 @@ TEST(JsonTextTest, TextIsEscapedAsJsonNeeds) {
   EXPECT_THAT(text("caf\xe9"), IsOkAnd("\"caf\u00e9\""));  // Latin-1
 }
 
+TEST(JsonTextTest, BytesAreLatin1EvenIfTheyAreUtf8) {
+  const Datatype bytes = Datatype::String(Charset::kLatin1);
+  EXPECT_THAT(Json(bytes, List(1, "\xe9")), IsOkAnd("\"\xc3\xa9\""));
+  EXPECT_THAT(Json(bytes, List(2, "\xc3\xa9")), IsOkAnd("\"\xc3\x83\xc2\xa9\""));
+  EXPECT_THAT(Json(Datatype::String(), List(2, "\xc3\xa9")), IsOkAnd("\"\xc3\xa9\""));
+}
+
+TEST(JsonTextTest, ElementsThatAreJsonStandForThemselves) {
+  const std::string element = List(6, "\"true\"") + List(4, "true");
+  std::string out(100, '\0');
+  TextWindow window(0, 0, std::as_writable_bytes(std::span(out)));
+  backends::ConstByteSpan stream = backends::AsBytes(element);
+  ASSERT_THAT(AppendJsonElement(stream, window), test::IsOk());
+  ASSERT_THAT(AppendJsonElement(stream, window), test::IsOk());
+  EXPECT_EQ(out.substr(0, window.filled()), "\"true\"true");
+  EXPECT_THAT(AppendJsonElement(stream, window),
+              IsError(model::ErrorCode::kCorrupt, HasSubstr("")));
+}
+
 TEST(JsonTextTest, OpaqueIsBase64) {
   EXPECT_THAT(Json(Datatype::Opaque(0), ""), IsOkAnd("\"\""));
   EXPECT_THAT(Json(Datatype::Opaque(1), "f"), IsOkAnd("\"Zg==\""));

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Random sound stores that others write, or that are written by the specification, and every view of them.
 
-NDLFS_RANDOM_STORES=500 makes so many of each kind, NDLFS_RANDOM_SEED=7 begins with another one. A failure names
-the seed of its store; with that, and one store, it is made again. NDLFS_RANDOM_KINDS=4,5 makes these kinds only.
+NDLFS_RANDOM_STORES=500 makes so many of each kind, NDLFS_RANDOM_SEED=7 begins with another one, and
+NDLFS_RANDOM_KINDS=zarr.zip,npz makes no others. A failure names the seed of its store; with that, and one store, it is
+made again.
 """
 import gzip
 import io
@@ -198,6 +199,104 @@ def write_zarr3(r, path):
                 key = separator.join([*([] if v2 else ["c"]), *map(str, index)]) or "0"
                 harness.write(os.path.join(path, name, key), encode(part))
         arrays[name] = whole[(*[slice(n) for n in shape], ...)]
+    return arrays
+
+
+def quoted(value):
+    """A fill value as those write it who know no other numbers than those in quotes."""
+    return [quoted(part) for part in value] if isinstance(value, list) else json.dumps(value)
+
+
+def write_lenient3(r, path):
+    """What breaks the specification and is read as it is meant; packbits of every type; groups without metadata."""
+    arrays = {}
+    harness.write(os.path.join(path, "zarr.json"), json.dumps({"zarr_format": 3, "node_type": "group"}))
+    for name in NAMES[:3]:
+        dtype, length, chunk = r.number().newbyteorder("<"), int(r.integers(1, 500)), int(r.integers(1, 200))
+        number = int(r.integers(0, 2 if dtype.kind == "b" else 100))
+        fill = [number, -number] if dtype.kind == "c" else number
+        codecs = r.pick(None, ["packbits"], [{"name": "packbits", "configuration": {"padding_encoding": "first_byte"}}])
+        metadata = {"zarr_format": 3, "node_type": "array", "shape": [length], "data_type": dtype.name,
+                    "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [chunk]}},
+                    "chunk_key_encoding": {"name": "default"}, "fill_value": r.pick(fill, quoted(fill))}
+        folder = os.path.join(path, *r.pick((), ("deep",), ("deep", "down")), name)
+        harness.write(os.path.join(folder, "zarr.json"), json.dumps(metadata | ({"codecs": codecs} if codecs else {})))
+        count = -(-length // chunk)
+        whole = np.full(count * chunk, complex(*fill) if dtype.kind == "c" else fill, dtype)
+        for index in range(count):
+            if r.chance(.5):
+                part = r.values(dtype, (chunk,))
+                whole[index * chunk:(index + 1) * chunk] = part
+                is_bits = codecs and dtype.kind == "b"
+                data = np.packbits(part, bitorder="little").tobytes() if is_bits else part.tobytes()
+                if codecs and codecs != ["packbits"]:
+                    data = bytes([-chunk % 8 if is_bits else 0]) + data
+                harness.write(os.path.join(folder, "c", str(index)), data)
+        arrays[os.path.relpath(folder, path)] = whole[:length]
+    return arrays
+
+
+def json_value(r, depth=0):
+    kind = int(r.integers(0, 6 if depth > 1 else 8))
+    if kind == 6:
+        return [json_value(r, depth + 1) for _ in range(int(r.integers(0, 4)))]
+    if kind == 7:
+        return {name: json_value(r, depth + 1) for name in NAMES[:int(r.integers(0, 4))]}
+    return [None, r.chance(.5), int(r.integers(-2**62, 2**62)) * r.pick(1, 10**9), float(r.normal()),
+            r.pick("true", "1", "null", "", "NaN", '"', "\u00e9\n"), r.pick(*NAMES)][kind]
+
+
+def vlen_bytes(items):
+    return struct.pack("<I", len(items)) + b"".join(struct.pack("<I", len(item)) + item for item in items)
+
+
+def write_texts(r, path):
+    """Elements of variable size, as lists of what `data.jsonl` holds: bytes as Latin-1, JSON as itself."""
+    group = zarr.group(zarr.DirectoryStore(path))
+    length = int(r.integers(1, 200))
+    chunks = int(r.integers(1, length + 1))
+    items = [r.pick("\u00e9", "a", "\u20ac").encode(r.pick("utf-8", "cp1252", "utf-16")) if r.chance(.5)
+             else r.bytes(int(r.integers(0, 9))) for _ in range(length)]
+    values = [json_value(r) for _ in range(length)]
+    for name, codec, elements in (("bytes", numcodecs.VLenBytes(), items), ("json", numcodecs.JSON(), values)):
+        array = group.create_dataset(name, shape=length, chunks=chunks, dtype=object, object_codec=codec,
+                                     compressor=compressor(r))
+        whole = np.empty(length, object)
+        whole[:] = elements
+        array[...] = whole
+    return {"bytes": [item.decode("latin-1") for item in items], "json": values}
+
+
+def write_bytes3(r, path):
+    """Bytes of Zarr v3, by the letter of `vlen-bytes`."""
+    length = int(r.integers(1, 100))
+    items = [r.bytes(int(r.integers(0, 5))) if r.chance(.7) else "\u00e9".encode() for _ in range(length)]
+    fill = r.bytes(2)
+    harness.write(os.path.join(path, "zarr.json"), json.dumps({"zarr_format": 3, "node_type": "group"}))
+    harness.write(os.path.join(path, "a", "zarr.json"), json.dumps({
+        "zarr_format": 3, "node_type": "array", "shape": [2 * length], "fill_value": list(fill),
+        "data_type": r.pick("bytes", "variable_length_bytes"), "codecs": ["vlen-bytes"],
+        "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [length]}},
+        "chunk_key_encoding": {"name": "default"}}))
+    harness.write(os.path.join(path, "a", "c", "0"), vlen_bytes(items))
+    return {"a": [item.decode("latin-1") for item in items + [fill] * length]}
+
+
+def write_zip(r, path):
+    """Archives of zarr-python, in which what is written again is there twice."""
+    arrays = {}
+    with warnings.catch_warnings(), zarr.ZipStore(path, mode="w") as store:
+        warnings.simplefilter("ignore")
+        group = zarr.group(store)
+        for name in NAMES[:2]:
+            dtype, shape = r.number(), r.shape(1000)
+            array = group.create_dataset(name, shape=shape, chunks=r.chunks(shape) or None, dtype=dtype,
+                                         compressor=compressor(r), fill_value=0)
+            for number in range(int(r.integers(1, 4))):
+                box = r.box(shape) if shape and r.chance(.5) else ...
+                array[box] = r.values(dtype, shape)[box]
+                array.attrs[f"number{number}"] = number
+            arrays[name] = np.array(array[...], dtype)
     return arrays
 
 
@@ -411,10 +510,10 @@ def write_npz(r, path):
 
 
 KINDS = [("zarr", write_zarr2), ("zarr3.zarr", write_zarr3), ("h5", write_hdf5), ("npz", write_npz),
-         ("nc", write_netcdf4),
-         ("bits.h5", write_hdf5_bits), ("text.h5", write_hdf5_text)]
-# The numbers of those to make; all of them if empty.
-ONLY = [int(kind) for kind in os.environ.get("NDLFS_RANDOM_KINDS", "").split(",") if kind]
+         ("nc", write_netcdf4), ("bits.h5", write_hdf5_bits), ("text.h5", write_hdf5_text),
+         ("lenient.zarr", write_lenient3), ("texts.zarr", write_texts), ("bytes3.zarr", write_bytes3),
+         ("zarr.zip", write_zip)]
+ONLY = os.environ.get("NDLFS_RANDOM_KINDS")  # "zarr.zip,texts.zarr"; all of them otherwise
 
 
 def field_bytes(array):
@@ -426,7 +525,8 @@ def field_bytes(array):
 
 class RandomStoresTest(harness.TestCase):
     def test_views_are_what_others_read(self):
-        rounds = [(kind, seed) for seed in range(SEED, SEED + STORES) for kind in ONLY or range(len(KINDS))]
+        rounds = [(kind, seed) for seed in range(SEED, SEED + STORES) for kind in range(len(KINDS))
+                  if not ONLY or KINDS[kind][0] in ONLY.split(",")]
         for number, some in enumerate(rounds[i:i + 80] for i in range(0, len(rounds), 80)):
             folder = os.path.join(self.scratch, str(number))
             os.mkdir(folder)
@@ -438,6 +538,10 @@ class RandomStoresTest(harness.TestCase):
             with harness.Mount(folder, *OPTIONS[number % len(OPTIONS)]) as mounted:
                 for store, (seed, arrays) in stores.items():
                     for name, want in arrays.items():
+                        if isinstance(want, list):
+                            with self.subTest(store=store, seed=seed, array=name):
+                                self.check_lines(mounted.join(store, name), want)
+                            continue
                         with self.subTest(store=store, seed=seed, array=name, dtype=want.dtype, shape=want.shape):
                             self.check_views(mounted.join(store, name), want, Random(len(KINDS), seed))
                 self.check_documents(mounted)
@@ -447,6 +551,13 @@ class RandomStoresTest(harness.TestCase):
         """What ndlfs writes is what `ndlfs validate` accepts."""
         names = [mounted.join(name) for name in harness.walk(mounted.path) if name.endswith(".ndl.yaml")]
         self.assertEqual(self.run_ok(harness.BINARY, "validate", *names), "")
+
+    def check_lines(self, folder, want):
+        self.assertNotIn("error.txt", os.listdir(folder))
+        yaml.load(harness.read(folder, ".ndl.yaml"), yaml.CSafeLoader)
+        lines = harness.read(folder, "data.jsonl").decode().split("\n")[:-1]
+        self.assertEqual([json.dumps(json.loads(line), sort_keys=True) for line in lines],
+                         [json.dumps(value, sort_keys=True) for value in want])
 
     def check_views(self, folder, want, r):
         self.assertNotIn("error.txt", os.listdir(folder))

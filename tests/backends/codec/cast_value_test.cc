@@ -33,6 +33,47 @@ TEST(CastValueTest, NumbersThatAlwaysFitAreConverted) {
       ElementsAre(-5, 300));
 }
 
+TEST(CastValueTest, IntegersOfLessThanAByteAreExtended) {
+  const ChunkForm form{Datatype::Integer(2, true), {3}};
+  const auto chain = [&](std::string_view type) {
+    return MakeChain(fmt::format(R"([{{"name": "cast_value", "configuration":
+        {{"data_type": {}}}}}, {{"name": "bytes", "configuration": {{"endian": "big"}}}}])",
+                                 type),
+                     form);
+  };
+  // The upper bits of the byte mean nothing.
+  const Bytes encoded = FromHex("fa0a07");
+  EXPECT_THAT(*Decode<int16_t>(chain(R"("int4")"), encoded.span(), form.shape),
+              ElementsAre(-6, -6, 7));
+  EXPECT_THAT(*Decode<int16_t>(chain(R"({"name": "uint2"})"), encoded.span(), form.shape),
+              ElementsAre(2, 2, 3));
+  const CodecChain packed = MakeChain(
+      R"([{"name": "cast_value", "configuration": {"data_type": "int4"}}, "packbits"])", form);
+  EXPECT_THAT(*Decode<int16_t>(packed, FromHex("7a0f").span(), form.shape),
+              ElementsAre(-6, 7, -1));
+}
+
+TEST(CastValueTest, TheRangeOfNarrowIntegersIsTheirs) {
+  const auto decode = [](std::string_view out_of_range) {
+    const ChunkForm form{kInt8, {2}};
+    const std::string codecs = fmt::format(
+        R"([{{"name": "cast_value", "configuration": {{"data_type": "int8",
+            "out_of_range": "{}"}}}}, "bytes"])",
+        out_of_range);
+    const auto chain = MakeZarr3Chain(*ParseJson(codecs), form, 4);
+    EXPECT_TRUE(chain) << chain.error().message();
+    return Decode<int8_t>(*chain, FromHex("08f5").span(), form.shape);
+  };
+  EXPECT_THAT(*decode("clamp"), ElementsAre(7, -8));
+  EXPECT_THAT(*decode("wrap"), ElementsAre(-8, 5));
+  EXPECT_EQ(FailureOf(decode("error"), ErrorCode::kCorrupt),
+            "cast_value: element 0: 8 is out of the range of int4");
+  EXPECT_THAT(ConfigFailure("cast_value",
+                            R"({"data_type": "int4", "scalar_map": {"encode": [[1, 8]]}})",
+                            {kInt8, {1}}),
+              HasSubstr("8 is out of the range of int4"));
+}
+
 TEST(CastValueTest, RoundsAsConfigured) {
   const auto decode = [](std::string_view rounding) {
     return DecodeFilter<int8_t>(fmt::format(R"({{"name": "cast_value", "configuration":

@@ -16,14 +16,46 @@ using model::Datatype;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-TEST(DocumentsTest, JsonElementsAreTextOrTheirJson) {
+TEST(DocumentsTest, JsonElementsAreTheirJson) {
   const CodecChain chain =
       MakeZarr2(R"([{"id": "json2"}])", Datatype::String(), {2, 2}, /*fortran=*/true);
   const auto stream =
       DecodeVariable(chain, AsBytes(R"([["a","b"],[{"k":[1,null]},2.5],"|O",[2,2]])"), {2, 2});
   ASSERT_TRUE(stream) << stream.error().message();
-  EXPECT_THAT(ElementsOf(*stream, 4),
-              ElementsAre(Text("a"), Text("b"), Text(R"({"k":[1,null]})"), Text("2.5")));
+  EXPECT_THAT(ElementsOf(*stream, 4), ElementsAre(Text(R"("a")"), Text(R"("b")"),
+                                                  Text(R"({"k":[1,null]})"), Text("2.5")));
+}
+
+TEST(DocumentsTest, TextsThatLookLikeOtherValuesAreToldApart) {
+  const CodecChain json = MakeZarr2(R"([{"id": "json2"}])", Datatype::String(), {6});
+  const auto stream =
+      DecodeVariable(json, AsBytes(R"(["true", true, "1", 1, "null", null, "|O", [6]])"), {6});
+  ASSERT_TRUE(stream) << stream.error().message();
+  const auto are_apart = ElementsAre(Text(R"("true")"), Text("true"), Text(R"("1")"), Text("1"),
+                                     Text(R"("null")"), Text("null"));
+  EXPECT_THAT(ElementsOf(*stream, 6), are_apart);
+  // msgpack.packb(["true", True, "1", 1, "null", None, "|O", [6]])
+  const CodecChain msgpack = MakeZarr2(R"([{"id": "msgpack2"}])", Datatype::String(), {6});
+  const auto packed = DecodeVariable(
+      msgpack, FromHex("98a474727565c3a13101a46e756c6cc0a27c4f9106").span(), {6});
+  ASSERT_TRUE(packed) << packed.error().message();
+  EXPECT_THAT(ElementsOf(*packed, 6), are_apart);
+}
+
+TEST(DocumentsTest, NumbersKeepAllTheirDigitsAndNaNIsNoNull) {
+  const CodecChain chain = MakeZarr2(R"([{"id": "json2"}])", Datatype::String(), {4});
+  const auto stream = DecodeVariable(
+      chain, AsBytes(R"([12345678901234567890123, NaN, null, 0.1, "|O", [4]])"), {4});
+  ASSERT_TRUE(stream) << stream.error().message();
+  EXPECT_THAT(ElementsOf(*stream, 4), ElementsAre(Text("12345678901234567890123"), Text("NaN"),
+                                                  Text("null"), Text("0.1")));
+}
+
+TEST(DocumentsTest, AnArrayWithoutDimensionsIsAListOfOne) {
+  const CodecChain chain = MakeZarr2(R"([{"id": "json2"}])", Datatype::String(), {});
+  const auto stream = DecodeVariable(chain, AsBytes(R"(["a","|O",[]])"), {});
+  ASSERT_TRUE(stream) << stream.error().message();
+  EXPECT_THAT(ElementsOf(*stream, 1), ElementsAre(Text(R"("a")")));
 }
 
 TEST(DocumentsTest, JsonNumbersAreElementsOfFixedSize) {
@@ -45,7 +77,24 @@ TEST(DocumentsTest, MessagePackIsReadLikewise) {
       DecodeVariable(chain, FromHex("95a3666f6f0781a161c40178a27c4f9103").span(), {3});
   ASSERT_TRUE(stream) << stream.error().message();
   EXPECT_THAT(ElementsOf(*stream, 3),
-              ElementsAre(Text("foo"), Text("7"), Text(R"({"a":"x"})")));
+              ElementsAre(Text(R"("foo")"), Text("7"),
+                          Text(R"({"a":{"$binary":{"base64":"eA==","subType":"00"}}})")));
+}
+
+TEST(DocumentsTest, BytesOfMessagePackAreNoText) {
+  // msgpack.packb(["x", b"x", "|O", [2]]), then text that is no UTF-8.
+  const CodecChain chain = MakeZarr2(R"([{"id": "msgpack2"}])", Datatype::String(), {2});
+  const auto bytes = DecodeVariable(chain, FromHex("94a178c40178a27c4f9102").span(), {2});
+  ASSERT_TRUE(bytes) << bytes.error().message();
+  const std::string binary = R"({"$binary":{"base64":"eA==","subType":"00"}})";
+  EXPECT_THAT(ElementsOf(*bytes, 2), ElementsAre(Text(R"("x")"), Text(binary)));
+  const auto latin1 = DecodeVariable(chain, FromHex("94a1e9a2c3a9a27c4f9102").span(), {2});
+  ASSERT_TRUE(latin1) << latin1.error().message();
+  EXPECT_THAT(ElementsOf(*latin1, 2),
+              ElementsAre(Text(R"({"$binary":{"base64":"6Q==","subType":"00"}})"),
+                          Text("\"\xc3\xa9\"")));
+  EXPECT_THAT(VariableFailure(chain, FromHex("9481a1e90101a27c4f9102").span(), {2}),
+              HasSubstr("a key that is not UTF-8"));
 }
 
 TEST(DocumentsTest, DocumentsOfAnotherShapeAreCorrupt) {

@@ -42,6 +42,21 @@ TEST(PackBitsTest, NumbersMayCrossBytes) {
               ElementsAre(0x12345, 0xabcde, 0x0ffff));
 }
 
+TEST(PackBitsTest, FloatsHaveAllTheirBits) {
+  const std::string two = "0000000000000040";
+  EXPECT_THAT(*Decode<double>(MakeChain(R"(["packbits"])", {Datatype::Float64(), {2}}),
+                              FromHex("000000000000f03f" + two).span(), {2}),
+              ElementsAre(1.0, 2.0));
+  EXPECT_THAT(*Decode<double>(MakeChain(R"(["packbits"])", {Datatype::Complex(16), {1}}),
+                              FromHex("000000000000f03f" + two).span(), {1}),
+              ElementsAre(1.0, 2.0));
+  const Datatype half = Datatype::Float("float16", 2);
+  const Datatype complex32 = Datatype::PackedCompound({{"r", half, 0}, {"i", half, 0}});
+  EXPECT_THAT(*Decode<uint16_t>(MakeChain(R"(["packbits"])", {complex32, {1}}),
+                                FromHex("003c0040").span(), {1}),
+              ElementsAre(0x3c00, 0x4000));
+}
+
 TEST(PackBitsTest, WrongPaddingOrLengthIsCorrupt) {
   const ChunkForm form{Datatype::Bool(), {10}};
   const CodecChain last = MakeChain(
