@@ -186,7 +186,7 @@ with h5.File('a.h5', 'w') as f:
     v = h5.h5t.vlen_create(t)
     a = h5.h5a.create(f.id, b'vlen', v, h5.h5s.create_simple((1,)))
     values = np.empty(1, h5.vlen_dtype('i4')); values[0] = np.array([-10, 5], 'i4')
-    a.write(values, mtype=h5.h5t.vlen_create(h5.h5t.NATIVE_INT32))
+    a.write(values)
 )");
   const auto node = LoadNode(*hierarchy_, "/");
   EXPECT_EQ(Attribute(*node, "number").value, Value(-10));

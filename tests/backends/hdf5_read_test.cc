@@ -210,7 +210,7 @@ def save(name, t, raws, filters):
     d.write(h5.h5s.ALL, h5.h5s.ALL, np.frombuffer(b''.join(raws), 'V%d' % t.get_size()).copy(), mtype=t)
 for size in (1, 2, 4, 8):
     for signed in (0, 1):
-        for bits, offset in ((7, 0), (8 * size - 3, 3), (8 * size - 1, 0)):
+        for bits, offset in ((6, 0), (8 * size - 3, 3), (8 * size - 1, 0)):
             t = (h5.h5t.STD_I64BE if signed else h5.h5t.STD_U64BE).copy()
             t.set_precision(bits); t.set_offset(offset); t.set_size(size)
             raws = [rng.bytes(size) for i in range(9)]
