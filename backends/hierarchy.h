@@ -162,9 +162,9 @@ class Format {
 // The one list of formats; a new one is a line in formats.cc.
 std::span<const Format* const> Formats();
 
-// Whether a listing must leave open if the file is a store.
+// Whether a file of this name may be a store, by the name alone.
 bool MayBeStoreFile(std::string_view file_name);
-// The format of the store at `path`, or null if it is none.
+// The format of the store at `path` by its content, or null if it is none.
 const Format* DetectDirectory(const SourceRoot& root, std::string_view path);
 const Format* DetectFile(const SourceRoot& root, std::string_view path);
 

@@ -99,7 +99,7 @@ TEST_F(ImmutableSourceTest, PlainFileIsLookedIntoOnceInEachVersion) {
   WriteFile(source_ / "a.txt", std::string(101, 'x'));
   EXPECT_THAT(FindStore("a.txt"), IsNull());
   EXPECT_THAT(List(""), ElementsAre("a.txt:f"));
-  EXPECT_EQ(detections_, 3) << "one of the root, one of the new version";
+  EXPECT_EQ(detections_, 4) << "one of each version, and of the root for each listing";
 }
 
 TEST_F(ImmutableSourceTest, WhatIsKnownOfAVersionDoesNotHoldForTheNameOfAStore) {
@@ -289,42 +289,42 @@ TEST_F(RootTest, SourceThatIsAStoreIsShownAsOne) {
 
 class OneFileTest : public MountTest {
  protected:
-  OneFileTest() : MountTest(/*immutable=*/false, {.file = "a.dat"}) {}
+  OneFileTest() : MountTest(/*immutable=*/false, {.file = "a.npy"}) {}
   TreeNodePtr Root() { return MakeRoot(context_, {}); }
 };
 
 TEST_F(OneFileTest, IsTheRootOfTheMount) {
-  FakeStore& store = AddFileStore("a.dat");
+  FakeStore& store = AddFileStore("a.npy");
   store.AddGroup("/");
   store.AddArray("/t", "abc");
   store.links = {{"/beside", "../b.dat/x"}};
   AddFileStore("b.dat").AddGroup("/");
   EXPECT_THAT(List(*Root()),
               ElementsAre(".ndlfs:d", ".ndl.yaml:f", ".source:l", "beside:d", "t:d"));
-  EXPECT_THAT((*Root()->Lookup(".source"))->ReadLink(), IsOkAnd(".ndlfs/source/a.dat"));
+  EXPECT_THAT((*Root()->Lookup(".source"))->ReadLink(), IsOkAnd(".ndlfs/source/a.npy"));
   EXPECT_THAT(List(**Root()->Lookup("beside")), ElementsAre("error.txt:f"))
       << "what is beside it is not mounted";
 }
 
 TEST_F(OneFileTest, MirrorHoldsThatFileAlone) {
-  AddFileStore("a.dat").AddGroup("/");
+  AddFileStore("a.npy").AddGroup("/");
   WriteFile(source_ / "secret", "secret");
   const auto mirror = (*Root()->Lookup(".ndlfs"))->Lookup("source");
-  EXPECT_THAT(List(**mirror), ElementsAre("a.dat:?"));
+  EXPECT_THAT(List(**mirror), ElementsAre("a.npy:?"));
   EXPECT_THAT((*mirror)->Lookup("secret"), IsError(ErrorCode::kNotFound, "secret"));
   EXPECT_THAT((*mirror)->Lookup(".."), IsError(ErrorCode::kNotFound, ".."));
-  const auto file = (*mirror)->Lookup("a.dat");
-  EXPECT_THAT(Read(*(*file)->Open()), IsOkAnd("contents of a.dat"));
+  const auto file = (*mirror)->Lookup("a.npy");
+  EXPECT_THAT(Read(*(*file)->Open()), IsOkAnd("contents of a.npy"));
 }
 
 TEST_F(OneFileTest, ThatIsNoStoreAnyLongerLeavesAFolderWithTheReason) {
-  AddFileStore("a.dat").AddGroup("/");
+  AddFileStore("a.npy").AddGroup("/");
   format_.stores.clear();
-  Replace("a.dat", "something else that is no store, and longer");
+  Replace("a.npy", "something else that is no store, and longer");
   EXPECT_THAT(List(*Root()), ElementsAre(".ndlfs:d", "error.txt:f"));
   EXPECT_THAT(Read(*(*Root()->Lookup("error.txt"))->Open()),
-              IsOkAnd("a.dat: no longer an array store\n"));
-  std::filesystem::remove(source_.path() / "a.dat");
+              IsOkAnd("a.npy: no longer an array store\n"));
+  std::filesystem::remove(source_.path() / "a.npy");
   EXPECT_THAT(List(*Root()), ElementsAre(".ndlfs:d", "error.txt:f"));
   EXPECT_EQ(Root()->Stat()->mode, mode_t{S_IFDIR | 0555});
 }
