@@ -373,6 +373,8 @@ class EntityFolder final : public DirectoryNode {
   model::Result<TreeNodePtr> FindInArray(const EntityPtr& entity, std::string_view name) const;
   model::Result<TreeNodePtr> FindInGroup(std::string_view name) const;
   model::Result<std::string> NameOf(std::string_view file_name) const;
+  bool IsGroupOfTrueName(const std::vector<std::string>& names,
+                         std::string_view file_name) const;
   struct ::stat StatusOf(const std::string& path) const;
   TreeNodePtr MakeLink(const std::string& path, const backends::Link& link) const;
   model::Result<std::vector<DirectoryEntry>> ListEntries() const;
@@ -495,7 +497,18 @@ model::Result<std::string> EntityFolder::NameOf(std::string_view file_name) cons
   for (const std::string& name : names) {
     if (model::EncodeFileName(name) == file_name) return name;
   }
+  if (IsGroupOfTrueName(names, file_name)) return std::string(file_name);
   return model::NotFound("{}", file_name);
+}
+
+// An archive of `data.zarr` has a group of that name. It is found by this name,
+// too, because no file in the folder of a group can be meant. The true name of
+// an array could be that of a view.
+bool EntityFolder::IsGroupOfTrueName(const std::vector<std::string>& names,
+                                     std::string_view file_name) const {
+  if (std::find(names.begin(), names.end(), file_name) == names.end()) return false;
+  const auto entity = store_->Get(model::JoinPath(path_, file_name));
+  return entity && (*entity)->is_group();
 }
 
 TreeNodePtr EntityFolder::MakeLink(const std::string& path, const backends::Link& link) const {

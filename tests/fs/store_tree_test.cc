@@ -230,6 +230,16 @@ TEST_F(StoreTreeTest, NamesAreEncodedAndFoundAgain) {
   }
 }
 
+TEST_F(StoreTreeTest, GroupsOfArchivesAreFoundByTheirTrueNamesToo) {
+  FakeStore& store = AddDirectoryStore("a.zarr");
+  store.AddGroup("/");
+  store.AddGroup("/data.zarr");
+  store.AddArray("/data.zarr/x", "abc");
+  EXPECT_THAT(List("a.zarr"), ElementsAre(".ndl.yaml:f", ".source:l", "%64ata.zarr:d"));
+  EXPECT_THAT(Read("a.zarr/%64ata.zarr/x/data.raw"), IsOkAnd("abc"));
+  EXPECT_THAT(Read("a.zarr/data.zarr/x/data.raw"), IsOkAnd("abc"));
+}
+
 TEST_F(StoreTreeTest, LinksLeadToTheFolderOfTheirTarget) {
   FakeStore& store = AddDirectoryStore("runs/a.h5");
   for (const char* group : {"/", "/g", "/g/h"}) store.AddGroup(group);
