@@ -226,6 +226,9 @@ void Checker::AddNotes(const StorePtr& store, const std::string& path,
   model::MutexLock lock(mutex_);
   Findings& known = store->report.notes;
   for (const std::string& note : notes) {
+    // A source tells its notes again and again; those beyond what is kept could
+    // not be told from new ones.
+    if (known.kept.size() >= Findings::kMaxKept) return;
     const bool is_known = std::any_of(
         known.kept.begin(), known.kept.end(),
         [&](const Finding& finding) { return finding.path == path && finding.reason == note; });

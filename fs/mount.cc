@@ -48,8 +48,9 @@ Freshness FreshnessOf(const MountOptions& options) {
 // wakes another thread): see tests/bench/RESULTS.md.
 constexpr unsigned kSpareThreads = 8;
 
+// Every mount has one for the scan that tells the size of a `data.jsonl`.
 unsigned SpareThreads(const MountOptions& options) {
-  return options.allow_other ? kSpareThreads : 0;
+  return options.allow_other ? kSpareThreads : 1;
 }
 
 unsigned ThreadsOf(const MountOptions& options) {
@@ -168,7 +169,9 @@ model::Result<void> Serve(const MountOptions& options, const MountPaths& paths,
   std::signal(SIGXFSZ, SIG_IGN);
   RaiseDescriptorLimit();
   // One file may refer to others beside it, where the mount point may be as well.
-  if (!paths.file.empty()) backends::StayOnOneFilesystem();
+  if (!paths.file.empty() && IsInside(options.mountpoint, paths.directory)) {
+    backends::StayOnOneFilesystem();
+  }
   NDLFS_TRY(auto source, SourceRoot::Open(paths.directory, options.allow_other), "source");
   const auto mount = MakeMount(options, ScopeOf(options, paths), std::move(source));
   auto result = mount->Run([&] {

@@ -88,23 +88,6 @@ Status CheckEmpty(const std::string& mountpoint) {
   return {};
 }
 
-// Whether the directory `inner` is `outer` or below it. By device and inode,
-// so that another way to the same directory is seen through.
-bool IsInside(std::string inner, const std::string& outer) {
-  struct ::stat wanted;
-  if (::stat(outer.c_str(), &wanted) != 0) return false;
-  for (;;) {
-    struct ::stat status;
-    if (::stat(inner.c_str(), &status) == 0 && status.st_dev == wanted.st_dev &&
-        status.st_ino == wanted.st_ino) {
-      return true;
-    }
-    const size_t slash = inner.rfind('/');
-    if (slash == std::string::npos || inner == "/") return false;
-    inner.resize(slash == 0 ? 1 : slash);
-  }
-}
-
 // Inside the source, the mount would wait for itself; around the source, it
 // would hide it.
 Status CheckApart(const MountPaths& paths) {
@@ -172,6 +155,21 @@ std::optional<MountEntry> ParseMountLine(const std::string& line) {
 }
 
 }  // namespace
+
+bool IsInside(std::string inner, const std::string& outer) {
+  struct ::stat wanted;
+  if (::stat(outer.c_str(), &wanted) != 0) return false;
+  for (;;) {
+    struct ::stat status;
+    if (::stat(inner.c_str(), &status) == 0 && status.st_dev == wanted.st_dev &&
+        status.st_ino == wanted.st_ino) {
+      return true;
+    }
+    const size_t slash = inner.rfind('/');
+    if (slash == std::string::npos || inner == "/") return false;
+    inner.resize(slash == 0 ? 1 : slash);
+  }
+}
 
 std::vector<MountEntry> ParseMountInfo(const std::string& text) {
   std::vector<MountEntry> mounts;

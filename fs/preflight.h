@@ -26,6 +26,10 @@ struct MountPaths {
 // not empty, in use or tangled up with the source, a system without FUSE.
 model::Result<MountPaths> CheckMount(const MountOptions& options);
 
+// Whether the directory `inner` is `outer` or below it. By device and inode,
+// so that another way to the same directory is seen through.
+bool IsInside(std::string inner, const std::string& outer);
+
 // One line of /proc/self/mountinfo.
 struct MountEntry {
   std::string mountpoint;

@@ -19,9 +19,13 @@ class ReadFailures {
   void Add(std::string_view line) EXCLUDES(mutex_) {
     std::string kept(line.substr(0, kLongestLine));
     const model::MutexLock lock(mutex_);
-    if (lines_.size() > kMostLines) return;
+    if (is_full_) return;
     if (std::find(lines_.begin(), lines_.end(), kept) != lines_.end()) return;
-    if (lines_.size() == kMostLines) kept = "more has failed since";
+    bytes_ += kept.size();
+    if (lines_.size() == kMostLines || bytes_ > kMostBytes) {
+      kept = "more has failed since";
+      is_full_ = true;
+    }
     lines_.push_back(std::move(kept));
   }
 
@@ -36,8 +40,11 @@ class ReadFailures {
  private:
   static constexpr size_t kMostLines = 100;
   static constexpr size_t kLongestLine = 4096;
+  static constexpr size_t kMostBytes = size_t{16} << 10;  // of all lines
   mutable model::Mutex mutex_;
   std::vector<std::string> lines_ GUARDED_BY(mutex_);
+  size_t bytes_ GUARDED_BY(mutex_) = 0;
+  bool is_full_ GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace ndlfs::fs

@@ -90,14 +90,14 @@ bool IsStoreFolder(const path& folder) {
 // What `.source` in the folder of a store leads to.
 Result<SourcePath> FollowSource(const path& folder, const path& mountpoint,
                                 const path& source) {
+  const SourcePath same = Below(source, source / folder.lexically_relative(mountpoint));
   const auto status = LinkStatus(folder / ".source");
-  if (!status || !S_ISLNK(status->st_mode)) {
-    return Below(source, source / folder.lexically_relative(mountpoint));
-  }
+  if (!status || !S_ISLNK(status->st_mode)) return same;
   std::error_code error;
   const path real = std::filesystem::canonical(folder / ".source", error);
   if (error) return model::IoError(error.value(), (folder / ".source").string());
-  return IsBelow(real, source) ? Below(source, real) : InParent(real);
+  // A link that leads elsewhere is one of the source, and none of the mount's.
+  return IsBelow(real, source) ? Below(source, real) : same;
 }
 
 // Of a directory in a mount.

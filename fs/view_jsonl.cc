@@ -221,6 +221,8 @@ class ScanCost {
 
 // Elements of variable size have an entry in a table besides their bytes.
 constexpr uint64_t kTableEntry = 8;
+// Looking for a chunk, which may be absent, takes as long as decoding so much.
+constexpr uint64_t kChunkCost = 1024;
 
 // Finds out how long the lines of an array are.
 class LineScan {
@@ -243,7 +245,8 @@ class LineScan {
     const uint64_t least =
         type->is_fixed_size() ? std::max<uint64_t>(1, type->size()) : kTableEntry;
     const auto bytes = backends::CheckedProduct(shape, least);
-    return !bytes || *bytes > max_bytes;
+    const auto chunks = backends::CheckedProduct(spec.grid.counts(), kChunkCost);
+    return !bytes || *bytes > max_bytes || !chunks || *chunks > max_bytes;
   }
 
   Result<TextTable> Run() {
@@ -288,11 +291,20 @@ class LineScan {
   }
 
   Result<uint64_t> LengthOfEqual(const cache::ElementRun& run, uint64_t count) {
-    NDLFS_TRY(const uint64_t length, LengthOfElement(run[0]), "the fill value");
+    NDLFS_TRY(const uint64_t length, LengthOfFill(run[0]), "the fill value");
     // All of the array together is no more than a file can hold.
     const auto most = backends::CheckedMultiply(length, reader_.element_count());
     if (!most || *most > backends::kMaxViewSize) return TooMuch();
     return length * count;
+  }
+
+  // The fill value may be long, and stand for any number of runs.
+  Result<uint64_t> LengthOfFill(ConstByteSpan fill) {
+    constexpr uint64_t kUnknown = UINT64_MAX;
+    if (const uint64_t known = fill_length_; known != kUnknown) return known;
+    NDLFS_TRY(const uint64_t length, LengthOfElement(fill));
+    fill_length_ = length;
+    return length;
   }
 
   Result<uint64_t> LengthOfElement(ConstByteSpan element) {
@@ -313,6 +325,7 @@ class LineScan {
   const ScanLimits limits_;
   ScanCost cost_;
   TextLengths lengths_;
+  std::atomic<uint64_t> fill_length_{UINT64_MAX};  // not known yet
   std::atomic<bool> is_too_much_{false};
 };
 

@@ -96,20 +96,20 @@ class DirectoryStore final : public Store, public PartialListing {
     }
     if (!file) return std::nullopt;
     NDLFS_RETURN_IF_ERROR(NoteAccess(*file));
-    const FileStamp version = file->stamp;
-    NDLFS_TRY(const ByteSpan out, reserve(version.size));
+    NDLFS_TRY(const ByteSpan out, reserve(file->stamp.size));
     NDLFS_TRY(const size_t count, ReadFully(file->fd.get(), offset, out));
     // After the read: so these bytes are of one version.
     struct ::stat status;
     if (::fstat(file->fd.get(), &status) != 0) return model::IoError(errno, "stat");
-    if (!IsSameVersion(StampOf(status), version)) {
+    const FileStamp now = StampOf(status);
+    if (!IsSameVersion(now, file->stamp)) {
       DescriptorCache::Global().Drop(owner_, key);
       return model::IoError(ESTALE, "changed while it was read");
     }
     // The reader of a part of a file will want the next part.
-    const bool whole = offset == 0 && out.size() >= version.size;
+    const bool whole = offset == 0 && out.size() >= now.size;
     if (opened && !whole) DescriptorCache::Global().Keep(owner_, key, std::move(file));
-    return ReadResult{count, version.size, version};
+    return ReadResult{count, now.size, now};
   }
 
   // So that what is read after Stat() is no older than what it told.

@@ -43,8 +43,9 @@ class FileStore final : public Store {
     // After the read: so these bytes are of that version.
     struct ::stat status;
     if (::fstat(file->fd.get(), &status) != 0) return model::IoError(errno, "stat");
-    if (!IsSameVersion(StampOf(status), file->stamp)) return Changed();
-    return ReadResult{count, file->stamp.size, file->stamp};
+    const FileStamp now = StampOf(status);
+    if (!IsSameVersion(now, file->stamp)) return Changed();
+    return ReadResult{count, now.size, now};
   }
 
   bool ReadsInParts() const override { return true; }

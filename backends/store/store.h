@@ -70,7 +70,8 @@ class Store {
   // and which version the bytes are of: one question where Stat(), Size() and
   // ReadInto() are three, between which the value may change. A value that
   // changes while it is read is ESTALE. nullopt, without a call of `reserve`,
-  // where there is no such key. The default asks the three one after the other.
+  // where there is no such key. The default asks the three one after the
+  // other, and the first once more.
   virtual model::Result<std::optional<ReadResult>> ReadOnce(std::string_view key,
                                                             uint64_t offset,
                                                             const Reserve& reserve) const;

@@ -58,12 +58,12 @@ TEST(JsonAttributeTest, ListsOfOneKind) {
 }
 
 TEST(JsonAttributeTest, NumbersThatFloat64DoesNotHoldKeepTheirDigits) {
-  EXPECT_EQ(Describe("[9007199254740992, 0.5]"), "float64 [2] [9.007199254740992e15, 0.5]");
+  EXPECT_EQ(Describe("[9007199254740992, 0.5]"), "float64 [2] [9007199254740992.0, 0.5]");
   EXPECT_EQ(Describe("[9007199254740993, 0.5]"), "json [9007199254740993,0.5]");
   EXPECT_EQ(Describe("[0.5, 18446744073709551615]"), "json [0.5,18446744073709551615]");
   EXPECT_EQ(Describe("12345678901234567890123"), "json 12345678901234567890123");
   EXPECT_EQ(Describe("[1, -12345678901234567890123]"), "json [1,-12345678901234567890123]");
-  EXPECT_EQ(Describe("100000000000000000000"), "float64 [] 1.0e20");  // exactly
+  EXPECT_EQ(Describe("100000000000000000000"), "float64 [] 1.0e+20");  // exactly
 }
 
 TEST(JsonAttributeTest, AllElseIsItsText) {

@@ -88,7 +88,7 @@ TEST_F(DocumentTest, OfOneArrayStandsUnderItsGroup) {
   hierarchy_.AddArray("/g/y", Bytes(2, 2));
   EXPECT_THAT(Write("/g/x"), test::IsOkAnd("/g:\n  dimcoords:\n    x:\n      size: 2\n"
                                            "      type: uint8\n      value: [0, 1]\n"));
-  EXPECT_THAT(Write("/g/y"), test::IsOkAnd("/g:\n  ndarrays:\n    y:\n      shape: [2]\n"
+  EXPECT_THAT(Write("/g/y"), test::IsOkAnd("/g:\n  ndarrays:\n    \"y\":\n      shape: [2]\n"
                                            "      type: uint8\n"));
 }
 

@@ -25,7 +25,7 @@ constexpr size_t kMaxParts = 100'000;  // external files, or sources
 constexpr uint64_t kMaxInspectedRegions = 1000;
 // Text is looked at, too: as many elements, with these limits in bytes.
 constexpr uint64_t kMaxInspectedText = uint64_t{64} << 10;
-constexpr uint64_t kMaxInspectedElement = uint64_t{1} << 20;
+constexpr uint64_t kMaxInspectedChunk = uint64_t{1} << 20;
 constexpr uint64_t kMaxInspectedMemory = uint64_t{16} << 20;
 
 Result<void> ReadFilters(hid_t properties, DatasetInfo& info) {
@@ -183,18 +183,33 @@ Result<void> InspectRegions(hid_t file, hid_t dataset, const ElementType& type,
   return {};
 }
 
-// The first elements, at most so many and of so many bytes, say how text is read.
-// Nothing is asked of other files, and no chunk is decoded for a description.
+// The first elements, at most so many and of so many bytes, and of a chunk that
+// is no larger than this, say how text is read. Nothing is asked of other
+// files. nullopt where that is too much for a look.
 std::optional<Block> BeginningOf(const DatasetInfo& info) {
   constexpr uint64_t kVariableBytes = 64;
+  const bool is_chunked = info.layout == Layout::kChunked;
   const uint64_t item = info.type.is_fixed_size() ? info.type.size() : kVariableBytes;
-  if (info.layout == Layout::kChunked || CheckedProduct(info.shape) == uint64_t{0} ||
-      item == 0 || item > kMaxInspectedElement) {
+  if (item == 0 || item > kMaxInspectedChunk || CheckedProduct(info.shape) == uint64_t{0}) {
     return std::nullopt;
   }
   Block block{std::vector<uint64_t>(info.shape.size(), 0), {}, false};
   block.count = ContiguousBlockShape(info.shape, item,
                                      std::min(kMaxInspectedText, kMaxInspectedRegions * item));
+  if (!is_chunked) return block;
+  const auto chunk_bytes =
+      CheckedProduct(info.chunk, std::max<uint64_t>(item, info.stored.size()));
+  if (!chunk_bytes || *chunk_bytes > kMaxInspectedChunk) return std::nullopt;
+  uint64_t chunks = 1;
+  for (size_t d = 0; d < info.shape.size(); ++d) {
+    chunks =
+        CheckedMultiply(chunks, (block.count[d] - 1) / info.chunk[d] + 1).value_or(UINT64_MAX);
+  }
+  if (CheckedMultiply(chunks, *chunk_bytes).value_or(UINT64_MAX) <= kMaxInspectedChunk)
+    return block;
+  for (size_t d = 0; d < info.shape.size(); ++d) {
+    block.count[d] = std::min(block.count[d], info.chunk[d]);
+  }
   return block;
 }
 
