@@ -222,7 +222,9 @@ class ScanCost {
 // Elements of variable size have an entry in a table besides their bytes.
 constexpr uint64_t kTableEntry = 8;
 // Looking for a chunk, which may be absent, takes as long as decoding so much.
+// So many may be looked for in any case.
 constexpr uint64_t kChunkCost = 1024;
+constexpr uint64_t kFewChunks = 65'536;
 
 // Finds out how long the lines of an array are.
 class LineScan {
@@ -245,8 +247,9 @@ class LineScan {
     const uint64_t least =
         type->is_fixed_size() ? std::max<uint64_t>(1, type->size()) : kTableEntry;
     const auto bytes = backends::CheckedProduct(shape, least);
-    const auto chunks = backends::CheckedProduct(spec.grid.counts(), kChunkCost);
-    return !bytes || *bytes > max_bytes || !chunks || *chunks > max_bytes;
+    const auto chunks = backends::CheckedProduct(spec.grid.counts(), 1);
+    return !bytes || *bytes > max_bytes || !chunks ||
+           *chunks > std::max(kFewChunks, max_bytes / kChunkCost);
   }
 
   Result<TextTable> Run() {
