@@ -331,7 +331,12 @@ model::Result<Json> MetadataReader::ReadJson(const NodeFiles& files,
 std::vector<std::string> MetadataReader::Files(const NodeFiles& files) const {
   if (files.consolidated) return {ConsolidatedKey(files.kind == NodeFiles::Kind::kV3)};
   std::vector<std::string> keys;
-  if (!files.is_implicit) keys.push_back(files.document);
+  if (files.is_implicit) {
+    // What is in the directory is all that is known: to list it is to read that.
+    keys.emplace_back(model::ParentPath("/" + files.document).substr(1));
+  } else {
+    keys.push_back(files.document);
+  }
   if (files.attributes_stamp) {
     const size_t name = files.document.rfind('/') + 1;  // npos + 1 is 0
     keys.push_back(files.document.substr(0, name) + ".zattrs");

@@ -85,7 +85,8 @@ class MetadataReader {
   // kNone where there is no node.
   model::Result<NodeFiles> Find(const Root& root, std::string_view path) const;
   model::Result<NodeDocuments> Read(const NodeFiles& files, std::string_view path) const;
-  // Keys of the values that the documents are in.
+  // Keys of the values that the documents are in; for a group without one, that
+  // of its directory.
   std::vector<std::string> Files(const NodeFiles& files) const;
   // The file, for messages.
   std::string Describe(const NodeFiles& files) const;
