@@ -240,9 +240,10 @@ model::Result<NodeFiles> MetadataReader::FindConsolidated(const Root& root,
     files.document = key;
   }
   NDLFS_TRY(const bool copies_only, HasCopiesOnly(root));
-  const bool holds_nodes = consolidated.metadata->HoldsNodes(Relative(path));
-  if (files.kind == NodeFiles::Kind::kNone && holds_nodes) {
-    MakeImplicit(root.is_v3(), Relative(path), files);
+  if (files.kind == NodeFiles::Kind::kNone) {
+    NDLFS_TRY(const bool is_implicit,
+              IsImplicitInCopy(*consolidated.metadata, path, copies_only));
+    if (is_implicit) MakeImplicit(root.is_v3(), Relative(path), files);
   }
   if (files.kind == NodeFiles::Kind::kNone) {
     if (path != "/" || !copies_only) return files;
@@ -258,6 +259,15 @@ model::Result<NodeFiles> MetadataReader::FindConsolidated(const Root& root,
   return files;
 }
 
+// Whether the directory at `path`, which is known to the copy, is a node by that.
+bool MetadataReader::IsInCopy(const Root& root, const ConsolidatedMetadata& copy,
+                              std::string_view path, bool copies_only) const {
+  for (const Document& document : DocumentsOf(root.is_v3())) {
+    if (copy.Find(JoinKey(Relative(path), document.name))) return true;
+  }
+  return IsImplicitInCopy(copy, path, copies_only).value_or(true);
+}
+
 // Whether this is a hierarchy of v2 that has no metadata but consolidated ones.
 model::Result<bool> MetadataReader::HasCopiesOnly(const Root& root) const {
   if (root.is_v3()) return false;
@@ -268,8 +278,21 @@ model::Result<bool> MetadataReader::HasCopiesOnly(const Root& root) const {
 // Where there are files, a consolidated copy does not count for a node that has
 // been deleted since.
 model::Result<bool> MetadataReader::IsThere(std::string_view path) const {
-  NDLFS_TRY(const auto entries, store_->List(JoinKey(prefix_, Relative(path))));
+  NDLFS_TRY(const auto entries, ListSome(*store_, JoinKey(prefix_, Relative(path)), 1));
   return !entries.empty();
+}
+
+// Whether the copy shows that the directory at `path` is a group: by a node below
+// it that has not been deleted since.
+model::Result<bool> MetadataReader::IsImplicitInCopy(const ConsolidatedMetadata& copy,
+                                                     std::string_view path,
+                                                     bool copies_only) const {
+  if (copies_only) return copy.HoldsNodes(Relative(path));
+  for (const std::string& node : copy.NodesBelow(Relative(path), kMaxDirectories)) {
+    NDLFS_TRY(const bool is_there, IsThere("/" + node));
+    if (is_there) return true;
+  }
+  return false;
 }
 
 model::Result<MetadataReader::Consolidated> MetadataReader::LoadConsolidated(
@@ -424,12 +447,12 @@ model::Result<std::vector<std::string>> MetadataReader::Children(const Root& roo
   std::vector<std::string> names;
   for (const StoreEntry& entry : entries) {
     if (!entry.is_prefix) continue;
-    bool is_node = std::binary_search(known.begin(), known.end(), entry.name);
-    if (!is_node) {
-      // What cannot be looked at is shown, and loading it says why.
-      is_node = IsNode(root, model::JoinPath(path, entry.name)).value_or(true);
-    }
-    if (is_node) names.push_back(entry.name);
+    const bool is_known = std::binary_search(known.begin(), known.end(), entry.name);
+    const std::string child = model::JoinPath(path, entry.name);
+    const bool is_copied =
+        is_known && IsInCopy(root, *consolidated.metadata, child, copies_only);
+    // What cannot be looked at is shown, and loading it says why.
+    if (is_copied || IsNode(root, child).value_or(true)) names.push_back(entry.name);
   }
   if (!copies_only) return names;
   std::vector<std::string> all;

@@ -123,6 +123,10 @@ class MetadataReader {
   model::Result<Consolidated> LoadConsolidated(const Root& root) const;
   model::Result<ConsolidatedMetadata> ParseConsolidated(const Root& root) const;
   model::Result<bool> IsThere(std::string_view path) const;
+  bool IsInCopy(const Root& root, const ConsolidatedMetadata& copy, std::string_view path,
+                bool copies_only) const;
+  model::Result<bool> IsImplicitInCopy(const ConsolidatedMetadata& copy, std::string_view path,
+                                       bool copies_only) const;
   model::Result<bool> IsNode(const Root& root, std::string_view path) const;
   model::Result<std::string> ReadText(const NodeFiles& files, std::string_view key) const;
   model::Result<Json> ReadJson(const NodeFiles& files, std::string_view key) const;

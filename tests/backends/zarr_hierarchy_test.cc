@@ -568,6 +568,26 @@ TEST(ZarrConsolidatedTest, GroupsThatTheCopyLeavesOutAreThere) {
   }
 }
 
+TEST(ZarrConsolidatedTest, AStaleCopyDoesNotBringGroupsWithoutMetadataBack) {
+  auto store = std::make_shared<MemoryStore>();
+  store->Put("zarr.json",
+             ConsolidatedV3(fmt::format(R"({{"a/b/x": {0}, "a/c/y": {0}}})", ArrayV3("[2]"))));
+  store->Put("a/notes.txt", "x");
+  store->Put("a/b/x/c/0", "ab");
+  store->Put("a/c/notes.txt", "x");
+  const auto hierarchy = Open(store);
+  EXPECT_THAT(hierarchy->List("/"), IsOkAnd(ElementsAre("a")));
+  EXPECT_THAT(hierarchy->List("/a"), IsOkAnd(ElementsAre("b")));
+  EXPECT_THAT(hierarchy->Load("/a/c"), IsError(ErrorCode::kNotFound, HasSubstr("/a/c")));
+  store->Remove("a/b/x/c/0");
+  EXPECT_THAT(hierarchy->List("/"), IsOkAnd(IsEmpty()));
+  EXPECT_THAT(hierarchy->Load("/a"), IsError(ErrorCode::kNotFound, HasSubstr("/a")));
+  store->Put("a/c/z/zarr.json", ArrayV3("[2]"));  // after the copy was made
+  EXPECT_THAT(hierarchy->List("/"), IsOkAnd(ElementsAre("a")));
+  EXPECT_THAT(hierarchy->List("/a"), IsOkAnd(ElementsAre("c")));
+  EXPECT_THAT(hierarchy->Load("/a"), IsOk());
+}
+
 TEST(ZarrConsolidatedTest, UnsoundInlineCopiesAreIgnored) {
   for (const char* copy : {"null", "7", "[]", R"({"kind": "stored"})", R"({"kind": "inline"})",
                            R"({"kind": "inline", "metadata": 3})",
