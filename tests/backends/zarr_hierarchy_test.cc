@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <filesystem>
 #include <string>
@@ -264,6 +265,44 @@ TEST(ZarrHierarchyTest, OnlySoManyDirectoriesAreLookedThroughForANode) {
   for (int i = 0; i < 1000; ++i) store->Put(fmt::format("heap/{}/x", i), "no node");
   store->Put("heap/zz/zarr.json", kGroupV3);
   EXPECT_THAT(Open(store)->List("/"), IsOkAnd(ElementsAre("lat", "sub")));
+}
+
+TEST(ZarrHierarchyTest, AListingLooksForNodesInOnlySoManyDirectories) {
+  auto store = StoreV3();
+  for (int i = 0; i < 100; ++i) {
+    for (int k = 0; k < 100; ++k) store->Put(fmt::format("heap{}/{}/x", i, k), "no node");
+    store->Put(fmt::format("group{}/a/b/zarr.json", i), kGroupV3);
+  }
+  store->Put("last/a/b/zarr.json", kGroupV3);
+  store->Put("unseen/a/b/zarr.json", kGroupV3);
+  store->Put("unseen/zarr.json", kGroupV3);
+  const auto names = Open(store)->List("/").value();
+  // What is found costs nothing: `heap` comes after `group`, and before `last`.
+  EXPECT_EQ(names.size(), 100u + 3);
+  EXPECT_EQ(std::count(names.begin(), names.end(), "last"), 0);
+  EXPECT_EQ(std::count(names.begin(), names.end(), "unseen"), 1);
+  EXPECT_THAT(Open(store)->Load("/last"), IsOk());
+}
+
+TEST(ZarrHierarchyTest, WhatCannotBeReadHidesNoOtherNode) {
+  for (const int fault : {EACCES, EIO}) {
+    auto store = StoreV3();
+    store->Put("plate/A/x", "");
+    store->Put("plate/B/zarr.json", kGroupV3);
+    store->Put("plate/B/1/zarr.json", kGroupV3);
+    store->Put("folder/closed/x", "");
+    store->Fail("plate/A/zarr.json", fault);
+    store->Fail("folder/closed/zarr.json", fault);
+    const auto hierarchy = Open(store);
+    // A folder in which no node is seen is not listed as a group that is broken.
+    EXPECT_THAT(hierarchy->List("/"), IsOkAnd(ElementsAre("lat", "plate", "sub")));
+    EXPECT_THAT(hierarchy->Load("/plate"), IsOk());
+    EXPECT_THAT(hierarchy->List("/plate"), IsOkAnd(ElementsAre("A", "B")));
+    EXPECT_THAT(hierarchy->Load("/folder"), test::IsErrno(fault));
+    store->Put("plate/C/zarr.json", kGroupV3);
+    store->Fail("plate/B/zarr.json", fault);  // which has been remembered
+    EXPECT_THAT(hierarchy->Load("/plate"), IsOk());
+  }
 }
 
 TEST(ZarrHierarchyTest, ThereIsNothingAtPathsThatClimbOrAreNone) {
