@@ -248,7 +248,11 @@ Result<void> AppendFixedJson(const Datatype& type, ConstByteSpan bytes, TextWind
 
 Result<void> AppendJsonElement(ConstByteSpan& stream, TextWindow& window) {
   NDLFS_TRY(const std::string_view text, TakeText(stream));
-  window.Append(text);
+  if (backends::ParseJson(text)) {
+    window.Append(text);
+  } else {
+    window.Append(JsonString(text));
+  }
   return {};
 }
 

@@ -39,7 +39,8 @@ model::Result<void> AppendFixedJson(const model::Datatype& type, backends::Const
                                     TextWindow& window);
 
 // The same for an element of an array that holds JSON (model/json_elements.h):
-// its text, which is compact, as it is.
+// its text, which is compact, as it is. Text that is no JSON value, as a filter's
+// name alone does not make it one, is written as a string.
 model::Result<void> AppendJsonElement(backends::ConstByteSpan& stream, TextWindow& window);
 
 // The number of items that a vlen begins with, taken off.

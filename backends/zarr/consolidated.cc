@@ -156,14 +156,22 @@ std::vector<std::string> ConsolidatedMetadata::Children(std::string_view path) c
 }
 
 bool ConsolidatedMetadata::HoldsNodes(std::string_view path) const {
+  return !NodesBelow(path, 1).empty();
+}
+
+std::vector<std::string> ConsolidatedMetadata::NodesBelow(std::string_view path,
+                                                          size_t limit) const {
   const std::string prefix = path.empty() ? "" : std::string(path) + "/";
   auto it = std::lower_bound(documents_.begin(), documents_.end(), prefix,
                              [](const Document& a, std::string_view b) { return a.key < b; });
+  std::vector<std::string> nodes;
   for (; it != documents_.end() && it->key.starts_with(prefix); ++it) {
+    if (nodes.size() >= limit) break;
+    const size_t slash = it->key.rfind('/');
     const bool is_own = it->key.find('/', prefix.size()) == std::string::npos;
-    if (!is_own && MakesNode(it->key)) return true;
+    if (!is_own && MakesNode(it->key)) nodes.push_back(it->key.substr(0, slash));
   }
-  return false;
+  return nodes;
 }
 
 std::string WithoutConsolidated(std::string text) {

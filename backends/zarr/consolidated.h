@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -32,6 +33,8 @@ class ConsolidatedMetadata {
   std::vector<std::string> Children(std::string_view path) const;
   // Whether anything below `path` has a document.
   bool HoldsNodes(std::string_view path) const;
+  // At most `limit` paths of nodes below `path` that have a document.
+  std::vector<std::string> NodesBelow(std::string_view path, size_t limit) const;
   bool empty() const { return documents_.empty(); }
   // About how much memory it takes.
   uint64_t held_bytes() const;

@@ -29,6 +29,9 @@ constexpr std::string_view kConsolidatedName = ".zmetadata";
 // without metadata of its own is taken for no group.
 constexpr int kMaxDirectories = 200;
 constexpr size_t kMaxEntries = 20'000;
+// As many times that much is looked at in vain before a listing takes all other
+// directories without metadata for no groups.
+constexpr int kMaxSearches = 10;
 // Implicit groups whose nodes are remembered.
 constexpr size_t kMaxWitnesses = 4096;
 
@@ -128,13 +131,13 @@ model::Result<bool> MetadataReader::IsImplicitGroup(const Root& root,
                                                     std::string_view path) const {
   if (root.is_v3() && IsReservedName(model::BaseName(path))) return false;
   const std::string prefix = Key(path, "");
-  NDLFS_TRY(const bool is_known, HasWitness(prefix));
-  if (is_known) return true;
+  if (HasWitness(prefix)) return true;
   NDLFS_TRY(const auto first, ListSome(*store_, prefix, 1));
   if (first.empty()) return false;
   NDLFS_TRY(const bool is_chunks, IsBelowArray(root, path));
   if (is_chunks) return false;
-  return HoldsNodes(root, prefix);
+  Search search{kMaxDirectories, kMaxEntries, std::nullopt};
+  return HoldsNodes(root, prefix, search);
 }
 
 // Whether the nearest node above `path` that has a document is an array; a root
@@ -167,8 +170,9 @@ model::Result<std::optional<std::string>> MetadataReader::FindDocument(
   return std::nullopt;
 }
 
-// Whether the node that was found below `prefix` is still there.
-model::Result<bool> MetadataReader::HasWitness(const std::string& prefix) const {
+// Whether the node that was found below `prefix` is still there, for all that can
+// be seen.
+bool MetadataReader::HasWitness(const std::string& prefix) const {
   std::string witness;
   {
     const model::MutexLock lock(witnesses_mutex_);
@@ -176,44 +180,51 @@ model::Result<bool> MetadataReader::HasWitness(const std::string& prefix) const 
     if (known == witnesses_.end()) return false;
     witness = known->second;
   }
-  return store_->Stat(witness).map([](const auto& stamp) { return stamp.has_value(); });
+  const auto stamp = store_->Stat(witness);
+  return stamp && *stamp;
 }
 
 // Whether there is a node somewhere below `prefix`.
-model::Result<bool> MetadataReader::HoldsNodes(const Root& root,
-                                               const std::string& prefix) const {
-  NDLFS_TRY(const bool is_known, HasWitness(prefix));
-  if (is_known) return true;
-  Search search{kMaxDirectories, kMaxEntries};
-  NDLFS_TRY(auto found, FindNodeBelow(root, prefix, search));
+model::Result<bool> MetadataReader::HoldsNodes(const Root& root, const std::string& prefix,
+                                               Search& search) const {
+  if (HasWitness(prefix)) return true;
+  auto found = FindNodeBelow(root, prefix, search);
   const model::MutexLock lock(witnesses_mutex_);
-  if (witnesses_.size() >= kMaxWitnesses) witnesses_.clear();
   if (found) {
+    if (witnesses_.size() >= kMaxWitnesses) witnesses_.clear();
     witnesses_[prefix] = *std::move(found);
     return true;
   }
   witnesses_.erase(prefix);
+  if (search.error) return model::Propagate(*search.error);
   return false;
 }
 
 // The document of the first node that is found below `prefix`, the next level
 // first: a heap of other files is no group, and not all of it is looked through.
-model::Result<std::optional<std::string>> MetadataReader::FindNodeBelow(
-    const Root& root, const std::string& prefix, Search& search) const {
-  NDLFS_TRY(const auto entries, ListSome(*store_, prefix, search.entries));
-  search.entries -= entries.size();
+// What cannot be looked at may stand beside what can.
+std::optional<std::string> MetadataReader::FindNodeBelow(const Root& root,
+                                                         const std::string& prefix,
+                                                         Search& search) const {
+  if (search.directories <= 0 || search.entries == 0) return std::nullopt;
+  const auto entries = ListSome(*store_, prefix, search.entries);
+  if (!entries) {
+    if (!search.error) search.error = entries.error();
+    return std::nullopt;
+  }
+  search.entries -= entries->size();
   std::vector<std::string> children;
-  for (const StoreEntry& entry : entries) {
+  for (const StoreEntry& entry : *entries) {
     const bool may_be_node = entry.is_prefix && !(root.is_v3() && IsReservedName(entry.name));
     if (!may_be_node || --search.directories < 0) continue;
     children.push_back(JoinKey(prefix, entry.name));
-    NDLFS_TRY(auto found, FindDocument(root, children.back()));
-    if (found) return found;
+    auto found = FindDocument(root, children.back());
+    if (found && *found) return *std::move(found);
+    if (!found && !search.error) search.error = found.error();
   }
   for (const std::string& child : children) {
     if (--search.directories < 0 || search.entries == 0) break;
-    NDLFS_TRY(auto found, FindNodeBelow(root, child, search));
-    if (found) return found;
+    if (auto found = FindNodeBelow(root, child, search)) return found;
   }
   return std::nullopt;
 }
@@ -240,9 +251,10 @@ model::Result<NodeFiles> MetadataReader::FindConsolidated(const Root& root,
     files.document = key;
   }
   NDLFS_TRY(const bool copies_only, HasCopiesOnly(root));
-  const bool holds_nodes = consolidated.metadata->HoldsNodes(Relative(path));
-  if (files.kind == NodeFiles::Kind::kNone && holds_nodes) {
-    MakeImplicit(root.is_v3(), Relative(path), files);
+  if (files.kind == NodeFiles::Kind::kNone) {
+    NDLFS_TRY(const bool is_implicit,
+              IsImplicitInCopy(*consolidated.metadata, path, copies_only));
+    if (is_implicit) MakeImplicit(root.is_v3(), Relative(path), files);
   }
   if (files.kind == NodeFiles::Kind::kNone) {
     if (path != "/" || !copies_only) return files;
@@ -258,18 +270,40 @@ model::Result<NodeFiles> MetadataReader::FindConsolidated(const Root& root,
   return files;
 }
 
+// Whether the directory at `path`, which is known to the copy, is a node by that.
+bool MetadataReader::IsInCopy(const Root& root, const ConsolidatedMetadata& copy,
+                              std::string_view path, bool copies_only) const {
+  for (const Document& document : DocumentsOf(root.is_v3())) {
+    if (copy.Find(JoinKey(Relative(path), document.name))) return true;
+  }
+  return IsImplicitInCopy(copy, path, copies_only).value_or(true);
+}
+
 // Whether this is a hierarchy of v2 that has no metadata but consolidated ones.
 model::Result<bool> MetadataReader::HasCopiesOnly(const Root& root) const {
   if (root.is_v3()) return false;
-  NDLFS_TRY(const bool has_files, IsNode(root, "/"));
-  return !has_files;
+  NDLFS_TRY(const auto document, FindDocument(root, Key("/", "")));
+  return !document;
 }
 
 // Where there are files, a consolidated copy does not count for a node that has
 // been deleted since.
 model::Result<bool> MetadataReader::IsThere(std::string_view path) const {
-  NDLFS_TRY(const auto entries, store_->List(JoinKey(prefix_, Relative(path))));
+  NDLFS_TRY(const auto entries, ListSome(*store_, JoinKey(prefix_, Relative(path)), 1));
   return !entries.empty();
+}
+
+// Whether the copy shows that the directory at `path` is a group: by a node below
+// it that has not been deleted since.
+model::Result<bool> MetadataReader::IsImplicitInCopy(const ConsolidatedMetadata& copy,
+                                                     std::string_view path,
+                                                     bool copies_only) const {
+  if (copies_only) return copy.HoldsNodes(Relative(path));
+  for (const std::string& node : copy.NodesBelow(Relative(path), kMaxDirectories)) {
+    NDLFS_TRY(const bool is_there, IsThere("/" + node));
+    if (is_there) return true;
+  }
+  return false;
 }
 
 model::Result<MetadataReader::Consolidated> MetadataReader::LoadConsolidated(
@@ -331,7 +365,12 @@ model::Result<Json> MetadataReader::ReadJson(const NodeFiles& files,
 std::vector<std::string> MetadataReader::Files(const NodeFiles& files) const {
   if (files.consolidated) return {ConsolidatedKey(files.kind == NodeFiles::Kind::kV3)};
   std::vector<std::string> keys;
-  if (!files.is_implicit) keys.push_back(files.document);
+  if (files.is_implicit) {
+    // What is in the directory is all that is known: to list it is to read that.
+    keys.emplace_back(model::ParentPath("/" + files.document).substr(1));
+  } else {
+    keys.push_back(files.document);
+  }
   if (files.attributes_stamp) {
     const size_t name = files.document.rfind('/') + 1;  // npos + 1 is 0
     keys.push_back(files.document.substr(0, name) + ".zattrs");
@@ -400,11 +439,20 @@ model::Result<NodeDocuments> MetadataReader::Read(const NodeFiles& files,
   return documents;
 }
 
-model::Result<bool> MetadataReader::IsNode(const Root& root, std::string_view path) const {
-  NDLFS_TRY(const auto document, FindDocument(root, Key(path, "")));
-  if (document) return true;
-  if (path == "/" || (root.is_v3() && IsReservedName(model::BaseName(path)))) return false;
-  return HoldsNodes(root, Key(path, ""));
+// Whether a group lists the directory at `path`. Looking for nodes in directories
+// that have none takes from `rest`, which is for all children of the group.
+bool MetadataReader::IsListed(const Root& root, std::string_view path, Search& rest) const {
+  const auto document = FindDocument(root, Key(path, ""));
+  // What cannot be looked at is shown, and loading it says why.
+  if (!document || *document) return true;
+  if (root.is_v3() && IsReservedName(model::BaseName(path))) return false;
+  const Search given{std::min(kMaxDirectories, std::max(rest.directories, 0)),
+                     std::min(kMaxEntries, rest.entries), std::nullopt};
+  Search search = given;
+  if (HoldsNodes(root, Key(path, ""), search).value_or(false)) return true;
+  rest.directories -= given.directories - std::max(search.directories, 0);
+  rest.entries -= given.entries - search.entries;
+  return false;
 }
 
 model::Result<std::vector<std::string>> MetadataReader::Children(const Root& root,
@@ -417,14 +465,14 @@ model::Result<std::vector<std::string>> MetadataReader::Children(const Root& roo
     known = consolidated.metadata->Children(Relative(path));
   }
   std::vector<std::string> names;
+  Search search{kMaxSearches * kMaxDirectories, kMaxSearches * kMaxEntries, std::nullopt};
   for (const StoreEntry& entry : entries) {
     if (!entry.is_prefix) continue;
-    bool is_node = std::binary_search(known.begin(), known.end(), entry.name);
-    if (!is_node) {
-      // What cannot be looked at is shown, and loading it says why.
-      is_node = IsNode(root, model::JoinPath(path, entry.name)).value_or(true);
-    }
-    if (is_node) names.push_back(entry.name);
+    const bool is_known = std::binary_search(known.begin(), known.end(), entry.name);
+    const std::string child = model::JoinPath(path, entry.name);
+    const bool is_copied =
+        is_known && IsInCopy(root, *consolidated.metadata, child, copies_only);
+    if (is_copied || IsListed(root, child, search)) names.push_back(entry.name);
   }
   if (!copies_only) return names;
   std::vector<std::string> all;

@@ -58,7 +58,8 @@ bool IsReservedName(std::string_view name);
 // sound they are as good as absent.
 //
 // A directory without metadata is a group if there is a node below it. That is
-// looked for in a bounded number of directories, and never in those of an array;
+// looked for in a bounded number of directories, for one and for all that a group
+// lists, and never in those of an array; what cannot be read there hides no other;
 // the document that was found is remembered and looked at first the next time.
 class MetadataReader {
  public:
@@ -85,7 +86,8 @@ class MetadataReader {
   // kNone where there is no node.
   model::Result<NodeFiles> Find(const Root& root, std::string_view path) const;
   model::Result<NodeDocuments> Read(const NodeFiles& files, std::string_view path) const;
-  // Keys of the values that the documents are in.
+  // Keys of the values that the documents are in; for a group without one, that
+  // of its directory.
   std::vector<std::string> Files(const NodeFiles& files) const;
   // The file, for messages.
   std::string Describe(const NodeFiles& files) const;
@@ -104,17 +106,18 @@ class MetadataReader {
   };
 
   model::Result<NodeFiles> FindFiles(const Root& root, std::string_view path) const;
-  // How far a node is looked for.
+  // How far a node is still looked for.
   struct Search {
     int directories;
     size_t entries;
+    std::optional<model::Error> error;  // the first one on the way
   };
   model::Result<bool> IsImplicitGroup(const Root& root, std::string_view path) const;
-  model::Result<bool> HasWitness(const std::string& prefix) const;
-  model::Result<bool> HoldsNodes(const Root& root, const std::string& prefix) const;
-  model::Result<std::optional<std::string>> FindNodeBelow(const Root& root,
-                                                          const std::string& prefix,
-                                                          Search& search) const;
+  bool HasWitness(const std::string& prefix) const;
+  model::Result<bool> HoldsNodes(const Root& root, const std::string& prefix,
+                                 Search& search) const;
+  std::optional<std::string> FindNodeBelow(const Root& root, const std::string& prefix,
+                                           Search& search) const;
   model::Result<std::optional<std::string>> FindDocument(const Root& root,
                                                          const std::string& prefix) const;
   model::Result<bool> IsBelowArray(const Root& root, std::string_view path) const;
@@ -122,7 +125,11 @@ class MetadataReader {
   model::Result<Consolidated> LoadConsolidated(const Root& root) const;
   model::Result<ConsolidatedMetadata> ParseConsolidated(const Root& root) const;
   model::Result<bool> IsThere(std::string_view path) const;
-  model::Result<bool> IsNode(const Root& root, std::string_view path) const;
+  bool IsInCopy(const Root& root, const ConsolidatedMetadata& copy, std::string_view path,
+                bool copies_only) const;
+  model::Result<bool> IsImplicitInCopy(const ConsolidatedMetadata& copy, std::string_view path,
+                                       bool copies_only) const;
+  bool IsListed(const Root& root, std::string_view path, Search& rest) const;
   model::Result<std::string> ReadText(const NodeFiles& files, std::string_view key) const;
   model::Result<Json> ReadJson(const NodeFiles& files, std::string_view key) const;
   model::Result<bool> HasCopiesOnly(const Root& root) const;

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <filesystem>
 #include <string>
@@ -264,6 +265,44 @@ TEST(ZarrHierarchyTest, OnlySoManyDirectoriesAreLookedThroughForANode) {
   for (int i = 0; i < 1000; ++i) store->Put(fmt::format("heap/{}/x", i), "no node");
   store->Put("heap/zz/zarr.json", kGroupV3);
   EXPECT_THAT(Open(store)->List("/"), IsOkAnd(ElementsAre("lat", "sub")));
+}
+
+TEST(ZarrHierarchyTest, AListingLooksForNodesInOnlySoManyDirectories) {
+  auto store = StoreV3();
+  for (int i = 0; i < 100; ++i) {
+    for (int k = 0; k < 100; ++k) store->Put(fmt::format("heap{}/{}/x", i, k), "no node");
+    store->Put(fmt::format("group{}/a/b/zarr.json", i), kGroupV3);
+  }
+  store->Put("last/a/b/zarr.json", kGroupV3);
+  store->Put("unseen/a/b/zarr.json", kGroupV3);
+  store->Put("unseen/zarr.json", kGroupV3);
+  const auto names = Open(store)->List("/").value();
+  // What is found costs nothing: `heap` comes after `group`, and before `last`.
+  EXPECT_EQ(names.size(), 100u + 3);
+  EXPECT_EQ(std::count(names.begin(), names.end(), "last"), 0);
+  EXPECT_EQ(std::count(names.begin(), names.end(), "unseen"), 1);
+  EXPECT_THAT(Open(store)->Load("/last"), IsOk());
+}
+
+TEST(ZarrHierarchyTest, WhatCannotBeReadHidesNoOtherNode) {
+  for (const int fault : {EACCES, EIO}) {
+    auto store = StoreV3();
+    store->Put("plate/A/x", "");
+    store->Put("plate/B/zarr.json", kGroupV3);
+    store->Put("plate/B/1/zarr.json", kGroupV3);
+    store->Put("folder/closed/x", "");
+    store->Fail("plate/A/zarr.json", fault);
+    store->Fail("folder/closed/zarr.json", fault);
+    const auto hierarchy = Open(store);
+    // A folder in which no node is seen is not listed as a group that is broken.
+    EXPECT_THAT(hierarchy->List("/"), IsOkAnd(ElementsAre("lat", "plate", "sub")));
+    EXPECT_THAT(hierarchy->Load("/plate"), IsOk());
+    EXPECT_THAT(hierarchy->List("/plate"), IsOkAnd(ElementsAre("A", "B")));
+    EXPECT_THAT(hierarchy->Load("/folder"), test::IsErrno(fault));
+    store->Put("plate/C/zarr.json", kGroupV3);
+    store->Fail("plate/B/zarr.json", fault);  // which has been remembered
+    EXPECT_THAT(hierarchy->Load("/plate"), IsOk());
+  }
 }
 
 TEST(ZarrHierarchyTest, ThereIsNothingAtPathsThatClimbOrAreNone) {
@@ -566,6 +605,26 @@ TEST(ZarrConsolidatedTest, GroupsThatTheCopyLeavesOutAreThere) {
     EXPECT_TRUE(hierarchy->Load("/a").value()->is_group());
     EXPECT_EQ(test::ReadThroughChunks(*hierarchy->Load("/a/b/x").value()->source), "ab");
   }
+}
+
+TEST(ZarrConsolidatedTest, AStaleCopyDoesNotBringGroupsWithoutMetadataBack) {
+  auto store = std::make_shared<MemoryStore>();
+  store->Put("zarr.json",
+             ConsolidatedV3(fmt::format(R"({{"a/b/x": {0}, "a/c/y": {0}}})", ArrayV3("[2]"))));
+  store->Put("a/notes.txt", "x");
+  store->Put("a/b/x/c/0", "ab");
+  store->Put("a/c/notes.txt", "x");
+  const auto hierarchy = Open(store);
+  EXPECT_THAT(hierarchy->List("/"), IsOkAnd(ElementsAre("a")));
+  EXPECT_THAT(hierarchy->List("/a"), IsOkAnd(ElementsAre("b")));
+  EXPECT_THAT(hierarchy->Load("/a/c"), IsError(ErrorCode::kNotFound, HasSubstr("/a/c")));
+  store->Remove("a/b/x/c/0");
+  EXPECT_THAT(hierarchy->List("/"), IsOkAnd(IsEmpty()));
+  EXPECT_THAT(hierarchy->Load("/a"), IsError(ErrorCode::kNotFound, HasSubstr("/a")));
+  store->Put("a/c/z/zarr.json", ArrayV3("[2]"));  // after the copy was made
+  EXPECT_THAT(hierarchy->List("/"), IsOkAnd(ElementsAre("a")));
+  EXPECT_THAT(hierarchy->List("/a"), IsOkAnd(ElementsAre("c")));
+  EXPECT_THAT(hierarchy->Load("/a"), IsOk());
 }
 
 TEST(ZarrConsolidatedTest, UnsoundInlineCopiesAreIgnored) {

@@ -9,6 +9,7 @@
 #include <limits>
 #include <random>
 #include <string>
+#include <utility>
 
 #include "fs/text_window.h"
 #include "model/value.h"
@@ -123,6 +124,20 @@ TEST(JsonTextTest, ElementsThatAreJsonStandForThemselves) {
   EXPECT_EQ(out.substr(0, window.filled()), "\"true\"true");
   EXPECT_THAT(AppendJsonElement(stream, window),
               IsError(model::ErrorCode::kCorrupt, HasSubstr("")));
+}
+
+TEST(JsonTextTest, TextThatOnlyAFilterCallsJsonIsAString) {
+  for (const auto& [text, shown] :
+       {std::pair("plain text", "\"plain text\""), std::pair("", "\"\""),
+        std::pair("a\nb", "\"a\\u000ab\""), std::pair("{} {}", "\"{} {}\""),
+        std::pair("{\"a\":[1]}", "{\"a\":[1]}")}) {
+    const std::string element = Counted(text);
+    std::string out(100, '\0');
+    TextWindow window(0, 0, std::as_writable_bytes(std::span(out)));
+    backends::ConstByteSpan stream = backends::AsBytes(element);
+    ASSERT_THAT(AppendJsonElement(stream, window), test::IsOk());
+    EXPECT_EQ(out.substr(0, window.filled()), shown);
+  }
 }
 
 TEST(JsonTextTest, OpaqueIsBase64) {

@@ -212,6 +212,33 @@ class OthersTest(UsersTest):
         os.chmod(self.path("group.zarr", "closed"), 0o700)
         harness.wait_until(lambda: self.as_nobody("cat", mounted.join("group.zarr/.ndl.yaml")).returncode != 0, "closing")
 
+    def test_group_without_metadata_is_as_closed_as_its_folder(self):
+        group, array = '{"zarr_format": 3, "node_type": "group"}', harness.read(self.path("ocean.zarr", "surface", "sst", "zarr.json"))
+        for store, names in (("v3.zarr", ("zarr.json", "zarr.json")), ("v2.zarr", (".zgroup", ".zarray"))):
+            harness.write(self.path(store, names[0]), group if names[0] == "zarr.json" else '{"zarr_format": 2}')
+            for folder in ("closed", "open"):
+                if names[1] == "zarr.json":
+                    harness.write(self.path(store, folder, "geheim", names[1]), array)
+                else:
+                    self.write_array(os.path.join(store, folder, "geheim"))
+            os.chmod(self.path(store, "closed"), 0o700)
+            shutil.copytree(self.path(store, "open"), self.path("private", store))
+            os.symlink(f"../private/{store}", self.path(store, "linked"))
+        os.chmod(self.path("private"), 0o700)
+        mounted = self.mount(self.source, "--allow-other")
+        for store in ("v3.zarr", "v2.zarr"):
+            with self.subTest(store):
+                self.assertIn("geheim", os.listdir(mounted.join(store, "closed")))
+                self.assertIn("geheim", self.as_nobody("ls", mounted.join(store, "open")).stdout)
+                for command in (("ls", "closed"), ("cat", "closed/.ndl.yaml"), ("ls", "closed/geheim"),
+                                ("ls", "linked"), ("cat", "linked/.ndl.yaml")):
+                    shown = self.as_nobody(command[0], mounted.join(store, command[1]))
+                    self.assert_denied(shown)
+                    self.assertNotIn("geheim", shown.stdout)
+                self.assertEqual(self.as_nobody("cat", mounted.join(store, "open/.ndl.yaml")).returncode, 0)
+        os.chmod(self.path("v3.zarr", "closed"), 0o755)
+        harness.wait_until(lambda: self.as_nobody("ls", mounted.join("v3.zarr/closed")).returncode == 0, "opening")
+
     def test_chunks_are_not_shown_once_their_folder_is_closed(self):
         self.secret()
         os.chmod(self.path("private"), 0o755)
