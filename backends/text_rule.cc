@@ -17,17 +17,19 @@ using Kind = Datatype::Kind;
 // What a hostile type may make of a few bytes.
 constexpr size_t kMaxSteps = 20'000'000;
 
-// Texts of a type, each member of a compound and base counted once.
-size_t CountTexts(const Datatype& type) {
+// Texts of a type, each member of a compound and base counted once. Adds to
+// `steps` what it takes.
+size_t CountTexts(const Datatype& type, size_t& steps) {
+  ++steps;
   switch (type.kind()) {
     case Kind::kString:
       return 1;
     case Kind::kVlen:
     case Kind::kArray:
-      return CountTexts(type.base());
+      return CountTexts(type.base(), steps);
     case Kind::kCompound: {
       size_t count = 0;
-      for (const auto& member : type.members()) count += CountTexts(member.type);
+      for (const auto& member : type.members()) count += CountTexts(member.type, steps);
       return count;
     }
     default:
@@ -37,7 +39,9 @@ size_t CountTexts(const Datatype& type) {
 
 }  // namespace
 
-TextRule::TextRule(const Datatype& type) : type_(type), is_latin1_(CountTexts(type)) {}
+TextRule::TextRule(const Datatype& type) : type_(type) {
+  is_latin1_.resize(CountTexts(type, steps_));
+}
 
 void TextRule::Look(ConstByteSpan elements) {
   if (!applies()) return;
@@ -91,7 +95,9 @@ bool TextRule::WalkMembers(const Datatype& type, ConstByteSpan& stream, size_t& 
 bool TextRule::WalkItems(const Datatype& base, uint64_t count, ConstByteSpan& stream,
                          size_t& text) {
   const size_t first = text;
-  const size_t texts = CountTexts(base);
+  // Once for each list, also for one without items.
+  const size_t texts = CountTexts(base, steps_);
+  if (steps_ > kMaxSteps) return false;
   text = first + texts;
   // Numbers need no look one by one.
   if (texts == 0 && base.is_fixed_size()) {

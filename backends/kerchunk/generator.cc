@@ -14,14 +14,27 @@ using model::Result;
 
 constexpr uint64_t kMaxReferences = 1'000'000;
 constexpr size_t kMaxDimensions = 64;
+// Of a rule: its keys are made from them again and again.
+constexpr size_t kMaxText = size_t{64} << 10;
+// What a variable takes besides its name.
+constexpr uint64_t kBytesPerVariable = 8;
 
 model::Failure TooMany() {
   return model::Limit("more than {} generated references", kMaxReferences);
 }
 
+Result<void> CheckTextSize(const std::string& text) {
+  if (text.size() > kMaxText) return model::Limit("a text of more than {} bytes", kMaxText);
+  return {};
+}
+
 Result<std::string> TextMember(const Json& json, const char* key) {
   NDLFS_TRY(const Json* member, RequireMember(json, key));
-  if (member->is_string()) return member->get<std::string>();
+  if (member->is_string()) {
+    const auto& text = member->get_ref<const std::string&>();
+    NDLFS_RETURN_IF_ERROR(CheckTextSize(text), key);
+    return text;
+  }
   if (member->is_number_integer()) return CompactJson(*member);
   return model::BadInput("{}: expected a string, found {}", key, DescribeJson(*member));
 }
@@ -106,8 +119,10 @@ Result<void> Generator::ParseDimensions(const Json& json, Rule& rule) {
   }
   if (json.size() > kMaxDimensions) return model::Limit("more than {}", kMaxDimensions);
   for (const auto& [name, value] : json.items()) {
+    NDLFS_RETURN_IF_ERROR(CheckTextSize(name), "name");
     NDLFS_TRY(Dimension dimension, ParseDimension(value), name);
     dimension.name = name;
+    rule.variables_size += name.size() + kBytesPerVariable;
     const auto count = CheckedMultiply(rule.count, dimension.count);
     if (!count || *count > kMaxReferences) return TooMany();
     rule.count = *count;
@@ -161,9 +176,11 @@ Variables Generator::VariablesOf(const Rule& rule, uint64_t number) {
   return variables;
 }
 
-Result<std::string> Generator::Key(uint64_t number, const Templates& templates) const {
+Result<std::string> Generator::Key(uint64_t number, const Templates& templates,
+                                   uint64_t& budget) const {
   const Rule& rule = RuleOf(number);
-  return Render(rule.key, templates, VariablesOf(rule, number));
+  NDLFS_RETURN_IF_ERROR(TakeFromBudget(rule.variables_size, budget));
+  return Render(rule.key, templates, VariablesOf(rule, number), budget);
 }
 
 Result<GeneratedReference> Generator::Reference(uint64_t number,
@@ -177,6 +194,20 @@ Result<GeneratedReference> Generator::Reference(uint64_t number,
   NDLFS_TRY(reference.part->offset, RenderNumber(*rule.offset, templates, variables), "offset");
   NDLFS_TRY(reference.part->length, RenderNumber(*rule.length, templates, variables), "length");
   return reference;
+}
+
+uint64_t Generator::held_bytes() const {
+  uint64_t bytes = rules_.capacity() * sizeof(Rule);
+  for (const Rule& rule : rules_) {
+    bytes += rule.key.capacity() + rule.url.capacity();
+    bytes += rule.offset ? rule.offset->capacity() : 0;
+    bytes += rule.length ? rule.length->capacity() : 0;
+    bytes += rule.dimensions.capacity() * sizeof(Dimension);
+    for (const Dimension& dimension : rule.dimensions) {
+      bytes += dimension.name.capacity() + dimension.listed.capacity() * sizeof(int64_t);
+    }
+  }
+  return bytes;
 }
 
 }  // namespace ndlfs::backends::kerchunk

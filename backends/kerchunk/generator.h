@@ -39,9 +39,13 @@ class Generator {
 
   // Of all rules together; those of one rule come one after the other.
   uint64_t count() const { return count_; }
-  model::Result<std::string> Key(uint64_t number, const Templates& templates) const;
+  // Takes what it evaluates from `budget`, in bytes (Render).
+  model::Result<std::string> Key(uint64_t number, const Templates& templates,
+                                 uint64_t& budget) const;
   model::Result<GeneratedReference> Reference(uint64_t number,
                                               const Templates& templates) const;
+  // The memory that its rules take, about.
+  uint64_t held_bytes() const;
 
  private:
   struct Dimension {
@@ -59,6 +63,7 @@ class Generator {
     std::vector<Dimension> dimensions;
     uint64_t first = 0;  // number of its first reference
     uint64_t count = 1;
+    uint64_t variables_size = 0;  // what it takes to make its variables, about
   };
 
   static model::Result<Rule> ParseRule(const Json& json);

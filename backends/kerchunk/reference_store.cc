@@ -28,6 +28,8 @@ constexpr std::string_view kBase64Prefix = "base64:";
 
 // The keys of generated references may take so much.
 constexpr uint64_t kMaxGeneratedKeys = uint64_t{64} << 20;
+// The texts that are evaluated for them may take so much.
+constexpr uint64_t kMaxEvaluatedForKeys = uint64_t{256} << 20;
 // What one takes while the file is taken apart, about.
 constexpr uint64_t kBytesPerGenerated = 200;
 constexpr size_t kMaxGeneratorValues = 1'000'000;
@@ -114,6 +116,16 @@ model::Result<std::string> ResolveUrl(const SourceRoot& root, std::string_view f
   return *std::move(path);
 }
 
+// What templates take in memory, about.
+uint64_t SizeOf(const Templates& templates) {
+  constexpr uint64_t kPerTemplate = 100;
+  uint64_t bytes = 0;
+  for (const auto& [name, text] : templates) {
+    bytes += kPerTemplate + name.capacity() + text.capacity();
+  }
+  return bytes;
+}
+
 class JsonReferenceStore final : public ReferenceStore {
  public:
   JsonReferenceStore(std::shared_ptr<const SourceRoot> root, std::string path, FileStamp stamp,
@@ -124,6 +136,7 @@ class JsonReferenceStore final : public ReferenceStore {
         index_(std::move(index)),
         generator_(std::move(generator)),
         templates_(std::move(templates)),
+        templates_size_(SizeOf(templates_)),
         file_(MakeFileStore(root_, path_)),
         targets_(MakeDirectoryStore(root_, "")) {}
 
@@ -193,7 +206,9 @@ class JsonReferenceStore final : public ReferenceStore {
     return entries;
   }
 
-  uint64_t held_bytes() const override { return index_.held_bytes(); }
+  uint64_t held_bytes() const override {
+    return index_.held_bytes() + generator_.held_bytes() + templates_size_;
+  }
 
   std::string Describe(std::string_view key) const override { return JoinKey(path_, key); }
 
@@ -282,6 +297,7 @@ class JsonReferenceStore final : public ReferenceStore {
   const ReferenceIndex index_;
   const Generator generator_;
   const Templates templates_;
+  const uint64_t templates_size_;
   const std::shared_ptr<const Store> file_;
   const std::shared_ptr<const Store> targets_;
 };
@@ -344,8 +360,9 @@ model::Result<Generator> ParseGenerator(std::string_view text,
 model::Result<void> AddGenerated(const Generator& generator, const Templates& templates,
                                  std::vector<JsonMember>& references) {
   uint64_t bytes = 0;
+  uint64_t budget = kMaxEvaluatedForKeys;
   for (uint64_t i = 0; i < generator.count(); ++i) {
-    NDLFS_TRY(std::string key, generator.Key(i, templates), "key");
+    NDLFS_TRY(std::string key, generator.Key(i, templates, budget), "key");
     bytes += key.size();
     if (bytes > kMaxGeneratedKeys) {
       return model::Limit("generated keys of more than {} bytes", kMaxGeneratedKeys);

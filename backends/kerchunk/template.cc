@@ -13,6 +13,10 @@ namespace {
 using model::Result;
 
 constexpr size_t kMaxText = size_t{64} << 10;
+// Templates may be evaluated again and again, also those that come to nothing.
+constexpr uint64_t kMaxEvaluated = uint64_t{256} << 10;
+// What a value takes, however short it is: it takes as long as that many bytes.
+constexpr uint64_t kBytesPerValue = 12;
 constexpr int kMaxDepth = 32;  // of parentheses
 constexpr size_t kMaxWidth = 64;
 
@@ -153,8 +157,9 @@ class Formatter {
 // One expression: recursive descent, as far down as there are parentheses.
 class Evaluator {
  public:
-  Evaluator(std::string_view text, const Templates& templates, const Variables& variables)
-      : rest_(text), templates_(templates), variables_(variables) {}
+  Evaluator(std::string_view text, const Templates& templates, const Variables& variables,
+            uint64_t& budget)
+      : rest_(text), templates_(templates), variables_(variables), budget_(budget) {}
 
   Result<TemplateValue> Run() {
     NDLFS_TRY(TemplateValue value, Sum());
@@ -200,7 +205,7 @@ class Evaluator {
     }
   }
 
-  static Result<TemplateValue> Add(const TemplateValue& a, char sign, const TemplateValue& b) {
+  Result<TemplateValue> Add(const TemplateValue& a, char sign, const TemplateValue& b) {
     const auto* left = std::get_if<std::string>(&a);
     const auto* right = std::get_if<std::string>(&b);
     if (sign == '+' && left && right) return Join(*left, *right);
@@ -210,8 +215,9 @@ class Evaluator {
     return result;
   }
 
-  static Result<TemplateValue> Join(const std::string& a, const std::string& b) {
+  Result<TemplateValue> Join(const std::string& a, const std::string& b) {
     if (a.size() + b.size() > kMaxText) return TooLong();
+    NDLFS_RETURN_IF_ERROR(TakeFromBudget(a.size() + b.size(), budget_));
     return a + b;
   }
 
@@ -231,13 +237,21 @@ class Evaluator {
       if (sign == '\0') return value;
       NDLFS_TRY(const TemplateValue right, Signed());
       if (const auto* format = std::get_if<std::string>(&value); format && sign == '%') {
-        NDLFS_TRY(value, Formatter(*format, {right}).Run());
+        NDLFS_TRY(value, Formatted(*format, {right}));
         continue;
       }
       NDLFS_TRY(const int64_t x, NumberOf(value));
       NDLFS_TRY(const int64_t y, NumberOf(right));
       NDLFS_TRY(value, Calculate(x, sign, y));
     }
+  }
+
+  Result<std::string> Formatted(const std::string& format,
+                                const std::vector<TemplateValue>& arguments) {
+    NDLFS_RETURN_IF_ERROR(TakeFromBudget(format.size(), budget_));
+    NDLFS_TRY(std::string text, Formatter(format, arguments).Run());
+    NDLFS_RETURN_IF_ERROR(TakeFromBudget(text.size(), budget_));
+    return text;
   }
 
   Result<TemplateValue> Signed() {
@@ -258,6 +272,7 @@ class Evaluator {
   }
 
   Result<TemplateValue> Primary() {
+    NDLFS_RETURN_IF_ERROR(TakeFromBudget(kBytesPerValue, budget_));
     SkipBlanks();
     if (rest_.empty()) return model::BadInput("there is no value");
     if (TakeSign("(")) return InParentheses();
@@ -268,12 +283,15 @@ class Evaluator {
     const std::string_view name = TakeName();
     if (TakeSign("(")) return Call(name);
     if (const auto variable = variables_.find(name); variable != variables_.end()) {
+      const auto* text = std::get_if<std::string>(&variable->second);
+      if (text) NDLFS_RETURN_IF_ERROR(TakeFromBudget(text->size(), budget_));
       return variable->second;
     }
     const auto found = templates_.find(name);
     if (found == templates_.end()) {
       return model::Unsupported("there is no template {}", model::Quote(name));
     }
+    NDLFS_RETURN_IF_ERROR(TakeFromBudget(found->second.size(), budget_));
     if (found->second.find("{{") != std::string::npos) {
       return model::Unsupported("the template {} needs values", model::Quote(name));
     }
@@ -329,7 +347,7 @@ class Evaluator {
       }
     }
     --depth_;
-    NDLFS_TRY(std::string text, Render(found->second, {}, values));
+    NDLFS_TRY(std::string text, Render(found->second, {}, values, budget_));
     return text;
   }
 
@@ -340,9 +358,11 @@ class Evaluator {
         NDLFS_TRY(const auto arguments, Arguments());
         const auto* format = std::get_if<std::string>(&value);
         if (!format) return model::BadInput("a number that is no format");
-        NDLFS_TRY(value, Formatter(*format, arguments).Run());
+        NDLFS_TRY(value, Formatted(*format, arguments));
       } else if (name == "string") {
-        value = TextOf(value);
+        std::string text = TextOf(value);
+        NDLFS_RETURN_IF_ERROR(TakeFromBudget(text.size(), budget_));
+        value = std::move(text);
       } else if (name == "int") {
         NDLFS_TRY(value, ToInteger(value));
       } else {
@@ -376,6 +396,7 @@ class Evaluator {
   std::string_view rest_;
   const Templates& templates_;
   const Variables& variables_;
+  uint64_t& budget_;
   int depth_ = 0;
 };
 
@@ -383,6 +404,21 @@ class Evaluator {
 
 model::Result<std::string> Render(std::string_view text, const Templates& templates,
                                   const Variables& variables) {
+  // What takes no evaluation may be of any length.
+  if (text.find("{{") == text.npos) return std::string(text);
+  uint64_t budget = kMaxEvaluated;
+  return Render(text, templates, variables, budget);
+}
+
+model::Result<void> TakeFromBudget(uint64_t bytes, uint64_t& budget) {
+  if (bytes > budget) return model::Limit("too much text to evaluate");
+  budget -= bytes;
+  return {};
+}
+
+model::Result<std::string> Render(std::string_view text, const Templates& templates,
+                                  const Variables& variables, uint64_t& budget) {
+  NDLFS_RETURN_IF_ERROR(TakeFromBudget(text.size(), budget));
   if (text.find("{{") == text.npos) return std::string(text);
   if (text.size() > kMaxText) return TooLong();
   for (const std::string_view mark : {"{%", "{#"}) {
@@ -400,7 +436,7 @@ model::Result<std::string> Render(std::string_view text, const Templates& templa
     const size_t end = rest.find("}}");
     if (end == rest.npos) return model::BadInput("{{{{ without }}}} in {}", model::Quote(text));
     const std::string_view expression = rest.substr(2, end - 2);
-    NDLFS_TRY(const auto value, Evaluator(expression, templates, variables).Run(),
+    NDLFS_TRY(const auto value, Evaluator(expression, templates, variables, budget).Run(),
               fmt::format("the template expression {}", model::Quote(expression)));
     rendered += TextOf(value);
     rest.remove_prefix(end + 2);

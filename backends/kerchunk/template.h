@@ -26,9 +26,18 @@ using TemplateValue = std::variant<int64_t, std::string>;
 using Variables = std::map<std::string, TemplateValue, std::less<>>;
 
 // The text with the value of each expression in its place. Where there are
-// any, it has 64 KiB at most, before and after (kLimit). kBadInput for what is no expression,
+// any, it has 64 KiB at most, before and after, and 256 KiB of texts and templates
+// are evaluated for it at most (kLimit). kBadInput for what is no expression,
 // kUnsupported for what Jinja may know and this does not; both name the expression.
 model::Result<std::string> Render(std::string_view text, const Templates& templates,
                                   const Variables& variables);
+
+// The same where several texts share what may be evaluated: takes from `budget`,
+// in bytes, and fails with kLimit when there is too little.
+model::Result<std::string> Render(std::string_view text, const Templates& templates,
+                                  const Variables& variables, uint64_t& budget);
+
+// Takes `bytes` from `budget`; kLimit when there is too little.
+model::Result<void> TakeFromBudget(uint64_t bytes, uint64_t& budget);
 
 }  // namespace ndlfs::backends::kerchunk

@@ -239,8 +239,14 @@ model::Result<void> SettleText(const Store& store, const std::string& key, NpyHe
   const uint64_t item = header.dtype->size();
   if (!rule.applies() || item == 0 || item > kInspectedBytes) return {};
   const uint64_t bytes = std::min(header.data_size, kInspectedBytes / item * item);
-  NDLFS_TRY(const auto elements, store.Read(key, bytes, {header.data_offset, bytes}));
-  if (elements) rule.Look(elements->span());
+  const auto elements = store.Read(key, bytes, {header.data_offset, bytes});
+  if (!elements) {
+    // Data that are damaged or too large say so when they are read; the
+    // header is sound all the same.
+    if (elements.error().code() != model::ErrorCode::kIo) return {};
+    return model::Propagate(elements.error());
+  }
+  if (*elements) rule.Look((*elements)->span());
   header.dtype = rule.Apply(*header.dtype);
   return {};
 }

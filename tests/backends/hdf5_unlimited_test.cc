@@ -23,6 +23,7 @@ using test::LoadNode;
 using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 constexpr std::string_view kWriter = R"(
 import netCDF4
@@ -196,6 +197,75 @@ TEST_F(ForeignScalesTest, OtherwiseStayAsTheyAre) {
   EXPECT_EQ(Shape("/above"), std::vector<uint64_t>{3});
   EXPECT_EQ(Shape("/plain"), std::vector<uint64_t>{3});
   EXPECT_EQ(Shape("/g/s"), std::vector<uint64_t>{5});
+}
+
+constexpr std::string_view kPartlyLonger = R"(
+with h5.File('a.nc', 'w') as f:
+    def make(name, shape, **more):
+        d = f.create_dataset(name, shape, 'i4', **more); d[...] = 1; return d
+    t = make('t', (2,), maxshape=(None,)); t.make_scale('t')
+    make('short', (1,), maxshape=(None,)).dims[0].attach_scale(t)
+    make('partly', (9, 2)).dims[0].attach_scale(t)
+    g = f.create_group('g'); f.create_dataset('g/x', (2,), 'i4').make_scale('x')
+    above = make('above', (8, 2)); above.dims[0].attach_scale(t); above.dims[1].attach_scale(f['g/x'])
+)";
+
+class PartlyScaledTest : public UnlimitedTest {
+ protected:
+  PartlyScaledTest() : UnlimitedTest(kPartlyLonger) {}
+};
+
+TEST_F(PartlyScaledTest, VariablesWithoutAllTheirDimensionsDoNotCount) {
+  EXPECT_EQ(Shape("/t"), std::vector<uint64_t>{2});
+  EXPECT_EQ(Shape("/short"), std::vector<uint64_t>{2});
+  EXPECT_EQ(Shape("/partly"), (std::vector<uint64_t>{9, 2}));
+  EXPECT_EQ(Shape("/above"), (std::vector<uint64_t>{8, 2}));
+  EXPECT_THAT(LoadNode(*hierarchy_, "/short")->notes, IsEmpty());
+}
+
+constexpr std::string_view kBroken = R"(
+with h5.File('a.nc', 'w') as f:
+    t = f.create_dataset('t', (2,), 'i4', maxshape=(None,)); t.make_scale('t')
+    f.create_dataset('short', (1,), 'i4', maxshape=(None,)).dims[0].attach_scale(t)
+    f.create_dataset('plain', (1,), 'i4')
+    address = h5.h5o.get_info(f.create_group('broken').id).addr
+with open('a.nc', 'r+b') as f:
+    f.seek(address); f.write(bytes([255] * 16))
+)";
+
+class BrokenObjectTest : public UnlimitedTest {
+ protected:
+  BrokenObjectTest() : UnlimitedTest(kBroken) {}
+};
+
+TEST_F(BrokenObjectTest, RecordsThatItMayHaveAreNoted) {
+  EXPECT_EQ(Shape("/short"), std::vector<uint64_t>{2});
+  const auto is_noted = ElementsAre(HasSubstr("an object of the file cannot be read"));
+  EXPECT_THAT(LoadNode(*hierarchy_, "/short")->notes, is_noted);
+  EXPECT_THAT(LoadNode(*hierarchy_, "/t")->notes, is_noted);
+  EXPECT_THAT(LoadNode(*hierarchy_, "/plain")->notes, IsEmpty());
+}
+
+constexpr std::string_view kManyObjects = R"(
+with h5.File('a.nc', 'w', libver='latest') as f:
+    t = f.create_dataset('t', (2,), 'i4', maxshape=(None,)); t.make_scale('t')
+    f.create_dataset('short', (1,), 'i4', maxshape=(None,)).dims[0].attach_scale(t)
+    f.create_dataset('partly', (1, 2), 'i4').dims[0].attach_scale(t)
+    many = f.create_group('many').id
+    for i in range(100_000): h5.h5g.create(many, b'%d' % i)
+)";
+
+class ManyObjectsTest : public UnlimitedTest {
+ protected:
+  ManyObjectsTest() : UnlimitedTest(kManyObjects) {}
+};
+
+TEST_F(ManyObjectsTest, DatasetsAreDescribedAsTheyAreStored) {
+  EXPECT_EQ(Shape("/short"), std::vector<uint64_t>{1});
+  EXPECT_THAT(LoadNode(*hierarchy_, "/short")->notes,
+              ElementsAre(HasSubstr("only known in files of up to 100000 objects")));
+  EXPECT_EQ(Shape("/partly"), (std::vector<uint64_t>{1, 2}));
+  EXPECT_THAT(LoadNode(*hierarchy_, "/partly")->notes, IsEmpty());
 }
 
 // --- The pieces

@@ -102,5 +102,23 @@ TEST(KerchunkTemplateTest, ExpressionsHaveBounds) {
   }
 }
 
+TEST(KerchunkTemplateTest, TemplatesThatComeToNothingAreNotEvaluatedWithoutEnd) {
+  const auto repeated = [](std::string_view text, int times) {
+    std::string all;
+    for (int i = 0; i < times; ++i) all += text;
+    return all;
+  };
+  const Templates templates = {{"n", repeated("{{''}}", 10'000)},
+                               {"p", std::string(60'000, 'p')}};
+  const auto rendered = [&](const std::string& text) { return Render(text, templates, {}); };
+  EXPECT_THAT(rendered("{{n()}}"), IsOkAnd(Eq("")));
+  for (const std::string& text :
+       {repeated("{{n()}}", 9'000), "{{p" + repeated(" ~ ''", 9'000) + "}}",
+        "{{p" + repeated("|string", 9'000) + "}}",
+        "{{p" + repeated("|format()", 7'000) + "}}"}) {
+    EXPECT_THAT(rendered(text), IsError(ErrorCode::kLimit, HasSubstr("too much text")));
+  }
+}
+
 }  // namespace
 }  // namespace ndlfs::backends::kerchunk

@@ -233,6 +233,35 @@ TEST_F(KerchunkTest, GeneratedReferences) {
   EXPECT_EQ(store->List("t").value().size(), 4);
 }
 
+TEST_F(KerchunkTest, KeysThatAreGeneratedHaveABoundOfTime) {
+  const auto opened = [&](std::string_view key, std::string_view name, int count) {
+    Write(fmt::format(R"({{"version": 1, "gen": [{{"key": "{}", "url": "a",
+                         "dimensions": {{"{}": {{"stop": {}}}}}}}]}})",
+                      key, name, count));
+    return kerchunk::OpenReferences(root_, "sub/refs.json");
+  };
+  std::string nothing;
+  for (int i = 0; i < 10'000; ++i) nothing += "{{''}}";
+  EXPECT_THAT(opened(nothing + "{{i}}", "i", 10), IsOk());
+  EXPECT_THAT(opened(nothing + "{{i}}", "i", 1'000'000),
+              IsError(ErrorCode::kLimit, HasSubstr("too much text")));
+  const std::string name(60'000, 'n');
+  EXPECT_THAT(opened("{{0}}", name, 1'000'000),
+              IsError(ErrorCode::kLimit, HasSubstr("too much text")));
+  EXPECT_THAT(opened(std::string(70'000, 'k') + "{{i}}", "i", 1),
+              IsError(ErrorCode::kLimit, HasSubstr("key: a text of more than 65536 bytes")));
+}
+
+TEST_F(KerchunkTest, RulesAndTemplatesCountAsMemory) {
+  WriteRefs("{}", R"("templates": {"u": "text"},)");
+  const uint64_t few = Store()->held_bytes();
+  WriteRefs("{}", fmt::format(R"("templates": {{"u": "{}"}},)", std::string(50'000, 't')));
+  EXPECT_GE(Store()->held_bytes(), few + 49'000);
+  WriteRefs("{}", fmt::format(R"("gen": [{{"key": "k", "url": "{}", "dimensions": {{}}}}],)",
+                              std::string(50'000, 'u')));
+  EXPECT_GE(Store()->held_bytes(), 50'000);
+}
+
 TEST_F(KerchunkTest, ListsLikeADirectory) {
   WriteRefs(
       R"({"b/0": "", "a": "", "a-b/x": "", "a/b/c": "", "a/b/d": "", "a/0": "", ".z": ""})");

@@ -280,6 +280,55 @@ TEST(NpyTest, DataShorterThanTheShape) {
   EXPECT_EQ((*node)->array().shape[0].size, 3u);
 }
 
+// A store in which nothing can be read but the header.
+class HeaderOnlyStore final : public Store {
+ public:
+  HeaderOnlyStore(const std::string& header, model::Result<void> failure)
+      : header_size_(header.size()), failure_(std::move(failure)) {
+    whole_.Put("a.npy", header + "abcdefgh");
+  }
+  bool ReadsInParts() const override { return true; }
+  model::Result<std::optional<uint64_t>> Size(std::string_view key) const override {
+    return whole_.Size(key);
+  }
+  model::Result<std::optional<FileStamp>> Stat(std::string_view key) const override {
+    return whole_.Stat(key);
+  }
+  model::Result<Access> AccessOf(std::string_view key) const override {
+    return whole_.AccessOf(key);
+  }
+  model::Result<std::vector<StoreEntry>> List(std::string_view prefix) const override {
+    return whole_.List(prefix);
+  }
+  std::string Describe(std::string_view key) const override { return whole_.Describe(key); }
+  model::Result<std::optional<size_t>> ReadInto(std::string_view key, uint64_t offset,
+                                                ByteSpan out) const override {
+    if (offset >= header_size_) return model::Propagate(failure_.error());
+    return whole_.ReadInto(key, offset, out.first(std::min(out.size(), header_size_ - offset)));
+  }
+
+ private:
+  test::MemoryStore whole_;
+  const uint64_t header_size_;
+  const model::Result<void> failure_;
+};
+
+TEST(NpyTest, TextWhoseDataAreDamagedIsDescribedAllTheSame) {
+  const auto loaded = [](model::Result<void> failure) {
+    const std::string npy = MakeNpy(Header("'|S4'", "False", "(2,)"));
+    const auto store = std::make_shared<HeaderOnlyStore>(npy, std::move(failure));
+    return LoadNpyArray(store, "a.npy", "a", NpyAccess::kRandom, {});
+  };
+  for (const auto& failure : {model::Result<void>(model::Corrupt("damaged")),
+                              model::Result<void>(model::Limit("too large"))}) {
+    const auto node = loaded(failure);
+    ASSERT_THAT(node, test::IsOk());
+    EXPECT_EQ((*node)->array().shape[0].size, 2u);
+  }
+  EXPECT_THAT(loaded(model::IoError(EIO, "a.npy")),
+              test::IsError(model::ErrorCode::kIo, HasSubstr("a.npy")));
+}
+
 TEST(NpyTest, ObjectArraysAreRefusedButDescribed) {
   for (const char* descr : {"'|O'", "'O'", "[('a', '<i4'), ('b', '|O')]", "('|O', (2,))"}) {
     const auto npy = MakeNpy(Header(descr, "False", "(4, 5)"), "\x80\3cnumpy.core");

@@ -60,5 +60,19 @@ TEST(TextRuleTest, EndsWhereElementsMakeNoSense) {
   EXPECT_FALSE(TextRule(Datatype::Float64()).applies());
 }
 
+TEST(TextRuleTest, EmptyListsOfWideStructsCountAsSteps) {
+  std::vector<Datatype::Member> members = {{"s", Datatype::String()}};
+  for (int i = 0; i < 5'000; ++i) members.push_back({std::to_string(i), Datatype::Float64()});
+  const auto type = Datatype::Vlen(Datatype::PackedCompound(std::move(members)));
+  const auto is_latin1_after = [&](size_t empty_lists) {
+    TextRule rule(type);
+    rule.Look(
+        AsBytes(std::string(4 * empty_lists, '\0') + std::string("\1\0\0\0\1\0\0\0\xff"sv)));
+    return rule.has_latin1();
+  };
+  EXPECT_TRUE(is_latin1_after(1'000));
+  EXPECT_FALSE(is_latin1_after(10'000)) << "looked further than it may";
+}
+
 }  // namespace
 }  // namespace ndlfs::backends

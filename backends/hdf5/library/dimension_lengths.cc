@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "backends/hdf5/library/attributes.h"
+#include "backends/hdf5/library/driver.h"
 #include "backends/hdf5/library/object_index.h"
 #include "backends/hdf5/library/path_walk.h"
 #include "backends/hdf5/library/scales.h"
@@ -36,12 +37,28 @@ std::optional<haddr_t> AddressOf(hid_t object) {
   return info.addr;
 }
 
+// Whether netCDF-C finds all dimensions of the dataset at `path`, one of them
+// unlimited.
+bool HasRecords(const DatasetInfo& info, const std::string& path) {
+  bool any_unlimited = false;
+  for (const auto& scales : info.scales) {
+    if (scales.empty() || !IsAround(model::ParentPath(scales.back().path), path)) return false;
+    any_unlimited |= std::any_of(scales.begin(), scales.end(), [](const ScaleInfo& scale) {
+      return IsUnlimitedScale(scale.max_shape);
+    });
+  }
+  return any_unlimited;
+}
+
 }  // namespace
 
 // One walk over the file, over hard links only; each object is met once.
 class DimensionLengths::Walk {
  public:
   explicit Walk(std::unordered_map<haddr_t, Dimension>& unlimited) : unlimited_(unlimited) {}
+
+  // Whether an object was left out because it cannot be read.
+  bool has_skipped() const { return has_skipped_; }
 
   Result<void> Run(hid_t file) {
     groups_.push_back("/");
@@ -50,7 +67,10 @@ class DimensionLengths::Walk {
       const std::string path = std::move(groups_.back());
       groups_.pop_back();
       const auto group = OpenObject(file, path);
-      if (!group) continue;
+      if (!group) {
+        has_skipped_ = true;
+        continue;
+      }
       NDLFS_RETURN_IF_ERROR(ReadGroup(group->get(), path));
     }
     return {};
@@ -66,7 +86,11 @@ class DimensionLengths::Walk {
 
   Result<void> ReadGroup(hid_t group, const std::string& path) {
     const auto links = ListLinks(group);
-    if (!links) return {};
+    if (!links) {
+      has_skipped_ = true;
+      return {};
+    }
+    group_names_.push_back(path);
     std::vector<Variable> variables;
     for (const LinkEntry& link : *links) {
       if (link.type != H5L_TYPE_HARD || !IsLinkName(link.name)) continue;
@@ -77,10 +101,15 @@ class DimensionLengths::Walk {
             kMaxObjects);
       }
       const Handle object(H5Oopen(group, link.name.c_str(), H5P_DEFAULT));
-      if (!object) continue;
-      if (H5Iget_type(object.get()) == H5I_GROUP) {
+      if (!object) {
+        has_skipped_ = true;
+      } else if (H5Iget_type(object.get()) == H5I_GROUP) {
         std::string child = model::JoinPath(path, link.name);
-        if (model::SplitPath(child).size() < kMaxDepth) groups_.push_back(std::move(child));
+        if (model::SplitPath(child).size() < kMaxDepth) {
+          groups_.push_back(std::move(child));
+        } else {
+          has_skipped_ = true;
+        }
       } else if (H5Iget_type(object.get()) == H5I_DATASET) {
         ReadDataset(object.get(), path, link, variables);
       }
@@ -96,6 +125,7 @@ class DimensionLengths::Walk {
                    std::vector<Variable>& variables) {
     const Handle space(H5Dget_space(dataset));
     const auto extent = space ? ReadExtent(space.get()) : LibraryError("no shape");
+    if (!extent) has_skipped_ = true;
     if (!extent || extent->shape.empty()) return;
     const bool is_scale = IsScale(dataset);
     if (is_scale) AddScale(dataset, group, link.address, *extent);
@@ -117,8 +147,8 @@ class DimensionLengths::Walk {
 
   void AddScale(hid_t dataset, const std::string& group, haddr_t address,
                 const Extent& extent) {
-    if (!IsUnlimitedScale(extent.max_shape)) return;
-    unlimited_.emplace(address, Dimension{group, 0});
+    scales_.emplace(address, group_names_.size() - 1);
+    if (IsUnlimitedScale(extent.max_shape)) unlimited_.emplace(address, Dimension{group, 0});
     const auto id = ReadIntegerAttribute(dataset, "_Netcdf4Dimid");
     if (id.size() == 1) by_id_.emplace(id[0], address);
   }
@@ -152,13 +182,24 @@ class DimensionLengths::Walk {
     return scales.size() == rank ? scales : std::vector<std::optional<haddr_t>>();
   }
 
+  // Whether netCDF-C finds the dimension of a scale for the variable at `path`.
+  bool Finds(const std::optional<haddr_t>& scale, const std::string& path) const {
+    const auto found = scale ? scales_.find(*scale) : scales_.end();
+    return found != scales_.end() && IsAround(group_names_[found->second], path);
+  }
+
+  // A variable counts only if all its dimensions are found.
   void Count(hid_t group, const std::string& path, const Variable& variable) {
     const auto scales = ScalesOf(group, variable);
+    const std::string own_path = model::JoinPath(path, variable.name);
+    const bool all_found = std::all_of(scales.begin(), scales.end(), [&](const auto& scale) {
+      return Finds(scale, own_path);
+    });
+    if (!all_found) return;
     for (size_t dim = 0; dim < scales.size(); ++dim) {
-      const auto found = scales[dim] ? unlimited_.find(*scales[dim]) : unlimited_.end();
+      const auto found = unlimited_.find(*scales[dim]);
       if (found == unlimited_.end()) continue;
       Dimension& dimension = found->second;
-      if (!IsAround(dimension.group, model::JoinPath(path, variable.name))) continue;
       dimension.length = std::max(dimension.length, variable.shape[dim]);
     }
   }
@@ -166,17 +207,41 @@ class DimensionLengths::Walk {
   std::unordered_map<haddr_t, Dimension>& unlimited_;
   std::vector<std::string> groups_;  // still to be read
   std::unordered_set<haddr_t> met_;
+  std::vector<std::string> group_names_;        // that were read
+  std::unordered_map<haddr_t, size_t> scales_;  // in which of group_names_
   std::unordered_map<int64_t, haddr_t> by_id_;
+  bool has_skipped_ = false;
 };
 
 model::Result<void> DimensionLengths::Load(hid_t file) {
-  if (!loaded_) {
-    loaded_ = true;
-    if (auto walked = Walk(unlimited_).Run(file); !walked) error_ = walked.error();
-    H5Eclear2(H5E_DEFAULT);
+  if (loaded_) return {};
+  TakeReadError();
+  Walk walk(unlimited_);
+  const auto walked = walk.Run(file);
+  H5Eclear2(H5E_DEFAULT);
+  if (auto error = TakeReadError()) {
+    unlimited_.clear();
+    return model::Propagate(*std::move(error));
   }
-  if (error_) return model::Propagate(*error_);
+  loaded_ = true;
+  has_skipped_ = walk.has_skipped();
+  if (!walked) error_ = walked.error();
   return {};
+}
+
+model::Result<bool> DimensionLengths::LoadFor(hid_t file, ObjectInfo& info) {
+  NDLFS_RETURN_IF_ERROR(Load(file));
+  if (error_) {
+    info.notes.push_back("shown with as many records as it is stored with: " +
+                         error_->message());
+    return false;
+  }
+  if (has_skipped_) {
+    info.notes.push_back(
+        "an object of the file cannot be read, which may have more records of an unlimited "
+        "dimension");
+  }
+  return true;
 }
 
 std::optional<uint64_t> DimensionLengths::Find(haddr_t scale, const std::string& path) const {
@@ -185,34 +250,41 @@ std::optional<uint64_t> DimensionLengths::Find(haddr_t scale, const std::string&
   return found->second.length;
 }
 
-model::Result<void> DimensionLengths::Complete(hid_t file, hid_t dataset,
-                                               const std::string& path, DatasetInfo& info) {
-  if (info.is_null || info.shape.empty()) return {};
-  std::vector<uint64_t> shape = info.shape;
-  if (info.is_scale && !info.is_dimension_only && shape.size() == 1) {
-    if (!IsUnlimitedScale(info.max_shape)) return {};
-    NDLFS_RETURN_IF_ERROR(Load(file));
-    const auto address = AddressOf(dataset);
-    const auto length = address ? Find(*address, path) : std::nullopt;
-    if (length) shape[0] = std::max(shape[0], *length);
-  }
-  bool all_found = true;
+void DimensionLengths::CompleteScales(hid_t file, const std::string& path, DatasetInfo& info,
+                                      std::vector<uint64_t>& shape) const {
   for (size_t dim = 0; dim < info.scales.size(); ++dim) {
-    const auto& scales = info.scales[dim];
-    all_found =
-        all_found && !scales.empty() && IsAround(model::ParentPath(scales.back().path), path);
     for (ScaleInfo& scale : info.scales[dim]) {
       if (!IsUnlimitedScale(scale.max_shape)) continue;
-      NDLFS_RETURN_IF_ERROR(Load(file));
       const auto object = OpenObject(file, scale.path);
       const auto address = object ? AddressOf(object->get()) : std::nullopt;
       const auto length = address ? Find(*address, path) : std::nullopt;
       if (!length) continue;
       if (scale.shape.size() == 1) scale.shape = {*length};
-      if (&scale == &scales.back()) shape[dim] = std::max(shape[dim], *length);
+      if (&scale == &info.scales[dim].back()) shape[dim] = std::max(shape[dim], *length);
     }
   }
-  if (all_found && shape != info.shape) info.netcdf_shape = std::move(shape);
+}
+
+model::Result<void> DimensionLengths::Complete(hid_t file, hid_t dataset,
+                                               const std::string& path, ObjectInfo& info) {
+  DatasetInfo& described = *info.dataset;
+  if (described.is_null || described.shape.empty()) return {};
+  const bool is_record_coordinate = described.is_scale && !described.is_dimension_only &&
+                                    described.shape.size() == 1 &&
+                                    IsUnlimitedScale(described.max_shape);
+  // Only a file of which netCDF-C would make something is walked over.
+  const bool has_records = HasRecords(described, path);
+  if (!is_record_coordinate && !has_records) return {};
+  NDLFS_TRY(const bool is_known, LoadFor(file, info));
+  if (!is_known) return {};
+  std::vector<uint64_t> shape = described.shape;
+  if (is_record_coordinate) {
+    const auto address = AddressOf(dataset);
+    const auto length = address ? Find(*address, path) : std::nullopt;
+    if (length) shape[0] = std::max(shape[0], *length);
+  }
+  if (has_records) CompleteScales(file, path, described, shape);
+  if (shape != described.shape) described.netcdf_shape = std::move(shape);
   return {};
 }
 

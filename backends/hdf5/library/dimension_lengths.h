@@ -23,9 +23,10 @@ class DimensionLengths {
   // Fills in `netcdf_shape` of the dataset at `path`, and the extents of its
   // unlimited scales, which must be there already. Only of a dataset all of
   // whose dimensions netCDF-C finds: a scale of each in its group or one
-  // around it.
+  // around it. Notes where the lengths are not known, or not for certain.
+  // Fails only if the file cannot be read; then the next call tries again.
   model::Result<void> Complete(hid_t file, hid_t dataset, const std::string& path,
-                               DatasetInfo& info);
+                               ObjectInfo& info);
 
  private:
   struct Dimension {
@@ -35,12 +36,17 @@ class DimensionLengths {
   class Walk;
 
   model::Result<void> Load(hid_t file);
+  // Loads, and notes what that says; whether the lengths are known.
+  model::Result<bool> LoadFor(hid_t file, ObjectInfo& info);
+  void CompleteScales(hid_t file, const std::string& path, DatasetInfo& info,
+                      std::vector<uint64_t>& shape) const;
   // The length of the dimension, if it is an unlimited one that a dataset at
   // `path` may have.
   std::optional<uint64_t> Find(haddr_t scale, const std::string& path) const;
 
   bool loaded_ = false;
-  std::optional<model::Error> error_;
+  std::optional<model::Error> error_;                 // there are too many objects
+  bool has_skipped_ = false;                          // an object that cannot be read
   std::unordered_map<haddr_t, Dimension> unlimited_;  // by the address of the scale
 };
 

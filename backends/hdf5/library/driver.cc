@@ -7,11 +7,13 @@
 #include <cerrno>
 #include <cstring>
 #include <type_traits>
+#include <utility>
 
 namespace ndlfs::backends::hdf5 {
 namespace {
 
-Eavesdropper* listener = nullptr;  // guarded by library_mutex
+Eavesdropper* listener = nullptr;        // guarded by library_mutex
+std::optional<model::Error> read_error;  // guarded by library_mutex
 
 // The properties that H5Pset_driver copies, byte by byte.
 struct DriverProperties {
@@ -114,7 +116,10 @@ struct Driver {
     try {
       const ByteSpan out(static_cast<std::byte*>(buffer), size);
       const auto count = ReadFully(StateOf(file).fd.get(), address, out);
-      if (!count) return -1;
+      if (!count) {
+        read_error = count.error();
+        return -1;
+      }
       // Space that is allocated but beyond the end was never written.
       std::memset(out.data() + *count, 0, size - *count);
       return 0;
@@ -202,6 +207,8 @@ model::Result<Handle> MakeAccessProperties(const SourceRoot& root) {
                                     "file access properties"));
   return properties;
 }
+
+std::optional<model::Error> TakeReadError() { return std::exchange(read_error, std::nullopt); }
 
 std::string DriverName(const std::string& path) { return "/" + path; }
 

@@ -26,6 +26,9 @@ std::string DriverName(const std::string& path);
 // The file that was opened as `file`, as it is now. Needs library_mutex.
 model::Result<FileStamp> StampOfFile(hid_t file);
 
+// Why a read of a file failed since the last call, if one did. Needs library_mutex.
+std::optional<model::Error> TakeReadError();
+
 // While one of these lives, reads of raw data through the driver do nothing
 // but note their place. There is one at a time. Needs library_mutex.
 class Eavesdropper {

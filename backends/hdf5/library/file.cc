@@ -105,7 +105,7 @@ class LibraryFile final : public File {
     } else if (info.kind == ObjectKind::kDataset) {
       NDLFS_TRY(info.dataset, DescribeDataset(file, object.get(), index_));
       told = ReadScales(file, object.get(), path, index_, *info.dataset);
-      NDLFS_RETURN_IF_ERROR(lengths_.Complete(file, object.get(), path, *info.dataset));
+      NDLFS_RETURN_IF_ERROR(lengths_.Complete(file, object.get(), path, info));
     }
     ReadAttributes(file, object.get(), told, index_, info);
     H5Eclear2(H5E_DEFAULT);
