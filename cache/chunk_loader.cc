@@ -129,16 +129,22 @@ class Loading {
     if (location_.pieces.empty()) return Bytes();
     NDLFS_TRY(const auto available, location_.store->Size(location_.key));
     if (!available) return Bytes();
-    if (IsPlain()) {
-      NDLFS_RETURN_IF_ERROR(CheckSize(*available));
-      Bytes chunk(decoded_size_);
-      NDLFS_RETURN_IF_ERROR(Fetch(chunk.span()));
-      return chunk;
+    Bytes chunk;
+    NDLFS_TRY(const ByteSpan bytes, Reserve(*available, chunk));
+    NDLFS_RETURN_IF_ERROR(Fetch(bytes));
+    return IsPlain() ? std::move(chunk) : Decode(bytes);
+  }
+
+  // Memory for the bytes in a value of `available` bytes: `chunk` where they are
+  // the chunk as decoded, and else what this thread keeps for encoded ones.
+  Result<ByteSpan> Reserve(uint64_t available, Bytes& chunk) const {
+    if (!IsPlain()) {
+      NDLFS_TRY(const uint64_t size, EncodedSize(available));
+      return Buffers().Encoded(size);
     }
-    NDLFS_TRY(const uint64_t size, EncodedSize(*available));
-    const ByteSpan encoded = Buffers().Encoded(size);
-    NDLFS_RETURN_IF_ERROR(Fetch(encoded));
-    return Decode(encoded);
+    NDLFS_RETURN_IF_ERROR(CheckSize(available));
+    chunk = Bytes(decoded_size_);
+    return chunk.span();
   }
 
   // By one question to the store.
@@ -146,13 +152,8 @@ class Loading {
     Bytes chunk;
     ByteSpan bytes;
     const auto reserve = [&](uint64_t available) -> Result<ByteSpan> {
-      if (IsPlain()) {
-        NDLFS_RETURN_IF_ERROR(CheckSize(available));
-        chunk = Bytes(decoded_size_);
-        return bytes = chunk.span();
-      }
-      NDLFS_TRY(const uint64_t size, EncodedSize(available));
-      return bytes = Buffers().Encoded(size);
+      NDLFS_TRY(bytes, Reserve(available, chunk));
+      return bytes;
     };
     NDLFS_TRY(const auto read,
               location_.store->ReadOnce(location_.key, location_.pieces[0].offset, reserve));
@@ -162,8 +163,7 @@ class Loading {
     }
     if (!read) return Bytes();
     if (read->count != bytes.size()) return CutShort();
-    if (IsPlain()) return chunk;
-    return Decode(bytes);
+    return IsPlain() ? std::move(chunk) : Decode(bytes);
   }
 
   static model::Failure CutShort() { return Corrupt("it was cut short while being read"); }

@@ -107,15 +107,6 @@ class VbzCodec final : public BytesToBytesCodec {
     return count / 4 + 1 + 4 * count;
   }
 
-  static model::Result<size_t> DecodeZstd(ConstByteSpan encoded, ByteSpan decoded) {
-    ZSTD_DCtx* context = ZstdContext();
-    if (!context) return model::Limit("not enough memory for a decompressor");
-    const size_t size = ZSTD_decompressDCtx(context, decoded.data(), decoded.size(),
-                                            encoded.data(), encoded.size());
-    if (ZSTD_isError(size)) return model::Corrupt("{}", ZSTD_getErrorName(size));
-    return size;
-  }
-
   model::Result<void> DecodePlain(ConstByteSpan encoded, ByteSpan decoded) const {
     size_t size = encoded.size();
     if (parameters_.is_zstd) {

@@ -24,12 +24,7 @@ class ZstdCodec final : public BytesToBytesCodec {
   }
   model::Result<size_t> Decode(ConstByteSpan encoded, ByteSpan decoded) const override {
     if (encoded.empty()) return model::Corrupt("no data");
-    ZSTD_DCtx* context = ZstdContext();
-    if (!context) return model::Limit("not enough memory for a decompressor");
-    const size_t size = ZSTD_decompressDCtx(context, decoded.data(), decoded.size(),
-                                            encoded.data(), encoded.size());
-    if (ZSTD_isError(size)) return model::Corrupt("{}", ZSTD_getErrorName(size));
-    return size;
+    return DecodeZstd(encoded, decoded);
   }
 };
 
@@ -38,6 +33,15 @@ class ZstdCodec final : public BytesToBytesCodec {
 ZSTD_DCtx* ZstdContext() {
   thread_local const std::unique_ptr<ZSTD_DCtx, FreeContext> context(ZSTD_createDCtx());
   return context.get();
+}
+
+model::Result<size_t> DecodeZstd(ConstByteSpan encoded, ByteSpan decoded) {
+  ZSTD_DCtx* context = ZstdContext();
+  if (!context) return model::Limit("not enough memory for a decompressor");
+  const size_t size = ZSTD_decompressDCtx(context, decoded.data(), decoded.size(),
+                                          encoded.data(), encoded.size());
+  if (ZSTD_isError(size)) return model::Corrupt("{}", ZSTD_getErrorName(size));
+  return size;
 }
 
 CodecResult MakeZstd(const CodecConfig&) { return NewCodec<ZstdCodec>(); }

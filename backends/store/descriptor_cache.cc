@@ -129,9 +129,17 @@ model::Result<DescriptorCache::Handle> OpenFile(const SourceRoot& root, std::str
   }
 }
 
-model::Result<void> NoteAccess(const DescriptorCache::File& file) {
-  if (!file.access) return {};
-  return AccessScope::Note(*file.access);
+model::Result<std::optional<ReadResult>> ReadOpened(const DescriptorCache::File& file,
+                                                    uint64_t offset, const Reserve& reserve) {
+  if (file.access) NDLFS_RETURN_IF_ERROR(AccessScope::Note(*file.access));
+  NDLFS_TRY(const ByteSpan out, reserve(file.stamp.size));
+  NDLFS_TRY(const size_t count, ReadFully(file.fd.get(), offset, out));
+  // After the read: so these bytes are of one version.
+  struct ::stat status;
+  if (::fstat(file.fd.get(), &status) != 0) return model::IoError(errno, "stat");
+  const FileStamp now = StampOf(status);
+  if (!IsSameVersion(now, file.stamp)) return std::nullopt;
+  return ReadResult{count, now.size, now};
 }
 
 }  // namespace ndlfs::backends

@@ -77,7 +77,9 @@ class DescriptorCache {
 model::Result<DescriptorCache::Handle> OpenFile(const SourceRoot& root, std::string_view path,
                                                 bool may_be_link = true);
 
-// To be called before `file` is read: what AccessScope says to that.
-model::Result<void> NoteAccess(const DescriptorCache::File& file);
+// Reads as Store::ReadOnce() does. nullopt if `file` is no longer the version
+// that was opened. Fails where AccessScope says that it must not be read.
+model::Result<std::optional<ReadResult>> ReadOpened(const DescriptorCache::File& file,
+                                                    uint64_t offset, const Reserve& reserve);
 
 }  // namespace ndlfs::backends

@@ -95,21 +95,15 @@ class DirectoryStore final : public Store, public PartialListing {
       NDLFS_TRY(file, OpenFile(*root_, PathOf(key)));
     }
     if (!file) return std::nullopt;
-    NDLFS_RETURN_IF_ERROR(NoteAccess(*file));
-    NDLFS_TRY(const ByteSpan out, reserve(file->stamp.size));
-    NDLFS_TRY(const size_t count, ReadFully(file->fd.get(), offset, out));
-    // After the read: so these bytes are of one version.
-    struct ::stat status;
-    if (::fstat(file->fd.get(), &status) != 0) return model::IoError(errno, "stat");
-    const FileStamp now = StampOf(status);
-    if (!IsSameVersion(now, file->stamp)) {
+    NDLFS_TRY(const auto result, ReadOpened(*file, offset, reserve));
+    if (!result) {
       DescriptorCache::Global().Drop(owner_, key);
       return model::IoError(ESTALE, "changed while it was read");
     }
     // The reader of a part of a file will want the next part.
-    const bool whole = offset == 0 && out.size() >= now.size;
+    const bool whole = offset == 0 && result->count >= result->total_size;
     if (opened && !whole) DescriptorCache::Global().Keep(owner_, key, std::move(file));
-    return ReadResult{count, now.size, now};
+    return result;
   }
 
   // So that what is read after Stat() is no older than what it told.

@@ -37,15 +37,9 @@ class FileStore final : public Store {
     if (!key.empty()) return std::nullopt;
     NDLFS_TRY(const auto file, Open());
     if (!file) return std::nullopt;
-    NDLFS_RETURN_IF_ERROR(NoteAccess(*file));
-    NDLFS_TRY(const ByteSpan out, reserve(file->stamp.size));
-    NDLFS_TRY(const size_t count, ReadFully(file->fd.get(), offset, out));
-    // After the read: so these bytes are of that version.
-    struct ::stat status;
-    if (::fstat(file->fd.get(), &status) != 0) return model::IoError(errno, "stat");
-    const FileStamp now = StampOf(status);
-    if (!IsSameVersion(now, file->stamp)) return Changed();
-    return ReadResult{count, now.size, now};
+    NDLFS_TRY(const auto result, ReadOpened(*file, offset, reserve));
+    if (!result) return Changed();
+    return result;
   }
 
   bool ReadsInParts() const override { return true; }
