@@ -11,6 +11,8 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "fs/check_report.h"
@@ -206,6 +208,19 @@ std::string CheckFormatName(const std::string& name) {
                      DidYouMean(name, kNames));
 }
 
+// An option whose value `parse` reads into `value`, a part of what `owner` keeps.
+template <typename Value>
+CLI::Option* AddParsed(CLI::App& app, const std::string& name,
+                       model::Result<Value> (*parse)(std::string_view), Value& value,
+                       std::shared_ptr<Arguments> owner, const std::string& description) {
+  const auto set = [name, parse, &value, owner = std::move(owner)](const std::string& text) {
+    const auto parsed = parse(text);
+    if (!parsed) throw CLI::ValidationError(name + ": " + parsed.error().message());
+    value = *parsed;
+  };
+  return app.add_option_function<std::string>(name, set, description);
+}
+
 Command::Body PrepareCheck(CLI::App& app) {
   const auto arguments = std::make_shared<Arguments>();
   app.add_option("SOURCE", arguments->sources,
@@ -218,33 +233,14 @@ Command::Body PrepareCheck(CLI::App& app) {
   app.add_option("--from", arguments->from,
                  "Begin with this store: what an interrupted check says")
       ->option_text("STORE");
-  app.add_option_function<std::string>(
-         "--detect",
-         [arguments](const std::string& value) {
-           const auto detection = ParseDetection(value);
-           if (!detection)
-             throw CLI::ValidationError("--detect: " + detection.error().message());
-           arguments->detection = *detection;
-         },
-         "Know stores by their content or only by their name (content)")
+  AddParsed(app, "--detect", ParseDetection, arguments->detection, arguments,
+            "Know stores by their content or only by their name (content)")
       ->option_text("HOW");
-  app.add_option_function<std::string>(
-         "--threads",
-         [arguments](const std::string& value) {
-           const auto threads = ParseThreads(value);
-           if (!threads) throw CLI::ValidationError("--threads: " + threads.error().message());
-           arguments->options.threads = *threads;
-         },
-         "Threads that decode (one for each core)")
+  AddParsed(app, "--threads", ParseThreads, arguments->options.threads, arguments,
+            "Threads that decode (one for each core)")
       ->option_text("N");
-  app.add_option_function<std::string>(
-         "--max-chunk-size",
-         [arguments](const std::string& value) {
-           const auto size = ParseSize(value);
-           if (!size) throw CLI::ValidationError("--max-chunk-size: " + size.error().message());
-           arguments->options.max_chunk_size = *size;
-         },
-         "Pass over arrays with larger chunks (1GiB)")
+  AddParsed(app, "--max-chunk-size", ParseSize, arguments->options.max_chunk_size, arguments,
+            "Pass over arrays with larger chunks (1GiB)")
       ->option_text("SIZE");
   app.footer(
       "Exit status: 0 all is sound, 1 something is damaged, 3 something could not be read\n"
