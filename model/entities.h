@@ -70,7 +70,7 @@ struct Ndarray {
   std::vector<Attribute> attributes;
   Storage storage;
   // How an element lies in `data.raw`, where the type does not tell; written
-  // as `x-layout`. Does not bind who reads the document.
+  // as `x-layout`. A reader of the document need not follow it.
   std::optional<Layout> layout;
   // If not empty this is another name of the array at this path name (a hard
   // link), where value, attributes and storage are. Written as `x-same-as`.
