@@ -7,7 +7,7 @@
 #include <optional>
 #include <string_view>
 
-#include "backends/hierarchy.h"
+#include "backends/format/hierarchy.h"
 
 namespace ndlfs::backends {
 

@@ -8,17 +8,17 @@
 #include <vector>
 
 #include "backends/detection.h"
-#include "backends/file_name.h"
-#include "backends/hdf5/hdf5.h"
-#include "backends/hierarchy.h"
-#include "backends/kerchunk/kerchunk.h"
-#include "backends/n5/n5.h"
-#include "backends/ndl/ndl.h"
-#include "backends/netcdf3/netcdf3.h"
-#include "backends/npy/npy.h"
-#include "backends/npy/npz.h"
-#include "backends/zarr/zarr_format.h"
-#include "backends/zip/zarr_zip.h"
+#include "backends/format/hdf5/hdf5.h"
+#include "backends/format/hierarchy.h"
+#include "backends/format/kerchunk/kerchunk.h"
+#include "backends/format/n5/n5.h"
+#include "backends/format/ndl/ndl.h"
+#include "backends/format/netcdf3/netcdf3.h"
+#include "backends/format/npy/npy.h"
+#include "backends/format/npy/npz.h"
+#include "backends/format/zarr/zarr_format.h"
+#include "backends/format/zip/zarr_zip.h"
+#include "backends/store/file_name.h"
 
 namespace ndlfs::backends {
 namespace {

@@ -24,7 +24,7 @@
 #include <string_view>
 
 #ifdef NDLFS_WITH_HDF5
-#include "backends/hdf5/library.h"
+#include "backends/format/hdf5/library/library.h"
 #endif
 
 namespace ndlfs::backends {

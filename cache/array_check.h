@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "backends/array_source.h"
+#include "backends/format/array_source.h"
 #include "cache/array_reader.h"
 #include "cache/chunk_cache.h"
 #include "model/error.h"

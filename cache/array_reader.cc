@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "backends/base/element_stream.h"
 #include "backends/codec/byte_swap.h"
-#include "backends/element_stream.h"
-#include "backends/store/access_scope.h"
+#include "backends/store/local/access_scope.h"
 #include "cache/chunk_loader.h"
 #include "cache/strided_copy.h"
 

@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "backends/array_source.h"
-#include "backends/bytes.h"
+#include "backends/base/bytes.h"
+#include "backends/format/array_source.h"
 #include "cache/chunk_cache.h"
 #include "cache/chunk_ledger.h"
 #include "cache/chunk_parts.h"
@@ -84,7 +84,7 @@ class ArrayReader {
   uint64_t cache_budget() const { return cache_.budget_bytes(); }
 
   // Calls `visit` with the bytes of each element of [first, first + count) in
-  // order; of variable size as in backends/array_source.h. Stops early when it
+  // order; of variable size as in backends/format/array_source.h. Stops early when it
   // returns false. The bytes are gone after the call.
   model::Result<void> Visit(uint64_t first, uint64_t count,
                             const std::function<bool(backends::ConstByteSpan)>& visit) const;

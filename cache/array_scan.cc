@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "backends/element_stream.h"
+#include "backends/base/element_stream.h"
 #include "model/mutex.h"
 
 namespace ndlfs::cache {

@@ -6,9 +6,9 @@
 #include <optional>
 #include <vector>
 
-#include "backends/array_source.h"
-#include "backends/bytes.h"
-#include "backends/element_stream.h"
+#include "backends/base/bytes.h"
+#include "backends/base/element_stream.h"
+#include "backends/format/array_source.h"
 #include "cache/array_reader.h"
 #include "model/error.h"
 
@@ -24,7 +24,7 @@ class ChunkElements {
 
   // The fill value stands for all of them.
   bool absent() const { return absent_; }
-  // In the form of an element stream, see backends/array_source.h.
+  // In the form of an element stream, see backends/format/array_source.h.
   backends::ConstByteSpan operator[](uint64_t i) const;
 
  private:

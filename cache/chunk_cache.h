@@ -9,8 +9,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "backends/array_source.h"
-#include "backends/bytes.h"
+#include "backends/base/bytes.h"
+#include "backends/format/array_source.h"
 #include "model/error.h"
 #include "model/mutex.h"
 

@@ -7,8 +7,8 @@
 #include <span>
 #include <vector>
 
-#include "backends/array_source.h"
-#include "backends/bytes.h"
+#include "backends/base/bytes.h"
+#include "backends/format/array_source.h"
 #include "cache/chunk_ledger.h"
 #include "model/error.h"
 
@@ -26,7 +26,7 @@ uint64_t TransientSize(const backends::ArraySpec& spec, const std::vector<uint64
 uint64_t VariableSize(uint64_t limit);
 
 // Reads and decodes one chunk: the elements of the whole chunk, or an element
-// stream (see backends/array_source.h) where they are of variable size. An
+// stream (see backends/format/array_source.h) where they are of variable size. An
 // absent chunk is an empty block: the fill value stands for its elements. The
 // versions of the files that it is read from are noted in `ledger` (may be
 // null); one that is not the version read before is ESTALE.

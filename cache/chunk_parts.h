@@ -8,8 +8,8 @@
 #include <span>
 #include <vector>
 
-#include "backends/array_source.h"
-#include "backends/bytes.h"
+#include "backends/base/bytes.h"
+#include "backends/format/array_source.h"
 #include "cache/chunk_cache.h"
 #include "cache/chunk_ledger.h"
 #include "cache/strided_copy.h"

@@ -15,7 +15,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "backends/bytes.h"
+#include "backends/base/bytes.h"
 #include "cache/chunk_cache.h"
 #include "cache/spill_space.h"
 #include "model/mutex.h"

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "backends/bytes.h"
+#include "backends/base/bytes.h"
 
 namespace ndlfs::cache {
 

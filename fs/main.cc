@@ -3,8 +3,8 @@
 
 #include <string_view>
 
-#include "backends/hdf5/hdf5.h"
-#include "fs/command_line.h"
+#include "backends/format/hdf5/hdf5.h"
+#include "fs/cli/command_line.h"
 
 int main(int argc, char** argv) {
   // Chunks go back to the system when they leave the cache. Left to itself, malloc

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <span>
 
-#include "backends/bytes.h"
+#include "backends/base/bytes.h"
 #include "model/datatype.h"
 
 namespace ndlfs::backends {

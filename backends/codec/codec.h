@@ -18,8 +18,8 @@
 #include <string_view>
 #include <vector>
 
-#include "backends/bytes.h"
-#include "backends/checked.h"
+#include "backends/base/bytes.h"
+#include "backends/base/checked.h"
 #include "model/datatype.h"
 #include "model/error.h"
 

@@ -6,7 +6,7 @@
 #include <new>
 #include <utility>
 
-#include "backends/checked.h"
+#include "backends/base/checked.h"
 
 namespace ndlfs::backends {
 namespace {

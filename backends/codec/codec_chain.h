@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "backends/bytes.h"
+#include "backends/base/bytes.h"
 #include "backends/codec/codec.h"
 #include "model/error.h"
 

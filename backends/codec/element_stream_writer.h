@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "backends/bytes.h"
+#include "backends/base/bytes.h"
 #include "backends/codec/codec.h"
 #include "model/error.h"
 

@@ -13,8 +13,8 @@
 #include <utility>
 #include <vector>
 
+#include "backends/base/json.h"
 #include "backends/codec/registry.h"
-#include "backends/json.h"
 #include "model/error.h"
 
 namespace ndlfs::backends {

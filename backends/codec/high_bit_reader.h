@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "backends/bytes.h"
+#include "backends/base/bytes.h"
 
 namespace ndlfs::backends {
 

@@ -9,9 +9,9 @@
 #include <limits>
 #include <string>
 
+#include "backends/base/json_exact.h"
+#include "backends/base/numpy_dtype.h"
 #include "backends/codec/byte_swap.h"
-#include "backends/json_exact.h"
-#include "backends/numpy_dtype.h"
 
 namespace ndlfs::backends {
 namespace {

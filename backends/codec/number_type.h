@@ -9,8 +9,8 @@
 #include <optional>
 #include <string_view>
 
-#include "backends/bytes.h"
-#include "backends/json.h"
+#include "backends/base/bytes.h"
+#include "backends/base/json.h"
 #include "model/datatype.h"
 #include "model/error.h"
 #include "model/float_format.h"

@@ -9,9 +9,9 @@
 #include <variant>
 #include <vector>
 
+#include "backends/base/json.h"
 #include "backends/codec/codec.h"
 #include "backends/codec/codec_chain.h"
-#include "backends/json.h"
 #include "model/error.h"
 
 namespace ndlfs::backends {

@@ -7,7 +7,7 @@
 #include <numeric>
 #include <utility>
 
-#include "backends/checked.h"
+#include "backends/base/checked.h"
 #include "backends/codec/registry.h"
 
 namespace ndlfs::backends {

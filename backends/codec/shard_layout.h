@@ -9,10 +9,10 @@
 #include <span>
 #include <vector>
 
-#include "backends/bytes.h"
+#include "backends/base/bytes.h"
+#include "backends/base/json.h"
 #include "backends/codec/codec.h"
 #include "backends/codec/codec_chain.h"
-#include "backends/json.h"
 #include "backends/store/store.h"
 #include "model/error.h"
 

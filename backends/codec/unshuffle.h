@@ -3,7 +3,7 @@
 
 #include <cstddef>
 
-#include "backends/bytes.h"
+#include "backends/base/bytes.h"
 
 namespace ndlfs::backends {
 

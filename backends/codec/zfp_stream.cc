@@ -6,7 +6,7 @@
 #include <cstring>
 #include <memory>
 
-#include "backends/checked.h"
+#include "backends/base/checked.h"
 
 namespace ndlfs::backends {
 namespace {

@@ -12,7 +12,7 @@
 #include <cstdint>
 #include <span>
 
-#include "backends/bytes.h"
+#include "backends/base/bytes.h"
 #include "model/error.h"
 
 namespace ndlfs::backends {

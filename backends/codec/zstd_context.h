@@ -5,7 +5,7 @@
 
 #include <cstddef>
 
-#include "backends/bytes.h"
+#include "backends/base/bytes.h"
 #include "model/error.h"
 
 namespace ndlfs::backends {

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "backends/bytes.h"
+#include "backends/base/bytes.h"
 #include "backends/store/access.h"
 #include "model/error.h"
 

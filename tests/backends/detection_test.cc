@@ -9,12 +9,12 @@
 #include <initializer_list>
 #include <string>
 
-#include "backends/hdf5/hdf5.h"
-#include "backends/kerchunk/kerchunk.h"
-#include "backends/netcdf3/netcdf3.h"
-#include "backends/npy/npy.h"
-#include "backends/npy/npz.h"
-#include "backends/zip/zarr_zip.h"
+#include "backends/format/hdf5/hdf5.h"
+#include "backends/format/kerchunk/kerchunk.h"
+#include "backends/format/netcdf3/netcdf3.h"
+#include "backends/format/npy/npy.h"
+#include "backends/format/npy/npz.h"
+#include "backends/format/zip/zarr_zip.h"
 #include "tests/support/python.h"
 #include "tests/support/zip_builder.h"
 

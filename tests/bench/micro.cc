@@ -16,8 +16,8 @@
 #include "backends/codec/unshuffle.h"
 #include "cache/chunk_cache.h"
 #include "cache/strided_copy.h"
-#include "model/ndl_reader.h"
-#include "model/ndl_writer.h"
+#include "model/ndl/ndl_reader.h"
+#include "model/ndl/ndl_writer.h"
 
 namespace ndlfs {
 namespace {

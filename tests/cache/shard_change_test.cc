@@ -9,7 +9,7 @@
 #include <memory>
 #include <string>
 
-#include "backends/zarr/zarr_format.h"
+#include "backends/format/zarr/zarr_format.h"
 #include "cache/array_reader.h"
 #include "tests/support/memory_store.h"
 #include "tests/support/result.h"

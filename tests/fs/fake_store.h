@@ -18,8 +18,8 @@
 #include <vector>
 
 #include "backends/codec/registry.h"
-#include "fs/mount_context.h"
-#include "fs/source_tree.h"
+#include "fs/tree/mount_context.h"
+#include "fs/tree/source_tree.h"
 #include "tests/support/memory_hierarchy.h"
 #include "tests/support/memory_store.h"
 #include "tests/support/python.h"

@@ -14,10 +14,10 @@
 #include <utility>
 #include <vector>
 
+#include "backends/base/json.h"
 #include "backends/codec/codec_chain.h"
 #include "backends/codec/little_endian.h"
 #include "backends/codec/registry.h"
-#include "backends/json.h"
 #include "tests/backends/codec/goldens.h"
 
 namespace ndlfs::backends {

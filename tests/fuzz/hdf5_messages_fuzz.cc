@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "backends/hdf5/messages.h"
+#include "backends/format/hdf5/messages.h"
 
 namespace ndlfs::backends::hdf5 {
 namespace {

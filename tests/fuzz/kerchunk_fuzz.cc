@@ -12,9 +12,9 @@
 #include <string>
 #include <string_view>
 
-#include "backends/kerchunk/kerchunk.h"
-#include "backends/kerchunk/reference_store.h"
-#include "backends/store/source_root.h"
+#include "backends/format/kerchunk/kerchunk.h"
+#include "backends/store/local/source_root.h"
+#include "backends/store/reference/reference_store.h"
 #include "tests/fuzz/read_hierarchy.h"
 #include "tests/support/python.h"
 

@@ -8,8 +8,8 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "model/ndl_reader.h"
-#include "model/ndl_writer.h"
+#include "model/ndl/ndl_reader.h"
+#include "model/ndl/ndl_writer.h"
 
 namespace {
 

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "backends/netcdf3/netcdf3.h"
+#include "backends/format/netcdf3/netcdf3.h"
 #include "model/path_name.h"
 #include "tests/support/memory_store.h"
 #include "tests/support/whole_array.h"

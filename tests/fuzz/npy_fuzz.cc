@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "backends/npy/npy_array.h"
+#include "backends/format/npy/npy_array.h"
 #include "tests/support/memory_store.h"
 #include "tests/support/read_array.h"
 

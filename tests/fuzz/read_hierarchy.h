@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "backends/hierarchy.h"
+#include "backends/format/hierarchy.h"
 #include "cache/chunk_loader.h"
 #include "model/path_name.h"
 #include "tests/support/read_array.h"

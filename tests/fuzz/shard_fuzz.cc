@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "backends/zarr/zarr_format.h"
+#include "backends/format/zarr/zarr_format.h"
 #include "tests/fuzz/read_hierarchy.h"
 #include "tests/support/memory_store.h"
 

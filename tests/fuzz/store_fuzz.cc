@@ -11,8 +11,8 @@
 #include <memory>
 #include <string_view>
 
-#include "backends/n5/n5.h"
-#include "backends/zarr/zarr_format.h"
+#include "backends/format/n5/n5.h"
+#include "backends/format/zarr/zarr_format.h"
 #include "tests/fuzz/read_hierarchy.h"
 #include "tests/support/memory_store.h"
 

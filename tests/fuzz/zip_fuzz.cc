@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "backends/zip/zip_store.h"
+#include "backends/store/zip/zip_store.h"
 #include "tests/support/memory_store.h"
 
 namespace ndlfs {

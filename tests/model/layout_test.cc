@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "model/ndl_writer.h"
+#include "model/ndl/ndl_writer.h"
 
 namespace ndlfs::model {
 namespace {

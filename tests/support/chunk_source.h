@@ -15,8 +15,8 @@
 #include <utility>
 #include <vector>
 
-#include "backends/array_source.h"
 #include "backends/codec/registry.h"
+#include "backends/format/array_source.h"
 #include "cache/array_reader.h"
 #include "tests/support/memory_store.h"
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <string_view>
 
-#include "backends/hdf5/hdf5.h"
-#include "backends/hierarchy.h"
+#include "backends/format/hdf5/hdf5.h"
+#include "backends/format/hierarchy.h"
 #include "tests/support/python.h"
 #include "tests/support/result.h"
 

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "backends/hierarchy.h"
+#include "backends/format/hierarchy.h"
 #include "model/path_name.h"
 
 namespace ndlfs::test {
@@ -66,7 +66,7 @@ inline std::string Counted(std::string_view text) {
   return Raw(static_cast<uint32_t>(text.size())).append(text);
 }
 
-// A decoded chunk of elements of variable size; see backends/array_source.h.
+// A decoded chunk of elements of variable size; see backends/format/array_source.h.
 inline std::string ElementStream(const std::vector<std::string>& elements) {
   std::string table;
   std::string bytes;

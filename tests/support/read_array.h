@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "backends/array_source.h"
+#include "backends/format/array_source.h"
 #include "model/datatype.h"
 
 namespace ndlfs::test {

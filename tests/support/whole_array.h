@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "backends/array_source.h"
-#include "backends/checked.h"
+#include "backends/base/checked.h"
 #include "backends/codec/byte_swap.h"
+#include "backends/format/array_source.h"
 #include "model/error.h"
 
 namespace ndlfs::test {

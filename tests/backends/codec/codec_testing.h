@@ -14,9 +14,9 @@
 #include <utility>
 #include <vector>
 
-#include "backends/bytes.h"
+#include "backends/base/bytes.h"
+#include "backends/base/json.h"
 #include "backends/codec/registry.h"
-#include "backends/json.h"
 
 namespace ndlfs::backends {
 

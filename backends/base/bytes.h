@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <new>
+#include <span>
+#include <string_view>
+#include <utility>
+
+#include "backends/base/block_pool.h"
+
+namespace ndlfs::backends {
+
+using ByteSpan = std::span<std::byte>;
+using ConstByteSpan = std::span<const std::byte>;
+
+inline ConstByteSpan AsBytes(std::string_view text) {
+  return std::as_bytes(std::span(text.data(), text.size()));
+}
+inline std::string_view AsText(ConstByteSpan bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+struct FreeBlock {
+  size_t allocated = 0;
+  void operator()(std::byte* block) const { BlockPool::Free(block, allocated); }
+};
+
+// An owned, uninitialized, 64-byte aligned block of memory. Move-only. Unlike
+// a vector it does not clear what is about to be overwritten.
+class Bytes {
+ public:
+  Bytes() = default;
+  explicit Bytes(size_t size)
+      : block_(size ? Allocate(size) : nullptr, FreeBlock{size + kAlignment}), size_(size) {}
+  static Bytes Copy(ConstByteSpan from) {
+    Bytes bytes(from.size());
+    if (!from.empty()) std::memcpy(bytes.data(), from.data(), from.size());
+    return bytes;
+  }
+
+  std::byte* data() { return Align(block_.get()); }
+  const std::byte* data() const { return Align(block_.get()); }
+  size_t size() const { return size_; }
+  bool empty() const { return size_ == 0; }
+  ByteSpan span() { return {data(), size_}; }
+  ConstByteSpan span() const { return {data(), size_}; }
+  // Forgets the bytes after the first `size`; the memory is kept.
+  void Shrink(size_t size) { size_ = size < size_ ? size : size_; }
+
+ private:
+  static constexpr size_t kAlignment = 64;
+  // Aligned here, with room to spare, and not by the library: glibc cannot
+  // use a block again for the same size once it was cut out for alignment,
+  // and the heap would grow to several times what is in use.
+  static std::byte* Allocate(size_t size) {
+    if (size > SIZE_MAX - kAlignment) throw std::bad_alloc();
+    return BlockPool::Allocate(size + kAlignment);
+  }
+  static std::byte* Align(std::byte* block) {
+    const auto address = reinterpret_cast<uintptr_t>(block);
+    return block + (kAlignment - address % kAlignment) % kAlignment;
+  }
+
+  std::unique_ptr<std::byte, FreeBlock> block_;
+  size_t size_ = 0;
+};
+
+}  // namespace ndlfs::backends

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT
+#include "backends/base/capabilities.h"
+
+#include <cap-ng.h>
+
+#include <cerrno>
+
+namespace ndlfs::backends {
+namespace {
+
+constexpr uint64_t Bit(unsigned capability) { return uint64_t{1} << capability; }
+
+static_assert(kReadAnyFile == Bit(CAP_DAC_READ_SEARCH));
+static_assert(kAdministrate == Bit(CAP_SYS_ADMIN));
+
+constexpr unsigned kMaxCapabilities = 64;
+
+void Drop(int types, unsigned capability) {
+  (void)capng_update(CAPNG_DROP, static_cast<capng_type_t>(types), capability);
+}
+
+}  // namespace
+
+model::Result<void> DropCapabilities(uint64_t effective, uint64_t permitted) {
+  if (capng_get_caps_process() != 0) return model::IoError(errno, "capget");
+  if (capng_have_permitted_capabilities() == CAPNG_NONE) return {};
+  // The library ignores those that the kernel does not know.
+  for (unsigned i = 0; i < kMaxCapabilities; ++i) {
+    Drop(CAPNG_INHERITABLE | CAPNG_AMBIENT, i);
+    if ((permitted & Bit(i)) == 0) Drop(CAPNG_PERMITTED | CAPNG_BOUNDING_SET, i);
+    if ((effective & permitted & Bit(i)) == 0) Drop(CAPNG_EFFECTIVE, i);
+  }
+  // The first two may fail: a process that lacks CAP_SETPCAP cannot change what
+  // programs that it executes may have.
+  (void)capng_apply(CAPNG_SELECT_BOUNDS);
+  (void)capng_apply(CAPNG_SELECT_AMBIENT);
+  if (capng_apply(CAPNG_SELECT_CAPS) != 0) return model::IoError(errno, "capset");
+  return {};
+}
+
+void RaiseCapabilities(uint64_t more) {
+  if (capng_get_caps_process() != 0) return;
+  for (unsigned i = 0; i < kMaxCapabilities; ++i) {
+    if ((more & Bit(i)) == 0 || !capng_have_capability(CAPNG_PERMITTED, i)) continue;
+    (void)capng_update(CAPNG_ADD, CAPNG_EFFECTIVE, i);
+  }
+  (void)capng_apply(CAPNG_SELECT_CAPS);
+}
+
+}  // namespace ndlfs::backends

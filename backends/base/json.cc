@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: MIT
+#include "backends/base/json.h"
+
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <span>
+#include <unordered_map>
+#include <utility>
+
+#include "backends/base/json_exact.h"
+#include "model/base64.h"
+#include "model/utf8.h"
+
+namespace ndlfs::backends {
+namespace {
+
+constexpr size_t kMaxDepth = 128;
+constexpr size_t kMaxListLength = 64;
+constexpr size_t kMaxMessage = 200;  // the library quotes what it has read last
+
+// The floats that JSON has no word for: what Python's json writes, and what the
+// parser gets instead, numbers in a spelling that nobody uses.
+struct NonFinite {
+  std::string_view word;
+  std::string_view stand_in;
+  double value;
+};
+constexpr std::array kNonFinite = {
+    NonFinite{"NaN", "0.0e-00000000000000000001", std::numeric_limits<double>::quiet_NaN()},
+    NonFinite{"Infinity", "0.0e-00000000000000000002", std::numeric_limits<double>::infinity()},
+    NonFinite{"-Infinity", "0.0e-00000000000000000003",
+              -std::numeric_limits<double>::infinity()},
+};
+
+// The one that `text` begins with; null if it begins with none.
+const NonFinite* FindNonFinite(std::string_view text) {
+  for (const NonFinite& known : kNonFinite) {
+    if (text.starts_with(known.word)) return &known;
+  }
+  return nullptr;
+}
+
+// Puts the stand-ins in; nullopt when there are none, as nearly always.
+std::optional<std::string> ReplaceNonFinite(std::string_view text) {
+  std::string replaced;
+  size_t copied = 0;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '"') {
+      for (++i; i < text.size() && text[i] != '"'; ++i) {
+        if (text[i] == '\\') ++i;
+      }
+    } else if (const NonFinite* known = FindNonFinite(text.substr(i))) {
+      // Blanks, so that no digits or signs beside it become a part of it.
+      replaced.append(text.substr(copied, i - copied)).append(" ");
+      replaced.append(known->stand_in).append(" ");
+      i += known->word.size() - 1;
+      copied = i + 1;
+    }
+  }
+  if (copied == 0) return std::nullopt;
+  return replaced.append(text.substr(copied));
+}
+
+// A container whose end has not been seen. Members are appended without
+// looking for an earlier one of the same key, which the library's own builder
+// does in linear time: objects of a hundred thousand members (consolidated
+// metadata) would take minutes.
+struct OpenContainer {
+  bool is_object;
+  std::vector<std::string> keys;  // of an object
+  Json::array_t values;
+};
+
+// A key that occurs twice has its first place and its last value.
+Json MakeObject(OpenContainer& open) {
+  Json::object_t object;
+  object.reserve(open.keys.size());
+  // The same as a plain vector: operator[] of object_t looks for keys.
+  Json::object_t::Container& members = object;
+  std::unordered_map<std::string_view, size_t> places;
+  for (size_t i = 0; i < open.keys.size(); ++i) {
+    const auto [it, inserted] = places.emplace(open.keys[i], members.size());
+    if (inserted) {
+      members.emplace_back(open.keys[i], std::move(open.values[i]));
+    } else {
+      members[it->second].second = std::move(open.values[i]);
+    }
+  }
+  return Json(std::move(object));
+}
+
+// Of binary values: none of MessagePack, whose types of extensions are bytes.
+constexpr uint64_t kDigits = 256;
+
+bool IsInteger(std::string_view text) {
+  return !text.empty() && text.find_first_not_of("-0123456789") == text.npos;
+}
+
+Json KeepDigits(std::string_view text) {
+  return Json::binary(std::vector<uint8_t>(text.begin(), text.end()), kDigits);
+}
+
+// Builds the value from the parser's events.
+class Builder final : public nlohmann::json_sax<Json> {
+ public:
+  explicit Builder(size_t max_values) : values_left_(max_values) {}
+
+  bool null() override { return Add(nullptr); }
+  bool boolean(bool value) override { return Add(value); }
+  bool number_integer(int64_t value) override { return Add(value); }
+  bool number_unsigned(uint64_t value) override { return Add(value); }
+  bool number_float(double value, const std::string& text) override {
+    for (const NonFinite& known : kNonFinite) {
+      if (text == known.stand_in) return Add(known.value);
+    }
+    if (IsInteger(text) && fmt::format("{:.0f}", value) != text) return Add(KeepDigits(text));
+    return Add(value);
+  }
+  bool string(std::string& value) override {
+    if (model::IsUtf8(value)) return Add(std::move(value));
+    return Add(Json::binary(std::vector<uint8_t>(value.begin(), value.end())));
+  }
+  bool binary(binary_t& value) override { return Add(Json(std::move(value))); }
+
+  bool start_object(size_t) override { return Open(true); }
+  bool start_array(size_t) override { return Open(false); }
+  bool key(std::string& name) override {
+    if (!model::IsUtf8(name)) {
+      error_ = "a key that is not UTF-8";
+      return false;
+    }
+    open_.back().keys.push_back(std::move(name));
+    return true;
+  }
+  bool end_object() override { return Close(); }
+  bool end_array() override { return Close(); }
+
+  bool parse_error(size_t, const std::string&,
+                   const nlohmann::detail::exception& error) override {
+    // "[json.exception.parse_error.101] parse error at line 1, column 2: ..."
+    const std::string_view what = error.what();
+    const size_t end_of_tag = what.find("] ");
+    error_ = what.substr(end_of_tag == what.npos ? 0 : end_of_tag + 2, kMaxMessage);
+    return false;
+  }
+
+  Json TakeRoot() { return std::move(root_); }
+  const std::string& error() const { return error_; }
+
+ private:
+  bool Open(bool is_object) {
+    if (open_.size() == kMaxDepth) {
+      error_ = fmt::format("nested more than {} levels deep", kMaxDepth);
+      return false;
+    }
+    open_.push_back({is_object, {}, {}});
+    return true;
+  }
+
+  bool Close() {
+    OpenContainer closed = std::move(open_.back());
+    open_.pop_back();
+    return Add(closed.is_object ? MakeObject(closed) : Json(std::move(closed.values)));
+  }
+
+  bool Add(Json value) {
+    if (values_left_-- == 0) {
+      error_ = "more values than expected";
+      return false;
+    }
+    if (open_.empty()) {
+      root_ = std::move(value);
+    } else {
+      open_.back().values.push_back(std::move(value));
+    }
+    return true;
+  }
+
+  size_t values_left_;
+  Json root_;
+  std::vector<OpenContainer> open_;
+  std::string error_;
+};
+
+void AppendBytes(std::string& out, const Json::binary_t& bytes) {
+  const auto type = static_cast<uint8_t>(bytes.has_subtype() ? bytes.subtype() : 0);
+  out += fmt::format(R"({{"$binary":{{"base64":"{}","subType":"{:02x}"}}}})",
+                     model::EncodeBase64(std::as_bytes(std::span(bytes))), type);
+}
+
+void AppendCompact(std::string& out, const Json& value) {
+  const char* separator = "";
+  if (value.is_object()) {
+    out += '{';
+    for (const auto& [key, member] : value.items()) {
+      out += std::exchange(separator, ",") + Json(key).dump() + ":";
+      AppendCompact(out, member);
+    }
+    out += '}';
+  } else if (value.is_array()) {
+    out += '[';
+    for (const Json& item : value) {
+      out += std::exchange(separator, ",");
+      AppendCompact(out, item);
+    }
+    out += ']';
+  } else if (!BigInteger(value).empty()) {
+    out += BigInteger(value);
+  } else if (value.is_binary()) {
+    AppendBytes(out, value.get_binary());
+  } else if (value.is_number_float() && !std::isfinite(value.get<double>())) {
+    const double number = value.get<double>();
+    out += std::isnan(number) ? "NaN" : number > 0 ? "Infinity" : "-Infinity";
+  } else {
+    out += value.dump();
+  }
+}
+
+model::Result<Json> Parse(std::string_view text, Json::input_format_t format,
+                          std::string_view format_name, size_t max_values) {
+  Builder builder(max_values);
+  try {
+    if (Json::sax_parse(text, &builder, format)) return builder.TakeRoot();
+  } catch (const std::exception& error) {
+    return model::BadInput("not {}: {}", format_name, model::OneLine(error.what()));
+  }
+  return model::BadInput("not {}: {}", format_name, model::OneLine(builder.error()));
+}
+
+}  // namespace
+
+model::Result<Json> ParseJson(std::string_view text, size_t max_values) {
+  const std::optional<std::string> quoted = ReplaceNonFinite(text);
+  if (quoted) text = *quoted;
+  return Parse(text, Json::input_format_t::json, "JSON", max_values);
+}
+
+model::Result<Json> ParseMsgpack(ConstByteSpan bytes, size_t max_values) {
+  return Parse(AsText(bytes), Json::input_format_t::msgpack, "MessagePack", max_values);
+}
+
+std::string_view BigInteger(const Json& value) {
+  if (!value.is_binary()) return {};
+  const Json::binary_t& bytes = value.get_binary();
+  if (!bytes.has_subtype() || bytes.subtype() != kDigits) return {};
+  return AsText(std::as_bytes(std::span(bytes)));
+}
+
+const std::vector<uint8_t>* BytesOf(const Json& value) {
+  return value.is_binary() && BigInteger(value).empty() ? &value.get_binary() : nullptr;
+}
+
+std::optional<double> JsonToReal(const Json& value) {
+  if (value.is_number()) return value.get<double>();
+  const std::string_view digits = BigInteger(value);
+  double number = 0;
+  const auto [end, error] =
+      std::from_chars(digits.data(), digits.data() + digits.size(), number);
+  if (digits.empty() || error != std::errc()) return std::nullopt;
+  return number;
+}
+
+model::Result<const Json*> RequireMember(const Json& object, const char* key) {
+  if (!object.is_object()) {
+    return model::BadInput("expected an object, found {}", DescribeJson(object));
+  }
+  const auto it = object.find(key);
+  if (it == object.end()) return model::BadInput("\"{}\" is missing", key);
+  return &*it;
+}
+
+model::Result<uint64_t> JsonToSize(const Json& value) {
+  if (value.is_number_integer()) {  // signed where it was not parsed from text
+    const uint64_t size = value.get<uint64_t>();
+    if (size >> 63 == 0) return size;
+  }
+  return model::BadInput("expected a non-negative integer below 2^63, found {}",
+                         DescribeJson(value));
+}
+
+model::Result<std::vector<uint64_t>> JsonToSizes(const Json& value) {
+  if (!value.is_array()) {
+    return model::BadInput("expected a list of integers, found {}", DescribeJson(value));
+  }
+  if (value.size() > kMaxListLength) {
+    return model::Limit("a list of {} integers, at most {} are accepted", value.size(),
+                        kMaxListLength);
+  }
+  std::vector<uint64_t> sizes;
+  for (size_t i = 0; i < value.size(); ++i) {
+    NDLFS_TRY(const uint64_t size, JsonToSize(value[i]), fmt::format("[{}]", i));
+    sizes.push_back(size);
+  }
+  return sizes;
+}
+
+std::string DescribeJson(const Json& value) {
+  switch (value.type()) {
+    case Json::value_t::string:
+      return "the string " + model::Quote(value.get_ref<const std::string&>());
+    case Json::value_t::array:
+      return fmt::format("a list of {}", value.size());
+    case Json::value_t::object:
+      return "an object";
+    case Json::value_t::null:
+    case Json::value_t::boolean:
+      return value.dump();
+    case Json::value_t::binary:
+      if (BytesOf(value)) return fmt::format("{} bytes", BytesOf(value)->size());
+      [[fallthrough]];
+    default:
+      return "the number " + CompactJson(value);
+  }
+}
+
+std::string CompactJson(const Json& value) {
+  std::string text;
+  AppendCompact(text, value);
+  return text;
+}
+
+}  // namespace ndlfs::backends

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: MIT
+#include "backends/base/json_scan.h"
+
+#include <utility>
+
+#include "backends/base/json.h"
+
+namespace ndlfs::backends {
+namespace {
+
+class Scanner {
+ public:
+  explicit Scanner(std::string_view text) : text_(text) {}
+
+  model::Result<std::vector<JsonMember>> Run() {
+    std::vector<JsonMember> members;
+    if (!Take('{')) return Unexpected("an object");
+    if (!Take('}')) {
+      do {
+        NDLFS_TRY(std::string key, TakeKey());
+        if (!Take(':')) return Unexpected("':'");
+        SkipBlanks();
+        const size_t begin = at_;
+        NDLFS_RETURN_IF_ERROR(SkipValue());
+        members.push_back({std::move(key), begin, at_});
+      } while (Take(','));
+      if (!Take('}')) return Unexpected("',' or '}'");
+    }
+    SkipBlanks();
+    if (at_ != text_.size()) return Unexpected("the end");
+    return members;
+  }
+
+ private:
+  model::Failure Unexpected(std::string_view expected) const {
+    return model::BadInput("not JSON: expected {} at byte {}", expected, at_);
+  }
+
+  void SkipBlanks() { at_ = std::min(text_.find_first_not_of(" \t\r\n", at_), text_.size()); }
+
+  bool Take(char c) {
+    SkipBlanks();
+    if (at_ == text_.size() || text_[at_] != c) return false;
+    ++at_;
+    return true;
+  }
+
+  // Goes from an opening quote to behind the closing one.
+  bool SkipString() {
+    for (++at_; at_ < text_.size(); ++at_) {
+      if (text_[at_] == '"') {
+        ++at_;
+        return true;
+      }
+      if (text_[at_] == '\\') ++at_;
+    }
+    at_ = text_.size();
+    return false;
+  }
+
+  model::Result<std::string> TakeKey() {
+    SkipBlanks();
+    if (at_ == text_.size() || text_[at_] != '"') return Unexpected("a key");
+    const size_t begin = at_;
+    if (!SkipString()) return Unexpected("'\"'");
+    NDLFS_TRY(const Json key, ParseJson(text_.substr(begin, at_ - begin)));
+    return key.get<std::string>();
+  }
+
+  model::Result<void> SkipValue() {
+    size_t depth = 0;
+    do {
+      if (at_ == text_.size()) return Unexpected("a value");
+      const char c = text_[at_];
+      if (c == '"') {
+        if (!SkipString()) return Unexpected("'\"'");
+        continue;
+      }
+      if (c == '{' || c == '[') ++depth;
+      if (c == '}' || c == ']') {
+        if (depth == 0) return Unexpected("a value");
+        --depth;
+      }
+      ++at_;
+      if (depth == 0 && c != '}' && c != ']') SkipWord();
+    } while (depth != 0);
+    return {};
+  }
+
+  // The rest of a number or of true, false, null.
+  void SkipWord() { at_ = std::min(text_.find_first_of(" \t\r\n,{}[]\":", at_), text_.size()); }
+
+  const std::string_view text_;
+  size_t at_ = 0;
+};
+
+}  // namespace
+
+model::Result<std::vector<JsonMember>> ScanJsonObject(std::string_view text) {
+  return Scanner(text).Run();
+}
+
+}  // namespace ndlfs::backends

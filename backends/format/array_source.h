@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: MIT
+//
+// Where the chunks of an array lie and what undoes their encoding: all that a
+// format has to say for its data to be read. Reading, decoding and caching
+// are the business of cache/, on one path for all formats.
+//
+// Element streams. The decoded form of elements of fixed size is their bytes
+// (little-endian, C order, each type.size() long). A chunk of n elements of
+// variable size (model::Datatype::is_fixed_size() is false) is decoded to
+//   n + 1 uint64: where each element begins after this table, and the end;
+//   the elements, without alignment, each part in the order of its type:
+//     numbers, enums, opaque, fixed text: their little-endian bytes;
+//     variable string, object reference (its path name): uint32 bytes, text;
+//     region reference: uint32 bytes, its NDL value as JSON text
+//     ({"target": ..., "start": [..], "opposite": [..]}), nothing for null;
+//     vlen: uint32 elements, then these;
+//     compound, array: their parts one after the other, no padding.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "backends/base/bytes.h"
+#include "backends/codec/codec_chain.h"
+#include "backends/store/store.h"
+#include "model/datatype.h"
+#include "model/error.h"
+
+namespace ndlfs::backends {
+
+// How the index space of an array is cut into chunks.
+class ChunkGrid {
+ public:
+  enum class Edge {
+    kFull,     // chunks at the edge are as large as the others (Zarr, HDF5)
+    kCropped,  // and here they end where the array ends (N5, contiguous files)
+  };
+
+  ChunkGrid() = default;
+  // Equal chunks. Refuses a rank other than the array's, and extents of 0.
+  static model::Result<ChunkGrid> Regular(std::vector<uint64_t> array_shape,
+                                          std::vector<uint64_t> chunk_shape, Edge edge);
+  // Zarr v3 `rectilinear`: per dimension the extents of all chunks, whose sum
+  // is at least the array's extent.
+  static model::Result<ChunkGrid> Rectilinear(std::vector<uint64_t> array_shape,
+                                              std::vector<std::vector<uint64_t>> chunk_extents);
+
+  size_t rank() const { return array_shape_.size(); }
+  const std::vector<uint64_t>& array_shape() const { return array_shape_; }
+  // The extents of the largest chunk.
+  const std::vector<uint64_t>& max_chunk_shape() const { return chunk_shape_; }
+  // Chunks along each dimension. 0 where the array has no extent.
+  const std::vector<uint64_t>& counts() const { return counts_; }
+  bool is_regular() const { return bounds_.empty(); }
+
+  // Index of the chunk that holds `coordinate` of dimension `dim`.
+  uint64_t ChunkOf(size_t dim, uint64_t coordinate) const;
+  // First coordinate of chunk `index` along `dim`, and its decoded extent.
+  uint64_t Begin(size_t dim, uint64_t index) const;
+  uint64_t Extent(size_t dim, uint64_t index) const;
+  // Decoded shape of a chunk.
+  std::vector<uint64_t> ChunkShape(std::span<const uint64_t> index) const;
+
+ private:
+  Edge edge_ = Edge::kFull;
+  std::vector<uint64_t> array_shape_;
+  std::vector<uint64_t> chunk_shape_;
+  std::vector<uint64_t> counts_;
+  std::vector<std::vector<uint64_t>> bounds_;  // rectilinear: counts + 1 each
+};
+
+// What all chunks of one array have in common.
+struct ArraySpec {
+  model::Datatype dtype;  // as decoded: little-endian
+  std::vector<uint64_t> shape;
+  ChunkGrid grid;
+  CodecChain codecs;
+  // One element, as decoded, for chunks that are absent; empty means zeros.
+  std::vector<std::byte> fill;
+  // What a chunk of elements of variable size may occupy at most, encoded or
+  // decoded (OpenOptions::max_chunk_size). Others are bounded by their shape.
+  uint64_t max_chunk_bytes = uint64_t{1} << 30;
+};
+
+// Where one encoded chunk is.
+struct ChunkLocation {
+  // Nothing is stored: the fill value stands for all elements.
+  static ChunkLocation Absent() { return {}; }
+
+  // Pieces of the value at `key`, one after the other; one piece {0, kToEnd}
+  // is the whole value. Where the key does not exist the chunk is absent, and
+  // so it is where there are no pieces: then the value, as it is now, says
+  // that nothing is stored.
+  std::shared_ptr<const Store> store;
+  std::string key;
+  std::vector<ByteRange> pieces;
+  // Or the bytes themselves (HDF5 compact, inline references).
+  std::shared_ptr<const Bytes> inline_bytes;
+  // Or what only a library can read: returns the *decoded* chunk, and needs no
+  // codec. Elements of variable size are an element stream, of `limit` bytes at
+  // most (kLimit or kCorrupt where there are more).
+  std::function<model::Result<Bytes>(uint64_t limit)> generate;
+
+  uint32_t skip_codecs = 0;  // bits of bytes to bytes codecs left out
+
+  bool absent() const { return !store && !inline_bytes && !generate; }
+};
+
+// Elements that lie in a file one after the other in C order.
+struct ContiguousRange {
+  std::shared_ptr<const Store> store;
+  std::string key;
+  uint64_t offset = 0;
+  model::Datatype stored;  // as in the file: perhaps big-endian
+  // Where the value at `key` has to be exactly that long (a Zarr chunk): any
+  // other length is corrupt. An absent key means the fill value.
+  std::optional<uint64_t> exact_size;
+};
+
+// Keeps what locating chunks needs again and again (shard indexes), within
+// the one memory budget of the mount. Implemented in cache/.
+class IndexCache {
+ public:
+  virtual ~IndexCache() = default;
+  // The bytes that `load` made for `slot` of the array `id`, loaded once.
+  virtual model::Result<std::shared_ptr<const Bytes>> GetOrLoad(
+      uint64_t id, uint64_t slot, const std::function<model::Result<Bytes>()>& load) = 0;
+
+  // To be called with each key that locating a chunk depends on (also where it
+  // is absent, or its index is cached) before it is read. Fails (ESTALE) where
+  // the value has changed since the first time.
+  virtual model::Result<void> WillRead(const std::shared_ptr<const Store>& /*store*/,
+                                       const std::string& /*key*/) {
+    return {};
+  }
+};
+
+// One array's data. Immutable and safe to share between threads.
+class ArraySource {
+ public:
+  ArraySource();
+  virtual ~ArraySource() = default;
+
+  // Unique in this process: what caches know the array by.
+  uint64_t id() const { return id_; }
+  virtual const ArraySpec& spec() const = 0;
+
+  // Where the chunk at `index` (one number per dimension, below counts()) is.
+  virtual model::Result<ChunkLocation> Locate(std::span<const uint64_t> index,
+                                              IndexCache& indexes) const = 0;
+
+  // Set when the elements can be read from a file as they are.
+  virtual std::optional<ContiguousRange> contiguous() const { return std::nullopt; }
+
+ private:
+  const uint64_t id_;
+};
+
+}  // namespace ndlfs::backends

@@ -1,0 +1,543 @@
+// SPDX-License-Identifier: MIT
+#include "backends/format/hdf5/dataset_source.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+
+#include "backends/base/checked.h"
+#include "backends/codec/registry.h"
+#include "backends/format/block_shape.h"
+#include "backends/format/hdf5/chunk_reader.h"
+#include "backends/format/hdf5/external_store.h"
+#include "backends/format/hdf5/padded_source.h"
+#include "backends/format/hdf5/text_codec.h"
+#include "backends/format/source_notes.h"
+
+namespace ndlfs::backends::hdf5 {
+namespace {
+
+using model::Result;
+
+// Places of chunks are asked for so many at a time, and kept together.
+constexpr uint64_t kRecordsPerBlock = 256;
+// So many chunks are asked whether they went through filters that are unknown.
+constexpr uint64_t kAskedChunks = 4096;
+// What an element of variable size is counted as, to choose blocks.
+constexpr uint64_t kVariableBytes = 64;
+
+class DatasetSource : public ArraySource {
+ public:
+  explicit DatasetSource(ArraySpec spec) : spec_(std::move(spec)) {}
+  const ArraySpec& spec() const override { return spec_; }
+
+ protected:
+  const ArraySpec spec_;
+};
+
+// Elements one after the other, in the file or in external ones.
+class ContiguousSource final : public DatasetSource {
+ public:
+  ContiguousSource(ArraySpec spec, std::shared_ptr<const Store> store, uint64_t offset,
+                   const DatasetInfo& info)
+      : DatasetSource(std::move(spec)),
+        store_(std::move(store)),
+        offset_(offset),
+        stored_(info.stored),
+        in_place_(info.text.empty()) {}
+
+  Result<ChunkLocation> Locate(std::span<const uint64_t> index, IndexCache&) const override {
+    ChunkLocation location;
+    location.store = store_;
+    const uint64_t first =
+        FirstElement(spec_.shape, spec_.grid.max_chunk_shape(), index) * stored_.size();
+    const uint64_t bytes = *CheckedProduct(spec_.grid.ChunkShape(index), stored_.size());
+    location.pieces = {{offset_ + first, bytes}};
+    return location;
+  }
+
+  std::optional<ContiguousRange> contiguous() const override {
+    if (!in_place_) return std::nullopt;
+    return ContiguousRange{store_, "", offset_, stored_, std::nullopt};
+  }
+
+ private:
+  const std::shared_ptr<const Store> store_;
+  const uint64_t offset_;
+  const model::Datatype stored_;
+  const bool in_place_;
+};
+
+// A dataset that nothing is stored of.
+class AbsentSource final : public DatasetSource {
+ public:
+  using DatasetSource::DatasetSource;
+  Result<ChunkLocation> Locate(std::span<const uint64_t>, IndexCache&) const override {
+    return ChunkLocation::Absent();
+  }
+};
+
+// Where the chunks of a dataset lie.
+class ChunkRecords {
+ public:
+  ChunkRecords(std::shared_ptr<const File> file, std::string path)
+      : file_(std::move(file)), path_(std::move(path)) {}
+
+  Result<ChunkRecord> Find(const ArraySource& source, std::span<const uint64_t> index,
+                           IndexCache& indexes) const {
+    uint64_t linear = 0;
+    for (size_t d = 0; d < index.size(); ++d) {
+      linear = linear * source.spec().grid.counts()[d] + index[d];
+    }
+    const uint64_t first = linear / kRecordsPerBlock * kRecordsPerBlock;
+    const auto load = [&]() -> Result<Bytes> {
+      NDLFS_TRY(const auto records, file_->LocateChunks(path_, first, kRecordsPerBlock));
+      return Bytes::Copy(std::as_bytes(std::span(records)));
+    };
+    NDLFS_TRY(const auto block,
+              indexes.GetOrLoad(source.id(), linear / kRecordsPerBlock, load));
+    ChunkRecord record;
+    const size_t offset = (linear - first) * sizeof(record);
+    if (offset + sizeof(record) > block->size()) return model::Internal("no such chunk");
+    std::memcpy(&record, block->data() + offset, sizeof(record));
+    return record;
+  }
+
+ private:
+  const std::shared_ptr<const File> file_;
+  const std::string path_;
+};
+
+// What the elements of a dataset go through.
+struct DatasetCodecs {
+  std::vector<std::shared_ptr<const ArrayToArrayCodec>> text;
+  std::shared_ptr<const ArrayToBytesCodec> bytes;
+  std::vector<std::shared_ptr<const BytesToBytesCodec>> filters;
+
+  Result<CodecChain> MakeChain(const ChunkForm& form) const {
+    return CodecChain::Make(form, text, bytes, filters);
+  }
+};
+
+class ChunkedSource final : public DatasetSource {
+ public:
+  ChunkedSource(ArraySpec spec, const OpenedFile& opened, std::string path,
+                const DatasetInfo& info, DatasetCodecs codecs)
+      : DatasetSource(std::move(spec)),
+        store_(opened.store),
+        records_(opened.file, std::move(path)),
+        has_plain_edges_(info.has_plain_edges),
+        may_end_early_(MayEndEarly(spec_, codecs)),
+        stored_bytes_(info.stored.size()),
+        codecs_(std::move(codecs)) {}
+
+  Result<ChunkLocation> Locate(std::span<const uint64_t> index,
+                               IndexCache& indexes) const override {
+    NDLFS_TRY(const ChunkRecord record, records_.Find(*this, index, indexes));
+    if (record.bytes == 0) return ChunkLocation::Absent();
+    ChunkLocation location;
+    location.store = store_;
+    location.pieces = {{record.offset, record.bytes}};
+    location.skip_codecs = static_cast<uint32_t>(record.filter_mask);
+    if (!IsPartial(index)) return location;
+    if (has_plain_edges_) {
+      location.skip_codecs = ~uint32_t{0};
+    } else if (may_end_early_) {
+      location.generate = ReadToLastElement(index, location);
+    }
+    return location;
+  }
+
+ private:
+  // Not where large chunks are better decoded in parts, nor where there is no
+  // room for one more codec.
+  static bool MayEndEarly(const ArraySpec& spec, const DatasetCodecs& codecs) {
+    constexpr uint64_t kLargeChunk = uint64_t{1} << 20;
+    constexpr size_t kMostFilters = 31;
+    const auto bytes = CheckedProduct(spec.grid.max_chunk_shape(), spec.dtype.size());
+    const bool is_large = !bytes || *bytes >= kLargeChunk;
+    return !codecs.filters.empty() && codecs.filters.size() <= kMostFilters &&
+           !(is_large && spec.codecs.DecodesRanges());
+  }
+
+  // Whether the chunk reaches beyond the end of the dataset.
+  bool IsPartial(std::span<const uint64_t> index) const {
+    for (size_t d = 0; d < index.size(); ++d) {
+      const uint64_t left = spec_.shape[d] - spec_.grid.Begin(d, index[d]);
+      if (left < spec_.grid.max_chunk_shape()[d]) return true;
+    }
+    return false;
+  }
+
+  // Some writers end a chunk at the edge with the last element of the dataset.
+  // To libhdf5 the rest is whatever its memory holds, which it shows to nobody.
+  // Where elements of the dataset are missing, too, it does show that, and here
+  // it is an error.
+  std::function<Result<Bytes>(uint64_t)> ReadToLastElement(std::span<const uint64_t> index,
+                                                           ChunkLocation location) const {
+    const ChunkForm form{spec_.dtype, spec_.grid.ChunkShape(index)};
+    DatasetCodecs codecs = codecs_;
+    codecs.filters.insert(codecs.filters.begin(),
+                          MakeShortChunkCodec(BytesToLastElement(index)));
+    location.skip_codecs <<= 1;  // all but the new one
+    return [form, codecs = std::move(codecs),
+            location = std::move(location)](uint64_t limit) -> Result<Bytes> {
+      NDLFS_TRY(const CodecChain chain, codecs.MakeChain(form));
+      return ReadChunk(chain, location, form.shape, limit);
+    };
+  }
+
+  // Bytes of a chunk as far as the dataset reaches in it, before filters.
+  uint64_t BytesToLastElement(std::span<const uint64_t> index) const {
+    uint64_t last = 0;
+    for (size_t d = 0; d < index.size(); ++d) {
+      const uint64_t extent = spec_.grid.max_chunk_shape()[d];
+      const uint64_t left = spec_.shape[d] - spec_.grid.Begin(d, index[d]);
+      last = last * extent + std::min(left, extent) - 1;
+    }
+    return (last + 1) * stored_bytes_;
+  }
+
+  const std::shared_ptr<const Store> store_;
+  const ChunkRecords records_;
+  const bool has_plain_edges_;
+  const bool may_end_early_;
+  const uint64_t stored_bytes_;  // of an element
+  const DatasetCodecs codecs_;
+};
+
+// Whether region references of the type are told element by element.
+bool HasElementRegions(const model::Datatype& type) {
+  switch (type.kind()) {
+    case model::Datatype::Kind::kRegionRef:
+      return type.selection() == model::Datatype::Selection::kElement;
+    case model::Datatype::Kind::kVlen:
+    case model::Datatype::Kind::kArray:
+      return HasElementRegions(type.base());
+    case model::Datatype::Kind::kCompound:
+      return std::any_of(type.members().begin(), type.members().end(),
+                         [](const auto& member) { return HasElementRegions(member.type); });
+    default:
+      return false;
+  }
+}
+
+// What only the library can read.
+class LibrarySource final : public DatasetSource, public SourceNotes {
+ public:
+  LibrarySource(ArraySpec spec, std::shared_ptr<const File> file, std::string path,
+                Layout layout, uint64_t chunk_bytes)
+      : DatasetSource(std::move(spec)),
+        file_(std::move(file)),
+        path_(std::move(path)),
+        records_(file_, path_),
+        fills_(layout == Layout::kChunked && !spec_.dtype.is_fixed_size() &&
+               !HasElementRegions(spec_.dtype) && !spec_.fill.empty()),
+        chunk_bytes_(chunk_bytes) {}
+
+  Result<ChunkLocation> Locate(std::span<const uint64_t> index,
+                               IndexCache& indexes) const override {
+    if (fills_) {
+      NDLFS_TRY(const ChunkRecord record, records_.Find(*this, index, indexes));
+      if (record.bytes == 0) return ChunkLocation::Absent();
+    }
+    Block block;
+    for (size_t d = 0; d < index.size(); ++d) {
+      block.start.push_back(spec_.grid.Begin(d, index[d]));
+    }
+    block.count = spec_.grid.ChunkShape(index);
+    block.regions_as_elements = spec_.dtype.kind() == model::Datatype::Kind::kRegionRef &&
+                                spec_.dtype.selection() == model::Datatype::Selection::kElement;
+    block.chunk_bytes = chunk_bytes_;
+    ChunkLocation location;
+    location.generate = [file = file_, path = path_, block = std::move(block),
+                         has_dangling = has_dangling_](uint64_t limit) -> Result<Bytes> {
+      NDLFS_TRY(auto elements, file->Read(path, block, limit));
+      if (elements.has_dangling) *has_dangling = true;
+      return std::move(elements.bytes);
+    };
+    return location;
+  }
+
+  std::vector<std::string> notes() const override {
+    if (!*has_dangling_) return {};
+    return {std::string(kDanglingNote)};
+  }
+
+ private:
+  const std::shared_ptr<const File> file_;
+  const std::string path_;
+  const ChunkRecords records_;
+  // Whether absent chunks are filled here. The library wants to write to the
+  // file for a fill value of variable size beside chunks that are there.
+  const bool fills_;
+  const uint64_t chunk_bytes_;
+  // Whether dangling references have been read.
+  const std::shared_ptr<std::atomic<bool>> has_dangling_ =
+      std::make_shared<std::atomic<bool>>(false);
+};
+
+std::string NameOfFilter(const FilterInfo& filter) {
+  if (filter.name.empty()) return fmt::format("filter {}", filter.id);
+  return fmt::format("filter {} ({})", filter.id, model::Quote(filter.name));
+}
+
+// A filter that nobody here can undo, in a dataset of which some chunks say
+// that it was left out: those are readable, as libhdf5 has it, whether the
+// filter is optional or not. It may be one that its parameters make no sense
+// of, as "shuffle" among elements of variable size: who wrote the dataset could
+// not apply it either, and what does not say that it was left out is corrupt.
+class ImpossibleFilter final : public BytesToBytesCodec {
+ public:
+  explicit ImpossibleFilter(model::Error reason) : reason_(std::move(reason)) {}
+  std::string_view name() const override { return "filter"; }
+  SizeBound EncodedSize(uint64_t decoded_size) const override {
+    return CompressorBound(decoded_size);
+  }
+  Result<size_t> Decode(ConstByteSpan, ByteSpan) const override {
+    return model::Propagate(reason_);
+  }
+
+ private:
+  const model::Error reason_;
+};
+
+// `may_be_left_out`: whether there are chunks that this filter was not applied
+// to.
+Result<std::shared_ptr<const BytesToBytesCodec>> MakeFilter(const FilterInfo& filter,
+                                                            const ChunkForm& form,
+                                                            bool may_be_left_out) {
+  const std::string id = std::to_string(filter.id);
+  const Json configuration = {{"cd_values", filter.parameters}};
+  auto codec = MakeCodec({CodecDialect::kHdf5, id, &configuration, &form});
+  if (!codec && codec.error().code() == model::ErrorCode::kBadInput) {
+    return std::make_shared<const ImpossibleFilter>(
+        model::Error(model::ErrorCode::kCorrupt, codec.error().message()));
+  }
+  if (!codec && may_be_left_out && codec.error().code() == model::ErrorCode::kUnsupported) {
+    return std::make_shared<const ImpossibleFilter>(
+        std::move(codec).error().In(NameOfFilter(filter)));
+  }
+  if (!codec) return model::Propagate(std::move(codec).error());
+  auto* bytes_to_bytes = std::get_if<std::shared_ptr<const BytesToBytesCodec>>(&*codec);
+  if (!bytes_to_bytes) return model::Internal("not a codec of bytes");
+  return std::move(*bytes_to_bytes);
+}
+
+// Elements as they are in the file: filters, byte order, ends of text. A bit of
+// `left_out` is set for a filter that some chunks are written without.
+Result<DatasetCodecs> MakeCodecs(const DatasetInfo& info, const std::vector<uint64_t>& chunk,
+                                 uint32_t left_out) {
+  const ChunkForm form{info.stored, chunk};
+  DatasetCodecs codecs;
+  for (const FilterInfo& filter : info.filters) {
+    const bool may_be_left_out = left_out >> codecs.filters.size() & 1;
+    NDLFS_TRY(auto codec, MakeFilter(filter, form, may_be_left_out), NameOfFilter(filter));
+    codecs.filters.push_back(std::move(codec));
+  }
+  if (!info.text.empty()) codecs.text.push_back(MakeTextCodec(info.text));
+  NDLFS_TRY(codecs.bytes, MakeStoredBytes(info.stored));
+  return codecs;
+}
+
+Result<void> CheckSizes(const DatasetInfo& info, const std::vector<uint64_t>& chunk,
+                        uint64_t max_chunk_bytes) {
+  // Of an element of variable size, its place in the table of offsets.
+  const uint64_t item = info.type.is_fixed_size() ? info.type.size() : sizeof(uint64_t);
+  if (item == 0) return model::BadInput("elements of 0 bytes");
+  if (CheckedProduct(info.shape, item).value_or(kMaxViewSize) >= kMaxViewSize) {
+    return model::Limit("the dataset has more than 2^62 bytes");
+  }
+  const auto bytes = CheckedProduct(chunk, std::max<uint64_t>(item, info.stored.size()));
+  if (bytes && *bytes <= max_chunk_bytes) return {};
+  return model::Limit("chunks of more than {} bytes (--max-chunk-size)", max_chunk_bytes);
+}
+
+class SourceMaker {
+ public:
+  SourceMaker(const OpenedFile& opened, const std::string& path, const DatasetInfo& info,
+              uint64_t max_chunk_bytes)
+      : opened_(opened), path_(path), info_(info), max_chunk_bytes_(max_chunk_bytes) {}
+
+  Result<std::shared_ptr<const ArraySource>> Make() {
+    const bool by_library =
+        !info_.is_plain || info_.layout == Layout::kCompact || info_.layout == Layout::kVirtual;
+    if (by_library) return MakeLibrarySource();
+    if (info_.layout == Layout::kChunked) return MakeChunkedSource();
+    return MakeContiguousSource();
+  }
+
+ private:
+  Result<ArraySpec> MakeSpec(const std::vector<uint64_t>& chunk, ChunkGrid::Edge edge) {
+    ArraySpec spec;
+    spec.dtype = info_.type;
+    spec.shape = info_.shape;
+    spec.max_chunk_bytes = max_chunk_bytes_;
+    if (info_.fill) spec.fill = *info_.fill;
+    NDLFS_TRY(spec.grid, ChunkGrid::Regular(info_.shape, chunk, edge));
+    NDLFS_RETURN_IF_ERROR(CheckSizes(info_, spec.grid.max_chunk_shape(), max_chunk_bytes_));
+    return spec;
+  }
+
+  Result<std::shared_ptr<const ArraySource>> MakeLibrarySource() {
+    if (!info_.external.empty()) {
+      return model::Unsupported("elements in external files that need to be converted");
+    }
+    const uint64_t item = info_.type.is_fixed_size() ? info_.type.size() : kVariableBytes;
+    const auto chunk = info_.layout == Layout::kChunked
+                           ? info_.chunk
+                           : ContiguousBlockShape(info_.shape, item, kBlockBytes);
+    NDLFS_TRY(auto spec, MakeSpec(chunk, ChunkGrid::Edge::kCropped));
+    NDLFS_TRY(const uint32_t left_out, FindFiltersLeftOut());
+    size_t filter_index = 0;
+    for (const FilterInfo& filter : info_.filters) {
+      // The library could not say as well what it lacks.
+      const ChunkForm form{info_.stored, spec.grid.max_chunk_shape()};
+      const bool may_be_left_out = left_out >> filter_index++ & 1;
+      NDLFS_RETURN_IF_ERROR(MakeFilter(filter, form, may_be_left_out), NameOfFilter(filter));
+    }
+    return std::make_shared<LibrarySource>(std::move(spec), opened_.file, path_, info_.layout,
+                                           LibraryChunkBytes(chunk, item));
+  }
+
+  // A bit for each filter that is not known here and that some chunk was written
+  // without; only the first chunks are asked. Where they all went through it,
+  // the dataset is of no use, and it is better to say so at once.
+  Result<uint32_t> FindFiltersLeftOut() const {
+    const uint32_t unknown = UnknownFilters();
+    uint32_t left_out = 0;
+    bool is_empty = true;
+    for (uint64_t first = 0; unknown & ~left_out && first < kAskedChunks;
+         first += kRecordsPerBlock) {
+      NDLFS_TRY(const auto records, opened_.file->LocateChunks(path_, first, kRecordsPerBlock));
+      for (const ChunkRecord& record : records) {
+        if (record.bytes == 0) continue;
+        is_empty = false;
+        left_out |= static_cast<uint32_t>(record.filter_mask) & unknown;
+      }
+      if (records.size() < kRecordsPerBlock) return is_empty ? unknown : left_out;
+    }
+    return left_out;
+  }
+
+  uint32_t UnknownFilters() const {
+    const ChunkForm form{info_.stored, info_.chunk};
+    uint32_t unknown = 0;
+    for (size_t i = 0; i < info_.filters.size() && i < 32; ++i) {
+      const auto codec = MakeFilter(info_.filters[i], form, false);
+      const bool is_unknown = !codec && codec.error().code() == model::ErrorCode::kUnsupported;
+      if (is_unknown) unknown |= uint32_t{1} << i;
+    }
+    return unknown;
+  }
+
+  // See Block.
+  uint64_t LibraryChunkBytes(const std::vector<uint64_t>& chunk, uint64_t item) const {
+    const auto bytes = CheckedProduct(chunk, std::max<uint64_t>(item, info_.stored.size()));
+    const uint64_t own = std::min(bytes.value_or(max_chunk_bytes_), max_chunk_bytes_);
+    // The chunks of the sources of a virtual dataset, nobody has asked for.
+    return info_.layout == Layout::kVirtual ? std::max(own, max_chunk_bytes_ / 4) : own;
+  }
+
+  Result<std::shared_ptr<const ArraySource>> MakeChunkedSource() {
+    NDLFS_TRY(auto spec, MakeSpec(info_.chunk, ChunkGrid::Edge::kFull));
+    NDLFS_TRY(const uint32_t left_out, FindFiltersLeftOut());
+    NDLFS_TRY(auto codecs, MakeCodecs(info_, info_.chunk, left_out));
+    NDLFS_TRY(spec.codecs, codecs.MakeChain({info_.type, info_.chunk}));
+    return std::make_shared<ChunkedSource>(std::move(spec), opened_, path_, info_,
+                                           std::move(codecs));
+  }
+
+  Result<std::shared_ptr<const ArraySource>> MakeContiguousSource() {
+    const auto blocks = ContiguousBlockShape(info_.shape, info_.type.size(), kBlockBytes);
+    NDLFS_TRY(auto spec, MakeSpec(blocks, ChunkGrid::Edge::kCropped));
+    const std::vector<uint64_t>& shape = spec.grid.max_chunk_shape();
+    NDLFS_TRY(const auto codecs, MakeCodecs(info_, shape, 0));
+    NDLFS_TRY(spec.codecs, codecs.MakeChain({info_.type, shape}));
+    if (!info_.external.empty()) {
+      NDLFS_TRY(auto store, MakeExternalStore(opened_.root, opened_.path, info_.external));
+      return std::make_shared<ContiguousSource>(std::move(spec), std::move(store), 0, info_);
+    }
+    if (!info_.offset) return std::make_shared<AbsentSource>(std::move(spec));
+    const auto bytes = CheckedProduct(info_.shape, info_.stored.size());
+    if (!bytes || CheckedAdd(*info_.offset, *bytes).value_or(kMaxViewSize) >= kMaxViewSize) {
+      return model::Limit("the dataset ends beyond any file");
+    }
+    return std::make_shared<ContiguousSource>(std::move(spec), opened_.store, *info_.offset,
+                                              info_);
+  }
+
+  const OpenedFile& opened_;
+  const std::string& path_;
+  const DatasetInfo& info_;
+  const uint64_t max_chunk_bytes_;
+};
+
+bool IsInside(const TextRun& run, size_t element_bytes) {
+  const auto bytes = CheckedMultiply(run.width, run.count);
+  return bytes && *bytes <= element_bytes && run.offset <= element_bytes - *bytes;
+}
+
+Result<void> CheckPlainElements(const DatasetInfo& info) {
+  if (!info.type.SameLayout(info.stored.WithOrder(model::ByteOrder::kLittle))) {
+    return model::Internal("elements of two layouts");
+  }
+  for (const TextRun& run : info.text) {
+    if (!IsInside(run, info.stored.size())) return model::Internal("text beyond its element");
+  }
+  return {};
+}
+
+}  // namespace
+
+model::Result<void> CheckDatasetInfo(const DatasetInfo& info) {
+  const size_t rank = info.shape.size();
+  if (info.max_shape.size() != rank) return model::Internal("two ranks");
+  if (!info.netcdf_shape.empty() &&
+      !std::equal(info.shape.begin(), info.shape.end(), info.netcdf_shape.begin(),
+                  info.netcdf_shape.end(), std::less_equal<uint64_t>())) {
+    return model::Internal("a shape smaller than what is stored");
+  }
+  if (!info.scales.empty() && info.scales.size() != rank) {
+    return model::Internal("scales of another rank");
+  }
+  for (const auto& scales : info.scales) {
+    for (const ScaleInfo& scale : scales) {
+      if (scale.max_shape.size() != scale.shape.size()) return model::Internal("two ranks");
+    }
+  }
+  for (const auto& fill : {info.fill, info.netcdf_fill}) {
+    if (fill && info.type.is_fixed_size() && fill->size() != info.type.size()) {
+      return model::Internal("a fill value of {} bytes", fill->size());
+    }
+  }
+  return info.is_plain ? CheckPlainElements(info) : Result<void>();
+}
+
+const std::vector<uint64_t>& ShownShape(const DatasetInfo& info) {
+  return info.netcdf_shape.empty() ? info.shape : info.netcdf_shape;
+}
+
+std::optional<std::vector<std::byte>> ShownFill(const DatasetInfo& info) {
+  if (info.netcdf_shape.empty()) return info.fill;
+  return info.netcdf_fill ? info.netcdf_fill : NetCdfFill(info.type);
+}
+
+model::Result<std::shared_ptr<const ArraySource>> MakeDatasetSource(const OpenedFile& opened,
+                                                                    const std::string& path,
+                                                                    const DatasetInfo& info,
+                                                                    uint64_t max_chunk_bytes) {
+  if (!info.is_null) {
+    NDLFS_TRY(auto source, SourceMaker(opened, path, info, max_chunk_bytes).Make());
+    if (info.netcdf_shape.empty()) return source;
+    return MakePaddedSource(std::move(source), info.netcdf_shape, *ShownFill(info));
+  }
+  // No elements: as an array of extent 0, of which nothing is ever located.
+  ArraySpec spec;
+  spec.dtype = info.type;
+  spec.shape = {0};
+  NDLFS_TRY(spec.grid, ChunkGrid::Regular({0}, {1}, ChunkGrid::Edge::kFull));
+  return std::make_shared<AbsentSource>(std::move(spec));
+}
+
+}  // namespace ndlfs::backends::hdf5

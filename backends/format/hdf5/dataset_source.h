@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "backends/format/array_source.h"
+#include "backends/format/hdf5/library/library.h"
+#include "backends/store/local/source_root.h"
+
+namespace ndlfs::backends::hdf5 {
+
+// An opened file, and how to read it without the library.
+struct OpenedFile {
+  std::shared_ptr<const File> file;
+  std::shared_ptr<const Store> store;  // the file is the value ""
+  std::shared_ptr<const SourceRoot> root;
+  std::string path;  // beneath `root`
+};
+
+// Whether what is said of a dataset agrees with itself. It comes from a process
+// that reads files of any kind.
+model::Result<void> CheckDatasetInfo(const DatasetInfo& info);
+
+// The shape that is shown: that of the dataset, or what netCDF-4 makes of it.
+const std::vector<uint64_t>& ShownShape(const DatasetInfo& info);
+
+// What is shown where nothing is stored, if there is a word on that: of a
+// dataset that is shown larger than it is, what is beyond its end.
+std::optional<std::vector<std::byte>> ShownFill(const DatasetInfo& info);
+
+// The data of the dataset at `path`, which CheckDatasetInfo() has accepted.
+model::Result<std::shared_ptr<const ArraySource>> MakeDatasetSource(const OpenedFile& opened,
+                                                                    const std::string& path,
+                                                                    const DatasetInfo& info,
+                                                                    uint64_t max_chunk_bytes);
+
+}  // namespace ndlfs::backends::hdf5

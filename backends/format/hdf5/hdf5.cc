@@ -1,0 +1,429 @@
+// SPDX-License-Identifier: MIT
+#include "backends/format/hdf5/hdf5.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <list>
+#include <map>
+#include <set>
+
+#include "backends/format/hdf5/dataset_source.h"
+#include "backends/format/hdf5/external_store.h"
+#include "backends/format/hdf5/library/library.h"
+#include "backends/format/hdf5/node_builder.h"
+#include "backends/format/node_cache.h"
+#include "backends/store/file_name.h"
+#include "backends/store/local/paths.h"
+#include "model/mutex.h"
+#include "model/path_name.h"
+
+namespace ndlfs::backends {
+namespace hdf5 {
+namespace {
+
+using model::Result;
+
+// Listings that are kept for GetLink(), as readdir asks it of every child.
+constexpr size_t kKeptListings = 4;
+constexpr size_t kMaxKeptChildren = 20'000;
+// More links than this one after the other are a loop.
+constexpr int kMaxHops = 32;
+// Sources of a virtual dataset that Version() looks at.
+constexpr size_t kWatchedSources = 64;
+
+std::string_view WithoutSlash(std::string_view path) {
+  return path.size() > 1 && path.ends_with('/') ? path.substr(0, path.size() - 1) : path;
+}
+
+// "a//b/./c" in the group "/g" is "/g/a/b/c"; in HDF5 ".." is a name.
+std::string ResolveInGroup(std::string_view group, std::string_view target) {
+  std::string path(target.starts_with('/') ? "/" : group);
+  while (!target.empty()) {
+    const size_t slash = std::min(target.find('/'), target.size());
+    const std::string_view name = target.substr(0, slash);
+    if (!name.empty() && name != ".") path = model::JoinPath(path, name);
+    target.remove_prefix(std::min(slash + 1, target.size()));
+  }
+  return path;
+}
+
+std::string Repeat(std::string_view text, size_t count) {
+  std::string repeated;
+  while (count-- > 0) repeated += text;
+  return repeated;
+}
+
+class Hdf5Hierarchy final : public Hierarchy {
+ public:
+  Hdf5Hierarchy(std::shared_ptr<const SourceRoot> root, std::string path,
+                const OpenOptions& options)
+      : root_(std::move(root)),
+        path_(std::move(path)),
+        watch_(MakeFileStore(root_, path_)),
+        options_(options) {}
+
+  std::string_view format() const override { return "HDF5"; }
+
+  Result<std::shared_ptr<const Node>> Load(std::string_view path) const override {
+    return WithFile<std::shared_ptr<const Node>>(
+        [&](const OpenedFile& opened) { return LoadFrom(opened, path); });
+  }
+
+  Result<std::vector<std::string>> List(std::string_view path) const override {
+    return WithFile<std::vector<std::string>>([&](const OpenedFile& opened) {
+      return ListFrom(opened, std::string(WithoutSlash(path)));
+    });
+  }
+
+  std::optional<Link> GetLink(std::string_view path) const override {
+    auto link = WithFile<std::optional<Link>>([&](const OpenedFile& opened) {
+      return LinkFrom(opened, std::string(WithoutSlash(path)));
+    });
+    return link ? *std::move(link) : std::nullopt;
+  }
+
+  Result<uint64_t> Version(std::string_view path) const override {
+    NDLFS_TRY(const auto stamp, watch_->Stat(""));
+    std::vector<std::optional<FileStamp>> stamps = {stamp};
+    for (const auto& source : SourcesOf(path)) {
+      NDLFS_TRY(const auto source_stamp, source->Stat(""));
+      stamps.push_back(source_stamp);
+    }
+    return HashStamps(stamps);
+  }
+
+  // The file as it is now, opened.
+  Result<OpenedFile> Current() const {
+    auto opened = TryCurrent();
+    for (int i = 0; i < 2 && !opened && opened.error().sys_errno() == ESTALE; ++i) {
+      opened = TryCurrent();
+    }
+    return opened;
+  }
+
+ private:
+  Result<OpenedFile> TryCurrent() const {
+    NDLFS_TRY(const auto stamp, watch_->Stat(""));
+    if (!stamp) return model::NotFound("the file is gone");
+    {
+      const model::MutexLock lock(mutex_);
+      if (opened_ && opened_->file->stamp() == *stamp) return *opened_;
+    }
+    OpenedFile opened{nullptr, MakeFileStore(root_, path_), root_, path_};
+    NDLFS_TRY(opened.file, OpenFile(root_, path_), path_);
+    // Who opens it by its path, may be led to another one by a link.
+    if (opened.file->stamp() != *stamp) return model::IoError(ESTALE, path_);
+    // From now on the store keeps to this file.
+    NDLFS_RETURN_IF_ERROR(opened.store->Size(""));
+    const model::MutexLock lock(mutex_);
+    opened_ = opened;
+    listings_.clear();
+    return opened;
+  }
+
+  using Children = std::map<std::string, Child, std::less<>>;
+
+  // A file may change between a look at it and the next: then look again.
+  template <typename T>
+  Result<T> WithFile(const std::function<Result<T>(const OpenedFile&)>& use) const {
+    for (int attempt = 0;; ++attempt) {
+      NDLFS_TRY(const OpenedFile opened, Current());
+      auto result = use(opened);
+      if (result || result.error().sys_errno() != ESTALE || attempt == 2) return result;
+    }
+  }
+
+  Result<std::shared_ptr<const Node>> LoadFrom(const OpenedFile& opened,
+                                               std::string_view shown_path) const {
+    const std::string shown(WithoutSlash(shown_path));
+    NDLFS_TRY(const uint64_t version, Version(shown));
+    if (auto node = nodes_.Find(shown, version)) return node;
+    std::string path = shown;
+    NDLFS_TRY(const ObjectInfo info, Describe(opened, path));
+    auto node = BuildNode(opened, path, info, options_.max_chunk_size);
+    if (options_.shared && info.dataset && HasOtherFiles(*info.dataset)) {
+      node = WithoutData(*node);
+    }
+    if (info.dataset && !info.dataset->sources.empty()) {
+      Watch(shown, info.dataset->sources);
+      NDLFS_TRY(const uint64_t with_sources, Version(shown));
+      return nodes_.Insert(shown, with_sources, std::move(node));
+    }
+    return nodes_.Insert(shown, version, std::move(node));
+  }
+
+  static bool HasOtherFiles(const DatasetInfo& dataset) {
+    return std::any_of(dataset.sources.begin(), dataset.sources.end(),
+                       [](const std::string& name) { return name != "."; });
+  }
+
+  // The library opens the sources, and those of the sources; who may read them
+  // all cannot be told.
+  static std::shared_ptr<const Node> WithoutData(Node node) {
+    node.source = nullptr;
+    node.error =
+        model::Unsupported("a virtual dataset of other files, on a mount for others").value();
+    return std::make_shared<const Node>(std::move(node));
+  }
+
+  // The object that is shown at `path`, which becomes its path in the file:
+  // one more look, with netCDF-4's prefix, where nothing or only a dimension
+  // has that name.
+  static Result<ObjectInfo> Describe(const OpenedFile& opened, std::string& path) {
+    auto info = DescribeAt(opened, path);
+    const bool is_other = info ? info->dataset && info->dataset->is_dimension_only
+                               : info.error().code() == model::ErrorCode::kNotFound;
+    if (!is_other || path == "/") return info;
+    const std::string prefixed =
+        model::JoinPath(model::ParentPath(path), PrefixedName(model::BaseName(path)));
+    auto variable = DescribeAt(opened, prefixed);
+    if (!variable || !variable->dataset) return info;
+    path = prefixed;
+    return variable;
+  }
+
+  static Result<ObjectInfo> DescribeAt(const OpenedFile& opened, const std::string& path) {
+    NDLFS_TRY(const Location location, opened.file->Find(path));
+    switch (location.kind) {
+      case ObjectKind::kGroup:
+      case ObjectKind::kDataset: {
+        NDLFS_TRY(auto info, opened.file->Describe(path));
+        if (info.dataset) NDLFS_RETURN_IF_ERROR(CheckDatasetInfo(*info.dataset));
+        return info;
+      }
+      case ObjectKind::kSoftLink:
+      case ObjectKind::kExternalLink:
+      case ObjectKind::kAlias:
+        // GetLink() names all other links.
+        return model::BadInput("a link to {}, in a loop of links",
+                               model::Quote(location.target));
+      case ObjectKind::kNamedDatatype:
+        return model::NotFound("{} is a datatype", model::Quote(path));
+      case ObjectKind::kOther:
+        break;
+    }
+    return model::Unsupported("a link of a kind that only its writer knows");
+  }
+
+  Result<std::vector<std::string>> ListFrom(const OpenedFile& opened,
+                                            const std::string& path) const {
+    auto list = opened.file->List(path);
+    // The group itself is told to have the error.
+    if (!list && list.error().code() == model::ErrorCode::kCorrupt) {
+      return std::vector<std::string>();
+    }
+    if (!list) return model::Propagate(std::move(list).error());
+    Children children;
+    for (Child& child : *list) children.emplace(child.name, std::move(child));
+    std::set<std::string> names;
+    for (const auto& [name, child] : children) {
+      if (child.location.kind == ObjectKind::kNamedDatatype) continue;
+      if (child.is_dimension_only) continue;
+      const std::string shown(ShownName(name));
+      const auto hidden = children.find(shown);
+      const bool is_free = hidden == children.end() || hidden->second.is_dimension_only;
+      names.insert(is_free ? shown : name);
+    }
+    Keep(path, std::move(children));
+    return std::vector<std::string>(names.begin(), names.end());
+  }
+
+  Result<std::optional<Link>> LinkFrom(const OpenedFile& opened,
+                                       const std::string& path) const {
+    if (path == "/") return std::nullopt;
+    NDLFS_TRY(const Location location, Locate(opened, path));
+    if (IsLink(location) && IsLoop(opened, path)) return std::nullopt;
+    switch (location.kind) {
+      case ObjectKind::kAlias:
+        return Link{location.target, Link::Kind::kHard};
+      case ObjectKind::kSoftLink:
+        return Link{ResolveInGroup(model::ParentPath(path), location.target)};
+      case ObjectKind::kExternalLink:
+        return Link{ExternalTarget(location), Link::Kind::kExternal, location.target_file,
+                    location.target};
+      default:
+        return std::nullopt;
+    }
+  }
+
+  Result<Location> Locate(const OpenedFile& opened, const std::string& path) const {
+    if (const auto kept = FindKept(path)) return *kept;
+    return opened.file->Find(path);
+  }
+
+  static bool IsLink(const Location& location) {
+    return location.kind == ObjectKind::kSoftLink || location.kind == ObjectKind::kExternalLink;
+  }
+
+  // Whether following the link at `path` comes to no end.
+  bool IsLoop(const OpenedFile& opened, const std::string& path) const {
+    std::optional<Place> place = Place{opened.file, path_, path};
+    for (int hops = 0; hops < kMaxHops; ++hops) {
+      place = FollowFirstLink(*place);
+      if (!place) return false;
+    }
+    return true;
+  }
+
+  struct Place {
+    std::shared_ptr<const File> file;
+    std::string file_path;
+    std::string path;
+  };
+
+  // The path without its first link; nullopt where there is no link in it, or
+  // it leads nowhere.
+  std::optional<Place> FollowFirstLink(const Place& place) const {
+    std::string prefix = "/";
+    const auto names = model::SplitPath(place.path);
+    for (size_t i = 0; i < names.size(); ++i) {
+      const std::string group = prefix;
+      prefix = model::JoinPath(prefix, names[i]);
+      const auto location = place.file->Find(prefix);
+      if (!location) return std::nullopt;
+      if (!IsLink(*location)) continue;
+      Place next{place.file, place.file_path, ResolveInGroup(group, location->target)};
+      if (location->kind == ObjectKind::kExternalLink && !EnterFile(*location, next)) {
+        return std::nullopt;
+      }
+      for (size_t rest = i + 1; rest < names.size(); ++rest) {
+        next.path = model::JoinPath(next.path, names[rest]);
+      }
+      return next;
+    }
+    return std::nullopt;
+  }
+
+  bool EnterFile(const Location& link, Place& place) const {
+    const auto beneath = PathBeneath(*root_, place.file_path, link.target_file);
+    if (!beneath) return false;
+    auto file = OpenFile(root_, *beneath);
+    if (!file) return false;
+    place = {*std::move(file), *beneath, ResolveInGroup("/", link.target)};
+    return true;
+  }
+
+  // Relative to the folder of this store; what is not beneath the root becomes
+  // a path that leads out of the mount, too.
+  std::string ExternalTarget(const Location& location) const {
+    const size_t depth = model::SplitPath("/" + path_).size();
+    const auto beneath = PathBeneath(*root_, path_, location.target_file);
+    if (!beneath) return Repeat("../", depth + 1) + location.target_file;
+    std::string target = ResolveInGroup("/", location.target);
+    if (*beneath == path_) return target;
+    std::string text = Repeat("../", depth) + *beneath;
+    for (const std::string_view name : model::SplitPath(target)) {
+      text += "/" + model::EncodeFileName(name);
+    }
+    return text;
+  }
+
+  // What the last listings said of a path; the library then need not be asked.
+  std::optional<Location> FindKept(const std::string& path) const {
+    const model::MutexLock lock(mutex_);
+    for (const auto& [group, children] : listings_) {
+      if (group != model::ParentPath(path)) continue;
+      const auto child = children.find(model::BaseName(path));
+      if (child == children.end()) return std::nullopt;
+      return child->second.location;
+    }
+    return std::nullopt;
+  }
+
+  void Keep(const std::string& group, Children children) const {
+    const model::MutexLock lock(mutex_);
+    listings_.remove_if([&](const auto& listing) { return listing.first == group; });
+    if (children.size() > kMaxKeptChildren) return;
+    listings_.emplace_front(group, std::move(children));
+    if (listings_.size() > kKeptListings) listings_.pop_back();
+  }
+
+  void Watch(const std::string& path, const std::vector<std::string>& sources) const {
+    std::vector<std::shared_ptr<const Store>> stores;
+    for (const std::string& name : sources) {
+      if (name == "." || stores.size() == kWatchedSources) continue;
+      const auto beneath = PathBeneath(*root_, path_, name);
+      if (beneath) stores.push_back(MakeFileStore(root_, *beneath, /*may_be_link=*/true));
+    }
+    const model::MutexLock lock(mutex_);
+    sources_[path] = std::move(stores);
+  }
+
+  std::vector<std::shared_ptr<const Store>> SourcesOf(std::string_view path) const {
+    const model::MutexLock lock(mutex_);
+    const auto found = sources_.find(WithoutSlash(path));
+    return found == sources_.end() ? std::vector<std::shared_ptr<const Store>>()
+                                   : found->second;
+  }
+
+  const std::shared_ptr<const SourceRoot> root_;
+  const std::string path_;
+  const std::shared_ptr<const Store> watch_;
+  const OpenOptions options_;
+  mutable NodeCache nodes_;
+
+  mutable model::Mutex mutex_;
+  mutable std::optional<OpenedFile> opened_ GUARDED_BY(mutex_);
+  mutable std::list<std::pair<std::string, Children>> listings_ GUARDED_BY(mutex_);
+  // The other files of virtual datasets that have been loaded.
+  mutable std::map<std::string, std::vector<std::shared_ptr<const Store>>, std::less<>> sources_
+      GUARDED_BY(mutex_);
+};
+
+class Hdf5FormatImpl final : public Format {
+ public:
+  std::string_view name() const override { return "HDF5"; }
+
+  bool MatchesFileName(std::string_view name) const override {
+    return HasOneOf(name, kSureExtensions) || HasOneOf(name, kOtherExtensions);
+  }
+
+  bool ProbeFile(std::string_view name, ConstByteSpan head) const override {
+    if (BeginsAsHdf5(head)) return true;
+    return HasOneOf(name, kSureExtensions) && !AsText(head).starts_with("CDF");
+  }
+
+  Result<std::shared_ptr<const Hierarchy>> Open(std::shared_ptr<const SourceRoot> root,
+                                                const std::string& path,
+                                                const OpenOptions& options) const override {
+    auto hierarchy = std::make_shared<Hdf5Hierarchy>(std::move(root), path, options);
+    NDLFS_RETURN_IF_ERROR(hierarchy->Current());
+    return hierarchy;
+  }
+
+ private:
+  // Files of these names are meant to be HDF5, or netCDF.
+  static constexpr std::array<std::string_view, 6> kSureExtensions = {".h5",   ".hdf5", ".he5",
+                                                                      ".h5ad", ".nc",   ".nc4"};
+  // Files of these may as well be something else.
+  static constexpr std::array<std::string_view, 7> kOtherExtensions = {
+      ".hdf", ".mat", ".cdf", ".netcdf", ".nxs", ".loom", ".grd"};
+
+  template <size_t kCount>
+  static bool HasOneOf(std::string_view name,
+                       const std::array<std::string_view, kCount>& extensions) {
+    return std::any_of(extensions.begin(), extensions.end(), [&](std::string_view extension) {
+      return HasExtension(name, extension);
+    });
+  }
+};
+
+}  // namespace
+}  // namespace hdf5
+
+// A user block of 512 bytes or more, each time doubled, may come first.
+bool BeginsAsHdf5(ConstByteSpan head) {
+  constexpr std::string_view kSignature("\x89HDF\r\n\x1a\n", 8);
+  constexpr size_t kUserBlock = 512;
+  const std::string_view text = AsText(head);
+  if (text.starts_with(kSignature)) return true;
+  return text.size() > kUserBlock && text.substr(kUserBlock).starts_with(kSignature);
+}
+
+const Format& Hdf5Format() {
+  static const hdf5::Hdf5FormatImpl format;
+  return format;
+}
+
+}  // namespace ndlfs::backends

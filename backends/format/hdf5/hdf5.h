@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+//
+// HDF5 files, and netCDF-4 files, which are HDF5 files with conventions.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "backends/format/hierarchy.h"
+
+namespace ndlfs::backends {
+
+const Format& Hdf5Format();
+
+// Whether a file that begins with `head` (1 KiB, or all of it) is one, whatever
+// its name is.
+bool BeginsAsHdf5(ConstByteSpan head);
+
+// Has libhdf5 run in a process of its own from now on, so that a file that
+// makes it crash or hang does no harm. `command` starts that process, whose
+// main() has to return RunHdf5Helper(). Where this process stays on one file system
+// (see store/crossing.h), kHdf5HelperStays is added to the command, and has to be
+// passed on as `stays`.
+void UseHdf5Helper(std::vector<std::string> command);
+inline constexpr const char* kHdf5HelperStays = "--stay-on-file-system";
+int RunHdf5Helper(bool stays = false);
+
+}  // namespace ndlfs::backends

@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: MIT
+#include <cerrno>
+#include <list>
+#include <set>
+
+#include "backends/format/hdf5/library/attributes.h"
+#include "backends/format/hdf5/library/dataset.h"
+#include "backends/format/hdf5/library/dimension_lengths.h"
+#include "backends/format/hdf5/library/driver.h"
+#include "backends/format/hdf5/library/filter_bridge.h"
+#include "backends/format/hdf5/library/library.h"
+#include "backends/format/hdf5/library/path_walk.h"
+#include "backends/format/hdf5/library/scales.h"
+#include "backends/format/hdf5/library/virtual_sources.h"
+#include "model/path_name.h"
+
+namespace ndlfs::backends::hdf5 {
+namespace {
+
+using model::Result;
+
+// Each open file may keep a few MiB of metadata.
+constexpr size_t kMaxOpenFiles = 12;
+
+void InitializeLibrary() {
+  static const bool initialized = [] {
+    H5dont_atexit();  // other threads may still be in it then
+    H5open();
+    H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
+    H5set_free_list_limits(1 << 20, 1 << 18, 1 << 20, 1 << 18, 1 << 20, 1 << 18);
+    RegisterFilters();
+    return true;
+  }();
+  (void)initialized;
+}
+
+class LibraryFile;
+
+// The files that are open in the library, the last used first.
+std::list<LibraryFile*> open_files;  // guarded by library_mutex
+
+class LibraryFile final : public File {
+ public:
+  LibraryFile(std::shared_ptr<const SourceRoot> root, std::string path)
+      : root_(std::move(root)), path_(std::move(path)) {}
+  ~LibraryFile() override {
+    const model::MutexLock lock(library_mutex);
+    Close();
+  }
+
+  // Opens the file for the first time.
+  Result<void> Open() {
+    const model::MutexLock lock(library_mutex);
+    InitializeLibrary();
+    NDLFS_RETURN_IF_ERROR(OpenInLibrary());
+    NDLFS_TRY(stamp_, StampOfFile(file_.get()));
+    return {};
+  }
+
+  const FileStamp& stamp() const override { return stamp_; }
+
+  Result<Location> Find(const std::string& path) const override {
+    const model::MutexLock lock(library_mutex);
+    NDLFS_TRY(const hid_t file, Use());
+    if (path == "/") return Location();
+    NDLFS_TRY(const auto group, OpenGroup(file, std::string(model::ParentPath(path))));
+    const std::string name(model::BaseName(path));
+    const auto nothing = [&] { return model::NotFound("no object {}", model::Quote(path)); };
+    if (!IsLinkName(name)) return nothing();
+    const htri_t exists = H5Lexists(group.object.get(), name.c_str(), H5P_DEFAULT);
+    NDLFS_RETURN_IF_ERROR(CheckStatus(exists, "cannot look up a name"));
+    if (!exists) return nothing();
+    return FindLink(file, group, name);
+  }
+
+  Result<std::vector<Child>> List(const std::string& path) const override {
+    const model::MutexLock lock(library_mutex);
+    NDLFS_TRY(const hid_t file, Use());
+    NDLFS_TRY(const auto group, OpenGroup(file, path));
+    NDLFS_TRY(const auto links, ListLinks(group.object.get()));
+    std::vector<Child> children;
+    for (const LinkEntry& link : links) {
+      if (!IsLinkName(link.name)) continue;
+      Child child{link.name, {ObjectKind::kOther, {}, {}}, false};
+      if (auto location = FindLink(file, group, link.name)) child.location = *location;
+      if (child.location.kind == ObjectKind::kDataset) {
+        child.is_dimension_only = IsDimensionOnlyChild(group.object.get(), link.name);
+      }
+      children.push_back(std::move(child));
+    }
+    H5Eclear2(H5E_DEFAULT);
+    return children;
+  }
+
+  Result<ObjectInfo> Describe(const std::string& path) const override {
+    const model::MutexLock lock(library_mutex);
+    NDLFS_TRY(const hid_t file, Use());
+    NDLFS_TRY(const auto object, OpenObject(file, path));
+    ObjectInfo info;
+    info.kind = KindOf(object.get());
+    std::vector<std::string> told;
+    if (info.kind == ObjectKind::kGroup) {
+      if (auto links = CheckLinks(object.get()); !links) info.error = links.error();
+      info.dimensions = ReadDimensions(object.get(), path);
+    } else if (info.kind == ObjectKind::kDataset) {
+      NDLFS_TRY(info.dataset, DescribeDataset(file, object.get(), index_));
+      told = ReadScales(file, object.get(), path, index_, *info.dataset);
+      NDLFS_RETURN_IF_ERROR(lengths_.Complete(file, object.get(), path, info));
+    }
+    ReadAttributes(file, object.get(), told, index_, info);
+    H5Eclear2(H5E_DEFAULT);
+    return info;
+  }
+
+  Result<std::vector<ChunkRecord>> LocateChunks(const std::string& path, uint64_t first,
+                                                uint64_t count) const override {
+    const model::MutexLock lock(library_mutex);
+    NDLFS_TRY(const hid_t file, Use());
+    NDLFS_TRY(const auto dataset, OpenDataset(file, path));
+    return LocateDatasetChunks(dataset.get(), first, count);
+  }
+
+  Result<Elements> Read(const std::string& path, const Block& block,
+                        uint64_t limit) const override {
+    const model::MutexLock lock(library_mutex);
+    NDLFS_TRY(const hid_t file, Use());
+    NDLFS_TRY(const auto dataset, OpenDataset(file, path));
+    if (!checked_.contains(path)) {
+      NDLFS_RETURN_IF_ERROR(RefuseExternalFiles(file, dataset.get()));
+      checked_.insert(path);
+    }
+    return ReadDataset(file, dataset.get(), block, limit, index_);
+  }
+
+ private:
+  // The file, opened again if it had to make room for others.
+  Result<hid_t> Use() const REQUIRES(library_mutex) {
+    H5Eclear2(H5E_DEFAULT);
+    if (!file_) NDLFS_RETURN_IF_ERROR(OpenInLibrary());
+    open_files.splice(open_files.begin(), open_files, place_);
+    NDLFS_TRY(const FileStamp stamp, StampOfFile(file_.get()));
+    if (stamp != stamp_) {
+      Close();
+      return model::IoError(ESTALE, path_);
+    }
+    return file_.get();
+  }
+
+  Result<void> OpenInLibrary() const REQUIRES(library_mutex) {
+    // Says better than the library why a file cannot be opened.
+    NDLFS_RETURN_IF_ERROR(root_->OpenBeneath(path_));
+    CloseOtherVersions();
+    if (open_files.size() >= kMaxOpenFiles) open_files.back()->Close();
+    NDLFS_TRY(const auto properties, MakeAccessProperties(*root_));
+    const std::string name = DriverName(path_);
+    Handle file(H5Fopen(name.c_str(), H5F_ACC_RDONLY, properties.get()));
+    if (!file) {
+      auto error = LibraryError("not a readable HDF5 file").value();
+      if (error.message().find("already open for") == std::string::npos) {
+        return model::Propagate(std::move(error));
+      }
+      // What is being written for readers to follow has to be asked for.
+      file =
+          Handle(H5Fopen(name.c_str(), H5F_ACC_RDONLY | H5F_ACC_SWMR_READ, properties.get()));
+      H5Eclear2(H5E_DEFAULT);
+      if (!file) return model::Propagate(std::move(error));
+    }
+    file_ = std::move(file);
+    open_files.push_front(const_cast<LibraryFile*>(this));
+    place_ = open_files.begin();
+    return {};
+  }
+
+  // The library would take a file that it has open for the same one, even if
+  // it has been written to since.
+  void CloseOtherVersions() const REQUIRES(library_mutex) {
+    const auto status = root_->Stat(path_);
+    if (!status) return;
+    const FileStamp now = StampOf(*status);
+    for (auto other = open_files.begin(); other != open_files.end();) {
+      LibraryFile& file = **other++;
+      if (file.stamp_.device == now.device && file.stamp_.inode == now.inode &&
+          file.stamp_ != now) {
+        file.Close();
+      }
+    }
+  }
+
+  void Close() const REQUIRES(library_mutex) {
+    if (!file_) return;
+    file_ = Handle();
+    index_.Clear();
+    checked_.clear();
+    open_files.erase(place_);
+    H5Eclear2(H5E_DEFAULT);
+  }
+
+  static Result<Handle> OpenDataset(hid_t file, const std::string& path) {
+    NDLFS_TRY(auto object, OpenObject(file, path));
+    if (H5Iget_type(object.get()) != H5I_DATASET) return model::NotFound("not a dataset");
+    return object;
+  }
+
+  // A group, and all groups from the root to it.
+  struct OpenedGroup {
+    Handle object;
+    std::string path;
+    std::vector<haddr_t> around;  // its own address comes last
+  };
+
+  static Result<OpenedGroup> OpenGroup(hid_t file, const std::string& path) {
+    NDLFS_TRY(auto walked, WalkTo(file, path));
+    if (H5Iget_type(walked.object.get()) != H5I_GROUP) return model::NotFound("not a group");
+    H5O_info_t info;
+    NDLFS_RETURN_IF_ERROR(CheckStatus(H5Oget_info2(walked.object.get(), &info, H5O_INFO_BASIC),
+                                      "cannot read the group"));
+    walked.ancestors.push_back(info.addr);
+    return OpenedGroup{std::move(walked.object), path, std::move(walked.ancestors)};
+  }
+
+  Result<Location> FindLink(hid_t file, const OpenedGroup& group, const std::string& name) const
+      REQUIRES(library_mutex) {
+    H5L_info_t link;
+    NDLFS_RETURN_IF_ERROR(
+        CheckStatus(H5Lget_info(group.object.get(), name.c_str(), &link, H5P_DEFAULT),
+                    "cannot read a link"));
+    switch (link.type) {
+      case H5L_TYPE_HARD:
+        return FindObject(file, group, name);
+      case H5L_TYPE_SOFT:
+      case H5L_TYPE_EXTERNAL:
+        return ReadLink(group.object.get(), name, link);
+      default:
+        return Location{ObjectKind::kOther, {}, {}};
+    }
+  }
+
+  static Result<Location> ReadLink(hid_t group, const std::string& name,
+                                   const H5L_info_t& link) {
+    std::string value(link.u.val_size + 1, '\0');
+    NDLFS_RETURN_IF_ERROR(
+        CheckStatus(H5Lget_val(group, name.c_str(), value.data(), link.u.val_size, H5P_DEFAULT),
+                    "cannot read a link"));
+    if (link.type == H5L_TYPE_SOFT) return Location{ObjectKind::kSoftLink, value.c_str(), {}};
+    const char* target_file = nullptr;
+    const char* target = nullptr;
+    unsigned flags;
+    NDLFS_RETURN_IF_ERROR(CheckStatus(
+        H5Lunpack_elink_val(value.data(), link.u.val_size, &flags, &target_file, &target),
+        "cannot read an external link"));
+    return Location{ObjectKind::kExternalLink, target, target_file};
+  }
+
+  // An object with several names has one of them; the others are aliases. So
+  // is, whatever the object says of the number of its names, one that leads
+  // back to a group around it.
+  Result<Location> FindObject(hid_t file, const OpenedGroup& group,
+                              const std::string& name) const REQUIRES(library_mutex) {
+    H5O_info_t info;
+    NDLFS_RETURN_IF_ERROR(CheckStatus(H5Oget_info_by_name2(group.object.get(), name.c_str(),
+                                                           &info, H5O_INFO_BASIC, H5P_DEFAULT),
+                                      "cannot open the object"));
+    const auto parts = model::SplitPath(group.path);
+    for (size_t depth = 0; depth < group.around.size(); ++depth) {
+      if (group.around[depth] != info.addr) continue;
+      std::string target = "/";
+      for (size_t i = 0; i < depth; ++i) target = model::JoinPath(target, parts[i]);
+      return Location{ObjectKind::kAlias, target, {}};
+    }
+    if (info.rc > 1 && info.type != H5O_TYPE_NAMED_DATATYPE) {
+      const auto known = index_.PathOf(file, info.addr);
+      if (known && *known != model::JoinPath(group.path, name)) {
+        return Location{ObjectKind::kAlias, *known, {}};
+      }
+    }
+    return Location{KindOf(info), {}, {}};
+  }
+
+  static ObjectKind KindOf(hid_t object) {
+    const H5I_type_t type = H5Iget_type(object);
+    if (type == H5I_GROUP) return ObjectKind::kGroup;
+    return type == H5I_DATASET ? ObjectKind::kDataset : ObjectKind::kNamedDatatype;
+  }
+
+  static ObjectKind KindOf(const H5O_info_t& info) {
+    switch (info.type) {
+      case H5O_TYPE_GROUP:
+        return ObjectKind::kGroup;
+      case H5O_TYPE_DATASET:
+        return ObjectKind::kDataset;
+      case H5O_TYPE_NAMED_DATATYPE:
+        return ObjectKind::kNamedDatatype;
+      default:
+        return ObjectKind::kOther;
+    }
+  }
+
+  static bool IsDimensionOnlyChild(hid_t group, const std::string& name) {
+    const Handle dataset(H5Dopen2(group, name.c_str(), H5P_DEFAULT));
+    return dataset && IsDimensionOnly(dataset.get());
+  }
+
+  const std::shared_ptr<const SourceRoot> root_;
+  const std::string path_;
+  FileStamp stamp_;
+  mutable Handle file_;  // guarded by library_mutex, as all below
+  mutable ObjectIndex index_;
+  mutable DimensionLengths lengths_;                 // of this version: kept when closed
+  mutable std::set<std::string> checked_;            // datasets that Read() may read
+  mutable std::list<LibraryFile*>::iterator place_;  // in open_files, while open
+};
+
+}  // namespace
+
+model::Result<std::shared_ptr<const File>> OpenFileInProcess(
+    std::shared_ptr<const SourceRoot> root, const std::string& path) {
+  auto file = std::make_shared<LibraryFile>(std::move(root), path);
+  NDLFS_RETURN_IF_ERROR(file->Open());
+  return file;
+}
+
+std::string LibraryVersion() {
+  const model::MutexLock lock(library_mutex);
+  InitializeLibrary();
+  unsigned major = 0;
+  unsigned minor = 0;
+  unsigned release = 0;
+  H5get_libversion(&major, &minor, &release);
+  return fmt::format("{}.{}.{}", major, minor, release);
+}
+
+}  // namespace ndlfs::backends::hdf5

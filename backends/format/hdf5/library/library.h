@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: MIT
+//
+// All that ndlfs asks of libhdf5. No identifier or type of the library passes
+// through here: questions and answers are plain values that could as well go
+// to another process and back. Nothing else includes <hdf5.h>; what is behind
+// this header stands in backends/hdf5/library/.
+//
+// libhdf5 is not thread-safe: one lock is held during each call. None of them
+// decodes a chunk whose place it can tell, that is the caller's part.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "backends/base/bytes.h"
+#include "backends/store/local/source_root.h"
+#include "model/datatype.h"
+#include "model/error.h"
+
+namespace ndlfs::backends::hdf5 {
+
+enum class ObjectKind : uint8_t {
+  kGroup,
+  kDataset,
+  kNamedDatatype,
+  kSoftLink,      // to `target`, as it stands in the file
+  kExternalLink,  // to `target` in `target_file`, as they stand in the file
+  kAlias,         // a second hard link to the object at `target`
+  kOther,         // a link of a kind that only its writer knows
+};
+
+// What is at a path.
+struct Location {
+  ObjectKind kind = ObjectKind::kGroup;
+  std::string target;
+  std::string target_file;
+};
+
+// One link of a group. A child that cannot be opened is kOther.
+struct Child {
+  std::string name;
+  Location location;
+  // netCDF-4 keeps a dimension that has no variable in a dataset of its own.
+  bool is_dimension_only = false;
+};
+
+// An attribute, with its value or why there is none. `data` are the elements
+// one after the other as an element stream has them (array_source.h), without
+// a table before them; little-endian.
+struct AttributeInfo {
+  std::string name;
+  model::Datatype type;
+  std::vector<uint64_t> shape;  // of a null dataspace: {0}
+  std::optional<model::ByteOrder> stored_order;
+  std::vector<std::byte> data;
+  std::optional<model::Error> error;
+};
+
+// What is noted where a reference is shown as null because it leads nowhere.
+inline constexpr std::string_view kDanglingNote =
+    "a reference leads to no object of the file, and is shown as null";
+
+// Text in the elements of a file that ends before its bytes do: at the first
+// NUL, or before trailing blanks. Shown, what follows is NULs.
+struct TextRun {
+  size_t offset = 0;  // in the element
+  size_t width = 0;
+  size_t count = 1;  // one after the other
+  bool is_space_padded = false;
+  bool operator==(const TextRun&) const = default;
+};
+
+struct FilterInfo {
+  uint32_t id = 0;   // as registered with The HDF Group
+  std::string name;  // as the file has it; may be empty
+  std::vector<uint32_t> parameters;
+};
+
+// A part of a dataset that lies in another file: `name` as it stands there.
+struct ExternalPart {
+  static constexpr uint64_t kUnlimited = UINT64_MAX;
+  std::string name;
+  uint64_t offset = 0;
+  uint64_t bytes = 0;
+};
+
+enum class Layout : uint8_t { kCompact, kContiguous, kChunked, kVirtual };
+
+// A dimension scale, as the datasets that it is attached to see it.
+struct ScaleInfo {
+  std::string path;
+  std::vector<uint64_t> shape;  // of an unlimited one: as in netcdf_shape
+  std::vector<uint64_t> max_shape;
+  bool is_dimension_only = false;
+};
+
+struct DatasetInfo {
+  static constexpr uint64_t kUnlimited = UINT64_MAX;
+
+  // The elements as Read() gives them.
+  model::Datatype type;
+  // True if the file holds them as `stored` says, which differs from `type` in
+  // byte order at most, and in what `text` tells. Otherwise only Read() can
+  // make sense of the bytes.
+  bool is_plain = false;
+  model::Datatype stored;
+  std::vector<TextRun> text;
+  // Numbers as they are stored, whether plain or not.
+  std::optional<model::ByteOrder> stored_order;
+
+  bool is_null = false;  // a null dataspace: no elements, and no shape
+  std::vector<uint64_t> shape;
+  std::vector<uint64_t> max_shape;  // kUnlimited where it may grow forever
+  // As netCDF-4 has it, whose unlimited dimensions are as long as the longest
+  // of their variables; empty where that is `shape`.
+  std::vector<uint64_t> netcdf_shape;
+
+  Layout layout = Layout::kContiguous;
+  // kContiguous: offset in the file, user block included; nullopt where
+  // nothing is allocated.
+  std::optional<uint64_t> offset;
+  std::vector<ExternalPart> external;  // kContiguous: if not empty, all of it
+  std::vector<uint64_t> chunk;         // kChunked
+  bool has_plain_edges = false;        // partial chunks pass no filter
+  std::vector<FilterInfo> filters;     // in write order
+  std::vector<std::string> sources;    // kVirtual: the files, "." for this one
+
+  // One element as Read() gives it, if the file defines a fill value.
+  std::optional<std::vector<std::byte>> fill;
+  // The same, also where the file says that it is never written: netCDF-C shows
+  // it beyond `shape` all the same.
+  std::optional<std::vector<std::byte>> netcdf_fill;
+
+  bool is_scale = false;           // CLASS is DIMENSION_SCALE
+  bool is_attached = false;        // a scale that some dataset uses
+  bool is_dimension_only = false;  // see Child
+  std::string scale_name;          // NAME
+  // Scales of each dimension; empty, or as long as `shape`.
+  std::vector<std::vector<ScaleInfo>> scales;
+};
+
+struct ObjectInfo {
+  ObjectKind kind = ObjectKind::kGroup;
+  std::vector<AttributeInfo> attributes;  // in the order of their creation, if known
+  // What is shown otherwise than it is stored, one line each (see Node::notes).
+  std::vector<std::string> notes;
+  // Attributes that could not even be listed.
+  std::optional<model::Error> error;
+  std::optional<DatasetInfo> dataset;  // kDataset
+  // kGroup: the netCDF-4 dimensions that it defines and has no coordinate
+  // variable of one dimension for.
+  std::vector<ScaleInfo> dimensions;
+};
+
+// Where a chunk lies. `bytes` is 0 for one that is absent.
+struct ChunkRecord {
+  uint64_t offset = 0;  // in the file, user block included
+  uint64_t bytes = 0;
+  uint64_t filter_mask = 0;  // bit i: filter i was not applied
+};
+
+// What Read() is to give.
+struct Block {
+  std::vector<uint64_t> start;
+  std::vector<uint64_t> count;
+  // Region references name each element, also where they are one block.
+  bool regions_as_elements = false;
+  // How large the chunks are, decoded, that the library has to have in memory
+  // one after the other. A helper has some times that, and no more.
+  uint64_t chunk_bytes = 0;
+};
+
+// Elements, and what was wrong with some of them.
+struct Elements {
+  // One after the other, or an element stream when of variable size.
+  Bytes bytes;
+  // Whether some are null because they are dangling references.
+  bool has_dangling = false;
+};
+
+// A file as it was when it was opened: once it has changed, every call fails
+// with ESTALE. Paths are absolute. Thread-safe.
+class File {
+ public:
+  virtual ~File() = default;
+
+  virtual const FileStamp& stamp() const = 0;
+
+  // kNotFound where there is nothing. Links on the way are not followed.
+  virtual model::Result<Location> Find(const std::string& path) const = 0;
+
+  // The links of the group at `path`, in no order.
+  virtual model::Result<std::vector<Child>> List(const std::string& path) const = 0;
+
+  // The object at `path`, which Find() has said is one.
+  virtual model::Result<ObjectInfo> Describe(const std::string& path) const = 0;
+
+  // The chunks `first` to `first + count - 1` of a chunked dataset, counted in
+  // C order over the chunks of its extent; fewer at the end.
+  virtual model::Result<std::vector<ChunkRecord>> LocateChunks(const std::string& path,
+                                                               uint64_t first,
+                                                               uint64_t count) const = 0;
+
+  // A block of elements, in `type` of the DatasetInfo. kLimit if it took more
+  // than `limit` bytes.
+  virtual model::Result<Elements> Read(const std::string& path, const Block& block,
+                                       uint64_t limit) const = 0;
+};
+
+// Opens the file at `path` beneath `root`. Whatever else the library opens on
+// its behalf (sources of virtual datasets) is looked for beneath `root`, too.
+// The library runs in a process of its own if UseHdf5Helper() was called.
+model::Result<std::shared_ptr<const File>> OpenFile(std::shared_ptr<const SourceRoot> root,
+                                                    const std::string& path);
+
+// The same with the library in this process.
+model::Result<std::shared_ptr<const File>> OpenFileInProcess(
+    std::shared_ptr<const SourceRoot> root, const std::string& path);
+
+// "1.10.8"
+std::string LibraryVersion();
+
+}  // namespace ndlfs::backends::hdf5

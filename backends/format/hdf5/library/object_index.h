@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: MIT
+//
+// Where in a file's hierarchy the object at an address is: what references
+// and second hard links are named by.
+#pragma once
+
+#include <list>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "backends/format/hdf5/library/handle.h"
+
+namespace ndlfs::backends::hdf5 {
+
+// What one link says, without opening what it leads to.
+struct LinkEntry {
+  std::string name;
+  H5L_type_t type = H5L_TYPE_ERROR;
+  haddr_t address = HADDR_UNDEF;  // of a hard link's object
+};
+
+// The links of `group` in no order, each name once. Needs library_mutex.
+model::Result<std::vector<LinkEntry>> ListLinks(hid_t group);
+
+// Whether the links of `group` can be listed, at least the first.
+model::Result<void> CheckLinks(hid_t group);
+
+// Knows one open file. The first question that one group cannot answer walks
+// the whole file; what that finds is kept. Needs library_mutex.
+class ObjectIndex {
+ public:
+  // The shortest path to the object, by the first name where there are
+  // several; nullopt where no path leads there, or the file has more objects
+  // than are kept.
+  std::optional<std::string> PathOf(hid_t file, haddr_t address);
+
+  // The same, but looks into the group at `group_path` and those around it
+  // first, as dimension scales are there. Not for objects with several links.
+  std::optional<std::string> PathNear(hid_t file, haddr_t address,
+                                      const std::string& group_path);
+
+  void Clear();
+
+ private:
+  static constexpr size_t kMaxObjects = 500'000;
+  static constexpr size_t kKeptGroups = 8;
+
+  struct Object {
+    size_t parent;
+    std::string name;
+  };
+  struct GroupTable {
+    std::string path;
+    std::unordered_map<haddr_t, std::string> names;
+  };
+
+  void Walk(hid_t file);
+  std::string PathOfObject(size_t object) const;
+  const GroupTable* TableOf(hid_t file, const std::string& group_path);
+
+  bool walked_ = false;
+  std::vector<Object> objects_;
+  std::unordered_map<haddr_t, size_t> by_address_;
+  std::list<GroupTable> tables_;  // the last used first
+};
+
+}  // namespace ndlfs::backends::hdf5

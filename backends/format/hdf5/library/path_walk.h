@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "backends/format/hdf5/library/handle.h"
+
+namespace ndlfs::backends::hdf5 {
+
+// An object, and the addresses of the groups that lead to it, root first.
+struct WalkedObject {
+  Handle object;
+  std::vector<haddr_t> ancestors;
+};
+
+// Walks from the root, name by name, over hard links only: the library would
+// follow links of other kinds, also into other files. kNotFound where a name
+// is not there or is another kind of link. Needs library_mutex.
+model::Result<WalkedObject> WalkTo(hid_t file, std::string_view path);
+
+// The same without the way there.
+model::Result<Handle> OpenObject(hid_t file, std::string_view path);
+
+// Whether `name` can be the name of a link: the library takes "." for the
+// group itself, and "a/b" for two names.
+bool IsLinkName(std::string_view name);
+
+}  // namespace ndlfs::backends::hdf5

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+//
+// Dimension scales, as the HDF5 dimension scale specification and netCDF-4
+// keep them in attributes.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "backends/format/hdf5/library/handle.h"
+#include "backends/format/hdf5/library/library.h"
+#include "backends/format/hdf5/library/object_index.h"
+
+namespace ndlfs::backends::hdf5 {
+
+// Whether `dataset` is a scale. Needs library_mutex, as all here.
+bool IsScale(hid_t dataset);
+
+// Whether `dataset` only stands for a netCDF-4 dimension. Needs library_mutex.
+bool IsDimensionOnly(hid_t dataset);
+
+// DIMENSION_LIST: for each dimension references to its scales; nullopt where
+// the attribute is something else.
+using ReferenceLists = std::vector<std::vector<hobj_ref_t>>;
+std::optional<ReferenceLists> ReadDimensionList(hid_t dataset, size_t rank);
+
+// The dimensions that netCDF-4 defines in `group`, which is at `path`, and that
+// have no variable of their name or one of several dimensions; each as a scale
+// of one dimension. Only groups that netCDF-4 may have written are looked
+// through. Needs library_mutex.
+std::vector<ScaleInfo> ReadDimensions(hid_t group, const std::string& path);
+
+// Fills in what DatasetInfo says of scales. `path` is that of the dataset,
+// whose extent is known already. Returns the names of the attributes that are
+// told by that in full. Needs library_mutex.
+std::vector<std::string> ReadScales(hid_t file, hid_t dataset, const std::string& path,
+                                    ObjectIndex& index, DatasetInfo& info);
+
+}  // namespace ndlfs::backends::hdf5

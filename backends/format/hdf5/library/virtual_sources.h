@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "backends/format/hdf5/library/handle.h"
+
+namespace ndlfs::backends::hdf5 {
+
+// Refuses a dataset that the library would open external files for, by
+// whatever name they have, also outside of the source; and one that has such a
+// dataset among its sources, or their sources. Needs library_mutex.
+model::Result<void> RefuseExternalFiles(hid_t file, hid_t dataset);
+
+}  // namespace ndlfs::backends::hdf5

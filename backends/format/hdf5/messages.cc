@@ -1,0 +1,452 @@
+// SPDX-License-Identifier: MIT
+#include "backends/format/hdf5/messages.h"
+
+#include <concepts>
+#include <cstring>
+#include <optional>
+#include <type_traits>
+
+#include "backends/base/checked.h"
+
+namespace ndlfs::backends::hdf5 {
+namespace {
+
+using model::Datatype;
+
+// The fields of each structure, in the order in which they are sent; `Archive`
+// is an Encoder with const structures, or a Decoder.
+template <typename Archive, typename T>
+requires std::same_as<std::remove_const_t<T>, FileStamp>
+void Fields(Archive& archive, T& v) {
+  archive(v.device, v.inode, v.size, v.mtime_ns, v.ctime_ns);
+}
+template <typename Archive, typename T>
+requires std::same_as<std::remove_const_t<T>, Block>
+void Fields(Archive& archive, T& v) {
+  archive(v.start, v.count, v.regions_as_elements, v.chunk_bytes);
+}
+template <typename Archive, typename T>
+requires std::same_as<std::remove_const_t<T>, Request>
+void Fields(Archive& archive, T& v) {
+  archive(v.what, v.file_path, v.stamp, v.path, v.first, v.count, v.block, v.limit);
+}
+template <typename Archive, typename T>
+requires std::same_as<std::remove_const_t<T>, Location>
+void Fields(Archive& archive, T& v) { archive(v.kind, v.target, v.target_file); }
+template <typename Archive, typename T>
+requires std::same_as<std::remove_const_t<T>, Child>
+void Fields(Archive& archive, T& v) { archive(v.name, v.location, v.is_dimension_only); }
+template <typename Archive, typename T>
+requires std::same_as<std::remove_const_t<T>, AttributeInfo>
+void Fields(Archive& archive, T& v) {
+  archive(v.name, v.type, v.shape, v.stored_order, v.data, v.error);
+}
+template <typename Archive, typename T>
+requires std::same_as<std::remove_const_t<T>, TextRun>
+void Fields(Archive& archive, T& v) { archive(v.offset, v.width, v.count, v.is_space_padded); }
+template <typename Archive, typename T>
+requires std::same_as<std::remove_const_t<T>, FilterInfo>
+void Fields(Archive& archive, T& v) { archive(v.id, v.name, v.parameters); }
+template <typename Archive, typename T>
+requires std::same_as<std::remove_const_t<T>, ExternalPart>
+void Fields(Archive& archive, T& v) { archive(v.name, v.offset, v.bytes); }
+template <typename Archive, typename T>
+requires std::same_as<std::remove_const_t<T>, ScaleInfo>
+void Fields(Archive& archive, T& v) {
+  archive(v.path, v.shape, v.max_shape, v.is_dimension_only);
+}
+template <typename Archive, typename T>
+requires std::same_as<std::remove_const_t<T>, DatasetInfo>
+void Fields(Archive& archive, T& v) {
+  archive(v.type, v.is_plain, v.stored, v.text, v.stored_order, v.is_null, v.shape, v.max_shape,
+          v.netcdf_shape, v.layout, v.offset, v.external, v.chunk, v.has_plain_edges, v.filters,
+          v.sources, v.fill, v.netcdf_fill, v.is_scale, v.is_attached, v.is_dimension_only,
+          v.scale_name, v.scales);
+}
+template <typename Archive, typename T>
+requires std::same_as<std::remove_const_t<T>, ObjectInfo>
+void Fields(Archive& archive, T& v) {
+  archive(v.kind, v.attributes, v.notes, v.error, v.dataset, v.dimensions);
+}
+template <typename Archive, typename T>
+requires std::same_as<std::remove_const_t<T>, Elements>
+void Fields(Archive& archive, T& v) { archive(v.bytes, v.has_dangling); }
+template <typename Archive, typename T>
+requires std::same_as<std::remove_const_t<T>, ChunkRecord>
+void Fields(Archive& archive, T& v) { archive(v.offset, v.bytes, v.filter_mask); }
+
+template <typename T>
+concept Number = std::integral<T> || std::is_enum_v<T>;
+
+class Encoder {
+ public:
+  template <typename... T>
+  void operator()(const T&... values) {
+    (Put(values), ...);
+  }
+  std::vector<std::byte> Take() { return std::move(out_); }
+
+ private:
+  template <Number T>
+  void Put(T value) {
+    PutBytes(&value, sizeof(value));
+  }
+  void Put(const std::string& text) {
+    Put(uint64_t{text.size()});
+    PutBytes(text.data(), text.size());
+  }
+  void Put(const std::vector<std::byte>& bytes) {
+    Put(uint64_t{bytes.size()});
+    PutBytes(bytes.data(), bytes.size());
+  }
+  void Put(const Bytes& bytes) {
+    Put(uint64_t{bytes.size()});
+    PutBytes(bytes.data(), bytes.size());
+  }
+  template <typename T>
+  void Put(const std::vector<T>& values) {
+    Put(uint64_t{values.size()});
+    for (const T& value : values) Put(value);
+  }
+  template <typename T>
+  void Put(const std::optional<T>& value) {
+    Put(value.has_value());
+    if (value) Put(*value);
+  }
+  void Put(const model::Error& error) {
+    (*this)(error.code(), error.sys_errno(), error.message());
+  }
+  void Put(const Datatype& type) {
+    Put(type.kind());
+    switch (type.kind()) {
+      case Datatype::Kind::kString:
+        return (*this)(type.is_fixed_size(), uint64_t{type.size()}, type.charset(),
+                       type.padding(),
+                       type.is_fixed_size() ? type.order() : model::ByteOrder::kLittle);
+      case Datatype::Kind::kInteger:
+        return (*this)(uint64_t{type.size()}, type.is_signed(), type.order(), type.time());
+      case Datatype::Kind::kFloat:
+        return (*this)(type.keyword(), uint64_t{type.size()}, type.order());
+      case Datatype::Kind::kOpaque:
+        return (*this)(uint64_t{type.size()}, type.tag());
+      case Datatype::Kind::kEnum:
+        return (*this)(type.base(), type.constants());
+      case Datatype::Kind::kObjectRef:
+        return;
+      case Datatype::Kind::kRegionRef:
+        return Put(type.selection());
+      case Datatype::Kind::kCompound:
+        return (*this)(type.members(), uint64_t{type.size()});
+      case Datatype::Kind::kVlen:
+        return Put(type.base());
+      case Datatype::Kind::kArray:
+        return (*this)(type.base(), type.shape());
+    }
+  }
+  void Put(const model::TimeUnit& unit) { (*this)(unit.unit, unit.scale, unit.is_delta); }
+  void Put(const Datatype::Constant& constant) {
+    (*this)(constant.name, static_cast<uint64_t>(constant.value),
+            static_cast<int64_t>(constant.value >> 64));
+  }
+  void Put(const Datatype::Member& member) {
+    (*this)(member.name, member.type, uint64_t{member.offset});
+  }
+  template <typename T>
+  requires requires(Encoder& encoder, const T& value) { Fields(encoder, value); }
+  void Put(const T& value) { Fields(*this, value); }
+
+  void PutBytes(const void* bytes, size_t size) {
+    const auto* begin = static_cast<const std::byte*>(bytes);
+    out_.insert(out_.end(), begin, begin + size);
+  }
+
+  std::vector<std::byte> out_;
+};
+
+// After a field that is not there, or not possible, everything is empty.
+class Decoder {
+ public:
+  explicit Decoder(ConstByteSpan in) : in_(in) {}
+
+  template <typename... T>
+  void operator()(T&... values) {
+    (Get(values), ...);
+  }
+
+  bool ok() const { return ok_; }
+  // All was there, and nothing else.
+  bool done() const { return ok_ && in_.empty(); }
+
+ private:
+  template <Number T>
+  void Get(T& value) {
+    value = T();
+    const ConstByteSpan bytes = Take(sizeof(value));
+    if (ok_) std::memcpy(&value, bytes.data(), sizeof(value));
+  }
+  void Get(bool& value) {
+    uint8_t byte;
+    Get(byte);
+    if (byte > 1) ok_ = false;
+    value = byte == 1;
+  }
+  void Get(std::string& text) { text = AsText(Take(GetCount())); }
+  void Get(std::vector<std::byte>& bytes) {
+    const ConstByteSpan taken = Take(GetCount());
+    bytes.assign(taken.begin(), taken.end());
+  }
+  void Get(Bytes& bytes) { bytes = Bytes::Copy(Take(GetCount())); }
+  template <typename T>
+  void Get(std::vector<T>& values) {
+    values.clear();
+    // Nothing is reserved: a count is only believed item by item.
+    for (uint64_t left = GetCount(); left > 0 && ok_; --left) Get(values.emplace_back());
+  }
+  template <typename T>
+  void Get(std::optional<T>& value) {
+    bool has_value;
+    Get(has_value);
+    value.reset();
+    if (has_value && ok_) Get(value.emplace());
+  }
+  void Get(std::optional<model::Error>& error) {
+    bool has_value;
+    Get(has_value);
+    error.reset();
+    if (has_value && ok_) error = GetError();
+  }
+  void Get(Datatype& type) { type = GetType(1); }
+  template <typename T>
+  requires requires(Decoder& decoder, T& value) { Fields(decoder, value); }
+  void Get(T& value) { Fields(*this, value); }
+
+ public:
+  model::Error GetError() {
+    model::ErrorCode code;
+    int sys_errno;
+    std::string message;
+    (*this)(code, sys_errno, message);
+    if (code > model::ErrorCode::kInternal) code = model::ErrorCode::kInternal;
+    return model::Error(code, model::OneLine(message), sys_errno);
+  }
+
+ private:
+  uint64_t GetCount() {
+    uint64_t count;
+    Get(count);
+    return count;
+  }
+
+  Datatype GetType(int depth) {
+    Datatype::Kind kind;
+    Get(kind);
+    if (!ok_ || depth > Datatype::kMaxDepth) return Fail();
+    switch (kind) {
+      case Datatype::Kind::kString:
+        return GetString();
+      case Datatype::Kind::kInteger:
+        return GetInteger();
+      case Datatype::Kind::kFloat:
+        return GetFloat();
+      case Datatype::Kind::kOpaque:
+        return GetOpaque();
+      case Datatype::Kind::kEnum:
+        return GetEnum(depth);
+      case Datatype::Kind::kObjectRef:
+        return Datatype::ObjectRef();
+      case Datatype::Kind::kRegionRef:
+        return GetRegionRef();
+      case Datatype::Kind::kCompound:
+        return GetCompound(depth);
+      case Datatype::Kind::kVlen:
+        return Datatype::Vlen(GetType(depth + 1));
+      case Datatype::Kind::kArray:
+        return GetArray(depth);
+    }
+    return Fail();
+  }
+
+  Datatype GetString() {
+    bool is_fixed;
+    uint64_t size;
+    model::Charset charset;
+    model::TextPadding padding;
+    model::ByteOrder order;
+    (*this)(is_fixed, size, charset, padding, order);
+    if (charset > model::Charset::kLatin1 || padding > model::TextPadding::kSpace ||
+        order > model::ByteOrder::kBig || size > kMaxElementBytes) {
+      return Fail();
+    }
+    return is_fixed ? Datatype::FixedString(size, charset, padding, order)
+                    : Datatype::String(charset);
+  }
+
+  Datatype GetInteger() {
+    uint64_t size;
+    bool is_signed;
+    model::ByteOrder order;
+    bool is_time;
+    (*this)(size, is_signed, order, is_time);
+    const bool is_known = size == 1 || size == 2 || size == 4 || size == 8;
+    if (!is_known || order > model::ByteOrder::kBig) return Fail();
+    if (!is_time) return Datatype::Integer(size, is_signed, order);
+    model::TimeUnit unit;
+    (*this)(unit.unit, unit.scale, unit.is_delta);
+    return Datatype::Time(std::move(unit), order);
+  }
+
+  Datatype GetFloat() {
+    std::string keyword;
+    uint64_t size;
+    model::ByteOrder order;
+    (*this)(keyword, size, order);
+    const auto known = Datatype::FromKeyword(keyword);
+    if (!known || known->kind() != Datatype::Kind::kFloat || known->size() != size ||
+        order > model::ByteOrder::kBig) {
+      return Fail();
+    }
+    return known->WithOrder(order);
+  }
+
+  Datatype GetOpaque() {
+    uint64_t size;
+    std::string tag;
+    (*this)(size, tag);
+    return size > kMaxElementBytes ? Fail() : Datatype::Opaque(size, std::move(tag));
+  }
+
+  Datatype GetEnum(int depth) {
+    const Datatype base = GetType(depth + 1);
+    std::vector<Datatype::Constant> constants;
+    for (uint64_t left = GetCount(); left > 0 && ok_; --left) {
+      Datatype::Constant constant;
+      uint64_t low;
+      int64_t high;
+      (*this)(constant.name, low, high);
+      constant.value = static_cast<model::WideInt>(static_cast<unsigned __int128>(high) << 64 |
+                                                   static_cast<unsigned __int128>(low));
+      constants.push_back(std::move(constant));
+    }
+    if (base.kind() != Datatype::Kind::kInteger) return Fail();
+    return Datatype::Enum(base, std::move(constants));
+  }
+
+  Datatype GetRegionRef() {
+    Datatype::Selection selection;
+    Get(selection);
+    if (selection > Datatype::Selection::kElement) return Fail();
+    return Datatype::RegionRef(selection);
+  }
+
+  Datatype GetCompound(int depth) {
+    std::vector<Datatype::Member> members;
+    bool is_fixed = true;
+    for (uint64_t left = GetCount(); left > 0 && ok_; --left) {
+      Datatype::Member member;
+      uint64_t offset;
+      Get(member.name);
+      member.type = GetType(depth + 1);
+      Get(offset);
+      member.offset = offset;
+      is_fixed = is_fixed && member.type.is_fixed_size();
+      members.push_back(std::move(member));
+    }
+    uint64_t size;
+    Get(size);
+    if (!is_fixed) return Datatype::PackedCompound(std::move(members));
+    for (const Datatype::Member& member : members) {
+      if (member.offset > size || member.type.size() > size - member.offset) return Fail();
+    }
+    return size > kMaxElementBytes ? Fail() : Datatype::Compound(std::move(members), size);
+  }
+
+  Datatype GetArray(int depth) {
+    const Datatype base = GetType(depth + 1);
+    std::vector<uint64_t> shape;
+    Get(shape);
+    const auto bytes = CheckedProduct(shape, std::max<uint64_t>(base.size(), 1));
+    if (!bytes || *bytes > kMaxElementBytes) return Fail();
+    return Datatype::Array(base, std::move(shape));
+  }
+
+  Datatype Fail() {
+    ok_ = false;
+    in_ = {};
+    return Datatype();
+  }
+
+  ConstByteSpan Take(uint64_t size) {
+    if (size > in_.size()) {
+      Fail();
+      return {};
+    }
+    const ConstByteSpan taken = in_.first(size);
+    in_ = in_.subspan(size);
+    return taken;
+  }
+
+  static constexpr uint64_t kMaxElementBytes = uint64_t{1} << 32;
+
+  ConstByteSpan in_;
+  bool ok_ = true;
+};
+
+model::Failure Garbled() { return model::Internal("a garbled message from the HDF5 helper"); }
+
+}  // namespace
+
+std::vector<std::byte> Encode(const Request& request) {
+  Encoder encoder;
+  encoder(request);
+  return encoder.Take();
+}
+
+model::Result<Request> DecodeRequest(ConstByteSpan bytes) {
+  Decoder decoder(bytes);
+  Request request;
+  decoder(request);
+  if (!decoder.done() || request.what > Request::What::kRead) return Garbled();
+  return request;
+}
+
+template <typename T>
+std::vector<std::byte> EncodeAnswer(const model::Result<T>& answer) {
+  Encoder encoder;
+  encoder(answer.has_value());
+  if (answer) {
+    encoder(*answer);
+  } else {
+    encoder(answer.error());
+  }
+  return encoder.Take();
+}
+
+template <typename T>
+model::Result<T> DecodeAnswer(ConstByteSpan bytes) {
+  Decoder decoder(bytes);
+  bool is_value;
+  decoder(is_value);
+  if (!decoder.ok()) return Garbled();
+  if (!is_value) {
+    auto error = decoder.GetError();
+    if (!decoder.done()) return Garbled();
+    return model::Propagate(std::move(error));
+  }
+  T value;
+  decoder(value);
+  if (!decoder.done()) return Garbled();
+  return value;
+}
+
+#define NDLFS_HDF5_ANSWER(T)                                             \
+  template std::vector<std::byte> EncodeAnswer(const model::Result<T>&); \
+  template model::Result<T> DecodeAnswer(ConstByteSpan);
+NDLFS_HDF5_ANSWER(FileStamp)
+NDLFS_HDF5_ANSWER(Location)
+NDLFS_HDF5_ANSWER(std::vector<Child>)
+NDLFS_HDF5_ANSWER(ObjectInfo)
+NDLFS_HDF5_ANSWER(std::vector<ChunkRecord>)
+NDLFS_HDF5_ANSWER(Elements)
+#undef NDLFS_HDF5_ANSWER
+
+}  // namespace ndlfs::backends::hdf5

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: MIT
+#include "backends/format/kerchunk/kerchunk.h"
+
+#include <array>
+#include <utility>
+
+#include "backends/format/zarr/zarr_format.h"
+#include "backends/store/file_name.h"
+#include "backends/store/reference/reference_store.h"
+
+namespace ndlfs::backends {
+namespace {
+
+using kerchunk::ReferenceStore;
+
+// The Zarr hierarchy over the references, but for arrays whose chunks are out
+// of reach: those are described only.
+class KerchunkHierarchy final : public Hierarchy {
+ public:
+  KerchunkHierarchy(std::shared_ptr<const ReferenceStore> store,
+                    std::shared_ptr<const Hierarchy> zarr)
+      : store_(std::move(store)), zarr_(std::move(zarr)) {}
+
+  std::string_view format() const override { return "kerchunk"; }
+
+  model::Result<std::shared_ptr<const Node>> Load(std::string_view path) const override {
+    NDLFS_TRY(auto node, zarr_->Load(path));
+    if (!node->source) return node;
+    const std::string prefix = path == "/" ? "" : std::string(path.substr(1)) + "/";
+    auto reachable = store_->CheckReachable(prefix);
+    if (reachable) return node;
+    auto described = std::make_shared<Node>(*node);
+    described->source = nullptr;
+    described->error = std::move(reachable).error().In(store_->Describe(prefix));
+    return described;
+  }
+  model::Result<std::vector<std::string>> List(std::string_view path) const override {
+    return zarr_->List(path);
+  }
+  model::Result<uint64_t> Version(std::string_view path) const override {
+    return zarr_->Version(path);
+  }
+  uint64_t held_bytes() const override { return zarr_->held_bytes(); }
+
+ private:
+  const std::shared_ptr<const ReferenceStore> store_;
+  const std::shared_ptr<const Hierarchy> zarr_;
+};
+
+class Kerchunk final : public Format {
+ public:
+  std::string_view name() const override { return "kerchunk"; }
+
+  bool MatchesFileName(std::string_view name) const override {
+    return HasExtension(name, ".json");
+  }
+
+  // An object that begins with what such files begin with.
+  bool ProbeFile(std::string_view, ConstByteSpan head) const override {
+    static constexpr std::array<std::string_view, 6> kMarks = {
+        "\"refs\"",    "\".zgroup\"",    "\".zattrs\"",
+        "\".zarray\"", "\".zmetadata\"", "\"zarr.json\""};
+    const std::string_view text = AsText(head);
+    const size_t begin = text.find_first_not_of(" \t\r\n");
+    if (begin == text.npos || text[begin] != '{') return false;
+    for (const std::string_view mark : kMarks) {
+      if (text.find(mark) != text.npos) return true;
+    }
+    return text.find("\"templates\"") != text.npos && text.find("\"version\"") != text.npos;
+  }
+
+  model::Result<std::shared_ptr<const Hierarchy>> Open(
+      std::shared_ptr<const SourceRoot> root, const std::string& path,
+      const OpenOptions& options) const override {
+    NDLFS_TRY(auto store, kerchunk::OpenReferences(std::move(root), path));
+    NDLFS_TRY(auto zarr, OpenZarr(store, "", StoreNameOf(path, ".json"), options));
+    return std::make_shared<const KerchunkHierarchy>(std::move(store), std::move(zarr));
+  }
+};
+
+}  // namespace
+
+const Format& KerchunkFormat() {
+  static const Kerchunk format;
+  return format;
+}
+
+}  // namespace ndlfs::backends

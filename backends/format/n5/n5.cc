@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: MIT
+#include "backends/format/n5/n5.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "backends/base/json.h"
+#include "backends/format/json_attributes.h"
+#include "backends/format/n5/n5_block.h"
+#include "backends/format/node_cache.h"
+#include "backends/format/zarr/array_metadata.h"
+#include "backends/format/zarr/chunk_grid.h"
+#include "backends/format/zarr/zarr_array_source.h"
+#include "backends/store/file_name.h"
+#include "backends/store/keys.h"
+#include "backends/store/local/access_scope.h"
+#include "model/path_name.h"
+
+namespace ndlfs::backends {
+namespace {
+
+using model::Datatype;
+
+constexpr std::string_view kAttributesName = "attributes.json";
+constexpr uint64_t kMaxMetadataSize = uint64_t{16} << 20;
+constexpr const char* kArrayDimensions = "_ARRAY_DIMENSIONS";
+
+// Members of attributes.json that describe a dataset or the container.
+constexpr std::array<std::string_view, 6> kReserved = {
+    "n5", "dimensions", "blockSize", "dataType", "compression", "compressionType"};
+
+bool IsDataset(const Json& attributes) {
+  return attributes.is_object() && attributes.contains("dimensions") &&
+         attributes.contains("dataType");
+}
+
+std::vector<uint64_t> Reversed(std::vector<uint64_t> axes) {
+  std::reverse(axes.begin(), axes.end());
+  return axes;
+}
+
+model::Result<std::vector<uint64_t>> ParseAxes(const Json& attributes, const char* key) {
+  NDLFS_TRY(const Json* member, RequireMember(attributes, key));
+  NDLFS_TRY(auto axes, JsonToSizes(*member), key);
+  return Reversed(std::move(axes));
+}
+
+model::Result<Datatype> ParseType(const Json& attributes) {
+  NDLFS_TRY(const Json* name, RequireMember(attributes, "dataType"));
+  const auto type = name->is_string() ? Datatype::FromKeyword(name->get<std::string>())
+                                      : std::optional<Datatype>();
+  const bool known = type && (type->kind() == Datatype::Kind::kInteger ||
+                              *type == Datatype::Float32() || *type == Datatype::Float64());
+  if (known) return type->WithOrder(model::ByteOrder::kBig);
+  return model::Unsupported("dataType: {} is not supported", DescribeJson(*name));
+}
+
+// {"type": "gzip", ...}; until version 1, the name alone.
+model::Result<Json> ParseCompression(const Json& attributes) {
+  const auto object = attributes.find("compression");
+  if (object != attributes.end()) return *object;
+  NDLFS_TRY(const Json* name, RequireMember(attributes, "compressionType"));
+  return Json{{"type", *name}};
+}
+
+std::vector<model::Filter> DescribeCompression(const Json& compression) {
+  std::vector<model::Filter> filters;
+  if (!compression.is_object() || !compression.contains("type")) return filters;
+  const Json& type = compression["type"];
+  if (!type.is_string() || type == "raw") return filters;
+  model::Filter filter{type.get<std::string>(), {}};
+  for (const auto& [key, value] : compression.items()) {
+    if (key != "type") filter.parameters.emplace_back(key, JsonToValue(value));
+  }
+  filters.push_back(std::move(filter));
+  return filters;
+}
+
+model::Result<void> ParseData(const Json& attributes, const std::vector<uint64_t>& shape,
+                              uint64_t max_chunk_size, zarr::ArrayMetadata& metadata) {
+  NDLFS_TRY(const Datatype stored, ParseType(attributes));
+  metadata.array.type = stored;
+  zarr::DescribeType(stored, metadata.array.storage);
+  NDLFS_TRY(const Json compression, ParseCompression(attributes));
+  metadata.array.storage.filter = DescribeCompression(compression);
+  NDLFS_TRY(auto block, ParseAxes(attributes, "blockSize"));
+  metadata.array.storage.chunk = block;
+
+  zarr::ArrayLayout layout;
+  layout.spec.dtype = stored.WithOrder(model::ByteOrder::kLittle);
+  layout.spec.shape = shape;
+  layout.keys = zarr::ChunkKeyEncoding::N5();
+  NDLFS_TRY(layout.objects, zarr::MakeRegularGrid(shape, std::move(block)), "blockSize");
+  layout.spec.grid = layout.objects;
+  NDLFS_RETURN_IF_ERROR(zarr::LimitSizes(layout, max_chunk_size));
+  NDLFS_TRY(
+      layout.spec.codecs,
+      n5::MakeBlockChain(compression, {layout.spec.dtype, layout.objects.max_chunk_shape()}));
+  metadata.layout = std::make_shared<const zarr::ArrayLayout>(std::move(layout));
+  return {};
+}
+
+// Without what describes a dataset.
+std::vector<model::Attribute> UserAttributes(const Json& attributes, bool names_used) {
+  std::vector<model::Attribute> made;
+  for (const auto& [name, value] : attributes.items()) {
+    if (std::find(kReserved.begin(), kReserved.end(), name) != kReserved.end()) continue;
+    if (names_used && name == kArrayDimensions) continue;
+    made.push_back(MakeAttribute(name, value));
+  }
+  return made;
+}
+
+model::Result<zarr::ArrayMetadata> ParseDataset(const Json& attributes,
+                                                uint64_t max_chunk_size) {
+  NDLFS_TRY(const auto shape, ParseAxes(attributes, "dimensions"));
+  zarr::ArrayMetadata metadata;
+  metadata.array.type = Datatype::Opaque(0, CompactJson(attributes["dataType"]));
+  metadata.array.shape = zarr::MakeShape(shape);
+  bool names_used = false;
+  if (const auto names = attributes.find(kArrayDimensions); names != attributes.end()) {
+    auto parsed = zarr::ParseDimensionNames(*names, shape.size());
+    names_used = parsed.has_value();
+    if (parsed) metadata.array.dimension_names = *std::move(parsed);
+  }
+  metadata.array.attributes = UserAttributes(attributes, names_used);
+  auto data = ParseData(attributes, shape, max_chunk_size, metadata);
+  if (!data) metadata.error = std::move(data).error();
+  return metadata;
+}
+
+model::Failure NoSuchNode(std::string_view path) {
+  return model::NotFound("no group or dataset {}", model::Quote(path));
+}
+
+class N5Hierarchy final : public Hierarchy {
+ public:
+  N5Hierarchy(std::shared_ptr<const Store> store, std::string name, const OpenOptions& options)
+      : store_(std::move(store)), name_(std::move(name)), options_(options) {}
+
+  std::string_view format() const override { return "N5"; }
+
+  model::Result<std::shared_ptr<const Node>> Load(std::string_view path) const override {
+    NDLFS_TRY(auto node, LoadAlone(path));
+    const auto* array = std::get_if<model::Ndarray>(&node->entity);
+    if (!array || array->dimension_names.empty() || path == "/") return node;
+    model::Ndarray linked = *array;
+    LinkDimensions(model::ParentPath(path), linked, [&](std::string_view coordinate) {
+      auto found = LoadAlone(coordinate);
+      return found ? *std::move(found) : nullptr;
+    });
+    if (linked.shape == array->shape) return node;
+    auto copy = std::make_shared<Node>(*node);
+    copy->entity = std::move(linked);
+    return copy;
+  }
+
+  model::Result<std::vector<std::string>> List(std::string_view path) const override {
+    NDLFS_RETURN_IF_ERROR(CheckPath(path));
+    const auto node = LoadAlone(path);
+    if (!node && node.error().code() == model::ErrorCode::kNotFound) return NoSuchNode(path);
+    std::vector<std::string> names;
+    if (node && !(*node)->is_group()) return names;
+    NDLFS_TRY(const auto entries, store_->List(KeyOf(path)));
+    for (const StoreEntry& entry : entries) {
+      if (entry.is_prefix) names.push_back(entry.name);
+    }
+    return names;
+  }
+
+  model::Result<uint64_t> Version(std::string_view path) const override {
+    NDLFS_RETURN_IF_ERROR(CheckPath(path));
+    NDLFS_TRY(const auto stamp, store_->Stat(AttributesKey(path)));
+    if (!stamp && !IsImplicitGroup(path)) return NoSuchNode(path);
+    return HashStamps(std::array{stamp});
+  }
+
+ private:
+  static std::string KeyOf(std::string_view path) { return std::string(path.substr(1)); }
+  static std::string AttributesKey(std::string_view path) {
+    return JoinKey(KeyOf(path), kAttributesName);
+  }
+  static model::Result<void> CheckPath(std::string_view path) {
+    if (path == "/") return {};
+    if (path.starts_with('/') && CheckKey(path.substr(1))) return {};
+    return model::BadInput("{} is no path name of a node", model::Quote(path));
+  }
+
+  // "Any directory is a group"; but not those that blocks are in.
+  bool IsImplicitGroup(std::string_view path) const {
+    if (path == "/") return true;
+    const auto entries = store_->List(KeyOf(path));
+    if (!entries || entries->empty()) return false;
+    for (auto parent = model::ParentPath(path);; parent = model::ParentPath(parent)) {
+      const auto attributes = ReadAttributes(parent);
+      if (attributes && *attributes && IsDataset(**attributes)) return false;
+      if (parent == "/") return true;
+    }
+  }
+
+  // nullopt where there is no such file.
+  model::Result<std::optional<Json>> ReadAttributes(std::string_view path) const {
+    const std::string key = AttributesKey(path);
+    NDLFS_TRY(const auto bytes, store_->Read(key, kMaxMetadataSize), store_->Describe(key));
+    if (!bytes) return std::nullopt;
+    NDLFS_TRY(Json json, ParseJson(AsText(bytes->span())), store_->Describe(key));
+    if (json.is_object()) return json;
+    return model::Propagate(
+        model::BadInput("expected an object, found {}", DescribeJson(json)).value(),
+        store_->Describe(key));
+  }
+
+  model::Result<std::shared_ptr<const Node>> LoadAlone(std::string_view path) const {
+    NDLFS_RETURN_IF_ERROR(CheckPath(path));
+    NDLFS_TRY(const auto stamp, store_->Stat(AttributesKey(path)));
+    if (!stamp && !IsImplicitGroup(path)) return NoSuchNode(path);
+    const uint64_t version = HashStamps(std::array{stamp});
+    if (auto node = nodes_.Find(path, version)) return node;
+    const AccessScope scope;
+    NDLFS_TRY(const auto attributes, ReadAttributes(path));
+    NDLFS_TRY(Node node, Build(path, attributes.value_or(Json::object())),
+              store_->Describe(AttributesKey(path)));
+    node.mtime_ns = stamp ? stamp->mtime_ns : 0;
+    if (stamp) node.files.push_back(AttributesKey(path));
+    node.read_access = scope.seen();
+    return nodes_.Insert(path, version, std::make_shared<const Node>(std::move(node)));
+  }
+
+  model::Result<Node> Build(std::string_view path, const Json& attributes) const {
+    Node node;
+    if (!IsDataset(attributes)) {
+      model::Group group;
+      group.name = model::BaseName(path);
+      group.attributes = UserAttributes(attributes, false);
+      node.entity = std::move(group);
+      return node;
+    }
+    NDLFS_TRY(auto metadata, ParseDataset(attributes, options_.max_chunk_size));
+    metadata.array.name = path == "/" ? name_ : std::string(model::BaseName(path));
+    if (metadata.layout) {
+      const std::string prefix = path == "/" ? "" : KeyOf(path) + "/";
+      node.source = zarr::MakeZarrArraySource(store_, prefix, metadata.layout);
+    }
+    if (metadata.error) {
+      node.error = std::move(*metadata.error).In(store_->Describe(AttributesKey(path)));
+    }
+    if (IsDimCoordName(metadata.array.name, metadata.array.dimension_names)) {
+      node.entity = model::DimCoord{std::move(metadata.array)};
+    } else {
+      node.entity = std::move(metadata.array);
+    }
+    return node;
+  }
+
+  const std::shared_ptr<const Store> store_;
+  const std::string name_;
+  const OpenOptions options_;
+  mutable NodeCache nodes_;
+};
+
+class N5 final : public Format {
+ public:
+  std::string_view name() const override { return "N5"; }
+
+  // attributes.json may be anybody's: it has to say that it is one of N5.
+  bool ProbeDirectory(const SourceRoot& root, std::string_view path) const override {
+    const std::string file = JoinKey(path, kAttributesName);
+    const auto status = root.Stat(file);
+    if (!status || !S_ISREG(status->st_mode)) return false;
+    const auto store = MakeFileStore(root.shared_from_this(), file);
+    const auto bytes = store->Read("", kMaxMetadataSize);
+    if (!bytes || !*bytes) return false;
+    const auto json = ParseJson(AsText((*bytes)->span()));
+    return json && json->is_object() && (json->contains("n5") || IsDataset(*json));
+  }
+
+  model::Result<std::shared_ptr<const Hierarchy>> Open(
+      std::shared_ptr<const SourceRoot> root, const std::string& path,
+      const OpenOptions& options) const override {
+    std::string name = StoreNameOf(path.empty() ? std::string_view(root->path()) : path, ".n5");
+    return OpenN5(MakeDirectoryStore(std::move(root), path), std::move(name), options);
+  }
+};
+
+}  // namespace
+
+const Format& N5Format() {
+  static const N5 format;
+  return format;
+}
+
+std::shared_ptr<const Hierarchy> OpenN5(std::shared_ptr<const Store> store, std::string name,
+                                        const OpenOptions& options) {
+  return std::make_shared<const N5Hierarchy>(std::move(store), std::move(name), options);
+}
+
+}  // namespace ndlfs::backends

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "backends/format/hierarchy.h"
+#include "backends/store/store.h"
+#include "model/error.h"
+
+namespace ndlfs::backends {
+
+// N5 containers: directories with attributes.json. N5 lists axes with the
+// fastest first, as Java libraries do; here they are reversed, so that the
+// elements are in C order, as in the other libraries that read N5.
+const Format& N5Format();
+
+// The container that is the whole of `store`. One that is a single dataset is
+// called `name`.
+std::shared_ptr<const Hierarchy> OpenN5(std::shared_ptr<const Store> store, std::string name,
+                                        const OpenOptions& options);
+
+}  // namespace ndlfs::backends

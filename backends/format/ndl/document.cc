@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: MIT
+#include "backends/format/ndl/document.h"
+
+#include <algorithm>
+#include <cctype>
+#include <utility>
+#include <vector>
+
+#include "backends/base/checked.h"
+#include "model/mutex.h"
+#include "model/ndl/ndl_reader.h"
+#include "model/path_name.h"
+
+namespace ndlfs::backends::ndl {
+namespace {
+
+using model::Result;
+
+// Values of so many elements are shown as they stand in the document.
+constexpr uint64_t kMaxShownElements = 1000;
+
+constexpr model::NdlLimits kLimits = {kMaxBytes, kMaxValues};
+
+// While a document is read it takes several times the memory that is kept of
+// it, so one is read at a time; short ones do not wait for long ones.
+model::ParsedDocument Parse(std::string_view text, std::string_view file_name) {
+  constexpr size_t kShort = size_t{1} << 20;
+  static model::Mutex short_mutex;
+  static model::Mutex long_mutex;
+  const model::MutexLock lock(text.size() <= kShort ? short_mutex : long_mutex);
+  return model::ReadNdl(text, file_name, kLimits);
+}
+
+Result<Bytes> ReadText(const Store& file, const FileStamp& stamp) {
+  if (stamp.size > kMaxBytes) {
+    return model::Limit("{}: a document of more than {} bytes", file.Describe(""), kMaxBytes);
+  }
+  NDLFS_TRY(auto text, file.Read("", kMaxBytes), file.Describe(""));
+  if (!text) return model::NotFound("{}: the file is gone", file.Describe(""));
+  return *std::move(text);
+}
+
+// The first mistake, as `ndlfs validate` says it.
+model::Failure Refuse(const Store& file, const std::vector<model::Diagnostic>& errors) {
+  const std::string first = model::FormatDiagnostic(file.Describe(""), errors.front());
+  if (errors.size() == 1) return model::BadInput("{}", first);
+  return model::BadInput("{} (and {} more: see ndlfs validate)", first, errors.size() - 1);
+}
+
+void NoteStored(model::Ndarray& array, const std::vector<uint64_t>& extent) {
+  const bool is_unlimited = std::any_of(array.shape.begin(), array.shape.end(),
+                                        [](const auto& d) { return !d.size.has_value(); });
+  if (is_unlimited && !array.storage.shape) array.storage.shape = extent;
+}
+void NoteStored(model::DimCoord& dimcoord, const std::vector<uint64_t>& extent) {
+  if (!dimcoord.size() && !dimcoord.storage.size) dimcoord.storage.size = extent.front();
+}
+
+bool HasValues(const model::Group& group) {
+  const auto has_value = [](const model::Ndarray& array) { return array.value.has_value(); };
+  return std::any_of(group.dimcoords.begin(), group.dimcoords.end(), has_value) ||
+         std::any_of(group.ndarrays.begin(), group.ndarrays.end(), has_value) ||
+         std::any_of(group.groups.begin(), group.groups.end(), HasValues);
+}
+
+// Whether there is a word "value" in a text.
+bool MentionsValue(std::string_view text) {
+  constexpr std::string_view kWord = "value";
+  for (size_t at = text.find(kWord); at != std::string_view::npos;
+       at = text.find(kWord, at + 1)) {
+    if (at == 0 || !std::isalnum(static_cast<unsigned char>(text[at - 1]))) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const Document>> Document::Read(const Store& file,
+                                                       std::string_view file_name) {
+  NDLFS_TRY(const auto stamp, file.Stat(""), file.Describe(""));
+  if (!stamp) return model::NotFound("{}: the file is gone", file.Describe(""));
+  NDLFS_TRY(const Bytes text, ReadText(file, *stamp));
+  auto parsed = Parse(AsText(text.span()), file_name);
+  if (!parsed.file) return Refuse(file, parsed.errors);
+  auto document = std::make_shared<Document>();
+  document->stamp_ = *stamp;
+  document->memory_ = parsed.memory;
+  document->AddGroup(std::move(parsed.file->root), document->root_);
+  return document;
+}
+
+void Document::AddGroup(model::Group group, Object& object) {
+  for (model::DimCoord& dimcoord : group.dimcoords) {
+    Object& child = object.children[dimcoord.name];
+    AddArray(std::move(dimcoord), child);
+  }
+  for (model::Ndarray& ndarray : group.ndarrays) {
+    Object& child = object.children[ndarray.name];
+    AddArray(std::move(ndarray), child);
+  }
+  for (model::Group& child : group.groups) {
+    Object& child_object = object.children[child.name];
+    AddGroup(std::move(child), child_object);
+  }
+  group.dimcoords.clear();
+  group.ndarrays.clear();
+  group.groups.clear();
+  object.node.entity = std::move(group);
+  object.node.mtime_ns = stamp_.mtime_ns;
+}
+
+template <typename Array>
+void Document::AddArray(Array array, Object& object) {
+  object.node.mtime_ns = stamp_.mtime_ns;
+  if (array.value) {
+    auto values = ArrayValues::Make(array, kMaxDataBytes - data_bytes_);
+    if (values) {
+      data_bytes_ += values->bytes();
+      object.values = *std::move(values);
+    } else {
+      object.node.error = std::move(values).error();
+    }
+    const std::vector<uint64_t> extent = ExtentOfValue(array);
+    NoteStored(array, extent);
+    if (CheckedProduct(extent).value_or(UINT64_MAX) > kMaxShownElements) array.value.reset();
+  }
+  object.node.entity = std::move(array);
+}
+
+Result<const Document::Object*> Document::Find(std::string_view path) const {
+  const Object* object = &root_;
+  for (const std::string_view name : model::SplitPath(path)) {
+    const auto child = object->children.find(name);
+    if (child == object->children.end()) return model::NotFound("no {}", model::Quote(path));
+    object = &child->second;
+  }
+  return object;
+}
+
+bool IsDocumentWithValues(std::string_view text) {
+  if (!MentionsValue(text)) return false;
+  const auto parsed = Parse(text, "");
+  return parsed.file && HasValues(parsed.file->root);
+}
+
+}  // namespace ndlfs::backends::ndl

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: MIT
+//
+// netCDF classic files as hierarchies: one group with all variables.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "backends/format/hierarchy.h"
+
+namespace ndlfs::backends {
+
+const Format& NetCdf3Format();
+
+// Whether a file that begins with `head` (1 KiB, or all of it) is one, whatever
+// its name is.
+bool BeginsAsNetCdf3(ConstByteSpan head);
+
+namespace netcdf3 {
+
+// Makes a store whose value "" is the file as it is now.
+using StoreMaker = std::function<std::shared_ptr<const Store>()>;
+
+// Reads the header, and again whenever the file has changed.
+model::Result<std::shared_ptr<const Hierarchy>> Open(StoreMaker make_store);
+
+}  // namespace netcdf3
+}  // namespace ndlfs::backends

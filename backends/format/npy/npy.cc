@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: MIT
+#include "backends/format/npy/npy.h"
+
+#include <array>
+#include <optional>
+#include <utility>
+
+#include "backends/format/npy/npy_array.h"
+#include "backends/format/npy/npy_header.h"
+#include "backends/store/file_name.h"
+
+namespace ndlfs::backends {
+namespace {
+
+constexpr std::string_view kExtension = ".npy";
+
+// One array, at "/".
+class NpyHierarchy final : public Hierarchy {
+ public:
+  NpyHierarchy(std::shared_ptr<const Store> store, std::shared_ptr<const Node> array)
+      : store_(std::move(store)), array_(std::move(array)) {}
+
+  std::string_view format() const override { return "NPY"; }
+
+  model::Result<std::shared_ptr<const Node>> Load(std::string_view path) const override {
+    if (path == "/") return array_;
+    return model::NotFound("an NPY file holds one array alone");
+  }
+
+  model::Result<std::vector<std::string>> List(std::string_view) const override {
+    return std::vector<std::string>();
+  }
+
+  model::Result<uint64_t> Version(std::string_view) const override {
+    NDLFS_TRY(const auto stamp, store_->Stat(""), store_->Describe(""));
+    return HashStamps(std::array{stamp});
+  }
+
+ private:
+  const std::shared_ptr<const Store> store_;
+  const std::shared_ptr<const Node> array_;
+};
+
+class Npy final : public Format {
+ public:
+  std::string_view name() const override { return "NPY"; }
+
+  bool MatchesFileName(std::string_view name) const override {
+    return HasExtension(name, kExtension);
+  }
+  // The name leaves no doubt.
+  bool ProbeFile(std::string_view, ConstByteSpan) const override { return true; }
+
+  model::Result<std::shared_ptr<const Hierarchy>> Open(
+      std::shared_ptr<const SourceRoot> root, const std::string& path,
+      const OpenOptions& options) const override {
+    const auto store = MakeFileStore(std::move(root), path);
+    NDLFS_TRY(
+        auto array,
+        LoadNpyArray(store, "", StoreNameOf(path, kExtension), NpyAccess::kRandom, options),
+        store->Describe(""));
+    return std::make_shared<NpyHierarchy>(store, std::move(array));
+  }
+};
+
+}  // namespace
+
+bool BeginsAsNpy(ConstByteSpan head) { return AsText(head).starts_with(kNpyMagic); }
+
+const Format& NpyFormat() {
+  static const Npy format;
+  return format;
+}
+
+}  // namespace ndlfs::backends

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "backends/base/bytes.h"
+#include "model/datatype.h"
+
+namespace ndlfs::backends {
+
+// Decides how the texts of an array or attribute are read that say they are
+// ASCII or UTF-8: by one rule for all its elements. A text of which one element
+// looked at is not UTF-8 is Latin-1, each byte a letter. Each text in a type has
+// a rule of its own, as the members of a compound are written by different hands.
+class TextRule {
+ public:
+  explicit TextRule(const model::Datatype& type);
+
+  // Whether the type has any text to look at.
+  bool applies() const { return !is_latin1_.empty(); }
+  // Looks at elements that lie one after the other: of fixed size type.size()
+  // bytes each, others as in an element stream, without its table. Ends early
+  // where these make no sense.
+  void Look(ConstByteSpan elements);
+
+  bool has_latin1() const;
+  // `type`, which has the texts of the constructor's, with Latin-1 for those
+  // that are.
+  model::Datatype Apply(const model::Datatype& type) const;
+
+ private:
+  bool Walk(const model::Datatype& type, ConstByteSpan& stream, size_t& text);
+  bool WalkMembers(const model::Datatype& type, ConstByteSpan& stream, size_t& text);
+  bool WalkItems(const model::Datatype& base, uint64_t count, ConstByteSpan& stream,
+                 size_t& text);
+  bool WalkText(const model::Datatype& type, ConstByteSpan& stream, size_t& text);
+  model::Datatype Apply(const model::Datatype& type, size_t& text) const;
+
+  const model::Datatype type_;
+  std::vector<bool> is_latin1_;  // of each text, in the order of the type
+  size_t steps_ = 0;
+};
+
+}  // namespace ndlfs::backends

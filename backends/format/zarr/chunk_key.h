@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "backends/base/json.h"
+#include "model/error.h"
+
+namespace ndlfs::backends::zarr {
+
+// How the key of a chunk is made of its index, relative to its array.
+class ChunkKeyEncoding {
+ public:
+  // "c/0/1"; "c" for rank 0.
+  static ChunkKeyEncoding Default(char separator) { return {"c", separator}; }
+  // "0.1"; "0" for rank 0. That of Zarr v2.
+  static ChunkKeyEncoding V2(char separator) { return {"", separator}; }
+  // "1/0" for the index (0, 1): that of N5, whose first axis is our last.
+  static ChunkKeyEncoding N5() { return {"", '/', true}; }
+  // The `chunk_key_encoding` of Zarr v3.
+  static model::Result<ChunkKeyEncoding> Parse(const Json& json);
+
+  std::string Key(std::span<const uint64_t> index) const;
+
+ private:
+  ChunkKeyEncoding(std::string_view prefix, char separator, bool last_axis_first = false)
+      : prefix_(prefix), separator_(separator), last_axis_first_(last_axis_first) {}
+  std::string_view prefix_;  // a literal
+  char separator_;
+  bool last_axis_first_;
+};
+
+// "." or "/".
+model::Result<char> ParseSeparator(const Json& json);
+
+}  // namespace ndlfs::backends::zarr

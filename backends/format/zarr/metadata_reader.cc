@@ -1,0 +1,484 @@
+// SPDX-License-Identifier: MIT
+#include "backends/format/zarr/metadata_reader.h"
+
+#include <algorithm>
+#include <array>
+#include <span>
+#include <utility>
+
+#include "backends/base/large_index.h"
+#include "backends/store/keys.h"
+#include "backends/store/local/partial_listing.h"
+#include "model/path_name.h"
+
+namespace ndlfs::backends::zarr {
+namespace {
+
+// Documents may be large where a whole hierarchy is consolidated in them; what
+// is parsed into a tree is one node's.
+constexpr uint64_t kMaxFileSize = uint64_t{256} << 20;
+constexpr uint64_t kMaxDocumentSize = uint64_t{16} << 20;
+// An empty list takes three bytes of text, and forty of memory; and as much
+// again once it is an attribute's value.
+constexpr size_t kMaxDocumentValues = size_t{2} << 20;
+
+constexpr std::string_view kV3Name = "zarr.json";
+constexpr std::string_view kConsolidatedName = ".zmetadata";
+
+// Directories that are looked into for a node, and what is in them, before one
+// without metadata of its own is taken for no group.
+constexpr int kMaxDirectories = 200;
+constexpr size_t kMaxEntries = 20'000;
+// As many times that much is looked at in vain before a listing takes all other
+// directories without metadata for no groups.
+constexpr int kMaxSearches = 10;
+// Implicit groups whose nodes are remembered.
+constexpr size_t kMaxWitnesses = 4096;
+
+// "/a/b" -> "a/b"; "/" -> "".
+std::string_view Relative(std::string_view path) { return path.substr(1); }
+
+// The whole value, which had `size` bytes a moment ago: to ask for its size again
+// would cost as much as to read it.
+model::Result<std::optional<Bytes>> ReadWhole(const Store& store, std::string_view key,
+                                              uint64_t size) {
+  if (size > kMaxFileSize) return store.Read(key, kMaxFileSize);
+  Bytes bytes(size + 1);  // one more shows a value that has grown since
+  NDLFS_TRY(const auto count, store.ReadInto(key, 0, bytes.span()));
+  if (!count) return std::nullopt;
+  if (*count > size) return store.Read(key, kMaxFileSize);
+  bytes.Shrink(*count);
+  return bytes;
+}
+
+// "a/.zarray" -> "a/.zattrs".
+std::string AttributesKey(std::string_view document) {
+  return std::string(document.substr(0, document.find_last_of('/') + 1)) + ".zattrs";
+}
+
+// The documents that make a node, the one that counts first.
+struct Document {
+  std::string_view name;
+  NodeFiles::Kind kind;
+};
+std::span<const Document> DocumentsOf(bool is_v3) {
+  static constexpr std::array kV2 = {Document{".zarray", NodeFiles::Kind::kV2Array},
+                                     Document{".zgroup", NodeFiles::Kind::kV2Group}};
+  static constexpr std::array kV3 = {Document{kV3Name, NodeFiles::Kind::kV3}};
+  return is_v3 ? std::span<const Document>(kV3) : kV2;
+}
+
+// `files` as those of a group without a document; `prefix` is that of its keys.
+void MakeImplicit(bool is_v3, std::string_view prefix, NodeFiles& files) {
+  const Document& document = DocumentsOf(is_v3).back();
+  files.kind = document.kind;
+  files.is_implicit = true;
+  files.document = JoinKey(prefix, document.name);
+}
+
+}  // namespace
+
+bool IsReservedName(std::string_view name) {
+  return name.find_first_not_of('.') == name.npos || name.starts_with("__") || name == kV3Name;
+}
+
+int64_t NodeFiles::mtime_ns() const {
+  return std::max(stamp ? stamp->mtime_ns : 0,
+                  attributes_stamp ? attributes_stamp->mtime_ns : 0);
+}
+
+std::string MetadataReader::Key(std::string_view path, std::string_view name) const {
+  return JoinKey(JoinKey(prefix_, Relative(path)), name);
+}
+
+std::string MetadataReader::ConsolidatedKey(bool is_v3) const {
+  return Key("/", is_v3 ? kV3Name : kConsolidatedName);
+}
+
+model::Result<MetadataReader::Root> MetadataReader::LookAtRoot() const {
+  NDLFS_TRY(const auto stamp, store_->Stat(Key("/", kV3Name)));
+  return Root{stamp};
+}
+
+model::Result<NodeFiles> MetadataReader::FindFiles(const Root& root,
+                                                   std::string_view path) const {
+  NodeFiles files;
+  const auto look = [&](std::string_view name, NodeFiles::Kind kind) -> model::Result<bool> {
+    std::string key = Key(path, name);
+    NDLFS_TRY(files.stamp, store_->Stat(key));
+    if (!files.stamp) return false;
+    files.kind = kind;
+    files.document = std::move(key);
+    return true;
+  };
+  bool found = false;
+  for (const Document& document : DocumentsOf(root.is_v3())) {
+    NDLFS_TRY(found, look(document.name, document.kind));
+    if (found) break;
+  }
+  if (!found && path != "/") {
+    NDLFS_TRY(found, IsImplicitGroup(root, path));
+    if (found) MakeImplicit(root.is_v3(), Key(path, ""), files);
+  }
+  if (found && !root.is_v3()) {
+    NDLFS_TRY(files.attributes_stamp, store_->Stat(Key(path, ".zattrs")));
+  }
+  return files;
+}
+
+// Whether the directory at `path`, which has no metadata, is a group.
+model::Result<bool> MetadataReader::IsImplicitGroup(const Root& root,
+                                                    std::string_view path) const {
+  if (root.is_v3() && IsReservedName(model::BaseName(path))) return false;
+  const std::string prefix = Key(path, "");
+  if (HasWitness(prefix)) return true;
+  NDLFS_TRY(const auto first, ListSome(*store_, prefix, 1));
+  if (first.empty()) return false;
+  NDLFS_TRY(const bool is_chunks, IsBelowArray(root, path));
+  if (is_chunks) return false;
+  Search search{kMaxDirectories, kMaxEntries, std::nullopt};
+  return HoldsNodes(root, prefix, search);
+}
+
+// Whether the nearest node above `path` that has a document is an array; a root
+// that is one is not looked at, as its document may be that of all others too.
+model::Result<bool> MetadataReader::IsBelowArray(const Root& root,
+                                                 std::string_view path) const {
+  for (path = model::ParentPath(path); path != "/"; path = model::ParentPath(path)) {
+    NDLFS_TRY(const auto key, FindDocument(root, Key(path, "")));
+    if (!key) continue;
+    if (!root.is_v3()) return key->ends_with(".zarray");
+    NodeFiles files;
+    files.kind = NodeFiles::Kind::kV3;
+    files.document = *key;
+    const auto document = ReadJson(files, *key);
+    if (!document) return false;
+    const auto type = RequireMember(*document, "node_type");
+    return type && **type == "array";
+  }
+  return false;
+}
+
+// The document of a node right at `prefix`.
+model::Result<std::optional<std::string>> MetadataReader::FindDocument(
+    const Root& root, const std::string& prefix) const {
+  for (const Document& document : DocumentsOf(root.is_v3())) {
+    std::string key = JoinKey(prefix, document.name);
+    NDLFS_TRY(const auto stamp, store_->Stat(key));
+    if (stamp) return key;
+  }
+  return std::nullopt;
+}
+
+// Whether the node that was found below `prefix` is still there, for all that can
+// be seen.
+bool MetadataReader::HasWitness(const std::string& prefix) const {
+  std::string witness;
+  {
+    const model::MutexLock lock(witnesses_mutex_);
+    const auto known = witnesses_.find(prefix);
+    if (known == witnesses_.end()) return false;
+    witness = known->second;
+  }
+  const auto stamp = store_->Stat(witness);
+  return stamp && *stamp;
+}
+
+// Whether there is a node somewhere below `prefix`.
+model::Result<bool> MetadataReader::HoldsNodes(const Root& root, const std::string& prefix,
+                                               Search& search) const {
+  if (HasWitness(prefix)) return true;
+  auto found = FindNodeBelow(root, prefix, search);
+  const model::MutexLock lock(witnesses_mutex_);
+  if (found) {
+    if (witnesses_.size() >= kMaxWitnesses) witnesses_.clear();
+    witnesses_[prefix] = *std::move(found);
+    return true;
+  }
+  witnesses_.erase(prefix);
+  if (search.error) return model::Propagate(*search.error);
+  return false;
+}
+
+// The document of the first node that is found below `prefix`, the next level
+// first: a heap of other files is no group, and not all of it is looked through.
+// What cannot be looked at may stand beside what can.
+std::optional<std::string> MetadataReader::FindNodeBelow(const Root& root,
+                                                         const std::string& prefix,
+                                                         Search& search) const {
+  if (search.directories <= 0 || search.entries == 0) return std::nullopt;
+  const auto entries = ListSome(*store_, prefix, search.entries);
+  if (!entries) {
+    if (!search.error) search.error = entries.error();
+    return std::nullopt;
+  }
+  search.entries -= entries->size();
+  std::vector<std::string> children;
+  for (const StoreEntry& entry : *entries) {
+    const bool may_be_node = entry.is_prefix && !(root.is_v3() && IsReservedName(entry.name));
+    if (!may_be_node || --search.directories < 0) continue;
+    children.push_back(JoinKey(prefix, entry.name));
+    auto found = FindDocument(root, children.back());
+    if (found && *found) return *std::move(found);
+    if (!found && !search.error) search.error = found.error();
+  }
+  for (const std::string& child : children) {
+    if (--search.directories < 0 || search.entries == 0) break;
+    if (auto found = FindNodeBelow(root, child, search)) return found;
+  }
+  return std::nullopt;
+}
+
+model::Result<NodeFiles> MetadataReader::Find(const Root& root, std::string_view path) const {
+  NDLFS_TRY(NodeFiles files, FindFiles(root, path));
+  if (files.kind != NodeFiles::Kind::kNone) return files;
+  return FindConsolidated(root, path);
+}
+
+model::Result<NodeFiles> MetadataReader::FindConsolidated(const Root& root,
+                                                          std::string_view path) const {
+  NDLFS_TRY(const Consolidated consolidated, LoadConsolidated(root));
+  NodeFiles files;
+  if (!consolidated.metadata) {
+    // At the root of v2, nothing else says what this is.
+    if (path == "/" && consolidated.error) return model::Propagate(*consolidated.error);
+    return files;
+  }
+  for (const Document& document : DocumentsOf(root.is_v3())) {
+    const std::string key = JoinKey(Relative(path), document.name);
+    if (files.kind != NodeFiles::Kind::kNone || !consolidated.metadata->Find(key)) continue;
+    files.kind = document.kind;
+    files.document = key;
+  }
+  NDLFS_TRY(const bool copies_only, HasCopiesOnly(root));
+  if (files.kind == NodeFiles::Kind::kNone) {
+    NDLFS_TRY(const bool is_implicit,
+              IsImplicitInCopy(*consolidated.metadata, path, copies_only));
+    if (is_implicit) MakeImplicit(root.is_v3(), Relative(path), files);
+  }
+  if (files.kind == NodeFiles::Kind::kNone) {
+    if (path != "/" || !copies_only) return files;
+    return model::BadInput("{}: there is no group or array in it",
+                           store_->Describe(ConsolidatedKey(false)));
+  }
+  if (!copies_only) {
+    NDLFS_TRY(const bool is_there, IsThere(path));
+    if (!is_there) return NodeFiles();
+  }
+  files.consolidated = consolidated.metadata;
+  files.stamp = consolidated.stamp;
+  return files;
+}
+
+// Whether the directory at `path`, which is known to the copy, is a node by that.
+bool MetadataReader::IsInCopy(const Root& root, const ConsolidatedMetadata& copy,
+                              std::string_view path, bool copies_only) const {
+  for (const Document& document : DocumentsOf(root.is_v3())) {
+    if (copy.Find(JoinKey(Relative(path), document.name))) return true;
+  }
+  return IsImplicitInCopy(copy, path, copies_only).value_or(true);
+}
+
+// Whether this is a hierarchy of v2 that has no metadata but consolidated ones.
+model::Result<bool> MetadataReader::HasCopiesOnly(const Root& root) const {
+  if (root.is_v3()) return false;
+  NDLFS_TRY(const auto document, FindDocument(root, Key("/", "")));
+  return !document;
+}
+
+// Where there are files, a consolidated copy does not count for a node that has
+// been deleted since.
+model::Result<bool> MetadataReader::IsThere(std::string_view path) const {
+  NDLFS_TRY(const auto entries, ListSome(*store_, JoinKey(prefix_, Relative(path)), 1));
+  return !entries.empty();
+}
+
+// Whether the copy shows that the directory at `path` is a group: by a node below
+// it that has not been deleted since.
+model::Result<bool> MetadataReader::IsImplicitInCopy(const ConsolidatedMetadata& copy,
+                                                     std::string_view path,
+                                                     bool copies_only) const {
+  if (copies_only) return copy.HoldsNodes(Relative(path));
+  for (const std::string& node : copy.NodesBelow(Relative(path), kMaxDirectories)) {
+    NDLFS_TRY(const bool is_there, IsThere("/" + node));
+    if (is_there) return true;
+  }
+  return false;
+}
+
+model::Result<MetadataReader::Consolidated> MetadataReader::LoadConsolidated(
+    const Root& root) const {
+  std::optional<FileStamp> stamp = root.v3;
+  if (!root.is_v3()) {
+    NDLFS_TRY(stamp, store_->Stat(ConsolidatedKey(root.is_v3())));
+  }
+  if (!stamp) return Consolidated();
+  const model::MutexLock lock(mutex_);  // also so that only one thread parses
+  if (consolidated_.stamp == stamp) return consolidated_;
+  consolidated_ = {stamp, nullptr, std::nullopt};
+  const LargeIndexTurn turn(stamp->size);
+  auto parsed = ParseConsolidated(root);
+  if (parsed) {
+    consolidated_.metadata = std::make_shared<const ConsolidatedMetadata>(*std::move(parsed));
+    consolidated_bytes_ = consolidated_.metadata->held_bytes();
+  } else {
+    consolidated_.error =
+        std::move(parsed).error().In(store_->Describe(ConsolidatedKey(root.is_v3())));
+  }
+  return consolidated_;
+}
+
+model::Result<ConsolidatedMetadata> MetadataReader::ParseConsolidated(const Root& root) const {
+  NDLFS_TRY(const auto bytes, store_->Read(ConsolidatedKey(root.is_v3()), kMaxFileSize));
+  if (!bytes) return ConsolidatedMetadata();
+  const std::string_view text = AsText(bytes->span());
+  return root.is_v3() ? ConsolidatedMetadata::ParseV3(text)
+                      : ConsolidatedMetadata::ParseV2(text);
+}
+
+model::Result<std::string> MetadataReader::ReadText(const NodeFiles& files,
+                                                    std::string_view key) const {
+  const auto as_text = [](const std::optional<Bytes>& bytes) {
+    return bytes ? std::string(AsText(bytes->span())) : std::string();
+  };
+  if (files.consolidated) {
+    const auto place = files.consolidated->Find(key);
+    if (!place) return std::string();
+    const std::string source = ConsolidatedKey(files.kind == NodeFiles::Kind::kV3);
+    return store_->Read(source, kMaxFileSize, *place).map(as_text);
+  }
+  const auto& stamp = key == files.document ? files.stamp : files.attributes_stamp;
+  return ReadWhole(*store_, key, stamp ? stamp->size : 0).map(as_text);
+}
+
+model::Result<Json> MetadataReader::ReadJson(const NodeFiles& files,
+                                             std::string_view key) const {
+  NDLFS_TRY(std::string text, ReadText(files, key));
+  if (files.kind == NodeFiles::Kind::kV3) text = WithoutConsolidated(std::move(text));
+  if (text.size() > kMaxDocumentSize) {
+    return model::Limit("{} bytes of metadata, at most {} are accepted", text.size(),
+                        kMaxDocumentSize);
+  }
+  return ParseJson(text, kMaxDocumentValues);
+}
+
+std::vector<std::string> MetadataReader::Files(const NodeFiles& files) const {
+  if (files.consolidated) return {ConsolidatedKey(files.kind == NodeFiles::Kind::kV3)};
+  std::vector<std::string> keys;
+  if (files.is_implicit) {
+    // What is in the directory is all that is known: to list it is to read that.
+    keys.emplace_back(model::ParentPath("/" + files.document).substr(1));
+  } else {
+    keys.push_back(files.document);
+  }
+  if (files.attributes_stamp) {
+    const size_t name = files.document.rfind('/') + 1;  // npos + 1 is 0
+    keys.push_back(files.document.substr(0, name) + ".zattrs");
+  }
+  return keys;
+}
+
+std::string MetadataReader::Describe(const NodeFiles& files) const {
+  if (!files.consolidated) return store_->Describe(files.document);
+  return fmt::format("{}: {}",
+                     store_->Describe(ConsolidatedKey(files.kind == NodeFiles::Kind::kV3)),
+                     files.document);
+}
+
+// They are an addition to what Zarr needs: what cannot be read is left out.
+Json MetadataReader::ReadSeparate(const NodeFiles& files, std::string_view path) const {
+  struct Object {
+    const char* role;
+    const char* name;
+  };
+  static constexpr std::array kArrayObjects = {Object{"array", ".nczarray"},
+                                               Object{"array", ".nczvar"}};
+  static constexpr std::array kOtherObjects = {
+      Object{"group", ".nczgroup"}, Object{"attr", ".nczattr"}, Object{"attr", ".nczattrs"}};
+  Json separate = Json::object();
+  const auto read = [&](const Object& object) {
+    if (separate.contains(object.role)) return;
+    const auto bytes = store_->Read(Key(path, object.name), kMaxDocumentSize);
+    if (!bytes || !*bytes) return;
+    if (auto json = ParseJson(AsText((*bytes)->span()), kMaxDocumentValues))
+      separate[object.role] = *json;
+  };
+  if (files.kind == NodeFiles::Kind::kV2Array) {
+    for (const Object& object : kArrayObjects) read(object);
+  }
+  for (const Object& object : kOtherObjects) read(object);
+  return separate;
+}
+
+model::Result<NodeDocuments> MetadataReader::Read(const NodeFiles& files,
+                                                  std::string_view path) const {
+  NodeDocuments documents;
+  if (files.is_implicit) {
+    documents.document = files.kind == NodeFiles::Kind::kV3
+                             ? Json{{"zarr_format", 3}, {"node_type", "group"}}
+                             : Json{{"zarr_format", 2}};
+  } else {
+    NDLFS_TRY(documents.document, ReadJson(files, files.document), Describe(files));
+  }
+  if (files.kind == NodeFiles::Kind::kV3) return documents;
+  if (has_nczarr_objects_) documents.separate = ReadSeparate(files, path);
+  const std::string key = AttributesKey(files.document);
+  const bool has_attributes = files.consolidated ? files.consolidated->Find(key).has_value()
+                                                 : files.attributes_stamp.has_value();
+  if (!has_attributes) return documents;
+  auto attributes = ReadJson(files, key);
+  if (attributes && attributes->is_object()) {
+    documents.attributes = *std::move(attributes);
+    return documents;
+  }
+  model::Error error =
+      attributes
+          ? model::BadInput("expected an object, found {}", DescribeJson(*attributes)).value()
+          : std::move(attributes).error();
+  documents.attributes_error = std::move(error).In(store_->Describe(Key(path, ".zattrs")));
+  return documents;
+}
+
+// Whether a group lists the directory at `path`. Looking for nodes in directories
+// that have none takes from `rest`, which is for all children of the group.
+bool MetadataReader::IsListed(const Root& root, std::string_view path, Search& rest) const {
+  const auto document = FindDocument(root, Key(path, ""));
+  // What cannot be looked at is shown, and loading it says why.
+  if (!document || *document) return true;
+  if (root.is_v3() && IsReservedName(model::BaseName(path))) return false;
+  const Search given{std::min(kMaxDirectories, std::max(rest.directories, 0)),
+                     std::min(kMaxEntries, rest.entries), std::nullopt};
+  Search search = given;
+  if (HoldsNodes(root, Key(path, ""), search).value_or(false)) return true;
+  rest.directories -= given.directories - std::max(search.directories, 0);
+  rest.entries -= given.entries - search.entries;
+  return false;
+}
+
+model::Result<std::vector<std::string>> MetadataReader::Children(const Root& root,
+                                                                 std::string_view path) const {
+  NDLFS_TRY(const auto entries, store_->List(JoinKey(prefix_, Relative(path))));
+  NDLFS_TRY(const Consolidated consolidated, LoadConsolidated(root));
+  NDLFS_TRY(const bool copies_only, HasCopiesOnly(root));
+  std::vector<std::string> known;
+  if (consolidated.metadata) {
+    known = consolidated.metadata->Children(Relative(path));
+  }
+  std::vector<std::string> names;
+  Search search{kMaxSearches * kMaxDirectories, kMaxSearches * kMaxEntries, std::nullopt};
+  for (const StoreEntry& entry : entries) {
+    if (!entry.is_prefix) continue;
+    const bool is_known = std::binary_search(known.begin(), known.end(), entry.name);
+    const std::string child = model::JoinPath(path, entry.name);
+    const bool is_copied =
+        is_known && IsInCopy(root, *consolidated.metadata, child, copies_only);
+    if (is_copied || IsListed(root, child, search)) names.push_back(entry.name);
+  }
+  if (!copies_only) return names;
+  std::vector<std::string> all;
+  std::set_union(names.begin(), names.end(), known.begin(), known.end(),
+                 std::back_inserter(all));
+  return all;
+}
+
+}  // namespace ndlfs::backends::zarr

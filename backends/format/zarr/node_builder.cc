@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: MIT
+#include "backends/format/zarr/node_builder.h"
+
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "backends/format/json_attributes.h"
+#include "backends/format/zarr/array_metadata.h"
+#include "backends/format/zarr/zarr_array_source.h"
+
+namespace ndlfs::backends::zarr {
+namespace {
+
+// Where xarray keeps the names of dimensions in Zarr v2.
+constexpr const char* kArrayDimensions = "_ARRAY_DIMENSIONS";
+
+// The attributes of a v3 document; an absent member, and null, are none.
+model::Result<std::vector<model::Attribute>> ParseAttributes(const Json& document) {
+  const auto attributes = document.find("attributes");
+  if (attributes == document.end() || attributes->is_null()) {
+    return std::vector<model::Attribute>();
+  }
+  return MakeAttributes(*attributes);
+}
+
+model::Result<std::vector<model::Attribute>> ParseAttributesV2(const Json& attributes) {
+  if (attributes.is_null()) return std::vector<model::Attribute>();
+  return MakeAttributes(attributes);
+}
+
+// Takes the names of dimensions out of the attributes, if that is what they
+// are: names that do not suit the shape stay an attribute.
+void TakeDimensionNames(Json& attributes, model::Ndarray& array) {
+  if (!attributes.is_object()) return;
+  const auto names = attributes.find(kArrayDimensions);
+  if (names == attributes.end()) return;
+  auto parsed = ParseDimensionNames(*names, array.shape.size());
+  if (!parsed) return;
+  array.dimension_names = *std::move(parsed);
+  attributes.erase(kArrayDimensions);
+}
+
+Node MakeArrayNode(ArrayMetadata metadata, const NodePlace& place, bool is_coordinate) {
+  Node node;
+  metadata.array.name = place.name;
+  if (metadata.layout) {
+    node.source = MakeZarrArraySource(place.store, place.key_prefix, metadata.layout);
+  }
+  node.error = std::move(metadata.error);
+  node.notes = std::move(metadata.notes);
+  if (is_coordinate) {
+    node.entity = model::DimCoord{std::move(metadata.array)};
+  } else {
+    node.entity = std::move(metadata.array);
+  }
+  return node;
+}
+
+Node MakeArrayNode(ArrayMetadata metadata, const NodePlace& place) {
+  const bool is_coordinate = IsDimCoordName(place.name, metadata.array.dimension_names);
+  return MakeArrayNode(std::move(metadata), place, is_coordinate);
+}
+
+// Unlimited dimensions have no size in the shape; what there is of them now is
+// a matter of storage.
+void MarkUnlimited(const std::vector<nczarr::DimensionRef>& refs, const NodePlace& place,
+                   bool is_coordinate, model::Ndarray& array) {
+  std::vector<uint64_t> stored;
+  bool any = false;
+  for (size_t i = 0; i < refs.size(); ++i) {
+    stored.push_back(array.shape[i].size.value_or(0));
+    const auto declared = place.dimensions_of(refs[i].group);
+    const auto found = declared->find(refs[i].name);
+    if (found == declared->end() || !found->second.is_unlimited) continue;
+    array.shape[i].size.reset();
+    any = true;
+  }
+  if (!any) return;
+  if (is_coordinate) {
+    array.storage.size = stored.front();
+  } else {
+    array.storage.shape = std::move(stored);
+  }
+}
+
+// What NCZarr says of the dimensions of an array; true if that makes it a
+// coordinate.
+bool DescribeDimensions(const std::vector<nczarr::DimensionRef>& refs, const NodePlace& place,
+                        model::Ndarray& array) {
+  const bool is_coordinate = refs.size() == 1 && refs[0].path() == place.path;
+  bool any_name = false;
+  for (size_t i = 0; i < refs.size(); ++i) {
+    array.dimension_names.push_back(refs[i].shown_name());
+    any_name = any_name || !array.dimension_names.back().empty();
+    if (!is_coordinate) array.shape[i].dimcoord = refs[i].path();
+  }
+  if (!any_name) array.dimension_names.clear();
+  MarkUnlimited(refs, place, is_coordinate, array);
+  return is_coordinate;
+}
+
+// An array that netCDF-C has written.
+model::Result<Node> BuildNczarrArray(const NodeDocuments& documents,
+                                     const nczarr::ArrayKeys& keys, const NodePlace& place,
+                                     const OpenOptions& options) {
+  NDLFS_TRY(ArrayMetadata metadata,
+            ParseArrayV2(nczarr::NormalizeArray(documents.document, keys),
+                         options.max_chunk_size, model::Charset::kUtf8));
+  Json attributes = documents.attributes;
+  if (!keys.dimensions) TakeDimensionNames(attributes, metadata.array);
+  metadata.array.attributes =
+      nczarr::MakeAttributes({documents.document, attributes, documents.separate}, &keys);
+  if (!keys.dimensions) return MakeArrayNode(std::move(metadata), place);
+  const bool is_coordinate = DescribeDimensions(*keys.dimensions, place, metadata.array);
+  return MakeArrayNode(std::move(metadata), place, is_coordinate);
+}
+
+Node MakeGroupNode(std::vector<model::Attribute> attributes, const NodePlace& place) {
+  model::Group group;
+  group.name = place.name;
+  group.attributes = std::move(attributes);
+  Node node;
+  node.entity = std::move(group);
+  return node;
+}
+
+model::Result<Node> BuildArrayV2(const NodeDocuments& documents, const NodePlace& place,
+                                 const OpenOptions& options) {
+  const auto keys =
+      nczarr::FindArrayKeys({documents.document, documents.attributes, documents.separate});
+  if (keys) return BuildNczarrArray(documents, *keys, place, options);
+  NDLFS_TRY(ArrayMetadata metadata, ParseArrayV2(documents.document, options.max_chunk_size));
+  Json attributes = documents.attributes;
+  TakeDimensionNames(attributes, metadata.array);
+  NDLFS_TRY(metadata.array.attributes, ParseAttributesV2(attributes));
+  return MakeArrayNode(std::move(metadata), place);
+}
+
+model::Result<Node> BuildGroupV2(const NodeDocuments& documents, const NodePlace& place) {
+  NDLFS_RETURN_IF_ERROR(CheckZarrFormat(documents.document, 2));
+  const nczarr::Documents keys{documents.document, documents.attributes, documents.separate};
+  if (nczarr::HasKeys(keys)) {
+    Node node = MakeGroupNode(nczarr::MakeAttributes(keys, nullptr), place);
+    std::get<model::Group>(node.entity).dimensions = nczarr::DimensionsWithoutArrays(keys);
+    return node;
+  }
+  NDLFS_TRY(auto attributes, ParseAttributesV2(documents.attributes));
+  return MakeGroupNode(std::move(attributes), place);
+}
+
+model::Result<Node> BuildGroupV3(const Json& document, const NodePlace& place) {
+  NDLFS_RETURN_IF_ERROR(CheckZarrFormat(document, 3));
+  NDLFS_TRY(auto attributes, ParseAttributes(document));
+  Node node = MakeGroupNode(std::move(attributes), place);
+  auto known = CheckUnknownMembers(
+      document, {"zarr_format", "node_type", "attributes", "consolidated_metadata"});
+  if (!known) node.error = std::move(known).error();
+  return node;
+}
+
+model::Result<Node> BuildV3(const NodeDocuments& documents, const NodePlace& place,
+                            const OpenOptions& options) {
+  const Json& document = documents.document;
+  NDLFS_TRY(const Json* type, RequireMember(document, "node_type"));
+  if (*type == "group") return BuildGroupV3(document, place);
+  if (*type != "array") {
+    return model::BadInput("node_type: expected \"array\" or \"group\", found {}",
+                           DescribeJson(*type));
+  }
+  NDLFS_TRY(ArrayMetadata metadata, ParseArrayV3(document, options.max_chunk_size));
+  NDLFS_TRY(metadata.array.attributes, ParseAttributes(document));
+  return MakeArrayNode(std::move(metadata), place);
+}
+
+}  // namespace
+
+model::Result<Node> BuildNode(NodeFiles::Kind kind, const NodeDocuments& documents,
+                              const NodePlace& place, const OpenOptions& options) {
+  switch (kind) {
+    case NodeFiles::Kind::kV2Array:
+      return BuildArrayV2(documents, place, options);
+    case NodeFiles::Kind::kV2Group:
+      return BuildGroupV2(documents, place);
+    case NodeFiles::Kind::kV3:
+      return BuildV3(documents, place, options);
+    case NodeFiles::Kind::kNone:
+      break;
+  }
+  return model::Internal("a node without metadata");
+}
+
+}  // namespace ndlfs::backends::zarr

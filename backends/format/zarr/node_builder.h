@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "backends/format/hierarchy.h"
+#include "backends/format/zarr/metadata_reader.h"
+#include "backends/format/zarr/nczarr_keys.h"
+#include "backends/store/store.h"
+#include "model/error.h"
+
+namespace ndlfs::backends::zarr {
+
+struct NodePlace {
+  std::shared_ptr<const Store> store;
+  std::string path;        // path name of the node
+  std::string name;        // the last part of it, or that of a store that is one array
+  std::string key_prefix;  // of an array's chunks: "temp/"
+  // The dimensions that the group at a path declares (NCZarr); never null.
+  std::function<std::shared_ptr<const nczarr::Dimensions>(std::string_view)> dimensions_of;
+};
+
+// Makes a node of its metadata. Dimensions are not linked to coordinates yet;
+// but where it is known by path name which coordinate a dimension would have
+// (NCZarr), its `dimcoord` says so, whether there is one or not.
+model::Result<Node> BuildNode(NodeFiles::Kind kind, const NodeDocuments& documents,
+                              const NodePlace& place, const OpenOptions& options);
+
+}  // namespace ndlfs::backends::zarr

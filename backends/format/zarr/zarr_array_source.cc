@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: MIT
+//
+// Finds chunks. Without sharding a chunk is the value at a key. With it, an
+// inner chunk is a part of that value, found through the index of the shard;
+// shards may be nested, an inner chunk then being a shard with an index of its
+// own. Only indexes and the wanted chunk are ever read.
+#include "backends/format/zarr/zarr_array_source.h"
+
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "backends/base/checked.h"
+
+namespace ndlfs::backends::zarr {
+namespace {
+
+using Index = std::vector<uint64_t>;
+
+// The place of `index` in C order.
+uint64_t Linear(std::span<const uint64_t> index, std::span<const uint64_t> counts) {
+  uint64_t linear = 0;
+  for (size_t dim = 0; dim < index.size(); ++dim) linear = linear * counts[dim] + index[dim];
+  return linear;
+}
+
+// A shard on the way to an inner chunk.
+struct Shard {
+  Index origin;  // its first element in the array
+  Index shape;
+  // Where its bytes are; nullopt for a whole value, whose size is not known.
+  std::optional<ByteRange> bytes;
+  uint64_t slot;  // of the IndexCache, for its index
+};
+
+class ZarrArraySource final : public ArraySource {
+ public:
+  ZarrArraySource(std::shared_ptr<const Store> store, std::string prefix,
+                  std::shared_ptr<const ArrayLayout> layout)
+      : store_(std::move(store)), prefix_(std::move(prefix)), layout_(std::move(layout)) {}
+
+  const ArraySpec& spec() const override { return layout_->spec; }
+
+  model::Result<ChunkLocation> Locate(std::span<const uint64_t> index,
+                                      IndexCache& indexes) const override {
+    if (layout_->shards.empty()) {
+      return At(prefix_ + layout_->keys.Key(index), ByteRange{});
+    }
+    const ChunkGrid& grid = layout_->spec.grid;
+    Index begin(grid.rank());
+    for (size_t dim = 0; dim < grid.rank(); ++dim) begin[dim] = grid.Begin(dim, index[dim]);
+    return LocateInShards(begin, indexes);
+  }
+
+  // One chunk of plain elements, that has the rows of the array.
+  std::optional<ContiguousRange> contiguous() const override {
+    if (!layout_->plain) return std::nullopt;
+    const ChunkGrid& grid = layout_->objects;
+    uint64_t size = layout_->plain->size();
+    for (size_t dim = 0; dim < grid.rank(); ++dim) {
+      const uint64_t extent = grid.max_chunk_shape()[dim];
+      if (grid.counts()[dim] != 1) return std::nullopt;
+      if (dim > 0 && extent != grid.array_shape()[dim]) return std::nullopt;
+      size *= extent;  // checked to be a chunk of acceptable size
+    }
+    return ContiguousRange{store_, prefix_ + layout_->keys.Key(Index(grid.rank(), 0)), 0,
+                           *layout_->plain, size};
+  }
+
+ private:
+  ChunkLocation At(std::string key, std::optional<ByteRange> piece) const {
+    ChunkLocation location;
+    location.store = store_;
+    location.key = std::move(key);
+    if (piece) location.pieces = {*piece};
+    return location;
+  }
+
+  model::Result<ChunkLocation> LocateInShards(const Index& begin, IndexCache& indexes) const {
+    Index object(begin.size());
+    Shard shard;
+    shard.origin.resize(begin.size());
+    for (size_t dim = 0; dim < begin.size(); ++dim) {
+      object[dim] = layout_->objects.ChunkOf(dim, begin[dim]);
+      shard.origin[dim] = layout_->objects.Begin(dim, object[dim]);
+    }
+    shard.shape = layout_->objects.ChunkShape(object);
+    shard.slot = Linear(object, layout_->objects.counts());
+    const std::string key = prefix_ + layout_->keys.Key(object);
+    NDLFS_RETURN_IF_ERROR(indexes.WillRead(store_, key));
+
+    uint64_t slots = Count(layout_->objects.counts());  // used by the levels so far
+    for (const ShardLayout& level : layout_->shards) {
+      NDLFS_TRY(const auto piece, FindInShard(key, level, shard, begin, indexes),
+                store_->Describe(key));
+      if (!piece) return At(key, std::nullopt);
+      slots += Descend(level, begin, *piece, slots, shard);
+    }
+    return At(key, shard.bytes);
+  }
+
+  // Makes `shard` its inner chunk at `begin`, which lies at `piece` of it.
+  // Returns how many slots inner chunks of this level take.
+  uint64_t Descend(const ShardLayout& level, const Index& begin, const ByteRange& piece,
+                   uint64_t slots, Shard& shard) const {
+    const uint64_t start = shard.bytes ? shard.bytes->offset : 0;
+    shard.bytes = ByteRange{start + piece.offset, piece.length};
+    shard.shape = level.inner_shape();
+    // Inner chunks are a regular grid over the whole array.
+    Index at(begin.size());
+    Index counts(begin.size());
+    for (size_t dim = 0; dim < begin.size(); ++dim) {
+      at[dim] = begin[dim] / shard.shape[dim];
+      shard.origin[dim] = at[dim] * shard.shape[dim];
+      counts[dim] = (layout_->spec.shape[dim] - 1) / shard.shape[dim] + 1;
+    }
+    shard.slot = slots + Linear(at, counts);
+    return Count(counts);
+  }
+
+  // The piece of `shard` that is its inner chunk at `begin`; nullopt if it is
+  // empty, or the shard absent.
+  model::Result<std::optional<ByteRange>> FindInShard(const std::string& key,
+                                                      const ShardLayout& level,
+                                                      const Shard& shard, const Index& begin,
+                                                      IndexCache& indexes) const {
+    NDLFS_TRY(const Index counts, level.Counts(shard.shape));
+    const auto load = [&] { return LoadIndex(key, level, counts, shard.bytes); };
+    NDLFS_TRY(const auto index, indexes.GetOrLoad(id(), shard.slot, load));
+    if (index->empty()) return std::nullopt;
+    Index local(begin.size());
+    for (size_t dim = 0; dim < begin.size(); ++dim) {
+      local[dim] = (begin[dim] - shard.origin[dim]) / level.inner_shape()[dim];
+    }
+    return ShardLayout::Find(index->span(), Linear(local, counts));
+  }
+
+  // The index of a shard; no bytes for one that is absent.
+  model::Result<Bytes> LoadIndex(const std::string& key, const ShardLayout& level,
+                                 const Index& counts,
+                                 const std::optional<ByteRange>& bytes) const {
+    ByteRange region{0, 0};
+    if (bytes) {
+      region = *bytes;
+    } else {
+      NDLFS_TRY(const auto size, store_->Size(key));
+      if (!size) return Bytes();
+      region.length = *size;
+    }
+    NDLFS_TRY(const ByteRange range, level.IndexRange(counts, region.length));
+    Bytes encoded(range.length);
+    NDLFS_TRY(const auto got,
+              store_->ReadInto(key, region.offset + range.offset, encoded.span()));
+    if (!got) return Bytes();
+    if (*got != encoded.size()) return model::Corrupt("the shard was cut short");
+    return level.DecodeIndex(encoded.span(), counts, region.length);
+  }
+
+  static uint64_t Count(const Index& counts) { return CheckedProduct(counts).value_or(0); }
+
+  const std::shared_ptr<const Store> store_;
+  const std::string prefix_;
+  const std::shared_ptr<const ArrayLayout> layout_;
+};
+
+}  // namespace
+
+std::shared_ptr<const ArraySource> MakeZarrArraySource(
+    std::shared_ptr<const Store> store, std::string prefix,
+    std::shared_ptr<const ArrayLayout> layout) {
+  return std::make_shared<const ZarrArraySource>(std::move(store), std::move(prefix),
+                                                 std::move(layout));
+}
+
+}  // namespace ndlfs::backends::zarr

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+//
+// Zarr v2 and v3, in any store.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "backends/format/hierarchy.h"
+#include "backends/store/store.h"
+#include "model/error.h"
+
+namespace ndlfs::backends {
+
+// Directories with .zgroup, .zarray, .zmetadata or zarr.json.
+const Format& ZarrFormat();
+
+// The hierarchy whose keys in `store` begin with `prefix` ("" or "a/b"). A
+// store that is a single array is called `name`. Nothing is read yet but
+// whether there is a zarr.json at the root.
+model::Result<std::shared_ptr<const Hierarchy>> OpenZarr(std::shared_ptr<const Store> store,
+                                                         std::string prefix, std::string name,
+                                                         const OpenOptions& options);
+
+// Whether the files called `name` at the top of a store make it one of Zarr.
+bool IsZarrMetadataName(std::string_view name);
+
+}  // namespace ndlfs::backends

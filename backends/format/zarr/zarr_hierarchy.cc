@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: MIT
+#include "backends/format/zarr/zarr_hierarchy.h"
+
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <optional>
+#include <utility>
+
+#include "backends/format/zarr/node_builder.h"
+#include "backends/store/keys.h"
+#include "backends/store/local/access_scope.h"
+#include "model/path_name.h"
+
+namespace ndlfs::backends::zarr {
+namespace {
+
+model::Failure NoSuchNode(std::string_view path) {
+  return model::NotFound("no group or array {}", model::Quote(path));
+}
+
+// There is nothing at what is no path of a node, so that no key climbs out of
+// the store.
+model::Result<void> CheckPath(std::string_view path) {
+  if (path == "/") return {};
+  const bool sound = path.starts_with('/') && !path.ends_with('/') &&
+                     path.find("//") == path.npos && path.find('\0') == path.npos;
+  if (!sound) return NoSuchNode(path);
+  for (const std::string_view name : model::SplitPath(path)) {
+    if (name == "." || name == "..") return NoSuchNode(path);
+  }
+  return {};
+}
+
+model::Result<void> CheckNames(std::string_view path) {
+  for (const std::string_view name : model::SplitPath(path)) {
+    if (IsReservedName(name))
+      return model::BadInput("a node cannot be called {}", model::Quote(name));
+  }
+  return {};
+}
+
+std::string NoteOfImplicit(const NodeFiles& files) {
+  const std::string_view document =
+      files.kind == NodeFiles::Kind::kV3 ? "zarr.json" : ".zgroup";
+  return fmt::format(
+      "read as a group although it has no {}, as there are nodes below it; the "
+      "specification has one in every group",
+      document);
+}
+
+// A node that shares the source of another, which it keeps alive, so that the
+// other is found again as long as this one is used.
+struct LinkedNode {
+  std::shared_ptr<const Node> alone;
+  Node node;
+};
+
+std::shared_ptr<const Node> MakeLinked(std::shared_ptr<const Node> alone,
+                                       model::Ndarray array) {
+  auto linked = std::make_shared<LinkedNode>();
+  linked->node = *alone;
+  linked->node.entity = std::move(array);
+  linked->alone = std::move(alone);
+  const Node* node = &linked->node;
+  return {std::move(linked), node};
+}
+
+// What there is along a dimension, also if that is unlimited.
+uint64_t StoredExtent(const model::Ndarray& array, size_t i) {
+  if (array.shape[i].size) return *array.shape[i].size;
+  return array.storage.shape ? (*array.storage.shape)[i] : array.storage.size.value_or(0);
+}
+
+// `version`, and which coordinates the dimensions are linked to.
+uint64_t AddLinks(uint64_t version, const model::Shape& shape) {
+  std::string links;
+  for (const model::Dimension& dimension : shape) links += dimension.dimcoord + '\n';
+  return version ^ std::hash<std::string>()(links);
+}
+
+}  // namespace
+
+model::Result<std::shared_ptr<const Hierarchy>> ZarrHierarchy::Open(
+    std::shared_ptr<const Store> store, std::string prefix, std::string name,
+    const OpenOptions& options) {
+  NDLFS_TRY(const auto marker, store->Stat(JoinKey(prefix, ".nczarr")));
+  std::shared_ptr<ZarrHierarchy> hierarchy(new ZarrHierarchy(
+      std::move(store), std::move(prefix), std::move(name), options, marker.has_value()));
+  NDLFS_TRY(const auto root, hierarchy->reader_.LookAtRoot());
+  hierarchy->format_ = root.is_v3()                ? "Zarr v3"
+                       : hierarchy->IsNczarr(root) ? "NCZarr"
+                                                   : "Zarr v2";
+  return hierarchy;
+}
+
+bool ZarrHierarchy::IsNczarr(const MetadataReader::Root& root) const {
+  const auto files = reader_.Find(root, "/");
+  if (!files || files->kind == NodeFiles::Kind::kNone) return false;
+  const auto documents = reader_.Read(*files, "/");
+  return documents &&
+         nczarr::HasKeys({documents->document, documents->attributes, documents->separate});
+}
+
+std::shared_ptr<const nczarr::Dimensions> ZarrHierarchy::DimensionsOf(
+    const MetadataReader::Root& root, std::string_view path) const {
+  constexpr size_t kMaxKept = 64;
+  static const auto kNone = std::make_shared<const nczarr::Dimensions>();
+  if (!CheckPath(path)) return kNone;
+  const auto files = reader_.Find(root, path);
+  if (!files || files->kind != NodeFiles::Kind::kV2Group) return kNone;
+  const std::array stamps = {files->stamp, files->attributes_stamp};
+  const uint64_t version = HashStamps(stamps);
+  {
+    const model::MutexLock lock(mutex_);
+    const auto found = declared_.find(path);
+    if (found != declared_.end() && found->second.version == version) {
+      return found->second.dimensions;
+    }
+  }
+  const auto documents = reader_.Read(*files, path);
+  if (!documents) return kNone;
+  Declared declared{version,
+                    std::make_shared<const nczarr::Dimensions>(nczarr::FindDimensions(
+                        {documents->document, documents->attributes, documents->separate}))};
+  const model::MutexLock lock(mutex_);
+  if (declared_.size() >= kMaxKept) declared_.clear();
+  return (declared_[std::string(path)] = std::move(declared)).dimensions;
+}
+
+model::Result<Node> ZarrHierarchy::Build(const MetadataReader::Root& root,
+                                         const NodeFiles& files, std::string_view path) const {
+  const AccessScope scope;  // of the groups whose dimensions it has, too
+  NDLFS_TRY(const NodeDocuments documents, reader_.Read(files, path));
+  NodePlace place{reader_.store(), std::string(path), std::string(model::BaseName(path)),
+                  reader_.Key(path, ""),
+                  [&](std::string_view group) { return DimensionsOf(root, group); }};
+  if (!place.key_prefix.empty()) place.key_prefix += '/';
+  if (path == "/" && files.kind != NodeFiles::Kind::kV2Group) place.name = name_;
+  NDLFS_TRY(Node node, BuildNode(files.kind, documents, place, options_),
+            reader_.Describe(files));
+  if (path == "/" && node.is_group()) std::get<model::Group>(node.entity).name.clear();
+  if (node.error) node.error = std::move(*node.error).In(reader_.Describe(files));
+  if (documents.attributes_error && !node.error) node.error = documents.attributes_error;
+  if (files.is_implicit) node.notes.push_back(NoteOfImplicit(files));
+  node.mtime_ns = files.mtime_ns();
+  node.files = reader_.Files(files);
+  node.read_access = scope.seen();
+  return node;
+}
+
+model::Result<ZarrHierarchy::Loaded> ZarrHierarchy::LoadAlone(const MetadataReader::Root& root,
+                                                              std::string_view path) const {
+  NDLFS_RETURN_IF_ERROR(CheckPath(path));
+  NDLFS_TRY(const NodeFiles files, reader_.Find(root, path));
+  if (files.kind == NodeFiles::Kind::kNone) return NoSuchNode(path);
+  if (root.is_v3()) NDLFS_RETURN_IF_ERROR(CheckNames(path));
+  const std::array stamps = {files.stamp, files.attributes_stamp};
+  const uint64_t version = HashStamps(stamps);
+  if (auto node = alone_.Find(path, version)) return Loaded{std::move(node), version};
+  NDLFS_TRY(Node node, Build(root, files, path));
+  return Loaded{alone_.Insert(path, version, std::make_shared<const Node>(std::move(node))),
+                version};
+}
+
+void ZarrHierarchy::Link(const MetadataReader::Root& root, std::string_view path,
+                         model::Ndarray& array) const {
+  const auto load = [&](std::string_view coordinate) -> std::shared_ptr<const Node> {
+    auto node = LoadAlone(root, coordinate);
+    return node ? std::move(node->node) : nullptr;
+  };
+  const bool by_path = std::any_of(array.shape.begin(), array.shape.end(),
+                                   [](const auto& d) { return !d.dimcoord.empty(); });
+  if (!by_path) return LinkDimensions(model::ParentPath(path), array, load);
+  for (size_t i = 0; i < array.shape.size(); ++i) {
+    std::string& target = array.shape[i].dimcoord;
+    const auto node = target.empty() ? nullptr : load(target);
+    const auto* found = node ? std::get_if<model::DimCoord>(&node->entity) : nullptr;
+    if (!found || StoredExtent(*found, 0) != StoredExtent(array, i)) target.clear();
+  }
+}
+
+model::Result<ZarrHierarchy::Loaded> ZarrHierarchy::LoadLinked(std::string_view path) const {
+  NDLFS_TRY(const auto root, reader_.LookAtRoot());
+  NDLFS_TRY(Loaded loaded, LoadAlone(root, path));
+  const auto* array = std::get_if<model::Ndarray>(&loaded.node->entity);
+  if (!array || array->dimension_names.empty() || path == "/") return loaded;
+
+  model::Ndarray linked = *array;
+  Link(root, path, linked);
+  if (linked.shape == array->shape) return loaded;
+  const uint64_t version = AddLinks(loaded.version, linked.shape);
+  auto node = linked_.Find(path, version);
+  if (!node) {
+    node = linked_.Insert(path, version, MakeLinked(loaded.node, std::move(linked)));
+  }
+  return Loaded{std::move(node), version};
+}
+
+model::Result<std::shared_ptr<const Node>> ZarrHierarchy::Load(std::string_view path) const {
+  NDLFS_TRY(Loaded loaded, LoadLinked(path));
+  return std::move(loaded.node);
+}
+
+model::Result<uint64_t> ZarrHierarchy::Version(std::string_view path) const {
+  auto loaded = LoadLinked(path);
+  if (loaded) return loaded->version;
+  if (loaded.error().code() == model::ErrorCode::kNotFound) {
+    return model::Propagate(std::move(loaded).error());
+  }
+  // Of what cannot be loaded, the files alone.
+  NDLFS_TRY(const auto root, reader_.LookAtRoot());
+  NDLFS_RETURN_IF_ERROR(CheckPath(path));
+  NDLFS_TRY(const NodeFiles files, reader_.Find(root, path));
+  const std::array stamps = {files.stamp, files.attributes_stamp};
+  return HashStamps(stamps);
+}
+
+model::Result<std::vector<std::string>> ZarrHierarchy::List(std::string_view path) const {
+  NDLFS_TRY(const auto root, reader_.LookAtRoot());
+  NDLFS_RETURN_IF_ERROR(CheckPath(path));
+  NDLFS_TRY(const NodeFiles files, reader_.Find(root, path));
+  if (files.kind == NodeFiles::Kind::kNone) return NoSuchNode(path);
+  if (files.kind == NodeFiles::Kind::kV2Array) return std::vector<std::string>();
+  if (files.kind == NodeFiles::Kind::kV3) {
+    // A group that cannot be loaded may still have children.
+    const auto node = LoadAlone(root, path);
+    if (node && !node->node->is_group()) return std::vector<std::string>();
+  }
+  return reader_.Children(root, path);
+}
+
+}  // namespace ndlfs::backends::zarr

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "backends/format/hierarchy.h"
+#include "backends/format/node_cache.h"
+#include "backends/format/zarr/metadata_reader.h"
+#include "backends/format/zarr/nczarr_keys.h"
+#include "model/error.h"
+
+namespace ndlfs::backends::zarr {
+
+// A hierarchy of Zarr v2 or v3. Holds no state but caches: what it says is
+// what the store holds at that moment.
+class ZarrHierarchy final : public Hierarchy {
+ public:
+  static model::Result<std::shared_ptr<const Hierarchy>> Open(
+      std::shared_ptr<const Store> store, std::string prefix, std::string name,
+      const OpenOptions& options);
+
+  std::string_view format() const override { return format_; }
+  model::Result<std::shared_ptr<const Node>> Load(std::string_view path) const override;
+  model::Result<std::vector<std::string>> List(std::string_view path) const override;
+  model::Result<uint64_t> Version(std::string_view path) const override;
+  uint64_t held_bytes() const override { return reader_.held_bytes(); }
+
+ private:
+  ZarrHierarchy(std::shared_ptr<const Store> store, std::string prefix, std::string name,
+                const OpenOptions& options, bool has_nczarr_objects)
+      : reader_(std::move(store), std::move(prefix), has_nczarr_objects),
+        name_(std::move(name)),
+        options_(options) {}
+
+  struct Loaded {
+    std::shared_ptr<const Node> node;
+    uint64_t version;
+  };
+  // The node as its own metadata describe it.
+  model::Result<Loaded> LoadAlone(const MetadataReader::Root& root,
+                                  std::string_view path) const;
+  // With dimensions linked to the coordinates that there are now, and the
+  // version of all that.
+  model::Result<Loaded> LoadLinked(std::string_view path) const;
+  model::Result<Node> Build(const MetadataReader::Root& root, const NodeFiles& files,
+                            std::string_view path) const;
+  // Finds the coordinates of dimensions, and drops those that there are not.
+  void Link(const MetadataReader::Root& root, std::string_view path,
+            model::Ndarray& array) const;
+  // What the group at `path` declares; none where it cannot be loaded.
+  std::shared_ptr<const nczarr::Dimensions> DimensionsOf(const MetadataReader::Root& root,
+                                                         std::string_view path) const;
+  bool IsNczarr(const MetadataReader::Root& root) const;
+
+  const MetadataReader reader_;
+  const std::string name_;
+  const OpenOptions options_;
+  std::string_view format_;
+  mutable NodeCache alone_;
+  mutable NodeCache linked_;
+
+  // Dimensions of the groups that were asked for last, with their version.
+  struct Declared {
+    uint64_t version;
+    std::shared_ptr<const nczarr::Dimensions> dimensions;
+  };
+  mutable model::Mutex mutex_;
+  mutable std::map<std::string, Declared, std::less<>> declared_ GUARDED_BY(mutex_);
+};
+
+}  // namespace ndlfs::backends::zarr

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: MIT
+#include "backends/format/zip/zarr_zip.h"
+
+#include <map>
+#include <set>
+#include <utility>
+
+#include "backends/format/zarr/zarr_format.h"
+#include "backends/format/zip/folder_hierarchy.h"
+#include "backends/store/file_name.h"
+#include "backends/store/zip/zip_store.h"
+
+namespace ndlfs::backends {
+namespace {
+
+// Hierarchies beside each other in one archive: more are no hierarchies.
+constexpr size_t kMaxFolders = 1000;
+
+// The folder that a member called `name` makes a hierarchy of: "" for the root
+// of the archive; nullopt if it does not.
+std::optional<std::string_view> FolderOf(std::string_view name) {
+  const size_t slash = name.find('/');
+  if (slash == std::string_view::npos) {
+    if (IsZarrMetadataName(name)) return "";
+  } else if (IsZarrMetadataName(name.substr(slash + 1))) {
+    return name.substr(0, slash);
+  }
+  return std::nullopt;
+}
+
+// All such folders, at least one; only the root if that is one.
+model::Result<std::set<std::string>> FindFolders(const ZipDirectory& directory) {
+  std::set<std::string> folders;
+  for (size_t i = 0; i < directory.size(); ++i) {
+    const auto folder = FolderOf(directory.name(i));
+    if (!folder) continue;
+    if (folder->empty()) return std::set<std::string>{""};
+    if (folders.size() < kMaxFolders) folders.emplace(*folder);
+  }
+  if (!folders.empty()) return folders;
+  return model::BadInput("no Zarr metadata at its root, nor one folder down");
+}
+
+// Extensions that are for nothing else.
+bool IsNamedAsZarr(std::string_view name) {
+  return HasExtension(name, ".zarr.zip") || HasExtension(name, ".zarr");
+}
+
+class ZarrZip final : public Format {
+ public:
+  std::string_view name() const override { return "Zarr in ZIP"; }
+
+  bool MatchesFileName(std::string_view name) const override {
+    return HasExtension(name, ".zip") || HasExtension(name, ".zarr");
+  }
+  bool ProbeFile(std::string_view name, ConstByteSpan head) const override {
+    return BeginsAsZip(head) || HasExtension(name, ".zarr.zip");
+  }
+  bool ConfirmFile(const SourceRoot& root, std::string_view path) const override {
+    if (IsNamedAsZarr(path)) return true;
+    const auto file = MakeFileStore(root.shared_from_this(), std::string(path));
+    return ZipDirectory::AnyName(*file, [](auto name) { return FolderOf(name).has_value(); });
+  }
+
+  model::Result<std::shared_ptr<const Hierarchy>> Open(
+      std::shared_ptr<const SourceRoot> root, const std::string& path,
+      const OpenOptions& options) const override {
+    NDLFS_TRY(const auto store, ZipStore::Open(MakeFileStore(std::move(root), path)));
+    NDLFS_TRY(const auto folders, FindFolders(store->directory()), store->Describe(""));
+    if (folders.begin()->empty()) return OpenZarr(store, "", ArrayName(path), options);
+    std::map<std::string, std::shared_ptr<const Hierarchy>> hierarchies;
+    for (const std::string& folder : folders) {
+      NDLFS_TRY(hierarchies[folder], OpenZarr(store, folder, folder, options));
+    }
+    return MakeFolderHierarchy("Zarr in ZIP", std::move(hierarchies),
+                               [store] { return store->FileStampNow(); });
+  }
+
+ private:
+  // "a/lat.zarr.zip" -> "lat"
+  static std::string ArrayName(const std::string& path) {
+    const std::string name = StoreNameOf(path, ".zip");
+    return StoreNameOf(name, ".zarr");
+  }
+};
+
+}  // namespace
+
+bool BeginsAsZip(ConstByteSpan head) { return AsText(head).starts_with(kZipMemberSignature); }
+
+const Format& ZarrZipFormat() {
+  static const ZarrZip format;
+  return format;
+}
+
+}  // namespace ndlfs::backends

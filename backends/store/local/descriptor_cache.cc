@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: MIT
+#include "backends/store/local/descriptor_cache.h"
+
+#include <atomic>
+#include <cerrno>
+#include <utility>
+
+#include "backends/store/keys.h"
+#include "backends/store/local/access_scope.h"
+
+namespace ndlfs::backends {
+namespace {
+
+// Few enough for `ulimit -n 256` beside what FUSE, threads and logs need.
+constexpr size_t kGlobalCapacity = 64;
+
+bool IsOutOfDescriptors(const model::Error& error) {
+  return error.sys_errno() == EMFILE || error.sys_errno() == ENFILE;
+}
+
+}  // namespace
+
+DescriptorCache& DescriptorCache::Global() {
+  static DescriptorCache cache(kGlobalCapacity);
+  return cache;
+}
+
+uint64_t DescriptorCache::NewOwner() {
+  static std::atomic<uint64_t> next{1};
+  return next.fetch_add(1, std::memory_order_relaxed);
+}
+
+DescriptorCache::Handle DescriptorCache::Find(uint64_t owner, std::string_view key) {
+  model::MutexLock lock(mutex_);
+  const auto found = index_.find({owner, std::string(key)});
+  if (found == index_.end()) return nullptr;
+  slots_.splice(slots_.begin(), slots_, found->second);
+  return found->second->file;
+}
+
+void DescriptorCache::Keep(uint64_t owner, std::string_view key, Handle file) {
+  Handle closed_after_unlock;
+  model::MutexLock lock(mutex_);
+  Key full_key{owner, std::string(key)};
+  if (const auto found = index_.find(full_key); found != index_.end()) {
+    closed_after_unlock = std::exchange(found->second->file, std::move(file));
+    slots_.splice(slots_.begin(), slots_, found->second);
+    return;
+  }
+  if (index_.size() >= capacity_ && !slots_.empty()) {
+    closed_after_unlock = std::move(slots_.back().file);
+    index_.erase(slots_.back().key);
+    slots_.pop_back();
+  }
+  slots_.push_front({full_key, std::move(file)});
+  index_.emplace(std::move(full_key), slots_.begin());
+}
+
+void DescriptorCache::Drop(uint64_t owner, std::string_view key) {
+  Handle closed_after_unlock;
+  model::MutexLock lock(mutex_);
+  const auto found = index_.find({owner, std::string(key)});
+  if (found == index_.end()) return;
+  closed_after_unlock = std::move(found->second->file);
+  slots_.erase(found->second);
+  index_.erase(found);
+}
+
+void DescriptorCache::DropAll(uint64_t owner) {
+  std::list<Slot> closed_after_unlock;
+  model::MutexLock lock(mutex_);
+  for (auto slot = slots_.begin(); slot != slots_.end();) {
+    const auto next = std::next(slot);
+    if (slot->key.owner == owner) {
+      index_.erase(slot->key);
+      closed_after_unlock.splice(closed_after_unlock.end(), slots_, slot);
+    }
+    slot = next;
+  }
+}
+
+void DescriptorCache::Clear() {
+  std::list<Slot> closed_after_unlock;
+  model::MutexLock lock(mutex_);
+  index_.clear();
+  closed_after_unlock.swap(slots_);
+}
+
+size_t DescriptorCache::size() const {
+  model::MutexLock lock(mutex_);
+  return index_.size();
+}
+
+namespace {
+
+model::Result<DescriptorCache::Handle> TryOpenFile(const SourceRoot& root,
+                                                   std::string_view path, bool may_be_link) {
+  const auto open = [&] { return may_be_link ? root.OpenBeneath(path) : root.OpenFound(path); };
+  auto fd = open();
+  if (!fd && IsOutOfDescriptors(fd.error())) {
+    DescriptorCache::Global().Clear();
+    fd = open();
+  }
+  if (!fd) {
+    if (IsAbsent(fd.error())) return nullptr;
+    return model::Propagate(std::move(fd).error());
+  }
+  struct ::stat status;
+  if (::fstat(fd->get(), &status) != 0) return model::IoError(errno, "stat");
+  if (!S_ISREG(status.st_mode)) return nullptr;
+  std::optional<SourceRoot::PathAccess> access;
+  if (root.is_shared()) {
+    NDLFS_TRY(access, root.AccessOfOpened(fd->get(), path));
+  }
+  return std::make_shared<const DescriptorCache::File>(
+      DescriptorCache::File{*std::move(fd), StampOf(status), access});
+}
+
+}  // namespace
+
+model::Result<DescriptorCache::Handle> OpenFile(const SourceRoot& root, std::string_view path,
+                                                bool may_be_link) {
+  // One that has been replaced just now is somewhere else, or nowhere.
+  constexpr int kReplacements = 8;
+  for (int attempt = 1;; ++attempt) {
+    auto file = TryOpenFile(root, path, may_be_link);
+    const bool replaced = !file && file.error().sys_errno() == ESTALE;
+    if (!replaced || attempt == kReplacements) return file;
+  }
+}
+
+model::Result<std::optional<ReadResult>> ReadOpened(const DescriptorCache::File& file,
+                                                    uint64_t offset, const Reserve& reserve) {
+  if (file.access) NDLFS_RETURN_IF_ERROR(AccessScope::Note(*file.access));
+  NDLFS_TRY(const ByteSpan out, reserve(file.stamp.size));
+  NDLFS_TRY(const size_t count, ReadFully(file.fd.get(), offset, out));
+  // After the read: so these bytes are of one version.
+  struct ::stat status;
+  if (::fstat(file.fd.get(), &status) != 0) return model::IoError(errno, "stat");
+  const FileStamp now = StampOf(status);
+  if (!IsSameVersion(now, file.stamp)) return std::nullopt;
+  return ReadResult{count, now.size, now};
+}
+
+}  // namespace ndlfs::backends

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <list>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include "backends/store/local/source_root.h"
+#include "model/error.h"
+#include "model/mutex.h"
+
+namespace ndlfs::backends {
+
+// Descriptors of files that are read piece by piece, so that a piece does not
+// cost an open(). One for the whole process, of a fixed number of
+// descriptors: the least recently used one is closed for the next.
+// Thread-safe; files are opened and closed outside the lock.
+class DescriptorCache {
+ public:
+  // An open regular file, with the inode that tells it from its successor.
+  struct File {
+    UniqueFd fd;
+    FileStamp stamp;  // when it was opened
+    // Where the source is shared.
+    std::optional<SourceRoot::PathAccess> access = std::nullopt;
+  };
+  // Open as long as anybody holds it, in the cache or not.
+  using Handle = std::shared_ptr<const File>;
+
+  explicit DescriptorCache(size_t capacity) : capacity_(capacity) {}
+  static DescriptorCache& Global();
+
+  // A number that no other store has.
+  static uint64_t NewOwner();
+
+  // Null if it is not there.
+  Handle Find(uint64_t owner, std::string_view key);
+  void Keep(uint64_t owner, std::string_view key, Handle file);
+  void Drop(uint64_t owner, std::string_view key);
+  // Drops all that `owner` has.
+  void DropAll(uint64_t owner);
+  // Closes everything that is not in use: for when descriptors ran out.
+  void Clear();
+
+  size_t size() const;
+
+ private:
+  struct Key {
+    uint64_t owner;
+    std::string key;
+    bool operator==(const Key&) const = default;
+  };
+  struct KeyHash {
+    size_t operator()(const Key& key) const {
+      return std::hash<std::string>()(key.key) ^ (key.owner * 0x9e3779b97f4a7c15u);
+    }
+  };
+  struct Slot {
+    Key key;
+    Handle file;
+  };
+
+  const size_t capacity_;
+  mutable model::Mutex mutex_;
+  std::list<Slot> slots_ GUARDED_BY(mutex_);  // the most recently used one first
+  std::unordered_map<Key, std::list<Slot>::iterator, KeyHash> index_ GUARDED_BY(mutex_);
+};
+
+// Opens the regular file at `path`; null where there is none (or a directory).
+// When descriptors run out, closes those of the cache and tries again.
+// `may_be_link` as for MakeFileStore().
+model::Result<DescriptorCache::Handle> OpenFile(const SourceRoot& root, std::string_view path,
+                                                bool may_be_link = true);
+
+// Reads as Store::ReadOnce() does. nullopt if `file` is no longer the version
+// that was opened. Fails where AccessScope says that it must not be read.
+model::Result<std::optional<ReadResult>> ReadOpened(const DescriptorCache::File& file,
+                                                    uint64_t offset, const Reserve& reserve);
+
+}  // namespace ndlfs::backends

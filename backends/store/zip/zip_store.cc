@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: MIT
+#include "backends/store/zip/zip_store.h"
+
+#include <algorithm>
+#include <atomic>
+#include <utility>
+
+#include "backends/store/keys.h"
+#include "backends/store/zip/inflate.h"
+
+namespace ndlfs::backends {
+namespace {
+
+using model::BadInput;
+using model::Corrupt;
+
+// APPNOTE 4.3.7: what stands before the data of a member.
+constexpr size_t kLocalHeaderSize = 30;
+constexpr std::string_view kLocalSignature("PK\3\4", 4);
+
+// Deflate makes at most 258 bytes out of 2 bits.
+constexpr uint64_t kMaxRatio = 1032;
+
+uint64_t NewId() {
+  static std::atomic<uint64_t> next{1};
+  return next.fetch_add(1, std::memory_order_relaxed);
+}
+
+uint16_t Take16(std::string_view header, size_t at) {
+  return static_cast<uint16_t>(static_cast<uint8_t>(header[at]) |
+                               static_cast<uint8_t>(header[at + 1]) << 8);
+}
+
+// Whether it is a member that can be read at all.
+model::Result<void> CheckReadable(const ZipMember& member) {
+  if (member.flags & ZipMember::kEncrypted) return model::Unsupported("encrypted");
+  if (member.method == ZipMember::kStored) {
+    if (member.size == member.compressed_size) return {};
+    return BadInput("stored, but of two sizes: {} and {}", member.size, member.compressed_size);
+  }
+  if (member.method != ZipMember::kDeflated) {
+    return model::Unsupported("ZIP compression method {}", member.method);
+  }
+  if (member.size / kMaxRatio > member.compressed_size) {
+    return Corrupt("{} bytes cannot inflate to {}", member.compressed_size, member.size);
+  }
+  return {};
+}
+
+// Fewer than `wanted` where the value ends before.
+size_t Clip(uint64_t size, uint64_t offset, size_t wanted) {
+  return offset >= size ? 0 : std::min<uint64_t>(wanted, size - offset);
+}
+
+}  // namespace
+
+model::Result<std::shared_ptr<const ZipStore>> ZipStore::Open(
+    std::shared_ptr<const Store> file) {
+  NDLFS_TRY(ZipDirectory directory, ZipDirectory::Read(*file), file->Describe(""));
+  return std::shared_ptr<const ZipStore>(new ZipStore(std::move(file), std::move(directory)));
+}
+
+ZipStore::ZipStore(std::shared_ptr<const Store> file, ZipDirectory directory)
+    : file_(std::move(file)), directory_(std::move(directory)), id_(NewId()) {}
+
+ZipStore::~ZipStore() { DropInflateReaders(id_); }
+
+model::Result<std::optional<size_t>> ZipStore::Find(std::string_view key) const {
+  NDLFS_RETURN_IF_ERROR(CheckKey(key));
+  const size_t found = directory_.LowerBound(key);
+  if (found == directory_.size() || directory_.name(found) != key) return std::nullopt;
+  NDLFS_RETURN_IF_ERROR(CheckReadable(directory_.member(found)));
+  return found;
+}
+
+model::Result<std::optional<uint64_t>> ZipStore::Size(std::string_view key) const {
+  NDLFS_TRY(const auto index, Find(key));
+  if (!index) return std::nullopt;
+  return directory_.member(*index).size;
+}
+
+model::Result<std::optional<size_t>> ZipStore::ReadInto(std::string_view key, uint64_t offset,
+                                                        ByteSpan out) const {
+  NDLFS_TRY(const auto index, Find(key));
+  if (!index) return std::nullopt;
+  const ZipMember member = directory_.member(*index);
+  NDLFS_TRY(const uint64_t data_offset, DataOffset(member));
+  out = out.first(Clip(member.size, offset, out.size()));
+  if (member.method == ZipMember::kDeflated) {
+    NDLFS_RETURN_IF_ERROR(ReadDeflated(*index, member, data_offset, offset, out));
+    return out.size();
+  }
+  NDLFS_TRY(const auto count, file_->ReadInto("", data_offset + offset, out));
+  if (count.value_or(0) != out.size()) return Corrupt("cut short");
+  return out.size();
+}
+
+model::Result<void> ZipStore::ReadDeflated(size_t index, const ZipMember& member,
+                                           uint64_t data_offset, uint64_t offset,
+                                           ByteSpan out) const {
+  const DeflatedRange range = {data_offset, member.compressed_size, member.size, member.crc32};
+  if (out.size() == member.size) return InflateAll(*file_, range, out);
+  return FindInflateReader(id_, index, file_, range)->Read(offset, out);
+}
+
+// The local header repeats the name and the method; one that differs belongs
+// to something else.
+model::Result<uint64_t> ZipStore::DataOffset(const ZipMember& member) const {
+  std::string header(kLocalHeaderSize + member.name.size(), '\0');
+  NDLFS_TRY(const auto count, file_->ReadInto("", member.local_header,
+                                              std::as_writable_bytes(std::span(header))));
+  const bool matches =
+      count.value_or(0) == header.size() && header.starts_with(kLocalSignature) &&
+      Take16(header, 8) == member.method && Take16(header, 26) == member.name.size() &&
+      header.ends_with(member.name);
+  if (!matches) return BadInput("its local header does not match the directory");
+  const uint64_t offset = member.local_header + header.size() + Take16(header, 28);
+  if (offset + member.compressed_size > directory_.offset()) {
+    return BadInput("it reaches into the directory");
+  }
+  return offset;
+}
+
+model::Result<std::optional<FileStamp>> ZipStore::Stat(std::string_view key) const {
+  NDLFS_RETURN_IF_ERROR(CheckKey(key));
+  const size_t found = directory_.LowerBound(key);
+  if (found == directory_.size() || directory_.name(found) != key) return std::nullopt;
+  NDLFS_TRY(auto stamp, file_->Stat(""));
+  if (stamp) stamp->size = directory_.member(found).size;
+  return stamp;
+}
+
+model::Result<Access> ZipStore::AccessOf(std::string_view) const { return file_->AccessOf(""); }
+
+model::Result<std::vector<StoreEntry>> ZipStore::ListSome(std::string_view prefix,
+                                                          size_t limit) const {
+  std::string below(prefix);
+  if (!prefix.empty()) {
+    NDLFS_RETURN_IF_ERROR(CheckKey(prefix));
+    below += '/';
+  }
+  std::vector<StoreEntry> entries;
+  size_t i = directory_.LowerBound(below);
+  while (i < directory_.size() && directory_.name(i).starts_with(below) &&
+         entries.size() < limit) {
+    const std::string_view rest = directory_.name(i).substr(below.size());
+    const size_t slash = rest.find('/');
+    if (rest.empty()) {  // the prefix itself
+      ++i;
+      continue;
+    }
+    std::string name(rest.substr(0, slash));
+    const bool is_prefix = slash != std::string_view::npos;
+    // On to the first name that does not begin with "name/" or is not "name".
+    const char next = is_prefix ? '/' + 1 : '\0';
+    i = directory_.LowerBound(below + name + next);
+    entries.push_back({std::move(name), is_prefix});
+  }
+  std::sort(entries.begin(), entries.end(), [](const auto& a, const auto& b) {
+    return a.name != b.name ? a.name < b.name : a.is_prefix > b.is_prefix;
+  });
+  // A name that is a value and a prefix is listed as a prefix.
+  entries.erase(std::unique(entries.begin(), entries.end(),
+                            [](const auto& a, const auto& b) { return a.name == b.name; }),
+                entries.end());
+  return entries;
+}
+
+std::string ZipStore::Describe(std::string_view key) const {
+  return JoinKey(file_->Describe(""), key);
+}
+
+bool ZipStore::IsStored(std::string_view key) const {
+  const auto index = Find(key);
+  return index && *index && directory_.member(**index).method == ZipMember::kStored;
+}
+
+}  // namespace ndlfs::backends

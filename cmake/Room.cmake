@@ -1,0 +1,18 @@
+# ndlfs_room(NAME SOURCES source... [PUBLIC target...] [PRIVATE target...]
+#            [PRECOMPILE header...])
+#
+# The library of one folder, ndlfs::NAME. PUBLIC and PRIVATE are what it is
+# linked with; the rooms among them are those whose headers it may include, and
+# tests/rooms_test.py holds every #include against that.
+function(ndlfs_room name)
+  cmake_parse_arguments(PARSE_ARGV 1 room "" "" "SOURCES;PUBLIC;PRIVATE;PRECOMPILE")
+  if(room_UNPARSED_ARGUMENTS)
+    message(FATAL_ERROR "ndlfs_room(${name}): what is ${room_UNPARSED_ARGUMENTS}?")
+  endif()
+  add_library(ndlfs_${name} STATIC ${room_SOURCES})
+  add_library(ndlfs::${name} ALIAS ndlfs_${name})
+  target_link_libraries(ndlfs_${name}
+    PUBLIC ndlfs::build_flags ${room_PUBLIC}
+    PRIVATE ${room_PRIVATE})
+  ndlfs_precompile(ndlfs_${name} ${room_PRECOMPILE})
+endfunction()

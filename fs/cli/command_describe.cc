@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cache/chunk_cache.h"
+#include "fs/cli/command.h"
+#include "fs/cli/standard_output.h"
+#include "fs/cli/store_argument.h"
+#include "fs/tree/document.h"
+
+namespace ndlfs::fs {
+namespace {
+
+constexpr uint64_t kCacheSize = uint64_t{64} << 20;
+
+struct Arguments {
+  std::string store;
+  std::string path = "/";
+};
+
+model::Result<int> Describe(const Arguments& arguments) {
+  NDLFS_TRY(const OpenedStore named, OpenStore(arguments.store));
+  NDLFS_TRY(const OpenedStore store, FollowLinks(named, arguments.path));
+  cache::ChunkCache cache(kCacheSize);
+  const ReaderOf reader_of =
+      [&](std::string_view path) -> std::shared_ptr<const cache::ArrayReader> {
+    const auto node = store.hierarchy->Load(path);
+    if (!node || !(*node)->source) return nullptr;
+    return std::make_shared<cache::ArrayReader>((*node)->source, cache);
+  };
+  std::vector<std::string> errors;
+  const auto document =
+      WriteDocument(*store.hierarchy, store.name, store.object, reader_of, &errors);
+  if (!document) {
+    return model::Propagate(WithNearestName(document.error(), store), store.where);
+  }
+  NDLFS_RETURN_IF_ERROR(WriteStandardOutput(backends::AsBytes(*document)));
+  for (const std::string& error : errors) {
+    fmt::print(stderr, "ndlfs: {}: {}\n", model::OneLine(arguments.store),
+               model::OneLine(error));
+  }
+  return errors.empty() ? 0 : 1;
+}
+
+Command::Body PrepareDescribe(CLI::App& app) {
+  const auto arguments = std::make_shared<Arguments>();
+  app.add_option("STORE", arguments->store, "File or directory that is an array store")
+      ->required()
+      ->option_text(" ");
+  app.add_option("PATH", arguments->path, "Group or array in it; all of it if left out")
+      ->option_text(" ");
+  return [arguments] { return Describe(*arguments); };
+}
+
+}  // namespace
+
+const Command kDescribeCommand = {"describe", "Print what a store holds, in NDL",
+                                  PrepareDescribe};
+
+}  // namespace ndlfs::fs

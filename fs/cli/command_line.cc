@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: MIT
+#include "fs/cli/command_line.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <exception>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "fs/cli/command.h"
+#include "fs/cli/nearest.h"
+#include "fs/mount/version.h"
+#include "model/error.h"
+
+namespace ndlfs::fs {
+namespace {
+
+// The one list of commands, in the order of --help.
+constexpr std::array kCommands = {
+    &kMountCommand, &kUmountCommand,   &kDescribeCommand,
+    &kCatCommand,   &kValidateCommand, &kCheckCommand,
+};
+
+constexpr int kFailed = 1;
+constexpr int kWrongCommandLine = 2;
+
+void PrintError(std::string_view message) {
+  fmt::print(stderr, "ndlfs: {}\n", model::OneLine(message));
+}
+
+int WrongCommandLine(std::string_view message) {
+  PrintError(message);
+  return kWrongCommandLine;
+}
+
+std::string GeneralHelp() {
+  std::string help = "Array stores as plain files.\nUsage: ndlfs COMMAND ...\n\nCommands:\n";
+  for (const Command* command : kCommands) {
+    help += fmt::format("  {:<12}{}\n", command->name, command->summary);
+  }
+  return help +
+         "\nOptions:\n"
+         "  -h,--help   Print this help, or that of a command, and exit\n"
+         "  --version   Print the versions of ndlfs and its libraries, and exit\n\n"
+         "ndlfs COMMAND --help explains a command; the manual is ndlfs(1).\n";
+}
+
+const Command* FindCommand(std::string_view name) {
+  for (const Command* command : kCommands) {
+    if (command->name == name) return command;
+  }
+  return nullptr;
+}
+
+// What other programs call the same.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 16> kOtherNames = {{
+    {"help", "--help"},
+    {"-V", "--version"},
+    {"-v", "--version"},
+    {"ls", "describe"},
+    {"list", "describe"},
+    {"info", "describe"},
+    {"show", "describe"},
+    {"dump", "describe"},
+    {"header", "describe"},
+    {"inspect", "describe"},
+    {"get", "cat"},
+    {"read", "cat"},
+    {"export", "cat"},
+    {"verify", "check"},
+    {"test", "check"},
+    {"fsck", "check"},
+}};
+
+std::string CommandProposal(std::string_view word) {
+  for (const auto& [other, name] : kOtherNames) {
+    if (other == word) return fmt::format(" (did you mean {}?)", name);
+  }
+  std::vector<std::string_view> names = {"--help", "--version"};
+  for (const Command* command : kCommands) names.push_back(command->name);
+  return DidYouMean(word, names);
+}
+
+int UnknownCommand(std::string_view word) {
+  const std::string_view what = word.starts_with('-') ? "option" : "command";
+  const std::string proposal = CommandProposal(word);
+  return WrongCommandLine(fmt::format("unknown {} {}{}", what, model::Quote(word),
+                                      proposal.empty() ? "; see ndlfs --help" : proposal));
+}
+
+// All spellings of the options of a command: "-f", "--foreground".
+std::vector<std::string> Spellings(const CLI::App& app) {
+  std::vector<std::string> spellings;
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) spellings.push_back("--" + name);
+    for (const std::string& name : option->get_snames()) spellings.push_back("-" + name);
+  }
+  return spellings;
+}
+
+// "ndlfs cat STORE PATH".
+std::string Usage(const CLI::App& app) {
+  std::string usage = app.get_name();
+  for (const CLI::Option* option : app.get_options()) {
+    if (!option->get_positional()) continue;
+    const std::string name = option->get_name();
+    usage += option->get_required() ? " " + name : " [" + name + "]";
+  }
+  return usage;
+}
+
+// A word that has to be there and says nothing, as when a script has not set
+// its variable.
+std::string FindEmptyWord(const CLI::App& app) {
+  for (const CLI::Option* option : app.get_options()) {
+    if (!option->get_positional() || !option->get_required()) continue;
+    const auto& words = option->results();
+    if (std::find(words.begin(), words.end(), "") == words.end()) continue;
+    return fmt::format("{} is empty; see {} --help", option->get_name(), app.get_name());
+  }
+  return {};
+}
+
+// What CLI11 says, in better words where it speaks of types and counts.
+std::string Explain(const CLI::ParseError& error, const CLI::App& app) {
+  std::string message = error.what();
+  if (dynamic_cast<const CLI::RequiredError*>(&error)) {
+    return fmt::format("{}: {}; see {} --help", message, Usage(app), app.get_name());
+  }
+  if (!dynamic_cast<const CLI::ArgumentMismatch*>(&error)) return message;
+  // "--cache-size: 1 required SIZE missing", or "immutable was given ...".
+  const size_t colon = message.find(':');
+  if (colon != std::string::npos) return message.substr(0, colon) + " needs a value";
+  return fmt::format("--{} takes no value", message.substr(0, message.find(' ')));
+}
+
+// Words of the command line that the command has no use for.
+int UnexpectedWord(const CLI::App& app, std::string_view word) {
+  if (!word.starts_with('-') || word == "-") {
+    return WrongCommandLine(fmt::format("unexpected argument {}; see {} --help",
+                                        model::Quote(word), app.get_name()));
+  }
+  const std::string_view name = word.substr(0, word.find('='));
+  const std::vector<std::string> spellings = Spellings(app);
+  const std::string proposal =
+      DidYouMean(name, std::vector<std::string_view>(spellings.begin(), spellings.end()));
+  return WrongCommandLine(fmt::format(
+      "unknown option {}{}", model::OneLine(name),
+      proposal.empty() ? fmt::format("; see {} --help", app.get_name()) : proposal));
+}
+
+void SetUp(CLI::App& app) {
+  app.allow_extras();  // to say ourselves what is wrong with them
+  app.set_help_flag("-h,--help", "Print this help and exit");
+  app.get_formatter()->column_width(28);
+  app.get_formatter()->label("Positionals", "Arguments");
+  app.get_formatter()->label("REQUIRED", "");
+  app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+}
+
+int RunBody(const Command::Body& body) {
+  const auto status = body();
+  if (status) return *status;
+  PrintError(status.error().message());
+  return kFailed;
+}
+
+int RunCommand(const Command& command, std::vector<std::string> words) {
+  CLI::App app(std::string(command.summary) + ".", fmt::format("ndlfs {}", command.name));
+  SetUp(app);
+  const Command::Body body = command.prepare(app);
+  std::reverse(words.begin(), words.end());  // as CLI11 wants it
+  std::string problem;
+  try {
+    app.parse(std::move(words));
+  } catch (const CLI::CallForHelp&) {
+    fmt::print("{}", app.help());
+    return 0;
+  } catch (const CLI::ParseError& error) {
+    problem = Explain(error, app);
+  }
+  // A word that is not known is likelier the cause than what is missing.
+  std::vector<std::string> unexpected = app.remaining();
+  std::erase(unexpected, "--");
+  if (!unexpected.empty()) return UnexpectedWord(app, unexpected.front());
+  if (problem.empty()) problem = FindEmptyWord(app);
+  if (!problem.empty()) return WrongCommandLine(problem);
+  return RunBody(body);
+}
+
+// mount(8) calls /sbin/mount.ndlfs.
+bool IsMountHelper(std::string_view program) {
+  return std::filesystem::path(program).filename().string().starts_with("mount.");
+}
+
+// mount.fuse3 calls "ndlfs SOURCE MOUNTPOINT -o LIST".
+bool LooksLikeSource(std::string_view word) {
+  std::error_code ignored;
+  return word.find('/') != std::string_view::npos ||
+         std::filesystem::is_directory(word, ignored);
+}
+
+int Dispatch(std::string_view program, std::vector<std::string> words) {
+  if (IsMountHelper(program)) return RunCommand(kMountHelperCommand, std::move(words));
+  if (words.empty()) return WrongCommandLine("no command; see ndlfs --help");
+  const std::string first = words.front();
+  if (first == "--help" || first == "-h") {
+    fmt::print("{}", GeneralHelp());
+    return 0;
+  }
+  if (first == "--version") {
+    fmt::print("{}", VersionText());
+    return 0;
+  }
+  if (const Command* command = FindCommand(first)) {
+    words.erase(words.begin());
+    return RunCommand(*command, std::move(words));
+  }
+  if (LooksLikeSource(first) && words.size() == 1) {
+    return WrongCommandLine(
+        fmt::format("no command before {} (did you mean describe?); see ndlfs --help",
+                    model::Quote(first)));
+  }
+  if (LooksLikeSource(first)) return RunCommand(kMountHelperCommand, std::move(words));
+  return UnknownCommand(first);
+}
+
+}  // namespace
+
+int RunCommandLine(int argc, char** argv) {
+  try {
+    return Dispatch(argc > 0 ? argv[0] : "ndlfs",
+                    argc > 1 ? std::vector<std::string>(argv + 1, argv + argc)
+                             : std::vector<std::string>());
+  } catch (const std::exception& error) {
+    PrintError(error.what());
+    return kFailed;
+  }
+}
+
+}  // namespace ndlfs::fs

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <string>
+
+#include "fs/cli/command.h"
+#include "fs/mount/mount.h"
+
+namespace ndlfs::fs {
+namespace {
+
+Command::Body PrepareUmount(CLI::App& app) {
+  const auto mountpoint = std::make_shared<std::string>();
+  app.add_option("MOUNTPOINT", *mountpoint, "Where ndlfs is mounted")
+      ->required()
+      ->option_text(" ");
+  return [mountpoint]() -> model::Result<int> {
+    NDLFS_RETURN_IF_ERROR(RunUnmount(*mountpoint));
+    return 0;
+  };
+}
+
+}  // namespace
+
+const Command kUmountCommand = {"umount", "End a mount, and the process behind it",
+                                PrepareUmount};
+
+}  // namespace ndlfs::fs

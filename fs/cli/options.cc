@@ -1,0 +1,347 @@
+// SPDX-License-Identifier: MIT
+#include "fs/cli/options.h"
+
+#include <grp.h>
+#include <pwd.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <charconv>
+#include <limits>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "backends/base/checked.h"
+#include "fs/cli/nearest.h"
+
+namespace ndlfs::fs {
+namespace {
+
+using model::Quote;
+using model::Result;
+
+constexpr unsigned kMaxThreads = 1024;
+constexpr double kMaxSeconds = 1e9;
+
+// What mount(8), fstab and systemd pass on though it is none of a file
+// system's business, or is true of every ndlfs mount.
+constexpr std::array<std::string_view, 43> kGenericOptions = {"_netdev",
+                                                              "async",
+                                                              "atime",
+                                                              "auto",
+                                                              "comment",
+                                                              "default_permissions",
+                                                              "defaults",
+                                                              "dev",
+                                                              "diratime",
+                                                              "dirsync",
+                                                              "exec",
+                                                              "group",
+                                                              "iversion",
+                                                              "lazytime",
+                                                              "loud",
+                                                              "mand",
+                                                              "noatime",
+                                                              "noauto",
+                                                              "nodev",
+                                                              "nodiratime",
+                                                              "noexec",
+                                                              "nofail",
+                                                              "nogroup",
+                                                              "noiversion",
+                                                              "nolazytime",
+                                                              "nomand",
+                                                              "noowner",
+                                                              "norelatime",
+                                                              "nostrictatime",
+                                                              "nosuid",
+                                                              "nouser",
+                                                              "nousers",
+                                                              "owner",
+                                                              "relatime",
+                                                              "ro",
+                                                              "rw",
+                                                              "silent",
+                                                              "strictatime",
+                                                              "suid",
+                                                              "sync",
+                                                              "uhelper",
+                                                              "user",
+                                                              "users"};
+
+constexpr std::array<std::string_view, 7> kLogLevels = {"trace", "debug",    "info", "warn",
+                                                        "error", "critical", "off"};
+
+bool IsGeneric(std::string_view name) {
+  return name.starts_with("x-") || name.starts_with("X-") ||
+         std::find(kGenericOptions.begin(), kGenericOptions.end(), name) !=
+             kGenericOptions.end();
+}
+
+// The whole of `text` as an unsigned number.
+template <typename Number>
+std::optional<Number> ParseNumber(std::string_view text, int base = 10) {
+  Number number{};
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, number, base);
+  if (error != std::errc() || stop != end) return std::nullopt;
+  return number;
+}
+
+Result<void> SetThreads(MountOptions& options, std::string_view value) {
+  NDLFS_TRY(options.threads, ParseThreads(value));
+  return {};
+}
+
+// The number of the user, or group, of this name.
+std::optional<uint32_t> FindUser(const std::string& name) {
+  const passwd* user = ::getpwnam(name.c_str());
+  return user != nullptr ? std::optional(user->pw_uid) : std::nullopt;
+}
+std::optional<uint32_t> FindGroup(const std::string& name) {
+  const ::group* group = ::getgrnam(name.c_str());
+  return group != nullptr ? std::optional(group->gr_gid) : std::nullopt;
+}
+
+// User and group numbers. The largest one means "none" to the system.
+Result<uint32_t> ParseId(std::string_view value,
+                         std::optional<uint32_t> (*find)(const std::string&)) {
+  const auto id = ParseNumber<uint32_t>(value);
+  if (id && *id != std::numeric_limits<uint32_t>::max()) return *id;
+  const auto named = find(std::string(value));
+  return model::BadInput("{} is not the number of a user or group{}", Quote(value),
+                         named ? fmt::format(" (did you mean {}?)", *named) : "");
+}
+
+Result<void> SetUmask(MountOptions& options, std::string_view value) {
+  const auto mask = ParseNumber<uint32_t>(value, 8);
+  if (!mask || *mask > 0777) {
+    return model::BadInput("{} is not an octal number from 0 to 0777", Quote(value));
+  }
+  options.umask = *mask;
+  return {};
+}
+
+Result<void> SetRevalidate(MountOptions& options, std::string_view value) {
+  double seconds = 0;
+  const char* const end = value.data() + value.size();
+  const auto [stop, error] =
+      std::from_chars(value.data(), end, seconds, std::chars_format::fixed);
+  if (error != std::errc() || stop != end || !(seconds >= 0 && seconds <= kMaxSeconds)) {
+    return model::BadInput("{} is not a number of seconds, such as 1 or 0.5", Quote(value));
+  }
+  options.revalidate_seconds = seconds;
+  return {};
+}
+
+Result<void> SetMaxChunkSize(MountOptions& options, std::string_view value) {
+  NDLFS_TRY(options.max_chunk_size, ParseSize(value));
+  if (options.max_chunk_size == 0) return model::BadInput("must be at least one byte");
+  return {};
+}
+
+Result<void> SetCacheDir(MountOptions& options, std::string_view value) {
+  if (value.empty()) return model::BadInput("is not the name of a directory");
+  options.cache_dir = value;
+  return {};
+}
+
+Result<void> SetLogFile(MountOptions& options, std::string_view value) {
+  if (value.empty()) return model::BadInput("is not the name of a file");
+  options.log_file = value;
+  return {};
+}
+
+Result<void> SetLogLevel(MountOptions& options, std::string_view value) {
+  if (std::find(kLogLevels.begin(), kLogLevels.end(), value) == kLogLevels.end()) {
+    return model::BadInput("{} is none of {}{}", Quote(value), fmt::join(kLogLevels, ", "),
+                           DidYouMean(value, kLogLevels));
+  }
+  options.log_level = value;
+  return {};
+}
+
+constexpr std::array kMountOptions = {
+    MountOption{"cache-size", "SIZE", "Memory for decoded chunks (512MiB)",
+                [](MountOptions& options, std::string_view value) -> Result<void> {
+                  NDLFS_TRY(options.cache_size, ParseSize(value));
+                  return {};
+                }},
+    MountOption{"cache-dir", "DIR", "Where chunks go that find no room there (/var/tmp)",
+                SetCacheDir},
+    MountOption{"cache-dir-size", "SIZE", "Disk space for them; 0 for none (8GiB)",
+                [](MountOptions& options, std::string_view value) -> Result<void> {
+                  NDLFS_TRY(options.cache_dir_size, ParseSize(value));
+                  return {};
+                }},
+    MountOption{"threads", "N", "Reads that are served at once (one a core)", SetThreads},
+    MountOption{"allow-other", "", "Let other users see the files",
+                [](MountOptions& options, std::string_view) -> Result<void> {
+                  options.allow_other = true;
+                  return {};
+                }},
+    MountOption{"uid", "UID", "Owner of all files (that of the source)",
+                [](MountOptions& options, std::string_view value) -> Result<void> {
+                  NDLFS_TRY(options.uid, ParseId(value, &FindUser));
+                  return {};
+                }},
+    MountOption{"gid", "GID", "Group of all files (that of the source)",
+                [](MountOptions& options, std::string_view value) -> Result<void> {
+                  NDLFS_TRY(options.gid, ParseId(value, &FindGroup));
+                  return {};
+                }},
+    MountOption{"umask", "MASK", "Permissions to take away, octal", SetUmask},
+    MountOption{"revalidate", "SECONDS", "How long the source is taken for unchanged (1)",
+                SetRevalidate},
+    MountOption{"immutable", "", "The source does not change while it is mounted",
+                [](MountOptions& options, std::string_view) -> Result<void> {
+                  options.immutable = true;
+                  return {};
+                }},
+    MountOption{"detect", "HOW", "Know stores by their content or only by their name (content)",
+                [](MountOptions& options, std::string_view value) -> Result<void> {
+                  NDLFS_TRY(options.detection, ParseDetection(value));
+                  return {};
+                }},
+    MountOption{"max-chunk-size", "SIZE", "Refuse stores with larger chunks (1GiB)",
+                SetMaxChunkSize},
+    MountOption{"max-scan", "SIZE", "Decode up to this to find the size of a data.jsonl (1GiB)",
+                [](MountOptions& options, std::string_view value) -> Result<void> {
+                  NDLFS_TRY(options.max_scan, ParseSize(value));
+                  return {};
+                }},
+    MountOption{"log-file", "FILE", "Where messages go (the system log)", SetLogFile},
+    MountOption{"log-level", "LEVEL", "trace, debug, info, warn, error, critical or off (info)",
+                SetLogLevel},
+    MountOption{"foreground", "", "Stay in the foreground until unmounted",
+                [](MountOptions& options, std::string_view) -> Result<void> {
+                  options.foreground = true;
+                  return {};
+                }},
+};
+
+constexpr std::array<std::pair<std::string_view, int>, 5> kUnits = {
+    {{"", 0}, {"KiB", 10}, {"MiB", 20}, {"GiB", 30}, {"TiB", 40}}};
+
+// The size to propose for a number of so many digits with another unit.
+std::string SizeProposal(std::string_view text, size_t digits) {
+  std::string given(text.substr(digits));
+  for (char& c : given) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  for (const auto& [unit, shift] : kUnits) {
+    if (digits == 0 || unit.empty()) continue;
+    const std::string letter(1, static_cast<char>(std::tolower(unit[0])));
+    for (const char* rest : {"", "b", "ib"}) {
+      if (given != letter + rest) continue;
+      return fmt::format(" (did you mean {}{}?)", text.substr(0, digits), unit);
+    }
+  }
+  return ", such as 64KiB, 512MiB or 2GiB";
+}
+
+std::string Replaced(std::string_view text, char from, char to) {
+  std::string out(text);
+  std::replace(out.begin(), out.end(), from, to);
+  return out;
+}
+
+// Takes the first item off a list; `\,` in it is a comma.
+std::string TakeItem(std::string_view& list) {
+  std::string item;
+  while (!list.empty()) {
+    const char c = list.front();
+    list.remove_prefix(1);
+    if (c == ',') break;
+    if (c == '\\' && !list.empty()) {
+      item += list.front();
+      list.remove_prefix(1);
+    } else {
+      item += c;
+    }
+  }
+  return item;
+}
+
+// The name to propose for `name`, in whichever spelling that has.
+std::string Proposal(std::string_view name) {
+  const bool underscores = name.find('_') != std::string_view::npos;
+  std::vector<std::string> spellings;
+  for (const MountOption& option : kMountOptions) {
+    spellings.push_back(underscores ? Replaced(option.name, '-', '_')
+                                    : std::string(option.name));
+  }
+  const std::vector<std::string_view> candidates(spellings.begin(), spellings.end());
+  const std::string proposal = DidYouMean(name, candidates);
+  return proposal.empty() ? "; see ndlfs mount --help" : proposal;
+}
+
+Result<void> ApplyItem(std::string_view item, Unknown unknown, MountOptions& options) {
+  const size_t equals = item.find('=');
+  const std::string_view name = item.substr(0, equals);
+  const bool has_value = equals != std::string_view::npos;
+  if (IsGeneric(name)) return {};
+  const std::string hyphened = Replaced(name, '_', '-');
+  const auto* option = std::find_if(kMountOptions.begin(), kMountOptions.end(),
+                                    [&](const auto& o) { return o.name == hyphened; });
+  if (option == kMountOptions.end()) {
+    if (unknown == Unknown::kIgnore) return {};
+    return model::BadInput("unknown mount option {}{}", Quote(name), Proposal(name));
+  }
+  if (option->argument.empty() == has_value) {
+    return model::BadInput("mount option {} {}", name,
+                           has_value
+                               ? "takes no value"
+                               : fmt::format("needs a value: {}={}", name, option->argument));
+  }
+  NDLFS_RETURN_IF_ERROR(option->set(options, has_value ? item.substr(equals + 1) : ""),
+                        fmt::format("mount option {}", name));
+  return {};
+}
+
+}  // namespace
+
+std::span<const MountOption> AllMountOptions() { return kMountOptions; }
+
+Result<void> ApplyOptionList(std::string_view list, Unknown unknown, MountOptions& options) {
+  while (!list.empty()) {
+    const std::string item = TakeItem(list);
+    if (!item.empty()) NDLFS_RETURN_IF_ERROR(ApplyItem(item, unknown, options));
+  }
+  return {};
+}
+
+Result<unsigned> ParseThreads(std::string_view text) {
+  const auto threads = ParseNumber<unsigned>(text);
+  if (threads && *threads <= kMaxThreads) return *threads;
+  return model::BadInput("{} is not a number from 0 (one a core) to {}", Quote(text),
+                         kMaxThreads);
+}
+
+Result<backends::Detection> ParseDetection(std::string_view text) {
+  constexpr std::array<std::string_view, 2> kNames = {"content", "name"};
+  if (text == kNames[0]) return backends::Detection::kContent;
+  if (text == kNames[1]) return backends::Detection::kName;
+  return model::BadInput("{} is none of {}{}", Quote(text), fmt::join(kNames, ", "),
+                         DidYouMean(text, kNames));
+}
+
+Result<uint64_t> ParseSize(std::string_view text) {
+  const size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
+  const auto number = ParseNumber<uint64_t>(text.substr(0, digits));
+  const auto* unit = std::find_if(kUnits.begin(), kUnits.end(), [&](const auto& u) {
+    return u.first == text.substr(digits);
+  });
+  if (digits == 0 || unit == kUnits.end()) {
+    return model::BadInput("{} is not a size{}", Quote(text), SizeProposal(text, digits));
+  }
+  const auto bytes =
+      number ? backends::CheckedMultiply(*number, uint64_t{1} << unit->second) : std::nullopt;
+  if (!bytes || *bytes > backends::kMaxViewSize) {
+    return model::BadInput("{} is too large", Quote(text));
+  }
+  return *bytes;
+}
+
+}  // namespace ndlfs::fs

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: MIT
+#include "fs/cli/store_argument.h"
+
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <optional>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "backends/store/keys.h"
+#include "fs/cli/nearest.h"
+#include "fs/cli/source_path.h"
+#include "model/path_name.h"
+
+namespace ndlfs::fs {
+namespace {
+
+using backends::Hierarchy;
+using backends::SourceRoot;
+using model::Result;
+
+using Names = std::vector<std::string>;
+
+// As many as the kernel follows.
+constexpr int kMaxLinks = 40;
+
+Names SplitNames(std::string_view path) {
+  const auto parts = model::SplitPath(path);
+  return {parts.begin(), parts.end()};
+}
+
+// Null where there is no store.
+Result<const backends::Format*> FormatAt(const SourceRoot& root, const std::string& path) {
+  NDLFS_TRY(const auto status, root.Stat(path));
+  return S_ISDIR(status.st_mode) ? backends::DetectDirectory(root, path)
+                                 : backends::DetectFile(root, path);
+}
+
+Result<OpenedStore> OpenAt(std::shared_ptr<const SourceRoot> root, const std::string& path,
+                           const backends::Format& format) {
+  OpenedStore store;
+  store.where = (std::filesystem::path(root->path()) / path).string();
+  store.name = std::filesystem::path(path.empty() ? root->path() : path).filename();
+  NDLFS_TRY(store.hierarchy, format.Open(root, path, {}));
+  store.root = std::move(root);
+  store.path = path;
+  return store;
+}
+
+// The name of the child of `group` whose folder is called `file_name`.
+Result<std::string> NameOf(const Hierarchy& hierarchy, const std::string& group,
+                           const std::string& file_name) {
+  if (!model::IsShortenedFileName(file_name)) {
+    std::string name = model::DecodeFileName(file_name);
+    if (!name.empty()) return name;
+  }
+  NDLFS_TRY(const auto names, hierarchy.List(group));
+  for (const std::string& name : names) {
+    if (model::EncodeFileName(name) == file_name) return name;
+  }
+  return model::NotFound("{} has no folder {}", group, model::Quote(file_name));
+}
+
+// `target`, relative to the folder of the store at `path`, as parts of a path
+// below the root; nullopt if it leads out of that.
+std::optional<Names> ResolveBeside(const std::string& path, const std::string& target) {
+  Names parts = SplitNames(path);
+  for (std::string& part : SplitNames(target)) {
+    if (part == ".") continue;
+    if (part != "..") {
+      parts.push_back(std::move(part));
+    } else if (parts.empty()) {
+      return std::nullopt;
+    } else {
+      parts.pop_back();
+    }
+  }
+  return parts;
+}
+
+// Opens the first store on the way that `parts` are; what is left of them are
+// folders in it.
+Result<OpenedStore> OpenOnTheWay(const std::shared_ptr<const SourceRoot>& root,
+                                 const Names& parts) {
+  std::string path;
+  for (size_t i = 0; i < parts.size(); ++i) {
+    path = backends::JoinKey(path, parts[i]);
+    NDLFS_TRY(const auto* format, FormatAt(*root, path), path);
+    if (format == nullptr) continue;
+    NDLFS_TRY(OpenedStore store, OpenAt(root, path, *format), path);
+    NDLFS_TRY(store.object, PathNameOf(*store.hierarchy, std::span(parts).subspan(i + 1)));
+    return store;
+  }
+  return model::NotFound("{}: not an array store", path);
+}
+
+// The store and object that the link at `store.object` leads to.
+Result<OpenedStore> FollowLink(const OpenedStore& store, const std::string& target) {
+  if (target.starts_with('/')) {
+    OpenedStore same = store;
+    same.object = NormalizePathName(target);
+    return same;
+  }
+  const std::string link =
+      fmt::format("{}: {}: the link to {}", store.where, store.object, model::Quote(target));
+  const auto parts = ResolveBeside(store.path, target);
+  if (!parts) {
+    return model::BadInput("{} leads out of {}", link, model::Quote(store.root->path()));
+  }
+  NDLFS_TRY(OpenedStore other, OpenOnTheWay(store.root, *parts), link);
+  return other;
+}
+
+// Adds what may have been meant: a name in the same directory, or a path in a
+// store as a word of its own.
+model::Error WithProposal(const model::Error& error, const std::string& given) {
+  namespace stdfs = std::filesystem;
+  std::error_code ignored;
+  stdfs::path parent = stdfs::path(given).parent_path();
+  if (error.sys_errno() == ENOENT) {
+    Names names;
+    for (const auto& entry :
+         stdfs::directory_iterator(parent.empty() ? "." : parent, ignored)) {
+      names.push_back((parent / entry.path().filename()).string());
+    }
+    const std::vector<std::string_view> candidates(names.begin(), names.end());
+    return {error.code(), error.message() + DidYouMean(given, candidates), ENOENT};
+  }
+  if (error.sys_errno() != ENOTDIR) return error;
+  while (parent.has_relative_path() && !stdfs::is_regular_file(parent, ignored)) {
+    parent = parent.parent_path();
+  }
+  if (!stdfs::is_regular_file(parent, ignored)) return error;
+  return {error.code(),
+          fmt::format("{}; a path in a store is a word of its own: {} /{}", error.message(),
+                      parent.string(), stdfs::path(given).lexically_relative(parent).string()),
+          ENOTDIR};
+}
+
+}  // namespace
+
+Result<OpenedStore> OpenStore(const std::string& path) {
+  const auto found = FindSourcePath(path);
+  if (!found) return model::Propagate(WithProposal(found.error(), path));
+  const SourcePath& place = *found;
+  NDLFS_TRY(const auto root, SourceRoot::Open(place.root), path);
+  NDLFS_TRY(const auto* format, FormatAt(*root, place.path), path);
+  if (format == nullptr) return model::Unsupported("{}: not an array store", path);
+  NDLFS_TRY(OpenedStore store, OpenAt(root, place.path, *format));
+  store.where = path;
+  NDLFS_TRY(store.object, PathNameOf(*store.hierarchy, place.folders), path);
+  return store;
+}
+
+Result<OpenedStore> FollowLinks(const OpenedStore& store, std::string_view path) {
+  const std::string whole = NormalizePathName(store.object + "/" + std::string(path));
+  OpenedStore at = store;
+  Names left = SplitNames(whole);
+  at.object = "/";
+  int links = 0;
+  while (!left.empty()) {
+    at.object = model::JoinPath(at.object, left.front());
+    left.erase(left.begin());
+    const auto link = at.hierarchy->GetLink(at.object);
+    if (!link) continue;
+    if (++links > kMaxLinks) {
+      return model::BadInput("{}: {}: more than {} links one after the other", store.where,
+                             whole, kMaxLinks);
+    }
+    NDLFS_TRY(at, FollowLink(at, link->target));
+    const Names target = SplitNames(at.object);
+    left.insert(left.begin(), target.begin(), target.end());
+    at.object = "/";
+  }
+  if (links != 0) {
+    at.where = fmt::format("{}: {} is a link to {}{}", store.where, whole,
+                           at.hierarchy == store.hierarchy ? "" : at.where + ":", at.object);
+  }
+  return at;
+}
+
+model::Error WithNearestName(const model::Error& error, const OpenedStore& store) {
+  if (error.code() != model::ErrorCode::kNotFound) return error;
+  const std::string group(model::ParentPath(store.object));
+  const auto names = store.hierarchy->List(group);
+  if (!names) return error;
+  const std::vector<std::string_view> candidates(names->begin(), names->end());
+  const std::string_view nearest = Nearest(model::BaseName(store.object), candidates);
+  if (nearest.empty()) return error;
+  return {error.code(), fmt::format("{} (did you mean {}?)", error.message(),
+                                    model::OneLine(model::JoinPath(group, nearest)))};
+}
+
+Result<std::string> PathNameOf(const Hierarchy& hierarchy,
+                               std::span<const std::string> folders) {
+  std::string path = "/";
+  for (const std::string& folder : folders) {
+    NDLFS_TRY(const std::string name, NameOf(hierarchy, path, folder));
+    path = model::JoinPath(path, name);
+  }
+  return path;
+}
+
+std::string NormalizePathName(std::string_view path) {
+  std::string normalized = "/";
+  for (const std::string_view part : model::SplitPath(path)) {
+    normalized = model::JoinPath(normalized, part);
+  }
+  return normalized;
+}
+
+}  // namespace ndlfs::fs

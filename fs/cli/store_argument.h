@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT
+//
+// The STORE and PATH of the commands that need no mount.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "backends/format/hierarchy.h"
+#include "backends/store/local/source_root.h"
+#include "model/error.h"
+
+namespace ndlfs::fs {
+
+struct OpenedStore {
+  std::string where;  // for messages: as it was named, and where links led
+  std::string name;   // of the file or directory
+  std::shared_ptr<const backends::Hierarchy> hierarchy;
+  // Where it is; links of the store are followed into other stores below `root`.
+  std::shared_ptr<const backends::SourceRoot> root;
+  std::string path;
+  // The object that was named: "/", but for a folder inside a mount.
+  std::string object = "/";
+};
+
+// Opens the store at `path`: a file or directory, or a folder inside a mount,
+// however it is spelled ("." and links too). kUnsupported where there is
+// something else.
+model::Result<OpenedStore> OpenStore(const std::string& path);
+
+// The object at `path` of `store`, seen from `store.object`. Soft, hard and
+// external links on the way and at the end are followed, so that no link
+// remains in `object` of the result, which is another store where an external
+// link led to one. It is not said that there is such an object. Links in a loop,
+// and links that lead out of the root, are errors.
+model::Result<OpenedStore> FollowLinks(const OpenedStore& store, std::string_view path);
+
+// The same error; where it says that there is no `store.object`, with the name
+// in the same group that is nearest.
+model::Error WithNearestName(const model::Error& error, const OpenedStore& store);
+
+// The path name of the object whose folder in a mount is at `folders` below
+// the folder of the store: undoes the escapes of file names.
+model::Result<std::string> PathNameOf(const backends::Hierarchy& hierarchy,
+                                      std::span<const std::string> folders);
+
+// "forecast/wind/" -> "/forecast/wind"; "" and "/" -> "/".
+std::string NormalizePathName(std::string_view path);
+
+}  // namespace ndlfs::fs

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "backends/store/local/source_root.h"
+#include "model/error.h"
+
+namespace ndlfs::fs {
+
+// The end of the pipe on which a process in the background tells the one that
+// started it how it went.
+class Starter {
+ public:
+  explicit Starter(backends::UniqueFd pipe) : pipe_(std::move(pipe)) {}
+
+  // Ready: lets go of the terminal, then of the starter. Once only; the
+  // process may be threaded by now.
+  void Succeed();
+  // Not ready, and never will be, because of `reason`.
+  void Fail(const std::string& reason);
+
+ private:
+  backends::UniqueFd pipe_;
+};
+
+// Runs `work` in a process of its own, without a terminal and in "/", which
+// outlives this one. Returns when that has called Succeed(), or with the
+// reason why it has not. Call it before any thread is started: a fork takes
+// only the thread that calls it along. In the new process it never returns:
+// that exits with what `work` returns.
+model::Result<void> RunInBackground(const std::function<int(Starter&)>& work);
+
+}  // namespace ndlfs::fs

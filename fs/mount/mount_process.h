@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <optional>
+#include <string>
+
+#include "backends/store/local/source_root.h"
+
+namespace ndlfs::fs {
+
+// The process that serves a mount of ndlfs. Move-only.
+class MountProcess {
+ public:
+  // Asks the mount at `mountpoint`, which is to be one of ndlfs. nullopt where
+  // it does not answer within two seconds, or not to this user.
+  static std::optional<MountProcess> Find(const std::string& mountpoint);
+
+  pid_t pid() const { return pid_; }
+  // False if it still runs after `timeout`.
+  bool WaitForEnd(std::chrono::milliseconds timeout) const;
+
+ private:
+  MountProcess(pid_t pid, backends::UniqueFd fd) : pid_(pid), fd_(std::move(fd)) {}
+  pid_t pid_;
+  backends::UniqueFd fd_;  // of the process, so that no other is waited for
+};
+
+}  // namespace ndlfs::fs

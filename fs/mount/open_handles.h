@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: MIT
+//
+// What the kernel has handles of between open and release.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <unordered_map>
+#include <utility>
+
+#include "fs/tree/inode_table.h"
+#include "fs/tree/tree_node.h"
+#include "model/mutex.h"
+
+namespace ndlfs::fs {
+
+// Owns objects that are known by a number, which is their address: finding one
+// takes no lock, and the kernel uses none before it is opened or after it is
+// released. Those that were never released go with the set. Thread-safe.
+template <typename T>
+class HandleSet {
+ public:
+  uint64_t Add(std::unique_ptr<T> object) {
+    const auto handle = reinterpret_cast<uintptr_t>(object.get());
+    model::MutexLock lock(mutex_);
+    objects_.emplace(handle, std::move(object));
+    return handle;
+  }
+  static T& Get(uint64_t handle) { return *reinterpret_cast<T*>(handle); }
+  void Remove(uint64_t handle) {
+    std::unique_ptr<T> removed;  // destroyed after the lock is given back
+    model::MutexLock lock(mutex_);
+    const auto it = objects_.find(handle);
+    if (it == objects_.end()) return;
+    removed = std::move(it->second);
+    objects_.erase(it);
+  }
+  size_t size() const {
+    model::MutexLock lock(mutex_);
+    return objects_.size();
+  }
+
+ private:
+  mutable model::Mutex mutex_;
+  std::unordered_map<uint64_t, std::unique_ptr<T>> objects_ GUARDED_BY(mutex_);
+};
+
+// One opendir(): what DirectoryReader yields, behind "." and "..", under
+// offsets that are ordinals. A directory that changes meanwhile may show an
+// entry twice or not at all after a rewind, as POSIX allows.
+class DirectoryHandle {
+ public:
+  DirectoryHandle(InodeTable::Inode inode, std::unique_ptr<DirectoryReader> reader)
+      : inode_(std::move(inode)), reader_(std::move(reader)) {}
+
+  const InodeTable::Inode& inode() const { return inode_; }
+
+  // Calls `take` with the entries from ordinal `offset` on, and with the
+  // offset that continues behind each, until it returns false: it then has
+  // not taken that entry. An error is returned only if none was taken before;
+  // otherwise it comes again when the caller continues.
+  template <typename Take>
+  model::Result<void> Visit(uint64_t offset, const Take& take) EXCLUDES(mutex_) {
+    model::MutexLock lock(mutex_);
+    NDLFS_RETURN_IF_ERROR(Seek(offset));
+    for (;;) {
+      const auto entry = Peek();
+      if (!entry && next_ == offset) return model::Propagate(entry.error());
+      if (!entry || *entry == nullptr || !take(**entry, next_ + 1)) return {};
+      Advance();
+    }
+  }
+
+ private:
+  static constexpr uint64_t kFirst = 2;  // behind "." and ".."
+
+  // The entry with the ordinal `next_`, which stays the next one; null at the
+  // end.
+  model::Result<const DirectoryEntry*> Peek() REQUIRES(mutex_);
+  void Advance() REQUIRES(mutex_);
+  model::Result<void> Seek(uint64_t offset) REQUIRES(mutex_);
+
+  const InodeTable::Inode inode_;  // keeps the directory
+  model::Mutex mutex_;
+  const std::unique_ptr<DirectoryReader> reader_;
+  uint64_t next_ GUARDED_BY(mutex_) = 0;
+  std::optional<DirectoryEntry> pending_ GUARDED_BY(mutex_);
+};
+
+}  // namespace ndlfs::fs

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: MIT
+//
+// The FUSE low-level operations over a tree of nodes: an operation finds its
+// node, calls it, and replies. Nothing throws across it, and each request is
+// answered exactly once.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "backends/store/local/source_root.h"
+#include "fs/mount/open_handles.h"
+#include "fs/mount/read_turns.h"
+#include "fs/tree/inode_table.h"
+#include "fs/tree/tree_node.h"
+
+struct fuse_lowlevel_ops;
+
+namespace ndlfs::fs {
+
+// What is counted for `.ndlfs`.
+struct OperationCounts {
+  std::atomic<uint64_t> lookup{0};
+  std::atomic<uint64_t> getattr{0};
+  std::atomic<uint64_t> open{0};
+  std::atomic<uint64_t> read{0};
+  std::atomic<uint64_t> readdir{0};
+  std::atomic<uint64_t> other{0};
+  std::atomic<uint64_t> failed{0};  // with another answer than ENOENT and the like
+  std::atomic<uint64_t> bytes_read{0};
+};
+
+struct FilesystemOptions {
+  std::optional<uid_t> uid;
+  std::optional<gid_t> gid;
+  mode_t umask = 0;
+  // How long the kernel may believe a name or attributes, in seconds.
+  double timeout = 1.0;
+  // Nothing changes: the kernel may keep listings too.
+  bool immutable = false;
+  // Reads that run at once.
+  unsigned reads_at_once = 2;
+  // statfs() tells of the filesystem that this is on.
+  std::shared_ptr<const backends::SourceRoot> source;
+};
+
+// The `userdata` of a FUSE session. Thread-safe.
+class Filesystem {
+ public:
+  // Tells of a failure that somebody should know of; one line.
+  using Report = std::function<void(std::string_view line)>;
+
+  Filesystem(TreeNodePtr root, FilesystemOptions options, Report report);
+
+  static const fuse_lowlevel_ops& Operations();
+
+  // `on_ready` is called once, on a thread of the session, when the kernel has
+  // shaken hands.
+  void set_on_ready(std::function<void()> on_ready) { on_ready_ = std::move(on_ready); }
+  // `on_first_open` is called once, before the first file is opened.
+  void set_on_first_open(std::function<void()> action) { on_first_open_ = std::move(action); }
+
+  const OperationCounts& counts() const { return counts_; }
+  size_t inodes() const { return table_.size(); }
+  size_t open_files() const { return files_.size(); }
+
+ private:
+  friend struct Handlers;
+
+  // After that many nodeids more were forgotten.
+  void GiveMemoryBack(size_t forgotten);
+
+  const FilesystemOptions options_;
+  const Report report_;
+  std::function<void()> on_ready_;
+  std::function<void()> on_first_open_;
+  std::once_flag first_open_;
+  InodeTable table_;
+  std::atomic<size_t> forgotten_{0};  // since memory was last given back
+  HandleSet<OpenedFile> files_;
+  HandleSet<DirectoryHandle> directories_;
+  ReadTurns turns_;
+  ReadTurns scan_turns_{1};
+  OperationCounts counts_;
+};
+
+}  // namespace ndlfs::fs

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: MIT
+#include "fs/mount/preflight.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <climits>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <optional>
+#include <sstream>
+#include <string_view>
+#include <utility>
+
+#include "backends/format/hierarchy.h"
+#include "backends/store/local/source_root.h"
+
+namespace ndlfs::fs {
+namespace {
+
+using model::BadInput;
+using model::Quote;
+using Status = model::Result<void>;
+
+std::string Reason(int error) { return std::strerror(error); }
+
+model::Result<std::string> Resolve(const char* what, const std::string& path) {
+  const std::unique_ptr<char, decltype(&std::free)> real(::realpath(path.c_str(), nullptr),
+                                                         &std::free);
+  if (!real) return BadInput("{} {}: {}", what, Quote(path), Reason(errno));
+  return std::string(real.get());
+}
+
+Status CheckDirectory(const char* what, const std::string& path) {
+  struct ::stat status;
+  if (::stat(path.c_str(), &status) != 0) {
+    return BadInput("{} {}: {}", what, Quote(path), Reason(errno));
+  }
+  if (!S_ISDIR(status.st_mode)) return BadInput("{} {}: not a directory", what, Quote(path));
+  return {};
+}
+
+// A file has to be a store, by its content: whoever names it means that.
+Status CheckSource(MountPaths& paths) {
+  struct ::stat status;
+  paths.directory = paths.source;
+  if (::stat(paths.source.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) {
+    return CheckDirectory("source", paths.source);
+  }
+  const std::filesystem::path path = paths.source;
+  paths.directory = path.parent_path();
+  paths.file = path.filename();
+  NDLFS_TRY(const auto root, backends::SourceRoot::Open(paths.directory), "source");
+  if (backends::DetectFile(*root, paths.file) != nullptr) return {};
+  return BadInput("source {}: not a directory, and not an array store", Quote(paths.source));
+}
+
+// A mount whose process is gone answers to nothing, not even to stat().
+Status CheckNotDead(const std::string& mountpoint) {
+  struct ::stat status;
+  if (::stat(mountpoint.c_str(), &status) == 0 || errno != ENOTCONN) return {};
+  return BadInput(
+      "mount point {}: a mount that has died is still there; remove it with: "
+      "fusermount3 -u {}",
+      Quote(mountpoint), mountpoint);
+}
+
+Status CheckNotMounted(const std::string& mountpoint) {
+  for (const MountEntry& entry : CurrentMounts()) {
+    if (entry.mountpoint == mountpoint && entry.type == kFilesystemType) {
+      return BadInput("mount point {}: already a mount of ndlfs, of {}", Quote(mountpoint),
+                      Quote(entry.source));
+    }
+  }
+  return {};
+}
+
+Status CheckEmpty(const std::string& mountpoint) {
+  NDLFS_TRY(const auto directory, backends::SourceRoot::Open(mountpoint), "mount point");
+  NDLFS_TRY(auto names, backends::DirectoryStream::Open(*directory, ""), "mount point");
+  NDLFS_TRY(const auto* entry, names.Next(), "mount point");
+  if (entry != nullptr) return BadInput("mount point {}: not empty", Quote(mountpoint));
+  return {};
+}
+
+// Inside the source, the mount would wait for itself; around the source, it
+// would hide it.
+Status CheckApart(const MountPaths& paths) {
+  if (IsInside(paths.mountpoint, paths.source)) {
+    return BadInput("mount point {}: inside the source {}", Quote(paths.mountpoint),
+                    Quote(paths.source));
+  }
+  if (IsInside(paths.source, paths.mountpoint)) {
+    return BadInput("source {}: inside the mount point {}", Quote(paths.source),
+                    Quote(paths.mountpoint));
+  }
+  return {};
+}
+
+bool IsInPath(const char* program) {
+  const char* path = std::getenv("PATH");
+  std::istringstream directories(path != nullptr ? path : "/usr/bin:/bin");
+  for (std::string directory; std::getline(directories, directory, ':');) {
+    if (::access((directory + '/' + program).c_str(), X_OK) == 0) return true;
+  }
+  return false;
+}
+
+Status CheckFuse() {
+  const backends::UniqueFd device(::open("/dev/fuse", O_RDWR | O_CLOEXEC));
+  if (!device && (errno == ENOENT || errno == ENXIO || errno == ENODEV)) {
+    return BadInput("this system has no FUSE (/dev/fuse: {}); load it with: modprobe fuse",
+                    Reason(errno));
+  }
+  if (!device) return BadInput("/dev/fuse: {}; mounting is not permitted here", Reason(errno));
+  if (::geteuid() != 0 && !IsInPath("fusermount3")) {
+    return BadInput(
+        "fusermount3 is not installed; without it only root can mount "
+        "(Debian: apt install fuse3)");
+  }
+  return {};
+}
+
+// "\040" is a blank: how mountinfo writes what would end a field.
+std::string Unescape(std::string_view field) {
+  std::string out;
+  for (size_t i = 0; i < field.size(); ++i) {
+    const bool escaped = field[i] == '\\' && i + 3 < field.size();
+    if (!escaped) {
+      out += field[i];
+      continue;
+    }
+    out +=
+        static_cast<char>(std::strtol(std::string(field.substr(i + 1, 3)).c_str(), nullptr, 8));
+    i += 3;
+  }
+  return out;
+}
+
+std::optional<MountEntry> ParseMountLine(const std::string& line) {
+  // ID PARENT MAJOR:MINOR ROOT MOUNTPOINT OPTIONS [TAGS...] - TYPE SOURCE OPTIONS
+  std::istringstream words(line);
+  std::string word, device, mountpoint;
+  words >> word >> word >> device >> word >> mountpoint;
+  while (words >> word && word != "-") {
+  }
+  std::string type, source;
+  if (!(words >> type >> source)) return std::nullopt;
+  return MountEntry{Unescape(mountpoint), type, Unescape(source), device};
+}
+
+}  // namespace
+
+bool IsInside(std::string inner, const std::string& outer) {
+  struct ::stat wanted;
+  if (::stat(outer.c_str(), &wanted) != 0) return false;
+  for (;;) {
+    struct ::stat status;
+    if (::stat(inner.c_str(), &status) == 0 && status.st_dev == wanted.st_dev &&
+        status.st_ino == wanted.st_ino) {
+      return true;
+    }
+    const size_t slash = inner.rfind('/');
+    if (slash == std::string::npos || inner == "/") return false;
+    inner.resize(slash == 0 ? 1 : slash);
+  }
+}
+
+std::vector<MountEntry> ParseMountInfo(const std::string& text) {
+  std::vector<MountEntry> mounts;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    if (auto entry = ParseMountLine(line)) mounts.push_back(*std::move(entry));
+  }
+  return mounts;
+}
+
+std::vector<MountEntry> CurrentMounts() {
+  const std::ifstream file("/proc/self/mountinfo");
+  std::ostringstream text;
+  text << file.rdbuf();
+  return ParseMountInfo(text.str());
+}
+
+model::Result<MountPaths> CheckMount(const MountOptions& options) {
+  MountPaths paths;
+  if (options.source.find("://") != std::string::npos) {
+    return BadInput("source {}: a URL, and only directories can be mounted",
+                    Quote(options.source));
+  }
+  NDLFS_TRY(paths.source, Resolve("source", options.source));
+  NDLFS_RETURN_IF_ERROR(CheckSource(paths));
+  NDLFS_RETURN_IF_ERROR(CheckNotDead(options.mountpoint));
+  NDLFS_TRY(paths.mountpoint, Resolve("mount point", options.mountpoint));
+  NDLFS_RETURN_IF_ERROR(CheckDirectory("mount point", paths.mountpoint));
+  NDLFS_RETURN_IF_ERROR(CheckNotMounted(paths.mountpoint));
+  NDLFS_RETURN_IF_ERROR(CheckApart(paths));
+  NDLFS_RETURN_IF_ERROR(CheckEmpty(paths.mountpoint));
+  NDLFS_RETURN_IF_ERROR(CheckFuse());
+  return paths;
+}
+
+}  // namespace ndlfs::fs

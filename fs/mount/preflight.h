@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT
+//
+// What can be said about a mount before it is tried.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "fs/mount/mount.h"
+#include "model/error.h"
+
+namespace ndlfs::fs {
+
+// Absolute paths without symbolic links.
+struct MountPaths {
+  std::string source;
+  std::string mountpoint;
+  // The source itself or, where that is one file, the directory that it is in,
+  // and the name of the file there.
+  std::string directory;
+  std::string file;
+};
+
+// Refuses, with one line that says what to do about it: a source that is not
+// there, or neither a directory nor a file that is a store, a mount point that is not there,
+// not empty, in use or tangled up with the source, a system without FUSE.
+model::Result<MountPaths> CheckMount(const MountOptions& options);
+
+// Whether the directory `inner` is `outer` or below it. By device and inode,
+// so that another way to the same directory is seen through.
+bool IsInside(std::string inner, const std::string& outer);
+
+// One line of /proc/self/mountinfo.
+struct MountEntry {
+  std::string mountpoint;
+  std::string type;  // "fuse.ndlfs"
+  std::string source;
+  std::string device;  // "0:51"
+};
+std::vector<MountEntry> ParseMountInfo(const std::string& text);
+// The mounts of this process, the latest last. None where /proc does not say.
+std::vector<MountEntry> CurrentMounts();
+
+// The type that mounts of ndlfs have in /proc/mounts.
+inline constexpr const char* kFilesystemType = "fuse.ndlfs";
+
+}  // namespace ndlfs::fs

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: MIT
+#include "fs/mount/session.h"
+
+#include <cerrno>
+#include <cstdarg>
+#include <cstdio>
+#include <string_view>
+#include <utility>
+
+#include "backends/base/capabilities.h"
+#include "fs/mount/fuse.h"
+#include "fs/mount/logging.h"
+#include "model/mutex.h"
+
+namespace ndlfs::fs {
+namespace {
+
+// libfuse says why something failed only through its log.
+class FuseLog {
+ public:
+  static FuseLog& Global() {
+    static FuseLog log;
+    return log;
+  }
+
+  // From now on messages are kept, for the reason of a failure, or logged.
+  void Keep(bool keep) {
+    model::MutexLock lock(mutex_);
+    keep_ = keep;
+    kept_.clear();
+  }
+  std::string TakeKept() {
+    model::MutexLock lock(mutex_);
+    return std::exchange(kept_, {});
+  }
+
+  void Add(std::string_view message) {
+    while (message.ends_with('\n')) message.remove_suffix(1);
+    if (message.starts_with("fuse: ")) message.remove_prefix(6);
+    if (message.empty()) return;
+    {
+      model::MutexLock lock(mutex_);
+      if (keep_) {
+        kept_ += kept_.empty() ? "" : "; ";
+        kept_ += message;
+        return;
+      }
+    }
+    LogWarning("libfuse: " + std::string(message));
+  }
+
+ private:
+  FuseLog() {
+    fuse_set_log_func([](fuse_log_level, const char* format, va_list args) {
+      char message[1024];
+      std::vsnprintf(message, sizeof(message), format, args);
+      FuseLog::Global().Add(message);
+    });
+  }
+
+  model::Mutex mutex_;
+  bool keep_ GUARDED_BY(mutex_) = false;
+  std::string kept_ GUARDED_BY(mutex_);
+};
+
+model::Failure MountFailure(const SessionOptions& options, std::string_view fallback) {
+  const std::string said = FuseLog::Global().TakeKept();
+  return model::BadInput("cannot mount on {}: {}", model::Quote(options.mountpoint),
+                         said.empty() ? std::string(fallback) : model::OneLine(said));
+}
+
+// Arguments as fuse_session_new() wants them.
+class Arguments {
+ public:
+  Arguments() { fuse_opt_add_arg(&args_, "ndlfs"); }
+  ~Arguments() { fuse_opt_free_args(&args_); }
+  Arguments(const Arguments&) = delete;
+  Arguments& operator=(const Arguments&) = delete;
+
+  // Commas and backslashes of a path are not to end it.
+  void AddOption(std::string_view name, std::string_view value = {}) {
+    std::string option(name);
+    if (!value.empty()) option += '=';
+    for (const char c : value) {
+      if (c == ',' || c == '\\') option += '\\';
+      option += c;
+    }
+    fuse_opt_add_arg(&args_, "-o");
+    fuse_opt_add_arg(&args_, option.c_str());
+  }
+  fuse_args* get() { return &args_; }
+
+ private:
+  fuse_args args_ = FUSE_ARGS_INIT(0, nullptr);
+};
+
+int Loop(fuse_session* session, unsigned threads) {
+#if NDLFS_FUSE_HAS_LOOP_CONFIG
+  fuse_loop_config* config = fuse_loop_cfg_create();
+  if (config == nullptr) return -ENOMEM;
+  fuse_loop_cfg_set_max_threads(config, threads);
+  fuse_loop_cfg_set_idle_threads(config, threads);
+  const int result = fuse_session_loop_mt(session, config);
+  fuse_loop_cfg_destroy(config);
+  return result;
+#else
+  fuse_loop_config config = {};
+  config.max_idle_threads = threads;
+  return fuse_session_loop_mt(session, &config);
+#endif
+}
+
+}  // namespace
+
+model::Result<std::unique_ptr<Session>> Session::Mount(const SessionOptions& options,
+                                                       Filesystem& filesystem) {
+  std::unique_ptr<Session> session(new Session(options));
+  FuseLog::Global().Keep(true);
+  Arguments arguments;
+  arguments.AddOption("fsname", options.source);
+  arguments.AddOption("subtype", "ndlfs");
+  for (const char* option : {"ro", "nosuid", "nodev", "noatime", "default_permissions"}) {
+    arguments.AddOption(option);
+  }
+  if (options.allow_other) arguments.AddOption("allow_other");
+
+  session->session_ = fuse_session_new(arguments.get(), &Filesystem::Operations(),
+                                       sizeof(fuse_lowlevel_ops), &filesystem);
+  if (session->session_ == nullptr) return MountFailure(options, "libfuse refused");
+  session->handles_signals_ = fuse_set_signal_handlers(session->session_) == 0;
+  if (!session->handles_signals_) return MountFailure(options, "cannot handle signals");
+  session->mounted_ = fuse_session_mount(session->session_, options.mountpoint.c_str()) == 0;
+  if (!session->mounted_) {
+    return MountFailure(options, "the system refused; see the line above");
+  }
+  FuseLog::Global().Keep(false);
+  NDLFS_RETURN_IF_ERROR(backends::DropCapabilities(
+      backends::kReadAnyFile, backends::kReadAnyFile | backends::kAdministrate));
+  return session;
+}
+
+model::Result<void> Session::Run() {
+  const int result = Loop(session_, options_.threads);
+  // A positive result is the signal that ended it. The mount may end between a
+  // thread's taking a request and its getting it (ECONNABORTED): when many
+  // files were closed just before, nearly every time.
+  if (result < 0 && result != -ECONNABORTED) return model::IoError(-result, "reading requests");
+  return {};
+}
+
+Session::~Session() {
+  backends::RaiseCapabilities(backends::kAdministrate);
+  if (mounted_) fuse_session_unmount(session_);
+  if (handles_signals_) fuse_remove_signal_handlers(session_);
+  if (session_ != nullptr) fuse_session_destroy(session_);
+}
+
+}  // namespace ndlfs::fs

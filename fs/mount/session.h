@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "fs/mount/operations.h"
+#include "model/error.h"
+
+struct fuse_session;
+
+namespace ndlfs::fs {
+
+struct SessionOptions {
+  std::string source;      // the name that the mount gets in /proc/mounts
+  std::string mountpoint;  // absolute
+  bool allow_other = false;
+  unsigned threads = 2;
+};
+
+// A mount, from the mounting to the unmounting.
+class Session {
+ public:
+  // Mounts; nothing is answered before Run(). `filesystem` outlives it.
+  static model::Result<std::unique_ptr<Session>> Mount(const SessionOptions& options,
+                                                       Filesystem& filesystem);
+  ~Session();
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  // Serves until the mount is unmounted, or a SIGTERM, SIGINT or SIGHUP asks
+  // to. Requests that are being served are finished.
+  model::Result<void> Run();
+
+ private:
+  explicit Session(SessionOptions options) : options_(std::move(options)) {}
+
+  const SessionOptions options_;
+  fuse_session* session_ = nullptr;
+  bool mounted_ = false;
+  bool handles_signals_ = false;
+};
+
+}  // namespace ndlfs::fs

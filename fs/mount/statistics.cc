@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: MIT
+#include "fs/mount/statistics.h"
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <fstream>
+
+#include "backends/base/json.h"
+
+namespace ndlfs::fs {
+namespace {
+
+// Bytes of memory that the process has now; 0 where the system does not tell.
+double ResidentBytes() {
+  std::ifstream statm("/proc/self/statm");
+  uint64_t total = 0, resident = 0;
+  if (!(statm >> total >> resident)) return 0;
+  return static_cast<double>(resident) * static_cast<double>(::sysconf(_SC_PAGESIZE));
+}
+
+double ProcessorSeconds() {
+  rusage usage = {};
+  if (::getrusage(RUSAGE_SELF, &usage) != 0) return 0;
+  const auto seconds = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
+  };
+  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+}
+
+// Whole numbers as such, however large.
+std::string NumberText(double value) {
+  if (value == std::floor(value) && std::abs(value) < 1e18) {
+    return fmt::format("{}", static_cast<int64_t>(value));
+  }
+  return fmt::format("{}", value);
+}
+
+// JSON strings are YAML. A path need not be UTF-8.
+std::string YamlText(const std::string& text) {
+  return backends::Json(text).dump(-1, ' ', false, backends::Json::error_handler_t::replace);
+}
+
+}  // namespace
+
+std::vector<Statistic> CollectStatistics(const MountContext& context,
+                                         const Filesystem& filesystem,
+                                         std::chrono::steady_clock::time_point mounted) {
+  const cache::ChunkCache::Stats cache = context.cache.stats();
+  const cache::SpillSpace::Stats spill = context.spill.stats();
+  const OperationCounts& counts = filesystem.counts();
+  const std::chrono::duration<double> uptime = std::chrono::steady_clock::now() - mounted;
+  const auto gauge = [](const char* name, const char* help, auto value) {
+    return Statistic{name, help, false, static_cast<double>(value)};
+  };
+  const auto counter = [](const char* name, const char* help, auto value) {
+    return Statistic{name, help, true, static_cast<double>(value)};
+  };
+  return {
+      gauge("uptime_seconds", "Time since the mount.", uptime.count()),
+      gauge("resident_bytes", "Memory of the process.", ResidentBytes()),
+      counter("cpu_seconds_total", "Processor time of the process.", ProcessorSeconds()),
+      counter("lookups_total", "Names looked up.", counts.lookup.load()),
+      counter("getattrs_total", "Calls of stat.", counts.getattr.load()),
+      counter("opens_total", "Files opened.", counts.open.load()),
+      counter("reads_total", "Read requests.", counts.read.load()),
+      counter("read_bytes_total", "Bytes that read requests got.", counts.bytes_read.load()),
+      counter("readdirs_total", "Requests for directory listings.", counts.readdir.load()),
+      counter("other_requests_total", "All other requests.", counts.other.load()),
+      counter("failed_requests_total", "Requests that failed for what is wrong in the source.",
+              counts.failed.load()),
+      counter("problems_total", "Problems met in the source, repeated ones too.",
+              context.problems.reported()),
+      gauge("inodes", "Files and directories that the kernel knows.", filesystem.inodes()),
+      gauge("open_files", "Open files.", filesystem.open_files()),
+      gauge("stores", "Stores that are known.", context.catalog.size()),
+      gauge("open_stores", "Stores that are open.", context.services.opened.size()),
+      gauge("entities", "Groups and arrays in memory.", context.services.entities.size()),
+      gauge("document_bytes", "Memory of NDL documents.", context.documents.bytes()),
+      gauge("cache_budget_bytes", "Limit of the chunk cache.", cache.budget_bytes),
+      gauge("cache_used_bytes", "Memory of the chunk cache.", cache.used_bytes),
+      gauge("cache_blocks", "Chunks in the cache.", cache.blocks),
+      counter("cache_hits_total", "Chunks found in the cache.", cache.hits),
+      counter("cache_misses_total", "Chunks that had to be decoded.", cache.misses),
+      counter("cache_parts_total", "Parts of chunks that were decoded without the rest.",
+              cache.parts),
+      counter("cache_loaded_bytes_total", "Bytes decoded into the cache.", cache.loaded_bytes),
+      counter("cache_evictions_total", "Chunks dropped for others.", cache.evictions),
+      counter("prefetched_chunks_total", "Chunks decoded ahead of a reader.",
+              context.prefetcher.stats().loaded),
+      gauge("spill_used_bytes", "Disk space of chunks that the cache had no room for.",
+            spill.used_bytes),
+      counter("spill_written_total", "Chunks written there.", spill.written),
+      counter("spill_reads_total", "Reads of parts of them.", spill.reads),
+      counter("spill_refused_total", "Chunks there was no room for even there.", spill.refused),
+      counter("cache_failures_total", "Chunks that could not be decoded.", cache.failures),
+  };
+}
+
+std::string StatisticsAsJson(const std::vector<Statistic>& statistics) {
+  std::string text = "{";
+  for (const Statistic& statistic : statistics) {
+    if (text.size() > 1) text += ',';
+    text += fmt::format("\n  \"{}\": {}", statistic.name, NumberText(statistic.value));
+  }
+  return text + "\n}\n";
+}
+
+std::string StatisticsAsMetrics(const std::vector<Statistic>& statistics) {
+  std::string text;
+  for (const Statistic& statistic : statistics) {
+    text +=
+        fmt::format("# HELP ndlfs_{0} {1}\n# TYPE ndlfs_{0} {2}\nndlfs_{0} {3}\n",
+                    statistic.name, statistic.help, statistic.is_counter ? "counter" : "gauge",
+                    NumberText(statistic.value));
+  }
+  return text;
+}
+
+std::string OptionsAsYaml(const MountOptions& options) {
+  const auto number = [](const auto& value) {
+    return value ? fmt::format("{}", *value) : std::string("null");
+  };
+  std::string text;
+  const auto add = [&](const char* name, const std::string& value) {
+    text += fmt::format("{}: {}\n", name, value);
+  };
+  add("version", YamlText(NDLFS_VERSION));
+  add("pid", fmt::format("{}", ::getpid()));
+  add("source", YamlText(options.source));
+  add("mountpoint", YamlText(options.mountpoint));
+  add("cache-size", fmt::format("{}", options.cache_size));
+  add("cache-dir", YamlText(options.cache_dir));
+  add("cache-dir-size", fmt::format("{}", options.cache_dir_size));
+  add("threads", fmt::format("{}", options.threads));
+  add("allow-other", options.allow_other ? "true" : "false");
+  add("uid", number(options.uid));
+  add("gid", number(options.gid));
+  add("umask", options.umask ? fmt::format("\"{:04o}\"", *options.umask) : "null");
+  add("revalidate", NumberText(options.revalidate_seconds));
+  add("immutable", options.immutable ? "true" : "false");
+  add("detect", options.detection == backends::Detection::kName ? "name" : "content");
+  add("max-chunk-size", fmt::format("{}", options.max_chunk_size));
+  add("max-scan", fmt::format("{}", options.max_scan));
+  add("log-file", YamlText(options.log_file));
+  add("log-level", YamlText(options.log_level));
+  add("foreground", options.foreground ? "true" : "false");
+  return text;
+}
+
+}  // namespace ndlfs::fs

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+
+#include "fs/tree/mounted_store.h"
+#include "fs/tree/plain_files.h"
+#include "model/mutex.h"
+
+namespace ndlfs::fs {
+
+// The stores of the source that somebody knows of: the kernel, or an open
+// file, or because they were used lately. Thread-safe.
+class Catalog {
+ public:
+  explicit Catalog(StoreServices& services) : services_(services) {}
+
+  // The store at `path`, whose stat() is `status`; null if there is none, but
+  // a plain file or directory. Costs a few stat() and, for a file that has not
+  // been looked into in this version, a look at its first KiB: no store is
+  // opened.
+  std::shared_ptr<MountedStore> Find(const std::string& path, const struct ::stat& status);
+
+  // Whether the regular file with this status is known to be no store, unless
+  // its name is that of one. Costs nothing; false is no answer.
+  bool IsKnownPlain(const struct ::stat& status) const;
+
+  // Whether files whose names do not tell are looked into.
+  bool looks_into_files() const { return services_.detection == backends::Detection::kContent; }
+
+  // Number of stores that are known.
+  size_t size() const;
+
+ private:
+  struct Known {
+    std::weak_ptr<MountedStore> store;
+    backends::FileStamp stamp;
+    Freshness::Time detected;
+  };
+
+  std::shared_ptr<MountedStore> FindKnown(const std::string& path,
+                                          const struct ::stat& status) const;
+  // Whether a change from now on will be seen in the stat() of the file, however
+  // coarse the clock of its file system is.
+  bool IsSettled(const struct ::stat& status) const;
+  std::shared_ptr<MountedStore> Keep(const std::string& path, const struct ::stat& status);
+
+  StoreServices& services_;
+  PlainFiles plain_files_;
+  mutable model::Mutex mutex_;
+  std::unordered_map<std::string, Known> known_ GUARDED_BY(mutex_);
+  size_t sweep_at_ GUARDED_BY(mutex_) = 1024;
+};
+
+}  // namespace ndlfs::fs

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: MIT
+#include "fs/tree/control_tree.h"
+
+#include <unistd.h>
+
+#include <chrono>
+#include <utility>
+
+#include "fs/tree/source_tree.h"
+#include "fs/tree/store_tree.h"
+
+namespace ndlfs::fs {
+namespace {
+
+constexpr std::string_view kControlName = ".ndlfs";
+constexpr std::string_view kMirrorName = "source";
+
+// Belongs to who mounts, and is as old as the mount.
+Attributes ControlAttributes(mode_t mode) {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  const int64_t time = std::chrono::duration_cast<std::chrono::nanoseconds>(now).count();
+  return {.mode = mode,
+          .size = 0,
+          .uid = ::getuid(),
+          .gid = ::getgid(),
+          .mtime_ns = time,
+          .ctime_ns = time};
+}
+
+class ControlNode final : public TreeNode {
+ public:
+  explicit ControlNode(ControlFile file)
+      : file_(std::move(file)), attributes_(ControlAttributes(S_IFREG | file_.mode)) {}
+
+  Relation Compare(const Object& fresh) const override {
+    return &fresh == this ? Relation::kSame : Relation::kDifferent;
+  }
+  model::Result<Attributes> Stat() const override { return attributes_; }
+  model::Result<OpenedFile> Open() override {
+    OpenedFile opened = OpenText(std::make_shared<const std::string>(file_.text()));
+    opened.size_unknown = true;
+    return opened;
+  }
+  const std::string& name() const { return file_.name; }
+
+ private:
+  const ControlFile file_;
+  const Attributes attributes_;
+};
+
+// The mirror of the source is found by its name only: who lists all that there is
+// in the mount, or copies it, would go through the source twice.
+class ControlDirectory final : public DirectoryNode {
+ public:
+  ControlDirectory(MountContext& context, std::vector<ControlFile> files) : context_(context) {
+    for (ControlFile& file : files) {
+      files_.push_back(std::make_shared<ControlNode>(std::move(file)));
+    }
+  }
+
+  model::Result<Attributes> Stat() const override { return attributes_; }
+  model::Result<TreeNodePtr> Lookup(std::string_view name) const override {
+    if (name == kMirrorName) return FindSourceMirror(context_);
+    for (const auto& file : files_) {
+      if (file->name() == name) return file;
+    }
+    return model::NotFound("{}", name);
+  }
+  model::Result<std::unique_ptr<DirectoryReader>> OpenDirectory() const override {
+    std::vector<DirectoryEntry> entries;
+    for (const auto& file : files_) entries.push_back({file->name(), S_IFREG});
+    return MakeListReader(std::move(entries));
+  }
+
+ private:
+  MountContext& context_;
+  std::vector<std::shared_ptr<ControlNode>> files_;
+  const Attributes attributes_ = ControlAttributes(S_IFDIR | 0555);
+};
+
+// The control folder first, then what is really there; something of the same
+// name in the source is hidden by it.
+class RootReader final : public DirectoryReader {
+ public:
+  explicit RootReader(std::unique_ptr<DirectoryReader> source) : source_(std::move(source)) {}
+
+  model::Result<std::optional<DirectoryEntry>> Next() override {
+    if (!std::exchange(began_, true)) {
+      return DirectoryEntry{std::string(kControlName), S_IFDIR};
+    }
+    NDLFS_TRY(auto entry, source_->Next());
+    if (entry && entry->name == kControlName) return source_->Next();
+    return entry;
+  }
+  void Rewind() override {
+    began_ = false;
+    source_->Rewind();
+  }
+
+ private:
+  const std::unique_ptr<DirectoryReader> source_;
+  bool began_ = false;
+};
+
+class Root final : public DirectoryNode {
+ public:
+  Root(MountContext& context, std::vector<ControlFile> control_files)
+      : context_(context),
+        control_(std::make_shared<ControlDirectory>(context, std::move(control_files))) {}
+
+  model::Result<Attributes> Stat() const override {
+    NDLFS_TRY(const auto source, Source());
+    NDLFS_TRY(Attributes attributes, source->Stat());
+    // Nobody gets at a file by way of the mount whose directory is closed to him.
+    if (!context_.file.empty() && context_.root->is_shared()) {
+      NDLFS_TRY(const auto directory, context_.root->StatForOthers(""));
+      const backends::Access access = {attributes.uid, attributes.gid, attributes.mode & 0777};
+      attributes.mode = S_IFDIR | Both(access, backends::PassageThrough(directory)).mode;
+    }
+    return attributes;
+  }
+  model::Result<TreeNodePtr> Lookup(std::string_view name) const override {
+    if (name == kControlName) return control_;
+    NDLFS_TRY(const auto source, Source());
+    return source->Lookup(name);
+  }
+  model::Result<std::unique_ptr<DirectoryReader>> OpenDirectory() const override {
+    NDLFS_TRY(const auto source, Source());
+    NDLFS_TRY(auto reader, source->OpenDirectory());
+    return std::make_unique<RootReader>(std::move(reader));
+  }
+  model::Result<ExtendedAttributes> GetExtendedAttributes() const override {
+    NDLFS_TRY(const auto source, Source());
+    return source->GetExtendedAttributes();
+  }
+
+ private:
+  // The kernel never looks the root up again: what it is now is found out
+  // each time. A file that was a store when it was mounted need not be one now.
+  model::Result<TreeNodePtr> Source() const {
+    auto source = FindSourceNode(context_, context_.file);
+    if (context_.file.empty()) return source;
+    if (source) {
+      NDLFS_TRY(const auto attributes, (*source)->Stat());
+      if (IsDirectory(attributes)) return source;
+    }
+    const std::string reason =
+        context_.file + ": " + (source ? "no longer an array store" : source.error().message());
+    return MakeErrorFolder(reason, ControlAttributes(S_IFDIR | 0555));
+  }
+
+  MountContext& context_;
+  const TreeNodePtr control_;
+};
+
+}  // namespace
+
+TreeNodePtr MakeRoot(MountContext& context, std::vector<ControlFile> control_files) {
+  return std::make_shared<Root>(context, std::move(control_files));
+}
+
+}  // namespace ndlfs::fs

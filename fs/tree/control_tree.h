@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: MIT
+//
+// The root of the mount, and `.ndlfs/` in it with the mirror of the source.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "fs/tree/mount_context.h"
+#include "fs/tree/tree_node.h"
+
+namespace ndlfs::fs {
+
+// A file whose text is made when it is opened.
+struct ControlFile {
+  std::string name;
+  std::function<std::string()> text;
+  mode_t mode = 0444;
+};
+
+// The source directory (or, where that or the one file that is shown is a store,
+// the store's folder) with the control folder in it.
+TreeNodePtr MakeRoot(MountContext& context, std::vector<ControlFile> control_files);
+
+}  // namespace ndlfs::fs

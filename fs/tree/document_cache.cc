@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: MIT
+#include "fs/tree/document_cache.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <set>
+#include <tuple>
+
+namespace ndlfs::fs {
+namespace {
+
+// Not what the file is like, but what the system is out of, or that it has just
+// changed. Only errors of the system have an errno.
+bool IsPassing(const model::Error& error) {
+  switch (error.sys_errno()) {
+    case ESTALE:
+    case EMFILE:
+    case ENFILE:
+    case ENOMEM:
+    case EAGAIN:
+    case EINTR:
+    case ETIMEDOUT:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// What the system refused while a document was written.
+class Refusals {
+ public:
+  void Add(const model::Error& error) {
+    if (error.code() != model::ErrorCode::kIo) return;
+    any_ = true;
+    if (!passing_ && IsPassing(error)) passing_ = error;
+  }
+  bool any() const { return any_; }
+  const std::optional<model::Error>& passing() const { return passing_; }
+
+ private:
+  bool any_ = false;
+  std::optional<model::Error> passing_;
+};
+
+uint64_t HashNames(const std::vector<std::string>& names) {
+  uint64_t hash = names.size();
+  for (const std::string& name : names) hash = HashPath(hash, name);
+  return hash;
+}
+
+uint64_t VersionOfNames(const backends::Hierarchy& hierarchy, std::string_view path) {
+  const auto names = hierarchy.List(path);
+  return names ? HashNames(*names) : 0;
+}
+
+uint64_t VersionOfData(MountedStore& store, std::string_view path) {
+  const auto entity = store.Get(path);
+  return entity ? (*entity)->generation : 0;
+}
+
+// An opened store that notes down what is asked of it.
+class TracedHierarchy final : public backends::Hierarchy {
+ public:
+  TracedHierarchy(HierarchyPtr hierarchy, Refusals& refusals)
+      : hierarchy_(std::move(hierarchy)), refusals_(refusals) {}
+
+  std::string_view format() const override { return hierarchy_->format(); }
+
+  model::Result<std::shared_ptr<const backends::Node>> Load(
+      std::string_view path) const override {
+    // The version first: a change while the object is loaded shows later.
+    Note(Document::Part::Kind::kMetadata, path, hierarchy_->Version(path).value_or(0));
+    auto node = hierarchy_->Load(path);
+    if (node) {
+      mtime_ns_ = std::max(mtime_ns_, (*node)->mtime_ns);
+      files_.insert((*node)->files.begin(), (*node)->files.end());
+      if (const auto& access = (*node)->read_access) {
+        read_access_ = read_access_ ? Both(*read_access_, access->own) : access->own;
+      }
+    } else {
+      refusals_.Add(node.error());
+    }
+    return node;
+  }
+  model::Result<std::vector<std::string>> List(std::string_view path) const override {
+    auto names = hierarchy_->List(path);
+    if (!names) refusals_.Add(names.error());
+    Note(Document::Part::Kind::kNames, path, names ? HashNames(*names) : 0);
+    return names;
+  }
+  std::optional<backends::Link> GetLink(std::string_view path) const override {
+    return hierarchy_->GetLink(path);
+  }
+  model::Result<uint64_t> Version(std::string_view path) const override {
+    return hierarchy_->Version(path);
+  }
+
+  void Note(Document::Part::Kind kind, std::string_view path, uint64_t version) const {
+    parts_.push_back({kind, std::string(path), version});
+  }
+  // Each part once; of several versions the first.
+  std::vector<Document::Part> TakeParts() {
+    const auto order = [](const auto& a, const auto& b) {
+      return std::tie(a.path, a.kind) < std::tie(b.path, b.kind);
+    };
+    const auto same = [](const auto& a, const auto& b) {
+      return std::tie(a.path, a.kind) == std::tie(b.path, b.kind);
+    };
+    std::stable_sort(parts_.begin(), parts_.end(), order);
+    parts_.erase(std::unique(parts_.begin(), parts_.end(), same), parts_.end());
+    parts_.shrink_to_fit();
+    return std::move(parts_);
+  }
+  int64_t mtime_ns() const { return mtime_ns_; }
+  const std::optional<backends::Access>& read_access() const { return read_access_; }
+  std::vector<std::string> Files() const { return {files_.begin(), files_.end()}; }
+
+ private:
+  const HierarchyPtr hierarchy_;
+  Refusals& refusals_;
+  // Used by the one thread that writes the document.
+  mutable std::vector<Document::Part> parts_;
+  mutable int64_t mtime_ns_ = 0;
+  mutable std::set<std::string> files_;
+  mutable std::optional<backends::Access> read_access_;
+};
+
+backends::Access AccessTo(const MountedStore& store, const Document& document) {
+  const backends::Access access = store.AccessFromTop(document.files);
+  return document.read_access ? Both(access, *document.read_access) : access;
+}
+
+model::Result<DocumentPtr> Write(const DocumentWriter& writer,
+                                 const std::shared_ptr<MountedStore>& store,
+                                 const HierarchyPtr& hierarchy, const std::string& path) {
+  Refusals refusals;
+  TracedHierarchy traced(hierarchy, refusals);
+  const ReaderOf reader_of =
+      [&](std::string_view array) -> std::shared_ptr<const cache::ArrayReader> {
+    const auto entity = store->Get(array);
+    if (!entity) {
+      refusals.Add(entity.error());
+      return nullptr;
+    }
+    traced.Note(Document::Part::Kind::kData, array, (*entity)->generation);
+    return (*entity)->reader;
+  };
+  const std::string store_path = store->Describe();
+  const auto store_name = std::string_view(store_path).substr(store_path.rfind('/') + 1);
+  NDLFS_TRY(auto text, writer(traced, store_name, path, reader_of,
+                              [&](const model::Error& error) { refusals.Add(error); }));
+  if (refusals.passing()) return model::Propagate(*refusals.passing());
+  auto document = std::make_shared<Document>();
+  document->complete = !refusals.any();
+  document->hash = HashPath(text.size(), text);
+  document->text = std::make_shared<const std::string>(std::move(text));
+  document->parts = traced.TakeParts();
+  document->mtime_ns = traced.mtime_ns();
+  if (store->is_shared()) {
+    document->files = traced.Files();
+    document->read_access = traced.read_access();
+    document->access = AccessTo(*store, *document);
+  }
+  return document;
+}
+
+bool IsAccessUnchanged(const MountedStore& store, const Document& document) {
+  return !document.access || AccessTo(store, document) == *document.access;
+}
+
+bool IsUnchanged(MountedStore& store, const backends::Hierarchy& hierarchy,
+                 const Document& document) {
+  const auto now = [&](const Document::Part& part) {
+    switch (part.kind) {
+      case Document::Part::Kind::kMetadata:
+        return MountedStore::VersionOf(hierarchy, part.path);
+      case Document::Part::Kind::kNames:
+        return VersionOfNames(hierarchy, part.path);
+      case Document::Part::Kind::kData:
+        return VersionOfData(store, part.path);
+    }
+    return uint64_t{0};
+  };
+  return document.complete && IsAccessUnchanged(store, document) &&
+         std::all_of(document.parts.begin(), document.parts.end(),
+                     [&](const Document::Part& part) { return now(part) == part.version; });
+}
+
+uint64_t WeightOf(const Document& document) {
+  uint64_t weight = sizeof(Document) + document.text->size();
+  for (const Document::Part& part : document.parts) weight += sizeof(part) + part.path.size();
+  for (const std::string& file : document.files) weight += sizeof(file) + file.size();
+  return weight;
+}
+
+}  // namespace
+
+size_t DocumentCache::KeyHash::operator()(const Key& key) const {
+  return HashPath(reinterpret_cast<uintptr_t>(key.first), key.second);
+}
+
+model::Result<DocumentPtr> DocumentCache::Get(const std::shared_ptr<MountedStore>& store,
+                                              const std::string& path) {
+  NDLFS_TRY(const auto hierarchy, store->Hierarchy());
+  const auto now = freshness_.Now();
+  Seen seen = Find(store, path);
+  if (seen.document && !seen.fresh) {
+    seen.fresh = IsUnchanged(*store, *hierarchy, *seen.document);
+  }
+  if (!seen.fresh) {
+    NDLFS_TRY(seen.document, Write(writer_, store, hierarchy, path));
+  }
+  Keep(store, path, seen.document, now);
+  return seen.document;
+}
+
+DocumentCache::Seen DocumentCache::Find(const std::shared_ptr<MountedStore>& store,
+                                        const std::string& path) {
+  model::MutexLock lock(mutex_);
+  const auto it = known_.find({store.get(), path});
+  if (it == known_.end() || it->second.store.expired()) return {};
+  DocumentPtr document = it->second.document.lock();
+  const bool fresh = document && freshness_.Holds(it->second.looked_at);
+  return {std::move(document), fresh};
+}
+
+void DocumentCache::Keep(const std::shared_ptr<MountedStore>& store, const std::string& path,
+                         const DocumentPtr& document, Freshness::Time looked_at) {
+  {
+    model::MutexLock lock(mutex_);
+    Known& known = known_[{store.get(), path}];
+    // A fresh document was found so again, but not looked at again.
+    if (known.document.lock() != document || !freshness_.Holds(known.looked_at)) {
+      known = {store, document, looked_at};
+    }
+    if (known_.size() >= sweep_at_) {
+      std::erase_if(known_, [](const auto& item) { return item.second.document.expired(); });
+      sweep_at_ = std::max<size_t>(256, 2 * known_.size());
+    }
+  }
+  recent_.Touch(document, WeightOf(*document));
+}
+
+}  // namespace ndlfs::fs

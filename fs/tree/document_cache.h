@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "fs/tree/document.h"
+#include "fs/tree/mounted_store.h"
+#include "model/mutex.h"
+#include "model/recently_used.h"
+
+namespace ndlfs::fs {
+
+// The text of one `.ndl.yaml`. Immutable.
+struct Document {
+  // A part of the store that the text was made of, and its version then: of an
+  // object's metadata, of the names in a group, or of an array's data.
+  struct Part {
+    enum class Kind { kMetadata, kNames, kData };
+    Kind kind;
+    std::string path;
+    uint64_t version;
+  };
+
+  std::shared_ptr<const std::string> text;
+  uint64_t hash = 0;  // of the text
+  // False where something is left out that the system refused: it is written
+  // anew when it is looked at again.
+  bool complete = true;
+  std::vector<Part> parts;
+  int64_t mtime_ns = 0;  // newest of the metadata that went into it
+  // On a mount for others: the files of these metadata, and who may read all of
+  // them.
+  std::vector<std::string> files;
+  std::optional<backends::Access> read_access;  // of what was opened, see Node
+  std::optional<backends::Access> access;
+};
+using DocumentPtr = std::shared_ptr<const Document>;
+
+// WriteDocument() of document.h; the tests write their own.
+using DocumentWriter = std::function<model::Result<std::string>(
+    const backends::Hierarchy& hierarchy, std::string_view store_name, std::string_view path,
+    const ReaderOf& reader_of, const std::function<void(const model::Error&)>& refused)>;
+
+// Makes each document once for each version of what it tells of, and keeps the
+// latest ones within a fixed number of bytes. A passing fault, such as too many
+// open files, is an error and not a document without what could not be read.
+// Thread-safe.
+class DocumentCache {
+ public:
+  DocumentCache(const Freshness& freshness, DocumentWriter writer)
+      : freshness_(freshness), writer_(std::move(writer)) {}
+
+  // The document of the object at `path` of `store`, not older than freshness
+  // allows. kNotFound where there is no such object.
+  model::Result<DocumentPtr> Get(const std::shared_ptr<MountedStore>& store,
+                                 const std::string& path);
+
+  uint64_t bytes() const { return recent_.total_weight(); }
+
+ private:
+  // The pointer is identity only; Known::store tells whether it is still the
+  // same store.
+  using Key = std::pair<const MountedStore*, std::string>;
+  struct KeyHash {
+    size_t operator()(const Key& key) const;
+  };
+  struct Known {
+    std::weak_ptr<const MountedStore> store;
+    std::weak_ptr<const Document> document;
+    Freshness::Time looked_at;
+  };
+
+  struct Seen {
+    DocumentPtr document;
+    bool fresh = false;
+  };
+  Seen Find(const std::shared_ptr<MountedStore>& store, const std::string& path)
+      EXCLUDES(mutex_);
+  void Keep(const std::shared_ptr<MountedStore>& store, const std::string& path,
+            const DocumentPtr& document, Freshness::Time looked_at) EXCLUDES(mutex_);
+  const Freshness& freshness_;
+  const DocumentWriter writer_;
+  model::RecentlyUsed<const Document> recent_{uint64_t{16} << 20};
+  mutable model::Mutex mutex_;
+  std::unordered_map<Key, Known, KeyHash> known_ GUARDED_BY(mutex_);
+  size_t sweep_at_ GUARDED_BY(mutex_) = 256;
+};
+
+}  // namespace ndlfs::fs

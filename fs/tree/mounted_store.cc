@@ -1,0 +1,422 @@
+// SPDX-License-Identifier: MIT
+#include "fs/tree/mounted_store.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <iterator>
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include "backends/store/keys.h"
+#include "backends/store/local/paths.h"
+#include "model/path_name.h"
+
+namespace ndlfs::fs {
+namespace {
+
+using backends::SourceRoot;
+using model::IoError;
+
+// What a store or an entity weighs at least: as many as this makes are kept of
+// those that are small.
+constexpr uint64_t kLeastOpened = StoreServices::kOpenedBytes / 128;
+constexpr uint64_t kLeastEntity = StoreServices::kEntityBytes / 1024;
+constexpr uint64_t kHeavyIndex = uint64_t{1} << 20;
+
+bool IsStale(const model::Error& error) { return error.sys_errno() == ESTALE; }
+
+int64_t NowNs() {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(now).count();
+}
+
+// "store/path: message", unless the message names the store already.
+std::string Located(const std::string& store, std::string_view path,
+                    const std::string& message) {
+  if (message.starts_with(store)) return message;
+  const std::string object = path == "/" ? store : store + std::string(path);
+  return model::OneLine(object) + ": " + message;
+}
+
+// Whether there is something at `path`, although it cannot be loaded.
+bool IsListed(const backends::Hierarchy& hierarchy, std::string_view path) {
+  if (path == "/") return true;
+  const auto names = hierarchy.List(model::ParentPath(path));
+  return names &&
+         std::find(names->begin(), names->end(), model::BaseName(path)) != names->end();
+}
+
+// When the data have changed, by the files if they tell; a chunk that is gone
+// has no time left but now.
+int64_t TimeOfChange(const Entity& before) {
+  if (!before.ledger || !before.ledger->Changed()) return before.data_mtime_ns;
+  const int64_t changed = before.ledger->changed_mtime_ns();
+  return std::max(before.data_mtime_ns, changed != 0 ? changed : NowNs());
+}
+
+}  // namespace
+
+// Its chunks are found again only by who has this source; should another
+// entity get the same one, with a ledger that has not seen these chunks, it
+// has to read them itself.
+Entity::~Entity() {
+  if (reader) cache_.Forget(reader->source().id());
+}
+
+const Entity::NamedView* Entity::FindView(std::string_view file_name) const {
+  for (const NamedView& view : views) {
+    if (view.kind->file_name() == file_name) return &view;
+  }
+  return nullptr;
+}
+
+void Entity::NoteFailure(const std::string& name, const model::Error& error) const {
+  constexpr int kOfTheMoment[] = {ESTALE, ENOMEM, EMFILE, ENFILE, EINTR, ETIMEDOUT};
+  const bool may_pass = std::find(std::begin(kOfTheMoment), std::end(kOfTheMoment),
+                                  error.sys_errno()) != std::end(kOfTheMoment);
+  if (may_pass) return;
+  failures->Add(model::OneLine(name) + ": " + error.message());
+}
+
+std::function<backends::FileLook(const std::string&, bool)> DetectIn(
+    std::shared_ptr<const backends::SourceRoot> root, backends::Detection detection) {
+  return [root = std::move(root), detection](const std::string& path, bool is_directory) {
+    return is_directory ? backends::FileLook{backends::DetectDirectory(*root, path), {}}
+                        : backends::LookIntoFile(*root, path, detection);
+  };
+}
+
+MountedStore::MountedStore(StoreServices& services, std::string path,
+                           const struct ::stat& status)
+    : services_(services),
+      path_(std::move(path)),
+      is_directory_(S_ISDIR(status.st_mode)),
+      status_(status) {}
+
+std::string MountedStore::Describe() const {
+  return backends::DescribePath(*services_.root, path_);
+}
+
+struct ::stat MountedStore::status() const {
+  model::MutexLock lock(mutex_);
+  return status_;
+}
+
+void MountedStore::NoteStatus(const struct ::stat& status) {
+  model::MutexLock lock(mutex_);
+  status_ = status;
+}
+
+std::string MountedStore::format() const {
+  model::MutexLock lock(mutex_);
+  return hierarchy_ ? std::string(hierarchy_->format()) : "";
+}
+
+void MountedStore::Close() {
+  HierarchyPtr closed;
+  std::vector<EntityPtr> entities;
+  {
+    model::MutexLock lock(mutex_);
+    closed = std::move(hierarchy_);
+    hierarchy_ = nullptr;
+    for (const auto& [path, known] : known_) {
+      if (auto entity = known.entity.lock()) entities.push_back(std::move(entity));
+    }
+  }
+  // An index lives as long as an array that is found by it. Of those that have
+  // none, the pages that the kernel keeps are worth more.
+  if (!closed || closed->held_bytes() < kHeavyIndex) return;
+  for (const EntityPtr& entity : entities) services_.entities.Drop(entity.get());
+}
+
+uint64_t MountedStore::held_bytes() const {
+  HierarchyPtr hierarchy;
+  {
+    model::MutexLock lock(mutex_);
+    hierarchy = hierarchy_;
+  }
+  return kLeastOpened + (hierarchy ? hierarchy->held_bytes() : 0);
+}
+
+void MountedStore::Touch(const EntityPtr& entity) const {
+  uint64_t weight = entity->held_bytes;
+  for (const Entity::NamedView& view : entity->views) weight += view.view->held_bytes();
+  services_.entities.Touch(entity, weight);
+}
+
+model::Result<HierarchyPtr> MountedStore::Hierarchy() {
+  auto answer = Fresh();
+  if (!answer) {
+    model::MutexLock opening(open_mutex_);
+    answer = Fresh();  // while we waited for it
+    if (!answer) answer = LookAgain();
+  }
+  for (const auto& idle : services_.opened.Touch(shared_from_this(), held_bytes())) {
+    idle->Close();
+  }
+  return *std::move(answer);
+}
+
+std::optional<model::Result<HierarchyPtr>> MountedStore::Fresh() const {
+  model::MutexLock lock(mutex_);
+  if (hierarchy_) {
+    if (services_.freshness.Holds(looked_at_)) return hierarchy_;
+  } else if (open_error_) {
+    const bool may_pass = open_error_->code() == model::ErrorCode::kIo;
+    if (may_pass ? services_.freshness.HoldsFailure(looked_at_)
+                 : services_.freshness.Holds(looked_at_)) {
+      return model::Propagate(*open_error_);
+    }
+  }
+  return std::nullopt;
+}
+
+model::Result<HierarchyPtr> MountedStore::LookAgain() {
+  const auto now = services_.freshness.Now();
+  NDLFS_TRY(const struct ::stat status, CurrentStatus());
+
+  HierarchyPtr hierarchy;
+  std::optional<model::Error> error;
+  {
+    model::MutexLock lock(mutex_);
+    hierarchy = hierarchy_;
+    error = open_error_;
+  }
+  if (!hierarchy && !error) return Open(status);
+  if (error && error->code() == model::ErrorCode::kIo) return Open(status);
+  if (!IsUnchanged(hierarchy.get(), status)) return Open(status);
+
+  model::MutexLock lock(mutex_);
+  looked_at_ = now;
+  if (error) return model::Propagate(*std::move(error));
+  return hierarchy;
+}
+
+// Of a directory that could not be opened there is no version: its metadata
+// may have been put right in place.
+bool MountedStore::IsUnchanged(const backends::Hierarchy* hierarchy,
+                               const struct ::stat& status) const {
+  const uint64_t version =
+      is_directory_ && hierarchy != nullptr ? VersionOf(*hierarchy, "/") : 0;
+  model::MutexLock lock(mutex_);
+  if (!is_directory_) return opened_stamp_ == backends::StampOf(status);
+  return hierarchy != nullptr && version == opened_version_;
+}
+
+// `status` is from before the store is read, so that a change while that goes
+// on is seen by the next look.
+model::Result<HierarchyPtr> MountedStore::Open(const struct ::stat& status) {
+  const auto now = services_.freshness.Now();
+  const backends::Format* format = services_.detect(path_, is_directory_).format;
+  if (format == nullptr) return IoError(ESTALE, path_);
+  auto opened = format->Open(services_.root, path_, services_.open_options);
+  if (!opened && IsStale(opened.error())) return model::Propagate(opened.error());
+  if (!opened) {
+    const auto located = Located(Describe(), "/", opened.error().message());
+    opened = model::Propagate(
+        model::Error(opened.error().code(), located, opened.error().sys_errno()));
+    services_.problems.Report(located);
+  }
+  const uint64_t version = opened ? VersionOf(**opened, "/") : 0;
+
+  HierarchyPtr closed;  // destroyed after the lock is given back
+  model::MutexLock lock(mutex_);
+  closed = std::move(hierarchy_);
+  hierarchy_ = opened.value_or(nullptr);
+  open_error_.reset();
+  if (!opened) open_error_ = opened.error();
+  opened_stamp_ = backends::StampOf(status);
+  opened_version_ = version;
+  looked_at_ = now;
+  return opened;
+}
+
+model::Result<HierarchyPtr> MountedStore::Reopen(const HierarchyPtr& outdated) {
+  model::MutexLock opening(open_mutex_);
+  {
+    model::MutexLock lock(mutex_);
+    if (hierarchy_ && hierarchy_ != outdated) return hierarchy_;  // somebody has
+  }
+  NDLFS_TRY(const struct ::stat status, CurrentStatus());
+  return Open(status);
+}
+
+model::Result<struct ::stat> MountedStore::CurrentStatus() {
+  const auto status = services_.root->StatForOthers(path_, /*follow=*/false);
+  if (!status || S_ISLNK(status->st_mode)) return IoError(ESTALE, path_);
+  if (S_ISDIR(status->st_mode) != is_directory_) return IoError(ESTALE, path_);
+  NoteStatus(*status);
+  return *status;
+}
+
+uint64_t MountedStore::VersionOf(const backends::Hierarchy& hierarchy, std::string_view path) {
+  return hierarchy.Version(path).value_or(0);
+}
+
+model::Result<EntityPtr> MountedStore::Get(std::string_view path) {
+  NDLFS_TRY(auto hierarchy, Hierarchy());
+  const Seen seen = Find(path);
+  if (seen.fresh) {
+    Touch(seen.entity);
+    return seen.entity;
+  }
+  if (seen.entity) {
+    const bool changed = seen.entity->may_pass ||
+                         seen.entity->version != VersionOf(*hierarchy, path) ||
+                         IsAccessChanged(*seen.entity) ||
+                         (seen.entity->ledger && seen.entity->ledger->Changed());
+    if (!changed) {
+      Confirm(path);
+      Touch(seen.entity);
+      return seen.entity;
+    }
+    // The opened store knows this array by the source that it had: chunks of
+    // that are in the cache.
+    if (seen.entity->loaded_from.lock() == hierarchy) {
+      NDLFS_TRY(hierarchy, Reopen(hierarchy));
+    }
+    services_.entities.Drop(seen.entity.get());
+  }
+  NDLFS_TRY(auto entity, Load(hierarchy, path, seen.entity.get()));
+  return Keep(std::move(entity), seen.entity.get());
+}
+
+MountedStore::Seen MountedStore::Find(std::string_view path) {
+  model::MutexLock lock(mutex_);
+  const auto it = known_.find(std::string(path));
+  if (it == known_.end()) return {};
+  EntityPtr entity = it->second.entity.lock();
+  const auto looked_at = it->second.looked_at;
+  const bool holds = entity && entity->may_pass ? services_.freshness.HoldsFailure(looked_at)
+                                                : services_.freshness.Holds(looked_at);
+  const bool fresh = entity && holds && !(entity->ledger && entity->ledger->has_changed());
+  return {std::move(entity), fresh};
+}
+
+void MountedStore::Confirm(std::string_view path) {
+  model::MutexLock lock(mutex_);
+  const auto it = known_.find(std::string(path));
+  if (it != known_.end()) it->second.looked_at = services_.freshness.Now();
+}
+
+model::Result<EntityPtr> MountedStore::Load(const HierarchyPtr& hierarchy,
+                                            std::string_view path, const Entity* before) {
+  auto entity = std::make_shared<Entity>(services_.cache);
+  entity->path = path;
+  entity->loaded_from = hierarchy;
+  entity->version = VersionOf(*hierarchy, path);
+  entity->generation = ++services_.last_generation;
+  auto node = hierarchy->Load(path);
+  if (!node) {
+    const bool gone = node.error().code() == model::ErrorCode::kNotFound;
+    if (gone || IsStale(node.error())) return model::Propagate(std::move(node).error());
+    // What is no object of this store needs no reason why it is not shown.
+    if (!IsListed(*hierarchy, path)) return model::NotFound("{}", path);
+    entity->access = AccessTo(std::vector<std::string>());
+    AddProblem(*entity, node.error());
+  } else {
+    entity->node = *std::move(node);
+    entity->mtime_ns = entity->node->mtime_ns;
+    entity->access = AccessTo(*entity->node);
+    if (entity->node->error) AddProblem(*entity, *entity->node->error);
+    AddData(*entity);
+  }
+  if (before != nullptr) entity->data_mtime_ns = TimeOfChange(*before);
+  entity->mtime_ns = std::max(entity->mtime_ns, entity->data_mtime_ns);
+  entity->held_bytes = kLeastEntity + (entity->node ? entity->node->held_bytes() : 0);
+  return entity;
+}
+
+SourceRoot::PathAccess MountedStore::AccessTo(const backends::Node& node) const {
+  const SourceRoot::PathAccess access = AccessTo(node.files);
+  if (!node.read_access) return access;
+  return {Both(access.own, node.read_access->own), Both(access.whole, node.read_access->whole)};
+}
+
+// Folders on the way to the metadata may be closed without a trace in these.
+bool MountedStore::IsAccessChanged(const Entity& entity) const {
+  if (!is_shared() || entity.node == nullptr) return false;
+  return AccessTo(*entity.node) != entity.access;
+}
+
+SourceRoot::PathAccess MountedStore::AccessTo(const std::vector<std::string>& files) const {
+  const auto access_of = [&](const std::string& path) {
+    return services_.root->AccessOf(path).value_or(SourceRoot::PathAccess{});
+  };
+  SourceRoot::PathAccess access = access_of(path_);
+  if (!is_directory_) return access;
+  for (const std::string& file : files) {
+    const auto found = access_of(backends::JoinKey(path_, file));
+    access = {Both(access.own, found.own), Both(access.whole, found.whole)};
+  }
+  return access;
+}
+
+backends::Access MountedStore::AccessFromTop(const std::vector<std::string>& files) const {
+  backends::Access access = AccessTo(files).own;
+  if (!is_directory_) return access;
+  std::set<std::string_view> folders;
+  for (const std::string& file : files) {
+    for (size_t end = file.rfind('/'); end != file.npos && end != 0;
+         end = file.rfind('/', end - 1)) {
+      if (!folders.insert(std::string_view(file).substr(0, end)).second) break;
+    }
+  }
+  for (const std::string_view folder : folders) {
+    const auto status = services_.root->StatForOthers(backends::JoinKey(path_, folder));
+    access = Both(access, status ? backends::PassageThrough(*status) : backends::Access{});
+  }
+  return access;
+}
+
+void MountedStore::AddProblem(Entity& entity, const model::Error& error) const {
+  const std::string line = Located(Describe(), entity.path, error.message());
+  entity.problems += line + "\n";
+  entity.may_pass = entity.may_pass || error.code() == model::ErrorCode::kIo;
+  services_.problems.Report(line);
+}
+
+void MountedStore::AddData(Entity& entity) const {
+  const auto& source = entity.node->source;
+  if (entity.node->is_group() || source == nullptr) return;
+  entity.ledger = std::make_shared<cache::ChunkLedger>(
+      is_shared() ? std::optional(entity.access.whole) : std::nullopt);
+  entity.reader = std::make_shared<cache::ArrayReader>(source, services_.cache, entity.ledger);
+  for (const ViewKind* kind : ViewKinds()) {
+    if (!kind->AppliesTo(source->spec())) continue;
+    auto view = kind->Make({entity.node, entity.reader, services_.scan});
+    if (!view) {
+      AddProblem(entity, model::Error(view.error()).In(kind->file_name()));
+      continue;
+    }
+    const auto refusal = (*view)->refusal();
+    if (refusal && kind->IsListed(source->spec())) {
+      AddProblem(entity, model::Error(*refusal).In(kind->file_name()));
+    }
+    entity.views.push_back({kind, *std::move(view)});
+  }
+}
+
+EntityPtr MountedStore::Keep(EntityPtr entity, const Entity* before) {
+  EntityPtr other;  // destroyed after the lock is given back
+  {
+    model::MutexLock lock(mutex_);
+    Known& known = known_[entity->path];
+    other = known.entity.lock();
+    if (other && other.get() != before && other->version == entity->version) {
+      std::swap(entity, other);  // another thread was faster
+    } else {
+      known = {entity, services_.freshness.Now()};
+    }
+    if (known_.size() >= sweep_at_) {
+      std::erase_if(known_, [](const auto& item) { return item.second.entity.expired(); });
+      sweep_at_ = std::max<size_t>(64, 2 * known_.size());
+    }
+  }
+  Touch(entity);
+  return entity;
+}
+
+}  // namespace ndlfs::fs

@@ -1,0 +1,626 @@
+// SPDX-License-Identifier: MIT
+#include "fs/tree/store_tree.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <functional>
+#include <utility>
+
+#include "fs/tree/source_tree.h"
+#include "fs/tree/xattr.h"
+#include "model/path_name.h"
+
+namespace ndlfs::fs {
+namespace {
+
+using backends::Access;
+using model::IoError;
+using StorePtr = std::shared_ptr<MountedStore>;
+
+constexpr std::string_view kDocumentName = ".ndl.yaml";
+constexpr std::string_view kSourceName = ".source";
+constexpr std::string_view kErrorName = "error.txt";
+
+Attributes AttributesWith(const Access& access, mode_t type, int64_t mtime_ns) {
+  return {.mode = type | access.mode,
+          .size = 0,
+          .uid = access.uid,
+          .gid = access.gid,
+          .mtime_ns = mtime_ns,
+          .ctime_ns = mtime_ns};
+}
+
+Access AccessBy(const Attributes& attributes) {
+  return {attributes.uid, attributes.gid, attributes.mode & 0777};
+}
+
+int64_t TimeOf(const struct ::stat& status) { return backends::StampOf(status).mtime_ns; }
+
+// What files have that are no older and no more open than the store itself.
+Attributes FileAttributes(const MountedStore& store) {
+  const struct ::stat status = store.status();
+  Access access = backends::AccessTo(status);
+  access.mode &= 0444;
+  return AttributesWith(access, S_IFREG, TimeOf(status));
+}
+
+// What the files of an entity have.
+Attributes FileAttributes(const MountedStore& store, const Entity& entity) {
+  Access access = entity.access.own;
+  access.mode &= 0444;
+  return AttributesWith(access, S_IFREG,
+                        entity.mtime_ns != 0 ? entity.mtime_ns : TimeOf(store.status()));
+}
+
+// The folder of what is at `status` in the source: who may read a file may
+// also enter the folder that stands for it.
+Attributes FolderAttributes(const struct ::stat& status, int64_t mtime_ns) {
+  Access access = backends::AccessTo(status);
+  access.mode &= S_ISDIR(status.st_mode) ? 0555 : 0444;
+  if (!S_ISDIR(status.st_mode)) access.mode |= access.mode >> 2;
+  return AttributesWith(access, S_IFDIR, mtime_ns != 0 ? mtime_ns : TimeOf(status));
+}
+
+// How messages call an entity, and a file of it: "era5.zarr/t2m".
+std::string NameOfEntity(const MountedStore& store, std::string_view path) {
+  return path == "/" ? store.Describe() : store.Describe() + std::string(path);
+}
+std::string NameOfFile(const MountedStore& store, std::string_view path,
+                       std::string_view file_name) {
+  return NameOfEntity(store, path) + '/' + std::string(file_name);
+}
+
+// Whether another store may have taken the place of the one it was loaded from.
+bool IsOutdated(MountedStore& store, const Entity& entity) {
+  HierarchyPtr hierarchy = entity.loaded_from.lock();
+  if (!hierarchy) hierarchy = store.Hierarchy().value_or(nullptr);
+  if (!hierarchy) return true;
+  const auto version = hierarchy->Version(entity.path);
+  return !version || *version != entity.version;
+}
+
+size_t DepthOf(std::string_view path) {
+  const auto parts = model::SplitPath(path.starts_with('/') ? path : "/" + std::string(path));
+  return parts.size();
+}
+
+// "../" for each of `depth` folders.
+std::string WayToTop(size_t depth) {
+  std::string way;
+  for (; depth > 0; --depth) way += "../";
+  return way;
+}
+
+class ViewHandle final : public FileHandle {
+ public:
+  ViewHandle(StorePtr store, EntityPtr entity, std::shared_ptr<const View> view)
+      : store_(std::move(store)),
+        name_(NameOfEntity(*store_, entity->path)),
+        entity_(std::move(entity)),
+        view_(std::move(view)) {}
+
+  model::Result<size_t> Read(uint64_t offset, backends::ByteSpan out) const override {
+    auto count = view_->Read(offset, out);
+    if (count) return count;
+    // Chunks of a store that has taken the place of this one need not fit.
+    if (count.error().code() == model::ErrorCode::kCorrupt && IsOutdated(*store_, *entity_)) {
+      return IoError(ESTALE, name_);
+    }
+    entity_->NoteFailure(name_, count.error());
+    return model::Propagate(std::move(count).error(), name_);
+  }
+
+ private:
+  const StorePtr store_;
+  const std::string name_;
+  const EntityPtr entity_;  // keeps it known, and its chunks cached
+  const std::shared_ptr<const View> view_;
+};
+
+// One version of a view: stands for the entity of one generation.
+class ViewFile final : public TreeNode {
+ public:
+  ViewFile(MountContext& context, StorePtr store, EntityPtr entity,
+           const Entity::NamedView& view)
+      : context_(context),
+        store_(std::move(store)),
+        path_(entity->path),
+        kind_(view.kind),
+        version_(entity->version),
+        attributes_(FileAttributes(*store_, *entity)),
+        size_(view.view->size()),
+        generation_(entity->generation) {
+    if (!size_) unsized_ = std::move(entity);
+  }
+
+  Relation Compare(const Object& fresh) const override {
+    const auto* other = dynamic_cast<const ViewFile*>(&fresh);
+    const bool same =
+        other != nullptr && other->kind_ == kind_ && other->generation() == generation();
+    return same ? Relation::kSame : Relation::kDifferent;
+  }
+
+  model::Result<Attributes> Stat() const override {
+    Attributes attributes = attributes_;
+    NDLFS_TRY(attributes.size, Size());
+    return attributes;
+  }
+  Cost StatCost() const override {
+    constexpr uint64_t kAsARead = uint64_t{4} << 20;
+    EntityPtr entity;
+    {
+      const model::MutexLock lock(mutex_);
+      if (size_) return Cost::kNothing;
+      entity = unsized_;
+    }
+    const uint64_t bytes = entity->FindView(kind_->file_name())->view->scan_bytes();
+    return bytes <= kAsARead ? Cost::kRead : Cost::kScan;
+  }
+
+  model::Result<OpenedFile> Open() override {
+    auto entity = store_->Get(path_);
+    if (!entity && entity.error().code() == model::ErrorCode::kNotFound) {
+      return IoError(ESTALE, path_);
+    }
+    if (!entity) return model::Propagate(std::move(entity).error());
+    const auto* view = (*entity)->FindView(kind_->file_name());
+    if (view == nullptr || !IsThisVersion(**entity, *view)) return IoError(ESTALE, path_);
+    auto for_reader = view->view->ForReader(context_.prefetcher);
+    if (for_reader == nullptr) for_reader = view->view;
+    return OpenedFile{
+        std::make_shared<const ViewHandle>(store_, *entity, std::move(for_reader))};
+  }
+
+ private:
+  model::Result<uint64_t> Size() const EXCLUDES(mutex_) {
+    EntityPtr entity;
+    {
+      const model::MutexLock lock(mutex_);
+      if (size_) return *size_;
+      entity = unsized_;
+    }
+    const std::shared_ptr<const View> view = entity->FindView(kind_->file_name())->view;
+    const model::Result<uint64_t> size = view->FindSize();
+    if (!size) return SizeFailure(*entity, *view, size.error());
+    const model::MutexLock lock(mutex_);
+    size_ = *size;
+    unsized_ = nullptr;
+    return *size;
+  }
+  model::Failure SizeFailure(const Entity& entity, const View& view,
+                             const model::Error& error) const {
+    const std::string name = NameOfFile(*store_, path_, kind_->file_name());
+    if (error.code() == model::ErrorCode::kCorrupt && IsOutdated(*store_, entity)) {
+      return IoError(ESTALE, name);
+    }
+    entity.NoteFailure(name, error);
+    if (view.refusal()) return model::NotFound("{}", name);
+    return model::Propagate(error, name);
+  }
+
+  uint64_t generation() const {
+    model::MutexLock lock(mutex_);
+    return generation_;
+  }
+  // As long as the kernel has no page of it, an entity that was dropped from
+  // memory since, and read again, is as good as the one that was looked up.
+  // Not if who was let in by what the kernel knows may not read that one.
+  bool IsThisVersion(const Entity& entity, const Entity::NamedView& view) {
+    const Attributes now = FileAttributes(*store_, entity);
+    if (now.mode != attributes_.mode || now.uid != attributes_.uid ||
+        now.gid != attributes_.gid) {
+      return false;
+    }
+    model::MutexLock lock(mutex_);
+    if (entity.generation != generation_) {
+      // Where only decoding tells, it is asked for at a new lookup.
+      const bool same = entity.version == version_ && entity.data_mtime_ns == 0 && size_ &&
+                        view.view->size() == size_;
+      if (served_ || !same) return false;
+      generation_ = entity.generation;
+    }
+    served_ = true;
+    return true;
+  }
+
+  MountContext& context_;
+  const StorePtr store_;
+  const std::string path_;
+  const ViewKind* const kind_;
+  const uint64_t version_;
+  const Attributes attributes_;  // without the size
+  mutable model::Mutex mutex_;
+  mutable std::optional<uint64_t> size_ GUARDED_BY(mutex_);
+  mutable EntityPtr unsized_ GUARDED_BY(mutex_);  // to find the size of
+  uint64_t generation_ GUARDED_BY(mutex_);
+  bool served_ GUARDED_BY(mutex_) = false;
+};
+
+// One text of a `.ndl.yaml`.
+class DocumentFile final : public TreeNode {
+ public:
+  DocumentFile(MountContext& context, StorePtr store, std::string path,
+               const Document& document, const Attributes& attributes)
+      : context_(context),
+        store_(std::move(store)),
+        path_(std::move(path)),
+        hash_(document.hash),
+        attributes_(attributes) {
+    attributes_.size = document.text->size();
+  }
+
+  Relation Compare(const Object& fresh) const override {
+    const auto* other = dynamic_cast<const DocumentFile*>(&fresh);
+    const bool same = other != nullptr && other->hash_ == hash_ &&
+                      other->attributes_.size == attributes_.size;
+    return same ? Relation::kUpdated : Relation::kDifferent;
+  }
+
+  model::Result<Attributes> Stat() const override { return attributes_; }
+
+  model::Result<OpenedFile> Open() override {
+    auto document = context_.documents.Get(store_, path_);
+    if (!document && document.error().code() == model::ErrorCode::kNotFound) {
+      return IoError(ESTALE, path_);
+    }
+    if (!document) return model::Propagate(std::move(document).error());
+    if ((*document)->hash != hash_) return IoError(ESTALE, path_);
+    return OpenText((*document)->text);
+  }
+
+ private:
+  MountContext& context_;
+  const StorePtr store_;
+  const std::string path_;
+  const uint64_t hash_;
+  Attributes attributes_;
+};
+
+// The entries of a folder of a store. There may be a million of them, and any
+// number of programs that have the folder open: those that have not gone on for
+// long have no list, and go on in a new one.
+class ListingReader final : public DirectoryReader {
+ public:
+  using Listing = StoreServices::Listing;
+  using Make = std::function<model::Result<Listing>()>;
+
+  static model::Result<std::unique_ptr<DirectoryReader>> Open(StoreServices& services,
+                                                              Make make) {
+    std::unique_ptr<ListingReader> reader(new ListingReader(services, std::move(make)));
+    NDLFS_RETURN_IF_ERROR(reader->Current());
+    return reader;
+  }
+
+  model::Result<std::optional<DirectoryEntry>> Next() override {
+    NDLFS_TRY(const auto listing, Current());
+    if (next_ >= listing->size()) return std::nullopt;
+    return (*listing)[next_++];
+  }
+  void Rewind() override { next_ = 0; }
+
+ private:
+  ListingReader(StoreServices& services, Make make)
+      : services_(services), make_(std::move(make)) {}
+
+  model::Result<std::shared_ptr<const Listing>> Current() {
+    auto listing = listing_.lock();
+    if (listing) return listing;
+    NDLFS_TRY(Listing made, make_());
+    uint64_t bytes = made.capacity() * sizeof(DirectoryEntry);
+    for (const DirectoryEntry& entry : made) bytes += entry.name.capacity();
+    listing = std::make_shared<const Listing>(std::move(made));
+    services_.listings.Touch(listing, bytes);
+    listing_ = listing;
+    return listing;
+  }
+
+  StoreServices& services_;
+  const Make make_;
+  std::weak_ptr<const Listing> listing_;
+  size_t next_ = 0;
+};
+
+// What stands where an object should be that will not be shown.
+class ErrorFolder final : public DirectoryNode {
+ public:
+  ErrorFolder(std::string reason, const Attributes& folder, const Attributes& file)
+      : reason_(std::move(reason)), folder_(folder), file_(file) {}
+
+  model::Result<Attributes> Stat() const override { return folder_; }
+  model::Result<TreeNodePtr> Lookup(std::string_view name) const override {
+    if (name == kErrorName) return MakeTextNode(reason_ + "\n", file_);
+    return model::NotFound("{}", name);
+  }
+  model::Result<std::unique_ptr<DirectoryReader>> OpenDirectory() const override {
+    return MakeListReader({{std::string(kErrorName), S_IFREG}});
+  }
+
+ private:
+  const std::string reason_;
+  const Attributes folder_;
+  const Attributes file_;
+};
+
+// The folder of a group, an array, or a whole store ("/").
+class EntityFolder final : public DirectoryNode {
+ public:
+  // `found` is the file or directory that was taken for the store.
+  EntityFolder(MountContext& context, StorePtr store, std::string path,
+               const Attributes& attributes, const backends::FileStamp& found)
+      : context_(context),
+        store_(std::move(store)),
+        path_(std::move(path)),
+        attributes_(attributes),
+        found_(found) {}
+
+  model::Result<Attributes> Stat() const override { return attributes_; }
+  model::Result<TreeNodePtr> Lookup(std::string_view name) const override {
+    auto node = Find(name);
+    NDLFS_RETURN_IF_ERROR(CheckIsInPlace());
+    return node;
+  }
+  bool MayChange(std::string_view name) const override;
+  model::Result<std::unique_ptr<DirectoryReader>> OpenDirectory() const override;
+  model::Result<ExtendedAttributes> GetExtendedAttributes() const override;
+
+ private:
+  bool is_top() const { return path_ == "/"; }
+  model::Result<void> CheckIsInPlace() const;
+  model::Result<TreeNodePtr> Find(std::string_view name) const;
+  TreeNodePtr MakeSource() const;
+  model::Result<TreeNodePtr> MakeDocument(const Entity& entity) const;
+  model::Result<TreeNodePtr> FindError(const Entity& entity) const;
+  model::Result<TreeNodePtr> FindInArray(const EntityPtr& entity, std::string_view name) const;
+  model::Result<TreeNodePtr> FindInGroup(std::string_view name) const;
+  model::Result<std::string> NameOf(std::string_view file_name) const;
+  bool IsGroupOfTrueName(const std::vector<std::string>& names,
+                         std::string_view file_name) const;
+  struct ::stat StatusOf(const std::string& path) const;
+  TreeNodePtr MakeLink(const std::string& path, const backends::Link& link) const;
+  model::Result<std::vector<DirectoryEntry>> ListEntries() const;
+  model::Result<void> ListGroup(std::vector<DirectoryEntry>& entries) const;
+
+  MountContext& context_;
+  const StorePtr store_;
+  const std::string path_;  // NDL path name
+  const Attributes attributes_;
+  const backends::FileStamp found_;
+};
+
+// The reasons for which a store shows nothing but `error.txt`; what remains is
+// for the caller to pass on: the path has to be looked up again.
+bool IsShown(const model::Error& error) { return error.sys_errno() != ESTALE; }
+
+// The kernel lets others in by what led here when it was looked up; something
+// else may be at this path now, and be closed to them.
+model::Result<void> EntityFolder::CheckIsInPlace() const {
+  if (!store_->is_shared()) return {};
+  const struct ::stat now = store_->status();
+  if (now.st_dev == found_.device && now.st_ino == found_.inode) return {};
+  return IoError(ESTALE, store_->Describe());
+}
+
+model::Result<TreeNodePtr> EntityFolder::Find(std::string_view name) const {
+  if (is_top() && name == kSourceName) return MakeSource();
+  const auto entity = store_->Get(path_);
+  if (!entity) {
+    if (!IsShown(entity.error())) return model::Propagate(entity.error());
+    if (name != kErrorName) return model::NotFound("{}", name);
+    return MakeTextNode(entity.error().message() + "\n", FileAttributes(*store_));
+  }
+  if (name == kErrorName) return FindError(**entity);
+  if ((*entity)->node == nullptr) return model::NotFound("{}", name);
+  if (name == kDocumentName) return MakeDocument(**entity);
+  return (*entity)->is_group() ? FindInGroup(name) : FindInArray(*entity, name);
+}
+
+TreeNodePtr EntityFolder::MakeSource() const {
+  std::string target = WayToTop(DepthOf(context_.PlaceOf(store_->path()))) + ".ndlfs/source";
+  if (!store_->path().empty()) target += "/" + store_->path();
+  return MakeSymlinkNode(std::move(target), AttributesOf(store_->status()));
+}
+
+// Whoever may read the data may read what is wrong with them.
+model::Result<TreeNodePtr> EntityFolder::FindError(const Entity& entity) const {
+  std::string text = entity.ErrorText();
+  if (text.empty()) return model::NotFound("{}", kErrorName);
+  return MakeTextNode(std::move(text), entity.is_array() ? FileAttributes(*store_, entity)
+                                                         : FileAttributes(*store_));
+}
+
+model::Result<TreeNodePtr> EntityFolder::MakeDocument(const Entity& entity) const {
+  NDLFS_TRY(const auto document, context_.documents.Get(store_, path_));
+  Attributes attributes = FileAttributes(*store_, entity);
+  attributes.mtime_ns = attributes.ctime_ns = std::max(attributes.mtime_ns, document->mtime_ns);
+  if (document->access) {
+    attributes.mode = S_IFREG | Both(AccessBy(attributes), *document->access).mode;
+  }
+  return std::make_shared<DocumentFile>(context_, store_, path_, *document, attributes);
+}
+
+model::Result<TreeNodePtr> EntityFolder::FindInArray(const EntityPtr& entity,
+                                                     std::string_view name) const {
+  const auto* view = entity->FindView(name);
+  if (view == nullptr) return model::NotFound("{}", name);
+  // Of a file that no listing shows, only those need to know who look for it.
+  if (const auto refusal = view->view->refusal()) {
+    const bool is_known = view->kind->IsListed(entity->reader->spec());
+    if (!is_known) entity->NoteFailure(NameOfFile(*store_, path_, name), *refusal);
+    return model::NotFound("{}", name);
+  }
+  return std::make_shared<ViewFile>(context_, store_, entity, *view);
+}
+
+// A read that fails says so in `error.txt`, although nothing in the source has
+// changed, and files can turn out not to be there.
+bool EntityFolder::MayChange(std::string_view name) const {
+  if (name != kErrorName && name != ".") return false;
+  const auto entity = store_->Get(path_);
+  return entity && (*entity)->is_array();
+}
+
+model::Result<TreeNodePtr> EntityFolder::FindInGroup(std::string_view file_name) const {
+  NDLFS_TRY(const std::string name, NameOf(file_name));
+  const std::string path = model::JoinPath(path_, name);
+  NDLFS_TRY(const auto hierarchy, store_->Hierarchy());
+  if (const auto link = hierarchy->GetLink(path)) return MakeLink(path, *link);
+  NDLFS_TRY(const auto entity, store_->Get(path));
+  Attributes attributes = FolderAttributes(StatusOf(path), entity->mtime_ns);
+  // Listing it and its extended attributes tell what is in the metadata.
+  Access metadata = entity->access.own;
+  metadata.mode |= 0111;
+  attributes.mode = S_IFDIR | Both(AccessBy(attributes), metadata).mode;
+  return std::make_shared<EntityFolder>(context_, store_, path, attributes, found_);
+}
+
+// Of the directory where a store that is one keeps the object at `path`;
+// otherwise, or if there is none, that of the store.
+struct ::stat EntityFolder::StatusOf(const std::string& path) const {
+  if (store_->is_directory()) {
+    const auto status = context_.root->StatForOthers(
+        store_->path().empty() ? path.substr(1) : store_->path() + path);
+    if (status && S_ISDIR(status->st_mode)) return *status;
+  }
+  return store_->status();
+}
+
+// The name of the child whose folder is called `file_name`.
+model::Result<std::string> EntityFolder::NameOf(std::string_view file_name) const {
+  // A name with a slash in it makes a path that is another object's, too: it
+  // has to be one that there is.
+  if (!model::IsShortenedFileName(file_name)) {
+    std::string name = model::DecodeFileName(file_name);
+    if (!name.empty() && name.find('/') == std::string::npos) return name;
+  }
+  NDLFS_TRY(const auto hierarchy, store_->Hierarchy());
+  NDLFS_TRY(const auto names, hierarchy->List(path_));
+  for (const std::string& name : names) {
+    if (model::EncodeFileName(name) == file_name) return name;
+  }
+  if (IsGroupOfTrueName(names, file_name)) return std::string(file_name);
+  return model::NotFound("{}", file_name);
+}
+
+// An archive of `data.zarr` has a group of that name. It is found by this name,
+// too, because no file in the folder of a group can be meant. The true name of
+// an array could be that of a view.
+bool EntityFolder::IsGroupOfTrueName(const std::vector<std::string>& names,
+                                     std::string_view file_name) const {
+  if (std::find(names.begin(), names.end(), file_name) == names.end()) return false;
+  const auto entity = store_->Get(model::JoinPath(path_, file_name));
+  return entity && (*entity)->is_group();
+}
+
+TreeNodePtr EntityFolder::MakeLink(const std::string& path, const backends::Link& link) const {
+  if (auto text = LinkText(context_.PlaceOf(store_->path()), path, link.target)) {
+    return MakeSymlinkNode(*std::move(text), FileAttributes(*store_));
+  }
+  const std::string reason =
+      fmt::format("{}{}: the link to {} leads out of what is mounted", store_->Describe(),
+                  model::OneLine(path), model::Quote(link.target));
+  return std::make_shared<ErrorFolder>(reason, FolderAttributes(store_->status(), 0),
+                                       FileAttributes(*store_));
+}
+
+model::Result<std::unique_ptr<DirectoryReader>> EntityFolder::OpenDirectory() const {
+  // This node may be gone before the program that has it open.
+  auto self =
+      std::make_shared<const EntityFolder>(context_, store_, path_, attributes_, found_);
+  return ListingReader::Open(context_.services,
+                             [self = std::move(self)] { return self->ListEntries(); });
+}
+
+model::Result<std::vector<DirectoryEntry>> EntityFolder::ListEntries() const {
+  std::vector<DirectoryEntry> entries;
+  const auto add_file = [&](std::string_view name) {
+    entries.push_back({std::string(name), S_IFREG});
+  };
+  const auto entity = store_->Get(path_);
+  if (!entity && !IsShown(entity.error())) return model::Propagate(entity.error());
+  const bool has_node = entity && (*entity)->node != nullptr;
+  if (has_node) add_file(kDocumentName);
+  if (is_top()) {
+    entries.push_back({std::string(kSourceName), S_IFLNK});
+  }
+  if (!entity || !(*entity)->ErrorText().empty()) add_file(kErrorName);
+  if (has_node && (*entity)->is_group()) {
+    NDLFS_RETURN_IF_ERROR(ListGroup(entries));
+  } else if (has_node) {
+    for (const auto& view : (*entity)->views) {
+      const bool is_listed = view.kind->IsListed((*entity)->reader->spec());
+      if (is_listed && !view.view->refusal()) add_file(view.kind->file_name());
+    }
+  }
+  NDLFS_RETURN_IF_ERROR(CheckIsInPlace());
+  return entries;
+}
+
+model::Result<void> EntityFolder::ListGroup(std::vector<DirectoryEntry>& entries) const {
+  NDLFS_TRY(const auto hierarchy, store_->Hierarchy());
+  NDLFS_TRY(const auto names, hierarchy->List(path_), store_->Describe() + path_);
+  entries.reserve(entries.size() + names.size());
+  for (const std::string& name : names) {
+    const std::string path = model::JoinPath(path_, name);
+    const auto link = hierarchy->GetLink(path);
+    const bool is_link = link && LinkText(context_.PlaceOf(store_->path()), path, link->target);
+    entries.push_back(
+        {model::EncodeFileName(name), is_link ? mode_t{S_IFLNK} : mode_t{S_IFDIR}});
+  }
+  return {};
+}
+
+model::Result<ExtendedAttributes> EntityFolder::GetExtendedAttributes() const {
+  const auto entity = store_->Get(path_);
+  if (!entity && !IsShown(entity.error())) return model::Propagate(entity.error());
+  NDLFS_RETURN_IF_ERROR(CheckIsInPlace());
+  if (!entity || (*entity)->node == nullptr) return ExtendedAttributes();
+  return DescribeEntity(store_->Describe(), path_, *(*entity)->node);
+}
+
+// Whether a path that begins `depth` folders below the mount stays inside.
+bool StaysInside(std::string_view path, size_t depth) {
+  for (size_t begin = 0; begin <= path.size();) {
+    const size_t end = std::min(path.find('/', begin), path.size());
+    const std::string_view part = path.substr(begin, end - begin);
+    if (part == "..") {
+      if (depth == 0) return false;
+      --depth;
+    } else if (!part.empty() && part != ".") {
+      ++depth;
+    }
+    begin = end + 1;
+  }
+  return true;
+}
+
+}  // namespace
+
+TreeNodePtr MakeStoreFolder(MountContext& context, std::shared_ptr<MountedStore> store) {
+  const struct ::stat status = store->status();
+  return std::make_shared<EntityFolder>(context, std::move(store), "/",
+                                        FolderAttributes(status, 0), backends::StampOf(status));
+}
+
+TreeNodePtr MakeErrorFolder(std::string reason, const Attributes& folder) {
+  Attributes file = folder;
+  file.mode = S_IFREG | (folder.mode & 0444);
+  return std::make_shared<ErrorFolder>(std::move(reason), folder, file);
+}
+
+std::optional<std::string> LinkText(std::string_view store_path, std::string_view path,
+                                    std::string_view target) {
+  if (target.empty() || target.find('\0') != std::string_view::npos) return std::nullopt;
+  std::string text = WayToTop(DepthOf(model::ParentPath(path)));
+  if (!target.starts_with('/')) {
+    if (!StaysInside(target, DepthOf(store_path))) return std::nullopt;
+    return text + std::string(target);
+  }
+  for (const std::string_view part : model::SplitPath(target)) {
+    text += model::EncodeFileName(part) + '/';
+  }
+  if (text.empty()) return ".";
+  text.pop_back();
+  return text;
+}
+
+}  // namespace ndlfs::fs

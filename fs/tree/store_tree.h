@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT
+//
+// The nodes of a store: folders for its objects, and in them the views,
+// `.ndl.yaml`, `error.txt` and `.source`.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "fs/tree/mount_context.h"
+#include "fs/tree/tree_node.h"
+
+namespace ndlfs::fs {
+
+// The folder of the store. Opens nothing.
+TreeNodePtr MakeStoreFolder(MountContext& context, std::shared_ptr<MountedStore> store);
+
+// What stands where a store should be: a folder with an `error.txt` that gives
+// the reason.
+TreeNodePtr MakeErrorFolder(std::string reason, const Attributes& folder);
+
+// The text of the symbolic link that stands for the link at `path` of a store:
+// `target` is a path name of the store, or a path of files relative to the
+// store's folder, which is at `store_path` of the mount. nullopt where it
+// would lead out of the mount.
+std::optional<std::string> LinkText(std::string_view store_path, std::string_view path,
+                                    std::string_view target);
+
+}  // namespace ndlfs::fs

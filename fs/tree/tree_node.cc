@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: MIT
+#include "fs/tree/tree_node.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+namespace ndlfs::fs {
+namespace {
+
+using model::IoError;
+
+class ListReader final : public DirectoryReader {
+ public:
+  explicit ListReader(std::vector<DirectoryEntry> entries) : entries_(std::move(entries)) {}
+
+  model::Result<std::optional<DirectoryEntry>> Next() override {
+    if (next_ == entries_.size()) return std::nullopt;
+    return entries_[next_++];
+  }
+  void Rewind() override { next_ = 0; }
+
+ private:
+  const std::vector<DirectoryEntry> entries_;
+  size_t next_ = 0;
+};
+
+class TextHandle final : public FileHandle {
+ public:
+  explicit TextHandle(std::shared_ptr<const std::string> text) : text_(std::move(text)) {}
+
+  model::Result<size_t> Read(uint64_t offset, backends::ByteSpan out) const override {
+    if (offset >= text_->size()) return size_t{0};
+    const size_t count = std::min<size_t>(out.size(), text_->size() - offset);
+    std::memcpy(out.data(), text_->data() + offset, count);
+    return count;
+  }
+
+ private:
+  const std::shared_ptr<const std::string> text_;
+};
+
+class TextNode final : public TreeNode {
+ public:
+  TextNode(std::string text, const Attributes& attributes)
+      : text_(std::make_shared<const std::string>(std::move(text))), attributes_(attributes) {
+    attributes_.size = text_->size();
+  }
+
+  Relation Compare(const Object& fresh) const override {
+    const auto* other = dynamic_cast<const TextNode*>(&fresh);
+    return other != nullptr && *other->text_ == *text_ ? Relation::kUpdated
+                                                       : Relation::kDifferent;
+  }
+  model::Result<Attributes> Stat() const override { return attributes_; }
+  model::Result<OpenedFile> Open() override { return OpenText(text_); }
+
+ private:
+  const std::shared_ptr<const std::string> text_;
+  Attributes attributes_;
+};
+
+class SymlinkNode final : public TreeNode {
+ public:
+  SymlinkNode(std::string target, const Attributes& attributes)
+      : target_(std::move(target)), attributes_(attributes) {
+    attributes_.mode = S_IFLNK | 0777;
+    attributes_.size = target_.size();
+  }
+
+  Relation Compare(const Object& fresh) const override {
+    const auto* other = dynamic_cast<const SymlinkNode*>(&fresh);
+    return other != nullptr && other->target_ == target_ ? Relation::kUpdated
+                                                         : Relation::kDifferent;
+  }
+  model::Result<Attributes> Stat() const override { return attributes_; }
+  model::Result<std::string> ReadLink() const override { return target_; }
+
+ private:
+  const std::string target_;
+  Attributes attributes_;
+};
+
+}  // namespace
+
+model::Result<TreeNodePtr> TreeNode::Lookup(std::string_view) const {
+  return IoError(ENOTDIR, "lookup");
+}
+
+model::Result<std::unique_ptr<DirectoryReader>> TreeNode::OpenDirectory() const {
+  return IoError(ENOTDIR, "opendir");
+}
+
+model::Result<OpenedFile> TreeNode::Open() { return IoError(ENXIO, "open"); }
+
+model::Result<std::string> TreeNode::ReadLink() const { return IoError(EINVAL, "readlink"); }
+
+model::Result<ExtendedAttributes> TreeNode::GetExtendedAttributes() const {
+  return ExtendedAttributes();
+}
+
+InodeTable::Object::Relation DirectoryNode::Compare(const Object& fresh) const {
+  return dynamic_cast<const DirectoryNode*>(&fresh) != nullptr ? Relation::kUpdated
+                                                               : Relation::kDifferent;
+}
+
+model::Result<OpenedFile> DirectoryNode::Open() { return IoError(EISDIR, "open"); }
+
+std::unique_ptr<DirectoryReader> MakeListReader(std::vector<DirectoryEntry> entries) {
+  return std::make_unique<ListReader>(std::move(entries));
+}
+
+OpenedFile OpenText(std::shared_ptr<const std::string> text) {
+  return {std::make_shared<const TextHandle>(std::move(text)), false};
+}
+
+TreeNodePtr MakeTextNode(std::string text, const Attributes& attributes) {
+  return std::make_shared<TextNode>(std::move(text), attributes);
+}
+
+TreeNodePtr MakeSymlinkNode(std::string target, const Attributes& attributes) {
+  return std::make_shared<SymlinkNode>(std::move(target), attributes);
+}
+
+}  // namespace ndlfs::fs

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <string_view>
+
+#include "backends/format/hierarchy.h"
+#include "fs/tree/tree_node.h"
+
+namespace ndlfs::fs {
+
+// The extended attributes of an object's folder:
+//   user.ndl.path   /forecast/wind
+//   user.ndl.kind   group, ndarray or dimcoord
+//   user.ndl.type   the datatype, in NDL
+//   user.ndl.shape  [4, 181, 360]
+//   user.ndl.layout {size: 8, members: ...} as `x-layout`, where that is written
+//   user.ndl.chunk  [1, 181, 360], where it is known
+//   user.ndl.store  era5.zarr, in the source
+//   user.attr.NAME  each attribute: text as it is, everything else in NDL
+// What the system cannot hold is left out: values over 64 KiB, names over 255
+// bytes, and names beyond 64 KiB for all of them.
+ExtendedAttributes DescribeEntity(std::string_view store, std::string_view path,
+                                  const backends::Node& node);
+
+}  // namespace ndlfs::fs

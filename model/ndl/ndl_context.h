@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: MIT
+//
+// What the readers of the parts of an NDL document share: where they are, and
+// what they found wrong.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <cstddef>
+#include <initializer_list>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "model/ndl/diagnostic.h"
+#include "model/ndl/yaml_tree.h"
+
+namespace ndlfs::model {
+
+class NdlContext {
+ public:
+  // Reports what is wrong at `node`, in the entity and place entered last.
+  template <typename... Args>
+  void Error(const YamlNode& node, fmt::format_string<Args...> format, Args&&... args) {
+    Report(node, fmt::format(format, std::forward<Args>(args)...));
+  }
+
+  // So many errors that reading on is of no use.
+  bool gave_up() const { return errors_.size() >= kMaxErrors; }
+  bool ok() const { return errors_.empty(); }
+  // In the order of lines, each only once.
+  std::vector<Diagnostic> TakeErrors();
+
+  // What is being read: the group at the path name `group`, or the entity
+  // `name` in it. Keeps views of its texts.
+  void set_entity(std::string_view group, std::string_view name) {
+    group_ = group;
+    name_ = name;
+  }
+
+  // A place inside of the entity, for as long as it lives: `storage`,
+  // `attribute "units"`, `value[3]`. Keeps views of its texts.
+  class Place {
+   public:
+    Place(NdlContext& context, std::string_view word) : Place(context, {word, {}, kNoIndex}) {}
+    Place(NdlContext& context, std::string_view word, std::string_view name)
+        : Place(context, {word, name, kNoIndex}) {}
+    Place(NdlContext& context, size_t index) : Place(context, {{}, {}, index}) {}
+    ~Place() { context_.places_.pop_back(); }
+    Place(const Place&) = delete;
+    Place& operator=(const Place&) = delete;
+
+   private:
+    friend class NdlContext;
+    static constexpr size_t kNoIndex = static_cast<size_t>(-1);
+    struct Part {
+      std::string_view word;
+      std::string_view name;
+      size_t index;
+    };
+    Place(NdlContext& context, const Part& part) : context_(context) {
+      context_.places_.push_back(part);
+    }
+    NdlContext& context_;
+  };
+
+ private:
+  static constexpr size_t kMaxErrors = 100;
+
+  void Report(const YamlNode& node, std::string message);
+  std::string PathText() const;
+  std::string PlaceText() const;
+
+  std::string_view group_;
+  std::string_view name_;
+  std::vector<Place::Part> places_;
+  std::vector<Diagnostic> errors_;
+};
+
+// What a node is, for messages: `the text "x"`, `a list`, `null`.
+std::string DescribeNode(const YamlNode& node);
+
+// A mapping of which the keys are known. Reports, once and for all, what is no
+// mapping, keys that are no text, are there twice, or are neither in `known`
+// nor extensions ("x-...").
+class NdlFields {
+ public:
+  NdlFields(NdlContext& context, const YamlNode& node,
+            std::initializer_list<std::string_view> known);
+
+  // Whether there is a mapping at all.
+  bool valid() const { return valid_; }
+  // Null where the key is absent.
+  const YamlNode* Find(std::string_view key) const;
+  // The same, and the absence reported.
+  const YamlNode* Require(std::string_view key) const;
+
+ private:
+  NdlContext& context_;
+  const YamlNode& node_;
+  bool valid_ = false;
+};
+
+// Calls `visit(name, key node, value node)` for each entry of a mapping whose
+// keys are names. Reports what NdlFields reports, but for unknown keys.
+template <typename Visit>
+void ForEachName(NdlContext& context, const YamlNode& node, Visit visit);
+
+// Whether `node` is a mapping with texts as keys, none of them twice; reports
+// what it is otherwise.
+bool CheckMapping(NdlContext& context, const YamlNode& node);
+
+template <typename Visit>
+void ForEachName(NdlContext& context, const YamlNode& node, Visit visit) {
+  if (!CheckMapping(context, node)) return;
+  for (size_t i = 0; i < node.size() && !context.gave_up(); ++i) {
+    if (node.key(i).is_scalar()) visit(node.key(i).text(), node.key(i), node.value(i));
+  }
+}
+
+// " (did you mean x?)" if a candidate is near, or is what other languages call
+// so, else nothing.
+std::string Suggestion(std::string_view word, std::span<const std::string_view> candidates);
+
+// "a, b or c".
+std::string Alternatives(std::span<const std::string_view> words);
+
+}  // namespace ndlfs::model

@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: MIT
+#include "model/ndl/yaml_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <iterator>
+
+#include "model/base64.h"
+#include "model/utf8.h"
+
+namespace ndlfs::model {
+namespace {
+
+bool IsDigit(char c) { return c >= '0' && c <= '9'; }
+bool IsBlank(char c) { return c == ' ' || c == '\t'; }
+bool Contains(std::string_view set, char c) { return set.find(c) != std::string_view::npos; }
+
+// --- What plain scalars resolve to (yaml.org/type, and the YAML 1.2 core schema)
+
+// Takes the longest prefix of characters of `set`; true if there is one.
+bool Skip(std::string_view& text, std::string_view set) {
+  const size_t end = std::min(text.find_first_not_of(set), text.size());
+  text.remove_prefix(end);
+  return end > 0;
+}
+
+std::string ToLower(std::string_view text) {
+  std::string lower(text);
+  for (char& c : lower) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c;
+  return lower;
+}
+
+bool IsWord(std::string_view text) {
+  // The last ones are R's.
+  static constexpr std::array kWords = {std::string_view(),
+                                        std::string_view("~"),
+                                        std::string_view("null"),
+                                        std::string_view("true"),
+                                        std::string_view("false"),
+                                        std::string_view("yes"),
+                                        std::string_view("no"),
+                                        std::string_view("y"),
+                                        std::string_view("n"),
+                                        std::string_view("on"),
+                                        std::string_view("off"),
+                                        std::string_view("<<"),
+                                        std::string_view("="),
+                                        std::string_view(".na"),
+                                        std::string_view(".na.integer"),
+                                        std::string_view(".na.real"),
+                                        std::string_view(".na.character")};
+  return std::find(kWords.begin(), kWords.end(), ToLower(text)) != kWords.end();
+}
+
+// Digits in groups of base 60, "1:30:00.5", after the sign. Some readers allow
+// underlines or commas among digits.
+bool IsSexagesimal(std::string_view text) {
+  bool groups = false;
+  if (!Skip(text, "0123456789_,")) return false;
+  while (text.starts_with(':')) {
+    text.remove_prefix(1);
+    if (!Skip(text, "0123456789")) return false;
+    groups = true;
+  }
+  if (text.starts_with('.')) {
+    text.remove_prefix(1);
+    Skip(text, "0123456789_");
+  }
+  return groups && text.empty();
+}
+
+// A number without its sign, in decimal, and perhaps with an exponent. YAML
+// 1.1 takes dots and underlines among the digits, and some readers commas.
+bool IsDecimal(std::string_view text) {
+  if (text.empty() || (!IsDigit(text[0]) && text[0] != '.')) return false;
+  Skip(text, "0123456789_.,");
+  if (text.empty()) return true;
+  if (text[0] != 'e' && text[0] != 'E') return false;
+  text.remove_prefix(1);
+  if (text.starts_with('+') || text.starts_with('-')) text.remove_prefix(1);
+  return Skip(text, "0123456789_") && text.empty();
+}
+
+// Hexadecimal, octal or binary.
+bool IsPrefixedInteger(std::string_view text) {
+  if (text.size() < 3 || text[0] != '0') return false;
+  const char base = static_cast<char>(text[1] | 0x20);
+  const std::string_view digits = base == 'x'   ? "0123456789abcdefABCDEF_,"
+                                  : base == 'o' ? "01234567_,"
+                                  : base == 'b' ? "01_,"
+                                                : "";
+  text.remove_prefix(2);
+  return Skip(text, digits) && text.empty();
+}
+
+bool IsNumber(std::string_view text) {
+  if (text.starts_with('+') || text.starts_with('-')) {
+    text.remove_prefix(1);
+    // To ruamel.yaml, which reads 1.1 and 1.2, "-_1" is a number.
+    if (!text.empty() && text.find_first_not_of("0123456789_") == text.npos) return true;
+  }
+  const std::string lower = ToLower(text);
+  return lower == ".inf" || lower == ".nan" || IsDecimal(text) || IsPrefixedInteger(text) ||
+         IsSexagesimal(text);
+}
+
+// "2008-12-31", alone or before a time of day. Ruby knows years before 0.
+bool IsTimestamp(std::string_view text) {
+  if (text.starts_with('-')) text.remove_prefix(1);
+  const auto digits = [&](size_t least, size_t most) {
+    size_t n = 0;
+    while (n < text.size() && n < most && IsDigit(text[n])) ++n;
+    text.remove_prefix(n);
+    return n >= least;
+  };
+  const auto dash = [&] {
+    const bool found = text.starts_with('-');
+    if (found) text.remove_prefix(1);
+    return found;
+  };
+  if (!digits(4, 4) || !dash() || !digits(1, 2) || !dash() || !digits(1, 2)) return false;
+  if (text.empty()) return true;
+  return Contains("Tt \t", text[0]) &&
+         text.find_first_not_of("0123456789:.Tt+-Zz \t") == std::string_view::npos;
+}
+
+// --- What a plain scalar may look like
+
+// Whether the character of `length` bytes at the front of `text` may stand in
+// plain scalars and literal blocks: printable, and no line break to anyone.
+bool IsPlainCharacter(std::string_view text, size_t length) {
+  const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
+  if (length == 1) return byte(0) >= 0x20 && byte(0) != 0x7F;
+  if (length == 2) return byte(0) != 0xC2 || byte(1) >= 0xA0;  // no C1 controls
+  if (length == 3) {
+    const std::string_view character = text.substr(0, 3);
+    return character != "\u2028" && character != "\u2029" && character != "\uFEFF" &&
+           character != "\uFFFE" && character != "\uFFFF";
+  }
+  return length == 4;
+}
+
+// All characters of `text`, which is UTF-8, but those in `allowed`.
+bool HasOnlyPlainCharacters(std::string_view text, std::string_view allowed = {}) {
+  while (!text.empty()) {
+    const size_t length = Utf8SequenceLength(text);
+    if (!IsPlainCharacter(text, length) && !Contains(allowed, text.front())) return false;
+    text.remove_prefix(length);
+  }
+  return true;
+}
+
+bool BeginsPlain(std::string_view text, YamlPlace place) {
+  const char first = text[0];
+  if (Contains(",[]{}#&*!|>'\"%@`", first)) return false;
+  if (!Contains("-?:", first)) return true;
+  if (place == YamlPlace::kFlow && first != '-') return false;
+  return text.size() > 1 && !IsBlank(text[1]);
+}
+
+// Whether something inside `text` would end the plain scalar.
+bool HasIndicators(std::string_view text, YamlPlace place) {
+  if (text.back() == ':' || text.find(": ") != std::string_view::npos ||
+      text.find(" #") != std::string_view::npos) {
+    return true;
+  }
+  return place == YamlPlace::kFlow && text.find_first_of(",[]{}?") != std::string_view::npos;
+}
+
+bool IsDocumentMarker(std::string_view text) {
+  return (text.starts_with("---") || text.starts_with("...")) &&
+         (text.size() == 3 || IsBlank(text[3]));
+}
+
+bool CanBePlain(std::string_view text, YamlPlace place) {
+  return !text.empty() && text.front() != ' ' && text.back() != ' ' &&
+         HasOnlyPlainCharacters(text) && BeginsPlain(text, place) &&
+         !HasIndicators(text, place) && !IsDocumentMarker(text) && !ResolvesToOther(text);
+}
+
+// --- Double quotes
+
+uint32_t CodePoint(std::string_view character) {
+  static constexpr uint32_t kLeadBits[] = {0, 0x7F, 0x1F, 0x0F, 0x07};
+  uint32_t code_point = static_cast<unsigned char>(character[0]) & kLeadBits[character.size()];
+  for (const char c : character.substr(1)) {
+    code_point = code_point << 6 | (static_cast<unsigned char>(c) & 0x3F);
+  }
+  return code_point;
+}
+
+void AppendEscape(std::string& out, uint32_t code_point) {
+  const auto to = std::back_inserter(out);
+  switch (code_point) {
+    case '\n':
+      out += "\\n";
+      break;
+    case '\t':
+      out += "\\t";
+      break;
+    case '\r':
+      out += "\\r";
+      break;
+    case '\0':
+      out += "\\0";
+      break;
+    default:
+      if (code_point <= 0xFF) {
+        fmt::format_to(to, "\\x{:02x}", code_point);
+      } else {
+        fmt::format_to(to, "\\u{:04x}", code_point);
+      }
+  }
+}
+
+void AppendQuoted(std::string& out, std::string_view text) {
+  out += '"';
+  while (!text.empty()) {
+    const size_t length = Utf8SequenceLength(text);
+    const std::string_view character = text.substr(0, length);
+    if (!IsPlainCharacter(text, length)) {
+      AppendEscape(out, CodePoint(character));
+    } else {
+      if (character == "\"" || character == "\\") out += '\\';
+      out += character;
+    }
+    text.remove_prefix(length);
+  }
+  out += '"';
+}
+
+}  // namespace
+
+bool ResolvesToOther(std::string_view text) {
+  return text.starts_with(':') /* Ruby's symbols */ || IsWord(text) || IsNumber(text) ||
+         IsTimestamp(text);
+}
+
+void AppendScalar(std::string& out, std::string_view text, YamlPlace place) {
+  if (!IsUtf8(text)) return AppendScalar(out, Latin1ToUtf8(text), place);
+  if (CanBePlain(text, place)) {
+    out += text;
+  } else {
+    AppendQuoted(out, text);
+  }
+}
+
+void AppendJson(std::string& out, std::string_view text) {
+  if (!IsUtf8(text) || !HasOnlyPlainCharacters(text)) {
+    return AppendScalar(out, text, YamlPlace::kFlow);
+  }
+  out += '\'';
+  for (const char c : text) out.append(c == '\'' ? 2 : 1, c);
+  out += '\'';
+}
+
+bool CanBeLiteralBlock(std::string_view text) {
+  if (text.find('\n') == std::string_view::npos || !IsUtf8(text)) return false;
+  // The first line tells the indentation.
+  if (IsBlank(text[0]) || text[0] == '\n') return false;
+  if (!HasOnlyPlainCharacters(text, "\n\t")) return false;
+  // Lines of blanks alone are kept by some readers and lost by others.
+  for (size_t begin = 0; begin < text.size();) {
+    const size_t end = std::min(text.find('\n', begin), text.size());
+    const std::string_view line = text.substr(begin, end - begin);
+    if (!line.empty() && std::all_of(line.begin(), line.end(), IsBlank)) return false;
+    begin = end + 1;
+  }
+  return true;
+}
+
+void AppendLiteralBlock(std::string& out, std::string_view text, size_t indent) {
+  const bool ends_line = text.ends_with('\n');
+  out += !ends_line ? "|-\n" : text.ends_with("\n\n") ? "|+\n" : "|\n";
+  if (ends_line) text.remove_suffix(1);
+  for (size_t begin = 0; begin <= text.size();) {
+    const size_t end = std::min(text.find('\n', begin), text.size());
+    if (end > begin) out.append(indent, ' ');
+    out.append(text, begin, end - begin);
+    out += '\n';
+    begin = end + 1;
+  }
+}
+
+void AppendBinary(std::string& out, std::span<const std::byte> bytes) {
+  out += "!!binary ";
+  out += bytes.empty() ? "\"\"" : EncodeBase64(bytes);
+}
+
+}  // namespace ndlfs::model

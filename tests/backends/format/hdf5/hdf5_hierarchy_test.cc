@@ -1,0 +1,414 @@
+// SPDX-License-Identifier: MIT
+//
+// HDF5 files as hierarchies: links, attributes, references, external files,
+// virtual datasets, changes.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "backends/base/element_stream.h"
+#include "backends/format/source_notes.h"
+#include "model/ndl/ndl_writer.h"
+#include "tests/support/hdf5_files.h"
+#include "tests/support/whole_array.h"
+
+namespace ndlfs::backends {
+namespace {
+
+using model::Datatype;
+using model::ErrorCode;
+using model::Value;
+using test::IsError;
+using test::IsOk;
+using test::IsOkAnd;
+using test::LoadNode;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+class Hdf5HierarchyTest : public ::testing::Test {
+ protected:
+  void Write(std::string_view script, const std::string& name = "a.h5") {
+    test::RunH5py(directory_, script);
+    hierarchy_ = test::OpenHdf5(directory_, name);
+  }
+  std::string LinkAt(std::string_view path) {
+    const auto link = hierarchy_->GetLink(path);
+    return link ? link->target : "no link";
+  }
+  const model::Attribute& Attribute(const Node& node, std::string_view name) {
+    for (const auto& attribute : node.attributes()) {
+      if (attribute.name == name) return attribute;
+    }
+    ADD_FAILURE() << "no attribute " << name;
+    static const model::Attribute none;
+    return none;
+  }
+  // The elements of variable size of a small array.
+  model::Result<std::vector<Value>> ReadVariable(const ArraySource& source) {
+    NDLFS_TRY(const auto chunk,
+              test::ReadChunk(source, std::vector<uint64_t>(source.spec().grid.rank())));
+    const uint64_t count = *CheckedProduct(source.spec().shape);
+    NDLFS_TRY(const auto table, ElementTable::Make(chunk.span(), count));
+    std::vector<Value> values;
+    for (uint64_t i = 0; i < count; ++i) {
+      ConstByteSpan element = table[i];
+      NDLFS_TRY(auto value, TakeElement(source.spec().dtype, element));
+      values.push_back(std::move(value));
+    }
+    return values;
+  }
+
+  test::TemporaryDirectory directory_;
+  std::shared_ptr<const Hierarchy> hierarchy_;
+};
+
+TEST_F(Hdf5HierarchyTest, GroupsHaveSortedChildrenWithoutDatatypes) {
+  Write(R"(
+for v in ('earliest', 'latest'):
+    with h5.File(v + '.h5', 'w', libver=v) as f:
+        for n in ('b', 'a', 'Z', '\u00e9', 'c'): f[n] = 1
+        f['type'] = np.dtype('i4'); f.create_group('g/h')
+)",
+        "earliest.h5");
+  EXPECT_THAT(hierarchy_->List("/"), IsOkAnd(ElementsAre("Z", "a", "b", "c", "g", "\u00e9")));
+  EXPECT_THAT(hierarchy_->List("/g"), IsOkAnd(ElementsAre("h")));
+  EXPECT_THAT(hierarchy_->List("/g/h"), IsOkAnd(IsEmpty()));
+  EXPECT_TRUE(LoadNode(*hierarchy_, "/g")->is_group());
+  EXPECT_THAT(hierarchy_->Load("/type"), IsError(ErrorCode::kNotFound, HasSubstr("datatype")));
+  EXPECT_THAT(hierarchy_->Load("/no"), IsError(ErrorCode::kNotFound, HasSubstr("/no")));
+  EXPECT_THAT(test::OpenHdf5(directory_, "latest.h5")->List("/"),
+              IsOkAnd(ElementsAre("Z", "a", "b", "c", "g", "\u00e9")));
+}
+
+TEST_F(Hdf5HierarchyTest, LinksHaveTheirTargets) {
+  Write(R"(
+os.mkdir('sub')
+with h5.File('sub/a.h5', 'w') as f:
+    g = f.create_group('g'); g['x'] = 1
+    g['absolute'] = h5.SoftLink('/g/x'); g['relative'] = h5.SoftLink('./x'); f['dangling'] = h5.SoftLink('no/where')
+    f['beside'] = h5.ExternalLink('b.h5', '/p%/q'); f['above'] = h5.ExternalLink('../c.h5', '/')
+    f['itself'] = h5.ExternalLink('a.h5', '/g'); f['outside'] = h5.ExternalLink('/etc/c.h5', '/y')
+    f['root'] = h5.ExternalLink(os.path.abspath('c.h5'), '/y')
+    f['hard'] = g['x']; g['back'] = f['/']; f['again'] = g
+)",
+        "sub/a.h5");
+  EXPECT_EQ(LinkAt("/g/absolute"), "/g/x");
+  EXPECT_EQ(LinkAt("/g/relative"), "/g/x");
+  EXPECT_EQ(LinkAt("/dangling"), "/no/where");
+  EXPECT_EQ(LinkAt("/beside"), "../../sub/b.h5/p%/q");
+  EXPECT_EQ(LinkAt("/above"), "../../c.h5");
+  EXPECT_EQ(LinkAt("/root"), "../../c.h5/y");
+  EXPECT_EQ(LinkAt("/itself"), "/g");
+  EXPECT_THAT(LinkAt("/outside"), HasSubstr("../../../"));
+  EXPECT_EQ(LinkAt("/g/back"), "/");
+  EXPECT_EQ(LinkAt("/g/x"), "/hard");
+  EXPECT_EQ(LinkAt("/hard"), "no link");
+  EXPECT_EQ(LinkAt("/g"), "/again");
+  EXPECT_EQ(LinkAt("/"), "no link");
+  // The same from a listing.
+  ASSERT_THAT(hierarchy_->List("/"), IsOk());
+  EXPECT_EQ(LinkAt("/beside"), "../../sub/b.h5/p%/q");
+  EXPECT_EQ(LinkAt("/hard"), "no link");
+}
+
+TEST_F(Hdf5HierarchyTest, LinksInALoopAreErrors) {
+  Write(R"(
+with h5.File('a.h5', 'w') as f:
+    f['self'] = h5.SoftLink('/self'); f['a'] = h5.SoftLink('/b'); f['b'] = h5.SoftLink('/a/x')
+    f['other'] = h5.ExternalLink('b.h5', '/back')
+    f['fine'] = h5.SoftLink('/group/x'); f['group'] = h5.SoftLink('/g'); f['g/x'] = 1
+with h5.File('b.h5', 'w') as f: f['back'] = h5.ExternalLink('a.h5', '/other')
+)");
+  for (const char* path : {"/self", "/a", "/b", "/other"}) {
+    EXPECT_EQ(LinkAt(path), "no link") << path;
+    EXPECT_THAT(hierarchy_->Load(path), IsError(ErrorCode::kBadInput, HasSubstr("a link to")));
+  }
+  EXPECT_EQ(LinkAt("/fine"), "/group/x");
+}
+
+TEST_F(Hdf5HierarchyTest, AttributesOfAllTypes) {
+  Write(R"(
+with h5.File('a.h5', 'w', track_order=True) as f:
+    a = f.attrs
+    a['z'] = 'caf\u00e9'; a['fixed'] = np.bytes_('abc'); a['int'] = np.int16(-3); a['floats'] = [[1.5, 2], [3, 4]]
+    a['words'] = ['a', 'b', '']; a['bool'] = True; a['empty'] = h5.Empty('f4')
+    a['object'] = f.create_group('g').ref; a['struct'] = np.array((1, b'x'), 'i4,S2')
+    d = f.create_dataset('d', (3, 4), 'i4')
+    a['block'] = d.regionref[1:3, 0:2]; a['points'] = d.regionref[:, [0, 2]]
+    a.create('null', h5.h5r.Reference(), dtype=h5.ref_dtype)
+    v = np.empty(1, object); v[0] = np.arange(3, dtype='i4'); a.create('vlen', v, (1,), h5.vlen_dtype('i4'))
+)");
+  const auto node = LoadNode(*hierarchy_, "/");
+  ASSERT_FALSE(node->error);
+  std::vector<std::string> names;
+  for (const auto& attribute : node->attributes()) names.push_back(attribute.name);
+  EXPECT_THAT(names, ElementsAre("z", "fixed", "int", "floats", "words", "bool", "empty",
+                                 "object", "struct", "block", "points", "null", "vlen"));
+  EXPECT_EQ(Attribute(*node, "z").value, Value("caf\u00e9"));
+  EXPECT_EQ(Attribute(*node, "fixed").value, Value("abc"));
+  EXPECT_EQ(Attribute(*node, "int").type, Datatype::Integer(2, true));
+  EXPECT_EQ(Attribute(*node, "floats").value,
+            Value(Value::List{Value(Value::List{1.5, 2.0}), Value(Value::List{3.0, 4.0})}));
+  EXPECT_EQ(Attribute(*node, "words").value, Value(Value::List{"a", "b", ""}));
+  EXPECT_EQ(Attribute(*node, "bool").value, Value("TRUE"));
+  EXPECT_EQ(Attribute(*node, "empty").shape, (std::vector<uint64_t>{0}));
+  EXPECT_EQ(Attribute(*node, "object").value, Value("/g"));
+  EXPECT_EQ(Attribute(*node, "struct").value,
+            Value(Value::Map{{"f0", Value(1)}, {"f1", Value("x")}}));
+  EXPECT_EQ(Attribute(*node, "block").value,
+            Value(model::Region{"/d", Datatype::Selection::kBlock, {{1, 0}, {2, 1}}}));
+  EXPECT_EQ(Attribute(*node, "points").type.selection(), Datatype::Selection::kElement);
+  EXPECT_EQ(Attribute(*node, "points").value.region()->points.size(), 6);
+  EXPECT_TRUE(Attribute(*node, "null").value.is_null());
+  EXPECT_EQ(Attribute(*node, "vlen").value, Value(Value::List{Value(Value::List{0, 1, 2})}));
+}
+
+TEST_F(Hdf5HierarchyTest, TextThatIsNoUtf8IsLatin1) {
+  Write(R"(
+with h5.File('a.h5', 'w') as f: f.attrs['old'] = np.bytes_(b'caf\xe9')
+)");
+  const auto node = LoadNode(*hierarchy_, "/");
+  EXPECT_EQ(Attribute(*node, "old").value, Value("caf\u00e9"));
+  EXPECT_EQ(Attribute(*node, "old").storage.charset, "iso-8859-1");
+}
+
+TEST_F(Hdf5HierarchyTest, BigEndianAttributesOfReducedPrecisionAreMaskedAndSigned) {
+  Write(R"(
+with h5.File('a.h5', 'w') as f:
+    t = h5.h5t.STD_I32BE.copy(); t.set_precision(12)
+    raw = bytes([0xa5, 0xa5, 0xaf, 0xf6])
+    for name, kind in ((b'number', t), (b'array', h5.h5t.array_create(t, (1,)))):
+        a = h5.h5a.create(f.id, name, kind, h5.h5s.create(h5.h5s.SCALAR))
+        a.write(np.frombuffer(raw, 'V4').copy().reshape(()), mtype=kind)
+    v = h5.h5t.vlen_create(t)
+    a = h5.h5a.create(f.id, b'vlen', v, h5.h5s.create_simple((1,)))
+    values = np.empty(1, h5.vlen_dtype('i4')); values[0] = np.array([-10, 5], 'i4')
+    a.write(values)
+)");
+  const auto node = LoadNode(*hierarchy_, "/");
+  EXPECT_EQ(Attribute(*node, "number").value, Value(-10));
+  EXPECT_EQ(Attribute(*node, "array").value, Value(Value::List{-10}));
+  EXPECT_EQ(Attribute(*node, "vlen").value, Value(Value::List{Value(Value::List{-10, 5})}));
+}
+
+TEST_F(Hdf5HierarchyTest, LongDoublesInAttributesAreTheNearestNumbers) {
+  Write(R"(
+with h5.File('a.h5', 'w') as f:
+    g = np.longdouble
+    f.attrs['exact'] = np.array([g(1), g(-2.5), g('inf'), g(0), g(2) ** -1074, g(2) ** 1023])
+    f.attrs['third'] = g(1) / g(3)
+    f.attrs['tiny'] = g(2) ** -1075
+    f.attrs['huge'] = g('1e4000')
+    quad = h5.h5t.IEEE_F64BE.copy()
+    quad.set_size(16); quad.set_precision(128)
+    quad.set_fields(127, 112, 15, 0, 112); quad.set_ebias(16383)
+    a = h5.h5a.create(f.id, b'quad', quad, h5.h5s.create(h5.h5s.SCALAR))
+    a.write(np.frombuffer(bytes([0xc0, 0, 0x80]) + bytes(13), 'V16').copy().reshape(()), mtype=quad)
+)");
+  const auto node = LoadNode(*hierarchy_, "/");
+  const double infinity = std::numeric_limits<double>::infinity();
+  EXPECT_EQ(Attribute(*node, "exact").type.keyword(), "float64");
+  EXPECT_EQ(
+      Attribute(*node, "exact").value,
+      Value(Value::List{1.0, -2.5, infinity, 0.0, std::ldexp(1, -1074), std::ldexp(1, 1023)}));
+  EXPECT_EQ(Attribute(*node, "third").value, Value(1.0 / 3.0));
+  EXPECT_EQ(Attribute(*node, "tiny").value, Value(0.0));
+  EXPECT_EQ(Attribute(*node, "huge").value, Value(infinity));
+  EXPECT_EQ(Attribute(*node, "quad").value, Value(-3.0));
+  EXPECT_THAT(node->notes,
+              ::testing::UnorderedElementsAre(HasSubstr("\"third\": a long double is shown"),
+                                              HasSubstr("\"tiny\""), HasSubstr("\"huge\"")));
+}
+
+TEST_F(Hdf5HierarchyTest, DanglingReferencesAreNullAndNoted) {
+  Write(R"(
+with h5.File('a.h5', 'w') as f:
+    d, gone = f.create_dataset('d', (4, 5), 'i4'), f.create_dataset('gone', (4, 5), 'i4')
+    refs, regions = [d.ref, gone.ref], [gone.regionref[0:2, 1:3], d.regionref[0:2, 1:3]]
+    f.create_dataset('objects', data=refs, dtype=h5.ref_dtype)
+    f.create_dataset('regions', data=regions, dtype=h5.regionref_dtype)
+    s = np.empty(2, [('r', h5.regionref_dtype), ('n', 'i4')]); s['r'] = regions; s['n'] = [1, 2]
+    f.create_dataset('structs', data=s)
+    f.attrs.create('refs', refs, dtype=h5.ref_dtype)
+    f.attrs.create('regions', regions, dtype=h5.regionref_dtype)
+    del f['gone']
+)");
+  const Value block(model::Region{"/d", Datatype::Selection::kBlock, {{0, 1}, {1, 2}}});
+  const auto root = LoadNode(*hierarchy_, "/");
+  EXPECT_EQ(Attribute(*root, "refs").value, Value(Value::List{"/d", Value()}));
+  EXPECT_EQ(Attribute(*root, "regions").value, Value(Value::List{Value(), block}));
+  EXPECT_THAT(root->notes, ElementsAre(HasSubstr("\"refs\": a reference leads to no object"),
+                                       HasSubstr("\"regions\": a reference")));
+  for (const auto& [name, values] :
+       {std::pair{"/objects", std::vector<Value>{"/d", Value()}},
+        std::pair{"/regions", std::vector<Value>{Value(), block}},
+        std::pair{"/structs",
+                  std::vector<Value>{Value(Value::Map{{"r", Value()}, {"n", Value(1)}}),
+                                     Value(Value::Map{{"r", block}, {"n", Value(2)}})}}}) {
+    const auto node = LoadNode(*hierarchy_, name);
+    EXPECT_THAT(ReadVariable(*node->source), IsOkAnd(::testing::ElementsAreArray(values)));
+    const auto* notes = dynamic_cast<const SourceNotes*>(node->source.get());
+    ASSERT_NE(notes, nullptr);
+    EXPECT_THAT(notes->notes(), ElementsAre(HasSubstr("is shown as null")));
+  }
+}
+
+TEST_F(Hdf5HierarchyTest, ReferencesHavePathNames) {
+  Write(R"(
+with h5.File('a.h5', 'w') as f:
+    d = f.create_dataset('g/d', (4, 5), 'i4')
+    f.create_dataset('objects', data=[d.ref, f['g'].ref, h5.h5r.Reference()], dtype=h5.ref_dtype)
+    f.create_dataset('blocks', data=[d.regionref[0:2, 1:3], d.regionref[...]], dtype=h5.regionref_dtype)
+    f.create_dataset('mixed', data=[d.regionref[0, 0], d.regionref[[0, 2], 1]], dtype=h5.regionref_dtype)
+)");
+  EXPECT_THAT(ReadVariable(*LoadNode(*hierarchy_, "/objects")->source),
+              IsOkAnd(ElementsAre(Value("/g/d"), Value("/g"), Value())));
+  const auto blocks = LoadNode(*hierarchy_, "/blocks");
+  EXPECT_THAT(
+      ReadVariable(*blocks->source),
+      IsOkAnd(ElementsAre(
+          Value(model::Region{"/g/d", Datatype::Selection::kBlock, {{0, 1}, {1, 2}}}),
+          Value(model::Region{"/g/d", Datatype::Selection::kBlock, {{0, 0}, {3, 4}}}))));
+  const auto mixed = LoadNode(*hierarchy_, "/mixed");
+  EXPECT_EQ(mixed->array().type.selection(), Datatype::Selection::kElement);
+  EXPECT_THAT(
+      ReadVariable(*mixed->source),
+      IsOkAnd(ElementsAre(
+          Value(model::Region{"/g/d", Datatype::Selection::kElement, {{0, 0}}}),
+          Value(model::Region{"/g/d", Datatype::Selection::kElement, {{0, 1}, {2, 1}}}))));
+}
+
+TEST_F(Hdf5HierarchyTest, NullDataspaceHasNoElements) {
+  Write("with h5.File('a.h5', 'w') as f: f['n'] = h5.Empty('f4')");
+  const auto node = LoadNode(*hierarchy_, "/n");
+  EXPECT_FALSE(node->error);
+  EXPECT_EQ(node->array().shape, (model::Shape{{0, {}}}));
+  EXPECT_THAT(test::ReadWhole(*node->source), IsOkAnd(""));
+}
+
+TEST_F(Hdf5HierarchyTest, ExternalStorageIsReadBesideTheFile) {
+  Write(R"(
+np.arange(10, dtype='>i4').tofile('one.bin'); np.arange(10, 14, dtype='>i4').tofile('two.bin')
+with h5.File('a.h5', 'w') as f:
+    f.create_dataset('d', (12,), '>i4', external=[('one.bin', 8, 32), ('two.bin', 0, h5.h5f.UNLIMITED)])
+    f.create_dataset('absent', (2,), 'i4', external=[('three.bin', 0, 8)])
+    f.create_dataset('outside', (2,), 'i4', external=[('/etc/passwd', 0, 8)])
+    f.create_dataset('climbing', (2,), 'i4', external=[('../x', 0, 8)])
+)");
+  std::string expected;
+  for (const char i : {2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13}) {
+    expected += std::string{i, 0, 0, 0};
+  }
+  EXPECT_THAT(test::ReadWhole(*LoadNode(*hierarchy_, "/d")->source), IsOkAnd(expected));
+  EXPECT_THAT(
+      test::ReadWhole(*LoadNode(*hierarchy_, "/absent")->source),
+      IsError(ErrorCode::kCorrupt, HasSubstr("three.bin: the external file is not there")));
+  for (const char* path : {"/outside", "/climbing"}) {
+    const auto node = LoadNode(*hierarchy_, path);
+    EXPECT_FALSE(node->source);
+    ASSERT_TRUE(node->error);
+    EXPECT_THAT(node->error->message(), HasSubstr("outside of the source"));
+  }
+}
+
+TEST_F(Hdf5HierarchyTest, VirtualDatasetFollowsItsSources) {
+  Write(R"(
+for i in range(3):
+    with h5.File('s%d.h5' % i, 'w') as f: f['d'] = np.full((4,), i, '>i2')
+with h5.File('a.h5', 'w') as f:
+    layout = h5.VirtualLayout((4, 4), '<i4')
+    for i in range(4): layout[i] = h5.VirtualSource('s%d.h5' % i, 'd', (4,))
+    f.create_virtual_dataset('v', layout, fillvalue=9)
+)");
+  const auto read = [&] {
+    return test::ReadWhole(*LoadNode(*hierarchy_, "/v")->source).value();
+  };
+  const auto row = [](char i) {
+    std::string text;
+    for (int n = 0; n < 4; ++n) text += std::string{i, 0, 0, 0};
+    return text;
+  };
+  EXPECT_EQ(read(), row(0) + row(1) + row(2) + row(9));
+  const auto before = hierarchy_->Version("/v").value();
+  test::RunH5py(directory_, "with h5.File('s1.h5', 'a') as f: f['d'][...] = 5");
+  EXPECT_NE(hierarchy_->Version("/v").value(), before);
+  EXPECT_EQ(read(), row(0) + row(5) + row(2) + row(9));
+}
+
+TEST_F(Hdf5HierarchyTest, ChangedFileIsReadAnew) {
+  Write("with h5.File('a.h5', 'w') as f: f['x'] = [1, 2]");
+  const auto before = LoadNode(*hierarchy_, "/x");
+  EXPECT_EQ(LoadNode(*hierarchy_, "/x"), before);
+  const auto version = hierarchy_->Version("/x").value();
+  test::RunH5py(directory_, "with h5.File('a.h5', 'w') as f: f['x'] = [1, 2, 3]; f['y'] = 1");
+  EXPECT_NE(hierarchy_->Version("/x").value(), version);
+  EXPECT_EQ(LoadNode(*hierarchy_, "/x")->source->spec().shape, (std::vector<uint64_t>{3}));
+  EXPECT_THAT(hierarchy_->List("/"), IsOkAnd(ElementsAre("x", "y")));
+}
+
+TEST_F(Hdf5HierarchyTest, ChunksLargerThanAllowedAreRefused) {
+  test::RunH5py(directory_, R"(
+with h5.File('a.h5', 'w') as f: f.create_dataset('d', (1000, 1000), 'f8', chunks=(500, 1000))
+)");
+  auto root = SourceRoot::Open(directory_.path()).value();
+  const auto small = Hdf5Format().Open(root, "a.h5", {.max_chunk_size = 1 << 20}).value();
+  const auto node = LoadNode(*small, "/d");
+  EXPECT_FALSE(node->source);
+  ASSERT_TRUE(node->error);
+  EXPECT_THAT(node->error->message(), HasSubstr("chunks of more than 1048576 bytes"));
+}
+
+TEST_F(Hdf5HierarchyTest, UnknownFilterIsNamed) {
+  Write(R"(
+with h5.File('a.h5', 'w') as f:
+    dcpl = h5.h5p.create(h5.h5p.DATASET_CREATE); dcpl.set_chunk((10,)); dcpl.set_filter(999, h5.h5z.FLAG_OPTIONAL, (1, 2))
+    d = h5.h5d.create(f.id, b'd', h5.h5t.STD_I32LE, h5.h5s.create_simple((10,)), dcpl)
+    d.write_direct_chunk((0,), bytes(40), 0)
+)");
+  const auto node = LoadNode(*hierarchy_, "/d");
+  EXPECT_FALSE(node->source);
+  ASSERT_TRUE(node->error);
+  EXPECT_THAT(node->error->message(), HasSubstr("filter 999"));
+  ASSERT_TRUE(node->array().storage.filter);
+  EXPECT_EQ(node->array().storage.filter->front().name, "hdf5");
+}
+
+TEST_F(Hdf5HierarchyTest, DimensionScalesAreCoordinates) {
+  Write(R"(
+with h5.File('a.h5', 'w') as f:
+    f['data'] = np.zeros((3, 4, 5)); f['x'] = [1., 2, 3]; f['far/y'] = [1, 2, 3, 4]; f['unused'] = [1, 2]
+    f['x'].make_scale('the x axis'); f['far/y'].make_scale(); f['unused'].make_scale()
+    f['data'].dims[0].attach_scale(f['x']); f['data'].dims[1].attach_scale(f['far/y'])
+    f['data'].dims[2].label = 'z'
+)");
+  const auto data = LoadNode(*hierarchy_, "/data");
+  EXPECT_THAT(data->array().shape,
+              ElementsAre(model::Dimension{3, "/x"}, model::Dimension{4, "/far/y"},
+                          model::Dimension{5, ""}));
+  EXPECT_THAT(data->array().dimension_names, ElementsAre("x", "y", "z"));
+  const auto x = LoadNode(*hierarchy_, "/x");
+  ASSERT_TRUE(std::holds_alternative<model::DimCoord>(x->entity));
+  ASSERT_EQ(x->attributes().size(), 1);
+  EXPECT_EQ(Attribute(*x, "NAME").value, Value("the x axis"));
+  EXPECT_THAT(LoadNode(*hierarchy_, "/far/y")->attributes(), IsEmpty());
+  EXPECT_TRUE(std::holds_alternative<model::Ndarray>(LoadNode(*hierarchy_, "/unused")->entity));
+}
+
+TEST(Hdf5ProbeTest, MagicAndNameDecide) {
+  const Format& format = Hdf5Format();
+  const std::string magic("\x89HDF\r\n\x1a\n", 8);
+  EXPECT_TRUE(format.ProbeFile("a.mat", AsBytes(magic)));
+  EXPECT_TRUE(format.ProbeFile("a.mat", AsBytes(std::string(512, 'x') + magic)));
+  EXPECT_FALSE(format.ProbeFile("a.mat", AsBytes("MATLAB 5.0 MAT-file")));
+  EXPECT_TRUE(format.ProbeFile("a.h5", AsBytes("")));
+  EXPECT_TRUE(format.ProbeFile("a.nc", AsBytes("neither")));
+  EXPECT_FALSE(format.ProbeFile("a.nc", AsBytes("CDF\1")));
+  EXPECT_FALSE(format.ProbeFile("a.hdf", AsBytes("\x0e\x03\x13\x01")));
+  EXPECT_FALSE(format.MatchesFileName("a.npy"));
+}
+
+}  // namespace
+}  // namespace ndlfs::backends

@@ -1,0 +1,406 @@
+// SPDX-License-Identifier: MIT
+//
+// The interface to libhdf5, with the library in this process and in another.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <filesystem>
+#include <map>
+#include <regex>
+#include <thread>
+
+#include "backends/format/hdf5/helper.h"
+#include "backends/format/hdf5/library/library.h"
+#include "backends/format/hdf5/sandbox.h"
+#include "model/sanitizers.h"
+#include "tests/support/hdf5_files.h"
+
+namespace ndlfs::backends::hdf5 {
+namespace {
+
+using model::ErrorCode;
+using test::IsErrno;
+using test::IsError;
+using test::IsOk;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::Field;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+std::vector<std::string> HelperCommand() { return {NDLFS_EXECUTABLE, "--hdf5-helper"}; }
+
+class Hdf5LibraryTest : public ::testing::TestWithParam<bool> {
+ protected:
+  Hdf5LibraryTest() : root_(SourceRoot::Open(directory_.path()).value()) {}
+
+  model::Result<std::shared_ptr<const File>> TryOpen(const std::string& name) {
+    if (!GetParam()) return OpenFileInProcess(root_, name);
+    return OpenFileByHelper(std::make_shared<Helper>(HelperCommand(), root_), name);
+  }
+  std::shared_ptr<const File> Open(const std::string& name) {
+    auto file = TryOpen(name);
+    EXPECT_THAT(file, IsOk());
+    return file.value_or(nullptr);
+  }
+  std::shared_ptr<const File> Write(std::string_view script) {
+    test::RunH5py(directory_, script);
+    return Open("a.h5");
+  }
+
+  test::TemporaryDirectory directory_;
+  std::shared_ptr<const SourceRoot> root_;
+};
+
+TEST_P(Hdf5LibraryTest, FindTellsObjectsFromLinks) {
+  const auto file = Write(R"(
+with h5.File('a.h5', 'w') as f:
+    g = f.create_group('g'); g['x'] = [1, 2]
+    f['soft'] = h5.SoftLink('/g/x'); f['external'] = h5.ExternalLink('b.h5', '/y')
+    f['type'] = np.dtype('i4')
+    f['second'] = g['x']; g['up'] = f['/']; g['self'] = g
+    f['z'] = f['g']
+)");
+  std::map<std::string, ObjectKind> kinds;
+  for (const char* path : {"/", "/g", "/g/x", "/type"}) {
+    kinds[path] = file->Find(path).value().kind;
+  }
+  EXPECT_EQ(kinds["/"], ObjectKind::kGroup);
+  EXPECT_EQ(kinds["/g"], ObjectKind::kGroup);
+  EXPECT_EQ(kinds["/type"], ObjectKind::kNamedDatatype);
+  EXPECT_EQ(kinds["/g/x"], ObjectKind::kAlias) << "/second is shorter";
+  const auto soft = file->Find("/soft").value();
+  EXPECT_EQ(soft.kind, ObjectKind::kSoftLink);
+  EXPECT_EQ(soft.target, "/g/x");
+  const auto external = file->Find("/external").value();
+  EXPECT_EQ(external.kind, ObjectKind::kExternalLink);
+  EXPECT_EQ(external.target, "/y");
+  EXPECT_EQ(external.target_file, "b.h5");
+  EXPECT_EQ(file->Find("/g/up").value().target, "/");
+  EXPECT_EQ(file->Find("/g/self").value().target, "/g");
+  EXPECT_EQ(file->Find("/z").value().target, "/g");
+  EXPECT_EQ(file->Find("/second").value().kind, ObjectKind::kDataset);
+}
+
+TEST_P(Hdf5LibraryTest, WhatIsNotThereIsNotFound) {
+  const auto file =
+      Write("with h5.File('a.h5', 'w') as f: f['g/x'] = 1; f['s'] = h5.SoftLink('/g')");
+  for (const char* path : {"/nothing", "/g/nothing", "/g/x/below", "/.", "/g/.", "/g/./x",
+                           "/s/x", "/nothing/below"}) {
+    EXPECT_THAT(file->Find(path), IsError(ErrorCode::kNotFound, ::testing::_)) << path;
+    EXPECT_THAT(file->Describe(path), IsError(ErrorCode::kNotFound, ::testing::_)) << path;
+  }
+  EXPECT_THAT(file->List("/g/x"), IsError(ErrorCode::kNotFound, HasSubstr("not a group")));
+}
+
+TEST_P(Hdf5LibraryTest, ListHasEveryLink) {
+  const auto file = Write(R"(
+with h5.File('a.h5', 'w') as f:
+    f['x'] = 1; f.create_group('g'); f['s'] = h5.SoftLink('/nowhere')
+    f['t'] = np.dtype('f8'); f['\u00e9 \n'] = 2
+)");
+  std::map<std::string, ObjectKind> kinds;
+  const auto children = file->List("/").value();
+  for (const Child& child : children) kinds[child.name] = child.location.kind;
+  EXPECT_THAT(kinds, ElementsAre(std::pair("g", ObjectKind::kGroup),
+                                 std::pair("s", ObjectKind::kSoftLink),
+                                 std::pair("t", ObjectKind::kNamedDatatype),
+                                 std::pair("x", ObjectKind::kDataset),
+                                 std::pair("\u00e9 \n", ObjectKind::kDataset)));
+}
+
+TEST_P(Hdf5LibraryTest, ChunksAreWhereTheLibraryReadsThem) {
+  const auto file = Write(R"(
+with h5.File('a.h5', 'w', libver='latest', userblock_size=512) as f:
+    d = f.create_dataset('d', (10, 30), 'i4', chunks=(4, 10), maxshape=(None, 30))
+    d[5:8, 15] = 7
+    d.id.write_direct_chunk((8, 20), b'x' * 160, 0)
+)");
+  const auto chunks = file->LocateChunks("/d", 0, 100).value();
+  ASSERT_EQ(chunks.size(), 9);
+  std::string data = test::ReadFile(directory_ / "a.h5");
+  for (size_t i = 0; i < chunks.size(); ++i) {
+    EXPECT_EQ(chunks[i].bytes, i == 4 || i == 8 ? 160 : 0) << i;
+  }
+  EXPECT_EQ(data.substr(chunks[8].offset, 160), std::string(160, 'x'));
+  EXPECT_EQ(file->LocateChunks("/d", 8, 5).value().size(), 1);
+  EXPECT_THAT(file->LocateChunks("/d", 9, 5).value(), IsEmpty());
+}
+
+TEST_P(Hdf5LibraryTest, BlocksAreReadInTheTypeThatIsTold) {
+  const auto file = Write(R"(
+with h5.File('a.h5', 'w') as f:
+    f['d'] = np.arange(20, dtype='>i2').reshape(4, 5)
+)");
+  const auto info = file->Describe("/d").value();
+  EXPECT_EQ(info.dataset->stored_order, model::ByteOrder::kBig);
+  const auto block = file->Read("/d", {{1, 2}, {2, 2}, false}, 1000).value();
+  EXPECT_EQ(test::ToHex(AsText(block.bytes.span())),
+            "07000800"
+            "0c000d00");
+  EXPECT_THAT(file->Read("/d", {{0, 0}, {4, 5}, false}, 39),
+              IsError(ErrorCode::kLimit, HasSubstr("more than 39 bytes")));
+  EXPECT_THAT(file->Read("/d", {{3, 3}, {2, 5}, false}, 1000),
+              IsError(ErrorCode::kInternal, HasSubstr("outside")));
+}
+
+TEST_P(Hdf5LibraryTest, TextBeyondTheLimitIsRefusedBeforeItIsAllMemory) {
+  const auto file = Write(R"(
+with h5.File('a.h5', 'w') as f:
+    f.create_dataset('d', data=['x' * 10000] * 10, dtype=h5.string_dtype())
+)");
+  EXPECT_THAT(file->Read("/d", {{0}, {10}, false}, 50'000),
+              IsError(ErrorCode::kLimit, HasSubstr("more than 50000 bytes")));
+  EXPECT_THAT(file->Read("/d", {{0}, {10}, false}, 200'000), IsOk());
+}
+
+TEST_P(Hdf5LibraryTest, AChangedFileIsStale) {
+  const auto file = Write("with h5.File('a.h5', 'w') as f: f['x'] = 1");
+  EXPECT_THAT(file->Find("/x"), IsOk());
+  test::RunH5py(directory_, "with h5.File('a.h5', 'a') as f: f['y'] = 2");
+  EXPECT_THAT(file->Find("/y"), IsErrno(ESTALE));
+  const auto again = Open("a.h5");
+  EXPECT_THAT(again->Find("/y"), IsOk());
+  EXPECT_THAT(file->Find("/y"), IsErrno(ESTALE));
+}
+
+TEST_P(Hdf5LibraryTest, AFileWrittenForReadersToFollowIsRead) {
+  test::RunH5py(directory_, R"(
+f = h5.File('a.h5', 'w', libver='latest')
+f.create_dataset('d', data=np.arange(10), chunks=(5,), maxshape=(None,)); f.swmr_mode = True; f.flush()
+os.system('cp a.h5 b.h5')
+)");
+  EXPECT_THAT(Open("b.h5")->Find("/d"), IsOk());
+}
+
+TEST_P(Hdf5LibraryTest, FilesThatCannotBeOpenedSayWhy) {
+  test::WriteFile(directory_ / "text.h5", "no such thing");
+  test::WriteFile(directory_ / "empty.h5", "");
+  EXPECT_THAT(TryOpen("absent.h5"), IsErrno(ENOENT));
+  EXPECT_THAT(TryOpen("../outside.h5"), IsErrno(EXDEV));
+  for (const char* name : {"text.h5", "empty.h5"}) {
+    EXPECT_THAT(TryOpen(name), IsError(ErrorCode::kCorrupt, HasSubstr("signature not found")));
+  }
+  EXPECT_THAT(TryOpen(""), IsError(ErrorCode::kCorrupt, HasSubstr("not a readable HDF5 file")));
+}
+
+TEST_P(Hdf5LibraryTest, MembersOfFileFamiliesAreLeftAlone) {
+  test::RunH5py(directory_, R"(
+with h5.File('part%d.h5', 'w', driver='family', memb_size=4096) as f: f['x'] = np.arange(5000)
+)");
+  EXPECT_THAT(TryOpen("part0.h5"), IsError(ErrorCode::kCorrupt, HasSubstr("not a readable")));
+  EXPECT_THAT(TryOpen("part1.h5"), IsError(ErrorCode::kCorrupt, HasSubstr("not a readable")));
+}
+
+TEST_P(Hdf5LibraryTest, SourcesOfVirtualDatasetsAreBeneathTheRoot) {
+  test::RunH5py(directory_, R"(
+os.mkdir('sub')
+for name in ('sub/in.h5', '../%s.h5' % os.path.basename(os.getcwd())):
+    with h5.File(name, 'w') as f: f['d'] = np.full(4, 7, 'i4')
+outside = os.path.abspath('../%s.h5' % os.path.basename(os.getcwd()))
+def virtual(name, source):
+    with h5.File(name, 'w') as f:
+        layout = h5.VirtualLayout((4,), 'i4'); layout[:] = h5.VirtualSource(source, 'd', (4,))
+        f.create_virtual_dataset('v', layout, fillvalue=-1)
+virtual('sub/a.h5', 'in.h5')
+virtual('sub/absolute.h5', os.path.abspath('sub/in.h5'))
+virtual('up.h5', '../' + os.path.basename(outside))
+virtual('out.h5', outside)
+)");
+  const auto first = [&](const std::string& name) {
+    const auto block = Open(name)->Read("/v", {{0}, {4}, false}, 1000);
+    return block ? test::ToHex(AsText(block->bytes.span().first(4))) : block.error().message();
+  };
+  EXPECT_EQ(first("sub/a.h5"), "07000000");
+  EXPECT_EQ(first("sub/absolute.h5"), "07000000");
+  EXPECT_EQ(first("up.h5"), "ffffffff");
+  EXPECT_EQ(first("out.h5"), "ffffffff");
+  EXPECT_THAT(Open("up.h5")->Describe("/v").value().dataset->sources,
+              ElementsAre(HasSubstr("../")));
+  std::filesystem::remove(directory_.path().string() + ".h5");
+}
+
+TEST_P(Hdf5LibraryTest, ExternalFilesAreNotOpenedByTheLibrary) {
+  const auto file = Write(R"(
+with h5.File('a.h5', 'w') as f:
+    f.create_dataset('d', (2,), 'i4', external=[('/etc/passwd', 0, 8)])
+)");
+  const auto info = file->Describe("/d").value();
+  ASSERT_EQ(info.dataset->external.size(), 1);
+  EXPECT_EQ(info.dataset->external[0].name, "/etc/passwd");
+  EXPECT_THAT(file->Read("/d", {{0}, {2}, false}, 100),
+              IsError(ErrorCode::kUnsupported, HasSubstr("external")));
+}
+
+TEST_P(Hdf5LibraryTest, SourcesOfVirtualDatasetsMayHaveNoExternalFiles) {
+  const auto file = Write(R"(
+with h5.File('a.h5', 'w') as f:
+    f.create_dataset('d', (2,), 'i4', external=[('/etc/passwd', 0, 8)])
+    layout = h5.VirtualLayout((2,), 'i4'); layout[:] = h5.VirtualSource('.', 'd', (2,))
+    f.create_virtual_dataset('v', layout)
+    layout = h5.VirtualLayout((2,), 'i4'); layout[:] = h5.VirtualSource('.', 'v', (2,))
+    f.create_virtual_dataset('w', layout)
+)");
+  for (const char* path : {"/v", "/w"}) {
+    EXPECT_THAT(file->Read(path, {{0}, {2}, false}, 100),
+                IsError(ErrorCode::kUnsupported, HasSubstr("external")))
+        << path;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Where, Hdf5LibraryTest, ::testing::Bool(),
+                         [](const auto& info) { return info.param ? "Helper" : "InProcess"; });
+
+// --- What only a helper can do
+
+class Hdf5HelperTest : public ::testing::Test {
+ protected:
+  Hdf5HelperTest() : root_(SourceRoot::Open(directory_.path()).value()) {
+    test::RunH5py(directory_, "with h5.File('a.h5', 'w') as f: f['x'] = 1");
+  }
+  test::TemporaryDirectory directory_;
+  std::shared_ptr<const SourceRoot> root_;
+};
+
+TEST_F(Hdf5HelperTest, DeathIsAnErrorOfTheQuestion) {
+  const auto helper = std::make_shared<Helper>(std::vector<std::string>{"/bin/false"}, root_);
+  EXPECT_THAT(OpenFileByHelper(helper, "a.h5"),
+              IsError(ErrorCode::kCorrupt, "libhdf5 crashes over it"));
+}
+
+TEST_F(Hdf5HelperTest, SilenceIsAnErrorUntilTheFileChanges) {
+  using std::chrono::milliseconds;
+  const auto helper =
+      std::make_shared<Helper>(std::vector<std::string>{"/bin/sleep", "1000"}, root_,
+                               Helper::Patience{milliseconds(50), milliseconds(20'000)});
+  EXPECT_THAT(OpenFileByHelper(helper, "a.h5"),
+              IsError(ErrorCode::kCorrupt, "libhdf5 comes to no end with it"));
+  EXPECT_THAT(OpenFileByHelper(helper, "a.h5"),
+              IsError(ErrorCode::kCorrupt, HasSubstr("no end with this file before")));
+  test::RunH5py(directory_, "with h5.File('a.h5', 'w') as f: f['y'] = 1");
+  EXPECT_THAT(OpenFileByHelper(helper, "a.h5"),
+              IsError(ErrorCode::kCorrupt, "libhdf5 comes to no end with it"));
+}
+
+TEST_F(Hdf5HelperTest, EndlessWorkIsGivenUpAfterItsShareOfTheProcessor) {
+  using std::chrono::milliseconds;
+  const auto helper = std::make_shared<Helper>(
+      std::vector<std::string>{"/bin/sh", "-c", "while :; do :; done"}, root_,
+      Helper::Patience{milliseconds(60'000), milliseconds(300)});
+  EXPECT_THAT(OpenFileByHelper(helper, "a.h5"),
+              IsError(ErrorCode::kCorrupt, "libhdf5 comes to no end with it"));
+}
+
+TEST_F(Hdf5HelperTest, AFileThatTakesForeverKeepsNobodyElseWaiting) {
+  using std::chrono::milliseconds;
+  // The first start of the script hangs.
+  test::WriteFile(directory_ / "slow.sh",
+                  "#!/bin/sh\nmkdir " + (directory_ / "first") +
+                      " 2>/dev/null && exec sleep 1000\nexec " NDLFS_EXECUTABLE
+                      " --hdf5-helper\n");
+  test::RunH5py(directory_, "with h5.File('b.h5', 'w') as f: f['x'] = 1");
+  const auto helper = std::make_shared<Helper>(
+      std::vector<std::string>{"/bin/sh", directory_ / "slow.sh"}, root_,
+      Helper::Patience{milliseconds(4'000), milliseconds(20'000)});
+  std::atomic<bool> answered{false};
+  std::thread waiting([&] {
+    EXPECT_THAT(OpenFileByHelper(helper, "a.h5"),
+                IsError(ErrorCode::kCorrupt, "libhdf5 comes to no end with it"));
+    answered = true;
+  });
+  while (!std::filesystem::exists(directory_ / "first")) std::this_thread::yield();
+  EXPECT_THAT(OpenFileByHelper(helper, "b.h5"), IsOk());
+  EXPECT_FALSE(answered);
+  waiting.join();
+}
+
+TEST_F(Hdf5HelperTest, AnswersThatWouldFillTheMemoryAreNotTaken) {
+  // A gigabyte for a question about objects: eight bytes of length, then zeros.
+  const auto helper = std::make_shared<Helper>(
+      std::vector<std::string>{
+          "/bin/sh", "-c",
+          R"(printf '\000\000\000\100\000\000\000\000' >&3; cat /dev/zero >&3)"},
+      root_);
+  EXPECT_THAT(OpenFileByHelper(helper, "a.h5"),
+              IsError(ErrorCode::kCorrupt, "libhdf5 crashes over it"));
+}
+
+// The directory in /proc of the first process that this one has started.
+std::string FirstChild() {
+  const std::string children =
+      test::ReadFile(fmt::format("/proc/{0}/task/{0}/children", ::getpid()));
+  return "/proc/" + children.substr(0, children.find(' '));
+}
+
+TEST_F(Hdf5HelperTest, RunawayMemoryIsAnErrorOfTheQuestion) {
+  if (model::kIsSanitized) GTEST_SKIP() << "sanitizers need their address space";
+  // A sequence of four bytes that says it has almost 2^32.
+  test::RunH5py(directory_, R"(
+with h5.File('big.h5', 'w') as f:
+    x = f.create_dataset('x', (1,), h5.vlen_dtype(np.uint8))
+    x[0] = np.arange(4, dtype=np.uint8)
+    offset = x.id.get_offset()
+    f['y'] = 1
+with open('big.h5', 'r+b') as f:
+    f.seek(offset)
+    assert f.read(4) == b'\x04\x00\x00\x00'
+    f.seek(offset)
+    f.write(b'\x00\x00\xff\xff')
+)");
+  const auto helper = std::make_shared<Helper>(
+      std::vector<std::string>{NDLFS_EXECUTABLE, "--hdf5-helper"}, root_);
+  const auto file = OpenFileByHelper(helper, "big.h5").value();
+  const Block first = {.start = {0}, .count = {1}, .chunk_bytes = 64};
+  EXPECT_THAT(file->Read("/x", first, uint64_t{1} << 30),
+              IsError(ErrorCode::kCorrupt, HasSubstr("cannot read the elements")));
+  EXPECT_THAT(file->Find("/y"), IsOk());
+  const std::string status = test::ReadFile(FirstChild() + "/status");
+  std::smatch largest;
+  ASSERT_TRUE(std::regex_search(status, largest, std::regex("VmHWM:\\s+([0-9]+) kB")));
+  EXPECT_LT(std::stoull(largest[1]), 100 * 1024);
+}
+
+TEST_F(Hdf5HelperTest, LivesInASandbox) {
+  const auto helper = std::make_shared<Helper>(
+      std::vector<std::string>{NDLFS_EXECUTABLE, "--hdf5-helper"}, root_);
+  ASSERT_THAT(OpenFileByHelper(helper, "a.h5"), IsOk());
+  const std::string process = FirstChild();
+  const std::string limits = test::ReadFile(process + "/limits");
+  EXPECT_THAT(limits, ::testing::ContainsRegex("Max core file size +0 +0"));
+  EXPECT_THAT(limits, ::testing::ContainsRegex(
+                          model::kIsSanitized ? "Max address space +unlimited +unlimited"
+                                              : "Max address space +536870912 +unlimited"));
+  const std::string status = test::ReadFile(process + "/status");
+  EXPECT_THAT(status, HasSubstr("NoNewPrivs:\t1"));
+  EXPECT_THAT(status, HasSubstr(RefusesSystemCalls() ? "Seccomp:\t2" : "Seccomp:\t0"));
+}
+
+TEST_F(Hdf5HelperTest, AProgramThatIsNotThereIsNamed) {
+  const auto helper =
+      std::make_shared<Helper>(std::vector<std::string>{"/no/such/program"}, root_);
+  EXPECT_THAT(OpenFileByHelper(helper, "a.h5"), IsErrno(ENOENT));
+}
+
+TEST_F(Hdf5HelperTest, OneThatWasKilledIsStartedAgain) {
+  // The first start of the script ends at once, as if it had crashed.
+  test::WriteFile(directory_ / "flaky.sh",
+                  "#!/bin/sh\n"
+                  "if [ -e " +
+                      (directory_ / "died") +
+                      " ]; then exec " NDLFS_EXECUTABLE
+                      " --hdf5-helper; fi\n"
+                      "touch " +
+                      (directory_ / "died") + "\nkill -SEGV $$\n");
+  const auto helper = std::make_shared<Helper>(
+      std::vector<std::string>{"/bin/sh", directory_ / "flaky.sh"}, root_);
+  const auto file = OpenFileByHelper(helper, "a.h5");
+  ASSERT_THAT(file, IsOk());
+  EXPECT_THAT((*file)->Find("/x"), IsOk());
+}
+
+}  // namespace
+}  // namespace ndlfs::backends::hdf5

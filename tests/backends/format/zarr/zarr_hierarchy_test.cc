@@ -1,0 +1,682 @@
+// SPDX-License-Identifier: MIT
+//
+// Hierarchies of Zarr v2 and v3: what is found, listed, linked and noticed.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "backends/format/zarr/zarr_format.h"
+#include "tests/support/memory_store.h"
+#include "tests/support/python.h"
+#include "tests/support/read_array.h"
+#include "tests/support/result.h"
+
+namespace ndlfs::backends {
+namespace {
+
+using model::ErrorCode;
+using test::IsError;
+using test::IsOk;
+using test::IsOkAnd;
+using test::MemoryStore;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+constexpr const char* kGroupV2 = R"({"zarr_format": 2})";
+constexpr const char* kGroupV3 = R"({"zarr_format": 3, "node_type": "group"})";
+
+std::string ArrayV2(std::string_view shape, std::string_view dtype = "<i4") {
+  return fmt::format(R"({{"zarr_format": 2, "shape": {0}, "chunks": {0}, "dtype": "{1}",
+      "compressor": null, "fill_value": 0, "order": "C", "filters": null}})",
+                     shape, dtype);
+}
+
+std::string ArrayV3(std::string_view shape, std::string_view more = "") {
+  return fmt::format(R"({{"zarr_format": 3, "node_type": "array", "shape": {0},
+      "data_type": "uint8", "fill_value": 0, "codecs": ["bytes"], {1}
+      "chunk_grid": {{"name": "regular", "configuration": {{"chunk_shape": {0}}}}},
+      "chunk_key_encoding": "default"}})",
+                     shape, more);
+}
+
+std::string Dimensions(std::string_view names) {
+  return fmt::format(R"({{"_ARRAY_DIMENSIONS": {}}})", names);
+}
+
+std::shared_ptr<const Hierarchy> Open(std::shared_ptr<const Store> store,
+                                      std::string prefix = "", std::string name = "top") {
+  auto hierarchy = OpenZarr(std::move(store), std::move(prefix), std::move(name), {});
+  EXPECT_THAT(hierarchy, IsOk());
+  return *hierarchy;
+}
+
+std::vector<std::string> DimCoordsOf(const Node& node) {
+  std::vector<std::string> names;
+  for (const auto& dimension : node.array().shape) names.push_back(dimension.dimcoord);
+  return names;
+}
+
+std::shared_ptr<MemoryStore> StoreV2() {
+  return std::shared_ptr<MemoryStore>(new MemoryStore{
+      {".zgroup", kGroupV2},
+      {".zattrs", R"({"title": "test", "n": 3})"},
+      {"lat/.zarray", ArrayV2("[2]", "<f4")},
+      {"lat/.zattrs", R"({"units": "degrees", "_ARRAY_DIMENSIONS": ["lat"]})"},
+      {"lat/0", std::string_view("\0\0\0\0\0\0\x80\x3f", 8)},
+      {"sub/.zgroup", kGroupV2},
+      {"sub/t/.zarray", ArrayV2("[3, 2]")},
+      {"sub/t/.zattrs", Dimensions(R"(["time", "lat"])")},
+      {"notes/readme.txt", "not a node"},
+      {"file", "not a node"},
+  });
+}
+
+std::shared_ptr<MemoryStore> StoreV3() {
+  return std::shared_ptr<MemoryStore>(new MemoryStore{
+      {"zarr.json", R"({"zarr_format": 3, "node_type": "group", "attributes": {"n": 3}})"},
+      {"lat/zarr.json",
+       ArrayV3("[2]", R"("dimension_names": ["lat"], "attributes": {"units": "degrees"},)")},
+      {"lat/c/0", "\1\2"},
+      {"sub/zarr.json", kGroupV3},
+      {"sub/t/zarr.json", ArrayV3("[3, 2]", R"("dimension_names": ["time", "lat"],)")},
+      {"sub/t/c/0/0", "abcdef"},
+      {"notes/readme.txt", "not a node"},
+  });
+}
+
+TEST(ZarrHierarchyTest, V2HasGroupsArraysAndCoordinates) {
+  const auto hierarchy = Open(StoreV2());
+  EXPECT_EQ(hierarchy->format(), "Zarr v2");
+  EXPECT_THAT(hierarchy->List("/"), IsOkAnd(ElementsAre("lat", "sub")));
+  EXPECT_THAT(hierarchy->List("/sub"), IsOkAnd(ElementsAre("t")));
+  EXPECT_THAT(hierarchy->List("/lat"), IsOkAnd(IsEmpty()));
+
+  const auto root = hierarchy->Load("/").value();
+  ASSERT_TRUE(root->is_group());
+  EXPECT_EQ(std::get<model::Group>(root->entity).name, "");
+  ASSERT_EQ(root->attributes().size(), 2u);
+  EXPECT_EQ(root->attributes()[0].name, "title");
+
+  const auto lat = hierarchy->Load("/lat").value();
+  ASSERT_TRUE(std::holds_alternative<model::DimCoord>(lat->entity));
+  EXPECT_EQ(lat->array().name, "lat");
+  EXPECT_THAT(lat->array().dimension_names, ElementsAre("lat"));
+  ASSERT_EQ(lat->attributes().size(), 1u);  // the names of dimensions are no attribute
+  EXPECT_EQ(lat->attributes()[0].name, "units");
+  EXPECT_GT(lat->mtime_ns, 0);
+
+  const auto t = hierarchy->Load("/sub/t").value();
+  ASSERT_TRUE(std::holds_alternative<model::Ndarray>(t->entity));
+  EXPECT_THAT(t->array().dimension_names, ElementsAre("time", "lat"));
+  EXPECT_THAT(DimCoordsOf(*t), ElementsAre("", "/lat"));
+  EXPECT_EQ(test::ReadThroughChunks(*t->source), std::string(24, '\0'));
+}
+
+TEST(ZarrHierarchyTest, V3HasGroupsArraysAndCoordinates) {
+  const auto hierarchy = Open(StoreV3());
+  EXPECT_EQ(hierarchy->format(), "Zarr v3");
+  EXPECT_THAT(hierarchy->List("/"), IsOkAnd(ElementsAre("lat", "sub")));
+  EXPECT_THAT(hierarchy->List("/sub"), IsOkAnd(ElementsAre("t")));
+  EXPECT_THAT(hierarchy->List("/sub/t"), IsOkAnd(IsEmpty()));
+  EXPECT_EQ(hierarchy->Load("/").value()->attributes().size(), 1u);
+  const auto lat = hierarchy->Load("/lat").value();
+  ASSERT_TRUE(std::holds_alternative<model::DimCoord>(lat->entity));
+  EXPECT_EQ(lat->attributes()[0].name, "units");
+  const auto t = hierarchy->Load("/sub/t").value();
+  EXPECT_THAT(DimCoordsOf(*t), ElementsAre("", "/lat"));
+  EXPECT_EQ(test::ReadThroughChunks(*t->source), "abcdef");
+}
+
+TEST(ZarrHierarchyTest, NodesBelowAPrefix) {
+  auto store = std::make_shared<MemoryStore>();
+  store->Put("deep/down/zarr.json", kGroupV3);
+  store->Put("deep/down/a/zarr.json", ArrayV3("[3]"));
+  store->Put("deep/down/a/c/0", "xyz");
+  store->Put("a/c/0", "bad");
+  const auto hierarchy = Open(store, "deep/down");
+  EXPECT_THAT(hierarchy->List("/"), IsOkAnd(ElementsAre("a")));
+  EXPECT_EQ(test::ReadThroughChunks(*hierarchy->Load("/a").value()->source), "xyz");
+}
+
+TEST(ZarrHierarchyTest, ASingleArrayHasTheNameOfItsStore) {
+  const auto v2 = Open(std::shared_ptr<MemoryStore>(
+                           new MemoryStore{{".zarray", ArrayV2("[2]", "|u1")}, {"0", "ab"}}),
+                       "", "lat");
+  EXPECT_EQ(v2->Load("/").value()->array().name, "lat");
+  EXPECT_EQ(test::ReadThroughChunks(*v2->Load("/").value()->source), "ab");
+  EXPECT_THAT(v2->List("/"), IsOkAnd(IsEmpty()));
+  const auto v3 =
+      Open(std::shared_ptr<MemoryStore>(new MemoryStore{
+               {"zarr.json", ArrayV3("[2]", R"("dimension_names": ["lat"],)")}, {"c/0", "ab"}}),
+           "", "lat");
+  EXPECT_TRUE(std::holds_alternative<model::DimCoord>(v3->Load("/").value()->entity));
+  EXPECT_EQ(test::ReadThroughChunks(*v3->Load("/").value()->source), "ab");
+}
+
+TEST(ZarrHierarchyTest, V3WinsWhereBothAreThere) {
+  auto store = StoreV3();
+  store->Put(".zgroup", kGroupV2);
+  store->Put("lat/.zarray", ArrayV2("[7]"));
+  const auto hierarchy = Open(store);
+  EXPECT_EQ(hierarchy->format(), "Zarr v3");
+  EXPECT_EQ(hierarchy->Load("/lat").value()->array().shape.at(0).size, 2u);
+}
+
+TEST(ZarrHierarchyTest, DimensionNamesThatDoNotFitStayAnAttribute) {
+  auto store = StoreV2();
+  for (const char* names : {R"(["x"])", R"("xy")", R"([1, 2])"}) {
+    store->Put("sub/t/.zattrs", Dimensions(names));
+    const auto node = Open(store)->Load("/sub/t").value();
+    EXPECT_THAT(node->array().dimension_names, IsEmpty()) << names;
+    ASSERT_EQ(node->attributes().size(), 1u) << names;
+    EXPECT_EQ(node->attributes()[0].name, "_ARRAY_DIMENSIONS");
+  }
+}
+
+TEST(ZarrHierarchyTest, ArraysNamedAfterEachOthersDimensionsAreNoLoop) {
+  auto store = std::make_shared<MemoryStore>();
+  store->Put("zarr.json", kGroupV3);
+  store->Put("a/zarr.json", ArrayV3("[2, 2]", R"("dimension_names": ["b", "b"],)"));
+  store->Put("b/zarr.json", ArrayV3("[2, 2]", R"("dimension_names": ["a", "a"],)"));
+  const auto hierarchy = Open(store);
+  EXPECT_THAT(DimCoordsOf(*hierarchy->Load("/a").value()), ElementsAre("", ""));
+  EXPECT_THAT(DimCoordsOf(*hierarchy->Load("/b").value()), ElementsAre("", ""));
+}
+
+TEST(ZarrHierarchyTest, MissingNodesAreNotFound) {
+  for (const auto& hierarchy : {Open(StoreV2()), Open(StoreV3())}) {
+    for (const char* path : {"/none", "/notes", "/sub/none", "/lat/0", "/file"}) {
+      EXPECT_THAT(hierarchy->Load(path),
+                  IsError(ErrorCode::kNotFound, HasSubstr("no group or array")));
+      EXPECT_THAT(hierarchy->List(path), IsError(ErrorCode::kNotFound, HasSubstr(path)));
+      EXPECT_THAT(hierarchy->Version(path), IsError(ErrorCode::kNotFound, HasSubstr(path)));
+    }
+  }
+}
+
+TEST(ZarrHierarchyTest, GroupsOfV2NeedNoMetadataOfTheirOwn) {
+  auto store = StoreV2();
+  store->Put("plate/A/1/image/.zarray", ArrayV2("[1]"));
+  store->Put("plate/.zattrs", R"({"rows": 1})");
+  store->Put("heap/of/files/notes.txt", "no node here");
+  const auto hierarchy = Open(store);
+  EXPECT_THAT(hierarchy->List("/"), IsOkAnd(ElementsAre("lat", "plate", "sub")));
+  EXPECT_THAT(hierarchy->List("/plate/A"), IsOkAnd(ElementsAre("1")));
+  EXPECT_THAT(hierarchy->Load("/plate/A/1/image"), IsOk());
+  const auto plate = hierarchy->Load("/plate").value();
+  EXPECT_TRUE(plate->is_group());
+  EXPECT_EQ(plate->attributes().size(), 1u);
+  EXPECT_THAT(hierarchy->Load("/heap"), IsError(ErrorCode::kNotFound, HasSubstr("/heap")));
+}
+
+TEST(ZarrHierarchyTest, GroupsOfV3NeedNoMetadataOfTheirOwn) {
+  auto store = StoreV3();
+  store->Put("plate/A/1/image/zarr.json", ArrayV3("[1]"));
+  store->Put("plate/A/1/image/c/0", "x");
+  store->Put("heap/of/files/notes.txt", "no node here");
+  store->Put("other/.zarray", ArrayV2("[1]"));
+  store->Put("__cache/x/zarr.json", kGroupV3);
+  const auto hierarchy = Open(store);
+  EXPECT_THAT(hierarchy->List("/"), IsOkAnd(ElementsAre("lat", "plate", "sub")));
+  EXPECT_THAT(hierarchy->List("/plate"), IsOkAnd(ElementsAre("A")));
+  EXPECT_THAT(hierarchy->List("/plate/A/1"), IsOkAnd(ElementsAre("image")));
+  EXPECT_EQ(test::ReadThroughChunks(*hierarchy->Load("/plate/A/1/image").value()->source), "x");
+  const auto plate = hierarchy->Load("/plate").value();
+  EXPECT_TRUE(plate->is_group());
+  EXPECT_THAT(plate->attributes(), IsEmpty());
+  EXPECT_THAT(plate->notes, ElementsAre(HasSubstr("a group although it has no zarr.json")));
+  for (const char* path : {"/heap", "/heap/of", "/other", "/__cache", "/lat/c"}) {
+    EXPECT_THAT(hierarchy->Load(path), IsError(ErrorCode::kNotFound, HasSubstr(path)));
+  }
+}
+
+TEST(ZarrHierarchyTest, AGroupWithoutMetadataGoesWithItsLastNode) {
+  auto store = StoreV3();
+  store->Put("plate/A/zarr.json", kGroupV3);
+  store->Put("plate/B/zarr.json", kGroupV3);
+  store->Put("plate/notes.txt", "still here");
+  const auto hierarchy = Open(store);
+  EXPECT_THAT(hierarchy->Load("/plate"), IsOk());
+  store->Remove("plate/A/zarr.json");  // which has been remembered
+  EXPECT_THAT(hierarchy->List("/plate"), IsOkAnd(ElementsAre("B")));
+  store->Remove("plate/B/zarr.json");
+  EXPECT_THAT(hierarchy->Load("/plate"), IsError(ErrorCode::kNotFound, HasSubstr("/plate")));
+  EXPECT_THAT(hierarchy->List("/"), IsOkAnd(ElementsAre("lat", "sub")));
+}
+
+TEST(ZarrHierarchyTest, DirectoriesBelowAnArrayAreNoGroups) {
+  auto v3 = StoreV3();
+  v3->Put("sub/t/c/deep/zarr.json", kGroupV3);
+  EXPECT_THAT(Open(v3)->Load("/sub/t/c"), IsError(ErrorCode::kNotFound, HasSubstr("/sub/t/c")));
+  auto v2 = StoreV2();
+  v2->Put("sub/t/0/deep/.zgroup", kGroupV2);
+  EXPECT_THAT(Open(v2)->Load("/sub/t/0"), IsError(ErrorCode::kNotFound, HasSubstr("/sub/t/0")));
+}
+
+TEST(ZarrHierarchyTest, OnlySoManyDirectoriesAreLookedThroughForANode) {
+  auto store = StoreV3();
+  for (int i = 0; i < 1000; ++i) store->Put(fmt::format("heap/{}/x", i), "no node");
+  store->Put("heap/zz/zarr.json", kGroupV3);
+  EXPECT_THAT(Open(store)->List("/"), IsOkAnd(ElementsAre("lat", "sub")));
+}
+
+TEST(ZarrHierarchyTest, AListingLooksForNodesInOnlySoManyDirectories) {
+  auto store = StoreV3();
+  for (int i = 0; i < 100; ++i) {
+    for (int k = 0; k < 100; ++k) store->Put(fmt::format("heap{}/{}/x", i, k), "no node");
+    store->Put(fmt::format("group{}/a/b/zarr.json", i), kGroupV3);
+  }
+  store->Put("last/a/b/zarr.json", kGroupV3);
+  store->Put("unseen/a/b/zarr.json", kGroupV3);
+  store->Put("unseen/zarr.json", kGroupV3);
+  const auto names = Open(store)->List("/").value();
+  // What is found costs nothing: `heap` comes after `group`, and before `last`.
+  EXPECT_EQ(names.size(), 100u + 3);
+  EXPECT_EQ(std::count(names.begin(), names.end(), "last"), 0);
+  EXPECT_EQ(std::count(names.begin(), names.end(), "unseen"), 1);
+  EXPECT_THAT(Open(store)->Load("/last"), IsOk());
+}
+
+TEST(ZarrHierarchyTest, WhatCannotBeReadHidesNoOtherNode) {
+  for (const int fault : {EACCES, EIO}) {
+    auto store = StoreV3();
+    store->Put("plate/A/x", "");
+    store->Put("plate/B/zarr.json", kGroupV3);
+    store->Put("plate/B/1/zarr.json", kGroupV3);
+    store->Put("folder/closed/x", "");
+    store->Fail("plate/A/zarr.json", fault);
+    store->Fail("folder/closed/zarr.json", fault);
+    const auto hierarchy = Open(store);
+    // A folder in which no node is seen is not listed as a group that is broken.
+    EXPECT_THAT(hierarchy->List("/"), IsOkAnd(ElementsAre("lat", "plate", "sub")));
+    EXPECT_THAT(hierarchy->Load("/plate"), IsOk());
+    EXPECT_THAT(hierarchy->List("/plate"), IsOkAnd(ElementsAre("A", "B")));
+    EXPECT_THAT(hierarchy->Load("/folder"), test::IsErrno(fault));
+    store->Put("plate/C/zarr.json", kGroupV3);
+    store->Fail("plate/B/zarr.json", fault);  // which has been remembered
+    EXPECT_THAT(hierarchy->Load("/plate"), IsOk());
+  }
+}
+
+TEST(ZarrHierarchyTest, ThereIsNothingAtPathsThatClimbOrAreNone) {
+  for (const auto& hierarchy : {Open(StoreV2()), Open(StoreV3())}) {
+    for (const std::string path :
+         {"/..", "/sub/../lat", "/sub/./t", "", "lat", "/sub/", "//lat", "/sub//t"}) {
+      EXPECT_THAT(hierarchy->Load(path),
+                  IsError(ErrorCode::kNotFound, HasSubstr("no group or array")));
+      EXPECT_THAT(hierarchy->List(path), Not(IsOk()));
+    }
+    EXPECT_THAT(hierarchy->Load(std::string_view("/l\0t", 4)), Not(IsOk()));
+  }
+}
+
+TEST(ZarrHierarchyTest, NamesThatV3Reserves) {
+  auto store = StoreV3();
+  store->Put("__x/zarr.json", kGroupV3);
+  store->Put(".../zarr.json", kGroupV3);
+  const auto hierarchy = Open(store);
+  for (const char* path : {"/__x", "/..."}) {
+    EXPECT_THAT(hierarchy->Load(path),
+                IsError(ErrorCode::kBadInput, HasSubstr("a node cannot be called")));
+  }
+  for (const char* path : {"/zarr.json", "/sub/__y"}) {
+    EXPECT_THAT(hierarchy->Load(path), IsError(ErrorCode::kNotFound, HasSubstr(path)));
+  }
+  EXPECT_THAT(hierarchy->List("/"), IsOkAnd(ElementsAre("...", "__x", "lat", "sub")));
+}
+
+TEST(ZarrHierarchyTest, BrokenMetadataAreTheNodesOwnError) {
+  auto store = StoreV2();
+  store->Put("bad/.zarray", "{\"zarr_format\": 2, ");
+  store->Put("badgroup/.zgroup", R"({"zarr_format": 1})");
+  store->Put("badgroup/t/.zarray", ArrayV2("[1]"));
+  const auto hierarchy = Open(store);
+  EXPECT_THAT(hierarchy->List("/"), IsOkAnd(ElementsAre("bad", "badgroup", "lat", "sub")));
+  EXPECT_THAT(hierarchy->Load("/bad"),
+              IsError(ErrorCode::kBadInput, HasSubstr("memory/bad/.zarray: not JSON: ")));
+  EXPECT_THAT(hierarchy->Load("/badgroup"),
+              IsError(ErrorCode::kBadInput,
+                      HasSubstr("memory/badgroup/.zgroup: zarr_format: expected 2")));
+  EXPECT_THAT(hierarchy->List("/badgroup"), IsOkAnd(ElementsAre("t")));
+  EXPECT_THAT(hierarchy->Load("/badgroup/t"), IsOk());
+  EXPECT_THAT(hierarchy->Version("/bad"), IsOk());
+
+  store->Put("bad/.zarray", ArrayV2("[2]"));
+  EXPECT_THAT(hierarchy->Load("/bad"), IsOk());
+}
+
+TEST(ZarrHierarchyTest, BrokenV3Metadata) {
+  auto store = StoreV3();
+  const auto hierarchy = Open(store);
+  const std::pair<const char*, const char*> kCases[] = {
+      {"", "memory/x/zarr.json: not JSON: "},
+      {"[]", "memory/x/zarr.json: expected an object"},
+      {"{}", "memory/x/zarr.json: \"node_type\" is missing"},
+      {R"({"node_type": "table"})", "node_type: expected \"array\" or \"group\""},
+      {R"({"node_type": "group", "zarr_format": 2})", "zarr_format: expected 3"},
+      {R"({"node_type": "group", "zarr_format": 3, "attributes": 1})",
+       "attributes: expected an object, found the number 1"},
+      {R"({"node_type": "array", "zarr_format": 3})", "\"shape\" is missing"},
+  };
+  for (const auto& [document, message] : kCases) {
+    store->Put("x/zarr.json", document);
+    EXPECT_THAT(hierarchy->Load("/x"), IsError(ErrorCode::kBadInput, HasSubstr(message)))
+        << document;
+  }
+  store->Put("x/zarr.json", std::string(200, '[') + std::string(200, ']'));
+  EXPECT_THAT(hierarchy->Load("/x"), IsError(ErrorCode::kBadInput, HasSubstr("128 levels")));
+}
+
+TEST(ZarrHierarchyTest, GroupsWithUnknownMembersAreShownWithAnError) {
+  auto store = StoreV3();
+  store->Put("sub/zarr.json", R"({"zarr_format": 3, "node_type": "group", "future": {}})");
+  const auto node = Open(store)->Load("/sub").value();
+  ASSERT_TRUE(node->error);
+  EXPECT_THAT(node->error->message(),
+              HasSubstr("memory/sub/zarr.json: unknown member \"future\""));
+}
+
+TEST(ZarrHierarchyTest, BrokenAttributesLeaveTheData) {
+  auto store = StoreV2();
+  const auto hierarchy = Open(store);
+  for (const char* attributes : {"{", "[1]", "\xff"}) {
+    store->Put("lat/.zattrs", attributes);
+    const auto node = hierarchy->Load("/lat").value();
+    ASSERT_TRUE(node->error) << attributes;
+    EXPECT_THAT(node->error->message(), HasSubstr("memory/lat/.zattrs: "));
+    ASSERT_TRUE(node->source);
+    EXPECT_EQ(test::ReadThroughChunks(*node->source).size(), 8u);
+    EXPECT_THAT(node->attributes(), IsEmpty());
+  }
+}
+
+TEST(ZarrHierarchyTest, FaultsOfTheSystemArePassedOn) {
+  auto store = StoreV2();
+  store->Fail("lat/.zarray", EIO);
+  EXPECT_THAT(Open(store)->Load("/lat"), test::IsErrno(EIO));
+  // Listing does not fail for one child; loading that child does.
+  EXPECT_THAT(Open(store)->List("/"), IsOkAnd(ElementsAre("lat", "sub")));
+}
+
+TEST(ZarrHierarchyTest, MetadataAreNotReadBeyondTheirLimit) {
+  auto store = StoreV2();
+  store->Put("lat/.zarray", std::string((16 << 20) + 1, ' '));
+  EXPECT_THAT(Open(store)->Load("/lat"),
+              IsError(ErrorCode::kLimit, HasSubstr("16777217 bytes of metadata")));
+}
+
+TEST(ZarrVersionTest, IsThatOfTheNodeAlone) {
+  auto store = StoreV2();
+  const auto hierarchy = Open(store);
+  const auto before = hierarchy->Version("/lat").value();
+  const auto group = hierarchy->Version("/").value();
+  store->Put("sub/.zattrs", "{}");
+  store->Put("lat/0", "12345678");
+  EXPECT_EQ(hierarchy->Version("/lat").value(), before);
+  EXPECT_EQ(hierarchy->Version("/").value(), group);
+  store->Put("lat/.zattrs", "{}");
+  EXPECT_NE(hierarchy->Version("/lat").value(), before);
+  const auto without_names = hierarchy->Version("/lat").value();
+  store->Put("lat/.zarray", ArrayV2("[3]"));
+  EXPECT_NE(hierarchy->Version("/lat").value(), without_names);
+  EXPECT_EQ(hierarchy->Load("/lat").value()->array().shape.at(0).size, 3u);
+}
+
+TEST(ZarrVersionTest, ChangesWithTheCoordinateThatADimensionIsLinkedTo) {
+  auto store = StoreV3();
+  const auto hierarchy = Open(store);
+  const auto before = hierarchy->Version("/sub/t").value();
+  const auto node = hierarchy->Load("/sub/t").value();
+  EXPECT_THAT(DimCoordsOf(*node), ElementsAre("", "/lat"));
+  store->Put("lat/zarr.json", ArrayV3("[5]", R"("dimension_names": ["lat"],)"));
+  EXPECT_NE(hierarchy->Version("/sub/t").value(), before);
+  const auto unlinked = hierarchy->Load("/sub/t").value();
+  EXPECT_THAT(DimCoordsOf(*unlinked), ElementsAre("", ""));
+  // The data have not changed: what is cached of them can stay.
+  EXPECT_EQ(unlinked->source, node->source);
+}
+
+TEST(ZarrVersionTest, TheSameNodeIsFoundAgainWhileItIsUsed) {
+  const auto hierarchy = Open(StoreV3());
+  const auto node = hierarchy->Load("/sub/t").value();
+  EXPECT_EQ(hierarchy->Load("/sub/t").value(), node);
+}
+
+// Metadata of StoreV2() in one document.
+std::string ConsolidatedV2(std::string_view more = "") {
+  return fmt::format(R"({{"zarr_consolidated_format": 1, "metadata": {{ {}
+      ".zgroup": {}, ".zattrs": {{"title": "copy"}},
+      "lat/.zarray": {}, "lat/.zattrs": {{"units": NaN, "_ARRAY_DIMENSIONS": ["lat"]}},
+      "sub/.zgroup": {}, "sub/t/.zarray": {}, "sub/t/.zattrs": {}}}}})",
+                     more, kGroupV2, ArrayV2("[2]", "<f4"), kGroupV2, ArrayV2("[3, 2]"),
+                     Dimensions(R"(["time", "lat"])"));
+}
+
+TEST(ZarrConsolidatedTest, StandsForFilesThatAreNotThere) {
+  auto store = std::make_shared<MemoryStore>();
+  store->Put(".zmetadata", ConsolidatedV2());
+  store->Put("lat/0", std::string_view("\0\0\0\0\0\0\x80\x3f", 8));
+  const auto hierarchy = Open(store);
+  EXPECT_THAT(hierarchy->List("/"), IsOkAnd(ElementsAre("lat", "sub")));
+  EXPECT_THAT(hierarchy->List("/sub"), IsOkAnd(ElementsAre("t")));
+  EXPECT_EQ(hierarchy->Load("/").value()->attributes()[0].value, model::Value("copy"));
+  const auto lat = hierarchy->Load("/lat").value();
+  EXPECT_TRUE(std::holds_alternative<model::DimCoord>(lat->entity));
+  EXPECT_EQ(test::ToHex(test::ReadThroughChunks(*lat->source)), "000000000000803f");
+  EXPECT_THAT(DimCoordsOf(*hierarchy->Load("/sub/t").value()), ElementsAre("", "/lat"));
+  EXPECT_THAT(hierarchy->Load("/none"), IsError(ErrorCode::kNotFound, HasSubstr("none")));
+
+  const auto before = hierarchy->Version("/lat").value();
+  store->Put(".zmetadata", ConsolidatedV2("   "));
+  EXPECT_NE(hierarchy->Version("/lat").value(), before);
+}
+
+TEST(ZarrConsolidatedTest, FilesAreTheTruth) {
+  auto store = StoreV2();
+  store->Put(".zmetadata", ConsolidatedV2());
+  store->Put("lat/.zarray", ArrayV2("[9]"));
+  store->Put("fresh/.zarray", ArrayV2("[1]"));
+  const auto hierarchy = Open(store);
+  EXPECT_EQ(hierarchy->Load("/").value()->attributes()[0].value, model::Value("test"));
+  EXPECT_EQ(hierarchy->Load("/lat").value()->array().shape.at(0).size, 9u);
+  EXPECT_THAT(hierarchy->List("/"), IsOkAnd(ElementsAre("fresh", "lat", "sub")));
+}
+
+TEST(ZarrConsolidatedTest, DeletedNodesStayDeleted) {
+  auto store = StoreV2();
+  store->Put(".zmetadata", ConsolidatedV2());
+  store->Remove("lat/.zarray");
+  store->Remove("lat/.zattrs");
+  store->Remove("lat/0");
+  const auto hierarchy = Open(store);
+  EXPECT_THAT(hierarchy->List("/"), IsOkAnd(ElementsAre("sub")));
+  EXPECT_THAT(hierarchy->Load("/lat"), IsError(ErrorCode::kNotFound, HasSubstr("lat")));
+}
+
+TEST(ZarrConsolidatedTest, UnsoundCopiesAreIgnoredWhereThereAreFiles) {
+  for (const std::string& copy :
+       {std::string("{"), std::string("[]"), std::string(R"({"metadata": {}})"),
+        std::string(R"({"zarr_consolidated_format": 2, "metadata": {"x/.zgroup": {}}})"),
+        std::string(R"({"zarr_consolidated_format": 1, "metadata": []})"),
+        ConsolidatedV2(R"("../x/.zarray": {},)"), ConsolidatedV2(R"("/x/.zarray": {},)"),
+        ConsolidatedV2(R"("a//x/.zarray": {},)"), ConsolidatedV2(R"("a/./x/.zarray": {},)")}) {
+    auto store = StoreV2();
+    store->Put(".zmetadata", copy);
+    const auto hierarchy = Open(store);
+    EXPECT_THAT(hierarchy->List("/"), IsOkAnd(ElementsAre("lat", "sub"))) << copy;
+    EXPECT_THAT(hierarchy->Load("/lat"), IsOk()) << copy;
+  }
+}
+
+TEST(ZarrConsolidatedTest, UnsoundCopiesAreTheErrorOfARootWithoutFiles) {
+  auto store = std::make_shared<MemoryStore>();
+  store->Put(".zmetadata", R"({"zarr_consolidated_format": 7})");
+  EXPECT_THAT(Open(store)->Load("/"),
+              IsError(ErrorCode::kBadInput,
+                      HasSubstr("memory/.zmetadata: zarr_consolidated_format: expected 1")));
+}
+
+TEST(ZarrConsolidatedTest, GroupsWithoutADocumentAreThoseThatHoldNodes) {
+  auto store = std::make_shared<MemoryStore>();
+  store->Put(".zmetadata", fmt::format(R"({{"zarr_consolidated_format": 1, "metadata": {{
+                         "a/b/t/.zarray": {}, "a/.zattrs": {{"x": 1}}, "bare/.zattrs": {{}},
+                         "bare/on/.zattrs": {{}}}}}})",
+                                       ArrayV2("[2]")));
+  const auto hierarchy = Open(store);
+  EXPECT_THAT(hierarchy->List("/"), IsOkAnd(ElementsAre("a")));
+  EXPECT_THAT(hierarchy->List("/a"), IsOkAnd(ElementsAre("b")));
+  EXPECT_THAT(hierarchy->List("/a/b"), IsOkAnd(ElementsAre("t")));
+  EXPECT_TRUE(hierarchy->Load("/").value()->is_group());
+  EXPECT_EQ(hierarchy->Load("/a").value()->attributes().size(), 1u);
+  EXPECT_FALSE(hierarchy->Load("/a/b/t").value()->is_group());
+  EXPECT_THAT(hierarchy->Load("/bare"), IsError(ErrorCode::kNotFound, HasSubstr("bare")));
+  // Where there are files, they say which groups there are.
+  store->Put(".zgroup", kGroupV2);
+  store->Put("a/notes.txt", "x");
+  EXPECT_THAT(hierarchy->List("/"), IsOkAnd(IsEmpty()));
+  EXPECT_THAT(hierarchy->Load("/a"), IsError(ErrorCode::kNotFound, HasSubstr("a")));
+}
+
+TEST(ZarrConsolidatedTest, CopiesOfNothingAreTheErrorOfARootWithoutFiles) {
+  auto store = std::make_shared<MemoryStore>();
+  store->Put(".zmetadata", R"({"zarr_consolidated_format": 1, "metadata": {"a/.zattrs": {}}})");
+  EXPECT_THAT(Open(store)->Load("/"),
+              IsError(ErrorCode::kBadInput,
+                      HasSubstr("memory/.zmetadata: there is no group or array in it")));
+}
+
+TEST(ZarrConsolidatedTest, BrokenCopiesAreTheNodesOwnError) {
+  auto store = std::make_shared<MemoryStore>();
+  store->Put(".zmetadata", ConsolidatedV2(R"("bad/.zarray": {"shape": nil},)"));
+  const auto hierarchy = Open(store);
+  EXPECT_THAT(hierarchy->List("/"), IsOkAnd(ElementsAre("bad", "lat", "sub")));
+  EXPECT_THAT(
+      hierarchy->Load("/bad"),
+      IsError(ErrorCode::kBadInput, HasSubstr("memory/.zmetadata: bad/.zarray: not JSON")));
+  EXPECT_THAT(hierarchy->Load("/lat"), IsOk());
+}
+
+std::string ConsolidatedV3(std::string_view metadata) {
+  return fmt::format(R"({{"zarr_format": 3, "node_type": "group", "attributes": {{"n": 1}},
+      "consolidated_metadata": {{"kind": "inline", "must_understand": false,
+      "metadata": {}}}}})",
+                     metadata);
+}
+
+TEST(ZarrConsolidatedTest, InlineInV3) {
+  auto store = StoreV3();
+  store->Put("zarr.json",
+             ConsolidatedV3(fmt::format(
+                 R"({{"lat": {}, "sub": {}, "sub/t": {}, "gone": {}, "bare": {}}})",
+                 ArrayV3("[2]"), kGroupV3, ArrayV3("[3, 2]"), ArrayV3("[2]"), ArrayV3("[2]"))));
+  store->Put("bare/c/0", "ab");
+  const auto hierarchy = Open(store);
+  const auto root = hierarchy->Load("/").value();
+  EXPECT_FALSE(root->error);
+  EXPECT_EQ(root->attributes().size(), 1u);
+  EXPECT_THAT(hierarchy->List("/"), IsOkAnd(ElementsAre("bare", "lat", "sub")));
+  EXPECT_EQ(test::ReadThroughChunks(*hierarchy->Load("/bare").value()->source), "ab");
+  EXPECT_THAT(hierarchy->Load("/gone"), IsError(ErrorCode::kNotFound, HasSubstr("gone")));
+  // Its own file, not the copy, has the dimension names.
+  EXPECT_TRUE(std::holds_alternative<model::DimCoord>(hierarchy->Load("/lat").value()->entity));
+}
+
+TEST(ZarrConsolidatedTest, GroupsThatTheCopyLeavesOutAreThere) {
+  auto v3 = std::make_shared<MemoryStore>();
+  v3->Put("zarr.json", ConsolidatedV3(fmt::format(R"({{"a/b/x": {}}})", ArrayV3("[2]"))));
+  v3->Put("a/b/x/c/0", "ab");
+  auto v2 = std::make_shared<MemoryStore>();
+  v2->Put(".zgroup", kGroupV2);
+  v2->Put(".zmetadata", fmt::format(R"({{"zarr_consolidated_format": 1, "metadata":
+      {{".zgroup": {}, "a/b/x/.zarray": {}}}}})",
+                                    kGroupV2, ArrayV2("[2]", "|u1")));
+  v2->Put("a/b/x/0", "ab");
+  for (const auto& store : {v3, v2}) {
+    const auto hierarchy = Open(store);
+    EXPECT_THAT(hierarchy->List("/"), IsOkAnd(ElementsAre("a")));
+    EXPECT_THAT(hierarchy->List("/a/b"), IsOkAnd(ElementsAre("x")));
+    EXPECT_TRUE(hierarchy->Load("/a").value()->is_group());
+    EXPECT_EQ(test::ReadThroughChunks(*hierarchy->Load("/a/b/x").value()->source), "ab");
+  }
+}
+
+TEST(ZarrConsolidatedTest, AStaleCopyDoesNotBringGroupsWithoutMetadataBack) {
+  auto store = std::make_shared<MemoryStore>();
+  store->Put("zarr.json",
+             ConsolidatedV3(fmt::format(R"({{"a/b/x": {0}, "a/c/y": {0}}})", ArrayV3("[2]"))));
+  store->Put("a/notes.txt", "x");
+  store->Put("a/b/x/c/0", "ab");
+  store->Put("a/c/notes.txt", "x");
+  const auto hierarchy = Open(store);
+  EXPECT_THAT(hierarchy->List("/"), IsOkAnd(ElementsAre("a")));
+  EXPECT_THAT(hierarchy->List("/a"), IsOkAnd(ElementsAre("b")));
+  EXPECT_THAT(hierarchy->Load("/a/c"), IsError(ErrorCode::kNotFound, HasSubstr("/a/c")));
+  store->Remove("a/b/x/c/0");
+  EXPECT_THAT(hierarchy->List("/"), IsOkAnd(IsEmpty()));
+  EXPECT_THAT(hierarchy->Load("/a"), IsError(ErrorCode::kNotFound, HasSubstr("/a")));
+  store->Put("a/c/z/zarr.json", ArrayV3("[2]"));  // after the copy was made
+  EXPECT_THAT(hierarchy->List("/"), IsOkAnd(ElementsAre("a")));
+  EXPECT_THAT(hierarchy->List("/a"), IsOkAnd(ElementsAre("c")));
+  EXPECT_THAT(hierarchy->Load("/a"), IsOk());
+}
+
+TEST(ZarrConsolidatedTest, UnsoundInlineCopiesAreIgnored) {
+  for (const char* copy : {"null", "7", "[]", R"({"kind": "stored"})", R"({"kind": "inline"})",
+                           R"({"kind": "inline", "metadata": 3})",
+                           R"({"kind": "inline", "metadata": {"../x": {}}})",
+                           R"({"kind": "inline", "metadata": {"": {}}})"}) {
+    auto store = StoreV3();
+    store->Put("zarr.json", fmt::format(R"({{"zarr_format": 3, "node_type": "group",
+                                          "consolidated_metadata": {}}})",
+                                        copy));
+    const auto hierarchy = Open(store);
+    EXPECT_THAT(hierarchy->List("/"), IsOkAnd(ElementsAre("lat", "sub"))) << copy;
+    const auto root = hierarchy->Load("/");
+    ASSERT_THAT(root, IsOk()) << copy;
+    EXPECT_FALSE((*root)->error) << copy;
+  }
+}
+
+TEST(ZarrConsolidatedTest, ALargeCopyDoesNotCountAsTheNodesMetadata) {
+  auto store = StoreV3();
+  const std::string padding(20 << 20, ' ');
+  store->Put("zarr.json", ConsolidatedV3("{" + padding + "}"));
+  EXPECT_THAT(Open(store)->Load("/"), IsOk());
+}
+
+TEST(ZarrFormatTest, ProbesTheTopOfAStore) {
+  const test::TemporaryDirectory directory;
+  const auto root = SourceRoot::Open(directory.path()).value();
+  for (const char* name : {".zgroup", ".zarray", ".zmetadata", "zarr.json"}) {
+    const std::string store = std::string("store") + name;
+    std::filesystem::create_directories(directory / store);
+    EXPECT_FALSE(ZarrFormat().ProbeDirectory(*root, store));
+    test::WriteFile(directory / (store + "/" + name), "anything");
+    EXPECT_TRUE(ZarrFormat().ProbeDirectory(*root, store)) << name;
+  }
+  std::filesystem::create_directories(directory / "odd/zarr.json");
+  EXPECT_FALSE(ZarrFormat().ProbeDirectory(*root, "odd"));
+  EXPECT_FALSE(ZarrFormat().ProbeDirectory(*root, "none"));
+}
+
+TEST(ZarrFormatTest, DirectoriesNameTheirSingleArray) {
+  const test::TemporaryDirectory directory;
+  const auto root = SourceRoot::Open(directory.path()).value();
+  for (const char* store : {"lat.zarr", "v0.4"}) {
+    std::filesystem::create_directories(directory / store);
+    test::WriteFile(directory / (std::string(store) + "/.zarray"), ArrayV2("[2]"));
+    const auto hierarchy = DetectDirectory(*root, store)->Open(root, store, {}).value();
+    EXPECT_EQ(hierarchy->Load("/").value()->array().name,
+              std::string(store) == "lat.zarr" ? "lat" : "v0.4");
+  }
+}
+
+}  // namespace
+}  // namespace ndlfs::backends

@@ -1,0 +1,331 @@
+// SPDX-License-Identifier: MIT
+//
+// What every Store promises, asked of each kind of store.
+#include "backends/store/store.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <string>
+#include <thread>
+
+#include "backends/store/local/source_root.h"
+#include "backends/store/zip/zip_store.h"
+#include "tests/support/memory_store.h"
+#include "tests/support/python.h"
+#include "tests/support/result.h"
+#include "tests/support/zip_builder.h"
+
+namespace ndlfs::backends {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::Eq;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Optional;
+using ::testing::Values;
+
+using Contents = std::map<std::string, std::string>;
+
+// How to make a store of one kind, and what it can hold.
+struct StoreKind {
+  std::string name;
+  // A store with these values; called once per directory.
+  std::function<std::shared_ptr<const Store>(const test::TemporaryDirectory&, const Contents&)>
+      make;
+  bool has_keys = true;     // otherwise the key "" alone
+  bool checks_keys = true;  // refuses keys that climb out
+};
+void PrintTo(const StoreKind& kind, std::ostream* out) { *out << kind.name; }
+
+std::shared_ptr<const SourceRoot> RootOf(const test::TemporaryDirectory& directory) {
+  return SourceRoot::Open(directory.path()).value();
+}
+
+StoreKind DirectoryKind() {
+  return {"Directory", [](const auto& directory, const Contents& contents) {
+            for (const auto& [key, value] : contents) {
+              const std::string path = directory / ("top/" + key);
+              std::filesystem::create_directories(std::filesystem::path(path).parent_path());
+              test::WriteFile(path, value);
+            }
+            return MakeDirectoryStore(RootOf(directory), "top");
+          }};
+}
+
+StoreKind FileKind() {
+  return {"File",
+          [](const auto& directory, const Contents& contents) {
+            for (const auto& [key, value] : contents) {
+              if (key.empty()) test::WriteFile(directory / "file.bin", value);
+            }
+            return MakeFileStore(RootOf(directory), "file.bin");
+          },
+          false, false};
+}
+
+StoreKind MemoryKind() {
+  return {"Memory",
+          [](const auto&, const Contents& contents) {
+            auto store = std::make_shared<test::MemoryStore>();
+            for (const auto& [key, value] : contents) store->Put(key, value);
+            return store;
+          },
+          true, false};
+}
+
+// Members are stored or deflated in one archive of both, or all in one way.
+StoreKind ZipKind(const std::string& name, const std::function<bool(size_t)>& is_deflated) {
+  return {name, [is_deflated](const auto&, const Contents& contents) {
+            test::ZipBuilder builder;
+            size_t i = 0;
+            for (const auto& [key, value] : contents) {
+              builder.Add({.name = key, .data = value, .deflated = is_deflated(i++)});
+            }
+            auto file = std::make_shared<test::MemoryStore>();
+            file->Put("", builder.Build());
+            return ZipStore::Open(file).value();
+          }};
+}
+StoreKind StoredZipKind() {
+  return ZipKind("StoredZip", [](size_t) { return false; });
+}
+StoreKind DeflatedZipKind() {
+  return ZipKind("DeflatedZip", [](size_t) { return true; });
+}
+StoreKind MixedZipKind() {
+  return ZipKind("MixedZip", [](size_t i) { return i % 2 == 0; });
+}
+
+std::string NameOf(const ::testing::TestParamInfo<StoreKind>& info) { return info.param.name; }
+
+class StoreConformanceTest : public ::testing::TestWithParam<StoreKind> {
+ protected:
+  std::shared_ptr<const Store> MakeStore(const Contents& contents) {
+    return GetParam().make(directory_, contents);
+  }
+  // A store with one value, and its key.
+  std::shared_ptr<const Store> MakeSingle(const std::string& value) {
+    return MakeStore({{key_, value}});
+  }
+  static std::string ReadText(const Store& store, std::string_view key, uint64_t offset,
+                              size_t size) {
+    std::string text(size, '?');
+    const auto count = store.ReadInto(key, offset, std::as_writable_bytes(std::span(text)));
+    if (!count) return "error: " + count.error().message();
+    if (!*count) return "absent";
+    return text.substr(0, **count);
+  }
+
+  test::TemporaryDirectory directory_;
+  const std::string key_ = GetParam().has_keys ? "a/b/0.1" : "";
+};
+
+TEST_P(StoreConformanceTest, TellsTheSizeOfAValue) {
+  EXPECT_THAT(MakeSingle("0123456789")->Size(key_), test::IsOkAnd(Optional(10u)));
+}
+
+TEST_P(StoreConformanceTest, AnEmptyValueIsNotAnAbsentOne) {
+  const auto store = MakeSingle("");
+  EXPECT_THAT(store->Size(key_), test::IsOkAnd(Optional(0u)));
+  EXPECT_EQ(ReadText(*store, key_, 0, 4), "");
+  const auto bytes = store->Read(key_, 0);
+  ASSERT_THAT(bytes, test::IsOk());
+  EXPECT_TRUE(bytes->has_value());
+}
+
+TEST_P(StoreConformanceTest, ReadsWhatItIsAskedFor) {
+  const auto store = MakeSingle("0123456789");
+  EXPECT_EQ(ReadText(*store, key_, 0, 10), "0123456789");
+  EXPECT_EQ(ReadText(*store, key_, 3, 4), "3456");
+  EXPECT_EQ(ReadText(*store, key_, 9, 1), "9");
+  EXPECT_EQ(ReadText(*store, key_, 4, 0), "");
+}
+
+TEST_P(StoreConformanceTest, ReadsEndAtTheEndOfTheValue) {
+  const auto store = MakeSingle("0123456789");
+  EXPECT_EQ(ReadText(*store, key_, 7, 10), "789");
+  EXPECT_EQ(ReadText(*store, key_, 10, 10), "");
+  EXPECT_EQ(ReadText(*store, key_, 11, 10), "");
+  EXPECT_EQ(ReadText(*store, key_, uint64_t{1} << 63, 10), "");
+  EXPECT_EQ(ReadText(*store, key_, UINT64_MAX - 3, 10), "");
+}
+
+TEST_P(StoreConformanceTest, AbsentKeysAreAnAnswer) {
+  const auto store = MakeSingle("0123456789");
+  for (const char* key : {"c", "a/b/0.2", "a/b/0.1/2", "x/y/z"}) {
+    EXPECT_THAT(store->Size(key), test::IsOkAnd(Eq(std::nullopt))) << key;
+    EXPECT_EQ(ReadText(*store, key, 0, 4), "absent") << key;
+    EXPECT_THAT(store->Stat(key), test::IsOkAnd(Eq(std::nullopt))) << key;
+    const auto bytes = store->Read(key, 100);
+    ASSERT_THAT(bytes, test::IsOk()) << key;
+    EXPECT_FALSE(bytes->has_value()) << key;
+  }
+}
+
+TEST_P(StoreConformanceTest, StampHoldsTheSize) {
+  const auto stamp = MakeSingle("0123456789")->Stat(key_);
+  ASSERT_THAT(stamp, test::IsOk());
+  ASSERT_TRUE(stamp->has_value());
+  EXPECT_EQ((*stamp)->size, 10u);
+}
+
+TEST_P(StoreConformanceTest, OneQuestionAnswersBytesSizeAndVersion) {
+  const auto store = MakeSingle("0123456789");
+  std::string text;
+  std::vector<uint64_t> sizes;
+  const Reserve reserve = [&](uint64_t size) -> model::Result<ByteSpan> {
+    sizes.push_back(size);
+    text.assign(4, '.');
+    return std::as_writable_bytes(std::span(text));
+  };
+  for (const uint64_t offset : {0, 3, 8, 30}) {
+    const auto result = store->ReadOnce(key_, offset, reserve);
+    ASSERT_THAT(result, test::IsOk());
+    ASSERT_TRUE(result->has_value());
+    EXPECT_EQ((*result)->total_size, 10u);
+    EXPECT_EQ(text.substr(0, (*result)->count),
+              std::string("0123456789").substr(std::min<uint64_t>(offset, 10), 4));
+    EXPECT_THAT(store->Stat(key_), test::IsOkAnd(Optional((*result)->version)));
+  }
+  EXPECT_THAT(sizes, testing::Each(10u));
+}
+
+TEST_P(StoreConformanceTest, OneQuestionEndsWhereThereIsNoMemory) {
+  const auto store = MakeSingle("0123456789");
+  const Reserve refuse = [](uint64_t) -> model::Result<ByteSpan> {
+    return model::Limit("no room");
+  };
+  EXPECT_THAT(store->ReadOnce(key_, 0, refuse),
+              test::IsError(model::ErrorCode::kLimit, HasSubstr("no room")));
+  const auto absent = store->ReadOnce("c", 0, refuse);
+  ASSERT_THAT(absent, test::IsOk());
+  EXPECT_FALSE(absent->has_value());
+}
+
+TEST_P(StoreConformanceTest, ReadGivesARangeClippedToTheValue) {
+  const auto store = MakeSingle("0123456789");
+  const auto read = [&](ByteRange range) {
+    const auto bytes = store->Read(key_, 100, range);
+    return std::string(AsText((*bytes)->span()));
+  };
+  EXPECT_EQ(read({}), "0123456789");
+  EXPECT_EQ(read({2, 3}), "234");
+  EXPECT_EQ(read({8, 30}), "89");
+  EXPECT_EQ(read({8, ByteRange::kToEnd}), "89");
+  EXPECT_EQ(read({30, 30}), "");
+}
+
+TEST_P(StoreConformanceTest, ReadRefusesMoreThanItsLimit) {
+  const auto store = MakeSingle("0123456789");
+  EXPECT_THAT(store->Read(key_, 10), test::IsOk());
+  const auto refused = store->Read(key_, 9);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code(), model::ErrorCode::kLimit);
+  EXPECT_EQ(refused.error().message(), "10 bytes, more than the limit of 9");
+  EXPECT_THAT(store->Read(key_, 4, {2, 4}), test::IsOk());
+}
+
+TEST_P(StoreConformanceTest, ThreadsReadAtTheSameTime) {
+  std::string value(200'000, '\0');
+  for (size_t i = 0; i < value.size(); ++i) value[i] = static_cast<char>(i * 31 >> 3);
+  const auto store = MakeSingle(value);
+  std::vector<std::thread> threads;
+  std::atomic<int> wrong = 0;
+  for (size_t t = 0; t < 4; ++t) {
+    threads.emplace_back([&, t] {
+      for (size_t i = 0; i < 50; ++i) {
+        const size_t offset = (i * 7919 + t * 101) % value.size();
+        if (ReadText(*store, key_, offset, 4096) != value.substr(offset, 4096)) ++wrong;
+      }
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  EXPECT_EQ(wrong, 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, StoreConformanceTest,
+                         Values(DirectoryKind(), FileKind(), MemoryKind(), StoredZipKind(),
+                                DeflatedZipKind()),
+                         NameOf);
+
+class KeyedStoreConformanceTest : public StoreConformanceTest {
+ protected:
+  // "name/" for prefixes.
+  static std::vector<std::string> ListNames(const Store& store, std::string_view prefix) {
+    std::vector<std::string> names;
+    const auto entries = store.List(prefix);
+    if (!entries) return {"error: " + entries.error().message()};
+    for (const auto& entry : *entries) {
+      names.push_back(entry.name + (entry.is_prefix ? "/" : ""));
+    }
+    return names;
+  }
+};
+
+TEST_P(KeyedStoreConformanceTest, ListsChildrenSortedByBytes) {
+  const auto store = MakeStore({{".zgroup", ""},
+                                {"b/x", ""},
+                                {"b/y/z", ""},
+                                {"b.c", ""},
+                                {"B", ""},
+                                {"\xc3\xa9", ""},
+                                {"a", ""}});
+  EXPECT_THAT(ListNames(*store, ""), ElementsAre(".zgroup", "B", "a", "b/", "b.c", "\xc3\xa9"));
+  EXPECT_THAT(ListNames(*store, "b"), ElementsAre("x", "y/"));
+  EXPECT_THAT(ListNames(*store, "b/y"), ElementsAre("z"));
+}
+
+TEST_P(KeyedStoreConformanceTest, ListsNothingWhereThereIsNoPrefix) {
+  const auto store = MakeStore({{"a/b", "1"}, {"c", "2"}});
+  EXPECT_THAT(ListNames(*store, "d"), IsEmpty());
+  EXPECT_THAT(ListNames(*store, "c"), IsEmpty());
+  EXPECT_THAT(ListNames(*store, "a/b"), IsEmpty());
+  EXPECT_THAT(ListNames(*store, "a/b/c"), IsEmpty());
+}
+
+TEST_P(KeyedStoreConformanceTest, PrefixesAreNoValues) {
+  const auto store = MakeStore({{"a/b", "1"}});
+  EXPECT_THAT(store->Size("a"), test::IsOkAnd(Eq(std::nullopt)));
+  EXPECT_EQ(ReadText(*store, "a", 0, 1), "absent");
+  EXPECT_THAT(store->Stat("a"), test::IsOkAnd(Eq(std::nullopt)));
+}
+
+TEST_P(KeyedStoreConformanceTest, TakesNamesOfAnyBytes) {
+  for (const std::string name : {"new\nline", "\xff\xfe", " ", "...", "%2F", "a\\b", "-"}) {
+    const auto store = MakeStore({{name, name}, {"p" + name + "/0", "1"}});
+    EXPECT_EQ(ReadText(*store, name, 0, 100), name);
+    EXPECT_EQ(ReadText(*store, "p" + name + "/0", 0, 100), "1");
+  }
+}
+
+TEST_P(KeyedStoreConformanceTest, DescribesKeysByTheNameOfTheStore) {
+  const auto store = MakeStore({{"a/b", "1"}});
+  EXPECT_THAT(store->Describe("a/b"), HasSubstr("a/b"));
+}
+
+TEST_P(KeyedStoreConformanceTest, KeysThatClimbOutAreRefused) {
+  if (!GetParam().checks_keys) return;
+  const auto store = MakeStore({{"a/b", "1"}});
+  for (const std::string key :
+       {"..", "../top/a/b", "a/../a/b", "a/./b", ".", "/a/b", "a//b", "a/", "/etc/passwd"}) {
+    const auto message = HasSubstr("is not below its store");
+    EXPECT_THAT(store->Size(key), test::IsError(model::ErrorCode::kBadInput, message)) << key;
+    EXPECT_THAT(store->Stat(key), test::IsError(model::ErrorCode::kBadInput, message)) << key;
+    EXPECT_THAT(ReadText(*store, key, 0, 1), message) << key;
+    EXPECT_THAT(ListNames(*store, key), ElementsAre(message)) << key;
+  }
+  EXPECT_THAT(store->Size(std::string_view("a\0b", 3)),
+              test::IsError(model::ErrorCode::kBadInput, HasSubstr("\"a\\x00b\"")));
+}
+
+INSTANTIATE_TEST_SUITE_P(All, KeyedStoreConformanceTest,
+                         Values(DirectoryKind(), MemoryKind(), MixedZipKind()), NameOf);
+
+}  // namespace
+}  // namespace ndlfs::backends

@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: MIT
+"""Holds every #include of the sources against what CMake links.
+
+A source may include the headers of its own room, of the rooms that its room is
+linked with, and of those that come with these as PUBLIC. A header may include
+no room that is linked PRIVATE, for others include the header. Every source
+belongs to the room of its folder, and no room is linked with one above it.
+"""
+
+import os
+import re
+import sys
+import unittest
+
+TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+LAYERS = ["model", "backends", "cache", "fs"]
+INCLUDE = re.compile(r'^#include "((?:%s)/[^"]+)"' % "|".join(LAYERS), re.MULTILINE)
+ROOM = re.compile(r"^ndlfs_room\((\w+)\s(.*?)\)$", re.MULTILINE | re.DOTALL)
+
+
+class Room:
+    def __init__(self, name, folder, body):
+        self.name = name
+        self.folder = folder
+        self.words = {"SOURCES": [], "PUBLIC": [], "PRIVATE": [], "PRECOMPILE": []}
+        key = None
+        for word in re.sub(r"#.*", "", body).split():
+            if word in self.words:
+                key = word
+            else:
+                self.words[key].append(word)
+
+    def linked(self, kind):
+        return [w.removeprefix("ndlfs::") for w in self.words[kind] if w.startswith("ndlfs::")]
+
+    @property
+    def layer(self):
+        return LAYERS.index(self.folder.split("/")[0])
+
+
+def read_rooms():
+    rooms = {}
+    for layer in LAYERS:
+        for folder, _, names in os.walk(os.path.join(TOP, layer)):
+            if "CMakeLists.txt" not in names:
+                continue
+            with open(os.path.join(folder, "CMakeLists.txt"), encoding="utf-8") as file:
+                text = file.read()
+            for name, body in ROOM.findall(text):
+                room = Room(name, os.path.relpath(folder, TOP), body)
+                if "${libraries}" in body and name == "backends":
+                    room.words["PRIVATE"].append("ndlfs::hdf5")
+                rooms[name] = room
+    return rooms
+
+
+def sources():
+    for layer in LAYERS:
+        for folder, _, names in os.walk(os.path.join(TOP, layer)):
+            for name in names:
+                if name.endswith((".h", ".cc")):
+                    yield os.path.relpath(os.path.join(folder, name), TOP)
+
+
+class RoomsTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.rooms = read_rooms()
+        cls.folders = {room.folder: room for room in cls.rooms.values()}
+
+    def room_of(self, path):
+        folder = os.path.dirname(path)
+        while folder and folder not in self.folders:
+            folder = os.path.dirname(folder)
+        return self.folders.get(folder)
+
+    def with_public(self, names):
+        found, todo = set(), list(names)
+        while todo:
+            name = todo.pop()
+            if name in self.rooms and name not in found:
+                found.add(name)
+                todo += self.rooms[name].linked("PUBLIC")
+        return found
+
+    def test_there_are_rooms(self):
+        self.assertGreater(len(self.rooms), 20)
+
+    def test_includes_point_downwards(self):
+        wrong = []
+        for path in sources():
+            room = self.room_of(path)
+            if not room:
+                continue  # main.cc, which puts everything together
+            kinds = ["PUBLIC"] if path.endswith(".h") else ["PUBLIC", "PRIVATE"]
+            allowed = self.with_public(n for kind in kinds for n in room.linked(kind))
+            with open(os.path.join(TOP, path), encoding="utf-8") as file:
+                included = INCLUDE.findall(file.read())
+            for header in included:
+                if not os.path.exists(os.path.join(TOP, header)):
+                    wrong.append(f"{path}: there is no {header}")
+                    continue
+                other = self.room_of(header)
+                if other is not room and other.name not in allowed:
+                    wrong.append(f"{path}: {header} is of the room {other.name}, "
+                                 f"which {room.name} is not linked with"
+                                 + (" as PUBLIC" if path.endswith(".h") else ""))
+        self.assertEqual(wrong, [])
+
+    def test_rooms_are_linked_downwards(self):
+        def below(name, seen):
+            for kind in ("PUBLIC", "PRIVATE"):
+                for other in self.rooms[name].linked(kind):
+                    if other not in self.rooms:
+                        continue
+                    self.assertNotIn(other, seen, "rooms are linked in a circle")
+                    self.assertLessEqual(self.rooms[other].layer, self.rooms[name].layer,
+                                         f"{name} is linked with {other}")
+                    below(other, seen + [other])
+        for name in self.rooms:
+            below(name, [name])
+
+    def test_every_source_is_listed(self):
+        listed = set()
+        for folder, _, names in os.walk(TOP):
+            if "CMakeLists.txt" in names and os.path.relpath(folder, TOP).split("/")[0] in LAYERS:
+                with open(os.path.join(folder, "CMakeLists.txt"), encoding="utf-8") as file:
+                    for word in re.findall(r"[\w/]+\.cc\b", file.read()):
+                        listed.add(os.path.relpath(os.path.join(folder, word), TOP))
+        found = {path for path in sources() if path.endswith(".cc")}
+        self.assertEqual(found - listed, set())
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])
