@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+//
+// The inverse of ReadHeader(): lays out a netCDF classic file and writes its header.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "backends/format/netcdf3/header.h"
+#include "model/error.h"
+
+namespace ndlfs::backends::netcdf3 {
+
+// Fills in where the values of each variable lie (`begin`, `bytes`), the version, and
+// the sizes of the header and the file; returns the header's text. The version is the
+// oldest that holds the file: CDF-1 below 2 GiB, CDF-2 up to 4 GiB a variable (the last
+// one may be larger), else CDF-5. The values of a variable end with zeros up to a multiple
+// of 4 bytes.
+//
+// Takes from `header` the dimensions, attributes and variables with their names, types
+// and dimensions. All dimensions have a fixed size but the record dimension, which has no
+// records: the only way to lay out a dimension of size 0. It must be the first dimension
+// of every variable that has it. Names must be unique and valid; see ValidName().
+//
+// kLimit for what no version holds, and for a header of more than 64 MiB.
+model::Result<std::string> LayOut(Header& header);
+
+// Whether CDF-1 and CDF-2 lack the type.
+bool NeedsCdf5(Type type);
+
+// `name` as netCDF allows it: UTF-8 without control characters and `/`, which become `_`;
+// `_` in front of a first character that is not a letter, a digit, `_` or beyond ASCII; no
+// blanks at its end; at most 256 bytes.
+std::string ValidName(std::string_view name);
+
+}  // namespace ndlfs::backends::netcdf3

@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: MIT
+#include "fs/view/classic_group.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tests/support/memory_hierarchy.h"
+
+namespace ndlfs::fs::classic {
+namespace {
+
+using backends::netcdf3::Attribute;
+using backends::netcdf3::Type;
+using backends::netcdf3::Variable;
+using model::Datatype;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+std::shared_ptr<const backends::ArraySource> Source(Datatype dtype,
+                                                    std::vector<uint64_t> shape) {
+  std::vector<uint64_t> chunk = shape;
+  for (uint64_t& extent : chunk) extent = std::max<uint64_t>(extent, 1);
+  return std::make_shared<test::MemoryArray>(
+      std::move(dtype), std::move(shape), std::move(chunk), std::map<uint64_t, std::string>());
+}
+
+model::Attribute Text(std::string name, std::string text) {
+  return {.name = std::move(name), .type = Datatype::String(), .value = std::move(text)};
+}
+
+model::Attribute Number(std::string name, Datatype type, model::Value value) {
+  return {.name = std::move(name), .type = std::move(type), .value = std::move(value)};
+}
+
+class ClassicGroupTest : public ::testing::Test {
+ protected:
+  model::Ndarray& AddArray(const std::string& path, Datatype dtype, std::vector<uint64_t> shape,
+                           std::vector<std::string> names = {}) {
+    model::Ndarray array;
+    array.name = model::BaseName(path);
+    for (const uint64_t extent : shape) array.shape.push_back({extent, ""});
+    array.dimension_names = std::move(names);
+    return Add(path, std::move(array), Source(std::move(dtype), std::move(shape)));
+  }
+  model::Ndarray& AddCoordinate(const std::string& path, Datatype dtype, uint64_t size) {
+    model::DimCoord coordinate;
+    coordinate.name = model::BaseName(path);
+    coordinate.shape = {{size, ""}};
+    return Add(path, std::move(coordinate), Source(std::move(dtype), {size}));
+  }
+
+  Content Make() const { return MakeContent(group_attributes_, arrays_); }
+
+  static const Attribute* Find(const std::vector<Attribute>& attributes,
+                               std::string_view name) {
+    for (const Attribute& attribute : attributes) {
+      if (attribute.name == name) return &attribute;
+    }
+    return nullptr;
+  }
+  static std::string LeftOut(const Content& content) {
+    const Attribute* attribute = Find(content.header.attributes, "ndlfs_left_out");
+    return attribute == nullptr ? "" : attribute->values;
+  }
+  static std::vector<std::string> DimensionsOf(const Content& content, size_t variable) {
+    std::vector<std::string> names;
+    for (const uint64_t d : content.header.variables.at(variable).dimensions) {
+      names.push_back(content.header.dimensions.at(d).name);
+    }
+    return names;
+  }
+
+  std::vector<model::Attribute> group_attributes_;
+  std::vector<GroupArray> arrays_;
+
+ private:
+  template <typename Entity>
+  model::Ndarray& Add(const std::string& path, Entity entity,
+                      std::shared_ptr<const backends::ArraySource> source) {
+    entity.type = source->spec().dtype;
+    auto node = std::make_shared<backends::Node>();
+    node->entity = std::move(entity);
+    node->source = std::move(source);
+    arrays_.push_back({path, node});
+    return std::get<Entity>(node->entity);
+  }
+};
+
+TEST_F(ClassicGroupTest, CoordinatesComeFirstAndGiveDimensionsTheirNames) {
+  model::Ndarray& wind = AddArray("/wind", Datatype::Float32(), {2, 3});
+  wind.shape[0].dimcoord = "/time";
+  wind.shape[1].dimcoord = "/x";
+  AddCoordinate("/time", Datatype::Float64(), 2);
+  const Content content = Make();
+  EXPECT_THAT(content.arrays, ElementsAre(1, 0));
+  EXPECT_EQ(content.header.variables[0].name, "time");
+  EXPECT_THAT(DimensionsOf(content, 0), ElementsAre("time"));
+  EXPECT_THAT(DimensionsOf(content, 1), ElementsAre("time", "x"));
+  EXPECT_EQ(LeftOut(content), "");
+}
+
+TEST_F(ClassicGroupTest, NamesOfOneLengthAreOneDimension) {
+  AddArray("/a", Datatype::Float32(), {2, 3}, {"y", "x"});
+  AddArray("/b", Datatype::Float32(), {3, 4}, {"x", "y"});
+  const Content content = Make();
+  EXPECT_THAT(DimensionsOf(content, 0), ElementsAre("y", "x"));
+  EXPECT_THAT(DimensionsOf(content, 1), ElementsAre("x", "y_2"));
+}
+
+TEST_F(ClassicGroupTest, DimensionsWithoutNamesAreNeverShared) {
+  AddArray("/a", Datatype::Float32(), {3, 3});
+  AddArray("/b", Datatype::Float32(), {3});
+  const Content content = Make();
+  EXPECT_THAT(DimensionsOf(content, 0), ElementsAre("a_dim0", "a_dim1"));
+  EXPECT_THAT(DimensionsOf(content, 1), ElementsAre("b_dim0"));
+}
+
+TEST_F(ClassicGroupTest, TypesAreThoseOfTheElements) {
+  const std::vector<std::pair<Datatype, Type>> types = {
+      {Datatype::Integer(1, true), Type::kByte},
+      {Datatype::Integer(1, false), Type::kUByte},
+      {Datatype::Integer(2, true), Type::kShort},
+      {Datatype::Integer(2, false), Type::kUShort},
+      {Datatype::Integer(4, true), Type::kInt},
+      {Datatype::Integer(4, false), Type::kUInt},
+      {Datatype::Integer(8, true), Type::kInt64},
+      {Datatype::Integer(8, false), Type::kUInt64},
+      {Datatype::Float32(), Type::kFloat},
+      {Datatype::Float64(), Type::kDouble},
+      {Datatype::Bool(), Type::kByte}};
+  for (size_t i = 0; i < types.size(); ++i)
+    AddArray(fmt::format("/v{}", i), types[i].first, {1});
+  const Content content = Make();
+  ASSERT_EQ(content.header.variables.size(), types.size());
+  for (size_t i = 0; i < types.size(); ++i) {
+    EXPECT_EQ(content.header.variables[i].type, types[i].second) << types[i].first.keyword();
+  }
+}
+
+TEST_F(ClassicGroupTest, WhatHasNoTypeIsLeftOutAndNamed) {
+  AddArray("/text", Datatype::String(), {2});
+  AddArray("/half", Datatype::Float("float16", 2), {2});
+  AddArray("/z", Datatype::Complex(8), {2});
+  AddArray("/good", Datatype::Float32(), {2});
+  const Content content = Make();
+  EXPECT_THAT(content.arrays, ElementsAre(3));
+  EXPECT_EQ(LeftOut(content),
+            "text: netCDF classic has no type for string\n"
+            "half: netCDF classic has no type for float16\n"
+            "z: netCDF classic has no type for compound");
+}
+
+TEST_F(ClassicGroupTest, TextOfFixedLengthHasOneDimensionMore) {
+  AddArray("/name", Datatype::FixedString(12, model::Charset::kUtf8), {3}, {"station"});
+  const Content content = Make();
+  EXPECT_EQ(content.header.variables.at(0).type, Type::kChar);
+  EXPECT_THAT(DimensionsOf(content, 0), ElementsAre("station", "string12"));
+}
+
+TEST_F(ClassicGroupTest, ElementsThatAreArraysHaveTheirDimensionsLast) {
+  AddArray("/v", Datatype::Array(Datatype::Float32(), {2, 3}), {5});
+  const Content content = Make();
+  EXPECT_THAT(DimensionsOf(content, 0), ElementsAre("v_dim0", "v_dim1", "v_dim2"));
+  EXPECT_EQ(content.header.dimensions.at(2).size, 3u);
+}
+
+TEST_F(ClassicGroupTest, EnumsAreFlags) {
+  AddArray("/kind",
+           Datatype::Enum(Datatype::Integer(2, true), {{"sea ice", -1}, {"land", 300}}), {2});
+  const Content content = Make();
+  const auto& attributes = content.header.variables.at(0).attributes;
+  ASSERT_NE(Find(attributes, "flag_values"), nullptr);
+  EXPECT_EQ(Find(attributes, "flag_values")->values, std::string("\xff\xff\x01\x2c"));
+  EXPECT_EQ(Find(attributes, "flag_values")->type, Type::kShort);
+  EXPECT_EQ(Find(attributes, "flag_meanings")->values, "sea_ice land");
+}
+
+TEST_F(ClassicGroupTest, FillValuesHaveTheTypeOfTheVariable) {
+  model::Ndarray& a = AddArray("/a", Datatype::Integer(2, true), {2});
+  a.attributes.push_back(Number("_FillValue", Datatype::Integer(4, true), -999));
+  model::Ndarray& b = AddArray("/b", Datatype::Integer(1, true), {2});
+  b.attributes.push_back(Number("_FillValue", Datatype::Integer(4, true), 1000));
+  model::Ndarray& c = AddArray("/c", Datatype::Float32(), {2});
+  c.storage.fillvalue = model::Value(1.5);
+  model::Ndarray& d = AddArray("/d", Datatype::Float32(), {2});
+  d.storage.fillvalue = model::Value(0.0);
+  const auto variables = Make().header.variables;
+  EXPECT_EQ(Find(variables.at(0).attributes, "_FillValue")->type, Type::kShort);
+  EXPECT_EQ(Find(variables.at(0).attributes, "_FillValue")->values, "\xfc\x19");
+  EXPECT_EQ(Find(variables.at(1).attributes, "_FillValue"), nullptr);
+  EXPECT_EQ(Find(variables.at(2).attributes, "_FillValue")->values,
+            std::string("\x3f\xc0\0\0", 4));
+  EXPECT_THAT(variables.at(3).attributes, IsEmpty());
+}
+
+TEST_F(ClassicGroupTest, IntegersOfAttributesAreNarrowedUnlessTheFileIsCdf5) {
+  group_attributes_.push_back(Number("n", Datatype::Integer(8, true), 7));
+  AddArray("/a", Datatype::Float32(), {2});
+  EXPECT_EQ(Make().header.attributes.at(0).type, Type::kInt);
+  AddArray("/b", Datatype::Integer(8, true), {2});
+  EXPECT_EQ(Make().header.attributes.at(0).type, Type::kInt64);
+}
+
+TEST_F(ClassicGroupTest, IntegersThatDoNotFitKeepTheirType) {
+  group_attributes_.push_back(Number("n", Datatype::Integer(8, true), int64_t{1} << 40));
+  AddArray("/a", Datatype::Float32(), {2});
+  EXPECT_EQ(Make().header.attributes.at(0).type, Type::kInt64);
+}
+
+TEST_F(ClassicGroupTest, ListsAndTextsOfAttributes) {
+  group_attributes_.push_back({.name = "list",
+                               .type = Datatype::Float64(),
+                               .shape = {2},
+                               .value = model::Value::List{1.0, 2.0}});
+  group_attributes_.push_back({.name = "texts",
+                               .type = Datatype::String(),
+                               .shape = {2},
+                               .value = model::Value::List{"a", "b"}});
+  group_attributes_.push_back(Number("flag", Datatype::Bool(), "TRUE"));
+  const auto attributes = Make().header.attributes;
+  EXPECT_EQ(attributes.at(0).count, 2u);
+  EXPECT_EQ(attributes.at(0).values.size(), 16u);
+  EXPECT_EQ(attributes.at(1).values, "a\nb");
+  EXPECT_EQ(attributes.at(2).values, "\1");
+  EXPECT_EQ(attributes.at(2).type, Type::kByte);
+}
+
+TEST_F(ClassicGroupTest, CountsOfTimeHaveUnits) {
+  AddArray("/t", Datatype::Time({"s", 1, false}), {2});
+  AddArray("/d", Datatype::Time({"D", 1, true}), {2});
+  model::Ndarray& own = AddArray("/o", Datatype::Time({"s", 1, false}), {2});
+  own.attributes.push_back(Text("units", "ticks"));
+  const auto variables = Make().header.variables;
+  EXPECT_EQ(Find(variables.at(0).attributes, "units")->values, "seconds since 1970-01-01");
+  EXPECT_EQ(Find(variables.at(1).attributes, "units")->values, "days");
+  EXPECT_EQ(Find(variables.at(2).attributes, "units")->values, "ticks");
+}
+
+TEST_F(ClassicGroupTest, NamesThatNetCdfRefusesAreChangedAndTold) {
+  AddArray("/a:b", Datatype::Float32(), {2});
+  AddArray("/-x", Datatype::Float32(), {2});
+  AddArray("/_-x", Datatype::Float32(), {2});
+  const auto variables = Make().header.variables;
+  EXPECT_EQ(variables.at(0).name, "a:b");
+  EXPECT_EQ(variables.at(1).name, "_-x");
+  EXPECT_EQ(Find(variables.at(1).attributes, "ndlfs_name")->values, "-x");
+  EXPECT_EQ(variables.at(2).name, "_-x_2");
+  EXPECT_EQ(Find(variables.at(2).attributes, "ndlfs_name")->values, "_-x");
+}
+
+TEST_F(ClassicGroupTest, OneEmptyDimensionIsTheRecordDimension) {
+  AddArray("/a", Datatype::Float32(), {0, 3}, {"time", "x"});
+  AddArray("/b", Datatype::Float32(), {3, 0}, {"x", "time"});
+  AddArray("/c", Datatype::Float32(), {0}, {"other"});
+  const Content content = Make();
+  EXPECT_THAT(content.arrays, ElementsAre(0));
+  EXPECT_EQ(content.header.record_dimension, 0u);
+  EXPECT_THAT(LeftOut(content), HasSubstr("b: it has no elements"));
+  EXPECT_THAT(LeftOut(content), HasSubstr("c: it has no elements"));
+}
+
+TEST_F(ClassicGroupTest, ArraysThatCannotBeReadAreLeftOut) {
+  AddArray("/a", Datatype::Float32(), {2});
+  auto broken = std::make_shared<backends::Node>(*arrays_[0].node);
+  broken->source = nullptr;
+  arrays_[0].node = broken;
+  const Content content = Make();
+  EXPECT_THAT(content.header.variables, IsEmpty());
+  EXPECT_EQ(LeftOut(content), "a: cannot be read");
+}
+
+}  // namespace
+}  // namespace ndlfs::fs::classic
