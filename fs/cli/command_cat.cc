@@ -30,7 +30,7 @@ constexpr std::array<std::string_view, 2> kTextViews = {"txt", "jsonl"};
 struct Arguments {
   std::string store;
   std::string path;
-  std::string view;  // empty: the first that the array has
+  std::string view;  // empty: the first view that the array has
 };
 
 // "npy", "raw", ...
@@ -72,7 +72,7 @@ model::Result<void> Copy(const View& view) {
   }
 }
 
-// Control characters among the bytes would change how a terminal works.
+// Refuses to write binary to a terminal, whose state control characters would change.
 model::Result<void> CheckSuits(const ViewKind& kind, const backends::ArraySpec& spec) {
   if (IsText(kind) || ::isatty(STDOUT_FILENO) != 1) return {};
   for (const ViewKind* text : ViewKinds()) {
@@ -110,7 +110,7 @@ model::Result<int> Cat(const Arguments& arguments) {
   NDLFS_TRY(const OpenedStore store, FollowLinks(named, arguments.path));
   const auto copied = CopyArray(store, arguments);
   if (copied) return 0;
-  // The reader has seen enough: nothing to complain of.
+  // The reader of the pipe has closed it, which needs no message.
   if (copied.error().sys_errno() == EPIPE) return 1;
   return model::Propagate(WithNearestName(copied.error(), store), store.where);
 }
@@ -122,7 +122,7 @@ std::string CheckView(const std::string& name) {
     return fmt::format("{} (did you mean {}?)", model::Quote(name),
                        name.substr(kFilePrefix.size()));
   }
-  return fmt::format("{} is none of {}{}", model::Quote(name), fmt::join(names, ", "),
+  return fmt::format("{} is not one of {}{}", model::Quote(name), fmt::join(names, ", "),
                      DidYouMean(name, names));
 }
 
@@ -131,7 +131,8 @@ Command::Body PrepareCat(CLI::App& app) {
   app.add_option("STORE", arguments->store, "File or directory that is an array store")
       ->required()
       ->option_text(" ");
-  app.add_option("PATH", arguments->path, "Array in it, or / if it is one")
+  app.add_option("PATH", arguments->path,
+                 "Array in the store; / if the store is a single array")
       ->required()
       ->option_text(" ");
   app.add_option("--view", arguments->view,
@@ -143,6 +144,6 @@ Command::Body PrepareCat(CLI::App& app) {
 
 }  // namespace
 
-const Command kCatCommand = {"cat", "Write an array to standard output", PrepareCat};
+const Command kCatCommand = {"cat", "Write a view of an array to standard output", PrepareCat};
 
 }  // namespace ndlfs::fs

@@ -122,7 +122,7 @@ class ContentTest(DetectCase):
         for words in (["mount", self.source, self.scratch], ["check", self.source]):
             result = self.run_ndlfs(*words, "--detect", "nam")
             self.assertEqual(result.returncode, 2)
-            self.assertIn('"nam" is none of content, name (did you mean name?)', result.stderr)
+            self.assertIn('"nam" is not one of content, name (did you mean name?)', result.stderr)
 
     def test_check_finds_them_too(self):
         checked = json.loads(self.run_ndlfs("check", self.source, "--format", "json").stdout)
