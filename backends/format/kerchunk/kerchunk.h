@@ -5,8 +5,8 @@
 
 namespace ndlfs::backends {
 
-// Kerchunk reference files (.json): Zarr hierarchies whose chunks are parts of
-// other files. See reference_store.h.
+// Kerchunk reference files (.json): Zarr hierarchies whose chunks are ranges of other
+// files. See reference_store.h.
 const Format& KerchunkFormat();
 
 }  // namespace ndlfs::backends

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// netCDF classic files as hierarchies: one group with all variables.
+// netCDF classic files as hierarchies of one group with all variables.
 #pragma once
 
 #include <functional>

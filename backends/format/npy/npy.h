@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// NPY files: one array each. See npy_array.h for how the data are read.
+// NPY files, which have one array each. npy_array.h reads the data.
 #pragma once
 
 #include "backends/format/hierarchy.h"

@@ -7,9 +7,9 @@
 
 namespace ndlfs::backends {
 
-// The member "g/a.npy" is the array "/g/a". As NumPy has it, a member without
-// the extension is an array, too, if it begins as an NPY file does. Where both
-// "a" and "a.npy" are there, or something in "a/", the latter is "/a.npy".
+// The member "g/a.npy" is the array "/g/a". Like in NumPy, a member without the extension
+// is an array, too, if it begins like an NPY file. If there is also a member "a" or
+// "a/...", the member "a.npy" is "/a.npy".
 const Format& NpzFormat();
 
 // Whether a file that begins with `head` (1 KiB, or all of it) may be one, whatever

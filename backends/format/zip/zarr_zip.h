@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Zarr hierarchies in ZIP archives: at the root of the archive, or one folder
-// down, where zipping the directory from its parent puts them.
+// Zarr hierarchies in ZIP archives: at the root of the archive, or one folder down if the
+// directory was zipped from its parent.
 #pragma once
 
 #include "backends/format/hierarchy.h"
