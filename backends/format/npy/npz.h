@@ -3,7 +3,7 @@
 // NPZ files: ZIP archives of NPY files.
 #pragma once
 
-#include "backends/format/hierarchy.h"
+#include "backends/format/format.h"
 
 namespace ndlfs::backends {
 
@@ -11,9 +11,5 @@ namespace ndlfs::backends {
 // the extension is an array, too, if it begins as an NPY file does. Where both
 // "a" and "a.npy" are there, or something in "a/", the latter is "/a.npy".
 const Format& NpzFormat();
-
-// Whether a file that begins with `head` (1 KiB, or all of it) may be one, whatever
-// its name is: ConfirmFile() tells.
-bool BeginsAsNpz(ConstByteSpan head);
 
 }  // namespace ndlfs::backends
