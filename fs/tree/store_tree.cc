@@ -14,6 +14,7 @@ namespace ndlfs::fs {
 namespace {
 
 using backends::Access;
+using backends::FileStatus;
 using model::IoError;
 using StorePtr = std::shared_ptr<MountedStore>;
 
@@ -34,14 +35,16 @@ Access AccessBy(const Attributes& attributes) {
   return {attributes.uid, attributes.gid, attributes.mode & 0777};
 }
 
-int64_t TimeOf(const struct ::stat& status) { return backends::StampOf(status).mtime_ns; }
+Access AccessBy(const FileStatus& status) {
+  return {status.uid, status.gid, status.mode & 0777};
+}
 
 // What files have that are no older and no more open than the store itself.
 Attributes FileAttributes(const MountedStore& store) {
-  const struct ::stat status = store.status();
-  Access access = backends::AccessTo(status);
+  const FileStatus status = store.status();
+  Access access = AccessBy(status);
   access.mode &= 0444;
-  return AttributesWith(access, S_IFREG, TimeOf(status));
+  return AttributesWith(access, S_IFREG, status.mtime_ns);
 }
 
 // What the files of an entity have.
@@ -49,16 +52,16 @@ Attributes FileAttributes(const MountedStore& store, const Entity& entity) {
   Access access = entity.access.own;
   access.mode &= 0444;
   return AttributesWith(access, S_IFREG,
-                        entity.mtime_ns != 0 ? entity.mtime_ns : TimeOf(store.status()));
+                        entity.mtime_ns != 0 ? entity.mtime_ns : store.status().mtime_ns);
 }
 
 // The folder of what is at `status` in the source: who may read a file may
 // also enter the folder that stands for it.
-Attributes FolderAttributes(const struct ::stat& status, int64_t mtime_ns) {
-  Access access = backends::AccessTo(status);
-  access.mode &= S_ISDIR(status.st_mode) ? 0555 : 0444;
-  if (!S_ISDIR(status.st_mode)) access.mode |= access.mode >> 2;
-  return AttributesWith(access, S_IFDIR, mtime_ns != 0 ? mtime_ns : TimeOf(status));
+Attributes FolderAttributes(const FileStatus& status, int64_t mtime_ns) {
+  Access access = AccessBy(status);
+  access.mode &= status.is_directory() ? 0555 : 0444;
+  if (!status.is_directory()) access.mode |= access.mode >> 2;
+  return AttributesWith(access, S_IFDIR, mtime_ns != 0 ? mtime_ns : status.mtime_ns);
 }
 
 // How messages call an entity, and a file of it: "era5.zarr/t2m".
@@ -346,7 +349,7 @@ class EntityFolder final : public DirectoryNode {
  public:
   // `found` is the file or directory that was taken for the store.
   EntityFolder(MountContext& context, StorePtr store, std::string path,
-               const Attributes& attributes, const backends::FileStamp& found)
+               const Attributes& attributes, const backends::FileId& found)
       : context_(context),
         store_(std::move(store)),
         path_(std::move(path)),
@@ -375,7 +378,7 @@ class EntityFolder final : public DirectoryNode {
   model::Result<std::string> NameOf(std::string_view file_name) const;
   bool IsGroupOfTrueName(const std::vector<std::string>& names,
                          std::string_view file_name) const;
-  struct ::stat StatusOf(const std::string& path) const;
+  FileStatus StatusOf(const std::string& path) const;
   TreeNodePtr MakeLink(const std::string& path, const backends::Link& link) const;
   model::Result<std::vector<DirectoryEntry>> ListEntries() const;
   model::Result<void> ListGroup(std::vector<DirectoryEntry>& entries) const;
@@ -384,7 +387,7 @@ class EntityFolder final : public DirectoryNode {
   const StorePtr store_;
   const std::string path_;  // NDL path name
   const Attributes attributes_;
-  const backends::FileStamp found_;
+  const backends::FileId found_;
 };
 
 // The reasons for which a store shows nothing but `error.txt`; what remains is
@@ -395,8 +398,7 @@ bool IsShown(const model::Error& error) { return error.sys_errno() != ESTALE; }
 // else may be at this path now, and be closed to them.
 model::Result<void> EntityFolder::CheckIsInPlace() const {
   if (!store_->is_shared()) return {};
-  const struct ::stat now = store_->status();
-  if (now.st_dev == found_.device && now.st_ino == found_.inode) return {};
+  if (store_->status().id == found_) return {};
   return IoError(ESTALE, store_->Describe());
 }
 
@@ -475,11 +477,11 @@ model::Result<TreeNodePtr> EntityFolder::FindInGroup(std::string_view file_name)
 
 // Of the directory where a store that is one keeps the object at `path`;
 // otherwise, or if there is none, that of the store.
-struct ::stat EntityFolder::StatusOf(const std::string& path) const {
+FileStatus EntityFolder::StatusOf(const std::string& path) const {
   if (store_->is_directory()) {
-    const auto status = context_.root->StatForOthers(
-        store_->path().empty() ? path.substr(1) : store_->path() + path);
-    if (status && S_ISDIR(status->st_mode)) return *status;
+    const std::string place = store_->path().empty() ? path.substr(1) : store_->path() + path;
+    const auto status = context_.source->Stat(place, backends::Follow::kYes);
+    if (status && *status && (*status)->is_directory()) return **status;
   }
   return store_->status();
 }
@@ -596,9 +598,9 @@ bool StaysInside(std::string_view path, size_t depth) {
 }  // namespace
 
 TreeNodePtr MakeStoreFolder(MountContext& context, std::shared_ptr<MountedStore> store) {
-  const struct ::stat status = store->status();
+  const FileStatus status = store->status();
   return std::make_shared<EntityFolder>(context, std::move(store), "/",
-                                        FolderAttributes(status, 0), backends::StampOf(status));
+                                        FolderAttributes(status, 0), status.id);
 }
 
 TreeNodePtr MakeErrorFolder(std::string reason, const Attributes& folder) {

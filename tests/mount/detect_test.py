@@ -39,15 +39,7 @@ def write_docx(path):
             archive.writestr(name, "<xml/>" * 100)
 
 
-class DetectCase(harness.TestCase):
-    def setUp(self):
-        super().setUp()
-        self.source = os.path.join(self.scratch, "source")
-        os.mkdir(self.source)
-
-    def path(self, *parts):
-        return os.path.join(self.source, *parts)
-
+class DetectCase(harness.SourceTestCase):
     def run_ndlfs(self, *words):
         return subprocess.run([harness.BINARY, *words], stdin=subprocess.DEVNULL, capture_output=True, text=True)
 

@@ -14,6 +14,7 @@
 #include "backends/format/hdf5/node_builder.h"
 #include "backends/format/node_cache.h"
 #include "backends/store/file_name.h"
+#include "backends/store/local/local_source.h"
 #include "backends/store/local/paths.h"
 #include "model/mutex.h"
 #include "model/path_name.h"
@@ -371,9 +372,20 @@ class Hdf5Hierarchy final : public Hierarchy {
       GUARDED_BY(mutex_);
 };
 
+// A user block of 512 bytes or more, each time doubled, may come first.
+bool BeginsAsHdf5(ConstByteSpan head) {
+  constexpr std::string_view kSignature("\x89HDF\r\n\x1a\n", 8);
+  constexpr size_t kUserBlock = 512;
+  const std::string_view text = AsText(head);
+  if (text.starts_with(kSignature)) return true;
+  return text.size() > kUserBlock && text.substr(kUserBlock).starts_with(kSignature);
+}
+
 class Hdf5FormatImpl final : public Format {
  public:
   std::string_view name() const override { return "HDF5"; }
+
+  bool ProbeContent(ConstByteSpan head) const override { return BeginsAsHdf5(head); }
 
   bool MatchesFileName(std::string_view name) const override {
     return HasOneOf(name, kSureExtensions) || HasOneOf(name, kOtherExtensions);
@@ -384,9 +396,12 @@ class Hdf5FormatImpl final : public Format {
     return HasOneOf(name, kSureExtensions) && !AsText(head).starts_with("CDF");
   }
 
-  Result<std::shared_ptr<const Hierarchy>> Open(std::shared_ptr<const SourceRoot> root,
+  Result<std::shared_ptr<const Hierarchy>> Open(std::shared_ptr<const Source> source,
                                                 const std::string& path,
                                                 const OpenOptions& options) const override {
+    // The library still reads files by descriptors.
+    auto root = LocalRootOf(*source);
+    if (root == nullptr) return model::Unsupported("HDF5 in a source that is no directory");
     auto hierarchy = std::make_shared<Hdf5Hierarchy>(std::move(root), path, options);
     NDLFS_RETURN_IF_ERROR(hierarchy->Current());
     return hierarchy;
@@ -411,15 +426,6 @@ class Hdf5FormatImpl final : public Format {
 
 }  // namespace
 }  // namespace hdf5
-
-// A user block of 512 bytes or more, each time doubled, may come first.
-bool BeginsAsHdf5(ConstByteSpan head) {
-  constexpr std::string_view kSignature("\x89HDF\r\n\x1a\n", 8);
-  constexpr size_t kUserBlock = 512;
-  const std::string_view text = AsText(head);
-  if (text.starts_with(kSignature)) return true;
-  return text.size() > kUserBlock && text.substr(kUserBlock).starts_with(kSignature);
-}
 
 const Format& Hdf5Format() {
   static const hdf5::Hdf5FormatImpl format;

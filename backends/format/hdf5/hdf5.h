@@ -6,15 +6,11 @@
 #include <string>
 #include <vector>
 
-#include "backends/format/hierarchy.h"
+#include "backends/format/format.h"
 
 namespace ndlfs::backends {
 
 const Format& Hdf5Format();
-
-// Whether a file that begins with `head` (1 KiB, or all of it) is one, whatever
-// its name is.
-bool BeginsAsHdf5(ConstByteSpan head);
 
 // Has libhdf5 run in a process of its own from now on, so that a file that
 // makes it crash or hang does no harm. `command` starts that process, whose

@@ -6,7 +6,7 @@
 
 #include <string_view>
 
-#include "backends/format/hierarchy.h"
+#include "backends/format/format.h"
 
 namespace ndlfs::backends {
 

@@ -7,15 +7,11 @@
 #include <memory>
 #include <string>
 
-#include "backends/format/hierarchy.h"
+#include "backends/format/format.h"
 
 namespace ndlfs::backends {
 
 const Format& NetCdf3Format();
-
-// Whether a file that begins with `head` (1 KiB, or all of it) is one, whatever
-// its name is.
-bool BeginsAsNetCdf3(ConstByteSpan head);
 
 namespace netcdf3 {
 

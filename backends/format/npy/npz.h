@@ -3,7 +3,7 @@
 // NPZ files: ZIP archives of NPY files.
 #pragma once
 
-#include "backends/format/hierarchy.h"
+#include "backends/format/format.h"
 
 namespace ndlfs::backends {
 
@@ -11,9 +11,5 @@ namespace ndlfs::backends {
 // is an array, too, if it begins like an NPY file. If there is also a member "a" or
 // "a/...", the member "a.npy" is "/a.npy".
 const Format& NpzFormat();
-
-// Whether a file that begins with `head` (1 KiB, or all of it) may be one, whatever
-// its name is: ConfirmFile() tells.
-bool BeginsAsNpz(ConstByteSpan head);
 
 }  // namespace ndlfs::backends

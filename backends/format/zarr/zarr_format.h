@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "backends/format/hierarchy.h"
+#include "backends/format/format.h"
 #include "backends/store/store.h"
 #include "model/error.h"
 

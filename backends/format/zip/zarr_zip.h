@@ -4,14 +4,10 @@
 // directory was zipped from its parent.
 #pragma once
 
-#include "backends/format/hierarchy.h"
+#include "backends/format/format.h"
 
 namespace ndlfs::backends {
 
 const Format& ZarrZipFormat();
-
-// Whether a file that begins with `head` (1 KiB, or all of it) is an archive,
-// whatever its name is; ConfirmFile() tells whether there is Zarr in it.
-bool BeginsAsZip(ConstByteSpan head);
 
 }  // namespace ndlfs::backends
