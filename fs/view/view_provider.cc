@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "fs/view/view_provider.h"
 
-#include <fmt/ranges.h>
+#include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "model/path_name.h"
 
@@ -28,30 +29,24 @@ std::string ResolveAlias(std::string_view stem, std::string_view name) {
   return "data" + std::string(rest);
 }
 
-model::Result<ListedViews> ListedViews::Parse(std::string_view text) {
+ListedViews ListedViews::All() {
   ListedViews views;
-  views.text_ = text;
-  if (text == "all") {
-    views.all_ = true;
-    return views;
-  }
-  const std::vector<std::string_view> known = ShortViewNames();
-  for (size_t begin = 0; begin <= text.size();) {
-    const size_t end = std::min(text.find_first_of(",:", begin), text.size());
-    const std::string_view name = text.substr(begin, end - begin);
-    if (std::find(known.begin(), known.end(), name) == known.end()) {
-      return model::BadInput("{} is none of all, {}", model::Quote(name),
-                             fmt::join(known, ", "));
-    }
-    views.names_.emplace_back(name);
-    begin = end + 1;
-  }
+  views.choice_ = Choice::kAll;
   return views;
 }
 
+ListedViews::ListedViews(std::vector<std::string> short_names)
+    : choice_(Choice::kNamed), short_names_(std::move(short_names)) {}
+
 bool ListedViews::Shows(const ViewName& file) const {
-  if (text_.empty()) return file.is_listed;
-  return all_ || std::find(names_.begin(), names_.end(), ShortName(file.name)) != names_.end();
+  if (choice_ != Choice::kNamed) return choice_ == Choice::kAll || file.is_listed;
+  return std::find(short_names_.begin(), short_names_.end(), ShortName(file.name)) !=
+         short_names_.end();
+}
+
+std::string ListedViews::Text() const {
+  if (choice_ == Choice::kAll) return "all";
+  return fmt::format("{}", fmt::join(short_names_, ","));
 }
 
 std::vector<std::string_view> ShortViewNames() {

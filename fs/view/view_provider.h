@@ -126,20 +126,21 @@ std::string ResolveAlias(std::string_view stem, std::string_view name);
 // Which files a listing shows.
 class ListedViews {
  public:
-  // What each file says of itself.
+  // Those that say so themselves (ViewName::is_listed).
   ListedViews() = default;
-  // "all", or short names with commas or colons between them: "npy,raw". An
-  // unknown name is kBadInput.
-  static model::Result<ListedViews> Parse(std::string_view text);
+  // All that have a name of their own.
+  static ListedViews All();
+  // Those with these short names.
+  explicit ListedViews(std::vector<std::string> short_names);
 
   bool Shows(const ViewName& file) const;
-  // As it was given; empty for the default.
-  const std::string& text() const { return text_; }
+  // As options have it: "all", "npy,raw"; empty for the default.
+  std::string Text() const;
 
  private:
-  std::string text_;
-  bool all_ = false;
-  std::vector<std::string> names_;  // short ones
+  enum class Choice : uint8_t { kDefault, kAll, kNamed };
+  Choice choice_ = Choice::kDefault;
+  std::vector<std::string> short_names_;
 };
 
 // The short names of all kinds there are, of arrays and of groups.
