@@ -217,6 +217,11 @@ constexpr std::array kMountOptions = {
                   return {};
                 }},
     MountOption{"log-file", "FILE", "File for messages (the system log)", SetLogFile},
+    MountOption{"views", "LIST", "Files to list: npy,raw,... or all (what fits the data)",
+                [](MountOptions& options, std::string_view value) -> Result<void> {
+                  NDLFS_TRY(options.views, ParseViews(value));
+                  return {};
+                }},
     MountOption{"log-level", "LEVEL", "trace, debug, info, warn, error, critical or off (info)",
                 SetLogLevel},
     MountOption{"foreground", "", "Stay in the foreground until unmounted",
@@ -328,6 +333,23 @@ Result<backends::Detection> ParseDetection(std::string_view text) {
   if (text == kNames[1]) return backends::Detection::kName;
   return model::BadInput("{} is not one of {}{}", Quote(text), fmt::join(kNames, ", "),
                          DidYouMean(text, kNames));
+}
+
+Result<ListedViews> ParseViews(std::string_view text) {
+  if (text == "all") return ListedViews::All();
+  const std::vector<std::string_view> known = ShortViewNames();
+  std::vector<std::string> names;
+  for (size_t begin = 0; begin <= text.size();) {
+    const size_t end = std::min(text.find_first_of(",:", begin), text.size());
+    const std::string_view name = text.substr(begin, end - begin);
+    if (std::find(known.begin(), known.end(), name) == known.end()) {
+      return model::BadInput("{} is none of {}, and not all{}", Quote(name),
+                             fmt::join(known, ", "), DidYouMean(name, known));
+    }
+    names.emplace_back(name);
+    begin = end + 1;
+  }
+  return ListedViews(std::move(names));
 }
 
 Result<uint64_t> ParseSize(std::string_view text) {

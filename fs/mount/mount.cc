@@ -92,6 +92,7 @@ class Mount {
         filesystem_(MakeRoot(context_, ControlFiles()), OptionsOfFilesystem(),
                     [this](std::string_view line) { context_.problems.Report(line); }) {
     context_.services.scan = {.max_bytes = options.max_scan, .threads = options.threads};
+    context_.services.listed_views = options.views;
   }
 
   // Serves until the mount ends. `on_ready` is called when it answers.

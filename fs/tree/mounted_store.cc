@@ -69,13 +69,6 @@ Entity::~Entity() {
   if (reader) cache_.Forget(reader->source().id());
 }
 
-const Entity::NamedView* Entity::FindView(std::string_view file_name) const {
-  for (const NamedView& view : views) {
-    if (view.kind->file_name() == file_name) return &view;
-  }
-  return nullptr;
-}
-
 void Entity::NoteFailure(const std::string& name, const model::Error& error) const {
   constexpr int kOfTheMoment[] = {ESTALE, ENOMEM, EMFILE, ENFILE, EINTR, ETIMEDOUT};
   const bool may_pass = std::find(std::begin(kOfTheMoment), std::end(kOfTheMoment),
@@ -142,9 +135,7 @@ uint64_t MountedStore::held_bytes() const {
 }
 
 void MountedStore::Touch(const EntityPtr& entity) const {
-  uint64_t weight = entity->held_bytes;
-  for (const Entity::NamedView& view : entity->views) weight += view.view->held_bytes();
-  services_.entities.Touch(entity, weight);
+  services_.entities.Touch(entity, entity->held_bytes + entity->views->held_bytes());
 }
 
 model::Result<HierarchyPtr> MountedStore::Hierarchy() {
@@ -392,18 +383,10 @@ void MountedStore::AddData(Entity& entity) const {
   entity.ledger = std::make_shared<cache::ChunkLedger>(
       is_shared() ? std::optional(entity.access.whole) : std::nullopt);
   entity.reader = std::make_shared<cache::ArrayReader>(source, services_.cache, entity.ledger);
-  for (const ViewKind* kind : ViewKinds()) {
-    if (!kind->AppliesTo(source->spec())) continue;
-    auto view = kind->Make({entity.node, entity.reader, services_.scan});
-    if (!view) {
-      AddProblem(entity, model::Error(view.error()).In(kind->file_name()));
-      continue;
-    }
-    const auto refusal = (*view)->refusal();
-    if (refusal && kind->IsListed(source->spec())) {
-      AddProblem(entity, model::Error(*refusal).In(kind->file_name()));
-    }
-    entity.views.push_back({kind, *std::move(view)});
+  const ArrayInput input = MakeArrayInput(entity.node, entity.reader, services_.scan);
+  for (const ViewName& file : services_.array_views->Names(input)) {
+    if (!file.refusal || !services_.listed_views.Shows(file)) continue;
+    AddProblem(entity, model::Error(*file.refusal).In(file.name));
   }
 }
 

@@ -28,10 +28,11 @@
 #include "cache/chunk_cache.h"
 #include "cache/chunk_ledger.h"
 #include "fs/tree/freshness.h"
+#include "fs/tree/kept_views.h"
 #include "fs/tree/problem_log.h"
 #include "fs/tree/read_failures.h"
 #include "fs/tree/tree_node.h"
-#include "fs/view/view.h"
+#include "fs/view/view_provider.h"
 #include "model/error.h"
 #include "model/mutex.h"
 #include "model/recently_used.h"
@@ -43,11 +44,6 @@ using HierarchyPtr = std::shared_ptr<const backends::Hierarchy>;
 // Immutable, but for what reading it finds out.
 class Entity {
  public:
-  struct NamedView {
-    const ViewKind* kind;
-    std::shared_ptr<const View> view;
-  };
-
   explicit Entity(cache::ChunkCache& cache) : cache_(cache) {}
   ~Entity();
   Entity(const Entity&) = delete;
@@ -55,7 +51,6 @@ class Entity {
 
   bool is_group() const { return node != nullptr && node->is_group(); }
   bool is_array() const { return node != nullptr && !node->is_group(); }
-  const NamedView* FindView(std::string_view file_name) const;
   // The text of `error.txt`; empty if there is none.
   std::string ErrorText() const { return problems + failures->Text(); }
   // Notes that reading the file `name` of it has failed, unless the failure is
@@ -73,7 +68,7 @@ class Entity {
   // Arrays that have data.
   std::shared_ptr<cache::ChunkLedger> ledger;
   std::shared_ptr<const cache::ArrayReader> reader;
-  std::vector<NamedView> views;
+  const std::unique_ptr<KeptViews> views = std::make_unique<KeptViews>();
   const std::unique_ptr<ReadFailures> failures = std::make_unique<ReadFailures>();
   // Newest of the metadata, and of the chunks that were found changed.
   int64_t mtime_ns = 0;
@@ -120,6 +115,10 @@ struct StoreServices {
   std::atomic<uint64_t> last_generation{0};
   // Set before the mount is used.
   ScanLimits scan{};
+  ListedViews listed_views{};
+  // The tests have views of their own.
+  const ArrayViewProvider* array_views = &ArrayViews();
+  const GroupViewProvider* group_views = &GroupViews();
 };
 
 // The `detect` of a real mount.
@@ -134,6 +133,7 @@ class MountedStore : public std::enable_shared_from_this<MountedStore> {
   // been detected. Opens nothing.
   MountedStore(StoreServices& services, std::string path, const backends::FileStatus& status);
 
+  const StoreServices& services() const { return services_; }
   // In the source; "" is the source itself.
   const std::string& path() const { return path_; }
   bool is_directory() const { return is_directory_; }
@@ -156,6 +156,9 @@ class MountedStore : public std::enable_shared_from_this<MountedStore> {
   // The object at an NDL path; kNotFound where there is none. One that cannot
   // be loaded is an entity with problems. Errors are those of Hierarchy().
   model::Result<EntityPtr> Get(std::string_view path);
+
+  // Notes that `entity` is in use, and what it weighs by now.
+  void Touch(const EntityPtr& entity) const;
 
   // The version of the metadata of an object, for who keeps what was made of
   // them; 0 where there is none.
@@ -203,7 +206,6 @@ class MountedStore : public std::enable_shared_from_this<MountedStore> {
   model::Result<EntityPtr> Load(const HierarchyPtr& hierarchy, std::string_view path,
                                 const Entity* before) EXCLUDES(mutex_);
   EntityPtr Keep(EntityPtr entity, const Entity* before) EXCLUDES(mutex_);
-  void Touch(const EntityPtr& entity) const;
   backends::PathAccess AccessTo(const backends::Node& node) const;
   backends::PathAccess AccessToPath(const std::string& path) const;
   bool IsAccessChanged(const Entity& entity) const;

@@ -528,7 +528,8 @@ TEST_F(StoreTreeTest, ExtendedAttributesTellOfTheEntity) {
   EXPECT_THAT(*attributes,
               ElementsAre(Pair("user.ndl.path", "/t"), Pair("user.ndl.kind", "ndarray"),
                           Pair("user.ndl.type", "uint8"), Pair("user.ndl.shape", "[3]"),
-                          Pair("user.ndl.store", "a.zarr")));
+                          Pair("user.ndl.store", "a.zarr"),
+                          Pair("user.ndl.views", "[data.npy, data.raw, data.txt, data.jsonl]")));
   EXPECT_THAT(*(*Find("a.zarr/t/data.raw"))->GetExtendedAttributes(), IsEmpty());
 }
 
