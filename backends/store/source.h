@@ -122,7 +122,10 @@ class Source {
   // read, and from then on the store keeps to one version of the file: reads of
   // another one fail with ESTALE, so that bytes of two versions never mix. To
   // read the new version, open it again; Stat("") tells that there is one.
-  virtual std::shared_ptr<const Store> OpenFile(const std::string& path) const = 0;
+  // With Follow::kNo, `path` has been found step by step and had no link in it:
+  // a shared source follows none that is there now.
+  virtual std::shared_ptr<const Store> OpenFile(const std::string& path,
+                                                Follow follow = Follow::kNo) const = 0;
 
   // Whether there is a regular file at `path`, or where a link there leads.
   bool IsFile(std::string_view path) const;
