@@ -86,7 +86,9 @@ class MemorySource final : public backends::Source,
   std::shared_ptr<const backends::Store> OpenStore(const std::string& path) const override {
     return std::make_shared<DirectoryStore>(shared_from_this(), path);
   }
-  std::shared_ptr<const backends::Store> OpenFile(const std::string& path) const override {
+  using Source::OpenFile;
+  std::shared_ptr<const backends::Store> OpenFile(const std::string& path,
+                                                  backends::Follow) const override {
     return std::make_shared<FileStore>(shared_from_this(), path);
   }
 
