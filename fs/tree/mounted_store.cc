@@ -299,7 +299,12 @@ model::Result<EntityPtr> MountedStore::Load(const HierarchyPtr& hierarchy,
   auto entity = std::make_shared<Entity>(services_.cache);
   entity->path = path;
   entity->loaded_from = hierarchy;
-  entity->version = VersionOf(*hierarchy, path);
+  const auto version = hierarchy->Version(path);
+  // To find out that there is nothing may take a search: once is enough.
+  if (!version && version.error().code() == model::ErrorCode::kNotFound) {
+    return model::NotFound("{}", path);
+  }
+  entity->version = version.value_or(0);
   entity->generation = ++services_.last_generation;
   auto node = hierarchy->Load(path);
   if (!node) {

@@ -173,7 +173,7 @@ inline void PutNdl(MemorySource& source) {
              "/:\n  ndarrays:\n" + array("a") + "/g:\n  ndarrays:\n" + array("b"));
 }
 
-// One of each format but HDF5, which a library reads that takes only files.
+// One of each format but HDF5: such a file is made by h5py.
 inline std::vector<FormatExample> FormatExamples() {
   return {
       {"Zarr", "v2.zarr", &PutZarr2, "v2.zarr/.zgroup"},

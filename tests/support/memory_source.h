@@ -64,9 +64,15 @@ class MemorySource final : public backends::Source,
     const std::scoped_lock lock(mutex_);
     return reads_;
   }
+  // How often Stat() was asked, and for what.
+  std::vector<std::string> looks() const {
+    const std::scoped_lock lock(mutex_);
+    return looks_;
+  }
   void ForgetReads() {
     const std::scoped_lock lock(mutex_);
     reads_.clear();
+    looks_.clear();
   }
 
   const std::string& name() const override { return name_; }
@@ -74,6 +80,7 @@ class MemorySource final : public backends::Source,
                                                           backends::Follow) const override {
     if (!path.empty()) NDLFS_RETURN_IF_ERROR(backends::CheckKey(path));
     const std::scoped_lock lock(mutex_);
+    looks_.emplace_back(path);
     return StatLocked(path);
   }
   model::Result<std::unique_ptr<backends::DirectoryListing>> List(
@@ -86,8 +93,9 @@ class MemorySource final : public backends::Source,
   std::shared_ptr<const backends::Store> OpenStore(const std::string& path) const override {
     return std::make_shared<DirectoryStore>(shared_from_this(), path);
   }
-  std::shared_ptr<const backends::Store> OpenFile(
-      const std::string& path, backends::Follow = backends::Follow::kNo) const override {
+  using Source::OpenFile;
+  std::shared_ptr<const backends::Store> OpenFile(const std::string& path,
+                                                  backends::Follow) const override {
     return std::make_shared<FileStore>(shared_from_this(), path);
   }
 
@@ -280,6 +288,7 @@ class MemorySource final : public backends::Source,
   std::map<std::string, File, std::less<>> files_;
   uint64_t clock_ = 1'700'000'000'000'000'000;
   mutable std::vector<Read> reads_;
+  mutable std::vector<std::string> looks_;
 };
 
 }  // namespace ndlfs::test

@@ -40,7 +40,7 @@ model::Result<void> StoreFile::CheckUnchanged() const { return Read(0, {}); }
 
 model::Result<std::shared_ptr<const InputFile>> StoreFiles::Open(std::string_view name) {
   const std::string path = PathOfName(name);
-  NDLFS_TRY(auto file, OpenStore(source_->Open(path, /*may_be_link=*/true), path));
+  NDLFS_TRY(auto file, OpenStore(source_->OpenFile(path, Follow::kYes), path));
   return file;
 }
 

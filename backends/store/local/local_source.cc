@@ -92,8 +92,9 @@ std::shared_ptr<const Store> LocalSource::OpenStore(const std::string& path) con
   return MakeDirectoryStore(root_, path);
 }
 
-std::shared_ptr<const Store> LocalSource::OpenFile(const std::string& path, Follow follow) const {
-  return MakeFileStore(root_, path, follow == Follow::kYes);
+std::shared_ptr<const Store> LocalSource::OpenFile(const std::string& path,
+                                                   Follow follow) const {
+  return MakeFileStore(root_, path, /*may_be_link=*/follow == Follow::kYes);
 }
 
 std::shared_ptr<const SourceRoot> LocalRootOf(const Source& source) {

@@ -27,6 +27,7 @@ using ndlfs::test::FormatExample;
 using ndlfs::test::IsErrno;
 using ndlfs::test::IsOk;
 using ::testing::Contains;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::UnorderedElementsAre;
 
@@ -80,6 +81,17 @@ TEST_F(AnySourceTest, PlainFilesAreShownAsTheyAre) {
   const OpenedFile opened = node->Open().value();
   EXPECT_EQ(Read(*opened.handle, 2, 3).value(), "234");
   EXPECT_EQ(Read(*opened.handle, 8, 10).value(), "89");
+}
+
+TEST_F(AnySourceTest, LookupLooksAtAFileOnce) {
+  source_->Put("d/notes.txt", std::string(4096, 'x'));
+  const auto directory = Find("d").value();
+  source_->ForgetReads();
+  const auto node = directory->Lookup("notes.txt").value();
+  EXPECT_EQ(node->StatWhenFound().value().size, 4096u);
+  EXPECT_THAT(source_->looks(), ElementsAre("d/notes.txt"));
+  ASSERT_EQ(source_->reads().size(), 1u);
+  EXPECT_EQ(source_->reads()[0].size, 1024u);
 }
 
 TEST_F(AnySourceTest, PlainFileThatChangesIsAnotherOne) {
