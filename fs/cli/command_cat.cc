@@ -111,8 +111,7 @@ model::Result<void> CopyObject(const OpenedStore& store, const Arguments& argume
                        : model::NotFound("{}: has no data", path);
   }
   const auto reader = std::make_shared<const cache::ArrayReader>(node->source, cache);
-  const std::string what =
-      fmt::format("elements of type {}", reader->spec().dtype.keyword());
+  const std::string what = fmt::format("elements of type {}", reader->spec().dtype.keyword());
   NDLFS_RETURN_IF_ERROR(
       CopyView(ArrayViews(), MakeArrayInput(node, reader, {}), arguments, what), path);
   return {};
@@ -150,8 +149,9 @@ Command::Body PrepareCat(CLI::App& app) {
                  "Array in the store; / if the store is a single array")
       ->required()
       ->option_text(" ");
-  app.add_option("--view", arguments->view,
-                 fmt::format("{} (the first that the array has)", fmt::join(ShortViewNames(), ", ")))
+  app.add_option(
+         "--view", arguments->view,
+         fmt::format("{} (the first that the array has)", fmt::join(ShortViewNames(), ", ")))
       ->check(CheckView)
       ->option_text("VIEW");
   return [arguments] { return Cat(*arguments); };

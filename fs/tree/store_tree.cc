@@ -117,9 +117,11 @@ std::string WayToTop(size_t depth) {
 
 class ViewHandle final : public FileHandle {
  public:
-  ViewHandle(StorePtr store, EntityPtr entity, EntityViewPtr made, cache::Prefetcher& prefetcher)
+  ViewHandle(StorePtr store, EntityPtr entity, EntityViewPtr made,
+             cache::Prefetcher& prefetcher)
       : store_(std::move(store)),
-        name_(NameOfFile(*store_, entity->path, made->name)),
+        name_(entity->is_group() ? NameOfFile(*store_, entity->path, made->name)
+                                 : NameOfEntity(*store_, entity->path)),
         entity_(std::move(entity)),
         made_(std::move(made)),
         view_(made_->view->ForReader(prefetcher)) {
@@ -411,8 +413,7 @@ class EntityFolder final : public DirectoryNode {
   model::Result<TreeNodePtr> MakeDocument(const Entity& entity) const;
   model::Result<TreeNodePtr> FindError(const Entity& entity) const;
   model::Result<TreeNodePtr> FindByName(const EntityPtr& entity, std::string_view name) const;
-  model::Result<TreeNodePtr> FindViewFile(const EntityPtr& entity,
-                                          std::string_view name) const;
+  model::Result<TreeNodePtr> FindViewFile(const EntityPtr& entity, std::string_view name) const;
   std::string Stem() const;
   model::Result<TreeNodePtr> FindChild(std::string_view name) const;
   model::Result<std::string> NameOf(std::string_view file_name) const;

@@ -87,8 +87,8 @@ class StoreGroup final : public GroupInput {
     if (entity->is_group()) {
       child.group = std::make_shared<const StoreGroup>(store_, std::move(entity), parts_);
     } else if (entity->reader) {
-      child.array = MakeArrayInput(entity->node, entity->reader, store_->services().scan,
-                                   entity->path);
+      child.array =
+          MakeArrayInput(entity->node, entity->reader, store_->services().scan, entity->path);
     }
     return child;
   }

@@ -84,8 +84,7 @@ void AddViews(Collector& out, std::span<const ViewName> views) {
 }  // namespace
 
 ExtendedAttributes DescribeEntity(std::string_view store, std::string_view path,
-                                  const backends::Node& node,
-                                  std::span<const ViewName> views) {
+                                  const backends::Node& node, std::span<const ViewName> views) {
   Collector out;
   out.Add("user.ndl.path", std::string(path));
   out.Add("user.ndl.kind", std::string(KindOf(node)));

@@ -87,9 +87,8 @@ class SegmentedView final : public View, public std::enable_shared_from_this<Seg
   uint64_t held_bytes() const override { return held_bytes_; }
 
   Result<size_t> Read(uint64_t offset, ByteSpan out) const override {
-    return Read(offset, out, [](const Elements&, uint64_t, uint64_t) {
-      return cache::Access::kOnward;
-    });
+    return Read(offset, out,
+                [](const Elements&, uint64_t, uint64_t) { return cache::Access::kOnward; });
   }
 
   // `access_to` tells how `count` bytes of Elements from `begin` on are read.
@@ -156,10 +155,9 @@ class SegmentedView final : public View, public std::enable_shared_from_this<Seg
   }
 
   size_t CountElements() const {
-    return static_cast<size_t>(
-        std::count_if(segments_.begin(), segments_.end(), [](const Segment& segment) {
-          return std::holds_alternative<Elements>(segment);
-        }));
+    return static_cast<size_t>(std::count_if(
+        segments_.begin(), segments_.end(),
+        [](const Segment& segment) { return std::holds_alternative<Elements>(segment); }));
   }
 
   uint64_t CountHeldBytes() const {
@@ -191,11 +189,11 @@ class TrackedView final : public View {
 
   Result<size_t> Read(uint64_t offset, ByteSpan out) const override {
     LookAhead(offset, out.size());
-    return view_->Read(
-        offset, out, [this](const Elements& elements, uint64_t begin, uint64_t count) {
-          const bool is_last = begin + count == elements.source->size();
-          return TrackerOf(elements.source.get(), is_last)->OnRead(begin, count);
-        });
+    return view_->Read(offset, out,
+                       [this](const Elements& elements, uint64_t begin, uint64_t count) {
+                         const bool is_last = begin + count == elements.source->size();
+                         return TrackerOf(elements.source.get(), is_last)->OnRead(begin, count);
+                       });
   }
 
  private:
@@ -246,8 +244,8 @@ class TrackedView final : public View {
     uint64_t begin = 0;
     {
       const model::MutexLock lock(mutex_);
-      const bool goes_on = next_ != 0 && offset + kReorderBytes >= next_ &&
-                           offset <= next_ + kReorderBytes;
+      const bool goes_on =
+          next_ != 0 && offset + kReorderBytes >= next_ && offset <= next_ + kReorderBytes;
       next_ = goes_on ? std::max(next_, end) : end;
       if (!goes_on) looked_to_ = 0;
       if (!goes_on) return;

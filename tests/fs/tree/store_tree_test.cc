@@ -525,11 +525,12 @@ TEST_F(StoreTreeTest, ExtendedAttributesTellOfTheEntity) {
   const auto attributes = (*Find("a.zarr/t"))->GetExtendedAttributes();
   ASSERT_THAT(attributes, IsOk());
   using Pair = std::pair<std::string, std::string>;
-  EXPECT_THAT(*attributes,
-              ElementsAre(Pair("user.ndl.path", "/t"), Pair("user.ndl.kind", "ndarray"),
-                          Pair("user.ndl.type", "uint8"), Pair("user.ndl.shape", "[3]"),
-                          Pair("user.ndl.store", "a.zarr"),
-                          Pair("user.ndl.views", "[data.npy, data.raw, data.txt, data.jsonl]")));
+  EXPECT_THAT(
+      *attributes,
+      ElementsAre(Pair("user.ndl.path", "/t"), Pair("user.ndl.kind", "ndarray"),
+                  Pair("user.ndl.type", "uint8"), Pair("user.ndl.shape", "[3]"),
+                  Pair("user.ndl.store", "a.zarr"),
+                  Pair("user.ndl.views", "[data.npy, data.raw, data.txt, data.jsonl]")));
   EXPECT_THAT(*(*Find("a.zarr/t/data.raw"))->GetExtendedAttributes(), IsEmpty());
 }
 

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: MIT
-#include "fs/view/view_provider.h"
-
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -16,6 +14,7 @@
 
 #include "cache/chunk_cache.h"
 #include "fs/mount/errno.h"
+#include "fs/view/view_provider.h"
 #include "tests/support/memory_hierarchy.h"
 #include "tests/support/python.h"
 #include "tests/support/result.h"
