@@ -77,6 +77,9 @@ class TreeNode : public InodeTable::Object {
   // Costs a few stat() at most, unless StatCost() says more. kIo with ESTALE: look the
   // path up again. kNotFound: it has turned out that there is no such file.
   virtual model::Result<Attributes> Stat() const = 0;
+  // The same of a node that a lookup has just made: what that has seen already
+  // is not looked at once more.
+  virtual model::Result<Attributes> StatWhenFound() const { return Stat(); }
   // What Stat() takes: nothing, decoding as much as a read does, or much more.
   enum class Cost { kNothing, kRead, kScan };
   virtual Cost StatCost() const { return Cost::kNothing; }

@@ -305,31 +305,32 @@ class Builder {
   }
 
   void AddVariable(size_t i) {
-    const backends::Node& node = NodeOf(i);
-    if (!node.source) return LeaveOut(i, "cannot be read");
-    const backends::ArraySpec& spec = node.source->spec();
-    const auto type = TypeOf(spec.dtype);
-    if (!type) return LeaveOut(i, "netCDF classic has no type for " + spec.dtype.keyword());
-    Variable variable{.type = *type};
-    if (!FitsEmpty(i, spec)) return LeaveOut(i, "it has no elements");
-    for (size_t d = 0; d < spec.shape.size(); ++d) {
-      variable.dimensions.push_back(DimensionOf(i, d, spec.shape[d]));
+    if (!arrays_[i].input) return LeaveOut(i, "it cannot be read");
+    const ArrayInput& input = *arrays_[i].input;
+    const auto type = TypeOf(input.dtype);
+    if (!type) return LeaveOut(i, "netCDF classic has no type for " + input.dtype.keyword());
+    if (!input.elements) return LeaveOut(i, "it is too large");
+    if (!FitsEmpty(i, input)) return LeaveOut(i, "it has no elements");
+    Variable variable;
+    variable.type = *type;
+    for (size_t d = 0; d < input.shape.size(); ++d) {
+      variable.dimensions.push_back(DimensionOf(i, d, input.shape[d]));
     }
-    AddInnerDimensions(i, spec.dtype, variable);
+    AddInnerDimensions(i, input.dtype, variable);
     variable.name = variables_.Take(model::BaseName(arrays_[i].path));
     content_.header.variables.push_back(std::move(variable));
     content_.arrays.push_back(i);
   }
 
   // Only one dimension of a file can be empty, as the first of its variables.
-  bool FitsEmpty(size_t i, const backends::ArraySpec& spec) {
-    for (size_t d = 0; d < spec.shape.size(); ++d) {
-      if (spec.shape[d] != 0) continue;
+  bool FitsEmpty(size_t i, const ArrayInput& input) {
+    for (size_t d = 0; d < input.shape.size(); ++d) {
+      if (input.shape[d] != 0) continue;
       const std::string key = KeyOf(i, d, 0);
       if (d > 0 || (!empty_.empty() && empty_ != key)) return false;
       empty_ = key;
     }
-    return spec.dtype.size() != 0;
+    return input.dtype.size() != 0;
   }
 
   // What says that two dimensions are one; of those without a name nothing does.
@@ -398,7 +399,7 @@ class Builder {
     for (const model::Attribute& attribute : array.attributes) {
       list.AddOf(variable.type, attribute);
     }
-    Datatype dtype = NodeOf(i).source->spec().dtype;
+    Datatype dtype = arrays_[i].input->dtype;
     while (dtype.kind() == Kind::kArray) dtype = Datatype(dtype.base());
     if (dtype.kind() == Kind::kEnum) AddFlags(list, dtype, variable.type);
     if (dtype.kind() == Kind::kInteger && dtype.time()) AddTime(list, *dtype.time());

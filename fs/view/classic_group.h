@@ -5,13 +5,14 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "backends/format/hierarchy.h"
 #include "backends/format/netcdf3/header.h"
+#include "fs/view/view_input.h"
 #include "model/entities.h"
 
 namespace ndlfs::fs::classic {
@@ -19,7 +20,8 @@ namespace ndlfs::fs::classic {
 // An array of the group, or a dimension coordinate that its arrays refer to.
 struct GroupArray {
   std::string path;                            // NDL path name
-  std::shared_ptr<const backends::Node> node;  // an array; without a source it is left out
+  std::shared_ptr<const backends::Node> node;  // an array
+  std::optional<ArrayInput> input;             // without it the array is left out
 };
 
 struct Content {
@@ -30,7 +32,7 @@ struct Content {
 };
 
 // The file of these arrays: dimension coordinates first, then the others in their
-// order. The shape and element type are those of the source's spec.
+// order. The shape and the type of elements are those of the input.
 //
 // Dimensions are the same where both have the same dimension coordinate, or the same
 // name and length; a dimension without a name gets one of its own. All are fixed; bool and enum

@@ -16,10 +16,20 @@ using model::Datatype;
 // The fields of each structure, in the order in which they are sent; `Archive`
 // is an Encoder with const structures, or a Decoder.
 template <typename Archive, typename T>
-requires std::same_as<std::remove_const_t<T>, FileStamp>
-void Fields(Archive& archive, T& v) {
-  archive(v.device, v.inode, v.size, v.mtime_ns, v.ctime_ns);
-}
+requires std::same_as<std::remove_const_t<T>, Done>
+void Fields(Archive&, T&) {}
+template <typename Archive, typename T>
+requires std::same_as<std::remove_const_t<T>, NamedFile>
+void Fields(Archive& archive, T& v) { archive(v.id, v.size); }
+template <typename Archive, typename T>
+requires std::same_as<std::remove_const_t<T>, ReadRequest::Range>
+void Fields(Archive& archive, T& v) { archive(v.offset, v.bytes); }
+template <typename Archive, typename T>
+requires std::same_as<std::remove_const_t<T>, ReadRequest>
+void Fields(Archive& archive, T& v) { archive(v.file, v.ranges); }
+template <typename Archive, typename T>
+requires std::same_as<std::remove_const_t<T>, OpenRequest>
+void Fields(Archive& archive, T& v) { archive(v.name); }
 template <typename Archive, typename T>
 requires std::same_as<std::remove_const_t<T>, Block>
 void Fields(Archive& archive, T& v) {
@@ -28,7 +38,7 @@ void Fields(Archive& archive, T& v) {
 template <typename Archive, typename T>
 requires std::same_as<std::remove_const_t<T>, Request>
 void Fields(Archive& archive, T& v) {
-  archive(v.what, v.file_path, v.stamp, v.path, v.first, v.count, v.block, v.limit);
+  archive(v.what, v.file, v.file_size, v.file_path, v.path, v.first, v.count, v.block, v.limit);
 }
 template <typename Archive, typename T>
 requires std::same_as<std::remove_const_t<T>, Location>
@@ -393,19 +403,40 @@ class Decoder {
 
 model::Failure Garbled() { return model::Internal("a garbled message from the HDF5 helper"); }
 
-}  // namespace
-
-std::vector<std::byte> Encode(const Request& request) {
+template <typename T>
+std::vector<std::byte> EncodeOne(const T& value) {
   Encoder encoder;
-  encoder(request);
+  encoder(value);
   return encoder.Take();
 }
+
+}  // namespace
+
+std::vector<std::byte> Encode(const Request& request) { return EncodeOne(request); }
+std::vector<std::byte> Encode(const ReadRequest& request) { return EncodeOne(request); }
+std::vector<std::byte> Encode(const OpenRequest& request) { return EncodeOne(request); }
 
 model::Result<Request> DecodeRequest(ConstByteSpan bytes) {
   Decoder decoder(bytes);
   Request request;
   decoder(request);
   if (!decoder.done() || request.what > Request::What::kRead) return Garbled();
+  return request;
+}
+
+model::Result<ReadRequest> DecodeReadRequest(ConstByteSpan bytes) {
+  Decoder decoder(bytes);
+  ReadRequest request;
+  decoder(request);
+  if (!decoder.done() || request.ranges.size() > ReadRequest::kMaxRanges) return Garbled();
+  return request;
+}
+
+model::Result<OpenRequest> DecodeOpenRequest(ConstByteSpan bytes) {
+  Decoder decoder(bytes);
+  OpenRequest request;
+  decoder(request);
+  if (!decoder.done() || request.name.size() > OpenRequest::kMaxName) return Garbled();
   return request;
 }
 
@@ -441,7 +472,8 @@ model::Result<T> DecodeAnswer(ConstByteSpan bytes) {
 #define NDLFS_HDF5_ANSWER(T)                                             \
   template std::vector<std::byte> EncodeAnswer(const model::Result<T>&); \
   template model::Result<T> DecodeAnswer(ConstByteSpan);
-NDLFS_HDF5_ANSWER(FileStamp)
+NDLFS_HDF5_ANSWER(Done)
+NDLFS_HDF5_ANSWER(NamedFile)
 NDLFS_HDF5_ANSWER(Location)
 NDLFS_HDF5_ANSWER(std::vector<Child>)
 NDLFS_HDF5_ANSWER(ObjectInfo)

@@ -8,7 +8,7 @@
 
 #include "backends/base/large_index.h"
 #include "backends/store/keys.h"
-#include "backends/store/local/partial_listing.h"
+#include "backends/store/partial_listing.h"
 #include "model/path_name.h"
 
 namespace ndlfs::backends::zarr {

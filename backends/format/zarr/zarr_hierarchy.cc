@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "backends/format/zarr/node_builder.h"
+#include "backends/store/access_scope.h"
 #include "backends/store/keys.h"
-#include "backends/store/local/access_scope.h"
 #include "model/path_name.h"
 
 namespace ndlfs::backends::zarr {

@@ -5,8 +5,8 @@
 #include <cerrno>
 #include <utility>
 
+#include "backends/store/access_scope.h"
 #include "backends/store/keys.h"
-#include "backends/store/local/access_scope.h"
 
 namespace ndlfs::backends {
 namespace {

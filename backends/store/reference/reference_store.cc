@@ -15,7 +15,6 @@
 #include "backends/format/json_attributes.h"
 #include "backends/store/file_name.h"
 #include "backends/store/keys.h"
-#include "backends/store/local/paths.h"
 #include "backends/store/reference/generator.h"
 #include "backends/store/reference/template.h"
 #include "model/base64.h"
@@ -96,12 +95,12 @@ class ReferenceIndex {
 // A value in the reference file itself, or a part of another file.
 struct Reference {
   std::optional<std::string> inline_value;
-  std::string path;  // beneath the root of the source
+  std::string path;  // in the source
   ByteRange range;
 };
 
-// The path beneath the root that the file at `file_path` means by a URL.
-model::Result<std::string> ResolveUrl(const SourceRoot& root, std::string_view file_path,
+// The path in the source that the file at `file_path` means by a URL.
+model::Result<std::string> ResolveUrl(const Source& source, std::string_view file_path,
                                       std::string_view url) {
   constexpr std::string_view kFileScheme = "file://";
   std::string_view name = url;
@@ -109,7 +108,7 @@ model::Result<std::string> ResolveUrl(const SourceRoot& root, std::string_view f
   if (name.find("://") != name.npos || name.find("::") != name.npos) {
     return model::Unsupported("the remote reference {}", model::Quote(url));
   }
-  auto path = PathBeneath(root, file_path, name);
+  auto path = source.Resolve(file_path, name);
   if (!path) return model::BadInput("{} is outside the source tree", model::Quote(url));
   if (name.empty() || path->empty() || !CheckKey(*path)) {
     return model::BadInput("{} is no path of a file", model::Quote(url));
@@ -129,17 +128,17 @@ uint64_t SizeOf(const Templates& templates) {
 
 class JsonReferenceStore final : public ReferenceStore {
  public:
-  JsonReferenceStore(std::shared_ptr<const SourceRoot> root, std::string path, FileStamp stamp,
+  JsonReferenceStore(std::shared_ptr<const Source> source, std::string path, FileStamp stamp,
                      ReferenceIndex index, Generator generator, Templates templates)
-      : root_(std::move(root)),
+      : source_(std::move(source)),
         path_(std::move(path)),
         stamp_(stamp),
         index_(std::move(index)),
         generator_(std::move(generator)),
         templates_(std::move(templates)),
         templates_size_(SizeOf(templates_)),
-        file_(MakeFileStore(root_, path_)),
-        targets_(MakeDirectoryStore(root_, "")) {}
+        file_(source_->OpenFile(path_)),
+        targets_(source_->OpenStore("")) {}
 
   model::Result<std::optional<uint64_t>> Size(std::string_view key) const override {
     NDLFS_TRY(const auto reference, Resolve(key));
@@ -248,7 +247,7 @@ class JsonReferenceStore final : public ReferenceStore {
   model::Result<Reference> Generate(uint64_t number) const {
     NDLFS_TRY(const auto generated, generator_.Reference(number, templates_));
     Reference reference;
-    NDLFS_TRY(reference.path, ResolveUrl(*root_, path_, generated.url));
+    NDLFS_TRY(reference.path, ResolveUrl(*source_, path_, generated.url));
     if (generated.part) {
       reference.range = {generated.part->offset, generated.part->length};
     }
@@ -265,7 +264,7 @@ class JsonReferenceStore final : public ReferenceStore {
     NDLFS_TRY(const std::string url,
               Render(json[0].get_ref<const std::string&>(), templates_, {}));
     Reference reference;
-    NDLFS_TRY(reference.path, ResolveUrl(*root_, path_, url));
+    NDLFS_TRY(reference.path, ResolveUrl(*source_, path_, url));
     if (json.size() > 1) {
       NDLFS_TRY(reference.range.offset, JsonToSize(json[1]), "offset");
     }
@@ -292,7 +291,7 @@ class JsonReferenceStore final : public ReferenceStore {
     return *size;
   }
 
-  const std::shared_ptr<const SourceRoot> root_;
+  const std::shared_ptr<const Source> source_;
   const std::string path_;
   const FileStamp stamp_;
   const ReferenceIndex index_;
@@ -376,8 +375,8 @@ model::Result<void> AddGenerated(const Generator& generator, const Templates& te
 }  // namespace
 
 model::Result<std::shared_ptr<const ReferenceStore>> OpenReferences(
-    std::shared_ptr<const SourceRoot> root, const std::string& path) {
-  const auto file = MakeFileStore(root, path);
+    std::shared_ptr<const Source> source, const std::string& path) {
+  const auto file = source->OpenFile(path);
   NDLFS_TRY(const auto stamp, file->Stat(""));
   const LargeIndexTurn turn(stamp ? stamp->size : 0);
   NDLFS_TRY(const auto bytes, file->Read("", kMaxFileSize));
@@ -390,7 +389,7 @@ model::Result<std::shared_ptr<const ReferenceStore>> OpenReferences(
   const LargeIndexTurn generating(generator.count() * kBytesPerGenerated);
   NDLFS_RETURN_IF_ERROR(AddGenerated(generator, templates, references), path + ": gen");
   NDLFS_TRY(auto index, ReferenceIndex::Make(std::move(references)), path);
-  return std::make_shared<const JsonReferenceStore>(std::move(root), path, *stamp,
+  return std::make_shared<const JsonReferenceStore>(std::move(source), path, *stamp,
                                                     std::move(index), std::move(generator),
                                                     std::move(templates));
 }
