@@ -43,7 +43,7 @@ constexpr Signature kSignatures[] = {
 
 struct Head {
   Bytes bytes;  // empty where the file cannot be read: then its name has to tell
-  std::optional<FileStamp> version;
+  std::optional<Generation> version;
 };
 
 // The beginning of the regular file at `path`; nullopt where that is something
@@ -61,7 +61,7 @@ std::optional<Head> ReadHead(const SourceRoot& root, std::string_view path) {
   const auto count = ReadFully(fd->get(), 0, bytes.span());
   if (!count) return Head();
   bytes.Shrink(*count);
-  return Head{std::move(bytes), StampOf(status)};
+  return Head{std::move(bytes), GenerationOf(status)};
 }
 
 const Format* FormatByContent(const SourceRoot& root, std::string_view path,

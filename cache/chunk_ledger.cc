@@ -24,8 +24,8 @@ constexpr int64_t kNoTime = 1;
 
 // What cannot be looked at counts as absent: when it can be again, that is a
 // change.
-std::optional<backends::FileStamp> StampNow(const backends::Store& store,
-                                            const std::string& key) {
+std::optional<backends::ValueInfo> InfoNow(const backends::Store& store,
+                                           const std::string& key) {
   auto stamp = store.Stat(key);
   return stamp ? *stamp : std::nullopt;
 }
@@ -36,12 +36,12 @@ ChunkLedger::~ChunkLedger() { all_notes -= noted_.size(); }
 
 model::Result<void> ChunkLedger::Note(const std::shared_ptr<const backends::Store>& store,
                                       const std::string& key) {
-  return NoteRead(store, key, StampNow(*store, key));
+  return NoteRead(store, key, InfoNow(*store, key));
 }
 
 model::Result<void> ChunkLedger::NoteRead(const std::shared_ptr<const backends::Store>& store,
                                           const std::string& key, const Stamp& stamp) {
-  if (!NoteVersion({store, key}, stamp)) return model::IoError(ESTALE, store->Describe(key));
+  if (!NoteVersion({store, key}, stamp)) return model::HasChanged(store->Describe(key));
   if (!stamp) return {};  // closed to nobody
   auto access = CheckAccess(*store, key);
   if (!access) {
@@ -90,7 +90,7 @@ bool ChunkLedger::Changed() {
     closed = closed_;
   }
   for (const auto& [file, then] : noted) {
-    const Stamp now = StampNow(*file.first, file.second);
+    const Stamp now = InfoNow(*file.first, file.second);
     if (now == then) continue;
     model::MutexLock lock(mutex_);
     NoticeChange(now);
@@ -124,7 +124,7 @@ bool ChunkLedger::IsAccessChanged(const Noted& noted, const std::set<FileId>& cl
 
 void ChunkLedger::NoticeChange(const Stamp& now) {
   changed_ = true;
-  if (now) changed_mtime_ns_ = std::max(changed_mtime_ns_, now->mtime_ns);
+  if (now) changed_mtime_ns_ = std::max(changed_mtime_ns_, now->modified_ns);
 }
 
 bool ChunkLedger::has_changed() const {

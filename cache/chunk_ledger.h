@@ -45,7 +45,7 @@ class ChunkLedger {
   // The same after a read, which has found `version` (nullopt: nothing).
   model::Result<void> NoteRead(const std::shared_ptr<const backends::Store>& store,
                                const std::string& key,
-                               const std::optional<backends::FileStamp>& version);
+                               const std::optional<backends::ValueInfo>& version);
 
   // The latter alone, of a file whose version somebody else looks at.
   model::Result<void> CheckAccess(const backends::Store& store, const std::string& key) const;
@@ -70,7 +70,7 @@ class ChunkLedger {
   int64_t changed_mtime_ns() const;
 
  private:
-  using Stamp = std::optional<backends::FileStamp>;
+  using Stamp = std::optional<backends::ValueInfo>;
   using FileId = std::pair<std::shared_ptr<const backends::Store>, std::string>;
   // What Changed() looks at: all that was noted.
   using Noted = std::vector<std::pair<FileId, Stamp>>;

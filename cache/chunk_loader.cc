@@ -158,8 +158,8 @@ class Loading {
     NDLFS_TRY(const auto read,
               location_.store->ReadOnce(location_.key, location_.pieces[0].offset, reserve));
     if (ledger_) {
-      NDLFS_RETURN_IF_ERROR(ledger_->NoteRead(
-          location_.store, location_.key, read ? std::optional(read->version) : std::nullopt));
+      NDLFS_RETURN_IF_ERROR(ledger_->NoteRead(location_.store, location_.key,
+                                              read ? std::optional(read->info) : std::nullopt));
     }
     if (!read) return Bytes();
     if (read->count != bytes.size()) return CutShort();

@@ -23,6 +23,7 @@ enum class ErrorCode {
   kNotFound,     // no such object
   kLimit,        // a size is beyond what ndlfs accepts; see --max-chunk-size
   kIo,           // the system refused; sys_errno() says why
+  kStale,        // what was asked about has changed or gone: look it up again
   kInternal,     // our own mistake
 };
 
@@ -35,6 +36,9 @@ class [[nodiscard]] Error {
   ErrorCode code() const { return code_; }
   // The errno of a kIo error, otherwise 0.
   int sys_errno() const { return sys_errno_; }
+  // Whether it is about the moment and not about the bytes: the same question may
+  // have another answer later. kIo and kStale are.
+  bool is_transient() const { return code_ == ErrorCode::kIo || code_ == ErrorCode::kStale; }
   // One line; bytes that would break it (newlines, other controls) are escaped.
   const std::string& message() const { return message_; }
 
@@ -58,7 +62,12 @@ std::string Quote(std::string_view text);
 // Makes `text` fit on one line: controls become \xNN.
 std::string OneLine(std::string_view text);
 
+// What the system refused. ESTALE of the system (NFS has it) becomes kStale.
 Failure IoError(int sys_errno, std::string_view what);
+// kStale; `message` says what has changed.
+Failure Stale(std::string_view message);
+// kStale: "what: it has changed".
+Failure HasChanged(std::string_view what);
 
 #define NDLFS_DEFINE_FAILURE(Name)                                                    \
   template <typename... Args>                                                         \

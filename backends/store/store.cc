@@ -21,8 +21,8 @@ model::Result<std::optional<ReadResult>> Store::ReadOnce(std::string_view key, u
   NDLFS_TRY(const auto count, ReadInto(key, offset, out));
   if (!count) return std::nullopt;
   NDLFS_TRY(const auto now, Stat(key));
-  if (now != version) return model::IoError(ESTALE, "changed while it was read");
-  return ReadResult{*count, *size, *version};
+  if (now != version) return model::Stale("changed while it was read");
+  return ReadResult{*count, *version};
 }
 
 model::Result<std::optional<Bytes>> Store::Read(std::string_view key, uint64_t limit,

@@ -12,18 +12,17 @@
 
 #include "backends/base/bytes.h"
 #include "backends/store/access.h"
+#include "backends/store/generation.h"
 #include "model/error.h"
 
 namespace ndlfs::backends {
 
-// What identifies one version of a file: any rewrite changes it.
-struct FileStamp {
-  uint64_t device = 0;
-  uint64_t inode = 0;
-  uint64_t size = 0;
-  int64_t mtime_ns = 0;
-  int64_t ctime_ns = 0;
-  bool operator==(const FileStamp&) const = default;
+// What is known of a value without reading it.
+struct ValueInfo {
+  Generation generation;
+  uint64_t size = 0;        // bytes
+  int64_t modified_ns = 0;  // when it was written last, since 1970; 0: unknown
+  bool operator==(const ValueInfo&) const = default;
 };
 
 struct ByteRange {
@@ -34,9 +33,8 @@ struct ByteRange {
 
 // What one read of a value found, all of it in one version.
 struct ReadResult {
-  size_t count = 0;         // bytes read: fewer than asked for only at the end of the value
-  uint64_t total_size = 0;  // bytes that the value has
-  FileStamp version;
+  size_t count = 0;  // bytes read: fewer than asked for only at the end of the value
+  ValueInfo info;    // of the whole value
 };
 
 // Gives the memory to read into, once the size of the value is known and before
@@ -81,7 +79,7 @@ class Store {
 
   // Version of the value at `key`; nullopt where there is none. Costs no
   // more than a stat().
-  virtual model::Result<std::optional<FileStamp>> Stat(std::string_view key) const = 0;
+  virtual model::Result<std::optional<ValueInfo>> Stat(std::string_view key) const = 0;
 
   // Who may read the value at `key` in the source: what its file and all
   // directories on the way to it grant. Nobody, where there is none.

@@ -145,7 +145,7 @@ struct Handlers {
 
   static model::Result<InodeTable::Inode> Find(const Filesystem& fs, fuse_ino_t nodeid) {
     auto inode = fs.table_.Find(nodeid);
-    if (!inode) return IoError(ESTALE, "lookup");
+    if (!inode) return model::Stale("lookup: it has changed");
     return *std::move(inode);
   }
 
@@ -212,7 +212,7 @@ struct Handlers {
                            std::string_view name, TreeNodePtr node, double timeout) {
     NDLFS_TRY(const auto attributes, node->Stat());
     const auto inode = fs.table_.Lookup(parent, name, std::move(node));
-    if (!inode) return IoError(ESTALE, "lookup");
+    if (!inode) return model::Stale("lookup: it has changed");
     fuse_entry_param entry = {};
     entry.ino = inode->nodeid;
     entry.attr = ToStat(fs.options_, inode->ino, attributes);

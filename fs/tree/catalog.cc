@@ -22,7 +22,7 @@ std::shared_ptr<MountedStore> Catalog::Find(const std::string& path,
   }
   const backends::FileLook look = services_.detect(path, is_directory);
   if (look.format != nullptr) return Keep(path, status);
-  if (may_be_plain && look.version == backends::StampOf(status) && IsSettled(status)) {
+  if (may_be_plain && look.version == backends::GenerationOf(status) && IsSettled(status)) {
     plain_files_.Add(*look.version);
   }
   return nullptr;
@@ -30,8 +30,8 @@ std::shared_ptr<MountedStore> Catalog::Find(const std::string& path,
 
 bool Catalog::IsKnownPlain(const struct ::stat& status) const {
   if (!looks_into_files()) return true;
-  const backends::FileStamp version = backends::StampOf(status);
-  return version.size < backends::kSmallestStoreFile || plain_files_.Contains(version);
+  return static_cast<uint64_t>(status.st_size) < backends::kSmallestStoreFile ||
+         plain_files_.Contains(backends::GenerationOf(status));
 }
 
 // Two seconds are the coarsest there is, and a time to come is no time to go by.
@@ -40,11 +40,10 @@ bool Catalog::IsSettled(const struct ::stat& status) const {
   constexpr int64_t kCoarsest = 2'000'000'000;
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   const int64_t latest = std::chrono::nanoseconds(now).count() - kCoarsest;
-  const backends::FileStamp version = backends::StampOf(status);
-  return version.mtime_ns < latest && version.ctime_ns < latest;
+  return backends::ModifiedNs(status) < latest && backends::ChangedNs(status) < latest;
 }
 
-// A file is what it was as long as its stamp is the same. What makes a
+// A file is what it was as long as its generation is the same. What makes a
 // directory a store are files in it, which may be replaced without a trace in
 // the directory itself: there, only time counts.
 std::shared_ptr<MountedStore> Catalog::FindKnown(const std::string& path,
@@ -53,8 +52,9 @@ std::shared_ptr<MountedStore> Catalog::FindKnown(const std::string& path,
   const auto it = known_.find(path);
   if (it == known_.end()) return nullptr;
   const Known& known = it->second;
-  const bool holds = S_ISDIR(status.st_mode) ? services_.freshness.Holds(known.detected)
-                                             : known.stamp == backends::StampOf(status);
+  const bool holds = S_ISDIR(status.st_mode)
+                         ? services_.freshness.Holds(known.detected)
+                         : known.generation == backends::GenerationOf(status);
   auto store = holds ? known.store.lock() : nullptr;
   if (!store || store->is_directory() != S_ISDIR(status.st_mode)) return nullptr;
   return store;
@@ -71,7 +71,7 @@ std::shared_ptr<MountedStore> Catalog::Keep(const std::string& path,
   } else {
     store->NoteStatus(status);
   }
-  known.stamp = backends::StampOf(status);
+  known.generation = backends::GenerationOf(status);
   known.detected = services_.freshness.Now();
   if (known_.size() >= sweep_at_) {
     std::erase_if(known_, [](const auto& item) { return item.second.store.expired(); });

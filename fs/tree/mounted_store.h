@@ -216,7 +216,7 @@ class MountedStore : public std::enable_shared_from_this<MountedStore> {
   struct ::stat status_ GUARDED_BY(mutex_);
   HierarchyPtr hierarchy_ GUARDED_BY(mutex_);
   std::optional<model::Error> open_error_ GUARDED_BY(mutex_);
-  backends::FileStamp opened_stamp_ GUARDED_BY(mutex_);
+  backends::Generation opened_generation_ GUARDED_BY(mutex_);
   uint64_t opened_version_ GUARDED_BY(mutex_) = 0;
   Freshness::Time looked_at_ GUARDED_BY(mutex_);
   std::unordered_map<std::string, Known> known_ GUARDED_BY(mutex_);

@@ -11,7 +11,7 @@
 namespace ndlfs::fs {
 namespace {
 
-using backends::FileStamp;
+using backends::Generation;
 using backends::UniqueFd;
 using model::IoError;
 
@@ -19,8 +19,8 @@ bool IsAbsent(const model::Error& error) {
   return error.sys_errno() == ENOENT || error.sys_errno() == ENOTDIR;
 }
 
-bool IsSameInode(const struct ::stat& status, const FileStamp& stamp) {
-  return status.st_dev == stamp.device && status.st_ino == stamp.inode;
+bool IsSameInode(const struct ::stat& a, const struct ::stat& b) {
+  return a.st_dev == b.st_dev && a.st_ino == b.st_ino;
 }
 
 class PlainFileHandle final : public FileHandle {
@@ -45,13 +45,13 @@ class PlainFile final : public TreeNode {
   PlainFile(MountContext& context, std::string path, const struct ::stat& status)
       : context_(context),
         path_(std::move(path)),
-        stamp_(backends::StampOf(status)),
+        found_(status),
         attributes_(AttributesOf(status)) {}
 
   Relation Compare(const Object& fresh) const override {
     const auto* other = dynamic_cast<const PlainFile*>(&fresh);
-    return other != nullptr && other->stamp() == stamp() ? Relation::kSame
-                                                         : Relation::kDifferent;
+    return other != nullptr && other->generation() == generation() ? Relation::kSame
+                                                                   : Relation::kDifferent;
   }
 
   model::Result<Attributes> Stat() const override {
@@ -64,29 +64,29 @@ class PlainFile final : public TreeNode {
     NDLFS_TRY(auto fd, context_.root->OpenFound(path_, O_NOFOLLOW), path_);
     struct ::stat status;
     if (::fstat(fd.get(), &status) != 0) return IoError(errno, path_);
-    if (!IsThisVersion(status)) return IoError(ESTALE, path_);
+    if (!IsThisVersion(status)) return model::HasChanged(path_);
     return OpenedFile{std::make_shared<const PlainFileHandle>(path_, std::move(fd)), false};
   }
 
  private:
-  FileStamp stamp() const {
+  Generation generation() const {
     model::MutexLock lock(mutex_);
-    return stamp_;
+    return backends::GenerationOf(found_);
   }
   bool IsSameInode(const struct ::stat& status) const {
     model::MutexLock lock(mutex_);
-    return S_ISREG(status.st_mode) && fs::IsSameInode(status, stamp_);
+    return S_ISREG(status.st_mode) && fs::IsSameInode(status, found_);
   }
   // As long as the kernel has no page of it, a file that has grown since it
   // was looked up may take the place of what it was: else a file that is
   // written all the time could not be opened.
   bool IsThisVersion(const struct ::stat& status) {
-    const FileStamp now = backends::StampOf(status);
     model::MutexLock lock(mutex_);
-    const bool grown = !served_ && now.device == stamp_.device && now.inode == stamp_.inode &&
-                       now.size >= stamp_.size;
-    if (now != stamp_ && !grown) return false;
-    stamp_ = now;
+    const bool grown =
+        !served_ && fs::IsSameInode(status, found_) && status.st_size >= found_.st_size;
+    const bool same = backends::GenerationOf(status) == backends::GenerationOf(found_);
+    if (!same && !grown) return false;
+    found_ = status;
     served_ = true;
     return true;
   }
@@ -94,7 +94,7 @@ class PlainFile final : public TreeNode {
   MountContext& context_;
   const std::string path_;
   mutable model::Mutex mutex_;
-  FileStamp stamp_ GUARDED_BY(mutex_);
+  struct ::stat found_ GUARDED_BY(mutex_);
   bool served_ GUARDED_BY(mutex_) = false;
   const Attributes attributes_;
 };
@@ -103,16 +103,17 @@ class PlainFile final : public TreeNode {
 class SpecialFile final : public TreeNode {
  public:
   explicit SpecialFile(const struct ::stat& status)
-      : stamp_(backends::StampOf(status)), attributes_(AttributesOf(status)) {}
+      : generation_(backends::GenerationOf(status)), attributes_(AttributesOf(status)) {}
 
   Relation Compare(const Object& fresh) const override {
     const auto* other = dynamic_cast<const SpecialFile*>(&fresh);
-    return other != nullptr && other->stamp_ == stamp_ ? Relation::kSame : Relation::kDifferent;
+    return other != nullptr && other->generation_ == generation_ ? Relation::kSame
+                                                                 : Relation::kDifferent;
   }
   model::Result<Attributes> Stat() const override { return attributes_; }
 
  private:
-  const FileStamp stamp_;
+  const Generation generation_;
   const Attributes attributes_;
 };
 
@@ -164,13 +165,13 @@ class MirrorDirectory final : public DirectoryNode {
       : context_(context),
         path_(std::move(path)),
         stores_(stores),
-        stamp_(backends::StampOf(status)),
+        found_(status),
         attributes_(AttributesOf(status)) {}
 
   model::Result<Attributes> Stat() const override {
     if (context_.services.freshness.immutable()) return attributes_;
     const auto status = context_.root->StatForOthers(path_, /*follow=*/false);
-    if (!status || !S_ISDIR(status->st_mode)) return IoError(ESTALE, path_);
+    if (!status || !S_ISDIR(status->st_mode)) return model::HasChanged(path_);
     return AttributesOf(*status);
   }
   model::Result<TreeNodePtr> Lookup(std::string_view name) const override {
@@ -201,14 +202,14 @@ class MirrorDirectory final : public DirectoryNode {
   model::Result<void> CheckIsInPlace() const {
     if (!context_.root->is_shared()) return {};
     const auto status = context_.root->StatForOthers(path_, /*follow=*/false);
-    if (!status || !IsSameInode(*status, stamp_)) return IoError(ESTALE, path_);
+    if (!status || !IsSameInode(*status, found_)) return model::HasChanged(path_);
     return {};
   }
 
   MountContext& context_;
   const std::string path_;
   const Stores stores_;
-  const FileStamp stamp_;
+  const struct ::stat found_;
   const Attributes attributes_;
 };
 
@@ -243,14 +244,13 @@ model::Result<TreeNodePtr> MakeLink(MountContext& context, const std::string& pa
 
 Attributes AttributesOf(const struct ::stat& status) {
   const mode_t allowed = S_ISDIR(status.st_mode) ? 0555 : 0444;
-  const FileStamp stamp = backends::StampOf(status);
   return {.mode = status.st_mode & (S_IFMT | allowed),
-          .size = S_ISDIR(status.st_mode) ? 0 : stamp.size,
+          .size = S_ISDIR(status.st_mode) ? 0 : static_cast<uint64_t>(status.st_size),
           .uid = status.st_uid,
           .gid = status.st_gid,
           .rdev = status.st_rdev,
-          .mtime_ns = stamp.mtime_ns,
-          .ctime_ns = stamp.ctime_ns};
+          .mtime_ns = backends::ModifiedNs(status),
+          .ctime_ns = backends::ChangedNs(status)};
 }
 
 std::string JoinSourcePath(const std::string& path, std::string_view name) {

@@ -34,7 +34,7 @@ Access AccessBy(const Attributes& attributes) {
   return {attributes.uid, attributes.gid, attributes.mode & 0777};
 }
 
-int64_t TimeOf(const struct ::stat& status) { return backends::StampOf(status).mtime_ns; }
+int64_t TimeOf(const struct ::stat& status) { return backends::ModifiedNs(status); }
 
 // What files have that are no older and no more open than the store itself.
 Attributes FileAttributes(const MountedStore& store) {
@@ -104,7 +104,7 @@ class ViewHandle final : public FileHandle {
     if (count) return count;
     // Chunks of a store that has taken the place of this one need not fit.
     if (count.error().code() == model::ErrorCode::kCorrupt && IsOutdated(*store_, *entity_)) {
-      return IoError(ESTALE, name_);
+      return model::HasChanged(name_);
     }
     entity_->NoteFailure(name_, count.error());
     return model::Propagate(std::move(count).error(), name_);
@@ -160,11 +160,11 @@ class ViewFile final : public TreeNode {
   model::Result<OpenedFile> Open() override {
     auto entity = store_->Get(path_);
     if (!entity && entity.error().code() == model::ErrorCode::kNotFound) {
-      return IoError(ESTALE, path_);
+      return model::HasChanged(path_);
     }
     if (!entity) return model::Propagate(std::move(entity).error());
     const auto* view = (*entity)->FindView(kind_->file_name());
-    if (view == nullptr || !IsThisVersion(**entity, *view)) return IoError(ESTALE, path_);
+    if (view == nullptr || !IsThisVersion(**entity, *view)) return model::HasChanged(path_);
     auto for_reader = view->view->ForReader(context_.prefetcher);
     if (for_reader == nullptr) for_reader = view->view;
     return OpenedFile{
@@ -191,7 +191,7 @@ class ViewFile final : public TreeNode {
                              const model::Error& error) const {
     const std::string name = NameOfFile(*store_, path_, kind_->file_name());
     if (error.code() == model::ErrorCode::kCorrupt && IsOutdated(*store_, entity)) {
-      return IoError(ESTALE, name);
+      return model::HasChanged(name);
     }
     entity.NoteFailure(name, error);
     if (view.refusal()) return model::NotFound("{}", name);
@@ -261,10 +261,10 @@ class DocumentFile final : public TreeNode {
   model::Result<OpenedFile> Open() override {
     auto document = context_.documents.Get(store_, path_);
     if (!document && document.error().code() == model::ErrorCode::kNotFound) {
-      return IoError(ESTALE, path_);
+      return model::HasChanged(path_);
     }
     if (!document) return model::Propagate(std::move(document).error());
-    if ((*document)->hash != hash_) return IoError(ESTALE, path_);
+    if ((*document)->hash != hash_) return model::HasChanged(path_);
     return OpenText((*document)->text);
   }
 
@@ -346,7 +346,7 @@ class EntityFolder final : public DirectoryNode {
  public:
   // `found` is the file or directory that was taken for the store.
   EntityFolder(MountContext& context, StorePtr store, std::string path,
-               const Attributes& attributes, const backends::FileStamp& found)
+               const Attributes& attributes, const struct ::stat& found)
       : context_(context),
         store_(std::move(store)),
         path_(std::move(path)),
@@ -384,20 +384,20 @@ class EntityFolder final : public DirectoryNode {
   const StorePtr store_;
   const std::string path_;  // NDL path name
   const Attributes attributes_;
-  const backends::FileStamp found_;
+  const struct ::stat found_;
 };
 
 // The reasons for which a store shows nothing but `error.txt`; what remains is
 // for the caller to pass on: the path has to be looked up again.
-bool IsShown(const model::Error& error) { return error.sys_errno() != ESTALE; }
+bool IsShown(const model::Error& error) { return error.code() != model::ErrorCode::kStale; }
 
 // The kernel lets others in by what led here when it was looked up; something
 // else may be at this path now, and be closed to them.
 model::Result<void> EntityFolder::CheckIsInPlace() const {
   if (!store_->is_shared()) return {};
   const struct ::stat now = store_->status();
-  if (now.st_dev == found_.device && now.st_ino == found_.inode) return {};
-  return IoError(ESTALE, store_->Describe());
+  if (now.st_dev == found_.st_dev && now.st_ino == found_.st_ino) return {};
+  return model::HasChanged(store_->Describe());
 }
 
 model::Result<TreeNodePtr> EntityFolder::Find(std::string_view name) const {
@@ -598,7 +598,7 @@ bool StaysInside(std::string_view path, size_t depth) {
 TreeNodePtr MakeStoreFolder(MountContext& context, std::shared_ptr<MountedStore> store) {
   const struct ::stat status = store->status();
   return std::make_shared<EntityFolder>(context, std::move(store), "/",
-                                        FolderAttributes(status, 0), backends::StampOf(status));
+                                        FolderAttributes(status, 0), status);
 }
 
 TreeNodePtr MakeErrorFolder(std::string reason, const Attributes& folder) {

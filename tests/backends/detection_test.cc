@@ -153,7 +153,7 @@ TEST_F(DetectionTest, LookTellsTheVersionThatItIsOf) {
   const FileLook look = LookIntoFile(*root_, "a.dat", Detection::kContent);
   EXPECT_EQ(look.format, nullptr);
   ASSERT_TRUE(look.version);
-  EXPECT_EQ(*look.version, StampOf(*root_->Stat("a.dat")));
+  EXPECT_EQ(*look.version, GenerationOf(*root_->Stat("a.dat")));
 }
 
 TEST_F(DetectionTest, WhatIsNoRegularFileIsNoStoreWhateverItsName) {

@@ -201,7 +201,7 @@ class MountTest : public ::testing::Test {
       if (format_.stores.contains(path)) return backends::FileLook{&format_, {}};
       const auto status = context_.root->Stat(path);
       if (is_directory || !status) return backends::FileLook();
-      return backends::FileLook{nullptr, backends::StampOf(*status)};
+      return backends::FileLook{nullptr, backends::GenerationOf(*status)};
     };
   }
 

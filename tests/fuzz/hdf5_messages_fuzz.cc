@@ -36,7 +36,7 @@ void Run(ConstByteSpan input) {
     case 0:
       return CheckRequest(bytes);
     case 1:
-      return CheckAnswer<FileStamp>(bytes);
+      return CheckAnswer<Generation>(bytes);
     case 2:
       return CheckAnswer<Location>(bytes);
     case 3:

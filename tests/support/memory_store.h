@@ -70,14 +70,12 @@ class MemoryStore final : public backends::Store {
     return count;
   }
 
-  model::Result<std::optional<backends::FileStamp>> Stat(std::string_view key) const override {
+  model::Result<std::optional<backends::ValueInfo>> Stat(std::string_view key) const override {
     const std::scoped_lock lock(mutex_);
     NDLFS_TRY(const Value* value, Find(key));
     if (value == nullptr) return std::nullopt;
-    return backends::FileStamp{.inode = value->stamp,
-                               .size = value->text.size(),
-                               .mtime_ns = static_cast<int64_t>(value->stamp),
-                               .ctime_ns = static_cast<int64_t>(value->stamp)};
+    return backends::ValueInfo{backends::Generation::OfTag(std::to_string(value->stamp)),
+                               value->text.size(), static_cast<int64_t>(value->stamp)};
   }
 
   model::Result<backends::Access> AccessOf(std::string_view key) const override {

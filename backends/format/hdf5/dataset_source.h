@@ -17,7 +17,8 @@ struct OpenedFile {
   std::shared_ptr<const File> file;
   std::shared_ptr<const Store> store;  // the file is the value ""
   std::shared_ptr<const SourceRoot> root;
-  std::string path;  // beneath `root`
+  std::string path;         // beneath `root`
+  int64_t modified_ns = 0;  // of the file, as of ValueInfo
 };
 
 // Whether what is said of a dataset agrees with itself. It comes from a process

@@ -24,7 +24,7 @@ class ExternalStore final : public Store {
 
   model::Result<std::optional<uint64_t>> Size(std::string_view key) const override {
     if (!key.empty()) return std::nullopt;
-    return parts_.back().begin + parts_.back().bytes;
+    return end();
   }
 
   model::Result<std::optional<size_t>> ReadInto(std::string_view key, uint64_t offset,
@@ -45,18 +45,16 @@ class ExternalStore final : public Store {
   }
 
   // Changes with any of the files.
-  model::Result<std::optional<FileStamp>> Stat(std::string_view key) const override {
+  model::Result<std::optional<ValueInfo>> Stat(std::string_view key) const override {
     if (!key.empty()) return std::nullopt;
-    FileStamp all;
+    ValueInfo all{.size = end()};
+    std::string generations;
     for (const Part& part : parts_) {
-      NDLFS_TRY(const auto stamp, part.store->Stat(""));
-      if (!stamp) continue;
-      all.device = stamp->device;
-      all.inode = all.inode * 31 + stamp->inode;
-      all.size += stamp->size;
-      all.mtime_ns = std::max(all.mtime_ns, stamp->mtime_ns);
-      all.ctime_ns = std::max(all.ctime_ns, stamp->ctime_ns);
+      NDLFS_TRY(const auto info, part.store->Stat(""));
+      generations += info ? info->generation.ToText() + "," : ",";
+      if (info) all.modified_ns = std::max(all.modified_ns, info->modified_ns);
     }
+    all.generation = Generation::OfTag(std::move(generations));
     return all;
   }
 
@@ -80,6 +78,8 @@ class ExternalStore final : public Store {
   }
 
  private:
+  uint64_t end() const { return parts_.back().begin + parts_.back().bytes; }
+
   static model::Result<void> ReadPart(const Part& part, uint64_t inside, ByteSpan out) {
     const auto offset = CheckedAdd(part.offset, inside);
     if (!offset) return model::Corrupt("an offset beyond any file");

@@ -85,18 +85,19 @@ class Hdf5Hierarchy final : public Hierarchy {
 
   Result<uint64_t> Version(std::string_view path) const override {
     NDLFS_TRY(const auto stamp, watch_->Stat(""));
-    std::vector<std::optional<FileStamp>> stamps = {stamp};
+    std::vector<std::optional<ValueInfo>> stamps = {stamp};
     for (const auto& source : SourcesOf(path)) {
       NDLFS_TRY(const auto source_stamp, source->Stat(""));
       stamps.push_back(source_stamp);
     }
-    return HashStamps(stamps);
+    return HashVersions(stamps);
   }
 
   // The file as it is now, opened.
   Result<OpenedFile> Current() const {
     auto opened = TryCurrent();
-    for (int i = 0; i < 2 && !opened && opened.error().sys_errno() == ESTALE; ++i) {
+    for (int i = 0; i < 2 && !opened && opened.error().code() == model::ErrorCode::kStale;
+         ++i) {
       opened = TryCurrent();
     }
     return opened;
@@ -108,12 +109,12 @@ class Hdf5Hierarchy final : public Hierarchy {
     if (!stamp) return model::NotFound("the file is gone");
     {
       const model::MutexLock lock(mutex_);
-      if (opened_ && opened_->file->stamp() == *stamp) return *opened_;
+      if (opened_ && opened_->file->generation() == stamp->generation) return *opened_;
     }
-    OpenedFile opened{nullptr, MakeFileStore(root_, path_), root_, path_};
+    OpenedFile opened{nullptr, MakeFileStore(root_, path_), root_, path_, stamp->modified_ns};
     NDLFS_TRY(opened.file, OpenFile(root_, path_), path_);
     // Who opens it by its path, may be led to another one by a link.
-    if (opened.file->stamp() != *stamp) return model::IoError(ESTALE, path_);
+    if (opened.file->generation() != stamp->generation) return model::HasChanged(path_);
     // From now on the store keeps to this file.
     NDLFS_RETURN_IF_ERROR(opened.store->Size(""));
     const model::MutexLock lock(mutex_);
@@ -130,7 +131,8 @@ class Hdf5Hierarchy final : public Hierarchy {
     for (int attempt = 0;; ++attempt) {
       NDLFS_TRY(const OpenedFile opened, Current());
       auto result = use(opened);
-      if (result || result.error().sys_errno() != ESTALE || attempt == 2) return result;
+      if (result || result.error().code() != model::ErrorCode::kStale || attempt == 2)
+        return result;
     }
   }
 

@@ -119,7 +119,7 @@ Result<int> Spawn(const std::vector<std::string>& command, int socket, int root)
 std::vector<std::byte> Answer(const File& file, const Request& request) {
   switch (request.what) {
     case Request::What::kOpen:
-      return EncodeAnswer(Result<FileStamp>(file.stamp()));
+      return EncodeAnswer(Result<Generation>(file.generation()));
     case Request::What::kFind:
       return EncodeAnswer(file.Find(request.path));
     case Request::What::kList:
@@ -131,7 +131,7 @@ std::vector<std::byte> Answer(const File& file, const Request& request) {
     case Request::What::kRead:
       return EncodeAnswer(file.Read(request.path, request.block, request.limit));
   }
-  return EncodeAnswer(Result<FileStamp>(model::Internal("an unknown question")));
+  return EncodeAnswer(Result<Generation>(model::Internal("an unknown question")));
 }
 
 // The versions of files that have been asked for lately.
@@ -141,13 +141,13 @@ class KnownFiles {
 
   Result<std::shared_ptr<const File>> Find(const Request& request) {
     const bool any_version = request.what == Request::What::kOpen;
-    NDLFS_TRY(const FileStamp wanted,
-              any_version ? CurrentStamp(request.file_path) : Result<FileStamp>(request.stamp));
+    NDLFS_TRY(const Generation wanted, any_version ? CurrentGeneration(request.file_path)
+                                                   : Result<Generation>(request.generation));
     const auto found = files_.find(request.file_path);
-    if (found != files_.end() && found->second->stamp() == wanted) return found->second;
+    if (found != files_.end() && found->second->generation() == wanted) return found->second;
     NDLFS_TRY(auto file, OpenFileInProcess(root_, request.file_path));
-    if (!any_version && file->stamp() != request.stamp) {
-      return model::IoError(ESTALE, request.file_path);
+    if (!any_version && file->generation() != request.generation) {
+      return model::HasChanged(request.file_path);
     }
     if (files_.size() >= kMaxFiles) files_.clear();
     files_[request.file_path] = file;
@@ -155,9 +155,9 @@ class KnownFiles {
   }
 
  private:
-  Result<FileStamp> CurrentStamp(const std::string& path) const {
+  Result<Generation> CurrentGeneration(const std::string& path) const {
     NDLFS_TRY(const auto status, root_->Stat(path));
-    return StampOf(status);
+    return GenerationOf(status);
   }
 
   static constexpr size_t kMaxFiles = 256;
@@ -167,7 +167,7 @@ class KnownFiles {
 
 std::vector<std::byte> AnswerTo(ConstByteSpan question, KnownFiles& files) {
   // All answers say an error in the same way.
-  using AnyAnswer = Result<FileStamp>;
+  using AnyAnswer = Result<Generation>;
   try {
     const auto request = DecodeRequest(question);
     if (!request) return EncodeAnswer(AnyAnswer(model::Propagate(request.error())));
@@ -186,11 +186,11 @@ class RemoteFile final : public File {
       : helper_(std::move(helper)), path_(std::move(path)) {}
 
   Result<void> Open() {
-    NDLFS_TRY(stamp_, Ask<FileStamp>({.what = Request::What::kOpen}));
+    NDLFS_TRY(generation_, Ask<Generation>({.what = Request::What::kOpen}));
     return {};
   }
 
-  const FileStamp& stamp() const override { return stamp_; }
+  const Generation& generation() const override { return generation_; }
 
   Result<Location> Find(const std::string& path) const override {
     return Ask<Location>({.what = Request::What::kFind, .path = path});
@@ -216,14 +216,14 @@ class RemoteFile final : public File {
   template <typename T>
   Result<T> Ask(Request request) const {
     request.file_path = path_;
-    request.stamp = stamp_;
+    request.generation = generation_;
     NDLFS_TRY(const auto answer, helper_->Ask(request));
     return DecodeAnswer<T>(answer);
   }
 
   const std::shared_ptr<Helper> helper_;
   const std::string path_;
-  FileStamp stamp_;
+  Generation generation_;
 };
 
 // The command of UseHdf5Helper(), and the helpers that there are.
@@ -372,7 +372,7 @@ bool Helper::IsGivenUp(const std::string& file_path) {
   const auto found = given_up_.find(file_path);
   if (found == given_up_.end()) return false;
   const auto status = root_->Stat(file_path);
-  if (status && StampOf(*status) == found->second) return true;
+  if (status && GenerationOf(*status) == found->second) return true;
   given_up_.erase(found);
   return false;
 }
@@ -380,7 +380,7 @@ bool Helper::IsGivenUp(const std::string& file_path) {
 void Helper::GiveUp(const std::string& file_path) {
   const model::MutexLock lock(mutex_);
   if (given_up_.size() >= kMaxGivenUp) given_up_.clear();
-  if (const auto status = root_->Stat(file_path)) given_up_[file_path] = StampOf(*status);
+  if (const auto status = root_->Stat(file_path)) given_up_[file_path] = GenerationOf(*status);
 }
 
 model::Result<std::shared_ptr<const File>> OpenFileByHelper(std::shared_ptr<Helper> helper,

@@ -82,7 +82,7 @@ class Helper {
   // `taken` is guarded by the mutex, the rest is who has taken it.
   std::array<Process, kMaxProcesses> processes_;
   // Versions of files that the library came to no end with.
-  std::map<std::string, FileStamp> given_up_ GUARDED_BY(mutex_);
+  std::map<std::string, Generation> given_up_ GUARDED_BY(mutex_);
 };
 
 // A file that is asked for through a helper.

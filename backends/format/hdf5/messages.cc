@@ -16,11 +16,6 @@ using model::Datatype;
 // The fields of each structure, in the order in which they are sent; `Archive`
 // is an Encoder with const structures, or a Decoder.
 template <typename Archive, typename T>
-requires std::same_as<std::remove_const_t<T>, FileStamp>
-void Fields(Archive& archive, T& v) {
-  archive(v.device, v.inode, v.size, v.mtime_ns, v.ctime_ns);
-}
-template <typename Archive, typename T>
 requires std::same_as<std::remove_const_t<T>, Block>
 void Fields(Archive& archive, T& v) {
   archive(v.start, v.count, v.regions_as_elements, v.chunk_bytes);
@@ -28,7 +23,7 @@ void Fields(Archive& archive, T& v) {
 template <typename Archive, typename T>
 requires std::same_as<std::remove_const_t<T>, Request>
 void Fields(Archive& archive, T& v) {
-  archive(v.what, v.file_path, v.stamp, v.path, v.first, v.count, v.block, v.limit);
+  archive(v.what, v.file_path, v.generation, v.path, v.first, v.count, v.block, v.limit);
 }
 template <typename Archive, typename T>
 requires std::same_as<std::remove_const_t<T>, Location>
@@ -113,6 +108,7 @@ class Encoder {
     Put(value.has_value());
     if (value) Put(*value);
   }
+  void Put(const Generation& generation) { Put(generation.ToText()); }
   void Put(const model::Error& error) {
     (*this)(error.code(), error.sys_errno(), error.message());
   }
@@ -208,6 +204,13 @@ class Decoder {
     Get(has_value);
     value.reset();
     if (has_value && ok_) Get(value.emplace());
+  }
+  void Get(Generation& generation) {
+    std::string text;
+    Get(text);
+    auto read = Generation::FromText(text);
+    if (!read) ok_ = false;
+    generation = read ? *std::move(read) : Generation();
   }
   void Get(std::optional<model::Error>& error) {
     bool has_value;
@@ -441,7 +444,7 @@ model::Result<T> DecodeAnswer(ConstByteSpan bytes) {
 #define NDLFS_HDF5_ANSWER(T)                                             \
   template std::vector<std::byte> EncodeAnswer(const model::Result<T>&); \
   template model::Result<T> DecodeAnswer(ConstByteSpan);
-NDLFS_HDF5_ANSWER(FileStamp)
+NDLFS_HDF5_ANSWER(Generation)
 NDLFS_HDF5_ANSWER(Location)
 NDLFS_HDF5_ANSWER(std::vector<Child>)
 NDLFS_HDF5_ANSWER(ObjectInfo)

@@ -18,7 +18,7 @@ struct Request {
   enum class What : uint8_t { kOpen, kFind, kList, kDescribe, kLocateChunks, kRead };
   What what = What::kOpen;
   std::string file_path = {};  // beneath the root
-  FileStamp stamp = {};        // the version that is meant; not for kOpen
+  Generation generation = {};  // the version that is meant; not for kOpen
   std::string path = {};       // in the file
   uint64_t first = 0;          // kLocateChunks
   uint64_t count = 0;
@@ -39,7 +39,7 @@ model::Result<T> DecodeAnswer(ConstByteSpan bytes);
 #define NDLFS_HDF5_ANSWER(T)                                                    \
   extern template std::vector<std::byte> EncodeAnswer(const model::Result<T>&); \
   extern template model::Result<T> DecodeAnswer(ConstByteSpan);
-NDLFS_HDF5_ANSWER(FileStamp)
+NDLFS_HDF5_ANSWER(Generation)
 NDLFS_HDF5_ANSWER(Location)
 NDLFS_HDF5_ANSWER(std::vector<Child>)
 NDLFS_HDF5_ANSWER(ObjectInfo)

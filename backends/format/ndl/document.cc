@@ -31,7 +31,7 @@ model::ParsedDocument Parse(std::string_view text, std::string_view file_name) {
   return model::ReadNdl(text, file_name, kLimits);
 }
 
-Result<Bytes> ReadText(const Store& file, const FileStamp& stamp) {
+Result<Bytes> ReadText(const Store& file, const ValueInfo& stamp) {
   if (stamp.size > kMaxBytes) {
     return model::Limit("{}: a document of more than {} bytes", file.Describe(""), kMaxBytes);
   }
@@ -106,12 +106,12 @@ void Document::AddGroup(model::Group group, Object& object) {
   group.ndarrays.clear();
   group.groups.clear();
   object.node.entity = std::move(group);
-  object.node.mtime_ns = stamp_.mtime_ns;
+  object.node.mtime_ns = stamp_.modified_ns;
 }
 
 template <typename Array>
 void Document::AddArray(Array array, Object& object) {
-  object.node.mtime_ns = stamp_.mtime_ns;
+  object.node.mtime_ns = stamp_.modified_ns;
   if (array.value) {
     auto values = ArrayValues::Make(array, kMaxDataBytes - data_bytes_);
     if (values) {

@@ -54,10 +54,10 @@ class NpzHierarchy final : public Hierarchy {
   std::string_view format() const override { return "NPZ"; }
 
   model::Result<std::shared_ptr<const Node>> Load(std::string_view path) const override {
-    NDLFS_TRY(const auto stamp, store_->FileStampNow(), store_->Describe(""));
-    const uint64_t version = HashStamps(std::array{stamp});
+    NDLFS_TRY(const auto stamp, store_->InfoNow(), store_->Describe(""));
+    const uint64_t version = HashVersions(std::array{stamp});
     if (auto node = nodes_.Find(path, version)) return node;
-    NDLFS_TRY(auto node, LoadNew(path, stamp ? stamp->mtime_ns : 0));
+    NDLFS_TRY(auto node, LoadNew(path, stamp ? stamp->modified_ns : 0));
     return nodes_.Insert(path, version, std::move(node));
   }
 
@@ -75,8 +75,8 @@ class NpzHierarchy final : public Hierarchy {
 
   // All is in one file.
   model::Result<uint64_t> Version(std::string_view) const override {
-    NDLFS_TRY(const auto stamp, store_->FileStampNow(), store_->Describe(""));
-    return HashStamps(std::array{stamp});
+    NDLFS_TRY(const auto stamp, store_->InfoNow(), store_->Describe(""));
+    return HashVersions(std::array{stamp});
   }
 
  private:

@@ -83,8 +83,8 @@ bool IsReservedName(std::string_view name) {
 }
 
 int64_t NodeFiles::mtime_ns() const {
-  return std::max(stamp ? stamp->mtime_ns : 0,
-                  attributes_stamp ? attributes_stamp->mtime_ns : 0);
+  return std::max(stamp ? stamp->modified_ns : 0,
+                  attributes_stamp ? attributes_stamp->modified_ns : 0);
 }
 
 std::string MetadataReader::Key(std::string_view path, std::string_view name) const {
@@ -308,7 +308,7 @@ model::Result<bool> MetadataReader::IsImplicitInCopy(const ConsolidatedMetadata&
 
 model::Result<MetadataReader::Consolidated> MetadataReader::LoadConsolidated(
     const Root& root) const {
-  std::optional<FileStamp> stamp = root.v3;
+  std::optional<ValueInfo> stamp = root.v3;
   if (!root.is_v3()) {
     NDLFS_TRY(stamp, store_->Stat(ConsolidatedKey(root.is_v3())));
   }

@@ -29,8 +29,8 @@ struct NodeFiles {
   // Set where that is not a file, but copied in consolidated metadata.
   std::shared_ptr<const ConsolidatedMetadata> consolidated;
   // Of `document` or of the consolidated metadata, and of .zattrs.
-  std::optional<FileStamp> stamp;
-  std::optional<FileStamp> attributes_stamp;
+  std::optional<ValueInfo> stamp;
+  std::optional<ValueInfo> attributes_stamp;
 
   int64_t mtime_ns() const;
 };
@@ -78,7 +78,7 @@ class MetadataReader {
   // The version of Zarr of a hierarchy, at a moment: that of the metadata at
   // its root, v3 where both are there.
   struct Root {
-    std::optional<FileStamp> v3;  // of zarr.json
+    std::optional<ValueInfo> v3;  // of zarr.json
     bool is_v3() const { return v3.has_value(); }
   };
   model::Result<Root> LookAtRoot() const;
@@ -100,7 +100,7 @@ class MetadataReader {
 
  private:
   struct Consolidated {
-    std::optional<FileStamp> stamp;
+    std::optional<ValueInfo> stamp;
     std::shared_ptr<const ConsolidatedMetadata> metadata;  // null if not sound
     std::optional<model::Error> error;                     // why not
   };

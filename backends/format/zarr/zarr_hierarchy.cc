@@ -110,7 +110,7 @@ std::shared_ptr<const nczarr::Dimensions> ZarrHierarchy::DimensionsOf(
   const auto files = reader_.Find(root, path);
   if (!files || files->kind != NodeFiles::Kind::kV2Group) return kNone;
   const std::array stamps = {files->stamp, files->attributes_stamp};
-  const uint64_t version = HashStamps(stamps);
+  const uint64_t version = HashVersions(stamps);
   {
     const model::MutexLock lock(mutex_);
     const auto found = declared_.find(path);
@@ -156,7 +156,7 @@ model::Result<ZarrHierarchy::Loaded> ZarrHierarchy::LoadAlone(const MetadataRead
   if (files.kind == NodeFiles::Kind::kNone) return NoSuchNode(path);
   if (root.is_v3()) NDLFS_RETURN_IF_ERROR(CheckNames(path));
   const std::array stamps = {files.stamp, files.attributes_stamp};
-  const uint64_t version = HashStamps(stamps);
+  const uint64_t version = HashVersions(stamps);
   if (auto node = alone_.Find(path, version)) return Loaded{std::move(node), version};
   NDLFS_TRY(Node node, Build(root, files, path));
   return Loaded{alone_.Insert(path, version, std::make_shared<const Node>(std::move(node))),
@@ -213,7 +213,7 @@ model::Result<uint64_t> ZarrHierarchy::Version(std::string_view path) const {
   NDLFS_RETURN_IF_ERROR(CheckPath(path));
   NDLFS_TRY(const NodeFiles files, reader_.Find(root, path));
   const std::array stamps = {files.stamp, files.attributes_stamp};
-  return HashStamps(stamps);
+  return HashVersions(stamps);
 }
 
 model::Result<std::vector<std::string>> ZarrHierarchy::List(std::string_view path) const {

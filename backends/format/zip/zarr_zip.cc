@@ -73,7 +73,7 @@ class ZarrZip final : public Format {
       NDLFS_TRY(hierarchies[folder], OpenZarr(store, folder, folder, options));
     }
     return MakeFolderHierarchy("Zarr in ZIP", std::move(hierarchies),
-                               [store] { return store->FileStampNow(); });
+                               [store] { return store->InfoNow(); });
   }
 
  private:

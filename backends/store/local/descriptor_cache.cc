@@ -113,7 +113,7 @@ model::Result<DescriptorCache::Handle> TryOpenFile(const SourceRoot& root,
     NDLFS_TRY(access, root.AccessOfOpened(fd->get(), path));
   }
   return std::make_shared<const DescriptorCache::File>(
-      DescriptorCache::File{*std::move(fd), StampOf(status), access});
+      DescriptorCache::File{*std::move(fd), status, access});
 }
 
 }  // namespace
@@ -124,22 +124,26 @@ model::Result<DescriptorCache::Handle> OpenFile(const SourceRoot& root, std::str
   constexpr int kReplacements = 8;
   for (int attempt = 1;; ++attempt) {
     auto file = TryOpenFile(root, path, may_be_link);
-    const bool replaced = !file && file.error().sys_errno() == ESTALE;
+    const bool replaced = !file && file.error().code() == model::ErrorCode::kStale;
     if (!replaced || attempt == kReplacements) return file;
   }
+}
+
+bool IsSameVersion(const struct ::stat& a, const struct ::stat& b) {
+  return a.st_dev == b.st_dev && a.st_ino == b.st_ino && a.st_size == b.st_size &&
+         ModifiedNs(a) == ModifiedNs(b);
 }
 
 model::Result<std::optional<ReadResult>> ReadOpened(const DescriptorCache::File& file,
                                                     uint64_t offset, const Reserve& reserve) {
   if (file.access) NDLFS_RETURN_IF_ERROR(AccessScope::Note(*file.access));
-  NDLFS_TRY(const ByteSpan out, reserve(file.stamp.size));
+  NDLFS_TRY(const ByteSpan out, reserve(static_cast<uint64_t>(file.status.st_size)));
   NDLFS_TRY(const size_t count, ReadFully(file.fd.get(), offset, out));
   // After the read: so these bytes are of one version.
   struct ::stat status;
   if (::fstat(file.fd.get(), &status) != 0) return model::IoError(errno, "stat");
-  const FileStamp now = StampOf(status);
-  if (!IsSameVersion(now, file.stamp)) return std::nullopt;
-  return ReadResult{count, now.size, now};
+  if (!IsSameVersion(status, file.status)) return std::nullopt;
+  return ReadResult{count, InfoOf(status)};
 }
 
 }  // namespace ndlfs::backends

@@ -25,7 +25,7 @@ class DescriptorCache {
   // An open regular file, with the inode that tells it from its successor.
   struct File {
     UniqueFd fd;
-    FileStamp stamp;  // when it was opened
+    struct ::stat status;  // when it was opened
     // Where the source is shared.
     std::optional<SourceRoot::PathAccess> access = std::nullopt;
   };
@@ -76,6 +76,11 @@ class DescriptorCache {
 // `may_be_link` as for MakeFileStore().
 model::Result<DescriptorCache::Handle> OpenFile(const SourceRoot& root, std::string_view path,
                                                 bool may_be_link = true);
+
+// Whether a file has the same bytes. The time of the last status change is left
+// out: it is another one when the name has been removed, too, and the bytes are as
+// they were.
+bool IsSameVersion(const struct ::stat& a, const struct ::stat& b);
 
 // Reads as Store::ReadOnce() does. nullopt if `file` is no longer the version
 // that was opened. Fails where AccessScope says that it must not be read.

@@ -45,11 +45,11 @@ class DirectoryStore final : public Store, public PartialListing {
 
   bool ReadsInParts() const override { return true; }
 
-  model::Result<std::optional<FileStamp>> Stat(std::string_view key) const override {
+  model::Result<std::optional<ValueInfo>> Stat(std::string_view key) const override {
     NDLFS_RETURN_IF_ERROR(CheckKey(key));
-    NDLFS_TRY(const auto stamp, StatFile(*root_, PathOf(key)));
-    DropIfChanged(key, stamp);
-    return stamp;
+    NDLFS_TRY(const auto status, StatFile(*root_, PathOf(key)));
+    DropIfChanged(key, status);
+    return status ? std::optional(InfoOf(*status)) : std::nullopt;
   }
 
   model::Result<Access> AccessOf(std::string_view key) const override {
@@ -99,19 +99,19 @@ class DirectoryStore final : public Store, public PartialListing {
     NDLFS_TRY(const auto result, ReadOpened(*file, offset, reserve));
     if (!result) {
       DescriptorCache::Global().Drop(owner_, key);
-      return model::IoError(ESTALE, "changed while it was read");
+      return model::Stale("changed while it was read");
     }
     // The reader of a part of a file will want the next part.
-    const bool whole = offset == 0 && result->count >= result->total_size;
+    const bool whole = offset == 0 && result->count >= result->info.size;
     if (opened && !whole) DescriptorCache::Global().Keep(owner_, key, std::move(file));
     return result;
   }
 
   // So that what is read after Stat() is no older than what it told.
-  void DropIfChanged(std::string_view key, const std::optional<FileStamp>& stamp) const {
+  void DropIfChanged(std::string_view key, const std::optional<struct ::stat>& status) const {
     const auto file = DescriptorCache::Global().Find(owner_, key);
     if (!file) return;
-    if (stamp && IsSameVersion(*stamp, file->stamp)) return;
+    if (status && IsSameVersion(*status, file->status)) return;
     DescriptorCache::Global().Drop(owner_, key);
   }
 

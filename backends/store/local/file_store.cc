@@ -22,7 +22,7 @@ class FileStore final : public Store {
     if (!key.empty()) return std::nullopt;
     NDLFS_TRY(const auto file, Open());
     if (!file) return std::nullopt;
-    return file->stamp.size;
+    return static_cast<uint64_t>(file->status.st_size);
   }
 
   model::Result<std::optional<size_t>> ReadInto(std::string_view key, uint64_t offset,
@@ -45,9 +45,12 @@ class FileStore final : public Store {
 
   bool ReadsInParts() const override { return true; }
 
-  model::Result<std::optional<FileStamp>> Stat(std::string_view key) const override {
+  model::Result<std::optional<ValueInfo>> Stat(std::string_view key) const override {
     if (!key.empty()) return std::nullopt;
-    if (may_be_link_) return StatFile(*root_, path_);
+    if (may_be_link_) {
+      NDLFS_TRY(const auto status, StatFile(*root_, path_));
+      return status ? std::optional(InfoOf(*status)) : std::nullopt;
+    }
     const auto fd = root_->OpenFound(path_, O_PATH);
     if (!fd) {
       if (IsAbsent(fd.error())) return std::nullopt;
@@ -57,7 +60,7 @@ class FileStore final : public Store {
     if (::fstat(fd->get(), &status) != 0) return model::IoError(errno, "stat");
     if (S_ISDIR(status.st_mode)) return std::nullopt;
     if (!S_ISREG(status.st_mode)) return model::IoError(ENXIO, "stat");
-    return StampOf(status);
+    return InfoOf(status);
   }
 
   model::Result<Access> AccessOf(std::string_view key) const override {
@@ -87,20 +90,18 @@ class FileStore final : public Store {
   bool IsTheFirst(const DescriptorCache::Handle& file) const {
     model::MutexLock lock(mutex_);
     if (!file) return !first_;
-    if (!first_) first_ = file->stamp;
-    return IsSameVersion(*first_, file->stamp);
+    if (!first_) first_ = file->status;
+    return IsSameVersion(*first_, file->status);
   }
 
-  static model::Failure Changed() {
-    return model::IoError(ESTALE, "changed since it was opened");
-  }
+  static model::Failure Changed() { return model::Stale("changed since it was opened"); }
 
   const std::shared_ptr<const SourceRoot> root_;
   const std::string path_;
   const bool may_be_link_;
   const uint64_t owner_ = DescriptorCache::NewOwner();
   mutable model::Mutex mutex_;
-  mutable std::optional<FileStamp> first_ GUARDED_BY(mutex_);
+  mutable std::optional<struct ::stat> first_ GUARDED_BY(mutex_);
 };
 
 }  // namespace

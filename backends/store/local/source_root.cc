@@ -207,11 +207,11 @@ model::Result<SourceRoot::PathAccess> SourceRoot::AccessOfOpened(int fd,
     const std::string name(rest.substr(0, slash));
     UniqueFd next(::openat(folder ? folder.get() : fd_.get(), name.c_str(),
                            O_PATH | O_NOFOLLOW | O_CLOEXEC));
-    if (!next) return IoError(errno == ENOENT ? ESTALE : errno, "access");
+    if (!next) return errno == ENOENT ? model::Stale("it is gone") : IoError(errno, "access");
     NDLFS_TRY(const auto there, StatForOthers(next.get()));
     if (slash == rest.npos) {
       if (there.st_dev == status.st_dev && there.st_ino == status.st_ino) break;
-      return IoError(ESTALE, "access");
+      return model::Stale("it has been replaced");
     }
     access.whole = Both(access.whole, PassageThrough(there));
     folder = std::move(next);
@@ -264,13 +264,19 @@ void DirectoryStream::Seek(int64_t position) {
   }
 }
 
-FileStamp StampOf(const struct ::stat& status) {
-  return {.device = status.st_dev,
-          .inode = status.st_ino,
-          .size = static_cast<uint64_t>(status.st_size),
-          .mtime_ns = Nanoseconds(status.st_mtim),
-          .ctime_ns = Nanoseconds(status.st_ctim)};
+Generation GenerationOf(const struct ::stat& status) {
+  return Generation::OfNumbers(
+      {status.st_dev, status.st_ino, static_cast<uint64_t>(status.st_size),
+       static_cast<uint64_t>(ModifiedNs(status)), static_cast<uint64_t>(ChangedNs(status))});
 }
+
+ValueInfo InfoOf(const struct ::stat& status) {
+  return {GenerationOf(status), static_cast<uint64_t>(status.st_size), ModifiedNs(status)};
+}
+
+int64_t ModifiedNs(const struct ::stat& status) { return Nanoseconds(status.st_mtim); }
+
+int64_t ChangedNs(const struct ::stat& status) { return Nanoseconds(status.st_ctim); }
 
 model::Result<size_t> ReadFully(int fd, uint64_t offset, ByteSpan out) {
   size_t done = 0;

@@ -119,7 +119,13 @@ class DirectoryStream {
   Entry entry_;
 };
 
-FileStamp StampOf(const struct ::stat& status);
+// Which version of a file stat() has told of, and what is known of it.
+Generation GenerationOf(const struct ::stat& status);
+ValueInfo InfoOf(const struct ::stat& status);
+// Times in nanoseconds since 1970: of the last write, and of the last change of
+// any kind.
+int64_t ModifiedNs(const struct ::stat& status);
+int64_t ChangedNs(const struct ::stat& status);
 
 // pread until `out` is full or the file ends; returns the bytes read.
 model::Result<size_t> ReadFully(int fd, uint64_t offset, ByteSpan out);

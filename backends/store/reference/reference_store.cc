@@ -129,7 +129,7 @@ uint64_t SizeOf(const Templates& templates) {
 
 class JsonReferenceStore final : public ReferenceStore {
  public:
-  JsonReferenceStore(std::shared_ptr<const SourceRoot> root, std::string path, FileStamp stamp,
+  JsonReferenceStore(std::shared_ptr<const SourceRoot> root, std::string path, ValueInfo stamp,
                      ReferenceIndex index, Generator generator, Templates templates)
       : root_(std::move(root)),
         path_(std::move(path)),
@@ -172,7 +172,7 @@ class JsonReferenceStore final : public ReferenceStore {
   }
 
   // Of values in this file, its version; of those in others, theirs.
-  model::Result<std::optional<FileStamp>> Stat(std::string_view key) const override {
+  model::Result<std::optional<ValueInfo>> Stat(std::string_view key) const override {
     if (!index_.Find(key)) return std::nullopt;
     NDLFS_TRY(const auto stamp, file_->Stat(""));
     if (stamp != stamp_) return stamp;
@@ -219,7 +219,7 @@ class JsonReferenceStore final : public ReferenceStore {
       const std::string_view name = FileNameOf(index_.KeyOf(*it));
       if (name.starts_with(".z") || name == "zarr.json") continue;
       const auto reference = Resolve(index_.KeyOf(*it));
-      if (reference || reference.error().code() == model::ErrorCode::kIo) return {};
+      if (reference || reference.error().is_transient()) return {};
       return model::Propagate(reference.error());
     }
     return {};
@@ -232,14 +232,14 @@ class JsonReferenceStore final : public ReferenceStore {
     if (!entry) return std::nullopt;
     // The index is about one version of the text.
     NDLFS_TRY(const auto stamp, file_->Stat(""));
-    if (stamp != stamp_) return model::IoError(ESTALE, Describe(""));
+    if (stamp != stamp_) return model::HasChanged(Describe(""));
     if (entry->value_size == kGenerated) {
       NDLFS_TRY(Reference generated, Generate(entry->value_begin));
       return generated;
     }
     NDLFS_TRY(const auto text,
               file_->Read("", kMaxValueSize, {entry->value_begin, entry->value_size}));
-    if (!text) return model::IoError(ESTALE, Describe(""));
+    if (!text) return model::HasChanged(Describe(""));
     NDLFS_TRY(const Json json, ParseJson(AsText(text->span())));
     NDLFS_TRY(Reference reference, ParseReference(json));
     return reference;
@@ -294,7 +294,7 @@ class JsonReferenceStore final : public ReferenceStore {
 
   const std::shared_ptr<const SourceRoot> root_;
   const std::string path_;
-  const FileStamp stamp_;
+  const ValueInfo stamp_;
   const ReferenceIndex index_;
   const Generator generator_;
   const Templates templates_;

@@ -121,7 +121,7 @@ model::Result<uint64_t> ZipStore::DataOffset(const ZipMember& member) const {
   return offset;
 }
 
-model::Result<std::optional<FileStamp>> ZipStore::Stat(std::string_view key) const {
+model::Result<std::optional<ValueInfo>> ZipStore::Stat(std::string_view key) const {
   NDLFS_RETURN_IF_ERROR(CheckKey(key));
   const size_t found = directory_.LowerBound(key);
   if (found == directory_.size() || directory_.name(found) != key) return std::nullopt;

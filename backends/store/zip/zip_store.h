@@ -31,7 +31,7 @@ class ZipStore final : public Store, public PartialListing {
   model::Result<std::optional<size_t>> ReadInto(std::string_view key, uint64_t offset,
                                                 ByteSpan out) const override;
   // That of the archive, with the size of the member.
-  model::Result<std::optional<FileStamp>> Stat(std::string_view key) const override;
+  model::Result<std::optional<ValueInfo>> Stat(std::string_view key) const override;
   // That of the archive.
   model::Result<Access> AccessOf(std::string_view key) const override;
   model::Result<std::vector<StoreEntry>> List(std::string_view prefix) const override {
@@ -46,7 +46,7 @@ class ZipStore final : public Store, public PartialListing {
   bool IsStored(std::string_view key) const;
   const ZipDirectory& directory() const { return directory_; }
   // Of the archive.
-  model::Result<std::optional<FileStamp>> FileStampNow() const { return file_->Stat(""); }
+  model::Result<std::optional<ValueInfo>> InfoNow() const { return file_->Stat(""); }
 
  private:
   ZipStore(std::shared_ptr<const Store> file, ZipDirectory directory);

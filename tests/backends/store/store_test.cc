@@ -188,10 +188,10 @@ TEST_P(StoreConformanceTest, OneQuestionAnswersBytesSizeAndVersion) {
     const auto result = store->ReadOnce(key_, offset, reserve);
     ASSERT_THAT(result, test::IsOk());
     ASSERT_TRUE(result->has_value());
-    EXPECT_EQ((*result)->total_size, 10u);
+    EXPECT_EQ((*result)->info.size, 10u);
     EXPECT_EQ(text.substr(0, (*result)->count),
               std::string("0123456789").substr(std::min<uint64_t>(offset, 10), 4));
-    EXPECT_THAT(store->Stat(key_), test::IsOkAnd(Optional((*result)->version)));
+    EXPECT_THAT(store->Stat(key_), test::IsOkAnd(Optional((*result)->info)));
   }
   EXPECT_THAT(sizes, testing::Each(10u));
 }

@@ -25,7 +25,7 @@ struct OpenFileState {
   H5FD_t base = {};
   DriverProperties properties = {};
   UniqueFd fd;
-  FileStamp stamp;
+  struct ::stat status = {};  // as it was opened
   haddr_t end_of_allocation = 0;
 };
 
@@ -62,7 +62,7 @@ struct Driver {
       auto state = std::make_unique<OpenFileState>();
       state->properties = *info;
       state->fd = std::move(*fd);
-      state->stamp = StampOf(status);
+      state->status = status;
       return &state.release()->base;
     } catch (...) {
       return nullptr;
@@ -76,10 +76,10 @@ struct Driver {
 
   // By this the library finds a file that it has open already.
   static int Compare(const H5FD_t* a, const H5FD_t* b) noexcept {
-    const FileStamp& x = StateOf(a).stamp;
-    const FileStamp& y = StateOf(b).stamp;
-    if (x.device != y.device) return x.device < y.device ? -1 : 1;
-    if (x.inode != y.inode) return x.inode < y.inode ? -1 : 1;
+    const struct ::stat& x = StateOf(a).status;
+    const struct ::stat& y = StateOf(b).status;
+    if (x.st_dev != y.st_dev) return x.st_dev < y.st_dev ? -1 : 1;
+    if (x.st_ino != y.st_ino) return x.st_ino < y.st_ino ? -1 : 1;
     return 0;
   }
 
@@ -103,7 +103,7 @@ struct Driver {
     return 0;
   }
   static haddr_t GetEndOfFile(const H5FD_t* file, H5FD_mem_t) noexcept {
-    return StateOf(file).stamp.size;
+    return static_cast<haddr_t>(StateOf(file).status.st_size);
   }
 
   static herr_t Read(H5FD_t* file, H5FD_mem_t kind, hid_t, haddr_t address, size_t size,
@@ -132,10 +132,9 @@ struct Driver {
     return -1;
   }
 
-  static FileStamp CurrentStamp(const H5FD_t* file, bool& failed) {
-    struct ::stat status;
-    failed = ::fstat(StateOf(file).fd.get(), &status) != 0;
-    return failed ? FileStamp() : StampOf(status);
+  // Whether it could be told.
+  static bool GetStatus(const H5FD_t* file, struct ::stat& status) {
+    return ::fstat(StateOf(file).fd.get(), &status) == 0;
   }
 
   static herr_t GetHandle(H5FD_t* file, hid_t, void** handle) noexcept {
@@ -212,14 +211,15 @@ std::optional<model::Error> TakeReadError() { return std::exchange(read_error, s
 
 std::string DriverName(const std::string& path) { return "/" + path; }
 
-model::Result<FileStamp> StampOfFile(hid_t file) {
+model::Result<struct ::stat> StatusOfFile(hid_t file) {
   void* driver_file = nullptr;
   NDLFS_RETURN_IF_ERROR(
       CheckStatus(H5Fget_vfd_handle(file, H5P_DEFAULT, &driver_file), "file handle"));
-  bool failed;
-  const FileStamp stamp = Driver::CurrentStamp(static_cast<H5FD_t*>(driver_file), failed);
-  if (failed) return model::IoError(errno, "stat");
-  return stamp;
+  struct ::stat status;
+  if (!Driver::GetStatus(static_cast<H5FD_t*>(driver_file), status)) {
+    return model::IoError(errno, "stat");
+  }
+  return status;
 }
 
 Eavesdropper::Eavesdropper() { listener = this; }

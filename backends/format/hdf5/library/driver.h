@@ -24,7 +24,7 @@ model::Result<Handle> MakeAccessProperties(const SourceRoot& root);
 std::string DriverName(const std::string& path);
 
 // The file that was opened as `file`, as it is now. Needs library_mutex.
-model::Result<FileStamp> StampOfFile(hid_t file);
+model::Result<struct ::stat> StatusOfFile(hid_t file);
 
 // Why a read of a file failed since the last call, if one did. Needs library_mutex.
 std::optional<model::Error> TakeReadError();

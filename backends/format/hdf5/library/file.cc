@@ -53,11 +53,12 @@ class LibraryFile final : public File {
     const model::MutexLock lock(library_mutex);
     InitializeLibrary();
     NDLFS_RETURN_IF_ERROR(OpenInLibrary());
-    NDLFS_TRY(stamp_, StampOfFile(file_.get()));
+    NDLFS_TRY(status_, StatusOfFile(file_.get()));
+    generation_ = GenerationOf(status_);
     return {};
   }
 
-  const FileStamp& stamp() const override { return stamp_; }
+  const Generation& generation() const override { return generation_; }
 
   Result<Location> Find(const std::string& path) const override {
     const model::MutexLock lock(library_mutex);
@@ -138,10 +139,10 @@ class LibraryFile final : public File {
     H5Eclear2(H5E_DEFAULT);
     if (!file_) NDLFS_RETURN_IF_ERROR(OpenInLibrary());
     open_files.splice(open_files.begin(), open_files, place_);
-    NDLFS_TRY(const FileStamp stamp, StampOfFile(file_.get()));
-    if (stamp != stamp_) {
+    NDLFS_TRY(const struct ::stat status, StatusOfFile(file_.get()));
+    if (GenerationOf(status) != generation_) {
       Close();
-      return model::IoError(ESTALE, path_);
+      return model::HasChanged(path_);
     }
     return file_.get();
   }
@@ -174,15 +175,13 @@ class LibraryFile final : public File {
   // The library would take a file that it has open for the same one, even if
   // it has been written to since.
   void CloseOtherVersions() const REQUIRES(library_mutex) {
-    const auto status = root_->Stat(path_);
-    if (!status) return;
-    const FileStamp now = StampOf(*status);
+    const auto now = root_->Stat(path_);
+    if (!now) return;
     for (auto other = open_files.begin(); other != open_files.end();) {
       LibraryFile& file = **other++;
-      if (file.stamp_.device == now.device && file.stamp_.inode == now.inode &&
-          file.stamp_ != now) {
-        file.Close();
-      }
+      const bool same_file =
+          file.status_.st_dev == now->st_dev && file.status_.st_ino == now->st_ino;
+      if (same_file && file.generation_ != GenerationOf(*now)) file.Close();
     }
   }
 
@@ -302,8 +301,9 @@ class LibraryFile final : public File {
 
   const std::shared_ptr<const SourceRoot> root_;
   const std::string path_;
-  FileStamp stamp_;
-  mutable Handle file_;  // guarded by library_mutex, as all below
+  struct ::stat status_ = {};  // as it was opened
+  Generation generation_;      // the same
+  mutable Handle file_;        // guarded by library_mutex, as all below
   mutable ObjectIndex index_;
   mutable DimensionLengths lengths_;                 // of this version: kept when closed
   mutable std::set<std::string> checked_;            // datasets that Read() may read

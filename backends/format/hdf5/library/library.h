@@ -189,7 +189,7 @@ class File {
  public:
   virtual ~File() = default;
 
-  virtual const FileStamp& stamp() const = 0;
+  virtual const Generation& generation() const = 0;
 
   // kNotFound where there is nothing. Links on the way are not followed.
   virtual model::Result<Location> Find(const std::string& path) const = 0;

@@ -291,7 +291,7 @@ class HeaderOnlyStore final : public Store {
   model::Result<std::optional<uint64_t>> Size(std::string_view key) const override {
     return whole_.Size(key);
   }
-  model::Result<std::optional<FileStamp>> Stat(std::string_view key) const override {
+  model::Result<std::optional<ValueInfo>> Stat(std::string_view key) const override {
     return whole_.Stat(key);
   }
   model::Result<Access> AccessOf(std::string_view key) const override {
