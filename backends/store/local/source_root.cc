@@ -114,16 +114,18 @@ model::Result<std::shared_ptr<const SourceRoot>> SourceRoot::Open(const std::str
       new SourceRoot(MakeAbsolute(path), std::move(fd), shared));
 }
 
-model::Result<UniqueFd> SourceRoot::OpenBeneath(std::string_view path, int flags) const {
-  return Open(path, flags, 0);
+model::Result<UniqueFd> SourceRoot::OpenBeneath(std::string_view path, int flags,
+                                                struct ::stat* status) const {
+  return Open(path, flags, 0, status);
 }
 
-model::Result<UniqueFd> SourceRoot::OpenFound(std::string_view path, int flags) const {
-  return Open(path, flags, shared_ ? RESOLVE_NO_SYMLINKS : 0);
+model::Result<UniqueFd> SourceRoot::OpenFound(std::string_view path, int flags,
+                                              struct ::stat* status) const {
+  return Open(path, flags, shared_ ? RESOLVE_NO_SYMLINKS : 0, status);
 }
 
-model::Result<UniqueFd> SourceRoot::Open(std::string_view path, int flags,
-                                         uint64_t resolve) const {
+model::Result<UniqueFd> SourceRoot::Open(std::string_view path, int flags, uint64_t resolve,
+                                         struct ::stat* status) const {
   if (path.find('\0') != std::string_view::npos) return IoError(ENOENT, "open");
   const std::string name = path.empty() ? "." : std::string(path);
   // O_NONBLOCK means nothing to files and directories, but without it a FIFO
@@ -132,8 +134,9 @@ model::Result<UniqueFd> SourceRoot::Open(std::string_view path, int flags,
   UniqueFd fd(OpenAt2(fd_.get(), name.c_str(), flags | O_CLOEXEC, resolve));
   if (!fd) return IoError(errno, "open");
   if (flags & O_PATH) return fd;
-  NDLFS_TRY(const auto status, StatFd(fd.get()));
-  if (!IsFileOrDirectory(status)) return IoError(ENXIO, "open");
+  NDLFS_TRY(const auto found, StatFd(fd.get()));
+  if (!IsFileOrDirectory(found)) return IoError(ENXIO, "open");
+  if (status != nullptr) *status = found;
   return fd;
 }
 
