@@ -15,6 +15,7 @@
 #include "backends/format/npy/npy.h"
 #include "backends/format/npy/npz.h"
 #include "backends/format/zip/zarr_zip.h"
+#include "backends/store/local/local_source.h"
 #include "tests/support/python.h"
 #include "tests/support/zip_builder.h"
 
@@ -64,7 +65,7 @@ class DetectionTest : public ::testing::Test {
   }
 
   const test::TemporaryDirectory directory_;
-  const std::shared_ptr<const SourceRoot> root_ = SourceRoot::Open(directory_.path()).value();
+  const std::shared_ptr<const Source> root_ = LocalSource::Open(directory_.path()).value();
 };
 
 TEST_F(DetectionTest, ContentTellsUnderAnyName) {
@@ -153,7 +154,7 @@ TEST_F(DetectionTest, LookTellsTheVersionThatItIsOf) {
   const FileLook look = LookIntoFile(*root_, "a.dat", Detection::kContent);
   EXPECT_EQ(look.format, nullptr);
   ASSERT_TRUE(look.version);
-  EXPECT_EQ(*look.version, GenerationOf(*root_->Stat("a.dat")));
+  EXPECT_EQ(*look.version, (*root_->Stat("a.dat", Follow::kYes))->version);
 }
 
 TEST_F(DetectionTest, WhatIsNoRegularFileIsNoStoreWhateverItsName) {
