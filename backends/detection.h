@@ -37,7 +37,7 @@ const Format* DetectStore(const Source& source, std::string_view path);
 struct FileLook {
   const Format* format = nullptr;  // null: the file is no store
   // The version that was looked into; none where the file was not read.
-  std::optional<FileStamp> version;
+  std::optional<Generation> version;
 };
 
 // Opens the file once and reads its first KiB; more only of ZIP archives and of

@@ -36,16 +36,21 @@ class ChunkLedger {
   ChunkLedger(const ChunkLedger&) = delete;
   ChunkLedger& operator=(const ChunkLedger&) = delete;
 
-  // Notes the version of `key`, which is about to be read. Fails with ESTALE
+  // Notes the version of `key`, which is about to be read. Fails with kStale
   // if the ledger is changed, or becomes so by this, and with EACCES if the
   // file is closed to some of the readers.
   model::Result<void> Note(const std::shared_ptr<const backends::Store>& store,
                            const std::string& key);
 
-  // The same after a read, which has found `version` (nullopt: nothing).
+  // The same after a read, which has found `found` (nullopt: nothing).
   model::Result<void> NoteRead(const std::shared_ptr<const backends::Store>& store,
                                const std::string& key,
-                               const std::optional<backends::FileStamp>& version);
+                               const std::optional<backends::ValueInfo>& found);
+
+  // The version of `key` that was noted, for the next read of it to match. None if
+  // nothing was noted, or that there is no value.
+  std::optional<backends::Generation> Noted(const std::shared_ptr<const backends::Store>& store,
+                                            const std::string& key) const;
 
   // The latter alone, of a file whose version somebody else looks at.
   model::Result<void> CheckAccess(const backends::Store& store, const std::string& key) const;
@@ -56,11 +61,20 @@ class ChunkLedger {
     return ledger != nullptr ? ledger->readers_ : std::nullopt;
   }
 
-  // Looks at every noted file again; true if one has changed, appeared or
-  // gone, or is closed to one of the readers now, or no longer is. Takes one
-  // stat() per file, and a look at the way to it, or at the way to one file of
-  // each folder if they are many.
+  // Looks at the noted files again; true if one has changed, appeared or
+  // gone, or is closed to one of the readers now, or no longer is. Looks at a few
+  // of many files first and stops at the first difference; else it takes one stat()
+  // per file, and a look at the way to it, or at the way to one file of each folder
+  // if they are many.
   bool Changed();
+
+  // All files of the array have been read just now: the next Changed() does not
+  // count the files that could not be noted. Whoever has found the size of a text by
+  // decoding all of it can open it then, however many files that took.
+  void Vouch();
+
+  // How many reads could not be noted so far.
+  uint64_t unnoted_reads() const;
 
   // Whether a change was noticed already; looks at no file.
   bool has_changed() const;
@@ -70,20 +84,23 @@ class ChunkLedger {
   int64_t changed_mtime_ns() const;
 
  private:
-  using Stamp = std::optional<backends::FileStamp>;
+  using Version = std::optional<backends::Generation>;
   using FileId = std::pair<std::shared_ptr<const backends::Store>, std::string>;
   // What Changed() looks at: all that was noted.
-  using Noted = std::vector<std::pair<FileId, Stamp>>;
-  bool IsAccessChanged(const Noted& noted, const std::set<FileId>& closed) const;
-  void NoticeChange(const Stamp& now) REQUIRES(mutex_);
-  bool NoteVersion(const FileId& file, const Stamp& stamp) EXCLUDES(mutex_);
+  using Notes = std::vector<std::pair<FileId, Version>>;
+  using Info = std::optional<backends::ValueInfo>;
+  static std::optional<Info> FindChange(const Notes& notes);
+  bool IsAccessChanged(const Notes& notes, const std::set<FileId>& closed) const;
+  void NoticeChange(const Info& now) REQUIRES(mutex_);
+  bool NoteVersion(const FileId& file, const Info& found) EXCLUDES(mutex_);
 
   const std::optional<backends::Access> readers_;
   mutable model::Mutex mutex_;
-  std::map<FileId, Stamp> noted_ GUARDED_BY(mutex_);
+  std::map<FileId, Version> noted_ GUARDED_BY(mutex_);
   std::set<FileId> closed_ GUARDED_BY(mutex_);  // of these, to one of the readers
   bool changed_ GUARDED_BY(mutex_) = false;
-  bool overflown_ GUARDED_BY(mutex_) = false;  // something was read that is not noted
+  uint64_t unnoted_reads_ GUARDED_BY(mutex_) = 0;
+  bool vouched_ GUARDED_BY(mutex_) = false;  // for those reads
   int64_t changed_mtime_ns_ GUARDED_BY(mutex_) = 0;
 };
 

@@ -99,7 +99,8 @@ class Hierarchy {
   virtual uint64_t held_bytes() const { return 0; }
 
  protected:
-  static uint64_t HashStamps(std::span<const std::optional<FileStamp>> stamps);
+  // A number for the generations of several values, some of which may be absent.
+  static uint64_t HashVersions(std::span<const std::optional<ValueInfo>> values);
 };
 
 // All objects as one model: what the NDL of a whole store is written from. A

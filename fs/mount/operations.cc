@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "backends/store/request_scope.h"
 #include "fs/mount/errno.h"
 #include "fs/mount/fuse.h"
 
@@ -121,6 +122,7 @@ struct Handlers {
     Request request(req);
     int error = EIO;
     try {
+      const backends::RequestScope scope;
       const Status status = operation(fs, request);
       if (status) return;
       error = ToErrno(status.error());
@@ -145,7 +147,7 @@ struct Handlers {
 
   static model::Result<InodeTable::Inode> Find(const Filesystem& fs, fuse_ino_t nodeid) {
     auto inode = fs.table_.Find(nodeid);
-    if (!inode) return IoError(ESTALE, "lookup");
+    if (!inode) return model::Stale("lookup: it has changed");
     return *std::move(inode);
   }
 
@@ -212,7 +214,7 @@ struct Handlers {
                            std::string_view name, TreeNodePtr node, double timeout) {
     NDLFS_TRY(const auto attributes, node->StatWhenFound());
     const auto inode = fs.table_.Lookup(parent, name, std::move(node));
-    if (!inode) return IoError(ESTALE, "lookup");
+    if (!inode) return model::Stale("lookup: it has changed");
     fuse_entry_param entry = {};
     entry.ino = inode->nodeid;
     entry.attr = ToStat(fs.options_, inode->ino, attributes);

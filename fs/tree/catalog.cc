@@ -42,7 +42,7 @@ bool Catalog::IsSettled(const backends::FileStatus& status) const {
   return status.mtime_ns < latest && status.ctime_ns < latest;
 }
 
-// A file is what it was as long as its stamp is the same. What makes a
+// A file is what it was as long as its generation is the same. What makes a
 // directory a store are files in it, which may be replaced without a trace in
 // the directory itself: there, only time counts.
 std::shared_ptr<MountedStore> Catalog::FindKnown(const std::string& path,
@@ -52,7 +52,7 @@ std::shared_ptr<MountedStore> Catalog::FindKnown(const std::string& path,
   if (it == known_.end()) return nullptr;
   const Known& known = it->second;
   const bool holds = status.is_directory() ? services_.freshness.Holds(known.detected)
-                                           : known.stamp == status.version;
+                                           : known.generation == status.version;
   auto store = holds ? known.store.lock() : nullptr;
   if (!store || store->is_directory() != status.is_directory()) return nullptr;
   return store;
@@ -69,7 +69,7 @@ std::shared_ptr<MountedStore> Catalog::Keep(const std::string& path,
   } else {
     store->NoteStatus(status);
   }
-  known.stamp = status.version;
+  known.generation = status.version;
   known.detected = services_.freshness.Now();
   if (known_.size() >= sweep_at_) {
     std::erase_if(known_, [](const auto& item) { return item.second.store.expired(); });

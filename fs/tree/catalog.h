@@ -38,7 +38,7 @@ class Catalog {
  private:
   struct Known {
     std::weak_ptr<MountedStore> store;
-    backends::FileStamp stamp;
+    backends::Generation generation;
     Freshness::Time detected;
   };
 

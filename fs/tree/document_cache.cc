@@ -12,8 +12,8 @@ namespace {
 // Not what the file is like, but what the system is out of, or that it has just
 // changed. Only errors of the system have an errno.
 bool IsPassing(const model::Error& error) {
+  if (error.code() == model::ErrorCode::kStale) return true;
   switch (error.sys_errno()) {
-    case ESTALE:
     case EMFILE:
     case ENFILE:
     case ENOMEM:
@@ -30,7 +30,7 @@ bool IsPassing(const model::Error& error) {
 class Refusals {
  public:
   void Add(const model::Error& error) {
-    if (error.code() != model::ErrorCode::kIo) return;
+    if (!error.is_transient()) return;
     any_ = true;
     if (!passing_ && IsPassing(error)) passing_ = error;
   }

@@ -29,7 +29,7 @@ backends::Access AccessBy(const FileStatus& status) {
   return {status.uid, status.gid, status.mode & 0777};
 }
 
-bool IsStale(const model::Error& error) { return error.sys_errno() == ESTALE; }
+bool IsStale(const model::Error& error) { return error.code() == model::ErrorCode::kStale; }
 
 int64_t NowNs() {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
@@ -70,10 +70,10 @@ Entity::~Entity() {
 }
 
 void Entity::NoteFailure(const std::string& name, const model::Error& error) const {
-  constexpr int kOfTheMoment[] = {ESTALE, ENOMEM, EMFILE, ENFILE, EINTR, ETIMEDOUT};
+  constexpr int kOfTheMoment[] = {ENOMEM, EMFILE, ENFILE, EINTR, ETIMEDOUT};
   const bool may_pass = std::find(std::begin(kOfTheMoment), std::end(kOfTheMoment),
                                   error.sys_errno()) != std::end(kOfTheMoment);
-  if (may_pass) return;
+  if (may_pass || IsStale(error)) return;
   failures->Add(model::OneLine(name) + ": " + error.message());
 }
 
@@ -156,7 +156,7 @@ std::optional<model::Result<HierarchyPtr>> MountedStore::Fresh() const {
   if (hierarchy_) {
     if (services_.freshness.Holds(looked_at_)) return hierarchy_;
   } else if (open_error_) {
-    const bool may_pass = open_error_->code() == model::ErrorCode::kIo;
+    const bool may_pass = open_error_->is_transient();
     if (may_pass ? services_.freshness.HoldsFailure(looked_at_)
                  : services_.freshness.Holds(looked_at_)) {
       return model::Propagate(*open_error_);
@@ -177,7 +177,7 @@ model::Result<HierarchyPtr> MountedStore::LookAgain() {
     error = open_error_;
   }
   if (!hierarchy && !error) return Open(status);
-  if (error && error->code() == model::ErrorCode::kIo) return Open(status);
+  if (error && error->is_transient()) return Open(status);
   if (!IsUnchanged(hierarchy.get(), status)) return Open(status);
 
   model::MutexLock lock(mutex_);
@@ -193,7 +193,7 @@ bool MountedStore::IsUnchanged(const backends::Hierarchy* hierarchy,
   const uint64_t version =
       is_directory_ && hierarchy != nullptr ? VersionOf(*hierarchy, "/") : 0;
   model::MutexLock lock(mutex_);
-  if (!is_directory_) return opened_stamp_ == status.version;
+  if (!is_directory_) return opened_generation_ == status.version;
   return hierarchy != nullptr && version == opened_version_;
 }
 
@@ -202,7 +202,7 @@ bool MountedStore::IsUnchanged(const backends::Hierarchy* hierarchy,
 model::Result<HierarchyPtr> MountedStore::Open(const FileStatus& status) {
   const auto now = services_.freshness.Now();
   const backends::Format* format = services_.detect(path_, is_directory_).format;
-  if (format == nullptr) return IoError(ESTALE, path_);
+  if (format == nullptr) return model::HasChanged(path_);
   auto opened = format->Open(services_.source, path_, services_.open_options);
   if (!opened && IsStale(opened.error())) return model::Propagate(opened.error());
   if (!opened) {
@@ -219,7 +219,7 @@ model::Result<HierarchyPtr> MountedStore::Open(const FileStatus& status) {
   hierarchy_ = opened.value_or(nullptr);
   open_error_.reset();
   if (!opened) open_error_ = opened.error();
-  opened_stamp_ = status.version;
+  opened_generation_ = status.version;
   opened_version_ = version;
   looked_at_ = now;
   return opened;
@@ -238,8 +238,8 @@ model::Result<HierarchyPtr> MountedStore::Reopen(const HierarchyPtr& outdated) {
 model::Result<FileStatus> MountedStore::CurrentStatus() {
   const auto found = services_.source->Stat(path_, backends::Follow::kNo);
   const auto status = found.value_or(std::nullopt);
-  if (!status || status->is_symlink()) return IoError(ESTALE, path_);
-  if (status->is_directory() != is_directory_) return IoError(ESTALE, path_);
+  if (!status || status->is_symlink()) return model::HasChanged(path_);
+  if (status->is_directory() != is_directory_) return model::HasChanged(path_);
   NoteStatus(*status);
   return *status;
 }
@@ -378,7 +378,7 @@ backends::Access MountedStore::AccessFromTop(const std::vector<std::string>& fil
 void MountedStore::AddProblem(Entity& entity, const model::Error& error) const {
   const std::string line = Located(Describe(), entity.path, error.message());
   entity.problems += line + "\n";
-  entity.may_pass = entity.may_pass || error.code() == model::ErrorCode::kIo;
+  entity.may_pass = entity.may_pass || error.is_transient();
   services_.problems.Report(line);
 }
 

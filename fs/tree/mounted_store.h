@@ -147,7 +147,7 @@ class MountedStore : public std::enable_shared_from_this<MountedStore> {
   void NoteStatus(const backends::FileStatus& status);
 
   // The opened store, not older than freshness allows. The error is why it
-  // cannot be opened (shown as `error.txt`), or ESTALE: there is no longer a
+  // cannot be opened (shown as `error.txt`), or kStale: there is no longer a
   // store here, and the path has to be looked up again.
   model::Result<HierarchyPtr> Hierarchy();
   // "Zarr v3", or "" while the store is not open.
@@ -190,7 +190,7 @@ class MountedStore : public std::enable_shared_from_this<MountedStore> {
 
   // The state of the last look, if that is fresh.
   std::optional<model::Result<HierarchyPtr>> Fresh() const EXCLUDES(mutex_);
-  // Of what is at its path, noted. ESTALE if that is no longer such a store.
+  // Of what is at its path, noted. kStale if that is no longer such a store.
   model::Result<backends::FileStatus> CurrentStatus() EXCLUDES(mutex_);
   model::Result<HierarchyPtr> LookAgain() REQUIRES(open_mutex_) EXCLUDES(mutex_);
   model::Result<HierarchyPtr> Open(const backends::FileStatus& status) REQUIRES(open_mutex_)
@@ -223,7 +223,7 @@ class MountedStore : public std::enable_shared_from_this<MountedStore> {
   backends::FileStatus status_ GUARDED_BY(mutex_);
   HierarchyPtr hierarchy_ GUARDED_BY(mutex_);
   std::optional<model::Error> open_error_ GUARDED_BY(mutex_);
-  backends::FileStamp opened_stamp_ GUARDED_BY(mutex_);
+  backends::Generation opened_generation_ GUARDED_BY(mutex_);
   uint64_t opened_version_ GUARDED_BY(mutex_) = 0;
   Freshness::Time looked_at_ GUARDED_BY(mutex_);
   std::unordered_map<std::string, Known> known_ GUARDED_BY(mutex_);

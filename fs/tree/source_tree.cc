@@ -13,9 +13,9 @@ namespace {
 
 using backends::FileId;
 using backends::FileKind;
-using backends::FileStamp;
 using backends::FileStatus;
 using backends::Follow;
+using backends::Generation;
 using backends::UniqueFd;
 using model::IoError;
 
@@ -71,7 +71,7 @@ class StoreHandle final : public FileHandle {
 
   model::Result<size_t> Read(uint64_t offset, backends::ByteSpan out) const override {
     NDLFS_TRY(const auto count, file_->ReadInto("", offset, out), path_);
-    if (!count) return IoError(ESTALE, path_);
+    if (!count) return model::HasChanged(path_);
     return *count;
   }
 
@@ -112,7 +112,7 @@ class PlainFile final : public TreeNode {
     NDLFS_TRY(auto fd, context_.local->OpenFound(path_, O_NOFOLLOW), path_);
     struct ::stat status;
     if (::fstat(fd.get(), &status) != 0) return IoError(errno, path_);
-    if (!IsThisVersion(backends::StatusOf(status))) return IoError(ESTALE, path_);
+    if (!IsThisVersion(backends::StatusOf(status))) return model::HasChanged(path_);
     return OpenedFile{std::make_shared<const DescriptorHandle>(path_, std::move(fd)), false};
   }
 
@@ -120,15 +120,15 @@ class PlainFile final : public TreeNode {
   model::Result<OpenedFile> OpenInStore() {
     const auto status = StatOf(context_, path_);
     if (!status || !status->is_file() || !IsThisVersion(*status)) {
-      return IoError(ESTALE, path_);
+      return model::HasChanged(path_);
     }
     auto file = context_.source->OpenFile(path_);
     NDLFS_TRY(const auto opened, file->Stat(""), path_);
-    if (opened != status->version) return IoError(ESTALE, path_);
+    if (!opened || opened->generation != status->version) return model::HasChanged(path_);
     return OpenedFile{std::make_shared<const StoreHandle>(path_, std::move(file)), false};
   }
 
-  FileStamp version() const {
+  Generation version() const {
     model::MutexLock lock(mutex_);
     return version_;
   }
@@ -149,7 +149,7 @@ class PlainFile final : public TreeNode {
   const std::string path_;
   const FileId id_;
   mutable model::Mutex mutex_;
-  FileStamp version_ GUARDED_BY(mutex_);
+  Generation version_ GUARDED_BY(mutex_);
   uint64_t size_ GUARDED_BY(mutex_);
   bool served_ GUARDED_BY(mutex_) = false;
   const Attributes attributes_;
@@ -169,7 +169,7 @@ class SpecialFile final : public TreeNode {
   model::Result<Attributes> Stat() const override { return attributes_; }
 
  private:
-  const FileStamp version_;
+  const Generation version_;
   const Attributes attributes_;
 };
 
@@ -223,7 +223,7 @@ class MirrorDirectory final : public DirectoryNode {
   model::Result<Attributes> Stat() const override {
     if (context_.services.freshness.immutable()) return attributes_;
     const auto status = StatOf(context_, path_);
-    if (!status || !status->is_directory()) return IoError(ESTALE, path_);
+    if (!status || !status->is_directory()) return model::HasChanged(path_);
     return AttributesOf(*status);
   }
   model::Result<Attributes> StatWhenFound() const override { return attributes_; }
@@ -246,7 +246,7 @@ class MirrorDirectory final : public DirectoryNode {
   model::Result<void> CheckIsInPlace() const {
     if (!context_.source->is_shared()) return {};
     const auto status = StatOf(context_, path_);
-    if (!status || status->id != id_) return IoError(ESTALE, path_);
+    if (!status || status->id != id_) return model::HasChanged(path_);
     return {};
   }
 
@@ -264,7 +264,7 @@ class OneFileDirectory final : public DirectoryNode {
 
   model::Result<Attributes> Stat() const override {
     NDLFS_TRY(const auto status, context_.source->Stat("", Follow::kNo));
-    if (!status) return IoError(ESTALE, context_.file);
+    if (!status) return model::HasChanged(context_.file);
     return AttributesOf(*status);
   }
   model::Result<TreeNodePtr> Lookup(std::string_view name) const override {

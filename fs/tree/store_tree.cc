@@ -6,6 +6,7 @@
 #include <functional>
 #include <utility>
 
+#include "backends/store/request_scope.h"
 #include "fs/tree/source_tree.h"
 #include "fs/tree/store_views.h"
 #include "fs/tree/xattr.h"
@@ -92,6 +93,7 @@ bool IsOutdated(MountedStore& store, const Entity& entity) {
   HierarchyPtr hierarchy = entity.loaded_from.lock();
   if (!hierarchy) hierarchy = store.Hierarchy().value_or(nullptr);
   if (!hierarchy) return true;
+  backends::RequestScope::ForgetAll();  // it may have changed since the request began
   const auto version = hierarchy->Version(entity.path);
   return !version || *version != entity.version;
 }
@@ -134,7 +136,7 @@ class ViewHandle final : public FileHandle {
     // Chunks of a store that has taken the place of this one need not fit.
     if (count.error().code() == model::ErrorCode::kCorrupt &&
         IsOutdated(*store_, *entity_, *made_)) {
-      return IoError(ESTALE, name_);
+      return model::HasChanged(name_);
     }
     entity_->NoteFailure(name_, count.error());
     return model::Propagate(std::move(count).error(), name_);
@@ -189,20 +191,20 @@ class ViewFile final : public TreeNode {
   model::Result<OpenedFile> Open() override {
     auto entity = store_->Get(path_);
     if (!entity && entity.error().code() == model::ErrorCode::kNotFound) {
-      return IoError(ESTALE, path_);
+      return model::HasChanged(path_);
     }
     if (!entity) return model::Propagate(std::move(entity).error());
     auto made = FindView(store_, *entity, name_);
     if (!made && made.error().code() == model::ErrorCode::kNotFound) {
-      return IoError(ESTALE, path_);
+      return model::HasChanged(path_);
     }
     if (!made) return model::Propagate(std::move(made).error());
-    if (!IsThisVersion(**entity, **made)) return IoError(ESTALE, path_);
+    if (!IsThisVersion(**entity, **made)) return model::HasChanged(path_);
     // Takes a scan only if the view whose size was found is no longer kept.
     const model::Result<uint64_t> size = (*made)->view->FindSize();
     if (!size) return SizeFailure(**entity, **made, size.error());
     NDLFS_TRY(const uint64_t known, Size());
-    if (*size != known) return IoError(ESTALE, path_);
+    if (*size != known) return model::HasChanged(path_);
     return OpenedFile{
         std::make_shared<const ViewHandle>(store_, *entity, *made, context_.prefetcher)};
   }
@@ -221,8 +223,12 @@ class ViewFile final : public TreeNode {
       if (size_) return *size_;
       unsized = unsized_;
     }
+    const auto& ledger = unsized.entity->ledger;
+    const uint64_t unnoted = ledger ? ledger->unnoted_reads() : 0;
     const model::Result<uint64_t> size = unsized.made->view->FindSize();
     if (!size) return SizeFailure(*unsized.entity, *unsized.made, size.error());
+    // The array was decoded just now, however many files that took.
+    if (ledger && ledger->unnoted_reads() != unnoted) ledger->Vouch();
     const model::MutexLock lock(mutex_);
     size_ = *size;
     unsized_ = {};
@@ -232,7 +238,7 @@ class ViewFile final : public TreeNode {
                              const model::Error& error) const {
     const std::string name = NameOfFile(*store_, path_, name_);
     if (error.code() == model::ErrorCode::kCorrupt && IsOutdated(*store_, entity, made)) {
-      return IoError(ESTALE, name);
+      return model::HasChanged(name);
     }
     entity.NoteFailure(name, error);
     if (made.view->refusal()) return model::NotFound("{}", name);
@@ -303,10 +309,10 @@ class DocumentFile final : public TreeNode {
   model::Result<OpenedFile> Open() override {
     auto document = context_.documents.Get(store_, path_);
     if (!document && document.error().code() == model::ErrorCode::kNotFound) {
-      return IoError(ESTALE, path_);
+      return model::HasChanged(path_);
     }
     if (!document) return model::Propagate(std::move(document).error());
-    if ((*document)->hash != hash_) return IoError(ESTALE, path_);
+    if ((*document)->hash != hash_) return model::HasChanged(path_);
     return OpenText((*document)->text);
   }
 
@@ -433,7 +439,7 @@ class EntityFolder final : public DirectoryNode {
 
 // The reasons for which a store shows nothing but `error.txt`; what remains is
 // for the caller to pass on: the path has to be looked up again.
-bool IsShown(const model::Error& error) { return error.sys_errno() != ESTALE; }
+bool IsShown(const model::Error& error) { return error.code() != model::ErrorCode::kStale; }
 
 bool IsNotFound(const model::Result<TreeNodePtr>& found) {
   return !found && found.error().code() == model::ErrorCode::kNotFound;
@@ -444,7 +450,7 @@ bool IsNotFound(const model::Result<TreeNodePtr>& found) {
 model::Result<void> EntityFolder::CheckIsInPlace() const {
   if (!store_->is_shared()) return {};
   if (store_->status().id == found_) return {};
-  return IoError(ESTALE, store_->Describe());
+  return model::HasChanged(store_->Describe());
 }
 
 model::Result<TreeNodePtr> EntityFolder::Find(std::string_view name) const {

@@ -25,7 +25,8 @@ class DescriptorCache {
   // An open regular file, with the inode that tells it from its successor.
   struct File {
     UniqueFd fd;
-    FileStamp stamp;  // when it was opened
+    struct ::stat status;   // when it was opened
+    Generation generation;  // the same
     // Where the source is shared.
     std::optional<SourceRoot::PathAccess> access = std::nullopt;
   };
@@ -77,9 +78,18 @@ class DescriptorCache {
 model::Result<DescriptorCache::Handle> OpenFile(const SourceRoot& root, std::string_view path,
                                                 bool may_be_link = true);
 
-// Reads as Store::ReadOnce() does. nullopt if `file` is no longer the version
-// that was opened. Fails where AccessScope says that it must not be read.
+// Whether a file has the same bytes. The time of the last status change is left
+// out: it is another one when the name has been removed, too, and the bytes are as
+// they were.
+bool IsSameVersion(const struct ::stat& a, const struct ::stat& b);
+
+// Reads as Store::Read() does. nullopt if `file` is no longer the version that was
+// opened. `just_opened` tells of a file that was opened for this read: if nobody has
+// written to it lately, that is not looked at a second time after the read. Fails
+// where AccessScope says that it must not be read.
 model::Result<std::optional<ReadResult>> ReadOpened(const DescriptorCache::File& file,
-                                                    uint64_t offset, const Reserve& reserve);
+                                                    bool just_opened,
+                                                    const ReadOptions& options,
+                                                    const Reserve& reserve);
 
 }  // namespace ndlfs::backends

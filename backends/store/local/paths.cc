@@ -13,8 +13,8 @@ std::optional<std::string> PathBeneath(const SourceRoot& root, std::string_view 
   return LocalSource(root.shared_from_this()).Resolve(file_path, name);
 }
 
-model::Result<std::optional<FileStamp>> StatFile(const SourceRoot& root,
-                                                 std::string_view path) {
+model::Result<std::optional<struct ::stat>> StatFile(const SourceRoot& root,
+                                                     std::string_view path) {
   auto status = root.Stat(path);
   if (!status) {
     if (IsAbsent(status.error())) return std::nullopt;
@@ -22,7 +22,7 @@ model::Result<std::optional<FileStamp>> StatFile(const SourceRoot& root,
   }
   if (S_ISDIR(status->st_mode)) return std::nullopt;
   if (!S_ISREG(status->st_mode)) return model::IoError(ENXIO, "stat");
-  return StampOf(*status);
+  return *status;
 }
 
 model::Result<Access> AccessToFile(const SourceRoot& root, std::string_view path) {

@@ -110,16 +110,18 @@ model::Result<std::shared_ptr<const SourceRoot>> SourceRoot::Open(const std::str
       new SourceRoot(MakeAbsolute(path), std::move(fd), shared));
 }
 
-model::Result<UniqueFd> SourceRoot::OpenBeneath(std::string_view path, int flags) const {
-  return Open(path, flags, 0);
+model::Result<UniqueFd> SourceRoot::OpenBeneath(std::string_view path, int flags,
+                                                struct ::stat* status) const {
+  return Open(path, flags, 0, status);
 }
 
-model::Result<UniqueFd> SourceRoot::OpenFound(std::string_view path, int flags) const {
-  return Open(path, flags, shared_ ? RESOLVE_NO_SYMLINKS : 0);
+model::Result<UniqueFd> SourceRoot::OpenFound(std::string_view path, int flags,
+                                              struct ::stat* status) const {
+  return Open(path, flags, shared_ ? RESOLVE_NO_SYMLINKS : 0, status);
 }
 
-model::Result<UniqueFd> SourceRoot::Open(std::string_view path, int flags,
-                                         uint64_t resolve) const {
+model::Result<UniqueFd> SourceRoot::Open(std::string_view path, int flags, uint64_t resolve,
+                                         struct ::stat* status) const {
   if (path.find('\0') != std::string_view::npos) return IoError(ENOENT, "open");
   const std::string name = path.empty() ? "." : std::string(path);
   // O_NONBLOCK means nothing to files and directories, but without it a FIFO
@@ -128,8 +130,9 @@ model::Result<UniqueFd> SourceRoot::Open(std::string_view path, int flags,
   UniqueFd fd(OpenAt2(fd_.get(), name.c_str(), flags | O_CLOEXEC, resolve));
   if (!fd) return IoError(errno, "open");
   if (flags & O_PATH) return fd;
-  NDLFS_TRY(const auto status, StatFd(fd.get()));
-  if (!IsFileOrDirectory(status)) return IoError(ENXIO, "open");
+  NDLFS_TRY(const auto found, StatFd(fd.get()));
+  if (!IsFileOrDirectory(found)) return IoError(ENXIO, "open");
+  if (status != nullptr) *status = found;
   return fd;
 }
 
@@ -203,11 +206,11 @@ model::Result<SourceRoot::PathAccess> SourceRoot::AccessOfOpened(int fd,
     const std::string name(rest.substr(0, slash));
     UniqueFd next(::openat(folder ? folder.get() : fd_.get(), name.c_str(),
                            O_PATH | O_NOFOLLOW | O_CLOEXEC));
-    if (!next) return IoError(errno == ENOENT ? ESTALE : errno, "access");
+    if (!next) return errno == ENOENT ? model::Stale("it is gone") : IoError(errno, "access");
     NDLFS_TRY(const auto there, StatForOthers(next.get()));
     if (slash == rest.npos) {
       if (there.st_dev == status.st_dev && there.st_ino == status.st_ino) break;
-      return IoError(ESTALE, "access");
+      return model::Stale("it has been replaced");
     }
     access.whole = Both(access.whole, PassageThrough(there));
     folder = std::move(next);
@@ -260,13 +263,19 @@ void DirectoryStream::Seek(int64_t position) {
   }
 }
 
-FileStamp StampOf(const struct ::stat& status) {
-  return {.device = status.st_dev,
-          .inode = status.st_ino,
-          .size = static_cast<uint64_t>(status.st_size),
-          .mtime_ns = Nanoseconds(status.st_mtim),
-          .ctime_ns = Nanoseconds(status.st_ctim)};
+Generation GenerationOf(const struct ::stat& status) {
+  return Generation::OfNumbers(
+      {status.st_dev, status.st_ino, static_cast<uint64_t>(status.st_size),
+       static_cast<uint64_t>(ModifiedNs(status)), static_cast<uint64_t>(ChangedNs(status))});
 }
+
+ValueInfo InfoOf(const struct ::stat& status) {
+  return {GenerationOf(status), static_cast<uint64_t>(status.st_size), ModifiedNs(status)};
+}
+
+int64_t ModifiedNs(const struct ::stat& status) { return Nanoseconds(status.st_mtim); }
+
+int64_t ChangedNs(const struct ::stat& status) { return Nanoseconds(status.st_ctim); }
 
 model::Result<size_t> ReadFully(int fd, uint64_t offset, ByteSpan out) {
   size_t done = 0;

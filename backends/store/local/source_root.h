@@ -32,13 +32,16 @@ class SourceRoot : public std::enable_shared_from_this<SourceRoot> {
 
   // Opens for reading; `flags` adds O_DIRECTORY, O_PATH, O_NOFOLLOW. With
   // O_PATH anything may be opened, FIFOs too. The error's sys_errno() tells
-  // ENOENT from the rest; its message does not name `path`.
-  model::Result<UniqueFd> OpenBeneath(std::string_view path, int flags = 0) const;
+  // ENOENT from the rest; its message does not name `path`. `status`, if given and
+  // without O_PATH, gets what fstat() says of it.
+  model::Result<UniqueFd> OpenBeneath(std::string_view path, int flags = 0,
+                                      struct ::stat* status = nullptr) const;
   // lstat when `follow` is false.
   model::Result<struct ::stat> Stat(std::string_view path, bool follow = true) const;
   // For paths that have been found step by step, and had no link in them: where
   // the source is shared, a link that is there now is not followed.
-  model::Result<UniqueFd> OpenFound(std::string_view path, int flags = 0) const;
+  model::Result<UniqueFd> OpenFound(std::string_view path, int flags = 0,
+                                    struct ::stat* status = nullptr) const;
   // The same, with no permission bit in the mode that an access control list
   // may keep from somebody: for whom no list is looked at later on. Where
   // nothing is shared, the mode as it is. Without `follow`, as OpenFound().
@@ -59,7 +62,8 @@ class SourceRoot : public std::enable_shared_from_this<SourceRoot> {
   SourceRoot(std::string path, UniqueFd fd, bool shared)
       : path_(std::move(path)), fd_(std::move(fd)), shared_(shared) {}
   model::Result<struct ::stat> StatForOthers(int fd) const;
-  model::Result<UniqueFd> Open(std::string_view path, int flags, uint64_t resolve) const;
+  model::Result<UniqueFd> Open(std::string_view path, int flags, uint64_t resolve,
+                               struct ::stat* status) const;
 
   const std::string path_;
   const UniqueFd fd_;
@@ -98,7 +102,13 @@ class DirectoryStream {
   Entry entry_;
 };
 
-FileStamp StampOf(const struct ::stat& status);
+// Which version of a file stat() has told of, and what is known of it.
+Generation GenerationOf(const struct ::stat& status);
+ValueInfo InfoOf(const struct ::stat& status);
+// Times in nanoseconds since 1970: of the last write, and of the last change of
+// any kind.
+int64_t ModifiedNs(const struct ::stat& status);
+int64_t ChangedNs(const struct ::stat& status);
 
 // pread until `out` is full or the file ends; returns the bytes read.
 model::Result<size_t> ReadFully(int fd, uint64_t offset, ByteSpan out);
