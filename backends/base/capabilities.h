@@ -13,6 +13,8 @@ namespace ndlfs::backends {
 
 inline constexpr uint64_t kReadAnyFile = uint64_t{1} << 2;    // CAP_DAC_READ_SEARCH
 inline constexpr uint64_t kAdministrate = uint64_t{1} << 21;  // CAP_SYS_ADMIN: to unmount
+// CAP_SETGID and CAP_SETUID: to open files as other users.
+inline constexpr uint64_t kTakeIdentities = uint64_t{1} << 6 | uint64_t{1} << 7;
 
 // Gives up, for good and for all processes that come of this one, what is not
 // in `permitted`; what is not in `effective` is laid aside until
@@ -21,5 +23,8 @@ model::Result<void> DropCapabilities(uint64_t effective, uint64_t permitted);
 
 // Takes up again, in this thread, what was laid aside.
 void RaiseCapabilities(uint64_t more);
+
+// Whether all of `wanted` are in effect for the calling thread.
+bool HasCapabilities(uint64_t wanted);
 
 }  // namespace ndlfs::backends

@@ -2,6 +2,7 @@
 #include "fs/tree/catalog.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <utility>
 
@@ -28,6 +29,21 @@ std::shared_ptr<MountedStore> Catalog::Find(const std::string& path,
   return nullptr;
 }
 
+model::Result<std::shared_ptr<MountedStore>> Catalog::OfCaller(
+    const std::shared_ptr<MountedStore>& store) {
+  if (store->caller_id() == backends::CallerScope::CurrentId()) return store;
+  NDLFS_TRY(const auto status,
+            services_.root->StatForOthers(store->path(), /*follow=*/false), store->path());
+  auto own = Find(store->path(), status);
+  if (!own) return model::IoError(ESTALE, store->path());
+  return own;
+}
+
+std::string Catalog::KeyOf(const std::string& path) {
+  const uint64_t caller = backends::CallerScope::CurrentId();
+  return caller == 0 ? path : path + '\0' + std::to_string(caller);
+}
+
 bool Catalog::IsKnownPlain(const struct ::stat& status) const {
   if (!looks_into_files()) return true;
   const backends::FileStamp version = backends::StampOf(status);
@@ -50,7 +66,7 @@ bool Catalog::IsSettled(const struct ::stat& status) const {
 std::shared_ptr<MountedStore> Catalog::FindKnown(const std::string& path,
                                                  const struct ::stat& status) const {
   model::MutexLock lock(mutex_);
-  const auto it = known_.find(path);
+  const auto it = known_.find(KeyOf(path));
   if (it == known_.end()) return nullptr;
   const Known& known = it->second;
   const bool holds = S_ISDIR(status.st_mode) ? services_.freshness.Holds(known.detected)
@@ -63,7 +79,7 @@ std::shared_ptr<MountedStore> Catalog::FindKnown(const std::string& path,
 std::shared_ptr<MountedStore> Catalog::Keep(const std::string& path,
                                             const struct ::stat& status) {
   model::MutexLock lock(mutex_);
-  Known& known = known_[path];
+  Known& known = known_[KeyOf(path)];
   auto store = known.store.lock();
   if (!store || store->is_directory() != S_ISDIR(status.st_mode)) {
     store = std::make_shared<MountedStore>(services_, path, status);

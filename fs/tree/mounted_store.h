@@ -124,6 +124,9 @@ std::function<backends::FileLook(const std::string&, bool)> DetectIn(
 
 // Thread-safe; nothing is read from the source under a lock that a reader of
 // another store, or of an open file, needs.
+//
+// On a mount for others, this is the store as one caller sees it (backends/store/local/caller.h):
+// all that it keeps was read as that caller, and nobody else is told of it.
 class MountedStore : public std::enable_shared_from_this<MountedStore> {
  public:
   // `status` is that of the file or directory at `path`; its format has just
@@ -135,6 +138,8 @@ class MountedStore : public std::enable_shared_from_this<MountedStore> {
   bool is_directory() const { return is_directory_; }
   // Others than who mounted it read what is in it.
   bool is_shared() const { return services_.open_options.shared; }
+  // The caller whose store this is; 0 where it is everybody's.
+  uint64_t caller_id() const { return caller_id_; }
   // How messages call it.
   std::string Describe() const;
 
@@ -208,6 +213,7 @@ class MountedStore : public std::enable_shared_from_this<MountedStore> {
   StoreServices& services_;
   const std::string path_;
   const bool is_directory_;
+  const uint64_t caller_id_ = backends::CallerScope::CurrentId();
 
   // Held while the store is opened or looked at; taken before mutex_.
   model::Mutex open_mutex_;

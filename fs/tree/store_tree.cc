@@ -158,7 +158,8 @@ class ViewFile final : public TreeNode {
   }
 
   model::Result<OpenedFile> Open() override {
-    auto entity = store_->Get(path_);
+    NDLFS_TRY(const StorePtr store, context_.catalog.OfCaller(store_));
+    auto entity = store->Get(path_);
     if (!entity && entity.error().code() == model::ErrorCode::kNotFound) {
       return IoError(ESTALE, path_);
     }
@@ -168,7 +169,7 @@ class ViewFile final : public TreeNode {
     auto for_reader = view->view->ForReader(context_.prefetcher);
     if (for_reader == nullptr) for_reader = view->view;
     return OpenedFile{
-        std::make_shared<const ViewHandle>(store_, *entity, std::move(for_reader))};
+        std::make_shared<const ViewHandle>(store, *entity, std::move(for_reader))};
   }
 
  private:
@@ -259,7 +260,8 @@ class DocumentFile final : public TreeNode {
   model::Result<Attributes> Stat() const override { return attributes_; }
 
   model::Result<OpenedFile> Open() override {
-    auto document = context_.documents.Get(store_, path_);
+    NDLFS_TRY(const StorePtr store, context_.catalog.OfCaller(store_));
+    auto document = context_.documents.Get(store, path_);
     if (!document && document.error().code() == model::ErrorCode::kNotFound) {
       return IoError(ESTALE, path_);
     }
@@ -328,9 +330,12 @@ class ErrorFolder final : public DirectoryNode {
 
   model::Result<Attributes> Stat() const override { return folder_; }
   model::Result<TreeNodePtr> Lookup(std::string_view name) const override {
+    // The reason is what the store said to one caller.
+    if (caller_id_ != backends::CallerScope::CurrentId()) return IoError(ESTALE, "lookup");
     if (name == kErrorName) return MakeTextNode(reason_ + "\n", file_);
     return model::NotFound("{}", name);
   }
+  bool DependsOnCaller() const override { return caller_id_ != 0; }
   model::Result<std::unique_ptr<DirectoryReader>> OpenDirectory() const override {
     return MakeListReader({{std::string(kErrorName), S_IFREG}});
   }
@@ -339,33 +344,33 @@ class ErrorFolder final : public DirectoryNode {
   const std::string reason_;
   const Attributes folder_;
   const Attributes file_;
+  const uint64_t caller_id_ = backends::CallerScope::CurrentId();
 };
 
 // The folder of a group, an array, or a whole store ("/").
 class EntityFolder final : public DirectoryNode {
  public:
-  // `found` is the file or directory that was taken for the store.
   EntityFolder(MountContext& context, StorePtr store, std::string path,
-               const Attributes& attributes, const backends::FileStamp& found)
+               const Attributes& attributes)
       : context_(context),
         store_(std::move(store)),
         path_(std::move(path)),
-        attributes_(attributes),
-        found_(found) {}
+        attributes_(attributes) {}
 
   model::Result<Attributes> Stat() const override { return attributes_; }
   model::Result<TreeNodePtr> Lookup(std::string_view name) const override {
-    auto node = Find(name);
-    NDLFS_RETURN_IF_ERROR(CheckIsInPlace());
-    return node;
+    NDLFS_TRY(const auto folder, OfCaller());
+    return folder->Find(name);
   }
   bool MayChange(std::string_view name) const override;
+  bool DependsOnCaller() const override { return store_->is_shared(); }
   model::Result<std::unique_ptr<DirectoryReader>> OpenDirectory() const override;
   model::Result<ExtendedAttributes> GetExtendedAttributes() const override;
 
  private:
   bool is_top() const { return path_ == "/"; }
-  model::Result<void> CheckIsInPlace() const;
+  // The same folder as the calling thread's caller sees it.
+  model::Result<std::shared_ptr<const EntityFolder>> OfCaller() const;
   model::Result<TreeNodePtr> Find(std::string_view name) const;
   TreeNodePtr MakeSource() const;
   model::Result<TreeNodePtr> MakeDocument(const Entity& entity) const;
@@ -384,20 +389,15 @@ class EntityFolder final : public DirectoryNode {
   const StorePtr store_;
   const std::string path_;  // NDL path name
   const Attributes attributes_;
-  const backends::FileStamp found_;
 };
 
 // The reasons for which a store shows nothing but `error.txt`; what remains is
 // for the caller to pass on: the path has to be looked up again.
 bool IsShown(const model::Error& error) { return error.sys_errno() != ESTALE; }
 
-// The kernel lets others in by what led here when it was looked up; something
-// else may be at this path now, and be closed to them.
-model::Result<void> EntityFolder::CheckIsInPlace() const {
-  if (!store_->is_shared()) return {};
-  const struct ::stat now = store_->status();
-  if (now.st_dev == found_.device && now.st_ino == found_.inode) return {};
-  return IoError(ESTALE, store_->Describe());
+model::Result<std::shared_ptr<const EntityFolder>> EntityFolder::OfCaller() const {
+  NDLFS_TRY(StorePtr store, context_.catalog.OfCaller(store_));
+  return std::make_shared<const EntityFolder>(context_, std::move(store), path_, attributes_);
 }
 
 model::Result<TreeNodePtr> EntityFolder::Find(std::string_view name) const {
@@ -455,7 +455,9 @@ model::Result<TreeNodePtr> EntityFolder::FindInArray(const EntityPtr& entity,
 // changed, and files can turn out not to be there.
 bool EntityFolder::MayChange(std::string_view name) const {
   if (name != kErrorName && name != ".") return false;
-  const auto entity = store_->Get(path_);
+  const auto store = context_.catalog.OfCaller(store_);
+  if (!store) return true;
+  const auto entity = (*store)->Get(path_);
   return entity && (*entity)->is_array();
 }
 
@@ -470,7 +472,7 @@ model::Result<TreeNodePtr> EntityFolder::FindInGroup(std::string_view file_name)
   Access metadata = entity->access.own;
   metadata.mode |= 0111;
   attributes.mode = S_IFDIR | Both(AccessBy(attributes), metadata).mode;
-  return std::make_shared<EntityFolder>(context_, store_, path, attributes, found_);
+  return std::make_shared<EntityFolder>(context_, store_, path, attributes);
 }
 
 // Of the directory where a store that is one keeps the object at `path`;
@@ -524,8 +526,7 @@ TreeNodePtr EntityFolder::MakeLink(const std::string& path, const backends::Link
 
 model::Result<std::unique_ptr<DirectoryReader>> EntityFolder::OpenDirectory() const {
   // This node may be gone before the program that has it open.
-  auto self =
-      std::make_shared<const EntityFolder>(context_, store_, path_, attributes_, found_);
+  NDLFS_TRY(auto self, OfCaller());
   return ListingReader::Open(context_.services,
                              [self = std::move(self)] { return self->ListEntries(); });
 }
@@ -551,7 +552,6 @@ model::Result<std::vector<DirectoryEntry>> EntityFolder::ListEntries() const {
       if (is_listed && !view.view->refusal()) add_file(view.kind->file_name());
     }
   }
-  NDLFS_RETURN_IF_ERROR(CheckIsInPlace());
   return entries;
 }
 
@@ -570,11 +570,11 @@ model::Result<void> EntityFolder::ListGroup(std::vector<DirectoryEntry>& entries
 }
 
 model::Result<ExtendedAttributes> EntityFolder::GetExtendedAttributes() const {
-  const auto entity = store_->Get(path_);
+  NDLFS_TRY(const StorePtr store, context_.catalog.OfCaller(store_));
+  const auto entity = store->Get(path_);
   if (!entity && !IsShown(entity.error())) return model::Propagate(entity.error());
-  NDLFS_RETURN_IF_ERROR(CheckIsInPlace());
   if (!entity || (*entity)->node == nullptr) return ExtendedAttributes();
-  return DescribeEntity(store_->Describe(), path_, *(*entity)->node);
+  return DescribeEntity(store->Describe(), path_, *(*entity)->node);
 }
 
 // Whether a path that begins `depth` folders below the mount stays inside.
@@ -598,7 +598,7 @@ bool StaysInside(std::string_view path, size_t depth) {
 TreeNodePtr MakeStoreFolder(MountContext& context, std::shared_ptr<MountedStore> store) {
   const struct ::stat status = store->status();
   return std::make_shared<EntityFolder>(context, std::move(store), "/",
-                                        FolderAttributes(status, 0), backends::StampOf(status));
+                                        FolderAttributes(status, 0));
 }
 
 TreeNodePtr MakeErrorFolder(std::string reason, const Attributes& folder) {

@@ -18,6 +18,7 @@
 #include "backends/format/hdf5/message_socket.h"
 #include "backends/format/hdf5/sandbox.h"
 #include "backends/store/local/crossing.h"
+#include "backends/store/local/descriptor_cache.h"
 #include "model/sanitizers.h"
 
 namespace ndlfs::backends {
@@ -321,6 +322,8 @@ model::Result<void> Helper::Start(Process& process) {
   }
   UniqueFd ours(ends[0]);
   NDLFS_TRY(const UniqueFd theirs, MoveUp(UniqueFd(ends[1])));
+  // It answers whoever asks. What it says of a file is given only to those that have opened the file.
+  const CallerScope scope(SelfAsCaller());
   NDLFS_TRY(auto root, root_->OpenBeneath("", O_DIRECTORY));
   NDLFS_TRY(const UniqueFd root_fd, MoveUp(std::move(root)));
   auto command = command_;
@@ -413,8 +416,19 @@ void AnswerQuestions(int socket, std::shared_ptr<const SourceRoot> root) {
 
 model::Result<std::shared_ptr<const File>> OpenFile(std::shared_ptr<const SourceRoot> root,
                                                     const std::string& path) {
-  if (auto helper = HelperOf(root)) return OpenFileByHelper(std::move(helper), path);
-  return OpenFileInProcess(std::move(root), path);
+  auto helper = HelperOf(root);
+  if (!helper) return OpenFileInProcess(std::move(root), path);
+  if (!root->is_shared()) return OpenFileByHelper(std::move(helper), path);
+  // The helper may read what the caller may not: it is asked about what the caller has opened.
+  const auto opened = backends::OpenFile(*root, path);
+  if (!opened) return model::Propagate(opened.error());
+  if (!*opened) return model::NotFound("no file {}", model::Quote(path));
+  auto file = OpenFileByHelper(std::move(helper), path);
+  const auto now = root->Stat(path);
+  const bool same = now && StampOf(*now) == (*opened)->stamp &&
+                    (!file || (*file)->stamp() == (*opened)->stamp);
+  if (!same) return model::IoError(ESTALE, path);
+  return file;
 }
 
 }  // namespace hdf5

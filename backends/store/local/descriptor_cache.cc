@@ -7,6 +7,7 @@
 
 #include "backends/store/keys.h"
 #include "backends/store/local/access_scope.h"
+#include "backends/store/local/caller.h"
 
 namespace ndlfs::backends {
 namespace {
@@ -32,7 +33,7 @@ uint64_t DescriptorCache::NewOwner() {
 
 DescriptorCache::Handle DescriptorCache::Find(uint64_t owner, std::string_view key) {
   model::MutexLock lock(mutex_);
-  const auto found = index_.find({owner, std::string(key)});
+  const auto found = index_.find({owner, CallerScope::CurrentId(), std::string(key)});
   if (found == index_.end()) return nullptr;
   slots_.splice(slots_.begin(), slots_, found->second);
   return found->second->file;
@@ -41,7 +42,7 @@ DescriptorCache::Handle DescriptorCache::Find(uint64_t owner, std::string_view k
 void DescriptorCache::Keep(uint64_t owner, std::string_view key, Handle file) {
   Handle closed_after_unlock;
   model::MutexLock lock(mutex_);
-  Key full_key{owner, std::string(key)};
+  Key full_key{owner, CallerScope::CurrentId(), std::string(key)};
   if (const auto found = index_.find(full_key); found != index_.end()) {
     closed_after_unlock = std::exchange(found->second->file, std::move(file));
     slots_.splice(slots_.begin(), slots_, found->second);
@@ -59,7 +60,7 @@ void DescriptorCache::Keep(uint64_t owner, std::string_view key, Handle file) {
 void DescriptorCache::Drop(uint64_t owner, std::string_view key) {
   Handle closed_after_unlock;
   model::MutexLock lock(mutex_);
-  const auto found = index_.find({owner, std::string(key)});
+  const auto found = index_.find({owner, CallerScope::CurrentId(), std::string(key)});
   if (found == index_.end()) return;
   closed_after_unlock = std::move(found->second->file);
   slots_.erase(found->second);

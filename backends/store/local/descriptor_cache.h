@@ -19,7 +19,8 @@ namespace ndlfs::backends {
 // Descriptors of files that are read piece by piece, so that a piece does not
 // cost an open(). One for the whole process, of a fixed number of
 // descriptors: the least recently used one is closed for the next.
-// Thread-safe; files are opened and closed outside the lock.
+// Who asks finds only what was opened for the same caller (caller.h). Thread-safe;
+// files are opened and closed outside the lock.
 class DescriptorCache {
  public:
   // An open regular file, with the inode that tells it from its successor.
@@ -42,7 +43,7 @@ class DescriptorCache {
   Handle Find(uint64_t owner, std::string_view key);
   void Keep(uint64_t owner, std::string_view key, Handle file);
   void Drop(uint64_t owner, std::string_view key);
-  // Drops all that `owner` has.
+  // Drops all that `owner` has, whoever it was opened for.
   void DropAll(uint64_t owner);
   // Closes everything that is not in use: for when descriptors ran out.
   void Clear();
@@ -52,12 +53,14 @@ class DescriptorCache {
  private:
   struct Key {
     uint64_t owner;
+    uint64_t caller;
     std::string key;
     bool operator==(const Key&) const = default;
   };
   struct KeyHash {
     size_t operator()(const Key& key) const {
-      return std::hash<std::string>()(key.key) ^ (key.owner * 0x9e3779b97f4a7c15u);
+      const uint64_t whose = key.owner * 0x9e3779b97f4a7c15u + key.caller;
+      return std::hash<std::string>()(key.key) ^ (whose * 0xbf58476d1ce4e5b9u);
     }
   };
   struct Slot {

@@ -44,6 +44,22 @@ int OpenAt2(int directory, const char* path, int flags, uint64_t resolve = 0) {
   }
 }
 
+model::Result<UniqueFd> OpenIn(int directory, const std::string& name, int flags,
+                               uint64_t resolve) {
+  UniqueFd fd(OpenAt2(directory, name.c_str(), flags, resolve));
+  if (!fd) return IoError(errno, "open");
+  return fd;
+}
+
+// Whether `caller` has the permission `wanted` (4: to read, 1: to pass) of `access`.
+bool Grants(const Access& access, const Caller& caller, mode_t wanted) {
+  if (access.uid == caller.uid) return (access.mode & wanted << 6) != 0;
+  const bool is_member =
+      access.gid == caller.gid ||
+      std::binary_search(caller.groups.begin(), caller.groups.end(), access.gid);
+  return (access.mode & (is_member ? wanted << 3 : wanted)) != 0;
+}
+
 bool IsFileOrDirectory(const struct ::stat& status) {
   return S_ISREG(status.st_mode) || S_ISDIR(status.st_mode);
 }
@@ -129,12 +145,59 @@ model::Result<UniqueFd> SourceRoot::Open(std::string_view path, int flags,
   // O_NONBLOCK means nothing to files and directories, but without it a FIFO
   // would keep us waiting for a writer. openat2 takes neither with O_PATH.
   if (!(flags & O_PATH)) flags |= O_RDONLY | O_NOCTTY | O_NONBLOCK;
-  UniqueFd fd(OpenAt2(fd_.get(), name.c_str(), flags | O_CLOEXEC, resolve));
-  if (!fd) return IoError(errno, "open");
+  flags |= O_CLOEXEC;
+  NDLFS_TRY(UniqueFd fd, shared_ ? OpenAsCaller(name, flags, resolve)
+                                 : OpenIn(fd_.get(), name, flags, resolve));
   if (flags & O_PATH) return fd;
   NDLFS_TRY(const auto status, StatFd(fd.get()));
   if (!IsFileOrDirectory(status)) return IoError(ENXIO, "open");
   return fd;
+}
+
+model::Result<UniqueFd> SourceRoot::OpenAsCaller(const std::string& name, int flags,
+                                                 uint64_t resolve) const {
+  const CallerPtr& caller = CallerScope::Current();
+  if (!caller) return IoError(EACCES, "nobody asks for it");
+  if (!caller->is_self && !takes_identities_) {
+    NDLFS_TRY(UniqueFd fd, OpenIn(fd_.get(), name, flags, resolve));
+    NDLFS_RETURN_IF_ERROR(CheckOpenTo(*caller, fd.get(), flags));
+    return fd;
+  }
+  NDLFS_TRY(const auto identity, TakenIdentity::Take(*caller));
+  return OpenIn(fd_.get(), name, flags, resolve);
+}
+
+// What the kernel cannot be asked where an ordinary user has mounted for others: whether `caller`
+// might have opened it too, by the modes of what was opened and of the folders that it is in now.
+model::Result<void> SourceRoot::CheckOpenTo(const Caller& caller, int fd, int flags) const {
+  NDLFS_TRY(const auto status, StatForOthers(fd));
+  const auto denied = [] { return IoError(EACCES, "open"); };
+  const bool reads = (flags & O_PATH) == 0;
+  if (reads && !Grants(AccessTo(status), caller, 4)) return denied();
+  NDLFS_TRY(const std::string root, PathOfDescriptor(fd_.get()));
+  NDLFS_TRY(const std::string real, PathOfDescriptor(fd));
+  if (real == root) return {};
+  const size_t skipped = root == "/" ? 0 : root.size();
+  if (!real.starts_with(root) || real.size() <= skipped || real[skipped] != '/') {
+    return IoError(EXDEV, "open");
+  }
+  // From folder to folder: each was where the next one is found at that moment, and the last one
+  // where the file is.
+  UniqueFd folder(::openat(fd_.get(), ".", O_PATH | O_CLOEXEC));
+  for (std::string_view rest = std::string_view(real).substr(skipped + 1);;) {
+    if (!folder) return denied();
+    NDLFS_TRY(const auto passed, StatForOthers(folder.get()));
+    if (!Grants(AccessTo(passed), caller, 1)) return denied();
+    const size_t slash = rest.find('/');
+    const std::string name(rest.substr(0, slash));
+    folder = UniqueFd(::openat(folder.get(), name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+    if (slash == rest.npos) break;
+    rest.remove_prefix(slash + 1);
+  }
+  if (!folder) return denied();
+  NDLFS_TRY(const auto found, StatFd(folder.get()));
+  if (found.st_dev != status.st_dev || found.st_ino != status.st_ino) return denied();
+  return {};
 }
 
 model::Result<struct ::stat> SourceRoot::Stat(std::string_view path, bool follow) const {

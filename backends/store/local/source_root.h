@@ -10,6 +10,7 @@
 #include <string_view>
 #include <utility>
 
+#include "backends/store/local/caller.h"
 #include "backends/store/store.h"
 #include "model/error.h"
 
@@ -40,6 +41,9 @@ class UniqueFd {
 // and so does whatever is not a regular file or directory (ENXIO), before a
 // FIFO could block. Paths are relative; "" is the directory itself.
 // Thread-safe.
+//
+// A shared root opens everything as the caller of the calling thread's CallerScope (caller.h), and
+// nothing at all outside of such a scope: the kernel decides what that user may open.
 class SourceRoot : public std::enable_shared_from_this<SourceRoot> {
  public:
   // `shared` says that others than this process's user are shown what it reads.
@@ -83,10 +87,14 @@ class SourceRoot : public std::enable_shared_from_this<SourceRoot> {
       : path_(std::move(path)), fd_(std::move(fd)), shared_(shared) {}
   model::Result<struct ::stat> StatForOthers(int fd) const;
   model::Result<UniqueFd> Open(std::string_view path, int flags, uint64_t resolve) const;
+  model::Result<UniqueFd> OpenAsCaller(const std::string& name, int flags,
+                                       uint64_t resolve) const;
+  model::Result<void> CheckOpenTo(const Caller& caller, int fd, int flags) const;
 
   const std::string path_;
   const UniqueFd fd_;
   const bool shared_;
+  const bool takes_identities_ = MayTakeIdentities();
 };
 
 // The names in one directory, one at a time, so that a million of them take
