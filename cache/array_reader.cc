@@ -8,7 +8,6 @@
 
 #include "backends/base/element_stream.h"
 #include "backends/codec/byte_swap.h"
-#include "backends/store/local/access_scope.h"
 #include "cache/chunk_loader.h"
 #include "cache/strided_copy.h"
 
@@ -259,11 +258,8 @@ Result<void> ArrayReader::ReadLittle(uint64_t offset, ByteSpan out, Access acces
 
 Result<void> ArrayReader::ReadContiguous(const ContiguousRange& range, uint64_t offset,
                                          ByteSpan out) const {
-  const backends::AccessScope scope(ChunkLedger::ReadersOf(ledger_.get()));
   if (ledger_ && range.exact_size) {
     NDLFS_RETURN_IF_ERROR(ledger_->Note(range.store, range.key));
-  } else if (ledger_) {
-    NDLFS_RETURN_IF_ERROR(ledger_->CheckAccess(*range.store, range.key));
   }
   NDLFS_TRY(const auto runs, model::PlanByteSwap(range.stored, model::ByteOrder::kLittle));
   return ReadSwapped(

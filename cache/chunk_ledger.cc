@@ -16,9 +16,6 @@ constexpr size_t kMostNotes = size_t{1} << 17;
 constexpr size_t kOwnNotes = 64;
 std::atomic<size_t> all_notes{0};
 
-// Of so many files the way to each is looked at.
-constexpr size_t kFewFiles = 1024;
-
 // A time of change that moves no file's modification time.
 constexpr int64_t kNoTime = 1;
 
@@ -42,24 +39,6 @@ model::Result<void> ChunkLedger::Note(const std::shared_ptr<const backends::Stor
 model::Result<void> ChunkLedger::NoteRead(const std::shared_ptr<const backends::Store>& store,
                                           const std::string& key, const Stamp& stamp) {
   if (!NoteVersion({store, key}, stamp)) return model::IoError(ESTALE, store->Describe(key));
-  if (!stamp) return {};  // closed to nobody
-  auto access = CheckAccess(*store, key);
-  if (!access) {
-    model::MutexLock lock(mutex_);
-    const FileId file = {store, key};
-    if (noted_.contains(file)) closed_.insert(file);
-  }
-  return access;
-}
-
-model::Result<void> ChunkLedger::CheckAccess(const backends::Store& store,
-                                             const std::string& key) const {
-  if (!readers_) return {};
-  NDLFS_TRY(const backends::Access access, store.AccessOf(key), store.Describe(key));
-  if (!CoversReaders(*readers_, access)) {
-    return model::IoError(
-        EACCES, store.Describe(key) + ": closed to some of those who may read the metadata");
-  }
   return {};
 }
 
@@ -82,12 +61,10 @@ bool ChunkLedger::NoteVersion(const FileId& file, const Stamp& stamp) {
 
 bool ChunkLedger::Changed() {
   Noted noted;
-  std::set<FileId> closed;
   {
     model::MutexLock lock(mutex_);
     if (changed_ || overflown_) return true;
     noted.assign(noted_.begin(), noted_.end());
-    closed = closed_;
   }
   for (const auto& [file, then] : noted) {
     const Stamp now = StampNow(*file.first, file.second);
@@ -95,29 +72,6 @@ bool ChunkLedger::Changed() {
     model::MutexLock lock(mutex_);
     NoticeChange(now);
     return true;
-  }
-  if (!IsAccessChanged(noted, closed)) return false;
-  model::MutexLock lock(mutex_);
-  NoticeChange(std::nullopt);
-  return true;
-}
-
-// A file that is closed changes, and so is noticed; a folder on the way to it
-// is not.
-bool ChunkLedger::IsAccessChanged(const Noted& noted, const std::set<FileId>& closed) const {
-  if (!readers_) return false;
-  const bool each = noted.size() <= kFewFiles;
-  std::string_view folder;
-  const backends::Store* store = nullptr;
-  for (const auto& [file, stamp] : noted) {  // sorted
-    if (!stamp) continue;
-    const std::string_view key = file.second;
-    const std::string_view here = key.substr(0, key.rfind('/') + 1);  // npos + 1 is 0
-    if (!each && store == file.first.get() && folder == here) continue;
-    store = file.first.get();
-    folder = here;
-    const bool is_closed = !CheckAccess(*file.first, file.second);
-    if (is_closed != closed.contains(file)) return true;
   }
   return false;
 }

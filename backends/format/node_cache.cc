@@ -17,6 +17,7 @@ std::shared_ptr<const Node> NodeCache::Insert(std::string_view path, uint64_t ve
                                               std::shared_ptr<const Node> node) {
   // What the system refused now it may grant the next time.
   if (node->error && node->error->code() == model::ErrorCode::kIo) return node;
+  if (node->is_partial) return node;
   std::shared_ptr<const Node> replaced;
   {
     const model::MutexLock lock(mutex_);

@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "backends/base/bytes.h"
-#include "backends/store/access.h"
 #include "model/error.h"
 
 namespace ndlfs::backends {
@@ -82,10 +81,6 @@ class Store {
   // Version of the value at `key`; nullopt where there is none. Costs no
   // more than a stat().
   virtual model::Result<std::optional<FileStamp>> Stat(std::string_view key) const = 0;
-
-  // Who may read the value at `key` in the source: what its file and all
-  // directories on the way to it grant. Nobody, where there is none.
-  virtual model::Result<Access> AccessOf(std::string_view key) const = 0;
 
   // Children of `prefix` ("" is the root) sorted by name; empty where there
   // is no such prefix.

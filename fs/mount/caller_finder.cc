@@ -19,8 +19,8 @@ namespace {
 using backends::CallerPtr;
 using Groups = std::vector<gid_t>;
 
-// A process that gives up a group keeps it here for as long at most. Long enough for `ls -l` to ask
-// once, and too short for all process numbers to come round.
+// A process that gives up a group keeps it here for as long at most. Long enough for `ls -l` to
+// ask once, and too short for all process numbers to come round.
 constexpr auto kKeep = std::chrono::milliseconds(100);
 constexpr size_t kMostKnown = 1024;
 
@@ -31,8 +31,8 @@ std::vector<uint64_t> Numbers(const std::string& text) {
   return numbers;
 }
 
-// nullopt where that thread is not seen, or is not `uid`: what the kernel told is the user that it
-// acts as, and the groups are those that it has itself.
+// nullopt where that thread is not seen, or is not `uid`: what the kernel told is the user that
+// it acts as, and the groups are those that it has itself.
 std::optional<Groups> GroupsOfThread(pid_t pid, uid_t uid) {
   if (pid <= 0) return std::nullopt;
   std::ifstream status("/proc/" + std::to_string(pid) + "/status");
@@ -50,7 +50,8 @@ std::optional<Groups> GroupsOfThread(pid_t pid, uid_t uid) {
   return std::nullopt;
 }
 
-// Those that the user would have after logging in; none of a user that the system does not know.
+// Those that the user would have after logging in; none of a user that the system does not
+// know.
 Groups GroupsOfUser(uid_t uid) {
   std::array<char, 16384> buffer;
   passwd user;

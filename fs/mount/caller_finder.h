@@ -12,11 +12,11 @@
 
 namespace ndlfs::fs {
 
-// Finds out who has sent a request. The kernel tells the user and the group of the process, not its
-// supplementary groups: those are read from /proc while the process waits for the answer. Where
-// /proc does not tell (the process is in another PID namespace, or acts as somebody else, as an NFS
-// server does), they are the ones that the system's database of groups has for the user.
-// Thread-safe.
+// Finds out who has sent a request. The kernel tells the user and the group of the process, not
+// its supplementary groups: those are read from /proc while the process waits for the answer.
+// Where /proc does not tell (the process is in another PID namespace, or acts as somebody else,
+// as an NFS server does), they are the ones that the system's database of groups has for the
+// user. Thread-safe.
 class CallerFinder {
  public:
   // Never null. `pid` is that of the thread, 0 where it has none here.

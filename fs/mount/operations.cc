@@ -114,20 +114,22 @@ struct Handlers {
     GuardCounted(req, operation);
   }
 
-  // The same on behalf of who opened the handle that is used: as with any file, access is checked
-  // when it is opened.
+  // The same on behalf of who opened the handle that is used: as with any file, access is
+  // checked when it is opened.
   template <typename Operation>
   static void Guard(fuse_req_t req, std::atomic<uint64_t> Counts::*counter,
                     const backends::CallerPtr& opener, const Operation& operation) {
     Filesystem& fs = *static_cast<Filesystem*>(fuse_req_userdata(req));
     (fs.counts_.*counter).fetch_add(1, std::memory_order_relaxed);
-    GuardAs(req, [&](Filesystem&) { return opener; }, operation);
+    GuardAs(
+        req, [&](Filesystem&) { return opener; }, operation);
   }
 
   // The same for what is left of an operation that has been counted.
   template <typename Operation>
   static void GuardCounted(fuse_req_t req, const Operation& operation) {
-    GuardAs(req, [req](Filesystem& fs) { return CallerOf(fs, req); }, operation);
+    GuardAs(
+        req, [req](Filesystem& fs) { return CallerOf(fs, req); }, operation);
   }
 
   // Null where all is read as the user who has mounted.
@@ -368,9 +370,8 @@ struct Handlers {
       const bool keep = fs.options_.immutable && !AsNode(inode).MayChange(".") &&
                         !AsNode(inode).DependsOnCaller();
       fi->cache_readdir = fi->keep_cache = keep;
-      const uint64_t handle = fs.directories_.Add(
-          std::make_unique<DirectoryHandle>(std::move(inode), std::move(reader),
-                                            backends::CallerScope::Current()));
+      const uint64_t handle = fs.directories_.Add(std::make_unique<DirectoryHandle>(
+          std::move(inode), std::move(reader), backends::CallerScope::Current()));
       fi->fh = handle;
       if (fuse_reply_open(request.Answer(), fi) != 0) fs.directories_.Remove(handle);
       return {};
@@ -380,22 +381,23 @@ struct Handlers {
   static void OpReaddir(fuse_req_t req, fuse_ino_t, size_t size, off_t offset,
                         fuse_file_info* fi) {
     auto& directory = HandleSet<DirectoryHandle>::Get(fi->fh);
-    Guard(req, &Counts::readdir, directory.opener(), [&](Filesystem& fs, Request& request) -> Status {
-      std::vector<char> buffer(size);
-      size_t used = 0;
-      const auto take = [&](const DirectoryEntry& entry, uint64_t next) {
-        const struct ::stat status = EntryStat(fs, directory.inode(), entry);
-        const size_t needed =
-            fuse_add_direntry(req, buffer.data() + used, size - used, entry.name.c_str(),
-                              &status, static_cast<off_t>(next));
-        if (needed > size - used) return false;
-        used += needed;
-        return true;
-      };
-      NDLFS_RETURN_IF_ERROR(directory.Visit(static_cast<uint64_t>(offset), take));
-      fuse_reply_buf(request.Answer(), buffer.data(), used);
-      return {};
-    });
+    Guard(req, &Counts::readdir, directory.opener(),
+          [&](Filesystem& fs, Request& request) -> Status {
+            std::vector<char> buffer(size);
+            size_t used = 0;
+            const auto take = [&](const DirectoryEntry& entry, uint64_t next) {
+              const struct ::stat status = EntryStat(fs, directory.inode(), entry);
+              const size_t needed =
+                  fuse_add_direntry(req, buffer.data() + used, size - used, entry.name.c_str(),
+                                    &status, static_cast<off_t>(next));
+              if (needed > size - used) return false;
+              used += needed;
+              return true;
+            };
+            NDLFS_RETURN_IF_ERROR(directory.Visit(static_cast<uint64_t>(offset), take));
+            fuse_reply_buf(request.Answer(), buffer.data(), used);
+            return {};
+          });
   }
 
   // Of an entry only the inode number and the type are asked for.

@@ -32,11 +32,13 @@ std::shared_ptr<MountedStore> Catalog::Find(const std::string& path,
 model::Result<std::shared_ptr<MountedStore>> Catalog::OfCaller(
     const std::shared_ptr<MountedStore>& store) {
   if (store->caller_id() == backends::CallerScope::CurrentId()) return store;
-  NDLFS_TRY(const auto status,
-            services_.root->StatForOthers(store->path(), /*follow=*/false), store->path());
+  NDLFS_TRY(const auto status, services_.root->StatForOthers(store->path(), /*follow=*/false),
+            store->path());
+  const uint64_t denials = backends::CallerScope::denials();
   auto own = Find(store->path(), status);
-  if (!own) return model::IoError(ESTALE, store->path());
-  return own;
+  if (own) return own;
+  const bool is_denied = backends::CallerScope::denials() != denials;
+  return model::IoError(is_denied ? EACCES : ESTALE, store->path());
 }
 
 std::string Catalog::KeyOf(const std::string& path) {

@@ -25,8 +25,8 @@ class Catalog {
   // opened.
   std::shared_ptr<MountedStore> Find(const std::string& path, const struct ::stat& status);
 
-  // The calling thread's own store in place of `store`, which another caller may have found. The
-  // error is ESTALE where there is none for it, or what looking for it fails with.
+  // The calling thread's own store in place of `store`, which another caller may have found.
+  // The error is ESTALE where there is none for it, and EACCES where it may not find out.
   model::Result<std::shared_ptr<MountedStore>> OfCaller(
       const std::shared_ptr<MountedStore>& store);
 

@@ -22,6 +22,7 @@
 
 #include "backends/detection.h"
 #include "backends/format/hierarchy.h"
+#include "backends/store/access.h"
 #include "cache/array_reader.h"
 #include "cache/chunk_cache.h"
 #include "cache/chunk_ledger.h"
@@ -66,8 +67,9 @@ class Entity {
   std::weak_ptr<const backends::Hierarchy> loaded_from;
   // Null where the object cannot be loaded; `problems` says why then.
   std::shared_ptr<const backends::Node> node;
-  std::string problems;   // what is known to be wrong, in lines; empty if nothing is
-  bool may_pass = false;  // what is wrong is a failure of the system
+  std::string problems;    // what is known to be wrong, in lines; empty if nothing is
+  bool may_pass = false;   // what is wrong is a failure of the system
+  bool is_denied = false;  // on a mount for others: the caller may not read the metadata
   // Arrays that have data.
   std::shared_ptr<cache::ChunkLedger> ledger;
   std::shared_ptr<const cache::ArrayReader> reader;
@@ -78,8 +80,8 @@ class Entity {
   int64_t data_mtime_ns = 0;
   // Its weight among those that are kept, without what its views have grown by.
   uint64_t held_bytes = 0;
-  // Who may read it in the source, as far as its metadata say.
-  backends::SourceRoot::PathAccess access;
+  // The permissions that it shows: what its metadata have in the source.
+  backends::Access access;
 
  private:
   cache::ChunkCache& cache_;
@@ -125,8 +127,9 @@ std::function<backends::FileLook(const std::string&, bool)> DetectIn(
 // Thread-safe; nothing is read from the source under a lock that a reader of
 // another store, or of an open file, needs.
 //
-// On a mount for others, this is the store as one caller sees it (backends/store/local/caller.h):
-// all that it keeps was read as that caller, and nobody else is told of it.
+// On a mount for others, this is the store as one caller sees it
+// (backends/store/local/caller.h): all that it keeps was read as that caller, and nobody else
+// is told of it.
 class MountedStore : public std::enable_shared_from_this<MountedStore> {
  public:
   // `status` is that of the file or directory at `path`; its format has just
@@ -161,14 +164,6 @@ class MountedStore : public std::enable_shared_from_this<MountedStore> {
   // The version of the metadata of an object, for who keeps what was made of
   // them; 0 where there is none.
   static uint64_t VersionOf(const backends::Hierarchy& hierarchy, std::string_view path);
-
-  // Who may read the store's file or directory and, of a directory, these files
-  // in it. Nobody may read what cannot be looked at.
-  backends::SourceRoot::PathAccess AccessTo(const std::vector<std::string>& files) const;
-
-  // The same of a file that is at the top of the store and tells what is in
-  // these: only for who gets to them from there.
-  backends::Access AccessFromTop(const std::vector<std::string>& files) const;
 
   // Gives back what the opened store holds; it is opened again when needed.
   void Close();
@@ -205,8 +200,9 @@ class MountedStore : public std::enable_shared_from_this<MountedStore> {
                                 const Entity* before) EXCLUDES(mutex_);
   EntityPtr Keep(EntityPtr entity, const Entity* before) EXCLUDES(mutex_);
   void Touch(const EntityPtr& entity) const;
-  backends::SourceRoot::PathAccess AccessTo(const backends::Node& node) const;
-  bool IsAccessChanged(const Entity& entity) const;
+  // What is shown of the permissions of the store's file or, of a directory, of these files in
+  // it; none of what cannot be looked at.
+  backends::Access AccessTo(const std::vector<std::string>& files) const;
   void AddProblem(Entity& entity, const model::Error& error) const;
   void AddData(Entity& entity) const;
 

@@ -164,7 +164,6 @@ class MirrorDirectory final : public DirectoryNode {
       : context_(context),
         path_(std::move(path)),
         stores_(stores),
-        stamp_(backends::StampOf(status)),
         attributes_(AttributesOf(status)) {}
 
   model::Result<Attributes> Stat() const override {
@@ -174,14 +173,11 @@ class MirrorDirectory final : public DirectoryNode {
     return AttributesOf(*status);
   }
   model::Result<TreeNodePtr> Lookup(std::string_view name) const override {
-    auto node = FindSourceNode(context_, JoinSourcePath(path_, name), stores_);
-    NDLFS_RETURN_IF_ERROR(CheckIsInPlace());
-    return node;
+    return FindSourceNode(context_, JoinSourcePath(path_, name), stores_);
   }
   model::Result<std::unique_ptr<DirectoryReader>> OpenDirectory() const override {
     auto stream = backends::DirectoryStream::Open(*context_.root, path_, /*may_be_link=*/false);
     auto directory = OpenToStat();
-    NDLFS_RETURN_IF_ERROR(CheckIsInPlace());
     if (!stream) return model::Propagate(stream.error(), path_);
     return std::make_unique<MirrorReader>(context_.catalog, path_, *std::move(stream),
                                           std::move(directory), stores_);
@@ -196,19 +192,9 @@ class MirrorDirectory final : public DirectoryNode {
     return fd ? *std::move(fd) : UniqueFd();
   }
 
-  // The kernel lets others in by what this directory was when it was looked up;
-  // another one may have its name now, and be closed to them.
-  model::Result<void> CheckIsInPlace() const {
-    if (!context_.root->is_shared()) return {};
-    const auto status = context_.root->StatForOthers(path_, /*follow=*/false);
-    if (!status || !IsSameInode(*status, stamp_)) return IoError(ESTALE, path_);
-    return {};
-  }
-
   MountContext& context_;
   const std::string path_;
   const Stores stores_;
-  const FileStamp stamp_;
   const Attributes attributes_;
 };
 
@@ -261,6 +247,8 @@ model::Result<TreeNodePtr> FindSourceNode(MountContext& context, const std::stri
                                           Stores stores) {
   const auto status = context.root->StatForOthers(path, /*follow=*/false);
   if (!status && IsAbsent(status.error())) return model::NotFound("{}", path);
+  // What was a folder has become a link: the kernel follows that when it looks again.
+  if (!status && status.error().sys_errno() == ELOOP) return IoError(ESTALE, path);
   if (!status) return model::Propagate(status.error(), path);
   if (S_ISLNK(status->st_mode)) return MakeLink(context, path, *status);
   if (stores == Stores::kFolders) {

@@ -46,7 +46,7 @@ Attributes FileAttributes(const MountedStore& store) {
 
 // What the files of an entity have.
 Attributes FileAttributes(const MountedStore& store, const Entity& entity) {
-  Access access = entity.access.own;
+  Access access = entity.access;
   access.mode &= 0444;
   return AttributesWith(access, S_IFREG,
                         entity.mtime_ns != 0 ? entity.mtime_ns : TimeOf(store.status()));
@@ -372,6 +372,7 @@ class EntityFolder final : public DirectoryNode {
   // The same folder as the calling thread's caller sees it.
   model::Result<std::shared_ptr<const EntityFolder>> OfCaller() const;
   model::Result<TreeNodePtr> Find(std::string_view name) const;
+  model::Failure Absent(std::string_view name, bool is_denied) const;
   TreeNodePtr MakeSource() const;
   model::Result<TreeNodePtr> MakeDocument(const Entity& entity) const;
   model::Result<TreeNodePtr> FindError(const Entity& entity) const;
@@ -400,16 +401,22 @@ model::Result<std::shared_ptr<const EntityFolder>> EntityFolder::OfCaller() cons
   return std::make_shared<const EntityFolder>(context_, std::move(store), path_, attributes_);
 }
 
+// A file that there would be if the caller might read the metadata is not said to be missing.
+model::Failure EntityFolder::Absent(std::string_view name, bool is_denied) const {
+  if (is_denied && store_->is_shared()) return IoError(EACCES, std::string(name));
+  return model::NotFound("{}", name);
+}
+
 model::Result<TreeNodePtr> EntityFolder::Find(std::string_view name) const {
   if (is_top() && name == kSourceName) return MakeSource();
   const auto entity = store_->Get(path_);
   if (!entity) {
     if (!IsShown(entity.error())) return model::Propagate(entity.error());
-    if (name != kErrorName) return model::NotFound("{}", name);
+    if (name != kErrorName) return Absent(name, entity.error().sys_errno() == EACCES);
     return MakeTextNode(entity.error().message() + "\n", FileAttributes(*store_));
   }
   if (name == kErrorName) return FindError(**entity);
-  if ((*entity)->node == nullptr) return model::NotFound("{}", name);
+  if ((*entity)->node == nullptr) return Absent(name, (*entity)->is_denied);
   if (name == kDocumentName) return MakeDocument(**entity);
   return (*entity)->is_group() ? FindInGroup(name) : FindInArray(*entity, name);
 }
@@ -432,9 +439,6 @@ model::Result<TreeNodePtr> EntityFolder::MakeDocument(const Entity& entity) cons
   NDLFS_TRY(const auto document, context_.documents.Get(store_, path_));
   Attributes attributes = FileAttributes(*store_, entity);
   attributes.mtime_ns = attributes.ctime_ns = std::max(attributes.mtime_ns, document->mtime_ns);
-  if (document->access) {
-    attributes.mode = S_IFREG | Both(AccessBy(attributes), *document->access).mode;
-  }
   return std::make_shared<DocumentFile>(context_, store_, path_, *document, attributes);
 }
 
@@ -469,9 +473,9 @@ model::Result<TreeNodePtr> EntityFolder::FindInGroup(std::string_view file_name)
   NDLFS_TRY(const auto entity, store_->Get(path));
   Attributes attributes = FolderAttributes(StatusOf(path), entity->mtime_ns);
   // Listing it and its extended attributes tell what is in the metadata.
-  Access metadata = entity->access.own;
+  Access metadata = entity->access;
   metadata.mode |= 0111;
-  attributes.mode = S_IFDIR | Both(AccessBy(attributes), metadata).mode;
+  attributes.mode = S_IFDIR | InCommon(AccessBy(attributes), metadata).mode;
   return std::make_shared<EntityFolder>(context_, store_, path, attributes);
 }
 

@@ -63,7 +63,8 @@ struct OpenedFile {
   std::shared_ptr<const FileHandle> handle;
   // stat() does not tell the size: read to the end, past the page cache.
   bool size_unknown = false;
-  // Who has opened it: whoever reads by the handle, reads as that caller. Null where it is all one.
+  // Who has opened it: whoever reads by the handle, reads as that caller. Null where it is all
+  // one.
   backends::CallerPtr opener = nullptr;
 };
 
@@ -84,8 +85,9 @@ class TreeNode : public InodeTable::Object {
   enum class Cost { kNothing, kRead, kScan };
   virtual Cost StatCost() const { return Cost::kNothing; }
 
-  // Whether another caller (backends/store/local/caller.h) may be told something else about it, or
-  // that it is not there: then the kernel asks for each, and remembers no name of it or in it.
+  // Whether another caller (backends/store/local/caller.h) may be told something else about it,
+  // or that it is not there: then the kernel asks for each, and remembers no name of it or in
+  // it.
   virtual bool DependsOnCaller() const { return false; }
 
   // The child called `name`; kNotFound where there is none.

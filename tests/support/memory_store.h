@@ -80,17 +80,6 @@ class MemoryStore final : public backends::Store {
                                .ctime_ns = static_cast<int64_t>(value->stamp)};
   }
 
-  model::Result<backends::Access> AccessOf(std::string_view key) const override {
-    const std::scoped_lock lock(mutex_);
-    NDLFS_TRY(const Value* value, Find(key));
-    return value ? value->access : backends::Access{};
-  }
-  // Closes a value to whom `access` does not let read it.
-  void Close(std::string_view key, const backends::Access& access) {
-    const std::scoped_lock lock(mutex_);
-    values_.find(key)->second.access = access;
-  }
-
   model::Result<std::vector<backends::StoreEntry>> List(
       std::string_view prefix) const override {
     const std::scoped_lock lock(mutex_);
@@ -115,7 +104,6 @@ class MemoryStore final : public backends::Store {
   struct Value {
     std::string text;
     uint64_t stamp;
-    backends::Access access = {.mode = 0444};
   };
 
   model::Result<const Value*> Find(std::string_view key) const {

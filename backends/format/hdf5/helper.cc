@@ -322,7 +322,8 @@ model::Result<void> Helper::Start(Process& process) {
   }
   UniqueFd ours(ends[0]);
   NDLFS_TRY(const UniqueFd theirs, MoveUp(UniqueFd(ends[1])));
-  // It answers whoever asks. What it says of a file is given only to those that have opened the file.
+  // It answers whoever asks. What it says of a file is given only to those that have opened the
+  // file.
   const CallerScope scope(SelfAsCaller());
   NDLFS_TRY(auto root, root_->OpenBeneath("", O_DIRECTORY));
   NDLFS_TRY(const UniqueFd root_fd, MoveUp(std::move(root)));

@@ -16,7 +16,7 @@
 #include "backends/format/zarr/zarr_array_source.h"
 #include "backends/store/file_name.h"
 #include "backends/store/keys.h"
-#include "backends/store/local/access_scope.h"
+#include "backends/store/local/caller.h"
 #include "model/path_name.h"
 
 namespace ndlfs::backends {
@@ -219,13 +219,13 @@ class N5Hierarchy final : public Hierarchy {
     if (!stamp && !IsImplicitGroup(path)) return NoSuchNode(path);
     const uint64_t version = HashStamps(std::array{stamp});
     if (auto node = nodes_.Find(path, version)) return node;
-    const AccessScope scope;
+    const uint64_t denials = CallerScope::denials();
     NDLFS_TRY(const auto attributes, ReadAttributes(path));
     NDLFS_TRY(Node node, Build(path, attributes.value_or(Json::object())),
               store_->Describe(AttributesKey(path)));
     node.mtime_ns = stamp ? stamp->mtime_ns : 0;
     if (stamp) node.files.push_back(AttributesKey(path));
-    node.read_access = scope.seen();
+    node.is_partial = CallerScope::denials() != denials;
     return nodes_.Insert(path, version, std::make_shared<const Node>(std::move(node)));
   }
 

@@ -34,6 +34,7 @@ Callers& AllCallers() {
 }
 
 thread_local CallerPtr current;
+thread_local uint64_t denial_count = 0;
 
 #ifdef SYS_setgroups32
 constexpr long kSetGroups = SYS_setgroups32;
@@ -114,15 +115,17 @@ const CallerPtr& SelfAsCaller() {
   return self;
 }
 
-CallerScope::CallerScope(CallerPtr caller) : outer_(std::move(caller)) {
-  outer_.swap(current);
-}
+CallerScope::CallerScope(CallerPtr caller) : outer_(std::move(caller)) { outer_.swap(current); }
 
 CallerScope::~CallerScope() { outer_.swap(current); }
 
 const CallerPtr& CallerScope::Current() { return current; }
 
 uint64_t CallerScope::CurrentId() { return current ? current->id : 0; }
+
+uint64_t CallerScope::denials() { return denial_count; }
+
+void CallerScope::CountDenial() { ++denial_count; }
 
 model::Result<TakenIdentity> TakenIdentity::Take(const Caller& caller) {
   TakenIdentity identity;

@@ -14,8 +14,8 @@
 
 namespace ndlfs::backends {
 
-// What the kernel judges a process by when it opens a file. Capabilities are not part of it: root
-// of a user namespace is the user that it is outside. Immutable.
+// What the kernel judges a process by when it opens a file. Capabilities are not part of it:
+// root of a user namespace is the user that it is outside. Immutable.
 struct Caller {
   uid_t uid = 0;
   gid_t gid = 0;
@@ -34,8 +34,8 @@ CallerPtr FindCaller(uid_t uid, gid_t gid, std::vector<gid_t> groups);
 const CallerPtr& SelfAsCaller();
 
 // For whom the calling thread works. Costs no system call: the identity is taken when a file is
-// opened (see TakenIdentity). A thread that works for another one's request makes a scope with that
-// thread's Current().
+// opened (see TakenIdentity). A thread that works for another one's request makes a scope with
+// that thread's Current().
 class CallerScope {
  public:
   explicit CallerScope(CallerPtr caller);
@@ -48,13 +48,19 @@ class CallerScope {
   // 0 outside of any scope.
   static uint64_t CurrentId();
 
+  // How often the kernel has refused this thread a file for want of permission. Who keeps what
+  // was made of several files, some of which are optional, sees by it whether one of them was
+  // refused.
+  static uint64_t denials();
+  static void CountDenial();
+
  private:
   CallerPtr outer_;
 };
 
-// As long as it exists, the kernel takes the calling thread, and no other, for `caller`. Nothing
-// else should happen meanwhile: a thread or a process that is started would inherit the identity,
-// and a file that is created would belong to the caller.
+// As long as it exists, the kernel takes the calling thread, and no other, for `caller`.
+// Nothing else should happen meanwhile: a thread or a process that is started would inherit the
+// identity, and a file that is created would belong to the caller.
 class TakenIdentity {
  public:
   // Fails where the kernel refuses; the thread is then what it was.

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "backends/store/keys.h"
-#include "backends/store/local/access_scope.h"
 #include "backends/store/local/caller.h"
 
 namespace ndlfs::backends {
@@ -92,10 +91,8 @@ size_t DescriptorCache::size() const {
   return index_.size();
 }
 
-namespace {
-
-model::Result<DescriptorCache::Handle> TryOpenFile(const SourceRoot& root,
-                                                   std::string_view path, bool may_be_link) {
+model::Result<DescriptorCache::Handle> OpenFile(const SourceRoot& root, std::string_view path,
+                                                bool may_be_link) {
   const auto open = [&] { return may_be_link ? root.OpenBeneath(path) : root.OpenFound(path); };
   auto fd = open();
   if (!fd && IsOutOfDescriptors(fd.error())) {
@@ -109,30 +106,11 @@ model::Result<DescriptorCache::Handle> TryOpenFile(const SourceRoot& root,
   struct ::stat status;
   if (::fstat(fd->get(), &status) != 0) return model::IoError(errno, "stat");
   if (!S_ISREG(status.st_mode)) return nullptr;
-  std::optional<SourceRoot::PathAccess> access;
-  if (root.is_shared()) {
-    NDLFS_TRY(access, root.AccessOfOpened(fd->get(), path));
-  }
   return std::make_shared<const DescriptorCache::File>(
-      DescriptorCache::File{*std::move(fd), StampOf(status), access});
+      DescriptorCache::File{*std::move(fd), StampOf(status)});
 }
-
-}  // namespace
-
-model::Result<DescriptorCache::Handle> OpenFile(const SourceRoot& root, std::string_view path,
-                                                bool may_be_link) {
-  // One that has been replaced just now is somewhere else, or nowhere.
-  constexpr int kReplacements = 8;
-  for (int attempt = 1;; ++attempt) {
-    auto file = TryOpenFile(root, path, may_be_link);
-    const bool replaced = !file && file.error().sys_errno() == ESTALE;
-    if (!replaced || attempt == kReplacements) return file;
-  }
-}
-
 model::Result<std::optional<ReadResult>> ReadOpened(const DescriptorCache::File& file,
                                                     uint64_t offset, const Reserve& reserve) {
-  if (file.access) NDLFS_RETURN_IF_ERROR(AccessScope::Note(*file.access));
   NDLFS_TRY(const ByteSpan out, reserve(file.stamp.size));
   NDLFS_TRY(const size_t count, ReadFully(file.fd.get(), offset, out));
   // After the read: so these bytes are of one version.

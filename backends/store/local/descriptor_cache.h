@@ -27,8 +27,6 @@ class DescriptorCache {
   struct File {
     UniqueFd fd;
     FileStamp stamp;  // when it was opened
-    // Where the source is shared.
-    std::optional<SourceRoot::PathAccess> access = std::nullopt;
   };
   // Open as long as anybody holds it, in the cache or not.
   using Handle = std::shared_ptr<const File>;
@@ -81,7 +79,7 @@ model::Result<DescriptorCache::Handle> OpenFile(const SourceRoot& root, std::str
                                                 bool may_be_link = true);
 
 // Reads as Store::ReadOnce() does. nullopt if `file` is no longer the version
-// that was opened. Fails where AccessScope says that it must not be read.
+// that was opened.
 model::Result<std::optional<ReadResult>> ReadOpened(const DescriptorCache::File& file,
                                                     uint64_t offset, const Reserve& reserve);
 

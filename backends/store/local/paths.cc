@@ -49,13 +49,6 @@ model::Result<std::optional<FileStamp>> StatFile(const SourceRoot& root,
   return StampOf(*status);
 }
 
-model::Result<Access> AccessToFile(const SourceRoot& root, std::string_view path) {
-  auto access = root.AccessOf(path);
-  if (access) return access->whole;
-  if (IsAbsent(access.error())) return Access{};
-  return model::Propagate(std::move(access).error());
-}
-
 std::string DescribePath(const SourceRoot& root, std::string_view path) {
   if (!path.empty()) return std::string(path);
   const size_t slash = root.path().find_last_of('/');

@@ -21,9 +21,6 @@ std::optional<std::string> PathBeneath(const SourceRoot& root, std::string_view 
 // The stamp of the regular file at `path`; nullopt where there is none.
 model::Result<std::optional<FileStamp>> StatFile(const SourceRoot& root, std::string_view path);
 
-// Who may read the file at `path`; nobody where there is none.
-model::Result<Access> AccessToFile(const SourceRoot& root, std::string_view path);
-
 // `path` for messages: the root itself goes by its own name.
 std::string DescribePath(const SourceRoot& root, std::string_view path);
 

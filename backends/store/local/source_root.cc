@@ -14,7 +14,7 @@
 #include <cstdlib>
 #include <span>
 
-#include "backends/store/keys.h"
+#include "backends/store/access.h"
 #include "backends/store/local/crossing.h"
 
 namespace ndlfs::backends {
@@ -82,18 +82,6 @@ model::Result<std::string> PathOfDescriptor(int fd) {
   return path;
 }
 
-// What is left of `own`, the access to what is at `path`, for who has to pass
-// the directories on the way. No part of `path` is a link.
-model::Result<SourceRoot::PathAccess> AddPassage(const SourceRoot& root, std::string_view path,
-                                                 const Access& own) {
-  SourceRoot::PathAccess access = {own, own};
-  for (size_t end = path.find('/'); end != path.npos; end = path.find('/', end + 1)) {
-    NDLFS_TRY(const auto directory, root.StatForOthers(path.substr(0, end), false));
-    access.whole = Both(access.whole, PassageThrough(directory));
-  }
-  return access;
-}
-
 // Some filesystems keep any time_t; the years after 2262 are all one to us.
 int64_t Nanoseconds(const timespec& time) {
   int64_t result;
@@ -146,8 +134,13 @@ model::Result<UniqueFd> SourceRoot::Open(std::string_view path, int flags,
   // would keep us waiting for a writer. openat2 takes neither with O_PATH.
   if (!(flags & O_PATH)) flags |= O_RDONLY | O_NOCTTY | O_NONBLOCK;
   flags |= O_CLOEXEC;
-  NDLFS_TRY(UniqueFd fd, shared_ ? OpenAsCaller(name, flags, resolve)
-                                 : OpenIn(fd_.get(), name, flags, resolve));
+  auto opened =
+      shared_ ? OpenAsCaller(name, flags, resolve) : OpenIn(fd_.get(), name, flags, resolve);
+  if (!opened) {
+    if (opened.error().sys_errno() == EACCES) CallerScope::CountDenial();
+    return opened;
+  }
+  UniqueFd fd = *std::move(opened);
   if (flags & O_PATH) return fd;
   NDLFS_TRY(const auto status, StatFd(fd.get()));
   if (!IsFileOrDirectory(status)) return IoError(ENXIO, "open");
@@ -167,8 +160,9 @@ model::Result<UniqueFd> SourceRoot::OpenAsCaller(const std::string& name, int fl
   return OpenIn(fd_.get(), name, flags, resolve);
 }
 
-// What the kernel cannot be asked where an ordinary user has mounted for others: whether `caller`
-// might have opened it too, by the modes of what was opened and of the folders that it is in now.
+// What the kernel cannot be asked where an ordinary user has mounted for others: whether
+// `caller` might have opened it too, by the modes of what was opened and of the folders that it
+// is in now.
 model::Result<void> SourceRoot::CheckOpenTo(const Caller& caller, int fd, int flags) const {
   NDLFS_TRY(const auto status, StatForOthers(fd));
   const auto denied = [] { return IoError(EACCES, "open"); };
@@ -181,8 +175,8 @@ model::Result<void> SourceRoot::CheckOpenTo(const Caller& caller, int fd, int fl
   if (!real.starts_with(root) || real.size() <= skipped || real[skipped] != '/') {
     return IoError(EXDEV, "open");
   }
-  // From folder to folder: each was where the next one is found at that moment, and the last one
-  // where the file is.
+  // From folder to folder: each was where the next one is found at that moment, and the last
+  // one where the file is.
   UniqueFd folder(::openat(fd_.get(), ".", O_PATH | O_CLOEXEC));
   for (std::string_view rest = std::string_view(real).substr(skipped + 1);;) {
     if (!folder) return denied();
@@ -226,62 +220,6 @@ model::Result<struct ::stat> SourceRoot::StatForOthers(int fd) const {
     status.st_mode = WithoutDenied(status.st_mode, {});
   }
   return status;
-}
-
-model::Result<SourceRoot::PathAccess> SourceRoot::AccessOf(std::string_view path) const {
-  // Most paths have no link in them, and then lead where they say.
-  const UniqueFd direct(CheckKey(path) ? OpenAt2(fd_.get(), std::string(path).c_str(),
-                                                 O_PATH | O_CLOEXEC, RESOLVE_NO_SYMLINKS)
-                                       : -1);
-  if (direct) {
-    NDLFS_TRY(const auto status, StatForOthers(direct.get()));
-    return AddPassage(*this, path, AccessTo(status));
-  }
-  NDLFS_TRY(const auto fd, OpenBeneath(path, O_PATH));
-  NDLFS_TRY(const auto status, StatForOthers(fd.get()));
-  NDLFS_TRY(const std::string root, PathOfDescriptor(fd_.get()));
-  NDLFS_TRY(const std::string real, PathOfDescriptor(fd.get()));
-  const Access own = AccessTo(status);
-  if (real == root) return PathAccess{own, own};
-  const size_t skipped = root == "/" ? 0 : root.size();
-  if (!real.starts_with(root) || real[skipped] != '/') return IoError(EXDEV, "access");
-  const std::string_view found = std::string_view(real).substr(skipped + 1);
-  NDLFS_TRY(PathAccess access, AddPassage(*this, found, own));
-  if (found != path) access.own = access.whole;
-  return access;
-}
-
-// From folder to folder: each was where the next one is found at that moment,
-// and the last one where the file is.
-model::Result<SourceRoot::PathAccess> SourceRoot::AccessOfOpened(int fd,
-                                                                 std::string_view path) const {
-  NDLFS_TRY(const auto status, StatForOthers(fd));
-  NDLFS_TRY(const std::string root, PathOfDescriptor(fd_.get()));
-  NDLFS_TRY(const std::string real, PathOfDescriptor(fd));
-  const size_t skipped = root == "/" ? 0 : root.size();
-  if (!real.starts_with(root) || real.size() <= skipped || real[skipped] != '/') {
-    return IoError(EXDEV, "access");
-  }
-  const std::string_view found = std::string_view(real).substr(skipped + 1);
-  PathAccess access = {AccessTo(status), AccessTo(status)};
-  UniqueFd folder;
-  for (std::string_view rest = found;;) {
-    const size_t slash = rest.find('/');
-    const std::string name(rest.substr(0, slash));
-    UniqueFd next(::openat(folder ? folder.get() : fd_.get(), name.c_str(),
-                           O_PATH | O_NOFOLLOW | O_CLOEXEC));
-    if (!next) return IoError(errno == ENOENT ? ESTALE : errno, "access");
-    NDLFS_TRY(const auto there, StatForOthers(next.get()));
-    if (slash == rest.npos) {
-      if (there.st_dev == status.st_dev && there.st_ino == status.st_ino) break;
-      return IoError(ESTALE, "access");
-    }
-    access.whole = Both(access.whole, PassageThrough(there));
-    folder = std::move(next);
-    rest.remove_prefix(slash + 1);
-  }
-  if (found != path) access.own = access.whole;
-  return access;
 }
 
 model::Result<std::string> SourceRoot::ReadLink(std::string_view path) const {

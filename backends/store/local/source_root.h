@@ -42,8 +42,8 @@ class UniqueFd {
 // FIFO could block. Paths are relative; "" is the directory itself.
 // Thread-safe.
 //
-// A shared root opens everything as the caller of the calling thread's CallerScope (caller.h), and
-// nothing at all outside of such a scope: the kernel decides what that user may open.
+// A shared root opens everything as the caller of the calling thread's CallerScope (caller.h),
+// and nothing at all outside of such a scope: the kernel decides what that user may open.
 class SourceRoot : public std::enable_shared_from_this<SourceRoot> {
  public:
   // `shared` says that others than this process's user are shown what it reads.
@@ -66,18 +66,6 @@ class SourceRoot : public std::enable_shared_from_this<SourceRoot> {
   // may keep from somebody: for whom no list is looked at later on. Where
   // nothing is shared, the mode as it is. Without `follow`, as OpenFound().
   model::Result<struct ::stat> StatForOthers(std::string_view path, bool follow = true) const;
-  // Who may read the file at `path`, or list the directory, as far as it and
-  // the directories on the way to it from the root say, wherever links lead.
-  // Takes a look at each of these.
-  struct PathAccess {
-    Access own;    // of the thing itself; the whole way's if a link led to it
-    Access whole;  // of the whole way, not less closed than `own`
-    bool operator==(const PathAccess&) const = default;
-  };
-  model::Result<PathAccess> AccessOf(std::string_view path) const;
-  // The same of what has been opened at `path`, wherever it is now. ESTALE if
-  // it has been removed since.
-  model::Result<PathAccess> AccessOfOpened(int fd, std::string_view path) const;
   bool is_shared() const { return shared_; }
   // What the symbolic link at `path` says, wherever that leads. As OpenFound().
   model::Result<std::string> ReadLink(std::string_view path) const;
