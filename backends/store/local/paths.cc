@@ -25,13 +25,6 @@ model::Result<std::optional<struct ::stat>> StatFile(const SourceRoot& root,
   return *status;
 }
 
-model::Result<Access> AccessToFile(const SourceRoot& root, std::string_view path) {
-  auto access = root.AccessOf(path);
-  if (access) return access->whole;
-  if (IsAbsent(access.error())) return Access{};
-  return model::Propagate(std::move(access).error());
-}
-
 std::string DescribePath(const SourceRoot& root, std::string_view path) {
   return LocalSource(root.shared_from_this()).Describe(path);
 }

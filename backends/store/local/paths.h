@@ -20,9 +20,6 @@ std::optional<std::string> PathBeneath(const SourceRoot& root, std::string_view 
 model::Result<std::optional<struct ::stat>> StatFile(const SourceRoot& root,
                                                      std::string_view path);
 
-// Who may read the file at `path`; nobody where there is none.
-model::Result<Access> AccessToFile(const SourceRoot& root, std::string_view path);
-
 // As Source::Describe().
 std::string DescribePath(const SourceRoot& root, std::string_view path);
 
