@@ -150,9 +150,6 @@ class MemorySource final : public backends::Source,
       NDLFS_RETURN_IF_ERROR(CheckIsBelow(key));
       return source_->InfoAt(PathOf(key));
     }
-    model::Result<backends::Access> AccessOf(std::string_view) const override {
-      return backends::Access{.mode = 0444};
-    }
     model::Result<std::vector<backends::StoreEntry>> List(
         std::string_view prefix) const override {
       if (!prefix.empty()) NDLFS_RETURN_IF_ERROR(CheckIsBelow(prefix));
