@@ -12,10 +12,6 @@
 
 namespace ndlfs::backends {
 
-// As Source::Resolve().
-std::optional<std::string> PathBeneath(const SourceRoot& root, std::string_view file_path,
-                                       std::string_view name);
-
 // The stamp of the regular file at `path`; nullopt where there is none.
 model::Result<std::optional<FileStamp>> StatFile(const SourceRoot& root, std::string_view path);
 
