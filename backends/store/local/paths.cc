@@ -8,11 +8,6 @@
 
 namespace ndlfs::backends {
 
-std::optional<std::string> PathBeneath(const SourceRoot& root, std::string_view file_path,
-                                       std::string_view name) {
-  return LocalSource(root.shared_from_this()).Resolve(file_path, name);
-}
-
 model::Result<std::optional<struct ::stat>> StatFile(const SourceRoot& root,
                                                      std::string_view path) {
   auto status = root.Stat(path);

@@ -12,10 +12,6 @@
 
 namespace ndlfs::backends {
 
-// As Source::Resolve().
-std::optional<std::string> PathBeneath(const SourceRoot& root, std::string_view file_path,
-                                       std::string_view name);
-
 // stat() of the regular file at `path`; nullopt where there is none.
 model::Result<std::optional<struct ::stat>> StatFile(const SourceRoot& root,
                                                      std::string_view path);
