@@ -7,7 +7,6 @@
 #include <cerrno>
 #include <cstring>
 
-
 namespace ndlfs::backends::hdf5 {
 
 using model::Result;
