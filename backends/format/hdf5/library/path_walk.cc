@@ -2,6 +2,7 @@
 #include "backends/format/hdf5/library/path_walk.h"
 
 #include <map>
+#include <optional>
 #include <unordered_map>
 
 #include "model/path_name.h"
