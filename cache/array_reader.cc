@@ -8,7 +8,7 @@
 
 #include "backends/base/element_stream.h"
 #include "backends/codec/byte_swap.h"
-#include "backends/store/local/access_scope.h"
+#include "backends/store/access_scope.h"
 #include "cache/chunk_loader.h"
 #include "cache/strided_copy.h"
 

@@ -88,7 +88,7 @@ bool ChunkLedger::NoteVersion(const FileId& file, const Info& found) {
     return false;
   }
   if (noted_.size() >= kOwnNotes && all_notes >= kMostNotes) {
-    overflown_ = true;
+    ++unnoted_reads_;
     vouched_ = false;
     return true;
   }
@@ -102,12 +102,17 @@ void ChunkLedger::Vouch() {
   vouched_ = true;
 }
 
+uint64_t ChunkLedger::unnoted_reads() const {
+  model::MutexLock lock(mutex_);
+  return unnoted_reads_;
+}
+
 bool ChunkLedger::Changed() {
   Notes notes;
   std::set<FileId> closed;
   {
     model::MutexLock lock(mutex_);
-    if (changed_ || (overflown_ && !vouched_)) return true;
+    if (changed_ || (unnoted_reads_ != 0 && !vouched_)) return true;
     vouched_ = false;
     notes.assign(noted_.begin(), noted_.end());
     closed = closed_;
@@ -178,7 +183,7 @@ bool ChunkLedger::has_changed() const {
 
 int64_t ChunkLedger::changed_mtime_ns() const {
   model::MutexLock lock(mutex_);
-  return overflown_ && !changed_ ? kNoTime : changed_mtime_ns_;
+  return unnoted_reads_ != 0 && !changed_ ? kNoTime : changed_mtime_ns_;
 }
 
 }  // namespace ndlfs::cache

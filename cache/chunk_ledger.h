@@ -73,6 +73,9 @@ class ChunkLedger {
   // decoding all of it can open it then, however many files that took.
   void Vouch();
 
+  // How many reads could not be noted so far.
+  uint64_t unnoted_reads() const;
+
   // Whether a change was noticed already; looks at no file.
   bool has_changed() const;
 
@@ -96,8 +99,8 @@ class ChunkLedger {
   std::map<FileId, Version> noted_ GUARDED_BY(mutex_);
   std::set<FileId> closed_ GUARDED_BY(mutex_);  // of these, to one of the readers
   bool changed_ GUARDED_BY(mutex_) = false;
-  bool overflown_ GUARDED_BY(mutex_) = false;  // something was read that is not noted
-  bool vouched_ GUARDED_BY(mutex_) = false;    // but just now
+  uint64_t unnoted_reads_ GUARDED_BY(mutex_) = 0;
+  bool vouched_ GUARDED_BY(mutex_) = false;  // for those reads
   int64_t changed_mtime_ns_ GUARDED_BY(mutex_) = 0;
 };
 

@@ -10,7 +10,7 @@
 #include "backends/base/checked.h"
 #include "backends/base/element_stream.h"
 #include "backends/codec/codec_chain.h"
-#include "backends/store/local/access_scope.h"
+#include "backends/store/access_scope.h"
 
 namespace ndlfs::cache {
 

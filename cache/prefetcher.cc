@@ -150,6 +150,13 @@ Access ReadStream::OnRead(uint64_t offset, uint64_t size) {
   return Access::kOnward;
 }
 
+void ReadStream::Expect(uint64_t offset) {
+  const ArrayReader& reader = *target_->reader;
+  if (!decodes_ || offset >= reader.byte_size()) return;
+  if (reader.max_chunk_bytes() > Share() / 4) return;
+  prefetcher_.Enqueue(target_, reader.ChunkAt(offset), 1);
+}
+
 // One jump is no direction; a second one as wide is.
 void ReadStream::Jump(uint64_t offset) {
   const uint64_t stride = offset > begin_ ? offset - begin_ : 0;

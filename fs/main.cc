@@ -13,9 +13,8 @@ int main(int argc, char** argv) {
 #ifdef NDLFS_WITH_HDF5
   // Not for users: how this program starts itself again, for libhdf5.
   constexpr const char* kHelper = "--hdf5-helper";
-  if (argc >= 2 && std::string_view(argv[1]) == kHelper) {
-    const std::string_view stays = ndlfs::backends::kHdf5HelperStays;
-    return ndlfs::backends::RunHdf5Helper(argc == 3 && argv[2] == stays);
+  if (argc == 2 && std::string_view(argv[1]) == kHelper) {
+    return ndlfs::backends::RunHdf5Helper();
   }
   ndlfs::backends::UseHdf5Helper({"/proc/self/exe", kHelper});
 #endif

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "backends/format/array_source.h"
-#include "backends/store/local/source_root.h"
+#include "backends/store/access.h"
 #include "model/entities.h"
 #include "model/error.h"
 
@@ -42,7 +42,7 @@ struct Node {
   std::vector<std::string> files;
   // Who may read all that was opened for it, where that was noted: the files at
   // these paths may be others now.
-  std::optional<SourceRoot::PathAccess> read_access;
+  std::optional<PathAccess> read_access;
 
   bool is_group() const { return entity.index() == 0; }
   // Of arrays: the ndarray, or the dimension coordinate as one.
@@ -130,43 +130,5 @@ struct OpenOptions {
   // may not read must not come to them by way of a store that they may.
   bool shared = false;
 };
-
-// A format: recognizes its stores and opens them.
-class Format {
- public:
-  virtual ~Format() = default;
-  virtual std::string_view name() const = 0;
-
-  // Whether the directory at `path` is the top of a store of this format.
-  // Costs a few stat() at most.
-  virtual bool ProbeDirectory(const SourceRoot&, std::string_view /*path*/) const {
-    return false;
-  }
-  // Whether a file of this name could be one, from the name alone.
-  virtual bool MatchesFileName(std::string_view /*name*/) const { return false; }
-  // Whether a file that begins with `head` (up to 1 KiB; all of it if shorter)
-  // is one, or its name leaves no doubt that it should be (.npy, .nc, .h5), so
-  // that opening it says what is wrong. Asked only where MatchesFileName is.
-  virtual bool ProbeFile(std::string_view /*name*/, ConstByteSpan /*head*/) const {
-    return false;
-  }
-
-  // For formats within another one (ZIP): whether the file at `path` is one
-  // after all, by its contents. Asked only where ProbeFile is true.
-  virtual bool ConfirmFile(const SourceRoot&, std::string_view /*path*/) const { return true; }
-
-  virtual model::Result<std::shared_ptr<const Hierarchy>> Open(
-      std::shared_ptr<const SourceRoot> root, const std::string& path,
-      const OpenOptions& options) const = 0;
-};
-
-// The one list of formats; a new one is a line in formats.cc.
-std::span<const Format* const> Formats();
-
-// Whether a file of this name may be a store, by the name alone.
-bool MayBeStoreFile(std::string_view file_name);
-// The format of the store at `path` by its content, or null if it is none.
-const Format* DetectDirectory(const SourceRoot& root, std::string_view path);
-const Format* DetectFile(const SourceRoot& root, std::string_view path);
 
 }  // namespace ndlfs::backends

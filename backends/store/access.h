@@ -15,6 +15,14 @@ struct Access {
   bool operator==(const Access&) const = default;
 };
 
+// Who may read a file, or list a directory, as far as it and the directories on
+// the way to it from the top of its source say.
+struct PathAccess {
+  Access own;    // of the thing itself; the whole way's if a link led to it
+  Access whole;  // of the whole way, not less closed than `own`
+  bool operator==(const PathAccess&) const = default;
+};
+
 // What a file or directory grants.
 Access AccessTo(const struct ::stat& status);
 

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "backends/store/request_scope.h"
 #include "fs/mount/errno.h"
 #include "fs/mount/fuse.h"
 
@@ -121,6 +122,7 @@ struct Handlers {
     Request request(req);
     int error = EIO;
     try {
+      const backends::RequestScope scope;
       const Status status = operation(fs, request);
       if (status) return;
       error = ToErrno(status.error());
@@ -210,7 +212,7 @@ struct Handlers {
 
   static Status ReplyEntry(Filesystem& fs, Request& request, fuse_ino_t parent,
                            std::string_view name, TreeNodePtr node, double timeout) {
-    NDLFS_TRY(const auto attributes, node->Stat());
+    NDLFS_TRY(const auto attributes, node->StatWhenFound());
     const auto inode = fs.table_.Lookup(parent, name, std::move(node));
     if (!inode) return model::Stale("lookup: it has changed");
     fuse_entry_param entry = {};
@@ -394,9 +396,11 @@ struct Handlers {
 
   static void OpStatfs(fuse_req_t req, fuse_ino_t) {
     Guard(req, &Counts::other, [&](Filesystem& fs, Request& request) -> Status {
-      NDLFS_TRY(const auto fd, fs.options_.source->OpenBeneath("", O_PATH));
       struct statvfs status = {};
-      if (::fstatvfs(fd.get(), &status) != 0) return IoError(errno, "statfs");
+      if (fs.options_.source) {
+        NDLFS_TRY(const auto fd, fs.options_.source->OpenBeneath("", O_PATH));
+        if (::fstatvfs(fd.get(), &status) != 0) return IoError(errno, "statfs");
+      }
       status.f_namemax = 255;
       fuse_reply_statfs(request.Answer(), &status);
       return {};

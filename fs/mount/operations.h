@@ -46,7 +46,8 @@ struct FilesystemOptions {
   bool immutable = false;
   // Reads that run at once.
   unsigned reads_at_once = 2;
-  // statfs() tells of the filesystem that this is on.
+  // statfs() tells of the filesystem that this is on; null where the source is no
+  // directory of this machine.
   std::shared_ptr<const backends::SourceRoot> source;
 };
 

@@ -18,15 +18,16 @@ class Catalog {
  public:
   explicit Catalog(StoreServices& services) : services_(services) {}
 
-  // The store at `path`, whose stat() is `status`; null if there is none, but
+  // The store at `path`, where `status` is; null if there is none, but
   // a plain file or directory. Costs a few stat() and, for a file that has not
   // been looked into in this version, a look at its first KiB: no store is
   // opened.
-  std::shared_ptr<MountedStore> Find(const std::string& path, const struct ::stat& status);
+  std::shared_ptr<MountedStore> Find(const std::string& path,
+                                     const backends::FileStatus& status);
 
   // Whether the regular file with this status is known to be no store, unless
   // its name is that of one. Costs nothing; false is no answer.
-  bool IsKnownPlain(const struct ::stat& status) const;
+  bool IsKnownPlain(const backends::FileStatus& status) const;
 
   // Whether files whose names do not tell are looked into.
   bool looks_into_files() const { return services_.detection == backends::Detection::kContent; }
@@ -42,11 +43,12 @@ class Catalog {
   };
 
   std::shared_ptr<MountedStore> FindKnown(const std::string& path,
-                                          const struct ::stat& status) const;
-  // Whether a change from now on will be seen in the stat() of the file, however
+                                          const backends::FileStatus& status) const;
+  // Whether a change from now on will be seen in the status of the file, however
   // coarse the clock of its file system is.
-  bool IsSettled(const struct ::stat& status) const;
-  std::shared_ptr<MountedStore> Keep(const std::string& path, const struct ::stat& status);
+  bool IsSettled(const backends::FileStatus& status) const;
+  std::shared_ptr<MountedStore> Keep(const std::string& path,
+                                     const backends::FileStatus& status);
 
   StoreServices& services_;
   PlainFiles plain_files_;

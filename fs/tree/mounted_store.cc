@@ -10,13 +10,13 @@
 #include <utility>
 
 #include "backends/store/keys.h"
-#include "backends/store/local/paths.h"
 #include "model/path_name.h"
 
 namespace ndlfs::fs {
 namespace {
 
-using backends::SourceRoot;
+using backends::FileStatus;
+using backends::PathAccess;
 using model::IoError;
 
 // What a store or an entity weighs at least: as many as this makes are kept of
@@ -24,6 +24,10 @@ using model::IoError;
 constexpr uint64_t kLeastOpened = StoreServices::kOpenedBytes / 128;
 constexpr uint64_t kLeastEntity = StoreServices::kEntityBytes / 1024;
 constexpr uint64_t kHeavyIndex = uint64_t{1} << 20;
+
+backends::Access AccessBy(const FileStatus& status) {
+  return {status.uid, status.gid, status.mode & 0777};
+}
 
 bool IsStale(const model::Error& error) { return error.code() == model::ErrorCode::kStale; }
 
@@ -65,13 +69,6 @@ Entity::~Entity() {
   if (reader) cache_.Forget(reader->source().id());
 }
 
-const Entity::NamedView* Entity::FindView(std::string_view file_name) const {
-  for (const NamedView& view : views) {
-    if (view.kind->file_name() == file_name) return &view;
-  }
-  return nullptr;
-}
-
 void Entity::NoteFailure(const std::string& name, const model::Error& error) const {
   constexpr int kOfTheMoment[] = {ENOMEM, EMFILE, ENFILE, EINTR, ETIMEDOUT};
   const bool may_pass = std::find(std::begin(kOfTheMoment), std::end(kOfTheMoment),
@@ -81,30 +78,27 @@ void Entity::NoteFailure(const std::string& name, const model::Error& error) con
 }
 
 std::function<backends::FileLook(const std::string&, bool)> DetectIn(
-    std::shared_ptr<const backends::SourceRoot> root, backends::Detection detection) {
-  return [root = std::move(root), detection](const std::string& path, bool is_directory) {
-    return is_directory ? backends::FileLook{backends::DetectDirectory(*root, path), {}}
-                        : backends::LookIntoFile(*root, path, detection);
+    std::shared_ptr<const backends::Source> source, backends::Detection detection) {
+  return [source = std::move(source), detection](const std::string& path, bool is_directory) {
+    return is_directory ? backends::FileLook{backends::DetectDirectory(*source, path), {}}
+                        : backends::LookIntoFile(*source, path, detection);
   };
 }
 
-MountedStore::MountedStore(StoreServices& services, std::string path,
-                           const struct ::stat& status)
+MountedStore::MountedStore(StoreServices& services, std::string path, const FileStatus& status)
     : services_(services),
       path_(std::move(path)),
-      is_directory_(S_ISDIR(status.st_mode)),
+      is_directory_(status.is_directory()),
       status_(status) {}
 
-std::string MountedStore::Describe() const {
-  return backends::DescribePath(*services_.root, path_);
-}
+std::string MountedStore::Describe() const { return services_.source->Describe(path_); }
 
-struct ::stat MountedStore::status() const {
+FileStatus MountedStore::status() const {
   model::MutexLock lock(mutex_);
   return status_;
 }
 
-void MountedStore::NoteStatus(const struct ::stat& status) {
+void MountedStore::NoteStatus(const FileStatus& status) {
   model::MutexLock lock(mutex_);
   status_ = status;
 }
@@ -141,9 +135,7 @@ uint64_t MountedStore::held_bytes() const {
 }
 
 void MountedStore::Touch(const EntityPtr& entity) const {
-  uint64_t weight = entity->held_bytes;
-  for (const Entity::NamedView& view : entity->views) weight += view.view->held_bytes();
-  services_.entities.Touch(entity, weight);
+  services_.entities.Touch(entity, entity->held_bytes + entity->views->held_bytes());
 }
 
 model::Result<HierarchyPtr> MountedStore::Hierarchy() {
@@ -175,7 +167,7 @@ std::optional<model::Result<HierarchyPtr>> MountedStore::Fresh() const {
 
 model::Result<HierarchyPtr> MountedStore::LookAgain() {
   const auto now = services_.freshness.Now();
-  NDLFS_TRY(const struct ::stat status, CurrentStatus());
+  NDLFS_TRY(const FileStatus status, CurrentStatus());
 
   HierarchyPtr hierarchy;
   std::optional<model::Error> error;
@@ -197,21 +189,21 @@ model::Result<HierarchyPtr> MountedStore::LookAgain() {
 // Of a directory that could not be opened there is no version: its metadata
 // may have been put right in place.
 bool MountedStore::IsUnchanged(const backends::Hierarchy* hierarchy,
-                               const struct ::stat& status) const {
+                               const FileStatus& status) const {
   const uint64_t version =
       is_directory_ && hierarchy != nullptr ? VersionOf(*hierarchy, "/") : 0;
   model::MutexLock lock(mutex_);
-  if (!is_directory_) return opened_generation_ == backends::GenerationOf(status);
+  if (!is_directory_) return opened_generation_ == status.version;
   return hierarchy != nullptr && version == opened_version_;
 }
 
 // `status` is from before the store is read, so that a change while that goes
 // on is seen by the next look.
-model::Result<HierarchyPtr> MountedStore::Open(const struct ::stat& status) {
+model::Result<HierarchyPtr> MountedStore::Open(const FileStatus& status) {
   const auto now = services_.freshness.Now();
   const backends::Format* format = services_.detect(path_, is_directory_).format;
   if (format == nullptr) return model::HasChanged(path_);
-  auto opened = format->Open(services_.root, path_, services_.open_options);
+  auto opened = format->Open(services_.source, path_, services_.open_options);
   if (!opened && IsStale(opened.error())) return model::Propagate(opened.error());
   if (!opened) {
     const auto located = Located(Describe(), "/", opened.error().message());
@@ -227,7 +219,7 @@ model::Result<HierarchyPtr> MountedStore::Open(const struct ::stat& status) {
   hierarchy_ = opened.value_or(nullptr);
   open_error_.reset();
   if (!opened) open_error_ = opened.error();
-  opened_generation_ = backends::GenerationOf(status);
+  opened_generation_ = status.version;
   opened_version_ = version;
   looked_at_ = now;
   return opened;
@@ -239,14 +231,15 @@ model::Result<HierarchyPtr> MountedStore::Reopen(const HierarchyPtr& outdated) {
     model::MutexLock lock(mutex_);
     if (hierarchy_ && hierarchy_ != outdated) return hierarchy_;  // somebody has
   }
-  NDLFS_TRY(const struct ::stat status, CurrentStatus());
+  NDLFS_TRY(const FileStatus status, CurrentStatus());
   return Open(status);
 }
 
-model::Result<struct ::stat> MountedStore::CurrentStatus() {
-  const auto status = services_.root->StatForOthers(path_, /*follow=*/false);
-  if (!status || S_ISLNK(status->st_mode)) return model::HasChanged(path_);
-  if (S_ISDIR(status->st_mode) != is_directory_) return model::HasChanged(path_);
+model::Result<FileStatus> MountedStore::CurrentStatus() {
+  const auto found = services_.source->Stat(path_, backends::Follow::kNo);
+  const auto status = found.value_or(std::nullopt);
+  if (!status || status->is_symlink()) return model::HasChanged(path_);
+  if (status->is_directory() != is_directory_) return model::HasChanged(path_);
   NoteStatus(*status);
   return *status;
 }
@@ -329,8 +322,8 @@ model::Result<EntityPtr> MountedStore::Load(const HierarchyPtr& hierarchy,
   return entity;
 }
 
-SourceRoot::PathAccess MountedStore::AccessTo(const backends::Node& node) const {
-  const SourceRoot::PathAccess access = AccessTo(node.files);
+PathAccess MountedStore::AccessTo(const backends::Node& node) const {
+  const PathAccess access = AccessTo(node.files);
   if (!node.read_access) return access;
   return {Both(access.own, node.read_access->own), Both(access.whole, node.read_access->whole)};
 }
@@ -341,14 +334,20 @@ bool MountedStore::IsAccessChanged(const Entity& entity) const {
   return AccessTo(*entity.node) != entity.access;
 }
 
-SourceRoot::PathAccess MountedStore::AccessTo(const std::vector<std::string>& files) const {
-  const auto access_of = [&](const std::string& path) {
-    return services_.root->AccessOf(path).value_or(SourceRoot::PathAccess{});
-  };
-  SourceRoot::PathAccess access = access_of(path_);
+PathAccess MountedStore::AccessToPath(const std::string& path) const {
+  if (services_.local) return services_.local->AccessOf(path).value_or(PathAccess{});
+  const auto found = services_.source->Stat(path, backends::Follow::kYes);
+  const auto status = found.value_or(std::nullopt);
+  if (!status) return {};
+  const backends::Access access = AccessBy(*status);
+  return {access, access};
+}
+
+PathAccess MountedStore::AccessTo(const std::vector<std::string>& files) const {
+  PathAccess access = AccessToPath(path_);
   if (!is_directory_) return access;
   for (const std::string& file : files) {
-    const auto found = access_of(backends::JoinKey(path_, file));
+    const auto found = AccessToPath(backends::JoinKey(path_, file));
     access = {Both(access.own, found.own), Both(access.whole, found.whole)};
   }
   return access;
@@ -356,7 +355,7 @@ SourceRoot::PathAccess MountedStore::AccessTo(const std::vector<std::string>& fi
 
 backends::Access MountedStore::AccessFromTop(const std::vector<std::string>& files) const {
   backends::Access access = AccessTo(files).own;
-  if (!is_directory_) return access;
+  if (!is_directory_ || !services_.local) return access;
   std::set<std::string_view> folders;
   for (const std::string& file : files) {
     for (size_t end = file.rfind('/'); end != file.npos && end != 0;
@@ -365,7 +364,7 @@ backends::Access MountedStore::AccessFromTop(const std::vector<std::string>& fil
     }
   }
   for (const std::string_view folder : folders) {
-    const auto status = services_.root->StatForOthers(backends::JoinKey(path_, folder));
+    const auto status = services_.local->StatForOthers(backends::JoinKey(path_, folder));
     access = Both(access, status ? backends::PassageThrough(*status) : backends::Access{});
   }
   return access;
@@ -384,18 +383,10 @@ void MountedStore::AddData(Entity& entity) const {
   entity.ledger = std::make_shared<cache::ChunkLedger>(
       is_shared() ? std::optional(entity.access.whole) : std::nullopt);
   entity.reader = std::make_shared<cache::ArrayReader>(source, services_.cache, entity.ledger);
-  for (const ViewKind* kind : ViewKinds()) {
-    if (!kind->AppliesTo(source->spec())) continue;
-    auto view = kind->Make({entity.node, entity.reader, services_.scan});
-    if (!view) {
-      AddProblem(entity, model::Error(view.error()).In(kind->file_name()));
-      continue;
-    }
-    const auto refusal = (*view)->refusal();
-    if (refusal && kind->IsListed(source->spec())) {
-      AddProblem(entity, model::Error(*refusal).In(kind->file_name()));
-    }
-    entity.views.push_back({kind, *std::move(view)});
+  const ArrayInput input = MakeArrayInput(entity.node, entity.reader, services_.scan);
+  for (const ViewName& file : services_.array_views->Names(input)) {
+    if (!file.refusal || !services_.listed_views.Shows(file)) continue;
+    AddProblem(entity, model::Error(*file.refusal).In(file.name));
   }
 }
 

@@ -74,9 +74,12 @@ using TreeNodePtr = std::shared_ptr<TreeNode>;
 // contents of a directory) is refused with the errno that POSIX gives.
 class TreeNode : public InodeTable::Object {
  public:
-  // Costs a few stat() at most, unless StatCost() says more. kIo with ESTALE: look the
+  // Costs a few stat() at most, unless StatCost() says more. kStale: look the
   // path up again. kNotFound: it has turned out that there is no such file.
   virtual model::Result<Attributes> Stat() const = 0;
+  // The same of a node that a lookup has just made: what that has seen already
+  // is not looked at once more.
+  virtual model::Result<Attributes> StatWhenFound() const { return Stat(); }
   // What Stat() takes: nothing, decoding as much as a read does, or much more.
   enum class Cost { kNothing, kRead, kScan };
   virtual Cost StatCost() const { return Cost::kNothing; }
@@ -90,7 +93,7 @@ class TreeNode : public InodeTable::Object {
   virtual model::Result<std::unique_ptr<DirectoryReader>> OpenDirectory() const;
 
   // What the kernel's pages of this node hold stays true as long as Open()
-  // succeeds; otherwise it fails with ESTALE, and a new lookup finds the
+  // succeeds; otherwise it fails with kStale, and a new lookup finds the
   // node of the new contents.
   virtual model::Result<OpenedFile> Open();
 

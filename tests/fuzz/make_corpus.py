@@ -188,10 +188,14 @@ def make_all(top):
         put(top, "codec_fuzz", name, content)
     for number, document in enumerate(kerchunk_documents()):
         put(top, "kerchunk_fuzz", str(number), json.dumps(document).encode())
-    for kind in range(7):
+    for kind in range(11):
         for number, content in enumerate((bytes(40), b"\x01" + struct.pack("<Q", 3) + b"a.b" + bytes(60),
                                           b"\x00" + bytes(8) + b"\x01" * 30)):
             put(top, "hdf5_messages_fuzz", f"{kind}-{number}", bytes([kind]) + content)
+    for kind in (1, 3):
+        put(top, "hdf5_messages_fuzz", f"{kind}-ranges", bytes([kind]) + struct.pack("<6Q", 1, 2, 0, 512, 4096, 4096))
+    for kind in (2, 3):
+        put(top, "hdf5_messages_fuzz", f"{kind}-name", bytes([kind]) + struct.pack("<Q", 2) + b"/a")
     for name, array in {"plain": VALUES, "struct": np.zeros(3, [("a", "<i4"), ("b", "S3", (2,))])}.items():
         buffer = io.BytesIO()
         np.save(buffer, array)

@@ -59,12 +59,11 @@ def lines_of(values):
     return "".join(json.dumps(value, ensure_ascii=False) + "\n" for value in values).encode()
 
 
-class JsonLinesTest(harness.TestCase):
+class JsonLinesTest(harness.SourceTestCase):
     """data.jsonl has its size, and so is copied whole by whatever trusts sizes."""
 
     def setUp(self):
         super().setUp()
-        self.source = os.path.join(self.scratch, "source")
         store = os.path.join(self.source, "a.zarr")
         harness.write(os.path.join(store, ".zgroup"), '{"zarr_format": 2}')
         words = [f"wörd {i} " + "x" * (i % 50) for i in range(30_000)]
@@ -205,7 +204,7 @@ class JsonLinesTest(harness.TestCase):
         self.assertIn(b"shape: [100]", harness.read(folder, ".ndl.yaml"))
 
 
-class FailedReadTest(harness.TestCase):
+class FailedReadTest(harness.SourceTestCase):
     """Pages with a byte of a damaged chunk are EIO, and no others; error.txt says why."""
 
     CHUNK = 10_000  # borders within pages
@@ -214,7 +213,6 @@ class FailedReadTest(harness.TestCase):
 
     def setUp(self):
         super().setUp()
-        self.source = os.path.join(self.scratch, "source")
         data = np.random.default_rng(1).integers(0, 256, self.SIZE).astype("u1")
         self.bytes = data.tobytes()
         self.store = os.path.join(self.source, "d.zarr")

@@ -455,7 +455,7 @@ class SourceMaker {
     NDLFS_TRY(const auto codecs, MakeCodecs(info_, shape, 0));
     NDLFS_TRY(spec.codecs, codecs.MakeChain({info_.type, shape}));
     if (!info_.external.empty()) {
-      NDLFS_TRY(auto store, MakeExternalStore(opened_.root, opened_.path, info_.external));
+      NDLFS_TRY(auto store, MakeExternalStore(*opened_.source, opened_.path, info_.external));
       return std::make_shared<ContiguousSource>(std::move(spec), std::move(store), 0, info_);
     }
     if (!info_.offset) return std::make_shared<AbsentSource>(std::move(spec));

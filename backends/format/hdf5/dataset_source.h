@@ -8,7 +8,7 @@
 
 #include "backends/format/array_source.h"
 #include "backends/format/hdf5/library/library.h"
-#include "backends/store/local/source_root.h"
+#include "backends/store/source.h"
 
 namespace ndlfs::backends::hdf5 {
 
@@ -16,9 +16,9 @@ namespace ndlfs::backends::hdf5 {
 struct OpenedFile {
   std::shared_ptr<const File> file;
   std::shared_ptr<const Store> store;  // the file is the value ""
-  std::shared_ptr<const SourceRoot> root;
-  std::string path;         // beneath `root`
-  int64_t modified_ns = 0;  // of the file, as of ValueInfo
+  ValueInfo info;                      // of the version that both read
+  std::shared_ptr<const Source> source;
+  std::string path;  // in `source`
 };
 
 // Whether what is said of a dataset agrees with itself. It comes from a process

@@ -6,7 +6,6 @@
 #include <limits>
 
 #include "backends/base/checked.h"
-#include "backends/store/local/paths.h"
 #include "model/mutex.h"
 
 namespace ndlfs::backends::hdf5 {
@@ -130,12 +129,12 @@ class ExternalStore final : public Store {
 }  // namespace
 
 model::Result<std::shared_ptr<const Store>> MakeExternalStore(
-    const std::shared_ptr<const SourceRoot>& root, const std::string& file_path,
+    const Source& source, const std::string& file_path,
     const std::vector<ExternalPart>& parts) {
   std::vector<Part> made;
   uint64_t begin = 0;
   for (const ExternalPart& part : parts) {
-    const auto path = PathBeneath(*root, file_path, part.name);
+    const auto path = source.Resolve(file_path, part.name);
     if (!path) {
       return model::BadInput("the external file {} is outside of the source",
                              model::Quote(part.name));
@@ -144,8 +143,7 @@ model::Result<std::shared_ptr<const Store>> MakeExternalStore(
         part.bytes == ExternalPart::kUnlimited ? kMaxViewSize - begin : part.bytes;
     const auto end = CheckedAdd(begin, bytes);
     if (!end || *end > kMaxViewSize) return model::Limit("external files of too many bytes");
-    made.push_back(
-        {MakeFileStore(root, *path, /*may_be_link=*/true), begin, bytes, part.offset});
+    made.push_back({source.OpenFile(*path, Follow::kYes), begin, bytes, part.offset});
     begin = *end;
   }
   return std::make_shared<ExternalStore>(std::move(made));

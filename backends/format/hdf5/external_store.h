@@ -6,17 +6,16 @@
 #include <vector>
 
 #include "backends/format/hdf5/library/library.h"
-#include "backends/store/local/source_root.h"
+#include "backends/store/source.h"
 #include "backends/store/store.h"
 
 namespace ndlfs::backends::hdf5 {
 
 // The parts of a dataset that lie in other files, one after the other, as the
 // value "" of a store. Their names are relative to the folder of `file_path`;
-// one that leads out of `root` is refused. What a file is too short for reads
+// one that leads out of `source` is refused. What a file is too short for reads
 // as zeros, as it does with libhdf5.
 model::Result<std::shared_ptr<const Store>> MakeExternalStore(
-    const std::shared_ptr<const SourceRoot>& root, const std::string& file_path,
-    const std::vector<ExternalPart>& parts);
+    const Source& source, const std::string& file_path, const std::vector<ExternalPart>& parts);
 
 }  // namespace ndlfs::backends::hdf5

@@ -10,11 +10,12 @@
 
 #include "backends/format/hdf5/dataset_source.h"
 #include "backends/format/hdf5/external_store.h"
+#include "backends/format/hdf5/helper.h"
 #include "backends/format/hdf5/library/library.h"
 #include "backends/format/hdf5/node_builder.h"
 #include "backends/format/node_cache.h"
 #include "backends/store/file_name.h"
-#include "backends/store/local/paths.h"
+#include "backends/store/source.h"
 #include "model/mutex.h"
 #include "model/path_name.h"
 
@@ -56,11 +57,11 @@ std::string Repeat(std::string_view text, size_t count) {
 
 class Hdf5Hierarchy final : public Hierarchy {
  public:
-  Hdf5Hierarchy(std::shared_ptr<const SourceRoot> root, std::string path,
+  Hdf5Hierarchy(std::shared_ptr<const Source> source, std::string path,
                 const OpenOptions& options)
-      : root_(std::move(root)),
+      : source_(std::move(source)),
         path_(std::move(path)),
-        watch_(MakeFileStore(root_, path_)),
+        watch_(OpenOwn()),
         options_(options) {}
 
   std::string_view format() const override { return "HDF5"; }
@@ -109,19 +110,20 @@ class Hdf5Hierarchy final : public Hierarchy {
     if (!stamp) return model::NotFound("the file is gone");
     {
       const model::MutexLock lock(mutex_);
-      if (opened_ && opened_->file->generation() == stamp->generation) return *opened_;
+      if (opened_ && opened_->info.generation == stamp->generation) return *opened_;
     }
-    OpenedFile opened{nullptr, MakeFileStore(root_, path_), root_, path_, stamp->modified_ns};
-    NDLFS_TRY(opened.file, OpenFile(root_, path_), path_);
-    // Who opens it by its path, may be led to another one by a link.
-    if (opened.file->generation() != stamp->generation) return model::HasChanged(path_);
-    // From now on the store keeps to this file.
-    NDLFS_RETURN_IF_ERROR(opened.store->Size(""));
+    // The store keeps to the version that it is opened in.
+    const auto store = OpenOwn();
+    NDLFS_TRY(auto file, OpenFile(source_, store, path_), path_);
+    if (file.info.generation != stamp->generation) return model::HasChanged(path_);
+    const OpenedFile opened{std::move(file.file), store, file.info, source_, path_};
     const model::MutexLock lock(mutex_);
     opened_ = opened;
     listings_.clear();
     return opened;
   }
+
+  std::shared_ptr<const Store> OpenOwn() const { return source_->OpenFile(path_); }
 
   using Children = std::map<std::string, Child, std::less<>>;
 
@@ -298,11 +300,11 @@ class Hdf5Hierarchy final : public Hierarchy {
   }
 
   bool EnterFile(const Location& link, Place& place) const {
-    const auto beneath = PathBeneath(*root_, place.file_path, link.target_file);
+    const auto beneath = source_->Resolve(place.file_path, link.target_file);
     if (!beneath) return false;
-    auto file = OpenFile(root_, *beneath);
-    if (!file) return false;
-    place = {*std::move(file), *beneath, ResolveInGroup("/", link.target)};
+    auto opened = OpenFile(source_, source_->OpenFile(*beneath, Follow::kYes), *beneath);
+    if (!opened) return false;
+    place = {std::move(opened->file), *beneath, ResolveInGroup("/", link.target)};
     return true;
   }
 
@@ -310,7 +312,7 @@ class Hdf5Hierarchy final : public Hierarchy {
   // a path that leads out of the mount, too.
   std::string ExternalTarget(const Location& location) const {
     const size_t depth = model::SplitPath("/" + path_).size();
-    const auto beneath = PathBeneath(*root_, path_, location.target_file);
+    const auto beneath = source_->Resolve(path_, location.target_file);
     if (!beneath) return Repeat("../", depth + 1) + location.target_file;
     std::string target = ResolveInGroup("/", location.target);
     if (*beneath == path_) return target;
@@ -345,8 +347,8 @@ class Hdf5Hierarchy final : public Hierarchy {
     std::vector<std::shared_ptr<const Store>> stores;
     for (const std::string& name : sources) {
       if (name == "." || stores.size() == kWatchedSources) continue;
-      const auto beneath = PathBeneath(*root_, path_, name);
-      if (beneath) stores.push_back(MakeFileStore(root_, *beneath, /*may_be_link=*/true));
+      const auto beneath = source_->Resolve(path_, name);
+      if (beneath) stores.push_back(source_->OpenFile(*beneath, Follow::kYes));
     }
     const model::MutexLock lock(mutex_);
     sources_[path] = std::move(stores);
@@ -359,7 +361,7 @@ class Hdf5Hierarchy final : public Hierarchy {
                                    : found->second;
   }
 
-  const std::shared_ptr<const SourceRoot> root_;
+  const std::shared_ptr<const Source> source_;
   const std::string path_;
   const std::shared_ptr<const Store> watch_;
   const OpenOptions options_;
@@ -373,9 +375,20 @@ class Hdf5Hierarchy final : public Hierarchy {
       GUARDED_BY(mutex_);
 };
 
+// A user block of 512 bytes or more, each time doubled, may come first.
+bool BeginsAsHdf5(ConstByteSpan head) {
+  constexpr std::string_view kSignature("\x89HDF\r\n\x1a\n", 8);
+  constexpr size_t kUserBlock = 512;
+  const std::string_view text = AsText(head);
+  if (text.starts_with(kSignature)) return true;
+  return text.size() > kUserBlock && text.substr(kUserBlock).starts_with(kSignature);
+}
+
 class Hdf5FormatImpl final : public Format {
  public:
   std::string_view name() const override { return "HDF5"; }
+
+  bool ProbeContent(ConstByteSpan head) const override { return BeginsAsHdf5(head); }
 
   bool MatchesFileName(std::string_view name) const override {
     return HasOneOf(name, kSureExtensions) || HasOneOf(name, kOtherExtensions);
@@ -386,12 +399,10 @@ class Hdf5FormatImpl final : public Format {
     return HasOneOf(name, kSureExtensions) && !AsText(head).starts_with("CDF");
   }
 
-  Result<std::shared_ptr<const Hierarchy>> Open(std::shared_ptr<const SourceRoot> root,
+  Result<std::shared_ptr<const Hierarchy>> Open(std::shared_ptr<const Source> source,
                                                 const std::string& path,
                                                 const OpenOptions& options) const override {
-    auto hierarchy = std::make_shared<Hdf5Hierarchy>(std::move(root), path, options);
-    NDLFS_RETURN_IF_ERROR(hierarchy->Current());
-    return hierarchy;
+    return OpenHdf5(std::move(source), path, options);
   }
 
  private:
@@ -412,16 +423,16 @@ class Hdf5FormatImpl final : public Format {
 };
 
 }  // namespace
-}  // namespace hdf5
 
-// A user block of 512 bytes or more, each time doubled, may come first.
-bool BeginsAsHdf5(ConstByteSpan head) {
-  constexpr std::string_view kSignature("\x89HDF\r\n\x1a\n", 8);
-  constexpr size_t kUserBlock = 512;
-  const std::string_view text = AsText(head);
-  if (text.starts_with(kSignature)) return true;
-  return text.size() > kUserBlock && text.substr(kUserBlock).starts_with(kSignature);
+model::Result<std::shared_ptr<const Hierarchy>> OpenHdf5(std::shared_ptr<const Source> source,
+                                                         const std::string& path,
+                                                         const OpenOptions& options) {
+  auto hierarchy = std::make_shared<Hdf5Hierarchy>(std::move(source), path, options);
+  NDLFS_RETURN_IF_ERROR(hierarchy->Current());
+  return hierarchy;
 }
+
+}  // namespace hdf5
 
 const Format& Hdf5Format() {
   static const hdf5::Hdf5FormatImpl format;

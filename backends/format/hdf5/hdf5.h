@@ -3,26 +3,30 @@
 // HDF5 files, and netCDF-4 files, which are HDF5 files with conventions.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
-#include "backends/format/hierarchy.h"
+#include "backends/format/format.h"
+#include "backends/store/source.h"
 
 namespace ndlfs::backends {
 
-const Format& Hdf5Format();
+namespace hdf5 {
 
-// Whether a file that begins with `head` (1 KiB, or all of it) is one, whatever
-// its name is.
-bool BeginsAsHdf5(ConstByteSpan head);
+// The file at `path` of any source.
+model::Result<std::shared_ptr<const Hierarchy>> OpenHdf5(std::shared_ptr<const Source> source,
+                                                         const std::string& path,
+                                                         const OpenOptions& options);
+
+}  // namespace hdf5
+
+const Format& Hdf5Format();
 
 // Has libhdf5 run in a process of its own from now on, so that a file that
 // makes it crash or hang does no harm. `command` starts that process, whose
-// main() has to return RunHdf5Helper(). Where this process stays on one file system
-// (see store/crossing.h), kHdf5HelperStays is added to the command, and has to be
-// passed on as `stays`.
+// main() has to return RunHdf5Helper().
 void UseHdf5Helper(std::vector<std::string> command);
-inline constexpr const char* kHdf5HelperStays = "--stay-on-file-system";
-int RunHdf5Helper(bool stays = false);
+int RunHdf5Helper();
 
 }  // namespace ndlfs::backends

@@ -15,9 +15,7 @@
 #include <map>
 
 #include "backends/format/hdf5/hdf5.h"
-#include "backends/format/hdf5/message_socket.h"
-#include "backends/format/hdf5/sandbox.h"
-#include "backends/store/local/crossing.h"
+#include "backends/format/hdf5/read_service.h"
 #include "model/sanitizers.h"
 
 namespace ndlfs::backends {
@@ -25,14 +23,6 @@ namespace hdf5 {
 namespace {
 
 using model::Result;
-
-// Where the helper finds what it needs.
-constexpr int kSocketFd = 3;
-constexpr int kRootFd = 4;
-
-// No question is longer, and no answer that tells of objects: a library that a
-// file has led astray shall not make us hold what it likes.
-constexpr size_t kMaxMessageBytes = size_t{256} << 20;
 
 size_t AnswerLimit(const Request& request) {
   if (request.what != Request::What::kRead) return kMaxMessageBytes;
@@ -65,16 +55,33 @@ std::chrono::nanoseconds CpuTimeOf(int pid) {
   return std::chrono::seconds(used.tv_sec) + std::chrono::nanoseconds(used.tv_nsec);
 }
 
+// When a helper has worked on its question for too long.
+class Deadline {
+ public:
+  Deadline(int pid, const Helper::Patience& patience)
+      : pid_(pid),
+        wall_(std::chrono::steady_clock::now() + patience.wall),
+        cpu_(CpuTimeOf(pid) + patience.cpu) {}
+
+  bool has_passed() const {
+    return std::chrono::steady_clock::now() >= wall_ || CpuTimeOf(pid_) >= cpu_;
+  }
+
+ private:
+  const int pid_;
+  const std::chrono::steady_clock::time_point wall_;
+  const std::chrono::nanoseconds cpu_;
+};
+
 // posix_spawn's attributes, which have to be destroyed.
 struct SpawnPlan {
   posix_spawn_file_actions_t actions;
   posix_spawnattr_t attributes;
 
-  SpawnPlan(int socket, int root) {
+  SpawnPlan(int socket, int memory) {
     ::posix_spawn_file_actions_init(&actions);
-    // Each end is elsewhere than where it goes, or dup2 would close it on exec.
-    ::posix_spawn_file_actions_adddup2(&actions, socket, kSocketFd);
-    ::posix_spawn_file_actions_adddup2(&actions, root, kRootFd);
+    ::posix_spawn_file_actions_adddup2(&actions, socket, kHelperSocket);
+    ::posix_spawn_file_actions_adddup2(&actions, memory, kHelperMemory);
     ::posix_spawnattr_init(&attributes);
     sigset_t none;
     ::sigemptyset(&none);
@@ -95,15 +102,15 @@ struct SpawnPlan {
   SpawnPlan& operator=(const SpawnPlan&) = delete;
 };
 
-// A descriptor above those that the helper's are moved to.
-Result<UniqueFd> MoveUp(UniqueFd fd) {
-  UniqueFd moved(::fcntl(fd.get(), F_DUPFD_CLOEXEC, kRootFd + 1));
-  if (!moved) return model::IoError(errno, "dup");
-  return moved;
+// A copy of a descriptor, above those that the helper's are moved to.
+Result<UniqueFd> CopyAbove(int fd) {
+  UniqueFd copy(::fcntl(fd, F_DUPFD_CLOEXEC, kHelperMemory + 1));
+  if (!copy) return model::IoError(errno, "dup");
+  return copy;
 }
 
-Result<int> Spawn(const std::vector<std::string>& command, int socket, int root) {
-  const SpawnPlan plan(socket, root);
+Result<int> Spawn(const std::vector<std::string>& command, int socket, int memory) {
+  const SpawnPlan plan(socket, memory);
   std::vector<char*> arguments;
   for (const std::string& argument : command) {
     arguments.push_back(const_cast<char*>(argument.c_str()));
@@ -116,81 +123,16 @@ Result<int> Spawn(const std::vector<std::string>& command, int socket, int root)
   return pid;
 }
 
-std::vector<std::byte> Answer(const File& file, const Request& request) {
-  switch (request.what) {
-    case Request::What::kOpen:
-      return EncodeAnswer(Result<Generation>(file.generation()));
-    case Request::What::kFind:
-      return EncodeAnswer(file.Find(request.path));
-    case Request::What::kList:
-      return EncodeAnswer(file.List(request.path));
-    case Request::What::kDescribe:
-      return EncodeAnswer(file.Describe(request.path));
-    case Request::What::kLocateChunks:
-      return EncodeAnswer(file.LocateChunks(request.path, request.first, request.count));
-    case Request::What::kRead:
-      return EncodeAnswer(file.Read(request.path, request.block, request.limit));
-  }
-  return EncodeAnswer(Result<Generation>(model::Internal("an unknown question")));
-}
-
-// The versions of files that have been asked for lately.
-class KnownFiles {
- public:
-  explicit KnownFiles(std::shared_ptr<const SourceRoot> root) : root_(std::move(root)) {}
-
-  Result<std::shared_ptr<const File>> Find(const Request& request) {
-    const bool any_version = request.what == Request::What::kOpen;
-    NDLFS_TRY(const Generation wanted, any_version ? CurrentGeneration(request.file_path)
-                                                   : Result<Generation>(request.generation));
-    const auto found = files_.find(request.file_path);
-    if (found != files_.end() && found->second->generation() == wanted) return found->second;
-    NDLFS_TRY(auto file, OpenFileInProcess(root_, request.file_path));
-    if (!any_version && file->generation() != request.generation) {
-      return model::HasChanged(request.file_path);
-    }
-    if (files_.size() >= kMaxFiles) files_.clear();
-    files_[request.file_path] = file;
-    return file;
-  }
-
- private:
-  Result<Generation> CurrentGeneration(const std::string& path) const {
-    NDLFS_TRY(const auto status, root_->Stat(path));
-    return GenerationOf(status);
-  }
-
-  static constexpr size_t kMaxFiles = 256;
-  const std::shared_ptr<const SourceRoot> root_;
-  std::map<std::string, std::shared_ptr<const File>> files_;
-};
-
-std::vector<std::byte> AnswerTo(ConstByteSpan question, KnownFiles& files) {
-  // All answers say an error in the same way.
-  using AnyAnswer = Result<Generation>;
-  try {
-    const auto request = DecodeRequest(question);
-    if (!request) return EncodeAnswer(AnyAnswer(model::Propagate(request.error())));
-    const auto file = files.Find(*request);
-    if (!file) return EncodeAnswer(AnyAnswer(model::Propagate(file.error())));
-    return Answer(**file, *request);
-  } catch (const std::bad_alloc&) {
-    return EncodeAnswer(AnyAnswer(model::Limit("libhdf5 needs too much memory for this")));
-  }
-}
-
 // A file by way of a helper. It has no state but the version that is meant.
 class RemoteFile final : public File {
  public:
-  RemoteFile(std::shared_ptr<Helper> helper, std::string path)
-      : helper_(std::move(helper)), path_(std::move(path)) {}
+  RemoteFile(std::shared_ptr<Helper> helper, std::shared_ptr<const StoreFile> file)
+      : helper_(std::move(helper)), file_(std::move(file)) {}
 
   Result<void> Open() {
-    NDLFS_TRY(generation_, Ask<Generation>({.what = Request::What::kOpen}));
+    NDLFS_RETURN_IF_ERROR(Ask<Done>({.what = Request::What::kOpen}));
     return {};
   }
-
-  const Generation& generation() const override { return generation_; }
 
   Result<Location> Find(const std::string& path) const override {
     return Ask<Location>({.what = Request::What::kFind, .path = path});
@@ -215,22 +157,24 @@ class RemoteFile final : public File {
  private:
   template <typename T>
   Result<T> Ask(Request request) const {
-    request.file_path = path_;
-    request.generation = generation_;
-    NDLFS_TRY(const auto answer, helper_->Ask(request));
+    // A helper may know the answer, and then reads nothing that would tell.
+    NDLFS_RETURN_IF_ERROR(file_->CheckUnchanged());
+    request.file = file_->id();
+    request.file_size = file_->size();
+    request.file_path = file_->path();
+    NDLFS_TRY(const auto answer, helper_->Ask(request, file_));
     return DecodeAnswer<T>(answer);
   }
 
   const std::shared_ptr<Helper> helper_;
-  const std::string path_;
-  Generation generation_;
+  const std::shared_ptr<const StoreFile> file_;
 };
 
 // The command of UseHdf5Helper(), and the helpers that there are.
 struct Helpers {
   model::Mutex mutex;
   std::vector<std::string> command GUARDED_BY(mutex);
-  std::map<const SourceRoot*, std::weak_ptr<Helper>> by_root GUARDED_BY(mutex);
+  std::map<const Source*, std::weak_ptr<Helper>> by_source GUARDED_BY(mutex);
 };
 
 Helpers& AllHelpers() {
@@ -238,26 +182,41 @@ Helpers& AllHelpers() {
   return helpers;
 }
 
+// The helper of `source`; null if UseHdf5Helper() was not called.
+std::shared_ptr<Helper> HelperOf(const std::shared_ptr<const Source>& source) {
+  Helpers& helpers = AllHelpers();
+  const model::MutexLock lock(helpers.mutex);
+  if (helpers.command.empty()) return nullptr;
+  // A helper keeps its source, so that no other one can have its address.
+  std::erase_if(helpers.by_source, [](const auto& item) { return item.second.expired(); });
+  auto& known = helpers.by_source[source.get()];
+  if (auto helper = known.lock()) return helper;
+  auto helper = std::make_shared<Helper>(helpers.command, source);
+  known = helper;
+  return helper;
+}
+
 }  // namespace
 
-Helper::Helper(std::vector<std::string> command, std::shared_ptr<const SourceRoot> root)
-    : Helper(std::move(command), std::move(root), Patience()) {}
+Helper::Helper(std::vector<std::string> command, std::shared_ptr<const Source> source)
+    : Helper(std::move(command), std::move(source), Patience()) {}
 
-Helper::Helper(std::vector<std::string> command, std::shared_ptr<const SourceRoot> root,
+Helper::Helper(std::vector<std::string> command, std::shared_ptr<const Source> source,
                Patience patience)
-    : command_(std::move(command)), root_(std::move(root)), patience_(patience) {}
+    : command_(std::move(command)), files_(std::move(source)), patience_(patience) {}
 
 Helper::~Helper() {
   for (Process& process : processes_) Stop(process);
 }
 
-model::Result<std::vector<std::byte>> Helper::Ask(const Request& request) {
-  if (IsGivenUp(request.file_path)) {
+model::Result<std::vector<std::byte>> Helper::Ask(
+    const Request& request, const std::shared_ptr<const StoreFile>& file) {
+  if (IsGivenUp(file->id())) {
     return model::Corrupt("libhdf5 came to no end with this file before");
   }
-  Process& process = Take(request.file_path);
+  Process& process = Take(file->id());
   try {
-    auto answer = AskProcess(process, request);
+    auto answer = AskProcess(process, request, file);
     GiveBack(process);
     return answer;
   } catch (...) {  // out of memory: the answer is still on its way
@@ -267,20 +226,20 @@ model::Result<std::vector<std::byte>> Helper::Ask(const Request& request) {
   }
 }
 
-Helper::Process& Helper::Take(const std::string& file_path) {
+Helper::Process& Helper::Take(uint64_t file) {
   const model::MutexLock lock(mutex_);
   Process* found = nullptr;
-  while ((found = FindFree(file_path)) == nullptr) given_back_.Wait(mutex_);
+  while ((found = FindFree(file)) == nullptr) given_back_.Wait(mutex_);
   found->taken = true;
   return *found;
 }
 
 // In this order: what knows the file, what has been started, what is left.
-Helper::Process* Helper::FindFree(const std::string& file_path) {
+Helper::Process* Helper::FindFree(uint64_t file) {
   Process* best = nullptr;
   for (Process& process : processes_) {
     if (process.taken) continue;
-    if (process.pid >= 0 && process.last_file == file_path) return &process;
+    if (process.pid >= 0 && process.last_file == file) return &process;
     if (best == nullptr || (best->pid < 0 && process.pid >= 0)) best = &process;
   }
   return best;
@@ -292,20 +251,20 @@ void Helper::GiveBack(Process& process) {
   given_back_.NotifyAll();
 }
 
-model::Result<std::vector<std::byte>> Helper::AskProcess(Process& process,
-                                                         const Request& request) {
+model::Result<std::vector<std::byte>> Helper::AskProcess(
+    Process& process, const Request& request, const std::shared_ptr<const StoreFile>& file) {
   const std::vector<std::byte> question = Encode(request);
-  process.last_file = request.file_path;
+  process.last_file = file->id();
   for (int attempt = 0; attempt < 2; ++attempt) {
     if (process.pid < 0) NDLFS_RETURN_IF_ERROR(Start(process), "HDF5 helper");
     LimitMemory(process, MemoryLimit(request));
-    std::vector<std::byte> answer;
-    switch (TryAsk(process, question, AnswerLimit(request), answer)) {
+    Message answer;
+    switch (TryAsk(process, question, AnswerLimit(request), file, answer)) {
       case Outcome::kAnswered:
-        return answer;
+        return std::move(answer.bytes);
       case Outcome::kTooLong:
         Stop(process);
-        GiveUp(request.file_path);
+        GiveUp(file->id());
         return model::Corrupt("libhdf5 comes to no end with it");
       case Outcome::kDied:
         Stop(process);
@@ -320,13 +279,15 @@ model::Result<void> Helper::Start(Process& process) {
     return model::IoError(errno, "socketpair");
   }
   UniqueFd ours(ends[0]);
-  NDLFS_TRY(const UniqueFd theirs, MoveUp(UniqueFd(ends[1])));
-  NDLFS_TRY(auto root, root_->OpenBeneath("", O_DIRECTORY));
-  NDLFS_TRY(const UniqueFd root_fd, MoveUp(std::move(root)));
-  auto command = command_;
-  if (StaysOnOneFilesystem()) command.emplace_back(kHdf5HelperStays);
-  NDLFS_TRY(process.pid, Spawn(command, theirs.get(), root_fd.get()));
+  const UniqueFd theirs(ends[1]);
+  SetTick(ours.get());
+  NDLFS_TRY(auto memory, SharedMemory::Create());
+  // Each end is elsewhere than where it goes, or dup2 would close it on exec.
+  NDLFS_TRY(const UniqueFd socket_fd, CopyAbove(theirs.get()));
+  NDLFS_TRY(const UniqueFd memory_fd, CopyAbove(memory.fd()));
+  NDLFS_TRY(process.pid, Spawn(command_, socket_fd.get(), memory_fd.get()));
   process.socket = std::move(ours);
+  process.memory = std::move(memory);
   process.memory_limit = 0;
   return {};
 }
@@ -341,6 +302,7 @@ void Helper::LimitMemory(Process& process, uint64_t bytes) {
 void Helper::Stop(Process& process) {
   if (process.pid < 0) return;
   process.socket = UniqueFd();
+  process.memory = SharedMemory();
   ::kill(process.pid, SIGKILL);  // it has nothing to lose
   while (::waitpid(process.pid, nullptr, 0) < 0 && errno == EINTR) {
   }
@@ -348,73 +310,59 @@ void Helper::Stop(Process& process) {
 }
 
 Helper::Outcome Helper::TryAsk(Process& process, ConstByteSpan question, size_t limit,
-                               std::vector<std::byte>& answer) const {
+                               const std::shared_ptr<const StoreFile>& file, Message& message) {
   const int socket = process.socket.get();
-  if (!SendMessage(socket, question)) return Outcome::kDied;
-  const auto deadline = std::chrono::steady_clock::now() + patience_.wall;
-  const auto cpu_limit = CpuTimeOf(process.pid) + patience_.cpu;
-  const auto go_on = [&, pid = process.pid] {
-    return std::chrono::steady_clock::now() < deadline && CpuTimeOf(pid) < cpu_limit;
+  const Deadline deadline(process.pid, patience_);
+  const auto go_on = [&] { return !deadline.has_passed(); };
+  const auto limit_of = [&](MessageKind kind) {
+    return kind == MessageKind::kAnswer ? limit : ReadService::MaxBytesOf(kind);
   };
-  switch (ReceiveMessage(socket, answer, limit, go_on)) {
-    case Received::kMessage:
-      return Outcome::kAnswered;
-    case Received::kGivenUp:
-      return Outcome::kTooLong;
-    case Received::kClosed:
-      break;
+  ReadService service(files_, file, process.memory.bytes());
+  auto sent = SendMessage(socket, MessageKind::kQuestion, question, go_on);
+  while (sent == Exchange::kDone) {
+    sent = ReceiveMessage(socket, message, limit_of, go_on);
+    if (sent != Exchange::kDone) break;
+    if (message.kind == MessageKind::kAnswer) return Outcome::kAnswered;
+    const auto reply = service.Reply(message);
+    if (!reply) return Outcome::kDied;
+    // It may ask faster than a message has to be waited for.
+    if (deadline.has_passed()) return Outcome::kTooLong;
+    sent = SendMessage(socket, MessageKind::kReply, *reply, go_on);
   }
-  return Outcome::kDied;
+  return sent == Exchange::kGivenUp ? Outcome::kTooLong : Outcome::kDied;
 }
 
-bool Helper::IsGivenUp(const std::string& file_path) {
+bool Helper::IsGivenUp(uint64_t file) {
   const model::MutexLock lock(mutex_);
-  const auto found = given_up_.find(file_path);
-  if (found == given_up_.end()) return false;
-  const auto status = root_->Stat(file_path);
-  if (status && GenerationOf(*status) == found->second) return true;
-  given_up_.erase(found);
-  return false;
+  return given_up_.contains(file);
 }
 
-void Helper::GiveUp(const std::string& file_path) {
+void Helper::GiveUp(uint64_t file) {
   const model::MutexLock lock(mutex_);
   if (given_up_.size() >= kMaxGivenUp) given_up_.clear();
-  if (const auto status = root_->Stat(file_path)) given_up_[file_path] = GenerationOf(*status);
+  given_up_.insert(file);
 }
 
-model::Result<std::shared_ptr<const File>> OpenFileByHelper(std::shared_ptr<Helper> helper,
-                                                            const std::string& path) {
-  auto file = std::make_shared<RemoteFile>(std::move(helper), path);
+model::Result<VersionedFile> OpenFileByHelper(std::shared_ptr<Helper> helper,
+                                              std::shared_ptr<const Store> store,
+                                              const std::string& path) {
+  NDLFS_TRY(auto opened, helper->files().OpenStore(std::move(store), path));
+  const ValueInfo info = opened->info();
+  auto file = std::make_shared<RemoteFile>(std::move(helper), std::move(opened));
   NDLFS_RETURN_IF_ERROR(file->Open());
-  return file;
+  return VersionedFile{std::move(file), info};
 }
 
-std::shared_ptr<Helper> HelperOf(std::shared_ptr<const SourceRoot> root) {
-  Helpers& helpers = AllHelpers();
-  const model::MutexLock lock(helpers.mutex);
-  if (helpers.command.empty()) return nullptr;
-  // A helper keeps its root, so that no other one can have its address.
-  std::erase_if(helpers.by_root, [](const auto& item) { return item.second.expired(); });
-  auto& known = helpers.by_root[root.get()];
-  if (auto helper = known.lock()) return helper;
-  auto helper = std::make_shared<Helper>(helpers.command, std::move(root));
-  known = helper;
-  return helper;
-}
-
-void AnswerQuestions(int socket, std::shared_ptr<const SourceRoot> root) {
-  KnownFiles files(std::move(root));
-  std::vector<std::byte> question;
-  while (ReceiveMessage(socket, question, kMaxMessageBytes) == Received::kMessage) {
-    if (!SendMessage(socket, AnswerTo(question, files))) return;
+model::Result<VersionedFile> OpenFile(const std::shared_ptr<const Source>& source,
+                                      std::shared_ptr<const Store> store,
+                                      const std::string& path) {
+  if (auto helper = HelperOf(source)) {
+    return OpenFileByHelper(std::move(helper), std::move(store), path);
   }
-}
-
-model::Result<std::shared_ptr<const File>> OpenFile(std::shared_ptr<const SourceRoot> root,
-                                                    const std::string& path) {
-  if (auto helper = HelperOf(root)) return OpenFileByHelper(std::move(helper), path);
-  return OpenFileInProcess(std::move(root), path);
+  const auto files = std::make_shared<StoreFiles>(source);
+  NDLFS_TRY(const auto opened, files->OpenStore(std::move(store), path));
+  NDLFS_TRY(auto file, OpenFileInProcess(files, opened, path));
+  return VersionedFile{std::move(file), opened->info()};
 }
 
 }  // namespace hdf5
@@ -423,21 +371,6 @@ void UseHdf5Helper(std::vector<std::string> command) {
   auto& helpers = hdf5::AllHelpers();
   const model::MutexLock lock(helpers.mutex);
   helpers.command = std::move(command);
-}
-
-int RunHdf5Helper(bool stays) {
-  ::close_range(hdf5::kRootFd + 1, ~0U, 0);
-  if (stays) StayOnOneFilesystem();
-  auto root = SourceRoot::Open("/proc/self/fd/" + std::to_string(hdf5::kRootFd));
-  if (!root) return 1;
-  // Names of files are not to be changed by what is meant for other programs.
-  ::unsetenv("HDF5_VDS_PREFIX");
-  ::unsetenv("HDF5_EXTFILE_PREFIX");
-  hdf5::EnterSandbox(hdf5::kRootFd);
-  hdf5::AnswerQuestions(hdf5::kSocketFd, *std::move(root));
-  // At once: what sanitizers do at the end of a process, the sandbox forbids,
-  // and they would say so.
-  ::_exit(0);
 }
 
 }  // namespace ndlfs::backends

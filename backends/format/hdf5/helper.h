@@ -6,23 +6,37 @@
 
 #include <array>
 #include <chrono>
-#include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
+#include "backends/base/unique_fd.h"
 #include "backends/format/hdf5/library/library.h"
+#include "backends/format/hdf5/message_socket.h"
 #include "backends/format/hdf5/messages.h"
-#include "backends/store/local/source_root.h"
+#include "backends/format/hdf5/shared_memory.h"
+#include "backends/format/hdf5/store_files.h"
+#include "backends/store/source.h"
 #include "model/error.h"
 #include "model/mutex.h"
 
 namespace ndlfs::backends::hdf5 {
 
-// The processes that answer for one root, as their clients see them. They are
-// started when they are needed, and end with this object. Usually there is one
-// at work; others are there so that a file that takes forever keeps nobody
-// waiting but who asked for it. Thread-safe.
+// Where a helper finds the socket to its parent, and the memory that the parent
+// puts bytes into. It has no other descriptor, but standard error.
+inline constexpr int kHelperSocket = 3;
+inline constexpr int kHelperMemory = 4;
+
+// No question is longer, and no answer that tells of objects: a library that a
+// file has led astray shall not make us hold what it likes.
+inline constexpr size_t kMaxMessageBytes = size_t{256} << 20;
+
+// The processes that answer for one source, as their clients see them. They are
+// started when they are needed, and end with this object. While one works on a
+// question, the thread that has asked reads files for it. Usually there is one
+// process at work; others are there so that a file that takes forever delays
+// only those who ask about that file. Thread-safe.
 class Helper {
  public:
   // How long an answer may take: longer than anything sensible does, also on
@@ -33,67 +47,87 @@ class Helper {
   };
 
   // `command` is as for UseHdf5Helper().
-  Helper(std::vector<std::string> command, std::shared_ptr<const SourceRoot> root);
-  Helper(std::vector<std::string> command, std::shared_ptr<const SourceRoot> root,
+  Helper(std::vector<std::string> command, std::shared_ptr<const Source> source);
+  Helper(std::vector<std::string> command, std::shared_ptr<const Source> source,
          Patience patience);
   ~Helper();
 
-  // The bytes of the answer. A helper that dies over a question is asked once
-  // more, as it may have died of something earlier; the second time it is
-  // kCorrupt, and so is an answer that takes too long. After that, nothing is
-  // asked about the file until it changes.
-  model::Result<std::vector<std::byte>> Ask(const Request& request);
+  // The bytes of the answer to a question about `file`. A helper that dies over
+  // a question is asked once more, as it may have died of something earlier; the
+  // second time it is kCorrupt, and so is an answer that takes too long. After
+  // that, nothing is asked about this version of the file any more.
+  model::Result<std::vector<std::byte>> Ask(const Request& request,
+                                            const std::shared_ptr<const StoreFile>& file);
+
+  // The files that helpers may read. The numbers of files are theirs.
+  StoreFiles& files() { return files_; }
 
  private:
   enum class Outcome { kAnswered, kDied, kTooLong };
 
-  // A process, if it has been started, for who has taken it.
+  // A process, if it has been started. The thread that has taken it may use it.
   struct Process {
     int pid = -1;
     UniqueFd socket;
-    std::string last_file;      // which it may still have open
+    SharedMemory memory;
+    uint64_t last_file = 0;     // which it may still have open
     uint64_t memory_limit = 0;  // bytes of address space; 0: not set yet
     bool taken = false;
   };
   static constexpr size_t kMaxProcesses = 4;
 
-  // Waits until one is free; the one that knows `file_path` if it may be.
-  Process& Take(const std::string& file_path) EXCLUDES(mutex_);
-  Process* FindFree(const std::string& file_path) REQUIRES(mutex_);
+  // Waits until one is free; prefers the one that knows `file`.
+  Process& Take(uint64_t file) EXCLUDES(mutex_);
+  Process* FindFree(uint64_t file) REQUIRES(mutex_);
   void GiveBack(Process& process) EXCLUDES(mutex_);
 
-  model::Result<std::vector<std::byte>> AskProcess(Process& process, const Request& request)
+  model::Result<std::vector<std::byte>> AskProcess(Process& process, const Request& request,
+                                                   const std::shared_ptr<const StoreFile>& file)
       EXCLUDES(mutex_);
   model::Result<void> Start(Process& process);
   static void Stop(Process& process);
   // Which it cannot raise itself: it has no system call for that.
   static void LimitMemory(Process& process, uint64_t bytes);
+  // Sends the question, and serves `message` after message until it is the
+  // answer, of no more than `limit` bytes.
   Outcome TryAsk(Process& process, ConstByteSpan question, size_t limit,
-                 std::vector<std::byte>& answer) const;
+                 const std::shared_ptr<const StoreFile>& file, Message& message);
 
-  bool IsGivenUp(const std::string& file_path) EXCLUDES(mutex_);
-  void GiveUp(const std::string& file_path) EXCLUDES(mutex_);
+  bool IsGivenUp(uint64_t file) EXCLUDES(mutex_);
+  void GiveUp(uint64_t file) EXCLUDES(mutex_);
 
   const std::vector<std::string> command_;
-  const std::shared_ptr<const SourceRoot> root_;
+  StoreFiles files_;
   const Patience patience_;
   model::Mutex mutex_;
   model::CondVar given_back_;
-  // `taken` is guarded by the mutex, the rest is who has taken it.
+  // `taken` is guarded by the mutex, the rest belongs to the thread that has
+  // taken the process.
   std::array<Process, kMaxProcesses> processes_;
   // Versions of files that the library came to no end with.
-  std::map<std::string, Generation> given_up_ GUARDED_BY(mutex_);
+  std::set<uint64_t> given_up_ GUARDED_BY(mutex_);
 };
 
-// A file that is asked for through a helper.
-model::Result<std::shared_ptr<const File>> OpenFileByHelper(std::shared_ptr<Helper> helper,
-                                                            const std::string& path);
+// A file, and which version of it that is.
+struct VersionedFile {
+  std::shared_ptr<const File> file;
+  ValueInfo info;
+};
 
-// The helper of `root`, if UseHdf5Helper() was called; otherwise null.
-std::shared_ptr<Helper> HelperOf(std::shared_ptr<const SourceRoot> root);
+// Opens the file at `path`, whose bytes `store` has, by a helper.
+model::Result<VersionedFile> OpenFileByHelper(std::shared_ptr<Helper> helper,
+                                              std::shared_ptr<const Store> store,
+                                              const std::string& path);
 
-// Answers the questions that come from `socket`, of files beneath `root`, until
-// it is closed.
-void AnswerQuestions(int socket, std::shared_ptr<const SourceRoot> root);
+// Opens the file at `path` of `source`, whose bytes `store` has: by the helper of
+// that source if UseHdf5Helper() was called, otherwise in this process. Files
+// that it refers to, as the sources of virtual datasets, are found in `source`.
+model::Result<VersionedFile> OpenFile(const std::shared_ptr<const Source>& source,
+                                      std::shared_ptr<const Store> store,
+                                      const std::string& path);
+
+// What a helper does: answers the questions that come from `socket` until it is
+// closed. The bytes of files that it asks for come in `shared`.
+void AnswerQuestions(int socket, ConstByteSpan shared);
 
 }  // namespace ndlfs::backends::hdf5

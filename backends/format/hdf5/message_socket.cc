@@ -1,67 +1,95 @@
 // SPDX-License-Identifier: MIT
 #include "backends/format/hdf5/message_socket.h"
 
-#include <poll.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
-#include <cstdint>
+#include <cstring>
 
 namespace ndlfs::backends::hdf5 {
 namespace {
 
-using GoOn = std::function<bool()>;
+constexpr int kTickMicroseconds = 100'000;
 
-constexpr int kTickMilliseconds = 100;
+// A message that is no longer than this takes one system call at each end.
+constexpr size_t kSmall = 4096;
 
-bool SendAll(int socket, ConstByteSpan bytes) {
+struct Header {
+  uint64_t kind;
+  uint64_t size;
+};
+
+// What to do after a call that moved `count` bytes, or none.
+Exchange AfterCall(ssize_t count, const GoOn& go_on) {
+  if (count == 0) return Exchange::kClosed;
+  const bool may_retry = count > 0 || errno == EINTR || errno == EAGAIN;
+  if (!may_retry) return Exchange::kClosed;
+  return go_on && !go_on() ? Exchange::kGivenUp : Exchange::kDone;
+}
+
+Exchange SendAll(int socket, ConstByteSpan bytes, const GoOn& go_on) {
   while (!bytes.empty()) {
     const ssize_t count = ::send(socket, bytes.data(), bytes.size(), MSG_NOSIGNAL);
-    if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) return false;
-    bytes = bytes.subspan(static_cast<size_t>(count));
+    if (count > 0) bytes = bytes.subspan(static_cast<size_t>(count));
+    if (bytes.empty()) break;
+    if (const auto next = AfterCall(count, go_on); next != Exchange::kDone) return next;
   }
-  return true;
+  return Exchange::kDone;
 }
 
-Received WaitForBytes(int socket, const GoOn& go_on) {
-  for (;;) {
-    pollfd waiting{socket, POLLIN, 0};
-    const int ready = ::poll(&waiting, 1, go_on ? kTickMilliseconds : -1);
-    if (ready > 0) return Received::kMessage;
-    if (ready == 0 && !go_on()) return Received::kGivenUp;
-    if (ready < 0 && errno != EINTR) return Received::kClosed;
+// Receives at least `needed` bytes into `out`, and no more than there is room
+// for; `received` says how many.
+Exchange ReceiveSome(int socket, ByteSpan out, size_t needed, size_t& received,
+                     const GoOn& go_on) {
+  received = 0;
+  while (received < needed) {
+    const ssize_t count = ::recv(socket, out.data() + received, out.size() - received, 0);
+    if (count > 0) received += static_cast<size_t>(count);
+    if (received >= needed) break;
+    if (const auto next = AfterCall(count, go_on); next != Exchange::kDone) return next;
   }
-}
-
-Received ReceiveAll(int socket, ByteSpan out, const GoOn& go_on) {
-  while (!out.empty()) {
-    if (const auto waited = WaitForBytes(socket, go_on); waited != Received::kMessage) {
-      return waited;
-    }
-    const ssize_t count = ::recv(socket, out.data(), out.size(), 0);
-    if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) return Received::kClosed;
-    out = out.subspan(static_cast<size_t>(count));
-  }
-  return Received::kMessage;
+  return Exchange::kDone;
 }
 
 }  // namespace
 
-bool SendMessage(int socket, ConstByteSpan message) {
-  const uint64_t size = message.size();
-  return SendAll(socket, std::as_bytes(std::span(&size, 1))) && SendAll(socket, message);
+void SetTick(int socket) {
+  const timeval tick = {.tv_sec = 0, .tv_usec = kTickMicroseconds};
+  ::setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &tick, sizeof(tick));
+  ::setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &tick, sizeof(tick));
 }
 
-Received ReceiveMessage(int socket, std::vector<std::byte>& message, size_t limit,
-                        const GoOn& go_on) {
-  uint64_t size = 0;
-  const auto received = ReceiveAll(socket, std::as_writable_bytes(std::span(&size, 1)), go_on);
-  if (received != Received::kMessage) return received;
-  if (size > limit) return Received::kClosed;
-  message.resize(size);
-  return ReceiveAll(socket, message, go_on);
+Exchange SendMessage(int socket, MessageKind kind, ConstByteSpan bytes, const GoOn& go_on) {
+  const Header header = {static_cast<uint64_t>(kind), bytes.size()};
+  std::array<std::byte, sizeof(Header) + kSmall> first;
+  std::memcpy(first.data(), &header, sizeof(header));
+  const size_t count = std::min(bytes.size(), kSmall);
+  if (count != 0) std::memcpy(first.data() + sizeof(header), bytes.data(), count);
+  const auto sent = SendAll(socket, ConstByteSpan(first).first(sizeof(header) + count), go_on);
+  if (sent != Exchange::kDone) return sent;
+  return SendAll(socket, bytes.subspan(count), go_on);
+}
+
+Exchange ReceiveMessage(int socket, Message& message,
+                        const std::function<uint64_t(MessageKind)>& limit, const GoOn& go_on) {
+  Header header;
+  std::array<std::byte, sizeof(Header) + kSmall> first;
+  size_t received = 0;
+  const auto begun = ReceiveSome(socket, first, sizeof(header), received, go_on);
+  if (begun != Exchange::kDone) return begun;
+  std::memcpy(&header, first.data(), sizeof(header));
+  if (header.kind > static_cast<uint64_t>(MessageKind::kReply)) return Exchange::kClosed;
+  message.kind = static_cast<MessageKind>(header.kind);
+  const size_t had = received - sizeof(header);
+  // More than the message: the other end does not wait for its turn.
+  if (header.size > limit(message.kind) || had > header.size) return Exchange::kClosed;
+  message.bytes.resize(header.size);
+  if (had != 0) std::memcpy(message.bytes.data(), first.data() + sizeof(header), had);
+  const ByteSpan rest = ByteSpan(message.bytes).subspan(had);
+  return ReceiveSome(socket, rest, rest.size(), received, go_on);
 }
 
 }  // namespace ndlfs::backends::hdf5

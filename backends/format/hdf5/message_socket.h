@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <vector>
 
@@ -9,16 +10,40 @@
 
 namespace ndlfs::backends::hdf5 {
 
-// Messages over a stream socket: 8 bytes of length, then that many bytes.
+// Messages over a stream socket, in both directions by turns: each end sends
+// one message and then waits for one. On the wire, a message is 8 bytes of its
+// kind, 8 bytes of its length, and that many bytes.
 
-// False if the other end is gone.
-bool SendMessage(int socket, ConstByteSpan message);
+// What a message is. Only the helper sends those marked with *.
+enum class MessageKind : uint64_t {
+  kQuestion,  // of a file
+  kAnswer,    // * to the question
+  kRead,      // * bytes of files are needed to answer
+  kOpen,      // * another file is
+  kReply,     // to kRead or kOpen
+};
 
-enum class Received { kMessage, kClosed, kGivenUp };
-// Waits for a message. One of more than `limit` bytes counts as the other end
-// being gone. `go_on`, if given, is asked several times a second whether to
-// wait longer.
-Received ReceiveMessage(int socket, std::vector<std::byte>& message, size_t limit,
-                        const std::function<bool()>& go_on = nullptr);
+struct Message {
+  MessageKind kind = MessageKind::kQuestion;
+  std::vector<std::byte> bytes;
+};
+
+// Asked several times a second, and after every part of a message, whether to
+// wait longer. Without one, waiting has no end.
+using GoOn = std::function<bool()>;
+
+// Lets sends and receives on `socket` return often enough to ask GoOn.
+void SetTick(int socket);
+
+// How a message went. kClosed: the other end is gone, or breaks the rules.
+enum class Exchange { kDone, kClosed, kGivenUp };
+
+Exchange SendMessage(int socket, MessageKind kind, ConstByteSpan bytes,
+                     const GoOn& go_on = nullptr);
+
+// Waits for a message. One of more than `limit(kind)` bytes breaks the rules.
+Exchange ReceiveMessage(int socket, Message& message,
+                        const std::function<uint64_t(MessageKind)>& limit,
+                        const GoOn& go_on = nullptr);
 
 }  // namespace ndlfs::backends::hdf5

@@ -16,6 +16,21 @@ using model::Datatype;
 // The fields of each structure, in the order in which they are sent; `Archive`
 // is an Encoder with const structures, or a Decoder.
 template <typename Archive, typename T>
+requires std::same_as<std::remove_const_t<T>, Done>
+void Fields(Archive&, T&) {}
+template <typename Archive, typename T>
+requires std::same_as<std::remove_const_t<T>, NamedFile>
+void Fields(Archive& archive, T& v) { archive(v.id, v.size); }
+template <typename Archive, typename T>
+requires std::same_as<std::remove_const_t<T>, ReadRequest::Range>
+void Fields(Archive& archive, T& v) { archive(v.offset, v.bytes); }
+template <typename Archive, typename T>
+requires std::same_as<std::remove_const_t<T>, ReadRequest>
+void Fields(Archive& archive, T& v) { archive(v.file, v.ranges); }
+template <typename Archive, typename T>
+requires std::same_as<std::remove_const_t<T>, OpenRequest>
+void Fields(Archive& archive, T& v) { archive(v.name); }
+template <typename Archive, typename T>
 requires std::same_as<std::remove_const_t<T>, Block>
 void Fields(Archive& archive, T& v) {
   archive(v.start, v.count, v.regions_as_elements, v.chunk_bytes);
@@ -23,7 +38,7 @@ void Fields(Archive& archive, T& v) {
 template <typename Archive, typename T>
 requires std::same_as<std::remove_const_t<T>, Request>
 void Fields(Archive& archive, T& v) {
-  archive(v.what, v.file_path, v.generation, v.path, v.first, v.count, v.block, v.limit);
+  archive(v.what, v.file, v.file_size, v.file_path, v.path, v.first, v.count, v.block, v.limit);
 }
 template <typename Archive, typename T>
 requires std::same_as<std::remove_const_t<T>, Location>
@@ -108,7 +123,6 @@ class Encoder {
     Put(value.has_value());
     if (value) Put(*value);
   }
-  void Put(const Generation& generation) { Put(generation.ToText()); }
   void Put(const model::Error& error) {
     (*this)(error.code(), error.sys_errno(), error.message());
   }
@@ -204,13 +218,6 @@ class Decoder {
     Get(has_value);
     value.reset();
     if (has_value && ok_) Get(value.emplace());
-  }
-  void Get(Generation& generation) {
-    std::string text;
-    Get(text);
-    auto read = Generation::FromText(text);
-    if (!read) ok_ = false;
-    generation = read ? *std::move(read) : Generation();
   }
   void Get(std::optional<model::Error>& error) {
     bool has_value;
@@ -396,19 +403,40 @@ class Decoder {
 
 model::Failure Garbled() { return model::Internal("a garbled message from the HDF5 helper"); }
 
-}  // namespace
-
-std::vector<std::byte> Encode(const Request& request) {
+template <typename T>
+std::vector<std::byte> EncodeOne(const T& value) {
   Encoder encoder;
-  encoder(request);
+  encoder(value);
   return encoder.Take();
 }
+
+}  // namespace
+
+std::vector<std::byte> Encode(const Request& request) { return EncodeOne(request); }
+std::vector<std::byte> Encode(const ReadRequest& request) { return EncodeOne(request); }
+std::vector<std::byte> Encode(const OpenRequest& request) { return EncodeOne(request); }
 
 model::Result<Request> DecodeRequest(ConstByteSpan bytes) {
   Decoder decoder(bytes);
   Request request;
   decoder(request);
   if (!decoder.done() || request.what > Request::What::kRead) return Garbled();
+  return request;
+}
+
+model::Result<ReadRequest> DecodeReadRequest(ConstByteSpan bytes) {
+  Decoder decoder(bytes);
+  ReadRequest request;
+  decoder(request);
+  if (!decoder.done() || request.ranges.size() > ReadRequest::kMaxRanges) return Garbled();
+  return request;
+}
+
+model::Result<OpenRequest> DecodeOpenRequest(ConstByteSpan bytes) {
+  Decoder decoder(bytes);
+  OpenRequest request;
+  decoder(request);
+  if (!decoder.done() || request.name.size() > OpenRequest::kMaxName) return Garbled();
   return request;
 }
 
@@ -444,7 +472,8 @@ model::Result<T> DecodeAnswer(ConstByteSpan bytes) {
 #define NDLFS_HDF5_ANSWER(T)                                             \
   template std::vector<std::byte> EncodeAnswer(const model::Result<T>&); \
   template model::Result<T> DecodeAnswer(ConstByteSpan);
-NDLFS_HDF5_ANSWER(Generation)
+NDLFS_HDF5_ANSWER(Done)
+NDLFS_HDF5_ANSWER(NamedFile)
 NDLFS_HDF5_ANSWER(Location)
 NDLFS_HDF5_ANSWER(std::vector<Child>)
 NDLFS_HDF5_ANSWER(ObjectInfo)

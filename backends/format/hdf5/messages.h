@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
 // The questions and answers of library.h as bytes, between two processes of
-// the same build. What comes back is not trusted: a library that a file has
-// led astray may say anything.
+// the same build, and what the helper asks its parent for meanwhile. What comes
+// from the helper is not trusted: a library that a file has led astray may say
+// anything.
 #pragma once
 
 #include <string>
@@ -17,8 +18,9 @@ namespace ndlfs::backends::hdf5 {
 struct Request {
   enum class What : uint8_t { kOpen, kFind, kList, kDescribe, kLocateChunks, kRead };
   What what = What::kOpen;
-  std::string file_path = {};  // beneath the root
-  Generation generation = {};  // the version that is meant; not for kOpen
+  uint64_t file = 0;           // its InputFile::id()
+  uint64_t file_size = 0;      // in bytes
+  std::string file_path = {};  // beneath the source
   std::string path = {};       // in the file
   uint64_t first = 0;          // kLocateChunks
   uint64_t count = 0;
@@ -26,10 +28,42 @@ struct Request {
   uint64_t limit = 0;
 };
 
-std::vector<std::byte> Encode(const Request& request);
-model::Result<Request> DecodeRequest(ConstByteSpan bytes);
+// Bytes that the helper needs. They are put one range after the other into the
+// memory that it shares with its parent; the reply is Done, or an error.
+struct ReadRequest {
+  struct Range {
+    uint64_t offset = 0;
+    uint64_t bytes = 0;
+  };
+  static constexpr size_t kMaxRanges = 1024;
+  uint64_t file = 0;  // an InputFile::id() that the parent has told
+  std::vector<Range> ranges;
+};
 
-// An answer is an error, or a value of the type that the question has. Bytes
+// The name of a file, see InputFiles::Open(). The reply is a NamedFile, or an
+// error.
+struct OpenRequest {
+  static constexpr size_t kMaxName = 16 << 10;
+  std::string name;
+};
+
+struct NamedFile {
+  uint64_t id = 0;
+  uint64_t size = 0;  // in bytes
+};
+
+// The answer to kOpen, and the reply to ReadRequest.
+struct Done {};
+
+std::vector<std::byte> Encode(const Request& request);
+std::vector<std::byte> Encode(const ReadRequest& request);
+std::vector<std::byte> Encode(const OpenRequest& request);
+model::Result<Request> DecodeRequest(ConstByteSpan bytes);
+// kInternal also for more ranges, or a longer name, than is allowed.
+model::Result<ReadRequest> DecodeReadRequest(ConstByteSpan bytes);
+model::Result<OpenRequest> DecodeOpenRequest(ConstByteSpan bytes);
+
+// An answer or a reply is an error, or a value of the type that the question has. Bytes
 // are what File::Read() gives.
 template <typename T>
 std::vector<std::byte> EncodeAnswer(const model::Result<T>& answer);
@@ -39,7 +73,8 @@ model::Result<T> DecodeAnswer(ConstByteSpan bytes);
 #define NDLFS_HDF5_ANSWER(T)                                                    \
   extern template std::vector<std::byte> EncodeAnswer(const model::Result<T>&); \
   extern template model::Result<T> DecodeAnswer(ConstByteSpan);
-NDLFS_HDF5_ANSWER(Generation)
+NDLFS_HDF5_ANSWER(Done)
+NDLFS_HDF5_ANSWER(NamedFile)
 NDLFS_HDF5_ANSWER(Location)
 NDLFS_HDF5_ANSWER(std::vector<Child>)
 NDLFS_HDF5_ANSWER(ObjectInfo)

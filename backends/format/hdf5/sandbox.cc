@@ -8,15 +8,16 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 #if NDLFS_WITH_SECCOMP
-#include <fcntl.h>
 #include <seccomp.h>
 #endif
 
 #include <cerrno>
 #include <cstdint>
+#include <initializer_list>
 #include <memory>
 
 #include "backends/base/capabilities.h"
+#include "backends/format/hdf5/helper.h"
 #include "model/sanitizers.h"
 
 namespace ndlfs::backends::hdf5 {
@@ -27,40 +28,37 @@ void SetLimit(int resource, rlim_t value) {
   ::setrlimit(static_cast<__rlimit_resource>(resource), &limit);
 }
 
-// Files outside of the directory can be named, but no longer opened.
-void ConfineTo(int root_fd) {
-  const uint64_t reading = LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR;
+// What the versions of Landlock know of files, by the last of their bits.
+uint64_t AllFileAccess() {
+  const long version =
+      ::syscall(SYS_landlock_create_ruleset, nullptr, 0, LANDLOCK_CREATE_RULESET_VERSION);
+  if (version <= 0) return 0;
+  constexpr int kRefer = 13;
+  constexpr int kTruncate = 14;
+  constexpr int kIoctlOfDevices = 15;
+  const int last = version >= 5   ? kIoctlOfDevices
+                   : version >= 3 ? kTruncate
+                   : version == 2 ? kRefer
+                                  : kRefer - 1;
+  return (uint64_t{2} << last) - 1;
+}
+
+// Files can be named, but none can be opened, made or changed.
+void ForbidFiles() {
   landlock_ruleset_attr ruleset = {};
-  // All that the first version of Landlock knows.
-  ruleset.handled_access_fs = (LANDLOCK_ACCESS_FS_MAKE_SYM << 1) - 1;
+  ruleset.handled_access_fs = AllFileAccess();
+  if (ruleset.handled_access_fs == 0) return;  // an older kernel
   const long rules = ::syscall(SYS_landlock_create_ruleset, &ruleset, sizeof(ruleset), 0);
-  if (rules < 0) return;  // an older kernel
-  landlock_path_beneath_attr beneath = {};
-  beneath.allowed_access = reading;
-  beneath.parent_fd = root_fd;
+  if (rules < 0) return;
   const int fd = static_cast<int>(rules);
-  if (::syscall(SYS_landlock_add_rule, fd, LANDLOCK_RULE_PATH_BENEATH, &beneath, 0) == 0) {
-    ::syscall(SYS_landlock_restrict_self, fd, 0);
-  }
+  ::syscall(SYS_landlock_restrict_self, fd, 0);  // with no rule that allows anything
   ::close(fd);
 }
 
 #if NDLFS_WITH_SECCOMP
-// All that libhdf5 and the driver need of the kernel, once files can be opened
-// by openat2 only, which Landlock confines.
+// All that libhdf5 needs of the kernel: memory. What is allowed for some
+// arguments only is in AddRules().
 constexpr int kCalls[] = {
-    // Questions and answers. Without sendmsg no descriptor can be passed on.
-    SCMP_SYS(poll),
-    SCMP_SYS(ppoll),
-    SCMP_SYS(recvfrom),
-    SCMP_SYS(sendto),
-    // Files.
-    SCMP_SYS(openat2),
-    SCMP_SYS(fstat),
-    SCMP_SYS(read),
-    SCMP_SYS(pread64),
-    SCMP_SYS(lseek),
-    SCMP_SYS(close),
     // Memory; mmap and mprotect are below.
     SCMP_SYS(brk),
     SCMP_SYS(munmap),
@@ -79,9 +77,7 @@ constexpr int kCalls[] = {
     SCMP_SYS(nanosleep),
     SCMP_SYS(sched_yield),
     SCMP_SYS(restart_syscall),
-    // To end, or to abort with a message.
-    SCMP_SYS(write),
-    SCMP_SYS(writev),
+    // To end, or to abort.
     SCMP_SYS(rt_sigprocmask),
     SCMP_SYS(rt_sigaction),
     SCMP_SYS(rt_sigreturn),
@@ -98,14 +94,24 @@ bool AddRules(scmp_filter_ctx filter) {
     if (::seccomp_rule_add(filter, SCMP_ACT_ALLOW, call, 0) != 0) return false;
   }
   const auto no_code = SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0);
-  const auto of_descriptor = SCMP_A3(SCMP_CMP_MASKED_EQ, AT_EMPTY_PATH, AT_EMPTY_PATH);
+  const auto anonymous = SCMP_A3(SCMP_CMP_MASKED_EQ, MAP_ANONYMOUS, MAP_ANONYMOUS);
   const auto itself = SCMP_A0(SCMP_CMP_EQ, static_cast<scmp_datum_t>(::getpid()), 0);
-  const auto allow = [&](int call, const scmp_arg_cmp& condition) {
-    return ::seccomp_rule_add_array(filter, SCMP_ACT_ALLOW, call, 1, &condition) == 0;
+  const auto to_parent = SCMP_A0(SCMP_CMP_EQ, kHelperSocket, 0);
+  // sendto() with an address could reach other sockets.
+  const auto no_address = SCMP_A4(SCMP_CMP_EQ, 0, 0);
+  const auto to_errors = SCMP_A0(SCMP_CMP_EQ, STDERR_FILENO, 0);
+  const auto allow = [&](int call, std::initializer_list<scmp_arg_cmp> conditions) {
+    return ::seccomp_rule_add_array(filter, SCMP_ACT_ALLOW, call,
+                                    static_cast<unsigned>(conditions.size()),
+                                    conditions.begin()) == 0;
   };
-  return allow(SCMP_SYS(mmap), no_code) && allow(SCMP_SYS(mprotect), no_code) &&
-         allow(SCMP_SYS(newfstatat), of_descriptor) &&  // which is how fstat is called
-         allow(SCMP_SYS(tgkill), itself);
+  return allow(SCMP_SYS(mmap), {no_code, anonymous}) && allow(SCMP_SYS(mprotect), {no_code}) &&
+         allow(SCMP_SYS(recvfrom), {to_parent}) &&
+         // Without sendmsg no descriptor can be passed on.
+         allow(SCMP_SYS(sendto), {to_parent, no_address}) &&
+         // To abort with a message.
+         allow(SCMP_SYS(write), {to_errors}) && allow(SCMP_SYS(writev), {to_errors}) &&
+         allow(SCMP_SYS(tgkill), {itself});
 }
 
 // What is not allowed looks as if the kernel did not have it. Then a C library
@@ -124,12 +130,12 @@ void ForbidOtherCalls() {}
 
 bool RefusesSystemCalls() { return NDLFS_WITH_SECCOMP && !model::kIsSanitized; }
 
-void EnterSandbox(int root_fd) {
+void EnterSandbox() {
   SetLimit(RLIMIT_CORE, 0);
   // Where it cannot give them up, it has what its parent had.
   (void)DropCapabilities(kReadAnyFile, kReadAnyFile).has_value();
   ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-  ConfineTo(root_fd);
+  ForbidFiles();
   if (RefusesSystemCalls()) ForbidOtherCalls();
 }
 

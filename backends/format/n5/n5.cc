@@ -14,9 +14,9 @@
 #include "backends/format/zarr/array_metadata.h"
 #include "backends/format/zarr/chunk_grid.h"
 #include "backends/format/zarr/zarr_array_source.h"
+#include "backends/store/access_scope.h"
 #include "backends/store/file_name.h"
 #include "backends/store/keys.h"
-#include "backends/store/local/access_scope.h"
 #include "model/path_name.h"
 
 namespace ndlfs::backends {
@@ -266,22 +266,19 @@ class N5 final : public Format {
   std::string_view name() const override { return "N5"; }
 
   // attributes.json may be anybody's: it has to say that it is one of N5.
-  bool ProbeDirectory(const SourceRoot& root, std::string_view path) const override {
-    const std::string file = JoinKey(path, kAttributesName);
-    const auto status = root.Stat(file);
-    if (!status || !S_ISREG(status->st_mode)) return false;
-    const auto store = MakeFileStore(root.shared_from_this(), file);
-    const auto bytes = store->Read("", kMaxMetadataSize);
+  bool ProbeDirectory(const Source& source, std::string_view path) const override {
+    const auto store = source.OpenStore(std::string(path));
+    const auto bytes = store->Read(kAttributesName, kMaxMetadataSize);
     if (!bytes || !*bytes) return false;
     const auto json = ParseJson(AsText((*bytes)->span()));
     return json && json->is_object() && (json->contains("n5") || IsDataset(*json));
   }
 
   model::Result<std::shared_ptr<const Hierarchy>> Open(
-      std::shared_ptr<const SourceRoot> root, const std::string& path,
+      std::shared_ptr<const Source> source, const std::string& path,
       const OpenOptions& options) const override {
-    std::string name = StoreNameOf(path.empty() ? std::string_view(root->path()) : path, ".n5");
-    return OpenN5(MakeDirectoryStore(std::move(root), path), std::move(name), options);
+    std::string name = StoreNameOf(path.empty() ? source->name() : path, ".n5");
+    return OpenN5(source->OpenStore(path), std::move(name), options);
   }
 };
 

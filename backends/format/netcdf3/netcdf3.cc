@@ -317,31 +317,6 @@ model::Result<std::shared_ptr<const Hierarchy>> Open(StoreMaker make_store) {
 
 namespace {
 
-class NetCdf3FormatImpl final : public Format {
- public:
-  std::string_view name() const override { return "netCDF classic"; }
-
-  bool MatchesFileName(std::string_view name) const override {
-    constexpr std::string_view kExtensions[] = {".nc",  ".nc1",    ".nc2", ".nc3", ".nc4",
-                                                ".nc5", ".netcdf", ".cdf", ".grd"};
-    return std::any_of(
-        std::begin(kExtensions), std::end(kExtensions),
-        [&](std::string_view extension) { return HasExtension(name, extension); });
-  }
-
-  bool ProbeFile(std::string_view, ConstByteSpan head) const override {
-    return AsText(head).starts_with("CDF");
-  }
-
-  model::Result<std::shared_ptr<const Hierarchy>> Open(std::shared_ptr<const SourceRoot> root,
-                                                       const std::string& path,
-                                                       const OpenOptions&) const override {
-    return netcdf3::Open([root, path] { return MakeFileStore(root, path); });
-  }
-};
-
-}  // namespace
-
 // The magic number, with a list of dimensions, or the absence of one, behind
 // the number of records.
 bool BeginsAsNetCdf3(ConstByteSpan head) {
@@ -354,6 +329,32 @@ bool BeginsAsNetCdf3(ConstByteSpan head) {
   const std::string_view tag = text.substr(version == 5 ? 12 : 8, 4);
   return tag == kDimensions || tag == kAbsent;
 }
+
+class NetCdf3FormatImpl final : public Format {
+ public:
+  std::string_view name() const override { return "netCDF classic"; }
+
+  bool ProbeContent(ConstByteSpan head) const override { return BeginsAsNetCdf3(head); }
+  bool MatchesFileName(std::string_view name) const override {
+    constexpr std::string_view kExtensions[] = {".nc",  ".nc1",    ".nc2", ".nc3", ".nc4",
+                                                ".nc5", ".netcdf", ".cdf", ".grd"};
+    return std::any_of(
+        std::begin(kExtensions), std::end(kExtensions),
+        [&](std::string_view extension) { return HasExtension(name, extension); });
+  }
+
+  bool ProbeFile(std::string_view, ConstByteSpan head) const override {
+    return AsText(head).starts_with("CDF");
+  }
+
+  model::Result<std::shared_ptr<const Hierarchy>> Open(std::shared_ptr<const Source> source,
+                                                       const std::string& path,
+                                                       const OpenOptions&) const override {
+    return netcdf3::Open([source, path] { return source->OpenFile(path); });
+  }
+};
+
+}  // namespace
 
 const Format& NetCdf3Format() {
   static const NetCdf3FormatImpl format;

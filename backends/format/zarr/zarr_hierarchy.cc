@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "backends/format/zarr/node_builder.h"
+#include "backends/store/access_scope.h"
 #include "backends/store/keys.h"
-#include "backends/store/local/access_scope.h"
 #include "model/path_name.h"
 
 namespace ndlfs::backends::zarr {
@@ -84,9 +84,9 @@ uint64_t AddLinks(uint64_t version, const model::Shape& shape) {
 model::Result<std::shared_ptr<const Hierarchy>> ZarrHierarchy::Open(
     std::shared_ptr<const Store> store, std::string prefix, std::string name,
     const OpenOptions& options) {
-  NDLFS_TRY(const auto marker, store->Stat(JoinKey(prefix, ".nczarr")));
-  std::shared_ptr<ZarrHierarchy> hierarchy(new ZarrHierarchy(
-      std::move(store), std::move(prefix), std::move(name), options, marker.has_value()));
+  std::shared_ptr<ZarrHierarchy> hierarchy(
+      new ZarrHierarchy(std::move(store), std::move(prefix), std::move(name), options));
+  NDLFS_RETURN_IF_ERROR(hierarchy->reader_.LookForNczarrObjects());
   NDLFS_TRY(const auto root, hierarchy->reader_.LookAtRoot());
   hierarchy->format_ = root.is_v3()                ? "Zarr v3"
                        : hierarchy->IsNczarr(root) ? "NCZarr"
@@ -180,7 +180,18 @@ void ZarrHierarchy::Link(const MetadataReader::Root& root, std::string_view path
   }
 }
 
+// A file may change between a look at it and its being read: then look again.
 model::Result<ZarrHierarchy::Loaded> ZarrHierarchy::LoadLinked(std::string_view path) const {
+  constexpr int kAttempts = 3;
+  for (int attempt = 1;; ++attempt) {
+    auto loaded = TryLoadLinked(path);
+    const bool is_stale = !loaded && loaded.error().code() == model::ErrorCode::kStale;
+    if (!is_stale || attempt == kAttempts) return loaded;
+    reader_.ForgetLooks();
+  }
+}
+
+model::Result<ZarrHierarchy::Loaded> ZarrHierarchy::TryLoadLinked(std::string_view path) const {
   NDLFS_TRY(const auto root, reader_.LookAtRoot());
   NDLFS_TRY(Loaded loaded, LoadAlone(root, path));
   const auto* array = std::get_if<model::Ndarray>(&loaded.node->entity);

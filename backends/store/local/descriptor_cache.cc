@@ -7,8 +7,8 @@
 #include <chrono>
 #include <utility>
 
+#include "backends/store/access_scope.h"
 #include "backends/store/keys.h"
-#include "backends/store/local/access_scope.h"
 
 namespace ndlfs::backends {
 namespace {
@@ -157,7 +157,7 @@ model::Result<std::optional<ReadResult>> ReadOpened(const DescriptorCache::File&
                                           out.first(std::min(out.size(), range.length))));
   const ReadResult result = {count, {file.generation, size, ModifiedNs(file.status)}};
   const bool is_short = count < out.size() && count < range.length;
-  if (out.empty() || (just_opened && !is_short && IsSettled(file.status))) return result;
+  if (just_opened && !is_short && (out.empty() || IsSettled(file.status))) return result;
   // After the read: so these bytes are of one version.
   struct ::stat status;
   if (::fstat(file.fd.get(), &status) != 0) return model::IoError(errno, "stat");

@@ -9,9 +9,9 @@
 #include "backends/store/file_name.h"
 #include "backends/store/keys.h"
 #include "backends/store/local/descriptor_cache.h"
-#include "backends/store/local/partial_listing.h"
 #include "backends/store/local/paths.h"
 #include "backends/store/local/source_root.h"
+#include "backends/store/partial_listing.h"
 
 namespace ndlfs::backends {
 namespace {

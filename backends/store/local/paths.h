@@ -12,9 +12,7 @@
 
 namespace ndlfs::backends {
 
-// The path beneath `root` of what the file at `file_path` calls `name`: relative
-// to its folder, or absolute. nullopt where that leads out of the root by its
-// words alone; links are not looked at. The root itself is "".
+// As Source::Resolve().
 std::optional<std::string> PathBeneath(const SourceRoot& root, std::string_view file_path,
                                        std::string_view name);
 
@@ -25,7 +23,7 @@ model::Result<std::optional<struct ::stat>> StatFile(const SourceRoot& root,
 // Who may read the file at `path`; nobody where there is none.
 model::Result<Access> AccessToFile(const SourceRoot& root, std::string_view path);
 
-// `path` for messages: the root itself goes by its own name.
+// As Source::Describe().
 std::string DescribePath(const SourceRoot& root, std::string_view path);
 
 }  // namespace ndlfs::backends

@@ -100,10 +100,6 @@ void StayOnOneFilesystem() { stays_on_one_filesystem = true; }
 
 bool StaysOnOneFilesystem() { return stays_on_one_filesystem; }
 
-UniqueFd::~UniqueFd() {
-  if (fd_ >= 0) ::close(fd_);
-}
-
 model::Result<std::shared_ptr<const SourceRoot>> SourceRoot::Open(const std::string& path,
                                                                   bool shared) {
   UniqueFd fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));

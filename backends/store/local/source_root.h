@@ -10,30 +10,11 @@
 #include <string_view>
 #include <utility>
 
+#include "backends/base/unique_fd.h"
 #include "backends/store/store.h"
 #include "model/error.h"
 
 namespace ndlfs::backends {
-
-// An open file descriptor that closes itself. Move-only.
-class UniqueFd {
- public:
-  UniqueFd() = default;
-  explicit UniqueFd(int fd) : fd_(fd) {}
-  UniqueFd(UniqueFd&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  UniqueFd& operator=(UniqueFd&& other) noexcept {
-    std::swap(fd_, other.fd_);
-    return *this;
-  }
-  ~UniqueFd();
-  int get() const { return fd_; }
-  explicit operator bool() const { return fd_ >= 0; }
-  // Gives the descriptor away.
-  int release() { return std::exchange(fd_, -1); }
-
- private:
-  int fd_ = -1;
-};
 
 // The directory that ndlfs shows. Everything is opened beneath it: ".." and
 // symbolic links that lead out of it fail with EXDEV (openat2 RESOLVE_BENEATH),
@@ -68,11 +49,7 @@ class SourceRoot : public std::enable_shared_from_this<SourceRoot> {
   // Who may read the file at `path`, or list the directory, as far as it and
   // the directories on the way to it from the root say, wherever links lead.
   // Takes a look at each of these.
-  struct PathAccess {
-    Access own;    // of the thing itself; the whole way's if a link led to it
-    Access whole;  // of the whole way, not less closed than `own`
-    bool operator==(const PathAccess&) const = default;
-  };
+  using PathAccess = backends::PathAccess;
   model::Result<PathAccess> AccessOf(std::string_view path) const;
   // The same of what has been opened at `path`, wherever it is now. ESTALE if
   // it has been removed since.
@@ -113,6 +90,8 @@ class DirectoryStream {
   model::Result<const Entry*> Next();
   // Continues after the entry whose `next` was `position`; 0 is the beginning.
   void Seek(int64_t position);
+  // Of the directory itself; it stays open as long as this is there.
+  int fd() const { return ::dirfd(directory_.get()); }
 
  private:
   struct Close {

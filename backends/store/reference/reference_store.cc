@@ -15,7 +15,6 @@
 #include "backends/format/json_attributes.h"
 #include "backends/store/file_name.h"
 #include "backends/store/keys.h"
-#include "backends/store/local/paths.h"
 #include "backends/store/reference/generator.h"
 #include "backends/store/reference/template.h"
 #include "model/base64.h"
@@ -96,12 +95,12 @@ class ReferenceIndex {
 // A value in the reference file itself, or a part of another file.
 struct Reference {
   std::optional<std::string> inline_value;
-  std::string path;  // beneath the root of the source
+  std::string path;  // in the source
   ByteRange range;
 };
 
-// The path beneath the root that the file at `file_path` means by a URL.
-model::Result<std::string> ResolveUrl(const SourceRoot& root, std::string_view file_path,
+// The path in the source that the file at `file_path` means by a URL.
+model::Result<std::string> ResolveUrl(const Source& source, std::string_view file_path,
                                       std::string_view url) {
   constexpr std::string_view kFileScheme = "file://";
   std::string_view name = url;
@@ -109,7 +108,7 @@ model::Result<std::string> ResolveUrl(const SourceRoot& root, std::string_view f
   if (name.find("://") != name.npos || name.find("::") != name.npos) {
     return model::Unsupported("the remote reference {}", model::Quote(url));
   }
-  auto path = PathBeneath(root, file_path, name);
+  auto path = source.Resolve(file_path, name);
   if (!path) return model::BadInput("{} is outside the source tree", model::Quote(url));
   if (name.empty() || path->empty() || !CheckKey(*path)) {
     return model::BadInput("{} is no path of a file", model::Quote(url));
@@ -129,10 +128,10 @@ uint64_t SizeOf(const Templates& templates) {
 
 class JsonReferenceStore final : public ReferenceStore {
  public:
-  JsonReferenceStore(std::shared_ptr<const SourceRoot> root, std::string path,
+  JsonReferenceStore(std::shared_ptr<const Source> source, std::string path,
                      std::shared_ptr<const Store> file, ValueInfo file_info,
                      ReferenceIndex index, Generator generator, Templates templates)
-      : root_(std::move(root)),
+      : source_(std::move(source)),
         path_(std::move(path)),
         file_info_(std::move(file_info)),
         index_(std::move(index)),
@@ -140,7 +139,7 @@ class JsonReferenceStore final : public ReferenceStore {
         templates_(std::move(templates)),
         templates_size_(SizeOf(templates_)),
         file_(std::move(file)),
-        targets_(MakeDirectoryStore(root_, "")) {}
+        targets_(source_->OpenStore("")) {}
 
   // Of values in this file, its version; of those in others, theirs.
   model::Result<std::optional<ValueInfo>> Stat(std::string_view key) const override {
@@ -288,7 +287,7 @@ class JsonReferenceStore final : public ReferenceStore {
   model::Result<Reference> Generate(uint64_t number) const {
     NDLFS_TRY(const auto generated, generator_.Reference(number, templates_));
     Reference reference;
-    NDLFS_TRY(reference.path, ResolveUrl(*root_, path_, generated.url));
+    NDLFS_TRY(reference.path, ResolveUrl(*source_, path_, generated.url));
     if (generated.part) {
       reference.range = {generated.part->offset, generated.part->length};
     }
@@ -305,7 +304,7 @@ class JsonReferenceStore final : public ReferenceStore {
     NDLFS_TRY(const std::string url,
               Render(json[0].get_ref<const std::string&>(), templates_, {}));
     Reference reference;
-    NDLFS_TRY(reference.path, ResolveUrl(*root_, path_, url));
+    NDLFS_TRY(reference.path, ResolveUrl(*source_, path_, url));
     if (json.size() > 1) {
       NDLFS_TRY(reference.range.offset, JsonToSize(json[1]), "offset");
     }
@@ -327,7 +326,7 @@ class JsonReferenceStore final : public ReferenceStore {
     return model::Corrupt("the file {} that it refers to is not there", model::Quote(path));
   }
 
-  const std::shared_ptr<const SourceRoot> root_;
+  const std::shared_ptr<const Source> source_;
   const std::string path_;
   const ValueInfo file_info_;  // of the version that was indexed
   const ReferenceIndex index_;
@@ -411,8 +410,8 @@ model::Result<void> AddGenerated(const Generator& generator, const Templates& te
 }  // namespace
 
 model::Result<std::shared_ptr<const ReferenceStore>> OpenReferences(
-    std::shared_ptr<const SourceRoot> root, const std::string& path) {
-  const auto file = MakeFileStore(root, path);
+    std::shared_ptr<const Source> source, const std::string& path) {
+  const auto file = source->OpenFile(path);
   NDLFS_TRY(const auto size, file->Size(""));
   const LargeIndexTurn turn(size.value_or(0));
   NDLFS_TRY(const auto value, file->Get("", kMaxFileSize));
@@ -425,7 +424,7 @@ model::Result<std::shared_ptr<const ReferenceStore>> OpenReferences(
   const LargeIndexTurn generating(generator.count() * kBytesPerGenerated);
   NDLFS_RETURN_IF_ERROR(AddGenerated(generator, templates, references), path + ": gen");
   NDLFS_TRY(auto index, ReferenceIndex::Make(std::move(references)), path);
-  return std::make_shared<const JsonReferenceStore>(std::move(root), path, file, value->info,
+  return std::make_shared<const JsonReferenceStore>(std::move(source), path, file, value->info,
                                                     std::move(index), std::move(generator),
                                                     std::move(templates));
 }

@@ -5,7 +5,7 @@
 #include <memory>
 #include <string_view>
 
-#include "backends/store/local/partial_listing.h"
+#include "backends/store/partial_listing.h"
 #include "backends/store/store.h"
 #include "backends/store/zip/zip_directory.h"
 #include "model/error.h"

@@ -128,10 +128,11 @@ INSTANTIATE_TEST_SUITE_P(
     All, BadValueTest,
     ::testing::Values(
         BadValue{"threads=many",
-                 R"(threads: "many" is not a number from 0 (one a core) to 1024)"},
+                 R"(threads: "many" is not a number from 0 (one per core) to 1024)"},
         BadValue{"threads=1025",
-                 R"(threads: "1025" is not a number from 0 (one a core) to 1024)"},
-        BadValue{"threads=-1", R"(threads: "-1" is not a number from 0 (one a core) to 1024)"},
+                 R"(threads: "1025" is not a number from 0 (one per core) to 1024)"},
+        BadValue{"threads=-1",
+                 R"(threads: "-1" is not a number from 0 (one per core) to 1024)"},
         BadValue{"uid=root",
                  R"(uid: "root" is not the number of a user or group (did you mean 0?))"},
         BadValue{"gid=4294967295", R"(gid: "4294967295" is not the number of a user or group)"},
@@ -149,7 +150,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadValue{"log_file=", "log_file: is not the name of a file"},
         BadValue{
             "log_level=warning",
-            R"(log_level: "warning" is none of trace, debug, info, warn, error, critical, )"
+            R"(log_level: "warning" is not one of trace, debug, info, warn, error, critical, )"
             "off (did you mean warn?)"}));
 
 TEST(NearestTest, IsTheWordWithTheFewestSlips) {

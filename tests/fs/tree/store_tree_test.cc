@@ -378,7 +378,7 @@ TEST_F(StoreTreeTest, ChunkThatChangesUnderAReaderIsNotMixedIn) {
   EXPECT_THAT(Read(*opened), IsOkAnd("abcdefgh"));
   store.SetArray("/", "ABCDEFGH");
   const auto folder = Find("a.zarr");
-  const auto mounted = context_.catalog.Find("a.zarr", *context_.root->Stat("a.zarr"));
+  const auto mounted = context_.catalog.Find("a.zarr", StatusOf("a.zarr"));
   context_.cache.Forget((*mounted->Get("/"))->reader->source().id());
   EXPECT_THAT(Read(*opened), IsStale());
   EXPECT_THAT(Read("a.zarr/data.raw"), IsOkAnd("ABCDEFGH"))
@@ -526,10 +526,12 @@ TEST_F(StoreTreeTest, ExtendedAttributesTellOfTheEntity) {
   const auto attributes = (*Find("a.zarr/t"))->GetExtendedAttributes();
   ASSERT_THAT(attributes, IsOk());
   using Pair = std::pair<std::string, std::string>;
-  EXPECT_THAT(*attributes,
-              ElementsAre(Pair("user.ndl.path", "/t"), Pair("user.ndl.kind", "ndarray"),
-                          Pair("user.ndl.type", "uint8"), Pair("user.ndl.shape", "[3]"),
-                          Pair("user.ndl.store", "a.zarr")));
+  EXPECT_THAT(
+      *attributes,
+      ElementsAre(Pair("user.ndl.path", "/t"), Pair("user.ndl.kind", "ndarray"),
+                  Pair("user.ndl.type", "uint8"), Pair("user.ndl.shape", "[3]"),
+                  Pair("user.ndl.store", "a.zarr"),
+                  Pair("user.ndl.views", "[data.npy, data.raw, data.txt, data.jsonl]")));
   EXPECT_THAT(*(*Find("a.zarr/t/data.raw"))->GetExtendedAttributes(), IsEmpty());
 }
 

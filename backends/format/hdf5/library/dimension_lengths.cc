@@ -55,18 +55,19 @@ bool HasRecords(const DatasetInfo& info, const std::string& path) {
 // One walk over the file, over hard links only; each object is met once.
 class DimensionLengths::Walk {
  public:
-  explicit Walk(std::unordered_map<haddr_t, Dimension>& unlimited) : unlimited_(unlimited) {}
+  Walk(hid_t file, std::unordered_map<haddr_t, Dimension>& unlimited)
+      : file_(file), unlimited_(unlimited) {}
 
   // Whether an object was left out because it cannot be read.
   bool has_skipped() const { return has_skipped_; }
 
-  Result<void> Run(hid_t file) {
+  Result<void> Run() {
     groups_.push_back("/");
     // A group comes after those around it, which may define its dimensions.
     while (!groups_.empty()) {
       const std::string path = std::move(groups_.back());
       groups_.pop_back();
-      const auto group = OpenObject(file, path);
+      const auto group = OpenObject(file_, path);
       if (!group) {
         has_skipped_ = true;
         continue;
@@ -92,8 +93,11 @@ class DimensionLengths::Walk {
     }
     group_names_.push_back(path);
     std::vector<Variable> variables;
-    for (const LinkEntry& link : *links) {
+    ObjectPrefetcher prefetcher(file_, *links);
+    for (size_t i = 0; i < links->size(); ++i) {
+      const LinkEntry& link = (*links)[i];
       if (link.type != H5L_TYPE_HARD || !IsLinkName(link.name)) continue;
+      prefetcher.Reach(i);
       if (!met_.insert(link.address).second) continue;
       if (met_.size() > kMaxObjects) {
         return model::Limit(
@@ -204,6 +208,7 @@ class DimensionLengths::Walk {
     }
   }
 
+  const hid_t file_;
   std::unordered_map<haddr_t, Dimension>& unlimited_;
   std::vector<std::string> groups_;  // still to be read
   std::unordered_set<haddr_t> met_;
@@ -215,11 +220,10 @@ class DimensionLengths::Walk {
 
 model::Result<void> DimensionLengths::Load(hid_t file) {
   if (loaded_) return {};
-  TakeReadError();
-  Walk walk(unlimited_);
-  const auto walked = walk.Run(file);
+  Walk walk(file, unlimited_);
+  const auto walked = walk.Run();
   H5Eclear2(H5E_DEFAULT);
-  if (auto error = TakeReadError()) {
+  if (auto error = ReadError()) {
     unlimited_.clear();
     return model::Propagate(*std::move(error));
   }

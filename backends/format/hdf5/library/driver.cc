@@ -1,31 +1,31 @@
 // SPDX-License-Identifier: MIT
 #include "backends/format/hdf5/library/driver.h"
 
-#include <sys/stat.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 namespace ndlfs::backends::hdf5 {
 namespace {
 
 Eavesdropper* listener = nullptr;        // guarded by library_mutex
 std::optional<model::Error> read_error;  // guarded by library_mutex
+// Set where there was no memory to say what failed. Guarded by library_mutex.
+bool ran_out_of_memory = false;
 
 // The properties that H5Pset_driver copies, byte by byte.
 struct DriverProperties {
-  const SourceRoot* root;
+  const DriverTarget* target;
 };
 
 // The library only knows the first member.
 struct OpenFileState {
   H5FD_t base = {};
   DriverProperties properties = {};
-  UniqueFd fd;
-  struct ::stat status = {};  // as it was opened
+  std::shared_ptr<const InputFile> file;
   haddr_t end_of_allocation = 0;
 };
 
@@ -36,14 +36,15 @@ const OpenFileState& StateOf(const H5FD_t* file) {
   return *reinterpret_cast<const OpenFileState*>(file);
 }
 
-// Names come as "/a/b.h5", relative to the root. One that a file gives may
-// also be a true absolute path into the root.
-std::string_view PathOfName(const SourceRoot& root, std::string_view name) {
-  if (name.starts_with(root.path()) && name.substr(root.path().size()).starts_with('/')) {
-    name.remove_prefix(root.path().size());
-  }
-  name.remove_prefix(std::min(name.find_first_not_of('/'), name.size()));
-  return name;
+void NoteError(const model::Error& error) {
+  if (!read_error) read_error = error;
+}
+
+model::Result<std::shared_ptr<const InputFile>> OpenByName(const DriverTarget& target,
+                                                           std::string_view name) {
+  // Asked for by its name, the file itself could be another version by now.
+  if (name == target.name) return target.file;
+  return target.files->Open(name);
 }
 
 }  // namespace
@@ -55,16 +56,17 @@ struct Driver {
     const auto* info = static_cast<const DriverProperties*>(H5Pget_driver_info(properties));
     if (info == nullptr) return nullptr;
     try {
-      auto fd = info->root->OpenBeneath(PathOfName(*info->root, name));
-      if (!fd) return nullptr;
-      struct ::stat status;
-      if (::fstat(fd->get(), &status) != 0 || !S_ISREG(status.st_mode)) return nullptr;
+      auto file = OpenByName(*info->target, name);
+      if (!file) {
+        if (!IsMissing(file.error())) NoteError(file.error());
+        return nullptr;
+      }
       auto state = std::make_unique<OpenFileState>();
       state->properties = *info;
-      state->fd = std::move(*fd);
-      state->status = status;
+      state->file = *std::move(file);
       return &state.release()->base;
     } catch (...) {
+      ran_out_of_memory = true;
       return nullptr;
     }
   }
@@ -76,11 +78,10 @@ struct Driver {
 
   // By this the library finds a file that it has open already.
   static int Compare(const H5FD_t* a, const H5FD_t* b) noexcept {
-    const struct ::stat& x = StateOf(a).status;
-    const struct ::stat& y = StateOf(b).status;
-    if (x.st_dev != y.st_dev) return x.st_dev < y.st_dev ? -1 : 1;
-    if (x.st_ino != y.st_ino) return x.st_ino < y.st_ino ? -1 : 1;
-    return 0;
+    const uint64_t x = StateOf(a).file->id();
+    const uint64_t y = StateOf(b).file->id();
+    if (x == y) return 0;
+    return x < y ? -1 : 1;
   }
 
   static herr_t Query(const H5FD_t*, unsigned long* flags) noexcept {
@@ -103,7 +104,7 @@ struct Driver {
     return 0;
   }
   static haddr_t GetEndOfFile(const H5FD_t* file, H5FD_mem_t) noexcept {
-    return static_cast<haddr_t>(StateOf(file).status.st_size);
+    return StateOf(file).file->size();
   }
 
   static herr_t Read(H5FD_t* file, H5FD_mem_t kind, hid_t, haddr_t address, size_t size,
@@ -114,27 +115,27 @@ struct Driver {
       return 0;
     }
     try {
+      const InputFile& input = *StateOf(file).file;
       const ByteSpan out(static_cast<std::byte*>(buffer), size);
-      const auto count = ReadFully(StateOf(file).fd.get(), address, out);
-      if (!count) {
-        read_error = count.error();
-        return -1;
+      const uint64_t there = input.size() - std::min<uint64_t>(address, input.size());
+      const size_t count = static_cast<size_t>(std::min<uint64_t>(size, there));
+      if (count != 0) {
+        if (const auto read = input.Read(address, out.first(count)); !read) {
+          NoteError(read.error());
+          return -1;
+        }
       }
       // Space that is allocated but beyond the end was never written.
-      std::memset(out.data() + *count, 0, size - *count);
+      std::memset(out.data() + count, 0, size - count);
       return 0;
     } catch (...) {
+      ran_out_of_memory = true;
       return -1;
     }
   }
 
   static herr_t Write(H5FD_t*, H5FD_mem_t, hid_t, haddr_t, size_t, const void*) noexcept {
     return -1;
-  }
-
-  // Whether it could be told.
-  static bool GetStatus(const H5FD_t* file, struct ::stat& status) {
-    return ::fstat(StateOf(file).fd.get(), &status) == 0;
   }
 
   static herr_t GetHandle(H5FD_t* file, hid_t, void** handle) noexcept {
@@ -191,12 +192,12 @@ model::Result<void> LimitMetadataCache(hid_t properties) {
 
 }  // namespace
 
-model::Result<Handle> MakeAccessProperties(const SourceRoot& root) {
+model::Result<Handle> MakeAccessProperties(const DriverTarget& target) {
   static const H5FD_class_t driver_class = MakeDriverClass();
   static const hid_t driver = H5FDregister(&driver_class);
   if (driver < 0) return LibraryError("cannot register the driver");
   NDLFS_TRY(auto properties, Checked(H5Pcreate(H5P_FILE_ACCESS), "file access properties"));
-  const DriverProperties info{&root};
+  const DriverProperties info{&target};
   NDLFS_RETURN_IF_ERROR(
       CheckStatus(H5Pset_driver(properties.get(), driver, &info), "cannot set the driver"));
   NDLFS_RETURN_IF_ERROR(LimitMetadataCache(properties.get()));
@@ -207,19 +208,36 @@ model::Result<Handle> MakeAccessProperties(const SourceRoot& root) {
   return properties;
 }
 
-std::optional<model::Error> TakeReadError() { return std::exchange(read_error, std::nullopt); }
+std::optional<model::Error> ReadError() {
+  if (!read_error && ran_out_of_memory) {
+    return model::Limit("libhdf5 needs too much memory for this").value();
+  }
+  return read_error;
+}
+
+void ClearReadError() {
+  read_error.reset();
+  ran_out_of_memory = false;
+}
 
 std::string DriverName(const std::string& path) { return "/" + path; }
 
-model::Result<struct ::stat> StatusOfFile(hid_t file) {
+void PrefetchObjects(hid_t file, std::span<const haddr_t> addresses) {
+  // What the library reads of an object header at first.
+  constexpr uint64_t kHeaderBytes = 512;
   void* driver_file = nullptr;
-  NDLFS_RETURN_IF_ERROR(
-      CheckStatus(H5Fget_vfd_handle(file, H5P_DEFAULT, &driver_file), "file handle"));
-  struct ::stat status;
-  if (!Driver::GetStatus(static_cast<H5FD_t*>(driver_file), status)) {
-    return model::IoError(errno, "stat");
+  const Handle properties(H5Fget_create_plist(file));
+  hsize_t user_block = 0;
+  if (!properties || H5Pget_userblock(properties.get(), &user_block) < 0 ||
+      H5Fget_vfd_handle(file, H5P_DEFAULT, &driver_file) < 0) {
+    H5Eclear2(H5E_DEFAULT);
+    return;
   }
-  return status;
+  std::vector<uint64_t> offsets;
+  for (const haddr_t address : addresses) {
+    if (address < HADDR_MAX - user_block) offsets.push_back(user_block + address);
+  }
+  StateOf(static_cast<H5FD_t*>(driver_file)).file->Prefetch(offsets, kHeaderBytes);
 }
 
 Eavesdropper::Eavesdropper() { listener = this; }
@@ -230,6 +248,21 @@ std::optional<Eavesdropper::Read> Eavesdropper::TakeRead() {
   reads_ = 0;
   if (!exactly_one) return std::nullopt;
   return last_;
+}
+
+bool IsMissing(const model::Error& error) {
+  switch (error.sys_errno()) {
+    case ENOENT:
+    case ENOTDIR:
+    case EISDIR:
+    case EXDEV:  // outside of the source
+    case ENXIO:  // no regular file
+    case ELOOP:
+    case ENAMETOOLONG:
+      return true;
+    default:
+      return error.code() == model::ErrorCode::kNotFound;
+  }
 }
 
 }  // namespace ndlfs::backends::hdf5

@@ -1,33 +1,45 @@
 // SPDX-License-Identifier: MIT
 //
-// A virtual file driver for libhdf5 that opens files beneath a SourceRoot
-// only: also those that a file makes the library open, as the sources of
-// virtual datasets. It can also overhear where the library would read raw
-// data, without reading.
+// A virtual file driver for libhdf5. It opens and reads every file through
+// InputFiles, also those that a file makes the library open, as the sources of
+// virtual datasets: it makes no system call. It can also overhear where the
+// library would read raw data, without reading.
 #pragma once
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "backends/format/hdf5/library/handle.h"
-#include "backends/store/local/source_root.h"
+#include "backends/format/hdf5/library/input_file.h"
 #include "model/error.h"
 
 namespace ndlfs::backends::hdf5 {
 
-// A list of file access properties with this driver for files beneath `root`,
-// which must outlive every file opened with it. Needs library_mutex.
-model::Result<Handle> MakeAccessProperties(const SourceRoot& root);
+// What the driver opens: one file, and others that are opened on its behalf.
+struct DriverTarget {
+  std::shared_ptr<InputFiles> files;
+  std::shared_ptr<const InputFile> file;
+  std::string name;  // by which the library asks for `file`
+};
 
-// The name by which the driver knows the file at `path` beneath the root.
+// A list of file access properties with this driver for `target`, which must
+// outlive every file opened with it. Needs library_mutex.
+model::Result<Handle> MakeAccessProperties(const DriverTarget& target);
+
+// The name by which the driver knows the file at `path` beneath the source.
 std::string DriverName(const std::string& path);
 
-// The file that was opened as `file`, as it is now. Needs library_mutex.
-model::Result<struct ::stat> StatusOfFile(hid_t file);
+// The first read that has failed since ClearReadError(), or why a file could
+// not be opened although it may be there. The library cannot be trusted to
+// pass either on, and may go on as if there was nothing. Needs library_mutex.
+std::optional<model::Error> ReadError();
+void ClearReadError();
 
-// Why a read of a file failed since the last call, if one did. Needs library_mutex.
-std::optional<model::Error> TakeReadError();
+// Tells the driver that the objects at these addresses of `file` will be
+// opened soon. Needs library_mutex.
+void PrefetchObjects(hid_t file, std::span<const haddr_t> addresses);
 
 // While one of these lives, reads of raw data through the driver do nothing
 // but note their place. There is one at a time. Needs library_mutex.

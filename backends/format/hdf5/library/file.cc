@@ -41,8 +41,9 @@ std::list<LibraryFile*> open_files;  // guarded by library_mutex
 
 class LibraryFile final : public File {
  public:
-  LibraryFile(std::shared_ptr<const SourceRoot> root, std::string path)
-      : root_(std::move(root)), path_(std::move(path)) {}
+  LibraryFile(std::shared_ptr<InputFiles> files, std::shared_ptr<const InputFile> file,
+              const std::string& path)
+      : target_{std::move(files), std::move(file), DriverName(path)} {}
   ~LibraryFile() override {
     const model::MutexLock lock(library_mutex);
     Close();
@@ -50,19 +51,63 @@ class LibraryFile final : public File {
 
   // Opens the file for the first time.
   Result<void> Open() {
-    const model::MutexLock lock(library_mutex);
-    InitializeLibrary();
-    NDLFS_RETURN_IF_ERROR(OpenInLibrary());
-    NDLFS_TRY(status_, StatusOfFile(file_.get()));
-    generation_ = GenerationOf(status_);
-    return {};
+    return Ask<void>([](hid_t) { return Result<void>(); });
   }
 
-  const Generation& generation() const override { return generation_; }
-
   Result<Location> Find(const std::string& path) const override {
+    return Ask<Location>([&](hid_t file)
+                             REQUIRES(library_mutex) { return FindIn(file, path); });
+  }
+  Result<std::vector<Child>> List(const std::string& path) const override {
+    return Ask<std::vector<Child>>([&](hid_t file)
+                                       REQUIRES(library_mutex) { return ListIn(file, path); });
+  }
+  Result<ObjectInfo> Describe(const std::string& path) const override {
+    return Ask<ObjectInfo>([&](hid_t file)
+                               REQUIRES(library_mutex) { return DescribeIn(file, path); });
+  }
+  Result<std::vector<ChunkRecord>> LocateChunks(const std::string& path, uint64_t first,
+                                                uint64_t count) const override {
+    return Ask<std::vector<ChunkRecord>>([&](hid_t file) -> Result<std::vector<ChunkRecord>> {
+      NDLFS_TRY(const auto dataset, OpenDataset(file, path));
+      return LocateDatasetChunks(dataset.get(), first, count);
+    });
+  }
+  Result<Elements> Read(const std::string& path, const Block& block,
+                        uint64_t limit) const override {
+    return Ask<Elements>([&](hid_t file) REQUIRES(library_mutex) -> Result<Elements> {
+      NDLFS_TRY(const auto dataset, OpenDataset(file, path));
+      if (!checked_.contains(path)) {
+        NDLFS_RETURN_IF_ERROR(RefuseExternalFiles(file, dataset.get()));
+        checked_.insert(path);
+      }
+      return ReadDataset(file, dataset.get(), block, limit, index_);
+    });
+  }
+
+ private:
+  // Whatever answers, a read that failed is the error: the library may have
+  // taken what it could not read for something that is not there.
+  template <typename T, typename Answer>
+  Result<T> Ask(const Answer& answer) const {
     const model::MutexLock lock(library_mutex);
+    InitializeLibrary();
+    ClearReadError();
+    auto answered = TryAsk<T>(answer);
+    if (auto error = ReadError()) {
+      Close();  // with all that the library believes to know
+      return model::Propagate(*std::move(error));
+    }
+    return answered;
+  }
+
+  template <typename T, typename Answer>
+  Result<T> TryAsk(const Answer& answer) const REQUIRES(library_mutex) {
     NDLFS_TRY(const hid_t file, Use());
+    return answer(file);
+  }
+
+  Result<Location> FindIn(hid_t file, const std::string& path) const REQUIRES(library_mutex) {
     if (path == "/") return Location();
     NDLFS_TRY(const auto group, OpenGroup(file, std::string(model::ParentPath(path))));
     const std::string name(model::BaseName(path));
@@ -74,14 +119,16 @@ class LibraryFile final : public File {
     return FindLink(file, group, name);
   }
 
-  Result<std::vector<Child>> List(const std::string& path) const override {
-    const model::MutexLock lock(library_mutex);
-    NDLFS_TRY(const hid_t file, Use());
+  Result<std::vector<Child>> ListIn(hid_t file, const std::string& path) const
+      REQUIRES(library_mutex) {
     NDLFS_TRY(const auto group, OpenGroup(file, path));
     NDLFS_TRY(const auto links, ListLinks(group.object.get()));
     std::vector<Child> children;
-    for (const LinkEntry& link : links) {
+    ObjectPrefetcher prefetcher(file, links);
+    for (size_t i = 0; i < links.size(); ++i) {
+      const LinkEntry& link = links[i];
       if (!IsLinkName(link.name)) continue;
+      prefetcher.Reach(i);
       Child child{link.name, {ObjectKind::kOther, {}, {}}, false};
       if (auto location = FindLink(file, group, link.name)) child.location = *location;
       if (child.location.kind == ObjectKind::kDataset) {
@@ -93,9 +140,8 @@ class LibraryFile final : public File {
     return children;
   }
 
-  Result<ObjectInfo> Describe(const std::string& path) const override {
-    const model::MutexLock lock(library_mutex);
-    NDLFS_TRY(const hid_t file, Use());
+  Result<ObjectInfo> DescribeIn(hid_t file, const std::string& path) const
+      REQUIRES(library_mutex) {
     NDLFS_TRY(const auto object, OpenObject(file, path));
     ObjectInfo info;
     info.kind = KindOf(object.get());
@@ -113,56 +159,30 @@ class LibraryFile final : public File {
     return info;
   }
 
-  Result<std::vector<ChunkRecord>> LocateChunks(const std::string& path, uint64_t first,
-                                                uint64_t count) const override {
-    const model::MutexLock lock(library_mutex);
-    NDLFS_TRY(const hid_t file, Use());
-    NDLFS_TRY(const auto dataset, OpenDataset(file, path));
-    return LocateDatasetChunks(dataset.get(), first, count);
-  }
-
-  Result<Elements> Read(const std::string& path, const Block& block,
-                        uint64_t limit) const override {
-    const model::MutexLock lock(library_mutex);
-    NDLFS_TRY(const hid_t file, Use());
-    NDLFS_TRY(const auto dataset, OpenDataset(file, path));
-    if (!checked_.contains(path)) {
-      NDLFS_RETURN_IF_ERROR(RefuseExternalFiles(file, dataset.get()));
-      checked_.insert(path);
-    }
-    return ReadDataset(file, dataset.get(), block, limit, index_);
-  }
-
- private:
   // The file, opened again if it had to make room for others.
   Result<hid_t> Use() const REQUIRES(library_mutex) {
     H5Eclear2(H5E_DEFAULT);
+    if (auto unchanged = target_.file->CheckUnchanged(); !unchanged) {
+      Close();
+      return model::Propagate(std::move(unchanged).error());
+    }
     if (!file_) NDLFS_RETURN_IF_ERROR(OpenInLibrary());
     open_files.splice(open_files.begin(), open_files, place_);
-    NDLFS_TRY(const struct ::stat status, StatusOfFile(file_.get()));
-    if (GenerationOf(status) != generation_) {
-      Close();
-      return model::HasChanged(path_);
-    }
     return file_.get();
   }
 
   Result<void> OpenInLibrary() const REQUIRES(library_mutex) {
-    // Says better than the library why a file cannot be opened.
-    NDLFS_RETURN_IF_ERROR(root_->OpenBeneath(path_));
-    CloseOtherVersions();
     if (open_files.size() >= kMaxOpenFiles) open_files.back()->Close();
-    NDLFS_TRY(const auto properties, MakeAccessProperties(*root_));
-    const std::string name = DriverName(path_);
-    Handle file(H5Fopen(name.c_str(), H5F_ACC_RDONLY, properties.get()));
+    NDLFS_TRY(const auto properties, MakeAccessProperties(target_));
+    const char* name = target_.name.c_str();
+    Handle file(H5Fopen(name, H5F_ACC_RDONLY, properties.get()));
     if (!file) {
       auto error = LibraryError("not a readable HDF5 file").value();
       if (error.message().find("already open for") == std::string::npos) {
         return model::Propagate(std::move(error));
       }
       // What is being written for readers to follow has to be asked for.
-      file =
-          Handle(H5Fopen(name.c_str(), H5F_ACC_RDONLY | H5F_ACC_SWMR_READ, properties.get()));
+      file = Handle(H5Fopen(name, H5F_ACC_RDONLY | H5F_ACC_SWMR_READ, properties.get()));
       H5Eclear2(H5E_DEFAULT);
       if (!file) return model::Propagate(std::move(error));
     }
@@ -170,19 +190,6 @@ class LibraryFile final : public File {
     open_files.push_front(const_cast<LibraryFile*>(this));
     place_ = open_files.begin();
     return {};
-  }
-
-  // The library would take a file that it has open for the same one, even if
-  // it has been written to since.
-  void CloseOtherVersions() const REQUIRES(library_mutex) {
-    const auto now = root_->Stat(path_);
-    if (!now) return;
-    for (auto other = open_files.begin(); other != open_files.end();) {
-      LibraryFile& file = **other++;
-      const bool same_file =
-          file.status_.st_dev == now->st_dev && file.status_.st_ino == now->st_ino;
-      if (same_file && file.generation_ != GenerationOf(*now)) file.Close();
-    }
   }
 
   void Close() const REQUIRES(library_mutex) {
@@ -299,11 +306,8 @@ class LibraryFile final : public File {
     return dataset && IsDimensionOnly(dataset.get());
   }
 
-  const std::shared_ptr<const SourceRoot> root_;
-  const std::string path_;
-  struct ::stat status_ = {};  // as it was opened
-  Generation generation_;      // the same
-  mutable Handle file_;        // guarded by library_mutex, as all below
+  const DriverTarget target_;
+  mutable Handle file_;  // guarded by library_mutex, as all below
   mutable ObjectIndex index_;
   mutable DimensionLengths lengths_;                 // of this version: kept when closed
   mutable std::set<std::string> checked_;            // datasets that Read() may read
@@ -313,10 +317,11 @@ class LibraryFile final : public File {
 }  // namespace
 
 model::Result<std::shared_ptr<const File>> OpenFileInProcess(
-    std::shared_ptr<const SourceRoot> root, const std::string& path) {
-  auto file = std::make_shared<LibraryFile>(std::move(root), path);
-  NDLFS_RETURN_IF_ERROR(file->Open());
-  return file;
+    std::shared_ptr<InputFiles> files, std::shared_ptr<const InputFile> file,
+    const std::string& path) {
+  auto opened = std::make_shared<LibraryFile>(std::move(files), std::move(file), path);
+  NDLFS_RETURN_IF_ERROR(opened->Open());
+  return opened;
 }
 
 std::string LibraryVersion() {

@@ -3,7 +3,7 @@
 // All that ndlfs asks of libhdf5. No identifier or type of the library passes
 // through here: questions and answers are plain values that could as well go
 // to another process and back. Nothing else includes <hdf5.h>; what is behind
-// this header stands in backends/hdf5/library/.
+// this header stands in backends/format/hdf5/library/.
 //
 // libhdf5 is not thread-safe: one lock is held during each call. None of them
 // decodes a chunk whose place it can tell, that is the caller's part.
@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "backends/base/bytes.h"
-#include "backends/store/local/source_root.h"
+#include "backends/format/hdf5/library/input_file.h"
 #include "model/datatype.h"
 #include "model/error.h"
 
@@ -184,12 +184,10 @@ struct Elements {
 };
 
 // A file as it was when it was opened: once it has changed, every call fails
-// with ESTALE. Paths are absolute. Thread-safe.
+// with kStale. Paths are absolute. Thread-safe.
 class File {
  public:
   virtual ~File() = default;
-
-  virtual const Generation& generation() const = 0;
 
   // kNotFound where there is nothing. Links on the way are not followed.
   virtual model::Result<Location> Find(const std::string& path) const = 0;
@@ -212,15 +210,12 @@ class File {
                                        uint64_t limit) const = 0;
 };
 
-// Opens the file at `path` beneath `root`. Whatever else the library opens on
-// its behalf (sources of virtual datasets) is looked for beneath `root`, too.
-// The library runs in a process of its own if UseHdf5Helper() was called.
-model::Result<std::shared_ptr<const File>> OpenFile(std::shared_ptr<const SourceRoot> root,
-                                                    const std::string& path);
-
-// The same with the library in this process.
+// Opens `file` with the library in this process. `path` is where it is beneath
+// its source: the names of other files are relative to that, and opened through
+// `files`, as the sources of virtual datasets.
 model::Result<std::shared_ptr<const File>> OpenFileInProcess(
-    std::shared_ptr<const SourceRoot> root, const std::string& path);
+    std::shared_ptr<InputFiles> files, std::shared_ptr<const InputFile> file,
+    const std::string& path);
 
 // "1.10.8"
 std::string LibraryVersion();

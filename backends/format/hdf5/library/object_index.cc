@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "backends/format/hdf5/library/driver.h"
 #include "backends/format/hdf5/library/path_walk.h"
 #include "model/path_name.h"
 
@@ -47,6 +48,17 @@ model::Result<void> CheckLinks(hid_t group) {
                      "cannot list the group");
 }
 
+void ObjectPrefetcher::Reach(size_t position) {
+  constexpr size_t kBatch = 256;
+  if (position < told_) return;
+  std::vector<haddr_t> addresses;
+  told_ = std::min(links_.size(), position + kBatch);
+  for (size_t i = position; i < told_; ++i) {
+    if (links_[i].type == H5L_TYPE_HARD) addresses.push_back(links_[i].address);
+  }
+  if (!addresses.empty()) PrefetchObjects(file_, addresses);
+}
+
 std::optional<std::string> ObjectIndex::PathOf(hid_t file, haddr_t address) {
   if (!walked_) Walk(file);
   const auto found = by_address_.find(address);
@@ -88,7 +100,10 @@ void ObjectIndex::Walk(hid_t file) {
     if (!links) continue;
     std::sort(links->begin(), links->end(),
               [](const auto& a, const auto& b) { return a.name < b.name; });
-    for (LinkEntry& link : *links) {
+    ObjectPrefetcher prefetcher(file, *links);
+    for (size_t i = 0; i < links->size(); ++i) {
+      LinkEntry& link = (*links)[i];
+      prefetcher.Reach(i);
       if (link.type != H5L_TYPE_HARD || by_address_.contains(link.address)) continue;
       if (objects_.size() >= kMaxObjects) return;
       if (IsGroup(group->get(), link.name)) groups.push_back(objects_.size());

@@ -27,6 +27,22 @@ model::Result<std::vector<LinkEntry>> ListLinks(hid_t group);
 // Whether the links of `group` can be listed, at least the first.
 model::Result<void> CheckLinks(hid_t group);
 
+// Tells the driver, some way ahead, which objects a walk over `links` opens.
+// Needs library_mutex.
+class ObjectPrefetcher {
+ public:
+  // `links` must outlive it.
+  ObjectPrefetcher(hid_t file, const std::vector<LinkEntry>& links)
+      : file_(file), links_(links) {}
+  // The walk is about to open what links[position] leads to.
+  void Reach(size_t position);
+
+ private:
+  const hid_t file_;
+  const std::vector<LinkEntry>& links_;
+  size_t told_ = 0;  // so many links have been told to the driver
+};
+
 // Knows one open file. The first question that one group cannot answer walks
 // the whole file; what that finds is kept. Needs library_mutex.
 class ObjectIndex {

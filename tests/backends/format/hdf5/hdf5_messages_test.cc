@@ -80,8 +80,9 @@ TEST(Hdf5MessagesTest, TypesComeBackAsTheyWere) {
 TEST(Hdf5MessagesTest, RequestsComeBackAsTheyWere) {
   Request request;
   request.what = Request::What::kRead;
+  request.file = 3;
+  request.file_size = 4;
   request.file_path = "a/b.h5";
-  request.generation = Generation::OfNumbers({1, 2, 3, ~uint64_t{4}, 5});
   request.path = "/x";
   request.first = 6;
   request.count = 7;
@@ -89,15 +90,16 @@ TEST(Hdf5MessagesTest, RequestsComeBackAsTheyWere) {
   request.limit = 8;
   const auto decoded = DecodeRequest(Encode(request));
   ASSERT_THAT(decoded, test::IsOk());
-  EXPECT_EQ(decoded->generation, request.generation);
+  EXPECT_EQ(decoded->file, 3);
+  EXPECT_EQ(decoded->file_size, 4);
   EXPECT_EQ(Encode(*decoded), Encode(request));
 }
 
 TEST(Hdf5MessagesTest, ErrorsComeBackAsTheyWere) {
-  const model::Result<Elements> error = model::IoError(13, "it");
+  const model::Result<Elements> error = model::IoError(116, "it");
   const auto decoded = DecodeAnswer<Elements>(EncodeAnswer(error));
   ASSERT_FALSE(decoded);
-  EXPECT_EQ(decoded.error().sys_errno(), 13);
+  EXPECT_EQ(decoded.error().sys_errno(), 116);
   EXPECT_EQ(decoded.error().message(), error.error().message());
 }
 

@@ -18,8 +18,6 @@
 #include <string>
 
 #include "backends/format/hdf5/sandbox.h"
-#include "backends/store/local/source_root.h"
-#include "tests/support/python.h"
 
 namespace ndlfs::backends::hdf5 {
 namespace {
@@ -28,10 +26,10 @@ namespace {
 using Attempt = long (*)();
 
 // What comes of it in a process that has gone into the sandbox: an errno, or 0.
-int ErrnoInside(const std::string& root, Attempt attempt) {
+int ErrnoInside(Attempt attempt) {
   const pid_t pid = ::fork();
   if (pid == 0) {
-    EnterSandbox(::open(root.c_str(), O_RDONLY | O_DIRECTORY));
+    EnterSandbox();
     ::_exit(attempt() < 0 ? errno : 0);
   }
   int status = 0;
@@ -40,7 +38,6 @@ int ErrnoInside(const std::string& root, Attempt attempt) {
   return WEXITSTATUS(status);
 }
 
-// Where the kernel has none, nothing but the library's driver confines it.
 bool HasLandlock() {
   return ::syscall(SYS_landlock_create_ruleset, nullptr, 0, LANDLOCK_CREATE_RULESET_VERSION) >
          0;
@@ -87,6 +84,36 @@ long SendADescriptor() {
   return ::sendmsg(kNoFile, &message, 0);
 }
 
+long OpenBySystemCall(const char* path, uint64_t flags) {
+  open_how how = {};
+  how.flags = flags;
+  return ::syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof(how));
+}
+
+// What the process may have from before: its program, and a socket.
+const int kProgram = ::open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+const int kOtherSocket = [] {
+  int ends[2] = {-1, -1};
+  return ::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0 ? ends[0] : -1;
+}();
+
+long MapAFile() {
+  void* const page = ::mmap(nullptr, 4096, PROT_READ, MAP_PRIVATE, kProgram, 0);
+  return page == MAP_FAILED ? -1 : 0;
+}
+
+long ReadADescriptor() {
+  char byte;
+  return ::read(kProgram, &byte, 1);
+}
+
+long ReadAnywhereInADescriptor() {
+  char byte;
+  return ::pread(kProgram, &byte, 1, 0);
+}
+
+long SendToAnotherSocket() { return ::send(kOtherSocket, "x", 1, 0); }
+
 long StatByName() {
   struct ::stat status;
   return ::fstatat(AT_FDCWD, "/etc/passwd", &status, 0);
@@ -97,6 +124,22 @@ const ForbiddenCall kForbiddenCalls[] = {
     {"Fork", &Fork, 0},
     {"Execute", &Execute, EACCES},  // by Landlock
     {"OpenByName", [] { return long{::open("/etc/passwd", O_RDONLY)}; }, EACCES},
+    {"OpenBySystemCall", [] { return OpenBySystemCall("/etc/passwd", O_RDONLY); }, EACCES},
+    {"OpenByHandle", [] { return ::syscall(SYS_open_by_handle_at, AT_FDCWD, nullptr, 0); },
+     EFAULT},
+    {"ListADirectory", [] { return OpenBySystemCall("/", O_RDONLY | O_DIRECTORY); }, EACCES},
+    {"ReadLink",
+     [] {
+       char target[16];
+       return long{::readlinkat(AT_FDCWD, "/proc/self/exe", target, sizeof(target))};
+     },
+     0},
+    {"MakeAFile", [] { return OpenBySystemCall("/tmp", O_WRONLY | O_TMPFILE); }, EACCES},
+    {"MapAFile", &MapAFile, 0},
+    {"ReadADescriptor", &ReadADescriptor, 0},
+    {"ReadAnywhereInADescriptor", &ReadAnywhereInADescriptor, 0},
+    {"WriteToStandardOutput", [] { return long{::write(STDOUT_FILENO, "", 0)}; }, 0},
+    {"SendToAnotherSocket", &SendToAnotherSocket, 0},
     {"StatByName", &StatByName, 0},
     {"MapCode", &MapCode, 0},
     {"TurnIntoCode", &TurnIntoCode, 0},
@@ -109,50 +152,20 @@ const ForbiddenCall kForbiddenCalls[] = {
 class Hdf5ForbiddenCallTest : public ::testing::TestWithParam<ForbiddenCall> {};
 
 TEST_P(Hdf5ForbiddenCallTest, IsNotThereInTheSandbox) {
-  const test::TemporaryDirectory directory;
-  EXPECT_EQ(ErrnoInside(directory.path(), GetParam().attempt),
+  if (!RefusesSystemCalls() && GetParam().otherwise == EACCES && !HasLandlock()) {
+    GTEST_SKIP() << "nothing refuses files here";
+  }
+  EXPECT_EQ(ErrnoInside(GetParam().attempt),
             RefusesSystemCalls() ? ENOSYS : GetParam().otherwise);
 }
 
 INSTANTIATE_TEST_SUITE_P(, Hdf5ForbiddenCallTest, ::testing::ValuesIn(kForbiddenCalls),
                          [](const auto& test) { return std::string(test.param.name); });
 
-long OpenBySystemCall(const char* path) {
-  open_how how = {};
-  how.flags = O_RDONLY;
-  return ::syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof(how));
-}
-
-TEST(Hdf5SandboxTest, FilesElsewhereCannotBeOpened) {
-  const test::TemporaryDirectory directory;
-  const auto attempt = [] { return OpenBySystemCall("/etc/passwd"); };
-  EXPECT_EQ(ErrnoInside(directory.path(), attempt), HasLandlock() ? EACCES : 0);
-}
-
-TEST(Hdf5SandboxTest, FilesBeneathTheRootCanBeReadButNotWritten) {
-  const test::TemporaryDirectory directory;
-  test::WriteFile(directory / "file", "text");
-  static std::string path;
-  path = directory / "file";
-  const auto read = [] {
-    char text[4];
-    const long fd = OpenBySystemCall(path.c_str());
-    return fd < 0 ? fd : ::pread(static_cast<int>(fd), text, 4, 0) - 4;
-  };
-  EXPECT_EQ(ErrnoInside(directory.path(), read), 0);
-  const auto write = [] {
-    open_how how = {};
-    how.flags = O_WRONLY;
-    return ::syscall(SYS_openat2, AT_FDCWD, path.c_str(), &how, sizeof(how));
-  };
-  EXPECT_EQ(ErrnoInside(directory.path(), write), HasLandlock() ? EACCES : 0);
-}
-
 TEST(Hdf5SandboxTest, AnAbortIsAnAbort) {
-  const test::TemporaryDirectory directory;
   EXPECT_EXIT(
       {
-        EnterSandbox(::open(directory.path().c_str(), O_RDONLY | O_DIRECTORY));
+        EnterSandbox();
         std::abort();
       },
       ::testing::KilledBySignal(SIGABRT), "");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "backends/store/local/access_scope.h"
+#include "backends/store/access_scope.h"
 
 #include <cerrno>
 
@@ -16,14 +16,14 @@ AccessScope::AccessScope(std::optional<Access> readers) : readers_(readers), out
 
 AccessScope::~AccessScope() { innermost = outer_; }
 
-model::Result<void> AccessScope::Note(const SourceRoot::PathAccess& access) {
+model::Result<void> AccessScope::Note(const PathAccess& access) {
   if (innermost == nullptr) return {};
   AccessScope& scope = *innermost;
   if (scope.readers_ && !CoversReaders(*scope.readers_, access.whole)) {
     return model::IoError(EACCES, "closed to some of those who may read the metadata");
   }
-  scope.seen_ = scope.seen_ ? SourceRoot::PathAccess{Both(scope.seen_->own, access.own),
-                                                     Both(scope.seen_->whole, access.whole)}
+  scope.seen_ = scope.seen_ ? PathAccess{Both(scope.seen_->own, access.own),
+                                         Both(scope.seen_->whole, access.whole)}
                             : access;
   return {};
 }

@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "backends/store/local/source_root.h"
+#include "backends/store/access.h"
 #include "model/error.h"
 
 namespace ndlfs::backends {
@@ -21,14 +21,14 @@ class AccessScope {
   AccessScope& operator=(const AccessScope&) = delete;
 
   // Who may read all that was read; nullopt where that was nothing.
-  const std::optional<SourceRoot::PathAccess>& seen() const { return seen_; }
+  const std::optional<PathAccess>& seen() const { return seen_; }
 
   // For stores: the calling thread is about to read a file that grants `access`.
-  static model::Result<void> Note(const SourceRoot::PathAccess& access);
+  static model::Result<void> Note(const PathAccess& access);
 
  private:
   const std::optional<Access> readers_;
-  std::optional<SourceRoot::PathAccess> seen_;
+  std::optional<PathAccess> seen_;
   AccessScope* const outer_;
 };
 

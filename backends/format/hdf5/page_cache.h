@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <list>
+#include <unordered_map>
+
+#include "backends/base/bytes.h"
+
+namespace ndlfs::backends::hdf5 {
+
+// Pages of files, the least recently used one goes first. Metadata of HDF5 are
+// read in pieces of some bytes, most of them next to each other. For one
+// thread.
+class PageCache {
+ public:
+  static constexpr size_t kPageBytes = 4096;
+
+  explicit PageCache(size_t capacity) : capacity_(capacity) {}
+
+  // The page number `page` of `file`, or null. Only as much of the last page of
+  // a file is meant as the file has. Valid until the next Insert().
+  const std::byte* Find(uint64_t file, uint64_t page);
+  // The same, for who does not use it now.
+  bool Contains(uint64_t file, uint64_t page) const { return index_.contains({file, page}); }
+
+  // Up to kPageBytes bytes; a page that is there already is replaced.
+  void Insert(uint64_t file, uint64_t page, ConstByteSpan bytes);
+
+  size_t size() const { return index_.size(); }
+
+ private:
+  struct Key {
+    uint64_t file;
+    uint64_t page;
+    bool operator==(const Key&) const = default;
+  };
+  struct KeyHash {
+    size_t operator()(const Key& key) const {
+      return (key.file * 0x9e3779b97f4a7c15u) ^ (key.page * 0xc2b2ae3d27d4eb4fu);
+    }
+  };
+  struct Page {
+    Key key;
+    std::array<std::byte, kPageBytes> bytes;
+  };
+
+  const size_t capacity_;  // in pages
+  std::list<Page> pages_;  // the last used first
+  std::unordered_map<Key, std::list<Page>::iterator, KeyHash> index_;
+};
+
+}  // namespace ndlfs::backends::hdf5

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: MIT
+#include "backends/format/hdf5/parent_files.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+namespace ndlfs::backends::hdf5 {
+
+using model::Result;
+
+namespace {
+
+constexpr uint64_t kPageBytes = PageCache::kPageBytes;
+// Pieces of this size and more are elements, not metadata: they go straight to
+// where they are wanted.
+constexpr uint64_t kLargeBytes = 64 << 10;
+// Pages that are fetched at once: at first, and at most where each miss follows
+// the one before. The beginning of a file mostly holds more than the first page.
+constexpr uint64_t kFirstRun = 4;
+constexpr uint64_t kLongestRun = 64;
+constexpr uint64_t kRunAtBeginning = 16;
+
+constexpr uint64_t kMaxReply = 64 << 10;
+
+}  // namespace
+
+// One version of one file, its pages in the cache that all files share.
+class ParentFile final : public InputFile {
+ public:
+  ParentFile(ParentFiles& files, uint64_t id, uint64_t size)
+      : files_(files), id_(id), size_(size) {}
+
+  uint64_t id() const override { return id_; }
+  uint64_t size() const override { return size_; }
+  // The parent has looked, before it asked.
+  Result<void> CheckUnchanged() const override { return {}; }
+
+  Result<void> Read(uint64_t offset, ByteSpan out) const override {
+    while (!out.empty()) {
+      const uint64_t page = offset / kPageBytes;
+      const uint64_t inside = offset % kPageBytes;
+      size_t count = 0;
+      if (const std::byte* bytes = files_.pages_.Find(id_, page)) {
+        count = std::min<uint64_t>(out.size(), kPageBytes - inside);
+        std::memcpy(out.data(), bytes + inside, count);
+      } else if (out.size() >= kLargeBytes) {
+        count = std::min(out.size(), files_.shared_.size());
+        NDLFS_RETURN_IF_ERROR(files_.Fetch({id_, {{offset, count}}}));
+        std::memcpy(out.data(), files_.shared_.data(), count);
+      } else {
+        NDLFS_RETURN_IF_ERROR(FetchRun(page, (inside + out.size() - 1) / kPageBytes + 1));
+      }
+      offset += count;
+      out = out.subspan(count);
+    }
+    return {};
+  }
+
+  void Prefetch(std::span<const uint64_t> offsets, uint64_t bytes) const override {
+    std::vector<uint64_t> missing;
+    for (const uint64_t offset : offsets) {
+      if (offset >= size_) continue;
+      const uint64_t last = std::min(offset + bytes, size_) - 1;
+      for (uint64_t page = offset / kPageBytes; page <= last / kPageBytes; ++page) {
+        if (!files_.pages_.Contains(id_, page)) missing.push_back(page);
+      }
+    }
+    std::sort(missing.begin(), missing.end());
+    missing.erase(std::unique(missing.begin(), missing.end()), missing.end());
+    // What fails is asked for again when it is needed, and then is an error.
+    for (std::span<const uint64_t> rest = missing; !rest.empty();) {
+      const auto part = rest.first(std::min(rest.size(), MaxPages()));
+      if (!FetchPages(part)) return;
+      rest = rest.subspan(part.size());
+    }
+  }
+
+ private:
+  size_t MaxPages() const {
+    return std::min<size_t>(files_.shared_.size() / kPageBytes, ReadRequest::kMaxRanges);
+  }
+
+  // Fetches `needed` pages that are not all there, and some more.
+  Result<void> FetchRun(uint64_t first, uint64_t needed) const {
+    const uint64_t pages_of_file = (size_ - 1) / kPageBytes + 1;
+    run_ = first == after_last_run_ ? std::min(run_ * 2, kLongestRun) : kFirstRun;
+    const uint64_t run = first == 0 ? kRunAtBeginning : run_;
+    const uint64_t end = std::min(first + std::max(needed, run), pages_of_file);
+    std::vector<uint64_t> pages;
+    for (uint64_t page = first; page < end; ++page) {
+      if (page >= first + needed && files_.pages_.Contains(id_, page)) break;
+      pages.push_back(page);
+    }
+    after_last_run_ = first + pages.size();
+    auto fetched = FetchPages(pages);
+    if (fetched || fetched.error().code() == model::ErrorCode::kStale ||
+        pages.size() <= needed) {
+      return fetched;
+    }
+    // It may be one of those that nobody needs that cannot be read.
+    return FetchPages(std::span(pages).first(needed));
+  }
+
+  // Sorted, and no more than MaxPages().
+  Result<void> FetchPages(std::span<const uint64_t> pages) const {
+    ReadRequest request{id_, {}};
+    for (const uint64_t page : pages) {
+      const uint64_t offset = page * kPageBytes;
+      const uint64_t bytes = std::min(kPageBytes, size_ - offset);
+      auto* last = request.ranges.empty() ? nullptr : &request.ranges.back();
+      if (last && last->offset + last->bytes == offset) {
+        last->bytes += bytes;
+      } else {
+        request.ranges.push_back({offset, bytes});
+      }
+    }
+    NDLFS_RETURN_IF_ERROR(files_.Fetch(std::move(request)));
+    ConstByteSpan rest = files_.shared_;
+    for (const uint64_t page : pages) {
+      const ConstByteSpan bytes = rest.first(std::min(kPageBytes, size_ - page * kPageBytes));
+      files_.pages_.Insert(id_, page, bytes);
+      rest = rest.subspan(bytes.size());
+    }
+    return {};
+  }
+
+  ParentFiles& files_;
+  const uint64_t id_;
+  const uint64_t size_;
+  mutable uint64_t run_ = kFirstRun;
+  mutable uint64_t after_last_run_ = 0;
+};
+
+std::shared_ptr<const InputFile> ParentFiles::Told(uint64_t id, uint64_t size) {
+  return std::make_shared<const ParentFile>(*this, id, size);
+}
+
+model::Result<std::shared_ptr<const InputFile>> ParentFiles::Open(std::string_view name) {
+  if (name.size() > OpenRequest::kMaxName) return model::IoError(ENAMETOOLONG, "open");
+  const auto reply = Ask(MessageKind::kOpen, Encode(OpenRequest{std::string(name)}));
+  NDLFS_TRY(const NamedFile file, DecodeAnswer<NamedFile>(reply));
+  return Told(file.id, file.size);
+}
+
+model::Result<void> ParentFiles::Fetch(ReadRequest request) {
+  const auto reply = Ask(MessageKind::kRead, Encode(request));
+  NDLFS_RETURN_IF_ERROR(DecodeAnswer<Done>(reply));
+  return {};
+}
+
+std::vector<std::byte> ParentFiles::Ask(MessageKind kind, ConstByteSpan request) const {
+  Message reply;
+  const auto limit = [](MessageKind) { return kMaxReply; };
+  const bool done = SendMessage(socket_, kind, request) == Exchange::kDone &&
+                    ReceiveMessage(socket_, reply, limit) == Exchange::kDone &&
+                    reply.kind == MessageKind::kReply;
+  if (!done) ::_exit(0);
+  return std::move(reply.bytes);
+}
+
+}  // namespace ndlfs::backends::hdf5

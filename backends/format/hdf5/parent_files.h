@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: MIT
+//
+// Files as a helper has them: its parent reads them.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "backends/format/hdf5/library/input_file.h"
+#include "backends/format/hdf5/message_socket.h"
+#include "backends/format/hdf5/messages.h"
+#include "backends/format/hdf5/page_cache.h"
+#include "model/error.h"
+
+namespace ndlfs::backends::hdf5 {
+
+// Asks the process at the other end of a socket, while that waits for the
+// answer to its question. For one thread.
+class ParentFiles final : public InputFiles {
+ public:
+  // The parent puts the bytes that it is asked for into `shared`.
+  ParentFiles(int socket, ConstByteSpan shared) : socket_(socket), shared_(shared) {}
+
+  model::Result<std::shared_ptr<const InputFile>> Open(std::string_view name) override;
+
+  // A file that the parent has told of, which must not outlive this object.
+  std::shared_ptr<const InputFile> Told(uint64_t id, uint64_t size);
+
+ private:
+  friend class ParentFile;
+
+  // Metadata are read in pieces of less; what is larger is not kept.
+  static constexpr size_t kPages = 2048;
+
+  // Has the ranges put into the shared memory, where they must find room.
+  model::Result<void> Fetch(ReadRequest request);
+  // Sends a request and returns the bytes of the reply. Ends this process if
+  // the parent is gone.
+  std::vector<std::byte> Ask(MessageKind kind, ConstByteSpan request) const;
+
+  const int socket_;
+  const ConstByteSpan shared_;
+  PageCache pages_{kPages};
+};
+
+}  // namespace ndlfs::backends::hdf5
