@@ -36,7 +36,8 @@ const Format* DetectStore(const Source& source, std::string_view path);
 // What one look at a file has shown.
 struct FileLook {
   const Format* format = nullptr;  // null: the file is no store
-  // The version that was looked into; none where the file was not read.
+  // The version that was looked into; none where the file was not read, or nobody can
+  // tell at this moment what it is.
   std::optional<Generation> version;
 };
 

@@ -80,6 +80,59 @@ TEST_F(ChunkLedgerTest, KnowsNoMoreFilesThanThereIsRoomForAndSaysSo) {
   EXPECT_TRUE(other.Changed());
 }
 
+TEST_F(ChunkLedgerTest, ReadsThatWereNotNotedAreNoChangeForThoseWhoHaveJustReadAll) {
+  constexpr int kMany = (1 << 17) + 10;
+  for (int i = 0; i < kMany; ++i) ASSERT_TRUE(ledger_.Note(store_, std::to_string(i)));
+  EXPECT_EQ(ledger_.unnoted_reads(), 10u);
+  ledger_.Vouch();
+  EXPECT_FALSE(ledger_.Changed());
+  ledger_.Vouch();
+  store_->Put("7", "new");
+  EXPECT_TRUE(ledger_.Changed()) << "what was noted is looked at all the same";
+}
+
+TEST_F(ChunkLedgerTest, IsVouchedForOnceAndUntilMoreIsRead) {
+  constexpr int kMany = (1 << 17) + 10;
+  for (int i = 0; i < kMany; ++i) ASSERT_TRUE(ledger_.Note(store_, std::to_string(i)));
+  ledger_.Vouch();
+  ASSERT_TRUE(ledger_.Note(store_, "more"));
+  EXPECT_TRUE(ledger_.Changed());
+}
+
+TEST_F(ChunkLedgerTest, AnArrayThatWasWrittenAgainShowsInAFewOfItsFiles) {
+  constexpr size_t kFiles = 5000;
+  const auto write = [&](const std::string& value) {
+    for (size_t i = 0; i < kFiles; ++i) store_->Put(std::to_string(i), value);
+  };
+  write("old");
+  for (size_t i = 0; i < kFiles; ++i) ASSERT_TRUE(ledger_.Note(store_, std::to_string(i)));
+  EXPECT_FALSE(ledger_.Changed());
+  write("new");
+  const size_t before = store_->stats();
+  EXPECT_TRUE(ledger_.Changed());
+  EXPECT_LT(store_->stats() - before, 100u);
+}
+
+TEST_F(ChunkLedgerTest, OneChangedFileOfManyIsFound) {
+  constexpr size_t kFiles = 3000;
+  for (const size_t changed : {size_t{0}, size_t{1}, size_t{1023}, size_t{1024}, kFiles - 1}) {
+    ChunkLedger ledger;
+    for (size_t i = 0; i < kFiles; ++i) ASSERT_TRUE(ledger.Note(store_, std::to_string(i)));
+    EXPECT_FALSE(ledger.Changed());
+    store_->Put(std::to_string(changed), std::to_string(changed));
+    EXPECT_TRUE(ledger.Changed()) << changed;
+  }
+}
+
+TEST_F(ChunkLedgerTest, KnowsWhatTheNextReadHasToMatch) {
+  store_->Put("a", "abc");
+  EXPECT_EQ(ledger_.Noted(store_, "a"), std::nullopt);
+  ASSERT_TRUE(ledger_.Note(store_, "a"));
+  EXPECT_EQ(ledger_.Noted(store_, "a"), (*store_->Stat("a"))->generation);
+  ASSERT_TRUE(ledger_.Note(store_, "absent"));
+  EXPECT_EQ(ledger_.Noted(store_, "absent"), std::nullopt);
+}
+
 TEST_F(ChunkLedgerTest, GivesBackTheRoomThatItTook) {
   for (int round = 0; round < 3; ++round) {
     ChunkLedger ledger;
