@@ -124,7 +124,7 @@ std::optional<ChunkLedger::Info> ChunkLedger::FindChange(const Notes& notes) {
       if (VersionOf(now) != notes[first + i].second) return now;
     }
   }
-  return false;
+  return std::nullopt;
 }
 
 void ChunkLedger::NoticeChange(const Info& now) {

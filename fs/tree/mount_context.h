@@ -42,7 +42,6 @@ struct MountContext {
         cache(cache_bytes, &spill),
         prefetcher(cache, prefetch_threads),
         services{source,
-                 local,
                  std::move(freshness),
                  cache,
                  problems,
