@@ -172,7 +172,7 @@ class MemorySource final : public backends::Source,
         std::string_view key, const backends::ReadOptions& options,
         const backends::Reserve& reserve) const override {
       NDLFS_RETURN_IF_ERROR(CheckIsBelow(key));
-      return source_->Read(PathOf(key), options, reserve);
+      return source_->ReadAt(PathOf(key), options, reserve);
     }
 
     const SourcePtr source_;
@@ -199,7 +199,7 @@ class MemorySource final : public backends::Source,
         const backends::Reserve& reserve) const override {
       NDLFS_TRY(const bool is_there, Open(key));
       if (!is_there) return std::nullopt;
-      return source_->Read(prefix_, options, reserve);
+      return source_->ReadAt(prefix_, options, reserve);
     }
     // Whether there is the version that was read first.
     model::Result<bool> Open(std::string_view key) const {
@@ -222,7 +222,7 @@ class MemorySource final : public backends::Source,
     return InfoOf(file->second);
   }
 
-  model::Result<std::optional<backends::ReadResult>> Read(
+  model::Result<std::optional<backends::ReadResult>> ReadAt(
       std::string_view path, const backends::ReadOptions& options,
       const backends::Reserve& reserve) const {
     const std::scoped_lock lock(mutex_);

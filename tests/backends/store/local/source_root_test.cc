@@ -300,7 +300,7 @@ TEST_F(SourceRootTest, GivesItsDescriptorsUpWhenThereAreNoMore) {
 TEST(DescriptorCacheTest, ClosesTheLeastRecentlyUsed) {
   const auto make = [] {
     return std::make_shared<const DescriptorCache::File>(
-        DescriptorCache::File{UniqueFd(::open("/dev/null", O_RDONLY | O_CLOEXEC)), {}});
+        DescriptorCache::File{UniqueFd(::open("/dev/null", O_RDONLY | O_CLOEXEC)), {}, {}});
   };
   DescriptorCache cache(2);
   cache.Keep(1, "a", make());
