@@ -8,7 +8,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
+#include <cstdlib>
 #include <fstream>
 #include <future>
 #include <string>
@@ -194,6 +197,43 @@ TEST_F(TakenIdentityTest, KeptDescriptorIsNotAnothersToRead) {
   EXPECT_FALSE(read(kBob));
   EXPECT_TRUE(read(kAlice));
   EXPECT_EQ(DescriptorCache::Global().size(), kept);
+}
+
+// Where an ordinary user mounts for others, modes are compared.
+TEST_F(TakenIdentityTest, WhoCannotBecomeOthersShowsThemWhatModesGrant) {
+  Give("alices", kAlice, kAlice, 0640);
+  Give("staffs", kAlice, kStaff, 0640);
+  Give("not_staffs", kAlice, kStaff, 0604);
+  ASSERT_EQ(::mkdir((directory_ / "folder").c_str(), 0755), 0);
+  ASSERT_EQ(::mkdir((directory_ / "folder/closed").c_str(), 0755), 0);
+  test::WriteFile(directory_ / "folder/closed/file", "x");
+  Give("folder", kAlice, kAlice, 0700);
+  const auto as_alice = [&] {
+    const bool done =
+        ::setresgid(kAlice, kAlice, kAlice) == 0 && ::setresuid(kAlice, kAlice, kAlice) == 0;
+    if (!done || MayTakeIdentities()) std::exit(100);
+    root_ = SourceRoot::Open(directory_.path(), /*shared=*/true).value();
+    const auto opens = [&](std::vector<gid_t> groups, const char* name) {
+      return Open(User(kBob, std::move(groups)), name) == 0;
+    };
+    const std::array seen = {
+        opens({}, "open"),
+        !opens({}, "alices"),
+        !opens({}, "staffs"),
+        opens({kStaff}, "staffs"),
+        opens({}, "not_staffs"),
+        !opens({kStaff}, "not_staffs"),
+        !opens({}, "folder"),
+        !opens({}, "folder/closed"),
+        !opens({}, "folder/closed/file"),
+        !opens({}, "../secret"),
+        opens({}, ""),
+    };
+    const CallerScope scope(User(kBob));
+    if (root_->Stat("folder/closed/file")) std::exit(101);
+    std::exit(static_cast<int>(std::find(seen.begin(), seen.end(), false) - seen.begin()));
+  };
+  EXPECT_EXIT(as_alice(), ::testing::ExitedWithCode(11), "");
 }
 
 TEST_F(TakenIdentityTest, RefusalsAreCounted) {
