@@ -230,6 +230,29 @@ TEST_F(Hdf5ParentFilesTest, ReadingForwardAsksForMoreAndMore) {
   EXPECT_LT(behind_->TakeReads().size(), 30);
 }
 
+TEST_F(Hdf5ParentFilesTest, LargePiecesOneAfterTheOtherAreFewRequests) {
+  constexpr size_t kPiece = 64 << 10;
+  for (uint64_t offset = 1000; offset + kPiece <= kSize; offset += kPiece) {
+    ASSERT_TRUE(ReadsWell(offset, kPiece)) << offset;
+  }
+  EXPECT_LT(behind_->TakeReads().size(), 8);
+  // Small ones in between, which come into the same memory.
+  for (uint64_t offset = 500; offset + kPiece <= kSize; offset += kPiece) {
+    ASSERT_TRUE(ReadsWell(offset, kPiece)) << offset;
+    ASSERT_TRUE(ReadsWell(kSize - 1 - offset, 1)) << offset;
+  }
+}
+
+TEST_F(Hdf5ParentFilesTest, LargePiecesBeforeAnUnreadableOneAreRead) {
+  constexpr size_t kPiece = 64 << 10;
+  behind_->SpoilBytes(5 * kPiece, 5 * kPiece + 1);
+  for (uint64_t offset = 0; offset < 5 * kPiece; offset += kPiece) {
+    ASSERT_TRUE(ReadsWell(offset, kPiece)) << offset;
+  }
+  std::vector<std::byte> out(kPiece);
+  EXPECT_THAT(file_->Read(5 * kPiece, out), IsErrno(EIO));
+}
+
 TEST_F(Hdf5ParentFilesTest, PrefetchedObjectsAreNotAskedForAgain) {
   std::vector<uint64_t> offsets;
   for (uint64_t i = 0; i < 400; ++i) offsets.push_back(i * 7000 % kSize);
