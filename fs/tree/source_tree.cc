@@ -123,11 +123,9 @@ class PlainFile final : public TreeNode {
       return model::HasChanged(path_);
     }
     auto file = context_.source->OpenFile(path_);
-    // From now on it keeps to one version, which is that of the status if that is
-    // still the same after it.
-    NDLFS_RETURN_IF_ERROR(file->Size(""), path_);
-    NDLFS_TRY(const auto opened, file->Stat(""), path_);
-    if (!opened || opened->generation != status->version) return model::HasChanged(path_);
+    // The first read, of nothing: from now on the store keeps to one version.
+    NDLFS_TRY(const auto opened, file->Get("", 0, {.range = {0, 0}}), path_);
+    if (!opened || opened->info.generation != status->version) return model::HasChanged(path_);
     return OpenedFile{std::make_shared<const StoreHandle>(path_, std::move(file)), false};
   }
 
