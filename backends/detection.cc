@@ -19,7 +19,7 @@ constexpr size_t kHeadSize = 1024;  // as Format::ProbeContent() promises
 struct OpenedFile {
   std::shared_ptr<const Store> store;
   Bytes head;  // empty where the file cannot be read: then its name has to tell
-  std::optional<FileStamp> version;
+  std::optional<Generation> version;
 };
 
 // Opens the file at `path` and reads its head: nullopt where there is none.
@@ -30,10 +30,10 @@ model::Result<std::optional<OpenedFile>> OpenAndRead(const Source& source,
     file.head = Bytes(std::min<uint64_t>(kHeadSize, size));
     return file.head.span();
   };
-  NDLFS_TRY(const auto read, file.store->ReadOnce("", 0, reserve));
+  NDLFS_TRY(const auto read, file.store->Read("", {.range = {0, kHeadSize}}, reserve));
   if (!read) return std::nullopt;
   file.head.Shrink(read->count);
-  file.version = read->version;
+  file.version = read->info.generation;
   return file;
 }
 
@@ -44,23 +44,27 @@ std::optional<OpenedFile> OpenToLook(const Source& source, std::string_view path
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     auto file = OpenAndRead(source, path);
     if (file) return *std::move(file);
-    if (file.error().sys_errno() != ESTALE) break;
+    if (file.error().code() != model::ErrorCode::kStale) break;
   }
   if (!source.IsFile(path)) return std::nullopt;
   return OpenedFile{source.OpenFile(std::string(path)), Bytes(), std::nullopt};
 }
 
-// Whether a file that `format` takes for one of its own is one after all.
+// Whether a file that `format` takes for one of its own is one after all. Where nobody
+// can tell at this moment it is taken for none, and `file` has no version that this
+// would hold for.
 bool IsConfirmed(const Format& format, const Source& source, std::string_view path,
-                 const OpenedFile& file) {
-  if (!format.ConfirmFile(FileNameOf(path), *file.store)) return false;
+                 OpenedFile& file) {
+  const auto confirmed = format.ConfirmFile(FileNameOf(path), *file.store);
+  if (!confirmed && confirmed.error().is_transient()) file.version.reset();
+  if (!confirmed || !*confirmed) return false;
   const auto described = format.StoresDescribedBy(path);
   return std::none_of(described.begin(), described.end(), [&](const std::string& store) {
     return DetectStore(source, store) != nullptr;
   });
 }
 
-const Format* FindFormat(const Source& source, std::string_view path, const OpenedFile& file,
+const Format* FindFormat(const Source& source, std::string_view path, OpenedFile& file,
                          Detection detection) {
   const std::string_view name = FileNameOf(path);
   const ConstByteSpan head = file.head.span();
@@ -107,9 +111,10 @@ const Format* DetectStore(const Source& source, std::string_view path) {
 
 FileLook LookIntoFile(const Source& source, std::string_view path, Detection detection) {
   if (detection == Detection::kName && !MayBeStoreFile(FileNameOf(path))) return {};
-  const auto file = OpenToLook(source, path);
+  auto file = OpenToLook(source, path);
   if (!file) return {};
-  return {FindFormat(source, path, *file, detection), file->version};
+  const Format* format = FindFormat(source, path, *file, detection);
+  return {format, file->version};
 }
 
 }  // namespace ndlfs::backends

@@ -36,8 +36,9 @@ const Format* DetectStore(const Source& source, std::string_view path);
 // What one look at a file has shown.
 struct FileLook {
   const Format* format = nullptr;  // null: the file is no store
-  // The version that was looked into; none where the file was not read.
-  std::optional<FileStamp> version;
+  // The version that was looked into; none where the file was not read, or nobody can
+  // tell at this moment what it is.
+  std::optional<Generation> version;
 };
 
 // Opens the file once and reads its first KiB; more only of ZIP archives and of

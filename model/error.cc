@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "model/error.h"
 
+#include <cerrno>
 #include <system_error>
+#include <utility>
 
 #include "model/utf8.h"
 
@@ -61,9 +63,17 @@ std::string OneLine(std::string_view text) {
 }
 
 Failure IoError(int sys_errno, std::string_view what) {
-  return Failure(Error(ErrorCode::kIo,
-                       OneLine(what) + ": " + std::generic_category().message(sys_errno),
-                       sys_errno));
+  std::string message = OneLine(what) + ": " + std::generic_category().message(sys_errno);
+  if (sys_errno == ESTALE) return Stale(message);
+  return Failure(Error(ErrorCode::kIo, std::move(message), sys_errno));
+}
+
+Failure Stale(std::string_view message) {
+  return Failure(Error(ErrorCode::kStale, OneLine(message)));
+}
+
+Failure HasChanged(std::string_view what) {
+  return Stale(fmt::format("{}: it has changed", what));
 }
 
 }  // namespace ndlfs::model

@@ -24,6 +24,7 @@ enum class ErrorCode {
   kNotFound,     // there is no such object
   kLimit,        // a size exceeds what ndlfs accepts, such as --max-chunk-size
   kIo,           // a system call failed; sys_errno() says why
+  kStale,        // what was asked about has changed or gone: look it up again
   kInternal,     // a defect of ndlfs itself
 };
 
@@ -36,6 +37,9 @@ class [[nodiscard]] Error {
   ErrorCode code() const { return code_; }
   // The errno of a kIo error, otherwise 0.
   int sys_errno() const { return sys_errno_; }
+  // Whether it is about the moment and not about the bytes: the same question may
+  // have another answer later. kIo and kStale are.
+  bool is_transient() const { return code_ == ErrorCode::kIo || code_ == ErrorCode::kStale; }
   // One line. Text from files has to go through Quote() or OneLine(), which
   // escape newlines and other control characters.
   const std::string& message() const { return message_; }
@@ -60,7 +64,12 @@ std::string Quote(std::string_view text);
 // `text` on one line, with control characters and invalid UTF-8 as \xNN.
 std::string OneLine(std::string_view text);
 
+// What the system refused. ESTALE of the system (NFS has it) becomes kStale.
 Failure IoError(int sys_errno, std::string_view what);
+// kStale; `message` says what has changed.
+Failure Stale(std::string_view message);
+// kStale: "what: it has changed".
+Failure HasChanged(std::string_view what);
 
 #define NDLFS_DEFINE_FAILURE(Name)                                                    \
   template <typename... Args>                                                         \

@@ -142,6 +142,12 @@ uint64_t ShardLayout::DecodedIndexSize(const std::vector<uint64_t>& counts) {
   return CheckedMultiply(CountAll(counts), kEntrySize + 1).value_or(kEmpty);
 }
 
+ReadOptions ShardLayout::IndexOptions(const std::vector<uint64_t>& counts) const {
+  const uint64_t length = EncodedIndexSize(counts);
+  if (index_at_start_) return {.range = {0, length}};
+  return {.range = {length, length}, .from_end = true};
+}
+
 model::Result<ByteRange> ShardLayout::IndexRange(const std::vector<uint64_t>& counts,
                                                  uint64_t size) const {
   const uint64_t length = EncodedIndexSize(counts);

@@ -36,6 +36,9 @@ class ShardLayout {
   uint64_t EncodedIndexSize(const std::vector<uint64_t>& counts) const;
   static uint64_t DecodedIndexSize(const std::vector<uint64_t>& counts);
 
+  // How to read the index of a shard that is a whole value, whatever its size.
+  ReadOptions IndexOptions(const std::vector<uint64_t>& counts) const;
+
   // The position of the index in a shard of `size` bytes. Fails with kCorrupt if
   // the shard is too small for it.
   model::Result<ByteRange> IndexRange(const std::vector<uint64_t>& counts, uint64_t size) const;

@@ -45,8 +45,10 @@ class Format {
 
   // For formats within another one (ZIP, YAML): whether a file called `name` is
   // one after all, by more of its contents. `file` has it as the value "". Asked
-  // only where ProbeContent() or ProbeFile() is true.
-  virtual bool ConfirmFile(std::string_view /*name*/, const Store& /*file*/) const {
+  // only where ProbeContent() or ProbeFile() is true. A transient error where nobody
+  // can tell at this moment.
+  virtual model::Result<bool> ConfirmFile(std::string_view /*name*/,
+                                          const Store& /*file*/) const {
     return true;
   }
   // For files that describe a store of the same name beside them: paths of the

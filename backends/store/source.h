@@ -44,7 +44,7 @@ struct FileStatus {
   int64_t ctime_ns = 0;
   FileId id;
   // Of a file: equal as long as the contents are.
-  FileStamp version;
+  Generation version;
 
   bool is_file() const { return kind == FileKind::kFile; }
   bool is_directory() const { return kind == FileKind::kDirectory; }
@@ -120,7 +120,7 @@ class Source {
 
   // The file at `path` as the one value "". Nothing is looked at before the first
   // read, and from then on the store keeps to one version of the file: reads of
-  // another one fail with ESTALE, so that bytes of two versions never mix. To
+  // another one fail with kStale, so that bytes of two versions never mix. To
   // read the new version, open it again; Stat("") tells that there is one.
   // Follow::kYes is for paths that a file names, which may lead through symbolic
   // links. Others have been found step by step and had none: a shared source

@@ -93,6 +93,8 @@ Verdict Judge(const model::Error& error) {
     case ErrorCode::kUnsupported:
     case ErrorCode::kLimit:
       return Verdict::kNotChecked;
+    case ErrorCode::kStale:
+      return Verdict::kUnreadable;
     case ErrorCode::kIo:
       return IsOfTheStore(error.sys_errno()) ? Verdict::kDamaged : Verdict::kUnreadable;
     default:

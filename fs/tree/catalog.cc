@@ -2,6 +2,7 @@
 #include "fs/tree/catalog.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <utility>
 
@@ -28,6 +29,24 @@ std::shared_ptr<MountedStore> Catalog::Find(const std::string& path,
   return nullptr;
 }
 
+model::Result<std::shared_ptr<MountedStore>> Catalog::OfCaller(
+    const std::shared_ptr<MountedStore>& store) {
+  if (store->caller_id() == backends::CallerScope::CurrentId()) return store;
+  NDLFS_TRY(const auto status, services_.source->Stat(store->path(), backends::Follow::kNo),
+            store->path());
+  if (!status) return model::HasChanged(store->path());
+  const uint64_t denials = backends::CallerScope::denials();
+  auto own = Find(store->path(), *status);
+  if (own) return own;
+  if (backends::CallerScope::denials() != denials) return model::IoError(EACCES, store->path());
+  return model::HasChanged(store->path());
+}
+
+std::string Catalog::KeyOf(const std::string& path) {
+  const uint64_t caller = backends::CallerScope::CurrentId();
+  return caller == 0 ? path : path + '\0' + std::to_string(caller);
+}
+
 bool Catalog::IsKnownPlain(const backends::FileStatus& status) const {
   if (!looks_into_files()) return true;
   return status.size < backends::kSmallestStoreFile || plain_files_.Contains(status.version);
@@ -42,17 +61,17 @@ bool Catalog::IsSettled(const backends::FileStatus& status) const {
   return status.mtime_ns < latest && status.ctime_ns < latest;
 }
 
-// A file is what it was as long as its stamp is the same. What makes a
+// A file is what it was as long as its generation is the same. What makes a
 // directory a store are files in it, which may be replaced without a trace in
 // the directory itself: there, only time counts.
 std::shared_ptr<MountedStore> Catalog::FindKnown(const std::string& path,
                                                  const backends::FileStatus& status) const {
   model::MutexLock lock(mutex_);
-  const auto it = known_.find(path);
+  const auto it = known_.find(KeyOf(path));
   if (it == known_.end()) return nullptr;
   const Known& known = it->second;
   const bool holds = status.is_directory() ? services_.freshness.Holds(known.detected)
-                                           : known.stamp == status.version;
+                                           : known.generation == status.version;
   auto store = holds ? known.store.lock() : nullptr;
   if (!store || store->is_directory() != status.is_directory()) return nullptr;
   return store;
@@ -61,7 +80,7 @@ std::shared_ptr<MountedStore> Catalog::FindKnown(const std::string& path,
 std::shared_ptr<MountedStore> Catalog::Keep(const std::string& path,
                                             const backends::FileStatus& status) {
   model::MutexLock lock(mutex_);
-  Known& known = known_[path];
+  Known& known = known_[KeyOf(path)];
   auto store = known.store.lock();
   if (!store || store->is_directory() != status.is_directory()) {
     store = std::make_shared<MountedStore>(services_, path, status);
@@ -69,7 +88,7 @@ std::shared_ptr<MountedStore> Catalog::Keep(const std::string& path,
   } else {
     store->NoteStatus(status);
   }
-  known.stamp = status.version;
+  known.generation = status.version;
   known.detected = services_.freshness.Now();
   if (known_.size() >= sweep_at_) {
     std::erase_if(known_, [](const auto& item) { return item.second.store.expired(); });

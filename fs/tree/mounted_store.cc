@@ -5,7 +5,6 @@
 #include <cerrno>
 #include <chrono>
 #include <iterator>
-#include <set>
 #include <string_view>
 #include <utility>
 
@@ -16,7 +15,6 @@ namespace ndlfs::fs {
 namespace {
 
 using backends::FileStatus;
-using backends::PathAccess;
 using model::IoError;
 
 // What a store or an entity weighs at least: as many as this makes are kept of
@@ -29,7 +27,8 @@ backends::Access AccessBy(const FileStatus& status) {
   return {status.uid, status.gid, status.mode & 0777};
 }
 
-bool IsStale(const model::Error& error) { return error.sys_errno() == ESTALE; }
+bool IsStale(const model::Error& error) { return error.code() == model::ErrorCode::kStale; }
+bool IsDenied(const model::Error& error) { return error.sys_errno() == EACCES; }
 
 int64_t NowNs() {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
@@ -70,10 +69,10 @@ Entity::~Entity() {
 }
 
 void Entity::NoteFailure(const std::string& name, const model::Error& error) const {
-  constexpr int kOfTheMoment[] = {ESTALE, ENOMEM, EMFILE, ENFILE, EINTR, ETIMEDOUT};
+  constexpr int kOfTheMoment[] = {ENOMEM, EMFILE, ENFILE, EINTR, ETIMEDOUT};
   const bool may_pass = std::find(std::begin(kOfTheMoment), std::end(kOfTheMoment),
                                   error.sys_errno()) != std::end(kOfTheMoment);
-  if (may_pass) return;
+  if (may_pass || IsStale(error)) return;
   failures->Add(model::OneLine(name) + ": " + error.message());
 }
 
@@ -156,7 +155,7 @@ std::optional<model::Result<HierarchyPtr>> MountedStore::Fresh() const {
   if (hierarchy_) {
     if (services_.freshness.Holds(looked_at_)) return hierarchy_;
   } else if (open_error_) {
-    const bool may_pass = open_error_->code() == model::ErrorCode::kIo;
+    const bool may_pass = open_error_->is_transient();
     if (may_pass ? services_.freshness.HoldsFailure(looked_at_)
                  : services_.freshness.Holds(looked_at_)) {
       return model::Propagate(*open_error_);
@@ -177,7 +176,7 @@ model::Result<HierarchyPtr> MountedStore::LookAgain() {
     error = open_error_;
   }
   if (!hierarchy && !error) return Open(status);
-  if (error && error->code() == model::ErrorCode::kIo) return Open(status);
+  if (error && error->is_transient()) return Open(status);
   if (!IsUnchanged(hierarchy.get(), status)) return Open(status);
 
   model::MutexLock lock(mutex_);
@@ -193,7 +192,7 @@ bool MountedStore::IsUnchanged(const backends::Hierarchy* hierarchy,
   const uint64_t version =
       is_directory_ && hierarchy != nullptr ? VersionOf(*hierarchy, "/") : 0;
   model::MutexLock lock(mutex_);
-  if (!is_directory_) return opened_stamp_ == status.version;
+  if (!is_directory_) return opened_generation_ == status.version;
   return hierarchy != nullptr && version == opened_version_;
 }
 
@@ -201,8 +200,12 @@ bool MountedStore::IsUnchanged(const backends::Hierarchy* hierarchy,
 // on is seen by the next look.
 model::Result<HierarchyPtr> MountedStore::Open(const FileStatus& status) {
   const auto now = services_.freshness.Now();
+  const uint64_t denials = backends::CallerScope::denials();
   const backends::Format* format = services_.detect(path_, is_directory_).format;
-  if (format == nullptr) return IoError(ESTALE, path_);
+  if (format == nullptr) {
+    const bool is_denied = is_shared() && backends::CallerScope::denials() != denials;
+    return is_denied ? IoError(EACCES, path_) : model::HasChanged(path_);
+  }
   auto opened = format->Open(services_.source, path_, services_.open_options);
   if (!opened && IsStale(opened.error())) return model::Propagate(opened.error());
   if (!opened) {
@@ -219,7 +222,7 @@ model::Result<HierarchyPtr> MountedStore::Open(const FileStatus& status) {
   hierarchy_ = opened.value_or(nullptr);
   open_error_.reset();
   if (!opened) open_error_ = opened.error();
-  opened_stamp_ = status.version;
+  opened_generation_ = status.version;
   opened_version_ = version;
   looked_at_ = now;
   return opened;
@@ -238,8 +241,8 @@ model::Result<HierarchyPtr> MountedStore::Reopen(const HierarchyPtr& outdated) {
 model::Result<FileStatus> MountedStore::CurrentStatus() {
   const auto found = services_.source->Stat(path_, backends::Follow::kNo);
   const auto status = found.value_or(std::nullopt);
-  if (!status || status->is_symlink()) return IoError(ESTALE, path_);
-  if (status->is_directory() != is_directory_) return IoError(ESTALE, path_);
+  if (!status || status->is_symlink()) return model::HasChanged(path_);
+  if (status->is_directory() != is_directory_) return model::HasChanged(path_);
   NoteStatus(*status);
   return *status;
 }
@@ -258,7 +261,6 @@ model::Result<EntityPtr> MountedStore::Get(std::string_view path) {
   if (seen.entity) {
     const bool changed = seen.entity->may_pass ||
                          seen.entity->version != VersionOf(*hierarchy, path) ||
-                         IsAccessChanged(*seen.entity) ||
                          (seen.entity->ledger && seen.entity->ledger->Changed());
     if (!changed) {
       Confirm(path);
@@ -311,13 +313,18 @@ model::Result<EntityPtr> MountedStore::Load(const HierarchyPtr& hierarchy,
     const bool gone = node.error().code() == model::ErrorCode::kNotFound;
     if (gone || IsStale(node.error())) return model::Propagate(std::move(node).error());
     // What is no object of this store needs no reason why it is not shown.
-    if (!IsListed(*hierarchy, path)) return model::NotFound("{}", path);
-    entity->access = AccessTo(std::vector<std::string>());
+    if (!IsListed(*hierarchy, path)) {
+      if (is_shared() && IsDenied(node.error())) return model::Propagate(node.error());
+      return model::NotFound("{}", path);
+    }
+    entity->is_denied = is_shared() && IsDenied(node.error());
+    entity->access = AccessTo({});
     AddProblem(*entity, node.error());
   } else {
     entity->node = *std::move(node);
     entity->mtime_ns = entity->node->mtime_ns;
-    entity->access = AccessTo(*entity->node);
+    entity->access = AccessTo(entity->node->files);
+    entity->may_pass = entity->node->is_partial;
     if (entity->node->error) AddProblem(*entity, *entity->node->error);
     AddData(*entity);
   }
@@ -327,66 +334,31 @@ model::Result<EntityPtr> MountedStore::Load(const HierarchyPtr& hierarchy,
   return entity;
 }
 
-PathAccess MountedStore::AccessTo(const backends::Node& node) const {
-  const PathAccess access = AccessTo(node.files);
-  if (!node.read_access) return access;
-  return {Both(access.own, node.read_access->own), Both(access.whole, node.read_access->whole)};
-}
-
-// Folders on the way to the metadata may be closed without a trace in these.
-bool MountedStore::IsAccessChanged(const Entity& entity) const {
-  if (!is_shared() || entity.node == nullptr) return false;
-  return AccessTo(*entity.node) != entity.access;
-}
-
-PathAccess MountedStore::AccessToPath(const std::string& path) const {
-  if (services_.local) return services_.local->AccessOf(path).value_or(PathAccess{});
-  const auto found = services_.source->Stat(path, backends::Follow::kYes);
-  const auto status = found.value_or(std::nullopt);
-  if (!status) return {};
-  const backends::Access access = AccessBy(*status);
-  return {access, access};
-}
-
-PathAccess MountedStore::AccessTo(const std::vector<std::string>& files) const {
-  PathAccess access = AccessToPath(path_);
-  if (!is_directory_) return access;
-  for (const std::string& file : files) {
-    const auto found = AccessToPath(backends::JoinKey(path_, file));
-    access = {Both(access.own, found.own), Both(access.whole, found.whole)};
+backends::Access MountedStore::AccessTo(const std::vector<std::string>& files) const {
+  const auto access_of = [&](const std::string& path) {
+    const auto status = services_.source->Stat(path, backends::Follow::kYes);
+    return status && *status ? AccessBy(**status) : backends::Access{};
+  };
+  const backends::Access store = access_of(path_);
+  if (!is_directory_ || files.empty()) return store;
+  backends::Access access = access_of(backends::JoinKey(path_, files.front()));
+  for (size_t i = 1; i < files.size(); ++i) {
+    access = InCommon(access, access_of(backends::JoinKey(path_, files[i])));
   }
-  return access;
-}
-
-backends::Access MountedStore::AccessFromTop(const std::vector<std::string>& files) const {
-  backends::Access access = AccessTo(files).own;
-  if (!is_directory_ || !services_.local) return access;
-  std::set<std::string_view> folders;
-  for (const std::string& file : files) {
-    for (size_t end = file.rfind('/'); end != file.npos && end != 0;
-         end = file.rfind('/', end - 1)) {
-      if (!folders.insert(std::string_view(file).substr(0, end)).second) break;
-    }
-  }
-  for (const std::string_view folder : folders) {
-    const auto status = services_.local->StatForOthers(backends::JoinKey(path_, folder));
-    access = Both(access, status ? backends::PassageThrough(*status) : backends::Access{});
-  }
-  return access;
+  return InCommon(access, store);
 }
 
 void MountedStore::AddProblem(Entity& entity, const model::Error& error) const {
   const std::string line = Located(Describe(), entity.path, error.message());
   entity.problems += line + "\n";
-  entity.may_pass = entity.may_pass || error.code() == model::ErrorCode::kIo;
+  entity.may_pass = entity.may_pass || error.is_transient();
   services_.problems.Report(line);
 }
 
 void MountedStore::AddData(Entity& entity) const {
   const auto& source = entity.node->source;
   if (entity.node->is_group() || source == nullptr) return;
-  entity.ledger = std::make_shared<cache::ChunkLedger>(
-      is_shared() ? std::optional(entity.access.whole) : std::nullopt);
+  entity.ledger = std::make_shared<cache::ChunkLedger>();
   entity.reader = std::make_shared<cache::ArrayReader>(source, services_.cache, entity.ledger);
   const ArrayInput input = MakeArrayInput(entity.node, entity.reader, services_.scan);
   for (const ViewName& file : services_.array_views->Names(input)) {

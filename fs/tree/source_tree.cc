@@ -13,9 +13,9 @@ namespace {
 
 using backends::FileId;
 using backends::FileKind;
-using backends::FileStamp;
 using backends::FileStatus;
 using backends::Follow;
+using backends::Generation;
 using backends::UniqueFd;
 using model::IoError;
 
@@ -71,7 +71,7 @@ class StoreHandle final : public FileHandle {
 
   model::Result<size_t> Read(uint64_t offset, backends::ByteSpan out) const override {
     NDLFS_TRY(const auto count, file_->ReadInto("", offset, out), path_);
-    if (!count) return IoError(ESTALE, path_);
+    if (!count) return model::HasChanged(path_);
     return *count;
   }
 
@@ -112,7 +112,7 @@ class PlainFile final : public TreeNode {
     NDLFS_TRY(auto fd, context_.local->OpenFound(path_, O_NOFOLLOW), path_);
     struct ::stat status;
     if (::fstat(fd.get(), &status) != 0) return IoError(errno, path_);
-    if (!IsThisVersion(backends::StatusOf(status))) return IoError(ESTALE, path_);
+    if (!IsThisVersion(backends::StatusOf(status))) return model::HasChanged(path_);
     return OpenedFile{std::make_shared<const DescriptorHandle>(path_, std::move(fd)), false};
   }
 
@@ -120,15 +120,16 @@ class PlainFile final : public TreeNode {
   model::Result<OpenedFile> OpenInStore() {
     const auto status = StatOf(context_, path_);
     if (!status || !status->is_file() || !IsThisVersion(*status)) {
-      return IoError(ESTALE, path_);
+      return model::HasChanged(path_);
     }
     auto file = context_.source->OpenFile(path_);
-    NDLFS_TRY(const auto opened, file->Stat(""), path_);
-    if (opened != status->version) return IoError(ESTALE, path_);
+    // The first read, of nothing: from now on the store keeps to one version.
+    NDLFS_TRY(const auto opened, file->Get("", 0, {.range = {0, 0}}), path_);
+    if (!opened || opened->info.generation != status->version) return model::HasChanged(path_);
     return OpenedFile{std::make_shared<const StoreHandle>(path_, std::move(file)), false};
   }
 
-  FileStamp version() const {
+  Generation version() const {
     model::MutexLock lock(mutex_);
     return version_;
   }
@@ -149,7 +150,7 @@ class PlainFile final : public TreeNode {
   const std::string path_;
   const FileId id_;
   mutable model::Mutex mutex_;
-  FileStamp version_ GUARDED_BY(mutex_);
+  Generation version_ GUARDED_BY(mutex_);
   uint64_t size_ GUARDED_BY(mutex_);
   bool served_ GUARDED_BY(mutex_) = false;
   const Attributes attributes_;
@@ -169,7 +170,7 @@ class SpecialFile final : public TreeNode {
   model::Result<Attributes> Stat() const override { return attributes_; }
 
  private:
-  const FileStamp version_;
+  const Generation version_;
   const Attributes attributes_;
 };
 
@@ -217,43 +218,29 @@ class MirrorDirectory final : public DirectoryNode {
       : context_(context),
         path_(std::move(path)),
         stores_(stores),
-        id_(status.id),
         attributes_(AttributesOf(status)) {}
 
   model::Result<Attributes> Stat() const override {
     if (context_.services.freshness.immutable()) return attributes_;
     const auto status = StatOf(context_, path_);
-    if (!status || !status->is_directory()) return IoError(ESTALE, path_);
+    if (!status || !status->is_directory()) return model::HasChanged(path_);
     return AttributesOf(*status);
   }
   model::Result<Attributes> StatWhenFound() const override { return attributes_; }
   model::Result<TreeNodePtr> Lookup(std::string_view name) const override {
-    auto node = FindSourceNode(context_, JoinSourcePath(path_, name), stores_);
-    NDLFS_RETURN_IF_ERROR(CheckIsInPlace());
-    return node;
+    return FindSourceNode(context_, JoinSourcePath(path_, name), stores_);
   }
   model::Result<std::unique_ptr<DirectoryReader>> OpenDirectory() const override {
     auto listing = context_.source->List(path_);
-    NDLFS_RETURN_IF_ERROR(CheckIsInPlace());
     if (!listing) return model::Propagate(listing.error(), path_);
     return std::make_unique<MirrorReader>(context_.catalog, path_, *std::move(listing),
                                           stores_);
   }
 
  private:
-  // The kernel lets others in by what this directory was when it was looked up;
-  // another one may have its name now, and be closed to them.
-  model::Result<void> CheckIsInPlace() const {
-    if (!context_.source->is_shared()) return {};
-    const auto status = StatOf(context_, path_);
-    if (!status || status->id != id_) return IoError(ESTALE, path_);
-    return {};
-  }
-
   MountContext& context_;
   const std::string path_;
   const Stores stores_;
-  const FileId id_;
   const Attributes attributes_;
 };
 
@@ -264,7 +251,7 @@ class OneFileDirectory final : public DirectoryNode {
 
   model::Result<Attributes> Stat() const override {
     NDLFS_TRY(const auto status, context_.source->Stat("", Follow::kNo));
-    if (!status) return IoError(ESTALE, context_.file);
+    if (!status) return model::HasChanged(context_.file);
     return AttributesOf(*status);
   }
   model::Result<TreeNodePtr> Lookup(std::string_view name) const override {
@@ -304,7 +291,11 @@ std::string JoinSourcePath(const std::string& path, std::string_view name) {
 
 model::Result<TreeNodePtr> FindSourceNode(MountContext& context, const std::string& path,
                                           Stores stores) {
-  NDLFS_TRY(const auto status, context.source->Stat(path, Follow::kNo), path);
+  const auto found = context.source->Stat(path, Follow::kNo);
+  // What was a folder has become a link: the kernel follows that when it looks again.
+  if (!found && found.error().sys_errno() == ELOOP) return model::HasChanged(path);
+  if (!found) return model::Propagate(found.error(), path);
+  const std::optional<FileStatus>& status = *found;
   if (!status) return model::NotFound("{}", path);
   if (status->is_symlink()) return MakeLink(context, path, *status);
   if (stores == Stores::kFolders) {

@@ -408,7 +408,7 @@ class SizeFinder {
       refusal_ = Refusal(limits_);
       return model::Propagate(*refusal_);
     }
-    if (error.code() != model::ErrorCode::kIo && error.code() != model::ErrorCode::kInternal) {
+    if (!error.is_transient() && error.code() != model::ErrorCode::kInternal) {
       damage_ = error;
     }
     return model::Propagate(error);
@@ -460,7 +460,7 @@ class JsonLines final : public View {
     if (from.position <= place.position) from = {place.position, place.element, 0};
     NDLFS_TRY(const size_t count, ReadFrom(from, offset, out, /*exact=*/true));
     // The kernel would take fewer bytes for the end of the file.
-    if (count != out.size()) return model::IoError(ESTALE, "the text has become shorter");
+    if (count != out.size()) return model::Stale("the text has become shorter");
     return count;
   }
 

@@ -7,8 +7,11 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <initializer_list>
+#include <memory>
 #include <string>
+#include <utility>
 
 #include "backends/format/hdf5/hdf5.h"
 #include "backends/format/kerchunk/kerchunk.h"
@@ -18,12 +21,14 @@
 #include "backends/format/zip/zarr_zip.h"
 #include "backends/store/local/local_source.h"
 #include "tests/support/memory_source.h"
+#include "tests/support/lying_store.h"
 #include "tests/support/python.h"
 #include "tests/support/zip_builder.h"
 
 namespace ndlfs::backends {
 namespace {
 
+using test::MemoryStore;
 using test::ZipBuilder;
 
 const std::string kHdf5("\x89HDF\r\n\x1a\n", 8);
@@ -191,6 +196,50 @@ TEST_F(DetectionTest, WhatIsNoRegularFileIsNoStoreWhateverItsName) {
       EXPECT_FALSE(look.version) << name;
     }
   }
+}
+
+// A source whose files cannot be read any more once their beginning was.
+class FailingSource final : public Source {
+ public:
+  explicit FailingSource(std::shared_ptr<MemoryStore> files) : files_(std::move(files)) {}
+  const std::string& name() const override { return name_; }
+  model::Result<std::optional<FileStatus>> Stat(std::string_view, Follow) const override {
+    return FileStatus{.kind = FileKind::kFile};
+  }
+  model::Result<std::unique_ptr<DirectoryListing>> List(std::string_view) const override {
+    return model::IoError(ENOTDIR, "list");
+  }
+  std::shared_ptr<const Store> OpenStore(const std::string&) const override { return files_; }
+  std::shared_ptr<const Store> OpenFile(const std::string&, Follow) const override {
+    auto store = std::make_shared<test::LyingStore>(files_);
+    store->BeforeRead([this](size_t reads) -> model::Result<void> {
+      if (reads > 0 && fails_) return model::IoError(EMFILE, "file");
+      return {};
+    });
+    return store;
+  }
+  bool fails_ = true;
+
+ private:
+  const std::shared_ptr<MemoryStore> files_;
+  const std::string name_ = "failing";
+};
+
+TEST(FailingDetectionTest, NothingIsRememberedOfAFileThatCouldNotBeConfirmed) {
+  const auto files = std::make_shared<MemoryStore>();
+  files->Put("", Zip({"zarr/.zgroup", "zarr/t/.zarray"}));
+  FailingSource source(files);
+  const FileLook unknown = LookIntoFile(source, "file.dat", Detection::kContent);
+  EXPECT_EQ(unknown.format, nullptr);
+  EXPECT_EQ(unknown.version, std::nullopt);
+  source.fails_ = false;
+  const FileLook known = LookIntoFile(source, "file.dat", Detection::kContent);
+  EXPECT_EQ(known.format, &ZarrZipFormat());
+  EXPECT_NE(known.version, std::nullopt);
+  files->Put("", Zip({"a.txt", "b.txt"}));
+  const FileLook plain = LookIntoFile(source, "file.dat", Detection::kContent);
+  EXPECT_EQ(plain.format, nullptr);
+  EXPECT_NE(plain.version, std::nullopt);
 }
 
 }  // namespace

@@ -106,10 +106,9 @@ class MemorySource final : public backends::Source,
   };
   using SourcePtr = std::shared_ptr<const MemorySource>;
 
-  static backends::FileStamp StampOf(const File& file) {
-    const auto time = static_cast<int64_t>(file.version);
-    return {
-        .inode = file.version, .size = file.text.size(), .mtime_ns = time, .ctime_ns = time};
+  static backends::ValueInfo InfoOf(const File& file) {
+    return {backends::Generation::OfTag(std::to_string(file.version)), file.text.size(),
+            static_cast<int64_t>(file.version)};
   }
 
   class Listing final : public backends::DirectoryListing {
@@ -146,23 +145,10 @@ class MemorySource final : public backends::Source,
         : source_(std::move(source)), prefix_(std::move(prefix)) {}
 
     bool ReadsInParts() const override { return true; }
-    model::Result<std::optional<uint64_t>> Size(std::string_view key) const override {
-      NDLFS_TRY(const auto stamp, Stat(key));
-      if (!stamp) return std::nullopt;
-      return stamp->size;
-    }
-    model::Result<std::optional<size_t>> ReadInto(std::string_view key, uint64_t offset,
-                                                  backends::ByteSpan out) const override {
-      NDLFS_RETURN_IF_ERROR(CheckIsBelow(key));
-      return source_->ReadInto(PathOf(key), offset, out);
-    }
-    model::Result<std::optional<backends::FileStamp>> Stat(
+    model::Result<std::optional<backends::ValueInfo>> Stat(
         std::string_view key) const override {
       NDLFS_RETURN_IF_ERROR(CheckIsBelow(key));
-      return source_->StampAt(PathOf(key));
-    }
-    model::Result<backends::Access> AccessOf(std::string_view) const override {
-      return backends::Access{.mode = 0444};
+      return source_->InfoAt(PathOf(key));
     }
     model::Result<std::vector<backends::StoreEntry>> List(
         std::string_view prefix) const override {
@@ -182,6 +168,12 @@ class MemorySource final : public backends::Source,
       return backends::CheckKey(key);
     }
     std::string PathOf(std::string_view key) const { return backends::JoinKey(prefix_, key); }
+    model::Result<std::optional<backends::ReadResult>> DoRead(
+        std::string_view key, const backends::ReadOptions& options,
+        const backends::Reserve& reserve) const override {
+      NDLFS_RETURN_IF_ERROR(CheckIsBelow(key));
+      return source_->ReadAt(PathOf(key), options, reserve);
+    }
 
     const SourcePtr source_;
     const std::string prefix_;
@@ -192,59 +184,57 @@ class MemorySource final : public backends::Source,
    public:
     using DirectoryStore::DirectoryStore;
 
-    model::Result<std::optional<uint64_t>> Size(std::string_view key) const override {
-      NDLFS_TRY(const bool is_there, Open(key));
-      if (!is_there) return std::nullopt;
-      return first_->size;
-    }
-    model::Result<std::optional<size_t>> ReadInto(std::string_view key, uint64_t offset,
-                                                  backends::ByteSpan out) const override {
-      NDLFS_TRY(const bool is_there, Open(key));
-      if (!is_there) return std::nullopt;
-      return source_->ReadInto(prefix_, offset, out);
-    }
-    model::Result<std::optional<backends::FileStamp>> Stat(
+    model::Result<std::optional<backends::ValueInfo>> Stat(
         std::string_view key) const override {
       if (!key.empty()) return std::nullopt;
-      return source_->StampAt(prefix_);
+      return source_->InfoAt(prefix_);
     }
     model::Result<std::vector<backends::StoreEntry>> List(std::string_view) const override {
       return std::vector<backends::StoreEntry>();
     }
 
    private:
+    model::Result<std::optional<backends::ReadResult>> DoRead(
+        std::string_view key, const backends::ReadOptions& options,
+        const backends::Reserve& reserve) const override {
+      NDLFS_TRY(const bool is_there, Open(key));
+      if (!is_there) return std::nullopt;
+      return source_->ReadAt(prefix_, options, reserve);
+    }
     // Whether there is the version that was read first.
     model::Result<bool> Open(std::string_view key) const {
       if (!key.empty()) return false;
-      const auto now = source_->StampAt(prefix_);
+      const auto now = source_->InfoAt(prefix_);
       const std::scoped_lock lock(mutex_);
       if (!first_) first_ = now;
-      if (now != first_) return model::IoError(ESTALE, "changed since it was opened");
+      if (now != first_) return model::Stale("changed since it was opened");
       return now.has_value();
     }
 
     mutable std::mutex mutex_;
-    mutable std::optional<backends::FileStamp> first_;
+    mutable std::optional<backends::ValueInfo> first_;
   };
 
-  std::optional<backends::FileStamp> StampAt(std::string_view path) const {
+  std::optional<backends::ValueInfo> InfoAt(std::string_view path) const {
     const std::scoped_lock lock(mutex_);
     const auto file = files_.find(path);
     if (file == files_.end()) return std::nullopt;
-    return StampOf(file->second);
+    return InfoOf(file->second);
   }
 
-  std::optional<size_t> ReadInto(std::string_view path, uint64_t offset,
-                                 backends::ByteSpan out) const {
+  model::Result<std::optional<backends::ReadResult>> ReadAt(
+      std::string_view path, const backends::ReadOptions& options,
+      const backends::Reserve& reserve) const {
     const std::scoped_lock lock(mutex_);
     const auto file = files_.find(path);
     if (file == files_.end()) return std::nullopt;
     const std::string& text = file->second.text;
-    const size_t begin = std::min<uint64_t>(offset, text.size());
-    const size_t count = std::min(out.size(), text.size() - begin);
-    if (count != 0) std::memcpy(out.data(), text.data() + begin, count);
-    reads_.push_back({file->first, begin, count});
-    return count;
+    NDLFS_TRY(const backends::ByteSpan out, reserve(text.size()));
+    const backends::ByteRange range = options.Clip(text.size());
+    const size_t count = std::min<uint64_t>(out.size(), range.length);
+    if (count != 0) std::memcpy(out.data(), text.data() + range.offset, count);
+    reads_.push_back({file->first, range.offset, count});
+    return backends::ReadResult{count, InfoOf(file->second)};
   }
 
   std::optional<backends::FileStatus> StatLocked(std::string_view path) const {
@@ -262,10 +252,10 @@ class MemorySource final : public backends::Source,
     }
     status.kind = backends::FileKind::kFile;
     status.mode = 0444;
-    status.version = StampOf(file->second);
-    status.size = status.version.size;
-    status.mtime_ns = status.version.mtime_ns;
-    status.ctime_ns = status.version.ctime_ns;
+    const backends::ValueInfo info = InfoOf(file->second);
+    status.version = info.generation;
+    status.size = info.size;
+    status.mtime_ns = status.ctime_ns = info.modified_ns;
     return status;
   }
 

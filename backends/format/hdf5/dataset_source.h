@@ -16,7 +16,7 @@ namespace ndlfs::backends::hdf5 {
 struct OpenedFile {
   std::shared_ptr<const File> file;
   std::shared_ptr<const Store> store;  // the file is the value ""
-  FileStamp stamp;                     // the version that both read
+  ValueInfo info;                      // of the version that both read
   std::shared_ptr<const Source> source;
   std::string path;  // in `source`
 };

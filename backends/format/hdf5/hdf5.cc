@@ -85,18 +85,19 @@ class Hdf5Hierarchy final : public Hierarchy {
 
   Result<uint64_t> Version(std::string_view path) const override {
     NDLFS_TRY(const auto stamp, watch_->Stat(""));
-    std::vector<std::optional<FileStamp>> stamps = {stamp};
+    std::vector<std::optional<ValueInfo>> stamps = {stamp};
     for (const auto& source : SourcesOf(path)) {
       NDLFS_TRY(const auto source_stamp, source->Stat(""));
       stamps.push_back(source_stamp);
     }
-    return HashStamps(stamps);
+    return HashVersions(stamps);
   }
 
   // The file as it is now, opened.
   Result<OpenedFile> Current() const {
     auto opened = TryCurrent();
-    for (int i = 0; i < 2 && !opened && opened.error().sys_errno() == ESTALE; ++i) {
+    for (int i = 0; i < 2 && !opened && opened.error().code() == model::ErrorCode::kStale;
+         ++i) {
       opened = TryCurrent();
     }
     return opened;
@@ -108,13 +109,13 @@ class Hdf5Hierarchy final : public Hierarchy {
     if (!stamp) return model::NotFound("the file is gone");
     {
       const model::MutexLock lock(mutex_);
-      if (opened_ && opened_->stamp == *stamp) return *opened_;
+      if (opened_ && opened_->info.generation == stamp->generation) return *opened_;
     }
     // The store keeps to the version that it is opened in.
     const auto store = OpenOwn();
     NDLFS_TRY(auto file, OpenFile(source_, store, path_), path_);
-    if (file.stamp != *stamp) return model::IoError(ESTALE, path_);
-    const OpenedFile opened{std::move(file.file), store, file.stamp, source_, path_};
+    if (file.info.generation != stamp->generation) return model::HasChanged(path_);
+    const OpenedFile opened{std::move(file.file), store, file.info, source_, path_};
     const model::MutexLock lock(mutex_);
     opened_ = opened;
     listings_.clear();
@@ -131,7 +132,8 @@ class Hdf5Hierarchy final : public Hierarchy {
     for (int attempt = 0;; ++attempt) {
       NDLFS_TRY(const OpenedFile opened, Current());
       auto result = use(opened);
-      if (result || result.error().sys_errno() != ESTALE || attempt == 2) return result;
+      if (result || result.error().code() != model::ErrorCode::kStale || attempt == 2)
+        return result;
     }
   }
 

@@ -347,10 +347,10 @@ model::Result<VersionedFile> OpenFileByHelper(std::shared_ptr<Helper> helper,
                                               std::shared_ptr<const Store> store,
                                               const std::string& path) {
   NDLFS_TRY(auto opened, helper->files().OpenStore(std::move(store), path));
-  const FileStamp stamp = opened->stamp();
+  const ValueInfo info = opened->info();
   auto file = std::make_shared<RemoteFile>(std::move(helper), std::move(opened));
   NDLFS_RETURN_IF_ERROR(file->Open());
-  return VersionedFile{std::move(file), stamp};
+  return VersionedFile{std::move(file), info};
 }
 
 model::Result<VersionedFile> OpenFile(const std::shared_ptr<const Source>& source,
@@ -362,7 +362,7 @@ model::Result<VersionedFile> OpenFile(const std::shared_ptr<const Source>& sourc
   const auto files = std::make_shared<StoreFiles>(source);
   NDLFS_TRY(const auto opened, files->OpenStore(std::move(store), path));
   NDLFS_TRY(auto file, OpenFileInProcess(files, opened, path));
-  return VersionedFile{std::move(file), opened->stamp()};
+  return VersionedFile{std::move(file), opened->info()};
 }
 
 }  // namespace hdf5

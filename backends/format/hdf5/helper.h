@@ -111,7 +111,7 @@ class Helper {
 // A file, and which version of it that is.
 struct VersionedFile {
   std::shared_ptr<const File> file;
-  FileStamp stamp;
+  ValueInfo info;
 };
 
 // Opens the file at `path`, whose bytes `store` has, by a helper.

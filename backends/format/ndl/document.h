@@ -31,7 +31,7 @@ class Document {
   static model::Result<std::shared_ptr<const Document>> Read(const Store& file,
                                                              std::string_view file_name);
 
-  const FileStamp& stamp() const { return stamp_; }
+  const ValueInfo& stamp() const { return stamp_; }
   // An estimate of its memory in bytes.
   uint64_t memory() const { return memory_ + data_bytes_; }
 
@@ -54,7 +54,7 @@ class Document {
   template <typename Array>
   void AddArray(Array array, Object& object);
 
-  FileStamp stamp_;
+  ValueInfo stamp_;
   uint64_t memory_ = 0;
   uint64_t data_bytes_ = 0;
   Object root_;

@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -74,40 +75,39 @@ std::vector<std::string> StoresOfName(std::string_view path) {
 // What has been found out about files, as long as they are the same.
 class Verdicts {
  public:
-  std::optional<bool> Find(const FileStamp& stamp) const {
+  std::optional<bool> Find(const Generation& generation) const {
     const model::MutexLock lock(mutex_);
-    const auto found = known_.find({stamp.device, stamp.inode});
-    if (found == known_.end() || found->second.stamp != stamp) return std::nullopt;
-    return found->second.is_store;
+    const auto found = known_.find(generation);
+    if (found == known_.end()) return std::nullopt;
+    return found->second;
   }
 
-  void Keep(const FileStamp& stamp, bool is_store) {
+  void Keep(const Generation& generation, bool is_store) {
     const model::MutexLock lock(mutex_);
     if (known_.size() >= kMost) known_.clear();
-    known_[{stamp.device, stamp.inode}] = {stamp, is_store};
+    known_[generation] = is_store;
   }
 
  private:
   static constexpr size_t kMost = 10'000;
-  struct Verdict {
-    FileStamp stamp;
-    bool is_store;
+  struct Hash {
+    size_t operator()(const Generation& generation) const { return generation.hash(); }
   };
   mutable model::Mutex mutex_;
-  std::map<std::pair<uint64_t, uint64_t>, Verdict> known_ GUARDED_BY(mutex_);
+  std::unordered_map<Generation, bool, Hash> known_ GUARDED_BY(mutex_);
 };
 
-// Whether there is a document with values in `file`. Errors mean no: the file
-// is shown as it is, and who reads it will see them.
-bool HoldsDocumentWithValues(const Store& file) {
+// Whether there is a document with values in `file`. An error where the file cannot
+// be read at this moment.
+Result<bool> HoldsDocumentWithValues(const Store& file) {
   static Verdicts verdicts;
-  const auto stamp = file.Stat("");
-  if (!stamp || !*stamp || (*stamp)->size > kMaxBytesToLookAt) return false;
-  if (const auto known = verdicts.Find(**stamp)) return *known;
-  const auto text = file.Read("", kMaxBytesToLookAt);
-  if (!text || !*text) return false;
-  const bool is_store = IsDocumentWithValues(AsText((*text)->span()));
-  verdicts.Keep(**stamp, is_store);
+  NDLFS_TRY(const auto stamp, file.Stat(""));
+  if (!stamp || stamp->size > kMaxBytesToLookAt) return false;
+  if (const auto known = verdicts.Find(stamp->generation)) return *known;
+  NDLFS_TRY(const auto text, file.Get("", kMaxBytesToLookAt));
+  if (!text) return false;
+  const bool is_store = IsDocumentWithValues(AsText(text->bytes.span()));
+  verdicts.Keep(text->info.generation, is_store);
   return is_store;
 }
 
@@ -118,7 +118,7 @@ class DocumentFile {
   DocumentFile(std::shared_ptr<const Source> source, std::string path)
       : source_(std::move(source)), path_(std::move(path)) {}
 
-  Result<std::optional<FileStamp>> Stat() const { return source_->OpenFile(path_)->Stat(""); }
+  Result<std::optional<ValueInfo>> Stat() const { return source_->OpenFile(path_)->Stat(""); }
 
   // The document as it is in the file now.
   Result<std::shared_ptr<const Document>> Current() const {
@@ -135,10 +135,10 @@ class DocumentFile {
     return document;
   }
 
-  // That version, or ESTALE.
-  Result<std::shared_ptr<const Document>> Version(const FileStamp& stamp) const {
+  // That version, or kStale.
+  Result<std::shared_ptr<const Document>> Version(const ValueInfo& stamp) const {
     NDLFS_TRY(auto document, Current());
-    if (document->stamp() != stamp) return model::IoError(ESTALE, "the document has changed");
+    if (document->stamp() != stamp) return model::Stale("the document has changed");
     return document;
   }
 
@@ -158,7 +158,7 @@ class DocumentFile {
 // An array of a document. The values stay with that.
 class DocumentArray final : public ArraySource {
  public:
-  DocumentArray(std::shared_ptr<const DocumentFile> file, const FileStamp& stamp,
+  DocumentArray(std::shared_ptr<const DocumentFile> file, const ValueInfo& stamp,
                 std::string path, ArraySpec spec)
       : file_(std::move(file)), stamp_(stamp), path_(std::move(path)), spec_(std::move(spec)) {}
 
@@ -179,7 +179,7 @@ class DocumentArray final : public ArraySource {
   }
 
   const std::shared_ptr<const DocumentFile> file_;
-  const FileStamp stamp_;
+  const ValueInfo stamp_;
   const std::string path_;
   const ArraySpec spec_;
 };
@@ -192,8 +192,8 @@ class NdlHierarchy final : public Hierarchy {
 
   Result<std::shared_ptr<const Node>> Load(std::string_view path) const override {
     NDLFS_TRY(const auto document, file_->Current());
-    const std::optional<FileStamp> stamp = document->stamp();
-    const uint64_t version = HashStamps(std::span(&stamp, 1));
+    const std::optional<ValueInfo> stamp = document->stamp();
+    const uint64_t version = HashVersions(std::span(&stamp, 1));
     if (auto node = nodes_.Find(path, version)) return node;
     NDLFS_TRY(const auto* object, document->Find(path));
     auto node = std::make_shared<Node>(object->node);
@@ -214,7 +214,7 @@ class NdlHierarchy final : public Hierarchy {
 
   Result<uint64_t> Version(std::string_view) const override {
     NDLFS_TRY(const auto stamp, file_->Stat());
-    return HashStamps(std::span(&stamp, 1));
+    return HashVersions(std::span(&stamp, 1));
   }
 
  private:
@@ -238,8 +238,9 @@ class NdlFormatImpl final : public Format {
     return IsNamedAsNdl(name) || model::LooksLikeNdl(AsText(head));
   }
 
-  bool ConfirmFile(std::string_view name, const Store& file) const override {
-    return IsNamedAsNdl(name) || HoldsDocumentWithValues(file);
+  model::Result<bool> ConfirmFile(std::string_view name, const Store& file) const override {
+    if (IsNamedAsNdl(name)) return true;
+    return HoldsDocumentWithValues(file);
   }
   std::vector<std::string> StoresDescribedBy(std::string_view path) const override {
     return StoresOfName(path);

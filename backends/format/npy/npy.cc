@@ -33,7 +33,7 @@ class NpyHierarchy final : public Hierarchy {
 
   model::Result<uint64_t> Version(std::string_view) const override {
     NDLFS_TRY(const auto stamp, store_->Stat(""), store_->Describe(""));
-    return HashStamps(std::array{stamp});
+    return HashVersions(std::array{stamp});
   }
 
  private:

@@ -54,10 +54,10 @@ class NpzHierarchy final : public Hierarchy {
   std::string_view format() const override { return "NPZ"; }
 
   model::Result<std::shared_ptr<const Node>> Load(std::string_view path) const override {
-    NDLFS_TRY(const auto stamp, store_->FileStampNow(), store_->Describe(""));
-    const uint64_t version = HashStamps(std::array{stamp});
+    NDLFS_TRY(const auto stamp, store_->InfoNow(), store_->Describe(""));
+    const uint64_t version = HashVersions(std::array{stamp});
     if (auto node = nodes_.Find(path, version)) return node;
-    NDLFS_TRY(auto node, LoadNew(path, stamp ? stamp->mtime_ns : 0));
+    NDLFS_TRY(auto node, LoadNew(path, stamp ? stamp->modified_ns : 0));
     return nodes_.Insert(path, version, std::move(node));
   }
 
@@ -75,8 +75,8 @@ class NpzHierarchy final : public Hierarchy {
 
   // All is in one file.
   model::Result<uint64_t> Version(std::string_view) const override {
-    NDLFS_TRY(const auto stamp, store_->FileStampNow(), store_->Describe(""));
-    return HashStamps(std::array{stamp});
+    NDLFS_TRY(const auto stamp, store_->InfoNow(), store_->Describe(""));
+    return HashVersions(std::array{stamp});
   }
 
  private:
@@ -135,14 +135,15 @@ class Npz final : public Format {
   // The name leaves no doubt.
   bool ProbeFile(std::string_view, ConstByteSpan) const override { return true; }
   // Under another name, an archive of nothing but arrays, as NumPy writes it.
-  bool ConfirmFile(std::string_view name, const Store& file) const override {
+  model::Result<bool> ConfirmFile(std::string_view name, const Store& file) const override {
     if (HasExtension(name, kExtension)) return true;
     size_t arrays = 0;
-    const bool has_others = ZipDirectory::AnyName(file, [&](std::string_view member) {
+    const auto is_other = [&](std::string_view member) {
       const bool is_array = member.ends_with(kMemberExtension);
       arrays += is_array ? 1 : 0;
       return !is_array && !member.ends_with('/');
-    });
+    };
+    NDLFS_TRY(const bool has_others, ZipDirectory::AnyName(file, is_other));
     return arrays > 0 && !has_others;
   }
 

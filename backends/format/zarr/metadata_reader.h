@@ -12,6 +12,7 @@
 
 #include "backends/base/json.h"
 #include "backends/format/zarr/consolidated.h"
+#include "backends/store/request_scope.h"
 #include "backends/store/store.h"
 #include "model/error.h"
 #include "model/mutex.h"
@@ -29,8 +30,8 @@ struct NodeFiles {
   // Set if the document is not a file, but a copy in consolidated metadata.
   std::shared_ptr<const ConsolidatedMetadata> consolidated;
   // Of `document` or of the consolidated metadata, and of .zattrs.
-  std::optional<FileStamp> stamp;
-  std::optional<FileStamp> attributes_stamp;
+  std::optional<ValueInfo> stamp;
+  std::optional<ValueInfo> attributes_stamp;
 
   int64_t mtime_ns() const;
 };
@@ -64,12 +65,12 @@ bool IsReservedName(std::string_view name);
 // the next time.
 class MetadataReader {
  public:
-  // `has_nczarr_objects`: netCDF-C 4.8.0 has written files with metadata of its own.
-  MetadataReader(std::shared_ptr<const Store> store, std::string prefix,
-                 bool has_nczarr_objects)
-      : store_(std::move(store)),
-        prefix_(std::move(prefix)),
-        has_nczarr_objects_(has_nczarr_objects) {}
+  MetadataReader(std::shared_ptr<const Store> store, std::string prefix)
+      : store_(std::move(store)), prefix_(std::move(prefix)) {}
+
+  // Finds out whether netCDF-C 4.8.0 has written metadata in addition to those of
+  // Zarr. To be called once, before all others.
+  model::Result<void> LookForNczarrObjects();
 
   const std::shared_ptr<const Store>& store() const { return store_; }
   // As of Hierarchy.
@@ -78,10 +79,12 @@ class MetadataReader {
   // The version of Zarr of a hierarchy, at a moment: that of the metadata at
   // its root, v3 where both are there.
   struct Root {
-    std::optional<FileStamp> v3;  // of zarr.json
+    std::optional<ValueInfo> v3;  // of zarr.json
     bool is_v3() const { return v3.has_value(); }
   };
   model::Result<Root> LookAtRoot() const;
+  // Looks anew at what has been looked at before for the same request.
+  void ForgetLooks() const;
 
   // Finds the files of the node at `path`; kNone if there is no node.
   model::Result<NodeFiles> Find(const Root& root, std::string_view path) const;
@@ -100,11 +103,15 @@ class MetadataReader {
 
  private:
   struct Consolidated {
-    std::optional<FileStamp> stamp;
+    std::optional<ValueInfo> stamp;
     std::shared_ptr<const ConsolidatedMetadata> metadata;  // null if not sound
     std::optional<model::Error> error;                     // why not
   };
 
+  // What a look at the metadata files of one folder has found: by their names, what
+  // is known of each.
+  class Look;
+  std::shared_ptr<const Look> LookInto(const std::string& prefix, bool is_v3) const;
   model::Result<NodeFiles> FindFiles(const Root& root, std::string_view path) const;
   // The rest of a bounded search for nodes.
   struct Search {
@@ -123,7 +130,8 @@ class MetadataReader {
   model::Result<bool> IsBelowArray(const Root& root, std::string_view path) const;
   model::Result<NodeFiles> FindConsolidated(const Root& root, std::string_view path) const;
   model::Result<Consolidated> LoadConsolidated(const Root& root) const;
-  model::Result<ConsolidatedMetadata> ParseConsolidated(const Root& root) const;
+  model::Result<ConsolidatedMetadata> ParseConsolidated(const Root& root,
+                                                        const ValueInfo& info) const;
   model::Result<bool> IsThere(std::string_view path) const;
   bool IsInCopy(const Root& root, const ConsolidatedMetadata& copy, std::string_view path,
                 bool copies_only) const;
@@ -138,7 +146,8 @@ class MetadataReader {
 
   const std::shared_ptr<const Store> store_;
   const std::string prefix_;
-  const bool has_nczarr_objects_;
+  bool has_nczarr_objects_ = false;
+  const uint64_t owner_ = RequestScope::NewOwner();
   mutable std::atomic<uint64_t> consolidated_bytes_{0};
   mutable model::Mutex mutex_;
   mutable Consolidated consolidated_ GUARDED_BY(mutex_);  // as of its last use

@@ -25,8 +25,9 @@ class Zarr final : public Format {
   std::string_view name() const override { return "Zarr"; }
 
   bool ProbeDirectory(const Source& source, std::string_view path) const override {
-    return std::any_of(kMetadataNames.begin(), kMetadataNames.end(),
-                       [&](auto name) { return source.IsFile(JoinKey(path, name)); });
+    const auto found = source.OpenStore(std::string(path))->StatMany(kMetadataNames);
+    return std::any_of(found.begin(), found.end(),
+                       [](const auto& file) { return file && file->has_value(); });
   }
 
   model::Result<std::shared_ptr<const Hierarchy>> Open(

@@ -32,8 +32,8 @@ class ZarrHierarchy final : public Hierarchy {
 
  private:
   ZarrHierarchy(std::shared_ptr<const Store> store, std::string prefix, std::string name,
-                const OpenOptions& options, bool has_nczarr_objects)
-      : reader_(std::move(store), std::move(prefix), has_nczarr_objects),
+                const OpenOptions& options)
+      : reader_(std::move(store), std::move(prefix)),
         name_(std::move(name)),
         options_(options) {}
 
@@ -47,6 +47,7 @@ class ZarrHierarchy final : public Hierarchy {
   // With dimensions linked to the coordinates that there are now, and the
   // version of all that.
   model::Result<Loaded> LoadLinked(std::string_view path) const;
+  model::Result<Loaded> TryLoadLinked(std::string_view path) const;
   model::Result<Node> Build(const MetadataReader::Root& root, const NodeFiles& files,
                             std::string_view path) const;
   // Links dimensions to their coordinates, and drops references to missing ones.
@@ -57,7 +58,7 @@ class ZarrHierarchy final : public Hierarchy {
                                                          std::string_view path) const;
   bool IsNczarr(const MetadataReader::Root& root) const;
 
-  const MetadataReader reader_;
+  MetadataReader reader_;
   const std::string name_;
   const OpenOptions options_;
   std::string_view format_;

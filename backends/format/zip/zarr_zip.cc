@@ -60,7 +60,7 @@ class ZarrZip final : public Format {
   bool ProbeFile(std::string_view name, ConstByteSpan head) const override {
     return ProbeContent(head) || HasExtension(name, ".zarr.zip");
   }
-  bool ConfirmFile(std::string_view name, const Store& file) const override {
+  model::Result<bool> ConfirmFile(std::string_view name, const Store& file) const override {
     if (IsNamedAsZarr(name)) return true;
     return ZipDirectory::AnyName(file,
                                  [](auto member) { return FolderOf(member).has_value(); });
@@ -77,7 +77,7 @@ class ZarrZip final : public Format {
       NDLFS_TRY(hierarchies[folder], OpenZarr(store, folder, folder, options));
     }
     return MakeFolderHierarchy("Zarr in ZIP", std::move(hierarchies),
-                               [store] { return store->FileStampNow(); });
+                               [store] { return store->InfoNow(); });
   }
 
  private:

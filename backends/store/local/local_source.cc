@@ -103,17 +103,16 @@ std::shared_ptr<const SourceRoot> LocalRootOf(const Source& source) {
 }
 
 FileStatus StatusOf(const struct ::stat& status) {
-  const FileStamp version = StampOf(status);
   return {.kind = KindOf(status.st_mode),
           .mode = status.st_mode & 07777,
           .uid = status.st_uid,
           .gid = status.st_gid,
           .device_number = status.st_rdev,
           .size = static_cast<uint64_t>(status.st_size),
-          .mtime_ns = version.mtime_ns,
-          .ctime_ns = version.ctime_ns,
+          .mtime_ns = ModifiedNs(status),
+          .ctime_ns = ChangedNs(status),
           .id = {status.st_dev, status.st_ino},
-          .version = version};
+          .version = GenerationOf(status)};
 }
 
 }  // namespace ndlfs::backends

@@ -105,8 +105,11 @@ class HierarchyConformanceTest : public ::testing::TestWithParam<FormatExample> 
 
 // Calls `visit` for the object at `path` and for all below it.
 void Walk(const Hierarchy& hierarchy, const std::string& path,
-          const std::function<void(const std::string&)>& visit) {
-  visit(path);
+          const std::function<void(const std::string&, const Node&)>& visit) {
+  const auto node = hierarchy.Load(path);
+  ASSERT_THAT(node, IsOk()) << path;
+  visit(path, **node);
+  if (!(*node)->is_group()) return;
   const auto names = hierarchy.List(path);
   ASSERT_THAT(names, IsOk()) << path;
   for (const std::string& name : *names) {
@@ -139,13 +142,11 @@ TEST_P(HierarchyConformanceTest, ListsItsObjectsSorted) {
 TEST_P(HierarchyConformanceTest, EveryListedNameLoadsAndHasAVersion) {
   const auto hierarchy = Open();
   int arrays = 0;
-  Walk(*hierarchy, "/", [&](const std::string& path) {
-    const auto node = hierarchy->Load(path);
-    ASSERT_THAT(node, IsOk()) << path;
-    EXPECT_FALSE((*node)->error) << path;
-    EXPECT_EQ((*node)->is_group(), (*node)->source == nullptr) << path;
+  Walk(*hierarchy, "/", [&](const std::string& path, const Node& node) {
+    EXPECT_FALSE(node.error) << path;
+    EXPECT_EQ(node.is_group(), node.source == nullptr) << path;
     EXPECT_THAT(hierarchy->Version(path), IsOk()) << path;
-    arrays += (*node)->is_group() ? 0 : 1;
+    arrays += node.is_group() ? 0 : 1;
   });
   EXPECT_EQ(arrays, GetParam().has_subgroup ? 2 : 1);
 }
@@ -157,12 +158,12 @@ TEST_P(HierarchyConformanceTest, ThereIsNothingAtOtherPaths) {
   }
 }
 
-TEST_P(HierarchyConformanceTest, WhatIsNoPathLeadsToNothing) {
+// A format may take "//a" for "/a"; the tree asks for neither.
+TEST_P(HierarchyConformanceTest, NoPathClimbs) {
   const auto hierarchy = Open();
-  const std::vector<std::string> paths = {"",       ".",       "..",         "a",
-                                          "/..",    "/.",      "/../a",      "/g/../a",
-                                          "/a/..",  "//a",     "/g//b",      "/../v2.zarr/a",
-                                          "/g/./b", "a/../..", "/etc/passwd"};
+  const std::vector<std::string> paths = {".",       "..",      "/..",           "/.",
+                                          "/../a",   "/g/../a", "/a/..",         "/g/./b",
+                                          "a/../..", "/g/../",  "/../v2.zarr/a", "/etc/passwd"};
   for (std::string path : paths) {
     EXPECT_FALSE(hierarchy->Load(path)) << path;
     path += '\0';
@@ -183,13 +184,12 @@ TEST_P(HierarchyConformanceTest, VersionIsTheSameUntilTheMetadataChange) {
   EXPECT_NE(hierarchy->Version("/").value(), *before);
   // What is there is still shown, or has to be opened again.
   const auto node = hierarchy->Load(ArrayPath());
-  if (!node) EXPECT_THAT(node, test::IsErrno(ESTALE));
+  if (!node) EXPECT_THAT(node, test::IsStale());
 }
 
 TEST_P(HierarchyConformanceTest, ReadsNoChunkToTellWhatThereIs) {
   const auto hierarchy = Open();
-  Walk(*hierarchy, "/", [&](const std::string& path) {
-    EXPECT_THAT(hierarchy->Load(path), IsOk()) << path;
+  Walk(*hierarchy, "/", [&](const std::string& path, const Node&) {
     EXPECT_THAT(hierarchy->Version(path), IsOk()) << path;
     hierarchy->GetLink(path);
   });
@@ -205,13 +205,12 @@ TEST_P(HierarchyConformanceTest, NodeThatIsHeldIsFoundAgain) {
 
 TEST_P(HierarchyConformanceTest, ElementsAreThoseThatWereStored) {
   const auto hierarchy = Open();
-  Walk(*hierarchy, "/", [&](const std::string& path) {
-    const auto node = hierarchy->Load(path).value();
-    if (node->source == nullptr) return;
-    EXPECT_EQ(node->array().type, model::Datatype::Integer(4, true)) << path;
-    EXPECT_TRUE(test::ReadThroughChunks(*node->source) == Elements()) << path;
-    if (!node->source->contiguous()) return;
-    EXPECT_TRUE(test::ReadThroughRange(*node->source) == Elements()) << path;
+  Walk(*hierarchy, "/", [&](const std::string& path, const Node& node) {
+    if (node.source == nullptr) return;
+    EXPECT_EQ(node.array().type, model::Datatype::Integer(4, true)) << path;
+    EXPECT_TRUE(test::ReadThroughChunks(*node.source) == Elements()) << path;
+    if (!node.source->contiguous()) return;
+    EXPECT_TRUE(test::ReadThroughRange(*node.source) == Elements()) << path;
   });
 }
 
@@ -220,7 +219,7 @@ TEST_P(HierarchyConformanceTest, MetadataHaveATime) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, HierarchyConformanceTest, testing::ValuesIn(AllExamples()),
-                         [](const auto& info) {
+                         [](const testing::TestParamInfo<FormatExample>& info) {
                            std::string name = info.param.format + "_" + info.param.path;
                            std::replace_if(
                                name.begin(), name.end(),

@@ -18,6 +18,7 @@ using ndlfs::test::IsErrno;
 using ndlfs::test::IsError;
 using ndlfs::test::IsOk;
 using ndlfs::test::IsOkAnd;
+using ndlfs::test::IsStale;
 using ndlfs::test::WriteFile;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -160,7 +161,7 @@ TEST_F(SourceTreeTest, ReplacedFileIsANewInodeAndDoesNotShowThroughTheOldOne) {
   const auto before = Find("a.txt");
   const auto opened = (*before)->Open();
   Replace("a.txt", "another");
-  EXPECT_THAT((*before)->Open(), IsErrno(ESTALE));
+  EXPECT_THAT((*before)->Open(), IsStale());
   EXPECT_EQ((*before)->Stat()->size, 3u);
   EXPECT_THAT(Read(*opened), IsOkAnd("one"));
   const auto after = Find("a.txt");
@@ -173,7 +174,7 @@ TEST_F(SourceTreeTest, RewrittenFileIsANewInode) {
   const auto before = Find("a.txt");
   ASSERT_THAT((*before)->Open(), IsOk());
   WriteFile(source_ / "a.txt", "two");
-  EXPECT_THAT((*before)->Open(), IsErrno(ESTALE));
+  EXPECT_THAT((*before)->Open(), IsStale());
   EXPECT_THAT(Read("a.txt"), IsOkAnd("two"));
 }
 
@@ -186,7 +187,7 @@ TEST_F(SourceTreeTest, GrowingFileCanBeOpenedAndFollowed) {
   Append("log", "three\n");
   EXPECT_EQ((*node)->Stat()->size, 14u);
   EXPECT_THAT(Read(*opened), IsOkAnd("one\ntwo\nthree\n"));
-  EXPECT_THAT((*node)->Open(), IsErrno(ESTALE)) << "its pages are those of the short one";
+  EXPECT_THAT((*node)->Open(), IsStale()) << "its pages are those of the short one";
 }
 
 TEST_F(SourceTreeTest, RemovedFileKeepsItsAttributesForWhoHasItOpen) {

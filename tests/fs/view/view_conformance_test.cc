@@ -148,7 +148,7 @@ TEST_P(ViewConformanceTest, BrokenChunkIsAnErrorAndNoShortAnswer) {
   ASSERT_THAT(view, test::IsOk());
   // The end is where the chunk is that is broken.
   const std::string whole = ReadAll(*Make());
-  for (const View* file : {view->get(), (*view)->ForReader(prefetcher_).get()}) {
+  for (const ViewPtr& file : {*view, (*view)->ForReader(prefetcher_)}) {
     if (file == nullptr) continue;
     std::string out(whole.size(), '\0');
     EXPECT_THAT(file->Read(0, std::as_writable_bytes(std::span(out))),

@@ -290,26 +290,22 @@ class HeaderOnlyStore final : public Store {
     whole_.Put("a.npy", header + "abcdefgh");
   }
   bool ReadsInParts() const override { return true; }
-  model::Result<std::optional<uint64_t>> Size(std::string_view key) const override {
-    return whole_.Size(key);
-  }
-  model::Result<std::optional<FileStamp>> Stat(std::string_view key) const override {
+  model::Result<std::optional<ValueInfo>> Stat(std::string_view key) const override {
     return whole_.Stat(key);
-  }
-  model::Result<Access> AccessOf(std::string_view key) const override {
-    return whole_.AccessOf(key);
   }
   model::Result<std::vector<StoreEntry>> List(std::string_view prefix) const override {
     return whole_.List(prefix);
   }
   std::string Describe(std::string_view key) const override { return whole_.Describe(key); }
-  model::Result<std::optional<size_t>> ReadInto(std::string_view key, uint64_t offset,
-                                                ByteSpan out) const override {
-    if (offset >= header_size_) return model::Propagate(failure_.error());
-    return whole_.ReadInto(key, offset, out.first(std::min(out.size(), header_size_ - offset)));
-  }
 
  private:
+  model::Result<std::optional<ReadResult>> DoRead(std::string_view key,
+                                                  const ReadOptions& options,
+                                                  const Reserve& reserve) const override {
+    if (options.range.offset >= header_size_) return model::Propagate(failure_.error());
+    return whole_.Read(key, options, reserve);
+  }
+
   test::MemoryStore whole_;
   const uint64_t header_size_;
   const model::Result<void> failure_;

@@ -153,7 +153,7 @@ TEST(ZipStoreTest, StampIsThatOfTheArchiveWithTheSizeOfTheMember) {
   const auto root = SourceRoot::Open(directory.path()).value();
   const auto store = ZipStore::Open(MakeFileStore(root, "a.zip")).value();
   const auto stamp = store->Stat("m");
-  FileStamp expected = StampOf(*root->Stat("a.zip"));
+  ValueInfo expected = InfoOf(*root->Stat("a.zip"));
   expected.size = 5;
   EXPECT_EQ(**stamp, expected);
   EXPECT_EQ(store->Describe("m"), "a.zip/m");
