@@ -8,7 +8,6 @@
 
 #include "backends/base/element_stream.h"
 #include "backends/codec/byte_swap.h"
-#include "backends/store/access_scope.h"
 #include "cache/chunk_loader.h"
 #include "cache/strided_copy.h"
 
@@ -259,10 +258,6 @@ Result<void> ArrayReader::ReadLittle(uint64_t offset, ByteSpan out, Access acces
 
 Result<void> ArrayReader::ReadContiguous(const ContiguousRange& range, uint64_t offset,
                                          ByteSpan out) const {
-  const backends::AccessScope scope(ChunkLedger::ReadersOf(ledger_.get()));
-  if (ledger_ && !range.exact_size) {
-    NDLFS_RETURN_IF_ERROR(ledger_->CheckAccess(*range.store, range.key));
-  }
   NDLFS_TRY(const auto runs, model::PlanByteSwap(range.stored, model::ByteOrder::kLittle));
   return ReadSwapped(
       runs, [&](uint64_t at, ByteSpan part) { return ReadRaw(range, runs, at, part); }, offset,

@@ -16,9 +16,6 @@ constexpr size_t kMostNotes = size_t{1} << 17;
 constexpr size_t kOwnNotes = 64;
 std::atomic<size_t> all_notes{0};
 
-// Of so many files the way to each is looked at.
-constexpr size_t kFewFiles = 1024;
-
 // A time of change that moves no file's modification time.
 constexpr int64_t kNoTime = 1;
 
@@ -51,14 +48,7 @@ model::Result<void> ChunkLedger::Note(const std::shared_ptr<const backends::Stor
 model::Result<void> ChunkLedger::NoteRead(const std::shared_ptr<const backends::Store>& store,
                                           const std::string& key, const Info& found) {
   if (!NoteVersion({store, key}, found)) return model::HasChanged(store->Describe(key));
-  if (!found) return {};  // closed to nobody
-  auto access = CheckAccess(*store, key);
-  if (!access) {
-    model::MutexLock lock(mutex_);
-    const FileId file = {store, key};
-    if (noted_.contains(file)) closed_.insert(file);
-  }
-  return access;
+  return {};
 }
 
 std::optional<backends::Generation> ChunkLedger::Noted(
@@ -66,17 +56,6 @@ std::optional<backends::Generation> ChunkLedger::Noted(
   model::MutexLock lock(mutex_);
   const auto known = noted_.find({store, key});
   return known == noted_.end() ? std::nullopt : known->second;
-}
-
-model::Result<void> ChunkLedger::CheckAccess(const backends::Store& store,
-                                             const std::string& key) const {
-  if (!readers_) return {};
-  NDLFS_TRY(const backends::Access access, store.AccessOf(key), store.Describe(key));
-  if (!CoversReaders(*readers_, access)) {
-    return model::IoError(
-        EACCES, store.Describe(key) + ": closed to some of those who may read the metadata");
-  }
-  return {};
 }
 
 bool ChunkLedger::NoteVersion(const FileId& file, const Info& found) {
@@ -109,16 +88,13 @@ uint64_t ChunkLedger::unnoted_reads() const {
 
 bool ChunkLedger::Changed() {
   Notes notes;
-  std::set<FileId> closed;
   {
     model::MutexLock lock(mutex_);
     if (changed_ || (unnoted_reads_ != 0 && !vouched_)) return true;
     vouched_ = false;
     notes.assign(noted_.begin(), noted_.end());
-    closed = closed_;
   }
-  std::optional<Info> change = FindChange(notes);
-  if (!change && IsAccessChanged(notes, closed)) change.emplace();
+  const std::optional<Info> change = FindChange(notes);
   if (!change) return false;
   model::MutexLock lock(mutex_);
   NoticeChange(*change);
@@ -149,26 +125,6 @@ std::optional<ChunkLedger::Info> ChunkLedger::FindChange(const Notes& notes) {
     }
   }
   return std::nullopt;
-}
-
-// A file that is closed changes, and so is noticed; a folder on the way to it
-// is not.
-bool ChunkLedger::IsAccessChanged(const Notes& noted, const std::set<FileId>& closed) const {
-  if (!readers_) return false;
-  const bool each = noted.size() <= kFewFiles;
-  std::string_view folder;
-  const backends::Store* store = nullptr;
-  for (const auto& [file, version] : noted) {  // sorted
-    if (!version) continue;
-    const std::string_view key = file.second;
-    const std::string_view here = key.substr(0, key.rfind('/') + 1);  // npos + 1 is 0
-    if (!each && store == file.first.get() && folder == here) continue;
-    store = file.first.get();
-    folder = here;
-    const bool is_closed = !CheckAccess(*file.first, file.second);
-    if (is_closed != closed.contains(file)) return true;
-  }
-  return false;
 }
 
 void ChunkLedger::NoticeChange(const Info& now) {

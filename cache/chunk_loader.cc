@@ -10,7 +10,6 @@
 #include "backends/base/checked.h"
 #include "backends/base/element_stream.h"
 #include "backends/codec/codec_chain.h"
-#include "backends/store/access_scope.h"
 
 namespace ndlfs::cache {
 
@@ -332,7 +331,6 @@ using UsePiece = std::function<Result<bool>(const ChunkLocation&, const Loading&
 Result<bool> WithPiece(const backends::ArraySource& source, std::span<const uint64_t> index,
                        backends::IndexCache& indexes, ChunkLedger* ledger,
                        const UsePiece& use) {
-  const backends::AccessScope scope(ChunkLedger::ReadersOf(ledger));
   NotingIndexCache noting(indexes, ledger);
   NDLFS_TRY(const ChunkLocation location, source.Locate(index, noting));
   const bool one_piece = location.store && location.store->ReadsInParts() &&
@@ -382,7 +380,6 @@ uint64_t VariableSize(uint64_t limit) {
 
 Result<Bytes> LoadChunk(const backends::ArraySource& source, std::span<const uint64_t> index,
                         backends::IndexCache& indexes, ChunkLedger* ledger, uint64_t limit) {
-  const backends::AccessScope scope(ChunkLedger::ReadersOf(ledger));
   NotingIndexCache noting(indexes, ledger);
   NDLFS_TRY(const ChunkLocation location, source.Locate(index, noting));
   Result<Bytes> chunk =

@@ -121,12 +121,8 @@ class RoomsTest(unittest.TestCase):
             below(name, [name])
 
     def test_formats_know_nothing_of_the_local_file_system(self):
-        # libhdf5 still reads files by descriptors.
-        excepted = {"hdf5", "hdf5_library", "backends"}
         for name, room in self.rooms.items():
             if not room.folder.startswith("backends/") or name == "local_store":
-                continue
-            if name in excepted:
                 continue
             linked = self.with_public(room.linked("PUBLIC") + room.linked("PRIVATE"))
             self.assertNotIn("local_store", linked, f"{name} is linked with it")

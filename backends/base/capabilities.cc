@@ -12,6 +12,7 @@ constexpr uint64_t Bit(unsigned capability) { return uint64_t{1} << capability; 
 
 static_assert(kReadAnyFile == Bit(CAP_DAC_READ_SEARCH));
 static_assert(kAdministrate == Bit(CAP_SYS_ADMIN));
+static_assert(kTakeIdentities == (Bit(CAP_SETGID) | Bit(CAP_SETUID)));
 
 constexpr unsigned kMaxCapabilities = 64;
 
@@ -45,6 +46,14 @@ void RaiseCapabilities(uint64_t more) {
     (void)capng_update(CAPNG_ADD, CAPNG_EFFECTIVE, i);
   }
   (void)capng_apply(CAPNG_SELECT_CAPS);
+}
+
+bool HasCapabilities(uint64_t wanted) {
+  if (capng_get_caps_process() != 0) return false;
+  for (unsigned i = 0; i < kMaxCapabilities; ++i) {
+    if ((wanted & Bit(i)) != 0 && !capng_have_capability(CAPNG_EFFECTIVE, i)) return false;
+  }
+  return true;
 }
 
 }  // namespace ndlfs::backends

@@ -13,6 +13,8 @@ namespace ndlfs::backends {
 
 inline constexpr uint64_t kReadAnyFile = uint64_t{1} << 2;    // CAP_DAC_READ_SEARCH
 inline constexpr uint64_t kAdministrate = uint64_t{1} << 21;  // CAP_SYS_ADMIN, for unmounting
+// CAP_SETGID and CAP_SETUID, for opening files as other users.
+inline constexpr uint64_t kTakeIdentities = uint64_t{1} << 6 | uint64_t{1} << 7;
 
 // Drops all capabilities outside of `permitted` for good, for this thread and
 // for its child processes. Suspends those outside of `effective` until
@@ -23,5 +25,8 @@ model::Result<void> DropCapabilities(uint64_t effective, uint64_t permitted);
 // Makes the capabilities in `more` effective again in this thread, if they are
 // still permitted.
 void RaiseCapabilities(uint64_t more);
+
+// Whether all of `wanted` are in effect for the calling thread.
+bool HasCapabilities(uint64_t wanted);
 
 }  // namespace ndlfs::backends

@@ -48,7 +48,7 @@ model::Storage NumpyStorage(const model::Datatype& stored);
 // [name, type, shape]. A name may be [title, name].
 model::Result<NumpyDescr> NumpyDescrFromJson(const Json& json);
 
-// `shape` elements of `base`; `base` itself where the shape is empty.
+// A subarray of `shape` elements of `base`; `base` itself if the shape is empty.
 NumpyDescr NumpySubarray(NumpyDescr base, std::vector<uint64_t> shape);
 
 }  // namespace ndlfs::backends

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <unistd.h>
+
 #include <utility>
 
 namespace ndlfs::backends {
@@ -15,7 +17,9 @@ class UniqueFd {
     std::swap(fd_, other.fd_);
     return *this;
   }
-  ~UniqueFd();
+  ~UniqueFd() {
+    if (fd_ >= 0) ::close(fd_);
+  }
   int get() const { return fd_; }
   explicit operator bool() const { return fd_ >= 0; }
   // Gives the descriptor away.

@@ -29,8 +29,8 @@ namespace ndlfs::backends {
 struct ChunkForm {
   model::Datatype dtype;
   std::vector<uint64_t> shape;
-  // The decoded fill value, one element, for parts of a chunk that are not stored
-  // (sharding). Empty means zeros.
+  // The fill value at this point of the chain, one element, for parts of a chunk that
+  // are not stored (sharding). Empty means zeros.
   std::vector<std::byte> fill = {};
 
   // Both are nullopt on overflow.

@@ -46,8 +46,8 @@ Verdict Judge(const Entry& entry, const ByteRange& index, uint64_t shard_size) {
   if (entry.empty()) return Verdict::kEmpty;
   const auto end = CheckedAdd(entry.offset, entry.size);
   if (!end || *end > shard_size) return Verdict::kOutside;
-  const bool beside = *end <= index.offset || entry.offset >= index.offset + index.length;
-  return beside || entry.size == 0 ? Verdict::kSound : Verdict::kOverlaps;
+  const bool is_apart = *end <= index.offset || entry.offset >= index.offset + index.length;
+  return is_apart || entry.size == 0 ? Verdict::kSound : Verdict::kOverlaps;
 }
 
 // Marks all chunks that share bytes with another one.

@@ -38,11 +38,12 @@ struct Node {
   // Newest modification of the metadata, nanoseconds since 1970; 0: unknown.
   int64_t mtime_ns = 0;
   // Of a store that is a directory: the files in it, by their paths below it,
-  // that the metadata are in. Who may not read these does not read the data.
+  // that the metadata are in. What is made of the node shows no more permissions
+  // than these have.
   std::vector<std::string> files;
-  // Who may read all that was opened for it, where that was noted: the files at
-  // these paths may be others now.
-  std::optional<PathAccess> read_access;
+  // Something that belongs to it was closed to the caller that it was loaded for: what is said
+  // here may not be all.
+  bool is_partial = false;
 
   bool is_group() const { return entity.index() == 0; }
   // Of arrays: the ndarray, or the dimension coordinate as one.

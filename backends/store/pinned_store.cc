@@ -15,9 +15,6 @@ class PinnedStore final : public Store {
   model::Result<std::optional<ValueInfo>> Stat(std::string_view key) const override {
     return store_->Stat(key);
   }
-  model::Result<Access> AccessOf(std::string_view key) const override {
-    return store_->AccessOf(key);
-  }
   model::Result<std::vector<StoreEntry>> List(std::string_view prefix) const override {
     return store_->List(prefix);
   }

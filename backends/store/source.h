@@ -122,10 +122,14 @@ class Source {
   // read, and from then on the store keeps to one version of the file: reads of
   // another one fail with kStale, so that bytes of two versions never mix. To
   // read the new version, open it again; Stat("") tells that there is one.
-  // With Follow::kNo, `path` has been found step by step and had no link in it:
-  // a shared source follows none that is there now.
+  // Follow::kYes is for paths that a file names, which may lead through symbolic
+  // links. Others have been found step by step and had none: a shared source
+  // follows no link that is there now.
   virtual std::shared_ptr<const Store> OpenFile(const std::string& path,
-                                                Follow follow = Follow::kNo) const = 0;
+                                                Follow follow) const = 0;
+  std::shared_ptr<const Store> OpenFile(const std::string& path) const {
+    return OpenFile(path, Follow::kNo);
+  }
 
   // Whether there is a regular file at `path`, or where a link there leads.
   bool IsFile(std::string_view path) const;

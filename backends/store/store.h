@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "backends/base/bytes.h"
-#include "backends/store/access.h"
 #include "backends/store/generation.h"
 #include "model/error.h"
 
@@ -128,10 +127,6 @@ class Store {
   // Stat() of several keys. Cheapest where keys of one folder follow each other.
   virtual std::vector<model::Result<std::optional<ValueInfo>>> StatMany(
       std::span<const std::string_view> keys) const;
-
-  // Who may read the value at `key` in the source: what its file and all
-  // directories on the way to it grant. Nobody, where there is none.
-  virtual model::Result<Access> AccessOf(std::string_view key) const = 0;
 
   // Children of `prefix` ("" is the root) sorted by name; empty where there
   // is no such prefix.

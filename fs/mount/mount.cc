@@ -116,6 +116,7 @@ class Mount {
             .timeout = context_.services.freshness.TimeoutSeconds(),
             .immutable = options_.immutable,
             .reads_at_once = options_.threads,
+            .shared = options_.allow_other,
             .source = backends::LocalRootOf(*source_)};
   }
 
@@ -127,8 +128,9 @@ class Mount {
         {"stats.json", [=] { return StatisticsAsJson(statistics()); }},
         {"metrics", [=] { return StatisticsAsMetrics(statistics()); }},
         {"config.yaml", [this] { return OptionsAsYaml(options_); }},
-        // Names files that not everybody may know of.
-        {"errors.log", [this] { return context_.problems.Text(); }, 0440},
+        // Names files that not everybody may know of, and quotes them.
+        {"errors.log", [this] { return context_.problems.Text(); },
+         options_.allow_other ? mode_t{0400} : mode_t{0440}},
     };
   }
 

@@ -2,6 +2,7 @@
 #include "fs/tree/catalog.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <utility>
 
@@ -28,6 +29,24 @@ std::shared_ptr<MountedStore> Catalog::Find(const std::string& path,
   return nullptr;
 }
 
+model::Result<std::shared_ptr<MountedStore>> Catalog::OfCaller(
+    const std::shared_ptr<MountedStore>& store) {
+  if (store->caller_id() == backends::CallerScope::CurrentId()) return store;
+  NDLFS_TRY(const auto status, services_.source->Stat(store->path(), backends::Follow::kNo),
+            store->path());
+  if (!status) return model::HasChanged(store->path());
+  const uint64_t denials = backends::CallerScope::denials();
+  auto own = Find(store->path(), *status);
+  if (own) return own;
+  if (backends::CallerScope::denials() != denials) return model::IoError(EACCES, store->path());
+  return model::HasChanged(store->path());
+}
+
+std::string Catalog::KeyOf(const std::string& path) {
+  const uint64_t caller = backends::CallerScope::CurrentId();
+  return caller == 0 ? path : path + '\0' + std::to_string(caller);
+}
+
 bool Catalog::IsKnownPlain(const backends::FileStatus& status) const {
   if (!looks_into_files()) return true;
   return status.size < backends::kSmallestStoreFile || plain_files_.Contains(status.version);
@@ -48,7 +67,7 @@ bool Catalog::IsSettled(const backends::FileStatus& status) const {
 std::shared_ptr<MountedStore> Catalog::FindKnown(const std::string& path,
                                                  const backends::FileStatus& status) const {
   model::MutexLock lock(mutex_);
-  const auto it = known_.find(path);
+  const auto it = known_.find(KeyOf(path));
   if (it == known_.end()) return nullptr;
   const Known& known = it->second;
   const bool holds = status.is_directory() ? services_.freshness.Holds(known.detected)
@@ -61,7 +80,7 @@ std::shared_ptr<MountedStore> Catalog::FindKnown(const std::string& path,
 std::shared_ptr<MountedStore> Catalog::Keep(const std::string& path,
                                             const backends::FileStatus& status) {
   model::MutexLock lock(mutex_);
-  Known& known = known_[path];
+  Known& known = known_[KeyOf(path)];
   auto store = known.store.lock();
   if (!store || store->is_directory() != status.is_directory()) {
     store = std::make_shared<MountedStore>(services_, path, status);

@@ -13,7 +13,8 @@
 namespace ndlfs::fs {
 
 // The stores of the source that somebody knows of: the kernel, or an open
-// file, or because they were used lately. Thread-safe.
+// file, or because they were used lately. On a mount for others, each caller
+// (backends/store/caller.h) has stores of its own. Thread-safe.
 class Catalog {
  public:
   explicit Catalog(StoreServices& services) : services_(services) {}
@@ -24,6 +25,11 @@ class Catalog {
   // opened.
   std::shared_ptr<MountedStore> Find(const std::string& path,
                                      const backends::FileStatus& status);
+
+  // The calling thread's own store in place of `store`, which another caller may have found.
+  // The error is ESTALE where there is none for it, and EACCES where it may not find out.
+  model::Result<std::shared_ptr<MountedStore>> OfCaller(
+      const std::shared_ptr<MountedStore>& store);
 
   // Whether the regular file with this status is known to be no store, unless
   // its name is that of one. Costs nothing; false is no answer.
@@ -42,6 +48,8 @@ class Catalog {
     Freshness::Time detected;
   };
 
+  // A path, as the current caller knows it.
+  static std::string KeyOf(const std::string& path);
   std::shared_ptr<MountedStore> FindKnown(const std::string& path,
                                           const backends::FileStatus& status) const;
   // Whether a change from now on will be seen in the status of the file, however
@@ -53,7 +61,7 @@ class Catalog {
   StoreServices& services_;
   PlainFiles plain_files_;
   mutable model::Mutex mutex_;
-  std::unordered_map<std::string, Known> known_ GUARDED_BY(mutex_);
+  std::unordered_map<std::string, Known> known_ GUARDED_BY(mutex_);  // by KeyOf()
   size_t sweep_at_ GUARDED_BY(mutex_) = 1024;
 };
 

@@ -33,7 +33,8 @@ struct EntityView {
 };
 using EntityViewPtr = std::shared_ptr<const EntityView>;
 
-// The views of one entity that were looked up lately. Thread-safe.
+// The views of one entity that were looked up lately: up to 32, and up to 8 MiB
+// of what they hold besides the latest. Thread-safe.
 class KeptViews {
  public:
   // Null where there is none.
@@ -58,10 +59,7 @@ class KeptViews {
       return view;
     }
     views_.insert(views_.begin(), view);
-    if (views_.size() > kMost) {
-      dropped.push_back(std::move(views_.back()));
-      views_.pop_back();
-    }
+    DropOld(dropped);
     return view;
   }
 
@@ -77,10 +75,24 @@ class KeptViews {
 
  private:
   static constexpr size_t kMost = 32;
+  static constexpr uint64_t kMostBytes = uint64_t{8} << 20;
 
   std::vector<EntityViewPtr>::iterator Place(std::string_view name) REQUIRES(mutex_) {
     return std::find_if(views_.begin(), views_.end(),
                         [&](const EntityViewPtr& view) { return view->name == name; });
+  }
+
+  void DropOld(std::vector<EntityViewPtr>& dropped) REQUIRES(mutex_) {
+    size_t kept = 0;
+    uint64_t bytes = 0;
+    for (; kept < views_.size() && kept < kMost; ++kept) {
+      if (kept != 0) bytes += views_[kept]->view->held_bytes();
+      if (bytes > kMostBytes) break;
+    }
+    while (views_.size() > kept) {
+      dropped.push_back(std::move(views_.back()));
+      views_.pop_back();
+    }
   }
 
   mutable model::Mutex mutex_;

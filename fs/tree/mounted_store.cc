@@ -5,7 +5,6 @@
 #include <cerrno>
 #include <chrono>
 #include <iterator>
-#include <set>
 #include <string_view>
 #include <utility>
 
@@ -16,7 +15,6 @@ namespace ndlfs::fs {
 namespace {
 
 using backends::FileStatus;
-using backends::PathAccess;
 using model::IoError;
 
 // What a store or an entity weighs at least: as many as this makes are kept of
@@ -30,6 +28,7 @@ backends::Access AccessBy(const FileStatus& status) {
 }
 
 bool IsStale(const model::Error& error) { return error.code() == model::ErrorCode::kStale; }
+bool IsDenied(const model::Error& error) { return error.sys_errno() == EACCES; }
 
 int64_t NowNs() {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
@@ -205,8 +204,12 @@ bool MountedStore::IsUnchanged(const backends::Hierarchy* hierarchy,
 // on is seen by the next look.
 model::Result<HierarchyPtr> MountedStore::Open(const FileStatus& status) {
   const auto now = services_.freshness.Now();
+  const uint64_t denials = backends::CallerScope::denials();
   const backends::Format* format = services_.detect(path_, is_directory_).format;
-  if (format == nullptr) return model::HasChanged(path_);
+  if (format == nullptr) {
+    const bool is_denied = is_shared() && backends::CallerScope::denials() != denials;
+    return is_denied ? IoError(EACCES, path_) : model::HasChanged(path_);
+  }
   auto opened = format->Open(services_.source, path_, services_.open_options);
   if (!opened && IsStale(opened.error())) return model::Propagate(opened.error());
   if (!opened) {
@@ -262,7 +265,6 @@ model::Result<EntityPtr> MountedStore::Get(std::string_view path) {
   if (seen.entity) {
     const bool changed = seen.entity->may_pass ||
                          seen.entity->version != VersionOf(*hierarchy, path) ||
-                         IsAccessChanged(*seen.entity) ||
                          (seen.entity->ledger && seen.entity->ledger->Changed());
     if (!changed) {
       Confirm(path);
@@ -303,20 +305,30 @@ model::Result<EntityPtr> MountedStore::Load(const HierarchyPtr& hierarchy,
   auto entity = std::make_shared<Entity>(services_.cache);
   entity->path = path;
   entity->loaded_from = hierarchy;
-  entity->version = VersionOf(*hierarchy, path);
+  const auto version = hierarchy->Version(path);
+  // To find out that there is nothing may take a search: once is enough.
+  if (!version && version.error().code() == model::ErrorCode::kNotFound) {
+    return model::NotFound("{}", path);
+  }
+  entity->version = version.value_or(0);
   entity->generation = ++services_.last_generation;
   auto node = hierarchy->Load(path);
   if (!node) {
     const bool gone = node.error().code() == model::ErrorCode::kNotFound;
     if (gone || IsStale(node.error())) return model::Propagate(std::move(node).error());
     // What is no object of this store needs no reason why it is not shown.
-    if (!IsListed(*hierarchy, path)) return model::NotFound("{}", path);
-    entity->access = AccessTo(std::vector<std::string>());
+    if (!IsListed(*hierarchy, path)) {
+      if (is_shared() && IsDenied(node.error())) return model::Propagate(node.error());
+      return model::NotFound("{}", path);
+    }
+    entity->is_denied = is_shared() && IsDenied(node.error());
+    entity->access = AccessTo({});
     AddProblem(*entity, node.error());
   } else {
     entity->node = *std::move(node);
     entity->mtime_ns = entity->node->mtime_ns;
-    entity->access = AccessTo(*entity->node);
+    entity->access = AccessTo(entity->node->files);
+    entity->may_pass = entity->node->is_partial;
     if (entity->node->error) AddProblem(*entity, *entity->node->error);
     AddData(*entity);
   }
@@ -326,52 +338,18 @@ model::Result<EntityPtr> MountedStore::Load(const HierarchyPtr& hierarchy,
   return entity;
 }
 
-PathAccess MountedStore::AccessTo(const backends::Node& node) const {
-  const PathAccess access = AccessTo(node.files);
-  if (!node.read_access) return access;
-  return {Both(access.own, node.read_access->own), Both(access.whole, node.read_access->whole)};
-}
-
-// Folders on the way to the metadata may be closed without a trace in these.
-bool MountedStore::IsAccessChanged(const Entity& entity) const {
-  if (!is_shared() || entity.node == nullptr) return false;
-  return AccessTo(*entity.node) != entity.access;
-}
-
-PathAccess MountedStore::AccessToPath(const std::string& path) const {
-  if (services_.local) return services_.local->AccessOf(path).value_or(PathAccess{});
-  const auto found = services_.source->Stat(path, backends::Follow::kYes);
-  const auto status = found.value_or(std::nullopt);
-  if (!status) return {};
-  const backends::Access access = AccessBy(*status);
-  return {access, access};
-}
-
-PathAccess MountedStore::AccessTo(const std::vector<std::string>& files) const {
-  PathAccess access = AccessToPath(path_);
-  if (!is_directory_) return access;
-  for (const std::string& file : files) {
-    const auto found = AccessToPath(backends::JoinKey(path_, file));
-    access = {Both(access.own, found.own), Both(access.whole, found.whole)};
+backends::Access MountedStore::AccessTo(const std::vector<std::string>& files) const {
+  const auto access_of = [&](const std::string& path) {
+    const auto status = services_.source->Stat(path, backends::Follow::kYes);
+    return status && *status ? AccessBy(**status) : backends::Access{};
+  };
+  const backends::Access store = access_of(path_);
+  if (!is_directory_ || files.empty()) return store;
+  backends::Access access = access_of(backends::JoinKey(path_, files.front()));
+  for (size_t i = 1; i < files.size(); ++i) {
+    access = InCommon(access, access_of(backends::JoinKey(path_, files[i])));
   }
-  return access;
-}
-
-backends::Access MountedStore::AccessFromTop(const std::vector<std::string>& files) const {
-  backends::Access access = AccessTo(files).own;
-  if (!is_directory_ || !services_.local) return access;
-  std::set<std::string_view> folders;
-  for (const std::string& file : files) {
-    for (size_t end = file.rfind('/'); end != file.npos && end != 0;
-         end = file.rfind('/', end - 1)) {
-      if (!folders.insert(std::string_view(file).substr(0, end)).second) break;
-    }
-  }
-  for (const std::string_view folder : folders) {
-    const auto status = services_.local->StatForOthers(backends::JoinKey(path_, folder));
-    access = Both(access, status ? backends::PassageThrough(*status) : backends::Access{});
-  }
-  return access;
+  return InCommon(access, store);
 }
 
 void MountedStore::AddProblem(Entity& entity, const model::Error& error) const {
@@ -384,8 +362,7 @@ void MountedStore::AddProblem(Entity& entity, const model::Error& error) const {
 void MountedStore::AddData(Entity& entity) const {
   const auto& source = entity.node->source;
   if (entity.node->is_group() || source == nullptr) return;
-  entity.ledger = std::make_shared<cache::ChunkLedger>(
-      is_shared() ? std::optional(entity.access.whole) : std::nullopt);
+  entity.ledger = std::make_shared<cache::ChunkLedger>();
   entity.reader = std::make_shared<cache::ArrayReader>(source, services_.cache, entity.ledger);
   const ArrayInput input = MakeArrayInput(entity.node, entity.reader, services_.scan);
   for (const ViewName& file : services_.array_views->Names(input)) {

@@ -22,7 +22,8 @@
 
 #include "backends/detection.h"
 #include "backends/format/hierarchy.h"
-#include "backends/store/local/source_root.h"
+#include "backends/store/access.h"
+#include "backends/store/caller.h"
 #include "backends/store/source.h"
 #include "cache/array_reader.h"
 #include "cache/chunk_cache.h"
@@ -63,8 +64,9 @@ class Entity {
   std::weak_ptr<const backends::Hierarchy> loaded_from;
   // Null where the object cannot be loaded; `problems` says why then.
   std::shared_ptr<const backends::Node> node;
-  std::string problems;   // what is known to be wrong, in lines; empty if nothing is
-  bool may_pass = false;  // what is wrong is a failure of the system
+  std::string problems;    // what is known to be wrong, in lines; empty if nothing is
+  bool may_pass = false;   // what is wrong is a failure of the system
+  bool is_denied = false;  // on a mount for others: the caller may not read the metadata
   // Arrays that have data.
   std::shared_ptr<cache::ChunkLedger> ledger;
   std::shared_ptr<const cache::ArrayReader> reader;
@@ -75,8 +77,8 @@ class Entity {
   int64_t data_mtime_ns = 0;
   // Its weight among those that are kept, without what its views have grown by.
   uint64_t held_bytes = 0;
-  // Who may read it in the source, as far as its metadata say.
-  backends::PathAccess access;
+  // The permissions that it shows: what its metadata have in the source.
+  backends::Access access;
 
  private:
   cache::ChunkCache& cache_;
@@ -88,8 +90,6 @@ class MountedStore;
 // What all stores of a mount share. Outlives them.
 struct StoreServices {
   std::shared_ptr<const backends::Source> source;
-  // As in MountContext.
-  std::shared_ptr<const backends::SourceRoot> local;
   Freshness freshness;
   cache::ChunkCache& cache;
   ProblemLog& problems;
@@ -127,6 +127,10 @@ std::function<backends::FileLook(const std::string&, bool)> DetectIn(
 
 // Thread-safe; nothing is read from the source under a lock that a reader of
 // another store, or of an open file, needs.
+//
+// On a mount for others, this is the store as one caller sees it
+// (backends/store/caller.h): all that it keeps was read as that caller, and nobody else
+// is told of it.
 class MountedStore : public std::enable_shared_from_this<MountedStore> {
  public:
   // `status` is that of the file or directory at `path`; its format has just
@@ -139,6 +143,8 @@ class MountedStore : public std::enable_shared_from_this<MountedStore> {
   bool is_directory() const { return is_directory_; }
   // Others than who mounted it read what is in it.
   bool is_shared() const { return services_.open_options.shared; }
+  // The caller whose store this is; 0 where it is everybody's.
+  uint64_t caller_id() const { return caller_id_; }
   // How messages call it.
   std::string Describe() const;
 
@@ -163,14 +169,6 @@ class MountedStore : public std::enable_shared_from_this<MountedStore> {
   // The version of the metadata of an object, for who keeps what was made of
   // them; 0 where there is none.
   static uint64_t VersionOf(const backends::Hierarchy& hierarchy, std::string_view path);
-
-  // Who may read the store's file or directory and, of a directory, these files
-  // in it. Nobody may read what cannot be looked at.
-  backends::PathAccess AccessTo(const std::vector<std::string>& files) const;
-
-  // The same of a file that is at the top of the store and tells what is in
-  // these: only for who gets to them from there.
-  backends::Access AccessFromTop(const std::vector<std::string>& files) const;
 
   // Gives back what the opened store holds; it is opened again when needed.
   void Close();
@@ -206,15 +204,16 @@ class MountedStore : public std::enable_shared_from_this<MountedStore> {
   model::Result<EntityPtr> Load(const HierarchyPtr& hierarchy, std::string_view path,
                                 const Entity* before) EXCLUDES(mutex_);
   EntityPtr Keep(EntityPtr entity, const Entity* before) EXCLUDES(mutex_);
-  backends::PathAccess AccessTo(const backends::Node& node) const;
-  backends::PathAccess AccessToPath(const std::string& path) const;
-  bool IsAccessChanged(const Entity& entity) const;
+  // What is shown of the permissions of the store's file or, of a directory, of these files in
+  // it; none of what cannot be looked at.
+  backends::Access AccessTo(const std::vector<std::string>& files) const;
   void AddProblem(Entity& entity, const model::Error& error) const;
   void AddData(Entity& entity) const;
 
   StoreServices& services_;
   const std::string path_;
   const bool is_directory_;
+  const uint64_t caller_id_ = backends::CallerScope::CurrentId();
 
   // Held while the store is opened or looked at; taken before mutex_.
   model::Mutex open_mutex_;

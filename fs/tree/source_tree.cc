@@ -123,8 +123,9 @@ class PlainFile final : public TreeNode {
       return model::HasChanged(path_);
     }
     auto file = context_.source->OpenFile(path_);
-    NDLFS_TRY(const auto opened, file->Stat(""), path_);
-    if (!opened || opened->generation != status->version) return model::HasChanged(path_);
+    // The first read, of nothing: from now on the store keeps to one version.
+    NDLFS_TRY(const auto opened, file->Get("", 0, {.range = {0, 0}}), path_);
+    if (!opened || opened->info.generation != status->version) return model::HasChanged(path_);
     return OpenedFile{std::make_shared<const StoreHandle>(path_, std::move(file)), false};
   }
 
@@ -217,7 +218,6 @@ class MirrorDirectory final : public DirectoryNode {
       : context_(context),
         path_(std::move(path)),
         stores_(stores),
-        id_(status.id),
         attributes_(AttributesOf(status)) {}
 
   model::Result<Attributes> Stat() const override {
@@ -228,32 +228,19 @@ class MirrorDirectory final : public DirectoryNode {
   }
   model::Result<Attributes> StatWhenFound() const override { return attributes_; }
   model::Result<TreeNodePtr> Lookup(std::string_view name) const override {
-    auto node = FindSourceNode(context_, JoinSourcePath(path_, name), stores_);
-    NDLFS_RETURN_IF_ERROR(CheckIsInPlace());
-    return node;
+    return FindSourceNode(context_, JoinSourcePath(path_, name), stores_);
   }
   model::Result<std::unique_ptr<DirectoryReader>> OpenDirectory() const override {
     auto listing = context_.source->List(path_);
-    NDLFS_RETURN_IF_ERROR(CheckIsInPlace());
     if (!listing) return model::Propagate(listing.error(), path_);
     return std::make_unique<MirrorReader>(context_.catalog, path_, *std::move(listing),
                                           stores_);
   }
 
  private:
-  // The kernel lets others in by what this directory was when it was looked up;
-  // another one may have its name now, and be closed to them.
-  model::Result<void> CheckIsInPlace() const {
-    if (!context_.source->is_shared()) return {};
-    const auto status = StatOf(context_, path_);
-    if (!status || status->id != id_) return model::HasChanged(path_);
-    return {};
-  }
-
   MountContext& context_;
   const std::string path_;
   const Stores stores_;
-  const FileId id_;
   const Attributes attributes_;
 };
 
@@ -304,7 +291,11 @@ std::string JoinSourcePath(const std::string& path, std::string_view name) {
 
 model::Result<TreeNodePtr> FindSourceNode(MountContext& context, const std::string& path,
                                           Stores stores) {
-  NDLFS_TRY(const auto status, context.source->Stat(path, Follow::kNo), path);
+  const auto found = context.source->Stat(path, Follow::kNo);
+  // What was a folder has become a link: the kernel follows that when it looks again.
+  if (!found && found.error().sys_errno() == ELOOP) return model::HasChanged(path);
+  if (!found) return model::Propagate(found.error(), path);
+  const std::optional<FileStatus>& status = *found;
   if (!status) return model::NotFound("{}", path);
   if (status->is_symlink()) return MakeLink(context, path, *status);
   if (stores == Stores::kFolders) {

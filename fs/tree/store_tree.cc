@@ -51,7 +51,7 @@ Attributes FileAttributes(const MountedStore& store) {
 
 // What the files of an entity have.
 Attributes FileAttributes(const MountedStore& store, const Entity& entity) {
-  Access access = entity.access.own;
+  Access access = entity.access;
   access.mode &= 0444;
   return AttributesWith(access, S_IFREG,
                         entity.mtime_ns != 0 ? entity.mtime_ns : store.status().mtime_ns);
@@ -63,7 +63,7 @@ Attributes FileAttributes(const MountedStore& store, const Entity& entity,
   Attributes attributes = FileAttributes(store, entity);
   Access access = AccessBy(attributes);
   for (const EntityPtr& part : view.parts) {
-    access = Both(access, part->access.own);
+    access = InCommon(access, part->access);
     attributes.mtime_ns = std::max(attributes.mtime_ns, part->mtime_ns);
   }
   access.mode &= 0444;
@@ -122,7 +122,8 @@ class ViewHandle final : public FileHandle {
   ViewHandle(StorePtr store, EntityPtr entity, EntityViewPtr made,
              cache::Prefetcher& prefetcher)
       : store_(std::move(store)),
-        name_(NameOfFile(*store_, entity->path, made->name)),
+        name_(entity->is_group() ? NameOfFile(*store_, entity->path, made->name)
+                                 : NameOfEntity(*store_, entity->path)),
         entity_(std::move(entity)),
         made_(std::move(made)),
         view_(made_->view->ForReader(prefetcher)) {
@@ -188,12 +189,13 @@ class ViewFile final : public TreeNode {
   }
 
   model::Result<OpenedFile> Open() override {
-    auto entity = store_->Get(path_);
+    NDLFS_TRY(const StorePtr store, context_.catalog.OfCaller(store_));
+    auto entity = store->Get(path_);
     if (!entity && entity.error().code() == model::ErrorCode::kNotFound) {
       return model::HasChanged(path_);
     }
     if (!entity) return model::Propagate(std::move(entity).error());
-    auto made = FindView(store_, *entity, name_);
+    auto made = FindView(store, *entity, name_);
     if (!made && made.error().code() == model::ErrorCode::kNotFound) {
       return model::HasChanged(path_);
     }
@@ -205,7 +207,7 @@ class ViewFile final : public TreeNode {
     NDLFS_TRY(const uint64_t known, Size());
     if (*size != known) return model::HasChanged(path_);
     return OpenedFile{
-        std::make_shared<const ViewHandle>(store_, *entity, *made, context_.prefetcher)};
+        std::make_shared<const ViewHandle>(store, *entity, *made, context_.prefetcher)};
   }
 
  private:
@@ -306,7 +308,8 @@ class DocumentFile final : public TreeNode {
   model::Result<Attributes> Stat() const override { return attributes_; }
 
   model::Result<OpenedFile> Open() override {
-    auto document = context_.documents.Get(store_, path_);
+    NDLFS_TRY(const StorePtr store, context_.catalog.OfCaller(store_));
+    auto document = context_.documents.Get(store, path_);
     if (!document && document.error().code() == model::ErrorCode::kNotFound) {
       return model::HasChanged(path_);
     }
@@ -375,9 +378,12 @@ class ErrorFolder final : public DirectoryNode {
 
   model::Result<Attributes> Stat() const override { return folder_; }
   model::Result<TreeNodePtr> Lookup(std::string_view name) const override {
+    // The reason is what the store said to one caller.
+    if (caller_id_ != backends::CallerScope::CurrentId()) return model::HasChanged("lookup");
     if (name == kErrorName) return MakeTextNode(reason_ + "\n", file_);
     return model::NotFound("{}", name);
   }
+  bool DependsOnCaller() const override { return caller_id_ != 0; }
   model::Result<std::unique_ptr<DirectoryReader>> OpenDirectory() const override {
     return MakeListReader({{std::string(kErrorName), S_IFREG}});
   }
@@ -386,34 +392,35 @@ class ErrorFolder final : public DirectoryNode {
   const std::string reason_;
   const Attributes folder_;
   const Attributes file_;
+  const uint64_t caller_id_ = backends::CallerScope::CurrentId();
 };
 
 // The folder of a group, an array, or a whole store ("/").
 class EntityFolder final : public DirectoryNode {
  public:
-  // `found` is the file or directory that was taken for the store.
   EntityFolder(MountContext& context, StorePtr store, std::string path,
-               const Attributes& attributes, const backends::FileId& found)
+               const Attributes& attributes)
       : context_(context),
         store_(std::move(store)),
         path_(std::move(path)),
-        attributes_(attributes),
-        found_(found) {}
+        attributes_(attributes) {}
 
   model::Result<Attributes> Stat() const override { return attributes_; }
   model::Result<TreeNodePtr> Lookup(std::string_view name) const override {
-    auto node = Find(name);
-    NDLFS_RETURN_IF_ERROR(CheckIsInPlace());
-    return node;
+    NDLFS_TRY(const auto folder, OfCaller());
+    return folder->Find(name);
   }
   bool MayChange(std::string_view name) const override;
+  bool DependsOnCaller() const override { return store_->is_shared(); }
   model::Result<std::unique_ptr<DirectoryReader>> OpenDirectory() const override;
   model::Result<ExtendedAttributes> GetExtendedAttributes() const override;
 
  private:
   bool is_top() const { return path_ == "/"; }
-  model::Result<void> CheckIsInPlace() const;
+  // The same folder as the calling thread's caller sees it.
+  model::Result<std::shared_ptr<const EntityFolder>> OfCaller() const;
   model::Result<TreeNodePtr> Find(std::string_view name) const;
+  model::Failure Absent(std::string_view name, bool is_denied) const;
   TreeNodePtr MakeSource() const;
   model::Result<TreeNodePtr> MakeDocument(const Entity& entity) const;
   model::Result<TreeNodePtr> FindError(const Entity& entity) const;
@@ -433,7 +440,6 @@ class EntityFolder final : public DirectoryNode {
   const StorePtr store_;
   const std::string path_;  // NDL path name
   const Attributes attributes_;
-  const backends::FileId found_;
 };
 
 // The reasons for which a store shows nothing but `error.txt`; what remains is
@@ -444,12 +450,15 @@ bool IsNotFound(const model::Result<TreeNodePtr>& found) {
   return !found && found.error().code() == model::ErrorCode::kNotFound;
 }
 
-// The kernel lets others in by what led here when it was looked up; something
-// else may be at this path now, and be closed to them.
-model::Result<void> EntityFolder::CheckIsInPlace() const {
-  if (!store_->is_shared()) return {};
-  if (store_->status().id == found_) return {};
-  return model::HasChanged(store_->Describe());
+model::Result<std::shared_ptr<const EntityFolder>> EntityFolder::OfCaller() const {
+  NDLFS_TRY(StorePtr store, context_.catalog.OfCaller(store_));
+  return std::make_shared<const EntityFolder>(context_, std::move(store), path_, attributes_);
+}
+
+// A file that there would be if the caller might read the metadata is not said to be missing.
+model::Failure EntityFolder::Absent(std::string_view name, bool is_denied) const {
+  if (is_denied && store_->is_shared()) return IoError(EACCES, std::string(name));
+  return model::NotFound("{}", name);
 }
 
 model::Result<TreeNodePtr> EntityFolder::Find(std::string_view name) const {
@@ -457,11 +466,11 @@ model::Result<TreeNodePtr> EntityFolder::Find(std::string_view name) const {
   const auto entity = store_->Get(path_);
   if (!entity) {
     if (!IsShown(entity.error())) return model::Propagate(entity.error());
-    if (name != kErrorName) return model::NotFound("{}", name);
+    if (name != kErrorName) return Absent(name, entity.error().sys_errno() == EACCES);
     return MakeTextNode(entity.error().message() + "\n", FileAttributes(*store_));
   }
   if (name == kErrorName) return FindError(**entity);
-  if ((*entity)->node == nullptr) return model::NotFound("{}", name);
+  if ((*entity)->node == nullptr) return Absent(name, (*entity)->is_denied);
   if (name == kDocumentName) return MakeDocument(**entity);
   return FindByName(*entity, name);
 }
@@ -484,9 +493,6 @@ model::Result<TreeNodePtr> EntityFolder::MakeDocument(const Entity& entity) cons
   NDLFS_TRY(const auto document, context_.documents.Get(store_, path_));
   Attributes attributes = FileAttributes(*store_, entity);
   attributes.mtime_ns = attributes.ctime_ns = std::max(attributes.mtime_ns, document->mtime_ns);
-  if (document->access) {
-    attributes.mode = S_IFREG | Both(AccessBy(attributes), *document->access).mode;
-  }
   return std::make_shared<DocumentFile>(context_, store_, path_, *document, attributes);
 }
 
@@ -523,9 +529,11 @@ std::string EntityFolder::Stem() const {
 // changed, and files can turn out not to be there.
 bool EntityFolder::MayChange(std::string_view name) const {
   if (name != kErrorName && name != ".") return false;
-  const auto entity = store_->Get(path_);
+  const auto store = context_.catalog.OfCaller(store_);
+  if (!store) return true;
+  const auto entity = (*store)->Get(path_);
   if (!entity || (*entity)->node == nullptr) return false;
-  return (*entity)->is_array() || !ListViews(store_, *entity).empty();
+  return (*entity)->is_array() || !ListViews(*store, *entity).empty();
 }
 
 model::Result<TreeNodePtr> EntityFolder::FindChild(std::string_view file_name) const {
@@ -536,10 +544,10 @@ model::Result<TreeNodePtr> EntityFolder::FindChild(std::string_view file_name) c
   NDLFS_TRY(const auto entity, store_->Get(path));
   Attributes attributes = FolderAttributes(StatusOf(path), entity->mtime_ns);
   // Listing it and its extended attributes tell what is in the metadata.
-  Access metadata = entity->access.own;
+  Access metadata = entity->access;
   metadata.mode |= 0111;
-  attributes.mode = S_IFDIR | Both(AccessBy(attributes), metadata).mode;
-  return std::make_shared<EntityFolder>(context_, store_, path, attributes, found_);
+  attributes.mode = S_IFDIR | InCommon(AccessBy(attributes), metadata).mode;
+  return std::make_shared<EntityFolder>(context_, store_, path, attributes);
 }
 
 // Of the directory where a store that is one keeps the object at `path`;
@@ -593,8 +601,7 @@ TreeNodePtr EntityFolder::MakeLink(const std::string& path, const backends::Link
 
 model::Result<std::unique_ptr<DirectoryReader>> EntityFolder::OpenDirectory() const {
   // This node may be gone before the program that has it open.
-  auto self =
-      std::make_shared<const EntityFolder>(context_, store_, path_, attributes_, found_);
+  NDLFS_TRY(auto self, OfCaller());
   return ListingReader::Open(context_.services,
                              [self = std::move(self)] { return self->ListEntries(); });
 }
@@ -618,7 +625,6 @@ model::Result<std::vector<DirectoryEntry>> EntityFolder::ListEntries() const {
     }
     if ((*entity)->is_group()) NDLFS_RETURN_IF_ERROR(ListGroup(entries));
   }
-  NDLFS_RETURN_IF_ERROR(CheckIsInPlace());
   return entries;
 }
 
@@ -637,12 +643,11 @@ model::Result<void> EntityFolder::ListGroup(std::vector<DirectoryEntry>& entries
 }
 
 model::Result<ExtendedAttributes> EntityFolder::GetExtendedAttributes() const {
-  const auto entity = store_->Get(path_);
+  NDLFS_TRY(const StorePtr store, context_.catalog.OfCaller(store_));
+  const auto entity = store->Get(path_);
   if (!entity && !IsShown(entity.error())) return model::Propagate(entity.error());
-  NDLFS_RETURN_IF_ERROR(CheckIsInPlace());
   if (!entity || (*entity)->node == nullptr) return ExtendedAttributes();
-  return DescribeEntity(store_->Describe(), path_, *(*entity)->node,
-                        ListViews(store_, *entity));
+  return DescribeEntity(store->Describe(), path_, *(*entity)->node, ListViews(store, *entity));
 }
 
 // Whether a path that begins `depth` folders below the mount stays inside.
@@ -666,7 +671,7 @@ bool StaysInside(std::string_view path, size_t depth) {
 TreeNodePtr MakeStoreFolder(MountContext& context, std::shared_ptr<MountedStore> store) {
   const FileStatus status = store->status();
   return std::make_shared<EntityFolder>(context, std::move(store), "/",
-                                        FolderAttributes(status, 0), status.id);
+                                        FolderAttributes(status, 0));
 }
 
 TreeNodePtr MakeErrorFolder(std::string reason, const Attributes& folder) {

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "backends/base/bytes.h"
+#include "backends/store/caller.h"
 #include "fs/tree/inode_table.h"
 #include "model/error.h"
 
@@ -62,6 +63,9 @@ struct OpenedFile {
   std::shared_ptr<const FileHandle> handle;
   // stat() does not tell the size: read to the end, past the page cache.
   bool size_unknown = false;
+  // Who has opened it: whoever reads by the handle, reads as that caller. Null where it is all
+  // one.
+  backends::CallerPtr opener = nullptr;
 };
 
 // Names and values of extended attributes, in the order of listxattr.
@@ -83,6 +87,11 @@ class TreeNode : public InodeTable::Object {
   // What Stat() takes: nothing, decoding as much as a read does, or much more.
   enum class Cost { kNothing, kRead, kScan };
   virtual Cost StatCost() const { return Cost::kNothing; }
+
+  // Whether another caller (backends/store/caller.h) may be told something else about it,
+  // or that it is not there: then the kernel asks for each, and remembers no name of it or in
+  // it.
+  virtual bool DependsOnCaller() const { return false; }
 
   // The child called `name`; kNotFound where there is none.
   virtual model::Result<TreeNodePtr> Lookup(std::string_view name) const;

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <initializer_list>
 #include <memory>
@@ -19,6 +20,7 @@
 #include "backends/format/npy/npz.h"
 #include "backends/format/zip/zarr_zip.h"
 #include "backends/store/local/local_source.h"
+#include "tests/support/memory_source.h"
 #include "tests/support/lying_store.h"
 #include "tests/support/python.h"
 #include "tests/support/zip_builder.h"
@@ -72,6 +74,26 @@ class DetectionTest : public ::testing::Test {
   const test::TemporaryDirectory directory_;
   const std::shared_ptr<const Source> root_ = LocalSource::Open(directory_.path()).value();
 };
+
+// How often the head of a file with these bytes is read to find out what it is.
+int HeadReads(const std::string& bytes, const std::string& name) {
+  const auto source = test::MemorySource::Make();
+  source->Put(name, bytes);
+  LookIntoFile(*source, name, Detection::kContent);
+  const auto reads = source->reads();
+  return static_cast<int>(std::count_if(reads.begin(), reads.end(), [](const auto& read) {
+    return read.offset == 0 && read.size == 1024;
+  }));
+}
+
+TEST(LookIntoFileTest, ReadsTheHeadOnce) {
+  EXPECT_EQ(HeadReads(Padded("text", 100'000), "notes.txt"), 1);
+  EXPECT_EQ(HeadReads(Padded("a: b\n", 100'000), "notes.yaml"), 1);
+  EXPECT_EQ(HeadReads(Padded("{}", 100'000), "notes.json"), 1);
+  ZipBuilder archive;
+  archive.Add({.name = "notes.txt", .data = std::string(100'000, 'x')});
+  EXPECT_EQ(HeadReads(archive.Build(), "notes.zip"), 1);
+}
 
 TEST_F(DetectionTest, ContentTellsUnderAnyName) {
 #ifdef NDLFS_WITH_HDF5

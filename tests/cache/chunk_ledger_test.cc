@@ -64,36 +64,6 @@ TEST_F(ChunkLedgerTest, KeepsStoresOfTheSameKeyApart) {
   EXPECT_FALSE(ledger_.Changed());
 }
 
-TEST_F(ChunkLedgerTest, RefusesWhatIsClosedToAReader) {
-  constexpr uid_t kOwner = 7;
-  store_->Put("open", "abc");
-  store_->Put("closed", "abc");
-  store_->Close("open", {kOwner, 1, 0644});
-  store_->Close("closed", {kOwner, 1, 0600});
-  ChunkLedger ledger(backends::Access{kOwner, 1, 0444});
-  EXPECT_TRUE(ledger.Note(store_, "open"));
-  EXPECT_TRUE(ledger.Note(store_, "absent"));
-  const auto refused = ledger.Note(store_, "closed");
-  ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().sys_errno(), EACCES);
-  EXPECT_FALSE(ledger.Changed());
-  EXPECT_TRUE(ChunkLedger(backends::Access{kOwner, 1, 0400}).Note(store_, "closed"));
-  EXPECT_TRUE(ledger_.Note(store_, "closed")) << "nobody else reads it";
-}
-
-TEST_F(ChunkLedgerTest, IsChangedOnceAFolderOnTheWayIsClosedOrOpened) {
-  constexpr uid_t kOwner = 7;
-  for (const mode_t before : {0644, 0600}) {
-    store_->Put("a", "abc");
-    store_->Close("a", {kOwner, 1, before});
-    ChunkLedger ledger(backends::Access{kOwner, 1, 0444});
-    EXPECT_EQ(ledger.Note(store_, "a").has_value(), before == 0644);
-    EXPECT_FALSE(ledger.Changed());
-    store_->Close("a", {kOwner, 1, before ^ mode_t{0044}});
-    EXPECT_TRUE(ledger.Changed());
-  }
-}
-
 TEST_F(ChunkLedgerTest, KnowsNoMoreFilesThanThereIsRoomForAndSaysSo) {
   constexpr int kMany = (1 << 17) + 10;
   for (int i = 0; i < kMany; ++i) ASSERT_TRUE(ledger_.Note(store_, std::to_string(i)));

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <ostream>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -52,6 +53,10 @@ struct FormatExample {
   bool has_subgroup = true;    // "/g/b" is there
   bool has_large_data = true;  // otherwise the array has the first 4 elements
 };
+
+inline void PrintTo(const FormatExample& example, std::ostream* out) {
+  *out << example.format << " in " << example.path;
+}
 
 inline void PutZarr2Array(const std::string& path, MemorySource& source) {
   source.Put(path + "/.zarray",
@@ -169,11 +174,11 @@ inline void PutNdl(MemorySource& source) {
   const auto array = [&](const std::string& name) {
     return "    " + name + ": {shape: [4], type: int32, value: [" + values + "]}\n";
   };
-  source.Put("a.ndl.yaml",
+  source.Put("values.ndl.yaml",
              "/:\n  ndarrays:\n" + array("a") + "/g:\n  ndarrays:\n" + array("b"));
 }
 
-// One of each format but HDF5, which a library reads that takes only files.
+// One of each format but HDF5: such a file is made by h5py.
 inline std::vector<FormatExample> FormatExamples() {
   return {
       {"Zarr", "v2.zarr", &PutZarr2, "v2.zarr/.zgroup"},
@@ -185,7 +190,8 @@ inline std::vector<FormatExample> FormatExamples() {
       {"netCDF classic", "a.nc", &PutNetCdf3, "a.nc", /*has_group=*/true,
        /*has_subgroup=*/false},
       {"kerchunk", "refs/a.json", &PutKerchunk, "refs/a.json"},
-      {"NDL", "a.ndl.yaml", &PutNdl, "a.ndl.yaml", /*has_group=*/true, /*has_subgroup=*/true,
+      {"NDL", "values.ndl.yaml", &PutNdl, "values.ndl.yaml", /*has_group=*/true,
+       /*has_subgroup=*/true,
        /*has_large_data=*/false},
   };
 }

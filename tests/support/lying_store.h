@@ -44,9 +44,6 @@ class LyingStore final : public backends::Store {
   model::Result<std::optional<backends::ValueInfo>> Stat(std::string_view key) const override {
     return truth_->Stat(key);
   }
-  model::Result<backends::Access> AccessOf(std::string_view key) const override {
-    return truth_->AccessOf(key);
-  }
   model::Result<std::vector<backends::StoreEntry>> List(
       std::string_view prefix) const override {
     return truth_->List(prefix);

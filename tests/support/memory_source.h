@@ -64,9 +64,15 @@ class MemorySource final : public backends::Source,
     const std::scoped_lock lock(mutex_);
     return reads_;
   }
+  // How often Stat() was asked, and for what.
+  std::vector<std::string> looks() const {
+    const std::scoped_lock lock(mutex_);
+    return looks_;
+  }
   void ForgetReads() {
     const std::scoped_lock lock(mutex_);
     reads_.clear();
+    looks_.clear();
   }
 
   const std::string& name() const override { return name_; }
@@ -74,6 +80,7 @@ class MemorySource final : public backends::Source,
                                                           backends::Follow) const override {
     if (!path.empty()) NDLFS_RETURN_IF_ERROR(backends::CheckKey(path));
     const std::scoped_lock lock(mutex_);
+    looks_.emplace_back(path);
     return StatLocked(path);
   }
   model::Result<std::unique_ptr<backends::DirectoryListing>> List(
@@ -86,8 +93,9 @@ class MemorySource final : public backends::Source,
   std::shared_ptr<const backends::Store> OpenStore(const std::string& path) const override {
     return std::make_shared<DirectoryStore>(shared_from_this(), path);
   }
-  std::shared_ptr<const backends::Store> OpenFile(
-      const std::string& path, backends::Follow = backends::Follow::kNo) const override {
+  using Source::OpenFile;
+  std::shared_ptr<const backends::Store> OpenFile(const std::string& path,
+                                                  backends::Follow) const override {
     return std::make_shared<FileStore>(shared_from_this(), path);
   }
 
@@ -142,9 +150,6 @@ class MemorySource final : public backends::Source,
       NDLFS_RETURN_IF_ERROR(CheckIsBelow(key));
       return source_->InfoAt(PathOf(key));
     }
-    model::Result<backends::Access> AccessOf(std::string_view) const override {
-      return backends::Access{.mode = 0444};
-    }
     model::Result<std::vector<backends::StoreEntry>> List(
         std::string_view prefix) const override {
       if (!prefix.empty()) NDLFS_RETURN_IF_ERROR(CheckIsBelow(prefix));
@@ -167,7 +172,7 @@ class MemorySource final : public backends::Source,
         std::string_view key, const backends::ReadOptions& options,
         const backends::Reserve& reserve) const override {
       NDLFS_RETURN_IF_ERROR(CheckIsBelow(key));
-      return source_->Read(PathOf(key), options, reserve);
+      return source_->ReadAt(PathOf(key), options, reserve);
     }
 
     const SourcePtr source_;
@@ -194,7 +199,7 @@ class MemorySource final : public backends::Source,
         const backends::Reserve& reserve) const override {
       NDLFS_TRY(const bool is_there, Open(key));
       if (!is_there) return std::nullopt;
-      return source_->Read(prefix_, options, reserve);
+      return source_->ReadAt(prefix_, options, reserve);
     }
     // Whether there is the version that was read first.
     model::Result<bool> Open(std::string_view key) const {
@@ -217,7 +222,7 @@ class MemorySource final : public backends::Source,
     return InfoOf(file->second);
   }
 
-  model::Result<std::optional<backends::ReadResult>> Read(
+  model::Result<std::optional<backends::ReadResult>> ReadAt(
       std::string_view path, const backends::ReadOptions& options,
       const backends::Reserve& reserve) const {
     const std::scoped_lock lock(mutex_);
@@ -273,6 +278,7 @@ class MemorySource final : public backends::Source,
   std::map<std::string, File, std::less<>> files_;
   uint64_t clock_ = 1'700'000'000'000'000'000;
   mutable std::vector<Read> reads_;
+  mutable std::vector<std::string> looks_;
 };
 
 }  // namespace ndlfs::test

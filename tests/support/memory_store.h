@@ -64,17 +64,6 @@ class MemoryStore final : public backends::Store {
     return InfoOf(*value);
   }
 
-  model::Result<backends::Access> AccessOf(std::string_view key) const override {
-    const std::scoped_lock lock(mutex_);
-    NDLFS_TRY(const Value* value, Find(key));
-    return value ? value->access : backends::Access{};
-  }
-  // Closes a value to whom `access` does not let read it.
-  void Close(std::string_view key, const backends::Access& access) {
-    const std::scoped_lock lock(mutex_);
-    values_.find(key)->second.access = access;
-  }
-
   model::Result<std::vector<backends::StoreEntry>> List(
       std::string_view prefix) const override {
     const std::scoped_lock lock(mutex_);
@@ -99,7 +88,6 @@ class MemoryStore final : public backends::Store {
   struct Value {
     std::string text;
     uint64_t stamp;
-    backends::Access access = {.mode = 0444};
   };
 
   static backends::ValueInfo InfoOf(const Value& value) {

@@ -44,7 +44,7 @@ struct Settings {
   bool is_float = false;
   bool big_endian = false;
   bool has_fill = false;
-  bool is_stored = false;  // all bits are needed, so that the filter did nothing
+  bool is_stored = false;  // the writer asked for all bits, so that the filter did nothing
   int decimals = 0;
   uint64_t fill = 0;  // the bytes of the fill value
 };

@@ -28,17 +28,6 @@ class ExternalStore final : public Store {
     return Combine([](const Store& store) { return store.Stat(""); });
   }
 
-  // Who may read all of the files.
-  model::Result<Access> AccessOf(std::string_view key) const override {
-    if (!key.empty()) return Access{};
-    NDLFS_TRY(Access all, parts_.front().store->AccessOf(""));
-    for (const Part& part : parts_) {
-      NDLFS_TRY(const Access access, part.store->AccessOf(""));
-      all = Both(all, access);
-    }
-    return all;
-  }
-
   model::Result<std::vector<StoreEntry>> List(std::string_view) const override {
     return std::vector<StoreEntry>();
   }

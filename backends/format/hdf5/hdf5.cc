@@ -15,7 +15,6 @@
 #include "backends/format/hdf5/node_builder.h"
 #include "backends/format/node_cache.h"
 #include "backends/store/file_name.h"
-#include "backends/store/source.h"
 #include "model/mutex.h"
 #include "model/path_name.h"
 
@@ -123,7 +122,7 @@ class Hdf5Hierarchy final : public Hierarchy {
     return opened;
   }
 
-  std::shared_ptr<const Store> OpenOwn() const { return source_->OpenFile(path_); }
+  std::shared_ptr<const Store> OpenOwn() const { return source_->OpenFile(path_, Follow::kNo); }
 
   using Children = std::map<std::string, Child, std::less<>>;
 
@@ -402,7 +401,9 @@ class Hdf5FormatImpl final : public Format {
   Result<std::shared_ptr<const Hierarchy>> Open(std::shared_ptr<const Source> source,
                                                 const std::string& path,
                                                 const OpenOptions& options) const override {
-    return OpenHdf5(std::move(source), path, options);
+    auto hierarchy = std::make_shared<Hdf5Hierarchy>(std::move(source), path, options);
+    NDLFS_RETURN_IF_ERROR(hierarchy->Current());
+    return hierarchy;
   }
 
  private:
@@ -423,15 +424,6 @@ class Hdf5FormatImpl final : public Format {
 };
 
 }  // namespace
-
-model::Result<std::shared_ptr<const Hierarchy>> OpenHdf5(std::shared_ptr<const Source> source,
-                                                         const std::string& path,
-                                                         const OpenOptions& options) {
-  auto hierarchy = std::make_shared<Hdf5Hierarchy>(std::move(source), path, options);
-  NDLFS_RETURN_IF_ERROR(hierarchy->Current());
-  return hierarchy;
-}
-
 }  // namespace hdf5
 
 const Format& Hdf5Format() {

@@ -3,23 +3,12 @@
 // HDF5 files, and netCDF-4 files, which are HDF5 files with conventions.
 #pragma once
 
-#include <memory>
 #include <string>
 #include <vector>
 
 #include "backends/format/format.h"
-#include "backends/store/source.h"
 
 namespace ndlfs::backends {
-
-namespace hdf5 {
-
-// The file at `path` of any source.
-model::Result<std::shared_ptr<const Hierarchy>> OpenHdf5(std::shared_ptr<const Source> source,
-                                                         const std::string& path,
-                                                         const OpenOptions& options);
-
-}  // namespace hdf5
 
 const Format& Hdf5Format();
 

@@ -47,9 +47,9 @@ class ParentFile final : public InputFile {
         count = std::min<uint64_t>(out.size(), kPageBytes - inside);
         std::memcpy(out.data(), bytes + inside, count);
       } else if (out.size() >= kLargeBytes) {
-        count = std::min(out.size(), files_.shared_.size());
-        NDLFS_RETURN_IF_ERROR(files_.Fetch({id_, {{offset, count}}}));
-        std::memcpy(out.data(), files_.shared_.data(), count);
+        NDLFS_TRY(const ConstByteSpan bytes, FetchLarge(offset, out.size()));
+        count = std::min(out.size(), bytes.size());
+        std::memcpy(out.data(), bytes.data(), count);
       } else {
         NDLFS_RETURN_IF_ERROR(FetchRun(page, (inside + out.size() - 1) / kPageBytes + 1));
       }
@@ -81,6 +81,25 @@ class ParentFile final : public InputFile {
  private:
   size_t MaxPages() const {
     return std::min<size_t>(files_.shared_.size() / kPageBytes, ReadRequest::kMaxRanges);
+  }
+
+  // Some of the bytes from `offset` on, of which `wanted` are wanted. The library
+  // reads elements that lie together in pieces of 64 KiB: after the second, as
+  // much is fetched as there is room for.
+  Result<ConstByteSpan> FetchLarge(uint64_t offset, uint64_t wanted) const {
+    if (const auto there = files_.Fetched(id_, offset); !there.empty()) {
+      after_last_large_ = offset + std::min<uint64_t>(wanted, there.size());
+      return there;
+    }
+    const uint64_t room = std::min<uint64_t>(files_.shared_.size(), size_ - offset);
+    const uint64_t bytes = offset == after_last_large_ ? room : std::min(wanted, room);
+    auto fetched = files_.Fetch({id_, {{offset, bytes}}});
+    if (!fetched && bytes > wanted && fetched.error().sys_errno() != ESTALE) {
+      fetched = files_.Fetch({id_, {{offset, wanted}}});
+    }
+    NDLFS_RETURN_IF_ERROR(fetched);
+    after_last_large_ = offset + std::min(wanted, bytes);
+    return files_.Fetched(id_, offset);
   }
 
   // Fetches `needed` pages that are not all there, and some more.
@@ -117,7 +136,7 @@ class ParentFile final : public InputFile {
         request.ranges.push_back({offset, bytes});
       }
     }
-    NDLFS_RETURN_IF_ERROR(files_.Fetch(std::move(request)));
+    NDLFS_RETURN_IF_ERROR(files_.Fetch(request));
     ConstByteSpan rest = files_.shared_;
     for (const uint64_t page : pages) {
       const ConstByteSpan bytes = rest.first(std::min(kPageBytes, size_ - page * kPageBytes));
@@ -132,6 +151,7 @@ class ParentFile final : public InputFile {
   const uint64_t size_;
   mutable uint64_t run_ = kFirstRun;
   mutable uint64_t after_last_run_ = 0;
+  mutable uint64_t after_last_large_ = 0;
 };
 
 std::shared_ptr<const InputFile> ParentFiles::Told(uint64_t id, uint64_t size) {
@@ -145,10 +165,22 @@ model::Result<std::shared_ptr<const InputFile>> ParentFiles::Open(std::string_vi
   return Told(file.id, file.size);
 }
 
-model::Result<void> ParentFiles::Fetch(ReadRequest request) {
+model::Result<void> ParentFiles::Fetch(const ReadRequest& request) {
+  fetched_ = {};
   const auto reply = Ask(MessageKind::kRead, Encode(request));
   NDLFS_RETURN_IF_ERROR(DecodeAnswer<Done>(reply));
+  if (request.ranges.size() == 1) {
+    fetched_file_ = request.file;
+    fetched_ = request.ranges.front();
+  }
   return {};
+}
+
+ConstByteSpan ParentFiles::Fetched(uint64_t file, uint64_t offset) const {
+  const bool is_there = file == fetched_file_ && offset >= fetched_.offset &&
+                        offset - fetched_.offset < fetched_.bytes;
+  if (!is_there) return {};
+  return shared_.first(fetched_.bytes).subspan(offset - fetched_.offset);
 }
 
 std::vector<std::byte> ParentFiles::Ask(MessageKind kind, ConstByteSpan request) const {

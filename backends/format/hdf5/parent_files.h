@@ -36,7 +36,10 @@ class ParentFiles final : public InputFiles {
   static constexpr size_t kPages = 2048;
 
   // Has the ranges put into the shared memory, where they must find room.
-  model::Result<void> Fetch(ReadRequest request);
+  model::Result<void> Fetch(const ReadRequest& request);
+  // What the shared memory has of `file` from `offset` on, since the last fetch
+  // if that was of one range; may be empty.
+  ConstByteSpan Fetched(uint64_t file, uint64_t offset) const;
   // Sends a request and returns the bytes of the reply. Ends this process if
   // the parent is gone.
   std::vector<std::byte> Ask(MessageKind kind, ConstByteSpan request) const;
@@ -44,6 +47,8 @@ class ParentFiles final : public InputFiles {
   const int socket_;
   const ConstByteSpan shared_;
   PageCache pages_{kPages};
+  uint64_t fetched_file_ = 0;
+  ReadRequest::Range fetched_;
 };
 
 }  // namespace ndlfs::backends::hdf5

@@ -20,7 +20,11 @@ Result<Done> ReadRanges(const InputFile& file, const ReadRequest& request, ByteS
 
 ReadService::ReadService(InputFiles& files, std::shared_ptr<const InputFile> asked_about,
                          ByteSpan shared)
-    : files_(files), shared_(shared) {
+    : ReadService(files, std::move(asked_about), shared, Limits()) {}
+
+ReadService::ReadService(InputFiles& files, std::shared_ptr<const InputFile> asked_about,
+                         ByteSpan shared, const Limits& limits)
+    : files_(files), shared_(shared), limits_(limits) {
   const uint64_t id = asked_about->id();
   open_.emplace(id, std::move(asked_about));
 }
@@ -32,7 +36,7 @@ uint64_t ReadService::MaxBytesOf(MessageKind kind) {
 }
 
 std::optional<std::vector<std::byte>> ReadService::Reply(const Message& message) {
-  if (++requests_ > kMaxRequests) return std::nullopt;
+  if (++requests_ > limits_.requests) return std::nullopt;
   if (message.kind == MessageKind::kRead) return ReplyToRead(message.bytes);
   if (message.kind == MessageKind::kOpen) return ReplyToOpen(message.bytes);
   return std::nullopt;
@@ -54,7 +58,7 @@ bool ReadService::IsSound(const ReadRequest& request, const InputFile& file) {
     room -= range.bytes;
   }
   bytes_ += shared_.size() - room;
-  return bytes_ <= kMaxBytes;
+  return bytes_ <= limits_.bytes;
 }
 
 std::optional<std::vector<std::byte>> ReadService::ReplyToOpen(ConstByteSpan message) {

@@ -19,11 +19,15 @@ namespace ndlfs::backends::hdf5 {
 class ReadService {
  public:
   // More than any question of a sound file takes.
-  static constexpr uint64_t kMaxRequests = 2'000'000;
-  static constexpr uint64_t kMaxBytes = uint64_t{64} << 30;
+  struct Limits {
+    uint64_t requests = 2'000'000;
+    uint64_t bytes = uint64_t{64} << 30;
+  };
 
   // Bytes are put into `shared`; `files` and the memory must outlive this.
   ReadService(InputFiles& files, std::shared_ptr<const InputFile> asked_about, ByteSpan shared);
+  ReadService(InputFiles& files, std::shared_ptr<const InputFile> asked_about, ByteSpan shared,
+              const Limits& limits);
 
   // The reply to a kRead or kOpen; nullopt if it breaks the rules: nothing must
   // be believed of such a helper any more.
@@ -40,6 +44,7 @@ class ReadService {
 
   InputFiles& files_;
   const ByteSpan shared_;
+  const Limits limits_;
   std::map<uint64_t, std::shared_ptr<const InputFile>> open_;  // by their numbers
   uint64_t requests_ = 0;
   uint64_t bytes_ = 0;

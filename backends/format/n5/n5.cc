@@ -14,7 +14,7 @@
 #include "backends/format/zarr/array_metadata.h"
 #include "backends/format/zarr/chunk_grid.h"
 #include "backends/format/zarr/zarr_array_source.h"
-#include "backends/store/access_scope.h"
+#include "backends/store/caller.h"
 #include "backends/store/file_name.h"
 #include "backends/store/keys.h"
 #include "model/path_name.h"
@@ -219,13 +219,13 @@ class N5Hierarchy final : public Hierarchy {
     if (!stamp && !IsImplicitGroup(path)) return NoSuchNode(path);
     const uint64_t version = HashVersions(std::array{stamp});
     if (auto node = nodes_.Find(path, version)) return node;
-    const AccessScope scope;
+    const uint64_t denials = CallerScope::denials();
     NDLFS_TRY(const auto attributes, ReadAttributes(path));
     NDLFS_TRY(Node node, Build(path, attributes.value_or(Json::object())),
               store_->Describe(AttributesKey(path)));
     node.mtime_ns = stamp ? stamp->modified_ns : 0;
     if (stamp) node.files.push_back(AttributesKey(path));
-    node.read_access = scope.seen();
+    node.is_partial = CallerScope::denials() != denials;
     return nodes_.Insert(path, version, std::make_shared<const Node>(std::move(node)));
   }
 

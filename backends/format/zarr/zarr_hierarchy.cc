@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "backends/format/zarr/node_builder.h"
-#include "backends/store/access_scope.h"
+#include "backends/store/caller.h"
 #include "backends/store/keys.h"
 #include "model/path_name.h"
 
@@ -127,8 +127,9 @@ std::shared_ptr<const nczarr::Dimensions> ZarrHierarchy::DimensionsOf(
       return found->second.dimensions;
     }
   }
+  const uint64_t denials = CallerScope::denials();
   const auto documents = reader_.Read(*files, path);
-  if (!documents) return kNone;
+  if (!documents || CallerScope::denials() != denials) return kNone;
   Declared declared{version,
                     std::make_shared<const nczarr::Dimensions>(nczarr::FindDimensions(
                         {documents->document, documents->attributes, documents->separate}))};
@@ -139,7 +140,8 @@ std::shared_ptr<const nczarr::Dimensions> ZarrHierarchy::DimensionsOf(
 
 model::Result<Node> ZarrHierarchy::Build(const MetadataReader::Root& root,
                                          const NodeFiles& files, std::string_view path) const {
-  const AccessScope scope;  // of the groups whose dimensions it has, too
+  const uint64_t denials =
+      CallerScope::denials();  // with those of groups whose dimensions it has
   NDLFS_TRY(const NodeDocuments documents, reader_.Read(files, path));
   NodePlace place{reader_.store(), std::string(path), std::string(model::BaseName(path)),
                   reader_.Key(path, ""),
@@ -154,7 +156,7 @@ model::Result<Node> ZarrHierarchy::Build(const MetadataReader::Root& root,
   if (files.is_implicit) node.notes.push_back(NoteOfImplicit(files));
   node.mtime_ns = files.mtime_ns();
   node.files = reader_.Files(files);
-  node.read_access = scope.seen();
+  node.is_partial = CallerScope::denials() != denials;
   return node;
 }
 

@@ -17,8 +17,8 @@
 
 namespace ndlfs::backends::zarr {
 
-// A hierarchy of Zarr v2 or v3. Holds no state but caches: what it says is
-// what the store holds at that moment.
+// A hierarchy of Zarr v2 or v3. Has no state but caches: every answer is that of the
+// store at the moment.
 class ZarrHierarchy final : public Hierarchy {
  public:
   static model::Result<std::shared_ptr<const Hierarchy>> Open(
@@ -42,7 +42,7 @@ class ZarrHierarchy final : public Hierarchy {
     std::shared_ptr<const Node> node;
     uint64_t version;
   };
-  // The node as its own metadata describe it.
+  // The node as described by its own metadata.
   model::Result<Loaded> LoadAlone(const MetadataReader::Root& root,
                                   std::string_view path) const;
   // With dimensions linked to the coordinates that there are now, and the
@@ -51,10 +51,10 @@ class ZarrHierarchy final : public Hierarchy {
   model::Result<Loaded> TryLoadLinked(std::string_view path) const;
   model::Result<Node> Build(const MetadataReader::Root& root, const NodeFiles& files,
                             std::string_view path) const;
-  // Finds the coordinates of dimensions, and drops those that there are not.
+  // Links dimensions to their coordinates, and drops references to missing ones.
   void Link(const MetadataReader::Root& root, std::string_view path,
             model::Ndarray& array) const;
-  // What the group at `path` declares; none where it cannot be loaded.
+  // The dimensions that the group at `path` declares; none if it cannot be loaded.
   std::shared_ptr<const nczarr::Dimensions> DimensionsOf(const MetadataReader::Root& root,
                                                          std::string_view path) const;
   bool IsNczarr(const MetadataReader::Root& root) const;

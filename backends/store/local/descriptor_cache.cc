@@ -7,7 +7,7 @@
 #include <chrono>
 #include <utility>
 
-#include "backends/store/access_scope.h"
+#include "backends/store/caller.h"
 #include "backends/store/keys.h"
 
 namespace ndlfs::backends {
@@ -42,7 +42,7 @@ uint64_t DescriptorCache::NewOwner() {
 
 DescriptorCache::Handle DescriptorCache::Find(uint64_t owner, std::string_view key) {
   model::MutexLock lock(mutex_);
-  const auto found = index_.find({owner, std::string(key)});
+  const auto found = index_.find({owner, CallerScope::CurrentId(), std::string(key)});
   if (found == index_.end()) return nullptr;
   slots_.splice(slots_.begin(), slots_, found->second);
   return found->second->file;
@@ -51,7 +51,7 @@ DescriptorCache::Handle DescriptorCache::Find(uint64_t owner, std::string_view k
 void DescriptorCache::Keep(uint64_t owner, std::string_view key, Handle file) {
   Handle closed_after_unlock;
   model::MutexLock lock(mutex_);
-  Key full_key{owner, std::string(key)};
+  Key full_key{owner, CallerScope::CurrentId(), std::string(key)};
   if (const auto found = index_.find(full_key); found != index_.end()) {
     closed_after_unlock = std::exchange(found->second->file, std::move(file));
     slots_.splice(slots_.begin(), slots_, found->second);
@@ -69,7 +69,7 @@ void DescriptorCache::Keep(uint64_t owner, std::string_view key, Handle file) {
 void DescriptorCache::Drop(uint64_t owner, std::string_view key) {
   Handle closed_after_unlock;
   model::MutexLock lock(mutex_);
-  const auto found = index_.find({owner, std::string(key)});
+  const auto found = index_.find({owner, CallerScope::CurrentId(), std::string(key)});
   if (found == index_.end()) return;
   closed_after_unlock = std::move(found->second->file);
   slots_.erase(found->second);
@@ -101,10 +101,8 @@ size_t DescriptorCache::size() const {
   return index_.size();
 }
 
-namespace {
-
-model::Result<DescriptorCache::Handle> TryOpenFile(const SourceRoot& root,
-                                                   std::string_view path, bool may_be_link) {
+model::Result<DescriptorCache::Handle> OpenFile(const SourceRoot& root, std::string_view path,
+                                                bool may_be_link) {
   struct ::stat status;
   const auto open = [&] {
     return may_be_link ? root.OpenBeneath(path, 0, &status) : root.OpenFound(path, 0, &status);
@@ -119,25 +117,8 @@ model::Result<DescriptorCache::Handle> TryOpenFile(const SourceRoot& root,
     return model::Propagate(std::move(fd).error());
   }
   if (!S_ISREG(status.st_mode)) return nullptr;
-  std::optional<SourceRoot::PathAccess> access;
-  if (root.is_shared()) {
-    NDLFS_TRY(access, root.AccessOfOpened(fd->get(), path));
-  }
   return std::make_shared<const DescriptorCache::File>(
-      DescriptorCache::File{*std::move(fd), status, GenerationOf(status), access});
-}
-
-}  // namespace
-
-model::Result<DescriptorCache::Handle> OpenFile(const SourceRoot& root, std::string_view path,
-                                                bool may_be_link) {
-  // One that has been replaced just now is somewhere else, or nowhere.
-  constexpr int kReplacements = 8;
-  for (int attempt = 1;; ++attempt) {
-    auto file = TryOpenFile(root, path, may_be_link);
-    const bool replaced = !file && file.error().code() == model::ErrorCode::kStale;
-    if (!replaced || attempt == kReplacements) return file;
-  }
+      DescriptorCache::File{*std::move(fd), status, GenerationOf(status)});
 }
 
 bool IsSameVersion(const struct ::stat& a, const struct ::stat& b) {
@@ -149,7 +130,6 @@ model::Result<std::optional<ReadResult>> ReadOpened(const DescriptorCache::File&
                                                     bool just_opened,
                                                     const ReadOptions& options,
                                                     const Reserve& reserve) {
-  if (file.access) NDLFS_RETURN_IF_ERROR(AccessScope::Note(*file.access));
   const auto size = static_cast<uint64_t>(file.status.st_size);
   NDLFS_TRY(const ByteSpan out, reserve(size));
   const ByteRange range = options.Clip(size);

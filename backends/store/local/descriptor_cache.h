@@ -19,7 +19,8 @@ namespace ndlfs::backends {
 // Descriptors of files that are read piece by piece, so that a piece does not
 // cost an open(). One for the whole process, of a fixed number of
 // descriptors: the least recently used one is closed for the next.
-// Thread-safe; files are opened and closed outside the lock.
+// Who asks finds only what was opened for the same caller (caller.h). Thread-safe;
+// files are opened and closed outside the lock.
 class DescriptorCache {
  public:
   // An open regular file, with the inode that tells it from its successor.
@@ -27,8 +28,6 @@ class DescriptorCache {
     UniqueFd fd;
     struct ::stat status;   // when it was opened
     Generation generation;  // the same
-    // Where the source is shared.
-    std::optional<SourceRoot::PathAccess> access = std::nullopt;
   };
   // Open as long as anybody holds it, in the cache or not.
   using Handle = std::shared_ptr<const File>;
@@ -43,7 +42,7 @@ class DescriptorCache {
   Handle Find(uint64_t owner, std::string_view key);
   void Keep(uint64_t owner, std::string_view key, Handle file);
   void Drop(uint64_t owner, std::string_view key);
-  // Drops all that `owner` has.
+  // Drops all that `owner` has, whoever it was opened for.
   void DropAll(uint64_t owner);
   // Closes everything that is not in use: for when descriptors ran out.
   void Clear();
@@ -53,12 +52,14 @@ class DescriptorCache {
  private:
   struct Key {
     uint64_t owner;
+    uint64_t caller;
     std::string key;
     bool operator==(const Key&) const = default;
   };
   struct KeyHash {
     size_t operator()(const Key& key) const {
-      return std::hash<std::string>()(key.key) ^ (key.owner * 0x9e3779b97f4a7c15u);
+      const uint64_t whose = key.owner * 0x9e3779b97f4a7c15u + key.caller;
+      return std::hash<std::string>()(key.key) ^ (whose * 0xbf58476d1ce4e5b9u);
     }
   };
   struct Slot {
@@ -85,8 +86,7 @@ bool IsSameVersion(const struct ::stat& a, const struct ::stat& b);
 
 // Reads as Store::Read() does. nullopt if `file` is no longer the version that was
 // opened. `just_opened` tells of a file that was opened for this read: if nobody has
-// written to it lately, that is not looked at a second time after the read. Fails
-// where AccessScope says that it must not be read.
+// written to it lately, that is not looked at a second time after the read.
 model::Result<std::optional<ReadResult>> ReadOpened(const DescriptorCache::File& file,
                                                     bool just_opened,
                                                     const ReadOptions& options,

@@ -46,11 +46,6 @@ class DirectoryStore final : public Store, public PartialListing {
     return answers;
   }
 
-  model::Result<Access> AccessOf(std::string_view key) const override {
-    NDLFS_RETURN_IF_ERROR(CheckKey(key));
-    return AccessToFile(*root_, PathOf(key));
-  }
-
   model::Result<std::vector<StoreEntry>> List(std::string_view prefix) const override {
     return ListSome(prefix, SIZE_MAX);
   }

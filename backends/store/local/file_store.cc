@@ -38,11 +38,6 @@ class FileStore final : public Store {
     return InfoOf(status);
   }
 
-  model::Result<Access> AccessOf(std::string_view key) const override {
-    if (!key.empty()) return Access{};
-    return AccessToFile(*root_, path_);
-  }
-
   model::Result<std::vector<StoreEntry>> List(std::string_view) const override {
     return std::vector<StoreEntry>();
   }

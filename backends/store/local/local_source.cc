@@ -94,7 +94,7 @@ std::shared_ptr<const Store> LocalSource::OpenStore(const std::string& path) con
 
 std::shared_ptr<const Store> LocalSource::OpenFile(const std::string& path,
                                                    Follow follow) const {
-  return MakeFileStore(root_, path, follow == Follow::kYes);
+  return MakeFileStore(root_, path, /*may_be_link=*/follow == Follow::kYes);
 }
 
 std::shared_ptr<const SourceRoot> LocalRootOf(const Source& source) {

@@ -39,8 +39,8 @@ class LocalSource final : public Source {
   model::Result<std::unique_ptr<DirectoryListing>> List(std::string_view path) const override;
   model::Result<std::string> ReadLink(std::string_view path) const override;
   std::shared_ptr<const Store> OpenStore(const std::string& path) const override;
-  std::shared_ptr<const Store> OpenFile(const std::string& path,
-                                        Follow follow = Follow::kNo) const override;
+  using Source::OpenFile;
+  std::shared_ptr<const Store> OpenFile(const std::string& path, Follow follow) const override;
 
  private:
   const std::shared_ptr<const SourceRoot> root_;

@@ -8,11 +8,6 @@
 
 namespace ndlfs::backends {
 
-std::optional<std::string> PathBeneath(const SourceRoot& root, std::string_view file_path,
-                                       std::string_view name) {
-  return LocalSource(root.shared_from_this()).Resolve(file_path, name);
-}
-
 model::Result<std::optional<struct ::stat>> StatFile(const SourceRoot& root,
                                                      std::string_view path) {
   auto status = root.Stat(path);
@@ -23,13 +18,6 @@ model::Result<std::optional<struct ::stat>> StatFile(const SourceRoot& root,
   if (S_ISDIR(status->st_mode)) return std::nullopt;
   if (!S_ISREG(status->st_mode)) return model::IoError(ENXIO, "stat");
   return *status;
-}
-
-model::Result<Access> AccessToFile(const SourceRoot& root, std::string_view path) {
-  auto access = root.AccessOf(path);
-  if (access) return access->whole;
-  if (IsAbsent(access.error())) return Access{};
-  return model::Propagate(std::move(access).error());
 }
 
 std::string DescribePath(const SourceRoot& root, std::string_view path) {

@@ -12,16 +12,9 @@
 
 namespace ndlfs::backends {
 
-// As Source::Resolve().
-std::optional<std::string> PathBeneath(const SourceRoot& root, std::string_view file_path,
-                                       std::string_view name);
-
 // stat() of the regular file at `path`; nullopt where there is none.
 model::Result<std::optional<struct ::stat>> StatFile(const SourceRoot& root,
                                                      std::string_view path);
-
-// Who may read the file at `path`; nobody where there is none.
-model::Result<Access> AccessToFile(const SourceRoot& root, std::string_view path);
 
 // As Source::Describe().
 std::string DescribePath(const SourceRoot& root, std::string_view path);

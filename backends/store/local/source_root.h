@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "backends/base/unique_fd.h"
+#include "backends/store/caller.h"
 #include "backends/store/store.h"
 #include "model/error.h"
 
@@ -21,6 +22,9 @@ namespace ndlfs::backends {
 // and so does whatever is not a regular file or directory (ENXIO), before a
 // FIFO could block. Paths are relative; "" is the directory itself.
 // Thread-safe.
+//
+// A shared root opens everything as the caller of the calling thread's CallerScope (caller.h),
+// and nothing at all outside of such a scope: the kernel decides what that user may open.
 class SourceRoot : public std::enable_shared_from_this<SourceRoot> {
  public:
   // `shared` says that others than this process's user are shown what it reads.
@@ -46,14 +50,6 @@ class SourceRoot : public std::enable_shared_from_this<SourceRoot> {
   // may keep from somebody: for whom no list is looked at later on. Where
   // nothing is shared, the mode as it is. Without `follow`, as OpenFound().
   model::Result<struct ::stat> StatForOthers(std::string_view path, bool follow = true) const;
-  // Who may read the file at `path`, or list the directory, as far as it and
-  // the directories on the way to it from the root say, wherever links lead.
-  // Takes a look at each of these.
-  using PathAccess = backends::PathAccess;
-  model::Result<PathAccess> AccessOf(std::string_view path) const;
-  // The same of what has been opened at `path`, wherever it is now. ESTALE if
-  // it has been removed since.
-  model::Result<PathAccess> AccessOfOpened(int fd, std::string_view path) const;
   bool is_shared() const { return shared_; }
   // What the symbolic link at `path` says, wherever that leads. As OpenFound().
   model::Result<std::string> ReadLink(std::string_view path) const;
@@ -64,10 +60,14 @@ class SourceRoot : public std::enable_shared_from_this<SourceRoot> {
   model::Result<struct ::stat> StatForOthers(int fd) const;
   model::Result<UniqueFd> Open(std::string_view path, int flags, uint64_t resolve,
                                struct ::stat* status) const;
+  model::Result<UniqueFd> OpenAsCaller(const std::string& name, int flags,
+                                       uint64_t resolve) const;
+  model::Result<void> CheckOpenTo(const Caller& caller, int fd, int flags) const;
 
   const std::string path_;
   const UniqueFd fd_;
   const bool shared_;
+  const bool takes_identities_ = MayTakeIdentities();
 };
 
 // The names in one directory, one at a time, so that a million of them take

@@ -154,15 +154,6 @@ class JsonReferenceStore final : public ReferenceStore {
     return target;
   }
 
-  model::Result<Access> AccessOf(std::string_view key) const override {
-    NDLFS_TRY(const auto reference, Resolve(key));
-    if (!reference) return Access{};
-    NDLFS_TRY(const Access access, file_->AccessOf(""));
-    if (reference->inline_value) return access;
-    NDLFS_TRY(const Access target, targets_->AccessOf(reference->path));
-    return Both(target, access);
-  }
-
   model::Result<std::vector<StoreEntry>> List(std::string_view prefix) const override {
     const std::string begin = prefix.empty() ? "" : std::string(prefix) + "/";
     std::map<std::string, bool> children;  // whether they have children

@@ -133,8 +133,6 @@ model::Result<std::optional<ValueInfo>> ZipStore::Stat(std::string_view key) con
   return stamp;
 }
 
-model::Result<Access> ZipStore::AccessOf(std::string_view) const { return file_->AccessOf(""); }
-
 model::Result<std::vector<StoreEntry>> ZipStore::ListSome(std::string_view prefix,
                                                           size_t limit) const {
   std::string below(prefix);

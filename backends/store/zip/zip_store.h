@@ -30,7 +30,6 @@ class ZipStore final : public Store, public PartialListing {
   // That of the archive, with the size of the member.
   model::Result<std::optional<ValueInfo>> Stat(std::string_view key) const override;
   // That of the archive.
-  model::Result<Access> AccessOf(std::string_view key) const override;
   model::Result<std::vector<StoreEntry>> List(std::string_view prefix) const override {
     return ListSome(prefix, SIZE_MAX);
   }

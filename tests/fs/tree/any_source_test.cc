@@ -27,6 +27,7 @@ using ndlfs::test::FormatExample;
 using ndlfs::test::IsErrno;
 using ndlfs::test::IsOk;
 using ::testing::Contains;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::UnorderedElementsAre;
 
@@ -82,13 +83,24 @@ TEST_F(AnySourceTest, PlainFilesAreShownAsTheyAre) {
   EXPECT_EQ(Read(*opened.handle, 8, 10).value(), "89");
 }
 
+TEST_F(AnySourceTest, LookupLooksAtAFileOnce) {
+  source_->Put("d/notes.txt", std::string(4096, 'x'));
+  const auto directory = Find("d").value();
+  source_->ForgetReads();
+  const auto node = directory->Lookup("notes.txt").value();
+  EXPECT_EQ(node->StatWhenFound().value().size, 4096u);
+  EXPECT_THAT(source_->looks(), ElementsAre("d/notes.txt"));
+  ASSERT_EQ(source_->reads().size(), 1u);
+  EXPECT_EQ(source_->reads()[0].size, 1024u);
+}
+
 TEST_F(AnySourceTest, PlainFileThatChangesIsAnotherOne) {
   source_->Put("a.txt", "0123456789");
   const auto node = Find("a.txt").value();
   const OpenedFile opened = node->Open().value();
   source_->Put("a.txt", "abcdefghij");
-  EXPECT_THAT(Read(*opened.handle, 0, 4), IsStale());
-  EXPECT_THAT(node->Open(), IsStale());
+  EXPECT_THAT(Read(*opened.handle, 0, 4), ndlfs::test::IsStale());
+  EXPECT_THAT(node->Open(), ndlfs::test::IsStale());
   EXPECT_EQ(Read(*Find("a.txt").value()->Open().value().handle, 0, 4).value(), "abcd");
 }
 

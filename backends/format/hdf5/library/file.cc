@@ -194,6 +194,7 @@ class LibraryFile final : public File {
 
   void Close() const REQUIRES(library_mutex) {
     if (!file_) return;
+    ForgetWalks(file_.get());
     file_ = Handle();
     index_.Clear();
     checked_.clear();

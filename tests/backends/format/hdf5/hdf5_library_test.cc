@@ -339,6 +339,38 @@ TEST_F(Hdf5HelperTest, AnswersThatWouldFillTheMemoryAreNotTaken) {
   EXPECT_THAT(Open(helper), IsError(ErrorCode::kCorrupt, "libhdf5 crashes over it"));
 }
 
+// A shell command that sends a message to the parent: its kind, and its words.
+std::string Say(int kind, const std::vector<int>& words) {
+  std::string command = fmt::format("printf '\\{:03o}\\0\\0\\0\\0\\0\\0\\0", kind);
+  command += fmt::format("\\{:03o}\\0\\0\\0\\0\\0\\0\\0", words.size() * 8);
+  for (const int word : words) command += fmt::format("\\{:03o}\\0\\0\\0\\0\\0\\0\\0", word);
+  return command + "' >&3; ";
+}
+
+TEST_F(Hdf5HelperTest, OneThatAsksForAFileThatWasNotOpenedIsBelievedNothing) {
+  // A read of no range, of the file number 0, which none has.
+  const auto helper = std::make_shared<Helper>(
+      std::vector<std::string>{"/bin/sh", "-c", Say(2, {0, 0}) + "exec sleep 1000"}, source_);
+  EXPECT_THAT(Open(helper), IsError(ErrorCode::kCorrupt, "libhdf5 crashes over it"));
+}
+
+TEST_F(Hdf5HelperTest, OneThatAsksAndDoesNotReadTheReplyIsGivenUp) {
+  using std::chrono::milliseconds;
+  // It opens a file of the empty name.
+  const auto helper = std::make_shared<Helper>(
+      std::vector<std::string>{"/bin/sh", "-c", Say(3, {0}) + "exec sleep 1000"}, source_,
+      Helper::Patience{milliseconds(200), milliseconds(20'000)});
+  EXPECT_THAT(Open(helper), IsError(ErrorCode::kCorrupt, "libhdf5 comes to no end with it"));
+}
+
+TEST_F(Hdf5HelperTest, OneThatAsksWithoutEndIsNoMoreThanAnError) {
+  using std::chrono::milliseconds;
+  const auto helper = std::make_shared<Helper>(
+      std::vector<std::string>{"/bin/sh", "-c", "while " + Say(3, {0}) + "do :; done"}, source_,
+      Helper::Patience{milliseconds(60'000), milliseconds(1'000)});
+  EXPECT_THAT(Open(helper), IsError(ErrorCode::kCorrupt, HasSubstr("libhdf5")));
+}
+
 // The directory in /proc of the first process that this one has started.
 std::string FirstChild() {
   const std::string children =
@@ -384,6 +416,12 @@ TEST_F(Hdf5HelperTest, LivesInASandbox) {
   EXPECT_THAT(limits, ::testing::ContainsRegex(
                           model::kIsSanitized ? "Max address space +unlimited +unlimited"
                                               : "Max address space +536870912 +unlimited"));
+  std::map<std::string, std::string> descriptors;
+  for (const auto& entry : std::filesystem::directory_iterator(process + "/fd")) {
+    descriptors[entry.path().filename()] = std::filesystem::read_symlink(entry.path());
+  }
+  EXPECT_THAT(descriptors, ElementsAre(::testing::Key("2"), ::testing::Key("3")));
+  EXPECT_THAT(descriptors["3"], HasSubstr("socket:"));
   const std::string status = test::ReadFile(process + "/status");
   EXPECT_THAT(status, HasSubstr("NoNewPrivs:\t1"));
   EXPECT_THAT(status, HasSubstr(RefusesSystemCalls() ? "Seccomp:\t2" : "Seccomp:\t0"));

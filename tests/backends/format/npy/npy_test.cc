@@ -293,9 +293,6 @@ class HeaderOnlyStore final : public Store {
   model::Result<std::optional<ValueInfo>> Stat(std::string_view key) const override {
     return whole_.Stat(key);
   }
-  model::Result<Access> AccessOf(std::string_view key) const override {
-    return whole_.AccessOf(key);
-  }
   model::Result<std::vector<StoreEntry>> List(std::string_view prefix) const override {
     return whole_.List(prefix);
   }
