@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "backends/formats.h"
 #include "backends/store/file_name.h"
@@ -92,9 +93,21 @@ bool MayBeStoreFile(std::string_view file_name) {
                      [&](const Format* format) { return format->MatchesFileName(file_name); });
 }
 
+// One look into the directory, for the files of all formats.
 const Format* DetectDirectory(const Source& source, std::string_view path) {
+  std::vector<std::string_view> names;
   for (const Format* format : Formats()) {
-    if (format->ProbeDirectory(source, path)) return format;
+    const auto markers = format->directory_markers().names;
+    names.insert(names.end(), markers.begin(), markers.end());
+  }
+  const auto found = source.OpenStore(std::string(path))->StatMany(names);
+  auto next = found.begin();
+  for (const Format* format : Formats()) {
+    const auto markers = format->directory_markers();
+    const auto end = next + static_cast<ptrdiff_t>(markers.names.size());
+    const bool any = std::any_of(next, end, [](const auto& file) { return file && *file; });
+    next = end;
+    if (any && (markers.suffice || format->ProbeDirectory(source, path))) return format;
   }
   return nullptr;
 }

@@ -26,6 +26,13 @@ class Format {
   // As `ndlfs --version` lists it: "Zarr".
   virtual std::string_view name() const = 0;
 
+  // Names of files of which every store of this format that is a directory has one at
+  // its top. `suffice`: a directory that has one is such a store.
+  struct DirectoryMarkers {
+    std::span<const std::string_view> names = {};
+    bool suffice = false;
+  };
+  virtual DirectoryMarkers directory_markers() const { return {}; }
   // Whether the directory at `path` is the top of a store of this format. Costs
   // a few looks at paths, and a short document at most.
   virtual bool ProbeDirectory(const Source&, std::string_view /*path*/) const { return false; }

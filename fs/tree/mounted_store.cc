@@ -103,8 +103,12 @@ void MountedStore::NoteStatus(const FileStatus& status) {
 }
 
 std::string MountedStore::format() const {
-  model::MutexLock lock(mutex_);
-  return hierarchy_ ? std::string(hierarchy_->format()) : "";
+  HierarchyPtr hierarchy;
+  {
+    model::MutexLock lock(mutex_);
+    hierarchy = hierarchy_;
+  }
+  return hierarchy ? std::string(hierarchy->format()) : "";
 }
 
 void MountedStore::Close() {

@@ -265,6 +265,7 @@ class N5 final : public Format {
  public:
   std::string_view name() const override { return "N5"; }
 
+  DirectoryMarkers directory_markers() const override { return {{&kAttributesName, 1}}; }
   // attributes.json may be anybody's: it has to say that it is one of N5.
   bool ProbeDirectory(const Source& source, std::string_view path) const override {
     const auto store = source.OpenStore(std::string(path));

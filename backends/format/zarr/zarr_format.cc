@@ -24,6 +24,7 @@ class Zarr final : public Format {
  public:
   std::string_view name() const override { return "Zarr"; }
 
+  DirectoryMarkers directory_markers() const override { return {kMetadataNames, true}; }
   bool ProbeDirectory(const Source& source, std::string_view path) const override {
     const auto found = source.OpenStore(std::string(path))->StatMany(kMetadataNames);
     return std::any_of(found.begin(), found.end(),

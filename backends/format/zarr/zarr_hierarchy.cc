@@ -88,10 +88,19 @@ model::Result<std::shared_ptr<const Hierarchy>> ZarrHierarchy::Open(
       new ZarrHierarchy(std::move(store), std::move(prefix), std::move(name), options));
   NDLFS_RETURN_IF_ERROR(hierarchy->reader_.LookForNczarrObjects());
   NDLFS_TRY(const auto root, hierarchy->reader_.LookAtRoot());
-  hierarchy->format_ = root.is_v3()                ? "Zarr v3"
-                       : hierarchy->IsNczarr(root) ? "NCZarr"
-                                                   : "Zarr v2";
+  hierarchy->is_v3_ = root.is_v3();
   return hierarchy;
+}
+
+// Read when it is asked for: whether it is NCZarr, its documents say.
+std::string_view ZarrHierarchy::format() const {
+  if (is_v3_) return "Zarr v3";
+  const model::MutexLock lock(format_mutex_);
+  if (!is_nczarr_) {
+    const auto root = reader_.LookAtRoot();
+    is_nczarr_ = root && IsNczarr(*root);
+  }
+  return *is_nczarr_ ? "NCZarr" : "Zarr v2";
 }
 
 bool ZarrHierarchy::IsNczarr(const MetadataReader::Root& root) const {

@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,7 +25,7 @@ class ZarrHierarchy final : public Hierarchy {
       std::shared_ptr<const Store> store, std::string prefix, std::string name,
       const OpenOptions& options);
 
-  std::string_view format() const override { return format_; }
+  std::string_view format() const override;
   model::Result<std::shared_ptr<const Node>> Load(std::string_view path) const override;
   model::Result<std::vector<std::string>> List(std::string_view path) const override;
   model::Result<uint64_t> Version(std::string_view path) const override;
@@ -61,7 +62,9 @@ class ZarrHierarchy final : public Hierarchy {
   MetadataReader reader_;
   const std::string name_;
   const OpenOptions options_;
-  std::string_view format_;
+  bool is_v3_ = false;
+  mutable model::Mutex format_mutex_;
+  mutable std::optional<bool> is_nczarr_ GUARDED_BY(format_mutex_);
   mutable NodeCache alone_;
   mutable NodeCache linked_;
 

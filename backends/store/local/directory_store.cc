@@ -34,6 +34,8 @@ class DirectoryStore final : public Store, public PartialListing {
   // A folder is opened once for those of its files that follow each other.
   std::vector<model::Result<std::optional<ValueInfo>>> StatMany(
       std::span<const std::string_view> keys) const override {
+    // An open folder tells of its files although the caller may not enter it.
+    if (root_->is_shared()) return Store::StatMany(keys);
     std::vector<model::Result<std::optional<ValueInfo>>> answers;
     answers.reserve(keys.size());
     std::optional<Folder> folder;
@@ -110,6 +112,7 @@ class DirectoryStore final : public Store, public PartialListing {
     std::string_view prefix;  // of its keys, "a/b/"
     UniqueFd fd;              // O_PATH; none where it cannot be opened
     dev_t device = 0;
+    bool is_absent = false;
   };
 
   Folder OpenFolder(std::string_view prefix) const {
@@ -117,6 +120,7 @@ class DirectoryStore final : public Store, public PartialListing {
     const std::string_view key = prefix.substr(0, prefix.size() - (prefix.empty() ? 0 : 1));
     if (!key.empty() && !CheckKey(key)) return folder;
     auto fd = root_->OpenBeneath(PathOf(key), O_PATH | O_DIRECTORY);
+    folder.is_absent = !fd && IsAbsent(fd.error());
     struct ::stat status;
     if (!fd || ::fstat(fd->get(), &status) != 0) return folder;
     folder.fd = *std::move(fd);
@@ -128,7 +132,12 @@ class DirectoryStore final : public Store, public PartialListing {
   // are left to Stat(), which goes there by the rules.
   model::Result<std::optional<ValueInfo>> StatIn(const Folder& folder, std::string_view key,
                                                  std::string_view name) const {
-    if (!folder.fd || !CheckKey(key)) return Stat(key);
+    if (!CheckKey(key)) return Stat(key);
+    if (folder.is_absent) {
+      DropIfChanged(key, std::nullopt);
+      return std::nullopt;
+    }
+    if (!folder.fd) return Stat(key);
     struct ::stat status;
     if (::fstatat(folder.fd.get(), std::string(name).c_str(), &status, AT_SYMLINK_NOFOLLOW)) {
       if (errno != ENOENT) return Stat(key);
