@@ -144,7 +144,7 @@ class MountedStore : public std::enable_shared_from_this<MountedStore> {
   // Others than who mounted it read what is in it.
   bool is_shared() const { return services_.open_options.shared; }
   // The caller whose store this is; 0 where it is everybody's.
-  uint64_t caller_id() const { return caller_id_; }
+  uint64_t caller_id() const { return caller_ ? caller_->id : 0; }
   // How messages call it.
   std::string Describe() const;
 
@@ -213,7 +213,8 @@ class MountedStore : public std::enable_shared_from_this<MountedStore> {
   StoreServices& services_;
   const std::string path_;
   const bool is_directory_;
-  const uint64_t caller_id_ = backends::CallerScope::CurrentId();
+  // Kept, so that the caller finds this store again: no other one gets its id.
+  const backends::CallerPtr caller_ = backends::CallerScope::Current();
 
   // Held while the store is opened or looked at; taken before mutex_.
   model::Mutex open_mutex_;
