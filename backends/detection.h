@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
 //
-// How it is decided whether a file is a store.
+// How it is decided whether a file or a directory is a store.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <string_view>
 
-#include "backends/format/hierarchy.h"
+#include "backends/format/format.h"
+#include "backends/store/source.h"
 
 namespace ndlfs::backends {
 
@@ -22,17 +23,28 @@ enum class Detection {
 // No store that is known by its content is smaller: an empty netCDF file.
 inline constexpr uint64_t kSmallestStoreFile = 32;
 
+// Whether a file of this name may be a store, by the name alone.
+bool MayBeStoreFile(std::string_view file_name);
+
+// The format of the store at `path`, by its content; null if it is none.
+const Format* DetectDirectory(const Source& source, std::string_view path);
+const Format* DetectFile(const Source& source, std::string_view path);
+
+// The same of what is there, be it a file or a directory; null if nothing is.
+const Format* DetectStore(const Source& source, std::string_view path);
+
 // What one look at a file has shown.
 struct FileLook {
   const Format* format = nullptr;  // null: the file is no store
-  // The version that was looked into; none where the file was not read.
-  std::optional<FileStamp> version;
+  // The version that was looked into; none where the file was not read, or nobody can
+  // tell at this moment what it is.
+  std::optional<Generation> version;
 };
 
 // Opens the file once and reads its first KiB; more only of ZIP archives and of
 // documents. A file that begins like two formats is of the one whose signature
 // comes first in it; an archive is NPZ before it is Zarr. A file that cannot be
 // read is judged by its name.
-FileLook LookIntoFile(const SourceRoot& root, std::string_view path, Detection detection);
+FileLook LookIntoFile(const Source& source, std::string_view path, Detection detection);
 
 }  // namespace ndlfs::backends

@@ -8,7 +8,6 @@
 
 #include "backends/base/element_stream.h"
 #include "backends/codec/byte_swap.h"
-#include "backends/store/local/access_scope.h"
 #include "cache/chunk_loader.h"
 #include "cache/strided_copy.h"
 
@@ -259,12 +258,6 @@ Result<void> ArrayReader::ReadLittle(uint64_t offset, ByteSpan out, Access acces
 
 Result<void> ArrayReader::ReadContiguous(const ContiguousRange& range, uint64_t offset,
                                          ByteSpan out) const {
-  const backends::AccessScope scope(ChunkLedger::ReadersOf(ledger_.get()));
-  if (ledger_ && range.exact_size) {
-    NDLFS_RETURN_IF_ERROR(ledger_->Note(range.store, range.key));
-  } else if (ledger_) {
-    NDLFS_RETURN_IF_ERROR(ledger_->CheckAccess(*range.store, range.key));
-  }
   NDLFS_TRY(const auto runs, model::PlanByteSwap(range.stored, model::ByteOrder::kLittle));
   return ReadSwapped(
       runs, [&](uint64_t at, ByteSpan part) { return ReadRaw(range, runs, at, part); }, offset,
@@ -276,23 +269,31 @@ Result<void> ArrayReader::ReadRaw(const ContiguousRange& range,
                                   std::span<const model::SwapRun> runs, uint64_t offset,
                                   ByteSpan out) const {
   const auto where = [&] { return range.store->Describe(range.key); };
-  if (range.exact_size) {
-    NDLFS_TRY(const auto size, range.store->Size(range.key), where());
-    if (size && *size != *range.exact_size) {
-      return model::Propagate(
-          Corrupt("{} bytes, expected {}", *size, *range.exact_size).value(), where());
+  const bool is_chunk = range.exact_size.has_value();  // and its file is watched
+  backends::ReadOptions options{.range = {range.offset + offset, out.size()}};
+  if (is_chunk && ledger_) options.if_match = ledger_->Noted(range.store, range.key);
+  const auto reserve = [&](uint64_t size) -> Result<ByteSpan> {
+    if (is_chunk && size != *range.exact_size) {
+      return Corrupt("{} bytes, expected {}", size, *range.exact_size);
     }
+    return out;
+  };
+  const auto got = range.store->Read(range.key, options, reserve);
+  if (is_chunk && ledger_) {
+    NDLFS_RETURN_IF_ERROR(
+        got ? ledger_->NoteRead(range.store, range.key,
+                                *got ? std::optional((*got)->info) : std::nullopt)
+            : ledger_->Note(range.store, range.key));
   }
-  NDLFS_TRY(const auto got, range.store->ReadInto(range.key, range.offset + offset, out),
-            where());
-  if (!got && range.exact_size) {  // an absent chunk
+  if (!got) return model::Propagate(got.error(), where());
+  if (!*got && is_chunk) {  // an absent chunk
     const size_t item = spec().dtype.size();
     std::vector<std::byte> fill = spec().fill;
     if (!fill.empty()) backends::SwapElements(runs, item, fill, fill);
     FillStrided(fill, offset % item, out.data(), {}, out.size());
     return {};
   }
-  if (!got || *got != out.size()) {
+  if (!*got || (*got)->count != out.size()) {
     return model::Propagate(
         Corrupt("ends before byte {}", range.offset + offset + out.size()).value(), where());
   }

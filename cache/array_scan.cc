@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "backends/base/element_stream.h"
+#include "backends/store/caller.h"
 #include "model/mutex.h"
 
 namespace ndlfs::cache {
@@ -94,7 +95,8 @@ class Scan {
       return false;
     }
     try {
-      helpers.emplace_back([this] {
+      helpers.emplace_back([this, caller = backends::CallerScope::Current()] {
+        const backends::CallerScope scope(caller);
         Work();
         --all_helpers;
       });

@@ -16,18 +16,24 @@ constexpr size_t kMostNotes = size_t{1} << 17;
 constexpr size_t kOwnNotes = 64;
 std::atomic<size_t> all_notes{0};
 
-// Of so many files the way to each is looked at.
-constexpr size_t kFewFiles = 1024;
-
 // A time of change that moves no file's modification time.
 constexpr int64_t kNoTime = 1;
 
+// Files that are looked at together; the first of the differing ones ends the look.
+constexpr size_t kBatch = 1024;
+// Of more files than that, so many are looked at first: a program that writes an
+// array again writes many of them.
+constexpr size_t kSample = 64;
+
 // What cannot be looked at counts as absent: when it can be again, that is a
 // change.
-std::optional<backends::FileStamp> StampNow(const backends::Store& store,
-                                            const std::string& key) {
-  auto stamp = store.Stat(key);
-  return stamp ? *stamp : std::nullopt;
+std::optional<backends::ValueInfo> InfoOrAbsent(
+    model::Result<std::optional<backends::ValueInfo>> info) {
+  return info ? *std::move(info) : std::nullopt;
+}
+
+std::optional<backends::Generation> VersionOf(const std::optional<backends::ValueInfo>& info) {
+  return info ? std::optional(info->generation) : std::nullopt;
 }
 
 }  // namespace
@@ -36,95 +42,94 @@ ChunkLedger::~ChunkLedger() { all_notes -= noted_.size(); }
 
 model::Result<void> ChunkLedger::Note(const std::shared_ptr<const backends::Store>& store,
                                       const std::string& key) {
-  return NoteRead(store, key, StampNow(*store, key));
+  return NoteRead(store, key, InfoOrAbsent(store->Stat(key)));
 }
 
 model::Result<void> ChunkLedger::NoteRead(const std::shared_ptr<const backends::Store>& store,
-                                          const std::string& key, const Stamp& stamp) {
-  if (!NoteVersion({store, key}, stamp)) return model::IoError(ESTALE, store->Describe(key));
-  if (!stamp) return {};  // closed to nobody
-  auto access = CheckAccess(*store, key);
-  if (!access) {
-    model::MutexLock lock(mutex_);
-    const FileId file = {store, key};
-    if (noted_.contains(file)) closed_.insert(file);
-  }
-  return access;
-}
-
-model::Result<void> ChunkLedger::CheckAccess(const backends::Store& store,
-                                             const std::string& key) const {
-  if (!readers_) return {};
-  NDLFS_TRY(const backends::Access access, store.AccessOf(key), store.Describe(key));
-  if (!CoversReaders(*readers_, access)) {
-    return model::IoError(
-        EACCES, store.Describe(key) + ": closed to some of those who may read the metadata");
-  }
+                                          const std::string& key, const Info& found) {
+  if (!NoteVersion({store, key}, found)) return model::HasChanged(store->Describe(key));
   return {};
 }
 
-bool ChunkLedger::NoteVersion(const FileId& file, const Stamp& stamp) {
+std::optional<backends::Generation> ChunkLedger::Noted(
+    const std::shared_ptr<const backends::Store>& store, const std::string& key) const {
+  model::MutexLock lock(mutex_);
+  const auto known = noted_.find({store, key});
+  return known == noted_.end() ? std::nullopt : known->second;
+}
+
+bool ChunkLedger::NoteVersion(const FileId& file, const Info& found) {
   model::MutexLock lock(mutex_);
   if (changed_) return false;
   if (const auto known = noted_.find(file); known != noted_.end()) {
-    if (known->second == stamp) return true;
-    NoticeChange(stamp);
+    if (known->second == VersionOf(found)) return true;
+    NoticeChange(found);
     return false;
   }
   if (noted_.size() >= kOwnNotes && all_notes >= kMostNotes) {
-    overflown_ = true;
+    ++unnoted_reads_;
+    vouched_ = false;
     return true;
   }
-  noted_.emplace(file, stamp);
+  noted_.emplace(file, VersionOf(found));
   ++all_notes;
   return true;
 }
 
+void ChunkLedger::Vouch() {
+  model::MutexLock lock(mutex_);
+  vouched_ = true;
+}
+
+uint64_t ChunkLedger::unnoted_reads() const {
+  model::MutexLock lock(mutex_);
+  return unnoted_reads_;
+}
+
 bool ChunkLedger::Changed() {
-  Noted noted;
-  std::set<FileId> closed;
+  Notes notes;
   {
     model::MutexLock lock(mutex_);
-    if (changed_ || overflown_) return true;
-    noted.assign(noted_.begin(), noted_.end());
-    closed = closed_;
+    if (changed_ || (unnoted_reads_ != 0 && !vouched_)) return true;
+    vouched_ = false;
+    notes.assign(noted_.begin(), noted_.end());
   }
-  for (const auto& [file, then] : noted) {
-    const Stamp now = StampNow(*file.first, file.second);
-    if (now == then) continue;
-    model::MutexLock lock(mutex_);
-    NoticeChange(now);
-    return true;
-  }
-  if (!IsAccessChanged(noted, closed)) return false;
+  const std::optional<Info> change = FindChange(notes);
+  if (!change) return false;
   model::MutexLock lock(mutex_);
-  NoticeChange(std::nullopt);
+  NoticeChange(*change);
   return true;
 }
 
-// A file that is closed changes, and so is noticed; a folder on the way to it
-// is not.
-bool ChunkLedger::IsAccessChanged(const Noted& noted, const std::set<FileId>& closed) const {
-  if (!readers_) return false;
-  const bool each = noted.size() <= kFewFiles;
-  std::string_view folder;
-  const backends::Store* store = nullptr;
-  for (const auto& [file, stamp] : noted) {  // sorted
-    if (!stamp) continue;
-    const std::string_view key = file.second;
-    const std::string_view here = key.substr(0, key.rfind('/') + 1);  // npos + 1 is 0
-    if (!each && store == file.first.get() && folder == here) continue;
-    store = file.first.get();
-    folder = here;
-    const bool is_closed = !CheckAccess(*file.first, file.second);
-    if (is_closed != closed.contains(file)) return true;
+// What is there now in the place of a file that has changed; nullopt where none has.
+std::optional<ChunkLedger::Info> ChunkLedger::FindChange(const Notes& notes) {
+  if (notes.size() > kBatch) {
+    for (size_t i = 0; i < notes.size(); i += notes.size() / kSample) {
+      const auto& [file, then] = notes[i];
+      Info now = InfoOrAbsent(file.first->Stat(file.second));
+      if (VersionOf(now) != then) return now;
+    }
   }
-  return false;
+  std::vector<std::string_view> keys;
+  for (size_t first = 0; first < notes.size(); first += keys.size()) {
+    const backends::Store& store = *notes[first].first.first;
+    keys.clear();
+    for (size_t i = first; i < notes.size() && keys.size() < kBatch; ++i) {
+      if (notes[i].first.first.get() != &store) break;
+      keys.push_back(notes[i].first.second);
+    }
+    auto answers = store.StatMany(keys);
+    for (size_t i = 0; i < keys.size(); ++i) {
+      Info now = i < answers.size() ? InfoOrAbsent(std::move(answers[i])) : std::nullopt;
+      if (VersionOf(now) != notes[first + i].second) return now;
+    }
+  }
+  return std::nullopt;
 }
 
-void ChunkLedger::NoticeChange(const Stamp& now) {
+void ChunkLedger::NoticeChange(const Info& now) {
   changed_ = true;
-  if (now) changed_mtime_ns_ = std::max(changed_mtime_ns_, now->mtime_ns);
+  if (now) changed_mtime_ns_ = std::max(changed_mtime_ns_, now->modified_ns);
 }
 
 bool ChunkLedger::has_changed() const {
@@ -134,7 +139,7 @@ bool ChunkLedger::has_changed() const {
 
 int64_t ChunkLedger::changed_mtime_ns() const {
   model::MutexLock lock(mutex_);
-  return overflown_ && !changed_ ? kNoTime : changed_mtime_ns_;
+  return unnoted_reads_ != 0 && !changed_ ? kNoTime : changed_mtime_ns_;
 }
 
 }  // namespace ndlfs::cache

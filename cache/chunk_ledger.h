@@ -5,7 +5,6 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -21,46 +20,45 @@ namespace ndlfs::cache {
 // the next program opens a view of the array. Once something has changed, the
 // ledger stays changed: what has been read and what would be read from now on
 // do not belong together, and a new ledger (with a new ArraySource) has to
-// begin. It is also asked whether the file may be read for all who may read the
-// array. Thread-safe.
+// begin. Thread-safe.
 //
 // Memory is bounded: all ledgers together know so many files. One that cannot
 // know all that was read says that it has changed when it is asked: nobody can
 // tell that it has not. Who reads goes on reading.
 class ChunkLedger {
  public:
-  // With `readers`, no file is read that is closed to one of them.
-  explicit ChunkLedger(std::optional<backends::Access> readers = std::nullopt)
-      : readers_(readers) {}
+  ChunkLedger() = default;
   ~ChunkLedger();
   ChunkLedger(const ChunkLedger&) = delete;
   ChunkLedger& operator=(const ChunkLedger&) = delete;
 
-  // Notes the version of `key`, which is about to be read. Fails with ESTALE
-  // if the ledger is changed, or becomes so by this, and with EACCES if the
-  // file is closed to some of the readers.
+  // Notes the version of `key`, which is about to be read. Fails with kStale
+  // if the ledger is changed, or becomes so by this.
   model::Result<void> Note(const std::shared_ptr<const backends::Store>& store,
                            const std::string& key);
 
-  // The same after a read, which has found `version` (nullopt: nothing).
+  // The same after a read, which has found `found` (nullopt: nothing).
   model::Result<void> NoteRead(const std::shared_ptr<const backends::Store>& store,
                                const std::string& key,
-                               const std::optional<backends::FileStamp>& version);
+                               const std::optional<backends::ValueInfo>& found);
 
-  // The latter alone, of a file whose version somebody else looks at.
-  model::Result<void> CheckAccess(const backends::Store& store, const std::string& key) const;
+  // The version of `key` that was noted, for the next read of it to match. None if
+  // nothing was noted, or that there is no value.
+  std::optional<backends::Generation> Noted(const std::shared_ptr<const backends::Store>& store,
+                                            const std::string& key) const;
 
-  // For whom is read what `ledger` (may be null) notes. Nobody knows them where
-  // all is read for who reads it.
-  static std::optional<backends::Access> ReadersOf(const ChunkLedger* ledger) {
-    return ledger != nullptr ? ledger->readers_ : std::nullopt;
-  }
-
-  // Looks at every noted file again; true if one has changed, appeared or
-  // gone, or is closed to one of the readers now, or no longer is. Takes one
-  // stat() per file, and a look at the way to it, or at the way to one file of
-  // each folder if they are many.
+  // Looks at the noted files again; true if one has changed, appeared or gone. Looks
+  // at a few of many files first and stops at the first difference; else it takes one
+  // stat() per file.
   bool Changed();
+
+  // All files of the array have been read just now: the next Changed() does not
+  // count the files that could not be noted. Whoever has found the size of a text by
+  // decoding all of it can open it then, however many files that took.
+  void Vouch();
+
+  // How many reads could not be noted so far.
+  uint64_t unnoted_reads() const;
 
   // Whether a change was noticed already; looks at no file.
   bool has_changed() const;
@@ -70,20 +68,20 @@ class ChunkLedger {
   int64_t changed_mtime_ns() const;
 
  private:
-  using Stamp = std::optional<backends::FileStamp>;
+  using Version = std::optional<backends::Generation>;
   using FileId = std::pair<std::shared_ptr<const backends::Store>, std::string>;
   // What Changed() looks at: all that was noted.
-  using Noted = std::vector<std::pair<FileId, Stamp>>;
-  bool IsAccessChanged(const Noted& noted, const std::set<FileId>& closed) const;
-  void NoticeChange(const Stamp& now) REQUIRES(mutex_);
-  bool NoteVersion(const FileId& file, const Stamp& stamp) EXCLUDES(mutex_);
+  using Notes = std::vector<std::pair<FileId, Version>>;
+  using Info = std::optional<backends::ValueInfo>;
+  static std::optional<Info> FindChange(const Notes& notes);
+  void NoticeChange(const Info& now) REQUIRES(mutex_);
+  bool NoteVersion(const FileId& file, const Info& found) EXCLUDES(mutex_);
 
-  const std::optional<backends::Access> readers_;
   mutable model::Mutex mutex_;
-  std::map<FileId, Stamp> noted_ GUARDED_BY(mutex_);
-  std::set<FileId> closed_ GUARDED_BY(mutex_);  // of these, to one of the readers
+  std::map<FileId, Version> noted_ GUARDED_BY(mutex_);
   bool changed_ GUARDED_BY(mutex_) = false;
-  bool overflown_ GUARDED_BY(mutex_) = false;  // something was read that is not noted
+  uint64_t unnoted_reads_ GUARDED_BY(mutex_) = 0;
+  bool vouched_ GUARDED_BY(mutex_) = false;  // for those reads
   int64_t changed_mtime_ns_ GUARDED_BY(mutex_) = 0;
 };
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "cache/chunk_loader.h"
 
-#include <cerrno>
+#include <algorithm>
+#include <functional>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -9,7 +10,6 @@
 #include "backends/base/checked.h"
 #include "backends/base/element_stream.h"
 #include "backends/codec/codec_chain.h"
-#include "backends/store/local/access_scope.h"
 
 namespace ndlfs::cache {
 
@@ -45,6 +45,29 @@ struct ThreadBuffers {
 ThreadBuffers& Buffers() {
   thread_local ThreadBuffers buffers;
   return buffers;
+}
+
+model::Failure CutShort() { return Corrupt("it was cut short while being read"); }
+
+// The version that a read of the value has to match: the one that the location is
+// about, or that was read before.
+std::optional<backends::Generation> WantedVersion(const ChunkLocation& location,
+                                                  const ChunkLedger* ledger) {
+  if (location.if_match || !ledger) return location.if_match;
+  return ledger->Noted(location.store, location.key);
+}
+
+Result<void> NoteRead(const ChunkLocation& location, ChunkLedger* ledger,
+                      const std::optional<backends::ReadResult>& read) {
+  if (!ledger) return {};
+  return ledger->NoteRead(location.store, location.key,
+                          read ? std::optional(read->info) : std::nullopt);
+}
+
+// Looks whether what could not be read or decoded has changed meanwhile: then it is
+// not damaged.
+Result<void> NoteFailed(const ChunkLocation& location, ChunkLedger* ledger) {
+  return ledger ? ledger->Note(location.store, location.key) : Result<void>();
 }
 
 // One chunk on its way from the store to its decoded form.
@@ -123,16 +146,46 @@ class Loading {
     return fixed() && location_.skip_codecs == 0 && spec_.codecs.IsIdentity();
   }
 
+  // By one question to the store, or one for each piece. All are answered from one
+  // version of the value.
   Result<Bytes> FromStore() {
-    if (location_.pieces.size() == 1) return FromOnePiece();
-    NDLFS_RETURN_IF_ERROR(NoteVersion());
-    if (location_.pieces.empty()) return Bytes();
-    NDLFS_TRY(const auto available, location_.store->Size(location_.key));
-    if (!available) return Bytes();
+    if (location_.pieces.empty()) return Empty();
     Bytes chunk;
-    NDLFS_TRY(const ByteSpan bytes, Reserve(*available, chunk));
-    NDLFS_RETURN_IF_ERROR(Fetch(bytes));
+    ByteSpan bytes;
+    ByteSpan rest;
+    std::optional<backends::Generation> version = WantedVersion(location_, ledger_);
+    bool is_first = true;
+    for (const ByteRange& piece : location_.pieces) {
+      const auto reserve = [&](uint64_t available) -> Result<ByteSpan> {
+        if (is_first) {
+          NDLFS_TRY(bytes, Reserve(available, chunk));
+          rest = bytes;
+        }
+        return rest;
+      };
+      NDLFS_TRY(
+          const auto read,
+          location_.store->Read(location_.key, {.range = piece, .if_match = version}, reserve));
+      if (is_first) NDLFS_RETURN_IF_ERROR(NoteRead(location_, ledger_, read));
+      if (!read && is_first) return Bytes();
+      if (!read || read->count != std::min<uint64_t>(piece.length, rest.size()))
+        return CutShort();
+      rest = rest.subspan(read->count);
+      version = read->info.generation;
+      is_first = false;
+    }
+    if (!rest.empty()) return CutShort();
     return IsPlain() ? std::move(chunk) : Decode(bytes);
+  }
+
+  // Nothing is stored of the chunk, says a version of the value, or that there is none.
+  Result<Bytes> Empty() const {
+    std::optional<backends::ValueInfo> found;
+    if (location_.if_match) found = {.generation = *location_.if_match};
+    if (ledger_) {
+      NDLFS_RETURN_IF_ERROR(ledger_->NoteRead(location_.store, location_.key, found));
+    }
+    return Bytes();
   }
 
   // Memory for the bytes in a value of `available` bytes: `chunk` where they are
@@ -147,41 +200,9 @@ class Loading {
     return chunk.span();
   }
 
-  // By one question to the store.
-  Result<Bytes> FromOnePiece() {
-    Bytes chunk;
-    ByteSpan bytes;
-    const auto reserve = [&](uint64_t available) -> Result<ByteSpan> {
-      NDLFS_TRY(bytes, Reserve(available, chunk));
-      return bytes;
-    };
-    NDLFS_TRY(const auto read,
-              location_.store->ReadOnce(location_.key, location_.pieces[0].offset, reserve));
-    if (ledger_) {
-      NDLFS_RETURN_IF_ERROR(ledger_->NoteRead(
-          location_.store, location_.key, read ? std::optional(read->version) : std::nullopt));
-    }
-    if (!read) return Bytes();
-    if (read->count != bytes.size()) return CutShort();
-    return IsPlain() ? std::move(chunk) : Decode(bytes);
-  }
-
-  static model::Failure CutShort() { return Corrupt("it was cut short while being read"); }
-
   static model::Failure Beyond(const ByteRange& piece, uint64_t available) {
     return Corrupt("bytes {} + {} lie beyond the end at {}", piece.offset, piece.length,
                    available);
-  }
-
-  Result<void> Fetch(ByteSpan out) const {
-    for (const ByteRange& piece : location_.pieces) {
-      const size_t length = std::min<uint64_t>(piece.length, out.size());
-      NDLFS_TRY(const auto got,
-                location_.store->ReadInto(location_.key, piece.offset, out.first(length)));
-      if (!got || *got != length) return CutShort();
-      out = out.subspan(length);
-    }
-    return {};
   }
 
   Result<Bytes> Decode(ConstByteSpan encoded) {
@@ -221,10 +242,11 @@ class NotingIndexCache final : public backends::IndexCache {
       uint64_t id, uint64_t slot, const std::function<Result<Bytes>()>& load) override {
     return cache_.GetOrLoad(id, slot, load);
   }
-  Result<void> WillRead(const std::shared_ptr<const backends::Store>& store,
-                        const std::string& key) override {
+  Result<void> DidRead(const std::shared_ptr<const backends::Store>& store,
+                       const std::string& key,
+                       const std::optional<backends::ValueInfo>& found) override {
     if (!ledger_) return {};
-    return ledger_->Note(store, key);
+    return ledger_->NoteRead(store, key, found);
   }
 
  private:
@@ -232,50 +254,111 @@ class NotingIndexCache final : public backends::IndexCache {
   ChunkLedger* const ledger_;
 };
 
-// A chunk that is one piece of a value, `size` bytes of it.
+// A chunk that is one piece of a value, which is read in parts, all of one version.
 class Piece final : public backends::EncodedChunk {
  public:
-  Piece(const ChunkLocation& location, uint64_t size) : location_(location), size_(size) {}
+  // `check` is asked once whether the chunk can be in a value of so many bytes,
+  // before any of them is read.
+  using Check = std::function<Result<void>(uint64_t available)>;
+  Piece(const ChunkLocation& location, ChunkLedger* ledger, Check check)
+      : location_(location), ledger_(ledger), check_(std::move(check)) {
+    version_ = WantedVersion(location, ledger);
+  }
 
+  // Reads the beginning of the chunk, from which codecs learn where its parts are.
+  // False where there is no value.
+  Result<bool> ReadHead() {
+    constexpr size_t kUsualHead = 1024;
+    head_ = Bytes(kUsualHead);
+    NDLFS_TRY(const auto count, ReadFrom(0, head_.span()));
+    head_.Shrink(count.value_or(0));
+    return count.has_value();
+  }
+
+  // After a read.
+  bool is_absent() const { return is_absent_; }
   uint64_t size() const override { return size_; }
+
   Result<void> Read(uint64_t offset, ByteSpan out) const override {
-    const uint64_t begin = location_.pieces[0].offset + offset;
-    NDLFS_TRY(const auto got, location_.store->ReadInto(location_.key, begin, out));
-    if (got.value_or(0) != out.size()) return Corrupt("it was cut short while being read");
+    if (offset + out.size() <= head_.size()) {
+      std::copy_n(head_.data() + offset, out.size(), out.data());
+      return {};
+    }
+    NDLFS_TRY(const auto count, ReadFrom(offset, out));
+    if (count.value_or(0) != out.size()) return CutShort();
     return {};
   }
 
  private:
+  // Returns how many bytes there were; nullopt where there is no value.
+  Result<std::optional<size_t>> ReadFrom(uint64_t offset, ByteSpan out) const {
+    const ByteRange& whole = location_.pieces[0];
+    if (offset > whole.length) return CutShort();
+    const ByteRange part = {whole.offset + offset,
+                            std::min<uint64_t>(out.size(), whole.length - offset)};
+    const auto reserve = [&](uint64_t available) -> Result<ByteSpan> {
+      if (!checked_) NDLFS_RETURN_IF_ERROR(check_(available));
+      size_ = std::min(whole.length, available - std::min(available, whole.offset));
+      return out;
+    };
+    NDLFS_TRY(
+        const auto read,
+        location_.store->Read(location_.key, {.range = part, .if_match = version_}, reserve));
+    if (!checked_) NDLFS_RETURN_IF_ERROR(NoteRead(location_, ledger_, read));
+    is_absent_ = !read;
+    if (!read) return std::nullopt;
+    checked_ = true;
+    version_ = read->info.generation;
+    return read->count;
+  }
+
   const ChunkLocation& location_;
-  const uint64_t size_;
+  ChunkLedger* const ledger_;
+  const Check check_;
+  Bytes head_;
+  // Of the value, since the first read.
+  mutable bool checked_ = false;
+  mutable bool is_absent_ = false;
+  mutable uint64_t size_ = 0;
+  mutable std::optional<backends::Generation> version_;
 };
 
 // Calls `use` for a chunk that is one piece of a value that can be read in
-// parts, with how much that value has; the files are noted as LoadChunk does.
-// False, and `use` is not called, for other chunks and those that are absent.
-using UsePiece =
-    std::function<Result<void>(const ChunkLocation&, const Loading&, uint64_t available)>;
+// parts; what it reads is noted as LoadChunk does. `use` returns whether the chunk
+// is there. False, also without a call of `use`, for other chunks and those that are
+// absent.
+using UsePiece = std::function<Result<bool>(const ChunkLocation&, const Loading&)>;
 Result<bool> WithPiece(const backends::ArraySource& source, std::span<const uint64_t> index,
                        backends::IndexCache& indexes, ChunkLedger* ledger,
                        const UsePiece& use) {
-  const backends::AccessScope scope(ChunkLedger::ReadersOf(ledger));
   NotingIndexCache noting(indexes, ledger);
   NDLFS_TRY(const ChunkLocation location, source.Locate(index, noting));
   const bool one_piece = location.store && location.store->ReadsInParts() &&
                          location.pieces.size() == 1 && location.skip_codecs == 0 &&
                          !location.inline_bytes && !location.generate;
   if (!one_piece) return false;
-  const auto where = [&] { return location.store->Describe(location.key); };
-  NDLFS_RETURN_IF_ERROR(noting.WillRead(location.store, location.key));
-  NDLFS_TRY(const auto available, location.store->Size(location.key), where());
-  if (!available) return false;
   const Loading loading(source.spec(), source.spec().grid.ChunkShape(index), location, ledger,
                         source.spec().max_chunk_bytes);
-  const Result<void> status = use(location, loading, *available);
-  // What was read while it changed is neither damaged nor one version.
-  NDLFS_RETURN_IF_ERROR(noting.WillRead(location.store, location.key));
-  NDLFS_RETURN_IF_ERROR(status, where());
-  return true;
+  Result<bool> found = use(location, loading);
+  if (found) return found;
+  NDLFS_RETURN_IF_ERROR(NoteFailed(location, ledger));
+  return model::Propagate(std::move(found).error(), location.store->Describe(location.key));
+}
+
+// The same for a codec that decodes parts of a chunk.
+using UseEncoded = std::function<Result<void>(const Piece&, const Loading&)>;
+Result<bool> WithEncoded(const backends::ArraySource& source, std::span<const uint64_t> index,
+                         backends::IndexCache& indexes, ChunkLedger* ledger,
+                         const UseEncoded& use) {
+  return WithPiece(source, index, indexes, ledger,
+                   [&](const ChunkLocation& location, const Loading& loading) -> Result<bool> {
+                     Piece piece(location, ledger, [&](uint64_t available) {
+                       return loading.EncodedSize(available).map([](uint64_t) {});
+                     });
+                     NDLFS_TRY(const bool is_there, piece.ReadHead());
+                     if (is_there) NDLFS_RETURN_IF_ERROR(use(piece, loading));
+                     return is_there;
+                   });
 }
 
 }  // namespace
@@ -297,7 +380,6 @@ uint64_t VariableSize(uint64_t limit) {
 
 Result<Bytes> LoadChunk(const backends::ArraySource& source, std::span<const uint64_t> index,
                         backends::IndexCache& indexes, ChunkLedger* ledger, uint64_t limit) {
-  const backends::AccessScope scope(ChunkLedger::ReadersOf(ledger));
   NotingIndexCache noting(indexes, ledger);
   NDLFS_TRY(const ChunkLocation location, source.Locate(index, noting));
   Result<Bytes> chunk =
@@ -305,8 +387,7 @@ Result<Bytes> LoadChunk(const backends::ArraySource& source, std::span<const uin
           .Run();
   Buffers().Trim();
   if (!chunk && location.store) {
-    // What was read while it changed is not damaged.
-    NDLFS_RETURN_IF_ERROR(noting.WillRead(location.store, location.key));
+    NDLFS_RETURN_IF_ERROR(NoteFailed(location, ledger));
     return model::Propagate(std::move(chunk).error(), location.store->Describe(location.key));
   }
   return chunk;
@@ -322,18 +403,20 @@ bool MayReadInPlace(const ArraySpec& spec) {
 Result<bool> ReadInPlace(const backends::ArraySource& source, std::span<const uint64_t> index,
                          backends::IndexCache& indexes, ChunkLedger* ledger,
                          const std::function<void(const ReadChunkAt&)>& read) {
-  return WithPiece(
-      source, index, indexes, ledger,
-      [&](const ChunkLocation& location, const Loading& loading, uint64_t available) {
-        Result<void> status = loading.CheckSize(available);
-        if (!status) return status;
-        const Piece piece(location, loading.decoded_size());
-        read([&](uint64_t offset, ByteSpan out) {
-          status = piece.Read(offset, out);
-          return status.has_value();
-        });
-        return status;
-      });
+  return WithPiece(source, index, indexes, ledger,
+                   [&](const ChunkLocation& location, const Loading& loading) -> Result<bool> {
+                     const Piece piece(location, ledger, [&](uint64_t available) {
+                       return loading.CheckSize(available);
+                     });
+                     Result<void> status;
+                     read([&](uint64_t offset, ByteSpan out) {
+                       status = piece.Read(offset, out);
+                       return status.has_value();
+                     });
+                     if (piece.is_absent()) return false;
+                     NDLFS_RETURN_IF_ERROR(status);
+                     return true;
+                   });
 }
 
 bool MayLoadParts(const ArraySpec& spec) {
@@ -347,13 +430,10 @@ Result<std::optional<uint64_t>> FindBlockSize(const backends::ArraySource& sourc
                                               backends::IndexCache& indexes,
                                               ChunkLedger* ledger) {
   std::optional<uint64_t> block_size;
-  NDLFS_RETURN_IF_ERROR(WithPiece(
+  NDLFS_RETURN_IF_ERROR(WithEncoded(
       source, index, indexes, ledger,
-      [&](const ChunkLocation& location, const Loading& loading,
-          uint64_t available) -> Result<void> {
-        NDLFS_TRY(const uint64_t size, loading.EncodedSize(available));
-        NDLFS_TRY(block_size,
-                  source.spec().codecs.BlockSize(Piece(location, size), loading.shape()));
+      [&](const Piece& piece, const Loading& loading) -> Result<void> {
+        NDLFS_TRY(block_size, source.spec().codecs.BlockSize(piece, loading.shape()));
         return {};
       }));
   return block_size;
@@ -363,13 +443,11 @@ Result<Bytes> LoadPart(const backends::ArraySource& source, std::span<const uint
                        backends::IndexCache& indexes, ChunkLedger* ledger, uint64_t offset,
                        uint64_t size, uint64_t max_block) {
   Bytes part(size);
-  const auto decode = [&](const ChunkLocation& location, const Loading& loading,
-                          uint64_t available) -> Result<void> {
-    NDLFS_TRY(const uint64_t encoded, loading.EncodedSize(available));
-    return source.spec().codecs.DecodeRange(Piece(location, encoded), loading.shape(), offset,
-                                            max_block, part.span());
+  const auto decode = [&](const Piece& piece, const Loading& loading) {
+    return source.spec().codecs.DecodeRange(piece, loading.shape(), offset, max_block,
+                                            part.span());
   };
-  NDLFS_TRY(const bool found, WithPiece(source, index, indexes, ledger, decode));
+  NDLFS_TRY(const bool found, WithEncoded(source, index, indexes, ledger, decode));
   if (!found) return model::Internal("there is nothing to decode in parts");
   return part;
 }

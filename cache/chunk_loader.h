@@ -29,7 +29,7 @@ uint64_t VariableSize(uint64_t limit);
 // stream (see backends/format/array_source.h) where they are of variable size. An
 // absent chunk is an empty block: the fill value stands for its elements. The
 // versions of the files that it is read from are noted in `ledger` (may be
-// null); one that is not the version read before is ESTALE.
+// null); one that is not the version read before is kStale.
 // Errors name the place in the store and the codec. Elements of variable size
 // may take `limit` bytes, encoded and decoded: more is kLimit or kCorrupt, as
 // not every codec can tell which. Thread-safe.
@@ -43,7 +43,7 @@ model::Result<backends::Bytes> LoadChunk(const backends::ArraySource& source,
 bool MayReadInPlace(const backends::ArraySpec& spec);
 
 // Calls `read` with a function that reads from byte `offset` of such a chunk,
-// whose files are noted as LoadChunk does. False, and `read` is not called,
+// whose files are noted as LoadChunk does. False, whatever `read` has done,
 // for a chunk that has to be loaded as a whole, or is absent.
 using ReadChunkAt = std::function<bool(uint64_t offset, backends::ByteSpan out)>;
 model::Result<bool> ReadInPlace(const backends::ArraySource& source,

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "backends/store/caller.h"
+
 namespace ndlfs::cache {
 
 using model::MutexLock;
@@ -57,6 +59,7 @@ struct Prefetcher::Job {
   std::shared_ptr<Target> target;
   uint64_t generation;
   uint64_t chunk;
+  backends::CallerPtr caller;  // for whom it is read
 };
 
 Prefetcher::Prefetcher(ChunkCache& cache, unsigned threads)
@@ -79,7 +82,7 @@ void Prefetcher::Enqueue(const std::shared_ptr<Target>& target, uint64_t first,
   MutexLock lock(mutex_);
   while (threads_.size() < thread_count_) threads_.emplace_back([this] { Work(); });
   for (uint64_t i = 0; i < count; ++i) {
-    queue_.push_back({target, target->generation, first + i});
+    queue_.push_back({target, target->generation, first + i, backends::CallerScope::Current()});
   }
   wake_.NotifyAll();
 }
@@ -103,6 +106,7 @@ void Prefetcher::Work() {
         continue;
       }
     }
+    const backends::CallerScope scope(std::move(job.caller));
     if (job.target->reader->Prefetch(job.chunk)) {
       MutexLock lock(mutex_);
       ++stats_.loaded;
@@ -148,6 +152,13 @@ Access ReadStream::OnRead(uint64_t offset, uint64_t size) {
   Begin();
   DecodeAhead(offset);
   return Access::kOnward;
+}
+
+void ReadStream::Expect(uint64_t offset) {
+  const ArrayReader& reader = *target_->reader;
+  if (!decodes_ || offset >= reader.byte_size()) return;
+  if (reader.max_chunk_bytes() > Share() / 4) return;
+  prefetcher_.Enqueue(target_, reader.ChunkAt(offset), 1);
 }
 
 // One jump is no direction; a second one as wide is.

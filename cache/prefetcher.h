@@ -74,6 +74,10 @@ class ReadStream {
   // the same width.
   Access OnRead(uint64_t offset, uint64_t size) EXCLUDES(mutex_);
 
+  // Tells that the reader will come to byte `offset`: the chunk there is decoded
+  // beforehand if it takes a small part of the cache.
+  void Expect(uint64_t offset);
+
  private:
   // Forgets where the reader went.
   void Stop() REQUIRES(mutex_);

@@ -34,7 +34,7 @@ std::optional<std::vector<std::byte>> DecodeBase64(std::string_view text) {
   if (text.size() % 4 == 1) return std::nullopt;
   std::vector<std::byte> bytes;
   bytes.reserve(text.size() / 4 * 3 + 2);
-  uint32_t bits = 0;  // the low `count` bits are not used up yet
+  uint32_t bits = 0;  // the low `count` bits are still to be written
   int count = 0;
   for (const char c : text) {
     const uint8_t digit = kDigits[static_cast<unsigned char>(c)];

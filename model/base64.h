@@ -13,8 +13,8 @@ namespace ndlfs::model {
 // Standard base64 (RFC 4648, section 4), padded, on one line.
 std::string EncodeBase64(std::span<const std::byte> bytes);
 
-// Its bytes. Padding may be left out; nullopt for anything else that is not of
-// the alphabet (white space included), or a length that no bytes have.
+// Decodes `text`; padding may be missing. Returns nullopt for any character
+// outside of the alphabet (white space included) and for an impossible length.
 std::optional<std::vector<std::byte>> DecodeBase64(std::string_view text);
 
 }  // namespace ndlfs::model

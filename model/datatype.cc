@@ -16,7 +16,7 @@ struct Keyword {
   size_t bytes;
 };
 
-// The floats of the language, then those that it has no word for.
+// The floats of the language, then those of the extensions.
 constexpr std::array kFloatKeywords = {
     Keyword{"float32", 4},        Keyword{"float64", 8},
     Keyword{"float16", 2},        Keyword{"bfloat16", 2},
@@ -33,8 +33,8 @@ constexpr std::array kIntegerKeywords = {
     Keyword{"uint8", 1}, Keyword{"uint16", 2}, Keyword{"uint32", 4}, Keyword{"uint64", 8},
 };
 
-// Positions of the constants in the order of `key`; of equal ones the first
-// comes first.
+// Positions of the constants, sorted by `key`. Constants with equal keys keep
+// their order.
 template <typename Key>
 std::vector<uint32_t> SortedBy(const std::vector<Datatype::Constant>& constants,
                                Key Datatype::Constant::*key) {
@@ -57,7 +57,8 @@ const Datatype::Constant* FindBy(const std::vector<Datatype::Constant>& constant
   return &constants[*found];
 }
 
-// Appends a run, joined to the one before where both are alike and touch.
+// Appends a run; joins it to the last one if both have the same width and
+// touch. False if there are too many runs.
 bool AppendRun(std::vector<SwapRun>& runs, const SwapRun& run) {
   if (!runs.empty()) {
     SwapRun& last = runs.back();
@@ -71,7 +72,8 @@ bool AppendRun(std::vector<SwapRun>& runs, const SwapRun& run) {
   return true;
 }
 
-// Width of the number that a leaf's bytes consist of; 1 if order means nothing.
+// Width in bytes of the numbers that a leaf consists of; 1 if the byte order
+// has no meaning.
 size_t NumberWidth(const Datatype& leaf) {
   switch (leaf.kind()) {
     case Datatype::Kind::kInteger:
@@ -97,7 +99,7 @@ bool CollectRuns(const Datatype& type, ByteOrder order, size_t offset,
       std::vector<SwapRun> inner;
       if (!CollectRuns(type.base(), order, 0, inner)) return false;
       if (inner.empty()) return true;
-      // Numbers without gaps are one run, however many there are.
+      // An array of numbers without gaps is a single run.
       const SwapRun& first = inner.front();
       if (inner.size() == 1 && first.width * first.count == type.base().size()) {
         return AppendRun(runs, {offset, first.width, first.count * type.array_length()});
@@ -118,7 +120,8 @@ bool CollectRuns(const Datatype& type, ByteOrder order, size_t offset,
   }
 }
 
-// Whether all parts with an order have the same one; `found` collects it.
+// Whether all parts that have a byte order have the same one. Stores that order
+// in `found`.
 bool CollectOrder(const Datatype& type, std::optional<ByteOrder>& found) {
   switch (type.kind()) {
     case Datatype::Kind::kEnum:
@@ -399,14 +402,14 @@ bool Datatype::SameLayout(const Datatype& other) const {
 Result<std::vector<SwapRun>> PlanByteSwap(const Datatype& type, ByteOrder order) {
   std::vector<SwapRun> runs;
   if (!CollectRuns(type, order, 0, runs)) {
-    return Limit("a type of more than {} numbers of another byte order", kMaxSwapRuns);
+    return Limit("a type with more than {} runs of numbers to be byte-swapped", kMaxSwapRuns);
   }
-  // Overlapping members would be reversed twice: refused where it matters.
+  // Members that overlap would be reversed twice.
   std::sort(runs.begin(), runs.end(),
             [](const SwapRun& a, const SwapRun& b) { return a.offset < b.offset; });
   for (size_t i = 1; i < runs.size(); ++i) {
     if (runs[i - 1].offset + runs[i - 1].width * runs[i - 1].count > runs[i].offset) {
-      return Unsupported("overlapping members of a byte order to be reversed");
+      return Unsupported("overlapping members that have to be byte-swapped");
     }
   }
   return runs;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// Datatype: what the elements of an array or attribute are. It says two things
-// at once: the type in the words of the Ndarray Data Language (NDL 0.6.1,
-// section 5), and how one element lies in memory (size, member offsets, byte
-// order, text encoding). Equality is that of the language; SameLayout()
-// compares the bytes.
+// Datatype: the type of the elements of an array or attribute. It describes
+// two things: the type as the Ndarray Data Language defines it (NDL 0.6.1,
+// section 5), and the layout of one element in memory (size, member offsets,
+// byte order, text encoding). operator== compares the types; SameLayout()
+// compares the layouts as well.
 #pragma once
 
 #include <cstddef>
@@ -23,15 +23,15 @@ __extension__ typedef __int128 WideInt;  // holds every NDL integer
 
 enum class ByteOrder : uint8_t { kLittle, kBig };
 
-// How the bytes of text stand for characters.
+// The character encoding of a text.
 enum class Charset : uint8_t { kAscii, kUtf8, kUtf32, kLatin1 };
 
-// What fills the rest of a fixed-length text.
+// The character that fills up a text of fixed length.
 enum class TextPadding : uint8_t { kNull, kSpace };
 
-// The extension `x-datetime` / `x-timedelta`: int64 counts of `scale` units,
-// with the smallest int64 as NaT. `unit` is NumPy's (Y M W D h m s ms us ns
-// ps fs as, or generic).
+// The extensions `x-datetime` and `x-timedelta`: each element is an int64 that
+// counts steps of `scale` units; the smallest int64 is NaT (not a time). `unit`
+// is one of NumPy's: Y M W D h m s ms us ns ps fs as, or generic.
 struct TimeUnit {
   std::string unit;
   int64_t scale = 1;
@@ -59,7 +59,7 @@ class Datatype {
   struct Member;    // of a compound
   struct Constant;  // of an enum
 
-  // Nesting deeper than this is refused by every reader.
+  // Every reader refuses types that nest deeper than this.
   static constexpr int kMaxDepth = 64;
 
   // A placeholder: opaque of size 0.
@@ -69,19 +69,19 @@ class Datatype {
   static Datatype Integer(size_t bytes, bool is_signed, ByteOrder order = ByteOrder::kLittle);
   static Datatype Time(TimeUnit unit, ByteOrder order = ByteOrder::kLittle);
   // `name` is a keyword: float16, float32, float64, or an extension such as
-  // bfloat16, float8_e4m3, float128 (that of NumPy on x86: 80 bits in 16
-  // bytes); `bytes` its size.
+  // bfloat16, float8_e4m3 or float128 (NumPy's on x86: 80 bits in 16 bytes).
+  // `bytes` is its size.
   static Datatype Float(std::string_view name, size_t bytes,
                         ByteOrder order = ByteOrder::kLittle);
   static Datatype Float32(ByteOrder order = ByteOrder::kLittle);
   static Datatype Float64(ByteOrder order = ByteOrder::kLittle);
-  // Any of the integer and float keywords of the language and of the
+  // The type of an integer or float keyword, of the language or of the
   // extensions above; nullopt for other words.
   static std::optional<Datatype> FromKeyword(std::string_view keyword);
 
   // Text of variable length, encoded as `charset` says.
   static Datatype String(Charset charset = Charset::kUtf8);
-  // Text in `bytes` bytes. UTF-32 text has a byte order.
+  // Text in `bytes` bytes. `order` matters for UTF-32 only.
   static Datatype FixedString(size_t bytes, Charset charset,
                               TextPadding padding = TextPadding::kNull,
                               ByteOrder order = ByteOrder::kLittle);
@@ -93,19 +93,20 @@ class Datatype {
   static Datatype ObjectRef();
   static Datatype RegionRef(Selection selection);
   // Members at the given offsets in an element of `bytes` bytes. The caller
-  // has checked that they lie inside; overlaps are allowed.
+  // must have checked that each lies inside; members may overlap.
   static Datatype Compound(std::vector<Member> members, size_t bytes);
-  // Members one after the other without gaps; their offsets are filled in.
+  // Members one after the other without gaps. Fills in their offsets.
   static Datatype PackedCompound(std::vector<Member> members);
-  // compound [r, i] of float32 (bytes == 8) or float64 (16).
+  // A compound of members r and i, each float32 (`bytes` == 8) or float64 (16).
   static Datatype Complex(size_t bytes, ByteOrder order = ByteOrder::kLittle);
   static Datatype Vlen(const Datatype& base);
-  // The caller has checked that the product of `shape` does not overflow.
+  // The caller must have checked that neither the product of `shape` nor the size
+  // of the element overflows.
   static Datatype Array(const Datatype& base, std::vector<uint64_t> shape);
 
   Kind kind() const { return rep_->kind; }
-  // Bytes of one element as it is stored; 0 for elements of variable size:
-  // variable strings, vlens, references, and whatever contains one.
+  // Size of one element in bytes; 0 for types of variable size: strings
+  // without a fixed length, vlens, references, and types that contain one.
   size_t size() const { return rep_->size; }
   bool is_fixed_size() const { return rep_->fixed; }
   ByteOrder order() const { return rep_->order; }
@@ -118,30 +119,32 @@ class Datatype {
   Selection selection() const { return rep_->selection; }             // kRegionRef
   const std::vector<Member>& members() const;                         // kCompound
   const std::vector<Constant>& constants() const;                     // kEnum
-  // The constant of this name, or the first of this value; null if there is none.
+  // The constant with this name, or the first one with this value; null if
+  // there is none.
   const Constant* FindConstant(std::string_view name) const;          // kEnum
   const Constant* FindConstant(WideInt value) const;                  // kEnum
   const Datatype& base() const;                                       // kEnum, kVlen, kArray
   const std::vector<uint64_t>& shape() const { return rep_->shape; }  // kArray
   uint64_t array_length() const;                                      // product of shape()
 
-  bool is_bool() const;     // one byte wide, FALSE: 0 and TRUE: 1
-  bool is_complex() const;  // r and i of one float32 or float64, without gaps
+  bool is_bool() const;     // an enum of one byte with FALSE: 0 and TRUE: 1
+  bool is_complex() const;  // what Complex() makes
 
-  // "int16", "float32", "string", ... ; for the nested kinds the kind's word.
+  // "int16", "float32", "string" ...; "compound", "enum" ... for nested kinds.
   std::string keyword() const;
-  // How deep the kinds nest: 1 for a number.
+  // How deep the type nests: 1 for a number, 2 for a vlen of numbers.
   int depth() const { return rep_->depth; }
 
-  // The same type with every number in `order`.
+  // This type with every number in `order`.
   Datatype WithOrder(ByteOrder order) const;
-  // The one byte order of all its parts that have one; nullopt where they
-  // differ or none has one (single bytes, ASCII).
+  // The byte order that all parts share; nullopt if they differ, or if no part
+  // has a byte order (single bytes, ASCII).
   std::optional<ByteOrder> uniform_order() const;
 
-  // Equal in the language: kinds, names, members, constants; not the layout.
+  // Compares the types as the language defines them: kinds, names, members and
+  // constants, but not the layout.
   friend bool operator==(const Datatype& a, const Datatype& b);
-  // Elements are the same bytes.
+  // Compares type and layout: equal values are then equal bytes.
   bool SameLayout(const Datatype& other) const;
 
  private:
@@ -159,7 +162,8 @@ class Datatype {
     std::optional<TimeUnit> time;
     std::vector<Member> members;
     std::vector<Constant> constants;
-    // Their positions, sorted; files may have a million constants.
+    // Positions in `constants`, sorted: enums in files may have a million of
+    // them.
     std::vector<uint32_t> by_name;
     std::vector<uint32_t> by_value;
     std::shared_ptr<const Datatype> base;
@@ -188,17 +192,18 @@ inline const std::vector<Datatype::Constant>& Datatype::constants() const {
 }
 inline const Datatype& Datatype::base() const { return *rep_->base; }
 
-// The runs of an element that byte-order conversion reverses: `count` numbers
-// of `width` bytes from `offset`. Runs are ascending and do not overlap.
+// A run of `count` numbers of `width` bytes each, beginning at byte `offset` of
+// an element. A change of byte order reverses each of the numbers.
 struct SwapRun {
   size_t offset;
   size_t width;
   size_t count;
 };
 
-// What turns an element of `type` into one with every number in `order`.
-// Empty when the bytes are the same already. Refuses (kLimit) a type with
-// more than a million runs.
+// The runs to reverse so that every number of an element of `type` is in
+// `order`; ascending and without overlaps. Empty if there is nothing to
+// reverse. Fails with kLimit for more than a million runs, and with
+// kUnsupported if members to be reversed overlap.
 Result<std::vector<SwapRun>> PlanByteSwap(const Datatype& type, ByteOrder order);
 
 }  // namespace ndlfs::model

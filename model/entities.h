@@ -2,7 +2,8 @@
 //
 // The entities of the Ndarray Data Language (NDL 0.6.1, sections 4 and 6-11):
 // File, Group, Ndarray, DimCoord, Attribute, Shape, and Storage directives.
-// Plain values; the readers and writers of formats make and consume them.
+// Plain values without behaviour: readers of formats make them, writers and
+// views use them.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +19,7 @@
 
 namespace ndlfs::model {
 
-// A storage filter: its name and its parameters as the store gives them.
+// A storage filter. The name and the parameters are those in the store.
 struct Filter {
   std::string name;
   Value::Map parameters;
@@ -27,8 +28,8 @@ struct Filter {
 
 // NDL section 11. An absent directive means "not known".
 struct Storage {
-  std::optional<std::vector<uint64_t>> shape;  // ndarrays: extent of stored values
-  std::optional<uint64_t> size;                // dimension coordinates: the same
+  std::optional<std::vector<uint64_t>> shape;  // extents of the stored values (ndarrays)
+  std::optional<uint64_t> size;                // the same of dimension coordinates
   std::optional<std::vector<uint64_t>> chunk;
   std::optional<std::vector<Filter>> filter;  // in write order
   std::optional<ByteOrder> endian;
@@ -42,8 +43,8 @@ struct Storage {
 // One dimension of a shape: an integer, null, or the name of a DimCoord.
 struct Dimension {
   std::optional<uint64_t> size;  // nullopt: unlimited
-  // Absolute path name of the DimCoord whose size and values this dimension
-  // has; empty when there is none. `size` is that coordinate's then.
+  // Absolute path name of the dimension coordinate along this dimension; empty
+  // if there is none. `size` is then the size of that coordinate.
   std::string dimcoord;
   bool operator==(const Dimension&) const = default;
 };
@@ -55,7 +56,7 @@ struct Attribute {
   std::vector<uint64_t> shape;  // [] is a scalar
   Value value;                  // scalar, or lists nested as `shape` says
   Storage storage;              // endian and charset only
-  bool json = false;            // `x-format: json`: the text is compact JSON
+  bool json = false;            // the text is compact JSON; written as `x-format: json`
   bool operator==(const Attribute&) const = default;
 };
 
@@ -63,61 +64,62 @@ struct Ndarray {
   std::string name;
   Datatype type;
   Shape shape;
-  // Names of the dimensions, "" where one has none; empty, or as long as
-  // `shape`. Written as `x-dims` where `shape` does not show them.
+  // One name for each dimension, "" for a dimension without a name; or empty,
+  // if no dimension has a name. Written as `x-dims` if `shape` does not show
+  // the same names.
   std::vector<std::string> dimension_names;
-  std::optional<Value> value;  // nested as the extent says
+  std::optional<Value> value;  // lists nested as the stored extents say
   std::vector<Attribute> attributes;
   Storage storage;
-  // How an element lies in `data.raw`, where the type does not tell; written
-  // as `x-layout`. A reader of the document need not follow it.
+  // Layout of an element in `data.raw`, if the datatype alone does not
+  // determine it. Written as `x-layout`, which readers may ignore.
   std::optional<Layout> layout;
-  // If not empty this is another name of the array at this path name (a hard
-  // link), where value, attributes and storage are. Written as `x-same-as`.
+  // If not empty, this is a hard link to the array at this path name, which
+  // has the value, the attributes and the storage. Written as `x-same-as`.
   std::string same_as;
   bool operator==(const Ndarray&) const = default;
 };
 
-// An ndarray of one dimension whose elements are the coordinates along it.
-// `shape` has exactly one item, and that names no DimCoord.
+// A dimension coordinate: an ndarray of one dimension whose elements are the
+// coordinates along it. `shape` has exactly one item, without a `dimcoord`.
 struct DimCoord : Ndarray {
   const std::optional<uint64_t>& size() const { return shape.front().size; }
   bool operator==(const DimCoord&) const = default;
 };
 
-// A dimension that has a name, and no coordinates.
+// A dimension with a name but without coordinates.
 struct NamedDimension {
   std::string name;
   std::optional<uint64_t> size;  // nullopt: unlimited
   bool operator==(const NamedDimension&) const = default;
 };
 
-// A name in a group that leads elsewhere; nothing may be there.
+// A soft or external link in a group. The target may not exist.
 struct NamedLink {
   std::string name;
   std::string target;  // a path name
-  std::string file;    // the file it is in, as the store calls it; empty: this store
+  std::string file;    // the file of the target, as the store names it; empty: this store
   bool operator==(const NamedLink&) const = default;
 };
 
-// Children are in the order of their store.
+// Children are in the order of the store.
 struct Group {
   std::string name;  // last part of the path name; "" for the root
   std::vector<Attribute> attributes;
-  // The dimensions that are defined here and are no DimCoords, whether an
-  // ndarray has them or not; written as `x-dims`.
+  // The dimensions that the group defines and that have no coordinates,
+  // whether an ndarray uses them or not. Written as `x-dims`.
   std::vector<NamedDimension> dimensions;
   std::vector<DimCoord> dimcoords;
   std::vector<Ndarray> ndarrays;
   std::vector<Group> groups;
-  std::vector<NamedLink> links;  // soft and external ones; written as `x-links`
-  // If not empty this is another name of the group at this path name, where
-  // its contents are. Written as `x-same-as`.
+  std::vector<NamedLink> links;  // written as `x-links`
+  // If not empty, this is a hard link to the group at this path name, which
+  // has the contents. Written as `x-same-as`.
   std::string same_as;
   bool operator==(const Group&) const = default;
 };
 
-// What one store holds.
+// The contents of one store.
 struct File {
   std::string name;
   Group root;

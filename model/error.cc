@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "model/error.h"
 
+#include <cerrno>
 #include <system_error>
+#include <utility>
 
 #include "model/utf8.h"
 
@@ -10,9 +12,9 @@ namespace {
 
 constexpr size_t kQuoteLimit = 80;
 
-// Whether a character does something to a line rather than stand in it: C0 and
-// C1 controls (U+009B begins what terminals obey), ends of lines and paragraphs,
-// and what turns the direction of writing, so that names seem to be others.
+// Whether a character must not reach a terminal or a log: C0 and C1 controls
+// (U+009B begins escape sequences), line and paragraph separators, and the
+// controls of writing direction, which can make one name look like another.
 bool IsControl(std::string_view character) {
   const auto byte = [&](size_t i) { return static_cast<unsigned char>(character[i]); };
   if (character.size() == 1) return byte(0) < 0x20 || byte(0) == 0x7f;
@@ -23,7 +25,7 @@ bool IsControl(std::string_view character) {
   return byte(1) == 0x81 && byte(2) >= 0xa6 && byte(2) <= 0xa9;  // U+2066 to U+2069
 }
 
-// Appends `text` with controls, and bytes that are not UTF-8, as \xNN.
+// Appends `text`, with control characters and invalid UTF-8 as \xNN.
 void AppendEscaped(std::string& out, std::string_view text, bool quoted) {
   while (!text.empty()) {
     const size_t length = Utf8SequenceLength(text);
@@ -61,9 +63,17 @@ std::string OneLine(std::string_view text) {
 }
 
 Failure IoError(int sys_errno, std::string_view what) {
-  return Failure(Error(ErrorCode::kIo,
-                       OneLine(what) + ": " + std::generic_category().message(sys_errno),
-                       sys_errno));
+  std::string message = OneLine(what) + ": " + std::generic_category().message(sys_errno);
+  if (sys_errno == ESTALE) return Stale(message);
+  return Failure(Error(ErrorCode::kIo, std::move(message), sys_errno));
+}
+
+Failure Stale(std::string_view message) {
+  return Failure(Error(ErrorCode::kStale, OneLine(message)));
+}
+
+Failure HasChanged(std::string_view what) {
+  return Stale(fmt::format("{}: it has changed", what));
 }
 
 }  // namespace ndlfs::model

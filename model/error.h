@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// Errors are values. A function that bytes or the system can make fail returns
-// a Result; each layer adds to an error what it alone knows with In(), and the
-// error ends as one line that names store, object and reason:
+// Errors are values. A function returns a Result if bytes from a store or the
+// system can make it fail. Each layer that passes an error on calls In() to add
+// the place that it alone knows, so that the message names store, object and
+// reason on one line:
 //
 //   sst.zarr/temp/zarr.json: codecs[1]: unknown codec "pcodec"
 #pragma once
@@ -18,15 +19,16 @@ namespace ndlfs::model {
 
 enum class ErrorCode {
   kBadInput,     // metadata or an argument breaks the rules of its format
-  kCorrupt,      // data do not decode to what the metadata promise
-  kUnsupported,  // valid, but this build or version cannot show it
-  kNotFound,     // no such object
-  kLimit,        // a size is beyond what ndlfs accepts; see --max-chunk-size
-  kIo,           // the system refused; sys_errno() says why
-  kInternal,     // our own mistake
+  kCorrupt,      // stored data contradict their metadata
+  kUnsupported,  // valid, but this version or build cannot read it
+  kNotFound,     // there is no such object
+  kLimit,        // a size exceeds what ndlfs accepts, such as --max-chunk-size
+  kIo,           // a system call failed; sys_errno() says why
+  kStale,        // what was asked about has changed or gone: look it up again
+  kInternal,     // a defect of ndlfs itself
 };
 
-// Immutable but for the context that In() puts in front. Cheap to move.
+// Immutable, except that In() puts context in front. Cheap to move.
 class [[nodiscard]] Error {
  public:
   Error(ErrorCode code, std::string message, int sys_errno = 0)
@@ -35,10 +37,14 @@ class [[nodiscard]] Error {
   ErrorCode code() const { return code_; }
   // The errno of a kIo error, otherwise 0.
   int sys_errno() const { return sys_errno_; }
-  // One line; bytes that would break it (newlines, other controls) are escaped.
+  // Whether it is about the moment and not about the bytes: the same question may
+  // have another answer later. kIo and kStale are.
+  bool is_transient() const { return code_ == ErrorCode::kIo || code_ == ErrorCode::kStale; }
+  // One line. Text from files has to go through Quote() or OneLine(), which
+  // escape newlines and other control characters.
   const std::string& message() const { return message_; }
 
-  // Names the place where it happened: "where: message".
+  // Puts the place of the error in front: "where: message".
   Error In(std::string_view where) &&;
 
  private:
@@ -51,14 +57,19 @@ using Failure = tl::unexpected<Error>;
 template <typename T>
 using Result = tl::expected<T, Error>;
 
-// `text` in double quotes, controls and invalid UTF-8 as \xNN, cut after 80
-// bytes: how anything found in a file is named in a message.
+// `text` in double quotes, with control characters and invalid UTF-8 as \xNN,
+// cut after 80 bytes. Messages quote everything that was found in a file.
 std::string Quote(std::string_view text);
 
-// Makes `text` fit on one line: controls become \xNN.
+// `text` on one line, with control characters and invalid UTF-8 as \xNN.
 std::string OneLine(std::string_view text);
 
+// What the system refused. ESTALE of the system (NFS has it) becomes kStale.
 Failure IoError(int sys_errno, std::string_view what);
+// kStale; `message` says what has changed.
+Failure Stale(std::string_view message);
+// kStale: "what: it has changed".
+Failure HasChanged(std::string_view what);
 
 #define NDLFS_DEFINE_FAILURE(Name)                                                    \
   template <typename... Args>                                                         \
@@ -84,8 +95,8 @@ inline Failure Propagate(Error error, std::string_view where) {
 #define NDLFS_CONCAT_INNER(a, b) a##b
 #define NDLFS_CONCAT(a, b) NDLFS_CONCAT_INNER(a, b)
 
-// NDLFS_TRY(auto x, F()) declares x from the value of F(), or returns its
-// error; a third argument names the place and is evaluated only on error:
+// NDLFS_TRY(auto x, F()) declares x with the value of F(), or returns the error
+// of F(). A third argument names the place; it is evaluated on errors only:
 //   NDLFS_TRY(auto grid, ParseGrid(json), "chunk_grid");
 #define NDLFS_TRY(declaration, expression, ...)                      \
   NDLFS_TRY_IMPL(NDLFS_CONCAT(ndlfs_result_, __LINE__), declaration, \
@@ -96,7 +107,7 @@ inline Failure Propagate(Error error, std::string_view where) {
     return ::ndlfs::model::Propagate(std::move(result).error() __VA_OPT__(, ) __VA_ARGS__); \
   declaration = *std::move(result)
 
-// The same for Result<void>, or where the value is not wanted.
+// The same for a Result<void>, or for a value that is not needed.
 #define NDLFS_RETURN_IF_ERROR(expression, ...)                         \
   do {                                                                 \
     if (auto ndlfs_status = (expression); !ndlfs_status)               \

@@ -31,7 +31,7 @@ constexpr std::array kFormats = {
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// Codes without the sign bit.
+// The number of codes, not counting the sign bit.
 uint32_t Magnitudes(const FloatFormat& format) {
   return uint32_t{1} << (format.exponent_bits + format.mantissa_bits);
 }
@@ -70,7 +70,7 @@ std::optional<uint32_t> NanCode(const FloatFormat& format) {
   return std::nullopt;
 }
 
-// Sign and fraction of an IEEE NaN stay, as far as there is room for them.
+// Conversions keep the sign of an IEEE NaN, and as much of its fraction as fits.
 constexpr int kDoubleFraction = 52;
 
 double DecodeIeeeNan(const FloatFormat& format, uint32_t magnitude, bool negative) {
@@ -86,7 +86,7 @@ uint32_t EncodeIeeeNan(const FloatFormat& format, double value) {
   return sign | (fraction == 0 ? *NanCode(format) : TopExponent(format) | fraction);
 }
 
-// A magnitude that is no infinity or NaN.
+// Decodes a magnitude that is neither infinity nor NaN.
 double DecodeMagnitude(const FloatFormat& format, uint32_t magnitude) {
   const int exponent = static_cast<int>(magnitude >> format.mantissa_bits);
   const uint32_t one = uint32_t{1} << format.mantissa_bits;
@@ -98,7 +98,7 @@ double DecodeMagnitude(const FloatFormat& format, uint32_t magnitude) {
 }
 
 // The code of a positive finite number. Rounding up the largest fraction
-// carries into the exponent, as it should.
+// carries into the exponent, which gives the right code.
 uint32_t EncodeMagnitude(const FloatFormat& format, double value) {
   const bool has_subnormals = format.specials != Specials::kPowersOfTwo;
   const int lowest = has_subnormals ? 1 : 0;

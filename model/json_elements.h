@@ -5,9 +5,9 @@
 
 namespace ndlfs::model {
 
-// Whether each element of `array` is the compact text of one JSON value: of type
-// string, and encoded by a filter that writes documents (numcodecs "json2" and
-// "msgpack2"). Descriptions say so by `x-format: json`.
+// Whether each element of `array` is the compact text of one JSON value. That
+// is so for strings that a filter for documents has encoded (numcodecs "json2"
+// or "msgpack2"). Descriptions of such arrays say `x-format: json`.
 bool HoldsJson(const Ndarray& array);
 
 }  // namespace ndlfs::model

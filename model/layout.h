@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// How the bytes of one element lie in `data.raw`, where the datatype does not
-// say it: `x-layout` of man/ndl.5, and the extended attribute user.ndl.layout.
+// The layout of one element in `data.raw`, for types whose NDL description does
+// not determine it. Shown as `x-layout` (man/ndl.5) and as the extended
+// attribute user.ndl.layout.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +20,7 @@ struct Layout {
   uint64_t size = 0;                  // bytes of one element
   std::optional<Charset> charset;     // of text
   std::vector<LayoutMember> members;  // of a struct
-  std::vector<Layout> item;           // of an array: that of one item, where it says more
+  std::vector<Layout> item;           // of an array: the layout of one item, or empty
 };
 
 struct LayoutMember {
@@ -31,9 +32,9 @@ struct LayoutMember {
 bool operator==(const Layout& a, const Layout& b);
 bool operator==(const LayoutMember& a, const LayoutMember& b);
 
-// The layout of elements of `type`. Nullopt where the datatype tells all of it
+// The layout of elements of `type`. Nullopt if the datatype determines it
 // (numbers, complex numbers, opaque, arrays of these), and for elements of
-// variable size, which data.raw cannot have.
+// variable size, which have no data.raw.
 std::optional<Layout> LayoutOf(const Datatype& type);
 
 }  // namespace ndlfs::model

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// A mutex that clang's thread safety analysis understands; std::mutex itself
-// carries no annotations in libstdc++. Under other compilers the annotations
-// are nothing.
+// A mutex for clang's thread safety analysis, which libstdc++'s std::mutex has
+// no annotations for. Other compilers ignore the annotations.
 #pragma once
 
 #include <chrono>
@@ -48,13 +47,14 @@ class SCOPED_CAPABILITY MutexLock {
 
 class CondVar {
  public:
-  // Releases `mutex` while it waits. May wake without reason: wait in a loop.
+  // Releases `mutex` while it waits. May return without a notification: call
+  // it in a loop.
   void Wait(Mutex& mutex) REQUIRES(mutex) {
     std::unique_lock<std::mutex> lock(mutex.mutex_, std::adopt_lock);
     condition_.wait(lock);
     lock.release();
   }
-  // The same, but no longer than `duration`.
+  // The same, but waits no longer than `duration`.
   void WaitFor(Mutex& mutex, std::chrono::nanoseconds duration) REQUIRES(mutex) {
     std::unique_lock<std::mutex> lock(mutex.mutex_, std::adopt_lock);
     condition_.wait_for(lock, duration);

@@ -27,8 +27,8 @@ void AppendEscape(std::string& out, char byte) {
   fmt::format_to(std::back_inserter(out), "%{:02X}", static_cast<unsigned char>(byte));
 }
 
-// FNV-1a. The names that are on people's disks and in their scripts depend on
-// it: it must not change.
+// FNV-1a. It must never change: people have file names with these hashes in
+// their scripts.
 uint64_t HashName(std::string_view name) {
   uint64_t hash = 0xcbf29ce484222325;
   for (const char c : name) {
@@ -37,7 +37,7 @@ uint64_t HashName(std::string_view name) {
   return hash;
 }
 
-// The name without regard to its length.
+// The file name before it is shortened.
 std::string EscapeName(std::string_view name) {
   if (name == ".") return "%2E";
   if (name == "..") return "%2E%2E";
@@ -58,8 +58,8 @@ std::string EscapeName(std::string_view name) {
   return out;
 }
 
-// The longest prefix of at most `limit` bytes that ends neither inside an
-// escape nor inside a character.
+// The longest prefix of at most `limit` bytes that cuts neither an escape nor a
+// character.
 std::string_view CutName(std::string_view name, size_t limit) {
   size_t end = 0;
   while (end < name.size()) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// NDL path names ("/forecast/wind"), and how their parts become file names.
+// NDL path names ("/forecast/wind"), and the file names made of their parts.
 #pragma once
 
 #include <string>
@@ -15,28 +15,30 @@ std::string JoinPath(std::string_view group, std::string_view name);
 std::string_view ParentPath(std::string_view path);
 // "/forecast/wind" -> "wind"; "/" -> "".
 std::string_view BaseName(std::string_view path);
-// Whether `path` is `group` or the path name of something in it.
+// Whether `path` is `group` itself or lies in it at any depth.
 bool IsBelow(std::string_view path, std::string_view group);
 // "/a/b" -> {"a", "b"}; "/" -> {}. The views point into `path`.
 std::vector<std::string_view> SplitPath(std::string_view path);
 
-// True for names that ndlfs itself puts into an entity's folder: .ndl.yaml,
-// .source, error.txt, preview.png, index.html, table.csv, and everything that
-// begins with "data.", "data[", "values." or "values[".
+// True for names that ndlfs keeps for its own files in the folder of an entity:
+// .ndl.yaml, .source, error.txt, preview.png, index.html, table.csv, and every
+// name that begins with "data.", "data[", "values." or "values[".
 bool IsReservedFileName(std::string_view file_name);
 
-// The file name of an entity: `/` and NUL become %2F and %00, "." and ".."
-// %2E and %2E%2E, a % before two hexadecimal digits %25; a reserved name has
-// its first byte escaped. A name that would be longer than 255 bytes, or
-// looks as if it had been, is cut and ends in `~` and 16 hexadecimal digits
-// of a hash of the whole. One-to-one.
+// The file name of an entity. Different names have different file names.
+//   - `/` and NUL become %2F and %00; "." and ".." become %2E and %2E%2E.
+//   - A % before two hexadecimal digits becomes %25.
+//   - The first byte of a reserved name is escaped.
+//   - A name whose file name would be longer than 255 bytes, or looks like a
+//     shortened one, is cut and ends in `~` and 16 hexadecimal digits: a hash
+//     of the whole name.
 std::string EncodeFileName(std::string_view name);
 
-// The inverse: nullopt-like empty string if `file_name` is not what
-// EncodeFileName makes of any name, or was shortened (look it up in the
-// listing then).
+// The name with this file name. Returns an empty string if EncodeFileName makes
+// `file_name` of no name, or has shortened it: then search the listing.
 std::string DecodeFileName(std::string_view file_name);
-// True if only the listing can tell which name `file_name` stands for.
+// Whether `file_name` has the form of a shortened name, which only the listing
+// can translate.
 bool IsShortenedFileName(std::string_view file_name);
 
 }  // namespace ndlfs::model

@@ -12,8 +12,8 @@
 
 namespace ndlfs::model {
 
-// Keeps the most recently used objects alive, up to a sum of weights. It is
-// no index: who wants to find them again has a weak_ptr. Thread-safe.
+// Keeps the most recently used objects alive, up to a sum of weights. It cannot
+// be searched: callers hold a weak_ptr to find an object again. Thread-safe.
 template <typename T>
 class RecentlyUsed {
  public:
@@ -21,8 +21,9 @@ class RecentlyUsed {
 
   explicit RecentlyUsed(uint64_t capacity) : capacity_(capacity) {}
 
-  // `object` was used just now, and weighs that much now. Returns what is no longer kept alive
-  // for it; the latest object itself always is.
+  // Makes `object` the most recently used one and sets its weight. Returns the
+  // objects that had to make room, for the caller to destroy. Always keeps
+  // `object` itself, whatever it weighs.
   std::vector<Pointer> Touch(const Pointer& object, uint64_t weight = 1) {
     std::vector<Pointer> dropped;
     model::MutexLock lock(mutex_);
@@ -39,9 +40,9 @@ class RecentlyUsed {
     return dropped;
   }
 
-  // Keeps `object` no longer.
+  // Stops keeping `object` alive.
   void Drop(const T* object) {
-    Pointer dropped;  // destroyed after the lock is given back
+    Pointer dropped;  // destroyed after the lock is released
     model::MutexLock lock(mutex_);
     const auto it = index_.find(object);
     if (it == index_.end()) return;
@@ -76,7 +77,7 @@ class RecentlyUsed {
 
   const uint64_t capacity_;
   mutable model::Mutex mutex_;
-  std::list<Slot> order_ GUARDED_BY(mutex_);  // the latest first
+  std::list<Slot> order_ GUARDED_BY(mutex_);  // the most recently used first
   std::unordered_map<const T*, typename std::list<Slot>::iterator> index_ GUARDED_BY(mutex_);
   uint64_t total_ GUARDED_BY(mutex_) = 0;
 };

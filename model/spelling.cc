@@ -8,7 +8,7 @@
 namespace ndlfs::model {
 namespace {
 
-constexpr size_t kLongestWord = 40;  // the distance takes time quadratic in it
+constexpr size_t kLongestWord = 40;  // time grows with its square
 
 char Lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c; }
 
@@ -41,7 +41,7 @@ std::string_view NearestSpelling(std::string_view word,
   size_t least = 3;
   for (const std::string_view candidate : candidates) {
     const size_t distance = SpellingDistance(word, candidate);
-    // Half of a short word replaced is another word.
+    // A short word with half of its letters replaced is another word.
     if (distance < least && 2 * distance < candidate.size()) {
       least = distance;
       nearest = candidate;

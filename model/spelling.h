@@ -7,13 +7,13 @@
 
 namespace ndlfs::model {
 
-// How many letters must be put in, left out, replaced or exchanged with their
-// neighbour to make one word of the other; case does not count. Takes time and
-// memory proportional to the product of their lengths.
+// The number of edits that turn one word into the other: inserting, deleting or
+// replacing a letter, or exchanging two neighbours. Ignores case. Takes time
+// and memory proportional to the product of the lengths.
 size_t SpellingDistance(std::string_view a, std::string_view b);
 
-// The candidate that `word` is most likely a misspelling of: another case, a
-// letter or two more, less, exchanged or wrong. Empty if none is near.
+// The candidate that `word` most likely misspells: one that differs in case or
+// by an edit or two. Empty if none is that near.
 std::string_view NearestSpelling(std::string_view word,
                                  std::span<const std::string_view> candidates);
 

@@ -18,7 +18,7 @@ size_t Utf8SequenceLength(std::string_view text) {
   for (size_t i = 1; i < length; ++i) {
     if (!IsContinuation(at(i))) return 0;
   }
-  // Overlong forms, surrogates, and what lies beyond U+10FFFF.
+  // Overlong forms, surrogates, and code points above U+10FFFF.
   const unsigned char second = at(1);
   if (first == 0xE0 && second < 0xA0) return 0;
   if (first == 0xED && second > 0x9F) return 0;

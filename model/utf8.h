@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The little of Unicode that names and text values need.
+// UTF-8 and Latin-1, as far as names and text values need them.
 #pragma once
 
 #include <cstddef>
@@ -10,8 +10,8 @@
 
 namespace ndlfs::model {
 
-// Length of the well-formed UTF-8 sequence that `text` begins with (RFC 3629:
-// no surrogates, no overlong forms); 0 if there is none.
+// Length in bytes of the well-formed UTF-8 sequence at the beginning of `text`
+// (RFC 3629: no surrogates, no overlong forms); 0 if there is none.
 size_t Utf8SequenceLength(std::string_view text);
 
 bool IsUtf8(std::string_view text);
@@ -19,7 +19,7 @@ bool IsUtf8(std::string_view text);
 // Appends `code_point` as UTF-8; false if it is not a Unicode scalar value.
 bool AppendUtf8(std::string& out, uint32_t code_point);
 
-// Each byte of `text` as the code point of that number, in UTF-8.
+// Takes each byte of `text` as a code point, and returns them in UTF-8.
 std::string Latin1ToUtf8(std::string_view text);
 
 // The inverse; false, and `out` unchanged, if a code point is above U+00FF.

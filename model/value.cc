@@ -17,7 +17,7 @@ namespace {
 using Bytes = std::span<const std::byte>;
 using MutableBytes = std::span<std::byte>;
 
-// What one element may consist of: a Value takes some 50 bytes.
+// The most values in one element; a Value takes about 50 bytes of memory.
 constexpr uint64_t kMaxParts = 1'000'000;
 constexpr uint32_t kReplacementCharacter = 0xFFFD;
 
@@ -76,7 +76,7 @@ Result<void> EncodeEnum(const Datatype& type, const Value& value, MutableBytes o
   if (value.integer()) return EncodeInteger(type.base(), *value.integer(), out);
   if (!value.text()) return BadInput("expected the name of an enum constant");
   const Datatype::Constant* constant = type.FindConstant(*value.text());
-  if (!constant) return BadInput("{} is no constant of the enum", Quote(*value.text()));
+  if (!constant) return BadInput("{} is not a constant of the enum", Quote(*value.text()));
   return EncodeInteger(type.base(), constant->value, out);
 }
 
@@ -126,7 +126,7 @@ Result<void> EncodeFloat(const Datatype& type, const Value& value, MutableBytes 
 
 // --- Text
 
-// Without what fills up the element: trailing NULs or trailing blanks.
+// `bytes` without the padding at the end: NULs or spaces.
 Bytes StripPadding(const Datatype& type, Bytes bytes) {
   const size_t width = type.charset() == Charset::kUtf32 ? 4 : 1;
   const uint64_t filler = type.padding() == TextPadding::kSpace ? ' ' : 0;
@@ -172,7 +172,7 @@ Result<std::string> EncodeUtf32(std::string_view text, ByteOrder order) {
   return out;
 }
 
-// `text` (UTF-8) in the bytes of the type's charset, without padding.
+// Converts `text` from UTF-8 to the charset of the type; adds no padding.
 Result<std::string> ToCharset(const Datatype& type, const std::string& text) {
   switch (type.charset()) {
     case Charset::kUtf32:
@@ -211,7 +211,7 @@ Result<void> EncodeText(const Datatype& type, const Value& value, MutableBytes o
   return {};
 }
 
-// --- Elements. `parts` counts down to zero the values that may yet be made.
+// --- Elements. `parts` is the number of values that may still be made.
 
 Result<Value> Decode(const Datatype& type, Bytes bytes, uint64_t& parts);
 
@@ -230,7 +230,8 @@ Result<Value> DecodeCompound(const Datatype& type, Bytes bytes, uint64_t& parts)
   return Value(std::move(map));
 }
 
-// The elements of an array from dimension `dim` on, taken off `bytes`.
+// Decodes the elements of an array from dimension `dim` on, and removes their
+// bytes from the front of `bytes`.
 Result<Value> DecodeArray(const Datatype& type, size_t dim, Bytes& bytes, uint64_t& parts) {
   const Datatype& base = type.base();
   if (dim == type.shape().size()) {
@@ -239,12 +240,12 @@ Result<Value> DecodeArray(const Datatype& type, size_t dim, Bytes& bytes, uint64
     return Decode(base, element, parts);
   }
   if (type.shape()[dim] > parts) {
-    return Limit("an element of more than {} parts", kMaxParts);
+    return Limit("an element of more than {} values", kMaxParts);
   }
   Value::List list;
   list.reserve(type.shape()[dim]);
   for (uint64_t i = 0; i < type.shape()[dim]; ++i) {
-    if (parts == 0) return Limit("an element of more than {} parts", kMaxParts);
+    if (parts == 0) return Limit("an element of more than {} values", kMaxParts);
     --parts;
     NDLFS_TRY(Value value, DecodeArray(type, dim + 1, bytes, parts));
     list.push_back(std::move(value));
@@ -253,7 +254,7 @@ Result<Value> DecodeArray(const Datatype& type, size_t dim, Bytes& bytes, uint64
 }
 
 Result<Value> Decode(const Datatype& type, Bytes bytes, uint64_t& parts) {
-  if (parts == 0) return Limit("an element of more than {} parts", kMaxParts);
+  if (parts == 0) return Limit("an element of more than {} values", kMaxParts);
   --parts;
   switch (type.kind()) {
     case Datatype::Kind::kInteger: {
@@ -300,14 +301,15 @@ Result<void> EncodeCompound(const Datatype& type, const Value& value, MutableByt
     const auto& members = type.members();
     if (std::none_of(members.begin(), members.end(),
                      [&name = name](const auto& member) { return member.name == name; })) {
-      return BadInput("{} is no member of the compound", Quote(name));
+      return BadInput("{} is not a member of the compound", Quote(name));
     }
   }
-  if (map.size() != type.members().size()) return BadInput("a member is there twice");
+  if (map.size() != type.members().size()) return BadInput("a member occurs twice");
   return {};
 }
 
-// Writes the elements of an array from dimension `dim` on, taken off `out`.
+// Encodes the elements of an array from dimension `dim` on into the front of
+// `out`, and removes that front.
 Result<void> EncodeArray(const Datatype& type, size_t dim, const Value& value,
                          MutableBytes& out) {
   if (dim == type.shape().size()) {
@@ -329,7 +331,8 @@ Result<void> EncodeArray(const Datatype& type, size_t dim, const Value& value,
 
 // --- Formatting
 
-// Adds what is lacking to tell the digits of a float from an integer.
+// Adds the ".0" without which digits read as an integer; YAML 1.1 needs it before
+// an exponent, too.
 std::string FinishFloat(std::string digits, bool yaml) {
   const size_t exponent = digits.find('e');
   if (digits.find('.') != std::string::npos) return digits;
@@ -338,7 +341,7 @@ std::string FinishFloat(std::string digits, bool yaml) {
   return digits;
 }
 
-// The special values, or an empty string for numbers.
+// The text of NaN or an infinity; empty for numbers.
 std::string FormatSpecial(double value, bool yaml) {
   if (std::isnan(value)) return yaml ? ".nan" : "nan";
   if (!std::isinf(value)) return {};
@@ -353,7 +356,7 @@ std::string FormatShortest(T value, bool yaml) {
   auto end = std::to_chars(std::begin(digits), std::end(digits), value).ptr;
   std::string shortest = FinishFloat(std::string(digits, end), yaml);
   if (std::find(digits, end, 'e') != end) return shortest;
-  // to_chars does not know of the ".0" behind a whole number.
+  // to_chars chose the shorter form without counting the ".0" added here.
   end =
       std::to_chars(std::begin(digits), std::end(digits), value, std::chars_format::scientific)
           .ptr;
@@ -363,8 +366,8 @@ std::string FormatShortest(T value, bool yaml) {
 
 }  // namespace
 
-// Not in the header: a variant of this many kinds is a lot of code to copy
-// into every user.
+// Defined here and not in the header, because the code that copies a variant of
+// so many kinds is long.
 Value::Value() = default;
 Value::Value(Integer value) : data_(value.value) {}
 Value::Value(double value) : data_(value) {}
@@ -470,7 +473,7 @@ std::string FormatFloat(const Datatype& type, double value, bool yaml) {
 std::string FormatInteger(WideInt value) {
   std::string digits;
   const bool negative = value < 0;
-  // Digit by digit from the negative side, which has room for the smallest.
+  // Works on negative numbers, because the smallest has no positive counterpart.
   if (!negative) value = -value;
   do {
     digits += static_cast<char>('0' - static_cast<int>(value % 10));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Value: one element, or a nested list of elements, in the terms of NDL.
+// Value: one element, or nested lists of elements, as NDL defines them.
 #pragma once
 
 #include <concepts>
@@ -17,11 +17,12 @@
 
 namespace ndlfs::model {
 
-// A region reference: a block between two opposite corners, or elements.
+// A region reference: the block between two opposite corners of an ndarray, or
+// single elements of it.
 struct Region {
   std::string target;  // path name of the ndarray
   Datatype::Selection selection = Datatype::Selection::kBlock;
-  // kBlock: {start, opposite}; kElement: one tuple of indices per element.
+  // kBlock: {start, opposite}; kElement: the indices of each element.
   std::vector<std::vector<uint64_t>> points;
   bool operator==(const Region&) const = default;
 };
@@ -35,7 +36,7 @@ class Value {
   using Map = std::vector<std::pair<std::string, Value>>;
 
   Value();  // null: a null reference, an absent value
-  // Any integer; an unsigned __int128 beyond WideInt is no NDL integer.
+  // Any integer that fits WideInt, as all integers of NDL do.
   template <std::integral T>
   requires(!std::same_as<T, bool>) Value(T value)  // NOLINT: implicit, as those below
       : Value(Integer{static_cast<WideInt>(value)}) {}
@@ -55,9 +56,9 @@ class Value {
   ~Value();
 
   bool is_null() const { return data_.index() == 0; }
-  // Null when the value is of another kind. Strings hold UTF-8; an enum value
-  // is the name of its constant, or an integer that has no name; an object
-  // reference is a path name.
+  // Each returns null if the value is of another kind. A text is UTF-8. An enum
+  // value is a text, the name of its constant, or an integer if no constant has
+  // that value. An object reference is a text, a path name.
   const WideInt* integer() const { return std::get_if<WideInt>(&data_); }
   const double* real() const { return std::get_if<double>(&data_); }
   const std::string* text() const { return std::get_if<std::string>(&data_); }
@@ -69,7 +70,8 @@ class Value {
     return region ? region->get() : nullptr;
   }
 
-  // Bitwise for floats: 0.0 differs from -0.0, but one NaN equals another.
+  // Compares floats by their bits: 0.0 differs from -0.0. But all NaNs are
+  // equal.
   friend bool operator==(const Value& a, const Value& b);
 
  private:
@@ -83,30 +85,33 @@ class Value {
       data_;
 };
 
-// Reads one element of fixed size from its bytes, which number type.size().
-// ASCII and UTF-8 text that is not valid UTF-8 is taken as Latin-1, what is no
-// character of UTF-32 as U+FFFD; floats that have no exact double (float128)
-// come as opaque bytes. Refuses (kLimit) elements of more than a million parts.
+// Reads one element of fixed size from `bytes`, which must be type.size() long.
+// Takes ASCII and UTF-8 text that is not valid UTF-8 as Latin-1, and reads
+// invalid UTF-32 characters as U+FFFD. Floats without an exact double (float128)
+// become opaque bytes. Fails with kLimit for an element of more than a million
+// values.
 Result<Value> DecodeElement(const Datatype& type, std::span<const std::byte> bytes);
 
-// The inverse: writes `value` as one element into `out` (type.size() bytes).
-// Refuses a value that does not fit the type: 300 in int8, text too long, an
-// enum constant or a member that does not exist or is missing.
+// The inverse: writes `value` as one element into `out`, which must be
+// type.size() bytes long. Fails with kBadInput for a value that does not fit the
+// type: 300 for int8, too long a text, an unknown enum constant, a member that
+// is unknown or missing.
 Result<void> EncodeElement(const Datatype& type, const Value& value, std::span<std::byte> out);
 
-// Shortest text that reads back to the same bits, with ".nan", ".inf" and
-// "-.inf" as YAML spells them when `yaml`, else "nan", "inf", "-inf". Always
-// has a '.', an 'e' or letters, so that it is no integer: "1.0", "1e+20"; in
-// YAML the latter is "1.0e+20", which YAML 1.1 takes for a float, too.
+// The shortest text that reads back to the same bits. Never looks like an
+// integer: "1.0", "1e+20". With `yaml` it is a float to YAML 1.1 and 1.2:
+// "1.0e+20", ".nan", ".inf" and "-.inf" instead of "1e+20", "nan", "inf" and
+// "-inf".
 std::string FormatFloat(double value, bool yaml = true);
 std::string FormatFloat(float value, bool yaml = true);
-// The same for a number of the given float type: the shortest text that reads
-// back to the same float16, bfloat16, float8_e4m3 ...
+// The same for a number of float type `type`: the shortest text that reads back
+// to the same float16, bfloat16, float8_e4m3 ...
 std::string FormatFloat(const Datatype& type, double value, bool yaml = true);
 
-// The number of the given float type that is nearest to `value`, ties to even.
-// Refuses what lies beyond the type's range, and NaN or infinity where the
-// type has none. A type without a double of its own (float128) is refused.
+// The number of float type `type` that is nearest to `value`, ties to even.
+// Fails with kBadInput if `value` is out of range, or is a NaN or an infinity
+// that the type does not have; with kUnsupported for types wider than double
+// (float128).
 Result<double> RoundToFloat(const Datatype& type, double value);
 
 std::string FormatInteger(WideInt value);

@@ -120,6 +120,13 @@ class RoomsTest(unittest.TestCase):
         for name in self.rooms:
             below(name, [name])
 
+    def test_formats_know_nothing_of_the_local_file_system(self):
+        for name, room in self.rooms.items():
+            if not room.folder.startswith("backends/") or name == "local_store":
+                continue
+            linked = self.with_public(room.linked("PUBLIC") + room.linked("PRIVATE"))
+            self.assertNotIn("local_store", linked, f"{name} is linked with it")
+
     def test_every_source_is_listed(self):
         listed = set()
         for folder, _, names in os.walk(TOP):

@@ -15,28 +15,29 @@
 namespace ndlfs::backends {
 namespace {
 
-// Smaller ones malloc keeps itself.
+// malloc keeps smaller blocks itself.
 constexpr size_t kLargeBytes = size_t{128} << 10;
 
-// What is used after it was freed shall be seen.
+// Keeping blocks would hide uses after free from the address sanitizer.
 constexpr bool kKeep = !model::kHasAddressSanitizer;
 
-// Sizes that differ by less than a sixteenth share their blocks. What a block
-// has more than was asked for is not touched, and so is no memory.
+// Rounds sizes up by less than a sixteenth, so that requests of similar sizes
+// can share blocks. Bytes beyond the requested size are never touched, and so take
+// no physical memory.
 size_t Rounded(size_t size) {
   const size_t step = std::max<size_t>(std::bit_floor(size) / 16, 1);
   return (size + step - 1) / step * step;
 }
 
-// Pages of the system that are large, where they fit: clearing memory in small
-// ones takes several times as long.
+// Large blocks ask for huge pages, because clearing the same memory in small
+// pages takes several times as long.
 constexpr size_t kHugePage = size_t{2} << 20;
 
 std::byte* NewBlock(size_t size) {
   if (size < kHugePage) return static_cast<std::byte*>(::operator new(size));
   auto* const block =
       static_cast<std::byte*>(::operator new (size, std::align_val_t{kHugePage}));
-  ::madvise(block, size / kHugePage * kHugePage, MADV_HUGEPAGE);  // a wish, no more
+  ::madvise(block, size / kHugePage * kHugePage, MADV_HUGEPAGE);  // may fail
   return block;
 }
 
@@ -62,7 +63,7 @@ class Pool {
   }
 
   void Put(std::byte* data, size_t size) {
-    std::vector<Block> dropped;  // freed after the lock is given back
+    std::vector<Block> dropped;  // freed after the lock is released
     {
       model::MutexLock lock(mutex_);
       blocks_.push_back({data, size});
@@ -91,7 +92,7 @@ class Pool {
   size_t bytes_ GUARDED_BY(mutex_) = 0;
 };
 
-// Never destroyed: blocks may be freed until the very end.
+// Never destroyed, because static objects may free blocks at exit.
 Pool& GlobalPool() {
   static Pool& pool = *new Pool;
   return pool;

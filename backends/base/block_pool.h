@@ -5,18 +5,18 @@
 
 namespace ndlfs::backends {
 
-// Memory for blocks, as `operator new` gives it. Some MiB of large blocks that
-// were given back are kept for others of about the same size: memory fresh
-// from the system is cleared by it page by page, which takes as long as
-// decoding fast codecs does. Thread-safe.
+// Allocates memory, and keeps some MiB of freed large blocks for the next
+// requests of about the same size. The kernel clears the pages of new memory,
+// which takes as long as decoding a chunk with a fast codec. Thread-safe.
 class BlockPool {
  public:
-  // At least `size` bytes; throws std::bad_alloc.
+  // Returns at least `size` bytes, aligned as by `operator new`. Throws
+  // std::bad_alloc.
   static std::byte* Allocate(size_t size);
-  // `size` is what was asked for.
+  // `size` has to be the one that the block was allocated with.
   static void Free(std::byte* block, size_t size);
 
-  // What is kept at most.
+  // The most bytes of freed blocks that are kept, and the bytes kept now.
   static constexpr size_t kMaxBytes = size_t{24} << 20;
   static size_t kept_bytes();
 };

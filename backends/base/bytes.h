@@ -29,8 +29,8 @@ struct FreeBlock {
   void operator()(std::byte* block) const { BlockPool::Free(block, allocated); }
 };
 
-// An owned, uninitialized, 64-byte aligned block of memory. Move-only. Unlike
-// a vector it does not clear what is about to be overwritten.
+// Owns a block of memory, aligned to 64 bytes. Unlike a vector it leaves new
+// memory uninitialized, because callers overwrite it anyway. Move-only.
 class Bytes {
  public:
   Bytes() = default;
@@ -48,14 +48,14 @@ class Bytes {
   bool empty() const { return size_ == 0; }
   ByteSpan span() { return {data(), size_}; }
   ConstByteSpan span() const { return {data(), size_}; }
-  // Forgets the bytes after the first `size`; the memory is kept.
+  // Drops the bytes after the first `size`, but keeps their memory.
   void Shrink(size_t size) { size_ = size < size_ ? size : size_; }
 
  private:
   static constexpr size_t kAlignment = 64;
-  // Aligned here, with room to spare, and not by the library: glibc cannot
-  // use a block again for the same size once it was cut out for alignment,
-  // and the heap would grow to several times what is in use.
+  // Allocates more than needed and aligns by hand. glibc's aligned allocation
+  // cuts blocks out of larger ones and cannot use them again for the same size,
+  // so that the heap would grow to several times the memory in use.
   static std::byte* Allocate(size_t size) {
     if (size > SIZE_MAX - kAlignment) throw std::bad_alloc();
     return BlockPool::Allocate(size + kAlignment);

@@ -12,6 +12,7 @@ constexpr uint64_t Bit(unsigned capability) { return uint64_t{1} << capability; 
 
 static_assert(kReadAnyFile == Bit(CAP_DAC_READ_SEARCH));
 static_assert(kAdministrate == Bit(CAP_SYS_ADMIN));
+static_assert(kTakeIdentities == (Bit(CAP_SETGID) | Bit(CAP_SETUID)));
 
 constexpr unsigned kMaxCapabilities = 64;
 
@@ -24,14 +25,14 @@ void Drop(int types, unsigned capability) {
 model::Result<void> DropCapabilities(uint64_t effective, uint64_t permitted) {
   if (capng_get_caps_process() != 0) return model::IoError(errno, "capget");
   if (capng_have_permitted_capabilities() == CAPNG_NONE) return {};
-  // The library ignores those that the kernel does not know.
+  // The library ignores capabilities that the kernel does not have.
   for (unsigned i = 0; i < kMaxCapabilities; ++i) {
     Drop(CAPNG_INHERITABLE | CAPNG_AMBIENT, i);
     if ((permitted & Bit(i)) == 0) Drop(CAPNG_PERMITTED | CAPNG_BOUNDING_SET, i);
     if ((effective & permitted & Bit(i)) == 0) Drop(CAPNG_EFFECTIVE, i);
   }
-  // The first two may fail: a process that lacks CAP_SETPCAP cannot change what
-  // programs that it executes may have.
+  // The first two calls limit the programs that this process executes. They fail
+  // without CAP_SETPCAP, which is no reason to stop.
   (void)capng_apply(CAPNG_SELECT_BOUNDS);
   (void)capng_apply(CAPNG_SELECT_AMBIENT);
   if (capng_apply(CAPNG_SELECT_CAPS) != 0) return model::IoError(errno, "capset");
@@ -45,6 +46,14 @@ void RaiseCapabilities(uint64_t more) {
     (void)capng_update(CAPNG_ADD, CAPNG_EFFECTIVE, i);
   }
   (void)capng_apply(CAPNG_SELECT_CAPS);
+}
+
+bool HasCapabilities(uint64_t wanted) {
+  if (capng_get_caps_process() != 0) return false;
+  for (unsigned i = 0; i < kMaxCapabilities; ++i) {
+    if ((wanted & Bit(i)) != 0 && !capng_have_capability(CAPNG_EFFECTIVE, i)) return false;
+  }
+  return true;
 }
 
 }  // namespace ndlfs::backends

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// What root may do and ndlfs need not. Capabilities belong to a thread, and
-// threads inherit them: the calls here are for a thread before it starts
-// others.
+// Drops the capabilities that ndlfs does not need when it runs as root.
+// Capabilities belong to a thread, and new threads inherit them, so that these
+// functions have to be called before a process starts other threads.
 #pragma once
 
 #include <cstdint>
@@ -12,14 +12,21 @@
 namespace ndlfs::backends {
 
 inline constexpr uint64_t kReadAnyFile = uint64_t{1} << 2;    // CAP_DAC_READ_SEARCH
-inline constexpr uint64_t kAdministrate = uint64_t{1} << 21;  // CAP_SYS_ADMIN: to unmount
+inline constexpr uint64_t kAdministrate = uint64_t{1} << 21;  // CAP_SYS_ADMIN, for unmounting
+// CAP_SETGID and CAP_SETUID, for opening files as other users.
+inline constexpr uint64_t kTakeIdentities = uint64_t{1} << 6 | uint64_t{1} << 7;
 
-// Gives up, for good and for all processes that come of this one, what is not
-// in `permitted`; what is not in `effective` is laid aside until
-// RaiseCapabilities(). Who has none has none to lose.
+// Drops all capabilities outside of `permitted` for good, for this thread and
+// for its child processes. Suspends those outside of `effective` until
+// RaiseCapabilities(). A process without capabilities has none to drop: that is
+// a success.
 model::Result<void> DropCapabilities(uint64_t effective, uint64_t permitted);
 
-// Takes up again, in this thread, what was laid aside.
+// Makes the capabilities in `more` effective again in this thread, if they are
+// still permitted.
 void RaiseCapabilities(uint64_t more);
+
+// Whether all of `wanted` are in effect for the calling thread.
+bool HasCapabilities(uint64_t wanted);
 
 }  // namespace ndlfs::backends

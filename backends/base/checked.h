@@ -20,8 +20,8 @@ inline std::optional<uint64_t> CheckedAdd(uint64_t a, uint64_t b) {
   return sum;
 }
 
-// Product of `factors`, times `first`. Zero factors give 0 even where the
-// others would overflow.
+// The product of `first` and all `factors`; nullopt if it overflows. A factor
+// of 0 gives 0, even if the others overflow.
 inline std::optional<uint64_t> CheckedProduct(std::span<const uint64_t> factors,
                                               uint64_t first = 1) {
   std::optional<uint64_t> product = first;
@@ -33,7 +33,7 @@ inline std::optional<uint64_t> CheckedProduct(std::span<const uint64_t> factors,
   return zero ? 0 : product;
 }
 
-// No view is larger than what off_t and the kernel can address.
+// The most bytes in a view; off_t and the kernel can address as many.
 inline constexpr uint64_t kMaxViewSize = uint64_t{1} << 62;
 
 }  // namespace ndlfs::backends

@@ -77,7 +77,7 @@ Result<Value> TakeRegion(Datatype::Selection selection, ConstByteSpan& stream) {
 }
 
 Result<Value> TakeList(const Datatype& base, uint64_t count, ConstByteSpan& stream) {
-  // Elements of no bytes would make a list of any length out of nothing.
+  // Elements without bytes would allow a list of any length in a short stream.
   if (count > stream.size() && (!base.is_fixed_size() || base.size() == 0)) {
     return Corrupt("{} elements in {} bytes", count, stream.size());
   }
@@ -89,7 +89,7 @@ Result<Value> TakeList(const Datatype& base, uint64_t count, ConstByteSpan& stre
   return Value(std::move(list));
 }
 
-// Lists of `shape[axis...]`, one in the other.
+// Reads lists nested as `shape` says.
 Result<Value> TakeNested(const Datatype& base, std::span<const uint64_t> shape,
                          ConstByteSpan& stream) {
   if (shape.size() <= 1) return TakeList(base, shape.empty() ? 1 : shape[0], stream);
@@ -164,7 +164,8 @@ Result<ElementTable> ElementTable::Make(ConstByteSpan chunk, uint64_t count) {
   const ElementTable table(chunk, count);
   uint64_t end = 0;
   for (uint64_t i = 0; i <= count; ++i) {
-    if (table.Offset(i) < end) return Corrupt("element {} begins before the last ends", i);
+    if (table.Offset(i) < end)
+      return Corrupt("element {} begins before the one before it ends", i);
     end = table.Offset(i);
   }
   if (end > chunk.size() - *bytes) return Corrupt("the elements end beyond their chunk");

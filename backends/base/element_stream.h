@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Elements of variable size in memory, in the form that
+// Reads element streams: the form of elements of variable size in memory, which
 // backends/format/array_source.h describes.
 #pragma once
 
@@ -16,27 +16,28 @@
 
 namespace ndlfs::backends {
 
-// Reads the element at the beginning of `stream` and takes it off. kCorrupt
-// where the stream ends within it.
+// Reads the element at the beginning of `stream`, and removes it from there.
+// Fails with kCorrupt if the stream ends too early.
 model::Result<model::Value> TakeElement(const model::Datatype& type, ConstByteSpan& stream);
 
-// The pieces of elements, taken off the beginning of `stream`: so many bytes, a
-// count, a text (which lies in the stream). kCorrupt where it is shorter.
+// Read a part of an element in the same way: `count` bytes, a count, a text. The
+// results of the first and the last point into the stream.
 model::Result<ConstByteSpan> TakeBytes(ConstByteSpan& stream, uint64_t count);
 model::Result<uint32_t> TakeCount(ConstByteSpan& stream);
 model::Result<std::string_view> TakeText(ConstByteSpan& stream);
 
-// The text of an element of `type`, a string of variable size: bytes of Latin-1
-// are letters, whatever they are, and so are those that are no UTF-8.
+// `text`, an element of the string type `type`, as UTF-8. Takes it as Latin-1 if
+// the charset says so, or if it is not valid UTF-8.
 std::string TextAsUtf8(const model::Datatype& type, std::string_view text);
 
-// Bytes of the element that stands for "nothing": zeros, empty text and vlens.
+// The bytes of an element of zeros, empty texts and empty vlens.
 std::vector<std::byte> ZeroElement(const model::Datatype& type);
 
-// The elements of a decoded chunk of variable size.
+// Access by index to the elements of a stream.
 class ElementTable {
  public:
-  // Checks the table of a chunk of `count` elements: ascending, and inside.
+  // Checks the table of a stream of `count` elements: the offsets have to ascend
+  // and lie inside. Fails with kCorrupt. Keeps a view of `chunk`.
   static model::Result<ElementTable> Make(ConstByteSpan chunk, uint64_t count);
   ConstByteSpan operator[](uint64_t index) const;
 

@@ -18,10 +18,10 @@ namespace {
 
 constexpr size_t kMaxDepth = 128;
 constexpr size_t kMaxListLength = 64;
-constexpr size_t kMaxMessage = 200;  // the library quotes what it has read last
+constexpr size_t kMaxMessage = 200;  // the library quotes input, which may be long
 
-// The floats that JSON has no word for: what Python's json writes, and what the
-// parser gets instead, numbers in a spelling that nobody uses.
+// The floats that JSON cannot express. Python's json writes them as words; the
+// parser gets a number in a spelling that does not occur otherwise.
 struct NonFinite {
   std::string_view word;
   std::string_view stand_in;
@@ -34,7 +34,7 @@ constexpr std::array kNonFinite = {
               -std::numeric_limits<double>::infinity()},
 };
 
-// The one that `text` begins with; null if it begins with none.
+// The entry whose word `text` begins with; null if there is none.
 const NonFinite* FindNonFinite(std::string_view text) {
   for (const NonFinite& known : kNonFinite) {
     if (text.starts_with(known.word)) return &known;
@@ -42,7 +42,8 @@ const NonFinite* FindNonFinite(std::string_view text) {
   return nullptr;
 }
 
-// Puts the stand-ins in; nullopt when there are none, as nearly always.
+// Replaces the words by their stand-ins; nullopt if there are none, which is the
+// usual case.
 std::optional<std::string> ReplaceNonFinite(std::string_view text) {
   std::string replaced;
   size_t copied = 0;
@@ -52,7 +53,7 @@ std::optional<std::string> ReplaceNonFinite(std::string_view text) {
         if (text[i] == '\\') ++i;
       }
     } else if (const NonFinite* known = FindNonFinite(text.substr(i))) {
-      // Blanks, so that no digits or signs beside it become a part of it.
+      // The spaces keep digits and signs around it from becoming part of it.
       replaced.append(text.substr(copied, i - copied)).append(" ");
       replaced.append(known->stand_in).append(" ");
       i += known->word.size() - 1;
@@ -63,21 +64,21 @@ std::optional<std::string> ReplaceNonFinite(std::string_view text) {
   return replaced.append(text.substr(copied));
 }
 
-// A container whose end has not been seen. Members are appended without
-// looking for an earlier one of the same key, which the library's own builder
-// does in linear time: objects of a hundred thousand members (consolidated
-// metadata) would take minutes.
+// An object or array that has not ended yet. Members are appended without a
+// search for an earlier one with the same key. The library's own builder makes
+// that search in linear time, so that an object of a hundred thousand members
+// (consolidated metadata) would take minutes.
 struct OpenContainer {
   bool is_object;
   std::vector<std::string> keys;  // of an object
   Json::array_t values;
 };
 
-// A key that occurs twice has its first place and its last value.
+// If a key occurs twice, its first place and its last value count.
 Json MakeObject(OpenContainer& open) {
   Json::object_t object;
   object.reserve(open.keys.size());
-  // The same as a plain vector: operator[] of object_t looks for keys.
+  // The base class, whose operator[] takes an index and not a key.
   Json::object_t::Container& members = object;
   std::unordered_map<std::string_view, size_t> places;
   for (size_t i = 0; i < open.keys.size(); ++i) {
@@ -91,7 +92,8 @@ Json MakeObject(OpenContainer& open) {
   return Json(std::move(object));
 }
 
-// Of binary values: none of MessagePack, whose types of extensions are bytes.
+// The subtype of binary values that hold the digits of a large integer. Those
+// of MessagePack are below 256.
 constexpr uint64_t kDigits = 256;
 
 bool IsInteger(std::string_view text) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// What JSON and MessagePack documents hold and the tree of json.h has no kind
-// for: parsing keeps it as binary values, so that nothing is lost.
+// Access to values that the tree of json.h has no kind for: integers beyond 64
+// bits, and bytes of MessagePack. Parsing keeps them as binary values, without
+// loss.
 #pragma once
 
 #include <cstdint>
@@ -13,14 +14,15 @@
 
 namespace ndlfs::backends {
 
-// The digits of an integer that neither 64 bits nor a double hold; it is no
-// is_number(). Empty for everything else.
+// The digits of an integer that neither 64 bits nor a double can hold exactly,
+// for which is_number() is false. Empty for all other values.
 std::string_view BigInteger(const Json& value);
 
-// Bytes of MessagePack, and its text that is no UTF-8; null for everything else.
+// The bytes of a MessagePack bin or of a text that is not UTF-8; null for all
+// other values.
 const std::vector<uint8_t>* BytesOf(const Json& value);
 
-// Any number as the nearest double; nullopt for what is none.
+// The double nearest to a number of any size; nullopt for other values.
 std::optional<double> JsonToReal(const Json& value);
 
 }  // namespace ndlfs::backends

@@ -45,7 +45,7 @@ class Scanner {
     return true;
   }
 
-  // Goes from an opening quote to behind the closing one.
+  // Moves from an opening quote to the byte after the closing one.
   bool SkipString() {
     for (++at_; at_ < text_.size(); ++at_) {
       if (text_[at_] == '"') {
@@ -87,7 +87,7 @@ class Scanner {
     return {};
   }
 
-  // The rest of a number or of true, false, null.
+  // Skips a number, or true, false, null.
   void SkipWord() { at_ = std::min(text_.find_first_of(" \t\r\n,{}[]\":", at_), text_.size()); }
 
   const std::string_view text_;

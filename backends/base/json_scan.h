@@ -10,17 +10,18 @@
 
 namespace ndlfs::backends {
 
-// A member of a JSON object and where the text of its value is.
+// A member of a JSON object. The text of its value is [begin, end) of the whole
+// text.
 struct JsonMember {
   std::string key;
   size_t begin;
   size_t end;
 };
 
-// Finds the members of the object that `text` is, without looking into their
-// values further than to see where they end: documents of many megabytes are
-// taken apart without being held in memory as a tree. What is wrong within a
-// value shows when it is parsed. A key that occurs twice is there twice.
+// Finds the members of the JSON object `text`, but not the structure of their
+// values. That makes it possible to parse a document of many megabytes member by
+// member, without holding all of it as a tree. Does not notice errors inside of
+// values, which parsing them does. Returns a key that occurs twice both times.
 model::Result<std::vector<JsonMember>> ScanJsonObject(std::string_view text);
 
 }  // namespace ndlfs::backends

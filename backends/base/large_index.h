@@ -5,21 +5,22 @@
 
 namespace ndlfs::backends {
 
-// Reading an index (consolidated metadata, references, the directory of an
-// archive) and taking it apart takes several times its size, for which no
-// memory is set aside. While one of these lives, no other one of a large index
-// does, but on the same thread; what was needed for the moment then goes back
-// to the system.
+// Allows only one thread at a time to parse a large index (consolidated
+// metadata, references, the directory of an archive). Parsing takes several
+// times the size of the index in memory, which no budget accounts for. Turns of
+// the same thread may nest. The end of a turn returns the free memory of the
+// heap to the system.
 class LargeIndexTurn {
  public:
-  // Waits for its turn if an index of `bytes` is large.
+  // Waits for the turn of another thread to end if an index of `bytes` is large
+  // (more than 1 MiB); otherwise does nothing.
   explicit LargeIndexTurn(uint64_t bytes);
   ~LargeIndexTurn();
   LargeIndexTurn(const LargeIndexTurn&) = delete;
   LargeIndexTurn& operator=(const LargeIndexTurn&) = delete;
 
  private:
-  const bool waits_;  // for others, and they for this
+  const bool waits_;  // this object holds the turn
 };
 
 }  // namespace ndlfs::backends

@@ -18,11 +18,11 @@ using model::Charset;
 using model::Datatype;
 using model::Quote;
 
-// NumPy keeps the size of an element in a C int.
+// NumPy stores the size of an element in a C int.
 constexpr uint64_t kMaxItemSize = 0x7fffffff;
 constexpr size_t kMaxRank = 64;
 
-// Words that NumPy takes instead of a kind and a size.
+// Words that NumPy accepts instead of a kind and a size.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 44> kWords = {{
     {"?", "b1"},         {"bool", "b1"},        {"b", "i1"},           {"B", "u1"},
     {"h", "i2"},         {"H", "u2"},           {"i", "i4"},           {"I", "u4"},
@@ -52,7 +52,7 @@ std::string ReplaceWord(std::string_view text) {
   return std::string(text);
 }
 
-// Takes the decimal number that `text` begins with.
+// Removes the decimal number at the beginning of `text`, and returns it.
 std::optional<uint64_t> TakeNumber(std::string_view& text) {
   uint64_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -69,7 +69,7 @@ model::Failure TooLarge() {
   return model::Limit("elements of more than {} bytes", kMaxItemSize);
 }
 
-// "[25s]", "[ns]" or nothing.
+// Reads "[25s]", "[ns]" or an empty text.
 std::optional<model::TimeUnit> ParseTimeUnit(std::string_view text, bool is_delta) {
   constexpr std::array<std::string_view, 14> kUnits = {
       "Y", "M", "W", "D", "h", "m", "s", "ms", "us", "ns", "ps", "fs", "as", "generic"};
@@ -86,7 +86,7 @@ std::optional<model::TimeUnit> ParseTimeUnit(std::string_view text, bool is_delt
   return std::nullopt;
 }
 
-// 12 and 16 bytes are x86's long double, 10 bytes and padding.
+// Floats of 12 and 16 bytes are the long double of x86: 10 bytes and padding.
 std::string FloatName(uint64_t bytes) { return fmt::format("float{}", bytes * 8); }
 
 std::optional<Datatype> MakeNumber(char kind, uint64_t bytes, ByteOrder order) {

@@ -14,8 +14,8 @@ inline uint16_t Reversed(uint16_t value) { return __builtin_bswap16(value); }
 inline uint32_t Reversed(uint32_t value) { return __builtin_bswap32(value); }
 inline uint64_t Reversed(uint64_t value) { return __builtin_bswap64(value); }
 
-// Numbers one after the other. Compiled for each instruction set, the loop is
-// a shuffle of whole registers.
+// Reverses numbers without gaps. Compilers turn this loop into shuffles of whole
+// registers, which is why it is compiled once for each instruction set.
 template <typename Word>
 NDLFS_FORCE_INLINE void SwapWordsLoop(const std::byte* from, std::byte* to, size_t count) {
   for (size_t i = 0; i < count; ++i) {
@@ -40,7 +40,7 @@ void SwapWords(const std::byte* from, std::byte* to, size_t count) {
   }
 }
 
-// Numbers of any width.
+// Reverses numbers of any width.
 void ReverseEach(const std::byte* from, std::byte* to, size_t width, size_t count) {
   if (from != to) std::memcpy(to, from, width * count);
   for (size_t i = 0; i < count; ++i) std::reverse(to + i * width, to + (i + 1) * width);
@@ -59,7 +59,7 @@ void SwapRun(const std::byte* from, std::byte* to, size_t width, size_t count) {
   }
 }
 
-// One run in each of `elements` elements that are in their place already.
+// Reverses one run in each of `elements` elements, in place.
 template <typename Word>
 void SwapStrided(std::byte* at, size_t stride, size_t elements, size_t count) {
   for (size_t i = 0; i < elements; ++i, at += stride) {
@@ -83,7 +83,7 @@ void SwapMember(const model::SwapRun& run, std::byte* elements, size_t stride, s
   }
 }
 
-constexpr size_t kBlockSize = size_t{16} << 10;  // stays in the first-level cache
+constexpr size_t kBlockSize = size_t{16} << 10;  // fits in the first-level cache
 
 }  // namespace
 

@@ -9,10 +9,10 @@
 
 namespace ndlfs::backends {
 
-// Copies elements of `element_size` bytes from `from` to `to`, which are of
-// the same size and either the same memory or do not overlap, reversing the
-// bytes of each number in `runs` (model::PlanByteSwap). Bytes after the last
-// whole element are copied as they are.
+// Copies elements of `element_size` bytes from `from` to `to`, and reverses the
+// bytes of each number in `runs` (see model::PlanByteSwap). Copies bytes after
+// the last whole element unchanged. `from` and `to` must have the same size, and
+// must be the same memory or not overlap.
 void SwapElements(std::span<const model::SwapRun> runs, size_t element_size, ConstByteSpan from,
                   ByteSpan to);
 

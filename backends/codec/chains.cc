@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Reads the codec pipelines of Zarr metadata into chains.
+// Makes chains of the codec pipelines in Zarr metadata.
 #include <optional>
 #include <string>
 #include <utility>
@@ -13,13 +13,13 @@
 namespace ndlfs::backends {
 namespace {
 
-// Collects the codecs of a chain in write order, and refuses them in an order
-// of kinds that cannot be: array to array, one array to bytes, bytes to bytes.
+// Collects the codecs of a chain in the order of encoding. Fails if their kinds are
+// not in the order array to array, one array to bytes, bytes to bytes.
 class ChainBuilder {
  public:
   explicit ChainBuilder(const ChunkForm& decoded) : decoded_(decoded), form_(decoded) {}
 
-  // The elements that the next codec sees.
+  // The form of the elements that the next codec encodes.
   const ChunkForm& form() const { return form_; }
   bool has_array_to_bytes() const { return array_to_bytes_ != nullptr; }
 
@@ -66,8 +66,8 @@ class ChainBuilder {
   std::vector<std::shared_ptr<const BytesToBytesCodec>> bytes_to_bytes_;
 };
 
-// An item of `codecs`: an object, or a name alone where there is nothing to
-// configure (Zarr v3.1, "Extension definition").
+// An item of `codecs`: an object, or just a name if there is nothing to configure
+// (Zarr v3.1, "Extension definition").
 struct Zarr3Entry {
   std::string_view name;
   const Json* configuration;
@@ -102,8 +102,8 @@ model::Result<Zarr3Entry> ParseZarr3Entry(const Json& json) {
   return entry;
 }
 
-// Bits of the integers that "cast_value" makes, where they do not fill their
-// byte; 0 otherwise.
+// Bits of the integers that "cast_value" makes if they are less than 8; 0
+// otherwise.
 unsigned BitsAfterCast(const Json& configuration) {
   const auto member = configuration.find("data_type");
   if (member == configuration.end()) return 0;
@@ -114,13 +114,13 @@ unsigned BitsAfterCast(const Json& configuration) {
   return narrow ? narrow->bits : 0;
 }
 
-// `bits` is as in CodecConfig, before and after the codec.
+// Adds a codec of a Zarr v3 array. `bits` is as in CodecConfig, and is updated to
+// the type that the codec makes.
 model::Result<void> AddZarr3(const Json& json, ChainBuilder& builder, unsigned& bits) {
   NDLFS_TRY(const Zarr3Entry entry, ParseZarr3Entry(json));
-  // Zarr v3.1 lets a codec say that readers "can ignore its presence" (it
-  // forbids that only for data types, chunk grids and chunk key encodings).
-  // What may be ignored when decoding is a codec whose decoding changes
-  // nothing, as bitround's; the sizes and checks of the other codecs hold.
+  // Zarr v3.1 lets a codec declare that readers "can ignore its presence". Only a
+  // codec whose decoding changes nothing, such as bitround, can be ignored; if it
+  // was another one, the sizes and checks of the other codecs fail.
   if (!entry.must_understand && !IsKnownCodec(CodecDialect::kZarr3, entry.name)) return {};
   const CodecConfig config{CodecDialect::kZarr3, entry.name, entry.configuration,
                            &builder.form(), bits};
@@ -132,8 +132,8 @@ model::Result<void> AddZarr3(const Json& json, ChainBuilder& builder, unsigned& 
   return builder.Add(MakeNarrow(bits, builder.form().dtype.is_signed()));
 }
 
-// A filter or the compressor of a Zarr v2 array. Filters transform the bytes
-// of the elements as they are stored, except those that make bytes of objects.
+// Adds a filter or the compressor of a Zarr v2 array. Filters transform the stored
+// bytes of the elements, except those that encode objects.
 model::Result<void> AddNumcodecs(const Json& json, ChainBuilder& builder,
                                  const ChunkForm& stored) {
   NDLFS_TRY(const Json* id, RequireMember(json, "id"));
@@ -155,8 +155,8 @@ model::Result<void> AddNumcodecs(const Json& json, ChainBuilder& builder,
   return builder.Add(std::move(codec));
 }
 
-// Whether the first filter writes lists nested as the array is, whatever its
-// order in memory.
+// Whether the first filter writes nested lists, for which the order in memory has
+// no meaning.
 bool WritesNestedLists(const Json& filters) {
   if (!filters.is_array() || filters.empty() || !filters[0].is_object()) return false;
   const auto id = filters[0].find("id");

@@ -24,23 +24,23 @@ class ChecksumCodec : public BytesToBytesCodec {
   model::Result<size_t> Decode(ConstByteSpan encoded, ByteSpan decoded) const final;
 
  protected:
-  // kCorrupt if the 4 bytes `stored` are not the checksum of `data`; most
-  // codecs need only what is below.
+  // Fails with kCorrupt if the 4 bytes `stored` are not the checksum of `data`.
+  // The default compares them with Compute().
   virtual model::Result<void> Check(ConstByteSpan data, ConstByteSpan stored) const;
-  // The checksum that is stored as a little-endian number.
+  // The checksum of `data`, which is stored as a little-endian number.
   virtual uint32_t Compute(ConstByteSpan data) const = 0;
 
  private:
   const Location location_;
 };
 
-// numcodecs: {"location": "start" or "end"}.
+// Reads numcodecs' {"location": "start" or "end"}; `otherwise` if it is absent.
 model::Result<ChecksumCodec::Location> ParseChecksumLocation(const CodecConfig& config,
                                                              ChecksumCodec::Location otherwise);
 
 // CRC-32C (Castagnoli), as in RFC 3720.
 uint32_t Crc32c(ConstByteSpan data);
-// The same without the instructions of the processor, for where it has none.
+// The same for processors without an instruction for it.
 uint32_t Crc32cPortable(ConstByteSpan data);
 
 }  // namespace ndlfs::backends

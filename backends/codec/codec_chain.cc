@@ -17,8 +17,8 @@ constexpr size_t kMaxCodecs = 32;  // bits of a filter mask
 
 bool IsSkipped(uint32_t skip, size_t index) { return (skip >> index) & 1; }
 
-// What a first attempt at decoding elements of variable size gets: text
-// compresses well, but rarely better than this.
+// The output size for the first attempt to decode elements of variable size.
+// Text rarely compresses better than by this factor.
 uint64_t FirstGuess(uint64_t encoded_size, uint64_t limit) {
   return std::min(limit, encoded_size * 8 + 65536);
 }
@@ -44,33 +44,33 @@ void Scratch::Trim(size_t keep) {
   }
 }
 
-// How chunks of one shape are decoded.
+// The steps that decode chunks of one shape.
 struct CodecChain::Plan {
   enum class Kind : uint8_t { kBytes, kElements, kArray };
   struct Step {
     Kind kind;
-    size_t index;   // of the codec among those of its kind
-    uint64_t size;  // what it makes: exactly, or at most
+    size_t index;   // of the codec, among those of its kind
+    uint64_t size;  // bytes of its output: exactly, or at most
     bool exact;
-    bool writes;                  // else its result is a part of its input
-    bool in_place = false;        // over what the step before it wrote
-    bool to_destination = false;  // else to scratch memory
+    bool writes;                  // otherwise its output is a part of its input
+    bool in_place = false;        // it overwrites its input
+    bool to_destination = false;  // otherwise it writes to scratch memory
     int slot = 0;                 // of the scratch memory
   };
 
-  // forms[i] is what array to array codec i decodes to; the last, what the
-  // array to bytes codec decodes to.
+  // forms[i] is the form that array to array codec i decodes to; the last one is
+  // the form that the array to bytes codec decodes to.
   std::vector<ChunkForm> forms;
-  // bounds[i] is for what bytes to bytes codec i decodes to; the last, for the
-  // encoded chunk.
+  // bounds[i] is the size that bytes to bytes codec i decodes to; the last one is
+  // the size of the encoded chunk.
   std::vector<SizeBound> bounds;
-  std::vector<Step> steps;  // in the order of decoding, without those that do nothing
+  std::vector<Step> steps;  // in the order of decoding, only those that do something
 
   uint64_t decoded_size() const { return *forms.front().byte_size(); }
 
-  // Says where each step writes: the last to the destination, the others to
-  // scratch memory, each to another slot than the one before it. A step that
-  // works in place writes where the one before it did.
+  // Decides where each step writes. The last one writes to the destination, the
+  // others write to the two slots of scratch memory in turn. A step that works in
+  // place writes to the output of the step before it.
   void AssignMemory() {
     if (steps.empty()) return;
     Step* last = &steps.back();
@@ -83,7 +83,7 @@ struct CodecChain::Plan {
   }
 };
 
-// One chunk on its way through the steps of a plan.
+// Takes one chunk through the steps of a plan.
 class CodecChain::Run {
  public:
   Run(const CodecChain& chain, const Plan& plan, ConstByteSpan encoded, ByteSpan decoded,
@@ -115,7 +115,8 @@ class CodecChain::Run {
     }
   }
 
-  // Where the step writes; not where it reads, unless it works in place.
+  // The memory that the step writes to. It differs from its input, unless the step
+  // works in place.
   ByteSpan Output(const Plan::Step& step) {
     if (!step.in_place) {
       written_ = step.to_destination ? decoded_ : scratch_.Get(step.slot, step.size);
@@ -160,7 +161,7 @@ class CodecChain::Run {
   }
 
   model::Result<void> ApplyArray(const Plan::Step& step) {
-    // Nobody has looked at the size where the array to bytes codec does nothing.
+    // An array to bytes codec that does nothing has not checked the size.
     const uint64_t size = *plan_.forms[step.index + 1].byte_size();
     if (current_.size() != size) return WrongSize(current_.size(), size);
     const ByteSpan output = Output(step);
@@ -173,7 +174,7 @@ class CodecChain::Run {
   const CodecChain& chain_;
   const Plan& plan_;
   ConstByteSpan current_;
-  ByteSpan written_;  // by the last step that wrote
+  ByteSpan written_;  // the output of the last step that wrote
   const ByteSpan decoded_;
   Scratch& scratch_;
 };
@@ -274,7 +275,7 @@ model::Result<const CodecChain::Plan*> CodecChain::PlanFor(
 uint64_t CodecChain::MaxEncodedSize(const std::vector<uint64_t>& shape) const {
   std::shared_ptr<const Plan> made;
   const auto plan = PlanFor(shape, 0, made);
-  // Where a shape does not suit the codecs, Decode says so.
+  // For a shape that the codecs do not accept, Decode reports the error.
   return plan ? (*plan)->bounds.back().size : 0;
 }
 
@@ -324,7 +325,7 @@ bool CodecChain::DecodesRanges() const {
 }
 
 model::Result<uint64_t> CodecChain::RangedSize(const std::vector<uint64_t>& shape) const {
-  if (!DecodesRanges()) return model::Internal("a range of a chunk that has to be whole");
+  if (!DecodesRanges()) return model::Internal("this chain cannot decode a range of a chunk");
   const auto size = ChunkForm{dtype_, shape}.byte_size();
   if (!size) return model::Limit("a chunk of more than 2^64 bytes");
   return *size;
@@ -355,7 +356,7 @@ model::Result<void> CodecChain::DecodeRange(const EncodedChunk& encoded,
   }
 }
 
-// Undoes the bytes to bytes codecs where nothing says how much they decode to.
+// Decodes the bytes to bytes codecs without knowing the decoded size.
 model::Result<ConstByteSpan> CodecChain::DecodeBytes(ConstByteSpan encoded, uint64_t limit,
                                                      Scratch& scratch, uint32_t skip) const {
   ConstByteSpan current = encoded;
@@ -375,7 +376,8 @@ model::Result<ConstByteSpan> CodecChain::DecodeBytes(ConstByteSpan encoded, uint
         current = output.first(*produced);
         break;
       }
-      // Perhaps there was not enough room; only the last attempt tells.
+      // The output may have been too small. Only a failure of the last attempt is
+      // an error.
       if (size == limit) return model::Propagate(std::move(produced).error(), codec.name());
     }
   }

@@ -12,13 +12,14 @@
 
 namespace ndlfs::backends {
 
-// Memory for the steps between, kept by a thread from one chunk to the next.
+// Memory for the results between two codecs. A thread keeps it from one chunk to
+// the next.
 class Scratch {
  public:
-  // A block of at least `size` bytes, distinct for each `slot` (0..2). Its
-  // contents are lost when the same slot is asked for again.
+  // Returns `size` bytes of the block `slot` (0 to 2). They are valid until the
+  // next call with the same slot.
   ByteSpan Get(int slot, size_t size);
-  // Gives back what is larger than `keep` bytes.
+  // Frees the blocks that are larger than `keep` bytes.
   void Trim(size_t keep);
 
  private:
@@ -26,14 +27,14 @@ class Scratch {
   Bytes slots_[kSlots];
 };
 
-// A whole codec pipeline, validated once for an array: any number of array to
-// array codecs, one array to bytes codec, any number of bytes to bytes codecs,
-// in write order. Immutable and shared by threads.
+// The codec pipeline of an array: any number of array to array codecs, one array
+// to bytes codec, and any number of bytes to bytes codecs, in the order of
+// encoding. It is validated once. Immutable and shared by threads.
 class CodecChain {
  public:
-  // `decoded` is the form of a full chunk: little-endian elements. Checks that
-  // each codec accepts what the one before makes. At most 32 bytes to bytes
-  // codecs. A codec may itself hold chains (sharding).
+  // `decoded` is the form of a full chunk, little-endian. Fails unless each codec
+  // accepts the form that the one before it makes, and for more than 32 bytes to
+  // bytes codecs. A codec may itself contain chains (sharding).
   static model::Result<CodecChain> Make(
       const ChunkForm& decoded,
       std::vector<std::shared_ptr<const ArrayToArrayCodec>> array_to_array,
@@ -41,34 +42,36 @@ class CodecChain {
       std::vector<std::shared_ptr<const BytesToBytesCodec>> bytes_to_bytes);
   CodecChain() = default;
 
-  // A chunk of `shape` is no more than this many bytes when encoded.
-  // kMaxViewSize where nothing bounds it, as for most elements of variable size.
+  // The most bytes that a chunk of `shape` can encode to; kMaxViewSize if there is
+  // no limit, as for most elements of variable size.
   uint64_t MaxEncodedSize(const std::vector<uint64_t>& shape) const;
-  // The exact number, where all chunks of `shape` are encoded to the same.
+  // The bytes that every chunk of `shape` encodes to; nullopt if that depends on
+  // the values.
   std::optional<uint64_t> ExactEncodedSize(const std::vector<uint64_t>& shape) const;
 
-  // Bytes of scratch memory that decoding a chunk of `shape` takes at most; 0
-  // for elements of variable size, of which nothing is known beforehand.
+  // The most bytes of scratch memory that decoding a chunk of `shape` takes; 0 for
+  // elements of variable size, because it is not known beforehand.
   uint64_t MaxScratchSize(const std::vector<uint64_t>& shape) const;
 
-  // True when encoded bytes are the elements: they may be read in place. Holds
-  // for the shape that the chain was made for and for smaller ones.
+  // Whether the encoded bytes are the elements themselves, so that they can be
+  // read in place. Then true for full chunks and for smaller ones.
   bool IsIdentity() const;
 
-  // Decodes one chunk. `decoded` has exactly the size of `shape`. Bit i of
-  // `skip` leaves out bytes to bytes codec i, as an HDF5 filter mask does.
-  // Errors are kCorrupt and name the codec.
+  // Decodes one chunk. `decoded` has exactly the size of `shape`. A bit i that is
+  // set in `skip` leaves out bytes to bytes codec i, like an HDF5 filter mask.
+  // Errors name the codec; invalid data are kCorrupt.
   model::Result<void> Decode(ConstByteSpan encoded, const std::vector<uint64_t>& shape,
                              ByteSpan decoded, Scratch& scratch, uint32_t skip = 0) const;
-  // The same for elements of variable size; see array_source.h.
+  // The same for elements of variable size. Returns an element stream (see
+  // array_source.h) of at most `limit` bytes.
   model::Result<Bytes> DecodeVariable(ConstByteSpan encoded, const std::vector<uint64_t>& shape,
                                       uint64_t limit, Scratch& scratch,
                                       uint32_t skip = 0) const;
 
-  // True when a range of a chunk can be decoded without the rest of it: there is
-  // nothing to undo but one codec that can do that.
+  // Whether a range of a chunk can be decoded without the rest: the chain does
+  // nothing apart from one codec for which that is true.
   bool DecodesRanges() const;
-  // BytesToBytesCodec::BlockSize and DecodeRange of a chunk of `shape`. Errors
+  // As BytesToBytesCodec::BlockSize and DecodeRange, for a chunk of `shape`. Errors
   // name the codec.
   model::Result<uint64_t> BlockSize(const EncodedChunk& encoded,
                                     const std::vector<uint64_t>& shape) const;
@@ -85,12 +88,13 @@ class CodecChain {
   model::Result<void> AddForms(const std::vector<uint64_t>& shape, Plan& plan) const;
   void AddBounds(uint32_t skip, Plan& plan) const;
   void AddSteps(uint32_t skip, Plan& plan) const;
-  // The plan for `shape`; `made` holds it if it is not that of a full chunk.
+  // The plan for `shape`: full_plan_, or one that is made here and stored in
+  // `made`.
   model::Result<const Plan*> PlanFor(const std::vector<uint64_t>& shape, uint32_t skip,
                                      std::shared_ptr<const Plan>& made) const;
   model::Result<ConstByteSpan> DecodeBytes(ConstByteSpan encoded, uint64_t limit,
                                            Scratch& scratch, uint32_t skip) const;
-  // What a chunk of `shape` decodes to, where DecodesRanges().
+  // The bytes that a chunk of `shape` decodes to, if DecodesRanges().
   model::Result<uint64_t> RangedSize(const std::vector<uint64_t>& shape) const;
 
   model::Datatype dtype_;

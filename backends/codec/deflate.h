@@ -7,10 +7,10 @@
 
 namespace ndlfs::backends {
 
-// libdeflate's decompressor of this thread; null if there is no memory for it.
+// The libdeflate decompressor of this thread; null if there is no memory for it.
 libdeflate_decompressor* DeflateContext();
 
-// What went wrong, for a result other than LIBDEFLATE_SUCCESS.
+// The error for a result other than LIBDEFLATE_SUCCESS.
 model::Failure DeflateFailure(libdeflate_result result);
 
 }  // namespace ndlfs::backends

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Writes element streams (see array_source.h); element_stream.h reads them.
+// Writes element streams (see array_source.h), which element_stream.h reads.
 #pragma once
 
 #include <cstdint>
@@ -14,22 +14,23 @@
 
 namespace ndlfs::backends {
 
-// Bytes of the table at the beginning of a stream of `count` elements.
+// The bytes of the table at the beginning of a stream of `count` elements.
 inline uint64_t StreamTableSize(uint64_t count) { return (count + 1) * sizeof(uint64_t); }
 
-// Collects elements one by one.
+// Collects elements one after the other.
 class ElementStreamWriter {
  public:
-  // A stream of `count` elements and at most `limit` bytes.
+  // For a stream of `count` elements and at most `limit` bytes. Fails with kLimit
+  // if the table alone is longer.
   static model::Result<ElementStreamWriter> Make(uint64_t count, uint64_t limit);
 
-  // Ends an element, after its parts have been appended to parts().
+  // Ends an element, whose parts the caller has appended to parts().
   model::Result<void> EndElement();
   std::string& parts() { return parts_; }
   void AppendText(std::string_view text);
   void AppendCount(uint32_t count);
 
-  // kCorrupt unless there have been as many elements as promised.
+  // Returns the stream. Fails with kCorrupt unless there were `count` elements.
   model::Result<Bytes> Finish() &&;
 
  private:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The factories of the codecs, for registry.cc alone, and what they share to
-// read a configuration.
+// The factories of the codecs, which only registry.cc calls, and the functions
+// with which they read configurations.
 #pragma once
 
 #include <cstdint>
@@ -68,16 +68,16 @@ CodecResult MakeZfp(const CodecConfig& config);
 CodecResult MakeZlib(const CodecConfig& config);
 CodecResult MakeZstd(const CodecConfig& config);
 
-// Elements stored in Fortran order.
+// Decodes elements stored in Fortran order.
 std::shared_ptr<const ArrayToArrayCodec> MakeFortranOrder(size_t rank);
 
-// Bytes of which the low `bits` are the number.
+// Decodes integers in the low `bits` bits of a byte each. Ignores the other bits.
 std::shared_ptr<const ArrayToArrayCodec> MakeNarrow(unsigned bits, bool is_signed);
 
-// Whether the registry has the name, be it built in or not.
+// Whether the registry has this name, even if this build leaves the codec out.
 bool IsKnownCodec(CodecDialect dialect, std::string_view name);
 
-// A codec of one of the three kinds as the variant of all.
+// Makes a Codec and returns it as AnyCodec.
 template <typename Codec, typename... Args>
 AnyCodec NewCodec(Args&&... args) {
   using Kind =
@@ -88,14 +88,15 @@ AnyCodec NewCodec(Args&&... args) {
       std::make_shared<const Codec>(std::forward<Args>(args)...));
 }
 
-// Members of a configuration. Absent and null members are nullopt; the errors
-// of those that have the wrong type name the member.
+// Return a member of a configuration; null or nullopt if it is absent or null.
+// Errors (a wrong type) name the member.
 const Json* FindMember(const CodecConfig& config, const char* key);
 model::Result<std::optional<uint64_t>> SizeMember(const CodecConfig& config, const char* key);
 model::Result<std::optional<std::string_view>> TextMember(const CodecConfig& config,
                                                           const char* key);
 
-// For codecs whose specification makes other members an error.
+// Fails if there is a member that is not in `known`. For codecs whose specification
+// forbids other members.
 model::Result<void> RefuseOtherMembers(const CodecConfig& config,
                                        std::initializer_list<std::string_view> known);
 

@@ -38,7 +38,7 @@ NDLFS_FORCE_INLINE void CopyWords(const Plane& plane, const std::byte* from, std
   }
 }
 
-// Square blocks of as many elements a side as a register of 16 bytes holds.
+// A square block, whose side is as many elements as fit in a register of 16 bytes.
 template <typename Word>
 struct Block {
   typedef Word Vector __attribute__((vector_size(16)));
@@ -77,8 +77,8 @@ struct Block {
 
 constexpr size_t kCacheLine = 64;
 
-// Works in tiles of one cache line each way, so that each line of source and
-// destination is brought in once.
+// Works in tiles whose sides are one cache line, so that each line of source and
+// destination is loaded once.
 template <typename Word>
 void TransposePlane(const Plane& plane, const std::byte* from, std::byte* to) {
   constexpr size_t kSide = Block<Word>::kSide;
@@ -103,7 +103,7 @@ void TransposePlane(const Plane& plane, const std::byte* from, std::byte* to) {
   CopyWords<Word>(plane, from, to, rows, plane.rows.count, 0, plane.columns.count);
 }
 
-// Elements of any other size; large ones need no tiles.
+// Copies elements of any other size. Large ones need no tiles.
 void CopyPlane(const Plane& plane, const std::byte* from, std::byte* to, size_t size) {
   const size_t tile = std::max(kCacheLine / size, size_t{1});
   for (size_t row = 0; row < plane.rows.count; row += tile) {
@@ -132,8 +132,8 @@ void CopyPlaneOf(const Plane& plane, const std::byte* from, std::byte* to, size_
   }
 }
 
-// The dimensions that matter, slowest first: those of one element left out,
-// and those that lie alike on both sides joined.
+// The dimensions to iterate over, slowest first. Leaves out dimensions with one
+// element, and joins dimensions that are contiguous to each other on both sides.
 std::vector<Axis> MakeAxes(const std::vector<uint64_t>& strides,
                            const std::vector<uint64_t>& shape, size_t size) {
   std::vector<Axis> axes;

@@ -9,8 +9,8 @@
 
 namespace ndlfs::backends {
 
-// The client data of an HDF5 filter, {"cd_values": [...]}; refuses fewer than
-// `required`.
+// The client data of an HDF5 filter, {"cd_values": [...]}. Fails if there are fewer
+// than `required` values.
 model::Result<std::vector<uint32_t>> ParseClientData(const CodecConfig& config,
                                                      size_t required);
 

@@ -17,7 +17,7 @@ class HighBitReader {
 
   uint64_t bits_left() const { return bytes_.size() * 8 - position_; }
 
-  // A field of up to 64 bits. The caller has checked that there are as many.
+  // Reads a field of up to 64 bits. The caller must have checked bits_left().
   uint64_t Take(unsigned bits) {
     uint64_t value = 0;
     while (bits > 0) {

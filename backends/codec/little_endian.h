@@ -9,7 +9,7 @@
 
 namespace ndlfs::backends {
 
-// ndlfs hands out elements as they are in memory, and that is little-endian.
+// Views are little-endian, and ndlfs copies elements to them as they lie in memory.
 static_assert(std::endian::native == std::endian::little);
 
 template <typename T>

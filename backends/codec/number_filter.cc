@@ -18,7 +18,7 @@ class NumberFilterOfBytes final : public BytesToBytesCodec {
   model::Result<size_t> Decode(ConstByteSpan encoded, ByteSpan decoded) const override {
     const size_t count = encoded.size() / filter_->encoded_type().size;
     if (encoded.size() % filter_->encoded_type().size != 0) {
-      return model::Corrupt("{} bytes are no whole number of {}", encoded.size(),
+      return model::Corrupt("{} bytes are not a whole number of {}", encoded.size(),
                             filter_->encoded_dtype().keyword());
     }
     if (count > decoded.size() / filter_->decoded_type().size) {
@@ -70,7 +70,7 @@ CodecResult MakeNumberCodec(const CodecConfig& config,
   }
   if (filter->encoded_type().swapped || filter->decoded_type().swapped) {
     return model::Unsupported(
-        "{}: a big-endian dtype, where the bytes codec decides on the byte order",
+        "{}: a big-endian dtype, although the bytes codec determines the byte order",
         filter->name());
   }
   return NewCodec<NumberFilterOfArrays>(std::move(filter));

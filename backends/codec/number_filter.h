@@ -9,8 +9,9 @@
 
 namespace ndlfs::backends {
 
-// A filter of numcodecs that makes each number of one type into one of another.
-// In Zarr v2 it works on bytes, in v3 ("numcodecs.delta") on arrays.
+// A numcodecs filter that turns each number into a number of another type. It is
+// a bytes to bytes codec in Zarr v2, and an array to array codec in v3
+// ("numcodecs.delta").
 class NumberFilter {
  public:
   NumberFilter(model::Datatype encoded, model::Datatype decoded)
@@ -20,9 +21,9 @@ class NumberFilter {
         decoded_type_(*NumberTypeOf(decoded_dtype_)) {}
   virtual ~NumberFilter() = default;
   virtual std::string_view name() const = 0;
-  // `count` numbers; `from` and `to` do not overlap.
+  // Decodes `count` numbers. `from` and `to` do not overlap.
   virtual void Decode(const std::byte* from, std::byte* to, size_t count) const = 0;
-  // What encoding makes of a fill value; numcodecs leaves the number as it is.
+  // Encodes a fill value. The default keeps the number, as numcodecs does.
   virtual void EncodeFill(const std::byte* from, std::byte* to) const {
     ConvertNumbers(decoded_type_, from, encoded_type_, to, 1);
   }
@@ -39,15 +40,16 @@ class NumberFilter {
   const NumberType decoded_type_;
 };
 
-// The codec of the kind that the dialect calls for.
+// Makes a codec of the kind that the dialect requires.
 CodecResult MakeNumberCodec(const CodecConfig& config,
                             std::shared_ptr<const NumberFilter> filter);
 
-// The type in member `key`; `otherwise` where it is absent.
+// The type in member `key`; `otherwise` if it is absent.
 model::Result<model::Datatype> NumberDtypeMember(const CodecConfig& config, const char* key,
                                                  const model::Datatype& otherwise);
-// The types that most filters have: "dtype", by default that of the array (in
-// Zarr v3; v2 requires it), and "astype", by default the same.
+// The two types that most filters have. "dtype" is the decoded one: v2 requires
+// it; in v3 the default is the type of the array. "astype" is the encoded one: the
+// default is "dtype".
 struct NumberDtypes {
   model::Datatype encoded;
   model::Datatype decoded;

@@ -18,8 +18,8 @@ namespace {
 
 using Kind = NumberType::Kind;
 
-// Calls `use` with a zero of the C++ type whose bytes `type` has; floats that
-// have none come as the unsigned integer of their code.
+// Calls `use` with a zero of the C++ type for `type`; for floats without a C++
+// type, with a zero of the unsigned integer that holds their code.
 template <typename Use>
 void VisitStorage(const NumberType& type, Use use) {
   if (type.is_float() && !type.format) return type.size == 4 ? use(float{}) : use(double{});
@@ -55,7 +55,8 @@ void StoreOne(T value, std::byte* to, size_t i) {
   std::memcpy(to + i * sizeof(T), &value, sizeof(T));
 }
 
-// What the processor's conversion gives out of range, which C++ leaves open.
+// Truncates to int64, or to the bits of a uint64. Out of range, which C++ leaves
+// undefined, the result is that of the processor's conversion.
 int64_t Truncate(double value) {
   constexpr double kLimit = 9223372036854775808.0;
   if (value >= -kLimit && value < kLimit) return static_cast<int64_t>(value);
@@ -65,8 +66,8 @@ int64_t Truncate(double value) {
   return std::numeric_limits<int64_t>::min();
 }
 
-// The code of a float nearest to `value`; too large becomes infinity, or the
-// largest there is.
+// The code of the float nearest to `value`. A value that is too large becomes
+// infinity, or the largest number if there is no infinity.
 uint32_t EncodeFloat(const model::FloatFormat& format, double value) {
   if (const auto code = format.Encode(value)) return *code;
   if (const auto code = format.Encode(std::copysign(HUGE_VAL, value))) return *code;
@@ -79,7 +80,7 @@ model::Result<T> ParseHexBits(const std::string& text) {
   const char* end = text.data() + text.size();
   const auto [at, error] = std::from_chars(text.data() + 2, end, bits, 16);
   if (error != std::errc() || at != end) {
-    return model::BadInput("{} is no number", model::Quote(text));
+    return model::BadInput("{} is not a number", model::Quote(text));
   }
   return bits;
 }
@@ -161,7 +162,7 @@ model::Result<model::Datatype> ParseNumberDtype(const Json& json) {
   }
   NDLFS_TRY(model::Datatype dtype, NumpyDtype(json.get_ref<const std::string&>()));
   if (!NumberTypeOf(dtype)) {
-    return model::Unsupported("{} is no integer, bool or float", DescribeJson(json));
+    return model::Unsupported("{} is not an integer, bool or float", DescribeJson(json));
   }
   return dtype;
 }

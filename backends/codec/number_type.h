@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Numbers as the codecs that compute with them see them: loaded in blocks into
-// int64 or double, and stored again, with C's (and so NumPy's) conversions.
+// Number types for the codecs that compute. They load blocks of numbers into int64
+// or double and store them again, with the conversions of C, and so of NumPy.
 #pragma once
 
 #include <cstddef>
@@ -22,21 +22,21 @@ struct NumberType {
   Kind kind = Kind::kUnsigned;
   size_t size = 1;
   bool swapped = false;  // big-endian
-  // Of floats that C++ has no type for; null for float32 and float64.
+  // For floats without a C++ type; null for float32 and float64.
   const model::FloatFormat* format = nullptr;
 
   bool is_float() const { return kind == Kind::kFloat; }
 };
 
-// nullopt for types that are no such number (text, complex, float128, ...).
+// nullopt for all other types (text, complex, float128, ...).
 std::optional<NumberType> NumberTypeOf(const model::Datatype& dtype);
 
-// The type that a NumPy type string or name stands for; refuses (kUnsupported)
-// what is no such number.
+// Reads a NumPy type string or name. Fails with kUnsupported for a type that
+// NumberTypeOf does not know.
 model::Result<model::Datatype> ParseNumberDtype(const Json& json);
 
-// Integers of less than a byte (Zarr v3 "int4"): a byte each outside of
-// packbits, as a Datatype an integer of 1 byte.
+// An integer type of less than 8 bits (Zarr v3 "int4"). Its Datatype is an integer
+// of 1 byte, and only packbits stores less than a byte for each.
 struct NarrowInteger {
   std::string_view name;
   unsigned bits;
@@ -45,27 +45,27 @@ struct NarrowInteger {
 // Null for the names of other types.
 const NarrowInteger* FindNarrowInteger(std::string_view name);
 
-// Loads of at most this many numbers.
+// Users load and store numbers in blocks of so many.
 inline constexpr size_t kNumberBlock = 512;
 
-// Integers and bools, sign- or zero-extended to 64 bits.
+// Loads integers or bools, and extends them to 64 bits with their sign or zeros.
 void LoadIntegers(const NumberType& type, const std::byte* from, size_t count, int64_t* out);
-// Any number as the nearest double.
+// Loads any numbers as the nearest doubles.
 void LoadReals(const NumberType& type, const std::byte* from, size_t count, double* out);
-// Into integers (the low bits), bools (whether not 0) or floats (rounded; taken
-// as unsigned where `is_unsigned`).
+// Stores integers as integers (their low bits), bools (whether not 0) or floats
+// (rounded; `is_unsigned` tells how to read `in`).
 void StoreIntegers(const int64_t* in, bool is_unsigned, size_t count, const NumberType& type,
                    std::byte* to);
-// Into floats (rounded), integers (towards zero; out of range gives what the
-// processor gives) or bools (whether not 0).
+// Stores doubles as floats (rounded), integers (towards zero; out of range as the
+// processor converts) or bools (whether not 0).
 void StoreReals(const double* in, size_t count, const NumberType& type, std::byte* to);
 
-// Any amount of numbers, as NumPy's astype does.
+// Converts any number of numbers, like NumPy's astype.
 void ConvertNumbers(const NumberType& from_type, const std::byte* from,
                     const NumberType& to_type, std::byte* to, size_t count);
 
-// One number from its JSON spelling in a Zarr v3 fill value, into type.size
-// bytes: a number, "NaN", "Infinity", "-Infinity", or the bits in hexadecimal.
+// Reads a number as Zarr v3 spells fill values: a JSON number, "NaN", "Infinity",
+// "-Infinity", or the bits in hexadecimal. Stores it in type.size bytes.
 model::Result<void> StoreJsonNumber(const Json& json, const NumberType& type, std::byte* to);
 
 }  // namespace ndlfs::backends

@@ -12,13 +12,14 @@
 namespace ndlfs::backends {
 namespace {
 
-// What a codec is called in each vocabulary, "" where it is not in it.
+// A codec, with its name in each vocabulary; "" if a vocabulary does not have it.
 struct CodecEntry {
   std::string_view zarr3;
   std::string_view numcodecs;  // in Zarr v3 as "numcodecs.NAME"
   std::string_view hdf5;
-  CodecFactory make;  // null where the build left it out
-  // What lists call it, if not by one of its names; "" for what they leave out.
+  CodecFactory make;  // null if this build leaves the codec out
+  // The name in lists, if it is not one of the names above; "" to leave the codec
+  // out of lists.
   std::optional<std::string_view> title = {};
 };
 
@@ -53,7 +54,7 @@ constexpr std::array kCodecs = {
     CodecEntry{"", "crc32", "", MakeCrc32},
     CodecEntry{"crc32c", "crc32c", "", MakeCrc32c},
     CodecEntry{"", "delta", "", MakeDelta},
-    CodecEntry{"endian", "", "", MakeBytes, ""},  // drafts of Zarr v3
+    CodecEntry{"endian", "", "", MakeBytes, ""},  // in drafts of Zarr v3
     CodecEntry{"", "fixedscaleoffset", "", MakeFixedScaleOffset},
     CodecEntry{"", "fletcher32", "3", MakeFletcher32},
     CodecEntry{"", "", "32023", MakeGranularBitRound, "granular_bitround"},
@@ -61,7 +62,7 @@ constexpr std::array kCodecs = {
     CodecEntry{"", "jenkins_lookup3", "", MakeJenkinsLookup3},
     CodecEntry{"", "json2", "", MakeJson2},
     CodecEntry{"", "lz4", "", MakeLz4},
-    CodecEntry{"", "", "32004", MakeHdf5Lz4, "lz4"},  // framed otherwise
+    CodecEntry{"", "", "32004", MakeHdf5Lz4, "lz4"},  // with a frame of its own
     CodecEntry{"", "", "32000", MakeLzf, "lzf"},
     CodecEntry{"", "lzma", "", MakeLzma},
     CodecEntry{"", "", "305", kMakeLzo, "lzo"},
@@ -70,7 +71,7 @@ constexpr std::array kCodecs = {
     CodecEntry{"", "", "5", MakeNBit, "nbit"},
     CodecEntry{"packbits", "packbits", "", MakePackBits},
     CodecEntry{"", "pcodec", "", nullptr},
-    CodecEntry{"", "pickle", "", MakePickle, ""},  // refuses
+    CodecEntry{"", "pickle", "", MakePickle, ""},  // always fails
     CodecEntry{"", "quantize", "", MakeQuantize},
     CodecEntry{"reshape", "", "", MakeReshape},
     CodecEntry{"scale_offset", "", "", MakeScaleOffset},

@@ -15,8 +15,8 @@ namespace {
 
 constexpr uint64_t kEmpty = std::numeric_limits<uint64_t>::max();
 
-// One chunk's place, in memory as it is in the decoded index: all entries,
-// then one Verdict for each.
+// The position of a chunk. A decoded index in memory has all entries, then a
+// Verdict for each.
 struct Entry {
   uint64_t offset;
   uint64_t size;
@@ -36,7 +36,7 @@ uint64_t CountAll(const std::vector<uint64_t>& counts) {
   return CheckedProduct(counts).value_or(kEmpty);
 }
 
-// The index is an array of one more dimension: offset and size.
+// The encoded index is an array with one more dimension, for offset and size.
 std::vector<uint64_t> IndexShape(std::vector<uint64_t> counts) {
   counts.push_back(2);
   return counts;
@@ -46,8 +46,8 @@ Verdict Judge(const Entry& entry, const ByteRange& index, uint64_t shard_size) {
   if (entry.empty()) return Verdict::kEmpty;
   const auto end = CheckedAdd(entry.offset, entry.size);
   if (!end || *end > shard_size) return Verdict::kOutside;
-  const bool beside = *end <= index.offset || entry.offset >= index.offset + index.length;
-  return beside || entry.size == 0 ? Verdict::kSound : Verdict::kOverlaps;
+  const bool is_apart = *end <= index.offset || entry.offset >= index.offset + index.length;
+  return is_apart || entry.size == 0 ? Verdict::kSound : Verdict::kOverlaps;
 }
 
 // Marks all chunks that share bytes with another one.
@@ -60,12 +60,12 @@ void MarkOverlaps(ConstByteSpan index, std::span<Verdict> verdicts) {
   const auto before = [&](uint64_t a, uint64_t b) {
     return EntryAt(index, a).offset < EntryAt(index, b).offset;
   };
-  // Most writers put chunks one after the other.
+  // Most writers store chunks in this order already.
   if (!std::is_sorted(by_offset.begin(), by_offset.end(), before)) {
     std::sort(by_offset.begin(), by_offset.end(), before);
   }
   uint64_t end = 0;
-  uint64_t last = 0;  // the chunk that reaches to `end`
+  uint64_t last = 0;  // the chunk that ends at `end`
   for (const uint64_t slot : by_offset) {
     const Entry entry = EntryAt(index, slot);
     if (entry.offset < end) verdicts[slot] = verdicts[last] = Verdict::kOverlaps;
@@ -112,7 +112,7 @@ model::Result<ShardLayout::Parsed> ShardLayout::Parse(const Json& configuration,
   }
   NDLFS_TRY(layout.index_codecs_, MakeZarr3Chain(*index_codecs, index), "index_codecs");
   if (!layout.index_codecs_.ExactEncodedSize(index.shape)) {
-    return model::BadInput("index_codecs: the size of what they encode to is not fixed");
+    return model::BadInput("index_codecs: the size of the encoded index is not fixed");
   }
   return Parsed{std::move(layout), codecs};
 }
@@ -140,6 +140,12 @@ uint64_t ShardLayout::EncodedIndexSize(const std::vector<uint64_t>& counts) cons
 
 uint64_t ShardLayout::DecodedIndexSize(const std::vector<uint64_t>& counts) {
   return CheckedMultiply(CountAll(counts), kEntrySize + 1).value_or(kEmpty);
+}
+
+ReadOptions ShardLayout::IndexOptions(const std::vector<uint64_t>& counts) const {
+  const uint64_t length = EncodedIndexSize(counts);
+  if (index_at_start_) return {.range = {0, length}};
+  return {.range = {length, length}, .from_end = true};
 }
 
 model::Result<ByteRange> ShardLayout::IndexRange(const std::vector<uint64_t>& counts,

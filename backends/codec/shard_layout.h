@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The layout of a shard (Zarr v3 `sharding_indexed`): inner chunks in any
-// order, with gaps between them, and an index of where each one is.
+// The layout of a shard (Zarr v3 `sharding_indexed`): inner chunks in any order,
+// perhaps with gaps between them, and an index of their positions.
 #pragma once
 
 #include <cstdint>
@@ -25,29 +25,32 @@ class ShardLayout {
   // Reads the configuration of the codec, for shards of the form `shard`.
   static model::Result<Parsed> Parse(const Json& configuration, const ChunkForm& shard);
 
-  // Of an inner chunk: divides the shape of every shard.
+  // The shape of an inner chunk, which divides the shape of every shard.
   const std::vector<uint64_t>& inner_shape() const { return inner_shape_; }
-  // Inner chunks along each dimension of a shard; refuses a shape that the
-  // inner chunks do not divide.
+  // The number of inner chunks along each dimension of a shard. Fails for a shape
+  // that the inner chunks do not divide.
   model::Result<std::vector<uint64_t>> Counts(std::span<const uint64_t> shard_shape) const;
 
-  // Bytes of the encoded index of a shard of `counts` inner chunks, and of the
-  // decoded one that DecodeIndex makes.
+  // The bytes of the encoded index of a shard of `counts` inner chunks, and of the
+  // decoded index that DecodeIndex returns.
   uint64_t EncodedIndexSize(const std::vector<uint64_t>& counts) const;
   static uint64_t DecodedIndexSize(const std::vector<uint64_t>& counts);
 
-  // Where the index is in a shard of `size` bytes; kCorrupt if that is too
-  // small to have one.
+  // How to read the index of a shard that is a whole value, whatever its size.
+  ReadOptions IndexOptions(const std::vector<uint64_t>& counts) const;
+
+  // The position of the index in a shard of `size` bytes. Fails with kCorrupt if
+  // the shard is too small for it.
   model::Result<ByteRange> IndexRange(const std::vector<uint64_t>& counts, uint64_t size) const;
 
-  // Decodes the index of a shard of `size` bytes, and checks each entry: an
-  // inner chunk has to lie in the shard, beside the index and all others.
+  // Decodes the index of a shard of `size` bytes, and checks each entry: an inner
+  // chunk has to lie in the shard, and must not overlap the index or another chunk.
   model::Result<Bytes> DecodeIndex(ConstByteSpan encoded, const std::vector<uint64_t>& counts,
                                    uint64_t size) const;
 
-  // Where inner chunk `slot` (its index in C order) lies in the shard, going
-  // by what DecodeIndex made; nullopt if it is empty. An entry that failed the
-  // check is kCorrupt; the others can be read all the same.
+  // The position of inner chunk `slot` (its index in C order) in the shard; nullopt
+  // if the chunk is empty. `index` is the result of DecodeIndex. Fails with kCorrupt
+  // for an entry that failed the check; other entries remain readable.
   static model::Result<std::optional<ByteRange>> Find(ConstByteSpan index, uint64_t slot);
 
  private:

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 //
-// Loops compiled twice: once for the floor of the architecture, and once for
-// wider registers where the processor has them. Used as
+// Compiles a loop twice: once for the oldest processors of the architecture, and
+// once for wider registers, which a check at run time chooses. Used as
 //
 //   NDLFS_FORCE_INLINE void Loop(...) { ... }
 //   NDLFS_TARGET_AVX2 void LoopAvx2(...) { Loop(...); }
 //   if (HasAvx2()) LoopAvx2(...); else Loop(...);
 //
-// (target_clones would say the same, but its resolvers run before the
+// (The attribute target_clones does the same, but its resolvers run before the
 // sanitizers are ready.)
 #pragma once
 

@@ -8,11 +8,11 @@
 
 namespace ndlfs::backends {
 
-// Bytes as they are: of a filter that only encoding applies, or that found
-// nothing to do.
+// Returns the bytes unchanged. For filters that do nothing when decoding, or that
+// had nothing to do when encoding.
 class StoredCodec final : public BytesToBytesCodec {
  public:
-  // `name` outlives the codec: it is a literal.
+  // `name` must outlive the codec, as a literal does.
   explicit StoredCodec(std::string_view name) : name_(name) {}
 
   std::string_view name() const override { return name_; }

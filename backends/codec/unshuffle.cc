@@ -23,8 +23,8 @@ NDLFS_FORCE_INLINE Vector InterleaveHigh(Vector a, Vector b, std::index_sequence
   return __builtin_shufflevector(a, b, (kWidth / 2 + kLane / 2 + kLane % 2 * kWidth)...);
 }
 
-// Sixteen elements at a time: interleaving the first half of the streams with
-// the second, log2(kSize) times, puts the bytes of each element together.
+// Works on sixteen elements at a time. Interleaving the first half of the streams
+// with the second, log2(kSize) times, puts the bytes of each element together.
 template <size_t kSize>
 void UnshuffleVectors(const std::byte* from, size_t stride, size_t count, std::byte* to) {
   constexpr auto lanes = std::make_index_sequence<kWidth>();
@@ -44,7 +44,7 @@ void UnshuffleVectors(const std::byte* from, size_t stride, size_t count, std::b
   }
 }
 
-// Elements [begin, count) of any size, in blocks that stay in the cache.
+// Works on elements [begin, count) of any size, in blocks that fit in the cache.
 void UnshuffleScalar(const std::byte* from, size_t stride, size_t begin, size_t count,
                      size_t size, std::byte* to) {
   constexpr size_t kBlock = 256;
@@ -56,7 +56,7 @@ void UnshuffleScalar(const std::byte* from, size_t stride, size_t begin, size_t 
   }
 }
 
-// Exchanges rows and columns of a square of 8 x 8 bits, a row in each byte.
+// Exchanges rows and columns of a square of 8 x 8 bits, with a row in each byte.
 NDLFS_FORCE_INLINE uint64_t TransposeBits(uint64_t rows) {
   uint64_t change = (rows ^ rows >> 7) & 0x00aa00aa00aa00aa;
   rows ^= change ^ change << 7;
@@ -108,8 +108,8 @@ void Unshuffle(ConstByteSpan from, size_t element_size, std::byte* to) {
 
 void BitUnshuffle(const std::byte* from, size_t count, size_t element_size, std::byte* planes,
                   std::byte* to) {
-  // Eight bit rows make one byte plane: the bytes of one column, brought
-  // together, are a square of bits.
+  // Eight rows of bits make one plane of bytes. Their bytes at one column form a
+  // square of bits, once Unshuffle has put them together.
   for (size_t j = 0; j < element_size; ++j) {
     std::byte* plane = planes + j * count;
     Unshuffle({from + j * count, count}, 8, plane);

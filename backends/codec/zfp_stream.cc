@@ -11,15 +11,15 @@
 namespace ndlfs::backends {
 namespace {
 
-// Edge of a block, and the values of one of four dimensions.
+// The edge of a block, and the values in a block of four dimensions.
 constexpr uint64_t kEdge = 4;
 constexpr size_t kMaxValues = 256;
 
-// More than any block takes, whatever its bits are, except by way of minbits:
-// for each of at most 64 bit planes at most a bit for each value and one more,
-// two for each value that becomes significant, and what precedes the planes.
+// An upper bound for the bits of a block, unless minbits is larger: for each of at
+// most 64 bit planes one bit for each value and one more, two bits for each value
+// that becomes significant, and the header of the block.
 constexpr uint64_t kMaxBlockBits = 64 * (kMaxValues + 1) + 2 * kMaxValues + 64;
-// As a header can say it.
+// The largest minbits that a header can express.
 constexpr unsigned kMaxMinBits = 0x8000;
 
 struct CloseBitStream {
@@ -43,7 +43,7 @@ class BitStream {
 
  private:
   static constexpr size_t kWord = sizeof(uint64_t);
-  // Whole words, and one that seeking may look at.
+  // Whole words, and one more that seeking may read.
   static size_t MemorySize(size_t bytes, uint64_t slack) {
     return (bytes / kWord + slack / 64 + 3) * kWord;
   }
@@ -55,7 +55,8 @@ class BitStream {
 
 model::Failure NoMemory() { return model::Limit("not enough memory for a decompressor"); }
 
-// Decodes the next block; those of less than four dimensions fill the beginning.
+// Decodes the next block. A block of less than four dimensions fills the beginning
+// of the memory.
 template <typename T>
 using BlockDecoder = size_t (*)(zfp_stream*, T*);
 
@@ -78,7 +79,7 @@ constexpr std::array<BlockDecoder<double>, 4> kBlockDecoders<double> = {
     zfp_decode_block_double_1, zfp_decode_block_double_2, zfp_decode_block_double_3,
     zfp_decode_block_double_4};
 
-// The fastest first; 1 for those that there are not.
+// Extents, the fastest first; 1 for missing dimensions.
 using Extents = std::array<uint64_t, 4>;
 
 Extents ExtentsOf(const zfp_field& field) {
@@ -86,7 +87,7 @@ Extents ExtentsOf(const zfp_field& field) {
   return {present(field.nx), present(field.ny), present(field.nz), present(field.nw)};
 }
 
-// Copies what of the block at `begin` lies within the array.
+// Copies the part of the block at `begin` that lies within the array.
 template <typename T>
 void CopyBlock(const T* block, const Extents& begin, const Extents& extents, std::byte* to) {
   Extents count;
@@ -103,7 +104,7 @@ void CopyBlock(const T* block, const Extents& begin, const Extents& extents, std
   }
 }
 
-// The origin of the block after that at `begin`; false after the last.
+// Advances `begin` to the origin of the next block; false after the last one.
 bool NextBlock(Extents& begin, const Extents& extents) {
   for (size_t i = 0; i < 4; ++i) {
     begin[i] += kEdge;
@@ -128,7 +129,7 @@ model::Result<void> DecodeBlocks(const zfp_field& field, zfp_stream& parameters,
   return {};
 }
 
-// What precedes the values of a block; see zfp_stream_maximum_size().
+// The bits of the header of a block; see zfp_stream_maximum_size().
 unsigned BlockHeaderBits(zfp_type type, bool is_reversible) {
   switch (type) {
     case zfp_type_int32:
@@ -190,7 +191,7 @@ model::Result<ZfpHeader> ReadZfpHeader(ConstByteSpan encoded) {
 }
 
 uint64_t MaxZfpSize(const zfp_field& field, const zfp_stream& parameters) {
-  // Beyond it the library's arithmetic would wrap around.
+  // With more elements the library's arithmetic would overflow.
   constexpr uint64_t kMaxElements = uint64_t{1} << 40;
   if (CheckedProduct(ExtentsOf(field)).value_or(UINT64_MAX) > kMaxElements) return kMaxViewSize;
   return zfp_stream_maximum_size(&parameters, &field) + sizeof(uint64_t);
@@ -204,7 +205,8 @@ model::Result<void> DecodeZfpBlocks(const zfp_field& field, const zfp_stream& pa
                                     ConstByteSpan encoded, uint64_t first_bit,
                                     ByteSpan decoded) {
   if (decoded.empty()) return {};
-  // Every block takes minbits at least; if they all fit, one does.
+  // Every block has at least minbits bits. Checking that all of them fit bounds
+  // minbits, and so the memory for one more block.
   const uint64_t available = encoded.size() * 8 - first_bit;
   if (parameters.minbits > available / zfp_field_blocks(&field)) {
     return model::Corrupt("truncated data");

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// libzfp made safe for bytes that nobody vouches for. The library reads its
-// stream in words of 8 bytes and never asks where it ends, and it believes the
-// numbers in a header. Here the stream is copied to where room follows that any
-// block fits in, and blocks are decoded one by one, so that one that began
-// within the stream and ended after it is noticed before the next is decoded.
+// Decodes zfp streams safely. libzfp reads its stream in words of 8 bytes, never
+// checks for the end, and trusts the numbers in a header. Here the stream is copied
+// to memory with room for one more block after it, and decoded block by block. A
+// block that reads beyond the end of the stream is noticed before the next one.
 #pragma once
 
 #include <zfp.h>
@@ -20,32 +19,35 @@ namespace ndlfs::backends {
 // The library's two descriptions, as values: of an array (zfp_field, without
 // memory), and of how its blocks are encoded (zfp_stream, without a stream).
 
-// An array of 1 to 4 dimensions, the fastest last; none counts as one of 1.
+// An array of up to 4 dimensions, the fastest last. Without dimensions it is a
+// list of one element.
 zfp_field MakeZfpField(zfp_type type, std::span<const uint64_t> shape);
 
-// No more is ever spent on a block (expert mode, the default of the library).
+// The least restrictive parameters (expert mode, the library's default).
 zfp_stream DefaultZfpParameters();
 
-// A block of floats that has no room for its exponent cannot be encoded.
+// Fails if blocks have too few bits for the exponent that a block of floats begins
+// with, or more bits than a header can express.
 model::Result<void> CheckZfpParameters(const zfp_stream& parameters, zfp_type type);
 
-// A header that says all: magic number and version, field, parameters.
+// A full header: magic number and version, field, parameters.
 struct ZfpHeader {
   zfp_field field;
   zfp_stream parameters;
-  uint64_t bits;  // the blocks follow at once
+  uint64_t bits;  // of the header; the blocks follow immediately
 };
 model::Result<ZfpHeader> ReadZfpHeader(ConstByteSpan encoded);
 
-// The most bytes that `field` takes, with a header or without.
+// The most bytes that `field` encodes to, with or without a header; kMaxViewSize
+// for fields of more than 2^40 elements.
 uint64_t MaxZfpSize(const zfp_field& field, const zfp_stream& parameters);
 
-// The size of the elements of `field`.
+// The decoded size of all elements of `field`, in bytes.
 uint64_t ZfpFieldBytes(const zfp_field& field);
 
-// Decodes all elements of `field`, in C order and as they are in memory, into
-// `decoded`, which has exactly their size. Their blocks begin at `first_bit`.
-// kCorrupt if `encoded` ends before the last of them does.
+// Decodes all elements of `field`, in C order and native byte order, into
+// `decoded`, which has exactly their size. The blocks begin at bit `first_bit`.
+// Fails with kCorrupt if `encoded` ends too early.
 model::Result<void> DecodeZfpBlocks(const zfp_field& field, const zfp_stream& parameters,
                                     ConstByteSpan encoded, uint64_t first_bit,
                                     ByteSpan decoded);

@@ -10,12 +10,12 @@
 
 namespace ndlfs::backends {
 
-// zstd's decompressor of this thread; making one costs more than decoding a
-// small chunk. Null if there is no memory for it.
+// The zstd decompressor of this thread; null if there is no memory for it. It is
+// kept because making one costs more than decoding a small chunk.
 ZSTD_DCtx* ZstdContext();
 
-// Decodes zstd frames into `decoded`; returns how many bytes that made. Fails
-// where they make more.
+// Decodes zstd frames into the beginning of `decoded`, and returns the number of
+// bytes written. Fails with kCorrupt if more than decoded.size() are needed.
 model::Result<size_t> DecodeZstd(ConstByteSpan encoded, ByteSpan decoded);
 
 }  // namespace ndlfs::backends

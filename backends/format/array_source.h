@@ -94,11 +94,14 @@ struct ChunkLocation {
 
   // Pieces of the value at `key`, one after the other; one piece {0, kToEnd}
   // is the whole value. Where the key does not exist the chunk is absent, and
-  // so it is where there are no pieces: then the value, as it is now, says
-  // that nothing is stored.
+  // so it is where there are no pieces: then the version `if_match` of the value
+  // says that nothing is stored, or (without `if_match`) there was no value.
   std::shared_ptr<const Store> store;
   std::string key;
   std::vector<ByteRange> pieces;
+  // The version of the value that `pieces` are about, where something in it says
+  // where they are: of another one they would be other bytes.
+  std::optional<Generation> if_match = std::nullopt;
   // Or the bytes themselves (HDF5 compact, inline references).
   std::shared_ptr<const Bytes> inline_bytes;
   // Or what only a library can read: returns the *decoded* chunk, and needs no
@@ -131,11 +134,12 @@ class IndexCache {
   virtual model::Result<std::shared_ptr<const Bytes>> GetOrLoad(
       uint64_t id, uint64_t slot, const std::function<model::Result<Bytes>()>& load) = 0;
 
-  // To be called with each key that locating a chunk depends on (also where it
-  // is absent, or its index is cached) before it is read. Fails (ESTALE) where
-  // the value has changed since the first time.
-  virtual model::Result<void> WillRead(const std::shared_ptr<const Store>& /*store*/,
-                                       const std::string& /*key*/) {
+  // To be called when a value has been read to locate chunks by it, with what was
+  // found (nullopt: no value). Fails (kStale) where it has changed since the first
+  // time.
+  virtual model::Result<void> DidRead(const std::shared_ptr<const Store>& /*store*/,
+                                      const std::string& /*key*/,
+                                      const std::optional<ValueInfo>& /*found*/) {
     return {};
   }
 };

@@ -11,9 +11,9 @@ namespace {
 // Deeper groups are left out, so that nothing recurses without bound.
 constexpr int kMaxGroupDepth = 512;
 
-// FNV-1a over 64-bit words, with a final mix: equal stamps give equal numbers,
+// FNV-1a over 64-bit words, with a final mix: equal generations give equal numbers,
 // different ones as good as never.
-class StampHash {
+class VersionHash {
  public:
   void Add(uint64_t word) { hash_ = (hash_ ^ word) * 0x00000100000001b3u + (hash_ >> 29); }
   uint64_t value() const { return hash_ ^ (hash_ >> 32); }
@@ -193,16 +193,11 @@ uint64_t Node::held_bytes() const {
   return bytes;
 }
 
-uint64_t Hierarchy::HashStamps(std::span<const std::optional<FileStamp>> stamps) {
-  StampHash hash;
-  for (const auto& stamp : stamps) {
-    hash.Add(stamp.has_value());
-    if (!stamp) continue;
-    hash.Add(stamp->device);
-    hash.Add(stamp->inode);
-    hash.Add(stamp->size);
-    hash.Add(static_cast<uint64_t>(stamp->mtime_ns));
-    hash.Add(static_cast<uint64_t>(stamp->ctime_ns));
+uint64_t Hierarchy::HashVersions(std::span<const std::optional<ValueInfo>> values) {
+  VersionHash hash;
+  for (const auto& value : values) {
+    hash.Add(value.has_value());
+    if (value) hash.Add(value->generation.hash());
   }
   return hash.value();
 }

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "backends/format/array_source.h"
-#include "backends/store/local/source_root.h"
+#include "backends/store/access.h"
 #include "model/entities.h"
 #include "model/error.h"
 
@@ -38,11 +38,12 @@ struct Node {
   // Newest modification of the metadata, nanoseconds since 1970; 0: unknown.
   int64_t mtime_ns = 0;
   // Of a store that is a directory: the files in it, by their paths below it,
-  // that the metadata are in. Who may not read these does not read the data.
+  // that the metadata are in. What is made of the node shows no more permissions
+  // than these have.
   std::vector<std::string> files;
-  // Who may read all that was opened for it, where that was noted: the files at
-  // these paths may be others now.
-  std::optional<SourceRoot::PathAccess> read_access;
+  // Something that belongs to it was closed to the caller that it was loaded for: what is said
+  // here may not be all.
+  bool is_partial = false;
 
   bool is_group() const { return entity.index() == 0; }
   // Of arrays: the ndarray, or the dimension coordinate as one.
@@ -99,7 +100,8 @@ class Hierarchy {
   virtual uint64_t held_bytes() const { return 0; }
 
  protected:
-  static uint64_t HashStamps(std::span<const std::optional<FileStamp>> stamps);
+  // A number for the generations of several values, some of which may be absent.
+  static uint64_t HashVersions(std::span<const std::optional<ValueInfo>> values);
 };
 
 // All objects as one model: what the NDL of a whole store is written from. A
@@ -129,43 +131,5 @@ struct OpenOptions {
   // may not read must not come to them by way of a store that they may.
   bool shared = false;
 };
-
-// A format: recognizes its stores and opens them.
-class Format {
- public:
-  virtual ~Format() = default;
-  virtual std::string_view name() const = 0;
-
-  // Whether the directory at `path` is the top of a store of this format.
-  // Costs a few stat() at most.
-  virtual bool ProbeDirectory(const SourceRoot&, std::string_view /*path*/) const {
-    return false;
-  }
-  // Whether a file of this name could be one, from the name alone.
-  virtual bool MatchesFileName(std::string_view /*name*/) const { return false; }
-  // Whether a file that begins with `head` (up to 1 KiB; all of it if shorter)
-  // is one, or its name leaves no doubt that it should be (.npy, .nc, .h5), so
-  // that opening it says what is wrong. Asked only where MatchesFileName is.
-  virtual bool ProbeFile(std::string_view /*name*/, ConstByteSpan /*head*/) const {
-    return false;
-  }
-
-  // For formats within another one (ZIP): whether the file at `path` is one
-  // after all, by its contents. Asked only where ProbeFile is true.
-  virtual bool ConfirmFile(const SourceRoot&, std::string_view /*path*/) const { return true; }
-
-  virtual model::Result<std::shared_ptr<const Hierarchy>> Open(
-      std::shared_ptr<const SourceRoot> root, const std::string& path,
-      const OpenOptions& options) const = 0;
-};
-
-// The one list of formats; a new one is a line in formats.cc.
-std::span<const Format* const> Formats();
-
-// Whether a file of this name may be a store, by the name alone.
-bool MayBeStoreFile(std::string_view file_name);
-// The format of the store at `path` by its content, or null if it is none.
-const Format* DetectDirectory(const SourceRoot& root, std::string_view path);
-const Format* DetectFile(const SourceRoot& root, std::string_view path);
 
 }  // namespace ndlfs::backends

@@ -16,7 +16,7 @@ std::shared_ptr<const Node> NodeCache::Find(std::string_view path, uint64_t vers
 std::shared_ptr<const Node> NodeCache::Insert(std::string_view path, uint64_t version,
                                               std::shared_ptr<const Node> node) {
   // What the system refused now it may grant the next time.
-  if (node->error && node->error->code() == model::ErrorCode::kIo) return node;
+  if (node->is_partial || (node->error && node->error->is_transient())) return node;
   std::shared_ptr<const Node> replaced;
   {
     const model::MutexLock lock(mutex_);

@@ -36,13 +36,6 @@ Access AccessTo(const struct ::stat& status) {
   return {status.st_uid, status.st_gid, status.st_mode & 0777};
 }
 
-Access PassageThrough(const struct ::stat& directory) {
-  Access passage = AccessTo(directory);
-  passage.mode = (passage.mode & 0111) << 2;
-  passage.mode |= passage.mode >> 1 | passage.mode >> 2;
-  return passage;
-}
-
 mode_t WithoutDenied(mode_t mode, std::span<const std::byte> acl) {
   const mode_t owner_only = mode & ~mode_t{077};
   if (acl.size() % kAclEntrySize != sizeof(kAclVersion)) return owner_only;
@@ -68,15 +61,9 @@ mode_t WithoutDenied(mode_t mode, std::span<const std::byte> acl) {
   return mode & (~mode_t{077} | group << 3 | other);
 }
 
-Access Both(const Access& a, const Access& b) {
-  const mode_t other = b.mode & kOther;
-  const mode_t owner = a.uid == b.uid ? b.mode & (kOther << 6) : other << 6;
-  const mode_t group = a.gid == b.gid ? b.mode & (kOther << 3) : other << 3;
-  return {a.uid, a.gid, a.mode & (owner | group | other)};
-}
-
-bool CoversReaders(const Access& a, const Access& b) {
-  return (Both(a, b).mode & 0444) == (a.mode & 0444);
+Access InCommon(const Access& a, const Access& b) {
+  if (a.uid != b.uid || a.gid != b.gid) return a;
+  return {a.uid, a.gid, a.mode & b.mode};
 }
 
 }  // namespace ndlfs::backends

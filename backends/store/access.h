@@ -7,12 +7,21 @@
 
 namespace ndlfs::backends {
 
-// Who may read something: an owner, a group, and the nine permission bits.
+// What stat() shows of who may read something: an owner, a group, and the nine permission bits.
+// Nothing is given to anybody because of it: see local/caller.h.
 struct Access {
   uid_t uid = 0;
   gid_t gid = 0;
   mode_t mode = 0;
   bool operator==(const Access&) const = default;
+};
+
+// Who may read a file, or list a directory, as far as it and the directories on
+// the way to it from the top of its source say.
+struct PathAccess {
+  Access own;    // of the thing itself; the whole way's if a link led to it
+  Access whole;  // of the whole way, not less closed than `own`
+  bool operator==(const PathAccess&) const = default;
 };
 
 // What a file or directory grants.
@@ -24,16 +33,9 @@ Access AccessTo(const struct ::stat& status);
 // that cannot be made out, the owner's bits alone.
 mode_t WithoutDenied(mode_t mode, std::span<const std::byte> acl);
 
-// Whom a directory lets pass to what is in it, as if that were to read.
-Access PassageThrough(const struct ::stat& directory);
-
-// What is granted to whoever is granted it by both: the owner and group of
-// `a`, with no bit that `b` might not grant the same user. Where owners or
-// groups differ, nothing is known of their members, and `b` counts with what
-// it grants others.
-Access Both(const Access& a, const Access& b);
-
-// Whether certainly everybody who may read by `a` may read by `b`, too.
-bool CoversReaders(const Access& a, const Access& b);
+// What is shown of something that is made of `a` and `b`: no bit that `b` lacks, as long as the
+// bits of both are about the same user and group. Otherwise those of `a`: to leave out more
+// would keep users from what they may read in the source.
+Access InCommon(const Access& a, const Access& b);
 
 }  // namespace ndlfs::backends

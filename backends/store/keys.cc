@@ -29,9 +29,4 @@ bool IsAbsent(const model::Error& error) {
   return error.sys_errno() == ENOENT || error.sys_errno() == ENOTDIR;
 }
 
-bool IsSameVersion(const FileStamp& a, const FileStamp& b) {
-  return a.device == b.device && a.inode == b.inode && a.size == b.size &&
-         a.mtime_ns == b.mtime_ns;
-}
-
 }  // namespace ndlfs::backends

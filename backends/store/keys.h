@@ -6,7 +6,6 @@
 #include <string>
 #include <string_view>
 
-#include "backends/store/store.h"
 #include "model/error.h"
 
 namespace ndlfs::backends {
@@ -19,10 +18,5 @@ model::Result<void> CheckKey(std::string_view key);
 
 // Whether an error of opening means that there is no such file.
 bool IsAbsent(const model::Error& error);
-
-// The same bytes. The time of the last status change is none of ours: it is
-// another one when the name has been removed, too, and the bytes are as they
-// were.
-bool IsSameVersion(const FileStamp& a, const FileStamp& b);
 
 }  // namespace ndlfs::backends

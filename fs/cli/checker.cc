@@ -93,6 +93,8 @@ Verdict Judge(const model::Error& error) {
     case ErrorCode::kUnsupported:
     case ErrorCode::kLimit:
       return Verdict::kNotChecked;
+    case ErrorCode::kStale:
+      return Verdict::kUnreadable;
     case ErrorCode::kIo:
       return IsOfTheStore(error.sys_errno()) ? Verdict::kDamaged : Verdict::kUnreadable;
     default:
@@ -166,7 +168,7 @@ void Checker::TakeStock(const StorePtr& store, const FoundStore& found) {
   store->report.format = found.format->name();
   const auto result = Guarded([&]() -> model::Result<void> {
     NDLFS_TRY(const auto hierarchy,
-              found.format->Open(found.root, found.path,
+              found.format->Open(found.source, found.path,
                                  {.max_chunk_size = options_.max_chunk_size}));
     store->report.format = hierarchy->format();
     NDLFS_TRY(const std::string top, PathNameOf(*hierarchy, found.folders));

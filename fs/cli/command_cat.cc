@@ -4,8 +4,8 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <array>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -17,49 +17,32 @@
 #include "fs/cli/nearest.h"
 #include "fs/cli/standard_output.h"
 #include "fs/cli/store_argument.h"
-#include "fs/view/view.h"
+#include "fs/view/view_provider.h"
 
 namespace ndlfs::fs {
 namespace {
 
 constexpr uint64_t kCacheSize = uint64_t{512} << 20;
 constexpr size_t kPieceSize = size_t{4} << 20;
-constexpr std::string_view kFilePrefix = "data.";
-constexpr std::array<std::string_view, 2> kTextViews = {"txt", "jsonl"};
 
 struct Arguments {
   std::string store;
   std::string path;
-  std::string view;  // empty: the first that the array has
+  std::string view;  // empty: the first view that the array has
 };
 
-// "npy", "raw", ...
-std::string_view NameOf(const ViewKind& kind) {
-  return kind.file_name().substr(kFilePrefix.size());
-}
-
-std::vector<std::string_view> ViewNames() {
-  std::vector<std::string_view> names;
-  for (const ViewKind* kind : ViewKinds()) names.push_back(NameOf(*kind));
-  return names;
-}
-
-bool IsText(const ViewKind& kind) {
-  return std::find(kTextViews.begin(), kTextViews.end(), NameOf(kind)) != kTextViews.end();
-}
-
-model::Result<const ViewKind*> ChooseView(const Arguments& arguments,
-                                          const backends::ArraySpec& spec) {
-  if (!arguments.view.empty()) {
-    const ViewKind* kind = FindViewKind(std::string(kFilePrefix) + arguments.view);
-    if (kind->AppliesTo(spec)) return kind;
-    return model::Unsupported("elements of type {} have no {} view", spec.dtype.keyword(),
-                              arguments.view);
-  }
-  for (const ViewKind* kind : ViewKinds()) {
-    if (kind->AppliesTo(spec)) return kind;
-  }
-  return model::Unsupported("elements of type {} have no view", spec.dtype.keyword());
+// The file to write: the one that was asked for, or the first.
+template <typename Input>
+model::Result<ViewName> ChooseView(const ViewProvider<Input>& provider, const Input& input,
+                                   const Arguments& arguments, std::string_view what) {
+  std::vector<ViewName> names = provider.Names(input);
+  if (names.empty()) return model::Unsupported("{} have no view", what);
+  if (arguments.view.empty()) return std::move(names.front());
+  const auto named = std::find_if(names.begin(), names.end(), [&](const ViewName& file) {
+    return ShortName(file.name) == arguments.view;
+  });
+  if (named != names.end()) return std::move(*named);
+  return model::Unsupported("{} have no {} view", what, arguments.view);
 }
 
 model::Result<void> Copy(const View& view) {
@@ -72,57 +55,88 @@ model::Result<void> Copy(const View& view) {
   }
 }
 
-// Control characters among the bytes would change how a terminal works.
-model::Result<void> CheckSuits(const ViewKind& kind, const backends::ArraySpec& spec) {
-  if (IsText(kind) || ::isatty(STDOUT_FILENO) != 1) return {};
-  for (const ViewKind* text : ViewKinds()) {
-    if (!IsText(*text) || !text->AppliesTo(spec)) continue;
-    return model::BadInput(
-        "{} is binary, and standard output is a terminal; redirect it, or use --view {}",
-        NameOf(kind), NameOf(*text));
-  }
-  return model::BadInput("{} is binary, and standard output is a terminal; redirect it",
-                         NameOf(kind));
+template <typename Input>
+bool IsText(std::span<const ViewKind<Input>* const> kinds, std::string_view file_name) {
+  return std::any_of(kinds.begin(), kinds.end(), [&](const ViewKind<Input>* kind) {
+    return kind->file_name == file_name && kind->is_text;
+  });
+}
+bool IsText(std::string_view file_name) {
+  return IsText(ArrayViewKinds(), file_name) || IsText(GroupViewKinds(), file_name);
 }
 
-model::Result<void> CopyArray(const OpenedStore& store, const Arguments& arguments) {
+// Control characters among the bytes would change how a terminal works.
+model::Result<void> CheckSuits(const ViewName& chosen, std::span<const ViewName> names) {
+  if (IsText(chosen.name) || ::isatty(STDOUT_FILENO) != 1) return {};
+  for (const ViewName& text : names) {
+    if (!IsText(text.name)) continue;
+    return model::BadInput(
+        "{} is binary, and standard output is a terminal; redirect it, or use --view {}",
+        ShortName(chosen.name), ShortName(text.name));
+  }
+  return model::BadInput("{} is binary, and standard output is a terminal; redirect it",
+                         ShortName(chosen.name));
+}
+
+// Writes a view of `input`; `what` is how messages call its kind. The size of
+// the file is not asked for, so no refusal for that reason counts.
+template <typename Input>
+model::Result<void> CopyView(const ViewProvider<Input>& provider, const Input& input,
+                             const Arguments& arguments, std::string_view what) {
+  NDLFS_TRY(const ViewName chosen, ChooseView(provider, input, arguments, what));
+  NDLFS_RETURN_IF_ERROR(CheckSuits(chosen, provider.Names(input)));
+  NDLFS_TRY(const ViewPtr view, provider.Make(input, chosen.name));
+  return Copy(*view);
+}
+
+model::Result<void> CopyGroup(const OpenedStore& store, cache::ChunkCache& cache,
+                              const Arguments& arguments) {
+  NDLFS_TRY(const auto group, MakeGroupInput(store.hierarchy, store.object, cache));
+  if (GroupViews().Names(*group).empty()) {
+    return model::BadInput("a group has no data of its own; ndlfs describe shows its arrays");
+  }
+  return CopyView(GroupViews(), *group, arguments, "groups");
+}
+
+model::Result<void> CopyObject(const OpenedStore& store, const Arguments& arguments) {
   const std::string& path = store.object;
   NDLFS_TRY(const auto node, store.hierarchy->Load(path));
+  cache::ChunkCache cache(kCacheSize);
   if (node->is_group()) {
-    return model::BadInput(
-        "{}: a group has no data of its own; ndlfs describe shows its arrays", path);
+    NDLFS_RETURN_IF_ERROR(CopyGroup(store, cache, arguments), path);
+    return {};
   }
   if (!node->source) {
     return node->error ? model::Propagate(*node->error, path)
                        : model::NotFound("{}: has no data", path);
   }
-  cache::ChunkCache cache(kCacheSize);
   const auto reader = std::make_shared<const cache::ArrayReader>(node->source, cache);
-  NDLFS_TRY(const ViewKind* kind, ChooseView(arguments, reader->spec()), path);
-  NDLFS_RETURN_IF_ERROR(CheckSuits(*kind, reader->spec()), path);
-  NDLFS_TRY(const auto view, kind->Make({node, reader}), path);
-  NDLFS_RETURN_IF_ERROR(Copy(*view), path);
+  const std::string what = fmt::format("elements of type {}", reader->spec().dtype.keyword());
+  NDLFS_RETURN_IF_ERROR(
+      CopyView(ArrayViews(), MakeArrayInput(node, reader, {}), arguments, what), path);
   return {};
 }
 
 model::Result<int> Cat(const Arguments& arguments) {
   NDLFS_TRY(const OpenedStore named, OpenStore(arguments.store));
   NDLFS_TRY(const OpenedStore store, FollowLinks(named, arguments.path));
-  const auto copied = CopyArray(store, arguments);
+  const auto copied = CopyObject(store, arguments);
   if (copied) return 0;
-  // The reader has seen enough: nothing to complain of.
+  // The reader of the pipe has closed it, which needs no message.
   if (copied.error().sys_errno() == EPIPE) return 1;
   return model::Propagate(WithNearestName(copied.error(), store), store.where);
 }
 
 std::string CheckView(const std::string& name) {
-  const std::vector<std::string_view> names = ViewNames();
-  if (std::find(names.begin(), names.end(), name) != names.end()) return {};
-  if (FindViewKind(name) != nullptr) {
-    return fmt::format("{} (did you mean {}?)", model::Quote(name),
-                       name.substr(kFilePrefix.size()));
+  const std::vector<std::string_view> names = ShortViewNames();
+  const auto is_known = [&](std::string_view view) {
+    return std::find(names.begin(), names.end(), view) != names.end();
+  };
+  if (is_known(name)) return {};
+  if (is_known(ShortName(name))) {
+    return fmt::format("{} (did you mean {}?)", model::Quote(name), ShortName(name));
   }
-  return fmt::format("{} is none of {}{}", model::Quote(name), fmt::join(names, ", "),
+  return fmt::format("{} is not one of {}{}", model::Quote(name), fmt::join(names, ", "),
                      DidYouMean(name, names));
 }
 
@@ -131,11 +145,13 @@ Command::Body PrepareCat(CLI::App& app) {
   app.add_option("STORE", arguments->store, "File or directory that is an array store")
       ->required()
       ->option_text(" ");
-  app.add_option("PATH", arguments->path, "Array in it, or / if it is one")
+  app.add_option("PATH", arguments->path,
+                 "Array in the store; / if the store is a single array")
       ->required()
       ->option_text(" ");
-  app.add_option("--view", arguments->view,
-                 fmt::format("{} (the first that the array has)", fmt::join(ViewNames(), ", ")))
+  app.add_option(
+         "--view", arguments->view,
+         fmt::format("{} (the first that the array has)", fmt::join(ShortViewNames(), ", ")))
       ->check(CheckView)
       ->option_text("VIEW");
   return [arguments] { return Cat(*arguments); };
@@ -143,6 +159,6 @@ Command::Body PrepareCat(CLI::App& app) {
 
 }  // namespace
 
-const Command kCatCommand = {"cat", "Write an array to standard output", PrepareCat};
+const Command kCatCommand = {"cat", "Write a view of an array to standard output", PrepareCat};
 
 }  // namespace ndlfs::fs

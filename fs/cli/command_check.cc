@@ -29,14 +29,14 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Exit statuses: of these that apply, the one that comes first here.
+// Exit statuses. If several apply, the first one in this order counts.
 constexpr int kDamaged = 1;                 // or a SOURCE is no store
-constexpr int kInterrupted = 128 + SIGINT;  // as shells report what SIGINT has ended
+constexpr int kInterrupted = 128 + SIGINT;  // the status of shells for SIGINT
 constexpr int kUnreadable = 3;
 constexpr int kNotChecked = 4;
 constexpr int kSound = 0;
 
-// Between lines of progress that go to a file or pipe.
+// Seconds between lines of progress to a file or pipe.
 constexpr double kPlainInterval = 10;
 
 struct Arguments {
@@ -47,15 +47,15 @@ struct Arguments {
   Checker::Options options;
 };
 
-// Whom the signal handler tells.
+// The checker that the signal handler stops.
 std::atomic<Checker*> running_checker{nullptr};
 
 void OnSignal(int) {
   if (Checker* checker = running_checker.load()) checker->Stop();
 }
 
-// Has SIGINT and SIGTERM stop `checker`, as long as this lives; a second one
-// ends the process as usual.
+// While it lives, the first SIGINT or SIGTERM stops `checker`, and a second one ends
+// the process as usual.
 class StopOnSignal {
  public:
   explicit StopOnSignal(Checker& checker) {
@@ -73,8 +73,8 @@ class StopOnSignal {
   StopOnSignal& operator=(const StopOnSignal&) = delete;
 };
 
-// Results go to standard output, progress to standard error: one line that is
-// written over again and again on a terminal, a line now and then elsewhere.
+// Writes results to standard output and progress to standard error: on a terminal as
+// one line that is overwritten, elsewhere as a line from time to time.
 class Output {
  public:
   explicit Output(CheckFormat format) : format_(format) { Print(CheckBegin(format)); }
@@ -82,7 +82,7 @@ class Output {
   void Store(const StoreReport& report) {
     model::MutexLock lock(mutex_);
     summary_.Add(report);
-    // What was only found before all was stopped has nothing to tell.
+    // A store that was found but not read when the check stopped has no results.
     if (!report.complete && report.chunks == 0 && report.damage.count == 0) return;
     Erase();
     Print(CheckStore(format_, report, is_first_));
@@ -100,8 +100,8 @@ class Output {
     shown_ = terminal_;
   }
 
-  // `errors` are of what could not be looked through. Where nothing else was,
-  // there is nothing to sum up for people.
+  // `errors` are those of sources that could not be searched. If there are only such
+  // errors, the text format has no summary.
   void End(const std::vector<model::Error>& errors) {
     model::MutexLock lock(mutex_);
     Erase();
@@ -127,7 +127,7 @@ class Output {
     shown_ = false;
   }
 
-  // A terminal that is gone is no reason to stop.
+  // Ignores errors: a closed terminal is no reason to stop.
   static void Tell(const std::string& text) { std::fputs(text.c_str(), stderr); }
 
   void Print(const std::string& text) {
@@ -138,14 +138,14 @@ class Output {
   const bool terminal_ = ::isatty(STDERR_FILENO) == 1;
   const Clock::time_point begin_ = Clock::now();
   double next_line_ = terminal_ ? 0 : kPlainInterval;
-  model::Mutex mutex_;  // of both streams
+  model::Mutex mutex_;  // guards both streams
   bool is_first_ = true;
-  bool shown_ = false;  // there is a line of progress
+  bool shown_ = false;  // a line of progress is on the terminal
   CheckSummary summary_;
   model::Result<void> printed_;
 };
 
-// Passes over what comes before the store that --from names.
+// Skips the stores before the one that --from names.
 class Resume {
  public:
   explicit Resume(const std::string& from) : from_(from), found_(from.empty()) {}
@@ -179,7 +179,7 @@ model::Result<int> Check(const Arguments& arguments) {
     if (!output.printed()) checker.Stop();
   });
   const StopOnSignal stop(checker);
-  std::vector<model::Error> errors;  // read once Run() has come back
+  std::vector<model::Error> errors;  // complete when Run() has returned
   Resume resume(arguments.from);
   checker.Run(
       [&](const std::function<bool(FoundStore)>& add) {
@@ -204,11 +204,11 @@ model::Result<int> Check(const Arguments& arguments) {
 std::string CheckFormatName(const std::string& name) {
   static const std::vector<std::string_view> kNames = {"text", "json"};
   if (name == "text" || name == "json") return {};
-  return fmt::format("{} is none of text, json{}", model::Quote(name),
+  return fmt::format("{} is not one of text, json{}", model::Quote(name),
                      DidYouMean(name, kNames));
 }
 
-// An option whose value `parse` reads into `value`, a part of what `owner` keeps.
+// Adds an option. `parse` reads its value into `value`, a part of what `owner` owns.
 template <typename Value>
 CLI::Option* AddParsed(CLI::App& app, const std::string& name,
                        model::Result<Value> (*parse)(std::string_view), Value& value,
@@ -223,35 +223,34 @@ CLI::Option* AddParsed(CLI::App& app, const std::string& name,
 
 Command::Body PrepareCheck(CLI::App& app) {
   const auto arguments = std::make_shared<Arguments>();
-  app.add_option("SOURCE", arguments->sources,
-                 "Stores, and directories that are looked through for stores")
+  app.add_option("SOURCE", arguments->sources, "Stores, or directories to search for stores")
       ->required()
       ->option_text("...");
   app.add_option("--format", arguments->format, "text (the default) or json")
       ->check(CheckFormatName)
       ->option_text("FORMAT");
   app.add_option("--from", arguments->from,
-                 "Begin with this store: what an interrupted check says")
+                 "Resume at this store, as named by an interrupted check")
       ->option_text("STORE");
   AddParsed(app, "--detect", ParseDetection, arguments->detection, arguments,
-            "Know stores by their content or only by their name (content)")
+            "Recognize stores by content or only by name (content)")
       ->option_text("HOW");
   AddParsed(app, "--threads", ParseThreads, arguments->options.threads, arguments,
-            "Threads that decode (one for each core)")
+            "Threads that decode (one per core)")
       ->option_text("N");
   AddParsed(app, "--max-chunk-size", ParseSize, arguments->options.max_chunk_size, arguments,
-            "Pass over arrays with larger chunks (1GiB)")
+            "Skip arrays with larger decoded chunks (1GiB)")
       ->option_text("SIZE");
   app.footer(
-      "Exit status: 0 all is sound, 1 something is damaged, 3 something could not be read\n"
-      "(no permission, a failing disk), 4 something was not checked (unknown codec).\n"
-      "Ctrl-C stops and gives the summary so far.");
+      "Exit status: 0 everything is sound, 1 something is damaged, 3 something could not be\n"
+      "read (no permission, a failing disk), 4 something was not checked (unknown codec).\n"
+      "Ctrl-C stops and prints the summary so far.");
   return [arguments] { return Check(*arguments); };
 }
 
 }  // namespace
 
-const Command kCheckCommand = {
-    "check", "Read and decode all there is, and report what is damaged", PrepareCheck};
+const Command kCheckCommand = {"check", "Read and decode every chunk, and report damage",
+                               PrepareCheck};
 
 }  // namespace ndlfs::fs

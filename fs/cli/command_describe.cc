@@ -52,14 +52,14 @@ Command::Body PrepareDescribe(CLI::App& app) {
   app.add_option("STORE", arguments->store, "File or directory that is an array store")
       ->required()
       ->option_text(" ");
-  app.add_option("PATH", arguments->path, "Group or array in it; all of it if left out")
+  app.add_option("PATH", arguments->path, "Group or array in the store (the whole store)")
       ->option_text(" ");
   return [arguments] { return Describe(*arguments); };
 }
 
 }  // namespace
 
-const Command kDescribeCommand = {"describe", "Print what a store holds, in NDL",
+const Command kDescribeCommand = {"describe", "Print the NDL document of a store",
                                   PrepareDescribe};
 
 }  // namespace ndlfs::fs

@@ -23,7 +23,7 @@
 namespace ndlfs::fs {
 namespace {
 
-// The one list of commands, in the order of --help.
+// The list of commands, in the order of --help.
 constexpr std::array kCommands = {
     &kMountCommand, &kUmountCommand,   &kDescribeCommand,
     &kCatCommand,   &kValidateCommand, &kCheckCommand,
@@ -42,7 +42,8 @@ int WrongCommandLine(std::string_view message) {
 }
 
 std::string GeneralHelp() {
-  std::string help = "Array stores as plain files.\nUsage: ndlfs COMMAND ...\n\nCommands:\n";
+  std::string help =
+      "Shows array stores as plain files.\nUsage: ndlfs COMMAND ...\n\nCommands:\n";
   for (const Command* command : kCommands) {
     help += fmt::format("  {:<12}{}\n", command->name, command->summary);
   }
@@ -60,7 +61,7 @@ const Command* FindCommand(std::string_view name) {
   return nullptr;
 }
 
-// What other programs call the same.
+// Names that other programs have for the same things.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 16> kOtherNames = {{
     {"help", "--help"},
     {"-V", "--version"},
@@ -96,7 +97,7 @@ int UnknownCommand(std::string_view word) {
                                       proposal.empty() ? "; see ndlfs --help" : proposal));
 }
 
-// All spellings of the options of a command: "-f", "--foreground".
+// The spellings of all options of a command: "-f", "--foreground".
 std::vector<std::string> Spellings(const CLI::App& app) {
   std::vector<std::string> spellings;
   for (const CLI::Option* option : app.get_options()) {
@@ -117,7 +118,7 @@ std::string Usage(const CLI::App& app) {
   return usage;
 }
 
-// A word that has to be there and says nothing, as when a script has not set
+// The error for a required argument that is empty, as happens if a script has not set
 // its variable.
 std::string FindEmptyWord(const CLI::App& app) {
   for (const CLI::Option* option : app.get_options()) {
@@ -129,7 +130,7 @@ std::string FindEmptyWord(const CLI::App& app) {
   return {};
 }
 
-// What CLI11 says, in better words where it speaks of types and counts.
+// The message of CLI11, reworded if it is about types and counts.
 std::string Explain(const CLI::ParseError& error, const CLI::App& app) {
   std::string message = error.what();
   if (dynamic_cast<const CLI::RequiredError*>(&error)) {
@@ -142,7 +143,7 @@ std::string Explain(const CLI::ParseError& error, const CLI::App& app) {
   return fmt::format("--{} takes no value", message.substr(0, message.find(' ')));
 }
 
-// Words of the command line that the command has no use for.
+// Reports a word of the command line that the command does not know.
 int UnexpectedWord(const CLI::App& app, std::string_view word) {
   if (!word.starts_with('-') || word == "-") {
     return WrongCommandLine(fmt::format("unexpected argument {}; see {} --help",
@@ -158,7 +159,7 @@ int UnexpectedWord(const CLI::App& app, std::string_view word) {
 }
 
 void SetUp(CLI::App& app) {
-  app.allow_extras();  // to say ourselves what is wrong with them
+  app.allow_extras();  // UnexpectedWord() reports them
   app.set_help_flag("-h,--help", "Print this help and exit");
   app.get_formatter()->column_width(28);
   app.get_formatter()->label("Positionals", "Arguments");
@@ -177,7 +178,7 @@ int RunCommand(const Command& command, std::vector<std::string> words) {
   CLI::App app(std::string(command.summary) + ".", fmt::format("ndlfs {}", command.name));
   SetUp(app);
   const Command::Body body = command.prepare(app);
-  std::reverse(words.begin(), words.end());  // as CLI11 wants it
+  std::reverse(words.begin(), words.end());  // CLI11 expects the last one first
   std::string problem;
   try {
     app.parse(std::move(words));
@@ -187,7 +188,7 @@ int RunCommand(const Command& command, std::vector<std::string> words) {
   } catch (const CLI::ParseError& error) {
     problem = Explain(error, app);
   }
-  // A word that is not known is likelier the cause than what is missing.
+  // An unknown word is a likelier cause than a missing one.
   std::vector<std::string> unexpected = app.remaining();
   std::erase(unexpected, "--");
   if (!unexpected.empty()) return UnexpectedWord(app, unexpected.front());

@@ -27,7 +27,7 @@ void AddArguments(CLI::App& app, MountOptions& options) {
       ->option_text(" ");
 }
 
-// -o LIST, as often as wanted.
+// -o LIST, which may occur several times.
 void AddOptionLists(CLI::App& app, MountOptions& options, const bool& tolerant) {
   app.add_option_function<std::vector<std::string>>(
          "-o",
@@ -43,7 +43,7 @@ void AddOptionLists(CLI::App& app, MountOptions& options, const bool& tolerant) 
       ->option_text("LIST");
 }
 
-// --cache-size SIZE and so on. They count for more than what is in a list.
+// --cache-size SIZE and so on. They take precedence over options in a list.
 void AddLongOptions(CLI::App& app, MountOptions& options) {
   for (const MountOption& option : AllMountOptions()) {
     const std::string spelling = "--" + std::string(option.name);
@@ -72,16 +72,16 @@ Command::Body PrepareMount(CLI::App& app) {
   AddOptionLists(app, *options, kTolerant);
   AddLongOptions(app, *options);
   app.footer(
-      "Sizes are in bytes, or end in KiB, MiB, GiB or TiB. The mount is served in the\n"
-      "background; `ndlfs umount MOUNTPOINT` ends it.");
+      "Sizes are in bytes, or end in KiB, MiB, GiB or TiB. A process in the background\n"
+      "serves the mount; `ndlfs umount MOUNTPOINT` ends it.");
   return [options] { return RunMount(*options); };
 }
 
-// What mount(8) says besides SOURCE, MOUNTPOINT and -o.
+// The options of a mount helper in addition to -o.
 struct HelperFlags {
-  bool tolerant = false;  // -s: pass over unknown options
-  bool fake = false;      // -f: do all but the mount
-  bool ignored = false;   // -n, -v: there is nothing to write to mtab, or to tell
+  bool tolerant = false;  // -s: ignore unknown options
+  bool fake = false;      // -f: do everything but mount
+  bool ignored = false;   // -n (no mtab), -v (verbose): without effect
   std::string type;       // -t ndlfs or fuse.ndlfs
 };
 
@@ -89,8 +89,8 @@ Command::Body PrepareMountHelper(CLI::App& app) {
   const auto options = std::make_shared<MountOptions>();
   const auto flags = std::make_shared<HelperFlags>();
   AddArguments(app, *options);
-  // Before -o, whose meaning it changes: options are processed in this order.
-  app.add_flag("-s", flags->tolerant, "Pass over unknown options");
+  // Options are processed in this order, and -s changes the meaning of -o.
+  app.add_flag("-s", flags->tolerant, "Ignore unknown options");
   AddOptionLists(app, *options, flags->tolerant);
   app.add_flag("-f", flags->fake, "Check the options, but do not mount");
   app.add_flag("-n,-v", flags->ignored, "Accepted and without effect");

@@ -11,7 +11,7 @@ namespace {
 
 Command::Body PrepareUmount(CLI::App& app) {
   const auto mountpoint = std::make_shared<std::string>();
-  app.add_option("MOUNTPOINT", *mountpoint, "Where ndlfs is mounted")
+  app.add_option("MOUNTPOINT", *mountpoint, "Directory where ndlfs is mounted")
       ->required()
       ->option_text(" ");
   return [mountpoint]() -> model::Result<int> {
@@ -22,7 +22,7 @@ Command::Body PrepareUmount(CLI::App& app) {
 
 }  // namespace
 
-const Command kUmountCommand = {"umount", "End a mount, and the process behind it",
-                                PrepareUmount};
+const Command kUmountCommand = {
+    "umount", "Unmount, and wait until the process of the mount has ended", PrepareUmount};
 
 }  // namespace ndlfs::fs

@@ -32,7 +32,7 @@ struct Closer {
   }
 };
 
-// All of a file, or so much of it that it is certainly too long.
+// Reads a file, but no more than it takes to see that it is too long.
 model::Result<std::string> ReadDocument(const std::string& file) {
   const int fd =
       file == "-" ? STDIN_FILENO : ::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY);
@@ -100,7 +100,7 @@ Command::Body PrepareValidate(CLI::App& app) {
   app.add_option("FILE", arguments->files, "NDL documents; - is standard input")
       ->required()
       ->option_text("...");
-  app.add_option("--format", arguments->format, "How errors are shown: text or json")
+  app.add_option("--format", arguments->format, "Format of the errors: text or json")
       ->option_text("FORMAT")
       ->check([](const std::string& format) {
         return format == "text" || format == "json"

@@ -26,8 +26,8 @@ using model::Result;
 constexpr unsigned kMaxThreads = 1024;
 constexpr double kMaxSeconds = 1e9;
 
-// What mount(8), fstab and systemd pass on though it is none of a file
-// system's business, or is true of every ndlfs mount.
+// Options that mount(8), fstab and systemd pass to every file system, but that do not
+// concern file systems, or that hold for every ndlfs mount anyway.
 constexpr std::array<std::string_view, 43> kGenericOptions = {"_netdev",
                                                               "async",
                                                               "atime",
@@ -81,7 +81,7 @@ bool IsGeneric(std::string_view name) {
              kGenericOptions.end();
 }
 
-// The whole of `text` as an unsigned number.
+// Parses all of `text` as an unsigned number.
 template <typename Number>
 std::optional<Number> ParseNumber(std::string_view text, int base = 10) {
   Number number{};
@@ -96,7 +96,7 @@ Result<void> SetThreads(MountOptions& options, std::string_view value) {
   return {};
 }
 
-// The number of the user, or group, of this name.
+// The number of the user or group with this name.
 std::optional<uint32_t> FindUser(const std::string& name) {
   const passwd* user = ::getpwnam(name.c_str());
   return user != nullptr ? std::optional(user->pw_uid) : std::nullopt;
@@ -106,7 +106,8 @@ std::optional<uint32_t> FindGroup(const std::string& name) {
   return group != nullptr ? std::optional(group->gr_gid) : std::nullopt;
 }
 
-// User and group numbers. The largest one means "none" to the system.
+// Parses the number of a user or group. The largest number means "none" to the
+// system, and is refused.
 Result<uint32_t> ParseId(std::string_view value,
                          std::optional<uint32_t> (*find)(const std::string&)) {
   const auto id = ParseNumber<uint32_t>(value);
@@ -157,7 +158,7 @@ Result<void> SetLogFile(MountOptions& options, std::string_view value) {
 
 Result<void> SetLogLevel(MountOptions& options, std::string_view value) {
   if (std::find(kLogLevels.begin(), kLogLevels.end(), value) == kLogLevels.end()) {
-    return model::BadInput("{} is none of {}{}", Quote(value), fmt::join(kLogLevels, ", "),
+    return model::BadInput("{} is not one of {}{}", Quote(value), fmt::join(kLogLevels, ", "),
                            DidYouMean(value, kLogLevels));
   }
   options.log_level = value;
@@ -170,14 +171,15 @@ constexpr std::array kMountOptions = {
                   NDLFS_TRY(options.cache_size, ParseSize(value));
                   return {};
                 }},
-    MountOption{"cache-dir", "DIR", "Where chunks go that find no room there (/var/tmp)",
+    MountOption{"cache-dir", "DIR",
+                "Directory for decoded chunks that do not fit in memory (/var/tmp)",
                 SetCacheDir},
-    MountOption{"cache-dir-size", "SIZE", "Disk space for them; 0 for none (8GiB)",
+    MountOption{"cache-dir-size", "SIZE", "Disk space for these chunks; 0 for none (8GiB)",
                 [](MountOptions& options, std::string_view value) -> Result<void> {
                   NDLFS_TRY(options.cache_dir_size, ParseSize(value));
                   return {};
                 }},
-    MountOption{"threads", "N", "Reads that are served at once (one a core)", SetThreads},
+    MountOption{"threads", "N", "Reads that are served at once (one per core)", SetThreads},
     MountOption{"allow-other", "", "Let other users see the files",
                 [](MountOptions& options, std::string_view) -> Result<void> {
                   options.allow_other = true;
@@ -193,27 +195,33 @@ constexpr std::array kMountOptions = {
                   NDLFS_TRY(options.gid, ParseId(value, &FindGroup));
                   return {};
                 }},
-    MountOption{"umask", "MASK", "Permissions to take away, octal", SetUmask},
-    MountOption{"revalidate", "SECONDS", "How long the source is taken for unchanged (1)",
-                SetRevalidate},
+    MountOption{"umask", "MASK", "Permissions to remove, octal", SetUmask},
+    MountOption{"revalidate", "SECONDS",
+                "Time to trust a look at the source before looking again (1)", SetRevalidate},
     MountOption{"immutable", "", "The source does not change while it is mounted",
                 [](MountOptions& options, std::string_view) -> Result<void> {
                   options.immutable = true;
                   return {};
                 }},
-    MountOption{"detect", "HOW", "Know stores by their content or only by their name (content)",
+    MountOption{"detect", "HOW", "Recognize stores by content or only by name (content)",
                 [](MountOptions& options, std::string_view value) -> Result<void> {
                   NDLFS_TRY(options.detection, ParseDetection(value));
                   return {};
                 }},
-    MountOption{"max-chunk-size", "SIZE", "Refuse stores with larger chunks (1GiB)",
-                SetMaxChunkSize},
-    MountOption{"max-scan", "SIZE", "Decode up to this to find the size of a data.jsonl (1GiB)",
+    MountOption{"max-chunk-size", "SIZE",
+                "Do not read arrays with larger decoded chunks (1GiB)", SetMaxChunkSize},
+    MountOption{"max-scan", "SIZE",
+                "Decode up to this much to find the size of a data.jsonl (1GiB)",
                 [](MountOptions& options, std::string_view value) -> Result<void> {
                   NDLFS_TRY(options.max_scan, ParseSize(value));
                   return {};
                 }},
-    MountOption{"log-file", "FILE", "Where messages go (the system log)", SetLogFile},
+    MountOption{"log-file", "FILE", "File for messages (the system log)", SetLogFile},
+    MountOption{"views", "LIST", "Files to list: npy,raw,... or all (what fits the data)",
+                [](MountOptions& options, std::string_view value) -> Result<void> {
+                  NDLFS_TRY(options.views, ParseViews(value));
+                  return {};
+                }},
     MountOption{"log-level", "LEVEL", "trace, debug, info, warn, error, critical or off (info)",
                 SetLogLevel},
     MountOption{"foreground", "", "Stay in the foreground until unmounted",
@@ -226,7 +234,7 @@ constexpr std::array kMountOptions = {
 constexpr std::array<std::pair<std::string_view, int>, 5> kUnits = {
     {{"", 0}, {"KiB", 10}, {"MiB", 20}, {"GiB", 30}, {"TiB", 40}}};
 
-// The size to propose for a number of so many digits with another unit.
+// A correction for a number of `digits` digits with an unknown unit.
 std::string SizeProposal(std::string_view text, size_t digits) {
   std::string given(text.substr(digits));
   for (char& c : given) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
@@ -247,7 +255,7 @@ std::string Replaced(std::string_view text, char from, char to) {
   return out;
 }
 
-// Takes the first item off a list; `\,` in it is a comma.
+// Removes the first item from a list. `\,` in an item is a comma.
 std::string TakeItem(std::string_view& list) {
   std::string item;
   while (!list.empty()) {
@@ -264,7 +272,7 @@ std::string TakeItem(std::string_view& list) {
   return item;
 }
 
-// The name to propose for `name`, in whichever spelling that has.
+// The option that `name` may misspell, with hyphens or underscores as in `name`.
 std::string Proposal(std::string_view name) {
   const bool underscores = name.find('_') != std::string_view::npos;
   std::vector<std::string> spellings;
@@ -315,7 +323,7 @@ Result<void> ApplyOptionList(std::string_view list, Unknown unknown, MountOption
 Result<unsigned> ParseThreads(std::string_view text) {
   const auto threads = ParseNumber<unsigned>(text);
   if (threads && *threads <= kMaxThreads) return *threads;
-  return model::BadInput("{} is not a number from 0 (one a core) to {}", Quote(text),
+  return model::BadInput("{} is not a number from 0 (one per core) to {}", Quote(text),
                          kMaxThreads);
 }
 
@@ -323,8 +331,25 @@ Result<backends::Detection> ParseDetection(std::string_view text) {
   constexpr std::array<std::string_view, 2> kNames = {"content", "name"};
   if (text == kNames[0]) return backends::Detection::kContent;
   if (text == kNames[1]) return backends::Detection::kName;
-  return model::BadInput("{} is none of {}{}", Quote(text), fmt::join(kNames, ", "),
+  return model::BadInput("{} is not one of {}{}", Quote(text), fmt::join(kNames, ", "),
                          DidYouMean(text, kNames));
+}
+
+Result<ListedViews> ParseViews(std::string_view text) {
+  if (text == "all") return ListedViews::All();
+  const std::vector<std::string_view> known = ShortViewNames();
+  std::vector<std::string> names;
+  for (size_t begin = 0; begin <= text.size();) {
+    const size_t end = std::min(text.find_first_of(",:", begin), text.size());
+    const std::string_view name = text.substr(begin, end - begin);
+    if (std::find(known.begin(), known.end(), name) == known.end()) {
+      return model::BadInput("{} is none of {}, and not all{}", Quote(name),
+                             fmt::join(known, ", "), DidYouMean(name, known));
+    }
+    names.emplace_back(name);
+    begin = end + 1;
+  }
+  return ListedViews(std::move(names));
 }
 
 Result<uint64_t> ParseSize(std::string_view text) {

@@ -39,6 +39,9 @@ model::Result<unsigned> ParseThreads(std::string_view text);
 // "content" or "name".
 model::Result<backends::Detection> ParseDetection(std::string_view text);
 
+// "all", or short names of views such as "npy,raw" or "npy:raw".
+model::Result<ListedViews> ParseViews(std::string_view text);
+
 // A number of bytes, with KiB, MiB, GiB or TiB behind it or nothing.
 model::Result<uint64_t> ParseSize(std::string_view text);
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "fs/cli/store_argument.h"
 
-#include <sys/stat.h>
-
 #include <cerrno>
 #include <filesystem>
 #include <optional>
@@ -10,7 +8,9 @@
 #include <utility>
 #include <vector>
 
+#include "backends/detection.h"
 #include "backends/store/keys.h"
+#include "backends/store/local/local_source.h"
 #include "fs/cli/nearest.h"
 #include "fs/cli/source_path.h"
 #include "model/path_name.h"
@@ -19,7 +19,7 @@ namespace ndlfs::fs {
 namespace {
 
 using backends::Hierarchy;
-using backends::SourceRoot;
+using backends::Source;
 using model::Result;
 
 using Names = std::vector<std::string>;
@@ -32,20 +32,20 @@ Names SplitNames(std::string_view path) {
   return {parts.begin(), parts.end()};
 }
 
-// Null where there is no store.
-Result<const backends::Format*> FormatAt(const SourceRoot& root, const std::string& path) {
-  NDLFS_TRY(const auto status, root.Stat(path));
-  return S_ISDIR(status.st_mode) ? backends::DetectDirectory(root, path)
-                                 : backends::DetectFile(root, path);
+// Null where there is something else than a store.
+Result<const backends::Format*> FormatAt(const Source& source, const std::string& path) {
+  NDLFS_TRY(const auto status, source.Stat(path, backends::Follow::kYes));
+  if (!status) return model::IoError(ENOENT, "open");
+  return backends::DetectStore(source, path);
 }
 
-Result<OpenedStore> OpenAt(std::shared_ptr<const SourceRoot> root, const std::string& path,
+Result<OpenedStore> OpenAt(std::shared_ptr<const Source> source, const std::string& path,
                            const backends::Format& format) {
   OpenedStore store;
-  store.where = (std::filesystem::path(root->path()) / path).string();
-  store.name = std::filesystem::path(path.empty() ? root->path() : path).filename();
-  NDLFS_TRY(store.hierarchy, format.Open(root, path, {}));
-  store.root = std::move(root);
+  store.where = (std::filesystem::path(source->name()) / path).string();
+  store.name = std::filesystem::path(path.empty() ? source->name() : path).filename();
+  NDLFS_TRY(store.hierarchy, format.Open(source, path, {}));
+  store.source = std::move(source);
   store.path = path;
   return store;
 }
@@ -83,14 +83,14 @@ std::optional<Names> ResolveBeside(const std::string& path, const std::string& t
 
 // Opens the first store on the way that `parts` are; what is left of them are
 // folders in it.
-Result<OpenedStore> OpenOnTheWay(const std::shared_ptr<const SourceRoot>& root,
+Result<OpenedStore> OpenOnTheWay(const std::shared_ptr<const Source>& source,
                                  const Names& parts) {
   std::string path;
   for (size_t i = 0; i < parts.size(); ++i) {
     path = backends::JoinKey(path, parts[i]);
-    NDLFS_TRY(const auto* format, FormatAt(*root, path), path);
+    NDLFS_TRY(const auto* format, FormatAt(*source, path), path);
     if (format == nullptr) continue;
-    NDLFS_TRY(OpenedStore store, OpenAt(root, path, *format), path);
+    NDLFS_TRY(OpenedStore store, OpenAt(source, path, *format), path);
     NDLFS_TRY(store.object, PathNameOf(*store.hierarchy, std::span(parts).subspan(i + 1)));
     return store;
   }
@@ -108,9 +108,9 @@ Result<OpenedStore> FollowLink(const OpenedStore& store, const std::string& targ
       fmt::format("{}: {}: the link to {}", store.where, store.object, model::Quote(target));
   const auto parts = ResolveBeside(store.path, target);
   if (!parts) {
-    return model::BadInput("{} leads out of {}", link, model::Quote(store.root->path()));
+    return model::BadInput("{} leads out of {}", link, model::Quote(store.source->name()));
   }
-  NDLFS_TRY(OpenedStore other, OpenOnTheWay(store.root, *parts), link);
+  NDLFS_TRY(OpenedStore other, OpenOnTheWay(store.source, *parts), link);
   return other;
 }
 
@@ -146,10 +146,10 @@ Result<OpenedStore> OpenStore(const std::string& path) {
   const auto found = FindSourcePath(path);
   if (!found) return model::Propagate(WithProposal(found.error(), path));
   const SourcePath& place = *found;
-  NDLFS_TRY(const auto root, SourceRoot::Open(place.root), path);
-  NDLFS_TRY(const auto* format, FormatAt(*root, place.path), path);
+  NDLFS_TRY(const auto source, backends::LocalSource::Open(place.root), path);
+  NDLFS_TRY(const auto* format, FormatAt(*source, place.path), path);
   if (format == nullptr) return model::Unsupported("{}: not an array store", path);
-  NDLFS_TRY(OpenedStore store, OpenAt(root, place.path, *format));
+  NDLFS_TRY(OpenedStore store, OpenAt(source, place.path, *format));
   store.where = path;
   NDLFS_TRY(store.object, PathNameOf(*store.hierarchy, place.folders), path);
   return store;

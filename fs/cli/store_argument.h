@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "backends/format/hierarchy.h"
-#include "backends/store/local/source_root.h"
+#include "backends/store/source.h"
 #include "model/error.h"
 
 namespace ndlfs::fs {
@@ -18,8 +18,8 @@ struct OpenedStore {
   std::string where;  // for messages: as it was named, and where links led
   std::string name;   // of the file or directory
   std::shared_ptr<const backends::Hierarchy> hierarchy;
-  // Where it is; links of the store are followed into other stores below `root`.
-  std::shared_ptr<const backends::SourceRoot> root;
+  // Where it is; links of the store are followed into other stores of `source`.
+  std::shared_ptr<const backends::Source> source;
   std::string path;
   // The object that was named: "/", but for a folder inside a mount.
   std::string object = "/";
@@ -34,7 +34,7 @@ model::Result<OpenedStore> OpenStore(const std::string& path);
 // external links on the way and at the end are followed, so that no link
 // remains in `object` of the result, which is another store where an external
 // link led to one. It is not said that there is such an object. Links in a loop,
-// and links that lead out of the root, are errors.
+// and links that lead out of the source, are errors.
 model::Result<OpenedStore> FollowLinks(const OpenedStore& store, std::string_view path);
 
 // The same error; where it says that there is no `store.object`, with the name

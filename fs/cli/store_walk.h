@@ -10,16 +10,16 @@
 #include <vector>
 
 #include "backends/detection.h"
-#include "backends/format/hierarchy.h"
-#include "backends/store/local/source_root.h"
+#include "backends/format/format.h"
+#include "backends/store/source.h"
 #include "model/error.h"
 
 namespace ndlfs::fs {
 
 // Somewhere in a source.
 struct FoundStore {
-  std::shared_ptr<const backends::SourceRoot> root;
-  std::string path;      // beneath the root
+  std::shared_ptr<const backends::Source> source;
+  std::string path;      // in `source`
   std::string location;  // for a person: as the source was named, and the path
   // Null where a directory cannot be read; `error` says why then.
   const backends::Format* format = nullptr;

@@ -4,7 +4,7 @@
 #include <functional>
 #include <string>
 
-#include "backends/store/local/source_root.h"
+#include "backends/base/unique_fd.h"
 #include "model/error.h"
 
 namespace ndlfs::fs {

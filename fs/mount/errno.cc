@@ -32,6 +32,8 @@ int ToErrno(const model::Error& error) {
       return ENOENT;
     case model::ErrorCode::kIo:
       return FromSystem(error.sys_errno());
+    case model::ErrorCode::kStale:
+      return ESTALE;
     case model::ErrorCode::kBadInput:
     case model::ErrorCode::kCorrupt:
     case model::ErrorCode::kUnsupported:

@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "backends/store/local/crossing.h"
+#include "backends/store/local/local_source.h"
 #include "fs/mount/daemonize.h"
 #include "fs/mount/logging.h"
 #include "fs/mount/operations.h"
@@ -30,7 +31,7 @@
 namespace ndlfs::fs {
 namespace {
 
-using backends::SourceRoot;
+using backends::Source;
 using model::BadInput;
 
 // No system keeps a name for longer, and more would not fit into a clock.
@@ -76,8 +77,7 @@ Scope ScopeOf(const MountOptions& options, const MountPaths& paths) {
 // All of one mount, with the options as they are meant (paths resolved).
 class Mount {
  public:
-  Mount(const MountOptions& options, const Scope& scope,
-        std::shared_ptr<const SourceRoot> source)
+  Mount(const MountOptions& options, const Scope& scope, std::shared_ptr<const Source> source)
       : options_(options),
         source_(std::move(source)),
         context_(
@@ -92,6 +92,7 @@ class Mount {
         filesystem_(MakeRoot(context_, ControlFiles()), OptionsOfFilesystem(),
                     [this](std::string_view line) { context_.problems.Report(line); }) {
     context_.services.scan = {.max_bytes = options.max_scan, .threads = options.threads};
+    context_.services.listed_views = options.views;
   }
 
   // Serves until the mount ends. `on_ready` is called when it answers.
@@ -115,7 +116,8 @@ class Mount {
             .timeout = context_.services.freshness.TimeoutSeconds(),
             .immutable = options_.immutable,
             .reads_at_once = options_.threads,
-            .source = source_};
+            .shared = options_.allow_other,
+            .source = backends::LocalRootOf(*source_)};
   }
 
   std::vector<ControlFile> ControlFiles() {
@@ -126,14 +128,15 @@ class Mount {
         {"stats.json", [=] { return StatisticsAsJson(statistics()); }},
         {"metrics", [=] { return StatisticsAsMetrics(statistics()); }},
         {"config.yaml", [this] { return OptionsAsYaml(options_); }},
-        // Names files that not everybody may know of.
-        {"errors.log", [this] { return context_.problems.Text(); }, 0440},
+        // Names files that not everybody may know of, and quotes them.
+        {"errors.log", [this] { return context_.problems.Text(); },
+         options_.allow_other ? mode_t{0400} : mode_t{0440}},
     };
   }
 
   const MountOptions options_;
   const std::chrono::steady_clock::time_point mounted_ = std::chrono::steady_clock::now();
-  const std::shared_ptr<const SourceRoot> source_;
+  const std::shared_ptr<const Source> source_;
   MountContext context_;
   Filesystem filesystem_;
 };
@@ -157,7 +160,7 @@ class SignalsBlocked {
 };
 
 std::unique_ptr<Mount> MakeMount(const MountOptions& options, const Scope& scope,
-                                 std::shared_ptr<const SourceRoot> source) {
+                                 std::shared_ptr<const Source> source) {
   const SignalsBlocked blocked;
   return std::make_unique<Mount>(options, scope, std::move(source));
 }
@@ -172,7 +175,8 @@ model::Result<void> Serve(const MountOptions& options, const MountPaths& paths,
   if (!paths.file.empty() && IsInside(options.mountpoint, paths.directory)) {
     backends::StayOnOneFilesystem();
   }
-  NDLFS_TRY(auto source, SourceRoot::Open(paths.directory, options.allow_other), "source");
+  NDLFS_TRY(auto source, backends::LocalSource::Open(paths.directory, options.allow_other),
+            "source");
   const auto mount = MakeMount(options, ScopeOf(options, paths), std::move(source));
   auto result = mount->Run([&] {
     LogInfo("mounted " + options.source + " on " + options.mountpoint);

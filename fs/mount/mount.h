@@ -11,6 +11,7 @@
 #include <string>
 
 #include "backends/detection.h"
+#include "fs/view/view_provider.h"
 #include "model/error.h"
 
 namespace ndlfs::fs {
@@ -48,6 +49,9 @@ struct MountOptions {
   uint64_t max_chunk_size = uint64_t{1} << 30;
   // Files whose size only decoding tells are there for arrays of up to this.
   uint64_t max_scan = uint64_t{1} << 30;
+
+  // Which views a listing shows.
+  ListedViews views;
 
   // Where the log goes. Empty: standard error in the foreground, otherwise
   // the system log.

@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "backends/store/local/source_root.h"
+#include "backends/base/unique_fd.h"
 
 namespace ndlfs::fs {
 

@@ -51,10 +51,13 @@ class HandleSet {
 // entry twice or not at all after a rewind, as POSIX allows.
 class DirectoryHandle {
  public:
-  DirectoryHandle(InodeTable::Inode inode, std::unique_ptr<DirectoryReader> reader)
-      : inode_(std::move(inode)), reader_(std::move(reader)) {}
+  DirectoryHandle(InodeTable::Inode inode, std::unique_ptr<DirectoryReader> reader,
+                  backends::CallerPtr opener = nullptr)
+      : inode_(std::move(inode)), opener_(std::move(opener)), reader_(std::move(reader)) {}
 
   const InodeTable::Inode& inode() const { return inode_; }
+  // As OpenedFile has it.
+  const backends::CallerPtr& opener() const { return opener_; }
 
   // Calls `take` with the entries from ordinal `offset` on, and with the
   // offset that continues behind each, until it returns false: it then has
@@ -82,6 +85,7 @@ class DirectoryHandle {
   model::Result<void> Seek(uint64_t offset) REQUIRES(mutex_);
 
   const InodeTable::Inode inode_;  // keeps the directory
+  const backends::CallerPtr opener_;
   model::Mutex mutex_;
   const std::unique_ptr<DirectoryReader> reader_;
   uint64_t next_ GUARDED_BY(mutex_) = 0;

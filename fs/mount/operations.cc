@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "backends/store/request_scope.h"
 #include "fs/mount/errno.h"
 #include "fs/mount/fuse.h"
 
@@ -114,13 +115,40 @@ struct Handlers {
     GuardCounted(req, operation);
   }
 
+  // The same on behalf of who opened the handle that is used: as with any file, access is
+  // checked when it is opened.
+  template <typename Operation>
+  static void Guard(fuse_req_t req, std::atomic<uint64_t> Counts::*counter,
+                    const backends::CallerPtr& opener, const Operation& operation) {
+    Filesystem& fs = *static_cast<Filesystem*>(fuse_req_userdata(req));
+    (fs.counts_.*counter).fetch_add(1, std::memory_order_relaxed);
+    GuardAs(
+        req, [&](Filesystem&) { return opener; }, operation);
+  }
+
   // The same for what is left of an operation that has been counted.
   template <typename Operation>
   static void GuardCounted(fuse_req_t req, const Operation& operation) {
+    GuardAs(
+        req, [req](Filesystem& fs) { return CallerOf(fs, req); }, operation);
+  }
+
+  // Null where all is read as the user who has mounted.
+  static backends::CallerPtr CallerOf(Filesystem& fs, fuse_req_t req) {
+    if (!fs.options_.shared) return nullptr;
+    const fuse_ctx& context = *fuse_req_ctx(req);
+    return fs.callers_.Find(context.uid, context.gid, context.pid);
+  }
+
+  template <typename FindCaller, typename Operation>
+  static void GuardAs(fuse_req_t req, const FindCaller& find_caller,
+                      const Operation& operation) {
     Filesystem& fs = *static_cast<Filesystem*>(fuse_req_userdata(req));
     Request request(req);
     int error = EIO;
     try {
+      const backends::CallerScope caller_scope(find_caller(fs));
+      const backends::RequestScope request_scope;
       const Status status = operation(fs, request);
       if (status) return;
       error = ToErrno(status.error());
@@ -145,7 +173,7 @@ struct Handlers {
 
   static model::Result<InodeTable::Inode> Find(const Filesystem& fs, fuse_ino_t nodeid) {
     auto inode = fs.table_.Find(nodeid);
-    if (!inode) return IoError(ESTALE, "lookup");
+    if (!inode) return model::Stale("lookup: it has changed");
     return *std::move(inode);
   }
 
@@ -197,26 +225,28 @@ struct Handlers {
     if (AsNode(directory).MayChange(name)) timeout = std::min(timeout, kShortTimeout);
     Status status;
     if (node) {
-      status = ReplyEntry(fs, request, directory.nodeid, name, *std::move(node), timeout);
+      status = ReplyEntry(fs, request, directory, name, *std::move(node), timeout);
     } else {
       status = model::Propagate(std::move(node).error());
     }
     if (status || ToErrno(status.error()) != ENOENT) return status;
     fuse_entry_param nothing = {};  // the kernel remembers that, too
-    nothing.entry_timeout = timeout;
+    nothing.entry_timeout = AsNode(directory).DependsOnCaller() ? 0 : timeout;
     fuse_reply_entry(request.Answer(), &nothing);
     return {};
   }
 
-  static Status ReplyEntry(Filesystem& fs, Request& request, fuse_ino_t parent,
+  static Status ReplyEntry(Filesystem& fs, Request& request, const InodeTable::Inode& parent,
                            std::string_view name, TreeNodePtr node, double timeout) {
-    NDLFS_TRY(const auto attributes, node->Stat());
-    const auto inode = fs.table_.Lookup(parent, name, std::move(node));
-    if (!inode) return IoError(ESTALE, "lookup");
+    NDLFS_TRY(const auto attributes, node->StatWhenFound());
+    const bool asks_for_each = AsNode(parent).DependsOnCaller() || node->DependsOnCaller();
+    const auto inode = fs.table_.Lookup(parent.nodeid, name, std::move(node));
+    if (!inode) return model::Stale("lookup: it has changed");
     fuse_entry_param entry = {};
     entry.ino = inode->nodeid;
     entry.attr = ToStat(fs.options_, inode->ino, attributes);
-    entry.entry_timeout = entry.attr_timeout = timeout;
+    entry.attr_timeout = timeout;
+    entry.entry_timeout = asks_for_each ? 0 : timeout;
     // A caller that was interrupted has not got the nodeid, and so will not
     // forget it.
     if (fuse_reply_entry(request.Answer(), &entry) != 0) fs.table_.Forget(inode->nodeid, 1);
@@ -266,6 +296,7 @@ struct Handlers {
       // A node is one version of a file: its pages stay true.
       fi->keep_cache = !opened.size_unknown;
       fi->direct_io = opened.size_unknown;
+      opened.opener = backends::CallerScope::Current();
       const uint64_t handle = fs.files_.Add(std::make_unique<OpenedFile>(std::move(opened)));
       fi->fh = handle;
       if (fuse_reply_open(request.Answer(), fi) != 0) fs.files_.Remove(handle);
@@ -290,8 +321,8 @@ struct Handlers {
 
   // The kernel does not release a file as long as a read of it is unanswered.
   static void Read(fuse_req_t req, uint64_t handle, size_t size, off_t offset, bool is_direct) {
-    Guard(req, &Counts::read, [&](Filesystem& fs, Request& request) -> Status {
-      const OpenedFile& file = HandleSet<OpenedFile>::Get(handle);
+    const OpenedFile& file = HandleSet<OpenedFile>::Get(handle);
+    Guard(req, &Counts::read, file.opener, [&](Filesystem& fs, Request& request) -> Status {
       const backends::ByteSpan out = ThreadBuffer(size);
       auto count = file.handle->Read(static_cast<uint64_t>(offset), out);
       if (!count && is_direct && ToErrno(count.error()) != ESTALE) {
@@ -338,10 +369,11 @@ struct Handlers {
     Guard(req, &Counts::readdir, [&](Filesystem& fs, Request& request) -> Status {
       NDLFS_TRY(auto inode, Find(fs, nodeid));
       NDLFS_TRY(auto reader, AsNode(inode).OpenDirectory());
-      const bool keep = fs.options_.immutable && !AsNode(inode).MayChange(".");
+      const bool keep = fs.options_.immutable && !AsNode(inode).MayChange(".") &&
+                        !AsNode(inode).DependsOnCaller();
       fi->cache_readdir = fi->keep_cache = keep;
-      const uint64_t handle = fs.directories_.Add(
-          std::make_unique<DirectoryHandle>(std::move(inode), std::move(reader)));
+      const uint64_t handle = fs.directories_.Add(std::make_unique<DirectoryHandle>(
+          std::move(inode), std::move(reader), backends::CallerScope::Current()));
       fi->fh = handle;
       if (fuse_reply_open(request.Answer(), fi) != 0) fs.directories_.Remove(handle);
       return {};
@@ -350,23 +382,24 @@ struct Handlers {
 
   static void OpReaddir(fuse_req_t req, fuse_ino_t, size_t size, off_t offset,
                         fuse_file_info* fi) {
-    Guard(req, &Counts::readdir, [&](Filesystem& fs, Request& request) -> Status {
-      auto& directory = HandleSet<DirectoryHandle>::Get(fi->fh);
-      std::vector<char> buffer(size);
-      size_t used = 0;
-      const auto take = [&](const DirectoryEntry& entry, uint64_t next) {
-        const struct ::stat status = EntryStat(fs, directory.inode(), entry);
-        const size_t needed =
-            fuse_add_direntry(req, buffer.data() + used, size - used, entry.name.c_str(),
-                              &status, static_cast<off_t>(next));
-        if (needed > size - used) return false;
-        used += needed;
-        return true;
-      };
-      NDLFS_RETURN_IF_ERROR(directory.Visit(static_cast<uint64_t>(offset), take));
-      fuse_reply_buf(request.Answer(), buffer.data(), used);
-      return {};
-    });
+    auto& directory = HandleSet<DirectoryHandle>::Get(fi->fh);
+    Guard(req, &Counts::readdir, directory.opener(),
+          [&](Filesystem& fs, Request& request) -> Status {
+            std::vector<char> buffer(size);
+            size_t used = 0;
+            const auto take = [&](const DirectoryEntry& entry, uint64_t next) {
+              const struct ::stat status = EntryStat(fs, directory.inode(), entry);
+              const size_t needed =
+                  fuse_add_direntry(req, buffer.data() + used, size - used, entry.name.c_str(),
+                                    &status, static_cast<off_t>(next));
+              if (needed > size - used) return false;
+              used += needed;
+              return true;
+            };
+            NDLFS_RETURN_IF_ERROR(directory.Visit(static_cast<uint64_t>(offset), take));
+            fuse_reply_buf(request.Answer(), buffer.data(), used);
+            return {};
+          });
   }
 
   // Of an entry only the inode number and the type are asked for.
@@ -394,9 +427,11 @@ struct Handlers {
 
   static void OpStatfs(fuse_req_t req, fuse_ino_t) {
     Guard(req, &Counts::other, [&](Filesystem& fs, Request& request) -> Status {
-      NDLFS_TRY(const auto fd, fs.options_.source->OpenBeneath("", O_PATH));
       struct statvfs status = {};
-      if (::fstatvfs(fd.get(), &status) != 0) return IoError(errno, "statfs");
+      if (fs.options_.source) {
+        NDLFS_TRY(const auto fd, fs.options_.source->OpenBeneath("", O_PATH));
+        if (::fstatvfs(fd.get(), &status) != 0) return IoError(errno, "statfs");
+      }
       status.f_namemax = 255;
       fuse_reply_statfs(request.Answer(), &status);
       return {};

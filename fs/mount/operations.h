@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "backends/store/local/source_root.h"
+#include "fs/mount/caller_finder.h"
 #include "fs/mount/open_handles.h"
 #include "fs/mount/read_turns.h"
 #include "fs/tree/inode_table.h"
@@ -46,7 +47,11 @@ struct FilesystemOptions {
   bool immutable = false;
   // Reads that run at once.
   unsigned reads_at_once = 2;
-  // statfs() tells of the filesystem that this is on.
+  // Others than the user who mounts may use it: each request is answered as the kernel lets its
+  // caller read the source.
+  bool shared = false;
+  // statfs() tells of the filesystem that this is on; null where the source is no
+  // directory of this machine.
   std::shared_ptr<const backends::SourceRoot> source;
 };
 
@@ -87,6 +92,7 @@ class Filesystem {
   HandleSet<DirectoryHandle> directories_;
   ReadTurns turns_;
   ReadTurns scan_turns_{1};
+  CallerFinder callers_;
   OperationCounts counts_;
 };
 

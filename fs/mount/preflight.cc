@@ -17,8 +17,8 @@
 #include <string_view>
 #include <utility>
 
-#include "backends/format/hierarchy.h"
-#include "backends/store/local/source_root.h"
+#include "backends/detection.h"
+#include "backends/store/local/local_source.h"
 
 namespace ndlfs::fs {
 namespace {
@@ -55,8 +55,8 @@ Status CheckSource(MountPaths& paths) {
   const std::filesystem::path path = paths.source;
   paths.directory = path.parent_path();
   paths.file = path.filename();
-  NDLFS_TRY(const auto root, backends::SourceRoot::Open(paths.directory), "source");
-  if (backends::DetectFile(*root, paths.file) != nullptr) return {};
+  NDLFS_TRY(const auto source, backends::LocalSource::Open(paths.directory), "source");
+  if (backends::DetectFile(*source, paths.file) != nullptr) return {};
   return BadInput("source {}: not a directory, and not an array store", Quote(paths.source));
 }
 

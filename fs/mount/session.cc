@@ -134,8 +134,9 @@ model::Result<std::unique_ptr<Session>> Session::Mount(const SessionOptions& opt
     return MountFailure(options, "the system refused; see the line above");
   }
   FuseLog::Global().Keep(false);
-  NDLFS_RETURN_IF_ERROR(backends::DropCapabilities(
-      backends::kReadAnyFile, backends::kReadAnyFile | backends::kAdministrate));
+  const uint64_t kept =
+      backends::kReadAnyFile | (options.allow_other ? backends::kTakeIdentities : 0);
+  NDLFS_RETURN_IF_ERROR(backends::DropCapabilities(kept, kept | backends::kAdministrate));
   return session;
 }
 

@@ -143,6 +143,8 @@ std::string OptionsAsYaml(const MountOptions& options) {
   add("detect", options.detection == backends::Detection::kName ? "name" : "content");
   add("max-chunk-size", fmt::format("{}", options.max_chunk_size));
   add("max-scan", fmt::format("{}", options.max_scan));
+  const std::string views = options.views.Text();
+  add("views", views.empty() ? "null" : YamlText(views));
   add("log-file", YamlText(options.log_file));
   add("log-level", YamlText(options.log_level));
   add("foreground", options.foreground ? "true" : "false");

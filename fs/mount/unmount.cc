@@ -16,7 +16,7 @@
 #include <string_view>
 #include <vector>
 
-#include "backends/store/local/source_root.h"
+#include "backends/base/unique_fd.h"
 #include "fs/mount/mount.h"
 #include "fs/mount/mount_process.h"
 #include "fs/mount/preflight.h"

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "backends/codec/registry.h"
-#include "backends/format/hierarchy.h"
+#include "backends/formats.h"
 #include "backends/library_versions.h"
 #include "fs/mount/fuse.h"
 

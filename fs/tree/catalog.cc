@@ -2,6 +2,7 @@
 #include "fs/tree/catalog.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <utility>
 
@@ -10,9 +11,9 @@
 namespace ndlfs::fs {
 
 std::shared_ptr<MountedStore> Catalog::Find(const std::string& path,
-                                            const struct ::stat& status) {
-  const bool is_directory = S_ISDIR(status.st_mode);
-  if (!is_directory && !S_ISREG(status.st_mode)) return nullptr;
+                                            const backends::FileStatus& status) {
+  const bool is_directory = status.is_directory();
+  if (!is_directory && !status.is_file()) return nullptr;
   const bool may_be_plain =
       !is_directory && !backends::MayBeStoreFile(backends::FileNameOf(path));
   if (may_be_plain && IsKnownPlain(status)) return nullptr;
@@ -22,56 +23,72 @@ std::shared_ptr<MountedStore> Catalog::Find(const std::string& path,
   }
   const backends::FileLook look = services_.detect(path, is_directory);
   if (look.format != nullptr) return Keep(path, status);
-  if (may_be_plain && look.version == backends::StampOf(status) && IsSettled(status)) {
+  if (may_be_plain && look.version == status.version && IsSettled(status)) {
     plain_files_.Add(*look.version);
   }
   return nullptr;
 }
 
-bool Catalog::IsKnownPlain(const struct ::stat& status) const {
+model::Result<std::shared_ptr<MountedStore>> Catalog::OfCaller(
+    const std::shared_ptr<MountedStore>& store) {
+  if (store->caller_id() == backends::CallerScope::CurrentId()) return store;
+  NDLFS_TRY(const auto status, services_.source->Stat(store->path(), backends::Follow::kNo),
+            store->path());
+  if (!status) return model::HasChanged(store->path());
+  const uint64_t denials = backends::CallerScope::denials();
+  auto own = Find(store->path(), *status);
+  if (own) return own;
+  if (backends::CallerScope::denials() != denials) return model::IoError(EACCES, store->path());
+  return model::HasChanged(store->path());
+}
+
+std::string Catalog::KeyOf(const std::string& path) {
+  const uint64_t caller = backends::CallerScope::CurrentId();
+  return caller == 0 ? path : path + '\0' + std::to_string(caller);
+}
+
+bool Catalog::IsKnownPlain(const backends::FileStatus& status) const {
   if (!looks_into_files()) return true;
-  const backends::FileStamp version = backends::StampOf(status);
-  return version.size < backends::kSmallestStoreFile || plain_files_.Contains(version);
+  return status.size < backends::kSmallestStoreFile || plain_files_.Contains(status.version);
 }
 
 // Two seconds are the coarsest there is, and a time to come is no time to go by.
-bool Catalog::IsSettled(const struct ::stat& status) const {
+bool Catalog::IsSettled(const backends::FileStatus& status) const {
   if (services_.freshness.immutable()) return true;
   constexpr int64_t kCoarsest = 2'000'000'000;
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   const int64_t latest = std::chrono::nanoseconds(now).count() - kCoarsest;
-  const backends::FileStamp version = backends::StampOf(status);
-  return version.mtime_ns < latest && version.ctime_ns < latest;
+  return status.mtime_ns < latest && status.ctime_ns < latest;
 }
 
-// A file is what it was as long as its stamp is the same. What makes a
+// A file is what it was as long as its generation is the same. What makes a
 // directory a store are files in it, which may be replaced without a trace in
 // the directory itself: there, only time counts.
 std::shared_ptr<MountedStore> Catalog::FindKnown(const std::string& path,
-                                                 const struct ::stat& status) const {
+                                                 const backends::FileStatus& status) const {
   model::MutexLock lock(mutex_);
-  const auto it = known_.find(path);
+  const auto it = known_.find(KeyOf(path));
   if (it == known_.end()) return nullptr;
   const Known& known = it->second;
-  const bool holds = S_ISDIR(status.st_mode) ? services_.freshness.Holds(known.detected)
-                                             : known.stamp == backends::StampOf(status);
+  const bool holds = status.is_directory() ? services_.freshness.Holds(known.detected)
+                                           : known.generation == status.version;
   auto store = holds ? known.store.lock() : nullptr;
-  if (!store || store->is_directory() != S_ISDIR(status.st_mode)) return nullptr;
+  if (!store || store->is_directory() != status.is_directory()) return nullptr;
   return store;
 }
 
 std::shared_ptr<MountedStore> Catalog::Keep(const std::string& path,
-                                            const struct ::stat& status) {
+                                            const backends::FileStatus& status) {
   model::MutexLock lock(mutex_);
-  Known& known = known_[path];
+  Known& known = known_[KeyOf(path)];
   auto store = known.store.lock();
-  if (!store || store->is_directory() != S_ISDIR(status.st_mode)) {
+  if (!store || store->is_directory() != status.is_directory()) {
     store = std::make_shared<MountedStore>(services_, path, status);
     known.store = store;
   } else {
     store->NoteStatus(status);
   }
-  known.stamp = backends::StampOf(status);
+  known.generation = status.version;
   known.detected = services_.freshness.Now();
   if (known_.size() >= sweep_at_) {
     std::erase_if(known_, [](const auto& item) { return item.second.store.expired(); });

@@ -110,13 +110,7 @@ class Root final : public DirectoryNode {
 
   model::Result<Attributes> Stat() const override {
     NDLFS_TRY(const auto source, Source());
-    NDLFS_TRY(Attributes attributes, source->Stat());
-    // Nobody gets at a file by way of the mount whose directory is closed to him.
-    if (!context_.file.empty() && context_.root->is_shared()) {
-      NDLFS_TRY(const auto directory, context_.root->StatForOthers(""));
-      const backends::Access access = {attributes.uid, attributes.gid, attributes.mode & 0777};
-      attributes.mode = S_IFDIR | Both(access, backends::PassageThrough(directory)).mode;
-    }
+    NDLFS_TRY(const Attributes attributes, source->StatWhenFound());
     return attributes;
   }
   model::Result<TreeNodePtr> Lookup(std::string_view name) const override {

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <set>
 #include <tuple>
 
 namespace ndlfs::fs {
@@ -12,8 +11,8 @@ namespace {
 // Not what the file is like, but what the system is out of, or that it has just
 // changed. Only errors of the system have an errno.
 bool IsPassing(const model::Error& error) {
+  if (error.code() == model::ErrorCode::kStale) return true;
   switch (error.sys_errno()) {
-    case ESTALE:
     case EMFILE:
     case ENFILE:
     case ENOMEM:
@@ -30,7 +29,7 @@ bool IsPassing(const model::Error& error) {
 class Refusals {
  public:
   void Add(const model::Error& error) {
-    if (error.code() != model::ErrorCode::kIo) return;
+    if (!error.is_transient()) return;
     any_ = true;
     if (!passing_ && IsPassing(error)) passing_ = error;
   }
@@ -73,10 +72,6 @@ class TracedHierarchy final : public backends::Hierarchy {
     auto node = hierarchy_->Load(path);
     if (node) {
       mtime_ns_ = std::max(mtime_ns_, (*node)->mtime_ns);
-      files_.insert((*node)->files.begin(), (*node)->files.end());
-      if (const auto& access = (*node)->read_access) {
-        read_access_ = read_access_ ? Both(*read_access_, access->own) : access->own;
-      }
     } else {
       refusals_.Add(node.error());
     }
@@ -112,8 +107,6 @@ class TracedHierarchy final : public backends::Hierarchy {
     return std::move(parts_);
   }
   int64_t mtime_ns() const { return mtime_ns_; }
-  const std::optional<backends::Access>& read_access() const { return read_access_; }
-  std::vector<std::string> Files() const { return {files_.begin(), files_.end()}; }
 
  private:
   const HierarchyPtr hierarchy_;
@@ -121,18 +114,12 @@ class TracedHierarchy final : public backends::Hierarchy {
   // Used by the one thread that writes the document.
   mutable std::vector<Document::Part> parts_;
   mutable int64_t mtime_ns_ = 0;
-  mutable std::set<std::string> files_;
-  mutable std::optional<backends::Access> read_access_;
 };
-
-backends::Access AccessTo(const MountedStore& store, const Document& document) {
-  const backends::Access access = store.AccessFromTop(document.files);
-  return document.read_access ? Both(access, *document.read_access) : access;
-}
 
 model::Result<DocumentPtr> Write(const DocumentWriter& writer,
                                  const std::shared_ptr<MountedStore>& store,
                                  const HierarchyPtr& hierarchy, const std::string& path) {
+  const uint64_t denials = backends::CallerScope::denials();
   Refusals refusals;
   TracedHierarchy traced(hierarchy, refusals);
   const ReaderOf reader_of =
@@ -150,22 +137,18 @@ model::Result<DocumentPtr> Write(const DocumentWriter& writer,
   NDLFS_TRY(auto text, writer(traced, store_name, path, reader_of,
                               [&](const model::Error& error) { refusals.Add(error); }));
   if (refusals.passing()) return model::Propagate(*refusals.passing());
+  // On a mount for others a document tells of all that there is, or of nothing: what it leaves
+  // out would look as if it were not there.
+  if (store->is_shared() && backends::CallerScope::denials() != denials) {
+    return model::IoError(EACCES, store->Describe() + path);
+  }
   auto document = std::make_shared<Document>();
   document->complete = !refusals.any();
   document->hash = HashPath(text.size(), text);
   document->text = std::make_shared<const std::string>(std::move(text));
   document->parts = traced.TakeParts();
   document->mtime_ns = traced.mtime_ns();
-  if (store->is_shared()) {
-    document->files = traced.Files();
-    document->read_access = traced.read_access();
-    document->access = AccessTo(*store, *document);
-  }
   return document;
-}
-
-bool IsAccessUnchanged(const MountedStore& store, const Document& document) {
-  return !document.access || AccessTo(store, document) == *document.access;
 }
 
 bool IsUnchanged(MountedStore& store, const backends::Hierarchy& hierarchy,
@@ -181,7 +164,7 @@ bool IsUnchanged(MountedStore& store, const backends::Hierarchy& hierarchy,
     }
     return uint64_t{0};
   };
-  return document.complete && IsAccessUnchanged(store, document) &&
+  return document.complete &&
          std::all_of(document.parts.begin(), document.parts.end(),
                      [&](const Document::Part& part) { return now(part) == part.version; });
 }
@@ -189,7 +172,6 @@ bool IsUnchanged(MountedStore& store, const backends::Hierarchy& hierarchy,
 uint64_t WeightOf(const Document& document) {
   uint64_t weight = sizeof(Document) + document.text->size();
   for (const Document::Part& part : document.parts) weight += sizeof(part) + part.path.size();
-  for (const std::string& file : document.files) weight += sizeof(file) + file.size();
   return weight;
 }
 

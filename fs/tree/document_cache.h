@@ -35,11 +35,6 @@ struct Document {
   bool complete = true;
   std::vector<Part> parts;
   int64_t mtime_ns = 0;  // newest of the metadata that went into it
-  // On a mount for others: the files of these metadata, and who may read all of
-  // them.
-  std::vector<std::string> files;
-  std::optional<backends::Access> read_access;  // of what was opened, see Node
-  std::optional<backends::Access> access;
 };
 using DocumentPtr = std::shared_ptr<const Document>;
 

@@ -6,7 +6,8 @@
 #include <string_view>
 #include <utility>
 
-#include "backends/store/local/source_root.h"
+#include "backends/store/local/local_source.h"
+#include "backends/store/source.h"
 #include "cache/chunk_cache.h"
 #include "cache/prefetcher.h"
 #include "cache/spill_space.h"
@@ -27,20 +28,21 @@ struct Scope {
 
 // What the nodes of one mount share. Outlives them. Thread-safe.
 struct MountContext {
-  MountContext(std::shared_ptr<const backends::SourceRoot> source, uint64_t cache_bytes,
+  MountContext(std::shared_ptr<const backends::Source> shown, uint64_t cache_bytes,
                unsigned prefetch_threads, Freshness freshness,
                backends::OpenOptions open_options, DocumentWriter document_writer,
                ProblemLog::Sink sink, const std::string& spill_directory = "",
                uint64_t spill_bytes = 0, const Scope& scope = {})
-      : root(std::move(source)),
+      : source(std::move(shown)),
+        local(backends::LocalRootOf(*source)),
         file(scope.file),
         problems(std::move(sink)),
         spill(spill_directory, spill_bytes,
               [this](std::string_view line) { problems.Report(line); }),
         cache(cache_bytes, &spill),
         prefetcher(cache, prefetch_threads),
-        services{root,           std::move(freshness), cache,
-                 problems,       open_options,         DetectIn(root, scope.detection),
+        services{source,         std::move(freshness), cache,
+                 problems,       open_options,         DetectIn(source, scope.detection),
                  scope.detection},
         catalog(services),
         documents(services.freshness, std::move(document_writer)) {}
@@ -48,7 +50,10 @@ struct MountContext {
   // Where the mount shows what is at `path` of the source.
   std::string_view PlaceOf(std::string_view path) const { return path == file ? "" : path; }
 
-  const std::shared_ptr<const backends::SourceRoot> root;
+  const std::shared_ptr<const backends::Source> source;
+  // The same as a directory of this machine; null if it is none. For descriptors,
+  // and for who may read what.
+  const std::shared_ptr<const backends::SourceRoot> local;
   const std::string file;  // as Scope has it
   ProblemLog problems;     // outlives all that report to it
   cache::SpillSpace spill;

@@ -5,18 +5,16 @@
 #include <cerrno>
 #include <chrono>
 #include <iterator>
-#include <set>
 #include <string_view>
 #include <utility>
 
 #include "backends/store/keys.h"
-#include "backends/store/local/paths.h"
 #include "model/path_name.h"
 
 namespace ndlfs::fs {
 namespace {
 
-using backends::SourceRoot;
+using backends::FileStatus;
 using model::IoError;
 
 // What a store or an entity weighs at least: as many as this makes are kept of
@@ -25,7 +23,12 @@ constexpr uint64_t kLeastOpened = StoreServices::kOpenedBytes / 128;
 constexpr uint64_t kLeastEntity = StoreServices::kEntityBytes / 1024;
 constexpr uint64_t kHeavyIndex = uint64_t{1} << 20;
 
-bool IsStale(const model::Error& error) { return error.sys_errno() == ESTALE; }
+backends::Access AccessBy(const FileStatus& status) {
+  return {status.uid, status.gid, status.mode & 0777};
+}
+
+bool IsStale(const model::Error& error) { return error.code() == model::ErrorCode::kStale; }
+bool IsDenied(const model::Error& error) { return error.sys_errno() == EACCES; }
 
 int64_t NowNs() {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
@@ -65,53 +68,47 @@ Entity::~Entity() {
   if (reader) cache_.Forget(reader->source().id());
 }
 
-const Entity::NamedView* Entity::FindView(std::string_view file_name) const {
-  for (const NamedView& view : views) {
-    if (view.kind->file_name() == file_name) return &view;
-  }
-  return nullptr;
-}
-
 void Entity::NoteFailure(const std::string& name, const model::Error& error) const {
-  constexpr int kOfTheMoment[] = {ESTALE, ENOMEM, EMFILE, ENFILE, EINTR, ETIMEDOUT};
+  constexpr int kOfTheMoment[] = {ENOMEM, EMFILE, ENFILE, EINTR, ETIMEDOUT};
   const bool may_pass = std::find(std::begin(kOfTheMoment), std::end(kOfTheMoment),
                                   error.sys_errno()) != std::end(kOfTheMoment);
-  if (may_pass) return;
+  if (may_pass || IsStale(error)) return;
   failures->Add(model::OneLine(name) + ": " + error.message());
 }
 
 std::function<backends::FileLook(const std::string&, bool)> DetectIn(
-    std::shared_ptr<const backends::SourceRoot> root, backends::Detection detection) {
-  return [root = std::move(root), detection](const std::string& path, bool is_directory) {
-    return is_directory ? backends::FileLook{backends::DetectDirectory(*root, path), {}}
-                        : backends::LookIntoFile(*root, path, detection);
+    std::shared_ptr<const backends::Source> source, backends::Detection detection) {
+  return [source = std::move(source), detection](const std::string& path, bool is_directory) {
+    return is_directory ? backends::FileLook{backends::DetectDirectory(*source, path), {}}
+                        : backends::LookIntoFile(*source, path, detection);
   };
 }
 
-MountedStore::MountedStore(StoreServices& services, std::string path,
-                           const struct ::stat& status)
+MountedStore::MountedStore(StoreServices& services, std::string path, const FileStatus& status)
     : services_(services),
       path_(std::move(path)),
-      is_directory_(S_ISDIR(status.st_mode)),
+      is_directory_(status.is_directory()),
       status_(status) {}
 
-std::string MountedStore::Describe() const {
-  return backends::DescribePath(*services_.root, path_);
-}
+std::string MountedStore::Describe() const { return services_.source->Describe(path_); }
 
-struct ::stat MountedStore::status() const {
+FileStatus MountedStore::status() const {
   model::MutexLock lock(mutex_);
   return status_;
 }
 
-void MountedStore::NoteStatus(const struct ::stat& status) {
+void MountedStore::NoteStatus(const FileStatus& status) {
   model::MutexLock lock(mutex_);
   status_ = status;
 }
 
 std::string MountedStore::format() const {
-  model::MutexLock lock(mutex_);
-  return hierarchy_ ? std::string(hierarchy_->format()) : "";
+  HierarchyPtr hierarchy;
+  {
+    model::MutexLock lock(mutex_);
+    hierarchy = hierarchy_;
+  }
+  return hierarchy ? std::string(hierarchy->format()) : "";
 }
 
 void MountedStore::Close() {
@@ -141,9 +138,7 @@ uint64_t MountedStore::held_bytes() const {
 }
 
 void MountedStore::Touch(const EntityPtr& entity) const {
-  uint64_t weight = entity->held_bytes;
-  for (const Entity::NamedView& view : entity->views) weight += view.view->held_bytes();
-  services_.entities.Touch(entity, weight);
+  services_.entities.Touch(entity, entity->held_bytes + entity->views->held_bytes());
 }
 
 model::Result<HierarchyPtr> MountedStore::Hierarchy() {
@@ -164,7 +159,7 @@ std::optional<model::Result<HierarchyPtr>> MountedStore::Fresh() const {
   if (hierarchy_) {
     if (services_.freshness.Holds(looked_at_)) return hierarchy_;
   } else if (open_error_) {
-    const bool may_pass = open_error_->code() == model::ErrorCode::kIo;
+    const bool may_pass = open_error_->is_transient();
     if (may_pass ? services_.freshness.HoldsFailure(looked_at_)
                  : services_.freshness.Holds(looked_at_)) {
       return model::Propagate(*open_error_);
@@ -175,7 +170,7 @@ std::optional<model::Result<HierarchyPtr>> MountedStore::Fresh() const {
 
 model::Result<HierarchyPtr> MountedStore::LookAgain() {
   const auto now = services_.freshness.Now();
-  NDLFS_TRY(const struct ::stat status, CurrentStatus());
+  NDLFS_TRY(const FileStatus status, CurrentStatus());
 
   HierarchyPtr hierarchy;
   std::optional<model::Error> error;
@@ -185,7 +180,7 @@ model::Result<HierarchyPtr> MountedStore::LookAgain() {
     error = open_error_;
   }
   if (!hierarchy && !error) return Open(status);
-  if (error && error->code() == model::ErrorCode::kIo) return Open(status);
+  if (error && error->is_transient()) return Open(status);
   if (!IsUnchanged(hierarchy.get(), status)) return Open(status);
 
   model::MutexLock lock(mutex_);
@@ -197,21 +192,25 @@ model::Result<HierarchyPtr> MountedStore::LookAgain() {
 // Of a directory that could not be opened there is no version: its metadata
 // may have been put right in place.
 bool MountedStore::IsUnchanged(const backends::Hierarchy* hierarchy,
-                               const struct ::stat& status) const {
+                               const FileStatus& status) const {
   const uint64_t version =
       is_directory_ && hierarchy != nullptr ? VersionOf(*hierarchy, "/") : 0;
   model::MutexLock lock(mutex_);
-  if (!is_directory_) return opened_stamp_ == backends::StampOf(status);
+  if (!is_directory_) return opened_generation_ == status.version;
   return hierarchy != nullptr && version == opened_version_;
 }
 
 // `status` is from before the store is read, so that a change while that goes
 // on is seen by the next look.
-model::Result<HierarchyPtr> MountedStore::Open(const struct ::stat& status) {
+model::Result<HierarchyPtr> MountedStore::Open(const FileStatus& status) {
   const auto now = services_.freshness.Now();
+  const uint64_t denials = backends::CallerScope::denials();
   const backends::Format* format = services_.detect(path_, is_directory_).format;
-  if (format == nullptr) return IoError(ESTALE, path_);
-  auto opened = format->Open(services_.root, path_, services_.open_options);
+  if (format == nullptr) {
+    const bool is_denied = is_shared() && backends::CallerScope::denials() != denials;
+    return is_denied ? IoError(EACCES, path_) : model::HasChanged(path_);
+  }
+  auto opened = format->Open(services_.source, path_, services_.open_options);
   if (!opened && IsStale(opened.error())) return model::Propagate(opened.error());
   if (!opened) {
     const auto located = Located(Describe(), "/", opened.error().message());
@@ -227,7 +226,7 @@ model::Result<HierarchyPtr> MountedStore::Open(const struct ::stat& status) {
   hierarchy_ = opened.value_or(nullptr);
   open_error_.reset();
   if (!opened) open_error_ = opened.error();
-  opened_stamp_ = backends::StampOf(status);
+  opened_generation_ = status.version;
   opened_version_ = version;
   looked_at_ = now;
   return opened;
@@ -239,14 +238,15 @@ model::Result<HierarchyPtr> MountedStore::Reopen(const HierarchyPtr& outdated) {
     model::MutexLock lock(mutex_);
     if (hierarchy_ && hierarchy_ != outdated) return hierarchy_;  // somebody has
   }
-  NDLFS_TRY(const struct ::stat status, CurrentStatus());
+  NDLFS_TRY(const FileStatus status, CurrentStatus());
   return Open(status);
 }
 
-model::Result<struct ::stat> MountedStore::CurrentStatus() {
-  const auto status = services_.root->StatForOthers(path_, /*follow=*/false);
-  if (!status || S_ISLNK(status->st_mode)) return IoError(ESTALE, path_);
-  if (S_ISDIR(status->st_mode) != is_directory_) return IoError(ESTALE, path_);
+model::Result<FileStatus> MountedStore::CurrentStatus() {
+  const auto found = services_.source->Stat(path_, backends::Follow::kNo);
+  const auto status = found.value_or(std::nullopt);
+  if (!status || status->is_symlink()) return model::HasChanged(path_);
+  if (status->is_directory() != is_directory_) return model::HasChanged(path_);
   NoteStatus(*status);
   return *status;
 }
@@ -265,7 +265,6 @@ model::Result<EntityPtr> MountedStore::Get(std::string_view path) {
   if (seen.entity) {
     const bool changed = seen.entity->may_pass ||
                          seen.entity->version != VersionOf(*hierarchy, path) ||
-                         IsAccessChanged(*seen.entity) ||
                          (seen.entity->ledger && seen.entity->ledger->Changed());
     if (!changed) {
       Confirm(path);
@@ -306,20 +305,30 @@ model::Result<EntityPtr> MountedStore::Load(const HierarchyPtr& hierarchy,
   auto entity = std::make_shared<Entity>(services_.cache);
   entity->path = path;
   entity->loaded_from = hierarchy;
-  entity->version = VersionOf(*hierarchy, path);
+  const auto version = hierarchy->Version(path);
+  // To find out that there is nothing may take a search: once is enough.
+  if (!version && version.error().code() == model::ErrorCode::kNotFound) {
+    return model::NotFound("{}", path);
+  }
+  entity->version = version.value_or(0);
   entity->generation = ++services_.last_generation;
   auto node = hierarchy->Load(path);
   if (!node) {
     const bool gone = node.error().code() == model::ErrorCode::kNotFound;
     if (gone || IsStale(node.error())) return model::Propagate(std::move(node).error());
     // What is no object of this store needs no reason why it is not shown.
-    if (!IsListed(*hierarchy, path)) return model::NotFound("{}", path);
-    entity->access = AccessTo(std::vector<std::string>());
+    if (!IsListed(*hierarchy, path)) {
+      if (is_shared() && IsDenied(node.error())) return model::Propagate(node.error());
+      return model::NotFound("{}", path);
+    }
+    entity->is_denied = is_shared() && IsDenied(node.error());
+    entity->access = AccessTo({});
     AddProblem(*entity, node.error());
   } else {
     entity->node = *std::move(node);
     entity->mtime_ns = entity->node->mtime_ns;
-    entity->access = AccessTo(*entity->node);
+    entity->access = AccessTo(entity->node->files);
+    entity->may_pass = entity->node->is_partial;
     if (entity->node->error) AddProblem(*entity, *entity->node->error);
     AddData(*entity);
   }
@@ -329,73 +338,36 @@ model::Result<EntityPtr> MountedStore::Load(const HierarchyPtr& hierarchy,
   return entity;
 }
 
-SourceRoot::PathAccess MountedStore::AccessTo(const backends::Node& node) const {
-  const SourceRoot::PathAccess access = AccessTo(node.files);
-  if (!node.read_access) return access;
-  return {Both(access.own, node.read_access->own), Both(access.whole, node.read_access->whole)};
-}
-
-// Folders on the way to the metadata may be closed without a trace in these.
-bool MountedStore::IsAccessChanged(const Entity& entity) const {
-  if (!is_shared() || entity.node == nullptr) return false;
-  return AccessTo(*entity.node) != entity.access;
-}
-
-SourceRoot::PathAccess MountedStore::AccessTo(const std::vector<std::string>& files) const {
+backends::Access MountedStore::AccessTo(const std::vector<std::string>& files) const {
   const auto access_of = [&](const std::string& path) {
-    return services_.root->AccessOf(path).value_or(SourceRoot::PathAccess{});
+    const auto status = services_.source->Stat(path, backends::Follow::kYes);
+    return status && *status ? AccessBy(**status) : backends::Access{};
   };
-  SourceRoot::PathAccess access = access_of(path_);
-  if (!is_directory_) return access;
-  for (const std::string& file : files) {
-    const auto found = access_of(backends::JoinKey(path_, file));
-    access = {Both(access.own, found.own), Both(access.whole, found.whole)};
+  const backends::Access store = access_of(path_);
+  if (!is_directory_ || files.empty()) return store;
+  backends::Access access = access_of(backends::JoinKey(path_, files.front()));
+  for (size_t i = 1; i < files.size(); ++i) {
+    access = InCommon(access, access_of(backends::JoinKey(path_, files[i])));
   }
-  return access;
-}
-
-backends::Access MountedStore::AccessFromTop(const std::vector<std::string>& files) const {
-  backends::Access access = AccessTo(files).own;
-  if (!is_directory_) return access;
-  std::set<std::string_view> folders;
-  for (const std::string& file : files) {
-    for (size_t end = file.rfind('/'); end != file.npos && end != 0;
-         end = file.rfind('/', end - 1)) {
-      if (!folders.insert(std::string_view(file).substr(0, end)).second) break;
-    }
-  }
-  for (const std::string_view folder : folders) {
-    const auto status = services_.root->StatForOthers(backends::JoinKey(path_, folder));
-    access = Both(access, status ? backends::PassageThrough(*status) : backends::Access{});
-  }
-  return access;
+  return InCommon(access, store);
 }
 
 void MountedStore::AddProblem(Entity& entity, const model::Error& error) const {
   const std::string line = Located(Describe(), entity.path, error.message());
   entity.problems += line + "\n";
-  entity.may_pass = entity.may_pass || error.code() == model::ErrorCode::kIo;
+  entity.may_pass = entity.may_pass || error.is_transient();
   services_.problems.Report(line);
 }
 
 void MountedStore::AddData(Entity& entity) const {
   const auto& source = entity.node->source;
   if (entity.node->is_group() || source == nullptr) return;
-  entity.ledger = std::make_shared<cache::ChunkLedger>(
-      is_shared() ? std::optional(entity.access.whole) : std::nullopt);
+  entity.ledger = std::make_shared<cache::ChunkLedger>();
   entity.reader = std::make_shared<cache::ArrayReader>(source, services_.cache, entity.ledger);
-  for (const ViewKind* kind : ViewKinds()) {
-    if (!kind->AppliesTo(source->spec())) continue;
-    auto view = kind->Make({entity.node, entity.reader, services_.scan});
-    if (!view) {
-      AddProblem(entity, model::Error(view.error()).In(kind->file_name()));
-      continue;
-    }
-    const auto refusal = (*view)->refusal();
-    if (refusal && kind->IsListed(source->spec())) {
-      AddProblem(entity, model::Error(*refusal).In(kind->file_name()));
-    }
-    entity.views.push_back({kind, *std::move(view)});
+  const ArrayInput input = MakeArrayInput(entity.node, entity.reader, services_.scan);
+  for (const ViewName& file : services_.array_views->Names(input)) {
+    if (!file.refusal || !services_.listed_views.Shows(file)) continue;
+    AddProblem(entity, model::Error(*file.refusal).In(file.name));
   }
 }
 

@@ -22,14 +22,18 @@
 
 #include "backends/detection.h"
 #include "backends/format/hierarchy.h"
+#include "backends/store/access.h"
+#include "backends/store/caller.h"
+#include "backends/store/source.h"
 #include "cache/array_reader.h"
 #include "cache/chunk_cache.h"
 #include "cache/chunk_ledger.h"
 #include "fs/tree/freshness.h"
+#include "fs/tree/kept_views.h"
 #include "fs/tree/problem_log.h"
 #include "fs/tree/read_failures.h"
 #include "fs/tree/tree_node.h"
-#include "fs/view/view.h"
+#include "fs/view/view_provider.h"
 #include "model/error.h"
 #include "model/mutex.h"
 #include "model/recently_used.h"
@@ -41,11 +45,6 @@ using HierarchyPtr = std::shared_ptr<const backends::Hierarchy>;
 // Immutable, but for what reading it finds out.
 class Entity {
  public:
-  struct NamedView {
-    const ViewKind* kind;
-    std::shared_ptr<const View> view;
-  };
-
   explicit Entity(cache::ChunkCache& cache) : cache_(cache) {}
   ~Entity();
   Entity(const Entity&) = delete;
@@ -53,7 +52,6 @@ class Entity {
 
   bool is_group() const { return node != nullptr && node->is_group(); }
   bool is_array() const { return node != nullptr && !node->is_group(); }
-  const NamedView* FindView(std::string_view file_name) const;
   // The text of `error.txt`; empty if there is none.
   std::string ErrorText() const { return problems + failures->Text(); }
   // Notes that reading the file `name` of it has failed, unless the failure is
@@ -66,20 +64,21 @@ class Entity {
   std::weak_ptr<const backends::Hierarchy> loaded_from;
   // Null where the object cannot be loaded; `problems` says why then.
   std::shared_ptr<const backends::Node> node;
-  std::string problems;   // what is known to be wrong, in lines; empty if nothing is
-  bool may_pass = false;  // what is wrong is a failure of the system
+  std::string problems;    // what is known to be wrong, in lines; empty if nothing is
+  bool may_pass = false;   // what is wrong is a failure of the system
+  bool is_denied = false;  // on a mount for others: the caller may not read the metadata
   // Arrays that have data.
   std::shared_ptr<cache::ChunkLedger> ledger;
   std::shared_ptr<const cache::ArrayReader> reader;
-  std::vector<NamedView> views;
+  const std::unique_ptr<KeptViews> views = std::make_unique<KeptViews>();
   const std::unique_ptr<ReadFailures> failures = std::make_unique<ReadFailures>();
   // Newest of the metadata, and of the chunks that were found changed.
   int64_t mtime_ns = 0;
   int64_t data_mtime_ns = 0;
   // Its weight among those that are kept, without what its views have grown by.
   uint64_t held_bytes = 0;
-  // Who may read it in the source, as far as its metadata say.
-  backends::SourceRoot::PathAccess access;
+  // The permissions that it shows: what its metadata have in the source.
+  backends::Access access;
 
  private:
   cache::ChunkCache& cache_;
@@ -90,7 +89,7 @@ class MountedStore;
 
 // What all stores of a mount share. Outlives them.
 struct StoreServices {
-  std::shared_ptr<const backends::SourceRoot> root;
+  std::shared_ptr<const backends::Source> source;
   Freshness freshness;
   cache::ChunkCache& cache;
   ProblemLog& problems;
@@ -116,34 +115,45 @@ struct StoreServices {
   std::atomic<uint64_t> last_generation{0};
   // Set before the mount is used.
   ScanLimits scan{};
+  ListedViews listed_views{};
+  // The tests have views of their own.
+  const ArrayViewProvider* array_views = &ArrayViews();
+  const GroupViewProvider* group_views = &GroupViews();
 };
 
 // The `detect` of a real mount.
 std::function<backends::FileLook(const std::string&, bool)> DetectIn(
-    std::shared_ptr<const backends::SourceRoot> root, backends::Detection detection);
+    std::shared_ptr<const backends::Source> source, backends::Detection detection);
 
 // Thread-safe; nothing is read from the source under a lock that a reader of
 // another store, or of an open file, needs.
+//
+// On a mount for others, this is the store as one caller sees it
+// (backends/store/caller.h): all that it keeps was read as that caller, and nobody else
+// is told of it.
 class MountedStore : public std::enable_shared_from_this<MountedStore> {
  public:
   // `status` is that of the file or directory at `path`; its format has just
   // been detected. Opens nothing.
-  MountedStore(StoreServices& services, std::string path, const struct ::stat& status);
+  MountedStore(StoreServices& services, std::string path, const backends::FileStatus& status);
 
+  const StoreServices& services() const { return services_; }
   // In the source; "" is the source itself.
   const std::string& path() const { return path_; }
   bool is_directory() const { return is_directory_; }
   // Others than who mounted it read what is in it.
   bool is_shared() const { return services_.open_options.shared; }
+  // The caller whose store this is; 0 where it is everybody's.
+  uint64_t caller_id() const { return caller_id_; }
   // How messages call it.
   std::string Describe() const;
 
   // Mode, owner and times of the file or directory, when last looked at.
-  struct ::stat status() const;
-  void NoteStatus(const struct ::stat& status);
+  backends::FileStatus status() const;
+  void NoteStatus(const backends::FileStatus& status);
 
   // The opened store, not older than freshness allows. The error is why it
-  // cannot be opened (shown as `error.txt`), or ESTALE: there is no longer a
+  // cannot be opened (shown as `error.txt`), or kStale: there is no longer a
   // store here, and the path has to be looked up again.
   model::Result<HierarchyPtr> Hierarchy();
   // "Zarr v3", or "" while the store is not open.
@@ -153,17 +163,12 @@ class MountedStore : public std::enable_shared_from_this<MountedStore> {
   // be loaded is an entity with problems. Errors are those of Hierarchy().
   model::Result<EntityPtr> Get(std::string_view path);
 
+  // Notes that `entity` is in use, and what it weighs by now.
+  void Touch(const EntityPtr& entity) const;
+
   // The version of the metadata of an object, for who keeps what was made of
   // them; 0 where there is none.
   static uint64_t VersionOf(const backends::Hierarchy& hierarchy, std::string_view path);
-
-  // Who may read the store's file or directory and, of a directory, these files
-  // in it. Nobody may read what cannot be looked at.
-  backends::SourceRoot::PathAccess AccessTo(const std::vector<std::string>& files) const;
-
-  // The same of a file that is at the top of the store and tells what is in
-  // these: only for who gets to them from there.
-  backends::Access AccessFromTop(const std::vector<std::string>& files) const;
 
   // Gives back what the opened store holds; it is opened again when needed.
   void Close();
@@ -183,40 +188,41 @@ class MountedStore : public std::enable_shared_from_this<MountedStore> {
 
   // The state of the last look, if that is fresh.
   std::optional<model::Result<HierarchyPtr>> Fresh() const EXCLUDES(mutex_);
-  // Of what is at its path, noted. ESTALE if that is no longer such a store.
-  model::Result<struct ::stat> CurrentStatus() EXCLUDES(mutex_);
+  // Of what is at its path, noted. kStale if that is no longer such a store.
+  model::Result<backends::FileStatus> CurrentStatus() EXCLUDES(mutex_);
   model::Result<HierarchyPtr> LookAgain() REQUIRES(open_mutex_) EXCLUDES(mutex_);
-  model::Result<HierarchyPtr> Open(const struct ::stat& status) REQUIRES(open_mutex_)
+  model::Result<HierarchyPtr> Open(const backends::FileStatus& status) REQUIRES(open_mutex_)
       EXCLUDES(mutex_);
   // Another opening than `outdated`.
   model::Result<HierarchyPtr> Reopen(const HierarchyPtr& outdated)
       EXCLUDES(open_mutex_, mutex_);
-  bool IsUnchanged(const backends::Hierarchy* hierarchy, const struct ::stat& status) const
-      EXCLUDES(mutex_);
+  bool IsUnchanged(const backends::Hierarchy* hierarchy,
+                   const backends::FileStatus& status) const EXCLUDES(mutex_);
 
   Seen Find(std::string_view path) EXCLUDES(mutex_);
   void Confirm(std::string_view path) EXCLUDES(mutex_);
   model::Result<EntityPtr> Load(const HierarchyPtr& hierarchy, std::string_view path,
                                 const Entity* before) EXCLUDES(mutex_);
   EntityPtr Keep(EntityPtr entity, const Entity* before) EXCLUDES(mutex_);
-  void Touch(const EntityPtr& entity) const;
-  backends::SourceRoot::PathAccess AccessTo(const backends::Node& node) const;
-  bool IsAccessChanged(const Entity& entity) const;
+  // What is shown of the permissions of the store's file or, of a directory, of these files in
+  // it; none of what cannot be looked at.
+  backends::Access AccessTo(const std::vector<std::string>& files) const;
   void AddProblem(Entity& entity, const model::Error& error) const;
   void AddData(Entity& entity) const;
 
   StoreServices& services_;
   const std::string path_;
   const bool is_directory_;
+  const uint64_t caller_id_ = backends::CallerScope::CurrentId();
 
   // Held while the store is opened or looked at; taken before mutex_.
   model::Mutex open_mutex_;
 
   mutable model::Mutex mutex_;
-  struct ::stat status_ GUARDED_BY(mutex_);
+  backends::FileStatus status_ GUARDED_BY(mutex_);
   HierarchyPtr hierarchy_ GUARDED_BY(mutex_);
   std::optional<model::Error> open_error_ GUARDED_BY(mutex_);
-  backends::FileStamp opened_stamp_ GUARDED_BY(mutex_);
+  backends::Generation opened_generation_ GUARDED_BY(mutex_);
   uint64_t opened_version_ GUARDED_BY(mutex_) = 0;
   Freshness::Time looked_at_ GUARDED_BY(mutex_);
   std::unordered_map<std::string, Known> known_ GUARDED_BY(mutex_);

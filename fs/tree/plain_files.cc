@@ -16,13 +16,6 @@ uint64_t RandomSeed() {
   return uint64_t{device()} << 32 | device();
 }
 
-// The finalizer of SplitMix64: every input bit changes half of the output.
-uint64_t Mix(uint64_t x) {
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-  return x ^ (x >> 31);
-}
-
 // Memory that the system fills with zeros when it is first used.
 uint64_t* AllocateZeroed(size_t count) {
   void* const slots = std::calloc(count, sizeof(uint64_t));
@@ -34,7 +27,7 @@ uint64_t* AllocateZeroed(size_t count) {
 
 PlainFiles::PlainFiles() : seed_(RandomSeed()), slots_(AllocateZeroed(kSlots)) {}
 
-bool PlainFiles::Contains(const backends::FileStamp& version) const {
+bool PlainFiles::Contains(const backends::Generation& version) const {
   const uint64_t hash = HashOf(version);
   uint64_t* const bucket = BucketOf(hash);
   return std::any_of(bucket, bucket + kWays, [&](uint64_t& slot) {
@@ -43,7 +36,7 @@ bool PlainFiles::Contains(const backends::FileStamp& version) const {
 }
 
 // The latest comes first; the one that has been there for longest goes.
-void PlainFiles::Add(const backends::FileStamp& version) {
+void PlainFiles::Add(const backends::Generation& version) {
   uint64_t pushed = HashOf(version);
   uint64_t* const bucket = BucketOf(pushed);
   for (size_t i = 0; i < kWays && pushed != 0; ++i) {
@@ -51,14 +44,8 @@ void PlainFiles::Add(const backends::FileStamp& version) {
   }
 }
 
-uint64_t PlainFiles::HashOf(const backends::FileStamp& version) const {
-  uint64_t hash = seed_;
-  for (const uint64_t part :
-       {version.device, version.inode, version.size, static_cast<uint64_t>(version.mtime_ns),
-        static_cast<uint64_t>(version.ctime_ns)}) {
-    hash = Mix(hash ^ part) + seed_;
-  }
-  return std::max<uint64_t>(hash, 1);
+uint64_t PlainFiles::HashOf(const backends::Generation& version) const {
+  return std::max<uint64_t>(version.hash(seed_), 1);
 }
 
 uint64_t* PlainFiles::BucketOf(uint64_t hash) const {

@@ -16,8 +16,8 @@ class PlainFiles {
  public:
   PlainFiles();
 
-  bool Contains(const backends::FileStamp& version) const;
-  void Add(const backends::FileStamp& version);
+  bool Contains(const backends::Generation& version) const;
+  void Add(const backends::Generation& version);
 
  private:
   // One cache line of slots: a version is in one of those that its hash tells.
@@ -28,7 +28,7 @@ class PlainFiles {
     void operator()(uint64_t* slots) const { std::free(slots); }
   };
 
-  uint64_t HashOf(const backends::FileStamp& version) const;
+  uint64_t HashOf(const backends::Generation& version) const;
   uint64_t* BucketOf(uint64_t hash) const;
 
   // Nobody who writes files can make two versions that have one hash.

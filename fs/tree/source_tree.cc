@@ -11,21 +11,47 @@
 namespace ndlfs::fs {
 namespace {
 
-using backends::FileStamp;
+using backends::FileId;
+using backends::FileKind;
+using backends::FileStatus;
+using backends::Follow;
+using backends::Generation;
 using backends::UniqueFd;
 using model::IoError;
 
-bool IsAbsent(const model::Error& error) {
-  return error.sys_errno() == ENOENT || error.sys_errno() == ENOTDIR;
+// The bits of S_IFMT; 0 where the kind is not known.
+mode_t TypeOf(FileKind kind) {
+  switch (kind) {
+    case FileKind::kFile:
+      return S_IFREG;
+    case FileKind::kDirectory:
+      return S_IFDIR;
+    case FileKind::kSymlink:
+      return S_IFLNK;
+    case FileKind::kFifo:
+      return S_IFIFO;
+    case FileKind::kSocket:
+      return S_IFSOCK;
+    case FileKind::kCharacterDevice:
+      return S_IFCHR;
+    case FileKind::kBlockDevice:
+      return S_IFBLK;
+    case FileKind::kUnknown:
+      break;
+  }
+  return 0;
 }
 
-bool IsSameInode(const struct ::stat& status, const FileStamp& stamp) {
-  return status.st_dev == stamp.device && status.st_ino == stamp.inode;
+// What is at `path` itself; nullopt where there is nothing, or none can look.
+std::optional<FileStatus> StatOf(const MountContext& context, std::string_view path) {
+  const auto status = context.source->Stat(path, Follow::kNo);
+  return status ? *status : std::nullopt;
 }
 
-class PlainFileHandle final : public FileHandle {
+class DescriptorHandle final : public FileHandle {
  public:
-  PlainFileHandle(std::string path, UniqueFd fd) : path_(std::move(path)), fd_(std::move(fd)) {}
+  DescriptorHandle(std::string path, UniqueFd fd)
+      : path_(std::move(path)), fd_(std::move(fd)) {}
 
   model::Result<size_t> Read(uint64_t offset, backends::ByteSpan out) const override {
     NDLFS_TRY(const size_t count, backends::ReadFully(fd_.get(), offset, out), path_);
@@ -37,64 +63,95 @@ class PlainFileHandle final : public FileHandle {
   const UniqueFd fd_;
 };
 
+// A file of a source that has no descriptors.
+class StoreHandle final : public FileHandle {
+ public:
+  StoreHandle(std::string path, std::shared_ptr<const backends::Store> file)
+      : path_(std::move(path)), file_(std::move(file)) {}
+
+  model::Result<size_t> Read(uint64_t offset, backends::ByteSpan out) const override {
+    NDLFS_TRY(const auto count, file_->ReadInto("", offset, out), path_);
+    if (!count) return model::HasChanged(path_);
+    return *count;
+  }
+
+ private:
+  const std::string path_;
+  const std::shared_ptr<const backends::Store> file_;
+};
+
 // One version of a plain file. What grows in place (a log) stays the same file
 // for who has it open, and the kernel drops its pages when stat() shows that;
 // what was replaced does not show through.
 class PlainFile final : public TreeNode {
  public:
-  PlainFile(MountContext& context, std::string path, const struct ::stat& status)
+  PlainFile(MountContext& context, std::string path, const FileStatus& status)
       : context_(context),
         path_(std::move(path)),
-        stamp_(backends::StampOf(status)),
+        id_(status.id),
+        version_(status.version),
+        size_(status.size),
         attributes_(AttributesOf(status)) {}
 
   Relation Compare(const Object& fresh) const override {
     const auto* other = dynamic_cast<const PlainFile*>(&fresh);
-    return other != nullptr && other->stamp() == stamp() ? Relation::kSame
-                                                         : Relation::kDifferent;
+    return other != nullptr && other->version() == version() ? Relation::kSame
+                                                             : Relation::kDifferent;
   }
 
   model::Result<Attributes> Stat() const override {
     if (context_.services.freshness.immutable()) return attributes_;
-    const auto status = context_.root->StatForOthers(path_, /*follow=*/false);
-    return status && IsSameInode(*status) ? AttributesOf(*status) : attributes_;
+    const auto status = StatOf(context_, path_);
+    const bool is_same = status && status->is_file() && status->id == id_;
+    return is_same ? AttributesOf(*status) : attributes_;
   }
+  model::Result<Attributes> StatWhenFound() const override { return attributes_; }
 
   model::Result<OpenedFile> Open() override {
-    NDLFS_TRY(auto fd, context_.root->OpenFound(path_, O_NOFOLLOW), path_);
+    if (!context_.local) return OpenInStore();
+    NDLFS_TRY(auto fd, context_.local->OpenFound(path_, O_NOFOLLOW), path_);
     struct ::stat status;
     if (::fstat(fd.get(), &status) != 0) return IoError(errno, path_);
-    if (!IsThisVersion(status)) return IoError(ESTALE, path_);
-    return OpenedFile{std::make_shared<const PlainFileHandle>(path_, std::move(fd)), false};
+    if (!IsThisVersion(backends::StatusOf(status))) return model::HasChanged(path_);
+    return OpenedFile{std::make_shared<const DescriptorHandle>(path_, std::move(fd)), false};
   }
 
  private:
-  FileStamp stamp() const {
-    model::MutexLock lock(mutex_);
-    return stamp_;
+  model::Result<OpenedFile> OpenInStore() {
+    const auto status = StatOf(context_, path_);
+    if (!status || !status->is_file() || !IsThisVersion(*status)) {
+      return model::HasChanged(path_);
+    }
+    auto file = context_.source->OpenFile(path_);
+    // The first read, of nothing: from now on the store keeps to one version.
+    NDLFS_TRY(const auto opened, file->Get("", 0, {.range = {0, 0}}), path_);
+    if (!opened || opened->info.generation != status->version) return model::HasChanged(path_);
+    return OpenedFile{std::make_shared<const StoreHandle>(path_, std::move(file)), false};
   }
-  bool IsSameInode(const struct ::stat& status) const {
+
+  Generation version() const {
     model::MutexLock lock(mutex_);
-    return S_ISREG(status.st_mode) && fs::IsSameInode(status, stamp_);
+    return version_;
   }
   // As long as the kernel has no page of it, a file that has grown since it
   // was looked up may take the place of what it was: else a file that is
   // written all the time could not be opened.
-  bool IsThisVersion(const struct ::stat& status) {
-    const FileStamp now = backends::StampOf(status);
+  bool IsThisVersion(const FileStatus& now) {
     model::MutexLock lock(mutex_);
-    const bool grown = !served_ && now.device == stamp_.device && now.inode == stamp_.inode &&
-                       now.size >= stamp_.size;
-    if (now != stamp_ && !grown) return false;
-    stamp_ = now;
+    const bool grown = !served_ && now.id == id_ && now.size >= size_;
+    if (now.version != version_ && !grown) return false;
+    version_ = now.version;
+    size_ = now.size;
     served_ = true;
     return true;
   }
 
   MountContext& context_;
   const std::string path_;
+  const FileId id_;
   mutable model::Mutex mutex_;
-  FileStamp stamp_ GUARDED_BY(mutex_);
+  Generation version_ GUARDED_BY(mutex_);
+  uint64_t size_ GUARDED_BY(mutex_);
   bool served_ GUARDED_BY(mutex_) = false;
   const Attributes attributes_;
 };
@@ -102,113 +159,88 @@ class PlainFile final : public TreeNode {
 // FIFOs, sockets and devices: the kernel handles them, or refuses to.
 class SpecialFile final : public TreeNode {
  public:
-  explicit SpecialFile(const struct ::stat& status)
-      : stamp_(backends::StampOf(status)), attributes_(AttributesOf(status)) {}
+  explicit SpecialFile(const FileStatus& status)
+      : version_(status.version), attributes_(AttributesOf(status)) {}
 
   Relation Compare(const Object& fresh) const override {
     const auto* other = dynamic_cast<const SpecialFile*>(&fresh);
-    return other != nullptr && other->stamp_ == stamp_ ? Relation::kSame : Relation::kDifferent;
+    const bool is_same = other != nullptr && other->version_ == version_;
+    return is_same ? Relation::kSame : Relation::kDifferent;
   }
   model::Result<Attributes> Stat() const override { return attributes_; }
 
  private:
-  const FileStamp stamp_;
+  const Generation version_;
   const Attributes attributes_;
 };
 
 class MirrorReader final : public DirectoryReader {
  public:
-  // `directory` is the same that `stream` lists; without it the types of files
-  // that may be stores are left open.
-  MirrorReader(const Catalog& catalog, std::string path, backends::DirectoryStream stream,
-               UniqueFd directory, Stores stores)
+  MirrorReader(const Catalog& catalog, std::string path,
+               std::unique_ptr<backends::DirectoryListing> listing, Stores stores)
       : catalog_(catalog),
         path_(std::move(path)),
-        stream_(std::move(stream)),
-        directory_(std::move(directory)),
+        listing_(std::move(listing)),
         stores_(stores) {}
 
   model::Result<std::optional<DirectoryEntry>> Next() override {
-    NDLFS_TRY(const auto* entry, stream_.Next(), path_);
+    NDLFS_TRY(const auto* entry, listing_->Next(), path_);
     if (entry == nullptr) return std::nullopt;
-    return DirectoryEntry{std::string(entry->name), TypeOf(*entry)};
+    std::string name(entry->name);
+    const mode_t type = ShownType(*entry);
+    return DirectoryEntry{std::move(name), type};
   }
-  void Rewind() override { stream_.Seek(0); }
+  void Rewind() override { listing_->Seek(0); }
 
  private:
   // Of files that may be stores it is left open: nothing is opened for a listing.
-  mode_t TypeOf(const backends::DirectoryStream::Entry& entry) const {
-    const bool may_be_store = entry.type == DT_REG && stores_ == Stores::kFolders;
-    if (!may_be_store) return DTTOIF(entry.type);
+  mode_t ShownType(const backends::DirectoryListing::Entry& entry) const {
+    const bool may_be_store = entry.kind == FileKind::kFile && stores_ == Stores::kFolders;
+    if (!may_be_store) return TypeOf(entry.kind);
     if (backends::MayBeStoreFile(entry.name)) return 0;
     if (!catalog_.looks_into_files()) return S_IFREG;
-    struct ::stat status;
-    const std::string name(entry.name);
+    const auto status = listing_->StatEntry();
     const bool is_plain =
-        ::fstatat(directory_.get(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0 &&
-        S_ISREG(status.st_mode) && catalog_.IsKnownPlain(status);
+        status && *status && (*status)->is_file() && catalog_.IsKnownPlain(**status);
     return is_plain ? mode_t{S_IFREG} : mode_t{0};
   }
 
   const Catalog& catalog_;
   const std::string path_;
-  backends::DirectoryStream stream_;
-  const UniqueFd directory_;
+  const std::unique_ptr<backends::DirectoryListing> listing_;
   const Stores stores_;
 };
 
 class MirrorDirectory final : public DirectoryNode {
  public:
-  MirrorDirectory(MountContext& context, std::string path, const struct ::stat& status,
+  MirrorDirectory(MountContext& context, std::string path, const FileStatus& status,
                   Stores stores)
       : context_(context),
         path_(std::move(path)),
         stores_(stores),
-        stamp_(backends::StampOf(status)),
         attributes_(AttributesOf(status)) {}
 
   model::Result<Attributes> Stat() const override {
     if (context_.services.freshness.immutable()) return attributes_;
-    const auto status = context_.root->StatForOthers(path_, /*follow=*/false);
-    if (!status || !S_ISDIR(status->st_mode)) return IoError(ESTALE, path_);
+    const auto status = StatOf(context_, path_);
+    if (!status || !status->is_directory()) return model::HasChanged(path_);
     return AttributesOf(*status);
   }
+  model::Result<Attributes> StatWhenFound() const override { return attributes_; }
   model::Result<TreeNodePtr> Lookup(std::string_view name) const override {
-    auto node = FindSourceNode(context_, JoinSourcePath(path_, name), stores_);
-    NDLFS_RETURN_IF_ERROR(CheckIsInPlace());
-    return node;
+    return FindSourceNode(context_, JoinSourcePath(path_, name), stores_);
   }
   model::Result<std::unique_ptr<DirectoryReader>> OpenDirectory() const override {
-    auto stream = backends::DirectoryStream::Open(*context_.root, path_, /*may_be_link=*/false);
-    auto directory = OpenToStat();
-    NDLFS_RETURN_IF_ERROR(CheckIsInPlace());
-    if (!stream) return model::Propagate(stream.error(), path_);
-    return std::make_unique<MirrorReader>(context_.catalog, path_, *std::move(stream),
-                                          std::move(directory), stores_);
+    auto listing = context_.source->List(path_);
+    if (!listing) return model::Propagate(listing.error(), path_);
+    return std::make_unique<MirrorReader>(context_.catalog, path_, *std::move(listing),
+                                          stores_);
   }
 
  private:
-  // Of this directory, for the stat() of what is listed; none where nobody asks
-  // for that.
-  UniqueFd OpenToStat() const {
-    if (stores_ == Stores::kAsTheyAre || !context_.catalog.looks_into_files()) return {};
-    auto fd = context_.root->OpenFound(path_, O_PATH | O_DIRECTORY);
-    return fd ? *std::move(fd) : UniqueFd();
-  }
-
-  // The kernel lets others in by what this directory was when it was looked up;
-  // another one may have its name now, and be closed to them.
-  model::Result<void> CheckIsInPlace() const {
-    if (!context_.root->is_shared()) return {};
-    const auto status = context_.root->StatForOthers(path_, /*follow=*/false);
-    if (!status || !IsSameInode(*status, stamp_)) return IoError(ESTALE, path_);
-    return {};
-  }
-
   MountContext& context_;
   const std::string path_;
   const Stores stores_;
-  const FileStamp stamp_;
   const Attributes attributes_;
 };
 
@@ -218,8 +250,9 @@ class OneFileDirectory final : public DirectoryNode {
   explicit OneFileDirectory(MountContext& context) : context_(context) {}
 
   model::Result<Attributes> Stat() const override {
-    NDLFS_TRY(const auto status, context_.root->StatForOthers(""));
-    return AttributesOf(status);
+    NDLFS_TRY(const auto status, context_.source->Stat("", Follow::kNo));
+    if (!status) return model::HasChanged(context_.file);
+    return AttributesOf(*status);
   }
   model::Result<TreeNodePtr> Lookup(std::string_view name) const override {
     if (name != context_.file) return model::NotFound("{}", name);
@@ -234,23 +267,22 @@ class OneFileDirectory final : public DirectoryNode {
 };
 
 model::Result<TreeNodePtr> MakeLink(MountContext& context, const std::string& path,
-                                    const struct ::stat& status) {
-  NDLFS_TRY(auto target, context.root->ReadLink(path), path);
+                                    const FileStatus& status) {
+  NDLFS_TRY(auto target, context.source->ReadLink(path), path);
   return MakeSymlinkNode(std::move(target), AttributesOf(status));
 }
 
 }  // namespace
 
-Attributes AttributesOf(const struct ::stat& status) {
-  const mode_t allowed = S_ISDIR(status.st_mode) ? 0555 : 0444;
-  const FileStamp stamp = backends::StampOf(status);
-  return {.mode = status.st_mode & (S_IFMT | allowed),
-          .size = S_ISDIR(status.st_mode) ? 0 : stamp.size,
-          .uid = status.st_uid,
-          .gid = status.st_gid,
-          .rdev = status.st_rdev,
-          .mtime_ns = stamp.mtime_ns,
-          .ctime_ns = stamp.ctime_ns};
+Attributes AttributesOf(const FileStatus& status) {
+  const mode_t allowed = status.is_directory() ? 0555 : 0444;
+  return {.mode = TypeOf(status.kind) | (status.mode & allowed),
+          .size = status.is_directory() ? 0 : status.size,
+          .uid = status.uid,
+          .gid = status.gid,
+          .rdev = status.device_number,
+          .mtime_ns = status.mtime_ns,
+          .ctime_ns = status.ctime_ns};
 }
 
 std::string JoinSourcePath(const std::string& path, std::string_view name) {
@@ -259,18 +291,21 @@ std::string JoinSourcePath(const std::string& path, std::string_view name) {
 
 model::Result<TreeNodePtr> FindSourceNode(MountContext& context, const std::string& path,
                                           Stores stores) {
-  const auto status = context.root->StatForOthers(path, /*follow=*/false);
-  if (!status && IsAbsent(status.error())) return model::NotFound("{}", path);
-  if (!status) return model::Propagate(status.error(), path);
-  if (S_ISLNK(status->st_mode)) return MakeLink(context, path, *status);
+  const auto found = context.source->Stat(path, Follow::kNo);
+  // What was a folder has become a link: the kernel follows that when it looks again.
+  if (!found && found.error().sys_errno() == ELOOP) return model::HasChanged(path);
+  if (!found) return model::Propagate(found.error(), path);
+  const std::optional<FileStatus>& status = *found;
+  if (!status) return model::NotFound("{}", path);
+  if (status->is_symlink()) return MakeLink(context, path, *status);
   if (stores == Stores::kFolders) {
     auto store = context.catalog.Find(path, *status);
     if (store) return MakeStoreFolder(context, std::move(store));
   }
-  if (S_ISDIR(status->st_mode)) {
+  if (status->is_directory()) {
     return std::make_shared<MirrorDirectory>(context, path, *status, stores);
   }
-  if (S_ISREG(status->st_mode)) return std::make_shared<PlainFile>(context, path, *status);
+  if (status->is_file()) return std::make_shared<PlainFile>(context, path, *status);
   return std::make_shared<SpecialFile>(*status);
 }
 

@@ -13,7 +13,7 @@ namespace ndlfs::fs {
 
 // Permissions of the source without those to write; those to execute only for
 // directories.
-Attributes AttributesOf(const struct ::stat& status);
+Attributes AttributesOf(const backends::FileStatus& status);
 
 // The path of `name` in the directory `path` of the source.
 std::string JoinSourcePath(const std::string& path, std::string_view name);

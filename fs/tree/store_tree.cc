@@ -6,7 +6,9 @@
 #include <functional>
 #include <utility>
 
+#include "backends/store/request_scope.h"
 #include "fs/tree/source_tree.h"
+#include "fs/tree/store_views.h"
 #include "fs/tree/xattr.h"
 #include "model/path_name.h"
 
@@ -14,6 +16,7 @@ namespace ndlfs::fs {
 namespace {
 
 using backends::Access;
+using backends::FileStatus;
 using model::IoError;
 using StorePtr = std::shared_ptr<MountedStore>;
 
@@ -34,31 +37,46 @@ Access AccessBy(const Attributes& attributes) {
   return {attributes.uid, attributes.gid, attributes.mode & 0777};
 }
 
-int64_t TimeOf(const struct ::stat& status) { return backends::StampOf(status).mtime_ns; }
+Access AccessBy(const FileStatus& status) {
+  return {status.uid, status.gid, status.mode & 0777};
+}
 
 // What files have that are no older and no more open than the store itself.
 Attributes FileAttributes(const MountedStore& store) {
-  const struct ::stat status = store.status();
-  Access access = backends::AccessTo(status);
+  const FileStatus status = store.status();
+  Access access = AccessBy(status);
   access.mode &= 0444;
-  return AttributesWith(access, S_IFREG, TimeOf(status));
+  return AttributesWith(access, S_IFREG, status.mtime_ns);
 }
 
 // What the files of an entity have.
 Attributes FileAttributes(const MountedStore& store, const Entity& entity) {
-  Access access = entity.access.own;
+  Access access = entity.access;
   access.mode &= 0444;
   return AttributesWith(access, S_IFREG,
-                        entity.mtime_ns != 0 ? entity.mtime_ns : TimeOf(store.status()));
+                        entity.mtime_ns != 0 ? entity.mtime_ns : store.status().mtime_ns);
+}
+
+// What a view has: it is as closed as all that went into it.
+Attributes FileAttributes(const MountedStore& store, const Entity& entity,
+                          const EntityView& view) {
+  Attributes attributes = FileAttributes(store, entity);
+  Access access = AccessBy(attributes);
+  for (const EntityPtr& part : view.parts) {
+    access = InCommon(access, part->access);
+    attributes.mtime_ns = std::max(attributes.mtime_ns, part->mtime_ns);
+  }
+  access.mode &= 0444;
+  return AttributesWith(access, S_IFREG, attributes.mtime_ns);
 }
 
 // The folder of what is at `status` in the source: who may read a file may
 // also enter the folder that stands for it.
-Attributes FolderAttributes(const struct ::stat& status, int64_t mtime_ns) {
-  Access access = backends::AccessTo(status);
-  access.mode &= S_ISDIR(status.st_mode) ? 0555 : 0444;
-  if (!S_ISDIR(status.st_mode)) access.mode |= access.mode >> 2;
-  return AttributesWith(access, S_IFDIR, mtime_ns != 0 ? mtime_ns : TimeOf(status));
+Attributes FolderAttributes(const FileStatus& status, int64_t mtime_ns) {
+  Access access = AccessBy(status);
+  access.mode &= status.is_directory() ? 0555 : 0444;
+  if (!status.is_directory()) access.mode |= access.mode >> 2;
+  return AttributesWith(access, S_IFDIR, mtime_ns != 0 ? mtime_ns : status.mtime_ns);
 }
 
 // How messages call an entity, and a file of it: "era5.zarr/t2m".
@@ -75,8 +93,16 @@ bool IsOutdated(MountedStore& store, const Entity& entity) {
   HierarchyPtr hierarchy = entity.loaded_from.lock();
   if (!hierarchy) hierarchy = store.Hierarchy().value_or(nullptr);
   if (!hierarchy) return true;
+  backends::RequestScope::ForgetAll();  // it may have changed since the request began
   const auto version = hierarchy->Version(entity.path);
   return !version || *version != entity.version;
+}
+
+// The same of all that went into a view.
+bool IsOutdated(MountedStore& store, const Entity& entity, const EntityView& view) {
+  return IsOutdated(store, entity) ||
+         std::any_of(view.parts.begin(), view.parts.end(),
+                     [&](const EntityPtr& part) { return IsOutdated(store, *part); });
 }
 
 size_t DepthOf(std::string_view path) {
@@ -93,18 +119,24 @@ std::string WayToTop(size_t depth) {
 
 class ViewHandle final : public FileHandle {
  public:
-  ViewHandle(StorePtr store, EntityPtr entity, std::shared_ptr<const View> view)
+  ViewHandle(StorePtr store, EntityPtr entity, EntityViewPtr made,
+             cache::Prefetcher& prefetcher)
       : store_(std::move(store)),
-        name_(NameOfEntity(*store_, entity->path)),
+        name_(entity->is_group() ? NameOfFile(*store_, entity->path, made->name)
+                                 : NameOfEntity(*store_, entity->path)),
         entity_(std::move(entity)),
-        view_(std::move(view)) {}
+        made_(std::move(made)),
+        view_(made_->view->ForReader(prefetcher)) {
+    if (view_ == nullptr) view_ = made_->view;
+  }
 
   model::Result<size_t> Read(uint64_t offset, backends::ByteSpan out) const override {
     auto count = view_->Read(offset, out);
     if (count) return count;
     // Chunks of a store that has taken the place of this one need not fit.
-    if (count.error().code() == model::ErrorCode::kCorrupt && IsOutdated(*store_, *entity_)) {
-      return IoError(ESTALE, name_);
+    if (count.error().code() == model::ErrorCode::kCorrupt &&
+        IsOutdated(*store_, *entity_, *made_)) {
+      return model::HasChanged(name_);
     }
     entity_->NoteFailure(name_, count.error());
     return model::Propagate(std::move(count).error(), name_);
@@ -114,29 +146,29 @@ class ViewHandle final : public FileHandle {
   const StorePtr store_;
   const std::string name_;
   const EntityPtr entity_;  // keeps it known, and its chunks cached
-  const std::shared_ptr<const View> view_;
+  const EntityViewPtr made_;
+  ViewPtr view_;
 };
 
-// One version of a view: stands for the entity of one generation.
+// One version of a view: stands for its generation.
 class ViewFile final : public TreeNode {
  public:
-  ViewFile(MountContext& context, StorePtr store, EntityPtr entity,
-           const Entity::NamedView& view)
+  ViewFile(MountContext& context, StorePtr store, EntityPtr entity, EntityViewPtr made)
       : context_(context),
         store_(std::move(store)),
         path_(entity->path),
-        kind_(view.kind),
+        name_(made->name),
         version_(entity->version),
-        attributes_(FileAttributes(*store_, *entity)),
-        size_(view.view->size()),
-        generation_(entity->generation) {
-    if (!size_) unsized_ = std::move(entity);
+        attributes_(FileAttributes(*store_, *entity, *made)),
+        size_(made->view->size()),
+        generation_(made->generation) {
+    if (!size_) unsized_ = {std::move(entity), std::move(made)};
   }
 
   Relation Compare(const Object& fresh) const override {
     const auto* other = dynamic_cast<const ViewFile*>(&fresh);
     const bool same =
-        other != nullptr && other->kind_ == kind_ && other->generation() == generation();
+        other != nullptr && other->name_ == name_ && other->generation() == generation();
     return same ? Relation::kSame : Relation::kDifferent;
   }
 
@@ -147,54 +179,70 @@ class ViewFile final : public TreeNode {
   }
   Cost StatCost() const override {
     constexpr uint64_t kAsARead = uint64_t{4} << 20;
-    EntityPtr entity;
+    EntityViewPtr made;
     {
       const model::MutexLock lock(mutex_);
       if (size_) return Cost::kNothing;
-      entity = unsized_;
+      made = unsized_.made;
     }
-    const uint64_t bytes = entity->FindView(kind_->file_name())->view->scan_bytes();
-    return bytes <= kAsARead ? Cost::kRead : Cost::kScan;
+    return made->view->scan_bytes() <= kAsARead ? Cost::kRead : Cost::kScan;
   }
 
   model::Result<OpenedFile> Open() override {
-    auto entity = store_->Get(path_);
+    NDLFS_TRY(const StorePtr store, context_.catalog.OfCaller(store_));
+    auto entity = store->Get(path_);
     if (!entity && entity.error().code() == model::ErrorCode::kNotFound) {
-      return IoError(ESTALE, path_);
+      return model::HasChanged(path_);
     }
     if (!entity) return model::Propagate(std::move(entity).error());
-    const auto* view = (*entity)->FindView(kind_->file_name());
-    if (view == nullptr || !IsThisVersion(**entity, *view)) return IoError(ESTALE, path_);
-    auto for_reader = view->view->ForReader(context_.prefetcher);
-    if (for_reader == nullptr) for_reader = view->view;
+    auto made = FindView(store, *entity, name_);
+    if (!made && made.error().code() == model::ErrorCode::kNotFound) {
+      return model::HasChanged(path_);
+    }
+    if (!made) return model::Propagate(std::move(made).error());
+    if (!IsThisVersion(**entity, **made)) return model::HasChanged(path_);
+    // Takes a scan only if the view whose size was found is no longer kept.
+    const model::Result<uint64_t> size = (*made)->view->FindSize();
+    if (!size) return SizeFailure(**entity, **made, size.error());
+    NDLFS_TRY(const uint64_t known, Size());
+    if (*size != known) return model::HasChanged(path_);
     return OpenedFile{
-        std::make_shared<const ViewHandle>(store_, *entity, std::move(for_reader))};
+        std::make_shared<const ViewHandle>(store, *entity, *made, context_.prefetcher)};
   }
 
  private:
-  model::Result<uint64_t> Size() const EXCLUDES(mutex_) {
+  // What Size() takes until it is known.
+  struct Unsized {
     EntityPtr entity;
+    EntityViewPtr made;
+  };
+
+  model::Result<uint64_t> Size() const EXCLUDES(mutex_) {
+    Unsized unsized;
     {
       const model::MutexLock lock(mutex_);
       if (size_) return *size_;
-      entity = unsized_;
+      unsized = unsized_;
     }
-    const std::shared_ptr<const View> view = entity->FindView(kind_->file_name())->view;
-    const model::Result<uint64_t> size = view->FindSize();
-    if (!size) return SizeFailure(*entity, *view, size.error());
+    const auto& ledger = unsized.entity->ledger;
+    const uint64_t unnoted = ledger ? ledger->unnoted_reads() : 0;
+    const model::Result<uint64_t> size = unsized.made->view->FindSize();
+    if (!size) return SizeFailure(*unsized.entity, *unsized.made, size.error());
+    // The array was decoded just now, however many files that took.
+    if (ledger && ledger->unnoted_reads() != unnoted) ledger->Vouch();
     const model::MutexLock lock(mutex_);
     size_ = *size;
-    unsized_ = nullptr;
+    unsized_ = {};
     return *size;
   }
-  model::Failure SizeFailure(const Entity& entity, const View& view,
+  model::Failure SizeFailure(const Entity& entity, const EntityView& made,
                              const model::Error& error) const {
-    const std::string name = NameOfFile(*store_, path_, kind_->file_name());
-    if (error.code() == model::ErrorCode::kCorrupt && IsOutdated(*store_, entity)) {
-      return IoError(ESTALE, name);
+    const std::string name = NameOfFile(*store_, path_, name_);
+    if (error.code() == model::ErrorCode::kCorrupt && IsOutdated(*store_, entity, made)) {
+      return model::HasChanged(name);
     }
     entity.NoteFailure(name, error);
-    if (view.refusal()) return model::NotFound("{}", name);
+    if (made.view->refusal()) return model::NotFound("{}", name);
     return model::Propagate(error, name);
   }
 
@@ -205,19 +253,20 @@ class ViewFile final : public TreeNode {
   // As long as the kernel has no page of it, an entity that was dropped from
   // memory since, and read again, is as good as the one that was looked up.
   // Not if who was let in by what the kernel knows may not read that one.
-  bool IsThisVersion(const Entity& entity, const Entity::NamedView& view) {
-    const Attributes now = FileAttributes(*store_, entity);
+  bool IsThisVersion(const Entity& entity, const EntityView& made) {
+    const Attributes now = FileAttributes(*store_, entity, made);
     if (now.mode != attributes_.mode || now.uid != attributes_.uid ||
         now.gid != attributes_.gid) {
       return false;
     }
     model::MutexLock lock(mutex_);
-    if (entity.generation != generation_) {
-      // Where only decoding tells, it is asked for at a new lookup.
+    if (made.generation != generation_) {
+      // Where only decoding tells, it is asked for at a new lookup. What a file
+      // of a group is made of may have changed in many ways.
       const bool same = entity.version == version_ && entity.data_mtime_ns == 0 && size_ &&
-                        view.view->size() == size_;
+                        made.view->size() == size_ && !entity.is_group();
       if (served_ || !same) return false;
-      generation_ = entity.generation;
+      generation_ = made.generation;
     }
     served_ = true;
     return true;
@@ -226,12 +275,12 @@ class ViewFile final : public TreeNode {
   MountContext& context_;
   const StorePtr store_;
   const std::string path_;
-  const ViewKind* const kind_;
+  const std::string name_;  // the true one
   const uint64_t version_;
   const Attributes attributes_;  // without the size
   mutable model::Mutex mutex_;
   mutable std::optional<uint64_t> size_ GUARDED_BY(mutex_);
-  mutable EntityPtr unsized_ GUARDED_BY(mutex_);  // to find the size of
+  mutable Unsized unsized_ GUARDED_BY(mutex_);
   uint64_t generation_ GUARDED_BY(mutex_);
   bool served_ GUARDED_BY(mutex_) = false;
 };
@@ -259,12 +308,13 @@ class DocumentFile final : public TreeNode {
   model::Result<Attributes> Stat() const override { return attributes_; }
 
   model::Result<OpenedFile> Open() override {
-    auto document = context_.documents.Get(store_, path_);
+    NDLFS_TRY(const StorePtr store, context_.catalog.OfCaller(store_));
+    auto document = context_.documents.Get(store, path_);
     if (!document && document.error().code() == model::ErrorCode::kNotFound) {
-      return IoError(ESTALE, path_);
+      return model::HasChanged(path_);
     }
     if (!document) return model::Propagate(std::move(document).error());
-    if ((*document)->hash != hash_) return IoError(ESTALE, path_);
+    if ((*document)->hash != hash_) return model::HasChanged(path_);
     return OpenText((*document)->text);
   }
 
@@ -328,9 +378,12 @@ class ErrorFolder final : public DirectoryNode {
 
   model::Result<Attributes> Stat() const override { return folder_; }
   model::Result<TreeNodePtr> Lookup(std::string_view name) const override {
+    // The reason is what the store said to one caller.
+    if (caller_id_ != backends::CallerScope::CurrentId()) return model::HasChanged("lookup");
     if (name == kErrorName) return MakeTextNode(reason_ + "\n", file_);
     return model::NotFound("{}", name);
   }
+  bool DependsOnCaller() const override { return caller_id_ != 0; }
   model::Result<std::unique_ptr<DirectoryReader>> OpenDirectory() const override {
     return MakeListReader({{std::string(kErrorName), S_IFREG}});
   }
@@ -339,43 +392,46 @@ class ErrorFolder final : public DirectoryNode {
   const std::string reason_;
   const Attributes folder_;
   const Attributes file_;
+  const uint64_t caller_id_ = backends::CallerScope::CurrentId();
 };
 
 // The folder of a group, an array, or a whole store ("/").
 class EntityFolder final : public DirectoryNode {
  public:
-  // `found` is the file or directory that was taken for the store.
   EntityFolder(MountContext& context, StorePtr store, std::string path,
-               const Attributes& attributes, const backends::FileStamp& found)
+               const Attributes& attributes)
       : context_(context),
         store_(std::move(store)),
         path_(std::move(path)),
-        attributes_(attributes),
-        found_(found) {}
+        attributes_(attributes) {}
 
   model::Result<Attributes> Stat() const override { return attributes_; }
   model::Result<TreeNodePtr> Lookup(std::string_view name) const override {
-    auto node = Find(name);
-    NDLFS_RETURN_IF_ERROR(CheckIsInPlace());
-    return node;
+    NDLFS_TRY(const auto folder, OfCaller());
+    return folder->Find(name);
   }
   bool MayChange(std::string_view name) const override;
+  bool DependsOnCaller() const override { return store_->is_shared(); }
   model::Result<std::unique_ptr<DirectoryReader>> OpenDirectory() const override;
   model::Result<ExtendedAttributes> GetExtendedAttributes() const override;
 
  private:
   bool is_top() const { return path_ == "/"; }
-  model::Result<void> CheckIsInPlace() const;
+  // The same folder as the calling thread's caller sees it.
+  model::Result<std::shared_ptr<const EntityFolder>> OfCaller() const;
   model::Result<TreeNodePtr> Find(std::string_view name) const;
+  model::Failure Absent(std::string_view name, bool is_denied) const;
   TreeNodePtr MakeSource() const;
   model::Result<TreeNodePtr> MakeDocument(const Entity& entity) const;
   model::Result<TreeNodePtr> FindError(const Entity& entity) const;
-  model::Result<TreeNodePtr> FindInArray(const EntityPtr& entity, std::string_view name) const;
-  model::Result<TreeNodePtr> FindInGroup(std::string_view name) const;
+  model::Result<TreeNodePtr> FindByName(const EntityPtr& entity, std::string_view name) const;
+  model::Result<TreeNodePtr> FindViewFile(const EntityPtr& entity, std::string_view name) const;
+  std::string Stem() const;
+  model::Result<TreeNodePtr> FindChild(std::string_view name) const;
   model::Result<std::string> NameOf(std::string_view file_name) const;
   bool IsGroupOfTrueName(const std::vector<std::string>& names,
                          std::string_view file_name) const;
-  struct ::stat StatusOf(const std::string& path) const;
+  FileStatus StatusOf(const std::string& path) const;
   TreeNodePtr MakeLink(const std::string& path, const backends::Link& link) const;
   model::Result<std::vector<DirectoryEntry>> ListEntries() const;
   model::Result<void> ListGroup(std::vector<DirectoryEntry>& entries) const;
@@ -384,20 +440,25 @@ class EntityFolder final : public DirectoryNode {
   const StorePtr store_;
   const std::string path_;  // NDL path name
   const Attributes attributes_;
-  const backends::FileStamp found_;
 };
 
 // The reasons for which a store shows nothing but `error.txt`; what remains is
 // for the caller to pass on: the path has to be looked up again.
-bool IsShown(const model::Error& error) { return error.sys_errno() != ESTALE; }
+bool IsShown(const model::Error& error) { return error.code() != model::ErrorCode::kStale; }
 
-// The kernel lets others in by what led here when it was looked up; something
-// else may be at this path now, and be closed to them.
-model::Result<void> EntityFolder::CheckIsInPlace() const {
-  if (!store_->is_shared()) return {};
-  const struct ::stat now = store_->status();
-  if (now.st_dev == found_.device && now.st_ino == found_.inode) return {};
-  return IoError(ESTALE, store_->Describe());
+bool IsNotFound(const model::Result<TreeNodePtr>& found) {
+  return !found && found.error().code() == model::ErrorCode::kNotFound;
+}
+
+model::Result<std::shared_ptr<const EntityFolder>> EntityFolder::OfCaller() const {
+  NDLFS_TRY(StorePtr store, context_.catalog.OfCaller(store_));
+  return std::make_shared<const EntityFolder>(context_, std::move(store), path_, attributes_);
+}
+
+// A file that there would be if the caller might read the metadata is not said to be missing.
+model::Failure EntityFolder::Absent(std::string_view name, bool is_denied) const {
+  if (is_denied && store_->is_shared()) return IoError(EACCES, std::string(name));
+  return model::NotFound("{}", name);
 }
 
 model::Result<TreeNodePtr> EntityFolder::Find(std::string_view name) const {
@@ -405,13 +466,13 @@ model::Result<TreeNodePtr> EntityFolder::Find(std::string_view name) const {
   const auto entity = store_->Get(path_);
   if (!entity) {
     if (!IsShown(entity.error())) return model::Propagate(entity.error());
-    if (name != kErrorName) return model::NotFound("{}", name);
+    if (name != kErrorName) return Absent(name, entity.error().sys_errno() == EACCES);
     return MakeTextNode(entity.error().message() + "\n", FileAttributes(*store_));
   }
   if (name == kErrorName) return FindError(**entity);
-  if ((*entity)->node == nullptr) return model::NotFound("{}", name);
+  if ((*entity)->node == nullptr) return Absent(name, (*entity)->is_denied);
   if (name == kDocumentName) return MakeDocument(**entity);
-  return (*entity)->is_group() ? FindInGroup(name) : FindInArray(*entity, name);
+  return FindByName(*entity, name);
 }
 
 TreeNodePtr EntityFolder::MakeSource() const {
@@ -432,34 +493,50 @@ model::Result<TreeNodePtr> EntityFolder::MakeDocument(const Entity& entity) cons
   NDLFS_TRY(const auto document, context_.documents.Get(store_, path_));
   Attributes attributes = FileAttributes(*store_, entity);
   attributes.mtime_ns = attributes.ctime_ns = std::max(attributes.mtime_ns, document->mtime_ns);
-  if (document->access) {
-    attributes.mode = S_IFREG | Both(AccessBy(attributes), *document->access).mode;
-  }
   return std::make_shared<DocumentFile>(context_, store_, path_, *document, attributes);
 }
 
-model::Result<TreeNodePtr> EntityFolder::FindInArray(const EntityPtr& entity,
-                                                     std::string_view name) const {
-  const auto* view = entity->FindView(name);
-  if (view == nullptr) return model::NotFound("{}", name);
-  // Of a file that no listing shows, only those need to know who look for it.
-  if (const auto refusal = view->view->refusal()) {
-    const bool is_known = view->kind->IsListed(entity->reader->spec());
-    if (!is_known) entity->NoteFailure(NameOfFile(*store_, path_, name), *refusal);
-    return model::NotFound("{}", name);
+// A reserved name is that of a view. Any other is that of a child, or an alias
+// of a view.
+model::Result<TreeNodePtr> EntityFolder::FindByName(const EntityPtr& entity,
+                                                    std::string_view name) const {
+  if (model::IsReservedFileName(name)) {
+    auto file = FindViewFile(entity, name);
+    return entity->is_group() && IsNotFound(file) ? FindChild(name) : file;
   }
-  return std::make_shared<ViewFile>(context_, store_, entity, *view);
+  model::Result<TreeNodePtr> child = model::NotFound("{}", name);
+  if (entity->is_group()) child = FindChild(name);
+  const std::string view = IsNotFound(child) ? ResolveAlias(Stem(), name) : "";
+  return view.empty() ? child : FindViewFile(entity, view);
+}
+
+model::Result<TreeNodePtr> EntityFolder::FindViewFile(const EntityPtr& entity,
+                                                      std::string_view name) const {
+  NDLFS_TRY(auto view, FindView(store_, entity, name));
+  return std::make_shared<ViewFile>(context_, store_, entity, std::move(view));
+}
+
+// What this folder is called, at the top without the extension of the store.
+std::string EntityFolder::Stem() const {
+  if (!is_top()) return model::EncodeFileName(model::BaseName(path_));
+  const std::string store = store_->Describe();
+  const std::string_view name = model::BaseName(store);
+  const size_t dot = name.rfind('.');
+  return std::string(dot == 0 ? name : name.substr(0, dot));
 }
 
 // A read that fails says so in `error.txt`, although nothing in the source has
 // changed, and files can turn out not to be there.
 bool EntityFolder::MayChange(std::string_view name) const {
   if (name != kErrorName && name != ".") return false;
-  const auto entity = store_->Get(path_);
-  return entity && (*entity)->is_array();
+  const auto store = context_.catalog.OfCaller(store_);
+  if (!store) return true;
+  const auto entity = (*store)->Get(path_);
+  if (!entity || (*entity)->node == nullptr) return false;
+  return (*entity)->is_array() || !ListViews(*store, *entity).empty();
 }
 
-model::Result<TreeNodePtr> EntityFolder::FindInGroup(std::string_view file_name) const {
+model::Result<TreeNodePtr> EntityFolder::FindChild(std::string_view file_name) const {
   NDLFS_TRY(const std::string name, NameOf(file_name));
   const std::string path = model::JoinPath(path_, name);
   NDLFS_TRY(const auto hierarchy, store_->Hierarchy());
@@ -467,19 +544,19 @@ model::Result<TreeNodePtr> EntityFolder::FindInGroup(std::string_view file_name)
   NDLFS_TRY(const auto entity, store_->Get(path));
   Attributes attributes = FolderAttributes(StatusOf(path), entity->mtime_ns);
   // Listing it and its extended attributes tell what is in the metadata.
-  Access metadata = entity->access.own;
+  Access metadata = entity->access;
   metadata.mode |= 0111;
-  attributes.mode = S_IFDIR | Both(AccessBy(attributes), metadata).mode;
-  return std::make_shared<EntityFolder>(context_, store_, path, attributes, found_);
+  attributes.mode = S_IFDIR | InCommon(AccessBy(attributes), metadata).mode;
+  return std::make_shared<EntityFolder>(context_, store_, path, attributes);
 }
 
 // Of the directory where a store that is one keeps the object at `path`;
 // otherwise, or if there is none, that of the store.
-struct ::stat EntityFolder::StatusOf(const std::string& path) const {
+FileStatus EntityFolder::StatusOf(const std::string& path) const {
   if (store_->is_directory()) {
-    const auto status = context_.root->StatForOthers(
-        store_->path().empty() ? path.substr(1) : store_->path() + path);
-    if (status && S_ISDIR(status->st_mode)) return *status;
+    const std::string place = store_->path().empty() ? path.substr(1) : store_->path() + path;
+    const auto status = context_.source->Stat(place, backends::Follow::kYes);
+    if (status && *status && (*status)->is_directory()) return **status;
   }
   return store_->status();
 }
@@ -524,8 +601,7 @@ TreeNodePtr EntityFolder::MakeLink(const std::string& path, const backends::Link
 
 model::Result<std::unique_ptr<DirectoryReader>> EntityFolder::OpenDirectory() const {
   // This node may be gone before the program that has it open.
-  auto self =
-      std::make_shared<const EntityFolder>(context_, store_, path_, attributes_, found_);
+  NDLFS_TRY(auto self, OfCaller());
   return ListingReader::Open(context_.services,
                              [self = std::move(self)] { return self->ListEntries(); });
 }
@@ -543,15 +619,12 @@ model::Result<std::vector<DirectoryEntry>> EntityFolder::ListEntries() const {
     entries.push_back({std::string(kSourceName), S_IFLNK});
   }
   if (!entity || !(*entity)->ErrorText().empty()) add_file(kErrorName);
-  if (has_node && (*entity)->is_group()) {
-    NDLFS_RETURN_IF_ERROR(ListGroup(entries));
-  } else if (has_node) {
-    for (const auto& view : (*entity)->views) {
-      const bool is_listed = view.kind->IsListed((*entity)->reader->spec());
-      if (is_listed && !view.view->refusal()) add_file(view.kind->file_name());
+  if (has_node) {
+    for (const ViewName& file : ListViews(store_, *entity)) {
+      if (file.is_listed && !file.refusal) add_file(file.name);
     }
+    if ((*entity)->is_group()) NDLFS_RETURN_IF_ERROR(ListGroup(entries));
   }
-  NDLFS_RETURN_IF_ERROR(CheckIsInPlace());
   return entries;
 }
 
@@ -570,11 +643,11 @@ model::Result<void> EntityFolder::ListGroup(std::vector<DirectoryEntry>& entries
 }
 
 model::Result<ExtendedAttributes> EntityFolder::GetExtendedAttributes() const {
-  const auto entity = store_->Get(path_);
+  NDLFS_TRY(const StorePtr store, context_.catalog.OfCaller(store_));
+  const auto entity = store->Get(path_);
   if (!entity && !IsShown(entity.error())) return model::Propagate(entity.error());
-  NDLFS_RETURN_IF_ERROR(CheckIsInPlace());
   if (!entity || (*entity)->node == nullptr) return ExtendedAttributes();
-  return DescribeEntity(store_->Describe(), path_, *(*entity)->node);
+  return DescribeEntity(store->Describe(), path_, *(*entity)->node, ListViews(store, *entity));
 }
 
 // Whether a path that begins `depth` folders below the mount stays inside.
@@ -596,9 +669,9 @@ bool StaysInside(std::string_view path, size_t depth) {
 }  // namespace
 
 TreeNodePtr MakeStoreFolder(MountContext& context, std::shared_ptr<MountedStore> store) {
-  const struct ::stat status = store->status();
+  const FileStatus status = store->status();
   return std::make_shared<EntityFolder>(context, std::move(store), "/",
-                                        FolderAttributes(status, 0), backends::StampOf(status));
+                                        FolderAttributes(status, 0));
 }
 
 TreeNodePtr MakeErrorFolder(std::string reason, const Attributes& folder) {

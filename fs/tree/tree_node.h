@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "backends/base/bytes.h"
+#include "backends/store/caller.h"
 #include "fs/tree/inode_table.h"
 #include "model/error.h"
 
@@ -62,6 +63,9 @@ struct OpenedFile {
   std::shared_ptr<const FileHandle> handle;
   // stat() does not tell the size: read to the end, past the page cache.
   bool size_unknown = false;
+  // Who has opened it: whoever reads by the handle, reads as that caller. Null where it is all
+  // one.
+  backends::CallerPtr opener = nullptr;
 };
 
 // Names and values of extended attributes, in the order of listxattr.
@@ -74,12 +78,20 @@ using TreeNodePtr = std::shared_ptr<TreeNode>;
 // contents of a directory) is refused with the errno that POSIX gives.
 class TreeNode : public InodeTable::Object {
  public:
-  // Costs a few stat() at most, unless StatCost() says more. kIo with ESTALE: look the
+  // Costs a few stat() at most, unless StatCost() says more. kStale: look the
   // path up again. kNotFound: it has turned out that there is no such file.
   virtual model::Result<Attributes> Stat() const = 0;
+  // The same of a node that a lookup has just made: what that has seen already
+  // is not looked at once more.
+  virtual model::Result<Attributes> StatWhenFound() const { return Stat(); }
   // What Stat() takes: nothing, decoding as much as a read does, or much more.
   enum class Cost { kNothing, kRead, kScan };
   virtual Cost StatCost() const { return Cost::kNothing; }
+
+  // Whether another caller (backends/store/caller.h) may be told something else about it,
+  // or that it is not there: then the kernel asks for each, and remembers no name of it or in
+  // it.
+  virtual bool DependsOnCaller() const { return false; }
 
   // The child called `name`; kNotFound where there is none.
   virtual model::Result<TreeNodePtr> Lookup(std::string_view name) const;
@@ -90,7 +102,7 @@ class TreeNode : public InodeTable::Object {
   virtual model::Result<std::unique_ptr<DirectoryReader>> OpenDirectory() const;
 
   // What the kernel's pages of this node hold stays true as long as Open()
-  // succeeds; otherwise it fails with ESTALE, and a new lookup finds the
+  // succeeds; otherwise it fails with kStale, and a new lookup finds the
   // node of the new contents.
   virtual model::Result<OpenedFile> Open();
 

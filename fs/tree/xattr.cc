@@ -6,6 +6,7 @@
 
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "model/ndl/ndl_writer.h"
 
@@ -72,15 +73,24 @@ void AddArray(Collector& out, const backends::Node& node) {
   }
 }
 
+void AddViews(Collector& out, std::span<const ViewName> views) {
+  std::vector<std::string_view> names;
+  for (const ViewName& file : views) {
+    if (!file.refusal) names.push_back(file.name);
+  }
+  if (!names.empty()) out.Add("user.ndl.views", fmt::format("[{}]", fmt::join(names, ", ")));
+}
+
 }  // namespace
 
 ExtendedAttributes DescribeEntity(std::string_view store, std::string_view path,
-                                  const backends::Node& node) {
+                                  const backends::Node& node, std::span<const ViewName> views) {
   Collector out;
   out.Add("user.ndl.path", std::string(path));
   out.Add("user.ndl.kind", std::string(KindOf(node)));
   if (!node.is_group()) AddArray(out, node);
   out.Add("user.ndl.store", std::string(store));
+  AddViews(out, views);
   for (const model::Attribute& attribute : node.attributes()) {
     out.Add("user.attr." + attribute.name, ValueText(attribute));
   }

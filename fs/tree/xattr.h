@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <span>
 #include <string_view>
 
 #include "backends/format/hierarchy.h"
 #include "fs/tree/tree_node.h"
+#include "fs/view/view_provider.h"
 
 namespace ndlfs::fs {
 
@@ -16,10 +18,13 @@ namespace ndlfs::fs {
 //   user.ndl.layout {size: 8, members: ...} as `x-layout`, where that is written
 //   user.ndl.chunk  [1, 181, 360], where it is known
 //   user.ndl.store  era5.zarr, in the source
+//   user.ndl.views  [data.npy, data.raw, data.txt, data.jsonl]: the files that
+//                   `views` has, listed or not, without those that were refused
 //   user.attr.NAME  each attribute: text as it is, everything else in NDL
 // What the system cannot hold is left out: values over 64 KiB, names over 255
 // bytes, and names beyond 64 KiB for all of them.
 ExtendedAttributes DescribeEntity(std::string_view store, std::string_view path,
-                                  const backends::Node& node);
+                                  const backends::Node& node,
+                                  std::span<const ViewName> views = {});
 
 }  // namespace ndlfs::fs

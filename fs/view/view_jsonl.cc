@@ -332,6 +332,14 @@ class LineScan {
   std::atomic<bool> is_too_much_{false};
 };
 
+model::Error Refusal(const ScanLimits& limits) {
+  return model::Limit(
+             "more than {} bytes would have to be decoded to tell its size (--max-scan); "
+             "`ndlfs cat --view jsonl` writes it",
+             limits.max_bytes)
+      .value();
+}
+
 // The size of the text, and the table that comes with it: found once, for all
 // that ask. Thread-safe.
 class SizeFinder {
@@ -342,7 +350,7 @@ class SizeFinder {
     if (reader_->element_count() == 0) {
       table_ = std::make_shared<const TextTable>(TextLengths(0).Finish());
     } else if (LineScan::IsTooMuch(reader_->spec(), limits.max_bytes)) {
-      refusal_ = Refusal();
+      refusal_ = Refusal(limits);
     }
   }
 
@@ -397,21 +405,13 @@ class SizeFinder {
     }
     const model::Error& error = found.table.error();
     if (found.is_too_much) {
-      refusal_ = Refusal();
+      refusal_ = Refusal(limits_);
       return model::Propagate(*refusal_);
     }
-    if (error.code() != model::ErrorCode::kIo && error.code() != model::ErrorCode::kInternal) {
+    if (!error.is_transient() && error.code() != model::ErrorCode::kInternal) {
       damage_ = error;
     }
     return model::Propagate(error);
-  }
-
-  model::Error Refusal() const {
-    return model::Limit(
-               "more than {} bytes would have to be decoded to tell its size (--max-scan); "
-               "`ndlfs cat --view jsonl` writes it",
-               limits_.max_bytes)
-        .value();
   }
 
   const std::shared_ptr<const cache::ArrayReader> reader_;
@@ -460,7 +460,7 @@ class JsonLines final : public View {
     if (from.position <= place.position) from = {place.position, place.element, 0};
     NDLFS_TRY(const size_t count, ReadFrom(from, offset, out, /*exact=*/true));
     // The kernel would take fewer bytes for the end of the file.
-    if (count != out.size()) return model::IoError(ESTALE, "the text has become shorter");
+    if (count != out.size()) return model::Stale("the text has become shorter");
     return count;
   }
 
@@ -501,24 +501,22 @@ class JsonLines final : public View {
   mutable Marks marks_;
 };
 
-class JsonlViewKind final : public ViewKind {
- public:
-  std::string_view file_name() const override { return "data.jsonl"; }
-  bool AppliesTo(const backends::ArraySpec&) const override { return true; }
-  bool IsListed(const backends::ArraySpec& spec) const override {
-    return !TextView().AppliesTo(spec);
-  }
-  Result<std::shared_ptr<const View>> Make(const ViewInput& input) const override {
-    return std::make_shared<const JsonLines>(input.reader,
-                                             model::HoldsJson(input.node->array()), input.scan);
-  }
-};
-
 }  // namespace
 
-const ViewKind& JsonlView() {
-  static const JsonlViewKind kind;
-  return kind;
-}
+const ArrayViewKind kJsonlView = {
+    .file_name = "data.jsonl",
+    .is_text = true,
+    .applies_to = [](const ArrayInput& input) { return input.reader != nullptr; },
+    .is_listed = [](const ArrayInput& input) { return !kTextView.applies_to(input); },
+    .refuse = [](const ArrayInput& input) -> std::optional<model::Error> {
+      if (input.reader->element_count() == 0) return std::nullopt;
+      if (!LineScan::IsTooMuch(input.reader->spec(), input.scan.max_bytes)) return std::nullopt;
+      return Refusal(input.scan);
+    },
+    .make = [](const ArrayInput& input) -> Result<ViewPtr> {
+      return std::make_shared<const JsonLines>(
+          input.reader, model::HoldsJson(input.node->array()), input.scan);
+    },
+};
 
 }  // namespace ndlfs::fs

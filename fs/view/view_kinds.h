@@ -1,15 +1,53 @@
 // SPDX-License-Identifier: MIT
 //
-// The factories that view.cc lists; each is defined in its view_*.cc.
+// The kinds of files that an array or a group has. A new one is a source file
+// view_*.cc that defines its ViewKind, and one line each here and in
+// view_kinds.cc.
 #pragma once
 
+#include <optional>
+#include <span>
+#include <string_view>
+
 #include "fs/view/view.h"
+#include "fs/view/view_input.h"
+#include "model/error.h"
 
 namespace ndlfs::fs {
 
-const ViewKind& NpyView();    // data.npy
-const ViewKind& RawView();    // data.raw
-const ViewKind& TextView();   // data.txt
-const ViewKind& JsonlView();  // data.jsonl
+// `Input` is ArrayInput or GroupInput.
+template <typename Input>
+struct ViewKind {
+  std::string_view file_name;  // "data.npy"
+  bool is_text = false;        // can be written to a terminal
+  // Whether there is such a file, by type and shape of an array; of a group,
+  // without loading what is below it.
+  bool (*applies_to)(const Input&);
+  // Whether a listing shows the file; otherwise it is found by its name.
+  bool (*is_listed)(const Input&) = [](const Input&) { return true; };
+  // Why there is no such file although the kind applies: error.txt says so.
+  // Costs nothing.
+  std::optional<model::Error> (*refuse)(const Input&) =
+      [](const Input&) -> std::optional<model::Error> { return std::nullopt; };
+  // Makes the file, where `applies_to`, whatever `refuse` says. Reads no chunk.
+  model::Result<ViewPtr> (*make)(const Input&);
+};
+using ArrayViewKind = ViewKind<ArrayInput>;
+using GroupViewKind = ViewKind<GroupInput>;
+
+extern const ArrayViewKind kNpyView;    // data.npy
+extern const ArrayViewKind kRawView;    // data.raw
+extern const ArrayViewKind kTextView;   // data.txt
+extern const ArrayViewKind kJsonlView;  // data.jsonl
+
+// The one list of each, in the order in which files are listed.
+std::span<const ArrayViewKind* const> ArrayViewKinds();
+std::span<const GroupViewKind* const> GroupViewKinds();
+
+// The refusal of files that hold the bytes of all elements.
+std::optional<model::Error> RefuseWithoutElements(const ArrayInput& input);
+
+// How options call a kind: "npy" for data.npy, other names in full.
+std::string_view ShortName(std::string_view file_name);
 
 }  // namespace ndlfs::fs

@@ -1,28 +1,19 @@
 // SPDX-License-Identifier: MIT
-#include "fs/view/element_view.h"
 #include "fs/view/npy_header.h"
+#include "fs/view/segmented_view.h"
 #include "fs/view/view_kinds.h"
 
 namespace ndlfs::fs {
-namespace {
 
-class NpyViewKind final : public ViewKind {
- public:
-  std::string_view file_name() const override { return "data.npy"; }
-  bool AppliesTo(const backends::ArraySpec& spec) const override {
-    return FitsNpy(spec.dtype, spec.shape);
-  }
-  model::Result<std::shared_ptr<const View>> Make(const ViewInput& input) const override {
-    const backends::ArraySpec& spec = input.reader->spec();
-    return MakeElementView(NpyHeader(spec.dtype, spec.shape), input.reader);
-  }
+const ArrayViewKind kNpyView = {
+    .file_name = "data.npy",
+    .applies_to = [](const ArrayInput& input) { return FitsNpy(input.dtype, input.shape); },
+    .refuse = &RefuseWithoutElements,
+    .make = [](const ArrayInput& input) -> model::Result<ViewPtr> {
+      if (auto refusal = RefuseWithoutElements(input)) return model::Propagate(*refusal);
+      return MakeSegmentedView(
+          {Literal(NpyHeader(input.dtype, input.shape)), AllOf(input.elements)});
+    },
 };
-
-}  // namespace
-
-const ViewKind& NpyView() {
-  static const NpyViewKind kind;
-  return kind;
-}
 
 }  // namespace ndlfs::fs

@@ -1,26 +1,17 @@
 // SPDX-License-Identifier: MIT
-#include "fs/view/element_view.h"
+#include "fs/view/segmented_view.h"
 #include "fs/view/view_kinds.h"
 
 namespace ndlfs::fs {
-namespace {
 
-class RawViewKind final : public ViewKind {
- public:
-  std::string_view file_name() const override { return "data.raw"; }
-  bool AppliesTo(const backends::ArraySpec& spec) const override {
-    return spec.dtype.is_fixed_size();
-  }
-  model::Result<std::shared_ptr<const View>> Make(const ViewInput& input) const override {
-    return MakeElementView({}, input.reader);
-  }
+const ArrayViewKind kRawView = {
+    .file_name = "data.raw",
+    .applies_to = [](const ArrayInput& input) { return input.dtype.is_fixed_size(); },
+    .refuse = &RefuseWithoutElements,
+    .make = [](const ArrayInput& input) -> model::Result<ViewPtr> {
+      if (auto refusal = RefuseWithoutElements(input)) return model::Propagate(*refusal);
+      return MakeSegmentedView({AllOf(input.elements)});
+    },
 };
-
-}  // namespace
-
-const ViewKind& RawView() {
-  static const RawViewKind kind;
-  return kind;
-}
 
 }  // namespace ndlfs::fs

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "backends/base/checked.h"
-#include "fs/view/streamed_view.h"
+#include "fs/view/segmented_view.h"
 #include "fs/view/text_layout.h"
 #include "fs/view/view_kinds.h"
 
@@ -27,9 +27,9 @@ struct Text {
 
 // nullopt where there is none. An element that is an array is as many elements,
 // here as in data.npy.
-std::optional<Text> LayOut(const backends::ArraySpec& spec) {
-  std::vector<uint64_t> shape = spec.shape;
-  const model::Datatype* type = &spec.dtype;
+std::optional<Text> LayOut(const ArrayInput& input) {
+  std::vector<uint64_t> shape = input.shape;
+  const model::Datatype* type = &input.dtype;
   for (; type->kind() == model::Datatype::Kind::kArray; type = &type->base()) {
     shape.insert(shape.end(), type->shape().begin(), type->shape().end());
   }
@@ -40,51 +40,71 @@ std::optional<Text> LayOut(const backends::ArraySpec& spec) {
   return Text{*std::move(layout), type->size(), *size};
 }
 
-class LinesView final : public StreamableView {
+// Passes on what is read of the text as what is read of the elements.
+class LineTracker final : public ReadTracker {
  public:
-  LinesView(Text text, std::shared_ptr<const cache::ArrayReader> reader)
-      : StreamableView(std::move(reader)),
+  LineTracker(std::unique_ptr<ReadTracker> elements, size_t line_size, size_t element_size)
+      : elements_(std::move(elements)), line_size_(line_size), element_size_(element_size) {}
+
+  cache::Access OnRead(uint64_t offset, uint64_t size) override {
+    if (size == 0) return cache::Access::kOnward;
+    const uint64_t first = offset / line_size_;
+    const uint64_t last = (offset + size - 1) / line_size_;
+    return elements_->OnRead(first * element_size_, (last - first + 1) * element_size_);
+  }
+  void Expect(uint64_t offset) override {
+    elements_->Expect(offset / line_size_ * element_size_);
+  }
+
+ private:
+  const std::unique_ptr<ReadTracker> elements_;
+  const size_t line_size_;
+  const size_t element_size_;
+};
+
+// The lines of the elements of another source.
+class Lines final : public ElementSource {
+ public:
+  Lines(Text text, std::shared_ptr<const ElementSource> elements)
+      : elements_(std::move(elements)),
         layout_(std::move(text.layout)),
         element_size_(text.element_size),
         size_(text.size) {}
 
-  std::optional<uint64_t> size() const override { return size_; }
+  uint64_t size() const override { return size_; }
 
-  model::Result<size_t> ReadElements(uint64_t offset, ByteSpan out,
-                                     cache::Access access) const override {
-    if (offset >= size_) return size_t{0};
-    out = out.first(std::min<uint64_t>(out.size(), size_ - offset));
-    std::vector<std::byte> elements;
-    for (size_t done = 0; done < out.size();) {
-      NDLFS_TRY(const size_t count,
-                ReadBatch(offset + done, out.subspan(done), access, elements));
-      done += count;
+  // Text has no byte order.
+  model::Result<void> Read(uint64_t offset, ByteSpan out, model::ByteOrder,
+                           cache::Access access) const override {
+    std::vector<std::byte> batch;
+    while (!out.empty()) {
+      NDLFS_TRY(const size_t count, ReadBatch(offset, out, access, batch));
+      out = out.subspan(count);
+      offset += count;
     }
-    return out.size();
+    return {};
   }
 
-  ElementRange ElementsOf(uint64_t offset, uint64_t count) const override {
-    const uint64_t end = std::min(offset + count, size_);
-    if (offset >= end) return {};
-    const uint64_t first = offset / layout_.line_size();
-    const uint64_t last = (end - 1) / layout_.line_size();
-    return {first * element_size_, (last - first + 1) * element_size_};
+  std::unique_ptr<ReadTracker> TrackReader(cache::Prefetcher& prefetcher) const override {
+    return std::make_unique<LineTracker>(elements_->TrackReader(prefetcher),
+                                         layout_.line_size(), element_size_);
   }
 
  private:
   // Writes the lines of the next few elements, or what is wanted of them.
   model::Result<size_t> ReadBatch(uint64_t offset, ByteSpan out, cache::Access access,
-                                  std::vector<std::byte>& elements) const {
+                                  std::vector<std::byte>& batch) const {
+    const size_t line_size = layout_.line_size();
     const uint64_t most =
-        std::max<uint64_t>(1, kBatchBytes / std::max<size_t>(1, element_size_)) *
-        layout_.line_size();
-    const uint64_t skip = offset % layout_.line_size();
+        std::max<uint64_t>(1, kBatchBytes / std::max<size_t>(1, element_size_)) * line_size;
+    const uint64_t skip = offset % line_size;
     out = out.first(std::min<uint64_t>(out.size(), most - skip));
-    const ElementRange range = ElementsOf(offset, out.size());
-    elements.resize(range.size);
+    const uint64_t first = offset / line_size;
+    const uint64_t last = (offset + out.size() - 1) / line_size;
+    batch.resize((last - first + 1) * element_size_);
     NDLFS_RETURN_IF_ERROR(
-        reader().Read(range.begin, elements, model::ByteOrder::kLittle, access));
-    Format(elements, skip, out);
+        elements_->Read(first * element_size_, batch, model::ByteOrder::kLittle, access));
+    Format(batch, skip, out);
     return out.size();
   }
 
@@ -108,30 +128,26 @@ class LinesView final : public StreamableView {
     }
   }
 
+  const std::shared_ptr<const ElementSource> elements_;
   const TextLayout layout_;
   const size_t element_size_;
   const uint64_t size_;
 };
 
-class TextViewKind final : public ViewKind {
- public:
-  std::string_view file_name() const override { return "data.txt"; }
-  bool AppliesTo(const backends::ArraySpec& spec) const override {
-    return LayOut(spec).has_value();
-  }
-  model::Result<std::shared_ptr<const View>> Make(const ViewInput& input) const override {
-    const backends::ArraySpec& spec = input.reader->spec();
-    auto text = LayOut(spec);
-    if (!text) return model::Limit("no text of elements of type {}", spec.dtype.keyword());
-    return std::make_shared<const LinesView>(*std::move(text), input.reader);
-  }
-};
-
 }  // namespace
 
-const ViewKind& TextView() {
-  static const TextViewKind kind;
-  return kind;
-}
+const ArrayViewKind kTextView = {
+    .file_name = "data.txt",
+    .is_text = true,
+    .applies_to = [](const ArrayInput& input) { return LayOut(input).has_value(); },
+    .refuse = &RefuseWithoutElements,
+    .make = [](const ArrayInput& input) -> model::Result<ViewPtr> {
+      auto text = LayOut(input);
+      if (!text) return model::Limit("no text of elements of type {}", input.dtype.keyword());
+      if (auto refusal = RefuseWithoutElements(input)) return model::Propagate(*refusal);
+      return MakeSegmentedView(
+          {AllOf(std::make_shared<const Lines>(*std::move(text), input.elements))});
+    },
+};
 
 }  // namespace ndlfs::fs

@@ -11,7 +11,7 @@
 namespace ndlfs::model {
 namespace {
 
-// A JSON string (RFC 8259). Bytes that are not UTF-8 are taken as Latin-1.
+// A JSON string (RFC 8259). Takes text that is not UTF-8 as Latin-1.
 std::string JsonString(std::string_view text) {
   std::string out = "\"";
   for (const char c : IsUtf8(text) ? std::string(text) : Latin1ToUtf8(text)) {

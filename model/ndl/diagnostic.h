@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// What is wrong with a document, and where: as compilers say it to people, and
-// as JSON for editors.
+// An error in a document, with its position: as one line of text in the form
+// that compilers use, or as JSON for editors.
 #pragma once
 
 #include <span>
@@ -13,11 +13,11 @@ namespace ndlfs::model {
 struct Diagnostic {
   int line = 1;         // from 1
   int column = 1;       // from 1, in bytes
-  std::string path;     // path name of the entity; empty where there is none
-  std::string message;  // what is wrong, and what was expected
+  std::string path;     // path name of the entity; empty if there is none
+  std::string message;  // the error, and the expectation
 };
 
-// One line without its end: "FILE:LINE:COLUMN: path name: message".
+// "FILE:LINE:COLUMN: path name: message", without a newline.
 std::string FormatDiagnostic(std::string_view file_name, const Diagnostic& diagnostic);
 
 // One JSON object without line breaks, with the members file, line, column,

@@ -24,7 +24,7 @@ std::string NdlContext::PathText() const {
 }
 
 std::string NdlContext::PlaceText() const {
-  // Of deep nesting the beginning and the end will do.
+  // Deep nesting is shown by its beginning and its end.
   constexpr size_t kShown = 5;
   std::string text;
   for (size_t i = 0; i < places_.size(); ++i) {
@@ -51,7 +51,7 @@ std::vector<Diagnostic> NdlContext::TakeErrors() {
   std::stable_sort(
       errors_.begin(), errors_.end(),
       [&](const Diagnostic& a, const Diagnostic& b) { return place(a) < place(b); });
-  // An alias is read again wherever it stands.
+  // A node with aliases is read once for each of them, and reports each time.
   errors_.erase(std::unique(errors_.begin(), errors_.end(),
                             [&](const Diagnostic& a, const Diagnostic& b) {
                               return place(a) == place(b) && a.message == b.message;
@@ -59,7 +59,8 @@ std::vector<Diagnostic> NdlContext::TakeErrors() {
                 errors_.end());
   if (is_cut) {
     const Diagnostic& last = errors_.back();
-    errors_.push_back({last.line, last.column, {}, "too many errors, the rest is left out"});
+    errors_.push_back(
+        {last.line, last.column, {}, "too many errors; further ones are not shown"});
   }
   return std::move(errors_);
 }
@@ -95,7 +96,7 @@ bool CheckMapping(NdlContext& context, const YamlNode& node) {
     }
     const auto [first, is_new] = seen.emplace(key.text(), &key);
     if (!is_new) {
-      context.Error(key, "the key {} is there twice, first in line {}", Quote(key.text()),
+      context.Error(key, "the key {} occurs twice, first on line {}", Quote(key.text()),
                     first->second->line());
     }
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// What the readers of the parts of an NDL document share: where they are, and
-// what they found wrong.
+// The state that the readers of an NDL document share: the current place in the
+// document, and the errors so far.
 #pragma once
 
 #include <fmt/format.h>
@@ -21,27 +21,27 @@ namespace ndlfs::model {
 
 class NdlContext {
  public:
-  // Reports what is wrong at `node`, in the entity and place entered last.
+  // Reports an error at `node`, in the current entity and place.
   template <typename... Args>
   void Error(const YamlNode& node, fmt::format_string<Args...> format, Args&&... args) {
     Report(node, fmt::format(format, std::forward<Args>(args)...));
   }
 
-  // So many errors that reading on is of no use.
+  // Whether there are so many errors that reading on is of no use.
   bool gave_up() const { return errors_.size() >= kMaxErrors; }
   bool ok() const { return errors_.empty(); }
-  // In the order of lines, each only once.
+  // The errors by line, without duplicates.
   std::vector<Diagnostic> TakeErrors();
 
-  // What is being read: the group at the path name `group`, or the entity
-  // `name` in it. Keeps views of its texts.
+  // Sets the current entity: the entity `name` of the group at the path name
+  // `group`, or the group itself if `name` is empty. Keeps views of both texts.
   void set_entity(std::string_view group, std::string_view name) {
     group_ = group;
     name_ = name;
   }
 
-  // A place inside of the entity, for as long as it lives: `storage`,
-  // `attribute "units"`, `value[3]`. Keeps views of its texts.
+  // Enters a place inside the entity, such as `storage`, `attribute "units"` or
+  // `value[3]`, and leaves it when destroyed. Keeps views of its texts.
   class Place {
    public:
     Place(NdlContext& context, std::string_view word) : Place(context, {word, {}, kNoIndex}) {}
@@ -79,22 +79,22 @@ class NdlContext {
   std::vector<Diagnostic> errors_;
 };
 
-// What a node is, for messages: `the text "x"`, `a list`, `null`.
+// Describes a node for messages: `the text "x"`, `a list`, `null`.
 std::string DescribeNode(const YamlNode& node);
 
-// A mapping of which the keys are known. Reports, once and for all, what is no
-// mapping, keys that are no text, are there twice, or are neither in `known`
-// nor extensions ("x-...").
+// A mapping whose keys the language defines. The constructor reports a node
+// that is not a mapping, and keys that are not text, occur twice, or are neither
+// in `known` nor extensions ("x-...").
 class NdlFields {
  public:
   NdlFields(NdlContext& context, const YamlNode& node,
             std::initializer_list<std::string_view> known);
 
-  // Whether there is a mapping at all.
+  // Whether the node is a mapping.
   bool valid() const { return valid_; }
-  // Null where the key is absent.
+  // The value of the key; null if it is absent.
   const YamlNode* Find(std::string_view key) const;
-  // The same, and the absence reported.
+  // The same, but reports an absent key.
   const YamlNode* Require(std::string_view key) const;
 
  private:
@@ -104,12 +104,12 @@ class NdlFields {
 };
 
 // Calls `visit(name, key node, value node)` for each entry of a mapping whose
-// keys are names. Reports what NdlFields reports, but for unknown keys.
+// keys are names. Reports the same errors as NdlFields, except unknown keys.
 template <typename Visit>
 void ForEachName(NdlContext& context, const YamlNode& node, Visit visit);
 
-// Whether `node` is a mapping with texts as keys, none of them twice; reports
-// what it is otherwise.
+// Whether `node` is a mapping. Reports a node that is not, and keys that are
+// not text or occur twice.
 bool CheckMapping(NdlContext& context, const YamlNode& node);
 
 template <typename Visit>
@@ -120,8 +120,8 @@ void ForEachName(NdlContext& context, const YamlNode& node, Visit visit) {
   }
 }
 
-// " (did you mean x?)" if a candidate is near, or is what other languages call
-// so, else nothing.
+// " (did you mean x?)" if `word` looks like a misspelling of candidate x, or is
+// the word of another language for it; else empty.
 std::string Suggestion(std::string_view word, std::span<const std::string_view> candidates);
 
 // "a, b or c".

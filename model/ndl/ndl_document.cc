@@ -25,7 +25,7 @@ std::string_view KeyText(const YamlNode& mapping, size_t i) {
   return mapping.key(i).is_scalar() ? mapping.key(i).text() : std::string_view();
 }
 
-// The value of `key`, without a word about what else is there.
+// The value of `key`; null if it is absent. Reports nothing.
 const YamlNode* Find(const YamlNode& node, std::string_view key) {
   if (!node.is_mapping()) return nullptr;
   for (size_t i = 0; i < node.size(); ++i) {
@@ -76,8 +76,8 @@ NdlDocument::NdlDocument(NdlContext& context, const YamlNode& root) : context_(c
   }
   if (group && contents) {
     context_.Error(*contents,
-                   "{} beside the group {} (line {}), expected either groups only, or only the "
-                   "contents of the root group",
+                   "{} next to the group {} (line {}), expected either groups only, or only "
+                   "the contents of the root group",
                    Quote(contents->text()), Quote(group->text()), group->line());
   } else if (contents) {
     root_.node = &root;
@@ -126,7 +126,7 @@ bool NdlDocument::IsElsewhere(std::string_view path) const {
   return is_of_one_array_ || !top_ || !IsBelow(path, *top_);
 }
 
-// The group at the path name `key`, and those around it.
+// Adds the group at the path name `key`, and the groups around it.
 NdlGroup* NdlDocument::AddGroup(const YamlNode& key) {
   const std::string_view path = key.text();
   if (path.size() > kMaxPathLength) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The groups of an NDL document and the names in them, before any of them is
-// read: what references are resolved against.
+// An index of the groups of an NDL document and of the names in them. It is made
+// before the contents are read, because references may point forward.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ namespace ndlfs::model {
 
 struct NdlGroup;
 
-// A dimension coordinate as others refer to it.
+// A dimension coordinate, as far as references to it need.
 struct NdlDimCoord {
   const NdlGroup* group;
   std::string_view name;
@@ -33,33 +33,34 @@ struct NdlDimCoord {
 // Views point into the YAML tree.
 struct NdlGroup {
   std::string_view path;           // empty if the document has no entry for it
-  const YamlNode* key = nullptr;   // of that entry; null in the flat form
-  const YamlNode* node = nullptr;  // attributes, dimcoords and ndarrays
+  const YamlNode* key = nullptr;   // the key of that entry; null in the flat form
+  const YamlNode* node = nullptr;  // the mapping of attributes, dimcoords and ndarrays
   NdlGroup* parent = nullptr;
   std::map<std::string_view, std::unique_ptr<NdlGroup>> groups;
   std::unordered_map<std::string_view, NdlDimCoord> dimcoords;
   std::unordered_map<std::string_view, const YamlNode*> ndarrays;  // their keys
-  // What bare names were found to mean here.
+  // Results of FindNearest.
   mutable std::unordered_map<std::string_view, const NdlDimCoord*> meanings;
 
-  // The coordinate of this name in this group, or in the nearest around it.
+  // The coordinate with this name in this group, or else in the nearest group
+  // around it that has one; null if there is none.
   const NdlDimCoord* FindNearest(std::string_view name) const;
 };
 
 class NdlDocument {
  public:
-  // Finds the groups of a document in either form; reports what is wrong with
-  // its top level. What the groups hold is looked at, but not checked.
+  // Finds the groups of a document in either form. Reports errors at the top
+  // level, but does not check the contents of the groups.
   NdlDocument(NdlContext& context, const YamlNode& root);
 
   const NdlGroup& root() const { return root_; }
   // The coordinate at a path name; null if there is none.
   const NdlDimCoord* FindPath(std::string_view path) const;
-  // Whether a coordinate of this path name, which is not in the document, may be
-  // in the store all the same: if it is not in a group that the document is of,
-  // or the document is of a single array.
+  // Whether the store may have a coordinate at this path name although the
+  // document does not: the document describes a single array, or groups that do
+  // not contain the path name.
   bool IsElsewhere(std::string_view path) const;
-  // Whether a group or ndarray has this path name.
+  // "a group" or "an ndarray" if there is one at this path name, else empty.
   std::string_view KindAt(std::string_view path) const;
 
  private:
@@ -67,7 +68,7 @@ class NdlDocument {
   NdlGroup* AddGroup(const YamlNode& key);
   void AddNames(NdlGroup& group);
   const NdlGroup* FindGroup(std::string_view path) const;
-  // Takes account of what the document has of a group.
+  // Updates `top_` and `is_of_one_array_` for the entry of a group.
   void CountContents(const NdlGroup& group);
 
   NdlContext& context_;
@@ -75,7 +76,7 @@ class NdlDocument {
   size_t groups_ = 1;
   // The nearest group around all entries; nullopt before the first.
   std::optional<std::string> top_;
-  bool is_of_one_array_ = true;  // and of nothing else
+  bool is_of_one_array_ = true;  // the document has a single array and nothing else
 };
 
 }  // namespace ndlfs::model

@@ -25,7 +25,7 @@ constexpr std::array kCharsets = {
 
 YamlItem Number(uint64_t value) { return YamlItem::Verbatim(std::to_string(value)); }
 
-// Adds what a layout says; a member's offset comes first.
+// Adds the keys of a layout to `map`, which has the offset of a member already.
 void AddTo(YamlItem& map, const Layout& layout) {
   map.Add("size", Number(layout.size));
   if (layout.charset) {
@@ -46,7 +46,7 @@ void AddTo(YamlItem& map, const Layout& layout) {
   map.Add("members", std::move(members));
 }
 
-// Layouts nest as their datatypes do, so that reading ends where these do.
+// A layout nests as deep as its datatype, which bounds the recursion.
 class LayoutReader {
  public:
   explicit LayoutReader(NdlContext& context) : context_(context) {}
@@ -105,7 +105,7 @@ class LayoutReader {
     return valid;
   }
 
-  // The members stand in the order of the type's.
+  // Members have to be in the order of the type.
   bool ReadMember(const YamlNode& key, const YamlNode& node, const Datatype::Member& member,
                   Layout& layout) {
     if (!key.is_scalar() || key.text() != member.name) {
@@ -120,7 +120,7 @@ class LayoutReader {
     const auto offset = offset_node ? ReadSize(context_, *offset_node, 0) : std::nullopt;
     if (!inner || !offset) return false;
     if (*offset > layout.size || inner->size > layout.size - *offset) {
-      context_.Error(node, "it ends behind the {} bytes of the element", layout.size);
+      context_.Error(node, "the member ends after the {} bytes of the element", layout.size);
       return false;
     }
     layout.members.push_back({member.name, *offset, *std::move(inner)});

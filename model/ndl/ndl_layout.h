@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The extension `x-layout`: written, and read and checked.
+// Writes, reads and checks the extension `x-layout`.
 #pragma once
 
 #include <optional>
@@ -14,8 +14,8 @@ namespace ndlfs::model {
 
 YamlItem LayoutItem(const Layout& layout);
 
-// Of elements of `type`, which the members must be those of. Reports what is
-// wrong and gives nullopt then.
+// Reads the layout of elements of `type`; its members must be those of `type`.
+// Reports errors, and returns nullopt then.
 std::optional<Layout> ReadLayout(NdlContext& context, const YamlNode& node,
                                  const Datatype& type);
 

@@ -20,28 +20,29 @@ namespace {
 
 using Place = NdlContext::Place;
 
-// What the path names of all references may add up to, in lengths of a document
-// of the greatest length: they are written out in full, and short names may
-// stand for long ones.
+// References are kept as full path names, which may be much longer than the
+// names in the document. All of them together may take so many times the bytes
+// of the longest document.
 constexpr size_t kMaxReferenceLengths = 4;
 
-// Of the model, for each value of YAML: what types with many members take.
+// Bytes of the model for each YAML value: as much as types with many members
+// need.
 constexpr size_t kMemoryPerValue = 100;
 
-// Attributes and arrays: each takes some 400 bytes, whatever is said of it.
+// Attributes and arrays; each takes about 400 bytes, however short its entry.
 constexpr size_t kMaxEntities = 1'500'000;
 
 enum class Owner { kNdarray, kDimCoord, kAttribute };
 
-// Reads entities. Where something is wrong with one it is reported, and what
-// is returned for it does not matter: the document is refused.
+// Reads entities, and reports their errors to the context. One error makes the
+// document fail, so that the entity returned then does not matter.
 class EntityReader {
  public:
   EntityReader(NdlContext& context, const NdlDocument& document, size_t max_reference_bytes)
       : context_(context), document_(document), max_reference_bytes_(max_reference_bytes) {}
 
   Group ReadGroup(const NdlGroup& source, std::string_view name);
-  // Of the path names in all references that were read.
+  // Sum of the lengths of the path names in references.
   size_t reference_bytes() const { return reference_bytes_; }
 
  private:
@@ -49,11 +50,11 @@ class EntityReader {
   std::vector<NamedDimension> ReadNamedDimensions(const YamlNode* node);
   std::vector<NamedLink> ReadLinks(const YamlNode* node);
   std::optional<NamedLink> ReadLink(std::string_view name, const YamlNode& node);
-  // The path name that `key` says; empty without it.
+  // The path name at `key`; empty if the key is absent.
   std::string ReadPath(const NdlFields& fields, std::string_view key);
-  // Whether one more may be read; reports if not.
+  // Counts an entity. False if there are too many, which it reports.
   bool CountEntity(const YamlNode& key);
-  // Calls read(name, node) for each array that the group has under `key`.
+  // Calls read(name, node) for each array of the group under `key`.
   template <typename Read>
   void ForEachArray(const NdlGroup& source, const NdlFields& fields, std::string_view key,
                     const Read& read);
@@ -65,8 +66,8 @@ class EntityReader {
 
   DimCoord ReadDimCoord(std::string_view name, const YamlNode& node);
   Ndarray ReadNdarray(const NdlGroup& group, std::string_view name, const YamlNode& node);
-  // Type, value, attributes and storage of an array whose shape is known if
-  // `has_shape`.
+  // Reads type, value, attributes and storage of an array. `has_shape` says
+  // whether its shape could be read.
   void ReadBody(const NdlFields& fields, Owner owner, bool has_shape, Ndarray& array);
   void ReadValue(const YamlNode& node, Ndarray& array);
 
@@ -123,7 +124,7 @@ void EntityReader::ReadContents(const NdlGroup& source, Group& group) {
   group.same_as = ReadPath(fields, "x-same-as");
 }
 
-// Names of dimensions that no coordinate has, and their sizes.
+// Reads the names and sizes of the dimensions without coordinates.
 std::vector<NamedDimension> EntityReader::ReadNamedDimensions(const YamlNode* node) {
   std::vector<NamedDimension> dimensions;
   if (!node) return dimensions;
@@ -150,7 +151,7 @@ std::vector<NamedLink> EntityReader::ReadLinks(const YamlNode* node) {
   return links;
 }
 
-// A path name, or a mapping of a file and a path name in it.
+// Reads a link: a path name, or a mapping of a file and a path name in it.
 std::optional<NamedLink> EntityReader::ReadLink(std::string_view name, const YamlNode& node) {
   NamedLink link;
   link.name = name;
@@ -207,24 +208,25 @@ bool EntityReader::CountEntity(const YamlNode& key) {
   return entities_++ < kMaxEntities;
 }
 
-// One name is that of one thing in a group. `key` is an array's.
+// Reports an array, at `key`, whose name is not valid or is already taken in
+// its group.
 void EntityReader::CheckName(const NdlGroup& source, const YamlNode& key) {
   const std::string_view name = key.text();
   if (name.empty() || name.find('/') != std::string_view::npos) {
     context_.Error(key,
-                   "{} is no name, expected one without \"/\"; groups have entries of "
+                   "{} is not a name, expected one without \"/\"; groups have entries of "
                    "their own",
                    Quote(name));
   }
   const auto ndarray = source.ndarrays.find(name);
   if (ndarray != source.ndarrays.end() && source.dimcoords.contains(name) &&
       ndarray->second == &key) {
-    context_.Error(key, "the name {} is already that of a dimension coordinate", Quote(name));
+    context_.Error(key, "the name {} is already taken by a dimension coordinate", Quote(name));
   }
   const auto group = source.groups.find(name);
   if (group != source.groups.end()) {
     const YamlNode* group_key = group->second->key;
-    context_.Error(key, "the name {} is already that of a group{}", Quote(name),
+    context_.Error(key, "the name {} is already taken by a group{}", Quote(name),
                    group_key ? fmt::format(" (line {})", group_key->line()) : "");
   }
 }
@@ -343,8 +345,8 @@ void EntityReader::ReadBody(const NdlFields& fields, Owner owner, bool has_shape
   array.same_as = ReadPath(fields, "x-same-as");
 }
 
-// How many items the list at `dim` has, and those in it, as the first of each
-// tell.
+// The number of items of the lists along dimension `dim`, taken from the first
+// list of each level.
 uint64_t CountItems(const YamlNode& node, size_t dim) {
   const YamlNode* list = &node;
   for (; dim > 0 && list->is_sequence() && !list->items().empty(); --dim) {
@@ -353,9 +355,9 @@ uint64_t CountItems(const YamlNode& node, size_t dim) {
   return dim == 0 && list->is_sequence() ? list->items().size() : 0;
 }
 
-// There are as many values as are stored. People also write all of them. Along
-// an unlimited dimension there may be more: fill values, where another array has
-// more along the same dimension.
+// `value` has as many values as are stored. People also write the values of the
+// whole shape. An array that shares an unlimited dimension with a longer one may
+// have more than are stored, too: fill values up to that length.
 void EntityReader::ReadValue(const YamlNode& node, Ndarray& array) {
   const Place place(context_, "value");
   std::vector<std::optional<uint64_t>> extents;
@@ -388,7 +390,7 @@ bool EntityReader::ReadShape(const NdlGroup& group, const NdlFields& fields, Nda
                    DescribeNode(*node));
     return false;
   }
-  std::vector<bool> is_outside;  // whether only x-extent knows the size
+  std::vector<bool> is_outside;  // whether only x-extent has the size
   for (const YamlNode* item : node->items()) {
     if (context_.gave_up()) return false;
     auto dimension = ReadDimension(group, *item, extent != nullptr);
@@ -458,7 +460,7 @@ void EntityReader::ReportNoDimCoord(const NdlGroup& group, const YamlNode& node)
       document_.KindAt(is_path ? std::string(name) : JoinPath(group.path, name));
   if (is_path || !kind.empty()) {
     context_.Error(node, "{} is {}dimension coordinate", Quote(name),
-                   kind.empty() ? "no " : fmt::format("{}, expected a ", kind));
+                   kind.empty() ? "not a " : fmt::format("{}, expected a ", kind));
     return;
   }
   std::vector<std::string_view> names;
@@ -468,12 +470,12 @@ void EntityReader::ReportNoDimCoord(const NdlGroup& group, const YamlNode& node)
     }
   }
   std::sort(names.begin(), names.end());
-  context_.Error(node, "no dimension coordinate {} in this group or one around it{}",
+  context_.Error(node, "no dimension coordinate {} in this group or a group around it{}",
                  Quote(name), Suggestion(name, names));
 }
 
-// x-extent: sizes of the dimensions, which are known already but for
-// coordinates outside of the document.
+// Reads x-extent, the sizes of the dimensions. They are new only for
+// coordinates outside the document; the others have to agree with the shape.
 void EntityReader::ReadExtent(const YamlNode& node, const std::vector<bool>& is_outside,
                               Shape& shape) {
   const Place place(context_, "x-extent");
@@ -498,7 +500,7 @@ void EntityReader::ReadExtent(const YamlNode& node, const std::vector<bool>& is_
   }
 }
 
-// The names are those that x-dims says, otherwise those that the shape shows.
+// Takes the names from x-dims, or else from the shape.
 void EntityReader::ReadDimensionNames(const YamlNode* node,
                                       const std::vector<std::string>& shown, Ndarray& array) {
   const auto is_named = [](const std::string& name) { return !name.empty(); };
@@ -516,7 +518,7 @@ void EntityReader::ReadDimensionNames(const YamlNode* node,
     const auto name = item->is_null() ? std::string() : ReadText(context_, *item);
     array.dimension_names.push_back(name.value_or(""));
   }
-  // No names at all, which is also what the shape shows.
+  // The shape shows no names, and x-dims has none.
   if (array.dimension_names == shown && std::none_of(shown.begin(), shown.end(), is_named)) {
     array.dimension_names.clear();
   }
@@ -592,8 +594,7 @@ void EntityReader::ReadStoredSize(const NdlFields& fields, const Shape* shape,
   }
 }
 
-// A chunk may be larger than the array: that is how many formats store small
-// ones.
+// A chunk may be larger than the array: many formats store small arrays so.
 void EntityReader::ReadChunk(const NdlFields& fields, const Shape* shape, Storage& storage) {
   const YamlNode* node = fields.Find("chunk");
   if (!node) return;

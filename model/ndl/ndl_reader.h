@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Reads and checks NDL documents (NDL 0.6.1; man/ndl.5 has the extensions).
-// What WriteFile writes is read back equal: ReadNdl(WriteFile(f)) == f.
+// Documents of WriteFile read back equal: ReadNdl(WriteFile(f)) == f.
 #pragma once
 
 #include <cstddef>
@@ -14,32 +14,31 @@
 
 namespace ndlfs::model {
 
-// Longer documents are refused.
+// Documents with more bytes are refused.
 inline constexpr size_t kMaxNdlBytes = size_t{64} << 20;
 
 struct NdlLimits {
   size_t bytes = kMaxNdlBytes;
-  size_t values = 8'000'000;  // of YAML: names, numbers, lists...
+  size_t values = 8'000'000;  // YAML nodes: names, numbers, lists ...
 };
 
 struct ParsedDocument {
-  // Set if there is nothing wrong with the document.
+  // Set if the document has no errors.
   std::optional<File> file;
-  // About how many bytes of memory `file` takes, at most.
+  // An upper estimate of the bytes of memory that `file` takes.
   size_t memory = 0;
-  // All that is wrong with it, in the order of lines, up to a hundred.
+  // The errors by line, about a hundred at most.
   std::vector<Diagnostic> errors;
 };
 
-// Reads a document in either form. The file is named by `file_name` without
-// folder and extension. Takes bounded time and memory whatever the bytes are:
-// `limits`, groups 256 deep, datatypes 64 deep.
+// Reads a document in either form. The name of the file is `file_name` without
+// folder and extension. `limits`, a depth of 256 for groups and of 64 for
+// datatypes bound time and memory, whatever the bytes are.
 ParsedDocument ReadNdl(std::string_view text, std::string_view file_name,
                        const NdlLimits& limits = {});
 
-// Whether `text`, the beginning of a YAML file, looks as if it were meant to
-// be an NDL document: from its first top-level key. Comments alone leave it
-// open, and count as true.
+// Whether `text`, the beginning of a YAML file, is likely to be an NDL document,
+// judged by its first top-level key. True if there are only comments.
 bool LooksLikeNdl(std::string_view text);
 
 }  // namespace ndlfs::model

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// What the Ndarray Data Language leaves to be inferred; the reader and the
-// writer have to infer the same.
+// Types that the Ndarray Data Language leaves to be inferred. Reader and writer
+// share these rules, so that documents read back equal.
 #pragma once
 
 #include <optional>
@@ -11,12 +11,12 @@
 
 namespace ndlfs::model {
 
-// The type of an attribute in short form whose value is an integer: int32 if
-// it fits, else int64, else uint64; nullopt beyond that.
+// The type of an attribute in short form with an integer value: the first of
+// int32, int64 and uint64 that holds it; nullopt if none does.
 std::optional<Datatype> ShortIntegerType(WideInt value);
 
-// The base of an enum that names none: the smallest integer type that holds
-// all constants, unsigned where none is negative; nullopt if there is none.
+// The base of an enum without a `base`: the smallest integer type that holds all
+// constants, unsigned if none is negative; nullopt if there is no such type.
 std::optional<Datatype> SmallestEnumBase(const std::vector<Datatype::Constant>& constants);
 
 }  // namespace ndlfs::model

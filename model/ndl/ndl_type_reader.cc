@@ -17,7 +17,7 @@ namespace {
 
 using Place = NdlContext::Place;
 
-// Bytes of one element; far from where sizes would overflow.
+// The most bytes in one element; small enough that sums of sizes cannot overflow.
 constexpr uint64_t kMaxElementSize = uint64_t{1} << 48;
 
 constexpr std::array<std::string_view, 12> kKeywords = {
@@ -26,14 +26,15 @@ constexpr std::array<std::string_view, 12> kKeywords = {
 constexpr std::array<std::string_view, 6> kNestedKinds = {"opaque",   "enum", "regref",
                                                           "compound", "vlen", "array"};
 
-// A type, with how deep it lies in others. Every Read... reports what is
-// wrong and gives nullopt then.
+// Reads types. `depth` is the number of types around the current one. Every
+// Read... reports errors, and returns nullopt then.
 class TypeReader {
  public:
   explicit TypeReader(NdlContext& context) : context_(context) {}
 
   std::optional<Datatype> Read(const YamlNode& node, int depth);
-  // A type with the extension that stands in the same mapping, if any.
+  // Reads a type, with the x-datetime or x-timedelta of the same mapping (null
+  // if absent).
   std::optional<Datatype> ReadWithTime(const YamlNode& type, const YamlNode* datetime,
                                        const YamlNode* timedelta, int depth);
 
@@ -191,7 +192,8 @@ std::optional<Datatype> TypeReader::ReadRegionRef(const YamlNode& node) {
                                               : Datatype::Selection::kElement);
 }
 
-// `x: float32`, perhaps with the extension of a time beside it.
+// Reads `x: float32`, with x-datetime or x-timedelta in the same mapping if
+// present.
 std::optional<Datatype::Member> TypeReader::ReadMember(const YamlNode& node, int depth) {
   if (!CheckMapping(context_, node)) return std::nullopt;
   if (node.size() == 0 || !node.key(0).is_scalar()) {
@@ -236,7 +238,7 @@ std::optional<Datatype> TypeReader::ReadCompound(const YamlNode& node, int depth
       continue;
     }
     if (!names.insert(member->name).second) {
-      context_.Error(*item, "the member {} is there twice", Quote(member->name));
+      context_.Error(*item, "the member {} occurs twice", Quote(member->name));
       valid = false;
     }
     size += member->type.size();
@@ -308,8 +310,7 @@ std::optional<Datatype> TypeReader::ReadWithTime(const YamlNode& type_node,
   }
   if (*type != Datatype::Integer(8, true)) {
     context_.Error(type_node,
-                   "expected int64, which is what a datetime or timedelta is stored "
-                   "as, found {}",
+                   "expected int64, the type that stores a datetime or timedelta, found {}",
                    type->keyword());
     return std::nullopt;
   }

@@ -12,21 +12,23 @@
 
 namespace ndlfs::model {
 
-// The type that `node` describes; reports what is wrong with it otherwise.
+// All functions here report errors to the context, and return nullopt then.
+
+// Reads the type that `node` describes.
 std::optional<Datatype> ReadDatatype(NdlContext& context, const YamlNode& node);
 
-// The type that the keys `type` and, if it is there, `x-datetime` or
-// `x-timedelta` of an entity describe.
+// Reads the type of an entity: its key `type`, with `x-datetime` or
+// `x-timedelta` if present.
 std::optional<Datatype> ReadTypeField(NdlContext& context, const NdlFields& fields);
 
-// A size: an integer of at least `least`.
+// Reads a size: an integer of at least `least`.
 std::optional<uint64_t> ReadSize(NdlContext& context, const YamlNode& node, uint64_t least);
-// A list of them.
+// Reads a list of sizes.
 std::optional<std::vector<uint64_t>> ReadSizes(NdlContext& context, const YamlNode& node,
                                                uint64_t least);
-// Text, plain or quoted.
+// Reads a text, plain or quoted.
 std::optional<std::string> ReadText(NdlContext& context, const YamlNode& node);
-// One of the given words.
+// Reads one of the given words.
 std::optional<std::string_view> ReadWord(NdlContext& context, const YamlNode& node,
                                          std::initializer_list<std::string_view> words);
 

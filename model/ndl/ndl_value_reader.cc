@@ -18,16 +18,17 @@ namespace {
 
 using Place = NdlContext::Place;
 
-// Why a decimal is no integer although it looks like one, or nothing.
+// Explains why `node` is not an integer if it has leading zeros; else empty.
 std::string_view LeadingZeroHint(const YamlNode& node) {
   std::string_view digits = node.is_plain() ? node.text() : "";
   if (digits.starts_with('-') || digits.starts_with('+')) digits.remove_prefix(1);
   const bool padded = digits.size() > 1 && digits[0] == '0' &&
                       digits.find_first_not_of("0123456789") == std::string_view::npos;
-  return padded ? " (octal to some, decimal to others; write it without the leading zero)" : "";
+  return padded ? " (some readers take it as octal; write it without the leading zero)" : "";
 }
 
-// How YAML spells what is found in place of a number, or nothing.
+// The YAML spelling of a nan or inf that was found instead of a number; else
+// empty.
 std::string_view SpecialNumberHint(const YamlNode& node) {
   std::string word(node.is_plain() ? node.text().substr(0, 10) : "");
   std::transform(word.begin(), word.end(), word.begin(),
@@ -45,7 +46,7 @@ std::optional<Value> Expected(NdlContext& context, const YamlNode& node,
   return std::nullopt;
 }
 
-// `value` if it fits `type`, of which an element takes up to eight bytes.
+// Returns `value` if it fits `type`, whose elements have at most eight bytes.
 std::optional<Value> Fitting(NdlContext& context, const YamlNode& node, const Datatype& type,
                              Value value) {
   std::array<std::byte, 8> bytes;
@@ -70,7 +71,7 @@ std::optional<Value> ReadBinary(NdlContext& context, const YamlNode& node,
     context.Error(node, "this is not base64 (letters, digits, + and /, = at the end)");
     return std::nullopt;
   }
-  // Opaque of size 0 with a tag stands for types that NDL has no words for.
+  // Opaque of size 0 with a tag stands for a type that NDL cannot express.
   const bool any_size = type.size() == 0 && type.kind() == Datatype::Kind::kOpaque;
   if (bytes->size() > type.size() && !any_size) {
     context.Error(node, "{} bytes, expected {}", bytes->size(), type.size());
@@ -84,7 +85,7 @@ std::optional<Value> ReadFloat(NdlContext& context, const YamlNode& node,
   if (type.size() > 8) return ReadBinary(context, node, type);
   if (!node.is_plain()) return Expected(context, node, "a number");
   std::optional<double> number;
-  if (type == Datatype::Float32()) {  // not by way of double, which would round twice
+  if (type == Datatype::Float32()) {  // directly: by way of double it would be rounded twice
     number = ParseYamlFloat<float>(node.text());
   } else {
     number = ParseYamlFloat<double>(node.text());
@@ -114,12 +115,12 @@ void ReportNoConstant(NdlContext& context, const YamlNode& node, std::string_vie
   for (const Datatype::Constant& constant : type.constants()) {
     if (names.size() < kMostNames) names.push_back(constant.name);
   }
-  context.Error(node, "{} is no constant of the enum{}, expected {}{}", Quote(name),
+  context.Error(node, "{} is not a constant of the enum{}, expected {}{}", Quote(name),
                 Suggestion(name, names), Alternatives(names),
                 names.size() < type.constants().size() ? ", ..." : "");
 }
 
-// The name of a constant, or a number: of one, or without a name.
+// Reads the name of a constant, or a number with or without a constant.
 std::optional<Value> ReadEnum(NdlContext& context, const YamlNode& node, const Datatype& type) {
   if (!node.is_plain() && !node.is_quoted()) {
     return Expected(context, node, "the name of an enum constant");
@@ -145,7 +146,7 @@ std::optional<Value> ReadObjectRef(NdlContext& context, const YamlNode& node) {
   return Expected(context, node, "a path name that begins with \"/\", or null");
 }
 
-// The points that the keys of a region say, or nullopt.
+// Reads the two corners of a region of kind kBlock.
 std::optional<std::vector<std::vector<uint64_t>>> ReadBlock(NdlContext& context,
                                                             const NdlFields& fields) {
   const YamlNode* start_node = fields.Require("start");
@@ -201,13 +202,13 @@ std::optional<Value> ReadRegion(NdlContext& context, const YamlNode& node,
   return Value(Region{std::string(target->text()), type.selection(), *std::move(points)});
 }
 
-// The values in a mapping by name, which mostly stand in the order of the
-// members: only where they do not, an index is made of them.
+// Finds the values of a mapping by name. They are usually in the order of the
+// members; an index is made only if they are not.
 class MemberValues {
  public:
   explicit MemberValues(const YamlNode& node) : node_(node) {}
 
-  // Null where there is none; `index` is where it is expected.
+  // The value of `name`, expected at position `index`; null if there is none.
   const YamlNode* Find(size_t index, std::string_view name) {
     if (index < node_.size() && NameAt(index) == name) return &node_.value(index);
     if (by_name_.empty()) {
@@ -227,7 +228,7 @@ class MemberValues {
 };
 
 void ReportUnknownMembers(NdlContext& context, const YamlNode& node, const Datatype& type) {
-  constexpr size_t kMostNames = 1000;  // to suggest one of
+  constexpr size_t kMostNames = 1000;  // considered for suggestions
   std::unordered_set<std::string_view> names;
   std::vector<std::string_view> candidates;
   for (const Datatype::Member& member : type.members()) {
@@ -237,7 +238,7 @@ void ReportUnknownMembers(NdlContext& context, const YamlNode& node, const Datat
   for (size_t i = 0; i < node.size() && !context.gave_up(); ++i) {
     const std::string_view key = node.key(i).is_scalar() ? node.key(i).text() : "";
     if (names.contains(key)) continue;
-    context.Error(node.key(i), "{} is no member of the compound{}", Quote(key),
+    context.Error(node.key(i), "{} is not a member of the compound{}", Quote(key),
                   Suggestion(key, candidates));
   }
 }
@@ -281,7 +282,7 @@ std::optional<Value> ReadArray(NdlContext& context, const YamlNode& node,
   return ReadNested(context, node, extents, type.base());
 }
 
-// From dimension `dim` on.
+// ReadNested from dimension `dim` on.
 std::optional<Value> ReadDimension(NdlContext& context, const YamlNode& node,
                                    std::vector<std::optional<uint64_t>>& extents, size_t dim,
                                    const Datatype& type) {
@@ -355,7 +356,7 @@ std::optional<std::pair<Datatype, Value>> ReadShortForm(NdlContext& context,
                                                         const YamlNode& node) {
   if (node.is_quoted()) return std::pair(Datatype::String(), Value(node.text()));
   if (node.is_null()) {
-    context.Error(node, "expected a number, bool or text, found null; no text at all is \"\"");
+    context.Error(node, "expected a number, bool or text, found null; an empty text is \"\"");
     return std::nullopt;
   }
   if (!node.is_plain()) {
@@ -370,7 +371,7 @@ std::optional<std::pair<Datatype, Value>> ReadShortForm(NdlContext& context,
     return std::pair(Datatype::Bool(), Value(*truth ? "TRUE" : "FALSE"));
   }
   if (const std::string_view hint = LeadingZeroHint(node); !hint.empty()) {
-    context.Error(node, "{} is not clear{}, or in quotes", text, hint);
+    context.Error(node, "{} is ambiguous{}, or write it in quotes", text, hint);
     return std::nullopt;
   }
   if (const auto integer = ParseYamlInteger(text)) {

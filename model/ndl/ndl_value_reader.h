@@ -13,24 +13,26 @@
 
 namespace ndlfs::model {
 
-// One element of `type`; reports what is wrong with it otherwise.
+// All functions here report errors to the context, and return nullopt then.
+
+// Reads one element of `type`.
 std::optional<Value> ReadElement(NdlContext& context, const YamlNode& node,
                                  const Datatype& type);
 
-// Lists nested as `extents` says, with an element of `type` in the innermost;
-// just an element where there are no extents. An unknown extent is filled in
-// with that of the first list along it, which all others must have as well.
+// Reads lists nested as `extents` says, with elements of `type` in the innermost
+// ones; a single element if there are no extents. An extent of nullopt is set to
+// the length of the first list along it, which all others must have, too.
 std::optional<Value> ReadNested(NdlContext& context, const YamlNode& node,
                                 std::vector<std::optional<uint64_t>>& extents,
                                 const Datatype& type);
 
-// The best match of an attribute in short form: a plain integer, float or bool,
-// or else text.
+// Reads an attribute in short form, and infers its type: integer, float or bool
+// for plain scalars that look so, else text.
 std::optional<std::pair<Datatype, Value>> ReadShortForm(NdlContext& context,
                                                         const YamlNode& node);
 
-// A parameter of a filter, whose type nobody tells: as in the short form, or
-// null, a list or a mapping.
+// Reads a parameter of a filter, which has no declared type: as in the short
+// form, or null, a list or a mapping.
 std::optional<Value> ReadUntyped(NdlContext& context, const YamlNode& node);
 
 }  // namespace ndlfs::model

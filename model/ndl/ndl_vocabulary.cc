@@ -29,8 +29,8 @@ constexpr std::array kKeys = {
 constexpr std::string_view kBool = R"({enum: {base: int8, members: {"FALSE": 0, "TRUE": 1}}})";
 constexpr std::string_view kComplex64 = "{compound: [{r: float32}, {i: float32}]}";
 constexpr std::string_view kComplex128 = "{compound: [{r: float64}, {i: float64}]}";
-constexpr std::string_view kDatetime = "int64, with x-datetime: {unit: s} beside the type";
-constexpr std::string_view kTimedelta = "int64, with x-timedelta: {unit: s} beside the type";
+constexpr std::string_view kDatetime = "int64, with x-datetime: {unit: s} next to the type";
+constexpr std::string_view kTimedelta = "int64, with x-timedelta: {unit: s} next to the type";
 
 constexpr std::array kDatatypes = {
     Word{"byte", "int8"},
@@ -61,7 +61,7 @@ constexpr std::array kDatatypes = {
     Word{"struct", "{compound: [{NAME: DATATYPE}, ...]}"},
 };
 
-// Of NumPy, without the byte order.
+// NumPy's type strings without their byte order.
 constexpr std::array kNumPyCodes = {
     Word{"i1", "int8"},     Word{"i2", "int16"},      Word{"i4", "int32"},
     Word{"i8", "int64"},    Word{"u1", "uint8"},      Word{"u2", "uint16"},

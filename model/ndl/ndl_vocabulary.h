@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: MIT
 //
-// Words of other languages for what NDL calls otherwise: what people who know
-// CDL, NumPy or Zarr write first. Only for messages.
+// Translates words of CDL, NumPy and Zarr to those of NDL, for suggestions in
+// messages.
 #pragma once
 
 #include <string_view>
 
 namespace ndlfs::model {
 
-// "dimensions" -> "dimcoords"; empty where nothing is known.
+// "dimensions" -> "dimcoords"; empty for other words.
 std::string_view NdlKeyFor(std::string_view word);
 
-// "double" -> "float64", "<i4" -> "int32", "bool" -> the enum; empty likewise.
+// "double" -> "float64", "<i4" -> "int32", "bool" -> NDL's enum for it; empty for
+// other words.
 std::string_view NdlDatatypeFor(std::string_view word);
 
 }  // namespace ndlfs::model

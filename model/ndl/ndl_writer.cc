@@ -20,8 +20,8 @@ namespace {
 YamlItem Number(WideInt value) { return YamlItem::Verbatim(FormatInteger(value)); }
 YamlItem Null() { return YamlItem::Verbatim("null"); }
 
-// Text is UTF-8 in a document; other bytes are taken as Latin-1, part by part
-// so that a path name is made of the names that its entities have there.
+// A path name as the document shows it. Parts that are not UTF-8 are taken as
+// Latin-1, each by itself, as the names of the entities are.
 std::string ShownPath(std::string_view path) {
   if (IsUtf8(path)) return std::string(path);
   if (!path.starts_with('/')) return Latin1ToUtf8(path);
@@ -42,7 +42,7 @@ YamlItem Sizes(const std::vector<uint64_t>& sizes) {
 
 YamlItem DatatypeItem(const Datatype& type);
 
-// Adds the extension that says of which unit the counts of a time are.
+// Adds x-datetime or x-timedelta, if the type is a time.
 void AddTime(YamlItem& map, const Datatype& type) {
   if (!type.time()) return;
   YamlItem unit = YamlItem::Mapping();
@@ -127,7 +127,7 @@ YamlItem DatatypeItem(const Datatype& type) {
 
 // --- Values
 
-// What the elements are that lists, vlens and arrays of `type` end in.
+// The element type below all vlens and arrays of `type`.
 const Datatype& ElementType(const Datatype& type) {
   const Datatype* element = &type;
   while (element->kind() == Datatype::Kind::kVlen ||
@@ -164,8 +164,8 @@ YamlItem RegionItem(const Region& region) {
   return item;
 }
 
-// `type` only matters for how floats are rounded and what members are called:
-// any value can be written.
+// Any value can be written. `type` only determines how floats are rounded and
+// members named.
 YamlItem ValueItem(const Value& value, const Datatype& type) {
   const Datatype& element = ElementType(type);
   if (value.integer()) return Number(*value.integer());
@@ -196,7 +196,7 @@ YamlItem ValueItem(const Value& value, const Datatype& type) {
 
 // --- Attributes
 
-// The value as a plain scalar, if that is read back as the attribute's type.
+// The value as a plain scalar, if that reads back as the type of the attribute.
 std::optional<YamlItem> ShortForm(const Attribute& attribute) {
   const Datatype& type = attribute.type;
   const Value& value = attribute.value;
@@ -216,28 +216,30 @@ std::optional<YamlItem> ShortForm(const Attribute& attribute) {
 
 // --- Entities
 
-// What the shapes of a document may refer to.
+// Finds the shortest references to coordinates in the shapes of a document.
 class Scopes {
  public:
-  // The document is of `group`, whose path name is `path`, and all below it.
+  // Says that the document describes `group`, at path name `path`, and all below
+  // it.
   void AddDocument(const Group& group, const std::string& path) {
     top_ = path;
     AddCoordinates(group, path);
   }
 
-  // Begins and ends the part of the document that lies in a group.
+  // Begin and end the part of the document that describes a group.
   void Enter(std::string path) { stack_.push_back(std::move(path)); }
   void Leave() { stack_.pop_back(); }
 
   const std::string& group() const { return stack_.back(); }
   bool IsKnown(const std::string& dimcoord) const { return known_.contains(dimcoord); }
-  // Whether the document has no word of `dimcoord` because it is of other
-  // entities only. Otherwise an unknown one is nowhere.
+  // Whether `dimcoord` lies outside the part of the store that the document
+  // describes. An unknown coordinate inside that part does not exist.
   bool IsElsewhere(const std::string& dimcoord) const {
     return !IsKnown(dimcoord) && (!top_ || !IsBelow(dimcoord, *top_));
   }
 
-  // The bare name if it means `dimcoord` here, otherwise the path name.
+  // The name of `dimcoord` if it resolves to it in the current group, otherwise
+  // its path name.
   std::string Reference(const std::string& dimcoord) const {
     const std::string_view name = BaseName(dimcoord);
     if (ParentPath(dimcoord) == group()) return std::string(name);
@@ -256,12 +258,12 @@ class Scopes {
     for (const Group& child : group.groups) AddCoordinates(child, JoinPath(path, child.name));
   }
 
-  std::optional<std::string> top_;  // nullopt: of a single array
+  std::optional<std::string> top_;  // the group described; nullopt for a single array
   std::unordered_set<std::string> known_;
   std::vector<std::string> stack_;
 };
 
-// Writes entities below the group that `scopes` is in.
+// Writes entities of the current group of `scopes`.
 class EntityWriter {
  public:
   EntityWriter(YamlWriter& yaml, Scopes& scopes) : yaml_(yaml), scopes_(scopes) {}
@@ -285,8 +287,8 @@ class EntityWriter {
   Scopes& scopes_;
 };
 
-// A group and those below it, in the order of their path names. A group that
-// only has groups needs no entry of its own.
+// Writes a group and, sorted by name, the groups in it. A group that contains
+// nothing but groups needs no entry.
 void EntityWriter::WriteGroups(const Group& group, const std::string& path) {
   const bool is_empty = group.attributes.empty() && group.dimensions.empty() &&
                         group.dimcoords.empty() && group.ndarrays.empty() &&
@@ -383,7 +385,7 @@ void EntityWriter::WriteShape(const Ndarray& ndarray) {
   WriteDimensionNames(ndarray, shown);
 }
 
-// `shown` are the names that the shape says already.
+// Writes x-dims, unless it would repeat `shown`, the names that the shape shows.
 void EntityWriter::WriteDimensionNames(const Ndarray& ndarray,
                                        const std::vector<std::string>& shown) {
   const std::vector<std::string>& names = ndarray.dimension_names;
@@ -439,8 +441,8 @@ void EntityWriter::WriteAttribute(const Attribute& attribute) {
   yaml_.Close();
 }
 
-// Of the parameters nobody tells the types: bools are those of NDL's enum, by
-// name, and true and false are what people write for them.
+// Parameters have no declared type. A bool, which is a constant of NDL's enum,
+// is written as true or false, because people write it so.
 YamlItem ParameterItem(const Value& value) {
   static const Datatype kUntyped;
   if (value.text() && (*value.text() == "TRUE" || *value.text() == "FALSE")) {

@@ -26,7 +26,7 @@ void AppendAtom(std::string& out, const YamlItem& item, YamlPlace place) {
   }
 }
 
-// Appends "key:" or "? key :"; the value follows after a blank.
+// Appends "key:" or "? key :". The caller appends a space and the value.
 void AppendFlowKey(std::string& out, std::string_view key) {
   const size_t begin = out.size();
   AppendScalar(out, key, YamlPlace::kFlow);
@@ -37,8 +37,8 @@ void AppendFlowKey(std::string& out, std::string_view key) {
   out += ':';
 }
 
-// Appends `item` in flow style; gives up, and returns false, when `out` has
-// become longer than `limit`.
+// Appends `item` in flow style. Stops and returns false when `out` gets longer
+// than `limit`.
 bool AppendFlow(std::string& out, const YamlItem& item, size_t limit) {
   if (!item.is_collection()) {
     AppendAtom(out, item, YamlPlace::kFlow);
@@ -119,8 +119,8 @@ void YamlWriter::Value(const YamlItem& value, size_t indent, After after) {
   }
 }
 
-// Appends the value if it can do with the rest of the line, as scalars and
-// empty collections must.
+// Appends the value if it fits on the rest of the line. Scalars and empty
+// collections always go there.
 bool YamlWriter::OneLine(const YamlItem& value) {
   const size_t begin = out_.size();
   out_ += ' ';
@@ -135,7 +135,7 @@ bool YamlWriter::OneLine(const YamlItem& value) {
   return false;
 }
 
-// A flow sequence of scalars, broken before the margin.
+// Appends a flow sequence of scalars, with line breaks before the margin.
 void YamlWriter::WrappedSequence(const YamlItem& value, size_t indent) {
   const size_t newline = out_.rfind('\n');
   size_t line = newline == std::string::npos ? 0 : newline + 1;
@@ -153,8 +153,8 @@ void YamlWriter::WrappedSequence(const YamlItem& value, size_t indent) {
   out_ += '\n';
 }
 
-// The entries of a block sequence or mapping, each on its own lines. Behind a
-// dash the first of them goes on in the same line.
+// Appends the entries of a block sequence or mapping, each on lines of its own.
+// After a dash the first entry stays on the same line.
 void YamlWriter::BlockCollection(const YamlItem& value, size_t indent, After after) {
   out_ += after == After::kKey ? '\n' : ' ';
   for (size_t i = 0; i < value.items.size(); ++i) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// A small YAML tree and its one canonical layout: what fits on a line is in
-// flow style, long lists of scalars are wrapped, everything else is in blocks.
+// A small YAML tree for writing, in one canonical layout: a value that fits on a
+// line is in flow style, a long list of scalars is wrapped, and everything else
+// is in blocks.
 #pragma once
 
 #include <cstddef>
@@ -15,11 +16,12 @@ namespace ndlfs::model {
 struct YamlItem {
   enum class Kind { kVerbatim, kText, kJson, kSequence, kMapping };
 
-  // A scalar that is valid YAML as it stands: a number, "null", !!binary.
+  // A scalar that is valid YAML already: a number, "null", !!binary.
   static YamlItem Verbatim(std::string text) { return {Kind::kVerbatim, std::move(text)}; }
-  // Text, quoted where it must be.
+  // Text, which is quoted if necessary.
   static YamlItem Text(std::string_view text) { return {Kind::kText, std::string(text)}; }
-  // Text that is JSON: in single quotes, so that its own can be read.
+  // Text that is JSON. It is put in single quotes, which leave its own double
+  // quotes readable.
   static YamlItem Json(std::string_view text) { return {Kind::kJson, std::string(text)}; }
   static YamlItem Sequence() { return {Kind::kSequence}; }
   static YamlItem Mapping() { return {Kind::kMapping}; }
@@ -31,11 +33,11 @@ struct YamlItem {
 
   Kind kind = Kind::kVerbatim;
   std::string text = {};
-  std::vector<std::string> keys = {};  // kMapping: of `items`
+  std::vector<std::string> keys = {};  // kMapping: one for each of `items`
   std::vector<YamlItem> items = {};
 };
 
-// On one line, as it stands inside a flow collection.
+// `item` on one line, in the form that it has inside a flow collection.
 std::string FlowText(const YamlItem& item);
 
 // Appends entries of block mappings to a document.
@@ -43,21 +45,22 @@ class YamlWriter {
  public:
   explicit YamlWriter(std::string& out) : out_(out) {}
 
-  // Begins a block mapping as the value of `key`: its entries follow, two
-  // blanks deeper, up to Close().
+  // Begins a block mapping as the value of `key`. The entries up to Close() are
+  // indented by two more spaces.
   void Open(std::string_view key);
   void Close() { indent_ -= 2; }
-  // "key: value" in its canonical layout.
+  // Appends "key: value" in canonical layout.
   void Entry(std::string_view key, const YamlItem& value);
 
  private:
-  // Whether a value has the line to itself, or begins behind a "-".
+  // Whether the value follows a key or the "-" of a list item.
   enum class After { kKey, kDash };
 
   void Indent(size_t indent) { out_.append(indent, ' '); }
-  // `key:` and no more; `indent` is where it begins.
+  // Appends `key:`, indented by `indent`.
   void Key(std::string_view key, size_t indent);
-  // The value after a key or dash; lines below it are indented by `indent`.
+  // Appends the value after a key or dash; its further lines are indented by
+  // `indent`.
   void Value(const YamlItem& value, size_t indent, After after);
   bool OneLine(const YamlItem& value);
   void WrappedSequence(const YamlItem& value, size_t indent);

@@ -36,7 +36,7 @@ std::optional<WideInt> ParseDigits(std::string_view text, int base) {
   return value;
 }
 
-// Takes digits; how many.
+// Removes the digits at the beginning of `text`, and returns their number.
 size_t SkipDigits(std::string_view& text) {
   const auto end = std::find_if_not(text.begin(), text.end(), IsDigit);
   const auto count = static_cast<size_t>(end - text.begin());
@@ -61,14 +61,14 @@ bool IsDecimal(std::string_view text) {
   return text.empty();
 }
 
-// Whether a decimal that is no `double` is too small for one, not too large.
+// Whether a decimal outside the range of `double` is too small, not too large.
 bool IsTiny(std::string_view decimal) {
   const size_t exponent = decimal.find_first_of("eE");
   const std::string_view digits = decimal.substr(0, exponent);
   const size_t first = digits.find_first_of("123456789");
   if (first == std::string_view::npos) return true;
-  // The power of ten of the first digit that is not 0. Exponents that do not
-  // fit are beyond any number of digits in a text.
+  // The power of ten of the first digit that is not 0. An exponent that does not
+  // fit its type outweighs any number of digits in a text.
   const size_t point = std::min(digits.find('.'), digits.size());
   int64_t power = static_cast<int64_t>(point) - static_cast<int64_t>(first);
   if (exponent != std::string_view::npos) {

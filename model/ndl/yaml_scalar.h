@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What the text of YAML scalars stands for.
+// Reads the text of YAML scalars as numbers, bools and bytes.
 #pragma once
 
 #include <optional>
@@ -10,23 +10,25 @@
 
 namespace ndlfs::model {
 
-// The integers of YAML 1.2: decimal, 0x and 0o. Nullopt for anything else,
-// among it decimals with leading zeros, which YAML 1.1 takes for octal, and
-// numbers beyond 100 bits.
+// Reads an integer of YAML 1.2: decimal, 0x or 0o. Nullopt for anything else,
+// including numbers beyond 100 bits, and decimals with leading zeros, which are
+// octal in YAML 1.1.
 std::optional<WideInt> ParseYamlInteger(std::string_view text);
 
-// Whether `text` has the form of a number of YAML 1.2, in range or not.
+// Whether `text` has the form of a YAML 1.2 number, in range or not.
 bool LooksLikeYamlNumber(std::string_view text);
 
-// The floats of YAML 1.2, and integers, as `T` (float or double); nullopt for
-// anything else, and for what is too large. What is too small becomes zero.
+// Reads a float or integer of YAML 1.2 as `T` (float or double). Nullopt for
+// anything else, and for numbers that are too large. Numbers that are too small
+// become zero.
 template <typename T>
 std::optional<T> ParseYamlFloat(std::string_view text);
 
-// true, True, TRUE, false, False or FALSE.
+// Reads true, True, TRUE, false, False or FALSE; nullopt for anything else.
 std::optional<bool> ParseYamlBool(std::string_view text);
 
-// The bytes of a "!!binary": padded base64, blanks and line breaks left out.
+// Decodes the text of a "!!binary": padded base64 with spaces and line breaks
+// anywhere.
 std::optional<Blob> ParseYamlBinary(std::string_view text);
 
 }  // namespace ndlfs::model

@@ -20,7 +20,7 @@ bool Contains(std::string_view set, char c) { return set.find(c) != std::string_
 
 // --- What plain scalars resolve to (yaml.org/type, and the YAML 1.2 core schema)
 
-// Takes the longest prefix of characters of `set`; true if there is one.
+// Removes the longest prefix of characters in `set`; false if there is none.
 bool Skip(std::string_view& text, std::string_view set) {
   const size_t end = std::min(text.find_first_not_of(set), text.size());
   text.remove_prefix(end);
@@ -34,7 +34,7 @@ std::string ToLower(std::string_view text) {
 }
 
 bool IsWord(std::string_view text) {
-  // The last ones are R's.
+  // The last ones are those of R's reader.
   static constexpr std::array kWords = {std::string_view(),
                                         std::string_view("~"),
                                         std::string_view("null"),
@@ -55,8 +55,8 @@ bool IsWord(std::string_view text) {
   return std::find(kWords.begin(), kWords.end(), ToLower(text)) != kWords.end();
 }
 
-// Digits in groups of base 60, "1:30:00.5", after the sign. Some readers allow
-// underlines or commas among digits.
+// Whether `text`, after the sign, is a number of base 60: "1:30:00.5". Some
+// readers allow underscores or commas among the digits.
 bool IsSexagesimal(std::string_view text) {
   bool groups = false;
   if (!Skip(text, "0123456789_,")) return false;
@@ -72,8 +72,9 @@ bool IsSexagesimal(std::string_view text) {
   return groups && text.empty();
 }
 
-// A number without its sign, in decimal, and perhaps with an exponent. YAML
-// 1.1 takes dots and underlines among the digits, and some readers commas.
+// Whether `text`, after the sign, is a decimal number with or without an
+// exponent. YAML 1.1 allows dots and underscores among the digits, some readers
+// allow commas.
 bool IsDecimal(std::string_view text) {
   if (text.empty() || (!IsDigit(text[0]) && text[0] != '.')) return false;
   Skip(text, "0123456789_.,");
@@ -84,7 +85,7 @@ bool IsDecimal(std::string_view text) {
   return Skip(text, "0123456789_") && text.empty();
 }
 
-// Hexadecimal, octal or binary.
+// Whether `text` is a hexadecimal, octal or binary integer.
 bool IsPrefixedInteger(std::string_view text) {
   if (text.size() < 3 || text[0] != '0') return false;
   const char base = static_cast<char>(text[1] | 0x20);
@@ -107,7 +108,8 @@ bool IsNumber(std::string_view text) {
          IsSexagesimal(text);
 }
 
-// "2008-12-31", alone or before a time of day. Ruby knows years before 0.
+// Whether `text` is a date like "2008-12-31", alone or before a time of day.
+// Ruby's reader also takes years before 0.
 bool IsTimestamp(std::string_view text) {
   if (text.starts_with('-')) text.remove_prefix(1);
   const auto digits = [&](size_t least, size_t most) {
@@ -127,10 +129,11 @@ bool IsTimestamp(std::string_view text) {
          text.find_first_not_of("0123456789:.Tt+-Zz \t") == std::string_view::npos;
 }
 
-// --- What a plain scalar may look like
+// --- Characters of plain scalars
 
-// Whether the character of `length` bytes at the front of `text` may stand in
-// plain scalars and literal blocks: printable, and no line break to anyone.
+// Whether plain scalars and literal blocks may have the character of `length`
+// bytes at the front of `text`: it is printable, and no reader takes it as a
+// line break.
 bool IsPlainCharacter(std::string_view text, size_t length) {
   const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
   if (length == 1) return byte(0) >= 0x20 && byte(0) != 0x7F;
@@ -143,7 +146,7 @@ bool IsPlainCharacter(std::string_view text, size_t length) {
   return length == 4;
 }
 
-// All characters of `text`, which is UTF-8, but those in `allowed`.
+// The same for all characters of `text`, which is UTF-8, except `allowed` ones.
 bool HasOnlyPlainCharacters(std::string_view text, std::string_view allowed = {}) {
   while (!text.empty()) {
     const size_t length = Utf8SequenceLength(text);
@@ -161,7 +164,7 @@ bool BeginsPlain(std::string_view text, YamlPlace place) {
   return text.size() > 1 && !IsBlank(text[1]);
 }
 
-// Whether something inside `text` would end the plain scalar.
+// Whether characters inside `text` would end the plain scalar.
 bool HasIndicators(std::string_view text, YamlPlace place) {
   if (text.back() == ':' || text.find(": ") != std::string_view::npos ||
       text.find(" #") != std::string_view::npos) {
@@ -259,10 +262,10 @@ void AppendJson(std::string& out, std::string_view text) {
 
 bool CanBeLiteralBlock(std::string_view text) {
   if (text.find('\n') == std::string_view::npos || !IsUtf8(text)) return false;
-  // The first line tells the indentation.
+  // Readers infer the indentation from the first line.
   if (IsBlank(text[0]) || text[0] == '\n') return false;
   if (!HasOnlyPlainCharacters(text, "\n\t")) return false;
-  // Lines of blanks alone are kept by some readers and lost by others.
+  // Some readers drop lines of nothing but spaces.
   for (size_t begin = 0; begin < text.size();) {
     const size_t end = std::min(text.find('\n', begin), text.size());
     const std::string_view line = text.substr(begin, end - begin);

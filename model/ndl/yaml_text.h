@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Text as YAML scalars. What is written here every YAML 1.1 and 1.2 reader
-// takes for the same text: quoted where it would resolve to something else.
+// Writes text as YAML scalars. Every reader of YAML 1.1 or 1.2 reads the same
+// text back, because text that would resolve to something else is quoted.
 #pragma once
 
 #include <cstddef>
@@ -17,20 +17,19 @@ enum class YamlPlace { kBlock, kFlow };
 // null, a bool, a number, a timestamp, a symbol, or one of the special keys.
 bool ResolvesToOther(std::string_view text);
 
-// Appends `text` as a scalar on one line: plain if it can be, else in double
-// quotes. Text that is not UTF-8 is taken as Latin-1.
+// Appends `text` as a scalar on one line: plain if possible, else in double
+// quotes. Takes text that is not UTF-8 as Latin-1.
 void AppendScalar(std::string& out, std::string_view text, YamlPlace place);
 
-// Appends text that is JSON as a scalar on one line: in single quotes, which
-// leave its own quotes as they are, or in double quotes where it has
-// characters that need escapes.
+// Appends JSON as a scalar on one line: in single quotes, which leave its own
+// quotes as they are, or in double quotes if it has characters to escape.
 void AppendJson(std::string& out, std::string_view text);
 
-// Whether a literal block gives back exactly `text`, which has several lines.
+// Whether a literal block can hold exactly `text`, which has several lines.
 bool CanBeLiteralBlock(std::string_view text);
 
-// Appends the header ("|", "|-" or "|+") and the lines, each behind `indent`
-// blanks, with the newline at the end.
+// Appends a literal block: the header ("|", "|-" or "|+") and the lines, each
+// indented by `indent` spaces, with a newline at the end.
 void AppendLiteralBlock(std::string& out, std::string_view text, size_t indent);
 
 // Appends "!!binary" and the bytes in base64.

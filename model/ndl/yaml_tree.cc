@@ -22,7 +22,7 @@
 namespace ndlfs::model {
 namespace {
 
-// Thrown through yaml-cpp, which cannot be told to stop otherwise.
+// Thrown through yaml-cpp, which has no other way to be stopped.
 struct Refusal {
   Diagnostic diagnostic;
 };
@@ -43,7 +43,7 @@ Diagnostic AtOffset(std::string_view text, size_t offset, std::string message) {
   return At(static_cast<int>(lines) + 1, static_cast<int>(column) + 1, std::move(message));
 }
 
-// What YAML does not allow anywhere: bytes that are not UTF-8, and controls.
+// Reports bytes that YAML allows nowhere: invalid UTF-8 and control characters.
 std::optional<Diagnostic> CheckCharacters(std::string_view text) {
   for (size_t i = 0; i < text.size();) {
     const auto byte = static_cast<unsigned char>(text[i]);
@@ -66,8 +66,8 @@ std::optional<Diagnostic> CheckCharacters(std::string_view text) {
   return std::nullopt;
 }
 
-// Hands a text to yaml-cpp without copying it, and stops it where it would
-// have to remember too much: its scanner queues the tokens of what may turn
+// Gives a text to yaml-cpp without copying it, and stops it before its queue
+// grows too long: the scanner queues all tokens of a collection that may turn
 // out to be a key, such as `[[[...`, before it reports the first of them.
 class LimitedBuffer : public std::streambuf {
  public:
@@ -76,7 +76,7 @@ class LimitedBuffer : public std::streambuf {
     setg(begin, begin, begin + text.size());
   }
 
-  // Something was reported: what has been read until now is forgotten.
+  // Tells the buffer that yaml-cpp reported a node, and so emptied its queue.
   void Reported(const YAML::Mark& mark) {
     indicators_ = 0;
     last_ = mark;
@@ -111,7 +111,8 @@ struct Translation {
   std::string_view ours;
 };
 
-// yaml-cpp names what its grammar lacks; this is what it means for the writer.
+// yaml-cpp's messages are in terms of its grammar. These tell authors of
+// documents what to change.
 constexpr std::array kTranslations = {
     Translation{
         "illegal map value",
@@ -123,11 +124,12 @@ constexpr std::array kTranslations = {
                 "expected another \"-\" of this list, as deeply indented as the first"},
     Translation{"end of sequence flow not found", "expected \",\" or \"]\" in a list"},
     Translation{"end of map flow not found", "expected \",\" or \"}\" in a mapping"},
-    Translation{"illegal flow end", "a bracket is closed that was not opened"},
+    Translation{"illegal flow end", "a closing bracket without an opening one"},
     Translation{"illegal block entry", "unexpected \"-\" of a list"},
-    Translation{"illegal EOF in scalar", "a quoted text does not end"},
+    Translation{"illegal EOF in scalar", "a quoted text without a closing quote"},
     Translation{"the referenced anchor is not defined", "the alias has no anchor before it"},
-    Translation{"unknown token", "this character cannot begin a text, expected it in quotes"},
+    Translation{"unknown token",
+                "a text cannot begin with this character, expected quotes around it"},
 };
 
 std::string_view Line(std::string_view text, int number) {
@@ -144,7 +146,7 @@ Diagnostic Translate(std::string_view text, const YAML::Exception& error) {
   const size_t tab = line.find('\t');
   if (tab != std::string_view::npos && line.find_first_not_of(" \t") > tab) {
     return At(error.mark.line + 1, static_cast<int>(tab) + 1,
-              "a tab in the indentation, expected blanks");
+              "a tab in the indentation, expected spaces");
   }
   for (const Translation& translation : kTranslations) {
     if (translation.theirs == error.msg) return At(error.mark, std::string(translation.ours));
@@ -167,7 +169,7 @@ std::string RepairEscapes(std::string_view text) {
   return repaired;
 }
 
-// Whether the quoted scalar that begins at `text` ends.
+// Whether the quoted scalar at the beginning of `text` has a closing quote.
 bool IsClosed(std::string_view text) {
   const char quote = text.front();
   for (size_t i = 1; i < text.size(); ++i) {
@@ -214,7 +216,7 @@ class YamlTreeBuilder final : public YAML::EventHandler {
     buffer_.Reported(mark);
     const Anchor& anchor = anchors_.at(id);
     if (anchor.node == nullptr) {
-      throw Refusal{At(mark, "an alias inside of what it stands for")};
+      throw Refusal{At(mark, "an alias inside its own anchor")};
     }
     has_aliases_ = true;
     CountAlias(mark, anchor.expanded);
@@ -251,7 +253,7 @@ class YamlTreeBuilder final : public YAML::EventHandler {
   void OnMapEnd() override { Close(); }
 
  private:
-  // What a part of the document amounts to, with what its aliases stand for.
+  // The size of a part of the document, with what its aliases repeat.
   struct Amount {
     uint64_t nodes = 0;
     uint64_t bytes = 0;  // of scalars
@@ -286,7 +288,7 @@ class YamlTreeBuilder final : public YAML::EventHandler {
     throw Refusal{At(mark, "unknown tag " + Quote(tag))};
   }
 
-  // One more node.
+  // Counts a node; throws if there are too many.
   void CountNode(const YAML::Mark& mark) {
     if (++counted_.nodes <= limits_.nodes) return;
     throw Refusal{At(mark, fmt::format("{} more than {} values",
@@ -294,8 +296,8 @@ class YamlTreeBuilder final : public YAML::EventHandler {
                                        limits_.nodes))};
   }
 
-  // As much again as `expanded`. What the document itself has of bytes is
-  // within the limit already.
+  // Counts `expanded`, which an alias repeats; throws if it is too much. Bytes
+  // of the document itself are limited elsewhere.
   void CountAlias(const YAML::Mark& mark, const Amount& expanded) {
     counted_.nodes += expanded.nodes;
     counted_.bytes += expanded.bytes;
@@ -361,7 +363,7 @@ class YamlTreeBuilder final : public YAML::EventHandler {
   const YamlLimits limits_;
   YamlTree tree_;
   std::vector<OpenNode> open_;
-  std::vector<const YamlNode*> children_;  // of the open nodes
+  std::vector<const YamlNode*> children_;  // children of the open nodes
   std::vector<Anchor> anchors_;            // by yaml-cpp's number; 0 is none
   std::optional<YAML::Mark> last_quoted_;
   Amount counted_;
@@ -387,14 +389,14 @@ tl::expected<YamlTree, Diagnostic> ParseYaml(std::string_view text, const YamlLi
   } catch (const YAML::Exception& error) {
     return tl::unexpected(Translate(text, error));
   }
-  // yaml-cpp lets the end of the text end a quoted scalar.
+  // yaml-cpp accepts a quoted scalar that the end of the text cuts off.
   if (const auto& mark = builder.last_quoted()) {
     const std::string_view line = Line(text, mark->line);
     const size_t column = static_cast<size_t>(mark->column);
     const std::string_view rest = text.substr(static_cast<size_t>(line.data() - text.data()));
     if (column < line.size() && (line[column] == '"' || line[column] == '\'') &&
         !IsClosed(rest.substr(column))) {
-      return tl::unexpected(At(*mark, "a quoted text does not end"));
+      return tl::unexpected(At(*mark, "a quoted text without a closing quote"));
     }
   }
   return builder.Finish();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// A YAML document as a tree that knows its lines and columns. Hostile bytes
-// are refused in bounded time and memory: size, depth, number of nodes and
-// what aliases expand to are limited.
+// A YAML document as a tree whose nodes know their lines and columns. Limits on
+// size, depth, number of nodes and expansion of aliases bound the time and
+// memory for hostile documents.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,8 @@
 
 namespace ndlfs::model {
 
-// Lives as long as its YamlTree. Aliases share the node they stand for.
+// A node, which lives as long as its YamlTree. An alias is the same node as its
+// anchor.
 class YamlNode {
  public:
   enum class Kind : uint8_t { kNull, kScalar, kSequence, kMapping };
@@ -25,7 +26,7 @@ class YamlNode {
     kPlain,   // a plain scalar, or a collection without a tag
     kQuoted,  // in quotes or a block, or tagged !!str
     kBinary,  // !!binary
-    kOther,   // !!int, !!float and so on: said of a plain scalar
+    kOther,   // a plain scalar with !!int, !!float or !!bool
   };
 
   Kind kind() const { return kind_; }
@@ -34,7 +35,7 @@ class YamlNode {
   bool is_scalar() const { return kind_ == Kind::kScalar; }
   bool is_sequence() const { return kind_ == Kind::kSequence; }
   bool is_mapping() const { return kind_ == Kind::kMapping; }
-  // A scalar that is text whatever its letters are.
+  // Whether this scalar is text, even if it looks like a number.
   bool is_quoted() const { return is_scalar() && tag_ == Tag::kQuoted; }
   bool is_plain() const { return is_scalar() && (tag_ == Tag::kPlain || tag_ == Tag::kOther); }
   bool is_binary() const { return is_scalar() && tag_ == Tag::kBinary; }
@@ -42,13 +43,14 @@ class YamlNode {
   int line() const { return line_; }  // from 1
   int column() const { return column_; }
 
-  // Of a scalar.
+  // The text of a scalar.
   std::string_view text() const { return {static_cast<const char*>(data_), size_}; }
-  // Of a sequence.
+  // The items of a sequence.
   std::span<const YamlNode* const> items() const {
     return {static_cast<const YamlNode* const*>(data_), size_};
   }
-  // Of a mapping, in the order of the document. Keys may be of any kind.
+  // The entries of a mapping, in the order of the document. Keys may be of any
+  // kind.
   size_t size() const { return size_ / 2; }
   const YamlNode& key(size_t i) const { return *items()[2 * i]; }
   const YamlNode& value(size_t i) const { return *items()[2 * i + 1]; }
@@ -57,7 +59,7 @@ class YamlNode {
   friend class YamlTreeBuilder;
 
   const void* data_ = nullptr;  // characters, or pointers to children
-  uint32_t size_ = 0;           // of these
+  uint32_t size_ = 0;           // number of characters or children
   int32_t line_ = 1;
   int32_t column_ = 1;
   Kind kind_ = Kind::kNull;
@@ -66,18 +68,18 @@ class YamlNode {
 
 struct YamlLimits {
   size_t bytes = size_t{64} << 20;
-  // Including what aliases stand for again; there are as many bytes of that at
-  // most as of the document.
+  // Nodes, with those that aliases repeat. The scalars that aliases repeat may
+  // have `bytes` bytes in addition to the document.
   size_t nodes = 8'000'000;
   size_t depth = 400;
-  size_t lookahead = 1'000'000;  // indicators that the scanner may keep in mind
+  size_t lookahead = 1'000'000;  // indicators that the scanner may hold in its queue
 };
 
 class YamlTree {
  public:
-  // Null for a document of nothing but comments.
+  // Null for a document with nothing but comments.
   const YamlNode* root() const { return root_; }
-  // Nodes, and bytes of scalars, with what aliases stand for again.
+  // Number of nodes, and bytes of scalars; both count what aliases repeat.
   size_t size() const { return size_; }
   size_t text_bytes() const { return text_bytes_; }
 

@@ -6,8 +6,12 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <algorithm>
+#include <cerrno>
 #include <initializer_list>
+#include <memory>
 #include <string>
+#include <utility>
 
 #include "backends/format/hdf5/hdf5.h"
 #include "backends/format/kerchunk/kerchunk.h"
@@ -15,12 +19,16 @@
 #include "backends/format/npy/npy.h"
 #include "backends/format/npy/npz.h"
 #include "backends/format/zip/zarr_zip.h"
+#include "backends/store/local/local_source.h"
+#include "tests/support/memory_source.h"
+#include "tests/support/lying_store.h"
 #include "tests/support/python.h"
 #include "tests/support/zip_builder.h"
 
 namespace ndlfs::backends {
 namespace {
 
+using test::MemoryStore;
 using test::ZipBuilder;
 
 const std::string kHdf5("\x89HDF\r\n\x1a\n", 8);
@@ -64,8 +72,28 @@ class DetectionTest : public ::testing::Test {
   }
 
   const test::TemporaryDirectory directory_;
-  const std::shared_ptr<const SourceRoot> root_ = SourceRoot::Open(directory_.path()).value();
+  const std::shared_ptr<const Source> root_ = LocalSource::Open(directory_.path()).value();
 };
+
+// How often the head of a file with these bytes is read to find out what it is.
+int HeadReads(const std::string& bytes, const std::string& name) {
+  const auto source = test::MemorySource::Make();
+  source->Put(name, bytes);
+  LookIntoFile(*source, name, Detection::kContent);
+  const auto reads = source->reads();
+  return static_cast<int>(std::count_if(reads.begin(), reads.end(), [](const auto& read) {
+    return read.offset == 0 && read.size == 1024;
+  }));
+}
+
+TEST(LookIntoFileTest, ReadsTheHeadOnce) {
+  EXPECT_EQ(HeadReads(Padded("text", 100'000), "notes.txt"), 1);
+  EXPECT_EQ(HeadReads(Padded("a: b\n", 100'000), "notes.yaml"), 1);
+  EXPECT_EQ(HeadReads(Padded("{}", 100'000), "notes.json"), 1);
+  ZipBuilder archive;
+  archive.Add({.name = "notes.txt", .data = std::string(100'000, 'x')});
+  EXPECT_EQ(HeadReads(archive.Build(), "notes.zip"), 1);
+}
 
 TEST_F(DetectionTest, ContentTellsUnderAnyName) {
 #ifdef NDLFS_WITH_HDF5
@@ -153,7 +181,7 @@ TEST_F(DetectionTest, LookTellsTheVersionThatItIsOf) {
   const FileLook look = LookIntoFile(*root_, "a.dat", Detection::kContent);
   EXPECT_EQ(look.format, nullptr);
   ASSERT_TRUE(look.version);
-  EXPECT_EQ(*look.version, StampOf(*root_->Stat("a.dat")));
+  EXPECT_EQ(*look.version, (*root_->Stat("a.dat", Follow::kYes))->version);
 }
 
 TEST_F(DetectionTest, WhatIsNoRegularFileIsNoStoreWhateverItsName) {
@@ -168,6 +196,50 @@ TEST_F(DetectionTest, WhatIsNoRegularFileIsNoStoreWhateverItsName) {
       EXPECT_FALSE(look.version) << name;
     }
   }
+}
+
+// A source whose files cannot be read any more once their beginning was.
+class FailingSource final : public Source {
+ public:
+  explicit FailingSource(std::shared_ptr<MemoryStore> files) : files_(std::move(files)) {}
+  const std::string& name() const override { return name_; }
+  model::Result<std::optional<FileStatus>> Stat(std::string_view, Follow) const override {
+    return FileStatus{.kind = FileKind::kFile};
+  }
+  model::Result<std::unique_ptr<DirectoryListing>> List(std::string_view) const override {
+    return model::IoError(ENOTDIR, "list");
+  }
+  std::shared_ptr<const Store> OpenStore(const std::string&) const override { return files_; }
+  std::shared_ptr<const Store> OpenFile(const std::string&, Follow) const override {
+    auto store = std::make_shared<test::LyingStore>(files_);
+    store->BeforeRead([this](size_t reads) -> model::Result<void> {
+      if (reads > 0 && fails_) return model::IoError(EMFILE, "file");
+      return {};
+    });
+    return store;
+  }
+  bool fails_ = true;
+
+ private:
+  const std::shared_ptr<MemoryStore> files_;
+  const std::string name_ = "failing";
+};
+
+TEST(FailingDetectionTest, NothingIsRememberedOfAFileThatCouldNotBeConfirmed) {
+  const auto files = std::make_shared<MemoryStore>();
+  files->Put("", Zip({"zarr/.zgroup", "zarr/t/.zarray"}));
+  FailingSource source(files);
+  const FileLook unknown = LookIntoFile(source, "file.dat", Detection::kContent);
+  EXPECT_EQ(unknown.format, nullptr);
+  EXPECT_EQ(unknown.version, std::nullopt);
+  source.fails_ = false;
+  const FileLook known = LookIntoFile(source, "file.dat", Detection::kContent);
+  EXPECT_EQ(known.format, &ZarrZipFormat());
+  EXPECT_NE(known.version, std::nullopt);
+  files->Put("", Zip({"a.txt", "b.txt"}));
+  const FileLook plain = LookIntoFile(source, "file.dat", Detection::kContent);
+  EXPECT_EQ(plain.format, nullptr);
+  EXPECT_NE(plain.version, std::nullopt);
 }
 
 }  // namespace

@@ -250,7 +250,7 @@ TEST(ArrayReaderTest, NeverMixesVersionsOfAChunkFile) {
   source->store_->Put("c0", "xy");
   std::byte out[2];
   const auto error = reader.Read(0, out).error();
-  EXPECT_EQ(error.sys_errno(), ESTALE);
+  EXPECT_EQ(error.code(), model::ErrorCode::kStale);
   EXPECT_TRUE(ledger->Changed());
 }
 

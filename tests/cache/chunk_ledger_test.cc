@@ -64,36 +64,6 @@ TEST_F(ChunkLedgerTest, KeepsStoresOfTheSameKeyApart) {
   EXPECT_FALSE(ledger_.Changed());
 }
 
-TEST_F(ChunkLedgerTest, RefusesWhatIsClosedToAReader) {
-  constexpr uid_t kOwner = 7;
-  store_->Put("open", "abc");
-  store_->Put("closed", "abc");
-  store_->Close("open", {kOwner, 1, 0644});
-  store_->Close("closed", {kOwner, 1, 0600});
-  ChunkLedger ledger(backends::Access{kOwner, 1, 0444});
-  EXPECT_TRUE(ledger.Note(store_, "open"));
-  EXPECT_TRUE(ledger.Note(store_, "absent"));
-  const auto refused = ledger.Note(store_, "closed");
-  ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().sys_errno(), EACCES);
-  EXPECT_FALSE(ledger.Changed());
-  EXPECT_TRUE(ChunkLedger(backends::Access{kOwner, 1, 0400}).Note(store_, "closed"));
-  EXPECT_TRUE(ledger_.Note(store_, "closed")) << "nobody else reads it";
-}
-
-TEST_F(ChunkLedgerTest, IsChangedOnceAFolderOnTheWayIsClosedOrOpened) {
-  constexpr uid_t kOwner = 7;
-  for (const mode_t before : {0644, 0600}) {
-    store_->Put("a", "abc");
-    store_->Close("a", {kOwner, 1, before});
-    ChunkLedger ledger(backends::Access{kOwner, 1, 0444});
-    EXPECT_EQ(ledger.Note(store_, "a").has_value(), before == 0644);
-    EXPECT_FALSE(ledger.Changed());
-    store_->Close("a", {kOwner, 1, before ^ mode_t{0044}});
-    EXPECT_TRUE(ledger.Changed());
-  }
-}
-
 TEST_F(ChunkLedgerTest, KnowsNoMoreFilesThanThereIsRoomForAndSaysSo) {
   constexpr int kMany = (1 << 17) + 10;
   for (int i = 0; i < kMany; ++i) ASSERT_TRUE(ledger_.Note(store_, std::to_string(i)));
@@ -108,6 +78,59 @@ TEST_F(ChunkLedgerTest, KnowsNoMoreFilesThanThereIsRoomForAndSaysSo) {
   EXPECT_FALSE(other.Changed());
   store_->Put("7", "new");
   EXPECT_TRUE(other.Changed());
+}
+
+TEST_F(ChunkLedgerTest, ReadsThatWereNotNotedAreNoChangeForThoseWhoHaveJustReadAll) {
+  constexpr int kMany = (1 << 17) + 10;
+  for (int i = 0; i < kMany; ++i) ASSERT_TRUE(ledger_.Note(store_, std::to_string(i)));
+  EXPECT_EQ(ledger_.unnoted_reads(), 10u);
+  ledger_.Vouch();
+  EXPECT_FALSE(ledger_.Changed());
+  ledger_.Vouch();
+  store_->Put("7", "new");
+  EXPECT_TRUE(ledger_.Changed()) << "what was noted is looked at all the same";
+}
+
+TEST_F(ChunkLedgerTest, IsVouchedForOnceAndUntilMoreIsRead) {
+  constexpr int kMany = (1 << 17) + 10;
+  for (int i = 0; i < kMany; ++i) ASSERT_TRUE(ledger_.Note(store_, std::to_string(i)));
+  ledger_.Vouch();
+  ASSERT_TRUE(ledger_.Note(store_, "more"));
+  EXPECT_TRUE(ledger_.Changed());
+}
+
+TEST_F(ChunkLedgerTest, AnArrayThatWasWrittenAgainShowsInAFewOfItsFiles) {
+  constexpr size_t kFiles = 5000;
+  const auto write = [&](const std::string& value) {
+    for (size_t i = 0; i < kFiles; ++i) store_->Put(std::to_string(i), value);
+  };
+  write("old");
+  for (size_t i = 0; i < kFiles; ++i) ASSERT_TRUE(ledger_.Note(store_, std::to_string(i)));
+  EXPECT_FALSE(ledger_.Changed());
+  write("new");
+  const size_t before = store_->stats();
+  EXPECT_TRUE(ledger_.Changed());
+  EXPECT_LT(store_->stats() - before, 100u);
+}
+
+TEST_F(ChunkLedgerTest, OneChangedFileOfManyIsFound) {
+  constexpr size_t kFiles = 3000;
+  for (const size_t changed : {size_t{0}, size_t{1}, size_t{1023}, size_t{1024}, kFiles - 1}) {
+    ChunkLedger ledger;
+    for (size_t i = 0; i < kFiles; ++i) ASSERT_TRUE(ledger.Note(store_, std::to_string(i)));
+    EXPECT_FALSE(ledger.Changed());
+    store_->Put(std::to_string(changed), std::to_string(changed));
+    EXPECT_TRUE(ledger.Changed()) << changed;
+  }
+}
+
+TEST_F(ChunkLedgerTest, KnowsWhatTheNextReadHasToMatch) {
+  store_->Put("a", "abc");
+  EXPECT_EQ(ledger_.Noted(store_, "a"), std::nullopt);
+  ASSERT_TRUE(ledger_.Note(store_, "a"));
+  EXPECT_EQ(ledger_.Noted(store_, "a"), (*store_->Stat("a"))->generation);
+  ASSERT_TRUE(ledger_.Note(store_, "absent"));
+  EXPECT_EQ(ledger_.Noted(store_, "absent"), std::nullopt);
 }
 
 TEST_F(ChunkLedgerTest, GivesBackTheRoomThatItTook) {

@@ -255,7 +255,7 @@ TEST_F(ChunkPartsTest, NeverMixesVersionsOfAChunkFile) {
   Put("c0.0.0", Encoded(Elements(kChunk, 6)));
   const auto read = TryRead(At(1, 200, 0), 100);
   ASSERT_FALSE(read);
-  EXPECT_EQ(read.error().sys_errno(), ESTALE);
+  EXPECT_EQ(read.error().code(), model::ErrorCode::kStale);
   EXPECT_TRUE(ledger_->has_changed());
 }
 

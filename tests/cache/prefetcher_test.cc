@@ -142,6 +142,23 @@ TEST_F(PrefetcherTest, AnErrorAheadIsLeftToTheReader) {
 }
 
 // Chunks large enough that a jump is a jump and not a little out of order.
+TEST_F(PrefetcherTest, ChunkThatAReaderIsExpectedAtIsDecoded) {
+  Prefetcher prefetcher(*cache_, 2);
+  ReadStream stream(prefetcher, reader_);
+  stream.Expect(310);
+  stream.Expect(6400);  // behind the end
+  EXPECT_EQ(LoadedInTheEnd(prefetcher), 1u);
+  EXPECT_TRUE(Contains(3));
+}
+
+TEST_F(PrefetcherTest, ChunkThatTakesMuchOfTheCacheIsNotDecodedBeforehand) {
+  Make(399);
+  Prefetcher prefetcher(*cache_, 2);
+  ReadStream stream(prefetcher, reader_);
+  stream.Expect(310);
+  EXPECT_EQ(LoadedInTheEnd(prefetcher), 0u);
+}
+
 class ReadStreamTest : public testing::Test {
  protected:
   static constexpr uint64_t kChunk = uint64_t{8} << 20;

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "backends/codec/registry.h"
+#include "backends/store/local/local_source.h"
 #include "fs/tree/mount_context.h"
 #include "fs/tree/source_tree.h"
 #include "tests/support/memory_hierarchy.h"
@@ -174,7 +175,7 @@ class FakeFormat final : public backends::Format {
  public:
   std::string_view name() const override { return "Fake"; }
   model::Result<std::shared_ptr<const backends::Hierarchy>> Open(
-      std::shared_ptr<const backends::SourceRoot>, const std::string& path,
+      std::shared_ptr<const backends::Source>, const std::string& path,
       const backends::OpenOptions&) const override {
     FakeStore& store = *stores.at(path);
     ++store.opened;
@@ -190,7 +191,7 @@ class MountTest : public ::testing::Test {
  protected:
   explicit MountTest(bool immutable = false, const Scope& scope = {})
       : context_(
-            backends::SourceRoot::Open(source_.path().string()).value(), 1 << 20, 1,
+            backends::LocalSource::Open(source_.path().string()).value(), 1 << 20, 1,
             Freshness(immutable ? std::nullopt
                                 : std::optional<Freshness::Duration>(std::chrono::seconds(1)),
                       [this] { return now_; }),
@@ -199,10 +200,15 @@ class MountTest : public ::testing::Test {
     context_.services.detect = [this](const std::string& path, bool is_directory) {
       ++detections_;
       if (format_.stores.contains(path)) return backends::FileLook{&format_, {}};
-      const auto status = context_.root->Stat(path);
-      if (is_directory || !status) return backends::FileLook();
-      return backends::FileLook{nullptr, backends::StampOf(*status)};
+      const auto status = context_.source->Stat(path, backends::Follow::kYes);
+      if (is_directory || !status || !*status) return backends::FileLook();
+      return backends::FileLook{nullptr, (*status)->version};
     };
+  }
+
+  // Of what there is at `path` of the source.
+  backends::FileStatus StatusOf(const std::string& path) const {
+    return context_.source->Stat(path, backends::Follow::kYes).value().value();
   }
 
   // A store that is a directory, or a file.

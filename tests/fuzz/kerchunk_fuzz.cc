@@ -13,7 +13,7 @@
 #include <string_view>
 
 #include "backends/format/kerchunk/kerchunk.h"
-#include "backends/store/local/source_root.h"
+#include "backends/store/local/local_source.h"
 #include "backends/store/reference/reference_store.h"
 #include "tests/fuzz/read_hierarchy.h"
 #include "tests/support/python.h"
@@ -27,13 +27,13 @@ constexpr std::string_view kSecret = "!secret, never to be seen!";
 struct Place {
   test::TemporaryDirectory directory;
   std::string source = directory / "source";
-  std::shared_ptr<const backends::SourceRoot> root;
+  std::shared_ptr<const backends::Source> root;
 
   Place() {
     std::filesystem::create_directory(source);
     test::WriteFile(source + "/bytes.bin", std::string(4096, 'b'));
     test::WriteFile(directory / "secret", kSecret);
-    root = *backends::SourceRoot::Open(source);
+    root = *backends::LocalSource::Open(source);
   }
 };
 

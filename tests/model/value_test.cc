@@ -80,7 +80,7 @@ TEST(ElementTest, BoolIsAnEnum) {
 TEST(ElementTest, EnumOfBigEndianBase) {
   const auto type = Datatype::Enum(Datatype::Integer(2, false, kBig), {{"A", 1}, {"B", 500}});
   ExpectBoth(type, "B", Hex("01f4"));
-  EXPECT_EQ(Refusal(type, "C"), R"("C" is no constant of the enum)");
+  EXPECT_EQ(Refusal(type, "C"), R"("C" is not a constant of the enum)");
   EXPECT_EQ(Refusal(type, 70000), "70000 does not fit uint16 (0 to 65535)");
 }
 
@@ -143,7 +143,8 @@ TEST(ElementTest, OpaqueBytesStayBytes) {
 
 TEST(ElementTest, RefusesMoreThanAMillionParts) {
   const auto huge = Datatype::Array(Datatype::Opaque(0), {uint64_t{1} << 40});
-  EXPECT_EQ(DecodeElement(huge, {}).error().message(), "an element of more than 1000000 parts");
+  EXPECT_EQ(DecodeElement(huge, {}).error().message(),
+            "an element of more than 1000000 values");
   const auto hollow = Datatype::Array(Datatype::Integer(8, true), {1 << 15, 1 << 15, 0});
   EXPECT_EQ(DecodeElement(hollow, {}).error().code(), ErrorCode::kLimit);
 }
@@ -188,8 +189,8 @@ TEST(EncodeElementTest, RefusesMembersThatDoNotMatch) {
       {{"x", Datatype::Integer(1, true)}, {"y", Datatype::Integer(1, true)}});
   EXPECT_EQ(Refusal(type, Value::Map{{"x", 1}}), R"(member "y" is missing)");
   EXPECT_EQ(Refusal(type, Value::Map{{"x", 1}, {"y", 2}, {"z", 3}}),
-            R"("z" is no member of the compound)");
-  EXPECT_EQ(Refusal(type, Value::Map{{"x", 1}, {"y", 2}, {"y", 3}}), "a member is there twice");
+            R"("z" is not a member of the compound)");
+  EXPECT_EQ(Refusal(type, Value::Map{{"x", 1}, {"y", 2}, {"y", 3}}), "a member occurs twice");
   EXPECT_EQ(Refusal(type, Value::Map{{"x", 1}, {"y", 200}}),
             "y: 200 does not fit int8 (-128 to 127)");
   EXPECT_EQ(Refusal(type, 1), "expected a map of the members of a compound");

@@ -13,7 +13,7 @@ import zarr
 REVALIDATE = 1  # the default, seconds
 
 
-class ChangesTest(harness.TestCase):
+class ChangesTest(harness.SourceTestCase):
     options = ()
 
     def settle(self):
@@ -21,8 +21,6 @@ class ChangesTest(harness.TestCase):
 
     def setUp(self):
         super().setUp()
-        self.source = os.path.join(self.scratch, "source")
-        os.mkdir(self.source)
         harness.write(self.path("plain.txt"), "first")
         np.save(self.path("array.npy"), np.arange(100_000, dtype=np.int32))
         self.group = zarr.open_group(self.path("store.zarr"), mode="w")
@@ -30,9 +28,6 @@ class ChangesTest(harness.TestCase):
                                                fill_value=-1, compressor=numcodecs.Zstd(1))
         self.array[...] = 1
         self.mounted = self.mount(self.source, *self.options)
-
-    def path(self, *parts):
-        return os.path.join(self.source, *parts)
 
     def values(self):
         return np.load(self.mounted.join("store.zarr", "values", "data.npy"))

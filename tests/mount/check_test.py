@@ -20,10 +20,9 @@ def check(*arguments, **more):
     return harness.run(harness.BINARY, "check", *arguments, **more)
 
 
-class CheckTest(harness.TestCase):
+class CheckTest(harness.SourceTestCase):
     def setUp(self):
         super().setUp()
-        self.source = os.path.join(self.scratch, "source")
         self.values = np.arange(6 * 500, dtype="<i4").reshape(6, 500)
         group = zarr.open_group(self.path("runs/a.zarr"), mode="w")
         for name in ("t", "u"):
@@ -34,9 +33,6 @@ class CheckTest(harness.TestCase):
         with h5py.File(self.path("c.h5"), "w") as file:
             file.create_dataset("x", data=self.values, chunks=(2, 500), compression="gzip", fletcher32=True)
         harness.write(self.path("notes.txt"), "no store")
-
-    def path(self, name):
-        return os.path.join(self.source, name)
 
     def damage(self, name, offset=20, content=b"\xff\x00\xff\x00"):
         with open(self.path(name), "r+b") as file:
@@ -220,12 +216,11 @@ class CheckTest(harness.TestCase):
         self.assertIn("new\\x0aline.npy: damaged", result.stdout)
 
 
-class LongCheckTest(harness.TestCase):
+class LongCheckTest(harness.SourceTestCase):
     """A store that takes a while."""
 
     def setUp(self):
         super().setUp()
-        self.source = os.path.join(self.scratch, "source")
         metadata = {"zarr_format": 2, "shape": [1 << 40], "chunks": [1], "dtype": "<i4", "compressor": None,
                     "filters": None, "fill_value": 0, "order": "C"}
         harness.write(f"{self.source}/a.zarr/.zarray", json.dumps({**metadata, "shape": [3]}))

@@ -12,10 +12,9 @@ import numpy as np
 import zarr
 
 
-class CommandsTest(harness.TestCase):
+class CommandsTest(harness.SourceTestCase):
     def setUp(self):
         super().setUp()
-        self.source = os.path.join(self.scratch, "source")
         os.makedirs(self.path("sub"))
         self.values = np.arange(6, dtype="<f8")
         with h5py.File(self.path("sub/a.h5"), "w") as file:
@@ -42,9 +41,6 @@ class CommandsTest(harness.TestCase):
         store.create_dataset("t2m", data=self.values, chunks=2, dtype="<f8")
         store.create_dataset("forecast/data.raw", data=self.values + 300, chunks=2, dtype="<f8")
         harness.write(self.path("notes.txt"), "no store")
-
-    def path(self, *names):
-        return os.path.join(self.source, *names)
 
     def ndlfs(self, *arguments, **more):
         return harness.run(harness.BINARY, *arguments, **more)

@@ -21,12 +21,10 @@ def v2(shape=64, **more):
                        "filters": None, "fill_value": 0, "order": "C", **more})
 
 
-class ConfinementCase(harness.TestCase):
+class ConfinementCase(harness.SourceTestCase):
     def setUp(self):
         super().setUp()
-        self.source = os.path.join(self.scratch, "source")
         self.outside = os.path.join(self.scratch, "outside")
-        os.makedirs(self.source)
         self.secret = os.path.join(self.outside, "secret")
         harness.write(self.secret, (SECRET * 2)[:64])
         harness.write(f"{self.outside}/array.zarr/.zarray", v2())
@@ -35,9 +33,6 @@ class ConfinementCase(harness.TestCase):
         with h5py.File(f"{self.outside}/data.h5", "w") as file:
             file["x"] = np.frombuffer(SECRET, "u1")
             file["text"] = SECRET.decode()
-
-    def path(self, *parts):
-        return os.path.join(self.source, *parts)
 
 
 class ConfinementTest(ConfinementCase):

@@ -39,15 +39,7 @@ def write_docx(path):
             archive.writestr(name, "<xml/>" * 100)
 
 
-class DetectCase(harness.TestCase):
-    def setUp(self):
-        super().setUp()
-        self.source = os.path.join(self.scratch, "source")
-        os.mkdir(self.source)
-
-    def path(self, *parts):
-        return os.path.join(self.source, *parts)
-
+class DetectCase(harness.SourceTestCase):
     def run_ndlfs(self, *words):
         return subprocess.run([harness.BINARY, *words], stdin=subprocess.DEVNULL, capture_output=True, text=True)
 
@@ -122,7 +114,7 @@ class ContentTest(DetectCase):
         for words in (["mount", self.source, self.scratch], ["check", self.source]):
             result = self.run_ndlfs(*words, "--detect", "nam")
             self.assertEqual(result.returncode, 2)
-            self.assertIn('"nam" is none of content, name (did you mean name?)', result.stderr)
+            self.assertIn('"nam" is not one of content, name (did you mean name?)', result.stderr)
 
     def test_check_finds_them_too(self):
         checked = json.loads(self.run_ndlfs("check", self.source, "--format", "json").stdout)

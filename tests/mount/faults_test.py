@@ -32,12 +32,11 @@ def resident(pid):
         return int(file.read().split()[1]) * resource.getpagesize() >> 20
 
 
-class FaultsCase(harness.TestCase):
+class FaultsCase(harness.SourceTestCase):
     options = ("--revalidate", "0")
 
     def setUp(self):
         super().setUp()
-        self.source = os.path.join(self.scratch, "source")
         self.values = np.random.default_rng(1).integers(0, 1000, SHAPE).astype("<i4")
         for name, compressor in (("zstd.zarr", numcodecs.Zstd(1)), ("raw.zarr", None), ("good.zarr", numcodecs.Zstd(1))):
             array = zarr.open_array(f"{self.source}/{name}", mode="w", shape=SHAPE, chunks=(1, 64, 1024), dtype="<i4",

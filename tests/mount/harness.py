@@ -147,6 +147,18 @@ class TestCase(unittest.TestCase):
         return result.stdout
 
 
+class SourceTestCase(TestCase):
+    """Cases that mount an empty folder of their own, `source`, and fill it before or after."""
+
+    def setUp(self):
+        super().setUp()
+        self.source = os.path.join(self.scratch, "source")
+        os.mkdir(self.source)
+
+    def path(self, *parts):
+        return os.path.join(self.source, *parts)
+
+
 def run(*command, **more):
     return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace",
                           timeout=DEADLINE * 2, **more)

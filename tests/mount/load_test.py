@@ -54,12 +54,11 @@ class SlowReadsTest(harness.TestCase):
         return b"R" in states
 
 
-class ReadersTest(harness.TestCase):
+class ReadersTest(harness.SourceTestCase):
     ROUNDS = 300
 
     def setUp(self):
         super().setUp()
-        self.source = os.path.join(self.scratch, "source")
         self.array = np.random.default_rng(3).normal(size=(64, 128, 256)).astype("f4")
         for name, compressor in {"lz4": numcodecs.Blosc("lz4"), "zstd": numcodecs.Zstd(1), "plain": None}.items():
             stored = zarr.open_array(f"{self.source}/{name}.zarr", mode="w", shape=self.array.shape,

@@ -338,11 +338,10 @@ class Reader:
                 self.bytes += len(seen or b"")
 
 
-class MutationTest(harness.TestCase):
+class MutationTest(harness.SourceTestCase):
     def setUp(self):
         super().setUp()
         self.good = os.path.join(self.scratch, "good")
-        self.source = os.path.join(self.scratch, "source")
         os.mkdir(self.good)
         for name, make in SEEDS.items():
             make(os.path.join(self.good, name))

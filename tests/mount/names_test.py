@@ -38,10 +38,9 @@ SHORTENED = [b"%41" * 60, b"%41" * 60 + b"x", b"%41" * 85, b"data." + b"y" * 250
              b"looks shortened~0123456789abcdef"]
 
 
-class NamesTest(harness.TestCase):
+class NamesTest(harness.SourceTestCase):
     def setUp(self):
         super().setUp()
-        self.source = os.path.join(self.scratch, "source")
         self.values = {}
         zarr3.write_group(os.path.join(self.source, "names.zarr"))
         for number, name in enumerate([*AS_THEY_ARE, *ESCAPED, *SHORTENED]):

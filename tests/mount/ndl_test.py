@@ -31,12 +31,7 @@ NO_VALUES = "ndarrays:\n  tas: {shape: [10], type: float32}\n"
 MISTAKE = "ndarrays:\n  tas: {shape: [10], type: flaot32}\n"
 
 
-class NdlStoreTest(harness.TestCase):
-    def setUp(self):
-        super().setUp()
-        self.source = os.path.join(self.scratch, "source")
-        os.mkdir(self.source)
-
+class NdlStoreTest(harness.SourceTestCase):
     def write(self, name, content):
         harness.write(os.path.join(self.source, name), content)
 

@@ -8,15 +8,7 @@ import harness
 import numpy as np
 
 
-class PassthroughTest(harness.TestCase):
-    def setUp(self):
-        super().setUp()
-        self.source = os.path.join(self.scratch, "source")
-        os.mkdir(self.source)
-
-    def path(self, *parts):
-        return os.path.join(self.source, *parts)
-
+class PassthroughTest(harness.SourceTestCase):
     def test_files_of_every_size_are_shown_byte_for_byte(self):
         random = np.random.default_rng(2)
         sizes = [0, 1, 4095, 4096, 4097, 131072, 131073, 1 << 20, (1 << 20) + 17]

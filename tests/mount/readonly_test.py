@@ -39,11 +39,10 @@ IN_FOLDERS = {
 }
 
 
-class ReadOnlyTest(harness.TestCase):
+class ReadOnlyTest(harness.SourceTestCase):
     def setUp(self):
         super().setUp()
-        self.source = os.path.join(self.scratch, "source")
-        shutil.copytree(harness.DATA, self.source)
+        shutil.copytree(harness.DATA, self.source, dirs_exist_ok=True)
         self.mounted = self.mount(self.source)
 
     def assert_refused(self, name, change, path):

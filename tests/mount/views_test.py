@@ -59,12 +59,11 @@ def lines_of(values):
     return "".join(json.dumps(value, ensure_ascii=False) + "\n" for value in values).encode()
 
 
-class JsonLinesTest(harness.TestCase):
+class JsonLinesTest(harness.SourceTestCase):
     """data.jsonl has its size, and so is copied whole by whatever trusts sizes."""
 
     def setUp(self):
         super().setUp()
-        self.source = os.path.join(self.scratch, "source")
         store = os.path.join(self.source, "a.zarr")
         harness.write(os.path.join(store, ".zgroup"), '{"zarr_format": 2}')
         words = [f"wörd {i} " + "x" * (i % 50) for i in range(30_000)]
@@ -205,7 +204,60 @@ class JsonLinesTest(harness.TestCase):
         self.assertIn(b"shape: [100]", harness.read(folder, ".ndl.yaml"))
 
 
-class FailedReadTest(harness.TestCase):
+class NamesTest(harness.SourceTestCase):
+    """Which files there are, which of them are listed, and by what names they are found."""
+
+    USUAL = [".ndl.yaml", "data.npy", "data.raw", "data.txt"]
+
+    def setUp(self):
+        super().setUp()
+        self.store = os.path.join(self.source, "era5.zarr")
+        harness.write(os.path.join(self.store, ".zgroup"), '{"zarr_format": 2}')
+        self.numbers = np.arange(700, dtype="<i4").reshape(7, 100)
+        write_zarr(os.path.join(self.store, "t2m"), self.numbers, (3, 30))
+
+    def test_an_array_is_found_under_the_name_of_its_folder(self):
+        mounted = self.mount(self.source)
+        folder = mounted.join("era5.zarr/t2m")
+        for extension in ("npy", "raw", "txt", "jsonl"):
+            self.assertEqual(harness.read(folder, f"t2m.{extension}"), harness.read(folder, f"data.{extension}"))
+        self.assertEqual(np.load(os.path.join(folder, "t2m.npy")).tolist(), self.numbers.tolist())
+        self.assertEqual(sorted(os.listdir(folder)), self.USUAL)
+        inodes = {os.stat(os.path.join(folder, name)).st_ino for name in ("t2m.npy", "data.npy")}
+        self.assertEqual(len(inodes), 2)
+        for name in ("t2m.pdf", "t2m", "era5.npy", "t2m.npy.npy"):
+            self.assertFalse(os.path.exists(os.path.join(folder, name)), name)
+
+    def test_a_store_that_is_an_array_is_found_under_its_own_name(self):
+        np.save(os.path.join(self.source, "run.v2.npy"), self.numbers)
+        mounted = self.mount(self.source)
+        self.assertEqual(harness.read(mounted.path, "run.v2.npy/run.v2.raw"), self.numbers.tobytes())
+        alone = self.mount(os.path.join(self.source, "run.v2.npy"))
+        self.assertEqual(harness.read(alone.path, "run.v2.raw"), self.numbers.tobytes())
+        folder = self.mount(os.path.join(self.store, "t2m"))
+        self.assertEqual(harness.read(folder.path, "t2m.raw"), self.numbers.tobytes())
+
+    def test_an_attribute_names_them_all(self):
+        mounted = self.mount(self.source)
+        names = os.getxattr(mounted.join("era5.zarr/t2m"), "user.ndl.views").decode()
+        self.assertEqual(names, "[data.npy, data.raw, data.txt, data.jsonl]")
+        for name in names.strip("[]").split(", "):
+            self.assertTrue(harness.read(mounted.path, "era5.zarr/t2m", name))
+
+    def test_options_say_what_is_listed(self):
+        for options, listed in ((("--views", "raw"), ["data.raw"]), (("--views", "jsonl,npy"), ["data.jsonl", "data.npy"]),
+                                (("-o", "views=npy:txt"), ["data.npy", "data.txt"]),
+                                (("--views", "all"), ["data.jsonl", "data.npy", "data.raw", "data.txt"])):
+            with self.subTest(options):
+                mounted = self.mount(self.source, *options)
+                folder = mounted.join("era5.zarr/t2m")
+                self.assertEqual(sorted(os.listdir(folder)), [".ndl.yaml", *listed])
+                for name in ("data.npy", "data.raw", "data.txt", "data.jsonl"):
+                    self.assertGreater(os.stat(os.path.join(folder, name)).st_size, 0)
+        self.assertIn('views: "all"', harness.read(mounted.path, ".ndlfs/config.yaml").decode())
+
+
+class FailedReadTest(harness.SourceTestCase):
     """Pages with a byte of a damaged chunk are EIO, and no others; error.txt says why."""
 
     CHUNK = 10_000  # borders within pages
@@ -214,7 +266,6 @@ class FailedReadTest(harness.TestCase):
 
     def setUp(self):
         super().setUp()
-        self.source = os.path.join(self.scratch, "source")
         data = np.random.default_rng(1).integers(0, 256, self.SIZE).astype("u1")
         self.bytes = data.tobytes()
         self.store = os.path.join(self.source, "d.zarr")

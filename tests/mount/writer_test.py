@@ -18,20 +18,15 @@ CHUNK = 32 * 1024  # elements
 CHUNKS = 8
 
 
-class WriterTest(harness.TestCase):
+class WriterTest(harness.SourceTestCase):
     options = ("--revalidate", "0")
     passing = PASSING
 
     def setUp(self):
         super().setUp()
-        self.source = os.path.join(self.scratch, "source")
-        os.mkdir(self.source)
         self.stop = threading.Event()
         self.wrong = []
         self.opened = self.passed = 0
-
-    def path(self, *parts):
-        return os.path.join(self.source, *parts)
 
     def replace(self, path, content):
         """In one step, as careful writers do."""

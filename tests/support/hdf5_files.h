@@ -8,6 +8,7 @@
 
 #include "backends/format/hdf5/hdf5.h"
 #include "backends/format/hierarchy.h"
+#include "backends/store/local/local_source.h"
 #include "tests/support/python.h"
 #include "tests/support/result.h"
 
@@ -32,7 +33,7 @@ inline std::string RunH5py(const TemporaryDirectory& directory, std::string_view
 // The file `name` in `directory`, as the format opens it.
 inline std::shared_ptr<const backends::Hierarchy> OpenHdf5(const TemporaryDirectory& directory,
                                                            const std::string& name) {
-  auto root = backends::SourceRoot::Open(directory.path()).value();
+  auto root = backends::LocalSource::Open(directory.path()).value();
   auto opened = backends::Hdf5Format().Open(std::move(root), name, {});
   EXPECT_THAT(opened, IsOk());
   return opened.value_or(nullptr);

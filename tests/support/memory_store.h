@@ -49,46 +49,19 @@ class MemoryStore final : public backends::Store {
     return bytes_read_;
   }
 
+  // How often Stat() was asked.
+  size_t stats() const {
+    const std::scoped_lock lock(mutex_);
+    return stats_;
+  }
+
   bool ReadsInParts() const override { return true; }
-  model::Result<std::optional<uint64_t>> Size(std::string_view key) const override {
+  model::Result<std::optional<backends::ValueInfo>> Stat(std::string_view key) const override {
     const std::scoped_lock lock(mutex_);
+    ++stats_;
     NDLFS_TRY(const Value* value, Find(key));
     if (value == nullptr) return std::nullopt;
-    return value->text.size();
-  }
-
-  model::Result<std::optional<size_t>> ReadInto(std::string_view key, uint64_t offset,
-                                                backends::ByteSpan out) const override {
-    const std::scoped_lock lock(mutex_);
-    NDLFS_TRY(const Value* value, Find(key));
-    if (value == nullptr) return std::nullopt;
-    const size_t begin = std::min<uint64_t>(offset, value->text.size());
-    const size_t count = std::min(out.size(), value->text.size() - begin);
-    if (count != 0) std::memcpy(out.data(), value->text.data() + begin, count);
-    ++reads_;
-    bytes_read_ += count;
-    return count;
-  }
-
-  model::Result<std::optional<backends::FileStamp>> Stat(std::string_view key) const override {
-    const std::scoped_lock lock(mutex_);
-    NDLFS_TRY(const Value* value, Find(key));
-    if (value == nullptr) return std::nullopt;
-    return backends::FileStamp{.inode = value->stamp,
-                               .size = value->text.size(),
-                               .mtime_ns = static_cast<int64_t>(value->stamp),
-                               .ctime_ns = static_cast<int64_t>(value->stamp)};
-  }
-
-  model::Result<backends::Access> AccessOf(std::string_view key) const override {
-    const std::scoped_lock lock(mutex_);
-    NDLFS_TRY(const Value* value, Find(key));
-    return value ? value->access : backends::Access{};
-  }
-  // Closes a value to whom `access` does not let read it.
-  void Close(std::string_view key, const backends::Access& access) {
-    const std::scoped_lock lock(mutex_);
-    values_.find(key)->second.access = access;
+    return InfoOf(*value);
   }
 
   model::Result<std::vector<backends::StoreEntry>> List(
@@ -115,8 +88,27 @@ class MemoryStore final : public backends::Store {
   struct Value {
     std::string text;
     uint64_t stamp;
-    backends::Access access = {.mode = 0444};
   };
+
+  static backends::ValueInfo InfoOf(const Value& value) {
+    return {backends::Generation::OfTag(std::to_string(value.stamp)), value.text.size(),
+            static_cast<int64_t>(value.stamp)};
+  }
+
+  model::Result<std::optional<backends::ReadResult>> DoRead(
+      std::string_view key, const backends::ReadOptions& options,
+      const backends::Reserve& reserve) const override {
+    const std::scoped_lock lock(mutex_);
+    NDLFS_TRY(const Value* value, Find(key));
+    if (value == nullptr) return std::nullopt;
+    NDLFS_TRY(const backends::ByteSpan out, reserve(value->text.size()));
+    const backends::ByteRange range = options.Clip(value->text.size());
+    const size_t count = std::min<uint64_t>(out.size(), range.length);
+    if (count != 0) std::memcpy(out.data(), value->text.data() + range.offset, count);
+    if (options.range.length != 0) ++reads_;
+    bytes_read_ += count;
+    return backends::ReadResult{count, InfoOf(*value)};
+  }
 
   model::Result<const Value*> Find(std::string_view key) const {
     const auto fault = faults_.find(key);
@@ -130,6 +122,7 @@ class MemoryStore final : public backends::Store {
   std::map<std::string, int, std::less<>> faults_;
   uint64_t clock_ = 1'700'000'000'000'000'000;
   mutable size_t reads_ = 0;
+  mutable size_t stats_ = 0;
   mutable size_t bytes_read_ = 0;
 };
 

@@ -50,4 +50,13 @@ MATCHER_P(IsErrno, sys_errno, "is an error of the system") {
   return arg.error().code() == model::ErrorCode::kIo && arg.error().sys_errno() == sys_errno;
 }
 
+MATCHER(IsStale, "is an error of what has changed") {
+  if (arg.has_value()) {
+    *result_listener << "which is no error";
+    return false;
+  }
+  *result_listener << "which is " << arg.error().message();
+  return arg.error().code() == model::ErrorCode::kStale;
+}
+
 }  // namespace ndlfs::test

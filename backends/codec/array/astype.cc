@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// numcodecs "astype" and "quantize": numbers stored as another type. What
-// quantizing lost stays lost, so that decoding is the conversion alone.
+// numcodecs "astype" and "quantize": numbers stored as another type. Decoding
+// cannot restore what quantizing lost, so that it only converts.
 #include "backends/codec/number_filter.h"
 
 namespace ndlfs::backends {

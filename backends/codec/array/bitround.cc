@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // Zarr v3 and numcodecs "bitround", HDF5 filters 32022 (BitGroom) and 32023
-// (granular bit rounding): what rounding away bits lost stays lost, so that
-// decoding changes nothing.
+// (granular bit rounding). Decoding cannot restore the bits that encoding rounded
+// away, so that it changes nothing.
 #include <cstring>
 
 #include "backends/codec/factories.h"

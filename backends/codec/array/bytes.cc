@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Zarr v3 "bytes": the elements in C order, numbers in one byte order. Also
-// the step of Zarr v2 that needs no name: the byte order of its dtype.
+// Zarr v3 "bytes": the elements in C order, with numbers in one byte order. Also
+// the byte order of Zarr v2, which is part of the dtype and has no codec.
 #include <memory>
 #include <utility>
 #include <vector>
@@ -35,7 +35,7 @@ class BytesCodec final : public ArrayToBytesCodec {
   }
 
  private:
-  const std::vector<model::SwapRun> runs_;  // what turns stored elements little-endian
+  const std::vector<model::SwapRun> runs_;  // reversing them gives little-endian elements
 };
 
 model::Result<std::vector<model::SwapRun>> PlanFrom(const model::Datatype& stored) {
@@ -43,8 +43,8 @@ model::Result<std::vector<model::SwapRun>> PlanFrom(const model::Datatype& store
 }
 
 // Whether `endian` may be absent: "for data types for which endianness is not
-// applicable". Structs ("structured") and UTF-32 text without it were written
-// by early versions of zarr-python, and are little-endian then.
+// applicable". Early versions of zarr-python left it out for structs ("structured")
+// and UTF-32 text, too, which are little-endian then.
 model::Result<bool> MayOmitEndian(const model::Datatype& dtype) {
   if (dtype.kind() == model::Datatype::Kind::kCompound && !dtype.is_complex()) return true;
   if (dtype.kind() == model::Datatype::Kind::kString) return true;

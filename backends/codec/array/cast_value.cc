@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Zarr v3 "cast_value": numbers stored as another type of number. Decoding
-// converts back, with the rounding and the handling of numbers out of range
-// that the configuration asks for.
+// Zarr v3 "cast_value": numbers stored as another type of number. Decoding converts
+// back, and rounds and treats numbers out of range as the configuration says.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -58,11 +57,11 @@ double Round(double value, Rounding rounding) {
   }
 }
 
-// A type that numbers are cast from or to. Of integers of less than a byte, a
-// byte has been made by another codec.
+// A type that numbers are cast from or to. Another codec has already expanded
+// integers of less than 8 bits to a byte each.
 struct CastType {
   model::Datatype dtype;
-  unsigned bits = 0;  // of such an integer; 0: all
+  unsigned bits = 0;  // bits of an integer with less than 8; 0 for all other types
 
   std::string name() const {
     if (bits == 0) return dtype.keyword();
@@ -70,7 +69,7 @@ struct CastType {
   }
 };
 
-// The integers of a type.
+// The range of an integer type.
 struct Range {
   WideInt lowest;
   WideInt highest;
@@ -80,7 +79,7 @@ struct Range {
     lowest = is_signed ? -(span / 2) : 0;
     highest = lowest + span - 1;
   }
-  // The one that is `value` in its low bits.
+  // The integer in the range whose low bits are those of `value`.
   WideInt Wrap(WideInt value) const {
     const WideInt span = highest - lowest + 1;
     const WideInt above = (value - lowest) % span;
@@ -106,7 +105,7 @@ double LargestReal(const NumberType& type) {
   return largest;
 }
 
-// One entry of the scalar map: what stands for what, both as stored.
+// One entry of the scalar map: a number and its replacement, both as stored.
 struct Mapping {
   std::array<std::byte, 8> from{};
   std::array<std::byte, 8> to{};
@@ -134,7 +133,7 @@ class Cast {
   const NumberType& from() const { return from_; }
   const NumberType& to() const { return to_; }
 
-  // Whether every number can be converted, and none stands for another.
+  // Whether every number can be converted, and none is replaced by the scalar map.
   bool IsPlain() const {
     if (!mappings_.empty()) return false;
     if (!from_.is_float()) {
@@ -156,7 +155,7 @@ class Cast {
   }
 
  private:
-  // Equal as numbers, and any NaN as any other.
+  // Whether two numbers are equal; all NaNs are equal to each other.
   bool IsSame(const std::byte* a, const std::byte* b) const {
     if (!from_.is_float()) return std::memcmp(a, b, from_.size) == 0;
     double x, y;
@@ -203,7 +202,7 @@ class Cast {
     return {};
   }
 
-  // Any number as an integer wide enough for what clamping and wrapping need.
+  // Loads a number as an integer wide enough for clamping and wrapping.
   model::Result<WideInt> LoadWide(const std::byte* from) const {
     if (!from_.is_float()) {
       int64_t value;
@@ -293,7 +292,7 @@ model::Result<typename Choices::value_type::second_type> ChoiceMember(const Code
   return model::BadInput("{}: unknown value {}", key, model::Quote(*text));
 }
 
-// One number of a pair, as it is stored.
+// Reads one number of a pair, and returns it as stored.
 model::Result<std::array<std::byte, 8>> ParseScalar(const Json& json, const CastType& type) {
   const NumberType number = *NumberTypeOf(type.dtype);
   std::array<std::byte, 8> bytes{};
@@ -308,7 +307,7 @@ model::Result<std::array<std::byte, 8>> ParseScalar(const Json& json, const Cast
   return bytes;
 }
 
-// Pairs of numbers: one before, and the one that it becomes.
+// Reads pairs of numbers: one, and its replacement.
 model::Result<std::vector<Mapping>> ParsePairs(const Json& json, const CastType& from,
                                                const CastType& to) {
   if (!json.is_array()) {
@@ -327,7 +326,7 @@ model::Result<std::vector<Mapping>> ParsePairs(const Json& json, const CastType&
   return mappings;
 }
 
-// One direction of the scalar map, "encode" or "decode".
+// Reads one direction of the scalar map, "encode" or "decode".
 model::Result<std::vector<Mapping>> ParseScalarMap(const CodecConfig& config,
                                                    const char* direction, const CastType& from,
                                                    const CastType& to) {
@@ -343,7 +342,7 @@ model::Result<std::vector<Mapping>> ParseScalarMap(const CodecConfig& config,
   return model::Propagate(std::move(mappings).error().In(direction), "scalar_map");
 }
 
-// A data type by its name; the others of Zarr v3 are no numbers.
+// Reads the name of a data type. Fails for types of Zarr v3 other than numbers.
 model::Result<CastType> ParseDataType(const Json& json) {
   const Json* name = &json;
   if (json.is_object()) {
@@ -357,7 +356,7 @@ model::Result<CastType> ParseDataType(const Json& json) {
     const auto dtype = model::Datatype::FromKeyword(keyword);
     if (dtype && NumberTypeOf(*dtype)) return CastType{*dtype};
   }
-  return model::Unsupported("{} is no type of number", DescribeJson(*name));
+  return model::Unsupported("{} is not a type of number", DescribeJson(*name));
 }
 
 model::Result<AnyCodec> ParseCastValue(const CodecConfig& config) {

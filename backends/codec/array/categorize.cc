@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// numcodecs "categorize": each text as an integer, the number of its label
-// counted from 1; 0, and numbers without a label, stand for the empty text.
+// numcodecs "categorize": each text is stored as an integer, the number of its
+// label, counted from 1. 0 and numbers without a label are the empty text.
 #include <algorithm>
 #include <cstring>
 #include <memory>
@@ -20,7 +20,7 @@ namespace {
 
 // The labels, and the integers that stand for them.
 struct Categories {
-  std::vector<std::string> labels;  // of number i + 1; encoded as the elements are
+  std::vector<std::string> labels;  // labels[i] has number i + 1; encoded as the elements
   NumberType code;
 
   // Calls use(label) for each integer in `encoded`; null for the empty text.
@@ -80,7 +80,7 @@ class CategorizeBytes final : public BytesToBytesCodec {
   }
   model::Result<size_t> Decode(ConstByteSpan encoded, ByteSpan decoded) const override {
     if (encoded.size() % categories_.code.size != 0) {
-      return model::Corrupt("{} bytes are no whole number of integers", encoded.size());
+      return model::Corrupt("{} bytes are not a whole number of integers", encoded.size());
     }
     const size_t count = encoded.size() / categories_.code.size;
     if (count > decoded.size() / element_size_) {
@@ -105,7 +105,7 @@ class CategorizeBytes final : public BytesToBytesCodec {
   const size_t element_size_;
 };
 
-// Text cut off to what the type holds, as NumPy does.
+// Encodes a label, cut off to the length of the type like in NumPy.
 model::Result<std::string> EncodeLabel(const std::string& label, const model::Datatype& dtype) {
   std::string text = label;
   for (;;) {
@@ -142,7 +142,7 @@ model::Result<Categories> ParseCategories(const CodecConfig& config) {
   return categories;
 }
 
-// The type of the texts, nullopt for objects.
+// The type of the texts; nullopt for objects.
 model::Result<std::optional<model::Datatype>> ParseTextDtype(const CodecConfig& config) {
   NDLFS_TRY(const Json* json, RequireMember(*config.configuration, "dtype"));
   if (*json == "|O" || *json == "O" || *json == "object") return std::nullopt;
@@ -162,7 +162,7 @@ CodecResult MakeCategorize(const CodecConfig& config) {
   if (!dtype) {
     if (config.form->dtype.is_fixed_size() ||
         config.form->dtype.kind() != model::Datatype::Kind::kString) {
-      return model::BadInput("categorize: makes texts of any length, not {}",
+      return model::BadInput("categorize: makes texts of variable length, not {}",
                              config.form->dtype.keyword());
     }
     return NewCodec<CategorizeObjects>(std::move(categories));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// numcodecs "delta": each number as its difference from the one before.
+// numcodecs "delta": each number is stored as its difference from the one before.
 #include <algorithm>
 
 #include "backends/codec/number_filter.h"
@@ -8,7 +8,7 @@
 namespace ndlfs::backends {
 namespace {
 
-// Sums are of the decoded type: integers wrap, floats are rounded each time.
+// Sums have the decoded type: integers wrap around, floats are rounded each time.
 class DeltaFilter final : public NumberFilter {
  public:
   using NumberFilter::NumberFilter;
@@ -24,7 +24,7 @@ class DeltaFilter final : public NumberFilter {
   }
 
  private:
-  // Modulo 2^64, and so modulo any smaller width.
+  // Sums modulo 2^64 are right for any smaller width, too.
   void SumIntegers(const std::byte* from, std::byte* to, size_t count) const {
     int64_t block[kNumberBlock];
     uint64_t sum = 0;
@@ -39,11 +39,11 @@ class DeltaFilter final : public NumberFilter {
     }
   }
 
-  // `add` gives a sum as the decoded type has it.
+  // `add` returns a sum, rounded to the decoded type.
   template <typename Add>
   void SumReals(const std::byte* from, std::byte* to, size_t count, Add add) const {
     double block[kNumberBlock];
-    double sum = -0.0;  // what is added to that stays, -0 too
+    double sum = -0.0;  // unlike 0.0, it leaves a first number of -0.0 unchanged
     for (size_t done = 0; done < count; done += kNumberBlock) {
       const size_t step = std::min(count - done, kNumberBlock);
       LoadReals(encoded_type(), from + done * encoded_type().size, step, block);
@@ -57,7 +57,7 @@ class DeltaFilter final : public NumberFilter {
     return static_cast<Real>(a) + static_cast<Real>(b);
   }
 
-  // A sum of two float16 is exact as a double.
+  // The sum of two float16 is exact as a double.
   double AddHalves(double a, double b) const {
     std::byte half[2];
     double sum = a + b;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// numcodecs "json2" and "msgpack2": all elements of a chunk in one document, a
-// list nested as the chunk's shape says, with the type string and the shape as
-// its last two items. Elements of variable size become their compact JSON text
+// numcodecs "json2" and "msgpack2": all elements of a chunk in one document. It is a
+// list nested as the shape of the chunk says, with the type string and the shape as
+// its last two items. Elements of variable size become compact JSON text
 // (model/json_elements.h), so that the string "true" and the value true differ.
-// Python's "pickle" is refused.
+// Also Python's "pickle", which is refused.
 #include <algorithm>
 #include <span>
 #include <utility>
@@ -23,7 +23,8 @@ using model::Datatype;
 
 using Parser = model::Result<Json> (*)(ConstByteSpan bytes, size_t max_values);
 
-// Only numbers can always be dumped: text of MessagePack may be no UTF-8.
+// Describes a list of sizes exactly. Other values may contain text that is not
+// UTF-8, which dump() cannot write.
 std::string DescribeShape(const Json& shape) {
   return JsonToSizes(shape) ? shape.dump() : DescribeJson(shape);
 }
@@ -38,7 +39,7 @@ model::Result<model::Value> ToValue(const Json& json, const Datatype& dtype) {
   return model::Corrupt("{} for an element of {}", DescribeJson(json), dtype.keyword());
 }
 
-// Bytes of MessagePack as text of fixed size, filled up with zeros.
+// Stores bytes of MessagePack as a text of fixed size, padded with zeros.
 model::Result<void> StoreBytes(const std::vector<uint8_t>& bytes, const Datatype& dtype,
                                ByteSpan to) {
   const bool is_bytes =
@@ -52,11 +53,11 @@ model::Result<void> StoreBytes(const std::vector<uint8_t>& bytes, const Datatype
   return {};
 }
 
-// One element of fixed size.
+// Stores an element of fixed size.
 model::Result<void> StoreElement(const Json& json, const Datatype& dtype, ByteSpan to) {
   if (const auto* bytes = BytesOf(json)) return StoreBytes(*bytes, dtype, to);
   if (const auto type = NumberTypeOf(dtype); type && type->is_float()) {
-    return StoreJsonNumber(json, *type, to.data());  // knows NaN
+    return StoreJsonNumber(json, *type, to.data());  // accepts NaN
   }
   NDLFS_TRY(const model::Value value, ToValue(json, dtype));
   return model::EncodeElement(dtype, value, to);
@@ -68,8 +69,8 @@ class DocumentCodec final : public ArrayToBytesCodec {
 
   std::string_view name() const override { return name_; }
   std::optional<uint64_t> EncodedSize(const ChunkForm&) const override { return std::nullopt; }
-  // Numbers of up to 25 digits, or text in escapes of up to 6 characters, with
-  // some indentation.
+  // Allows for numbers of 25 digits, escapes of 6 characters in text, and some
+  // indentation.
   uint64_t MaxEncodedSize(const ChunkForm& form) const override {
     if (!form.dtype.is_fixed_size()) return kMaxViewSize;
     const auto size = CheckedProduct(form.shape, 128 + 6 * form.dtype.size());
@@ -121,12 +122,12 @@ class DocumentCodec final : public ArrayToBytesCodec {
     }
     document.erase(document.size() - 1);
     document.erase(document.size() - 1);
-    // An array without dimensions is written as a list of one.
+    // An array without dimensions is stored as a list of one element.
     if (form.shape.empty() && document.size() == 1) return use(document[0]);
     return Walk(document, form.shape, 0, use);
   }
 
-  // Visits the elements of lists nested from dimension `dim` on.
+  // Visits the elements of nested lists, from dimension `dim` on.
   template <typename Use>
   static model::Result<void> Walk(const Json& json, const std::vector<uint64_t>& shape,
                                   size_t dim, Use& use) {
@@ -138,7 +139,7 @@ class DocumentCodec final : public ArrayToBytesCodec {
     return {};
   }
 
-  // Type, shape with its extents, and the lists around them.
+  // Allows for the type, the shape with its extents, and the lists around them.
   static constexpr size_t kMaxExtraValues = 1000;
 
   const std::string_view name_;
@@ -148,7 +149,7 @@ class DocumentCodec final : public ArrayToBytesCodec {
 CodecResult MakeDocument(const CodecConfig& config, Parser parse) {
   const Datatype& dtype = config.form->dtype;
   const bool is_text = dtype.kind() == Datatype::Kind::kString;
-  // Zarr v3 has no type for elements that are any JSON value.
+  // Zarr v3 has no data type whose elements are any JSON value.
   const bool is_known = dtype.is_fixed_size() || config.dialect == CodecDialect::kNumcodecs;
   if (!is_known || (!is_text && !NumberTypeOf(dtype))) {
     return model::Unsupported("{}: elements of {}", config.name, dtype.keyword());
@@ -171,7 +172,8 @@ CodecResult MakeMsgpack2(const CodecConfig& config) {
 }
 
 CodecResult MakePickle(const CodecConfig&) {
-  return model::Unsupported("pickle: its data are a program for Python, which is not run");
+  return model::Unsupported(
+      "pickle: its data are a program for Python, which ndlfs does not run");
 }
 
 }  // namespace ndlfs::backends

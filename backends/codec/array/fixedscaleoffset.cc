@@ -9,8 +9,8 @@
 namespace ndlfs::backends {
 namespace {
 
-// NumPy computes with the precision of the encoded type: float32 and float16
-// as themselves, integers as float64.
+// Computes like NumPy, with the precision of the encoded type: float32 and float16
+// as such, integers as float64.
 class FixedScaleOffsetFilter final : public NumberFilter {
  public:
   FixedScaleOffsetFilter(NumberDtypes dtypes, double scale, double offset)

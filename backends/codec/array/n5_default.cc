@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Zarr v3 "n5_default": a block of N5 in mode 0. A header (mode and number of
-// dimensions as big-endian uint16, then the extents as uint32), then the
-// block, encoded by a chain of its own.
+// Zarr v3 "n5_default": a block of N5 in mode 0. It consists of a header (mode and
+// number of dimensions as big-endian uint16, then the extents as uint32) and the
+// elements, encoded by a chain of their own.
 #include <algorithm>
 #include <cstring>
 #include <memory>
@@ -20,7 +20,7 @@ constexpr size_t kModeSize = 2;
 constexpr size_t kRankSize = 2;
 constexpr size_t kExtentSize = 4;
 
-// Copies the part that two arrays have in common, one row at a time.
+// Copies the part that two arrays share, row by row.
 class Cropper {
  public:
   Cropper(const std::vector<uint64_t>& from_shape, const std::vector<uint64_t>& to_shape,
@@ -62,7 +62,7 @@ class N5DefaultCodec final : public ArrayToBytesCodec {
 
   std::string_view name() const override { return "n5_default"; }
   std::optional<uint64_t> EncodedSize(const ChunkForm&) const override { return std::nullopt; }
-  // Blocks at the edge may be cut off there or not, whatever `form` is.
+  // Blocks at the edge of an array may have their full size, whatever `form` is.
   uint64_t MaxEncodedSize(const ChunkForm&) const override {
     return std::min(HeaderSize() + chain_.MaxEncodedSize(full_shape_), kMaxViewSize);
   }
@@ -74,7 +74,7 @@ class N5DefaultCodec final : public ArrayToBytesCodec {
     if (shape == form.shape) return chain_.Decode(encoded, shape, decoded, scratch);
     Bytes block(*ChunkForm{form.dtype, shape}.byte_size());
     NDLFS_RETURN_IF_ERROR(chain_.Decode(encoded, shape, block.span(), scratch));
-    // N5 has no fill value; what lies outside the block is 0 by convention.
+    // N5 has no fill value. By convention elements outside the block are 0.
     std::memset(decoded.data(), 0, decoded.size());
     Cropper(shape, form.shape, form.dtype.size()).Copy(block.data(), decoded.data());
     return {};
@@ -83,7 +83,7 @@ class N5DefaultCodec final : public ArrayToBytesCodec {
  private:
   size_t HeaderSize() const { return kModeSize + kRankSize + kExtentSize * full_shape_.size(); }
 
-  // Takes the header from `encoded`; the extents of the block.
+  // Removes the header from `encoded`, and returns the extents of the block.
   model::Result<std::vector<uint64_t>> TakeHeader(ConstByteSpan& encoded) const {
     if (encoded.size() < HeaderSize()) {
       return model::Corrupt("{} bytes, a header has {}", encoded.size(), HeaderSize());
@@ -111,7 +111,7 @@ class N5DefaultCodec final : public ArrayToBytesCodec {
   const std::vector<uint64_t> full_shape_;
 };
 
-// The name of entry `i` of a chain; "" if it has none.
+// The name of codec `i` of a chain; "" if it has none.
 std::string NameOf(const Json& codecs, size_t i) {
   if (!codecs.is_array() || i >= codecs.size()) return "";
   const Json& entry = codecs[i];
@@ -128,7 +128,7 @@ CodecResult MakeN5Default(const CodecConfig& config) {
     return model::BadInput("n5_default: {} has no fixed size", config.form->dtype.keyword());
   }
   NDLFS_TRY(const Json* codecs, RequireMember(*config.configuration, "codecs"), "n5_default");
-  // The specification allows no others, which also rules out blocks in blocks.
+  // The specification allows no other codecs, and so no blocks inside of blocks.
   if (NameOf(*codecs, 0) != "transpose" || NameOf(*codecs, 1) != "bytes") {
     return model::BadInput("n5_default: codecs: expected transpose, bytes and a compressor");
   }

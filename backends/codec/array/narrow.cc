@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Integers of less than 8 bits (Zarr v3 "int4", "uint2", ...): a byte each,
-// whose upper bits mean nothing.
+// Integers of less than 8 bits (Zarr v3 "int4", "uint2", ...), stored in a byte each.
+// The upper bits of the byte have no meaning; decoding extends the sign or zeros.
 #include <cstdint>
 
 #include "backends/codec/factories.h"

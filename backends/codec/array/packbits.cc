@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// Two codecs of the name packbits. numcodecs': bools as bits, the first in the
-// highest, after a byte that counts the bits added to fill the last. Zarr v3's:
-// a range of the bits of each number, the first in the lowest.
+// Two codecs with the name packbits. That of numcodecs stores bools as bits, the
+// first one in the highest bit, after a byte with the number of unused bits in the
+// last byte. That of Zarr v3 stores a range of the bits of each number, the first
+// number in the lowest bits.
 #include <algorithm>
 #include <cstring>
 
@@ -12,23 +13,23 @@
 namespace ndlfs::backends {
 namespace {
 
-// Bytes that `bits` bits fill.
+// The bytes that `bits` bits take.
 uint64_t BytesOfBits(uint64_t bits) { return bits / 8 + (bits % 8 ? 1 : 0); }
 
 // --- numcodecs ---
 
-// `size` bools from their bits.
+// Unpacks `size` bools.
 void UnpackBools(const std::byte* from, size_t size, std::byte* to) {
   for (size_t i = 0; i < size; ++i) to[i] = from[i / 8] >> (7 - i % 8) & std::byte{1};
 }
 
-// Number of bools in the encoded bytes.
+// The number of bools in the encoded bytes.
 model::Result<size_t> CountBools(ConstByteSpan encoded) {
   if (encoded.empty()) return model::Corrupt("no data");
   const auto padding = std::to_integer<size_t>(encoded[0]);
   const size_t bits = (encoded.size() - 1) * 8;
   if (padding > 7 || padding > bits) {
-    return model::Corrupt("{} bytes, of which {} bits are padding", encoded.size(), padding);
+    return model::Corrupt("{} bytes with {} bits of padding", encoded.size(), padding);
   }
   return bits - padding;
 }
@@ -73,7 +74,7 @@ class PackedBoolsOfArrays final : public ArrayToArrayCodec {
 
 enum class Padding : uint8_t { kNone, kFirstByte, kLastByte };
 
-// The numbers that elements consist of, and which of their bits are stored.
+// The numbers in an element, and the range of their bits that is stored.
 struct Packing {
   size_t size = 1;         // bytes of one number
   size_t per_element = 1;  // 2 for complex
@@ -83,8 +84,8 @@ struct Packing {
   Padding padding = Padding::kNone;
 };
 
-// Reads bit fields of up to 64 bits, the first in the lowest bits. The caller
-// has checked that there are as many as it takes.
+// Reads bit fields of up to 64 bits, the first in the lowest bits. The caller must
+// have checked that there are enough bits.
 class LowBitReader {
  public:
   explicit LowBitReader(const std::byte* from) : from_(from) {}
@@ -137,7 +138,8 @@ class PackBitsCodec final : public ArrayToBytesCodec {
   }
 
  private:
-  // The bits, without the byte that counts those added to fill the last byte.
+  // Returns the bits without the byte with the number of padding bits, which it
+  // checks.
   model::Result<ConstByteSpan> TakePadding(ConstByteSpan encoded, uint64_t count) const {
     if (packing_.padding == Padding::kNone) return encoded;
     const bool first = packing_.padding == Padding::kFirstByte;
@@ -158,7 +160,7 @@ class PackBitsCodec final : public ArrayToBytesCodec {
   const Packing packing_;
 };
 
-// Bits of the number types that are smaller than their byte.
+// The bits of a number type with less than 8.
 unsigned BitsOf(const model::Datatype& dtype) {
   if (dtype.is_bool()) return 1;
   const std::string keyword = dtype.keyword();
@@ -167,7 +169,8 @@ unsigned BitsOf(const model::Datatype& dtype) {
   return static_cast<unsigned>(8 * dtype.size());
 }
 
-// Of any float: there are more of them than the model has words for.
+// Whether `dtype` is a complex number of any float type. Datatype::is_complex()
+// only accepts float32 and float64.
 bool IsComplex(const model::Datatype& dtype) {
   if (dtype.kind() != model::Datatype::Kind::kCompound || dtype.members().size() != 2) {
     return false;
@@ -196,7 +199,7 @@ model::Result<Packing> PackingOf(const model::Datatype& dtype) {
 model::Result<Padding> ParsePadding(const CodecConfig& config) {
   NDLFS_TRY(const auto padding, TextMember(config, "padding_encoding"));
   if (!padding || *padding == "none") return Padding::kNone;
-  // The names of the draft, too.
+  // Accepts the names of the draft, too.
   if (*padding == "first_byte" || *padding == "start_byte") return Padding::kFirstByte;
   if (*padding == "last_byte" || *padding == "end_byte") return Padding::kLastByte;
   return model::BadInput(

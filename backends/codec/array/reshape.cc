@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Zarr v3 "reshape": other extents for the same elements in the same order.
+// Zarr v3 "reshape": the same elements in the same order, with another shape.
 #include <cstring>
 #include <utility>
 #include <vector>
@@ -15,10 +15,10 @@ struct Extent {
   enum class Kind : uint8_t { kSize, kDimensions, kAutomatic };
   Kind kind = Kind::kSize;
   uint64_t size = 1;
-  std::vector<uint64_t> dimensions;  // of the decoded array, whose product it is
+  std::vector<uint64_t> dimensions;  // of the decoded array; the extent is their product
 };
 
-// Product of dimensions [begin, end) of `shape`; 0 where it overflows.
+// The product of dimensions [begin, end) of `shape`; 0 on overflow.
 uint64_t Product(const std::vector<uint64_t>& shape, size_t begin, size_t end) {
   return CheckedProduct(std::span(shape).subspan(begin, end - begin)).value_or(0);
 }
@@ -75,8 +75,9 @@ class ReshapeCodec final : public ArrayToArrayCodec {
     return shape;
   }
 
-  // Where an extent is given by dimensions, what is before and after it must
-  // be the same on both sides, so that its indices mean these dimensions.
+  // An extent that is given by dimensions must have as many elements before it as
+  // these dimensions have in the decoded array, and as many after it. Otherwise its
+  // indices would not be theirs.
   model::Result<void> CheckInputDimensions(const std::vector<uint64_t>& decoded,
                                            const std::vector<uint64_t>& encoded) const {
     for (size_t i = 0; i < extents_.size(); ++i) {
@@ -85,7 +86,7 @@ class ReshapeCodec final : public ArrayToArrayCodec {
       if (Product(encoded, 0, i) != Product(decoded, 0, dims.front()) ||
           Product(encoded, i + 1, encoded.size()) !=
               Product(decoded, dims.back() + 1, decoded.size())) {
-        return model::BadInput("shape[{}]: does not lie where its dimensions do", i);
+        return model::BadInput("shape[{}]: not at the position of its dimensions", i);
       }
     }
     return {};
@@ -94,7 +95,7 @@ class ReshapeCodec final : public ArrayToArrayCodec {
   const std::vector<Extent> extents_;
 };
 
-// Collects the extents; dimensions must be named in rising order.
+// Reads the extents. They must name dimensions in ascending order.
 class ExtentParser {
  public:
   model::Result<Extent> Parse(const Json& json) {
@@ -113,7 +114,7 @@ class ExtentParser {
   model::Result<Extent> ParseDimensions(const Json& json) {
     NDLFS_TRY(auto dims, JsonToSizes(json));
     for (const uint64_t dim : dims) {
-      if (dim < next_) return model::BadInput("the dimensions are not in rising order");
+      if (dim < next_) return model::BadInput("the dimensions are not in ascending order");
       next_ = dim + 1;
     }
     return Extent{Extent::Kind::kDimensions, 1, std::move(dims)};

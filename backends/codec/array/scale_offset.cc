@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Zarr v3 "scale_offset": decoded = encoded / scale + offset, computed in the
-// type of the array.
+// Zarr v3 "scale_offset": decoded = encoded / scale + offset, computed with the type
+// of the array.
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -15,8 +15,8 @@ namespace {
 
 using Scalar = std::array<std::byte, 8>;
 
-// Rounded towards minus infinity, as NumPy's floor division; nothing overflows
-// but the smallest integer by -1, which wraps.
+// Rounds towards minus infinity, like NumPy's floor division. Only the smallest
+// integer divided by -1 overflows, and wraps around.
 int64_t FloorDivide(int64_t a, int64_t b) {
   if (b == -1) return static_cast<int64_t>(-static_cast<uint64_t>(a));
   const int64_t quotient = a / b;
@@ -64,7 +64,7 @@ class ScaleOffsetCodec final : public ArrayToArrayCodec {
   }
 
  private:
-  // In place; the specification has the fill value go through the codec.
+  // Encodes the fill value in place, as the specification requires.
   void EncodeFill(std::vector<std::byte>& fill) const {
     if (type_.is_float()) {
       double value;
@@ -91,7 +91,7 @@ class ScaleOffsetCodec final : public ArrayToArrayCodec {
         block[i] = static_cast<float>(block[i]) / scale + offset;
     } else {
       for (size_t i = 0; i < count; ++i) block[i] /= real_scale_;
-      if (type_.format != nullptr) {  // round in between, too
+      if (type_.format != nullptr) {  // rounds the intermediate result, too
         StoreReals(block, count, type_, to);
         LoadReals(type_, to, count, block);
       }

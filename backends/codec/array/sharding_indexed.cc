@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Zarr v3 `sharding_indexed` as a codec that decodes a whole shard. Where a
-// shard can be read piece by piece, the Zarr backend locates its inner chunks
-// instead; this is for shards within other codecs.
+// Zarr v3 `sharding_indexed` as a codec that decodes a whole shard. It is for shards
+// inside of other codecs. The Zarr backend reads inner chunks of all other shards
+// one by one.
 #include <algorithm>
 #include <cstring>
 #include <limits>
@@ -19,7 +19,7 @@ namespace {
 
 using Index = std::vector<uint64_t>;
 
-// Advances `index` in C order below `counts`; false at the end.
+// Advances `index` in C order within `counts`; false after the last one.
 bool Next(Index& index, const Index& counts) {
   for (size_t dim = index.size(); dim-- > 0;) {
     if (++index[dim] < counts[dim]) return true;
@@ -30,7 +30,7 @@ bool Next(Index& index, const Index& counts) {
 
 uint64_t Product(const Index& counts) { return *CheckedProduct(counts); }
 
-// The rows of one inner chunk in its shard: where each of them goes.
+// Walks through the rows of one inner chunk, and gives their positions in the shard.
 class RowWalker {
  public:
   RowWalker(const Index& shard_shape, const Index& inner_shape, const Index& chunk)
@@ -44,9 +44,9 @@ class RowWalker {
     }
   }
 
-  // Elements of a row.
+  // The elements in a row.
   uint64_t length() const { return length_; }
-  // The element of the shard that the current row begins at.
+  // The index in the shard of the first element of the current row.
   uint64_t position() const {
     uint64_t position = base_;
     for (size_t dim = 0; dim < row_.size(); ++dim) position += row_[dim] * strides_[dim];
@@ -97,10 +97,11 @@ class ShardingCodec final : public ArrayToBytesCodec {
 
   std::string_view name() const override { return "sharding_indexed"; }
 
-  // Inner chunks are compressed, absent, or have gaps between them.
+  // Inner chunks may be compressed or absent, and have gaps between them.
   std::optional<uint64_t> EncodedSize(const ChunkForm&) const override { return std::nullopt; }
 
-  // The specification sets no bound, because gaps are allowed: as much again.
+  // The specification allows gaps of any size. This allows as many bytes of gaps as
+  // of chunks.
   uint64_t MaxEncodedSize(const ChunkForm& form) const override {
     const auto counts = layout_.Counts(form.shape);
     if (!counts) return 0;
@@ -134,7 +135,7 @@ class ShardingCodec final : public ArrayToBytesCodec {
     if (Product(form.shape) > limit / sizeof(uint64_t)) {
       return model::Limit("a chunk of {} elements", Product(form.shape));
     }
-    std::vector<Bytes> streams;  // what the elements point into
+    std::vector<Bytes> streams;  // the memory that the elements point to
     std::vector<ConstByteSpan> elements(Product(form.shape), ConstByteSpan(fill_));
     Scratch scratch;
     const auto visit = [&](const Index& at,
@@ -151,7 +152,7 @@ class ShardingCodec final : public ArrayToBytesCodec {
           elements[rows.position() + i] = table[next++];
         }
       } while (rows.Advance());
-      streams.push_back(std::move(stream));  // its memory stays where it is
+      streams.push_back(std::move(stream));  // moving does not move the memory
       return {};
     };
     NDLFS_RETURN_IF_ERROR(VisitChunks(encoded, form, visit));
@@ -159,8 +160,8 @@ class ShardingCodec final : public ArrayToBytesCodec {
   }
 
  private:
-  // Calls `visit` with the index and the bytes of every inner chunk, nullopt
-  // for empty ones.
+  // Calls `visit` with the index and the bytes of every inner chunk; nullopt for
+  // empty ones.
   template <typename Visit>
   model::Result<void> VisitChunks(ConstByteSpan encoded, const ChunkForm& form,
                                   const Visit& visit) const {
@@ -197,7 +198,7 @@ class ShardingCodec final : public ArrayToBytesCodec {
 
   const ShardLayout layout_;
   const CodecChain inner_;
-  const std::vector<std::byte> fill_;  // of empty inner chunks; none means zeros
+  const std::vector<std::byte> fill_;  // fill value of empty inner chunks; empty for zeros
 };
 
 }  // namespace

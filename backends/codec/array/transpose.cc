@@ -17,7 +17,7 @@ namespace {
 
 using Order = std::vector<size_t>;
 
-// Strides of each dimension of the decoded array in the encoded one, in elements.
+// The strides of the decoded array's dimensions in the encoded array, in elements.
 std::vector<uint64_t> EncodedStrides(const Order& order, const std::vector<uint64_t>& shape) {
   std::vector<uint64_t> strides(shape.size());
   uint64_t stride = 1;
@@ -44,7 +44,7 @@ class TransposeCodec final : public ArrayToArrayCodec {
     return encoded;
   }
 
-  // Dimensions with an extent of 1 may be anywhere.
+  // The position of dimensions with an extent of 1 does not matter.
   bool IsIdentity(const ChunkForm& form) const override {
     size_t next = 0;
     for (const size_t dim : order_) {
@@ -69,8 +69,8 @@ class TransposeCodec final : public ArrayToArrayCodec {
   const Order order_;
 };
 
-// The table of an element stream is transposed as elements of 8 bytes each
-// that hold their number; then the elements follow in that order.
+// Transposes an array of the elements' numbers (8 bytes each), and then copies the
+// elements in that order.
 model::Result<Bytes> TransposeCodec::DecodeVariable(ConstByteSpan encoded,
                                                     const ChunkForm& form,
                                                     uint64_t limit) const {
@@ -103,7 +103,7 @@ Order ReversedOrder(size_t rank) {
   return order;
 }
 
-// A permutation, or "C" or "F" as drafts of Zarr v3 had it.
+// Reads a permutation, or the "C" or "F" of drafts of Zarr v3.
 model::Result<Order> ParseOrder(const Json& json, size_t rank) {
   if (json == "C" || json == "F") {
     Order order = ReversedOrder(rank);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Zarr v3 and numcodecs "vlen-utf8" and "vlen-bytes", numcodecs "vlen-array":
-// the number of elements as a little-endian uint32, then each element after its
-// length in bytes. That is nearly an element stream already.
+// Zarr v3 and numcodecs "vlen-utf8" and "vlen-bytes", numcodecs "vlen-array": the
+// number of elements as a little-endian uint32, then each element after its length
+// in bytes. The elements of a stream look almost the same.
 #include <algorithm>
 #include <utility>
 #include <vector>
@@ -34,7 +34,7 @@ class VlenCodec : public ArrayToBytesCodec {
       return model::Corrupt("{} elements, expected {}", count,
                             form.element_count().value_or(UINT64_MAX));
     }
-    // Each element takes bytes, so that this bounds the table as well.
+    // Each element takes bytes, so that this check also bounds the table.
     const ConstByteSpan elements = encoded.subspan(kCountSize);
     if (count > elements.size() / kCountSize) {
       return model::Corrupt("{} bytes are too few for {} elements", encoded.size(), count);
@@ -50,8 +50,8 @@ class VlenCodec : public ArrayToBytesCodec {
   }
 
  protected:
-  // Checks one element, and changes it in place if it lies differently in a
-  // stream. `length` is what stands before it.
+  // Checks one element, and changes it in place to the form of a stream. `length` is
+  // the memory of the length before it.
   virtual model::Result<void> Finish(ByteSpan length, ByteSpan element) const = 0;
 
  private:
@@ -63,7 +63,7 @@ class VlenCodec : public ArrayToBytesCodec {
       if (elements.size() - at < kCountSize) return model::Corrupt("ends at element {}", i);
       const auto length = LoadLittle<uint32_t>(elements.data() + at);
       if (length > elements.size() - at - kCountSize) {
-        return model::Corrupt("element {} of {} bytes reaches beyond the end", i, length);
+        return model::Corrupt("element {} of {} bytes extends beyond the end", i, length);
       }
       NDLFS_RETURN_IF_ERROR(
           Finish(elements.subspan(at, kCountSize), elements.subspan(at + kCountSize, length)),
@@ -104,7 +104,7 @@ class VlenArrayCodec final : public VlenCodec {
  protected:
   model::Result<void> Finish(ByteSpan length, ByteSpan element) const override {
     if (element.size() % item_size_ != 0) {
-      return model::Corrupt("{} bytes are no whole number of items", element.size());
+      return model::Corrupt("{} bytes are not a whole number of items", element.size());
     }
     StoreLittle(static_cast<uint32_t>(element.size() / item_size_), length.data());
     if (!runs_.empty()) SwapElements(runs_, item_size_, element, element);
@@ -116,7 +116,7 @@ class VlenArrayCodec final : public VlenCodec {
   const std::vector<model::SwapRun> runs_;
 };
 
-// Text, or a vlen of single bytes: in a stream they look alike.
+// Whether `dtype` is text or a vlen of single bytes, which look alike in a stream.
 bool IsTextOrBytes(const model::Datatype& dtype) {
   if (dtype.is_fixed_size()) return false;
   if (dtype.kind() == model::Datatype::Kind::kString) return true;

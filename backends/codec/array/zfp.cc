@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// zfp, compressed numbers in blocks of 4 by 4 by ...: Zarr v3 "zfp" (its
-// configuration says all), numcodecs "zfpy" (a header before each chunk does)
-// and HDF5 filter 32013, H5Z-ZFP (the header is in the client data).
+// zfp, which compresses numbers in blocks of 4 by 4 by ...: Zarr v3 "zfp" (with the
+// parameters in its configuration), numcodecs "zfpy" (with a header before each
+// chunk) and HDF5 filter 32013, H5Z-ZFP (with the header in the client data).
 #include <algorithm>
 #include <cstring>
 #include <optional>
@@ -18,9 +18,9 @@
 namespace ndlfs::backends {
 namespace {
 
-// --- Bytes: as numcodecs and HDF5 see it ---
+// --- Bytes to bytes: numcodecs and HDF5 ---
 
-// Decodes the elements that `header` speaks of into the beginning of `decoded`.
+// Decodes the elements that `header` describes into the beginning of `decoded`.
 model::Result<size_t> DecodeField(const ZfpHeader& header, ConstByteSpan encoded,
                                   uint64_t first_bit, ByteSpan decoded) {
   const uint64_t size = ZfpFieldBytes(header.field);
@@ -37,7 +37,8 @@ class ZfpyCodec final : public BytesToBytesCodec {
   explicit ZfpyCodec(const ChunkForm& form) : shape_(form.shape) {}
 
   std::string_view name() const override { return "zfpy"; }
-  // Filters before it make a list of numbers of any size out of the chunk.
+  // Allows for filters before it that turn the chunk into a list, and its elements
+  // into numbers of another size.
   SizeBound EncodedSize(uint64_t decoded_size) const override {
     zfp_stream parameters = DefaultZfpParameters();
     zfp_stream_set_reversible(&parameters);
@@ -56,7 +57,7 @@ class ZfpyCodec final : public BytesToBytesCodec {
 
 class Hdf5ZfpCodec final : public BytesToBytesCodec {
  public:
-  // `swapped`: the bytes of each number are wanted in the other order.
+  // `swapped`: reverse the bytes of each decoded number.
   Hdf5ZfpCodec(const ZfpHeader& header, bool swapped) : header_(header), swapped_(swapped) {}
 
   std::string_view name() const override { return "zfp"; }
@@ -79,8 +80,8 @@ class Hdf5ZfpCodec final : public BytesToBytesCodec {
   const bool swapped_;
 };
 
-// The client data: versions, then the words of a header. H5Z-ZFP on a
-// big-endian machine writes these words, and the numbers, in that order.
+// Reads the client data: versions, then the words of a header. On a big-endian
+// machine H5Z-ZFP writes these words and the numbers in big-endian order.
 model::Result<AnyCodec> ParseHdf5(const CodecConfig& config) {
   NDLFS_TRY(auto words, ParseClientData(config, 2));
   words.erase(words.begin());
@@ -94,16 +95,16 @@ model::Result<AnyCodec> ParseHdf5(const CodecConfig& config) {
   return model::Unsupported("the parameters hold no zfp header of version {}", ZFP_CODEC);
 }
 
-// --- Arrays: as Zarr v3 sees it ---
+// --- Array to bytes: Zarr v3 ---
 
-// What numbers are encoded as. Integers of less than 32 bits are the highest
-// bits of an int32 (below its sign, less half their range if they have none),
-// floats of less than 32 bits become float32. Unsigned integers of 32 and 64
-// bits are taken as they are; what lossy modes decode to less than 0 is 0.
+// The type that zfp sees. Integers of less than 32 bits are scaled up to an int32;
+// unsigned ones are shifted by half their range first. Floats of less than 32 bits
+// become float32. Unsigned integers of 32 and 64 bits count as signed ones; numbers
+// below 0, which lossy modes can decode to, become 0.
 struct ZfpNumber {
   zfp_type type;
   NumberType number;
-  unsigned bits;  // less than 32 of an integer, else 0
+  unsigned bits;  // of an integer with less than 32, otherwise 0
 
   bool is_direct() const { return zfp_type_size(type) == number.size; }
 };
@@ -151,7 +152,7 @@ void Demote(ConstByteSpan wide, const ZfpNumber& to, ByteSpan decoded) {
 
 class ZfpCodec final : public ArrayToBytesCodec {
  public:
-  // Without `parameters` each chunk has a header.
+  // Without `parameters` each chunk begins with a header.
   ZfpCodec(std::string_view name, const ZfpNumber& number, std::optional<zfp_stream> parameters)
       : name_(name), number_(number), parameters_(parameters) {}
 
@@ -182,12 +183,12 @@ class ZfpCodec final : public ArrayToBytesCodec {
   }
 
  private:
-  // A header that may count the dimensions of the chunk otherwise, but not its
-  // elements.
+  // Reads a header. Its shape may differ from that of the chunk, but not the number
+  // of elements.
   static model::Result<ZfpHeader> ReadFor(const zfp_field& chunk, ConstByteSpan encoded) {
     NDLFS_TRY(const ZfpHeader header, ReadZfpHeader(encoded));
     if (header.field.type != chunk.type) {
-      return model::Corrupt("the header says another type than that of the array");
+      return model::Corrupt("the type in the header is not that of the array");
     }
     const size_t found = zfp_field_size(&header.field, nullptr);
     const size_t expected = zfp_field_size(&chunk, nullptr);
@@ -221,7 +222,7 @@ model::Result<double> RequireNumber(const CodecConfig& config, const char* key) 
   return model::BadInput("{}: expected a number, found {}", key, DescribeJson(*member));
 }
 
-// An integer that a member's place in the header of zfp has room for.
+// Reads an integer from `least` to `most`, the range of a field in zfp's header.
 model::Result<int> RequireInteger(const CodecConfig& config, const char* key, int least,
                                   int most) {
   NDLFS_TRY(const Json* member, RequireMember(*config.configuration, key));

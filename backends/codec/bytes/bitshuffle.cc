@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// HDF5 filter 32008 (bitshuffle): blocks of elements whose bits are sorted by
-// their place in the element; what does not fill eight elements stays as it is.
-// With compression there is a header (decoded size as a big-endian uint64,
-// bytes of a block as a uint32), and each block follows its encoded size.
+// HDF5 filter 32008 (bitshuffle): blocks of elements whose bits are sorted by their
+// position in the element. A rest of less than eight elements is not shuffled. With
+// compression there is a header (decoded size as a big-endian uint64, bytes of a
+// block as a uint32), and the encoded size before each block.
 #include <lz4.h>
 #include <zstd.h>
 
@@ -25,19 +25,19 @@ constexpr size_t kGroup = 8;  // elements whose bits fill whole bytes
 
 enum class Compression : uint8_t { kNone = 0, kLz4 = 2, kZstd = 3 };
 
-// The library's choice where the writer made none: 8 KiB, in whole groups.
+// The default of the library: 8 KiB, in whole groups.
 size_t DefaultBlock(size_t element_size) {
   return std::max<size_t>(8192 / element_size / kGroup * kGroup, 128);
 }
 
-// Memory for the steps of a block.
+// Memory for the intermediate results of a block.
 struct BlockMemory {
   Bytes shuffled;
   Bytes planes;
 };
 
-// Of this thread, where a block is as small as it usually is; otherwise
-// `large`, which is let go after the chunk.
+// The memory of this thread for blocks of usual size; for larger ones `large`, which
+// the caller frees after the chunk.
 BlockMemory& MemoryFor(size_t size, BlockMemory& large) {
   constexpr size_t kKept = 64 << 10;
   thread_local BlockMemory kept{Bytes(kKept), Bytes(kKept)};
@@ -71,7 +71,8 @@ class BitshuffleCodec final : public BytesToBytesCodec {
   }
 
  private:
-  // Takes the header; the elements of a block, and in `size` the decoded size.
+  // Removes the header. Returns the elements of a block, and the decoded size in
+  // `size`.
   model::Result<size_t> TakeHeader(ConstByteSpan& encoded, size_t& size) const {
     if (encoded.size() < kHeaderSize) {
       return model::Corrupt("{} bytes, a header has {}", encoded.size(), kHeaderSize);
@@ -105,7 +106,7 @@ class BitshuffleCodec final : public BytesToBytesCodec {
     return {};
   }
 
-  // Takes a block that is `bytes` long when it is decompressed.
+  // Removes a block from `encoded`, and decompresses it to `bytes` bytes.
   model::Result<const std::byte*> TakeBlock(ConstByteSpan& encoded, size_t bytes,
                                             BlockMemory& memory) const {
     if (compression_ == Compression::kNone) {  // all sizes are exact here
@@ -142,8 +143,8 @@ class BitshuffleCodec final : public BytesToBytesCodec {
   const Compression compression_;
 };
 
-// Version, revision, element size, elements of a block (0: the default), and
-// compression; the last two may be left out.
+// Reads version, revision, element size, elements of a block (0: the default), and
+// compression; the last two may be missing.
 model::Result<AnyCodec> ParseBitshuffle(const CodecConfig& config) {
   NDLFS_TRY(auto values, ParseClientData(config, 3));
   values.resize(std::max<size_t>(values.size(), 5), 0);

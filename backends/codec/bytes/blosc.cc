@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 //
 // Blosc 1 containers, with any of its compressors and shuffles: Zarr v3 and
-// numcodecs "blosc", HDF5 filter 32001. All that decoding needs is in the
-// container's header; the configuration only concerns encoding.
+// numcodecs "blosc", HDF5 filter 32001. Decoding needs nothing but the header of the
+// container; the configuration is for encoding only.
 //
-// A container is a header, a table of where each block begins (in any order:
-// several threads write them), and the blocks, each compressed by itself. One
-// whose flags say that it is stored has the bytes after the header instead.
+// A container has a header, a table of the offsets of the blocks (in any order,
+// because several threads write them), and the blocks, each compressed by itself. If
+// the flags say that the data are stored, they follow the header instead.
 #include <blosc.h>
 
 #include <algorithm>
@@ -19,18 +19,18 @@
 namespace ndlfs::backends {
 namespace {
 
-// In the header of 16 bytes.
+// Offsets in the header of 16 bytes.
 constexpr size_t kFlagsOffset = 2;
 constexpr size_t kDecodedSizeOffset = 4;
 constexpr size_t kBlockSizeOffset = 8;
 constexpr size_t kCompressedSizeOffset = 12;
 constexpr size_t kHeaderSize = BLOSC_MIN_HEADER_LENGTH;
 
-constexpr size_t kStartSize = 4;  // of an entry of the table
+constexpr size_t kStartSize = 4;  // bytes of an entry of the table
 constexpr uint64_t kMaxBlocks = (kMaxBlockTable - kHeaderSize) / kStartSize;
 
-// The sizes in a header, if they agree with the `available` bytes that there
-// are. Bytes after the container are ignored, as numcodecs does.
+// The sizes in a header. Reading them fails if the container is longer than the
+// `available` bytes. Ignores bytes after the container, like numcodecs.
 struct Sizes {
   size_t encoded;
   size_t decoded;
@@ -43,7 +43,7 @@ model::Result<Sizes> CheckHeader(ConstByteSpan head, uint64_t available) {
   if (encoded > available) {
     return model::Corrupt("{} bytes, the header says {}", available, encoded);
   }
-  size_t decoded = 0;  // this looks at nothing but the header
+  size_t decoded = 0;  // the next call only reads the header
   if (blosc_cbuffer_validate(head.data(), encoded, &decoded) != 0) {
     return model::Corrupt("invalid header");
   }
@@ -52,7 +52,7 @@ model::Result<Sizes> CheckHeader(ConstByteSpan head, uint64_t available) {
 
 // Decodes `container` into the beginning of `decoded`, to exactly `size` bytes.
 model::Result<void> DecodeContainer(ConstByteSpan container, size_t size, ByteSpan decoded) {
-  // One thread: chunks are decoded in parallel, not their parts.
+  // One thread, because ndlfs decodes chunks in parallel, not their parts.
   const int produced =
       blosc_decompress_ctx(container.data(), decoded.data(), decoded.size(), 1);
   if (produced < 0 || static_cast<size_t>(produced) != size) {
@@ -61,10 +61,10 @@ model::Result<void> DecodeContainer(ConstByteSpan container, size_t size, ByteSp
   return {};
 }
 
-// The blocks of a container, one by one. Each is made a container of its own,
-// so that the library decodes it with the checks of a whole one:
-// blosc_getitem() believes what a header says of the size of the container,
-// and does not tell when it has filled a block in part only.
+// Decodes the blocks of a container one by one. It makes a container of each, so that
+// the library decodes it with the same checks as a whole chunk. blosc_getitem() is no
+// alternative: it trusts the container size in the header, and does not tell that it
+// filled only a part of a block.
 class Blocks {
  public:
   static model::Result<Blocks> Open(const EncodedChunk& encoded, uint64_t decoded_size) {
@@ -76,7 +76,7 @@ class Blocks {
 
   uint64_t block_size() const { return block_size_; }
 
-  // To be called before blocks are decoded.
+  // Must be called before Decode().
   model::Result<void> ReadTable() {
     if (stored_) return {};
     const uint64_t count = (sizes_.decoded - 1) / block_size_ + 1;
@@ -93,13 +93,13 @@ class Blocks {
     return {};
   }
 
-  // Decodes what block `index` and the range that begins at `offset` have in
-  // common to where it is in `out`.
+  // Decodes the part of block `index` that lies in `out`, which begins at `offset` of
+  // the decoded chunk.
   model::Result<void> Decode(uint64_t index, uint64_t offset, ByteSpan out) const {
     const uint64_t begin = index * block_size_;
     const size_t size = std::min<uint64_t>(block_size_, sizes_.decoded - begin);
     NDLFS_TRY(const Bytes container, MakeContainer(index, size));
-    // The library wants room for a full block, also where the last is smaller.
+    // The library needs room for a full block, even if the last one is smaller.
     if (begin >= offset && out.size() >= begin - offset + block_size_) {
       return DecodeContainer(container.span(), size, out.subspan(begin - offset, block_size_));
     }
@@ -141,7 +141,7 @@ class Blocks {
     return {};
   }
 
-  // Block `index` alone, which decodes to `size` bytes.
+  // Makes a container of block `index`, which decodes to `size` bytes.
   model::Result<Bytes> MakeContainer(uint64_t index, size_t size) const {
     NDLFS_TRY(const Extent place, Place(index, size));
     const size_t before = kHeaderSize + (stored_ ? 0 : kStartSize);
@@ -155,7 +155,8 @@ class Blocks {
     return container;
   }
 
-  // Where the bytes of a block are: they end where another one begins.
+  // The position of the encoded block `index`. It ends where the next block in the
+  // container begins.
   model::Result<Extent> Place(uint64_t index, size_t size) const {
     if (stored_) return Extent{kHeaderSize + index * block_size_, size};
     const uint32_t begin = Start(kHeaderSize + index * kStartSize);
@@ -176,7 +177,7 @@ class Blocks {
   uint32_t Start(uint64_t at) const { return LoadLittle<uint32_t>(head_.data() + at); }
 
   const EncodedChunk* encoded_;
-  Bytes head_;  // and the table, after ReadTable()
+  Bytes head_;  // the header, and the table after ReadTable()
   Sizes sizes_ = {};
   uint64_t block_size_ = 0;
   uint64_t table_end_ = 0;
@@ -196,7 +197,7 @@ class BloscCodec final : public BytesToBytesCodec {
       return model::Corrupt("decodes to {} bytes, expected at most {}", sizes.decoded,
                             decoded.size());
     }
-    // The library is told the exact size.
+    // Tells the library the exact size.
     NDLFS_RETURN_IF_ERROR(
         DecodeContainer(encoded, sizes.decoded, decoded.first(sizes.decoded)));
     return sizes.decoded;

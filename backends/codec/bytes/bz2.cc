@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// bzip2 streams, one or several: numcodecs "bz2", HDF5 filter 307.
+// One or several bzip2 streams: numcodecs "bz2", HDF5 filter 307.
 #include <bzlib.h>
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 namespace ndlfs::backends {
 namespace {
 
-// One bzip2 stream at a time, which counts in unsigned int.
+// Decodes one bzip2 stream at a time. libbz2 counts in unsigned int.
 class Decompressor {
  public:
   Decompressor() : ready_(BZ2_bzDecompressInit(&stream_, 0, 0) == BZ_OK) {}
@@ -21,7 +21,7 @@ class Decompressor {
   Decompressor(const Decompressor&) = delete;
   Decompressor& operator=(const Decompressor&) = delete;
 
-  // Takes from the front of both spans what it reads and writes.
+  // Removes the bytes that it reads and writes from the front of both spans.
   model::Result<void> DecodeStream(ConstByteSpan& encoded, ByteSpan& decoded) {
     if (!ready_) return model::Limit("not enough memory for a decompressor");
     for (;;) {
@@ -60,7 +60,7 @@ class Bz2Codec final : public BytesToBytesCodec {
     ByteSpan rest = decoded;
     do {
       NDLFS_RETURN_IF_ERROR(Decompressor().DecodeStream(encoded, rest));
-      // What follows and is no stream is ignored, as Python's bz2 does.
+      // Ignores bytes after the last stream, like Python's bz2.
     } while (AsText(encoded).starts_with("BZh"));
     return decoded.size() - rest.size();
   }

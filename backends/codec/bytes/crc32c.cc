@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Zarr v3 "crc32c": the checksum follows the data, little-endian. numcodecs
-// can also put it first.
+// Zarr v3 "crc32c": a little-endian checksum after the data. In numcodecs it can also
+// come first.
 #include <array>
 #include <cstdint>
 
@@ -15,7 +15,7 @@ namespace {
 
 constexpr uint32_t kPolynomial = 0x82f63b78;  // reflected
 
-// What 8 bytes do to a checksum, each looked up in its own table.
+// Tables for 8 bytes at a time, one for each position.
 using Tables = std::array<std::array<uint32_t, 256>, 8>;
 
 constexpr Tables MakeTables() {
@@ -48,14 +48,14 @@ uint32_t Extend(uint32_t crc, ConstByteSpan data) {
 }
 
 #if defined(__x86_64__)
-// The instruction takes 3 cycles but can start every cycle, so three parts are
-// summed side by side. `kLane` zero bytes after a part are then accounted for
-// by a table.
+// The instruction takes 3 cycles, but one can start in every cycle. So three lanes of
+// `kLane` bytes are computed in parallel, and then joined: a table gives the effect of
+// the bytes that follow a lane.
 constexpr size_t kLane = 1024;
 
-// The effect of `kLane` zero bytes, per byte of the checksum.
+// The effect of `kLane` zero bytes on each byte of the checksum.
 constexpr std::array<std::array<uint32_t, 256>, 4> MakeShift() {
-  std::array<uint32_t, 32> effect{};  // of each bit of the checksum
+  std::array<uint32_t, 32> effect{};  // on each bit of the checksum
   for (uint32_t bit = 0; bit < 32; ++bit) {
     uint32_t crc = uint32_t{1} << bit;
     for (size_t i = 0; i < kLane; ++i) crc = crc >> 8 ^ kTables[0][crc & 0xff];

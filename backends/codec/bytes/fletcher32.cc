@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// HDF5 filter 3 and numcodecs "fletcher32": Fletcher's checksum over 16-bit
-// words, after the data.
+// HDF5 filter 3 and numcodecs "fletcher32": Fletcher's checksum of 16-bit words,
+// stored after the data.
 #include <algorithm>
 
 #include "backends/codec/checksum.h"
@@ -11,12 +11,12 @@
 namespace ndlfs::backends {
 namespace {
 
-// Sums modulo 65535, where 65535 also stands for 0, as HDF5 leaves it.
+// Reduces a sum modulo 65535. 65535 may stay, which stands for 0, as in HDF5.
 uint32_t Fold(uint32_t sum) { return (sum & 0xffff) + (sum >> 16); }
 
-// The words are big-endian, and a last odd byte is the upper half of one.
+// Words are big-endian. An odd last byte is the upper half of a word.
 uint32_t Fletcher32(ConstByteSpan data) {
-  constexpr size_t kWords = 360;  // as many as cannot overflow 32 bits
+  constexpr size_t kWords = 360;  // the most that cannot overflow 32 bits
   uint32_t first = 0, second = 0;
   while (data.size() >= 2) {
     const size_t words = std::min(data.size() / 2, kWords);
@@ -45,8 +45,8 @@ class Fletcher32Codec final : public ChecksumCodec {
  protected:
   uint32_t Compute(ConstByteSpan data) const override { return Fletcher32(data); }
 
-  // HDF5 before 1.6.3 summed words of the machine's byte order, which on
-  // little-endian ones exchanges the bytes of both halves.
+  // HDF5 before 1.6.3 used words in native byte order. On little-endian machines that
+  // exchanges the two bytes of both halves of the checksum.
   model::Result<void> Check(ConstByteSpan data, ConstByteSpan stored) const override {
     const uint32_t found = Compute(data);
     const auto expected = LoadLittle<uint32_t>(stored.data());

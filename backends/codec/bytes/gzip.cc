@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// A gzip file (RFC 1952) of one or several members: Zarr v3 and numcodecs
-// "gzip".
+// gzip files (RFC 1952) with one or several members: Zarr v3 and numcodecs "gzip".
 #include <algorithm>
 
 #include "backends/codec/deflate.h"
@@ -34,7 +33,7 @@ class GzipCodec final : public BytesToBytesCodec {
   }
 
  private:
-  // Files may end in zeros, which gzip itself skips as well.
+  // Files may end in zeros, which gzip skips, too.
   static bool IsPadding(ConstByteSpan rest) {
     return std::all_of(rest.begin(), rest.end(), [](std::byte b) { return b == std::byte{0}; });
   }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// HDF5 filter 32004 (lz4): the decoded size as a big-endian uint64, the size of
-// a block as a uint32, then blocks of raw LZ4 after their encoded sizes. A
-// block as large as it decodes to is stored as it is.
+// HDF5 filter 32004 (lz4): the decoded size as a big-endian uint64, the size of a block
+// as a uint32, then raw LZ4 blocks, each after its encoded size. If that is equal to
+// the decoded size, the block is not compressed.
 #include <lz4.h>
 
 #include <algorithm>
@@ -36,7 +36,7 @@ model::Result<void> DecodeBlock(ConstByteSpan encoded, ByteSpan decoded) {
 class Hdf5Lz4Codec final : public BytesToBytesCodec {
  public:
   std::string_view name() const override { return "lz4"; }
-  // Blocks may be as small as their writer liked; each adds 4 bytes.
+  // Blocks may be very small, and each adds 4 bytes.
   SizeBound EncodedSize(uint64_t decoded_size) const override {
     return {2 * decoded_size + 65536, false};
   }

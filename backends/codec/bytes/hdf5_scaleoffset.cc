@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// HDF5 filter 6 (scaleoffset): numbers as their difference from the smallest,
-// in as few bits as the largest difference needs; floats after multiplication
-// by a power of ten. The highest difference stands for the fill value.
+// HDF5 filter 6 (scaleoffset): stores each number as its difference from the smallest
+// one, with as many bits as the largest difference needs. Floats are multiplied by a
+// power of ten first. The difference with all bits set stands for the fill value.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -17,7 +17,7 @@
 namespace ndlfs::backends {
 namespace {
 
-// Places in the client data.
+// Positions in the client data.
 enum Parameter : size_t {
   kScaleType = 0,
   kScaleFactor = 1,
@@ -33,20 +33,20 @@ enum Parameter : size_t {
 constexpr uint32_t kDecimalScale = 0;  // scale types: floats
 constexpr uint32_t kIntegerScale = 2;
 
-// Bits of a difference as uint32, bytes of the minimum as uint8, the minimum;
-// then room for a wider minimum that nobody used.
+// The header: bits of a difference as uint32, bytes of the minimum as uint8, the
+// minimum, and unused room for a wider minimum.
 constexpr size_t kMinimumAt = 5;
 constexpr size_t kHeaderSize = 21;
 
 struct Settings {
   size_t size = 1;
-  size_t count = 0;  // of the numbers of a chunk
+  size_t count = 0;  // numbers in a chunk
   bool is_float = false;
   bool big_endian = false;
   bool has_fill = false;
-  bool is_stored = false;  // asked for all bits: nothing was done
+  bool is_stored = false;  // the writer asked for all bits, so that the filter did nothing
   int decimals = 0;
-  uint64_t fill = 0;  // its bytes
+  uint64_t fill = 0;  // the bytes of the fill value
 };
 
 class Hdf5ScaleOffsetCodec final : public BytesToBytesCodec {
@@ -76,7 +76,7 @@ class Hdf5ScaleOffsetCodec final : public BytesToBytesCodec {
     if (size > decoded.size()) {
       return model::Corrupt("decodes to {} bytes, expected at most {}", size, decoded.size());
     }
-    if (bits == 8 * settings_.size) {  // as they were in the memory of the writer
+    if (bits == 8 * settings_.size) {  // the numbers are stored unchanged
       if (size != 0) std::memcpy(decoded.data(), data.data(), size);
     } else {
       DecodeNumbers(data, bits, Minimum(encoded), decoded.first(size));
@@ -114,7 +114,7 @@ class Hdf5ScaleOffsetCodec final : public BytesToBytesCodec {
     }
   }
 
-  // The bytes of a number.
+  // Returns the bytes of a number.
   uint64_t Restore(uint64_t difference, uint64_t minimum) const {
     if (!settings_.is_float) return difference + minimum;
     if (settings_.size == 4) return RestoreReal<float, uint32_t>(difference, minimum);
@@ -135,7 +135,7 @@ model::Result<void> CheckType(const std::vector<uint32_t>& values) {
   const uint32_t size = values[kSize];
   const bool valid = values[kClass] == 1 ? size == 4 || size == 8
                                          : size == 1 || size == 2 || size == 4 || size == 8;
-  // The library leaves the sign of floats as it found it in memory.
+  // libhdf5 leaves the sign parameter of floats uninitialized.
   const bool known_sign = values[kClass] == 1 || values[kSign] <= 1;
   if (!valid || values[kClass] > 1 || !known_sign || values[kOrder] > 1) {
     return model::BadInput("class {}, {} bytes, sign {}, order {}", values[kClass], size,

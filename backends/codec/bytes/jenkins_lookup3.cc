@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// numcodecs "jenkins_lookup3": Bob Jenkins' lookup3 hash (hashlittle) of
-// the data, after them.
+// numcodecs "jenkins_lookup3": Bob Jenkins' lookup3 hash (hashlittle) after the data.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -15,7 +14,7 @@ namespace {
 
 constexpr size_t kBlock = 12;
 
-// The state of the hash: three words, mixed after every block.
+// The state of the hash: three words that are mixed after each block.
 class Lookup3 {
  public:
   Lookup3(uint64_t size, uint32_t initial) {
@@ -53,7 +52,7 @@ class Lookup3 {
 uint32_t Hash(ConstByteSpan data, uint32_t initial) {
   Lookup3 hash(data.size(), initial);
   if (data.empty()) return hash.value();
-  // The last block is not mixed but finished, even if it is whole.
+  // The last block is treated differently, even if it is complete.
   for (; data.size() > kBlock; data = data.subspan(kBlock)) {
     hash.Add(data.data());
     hash.Mix();
@@ -85,7 +84,7 @@ CodecResult MakeJenkinsLookup3(const CodecConfig& config) {
     return model::BadInput("jenkins_lookup3: initval: {} is too large", *initial);
   }
   if (FindMember(config, "prefix")) {
-    return model::Unsupported("jenkins_lookup3: a prefix, which JSON cannot hold");
+    return model::Unsupported("jenkins_lookup3: a prefix, which JSON cannot express");
   }
   return NewCodec<JenkinsCodec>(static_cast<uint32_t>(initial.value_or(0)));
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// HDF5 filter 32000 (h5py's "lzf"): one LZF stream. liblzf compares what it
-// reads and writes with both sizes before it does.
+// HDF5 filter 32000 (h5py's "lzf"): one LZF stream. liblzf checks both sizes before
+// every read and write.
 #include <liblzf/lzf.h>
 
 #include <algorithm>

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// numcodecs "lzma": what Python's lzma module writes, in its three formats:
-// .xz files, the older .lzma files, and raw streams whose filters are in the
-// configuration.
+// numcodecs "lzma": the three formats of Python's lzma module: .xz files, the older
+// .lzma files, and raw streams, whose filters are in the configuration.
 #include <lzma.h>
 
 #include <array>
@@ -18,11 +17,11 @@ namespace {
 // Numbers of the formats in Python's lzma module.
 enum class Format : uint8_t { kAuto = 0, kXz = 1, kAlone = 2, kRaw = 3 };
 
-// A dictionary larger than the data is of no use, but the presets have one of
-// up to 64 MiB whatever the data.
+// A dictionary larger than the data has no use, but the presets use up to 64 MiB for
+// any data.
 uint64_t MemoryLimit(uint64_t decoded_size) { return (uint64_t{80} << 20) + 2 * decoded_size; }
 
-// The filters of a raw stream, with the memory of their options.
+// The filters of a raw stream. Owns the memory of their options.
 class FilterChain {
  public:
   FilterChain() { filters_.fill({LZMA_VLI_UNKNOWN, nullptr}); }
@@ -67,7 +66,7 @@ model::Failure LzmaFailure(lzma_ret result) {
   }
 }
 
-// One decoder of liblzma.
+// A decoder of liblzma.
 class Stream {
  public:
   Stream() = default;
@@ -98,7 +97,7 @@ class Stream {
     return {};
   }
 
-  // Takes from the front of both spans what it reads and writes.
+  // Removes the bytes that it reads and writes from the front of both spans.
   model::Result<void> Decode(ConstByteSpan& encoded, ByteSpan& decoded) {
     stream_.next_in = reinterpret_cast<const uint8_t*>(encoded.data());
     stream_.avail_in = encoded.size();
@@ -133,7 +132,7 @@ class LzmaCodec final : public BytesToBytesCodec {
       Stream stream;
       NDLFS_RETURN_IF_ERROR(stream.Open(format_, filters_, MemoryLimit(decoded.size())));
       NDLFS_RETURN_IF_ERROR(stream.Decode(encoded, rest));
-      // What follows and is no stream is ignored, as Python's lzma does.
+      // Ignores bytes after the last stream, like Python's lzma.
     } while (
         AsText(encoded).starts_with("\xfd"
                                     "7zXZ"));

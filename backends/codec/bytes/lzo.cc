@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// HDF5 filter 305 (lzo), as PyTables has written it since 2004: one LZO1X
-// stream. The parameters (level, version and kind of object) do not matter.
+// HDF5 filter 305 (lzo), as PyTables has written it since 2004: one LZO1X stream.
+// Decoding does not need the parameters (level, version and kind of object).
 #include <lzo/lzo1x.h>
 
 #include "backends/codec/factories.h"

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: MIT
 //
-// HDF5 filter 5 (nbit): of each number only the bits that its type uses, one
-// after the other. The client data describe the type as a tree:
+// HDF5 filter 5 (nbit): stores only the bits of each number that its type uses, without
+// gaps. The client data describe the type as a tree:
 //   1 (atomic), size, order, precision, offset
 //   2 (array), size, base type
 //   3 (compound), size, members, then for each member: offset, type
-//   4 (stored as it is), size
-// in which atomic and no-op members hold no order and no precision of their
-// parents. Bits that are not stored are 0.
+//   4 (no-op: all bits are stored), size
+// Bits that are not stored are 0.
 #include <cstring>
 #include <memory>
 #include <utility>
@@ -23,8 +22,8 @@ namespace {
 
 constexpr int kMaxDepth = 32;
 
-// A run of bits of an element: `bits` of them, stored highest first, whose
-// lowest is bit `shift` of the number of `size` bytes at `offset`.
+// `bits` bits of the number of `size` bytes at `offset` of an element. They begin at
+// bit `shift` of the number, and are stored with the highest bit first.
 struct Field {
   uint32_t offset;
   uint32_t size;
@@ -38,7 +37,7 @@ class TypeParser {
  public:
   explicit TypeParser(std::vector<uint32_t> values) : values_(std::move(values)) {}
 
-  // Parses from parameter `at` on a type that is to fit into `room` bytes.
+  // Parses the type that begins at parameter `at`. It has to fit in `room` bytes.
   model::Result<std::vector<Field>> Parse(size_t at, uint32_t room) {
     at_ = at;
     NDLFS_RETURN_IF_ERROR(ParseType(0, room, 0));
@@ -93,7 +92,7 @@ class TypeParser {
     return Add({offset, size, precision, shift, order == 1});
   }
 
-  // Bytes as they are: numbers of one byte each.
+  // Adds unchanged bytes: numbers of one byte each.
   model::Result<void> ParseNoOp(uint32_t offset, uint32_t size) {
     for (uint32_t i = 0; i < size; ++i) {
       NDLFS_RETURN_IF_ERROR(Add({offset + i, 1, 8, 0, false}));
@@ -104,7 +103,7 @@ class TypeParser {
   model::Result<void> ParseArray(uint32_t offset, uint32_t size, int depth) {
     if (at_ + 1 >= values_.size()) return model::BadInput("an array without a base type");
     const size_t base = at_;
-    // A no-op base stands for all bytes of the array.
+    // A base of no-op describes all bytes of the array.
     const uint32_t base_size = values_[base] == kNoOp ? size : values_[base + 1];
     if (base_size == 0 || size % base_size != 0) {
       return model::BadInput("an array of {} bytes with items of {}", size, base_size);
@@ -135,7 +134,7 @@ class TypeParser {
   std::vector<Field> fields_;
 };
 
-// Stores the lowest `bits` bits of `value` from bit `shift` of a number on.
+// Stores the lowest `bits` bits of `value` in a number, from bit `shift` on.
 void StoreBits(uint64_t value, uint32_t bits, uint32_t shift, const Field& field,
                std::byte* number) {
   while (bits > 0) {
@@ -150,7 +149,7 @@ void StoreBits(uint64_t value, uint32_t bits, uint32_t shift, const Field& field
   }
 }
 
-// Reads a field into its number, whose bytes are 0. More than 64 bits come in
+// Reads a field into its number, whose bytes must be 0. Reads more than 64 bits in
 // parts, the highest first.
 void TakeField(HighBitReader& reader, const Field& field, std::byte* element) {
   std::byte* number = element + field.offset;
@@ -169,7 +168,7 @@ class NBitCodec final : public BytesToBytesCodec {
   }
 
   std::string_view name() const override { return "nbit"; }
-  // The library adds up to a byte, and may store more than there is.
+  // libhdf5 adds up to a byte, and may store more bytes than it needs.
   SizeBound EncodedSize(uint64_t decoded_size) const override {
     return {decoded_size + 65536, false};
   }
@@ -195,18 +194,18 @@ class NBitCodec final : public BytesToBytesCodec {
  private:
   const std::vector<Field> fields_;
   const size_t element_size_;
-  const size_t count_;  // of the elements of a chunk
-  uint64_t bits_ = 0;   // of one element
+  const size_t count_;  // elements in a chunk
+  uint64_t bits_ = 0;   // bits of one element
 };
 
-// The parameters before the type: their number, whether nothing is to be done,
-// and the elements of a chunk.
+// The parameters before the type: their number, whether the filter does nothing, and
+// the elements of a chunk.
 constexpr size_t kCountAt = 2;
 constexpr size_t kTypeAt = 3;
 
 model::Result<AnyCodec> ParseNBit(const CodecConfig& config) {
   NDLFS_TRY(auto values, ParseClientData(config, kTypeAt));
-  // No bit can be saved: of enums, text and the like nothing more is said.
+  // The filter does nothing. Then the parameters may lack the type (enums, text).
   if (values[1] != 0) return NewCodec<StoredCodec>("nbit");
   if (values.size() < kTypeAt + 2) return model::BadInput("no parameters of a type");
   const uint32_t count = values[kCountAt];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// numcodecs "shuffle", HDF5 filter 2: the first bytes of all elements, then
+// numcodecs "shuffle", HDF5 filter 2: stores the first bytes of all elements, then
 // their second bytes, and so on.
 #include "backends/codec/factories.h"
 #include "backends/codec/hdf5_config.h"
@@ -36,7 +36,7 @@ model::Result<uint64_t> ParseElementSize(const CodecConfig& config) {
     return values[0];
   }
   NDLFS_TRY(const auto size, SizeMember(config, "elementsize"));
-  // numcodecs' own default, in Zarr v3 overruled by the array.
+  // 4 is the default of numcodecs. In Zarr v3 it is the element size of the array.
   if (size) return *size;
   return config.dialect == CodecDialect::kZarr3 ? config.form->dtype.size() : 4;
 }

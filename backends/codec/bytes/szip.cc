@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// HDF5 filter 4 (szip): the decoded size as a little-endian uint32, then what
-// the szip library made. libaec reads it, but not through the functions that it
-// has in the place of that library's: these take a last scanline that was cut
-// short for a whole one, and fill it with memory that nobody has written to.
+// HDF5 filter 4 (szip): the decoded size as a little-endian uint32, then data of the
+// szip library. libaec decodes them. Its replacements for szip's own functions are not
+// used, because they fill a last scanline that was cut short with uninitialized memory.
 #include <libaec.h>
 
 #include <algorithm>
@@ -31,11 +30,11 @@ struct Parameters {
   uint32_t bits;
   uint32_t scanline;
 
-  // Pixels of 32 and 64 bits are encoded as all their first bytes, then all
-  // their second ones, and so on.
+  // Whether pixels are byte-shuffled: those of 32 and 64 bits are encoded as all first
+  // bytes, then all second bytes, and so on.
   bool is_interleaved() const { return bits == 32 || bits == 64; }
   size_t word() const { return is_interleaved() ? bits / 8 : sample(); }
-  // Bytes of what is encoded as one number.
+  // The bytes that are encoded as one number.
   size_t sample() const {
     if (is_interleaved() || bits <= 8) return 1;
     return bits <= 16 ? 2 : 4;
@@ -76,7 +75,7 @@ class SzipCodec final : public BytesToBytesCodec {
   }
 
  private:
-  // Fails unless there are as many as `out` has room for.
+  // Fills `out` with samples. Fails if there are too few.
   model::Result<void> DecodeSamples(ConstByteSpan encoded, ByteSpan out) const {
     aec_stream stream = {};
     stream.next_in = reinterpret_cast<const unsigned char*>(encoded.data());
@@ -96,8 +95,8 @@ class SzipCodec final : public BytesToBytesCodec {
     return {};
   }
 
-  // `size` bytes of samples, without what fills up the lines. What fills up the
-  // last one need not be there.
+  // Decodes `size` bytes of samples, and drops the padding at the end of each line. The
+  // padding of the last line may be missing.
   model::Result<Bytes> DecodeLines(ConstByteSpan encoded, size_t size) const {
     const size_t line = parameters_.line_bytes();
     const size_t padded = parameters_.padded_line_bytes();
@@ -122,9 +121,9 @@ class SzipCodec final : public BytesToBytesCodec {
   const Parameters parameters_;
 };
 
-// Options, pixels per block, bits per pixel, pixels per scanline. A scanline
-// shorter than a block would be many times as long when it is filled up;
-// libhdf5 never writes one.
+// Reads options, pixels per block, bits per pixel, and pixels per scanline. Refuses
+// scanlines shorter than a block: padding would make them many times as long, and
+// libhdf5 never writes them.
 model::Result<AnyCodec> ParseSzip(const CodecConfig& config) {
   NDLFS_TRY(const auto values, ParseClientData(config, 4));
   const Parameters given = {values[0], values[1], values[2], values[3]};

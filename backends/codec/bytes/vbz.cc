@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: MIT
 //
-// HDF5 filter 32020 (vbz, of Oxford Nanopore): the decoded size as a
-// little-endian uint32, then a zstd frame with a StreamVByte of integers:
+// HDF5 filter 32020 (vbz, by Oxford Nanopore): the decoded size as a little-endian
+// uint32, then a zstd frame with the integers as StreamVByte:
 //
-//   2 bits for each integer, the first in the lowest: its code
-//   what the codes call for: 1 to 4 bytes, or in version 1 for integers of one
-//   byte 0, 1, 2 or 4 times 4 bits, the first in the lower half of a byte
+//   a code of 2 bits for each integer, the first in the lowest bits
+//   the data of each integer, as long as its code says: 1 to 4 bytes, or for
+//   integers of one byte in version 1: 0, 1, 2 or 4 times 4 bits, the first in the
+//   lower half of a byte
 //
-// The integers are differences, their sign in the lowest bit, or the values
-// themselves; both count in 32 bits. Either step may be left out.
+// The integers are the values or their differences, which have the sign in the lowest
+// bit; both are computed with 32 bits. zstd and StreamVByte may each be left out.
 #include <zstd.h>
 
 #include <cstring>
@@ -31,12 +32,12 @@ struct Parameters {
   bool has_halves;  // of bytes
 };
 
-// What the codes of StreamVByte stand for.
+// The data of StreamVByte in units of bytes.
 class DataBytes {
  public:
   explicit DataBytes(ConstByteSpan bytes) : bytes_(bytes) {}
 
-  // False if they are not there.
+  // Reads the data of an integer with this code. False if there are too few bytes.
   bool Take(unsigned code, uint32_t& value) {
     const size_t count = code + 1;
     if (count > bytes_.size() - at_) return false;
@@ -100,7 +101,7 @@ class VbzCodec final : public BytesToBytesCodec {
   }
 
  private:
-  // Two bits and at most four bytes for each integer.
+  // Each integer has two bits and at most four bytes.
   uint64_t MaxStream(uint64_t decoded_size) const {
     if (parameters_.integer_size == 0) return decoded_size;
     const uint64_t count = decoded_size / parameters_.integer_size;
@@ -168,8 +169,8 @@ class VbzCodec final : public BytesToBytesCodec {
   const Parameters parameters_;
 };
 
-// The version, the size of the integers, whether they are differences, and the
-// level of zstd: 0 for none, 1 where it is missing.
+// Reads the version, the size of the integers, whether they are differences, and the
+// level of zstd: 0 for no zstd, 1 if it is missing.
 model::Result<AnyCodec> ParseVbz(const CodecConfig& config) {
   NDLFS_TRY(const auto values, ParseClientData(config, 3));
   const uint32_t version = values[0];

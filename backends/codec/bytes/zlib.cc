@@ -16,7 +16,7 @@ class ZlibCodec final : public BytesToBytesCodec {
   model::Result<size_t> Decode(ConstByteSpan encoded, ByteSpan decoded) const override {
     libdeflate_decompressor* context = DeflateContext();
     if (!context) return model::Limit("not enough memory for a decompressor");
-    // What follows the stream is ignored, as Python's zlib and libhdf5 do.
+    // Ignores bytes after the stream, like Python's zlib and libhdf5.
     size_t read = 0;
     size_t written = 0;
     const libdeflate_result result =

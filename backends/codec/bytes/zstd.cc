@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Zstandard frames, one or several, with or without their size in the header:
-// Zarr v3 "zstd", numcodecs "zstd", HDF5 filter 32015.
+// One or several Zstandard frames, with or without the size in the header: Zarr v3 and
+// numcodecs "zstd", HDF5 filter 32015.
 #include <zstd.h>
 
 #include <memory>

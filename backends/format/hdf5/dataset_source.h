@@ -8,7 +8,7 @@
 
 #include "backends/format/array_source.h"
 #include "backends/format/hdf5/library/library.h"
-#include "backends/format/hdf5/source_files.h"
+#include "backends/store/source.h"
 
 namespace ndlfs::backends::hdf5 {
 
@@ -16,8 +16,8 @@ namespace ndlfs::backends::hdf5 {
 struct OpenedFile {
   std::shared_ptr<const File> file;
   std::shared_ptr<const Store> store;  // the file is the value ""
-  FileStamp stamp;                     // the version that both read
-  std::shared_ptr<const SourceFiles> source;
+  ValueInfo info;                      // of the version that both read
+  std::shared_ptr<const Source> source;
   std::string path;  // in `source`
 };
 

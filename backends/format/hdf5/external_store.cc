@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "backends/base/checked.h"
+#include "model/mutex.h"
 
 namespace ndlfs::backends::hdf5 {
 namespace {
@@ -21,53 +22,10 @@ class ExternalStore final : public Store {
  public:
   explicit ExternalStore(std::vector<Part> parts) : parts_(std::move(parts)) {}
 
-  model::Result<std::optional<uint64_t>> Size(std::string_view key) const override {
-    if (!key.empty()) return std::nullopt;
-    return parts_.back().begin + parts_.back().bytes;
-  }
-
-  model::Result<std::optional<size_t>> ReadInto(std::string_view key, uint64_t offset,
-                                                ByteSpan out) const override {
-    if (!key.empty()) return std::nullopt;
-    size_t done = 0;
-    for (const Part& part : parts_) {
-      if (done == out.size()) break;
-      const uint64_t at = offset + done;
-      if (at < part.begin || at - part.begin >= part.bytes) continue;
-      const uint64_t inside = at - part.begin;
-      const ByteSpan piece =
-          out.subspan(done, std::min<uint64_t>(out.size() - done, part.bytes - inside));
-      NDLFS_RETURN_IF_ERROR(ReadPart(part, inside, piece), part.store->Describe(""));
-      done += piece.size();
-    }
-    return done;
-  }
-
   // Changes with any of the files.
-  model::Result<std::optional<FileStamp>> Stat(std::string_view key) const override {
+  model::Result<std::optional<ValueInfo>> Stat(std::string_view key) const override {
     if (!key.empty()) return std::nullopt;
-    FileStamp all;
-    for (const Part& part : parts_) {
-      NDLFS_TRY(const auto stamp, part.store->Stat(""));
-      if (!stamp) continue;
-      all.device = stamp->device;
-      all.inode = all.inode * 31 + stamp->inode;
-      all.size += stamp->size;
-      all.mtime_ns = std::max(all.mtime_ns, stamp->mtime_ns);
-      all.ctime_ns = std::max(all.ctime_ns, stamp->ctime_ns);
-    }
-    return all;
-  }
-
-  // Who may read all of the files.
-  model::Result<Access> AccessOf(std::string_view key) const override {
-    if (!key.empty()) return Access{};
-    NDLFS_TRY(Access all, parts_.front().store->AccessOf(""));
-    for (const Part& part : parts_) {
-      NDLFS_TRY(const Access access, part.store->AccessOf(""));
-      all = Both(all, access);
-    }
-    return all;
+    return Combine([](const Store& store) { return store.Stat(""); });
   }
 
   model::Result<std::vector<StoreEntry>> List(std::string_view) const override {
@@ -79,6 +37,70 @@ class ExternalStore final : public Store {
   }
 
  private:
+  uint64_t end() const { return parts_.back().begin + parts_.back().bytes; }
+
+  model::Result<std::optional<ReadResult>> DoRead(std::string_view key,
+                                                  const ReadOptions& options,
+                                                  const Reserve& reserve) const override {
+    if (!key.empty()) return std::nullopt;
+    NDLFS_TRY(const ValueInfo info, Opened());
+    if (options.if_match && *options.if_match != info.generation) {
+      return model::Stale("changed since it was opened");
+    }
+    NDLFS_TRY(const ByteSpan out, reserve(info.size));
+    const ByteRange range = options.Clip(info.size);
+    const ByteSpan wanted = out.first(std::min<uint64_t>(out.size(), range.length));
+    NDLFS_RETURN_IF_ERROR(ReadParts(range.offset, wanted));
+    return ReadResult{wanted.size(), info};
+  }
+
+  model::Result<void> ReadParts(uint64_t offset, ByteSpan out) const {
+    size_t done = 0;
+    for (const Part& part : parts_) {
+      if (done == out.size()) break;
+      const uint64_t at = offset + done;
+      if (at < part.begin || at - part.begin >= part.bytes) continue;
+      const uint64_t inside = at - part.begin;
+      const ByteSpan piece =
+          out.subspan(done, std::min<uint64_t>(out.size() - done, part.bytes - inside));
+      NDLFS_RETURN_IF_ERROR(ReadPart(part, inside, piece), part.store->Describe(""));
+      done += piece.size();
+    }
+    return {};
+  }
+
+  // Of the versions that the stores of the files keep to, once they have them all.
+  model::Result<ValueInfo> Opened() const {
+    {
+      const model::MutexLock lock(mutex_);
+      if (opened_) return *opened_;
+    }
+    bool all = true;
+    NDLFS_TRY(ValueInfo info,
+              Combine([&](const Store& store) -> model::Result<std::optional<ValueInfo>> {
+                NDLFS_TRY(const auto value, store.Get("", 0, {.range = {0, 0}}));
+                all = all && value;
+                return value ? std::optional(value->info) : std::nullopt;
+              }));
+    const model::MutexLock lock(mutex_);
+    if (all) opened_ = info;
+    return info;
+  }
+
+  // What is known of all files together; `look` tells it of one.
+  template <typename Look>
+  model::Result<ValueInfo> Combine(const Look& look) const {
+    ValueInfo all{.generation = {}, .size = end()};
+    std::string generations;
+    for (const Part& part : parts_) {
+      NDLFS_TRY(const std::optional<ValueInfo> info, look(*part.store));
+      generations += info ? info->generation.ToText() + "," : ",";
+      if (info) all.modified_ns = std::max(all.modified_ns, info->modified_ns);
+    }
+    all.generation = Generation::OfTag(std::move(generations));
+    return all;
+  }
+
   static model::Result<void> ReadPart(const Part& part, uint64_t inside, ByteSpan out) {
     const auto offset = CheckedAdd(part.offset, inside);
     if (!offset) return model::Corrupt("an offset beyond any file");
@@ -89,12 +111,14 @@ class ExternalStore final : public Store {
   }
 
   const std::vector<Part> parts_;
+  mutable model::Mutex mutex_;
+  mutable std::optional<ValueInfo> opened_ GUARDED_BY(mutex_);
 };
 
 }  // namespace
 
 model::Result<std::shared_ptr<const Store>> MakeExternalStore(
-    const SourceFiles& source, const std::string& file_path,
+    const Source& source, const std::string& file_path,
     const std::vector<ExternalPart>& parts) {
   std::vector<Part> made;
   uint64_t begin = 0;
@@ -108,7 +132,7 @@ model::Result<std::shared_ptr<const Store>> MakeExternalStore(
         part.bytes == ExternalPart::kUnlimited ? kMaxViewSize - begin : part.bytes;
     const auto end = CheckedAdd(begin, bytes);
     if (!end || *end > kMaxViewSize) return model::Limit("external files of too many bytes");
-    made.push_back({source.Open(*path, /*may_be_link=*/true), begin, bytes, part.offset});
+    made.push_back({source.OpenFile(*path, Follow::kYes), begin, bytes, part.offset});
     begin = *end;
   }
   return std::make_shared<ExternalStore>(std::move(made));

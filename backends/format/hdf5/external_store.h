@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "backends/format/hdf5/library/library.h"
-#include "backends/format/hdf5/source_files.h"
+#include "backends/store/source.h"
 #include "backends/store/store.h"
 
 namespace ndlfs::backends::hdf5 {
@@ -16,7 +16,6 @@ namespace ndlfs::backends::hdf5 {
 // one that leads out of `source` is refused. What a file is too short for reads
 // as zeros, as it does with libhdf5.
 model::Result<std::shared_ptr<const Store>> MakeExternalStore(
-    const SourceFiles& source, const std::string& file_path,
-    const std::vector<ExternalPart>& parts);
+    const Source& source, const std::string& file_path, const std::vector<ExternalPart>& parts);
 
 }  // namespace ndlfs::backends::hdf5

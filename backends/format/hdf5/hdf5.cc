@@ -13,7 +13,6 @@
 #include "backends/format/hdf5/helper.h"
 #include "backends/format/hdf5/library/library.h"
 #include "backends/format/hdf5/node_builder.h"
-#include "backends/format/hdf5/source_files.h"
 #include "backends/format/node_cache.h"
 #include "backends/store/file_name.h"
 #include "model/mutex.h"
@@ -57,7 +56,7 @@ std::string Repeat(std::string_view text, size_t count) {
 
 class Hdf5Hierarchy final : public Hierarchy {
  public:
-  Hdf5Hierarchy(std::shared_ptr<const SourceFiles> source, std::string path,
+  Hdf5Hierarchy(std::shared_ptr<const Source> source, std::string path,
                 const OpenOptions& options)
       : source_(std::move(source)),
         path_(std::move(path)),
@@ -86,18 +85,19 @@ class Hdf5Hierarchy final : public Hierarchy {
 
   Result<uint64_t> Version(std::string_view path) const override {
     NDLFS_TRY(const auto stamp, watch_->Stat(""));
-    std::vector<std::optional<FileStamp>> stamps = {stamp};
+    std::vector<std::optional<ValueInfo>> stamps = {stamp};
     for (const auto& source : SourcesOf(path)) {
       NDLFS_TRY(const auto source_stamp, source->Stat(""));
       stamps.push_back(source_stamp);
     }
-    return HashStamps(stamps);
+    return HashVersions(stamps);
   }
 
   // The file as it is now, opened.
   Result<OpenedFile> Current() const {
     auto opened = TryCurrent();
-    for (int i = 0; i < 2 && !opened && opened.error().sys_errno() == ESTALE; ++i) {
+    for (int i = 0; i < 2 && !opened && opened.error().code() == model::ErrorCode::kStale;
+         ++i) {
       opened = TryCurrent();
     }
     return opened;
@@ -109,22 +109,20 @@ class Hdf5Hierarchy final : public Hierarchy {
     if (!stamp) return model::NotFound("the file is gone");
     {
       const model::MutexLock lock(mutex_);
-      if (opened_ && opened_->stamp == *stamp) return *opened_;
+      if (opened_ && opened_->info.generation == stamp->generation) return *opened_;
     }
     // The store keeps to the version that it is opened in.
     const auto store = OpenOwn();
     NDLFS_TRY(auto file, OpenFile(source_, store, path_), path_);
-    if (file.stamp != *stamp) return model::IoError(ESTALE, path_);
-    const OpenedFile opened{std::move(file.file), store, file.stamp, source_, path_};
+    if (file.info.generation != stamp->generation) return model::HasChanged(path_);
+    const OpenedFile opened{std::move(file.file), store, file.info, source_, path_};
     const model::MutexLock lock(mutex_);
     opened_ = opened;
     listings_.clear();
     return opened;
   }
 
-  std::shared_ptr<const Store> OpenOwn() const {
-    return source_->Open(path_, /*may_be_link=*/false);
-  }
+  std::shared_ptr<const Store> OpenOwn() const { return source_->OpenFile(path_, Follow::kNo); }
 
   using Children = std::map<std::string, Child, std::less<>>;
 
@@ -134,7 +132,8 @@ class Hdf5Hierarchy final : public Hierarchy {
     for (int attempt = 0;; ++attempt) {
       NDLFS_TRY(const OpenedFile opened, Current());
       auto result = use(opened);
-      if (result || result.error().sys_errno() != ESTALE || attempt == 2) return result;
+      if (result || result.error().code() != model::ErrorCode::kStale || attempt == 2)
+        return result;
     }
   }
 
@@ -302,7 +301,7 @@ class Hdf5Hierarchy final : public Hierarchy {
   bool EnterFile(const Location& link, Place& place) const {
     const auto beneath = source_->Resolve(place.file_path, link.target_file);
     if (!beneath) return false;
-    auto opened = OpenFile(source_, source_->Open(*beneath, /*may_be_link=*/true), *beneath);
+    auto opened = OpenFile(source_, source_->OpenFile(*beneath, Follow::kYes), *beneath);
     if (!opened) return false;
     place = {std::move(opened->file), *beneath, ResolveInGroup("/", link.target)};
     return true;
@@ -348,7 +347,7 @@ class Hdf5Hierarchy final : public Hierarchy {
     for (const std::string& name : sources) {
       if (name == "." || stores.size() == kWatchedSources) continue;
       const auto beneath = source_->Resolve(path_, name);
-      if (beneath) stores.push_back(source_->Open(*beneath, /*may_be_link=*/true));
+      if (beneath) stores.push_back(source_->OpenFile(*beneath, Follow::kYes));
     }
     const model::MutexLock lock(mutex_);
     sources_[path] = std::move(stores);
@@ -361,7 +360,7 @@ class Hdf5Hierarchy final : public Hierarchy {
                                    : found->second;
   }
 
-  const std::shared_ptr<const SourceFiles> source_;
+  const std::shared_ptr<const Source> source_;
   const std::string path_;
   const std::shared_ptr<const Store> watch_;
   const OpenOptions options_;
@@ -375,9 +374,20 @@ class Hdf5Hierarchy final : public Hierarchy {
       GUARDED_BY(mutex_);
 };
 
+// A user block of 512 bytes or more, each time doubled, may come first.
+bool BeginsAsHdf5(ConstByteSpan head) {
+  constexpr std::string_view kSignature("\x89HDF\r\n\x1a\n", 8);
+  constexpr size_t kUserBlock = 512;
+  const std::string_view text = AsText(head);
+  if (text.starts_with(kSignature)) return true;
+  return text.size() > kUserBlock && text.substr(kUserBlock).starts_with(kSignature);
+}
+
 class Hdf5FormatImpl final : public Format {
  public:
   std::string_view name() const override { return "HDF5"; }
+
+  bool ProbeContent(ConstByteSpan head) const override { return BeginsAsHdf5(head); }
 
   bool MatchesFileName(std::string_view name) const override {
     return HasOneOf(name, kSureExtensions) || HasOneOf(name, kOtherExtensions);
@@ -388,10 +398,12 @@ class Hdf5FormatImpl final : public Format {
     return HasOneOf(name, kSureExtensions) && !AsText(head).starts_with("CDF");
   }
 
-  Result<std::shared_ptr<const Hierarchy>> Open(std::shared_ptr<const SourceRoot> root,
+  Result<std::shared_ptr<const Hierarchy>> Open(std::shared_ptr<const Source> source,
                                                 const std::string& path,
                                                 const OpenOptions& options) const override {
-    return OpenHdf5(FilesOf(root), path, options);
+    auto hierarchy = std::make_shared<Hdf5Hierarchy>(std::move(source), path, options);
+    NDLFS_RETURN_IF_ERROR(hierarchy->Current());
+    return hierarchy;
   }
 
  private:
@@ -412,25 +424,7 @@ class Hdf5FormatImpl final : public Format {
 };
 
 }  // namespace
-
-model::Result<std::shared_ptr<const Hierarchy>> OpenHdf5(
-    std::shared_ptr<const SourceFiles> source, const std::string& path,
-    const OpenOptions& options) {
-  auto hierarchy = std::make_shared<Hdf5Hierarchy>(std::move(source), path, options);
-  NDLFS_RETURN_IF_ERROR(hierarchy->Current());
-  return hierarchy;
-}
-
 }  // namespace hdf5
-
-// A user block of 512 bytes or more, each time doubled, may come first.
-bool BeginsAsHdf5(ConstByteSpan head) {
-  constexpr std::string_view kSignature("\x89HDF\r\n\x1a\n", 8);
-  constexpr size_t kUserBlock = 512;
-  const std::string_view text = AsText(head);
-  if (text.starts_with(kSignature)) return true;
-  return text.size() > kUserBlock && text.substr(kUserBlock).starts_with(kSignature);
-}
 
 const Format& Hdf5Format() {
   static const hdf5::Hdf5FormatImpl format;

@@ -3,29 +3,14 @@
 // HDF5 files, and netCDF-4 files, which are HDF5 files with conventions.
 #pragma once
 
-#include <memory>
 #include <string>
 #include <vector>
 
-#include "backends/format/hdf5/source_files.h"
-#include "backends/format/hierarchy.h"
+#include "backends/format/format.h"
 
 namespace ndlfs::backends {
 
-namespace hdf5 {
-
-// The file at `path` of any source.
-model::Result<std::shared_ptr<const Hierarchy>> OpenHdf5(
-    std::shared_ptr<const SourceFiles> source, const std::string& path,
-    const OpenOptions& options);
-
-}  // namespace hdf5
-
 const Format& Hdf5Format();
-
-// Whether a file that begins with `head` (1 KiB, or all of it) is one, whatever
-// its name is.
-bool BeginsAsHdf5(ConstByteSpan head);
 
 // Has libhdf5 run in a process of its own from now on, so that a file that
 // makes it crash or hang does no harm. `command` starts that process, whose

@@ -174,7 +174,7 @@ class RemoteFile final : public File {
 struct Helpers {
   model::Mutex mutex;
   std::vector<std::string> command GUARDED_BY(mutex);
-  std::map<const SourceFiles*, std::weak_ptr<Helper>> by_source GUARDED_BY(mutex);
+  std::map<const Source*, std::weak_ptr<Helper>> by_source GUARDED_BY(mutex);
 };
 
 Helpers& AllHelpers() {
@@ -183,7 +183,7 @@ Helpers& AllHelpers() {
 }
 
 // The helper of `source`; null if UseHdf5Helper() was not called.
-std::shared_ptr<Helper> HelperOf(const std::shared_ptr<const SourceFiles>& source) {
+std::shared_ptr<Helper> HelperOf(const std::shared_ptr<const Source>& source) {
   Helpers& helpers = AllHelpers();
   const model::MutexLock lock(helpers.mutex);
   if (helpers.command.empty()) return nullptr;
@@ -198,10 +198,10 @@ std::shared_ptr<Helper> HelperOf(const std::shared_ptr<const SourceFiles>& sourc
 
 }  // namespace
 
-Helper::Helper(std::vector<std::string> command, std::shared_ptr<const SourceFiles> source)
+Helper::Helper(std::vector<std::string> command, std::shared_ptr<const Source> source)
     : Helper(std::move(command), std::move(source), Patience()) {}
 
-Helper::Helper(std::vector<std::string> command, std::shared_ptr<const SourceFiles> source,
+Helper::Helper(std::vector<std::string> command, std::shared_ptr<const Source> source,
                Patience patience)
     : command_(std::move(command)), files_(std::move(source)), patience_(patience) {}
 
@@ -351,13 +351,13 @@ model::Result<VersionedFile> OpenFileByHelper(std::shared_ptr<Helper> helper,
                                               std::shared_ptr<const Store> store,
                                               const std::string& path) {
   NDLFS_TRY(auto opened, helper->files().OpenStore(std::move(store), path));
-  const FileStamp stamp = opened->stamp();
+  const ValueInfo info = opened->info();
   auto file = std::make_shared<RemoteFile>(std::move(helper), std::move(opened));
   NDLFS_RETURN_IF_ERROR(file->Open());
-  return VersionedFile{std::move(file), stamp};
+  return VersionedFile{std::move(file), info};
 }
 
-model::Result<VersionedFile> OpenFile(const std::shared_ptr<const SourceFiles>& source,
+model::Result<VersionedFile> OpenFile(const std::shared_ptr<const Source>& source,
                                       std::shared_ptr<const Store> store,
                                       const std::string& path) {
   if (auto helper = HelperOf(source)) {
@@ -366,7 +366,7 @@ model::Result<VersionedFile> OpenFile(const std::shared_ptr<const SourceFiles>& 
   const auto files = std::make_shared<StoreFiles>(source);
   NDLFS_TRY(const auto opened, files->OpenStore(std::move(store), path));
   NDLFS_TRY(auto file, OpenFileInProcess(files, opened, path));
-  return VersionedFile{std::move(file), opened->stamp()};
+  return VersionedFile{std::move(file), opened->info()};
 }
 
 }  // namespace hdf5

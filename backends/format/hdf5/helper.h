@@ -11,12 +11,13 @@
 #include <string>
 #include <vector>
 
+#include "backends/base/unique_fd.h"
 #include "backends/format/hdf5/library/library.h"
 #include "backends/format/hdf5/message_socket.h"
 #include "backends/format/hdf5/messages.h"
 #include "backends/format/hdf5/shared_memory.h"
-#include "backends/format/hdf5/source_files.h"
 #include "backends/format/hdf5/store_files.h"
+#include "backends/store/source.h"
 #include "model/error.h"
 #include "model/mutex.h"
 
@@ -46,8 +47,8 @@ class Helper {
   };
 
   // `command` is as for UseHdf5Helper().
-  Helper(std::vector<std::string> command, std::shared_ptr<const SourceFiles> source);
-  Helper(std::vector<std::string> command, std::shared_ptr<const SourceFiles> source,
+  Helper(std::vector<std::string> command, std::shared_ptr<const Source> source);
+  Helper(std::vector<std::string> command, std::shared_ptr<const Source> source,
          Patience patience);
   ~Helper();
 
@@ -110,7 +111,7 @@ class Helper {
 // A file, and which version of it that is.
 struct VersionedFile {
   std::shared_ptr<const File> file;
-  FileStamp stamp;
+  ValueInfo info;
 };
 
 // Opens the file at `path`, whose bytes `store` has, by a helper.
@@ -121,7 +122,7 @@ model::Result<VersionedFile> OpenFileByHelper(std::shared_ptr<Helper> helper,
 // Opens the file at `path` of `source`, whose bytes `store` has: by the helper of
 // that source if UseHdf5Helper() was called, otherwise in this process. Files
 // that it refers to, as the sources of virtual datasets, are found in `source`.
-model::Result<VersionedFile> OpenFile(const std::shared_ptr<const SourceFiles>& source,
+model::Result<VersionedFile> OpenFile(const std::shared_ptr<const Source>& source,
                                       std::shared_ptr<const Store> store,
                                       const std::string& path);
 

@@ -291,7 +291,7 @@ std::string PrefixedName(std::string_view name) {
 std::shared_ptr<const Node> BuildNode(const OpenedFile& opened, const std::string& path,
                                       const ObjectInfo& info, uint64_t max_chunk_bytes) {
   auto node = std::make_shared<Node>();
-  node->mtime_ns = opened.stamp.mtime_ns;
+  node->mtime_ns = opened.info.modified_ns;
   node->error = info.error;
   node->notes = info.notes;
   if (info.dataset) {

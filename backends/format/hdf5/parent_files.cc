@@ -115,7 +115,8 @@ class ParentFile final : public InputFile {
     }
     after_last_run_ = first + pages.size();
     auto fetched = FetchPages(pages);
-    if (fetched || fetched.error().sys_errno() == ESTALE || pages.size() <= needed) {
+    if (fetched || fetched.error().code() == model::ErrorCode::kStale ||
+        pages.size() <= needed) {
       return fetched;
     }
     // It may be one of those that nobody needs that cannot be read.

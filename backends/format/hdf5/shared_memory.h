@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "backends/base/bytes.h"
-#include "backends/store/local/source_root.h"
+#include "backends/base/unique_fd.h"
 #include "model/error.h"
 
 namespace ndlfs::backends::hdf5 {

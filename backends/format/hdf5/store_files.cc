@@ -13,7 +13,8 @@ using model::Result;
 // One question: how large the file is, its version, and what fits into `out`
 // from `offset` on. nullopt where there is no file.
 Result<std::optional<ReadResult>> ReadAt(const Store& store, uint64_t offset, ByteSpan out) {
-  return store.ReadOnce("", offset, [&](uint64_t) -> Result<ByteSpan> { return out; });
+  return store.Read("", {.range = {offset, out.size()}},
+                    [&](uint64_t) -> Result<ByteSpan> { return out; });
 }
 
 // No two files of this process have the same, whatever source they are in: one
@@ -26,12 +27,12 @@ uint64_t NewId() {
 }  // namespace
 
 model::Result<void> StoreFile::Read(uint64_t offset, ByteSpan out) const {
-  if (offset > size_ || out.size() > size_ - offset) {
+  if (offset > info_.size || out.size() > info_.size - offset) {
     return model::Internal("a read beyond the end of the file");
   }
   NDLFS_TRY(const auto result, ReadAt(*store_, offset, out), path_);
-  if (!result || result->version != stamp_ || result->count != out.size()) {
-    return model::IoError(ESTALE, path_);
+  if (!result || result->info.generation != info_.generation || result->count != out.size()) {
+    return model::HasChanged(path_);
   }
   return {};
 }
@@ -40,7 +41,7 @@ model::Result<void> StoreFile::CheckUnchanged() const { return Read(0, {}); }
 
 model::Result<std::shared_ptr<const InputFile>> StoreFiles::Open(std::string_view name) {
   const std::string path = PathOfName(name);
-  NDLFS_TRY(auto file, OpenStore(source_->Open(path, /*may_be_link=*/true), path));
+  NDLFS_TRY(auto file, OpenStore(source_->OpenFile(path, Follow::kYes), path));
   return file;
 }
 
@@ -56,17 +57,17 @@ model::Result<std::shared_ptr<const StoreFile>> StoreFiles::OpenStore(
     std::shared_ptr<const Store> store, const std::string& path) {
   NDLFS_TRY(const auto found, ReadAt(*store, 0, {}));
   if (!found) return model::IoError(ENOENT, path);
-  return std::make_shared<const StoreFile>(std::move(store), path, found->version,
-                                           found->total_size, IdOf(path, found->version));
+  return std::make_shared<const StoreFile>(std::move(store), path, found->info,
+                                           IdOf(path, found->info.generation));
 }
 
-uint64_t StoreFiles::IdOf(const std::string& path, const FileStamp& stamp) {
+uint64_t StoreFiles::IdOf(const std::string& path, const Generation& generation) {
   const model::MutexLock lock(mutex_);
   const auto found = known_.find(path);
-  if (found != known_.end() && found->second.stamp == stamp) return found->second.id;
+  if (found != known_.end() && found->second.generation == generation) return found->second.id;
   if (found == known_.end() && known_.size() >= kMaxKnown) known_.clear();
   const uint64_t id = NewId();
-  known_[path] = {stamp, id};
+  known_[path] = {generation, id};
   return id;
 }
 

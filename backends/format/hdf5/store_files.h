@@ -10,7 +10,7 @@
 #include <string_view>
 
 #include "backends/format/hdf5/library/input_file.h"
-#include "backends/format/hdf5/source_files.h"
+#include "backends/store/source.h"
 #include "backends/store/store.h"
 #include "model/error.h"
 #include "model/mutex.h"
@@ -21,13 +21,13 @@ namespace ndlfs::backends::hdf5 {
 // Thread-safe.
 class StoreFile final : public InputFile {
  public:
-  StoreFile(std::shared_ptr<const Store> store, std::string path, const FileStamp& stamp,
-            uint64_t size, uint64_t id)
-      : store_(std::move(store)), path_(std::move(path)), stamp_(stamp), size_(size), id_(id) {}
+  StoreFile(std::shared_ptr<const Store> store, std::string path, const ValueInfo& info,
+            uint64_t id)
+      : store_(std::move(store)), path_(std::move(path)), info_(info), id_(id) {}
 
   uint64_t id() const override { return id_; }
-  uint64_t size() const override { return size_; }
-  const FileStamp& stamp() const { return stamp_; }
+  uint64_t size() const override { return info_.size; }
+  const ValueInfo& info() const { return info_; }
   // Where it is in the source.
   const std::string& path() const { return path_; }
 
@@ -37,15 +37,14 @@ class StoreFile final : public InputFile {
  private:
   const std::shared_ptr<const Store> store_;
   const std::string path_;
-  const FileStamp stamp_;
-  const uint64_t size_;
+  const ValueInfo info_;
   const uint64_t id_;
 };
 
 // Opens the files of a source, and gives them numbers. Thread-safe.
 class StoreFiles final : public InputFiles {
  public:
-  explicit StoreFiles(std::shared_ptr<const SourceFiles> source) : source_(std::move(source)) {}
+  explicit StoreFiles(std::shared_ptr<const Source> source) : source_(std::move(source)) {}
 
   model::Result<std::shared_ptr<const InputFile>> Open(std::string_view name) override;
 
@@ -59,14 +58,14 @@ class StoreFiles final : public InputFiles {
   static constexpr size_t kMaxKnown = 20'000;
 
   struct Known {
-    FileStamp stamp;
+    Generation generation;
     uint64_t id;
   };
 
   std::string PathOfName(std::string_view name) const;
-  uint64_t IdOf(const std::string& path, const FileStamp& stamp) EXCLUDES(mutex_);
+  uint64_t IdOf(const std::string& path, const Generation& generation) EXCLUDES(mutex_);
 
-  const std::shared_ptr<const SourceFiles> source_;
+  const std::shared_ptr<const Source> source_;
   model::Mutex mutex_;
   std::map<std::string, Known> known_ GUARDED_BY(mutex_);
 };

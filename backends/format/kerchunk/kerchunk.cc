@@ -70,9 +70,9 @@ class Kerchunk final : public Format {
   }
 
   model::Result<std::shared_ptr<const Hierarchy>> Open(
-      std::shared_ptr<const SourceRoot> root, const std::string& path,
+      std::shared_ptr<const Source> source, const std::string& path,
       const OpenOptions& options) const override {
-    NDLFS_TRY(auto store, kerchunk::OpenReferences(std::move(root), path));
+    NDLFS_TRY(auto store, kerchunk::OpenReferences(std::move(source), path));
     NDLFS_TRY(auto zarr, OpenZarr(store, "", StoreNameOf(path, ".json"), options));
     return std::make_shared<const KerchunkHierarchy>(std::move(store), std::move(zarr));
   }

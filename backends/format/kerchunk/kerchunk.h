@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "backends/format/hierarchy.h"
+#include "backends/format/format.h"
 
 namespace ndlfs::backends {
 
-// Kerchunk reference files (.json): Zarr hierarchies whose chunks are parts of
-// other files. See reference_store.h.
+// Kerchunk reference files (.json): Zarr hierarchies whose chunks are ranges of other
+// files. See reference_store.h.
 const Format& KerchunkFormat();
 
 }  // namespace ndlfs::backends

@@ -7,8 +7,8 @@
 
 namespace ndlfs::backends::n5 {
 
-// The stream that Java's LZ4BlockOutputStream writes, which is what N5 means
-// by lz4: blocks with a header each, of magic, sizes and a checksum.
+// The codec that N5 calls lz4: the stream of Java's LZ4BlockOutputStream. It consists of
+// blocks, each with a header of a magic, sizes and a checksum.
 std::shared_ptr<const BytesToBytesCodec> MakeLz4BlockStream();
 
 }  // namespace ndlfs::backends::n5

@@ -14,9 +14,9 @@
 #include "backends/format/zarr/array_metadata.h"
 #include "backends/format/zarr/chunk_grid.h"
 #include "backends/format/zarr/zarr_array_source.h"
+#include "backends/store/caller.h"
 #include "backends/store/file_name.h"
 #include "backends/store/keys.h"
-#include "backends/store/local/access_scope.h"
 #include "model/path_name.h"
 
 namespace ndlfs::backends {
@@ -175,7 +175,7 @@ class N5Hierarchy final : public Hierarchy {
     NDLFS_RETURN_IF_ERROR(CheckPath(path));
     NDLFS_TRY(const auto stamp, store_->Stat(AttributesKey(path)));
     if (!stamp && !IsImplicitGroup(path)) return NoSuchNode(path);
-    return HashStamps(std::array{stamp});
+    return HashVersions(std::array{stamp});
   }
 
  private:
@@ -217,15 +217,15 @@ class N5Hierarchy final : public Hierarchy {
     NDLFS_RETURN_IF_ERROR(CheckPath(path));
     NDLFS_TRY(const auto stamp, store_->Stat(AttributesKey(path)));
     if (!stamp && !IsImplicitGroup(path)) return NoSuchNode(path);
-    const uint64_t version = HashStamps(std::array{stamp});
+    const uint64_t version = HashVersions(std::array{stamp});
     if (auto node = nodes_.Find(path, version)) return node;
-    const AccessScope scope;
+    const uint64_t denials = CallerScope::denials();
     NDLFS_TRY(const auto attributes, ReadAttributes(path));
     NDLFS_TRY(Node node, Build(path, attributes.value_or(Json::object())),
               store_->Describe(AttributesKey(path)));
-    node.mtime_ns = stamp ? stamp->mtime_ns : 0;
+    node.mtime_ns = stamp ? stamp->modified_ns : 0;
     if (stamp) node.files.push_back(AttributesKey(path));
-    node.read_access = scope.seen();
+    node.is_partial = CallerScope::denials() != denials;
     return nodes_.Insert(path, version, std::make_shared<const Node>(std::move(node)));
   }
 
@@ -265,23 +265,21 @@ class N5 final : public Format {
  public:
   std::string_view name() const override { return "N5"; }
 
+  DirectoryMarkers directory_markers() const override { return {{&kAttributesName, 1}}; }
   // attributes.json may be anybody's: it has to say that it is one of N5.
-  bool ProbeDirectory(const SourceRoot& root, std::string_view path) const override {
-    const std::string file = JoinKey(path, kAttributesName);
-    const auto status = root.Stat(file);
-    if (!status || !S_ISREG(status->st_mode)) return false;
-    const auto store = MakeFileStore(root.shared_from_this(), file);
-    const auto bytes = store->Read("", kMaxMetadataSize);
+  bool ProbeDirectory(const Source& source, std::string_view path) const override {
+    const auto store = source.OpenStore(std::string(path));
+    const auto bytes = store->Read(kAttributesName, kMaxMetadataSize);
     if (!bytes || !*bytes) return false;
     const auto json = ParseJson(AsText((*bytes)->span()));
     return json && json->is_object() && (json->contains("n5") || IsDataset(*json));
   }
 
   model::Result<std::shared_ptr<const Hierarchy>> Open(
-      std::shared_ptr<const SourceRoot> root, const std::string& path,
+      std::shared_ptr<const Source> source, const std::string& path,
       const OpenOptions& options) const override {
-    std::string name = StoreNameOf(path.empty() ? std::string_view(root->path()) : path, ".n5");
-    return OpenN5(MakeDirectoryStore(std::move(root), path), std::move(name), options);
+    std::string name = StoreNameOf(path.empty() ? source->name() : path, ".n5");
+    return OpenN5(source->OpenStore(path), std::move(name), options);
   }
 };
 

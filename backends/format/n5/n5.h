@@ -4,15 +4,15 @@
 #include <memory>
 #include <string>
 
-#include "backends/format/hierarchy.h"
+#include "backends/format/format.h"
 #include "backends/store/store.h"
 #include "model/error.h"
 
 namespace ndlfs::backends {
 
-// N5 containers: directories with attributes.json. N5 lists axes with the
-// fastest first, as Java libraries do; here they are reversed, so that the
-// elements are in C order, as in the other libraries that read N5.
+// N5 containers: directories with attributes.json. N5 lists the fastest axis first, like
+// Java libraries. ndlfs reverses the axes, like other libraries that read N5, so that
+// elements are in C order.
 const Format& N5Format();
 
 // The container that is the whole of `store`. One that is a single dataset is

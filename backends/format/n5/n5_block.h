@@ -7,9 +7,8 @@
 
 namespace ndlfs::backends::n5 {
 
-// The chain for the blocks of an N5 dataset whose `compression` this is, with
-// full blocks of the form `block` (in the order of the axes that we show: the
-// slowest first).
+// Makes the chain for the blocks of an N5 dataset from its `compression`. `block` is the
+// form of a full block, with the slowest axis first.
 model::Result<CodecChain> MakeBlockChain(const Json& compression, const ChunkForm& block);
 
 }  // namespace ndlfs::backends::n5

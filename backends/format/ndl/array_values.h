@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The values of an array in a document, as the elements that views read.
+// Encodes the values of an array in a document as elements, which views read.
 #pragma once
 
 #include <cstddef>
@@ -15,15 +15,15 @@
 
 namespace ndlfs::backends::ndl {
 
-// The extent of the value of an array, which has one: that of its shape, and
-// along unlimited dimensions what there is.
+// The extents of the value of `array`, which must have one: the sizes in the shape, and
+// the present length along unlimited dimensions.
 std::vector<uint64_t> ExtentOfValue(const model::Ndarray& array);
 
-// All elements of one array, in memory. Immutable.
+// The elements of an array, in memory. Immutable.
 class ArrayValues {
  public:
-  // Of an array that has a value. Refuses (kLimit) what takes more than
-  // `max_bytes` of memory, as opaque elements may that are given in short.
+  // `array` must have a value. Fails with kLimit if the elements take more than `max_bytes`
+  // of memory: a short text can stand for large opaque elements.
   static model::Result<ArrayValues> Make(const model::Ndarray& array, uint64_t max_bytes);
 
   const ArraySpec& spec() const { return spec_; }
@@ -38,7 +38,7 @@ class ArrayValues {
 
   ArraySpec spec_;
   std::vector<std::byte> bytes_;
-  // Where each element begins, and the end; empty if all are of one size.
+  // The offset of each element, and the end; empty for elements of fixed size.
   std::vector<uint64_t> starts_;
 };
 

@@ -31,13 +31,16 @@ model::ParsedDocument Parse(std::string_view text, std::string_view file_name) {
   return model::ReadNdl(text, file_name, kLimits);
 }
 
-Result<Bytes> ReadText(const Store& file, const FileStamp& stamp) {
-  if (stamp.size > kMaxBytes) {
-    return model::Limit("{}: a document of more than {} bytes", file.Describe(""), kMaxBytes);
-  }
-  NDLFS_TRY(auto text, file.Read("", kMaxBytes), file.Describe(""));
-  if (!text) return model::NotFound("{}: the file is gone", file.Describe(""));
-  return *std::move(text);
+Result<Value> ReadText(const Store& file) {
+  Bytes text;
+  const auto reserve = [&](uint64_t size) -> Result<ByteSpan> {
+    if (size > kMaxBytes) return model::Limit("a document of more than {} bytes", kMaxBytes);
+    text = Bytes(size);
+    return text.span();
+  };
+  NDLFS_TRY(const auto read, file.Read("", {}, reserve), file.Describe(""));
+  if (!read) return model::NotFound("{}: the file is gone", file.Describe(""));
+  return Value{std::move(text), read->info};
 }
 
 // The first mistake, as `ndlfs validate` says it.
@@ -77,13 +80,11 @@ bool MentionsValue(std::string_view text) {
 
 Result<std::shared_ptr<const Document>> Document::Read(const Store& file,
                                                        std::string_view file_name) {
-  NDLFS_TRY(const auto stamp, file.Stat(""), file.Describe(""));
-  if (!stamp) return model::NotFound("{}: the file is gone", file.Describe(""));
-  NDLFS_TRY(const Bytes text, ReadText(file, *stamp));
-  auto parsed = Parse(AsText(text.span()), file_name);
+  NDLFS_TRY(const Value text, ReadText(file));
+  auto parsed = Parse(AsText(text.bytes.span()), file_name);
   if (!parsed.file) return Refuse(file, parsed.errors);
   auto document = std::make_shared<Document>();
-  document->stamp_ = *stamp;
+  document->stamp_ = text.info;
   document->memory_ = parsed.memory;
   document->AddGroup(std::move(parsed.file->root), document->root_);
   return document;
@@ -106,12 +107,12 @@ void Document::AddGroup(model::Group group, Object& object) {
   group.ndarrays.clear();
   group.groups.clear();
   object.node.entity = std::move(group);
-  object.node.mtime_ns = stamp_.mtime_ns;
+  object.node.mtime_ns = stamp_.modified_ns;
 }
 
 template <typename Array>
 void Document::AddArray(Array array, Object& object) {
-  object.node.mtime_ns = stamp_.mtime_ns;
+  object.node.mtime_ns = stamp_.modified_ns;
   if (array.value) {
     auto values = ArrayValues::Make(array, kMaxDataBytes - data_bytes_);
     if (values) {

@@ -18,12 +18,12 @@
 
 namespace ndlfs::backends::ndl {
 
-// What a document may have to be shown as a store. Documents that are only
-// checked may have more: a mount keeps what it shows in memory.
+// Limits for documents that are shown as stores. They are lower than those for documents
+// that are only validated, because a mount keeps them in memory.
 inline constexpr uint64_t kMaxBytes = uint64_t{16} << 20;
 inline constexpr size_t kMaxValues = size_t{1} << 20;
 
-// A document as it was at one time, taken apart into objects. Immutable.
+// One version of a document, as objects. Immutable.
 class Document {
  public:
   // The document in `file`, whose key is "". The error names line and column
@@ -31,22 +31,22 @@ class Document {
   static model::Result<std::shared_ptr<const Document>> Read(const Store& file,
                                                              std::string_view file_name);
 
-  const FileStamp& stamp() const { return stamp_; }
-  // About how many bytes of memory it takes.
+  const ValueInfo& stamp() const { return stamp_; }
+  // An estimate of its memory in bytes.
   uint64_t memory() const { return memory_ + data_bytes_; }
 
   struct Object {
-    // Of arrays without a source.
+    // Nodes of arrays have no source here.
     Node node;
     std::optional<ArrayValues> values;
     std::map<std::string, Object, std::less<>> children;
   };
-  // kNotFound where there is no such object.
+  // Fails with kNotFound if there is no object at `path`.
   model::Result<const Object*> Find(std::string_view path) const;
 
  private:
-  // Bytes of all elements: text is at least as long, but where opaque elements
-  // are given in short.
+  // The limit for the bytes of all elements. Only opaque elements can take more memory than
+  // their text.
   static constexpr uint64_t kMaxDataBytes = uint64_t{64} << 20;
 
   void AddGroup(model::Group group, Object& object);
@@ -54,14 +54,14 @@ class Document {
   template <typename Array>
   void AddArray(Array array, Object& object);
 
-  FileStamp stamp_;
+  ValueInfo stamp_;
   uint64_t memory_ = 0;
   uint64_t data_bytes_ = 0;
   Object root_;
 };
 
-// Whether `text` is a sound document in which an array has a value. Looks no
-// further than it must.
+// Whether `text` is a valid document in which an array has a value. Reads no more of it
+// than necessary.
 bool IsDocumentWithValues(std::string_view text);
 
 }  // namespace ndlfs::backends::ndl

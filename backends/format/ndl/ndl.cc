@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -49,71 +50,64 @@ std::optional<std::string_view> ExtensionOf(
   return std::nullopt;
 }
 
-bool IsNamedAsNdl(std::string_view path) {
-  return ExtensionOf(FileNameOf(path), kNdlExtensions).has_value();
+bool IsNamedAsNdl(std::string_view name) {
+  return ExtensionOf(name, kNdlExtensions).has_value();
 }
 
-bool IsStore(const SourceRoot& root, const std::string& path) {
-  const auto status = root.Stat(path);
-  if (!status) return false;
-  return S_ISDIR(status->st_mode) ? DetectDirectory(root, path) != nullptr
-                                  : DetectFile(root, path) != nullptr;
-}
-
-// Whether a store beside the document at `path` has its name.
-bool HasStoreBeside(const SourceRoot& root, std::string_view path) {
+// Where a store that the document at `path` describes would be: beside it, and
+// with its name.
+std::vector<std::string> StoresOfName(std::string_view path) {
   auto extension = ExtensionOf(path, kNdlExtensions);
   if (!extension) extension = ExtensionOf(path, kYamlExtensions);
   const std::string stem(path.substr(0, path.size() - extension.value_or("").size()));
+  std::vector<std::string> stores;
   for (const std::string_view store_extension : kStoreExtensions) {
     std::string name = stem + std::string(store_extension);
-    if (IsStore(root, name)) return true;
+    stores.push_back(name);
     std::transform(store_extension.begin(), store_extension.end(),
                    name.begin() + static_cast<ptrdiff_t>(stem.size()),
                    [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c; });
-    if (!store_extension.empty() && IsStore(root, name)) return true;
+    if (!store_extension.empty()) stores.push_back(std::move(name));
   }
-  return false;
+  return stores;
 }
 
 // What has been found out about files, as long as they are the same.
 class Verdicts {
  public:
-  std::optional<bool> Find(const FileStamp& stamp) const {
+  std::optional<bool> Find(const Generation& generation) const {
     const model::MutexLock lock(mutex_);
-    const auto found = known_.find({stamp.device, stamp.inode});
-    if (found == known_.end() || found->second.stamp != stamp) return std::nullopt;
-    return found->second.is_store;
+    const auto found = known_.find(generation);
+    if (found == known_.end()) return std::nullopt;
+    return found->second;
   }
 
-  void Keep(const FileStamp& stamp, bool is_store) {
+  void Keep(const Generation& generation, bool is_store) {
     const model::MutexLock lock(mutex_);
     if (known_.size() >= kMost) known_.clear();
-    known_[{stamp.device, stamp.inode}] = {stamp, is_store};
+    known_[generation] = is_store;
   }
 
  private:
   static constexpr size_t kMost = 10'000;
-  struct Verdict {
-    FileStamp stamp;
-    bool is_store;
+  struct Hash {
+    size_t operator()(const Generation& generation) const { return generation.hash(); }
   };
   mutable model::Mutex mutex_;
-  std::map<std::pair<uint64_t, uint64_t>, Verdict> known_ GUARDED_BY(mutex_);
+  std::unordered_map<Generation, bool, Hash> known_ GUARDED_BY(mutex_);
 };
 
-// Whether there is a document with values at `path`. Errors mean no: the file
-// is shown as it is, and who reads it will see them.
-bool IsDocumentWithValuesAt(const SourceRoot& root, const std::string& path) {
+// Whether there is a document with values in `file`. An error where the file cannot
+// be read at this moment.
+Result<bool> HoldsDocumentWithValues(const Store& file) {
   static Verdicts verdicts;
-  const auto store = MakeFileStore(root.shared_from_this(), path);
-  const auto stamp = store->Stat("");
-  if (!stamp || !*stamp || (*stamp)->size > kMaxBytesToLookAt) return false;
-  if (const auto known = verdicts.Find(**stamp)) return *known;
-  const auto text = store->Read("", kMaxBytesToLookAt);
-  if (!text || !*text) return false;
-  const bool is_store = IsDocumentWithValues(AsText((*text)->span()));
-  verdicts.Keep(**stamp, is_store);
+  NDLFS_TRY(const auto stamp, file.Stat(""));
+  if (!stamp || stamp->size > kMaxBytesToLookAt) return false;
+  if (const auto known = verdicts.Find(stamp->generation)) return *known;
+  NDLFS_TRY(const auto text, file.Get("", kMaxBytesToLookAt));
+  if (!text) return false;
+  const bool is_store = IsDocumentWithValues(AsText(text->bytes.span()));
+  verdicts.Keep(text->info.generation, is_store);
   return is_store;
 }
 
@@ -121,16 +115,14 @@ bool IsDocumentWithValuesAt(const SourceRoot& root, const std::string& path) {
 // as others do not need the room; then it is read again.
 class DocumentFile {
  public:
-  DocumentFile(std::shared_ptr<const SourceRoot> root, std::string path)
-      : root_(std::move(root)), path_(std::move(path)) {}
+  DocumentFile(std::shared_ptr<const Source> source, std::string path)
+      : source_(std::move(source)), path_(std::move(path)) {}
 
-  Result<std::optional<FileStamp>> Stat() const {
-    return MakeFileStore(root_, path_)->Stat("");
-  }
+  Result<std::optional<ValueInfo>> Stat() const { return source_->OpenFile(path_)->Stat(""); }
 
   // The document as it is in the file now.
   Result<std::shared_ptr<const Document>> Current() const {
-    const auto file = MakeFileStore(root_, path_);
+    const auto file = source_->OpenFile(path_);
     NDLFS_TRY(const auto stamp, file->Stat(""));
     if (!stamp) return model::NotFound("the file is gone");
     const model::MutexLock lock(mutex_);
@@ -143,10 +135,10 @@ class DocumentFile {
     return document;
   }
 
-  // That version, or ESTALE.
-  Result<std::shared_ptr<const Document>> Version(const FileStamp& stamp) const {
+  // That version, or kStale.
+  Result<std::shared_ptr<const Document>> Version(const ValueInfo& stamp) const {
     NDLFS_TRY(auto document, Current());
-    if (document->stamp() != stamp) return model::IoError(ESTALE, "the document has changed");
+    if (document->stamp() != stamp) return model::Stale("the document has changed");
     return document;
   }
 
@@ -157,7 +149,7 @@ class DocumentFile {
     recent.Touch(document, document->memory());
   }
 
-  const std::shared_ptr<const SourceRoot> root_;
+  const std::shared_ptr<const Source> source_;
   const std::string path_;
   mutable model::Mutex mutex_;
   mutable std::weak_ptr<const Document> document_ GUARDED_BY(mutex_);
@@ -166,7 +158,7 @@ class DocumentFile {
 // An array of a document. The values stay with that.
 class DocumentArray final : public ArraySource {
  public:
-  DocumentArray(std::shared_ptr<const DocumentFile> file, const FileStamp& stamp,
+  DocumentArray(std::shared_ptr<const DocumentFile> file, const ValueInfo& stamp,
                 std::string path, ArraySpec spec)
       : file_(std::move(file)), stamp_(stamp), path_(std::move(path)), spec_(std::move(spec)) {}
 
@@ -187,7 +179,7 @@ class DocumentArray final : public ArraySource {
   }
 
   const std::shared_ptr<const DocumentFile> file_;
-  const FileStamp stamp_;
+  const ValueInfo stamp_;
   const std::string path_;
   const ArraySpec spec_;
 };
@@ -200,8 +192,8 @@ class NdlHierarchy final : public Hierarchy {
 
   Result<std::shared_ptr<const Node>> Load(std::string_view path) const override {
     NDLFS_TRY(const auto document, file_->Current());
-    const std::optional<FileStamp> stamp = document->stamp();
-    const uint64_t version = HashStamps(std::span(&stamp, 1));
+    const std::optional<ValueInfo> stamp = document->stamp();
+    const uint64_t version = HashVersions(std::span(&stamp, 1));
     if (auto node = nodes_.Find(path, version)) return node;
     NDLFS_TRY(const auto* object, document->Find(path));
     auto node = std::make_shared<Node>(object->node);
@@ -222,7 +214,7 @@ class NdlHierarchy final : public Hierarchy {
 
   Result<uint64_t> Version(std::string_view) const override {
     NDLFS_TRY(const auto stamp, file_->Stat());
-    return HashStamps(std::span(&stamp, 1));
+    return HashVersions(std::span(&stamp, 1));
   }
 
  private:
@@ -246,15 +238,18 @@ class NdlFormatImpl final : public Format {
     return IsNamedAsNdl(name) || model::LooksLikeNdl(AsText(head));
   }
 
-  bool ConfirmFile(const SourceRoot& root, std::string_view path) const override {
-    if (!IsNamedAsNdl(path) && !IsDocumentWithValuesAt(root, std::string(path))) return false;
-    return !HasStoreBeside(root, path);
+  model::Result<bool> ConfirmFile(std::string_view name, const Store& file) const override {
+    if (IsNamedAsNdl(name)) return true;
+    return HoldsDocumentWithValues(file);
+  }
+  std::vector<std::string> StoresDescribedBy(std::string_view path) const override {
+    return StoresOfName(path);
   }
 
-  Result<std::shared_ptr<const Hierarchy>> Open(std::shared_ptr<const SourceRoot> root,
+  Result<std::shared_ptr<const Hierarchy>> Open(std::shared_ptr<const Source> source,
                                                 const std::string& path,
                                                 const OpenOptions&) const override {
-    auto file = std::make_shared<const DocumentFile>(std::move(root), path);
+    auto file = std::make_shared<const DocumentFile>(std::move(source), path);
     NDLFS_RETURN_IF_ERROR(file->Current());
     return std::make_shared<NdlHierarchy>(std::move(file));
   }

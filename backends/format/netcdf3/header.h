@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// The header of a netCDF classic file: CDF-1, CDF-2 (64-bit offset) and CDF-5
-// (64-bit data), as the "NetCDF Classic Format Specification" and its CDF-5
-// extension describe them.
+// Reads the header of a netCDF classic file: CDF-1, CDF-2 (64-bit offset) and CDF-5 (64-bit
+// data), as specified by the "NetCDF Classic Format Specification" and its CDF-5
+// extension.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@
 
 namespace ndlfs::backends::netcdf3 {
 
-// The external types, by their number in the file.
+// The external types, with their numbers in the file.
 enum class Type : uint8_t {
   kByte = 1,
   kChar,
@@ -32,15 +32,15 @@ enum class Type : uint8_t {
   kUInt64,
 };
 
-// Bytes of one value.
+// The bytes of one value.
 uint64_t SizeOf(Type type);
-// Elements of `type` as they are in the file: big-endian; char is text of one
-// byte.
+// The type of the elements in the file: big-endian numbers, and text of one byte for
+// char.
 model::Datatype ElementType(Type type);
 
 struct Dimension {
   std::string name;
-  uint64_t size = 0;  // of the record dimension: 0
+  uint64_t size = 0;  // 0 for the record dimension
 };
 
 struct Attribute {
@@ -57,8 +57,8 @@ struct Variable {
   Type type = Type::kByte;
   uint64_t begin = 0;  // offset of the first value
   bool is_record = false;
-  // Bytes of all values, or of those of one record; computed from the
-  // dimensions, never taken from the file.
+  // The bytes of all values, or of the values in one record. Computed from the dimensions,
+  // because the number in the file cannot be trusted.
   uint64_t bytes = 0;
 };
 
@@ -69,23 +69,22 @@ struct Header {
   std::vector<Attribute> attributes;
   std::vector<Variable> variables;
   uint64_t record_count = 0;
-  // From the first value of a record variable to its value in the next record.
+  // The bytes from a value of a record variable to its value in the next record.
   uint64_t record_stride = 0;
   uint64_t header_bytes = 0;
   uint64_t file_bytes = 0;
-  // Whether the file ends before the first value of any variable, and these
-  // have places of their own: so libraries leave a file that is defined, but
-  // neither filled nor written to yet. They read zeros there.
+  // Whether the file ends before the first value of any variable, although the variables
+  // have valid positions. Libraries leave such a file if it was defined, but neither
+  // filled nor written to, and read zeros from it.
   bool ends_before_data = false;
-  // How many names hold a NUL, and are read as far as that; and the first.
+  // The number of names that contain a NUL, at which they are cut off; and the first one.
   uint64_t cut_names = 0;
   std::string first_cut_name;
 };
 
-// Reads the header of the file that is the value at `key`. What it returns is
-// sound: every index is in range, sizes have not overflowed, at most the first
-// dimension of a variable is the record dimension. Offsets may still lie
-// beyond the end of the file.
+// Reads the header of the file in the value at `key`. The result is checked: indexes are
+// in range, sizes have not overflowed, and only the first dimension of a variable can be
+// the record dimension. Offsets may still lie beyond the end of the file.
 model::Result<Header> ReadHeader(const Store& store, std::string_view key);
 
 }  // namespace ndlfs::backends::netcdf3

@@ -95,7 +95,7 @@ std::vector<model::Attribute> MakeAttributes(const std::vector<Attribute>& attri
 class Snapshot {
  public:
   static model::Result<std::shared_ptr<const Snapshot>> Read(std::shared_ptr<const Store> store,
-                                                             const FileStamp& stamp) {
+                                                             const ValueInfo& stamp) {
     auto snapshot = std::make_shared<Snapshot>();
     NDLFS_TRY(snapshot->header_, ReadHeader(*store, ""), store->Describe(""));
     snapshot->store_ = std::move(store);
@@ -109,7 +109,7 @@ class Snapshot {
     return snapshot;
   }
 
-  const FileStamp& stamp() const { return stamp_; }
+  const ValueInfo& stamp() const { return stamp_; }
   // Small variables take more than what they have in the header.
   uint64_t held_bytes() const { return 8 * header_.header_bytes; }
   const Header& header() const { return header_; }
@@ -135,7 +135,7 @@ class Snapshot {
           header_.cut_names, model::Quote(header_.first_cut_name)));
     }
     node->entity = std::move(group);
-    node->mtime_ns = stamp_.mtime_ns;
+    node->mtime_ns = stamp_.modified_ns;
     return node;
   }
 
@@ -144,7 +144,7 @@ class Snapshot {
     if (found == by_name_.end()) return model::NotFound("no variable {}", model::Quote(name));
     const Variable& variable = header_.variables[found->second];
     auto node = std::make_shared<Node>();
-    node->mtime_ns = stamp_.mtime_ns;
+    node->mtime_ns = stamp_.modified_ns;
     model::Ndarray array = Describe(variable);
     array.attributes = MakeAttributes(variable.attributes, node->error);
     auto source = MakeVariableSource(header_, variable, store_);
@@ -241,7 +241,7 @@ class Snapshot {
   }
 
   std::shared_ptr<const Store> store_;
-  FileStamp stamp_;
+  ValueInfo stamp_;
   Header header_;
   std::map<std::string, size_t, std::less<>> by_name_;
   std::optional<std::string> duplicate_;
@@ -255,8 +255,8 @@ class NetCdf3Hierarchy final : public Hierarchy {
 
   model::Result<std::shared_ptr<const Node>> Load(std::string_view path) const override {
     NDLFS_TRY(const auto snapshot, Current());
-    const std::optional<FileStamp> stamp = snapshot->stamp();
-    const uint64_t version = HashStamps(std::span(&stamp, 1));
+    const std::optional<ValueInfo> stamp = snapshot->stamp();
+    const uint64_t version = HashVersions(std::span(&stamp, 1));
     if (auto node = nodes_.Find(path, version)) return node;
     NDLFS_TRY(auto node, LoadFrom(*snapshot, path));
     return nodes_.Insert(path, version, std::move(node));
@@ -270,7 +270,7 @@ class NetCdf3Hierarchy final : public Hierarchy {
 
   model::Result<uint64_t> Version(std::string_view) const override {
     NDLFS_TRY(const auto stamp, make_store_()->Stat(""));
-    return HashStamps(std::span(&stamp, 1));
+    return HashVersions(std::span(&stamp, 1));
   }
 
   uint64_t held_bytes() const override {
@@ -317,31 +317,6 @@ model::Result<std::shared_ptr<const Hierarchy>> Open(StoreMaker make_store) {
 
 namespace {
 
-class NetCdf3FormatImpl final : public Format {
- public:
-  std::string_view name() const override { return "netCDF classic"; }
-
-  bool MatchesFileName(std::string_view name) const override {
-    constexpr std::string_view kExtensions[] = {".nc",  ".nc1",    ".nc2", ".nc3", ".nc4",
-                                                ".nc5", ".netcdf", ".cdf", ".grd"};
-    return std::any_of(
-        std::begin(kExtensions), std::end(kExtensions),
-        [&](std::string_view extension) { return HasExtension(name, extension); });
-  }
-
-  bool ProbeFile(std::string_view, ConstByteSpan head) const override {
-    return AsText(head).starts_with("CDF");
-  }
-
-  model::Result<std::shared_ptr<const Hierarchy>> Open(std::shared_ptr<const SourceRoot> root,
-                                                       const std::string& path,
-                                                       const OpenOptions&) const override {
-    return netcdf3::Open([root, path] { return MakeFileStore(root, path); });
-  }
-};
-
-}  // namespace
-
 // The magic number, with a list of dimensions, or the absence of one, behind
 // the number of records.
 bool BeginsAsNetCdf3(ConstByteSpan head) {
@@ -354,6 +329,32 @@ bool BeginsAsNetCdf3(ConstByteSpan head) {
   const std::string_view tag = text.substr(version == 5 ? 12 : 8, 4);
   return tag == kDimensions || tag == kAbsent;
 }
+
+class NetCdf3FormatImpl final : public Format {
+ public:
+  std::string_view name() const override { return "netCDF classic"; }
+
+  bool ProbeContent(ConstByteSpan head) const override { return BeginsAsNetCdf3(head); }
+  bool MatchesFileName(std::string_view name) const override {
+    constexpr std::string_view kExtensions[] = {".nc",  ".nc1",    ".nc2", ".nc3", ".nc4",
+                                                ".nc5", ".netcdf", ".cdf", ".grd"};
+    return std::any_of(
+        std::begin(kExtensions), std::end(kExtensions),
+        [&](std::string_view extension) { return HasExtension(name, extension); });
+  }
+
+  bool ProbeFile(std::string_view, ConstByteSpan head) const override {
+    return AsText(head).starts_with("CDF");
+  }
+
+  model::Result<std::shared_ptr<const Hierarchy>> Open(std::shared_ptr<const Source> source,
+                                                       const std::string& path,
+                                                       const OpenOptions&) const override {
+    return netcdf3::Open([source, path] { return source->OpenFile(path); });
+  }
+};
+
+}  // namespace
 
 const Format& NetCdf3Format() {
   static const NetCdf3FormatImpl format;

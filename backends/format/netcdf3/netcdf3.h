@@ -1,21 +1,17 @@
 // SPDX-License-Identifier: MIT
 //
-// netCDF classic files as hierarchies: one group with all variables.
+// netCDF classic files as hierarchies of one group with all variables.
 #pragma once
 
 #include <functional>
 #include <memory>
 #include <string>
 
-#include "backends/format/hierarchy.h"
+#include "backends/format/format.h"
 
 namespace ndlfs::backends {
 
 const Format& NetCdf3Format();
-
-// Whether a file that begins with `head` (1 KiB, or all of it) is one, whatever
-// its name is.
-bool BeginsAsNetCdf3(ConstByteSpan head);
 
 namespace netcdf3 {
 

@@ -9,13 +9,12 @@
 
 namespace ndlfs::backends::netcdf3 {
 
-// Extents of the values that there are: the record dimension has as many as
-// there are records.
+// The present extents of a variable; along the record dimension the number of records.
 std::vector<uint64_t> CurrentShape(const Header& header, const Variable& variable);
 
-// The data of `variable` in the value "" of `store`. Refuses data that would
-// begin inside the header, or beyond the end of the file: netCDF-C takes the
-// latter for zeros, but nobody has written these.
+// The data of `variable` in the value "" of `store`. Fails if the data begin inside the
+// header or beyond the end of the file. netCDF-C reads zeros in the latter case, but
+// nobody has written them.
 model::Result<std::shared_ptr<const ArraySource>> MakeVariableSource(
     const Header& header, const Variable& variable, std::shared_ptr<const Store> store);
 

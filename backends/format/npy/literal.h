@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Python literals, as far as the headers of NPY files need them.
+// Parses Python literals, as far as the headers of NPY files need them.
 #pragma once
 
 #include <cstdint>
@@ -16,20 +16,21 @@ struct Literal {
   enum class Kind { kNone, kBool, kInteger, kString, kTuple, kList, kDict };
   Kind kind = Kind::kNone;
   bool boolean = false;
-  int64_t integer = 0;         // integers beyond 64 bits are refused
+  int64_t integer = 0;         // larger integers are errors
   std::string text;            // UTF-8
   std::vector<Literal> items;  // of a dict: key, value, key, value, ...
 
-  // The value of `key` in a dict, or null. Of equal keys the last counts.
+  // The value of `key` in a dict; null if it is absent. If a key occurs twice, the last
+  // value counts.
   const Literal* Find(std::string_view key) const;
-  // For messages: `the string "f8"`, `a tuple of 2`, `None`.
+  // A description for messages: `the string "f8"`, `a tuple of 2`, `None`.
   std::string Describe() const;
 };
 
-// Parses one literal with blanks, newlines and comments around it: what
-// ast.literal_eval takes, without bytes, floats, sets, and joined or
-// triple-quoted strings; and the suffix of Python 2's long integers (10L).
-// `text` is UTF-8. Errors name the byte where it goes wrong.
+// Parses one literal with white space and comments around it. Accepts the same as
+// Python's ast.literal_eval, except bytes, floats, sets, and joined or triple-quoted
+// strings. Also accepts the long integers of Python 2 (10L). `text` is UTF-8. Errors
+// name the position in bytes.
 model::Result<Literal> ParseLiteral(std::string_view text);
 
 }  // namespace ndlfs::backends

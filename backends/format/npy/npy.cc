@@ -33,7 +33,7 @@ class NpyHierarchy final : public Hierarchy {
 
   model::Result<uint64_t> Version(std::string_view) const override {
     NDLFS_TRY(const auto stamp, store_->Stat(""), store_->Describe(""));
-    return HashStamps(std::array{stamp});
+    return HashVersions(std::array{stamp});
   }
 
  private:
@@ -45,6 +45,9 @@ class Npy final : public Format {
  public:
   std::string_view name() const override { return "NPY"; }
 
+  bool ProbeContent(ConstByteSpan head) const override {
+    return AsText(head).starts_with(kNpyMagic);
+  }
   bool MatchesFileName(std::string_view name) const override {
     return HasExtension(name, kExtension);
   }
@@ -52,9 +55,9 @@ class Npy final : public Format {
   bool ProbeFile(std::string_view, ConstByteSpan) const override { return true; }
 
   model::Result<std::shared_ptr<const Hierarchy>> Open(
-      std::shared_ptr<const SourceRoot> root, const std::string& path,
+      std::shared_ptr<const Source> source, const std::string& path,
       const OpenOptions& options) const override {
-    const auto store = MakeFileStore(std::move(root), path);
+    const auto store = source->OpenFile(path);
     NDLFS_TRY(
         auto array,
         LoadNpyArray(store, "", StoreNameOf(path, kExtension), NpyAccess::kRandom, options),
@@ -64,8 +67,6 @@ class Npy final : public Format {
 };
 
 }  // namespace
-
-bool BeginsAsNpy(ConstByteSpan head) { return AsText(head).starts_with(kNpyMagic); }
 
 const Format& NpyFormat() {
   static const Npy format;

@@ -243,7 +243,7 @@ model::Result<void> SettleText(const Store& store, const std::string& key, NpyHe
   if (!elements) {
     // Data that are damaged or too large say so when they are read; the
     // header is sound all the same.
-    if (elements.error().code() != model::ErrorCode::kIo) return {};
+    if (!elements.error().is_transient()) return {};
     return model::Propagate(elements.error());
   }
   if (*elements) rule.Look((*elements)->span());
@@ -279,7 +279,7 @@ model::Result<std::shared_ptr<const Node>> LoadNpyArray(std::shared_ptr<const St
   NDLFS_TRY(NpyHeader header, ReadNpyHeader(*store, key));
   NDLFS_RETURN_IF_ERROR(SettleText(*store, key, header));
   auto node = std::make_shared<Node>();
-  node->mtime_ns = stamp ? stamp->mtime_ns : 0;
+  node->mtime_ns = stamp ? stamp->modified_ns : 0;
   node->entity = Describe(header, std::move(name));
   auto source = OpenData(header, std::move(store), std::move(key), access, options);
   if (source) {

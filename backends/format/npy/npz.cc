@@ -54,10 +54,10 @@ class NpzHierarchy final : public Hierarchy {
   std::string_view format() const override { return "NPZ"; }
 
   model::Result<std::shared_ptr<const Node>> Load(std::string_view path) const override {
-    NDLFS_TRY(const auto stamp, store_->FileStampNow(), store_->Describe(""));
-    const uint64_t version = HashStamps(std::array{stamp});
+    NDLFS_TRY(const auto stamp, store_->InfoNow(), store_->Describe(""));
+    const uint64_t version = HashVersions(std::array{stamp});
     if (auto node = nodes_.Find(path, version)) return node;
-    NDLFS_TRY(auto node, LoadNew(path, stamp ? stamp->mtime_ns : 0));
+    NDLFS_TRY(auto node, LoadNew(path, stamp ? stamp->modified_ns : 0));
     return nodes_.Insert(path, version, std::move(node));
   }
 
@@ -75,8 +75,8 @@ class NpzHierarchy final : public Hierarchy {
 
   // All is in one file.
   model::Result<uint64_t> Version(std::string_view) const override {
-    NDLFS_TRY(const auto stamp, store_->FileStampNow(), store_->Describe(""));
-    return HashStamps(std::array{stamp});
+    NDLFS_TRY(const auto stamp, store_->InfoNow(), store_->Describe(""));
+    return HashVersions(std::array{stamp});
   }
 
  private:
@@ -111,38 +111,6 @@ class NpzHierarchy final : public Hierarchy {
   mutable NodeCache nodes_;
 };
 
-class Npz final : public Format {
- public:
-  std::string_view name() const override { return "NPZ"; }
-
-  bool MatchesFileName(std::string_view name) const override {
-    return HasExtension(name, kExtension);
-  }
-  // The name leaves no doubt.
-  bool ProbeFile(std::string_view, ConstByteSpan) const override { return true; }
-  // Under another name, an archive of nothing but arrays, as NumPy writes it.
-  bool ConfirmFile(const SourceRoot& root, std::string_view path) const override {
-    if (HasExtension(path, kExtension)) return true;
-    const auto file = MakeFileStore(root.shared_from_this(), std::string(path));
-    size_t arrays = 0;
-    const bool has_others = ZipDirectory::AnyName(*file, [&](std::string_view name) {
-      const bool is_array = name.ends_with(kMemberExtension);
-      arrays += is_array ? 1 : 0;
-      return !is_array && !name.ends_with('/');
-    });
-    return arrays > 0 && !has_others;
-  }
-
-  model::Result<std::shared_ptr<const Hierarchy>> Open(
-      std::shared_ptr<const SourceRoot> root, const std::string& path,
-      const OpenOptions& options) const override {
-    NDLFS_TRY(auto store, ZipStore::Open(MakeFileStore(std::move(root), path)));
-    return std::make_shared<NpzHierarchy>(std::move(store), options);
-  }
-};
-
-}  // namespace
-
 // An archive whose first member is called like an array, or is a folder; its
 // name stands behind 30 bytes of which two are its length (APPNOTE 4.3.7).
 bool BeginsAsNpz(ConstByteSpan head) {
@@ -155,6 +123,39 @@ bool BeginsAsNpz(ConstByteSpan head) {
   const std::string_view name = text.substr(kName, length);
   return name.size() == length && (name.ends_with(kMemberExtension) || name.ends_with('/'));
 }
+
+class Npz final : public Format {
+ public:
+  std::string_view name() const override { return "NPZ"; }
+
+  bool ProbeContent(ConstByteSpan head) const override { return BeginsAsNpz(head); }
+  bool MatchesFileName(std::string_view name) const override {
+    return HasExtension(name, kExtension);
+  }
+  // The name leaves no doubt.
+  bool ProbeFile(std::string_view, ConstByteSpan) const override { return true; }
+  // Under another name, an archive of nothing but arrays, as NumPy writes it.
+  model::Result<bool> ConfirmFile(std::string_view name, const Store& file) const override {
+    if (HasExtension(name, kExtension)) return true;
+    size_t arrays = 0;
+    const auto is_other = [&](std::string_view member) {
+      const bool is_array = member.ends_with(kMemberExtension);
+      arrays += is_array ? 1 : 0;
+      return !is_array && !member.ends_with('/');
+    };
+    NDLFS_TRY(const bool has_others, ZipDirectory::AnyName(file, is_other));
+    return arrays > 0 && !has_others;
+  }
+
+  model::Result<std::shared_ptr<const Hierarchy>> Open(
+      std::shared_ptr<const Source> source, const std::string& path,
+      const OpenOptions& options) const override {
+    NDLFS_TRY(auto store, ZipStore::Open(source->OpenFile(path)));
+    return std::make_shared<NpzHierarchy>(std::move(store), options);
+  }
+};
+
+}  // namespace
 
 const Format& NpzFormat() {
   static const Npz format;

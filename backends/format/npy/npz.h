@@ -3,17 +3,13 @@
 // NPZ files: ZIP archives of NPY files.
 #pragma once
 
-#include "backends/format/hierarchy.h"
+#include "backends/format/format.h"
 
 namespace ndlfs::backends {
 
-// The member "g/a.npy" is the array "/g/a". As NumPy has it, a member without
-// the extension is an array, too, if it begins as an NPY file does. Where both
-// "a" and "a.npy" are there, or something in "a/", the latter is "/a.npy".
+// The member "g/a.npy" is the array "/g/a". Like in NumPy, a member without the extension
+// is an array, too, if it begins like an NPY file. If there is also a member "a" or
+// "a/...", the member "a.npy" is "/a.npy".
 const Format& NpzFormat();
-
-// Whether a file that begins with `head` (1 KiB, or all of it) may be one, whatever
-// its name is: ConfirmFile() tells.
-bool BeginsAsNpz(ConstByteSpan head);
 
 }  // namespace ndlfs::backends

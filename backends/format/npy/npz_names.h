@@ -8,14 +8,15 @@
 
 namespace ndlfs::backends {
 
-// Which objects an NPZ file holds, by path name.
+// The objects in an NPZ file, by path name.
 struct NpzNames {
-  std::map<std::string, std::string> arrays;            // the member of each
-  std::map<std::string, std::set<std::string>> groups;  // names of the children
+  std::map<std::string, std::string> arrays;            // to the name of the member
+  std::map<std::string, std::set<std::string>> groups;  // to the names of the children
 };
 
-// `members` are the names of the members that are arrays, in ascending order
-// and each once; `folders` those that are folders, without '/' at the end.
+// Names the objects in an NPZ file. `members` are the names of the members that are
+// arrays, in ascending order without duplicates; `folders` those of folders, without '/'
+// at the end.
 NpzNames NameNpzMembers(const std::vector<std::string>& members,
                         const std::vector<std::string>& folders);
 

@@ -11,12 +11,12 @@
 
 namespace ndlfs::backends::zarr {
 
-// A regular grid as metadata give it: a chunk extent of 0 is taken as 1 where
-// the array has no extent either.
+// Makes the regular grid of Zarr metadata. A chunk extent of 0 counts as 1 along a
+// dimension of size 0.
 model::Result<ChunkGrid> MakeRegularGrid(const std::vector<uint64_t>& shape,
                                          std::vector<uint64_t> chunk_shape);
 
-// The `chunk_grid` of Zarr v3: regular, or rectilinear.
+// Reads the `chunk_grid` of Zarr v3, regular or rectilinear.
 model::Result<ChunkGrid> ParseChunkGrid(const Json& json, const std::vector<uint64_t>& shape);
 
 }  // namespace ndlfs::backends::zarr

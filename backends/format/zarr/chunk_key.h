@@ -10,16 +10,16 @@
 
 namespace ndlfs::backends::zarr {
 
-// How the key of a chunk is made of its index, relative to its array.
+// Makes the key of a chunk, relative to its array, of the index of the chunk.
 class ChunkKeyEncoding {
  public:
   // "c/0/1"; "c" for rank 0.
   static ChunkKeyEncoding Default(char separator) { return {"c", separator}; }
-  // "0.1"; "0" for rank 0. That of Zarr v2.
+  // "0.1"; "0" for rank 0. The encoding of Zarr v2.
   static ChunkKeyEncoding V2(char separator) { return {"", separator}; }
-  // "1/0" for the index (0, 1): that of N5, whose first axis is our last.
+  // "1/0" for the index (0, 1). The encoding of N5, which lists axes in reverse.
   static ChunkKeyEncoding N5() { return {"", '/', true}; }
-  // The `chunk_key_encoding` of Zarr v3.
+  // Reads the `chunk_key_encoding` of Zarr v3.
   static model::Result<ChunkKeyEncoding> Parse(const Json& json);
 
   std::string Key(std::span<const uint64_t> index) const;
@@ -32,7 +32,7 @@ class ChunkKeyEncoding {
   bool last_axis_first_;
 };
 
-// "." or "/".
+// Reads a separator: "." or "/".
 model::Result<char> ParseSeparator(const Json& json);
 
 }  // namespace ndlfs::backends::zarr

@@ -14,29 +14,29 @@
 
 namespace ndlfs::backends::zarr {
 
-// Consolidated metadata: a copy of all metadata documents of a hierarchy in
-// one. Keeps where in it each of them is, not their text. Immutable.
+// Consolidated metadata: one document with a copy of all metadata documents of a
+// hierarchy. This index keeps the positions of the copies in the text, but not the
+// text. Immutable.
 class ConsolidatedMetadata {
  public:
-  // Of Zarr v2: a .zmetadata document.
+  // Reads a .zmetadata document of Zarr v2.
   static model::Result<ConsolidatedMetadata> ParseV2(std::string_view text);
-  // Of Zarr v3: a root zarr.json with an inline `consolidated_metadata`; an
-  // index without entries if it has none.
+  // Reads a root zarr.json of Zarr v3 with an inline `consolidated_metadata`. The
+  // index is empty if there is none.
   static model::Result<ConsolidatedMetadata> ParseV3(std::string_view text);
 
-  // Where the copy of the document at `key` ("temp/.zarray", "temp/zarr.json";
-  // keys are relative to the hierarchy) is in the text; nullopt if there is
-  // none.
+  // The position in the text of the copy of the document at `key` ("temp/.zarray",
+  // "temp/zarr.json"; relative to the hierarchy); nullopt if there is none.
   std::optional<ByteRange> Find(std::string_view key) const;
-  // Names of the children of `path` ("" is the root) that have a document, or
-  // something with one below them, sorted.
+  // Sorted names of the children of `path` ("" is the root) that have a document, or
+  // a node with a document below them.
   std::vector<std::string> Children(std::string_view path) const;
-  // Whether anything below `path` has a document.
+  // Whether a node below `path` has a document.
   bool HoldsNodes(std::string_view path) const;
   // At most `limit` paths of nodes below `path` that have a document.
   std::vector<std::string> NodesBelow(std::string_view path, size_t limit) const;
   bool empty() const { return documents_.empty(); }
-  // About how much memory it takes.
+  // An estimate of its memory in bytes.
   uint64_t held_bytes() const;
 
  private:
@@ -45,14 +45,14 @@ class ConsolidatedMetadata {
     uint64_t begin;
     uint64_t end;
   };
-  // Sorts, and refuses keys that are no paths beneath the root.
+  // Sorts the documents. Fails for keys that are not paths below the root.
   static model::Result<ConsolidatedMetadata> Make(std::vector<Document> documents);
 
   std::vector<Document> documents_;  // sorted by key
 };
 
-// `text`, a v3 document, with null in the place of its consolidated metadata,
-// which may be larger than all else by orders of magnitude.
+// `text`, a v3 document, with null in place of its consolidated metadata, which may
+// be orders of magnitude larger than the rest.
 std::string WithoutConsolidated(std::string text);
 
 }  // namespace ndlfs::backends::zarr

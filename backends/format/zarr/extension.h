@@ -8,22 +8,23 @@
 
 namespace ndlfs::backends::zarr {
 
-// An extension of Zarr v3, as metadata give it: {"name": ..., "configuration":
-// {...}} or just the name.
+// An extension in metadata of Zarr v3: {"name": ..., "configuration": {...}}, or just
+// the name.
 struct Extension {
   std::string name;
-  const Json* configuration;  // an object, possibly empty; in the parsed value
+  const Json* configuration;  // an object, possibly empty; a part of the parsed value
   bool must_understand = true;
 };
 
-// Points into `value`. Refuses members that the specification does not have.
+// The result points into `value`. Fails for members that the specification does not
+// have.
 model::Result<Extension> ParseExtension(const Json& value);
 
-// The same for the places where an extension cannot be left out: data types,
-// chunk grids and chunk key encodings.
+// The same for extensions that readers must not ignore: data types, chunk grids and
+// chunk key encodings.
 model::Result<Extension> ParseRequiredExtension(const Json& value);
 
-// Refuses members of a configuration other than `known`.
+// Fails if a configuration has members that are not in `known`.
 model::Result<void> RefuseUnknownMembers(const Json& configuration,
                                          std::initializer_list<std::string_view> known);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Fill values: what a chunk that is absent holds.
+// Reads fill values, the value of all elements of an absent chunk.
 #pragma once
 
 #include <cstddef>
@@ -17,31 +17,32 @@
 namespace ndlfs::backends::zarr {
 
 struct FillValue {
-  // One element as decoded: little-endian, or an element of an element
-  // stream (array_source.h) where the type is of variable size.
+  // One decoded element: little-endian, or in the form of an element stream
+  // (array_source.h) if the type has a variable size.
   std::vector<std::byte> element;
   model::Value value;  // the same for storage directives
-  // As of a Node: numbers in quotes, 0 and 1 for false and true.
+  // Like Node::notes: numbers in quotes, 0 and 1 for false and true.
   std::vector<std::string> notes = {};
 };
 
-// Whether an element may have a fill value: three digits in a type can make it
-// as large as a chunk may be, and it is kept several times, also as text.
+// Whether elements of this type are small enough for a fill value. A few digits in a
+// type can make an element as large as a chunk, and fill values are kept several
+// times, also as text.
 bool IsFillable(const model::Datatype& type);
-// kLimit where it may not.
+// Fails with kLimit if they are not.
 model::Result<void> CheckFillable(const model::Datatype& type);
 
-// The fill value of Zarr v3. `stored` has the byte order of the `bytes` codec,
-// which matters only to packed bytes in base64.
+// Reads a fill value of Zarr v3. `stored` has the byte order of the `bytes` codec,
+// which matters only for bytes in base64.
 model::Result<FillValue> ParseFillValueV3(const Json& json, const model::Datatype& stored);
 
-// The fill value of Zarr v2, as lenient as zarr-python is with what older
-// writers left: 0 for text and structs, lists of bytes, 0.0 for integers.
-// nullopt for null, which leaves the contents of absent chunks open.
+// Reads a fill value of Zarr v2. Accepts the deviations of old writers that
+// zarr-python accepts: 0 for text and structs, lists of bytes, 0.0 for integers.
+// nullopt for null, which leaves the contents of absent chunks undefined.
 model::Result<std::optional<FillValue>> ParseFillValueV2(const Json& json,
                                                          const model::Datatype& stored);
 
-// Text of any length as a fill value.
+// Makes a fill value of a text of variable length.
 FillValue MakeTextFill(std::string_view text);
 
 }  // namespace ndlfs::backends::zarr

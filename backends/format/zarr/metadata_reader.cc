@@ -8,7 +8,7 @@
 
 #include "backends/base/large_index.h"
 #include "backends/store/keys.h"
-#include "backends/store/local/partial_listing.h"
+#include "backends/store/partial_listing.h"
 #include "model/path_name.h"
 
 namespace ndlfs::backends::zarr {
@@ -24,6 +24,8 @@ constexpr size_t kMaxDocumentValues = size_t{2} << 20;
 
 constexpr std::string_view kV3Name = "zarr.json";
 constexpr std::string_view kConsolidatedName = ".zmetadata";
+constexpr std::string_view kAttributesName = ".zattrs";
+constexpr std::string_view kNczarrName = ".nczarr";
 
 // Directories that are looked into for a node, and what is in them, before one
 // without metadata of its own is taken for no group.
@@ -37,19 +39,6 @@ constexpr size_t kMaxWitnesses = 4096;
 
 // "/a/b" -> "a/b"; "/" -> "".
 std::string_view Relative(std::string_view path) { return path.substr(1); }
-
-// The whole value, which had `size` bytes a moment ago: to ask for its size again
-// would cost as much as to read it.
-model::Result<std::optional<Bytes>> ReadWhole(const Store& store, std::string_view key,
-                                              uint64_t size) {
-  if (size > kMaxFileSize) return store.Read(key, kMaxFileSize);
-  Bytes bytes(size + 1);  // one more shows a value that has grown since
-  NDLFS_TRY(const auto count, store.ReadInto(key, 0, bytes.span()));
-  if (!count) return std::nullopt;
-  if (*count > size) return store.Read(key, kMaxFileSize);
-  bytes.Shrink(*count);
-  return bytes;
-}
 
 // "a/.zarray" -> "a/.zattrs".
 std::string AttributesKey(std::string_view document) {
@@ -83,8 +72,8 @@ bool IsReservedName(std::string_view name) {
 }
 
 int64_t NodeFiles::mtime_ns() const {
-  return std::max(stamp ? stamp->mtime_ns : 0,
-                  attributes_stamp ? attributes_stamp->mtime_ns : 0);
+  return std::max(stamp ? stamp->modified_ns : 0,
+                  attributes_stamp ? attributes_stamp->modified_ns : 0);
 }
 
 std::string MetadataReader::Key(std::string_view path, std::string_view name) const {
@@ -95,33 +84,85 @@ std::string MetadataReader::ConsolidatedKey(bool is_v3) const {
   return Key("/", is_v3 ? kV3Name : kConsolidatedName);
 }
 
+class MetadataReader::Look {
+ public:
+  Look(const Store& store, std::string_view prefix, std::span<const std::string_view> names)
+      : names_(names.begin(), names.end()) {
+    std::vector<std::string> keys;
+    for (const std::string_view name : names) keys.push_back(JoinKey(prefix, name));
+    const std::vector<std::string_view> views(keys.begin(), keys.end());
+    found_ = store.StatMany(views);
+  }
+
+  // nullopt also for a name that was not looked at.
+  model::Result<std::optional<ValueInfo>> Find(std::string_view name) const {
+    const auto at = std::find(names_.begin(), names_.end(), name) - names_.begin();
+    const auto i = static_cast<size_t>(at);
+    return i < found_.size() ? found_[i] : std::nullopt;
+  }
+
+ private:
+  const std::vector<std::string_view> names_;
+  std::vector<model::Result<std::optional<ValueInfo>>> found_;
+};
+
+// At the root all names may be there: together they say what the hierarchy is.
+std::shared_ptr<const MetadataReader::Look> MetadataReader::LookInto(const std::string& prefix,
+                                                                     bool is_v3) const {
+  static constexpr std::array<std::string_view, 6> kAtRoot = {
+      kV3Name, ".zarray", ".zgroup", kAttributesName, kConsolidatedName, kNczarrName};
+  static constexpr std::array<std::string_view, 3> kV2 = {".zarray", ".zgroup",
+                                                          kAttributesName};
+  static constexpr std::array<std::string_view, 1> kV3 = {kV3Name};
+  const bool is_root = prefix == prefix_;
+  const std::string memory_key = (is_root ? "" : is_v3 ? "3" : "2") + prefix;
+  RequestScope* const scope = RequestScope::Current();
+  if (scope != nullptr) {
+    if (auto known = scope->Find<Look>(owner_, memory_key)) return known;
+  }
+  const std::span<const std::string_view> names =
+      is_root ? std::span<const std::string_view>(kAtRoot)
+      : is_v3 ? std::span<const std::string_view>(kV3)
+              : std::span<const std::string_view>(kV2);
+  auto look = std::make_shared<const Look>(*store_, prefix, names);
+  if (scope != nullptr) scope->Keep(owner_, memory_key, look);
+  return look;
+}
+
+void MetadataReader::ForgetLooks() const {
+  if (RequestScope* const scope = RequestScope::Current()) scope->Forget(owner_);
+}
+
+model::Result<void> MetadataReader::LookForNczarrObjects() {
+  NDLFS_TRY(const auto marker, LookInto(prefix_, false)->Find(kNczarrName));
+  has_nczarr_objects_ = marker.has_value();
+  return {};
+}
+
 model::Result<MetadataReader::Root> MetadataReader::LookAtRoot() const {
-  NDLFS_TRY(const auto stamp, store_->Stat(Key("/", kV3Name)));
+  NDLFS_TRY(const auto stamp, LookInto(prefix_, false)->Find(kV3Name));
   return Root{stamp};
 }
 
 model::Result<NodeFiles> MetadataReader::FindFiles(const Root& root,
                                                    std::string_view path) const {
   NodeFiles files;
-  const auto look = [&](std::string_view name, NodeFiles::Kind kind) -> model::Result<bool> {
-    std::string key = Key(path, name);
-    NDLFS_TRY(files.stamp, store_->Stat(key));
-    if (!files.stamp) return false;
-    files.kind = kind;
-    files.document = std::move(key);
-    return true;
-  };
+  const auto look = LookInto(Key(path, ""), root.is_v3());
   bool found = false;
   for (const Document& document : DocumentsOf(root.is_v3())) {
-    NDLFS_TRY(found, look(document.name, document.kind));
-    if (found) break;
+    NDLFS_TRY(files.stamp, look->Find(document.name));
+    found = files.stamp.has_value();
+    if (!found) continue;
+    files.kind = document.kind;
+    files.document = Key(path, document.name);
+    break;
   }
   if (!found && path != "/") {
     NDLFS_TRY(found, IsImplicitGroup(root, path));
     if (found) MakeImplicit(root.is_v3(), Key(path, ""), files);
   }
   if (found && !root.is_v3()) {
-    NDLFS_TRY(files.attributes_stamp, store_->Stat(Key(path, ".zattrs")));
+    NDLFS_TRY(files.attributes_stamp, look->Find(kAttributesName));
   }
   return files;
 }
@@ -162,10 +203,10 @@ model::Result<bool> MetadataReader::IsBelowArray(const Root& root,
 // The document of a node right at `prefix`.
 model::Result<std::optional<std::string>> MetadataReader::FindDocument(
     const Root& root, const std::string& prefix) const {
+  const auto look = LookInto(prefix, root.is_v3());
   for (const Document& document : DocumentsOf(root.is_v3())) {
-    std::string key = JoinKey(prefix, document.name);
-    NDLFS_TRY(const auto stamp, store_->Stat(key));
-    if (stamp) return key;
+    NDLFS_TRY(const auto stamp, look->Find(document.name));
+    if (stamp) return JoinKey(prefix, document.name);
   }
   return std::nullopt;
 }
@@ -308,16 +349,20 @@ model::Result<bool> MetadataReader::IsImplicitInCopy(const ConsolidatedMetadata&
 
 model::Result<MetadataReader::Consolidated> MetadataReader::LoadConsolidated(
     const Root& root) const {
-  std::optional<FileStamp> stamp = root.v3;
+  std::optional<ValueInfo> stamp = root.v3;
   if (!root.is_v3()) {
-    NDLFS_TRY(stamp, store_->Stat(ConsolidatedKey(root.is_v3())));
+    NDLFS_TRY(stamp, LookInto(prefix_, false)->Find(kConsolidatedName));
   }
   if (!stamp) return Consolidated();
   const model::MutexLock lock(mutex_);  // also so that only one thread parses
   if (consolidated_.stamp == stamp) return consolidated_;
   consolidated_ = {stamp, nullptr, std::nullopt};
   const LargeIndexTurn turn(stamp->size);
-  auto parsed = ParseConsolidated(root);
+  auto parsed = ParseConsolidated(root, *stamp);
+  if (!parsed && parsed.error().code() == model::ErrorCode::kStale) {
+    consolidated_.stamp.reset();
+    return model::Propagate(std::move(parsed).error());
+  }
   if (parsed) {
     consolidated_.metadata = std::make_shared<const ConsolidatedMetadata>(*std::move(parsed));
     consolidated_bytes_ = consolidated_.metadata->held_bytes();
@@ -328,27 +373,34 @@ model::Result<MetadataReader::Consolidated> MetadataReader::LoadConsolidated(
   return consolidated_;
 }
 
-model::Result<ConsolidatedMetadata> MetadataReader::ParseConsolidated(const Root& root) const {
-  NDLFS_TRY(const auto bytes, store_->Read(ConsolidatedKey(root.is_v3()), kMaxFileSize));
-  if (!bytes) return ConsolidatedMetadata();
-  const std::string_view text = AsText(bytes->span());
+model::Result<ConsolidatedMetadata> MetadataReader::ParseConsolidated(
+    const Root& root, const ValueInfo& info) const {
+  NDLFS_TRY(const auto value, store_->Get(ConsolidatedKey(root.is_v3()), kMaxFileSize,
+                                          {.if_match = info.generation}));
+  if (!value) return model::Stale("it is gone");
+  const std::string_view text = AsText(value->bytes.span());
   return root.is_v3() ? ConsolidatedMetadata::ParseV3(text)
                       : ConsolidatedMetadata::ParseV2(text);
 }
 
+// Of the version that was found: the places of copies are those of that version.
 model::Result<std::string> MetadataReader::ReadText(const NodeFiles& files,
                                                     std::string_view key) const {
-  const auto as_text = [](const std::optional<Bytes>& bytes) {
-    return bytes ? std::string(AsText(bytes->span())) : std::string();
+  const auto read = [&](const std::string& from, ByteRange range,
+                        const std::optional<ValueInfo>& info) -> model::Result<std::string> {
+    ReadOptions options{.range = range};
+    if (info) options.if_match = info->generation;
+    NDLFS_TRY(const auto value, store_->Get(from, kMaxFileSize, options));
+    if (!value && info) return model::Stale("it is gone");
+    return value ? std::string(AsText(value->bytes.span())) : std::string();
   };
   if (files.consolidated) {
     const auto place = files.consolidated->Find(key);
     if (!place) return std::string();
-    const std::string source = ConsolidatedKey(files.kind == NodeFiles::Kind::kV3);
-    return store_->Read(source, kMaxFileSize, *place).map(as_text);
+    return read(ConsolidatedKey(files.kind == NodeFiles::Kind::kV3), *place, files.stamp);
   }
-  const auto& stamp = key == files.document ? files.stamp : files.attributes_stamp;
-  return ReadWhole(*store_, key, stamp ? stamp->size : 0).map(as_text);
+  return read(std::string(key), {},
+              key == files.document ? files.stamp : files.attributes_stamp);
 }
 
 model::Result<Json> MetadataReader::ReadJson(const NodeFiles& files,
@@ -430,6 +482,9 @@ model::Result<NodeDocuments> MetadataReader::Read(const NodeFiles& files,
   if (attributes && attributes->is_object()) {
     documents.attributes = *std::move(attributes);
     return documents;
+  }
+  if (!attributes && attributes.error().code() == model::ErrorCode::kStale) {
+    return model::Propagate(std::move(attributes).error());
   }
   model::Error error =
       attributes

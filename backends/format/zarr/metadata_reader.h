@@ -12,64 +12,65 @@
 
 #include "backends/base/json.h"
 #include "backends/format/zarr/consolidated.h"
+#include "backends/store/request_scope.h"
 #include "backends/store/store.h"
 #include "model/error.h"
 #include "model/mutex.h"
 
 namespace ndlfs::backends::zarr {
 
-// Which files describe a node, and which version of them.
+// The files that describe a node, with their versions.
 struct NodeFiles {
   enum class Kind : uint8_t { kNone, kV2Array, kV2Group, kV3 };
   Kind kind = Kind::kNone;
   std::string document;  // key of .zarray, .zgroup or zarr.json
-  // A group without a document: writers leave out those between the root and an
-  // array, and the groups and arrays below it show that it is one.
+  // The group has no document, but there are nodes below it. Writers may leave out
+  // the documents of groups between the root and an array.
   bool is_implicit = false;
-  // Set where that is not a file, but copied in consolidated metadata.
+  // Set if the document is not a file, but a copy in consolidated metadata.
   std::shared_ptr<const ConsolidatedMetadata> consolidated;
   // Of `document` or of the consolidated metadata, and of .zattrs.
-  std::optional<FileStamp> stamp;
-  std::optional<FileStamp> attributes_stamp;
+  std::optional<ValueInfo> stamp;
+  std::optional<ValueInfo> attributes_stamp;
 
   int64_t mtime_ns() const;
 };
 
-// A node's metadata, parsed but not understood.
+// The metadata of a node, as parsed JSON.
 struct NodeDocuments {
   Json document;
-  // Of v2: the object in .zattrs; null if there is none.
+  // Only in v2: the object in .zattrs; null if there is none.
   Json attributes;
   std::optional<model::Error> attributes_error;
-  // Of netCDF-C 4.8.0: its objects beside these; see nczarr_keys.h.
+  // The objects of netCDF-C 4.8.0, which have files of their own; see nczarr_keys.h.
   Json separate;
 };
 
-// Names that v3 has no nodes of (core specification, "Node names").
+// Names that nodes of v3 cannot have (core specification, "Node names").
 bool IsReservedName(std::string_view name);
 
 // Reads metadata from the keys of a store that begin with a prefix. Paths are
 // NDL path names. Thread-safe.
 //
-// The files of a node are the truth about it. Consolidated metadata, which
-// may be older than what they describe, stand in for files that are not there
-// (where the chunks are, or in a hierarchy of v2 without any other metadata),
-// and spare a look at each child when a group is listed. Where they are not
-// sound they are as good as absent.
+// The files of a node count for more than consolidated metadata, which may be
+// older. A copy counts only for a node without a file of its own, if the directory
+// of its chunks exists, or if a hierarchy of v2 has no other metadata. When a group
+// is listed, the copy saves a look at each child. Invalid consolidated metadata are
+// ignored.
 //
-// A directory without metadata is a group if there is a node below it. That is
-// looked for in a bounded number of directories, for one and for all that a group
-// lists, and never in those of an array; what cannot be read there hides no other;
-// the document that was found is remembered and looked at first the next time.
+// A directory without metadata is a group if there is a node below it. The search
+// for one visits a bounded number of directories, for one directory and for all that
+// a group lists, and never those of an array. A directory that cannot be read does
+// not end the search. The document that was found is remembered, and looked at first
+// the next time.
 class MetadataReader {
  public:
-  // `has_nczarr_objects`: netCDF-C 4.8.0 has written metadata beside those of
-  // Zarr.
-  MetadataReader(std::shared_ptr<const Store> store, std::string prefix,
-                 bool has_nczarr_objects)
-      : store_(std::move(store)),
-        prefix_(std::move(prefix)),
-        has_nczarr_objects_(has_nczarr_objects) {}
+  MetadataReader(std::shared_ptr<const Store> store, std::string prefix)
+      : store_(std::move(store)), prefix_(std::move(prefix)) {}
+
+  // Finds out whether netCDF-C 4.8.0 has written metadata in addition to those of
+  // Zarr. To be called once, before all others.
+  model::Result<void> LookForNczarrObjects();
 
   const std::shared_ptr<const Store>& store() const { return store_; }
   // As of Hierarchy.
@@ -78,18 +79,20 @@ class MetadataReader {
   // The version of Zarr of a hierarchy, at a moment: that of the metadata at
   // its root, v3 where both are there.
   struct Root {
-    std::optional<FileStamp> v3;  // of zarr.json
+    std::optional<ValueInfo> v3;  // of zarr.json
     bool is_v3() const { return v3.has_value(); }
   };
   model::Result<Root> LookAtRoot() const;
+  // Looks anew at what has been looked at before for the same request.
+  void ForgetLooks() const;
 
-  // kNone where there is no node.
+  // Finds the files of the node at `path`; kNone if there is no node.
   model::Result<NodeFiles> Find(const Root& root, std::string_view path) const;
   model::Result<NodeDocuments> Read(const NodeFiles& files, std::string_view path) const;
   // Keys of the values that the documents are in; for a group without one, that
   // of its directory.
   std::vector<std::string> Files(const NodeFiles& files) const;
-  // The file, for messages.
+  // The name of the document, for messages.
   std::string Describe(const NodeFiles& files) const;
   // Names of the nodes in the group at `path`, sorted.
   model::Result<std::vector<std::string>> Children(const Root& root,
@@ -100,17 +103,21 @@ class MetadataReader {
 
  private:
   struct Consolidated {
-    std::optional<FileStamp> stamp;
+    std::optional<ValueInfo> stamp;
     std::shared_ptr<const ConsolidatedMetadata> metadata;  // null if not sound
     std::optional<model::Error> error;                     // why not
   };
 
+  // What a look at the metadata files of one folder has found: by their names, what
+  // is known of each.
+  class Look;
+  std::shared_ptr<const Look> LookInto(const std::string& prefix, bool is_v3) const;
   model::Result<NodeFiles> FindFiles(const Root& root, std::string_view path) const;
-  // How far a node is still looked for.
+  // The rest of a bounded search for nodes.
   struct Search {
     int directories;
     size_t entries;
-    std::optional<model::Error> error;  // the first one on the way
+    std::optional<model::Error> error;  // the first one of the search
   };
   model::Result<bool> IsImplicitGroup(const Root& root, std::string_view path) const;
   bool HasWitness(const std::string& prefix) const;
@@ -123,7 +130,8 @@ class MetadataReader {
   model::Result<bool> IsBelowArray(const Root& root, std::string_view path) const;
   model::Result<NodeFiles> FindConsolidated(const Root& root, std::string_view path) const;
   model::Result<Consolidated> LoadConsolidated(const Root& root) const;
-  model::Result<ConsolidatedMetadata> ParseConsolidated(const Root& root) const;
+  model::Result<ConsolidatedMetadata> ParseConsolidated(const Root& root,
+                                                        const ValueInfo& info) const;
   model::Result<bool> IsThere(std::string_view path) const;
   bool IsInCopy(const Root& root, const ConsolidatedMetadata& copy, std::string_view path,
                 bool copies_only) const;
@@ -138,7 +146,8 @@ class MetadataReader {
 
   const std::shared_ptr<const Store> store_;
   const std::string prefix_;
-  const bool has_nczarr_objects_;
+  bool has_nczarr_objects_ = false;
+  const uint64_t owner_ = RequestScope::NewOwner();
   mutable std::atomic<uint64_t> consolidated_bytes_{0};
   mutable model::Mutex mutex_;
   mutable Consolidated consolidated_ GUARDED_BY(mutex_);  // as of its last use

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// What netCDF-C adds to Zarr v2 (NCZarr): shared dimensions, scalars, and the
-// types of attributes. The same JSON objects have stood in four places:
+// Reads the additions of netCDF-C to Zarr v2 (NCZarr): shared dimensions, scalars, and
+// the types of attributes. Versions of netCDF-C store the same JSON objects in four
+// different places:
 //
 //   netCDF-C 4.8.0         objects beside the metadata: .nczgroup, .nczarray
 //                          (or .nczvar), .nczattr
@@ -23,24 +24,26 @@
 
 namespace ndlfs::backends::nczarr {
 
-// A dimension by its fully qualified name: "/g/z" is z, declared in /g.
+// A reference to a dimension by its fully qualified name: "/g/z" is z, declared in /g.
 struct DimensionRef {
   std::string group;  // path name
   std::string name;
   bool operator==(const DimensionRef&) const = default;
 
-  // Where its coordinate variable would be; "" if no array can be called so.
+  // The path name of its coordinate variable, if there is one; "" if no array can have
+  // that name.
   std::string path() const;
-  // "" for the dimensions that netCDF-C invents for arrays without any.
+  // The name to show; "" for the dimensions that netCDF-C makes up for arrays without
+  // declared ones.
   std::string shown_name() const;
 };
 
-// Undoes the escapes of fully qualified names: "\/", "\\" and "\ ". nullopt
-// for what is no such name.
+// Reads a fully qualified name, with the escapes "\/", "\\" and "\ ". nullopt for
+// anything else.
 std::optional<DimensionRef> ParseDimensionRef(std::string_view name);
 
 struct ArrayKeys {
-  // As many as the array has dimensions; nullopt where they are not told.
+  // One for each dimension of the array; nullopt if they are not known.
   std::optional<std::vector<DimensionRef>> dimensions;
   bool is_scalar = false;  // stored with the shape [1]
 };
@@ -52,30 +55,30 @@ struct Dimension {
 };
 using Dimensions = std::map<std::string, Dimension, std::less<>>;  // by name
 
-// The metadata of a node as they are stored; null where there are none.
+// The stored metadata of a node; JSON null if absent.
 struct Documents {
   const Json& document;    // .zarray or .zgroup
   const Json& attributes;  // .zattrs
   const Json& separate;    // {"array"|"group"|"attr": ...} of 4.8.0
 };
 
-// nullopt if netCDF-C has not written the array. What it cannot have written
-// is as good as absent.
+// nullopt if netCDF-C has not written the array. Ignores keys in a form that netCDF-C
+// does not write.
 std::optional<ArrayKeys> FindArrayKeys(const Documents& documents);
 // The dimensions that a group declares.
 Dimensions FindDimensions(const Documents& documents);
-// Those of them that no array of the group is called as: without coordinates.
+// The dimensions without coordinates: no array of the group has the same name.
 std::vector<model::NamedDimension> DimensionsWithoutArrays(const Documents& documents);
-// Whether there is any of NCZarr's objects.
+// Whether the metadata have any object of NCZarr.
 bool HasKeys(const Documents& documents);
 
-// .zarray in the terms of Zarr: a scalar has no dimensions, and characters
-// and fill values are what they are in storage.
+// `zarray` as plain Zarr: without dimensions for a scalar, and with the stored forms
+// of characters and fill values.
 Json NormalizeArray(const Json& zarray, const ArrayKeys& keys);
 
-// Attributes of the types that are told for them; those without a type, or
-// with one that their value does not have, by the value. Without NCZarr's own
-// objects, and without the names of dimensions if `dimensions` are them.
+// Makes attributes with the types that NCZarr declares. The type follows from the value
+// if none is declared, or the value does not fit. Leaves out NCZarr's own objects, and
+// the attribute with the names of dimensions if `dimensions` has the same.
 std::vector<model::Attribute> MakeAttributes(const Documents& documents,
                                              const ArrayKeys* dimensions);
 

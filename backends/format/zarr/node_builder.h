@@ -23,9 +23,9 @@ struct NodePlace {
   std::function<std::shared_ptr<const nczarr::Dimensions>(std::string_view)> dimensions_of;
 };
 
-// Makes a node of its metadata. Dimensions are not linked to coordinates yet;
-// but where it is known by path name which coordinate a dimension would have
-// (NCZarr), its `dimcoord` says so, whether there is one or not.
+// Makes a node of its metadata. Does not link dimensions to coordinates. But NCZarr
+// gives the path name of the coordinate that a dimension would have; `dimcoord` is set
+// to it, whether the coordinate exists or not.
 model::Result<Node> BuildNode(NodeFiles::Kind kind, const NodeDocuments& documents,
                               const NodePlace& place, const OpenOptions& options);
 

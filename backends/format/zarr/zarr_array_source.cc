@@ -6,6 +6,8 @@
 // own. Only indexes and the wanted chunk are ever read.
 #include "backends/format/zarr/zarr_array_source.h"
 
+#include <algorithm>
+#include <cstring>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -31,7 +33,32 @@ struct Shard {
   // Where its bytes are; nullopt for a whole value, whose size is not known.
   std::optional<ByteRange> bytes;
   uint64_t slot;  // of the IndexCache, for its index
+  // Of the value, once an index was read.
+  std::optional<Generation> version = std::nullopt;
 };
+
+// What the IndexCache keeps of a shard: its decoded index, then the text of the
+// generation that this was read from, and how long that is.
+Bytes WithVersion(const Bytes& index, const Generation& version) {
+  const std::string text = version.ToText();
+  const auto length = static_cast<uint32_t>(text.size());
+  Bytes entry(index.size() + text.size() + sizeof(length));
+  std::byte* at = std::copy_n(index.data(), index.size(), entry.data());
+  at = std::copy_n(AsBytes(text).data(), text.size(), at);
+  std::memcpy(at, &length, sizeof(length));
+  return entry;
+}
+
+struct VersionedIndex {
+  ConstByteSpan index;
+  std::optional<Generation> version;
+};
+VersionedIndex SplitEntry(ConstByteSpan entry) {
+  uint32_t length;
+  entry = entry.first(entry.size() - sizeof(length));
+  std::memcpy(&length, entry.data() + entry.size(), sizeof(length));
+  return {entry.first(entry.size() - length), Generation::FromText(AsText(entry.last(length)))};
+}
 
 class ZarrArraySource final : public ArraySource {
  public:
@@ -68,11 +95,13 @@ class ZarrArraySource final : public ArraySource {
   }
 
  private:
-  ChunkLocation At(std::string key, std::optional<ByteRange> piece) const {
+  ChunkLocation At(std::string key, std::optional<ByteRange> piece,
+                   std::optional<Generation> version = std::nullopt) const {
     ChunkLocation location;
     location.store = store_;
     location.key = std::move(key);
     if (piece) location.pieces = {*piece};
+    location.if_match = std::move(version);
     return location;
   }
 
@@ -87,16 +116,15 @@ class ZarrArraySource final : public ArraySource {
     shard.shape = layout_->objects.ChunkShape(object);
     shard.slot = Linear(object, layout_->objects.counts());
     const std::string key = prefix_ + layout_->keys.Key(object);
-    NDLFS_RETURN_IF_ERROR(indexes.WillRead(store_, key));
 
     uint64_t slots = Count(layout_->objects.counts());  // used by the levels so far
     for (const ShardLayout& level : layout_->shards) {
       NDLFS_TRY(const auto piece, FindInShard(key, level, shard, begin, indexes),
                 store_->Describe(key));
-      if (!piece) return At(key, std::nullopt);
+      if (!piece) return At(key, std::nullopt, shard.version);
       slots += Descend(level, begin, *piece, slots, shard);
     }
-    return At(key, shard.bytes);
+    return At(key, shard.bytes, shard.version);
   }
 
   // Makes `shard` its inner chunk at `begin`, which lies at `piece` of it.
@@ -119,41 +147,51 @@ class ZarrArraySource final : public ArraySource {
   }
 
   // The piece of `shard` that is its inner chunk at `begin`; nullopt if it is
-  // empty, or the shard absent.
+  // empty, or the shard absent. Sets the version of `shard`.
   model::Result<std::optional<ByteRange>> FindInShard(const std::string& key,
-                                                      const ShardLayout& level,
-                                                      const Shard& shard, const Index& begin,
+                                                      const ShardLayout& level, Shard& shard,
+                                                      const Index& begin,
                                                       IndexCache& indexes) const {
     NDLFS_TRY(const Index counts, level.Counts(shard.shape));
-    const auto load = [&] { return LoadIndex(key, level, counts, shard.bytes); };
-    NDLFS_TRY(const auto index, indexes.GetOrLoad(id(), shard.slot, load));
-    if (index->empty()) return std::nullopt;
+    const auto load = [&] { return LoadIndex(key, level, counts, shard, indexes); };
+    NDLFS_TRY(const auto entry, indexes.GetOrLoad(id(), shard.slot, load));
+    if (entry->empty()) return std::nullopt;
+    auto [index, version] = SplitEntry(entry->span());
+    if (shard.version && shard.version != version) {
+      return model::Stale("the shard has changed since its index was read");
+    }
+    shard.version = std::move(version);
     Index local(begin.size());
     for (size_t dim = 0; dim < begin.size(); ++dim) {
       local[dim] = (begin[dim] - shard.origin[dim]) / level.inner_shape()[dim];
     }
-    return ShardLayout::Find(index->span(), Linear(local, counts));
+    return ShardLayout::Find(index, Linear(local, counts));
   }
 
-  // The index of a shard; no bytes for one that is absent.
+  // The index of a shard, as the cache keeps it; no bytes for one that is absent.
   model::Result<Bytes> LoadIndex(const std::string& key, const ShardLayout& level,
-                                 const Index& counts,
-                                 const std::optional<ByteRange>& bytes) const {
-    ByteRange region{0, 0};
-    if (bytes) {
-      region = *bytes;
-    } else {
-      NDLFS_TRY(const auto size, store_->Size(key));
-      if (!size) return Bytes();
-      region.length = *size;
+                                 const Index& counts, const Shard& shard,
+                                 IndexCache& indexes) const {
+    ReadOptions options = level.IndexOptions(counts);
+    if (shard.bytes) {
+      NDLFS_TRY(const ByteRange range, level.IndexRange(counts, shard.bytes->length));
+      options = {.range = {shard.bytes->offset + range.offset, range.length}};
     }
-    NDLFS_TRY(const ByteRange range, level.IndexRange(counts, region.length));
-    Bytes encoded(range.length);
-    NDLFS_TRY(const auto got,
-              store_->ReadInto(key, region.offset + range.offset, encoded.span()));
-    if (!got) return Bytes();
-    if (*got != encoded.size()) return model::Corrupt("the shard was cut short");
-    return level.DecodeIndex(encoded.span(), counts, region.length);
+    options.if_match = shard.version;
+    const auto value = store_->Get(key, level.EncodedIndexSize(counts), options);
+    // One that cannot be read is watched by what else is known of it.
+    const auto found = !value   ? store_->Stat(key).value_or(std::nullopt)
+                       : *value ? std::optional((*value)->info)
+                                : std::nullopt;
+    NDLFS_RETURN_IF_ERROR(indexes.DidRead(store_, key, found));
+    if (!value) return model::Propagate(value.error());
+    if (!*value) return Bytes();
+    const uint64_t size = shard.bytes ? shard.bytes->length : (*value)->info.size;
+    NDLFS_TRY(const ByteRange range, level.IndexRange(counts, size));
+    if ((*value)->bytes.size() != range.length)
+      return model::Corrupt("the shard was cut short");
+    NDLFS_TRY(const Bytes index, level.DecodeIndex((*value)->bytes.span(), counts, size));
+    return WithVersion(index, (*value)->info.generation);
   }
 
   static uint64_t Count(const Index& counts) { return CheckedProduct(counts).value_or(0); }

@@ -10,8 +10,8 @@
 
 namespace ndlfs::backends::zarr {
 
-// The data of the array whose keys begin with `prefix` ("temp/", or "" at the
-// top of a store).
+// The data of the array whose keys begin with `prefix`: "temp/", or "" for an array at
+// the top of the store.
 std::shared_ptr<const ArraySource> MakeZarrArraySource(
     std::shared_ptr<const Store> store, std::string prefix,
     std::shared_ptr<const ArrayLayout> layout);

@@ -16,26 +16,25 @@ constexpr std::array<std::string_view, 4> kMetadataNames = {"zarr.json", ".zgrou
                                                             ".zmetadata"};
 
 // "a/lat.zarr" -> "lat": what a directory that is one array is called.
-std::string ArrayName(const SourceRoot& root, std::string_view path) {
-  return StoreNameOf(path.empty() ? std::string_view(root.path()) : path, ".zarr");
+std::string ArrayName(const Source& source, std::string_view path) {
+  return StoreNameOf(path.empty() ? std::string_view(source.name()) : path, ".zarr");
 }
 
 class Zarr final : public Format {
  public:
   std::string_view name() const override { return "Zarr"; }
 
-  bool ProbeDirectory(const SourceRoot& root, std::string_view path) const override {
-    return std::any_of(kMetadataNames.begin(), kMetadataNames.end(), [&](auto name) {
-      const auto status = root.Stat(JoinKey(path, name));
-      return status && S_ISREG(status->st_mode);
-    });
+  DirectoryMarkers directory_markers() const override { return {kMetadataNames, true}; }
+  bool ProbeDirectory(const Source& source, std::string_view path) const override {
+    const auto found = source.OpenStore(std::string(path))->StatMany(kMetadataNames);
+    return std::any_of(found.begin(), found.end(),
+                       [](const auto& file) { return file && file->has_value(); });
   }
 
   model::Result<std::shared_ptr<const Hierarchy>> Open(
-      std::shared_ptr<const SourceRoot> root, const std::string& path,
+      std::shared_ptr<const Source> source, const std::string& path,
       const OpenOptions& options) const override {
-    std::string name = ArrayName(*root, path);
-    return OpenZarr(MakeDirectoryStore(std::move(root), path), "", std::move(name), options);
+    return OpenZarr(source->OpenStore(path), "", ArrayName(*source, path), options);
   }
 };
 

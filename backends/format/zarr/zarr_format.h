@@ -6,13 +6,13 @@
 #include <memory>
 #include <string>
 
-#include "backends/format/hierarchy.h"
+#include "backends/format/format.h"
 #include "backends/store/store.h"
 #include "model/error.h"
 
 namespace ndlfs::backends {
 
-// Directories with .zgroup, .zarray, .zmetadata or zarr.json.
+// Recognizes directories with .zgroup, .zarray, .zmetadata or zarr.json.
 const Format& ZarrFormat();
 
 // The hierarchy whose keys in `store` begin with `prefix` ("" or "a/b"). A
@@ -22,7 +22,7 @@ model::Result<std::shared_ptr<const Hierarchy>> OpenZarr(std::shared_ptr<const S
                                                          std::string prefix, std::string name,
                                                          const OpenOptions& options);
 
-// Whether the files called `name` at the top of a store make it one of Zarr.
+// Whether a file with this name at the top of a store makes it a Zarr store.
 bool IsZarrMetadataName(std::string_view name);
 
 }  // namespace ndlfs::backends

@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "backends/format/zarr/node_builder.h"
+#include "backends/store/caller.h"
 #include "backends/store/keys.h"
-#include "backends/store/local/access_scope.h"
 #include "model/path_name.h"
 
 namespace ndlfs::backends::zarr {
@@ -84,14 +84,23 @@ uint64_t AddLinks(uint64_t version, const model::Shape& shape) {
 model::Result<std::shared_ptr<const Hierarchy>> ZarrHierarchy::Open(
     std::shared_ptr<const Store> store, std::string prefix, std::string name,
     const OpenOptions& options) {
-  NDLFS_TRY(const auto marker, store->Stat(JoinKey(prefix, ".nczarr")));
-  std::shared_ptr<ZarrHierarchy> hierarchy(new ZarrHierarchy(
-      std::move(store), std::move(prefix), std::move(name), options, marker.has_value()));
+  std::shared_ptr<ZarrHierarchy> hierarchy(
+      new ZarrHierarchy(std::move(store), std::move(prefix), std::move(name), options));
+  NDLFS_RETURN_IF_ERROR(hierarchy->reader_.LookForNczarrObjects());
   NDLFS_TRY(const auto root, hierarchy->reader_.LookAtRoot());
-  hierarchy->format_ = root.is_v3()                ? "Zarr v3"
-                       : hierarchy->IsNczarr(root) ? "NCZarr"
-                                                   : "Zarr v2";
+  hierarchy->is_v3_ = root.is_v3();
   return hierarchy;
+}
+
+// Read when it is asked for: whether it is NCZarr, its documents say.
+std::string_view ZarrHierarchy::format() const {
+  if (is_v3_) return "Zarr v3";
+  const model::MutexLock lock(format_mutex_);
+  if (!is_nczarr_) {
+    const auto root = reader_.LookAtRoot();
+    is_nczarr_ = root && IsNczarr(*root);
+  }
+  return *is_nczarr_ ? "NCZarr" : "Zarr v2";
 }
 
 bool ZarrHierarchy::IsNczarr(const MetadataReader::Root& root) const {
@@ -110,7 +119,7 @@ std::shared_ptr<const nczarr::Dimensions> ZarrHierarchy::DimensionsOf(
   const auto files = reader_.Find(root, path);
   if (!files || files->kind != NodeFiles::Kind::kV2Group) return kNone;
   const std::array stamps = {files->stamp, files->attributes_stamp};
-  const uint64_t version = HashStamps(stamps);
+  const uint64_t version = HashVersions(stamps);
   {
     const model::MutexLock lock(mutex_);
     const auto found = declared_.find(path);
@@ -118,8 +127,9 @@ std::shared_ptr<const nczarr::Dimensions> ZarrHierarchy::DimensionsOf(
       return found->second.dimensions;
     }
   }
+  const uint64_t denials = CallerScope::denials();
   const auto documents = reader_.Read(*files, path);
-  if (!documents) return kNone;
+  if (!documents || CallerScope::denials() != denials) return kNone;
   Declared declared{version,
                     std::make_shared<const nczarr::Dimensions>(nczarr::FindDimensions(
                         {documents->document, documents->attributes, documents->separate}))};
@@ -130,7 +140,8 @@ std::shared_ptr<const nczarr::Dimensions> ZarrHierarchy::DimensionsOf(
 
 model::Result<Node> ZarrHierarchy::Build(const MetadataReader::Root& root,
                                          const NodeFiles& files, std::string_view path) const {
-  const AccessScope scope;  // of the groups whose dimensions it has, too
+  const uint64_t denials =
+      CallerScope::denials();  // with those of groups whose dimensions it has
   NDLFS_TRY(const NodeDocuments documents, reader_.Read(files, path));
   NodePlace place{reader_.store(), std::string(path), std::string(model::BaseName(path)),
                   reader_.Key(path, ""),
@@ -145,7 +156,7 @@ model::Result<Node> ZarrHierarchy::Build(const MetadataReader::Root& root,
   if (files.is_implicit) node.notes.push_back(NoteOfImplicit(files));
   node.mtime_ns = files.mtime_ns();
   node.files = reader_.Files(files);
-  node.read_access = scope.seen();
+  node.is_partial = CallerScope::denials() != denials;
   return node;
 }
 
@@ -156,7 +167,7 @@ model::Result<ZarrHierarchy::Loaded> ZarrHierarchy::LoadAlone(const MetadataRead
   if (files.kind == NodeFiles::Kind::kNone) return NoSuchNode(path);
   if (root.is_v3()) NDLFS_RETURN_IF_ERROR(CheckNames(path));
   const std::array stamps = {files.stamp, files.attributes_stamp};
-  const uint64_t version = HashStamps(stamps);
+  const uint64_t version = HashVersions(stamps);
   if (auto node = alone_.Find(path, version)) return Loaded{std::move(node), version};
   NDLFS_TRY(Node node, Build(root, files, path));
   return Loaded{alone_.Insert(path, version, std::make_shared<const Node>(std::move(node))),
@@ -180,7 +191,18 @@ void ZarrHierarchy::Link(const MetadataReader::Root& root, std::string_view path
   }
 }
 
+// A file may change between a look at it and its being read: then look again.
 model::Result<ZarrHierarchy::Loaded> ZarrHierarchy::LoadLinked(std::string_view path) const {
+  constexpr int kAttempts = 3;
+  for (int attempt = 1;; ++attempt) {
+    auto loaded = TryLoadLinked(path);
+    const bool is_stale = !loaded && loaded.error().code() == model::ErrorCode::kStale;
+    if (!is_stale || attempt == kAttempts) return loaded;
+    reader_.ForgetLooks();
+  }
+}
+
+model::Result<ZarrHierarchy::Loaded> ZarrHierarchy::TryLoadLinked(std::string_view path) const {
   NDLFS_TRY(const auto root, reader_.LookAtRoot());
   NDLFS_TRY(Loaded loaded, LoadAlone(root, path));
   const auto* array = std::get_if<model::Ndarray>(&loaded.node->entity);
@@ -213,7 +235,7 @@ model::Result<uint64_t> ZarrHierarchy::Version(std::string_view path) const {
   NDLFS_RETURN_IF_ERROR(CheckPath(path));
   NDLFS_TRY(const NodeFiles files, reader_.Find(root, path));
   const std::array stamps = {files.stamp, files.attributes_stamp};
-  return HashStamps(stamps);
+  return HashVersions(stamps);
 }
 
 model::Result<std::vector<std::string>> ZarrHierarchy::List(std::string_view path) const {

@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,15 +17,15 @@
 
 namespace ndlfs::backends::zarr {
 
-// A hierarchy of Zarr v2 or v3. Holds no state but caches: what it says is
-// what the store holds at that moment.
+// A hierarchy of Zarr v2 or v3. Has no state but caches: every answer is that of the
+// store at the moment.
 class ZarrHierarchy final : public Hierarchy {
  public:
   static model::Result<std::shared_ptr<const Hierarchy>> Open(
       std::shared_ptr<const Store> store, std::string prefix, std::string name,
       const OpenOptions& options);
 
-  std::string_view format() const override { return format_; }
+  std::string_view format() const override;
   model::Result<std::shared_ptr<const Node>> Load(std::string_view path) const override;
   model::Result<std::vector<std::string>> List(std::string_view path) const override;
   model::Result<uint64_t> Version(std::string_view path) const override;
@@ -32,8 +33,8 @@ class ZarrHierarchy final : public Hierarchy {
 
  private:
   ZarrHierarchy(std::shared_ptr<const Store> store, std::string prefix, std::string name,
-                const OpenOptions& options, bool has_nczarr_objects)
-      : reader_(std::move(store), std::move(prefix), has_nczarr_objects),
+                const OpenOptions& options)
+      : reader_(std::move(store), std::move(prefix)),
         name_(std::move(name)),
         options_(options) {}
 
@@ -41,26 +42,29 @@ class ZarrHierarchy final : public Hierarchy {
     std::shared_ptr<const Node> node;
     uint64_t version;
   };
-  // The node as its own metadata describe it.
+  // The node as described by its own metadata.
   model::Result<Loaded> LoadAlone(const MetadataReader::Root& root,
                                   std::string_view path) const;
   // With dimensions linked to the coordinates that there are now, and the
   // version of all that.
   model::Result<Loaded> LoadLinked(std::string_view path) const;
+  model::Result<Loaded> TryLoadLinked(std::string_view path) const;
   model::Result<Node> Build(const MetadataReader::Root& root, const NodeFiles& files,
                             std::string_view path) const;
-  // Finds the coordinates of dimensions, and drops those that there are not.
+  // Links dimensions to their coordinates, and drops references to missing ones.
   void Link(const MetadataReader::Root& root, std::string_view path,
             model::Ndarray& array) const;
-  // What the group at `path` declares; none where it cannot be loaded.
+  // The dimensions that the group at `path` declares; none if it cannot be loaded.
   std::shared_ptr<const nczarr::Dimensions> DimensionsOf(const MetadataReader::Root& root,
                                                          std::string_view path) const;
   bool IsNczarr(const MetadataReader::Root& root) const;
 
-  const MetadataReader reader_;
+  MetadataReader reader_;
   const std::string name_;
   const OpenOptions options_;
-  std::string_view format_;
+  bool is_v3_ = false;
+  mutable model::Mutex format_mutex_;
+  mutable std::optional<bool> is_nczarr_ GUARDED_BY(format_mutex_);
   mutable NodeCache alone_;
   mutable NodeCache linked_;
 

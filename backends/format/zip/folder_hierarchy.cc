@@ -14,7 +14,7 @@ namespace {
 class FolderHierarchy final : public Hierarchy {
  public:
   using Folders = std::map<std::string, std::shared_ptr<const Hierarchy>>;
-  using Stamp = std::function<model::Result<std::optional<FileStamp>>()>;
+  using Stamp = std::function<model::Result<std::optional<ValueInfo>>()>;
 
   FolderHierarchy(std::string_view format, Folders folders, Stamp stamp)
       : format_(format), folders_(std::move(folders)), stamp_(std::move(stamp)) {}
@@ -59,7 +59,7 @@ class FolderHierarchy final : public Hierarchy {
       return place.hierarchy->Version(place.path);
     }
     NDLFS_TRY(const auto stamp, stamp_());
-    return HashStamps(std::array{stamp});
+    return HashVersions(std::array{stamp});
   }
 
   // They have one archive, which each of them counts.
@@ -81,7 +81,7 @@ class FolderHierarchy final : public Hierarchy {
   model::Result<std::shared_ptr<const Node>> LoadRoot() const {
     NDLFS_TRY(const auto stamp, stamp_());
     auto node = std::make_shared<Node>();
-    node->mtime_ns = stamp ? stamp->mtime_ns : 0;
+    node->mtime_ns = stamp ? stamp->modified_ns : 0;
     return node;
   }
 
@@ -108,7 +108,7 @@ class FolderHierarchy final : public Hierarchy {
 
 std::shared_ptr<const Hierarchy> MakeFolderHierarchy(
     std::string_view format, std::map<std::string, std::shared_ptr<const Hierarchy>> folders,
-    std::function<model::Result<std::optional<FileStamp>>()> stamp) {
+    std::function<model::Result<std::optional<ValueInfo>>()> stamp) {
   return std::make_shared<FolderHierarchy>(format, std::move(folders), std::move(stamp));
 }
 

@@ -18,6 +18,6 @@ namespace ndlfs::backends {
 // `stamp` tells the version of the whole.
 std::shared_ptr<const Hierarchy> MakeFolderHierarchy(
     std::string_view format, std::map<std::string, std::shared_ptr<const Hierarchy>> folders,
-    std::function<model::Result<std::optional<FileStamp>>()> stamp);
+    std::function<model::Result<std::optional<ValueInfo>>()> stamp);
 
 }  // namespace ndlfs::backends

@@ -50,22 +50,26 @@ class ZarrZip final : public Format {
  public:
   std::string_view name() const override { return "Zarr in ZIP"; }
 
+  // Any archive; ConfirmFile() tells whether there is Zarr in it.
+  bool ProbeContent(ConstByteSpan head) const override {
+    return AsText(head).starts_with(kZipMemberSignature);
+  }
   bool MatchesFileName(std::string_view name) const override {
     return HasExtension(name, ".zip") || HasExtension(name, ".zarr");
   }
   bool ProbeFile(std::string_view name, ConstByteSpan head) const override {
-    return BeginsAsZip(head) || HasExtension(name, ".zarr.zip");
+    return ProbeContent(head) || HasExtension(name, ".zarr.zip");
   }
-  bool ConfirmFile(const SourceRoot& root, std::string_view path) const override {
-    if (IsNamedAsZarr(path)) return true;
-    const auto file = MakeFileStore(root.shared_from_this(), std::string(path));
-    return ZipDirectory::AnyName(*file, [](auto name) { return FolderOf(name).has_value(); });
+  model::Result<bool> ConfirmFile(std::string_view name, const Store& file) const override {
+    if (IsNamedAsZarr(name)) return true;
+    return ZipDirectory::AnyName(file,
+                                 [](auto member) { return FolderOf(member).has_value(); });
   }
 
   model::Result<std::shared_ptr<const Hierarchy>> Open(
-      std::shared_ptr<const SourceRoot> root, const std::string& path,
+      std::shared_ptr<const Source> source, const std::string& path,
       const OpenOptions& options) const override {
-    NDLFS_TRY(const auto store, ZipStore::Open(MakeFileStore(std::move(root), path)));
+    NDLFS_TRY(const auto store, ZipStore::Open(source->OpenFile(path)));
     NDLFS_TRY(const auto folders, FindFolders(store->directory()), store->Describe(""));
     if (folders.begin()->empty()) return OpenZarr(store, "", ArrayName(path), options);
     std::map<std::string, std::shared_ptr<const Hierarchy>> hierarchies;
@@ -73,7 +77,7 @@ class ZarrZip final : public Format {
       NDLFS_TRY(hierarchies[folder], OpenZarr(store, folder, folder, options));
     }
     return MakeFolderHierarchy("Zarr in ZIP", std::move(hierarchies),
-                               [store] { return store->FileStampNow(); });
+                               [store] { return store->InfoNow(); });
   }
 
  private:
@@ -85,8 +89,6 @@ class ZarrZip final : public Format {
 };
 
 }  // namespace
-
-bool BeginsAsZip(ConstByteSpan head) { return AsText(head).starts_with(kZipMemberSignature); }
 
 const Format& ZarrZipFormat() {
   static const ZarrZip format;

@@ -1,18 +1,28 @@
 // SPDX-License-Identifier: MIT
 #include "backends/store/local/descriptor_cache.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <utility>
 
+#include "backends/store/caller.h"
 #include "backends/store/keys.h"
-#include "backends/store/local/access_scope.h"
 
 namespace ndlfs::backends {
 namespace {
 
 // Few enough for `ulimit -n 256` beside what FUSE, threads and logs need.
 constexpr size_t kGlobalCapacity = 64;
+
+// Whether nobody has written to a file lately. What is being written is looked at
+// again after it was read; two seconds are the coarsest time of a file system.
+bool IsSettled(const struct ::stat& status) {
+  constexpr int64_t kLately = 2'000'000'000;
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return ModifiedNs(status) < std::chrono::nanoseconds(now).count() - kLately;
+}
 
 bool IsOutOfDescriptors(const model::Error& error) {
   return error.sys_errno() == EMFILE || error.sys_errno() == ENFILE;
@@ -32,7 +42,7 @@ uint64_t DescriptorCache::NewOwner() {
 
 DescriptorCache::Handle DescriptorCache::Find(uint64_t owner, std::string_view key) {
   model::MutexLock lock(mutex_);
-  const auto found = index_.find({owner, std::string(key)});
+  const auto found = index_.find({owner, CallerScope::CurrentId(), std::string(key)});
   if (found == index_.end()) return nullptr;
   slots_.splice(slots_.begin(), slots_, found->second);
   return found->second->file;
@@ -41,7 +51,7 @@ DescriptorCache::Handle DescriptorCache::Find(uint64_t owner, std::string_view k
 void DescriptorCache::Keep(uint64_t owner, std::string_view key, Handle file) {
   Handle closed_after_unlock;
   model::MutexLock lock(mutex_);
-  Key full_key{owner, std::string(key)};
+  Key full_key{owner, CallerScope::CurrentId(), std::string(key)};
   if (const auto found = index_.find(full_key); found != index_.end()) {
     closed_after_unlock = std::exchange(found->second->file, std::move(file));
     slots_.splice(slots_.begin(), slots_, found->second);
@@ -59,7 +69,7 @@ void DescriptorCache::Keep(uint64_t owner, std::string_view key, Handle file) {
 void DescriptorCache::Drop(uint64_t owner, std::string_view key) {
   Handle closed_after_unlock;
   model::MutexLock lock(mutex_);
-  const auto found = index_.find({owner, std::string(key)});
+  const auto found = index_.find({owner, CallerScope::CurrentId(), std::string(key)});
   if (found == index_.end()) return;
   closed_after_unlock = std::move(found->second->file);
   slots_.erase(found->second);
@@ -91,11 +101,12 @@ size_t DescriptorCache::size() const {
   return index_.size();
 }
 
-namespace {
-
-model::Result<DescriptorCache::Handle> TryOpenFile(const SourceRoot& root,
-                                                   std::string_view path, bool may_be_link) {
-  const auto open = [&] { return may_be_link ? root.OpenBeneath(path) : root.OpenFound(path); };
+model::Result<DescriptorCache::Handle> OpenFile(const SourceRoot& root, std::string_view path,
+                                                bool may_be_link) {
+  struct ::stat status;
+  const auto open = [&] {
+    return may_be_link ? root.OpenBeneath(path, 0, &status) : root.OpenFound(path, 0, &status);
+  };
   auto fd = open();
   if (!fd && IsOutOfDescriptors(fd.error())) {
     DescriptorCache::Global().Clear();
@@ -105,41 +116,33 @@ model::Result<DescriptorCache::Handle> TryOpenFile(const SourceRoot& root,
     if (IsAbsent(fd.error())) return nullptr;
     return model::Propagate(std::move(fd).error());
   }
-  struct ::stat status;
-  if (::fstat(fd->get(), &status) != 0) return model::IoError(errno, "stat");
   if (!S_ISREG(status.st_mode)) return nullptr;
-  std::optional<SourceRoot::PathAccess> access;
-  if (root.is_shared()) {
-    NDLFS_TRY(access, root.AccessOfOpened(fd->get(), path));
-  }
   return std::make_shared<const DescriptorCache::File>(
-      DescriptorCache::File{*std::move(fd), StampOf(status), access});
+      DescriptorCache::File{*std::move(fd), status, GenerationOf(status)});
 }
 
-}  // namespace
-
-model::Result<DescriptorCache::Handle> OpenFile(const SourceRoot& root, std::string_view path,
-                                                bool may_be_link) {
-  // One that has been replaced just now is somewhere else, or nowhere.
-  constexpr int kReplacements = 8;
-  for (int attempt = 1;; ++attempt) {
-    auto file = TryOpenFile(root, path, may_be_link);
-    const bool replaced = !file && file.error().sys_errno() == ESTALE;
-    if (!replaced || attempt == kReplacements) return file;
-  }
+bool IsSameVersion(const struct ::stat& a, const struct ::stat& b) {
+  return a.st_dev == b.st_dev && a.st_ino == b.st_ino && a.st_size == b.st_size &&
+         ModifiedNs(a) == ModifiedNs(b);
 }
 
 model::Result<std::optional<ReadResult>> ReadOpened(const DescriptorCache::File& file,
-                                                    uint64_t offset, const Reserve& reserve) {
-  if (file.access) NDLFS_RETURN_IF_ERROR(AccessScope::Note(*file.access));
-  NDLFS_TRY(const ByteSpan out, reserve(file.stamp.size));
-  NDLFS_TRY(const size_t count, ReadFully(file.fd.get(), offset, out));
+                                                    bool just_opened,
+                                                    const ReadOptions& options,
+                                                    const Reserve& reserve) {
+  const auto size = static_cast<uint64_t>(file.status.st_size);
+  NDLFS_TRY(const ByteSpan out, reserve(size));
+  const ByteRange range = options.Clip(size);
+  NDLFS_TRY(const size_t count, ReadFully(file.fd.get(), range.offset,
+                                          out.first(std::min(out.size(), range.length))));
+  const ReadResult result = {count, {file.generation, size, ModifiedNs(file.status)}};
+  const bool is_short = count < out.size() && count < range.length;
+  if (just_opened && !is_short && (out.empty() || IsSettled(file.status))) return result;
   // After the read: so these bytes are of one version.
   struct ::stat status;
   if (::fstat(file.fd.get(), &status) != 0) return model::IoError(errno, "stat");
-  const FileStamp now = StampOf(status);
-  if (!IsSameVersion(now, file.stamp)) return std::nullopt;
-  return ReadResult{count, now.size, now};
+  if (!IsSameVersion(status, file.status)) return std::nullopt;
+  return result;
 }
 
 }  // namespace ndlfs::backends

@@ -19,15 +19,15 @@ namespace ndlfs::backends {
 // Descriptors of files that are read piece by piece, so that a piece does not
 // cost an open(). One for the whole process, of a fixed number of
 // descriptors: the least recently used one is closed for the next.
-// Thread-safe; files are opened and closed outside the lock.
+// Who asks finds only what was opened for the same caller (caller.h). Thread-safe;
+// files are opened and closed outside the lock.
 class DescriptorCache {
  public:
   // An open regular file, with the inode that tells it from its successor.
   struct File {
     UniqueFd fd;
-    FileStamp stamp;  // when it was opened
-    // Where the source is shared.
-    std::optional<SourceRoot::PathAccess> access = std::nullopt;
+    struct ::stat status;   // when it was opened
+    Generation generation;  // the same
   };
   // Open as long as anybody holds it, in the cache or not.
   using Handle = std::shared_ptr<const File>;
@@ -42,7 +42,7 @@ class DescriptorCache {
   Handle Find(uint64_t owner, std::string_view key);
   void Keep(uint64_t owner, std::string_view key, Handle file);
   void Drop(uint64_t owner, std::string_view key);
-  // Drops all that `owner` has.
+  // Drops all that `owner` has, whoever it was opened for.
   void DropAll(uint64_t owner);
   // Closes everything that is not in use: for when descriptors ran out.
   void Clear();
@@ -52,12 +52,14 @@ class DescriptorCache {
  private:
   struct Key {
     uint64_t owner;
+    uint64_t caller;
     std::string key;
     bool operator==(const Key&) const = default;
   };
   struct KeyHash {
     size_t operator()(const Key& key) const {
-      return std::hash<std::string>()(key.key) ^ (key.owner * 0x9e3779b97f4a7c15u);
+      const uint64_t whose = key.owner * 0x9e3779b97f4a7c15u + key.caller;
+      return std::hash<std::string>()(key.key) ^ (whose * 0xbf58476d1ce4e5b9u);
     }
   };
   struct Slot {
@@ -77,9 +79,17 @@ class DescriptorCache {
 model::Result<DescriptorCache::Handle> OpenFile(const SourceRoot& root, std::string_view path,
                                                 bool may_be_link = true);
 
-// Reads as Store::ReadOnce() does. nullopt if `file` is no longer the version
-// that was opened. Fails where AccessScope says that it must not be read.
+// Whether a file has the same bytes. The time of the last status change is left
+// out: it is another one when the name has been removed, too, and the bytes are as
+// they were.
+bool IsSameVersion(const struct ::stat& a, const struct ::stat& b);
+
+// Reads as Store::Read() does. nullopt if `file` is no longer the version that was
+// opened. `just_opened` tells of a file that was opened for this read: if nobody has
+// written to it lately, that is not looked at a second time after the read.
 model::Result<std::optional<ReadResult>> ReadOpened(const DescriptorCache::File& file,
-                                                    uint64_t offset, const Reserve& reserve);
+                                                    bool just_opened,
+                                                    const ReadOptions& options,
+                                                    const Reserve& reserve);
 
 }  // namespace ndlfs::backends

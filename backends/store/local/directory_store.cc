@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: MIT
+#include <fcntl.h>
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <cstdint>
 
+#include "backends/store/file_name.h"
 #include "backends/store/keys.h"
 #include "backends/store/local/descriptor_cache.h"
-#include "backends/store/local/partial_listing.h"
 #include "backends/store/local/paths.h"
 #include "backends/store/local/source_root.h"
+#include "backends/store/partial_listing.h"
 
 namespace ndlfs::backends {
 namespace {
@@ -18,43 +22,30 @@ class DirectoryStore final : public Store, public PartialListing {
       : root_(std::move(root)), path_(std::move(path)) {}
   ~DirectoryStore() override { DescriptorCache::Global().DropAll(owner_); }
 
-  model::Result<std::optional<uint64_t>> Size(std::string_view key) const override {
-    NDLFS_TRY(const auto stamp, Stat(key));
-    if (!stamp) return std::nullopt;
-    return stamp->size;
-  }
-
-  model::Result<std::optional<size_t>> ReadInto(std::string_view key, uint64_t offset,
-                                                ByteSpan out) const override {
-    NDLFS_RETURN_IF_ERROR(CheckKey(key));
-    const auto reserve = [&](uint64_t) -> model::Result<ByteSpan> { return out; };
-    NDLFS_TRY(const auto result,
-              ReadFrom(DescriptorCache::Global().Find(owner_, key), key, offset, reserve));
-    if (!result) return std::nullopt;
-    return result->count;
-  }
-
-  model::Result<std::optional<ReadResult>> ReadOnce(std::string_view key, uint64_t offset,
-                                                    const Reserve& reserve) const override {
-    NDLFS_RETURN_IF_ERROR(CheckKey(key));
-    // A file that was just opened is the one at its path. One that was kept open
-    // may have got a successor.
-    if (DescriptorCache::Global().Find(owner_, key)) NDLFS_RETURN_IF_ERROR(Stat(key));
-    return ReadFrom(DescriptorCache::Global().Find(owner_, key), key, offset, reserve);
-  }
-
   bool ReadsInParts() const override { return true; }
 
-  model::Result<std::optional<FileStamp>> Stat(std::string_view key) const override {
+  model::Result<std::optional<ValueInfo>> Stat(std::string_view key) const override {
     NDLFS_RETURN_IF_ERROR(CheckKey(key));
-    NDLFS_TRY(const auto stamp, StatFile(*root_, PathOf(key)));
-    DropIfChanged(key, stamp);
-    return stamp;
+    NDLFS_TRY(const auto status, StatFile(*root_, PathOf(key)));
+    DropIfChanged(key, status);
+    return status ? std::optional(InfoOf(*status)) : std::nullopt;
   }
 
-  model::Result<Access> AccessOf(std::string_view key) const override {
-    NDLFS_RETURN_IF_ERROR(CheckKey(key));
-    return AccessToFile(*root_, PathOf(key));
+  // A folder is opened once for those of its files that follow each other.
+  std::vector<model::Result<std::optional<ValueInfo>>> StatMany(
+      std::span<const std::string_view> keys) const override {
+    // An open folder tells of its files although the caller may not enter it.
+    if (root_->is_shared()) return Store::StatMany(keys);
+    std::vector<model::Result<std::optional<ValueInfo>>> answers;
+    answers.reserve(keys.size());
+    std::optional<Folder> folder;
+    for (const std::string_view key : keys) {
+      const std::string_view name = FileNameOf(key);
+      const std::string_view prefix = key.substr(0, key.size() - name.size());
+      if (!folder || folder->prefix != prefix) folder = OpenFolder(prefix);
+      answers.push_back(StatIn(*folder, key, name));
+    }
+    return answers;
   }
 
   model::Result<std::vector<StoreEntry>> List(std::string_view prefix) const override {
@@ -87,31 +78,82 @@ class DirectoryStore final : public Store, public PartialListing {
  private:
   std::string PathOf(std::string_view key) const { return JoinKey(path_, key); }
 
-  // From `file`, which is opened first where it is null.
-  model::Result<std::optional<ReadResult>> ReadFrom(DescriptorCache::Handle file,
-                                                    std::string_view key, uint64_t offset,
-                                                    const Reserve& reserve) const {
-    const bool opened = !file;
-    if (opened) {
+  // A file that was just opened is the one at its path. One that was kept open may
+  // have a successor there: this matters to all but those who want that version.
+  model::Result<std::optional<ReadResult>> DoRead(std::string_view key,
+                                                  const ReadOptions& options,
+                                                  const Reserve& reserve) const override {
+    NDLFS_RETURN_IF_ERROR(CheckKey(key));
+    auto file = DescriptorCache::Global().Find(owner_, key);
+    if (file && options.if_match != file->generation) {
+      NDLFS_RETURN_IF_ERROR(Stat(key));
+      file = DescriptorCache::Global().Find(owner_, key);
+    }
+    const bool just_opened = !file;
+    if (just_opened) {
       NDLFS_TRY(file, OpenFile(*root_, PathOf(key)));
     }
     if (!file) return std::nullopt;
-    NDLFS_TRY(const auto result, ReadOpened(*file, offset, reserve));
+    if (options.if_match && *options.if_match != file->generation) {
+      return model::Stale("changed since it was read first");
+    }
+    NDLFS_TRY(const auto result, ReadOpened(*file, just_opened, options, reserve));
     if (!result) {
       DescriptorCache::Global().Drop(owner_, key);
-      return model::IoError(ESTALE, "changed while it was read");
+      return model::Stale("changed while it was read");
     }
     // The reader of a part of a file will want the next part.
-    const bool whole = offset == 0 && result->count >= result->total_size;
-    if (opened && !whole) DescriptorCache::Global().Keep(owner_, key, std::move(file));
+    const bool whole = result->count == result->info.size;
+    if (just_opened && !whole) DescriptorCache::Global().Keep(owner_, key, std::move(file));
     return result;
   }
 
+  struct Folder {
+    std::string_view prefix;  // of its keys, "a/b/"
+    UniqueFd fd;              // O_PATH; none where it cannot be opened
+    dev_t device = 0;
+    bool is_absent = false;
+  };
+
+  Folder OpenFolder(std::string_view prefix) const {
+    Folder folder{prefix, UniqueFd()};
+    const std::string_view key = prefix.substr(0, prefix.size() - (prefix.empty() ? 0 : 1));
+    if (!key.empty() && !CheckKey(key)) return folder;
+    auto fd = root_->OpenBeneath(PathOf(key), O_PATH | O_DIRECTORY);
+    folder.is_absent = !fd && IsAbsent(fd.error());
+    struct ::stat status;
+    if (!fd || ::fstat(fd->get(), &status) != 0) return folder;
+    folder.fd = *std::move(fd);
+    folder.device = status.st_dev;
+    return folder;
+  }
+
+  // Stat() of the file `name` in `folder`. Names that lead elsewhere (links, mounts)
+  // are left to Stat(), which goes there by the rules.
+  model::Result<std::optional<ValueInfo>> StatIn(const Folder& folder, std::string_view key,
+                                                 std::string_view name) const {
+    if (!CheckKey(key)) return Stat(key);
+    if (folder.is_absent) {
+      DropIfChanged(key, std::nullopt);
+      return std::nullopt;
+    }
+    if (!folder.fd) return Stat(key);
+    struct ::stat status;
+    if (::fstatat(folder.fd.get(), std::string(name).c_str(), &status, AT_SYMLINK_NOFOLLOW)) {
+      if (errno != ENOENT) return Stat(key);
+      DropIfChanged(key, std::nullopt);
+      return std::nullopt;
+    }
+    if (!S_ISREG(status.st_mode) || status.st_dev != folder.device) return Stat(key);
+    DropIfChanged(key, status);
+    return InfoOf(status);
+  }
+
   // So that what is read after Stat() is no older than what it told.
-  void DropIfChanged(std::string_view key, const std::optional<FileStamp>& stamp) const {
+  void DropIfChanged(std::string_view key, const std::optional<struct ::stat>& status) const {
     const auto file = DescriptorCache::Global().Find(owner_, key);
     if (!file) return;
-    if (stamp && IsSameVersion(*stamp, file->stamp)) return;
+    if (status && IsSameVersion(*status, file->status)) return;
     DescriptorCache::Global().Drop(owner_, key);
   }
 

@@ -18,36 +18,14 @@ class FileStore final : public Store {
       : root_(std::move(root)), path_(std::move(path)), may_be_link_(may_be_link) {}
   ~FileStore() override { DescriptorCache::Global().DropAll(owner_); }
 
-  model::Result<std::optional<uint64_t>> Size(std::string_view key) const override {
-    if (!key.empty()) return std::nullopt;
-    NDLFS_TRY(const auto file, Open());
-    if (!file) return std::nullopt;
-    return file->stamp.size;
-  }
-
-  model::Result<std::optional<size_t>> ReadInto(std::string_view key, uint64_t offset,
-                                                ByteSpan out) const override {
-    const auto reserve = [&](uint64_t) -> model::Result<ByteSpan> { return out; };
-    NDLFS_TRY(const auto result, ReadOnce(key, offset, reserve));
-    if (!result) return std::nullopt;
-    return result->count;
-  }
-
-  model::Result<std::optional<ReadResult>> ReadOnce(std::string_view key, uint64_t offset,
-                                                    const Reserve& reserve) const override {
-    if (!key.empty()) return std::nullopt;
-    NDLFS_TRY(const auto file, Open());
-    if (!file) return std::nullopt;
-    NDLFS_TRY(const auto result, ReadOpened(*file, offset, reserve));
-    if (!result) return Changed();
-    return result;
-  }
-
   bool ReadsInParts() const override { return true; }
 
-  model::Result<std::optional<FileStamp>> Stat(std::string_view key) const override {
+  model::Result<std::optional<ValueInfo>> Stat(std::string_view key) const override {
     if (!key.empty()) return std::nullopt;
-    if (may_be_link_) return StatFile(*root_, path_);
+    if (may_be_link_) {
+      NDLFS_TRY(const auto status, StatFile(*root_, path_));
+      return status ? std::optional(InfoOf(*status)) : std::nullopt;
+    }
     const auto fd = root_->OpenFound(path_, O_PATH);
     if (!fd) {
       if (IsAbsent(fd.error())) return std::nullopt;
@@ -57,12 +35,7 @@ class FileStore final : public Store {
     if (::fstat(fd->get(), &status) != 0) return model::IoError(errno, "stat");
     if (S_ISDIR(status.st_mode)) return std::nullopt;
     if (!S_ISREG(status.st_mode)) return model::IoError(ENXIO, "stat");
-    return StampOf(status);
-  }
-
-  model::Result<Access> AccessOf(std::string_view key) const override {
-    if (!key.empty()) return Access{};
-    return AccessToFile(*root_, path_);
+    return InfoOf(status);
   }
 
   model::Result<std::vector<StoreEntry>> List(std::string_view) const override {
@@ -74,33 +47,53 @@ class FileStore final : public Store {
   }
 
  private:
-  // The version that was opened first, or an error.
-  model::Result<DescriptorCache::Handle> Open() const {
-    if (auto file = DescriptorCache::Global().Find(owner_, {})) return file;
-    NDLFS_TRY(auto file, OpenFile(*root_, path_, may_be_link_));
-    if (!IsTheFirst(file)) return Changed();
-    if (file) DescriptorCache::Global().Keep(owner_, {}, file);
-    return file;
+  // The file, and the version that was opened first.
+  struct Opened {
+    DescriptorCache::Handle file;
+    Generation generation;
+    bool just_now;
+  };
+
+  model::Result<std::optional<ReadResult>> DoRead(std::string_view key,
+                                                  const ReadOptions& options,
+                                                  const Reserve& reserve) const override {
+    if (!key.empty()) return std::nullopt;
+    NDLFS_TRY(const auto opened, Open());
+    if (!opened) return std::nullopt;
+    if (options.if_match && *options.if_match != opened->generation) return Changed();
+    NDLFS_TRY(auto result, ReadOpened(*opened->file, opened->just_now, options, reserve));
+    if (!result) return Changed();
+    // A new name of the file, or one less, makes no other version of it.
+    result->info.generation = opened->generation;
+    return result;
   }
 
-  // No file is an answer, unless there was one.
-  bool IsTheFirst(const DescriptorCache::Handle& file) const {
+  // nullopt where there is no file. Fails if there is another version.
+  model::Result<std::optional<Opened>> Open() const {
+    auto file = DescriptorCache::Global().Find(owner_, {});
+    const bool just_now = !file;
+    if (just_now) {
+      NDLFS_TRY(file, OpenFile(*root_, path_, may_be_link_));
+    }
+    {
+      model::MutexLock lock(mutex_);
+      if (!file && !first_) return std::nullopt;
+      if (!file || (first_ && !IsSameVersion(*first_, file->status))) return Changed();
+      if (!first_) first_ = file->status;
+    }
+    if (just_now) DescriptorCache::Global().Keep(owner_, {}, file);
     model::MutexLock lock(mutex_);
-    if (!file) return !first_;
-    if (!first_) first_ = file->stamp;
-    return IsSameVersion(*first_, file->stamp);
+    return Opened{std::move(file), GenerationOf(*first_), just_now};
   }
 
-  static model::Failure Changed() {
-    return model::IoError(ESTALE, "changed since it was opened");
-  }
+  static model::Failure Changed() { return model::Stale("changed since it was opened"); }
 
   const std::shared_ptr<const SourceRoot> root_;
   const std::string path_;
   const bool may_be_link_;
   const uint64_t owner_ = DescriptorCache::NewOwner();
   mutable model::Mutex mutex_;
-  mutable std::optional<FileStamp> first_ GUARDED_BY(mutex_);
+  mutable std::optional<struct ::stat> first_ GUARDED_BY(mutex_);
 };
 
 }  // namespace

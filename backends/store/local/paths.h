@@ -12,19 +12,11 @@
 
 namespace ndlfs::backends {
 
-// The path beneath `root` of what the file at `file_path` calls `name`: relative
-// to its folder, or absolute. nullopt where that leads out of the root by its
-// words alone; links are not looked at. The root itself is "".
-std::optional<std::string> PathBeneath(const SourceRoot& root, std::string_view file_path,
-                                       std::string_view name);
+// stat() of the regular file at `path`; nullopt where there is none.
+model::Result<std::optional<struct ::stat>> StatFile(const SourceRoot& root,
+                                                     std::string_view path);
 
-// The stamp of the regular file at `path`; nullopt where there is none.
-model::Result<std::optional<FileStamp>> StatFile(const SourceRoot& root, std::string_view path);
-
-// Who may read the file at `path`; nobody where there is none.
-model::Result<Access> AccessToFile(const SourceRoot& root, std::string_view path);
-
-// `path` for messages: the root itself goes by its own name.
+// As Source::Describe().
 std::string DescribePath(const SourceRoot& root, std::string_view path);
 
 }  // namespace ndlfs::backends

@@ -14,7 +14,7 @@
 #include <cstdlib>
 #include <span>
 
-#include "backends/store/keys.h"
+#include "backends/store/access.h"
 #include "backends/store/local/crossing.h"
 
 namespace ndlfs::backends {
@@ -44,6 +44,22 @@ int OpenAt2(int directory, const char* path, int flags, uint64_t resolve = 0) {
   }
 }
 
+model::Result<UniqueFd> OpenIn(int directory, const std::string& name, int flags,
+                               uint64_t resolve) {
+  UniqueFd fd(OpenAt2(directory, name.c_str(), flags, resolve));
+  if (!fd) return IoError(errno, "open");
+  return fd;
+}
+
+// Whether `caller` has the permission `wanted` (4: to read, 1: to pass) of `access`.
+bool Grants(const Access& access, const Caller& caller, mode_t wanted) {
+  if (access.uid == caller.uid) return (access.mode & wanted << 6) != 0;
+  const bool is_member =
+      access.gid == caller.gid ||
+      std::binary_search(caller.groups.begin(), caller.groups.end(), access.gid);
+  return (access.mode & (is_member ? wanted << 3 : wanted)) != 0;
+}
+
 bool IsFileOrDirectory(const struct ::stat& status) {
   return S_ISREG(status.st_mode) || S_ISDIR(status.st_mode);
 }
@@ -64,18 +80,6 @@ model::Result<std::string> PathOfDescriptor(int fd) {
   if (size < 0) return IoError(errno, link);
   path.resize(static_cast<size_t>(size));
   return path;
-}
-
-// What is left of `own`, the access to what is at `path`, for who has to pass
-// the directories on the way. No part of `path` is a link.
-model::Result<SourceRoot::PathAccess> AddPassage(const SourceRoot& root, std::string_view path,
-                                                 const Access& own) {
-  SourceRoot::PathAccess access = {own, own};
-  for (size_t end = path.find('/'); end != path.npos; end = path.find('/', end + 1)) {
-    NDLFS_TRY(const auto directory, root.StatForOthers(path.substr(0, end), false));
-    access.whole = Both(access.whole, PassageThrough(directory));
-  }
-  return access;
 }
 
 // Some filesystems keep any time_t; the years after 2262 are all one to us.
@@ -100,10 +104,6 @@ void StayOnOneFilesystem() { stays_on_one_filesystem = true; }
 
 bool StaysOnOneFilesystem() { return stays_on_one_filesystem; }
 
-UniqueFd::~UniqueFd() {
-  if (fd_ >= 0) ::close(fd_);
-}
-
 model::Result<std::shared_ptr<const SourceRoot>> SourceRoot::Open(const std::string& path,
                                                                   bool shared) {
   UniqueFd fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
@@ -114,27 +114,83 @@ model::Result<std::shared_ptr<const SourceRoot>> SourceRoot::Open(const std::str
       new SourceRoot(MakeAbsolute(path), std::move(fd), shared));
 }
 
-model::Result<UniqueFd> SourceRoot::OpenBeneath(std::string_view path, int flags) const {
-  return Open(path, flags, 0);
+model::Result<UniqueFd> SourceRoot::OpenBeneath(std::string_view path, int flags,
+                                                struct ::stat* status) const {
+  return Open(path, flags, 0, status);
 }
 
-model::Result<UniqueFd> SourceRoot::OpenFound(std::string_view path, int flags) const {
-  return Open(path, flags, shared_ ? RESOLVE_NO_SYMLINKS : 0);
+model::Result<UniqueFd> SourceRoot::OpenFound(std::string_view path, int flags,
+                                              struct ::stat* status) const {
+  return Open(path, flags, shared_ ? RESOLVE_NO_SYMLINKS : 0, status);
 }
 
-model::Result<UniqueFd> SourceRoot::Open(std::string_view path, int flags,
-                                         uint64_t resolve) const {
+model::Result<UniqueFd> SourceRoot::Open(std::string_view path, int flags, uint64_t resolve,
+                                         struct ::stat* status) const {
   if (path.find('\0') != std::string_view::npos) return IoError(ENOENT, "open");
   const std::string name = path.empty() ? "." : std::string(path);
   // O_NONBLOCK means nothing to files and directories, but without it a FIFO
   // would keep us waiting for a writer. openat2 takes neither with O_PATH.
   if (!(flags & O_PATH)) flags |= O_RDONLY | O_NOCTTY | O_NONBLOCK;
-  UniqueFd fd(OpenAt2(fd_.get(), name.c_str(), flags | O_CLOEXEC, resolve));
-  if (!fd) return IoError(errno, "open");
+  flags |= O_CLOEXEC;
+  auto opened =
+      shared_ ? OpenAsCaller(name, flags, resolve) : OpenIn(fd_.get(), name, flags, resolve);
+  if (!opened) {
+    if (opened.error().sys_errno() == EACCES) CallerScope::CountDenial();
+    return opened;
+  }
+  UniqueFd fd = *std::move(opened);
   if (flags & O_PATH) return fd;
-  NDLFS_TRY(const auto status, StatFd(fd.get()));
-  if (!IsFileOrDirectory(status)) return IoError(ENXIO, "open");
+  NDLFS_TRY(const auto found, StatFd(fd.get()));
+  if (!IsFileOrDirectory(found)) return IoError(ENXIO, "open");
+  if (status != nullptr) *status = found;
   return fd;
+}
+
+model::Result<UniqueFd> SourceRoot::OpenAsCaller(const std::string& name, int flags,
+                                                 uint64_t resolve) const {
+  const CallerPtr& caller = CallerScope::Current();
+  if (!caller) return IoError(EACCES, "nobody asks for it");
+  if (!caller->is_self && !takes_identities_) {
+    NDLFS_TRY(UniqueFd fd, OpenIn(fd_.get(), name, flags, resolve));
+    NDLFS_RETURN_IF_ERROR(CheckOpenTo(*caller, fd.get(), flags));
+    return fd;
+  }
+  NDLFS_TRY(const auto identity, TakenIdentity::Take(*caller));
+  return OpenIn(fd_.get(), name, flags, resolve);
+}
+
+// What the kernel cannot be asked where an ordinary user has mounted for others: whether
+// `caller` might have opened it too, by the modes of what was opened and of the folders that it
+// is in now.
+model::Result<void> SourceRoot::CheckOpenTo(const Caller& caller, int fd, int flags) const {
+  NDLFS_TRY(const auto status, StatForOthers(fd));
+  const auto denied = [] { return IoError(EACCES, "open"); };
+  const bool reads = (flags & O_PATH) == 0;
+  if (reads && !Grants(AccessTo(status), caller, 4)) return denied();
+  NDLFS_TRY(const std::string root, PathOfDescriptor(fd_.get()));
+  NDLFS_TRY(const std::string real, PathOfDescriptor(fd));
+  if (real == root) return {};
+  const size_t skipped = root == "/" ? 0 : root.size();
+  if (!real.starts_with(root) || real.size() <= skipped || real[skipped] != '/') {
+    return IoError(EXDEV, "open");
+  }
+  // From folder to folder: each was where the next one is found at that moment, and the last
+  // one where the file is.
+  UniqueFd folder(::openat(fd_.get(), ".", O_PATH | O_CLOEXEC));
+  for (std::string_view rest = std::string_view(real).substr(skipped + 1);;) {
+    if (!folder) return denied();
+    NDLFS_TRY(const auto passed, StatForOthers(folder.get()));
+    if (!Grants(AccessTo(passed), caller, 1)) return denied();
+    const size_t slash = rest.find('/');
+    const std::string name(rest.substr(0, slash));
+    folder = UniqueFd(::openat(folder.get(), name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+    if (slash == rest.npos) break;
+    rest.remove_prefix(slash + 1);
+  }
+  if (!folder) return denied();
+  NDLFS_TRY(const auto found, StatFd(folder.get()));
+  if (found.st_dev != status.st_dev || found.st_ino != status.st_ino) return denied();
+  return {};
 }
 
 model::Result<struct ::stat> SourceRoot::Stat(std::string_view path, bool follow) const {
@@ -163,62 +219,6 @@ model::Result<struct ::stat> SourceRoot::StatForOthers(int fd) const {
     status.st_mode = WithoutDenied(status.st_mode, {});
   }
   return status;
-}
-
-model::Result<SourceRoot::PathAccess> SourceRoot::AccessOf(std::string_view path) const {
-  // Most paths have no link in them, and then lead where they say.
-  const UniqueFd direct(CheckKey(path) ? OpenAt2(fd_.get(), std::string(path).c_str(),
-                                                 O_PATH | O_CLOEXEC, RESOLVE_NO_SYMLINKS)
-                                       : -1);
-  if (direct) {
-    NDLFS_TRY(const auto status, StatForOthers(direct.get()));
-    return AddPassage(*this, path, AccessTo(status));
-  }
-  NDLFS_TRY(const auto fd, OpenBeneath(path, O_PATH));
-  NDLFS_TRY(const auto status, StatForOthers(fd.get()));
-  NDLFS_TRY(const std::string root, PathOfDescriptor(fd_.get()));
-  NDLFS_TRY(const std::string real, PathOfDescriptor(fd.get()));
-  const Access own = AccessTo(status);
-  if (real == root) return PathAccess{own, own};
-  const size_t skipped = root == "/" ? 0 : root.size();
-  if (!real.starts_with(root) || real[skipped] != '/') return IoError(EXDEV, "access");
-  const std::string_view found = std::string_view(real).substr(skipped + 1);
-  NDLFS_TRY(PathAccess access, AddPassage(*this, found, own));
-  if (found != path) access.own = access.whole;
-  return access;
-}
-
-// From folder to folder: each was where the next one is found at that moment,
-// and the last one where the file is.
-model::Result<SourceRoot::PathAccess> SourceRoot::AccessOfOpened(int fd,
-                                                                 std::string_view path) const {
-  NDLFS_TRY(const auto status, StatForOthers(fd));
-  NDLFS_TRY(const std::string root, PathOfDescriptor(fd_.get()));
-  NDLFS_TRY(const std::string real, PathOfDescriptor(fd));
-  const size_t skipped = root == "/" ? 0 : root.size();
-  if (!real.starts_with(root) || real.size() <= skipped || real[skipped] != '/') {
-    return IoError(EXDEV, "access");
-  }
-  const std::string_view found = std::string_view(real).substr(skipped + 1);
-  PathAccess access = {AccessTo(status), AccessTo(status)};
-  UniqueFd folder;
-  for (std::string_view rest = found;;) {
-    const size_t slash = rest.find('/');
-    const std::string name(rest.substr(0, slash));
-    UniqueFd next(::openat(folder ? folder.get() : fd_.get(), name.c_str(),
-                           O_PATH | O_NOFOLLOW | O_CLOEXEC));
-    if (!next) return IoError(errno == ENOENT ? ESTALE : errno, "access");
-    NDLFS_TRY(const auto there, StatForOthers(next.get()));
-    if (slash == rest.npos) {
-      if (there.st_dev == status.st_dev && there.st_ino == status.st_ino) break;
-      return IoError(ESTALE, "access");
-    }
-    access.whole = Both(access.whole, PassageThrough(there));
-    folder = std::move(next);
-    rest.remove_prefix(slash + 1);
-  }
-  if (found != path) access.own = access.whole;
-  return access;
 }
 
 model::Result<std::string> SourceRoot::ReadLink(std::string_view path) const {
@@ -264,13 +264,19 @@ void DirectoryStream::Seek(int64_t position) {
   }
 }
 
-FileStamp StampOf(const struct ::stat& status) {
-  return {.device = status.st_dev,
-          .inode = status.st_ino,
-          .size = static_cast<uint64_t>(status.st_size),
-          .mtime_ns = Nanoseconds(status.st_mtim),
-          .ctime_ns = Nanoseconds(status.st_ctim)};
+Generation GenerationOf(const struct ::stat& status) {
+  return Generation::OfNumbers(
+      {status.st_dev, status.st_ino, static_cast<uint64_t>(status.st_size),
+       static_cast<uint64_t>(ModifiedNs(status)), static_cast<uint64_t>(ChangedNs(status))});
 }
+
+ValueInfo InfoOf(const struct ::stat& status) {
+  return {GenerationOf(status), static_cast<uint64_t>(status.st_size), ModifiedNs(status)};
+}
+
+int64_t ModifiedNs(const struct ::stat& status) { return Nanoseconds(status.st_mtim); }
+
+int64_t ChangedNs(const struct ::stat& status) { return Nanoseconds(status.st_ctim); }
 
 model::Result<size_t> ReadFully(int fd, uint64_t offset, ByteSpan out) {
   size_t done = 0;

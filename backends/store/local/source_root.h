@@ -10,36 +10,21 @@
 #include <string_view>
 #include <utility>
 
+#include "backends/base/unique_fd.h"
+#include "backends/store/caller.h"
 #include "backends/store/store.h"
 #include "model/error.h"
 
 namespace ndlfs::backends {
-
-// An open file descriptor that closes itself. Move-only.
-class UniqueFd {
- public:
-  UniqueFd() = default;
-  explicit UniqueFd(int fd) : fd_(fd) {}
-  UniqueFd(UniqueFd&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  UniqueFd& operator=(UniqueFd&& other) noexcept {
-    std::swap(fd_, other.fd_);
-    return *this;
-  }
-  ~UniqueFd();
-  int get() const { return fd_; }
-  explicit operator bool() const { return fd_ >= 0; }
-  // Gives the descriptor away.
-  int release() { return std::exchange(fd_, -1); }
-
- private:
-  int fd_ = -1;
-};
 
 // The directory that ndlfs shows. Everything is opened beneath it: ".." and
 // symbolic links that lead out of it fail with EXDEV (openat2 RESOLVE_BENEATH),
 // and so does whatever is not a regular file or directory (ENXIO), before a
 // FIFO could block. Paths are relative; "" is the directory itself.
 // Thread-safe.
+//
+// A shared root opens everything as the caller of the calling thread's CallerScope (caller.h),
+// and nothing at all outside of such a scope: the kernel decides what that user may open.
 class SourceRoot : public std::enable_shared_from_this<SourceRoot> {
  public:
   // `shared` says that others than this process's user are shown what it reads.
@@ -51,29 +36,20 @@ class SourceRoot : public std::enable_shared_from_this<SourceRoot> {
 
   // Opens for reading; `flags` adds O_DIRECTORY, O_PATH, O_NOFOLLOW. With
   // O_PATH anything may be opened, FIFOs too. The error's sys_errno() tells
-  // ENOENT from the rest; its message does not name `path`.
-  model::Result<UniqueFd> OpenBeneath(std::string_view path, int flags = 0) const;
+  // ENOENT from the rest; its message does not name `path`. `status`, if given and
+  // without O_PATH, gets what fstat() says of it.
+  model::Result<UniqueFd> OpenBeneath(std::string_view path, int flags = 0,
+                                      struct ::stat* status = nullptr) const;
   // lstat when `follow` is false.
   model::Result<struct ::stat> Stat(std::string_view path, bool follow = true) const;
   // For paths that have been found step by step, and had no link in them: where
   // the source is shared, a link that is there now is not followed.
-  model::Result<UniqueFd> OpenFound(std::string_view path, int flags = 0) const;
+  model::Result<UniqueFd> OpenFound(std::string_view path, int flags = 0,
+                                    struct ::stat* status = nullptr) const;
   // The same, with no permission bit in the mode that an access control list
   // may keep from somebody: for whom no list is looked at later on. Where
   // nothing is shared, the mode as it is. Without `follow`, as OpenFound().
   model::Result<struct ::stat> StatForOthers(std::string_view path, bool follow = true) const;
-  // Who may read the file at `path`, or list the directory, as far as it and
-  // the directories on the way to it from the root say, wherever links lead.
-  // Takes a look at each of these.
-  struct PathAccess {
-    Access own;    // of the thing itself; the whole way's if a link led to it
-    Access whole;  // of the whole way, not less closed than `own`
-    bool operator==(const PathAccess&) const = default;
-  };
-  model::Result<PathAccess> AccessOf(std::string_view path) const;
-  // The same of what has been opened at `path`, wherever it is now. ESTALE if
-  // it has been removed since.
-  model::Result<PathAccess> AccessOfOpened(int fd, std::string_view path) const;
   bool is_shared() const { return shared_; }
   // What the symbolic link at `path` says, wherever that leads. As OpenFound().
   model::Result<std::string> ReadLink(std::string_view path) const;
@@ -82,11 +58,16 @@ class SourceRoot : public std::enable_shared_from_this<SourceRoot> {
   SourceRoot(std::string path, UniqueFd fd, bool shared)
       : path_(std::move(path)), fd_(std::move(fd)), shared_(shared) {}
   model::Result<struct ::stat> StatForOthers(int fd) const;
-  model::Result<UniqueFd> Open(std::string_view path, int flags, uint64_t resolve) const;
+  model::Result<UniqueFd> Open(std::string_view path, int flags, uint64_t resolve,
+                               struct ::stat* status) const;
+  model::Result<UniqueFd> OpenAsCaller(const std::string& name, int flags,
+                                       uint64_t resolve) const;
+  model::Result<void> CheckOpenTo(const Caller& caller, int fd, int flags) const;
 
   const std::string path_;
   const UniqueFd fd_;
   const bool shared_;
+  const bool takes_identities_ = MayTakeIdentities();
 };
 
 // The names in one directory, one at a time, so that a million of them take
@@ -109,6 +90,8 @@ class DirectoryStream {
   model::Result<const Entry*> Next();
   // Continues after the entry whose `next` was `position`; 0 is the beginning.
   void Seek(int64_t position);
+  // Of the directory itself; it stays open as long as this is there.
+  int fd() const { return ::dirfd(directory_.get()); }
 
  private:
   struct Close {
@@ -119,7 +102,13 @@ class DirectoryStream {
   Entry entry_;
 };
 
-FileStamp StampOf(const struct ::stat& status);
+// Which version of a file stat() has told of, and what is known of it.
+Generation GenerationOf(const struct ::stat& status);
+ValueInfo InfoOf(const struct ::stat& status);
+// Times in nanoseconds since 1970: of the last write, and of the last change of
+// any kind.
+int64_t ModifiedNs(const struct ::stat& status);
+int64_t ChangedNs(const struct ::stat& status);
 
 // pread until `out` is full or the file ends; returns the bytes read.
 model::Result<size_t> ReadFully(int fd, uint64_t offset, ByteSpan out);

@@ -15,7 +15,6 @@
 #include "backends/format/json_attributes.h"
 #include "backends/store/file_name.h"
 #include "backends/store/keys.h"
-#include "backends/store/local/paths.h"
 #include "backends/store/reference/generator.h"
 #include "backends/store/reference/template.h"
 #include "model/base64.h"
@@ -96,12 +95,12 @@ class ReferenceIndex {
 // A value in the reference file itself, or a part of another file.
 struct Reference {
   std::optional<std::string> inline_value;
-  std::string path;  // beneath the root of the source
+  std::string path;  // in the source
   ByteRange range;
 };
 
-// The path beneath the root that the file at `file_path` means by a URL.
-model::Result<std::string> ResolveUrl(const SourceRoot& root, std::string_view file_path,
+// The path in the source that the file at `file_path` means by a URL.
+model::Result<std::string> ResolveUrl(const Source& source, std::string_view file_path,
                                       std::string_view url) {
   constexpr std::string_view kFileScheme = "file://";
   std::string_view name = url;
@@ -109,7 +108,7 @@ model::Result<std::string> ResolveUrl(const SourceRoot& root, std::string_view f
   if (name.find("://") != name.npos || name.find("::") != name.npos) {
     return model::Unsupported("the remote reference {}", model::Quote(url));
   }
-  auto path = PathBeneath(root, file_path, name);
+  auto path = source.Resolve(file_path, name);
   if (!path) return model::BadInput("{} is outside the source tree", model::Quote(url));
   if (name.empty() || path->empty() || !CheckKey(*path)) {
     return model::BadInput("{} is no path of a file", model::Quote(url));
@@ -129,65 +128,30 @@ uint64_t SizeOf(const Templates& templates) {
 
 class JsonReferenceStore final : public ReferenceStore {
  public:
-  JsonReferenceStore(std::shared_ptr<const SourceRoot> root, std::string path, FileStamp stamp,
+  JsonReferenceStore(std::shared_ptr<const Source> source, std::string path,
+                     std::shared_ptr<const Store> file, ValueInfo file_info,
                      ReferenceIndex index, Generator generator, Templates templates)
-      : root_(std::move(root)),
+      : source_(std::move(source)),
         path_(std::move(path)),
-        stamp_(stamp),
+        file_info_(std::move(file_info)),
         index_(std::move(index)),
         generator_(std::move(generator)),
         templates_(std::move(templates)),
         templates_size_(SizeOf(templates_)),
-        file_(MakeFileStore(root_, path_)),
-        targets_(MakeDirectoryStore(root_, "")) {}
-
-  model::Result<std::optional<uint64_t>> Size(std::string_view key) const override {
-    NDLFS_TRY(const auto reference, Resolve(key));
-    if (!reference) return std::nullopt;
-    if (reference->inline_value) return reference->inline_value->size();
-    NDLFS_TRY(const uint64_t size, TargetSize(*reference));
-    if (reference->range.offset >= size) return 0;
-    return std::min(reference->range.length, size - reference->range.offset);
-  }
-
-  model::Result<std::optional<size_t>> ReadInto(std::string_view key, uint64_t offset,
-                                                ByteSpan out) const override {
-    NDLFS_TRY(const auto reference, Resolve(key));
-    if (!reference) return std::nullopt;
-    if (reference->inline_value) {
-      const std::string_view value = *reference->inline_value;
-      const size_t begin = std::min<uint64_t>(offset, value.size());
-      const size_t count = std::min(out.size(), value.size() - begin);
-      std::copy_n(AsBytes(value).data() + begin, count, out.begin());
-      return count;
-    }
-    const ByteRange& range = reference->range;
-    if (offset >= range.length) return 0;
-    out = out.first(std::min<uint64_t>(out.size(), range.length - offset));
-    const auto begin = CheckedAdd(range.offset, offset);
-    if (!begin) return 0;
-    NDLFS_TRY(const auto count, targets_->ReadInto(reference->path, *begin, out));
-    if (!count) return Missing(reference->path);
-    return *count;
-  }
+        file_(std::move(file)),
+        targets_(source_->OpenStore("")) {}
 
   // Of values in this file, its version; of those in others, theirs.
-  model::Result<std::optional<FileStamp>> Stat(std::string_view key) const override {
+  model::Result<std::optional<ValueInfo>> Stat(std::string_view key) const override {
     if (!index_.Find(key)) return std::nullopt;
-    NDLFS_TRY(const auto stamp, file_->Stat(""));
-    if (stamp != stamp_) return stamp;
-    const auto reference = Resolve(key);
-    if (!reference || !*reference || (*reference)->inline_value) return stamp;
-    return targets_->Stat((*reference)->path);
-  }
-
-  model::Result<Access> AccessOf(std::string_view key) const override {
-    NDLFS_TRY(const auto reference, Resolve(key));
-    if (!reference) return Access{};
-    NDLFS_TRY(const Access access, file_->AccessOf(""));
-    if (reference->inline_value) return access;
-    NDLFS_TRY(const Access target, targets_->AccessOf(reference->path));
-    return Both(target, access);
+    NDLFS_TRY(const auto file, file_->Stat(""));
+    if (!file || file->generation != file_info_.generation) return file;
+    const auto reference = Find(key);
+    if (!reference || !*reference) return file;
+    if ((*reference)->inline_value) return InlineInfo(**reference);
+    NDLFS_TRY(auto target, targets_->Stat((*reference)->path));
+    if (target) target->size = PartSize((*reference)->range, target->size);
+    return target;
   }
 
   model::Result<std::vector<StoreEntry>> List(std::string_view prefix) const override {
@@ -219,28 +183,94 @@ class JsonReferenceStore final : public ReferenceStore {
       const std::string_view name = FileNameOf(index_.KeyOf(*it));
       if (name.starts_with(".z") || name == "zarr.json") continue;
       const auto reference = Resolve(index_.KeyOf(*it));
-      if (reference || reference.error().code() == model::ErrorCode::kIo) return {};
+      if (reference || reference.error().is_transient()) return {};
       return model::Propagate(reference.error());
     }
     return {};
   }
 
  private:
+  model::Result<std::optional<ReadResult>> DoRead(std::string_view key,
+                                                  const ReadOptions& options,
+                                                  const Reserve& reserve) const override {
+    NDLFS_TRY(const auto reference, Resolve(key));
+    if (!reference) return std::nullopt;
+    if (!reference->inline_value) return ReadTarget(*reference, options, reserve);
+    const std::string_view value = *reference->inline_value;
+    NDLFS_TRY(const ByteSpan out, reserve(value.size()));
+    const ByteRange range = options.Clip(value.size());
+    const size_t count = std::min<uint64_t>(out.size(), range.length);
+    std::copy_n(AsBytes(value).data() + range.offset, count, out.begin());
+    return ReadResult{count, InlineInfo(*reference)};
+  }
+
+  ValueInfo InlineInfo(const Reference& reference) const {
+    return {file_info_.generation, reference.inline_value->size(), file_info_.modified_ns};
+  }
+
+  // Bytes of a part of a file of `file_size` bytes.
+  static uint64_t PartSize(const ByteRange& part, uint64_t file_size) {
+    return part.offset >= file_size ? 0 : std::min(part.length, file_size - part.offset);
+  }
+
+  model::Result<std::optional<ReadResult>> ReadTarget(const Reference& reference,
+                                                      const ReadOptions& options,
+                                                      const Reserve& reserve) const {
+    NDLFS_TRY(const ReadOptions wanted, OptionsForTarget(reference, options));
+    uint64_t size = 0;
+    const auto reserve_for_part = [&](uint64_t file_size) {
+      size = PartSize(reference.range, file_size);
+      return reserve(size);
+    };
+    NDLFS_TRY(auto result, targets_->Read(reference.path, wanted, reserve_for_part));
+    if (!result) return Missing(reference.path);
+    result->info.size = size;
+    return result;
+  }
+
+  // What to read of the file for `options` of the part.
+  model::Result<ReadOptions> OptionsForTarget(const Reference& reference,
+                                              const ReadOptions& options) const {
+    const ByteRange& part = reference.range;
+    ReadOptions target = options;
+    if (options.from_end) {  // of a part that may be shorter than the reference says
+      NDLFS_TRY(const auto file, targets_->Stat(reference.path));
+      if (!file) return Missing(reference.path);
+      target.from_end = false;
+      target.range = options.Clip(PartSize(part, file->size));
+      if (!target.if_match) target.if_match = file->generation;
+    } else {
+      const uint64_t left = part.length - std::min(part.length, target.range.offset);
+      target.range.length = std::min(target.range.length, left);
+    }
+    const auto offset = CheckedAdd(part.offset, target.range.offset);
+    target.range = offset ? ByteRange{*offset, target.range.length} : ByteRange{0, 0};
+    return target;
+  }
+
   // nullopt where there is no such key.
   model::Result<std::optional<Reference>> Resolve(std::string_view key) const {
+    if (!index_.Find(key)) return std::nullopt;
+    // The index is about one version of the text, and keys are asked for as of now.
+    NDLFS_TRY(const auto now, file_->Stat(""));
+    if (!now || now->generation != file_info_.generation)
+      return model::HasChanged(Describe(""));
+    return Find(key);
+  }
+
+  // The same, by the text that was indexed.
+  model::Result<std::optional<Reference>> Find(std::string_view key) const {
     const ReferenceIndex::Entry* entry = index_.Find(key);
     if (!entry) return std::nullopt;
-    // The index is about one version of the text.
-    NDLFS_TRY(const auto stamp, file_->Stat(""));
-    if (stamp != stamp_) return model::IoError(ESTALE, Describe(""));
     if (entry->value_size == kGenerated) {
       NDLFS_TRY(Reference generated, Generate(entry->value_begin));
       return generated;
     }
-    NDLFS_TRY(const auto text,
-              file_->Read("", kMaxValueSize, {entry->value_begin, entry->value_size}));
-    if (!text) return model::IoError(ESTALE, Describe(""));
-    NDLFS_TRY(const Json json, ParseJson(AsText(text->span())));
+    NDLFS_TRY(const auto text, file_->Get("", kMaxValueSize,
+                                          {.range = {entry->value_begin, entry->value_size},
+                                           .if_match = file_info_.generation}));
+    if (!text) return model::HasChanged(Describe(""));
+    NDLFS_TRY(const Json json, ParseJson(AsText(text->bytes.span())));
     NDLFS_TRY(Reference reference, ParseReference(json));
     return reference;
   }
@@ -248,7 +278,7 @@ class JsonReferenceStore final : public ReferenceStore {
   model::Result<Reference> Generate(uint64_t number) const {
     NDLFS_TRY(const auto generated, generator_.Reference(number, templates_));
     Reference reference;
-    NDLFS_TRY(reference.path, ResolveUrl(*root_, path_, generated.url));
+    NDLFS_TRY(reference.path, ResolveUrl(*source_, path_, generated.url));
     if (generated.part) {
       reference.range = {generated.part->offset, generated.part->length};
     }
@@ -265,7 +295,7 @@ class JsonReferenceStore final : public ReferenceStore {
     NDLFS_TRY(const std::string url,
               Render(json[0].get_ref<const std::string&>(), templates_, {}));
     Reference reference;
-    NDLFS_TRY(reference.path, ResolveUrl(*root_, path_, url));
+    NDLFS_TRY(reference.path, ResolveUrl(*source_, path_, url));
     if (json.size() > 1) {
       NDLFS_TRY(reference.range.offset, JsonToSize(json[1]), "offset");
     }
@@ -286,15 +316,10 @@ class JsonReferenceStore final : public ReferenceStore {
   static model::Failure Missing(std::string_view path) {
     return model::Corrupt("the file {} that it refers to is not there", model::Quote(path));
   }
-  model::Result<uint64_t> TargetSize(const Reference& reference) const {
-    NDLFS_TRY(const auto size, targets_->Size(reference.path));
-    if (!size) return Missing(reference.path);
-    return *size;
-  }
 
-  const std::shared_ptr<const SourceRoot> root_;
+  const std::shared_ptr<const Source> source_;
   const std::string path_;
-  const FileStamp stamp_;
+  const ValueInfo file_info_;  // of the version that was indexed
   const ReferenceIndex index_;
   const Generator generator_;
   const Templates templates_;
@@ -376,13 +401,13 @@ model::Result<void> AddGenerated(const Generator& generator, const Templates& te
 }  // namespace
 
 model::Result<std::shared_ptr<const ReferenceStore>> OpenReferences(
-    std::shared_ptr<const SourceRoot> root, const std::string& path) {
-  const auto file = MakeFileStore(root, path);
-  NDLFS_TRY(const auto stamp, file->Stat(""));
-  const LargeIndexTurn turn(stamp ? stamp->size : 0);
-  NDLFS_TRY(const auto bytes, file->Read("", kMaxFileSize));
-  if (!stamp || !bytes) return model::NotFound("no file {}", model::Quote(path));
-  const std::string_view text = AsText(bytes->span());
+    std::shared_ptr<const Source> source, const std::string& path) {
+  const auto file = source->OpenFile(path);
+  NDLFS_TRY(const auto size, file->Size(""));
+  const LargeIndexTurn turn(size.value_or(0));
+  NDLFS_TRY(const auto value, file->Get("", kMaxFileSize));
+  if (!value) return model::NotFound("no file {}", model::Quote(path));
+  const std::string_view text = AsText(value->bytes.span());
   NDLFS_TRY(auto members, ScanJsonObject(text), path);
   NDLFS_TRY(auto templates, ParseTemplates(text, members), path);
   NDLFS_TRY(auto generator, ParseGenerator(text, members), path + ": gen");
@@ -390,7 +415,7 @@ model::Result<std::shared_ptr<const ReferenceStore>> OpenReferences(
   const LargeIndexTurn generating(generator.count() * kBytesPerGenerated);
   NDLFS_RETURN_IF_ERROR(AddGenerated(generator, templates, references), path + ": gen");
   NDLFS_TRY(auto index, ReferenceIndex::Make(std::move(references)), path);
-  return std::make_shared<const JsonReferenceStore>(std::move(root), path, *stamp,
+  return std::make_shared<const JsonReferenceStore>(std::move(source), path, file, value->info,
                                                     std::move(index), std::move(generator),
                                                     std::move(templates));
 }

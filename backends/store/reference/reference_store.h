@@ -18,7 +18,7 @@
 #include <string>
 #include <string_view>
 
-#include "backends/store/local/source_root.h"
+#include "backends/store/source.h"
 #include "backends/store/store.h"
 #include "model/error.h"
 
@@ -36,6 +36,6 @@ class ReferenceStore : public Store {
 // relative to its folder, or absolute within the source tree. kBadInput for
 // what is no reference file.
 model::Result<std::shared_ptr<const ReferenceStore>> OpenReferences(
-    std::shared_ptr<const SourceRoot> root, const std::string& path);
+    std::shared_ptr<const Source> source, const std::string& path);
 
 }  // namespace ndlfs::backends::kerchunk

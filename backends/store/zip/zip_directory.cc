@@ -356,16 +356,21 @@ void ZipDirectory::DropEarlier() {
   records_.resize(kept);
 }
 
-bool ZipDirectory::AnyName(const Store& file,
-                           const std::function<bool(std::string_view)>& matches) {
+model::Result<bool> ZipDirectory::AnyName(
+    const Store& file, const std::function<bool(std::string_view)>& matches) {
+  // What the file is like means no.
+  const auto no = [](const model::Error& error) -> model::Result<bool> {
+    if (error.is_transient()) return model::Propagate(error);
+    return false;
+  };
   const auto end = FindEnd(file);
-  if (!end) return false;
+  if (!end) return no(end.error());
   const auto place = LocateDirectory(*end);
-  if (!place) return false;
+  if (!place) return no(place.error());
   DirectoryReader reader(file, place->begin, place->begin + std::min(end->size, kMaxProbed));
   while (!reader.AtEnd()) {
     const auto member = reader.Next();
-    if (!member) return false;
+    if (!member) return no(member.error());
     if (matches(member->name)) return true;
   }
   return false;

@@ -44,8 +44,10 @@ class ZipDirectory {
   static model::Result<ZipDirectory> Read(const Store& file);
 
   // Whether the name of a member `matches`. Looks at no more than 16 MiB; false
-  // also where the file is no archive.
-  static bool AnyName(const Store& file, const std::function<bool(std::string_view)>& matches);
+  // also where the file is no archive. An error where it cannot be read at this
+  // moment (Error::is_transient()).
+  static model::Result<bool> AnyName(const Store& file,
+                                     const std::function<bool(std::string_view)>& matches);
 
   size_t size() const { return records_.size(); }
   ZipMember member(size_t i) const;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "backends/store/keys.h"
+#include "backends/store/pinned_store.h"
 #include "backends/store/zip/inflate.h"
 
 namespace ndlfs::backends {
@@ -47,17 +48,13 @@ model::Result<void> CheckReadable(const ZipMember& member) {
   return {};
 }
 
-// Fewer than `wanted` where the value ends before.
-size_t Clip(uint64_t size, uint64_t offset, size_t wanted) {
-  return offset >= size ? 0 : std::min<uint64_t>(wanted, size - offset);
-}
-
 }  // namespace
 
 model::Result<std::shared_ptr<const ZipStore>> ZipStore::Open(
     std::shared_ptr<const Store> file) {
-  NDLFS_TRY(ZipDirectory directory, ZipDirectory::Read(*file), file->Describe(""));
-  return std::shared_ptr<const ZipStore>(new ZipStore(std::move(file), std::move(directory)));
+  NDLFS_TRY(auto pinned, PinVersion(file), file->Describe(""));
+  NDLFS_TRY(ZipDirectory directory, ZipDirectory::Read(*pinned), file->Describe(""));
+  return std::shared_ptr<const ZipStore>(new ZipStore(std::move(pinned), std::move(directory)));
 }
 
 ZipStore::ZipStore(std::shared_ptr<const Store> file, ZipDirectory directory)
@@ -73,26 +70,31 @@ model::Result<std::optional<size_t>> ZipStore::Find(std::string_view key) const 
   return found;
 }
 
-model::Result<std::optional<uint64_t>> ZipStore::Size(std::string_view key) const {
-  NDLFS_TRY(const auto index, Find(key));
-  if (!index) return std::nullopt;
-  return directory_.member(*index).size;
-}
-
-model::Result<std::optional<size_t>> ZipStore::ReadInto(std::string_view key, uint64_t offset,
-                                                        ByteSpan out) const {
+model::Result<std::optional<ReadResult>> ZipStore::DoRead(std::string_view key,
+                                                          const ReadOptions& options,
+                                                          const Reserve& reserve) const {
   NDLFS_TRY(const auto index, Find(key));
   if (!index) return std::nullopt;
   const ZipMember member = directory_.member(*index);
-  NDLFS_TRY(const uint64_t data_offset, DataOffset(member));
-  out = out.first(Clip(member.size, offset, out.size()));
-  if (member.method == ZipMember::kDeflated) {
-    NDLFS_RETURN_IF_ERROR(ReadDeflated(*index, member, data_offset, offset, out));
-    return out.size();
+  NDLFS_TRY(const ByteSpan out, reserve(member.size));
+  if (options.range.length == 0) {  // asks for no bytes, but for what the directory says
+    NDLFS_TRY(const auto value, file_->Get("", 0, {{0, 0}, false, options.if_match}));
+    if (!value) return model::Stale("the archive is gone");
+    return ReadResult{0, {value->info.generation, member.size, value->info.modified_ns}};
   }
-  NDLFS_TRY(const auto count, file_->ReadInto("", data_offset + offset, out));
-  if (count.value_or(0) != out.size()) return Corrupt("cut short");
-  return out.size();
+  const ByteRange range = options.Clip(member.size);
+  const ByteSpan wanted = out.first(std::min<uint64_t>(out.size(), range.length));
+  NDLFS_TRY(const Place place, PlaceOf(member, options.if_match));
+  ReadResult result = {wanted.size(), place.archive};
+  result.info.size = member.size;
+  if (member.method == ZipMember::kDeflated) {
+    NDLFS_RETURN_IF_ERROR(
+        ReadDeflated(*index, member, place.data_offset, range.offset, wanted));
+    return result;
+  }
+  NDLFS_TRY(const auto count, file_->ReadInto("", place.data_offset + range.offset, wanted));
+  if (count.value_or(0) != wanted.size()) return Corrupt("cut short");
+  return result;
 }
 
 model::Result<void> ZipStore::ReadDeflated(size_t index, const ZipMember& member,
@@ -105,23 +107,25 @@ model::Result<void> ZipStore::ReadDeflated(size_t index, const ZipMember& member
 
 // The local header repeats the name and the method; one that differs belongs
 // to something else.
-model::Result<uint64_t> ZipStore::DataOffset(const ZipMember& member) const {
-  std::string header(kLocalHeaderSize + member.name.size(), '\0');
-  NDLFS_TRY(const auto count, file_->ReadInto("", member.local_header,
-                                              std::as_writable_bytes(std::span(header))));
-  const bool matches =
-      count.value_or(0) == header.size() && header.starts_with(kLocalSignature) &&
-      Take16(header, 8) == member.method && Take16(header, 26) == member.name.size() &&
-      header.ends_with(member.name);
+model::Result<ZipStore::Place> ZipStore::PlaceOf(
+    const ZipMember& member, const std::optional<Generation>& if_match) const {
+  const uint64_t size = kLocalHeaderSize + member.name.size();
+  NDLFS_TRY(const auto value,
+            file_->Get("", size, {.range = {member.local_header, size}, .if_match = if_match}));
+  const std::string_view header = value ? AsText(value->bytes.span()) : std::string_view();
+  const bool matches = header.size() == size && header.starts_with(kLocalSignature) &&
+                       Take16(header, 8) == member.method &&
+                       Take16(header, 26) == member.name.size() &&
+                       header.ends_with(member.name);
   if (!matches) return BadInput("its local header does not match the directory");
-  const uint64_t offset = member.local_header + header.size() + Take16(header, 28);
+  const uint64_t offset = member.local_header + size + Take16(header, 28);
   if (offset + member.compressed_size > directory_.offset()) {
     return BadInput("it reaches into the directory");
   }
-  return offset;
+  return Place{offset, value->info};
 }
 
-model::Result<std::optional<FileStamp>> ZipStore::Stat(std::string_view key) const {
+model::Result<std::optional<ValueInfo>> ZipStore::Stat(std::string_view key) const {
   NDLFS_RETURN_IF_ERROR(CheckKey(key));
   const size_t found = directory_.LowerBound(key);
   if (found == directory_.size() || directory_.name(found) != key) return std::nullopt;
@@ -129,8 +133,6 @@ model::Result<std::optional<FileStamp>> ZipStore::Stat(std::string_view key) con
   if (stamp) stamp->size = directory_.member(found).size;
   return stamp;
 }
-
-model::Result<Access> ZipStore::AccessOf(std::string_view) const { return file_->AccessOf(""); }
 
 model::Result<std::vector<StoreEntry>> ZipStore::ListSome(std::string_view prefix,
                                                           size_t limit) const {

@@ -5,7 +5,7 @@
 #include <memory>
 #include <string_view>
 
-#include "backends/store/local/partial_listing.h"
+#include "backends/store/partial_listing.h"
 #include "backends/store/store.h"
 #include "backends/store/zip/zip_directory.h"
 #include "model/error.h"
@@ -20,20 +20,16 @@ namespace ndlfs::backends {
 // that are encrypted or compressed otherwise are refused when they are asked for.
 //
 // Knows the members that the archive had when it was opened: after a change
-// of the file, reads fail with ESTALE (see MakeFileStore).
+// of the file, reads fail with kStale.
 class ZipStore final : public Store, public PartialListing {
  public:
   // `file` has the archive as its value at "".
   static model::Result<std::shared_ptr<const ZipStore>> Open(std::shared_ptr<const Store> file);
   ~ZipStore() override;
 
-  model::Result<std::optional<uint64_t>> Size(std::string_view key) const override;
-  model::Result<std::optional<size_t>> ReadInto(std::string_view key, uint64_t offset,
-                                                ByteSpan out) const override;
   // That of the archive, with the size of the member.
-  model::Result<std::optional<FileStamp>> Stat(std::string_view key) const override;
+  model::Result<std::optional<ValueInfo>> Stat(std::string_view key) const override;
   // That of the archive.
-  model::Result<Access> AccessOf(std::string_view key) const override;
   model::Result<std::vector<StoreEntry>> List(std::string_view prefix) const override {
     return ListSome(prefix, SIZE_MAX);
   }
@@ -46,14 +42,23 @@ class ZipStore final : public Store, public PartialListing {
   bool IsStored(std::string_view key) const;
   const ZipDirectory& directory() const { return directory_; }
   // Of the archive.
-  model::Result<std::optional<FileStamp>> FileStampNow() const { return file_->Stat(""); }
+  model::Result<std::optional<ValueInfo>> InfoNow() const { return file_->Stat(""); }
 
  private:
   ZipStore(std::shared_ptr<const Store> file, ZipDirectory directory);
 
   // The place of the member in the directory; nullopt where there is none.
   model::Result<std::optional<size_t>> Find(std::string_view key) const;
-  model::Result<uint64_t> DataOffset(const ZipMember& member) const;
+  model::Result<std::optional<ReadResult>> DoRead(std::string_view key,
+                                                  const ReadOptions& options,
+                                                  const Reserve& reserve) const override;
+  // Where the data of a member begin, and what is known of the archive.
+  struct Place {
+    uint64_t data_offset;
+    ValueInfo archive;
+  };
+  model::Result<Place> PlaceOf(const ZipMember& member,
+                               const std::optional<Generation>& if_match) const;
   model::Result<void> ReadDeflated(size_t index, const ZipMember& member, uint64_t data_offset,
                                    uint64_t offset, ByteSpan out) const;
 

@@ -113,7 +113,7 @@ TEST_F(BloscRangesTest, AnErrorOfTheStoreIsPassedOn) {
    public:
     uint64_t size() const override { return 52; }
     model::Result<void> Read(uint64_t, ByteSpan) const override {
-      return model::IoError(ESTALE, "reading");
+      return model::Stale("reading");
     }
   };
   std::byte out[4];

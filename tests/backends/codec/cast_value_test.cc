@@ -173,7 +173,7 @@ TEST(CastValueTest, ConfigurationsThatCannotBeAreRefused) {
   };
   EXPECT_EQ(failure("{}"), "cast_value: \"data_type\" is missing");
   EXPECT_EQ(failure(R"({"data_type": "string"})", ErrorCode::kUnsupported),
-            "cast_value: data_type: the string \"string\" is no type of number");
+            "cast_value: data_type: the string \"string\" is not a type of number");
   EXPECT_EQ(failure(R"({"data_type": "int8", "rounding": "up"})"),
             "cast_value: rounding: unknown value \"up\"");
   EXPECT_EQ(failure(R"({"data_type": "int8", "out_of_range": "ignore"})"),

@@ -74,7 +74,7 @@ TEST(NumcodecsInZarr3Test, BoolsArePackedIntoBitsAfterTheirPadding) {
             "packbits: 11 elements, expected 10");
   EXPECT_EQ(FailureOf(Decode<uint8_t>(chain, FromHex("089ac0").span(), form.shape),
                       ErrorCode::kCorrupt),
-            "packbits: 3 bytes, of which 8 bits are padding");
+            "packbits: 3 bytes with 8 bits of padding");
 }
 
 TEST(NumcodecsInZarr3Test, FiltersOfTheWrongTypeAreRefused) {
@@ -103,7 +103,7 @@ TEST(NumcodecsInZarr3Test, FiltersOfTheWrongTypeAreRefused) {
 TEST(NumcodecsInZarr3Test, WhatIsNoNumberIsUnsupported) {
   EXPECT_THAT(ConfigFailure("numcodecs.delta", R"({"dtype": "<U4"})", {kInt32, {4}},
                             ErrorCode::kUnsupported),
-              HasSubstr("delta: dtype: the string \"<U4\" is no integer, bool or float"));
+              HasSubstr("delta: dtype: the string \"<U4\" is not an integer, bool or float"));
   EXPECT_THAT(ConfigFailure("numcodecs.delta", R"({"dtype": ">i4"})", {kInt32, {4}},
                             ErrorCode::kUnsupported),
               HasSubstr("delta: a big-endian dtype"));
@@ -129,7 +129,7 @@ TEST(NumcodecsTest, DtypeIsRequiredInZarr2) {
 TEST(NumcodecsTest, PickleIsRefusedWithItsReason) {
   EXPECT_EQ(MakeFailure(CodecDialect::kNumcodecs, "pickle", "{}", {kInt32, {4}},
                         ErrorCode::kUnsupported),
-            "pickle: its data are a program for Python, which is not run");
+            "pickle: its data are a program for Python, which ndlfs does not run");
 }
 
 TEST(NumcodecsTest, JenkinsLookup3HasThePublishedValues) {
@@ -147,7 +147,7 @@ TEST(NumcodecsTest, JenkinsLookup3HasThePublishedValues) {
   EXPECT_EQ(check("{}", "51057718"), "stored 18770551, found 17770551");
   EXPECT_EQ(MakeFailure(CodecDialect::kNumcodecs, "jenkins_lookup3", R"({"prefix": "a"})",
                         ByteForm(1), ErrorCode::kUnsupported),
-            "jenkins_lookup3: a prefix, which JSON cannot hold");
+            "jenkins_lookup3: a prefix, which JSON cannot express");
 }
 
 TEST(NumcodecsTest, Fletcher32OfOldLibrariesIsAccepted) {

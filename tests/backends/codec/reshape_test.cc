@@ -30,7 +30,7 @@ TEST(ReshapeTest, ExtentsMayBeNumbersDimensionsOrTheRest) {
   EXPECT_THAT(shape(R"({"shape": [10]})"), HasSubstr("a chunk of 960000 elements cannot"));
   EXPECT_THAT(shape(R"({"shape": [[4], -1]})"), HasSubstr("shape[0]: there is no dimension 4"));
   EXPECT_THAT(shape(R"({"shape": [2, [0], -1]})"),
-              HasSubstr("shape[1]: does not lie where its dimensions do"));
+              HasSubstr("shape[1]: not at the position of its dimensions"));
 }
 
 TEST(ReshapeTest, ElementsStayInOrder) {
@@ -51,7 +51,7 @@ TEST(ReshapeTest, ConfigurationsThatCannotBeAreRefused) {
   EXPECT_EQ(failure(R"({"shape": [-1, -1]})"), "reshape: shape[1]: a second -1");
   EXPECT_EQ(failure(R"({"shape": [0]})"), "reshape: shape[0]: an extent of 0");
   EXPECT_EQ(failure(R"({"shape": [[1], [0]]})"),
-            "reshape: shape[1]: the dimensions are not in rising order");
+            "reshape: shape[1]: the dimensions are not in ascending order");
   EXPECT_THAT(failure(R"({"shape": ["x"]})"), HasSubstr("shape[0]: expected a non-negative"));
 }
 

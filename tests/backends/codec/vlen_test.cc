@@ -92,7 +92,7 @@ TEST(VlenTest, ArraysCountItemsInNativeOrder) {
                                     "00000000")
                                 .span(),
                             {2}),
-            "vlen-array: element 0: 3 bytes are no whole number of items");
+            "vlen-array: element 0: 3 bytes are not a whole number of items");
 }
 
 TEST(VlenTest, LengthsThatLieAreCorrupt) {
@@ -104,9 +104,9 @@ TEST(VlenTest, LengthsThatLieAreCorrupt) {
   EXPECT_EQ(failure("03000000"), "vlen-utf8: 3 elements, expected 2");
   EXPECT_EQ(failure("02000000"), "vlen-utf8: 4 bytes are too few for 2 elements");
   EXPECT_EQ(failure("020000000000000005000000"),
-            "vlen-utf8: element 1 of 5 bytes reaches beyond the end");
+            "vlen-utf8: element 1 of 5 bytes extends beyond the end");
   EXPECT_EQ(failure("02000000ffffffff00000000"),
-            "vlen-utf8: element 0 of 4294967295 bytes reaches beyond the end");
+            "vlen-utf8: element 0 of 4294967295 bytes extends beyond the end");
   EXPECT_EQ(failure("020000000400000000000000"), "vlen-utf8: ends at element 1");
   EXPECT_EQ(failure("02000000000000000000000000"), "vlen-utf8: 1 bytes after the last element");
   EXPECT_EQ(failure("020000000100000080"

@@ -219,7 +219,7 @@ TEST_F(ZfpTest, HeadersOfOtherArraysAreRefused) {
     return FailureOf(DecodeWith(MakeChain(kZfpy, form), form, encoded.span()),
                      ErrorCode::kCorrupt);
   };
-  EXPECT_THAT(failure(kInt32, 7), HasSubstr("another type than that of the array"));
+  EXPECT_THAT(failure(kInt32, 7), HasSubstr("the type in the header is not that of the array"));
   EXPECT_THAT(failure(Datatype::Float32(), 8), HasSubstr("7 elements, expected 8"));
   const ChunkForm form{Datatype::Float32(), {7, 1}};  // the same number of elements
   EXPECT_EQ(DecodeWith(MakeChain(kZfpy, form), form, encoded.span()).value_or("an error"),

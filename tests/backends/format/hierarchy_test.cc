@@ -66,7 +66,7 @@ class FakeHierarchy final : public Hierarchy {
     return found == links_.end() ? std::nullopt : std::optional(found->second);
   }
   model::Result<uint64_t> Version(std::string_view) const override { return 0; }
-  using Hierarchy::HashStamps;
+  using Hierarchy::HashVersions;
 
  private:
   std::map<std::string, std::shared_ptr<Node>> nodes_;
@@ -231,21 +231,18 @@ TEST_F(LinkDimensionsTest, AnArrayIsNotItsOwnCoordinate) {
   EXPECT_THAT(Link("/g/lat"), ElementsAre("/lat", ""));
 }
 
-TEST(HashStampsTest, EveryPartOfAStampCounts) {
-  const FileStamp stamp = {1, 2, 3, 4, 5};
-  std::vector<std::vector<std::optional<FileStamp>>> versions = {
-      {stamp}, {std::nullopt}, {}, {stamp, std::nullopt}, {std::nullopt, stamp}};
+TEST(HashVersionsTest, EveryPartOfAGenerationCounts) {
+  const Generation::Numbers numbers = {1, 2, 3, 4, 5};
+  const ValueInfo value = {Generation::OfNumbers(numbers)};
+  std::vector<std::vector<std::optional<ValueInfo>>> versions = {
+      {value}, {std::nullopt}, {}, {value, std::nullopt}, {std::nullopt, value}};
   for (size_t field = 0; field < 5; ++field) {
-    FileStamp other = stamp;
-    if (field == 0) other.device = 9;
-    if (field == 1) other.inode = 9;
-    if (field == 2) other.size = 9;
-    if (field == 3) other.mtime_ns = 9;
-    if (field == 4) other.ctime_ns = 9;
-    versions.push_back({other});
+    Generation::Numbers other = numbers;
+    other[field] = 9;
+    versions.push_back({ValueInfo{Generation::OfNumbers(other)}});
   }
   std::set<uint64_t> hashes;
-  for (const auto& version : versions) hashes.insert(FakeHierarchy::HashStamps(version));
+  for (const auto& version : versions) hashes.insert(FakeHierarchy::HashVersions(version));
   EXPECT_EQ(hashes.size(), versions.size());
 }
 

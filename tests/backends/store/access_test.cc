@@ -12,29 +12,6 @@
 namespace ndlfs::backends {
 namespace {
 
-TEST(BothTest, OfOneOwnerIsWhatBothGrant) {
-  EXPECT_EQ(Both({1, 1, 0755}, {1, 1, 0640}).mode, mode_t{0640});
-  EXPECT_EQ(Both({1, 1, 0640}, {1, 1, 0755}).mode, mode_t{0640});
-  EXPECT_EQ(Both({1, 1, 0444}, {1, 1, 0222}).mode, mode_t{0});
-}
-
-TEST(BothTest, AnotherOwnerHasWhatOthersHave) {
-  EXPECT_EQ(Both({1, 1, 0444}, {2, 1, 0640}).mode, mode_t{0040});
-  EXPECT_EQ(Both({1, 1, 0444}, {2, 1, 0644}).mode, mode_t{0444});
-}
-
-TEST(BothTest, AnotherGroupHasWhatOthersHave) {
-  EXPECT_EQ(Both({1, 1, 0444}, {1, 2, 0640}).mode, mode_t{0400});
-  EXPECT_EQ(Both({1, 1, 0444}, {2, 2, 0664}).mode, mode_t{0444});
-  EXPECT_EQ(Both({1, 1, 0444}, {2, 2, 0660}).mode, mode_t{0});
-}
-
-TEST(BothTest, KeepsOwnerAndGroupOfTheFirst) {
-  const Access both = Both({1, 2, 0444}, {3, 4, 0444});
-  EXPECT_EQ(both.uid, 1u);
-  EXPECT_EQ(both.gid, 2u);
-}
-
 std::vector<std::byte> AccessList(std::vector<std::array<uint32_t, 3>> entries) {
   std::vector<std::byte> list;
   const auto add = [&](uint32_t number, size_t size) {
@@ -73,15 +50,14 @@ TEST(WithoutDeniedTest, OfAListThatIsDamagedTheOwnerHasHisBits) {
   EXPECT_EQ(WithoutDenied(0777, list), mode_t{0700});
 }
 
-TEST(CoversReadersTest, AsksForReadingAlone) {
-  EXPECT_TRUE(CoversReaders({1, 1, 0644}, {1, 1, 0755}));
-  EXPECT_TRUE(CoversReaders({1, 1, 0755}, {1, 1, 0444}));
-  EXPECT_TRUE(CoversReaders({1, 1, 0600}, {1, 1, 0640}));
-  EXPECT_TRUE(CoversReaders({1, 1, 0640}, {2, 2, 0644}));
-  EXPECT_TRUE(CoversReaders({1, 1, 0}, {2, 2, 0}));
-  EXPECT_FALSE(CoversReaders({1, 1, 0644}, {1, 1, 0640}));
-  EXPECT_FALSE(CoversReaders({1, 1, 0640}, {1, 2, 0640}));
-  EXPECT_FALSE(CoversReaders({1, 1, 0600}, {2, 1, 0640}));
+TEST(InCommonTest, OfOneOwnerAndGroupIsWhatBothHave) {
+  EXPECT_EQ(InCommon({1, 1, 0755}, {1, 1, 0640}), (Access{1, 1, 0640}));
+  EXPECT_EQ(InCommon({1, 1, 0444}, {1, 1, 0222}), (Access{1, 1, 0}));
+}
+
+TEST(InCommonTest, BitsAboutOthersAreNotMixed) {
+  EXPECT_EQ(InCommon({1, 1, 0444}, {2, 1, 0400}), (Access{1, 1, 0444}));
+  EXPECT_EQ(InCommon({1, 1, 0444}, {1, 2, 0400}), (Access{1, 1, 0444}));
 }
 
 }  // namespace

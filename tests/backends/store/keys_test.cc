@@ -3,11 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include <memory>
 #include <string>
-
-#include "backends/store/local/paths.h"
-#include "tests/support/python.h"
 
 namespace ndlfs::backends {
 namespace {
@@ -28,36 +24,6 @@ TEST(CheckKeyTest, KeysAreBelowTheirStore) {
         std::string("."), std::string("a/../b"), std::string("a\0b", 3)}) {
     EXPECT_FALSE(CheckKey(key)) << key;
   }
-}
-
-class PathBeneathTest : public ::testing::Test {
- protected:
-  PathBeneathTest() : root_(SourceRoot::Open(directory_.path()).value()) {}
-  std::string Beneath(const std::string& file_path, const std::string& name) {
-    return PathBeneath(*root_, file_path, name).value_or("outside");
-  }
-  test::TemporaryDirectory directory_;
-  std::shared_ptr<const SourceRoot> root_;
-};
-
-TEST_F(PathBeneathTest, NamesAreRelativeToTheFileThatHasThem) {
-  EXPECT_EQ(Beneath("a.h5", "b.bin"), "b.bin");
-  EXPECT_EQ(Beneath("x/y/a.h5", "b.bin"), "x/y/b.bin");
-  EXPECT_EQ(Beneath("x/y/a.h5", "../z//./b.bin"), "x/z/b.bin");
-  EXPECT_EQ(Beneath("x/a.h5", root_->path() + "/b.bin"), "b.bin");
-}
-
-TEST_F(PathBeneathTest, NamesThatClimbOutAreOutside) {
-  EXPECT_EQ(Beneath("a.h5", "../b.bin"), "outside");
-  EXPECT_EQ(Beneath("x/a.h5", "../../x/b.bin"), "outside");
-  EXPECT_EQ(Beneath("a.h5", "/etc/passwd"), "outside");
-  EXPECT_EQ(Beneath("a.h5", root_->path() + "x/b.bin"), "outside");
-  EXPECT_EQ(Beneath("a.h5", root_->path() + "/../b.bin"), "outside");
-}
-
-TEST_F(PathBeneathTest, TheRootItselfIsEmpty) {
-  EXPECT_EQ(Beneath("x/a.h5", ".."), "");
-  EXPECT_EQ(Beneath("a.h5", ""), "");
 }
 
 }  // namespace

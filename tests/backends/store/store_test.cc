@@ -13,8 +13,13 @@
 #include <string>
 #include <thread>
 
+#include "backends/base/json.h"
+#include "backends/store/local/local_source.h"
 #include "backends/store/local/source_root.h"
+#include "backends/store/pinned_store.h"
+#include "backends/store/reference/reference_store.h"
 #include "backends/store/zip/zip_store.h"
+#include "model/base64.h"
 #include "tests/support/memory_store.h"
 #include "tests/support/python.h"
 #include "tests/support/result.h"
@@ -102,6 +107,40 @@ StoreKind MixedZipKind() {
   return ZipKind("MixedZip", [](size_t i) { return i % 2 == 0; });
 }
 
+StoreKind PinnedKind() {
+  return {"Pinned",
+          [](const auto&, const Contents& contents) {
+            auto store = std::make_shared<test::MemoryStore>();
+            for (const auto& [key, value] : contents) store->Put(key, value);
+            return PinVersion(store).value();
+          },
+          false, false};
+}
+
+// Values in the reference file, or in parts of one other file.
+StoreKind ReferenceKind(const std::string& name, bool is_inline) {
+  return {name,
+          [is_inline](const auto& directory, const Contents& contents) {
+            std::string data = "before";
+            Json references = Json::object();
+            for (const auto& [key, value] : contents) {
+              if (is_inline) {
+                references[key] = "base64:" + model::EncodeBase64(AsBytes(value));
+              } else {
+                references[key] = {"data.bin", data.size(), value.size()};
+                data += value + "between";
+              }
+            }
+            test::WriteFile(directory / "data.bin", data);
+            test::WriteFile(directory / "refs.json", references.dump());
+            const auto source = LocalSource::Open(directory.path()).value();
+            return kerchunk::OpenReferences(source, "refs.json").value();
+          },
+          true, false};
+}
+StoreKind InlineReferenceKind() { return ReferenceKind("InlineReference", true); }
+StoreKind FileReferenceKind() { return ReferenceKind("FileReference", false); }
+
 std::string NameOf(const ::testing::TestParamInfo<StoreKind>& info) { return info.param.name; }
 
 class StoreConformanceTest : public ::testing::TestWithParam<StoreKind> {
@@ -185,13 +224,13 @@ TEST_P(StoreConformanceTest, OneQuestionAnswersBytesSizeAndVersion) {
     return std::as_writable_bytes(std::span(text));
   };
   for (const uint64_t offset : {0, 3, 8, 30}) {
-    const auto result = store->ReadOnce(key_, offset, reserve);
+    const auto result = store->Read(key_, {.range = {offset, 4}}, reserve);
     ASSERT_THAT(result, test::IsOk());
     ASSERT_TRUE(result->has_value());
-    EXPECT_EQ((*result)->total_size, 10u);
+    EXPECT_EQ((*result)->info.size, 10u);
     EXPECT_EQ(text.substr(0, (*result)->count),
               std::string("0123456789").substr(std::min<uint64_t>(offset, 10), 4));
-    EXPECT_THAT(store->Stat(key_), test::IsOkAnd(Optional((*result)->version)));
+    EXPECT_THAT(store->Stat(key_), test::IsOkAnd(Optional((*result)->info)));
   }
   EXPECT_THAT(sizes, testing::Each(10u));
 }
@@ -201,11 +240,106 @@ TEST_P(StoreConformanceTest, OneQuestionEndsWhereThereIsNoMemory) {
   const Reserve refuse = [](uint64_t) -> model::Result<ByteSpan> {
     return model::Limit("no room");
   };
-  EXPECT_THAT(store->ReadOnce(key_, 0, refuse),
+  EXPECT_THAT(store->Read(key_, {}, refuse),
               test::IsError(model::ErrorCode::kLimit, HasSubstr("no room")));
-  const auto absent = store->ReadOnce("c", 0, refuse);
+  const auto absent = store->Read("c", {}, refuse);
   ASSERT_THAT(absent, test::IsOk());
   EXPECT_FALSE(absent->has_value());
+}
+
+TEST_P(StoreConformanceTest, NoMoreIsReadThanThereIsRoomFor) {
+  const auto store = MakeSingle("0123456789");
+  std::string text(3, '.');
+  const auto result = store->Read(key_, {}, [&](uint64_t) -> model::Result<ByteSpan> {
+    return std::as_writable_bytes(std::span(text));
+  });
+  ASSERT_THAT(result, test::IsOkAnd(Optional(testing::Field(&ReadResult::count, 3u))));
+  EXPECT_EQ(text, "012");
+}
+
+TEST_P(StoreConformanceTest, AValueThatMatchesIsRead) {
+  const auto store = MakeSingle("0123456789");
+  const auto first = store->Get(key_, 100, {.range = {0, 2}});
+  ASSERT_THAT(first, test::IsOkAnd(testing::Ne(std::nullopt)));
+  const Generation generation = (*first)->info.generation;
+  for (int i = 0; i < 2; ++i) {
+    const auto next = store->Get(key_, 100, {.range = {5, 3}, .if_match = generation});
+    ASSERT_THAT(next, test::IsOkAnd(testing::Ne(std::nullopt)));
+    EXPECT_EQ(AsText((*next)->bytes.span()), "567");
+    EXPECT_EQ((*next)->info, (*first)->info);
+  }
+}
+
+TEST_P(StoreConformanceTest, AValueThatDoesNotMatchIsStale) {
+  const auto store = MakeSingle("0123456789");
+  for (const Generation& other :
+       {Generation(), Generation::OfTag("another"), Generation::OfNumbers({1, 2, 3, 4, 5})}) {
+    EXPECT_THAT(store->Get(key_, 100, {.if_match = other}), test::IsStale());
+    EXPECT_THAT(store->Get(key_, 100, {.range = {0, 0}, .if_match = other}), test::IsStale());
+  }
+  const auto absent = store->Get("c", 100, {.if_match = Generation()});
+  EXPECT_TRUE(absent ? !absent->has_value()
+                     : absent.error().code() == model::ErrorCode::kStale);
+}
+
+TEST_P(StoreConformanceTest, ReadsFromTheEnd) {
+  const auto store = MakeSingle("0123456789");
+  const auto read = [&](ByteRange range) {
+    const auto value = store->Get(key_, 100, {.range = range, .from_end = true});
+    return value && *value ? std::string(AsText((*value)->bytes.span())) : "error";
+  };
+  EXPECT_EQ(read({4, 4}), "6789");
+  EXPECT_EQ(read({4, 2}), "67");
+  EXPECT_EQ(read({10, 1}), "0");
+  EXPECT_EQ(read({30, 3}), "012") << "a shorter value is read from its beginning";
+  EXPECT_EQ(read({0, 4}), "");
+  EXPECT_EQ(read({4, ByteRange::kToEnd}), "6789");
+}
+
+TEST_P(StoreConformanceTest, ReadManyAnswersEachRequest) {
+  const auto store = MakeSingle("0123456789");
+  const std::vector<ReadRequest> requests = {
+      {key_, {.range = {2, 3}}},
+      {key_, {.range = {5, 2}}},   // adjoins
+      {key_, {.range = {4, 30}}},  // overlaps, and reaches beyond the end
+      {key_, {.range = {0, 1}}},
+      {"none"},
+      {key_, {.range = {3, 3}, .from_end = true}},
+      {key_, {}, 9},
+      {key_, {.range = {1, 4}}, 3},
+      {key_, {.range = {2, 4}}, 4},
+      {key_, {.if_match = Generation()}},
+      {key_, {.range = {20, 5}}},
+      {key_},
+  };
+  const auto answers = store->ReadMany(requests);
+  std::vector<std::string> texts;
+  for (const auto& answer : answers) {
+    texts.push_back(!answer    ? answer.error().message()
+                    : !*answer ? "absent"
+                               : std::string(AsText((*answer)->bytes.span())));
+    if (answer && *answer) {
+      EXPECT_EQ((*answer)->info.size, 10u);
+    }
+  }
+  EXPECT_THAT(texts, ElementsAre("234", "56", "456789", "0", "absent", "789",
+                                 HasSubstr("10 bytes, more than the limit of 9"),
+                                 HasSubstr("4 bytes, more than the limit of 3"), "2345",
+                                 HasSubstr("changed"), "", "0123456789"));
+}
+
+TEST_P(StoreConformanceTest, ManyAreLookedAtAsOne) {
+  const auto store = MakeSingle("0123456789");
+  const std::vector<std::string_view> keys = {key_, "none", "a/b/none", "x/y", key_, "a/b"};
+  const auto answers = store->StatMany(keys);
+  ASSERT_EQ(answers.size(), keys.size());
+  for (size_t i = 0; i < keys.size(); ++i) {
+    const auto one = store->Stat(keys[i]);
+    ASSERT_EQ(answers[i].has_value(), one.has_value()) << keys[i];
+    if (one) {
+      EXPECT_EQ(*answers[i], *one) << keys[i];
+    }
+  }
 }
 
 TEST_P(StoreConformanceTest, ReadGivesARangeClippedToTheValue) {
@@ -250,8 +384,9 @@ TEST_P(StoreConformanceTest, ThreadsReadAtTheSameTime) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, StoreConformanceTest,
-                         Values(DirectoryKind(), FileKind(), MemoryKind(), StoredZipKind(),
-                                DeflatedZipKind()),
+                         Values(DirectoryKind(), FileKind(), MemoryKind(), PinnedKind(),
+                                StoredZipKind(), DeflatedZipKind(), InlineReferenceKind(),
+                                FileReferenceKind()),
                          NameOf);
 
 class KeyedStoreConformanceTest : public StoreConformanceTest {

@@ -153,19 +153,19 @@ TEST(CommandLineTest, WrongValuesAreNamed) {
       Ndlfs({"mount", "a", "b", "--uid", "root"}),
       IsWrong("--uid: \"root\" is not the number of a user or group (did you mean 0?)"));
   EXPECT_THAT(Ndlfs({"check", "a", "--threads", "9999"}),
-              IsWrong("--threads: \"9999\" is not a number from 0 (one a core) to 1024"));
+              IsWrong("--threads: \"9999\" is not a number from 0 (one per core) to 1024"));
   EXPECT_THAT(Ndlfs({"cat", "a", "b", "--view", "data.npy"}),
               IsWrong("--view: \"data.npy\" (did you mean npy?)"));
   EXPECT_THAT(Ndlfs({"mount", "a", "b", "--immutable=yes"}),
               IsWrong("--immutable takes no value"));
   EXPECT_THAT(
       Ndlfs({"mount", "a", "b", "-o", "ro", "-o", "threads=x,allow_other"}),
-      IsWrong("mount option threads: \"x\" is not a number from 0 (one a core) to 1024"));
+      IsWrong("mount option threads: \"x\" is not a number from 0 (one per core) to 1024"));
   EXPECT_THAT(
       Ndlfs({"mount", "a", "b", "-o", "threads=x", "-o", "ro"}),
-      IsWrong("mount option threads: \"x\" is not a number from 0 (one a core) to 1024"));
+      IsWrong("mount option threads: \"x\" is not a number from 0 (one per core) to 1024"));
   EXPECT_THAT(Ndlfs({"cat", "a", "b", "--view", "nyp"}),
-              Fails(2, StartsWith("ndlfs: --view: \"nyp\" is none of npy, raw")));
+              Fails(2, StartsWith("ndlfs: --view: \"nyp\" is not one of npy, raw")));
 }
 
 TEST(CommandLineTest, ControlCharactersDoNotBreakTheLine) {

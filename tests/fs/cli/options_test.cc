@@ -53,7 +53,9 @@ model::Result<MountOptions> Apply(std::string_view list, Unknown unknown = Unkno
 TEST(OptionListTest, SetsEveryOptionInEitherSpelling) {
   const auto options = Apply(
       "cache_size=1GiB,threads=3,allow_other,uid=12,gid=0,umask=027,revalidate=2.5,immutable,"
-      "cache-dir=/fast,cache_dir_size=3MiB,max-chunk-size=2MiB,max_scan=5MiB,log-file=/var/log/"
+      "cache-dir=/"
+      "fast,cache_dir_size=3MiB,max-chunk-size=2MiB,max_scan=5MiB,views=raw:npy,log-file=/var/"
+      "log/"
       "ndlfs,log_level=debug,foreground");
   ASSERT_THAT(options, IsOk());
   EXPECT_EQ(options->cache_size, uint64_t{1} << 30);
@@ -68,6 +70,7 @@ TEST(OptionListTest, SetsEveryOptionInEitherSpelling) {
   EXPECT_TRUE(options->immutable);
   EXPECT_EQ(options->max_chunk_size, uint64_t{2} << 20);
   EXPECT_EQ(options->max_scan, uint64_t{5} << 20);
+  EXPECT_EQ(options->views.Text(), "raw,npy");
   EXPECT_EQ(options->log_file, "/var/log/ndlfs");
   EXPECT_EQ(options->log_level, "debug");
   EXPECT_TRUE(options->foreground);
@@ -87,6 +90,14 @@ TEST(OptionListTest, EscapedCommaIsPartOfAValue) {
   ASSERT_THAT(options, IsOk());
   EXPECT_EQ(options->log_file, "/a,b\\c");
   EXPECT_TRUE(options->immutable);
+}
+
+TEST(OptionListTest, ViewsAreAListOrAll) {
+  EXPECT_EQ(ParseViews("all")->Text(), "all");
+  EXPECT_EQ(ParseViews("npy")->Text(), "npy");
+  EXPECT_EQ(ParseViews("jsonl,npy:raw")->Text(), "jsonl,npy,raw");
+  EXPECT_EQ(Apply(R"(views=npy\,txt)")->views.Text(), "npy,txt");
+  EXPECT_EQ(MountOptions().views.Text(), "");
 }
 
 TEST(OptionListTest, UnknownOptionIsAnErrorWithTheNearestName) {
@@ -128,10 +139,11 @@ INSTANTIATE_TEST_SUITE_P(
     All, BadValueTest,
     ::testing::Values(
         BadValue{"threads=many",
-                 R"(threads: "many" is not a number from 0 (one a core) to 1024)"},
+                 R"(threads: "many" is not a number from 0 (one per core) to 1024)"},
         BadValue{"threads=1025",
-                 R"(threads: "1025" is not a number from 0 (one a core) to 1024)"},
-        BadValue{"threads=-1", R"(threads: "-1" is not a number from 0 (one a core) to 1024)"},
+                 R"(threads: "1025" is not a number from 0 (one per core) to 1024)"},
+        BadValue{"threads=-1",
+                 R"(threads: "-1" is not a number from 0 (one per core) to 1024)"},
         BadValue{"uid=root",
                  R"(uid: "root" is not the number of a user or group (did you mean 0?))"},
         BadValue{"gid=4294967295", R"(gid: "4294967295" is not the number of a user or group)"},
@@ -146,10 +158,16 @@ INSTANTIATE_TEST_SUITE_P(
         BadValue{"revalidate=",
                  R"(revalidate: "" is not a number of seconds, such as 1 or 0.5)"},
         BadValue{"max_chunk_size=0", "max_chunk_size: must be at least one byte"},
+        BadValue{
+            "views=npy:rwa",
+            R"(views: "rwa" is none of npy, raw, txt, jsonl, and not all (did you mean raw?))"},
+        BadValue{"views=", R"(views: "" is none of npy, raw, txt, jsonl, and not all)"},
+        BadValue{"views=all:npy",
+                 R"(views: "all" is none of npy, raw, txt, jsonl, and not all)"},
         BadValue{"log_file=", "log_file: is not the name of a file"},
         BadValue{
             "log_level=warning",
-            R"(log_level: "warning" is none of trace, debug, info, warn, error, critical, )"
+            R"(log_level: "warning" is not one of trace, debug, info, warn, error, critical, )"
             "off (did you mean warn?)"}));
 
 TEST(NearestTest, IsTheWordWithTheFewestSlips) {

@@ -27,7 +27,7 @@ constexpr std::string_view kInvalid =
     "    type: int8\n"
     "    storage: {endian: middle}\n";
 constexpr std::string_view kErrors =
-    ":3:13: /tas: shape: no dimension coordinate \"lat\" in this group or one around it\n"
+    ":3:13: /tas: shape: no dimension coordinate \"lat\" in this group or a group around it\n"
     "bad.yaml:5:23: /tas: storage: endian: expected little or big, found \"middle\"\n";
 
 class ValidateTest : public testing::Test {

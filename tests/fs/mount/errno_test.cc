@@ -12,9 +12,14 @@ using model::Error;
 using model::ErrorCode;
 
 TEST(ToErrnoTest, SystemErrorsKeepTheirNumber) {
-  for (const int number : {EACCES, ENOENT, EMFILE, ESTALE, EIO}) {
+  for (const int number : {EACCES, ENOENT, EMFILE, EIO}) {
     EXPECT_EQ(ToErrno(Error(ErrorCode::kIo, "x", number)), number);
   }
+}
+
+TEST(ToErrnoTest, WhatHasChangedIsEstaleWhoeverSaysSo) {
+  EXPECT_EQ(ToErrno(model::HasChanged("x").value()), ESTALE);
+  EXPECT_EQ(ToErrno(model::IoError(ESTALE, "x").value()), ESTALE);
 }
 
 TEST(ToErrnoTest, NumbersThatMeanSomethingElseToTheKernelAreEio) {

@@ -18,6 +18,7 @@ using ndlfs::test::IsErrno;
 using ndlfs::test::IsError;
 using ndlfs::test::IsOk;
 using ndlfs::test::IsOkAnd;
+using ndlfs::test::IsStale;
 using ndlfs::test::WriteFile;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -59,16 +60,16 @@ TEST_F(SourceTreeTest, ListingByNameLeavesOpenOnlyWhatIsCalledLikeAStore) {
   WriteFile(source_ / "a.txt", std::string(100, 'x'));
   EXPECT_THAT(List(""), UnorderedElementsAre("a.npy:?", "a.txt:f"));
   detections_ = 0;
-  EXPECT_THAT(context_.catalog.Find("a.txt", *context_.root->Stat("a.txt")), IsNull());
+  EXPECT_THAT(context_.catalog.Find("a.txt", StatusOf("a.txt")), IsNull());
   EXPECT_EQ(detections_, 0);
 }
 
 TEST_F(SourceTreeTest, FileSmallerThanAnyStoreIsNotLookedInto) {
   WriteFile(source_ / "a.txt", std::string(31, 'x'));
   WriteFile(source_ / "b.txt", std::string(32, 'x'));
-  EXPECT_THAT(context_.catalog.Find("a.txt", *context_.root->Stat("a.txt")), IsNull());
+  EXPECT_THAT(context_.catalog.Find("a.txt", StatusOf("a.txt")), IsNull());
   EXPECT_EQ(detections_, 0);
-  EXPECT_THAT(context_.catalog.Find("b.txt", *context_.root->Stat("b.txt")), IsNull());
+  EXPECT_THAT(context_.catalog.Find("b.txt", StatusOf("b.txt")), IsNull());
   EXPECT_EQ(detections_, 1);
 }
 
@@ -76,7 +77,7 @@ TEST_F(SourceTreeTest, PlainFileThatHasJustChangedIsLookedIntoAgain) {
   // A second change within one tick of the clock would not be seen in stat().
   WriteFile(source_ / "a.txt", std::string(100, 'x'));
   for (int i = 1; i <= 2; ++i) {
-    EXPECT_THAT(context_.catalog.Find("a.txt", *context_.root->Stat("a.txt")), IsNull());
+    EXPECT_THAT(context_.catalog.Find("a.txt", StatusOf("a.txt")), IsNull());
     EXPECT_EQ(detections_, i);
   }
 }
@@ -85,7 +86,7 @@ class ImmutableSourceTest : public MountTest {
  protected:
   ImmutableSourceTest() : MountTest(/*immutable=*/true) {}
   std::shared_ptr<MountedStore> FindStore(const std::string& path) {
-    return context_.catalog.Find(path, *context_.root->Stat(path));
+    return context_.catalog.Find(path, StatusOf(path));
   }
 };
 
@@ -160,7 +161,7 @@ TEST_F(SourceTreeTest, ReplacedFileIsANewInodeAndDoesNotShowThroughTheOldOne) {
   const auto before = Find("a.txt");
   const auto opened = (*before)->Open();
   Replace("a.txt", "another");
-  EXPECT_THAT((*before)->Open(), IsErrno(ESTALE));
+  EXPECT_THAT((*before)->Open(), IsStale());
   EXPECT_EQ((*before)->Stat()->size, 3u);
   EXPECT_THAT(Read(*opened), IsOkAnd("one"));
   const auto after = Find("a.txt");
@@ -173,7 +174,7 @@ TEST_F(SourceTreeTest, RewrittenFileIsANewInode) {
   const auto before = Find("a.txt");
   ASSERT_THAT((*before)->Open(), IsOk());
   WriteFile(source_ / "a.txt", "two");
-  EXPECT_THAT((*before)->Open(), IsErrno(ESTALE));
+  EXPECT_THAT((*before)->Open(), IsStale());
   EXPECT_THAT(Read("a.txt"), IsOkAnd("two"));
 }
 
@@ -186,7 +187,7 @@ TEST_F(SourceTreeTest, GrowingFileCanBeOpenedAndFollowed) {
   Append("log", "three\n");
   EXPECT_EQ((*node)->Stat()->size, 14u);
   EXPECT_THAT(Read(*opened), IsOkAnd("one\ntwo\nthree\n"));
-  EXPECT_THAT((*node)->Open(), IsErrno(ESTALE)) << "its pages are those of the short one";
+  EXPECT_THAT((*node)->Open(), IsStale()) << "its pages are those of the short one";
 }
 
 TEST_F(SourceTreeTest, RemovedFileKeepsItsAttributesForWhoHasItOpen) {
@@ -223,13 +224,13 @@ TEST_F(SourceTreeTest, StoreIsDetectedOnceAsLongAsThatIsFresh) {
   const auto directory = Find("a.zarr");
   const auto file = Find("a.npy");
   detections_ = 0;
-  context_.catalog.Find("a.zarr", *context_.root->Stat("a.zarr"));
-  context_.catalog.Find("a.npy", *context_.root->Stat("a.npy"));
+  context_.catalog.Find("a.zarr", StatusOf("a.zarr"));
+  context_.catalog.Find("a.npy", StatusOf("a.npy"));
   EXPECT_EQ(detections_, 0);
   Pass(std::chrono::seconds(1));
-  context_.catalog.Find("a.npy", *context_.root->Stat("a.npy"));
+  context_.catalog.Find("a.npy", StatusOf("a.npy"));
   EXPECT_EQ(detections_, 0) << "the file is the same";
-  context_.catalog.Find("a.zarr", *context_.root->Stat("a.zarr"));
+  context_.catalog.Find("a.zarr", StatusOf("a.zarr"));
   EXPECT_EQ(detections_, 1);
 }
 

@@ -12,9 +12,10 @@
 #include <string>
 #include <vector>
 
+#include "backends/detection.h"
 #include "backends/format/hdf5/hdf5.h"
 #include "backends/format/hierarchy.h"
-#include "backends/store/local/source_root.h"
+#include "backends/store/local/local_source.h"
 #include "cache/chunk_cache.h"
 #include "fs/tree/document.h"
 #include "model/ndl/ndl_reader.h"
@@ -29,11 +30,10 @@ using ::testing::IsEmpty;
 
 // Calls visit(path, format) for each store below `path` of `root`.
 template <typename Visit>
-size_t ForEachStore(const backends::SourceRoot& root, const std::string& path,
-                    const Visit& visit) {
+size_t ForEachStore(const backends::Source& root, const std::string& path, const Visit& visit) {
   size_t count = 0;
   std::vector<stdfs::directory_entry> entries(
-      stdfs::directory_iterator(stdfs::path(root.path()) / path), stdfs::directory_iterator());
+      stdfs::directory_iterator(stdfs::path(root.name()) / path), stdfs::directory_iterator());
   std::sort(entries.begin(), entries.end());
   for (const auto& entry : entries) {
     if (entry.is_symlink()) continue;
@@ -93,8 +93,8 @@ void CheckObjects(const backends::Hierarchy& hierarchy, const model::Group& grou
   }
 }
 
-void CheckStore(const std::shared_ptr<const backends::SourceRoot>& root,
-                const std::string& path, const backends::Format& format) {
+void CheckStore(const std::shared_ptr<const backends::Source>& root, const std::string& path,
+                const backends::Format& format) {
   SCOPED_TRACE(path);
   const auto hierarchy = format.Open(root, path, {});
   if (!hierarchy) return;  // it is broken: an `error.txt`, and no document
@@ -124,7 +124,7 @@ void CheckAllIn(const std::string& directory, size_t least) {
 #ifdef NDLFS_WITH_HDF5
   backends::UseHdf5Helper({NDLFS_EXECUTABLE, "--hdf5-helper"});
 #endif
-  const auto root = backends::SourceRoot::Open(directory).value();
+  const auto root = backends::LocalSource::Open(directory).value();
   const size_t count = ForEachStore(
       *root, "", [&](const std::string& path, const auto& f) { CheckStore(root, path, f); });
   EXPECT_GE(count, least);

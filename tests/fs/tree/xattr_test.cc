@@ -71,6 +71,16 @@ TEST(DescribeEntityTest, ArraysTellTheLayoutThatTheTypeDoesNot) {
   EXPECT_THAT(DescribeEntity("a.zarr", "/t", node), Not(Contains(Key("user.ndl.layout"))));
 }
 
+TEST(DescribeEntityTest, ViewsAreNamedWhetherListedOrNotButNotRefusedOnes) {
+  const std::vector<ViewName> views = {
+      {"data.npy"},
+      {"data.jsonl", /*is_listed=*/false},
+      {"data.txt", true, model::Error(model::ErrorCode::kLimit, "too much")}};
+  EXPECT_THAT(DescribeEntity("a", "/g", GroupWith({}), views),
+              Contains(Pair("user.ndl.views", "[data.npy, data.jsonl]")));
+  EXPECT_THAT(DescribeEntity("a", "/g", GroupWith({})), Not(Contains(Key("user.ndl.views"))));
+}
+
 TEST(DescribeEntityTest, TextIsShownAsItIsAndAllElseAsNdl) {
   const auto attributes = DescribeEntity(
       "a", "/",

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: MIT
-#include "fs/view/view.h"
-
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -16,6 +14,7 @@
 
 #include "cache/chunk_cache.h"
 #include "fs/mount/errno.h"
+#include "fs/view/view_provider.h"
 #include "tests/support/memory_hierarchy.h"
 #include "tests/support/python.h"
 #include "tests/support/result.h"
@@ -56,7 +55,7 @@ class ViewTest : public ::testing::Test {
     node->entity = model::Ndarray();
     node->source = source;
     auto reader = std::make_shared<cache::ArrayReader>(source, cache_);
-    return FindViewKind(name)->Make({node, reader, scan});
+    return ArrayViews().Make(MakeArrayInput(node, reader, scan), name);
   }
 
   static std::string ReadAt(const View& view, uint64_t offset, size_t size) {
@@ -465,14 +464,14 @@ TEST_F(ViewTest, JsonLinesOfMoreThanMayBeScannedAreNoFile) {
   EXPECT_THAT((*hostile)->FindSize(), test::IsError(model::ErrorCode::kLimit, ::testing::_));
 }
 
-TEST(ViewKindTest, ApplyToTheTypesThatTheyCanShow) {
-  const auto names = [](const Datatype& type, std::vector<uint64_t> shape = {2}) {
-    const test::MemoryArray array(type, std::move(shape), "");
+TEST_F(ViewTest, ThereAreThoseThatTheTypeAllows) {
+  const auto names = [&](const Datatype& type, std::vector<uint64_t> shape = {2}) {
+    const auto source = std::make_shared<test::MemoryArray>(type, std::move(shape), "");
     std::vector<std::string> names;
-    for (const ViewKind* kind : ViewKinds()) {
-      if (!kind->AppliesTo(array.spec())) continue;
-      const char* const mark = kind->IsListed(array.spec()) ? "" : " by name";
-      names.push_back(std::string(kind->file_name()) + mark);
+    for (const ViewName& file : ArrayViews().Names(MakeArrayInput(
+             nullptr, std::make_shared<cache::ArrayReader>(source, cache_), {}))) {
+      names.push_back(file.name + (file.is_listed ? "" : " by name") +
+                      (file.refusal ? " refused" : ""));
     }
     return names;
   };
@@ -488,25 +487,9 @@ TEST(ViewKindTest, ApplyToTheTypesThatTheyCanShow) {
   EXPECT_THAT(names(Datatype::Vlen(Datatype::Float32())), ElementsAre("data.jsonl"));
   // More text than a file can hold, though the elements fit.
   EXPECT_THAT(names(Datatype::Integer(1, true), {uint64_t{1} << 60}),
-              ElementsAre("data.npy", "data.raw", "data.jsonl"));
-}
-
-TEST(ViewKindTest, AreFoundByTheNameOfTheirFile) {
-  for (const ViewKind* kind : ViewKinds()) EXPECT_EQ(FindViewKind(kind->file_name()), kind);
-  EXPECT_EQ(FindViewKind("data.pdf"), nullptr);
-  EXPECT_EQ(FindViewKind(""), nullptr);
-}
-
-TEST(TextViewTest, IsReadAtAnyOffset) {
-  const auto view = MakeTextView("hello");
-  EXPECT_EQ(view->size(), 5u);
-  std::string out(3, '\0');
-  const auto bytes = std::as_writable_bytes(std::span(out));
-  EXPECT_THAT(view->Read(1, bytes), test::IsOkAnd(3u));
-  EXPECT_EQ(out, "ell");
-  EXPECT_THAT(view->Read(4, bytes), test::IsOkAnd(1u));
-  EXPECT_THAT(view->Read(5, bytes), test::IsOkAnd(0u));
-  EXPECT_THAT(view->Read(~uint64_t{0}, bytes), test::IsOkAnd(0u));
+              ElementsAre("data.npy", "data.raw", "data.jsonl refused"));
+  EXPECT_THAT(names(Datatype::Integer(8, true), {uint64_t{1} << 60}),
+              ElementsAre("data.npy refused", "data.raw refused", "data.jsonl refused"));
 }
 
 }  // namespace

@@ -102,9 +102,10 @@ TEST(NdlReaderTest, RefusesWhatIsNoDocument) {
             "1:1: found a list, expected a mapping of groups, or of attributes, dimcoords or "
             "ndarrays\n");
   EXPECT_THAT(Errors("hello\n"), HasSubstr("found \"hello\", expected a mapping"));
-  EXPECT_EQ(Errors("/: {}\nattributes: {}\n"),
-            "2:1: \"attributes\" beside the group \"/\" (line 1), expected either groups only, "
-            "or only the contents of the root group\n");
+  EXPECT_EQ(
+      Errors("/: {}\nattributes: {}\n"),
+      "2:1: \"attributes\" next to the group \"/\" (line 1), expected either groups only, "
+      "or only the contents of the root group\n");
   EXPECT_EQ(Errors("group1: {}\n"),
             "1:1: unknown key \"group1\", expected the path name of a group, which begins with "
             "\"/\", or attributes, dimcoords or ndarrays\n");
@@ -124,18 +125,18 @@ TEST(NdlReaderTest, RefusesPathNamesThatAreNone) {
 TEST(NdlReaderTest, RefusesNamesUsedTwice) {
   EXPECT_EQ(Errors("dimcoords: {a: {size: 1, type: int8}}\n"
                    "ndarrays: {a: {shape: [], type: int8}}\n"),
-            "2:12: /a: the name \"a\" is already that of a dimension coordinate\n");
+            "2:12: /a: the name \"a\" is already taken by a dimension coordinate\n");
   EXPECT_EQ(Errors("/:\n  ndarrays: {a: {shape: [], type: int8}}\n/a: {}\n"),
-            "2:14: /a: the name \"a\" is already that of a group (line 3)\n");
+            "2:14: /a: the name \"a\" is already taken by a group (line 3)\n");
   EXPECT_EQ(Errors("/:\n  dimcoords: {a: {size: 1, type: int8}}\n/a/b: {}\n"),
-            "2:15: /a: the name \"a\" is already that of a group\n");
+            "2:15: /a: the name \"a\" is already taken by a group\n");
   EXPECT_EQ(Errors("/: {}\n/a: {}\n/: {}\n"),
-            "3:1: the key \"/\" is there twice, first in line 1\n");
+            "3:1: the key \"/\" occurs twice, first on line 1\n");
   EXPECT_EQ(Errors("attributes: {a: 1, a: 2}\n"),
-            "1:20: /: attributes: the key \"a\" is there twice, first in line 1\n");
+            "1:20: /: attributes: the key \"a\" occurs twice, first on line 1\n");
   EXPECT_EQ(
       Errors("ndarrays: {a/b: {shape: [], type: int8}}\n"),
-      "1:12: /a/b: \"a/b\" is no name, expected one without \"/\"; groups have entries of "
+      "1:12: /a/b: \"a/b\" is not a name, expected one without \"/\"; groups have entries of "
       "their own\n");
 }
 
@@ -146,7 +147,7 @@ TEST(NdlReaderTest, ReportsAllErrorsInTheOrderOfLines) {
              "    a: {shape: [x], type: flaot32}\n"
              "    b: {shape: [2], type: int8, value: [1, 300]}\n"
              "  atributes: {}\n"),
-      "3:17: /a: shape: no dimension coordinate \"x\" in this group or one around it\n"
+      "3:17: /a: shape: no dimension coordinate \"x\" in this group or a group around it\n"
       "3:27: /a: type: unknown datatype \"flaot32\" (did you mean float32?), expected "
       "string, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float32, float64 "
       "or objref, or opaque, enum, regref, compound, vlen or array\n"
@@ -160,7 +161,7 @@ TEST(NdlReaderTest, StopsAfterAHundredErrors) {
   for (int i = 0; i < 1000; ++i) text += " a" + std::to_string(i) + ": null\n";
   const auto errors = ReadNdl(text, "f.yaml").errors;
   ASSERT_THAT(errors, SizeIs(101));
-  EXPECT_EQ(errors.back().message, "too many errors, the rest is left out");
+  EXPECT_EQ(errors.back().message, "too many errors; further ones are not shown");
 }
 
 // --- Attributes
@@ -199,12 +200,11 @@ TEST(NdlReaderTest, ShortAttributesThatAreNoScalars) {
   EXPECT_EQ(Errors("attributes: {a: [1, 2]}\n"),
             "1:17: /: attribute \"a\": expected a number, bool or text, found a list; anything "
             "else needs the keys shape, type and value\n");
-  EXPECT_THAT(Errors("attributes: {a: }\n"), HasSubstr("found null; no text at all is \"\""));
+  EXPECT_THAT(Errors("attributes: {a: }\n"), HasSubstr("found null; an empty text is \"\""));
   EXPECT_THAT(Errors("attributes: {a: !!binary AA==}\n"), HasSubstr("found binary; anything"));
-  EXPECT_EQ(
-      Errors("attributes: {a: 007}\n"),
-      "1:17: /: attribute \"a\": 007 is not clear (octal to some, decimal to others; write "
-      "it without the leading zero), or in quotes\n");
+  EXPECT_EQ(Errors("attributes: {a: 007}\n"),
+            "1:17: /: attribute \"a\": 007 is ambiguous (some readers take it as octal; write "
+            "it without the leading zero), or write it in quotes\n");
   EXPECT_EQ(
       Errors("attributes: {a: 99999999999999999999}\n"),
       "1:17: /: attribute \"a\": 99999999999999999999 does not fit any integer datatype\n");
@@ -306,7 +306,7 @@ TEST(NdlReaderTest, DatatypesThatAreNone) {
   EXPECT_EQ(TypeErrors("{enum: {members: {A: x}}}"),
             "4:30: /a: type: enum: member \"A\": expected an integer, found \"x\"\n");
   EXPECT_EQ(TypeErrors("{enum: {members: {A: 1, A: 2}}}"),
-            "4:33: /a: type: enum: the key \"A\" is there twice, first in line 4\n");
+            "4:33: /a: type: enum: the key \"A\" occurs twice, first on line 4\n");
   EXPECT_EQ(TypeErrors("{regref: {selection: all}}"),
             "4:30: /a: type: regref: selection: expected block or element, found \"all\"\n");
   EXPECT_EQ(TypeErrors("{compound: {x: int8}}"),
@@ -315,7 +315,7 @@ TEST(NdlReaderTest, DatatypesThatAreNone) {
   EXPECT_EQ(TypeErrors("{compound: [{x: int8, y: int8}]}"),
             "4:31: /a: type: compound: expected each member as a list item of its own\n");
   EXPECT_EQ(TypeErrors("{compound: [{x: int8}, {x: int8}]}"),
-            "4:32: /a: type: compound: the member \"x\" is there twice\n");
+            "4:32: /a: type: compound: the member \"x\" occurs twice\n");
   EXPECT_EQ(TypeErrors("{compound: [x]}"),
             "4:21: /a: type: compound: expected a mapping, found \"x\"\n");
   EXPECT_EQ(TypeErrors("{array: {base: int8, shape: [281474976710656, 2]}}"),
@@ -343,7 +343,7 @@ TEST(NdlReaderTest, WordsOfOtherLanguagesAreTranslated) {
   EXPECT_EQ(expected("\"|S10\""), "string\n");
   EXPECT_EQ(expected("bool"), "{enum: {base: int8, members: {\"FALSE\": 0, \"TRUE\": 1}}}\n");
   EXPECT_EQ(expected("complex64"), "{compound: [{r: float32}, {i: float32}]}\n");
-  EXPECT_EQ(expected("datetime64[ns]"), "int64, with x-datetime: {unit: s} beside the type\n");
+  EXPECT_EQ(expected("datetime64[ns]"), "int64, with x-datetime: {unit: s} next to the type\n");
   // Those that are to be written can be read.
   ReadType(R"({enum: {base: int8, members: {"FALSE": 0, "TRUE": 1}}})");
   ReadType("{compound: [{r: float32}, {i: float32}]}");
@@ -375,9 +375,10 @@ TEST(NdlReaderTest, TimesAreInt64) {
       "b: {shape: [], type: int64, x-datetime: {unit: generic, scale: 2}}}\n");
   EXPECT_EQ(file.root.ndarrays[0].type, Datatype::Time({"s", 1, true}));
   EXPECT_EQ(file.root.ndarrays[1].type, Datatype::Time({"generic", 2, false}));
-  EXPECT_THAT(Errors("ndarrays: {a: {shape: [], type: int32, x-datetime: {unit: s}}}\n"),
-              HasSubstr("/a: type: expected int64, which is what a datetime or timedelta is "
-                        "stored as, found int32"));
+  EXPECT_THAT(
+      Errors("ndarrays: {a: {shape: [], type: int32, x-datetime: {unit: s}}}\n"),
+      HasSubstr("/a: type: expected int64, the type that stores a datetime or timedelta, "
+                "found int32"));
   EXPECT_THAT(Errors("ndarrays: {a: {shape: [], type: int64, x-datetime: {unit: sec}}}\n"),
               HasSubstr("x-datetime: expected Y, M, W, D, h, m, s, ms, us, ns, ps, fs, as or "
                         "generic, found \"sec\""));
@@ -419,10 +420,11 @@ TEST(NdlReaderTest, ReferencesWithoutACoordinate) {
         "    a: {type: int8, shape: " +
         std::string(shape) + "}\n");
   };
-  EXPECT_EQ(errors("[lta]"),
-            "4:29: /g/a: shape: no dimension coordinate \"lta\" in this group or one around it "
-            "(did you mean lat?)\n");
-  EXPECT_EQ(errors("[/lon]"), "4:29: /g/a: shape: \"/lon\" is no dimension coordinate\n");
+  EXPECT_EQ(
+      errors("[lta]"),
+      "4:29: /g/a: shape: no dimension coordinate \"lta\" in this group or a group around it "
+      "(did you mean lat?)\n");
+  EXPECT_EQ(errors("[/lon]"), "4:29: /g/a: shape: \"/lon\" is not a dimension coordinate\n");
   EXPECT_EQ(errors("[/g/a]"),
             "4:29: /g/a: shape: \"/g/a\" is an ndarray, expected a dimension coordinate\n");
   EXPECT_EQ(errors("[/g]"),
@@ -459,7 +461,7 @@ TEST(NdlReaderTest, CoordinatesThatTheDocumentShouldHaveAreNotElsewhere) {
             "3:18: /a: shape: \"b\" is an ndarray, expected a dimension coordinate\n");
   EXPECT_EQ(Errors("/g: {attributes: {u: 1}, ndarrays: {a: {shape: [/g/x], x-extent: [2], "
                    "type: int8}}}\n"),
-            "1:49: /g/a: shape: \"/g/x\" is no dimension coordinate\n");
+            "1:49: /g/a: shape: \"/g/x\" is not a dimension coordinate\n");
   // Of a group: what is in groups around it is elsewhere.
   Read(
       "/g: {attributes: {u: 1}, ndarrays: {a: {shape: [/x], x-extent: [2], type: int8}}}\n"
@@ -504,7 +506,7 @@ TEST(NdlReaderTest, LayoutsThatAreNotOfTheType) {
       "expected the member \"y\" of the type, found \"z\"\n");
   EXPECT_EQ(
       errors(xy, "{size: 2, members: {x: {offset: 2, size: 1}, y: {offset: 1, size: 1}}}"),
-      "member \"x\": it ends behind the 2 bytes of the element\n");
+      "member \"x\": the member ends after the 2 bytes of the element\n");
   EXPECT_EQ(errors(xy, "{size: 2, members: {x: {size: 1}, y: {offset: 1, size: 1}}}"),
             "member \"x\": the key \"offset\" is missing\n");
 }
@@ -652,7 +654,7 @@ TEST(NdlReaderTest, ValuesThatDoNotFitTheType) {
   EXPECT_EQ(errors("int8", "1.0"), "expected an integer, found \"1.0\"\n");
   EXPECT_EQ(errors("int8", "\"1\""), "expected an integer, found the text \"1\"\n");
   EXPECT_EQ(errors("int8", "010"),
-            "expected an integer, found \"010\" (octal to some, decimal to others; write it "
+            "expected an integer, found \"010\" (some readers take it as octal; write it "
             "without the leading zero)\n");
   EXPECT_EQ(errors("float32", "1e39"), "1e39 does not fit float32\n");
   EXPECT_EQ(errors("float8_e4m3fn", "500"), "500.0 does not fit float8_e4m3fn\n");
@@ -668,10 +670,11 @@ TEST(NdlReaderTest, ValuesThatDoNotFitTheType) {
   EXPECT_EQ(errors("{opaque: {size: 1}}", "!!binary A"),
             "this is not base64 (letters, digits, + and /, = at the end)\n");
   EXPECT_EQ(errors("{opaque: {size: 1}}", "AA=="), "expected !!binary, found \"AA==\"\n");
-  EXPECT_EQ(errors("{enum: {members: {UP: 0, DOWN: 1}}}", "DWON"),
-            "\"DWON\" is no constant of the enum (did you mean DOWN?), expected UP or DOWN\n");
+  EXPECT_EQ(
+      errors("{enum: {members: {UP: 0, DOWN: 1}}}", "DWON"),
+      "\"DWON\" is not a constant of the enum (did you mean DOWN?), expected UP or DOWN\n");
   EXPECT_EQ(errors("{enum: {members: {UP: 0, DOWN: 1}}}", "\"2\""),
-            "\"2\" is no constant of the enum, expected UP or DOWN\n");
+            "\"2\" is not a constant of the enum, expected UP or DOWN\n");
   EXPECT_EQ(errors("{enum: {members: {UP: 0, DOWN: 1}}}", "256"),
             "256 does not fit uint8 (0 to 255)\n");
   EXPECT_EQ(errors("objref", "a"),
@@ -682,7 +685,7 @@ TEST(NdlReaderTest, ValuesThatDoNotFitTheType) {
   EXPECT_EQ(ValueErrors("[]", "{compound: [{x: int8}]}", "{x: 300}"),
             "5:14: /a: value: member \"x\": 300 does not fit int8 (-128 to 127)\n");
   EXPECT_EQ(ValueErrors("[]", "{compound: [{lat: int8}]}", "{lat: 3, lta: 1}"),
-            "5:19: /a: value: \"lta\" is no member of the compound (did you mean lat?)\n");
+            "5:19: /a: value: \"lta\" is not a member of the compound (did you mean lat?)\n");
   EXPECT_EQ(errors("{vlen: {base: int8}}", "1"), "expected a list, found \"1\"\n");
   EXPECT_EQ(errors("{array: {base: int8, shape: [2]}}", "[1]"),
             "expected a list of 2 values, found 1\n");

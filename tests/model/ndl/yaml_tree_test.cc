@@ -63,20 +63,21 @@ TEST(YamlTreeTest, RefusesWhatIsNotYaml) {
   EXPECT_EQ(Parse("a: b: c\n").substr(0, 19), "1:5: unexpected \":\"");
   EXPECT_EQ(Parse("a: [1, 2\n"), "2:1: expected \",\" or \"]\" in a list");
   EXPECT_EQ(Parse("a: {b: 2\n"), "2:1: expected \",\" or \"}\" in a mapping");
-  EXPECT_EQ(Parse("a: ]\n"), "1:4: a bracket is closed that was not opened");
-  EXPECT_EQ(Parse("a: 'b\n"), "1:4: a quoted text does not end");
-  EXPECT_EQ(Parse("a: \"b\nc: 1\n"), "1:4: a quoted text does not end");
+  EXPECT_EQ(Parse("a: ]\n"), "1:4: a closing bracket without an opening one");
+  EXPECT_EQ(Parse("a: 'b\n"), "1:4: a quoted text without a closing quote");
+  EXPECT_EQ(Parse("a: \"b\nc: 1\n"), "1:4: a quoted text without a closing quote");
   EXPECT_EQ(Parse("a: 'it''s' \n"), "{a 'it's }");
   EXPECT_EQ(Parse("a: \"b\\\"\"\n"), "{a 'b\" }");
   EXPECT_EQ(Parse("a: *b\n"), "1:4: the alias has no anchor before it");
-  EXPECT_EQ(Parse("a: @b\n"), "1:4: this character cannot begin a text, expected it in quotes");
+  EXPECT_EQ(Parse("a: @b\n"),
+            "1:4: a text cannot begin with this character, expected quotes around it");
   EXPECT_EQ(Parse("a: \"\\q\"\n"), "1:7: this is not YAML: unknown escape character: q");
 }
 
 TEST(YamlTreeTest, RefusesTabsInTheIndentation) {
-  EXPECT_EQ(Parse("a:\n\tb: 1\n"), "2:1: a tab in the indentation, expected blanks");
-  EXPECT_EQ(Parse("a:\n  b: 1\n  \tc: 1\n"), "3:3: a tab in the indentation, expected blanks");
-  EXPECT_EQ(Parse("a:\n\t- 1\n"), "2:1: a tab in the indentation, expected blanks");
+  EXPECT_EQ(Parse("a:\n\tb: 1\n"), "2:1: a tab in the indentation, expected spaces");
+  EXPECT_EQ(Parse("a:\n  b: 1\n  \tc: 1\n"), "3:3: a tab in the indentation, expected spaces");
+  EXPECT_EQ(Parse("a:\n\t- 1\n"), "2:1: a tab in the indentation, expected spaces");
   EXPECT_EQ(Parse("a:\tb\n"), "{a b }");
 }
 
@@ -151,8 +152,8 @@ TEST(YamlTreeTest, RefusesAliasesThatRepeatALongText) {
 }
 
 TEST(YamlTreeTest, RefusesAliasesOfThemselves) {
-  EXPECT_EQ(Parse("a: &x [*x]\n"), "1:8: an alias inside of what it stands for");
-  EXPECT_EQ(Parse("&x {a: *x}\n"), "1:8: an alias inside of what it stands for");
+  EXPECT_EQ(Parse("a: &x [*x]\n"), "1:8: an alias inside its own anchor");
+  EXPECT_EQ(Parse("&x {a: *x}\n"), "1:8: an alias inside its own anchor");
 }
 
 }  // namespace

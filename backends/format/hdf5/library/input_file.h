@@ -27,10 +27,10 @@ class InputFile {
   virtual uint64_t size() const = 0;
 
   // Fills `out` with the bytes from `offset` on; all of them must lie within
-  // size(). ESTALE once the file has changed.
+  // size(). kStale once the file has changed.
   virtual model::Result<void> Read(uint64_t offset, ByteSpan out) const = 0;
 
-  // ESTALE if the file has changed since it was opened.
+  // kStale if the file has changed since it was opened.
   virtual model::Result<void> CheckUnchanged() const = 0;
 
   // A hint: about `bytes` bytes from each of the offsets will be read soon.

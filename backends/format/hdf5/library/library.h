@@ -184,7 +184,7 @@ struct Elements {
 };
 
 // A file as it was when it was opened: once it has changed, every call fails
-// with ESTALE. Paths are absolute. Thread-safe.
+// with kStale. Paths are absolute. Thread-safe.
 class File {
  public:
   virtual ~File() = default;

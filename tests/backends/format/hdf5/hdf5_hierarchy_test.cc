@@ -10,6 +10,7 @@
 
 #include "backends/base/element_stream.h"
 #include "backends/format/source_notes.h"
+#include "backends/store/local/local_source.h"
 #include "model/ndl/ndl_writer.h"
 #include "tests/support/hdf5_files.h"
 #include "tests/support/whole_array.h"
@@ -353,7 +354,7 @@ TEST_F(Hdf5HierarchyTest, ChunksLargerThanAllowedAreRefused) {
   test::RunH5py(directory_, R"(
 with h5.File('a.h5', 'w') as f: f.create_dataset('d', (1000, 1000), 'f8', chunks=(500, 1000))
 )");
-  auto root = SourceRoot::Open(directory_.path()).value();
+  auto root = LocalSource::Open(directory_.path()).value();
   const auto small = Hdf5Format().Open(root, "a.h5", {.max_chunk_size = 1 << 20}).value();
   const auto node = LoadNode(*small, "/d");
   EXPECT_FALSE(node->source);

@@ -7,6 +7,7 @@
 
 #include <random>
 
+#include "backends/store/local/local_source.h"
 #include "model/path_name.h"
 #include "tests/support/hdf5_files.h"
 #include "tests/support/whole_array.h"
@@ -42,7 +43,7 @@ with h5.File('a.h5', 'w', libver=LIBVER) as f:
     f['chunked'].make_scale('s'); f['contiguous'].dims[0].attach_scale(f['chunked'])
 )");
     original_ = test::ReadFile(directory_ / "a.h5");
-    root_ = SourceRoot::Open(directory_.path()).value();
+    root_ = LocalSource::Open(directory_.path()).value();
   }
   ~Hdf5HostileTest() override { UseHdf5Helper({}); }
 
@@ -84,7 +85,7 @@ with h5.File('a.h5', 'w', libver=LIBVER) as f:
   }
 
   test::TemporaryDirectory directory_;
-  std::shared_ptr<const SourceRoot> root_;
+  std::shared_ptr<const Source> root_;
   std::string original_;
 };
 

@@ -16,6 +16,7 @@
 #include "backends/format/hdf5/helper.h"
 #include "backends/format/hdf5/library/library.h"
 #include "backends/format/hdf5/sandbox.h"
+#include "backends/store/local/local_source.h"
 #include "model/sanitizers.h"
 #include "tests/support/hdf5_files.h"
 
@@ -26,6 +27,7 @@ using model::ErrorCode;
 using test::IsErrno;
 using test::IsError;
 using test::IsOk;
+using test::IsStale;
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::Field;
@@ -40,15 +42,16 @@ model::Result<std::shared_ptr<const File>> FileOf(model::Result<VersionedFile> o
 }
 
 model::Result<std::shared_ptr<const File>> OpenByHelper(
-    const std::shared_ptr<Helper>& helper, const std::shared_ptr<const SourceFiles>& source,
+    const std::shared_ptr<Helper>& helper, const std::shared_ptr<const Source>& source,
     const std::string& path) {
-  return FileOf(OpenFileByHelper(helper, source->Open(path, true), path));
+  return FileOf(OpenFileByHelper(helper, source->OpenFile(path, Follow::kYes), path));
 }
 
 class Hdf5LibraryTest : public ::testing::TestWithParam<bool> {
  protected:
   model::Result<std::shared_ptr<const File>> TryOpen(const std::string& name) {
-    if (!GetParam()) return FileOf(OpenFile(source_, source_->Open(name, true), name));
+    if (!GetParam())
+      return FileOf(OpenFile(source_, source_->OpenFile(name, Follow::kYes), name));
     return OpenByHelper(std::make_shared<Helper>(HelperCommand(), source_), source_, name);
   }
   std::shared_ptr<const File> Open(const std::string& name) {
@@ -62,8 +65,7 @@ class Hdf5LibraryTest : public ::testing::TestWithParam<bool> {
   }
 
   test::TemporaryDirectory directory_;
-  const std::shared_ptr<const SourceFiles> source_ =
-      FilesOf(SourceRoot::Open(directory_.path()).value());
+  const std::shared_ptr<const Source> source_ = LocalSource::Open(directory_.path()).value();
 };
 
 TEST_P(Hdf5LibraryTest, FindTellsObjectsFromLinks) {
@@ -172,10 +174,10 @@ TEST_P(Hdf5LibraryTest, AChangedFileIsStale) {
   const auto file = Write("with h5.File('a.h5', 'w') as f: f['x'] = 1");
   EXPECT_THAT(file->Find("/x"), IsOk());
   test::RunH5py(directory_, "with h5.File('a.h5', 'a') as f: f['y'] = 2");
-  EXPECT_THAT(file->Find("/y"), IsErrno(ESTALE));
+  EXPECT_THAT(file->Find("/y"), IsStale());
   const auto again = Open("a.h5");
   EXPECT_THAT(again->Find("/y"), IsOk());
-  EXPECT_THAT(file->Find("/y"), IsErrno(ESTALE));
+  EXPECT_THAT(file->Find("/y"), IsStale());
 }
 
 TEST_P(Hdf5LibraryTest, AFileWrittenForReadersToFollowIsRead) {
@@ -277,8 +279,7 @@ class Hdf5HelperTest : public ::testing::Test {
   }
 
   test::TemporaryDirectory directory_;
-  const std::shared_ptr<const SourceFiles> source_ =
-      FilesOf(SourceRoot::Open(directory_.path()).value());
+  const std::shared_ptr<const Source> source_ = LocalSource::Open(directory_.path()).value();
 };
 
 TEST_F(Hdf5HelperTest, DeathIsAnErrorOfTheQuestion) {

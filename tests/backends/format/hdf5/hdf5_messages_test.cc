@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cerrno>
+
 #include "backends/format/hdf5/messages.h"
 #include "tests/support/result.h"
 
@@ -98,11 +100,15 @@ TEST(Hdf5MessagesTest, RequestsComeBackAsTheyWere) {
 }
 
 TEST(Hdf5MessagesTest, ErrorsComeBackAsTheyWere) {
-  const model::Result<Elements> error = model::IoError(116, "it");
-  const auto decoded = DecodeAnswer<Elements>(EncodeAnswer(error));
-  ASSERT_FALSE(decoded);
-  EXPECT_EQ(decoded.error().sys_errno(), 116);
-  EXPECT_EQ(decoded.error().message(), error.error().message());
+  for (const model::Result<Elements>& error :
+       {model::Result<Elements>(model::IoError(EIO, "it")),
+        model::Result<Elements>(model::HasChanged("it"))}) {
+    const auto decoded = DecodeAnswer<Elements>(EncodeAnswer(error));
+    ASSERT_FALSE(decoded);
+    EXPECT_EQ(decoded.error().code(), error.error().code());
+    EXPECT_EQ(decoded.error().sys_errno(), error.error().sys_errno());
+    EXPECT_EQ(decoded.error().message(), error.error().message());
+  }
 }
 
 // A library that a file has led astray may answer anything.

@@ -9,7 +9,9 @@
 #include <filesystem>
 #include <map>
 
+#include "backends/format/hdf5/hdf5.h"
 #include "backends/format/hdf5/helper.h"
+#include "backends/store/source.h"
 #include "tests/support/hdf5_files.h"
 #include "tests/support/memory_store.h"
 #include "tests/support/whole_array.h"
@@ -17,7 +19,6 @@
 namespace ndlfs::backends {
 namespace {
 
-using hdf5::SourceFiles;
 using test::IsErrno;
 using test::IsOk;
 using test::IsOkAnd;
@@ -27,18 +28,8 @@ class OneOf final : public Store {
  public:
   OneOf(std::shared_ptr<const Store> store, std::string key)
       : store_(std::move(store)), key_(std::move(key)) {}
-  model::Result<std::optional<uint64_t>> Size(std::string_view) const override {
-    return store_->Size(key_);
-  }
-  model::Result<std::optional<size_t>> ReadInto(std::string_view, uint64_t offset,
-                                                ByteSpan out) const override {
-    return store_->ReadInto(key_, offset, out);
-  }
-  model::Result<std::optional<FileStamp>> Stat(std::string_view) const override {
+  model::Result<std::optional<ValueInfo>> Stat(std::string_view) const override {
     return store_->Stat(key_);
-  }
-  model::Result<Access> AccessOf(std::string_view) const override {
-    return store_->AccessOf(key_);
   }
   model::Result<std::vector<StoreEntry>> List(std::string_view) const override {
     return std::vector<StoreEntry>();
@@ -46,22 +37,37 @@ class OneOf final : public Store {
   std::string Describe(std::string_view) const override { return store_->Describe(key_); }
 
  private:
+  model::Result<std::optional<ReadResult>> DoRead(std::string_view, const ReadOptions& options,
+                                                  const Reserve& reserve) const override {
+    return store_->Read(key_, options, reserve);
+  }
+
   const std::shared_ptr<const Store> store_;
   const std::string key_;
 };
 
-// Files in memory, in one folder.
-class MemoryFiles final : public SourceFiles {
+// Files in memory, in one folder; any of them can be made to fail.
+class MemoryFiles final : public Source {
  public:
-  std::shared_ptr<const Store> Open(std::string_view path, bool) const override {
-    return std::make_shared<const OneOf>(store, std::string(path));
+  const std::string& name() const override { return name_; }
+  model::Result<std::optional<FileStatus>> Stat(std::string_view path, Follow) const override {
+    NDLFS_TRY(const auto info, store->Stat(path));
+    if (!info) return std::nullopt;
+    return FileStatus{.kind = FileKind::kFile, .mode = 0444, .size = info->size};
   }
-  std::optional<std::string> Resolve(std::string_view, std::string_view name) const override {
-    if (name.find('/') != name.npos) return std::nullopt;
-    return std::string(name);
+  model::Result<std::unique_ptr<DirectoryListing>> List(std::string_view) const override {
+    return model::IoError(ENOTDIR, "list");
   }
+  std::shared_ptr<const Store> OpenStore(const std::string&) const override { return store; }
+  std::shared_ptr<const Store> OpenFile(const std::string& path, Follow) const override {
+    return std::make_shared<const OneOf>(store, path);
+  }
+  using Source::OpenFile;
 
   const std::shared_ptr<test::MemoryStore> store = std::make_shared<test::MemoryStore>();
+
+ private:
+  const std::string name_ = "/memory";
 };
 
 class Hdf5SourceTest : public ::testing::TestWithParam<bool> {
@@ -80,7 +86,7 @@ class Hdf5SourceTest : public ::testing::TestWithParam<bool> {
     }
   }
   std::shared_ptr<const Hierarchy> Open(const std::string& name = "a.h5") {
-    auto opened = hdf5::OpenHdf5(files_, name, {});
+    auto opened = Hdf5Format().Open(files_, name, {});
     EXPECT_THAT(opened, IsOk());
     return opened.value_or(nullptr);
   }
@@ -150,7 +156,7 @@ with h5.File('a.h5', 'w') as f:
 
 TEST_P(Hdf5SourceTest, AFailingStoreIsTheErrorOfEveryQuestion) {
   Write("with h5.File('a.h5', 'w') as f: f['g/x'] = [1, 2]; f['y'] = 3", {"a.h5"});
-  const auto opened = hdf5::OpenFile(files_, files_->Open("a.h5", false), "a.h5").value();
+  const auto opened = hdf5::OpenFile(files_, files_->OpenFile("a.h5"), "a.h5").value();
   EXPECT_THAT(opened.file->List("/"), IsOk());
   files_->store->Fail("a.h5", EIO);
   EXPECT_THAT(opened.file->Find("/g"), IsErrno(EIO));
@@ -161,10 +167,10 @@ TEST_P(Hdf5SourceTest, AFailingStoreIsTheErrorOfEveryQuestion) {
 TEST_P(Hdf5SourceTest, AFileThatIsReplacedIsStaleAndThenOpenedAnew) {
   Write("with h5.File('a.h5', 'w') as f: f['x'] = np.uint8(1)", {"a.h5"});
   const auto hierarchy = Open();
-  const auto opened = hdf5::OpenFile(files_, files_->Open("a.h5", false), "a.h5").value();
+  const auto opened = hdf5::OpenFile(files_, files_->OpenFile("a.h5"), "a.h5").value();
   EXPECT_THAT(ReadArray(*hierarchy, "/x"), IsOkAnd(std::string("\1")));
   Write("with h5.File('a.h5', 'w') as f: f['x'] = np.uint8(2)", {"a.h5"});
-  EXPECT_THAT(opened.file->Find("/x"), IsErrno(ESTALE));
+  EXPECT_THAT(opened.file->Find("/x"), test::IsStale());
   EXPECT_THAT(ReadArray(*hierarchy, "/x"), IsOkAnd(std::string("\2")));
 }
 
@@ -180,7 +186,7 @@ with h5.File('a.h5', 'w') as f:
   const auto node = test::LoadNode(*hierarchy, "/v");
   EXPECT_THAT(test::ReadWhole(*node->source), IsOkAnd(std::string("\0\1\2\3", 4)));
   files_->store->Put("a.h5", "another one");
-  EXPECT_THAT(test::ReadWhole(*node->source), IsErrno(ESTALE));
+  EXPECT_THAT(test::ReadWhole(*node->source), test::IsStale());
 }
 
 INSTANTIATE_TEST_SUITE_P(Where, Hdf5SourceTest, ::testing::Bool(),
@@ -199,7 +205,7 @@ with h5.File('a.h5', 'w') as f:
 )");
   const auto files = std::make_shared<MemoryFiles>();
   files->store->Put("a.h5", test::ReadFile(directory / "a.h5"));
-  const auto opened = hdf5::OpenFile(files, files->Open("a.h5", false), "a.h5").value();
+  const auto opened = hdf5::OpenFile(files, files->OpenFile("a.h5"), "a.h5").value();
   std::string deep;
   for (int i = 0; i < 300; ++i) deep += "/g";
   EXPECT_EQ(opened.file->Find(deep + "/x0").value().kind, hdf5::ObjectKind::kDataset);

@@ -9,7 +9,9 @@
 #include <filesystem>
 #include <string>
 
+#include "backends/detection.h"
 #include "backends/format/n5/lz4_block_stream.h"
+#include "backends/store/local/local_source.h"
 #include "tests/support/memory_store.h"
 #include "tests/support/python.h"
 #include "tests/support/read_array.h"
@@ -226,7 +228,7 @@ for dtype in ["i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f4", "f8"]:
     put(f"types/{dtype}", np.arange(12).reshape(4, 3).astype(dtype), (3, 2), None)
 root["types"].attrs["title"] = "all types"
 )");
-  const auto source = SourceRoot::Open(directory.path()).value();
+  const auto source = LocalSource::Open(directory.path()).value();
   const Format* format = DetectDirectory(*source, "golden.n5");
   ASSERT_EQ(format, &N5Format());
   const auto hierarchy = format->Open(source, "golden.n5", {}).value();
@@ -247,7 +249,7 @@ root["types"].attrs["title"] = "all types"
 
 TEST(N5FormatTest, AttributesMayBeAnybodys) {
   const test::TemporaryDirectory directory;
-  const auto root = SourceRoot::Open(directory.path()).value();
+  const auto root = LocalSource::Open(directory.path()).value();
   const std::pair<const char*, bool> kCases[] = {
       {R"({"n5": "2.5.0"})", true},
       {R"({"dimensions": [2], "blockSize": [2], "dataType": "int8"})", true},

@@ -9,6 +9,8 @@
 #include <string>
 
 #include "backends/base/element_stream.h"
+#include "backends/detection.h"
+#include "backends/store/local/local_source.h"
 #include "model/ndl/ndl_reader.h"
 #include "tests/support/python.h"
 #include "tests/support/read_array.h"
@@ -31,7 +33,7 @@ constexpr std::string_view kNoValues = "ndarrays: {a: {shape: [2], type: int8}}\
 
 class NdlStoreTest : public testing::Test {
  protected:
-  NdlStoreTest() : root_(SourceRoot::Open(directory_.path()).value()) {}
+  NdlStoreTest() : root_(LocalSource::Open(directory_.path()).value()) {}
 
   void Write(const std::string& name, std::string_view text) {
     std::filesystem::create_directories((directory_.path() / name).parent_path());
@@ -54,7 +56,7 @@ class NdlStoreTest : public testing::Test {
   bool IsStore(const std::string& name) { return DetectFile(*root_, name) == &NdlFormat(); }
 
   test::TemporaryDirectory directory_;
-  std::shared_ptr<const SourceRoot> root_;
+  std::shared_ptr<const Source> root_;
 };
 
 // The elements of an array of variable size, in C order.

@@ -8,6 +8,7 @@
 
 #include <filesystem>
 
+#include "backends/store/local/local_source.h"
 #include "model/path_name.h"
 #include "tests/support/memory_store.h"
 #include "tests/support/python.h"
@@ -66,7 +67,7 @@ class NetCdf3WrittenTest : public ::testing::TestWithParam<const char*> {
     script.replace(script.find("DIRECTORY"), 9, "'" + directory_.path().string() + "'");
     script.replace(script.find("MODEL"), 5, "'" + std::string(GetParam()) + "'");
     test::RunPython(script);
-    root_ = SourceRoot::Open(directory_.path()).value();
+    root_ = LocalSource::Open(directory_.path()).value();
     hierarchy_ = NetCdf3Format().Open(root_, "a.nc", {}).value();
   }
   std::shared_ptr<const Node> Load(const std::string& path) {
@@ -76,7 +77,7 @@ class NetCdf3WrittenTest : public ::testing::TestWithParam<const char*> {
   }
 
   test::TemporaryDirectory directory_;
-  std::shared_ptr<const SourceRoot> root_;
+  std::shared_ptr<const Source> root_;
   std::shared_ptr<const Hierarchy> hierarchy_;
 };
 
@@ -185,7 +186,7 @@ TEST(NetCdf3SingleRecordTest, RecordsOfOneShortVariableAreNotPadded) {
       "    f.createDimension('t', None); f.createDimension('x', 3)\n"
       "    v = f.createVariable('v', 'i1', ('t', 'x'))\n"
       "    v[:] = np.arange(30).reshape(10, 3)\n");
-  const auto root = SourceRoot::Open(directory.path()).value();
+  const auto root = LocalSource::Open(directory.path()).value();
   const auto hierarchy = NetCdf3Format().Open(root, "a.nc", {}).value();
   const auto node = hierarchy->Load("/v").value();
   EXPECT_TRUE(node->source->contiguous());

@@ -9,7 +9,9 @@
 #include <string>
 
 #include "backends/base/checked.h"
+#include "backends/detection.h"
 #include "backends/format/npy/npy_array.h"
+#include "backends/store/local/local_source.h"
 #include "tests/support/memory_store.h"
 #include "tests/support/numpy_text.h"
 #include "tests/support/python.h"
@@ -97,7 +99,7 @@ def fill(dtype, shape):
   }
 
   std::optional<std::string> CharsetOf(const std::string& file) {
-    const auto root = SourceRoot::Open(directory_.path()).value();
+    const auto root = LocalSource::Open(directory_.path()).value();
     const auto node = NpyFormat().Open(root, file, {}).value()->Load("/").value();
     EXPECT_EQ(node->source->spec().dtype.charset() == model::Charset::kLatin1,
               node->array().storage.charset == "iso-8859-1");
@@ -110,7 +112,7 @@ def fill(dtype, shape):
     const size_t first = line.find(' ');
     const size_t second = line.find(' ', first + 1);
     const std::string name = line.substr(0, first);
-    const auto root = SourceRoot::Open(directory_.path()).value();
+    const auto root = LocalSource::Open(directory_.path()).value();
     const Format* format = DetectFile(*root, name + ".npy");
     ASSERT_EQ(format, &NpyFormat());
     const auto hierarchy = format->Open(root, name + ".npy", {});
@@ -288,26 +290,22 @@ class HeaderOnlyStore final : public Store {
     whole_.Put("a.npy", header + "abcdefgh");
   }
   bool ReadsInParts() const override { return true; }
-  model::Result<std::optional<uint64_t>> Size(std::string_view key) const override {
-    return whole_.Size(key);
-  }
-  model::Result<std::optional<FileStamp>> Stat(std::string_view key) const override {
+  model::Result<std::optional<ValueInfo>> Stat(std::string_view key) const override {
     return whole_.Stat(key);
-  }
-  model::Result<Access> AccessOf(std::string_view key) const override {
-    return whole_.AccessOf(key);
   }
   model::Result<std::vector<StoreEntry>> List(std::string_view prefix) const override {
     return whole_.List(prefix);
   }
   std::string Describe(std::string_view key) const override { return whole_.Describe(key); }
-  model::Result<std::optional<size_t>> ReadInto(std::string_view key, uint64_t offset,
-                                                ByteSpan out) const override {
-    if (offset >= header_size_) return model::Propagate(failure_.error());
-    return whole_.ReadInto(key, offset, out.first(std::min(out.size(), header_size_ - offset)));
-  }
 
  private:
+  model::Result<std::optional<ReadResult>> DoRead(std::string_view key,
+                                                  const ReadOptions& options,
+                                                  const Reserve& reserve) const override {
+    if (options.range.offset >= header_size_) return model::Propagate(failure_.error());
+    return whole_.Read(key, options, reserve);
+  }
+
   test::MemoryStore whole_;
   const uint64_t header_size_;
   const model::Result<void> failure_;
@@ -483,14 +481,14 @@ TEST(NpyFormatTest, IsToldByTheNameAlone) {
 class NpyFileTest : public ::testing::Test {
  protected:
   model::Result<std::shared_ptr<const Hierarchy>> Open(const std::string& path) {
-    return NpyFormat().Open(SourceRoot::Open(directory_.path()).value(), path, {});
+    return NpyFormat().Open(LocalSource::Open(directory_.path()).value(), path, {});
   }
   test::TemporaryDirectory directory_;
 };
 
 TEST_F(NpyFileTest, FileThatIsNoneIsFoundAndSaysWhy) {
   test::WriteFile(directory_ / "bad.npy", "text");
-  const auto root = SourceRoot::Open(directory_.path()).value();
+  const auto root = LocalSource::Open(directory_.path()).value();
   EXPECT_EQ(DetectFile(*root, "bad.npy"), &NpyFormat());
   EXPECT_THAT(Open("bad.npy"), test::IsError(model::ErrorCode::kBadInput,
                                              "bad.npy: not an NPY file: begins with \"text\""));

@@ -6,7 +6,9 @@
 
 #include <filesystem>
 
+#include "backends/detection.h"
 #include "backends/format/npy/npz_names.h"
+#include "backends/store/local/local_source.h"
 #include "tests/support/numpy_text.h"
 #include "tests/support/python.h"
 #include "tests/support/read_array.h"
@@ -32,7 +34,7 @@ std::string Npy(char value) {
 class NpzTest : public ::testing::Test {
  protected:
   model::Result<std::shared_ptr<const Hierarchy>> Open(const std::string& name) {
-    return NpzFormat().Open(SourceRoot::Open(directory_.path()).value(), name, {});
+    return NpzFormat().Open(LocalSource::Open(directory_.path()).value(), name, {});
   }
   std::shared_ptr<const Hierarchy> OpenBuilt(const ZipBuilder& builder) {
     test::WriteFile(directory_ / "built.npz", builder.Build());
@@ -71,7 +73,7 @@ for i, name in enumerate(sorted(arrays)):
   const auto names = test::Lines(test::RunPython(script));
   ASSERT_EQ(names.size(), 10u);
   for (const std::string file : {"stored.npz", "deflated.npz"}) {
-    EXPECT_EQ(DetectFile(*SourceRoot::Open(directory_.path()).value(), file), &NpzFormat());
+    EXPECT_EQ(DetectFile(*LocalSource::Open(directory_.path()).value(), file), &NpzFormat());
     const auto hierarchy = Open(file);
     ASSERT_THAT(hierarchy, test::IsOk());
     EXPECT_EQ((*hierarchy)->format(), "NPZ");

@@ -11,6 +11,7 @@
 
 #include "backends/format/zarr/nczarr_keys.h"
 #include "backends/format/zarr/zarr_format.h"
+#include "backends/store/local/local_source.h"
 #include "model/ndl/ndl_writer.h"
 #include "tests/support/memory_store.h"
 #include "tests/support/python.h"
@@ -337,7 +338,7 @@ group: g {
                               "#mode=nczarr,file' a.cdl 2>&1";
   ASSERT_EQ(std::system(command.c_str()), 0);
 
-  const auto root = SourceRoot::Open(directory.path()).value();
+  const auto root = LocalSource::Open(directory.path()).value();
   const auto hierarchy = ZarrFormat().Open(root, "a.zarr", {}).value();
   EXPECT_EQ(hierarchy->format(), "NCZarr");
   EXPECT_THAT(hierarchy->List("/"), IsOkAnd(ElementsAre("c", "g", "lat", "s", "t")));

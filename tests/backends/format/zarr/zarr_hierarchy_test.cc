@@ -10,7 +10,9 @@
 #include <string>
 #include <vector>
 
+#include "backends/detection.h"
 #include "backends/format/zarr/zarr_format.h"
+#include "backends/store/local/local_source.h"
 #include "tests/support/memory_store.h"
 #include "tests/support/python.h"
 #include "tests/support/read_array.h"
@@ -653,7 +655,7 @@ TEST(ZarrConsolidatedTest, ALargeCopyDoesNotCountAsTheNodesMetadata) {
 
 TEST(ZarrFormatTest, ProbesTheTopOfAStore) {
   const test::TemporaryDirectory directory;
-  const auto root = SourceRoot::Open(directory.path()).value();
+  const auto root = LocalSource::Open(directory.path()).value();
   for (const char* name : {".zgroup", ".zarray", ".zmetadata", "zarr.json"}) {
     const std::string store = std::string("store") + name;
     std::filesystem::create_directories(directory / store);
@@ -668,7 +670,7 @@ TEST(ZarrFormatTest, ProbesTheTopOfAStore) {
 
 TEST(ZarrFormatTest, DirectoriesNameTheirSingleArray) {
   const test::TemporaryDirectory directory;
-  const auto root = SourceRoot::Open(directory.path()).value();
+  const auto root = LocalSource::Open(directory.path()).value();
   for (const char* store : {"lat.zarr", "v0.4"}) {
     std::filesystem::create_directories(directory / store);
     test::WriteFile(directory / (std::string(store) + "/.zarray"), ArrayV2("[2]"));

@@ -446,7 +446,7 @@ TEST_F(ZarrShardingTest, RefusesConfigurations) {
        "index_codecs: codecs[0]: bytes: endian is missing"},
       {R"({"chunk_shape": [2], "codecs": ["bytes"], "index_codecs": [{"name": "bytes",
            "configuration": {"endian": "little"}}, {"name": "gzip", "configuration": {"level": 1}}]})",
-       "index_codecs: the size of what they encode to is not fixed"},
+       "index_codecs: the size of the encoded index is not fixed"},
   };
   for (const auto& [configuration, message] : kCases) {
     store_->Put("zarr.json", Document("[4]", "[4]",

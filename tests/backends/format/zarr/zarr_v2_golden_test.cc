@@ -8,7 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "backends/detection.h"
 #include "backends/format/hierarchy.h"
+#include "backends/store/local/local_source.h"
 #include "tests/support/python.h"
 #include "tests/support/read_array.h"
 #include "tests/support/result.h"
@@ -111,7 +113,7 @@ const Golden& TheGolden() {
       const size_t blank = line.find(' ');
       made->expected[line.substr(0, blank)] = line.substr(blank + 1);
     }
-    const auto root = SourceRoot::Open(made->directory.path()).value();
+    const auto root = LocalSource::Open(made->directory.path()).value();
     const Format* format = DetectDirectory(*root, "golden.zarr");
     made->hierarchy = format->Open(root, "golden.zarr", {}).value();
     return made;

@@ -7,8 +7,9 @@
 #include <random>
 #include <thread>
 
+#include "backends/detection.h"
 #include "backends/format/zip/zarr_zip.h"
-#include "backends/store/local/source_root.h"
+#include "backends/store/local/local_source.h"
 #include "backends/store/zip/inflate.h"
 #include "backends/store/zip/zip_directory.h"
 #include "backends/store/zip/zip_store.h"
@@ -152,7 +153,7 @@ TEST(ZipStoreTest, StampIsThatOfTheArchiveWithTheSizeOfTheMember) {
   const auto root = SourceRoot::Open(directory.path()).value();
   const auto store = ZipStore::Open(MakeFileStore(root, "a.zip")).value();
   const auto stamp = store->Stat("m");
-  FileStamp expected = StampOf(*root->Stat("a.zip"));
+  ValueInfo expected = InfoOf(*root->Stat("a.zip"));
   expected.size = 5;
   EXPECT_EQ(**stamp, expected);
   EXPECT_EQ(store->Describe("m"), "a.zip/m");
@@ -495,10 +496,10 @@ TEST_F(InflateReaderTest, PartsOfDeflatedMembersAreReadThroughTheStore) {
 class ZarrZipTest : public ::testing::Test {
  protected:
   const Format* Detect(const std::string& name) {
-    return DetectFile(*SourceRoot::Open(directory_.path()).value(), name);
+    return DetectFile(*LocalSource::Open(directory_.path()).value(), name);
   }
   model::Result<std::shared_ptr<const Hierarchy>> Open(const std::string& name) {
-    return ZarrZipFormat().Open(SourceRoot::Open(directory_.path()).value(), name, {});
+    return ZarrZipFormat().Open(LocalSource::Open(directory_.path()).value(), name, {});
   }
   void WriteZarr() {
     std::string script = R"PY(

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "backends/store/local/partial_listing.h"
+#include "backends/store/partial_listing.h"
 
 namespace ndlfs::backends {
 

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: MIT
+#include "backends/detection.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "backends/formats.h"
+#include "backends/store/file_name.h"
+
+namespace ndlfs::backends {
+namespace {
+
+constexpr size_t kHeadSize = 1024;  // as Format::ProbeContent() promises
+
+// The beginning of a file, and the rest of it for formats that need more.
+struct OpenedFile {
+  std::shared_ptr<const Store> store;
+  Bytes head;  // empty where the file cannot be read: then its name has to tell
+  std::optional<Generation> version;
+};
+
+// Opens the file at `path` and reads its head: nullopt where there is none.
+model::Result<std::optional<OpenedFile>> OpenAndRead(const Source& source,
+                                                     std::string_view path) {
+  OpenedFile file{source.OpenFile(std::string(path)), Bytes(), std::nullopt};
+  const auto reserve = [&](uint64_t size) -> model::Result<ByteSpan> {
+    file.head = Bytes(std::min<uint64_t>(kHeadSize, size));
+    return file.head.span();
+  };
+  NDLFS_TRY(const auto read, file.store->Read("", {.range = {0, kHeadSize}}, reserve));
+  if (!read) return std::nullopt;
+  file.head.Shrink(read->count);
+  file.version = read->info.generation;
+  return file;
+}
+
+// The regular file at `path`; nullopt where something else is, such as a FIFO.
+std::optional<OpenedFile> OpenToLook(const Source& source, std::string_view path) {
+  // A file that is written at this moment may change during each of them.
+  constexpr int kAttempts = 4;
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    auto file = OpenAndRead(source, path);
+    if (file) return *std::move(file);
+    if (file.error().code() != model::ErrorCode::kStale) break;
+  }
+  if (!source.IsFile(path)) return std::nullopt;
+  return OpenedFile{source.OpenFile(std::string(path)), Bytes(), std::nullopt};
+}
+
+// Whether a file that `format` takes for one of its own is one after all. Where nobody
+// can tell at this moment it is taken for none, and `file` has no version that this
+// would hold for.
+bool IsConfirmed(const Format& format, const Source& source, std::string_view path,
+                 OpenedFile& file) {
+  const auto confirmed = format.ConfirmFile(FileNameOf(path), *file.store);
+  if (!confirmed && confirmed.error().is_transient()) file.version.reset();
+  if (!confirmed || !*confirmed) return false;
+  const auto described = format.StoresDescribedBy(path);
+  return std::none_of(described.begin(), described.end(), [&](const std::string& store) {
+    return DetectStore(source, store) != nullptr;
+  });
+}
+
+const Format* FindFormat(const Source& source, std::string_view path, OpenedFile& file,
+                         Detection detection) {
+  const std::string_view name = FileNameOf(path);
+  const ConstByteSpan head = file.head.span();
+  const bool by_content = detection == Detection::kContent && head.size() >= kSmallestStoreFile;
+  const auto has_content = [&](const Format& format) {
+    return by_content && format.ProbeContent(head);
+  };
+  for (const Format* format : Formats()) {
+    if (has_content(*format) && IsConfirmed(*format, source, path, file)) return format;
+  }
+  for (const Format* format : Formats()) {
+    // Those of which the content tells have been asked.
+    if (has_content(*format) || !format->MatchesFileName(name)) continue;
+    if (!format->ProbeFile(name, head)) continue;
+    if (IsConfirmed(*format, source, path, file)) return format;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+bool MayBeStoreFile(std::string_view file_name) {
+  const auto formats = Formats();
+  return std::any_of(formats.begin(), formats.end(),
+                     [&](const Format* format) { return format->MatchesFileName(file_name); });
+}
+
+// One look into the directory, for the files of all formats.
+const Format* DetectDirectory(const Source& source, std::string_view path) {
+  std::vector<std::string_view> names;
+  for (const Format* format : Formats()) {
+    const auto markers = format->directory_markers().names;
+    names.insert(names.end(), markers.begin(), markers.end());
+  }
+  const auto found = source.OpenStore(std::string(path))->StatMany(names);
+  auto next = found.begin();
+  for (const Format* format : Formats()) {
+    const auto markers = format->directory_markers();
+    const auto end = next + static_cast<ptrdiff_t>(markers.names.size());
+    const bool any = std::any_of(next, end, [](const auto& file) { return file && *file; });
+    next = end;
+    if (any && (markers.suffice || format->ProbeDirectory(source, path))) return format;
+  }
+  return nullptr;
+}
+
+const Format* DetectFile(const Source& source, std::string_view path) {
+  return LookIntoFile(source, path, Detection::kContent).format;
+}
+
+const Format* DetectStore(const Source& source, std::string_view path) {
+  const auto status = source.Stat(path, Follow::kYes);
+  if (!status || !*status) return nullptr;
+  return (*status)->is_directory() ? DetectDirectory(source, path) : DetectFile(source, path);
+}
+
+FileLook LookIntoFile(const Source& source, std::string_view path, Detection detection) {
+  if (detection == Detection::kName && !MayBeStoreFile(FileNameOf(path))) return {};
+  auto file = OpenToLook(source, path);
+  if (!file) return {};
+  const Format* format = FindFormat(source, path, *file, detection);
+  return {format, file->version};
+}
+
+}  // namespace ndlfs::backends

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace ndlfs::backends {
+
+// What the calling thread has found out for one request, so that nothing is asked for
+// twice while one of these lives: which metadata files a folder has. Every request
+// looks anew. Without a scope nothing is remembered. An inner scope has a memory of its
+// own.
+class RequestScope {
+ public:
+  RequestScope();
+  ~RequestScope();
+  RequestScope(const RequestScope&) = delete;
+  RequestScope& operator=(const RequestScope&) = delete;
+
+  // Of the calling thread; null if it has none.
+  static RequestScope* Current();
+  // A number that no other owner of memories has.
+  static uint64_t NewOwner();
+  // Forgets everything of the calling thread's scope: for a look that has to be newer
+  // than the request.
+  static void ForgetAll();
+
+  // What `owner` has kept under `key`; null if nothing.
+  template <typename T>
+  std::shared_ptr<const T> Find(uint64_t owner, std::string_view key) const {
+    const auto found = kept_.find({owner, std::string(key)});
+    return found == kept_.end() ? nullptr : std::static_pointer_cast<const T>(found->second);
+  }
+  void Keep(uint64_t owner, std::string_view key, std::shared_ptr<const void> found);
+  // Forgets what `owner` has kept.
+  void Forget(uint64_t owner);
+
+ private:
+  // A listing of very many folders keeps few of them.
+  static constexpr size_t kMost = 256;
+
+  std::map<std::pair<uint64_t, std::string>, std::shared_ptr<const void>> kept_;
+  RequestScope* const outer_;
+};
+
+}  // namespace ndlfs::backends

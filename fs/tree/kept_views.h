@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "fs/view/view.h"
+#include "model/mutex.h"
+
+namespace ndlfs::fs {
+
+class Entity;
+
+// A file of an entity, in one version. Immutable, but for what reading the view
+// finds out.
+struct EntityView {
+  std::string name;  // its true name
+  ViewPtr view;
+  // Files of the same name and generation have the same bytes.
+  uint64_t generation = 0;
+  // Of a group: all that was loaded for the file, and the names in each group
+  // that was listed for it, as a hash by path name. When one of these changes,
+  // so does the file.
+  std::vector<std::shared_ptr<const Entity>> parts;
+  std::map<std::string, uint64_t> listings;
+  uint64_t parts_bytes = 0;  // memory that the parts hold
+};
+using EntityViewPtr = std::shared_ptr<const EntityView>;
+
+// The views of one entity that were looked up lately: up to 32, and up to 8 MiB
+// of what they hold besides the latest. Thread-safe.
+class KeptViews {
+ public:
+  // Null where there is none.
+  EntityViewPtr Find(std::string_view name) EXCLUDES(mutex_) {
+    const model::MutexLock lock(mutex_);
+    const auto known = Place(name);
+    if (known == views_.end()) return nullptr;
+    std::rotate(views_.begin(), known, known + 1);
+    return views_.front();
+  }
+
+  // Keeps `view` instead of another generation of it and, if there are many
+  // views, instead of the one that was used longest ago. Where this generation
+  // is kept already, because two threads have made it, gives that one back.
+  EntityViewPtr Keep(EntityViewPtr view) EXCLUDES(mutex_) {
+    std::vector<EntityViewPtr> dropped;  // destroyed without the lock
+    const model::MutexLock lock(mutex_);
+    const auto known = Place(view->name);
+    if (known != views_.end()) {
+      if ((*known)->generation == view->generation) return *known;
+      dropped.push_back(std::exchange(*known, view));
+      return view;
+    }
+    views_.insert(views_.begin(), view);
+    DropOld(dropped);
+    return view;
+  }
+
+  // Memory that they hold.
+  uint64_t held_bytes() const EXCLUDES(mutex_) {
+    const model::MutexLock lock(mutex_);
+    uint64_t bytes = 0;
+    for (const EntityViewPtr& kept : views_) {
+      bytes += kept->view->held_bytes() + kept->parts_bytes;
+    }
+    return bytes;
+  }
+
+ private:
+  static constexpr size_t kMost = 32;
+  static constexpr uint64_t kMostBytes = uint64_t{8} << 20;
+
+  std::vector<EntityViewPtr>::iterator Place(std::string_view name) REQUIRES(mutex_) {
+    return std::find_if(views_.begin(), views_.end(),
+                        [&](const EntityViewPtr& view) { return view->name == name; });
+  }
+
+  void DropOld(std::vector<EntityViewPtr>& dropped) REQUIRES(mutex_) {
+    size_t kept = 0;
+    uint64_t bytes = 0;
+    for (; kept < views_.size() && kept < kMost; ++kept) {
+      if (kept != 0) bytes += views_[kept]->view->held_bytes();
+      if (bytes > kMostBytes) break;
+    }
+    while (views_.size() > kept) {
+      dropped.push_back(std::move(views_.back()));
+      views_.pop_back();
+    }
+  }
+
+  mutable model::Mutex mutex_;
+  std::vector<EntityViewPtr> views_ GUARDED_BY(mutex_);  // the latest first
+};
+
+}  // namespace ndlfs::fs

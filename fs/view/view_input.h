@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: MIT
+//
+// What views are made from: an array, or a group with what is below it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "backends/format/hierarchy.h"
+#include "cache/array_reader.h"
+#include "fs/view/element_source.h"
+#include "model/error.h"
+
+namespace ndlfs::fs {
+
+// What may be decoded to find out how large a file is.
+struct ScanLimits {
+  uint64_t max_bytes = uint64_t{1} << 30;  // of elements
+  unsigned threads = 1;
+};
+
+// An array, or a part of one.
+struct ArrayInput {
+  // Name, attributes and type as the store has them.
+  std::shared_ptr<const backends::Node> node;
+  // Type and extent of the elements that are shown: fewer than the array has
+  // where only a part of it is.
+  model::Datatype dtype;
+  std::vector<uint64_t> shape;
+  // These elements. Null where they are of variable size, or are more bytes
+  // than a file can have.
+  std::shared_ptr<const ElementSource> elements;
+  // All of the array; null where a part is shown.
+  std::shared_ptr<const cache::ArrayReader> reader;
+  ScanLimits scan;
+};
+
+// All of the array `node`. Errors of its elements begin with `name`, if there
+// is one.
+ArrayInput MakeArrayInput(std::shared_ptr<const backends::Node> node,
+                          std::shared_ptr<const cache::ArrayReader> reader,
+                          const ScanLimits& scan, std::string name = {});
+
+class GroupInput;
+
+// An array or a group in a group.
+struct GroupChild {
+  std::shared_ptr<const backends::Node> node;
+  std::optional<ArrayInput> array;          // of arrays that have data
+  std::shared_ptr<const GroupInput> group;  // of groups
+};
+
+// A group. Its children are loaded when a view asks for them, each by itself.
+// Thread-safe.
+class GroupInput {
+ public:
+  virtual ~GroupInput() = default;
+  // The NDL path name; "/" is the whole store.
+  virtual const std::string& path() const = 0;
+  virtual const backends::Node& node() const = 0;
+  // Names of the children, sorted by bytes, links among them. Loads none.
+  virtual model::Result<std::vector<std::string>> List() const = 0;
+  // Where the child `name` leads, if it is a link.
+  virtual model::Result<std::optional<backends::Link>> GetLink(std::string_view name) const = 0;
+  // kNotFound where there is no such child; other errors say why it cannot be
+  // shown, kIo that this may pass.
+  virtual model::Result<GroupChild> Load(std::string_view name) const = 0;
+};
+
+// The group at `path` of an opened store, for programs that read it once.
+// `cache` must outlive it.
+model::Result<std::shared_ptr<const GroupInput>> MakeGroupInput(
+    std::shared_ptr<const backends::Hierarchy> hierarchy, std::string path,
+    cache::ChunkCache& cache, const ScanLimits& scan = {});
+
+}  // namespace ndlfs::fs

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: MIT
+#include "fs/view/view_kinds.h"
+
+#include <array>
+
+#include "backends/base/checked.h"
+
+namespace ndlfs::fs {
+
+std::span<const ArrayViewKind* const> ArrayViewKinds() {
+  static constexpr std::array kKinds = {&kNpyView, &kRawView, &kTextView, &kJsonlView};
+  return kKinds;
+}
+
+std::span<const GroupViewKind* const> GroupViewKinds() { return {}; }
+
+std::optional<model::Error> RefuseWithoutElements(const ArrayInput& input) {
+  if (input.elements) return std::nullopt;
+  return model::Limit("more than {} bytes of elements", backends::kMaxViewSize).value();
+}
+
+std::string_view ShortName(std::string_view file_name) {
+  constexpr std::string_view kStem = "data.";
+  return file_name.starts_with(kStem) ? file_name.substr(kStem.size()) : file_name;
+}
+
+}  // namespace ndlfs::fs

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: MIT
+#include "fs/view/view_provider.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "model/path_name.h"
+
+namespace ndlfs::fs {
+
+const ArrayViewProvider& ArrayViews() {
+  static const KindProvider<ArrayInput> kinds(ArrayViewKinds());
+  static const JoinedProvider<ArrayInput> all({&kinds});
+  return all;
+}
+
+const GroupViewProvider& GroupViews() {
+  static const KindProvider<GroupInput> kinds(GroupViewKinds());
+  static const JoinedProvider<GroupInput> all({&kinds});
+  return all;
+}
+
+std::string ResolveAlias(std::string_view stem, std::string_view name) {
+  if (stem.empty() || !name.starts_with(stem) || model::IsReservedFileName(name)) return {};
+  const std::string_view rest = name.substr(stem.size());
+  if (!rest.starts_with('.') && !rest.starts_with('[')) return {};
+  return "data" + std::string(rest);
+}
+
+ListedViews ListedViews::All() {
+  ListedViews views;
+  views.choice_ = Choice::kAll;
+  return views;
+}
+
+ListedViews::ListedViews(std::vector<std::string> short_names)
+    : choice_(Choice::kNamed), short_names_(std::move(short_names)) {}
+
+bool ListedViews::Shows(const ViewName& file) const {
+  if (choice_ != Choice::kNamed) return choice_ == Choice::kAll || file.is_listed;
+  return std::find(short_names_.begin(), short_names_.end(), ShortName(file.name)) !=
+         short_names_.end();
+}
+
+std::string ListedViews::Text() const {
+  if (choice_ == Choice::kAll) return "all";
+  return fmt::format("{}", fmt::join(short_names_, ","));
+}
+
+std::vector<std::string_view> ShortViewNames() {
+  std::vector<std::string_view> names;
+  for (const auto* kind : ArrayViewKinds()) names.push_back(ShortName(kind->file_name));
+  for (const auto* kind : GroupViewKinds()) names.push_back(ShortName(kind->file_name));
+  return names;
+}
+
+}  // namespace ndlfs::fs

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: MIT
+//
+// The tree over a source that is no directory of this machine: it has no
+// descriptors, no links, and nothing but its own word on who may read a file.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "fs/tree/control_tree.h"
+#include "fs/tree/document.h"
+#include "fs/tree/mount_context.h"
+#include "fs/tree/source_tree.h"
+#include "model/path_name.h"
+#include "tests/support/format_examples.h"
+#include "tests/support/memory_source.h"
+#include "tests/support/result.h"
+
+namespace ndlfs::fs {
+namespace {
+
+using ndlfs::test::FormatExample;
+using ndlfs::test::IsErrno;
+using ndlfs::test::IsOk;
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::UnorderedElementsAre;
+
+model::Result<std::string> Describe(const backends::Hierarchy& hierarchy,
+                                    std::string_view store_name, std::string_view path,
+                                    const ReaderOf& reader_of,
+                                    const std::function<void(const model::Error&)>& refused) {
+  return WriteDocument(hierarchy, store_name, path, reader_of, nullptr, refused);
+}
+
+class AnySourceTest : public ::testing::Test {
+ protected:
+  AnySourceTest()
+      : context_(source_, 16 << 20, 1, Freshness(std::chrono::seconds(0)), {}, &Describe,
+                 [](std::string_view) {}) {}
+
+  model::Result<TreeNodePtr> Find(const std::string& path) {
+    NDLFS_TRY(TreeNodePtr node, FindSourceNode(context_, ""));
+    const std::string absolute = "/" + path;
+    for (const auto part : model::SplitPath(absolute)) {
+      NDLFS_TRY(node, node->Lookup(part));
+    }
+    return node;
+  }
+  static std::vector<std::string> List(const TreeNode& node) {
+    const auto reader = node.OpenDirectory();
+    if (!reader) return {"error: " + reader.error().message()};
+    std::vector<std::string> names;
+    while (const auto entry = (*reader)->Next().value()) names.push_back(entry->name);
+    return names;
+  }
+  static model::Result<std::string> Read(const FileHandle& file, uint64_t offset, size_t size) {
+    std::string text(size, '\0');
+    NDLFS_TRY(const size_t count, file.Read(offset, std::as_writable_bytes(std::span(text))));
+    return text.substr(0, count);
+  }
+
+  const std::shared_ptr<ndlfs::test::MemorySource> source_ = ndlfs::test::MemorySource::Make();
+  MountContext context_;
+};
+
+TEST_F(AnySourceTest, PlainFilesAreShownAsTheyAre) {
+  source_->Put("d/notes.txt", "0123456789");
+  EXPECT_THAT(List(**Find("")), UnorderedElementsAre("d"));
+  EXPECT_THAT(List(**Find("d")), UnorderedElementsAre("notes.txt"));
+  const auto node = Find("d/notes.txt").value();
+  const Attributes attributes = node->Stat().value();
+  EXPECT_EQ(attributes.mode, mode_t{S_IFREG} | 0444);
+  EXPECT_EQ(attributes.size, 10u);
+  EXPECT_NE(attributes.mtime_ns, 0);
+  const OpenedFile opened = node->Open().value();
+  EXPECT_EQ(Read(*opened.handle, 2, 3).value(), "234");
+  EXPECT_EQ(Read(*opened.handle, 8, 10).value(), "89");
+}
+
+TEST_F(AnySourceTest, LookupLooksAtAFileOnce) {
+  source_->Put("d/notes.txt", std::string(4096, 'x'));
+  const auto directory = Find("d").value();
+  source_->ForgetReads();
+  const auto node = directory->Lookup("notes.txt").value();
+  EXPECT_EQ(node->StatWhenFound().value().size, 4096u);
+  EXPECT_THAT(source_->looks(), ElementsAre("d/notes.txt"));
+  ASSERT_EQ(source_->reads().size(), 1u);
+  EXPECT_EQ(source_->reads()[0].size, 1024u);
+}
+
+TEST_F(AnySourceTest, PlainFileThatChangesIsAnotherOne) {
+  source_->Put("a.txt", "0123456789");
+  const auto node = Find("a.txt").value();
+  const OpenedFile opened = node->Open().value();
+  source_->Put("a.txt", "abcdefghij");
+  EXPECT_THAT(Read(*opened.handle, 0, 4), ndlfs::test::IsStale());
+  EXPECT_THAT(node->Open(), ndlfs::test::IsStale());
+  EXPECT_EQ(Read(*Find("a.txt").value()->Open().value().handle, 0, 4).value(), "abcd");
+}
+
+TEST_F(AnySourceTest, StoresOfAllFormatsAreFolders) {
+  for (const FormatExample& example : ndlfs::test::FormatExamples()) {
+    SCOPED_TRACE(example.path);
+    example.put(*source_);
+    const std::string array = example.path + (example.has_group ? "/a" : "");
+    const auto node = Find(array + "/data.raw");
+    ASSERT_THAT(node, IsOk());
+    const uint32_t count = example.has_large_data ? ndlfs::test::kExampleExtent : 4;
+    EXPECT_EQ((*node)->Stat().value().size, uint64_t{count} * 4);
+    EXPECT_EQ((*node)->Stat().value().mode, mode_t{S_IFREG} | 0444);
+    const auto opened = (*node)->Open();
+    ASSERT_THAT(opened, IsOk());
+    const auto bytes = Read(*opened->handle, 0, size_t{count} * 4);
+    ASSERT_THAT(bytes, IsOk());
+    EXPECT_TRUE(*bytes == ndlfs::test::ExampleElements(0, count));
+    const auto document = Find(array + "/.ndl.yaml").value()->Open().value();
+    EXPECT_THAT(Read(*document.handle, 0, 1 << 16).value(), HasSubstr("int32"));
+  }
+}
+
+TEST_F(AnySourceTest, SourceIsMirrored) {
+  source_->Put("d/a.txt", "text");
+  const auto mirror = FindSourceMirror(context_).value();
+  EXPECT_THAT(List(*mirror), Contains("d"));
+  EXPECT_THAT(List(*MakeRoot(context_, {})), Contains("d"));
+  EXPECT_EQ(MakeRoot(context_, {})->Stat().value().mode, mode_t{S_IFDIR} | 0555);
+}
+
+}  // namespace
+}  // namespace ndlfs::fs

@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: MIT
+//
+// Providers, with kinds of files that only this test has: what the next formats
+// need of the interface.
+#include "fs/view/view_provider.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <array>
+#include <charconv>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cache/chunk_cache.h"
+#include "fs/view/segmented_view.h"
+#include "tests/support/memory_hierarchy.h"
+#include "tests/support/result.h"
+
+namespace ndlfs::fs {
+namespace {
+
+using model::Datatype;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+// FITS: cards of 80 characters, numbers in big-endian order, all in blocks.
+constexpr uint64_t kFitsBlock = 2880;
+
+std::string FitsHeader(const ArrayInput& input) {
+  std::string header;
+  const auto add = [&](std::string_view key, auto value) {
+    header += fmt::format("{:<80}", fmt::format("{:<8}= {:>20}", key, value));
+  };
+  add("SIMPLE", "T");
+  add("BITPIX", 8 * input.dtype.size());
+  add("NAXIS", input.shape.size());
+  for (size_t i = 0; i < input.shape.size(); ++i) {
+    add(fmt::format("NAXIS{}", i + 1), input.shape[input.shape.size() - 1 - i]);
+  }
+  header += fmt::format("{:<80}", "END");
+  header.resize((header.size() + kFitsBlock - 1) / kFitsBlock * kFitsBlock, ' ');
+  return header;
+}
+
+constexpr ArrayViewKind kFitsView = {
+    .file_name = "data.fits",
+    .applies_to =
+        [](const ArrayInput& input) {
+          return input.dtype.kind() == Datatype::Kind::kInteger && !input.shape.empty();
+        },
+    .is_listed = [](const ArrayInput&) { return false; },
+    .refuse = &RefuseWithoutElements,
+    .make = [](const ArrayInput& input) -> model::Result<ViewPtr> {
+      const uint64_t padding = (kFitsBlock - input.elements->size() % kFitsBlock) % kFitsBlock;
+      return MakeSegmentedView({Literal(FitsHeader(input)),
+                                AllOf(input.elements, model::ByteOrder::kBig), Zeros{padding}});
+    },
+};
+
+// A row of an array, as an array: "data[2].raw".
+class RowElements final : public ElementSource {
+ public:
+  RowElements(std::shared_ptr<const ElementSource> all, uint64_t begin, uint64_t size)
+      : all_(std::move(all)), begin_(begin), size_(size) {}
+  uint64_t size() const override { return size_; }
+  model::Result<void> Read(uint64_t offset, backends::ByteSpan out, model::ByteOrder order,
+                           cache::Access access) const override {
+    return all_->Read(begin_ + offset, out, order, access);
+  }
+  std::unique_ptr<ReadTracker> TrackReader(cache::Prefetcher& prefetcher) const override {
+    return all_->TrackReader(prefetcher);
+  }
+
+ private:
+  const std::shared_ptr<const ElementSource> all_;
+  const uint64_t begin_;
+  const uint64_t size_;
+};
+
+class RowProvider final : public ArrayViewProvider {
+ public:
+  explicit RowProvider(const ArrayViewProvider& files) : files_(files) {}
+
+  std::vector<ViewName> Names(const ArrayInput&) const override { return {}; }
+  std::optional<ViewName> Find(const ArrayInput& input, std::string_view name) const override {
+    const auto row = RowOf(input, name);
+    if (!row) return std::nullopt;
+    auto file = files_.Find(row->input, row->file_name);
+    if (!file) return std::nullopt;
+    file->name = fmt::format("data[{}].{}", row->index, ShortName(row->file_name));
+    file->is_listed = false;
+    return file;
+  }
+  model::Result<ViewPtr> Make(const ArrayInput& input, std::string_view name) const override {
+    const auto row = RowOf(input, name);
+    return files_.Make(row->input, row->file_name);
+  }
+
+ private:
+  struct Row {
+    uint64_t index;
+    std::string file_name;
+    ArrayInput input;
+  };
+  static std::optional<Row> RowOf(const ArrayInput& input, std::string_view name) {
+    const size_t close = name.find("].");
+    if (!name.starts_with("data[") || close == name.npos || input.shape.empty()) return {};
+    uint64_t index = 0;
+    std::from_chars(name.data() + 5, name.data() + close, index);
+    if (index >= input.shape[0]) return std::nullopt;
+    Row row{index, "data" + std::string(name.substr(close + 1)), input};
+    const uint64_t size = input.elements->size() / input.shape[0];
+    row.input.shape.erase(row.input.shape.begin());
+    row.input.elements =
+        std::make_shared<const RowElements>(input.elements, index * size, size);
+    row.input.reader = nullptr;
+    return row;
+  }
+
+  const ArrayViewProvider& files_;
+};
+
+// All arrays of a group, one after the other, each with its name.
+constexpr GroupViewKind kTarView = {
+    .file_name = "data.arrays",
+    .applies_to = [](const GroupInput&) { return true; },
+    .make = [](const GroupInput& group) -> model::Result<ViewPtr> {
+      std::vector<Segment> segments;
+      NDLFS_TRY(const auto names, group.List());
+      for (const std::string& name : names) {
+        NDLFS_TRY(const GroupChild child, group.Load(name));
+        if (!child.array || !child.array->elements) continue;
+        segments.emplace_back(Literal(name + ":"));
+        segments.emplace_back(AllOf(child.array->elements, model::ByteOrder::kBig));
+      }
+      return MakeSegmentedView(std::move(segments));
+    },
+};
+
+std::string ReadAll(const View& view) {
+  std::string out(*view.size(), '\0');
+  EXPECT_THAT(view.Read(0, std::as_writable_bytes(std::span(out))), test::IsOkAnd(out.size()));
+  return out;
+}
+
+class ViewProviderTest : public ::testing::Test {
+ protected:
+  ArrayInput Input(const std::shared_ptr<const backends::ArraySource>& source) {
+    auto node = std::make_shared<backends::Node>();
+    node->entity = model::Ndarray();
+    return MakeArrayInput(std::move(node), std::make_shared<cache::ArrayReader>(source, cache_),
+                          {});
+  }
+  static std::shared_ptr<test::MemoryArray> Shorts() {
+    return std::make_shared<test::MemoryArray>(Datatype::Integer(2, false),
+                                               std::vector<uint64_t>{3, 2},
+                                               std::string("\1\0\2\0\3\0\4\0\5\0\6\0", 12));
+  }
+  static constexpr std::array<const ArrayViewKind*, 1> kFits = {&kFitsView};
+  static constexpr std::array<const GroupViewKind*, 1> kArrays = {&kTarView};
+
+  cache::ChunkCache cache_{1 << 20};
+  const KindProvider<ArrayInput> fits_{kFits};
+  const KindProvider<GroupInput> arrays_{kArrays};
+};
+
+std::vector<std::string> NamesOf(const std::vector<ViewName>& files) {
+  std::vector<std::string> names;
+  for (const ViewName& file : files) names.push_back(file.name);
+  return names;
+}
+
+TEST_F(ViewProviderTest, NewKindOfFileIsHeaderElementsAndPadding) {
+  const ArrayInput input = Input(Shorts());
+  const auto file = fits_.Find(input, "data.fits");
+  ASSERT_TRUE(file);
+  EXPECT_FALSE(file->is_listed);
+  const auto view = fits_.Make(input, file->name);
+  ASSERT_THAT(view, test::IsOk());
+  const std::string whole = ReadAll(**view);
+  ASSERT_EQ(whole.size(), 2 * kFitsBlock);
+  EXPECT_THAT(whole.substr(0, kFitsBlock), HasSubstr("NAXIS1  =                    2 "));
+  EXPECT_EQ(whole.substr(kFitsBlock, 12), std::string("\0\1\0\2\0\3\0\4\0\5\0\6", 12));
+  EXPECT_EQ(whole.substr(kFitsBlock + 12), std::string(kFitsBlock - 12, '\0'));
+}
+
+TEST_F(ViewProviderTest, KindThatDoesNotApplyIsNotThere) {
+  const ArrayInput scalar = Input(std::make_shared<test::MemoryArray>(
+      Datatype::Integer(2, false), std::vector<uint64_t>{}, "ab"));
+  EXPECT_FALSE(fits_.Find(scalar, "data.fits"));
+  EXPECT_THAT(fits_.Names(scalar), ::testing::IsEmpty());
+  EXPECT_FALSE(fits_.Find(Input(Shorts()), "data.pdf"));
+  EXPECT_FALSE(ArrayViews().Find(Input(Shorts()), ""));
+  EXPECT_THAT(fits_.Make(Input(Shorts()), "data.pdf"),
+              test::IsError(model::ErrorCode::kNotFound, "data.pdf"));
+}
+
+TEST_F(ViewProviderTest, FilesOfWhichThereIsNoEndAreFoundByName) {
+  const RowProvider rows(ArrayViews());
+  const JoinedProvider<ArrayInput> all({&ArrayViews(), &rows, &fits_});
+  const ArrayInput input = Input(Shorts());
+  EXPECT_THAT(NamesOf(all.Names(input)),
+              ElementsAre("data.npy", "data.raw", "data.txt", "data.jsonl", "data.fits"));
+  EXPECT_FALSE(all.Find(input, "data[3].raw"));
+  EXPECT_FALSE(all.Find(input, "data[1].jsonl")) << "only of whole arrays";
+  const auto file = all.Find(input, "data[01].txt");
+  ASSERT_TRUE(file);
+  EXPECT_EQ(file->name, "data[1].txt") << "one file, one true name";
+  const auto text = all.Make(input, file->name);
+  ASSERT_THAT(text, test::IsOk());
+  EXPECT_EQ(ReadAll(**text), "    3\n    4\n");
+  const auto npy = all.Make(input, "data[2].npy");
+  ASSERT_THAT(npy, test::IsOk());
+  EXPECT_THAT(ReadAll(**npy), HasSubstr("'shape': (2,), "));
+}
+
+TEST_F(ViewProviderTest, FileOfAGroupLoadsItsArraysWhenItIsMade) {
+  auto hierarchy = std::make_shared<test::MemoryHierarchy>();
+  hierarchy->AddGroup("/");
+  hierarchy->AddGroup("/g");
+  hierarchy->AddGroup("/g/sub");
+  hierarchy->AddArray("/g/a", Shorts());
+  hierarchy->AddArray("/g/b", std::make_shared<test::MemoryArray>(
+                                  Datatype::Integer(1, false), std::vector<uint64_t>{2}, "xy"));
+  const auto group = MakeGroupInput(hierarchy, "/g", cache_);
+  ASSERT_THAT(group, test::IsOk());
+  EXPECT_EQ((*group)->path(), "/g");
+  EXPECT_THAT((*group)->List(), test::IsOkAnd(ElementsAre("a", "b", "sub")));
+  const auto sub = (*group)->Load("sub");
+  ASSERT_THAT(sub, test::IsOk());
+  ASSERT_NE(sub->group, nullptr);
+  EXPECT_EQ(sub->group->path(), "/g/sub");
+  EXPECT_THAT((*group)->Load("c"), test::IsError(model::ErrorCode::kNotFound, ::testing::_));
+  EXPECT_THAT(NamesOf(arrays_.Names(**group)), ElementsAre("data.arrays"));
+  const auto view = arrays_.Make(**group, "data.arrays");
+  ASSERT_THAT(view, test::IsOk());
+  EXPECT_EQ(ReadAll(**view), std::string("a:\0\1\0\2\0\3\0\4\0\5\0\6b:xy", 18));
+  EXPECT_THAT(MakeGroupInput(hierarchy, "/g/a", cache_),
+              test::IsError(model::ErrorCode::kBadInput, "/g/a: not a group"));
+}
+
+TEST_F(ViewProviderTest, FailureOfAFileOfSeveralArraysNamesTheArray) {
+  auto hierarchy = std::make_shared<test::MemoryHierarchy>();
+  hierarchy->AddGroup("/");
+  hierarchy->AddArray("/a", Shorts());
+  hierarchy->AddArray("/b", std::make_shared<test::MemoryArray>(
+                                Datatype::Integer(1, false), std::vector<uint64_t>{2},
+                                std::vector<uint64_t>{2}, std::map<uint64_t, std::string>()));
+  const auto group = MakeGroupInput(hierarchy, "/", cache_);
+  ASSERT_THAT(group, test::IsOk());
+  const auto view = arrays_.Make(**group, "data.arrays");
+  ASSERT_THAT(view, test::IsOk());
+  std::string out(*(*view)->size(), '\0');
+  EXPECT_THAT((*view)->Read(0, std::as_writable_bytes(std::span(out))),
+              test::IsError(model::ErrorCode::kCorrupt, HasSubstr("/b: chunk 0: ")));
+}
+
+TEST(AliasTest, NameOfTheFolderStandsForData) {
+  EXPECT_EQ(ResolveAlias("t2m", "t2m.npy"), "data.npy");
+  EXPECT_EQ(ResolveAlias("t2m", "t2m[0,:].raw"), "data[0,:].raw");
+  EXPECT_EQ(ResolveAlias("era5.v2", "era5.v2.nc"), "data.nc");
+  for (const char* other : {"t2m", "t2mx.npy", "t2.npy", "T2M.npy", "", "x.t2m.npy"}) {
+    EXPECT_EQ(ResolveAlias("t2m", other), "") << other;
+  }
+  EXPECT_EQ(ResolveAlias("", ".npy"), "");
+  EXPECT_EQ(ResolveAlias("values", "values.npy"), "") << "that is another file";
+  EXPECT_EQ(ResolveAlias("data", "data.npy"), "");
+}
+
+TEST(ListedViewsTest, ShowWhatTheOptionsSay) {
+  const ViewName npy{"data.npy"};
+  const ViewName jsonl{"data.jsonl", /*is_listed=*/false};
+  EXPECT_TRUE(ListedViews().Shows(npy));
+  EXPECT_FALSE(ListedViews().Shows(jsonl));
+  EXPECT_TRUE(ListedViews::All().Shows(npy));
+  EXPECT_TRUE(ListedViews::All().Shows(jsonl));
+  const ListedViews chosen({"jsonl", "index.html"});
+  EXPECT_FALSE(chosen.Shows(npy));
+  EXPECT_TRUE(chosen.Shows(jsonl));
+  EXPECT_TRUE(chosen.Shows({"index.html"}));
+  EXPECT_EQ(ListedViews().Text(), "");
+  EXPECT_EQ(ListedViews::All().Text(), "all");
+  EXPECT_EQ(chosen.Text(), "jsonl,index.html");
+}
+
+}  // namespace
+}  // namespace ndlfs::fs

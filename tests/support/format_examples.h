@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: MIT
+//
+// One small store of each format, in memory: what all of them show is the group
+// "/" with an array "a" of the elements of ExampleElements(), or that array
+// alone at "/"; where a format has groups, "/g/b" is one more.
+#pragma once
+
+#include <cstdint>
+#include <ostream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tests/support/memory_source.h"
+#include "tests/support/zip_builder.h"
+
+namespace ndlfs::test {
+
+// The array has two chunks, each much larger than any metadata.
+inline constexpr uint32_t kExampleExtent = 131'072;
+inline constexpr uint32_t kExampleChunk = kExampleExtent / 2;
+inline constexpr uint64_t kExampleChunkBytes = uint64_t{kExampleChunk} * 4;
+
+inline uint32_t ExampleElement(uint32_t i) { return i * 2'654'435'761u; }
+
+inline std::string BigEndian(uint64_t value, int bytes) {
+  std::string text = LittleEndian(value, bytes);
+  return {text.rbegin(), text.rend()};
+}
+
+// `count` elements (int32) from number `begin` on.
+inline std::string ExampleElements(uint32_t begin, uint32_t count, bool is_big = false) {
+  std::string bytes;
+  bytes.reserve(size_t{count} * 4);
+  for (uint32_t i = begin; i < begin + count; ++i) {
+    bytes += is_big ? BigEndian(ExampleElement(i), 4) : LittleEndian(ExampleElement(i), 4);
+  }
+  return bytes;
+}
+inline std::string ExampleElements() { return ExampleElements(0, kExampleExtent); }
+inline std::string ExampleChunk(int chunk, bool is_big = false) {
+  return ExampleElements(static_cast<uint32_t>(chunk) * kExampleChunk, kExampleChunk, is_big);
+}
+
+struct FormatExample {
+  std::string format;  // Format::name()
+  std::string path;    // of the store
+  // Puts the store into a source. The metadata of "/" are in the file
+  // `metadata` of it.
+  void (*put)(MemorySource& source);
+  std::string metadata;
+  bool has_group = true;       // otherwise the array is at "/"
+  bool has_subgroup = true;    // "/g/b" is there
+  bool has_large_data = true;  // otherwise the array has the first 4 elements
+};
+
+inline void PrintTo(const FormatExample& example, std::ostream* out) {
+  *out << example.format << " in " << example.path;
+}
+
+inline void PutZarr2Array(const std::string& path, MemorySource& source) {
+  source.Put(path + "/.zarray",
+             R"({"zarr_format": 2, "shape": [131072], "chunks": [65536], "dtype": "<i4",)"
+             R"( "order": "C", "compressor": null, "filters": null, "fill_value": 0})");
+  source.Put(path + "/0", ExampleChunk(0));
+  source.Put(path + "/1", ExampleChunk(1));
+}
+
+inline void PutZarr2(MemorySource& source) {
+  source.Put("v2.zarr/.zgroup", R"({"zarr_format": 2})");
+  PutZarr2Array("v2.zarr/a", source);
+  source.Put("v2.zarr/g/.zgroup", R"({"zarr_format": 2})");
+  PutZarr2Array("v2.zarr/g/b", source);
+}
+
+inline void PutZarr3Array(const std::string& path, MemorySource& source) {
+  source.Put(path + "/zarr.json",
+             R"({"zarr_format": 3, "node_type": "array", "shape": [131072],)"
+             R"( "data_type": "int32", "fill_value": 0, "chunk_grid": {"name": "regular",)"
+             R"( "configuration": {"chunk_shape": [65536]}}, "chunk_key_encoding":)"
+             R"( {"name": "default"}, "codecs": [{"name": "bytes",)"
+             R"( "configuration": {"endian": "little"}}]})");
+  source.Put(path + "/c/0", ExampleChunk(0));
+  source.Put(path + "/c/1", ExampleChunk(1));
+}
+
+inline void PutZarr3(MemorySource& source) {
+  const std::string group = R"({"zarr_format": 3, "node_type": "group"})";
+  source.Put("v3.zarr/zarr.json", group);
+  PutZarr3Array("v3.zarr/a", source);
+  source.Put("v3.zarr/g/zarr.json", group);
+  PutZarr3Array("v3.zarr/g/b", source);
+}
+
+inline void PutN5Array(const std::string& path, MemorySource& source) {
+  source.Put(path + "/attributes.json",
+             R"({"dimensions": [131072], "blockSize": [65536], "dataType": "int32",)"
+             R"( "compression": {"type": "raw"}})");
+  const std::string header = BigEndian(0, 2) + BigEndian(1, 2) + BigEndian(kExampleChunk, 4);
+  for (const int i : {0, 1}) {
+    source.Put(path + "/" + std::to_string(i), header + ExampleChunk(i, /*is_big=*/true));
+  }
+}
+
+inline void PutN5(MemorySource& source) {
+  source.Put("a.n5/attributes.json", R"({"n5": "2.5.1"})");
+  PutN5Array("a.n5/a", source);
+  PutN5Array("a.n5/g/b", source);
+}
+
+inline std::string NpyText() {
+  std::string header = "{'descr': '<i4', 'fortran_order': False, 'shape': (131072,), }";
+  header.resize(118 - 1, ' ');
+  header += '\n';
+  return std::string("\x93NUMPY\1\0", 8) + LittleEndian(header.size(), 2) + header +
+         ExampleElements();
+}
+inline void PutNpy(MemorySource& source) { source.Put("a.npy", NpyText()); }
+
+inline void PutNpz(MemorySource& source) {
+  ZipBuilder builder;
+  builder.Add({.name = "a.npy", .data = NpyText()});
+  builder.Add({.name = "g/b.npy", .data = NpyText()});
+  source.Put("a.npz", builder.Build());
+}
+
+inline void PutZarrZip(MemorySource& source) {
+  MemorySource unpacked;
+  PutZarr2(unpacked);
+  ZipBuilder builder;
+  for (const auto& [path, text] : unpacked.files()) {
+    builder.Add({.name = path.substr(path.find('/') + 1), .data = text});
+  }
+  source.Put("a.zarr.zip", builder.Build());
+}
+
+// int a(x) of a CDF-1 file: the bytes of the header, and behind it the elements.
+inline void PutNetCdf3(MemorySource& source) {
+  const std::string no_list(8, '\0');
+  const auto name = [](char c) { return BigEndian(1, 4) + c + std::string(3, '\0'); };
+  std::string header = std::string("CDF\1", 4) + BigEndian(0, 4);
+  header += BigEndian(10, 4) + BigEndian(1, 4) + name('x') + BigEndian(kExampleExtent, 4);
+  header += no_list;  // global attributes
+  header += BigEndian(11, 4) + BigEndian(1, 4) + name('a');
+  header += BigEndian(1, 4) + BigEndian(0, 4) + no_list + BigEndian(4, 4);
+  header += BigEndian(uint64_t{kExampleExtent} * 4, 4);
+  header += BigEndian(header.size() + 4, 4);
+  source.Put("a.nc", header + ExampleElements(0, kExampleExtent, /*is_big=*/true));
+}
+
+// Of the chunks, one is the whole of a file, the other a part of one.
+inline void PutKerchunk(MemorySource& source) {
+  MemorySource zarr;
+  PutZarr2(zarr);
+  std::string refs;
+  for (const auto& [path, text] : zarr.files()) {
+    const std::string key = path.substr(path.find('/') + 1);
+    const std::string_view last = std::string_view(key).substr(key.rfind('/') + 1);
+    refs += (refs.empty() ? "\"" : ", \"") + key + "\": ";
+    refs += last == "0"   ? R"(["data/first.bin"])"
+            : last == "1" ? R"(["../second.bin", 1000, 262144])"
+                          : text;
+  }
+  source.Put("refs/a.json", R"({"version": 1, "refs": {)" + refs + "}}");
+  source.Put("refs/data/first.bin", ExampleChunk(0));
+  source.Put("second.bin", std::string(1000, '?') + ExampleChunk(1) + "beyond");
+}
+
+inline void PutNdl(MemorySource& source) {
+  std::string values;
+  for (uint32_t i = 0; i < 4; ++i) {
+    values += (i == 0 ? "" : ", ") + std::to_string(static_cast<int32_t>(ExampleElement(i)));
+  }
+  const auto array = [&](const std::string& name) {
+    return "    " + name + ": {shape: [4], type: int32, value: [" + values + "]}\n";
+  };
+  source.Put("values.ndl.yaml",
+             "/:\n  ndarrays:\n" + array("a") + "/g:\n  ndarrays:\n" + array("b"));
+}
+
+// One of each format but HDF5: such a file is made by h5py.
+inline std::vector<FormatExample> FormatExamples() {
+  return {
+      {"Zarr", "v2.zarr", &PutZarr2, "v2.zarr/.zgroup"},
+      {"Zarr", "v3.zarr", &PutZarr3, "v3.zarr/zarr.json"},
+      {"N5", "a.n5", &PutN5, "a.n5/attributes.json"},
+      {"NPY", "a.npy", &PutNpy, "a.npy", /*has_group=*/false, /*has_subgroup=*/false},
+      {"NPZ", "a.npz", &PutNpz, "a.npz"},
+      {"Zarr in ZIP", "a.zarr.zip", &PutZarrZip, "a.zarr.zip"},
+      {"netCDF classic", "a.nc", &PutNetCdf3, "a.nc", /*has_group=*/true,
+       /*has_subgroup=*/false},
+      {"kerchunk", "refs/a.json", &PutKerchunk, "refs/a.json"},
+      {"NDL", "values.ndl.yaml", &PutNdl, "values.ndl.yaml", /*has_group=*/true,
+       /*has_subgroup=*/true,
+       /*has_large_data=*/false},
+  };
+}
+
+}  // namespace ndlfs::test
