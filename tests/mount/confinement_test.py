@@ -171,8 +171,7 @@ class CapabilitiesTest(ConfinementCase):
         self.assertIn("x", os.listdir(mounted.join("a.h5")))
         children = subprocess.run(["pgrep", "-P", str(mounted.process.pid)], capture_output=True, text=True)
         (helper,) = children.stdout.split()
-        self.assertEqual(self.capabilities(f"/proc/{helper}/status"), [0, 0, 0,
-                                                                                self.READING | self.UNMOUNTING, 0])
+        self.assertEqual(self.capabilities(f"/proc/{helper}/status"), [0, 0, 0, self.READING | self.UNMOUNTING, 0])
         self.assertEqual(self.status(f"/proc/{helper}/status")["NoNewPrivs"], "1")
         with open(f"/proc/{helper}/limits", encoding="ascii") as file:
             self.assertRegex(file.read(), r"Max core file size +0 +0")
