@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "backends/store/caller.h"
-#include "backends/store/caller.h"
 #include "fs/tree/source_tree.h"
 #include "fs/tree/store_tree.h"
 
