@@ -20,8 +20,8 @@
 #include "backends/format/npy/npz.h"
 #include "backends/format/zip/zarr_zip.h"
 #include "backends/store/local/local_source.h"
-#include "tests/support/memory_source.h"
 #include "tests/support/lying_store.h"
+#include "tests/support/memory_source.h"
 #include "tests/support/python.h"
 #include "tests/support/zip_builder.h"
 
