@@ -253,11 +253,15 @@ void Helper::GiveBack(Process& process) {
 
 model::Result<std::vector<std::byte>> Helper::AskProcess(
     Process& process, const Request& request, const std::shared_ptr<const StoreFile>& file) {
-  const std::vector<std::byte> question = Encode(request);
+  Request sent = request;
   process.last_file = file->id();
   for (int attempt = 0; attempt < 2; ++attempt) {
     if (process.pid < 0) NDLFS_RETURN_IF_ERROR(Start(process), "HDF5 helper");
     LimitMemory(process, MemoryLimit(request));
+    if (request.what == Request::What::kOpen) {
+      sent.head_bytes = ReadService::PutHead(*file, process.memory.bytes());
+    }
+    const std::vector<std::byte> question = Encode(sent);
     Message answer;
     switch (TryAsk(process, question, AnswerLimit(request), file, answer)) {
       case Outcome::kAnswered:

@@ -27,11 +27,11 @@ class KnownFiles {
   explicit KnownFiles(std::shared_ptr<ParentFiles> parent) : parent_(std::move(parent)) {}
 
   Result<std::shared_ptr<const File>> Find(const Request& request) {
+    parent_->BeginQuestion();
+    const auto told = parent_->Told({request.file, request.file_size, request.head_bytes});
     const auto found = files_.find(request.file);
     if (found != files_.end()) return found->second;
-    NDLFS_TRY(auto file,
-              OpenFileInProcess(parent_, parent_->Told(request.file, request.file_size),
-                                request.file_path));
+    NDLFS_TRY(auto file, OpenFileInProcess(parent_, told, request.file_path));
     if (files_.size() >= kMaxFiles) files_.clear();
     files_[request.file] = file;
     return file;

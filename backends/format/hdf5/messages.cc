@@ -20,7 +20,7 @@ requires std::same_as<std::remove_const_t<T>, Done>
 void Fields(Archive&, T&) {}
 template <typename Archive, typename T>
 requires std::same_as<std::remove_const_t<T>, NamedFile>
-void Fields(Archive& archive, T& v) { archive(v.id, v.size); }
+void Fields(Archive& archive, T& v) { archive(v.id, v.size, v.head_bytes); }
 template <typename Archive, typename T>
 requires std::same_as<std::remove_const_t<T>, ReadRequest::Range>
 void Fields(Archive& archive, T& v) { archive(v.offset, v.bytes); }
@@ -38,7 +38,8 @@ void Fields(Archive& archive, T& v) {
 template <typename Archive, typename T>
 requires std::same_as<std::remove_const_t<T>, Request>
 void Fields(Archive& archive, T& v) {
-  archive(v.what, v.file, v.file_size, v.file_path, v.path, v.first, v.count, v.block, v.limit);
+  archive(v.what, v.file, v.file_size, v.head_bytes, v.file_path, v.path, v.first, v.count,
+          v.block, v.limit);
 }
 template <typename Archive, typename T>
 requires std::same_as<std::remove_const_t<T>, Location>

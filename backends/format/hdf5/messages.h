@@ -20,6 +20,7 @@ struct Request {
   What what = What::kOpen;
   uint64_t file = 0;           // its InputFile::id()
   uint64_t file_size = 0;      // in bytes
+  uint64_t head_bytes = 0;     // kOpen: as NamedFile has it
   std::string file_path = {};  // beneath the source
   std::string path = {};       // in the file
   uint64_t first = 0;          // kLocateChunks
@@ -50,7 +51,13 @@ struct OpenRequest {
 struct NamedFile {
   uint64_t id = 0;
   uint64_t size = 0;  // in bytes
+  // So many bytes of its beginning are in the shared memory.
+  uint64_t head_bytes = 0;
 };
+
+// The library begins with the beginning of a file: its first bytes come along
+// when it is opened, no more than these.
+inline constexpr uint64_t kMaxHeadBytes = 16 << 10;
 
 // The answer to kOpen, and the reply to ReadRequest.
 struct Done {};

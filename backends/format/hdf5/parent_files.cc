@@ -154,15 +154,28 @@ class ParentFile final : public InputFile {
   mutable uint64_t after_last_large_ = 0;
 };
 
-std::shared_ptr<const InputFile> ParentFiles::Told(uint64_t id, uint64_t size) {
-  return std::make_shared<const ParentFile>(*this, id, size);
+std::shared_ptr<const InputFile> ParentFiles::Told(const NamedFile& file) {
+  fetched_ = {};
+  const uint64_t head = std::min<uint64_t>(file.head_bytes, shared_.size());
+  for (uint64_t offset = 0; offset < head; offset += kPageBytes) {
+    const uint64_t bytes = std::min(kPageBytes, file.size - offset);
+    if (bytes > head - offset) break;  // not all of the page
+    pages_.Insert(file.id, offset / kPageBytes, shared_.subspan(offset, bytes));
+  }
+  return std::make_shared<const ParentFile>(*this, file.id, file.size);
 }
 
 model::Result<std::shared_ptr<const InputFile>> ParentFiles::Open(std::string_view name) {
+  const auto known = by_name_.find(name);
+  if (known != by_name_.end()) return known->second;
+  return by_name_.emplace(name, AskFor(name)).first->second;
+}
+
+model::Result<std::shared_ptr<const InputFile>> ParentFiles::AskFor(std::string_view name) {
   if (name.size() > OpenRequest::kMaxName) return model::IoError(ENAMETOOLONG, "open");
   const auto reply = Ask(MessageKind::kOpen, Encode(OpenRequest{std::string(name)}));
   NDLFS_TRY(const NamedFile file, DecodeAnswer<NamedFile>(reply));
-  return Told(file.id, file.size);
+  return Told(file);
 }
 
 model::Result<void> ParentFiles::Fetch(const ReadRequest& request) {

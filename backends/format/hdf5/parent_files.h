@@ -4,8 +4,10 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -26,8 +28,11 @@ class ParentFiles final : public InputFiles {
 
   model::Result<std::shared_ptr<const InputFile>> Open(std::string_view name) override;
 
-  // A file that the parent has told of, which must not outlive this object.
-  std::shared_ptr<const InputFile> Told(uint64_t id, uint64_t size);
+  // A file that the parent has just told of, which must not outlive this object.
+  std::shared_ptr<const InputFile> Told(const NamedFile& file);
+
+  // A question comes. While it is answered, a name means one file.
+  void BeginQuestion() { by_name_.clear(); }
 
  private:
   friend class ParentFile;
@@ -37,6 +42,7 @@ class ParentFiles final : public InputFiles {
 
   // Has the ranges put into the shared memory, where they must find room.
   model::Result<void> Fetch(const ReadRequest& request);
+  model::Result<std::shared_ptr<const InputFile>> AskFor(std::string_view name);
   // What the shared memory has of `file` from `offset` on, since the last fetch
   // if that was of one range; may be empty.
   ConstByteSpan Fetched(uint64_t file, uint64_t offset) const;
@@ -47,6 +53,7 @@ class ParentFiles final : public InputFiles {
   const int socket_;
   const ConstByteSpan shared_;
   PageCache pages_{kPages};
+  std::map<std::string, model::Result<std::shared_ptr<const InputFile>>, std::less<>> by_name_;
   uint64_t fetched_file_ = 0;
   ReadRequest::Range fetched_;
 };

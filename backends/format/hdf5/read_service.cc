@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "backends/format/hdf5/read_service.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace ndlfs::backends::hdf5 {
@@ -27,6 +28,12 @@ ReadService::ReadService(InputFiles& files, std::shared_ptr<const InputFile> ask
     : files_(files), shared_(shared), limits_(limits) {
   const uint64_t id = asked_about->id();
   open_.emplace(id, std::move(asked_about));
+}
+
+uint64_t ReadService::PutHead(const InputFile& file, ByteSpan shared) {
+  const ByteSpan head =
+      shared.first(std::min({kMaxHeadBytes, file.size(), uint64_t{shared.size()}}));
+  return file.Read(0, head) ? head.size() : 0;
 }
 
 uint64_t ReadService::MaxBytesOf(MessageKind kind) {
@@ -66,7 +73,7 @@ std::optional<std::vector<std::byte>> ReadService::ReplyToOpen(ConstByteSpan mes
   if (!request) return std::nullopt;
   auto file = files_.Open(request->name);
   if (!file) return EncodeAnswer(Result<NamedFile>(model::Propagate(std::move(file).error())));
-  const NamedFile named = {(*file)->id(), (*file)->size()};
+  const NamedFile named = {(*file)->id(), (*file)->size(), PutHead(**file, shared_)};
   open_.emplace(named.id, *std::move(file));
   return EncodeAnswer(Result<NamedFile>(named));
 }

@@ -33,6 +33,10 @@ class ReadService {
   // be believed of such a helper any more.
   std::optional<std::vector<std::byte>> Reply(const Message& message);
 
+  // Puts the beginning of `file` into the memory; how many bytes that are. None
+  // where it cannot be read: the helper will ask for it, and get the error.
+  static uint64_t PutHead(const InputFile& file, ByteSpan shared);
+
   // How long such a message may be.
   static uint64_t MaxBytesOf(MessageKind kind);
 

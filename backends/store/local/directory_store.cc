@@ -34,6 +34,8 @@ class DirectoryStore final : public Store, public PartialListing {
   // A folder is opened once for those of its files that follow each other.
   std::vector<model::Result<std::optional<ValueInfo>>> StatMany(
       std::span<const std::string_view> keys) const override {
+    // An open folder tells of its files although the caller may not enter it.
+    if (root_->is_shared()) return Store::StatMany(keys);
     std::vector<model::Result<std::optional<ValueInfo>>> answers;
     answers.reserve(keys.size());
     std::optional<Folder> folder;

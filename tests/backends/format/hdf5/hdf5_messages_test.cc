@@ -84,6 +84,7 @@ TEST(Hdf5MessagesTest, RequestsComeBackAsTheyWere) {
   request.what = Request::What::kRead;
   request.file = 3;
   request.file_size = 4;
+  request.head_bytes = 2;
   request.file_path = "a/b.h5";
   request.path = "/x";
   request.first = 6;
@@ -94,6 +95,7 @@ TEST(Hdf5MessagesTest, RequestsComeBackAsTheyWere) {
   ASSERT_THAT(decoded, test::IsOk());
   EXPECT_EQ(decoded->file, 3);
   EXPECT_EQ(decoded->file_size, 4);
+  EXPECT_EQ(decoded->head_bytes, 2);
   EXPECT_EQ(Encode(*decoded), Encode(request));
 }
 

@@ -135,6 +135,18 @@ TEST_F(Hdf5ReadServiceTest, OnlyFilesThatWereOpenedForTheQuestionAreRead) {
   EXPECT_FALSE(Read(6, {{100, 1}})) << "beyond its end, not that of the other file";
 }
 
+TEST_F(Hdf5ReadServiceTest, TheBeginningOfAFileComesAlong) {
+  files_.files["/small"] = std::make_shared<TestFile>(6, 100);
+  files_.files["/large"] = std::make_shared<TestFile>(7, kSize);
+  files_.files["/broken"] = std::make_shared<TestFile>(8, kSize);
+  files_.files["/broken"]->sys_errno = EIO;
+  EXPECT_EQ(DecodeAnswer<NamedFile>(Open("/small").value())->head_bytes, 100);
+  EXPECT_EQ(shared_[99], TestFile::At(99));
+  EXPECT_EQ(DecodeAnswer<NamedFile>(Open("/large").value())->head_bytes, kMaxHeadBytes);
+  EXPECT_EQ(shared_[kMaxHeadBytes - 1], TestFile::At(kMaxHeadBytes - 1));
+  EXPECT_EQ(DecodeAnswer<NamedFile>(Open("/broken").value())->head_bytes, 0);
+}
+
 TEST_F(Hdf5ReadServiceTest, ErrorsOfFilesAreReplies) {
   EXPECT_THAT(DecodeAnswer<NamedFile>(Open("/nothing").value()), IsErrno(ENOENT));
   file_->sys_errno = ESTALE;
@@ -166,7 +178,7 @@ class Hdf5ParentFilesTest : public ::testing::Test {
     EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends_), 0);
     parent_ = std::thread([this] { Serve(); });
     files_.emplace(ends_[1], memory_.bytes());
-    file_ = files_->Told(1, kSize);
+    file_ = files_->Told({1, kSize});
   }
   ~Hdf5ParentFilesTest() override {
     ::shutdown(ends_[1], SHUT_RDWR);
@@ -292,6 +304,29 @@ TEST_F(Hdf5ParentFilesTest, NamedFilesHaveTheirOwnBytes) {
   EXPECT_EQ(out[0], TestFile::At(9'999));
   EXPECT_THAT(files_->Open("/c"), IsErrno(ENOENT));
   EXPECT_THAT(files_->Open(std::string(20'000, 'x')), IsErrno(ENAMETOOLONG));
+}
+
+TEST_F(Hdf5ParentFilesTest, ANameMeansOneFileWhileAQuestionIsAnswered) {
+  named_.files["/b"] = std::make_shared<TestFile>(2, 10'000);
+  EXPECT_EQ((*files_->Open("/b"))->id(), 2);
+  named_.files["/b"] = std::make_shared<TestFile>(3, 10'000);
+  EXPECT_EQ((*files_->Open("/b"))->id(), 2);
+  files_->BeginQuestion();
+  EXPECT_EQ((*files_->Open("/b"))->id(), 3);
+}
+
+TEST_F(Hdf5ParentFilesTest, TheBeginningOfAFileIsNotAskedForAgain) {
+  for (const uint64_t size : {1, 4095, 4097, 16'000, 100'000}) {
+    const auto file = std::make_shared<TestFile>(size, size);
+    named_.files["/b"] = file;
+    files_->BeginQuestion();
+    const auto opened = files_->Open("/b").value();
+    EXPECT_EQ(file->TakeReads().size(), 1);
+    std::vector<std::byte> out(std::min<uint64_t>(size, 16 << 10));
+    ASSERT_THAT(opened->Read(0, out), IsOk());
+    EXPECT_EQ(out.back(), TestFile::At(out.size() - 1));
+    EXPECT_THAT(file->TakeReads(), ::testing::IsEmpty()) << size;
+  }
 }
 
 // --- Their parts
