@@ -151,6 +151,9 @@ class MountedStore : public std::enable_shared_from_this<MountedStore> {
   // Mode, owner and times of the file or directory, when last looked at.
   backends::FileStatus status() const;
   void NoteStatus(const backends::FileStatus& status);
+  // The format that a look at this version of the path has just found: the next
+  // opening of the store need not look, if it is soon.
+  void NoteFormat(const backends::Format* format, const backends::Generation& version);
 
   // The opened store, not older than freshness allows. The error is why it
   // cannot be opened (shown as `error.txt`), or kStale: there is no longer a
@@ -176,6 +179,8 @@ class MountedStore : public std::enable_shared_from_this<MountedStore> {
   uint64_t held_bytes() const;
 
  private:
+  // The format of the store, which has `status`; null if there is none.
+  const backends::Format* FindFormat(const backends::FileStatus& status);
   struct Known {
     std::weak_ptr<const Entity> entity;
     Freshness::Time looked_at;
@@ -224,6 +229,12 @@ class MountedStore : public std::enable_shared_from_this<MountedStore> {
   HierarchyPtr hierarchy_ GUARDED_BY(mutex_);
   std::optional<model::Error> open_error_ GUARDED_BY(mutex_);
   backends::Generation opened_generation_ GUARDED_BY(mutex_);
+  struct Detected {
+    const backends::Format* format = nullptr;
+    backends::Generation version;
+    Freshness::Time when;
+  };
+  Detected detected_ GUARDED_BY(mutex_);  // until the store is opened
   uint64_t opened_version_ GUARDED_BY(mutex_) = 0;
   Freshness::Time looked_at_ GUARDED_BY(mutex_);
   std::unordered_map<std::string, Known> known_ GUARDED_BY(mutex_);
