@@ -101,6 +101,7 @@ const Format* DetectDirectory(const Source& source, std::string_view path) {
     names.insert(names.end(), markers.begin(), markers.end());
   }
   const auto found = source.OpenStore(std::string(path))->StatMany(names);
+  if (found.size() != names.size()) return nullptr;
   auto next = found.begin();
   for (const Format* format : Formats()) {
     const auto markers = format->directory_markers();

@@ -42,7 +42,11 @@ ChunkLedger::~ChunkLedger() { all_notes -= noted_.size(); }
 
 model::Result<void> ChunkLedger::Note(const std::shared_ptr<const backends::Store>& store,
                                       const std::string& key) {
-  return NoteRead(store, key, InfoOrAbsent(store->Stat(key)));
+  const auto info = store->Stat(key);
+  if (info) return NoteRead(store, key, *info);
+  // Nobody can tell at this moment; that is no version to compare with later.
+  if (has_changed()) return model::HasChanged(store->Describe(key));
+  return {};
 }
 
 model::Result<void> ChunkLedger::NoteRead(const std::shared_ptr<const backends::Store>& store,

@@ -167,7 +167,10 @@ class Loading {
           const auto read,
           location_.store->Read(location_.key, {.range = piece, .if_match = version}, reserve));
       if (is_first) NDLFS_RETURN_IF_ERROR(NoteRead(location_, ledger_, read));
-      if (!read && is_first) return Bytes();
+      if (!read && is_first) {
+        if (version) return model::Stale("it is gone");
+        return Bytes();
+      }
       if (!read || read->count != std::min<uint64_t>(piece.length, rest.size()))
         return CutShort();
       rest = rest.subspan(read->count);

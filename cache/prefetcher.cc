@@ -129,6 +129,7 @@ ReadStream::ReadStream(Prefetcher& prefetcher, std::shared_ptr<const ArrayReader
 ReadStream::~ReadStream() {
   model::MutexLock lock(mutex_);
   Stop();
+  prefetcher_.Cancel(*target_);  // also what Expect() has asked for
 }
 
 Access ReadStream::OnRead(uint64_t offset, uint64_t size) {

@@ -147,6 +147,11 @@ TakenIdentity::~TakenIdentity() {
   errno = error;
 }
 
-bool MayTakeIdentities() { return HasCapabilities(kTakeIdentities); }
+// The kernel takes the right to read any file away from a thread that becomes
+// another user, but only if it was uid 0.
+bool MayTakeIdentities() {
+  return HasCapabilities(kTakeIdentities) &&
+         (::geteuid() == 0 || !HasCapabilities(kReadAnyFile));
+}
 
 }  // namespace ndlfs::backends

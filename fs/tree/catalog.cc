@@ -22,7 +22,11 @@ std::shared_ptr<MountedStore> Catalog::Find(const std::string& path,
     return store;
   }
   const backends::FileLook look = services_.detect(path, is_directory);
-  if (look.format != nullptr) return Keep(path, status);
+  if (look.format != nullptr) {
+    auto store = Keep(path, status);
+    store->NoteFormat(look.format, look.version.value_or(backends::Generation()));
+    return store;
+  }
   if (may_be_plain && look.version == status.version && IsSettled(status)) {
     plain_files_.Add(*look.version);
   }

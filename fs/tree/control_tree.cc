@@ -6,6 +6,7 @@
 #include <chrono>
 #include <utility>
 
+#include "backends/store/caller.h"
 #include "fs/tree/source_tree.h"
 #include "fs/tree/store_tree.h"
 
@@ -37,6 +38,10 @@ class ControlNode final : public TreeNode {
   }
   model::Result<Attributes> Stat() const override { return attributes_; }
   model::Result<OpenedFile> Open() override {
+    // --uid may show it as the file of another user.
+    const auto& caller = backends::CallerScope::Current();
+    const bool for_others = (file_.mode & S_IROTH) != 0;
+    if (!for_others && caller && !caller->is_self) return model::IoError(EACCES, file_.name);
     OpenedFile opened = OpenText(std::make_shared<const std::string>(file_.text()));
     opened.size_unknown = true;
     return opened;
@@ -112,6 +117,13 @@ class Root final : public DirectoryNode {
     NDLFS_TRY(const auto source, Source());
     NDLFS_TRY(const Attributes attributes, source->StatWhenFound());
     return attributes;
+  }
+  // Where the source itself is a store, names in it are those of its folder.
+  bool DependsOnCaller() const override { return context_.source->is_shared(); }
+  bool MayChange(std::string_view name) const override {
+    if (name == kControlName) return false;
+    const auto source = Source();
+    return !source || (*source)->MayChange(name);
   }
   model::Result<TreeNodePtr> Lookup(std::string_view name) const override {
     if (name == kControlName) return control_;

@@ -200,12 +200,29 @@ bool MountedStore::IsUnchanged(const backends::Hierarchy* hierarchy,
   return hierarchy != nullptr && version == opened_version_;
 }
 
+void MountedStore::NoteFormat(const backends::Format* format,
+                              const backends::Generation& version) {
+  model::MutexLock lock(mutex_);
+  detected_ = {format, version, services_.freshness.Now()};
+}
+
+const backends::Format* MountedStore::FindFormat(const FileStatus& status) {
+  Detected detected;
+  {
+    model::MutexLock lock(mutex_);
+    std::swap(detected, detected_);
+  }
+  const bool holds = detected.format != nullptr && services_.freshness.Holds(detected.when) &&
+                     (is_directory_ || detected.version == status.version);
+  return holds ? detected.format : services_.detect(path_, is_directory_).format;
+}
+
 // `status` is from before the store is read, so that a change while that goes
 // on is seen by the next look.
 model::Result<HierarchyPtr> MountedStore::Open(const FileStatus& status) {
   const auto now = services_.freshness.Now();
   const uint64_t denials = backends::CallerScope::denials();
-  const backends::Format* format = services_.detect(path_, is_directory_).format;
+  const backends::Format* format = FindFormat(status);
   if (format == nullptr) {
     const bool is_denied = is_shared() && backends::CallerScope::denials() != denials;
     return is_denied ? IoError(EACCES, path_) : model::HasChanged(path_);
@@ -343,7 +360,7 @@ backends::Access MountedStore::AccessTo(const std::vector<std::string>& files) c
     const auto status = services_.source->Stat(path, backends::Follow::kYes);
     return status && *status ? AccessBy(**status) : backends::Access{};
   };
-  const backends::Access store = access_of(path_);
+  const backends::Access store = AccessBy(status());
   if (!is_directory_ || files.empty()) return store;
   backends::Access access = access_of(backends::JoinKey(path_, files.front()));
   for (size_t i = 1; i < files.size(); ++i) {

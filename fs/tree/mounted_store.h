@@ -144,13 +144,16 @@ class MountedStore : public std::enable_shared_from_this<MountedStore> {
   // Others than who mounted it read what is in it.
   bool is_shared() const { return services_.open_options.shared; }
   // The caller whose store this is; 0 where it is everybody's.
-  uint64_t caller_id() const { return caller_id_; }
+  uint64_t caller_id() const { return caller_ ? caller_->id : 0; }
   // How messages call it.
   std::string Describe() const;
 
   // Mode, owner and times of the file or directory, when last looked at.
   backends::FileStatus status() const;
   void NoteStatus(const backends::FileStatus& status);
+  // The format that a look at this version of the path has just found: the next
+  // opening of the store need not look, if it is soon.
+  void NoteFormat(const backends::Format* format, const backends::Generation& version);
 
   // The opened store, not older than freshness allows. The error is why it
   // cannot be opened (shown as `error.txt`), or kStale: there is no longer a
@@ -176,6 +179,8 @@ class MountedStore : public std::enable_shared_from_this<MountedStore> {
   uint64_t held_bytes() const;
 
  private:
+  // The format of the store, which has `status`; null if there is none.
+  const backends::Format* FindFormat(const backends::FileStatus& status);
   struct Known {
     std::weak_ptr<const Entity> entity;
     Freshness::Time looked_at;
@@ -213,7 +218,8 @@ class MountedStore : public std::enable_shared_from_this<MountedStore> {
   StoreServices& services_;
   const std::string path_;
   const bool is_directory_;
-  const uint64_t caller_id_ = backends::CallerScope::CurrentId();
+  // Kept, so that the caller finds this store again: no other one gets its id.
+  const backends::CallerPtr caller_ = backends::CallerScope::Current();
 
   // Held while the store is opened or looked at; taken before mutex_.
   model::Mutex open_mutex_;
@@ -223,6 +229,12 @@ class MountedStore : public std::enable_shared_from_this<MountedStore> {
   HierarchyPtr hierarchy_ GUARDED_BY(mutex_);
   std::optional<model::Error> open_error_ GUARDED_BY(mutex_);
   backends::Generation opened_generation_ GUARDED_BY(mutex_);
+  struct Detected {
+    const backends::Format* format = nullptr;
+    backends::Generation version;
+    Freshness::Time when;
+  };
+  Detected detected_ GUARDED_BY(mutex_);  // until the store is opened
   uint64_t opened_version_ GUARDED_BY(mutex_) = 0;
   Freshness::Time looked_at_ GUARDED_BY(mutex_);
   std::unordered_map<std::string, Known> known_ GUARDED_BY(mutex_);

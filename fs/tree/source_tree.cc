@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "backends/store/caller.h"
 #include "fs/tree/store_tree.h"
 
 namespace ndlfs::fs {
@@ -85,9 +86,10 @@ class StoreHandle final : public FileHandle {
 // what was replaced does not show through.
 class PlainFile final : public TreeNode {
  public:
-  PlainFile(MountContext& context, std::string path, const FileStatus& status)
+  PlainFile(MountContext& context, std::string path, const FileStatus& status, bool is_guess)
       : context_(context),
         path_(std::move(path)),
+        is_guess_(is_guess),
         id_(status.id),
         version_(status.version),
         size_(status.size),
@@ -106,6 +108,7 @@ class PlainFile final : public TreeNode {
     return is_same ? AttributesOf(*status) : attributes_;
   }
   model::Result<Attributes> StatWhenFound() const override { return attributes_; }
+  bool DependsOnCaller() const override { return is_guess_; }
 
   model::Result<OpenedFile> Open() override {
     if (!context_.local) return OpenInStore();
@@ -148,6 +151,7 @@ class PlainFile final : public TreeNode {
 
   MountContext& context_;
   const std::string path_;
+  const bool is_guess_;
   const FileId id_;
   mutable model::Mutex mutex_;
   Generation version_ GUARDED_BY(mutex_);
@@ -213,11 +217,13 @@ class MirrorReader final : public DirectoryReader {
 
 class MirrorDirectory final : public DirectoryNode {
  public:
+  // `is_guess`: it may be a store for those who may look into it.
   MirrorDirectory(MountContext& context, std::string path, const FileStatus& status,
-                  Stores stores)
+                  Stores stores, bool is_guess)
       : context_(context),
         path_(std::move(path)),
         stores_(stores),
+        is_guess_(is_guess),
         attributes_(AttributesOf(status)) {}
 
   model::Result<Attributes> Stat() const override {
@@ -227,6 +233,8 @@ class MirrorDirectory final : public DirectoryNode {
     return AttributesOf(*status);
   }
   model::Result<Attributes> StatWhenFound() const override { return attributes_; }
+  bool DependsOnCaller() const override { return is_guess_; }
+  bool IsGuess() const override { return is_guess_; }
   model::Result<TreeNodePtr> Lookup(std::string_view name) const override {
     return FindSourceNode(context_, JoinSourcePath(path_, name), stores_);
   }
@@ -241,6 +249,7 @@ class MirrorDirectory final : public DirectoryNode {
   MountContext& context_;
   const std::string path_;
   const Stores stores_;
+  const bool is_guess_;
   const Attributes attributes_;
 };
 
@@ -298,14 +307,19 @@ model::Result<TreeNodePtr> FindSourceNode(MountContext& context, const std::stri
   const std::optional<FileStatus>& status = *found;
   if (!status) return model::NotFound("{}", path);
   if (status->is_symlink()) return MakeLink(context, path, *status);
+  const uint64_t denials = backends::CallerScope::denials();
   if (stores == Stores::kFolders) {
     auto store = context.catalog.Find(path, *status);
     if (store) return MakeStoreFolder(context, std::move(store));
   }
+  const bool is_guess =
+      context.source->is_shared() && backends::CallerScope::denials() != denials;
   if (status->is_directory()) {
-    return std::make_shared<MirrorDirectory>(context, path, *status, stores);
+    return std::make_shared<MirrorDirectory>(context, path, *status, stores, is_guess);
   }
-  if (status->is_file()) return std::make_shared<PlainFile>(context, path, *status);
+  if (status->is_file()) {
+    return std::make_shared<PlainFile>(context, path, *status, is_guess);
+  }
   return std::make_shared<SpecialFile>(*status);
 }
 

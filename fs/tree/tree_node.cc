@@ -100,8 +100,9 @@ model::Result<ExtendedAttributes> TreeNode::GetExtendedAttributes() const {
 }
 
 InodeTable::Object::Relation DirectoryNode::Compare(const Object& fresh) const {
-  return dynamic_cast<const DirectoryNode*>(&fresh) != nullptr ? Relation::kUpdated
-                                                               : Relation::kDifferent;
+  const auto* directory = dynamic_cast<const DirectoryNode*>(&fresh);
+  if (directory == nullptr) return Relation::kDifferent;
+  return directory->IsGuess() ? Relation::kSame : Relation::kUpdated;
 }
 
 model::Result<OpenedFile> DirectoryNode::Open() { return IoError(EISDIR, "open"); }

@@ -92,6 +92,9 @@ class TreeNode : public InodeTable::Object {
   // or that it is not there: then the kernel asks for each, and remembers no name of it or in
   // it.
   virtual bool DependsOnCaller() const { return false; }
+  // The caller was refused what tells which kind of node it is: a node that another
+  // caller has found stays in its place.
+  virtual bool IsGuess() const { return false; }
 
   // The child called `name`; kNotFound where there is none.
   virtual model::Result<TreeNodePtr> Lookup(std::string_view name) const;

@@ -20,8 +20,8 @@
 #include "backends/format/npy/npz.h"
 #include "backends/format/zip/zarr_zip.h"
 #include "backends/store/local/local_source.h"
-#include "tests/support/memory_source.h"
 #include "tests/support/lying_store.h"
+#include "tests/support/memory_source.h"
 #include "tests/support/python.h"
 #include "tests/support/zip_builder.h"
 
@@ -204,7 +204,9 @@ class FailingSource final : public Source {
   explicit FailingSource(std::shared_ptr<MemoryStore> files) : files_(std::move(files)) {}
   const std::string& name() const override { return name_; }
   model::Result<std::optional<FileStatus>> Stat(std::string_view, Follow) const override {
-    return FileStatus{.kind = FileKind::kFile};
+    FileStatus status;
+    status.kind = FileKind::kFile;
+    return status;
   }
   model::Result<std::unique_ptr<DirectoryListing>> List(std::string_view) const override {
     return model::IoError(ENOTDIR, "list");

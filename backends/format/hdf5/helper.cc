@@ -16,6 +16,7 @@
 
 #include "backends/format/hdf5/hdf5.h"
 #include "backends/format/hdf5/read_service.h"
+#include "backends/store/caller.h"
 #include "model/sanitizers.h"
 
 namespace ndlfs::backends {
@@ -63,14 +64,22 @@ class Deadline {
         wall_(std::chrono::steady_clock::now() + patience.wall),
         cpu_(CpuTimeOf(pid) + patience.cpu) {}
 
+  // The helper has waited so long for bytes of the source.
+  void Add(std::chrono::nanoseconds waited) {
+    wall_ += std::chrono::duration_cast<std::chrono::steady_clock::duration>(waited);
+    waited_ += waited;
+  }
+  std::chrono::nanoseconds waited() const { return waited_; }
+
   bool has_passed() const {
     return std::chrono::steady_clock::now() >= wall_ || CpuTimeOf(pid_) >= cpu_;
   }
 
  private:
   const int pid_;
-  const std::chrono::steady_clock::time_point wall_;
+  std::chrono::steady_clock::time_point wall_;
   const std::chrono::nanoseconds cpu_;
+  std::chrono::nanoseconds waited_{0};
 };
 
 // posix_spawn's attributes, which have to be destroyed.
@@ -234,13 +243,19 @@ Helper::Process& Helper::Take(uint64_t file) {
   return *found;
 }
 
-// In this order: what knows the file, what has been started, what is left.
+// In this order: what knows the file, what has been started for the caller, what is not
+// started, and what has to be started anew, as it has answered another caller.
 Helper::Process* Helper::FindFree(uint64_t file) {
+  const uint64_t caller = CallerScope::CurrentId();
+  const auto cost = [&](const Process& process) {
+    if (process.pid < 0) return 2;
+    if (process.caller != caller) return 3;
+    return process.last_file == file ? 0 : 1;
+  };
   Process* best = nullptr;
   for (Process& process : processes_) {
     if (process.taken) continue;
-    if (process.pid >= 0 && process.last_file == file) return &process;
-    if (best == nullptr || (best->pid < 0 && process.pid >= 0)) best = &process;
+    if (best == nullptr || cost(process) < cost(*best)) best = &process;
   }
   return best;
 }
@@ -254,9 +269,13 @@ void Helper::GiveBack(Process& process) {
 model::Result<std::vector<std::byte>> Helper::AskProcess(
     Process& process, const Request& request, const std::shared_ptr<const StoreFile>& file) {
   Request sent = request;
+  // A process that a file has taken over could tell one caller what it has read for another.
+  if (process.caller != CallerScope::CurrentId()) Stop(process);
+  process.caller = CallerScope::CurrentId();
   process.last_file = file->id();
   for (int attempt = 0; attempt < 2; ++attempt) {
-    if (process.pid < 0) NDLFS_RETURN_IF_ERROR(Start(process), "HDF5 helper");
+    const bool is_new = process.pid < 0;
+    if (is_new) NDLFS_RETURN_IF_ERROR(Start(process), "HDF5 helper");
     LimitMemory(process, MemoryLimit(request));
     if (request.what == Request::What::kOpen) {
       sent.head_bytes = ReadService::PutHead(*file, process.memory.bytes());
@@ -266,12 +285,17 @@ model::Result<std::vector<std::byte>> Helper::AskProcess(
     switch (TryAsk(process, question, AnswerLimit(request), file, answer)) {
       case Outcome::kAnswered:
         return std::move(answer.bytes);
+      case Outcome::kSourceTooSlow:
+        Stop(process);
+        return model::IoError(ETIMEDOUT, "reading it for libhdf5");
       case Outcome::kTooLong:
         Stop(process);
+        if (!is_new) break;  // perhaps of an earlier file
         GiveUp(file->id());
         return model::Corrupt("libhdf5 comes to no end with it");
       case Outcome::kDied:
         Stop(process);
+        break;
     }
   }
   return model::Corrupt("libhdf5 crashes over it");
@@ -316,7 +340,7 @@ void Helper::Stop(Process& process) {
 Helper::Outcome Helper::TryAsk(Process& process, ConstByteSpan question, size_t limit,
                                const std::shared_ptr<const StoreFile>& file, Message& message) {
   const int socket = process.socket.get();
-  const Deadline deadline(process.pid, patience_);
+  Deadline deadline(process.pid, patience_);
   const auto go_on = [&] { return !deadline.has_passed(); };
   const auto limit_of = [&](MessageKind kind) {
     return kind == MessageKind::kAnswer ? limit : ReadService::MaxBytesOf(kind);
@@ -327,8 +351,11 @@ Helper::Outcome Helper::TryAsk(Process& process, ConstByteSpan question, size_t 
     sent = ReceiveMessage(socket, message, limit_of, go_on);
     if (sent != Exchange::kDone) break;
     if (message.kind == MessageKind::kAnswer) return Outcome::kAnswered;
+    const auto asked = std::chrono::steady_clock::now();
     const auto reply = service.Reply(message);
     if (!reply) return Outcome::kDied;
+    deadline.Add(std::chrono::steady_clock::now() - asked);
+    if (deadline.waited() > patience_.wall) return Outcome::kSourceTooSlow;
     // It may ask faster than a message has to be waited for.
     if (deadline.has_passed()) return Outcome::kTooLong;
     sent = SendMessage(socket, MessageKind::kReply, *reply, go_on);

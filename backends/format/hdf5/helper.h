@@ -63,7 +63,7 @@ class Helper {
   StoreFiles& files() { return files_; }
 
  private:
-  enum class Outcome { kAnswered, kDied, kTooLong };
+  enum class Outcome { kAnswered, kDied, kTooLong, kSourceTooSlow };
 
   // A process, if it has been started. The thread that has taken it may use it.
   struct Process {
@@ -72,6 +72,7 @@ class Helper {
     SharedMemory memory;
     uint64_t last_file = 0;     // which it may still have open
     uint64_t memory_limit = 0;  // bytes of address space; 0: not set yet
+    uint64_t caller = 0;        // whose questions it has answered; see CallerScope
     bool taken = false;
   };
   static constexpr size_t kMaxProcesses = 4;

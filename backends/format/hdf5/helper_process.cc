@@ -93,7 +93,7 @@ int RunHdf5Helper() {
   const ConstByteSpan shared = hdf5::SharedMemory::Map(hdf5::kHelperMemory);
   if (shared.empty()) return 1;
   // The socket and standard error are all that is left.
-  ::close_range(hdf5::kHelperSocket + 1, ~0U, 0);
+  if (::close_range(hdf5::kHelperSocket + 1, ~0U, 0) != 0) return 1;
   ::close(STDIN_FILENO);
   ::close(STDOUT_FILENO);
   // Names of files are not to be changed by what is meant for other programs.

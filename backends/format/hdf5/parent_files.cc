@@ -94,7 +94,7 @@ class ParentFile final : public InputFile {
     const uint64_t room = std::min<uint64_t>(files_.shared_.size(), size_ - offset);
     const uint64_t bytes = offset == after_last_large_ ? room : std::min(wanted, room);
     auto fetched = files_.Fetch({id_, {{offset, bytes}}});
-    if (!fetched && bytes > wanted && fetched.error().sys_errno() != ESTALE) {
+    if (!fetched && bytes > wanted && fetched.error().code() != model::ErrorCode::kStale) {
       fetched = files_.Fetch({id_, {{offset, wanted}}});
     }
     NDLFS_RETURN_IF_ERROR(fetched);

@@ -70,7 +70,9 @@ bool ReadService::IsSound(const ReadRequest& request, const InputFile& file) {
 
 std::optional<std::vector<std::byte>> ReadService::ReplyToOpen(ConstByteSpan message) {
   const auto request = DecodeOpenRequest(message);
-  if (!request) return std::nullopt;
+  if (!request || open_.size() >= limits_.files) return std::nullopt;
+  bytes_ += kMaxHeadBytes;
+  if (bytes_ > limits_.bytes) return std::nullopt;
   auto file = files_.Open(request->name);
   if (!file) return EncodeAnswer(Result<NamedFile>(model::Propagate(std::move(file).error())));
   const NamedFile named = {(*file)->id(), (*file)->size(), PutHead(**file, shared_)};

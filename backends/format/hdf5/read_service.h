@@ -22,6 +22,7 @@ class ReadService {
   struct Limits {
     uint64_t requests = 2'000'000;
     uint64_t bytes = uint64_t{64} << 30;
+    uint64_t files = 200'000;  // the sources of a virtual dataset, by two names each
   };
 
   // Bytes are put into `shared`; `files` and the memory must outlive this.

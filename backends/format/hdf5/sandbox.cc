@@ -132,8 +132,8 @@ bool RefusesSystemCalls() { return NDLFS_WITH_SECCOMP && !model::kIsSanitized; }
 
 void EnterSandbox() {
   SetLimit(RLIMIT_CORE, 0);
-  // Where it cannot give them up, it has what its parent had.
-  (void)DropCapabilities(kReadAnyFile, kReadAnyFile).has_value();
+  // If it cannot give them up, it has those of its parent.
+  (void)DropCapabilities(0, 0).has_value();
   ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
   ForbidFiles();
   if (RefusesSystemCalls()) ForbidOtherCalls();

@@ -40,17 +40,19 @@ model::Result<void> StoreFile::Read(uint64_t offset, ByteSpan out) const {
 model::Result<void> StoreFile::CheckUnchanged() const { return Read(0, {}); }
 
 model::Result<std::shared_ptr<const InputFile>> StoreFiles::Open(std::string_view name) {
-  const std::string path = PathOfName(name);
-  NDLFS_TRY(auto file, OpenStore(source_->OpenFile(path, Follow::kYes), path));
+  const auto path = PathOfName(name);
+  if (!path) return model::IoError(EXDEV, name);
+  NDLFS_TRY(auto file, OpenStore(source_->OpenFile(*path, Follow::kYes), *path));
   return file;
 }
 
 // Names come as "/a/b.h5", relative to the source. One that a file gives may
 // also be a true absolute path into the source.
-std::string StoreFiles::PathOfName(std::string_view name) const {
-  if (auto path = source_->Resolve("", name)) return *path;
+// One path for each file, however its name is written.
+std::optional<std::string> StoreFiles::PathOfName(std::string_view name) const {
+  if (auto path = source_->Resolve("", name)) return path;
   name.remove_prefix(std::min(name.find_first_not_of('/'), name.size()));
-  return std::string(name);
+  return source_->Resolve("", name);
 }
 
 model::Result<std::shared_ptr<const StoreFile>> StoreFiles::OpenStore(

@@ -62,7 +62,7 @@ class StoreFiles final : public InputFiles {
     uint64_t id;
   };
 
-  std::string PathOfName(std::string_view name) const;
+  std::optional<std::string> PathOfName(std::string_view name) const;
   uint64_t IdOf(const std::string& path, const Generation& generation) EXCLUDES(mutex_);
 
   const std::shared_ptr<const Source> source_;

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "backends/base/large_index.h"
+#include "backends/store/caller.h"
 #include "backends/store/keys.h"
 #include "backends/store/partial_listing.h"
 #include "model/path_name.h"
@@ -98,7 +99,10 @@ class MetadataReader::Look {
   model::Result<std::optional<ValueInfo>> Find(std::string_view name) const {
     const auto at = std::find(names_.begin(), names_.end(), name) - names_.begin();
     const auto i = static_cast<size_t>(at);
-    return i < found_.size() ? found_[i] : std::nullopt;
+    if (i >= found_.size()) return std::nullopt;
+    // Remembered or not, the caller was refused it.
+    if (!found_[i] && found_[i].error().sys_errno() == EACCES) CallerScope::CountDenial();
+    return found_[i];
   }
 
  private:
@@ -359,7 +363,7 @@ model::Result<MetadataReader::Consolidated> MetadataReader::LoadConsolidated(
   consolidated_ = {stamp, nullptr, std::nullopt};
   const LargeIndexTurn turn(stamp->size);
   auto parsed = ParseConsolidated(root, *stamp);
-  if (!parsed && parsed.error().code() == model::ErrorCode::kStale) {
+  if (!parsed && parsed.error().is_transient()) {
     consolidated_.stamp.reset();
     return model::Propagate(std::move(parsed).error());
   }

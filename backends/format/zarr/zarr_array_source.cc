@@ -179,12 +179,15 @@ class ZarrArraySource final : public ArraySource {
     }
     options.if_match = shard.version;
     const auto value = store_->Get(key, level.EncodedIndexSize(counts), options);
-    // One that cannot be read is watched by what else is known of it.
-    const auto found = !value   ? store_->Stat(key).value_or(std::nullopt)
-                       : *value ? std::optional((*value)->info)
-                                : std::nullopt;
+    if (!value) {
+      // A shard that cannot be read is watched by what else is known of it.
+      const auto info = store_->Stat(key);
+      if (info) NDLFS_RETURN_IF_ERROR(indexes.DidRead(store_, key, *info));
+      return model::Propagate(value.error());
+    }
+    const auto found = *value ? std::optional((*value)->info) : std::nullopt;
     NDLFS_RETURN_IF_ERROR(indexes.DidRead(store_, key, found));
-    if (!value) return model::Propagate(value.error());
+    if (!*value && shard.version) return model::Stale("the shard is gone");
     if (!*value) return Bytes();
     const uint64_t size = shard.bytes ? shard.bytes->length : (*value)->info.size;
     NDLFS_TRY(const ByteRange range, level.IndexRange(counts, size));

@@ -98,7 +98,8 @@ std::string_view ZarrHierarchy::format() const {
   const model::MutexLock lock(format_mutex_);
   if (!is_nczarr_) {
     const auto root = reader_.LookAtRoot();
-    is_nczarr_ = root && IsNczarr(*root);
+    if (!root) return "Zarr v2";
+    is_nczarr_ = IsNczarr(*root);
   }
   return *is_nczarr_ ? "NCZarr" : "Zarr v2";
 }

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
-#include <chrono>
 #include <utility>
 
 #include "backends/store/caller.h"
@@ -15,14 +14,6 @@ namespace {
 
 // Few enough for `ulimit -n 256` beside what FUSE, threads and logs need.
 constexpr size_t kGlobalCapacity = 64;
-
-// Whether nobody has written to a file lately. What is being written is looked at
-// again after it was read; two seconds are the coarsest time of a file system.
-bool IsSettled(const struct ::stat& status) {
-  constexpr int64_t kLately = 2'000'000'000;
-  const auto now = std::chrono::system_clock::now().time_since_epoch();
-  return ModifiedNs(status) < std::chrono::nanoseconds(now).count() - kLately;
-}
 
 bool IsOutOfDescriptors(const model::Error& error) {
   return error.sys_errno() == EMFILE || error.sys_errno() == ENFILE;
@@ -136,9 +127,8 @@ model::Result<std::optional<ReadResult>> ReadOpened(const DescriptorCache::File&
   NDLFS_TRY(const size_t count, ReadFully(file.fd.get(), range.offset,
                                           out.first(std::min(out.size(), range.length))));
   const ReadResult result = {count, {file.generation, size, ModifiedNs(file.status)}};
-  const bool is_short = count < out.size() && count < range.length;
-  if (just_opened && !is_short && (out.empty() || IsSettled(file.status))) return result;
-  // After the read: so these bytes are of one version.
+  if (just_opened && out.empty()) return result;
+  // After the read: a file may be written in place meanwhile, whatever its age is.
   struct ::stat status;
   if (::fstat(file.fd.get(), &status) != 0) return model::IoError(errno, "stat");
   if (!IsSameVersion(status, file.status)) return std::nullopt;

@@ -85,8 +85,8 @@ model::Result<DescriptorCache::Handle> OpenFile(const SourceRoot& root, std::str
 bool IsSameVersion(const struct ::stat& a, const struct ::stat& b);
 
 // Reads as Store::Read() does. nullopt if `file` is no longer the version that was
-// opened. `just_opened` tells of a file that was opened for this read: if nobody has
-// written to it lately, that is not looked at a second time after the read.
+// opened. `just_opened` tells of a file that was opened for this read: one of no bytes
+// takes no second look at the file.
 model::Result<std::optional<ReadResult>> ReadOpened(const DescriptorCache::File& file,
                                                     bool just_opened,
                                                     const ReadOptions& options,

@@ -153,7 +153,7 @@ class DirectoryStore final : public Store, public PartialListing {
   void DropIfChanged(std::string_view key, const std::optional<struct ::stat>& status) const {
     const auto file = DescriptorCache::Global().Find(owner_, key);
     if (!file) return;
-    if (status && IsSameVersion(*status, file->status)) return;
+    if (status && GenerationOf(*status) == file->generation) return;
     DescriptorCache::Global().Drop(owner_, key);
   }
 

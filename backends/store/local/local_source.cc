@@ -34,7 +34,8 @@ FileKind KindOf(mode_t mode) {
 
 class LocalListing final : public DirectoryListing {
  public:
-  explicit LocalListing(DirectoryStream stream) : stream_(std::move(stream)) {}
+  LocalListing(DirectoryStream stream, bool is_shared)
+      : stream_(std::move(stream)), is_shared_(is_shared) {}
 
   model::Result<const Entry*> Next() override {
     NDLFS_TRY(const auto* found, stream_.Next());
@@ -48,6 +49,8 @@ class LocalListing final : public DirectoryListing {
   }
 
   model::Result<std::optional<FileStatus>> StatEntry() override {
+    // Who may list a directory need not be let in.
+    if (is_shared_) return model::IoError(EACCES, "stat");
     struct ::stat status;
     const std::string name(entry_.name);
     if (::fstatat(stream_.fd(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0) {
@@ -59,6 +62,7 @@ class LocalListing final : public DirectoryListing {
 
  private:
   DirectoryStream stream_;
+  const bool is_shared_;
   Entry entry_;
 };
 
@@ -81,7 +85,7 @@ model::Result<std::optional<FileStatus>> LocalSource::Stat(std::string_view path
 model::Result<std::unique_ptr<DirectoryListing>> LocalSource::List(
     std::string_view path) const {
   NDLFS_TRY(auto stream, DirectoryStream::Open(*root_, path, /*may_be_link=*/false));
-  return std::make_unique<LocalListing>(std::move(stream));
+  return std::make_unique<LocalListing>(std::move(stream), root_->is_shared());
 }
 
 model::Result<std::string> LocalSource::ReadLink(std::string_view path) const {

@@ -79,6 +79,7 @@ model::Result<std::optional<ReadResult>> ZipStore::DoRead(std::string_view key,
   NDLFS_TRY(const ByteSpan out, reserve(member.size));
   if (options.range.length == 0) {  // asks for no bytes, but for what the directory says
     NDLFS_TRY(const auto value, file_->Get("", 0, {{0, 0}, false, options.if_match}));
+    if (!value) return model::Stale("the archive is gone");
     return ReadResult{0, {value->info.generation, member.size, value->info.modified_ns}};
   }
   const ByteRange range = options.Clip(member.size);

@@ -184,7 +184,9 @@ TEST_P(HierarchyConformanceTest, VersionIsTheSameUntilTheMetadataChange) {
   EXPECT_NE(hierarchy->Version("/").value(), *before);
   // What is there is still shown, or has to be opened again.
   const auto node = hierarchy->Load(ArrayPath());
-  if (!node) EXPECT_THAT(node, test::IsStale());
+  if (!node) {
+    EXPECT_THAT(node, test::IsStale());
+  }
 }
 
 TEST_P(HierarchyConformanceTest, ReadsNoChunkToTellWhatThereIs) {

@@ -68,7 +68,9 @@ TEST_P(ViewConformanceTest, SizeIsWhatReadingGives) {
   const auto known = view->size();
   const auto found = view->FindSize();
   ASSERT_THAT(found, test::IsOk());
-  if (known) EXPECT_EQ(*known, *found);
+  if (known) {
+    EXPECT_EQ(*known, *found);
+  }
   EXPECT_EQ(view->size(), *found) << "known from now on";
   EXPECT_THAT(view->FindSize(), test::IsOkAnd(*found));
   EXPECT_EQ(view->refusal(), std::nullopt);
@@ -101,8 +103,9 @@ TEST_P(ViewConformanceTest, ThereIsNothingBehindTheEnd) {
   EXPECT_EQ(ReadAt(*view, uint64_t{1} << 62, 10), "");
   EXPECT_EQ(ReadAt(*view, ~uint64_t{0}, 10), "");
   EXPECT_EQ(ReadAt(*view, 0, 0), "");
-  if (!whole.empty())
+  if (!whole.empty()) {
     EXPECT_EQ(ReadAt(*view, whole.size() - 1, 10), whole.substr(whole.size() - 1));
+  }
 }
 
 TEST_P(ViewConformanceTest, OpenFilesReadTheSame) {

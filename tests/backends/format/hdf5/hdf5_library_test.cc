@@ -423,6 +423,9 @@ TEST_F(Hdf5HelperTest, LivesInASandbox) {
   EXPECT_THAT(descriptors, ElementsAre(::testing::Key("2"), ::testing::Key("3")));
   EXPECT_THAT(descriptors["3"], HasSubstr("socket:"));
   const std::string status = test::ReadFile(process + "/status");
+  for (const char* set : {"CapInh", "CapPrm", "CapEff", "CapAmb"}) {
+    EXPECT_THAT(status, HasSubstr(std::string(set) + ":\t0000000000000000"));
+  }
   EXPECT_THAT(status, HasSubstr("NoNewPrivs:\t1"));
   EXPECT_THAT(status, HasSubstr(RefusesSystemCalls() ? "Seccomp:\t2" : "Seccomp:\t0"));
 }

@@ -53,7 +53,11 @@ class MemoryFiles final : public Source {
   model::Result<std::optional<FileStatus>> Stat(std::string_view path, Follow) const override {
     NDLFS_TRY(const auto info, store->Stat(path));
     if (!info) return std::nullopt;
-    return FileStatus{.kind = FileKind::kFile, .mode = 0444, .size = info->size};
+    FileStatus status;
+    status.kind = FileKind::kFile;
+    status.mode = 0444;
+    status.size = info->size;
+    return status;
   }
   model::Result<std::unique_ptr<DirectoryListing>> List(std::string_view) const override {
     return model::IoError(ENOTDIR, "list");

@@ -276,7 +276,7 @@ TEST_F(NdlStoreTest, ANewVersionIsAnotherDocument) {
   Write("example.ndl.yaml", "ndarrays: {a: {shape: [3], type: int8, value: [1, 2, 3]}}");
   EXPECT_NE(store->Version("/a").value(), version);
   EXPECT_THAT(test::ReadChunk(*before->source, {0}, indexes),
-              IsError(ErrorCode::kIo, HasSubstr("the document has changed")));
+              IsError(ErrorCode::kStale, HasSubstr("the document has changed")));
   const auto after = store->Load("/a").value();
   EXPECT_EQ(test::ReadChunk(*after->source, {0}, indexes).value(), "\1\2\3");
 }

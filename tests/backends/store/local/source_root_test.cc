@@ -222,8 +222,7 @@ TEST_F(SourceRootTest, FileStoreNeverMixesTwoFiles) {
   EXPECT_NE(*old_store->Stat(""), *old_stamp);
   EXPECT_EQ(Read(*old_store, "", 3, 3), "345");  // still open
   DescriptorCache::Global().Clear();
-  EXPECT_EQ(Read(*old_store, "", 3, 3),
-            "error: changed since it was opened");
+  EXPECT_EQ(Read(*old_store, "", 3, 3), "error: changed since it was opened");
   EXPECT_THAT(old_store->Size(""), test::IsStale());
 
   const auto new_store = MakeFileStore(root_, "file");
