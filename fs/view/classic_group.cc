@@ -170,12 +170,21 @@ std::vector<Type> TypesFor(const Datatype& type, bool is_cdf5) {
   return {Type::kInt, *own};
 }
 
+Attribute Named(std::string_view name, Type type) {
+  Attribute attribute;
+  attribute.name = name;
+  attribute.type = type;
+  return attribute;
+}
+
 Attribute MakeText(std::string_view name, std::string text) {
-  return {.name = std::string(name), .type = Type::kChar, .values = std::move(text)};
+  Attribute attribute = Named(name, Type::kChar);
+  attribute.values = std::move(text);
+  return attribute;
 }
 
 Attribute MakeAttribute(const model::Attribute& from, bool is_cdf5) {
-  Attribute attribute{.name = from.name, .type = Type::kChar};
+  Attribute attribute = Named(from.name, Type::kChar);
   bool first = true;
   if (from.type.kind() == Kind::kString && AppendTexts(attribute.values, from.value, first)) {
     return attribute;
@@ -213,7 +222,7 @@ class AttributeList {
     // netCDF refuses a fill value of another type.
     const bool is_fill = from.name == "_FillValue";
     if (HasTypeOfVariable(from.name) && type != Type::kChar) {
-      Attribute attribute{.name = from.name, .type = type};
+      Attribute attribute = Named(from.name, type);
       if (AppendNumbers(attribute.values, from.value, from.type, type)) {
         return Add(std::move(attribute));
       }
@@ -248,7 +257,7 @@ void AddTime(AttributeList& attributes, const model::TimeUnit& unit) {
 
 void AddFlags(AttributeList& attributes, const Datatype& type, Type as) {
   if (type.constants().size() > kMaxFlags || attributes.Has("flag_values")) return;
-  Attribute values{.name = "flag_values", .type = as};
+  Attribute values = Named("flag_values", as);
   std::string meanings;
   for (const Datatype::Constant& constant : type.constants()) {
     AppendBig(values.values, static_cast<unsigned __int128>(constant.value), SizeOf(as));
@@ -266,7 +275,7 @@ void AddFlags(AttributeList& attributes, const Datatype& type, Type as) {
 void AddFillValue(AttributeList& attributes, const model::Ndarray& array, const Datatype& dtype,
                   Type as) {
   if (as == Type::kChar || attributes.Has("_FillValue") || !array.storage.fillvalue) return;
-  Attribute fill{.name = "_FillValue", .type = as};
+  Attribute fill = Named("_FillValue", as);
   if (!AppendNumber(fill.values, *array.storage.fillvalue, dtype, as)) return;
   if (std::ranges::all_of(fill.values, [](char c) { return c == 0; })) return;
   attributes.Add(std::move(fill));

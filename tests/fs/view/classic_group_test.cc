@@ -31,12 +31,16 @@ std::shared_ptr<const backends::ArraySource> Source(Datatype dtype,
       std::move(dtype), std::move(shape), std::move(chunk), std::map<uint64_t, std::string>());
 }
 
-model::Attribute Text(std::string name, std::string text) {
-  return {.name = std::move(name), .type = Datatype::String(), .value = std::move(text)};
+model::Attribute Number(std::string name, Datatype type, model::Value value) {
+  model::Attribute attribute;
+  attribute.name = std::move(name);
+  attribute.type = std::move(type);
+  attribute.value = std::move(value);
+  return attribute;
 }
 
-model::Attribute Number(std::string name, Datatype type, model::Value value) {
-  return {.name = std::move(name), .type = std::move(type), .value = std::move(value)};
+model::Attribute Text(std::string name, std::string text) {
+  return Number(std::move(name), Datatype::String(), std::move(text));
 }
 
 class ClassicGroupTest : public ::testing::Test {
@@ -217,14 +221,10 @@ TEST_F(ClassicGroupTest, IntegersThatDoNotFitKeepTheirType) {
 }
 
 TEST_F(ClassicGroupTest, ListsAndTextsOfAttributes) {
-  group_attributes_.push_back({.name = "list",
-                               .type = Datatype::Float64(),
-                               .shape = {2},
-                               .value = model::Value::List{1.0, 2.0}});
-  group_attributes_.push_back({.name = "texts",
-                               .type = Datatype::String(),
-                               .shape = {2},
-                               .value = model::Value::List{"a", "b"}});
+  group_attributes_.push_back(
+      Number("list", Datatype::Float64(), model::Value::List{1.0, 2.0}));
+  group_attributes_.push_back(
+      Number("texts", Datatype::String(), model::Value::List{"a", "b"}));
   group_attributes_.push_back(Number("flag", Datatype::Bool(), "TRUE"));
   const auto attributes = Make().header.attributes;
   EXPECT_EQ(attributes.at(0).count, 2u);
