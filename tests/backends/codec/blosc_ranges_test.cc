@@ -117,7 +117,7 @@ TEST_F(BloscRangesTest, AnErrorOfTheStoreIsPassedOn) {
     }
   };
   std::byte out[4];
-  EXPECT_THAT(FailureOf(codec_->DecodeRange(Broken(), 12, 0, 4, out), ErrorCode::kIo),
+  EXPECT_THAT(FailureOf(codec_->DecodeRange(Broken(), 12, 0, 4, out), ErrorCode::kStale),
               HasSubstr("reading"));
 }
 
