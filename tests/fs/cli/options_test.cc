@@ -160,10 +160,10 @@ INSTANTIATE_TEST_SUITE_P(
         BadValue{"max_chunk_size=0", "max_chunk_size: must be at least one byte"},
         BadValue{
             "views=npy:rwa",
-            R"(views: "rwa" is none of npy, raw, txt, jsonl, and not all (did you mean raw?))"},
-        BadValue{"views=", R"(views: "" is none of npy, raw, txt, jsonl, and not all)"},
+            R"(views: "rwa" is none of npy, raw, txt, jsonl, nc, and not all (did you mean raw?))"},
+        BadValue{"views=", R"(views: "" is none of npy, raw, txt, jsonl, nc, and not all)"},
         BadValue{"views=all:npy",
-                 R"(views: "all" is none of npy, raw, txt, jsonl, and not all)"},
+                 R"(views: "all" is none of npy, raw, txt, jsonl, nc, and not all)"},
         BadValue{"log_file=", "log_file: is not the name of a file"},
         BadValue{
             "log_level=warning",
