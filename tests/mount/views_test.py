@@ -12,6 +12,7 @@ import threading
 import time
 import zlib
 
+import netCDF4
 import numpy as np
 
 import harness
@@ -243,6 +244,20 @@ class NamesTest(harness.SourceTestCase):
         self.assertEqual(names, "[data.npy, data.raw, data.txt, data.jsonl]")
         for name in names.strip("[]").split(", "):
             self.assertTrue(harness.read(mounted.path, "era5.zarr/t2m", name))
+
+    def test_data_nc_has_the_arrays_of_the_group(self):
+        attributes = {"_ARRAY_DIMENSIONS": ["y", "x"], "units": "K", "level": 2}
+        harness.write(os.path.join(self.store, "t2m", ".zattrs"), json.dumps(attributes))
+        write_words(os.path.join(self.store, "words"), ["a", "b"], 1)
+        mounted = self.mount(self.source)
+        for name in ("data.nc", "era5.nc"):
+            with netCDF4.Dataset(shutil.copy(mounted.join("era5.zarr", name), self.scratch)) as file:
+                self.assertEqual(file.data_model, "NETCDF3_CLASSIC")
+                self.assertEqual(file.variables["t2m"].dimensions, ("y", "x"))
+                self.assertEqual(file.variables["t2m"][...].tolist(), self.numbers.tolist())
+                self.assertEqual((file.variables["t2m"].units, file.variables["t2m"].level), ("K", 2))
+                self.assertEqual(file.ndlfs_left_out, "words: netCDF classic has no type for string")
+        self.assertNotIn("data.nc", os.listdir(mounted.join("era5.zarr")))
 
     def test_options_say_what_is_listed(self):
         for options, listed in ((("--views", "raw"), ["data.raw"]), (("--views", "jsonl,npy"), ["data.jsonl", "data.npy"]),
