@@ -532,8 +532,8 @@ bool EntityFolder::MayChange(std::string_view name) const {
   const auto store = context_.catalog.OfCaller(store_);
   if (!store) return true;
   const auto entity = (*store)->Get(path_);
-  if (!entity || (*entity)->node == nullptr) return false;
-  return (*entity)->is_array() || !ListViews(*store, *entity).empty();
+  // Views of arrays and of groups can fail.
+  return entity && (*entity)->node != nullptr;
 }
 
 model::Result<TreeNodePtr> EntityFolder::FindChild(std::string_view file_name) const {
@@ -620,8 +620,8 @@ model::Result<std::vector<DirectoryEntry>> EntityFolder::ListEntries() const {
   }
   if (!entity || !(*entity)->ErrorText().empty()) add_file(kErrorName);
   if (has_node) {
-    for (const ViewName& file : ListViews(store_, *entity)) {
-      if (file.is_listed && !file.refusal) add_file(file.name);
+    for (const ViewName& file : ListShownViews(store_, *entity)) {
+      if (!file.refusal) add_file(file.name);
     }
     if ((*entity)->is_group()) NDLFS_RETURN_IF_ERROR(ListGroup(entries));
   }

@@ -175,23 +175,38 @@ Result<EntityViewPtr> FindWith(const ViewProvider<Input>& provider, const Input&
   return kept;
 }
 
-}  // namespace
-
-std::vector<ViewName> ListViews(const StorePtr& store, const EntityPtr& entity) {
+// What `ask` learns from the provider of the entity, with what is known of views made already.
+template <typename Ask>
+std::vector<ViewName> NamesBy(const Ask& ask, const StorePtr& store, const EntityPtr& entity) {
   const StoreServices& services = store->services();
   std::vector<ViewName> names;
   if (entity->is_group()) {
     const StoreGroup group(store, entity, std::make_shared<Parts>());
-    names = services.group_views->Names(group);
+    names = ask(*services.group_views, group);
   } else if (entity->reader) {
-    names = services.array_views->Names(InputOf(*store, *entity));
+    names = ask(*services.array_views, InputOf(*store, *entity));
   }
   for (ViewName& file : names) {
-    file.is_listed = services.listed_views.Shows(file);
     const auto kept = entity->views->Find(file.name);
     if (kept && !file.refusal) file.refusal = kept->view->refusal();
   }
   return names;
+}
+
+}  // namespace
+
+std::vector<ViewName> ListViews(const StorePtr& store, const EntityPtr& entity) {
+  const auto ask = [](const auto& provider, const auto& input) {
+    return provider.Names(input);
+  };
+  return NamesBy(ask, store, entity);
+}
+
+std::vector<ViewName> ListShownViews(const StorePtr& store, const EntityPtr& entity) {
+  const auto ask = [&](const auto& provider, const auto& input) {
+    return provider.Listed(input, store->services().listed_views);
+  };
+  return NamesBy(ask, store, entity);
 }
 
 Result<EntityViewPtr> FindView(const StorePtr& store, const EntityPtr& entity,

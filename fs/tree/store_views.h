@@ -15,12 +15,16 @@
 
 namespace ndlfs::fs {
 
-// The views of `entity`, an object of `store` that could be loaded, in the
-// order of a listing. `is_listed` is what the options of the mount say.
-// Views that were refused, or that a look at their size has refused, have a
-// refusal.
+// The views of `entity`, an object of `store` that could be loaded, in the order of a
+// listing, also those that no listing shows. Views that were refused, or that a look at
+// their size has refused, have a refusal.
 std::vector<ViewName> ListViews(const std::shared_ptr<MountedStore>& store,
                                 const EntityPtr& entity);
+
+// Those of them that the options of the mount list. Of a group, loads nothing below it
+// for views that are not listed.
+std::vector<ViewName> ListShownViews(const std::shared_ptr<MountedStore>& store,
+                                     const EntityPtr& entity);
 
 // The view that a program calls `name`. kNotFound where there is none, or it
 // is refused; the entity has noted the reason then. Views of arrays cost no

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: MIT
-#include <algorithm>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>

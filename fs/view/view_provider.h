@@ -24,6 +24,26 @@ struct ViewName {
   std::optional<model::Error> refusal = {};
 };
 
+// Which files a listing shows.
+class ListedViews {
+ public:
+  // Those that say so themselves (ViewName::is_listed).
+  ListedViews() = default;
+  // All that have a name of their own.
+  static ListedViews All();
+  // Those with these short names.
+  explicit ListedViews(std::vector<std::string> short_names);
+
+  bool Shows(const ViewName& file) const;
+  // As options have it: "all", "npy,raw"; empty for the default.
+  std::string Text() const;
+
+ private:
+  enum class Choice : uint8_t { kDefault, kAll, kNamed };
+  Choice choice_ = Choice::kDefault;
+  std::vector<std::string> short_names_;
+};
+
 // `Input` is ArrayInput or GroupInput. Thread-safe.
 template <typename Input>
 class ViewProvider {
@@ -32,6 +52,12 @@ class ViewProvider {
   // The files of `input`, in the order of a listing, also those that no listing
   // shows. Files of which there is no end, such as slices, are left out.
   virtual std::vector<ViewName> Names(const Input& input) const = 0;
+  // Those of Names() that `listed` shows. Learns no more about `input` than that takes.
+  virtual std::vector<ViewName> Listed(const Input& input, const ListedViews& listed) const {
+    std::vector<ViewName> names = Names(input);
+    std::erase_if(names, [&](const ViewName& file) { return !listed.Shows(file); });
+    return names;
+  }
   // The file called `name`: what Names() has, and what is found by name alone.
   // One file may have several names; the answer has its one true name. nullopt
   // where there is none.
@@ -54,6 +80,16 @@ class KindProvider final : public ViewProvider<Input> {
     std::vector<ViewName> names;
     for (const auto* kind : kinds_) {
       if (kind->applies_to(input)) names.push_back(Describe(*kind, input));
+    }
+    return names;
+  }
+  // Whether a kind applies may take a look at what is below a group.
+  std::vector<ViewName> Listed(const Input& input, const ListedViews& listed) const override {
+    std::vector<ViewName> names;
+    for (const auto* kind : kinds_) {
+      const ViewName file = {std::string(kind->file_name), kind->is_listed(input)};
+      if (listed.Shows(file) && kind->applies_to(input))
+        names.push_back(Describe(*kind, input));
     }
     return names;
   }
@@ -97,6 +133,13 @@ class JoinedProvider final : public ViewProvider<Input> {
     }
     return names;
   }
+  std::vector<ViewName> Listed(const Input& input, const ListedViews& listed) const override {
+    std::vector<ViewName> names;
+    for (const auto* provider : providers_) {
+      for (ViewName& name : provider->Listed(input, listed)) names.push_back(std::move(name));
+    }
+    return names;
+  }
   std::optional<ViewName> Find(const Input& input, std::string_view name) const override {
     for (const auto* provider : providers_) {
       if (auto found = provider->Find(input, name)) return found;
@@ -122,26 +165,6 @@ const GroupViewProvider& GroupViews();
 // "data" instead of `stem` ("t2m.npy" -> "data.npy"); otherwise empty. Names
 // that ndlfs has given away already are no aliases.
 std::string ResolveAlias(std::string_view stem, std::string_view name);
-
-// Which files a listing shows.
-class ListedViews {
- public:
-  // Those that say so themselves (ViewName::is_listed).
-  ListedViews() = default;
-  // All that have a name of their own.
-  static ListedViews All();
-  // Those with these short names.
-  explicit ListedViews(std::vector<std::string> short_names);
-
-  bool Shows(const ViewName& file) const;
-  // As options have it: "all", "npy,raw"; empty for the default.
-  std::string Text() const;
-
- private:
-  enum class Choice : uint8_t { kDefault, kAll, kNamed };
-  Choice choice_ = Choice::kDefault;
-  std::vector<std::string> short_names_;
-};
 
 // The short names of all kinds there are, of arrays and of groups.
 std::vector<std::string_view> ShortViewNames();
