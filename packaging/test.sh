@@ -1,15 +1,16 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 #
-# Builds and tests everything: unit tests and tests that mount, the same with
-# the address and undefined behaviour sanitizers, what has threads with the
-# thread sanitizer, each fuzz target for NDLFS_FUZZ_SECONDS (30), and the layout
-# of the sources. Takes some 35 minutes on two cores; ends with the summary of
-# ctest.
+# Builds and tests everything: all tests with the address and undefined behaviour
+# sanitizers, each fuzz target for NDLFS_FUZZ_SECONDS (30), what has threads with
+# the thread sanitizer, what mounts also with the optimized executable that users
+# get, and the layout of the sources. Takes some 35 minutes on two cores; ends with
+# the summary of ctest.
 #
 #   packaging/test.sh
 #
-# NDLFS_SANITIZERS=0 leaves out the sanitizers and the fuzz targets.
+# NDLFS_SANITIZERS=0 leaves out the sanitizers and the fuzz targets; the unit tests
+# are then optimized, too.
 # NDLFS_TSAN=0 leaves out the thread sanitizer alone.
 # NDLFS_TIDY=1 also runs clang-tidy over all sources.
 # NDLFS_SKIP_MOUNT_TESTS=1 leaves out what mounts, where there is no /dev/fuse.
@@ -23,7 +24,9 @@ fuzz_seconds=${NDLFS_FUZZ_SECONDS:-30}
 sanitizers=${NDLFS_SANITIZERS:-1}
 thread_sanitizer=${NDLFS_TSAN:-$sanitizers}
 # The tests of threads; the build preset has only what these need.
-threads='^(mount|.*(Cache|Prefetch|Ledger|Spill|InodeTable|OpenHandles|ReadTurns))'
+threads='^(mount|.*(Cache|Prefetch|Ledger|Spill|InodeTable|KeptViews|OpenHandles|ReadTurns|ViewConformance))'
+# The tests of the executable itself; the others are in the build with sanitizers.
+of_executable='^(mount|corrupt|examples|rooms)'
 started=$SECONDS
 failed=()
 
@@ -55,9 +58,12 @@ check_fuse() {
     die "there is no /dev/fuse, and much of ndlfs is only tested by mounting; NDLFS_SKIP_MOUNT_TESTS=1 leaves that out"
 }
 
+# build PRESET [OPTION...]
 build() {
-  cmake --preset "$1" || die "cmake --preset $1 failed"
-  cmake --build --preset "$1" -j "$jobs" || die "the $1 build failed"
+  local preset=$1
+  shift
+  cmake --preset "$preset" || die "cmake --preset $preset failed"
+  cmake --build --preset "$preset" -j "$jobs" "$@" || die "the $preset build failed"
 }
 
 run_ctest() {
@@ -97,10 +103,12 @@ packaging/install-deps.sh test
 use_ccache
 
 say "release build"
-build release
 if [ "$sanitizers" = 1 ]; then
+  build release --target ndlfs ndlfs_faults
   say "asan build"
   build asan
+else
+  build release
 fi
 if [ "$thread_sanitizer" = 1 ]; then
   say "tsan build"
@@ -119,7 +127,11 @@ fi
 if [ "$thread_sanitizer" = 1 ]; then
   step "tests with the thread sanitizer" run_ctest tsan -R "$threads"
 fi
-step "tests" run_ctest release
+if [ "$sanitizers" = 1 ]; then
+  step "tests of the executable" run_ctest release -R "$of_executable"
+else
+  step "tests" run_ctest release
+fi
 
 if [ ${#failed[@]} -gt 0 ]; then
   printf '\ntest.sh: failed: %s\n' "$(IFS=,; echo "${failed[*]}")" >&2

@@ -151,18 +151,17 @@ TEST_F(LyingStoreTest, AShardThatChangesAfterItsIndexIsStale) {
   const auto source = hierarchy->Load("/").value()->source;
   EXPECT_THAT(ReadFrom(source), test::IsOkAnd("abcd"));
   truth_->Put("c/0", test::MakeShard({"ab", "cd"}));
-  size_t before = 0;
-  store_->BeforeRead([&](size_t reads) -> model::Result<void> {
-    before = reads;
-    return {};
-  });
   for (const Lie lie : {Lie::kNone, Lie::kIgnoresIfMatch}) {
     store_->Tell(lie);
+    size_t before = 0;
+    store_->BeforeRead([&before](size_t reads) -> model::Result<void> {
+      before = reads;
+      return {};
+    });
     const auto other =
         backends::OpenZarr(store_, "", "a", {}).value()->Load("/").value()->source;
     const size_t index_read = before + 1;  // then the first chunk
-    store_->BeforeRead([&](size_t reads) -> model::Result<void> {
-      before = reads;
+    store_->BeforeRead([this, index_read](size_t reads) -> model::Result<void> {
       if (reads == index_read + 1) truth_->Put("c/0", test::MakeShard({"XY", "ZW"}));
       return {};
     });
