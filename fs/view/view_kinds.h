@@ -24,13 +24,19 @@ struct ViewKind {
   // with a look at a few of its children at most.
   bool (*applies_to)(const Input&);
   // Whether a listing shows the file; otherwise it is found by its name.
-  bool (*is_listed)(const Input&) = [](const Input&) { return true; };
+  bool (*is_listed)(const Input&) = ViewKind::Always;
   // Why there is no such file although the kind applies: error.txt says so.
   // Costs nothing.
-  std::optional<model::Error> (*refuse)(const Input&) =
-      [](const Input&) -> std::optional<model::Error> { return std::nullopt; };
+  std::optional<model::Error> (*refuse)(const Input&) = ViewKind::RefuseNothing;
   // Makes the file, where `applies_to`, whatever `refuse` says. Reads no chunk.
   model::Result<ViewPtr> (*make)(const Input&);
+
+  // Functions with names, not lambdas: clang numbers the lambdas of a template by their use in
+  // each source, and the linker then takes one for another.
+  static bool Always(const Input& /*input*/) { return true; }
+  static std::optional<model::Error> RefuseNothing(const Input& /*input*/) {
+    return std::nullopt;
+  }
 };
 using ArrayViewKind = ViewKind<ArrayInput>;
 using GroupViewKind = ViewKind<GroupInput>;
