@@ -36,6 +36,7 @@ class Reference:
         self.arrays = {}
         self.attributes = {}
         self.dimensions = {}
+        self.hidden = set()  # dimensions without a variable
         self.read(path)
 
     def read(self, path):
@@ -77,7 +78,9 @@ class Reference:
         def add(name, thing):
             self.attributes["/" + name] = read_attributes(thing)
             is_dimension = str(self.attributes["/" + name].get("NAME")).startswith("b'This is a netCDF dimension but not")
-            if isinstance(thing, h5py.Dataset) and thing.shape is not None and not is_dimension:
+            if is_dimension:
+                self.hidden.add("/" + name)
+            elif isinstance(thing, h5py.Dataset) and thing.shape is not None:
                 self.arrays["/" + name] = lambda: read_dataset(path, name)
         return add
 
@@ -137,7 +140,7 @@ class Comparison:
             shown = {}
             for variable in file.variables.values():
                 shown[getattr(variable, "ndlfs_name", variable.name)] = variable
-            names = {path.rpartition("/")[2]: path for path in {*reference.arrays, *expected}
+            names = {path.rpartition("/")[2]: path for path in {*reference.arrays, *expected} - reference.hidden
                      if (path.rpartition("/")[0] or "/") == group and path != "/"}
             for name, path_in_store in names.items():
                 place = f"{where}{path_in_store}"
@@ -305,7 +308,7 @@ def read_reference(source, store, comparison):
     except Exception as error:  # whatever other readers throw
         print(f"{store}: cannot be read by others: {error}", file=sys.stderr)
         reference = object.__new__(Reference)
-        reference.arrays, reference.attributes, reference.dimensions = {}, {}, {}
+        reference.arrays, reference.attributes, reference.dimensions, reference.hidden = {}, {}, {}, set()
         return reference
 
 
