@@ -264,7 +264,8 @@ class ViewFile final : public TreeNode {
       // Where only decoding tells, it is asked for at a new lookup. What a file
       // of a group is made of may have changed in many ways.
       const bool same = entity.version == version_ && entity.data_mtime_ns == 0 && size_ &&
-                        made.view->size() == size_ && !entity.is_group();
+                        made.view->size() == size_ && !entity.is_group() &&
+                        made.parts.empty() && made.absent.empty();
       if (served_ || !same) return false;
       generation_ = made.generation;
     }
@@ -672,6 +673,21 @@ TreeNodePtr MakeStoreFolder(MountContext& context, std::shared_ptr<MountedStore>
   const FileStatus status = store->status();
   return std::make_shared<EntityFolder>(context, std::move(store), "/",
                                         FolderAttributes(status, 0));
+}
+
+model::Result<TreeNodePtr> MakeStoreFile(MountContext& context,
+                                         std::shared_ptr<MountedStore> store,
+                                         std::string_view object, std::string_view name) {
+  NDLFS_TRY(auto entity, store->Get(object));
+  if (entity->node == nullptr) return model::NotFound("{}", object);
+  auto view = FindView(store, entity, name);
+  if (!view && view.error().code() == model::ErrorCode::kNotFound) {
+    const std::string reasons = entity->ErrorText();
+    if (!reasons.empty()) context.problems.Report(model::OneLine(reasons));
+  }
+  if (!view) return model::Propagate(std::move(view).error());
+  return std::make_shared<ViewFile>(context, std::move(store), std::move(entity),
+                                    *std::move(view));
 }
 
 TreeNodePtr MakeErrorFolder(std::string reason, const Attributes& folder) {

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: MIT
+#include <algorithm>
+#include <iterator>
+#include <set>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,21 +19,47 @@ namespace {
 using classic::GroupArray;
 using model::Result;
 
-// How many children are looked at to find an array among them. A group whose arrays
-// all come later has the file, too.
-constexpr size_t kLooks = 32;
+// How many children a listing looks at to find an array among them, and how many anyone else
+// does. A group whose arrays all come later has the file, too.
+constexpr size_t kLooksOfListing = 32;
+constexpr size_t kLooks = 1000;
+
+// The size of a file takes the metadata of all arrays. Groups with more children have it by
+// name only, so that `ls -l` does not wait for it.
+constexpr size_t kMostListed = 1000;
+
+// Whether one of the first `most` children is an array.
+bool HasArrayAmong(const GroupInput& group, const std::vector<std::string>& names,
+                   size_t most) {
+  for (size_t i = 0; i < names.size() && i < most; ++i) {
+    const auto child = group.Load(names[i]);
+    if (child && child->node && !child->node->is_group()) return true;
+  }
+  return false;
+}
 
 bool MayHaveArrays(const GroupInput& group) {
   const auto names = group.List();
-  if (!names) return false;
-  for (size_t i = 0; i < names->size() && i < kLooks; ++i) {
-    const auto child = group.Load((*names)[i]);
-    if (child && child->node && !child->node->is_group()) return true;
-  }
-  return names->size() > kLooks;
+  return names && (HasArrayAmong(group, *names, kLooks) || names->size() > kLooks);
 }
 
-// The arrays of the group that can be shown. A failure of the system fails all of it:
+bool IsListed(const GroupInput& group) {
+  const auto names = group.List();
+  return names && names->size() <= kMostListed && HasArrayAmong(group, *names, kLooksOfListing);
+}
+
+bool IsSystemFailure(const model::Error& error) {
+  return error.code() == model::ErrorCode::kIo;
+}
+
+// Stands for what may be an array and cannot be loaded.
+std::shared_ptr<const backends::Node> Unreadable() {
+  auto node = std::make_shared<backends::Node>();
+  node->entity = model::Ndarray();
+  return node;
+}
+
+// The arrays of the group. A failure of the system fails all of it:
 // the array would be missing without a reason.
 Result<std::vector<GroupArray>> LoadArrays(const GroupInput& group) {
   std::vector<GroupArray> arrays;
@@ -38,18 +68,46 @@ Result<std::vector<GroupArray>> LoadArrays(const GroupInput& group) {
     NDLFS_TRY(const auto link, group.GetLink(name), name);
     if (link) continue;
     auto child = group.Load(name);
-    if (!child && child.error().code() == model::ErrorCode::kIo) {
+    if (!child && IsSystemFailure(child.error())) {
       return model::Propagate(std::move(child).error(), name);
     }
-    if (!child || child->node->is_group()) continue;
-    arrays.push_back(
-        {model::JoinPath(group.path(), name), std::move(child->node), std::move(child->array)});
+    if (!child && child.error().code() == model::ErrorCode::kNotFound) continue;
+    GroupArray array = {model::JoinPath(group.path(), name), Unreadable(), {}};
+    if (child) {
+      if (child->node->is_group()) continue;
+      array.node = std::move(child->node);
+      array.input = std::move(child->array);
+    }
+    arrays.push_back(std::move(array));
   }
   return arrays;
 }
 
+// The coordinates, from groups around this one, of the dimensions of `arrays`. Without those
+// that cannot be loaded the values of the arrays are still right.
+Result<std::vector<GroupArray>> LoadOuterCoordinates(std::span<const GroupArray> arrays) {
+  std::set<std::string> known;
+  for (const GroupArray& array : arrays) known.insert(array.path);
+  std::vector<GroupArray> outer;
+  for (const GroupArray& array : arrays) {
+    if (!array.input) continue;
+    const model::Shape& shape = array.node->array().shape;
+    for (size_t d = 0; d < shape.size(); ++d) {
+      if (shape[d].dimcoord.empty() || !known.insert(shape[d].dimcoord).second) continue;
+      auto found = FindCoordinate(*array.input, d);
+      if (!found && IsSystemFailure(found.error())) return model::Propagate(found.error());
+      if (!found || !*found) continue;
+      const auto node = (*found)->node;
+      outer.push_back({shape[d].dimcoord, node, **std::move(found), /*is_outer=*/true});
+    }
+  }
+  return outer;
+}
+
 Result<ViewPtr> MakeFile(const GroupInput& group) {
-  NDLFS_TRY(const std::vector<GroupArray> arrays, LoadArrays(group));
+  NDLFS_TRY(std::vector<GroupArray> arrays, LoadArrays(group));
+  NDLFS_TRY(auto outer, LoadOuterCoordinates(arrays));
+  std::ranges::move(outer, std::back_inserter(arrays));
   classic::Content content = MakeContent(group.node().attributes(), arrays);
   backends::netcdf3::Header& header = content.header;
   NDLFS_TRY(std::string text, backends::netcdf3::LayOut(header));
@@ -58,9 +116,12 @@ Result<ViewPtr> MakeFile(const GroupInput& group) {
   for (size_t i = 0; i < content.arrays.size(); ++i) {
     const backends::netcdf3::Variable& variable = header.variables[i];
     if (variable.is_record) continue;  // there are no records
+    if (content.elements[i]->size() != variable.bytes) {
+      return model::Internal("{}: {} bytes of elements, {} of values", variable.name,
+                             content.elements[i]->size(), variable.bytes);
+    }
     segments.push_back(Zeros{variable.begin - end});
-    segments.push_back(
-        AllOf(arrays[content.arrays[i]].input->elements, model::ByteOrder::kBig));
+    segments.push_back(AllOf(content.elements[i], model::ByteOrder::kBig));
     end = variable.begin + variable.bytes;
   }
   segments.push_back(Zeros{header.file_bytes - end});
@@ -72,7 +133,7 @@ Result<ViewPtr> MakeFile(const GroupInput& group) {
 const GroupViewKind kNetcdfView = {
     .file_name = "data.nc",
     .applies_to = &MayHaveArrays,
-    .is_listed = [](const GroupInput&) { return false; },
+    .is_listed = &IsListed,
     .make = &MakeFile,
 };
 

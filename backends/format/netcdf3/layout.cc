@@ -134,18 +134,35 @@ bool HasTypesOfCdf5(const Header& header) {
          });
 }
 
+// Whether the sizes of variables are within the limits of CDF-1 or CDF-2: one that is larger
+// must be the last of its kind, and no records may follow it.
+bool HoldsSizes(const Header& header, uint64_t most) {
+  const auto count = [&](bool record) {
+    return std::ranges::count(header.variables, record, &Variable::is_record);
+  };
+  auto left = std::pair(count(false), count(true));
+  const bool has_records = left.second != 0;
+  for (const Variable& variable : header.variables) {
+    const auto after = --(variable.is_record ? left.second : left.first);
+    if (Padded(variable.bytes) <= most) continue;
+    if (after != 0 || (has_records && !variable.is_record)) return false;
+  }
+  return true;
+}
+
 // Whether the version holds what has been laid out for it.
 bool Holds(const Header& header) {
   if (header.version == 5) return true;
   const auto too_long = [](const Dimension& dimension) { return dimension.size > kMaxInt32; };
   if (HasTypesOfCdf5(header) || std::ranges::any_of(header.dimensions, too_long)) return false;
   // In CDF-1 one variable may reach beyond 2 GiB, but programs fail over that.
-  if (header.version == 1) return header.file_bytes <= kMaxInt32;
-  uint64_t last = 0;
-  for (const Variable& variable : header.variables) last = std::max(last, variable.begin);
-  return std::ranges::all_of(header.variables, [&](const Variable& variable) {
-    return Padded(variable.bytes) <= kMaxVsize || variable.begin == last;
-  });
+  if (header.version == 1) {
+    return header.file_bytes <= kMaxInt32 &&
+           std::ranges::all_of(header.variables, [](const Variable& variable) {
+             return Padded(variable.bytes) <= kMaxInt32 - 3;
+           });
+  }
+  return HoldsSizes(header, kMaxVsize);
 }
 
 model::Result<std::string> LayOutAs(int version, Header& header) {
