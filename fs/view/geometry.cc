@@ -24,7 +24,7 @@ using Attributes = std::vector<model::Attribute>;
 constexpr uint64_t kMostCoordinates = uint64_t{4} << 20;
 // Coordinates may be off by this part of a step: they are rounded for people. Those of Gaussian
 // grids are off by more.
-constexpr double kTolerance = 1e-3;
+constexpr double kTolerance = 2e-3;
 // And where a type is too coarse for them by this, at most.
 constexpr double kMostRounding = 1e-2;
 

@@ -64,7 +64,7 @@ model::Result<Geometry> DescribeGeometry(const ArrayInput& input, const NumberAr
 // is missing or not finite. Decodes them.
 model::Result<std::vector<double>> ReadCoordinates(const Axis& axis);
 
-// Of coordinates that are equally far from each other, up to a thousandth of a step and what
+// Of coordinates that are equally far from each other, up to two thousandths of a step and what
 // rounding to their type does.
 std::optional<Steps> FindSteps(const Axis& axis, const std::vector<double>& coordinates);
 model::Result<std::optional<Steps>> ReadSteps(const Axis& axis);

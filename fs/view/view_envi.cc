@@ -121,6 +121,7 @@ const ArrayViewKind kEnviView = {
     .file_name = "data.hdr",
     .is_text = true,
     .applies_to = [](const ArrayInput& input) { return Fitting(input).has_value(); },
+    .is_listed = &IsListedHeader,
     .make = &Make,
 };
 

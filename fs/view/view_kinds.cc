@@ -16,7 +16,7 @@ std::span<const ArrayViewKind* const> ArrayViewKinds() {
 }
 
 std::span<const GroupViewKind* const> GroupViewKinds() {
-  static constexpr std::array kKinds = {&kNetcdfView};
+  static constexpr std::array kKinds = {&kNetcdfView, &kOmeTiffView};
   return kKinds;
 }
 

@@ -63,7 +63,8 @@ extern const ArrayViewKind kFitsView;     // data.fits
 extern const ArrayViewKind kNiftiView;    // data.nii
 extern const ArrayViewKind kFortranView;  // data.f77
 
-extern const GroupViewKind kNetcdfView;  // data.nc
+extern const GroupViewKind kNetcdfView;   // data.nc
+extern const GroupViewKind kOmeTiffView;  // data.ome.tif
 
 // The one list of each, in the order in which files are listed.
 std::span<const ArrayViewKind* const> ArrayViewKinds();

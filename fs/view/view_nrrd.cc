@@ -117,7 +117,8 @@ std::string Render(const Nrrd& nrrd, const AllSteps& steps, const NumberText& te
   out += Line(nrrd, "units", "\"\"",
               [&](size_t d) { return fmt::format("\"{}\"", PlainName(axis(d).units)); });
   out += "endian: little\nencoding: raw\n";
-  return out + fmt::format("data file: ./{}\n", nrrd.raw_name);
+  // An empty line ends the header: what fills up the file is behind it.
+  return out + fmt::format("data file: ./{}\n\n", nrrd.raw_name);
 }
 
 Result<ViewPtr> Make(const ArrayInput& input) {
@@ -138,6 +139,7 @@ const ArrayViewKind kNrrdView = {
     .file_name = "data.nhdr",
     .is_text = true,
     .applies_to = [](const ArrayInput& input) { return Fitting(input).has_value(); },
+    .is_listed = &IsListedHeader,
     .make = &Make,
 };
 

@@ -114,6 +114,7 @@ const ArrayViewKind kXdmfView = {
     .file_name = "data.xmf",
     .is_text = true,
     .applies_to = [](const ArrayInput& input) { return Fitting(input).has_value(); },
+    .is_listed = &IsListedHeader,
     .make = &Make,
 };
 
