@@ -51,8 +51,22 @@ extern const ArrayViewKind kNpyView;    // data.npy
 extern const ArrayViewKind kRawView;    // data.raw
 extern const ArrayViewKind kTextView;   // data.txt
 extern const ArrayViewKind kJsonlView;  // data.jsonl
+// Headers for data.raw:
+extern const ArrayViewKind kEnviView;       // data.hdr
+extern const ArrayViewKind kNrrdView;       // data.nhdr
+extern const ArrayViewKind kMetaImageView;  // data.mhd
+extern const ArrayViewKind kVrtView;        // data.vrt
+extern const ArrayViewKind kXdmfView;       // data.xmf
+extern const ArrayViewKind kBovView;        // data.bov
+extern const ArrayViewKind kGradsView;      // data.ctl
+// By name:
+extern const ArrayViewKind kTiffView;     // data.tif
+extern const ArrayViewKind kFitsView;     // data.fits
+extern const ArrayViewKind kNiftiView;    // data.nii
+extern const ArrayViewKind kFortranView;  // data.f77
 
-extern const GroupViewKind kNetcdfView;  // data.nc
+extern const GroupViewKind kNetcdfView;   // data.nc
+extern const GroupViewKind kOmeTiffView;  // data.ome.tif
 
 // The one list of each, in the order in which files are listed.
 std::span<const ArrayViewKind* const> ArrayViewKinds();

@@ -47,8 +47,8 @@ std::string FitsHeader(const ArrayInput& input) {
   return header;
 }
 
-constexpr ArrayViewKind kFitsView = {
-    .file_name = "data.fits",
+constexpr ArrayViewKind kCardsView = {
+    .file_name = "data.cards",
     .applies_to =
         [](const ArrayInput& input) {
           return input.dtype.kind() == Datatype::Kind::kInteger && !input.shape.empty();
@@ -161,11 +161,12 @@ class ViewProviderTest : public ::testing::Test {
                                                std::vector<uint64_t>{3, 2},
                                                std::string("\1\0\2\0\3\0\4\0\5\0\6\0", 12));
   }
-  static constexpr std::array<const ArrayViewKind*, 1> kFits = {&kFitsView};
+  static constexpr std::array<const ArrayViewKind*, 1> kCards = {&kCardsView};
   static constexpr std::array<const GroupViewKind*, 1> kArrays = {&kTarView};
 
   cache::ChunkCache cache_{1 << 20};
-  const KindProvider<ArrayInput> fits_{kFits};
+  const KindProvider<ArrayInput> cards_{kCards};
+  const KindProvider<ArrayInput> few_{ArrayViewKinds().first(4)};
   const KindProvider<GroupInput> arrays_{kArrays};
 };
 
@@ -177,10 +178,10 @@ std::vector<std::string> NamesOf(const std::vector<ViewName>& files) {
 
 TEST_F(ViewProviderTest, NewKindOfFileIsHeaderElementsAndPadding) {
   const ArrayInput input = Input(Shorts());
-  const auto file = fits_.Find(input, "data.fits");
+  const auto file = cards_.Find(input, "data.cards");
   ASSERT_TRUE(file);
   EXPECT_FALSE(file->is_listed);
-  const auto view = fits_.Make(input, file->name);
+  const auto view = cards_.Make(input, file->name);
   ASSERT_THAT(view, test::IsOk());
   const std::string whole = ReadAll(**view);
   ASSERT_EQ(whole.size(), 2 * kFitsBlock);
@@ -192,20 +193,20 @@ TEST_F(ViewProviderTest, NewKindOfFileIsHeaderElementsAndPadding) {
 TEST_F(ViewProviderTest, KindThatDoesNotApplyIsNotThere) {
   const ArrayInput scalar = Input(std::make_shared<test::MemoryArray>(
       Datatype::Integer(2, false), std::vector<uint64_t>{}, "ab"));
-  EXPECT_FALSE(fits_.Find(scalar, "data.fits"));
-  EXPECT_THAT(fits_.Names(scalar), ::testing::IsEmpty());
-  EXPECT_FALSE(fits_.Find(Input(Shorts()), "data.pdf"));
+  EXPECT_FALSE(cards_.Find(scalar, "data.cards"));
+  EXPECT_THAT(cards_.Names(scalar), ::testing::IsEmpty());
+  EXPECT_FALSE(cards_.Find(Input(Shorts()), "data.pdf"));
   EXPECT_FALSE(ArrayViews().Find(Input(Shorts()), ""));
-  EXPECT_THAT(fits_.Make(Input(Shorts()), "data.pdf"),
+  EXPECT_THAT(cards_.Make(Input(Shorts()), "data.pdf"),
               test::IsError(model::ErrorCode::kNotFound, "data.pdf"));
 }
 
 TEST_F(ViewProviderTest, FilesOfWhichThereIsNoEndAreFoundByName) {
-  const RowProvider rows(ArrayViews());
-  const JoinedProvider<ArrayInput> all({&ArrayViews(), &rows, &fits_});
+  const RowProvider rows(few_);
+  const JoinedProvider<ArrayInput> all({&few_, &rows, &cards_});
   const ArrayInput input = Input(Shorts());
   EXPECT_THAT(NamesOf(all.Names(input)),
-              ElementsAre("data.npy", "data.raw", "data.txt", "data.jsonl", "data.fits"));
+              ElementsAre("data.npy", "data.raw", "data.txt", "data.jsonl", "data.cards"));
   EXPECT_FALSE(all.Find(input, "data[3].raw"));
   EXPECT_FALSE(all.Find(input, "data[1].jsonl")) << "only of whole arrays";
   const auto file = all.Find(input, "data[01].txt");

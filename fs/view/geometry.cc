@@ -1,0 +1,460 @@
+// SPDX-License-Identifier: MIT
+#include "fs/view/geometry.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <string_view>
+
+#include "backends/base/bytes.h"
+#include "fs/view/attributes.h"
+#include "model/path_name.h"
+
+namespace ndlfs::fs {
+namespace {
+
+using model::Result;
+using Attributes = std::vector<model::Attribute>;
+
+constexpr uint64_t kMostCoordinates = uint64_t{4} << 20;
+// Coordinates may be off by this part of a step: they are rounded for people. Those of Gaussian
+// grids are off by more.
+constexpr double kTolerance = 2e-3;
+// And where a type is too coarse for them by this, at most.
+constexpr double kMostRounding = 1e-2;
+
+template <size_t n>
+bool IsOneOf(std::string_view word, const std::array<std::string_view, n>& words) {
+  return std::ranges::find(words, word) != words.end();
+}
+
+std::string Lower(std::string text) {
+  for (char& c : text) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
+  return text;
+}
+
+bool IsEast(std::string_view units) {
+  return IsOneOf<6>(
+      units, {"degrees_east", "degree_east", "degree_E", "degrees_E", "degreeE", "degreesE"});
+}
+bool IsNorth(std::string_view units) {
+  return IsOneOf<6>(
+      units, {"degrees_north", "degree_north", "degree_N", "degrees_N", "degreeN", "degreesN"});
+}
+bool IsMetre(std::string_view units) {
+  return IsOneOf<5>(units, {"m", "metre", "metres", "meter", "meters"});
+}
+bool IsKilometre(std::string_view units) {
+  return IsOneOf<5>(units, {"km", "kilometre", "kilometres", "kilometer", "kilometers"});
+}
+bool IsPressure(std::string_view units) {
+  return IsOneOf<6>(units, {"Pa", "hPa", "mb", "mbar", "millibar", "millibars"});
+}
+
+// CF: by the units, else by a standard name. Degrees that are of another pole have a standard
+// name of their own.
+AxisRole RoleByCf(const Attributes& attributes, const std::string& units) {
+  const std::string standard_name = TextOf(attributes, "standard_name");
+  const bool is_length = IsMetre(units) || IsKilometre(units);
+  if (standard_name == "projection_x_coordinate")
+    return is_length ? AxisRole::kEasting : AxisRole::kOther;
+  if (standard_name == "projection_y_coordinate")
+    return is_length ? AxisRole::kNorthing : AxisRole::kOther;
+  if (standard_name == "longitude") return AxisRole::kLongitude;
+  if (standard_name == "latitude") return AxisRole::kLatitude;
+  if (standard_name.empty() && IsEast(units)) return AxisRole::kLongitude;
+  if (standard_name.empty() && IsNorth(units)) return AxisRole::kLatitude;
+  if (units.find(" since ") != std::string::npos) return AxisRole::kTime;
+  const std::string axis = TextOf(attributes, "axis");
+  if (axis == "Z" || IsPressure(units) || !TextOf(attributes, "positive").empty())
+    return AxisRole::kVertical;
+  return AxisRole::kOther;
+}
+
+// By what people call them, where no attribute says anything else.
+AxisRole RoleByName(const Attributes& attributes, std::string_view name,
+                    const std::string& units) {
+  if (!TextOf(attributes, "standard_name").empty()) return AxisRole::kOther;
+  const std::string lower = Lower(std::string(name));
+  if (units.empty() || units == "degrees" || units == "degree" || units == "deg") {
+    if (lower == "lon" || lower == "longitude") return AxisRole::kLongitude;
+    if (lower == "lat" || lower == "latitude") return AxisRole::kLatitude;
+  }
+  if (IsMetre(units) || IsKilometre(units)) {
+    if (lower == "x") return AxisRole::kEasting;
+    if (lower == "y") return AxisRole::kNorthing;
+  }
+  return AxisRole::kOther;
+}
+
+// "hours since 1970-01-01" of a type that counts time.
+std::string UnitsOfTime(const model::Datatype& type) {
+  if (type.kind() != model::Datatype::Kind::kInteger || !type.time()) return {};
+  const model::TimeUnit& time = *type.time();
+  if (time.is_delta || time.scale != 1) return {};
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kWords = {
+      {{"D", "days"},
+       {"h", "hours"},
+       {"m", "minutes"},
+       {"s", "seconds"},
+       {"ms", "milliseconds"},
+       {"us", "microseconds"},
+       {"ns", "nanoseconds"}}};
+  for (const auto& [unit, word] : kWords) {
+    if (unit == time.unit) return std::string(word) + " since 1970-01-01";
+  }
+  return {};
+}
+
+std::vector<std::byte> MissingElement(const backends::Node& node, const model::Datatype& type) {
+  const auto missing = MissingValue(node);
+  std::vector<std::byte> element(type.size());
+  if (type.kind() == model::Datatype::Kind::kInteger && type.time()) {
+    const int64_t nat = std::numeric_limits<int64_t>::min();
+    std::memcpy(element.data(), &nat, std::min(sizeof nat, element.size()));
+    return element;
+  }
+  if (!missing || !model::EncodeElement(type, *missing, element)) return {};
+  return element;
+}
+
+void AddCoordinates(const ArrayInput& coordinates, Axis& axis) {
+  const auto numbers = AsNumbers(coordinates);
+  if (!numbers || numbers->shape != std::vector{axis.count}) return;
+  if (IsComplex(numbers->number) || numbers->number == Number::kFloat16) return;
+  const Attributes& attributes = coordinates.node->attributes();
+  axis.coordinates = std::make_shared<const NumberArray>(*numbers);
+  axis.units = TextOf(attributes, "units");
+  if (axis.units.empty()) axis.units = UnitsOfTime(coordinates.dtype);
+  axis.calendar = Lower(TextOf(attributes, "calendar"));
+  axis.role = RoleByCf(attributes, axis.units);
+  if (axis.role == AxisRole::kOther) axis.role = RoleByName(attributes, axis.name, axis.units);
+  axis.missing = MissingElement(*coordinates.node, coordinates.dtype);
+  axis.scale = NumberOf(attributes, "scale_factor").value_or(1);
+  axis.offset = NumberOf(attributes, "add_offset").value_or(0);
+}
+
+// Maps are in metres.
+void UseMetres(Axis& axis) {
+  if (!IsKilometre(axis.units)) return;
+  axis.scale *= 1000;
+  axis.offset *= 1000;
+  axis.units = "m";
+}
+
+// Attributes with one distance for each dimension, in their order; that of HDF5 files of
+// microscopes has three, in micrometres.
+void AddSpacing(const Attributes& attributes, size_t own_rank, Geometry& geometry) {
+  std::vector<double> spacing = NumbersOf(attributes, "spacing");
+  if (spacing.size() != own_rank) spacing.clear();
+  if (spacing.empty()) spacing = NumbersOf(attributes, "element_size_um");
+  if (spacing.empty() || spacing.size() > own_rank) return;
+  for (size_t i = 0; i < spacing.size(); ++i) {
+    Axis& axis = geometry.axes[own_rank - spacing.size() + i];
+    if (std::isfinite(spacing[i]) && spacing[i] > 0) axis.spacing = spacing[i];
+  }
+}
+
+// The number at the end of a well-known text: that of the whole system, and not of its parts.
+std::optional<int> EpsgOfText(std::string_view text) {
+  while (!text.empty() && (text.back() == ' ' || text.back() == '\n')) text.remove_suffix(1);
+  if (!text.ends_with("]]")) return std::nullopt;
+  text.remove_suffix(2);
+  const size_t mark =
+      std::max(text.rfind("AUTHORITY[\"EPSG\",") + 1, text.rfind("ID[\"EPSG\",") + 1);
+  if (mark == 0) return std::nullopt;
+  std::string_view digits = text.substr(text.find(',', mark) + 1);
+  if (digits.starts_with('"') && digits.ends_with('"') && digits.size() >= 2) {
+    digits = digits.substr(1, digits.size() - 2);
+  }
+  int code = 0;
+  const auto end = std::from_chars(digits.data(), digits.data() + digits.size(), code);
+  if (end.ec != std::errc() || end.ptr != digits.data() + digits.size()) return std::nullopt;
+  return code;
+}
+
+// What a variable of a grid mapping says about its reference system.
+struct GridMapping {
+  std::optional<int> epsg;
+  bool is_geographic = false;
+  bool is_projected = false;
+};
+
+GridMapping ReadGridMapping(const Attributes& attributes) {
+  GridMapping mapping;
+  std::string text = TextOf(attributes, "crs_wkt");
+  if (text.empty()) text = TextOf(attributes, "spatial_ref");
+  const std::string name = TextOf(attributes, "grid_mapping_name");
+  mapping.is_geographic =
+      text.empty() ? name == "latitude_longitude" : text.starts_with("GEOG");
+  mapping.is_projected = text.empty() ? !mapping.is_geographic : text.starts_with("PROJ");
+  mapping.epsg = EpsgOfText(text);
+  for (const std::string_view attribute : {"epsg_code", "EPSG_code", "spatial_epsg", "epsg"}) {
+    if (mapping.epsg) break;
+    std::string code = TextOf(attributes, attribute);
+    if (const auto number = NumberOf(attributes, attribute)) code = fmt::format("{}", *number);
+    if (code.starts_with("EPSG:")) code = code.substr(5);
+    int epsg = 0;
+    const auto end = std::from_chars(code.data(), code.data() + code.size(), epsg);
+    if (end.ec == std::errc() && end.ptr == code.data() + code.size()) mapping.epsg = epsg;
+  }
+  // GeoTIFF has 16 bits for it.
+  if (mapping.epsg && (*mapping.epsg < 1024 || *mapping.epsg > 32766)) mapping.epsg.reset();
+  return mapping;
+}
+
+// Loads the variable `name` in the group of the array, or the nearest around it.
+Result<std::shared_ptr<const backends::Node>> LoadNear(std::shared_ptr<const GroupInput> group,
+                                                       std::string_view name) {
+  for (; group != nullptr; group = group->Outer()) {
+    auto child = group->Load(name);
+    if (child) return std::move(child->node);
+    if (child.error().is_transient()) return model::Propagate(std::move(child).error());
+  }
+  return nullptr;
+}
+
+// `grid_mapping` is a name, or "name: x y" for some of the coordinates.
+Result<GridMapping> FindGridMapping(const ArrayInput& input) {
+  std::string name = TextOf(input.node->attributes(), "grid_mapping");
+  name = name.substr(0, name.find_first_of(": "));
+  if (name.empty() || name.find('/') != std::string::npos) return GridMapping();
+  NDLFS_TRY(const auto node, LoadNear(input.group, name));
+  if (node == nullptr || node->is_group()) return GridMapping();
+  return ReadGridMapping(node->attributes());
+}
+
+bool IsMapAxis(const Axis& axis) {
+  return axis.role == AxisRole::kEasting || axis.role == AxisRole::kNorthing;
+}
+
+bool IsGeographicAxis(const Axis& axis) {
+  return axis.role == AxisRole::kLongitude || axis.role == AxisRole::kLatitude;
+}
+
+// Degrees without a word about their system are those of WGS 84.
+Result<std::optional<int>> FindEpsg(const ArrayInput& input, const Geometry& geometry) {
+  constexpr int kWgs84 = 4326;
+  const bool is_map = std::ranges::any_of(geometry.axes, IsMapAxis);
+  const bool is_geographic = std::ranges::any_of(geometry.axes, IsGeographicAxis);
+  if (is_map == is_geographic) return std::nullopt;
+  NDLFS_TRY(const GridMapping mapping, FindGridMapping(input));
+  if (is_map) return mapping.is_projected ? mapping.epsg : std::nullopt;
+  return mapping.is_geographic && mapping.epsg ? mapping.epsg : kWgs84;
+}
+
+template <typename T>
+void Append(std::span<const std::byte> bytes, std::vector<double>& out) {
+  for (size_t i = 0; i + sizeof(T) <= bytes.size(); i += sizeof(T)) {
+    T number;
+    std::memcpy(&number, bytes.data() + i, sizeof number);
+    out.push_back(static_cast<double>(number));
+  }
+}
+
+std::vector<double> Decode(Number number, std::span<const std::byte> bytes) {
+  std::vector<double> out;
+  out.reserve(bytes.size() / SizeOf(number));
+  switch (number) {
+    case Number::kInt8:
+      Append<int8_t>(bytes, out);
+      break;
+    case Number::kUInt8:
+      Append<uint8_t>(bytes, out);
+      break;
+    case Number::kInt16:
+      Append<int16_t>(bytes, out);
+      break;
+    case Number::kUInt16:
+      Append<uint16_t>(bytes, out);
+      break;
+    case Number::kInt32:
+      Append<int32_t>(bytes, out);
+      break;
+    case Number::kUInt32:
+      Append<uint32_t>(bytes, out);
+      break;
+    case Number::kInt64:
+      Append<int64_t>(bytes, out);
+      break;
+    case Number::kUInt64:
+      Append<uint64_t>(bytes, out);
+      break;
+    case Number::kFloat32:
+      Append<float>(bytes, out);
+      break;
+    case Number::kFloat64:
+      Append<double>(bytes, out);
+      break;
+    default:
+      break;
+  }
+  return out;
+}
+
+bool HasMissing(std::span<const std::byte> bytes, std::span<const std::byte> missing) {
+  for (size_t i = 0; !missing.empty() && i < bytes.size(); i += missing.size()) {
+    if (std::memcmp(bytes.data() + i, missing.data(), missing.size()) == 0) return true;
+  }
+  return false;
+}
+
+// How far a coordinate may be from its place because of its type: half of the last bit of the
+// largest one.
+double RoundingOf(const Axis& axis, double largest) {
+  const int bits = axis.coordinates->number == Number::kFloat32 ? 24 : 53;
+  const double of_type = std::ldexp(largest, -bits);
+  return IsFloat(axis.coordinates->number) ? of_type : std::abs(axis.scale) / 2;
+}
+
+// On the earth, for those on the earth.
+bool IsPlausible(const Axis& axis, const Steps& steps) {
+  const double last = steps.first + steps.step * static_cast<double>(axis.count - 1);
+  const double largest = std::max(std::abs(steps.first), std::abs(last));
+  if (axis.role == AxisRole::kLatitude) return largest <= 90 + 1e-6;
+  if (axis.role == AxisRole::kLongitude) return largest <= 720;
+  return true;
+}
+
+}  // namespace
+
+Result<Geometry> DescribeGeometry(const ArrayInput& input, const NumberArray& numbers) {
+  Geometry geometry;
+  geometry.axes.resize(numbers.rank());
+  const model::Ndarray& array = input.node->array();
+  for (size_t d = 0; d < numbers.rank(); ++d) {
+    Axis& axis = geometry.axes[d];
+    axis.count = numbers.shape[d];
+    if (d < array.dimension_names.size()) axis.name = array.dimension_names[d];
+    if (d < array.shape.size() && axis.name.empty()) {
+      axis.name = model::BaseName(array.shape[d].dimcoord);
+    }
+    // Of a part of an array, the coordinates are others.
+    if (d >= input.shape.size() || input.reader == nullptr) continue;
+    auto coordinates = FindCoordinate(input, d);
+    if (!coordinates && coordinates.error().is_transient()) {
+      return model::Propagate(std::move(coordinates).error());
+    }
+    if (!coordinates || !*coordinates || axis.count > kMostCoordinates) continue;
+    AddCoordinates(**coordinates, axis);
+  }
+  AddSpacing(input.node->attributes(), input.shape.size(), geometry);
+  NDLFS_TRY(geometry.epsg, FindEpsg(input, geometry));
+  return geometry;
+}
+
+Result<std::vector<double>> ReadCoordinates(const Axis& axis) {
+  if (!axis.coordinates) return std::vector<double>();
+  const NumberArray& numbers = *axis.coordinates;
+  std::vector<std::byte> bytes(numbers.bytes);
+  NDLFS_RETURN_IF_ERROR(
+      numbers.elements->Read(0, bytes, model::ByteOrder::kLittle, cache::Access::kOnward));
+  if (HasMissing(bytes, axis.missing)) return std::vector<double>();
+  std::vector<double> coordinates = Decode(numbers.number, bytes);
+  for (double& coordinate : coordinates) {
+    if (axis.scale != 1 || axis.offset != 0) coordinate = coordinate * axis.scale + axis.offset;
+    if (!std::isfinite(coordinate)) return std::vector<double>();
+  }
+  return coordinates;
+}
+
+std::optional<Steps> FindSteps(const Axis& axis, const std::vector<double>& coordinates) {
+  if (coordinates.empty()) return std::nullopt;
+  Steps steps{coordinates.front(), std::numeric_limits<double>::quiet_NaN()};
+  if (coordinates.size() > 1) {
+    const double count = static_cast<double>(coordinates.size() - 1);
+    steps.step = (coordinates.back() - coordinates.front()) / count;
+    if (!std::isfinite(steps.step) || steps.step == 0) return std::nullopt;
+    const double largest =
+        std::max(std::abs(coordinates.front()), std::abs(coordinates.back()));
+    const double width = std::abs(steps.step);
+    const double tolerance =
+        kTolerance * width + std::min(RoundingOf(axis, largest), kMostRounding * width);
+    for (size_t i = 0; i < coordinates.size(); ++i) {
+      const double expected = steps.first + steps.step * static_cast<double>(i);
+      if (std::abs(coordinates[i] - expected) > tolerance) return std::nullopt;
+    }
+  }
+  if (coordinates.size() > 1 && !IsPlausible(axis, steps)) return std::nullopt;
+  return steps;
+}
+
+Result<std::optional<Steps>> ReadSteps(const Axis& axis) {
+  NDLFS_TRY(const std::vector<double> coordinates, ReadCoordinates(axis));
+  return FindSteps(axis, coordinates);
+}
+
+std::optional<MapPlace> FindMapPlace(const Geometry& geometry, const Raster& raster) {
+  if (!raster.y_axis) return std::nullopt;
+  const Axis& x = geometry.axes[raster.x_axis];
+  const Axis& y = geometry.axes[*raster.y_axis];
+  const bool is_geographic = x.role == AxisRole::kLongitude && y.role == AxisRole::kLatitude;
+  const bool is_map = x.role == AxisRole::kEasting && y.role == AxisRole::kNorthing;
+  if ((!is_geographic && !is_map) || x.count < 2 || y.count < 2) return std::nullopt;
+  MapPlace place{x, y, geometry.epsg, is_geographic};
+  UseMetres(place.x);
+  UseMetres(place.y);
+  return place;
+}
+
+Result<std::optional<GeoTransform>> ReadGeoTransform(const MapPlace& place) {
+  NDLFS_TRY(const auto x, ReadSteps(place.x));
+  NDLFS_TRY(const auto y, ReadSteps(place.y));
+  // A map from east to west is none that programs expect.
+  if (!x || !y || x->step < 0) return std::nullopt;
+  return GeoTransform{x->first - x->step / 2, x->step, y->first - y->step / 2, y->step};
+}
+
+std::string NumberText::operator()(double number) const {
+  // "-2.2250738585072014e-308" and its like are the longest.
+  constexpr size_t kWidest = 24;
+  return is_widest_ ? std::string(kWidest, '9') : fmt::format("{}", number);
+}
+
+Result<std::string> FillUp(std::string text, uint64_t size) {
+  constexpr uint64_t kLine = 80;
+  if (text.size() > size) {
+    return model::Internal("a header of {} bytes, not {}", text.size(), size);
+  }
+  while (text.size() < size) {
+    const uint64_t line = std::min<uint64_t>(kLine, size - text.size());
+    text.append(line - 1, ' ').push_back('\n');
+  }
+  return text;
+}
+
+AllSteps LongestSteps(const Geometry& geometry) {
+  AllSteps steps;
+  for (const Axis& axis : geometry.axes) {
+    steps.push_back(axis.coordinates ? std::optional(Steps{0, 1}) : std::nullopt);
+  }
+  return steps;
+}
+
+Result<AllSteps> ReadAllSteps(const Geometry& geometry) {
+  AllSteps all;
+  for (const Axis& axis : geometry.axes) {
+    NDLFS_TRY(auto steps, ReadSteps(axis));
+    all.push_back(steps);
+  }
+  return all;
+}
+
+double SpacingOf(const Axis& axis, const std::optional<Steps>& steps) {
+  if (steps && !std::isnan(steps->step)) return std::abs(steps->step);
+  return axis.spacing.value_or(1);
+}
+
+double OriginOf(const std::optional<Steps>& steps) {
+  // Not a number where there is only one coordinate, so not below 0.
+  return steps && !(steps->step < 0) ? steps->first : 0;
+}
+
+}  // namespace ndlfs::fs

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: MIT
+//
+// Times as GrADS counts them.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ndlfs::fs {
+
+// "06:00Z01jan2000 6hr": the first of `times` and the step between them, in minutes, hours,
+// days, or months. `units` are those of CF: "hours since 2000-01-01". nullopt where the step is
+// not the same everywhere, is no whole number of minutes, goes backwards, or the years are not
+// 1 to 9999; and for calendars other than Gregorian.
+std::optional<std::string> GradsTime(const std::vector<double>& times, std::string_view units,
+                                     std::string_view calendar);
+
+}  // namespace ndlfs::fs

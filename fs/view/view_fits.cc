@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: MIT
+//
+// FITS 4.0: a header of cards of 80 characters, and the elements, big-endian.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <string>
+#include <string_view>
+
+#include "fs/view/attributes.h"
+#include "fs/view/geometry.h"
+#include "fs/view/segmented_view.h"
+#include "fs/view/sign_flip.h"
+#include "fs/view/view_kinds.h"
+
+namespace ndlfs::fs {
+namespace {
+
+using model::Result;
+
+constexpr uint64_t kBlock = 2880;
+constexpr size_t kCard = 80;
+constexpr size_t kMostAxes = 999;
+// The standard stops there for NAXISn, and CFITSIO counts in 64 bits.
+constexpr uint64_t kMostLength = std::numeric_limits<int64_t>::max();
+
+// BITPIX; 0 where FITS has no such numbers.
+int BitsOf(Number number) {
+  if (IsComplex(number) || number == Number::kFloat16) return 0;
+  const int bits = static_cast<int>(8 * SizeOf(number));
+  return IsFloat(number) ? -bits : bits;
+}
+
+// FITS has bytes without and all other integers with a sign. Others are moved by BZERO.
+bool IsMoved(Number number) {
+  return number == Number::kInt8 || (IsUnsigned(number) && number != Number::kUInt8);
+}
+
+model::WideInt ZeroOf(Number number) {
+  if (number == Number::kInt8) return -128;
+  return IsMoved(number) ? model::WideInt{1} << (8 * SizeOf(number) - 1) : 0;
+}
+
+// Fixed format: values of numbers end in column 30, texts begin in column 11.
+class Cards {
+ public:
+  void Add(std::string_view keyword, std::string_view value, std::string_view comment) {
+    std::string card = fmt::format("{:<8}= {:>20}", keyword, value);
+    if (card.size() + 3 + comment.size() <= kCard) card += fmt::format(" / {}", comment);
+    Append(card);
+  }
+  void AddText(std::string_view keyword, std::string_view value) {
+    constexpr size_t kMostText = 68;
+    std::string text;
+    for (const char c : value) text += c == '\'' ? "''" : std::string(1, c);
+    if (text.size() > kMostText) return;
+    Append(fmt::format("{:<8}= {:<20}", keyword, fmt::format("'{:<8}'", text)));
+  }
+  std::string Finish() {
+    Append("END");
+    return std::move(text_);
+  }
+
+ private:
+  void Append(std::string_view card) { text_ += fmt::format("{:<80}", card.substr(0, kCard)); }
+  std::string text_;
+};
+
+// FITS wants a letter E or a point in numbers that are not integers.
+std::string Real(const std::string& text) {
+  std::string real = text;
+  std::ranges::replace(real, 'e', 'E');
+  if (real.find_first_of(".E") == std::string::npos) real += '.';
+  return real;
+}
+
+// The standard's names of units that coordinates often have.
+std::string_view UnitOf(const Axis& axis) {
+  if (axis.role == AxisRole::kLongitude || axis.role == AxisRole::kLatitude) return "deg";
+  if (axis.units == "metre" || axis.units == "meter") return "m";
+  for (const std::string_view unit : {"m", "km", "mm", "um", "nm", "s", "Hz", "Pa", "K"}) {
+    if (axis.units == unit) return unit;
+  }
+  return {};
+}
+
+// Printable ASCII; nothing for all else. A hyphen in the fifth place would be the name of a
+// projection.
+std::string TypeOfAxis(const Axis& axis) {
+  const bool is_plain = axis.name.size() <= 60 && axis.name == PrintableAscii(axis.name);
+  if (!is_plain || (axis.name.size() > 4 && axis.name[4] == '-')) return {};
+  return axis.name;
+}
+
+struct Fits {
+  NumberArray numbers;
+  Geometry geometry;
+  std::optional<std::string> blank;
+  std::string unit;
+};
+
+void AddAxis(const Fits& fits, size_t d, const Steps& steps, const NumberText& text,
+             Cards& cards) {
+  const size_t n = fits.geometry.axes.size() - d;  // fastest first
+  const Axis& axis = fits.geometry.axes[d];
+  if (const std::string type = TypeOfAxis(axis); !type.empty()) {
+    cards.AddText(fmt::format("CTYPE{}", n), type);
+  }
+  const std::string_view unit = UnitOf(axis);
+  if (!unit.empty()) cards.AddText(fmt::format("CUNIT{}", n), unit);
+  cards.Add(fmt::format("CRPIX{}", n), "1.", "the first element");
+  cards.Add(fmt::format("CRVAL{}", n), Real(text(steps.first)), "its coordinate");
+  cards.Add(fmt::format("CDELT{}", n), Real(text(steps.step)), "from one to the next");
+}
+
+std::string Render(const Fits& fits, const AllSteps& steps, const NumberText& text) {
+  Cards cards;
+  const NumberArray& numbers = fits.numbers;
+  cards.Add("SIMPLE", "T", "conforms to the FITS standard");
+  cards.Add("BITPIX", fmt::format("{}", BitsOf(numbers.number)), "bits of an element");
+  cards.Add("NAXIS", fmt::format("{}", std::max<size_t>(1, numbers.rank())), "dimensions");
+  if (numbers.rank() == 0) cards.Add("NAXIS1", "1", "");
+  for (size_t n = 1; n <= numbers.rank(); ++n) {
+    const size_t d = numbers.rank() - n;
+    cards.Add(fmt::format("NAXIS{}", n), fmt::format("{}", numbers.shape[d]),
+              PrintableAscii(fits.geometry.axes[d].name));
+  }
+  if (IsMoved(numbers.number)) {
+    cards.Add("BSCALE", "1", "");
+    cards.Add("BZERO", model::FormatInteger(ZeroOf(numbers.number)), "to add to each element");
+  }
+  if (fits.blank) cards.Add("BLANK", *fits.blank, "the element that stands for no value");
+  if (!fits.unit.empty()) cards.AddText("BUNIT", fits.unit);
+  for (size_t d = steps.size(); d-- > 0;) {
+    if (steps[d] && !std::isnan(steps[d]->step)) AddAxis(fits, d, *steps[d], text, cards);
+  }
+  return cards.Finish();
+}
+
+// As it is stored, before BZERO is added. Floats have NaN for this.
+std::optional<std::string> BlankOf(const ArrayInput& input, Number number) {
+  if (BitsOf(number) < 0) return std::nullopt;
+  const auto missing = MissingValue(*input.node);
+  if (!missing || missing->integer() == nullptr) return std::nullopt;
+  const int bits = BitsOf(number);
+  const model::WideInt stored = *missing->integer() - ZeroOf(number);
+  const model::WideInt least = bits == 8 ? 0 : -(model::WideInt{1} << (bits - 1));
+  if (stored < least || stored >= least + (model::WideInt{1} << bits)) return std::nullopt;
+  return model::FormatInteger(stored);
+}
+
+std::optional<NumberArray> Fitting(const ArrayInput& input) {
+  auto numbers = AsNumbers(input);
+  if (!numbers || BitsOf(numbers->number) == 0) return std::nullopt;
+  const bool fits =
+      numbers->rank() <= kMostAxes &&
+      std::ranges::all_of(numbers->shape, [](uint64_t n) { return n <= kMostLength; });
+  return fits ? numbers : std::nullopt;
+}
+
+uint64_t RoundUp(uint64_t bytes) { return (bytes + kBlock - 1) / kBlock * kBlock; }
+
+// The header has room for the coordinates whether they are regular or not: that is seen only
+// when it is read.
+Segment MakeHeader(Fits fits) {
+  const uint64_t longest =
+      Render(fits, LongestSteps(fits.geometry), NumberText::Widest()).size();
+  const uint64_t size = RoundUp(longest);
+  return MakeDeferredBytes(size, [=]() -> Result<std::string> {
+    NDLFS_TRY(const AllSteps steps, ReadAllSteps(fits.geometry));
+    std::string text = Render(fits, steps, NumberText::Exact());
+    if (text.size() > size) return model::Internal("a header of {} bytes", text.size());
+    text.resize(size, ' ');
+    return text;
+  });
+}
+
+Result<ViewPtr> Make(const ArrayInput& input) {
+  const auto numbers = Fitting(input);
+  if (!numbers) return model::Unsupported("no FITS of {}", input.dtype.keyword());
+  NDLFS_TRY(Geometry geometry, DescribeGeometry(input, *numbers));
+  const std::string unit = TextOf(input.node->attributes(), "units");
+  auto elements = numbers->elements;
+  if (IsMoved(numbers->number)) elements = FlipSigns(elements, SizeOf(numbers->number));
+  std::vector<Segment> segments;
+  segments.push_back(MakeHeader({.numbers = *numbers,
+                                 .geometry = std::move(geometry),
+                                 .blank = BlankOf(input, numbers->number),
+                                 .unit = unit == PrintableAscii(unit) ? unit : ""}));
+  segments.push_back(AllOf(std::move(elements), model::ByteOrder::kBig));
+  segments.push_back(Zeros{RoundUp(numbers->bytes) - numbers->bytes});
+  return MakeSegmentedView(std::move(segments));
+}
+
+}  // namespace
+
+const ArrayViewKind kFitsView = {
+    .file_name = "data.fits",
+    .applies_to = [](const ArrayInput& input) { return Fitting(input).has_value(); },
+    .is_listed = [](const ArrayInput&) { return false; },
+    .make = &Make,
+};
+
+}  // namespace ndlfs::fs

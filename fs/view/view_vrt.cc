@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: MIT
+//
+// GDAL's virtual format with raw bands, for data.raw.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "fs/view/attributes.h"
+#include "fs/view/geometry.h"
+#include "fs/view/raw_header.h"
+#include "fs/view/segmented_view.h"
+#include "fs/view/view_kinds.h"
+
+namespace ndlfs::fs {
+namespace {
+
+using backends::ByteSpan;
+using model::Result;
+using Transform = std::optional<GeoTransform>;
+
+constexpr uint64_t kMostPixels = std::numeric_limits<int32_t>::max();
+// GDAL_MAX_BAND_COUNT
+constexpr uint64_t kMostBands = 65'536;
+
+// Empty where GDAL has no such numbers. It has Int64 since 3.5, Int8 since 3.7, and Float16
+// since 3.11.
+std::string_view TypeOf(Number number) {
+  switch (number) {
+    case Number::kInt8:
+      return "Int8";
+    case Number::kUInt8:
+      return "Byte";
+    case Number::kInt16:
+      return "Int16";
+    case Number::kUInt16:
+      return "UInt16";
+    case Number::kInt32:
+      return "Int32";
+    case Number::kUInt32:
+      return "UInt32";
+    case Number::kInt64:
+      return "Int64";
+    case Number::kUInt64:
+      return "UInt64";
+    case Number::kFloat16:
+      return "Float16";
+    case Number::kFloat32:
+      return "Float32";
+    case Number::kFloat64:
+      return "Float64";
+    case Number::kComplex64:
+      return "CFloat32";
+    case Number::kComplex128:
+      return "CFloat64";
+  }
+  return {};
+}
+
+struct Vrt {
+  Raster raster;
+  std::string raw_name;
+  std::string missing;
+  std::string unit;
+  std::string scale;
+  std::string offset;
+
+  uint64_t bands() const { return raster.pages * raster.samples; }
+};
+
+std::string EscapeXml(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    switch (c) {
+      case '<':
+        out += "&lt;";
+        break;
+      case '>':
+        out += "&gt;";
+        break;
+      case '&':
+        out += "&amp;";
+        break;
+      case '"':
+        out += "&quot;";
+        break;
+      default:
+        out += c;
+    }
+  }
+  return out;
+}
+
+std::string NumberOfAttribute(const ArrayInput& input, std::string_view name) {
+  const auto number = NumberOf(input.node->attributes(), name);
+  return number ? fmt::format("{}", *number) : std::string();
+}
+
+std::optional<Vrt> Fitting(const ArrayInput& input) {
+  const auto numbers = AsNumbers(input);
+  const auto raster = numbers ? AsRaster(input, *numbers) : std::nullopt;
+  if (!raster) return std::nullopt;
+  Vrt vrt;
+  vrt.raster = *raster;
+  // PixelOffset and LineOffset are numbers of 32 bits.
+  if (raster->width > kMostPixels || raster->height > kMostPixels ||
+      raster->row_bytes() > kMostPixels || vrt.bands() > kMostBands) {
+    return std::nullopt;
+  }
+  vrt.raw_name = RawFileName(input);
+  vrt.missing = MissingText(input);
+  vrt.unit = EscapeXml(PrintableAscii(TextOf(input.node->attributes(), "units")));
+  vrt.scale = NumberOfAttribute(input, "scale_factor");
+  vrt.offset = NumberOfAttribute(input, "add_offset");
+  return vrt;
+}
+
+// Without a mapping of axes GDAL takes the east first, whatever the system says.
+std::string RenderPlace(const MapPlace& place, const Transform& transform,
+                        const NumberText& text) {
+  if (!transform) return {};
+  std::string out;
+  if (place.epsg) {
+    out += fmt::format("  <SRS>EPSG:{}</SRS>\n", *place.epsg);
+  }
+  return out + fmt::format("  <GeoTransform>{}, {}, 0, {}, 0, {}</GeoTransform>\n",
+                           text(transform->x0), text(transform->dx), text(transform->y0),
+                           text(transform->dy));
+}
+
+// All bands are equally long: their numbers have blanks before them.
+std::string RenderBand(const Vrt& vrt, uint64_t band) {
+  const Raster& raster = vrt.raster;
+  const uint64_t page = band / raster.samples;
+  const uint64_t offset =
+      page * raster.page_bytes() + band % raster.samples * SizeOf(raster.number);
+  std::string out = fmt::format(
+      "  <VRTRasterBand dataType=\"{}\" band=\"{}\" subClass=\"VRTRawRasterBand\"{}>\n",
+      TypeOf(raster.number), band + 1,
+      std::string(5 - fmt::formatted_size("{}", band + 1), ' '));
+  if (raster.samples > 1) {
+    static constexpr std::array<std::string_view, 4> kColours = {
+        "  <ColorInterp>Red</ColorInterp>  \n", "  <ColorInterp>Green</ColorInterp>\n",
+        "  <ColorInterp>Blue</ColorInterp> \n", "  <ColorInterp>Alpha</ColorInterp>\n"};
+    out += kColours[band % raster.samples];
+  }
+  if (!vrt.missing.empty())
+    out += fmt::format("    <NoDataValue>{}</NoDataValue>\n", vrt.missing);
+  if (!vrt.unit.empty()) out += fmt::format("    <UnitType>{}</UnitType>\n", vrt.unit);
+  if (!vrt.offset.empty()) out += fmt::format("    <Offset>{}</Offset>\n", vrt.offset);
+  if (!vrt.scale.empty()) out += fmt::format("    <Scale>{}</Scale>\n", vrt.scale);
+  out += fmt::format("    <SourceFilename relativeToVRT=\"1\">{}</SourceFilename>\n",
+                     EscapeXml(vrt.raw_name));
+  out += fmt::format("    <ImageOffset>{:>19}</ImageOffset>\n", offset);
+  out += fmt::format("    <PixelOffset>{}</PixelOffset>\n    <LineOffset>{}</LineOffset>\n",
+                     raster.pixel_bytes(), raster.row_bytes());
+  return out + "    <ByteOrder>LSB</ByteOrder>\n  </VRTRasterBand>\n";
+}
+
+// Any part of the bands, which may be many.
+Segment MakeBands(const Vrt& vrt) {
+  const uint64_t length = RenderBand(vrt, 0).size();
+  const auto read = [vrt, length](uint64_t offset, ByteSpan out) -> Result<void> {
+    while (!out.empty()) {
+      const std::string band = RenderBand(vrt, offset / length);
+      const uint64_t skip = offset % length;
+      const uint64_t count = std::min<uint64_t>(out.size(), length - skip);
+      std::memcpy(out.data(), band.data() + skip, count);
+      out = out.subspan(count);
+      offset += count;
+    }
+    return {};
+  };
+  return MakeComputedBytes(length * vrt.bands(), read);
+}
+
+Result<ViewPtr> Make(const ArrayInput& input) {
+  const auto vrt = Fitting(input);
+  if (!vrt) return model::Unsupported("no VRT for {}", input.dtype.keyword());
+  NDLFS_TRY(const Geometry geometry, DescribeGeometry(input, *AsNumbers(input)));
+  std::vector<Segment> segments;
+  segments.push_back(Literal(fmt::format("<VRTDataset rasterXSize=\"{}\" rasterYSize=\"{}\">\n",
+                                         vrt->raster.width, vrt->raster.height)));
+  if (const auto place = FindMapPlace(geometry, vrt->raster)) {
+    const auto read = [place] { return ReadGeoTransform(*place); };
+    const auto render = [place](const Transform& transform, const NumberText& text) {
+      return RenderPlace(*place, transform, text);
+    };
+    segments.push_back(MakeTextHeader<Transform>(GeoTransform(), read, render));
+  }
+  segments.push_back(MakeBands(*vrt));
+  segments.push_back(Literal("</VRTDataset>\n"));
+  return MakeSegmentedView(std::move(segments));
+}
+
+}  // namespace
+
+const ArrayViewKind kVrtView = {
+    .file_name = "data.vrt",
+    .is_text = true,
+    .applies_to = [](const ArrayInput& input) { return Fitting(input).has_value(); },
+    .is_listed = &IsListedHeader,
+    .make = &Make,
+};
+
+}  // namespace ndlfs::fs
