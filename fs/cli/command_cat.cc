@@ -112,8 +112,9 @@ model::Result<void> CopyObject(const OpenedStore& store, const Arguments& argume
   }
   const auto reader = std::make_shared<const cache::ArrayReader>(node->source, cache);
   const std::string what = fmt::format("elements of type {}", reader->spec().dtype.keyword());
-  NDLFS_RETURN_IF_ERROR(
-      CopyView(ArrayViews(), MakeArrayInput(node, reader, {}), arguments, what), path);
+  ArrayInput input = MakeArrayInput(node, reader, {});
+  input.group = MakeGroupAround(store.hierarchy, path, cache);
+  NDLFS_RETURN_IF_ERROR(CopyView(ArrayViews(), input, arguments, what), path);
   return {};
 }
 

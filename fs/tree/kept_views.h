@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -24,11 +25,12 @@ struct EntityView {
   ViewPtr view;
   // Files of the same name and generation have the same bytes.
   uint64_t generation = 0;
-  // Of a group: all that was loaded for the file, and the names in each group
-  // that was listed for it, as a hash by path name. When one of these changes,
-  // so does the file.
+  // All that was loaded for the file besides its entity, the names in each group that was
+  // listed for it, as a hash by path name, and the path names where nothing was found. When one
+  // of these changes, so does the file.
   std::vector<std::shared_ptr<const Entity>> parts;
   std::map<std::string, uint64_t> listings;
+  std::set<std::string> absent;
   uint64_t parts_bytes = 0;  // memory that the parts hold
 };
 using EntityViewPtr = std::shared_ptr<const EntityView>;

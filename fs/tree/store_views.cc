@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -27,7 +28,7 @@ uint64_t Mix(uint64_t hash, uint64_t number) {
   return HashPath(hash, {reinterpret_cast<const char*>(&number), sizeof(number)});
 }
 
-// What a view of a group was made of. Thread-safe.
+// What a view was made of besides its entity. Thread-safe.
 class Parts {
  public:
   void Add(EntityPtr entity) EXCLUDES(mutex_) {
@@ -39,6 +40,10 @@ class Parts {
     const model::MutexLock lock(mutex_);
     listings_.emplace(path, hash);
   }
+  void AddAbsent(std::string path) EXCLUDES(mutex_) {
+    const model::MutexLock lock(mutex_);
+    absent_.insert(std::move(path));
+  }
   // A view made of the same things has the same generation.
   void MoveTo(EntityView& view) EXCLUDES(mutex_) {
     const model::MutexLock lock(mutex_);
@@ -48,66 +53,111 @@ class Parts {
       view.parts.push_back(std::move(entity));
     }
     for (const auto& [path, hash] : listings_) view.generation = Mix(view.generation, hash);
+    for (const std::string& path : absent_) view.generation = HashPath(view.generation, path);
     view.listings = std::move(listings_);
+    view.absent = std::move(absent_);
   }
 
  private:
   model::Mutex mutex_;
   std::map<std::string, EntityPtr> entities_ GUARDED_BY(mutex_);
   std::map<std::string, uint64_t> listings_ GUARDED_BY(mutex_);
+  std::set<std::string> absent_ GUARDED_BY(mutex_);
 };
 
 // A group as its views see it, with a note of everything that they ask for.
-class StoreGroup final : public GroupInput {
+class StoreGroup final : public GroupInput, public std::enable_shared_from_this<StoreGroup> {
  public:
-  StoreGroup(StorePtr store, EntityPtr entity, std::shared_ptr<Parts> parts)
-      : store_(std::move(store)), entity_(std::move(entity)), parts_(std::move(parts)) {}
+  // The group of `entity`.
+  StoreGroup(StorePtr store, const EntityPtr& entity, std::shared_ptr<Parts> parts)
+      : store_(std::move(store)),
+        path_(entity->path),
+        parts_(std::move(parts)),
+        node_(entity->node) {}
+  // The group at `path`, which is loaded when somebody asks for its node.
+  StoreGroup(StorePtr store, std::string path, std::shared_ptr<Parts> parts)
+      : store_(std::move(store)), path_(std::move(path)), parts_(std::move(parts)) {}
 
-  const std::string& path() const override { return entity_->path; }
-  const backends::Node& node() const override { return *entity_->node; }
+  const std::string& path() const override { return path_; }
+  const backends::Node& node() const override EXCLUDES(mutex_) {
+    const model::MutexLock lock(mutex_);
+    if (node_ == nullptr) node_ = NodeOfGroup(LoadNode(path_));
+    return *node_;
+  }
+  std::shared_ptr<const GroupInput> Outer() const override {
+    if (path_ == "/") return nullptr;
+    return std::make_shared<const StoreGroup>(store_, std::string(model::ParentPath(path_)),
+                                              parts_);
+  }
 
   Result<std::vector<std::string>> List() const override {
     NDLFS_TRY(const auto hierarchy, store_->Hierarchy());
-    NDLFS_TRY(auto names, hierarchy->List(path()), path());
-    parts_->AddListing(path(), HashNames(names));
+    NDLFS_TRY(auto names, hierarchy->List(path_), path_);
+    parts_->AddListing(path_, HashNames(names));
     return names;
   }
 
   Result<std::optional<backends::Link>> GetLink(std::string_view name) const override {
     NDLFS_TRY(const auto hierarchy, store_->Hierarchy());
-    return hierarchy->GetLink(model::JoinPath(path(), name));
+    return hierarchy->GetLink(model::JoinPath(path_, name));
   }
 
   Result<GroupChild> Load(std::string_view name) const override {
-    NDLFS_TRY(auto entity, store_->Get(model::JoinPath(path(), name)));
-    parts_->Add(entity);
+    NDLFS_TRY(const auto entity, LoadEntity(model::JoinPath(path_, name)));
     if (entity->node == nullptr) return model::BadInput("{}", model::OneLine(entity->problems));
     GroupChild child;
     child.node = entity->node;
     if (entity->is_group()) {
-      child.group = std::make_shared<const StoreGroup>(store_, std::move(entity), parts_);
+      child.group = std::make_shared<const StoreGroup>(store_, entity, parts_);
     } else if (entity->reader) {
       child.array =
           MakeArrayInput(entity->node, entity->reader, store_->services().scan, entity->path);
+      child.array->group = shared_from_this();
     }
     return child;
   }
 
  private:
+  Result<EntityPtr> LoadEntity(std::string path) const {
+    auto entity = store_->Get(path);
+    if (entity) parts_->Add(*entity);
+    if (!entity && entity.error().code() == model::ErrorCode::kNotFound) {
+      parts_->AddAbsent(std::move(path));
+    }
+    return entity;
+  }
+  Result<std::shared_ptr<const backends::Node>> LoadNode(const std::string& path) const {
+    NDLFS_TRY(const auto entity, LoadEntity(path));
+    if (entity->node == nullptr) return model::BadInput("{}", model::OneLine(entity->problems));
+    return entity->node;
+  }
+
   const StorePtr store_;
-  const EntityPtr entity_;
+  const std::string path_;
   const std::shared_ptr<Parts> parts_;
+  mutable model::Mutex mutex_;
+  mutable std::shared_ptr<const backends::Node> node_ GUARDED_BY(mutex_);
 };
 
-ArrayInput InputOf(const MountedStore& store, const Entity& entity) {
-  return MakeArrayInput(entity.node, entity.reader, store.services().scan);
+ArrayInput InputOf(const StorePtr& store, const Entity& entity,
+                   const std::shared_ptr<Parts>& parts) {
+  ArrayInput input = MakeArrayInput(entity.node, entity.reader, store->services().scan);
+  if (entity.path == "/") return input;
+  input.group = std::make_shared<const StoreGroup>(
+      store, std::string(model::ParentPath(entity.path)), parts);
+  return input;
 }
 
-// Whether a view of a group is still what would be made now.
+// Whether a view that is made of more than its entity is still what would be made now.
 Result<bool> IsCurrent(const StorePtr& store, const EntityView& view) {
   for (const EntityPtr& part : view.parts) {
     NDLFS_TRY(const auto now, store->Get(part->path));
     if (now->generation != part->generation) return false;
+  }
+  for (const std::string& path : view.absent) {
+    const auto now = store->Get(path);
+    if (now) return false;
+    if (now.error().code() != model::ErrorCode::kNotFound) return model::Propagate(now.error());
   }
   if (view.listings.empty()) return true;
   NDLFS_TRY(const auto hierarchy, store->Hierarchy());
@@ -138,15 +188,15 @@ model::Failure Refuse(const MountedStore& store, const Entity& entity, const Vie
   return model::NotFound("{}", file.name);
 }
 
-// `input` and `provider` are of the same kind; `parts` is null for arrays.
+// `input` and `provider` are of the same kind.
 template <typename Input>
 Result<EntityViewPtr> FindWith(const ViewProvider<Input>& provider, const Input& input,
                                const StorePtr& store, const EntityPtr& entity,
-                               std::string_view name, Parts* parts) {
+                               std::string_view name, Parts& parts) {
   const auto file = provider.Find(input, name);
   if (!file) return model::NotFound("{}", name);
   EntityViewPtr kept = entity->views->Find(file->name);
-  if (kept && parts != nullptr) {
+  if (kept) {
     NDLFS_TRY(const bool unchanged, IsUnchanged(store, *kept));
     if (!unchanged) kept = nullptr;
   }
@@ -168,7 +218,7 @@ Result<EntityViewPtr> FindWith(const ViewProvider<Input>& provider, const Input&
     return model::NotFound("{}", file->name);
   }
   made->view = *std::move(view);
-  if (parts != nullptr) parts->MoveTo(*made);
+  parts.MoveTo(*made);
   kept = entity->views->Keep(std::move(made));
   // Last, so that it is not dropped for its own parts.
   store->Touch(entity);
@@ -180,11 +230,12 @@ template <typename Ask>
 std::vector<ViewName> NamesBy(const Ask& ask, const StorePtr& store, const EntityPtr& entity) {
   const StoreServices& services = store->services();
   std::vector<ViewName> names;
+  const auto parts = std::make_shared<Parts>();
   if (entity->is_group()) {
-    const StoreGroup group(store, entity, std::make_shared<Parts>());
-    names = ask(*services.group_views, group);
+    const auto group = std::make_shared<const StoreGroup>(store, entity, parts);
+    names = ask(*services.group_views, *group);
   } else if (entity->reader) {
-    names = ask(*services.array_views, InputOf(*store, *entity));
+    names = ask(*services.array_views, InputOf(store, *entity, parts));
   }
   for (ViewName& file : names) {
     const auto kept = entity->views->Find(file.name);
@@ -212,14 +263,14 @@ std::vector<ViewName> ListShownViews(const StorePtr& store, const EntityPtr& ent
 Result<EntityViewPtr> FindView(const StorePtr& store, const EntityPtr& entity,
                                std::string_view name) {
   const StoreServices& services = store->services();
+  const auto parts = std::make_shared<Parts>();
   if (entity->is_group()) {
-    const auto parts = std::make_shared<Parts>();
-    const StoreGroup group(store, entity, parts);
-    return FindWith<GroupInput>(*services.group_views, group, store, entity, name, parts.get());
+    const auto group = std::make_shared<const StoreGroup>(store, entity, parts);
+    return FindWith<GroupInput>(*services.group_views, *group, store, entity, name, *parts);
   }
   if (!entity->reader) return model::NotFound("{}", name);
-  return FindWith(*services.array_views, InputOf(*store, *entity), store, entity, name,
-                  nullptr);
+  return FindWith(*services.array_views, InputOf(store, *entity, parts), store, entity, name,
+                  *parts);
 }
 
 }  // namespace ndlfs::fs

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "backends/format/netcdf3/layout.h"
+#include "fs/view/converted_elements.h"
 #include "model/ndl/ndl_writer.h"
 #include "model/path_name.h"
 
@@ -36,14 +37,15 @@ constexpr size_t kMaxFlags = 1000;
 // Gives each name once.
 class NameTable {
  public:
-  void Reserve(const std::string& name) { taken_.insert(name); }
   // A valid name that nobody has: `wanted` itself if that is possible.
   std::string Take(std::string_view wanted) {
     const std::string base = ValidName(wanted);
     std::string name = base;
     for (int i = 2; !taken_.insert(name).second; ++i) {
       const std::string suffix = fmt::format("_{}", i);
-      name = ValidName(base.substr(0, 255 - suffix.size())) + suffix;
+      size_t cut = std::min(base.size(), 255 - suffix.size());
+      while (cut > 0 && cut < base.size() && (base[cut] & 0xC0) == 0x80) --cut;
+      name = ValidName(base.substr(0, cut)) + suffix;
     }
     return name;
   }
@@ -76,18 +78,29 @@ std::optional<Type> TypeOf(const Datatype& type) {
     case Kind::kFloat:
       if (type == Datatype::Float32()) return Type::kFloat;
       if (type == Datatype::Float64()) return Type::kDouble;
+      if (ToFloat32(type).convert != nullptr) return Type::kFloat;
       return std::nullopt;
     case Kind::kEnum:
       return type.is_bool() ? Type::kByte : TypeOf(type.base());
     case Kind::kArray:
       return TypeOf(type.base());
     case Kind::kString:
-      if (!type.is_fixed_size() || type.charset() == model::Charset::kUtf32)
-        return std::nullopt;
-      return Type::kChar;
+      return type.is_fixed_size() ? std::optional(Type::kChar) : std::nullopt;
     default:
       return std::nullopt;
   }
+}
+
+// The values of a variable, where elements may have to be converted.
+std::shared_ptr<const ElementSource> ValuesOf(const ArrayInput& input) {
+  Datatype number = input.dtype;
+  while (number.kind() == Kind::kArray) number = Datatype(number.base());
+  for (ElementConversion conversion : {ToFloat32(number), ToUtf8(number)}) {
+    if (conversion.convert != nullptr) {
+      return ConvertElements(input.elements, std::move(conversion));
+    }
+  }
+  return input.elements;
 }
 
 // `value` in `bytes` bytes, big-endian.
@@ -253,6 +266,17 @@ void AddTime(AttributeList& attributes, const model::TimeUnit& unit) {
   if (word.empty() || attributes.Has("units")) return;
   attributes.Add(MakeText(
       "units", unit.is_delta ? std::string(word) : fmt::format("{} since 1970-01-01", word)));
+  if (!unit.is_delta && !attributes.Has("calendar")) {
+    attributes.Add(MakeText("calendar", "proleptic_gregorian"));
+  }
+}
+
+// What stands for "not a time".
+void AddNaT(AttributeList& attributes) {
+  if (attributes.Has("_FillValue")) return;
+  Attribute fill = Named("_FillValue", Type::kInt64);
+  AppendBig(fill.values, uint64_t{1} << 63, 8);
+  attributes.Add(std::move(fill));
 }
 
 void AddFlags(AttributeList& attributes, const Datatype& type, Type as) {
@@ -288,6 +312,7 @@ class Builder {
       : group_attributes_(group_attributes), arrays_(arrays) {}
 
   Content Build() {
+    GiveNames();
     for (const bool coordinates : {true, false}) {
       for (size_t i = 0; i < arrays_.size(); ++i) {
         if (IsCoordinate(i) == coordinates) AddVariable(i);
@@ -308,6 +333,19 @@ class Builder {
     return std::holds_alternative<model::DimCoord>(NodeOf(i).entity);
   }
 
+  // The group's own arrays choose first.
+  void GiveNames() {
+    NameTable table;
+    names_.resize(arrays_.size());
+    for (const bool outer : {false, true}) {
+      for (size_t i = 0; i < arrays_.size(); ++i) {
+        if (arrays_[i].is_outer != outer) continue;
+        names_[i] = table.Take(model::BaseName(arrays_[i].path));
+        if (IsCoordinate(i)) coordinate_names_[arrays_[i].path] = names_[i];
+      }
+    }
+  }
+
   void LeaveOut(size_t i, std::string_view reason) {
     if (!left_out_.empty()) left_out_ += '\n';
     left_out_ += fmt::format("{}: {}", model::BaseName(arrays_[i].path), reason);
@@ -318,7 +356,8 @@ class Builder {
     const ArrayInput& input = *arrays_[i].input;
     const auto type = TypeOf(input.dtype);
     if (!type) return LeaveOut(i, "netCDF classic has no type for " + input.dtype.keyword());
-    if (!input.elements) return LeaveOut(i, "it is too large");
+    auto values = ValuesOf(input);
+    if (!values) return LeaveOut(i, "it is too large");
     if (!FitsEmpty(i, input)) return LeaveOut(i, "it has no elements");
     Variable variable;
     variable.type = *type;
@@ -326,9 +365,10 @@ class Builder {
       variable.dimensions.push_back(DimensionOf(i, d, input.shape[d]));
     }
     AddInnerDimensions(i, input.dtype, variable);
-    variable.name = variables_.Take(model::BaseName(arrays_[i].path));
+    variable.name = names_[i];
     content_.header.variables.push_back(std::move(variable));
     content_.arrays.push_back(i);
+    content_.elements.push_back(std::move(values));
   }
 
   // Only one dimension of a file can be empty, as the first of its variables.
@@ -356,9 +396,11 @@ class Builder {
   }
 
   std::string NameOf(size_t i, size_t d) const {
-    if (IsCoordinate(i)) return std::string(model::BaseName(arrays_[i].path));
+    if (IsCoordinate(i)) return names_[i];
     const model::Ndarray& array = NodeOf(i).array();
     if (d < array.shape.size() && !array.shape[d].dimcoord.empty()) {
+      const auto known = coordinate_names_.find(array.shape[d].dimcoord);
+      if (known != coordinate_names_.end()) return known->second;
       return std::string(model::BaseName(array.shape[d].dimcoord));
     }
     if (d < array.dimension_names.size() && !array.dimension_names[d].empty()) {
@@ -413,6 +455,7 @@ class Builder {
     if (dtype.kind() == Kind::kEnum) AddFlags(list, dtype, variable.type);
     if (dtype.kind() == Kind::kInteger && dtype.time()) AddTime(list, *dtype.time());
     AddFillValue(list, array, dtype, variable.type);
+    if (dtype.kind() == Kind::kInteger && dtype.time()) AddNaT(list);
     const std::string_view true_name = model::BaseName(arrays_[i].path);
     if (variable.name != true_name) list.Add(MakeText(kTrueName, std::string(true_name)));
   }
@@ -420,7 +463,8 @@ class Builder {
   const std::vector<model::Attribute>& group_attributes_;
   const std::span<const GroupArray> arrays_;
   Content content_;
-  NameTable variables_;
+  std::vector<std::string> names_;                       // of variables, by array
+  std::map<std::string, std::string> coordinate_names_;  // the same by path name
   NameTable dimension_names_;
   std::map<std::string, uint32_t> dimensions_;  // by what KeyOf says
   std::string empty_;                           // the key of the dimension of length 0

@@ -23,6 +23,8 @@ struct ScanLimits {
   unsigned threads = 1;
 };
 
+class GroupInput;
+
 // An array, or a part of one.
 struct ArrayInput {
   // Name, attributes and type as the store has them.
@@ -37,6 +39,13 @@ struct ArrayInput {
   // All of the array; null where a part is shown.
   std::shared_ptr<const cache::ArrayReader> reader;
   ScanLimits scan;
+  // The group that holds the array. Null where the array is the whole store, and where only its
+  // type and shape count: ViewProvider::Names() must do without it. Nothing is read for it
+  // before somebody asks it.
+  std::shared_ptr<const GroupInput> group = nullptr;
+  // What the files of these elements are called before the dot: a header names the file with
+  // the elements by it.
+  std::string stem = "data";
 };
 
 // All of the array `node`. Errors of its elements begin with `name`, if there
@@ -44,8 +53,6 @@ struct ArrayInput {
 ArrayInput MakeArrayInput(std::shared_ptr<const backends::Node> node,
                           std::shared_ptr<const cache::ArrayReader> reader,
                           const ScanLimits& scan, std::string name = {});
-
-class GroupInput;
 
 // An array or a group in a group.
 struct GroupChild {
@@ -61,7 +68,11 @@ class GroupInput {
   virtual ~GroupInput() = default;
   // The NDL path name; "/" is the whole store.
   virtual const std::string& path() const = 0;
+  // Read now if nobody has asked for the group before. A group that cannot be loaded has no
+  // attributes, and its node an error.
   virtual const backends::Node& node() const = 0;
+  // The group that holds this one, or null for the whole store. Reads nothing.
+  virtual std::shared_ptr<const GroupInput> Outer() const = 0;
   // Names of the children, sorted by bytes, links among them. Loads none.
   virtual model::Result<std::vector<std::string>> List() const = 0;
   // Where the child `name` leads, if it is a link.
@@ -71,10 +82,31 @@ class GroupInput {
   virtual model::Result<GroupChild> Load(std::string_view name) const = 0;
 };
 
+// The coordinates along dimension `d` of the whole array `array.node`, by the scope rules of
+// NDL: the dimension coordinate of that name in the group of the array, or in the nearest group
+// around it that has one. nullopt where there are none, or they have another length or no data.
+// A dimension coordinate is its own. Loads them only now, and reads no chunk. An error says
+// that they could not be loaded; with kIo this may pass.
+model::Result<std::optional<ArrayInput>> FindCoordinate(const ArrayInput& array, size_t d);
+
+// The NDL path name of an array: "/" for one that is the whole store.
+std::string PathOf(const ArrayInput& array);
+
 // The group at `path` of an opened store, for programs that read it once.
 // `cache` must outlive it.
 model::Result<std::shared_ptr<const GroupInput>> MakeGroupInput(
     std::shared_ptr<const backends::Hierarchy> hierarchy, std::string path,
     cache::ChunkCache& cache, const ScanLimits& scan = {});
+
+// The group that holds the object at `path`, for ArrayInput::group; null for "/". Reads
+// nothing.
+std::shared_ptr<const GroupInput> MakeGroupAround(
+    std::shared_ptr<const backends::Hierarchy> hierarchy, std::string_view path,
+    cache::ChunkCache& cache, const ScanLimits& scan = {});
+
+// The node of a group that was loaded now, for GroupInput::node(): one that has an error where
+// that failed.
+std::shared_ptr<const backends::Node> NodeOfGroup(
+    model::Result<std::shared_ptr<const backends::Node>> loaded);
 
 }  // namespace ndlfs::fs

@@ -15,6 +15,17 @@
 
 namespace ndlfs::fs {
 
+// What kinds do that do not say otherwise. No lambdas in ViewKind: clang numbers those by the
+// order in which a source uses them, so that one source's could take the place of another's.
+template <typename Input>
+bool IsAlwaysListed(const Input&) {
+  return true;
+}
+template <typename Input>
+std::optional<model::Error> RefuseNothing(const Input&) {
+  return std::nullopt;
+}
+
 // `Input` is ArrayInput or GroupInput.
 template <typename Input>
 struct ViewKind {
@@ -24,11 +35,10 @@ struct ViewKind {
   // with a look at a few of its children at most.
   bool (*applies_to)(const Input&);
   // Whether a listing shows the file; otherwise it is found by its name.
-  bool (*is_listed)(const Input&) = [](const Input&) { return true; };
+  bool (*is_listed)(const Input&) = &IsAlwaysListed<Input>;
   // Why there is no such file although the kind applies: error.txt says so.
   // Costs nothing.
-  std::optional<model::Error> (*refuse)(const Input&) =
-      [](const Input&) -> std::optional<model::Error> { return std::nullopt; };
+  std::optional<model::Error> (*refuse)(const Input&) = &RefuseNothing<Input>;
   // Makes the file, where `applies_to`, whatever `refuse` says. Reads no chunk.
   model::Result<ViewPtr> (*make)(const Input&);
 };

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: MIT
+#include <algorithm>
+#include <iterator>
+#include <set>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -29,6 +33,10 @@ bool MayHaveArrays(const GroupInput& group) {
   return names->size() > kLooks;
 }
 
+bool IsSystemFailure(const model::Error& error) {
+  return error.code() == model::ErrorCode::kIo;
+}
+
 // The arrays of the group that can be shown. A failure of the system fails all of it:
 // the array would be missing without a reason.
 Result<std::vector<GroupArray>> LoadArrays(const GroupInput& group) {
@@ -38,7 +46,7 @@ Result<std::vector<GroupArray>> LoadArrays(const GroupInput& group) {
     NDLFS_TRY(const auto link, group.GetLink(name), name);
     if (link) continue;
     auto child = group.Load(name);
-    if (!child && child.error().code() == model::ErrorCode::kIo) {
+    if (!child && IsSystemFailure(child.error())) {
       return model::Propagate(std::move(child).error(), name);
     }
     if (!child || child->node->is_group()) continue;
@@ -48,8 +56,31 @@ Result<std::vector<GroupArray>> LoadArrays(const GroupInput& group) {
   return arrays;
 }
 
+// The coordinates, from groups around this one, of the dimensions of `arrays`. Without those
+// that cannot be loaded the values of the arrays are still right.
+Result<std::vector<GroupArray>> LoadOuterCoordinates(std::span<const GroupArray> arrays) {
+  std::set<std::string> known;
+  for (const GroupArray& array : arrays) known.insert(array.path);
+  std::vector<GroupArray> outer;
+  for (const GroupArray& array : arrays) {
+    if (!array.input) continue;
+    const model::Shape& shape = array.node->array().shape;
+    for (size_t d = 0; d < shape.size(); ++d) {
+      if (shape[d].dimcoord.empty() || !known.insert(shape[d].dimcoord).second) continue;
+      auto found = FindCoordinate(*array.input, d);
+      if (!found && IsSystemFailure(found.error())) return model::Propagate(found.error());
+      if (!found || !*found) continue;
+      const auto node = (*found)->node;
+      outer.push_back({shape[d].dimcoord, node, **std::move(found), /*is_outer=*/true});
+    }
+  }
+  return outer;
+}
+
 Result<ViewPtr> MakeFile(const GroupInput& group) {
-  NDLFS_TRY(const std::vector<GroupArray> arrays, LoadArrays(group));
+  NDLFS_TRY(std::vector<GroupArray> arrays, LoadArrays(group));
+  NDLFS_TRY(auto outer, LoadOuterCoordinates(arrays));
+  std::ranges::move(outer, std::back_inserter(arrays));
   classic::Content content = MakeContent(group.node().attributes(), arrays);
   backends::netcdf3::Header& header = content.header;
   NDLFS_TRY(std::string text, backends::netcdf3::LayOut(header));
@@ -58,9 +89,12 @@ Result<ViewPtr> MakeFile(const GroupInput& group) {
   for (size_t i = 0; i < content.arrays.size(); ++i) {
     const backends::netcdf3::Variable& variable = header.variables[i];
     if (variable.is_record) continue;  // there are no records
+    if (content.elements[i]->size() != variable.bytes) {
+      return model::Internal("{}: {} bytes of elements, {} of values", variable.name,
+                             content.elements[i]->size(), variable.bytes);
+    }
     segments.push_back(Zeros{variable.begin - end});
-    segments.push_back(
-        AllOf(arrays[content.arrays[i]].input->elements, model::ByteOrder::kBig));
+    segments.push_back(AllOf(content.elements[i], model::ByteOrder::kBig));
     end = variable.begin + variable.bytes;
   }
   segments.push_back(Zeros{header.file_bytes - end});

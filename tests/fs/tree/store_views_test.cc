@@ -65,6 +65,18 @@ constexpr GroupViewKind kDeepView = {
     },
 };
 
+// data.scope: the bytes of the coordinates along the first dimension of an array.
+constexpr ArrayViewKind kScopeView = {
+    .file_name = "data.scope",
+    .applies_to = [](const ArrayInput&) { return true; },
+    .is_listed = [](const ArrayInput&) { return false; },
+    .make = [](const ArrayInput& array) -> model::Result<ViewPtr> {
+      NDLFS_TRY(const auto found, FindCoordinate(array, 0));
+      if (!found) return MakeSegmentedView({Literal("none")});
+      return MakeSegmentedView({Literal(PathOf(*found) + ":"), AllOf(found->elements)});
+    },
+};
+
 // "data[N].count": as many files as there are numbers, of N bytes.
 class CountProvider final : public ArrayViewProvider {
  public:
@@ -89,8 +101,10 @@ class StoreViewsTest : public MountTest {
 
   static constexpr std::array<const GroupViewKind*, 2> kKinds = {&kAllView, &kDeepView};
   const KindProvider<GroupInput> group_views_{kKinds};
+  static constexpr std::array<const ArrayViewKind*, 1> kScope = {&kScopeView};
   const CountProvider counts_;
-  const JoinedProvider<ArrayInput> array_views_{{&ArrayViews(), &counts_}};
+  const KindProvider<ArrayInput> scope_{kScope};
+  const JoinedProvider<ArrayInput> array_views_{{&ArrayViews(), &counts_, &scope_}};
 };
 
 TEST_F(StoreViewsTest, ArrayIsFoundUnderItsOwnNameButNotListed) {
@@ -144,7 +158,7 @@ TEST_F(StoreViewsTest, ListingShowsWhatTheOptionsSay) {
   EXPECT_THAT(Find("a.zarr/t/data.npy"), IsOk()) << "by name";
   context_.services.listed_views = ListedViews::All();
   EXPECT_THAT(List("a.zarr/t"), ElementsAre(".ndl.yaml:f", "data.npy:f", "data.raw:f",
-                                            "data.txt:f", "data.jsonl:f"));
+                                            "data.txt:f", "data.jsonl:f", "data.scope:f"));
   EXPECT_THAT(List("a.zarr"),
               ElementsAre(".ndl.yaml:f", ".source:l", "data.all:f", "data.deep:f", "t:d"));
 }
@@ -156,7 +170,7 @@ TEST_F(StoreViewsTest, ErrorsTellOfRefusedFilesThatTheOptionsWouldList) {
   store.AddGroup("/");
   store.AddArray("/t", "abc");
   EXPECT_THAT(List("a.zarr/t"), ElementsAre(".ndl.yaml:f", "error.txt:f", "data.npy:f",
-                                            "data.raw:f", "data.txt:f"));
+                                            "data.raw:f", "data.txt:f", "data.scope:f"));
   EXPECT_THAT(Read("a.zarr/t/error.txt"), IsOkAnd(HasSubstr("data.jsonl: more than 2 bytes")));
 }
 
@@ -167,7 +181,8 @@ TEST_F(StoreViewsTest, AttributeNamesAllFilesListedOrNot) {
   store.AddArray("/t", "abc");
   EXPECT_THAT(
       (*Find("a.zarr/t"))->GetExtendedAttributes(),
-      IsOkAnd(Contains(Pair("user.ndl.views", "[data.npy, data.raw, data.txt, data.jsonl]"))));
+      IsOkAnd(Contains(
+          Pair("user.ndl.views", "[data.npy, data.raw, data.txt, data.jsonl, data.scope]"))));
   EXPECT_THAT((*Find("a.zarr"))->GetExtendedAttributes(),
               IsOkAnd(Contains(Pair("user.ndl.views", "[data.all, data.deep]"))));
   EXPECT_THAT((*Find("a.zarr/g"))->GetExtendedAttributes(),
@@ -295,6 +310,33 @@ TEST_F(StoreViewsTest, FileOfAGroupIsAsClosedAsEachOfItsArrays) {
   const auto mode = [&](const std::string& path) { return (*Find(path))->Stat()->mode; };
   EXPECT_EQ(mode("a.zarr/open/data.raw"), mode_t{S_IFREG | 0444});
   EXPECT_EQ(mode("a.zarr/data.all"), mode_t{S_IFREG | 0440});
+}
+
+TEST_F(StoreViewsTest, FileOfAnArrayChangesWithTheCoordinatesThatItAskedFor) {
+  FakeStore& store = AddDirectoryStore("a.zarr");
+  for (const char* group : {"/", "/g"}) store.AddGroup(group);
+  store.AddArray("/g/t", "abc");
+  store.AddCoordinate("/x", "pqr");
+  auto& array = std::get<model::Ndarray>(store.objects.at("/g/t").node.entity);
+  array.dimension_names = {"x"};
+  const int loaded = store.loaded;
+  EXPECT_THAT(List("a.zarr/g/t"), Contains("data.raw:f"));
+  EXPECT_THAT(Read("a.zarr/g/t/data.raw"), IsOkAnd("abc"));
+  EXPECT_LE(store.loaded - loaded, 3) << "the root, the group and the array";
+  EXPECT_THAT(Read("a.zarr/g/t/data.scope"), IsOkAnd("/x:pqr"));
+
+  const auto before = Find("a.zarr/g/t/data.scope");
+  ASSERT_THAT((*before)->Open(), IsOk());
+  store.objects.at("/x").data->Put("0", "stu");
+  Pass(std::chrono::seconds(2));
+  EXPECT_THAT((*before)->Open(), ndlfs::test::IsStale());
+  EXPECT_THAT(Read("a.zarr/g/t/data.scope"), IsOkAnd("/x:stu"));
+
+  const auto outer = Find("a.zarr/g/t/data.scope");
+  store.AddCoordinate("/g/x", "123");
+  Pass(std::chrono::seconds(2));
+  EXPECT_THAT((*outer)->Open(), ndlfs::test::IsStale()) << "a nearer one has come";
+  EXPECT_THAT(Read("a.zarr/g/t/data.scope"), IsOkAnd("/g/x:123"));
 }
 
 TEST_F(StoreViewsTest, FilesFoundByNameAreKeptUpToANumber) {

@@ -152,14 +152,14 @@ TEST_F(ClassicGroupTest, TypesAreThoseOfTheElements) {
 
 TEST_F(ClassicGroupTest, WhatHasNoTypeIsLeftOutAndNamed) {
   AddArray("/text", Datatype::String(), {2});
-  AddArray("/half", Datatype::Float("float16", 2), {2});
+  AddArray("/quad", Datatype::Float("float128", 16), {2});
   AddArray("/z", Datatype::Complex(8), {2});
   AddArray("/good", Datatype::Float32(), {2});
   const Content content = Make();
   EXPECT_THAT(content.arrays, ElementsAre(3));
   EXPECT_EQ(LeftOut(content),
             "text: netCDF classic has no type for string\n"
-            "half: netCDF classic has no type for float16\n"
+            "quad: netCDF classic has no type for float128\n"
             "z: netCDF classic has no type for compound");
 }
 
@@ -168,6 +168,46 @@ TEST_F(ClassicGroupTest, TextOfFixedLengthHasOneDimensionMore) {
   const Content content = Make();
   EXPECT_EQ(content.header.variables.at(0).type, Type::kChar);
   EXPECT_THAT(DimensionsOf(content, 0), ElementsAre("station", "string12"));
+}
+
+TEST_F(ClassicGroupTest, SmallFloatsAreFloats) {
+  const Datatype half = Datatype::Float("float16", 2);
+  model::Ndarray& a = AddArray("/a", half, {2});
+  a.storage.fillvalue = model::Value(1.5);
+  AddArray("/b", Datatype::Float("bfloat16", 2), {2});
+  AddArray("/c", Datatype::Array(half, {3}), {2});
+  const Content content = Make();
+  EXPECT_EQ(LeftOut(content), "");
+  for (size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(content.header.variables.at(i).type, Type::kFloat);
+    EXPECT_EQ(content.elements.at(i)->size(), i == 2 ? 24u : 8u);
+  }
+  EXPECT_EQ(Find(content.header.variables[0].attributes, "_FillValue")->values,
+            std::string("\x3f\xc0\0\0", 4));
+}
+
+TEST_F(ClassicGroupTest, Utf32IsCharacters) {
+  AddArray("/name", Datatype::FixedString(12, model::Charset::kUtf32), {3}, {"station"});
+  const Content content = Make();
+  EXPECT_EQ(content.header.variables.at(0).type, Type::kChar);
+  EXPECT_THAT(DimensionsOf(content, 0), ElementsAre("station", "string12"));
+}
+
+TEST_F(ClassicGroupTest, NamesOfOwnArraysComeBeforeThoseOfOuterCoordinates) {
+  model::Ndarray& wind = AddArray("/g/wind", Datatype::Float32(), {2, 3});
+  wind.shape[0].dimcoord = "/lat";
+  wind.shape[1].dimcoord = "/lon";
+  AddArray("/g/lat", Datatype::Float32(), {2, 2});
+  AddCoordinate("/lat", Datatype::Float64(), 2);
+  AddCoordinate("/lon", Datatype::Float64(), 3);
+  arrays_[2].is_outer = arrays_[3].is_outer = true;
+  const Content content = Make();
+  EXPECT_THAT(content.arrays, ElementsAre(2, 3, 0, 1));
+  EXPECT_EQ(content.header.variables[0].name, "lat_2");
+  EXPECT_EQ(content.header.variables[3].name, "lat");
+  EXPECT_THAT(DimensionsOf(content, 0), ElementsAre("lat_2"));
+  EXPECT_THAT(DimensionsOf(content, 1), ElementsAre("lon"));
+  EXPECT_THAT(DimensionsOf(content, 2), ElementsAre("lat_2", "lon"));
 }
 
 TEST_F(ClassicGroupTest, ElementsThatAreArraysHaveTheirDimensionsLast) {
@@ -241,7 +281,11 @@ TEST_F(ClassicGroupTest, CountsOfTimeHaveUnits) {
   own.attributes.push_back(Text("units", "ticks"));
   const auto variables = Make().header.variables;
   EXPECT_EQ(Find(variables.at(0).attributes, "units")->values, "seconds since 1970-01-01");
+  EXPECT_EQ(Find(variables.at(0).attributes, "calendar")->values, "proleptic_gregorian");
+  EXPECT_EQ(Find(variables.at(0).attributes, "_FillValue")->values,
+            std::string("\x80\0\0\0\0\0\0\0", 8));
   EXPECT_EQ(Find(variables.at(1).attributes, "units")->values, "days");
+  EXPECT_EQ(Find(variables.at(1).attributes, "calendar"), nullptr);
   EXPECT_EQ(Find(variables.at(2).attributes, "units")->values, "ticks");
 }
 
@@ -249,12 +293,40 @@ TEST_F(ClassicGroupTest, NamesThatNetCdfRefusesAreChangedAndTold) {
   AddArray("/a:b", Datatype::Float32(), {2});
   AddArray("/-x", Datatype::Float32(), {2});
   AddArray("/_-x", Datatype::Float32(), {2});
+  AddArray("/" + std::string(299, 'n') + "1", Datatype::Float32(), {2});
+  AddArray("/" + std::string(299, 'n') + "2", Datatype::Float32(), {2});
+  std::string accents;
+  for (int i = 0; i < 150; ++i) accents += "\u00e9";
+  AddArray("/" + accents, Datatype::Float32(), {2});
+  AddArray("/" + accents + "x", Datatype::Float32(), {2});
   const auto variables = Make().header.variables;
+  EXPECT_EQ(variables.at(3).name, std::string(256, 'n'));
+  EXPECT_EQ(variables.at(4).name, std::string(253, 'n') + "_2");
+  EXPECT_EQ(variables.at(5).name, accents.substr(0, 256));
+  EXPECT_EQ(variables.at(6).name, accents.substr(0, 252) + "_2") << "no half character";
   EXPECT_EQ(variables.at(0).name, "a:b");
   EXPECT_EQ(variables.at(1).name, "_-x");
   EXPECT_EQ(Find(variables.at(1).attributes, "ndlfs_name")->values, "-x");
   EXPECT_EQ(variables.at(2).name, "_-x_2");
   EXPECT_EQ(Find(variables.at(2).attributes, "ndlfs_name")->values, "_-x");
+}
+
+TEST_F(ClassicGroupTest, LargeAttributesAreWhole) {
+  group_attributes_.push_back(Text("history", std::string(10 << 20, 'h')));
+  AddArray("/a", Datatype::Float32(), {2})
+      .attributes.push_back(
+          Number("where", Datatype::PackedCompound({{"x", Datatype::Integer(4, true), 0}}),
+                 model::Value::Map{{"x", 1}}));
+  const Content content = Make();
+  EXPECT_EQ(content.header.attributes.at(0).count, uint64_t{10} << 20);
+  const Attribute* where = Find(content.header.variables.at(0).attributes, "where");
+  EXPECT_EQ(where->type, Type::kChar);
+  EXPECT_THAT(where->values, HasSubstr("x: 1")) << "no counterpart: its NDL";
+}
+
+TEST_F(ClassicGroupTest, ManyDimensionsAreAllThere) {
+  AddArray("/a", Datatype::Float32(), std::vector<uint64_t>(40, 1));
+  EXPECT_EQ(Make().header.variables.at(0).dimensions.size(), 40u);
 }
 
 TEST_F(ClassicGroupTest, OneEmptyDimensionIsTheRecordDimension) {

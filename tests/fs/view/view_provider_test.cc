@@ -260,6 +260,99 @@ TEST_F(ViewProviderTest, FailureOfAFileOfSeveralArraysNamesTheArray) {
               test::IsError(model::ErrorCode::kCorrupt, HasSubstr("/b: chunk 0: ")));
 }
 
+// The path name of the coordinates along a dimension; "" where there are none.
+model::Result<std::string> CoordinatePath(const ArrayInput& array, size_t d) {
+  NDLFS_TRY(const auto found, FindCoordinate(array, d));
+  return found ? PathOf(*found) : "";
+}
+
+class CoordinateTest : public ViewProviderTest {
+ protected:
+  CoordinateTest() {
+    for (const char* group : {"/", "/g", "/g/h", "/k"}) hierarchy_->AddGroup(group);
+  }
+  static std::shared_ptr<test::MemoryArray> Bytes(std::vector<uint64_t> shape) {
+    uint64_t count = 1;
+    for (const uint64_t extent : shape) count *= extent;
+    return std::make_shared<test::MemoryArray>(Datatype::Integer(1, false), std::move(shape),
+                                               std::string(count, 'x'));
+  }
+  void AddArray(const std::string& path, const std::vector<uint64_t>& shape,
+                std::vector<std::string> names) {
+    model::Ndarray array;
+    for (const uint64_t extent : shape) array.shape.push_back({extent, ""});
+    array.dimension_names = std::move(names);
+    hierarchy_->AddArray(path, std::move(array), Bytes(shape));
+  }
+  ArrayInput Load(const std::string& group, const std::string& name) {
+    return *MakeGroupInput(hierarchy_, group, cache_).value()->Load(name).value().array;
+  }
+  const std::shared_ptr<test::MemoryHierarchy> hierarchy_ =
+      std::make_shared<test::MemoryHierarchy>();
+};
+
+TEST_F(CoordinateTest, NearestOneOfTheNameIsFound) {
+  hierarchy_->AddDimCoord("/lat", Bytes({3}));
+  hierarchy_->AddDimCoord("/lon", Bytes({4}));
+  hierarchy_->AddDimCoord("/k/time", Bytes({2}));
+  hierarchy_->AddDimCoord("/g/lat", Bytes({3}));
+  AddArray("/g/h/t", {2, 3, 4}, {"time", "lat", "lon"});
+  AddArray("/t", {3, 4}, {"lat", ""});
+  const ArrayInput inner = Load("/g/h", "t");
+  EXPECT_EQ(PathOf(inner), "/g/h/t");
+  EXPECT_THAT(CoordinatePath(inner, 0), test::IsOkAnd("")) << "that of another branch";
+  EXPECT_THAT(CoordinatePath(inner, 1), test::IsOkAnd("/g/lat"));
+  EXPECT_THAT(CoordinatePath(inner, 2), test::IsOkAnd("/lon"));
+  EXPECT_THAT(CoordinatePath(inner, 3), test::IsOkAnd(""));
+  EXPECT_THAT(CoordinatePath(Load("/", "t"), 0), test::IsOkAnd("/lat"));
+  EXPECT_THAT(CoordinatePath(Load("/", "t"), 1), test::IsOkAnd("")) << "without a name";
+  EXPECT_THAT(CoordinatePath(Load("/g", "lat"), 0), test::IsOkAnd("/g/lat")) << "its own";
+}
+
+TEST_F(CoordinateTest, LinkOfTheFormatIsFollowedWhereverItLeads) {
+  hierarchy_->AddDimCoord("/k/x", Bytes({3}));
+  hierarchy_->AddDimCoord("/g/x", Bytes({3}));
+  model::Ndarray array;
+  array.shape = {{3, "/k/x"}};
+  array.dimension_names = {"x"};
+  hierarchy_->AddArray("/g/h/t", array, Bytes({3}));
+  EXPECT_THAT(CoordinatePath(Load("/g/h", "t"), 0), test::IsOkAnd("/k/x"));
+}
+
+TEST_F(CoordinateTest, OtherLengthsAndOtherArraysAreNone) {
+  hierarchy_->AddDimCoord("/lat", Bytes({7}));
+  hierarchy_->AddArray("/lon", Bytes({4}));
+  AddArray("/t", {3, 4}, {"lat", "lon"});
+  EXPECT_THAT(CoordinatePath(Load("/", "t"), 0), test::IsOkAnd(""));
+  EXPECT_THAT(CoordinatePath(Load("/", "t"), 1), test::IsOkAnd(""));
+  ArrayInput whole = Load("/", "t");
+  whole.group = nullptr;
+  EXPECT_THAT(CoordinatePath(whole, 0), test::IsOkAnd(""));
+  EXPECT_EQ(PathOf(whole), "/");
+}
+
+TEST_F(CoordinateTest, FailureToLoadThemIsNoAbsence) {
+  hierarchy_->AddDimCoord("/lat", Bytes({3}));
+  hierarchy_->Break("/lat");
+  AddArray("/g/t", {3}, {"lat"});
+  EXPECT_THAT(CoordinatePath(Load("/g", "t"), 0),
+              test::IsError(model::ErrorCode::kBadInput, HasSubstr("/lat is broken")));
+}
+
+TEST_F(CoordinateTest, GroupAroundAnArrayIsLoadedWhenItsNodeIsAsked) {
+  hierarchy_->Break("/g");
+  hierarchy_->Break("/");
+  AddArray("/g/t", {3}, {"lat"});
+  const auto group = MakeGroupAround(hierarchy_, "/g/t", cache_);
+  EXPECT_EQ(group->path(), "/g");
+  EXPECT_TRUE(group->Load("t")->array);
+  EXPECT_THAT(group->node().error.value().message(), HasSubstr("/g is broken"));
+  EXPECT_TRUE(group->node().attributes().empty());
+  EXPECT_EQ(group->Outer()->path(), "/");
+  EXPECT_EQ(group->Outer()->Outer(), nullptr);
+  EXPECT_EQ(MakeGroupAround(hierarchy_, "/", cache_), nullptr);
+}
+
 TEST(AliasTest, NameOfTheFolderStandsForData) {
   EXPECT_EQ(ResolveAlias("t2m", "t2m.npy"), "data.npy");
   EXPECT_EQ(ResolveAlias("t2m", "t2m[0,:].raw"), "data[0,:].raw");
