@@ -13,7 +13,11 @@ std::span<const ArrayViewKind* const> ArrayViewKinds() {
 }
 
 std::span<const GroupViewKind* const> GroupViewKinds() {
+#ifdef NDLFS_WITH_HDF5
+  static constexpr std::array kKinds = {&kNetcdfView, &kHdf5View};
+#else
   static constexpr std::array kKinds = {&kNetcdfView};
+#endif
   return kKinds;
 }
 

@@ -51,6 +51,7 @@ extern const ArrayViewKind kTextView;   // data.txt
 extern const ArrayViewKind kJsonlView;  // data.jsonl
 
 extern const GroupViewKind kNetcdfView;  // data.nc
+extern const GroupViewKind kHdf5View;    // data.h5, in builds with libhdf5
 
 // The one list of each, in the order in which files are listed.
 std::span<const ArrayViewKind* const> ArrayViewKinds();

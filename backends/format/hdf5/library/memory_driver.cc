@@ -38,9 +38,9 @@ uint64_t MemoryFile::size() const {
   return room_used_ != 0 ? front_size_ + room_used_ : front_.size();
 }
 
-std::optional<uint64_t> MemoryFile::Allocate(bool is_element_data, uint64_t size) {
+std::optional<uint64_t> MemoryFile::Allocate(bool is_raw, uint64_t size) {
   is_full_ = true;  // unless there is room
-  if (is_element_data && !keeps_elements_) {
+  if (is_raw && leaves_room_) {
     const uint64_t begin = AlignUp(room_used_, kDataAlignment);
     if (begin > room_ || size > room_ - begin) return std::nullopt;
     room_used_ = begin + size;
@@ -84,6 +84,7 @@ struct MemoryDriver {
   }
   static haddr_t Allocate(H5FD_t* file, H5FD_mem_t kind, hid_t, hsize_t size) noexcept {
     try {
+      // Global heaps come as raw data, too.
       return FileOf(file).Allocate(kind == H5FD_MEM_DRAW, size).value_or(HADDR_UNDEF);
     } catch (...) {  // is_full() says so
       return HADDR_UNDEF;

@@ -21,9 +21,9 @@ class MemoryFile {
   // `front` bytes are for metadata, and `room` bytes at most for elements.
   MemoryFile(uint64_t front, uint64_t room) : front_size_(front), room_(room) {}
 
-  // Whether the elements of datasets that are created now go among the metadata: the
-  // library is going to write them.
-  void KeepElements(bool keep) { keeps_elements_ = keep; }
+  // Whether the elements of datasets that are created now only get room. Otherwise they go
+  // among the metadata, and the library writes them.
+  void LeaveRoom(bool leave) { leaves_room_ = leave; }
 
   uint64_t size() const;
   const std::vector<std::byte>& front() const { return front_; }
@@ -34,13 +34,13 @@ class MemoryFile {
 
  private:
   friend struct MemoryDriver;
-  std::optional<uint64_t> Allocate(bool is_element_data, uint64_t size);
+  std::optional<uint64_t> Allocate(bool is_raw, uint64_t size);
   // The `size` bytes at `offset`, if they are metadata.
   std::byte* Find(uint64_t offset, uint64_t size);
 
   const uint64_t front_size_;
   const uint64_t room_;
-  bool keeps_elements_ = false;
+  bool leaves_room_ = false;
   bool is_full_ = false;
   std::vector<std::byte> front_;
   std::vector<std::byte> tail_;

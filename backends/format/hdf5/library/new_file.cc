@@ -77,7 +77,8 @@ Result<void> Check(const NewFile& file) {
       return model::BadInput("object {} has other scales than dimensions", i);
     }
     for (const uint32_t scale : object.scales) {
-      if (scale > i || !IsScale(objects[scale])) {
+      const bool is_in_order = scale < i || (object.is_scale && scale < objects.size());
+      if (!is_in_order || !IsScale(objects[scale])) {
         return model::BadInput("object {} has a scale that is none", i);
       }
     }
@@ -118,6 +119,9 @@ class Writer {
     addresses_.assign(objects().size(), 0);
     dimension_ids_.assign(objects().size(), -1);
     groups_.resize(objects().size());
+    for (size_t i = 0; i < objects().size(); ++i) {
+      if (IsScale(objects()[i])) dimension_ids_[i] = next_dimension_++;
+    }
     NDLFS_RETURN_IF_ERROR(Open(0));
     if (!description_.properties.empty()) {
       NDLFS_RETURN_IF_ERROR(
@@ -267,10 +271,10 @@ class Writer {
     }
     NDLFS_TRY(const Handle space, SpaceOf(object.shape));
     NDLFS_TRY(const Handle properties, DatasetProperties(object, type));
-    memory_.KeepElements(object.data.has_value());
+    memory_.LeaveRoom(object.kind == Kind::kDataset && !object.data);
     const Handle dataset(H5Dcreate2(group, object.name.c_str(), type.id.get(), space.get(),
                                     link_properties_.get(), properties.get(), H5P_DEFAULT));
-    memory_.KeepElements(false);
+    memory_.LeaveRoom(false);
     if (!dataset) return LibraryError("a dataset");
     if (object.kind == Kind::kDataset && !object.data) {
       const haddr_t offset = H5Dget_offset(dataset.get());
@@ -396,7 +400,6 @@ class Writer {
   Result<void> AddScaleAttributes(size_t i, hid_t id) {
     const NewObject& object = objects()[i];
     if (IsScale(object)) {
-      dimension_ids_[i] = next_dimension_++;
       NDLFS_RETURN_IF_ERROR(AddTerminated(id, "CLASS", "DIMENSION_SCALE"));
       const std::string name = object.kind == Kind::kDimension
                                    ? fmt::format(fmt::runtime(kDimensionName), object.shape[0])
@@ -407,7 +410,9 @@ class Writer {
     for (const uint32_t scale : object.scales) ids.push_back(dimension_ids_[scale]);
     if (object.is_scale && ids.empty()) ids.push_back(dimension_ids_[i]);
     // Where the library has refused a scale, the dimensions have none.
-    if (std::ranges::find(ids, -1) != ids.end()) return {};
+    const bool are_there = std::ranges::all_of(
+        object.scales, [&](uint32_t scale) { return scale >= i || addresses_[scale] != 0; });
+    if (!are_there) return {};
     if (!IsScale(object) && !ids.empty()) {
       NDLFS_RETURN_IF_ERROR(AddDimensionList(i, id));
     }
@@ -594,6 +599,7 @@ Result<WrittenFile> WriteNewFile(const NewFile& file) {
     room = *end + (kDataAlignment - *end % kDataAlignment) % kDataAlignment;
   }
   const model::MutexLock lock(library_mutex);
+  H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
   return Writer(file, (front + kPage - 1) / kPage * kPage, room).Write();
 }
 

@@ -46,8 +46,8 @@ struct NewObject {
   std::optional<std::vector<std::byte>> data;
   // kDataset: a dimension scale. Of several dimensions, it is the scale of the first.
   bool is_scale = false;
-  // kDataset: for each dimension a scale before this object in the list, or this object
-  // itself; or empty, if the dimensions have no scales.
+  // kDataset: for each dimension a scale before this object in the list; or empty, if the
+  // dimensions have no scales. Those of a scale may be itself, and come later.
   std::vector<uint32_t> scales;
   std::string target;  // kSoftLink: a path in the new file
 };
