@@ -231,7 +231,8 @@ NewAttribute MakeAttribute(const model::Attribute& from) {
   to.name = NameOf(from.name);
   // Programs read numbers; many have no word for an attribute of a type of its own.
   const bool is_enum = from.type.kind() == Kind::kEnum;
-  if (is_enum && EncodeNumbers(from, from.type.base(), to)) return to;
+  if (is_enum && EncodeNumbers(from, from.type.base().WithOrder(model::ByteOrder::kLittle), to))
+    return to;
   if (!is_enum && Encode(from, to)) return to;
   return MakeTextAttribute(to.name, model::WriteFlow(from.value, from.type));
 }
@@ -316,7 +317,7 @@ void AddEncoding(AttributeList& list, Datatype type) {
 
 Result<FlatType> Flatten(const Datatype& type) {
   FlatType flat;
-  Datatype element = type;
+  Datatype element = type.WithOrder(model::ByteOrder::kLittle);
   while (element.kind() == Kind::kArray) {
     flat.inner.insert(flat.inner.end(), element.shape().begin(), element.shape().end());
     element = Datatype(element.base());

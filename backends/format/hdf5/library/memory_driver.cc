@@ -91,7 +91,14 @@ struct MemoryDriver {
     }
   }
   static herr_t Free(H5FD_t*, H5FD_mem_t, hid_t, haddr_t, hsize_t) noexcept { return 0; }
-  static haddr_t GetEnd(const H5FD_t* file, H5FD_mem_t) noexcept { return FileOf(file).size(); }
+  // The library takes for granted that what ends where the file ends can be extended. So only
+  // the superblock, which tells the end, gets to know it.
+  static haddr_t GetEndOfAllocation(const H5FD_t* file, H5FD_mem_t kind) noexcept {
+    return FileOf(file).size() + (kind == H5FD_MEM_SUPER ? 0 : kMetadataAlignment);
+  }
+  static haddr_t GetEndOfFile(const H5FD_t* file, H5FD_mem_t) noexcept {
+    return FileOf(file).size();
+  }
   static herr_t SetEnd(H5FD_t*, H5FD_mem_t, haddr_t) noexcept { return 0; }
 
   static herr_t Read(H5FD_t* file, H5FD_mem_t, hid_t, haddr_t address, size_t size,
@@ -128,9 +135,9 @@ H5FD_class_t MakeDriverClass() {
   driver.query = &MemoryDriver::Query;
   driver.alloc = &MemoryDriver::Allocate;
   driver.free = &MemoryDriver::Free;
-  driver.get_eoa = &MemoryDriver::GetEnd;
+  driver.get_eoa = &MemoryDriver::GetEndOfAllocation;
   driver.set_eoa = &MemoryDriver::SetEnd;
-  driver.get_eof = &MemoryDriver::GetEnd;
+  driver.get_eof = &MemoryDriver::GetEndOfFile;
   driver.read = &MemoryDriver::Read;
   driver.write = &MemoryDriver::Write;
   // Each kind of memory has its own list of what was freed: room for elements must not
