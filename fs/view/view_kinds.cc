@@ -16,7 +16,13 @@ std::span<const ArrayViewKind* const> ArrayViewKinds() {
 }
 
 std::span<const GroupViewKind* const> GroupViewKinds() {
-  static constexpr std::array kKinds = {&kNetcdfView, &kOmeTiffView};
+  static constexpr std::array kKinds = {
+      &kNetcdfView,
+#ifdef NDLFS_WITH_HDF5
+      &kHdf5View,
+#endif
+      &kOmeTiffView,
+  };
   return kKinds;
 }
 

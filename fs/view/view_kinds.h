@@ -66,6 +66,7 @@ extern const ArrayViewKind kNiftiView;    // data.nii
 extern const ArrayViewKind kFortranView;  // data.f77
 
 extern const GroupViewKind kNetcdfView;   // data.nc
+extern const GroupViewKind kHdf5View;     // data.h5, in builds with libhdf5
 extern const GroupViewKind kOmeTiffView;  // data.ome.tif
 
 // The one list of each, in the order in which files are listed.

@@ -13,7 +13,9 @@
 #include <csignal>
 #include <ctime>
 #include <map>
+#include <optional>
 
+#include "backends/base/checked.h"
 #include "backends/format/hdf5/hdf5.h"
 #include "backends/format/hdf5/read_service.h"
 #include "backends/store/caller.h"
@@ -37,6 +39,9 @@ size_t AnswerLimit(const Request& request) {
 // for which libhdf5 would allocate, and touch, as much.
 uint64_t MemoryLimit(const Request& request) {
   constexpr uint64_t kForObjects = uint64_t{512} << 20;
+  // A description, the file made of it, and both as messages.
+  constexpr uint64_t kForNewFile = uint64_t{2} << 30;
+  if (request.what == Request::What::kWrite) return kForObjects + kForNewFile;
   if (request.what != Request::What::kRead) return kForObjects;
   // A chunk encoded, decoded by a filter that does not know how large it gets,
   // converted, and on its way to us; and the elements of variable size.
@@ -47,6 +52,11 @@ uint64_t MemoryLimit(const Request& request) {
 }
 
 constexpr size_t kMaxGivenUp = 1000;
+
+// The file that a question is about; 0, which no file has, for none.
+uint64_t IdOf(const std::shared_ptr<const StoreFile>& file) {
+  return file == nullptr ? 0 : file->id();
+}
 
 // What a process has used of the processor so far.
 std::chrono::nanoseconds CpuTimeOf(int pid) {
@@ -181,6 +191,7 @@ class RemoteFile final : public File {
 
 // The command of UseHdf5Helper(), and the helpers that there are.
 struct Helpers {
+  std::shared_ptr<Helper> writer GUARDED_BY(mutex);  // it has no source
   model::Mutex mutex;
   std::vector<std::string> command GUARDED_BY(mutex);
   std::map<const Source*, std::weak_ptr<Helper>> by_source GUARDED_BY(mutex);
@@ -205,6 +216,15 @@ std::shared_ptr<Helper> HelperOf(const std::shared_ptr<const Source>& source) {
   return helper;
 }
 
+// The helper that writes files; null if UseHdf5Helper() was not called.
+std::shared_ptr<Helper> HelperForWriting() {
+  Helpers& helpers = AllHelpers();
+  const model::MutexLock lock(helpers.mutex);
+  if (helpers.command.empty()) return nullptr;
+  if (!helpers.writer) helpers.writer = std::make_shared<Helper>(helpers.command, nullptr);
+  return helpers.writer;
+}
+
 }  // namespace
 
 Helper::Helper(std::vector<std::string> command, std::shared_ptr<const Source> source)
@@ -220,10 +240,10 @@ Helper::~Helper() {
 
 model::Result<std::vector<std::byte>> Helper::Ask(
     const Request& request, const std::shared_ptr<const StoreFile>& file) {
-  if (IsGivenUp(file->id())) {
+  if (file != nullptr && IsGivenUp(file->id())) {
     return model::Corrupt("libhdf5 came to no end with this file before");
   }
-  Process& process = Take(file->id());
+  Process& process = Take(IdOf(file));
   try {
     auto answer = AskProcess(process, request, file);
     GiveBack(process);
@@ -272,7 +292,7 @@ model::Result<std::vector<std::byte>> Helper::AskProcess(
   // A process that a file has taken over could tell one caller what it has read for another.
   if (process.caller != CallerScope::CurrentId()) Stop(process);
   process.caller = CallerScope::CurrentId();
-  process.last_file = file->id();
+  process.last_file = IdOf(file);
   for (int attempt = 0; attempt < 2; ++attempt) {
     const bool is_new = process.pid < 0;
     if (is_new) NDLFS_RETURN_IF_ERROR(Start(process), "HDF5 helper");
@@ -291,7 +311,7 @@ model::Result<std::vector<std::byte>> Helper::AskProcess(
       case Outcome::kTooLong:
         Stop(process);
         if (!is_new) break;  // perhaps of an earlier file
-        GiveUp(file->id());
+        if (file != nullptr) GiveUp(file->id());
         return model::Corrupt("libhdf5 comes to no end with it");
       case Outcome::kDied:
         Stop(process);
@@ -299,6 +319,14 @@ model::Result<std::vector<std::byte>> Helper::AskProcess(
     }
   }
   return model::Corrupt("libhdf5 crashes over it");
+}
+
+model::Result<WrittenFile> Helper::Write(std::shared_ptr<const NewFile> file) {
+  const Request request = {.what = Request::What::kWrite, .new_file = file};
+  NDLFS_TRY(const auto answer, Ask(request, nullptr));
+  NDLFS_TRY(auto written, DecodeAnswer<WrittenFile>(answer));
+  NDLFS_RETURN_IF_ERROR(CheckWritten(*file, written));
+  return written;
 }
 
 model::Result<void> Helper::Start(Process& process) {
@@ -345,14 +373,15 @@ Helper::Outcome Helper::TryAsk(Process& process, ConstByteSpan question, size_t 
   const auto limit_of = [&](MessageKind kind) {
     return kind == MessageKind::kAnswer ? limit : ReadService::MaxBytesOf(kind);
   };
-  ReadService service(files_, file, process.memory.bytes());
+  std::optional<ReadService> service;
+  if (file != nullptr) service.emplace(files_, file, process.memory.bytes());
   auto sent = SendMessage(socket, MessageKind::kQuestion, question, go_on);
   while (sent == Exchange::kDone) {
     sent = ReceiveMessage(socket, message, limit_of, go_on);
     if (sent != Exchange::kDone) break;
     if (message.kind == MessageKind::kAnswer) return Outcome::kAnswered;
     const auto asked = std::chrono::steady_clock::now();
-    const auto reply = service.Reply(message);
+    const auto reply = service ? service->Reply(message) : std::nullopt;
     if (!reply) return Outcome::kDied;
     deadline.Add(std::chrono::steady_clock::now() - asked);
     if (deadline.waited() > patience_.wall) return Outcome::kSourceTooSlow;
@@ -394,6 +423,40 @@ model::Result<VersionedFile> OpenFile(const std::shared_ptr<const Source>& sourc
   NDLFS_TRY(const auto opened, files->OpenStore(std::move(store), path));
   NDLFS_TRY(auto file, OpenFileInProcess(files, opened, path));
   return VersionedFile{std::move(file), opened->info()};
+}
+
+model::Result<WrittenFile> WriteByHelper(std::shared_ptr<const NewFile> file) {
+  if (const auto helper = HelperForWriting()) return helper->Write(std::move(file));
+  NDLFS_TRY(auto written, WriteNewFile(*file));
+  NDLFS_RETURN_IF_ERROR(CheckWritten(*file, written));
+  return written;
+}
+
+model::Result<void> CheckWritten(const NewFile& file, const WrittenFile& written) {
+  const auto garbled = [] { return model::Internal("a file that contradicts itself"); };
+  if (written.offsets.size() != file.objects.size() || written.size > kMaxViewSize) {
+    return garbled();
+  }
+  std::vector<std::pair<uint64_t, uint64_t>> parts;  // offset and bytes
+  for (const WrittenFile::Block& block : written.blocks) {
+    parts.emplace_back(block.offset, block.bytes.size());
+  }
+  for (size_t i = 0; i < file.objects.size(); ++i) {
+    if (written.offsets[i] == WrittenFile::kNowhere) continue;
+    const NewObject& object = file.objects[i];
+    const auto bytes = CheckedProduct(object.shape, object.type.size());
+    if (object.kind != NewObject::Kind::kDataset || object.data || !bytes) return garbled();
+    parts.emplace_back(written.offsets[i], *bytes);
+  }
+  std::ranges::sort(parts);
+  uint64_t end = 0;
+  for (const auto& [offset, bytes] : parts) {
+    if (offset < end || offset > written.size || bytes > written.size - offset) {
+      return garbled();
+    }
+    end = offset + bytes;
+  }
+  return {};
 }
 
 }  // namespace hdf5

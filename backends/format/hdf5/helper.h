@@ -46,18 +46,23 @@ class Helper {
     std::chrono::milliseconds cpu{10'000};
   };
 
-  // `command` is as for UseHdf5Helper().
+  // `command` is as for UseHdf5Helper(). Without a source there is nothing to ask about, but
+  // Write().
   Helper(std::vector<std::string> command, std::shared_ptr<const Source> source);
   Helper(std::vector<std::string> command, std::shared_ptr<const Source> source,
          Patience patience);
   ~Helper();
 
-  // The bytes of the answer to a question about `file`. A helper that dies over
-  // a question is asked once more, as it may have died of something earlier; the
+  // The bytes of the answer to a question about `file`, which is null for kWrite. A helper that
+  // dies over a question is asked once more, as it may have died of something earlier; the
   // second time it is kCorrupt, and so is an answer that takes too long. After
   // that, nothing is asked about this version of the file any more.
   model::Result<std::vector<std::byte>> Ask(const Request& request,
                                             const std::shared_ptr<const StoreFile>& file);
+
+  // Has a new file written; see WriteNewFile(). The helper may read no file meanwhile. What
+  // it answers has been checked: all parts lie within the file, apart from each other.
+  model::Result<WrittenFile> Write(std::shared_ptr<const NewFile> file);
 
   // The files that helpers may read. The numbers of files are theirs.
   StoreFiles& files() { return files_; }
@@ -126,6 +131,14 @@ model::Result<VersionedFile> OpenFileByHelper(std::shared_ptr<Helper> helper,
 model::Result<VersionedFile> OpenFile(const std::shared_ptr<const Source>& source,
                                       std::shared_ptr<const Store> store,
                                       const std::string& path);
+
+// Has a new file written, by a helper if UseHdf5Helper() was called, otherwise in this
+// process. As Helper::Write().
+model::Result<WrittenFile> WriteByHelper(std::shared_ptr<const NewFile> file);
+
+// Whether the parts of a file are what new_file.h says: within it, in order, apart from each
+// other. kInternal if they are not.
+model::Result<void> CheckWritten(const NewFile& file, const WrittenFile& written);
 
 // What a helper does: answers the questions that come from `socket` until it is
 // closed. The bytes of files that it asks for come in `shared`.

@@ -57,8 +57,17 @@ std::vector<std::byte> Answer(const File& file, const Request& request) {
       return EncodeAnswer(file.LocateChunks(request.path, request.first, request.count));
     case Request::What::kRead:
       return EncodeAnswer(file.Read(request.path, request.block, request.limit));
+    case Request::What::kWrite:
+      break;  // asks about no file
   }
   return EncodeAnswer(Result<Done>(model::Internal("an unknown question")));
+}
+
+std::vector<std::byte> AnswerToWrite(const Request& request) {
+  if (!request.new_file) {
+    return EncodeAnswer(Result<WrittenFile>(model::Internal("no file to write")));
+  }
+  return EncodeAnswer(WriteNewFile(*request.new_file));
 }
 
 std::vector<std::byte> AnswerTo(ConstByteSpan question, KnownFiles& files) {
@@ -67,6 +76,7 @@ std::vector<std::byte> AnswerTo(ConstByteSpan question, KnownFiles& files) {
   try {
     const auto request = DecodeRequest(question);
     if (!request) return EncodeAnswer(AnyAnswer(model::Propagate(request.error())));
+    if (request->what == Request::What::kWrite) return AnswerToWrite(*request);
     const auto file = files.Find(*request);
     if (!file) return EncodeAnswer(AnyAnswer(model::Propagate(file.error())));
     return Answer(**file, *request);

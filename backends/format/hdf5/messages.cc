@@ -39,7 +39,7 @@ template <typename Archive, typename T>
 requires std::same_as<std::remove_const_t<T>, Request>
 void Fields(Archive& archive, T& v) {
   archive(v.what, v.file, v.file_size, v.head_bytes, v.file_path, v.path, v.first, v.count,
-          v.block, v.limit);
+          v.block, v.limit, v.new_file);
 }
 template <typename Archive, typename T>
 requires std::same_as<std::remove_const_t<T>, Location>
@@ -86,6 +86,25 @@ template <typename Archive, typename T>
 requires std::same_as<std::remove_const_t<T>, ChunkRecord>
 void Fields(Archive& archive, T& v) { archive(v.offset, v.bytes, v.filter_mask); }
 
+template <typename Archive, typename T>
+requires std::same_as<std::remove_const_t<T>, NewAttribute>
+void Fields(Archive& archive, T& v) { archive(v.name, v.type, v.shape, v.data); }
+template <typename Archive, typename T>
+requires std::same_as<std::remove_const_t<T>, NewObject>
+void Fields(Archive& archive, T& v) {
+  archive(v.kind, v.parent, v.name, v.path, v.attributes, v.type, v.shape, v.fill, v.data,
+          v.is_scale, v.scales, v.target);
+}
+template <typename Archive, typename T>
+requires std::same_as<std::remove_const_t<T>, NewFile>
+void Fields(Archive& archive, T& v) { archive(v.objects, v.left_out, v.properties); }
+template <typename Archive, typename T>
+requires std::same_as<std::remove_const_t<T>, WrittenFile::Block>
+void Fields(Archive& archive, T& v) { archive(v.offset, v.bytes); }
+template <typename Archive, typename T>
+requires std::same_as<std::remove_const_t<T>, WrittenFile>
+void Fields(Archive& archive, T& v) { archive(v.size, v.blocks, v.offsets); }
+
 template <typename T>
 concept Number = std::integral<T> || std::is_enum_v<T>;
 
@@ -122,6 +141,11 @@ class Encoder {
   template <typename T>
   void Put(const std::optional<T>& value) {
     Put(value.has_value());
+    if (value) Put(*value);
+  }
+  template <typename T>
+  void Put(const std::shared_ptr<const T>& value) {
+    Put(value != nullptr);
     if (value) Put(*value);
   }
   void Put(const model::Error& error) {
@@ -219,6 +243,16 @@ class Decoder {
     Get(has_value);
     value.reset();
     if (has_value && ok_) Get(value.emplace());
+  }
+  template <typename T>
+  void Get(std::shared_ptr<const T>& value) {
+    bool has_value;
+    Get(has_value);
+    value = nullptr;
+    if (!has_value || !ok_) return;
+    auto made = std::make_shared<T>();
+    Get(*made);
+    value = std::move(made);
   }
   void Get(std::optional<model::Error>& error) {
     bool has_value;
@@ -421,7 +455,7 @@ model::Result<Request> DecodeRequest(ConstByteSpan bytes) {
   Decoder decoder(bytes);
   Request request;
   decoder(request);
-  if (!decoder.done() || request.what > Request::What::kRead) return Garbled();
+  if (!decoder.done() || request.what > Request::What::kWrite) return Garbled();
   return request;
 }
 
@@ -480,6 +514,7 @@ NDLFS_HDF5_ANSWER(std::vector<Child>)
 NDLFS_HDF5_ANSWER(ObjectInfo)
 NDLFS_HDF5_ANSWER(std::vector<ChunkRecord>)
 NDLFS_HDF5_ANSWER(Elements)
+NDLFS_HDF5_ANSWER(WrittenFile)
 #undef NDLFS_HDF5_ANSWER
 
 }  // namespace ndlfs::backends::hdf5

@@ -6,17 +6,19 @@
 // anything.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "backends/base/bytes.h"
 #include "backends/format/hdf5/library/library.h"
+#include "backends/format/hdf5/library/new_file.h"
 #include "model/error.h"
 
 namespace ndlfs::backends::hdf5 {
 
 struct Request {
-  enum class What : uint8_t { kOpen, kFind, kList, kDescribe, kLocateChunks, kRead };
+  enum class What : uint8_t { kOpen, kFind, kList, kDescribe, kLocateChunks, kRead, kWrite };
   What what = What::kOpen;
   uint64_t file = 0;           // its InputFile::id()
   uint64_t file_size = 0;      // in bytes
@@ -27,6 +29,7 @@ struct Request {
   uint64_t count = 0;
   Block block = {};  // kRead
   uint64_t limit = 0;
+  std::shared_ptr<const NewFile> new_file = {};  // kWrite, which is about no other file
 };
 
 // Bytes that the helper needs. They are put one range after the other into the
@@ -87,6 +90,7 @@ NDLFS_HDF5_ANSWER(std::vector<Child>)
 NDLFS_HDF5_ANSWER(ObjectInfo)
 NDLFS_HDF5_ANSWER(std::vector<ChunkRecord>)
 NDLFS_HDF5_ANSWER(Elements)
+NDLFS_HDF5_ANSWER(WrittenFile)
 #undef NDLFS_HDF5_ANSWER
 
 }  // namespace ndlfs::backends::hdf5

@@ -31,6 +31,8 @@ class Handle {
     if (id_ >= 0) H5Idec_ref(id_);
   }
   hid_t get() const { return id_; }
+  // The caller closes it.
+  hid_t Release() { return std::exchange(id_, H5I_INVALID_HID); }
   explicit operator bool() const { return id_ >= 0; }
 
  private:

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+//
+// NDL datatypes as datatypes of libhdf5, and element streams as what the library writes.
+// The inverse of element_type.h and element_writer.h.
+#pragma once
+
+#include <array>
+#include <functional>
+#include <memory>
+#include <memory_resource>
+#include <string_view>
+#include <vector>
+
+#include "backends/base/bytes.h"
+#include "backends/format/hdf5/library/handle.h"
+#include "model/datatype.h"
+#include "model/error.h"
+#include "model/value.h"
+
+namespace ndlfs::backends::hdf5 {
+
+// A datatype of the library, in the file and in memory alike.
+struct NewType {
+  Handle id;
+  model::Datatype type;
+  size_t size = 0;              // of an element in memory
+  std::vector<size_t> offsets;  // of the members of a compound
+  std::vector<NewType> parts;   // the members; or the base of an array or a vlen
+};
+
+// Text of fixed length is an array of characters, which netCDF-C reads as it is meant; of
+// longer strings it reads the first character, or past the end. float8 is opaque. `known`
+// are datatypes to be used as they are where the type is the same: they are committed.
+// kUnsupported for what HDF5 has no type for. Needs library_mutex.
+model::Result<NewType> MakeNewType(const model::Datatype& type,
+                                   const std::vector<NewType>& known = {});
+
+// Text of `bytes` bytes as a string of that length, for attributes.
+model::Result<Handle> MakeTextType(size_t bytes, bool is_utf8);
+// Text of variable length.
+model::Result<Handle> MakeVariableTextType();
+
+// Whether references are part of the type.
+bool HasReferences(const model::Datatype& type);
+
+// A hdset_reg_ref_t, which is an array; all zeros for none.
+using RegionBytes = std::array<std::byte, sizeof(hdset_reg_ref_t)>;
+
+// Gives references: the address of an object, 0 for none; and a region.
+struct NewReferences {
+  std::function<hobj_ref_t(std::string_view path)> object;
+  std::function<RegionBytes(const model::Region& region)> region;
+};
+
+// Takes an element off the front of `stream` and puts it to `out`, `type.size` bytes that
+// are zero. What it points to is in `arena`.
+model::Result<void> TakeNewElement(const NewType& type, ConstByteSpan& stream, std::byte* out,
+                                   const NewReferences& references,
+                                   std::pmr::memory_resource& arena);
+
+}  // namespace ndlfs::backends::hdf5

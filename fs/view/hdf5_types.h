@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: MIT
+//
+// Types and attributes as files in HDF5 and netCDF-4 have them.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "backends/format/hdf5/library/new_file.h"
+#include "model/datatype.h"
+#include "model/entities.h"
+#include "model/error.h"
+
+namespace ndlfs::fs::hdf5 {
+
+// A dataset of `type`, with these dimensions after those of the array.
+struct FlatType {
+  model::Datatype type;
+  std::vector<uint64_t> inner;
+};
+
+// The type of a dataset for elements of `type`: arrays and text of fixed length become
+// dimensions. Enums that HDF5 refuses become their integers. kUnsupported for what HDF5 has no
+// type for.
+model::Result<FlatType> Flatten(const model::Datatype& type);
+
+// Whether netCDF-4 demands that the type is committed, and can read it then.
+bool IsCommitted(const model::Datatype& type);
+
+// Appends to `types`, which has them only once, the committed types that `type` is made of, and
+// itself, in the order in which they are defined. Ignores those beyond a thousand.
+void AddCommitted(const model::Datatype& type, std::vector<model::Datatype>& types);
+
+// A name for such a type: "bool", "complex128", "compound".
+std::string NameOfType(const model::Datatype& type);
+
+backends::hdf5::NewAttribute MakeTextAttribute(std::string name, std::string_view text);
+
+// Attributes as HDF5 has them.
+std::vector<backends::hdf5::NewAttribute> MakeAttributes(
+    const std::vector<model::Attribute>& attributes);
+
+// The attributes of an array with elements of `type`. In addition: `_FillValue`, if the storage
+// has a fill value that is not zero; `units` of a time; `_Encoding` of text that is not ASCII.
+std::vector<backends::hdf5::NewAttribute> MakeAttributes(const model::Ndarray& array,
+                                                         const model::Datatype& type);
+
+}  // namespace ndlfs::fs::hdf5
