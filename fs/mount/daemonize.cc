@@ -74,9 +74,9 @@ void LetGoOfTerminal() {
 
 }  // namespace
 
-void Starter::Succeed() {
+void Starter::Succeed(Output output) {
   if (!pipe_) return;
-  LetGoOfTerminal();
+  if (output == Output::kLetGo) LetGoOfTerminal();
   WriteAll(pipe_.get(), {kReady});
   pipe_ = UniqueFd();
 }
@@ -101,7 +101,11 @@ model::Result<void> RunInBackground(const std::function<int(Starter&)>& work) {
   write_end = UniqueFd();
   while (::waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
   }
-  const std::string message = ReadMessage(read_end.get());
+  return WaitUntilStarted(read_end.get());
+}
+
+model::Result<void> WaitUntilStarted(int fd) {
+  const std::string message = ReadMessage(fd);
   if (!message.empty() && message.front() == kReady) return {};
   if (message.size() > 1) {
     return model::Failure(model::Error(model::ErrorCode::kBadInput, message.substr(1)));

@@ -46,7 +46,7 @@ Status CheckDirectory(const char* what, const std::string& path) {
 }
 
 // A file has to be a store, by its content: whoever names it means that.
-Status CheckSource(MountPaths& paths) {
+Status CheckSourcePath(MountPaths& paths) {
   struct ::stat status;
   paths.directory = paths.source;
   if (::stat(paths.source.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) {
@@ -102,22 +102,9 @@ Status CheckApart(const MountPaths& paths) {
   return {};
 }
 
-bool IsInPath(const char* program) {
-  const char* path = std::getenv("PATH");
-  std::istringstream directories(path != nullptr ? path : "/usr/bin:/bin");
-  for (std::string directory; std::getline(directories, directory, ':');) {
-    if (::access((directory + '/' + program).c_str(), X_OK) == 0) return true;
-  }
-  return false;
-}
-
 Status CheckFuse() {
   const backends::UniqueFd device(::open("/dev/fuse", O_RDWR | O_CLOEXEC));
-  if (!device && (errno == ENOENT || errno == ENXIO || errno == ENODEV)) {
-    return BadInput("this system has no FUSE (/dev/fuse: {}); load it with: modprobe fuse",
-                    Reason(errno));
-  }
-  if (!device) return BadInput("/dev/fuse: {}; mounting is not permitted here", Reason(errno));
+  if (!device) return BadInput("{}", WhyNoDevice(errno));
   if (::geteuid() != 0 && !IsInPath("fusermount3")) {
     return BadInput(
         "fusermount3 is not installed; without it only root can mount "
@@ -187,14 +174,36 @@ std::vector<MountEntry> CurrentMounts() {
   return ParseMountInfo(text.str());
 }
 
-model::Result<MountPaths> CheckMount(const MountOptions& options) {
+bool IsInPath(const char* program) {
+  const char* path = std::getenv("PATH");
+  std::istringstream directories(path != nullptr ? path : "/usr/bin:/bin");
+  for (std::string directory; std::getline(directories, directory, ':');) {
+    if (::access((directory + '/' + program).c_str(), X_OK) == 0) return true;
+  }
+  return false;
+}
+
+std::string WhyNoDevice(int error) {
+  if (error == ENOENT || error == ENXIO || error == ENODEV) {
+    return fmt::format("this system has no FUSE (/dev/fuse: {}); load it with: modprobe fuse",
+                       Reason(error));
+  }
+  return fmt::format("/dev/fuse: {}; mounting is not permitted here", Reason(error));
+}
+
+model::Result<MountPaths> CheckSource(const MountOptions& options) {
   MountPaths paths;
   if (options.source.find("://") != std::string::npos) {
     return BadInput("source {}: a URL, and only directories can be mounted",
                     Quote(options.source));
   }
   NDLFS_TRY(paths.source, Resolve("source", options.source));
-  NDLFS_RETURN_IF_ERROR(CheckSource(paths));
+  NDLFS_RETURN_IF_ERROR(CheckSourcePath(paths));
+  return paths;
+}
+
+model::Result<MountPaths> CheckMount(const MountOptions& options) {
+  NDLFS_TRY(MountPaths paths, CheckSource(options));
   NDLFS_RETURN_IF_ERROR(CheckNotDead(options.mountpoint));
   NDLFS_TRY(paths.mountpoint, Resolve("mount point", options.mountpoint));
   NDLFS_RETURN_IF_ERROR(CheckDirectory("mount point", paths.mountpoint));

@@ -26,9 +26,18 @@ struct MountPaths {
 // not empty, in use or tangled up with the source, a system without FUSE.
 model::Result<MountPaths> CheckMount(const MountOptions& options);
 
+// The same for the source alone; there is no mount point in the result.
+model::Result<MountPaths> CheckSource(const MountOptions& options);
+
+// Why /dev/fuse cannot be opened, from the errno of the attempt.
+std::string WhyNoDevice(int error);
+
 // Whether the directory `inner` is `outer` or below it. By device and inode,
 // so that another way to the same directory is seen through.
 bool IsInside(std::string inner, const std::string& outer);
+
+// Whether a directory of $PATH has a program of this name that this user may run.
+bool IsInPath(const char* program);
 
 // One line of /proc/self/mountinfo.
 struct MountEntry {
