@@ -293,6 +293,11 @@ Result<void> ApplyItem(std::string_view item, Unknown unknown, MountOptions& opt
   const std::string_view name = item.substr(0, equals);
   const bool has_value = equals != std::string_view::npos;
   if (IsGeneric(name)) return {};
+  if (name == "remount") {
+    return model::BadInput(
+        "mount option remount: the options of a mount of ndlfs cannot change; unmount it, and "
+        "mount it again");
+  }
   const std::string hyphened = Replaced(name, '_', '-');
   const auto* option = std::find_if(kMountOptions.begin(), kMountOptions.end(),
                                     [&](const auto& o) { return o.name == hyphened; });

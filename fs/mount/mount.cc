@@ -23,6 +23,7 @@
 #include "fs/mount/preflight.h"
 #include "fs/mount/read_ahead.h"
 #include "fs/mount/serve.h"
+#include "fs/mount/service.h"
 #include "fs/mount/session.h"
 #include "fs/mount/statistics.h"
 #include "fs/tree/control_tree.h"
@@ -171,7 +172,8 @@ std::unique_ptr<Mount> MakeMount(const MountOptions& options, const Scope& scope
 // In the process that was started in the background.
 int ServeInBackground(const MountOptions& options, const MountPaths& paths, Starter& starter) {
   bool ready = false;
-  auto result = StartLog(options.log_file, LogTarget::kSystemLog, options.log_level);
+  auto result = StartLog(options.log_file, LogTarget::kSystemLog, options.log_level,
+                         {options.source, options.mountpoint});
   if (result) {
     result = Serve(options, paths, [&] {
       ready = true;
@@ -243,9 +245,11 @@ model::Result<int> RunMount(const MountOptions& given) {
   NDLFS_TRY(const MountPaths paths, CheckMount(given));
   NDLFS_TRY(const MountOptions options, ResolveOptions(given, paths));
   if (options.foreground) {
-    NDLFS_RETURN_IF_ERROR(
-        StartLog(options.log_file, LogTarget::kStandardError, options.log_level));
-    NDLFS_RETURN_IF_ERROR(Serve(options, paths, [] {}));
+    NDLFS_RETURN_IF_ERROR(StartLog(options.log_file, LogTarget::kStandardError,
+                                   options.log_level, {options.source, options.mountpoint}));
+    NDLFS_RETURN_IF_ERROR(Serve(options, paths, [&] {
+      NotifyManager("READY=1\nSTATUS=" + options.source + " is mounted");
+    }));
     return 0;
   }
   NDLFS_RETURN_IF_ERROR(RunInBackground(

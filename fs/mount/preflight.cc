@@ -60,14 +60,17 @@ Status CheckSourcePath(MountPaths& paths) {
   return BadInput("source {}: not a directory, and not an array store", Quote(paths.source));
 }
 
-// A mount whose process is gone answers to nothing, not even to stat().
-Status CheckNotDead(const std::string& mountpoint) {
+// A mount whose process was killed answers to nothing, not even to stat(). One of ndlfs is
+// in nobody's use: it makes room for the new one.
+Status ClearDeadMount(const std::string& mountpoint) {
   struct ::stat status;
   if (::stat(mountpoint.c_str(), &status) == 0 || errno != ENOTCONN) return {};
+  const auto removed = RemoveDeadMount(mountpoint);
+  if (removed) return {};
   return BadInput(
       "mount point {}: a mount that has died is still there; remove it with: "
-      "fusermount3 -u {}",
-      Quote(mountpoint), mountpoint);
+      "fusermount3 -u {} ({})",
+      Quote(mountpoint), mountpoint, removed.error().message());
 }
 
 Status CheckNotMounted(const std::string& mountpoint) {
@@ -204,7 +207,7 @@ model::Result<MountPaths> CheckSource(const MountOptions& options) {
 
 model::Result<MountPaths> CheckMount(const MountOptions& options) {
   NDLFS_TRY(MountPaths paths, CheckSource(options));
-  NDLFS_RETURN_IF_ERROR(CheckNotDead(options.mountpoint));
+  NDLFS_RETURN_IF_ERROR(ClearDeadMount(options.mountpoint));
   NDLFS_TRY(paths.mountpoint, Resolve("mount point", options.mountpoint));
   NDLFS_RETURN_IF_ERROR(CheckDirectory("mount point", paths.mountpoint));
   NDLFS_RETURN_IF_ERROR(CheckNotMounted(paths.mountpoint));

@@ -23,7 +23,8 @@ struct MountPaths {
 
 // Refuses, with one line that says what to do about it: a source that is not
 // there, or neither a directory nor a file that is a store, a mount point that is not there,
-// not empty, in use or tangled up with the source, a system without FUSE.
+// not empty, in use or tangled up with the source, a system without FUSE. Takes
+// away a mount of ndlfs at the mount point whose process was killed.
 model::Result<MountPaths> CheckMount(const MountOptions& options);
 
 // The same for the source alone; there is no mount point in the result.
