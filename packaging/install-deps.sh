@@ -27,7 +27,7 @@ test_packages=(
   netcdf-bin
   attr gfortran git man-db rsync
 )
-package_packages=(dpkg-dev git lintian patchelf xz-utils)
+package_packages=(dpkg-dev git lintian patchelf)
 
 die() {
   echo "install-deps.sh: $*" >&2

@@ -8,7 +8,7 @@
 #
 #   packaging/tarball.sh [DIRECTORY]
 #
-# The archive, ndlfs-VERSION-linux-MACHINE.tar.xz, goes to DIRECTORY (build/packages).
+# The archive, ndlfs-VERSION-linux-MACHINE.tar.gz, goes to DIRECTORY (build/packages).
 # NDLFS_BUILD (build/release) is the build that is packed; it is made first, unless it
 # is set.
 set -euo pipefail
@@ -73,7 +73,7 @@ LD_LIBRARY_PATH='' ldd "$program" | awk '$3 ~ /^\// { print $1, $3 }' |
     is_of_glibc "$library" || [[ $path == "$root"/* || $path == */lib/ndlfs/* ]] ||
       die "$library is taken from $path"
   done
-archive=$target/$name.tar.xz
+archive=$target/$name.tar.gz
 tar -C "$work" --sort=name --owner=0 --group=0 --numeric-owner --mtime="@$(source_date)" \
-  -cf - "$name" | xz -T0 >"$archive"
+  -cf - "$name" | gzip -9n >"$archive"
 echo "$archive"

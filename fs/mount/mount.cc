@@ -129,8 +129,10 @@ class Mount {
       return CollectStatistics(context_, filesystem_, mounted_);
     };
     return {
-        {"stats.json", [=] { return StatisticsAsJson(statistics()); }},
-        {"metrics", [=] { return StatisticsAsMetrics(statistics()); }},
+        {"stats.json",
+         [=, this] { return StatisticsAsJson(statistics(), CollectRequests(filesystem_)); }},
+        {"metrics",
+         [=, this] { return StatisticsAsMetrics(statistics(), CollectRequests(filesystem_)); }},
         {"config.yaml", [this] { return OptionsAsYaml(options_); }},
         // Names files that not everybody may know of, and quotes them.
         {"errors.log", [this] { return context_.problems.Text(); },

@@ -105,23 +105,41 @@ Status SizedReply(Request& request, std::string_view value, size_t size) {
 }  // namespace
 
 struct Handlers {
+  using Clock = RequestTimes::Clock;
+
+  // Counts a request, and how long it took.
+  class Timer {
+   public:
+    explicit Timer(RequestTimes& times, Clock::time_point begin = Clock::now())
+        : times_(times), begin_(begin) {
+      times_.Begin();
+    }
+    ~Timer() { times_.End(begin_); }
+    Timer(const Timer&) = delete;
+    Timer& operator=(const Timer&) = delete;
+
+   private:
+    RequestTimes& times_;
+    const Clock::time_point begin_;
+  };
+
   // Runs one operation, and answers for it where it did not: with the error
   // that it returns, or with EIO for what should not have been thrown.
   template <typename Operation>
-  static void Guard(fuse_req_t req, std::atomic<uint64_t> Counts::*counter,
-                    const Operation& operation) {
+  static void Guard(fuse_req_t req, RequestTimes Counts::*kind, const Operation& operation) {
     Filesystem& fs = *static_cast<Filesystem*>(fuse_req_userdata(req));
-    (fs.counts_.*counter).fetch_add(1, std::memory_order_relaxed);
+    const Timer timer(fs.counts_.*kind);
     GuardCounted(req, operation);
   }
 
   // The same on behalf of who opened the handle that is used: as with any file, access is
   // checked when it is opened.
   template <typename Operation>
-  static void Guard(fuse_req_t req, std::atomic<uint64_t> Counts::*counter,
-                    const backends::CallerPtr& opener, const Operation& operation) {
+  static void Guard(fuse_req_t req, RequestTimes Counts::*kind,
+                    const backends::CallerPtr& opener, const Operation& operation,
+                    Clock::time_point arrival = Clock::now()) {
     Filesystem& fs = *static_cast<Filesystem*>(fuse_req_userdata(req));
-    (fs.counts_.*counter).fetch_add(1, std::memory_order_relaxed);
+    const Timer timer(fs.counts_.*kind, arrival);
     GuardAs(
         req, [&](Filesystem&) { return opener; }, operation);
   }
@@ -309,8 +327,8 @@ struct Handlers {
     Filesystem& fs = *static_cast<Filesystem*>(fuse_req_userdata(req));
     // The kernel names an owner where it reads past its pages, and only there.
     const bool is_direct = fi->lock_owner != 0;
-    const auto read = [req, size, offset, handle = fi->fh, is_direct] {
-      Read(req, handle, size, offset, is_direct);
+    const auto read = [req, size, offset, handle = fi->fh, is_direct, arrival = Clock::now()] {
+      Read(req, handle, size, offset, is_direct, arrival);
     };
     try {
       fs.turns_.Run(fuse_req_ctx(req)->uid, read);
@@ -320,24 +338,29 @@ struct Handlers {
   }
 
   // The kernel does not release a file as long as a read of it is unanswered.
-  static void Read(fuse_req_t req, uint64_t handle, size_t size, off_t offset, bool is_direct) {
+  static void Read(fuse_req_t req, uint64_t handle, size_t size, off_t offset, bool is_direct,
+                   Clock::time_point arrival) {
     const OpenedFile& file = HandleSet<OpenedFile>::Get(handle);
-    Guard(req, &Counts::read, file.opener, [&](Filesystem& fs, Request& request) -> Status {
-      const backends::ByteSpan out = ThreadBuffer(size);
-      auto count = file.handle->Read(static_cast<uint64_t>(offset), out);
-      if (!count && is_direct && ToErrno(count.error()) != ESTALE) {
-        const size_t sound = ReadSoundPages(*file.handle, static_cast<uint64_t>(offset), out);
-        if (sound != 0) count = sound;
-      }
-      if (!count) {
-        // Whatever a read fails with, somebody got less than there is.
-        if (IsOrdinary(ToErrno(count.error()))) Complain(fs, count.error().message());
-        return model::Propagate(std::move(count).error());
-      }
-      fs.counts_.bytes_read.fetch_add(*count, std::memory_order_relaxed);
-      fuse_reply_buf(request.Answer(), reinterpret_cast<const char*>(out.data()), *count);
-      return {};
-    });
+    Guard(
+        req, &Counts::read, file.opener,
+        [&](Filesystem& fs, Request& request) -> Status {
+          const backends::ByteSpan out = ThreadBuffer(size);
+          auto count = file.handle->Read(static_cast<uint64_t>(offset), out);
+          if (!count && is_direct && ToErrno(count.error()) != ESTALE) {
+            const size_t sound =
+                ReadSoundPages(*file.handle, static_cast<uint64_t>(offset), out);
+            if (sound != 0) count = sound;
+          }
+          if (!count) {
+            // Whatever a read fails with, somebody got less than there is.
+            if (IsOrdinary(ToErrno(count.error()))) Complain(fs, count.error().message());
+            return model::Propagate(std::move(count).error());
+          }
+          fs.counts_.bytes_read.fetch_add(*count, std::memory_order_relaxed);
+          fuse_reply_buf(request.Answer(), reinterpret_cast<const char*>(out.data()), *count);
+          return {};
+        },
+        arrival);
   }
 
   // Of a read that failed, the bytes before the first page that cannot be read.

@@ -60,11 +60,12 @@ Status CheckSourcePath(MountPaths& paths) {
   return BadInput("source {}: not a directory, and not an array store", Quote(paths.source));
 }
 
-// A mount whose process was killed answers to nothing, not even to stat(). One of ndlfs is
-// in nobody's use: it makes room for the new one.
+// A mount whose process was killed answers to nothing; for a second stat() may not notice.
+// One of ndlfs is of no use to anybody: it makes room for the new one.
 Status ClearDeadMount(const std::string& mountpoint) {
-  struct ::stat status;
-  if (::stat(mountpoint.c_str(), &status) == 0 || errno != ENOTCONN) return {};
+  const backends::UniqueFd directory(
+      ::open(mountpoint.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NONBLOCK));
+  if (directory || errno != ENOTCONN) return {};
   const auto removed = RemoveDeadMount(mountpoint);
   if (removed) return {};
   return BadInput(
