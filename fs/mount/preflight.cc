@@ -41,6 +41,10 @@ Status CheckDirectory(const char* what, const std::string& path) {
   if (::stat(path.c_str(), &status) != 0) {
     return BadInput("{} {}: {}", what, Quote(path), Reason(errno));
   }
+  const std::string_view special = SpecialKind(status.st_mode);
+  if (!special.empty()) {
+    return BadInput("{} {}: {}, and not a directory", what, Quote(path), special);
+  }
   if (!S_ISDIR(status.st_mode)) return BadInput("{} {}: not a directory", what, Quote(path));
   return {};
 }
@@ -176,6 +180,20 @@ std::vector<MountEntry> CurrentMounts() {
   std::ostringstream text;
   text << file.rdbuf();
   return ParseMountInfo(text.str());
+}
+
+std::string_view SpecialKind(mode_t mode) {
+  switch (mode & S_IFMT) {
+    case S_IFIFO:
+      return "a named pipe";
+    case S_IFSOCK:
+      return "a socket";
+    case S_IFCHR:
+    case S_IFBLK:
+      return "a device";
+    default:
+      return {};
+  }
 }
 
 bool IsInPath(const char* program) {

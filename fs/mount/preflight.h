@@ -3,7 +3,10 @@
 // What can be said about a mount before it is tried.
 #pragma once
 
+#include <sys/types.h>
+
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "fs/mount/mount.h"
@@ -36,6 +39,9 @@ std::string WhyNoDevice(int error);
 // Whether the directory `inner` is `outer` or below it. By device and inode,
 // so that another way to the same directory is seen through.
 bool IsInside(std::string inner, const std::string& outer);
+
+// "a named pipe" and the like; empty for directories, regular files and links.
+std::string_view SpecialKind(mode_t mode);
 
 // Whether a directory of $PATH has a program of this name that this user may run.
 bool IsInPath(const char* program);
