@@ -15,10 +15,10 @@ class Starter {
  public:
   explicit Starter(backends::UniqueFd pipe) : pipe_(std::move(pipe)) {}
 
-  enum class Output { kLetGo, kKeep };
-  // Ready: lets go of the terminal unless `output` says otherwise, then of the
+  enum class Errors { kLetGo, kKeep };
+  // Ready: lets go of the terminal, but keeps standard error if `errors` says so, then of the
   // starter. Once only; the process may be threaded by now.
-  void Succeed(Output output = Output::kLetGo);
+  void Succeed(Errors errors = Errors::kLetGo);
   // Not ready, and never will be, because of `reason`.
   void Fail(const std::string& reason);
 

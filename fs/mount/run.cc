@@ -125,7 +125,7 @@ class Run {
           options_, paths_,
           [&] {
             is_ready = true;
-            starter.Succeed(Starter::Output::kKeep);
+            starter.Succeed(Starter::Errors::kKeep);
           },
           std::move(device));
     }
