@@ -134,9 +134,9 @@ class Mount {
         {"metrics",
          [=, this] { return StatisticsAsMetrics(statistics(), CollectRequests(filesystem_)); }},
         {"config.yaml", [this] { return OptionsAsYaml(options_); }},
-        // Names files that not everybody may know of, and quotes them.
         {"errors.log", [this] { return context_.problems.Text(); },
-         options_.allow_other ? mode_t{0400} : mode_t{0440}},
+         options_.allow_other ? mode_t{0444} : mode_t{0440},
+         /*grows=*/true},
     };
   }
 

@@ -197,7 +197,8 @@ struct Handlers {
 
   static void OpInit(void* userdata, fuse_conn_info* conn) {
     auto& fs = *static_cast<Filesystem*>(userdata);
-    constexpr unsigned kWanted = FUSE_CAP_PARALLEL_DIROPS | FUSE_CAP_CACHE_SYMLINKS;
+    constexpr unsigned kWanted =
+        FUSE_CAP_PARALLEL_DIROPS | FUSE_CAP_CACHE_SYMLINKS | FUSE_CAP_EXPORT_SUPPORT;
     conn->want |= conn->capable & kWanted;
     // Of requests that are under way together, one that fails fails all: what
     // could be read before it would be lost.
@@ -210,6 +211,12 @@ struct Handlers {
 
   static void OpLookup(fuse_req_t req, fuse_ino_t parent, const char* name) {
     Guard(req, &Counts::lookup, [&](Filesystem& fs, Request& request) -> Status {
+      const std::string_view wanted = name;
+      if (wanted == "." || wanted == "..") {
+        return ReplyKnown(
+            fs, request,
+            wanted == "." ? fs.table_.LookupAgain(parent) : fs.table_.LookupParent(parent));
+      }
       NDLFS_TRY(const auto directory, Find(fs, parent));
       auto node = AsNode(directory).Lookup(name);
       if (node && (*node)->StatCost() != TreeNode::Cost::kNothing) {
@@ -218,6 +225,23 @@ struct Handlers {
       }
       return ReplyLookup(fs, request, directory, name, std::move(node));
     });
+  }
+
+  // A server of NFS has a nodeid out of a file handle, and asks what it stands for. The
+  // lookup has been counted.
+  static Status ReplyKnown(Filesystem& fs, Request& request,
+                           const std::optional<InodeTable::Inode>& inode) {
+    if (!inode) return IoError(ESTALE, "lookup by handle");
+    const auto attributes = AsNode(*inode).Stat();
+    if (!attributes) {
+      fs.table_.Forget(inode->nodeid, 1);
+      return model::Propagate(attributes.error());
+    }
+    fuse_entry_param entry = {};  // without a timeout: the kernel has no name for it
+    entry.ino = inode->nodeid;
+    entry.attr = ToStat(fs.options_, inode->ino, *attributes);
+    if (fuse_reply_entry(request.Answer(), &entry) != 0) fs.table_.Forget(inode->nodeid, 1);
+    return {};
   }
 
   // What decodes as much as a read takes turns with reads. What decodes much
@@ -258,12 +282,13 @@ struct Handlers {
                            std::string_view name, TreeNodePtr node, double timeout) {
     NDLFS_TRY(const auto attributes, node->StatWhenFound());
     const bool asks_for_each = AsNode(parent).DependsOnCaller() || node->DependsOnCaller();
+    const bool is_volatile = node->IsVolatile();
     const auto inode = fs.table_.Lookup(parent.nodeid, name, std::move(node));
     if (!inode) return model::Stale("lookup: it has changed");
     fuse_entry_param entry = {};
     entry.ino = inode->nodeid;
     entry.attr = ToStat(fs.options_, inode->ino, attributes);
-    entry.attr_timeout = timeout;
+    entry.attr_timeout = is_volatile ? 0 : timeout;
     entry.entry_timeout = asks_for_each ? 0 : timeout;
     // A caller that was interrupted has not got the nodeid, and so will not
     // forget it.
@@ -290,7 +315,8 @@ struct Handlers {
       NDLFS_TRY(const auto inode, Find(fs, nodeid));
       NDLFS_TRY(const auto attributes, AsNode(inode).Stat());
       const struct ::stat status = ToStat(fs.options_, inode.ino, attributes);
-      fuse_reply_attr(request.Answer(), &status, fs.options_.timeout);
+      const double timeout = AsNode(inode).IsVolatile() ? 0 : fs.options_.timeout;
+      fuse_reply_attr(request.Answer(), &status, timeout);
       return {};
     });
   }
