@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "backends/detection.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <memory>
@@ -85,7 +87,38 @@ const Format* FindFormat(const Source& source, std::string_view path, OpenedFile
   return nullptr;
 }
 
+// What a file that is no store begins with; empty where a format would know it.
+std::string DescribeContent(ConstByteSpan head) {
+  if (head.empty()) return "the file is empty";
+  const auto formats = Formats();
+  if (std::any_of(formats.begin(), formats.end(),
+                  [&](const Format* format) { return format->ProbeContent(head); })) {
+    return {};
+  }
+  constexpr size_t kShown = 20;
+  const size_t size = std::min(kShown, head.size());
+  return fmt::format(
+      "it begins with {}, like no array store",
+      model::Quote(std::string_view(reinterpret_cast<const char*>(head.data()), size)));
+}
+
 }  // namespace
+
+model::Result<std::shared_ptr<const Hierarchy>> OpenDetected(
+    const Format& format, const std::shared_ptr<const Source>& source, const std::string& path,
+    const OpenOptions& options) {
+  auto opened = format.Open(source, path, options);
+  if (opened || opened.error().is_transient()) return opened;
+  // Of those that only a name tells, the content says nothing.
+  if (!source->IsFile(path) || !format.MatchesFileName(FileNameOf(path))) return opened;
+  const auto file = OpenAndRead(*source, path);
+  if (!file || !*file) return opened;
+  const std::string content = DescribeContent((*file)->head.span());
+  if (content.empty()) return opened;
+  const model::Error& error = opened.error();
+  return model::Propagate(model::Error(
+      error.code(), fmt::format("{} ({})", error.message(), content), error.sys_errno()));
+}
 
 bool MayBeStoreFile(std::string_view file_name) {
   const auto formats = Formats();

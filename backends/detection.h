@@ -4,7 +4,9 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "backends/format/format.h"
@@ -46,5 +48,11 @@ struct FileLook {
 // comes first in it; an archive is NPZ before it is Zarr. A file that cannot be
 // read is judged by its name.
 FileLook LookIntoFile(const Source& source, std::string_view path, Detection detection);
+
+// Opens the store at `path` as one of `format`. Where that fails for a file that has the name
+// of a store but begins like none, the error says so: it is empty, or holds something else.
+model::Result<std::shared_ptr<const Hierarchy>> OpenDetected(
+    const Format& format, const std::shared_ptr<const Source>& source, const std::string& path,
+    const OpenOptions& options);
 
 }  // namespace ndlfs::backends

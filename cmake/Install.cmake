@@ -6,9 +6,48 @@ install(TARGETS ndlfs RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(CODE [[
   set(folder "$ENV{DESTDIR}${CMAKE_INSTALL_PREFIX}/sbin")
   file(MAKE_DIRECTORY "${folder}")
-  file(CREATE_LINK ../bin/ndlfs "${folder}/mount.ndlfs" SYMBOLIC)
-  message(STATUS "Installing: ${folder}/mount.ndlfs -> ../bin/ndlfs")
+  foreach(name mount.ndlfs mount.fuse.ndlfs)
+    file(CREATE_LINK ../bin/ndlfs "${folder}/${name}" SYMBOLIC)
+    message(STATUS "Installing: ${folder}/${name} -> ../bin/ndlfs")
+  endforeach()
 ]])
+
+# The program writes its completions itself. One that is built for another machine
+# cannot; then there are none.
+set(NDLFS_ZSH_DIR share/zsh/site-functions CACHE STRING "Where zsh looks for completions")
+install(CODE "set(program \"$<TARGET_FILE:ndlfs>\")\nset(zsh \"${NDLFS_ZSH_DIR}\")")
+install(CODE [[
+  set(share "$ENV{DESTDIR}${CMAKE_INSTALL_PREFIX}")
+  foreach(shell_file "bash:share/bash-completion/completions/ndlfs" "zsh:${zsh}/_ndlfs"
+                     "fish:share/fish/vendor_completions.d/ndlfs.fish")
+    string(REPLACE ":" ";" pair "${shell_file}")
+    list(GET pair 0 shell)
+    list(GET pair 1 file)
+    execute_process(COMMAND "${program}" completion ${shell} OUTPUT_VARIABLE text RESULT_VARIABLE status
+                    ERROR_QUIET)
+    if(status EQUAL 0)
+      file(WRITE "${share}/${file}" "${text}")
+      message(STATUS "Installing: ${share}/${file}")
+    else()
+      message(WARNING "no completions for ${shell}: ${program} does not run here")
+    endif()
+  endforeach()
+]])
+
 install(FILES man/ndlfs.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
-install(FILES man/ndl.5 DESTINATION ${CMAKE_INSTALL_MANDIR}/man5)
+install(FILES man/ndl.5 man/ndlfs-tree.5 DESTINATION ${CMAKE_INSTALL_MANDIR}/man5)
+install(FILES man/ndlfs-mount.8 DESTINATION ${CMAKE_INSTALL_MANDIR}/man8)
+# `man mount.ndlfs` is a page too.
+foreach(name mount.ndlfs mount.fuse.ndlfs)
+  file(WRITE "${PROJECT_BINARY_DIR}/man/${name}.8" ".so man8/ndlfs-mount.8\n")
+  install(FILES "${PROJECT_BINARY_DIR}/man/${name}.8" DESTINATION ${CMAKE_INSTALL_MANDIR}/man8)
+endforeach()
+
+set(NDLFS_UNIT_DIR lib/systemd/system CACHE STRING "Where systemd looks for units")
+install(FILES packaging/systemd/ndlfs@.service DESTINATION ${NDLFS_UNIT_DIR})
 install(FILES README.md CHANGELOG.md LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(FILES
+  packaging/systemd/mnt-ndl.mount packaging/systemd/mnt-ndl.automount
+  packaging/systemd/fstab.example packaging/systemd/example.conf
+  DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples)
+install(FILES examples/make_data.py examples/zarr3.py DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples)

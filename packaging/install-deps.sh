@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: MIT
 #
 # Installs the Debian 12 packages that ndlfs is built from, and with `test`
-# those that its tests use besides. Does nothing when all of them are there.
+# those that its tests use besides, or with `package` those that debian.sh and
+# tarball.sh use. Does nothing when all of them are there.
 #
-#   packaging/install-deps.sh [test]
+#   packaging/install-deps.sh [test | package]
 set -euo pipefail
 
 build_packages=(
@@ -28,6 +29,7 @@ test_packages=(
   python3-gdal python3-astropy python3-nibabel python3-tifffile teem-apps
   attr gfortran git man-db rsync
 )
+package_packages=(dpkg-dev git lintian patchelf)
 
 die() {
   echo "install-deps.sh: $*" >&2
@@ -38,7 +40,8 @@ packages=("${build_packages[@]}")
 case "${1:-}" in
   '') ;;
   test) packages+=("${test_packages[@]}") ;;
-  *) die "unknown argument '$1'; the only one is 'test'" ;;
+  package) packages+=("${package_packages[@]}") ;;
+  *) die "unknown argument '$1'; it is 'test' or 'package'" ;;
 esac
 
 command -v apt-get >/dev/null || die "needs apt-get (Debian 12); install by hand: ${packages[*]}"

@@ -168,8 +168,8 @@ void Checker::TakeStock(const StorePtr& store, const FoundStore& found) {
   store->report.format = found.format->name();
   const auto result = Guarded([&]() -> model::Result<void> {
     NDLFS_TRY(const auto hierarchy,
-              found.format->Open(found.source, found.path,
-                                 {.max_chunk_size = options_.max_chunk_size}));
+              backends::OpenDetected(*found.format, found.source, found.path,
+                                     {.max_chunk_size = options_.max_chunk_size}));
     store->report.format = hierarchy->format();
     NDLFS_TRY(const std::string top, PathNameOf(*hierarchy, found.folders));
     AddObjects(store, *hierarchy, top, 0);

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <functional>
+#include <span>
 #include <string_view>
 
 #include "model/error.h"
@@ -30,10 +31,19 @@ struct Command {
 
 extern const Command kMountCommand;
 extern const Command kUmountCommand;
+extern const Command kRunCommand;
 extern const Command kDescribeCommand;
 extern const Command kCatCommand;
 extern const Command kValidateCommand;
 extern const Command kCheckCommand;
+extern const Command kStatsCommand;
+// Prints a script with which a shell completes the command line.
+extern const Command kCompletionCommand;
+
+// All of them, in the order of `ndlfs --help`.
+std::span<const Command* const> AllCommands();
+// The command line of `command`, without what RunCommandLine() adds to parse it.
+void SetUpApp(CLI::App& app);
 
 // Mounts as mount(8) asks for it: SOURCE MOUNTPOINT [-sfnv] [-o LIST] [-t TYPE].
 extern const Command kMountHelperCommand;

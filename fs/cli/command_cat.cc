@@ -45,13 +45,28 @@ model::Result<ViewName> ChooseView(const ViewProvider<Input>& provider, const In
   return model::Unsupported("{} have no {} view", what, arguments.view);
 }
 
+// Like cat(1), writes what is before a byte that cannot be read: pieces become smaller
+// towards that.
 model::Result<void> Copy(const View& view) {
   backends::Bytes buffer(kPieceSize);
+  size_t piece = kPieceSize;
   for (uint64_t offset = 0;;) {
-    NDLFS_TRY(const size_t count, view.Read(offset, buffer.span()));
-    if (count == 0) return {};
-    NDLFS_RETURN_IF_ERROR(WriteStandardOutput(buffer.span().first(count)));
-    offset += count;
+    const auto count = view.Read(offset, buffer.span().first(piece));
+    if (!count && piece > 1) {
+      piece /= 2;
+      continue;
+    }
+    if (!count) {
+      return model::Propagate(model::Error(
+          count.error().code(),
+          fmt::format("{}; the output ends before it, after {} bytes (in a mount, what is "
+                      "after it can be read too)",
+                      count.error().message(), offset),
+          count.error().sys_errno()));
+    }
+    if (*count == 0) return {};
+    NDLFS_RETURN_IF_ERROR(WriteStandardOutput(buffer.span().first(*count)));
+    offset += *count;
   }
 }
 

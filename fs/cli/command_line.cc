@@ -25,8 +25,8 @@ namespace {
 
 // The list of commands, in the order of --help.
 constexpr std::array kCommands = {
-    &kMountCommand, &kUmountCommand,   &kDescribeCommand,
-    &kCatCommand,   &kValidateCommand, &kCheckCommand,
+    &kMountCommand, &kUmountCommand,   &kRunCommand,   &kDescribeCommand,   &kCatCommand,
+    &kCheckCommand, &kValidateCommand, &kStatsCommand, &kCompletionCommand,
 };
 
 constexpr int kFailed = 1;
@@ -49,9 +49,14 @@ std::string GeneralHelp() {
   }
   return help +
          "\nOptions:\n"
-         "  -h,--help   Print this help, or that of a command, and exit\n"
-         "  --version   Print the versions of ndlfs and its libraries, and exit\n\n"
-         "ndlfs COMMAND --help explains a command; the manual is ndlfs(1).\n";
+         "  -h,--help     Print this help, or that of a command, and exit\n"
+         "  -V,--version  Print the versions of ndlfs and its libraries, and exit\n\n"
+         "Begin with:\n"
+         "  ndlfs mount DATA MOUNTPOINT     DATA is a directory with array stores, or one "
+         "store\n"
+         "  ls MOUNTPOINT                   each store and each array is a folder\n"
+         "  ndlfs umount MOUNTPOINT\n\n"
+         "ndlfs help COMMAND explains a command; the manual is ndlfs(1).\n";
 }
 
 const Command* FindCommand(std::string_view name) {
@@ -62,10 +67,12 @@ const Command* FindCommand(std::string_view name) {
 }
 
 // Names that other programs have for the same things.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 16> kOtherNames = {{
-    {"help", "--help"},
-    {"-V", "--version"},
+constexpr std::array<std::pair<std::string_view, std::string_view>, 18> kOtherNames = {{
     {"-v", "--version"},
+    {"version", "--version"},
+    {"exec", "run"},
+    {"top", "stats"},
+    {"status", "stats"},
     {"ls", "describe"},
     {"list", "describe"},
     {"info", "describe"},
@@ -97,6 +104,9 @@ int UnknownCommand(std::string_view word) {
                                       proposal.empty() ? "; see ndlfs --help" : proposal));
 }
 
+// The argument that is a command of another program, with options of its own.
+constexpr std::string_view kCommandWords = "COMMAND";
+
 // The spellings of all options of a command: "-f", "--foreground".
 std::vector<std::string> Spellings(const CLI::App& app) {
   std::vector<std::string> spellings;
@@ -112,7 +122,8 @@ std::string Usage(const CLI::App& app) {
   std::string usage = app.get_name();
   for (const CLI::Option* option : app.get_options()) {
     if (!option->get_positional()) continue;
-    const std::string name = option->get_name();
+    std::string name = option->get_name();
+    if (name == kCommandWords) name = "-- " + name;
     usage += option->get_required() ? " " + name : " [" + name + "]";
   }
   return usage;
@@ -150,6 +161,10 @@ int UnexpectedWord(const CLI::App& app, std::string_view word) {
                                         model::Quote(word), app.get_name()));
   }
   const std::string_view name = word.substr(0, word.find('='));
+  if (app.get_option_no_throw(std::string(kCommandWords)) != nullptr) {
+    return WrongCommandLine(fmt::format("unknown option {}; write {}, with -- before it",
+                                        model::OneLine(name), Usage(app)));
+  }
   const std::vector<std::string> spellings = Spellings(app);
   const std::string proposal =
       DidYouMean(name, std::vector<std::string_view>(spellings.begin(), spellings.end()));
@@ -158,7 +173,11 @@ int UnexpectedWord(const CLI::App& app, std::string_view word) {
       proposal.empty() ? fmt::format("; see {} --help", app.get_name()) : proposal));
 }
 
-void SetUp(CLI::App& app) {
+}  // namespace
+
+std::span<const Command* const> AllCommands() { return kCommands; }
+
+void SetUpApp(CLI::App& app) {
   app.allow_extras();  // UnexpectedWord() reports them
   app.set_help_flag("-h,--help", "Print this help and exit");
   app.get_formatter()->column_width(28);
@@ -166,6 +185,8 @@ void SetUp(CLI::App& app) {
   app.get_formatter()->label("REQUIRED", "");
   app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
 }
+
+namespace {
 
 int RunBody(const Command::Body& body) {
   const auto status = body();
@@ -176,7 +197,7 @@ int RunBody(const Command::Body& body) {
 
 int RunCommand(const Command& command, std::vector<std::string> words) {
   CLI::App app(std::string(command.summary) + ".", fmt::format("ndlfs {}", command.name));
-  SetUp(app);
+  SetUpApp(app);
   const Command::Body body = command.prepare(app);
   std::reverse(words.begin(), words.end());  // CLI11 expects the last one first
   std::string problem;
@@ -209,15 +230,29 @@ bool LooksLikeSource(std::string_view word) {
          std::filesystem::is_directory(word, ignored);
 }
 
+// `ndlfs help [COMMAND]`.
+int Help(const std::vector<std::string>& words) {
+  if (words.size() > 2) {
+    return WrongCommandLine(
+        fmt::format("unexpected argument {}; see ndlfs --help", model::Quote(words[2])));
+  }
+  if (words.size() == 2 && !words[1].starts_with('-')) {
+    const Command* command = FindCommand(words[1]);
+    return command != nullptr ? RunCommand(*command, {"--help"}) : UnknownCommand(words[1]);
+  }
+  fmt::print("{}", GeneralHelp());
+  return 0;
+}
+
 int Dispatch(std::string_view program, std::vector<std::string> words) {
   if (IsMountHelper(program)) return RunCommand(kMountHelperCommand, std::move(words));
-  if (words.empty()) return WrongCommandLine("no command; see ndlfs --help");
-  const std::string first = words.front();
-  if (first == "--help" || first == "-h") {
-    fmt::print("{}", GeneralHelp());
-    return 0;
+  if (words.empty()) {
+    return WrongCommandLine(
+        "no command; begin with: ndlfs mount DATA MOUNTPOINT, or see ndlfs --help");
   }
-  if (first == "--version") {
+  const std::string first = words.front();
+  if (first == "help" || first == "--help" || first == "-h") return Help(words);
+  if (first == "--version" || first == "-V") {
     fmt::print("{}", VersionText());
     return 0;
   }

@@ -76,6 +76,9 @@ constexpr std::array<std::string_view, 43> kGenericOptions = {"_netdev",
 constexpr std::array<std::string_view, 7> kLogLevels = {"trace", "debug",    "info", "warn",
                                                         "error", "critical", "off"};
 
+constexpr std::array<std::string_view, 2> kDetections = {"content", "name"};
+constexpr std::array<std::string_view, 2> kFormats = {"text", "json"};
+
 bool IsGeneric(std::string_view name) {
   return name.starts_with("x-") || name.starts_with("X-") ||
          std::find(kGenericOptions.begin(), kGenericOptions.end(), name) !=
@@ -296,6 +299,11 @@ Result<void> ApplyItem(std::string_view item, Unknown unknown, MountOptions& opt
   const std::string_view name = item.substr(0, equals);
   const bool has_value = equals != std::string_view::npos;
   if (IsGeneric(name)) return {};
+  if (name == "remount") {
+    return model::BadInput(
+        "mount option remount: the options of a mount of ndlfs cannot change; unmount it, and "
+        "mount it again");
+  }
   const std::string hyphened = Replaced(name, '_', '-');
   const auto* option = std::find_if(kMountOptions.begin(), kMountOptions.end(),
                                     [&](const auto& o) { return o.name == hyphened; });
@@ -318,6 +326,20 @@ Result<void> ApplyItem(std::string_view item, Unknown unknown, MountOptions& opt
 
 std::span<const MountOption> AllMountOptions() { return kMountOptions; }
 
+std::vector<std::string_view> OptionChoices(std::string_view name) {
+  const auto list = [](const auto& names) {
+    return std::vector<std::string_view>(names.begin(), names.end());
+  };
+  if (name == "log-level") return list(kLogLevels);
+  if (name == "detect") return list(kDetections);
+  if (name == "format") return list(kFormats);
+  if (name == "view") return ShortViewNames();
+  if (name != "views") return {};
+  auto views = ShortViewNames();
+  views.emplace_back("all");
+  return views;
+}
+
 Result<void> ApplyOptionList(std::string_view list, Unknown unknown, MountOptions& options) {
   while (!list.empty()) {
     const std::string item = TakeItem(list);
@@ -334,11 +356,10 @@ Result<unsigned> ParseThreads(std::string_view text) {
 }
 
 Result<backends::Detection> ParseDetection(std::string_view text) {
-  constexpr std::array<std::string_view, 2> kNames = {"content", "name"};
-  if (text == kNames[0]) return backends::Detection::kContent;
-  if (text == kNames[1]) return backends::Detection::kName;
-  return model::BadInput("{} is not one of {}{}", Quote(text), fmt::join(kNames, ", "),
-                         DidYouMean(text, kNames));
+  if (text == kDetections[0]) return backends::Detection::kContent;
+  if (text == kDetections[1]) return backends::Detection::kName;
+  return model::BadInput("{} is not one of {}{}", Quote(text), fmt::join(kDetections, ", "),
+                         DidYouMean(text, kDetections));
 }
 
 Result<ListedViews> ParseViews(std::string_view text) {

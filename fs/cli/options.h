@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "fs/mount/mount.h"
 #include "model/error.h"
@@ -23,6 +24,10 @@ struct MountOption {
 
 // In the order of --help.
 std::span<const MountOption> AllMountOptions();
+
+// The values of an option of any command, where there are not many: those of
+// --log-level and the like. Without the hyphens: "log-level".
+std::vector<std::string_view> OptionChoices(std::string_view name);
 
 // What to do with an unknown option in a list: mount(8) may ask for tolerance.
 enum class Unknown { kRefuse, kIgnore };

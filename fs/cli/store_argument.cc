@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "fs/cli/store_argument.h"
 
+#include <sys/stat.h>
+
 #include <cerrno>
 #include <filesystem>
 #include <optional>
@@ -13,6 +15,7 @@
 #include "backends/store/local/local_source.h"
 #include "fs/cli/nearest.h"
 #include "fs/cli/source_path.h"
+#include "fs/mount/preflight.h"
 #include "model/path_name.h"
 
 namespace ndlfs::fs {
@@ -44,7 +47,7 @@ Result<OpenedStore> OpenAt(std::shared_ptr<const Source> source, const std::stri
   OpenedStore store;
   store.where = (std::filesystem::path(source->name()) / path).string();
   store.name = std::filesystem::path(path.empty() ? source->name() : path).filename();
-  NDLFS_TRY(store.hierarchy, format.Open(source, path, {}));
+  NDLFS_TRY(store.hierarchy, backends::OpenDetected(format, source, path, {}));
   store.source = std::move(source);
   store.path = path;
   return store;
@@ -140,6 +143,14 @@ model::Error WithProposal(const model::Error& error, const std::string& given) {
           ENOTDIR};
 }
 
+std::string NotAStore(const std::string& path) {
+  struct ::stat status;
+  std::string_view special;
+  if (::stat(path.c_str(), &status) == 0) special = SpecialKind(status.st_mode);
+  if (!special.empty()) return fmt::format("{}, and not an array store", special);
+  return "not an array store";
+}
+
 }  // namespace
 
 Result<OpenedStore> OpenStore(const std::string& path) {
@@ -148,7 +159,7 @@ Result<OpenedStore> OpenStore(const std::string& path) {
   const SourcePath& place = *found;
   NDLFS_TRY(const auto source, backends::LocalSource::Open(place.root), path);
   NDLFS_TRY(const auto* format, FormatAt(*source, place.path), path);
-  if (format == nullptr) return model::Unsupported("{}: not an array store", path);
+  if (format == nullptr) return model::Unsupported("{}: {}", path, NotAStore(path));
   NDLFS_TRY(OpenedStore store, OpenAt(source, place.path, *format));
   store.where = path;
   NDLFS_TRY(store.object, PathNameOf(*store.hierarchy, place.folders), path);
@@ -187,7 +198,16 @@ model::Error WithNearestName(const model::Error& error, const OpenedStore& store
   const std::string group(model::ParentPath(store.object));
   const auto names = store.hierarchy->List(group);
   if (!names) return error;
-  const std::vector<std::string_view> candidates(names->begin(), names->end());
+  // A link that leads to the name is the question, and no answer.
+  const auto leads_here = [&](const std::string& name) {
+    const auto link = store.hierarchy->GetLink(model::JoinPath(group, name));
+    return link && link->target.starts_with('/') &&
+           NormalizePathName(link->target) == store.object;
+  };
+  std::vector<std::string_view> candidates;
+  for (const std::string& name : *names) {
+    if (!leads_here(name)) candidates.push_back(name);
+  }
   const std::string_view nearest = Nearest(model::BaseName(store.object), candidates);
   if (nearest.empty()) return error;
   return {error.code(), fmt::format("{} (did you mean {}?)", error.message(),

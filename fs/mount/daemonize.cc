@@ -44,10 +44,11 @@ std::string ReadMessage(int fd) {
   }
 }
 
-void LetGoOfTerminal() {
+void LetGoOfTerminal(Starter::Errors errors) {
   const UniqueFd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
   if (!null) return;
-  for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) ::dup2(null.get(), fd);
+  for (const int fd : {STDIN_FILENO, STDOUT_FILENO}) ::dup2(null.get(), fd);
+  if (errors == Starter::Errors::kLetGo) ::dup2(null.get(), STDERR_FILENO);
 }
 
 [[noreturn]] void Work(UniqueFd pipe, const std::function<int(Starter&)>& work) {
@@ -74,9 +75,9 @@ void LetGoOfTerminal() {
 
 }  // namespace
 
-void Starter::Succeed() {
+void Starter::Succeed(Errors errors) {
   if (!pipe_) return;
-  LetGoOfTerminal();
+  LetGoOfTerminal(errors);
   WriteAll(pipe_.get(), {kReady});
   pipe_ = UniqueFd();
 }
@@ -101,7 +102,11 @@ model::Result<void> RunInBackground(const std::function<int(Starter&)>& work) {
   write_end = UniqueFd();
   while (::waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
   }
-  const std::string message = ReadMessage(read_end.get());
+  return WaitUntilStarted(read_end.get());
+}
+
+model::Result<void> WaitUntilStarted(int fd) {
+  const std::string message = ReadMessage(fd);
   if (!message.empty() && message.front() == kReady) return {};
   if (message.size() > 1) {
     return model::Failure(model::Error(model::ErrorCode::kBadInput, message.substr(1)));

@@ -15,15 +15,19 @@ class Starter {
  public:
   explicit Starter(backends::UniqueFd pipe) : pipe_(std::move(pipe)) {}
 
-  // Ready: lets go of the terminal, then of the starter. Once only; the
-  // process may be threaded by now.
-  void Succeed();
+  enum class Errors { kLetGo, kKeep };
+  // Ready: lets go of the terminal, but keeps standard error if `errors` says so, then of the
+  // starter. Once only; the process may be threaded by now.
+  void Succeed(Errors errors = Errors::kLetGo);
   // Not ready, and never will be, because of `reason`.
   void Fail(const std::string& reason);
 
  private:
   backends::UniqueFd pipe_;
 };
+
+// Waits at the other end, `fd`, for Succeed(), or for the reason of a failure.
+model::Result<void> WaitUntilStarted(int fd);
 
 // Runs `work` in a process of its own, without a terminal and in "/", which
 // outlives this one. Returns when that has called Succeed(), or with the

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "fs/mount/logging.h"
 
+#include <spdlog/sinks/base_sink.h>
 #include <spdlog/sinks/basic_file_sink.h>
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/sinks/syslog_sink.h>
@@ -8,7 +9,11 @@
 
 #include <filesystem>
 #include <memory>
+#include <mutex>
 #include <system_error>
+#include <utility>
+
+#include "fs/mount/service.h"
 
 namespace ndlfs::fs {
 namespace {
@@ -34,7 +39,34 @@ model::Result<void> CheckLogFile(const std::string& file) {
                          model::Quote(directory.string()));
 }
 
-spdlog::sink_ptr MakeSink(LogTarget target) {
+int PriorityOf(spdlog::level::level_enum level) {
+  if (level <= spdlog::level::debug) return LOG_DEBUG;
+  if (level == spdlog::level::info) return LOG_INFO;
+  if (level == spdlog::level::warn) return LOG_WARNING;
+  return level == spdlog::level::err ? LOG_ERR : LOG_CRIT;
+}
+
+class JournalSink final : public spdlog::sinks::base_sink<std::mutex> {
+ public:
+  explicit JournalSink(Journal journal) : journal_(std::move(journal)) {}
+
+ protected:
+  void sink_it_(const spdlog::details::log_msg& message) override {
+    journal_.Send(PriorityOf(message.level),
+                  std::string_view(message.payload.data(), message.payload.size()));
+  }
+  void flush_() override {}
+
+ private:
+  const Journal journal_;
+};
+
+spdlog::sink_ptr MakeSink(LogTarget target, const LogContext& context) {
+  if (target == LogTarget::kSystemLog || StandardErrorIsJournal()) {
+    auto journal = Journal::Open(
+        {{"NDLFS_SOURCE", context.source}, {"NDLFS_MOUNTPOINT", context.mountpoint}});
+    if (journal) return std::make_shared<JournalSink>(*std::move(journal));
+  }
   if (target == LogTarget::kSystemLog) {
     return std::make_shared<spdlog::sinks::syslog_sink_mt>(kName, 0, LOG_DAEMON, false);
   }
@@ -44,12 +76,12 @@ spdlog::sink_ptr MakeSink(LogTarget target) {
 }  // namespace
 
 model::Result<void> StartLog(const std::string& file, LogTarget target,
-                             const std::string& level) {
+                             const std::string& level, const LogContext& context) {
   NDLFS_TRY(const auto parsed, ParseLevel(level));
   if (!file.empty()) NDLFS_RETURN_IF_ERROR(CheckLogFile(file));
   try {
     const auto sink = file.empty()
-                          ? MakeSink(target)
+                          ? MakeSink(target, context)
                           : std::make_shared<spdlog::sinks::basic_file_sink_mt>(file, false);
     auto logger = std::make_shared<spdlog::logger>(kName, sink);
     logger->set_level(parsed);

@@ -22,6 +22,8 @@
 #include "fs/mount/operations.h"
 #include "fs/mount/preflight.h"
 #include "fs/mount/read_ahead.h"
+#include "fs/mount/serve.h"
+#include "fs/mount/service.h"
 #include "fs/mount/session.h"
 #include "fs/mount/statistics.h"
 #include "fs/tree/control_tree.h"
@@ -96,15 +98,17 @@ class Mount {
     context_.services.listed_views = options.views;
   }
 
-  // Serves until the mount ends. `on_ready` is called when it answers.
-  model::Result<void> Run(std::function<void()> on_ready) {
+  // Serves until the mount ends. `on_ready` is called when it answers. `device` is
+  // as for Serve().
+  model::Result<void> Run(std::function<void()> on_ready, backends::UniqueFd device) {
     filesystem_.set_on_ready(std::move(on_ready));
     filesystem_.set_on_first_open([this] { RaiseReadAhead(options_.mountpoint); });
     NDLFS_TRY(const auto session,
               Session::Mount({.source = options_.source,
                               .mountpoint = options_.mountpoint,
                               .allow_other = options_.allow_other,
-                              .threads = options_.threads + SpareThreads(options_)},
+                              .threads = options_.threads + SpareThreads(options_),
+                              .device = std::move(device)},
                              filesystem_));
     return session->Run();
   }
@@ -126,12 +130,14 @@ class Mount {
       return CollectStatistics(context_, filesystem_, mounted_);
     };
     return {
-        {"stats.json", [=] { return StatisticsAsJson(statistics()); }},
-        {"metrics", [=] { return StatisticsAsMetrics(statistics()); }},
+        {"stats.json",
+         [=, this] { return StatisticsAsJson(statistics(), CollectRequests(filesystem_)); }},
+        {"metrics",
+         [=, this] { return StatisticsAsMetrics(statistics(), CollectRequests(filesystem_)); }},
         {"config.yaml", [this] { return OptionsAsYaml(options_); }},
-        // Names files that not everybody may know of, and quotes them.
         {"errors.log", [this] { return context_.problems.Text(); },
-         options_.allow_other ? mode_t{0400} : mode_t{0440}},
+         options_.allow_other ? mode_t{0444} : mode_t{0440},
+         /*grows=*/true},
     };
   }
 
@@ -166,31 +172,11 @@ std::unique_ptr<Mount> MakeMount(const MountOptions& options, const Scope& scope
   return std::make_unique<Mount>(options, scope, std::move(source));
 }
 
-// Mounts and serves; logs what happens from then on.
-model::Result<void> Serve(const MountOptions& options, const MountPaths& paths,
-                          const std::function<void()>& on_ready) {
-  // A limit on the size of files is an answer of write(), no reason to die.
-  std::signal(SIGXFSZ, SIG_IGN);
-  RaiseDescriptorLimit();
-  // One file may refer to others beside it, where the mount point may be as well.
-  if (!paths.file.empty() && IsInside(options.mountpoint, paths.directory)) {
-    backends::StayOnOneFilesystem();
-  }
-  NDLFS_TRY(auto source, backends::LocalSource::Open(paths.directory, options.allow_other),
-            "source");
-  const auto mount = MakeMount(options, ScopeOf(options, paths), std::move(source));
-  auto result = mount->Run([&] {
-    LogInfo("mounted " + options.source + " on " + options.mountpoint);
-    on_ready();
-  });
-  if (result) LogInfo("unmounted " + options.mountpoint);
-  return result;
-}
-
 // In the process that was started in the background.
 int ServeInBackground(const MountOptions& options, const MountPaths& paths, Starter& starter) {
   bool ready = false;
-  auto result = StartLog(options.log_file, LogTarget::kSystemLog, options.log_level);
+  auto result = StartLog(options.log_file, LogTarget::kSystemLog, options.log_level,
+                         {options.source, options.mountpoint});
   if (result) {
     result = Serve(options, paths, [&] {
       ready = true;
@@ -218,8 +204,29 @@ model::Result<void> CheckAnswers(const std::string& mountpoint) {
 
 }  // namespace
 
-model::Result<int> RunMount(const MountOptions& given) {
-  NDLFS_TRY(const MountPaths paths, CheckMount(given));
+model::Result<void> Serve(const MountOptions& options, const MountPaths& paths,
+                          const std::function<void()>& on_ready, backends::UniqueFd device) {
+  // A limit on the size of files is an answer of write(), no reason to die.
+  std::signal(SIGXFSZ, SIG_IGN);
+  RaiseDescriptorLimit();
+  // One file may refer to others beside it, where the mount point may be as well.
+  if (!paths.file.empty() && IsInside(options.mountpoint, paths.directory)) {
+    backends::StayOnOneFilesystem();
+  }
+  NDLFS_TRY(auto source, backends::LocalSource::Open(paths.directory, options.allow_other),
+            "source");
+  const auto mount = MakeMount(options, ScopeOf(options, paths), std::move(source));
+  auto result = mount->Run(
+      [&] {
+        LogInfo("mounted " + options.source + " on " + options.mountpoint);
+        on_ready();
+      },
+      std::move(device));
+  if (result) LogInfo("unmounted " + options.mountpoint);
+  return result;
+}
+
+model::Result<MountOptions> ResolveOptions(const MountOptions& given, const MountPaths& paths) {
   MountOptions options = given;
   options.source = paths.source;
   options.mountpoint = paths.mountpoint;
@@ -234,10 +241,18 @@ model::Result<int> RunMount(const MountOptions& given) {
       !std::filesystem::is_directory(given.cache_dir, ignored)) {
     return BadInput("--cache-dir: {} is not a directory", model::Quote(given.cache_dir));
   }
+  return options;
+}
+
+model::Result<int> RunMount(const MountOptions& given) {
+  NDLFS_TRY(const MountPaths paths, CheckMount(given));
+  NDLFS_TRY(const MountOptions options, ResolveOptions(given, paths));
   if (options.foreground) {
-    NDLFS_RETURN_IF_ERROR(
-        StartLog(options.log_file, LogTarget::kStandardError, options.log_level));
-    NDLFS_RETURN_IF_ERROR(Serve(options, paths, [] {}));
+    NDLFS_RETURN_IF_ERROR(StartLog(options.log_file, LogTarget::kStandardError,
+                                   options.log_level, {options.source, options.mountpoint}));
+    NDLFS_RETURN_IF_ERROR(Serve(options, paths, [&] {
+      NotifyManager("READY=1\nSTATUS=" + options.source + " is mounted");
+    }));
     return 0;
   }
   NDLFS_RETURN_IF_ERROR(RunInBackground(

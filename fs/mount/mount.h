@@ -76,4 +76,8 @@ model::Result<int> RunMount(const MountOptions& given);
 // has ended too. Refuses what is not a mount of ndlfs.
 model::Result<void> RunUnmount(const std::string& path);
 
+// Takes away the mount of ndlfs at `path` whose process has been killed, although
+// programs may still have its files open. Refuses what is no mount of ndlfs.
+model::Result<void> RemoveDeadMount(const std::string& path);
+
 }  // namespace ndlfs::fs

@@ -105,23 +105,41 @@ Status SizedReply(Request& request, std::string_view value, size_t size) {
 }  // namespace
 
 struct Handlers {
+  using Clock = RequestTimes::Clock;
+
+  // Counts a request, and how long it took.
+  class Timer {
+   public:
+    explicit Timer(RequestTimes& times, Clock::time_point begin = Clock::now())
+        : times_(times), begin_(begin) {
+      times_.Begin();
+    }
+    ~Timer() { times_.End(begin_); }
+    Timer(const Timer&) = delete;
+    Timer& operator=(const Timer&) = delete;
+
+   private:
+    RequestTimes& times_;
+    const Clock::time_point begin_;
+  };
+
   // Runs one operation, and answers for it where it did not: with the error
   // that it returns, or with EIO for what should not have been thrown.
   template <typename Operation>
-  static void Guard(fuse_req_t req, std::atomic<uint64_t> Counts::*counter,
-                    const Operation& operation) {
+  static void Guard(fuse_req_t req, RequestTimes Counts::*kind, const Operation& operation) {
     Filesystem& fs = *static_cast<Filesystem*>(fuse_req_userdata(req));
-    (fs.counts_.*counter).fetch_add(1, std::memory_order_relaxed);
+    const Timer timer(fs.counts_.*kind);
     GuardCounted(req, operation);
   }
 
   // The same on behalf of who opened the handle that is used: as with any file, access is
   // checked when it is opened.
   template <typename Operation>
-  static void Guard(fuse_req_t req, std::atomic<uint64_t> Counts::*counter,
-                    const backends::CallerPtr& opener, const Operation& operation) {
+  static void Guard(fuse_req_t req, RequestTimes Counts::*kind,
+                    const backends::CallerPtr& opener, const Operation& operation,
+                    Clock::time_point arrival = Clock::now()) {
     Filesystem& fs = *static_cast<Filesystem*>(fuse_req_userdata(req));
-    (fs.counts_.*counter).fetch_add(1, std::memory_order_relaxed);
+    const Timer timer(fs.counts_.*kind, arrival);
     GuardAs(
         req, [&](Filesystem&) { return opener; }, operation);
   }
@@ -179,7 +197,8 @@ struct Handlers {
 
   static void OpInit(void* userdata, fuse_conn_info* conn) {
     auto& fs = *static_cast<Filesystem*>(userdata);
-    constexpr unsigned kWanted = FUSE_CAP_PARALLEL_DIROPS | FUSE_CAP_CACHE_SYMLINKS;
+    constexpr unsigned kWanted =
+        FUSE_CAP_PARALLEL_DIROPS | FUSE_CAP_CACHE_SYMLINKS | FUSE_CAP_EXPORT_SUPPORT;
     conn->want |= conn->capable & kWanted;
     // Of requests that are under way together, one that fails fails all: what
     // could be read before it would be lost.
@@ -192,6 +211,12 @@ struct Handlers {
 
   static void OpLookup(fuse_req_t req, fuse_ino_t parent, const char* name) {
     Guard(req, &Counts::lookup, [&](Filesystem& fs, Request& request) -> Status {
+      const std::string_view wanted = name;
+      if (wanted == "." || wanted == "..") {
+        return ReplyKnown(
+            fs, request,
+            wanted == "." ? fs.table_.LookupAgain(parent) : fs.table_.LookupParent(parent));
+      }
       NDLFS_TRY(const auto directory, Find(fs, parent));
       auto node = AsNode(directory).Lookup(name);
       if (node && (*node)->StatCost() != TreeNode::Cost::kNothing) {
@@ -200,6 +225,23 @@ struct Handlers {
       }
       return ReplyLookup(fs, request, directory, name, std::move(node));
     });
+  }
+
+  // A server of NFS has a nodeid out of a file handle, and asks what it stands for. The
+  // lookup has been counted.
+  static Status ReplyKnown(Filesystem& fs, Request& request,
+                           const std::optional<InodeTable::Inode>& inode) {
+    if (!inode) return IoError(ESTALE, "lookup by handle");
+    const auto attributes = AsNode(*inode).Stat();
+    if (!attributes) {
+      fs.table_.Forget(inode->nodeid, 1);
+      return model::Propagate(attributes.error());
+    }
+    fuse_entry_param entry = {};  // without a timeout: the kernel has no name for it
+    entry.ino = inode->nodeid;
+    entry.attr = ToStat(fs.options_, inode->ino, *attributes);
+    if (fuse_reply_entry(request.Answer(), &entry) != 0) fs.table_.Forget(inode->nodeid, 1);
+    return {};
   }
 
   // What decodes as much as a read takes turns with reads. What decodes much
@@ -240,12 +282,13 @@ struct Handlers {
                            std::string_view name, TreeNodePtr node, double timeout) {
     NDLFS_TRY(const auto attributes, node->StatWhenFound());
     const bool asks_for_each = AsNode(parent).DependsOnCaller() || node->DependsOnCaller();
+    const bool is_volatile = node->IsVolatile();
     const auto inode = fs.table_.Lookup(parent.nodeid, name, std::move(node));
     if (!inode) return model::Stale("lookup: it has changed");
     fuse_entry_param entry = {};
     entry.ino = inode->nodeid;
     entry.attr = ToStat(fs.options_, inode->ino, attributes);
-    entry.attr_timeout = timeout;
+    entry.attr_timeout = is_volatile ? 0 : timeout;
     entry.entry_timeout = asks_for_each ? 0 : timeout;
     // A caller that was interrupted has not got the nodeid, and so will not
     // forget it.
@@ -272,7 +315,8 @@ struct Handlers {
       NDLFS_TRY(const auto inode, Find(fs, nodeid));
       NDLFS_TRY(const auto attributes, AsNode(inode).Stat());
       const struct ::stat status = ToStat(fs.options_, inode.ino, attributes);
-      fuse_reply_attr(request.Answer(), &status, fs.options_.timeout);
+      const double timeout = AsNode(inode).IsVolatile() ? 0 : fs.options_.timeout;
+      fuse_reply_attr(request.Answer(), &status, timeout);
       return {};
     });
   }
@@ -309,8 +353,8 @@ struct Handlers {
     Filesystem& fs = *static_cast<Filesystem*>(fuse_req_userdata(req));
     // The kernel names an owner where it reads past its pages, and only there.
     const bool is_direct = fi->lock_owner != 0;
-    const auto read = [req, size, offset, handle = fi->fh, is_direct] {
-      Read(req, handle, size, offset, is_direct);
+    const auto read = [req, size, offset, handle = fi->fh, is_direct, arrival = Clock::now()] {
+      Read(req, handle, size, offset, is_direct, arrival);
     };
     try {
       fs.turns_.Run(fuse_req_ctx(req)->uid, read);
@@ -320,24 +364,29 @@ struct Handlers {
   }
 
   // The kernel does not release a file as long as a read of it is unanswered.
-  static void Read(fuse_req_t req, uint64_t handle, size_t size, off_t offset, bool is_direct) {
+  static void Read(fuse_req_t req, uint64_t handle, size_t size, off_t offset, bool is_direct,
+                   Clock::time_point arrival) {
     const OpenedFile& file = HandleSet<OpenedFile>::Get(handle);
-    Guard(req, &Counts::read, file.opener, [&](Filesystem& fs, Request& request) -> Status {
-      const backends::ByteSpan out = ThreadBuffer(size);
-      auto count = file.handle->Read(static_cast<uint64_t>(offset), out);
-      if (!count && is_direct && ToErrno(count.error()) != ESTALE) {
-        const size_t sound = ReadSoundPages(*file.handle, static_cast<uint64_t>(offset), out);
-        if (sound != 0) count = sound;
-      }
-      if (!count) {
-        // Whatever a read fails with, somebody got less than there is.
-        if (IsOrdinary(ToErrno(count.error()))) Complain(fs, count.error().message());
-        return model::Propagate(std::move(count).error());
-      }
-      fs.counts_.bytes_read.fetch_add(*count, std::memory_order_relaxed);
-      fuse_reply_buf(request.Answer(), reinterpret_cast<const char*>(out.data()), *count);
-      return {};
-    });
+    Guard(
+        req, &Counts::read, file.opener,
+        [&](Filesystem& fs, Request& request) -> Status {
+          const backends::ByteSpan out = ThreadBuffer(size);
+          auto count = file.handle->Read(static_cast<uint64_t>(offset), out);
+          if (!count && is_direct && ToErrno(count.error()) != ESTALE) {
+            const size_t sound =
+                ReadSoundPages(*file.handle, static_cast<uint64_t>(offset), out);
+            if (sound != 0) count = sound;
+          }
+          if (!count) {
+            // Whatever a read fails with, somebody got less than there is.
+            if (IsOrdinary(ToErrno(count.error()))) Complain(fs, count.error().message());
+            return model::Propagate(std::move(count).error());
+          }
+          fs.counts_.bytes_read.fetch_add(*count, std::memory_order_relaxed);
+          fuse_reply_buf(request.Answer(), reinterpret_cast<const char*>(out.data()), *count);
+          return {};
+        },
+        arrival);
   }
 
   // Of a read that failed, the bytes before the first page that cannot be read.

@@ -18,6 +18,7 @@
 #include "fs/mount/caller_finder.h"
 #include "fs/mount/open_handles.h"
 #include "fs/mount/read_turns.h"
+#include "fs/mount/request_times.h"
 #include "fs/tree/inode_table.h"
 #include "fs/tree/tree_node.h"
 
@@ -27,12 +28,12 @@ namespace ndlfs::fs {
 
 // What is counted for `.ndlfs`.
 struct OperationCounts {
-  std::atomic<uint64_t> lookup{0};
-  std::atomic<uint64_t> getattr{0};
-  std::atomic<uint64_t> open{0};
-  std::atomic<uint64_t> read{0};
-  std::atomic<uint64_t> readdir{0};
-  std::atomic<uint64_t> other{0};
+  RequestTimes lookup;
+  RequestTimes getattr;
+  RequestTimes open;
+  RequestTimes read;  // from their arrival: those that wait for their turn wait here, too
+  RequestTimes readdir;
+  RequestTimes other;
   std::atomic<uint64_t> failed{0};  // with another answer than ENOENT and the like
   std::atomic<uint64_t> bytes_read{0};
 };

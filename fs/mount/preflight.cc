@@ -41,12 +41,16 @@ Status CheckDirectory(const char* what, const std::string& path) {
   if (::stat(path.c_str(), &status) != 0) {
     return BadInput("{} {}: {}", what, Quote(path), Reason(errno));
   }
+  const std::string_view special = SpecialKind(status.st_mode);
+  if (!special.empty()) {
+    return BadInput("{} {}: {}, and not a directory", what, Quote(path), special);
+  }
   if (!S_ISDIR(status.st_mode)) return BadInput("{} {}: not a directory", what, Quote(path));
   return {};
 }
 
 // A file has to be a store, by its content: whoever names it means that.
-Status CheckSource(MountPaths& paths) {
+Status CheckSourcePath(MountPaths& paths) {
   struct ::stat status;
   paths.directory = paths.source;
   if (::stat(paths.source.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) {
@@ -60,14 +64,18 @@ Status CheckSource(MountPaths& paths) {
   return BadInput("source {}: not a directory, and not an array store", Quote(paths.source));
 }
 
-// A mount whose process is gone answers to nothing, not even to stat().
-Status CheckNotDead(const std::string& mountpoint) {
-  struct ::stat status;
-  if (::stat(mountpoint.c_str(), &status) == 0 || errno != ENOTCONN) return {};
+// A mount whose process was killed answers to nothing; for a second stat() may not notice.
+// One of ndlfs is of no use to anybody: it makes room for the new one.
+Status ClearDeadMount(const std::string& mountpoint) {
+  const backends::UniqueFd directory(
+      ::open(mountpoint.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NONBLOCK));
+  if (directory || errno != ENOTCONN) return {};
+  const auto removed = RemoveDeadMount(mountpoint);
+  if (removed) return {};
   return BadInput(
       "mount point {}: a mount that has died is still there; remove it with: "
-      "fusermount3 -u {}",
-      Quote(mountpoint), mountpoint);
+      "fusermount3 -u {} ({})",
+      Quote(mountpoint), mountpoint, removed.error().message());
 }
 
 Status CheckNotMounted(const std::string& mountpoint) {
@@ -102,22 +110,9 @@ Status CheckApart(const MountPaths& paths) {
   return {};
 }
 
-bool IsInPath(const char* program) {
-  const char* path = std::getenv("PATH");
-  std::istringstream directories(path != nullptr ? path : "/usr/bin:/bin");
-  for (std::string directory; std::getline(directories, directory, ':');) {
-    if (::access((directory + '/' + program).c_str(), X_OK) == 0) return true;
-  }
-  return false;
-}
-
 Status CheckFuse() {
   const backends::UniqueFd device(::open("/dev/fuse", O_RDWR | O_CLOEXEC));
-  if (!device && (errno == ENOENT || errno == ENXIO || errno == ENODEV)) {
-    return BadInput("this system has no FUSE (/dev/fuse: {}); load it with: modprobe fuse",
-                    Reason(errno));
-  }
-  if (!device) return BadInput("/dev/fuse: {}; mounting is not permitted here", Reason(errno));
+  if (!device) return BadInput("{}", WhyNoDevice(errno));
   if (::geteuid() != 0 && !IsInPath("fusermount3")) {
     return BadInput(
         "fusermount3 is not installed; without it only root can mount "
@@ -187,15 +182,51 @@ std::vector<MountEntry> CurrentMounts() {
   return ParseMountInfo(text.str());
 }
 
-model::Result<MountPaths> CheckMount(const MountOptions& options) {
+std::string_view SpecialKind(mode_t mode) {
+  switch (mode & S_IFMT) {
+    case S_IFIFO:
+      return "a named pipe";
+    case S_IFSOCK:
+      return "a socket";
+    case S_IFCHR:
+    case S_IFBLK:
+      return "a device";
+    default:
+      return {};
+  }
+}
+
+bool IsInPath(const char* program) {
+  const char* path = std::getenv("PATH");
+  std::istringstream directories(path != nullptr ? path : "/usr/bin:/bin");
+  for (std::string directory; std::getline(directories, directory, ':');) {
+    if (::access((directory + '/' + program).c_str(), X_OK) == 0) return true;
+  }
+  return false;
+}
+
+std::string WhyNoDevice(int error) {
+  if (error == ENOENT || error == ENXIO || error == ENODEV) {
+    return fmt::format("this system has no FUSE (/dev/fuse: {}); load it with: modprobe fuse",
+                       Reason(error));
+  }
+  return fmt::format("/dev/fuse: {}; mounting is not permitted here", Reason(error));
+}
+
+model::Result<MountPaths> CheckSource(const MountOptions& options) {
   MountPaths paths;
   if (options.source.find("://") != std::string::npos) {
     return BadInput("source {}: a URL, and only directories can be mounted",
                     Quote(options.source));
   }
   NDLFS_TRY(paths.source, Resolve("source", options.source));
-  NDLFS_RETURN_IF_ERROR(CheckSource(paths));
-  NDLFS_RETURN_IF_ERROR(CheckNotDead(options.mountpoint));
+  NDLFS_RETURN_IF_ERROR(CheckSourcePath(paths));
+  return paths;
+}
+
+model::Result<MountPaths> CheckMount(const MountOptions& options) {
+  NDLFS_TRY(MountPaths paths, CheckSource(options));
+  NDLFS_RETURN_IF_ERROR(ClearDeadMount(options.mountpoint));
   NDLFS_TRY(paths.mountpoint, Resolve("mount point", options.mountpoint));
   NDLFS_RETURN_IF_ERROR(CheckDirectory("mount point", paths.mountpoint));
   NDLFS_RETURN_IF_ERROR(CheckNotMounted(paths.mountpoint));

@@ -3,7 +3,10 @@
 // What can be said about a mount before it is tried.
 #pragma once
 
+#include <sys/types.h>
+
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "fs/mount/mount.h"
@@ -23,12 +26,25 @@ struct MountPaths {
 
 // Refuses, with one line that says what to do about it: a source that is not
 // there, or neither a directory nor a file that is a store, a mount point that is not there,
-// not empty, in use or tangled up with the source, a system without FUSE.
+// not empty, in use or tangled up with the source, a system without FUSE. Takes
+// away a mount of ndlfs at the mount point whose process was killed.
 model::Result<MountPaths> CheckMount(const MountOptions& options);
+
+// The same for the source alone; there is no mount point in the result.
+model::Result<MountPaths> CheckSource(const MountOptions& options);
+
+// Why /dev/fuse cannot be opened, from the errno of the attempt.
+std::string WhyNoDevice(int error);
 
 // Whether the directory `inner` is `outer` or below it. By device and inode,
 // so that another way to the same directory is seen through.
 bool IsInside(std::string inner, const std::string& outer);
+
+// "a named pipe" and the like; empty for directories, regular files and links.
+std::string_view SpecialKind(mode_t mode);
+
+// Whether a directory of $PATH has a program of this name that this user may run.
+bool IsInPath(const char* program);
 
 // One line of /proc/self/mountinfo.
 struct MountEntry {

@@ -112,9 +112,10 @@ int Loop(fuse_session* session, unsigned threads) {
 
 }  // namespace
 
-model::Result<std::unique_ptr<Session>> Session::Mount(const SessionOptions& options,
+model::Result<std::unique_ptr<Session>> Session::Mount(SessionOptions given,
                                                        Filesystem& filesystem) {
-  std::unique_ptr<Session> session(new Session(options));
+  std::unique_ptr<Session> session(new Session(std::move(given)));
+  const SessionOptions& options = session->options_;
   FuseLog::Global().Keep(true);
   Arguments arguments;
   arguments.AddOption("fsname", options.source);
@@ -129,7 +130,12 @@ model::Result<std::unique_ptr<Session>> Session::Mount(const SessionOptions& opt
   if (session->session_ == nullptr) return MountFailure(options, "libfuse refused");
   session->handles_signals_ = fuse_set_signal_handlers(session->session_) == 0;
   if (!session->handles_signals_) return MountFailure(options, "cannot handle signals");
-  session->mounted_ = fuse_session_mount(session->session_, options.mountpoint.c_str()) == 0;
+  // libfuse takes "/dev/fd/N" for a device, which it closes at the end.
+  const bool is_made = static_cast<bool>(options.device);
+  const std::string place = is_made
+                                ? fmt::format("/dev/fd/{}", session->options_.device.release())
+                                : options.mountpoint;
+  session->mounted_ = fuse_session_mount(session->session_, place.c_str()) == 0;
   if (!session->mounted_) {
     return MountFailure(options, "the system refused; see the line above");
   }

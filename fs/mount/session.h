@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "backends/base/unique_fd.h"
 #include "fs/mount/operations.h"
 #include "model/error.h"
 
@@ -17,13 +18,15 @@ struct SessionOptions {
   std::string mountpoint;  // absolute
   bool allow_other = false;
   unsigned threads = 2;
+  // The /dev/fuse of a mount that was made already, and is not ours to unmount.
+  backends::UniqueFd device = {};
 };
 
 // A mount, from the mounting to the unmounting.
 class Session {
  public:
   // Mounts; nothing is answered before Run(). `filesystem` outlives it.
-  static model::Result<std::unique_ptr<Session>> Mount(const SessionOptions& options,
+  static model::Result<std::unique_ptr<Session>> Mount(SessionOptions options,
                                                        Filesystem& filesystem);
   ~Session();
   Session(const Session&) = delete;
@@ -36,7 +39,7 @@ class Session {
  private:
   explicit Session(SessionOptions options) : options_(std::move(options)) {}
 
-  const SessionOptions options_;
+  SessionOptions options_;
   fuse_session* session_ = nullptr;
   bool mounted_ = false;
   bool handles_signals_ = false;

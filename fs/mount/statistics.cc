@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "fs/mount/statistics.h"
 
+#include <fmt/ranges.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -61,13 +62,13 @@ std::vector<Statistic> CollectStatistics(const MountContext& context,
       gauge("uptime_seconds", "Time since the mount.", uptime.count()),
       gauge("resident_bytes", "Memory of the process.", ResidentBytes()),
       counter("cpu_seconds_total", "Processor time of the process.", ProcessorSeconds()),
-      counter("lookups_total", "Names looked up.", counts.lookup.load()),
-      counter("getattrs_total", "Calls of stat.", counts.getattr.load()),
-      counter("opens_total", "Files opened.", counts.open.load()),
-      counter("reads_total", "Read requests.", counts.read.load()),
+      counter("lookups_total", "Names looked up.", counts.lookup.begun()),
+      counter("getattrs_total", "Calls of stat.", counts.getattr.begun()),
+      counter("opens_total", "Files opened.", counts.open.begun()),
+      counter("reads_total", "Read requests.", counts.read.begun()),
       counter("read_bytes_total", "Bytes that read requests got.", counts.bytes_read.load()),
-      counter("readdirs_total", "Requests for directory listings.", counts.readdir.load()),
-      counter("other_requests_total", "All other requests.", counts.other.load()),
+      counter("readdirs_total", "Requests for directory listings.", counts.readdir.begun()),
+      counter("other_requests_total", "All other requests.", counts.other.begun()),
       counter("failed_requests_total", "Requests that failed for what is wrong in the source.",
               counts.failed.load()),
       counter("problems_total", "Problems met in the source, repeated ones too.",
@@ -98,22 +99,58 @@ std::vector<Statistic> CollectStatistics(const MountContext& context,
   };
 }
 
-std::string StatisticsAsJson(const std::vector<Statistic>& statistics) {
+std::vector<RequestStatistic> CollectRequests(const Filesystem& filesystem) {
+  const OperationCounts& counts = filesystem.counts();
+  return {{"lookup", counts.lookup.answered()},   {"getattr", counts.getattr.answered()},
+          {"open", counts.open.answered()},       {"read", counts.read.answered()},
+          {"readdir", counts.readdir.answered()}, {"other", counts.other.answered()}};
+}
+
+std::string StatisticsAsJson(const std::vector<Statistic>& statistics,
+                             const std::vector<RequestStatistic>& requests) {
   std::string text = "{";
   for (const Statistic& statistic : statistics) {
     if (text.size() > 1) text += ',';
     text += fmt::format("\n  \"{}\": {}", statistic.name, NumberText(statistic.value));
   }
-  return text + "\n}\n";
+  if (requests.empty()) return text + "\n}\n";
+  text += ",\n  \"requests\": {";
+  for (const RequestStatistic& request : requests) {
+    if (!text.ends_with('{')) text += ',';
+    text += fmt::format("\n    \"{}\": {{\"count\": {}, \"seconds\": {}, \"classes\": [{}]}}",
+                        request.kind, request.times.total(), NumberText(request.times.seconds),
+                        fmt::join(request.times.counts, ", "));
+  }
+  return text + "\n  }\n}\n";
 }
 
-std::string StatisticsAsMetrics(const std::vector<Statistic>& statistics) {
+std::string StatisticsAsMetrics(const std::vector<Statistic>& statistics,
+                                const std::vector<RequestStatistic>& requests) {
   std::string text;
   for (const Statistic& statistic : statistics) {
     text +=
         fmt::format("# HELP ndlfs_{0} {1}\n# TYPE ndlfs_{0} {2}\nndlfs_{0} {3}\n",
                     statistic.name, statistic.help, statistic.is_counter ? "counter" : "gauge",
                     NumberText(statistic.value));
+  }
+  if (!requests.empty()) {
+    text +=
+        "# HELP ndlfs_request_seconds How long requests took until they were answered.\n"
+        "# TYPE ndlfs_request_seconds histogram\n";
+  }
+  for (const RequestStatistic& request : requests) {
+    uint64_t sum = 0;
+    for (size_t i = 0; i < RequestTimes::kClasses; ++i) {
+      sum += request.times.counts[i];
+      const bool is_last = i + 1 == RequestTimes::kClasses;
+      const double limit = std::chrono::duration<double>(RequestTimes::LongestOf(i)).count();
+      text += fmt::format("ndlfs_request_seconds_bucket{{kind=\"{}\",le=\"{}\"}} {}\n",
+                          request.kind, is_last ? "+Inf" : fmt::format("{}", limit), sum);
+    }
+    text += fmt::format(
+        "ndlfs_request_seconds_sum{{kind=\"{0}\"}} {1}\n"
+        "ndlfs_request_seconds_count{{kind=\"{0}\"}} {2}\n",
+        request.kind, NumberText(request.times.seconds), sum);
   }
   return text;
 }

@@ -108,15 +108,18 @@ model::Result<std::string> RunQuietly(std::vector<std::string> words) {
 }
 
 // Ordinary users may unmount what is theirs through this program only.
-model::Result<void> RunFusermount(const std::string& mountpoint) {
-  NDLFS_TRY(const std::string problem, RunQuietly({"fusermount3", "-u", "--", mountpoint}));
+model::Result<void> RunFusermount(const std::string& mountpoint, bool lazy) {
+  std::vector<std::string> words = {"fusermount3", "-u", "--", mountpoint};
+  if (lazy) words.insert(words.begin() + 1, "-z");
+  NDLFS_TRY(const std::string problem, RunQuietly(std::move(words)));
   if (problem.empty()) return {};
   return BadInput("{}", WhyNot(mountpoint, problem));
 }
 
-model::Result<void> Unmount(const std::string& mountpoint) {
-  if (::geteuid() != 0) return RunFusermount(mountpoint);
-  if (::umount2(mountpoint.c_str(), UMOUNT_NOFOLLOW) == 0) return {};
+model::Result<void> Unmount(const std::string& mountpoint, bool lazy = false) {
+  if (::geteuid() != 0) return RunFusermount(mountpoint, lazy);
+  const int flags = UMOUNT_NOFOLLOW | (lazy ? MNT_DETACH : 0);
+  if (::umount2(mountpoint.c_str(), flags) == 0) return {};
   return BadInput("{}", WhyNot(mountpoint, std::strerror(errno)));
 }
 
@@ -132,22 +135,33 @@ model::Result<void> UnmountUnseen(const std::string& path) {
                   unmounted.error().message());
 }
 
-}  // namespace
-
-model::Result<void> RunUnmount(const std::string& path) {
-  const std::vector<MountEntry> mounts = CurrentMounts();
-  if (mounts.empty()) return UnmountUnseen(path);
+model::Result<MountEntry> FindOurMount(const std::vector<MountEntry>& mounts,
+                                       const std::string& path) {
   auto mount = FindMount(mounts, ResolveParent(path));
   if (!mount) mount = FindMount(mounts, ResolveLink(path));
   if (!mount) return BadInput("{}: nothing is mounted there", Quote(path));
   if (mount->type != kFilesystemType) {
     return BadInput("{}: not a mount of ndlfs, but of type {}", Quote(path), mount->type);
   }
-  const auto process = MountProcess::Find(mount->mountpoint);
-  NDLFS_RETURN_IF_ERROR(Unmount(mount->mountpoint));
+  return *std::move(mount);
+}
+
+}  // namespace
+
+model::Result<void> RemoveDeadMount(const std::string& path) {
+  NDLFS_TRY(const MountEntry mount, FindOurMount(CurrentMounts(), path));
+  return Unmount(mount.mountpoint, /*lazy=*/true);
+}
+
+model::Result<void> RunUnmount(const std::string& path) {
+  const std::vector<MountEntry> mounts = CurrentMounts();
+  if (mounts.empty()) return UnmountUnseen(path);
+  NDLFS_TRY(const MountEntry mount, FindOurMount(mounts, path));
+  const auto process = MountProcess::Find(mount.mountpoint);
+  NDLFS_RETURN_IF_ERROR(Unmount(mount.mountpoint));
   if (!process || process->WaitForEnd(kEndTimeout)) return {};
   return model::Internal("{} is unmounted, but process {} has not ended after {} seconds",
-                         Quote(mount->mountpoint), process->pid(), kEndTimeout.count());
+                         Quote(mount.mountpoint), process->pid(), kEndTimeout.count());
 }
 
 }  // namespace ndlfs::fs

@@ -3,7 +3,9 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
+#include <cstring>
 #include <utility>
 
 #include "backends/store/caller.h"
@@ -28,6 +30,23 @@ Attributes ControlAttributes(mode_t mode) {
           .ctime_ns = time};
 }
 
+// A log, as it is at each read.
+class LogHandle final : public FileHandle {
+ public:
+  explicit LogHandle(std::function<std::string()> text) : text_(std::move(text)) {}
+
+  model::Result<size_t> Read(uint64_t offset, backends::ByteSpan out) const override {
+    const std::string text = text_();
+    if (offset >= text.size()) return 0;
+    const size_t count = std::min<uint64_t>(out.size(), text.size() - offset);
+    std::memcpy(out.data(), text.data() + offset, count);
+    return count;
+  }
+
+ private:
+  const std::function<std::string()> text_;
+};
+
 class ControlNode final : public TreeNode {
  public:
   explicit ControlNode(ControlFile file)
@@ -36,12 +55,18 @@ class ControlNode final : public TreeNode {
   Relation Compare(const Object& fresh) const override {
     return &fresh == this ? Relation::kSame : Relation::kDifferent;
   }
-  model::Result<Attributes> Stat() const override { return attributes_; }
+  model::Result<Attributes> Stat() const override {
+    Attributes attributes = attributes_;
+    if (file_.grows) attributes.size = file_.text().size();
+    return attributes;
+  }
+  bool IsVolatile() const override { return file_.grows; }
   model::Result<OpenedFile> Open() override {
     // --uid may show it as the file of another user.
     const auto& caller = backends::CallerScope::Current();
     const bool for_others = (file_.mode & S_IROTH) != 0;
     if (!for_others && caller && !caller->is_self) return model::IoError(EACCES, file_.name);
+    if (file_.grows) return OpenedFile{std::make_shared<const LogHandle>(file_.text), true};
     OpenedFile opened = OpenText(std::make_shared<const std::string>(file_.text()));
     opened.size_unknown = true;
     return opened;

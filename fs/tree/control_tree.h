@@ -12,11 +12,14 @@
 
 namespace ndlfs::fs {
 
-// A file whose text is made when it is opened.
+// A file whose text is made for the caller when it is opened.
 struct ControlFile {
   std::string name;
   std::function<std::string()> text;
   mode_t mode = 0444;
+  // It is a log: lines are added to its end. It has a size, and an open file has the
+  // new lines as well, so that `tail -f` follows it.
+  bool grows = false;
 };
 
 // The source directory (or, where that or the one file that is shown is a store,

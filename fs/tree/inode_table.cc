@@ -70,6 +70,28 @@ std::optional<InodeTable::Inode> InodeTable::Lookup(NodeId parent, std::string_v
   return Describe(place->current, node);
 }
 
+std::optional<InodeTable::Inode> InodeTable::CountLookup(NodeId nodeid) {
+  const auto it = nodes_.find(nodeid);
+  if (it == nodes_.end()) return std::nullopt;
+  ++it->second.lookups;
+  return Describe(nodeid, it->second);
+}
+
+std::optional<InodeTable::Inode> InodeTable::LookupAgain(NodeId nodeid) {
+  model::MutexLock lock(mutex_);
+  return CountLookup(nodeid);
+}
+
+std::optional<InodeTable::Inode> InodeTable::LookupParent(NodeId nodeid) {
+  model::MutexLock lock(mutex_);
+  const auto it = nodes_.find(nodeid);
+  if (it == nodes_.end()) return std::nullopt;
+  const uint64_t parent_ino = it->second.place->parent_ino;
+  if (parent_ino == kRoot) return CountLookup(kRoot);
+  const auto parent = inos_.find(parent_ino);
+  return parent != inos_.end() ? CountLookup(parent->second->current) : std::nullopt;
+}
+
 std::shared_ptr<InodeTable::Place> InodeTable::PlaceOf(uint64_t parent_ino,
                                                        std::string_view name) {
   const auto it = places_.find({parent_ino, name});

@@ -69,6 +69,13 @@ class InodeTable {
   // new one. nullopt if `parent` has been forgotten.
   std::optional<Inode> Lookup(NodeId parent, std::string_view name, ObjectPtr object);
 
+  // Counts one more lookup of an inode that is known by its number, as servers of NFS
+  // do. nullopt once the nodeid has been forgotten.
+  std::optional<Inode> LookupAgain(NodeId nodeid);
+  // The same for the directory that it is in; for the root that is the root. nullopt if
+  // one of them has been forgotten.
+  std::optional<Inode> LookupParent(NodeId nodeid);
+
   // Takes back `count` lookups. Unknown nodeids and counts too large are the
   // kernel's mistake and do no harm. The root stays.
   void Forget(NodeId nodeid, uint64_t count);
@@ -107,6 +114,7 @@ class InodeTable {
   std::shared_ptr<Place> PlaceOf(uint64_t parent_ino, std::string_view name) REQUIRES(mutex_);
   uint64_t FreeIno(uint64_t parent_ino, std::string_view name) const REQUIRES(mutex_);
   static Inode Describe(NodeId nodeid, const Node& node);
+  std::optional<Inode> CountLookup(NodeId nodeid) REQUIRES(mutex_);
   Inode Add(const std::shared_ptr<Place>& place, ObjectPtr object) REQUIRES(mutex_);
   void Remove(NodeId nodeid) REQUIRES(mutex_);
 

@@ -227,7 +227,8 @@ model::Result<HierarchyPtr> MountedStore::Open(const FileStatus& status) {
     const bool is_denied = is_shared() && backends::CallerScope::denials() != denials;
     return is_denied ? IoError(EACCES, path_) : model::HasChanged(path_);
   }
-  auto opened = format->Open(services_.source, path_, services_.open_options);
+  auto opened =
+      backends::OpenDetected(*format, services_.source, path_, services_.open_options);
   if (!opened && IsStale(opened.error())) return model::Propagate(opened.error());
   if (!opened) {
     const auto located = Located(Describe(), "/", opened.error().message());

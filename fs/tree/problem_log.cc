@@ -11,7 +11,7 @@
 namespace ndlfs::fs {
 namespace {
 
-constexpr size_t kRingLines = 1000;
+constexpr size_t kMostLines = 2000;
 constexpr size_t kLineLimit = 4096;
 constexpr size_t kToldLimit = 10'000;
 constexpr uint64_t kLinesPerWindow = 100;
@@ -21,6 +21,12 @@ constexpr auto kTellAgainAfter = std::chrono::hours(1);
 std::string WithTime(std::string_view line, std::chrono::system_clock::time_point now) {
   const auto seconds = std::chrono::time_point_cast<std::chrono::seconds>(now);
   return fmt::format("{:%Y-%m-%dT%H:%M:%SZ} {}", fmt::gmtime(seconds), line);
+}
+
+// Null for the user who mounts, and root.
+backends::CallerPtr OtherCaller() {
+  const auto& caller = backends::CallerScope::Current();
+  return caller && !caller->is_self ? caller : nullptr;
 }
 
 }  // namespace
@@ -35,19 +41,23 @@ void ProblemLog::Report(std::string_view text) {
     model::MutexLock lock(mutex_);
     ++reported_;
     const Time now = clock_();
-    if (!IsNews(line, now)) return;
-    ring_.push_back(WithTime(line, now));
-    if (ring_.size() > kRingLines) ring_.pop_front();
-    Throttle(line, now, out);
+    const size_t identity = std::hash<std::string_view>()(line);
+    const auto caller = OtherCaller();
+    const bool is_first = IsNews(identity, now);
+    const bool is_news = caller ? IsNews(identity + caller->id, now) : is_first;
+    if (!is_first && !is_news) return;
+    kept_.push_back({WithTime(line, now), caller, is_first});
+    if (kept_.size() > kMostLines) kept_.erase(kept_.begin(), kept_.begin() + kMostLines / 2);
+    if (is_first) Throttle(line, now, out);
   }
   if (!sink_) return;
   for (const std::string& ready : out) sink_(ready);
 }
 
-bool ProblemLog::IsNews(std::string_view line, Time now) {
+bool ProblemLog::IsNews(size_t identity, Time now) {
   // Starting over now and then costs a repeated line; memory stays bounded.
   if (told_.size() >= kToldLimit) told_.clear();
-  const auto [it, inserted] = told_.try_emplace(std::hash<std::string_view>()(line), now);
+  const auto [it, inserted] = told_.try_emplace(identity, now);
   if (inserted) return true;
   if (now - it->second < kTellAgainAfter) return false;
   it->second = now;
@@ -70,10 +80,12 @@ void ProblemLog::Throttle(std::string_view line, Time now, std::deque<std::strin
 }
 
 std::string ProblemLog::Text() const {
+  const auto caller = OtherCaller();
   model::MutexLock lock(mutex_);
   std::string text;
-  for (const std::string& line : ring_) {
-    text += line;
+  for (const Entry& entry : kept_) {
+    if (caller ? entry.caller != caller : !entry.is_first) continue;
+    text += entry.text;
     text += '\n';
   }
   return text;

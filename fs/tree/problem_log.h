@@ -9,14 +9,19 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "backends/store/caller.h"
 #include "model/mutex.h"
 
 namespace ndlfs::fs {
 
 // What is wrong in the source, one line for each problem: a corrupt chunk that
 // a thousand reads touch is told once, and again after an hour if it is still
-// met. Lines go to the log, at most a hundred a minute, and to a ring of the
-// latest ones (`.ndlfs/errors.log`). Thread-safe.
+// met. Lines go to the log, at most a hundred a minute, and are kept
+// (`.ndlfs/errors.log`) until there are too many; then the older half goes.
+//
+// A line may name and quote files. A caller (backends/store/caller.h) gets the lines of
+// problems that its own requests have met, and so nothing that it may not read; the
+// user who mounts gets all. Thread-safe.
 class ProblemLog {
  public:
   using Clock = std::function<std::chrono::system_clock::time_point()>;
@@ -25,10 +30,13 @@ class ProblemLog {
   // `sink` gets the lines that are not held back; it may be empty.
   explicit ProblemLog(Sink sink, Clock clock = &std::chrono::system_clock::now);
 
-  // `text` names store, object and reason, and is the problem's identity.
+  // `text` names store, object and reason, and is the problem's identity. The
+  // current caller has met it.
   void Report(std::string_view text);
 
-  // The latest distinct problems, oldest first, one per line with its time.
+  // The latest distinct problems that the current caller may know of, oldest first, one
+  // per line with its time. Lines are only added at its end, but for the moment when
+  // the older half goes.
   std::string Text() const;
   // How often Report() was called.
   uint64_t reported() const;
@@ -36,16 +44,23 @@ class ProblemLog {
  private:
   using Time = std::chrono::system_clock::time_point;
 
-  bool IsNews(std::string_view line, Time now) REQUIRES(mutex_);
+  struct Entry {
+    std::string text;
+    backends::CallerPtr caller;  // null: the user who mounts
+    bool is_first;               // nobody else had met it
+  };
+
+  bool IsNews(size_t identity, Time now) REQUIRES(mutex_);
   // Appends to `out` what the sink gets.
   void Throttle(std::string_view line, Time now, std::deque<std::string>& out) REQUIRES(mutex_);
 
   const Sink sink_;
   const Clock clock_;
   mutable model::Mutex mutex_;
-  std::deque<std::string> ring_ GUARDED_BY(mutex_);
-  std::unordered_map<size_t, Time> told_ GUARDED_BY(mutex_);  // hash of line -> when
-  Time window_ GUARDED_BY(mutex_);                            // begin of this minute
+  std::deque<Entry> kept_ GUARDED_BY(mutex_);
+  // When a problem was told, by a hash of its line, and of line and caller.
+  std::unordered_map<size_t, Time> told_ GUARDED_BY(mutex_);
+  Time window_ GUARDED_BY(mutex_);  // begin of this minute
   uint64_t in_window_ GUARDED_BY(mutex_) = 0;
   uint64_t held_back_ GUARDED_BY(mutex_) = 0;
   uint64_t reported_ GUARDED_BY(mutex_) = 0;

@@ -88,6 +88,10 @@ class TreeNode : public InodeTable::Object {
   enum class Cost { kNothing, kRead, kScan };
   virtual Cost StatCost() const { return Cost::kNothing; }
 
+  // Whether Stat() may say something else at any moment, and to another caller: nobody
+  // may remember it.
+  virtual bool IsVolatile() const { return false; }
+
   // Whether another caller (backends/store/caller.h) may be told something else about it,
   // or that it is not there: then the kernel asks for each, and remembers no name of it or in
   // it.

@@ -54,7 +54,25 @@ TEST(CommandLineTest, HelpNamesAllCommands) {
   }
 }
 
+TEST(CommandLineTest, HelpIsACommandToo) {
+  EXPECT_EQ(Ndlfs({"help"}).out, Ndlfs({"--help"}).out);
+  EXPECT_EQ(Ndlfs({"help", "cat"}).out, Ndlfs({"cat", "--help"}).out);
+  EXPECT_THAT(Ndlfs({"help", "moutn"}),
+              IsWrong("unknown command \"moutn\" (did you mean mount?)"));
+  EXPECT_THAT(Ndlfs({"help", "cat", "it"}),
+              IsWrong("unexpected argument \"it\"; see ndlfs --help"));
+}
+
+TEST(CommandLineTest, RunWantsTwoHyphensBeforeOptionsOfTheCommand) {
+  EXPECT_THAT(Ndlfs({"run", "/tmp"}), IsWrong("COMMAND is required: ndlfs run SOURCE -- "
+                                              "COMMAND; see ndlfs run --help"));
+  EXPECT_THAT(
+      Ndlfs({"run", "/tmp", "ls", "-l"}),
+      IsWrong("unknown option -l; write ndlfs run SOURCE -- COMMAND, with -- before it"));
+}
+
 TEST(CommandLineTest, VersionNamesCodecsAndLibraries) {
+  EXPECT_EQ(Ndlfs({"-V"}).out, Ndlfs({"--version"}).out);
   const Ran ran = Ndlfs({"--version"});
   EXPECT_EQ(ran.status, 0);
   EXPECT_THAT(ran.out, MatchesRegex("ndlfs [0-9]+\\.[0-9]+\\.[0-9]+\nformats: .*\n"
@@ -63,7 +81,9 @@ TEST(CommandLineTest, VersionNamesCodecsAndLibraries) {
 }
 
 TEST(CommandLineTest, WrongWordsAreNamedWithTheNearest) {
-  EXPECT_THAT(Ndlfs({}), IsWrong("no command; see ndlfs --help"));
+  EXPECT_THAT(
+      Ndlfs({}),
+      IsWrong("no command; begin with: ndlfs mount DATA MOUNTPOINT, or see ndlfs --help"));
   EXPECT_THAT(Ndlfs({"moutn", "a", "b"}),
               IsWrong("unknown command \"moutn\" (did you mean mount?)"));
   EXPECT_THAT(Ndlfs({"frobnicate"}),
@@ -81,8 +101,9 @@ TEST(CommandLineTest, WrongWordsAreNamedWithTheNearest) {
 }
 
 TEST(CommandLineTest, WordsOfOtherProgramsAreKnown) {
-  EXPECT_THAT(Ndlfs({"help"}), IsWrong("unknown command \"help\" (did you mean --help?)"));
-  EXPECT_THAT(Ndlfs({"-V"}), IsWrong("unknown option \"-V\" (did you mean --version?)"));
+  EXPECT_THAT(Ndlfs({"version"}),
+              IsWrong("unknown command \"version\" (did you mean --version?)"));
+  EXPECT_THAT(Ndlfs({"top", "/mnt"}), IsWrong("unknown command \"top\" (did you mean stats?)"));
   EXPECT_THAT(Ndlfs({"ls", "a"}), IsWrong("unknown command \"ls\" (did you mean describe?)"));
   EXPECT_THAT(Ndlfs({"verify", "a"}),
               IsWrong("unknown command \"verify\" (did you mean check?)"));

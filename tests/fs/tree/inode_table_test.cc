@@ -36,6 +36,31 @@ std::shared_ptr<Thing> MakeThing(int version = 0, int note = 0) {
   return std::make_shared<Thing>(version, note);
 }
 
+TEST(InodeTableTest, KnownInodesAreFoundByNumberAndParent) {
+  InodeTable table(MakeThing());
+  const auto folder = table.Lookup(InodeTable::kRoot, "folder", MakeThing());
+  const auto file = table.Lookup(folder->nodeid, "file", MakeThing());
+  EXPECT_EQ(table.LookupAgain(file->nodeid)->ino, file->ino);
+  EXPECT_EQ(table.LookupParent(file->nodeid)->nodeid, folder->nodeid);
+  EXPECT_EQ(table.LookupParent(folder->nodeid)->nodeid, InodeTable::kRoot);
+  EXPECT_EQ(table.LookupParent(InodeTable::kRoot)->nodeid, InodeTable::kRoot);
+  // Each of these counts, and is forgotten like any other.
+  table.Forget(file->nodeid, 1);
+  EXPECT_TRUE(table.Find(file->nodeid));
+  table.Forget(file->nodeid, 1);
+  EXPECT_FALSE(table.Find(file->nodeid));
+  EXPECT_FALSE(table.LookupAgain(file->nodeid));
+  EXPECT_FALSE(table.LookupParent(file->nodeid));
+}
+
+TEST(InodeTableTest, ParentThatWasForgottenIsNotFound) {
+  InodeTable table(MakeThing());
+  const auto folder = table.Lookup(InodeTable::kRoot, "folder", MakeThing());
+  const auto file = table.Lookup(folder->nodeid, "file", MakeThing());
+  table.Forget(folder->nodeid, 1);
+  EXPECT_FALSE(table.LookupParent(file->nodeid));
+}
+
 TEST(InodeTableTest, RootIsThereFromTheBeginningAndStays) {
   InodeTable table(MakeThing());
   table.Forget(InodeTable::kRoot, 1000);

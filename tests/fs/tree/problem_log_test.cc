@@ -57,11 +57,38 @@ TEST_F(ProblemLogTest, HoldsBackAFloodOfDifferentProblemsAndSaysSo) {
   EXPECT_EQ(sink_[100], "400 more problems; see .ndlfs/errors.log");
 }
 
-TEST_F(ProblemLogTest, KeepsTheLatestThousand) {
-  for (int i = 0; i < 2500; ++i) log_.Report("problem " + std::to_string(i) + ".");
-  EXPECT_EQ(LinesInRing(), 1000u);
-  EXPECT_THAT(log_.Text(), HasSubstr("problem 2499."));
-  EXPECT_THAT(log_.Text(), Not(HasSubstr("problem 1499.")));
+TEST_F(ProblemLogTest, LosesTheOlderHalfWhereThereAreTooMany) {
+  for (int i = 0; i < 2000; ++i) log_.Report("problem " + std::to_string(i) + ".");
+  EXPECT_EQ(LinesInRing(), 2000u);
+  log_.Report("one more.");
+  EXPECT_EQ(LinesInRing(), 1001u);
+  EXPECT_THAT(log_.Text(), HasSubstr("problem 1000."));
+  EXPECT_THAT(log_.Text(), Not(HasSubstr("problem 999.")));
+  EXPECT_THAT(log_.Text(), HasSubstr("one more."));
+}
+
+TEST_F(ProblemLogTest, TellsACallerOnlyWhatItsRequestsHaveMet) {
+  const auto ann = backends::FindCaller(1001, 100, {});
+  const auto bob = backends::FindCaller(1002, 100, {});
+  const auto report = [&](const backends::CallerPtr& caller, const char* line) {
+    const backends::CallerScope scope(caller);
+    log_.Report(line);
+  };
+  const auto lines_of = [&](const backends::CallerPtr& caller) {
+    const backends::CallerScope scope(caller);
+    return LinesInRing();
+  };
+  report(ann, "ann.zarr: corrupt");
+  report(ann, "shared.zarr: corrupt");
+  report(bob, "shared.zarr: corrupt");
+  report(bob, "shared.zarr: corrupt");
+  log_.Report("mine.zarr: corrupt");
+  EXPECT_EQ(lines_of(ann), 2u);
+  EXPECT_EQ(lines_of(bob), 1u);
+  EXPECT_EQ(lines_of(backends::FindCaller(1001, 200, {})), 0u);
+  EXPECT_EQ(lines_of(backends::SelfAsCaller()), 3u) << "each once";
+  EXPECT_EQ(LinesInRing(), 3u);
+  EXPECT_THAT(sink_, SizeIs(3));
 }
 
 TEST_F(ProblemLogTest, KeepsALineOnALineAndBounded) {

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+//
+// Mounts that only one process and its descendants see.
+#pragma once
+
+#include <string>
+
+#include "backends/base/unique_fd.h"
+#include "model/error.h"
+
+namespace ndlfs::fs {
+
+// Where this process may mount without anybody else's seeing it.
+struct Namespaces {
+  // The process has got capabilities there by becoming the owner of a user
+  // namespace; it had none before.
+  bool user = false;
+  // Mounts do not show in other namespaces. It is false in a chroot directory that is
+  // not a mount point.
+  bool is_private = true;
+};
+
+// Gives this process, which must have one thread, a mount namespace of its own,
+// and also a user namespace if it needs that to get one. The user and the group
+// stay as they are. The error says what forbids it.
+model::Result<Namespaces> EnterNamespaces();
+
+// A device for one mount. Opened in the namespace that is to have the mount.
+model::Result<backends::UniqueFd> OpenFuseDevice();
+
+// Mounts at the directory `mountpoint`, for the process that reads requests from
+// `device`. `source` is the name in /proc/mounts.
+model::Result<void> MountDevice(const backends::UniqueFd& device, const std::string& source,
+                                const std::string& mountpoint, bool allow_other);
+
+}  // namespace ndlfs::fs
