@@ -213,6 +213,8 @@ std::string ArrayReader::ChunkName(uint64_t chunk) const {
   return FormatChunkIndex(IndexOf(chunk));
 }
 
+LoadContext ArrayReader::Context() const { return {cache_, ledger_.get(), &cache_.pace()}; }
+
 ArrayReader::Index ArrayReader::IndexOf(uint64_t chunk) const {
   const ChunkGrid& grid = spec().grid;
   Index index(grid.rank());
@@ -278,7 +280,9 @@ Result<void> ArrayReader::ReadRaw(const ContiguousRange& range,
     }
     return out;
   };
+  LoadPace::Fetch fetch(&cache_.pace());
   const auto got = range.store->Read(range.key, options, reserve);
+  fetch.End();
   if (is_chunk && ledger_) {
     NDLFS_RETURN_IF_ERROR(
         got ? ledger_->NoteRead(range.store, range.key,
@@ -397,7 +401,7 @@ Result<bool> ArrayReader::CopyInPlace(const Index& index, uint64_t from, std::by
   uint64_t wanted = run;
   for (const CopyAxis& axis : axes) wanted *= axis.count;
   if (wanted < kLittle) return false;
-  return ReadInPlace(*source_, index, cache_, ledger_.get(),
+  return ReadInPlace(*source_, index, Context(),
                      [&](const ReadChunkAt& read) { ReadStrided(read, from, to, axes, run); })
       .map_error([&](model::Error error) { return InChunk(std::move(error), index); });
 }
@@ -410,11 +414,10 @@ Result<ChunkCache::Handle> ArrayReader::Chunk(const Index& index) const {
 
 Result<ChunkCache::Handle> ArrayReader::FixedChunk(const Index& index) const {
   const Coordinates shape = spec().grid.ChunkShape(index);
-  return cache_.GetOrLoad({source_->id(), LinearIndex(index)}, DecodedSize(spec(), shape),
-                          TransientSize(spec(), shape), [&] {
-                            return LoadChunk(*source_, index, cache_, ledger_.get(),
-                                             spec().max_chunk_bytes);
-                          });
+  return cache_.GetOrLoad(
+      {source_->id(), LinearIndex(index)}, DecodedSize(spec(), shape),
+      TransientSize(spec(), shape),
+      [&] { return LoadChunk(*source_, index, Context(), spec().max_chunk_bytes); });
 }
 
 // How large it will be, nobody knows: it gets little memory first, which nearly
@@ -428,9 +431,8 @@ Result<ChunkCache::Handle> ArrayReader::VariableChunk(const Index& index) const 
   const BlockKey key = {source_->id(), LinearIndex(index)};
   uint64_t limit = std::min(max, std::clamp(cache_.budget_bytes() / 64, kLeast, kMost));
   for (;;) {
-    auto chunk = cache_.GetOrLoad(key, 0, VariableSize(limit), [&] {
-      return LoadChunk(*source_, index, cache_, ledger_.get(), limit);
-    });
+    auto chunk = cache_.GetOrLoad(key, 0, VariableSize(limit),
+                                  [&] { return LoadChunk(*source_, index, Context(), limit); });
     // Not every codec can say that it lacks room.
     const bool may_need_more = !chunk && (chunk.error().code() == ErrorCode::kLimit ||
                                           chunk.error().code() == ErrorCode::kCorrupt);

@@ -15,6 +15,7 @@
 #include "backends/format/array_source.h"
 #include "cache/chunk_cache.h"
 #include "cache/chunk_ledger.h"
+#include "cache/chunk_loader.h"
 #include "cache/chunk_parts.h"
 #include "cache/chunk_spill.h"
 #include "cache/strided_copy.h"
@@ -117,6 +118,7 @@ class ArrayReader {
   model::Result<ChunkCache::Handle> Chunk(const Index& index) const;
   model::Result<ChunkCache::Handle> FixedChunk(const Index& index) const;
   model::Result<ChunkCache::Handle> VariableChunk(const Index& index) const;
+  LoadContext Context() const;
   uint64_t LinearIndex(std::span<const uint64_t> index) const;
   Index IndexOf(uint64_t chunk) const;
 

@@ -47,8 +47,8 @@ size_t ChunkCache::KeyHash::operator()(const BlockKey& key) const {
   return hash ^ (hash >> 29);
 }
 
-ChunkCache::ChunkCache(uint64_t budget_bytes, SpillSpace* spill)
-    : budget_(budget_bytes), spill_(spill) {
+ChunkCache::ChunkCache(uint64_t budget_bytes, SpillSpace* spill, const LoadPace::Limits& limits)
+    : budget_(budget_bytes), spill_(spill), pace_(limits) {
   stats_.budget_bytes = budget_bytes;
 }
 

@@ -11,6 +11,7 @@
 
 #include "backends/base/bytes.h"
 #include "backends/format/array_source.h"
+#include "cache/load_pace.h"
 #include "model/error.h"
 #include "model/mutex.h"
 
@@ -40,7 +41,8 @@ struct BlockKey {
 class ChunkCache final : public backends::IndexCache {
  public:
   // `spill` may be null; it must outlive the cache.
-  explicit ChunkCache(uint64_t budget_bytes, SpillSpace* spill = nullptr);
+  explicit ChunkCache(uint64_t budget_bytes, SpillSpace* spill = nullptr,
+                      const LoadPace::Limits& limits = {});
   // All handles must be gone by then.
   ~ChunkCache() override;
 
@@ -95,6 +97,10 @@ class ChunkCache final : public backends::IndexCache {
   // Where arrays may have one; may be null.
   SpillSpace* spill_space() const { return spill_; }
 
+  // How many loads run at once.
+  LoadPace& pace() { return pace_; }
+  const LoadPace& pace() const { return pace_; }
+
   struct Stats {
     uint64_t budget_bytes = 0;
     uint64_t used_bytes = 0;  // blocks, pinned ones included, and loads in flight
@@ -146,6 +152,7 @@ class ChunkCache final : public backends::IndexCache {
 
   const uint64_t budget_;
   SpillSpace* const spill_;
+  LoadPace pace_;
   mutable model::Mutex mutex_;
   model::CondVar released_;  // bytes were given back
   model::CondVar loaded_;    // an entry became ready, or failed

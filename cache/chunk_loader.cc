@@ -25,8 +25,11 @@ using model::Result;
 namespace {
 
 // What a thread keeps from one chunk to the next; more is given back, so that
-// threads at rest hold little.
-constexpr size_t kKeptPerThread = size_t{512} << 10;
+// threads at rest hold little. Many threads that fetch keep no more than few.
+size_t KeptPerThread(const LoadPace* pace) {
+  constexpr size_t kKept = size_t{512} << 10;
+  return pace == nullptr ? kKept : kKept * pace->decoders() / pace->width();
+}
 
 struct ThreadBuffers {
   Bytes encoded;
@@ -36,9 +39,9 @@ struct ThreadBuffers {
     if (encoded.size() < size) encoded = Bytes(size);
     return encoded.span().first(size);
   }
-  void Trim() {
-    if (encoded.size() > kKeptPerThread) encoded = Bytes();
-    scratch.Trim(kKeptPerThread);
+  void Trim(size_t kept) {
+    if (encoded.size() > kept) encoded = Bytes();
+    scratch.Trim(kept);
   }
 };
 
@@ -73,13 +76,15 @@ Result<void> NoteFailed(const ChunkLocation& location, ChunkLedger* ledger) {
 // One chunk on its way from the store to its decoded form.
 class Loading {
  public:
-  // `ledger` (may be null) and `limit`: see LoadChunk.
+  // `limit`: see LoadChunk. `fetch` has begun, and ends before anything is decoded.
   Loading(const ArraySpec& spec, std::vector<uint64_t> shape, const ChunkLocation& location,
-          ChunkLedger* ledger, uint64_t limit)
+          const LoadContext& context, LoadPace::Fetch& fetch, uint64_t limit)
       : spec_(spec),
         shape_(std::move(shape)),
         location_(location),
-        ledger_(ledger),
+        ledger_(context.ledger),
+        pace_(context.pace),
+        fetch_(fetch),
         limit_(limit) {
     elements_ = 1;
     for (const uint64_t extent : shape_) elements_ *= extent;
@@ -209,6 +214,8 @@ class Loading {
   }
 
   Result<Bytes> Decode(ConstByteSpan encoded) {
+    fetch_.End();
+    const LoadPace::Decoding turn(pace_, fixed() ? decoded_size_ : encoded.size());
     if (!fixed()) {
       NDLFS_TRY(Bytes stream,
                 spec_.codecs.DecodeVariable(encoded, shape_, limit_, Buffers().scratch,
@@ -230,6 +237,8 @@ class Loading {
   const std::vector<uint64_t> shape_;
   const ChunkLocation& location_;
   ChunkLedger* const ledger_;
+  LoadPace* const pace_;
+  LoadPace::Fetch& fetch_;
   const uint64_t limit_;
   uint64_t elements_;
   uint64_t decoded_size_;
@@ -263,9 +272,12 @@ class Piece final : public backends::EncodedChunk {
   // `check` is asked once whether the chunk can be in a value of so many bytes,
   // before any of them is read.
   using Check = std::function<Result<void>(uint64_t available)>;
-  Piece(const ChunkLocation& location, ChunkLedger* ledger, Check check)
-      : location_(location), ledger_(ledger), check_(std::move(check)) {
-    version_ = WantedVersion(location, ledger);
+  Piece(const ChunkLocation& location, const LoadContext& context, Check check)
+      : location_(location),
+        ledger_(context.ledger),
+        pace_(context.pace),
+        check_(std::move(check)) {
+    version_ = WantedVersion(location, ledger_);
   }
 
   // Reads the beginning of the chunk, from which codecs learn where its parts are.
@@ -304,9 +316,11 @@ class Piece final : public backends::EncodedChunk {
       size_ = std::min(whole.length, available - std::min(available, whole.offset));
       return out;
     };
+    LoadPace::Fetch fetch(pace_);
     NDLFS_TRY(
         const auto read,
         location_.store->Read(location_.key, {.range = part, .if_match = version_}, reserve));
+    fetch.End();
     if (!checked_) NDLFS_RETURN_IF_ERROR(NoteRead(location_, ledger_, read));
     is_absent_ = !read;
     if (!read) return std::nullopt;
@@ -317,6 +331,7 @@ class Piece final : public backends::EncodedChunk {
 
   const ChunkLocation& location_;
   ChunkLedger* const ledger_;
+  LoadPace* const pace_;
   const Check check_;
   Bytes head_;
   // Of the value, since the first read.
@@ -332,30 +347,30 @@ class Piece final : public backends::EncodedChunk {
 // absent.
 using UsePiece = std::function<Result<bool>(const ChunkLocation&, const Loading&)>;
 Result<bool> WithPiece(const backends::ArraySource& source, std::span<const uint64_t> index,
-                       backends::IndexCache& indexes, ChunkLedger* ledger,
-                       const UsePiece& use) {
-  NotingIndexCache noting(indexes, ledger);
+                       const LoadContext& context, const UsePiece& use) {
+  NotingIndexCache noting(context.indexes, context.ledger);
+  LoadPace::Fetch fetch(context.pace);
   NDLFS_TRY(const ChunkLocation location, source.Locate(index, noting));
+  fetch.End();
   const bool one_piece = location.store && location.store->ReadsInParts() &&
                          location.pieces.size() == 1 && location.skip_codecs == 0 &&
                          !location.inline_bytes && !location.generate;
   if (!one_piece) return false;
-  const Loading loading(source.spec(), source.spec().grid.ChunkShape(index), location, ledger,
-                        source.spec().max_chunk_bytes);
+  const Loading loading(source.spec(), source.spec().grid.ChunkShape(index), location, context,
+                        fetch, source.spec().max_chunk_bytes);
   Result<bool> found = use(location, loading);
   if (found) return found;
-  NDLFS_RETURN_IF_ERROR(NoteFailed(location, ledger));
+  NDLFS_RETURN_IF_ERROR(NoteFailed(location, context.ledger));
   return model::Propagate(std::move(found).error(), location.store->Describe(location.key));
 }
 
 // The same for a codec that decodes parts of a chunk.
 using UseEncoded = std::function<Result<void>(const Piece&, const Loading&)>;
 Result<bool> WithEncoded(const backends::ArraySource& source, std::span<const uint64_t> index,
-                         backends::IndexCache& indexes, ChunkLedger* ledger,
-                         const UseEncoded& use) {
-  return WithPiece(source, index, indexes, ledger,
+                         const LoadContext& context, const UseEncoded& use) {
+  return WithPiece(source, index, context,
                    [&](const ChunkLocation& location, const Loading& loading) -> Result<bool> {
-                     Piece piece(location, ledger, [&](uint64_t available) {
+                     Piece piece(location, context, [&](uint64_t available) {
                        return loading.EncodedSize(available).map([](uint64_t) {});
                      });
                      NDLFS_TRY(const bool is_there, piece.ReadHead());
@@ -373,7 +388,8 @@ uint64_t DecodedSize(const ArraySpec& spec, std::span<const uint64_t> shape) {
 }
 
 uint64_t TransientSize(const ArraySpec& spec, const std::vector<uint64_t>& shape) {
-  return spec.codecs.IsIdentity() ? 0 : spec.codecs.MaxEncodedSize(shape);
+  if (spec.codecs.IsIdentity()) return 0;
+  return spec.codecs.MaxEncodedSize(shape) + spec.codecs.MaxScratchSize(shape);
 }
 
 uint64_t VariableSize(uint64_t limit) {
@@ -382,15 +398,16 @@ uint64_t VariableSize(uint64_t limit) {
 }
 
 Result<Bytes> LoadChunk(const backends::ArraySource& source, std::span<const uint64_t> index,
-                        backends::IndexCache& indexes, ChunkLedger* ledger, uint64_t limit) {
-  NotingIndexCache noting(indexes, ledger);
+                        const LoadContext& context, uint64_t limit) {
+  NotingIndexCache noting(context.indexes, context.ledger);
+  LoadPace::Fetch fetch(context.pace);
   NDLFS_TRY(const ChunkLocation location, source.Locate(index, noting));
-  Result<Bytes> chunk =
-      Loading(source.spec(), source.spec().grid.ChunkShape(index), location, ledger, limit)
-          .Run();
-  Buffers().Trim();
+  Result<Bytes> chunk = Loading(source.spec(), source.spec().grid.ChunkShape(index), location,
+                                context, fetch, limit)
+                            .Run();
+  Buffers().Trim(KeptPerThread(context.pace));
   if (!chunk && location.store) {
-    NDLFS_RETURN_IF_ERROR(NoteFailed(location, ledger));
+    NDLFS_RETURN_IF_ERROR(NoteFailed(location, context.ledger));
     return model::Propagate(std::move(chunk).error(), location.store->Describe(location.key));
   }
   return chunk;
@@ -404,11 +421,11 @@ bool MayReadInPlace(const ArraySpec& spec) {
 }
 
 Result<bool> ReadInPlace(const backends::ArraySource& source, std::span<const uint64_t> index,
-                         backends::IndexCache& indexes, ChunkLedger* ledger,
+                         const LoadContext& context,
                          const std::function<void(const ReadChunkAt&)>& read) {
-  return WithPiece(source, index, indexes, ledger,
+  return WithPiece(source, index, context,
                    [&](const ChunkLocation& location, const Loading& loading) -> Result<bool> {
-                     const Piece piece(location, ledger, [&](uint64_t available) {
+                     const Piece piece(location, context, [&](uint64_t available) {
                        return loading.CheckSize(available);
                      });
                      Result<void> status;
@@ -430,12 +447,10 @@ uint64_t PartTransientSize(uint64_t max_block) { return backends::RangeMemory(ma
 
 Result<std::optional<uint64_t>> FindBlockSize(const backends::ArraySource& source,
                                               std::span<const uint64_t> index,
-                                              backends::IndexCache& indexes,
-                                              ChunkLedger* ledger) {
+                                              const LoadContext& context) {
   std::optional<uint64_t> block_size;
   NDLFS_RETURN_IF_ERROR(WithEncoded(
-      source, index, indexes, ledger,
-      [&](const Piece& piece, const Loading& loading) -> Result<void> {
+      source, index, context, [&](const Piece& piece, const Loading& loading) -> Result<void> {
         NDLFS_TRY(block_size, source.spec().codecs.BlockSize(piece, loading.shape()));
         return {};
       }));
@@ -443,14 +458,14 @@ Result<std::optional<uint64_t>> FindBlockSize(const backends::ArraySource& sourc
 }
 
 Result<Bytes> LoadPart(const backends::ArraySource& source, std::span<const uint64_t> index,
-                       backends::IndexCache& indexes, ChunkLedger* ledger, uint64_t offset,
-                       uint64_t size, uint64_t max_block) {
+                       const LoadContext& context, uint64_t offset, uint64_t size,
+                       uint64_t max_block) {
   Bytes part(size);
   const auto decode = [&](const Piece& piece, const Loading& loading) {
     return source.spec().codecs.DecodeRange(piece, loading.shape(), offset, max_block,
                                             part.span());
   };
-  NDLFS_TRY(const bool found, WithEncoded(source, index, indexes, ledger, decode));
+  NDLFS_TRY(const bool found, WithEncoded(source, index, context, decode));
   if (!found) return model::Internal("there is nothing to decode in parts");
   return part;
 }

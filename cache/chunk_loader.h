@@ -10,6 +10,7 @@
 #include "backends/base/bytes.h"
 #include "backends/format/array_source.h"
 #include "cache/chunk_ledger.h"
+#include "cache/load_pace.h"
 #include "model/error.h"
 
 namespace ndlfs::cache {
@@ -25,18 +26,25 @@ uint64_t TransientSize(const backends::ArraySpec& spec, const std::vector<uint64
 // bytes: nobody knows how large it is before it is decoded.
 uint64_t VariableSize(uint64_t limit);
 
+// What loads of the chunks of one array have in common.
+struct LoadContext {
+  backends::IndexCache& indexes;
+  // Notes the versions of the files that are read; may be null.
+  ChunkLedger* ledger = nullptr;
+  // Measures fetches, and says when to decode; may be null.
+  LoadPace* pace = nullptr;
+};
+
 // Reads and decodes one chunk: the elements of the whole chunk, or an element
 // stream (see backends/format/array_source.h) where they are of variable size. An
 // absent chunk is an empty block: the fill value stands for its elements. The
-// versions of the files that it is read from are noted in `ledger` (may be
-// null); one that is not the version read before is kStale.
-// Errors name the place in the store and the codec. Elements of variable size
-// may take `limit` bytes, encoded and decoded: more is kLimit or kCorrupt, as
-// not every codec can tell which. Thread-safe.
+// versions of the files that it is read from are noted in the ledger; one that is not the
+// version read before is kStale. Errors name the place in the store and the codec. Elements of
+// variable size may take `limit` bytes, encoded and decoded: more is kLimit or kCorrupt, as not
+// every codec can tell which. Thread-safe.
 model::Result<backends::Bytes> LoadChunk(const backends::ArraySource& source,
                                          std::span<const uint64_t> index,
-                                         backends::IndexCache& indexes, ChunkLedger* ledger,
-                                         uint64_t limit);
+                                         const LoadContext& context, uint64_t limit);
 
 // Chunks of such arrays can be read where they lie, in parts: they are not
 // encoded, nor small.
@@ -47,8 +55,7 @@ bool MayReadInPlace(const backends::ArraySpec& spec);
 // for a chunk that has to be loaded as a whole, or is absent.
 using ReadChunkAt = std::function<bool(uint64_t offset, backends::ByteSpan out)>;
 model::Result<bool> ReadInPlace(const backends::ArraySource& source,
-                                std::span<const uint64_t> index, backends::IndexCache& indexes,
-                                ChunkLedger* ledger,
+                                std::span<const uint64_t> index, const LoadContext& context,
                                 const std::function<void(const ReadChunkAt&)>& read);
 
 // Chunks of such arrays can be decoded in parts.
@@ -61,15 +68,14 @@ uint64_t PartTransientSize(uint64_t max_block);
 // loaded as a whole, or is absent.
 model::Result<std::optional<uint64_t>> FindBlockSize(const backends::ArraySource& source,
                                                      std::span<const uint64_t> index,
-                                                     backends::IndexCache& indexes,
-                                                     ChunkLedger* ledger);
+                                                     const LoadContext& context);
 
 // Bytes [offset, offset + size) of a chunk, decoded without reading what is not
 // needed for them. Fails also where LoadChunk does not: for a chunk that is
 // absent, or made of blocks of more than `max_block` bytes.
 model::Result<backends::Bytes> LoadPart(const backends::ArraySource& source,
                                         std::span<const uint64_t> index,
-                                        backends::IndexCache& indexes, ChunkLedger* ledger,
-                                        uint64_t offset, uint64_t size, uint64_t max_block);
+                                        const LoadContext& context, uint64_t offset,
+                                        uint64_t size, uint64_t max_block);
 
 }  // namespace ndlfs::cache

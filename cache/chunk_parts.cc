@@ -56,7 +56,7 @@ bool ChunkParts::Copy(const Chunk& chunk, uint64_t from, std::byte* to,
 // 0 where it is not known, because this chunk does not tell it.
 uint64_t ChunkParts::PartBytes(const Chunk& chunk) const {
   if (const uint64_t known = part_bytes_.load(std::memory_order_relaxed)) return known;
-  const auto block = FindBlockSize(source_, chunk.index, cache_, ledger_);
+  const auto block = FindBlockSize(source_, chunk.index, context_);
   if (!block || !*block) return 0;
   const uint64_t size = std::max(**block, (kSmallestPart + **block - 1) / **block * **block);
   part_bytes_.store(size, std::memory_order_relaxed);
@@ -85,7 +85,7 @@ Result<ChunkCache::Handle> ChunkParts::Part(const Chunk& chunk, uint64_t begin,
   return cache_.GetOrLoad(
       {.array = source_.id(), .block = chunk.number, .part = begin / part_bytes + 1}, size,
       PartTransientSize(part_bytes),
-      [&] { return LoadPart(source_, chunk.index, cache_, ledger_, begin, size, part_bytes); });
+      [&] { return LoadPart(source_, chunk.index, context_, begin, size, part_bytes); });
 }
 
 }  // namespace ndlfs::cache

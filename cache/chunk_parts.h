@@ -12,6 +12,7 @@
 #include "backends/format/array_source.h"
 #include "cache/chunk_cache.h"
 #include "cache/chunk_ledger.h"
+#include "cache/chunk_loader.h"
 #include "cache/strided_copy.h"
 #include "model/error.h"
 
@@ -44,7 +45,7 @@ class ChunkParts {
 
  private:
   ChunkParts(const backends::ArraySource& source, ChunkCache& cache, ChunkLedger* ledger)
-      : source_(source), cache_(cache), ledger_(ledger) {}
+      : source_(source), cache_(cache), context_{cache, ledger, &cache.pace()} {}
 
   uint64_t PartBytes(const Chunk& chunk) const;
   bool Read(const Chunk& chunk, uint64_t part_bytes, uint64_t offset,
@@ -54,7 +55,7 @@ class ChunkParts {
 
   const backends::ArraySource& source_;
   ChunkCache& cache_;
-  ChunkLedger* const ledger_;
+  const LoadContext context_;
   // Of a part; what a chunk that was looked at says holds for all, as one
   // program writes them. Where that is not so, parts that cannot be had make
   // their chunk be loaded as a whole. 0 as long as it is not known.

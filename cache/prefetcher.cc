@@ -2,6 +2,8 @@
 #include "cache/prefetcher.h"
 
 #include <algorithm>
+#include <exception>
+#include <iterator>
 #include <utility>
 
 #include "backends/store/caller.h"
@@ -36,16 +38,16 @@ constexpr uint64_t kLargeRead = uint64_t{64} << 10;
 // Jumps of the same width that are looked ahead.
 constexpr uint64_t kMostJumps = 16;
 
-// Chunks that `threads` may decode ahead with a share of the cache of `bytes`,
-// where `needed` chunks are behind them that the reader comes back to, or may.
-uint64_t MaxWindow(const ArrayReader& reader, unsigned threads, uint64_t bytes,
+// Chunks that may be loaded ahead with a share of the cache of `bytes`, `at_once` to keep
+// all threads busy, where `needed` chunks are behind them that the reader comes back to, or
+// may.
+uint64_t MaxWindow(const ArrayReader& reader, unsigned at_once, uint64_t bytes,
                    uint64_t needed) {
   const uint64_t chunk = std::max<uint64_t>(reader.max_chunk_bytes(), 1);
   const uint64_t held = reader.band_chunks() * chunk;  // no overflow: sources check sizes
   // Half of what the chunks leave that the reader comes back to: there are
   // other readers, and what decoding takes.
-  const uint64_t most =
-      std::max({reader.band_chunks(), kMostAhead / chunk, uint64_t{2} * threads});
+  const uint64_t most = std::max({reader.band_chunks(), kMostAhead / chunk, uint64_t{at_once}});
   const uint64_t beside = held >= bytes ? 0 : std::min((bytes - held) / 2 / chunk, most);
   if (reader.spill() == nullptr) return beside;
   // Chunks that are pushed out for those ahead are not lost; but better none is.
@@ -57,7 +59,6 @@ uint64_t MaxWindow(const ArrayReader& reader, unsigned threads, uint64_t bytes,
 
 struct Prefetcher::Job {
   std::shared_ptr<Target> target;
-  uint64_t generation;
   uint64_t chunk;
   backends::CallerPtr caller;  // for whom it is read
 };
@@ -66,12 +67,13 @@ Prefetcher::Prefetcher(ChunkCache& cache, unsigned threads)
     : cache_(cache), thread_count_(threads) {}
 
 Prefetcher::~Prefetcher() {
-  std::vector<std::thread> threads;
+  Threads threads;
   {
     MutexLock lock(mutex_);
     stopping_ = true;
     queue_.clear();
-    threads.swap(threads_);
+    threads.splice(threads.end(), threads_);
+    threads.splice(threads.end(), finished_);
   }
   wake_.NotifyAll();
   for (std::thread& thread : threads) thread.join();
@@ -79,44 +81,87 @@ Prefetcher::~Prefetcher() {
 
 void Prefetcher::Enqueue(const std::shared_ptr<Target>& target, uint64_t first,
                          uint64_t count) {
-  MutexLock lock(mutex_);
-  while (threads_.size() < thread_count_) threads_.emplace_back([this] { Work(); });
-  for (uint64_t i = 0; i < count; ++i) {
-    queue_.push_back({target, target->generation, first + i, backends::CallerScope::Current()});
+  Threads finished;
+  {
+    MutexLock lock(mutex_);
+    for (uint64_t i = 0; i < count; ++i) {
+      queue_.push_back({target, first + i, backends::CallerScope::Current()});
+    }
+    StartThreads();
+    finished.swap(finished_);
   }
   wake_.NotifyAll();
+  for (std::thread& thread : finished) thread.join();  // it does not wait for anything any more
 }
 
-void Prefetcher::Cancel(Target& target) {
+// Without a thread nothing is decoded ahead, and the reader decodes all itself.
+void Prefetcher::StartThreads() {
+  while (threads_.size() < thread_count_ ||
+         (idle_ < queue_.size() && threads_.size() < cache_.pace().UpdateWidth())) {
+    const auto self = threads_.emplace(threads_.end());
+    try {
+      *self = std::thread([this, self] { Work(self); });
+    } catch (const std::exception&) {
+      threads_.erase(self);
+      if (threads_.empty()) queue_.clear();
+      return;
+    }
+    if (threads_.size() > thread_count_) return;  // each starts the next, if it is needed
+  }
+}
+
+bool Prefetcher::HasTooManyThreads() const {
+  const LoadPace& pace = cache_.pace();
+  return threads_.size() > std::max(thread_count_, pace.width()) &&
+         threads_.size() > thread_count_ + pace.CountFetches();
+}
+
+void Prefetcher::Cancel(const Target& target) {
+  std::deque<Job> cancelled;  // outlives the lock
   MutexLock lock(mutex_);
-  ++target.generation;
+  const auto begin = std::stable_partition(queue_.begin(), queue_.end(), [&](const Job& job) {
+    return job.target.get() != &target;
+  });
+  std::move(begin, queue_.end(), std::back_inserter(cancelled));
+  queue_.erase(begin, queue_.end());
+  stats_.cancelled += cancelled.size();
 }
 
-void Prefetcher::Work() {
+std::optional<Prefetcher::Job> Prefetcher::Next(Threads::iterator self) {
+  MutexLock lock(mutex_);
   for (;;) {
-    Job job;
-    {
-      MutexLock lock(mutex_);
-      while (queue_.empty() && !stopping_) wake_.Wait(mutex_);
-      if (stopping_) return;
-      job = std::move(queue_.front());
-      queue_.pop_front();
-      if (job.generation != job.target->generation) {
-        ++stats_.cancelled;
-        continue;
-      }
+    if (stopping_) return std::nullopt;
+    if (HasTooManyThreads()) {
+      finished_.splice(finished_.end(), threads_, self);
+      return std::nullopt;
     }
-    const backends::CallerScope scope(std::move(job.caller));
-    if (job.target->reader->Prefetch(job.chunk)) {
-      MutexLock lock(mutex_);
-      ++stats_.loaded;
-    }
+    if (!queue_.empty()) break;
+    ++idle_;
+    wake_.Wait(mutex_);
+    --idle_;
+  }
+  Job job = std::move(queue_.front());
+  queue_.pop_front();
+  StartThreads();
+  return job;
+}
+
+void Prefetcher::Work(Threads::iterator self) {
+  const LoadPace::AheadScope ahead;
+  while (std::optional<Job> job = Next(self)) {
+    const backends::CallerScope scope(std::move(job->caller));
+    const bool loaded = job->target->reader->Prefetch(job->chunk);
+    job.reset();
+    MutexLock lock(mutex_);
+    if (loaded) ++stats_.loaded;
   }
 }
 
 Prefetcher::Stats Prefetcher::stats() const {
   MutexLock lock(mutex_);
-  return stats_;
+  Stats stats = stats_;
+  stats.threads = static_cast<unsigned>(threads_.size());
+  return stats;
 }
 
 ReadStream::ReadStream(Prefetcher& prefetcher, std::shared_ptr<const ArrayReader> reader)
@@ -195,7 +240,7 @@ uint64_t ReadStream::Share() const {
 }
 
 uint64_t ReadStream::Window(uint64_t needed) const {
-  return MaxWindow(*target_->reader, prefetcher_.thread_count_, Share(), needed);
+  return MaxWindow(*target_->reader, prefetcher_.KeepsBusy(), Share(), needed);
 }
 
 // The reader begins with the first chunk.

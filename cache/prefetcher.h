@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: MIT
 //
-// Decodes the chunks that a reader will want next, on threads of its own,
+// Fetches and decodes the chunks that a reader will want next, on threads of its own,
 // while the reader still copies from those before.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <deque>
+#include <list>
 #include <memory>
+#include <optional>
 #include <thread>
-#include <vector>
 
 #include "cache/array_reader.h"
 #include "cache/chunk_cache.h"
@@ -17,11 +19,15 @@
 
 namespace ndlfs::cache {
 
-// The threads and their queue, one for a mount. Thread-safe.
+// The threads and their queue, one for a mount. A thread fetches a chunk and decodes it
+// itself, so that no chunk is handed over from thread to thread. There are more threads while
+// fetches have to wait: as many as the pace of the cache says (LoadPace::width()).
+// Thread-safe.
 class Prefetcher {
  public:
   // `cache` must outlive it. Starts `threads` threads at the first request, so
-  // that it can be made before a process goes to the background.
+  // that it can be made before a process goes to the background. These stay; others end
+  // when they are not needed any more.
   Prefetcher(ChunkCache& cache, unsigned threads);
   // Waits for what is being decoded; forgets the rest. All streams must be gone.
   ~Prefetcher();
@@ -29,6 +35,7 @@ class Prefetcher {
   struct Stats {
     uint64_t loaded = 0;     // chunks brought into the cache ahead of a reader
     uint64_t cancelled = 0;  // requests that were forgotten when it went elsewhere
+    unsigned threads = 0;    // that run now
   };
   Stats stats() const;
 
@@ -38,13 +45,22 @@ class Prefetcher {
   // What the jobs of one stream have in common.
   struct Target {
     std::shared_ptr<const ArrayReader> reader;
-    uint64_t generation = 0;  // guarded by the prefetcher's mutex
   };
 
   void Enqueue(const std::shared_ptr<Target>& target, uint64_t first, uint64_t count)
       EXCLUDES(mutex_);
-  void Cancel(Target& target) EXCLUDES(mutex_);
-  void Work() EXCLUDES(mutex_);
+  // Forgets all requests for `target`.
+  void Cancel(const Target& target) EXCLUDES(mutex_);
+  // Chunks ahead of a reader that keep all threads busy.
+  unsigned KeepsBusy() const { return std::max(2 * thread_count_, cache_.pace().width()); }
+
+  using Threads = std::list<std::thread>;
+  void StartThreads() REQUIRES(mutex_);
+  // Whether one of the threads should end.
+  bool HasTooManyThreads() const REQUIRES(mutex_);
+  // The next request for the thread `self`; none if that has to end.
+  std::optional<Job> Next(Threads::iterator self) EXCLUDES(mutex_);
+  void Work(Threads::iterator self) EXCLUDES(mutex_);
 
   ChunkCache& cache_;
   const unsigned thread_count_;
@@ -52,7 +68,9 @@ class Prefetcher {
   mutable model::Mutex mutex_;
   model::CondVar wake_;
   std::deque<Job> queue_ GUARDED_BY(mutex_);
-  std::vector<std::thread> threads_ GUARDED_BY(mutex_);
+  Threads threads_ GUARDED_BY(mutex_);
+  Threads finished_ GUARDED_BY(mutex_);  // threads to be joined
+  size_t idle_ GUARDED_BY(mutex_) = 0;   // threads that wait for a request
   bool stopping_ GUARDED_BY(mutex_) = false;
   Stats stats_ GUARDED_BY(mutex_);
 };

@@ -100,6 +100,15 @@ Result<void> SetThreads(MountOptions& options, std::string_view value) {
   return {};
 }
 
+Result<void> SetFetches(MountOptions& options, std::string_view value) {
+  const auto fetches = ParseNumber<unsigned>(value);
+  if (!fetches || *fetches == 0 || *fetches > kMaxThreads) {
+    return model::BadInput("{} is not a number from 1 to {}", Quote(value), kMaxThreads);
+  }
+  options.fetches = *fetches;
+  return {};
+}
+
 // The number of the user or group with this name.
 std::optional<uint32_t> FindUser(const std::string& name) {
   const passwd* user = ::getpwnam(name.c_str());
@@ -184,6 +193,8 @@ constexpr std::array kMountOptions = {
                   return {};
                 }},
     MountOption{"threads", "N", "Reads that are served at once (one per core)", SetThreads},
+    MountOption{"fetches", "N", "Chunks that a slow source is asked for at once (64)",
+                SetFetches},
     MountOption{"allow-other", "", "Let other users see the files",
                 [](MountOptions& options, std::string_view) -> Result<void> {
                   options.allow_other = true;

@@ -84,7 +84,9 @@ class Mount {
       : options_(options),
         source_(std::move(source)),
         context_(
-            source_, options.cache_size, options.threads, FreshnessOf(options),
+            source_, options.cache_size,
+            cache::LoadPace::Limits{.decoders = options.threads, .fetches = options.fetches},
+            FreshnessOf(options),
             backends::OpenOptions{.max_chunk_size = options.max_chunk_size,
                                   .shared = options.allow_other},
             [](const backends::Hierarchy& hierarchy, std::string_view store_name,
@@ -110,17 +112,20 @@ class Mount {
                               .threads = options_.threads + SpareThreads(options_),
                               .device = std::move(device)},
                              filesystem_));
-    return session->Run();
+    auto result = session->Run();
+    filesystem_.FinishReads();
+    return result;
   }
 
  private:
-  FilesystemOptions OptionsOfFilesystem() const {
+  FilesystemOptions OptionsOfFilesystem() {
     return {.uid = options_.uid,
             .gid = options_.gid,
             .umask = options_.umask.value_or(0),
             .timeout = context_.services.freshness.TimeoutSeconds(),
             .immutable = options_.immutable,
             .reads_at_once = options_.threads,
+            .most_reads = [this] { return context_.cache.pace().UpdateWidth(); },
             .shared = options_.allow_other,
             .source = backends::LocalRootOf(*source_)};
   }

@@ -27,6 +27,8 @@ struct MountOptions {
   uint64_t cache_dir_size = uint64_t{8} << 30;
   // Threads that serve requests; 0: one per core, and at least two.
   unsigned threads = 0;
+  // Most loads of chunks that run at once because the source makes them wait.
+  unsigned fetches = 64;
   // Let other users than the one who mounts see the files, with the
   // permissions that the files have.
   bool allow_other = false;

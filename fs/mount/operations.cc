@@ -526,7 +526,7 @@ Filesystem::Filesystem(TreeNodePtr root, FilesystemOptions options, Report repor
     : options_(std::move(options)),
       report_(std::move(report)),
       table_(std::move(root)),
-      turns_(options_.reads_at_once) {}
+      turns_(options_.reads_at_once, options_.most_reads) {}
 
 // Left to itself, malloc keeps what lies between blocks that are still in use,
 // and the size stays that of the largest tree that was ever walked. Looking at

@@ -48,6 +48,9 @@ struct FilesystemOptions {
   bool immutable = false;
   // Reads that run at once.
   unsigned reads_at_once = 2;
+  // How many may run at once now, because they wait for a slow source. Called by any thread,
+  // and under a lock: must be quick.
+  std::function<unsigned()> most_reads = {};
   // Others than the user who mounts may use it: each request is answered as the kernel lets its
   // caller read the source.
   bool shared = false;
@@ -71,6 +74,10 @@ class Filesystem {
   void set_on_ready(std::function<void()> on_ready) { on_ready_ = std::move(on_ready); }
   // `on_first_open` is called once, before the first file is opened.
   void set_on_first_open(std::function<void()> action) { on_first_open_ = std::move(action); }
+
+  // Waits for the reads that still run when the session has ended: they need it for their
+  // answers.
+  void FinishReads() { turns_.Finish(); }
 
   const OperationCounts& counts() const { return counts_; }
   size_t inodes() const { return table_.size(); }

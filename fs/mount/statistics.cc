@@ -90,6 +90,8 @@ std::vector<Statistic> CollectStatistics(const MountContext& context,
       counter("cache_evictions_total", "Chunks dropped for others.", cache.evictions),
       counter("prefetched_chunks_total", "Chunks decoded ahead of a reader.",
               context.prefetcher.stats().loaded),
+      gauge("fetch_width", "Chunks that may be fetched at once now.",
+            context.cache.pace().width()),
       gauge("spill_used_bytes", "Disk space of chunks that the cache had no room for.",
             spill.used_bytes),
       counter("spill_written_total", "Chunks written there.", spill.written),
@@ -171,6 +173,7 @@ std::string OptionsAsYaml(const MountOptions& options) {
   add("cache-dir", YamlText(options.cache_dir));
   add("cache-dir-size", fmt::format("{}", options.cache_dir_size));
   add("threads", fmt::format("{}", options.threads));
+  add("fetches", fmt::format("{}", options.fetches));
   add("allow-other", options.allow_other ? "true" : "false");
   add("uid", number(options.uid));
   add("gid", number(options.gid));

@@ -33,7 +33,7 @@ struct Scope {
 // What the nodes of one mount share. Outlives them. Thread-safe.
 struct MountContext {
   MountContext(std::shared_ptr<const backends::Source> shown, uint64_t cache_bytes,
-               unsigned prefetch_threads, Freshness freshness,
+               const cache::LoadPace::Limits& limits, Freshness freshness,
                backends::OpenOptions open_options, DocumentWriter document_writer,
                ProblemLog::Sink sink, const std::string& spill_directory = "",
                uint64_t spill_bytes = 0, const Scope& scope = {})
@@ -44,8 +44,8 @@ struct MountContext {
         problems(std::move(sink)),
         spill(spill_directory, spill_bytes,
               [this](std::string_view line) { problems.Report(line); }),
-        cache(cache_bytes, &spill),
-        prefetcher(cache, prefetch_threads),
+        cache(cache_bytes, &spill, limits),
+        prefetcher(cache, cache.pace().decoders()),
         services{source,         std::move(freshness), cache,
                  problems,       open_options,         DetectIn(source, scope.detection),
                  scope.detection},

@@ -143,6 +143,7 @@ void MountedStore::Touch(const EntityPtr& entity) const {
 
 model::Result<HierarchyPtr> MountedStore::Hierarchy() {
   auto answer = Fresh();
+  if (!answer) answer = LookWhetherUnchanged();
   if (!answer) {
     model::MutexLock opening(open_mutex_);
     answer = Fresh();  // while we waited for it
@@ -166,6 +167,23 @@ std::optional<model::Result<HierarchyPtr>> MountedStore::Fresh() const {
     }
   }
   return std::nullopt;
+}
+
+// Most looks find nothing new. They go on at the same time, however long the source takes.
+std::optional<model::Result<HierarchyPtr>> MountedStore::LookWhetherUnchanged() {
+  const auto now = services_.freshness.Now();
+  HierarchyPtr hierarchy;
+  {
+    model::MutexLock lock(mutex_);
+    hierarchy = hierarchy_;
+  }
+  if (hierarchy == nullptr) return std::nullopt;
+  const auto status = CurrentStatus();
+  if (!status || !IsUnchanged(hierarchy.get(), *status)) return std::nullopt;
+  model::MutexLock lock(mutex_);
+  if (hierarchy_ != hierarchy) return std::nullopt;
+  looked_at_ = std::max(looked_at_, now);
+  return hierarchy;
 }
 
 model::Result<HierarchyPtr> MountedStore::LookAgain() {

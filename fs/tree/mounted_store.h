@@ -195,6 +195,8 @@ class MountedStore : public std::enable_shared_from_this<MountedStore> {
   std::optional<model::Result<HierarchyPtr>> Fresh() const EXCLUDES(mutex_);
   // Of what is at its path, noted. kStale if that is no longer such a store.
   model::Result<backends::FileStatus> CurrentStatus() EXCLUDES(mutex_);
+  // The open hierarchy, if it is still that of the source; nullopt if it may not be.
+  std::optional<model::Result<HierarchyPtr>> LookWhetherUnchanged() EXCLUDES(mutex_);
   model::Result<HierarchyPtr> LookAgain() REQUIRES(open_mutex_) EXCLUDES(mutex_);
   model::Result<HierarchyPtr> Open(const backends::FileStatus& status) REQUIRES(open_mutex_)
       EXCLUDES(mutex_);

@@ -192,7 +192,8 @@ class MountTest : public ::testing::Test {
  protected:
   explicit MountTest(bool immutable = false, const Scope& scope = {})
       : context_(
-            backends::LocalSource::Open(source_.path().string()).value(), 1 << 20, 1,
+            backends::LocalSource::Open(source_.path().string()).value(), 1 << 20,
+            {.decoders = 1},
             Freshness(immutable ? std::nullopt
                                 : std::optional<Freshness::Duration>(std::chrono::seconds(1)),
                       [this] { return now_; }),

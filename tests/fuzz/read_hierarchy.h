@@ -39,7 +39,7 @@ class HierarchyReader {
     std::vector<uint64_t> index(spec.shape.size());
     uint64_t chunks = 0;
     do {
-      (void)cache::LoadChunk(source, index, indexes, nullptr, source.spec().max_chunk_bytes)
+      (void)cache::LoadChunk(source, index, {.indexes = indexes}, source.spec().max_chunk_bytes)
           .has_value();
     } while (++chunks < kMaxChunks && test::NextIndex(index, spec.grid.counts()));
   }

@@ -125,11 +125,16 @@ class DocumentFile {
     const auto file = source_->OpenFile(path_);
     NDLFS_TRY(const auto stamp, file->Stat(""));
     if (!stamp) return model::NotFound("the file is gone");
-    const model::MutexLock lock(mutex_);
-    auto document = document_.lock();
-    if (!document || document->stamp() != *stamp) {
-      NDLFS_TRY(document, Document::Read(*file, FileNameOf(path_)));
-      document_ = document;
+    auto document = Known(*stamp);
+    if (!document) {
+      // One thread reads; others that need this version wait for it.
+      const model::MutexLock reading(read_mutex_);
+      document = Known(*stamp);
+      if (!document) {
+        NDLFS_TRY(document, Document::Read(*file, FileNameOf(path_)));
+        const model::MutexLock lock(mutex_);
+        document_ = document;
+      }
     }
     Keep(document);
     return document;
@@ -143,6 +148,12 @@ class DocumentFile {
   }
 
  private:
+  // The document, if it is of that version and still in memory.
+  std::shared_ptr<const Document> Known(const ValueInfo& stamp) const {
+    const model::MutexLock lock(mutex_);
+    auto document = document_.lock();
+    return document && document->stamp() == stamp ? document : nullptr;
+  }
   // What is kept of all files.
   static void Keep(const std::shared_ptr<const Document>& document) {
     static model::RecentlyUsed<const Document> recent(kKeptMemory);
@@ -151,6 +162,7 @@ class DocumentFile {
 
   const std::shared_ptr<const Source> source_;
   const std::string path_;
+  mutable model::Mutex read_mutex_;  // taken before mutex_
   mutable model::Mutex mutex_;
   mutable std::weak_ptr<const Document> document_ GUARDED_BY(mutex_);
 };

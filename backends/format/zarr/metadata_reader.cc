@@ -358,29 +358,41 @@ model::Result<MetadataReader::Consolidated> MetadataReader::LoadConsolidated(
     NDLFS_TRY(stamp, LookInto(prefix_, false)->Find(kConsolidatedName));
   }
   if (!stamp) return Consolidated();
-  const model::MutexLock lock(mutex_);  // also so that only one thread parses
-  if (consolidated_.stamp == stamp) return consolidated_;
-  consolidated_ = {stamp, nullptr, std::nullopt};
-  const LargeIndexTurn turn(stamp->size);
+  if (auto known = KnownConsolidated(stamp)) return *std::move(known);
+  // One thread reads and parses; others that need this version wait for it. Those that know
+  // another version do not.
+  const model::MutexLock parsing(parse_mutex_);
+  if (auto known = KnownConsolidated(stamp)) return *std::move(known);
+  Consolidated consolidated{stamp, nullptr, std::nullopt};
   auto parsed = ParseConsolidated(root, *stamp);
   if (!parsed && parsed.error().is_transient()) {
-    consolidated_.stamp.reset();
     return model::Propagate(std::move(parsed).error());
   }
   if (parsed) {
-    consolidated_.metadata = std::make_shared<const ConsolidatedMetadata>(*std::move(parsed));
-    consolidated_bytes_ = consolidated_.metadata->held_bytes();
+    consolidated.metadata = std::make_shared<const ConsolidatedMetadata>(*std::move(parsed));
+    consolidated_bytes_ = consolidated.metadata->held_bytes();
   } else {
-    consolidated_.error =
+    consolidated.error =
         std::move(parsed).error().In(store_->Describe(ConsolidatedKey(root.is_v3())));
   }
+  const model::MutexLock lock(mutex_);
+  consolidated_ = consolidated;
+  return consolidated;
+}
+
+std::optional<MetadataReader::Consolidated> MetadataReader::KnownConsolidated(
+    const std::optional<ValueInfo>& stamp) const {
+  const model::MutexLock lock(mutex_);
+  if (consolidated_.stamp != stamp) return std::nullopt;
   return consolidated_;
 }
 
 model::Result<ConsolidatedMetadata> MetadataReader::ParseConsolidated(
     const Root& root, const ValueInfo& info) const {
+  const LargeIndexTurn reading(LargeIndexTurn::ForReading(info.size));
   NDLFS_TRY(const auto value, store_->Get(ConsolidatedKey(root.is_v3()), kMaxFileSize,
                                           {.if_match = info.generation}));
+  const LargeIndexTurn turn(info.size);
   if (!value) return model::Stale("it is gone");
   const std::string_view text = AsText(value->bytes.span());
   return root.is_v3() ? ConsolidatedMetadata::ParseV3(text)

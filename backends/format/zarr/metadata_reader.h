@@ -130,6 +130,7 @@ class MetadataReader {
   model::Result<bool> IsBelowArray(const Root& root, std::string_view path) const;
   model::Result<NodeFiles> FindConsolidated(const Root& root, std::string_view path) const;
   model::Result<Consolidated> LoadConsolidated(const Root& root) const;
+  std::optional<Consolidated> KnownConsolidated(const std::optional<ValueInfo>& stamp) const;
   model::Result<ConsolidatedMetadata> ParseConsolidated(const Root& root,
                                                         const ValueInfo& info) const;
   model::Result<bool> IsThere(std::string_view path) const;
@@ -149,6 +150,7 @@ class MetadataReader {
   bool has_nczarr_objects_ = false;
   const uint64_t owner_ = RequestScope::NewOwner();
   mutable std::atomic<uint64_t> consolidated_bytes_{0};
+  mutable model::Mutex parse_mutex_;  // taken before mutex_
   mutable model::Mutex mutex_;
   mutable Consolidated consolidated_ GUARDED_BY(mutex_);  // as of its last use
 

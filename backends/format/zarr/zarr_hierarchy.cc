@@ -95,13 +95,14 @@ model::Result<std::shared_ptr<const Hierarchy>> ZarrHierarchy::Open(
 // Read when it is asked for: whether it is NCZarr, its documents say.
 std::string_view ZarrHierarchy::format() const {
   if (is_v3_) return "Zarr v3";
-  const model::MutexLock lock(format_mutex_);
-  if (!is_nczarr_) {
+  // Two threads may find it out at the same time.
+  Nczarr known = nczarr_;
+  if (known == Nczarr::kUnknown) {
     const auto root = reader_.LookAtRoot();
     if (!root) return "Zarr v2";
-    is_nczarr_ = IsNczarr(*root);
+    nczarr_ = known = IsNczarr(*root) ? Nczarr::kYes : Nczarr::kNo;
   }
-  return *is_nczarr_ ? "NCZarr" : "Zarr v2";
+  return known == Nczarr::kYes ? "NCZarr" : "Zarr v2";
 }
 
 bool ZarrHierarchy::IsNczarr(const MetadataReader::Root& root) const {

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <atomic>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -63,8 +64,8 @@ class ZarrHierarchy final : public Hierarchy {
   const std::string name_;
   const OpenOptions options_;
   bool is_v3_ = false;
-  mutable model::Mutex format_mutex_;
-  mutable std::optional<bool> is_nczarr_ GUARDED_BY(format_mutex_);
+  enum class Nczarr : uint8_t { kUnknown, kNo, kYes };
+  mutable std::atomic<Nczarr> nczarr_ = Nczarr::kUnknown;
   mutable NodeCache alone_;
   mutable NodeCache linked_;
 

@@ -404,8 +404,9 @@ model::Result<std::shared_ptr<const ReferenceStore>> OpenReferences(
     std::shared_ptr<const Source> source, const std::string& path) {
   const auto file = source->OpenFile(path);
   NDLFS_TRY(const auto size, file->Size(""));
-  const LargeIndexTurn turn(size.value_or(0));
+  const LargeIndexTurn reading(LargeIndexTurn::ForReading(size.value_or(0)));
   NDLFS_TRY(const auto value, file->Get("", kMaxFileSize));
+  const LargeIndexTurn turn(size.value_or(0));
   if (!value) return model::NotFound("no file {}", model::Quote(path));
   const std::string_view text = AsText(value->bytes.span());
   NDLFS_TRY(auto members, ScanJsonObject(text), path);

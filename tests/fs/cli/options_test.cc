@@ -52,7 +52,8 @@ model::Result<MountOptions> Apply(std::string_view list, Unknown unknown = Unkno
 
 TEST(OptionListTest, SetsEveryOptionInEitherSpelling) {
   const auto options = Apply(
-      "cache_size=1GiB,threads=3,allow_other,uid=12,gid=0,umask=027,revalidate=2.5,immutable,"
+      "cache_size=1GiB,threads=3,fetches=7,allow_other,uid=12,gid=0,umask=027,revalidate=2.5,"
+      "immutable,"
       "cache-dir=/"
       "fast,cache_dir_size=3MiB,max-chunk-size=2MiB,max_scan=5MiB,views=raw:npy,log-file=/var/"
       "log/"
@@ -62,6 +63,7 @@ TEST(OptionListTest, SetsEveryOptionInEitherSpelling) {
   EXPECT_EQ(options->cache_dir, "/fast");
   EXPECT_EQ(options->cache_dir_size, uint64_t{3} << 20);
   EXPECT_EQ(options->threads, 3u);
+  EXPECT_EQ(options->fetches, 7u);
   EXPECT_TRUE(options->allow_other);
   EXPECT_EQ(options->uid, 12u);
   EXPECT_EQ(options->gid, 0u);
@@ -144,6 +146,8 @@ INSTANTIATE_TEST_SUITE_P(
                  R"(threads: "1025" is not a number from 0 (one per core) to 1024)"},
         BadValue{"threads=-1",
                  R"(threads: "-1" is not a number from 0 (one per core) to 1024)"},
+        BadValue{"fetches=0", R"(fetches: "0" is not a number from 1 to 1024)"},
+        BadValue{"fetches=1025", R"(fetches: "1025" is not a number from 1 to 1024)"},
         BadValue{"uid=root",
                  R"(uid: "root" is not the number of a user or group (did you mean 0?))"},
         BadValue{"gid=4294967295", R"(gid: "4294967295" is not the number of a user or group)"},

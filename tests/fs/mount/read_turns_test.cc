@@ -85,5 +85,47 @@ TEST(ReadTurnsTest, ManyThreadsAskForManyReads) {
   EXPECT_LE(most, 3);
 }
 
+// Reads that only wait for a source keep no others from waiting too.
+TEST(ReadTurnsTest, MoreRunWhereTheSourceIsSlow) {
+  constexpr int kMost = 5;
+  std::atomic<int> done = 0;
+  ReadTurns turns(1, [] { return unsigned{kMost}; });
+  std::latch all_run(kMost);
+  std::thread caller([&] {
+    turns.Run(1, [&] {
+      for (int i = 1; i < kMost; ++i) {
+        turns.Run(2, [&] {
+          all_run.arrive_and_wait();
+          ++done;
+        });
+      }
+      all_run.arrive_and_wait();
+      ++done;
+    });
+  });
+  caller.join();
+  turns.Finish();
+  EXPECT_EQ(done, kMost);
+}
+
+TEST(ReadTurnsTest, FinishWaitsForAllReadsAndNoThreadRunsAnyLater) {
+  std::atomic<int> done = 0;
+  ReadTurns turns(1, [] { return 3u; });
+  std::latch go(1);
+  std::thread caller([&] { turns.Run(1, [&] { go.wait(); }); });
+  for (int i = 0; i < 50; ++i) {
+    turns.Run(2, [&] {
+      go.wait();
+      ++done;
+    });
+    if (i == 0) go.count_down();
+  }
+  caller.join();
+  turns.Finish();
+  EXPECT_EQ(done, 50);
+  turns.Run(2, [&] { ++done; });
+  EXPECT_EQ(done, 51) << "on the thread of the caller";
+}
+
 }  // namespace
 }  // namespace ndlfs::fs

@@ -41,8 +41,8 @@ model::Result<std::string> Describe(const backends::Hierarchy& hierarchy,
 class AnySourceTest : public ::testing::Test {
  protected:
   AnySourceTest()
-      : context_(source_, 16 << 20, 1, Freshness(std::chrono::seconds(0)), {}, &Describe,
-                 [](std::string_view) {}) {}
+      : context_(source_, 16 << 20, {.decoders = 1}, Freshness(std::chrono::seconds(0)), {},
+                 &Describe, [](std::string_view) {}) {}
 
   model::Result<TreeNodePtr> Find(const std::string& path) {
     NDLFS_TRY(TreeNodePtr node, FindSourceNode(context_, ""));

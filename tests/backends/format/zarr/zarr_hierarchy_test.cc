@@ -5,9 +5,14 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <filesystem>
+#include <memory>
 #include <string>
+#include <string_view>
+#include <thread>
 #include <vector>
 
 #include "backends/detection.h"
@@ -17,6 +22,7 @@
 #include "tests/support/python.h"
 #include "tests/support/read_array.h"
 #include "tests/support/result.h"
+#include "tests/support/slow_store.h"
 
 namespace ndlfs::backends {
 namespace {
@@ -678,6 +684,28 @@ TEST(ZarrFormatTest, DirectoriesNameTheirSingleArray) {
     EXPECT_EQ(hierarchy->Load("/").value()->array().name,
               std::string(store) == "lat.zarr" ? "lat" : "v0.4");
   }
+}
+
+// Reads of one request do not wait for those of another.
+TEST(ZarrSlowStoreTest, TwoThreadsReadMetadataAtTheSameTime) {
+  const auto memory = std::make_shared<test::MemoryStore>();
+  memory->Put(".zgroup", R"({"zarr_format": 2})");
+  std::atomic<bool> waits = false;
+  const test::SlowStore* counted = nullptr;
+  const auto store = std::make_shared<const test::SlowStore>(
+      memory, [&](std::string_view) -> model::Result<void> {
+        for (int i = 0; waits && i < 3000 && counted->reads().most() < 2; ++i) {
+          std::this_thread::sleep_for(std::chrono::milliseconds(10));
+        }
+        return {};
+      });
+  counted = store.get();
+  const auto hierarchy = OpenZarr(store, "", "a", {}).value();
+  waits = true;
+  std::thread other([&] { EXPECT_EQ(hierarchy->format(), "Zarr v2"); });
+  EXPECT_EQ(hierarchy->format(), "Zarr v2");
+  other.join();
+  EXPECT_EQ(store->reads().most(), 2);
 }
 
 }  // namespace

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: MIT
+//
+// A load of a chunk fetches bytes and decodes them. A fetch may wait for a disk or a server,
+// and then many of them should run at once; decoding needs a core, and more decoders than cores
+// only take memory from each other.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <optional>
+
+#include "model/mutex.h"
+
+namespace ndlfs::cache {
+
+// How many loads of a mount run at once, and whose turn it is to decode. It starts with one
+// fetch for each decoder. Each fetch that has to wait, while no fetched chunk waits for a
+// decoder, adds one; each other fetch takes one away, but fetches that are stuck leave room for
+// as many loads as there are decoders. Thread-safe.
+//
+// While fetches do not wait, nobody waits for a turn to decode either: then a load is work from
+// its beginning to its end, and the system shares the cores better than turns would.
+class LoadPace {
+ public:
+  struct Limits {
+    unsigned decoders = 0;  // 0: one for each core
+    unsigned fetches = 64;  // fewer than the decoders mean as many as these
+  };
+
+  explicit LoadPace(const Limits& limits);
+  LoadPace(const LoadPace&) = delete;
+  LoadPace& operator=(const LoadPace&) = delete;
+
+  unsigned decoders() const { return least_; }
+  unsigned max_fetches() const { return most_; }
+  // How many loads should run at once now: from decoders() to max_fetches().
+  unsigned width() const { return width_.load(std::memory_order_relaxed); }
+  // The same, but looks first whether some fetches are stuck: as many more may run.
+  unsigned UpdateWidth() EXCLUDES(mutex_);
+  // How many fetches are under way now, about.
+  unsigned CountFetches() const;
+  // Whether fetches have to wait.
+  bool is_slow() const { return width() > least_; }
+
+  // What a fetch tells when it is done.
+  void NoteFetch(bool has_waited) EXCLUDES(mutex_);
+
+  // Loads ahead of a reader are less urgent than those that a reader waits for. True for the
+  // calling thread as long as one of these exists.
+  class AheadScope {
+   public:
+    AheadScope();
+    ~AheadScope();
+    AheadScope(const AheadScope&) = delete;
+    AheadScope& operator=(const AheadScope&) = delete;
+  };
+
+  // One fetch of the calling thread, from here to its end. It has waited if it took long and
+  // the thread gave its core away meanwhile; a thread that the system made wait for a core has
+  // not.
+  class Fetch {
+   public:
+    explicit Fetch(LoadPace* pace);  // may be null
+    ~Fetch() { End(); }
+    Fetch(const Fetch&) = delete;
+    Fetch& operator=(const Fetch&) = delete;
+    void End();  // nothing, the second time
+
+   private:
+    LoadPace* pace_;
+    int64_t start_ = 0;
+    std::optional<int64_t>
+        switches_;  // voluntary ones of the thread so far; none: not measured
+  };
+
+  // A turn to decode `bytes` of memory, as long as it exists. If fetches have to wait, the
+  // constructor may wait until another turn ends. Readers come first, but not twice in a row
+  // while others wait.
+  class Decoding {
+   public:
+    Decoding(LoadPace* pace, uint64_t bytes);  // `pace` may be null
+    ~Decoding();
+    Decoding(const Decoding&) = delete;
+    Decoding& operator=(const Decoding&) = delete;
+
+   private:
+    LoadPace* pace_;
+  };
+
+ private:
+  struct Waiter {
+    bool has_turn = false;
+    model::CondVar turn;
+  };
+
+  // Fetches under way that began before `time`, in nanoseconds of the steady clock.
+  unsigned CountBefore(int64_t time) const;
+  // What width() must be at least, because fetches are stuck.
+  unsigned LeastNow() const;
+  void TakeTurn() EXCLUDES(mutex_);
+  void EndTurn() EXCLUDES(mutex_);
+
+  const unsigned least_;
+  const unsigned most_;
+  std::atomic<unsigned> width_;
+  // Fetches that are measured closely, because one was slow. That takes system calls.
+  std::atomic<int> to_measure_{0};
+  // When the fetches under way began; 0: none. A thread has one of the places, and shares it
+  // only with a thread that many others were started between.
+  std::array<std::atomic<int64_t>, 128> begun_ = {};
+
+  model::Mutex mutex_;
+  unsigned decoding_ GUARDED_BY(mutex_) = 0;
+  bool reader_was_last_ GUARDED_BY(mutex_) = false;
+  std::deque<Waiter*> readers_ GUARDED_BY(mutex_);
+  std::deque<Waiter*> ahead_ GUARDED_BY(mutex_);
+};
+
+}  // namespace ndlfs::cache
