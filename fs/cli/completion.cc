@@ -147,6 +147,7 @@ _ndlfs_mounts() {{
   local mount
   compopt -o filenames
   while read -r mount; do
+    printf -v mount %b "$mount"
     [[ $mount == "$cur"* ]] && COMPREPLY+=("$mount")
   done < <({})
 }}

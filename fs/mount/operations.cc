@@ -213,9 +213,7 @@ struct Handlers {
     Guard(req, &Counts::lookup, [&](Filesystem& fs, Request& request) -> Status {
       const std::string_view wanted = name;
       if (wanted == "." || wanted == "..") {
-        return ReplyKnown(
-            fs, request,
-            wanted == "." ? fs.table_.LookupAgain(parent) : fs.table_.LookupParent(parent));
+        return ReplyByHandle(fs, request, parent, wanted == "..");
       }
       NDLFS_TRY(const auto directory, Find(fs, parent));
       auto node = AsNode(directory).Lookup(name);
@@ -227,20 +225,44 @@ struct Handlers {
     });
   }
 
-  // A server of NFS has a nodeid out of a file handle, and asks what it stands for. The
-  // lookup has been counted.
-  static Status ReplyKnown(Filesystem& fs, Request& request,
-                           const std::optional<InodeTable::Inode>& inode) {
-    if (!inode) return IoError(ESTALE, "lookup by handle");
-    const auto attributes = AsNode(*inode).Stat();
+  // A server of NFS has a nodeid out of a file handle, and asks what it stands for, or
+  // what it is in. The kernel may have forgotten both.
+  static Status ReplyByHandle(Filesystem& fs, Request& request, fuse_ino_t nodeid,
+                              bool wants_parent) {
+    auto place = fs.table_.PlaceOfNode(nodeid);
+    if (place && wants_parent) place = InodeTable::ParentOf(place);
+    if (!place) return IoError(ESTALE, "lookup by handle");
+    auto inode = wants_parent ? std::nullopt : fs.table_.LookupAgain(nodeid);
+    if (!inode) {
+      auto node = FindByPath(fs, InodeTable::PathOf(place));
+      if (!node && ToErrno(node.error()) == ENOENT) return IoError(ESTALE, "lookup by handle");
+      if (!node) return model::Propagate(std::move(node).error());
+      inode = wants_parent ? fs.table_.LookupAt(place, *std::move(node))
+                           : fs.table_.Revive(nodeid, place, *std::move(node));
+    }
+    return ReplyKnown(fs, request, *inode);
+  }
+
+  static model::Result<TreeNodePtr> FindByPath(const Filesystem& fs,
+                                               const std::vector<std::string>& names) {
+    auto node = std::static_pointer_cast<TreeNode>(fs.table_.Find(InodeTable::kRoot)->object);
+    for (const std::string& name : names) {
+      NDLFS_TRY(node, node->Lookup(name));
+    }
+    return node;
+  }
+
+  // The lookup has been counted.
+  static Status ReplyKnown(Filesystem& fs, Request& request, const InodeTable::Inode& inode) {
+    const auto attributes = AsNode(inode).Stat();
     if (!attributes) {
-      fs.table_.Forget(inode->nodeid, 1);
+      fs.table_.Forget(inode.nodeid, 1);
       return model::Propagate(attributes.error());
     }
     fuse_entry_param entry = {};  // without a timeout: the kernel has no name for it
-    entry.ino = inode->nodeid;
-    entry.attr = ToStat(fs.options_, inode->ino, *attributes);
-    if (fuse_reply_entry(request.Answer(), &entry) != 0) fs.table_.Forget(inode->nodeid, 1);
+    entry.ino = inode.nodeid;
+    entry.attr = ToStat(fs.options_, inode.ino, *attributes);
+    if (fuse_reply_entry(request.Answer(), &entry) != 0) fs.table_.Forget(inode.nodeid, 1);
     return {};
   }
 

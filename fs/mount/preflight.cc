@@ -116,7 +116,7 @@ Status CheckFuse() {
   if (::geteuid() != 0 && !IsInPath("fusermount3")) {
     return BadInput(
         "fusermount3 is not installed; without it only root can mount "
-        "(Debian: apt install fuse3)");
+        "(Debian: apt install fuse3); `ndlfs run` does not need it");
   }
   return {};
 }

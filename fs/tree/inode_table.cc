@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "fs/tree/inode_table.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace ndlfs::fs {
@@ -18,6 +19,17 @@ uint64_t Mix(uint64_t x) {
 
 }  // namespace
 
+// A path that has at least one nodeid, or had one. `current` is 0 while all of them stand for
+// what was there before. What can change is guarded by the mutex of the table.
+struct InodeTable::Place {
+  PlacePtr parent;  // null for the root
+  uint64_t parent_ino;
+  std::string name;
+  uint64_t ino;
+  NodeId current;
+  uint64_t nodes;
+};
+
 uint64_t HashPath(uint64_t parent, std::string_view name) {
   uint64_t hash = 0xcbf29ce484222325u ^ Mix(parent);  // FNV-1a
   for (const char c : name) {
@@ -34,7 +46,7 @@ InodeTable::InodeTable(ObjectPtr root) : InodeTable(std::move(root), &HashPath) 
 
 InodeTable::InodeTable(ObjectPtr root, Hash hash) : hash_(std::move(hash)) {
   // The root is nobody's child: it has a place, but not among `places_`.
-  auto place = std::make_shared<Place>(Place{kRoot, "", kRoot, kRoot, 1});
+  auto place = std::make_shared<Place>(Place{nullptr, kRoot, "", kRoot, kRoot, 1});
   nodes_.emplace(kRoot, Node{std::move(root), 1, std::move(place)});
 }
 
@@ -47,11 +59,15 @@ std::optional<InodeTable::Inode> InodeTable::Find(NodeId nodeid) const {
 
 std::optional<InodeTable::Inode> InodeTable::Lookup(NodeId parent, std::string_view name,
                                                     ObjectPtr object) {
-  ObjectPtr replaced;  // destroyed after the lock is given back
+  // Destroyed after the lock is given back: what is left of it, or what it replaces.
+  ObjectPtr rest = std::move(object);
   model::MutexLock lock(mutex_);
   const auto parent_node = nodes_.find(parent);
   if (parent_node == nodes_.end()) return std::nullopt;
-  const auto place = PlaceOf(parent_node->second.place->ino, name);
+  return LookupLocked(PlaceAt(parent_node->second.place, name), rest);
+}
+
+InodeTable::Inode InodeTable::LookupLocked(const PlacePtr& place, ObjectPtr& object) {
   const auto current = nodes_.find(place->current);
   if (current == nodes_.end()) return Add(place, std::move(object));
 
@@ -60,10 +76,9 @@ std::optional<InodeTable::Inode> InodeTable::Lookup(NodeId parent, std::string_v
     case Object::Relation::kDifferent:
       return Add(place, std::move(object));
     case Object::Relation::kUpdated:
-      replaced = std::exchange(node.object, std::move(object));
+      std::swap(node.object, object);
       break;
     case Object::Relation::kSame:
-      replaced = std::move(object);
       break;
   }
   ++node.lookups;
@@ -82,22 +97,59 @@ std::optional<InodeTable::Inode> InodeTable::LookupAgain(NodeId nodeid) {
   return CountLookup(nodeid);
 }
 
-std::optional<InodeTable::Inode> InodeTable::LookupParent(NodeId nodeid) {
+InodeTable::PlacePtr InodeTable::PlaceOfNode(NodeId nodeid) const {
   model::MutexLock lock(mutex_);
-  const auto it = nodes_.find(nodeid);
-  if (it == nodes_.end()) return std::nullopt;
-  const uint64_t parent_ino = it->second.place->parent_ino;
-  if (parent_ino == kRoot) return CountLookup(kRoot);
-  const auto parent = inos_.find(parent_ino);
-  return parent != inos_.end() ? CountLookup(parent->second->current) : std::nullopt;
+  const auto node = nodes_.find(nodeid);
+  if (node != nodes_.end()) return node->second.place;
+  const auto past = past_.find(nodeid);
+  return past != past_.end() ? past->second : nullptr;
 }
 
-std::shared_ptr<InodeTable::Place> InodeTable::PlaceOf(uint64_t parent_ino,
-                                                       std::string_view name) {
+InodeTable::PlacePtr InodeTable::ParentOf(const PlacePtr& place) { return place->parent; }
+
+std::vector<std::string> InodeTable::PathOf(const PlacePtr& place) {
+  std::vector<std::string> names;
+  for (const Place* at = place.get(); at->parent; at = at->parent.get()) {
+    names.push_back(at->name);
+  }
+  std::reverse(names.begin(), names.end());
+  return names;
+}
+
+InodeTable::Inode InodeTable::Revive(NodeId nodeid, const PlacePtr& place, ObjectPtr object) {
+  model::MutexLock lock(mutex_);
+  if (const auto known = CountLookup(nodeid)) return *known;
+  past_.erase(nodeid);
+  const PlacePtr current = Current(place);
+  const auto it = nodes_.emplace(nodeid, Node{std::move(object), 1, current}).first;
+  if (current->current == 0) current->current = nodeid;
+  ++current->nodes;
+  return Describe(nodeid, it->second);
+}
+
+InodeTable::Inode InodeTable::LookupAt(const PlacePtr& place, ObjectPtr object) {
+  model::MutexLock lock(mutex_);
+  return LookupLocked(Current(place), object);
+}
+
+InodeTable::PlacePtr InodeTable::Current(const PlacePtr& place) {
+  return place->parent ? PlaceAt(place->parent, place->name) : place;
+}
+
+void InodeTable::Remember(NodeId nodeid, const PlacePtr& place) {
+  past_.emplace(nodeid, place);
+  past_order_.push_back(nodeid);
+  if (past_order_.size() <= kRemembered) return;
+  past_.erase(past_order_.front());
+  past_order_.pop_front();
+}
+
+InodeTable::PlacePtr InodeTable::PlaceAt(const PlacePtr& parent, std::string_view name) {
+  const uint64_t parent_ino = parent->ino;
   const auto it = places_.find({parent_ino, name});
   if (it != places_.end()) return it->second;
   const uint64_t ino = FreeIno(parent_ino, name);
-  auto place = std::make_shared<Place>(Place{parent_ino, std::string(name), ino, 0, 0});
+  auto place = std::make_shared<Place>(Place{parent, parent_ino, std::string(name), ino, 0, 0});
   places_.emplace(PlaceKey{parent_ino, place->name}, place);
   inos_.emplace(ino, place.get());
   return place;
@@ -116,7 +168,7 @@ InodeTable::Inode InodeTable::Describe(NodeId nodeid, const Node& node) {
   return {nodeid, node.place->ino, node.place->parent_ino, node.object};
 }
 
-InodeTable::Inode InodeTable::Add(const std::shared_ptr<Place>& place, ObjectPtr object) {
+InodeTable::Inode InodeTable::Add(const PlacePtr& place, ObjectPtr object) {
   const NodeId nodeid = next_++;
   const auto it = nodes_.emplace(nodeid, Node{std::move(object), 1, place}).first;
   place->current = nodeid;
@@ -141,6 +193,7 @@ void InodeTable::Remove(NodeId nodeid) {
   const auto it = nodes_.find(nodeid);
   const auto place = std::move(it->second.place);
   nodes_.erase(it);
+  Remember(nodeid, place);
   if (place->current == nodeid) place->current = 0;
   if (--place->nodes > 0) return;
   inos_.erase(place->ino);

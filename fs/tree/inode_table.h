@@ -14,12 +14,14 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <vector>
 
 #include "model/mutex.h"
 
@@ -69,12 +71,23 @@ class InodeTable {
   // new one. nullopt if `parent` has been forgotten.
   std::optional<Inode> Lookup(NodeId parent, std::string_view name, ObjectPtr object);
 
-  // Counts one more lookup of an inode that is known by its number, as servers of NFS
-  // do. nullopt once the nodeid has been forgotten.
+  // Servers of NFS keep nodeids in file handles, and use them after the kernel has forgotten
+  // them. The paths of the latest kRemembered of those are remembered.
+  static constexpr size_t kRemembered = 16'384;
+  struct Place;
+  using PlacePtr = std::shared_ptr<Place>;
+  // Where the object of a nodeid is or was; null if that is not remembered.
+  PlacePtr PlaceOfNode(NodeId nodeid) const;
+  // The directory that a place is in; null for the root.
+  static PlacePtr ParentOf(const PlacePtr& place);
+  // The names on the way from the root to a place.
+  static std::vector<std::string> PathOf(const PlacePtr& place);
+  // Counts one more lookup of an inode that is known. nullopt if it is not.
   std::optional<Inode> LookupAgain(NodeId nodeid);
-  // The same for the directory that it is in; for the root that is the root. nullopt if
-  // one of them has been forgotten.
-  std::optional<Inode> LookupParent(NodeId nodeid);
+  // Counts a lookup of `object`, which was found at `place`: as `nodeid` again, or as
+  // Lookup() does. `object` is not used if the nodeid has become known meanwhile.
+  Inode Revive(NodeId nodeid, const PlacePtr& place, ObjectPtr object);
+  Inode LookupAt(const PlacePtr& place, ObjectPtr object);
 
   // Takes back `count` lookups. Unknown nodeids and counts too large are the
   // kernel's mistake and do no harm. The root stays.
@@ -88,19 +101,10 @@ class InodeTable {
   size_t size() const;
 
  private:
-  // A path that has at least one nodeid. `current` is 0 while all of them
-  // stand for what was there before.
-  struct Place {
-    uint64_t parent_ino;
-    std::string name;
-    uint64_t ino;
-    NodeId current;
-    uint64_t nodes;
-  };
   struct Node {
     ObjectPtr object;
     uint64_t lookups;
-    std::shared_ptr<Place> place;
+    PlacePtr place;
   };
   struct PlaceKey {
     uint64_t parent_ino;
@@ -111,18 +115,24 @@ class InodeTable {
     size_t operator()(const PlaceKey& key) const;
   };
 
-  std::shared_ptr<Place> PlaceOf(uint64_t parent_ino, std::string_view name) REQUIRES(mutex_);
+  PlacePtr PlaceAt(const PlacePtr& parent, std::string_view name) REQUIRES(mutex_);
+  // `place`, or the one that has taken its path since it was forgotten.
+  PlacePtr Current(const PlacePtr& place) REQUIRES(mutex_);
+  Inode LookupLocked(const PlacePtr& place, ObjectPtr& object) REQUIRES(mutex_);
+  void Remember(NodeId nodeid, const PlacePtr& place) REQUIRES(mutex_);
   uint64_t FreeIno(uint64_t parent_ino, std::string_view name) const REQUIRES(mutex_);
   static Inode Describe(NodeId nodeid, const Node& node);
   std::optional<Inode> CountLookup(NodeId nodeid) REQUIRES(mutex_);
-  Inode Add(const std::shared_ptr<Place>& place, ObjectPtr object) REQUIRES(mutex_);
+  Inode Add(const PlacePtr& place, ObjectPtr object) REQUIRES(mutex_);
   void Remove(NodeId nodeid) REQUIRES(mutex_);
 
   const Hash hash_;
   mutable model::Mutex mutex_;
   NodeId next_ GUARDED_BY(mutex_) = kRoot + 1;
   std::unordered_map<NodeId, Node> nodes_ GUARDED_BY(mutex_);
-  std::unordered_map<PlaceKey, std::shared_ptr<Place>, PlaceKeyHash> places_ GUARDED_BY(mutex_);
+  std::unordered_map<PlaceKey, PlacePtr, PlaceKeyHash> places_ GUARDED_BY(mutex_);
+  std::unordered_map<NodeId, PlacePtr> past_ GUARDED_BY(mutex_);  // forgotten ones
+  std::deque<NodeId> past_order_ GUARDED_BY(mutex_);
   std::unordered_map<uint64_t, Place*> inos_ GUARDED_BY(mutex_);
 };
 

@@ -36,29 +36,56 @@ std::shared_ptr<Thing> MakeThing(int version = 0, int note = 0) {
   return std::make_shared<Thing>(version, note);
 }
 
-TEST(InodeTableTest, KnownInodesAreFoundByNumberAndParent) {
+TEST(InodeTableTest, ForgottenNodeidsAreRememberedByPath) {
   InodeTable table(MakeThing());
   const auto folder = table.Lookup(InodeTable::kRoot, "folder", MakeThing());
   const auto file = table.Lookup(folder->nodeid, "file", MakeThing());
   EXPECT_EQ(table.LookupAgain(file->nodeid)->ino, file->ino);
-  EXPECT_EQ(table.LookupParent(file->nodeid)->nodeid, folder->nodeid);
-  EXPECT_EQ(table.LookupParent(folder->nodeid)->nodeid, InodeTable::kRoot);
-  EXPECT_EQ(table.LookupParent(InodeTable::kRoot)->nodeid, InodeTable::kRoot);
-  // Each of these counts, and is forgotten like any other.
-  table.Forget(file->nodeid, 1);
-  EXPECT_TRUE(table.Find(file->nodeid));
-  table.Forget(file->nodeid, 1);
+  table.Forget(file->nodeid, 2);
+  table.Forget(folder->nodeid, 1);
   EXPECT_FALSE(table.Find(file->nodeid));
   EXPECT_FALSE(table.LookupAgain(file->nodeid));
-  EXPECT_FALSE(table.LookupParent(file->nodeid));
+
+  const auto place = table.PlaceOfNode(file->nodeid);
+  ASSERT_TRUE(place);
+  EXPECT_EQ(InodeTable::PathOf(place), (std::vector<std::string>{"folder", "file"}));
+  const auto parent = InodeTable::ParentOf(place);
+  const auto again = table.LookupAt(parent, MakeThing());
+  EXPECT_NE(again.nodeid, folder->nodeid) << "a nodeid is not given to another object";
+  EXPECT_EQ(again.ino, folder->ino);
+  const auto revived = table.Revive(file->nodeid, place, MakeThing());
+  EXPECT_EQ(revived.nodeid, file->nodeid);
+  EXPECT_EQ(revived.ino, file->ino);
+  // It is what a lookup of its name finds, too.
+  EXPECT_EQ(table.Lookup(again.nodeid, "file", MakeThing())->nodeid, file->nodeid);
+  EXPECT_EQ(table.size(), 3u);
+  table.Forget(file->nodeid, 2);
+  EXPECT_FALSE(table.Find(file->nodeid));
 }
 
-TEST(InodeTableTest, ParentThatWasForgottenIsNotFound) {
+TEST(InodeTableTest, RevivedVersionDoesNotTakeThePlaceOfANewOne) {
   InodeTable table(MakeThing());
-  const auto folder = table.Lookup(InodeTable::kRoot, "folder", MakeThing());
-  const auto file = table.Lookup(folder->nodeid, "file", MakeThing());
-  table.Forget(folder->nodeid, 1);
-  EXPECT_FALSE(table.LookupParent(file->nodeid));
+  const auto old = table.Lookup(InodeTable::kRoot, "file", MakeThing(1));
+  table.Forget(old->nodeid, 1);
+  const auto now = table.Lookup(InodeTable::kRoot, "file", MakeThing(2));
+  const auto revived = table.Revive(old->nodeid, table.PlaceOfNode(old->nodeid), MakeThing(2));
+  EXPECT_EQ(revived.ino, now->ino);
+  EXPECT_EQ(table.Lookup(InodeTable::kRoot, "file", MakeThing(2))->nodeid, now->nodeid);
+  table.Forget(now->nodeid, 2);
+  table.Forget(old->nodeid, 1);
+  EXPECT_EQ(table.size(), 1u);
+}
+
+TEST(InodeTableTest, RemembersTheLatestOnly) {
+  InodeTable table(MakeThing());
+  const auto first = table.Lookup(InodeTable::kRoot, "first", MakeThing());
+  table.Forget(first->nodeid, 1);
+  EXPECT_TRUE(table.PlaceOfNode(first->nodeid));
+  for (size_t i = 0; i < InodeTable::kRemembered; ++i) {
+    table.Forget(table.Lookup(InodeTable::kRoot, std::to_string(i), MakeThing())->nodeid, 1);
+  }
+  EXPECT_FALSE(table.PlaceOfNode(first->nodeid));
+  EXPECT_FALSE(table.PlaceOfNode(first->nodeid + 100'000));
 }
 
 TEST(InodeTableTest, RootIsThereFromTheBeginningAndStays) {
