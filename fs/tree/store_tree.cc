@@ -435,7 +435,8 @@ class EntityFolder final : public DirectoryNode {
   FileStatus StatusOf(const std::string& path) const;
   TreeNodePtr MakeLink(const std::string& path, const backends::Link& link) const;
   model::Result<std::vector<DirectoryEntry>> ListEntries() const;
-  model::Result<void> ListGroup(std::vector<DirectoryEntry>& entries) const;
+  void ListGroup(const backends::Hierarchy& hierarchy, const std::vector<std::string>& children,
+                 std::vector<DirectoryEntry>& entries) const;
 
   MountContext& context_;
   const StorePtr store_;
@@ -621,26 +622,30 @@ model::Result<std::vector<DirectoryEntry>> EntityFolder::ListEntries() const {
   }
   if (!entity || !(*entity)->ErrorText().empty()) add_file(kErrorName);
   if (has_node) {
-    for (const ViewName& file : ListShownViews(store_, *entity)) {
+    std::vector<std::string> children;
+    NDLFS_TRY(const auto hierarchy, store_->Hierarchy());
+    if ((*entity)->is_group()) {
+      NDLFS_TRY(children, hierarchy->List(path_), store_->Describe() + path_);
+    }
+    for (const ViewName& file : ListShownViews(store_, *entity, children)) {
       if (!file.refusal) add_file(file.name);
     }
-    if ((*entity)->is_group()) NDLFS_RETURN_IF_ERROR(ListGroup(entries));
+    ListGroup(*hierarchy, children, entries);
   }
   return entries;
 }
 
-model::Result<void> EntityFolder::ListGroup(std::vector<DirectoryEntry>& entries) const {
-  NDLFS_TRY(const auto hierarchy, store_->Hierarchy());
-  NDLFS_TRY(const auto names, hierarchy->List(path_), store_->Describe() + path_);
-  entries.reserve(entries.size() + names.size());
-  for (const std::string& name : names) {
+void EntityFolder::ListGroup(const backends::Hierarchy& hierarchy,
+                             const std::vector<std::string>& children,
+                             std::vector<DirectoryEntry>& entries) const {
+  entries.reserve(entries.size() + children.size());
+  for (const std::string& name : children) {
     const std::string path = model::JoinPath(path_, name);
-    const auto link = hierarchy->GetLink(path);
+    const auto link = hierarchy.GetLink(path);
     const bool is_link = link && LinkText(context_.PlaceOf(store_->path()), path, link->target);
     entries.push_back(
         {model::EncodeFileName(name), is_link ? mode_t{S_IFLNK} : mode_t{S_IFDIR}});
   }
-  return {};
 }
 
 model::Result<ExtendedAttributes> EntityFolder::GetExtendedAttributes() const {

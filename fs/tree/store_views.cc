@@ -90,11 +90,20 @@ class StoreGroup final : public GroupInput, public std::enable_shared_from_this<
                                               parts_);
   }
 
-  Result<std::vector<std::string>> List() const override {
-    NDLFS_TRY(const auto hierarchy, store_->Hierarchy());
-    NDLFS_TRY(auto names, hierarchy->List(path_), path_);
-    parts_->AddListing(path_, HashNames(names));
-    return names;
+  // Once: a listing may take a look at each child.
+  Result<std::vector<std::string>> List() const override EXCLUDES(mutex_) {
+    const model::MutexLock lock(mutex_);
+    if (!names_) {
+      NDLFS_TRY(const auto hierarchy, store_->Hierarchy());
+      NDLFS_TRY(names_, hierarchy->List(path_), path_);
+      parts_->AddListing(path_, HashNames(*names_));
+    }
+    return *names_;
+  }
+  // What a listing has found just now.
+  void SetNames(std::vector<std::string> names) EXCLUDES(mutex_) {
+    const model::MutexLock lock(mutex_);
+    names_ = std::move(names);
   }
 
   Result<std::optional<backends::Link>> GetLink(std::string_view name) const override {
@@ -137,6 +146,7 @@ class StoreGroup final : public GroupInput, public std::enable_shared_from_this<
   const std::shared_ptr<Parts> parts_;
   mutable model::Mutex mutex_;
   mutable std::shared_ptr<const backends::Node> node_ GUARDED_BY(mutex_);
+  mutable std::optional<std::vector<std::string>> names_ GUARDED_BY(mutex_);
 };
 
 // A store that is one array, as a group that holds it under the name of the store: views of
@@ -281,12 +291,14 @@ Result<EntityViewPtr> FindWith(const ViewProvider<Input>& provider, const Input&
 
 // What `ask` learns from the provider of the entity, with what is known of views made already.
 template <typename Ask>
-std::vector<ViewName> NamesBy(const Ask& ask, const StorePtr& store, const EntityPtr& entity) {
+std::vector<ViewName> NamesBy(const Ask& ask, const StorePtr& store, const EntityPtr& entity,
+                              const std::vector<std::string>* children = nullptr) {
   const StoreServices& services = store->services();
   std::vector<ViewName> names;
   const auto parts = std::make_shared<Parts>();
   if (entity->is_group()) {
-    const auto group = std::make_shared<const StoreGroup>(store, entity, parts);
+    const auto group = std::make_shared<StoreGroup>(store, entity, parts);
+    if (children != nullptr) group->SetNames(*children);
     names = ask(*services.group_views, *group);
   } else if (entity->reader) {
     names = ask(*services.array_views, InputOf(store, *entity, parts));
@@ -307,11 +319,12 @@ std::vector<ViewName> ListViews(const StorePtr& store, const EntityPtr& entity) 
   return NamesBy(ask, store, entity);
 }
 
-std::vector<ViewName> ListShownViews(const StorePtr& store, const EntityPtr& entity) {
+std::vector<ViewName> ListShownViews(const StorePtr& store, const EntityPtr& entity,
+                                     const std::vector<std::string>& children) {
   const auto ask = [&](const auto& provider, const auto& input) {
     return provider.Listed(input, store->services().listed_views);
   };
-  return NamesBy(ask, store, entity);
+  return NamesBy(ask, store, entity, &children);
 }
 
 Result<EntityViewPtr> FindView(const StorePtr& store, const EntityPtr& entity,
