@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <charconv>
 #include <cmath>
 #include <cstring>
@@ -21,7 +22,7 @@ namespace {
 using model::Result;
 using Attributes = std::vector<model::Attribute>;
 
-constexpr uint64_t kMostCoordinates = uint64_t{4} << 20;
+constexpr uint64_t kMostCoordinates = uint64_t{1} << 20;
 // Coordinates may be off by this part of a step: they are rounded for people. Those of Gaussian
 // grids are off by more.
 constexpr double kTolerance = 2e-3;
@@ -210,13 +211,18 @@ GridMapping ReadGridMapping(const Attributes& attributes) {
   return mapping;
 }
 
+// What is closed to the caller stays closed: the file is the same without it.
+bool MayPass(const model::Error& error) {
+  return error.is_transient() && error.sys_errno() != EACCES && error.sys_errno() != EPERM;
+}
+
 // Loads the variable `name` in the group of the array, or the nearest around it.
 Result<std::shared_ptr<const backends::Node>> LoadNear(std::shared_ptr<const GroupInput> group,
                                                        std::string_view name) {
   for (; group != nullptr; group = group->Outer()) {
     auto child = group->Load(name);
     if (child) return std::move(child->node);
-    if (child.error().is_transient()) return model::Propagate(std::move(child).error());
+    if (MayPass(child.error())) return model::Propagate(std::move(child).error());
   }
   return nullptr;
 }
@@ -339,7 +345,7 @@ Result<Geometry> DescribeGeometry(const ArrayInput& input, const NumberArray& nu
     // Of a part of an array, the coordinates are others.
     if (d >= input.shape.size() || input.reader == nullptr) continue;
     auto coordinates = FindCoordinate(input, d);
-    if (!coordinates && coordinates.error().is_transient()) {
+    if (!coordinates && MayPass(coordinates.error())) {
       return model::Propagate(std::move(coordinates).error());
     }
     if (!coordinates || !*coordinates || axis.count > kMostCoordinates) continue;

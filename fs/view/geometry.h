@@ -60,7 +60,7 @@ struct Geometry {
 // is an error; coordinates that cannot be shown are none.
 model::Result<Geometry> DescribeGeometry(const ArrayInput& input, const NumberArray& numbers);
 
-// The coordinates along `axis`; none where there are none, more than 4 million, or one of them
+// The coordinates along `axis`; none where there are none, more than a million, or one of them
 // is missing or not finite. Decodes them.
 model::Result<std::vector<double>> ReadCoordinates(const Axis& axis);
 

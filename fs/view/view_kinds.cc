@@ -8,10 +8,10 @@
 namespace ndlfs::fs {
 
 std::span<const ArrayViewKind* const> ArrayViewKinds() {
-  static constexpr std::array kKinds = {&kNpyView,  &kRawView,   &kTextView,      &kJsonlView,
-                                        &kEnviView, &kNrrdView,  &kMetaImageView, &kVrtView,
-                                        &kXdmfView, &kBovView,   &kGradsView,     &kTiffView,
-                                        &kFitsView, &kNiftiView, &kFortranView};
+  static constexpr std::array kKinds = {
+      &kNpyView,  &kRawView,       &kTextView,  &kJsonlView,  &kEnviView, &kShortEnviView,
+      &kNrrdView, &kMetaImageView, &kVrtView,   &kXdmfView,   &kBovView,  &kGradsView,
+      &kTiffView, &kFitsView,      &kNiftiView, &kFortranView};
   return kKinds;
 }
 

@@ -52,7 +52,8 @@ extern const ArrayViewKind kRawView;    // data.raw
 extern const ArrayViewKind kTextView;   // data.txt
 extern const ArrayViewKind kJsonlView;  // data.jsonl
 // Headers for data.raw:
-extern const ArrayViewKind kEnviView;       // data.hdr
+extern const ArrayViewKind kEnviView;       // data.raw.hdr
+extern const ArrayViewKind kShortEnviView;  // data.hdr, by name
 extern const ArrayViewKind kNrrdView;       // data.nhdr
 extern const ArrayViewKind kMetaImageView;  // data.mhd
 extern const ArrayViewKind kVrtView;        // data.vrt

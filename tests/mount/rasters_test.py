@@ -84,6 +84,12 @@ class RastersTest(harness.SourceTestCase):
                 self.assertEqual(data.GetGeoTransform(), self.TRANSFORM)
                 self.assertEqual(data.GetSpatialRef().GetAuthorityCode(None), "4326")
 
+    def test_gdal_takes_no_other_file_for_the_one_of_the_header(self):
+        mounted = self.mount(self.source)
+        for name in "data.npy", "data.txt":
+            with self.assertRaises(RuntimeError):
+                gdal.Open(mounted.join("a.nc/f4", name))
+
     def test_gdal_and_tifffile_read_tiff(self):
         mounted = self.mount(self.source)
         for kind, values in self.arrays.items():
@@ -124,7 +130,7 @@ class RastersTest(harness.SourceTestCase):
             command = ["teem-unu", "save", "-f", "nrrd", "-e", "raw", "-i", mounted.join("a.nc", kind, "data.nhdr")]
             header, data = subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout.split(b"\n\n", 1)
             self.assertEqual(data, values.tobytes(), kind)
-            self.assertIn(b"spacings: 0.25 2 6\naxis mins: 10 nan 0\n", header)
+            self.assertIn(b"spacings: 0.25 2 6\naxis mins: 10 0 0\n", header)
 
     def test_fortran_reads_its_record(self):
         mounted = self.mount(self.source)
@@ -143,7 +149,7 @@ class RastersTest(harness.SourceTestCase):
         self.assertEqual({name for name in names if name in harness.HEADERS}, harness.HEADERS)
         self.assertEqual(set(os.listdir(mounted.join("a.nc/lat"))) & harness.HEADERS, set())
         sizes = {name: os.stat(mounted.join("a.nc/f4", name)).st_size
-                 for name in (*names, "data.tif", "data.fits", "data.nii", "data.f77")}
+                 for name in (*names, "data.hdr", "data.tif", "data.fits", "data.nii", "data.f77")}
         statistics = json.loads(harness.read(mounted.path, ".ndlfs/stats.json"))
         self.assertEqual(statistics["cache_misses_total"], 0)
         for name, size in sizes.items():
@@ -179,7 +185,7 @@ class CoordinatesTest(harness.SourceTestCase):
     def test_damaged_coordinates_are_an_error_of_headers_only(self):
         os.truncate(os.path.join(self.store, "lat", "0"), 20)
         mounted = self.mount(self.source)
-        for name in ("data.hdr", "data.vrt", "data.nhdr", "data.mhd", "data.xmf", "data.bov", "data.ctl", "data.fits"):
+        for name in ("data.raw.hdr", "data.vrt", "data.nhdr", "data.mhd", "data.xmf", "data.bov", "data.ctl", "data.fits"):
             with self.assertRaises(OSError) as caught:
                 harness.read(mounted.join("a.zarr/t", name))
             self.assertEqual(caught.exception.errno, errno.EIO, name)

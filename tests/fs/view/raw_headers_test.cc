@@ -32,8 +32,26 @@ TEST_F(RawHeadersTest, Envi) {
             "file type = ENVI Standard\ndata type = 4\ninterleave = bsq\nbyte order = 0\n"
             "data ignore value = -9\n"
             "map info = {Geographic Lat/Lon, 1, 1, 9.75, 61, 0.5, 2, WGS-84, units=Degrees}\n");
+  EXPECT_EQ(ReadText("data.raw.hdr"), ReadText("data.hdr"));
   AddLatitude({56, 58, 60});
   EXPECT_THAT(ReadText("data.hdr"), Not(HasSubstr("map info"))) << "north is down";
+}
+
+TEST_F(RawHeadersTest, ListingsShowThemForPictures) {
+  const auto listed = [&] {
+    std::vector<std::string> names;
+    for (const ViewName& file : ArrayViews().Names(Input())) {
+      if (file.is_listed) names.push_back(file.name);
+    }
+    return names;
+  };
+  AddArray(Datatype::Float32(), {3, 4});
+  EXPECT_THAT(listed(), ::testing::ElementsAre("data.npy", "data.raw", "data.txt",
+                                               "data.raw.hdr", "data.nhdr", "data.mhd",
+                                               "data.vrt", "data.xmf", "data.bov", "data.ctl"));
+  AddArray(Datatype::Float32(), {4});
+  EXPECT_THAT(listed(), ::testing::ElementsAre("data.npy", "data.raw", "data.txt"));
+  EXPECT_TRUE(Has("data.hdr"));
 }
 
 TEST_F(RawHeadersTest, EnviHasTypesAndSizesOfItsOwn) {
@@ -125,7 +143,7 @@ TEST_F(RawHeadersTest, Nrrd) {
   EXPECT_EQ(
       ReadText("data.nhdr"),
       "NRRD0004\ncontent: t\ntype: double\ndimension: 3\nsizes: 4 3 2\n"
-      "spacings: 0.5 2 nan\naxis mins: 10 nan nan\ncenters: node node node\n"
+      "spacings: 0.5 2 nan\naxis mins: 10 0 nan\ncenters: node node node\n"
       "labels: \"lon\" \"lat\" \"level\"\nunits: \"degrees_east\" \"degrees_north\" \"\"\n"
       "endian: little\nencoding: raw\ndata file: ./data.raw\n");
   AddArray(Datatype::Complex(16), {7});
@@ -160,9 +178,31 @@ TEST_F(RawHeadersTest, Xdmf) {
   EXPECT_THAT(text, HasSubstr("Format=\"XML\"> 1 -2 0.5 </DataItem>"));
   EXPECT_THAT(text,
               HasSubstr("<DataItem Dimensions=\"2 3 4\" NumberType=\"UInt\" Precision=\"2\" "
-                        "Format=\"Binary\" Endian=\"Little\">data.raw</DataItem>"));
+                        "Format=\"Binary\" Endian=\"Little\" Seek=\"0\">data.raw</DataItem>"));
   AddArray(Datatype::Float32(), {4});
   EXPECT_FALSE(Has("data.xmf"));
+}
+
+TEST_F(RawHeadersTest, XdmfHasAGridForEachStepInTime) {
+  AddLatitude();
+  AddCoordinate("time", {0, 6}, {TextAttribute("units", "hours since 2000-01-01")});
+  AddArray(Datatype::Float32(), {2, 2, 3, 4}, {"time", "level", "lat", "lon"});
+  const std::string text = ReadText("data.xmf");
+  EXPECT_THAT(text, HasSubstr("CollectionType=\"Temporal\""));
+  EXPECT_THAT(text,
+              HasSubstr("<Time Value=\"6\"/>\n"
+                        "   <Topology TopologyType=\"3DCoRectMesh\" Dimensions=\"2 3 4\"/>"));
+  EXPECT_THAT(text, HasSubstr("Seek=\"96\">data.raw</DataItem>"));
+  const auto has = [&](uint64_t steps, uint64_t width) {
+    AddArray(std::make_shared<MemoryArray>(
+        Datatype::Integer(1, false), std::vector<uint64_t>{steps, 1, 1, width},
+        std::vector<uint64_t>{1, 1, 1, width}, std::map<uint64_t, std::string>()));
+    return Has("data.xmf");
+  };
+  EXPECT_TRUE(has(1000, 10));
+  EXPECT_FALSE(has(1001, 10));
+  EXPECT_TRUE(has(2, (uint64_t{1} << 30) - 1));
+  EXPECT_FALSE(has(2, uint64_t{1} << 30)) << "readers have 31 bits for the place of a step";
 }
 
 TEST_F(RawHeadersTest, Bov) {

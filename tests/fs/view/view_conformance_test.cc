@@ -241,8 +241,9 @@ ArrayInput InputOf(const Example& example, bool broken, cache::ChunkCache& cache
 
 // Headers for data.raw: they have no element in them.
 bool IsHeader(std::string_view file_name) {
-  constexpr std::array<std::string_view, 7> kHeaders = {
-      "data.hdr", "data.nhdr", "data.mhd", "data.vrt", "data.xmf", "data.bov", "data.ctl"};
+  constexpr std::array<std::string_view, 8> kHeaders = {"data.raw.hdr", "data.hdr", "data.nhdr",
+                                                        "data.mhd",     "data.vrt", "data.xmf",
+                                                        "data.bov",     "data.ctl"};
   return std::ranges::find(kHeaders, file_name) != kHeaders.end();
 }
 
