@@ -309,7 +309,7 @@ model::Result<TreeNodePtr> FindSourceNode(MountContext& context, const std::stri
   if (status->is_symlink()) return MakeLink(context, path, *status);
   const uint64_t denials = backends::CallerScope::denials();
   if (stores == Stores::kFolders) {
-    auto store = context.catalog.Find(path, *status);
+    NDLFS_TRY(auto store, context.catalog.Find(path, *status));
     if (store) return MakeStoreFolder(context, std::move(store));
   }
   const bool is_guess =
