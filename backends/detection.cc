@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <utility>
@@ -62,9 +63,12 @@ bool IsConfirmed(const Format& format, const Source& source, std::string_view pa
   if (!confirmed && confirmed.error().is_transient()) file.version.reset();
   if (!confirmed || !*confirmed) return false;
   const auto described = format.StoresDescribedBy(path);
-  return std::none_of(described.begin(), described.end(), [&](const std::string& store) {
-    return DetectStore(source, store) != nullptr;
-  });
+  for (const std::string& store : described) {
+    const auto found = DetectStore(source, store);
+    if (!found) file.version.reset();
+    if (!found || *found != nullptr) return false;
+  }
+  return true;
 }
 
 const Format* FindFormat(const Source& source, std::string_view path, OpenedFile& file,
@@ -102,6 +106,18 @@ std::string DescribeContent(ConstByteSpan head) {
       model::Quote(std::string_view(reinterpret_cast<const char*>(head.data()), size)));
 }
 
+// Keeps the error of `look` if it is about the moment: many others (no permission, a link that
+// leads out of the source) stay as they are.
+template <typename T>
+void NotePassing(const model::Result<T>& look, std::optional<model::Error>& kept) {
+  constexpr int kPassing[] = {EIO, EMFILE, ENFILE, ENOMEM, EINTR, ETIMEDOUT};
+  if (look || kept) return;
+  const bool passes =
+      look.error().code() == model::ErrorCode::kStale ||
+      std::count(std::begin(kPassing), std::end(kPassing), look.error().sys_errno()) != 0;
+  if (passes) kept = look.error();
+}
+
 }  // namespace
 
 model::Result<std::shared_ptr<const Hierarchy>> OpenDetected(
@@ -126,8 +142,9 @@ bool MayBeStoreFile(std::string_view file_name) {
                      [&](const Format* format) { return format->MatchesFileName(file_name); });
 }
 
-// One look into the directory, for the files of all formats.
-const Format* DetectDirectory(const Source& source, std::string_view path) {
+// One look into the directory, for the files of all formats. What cannot be looked at
+// matters only if nothing else tells.
+model::Result<const Format*> DetectDirectory(const Source& source, std::string_view path) {
   std::vector<std::string_view> names;
   for (const Format* format : Formats()) {
     const auto markers = format->directory_markers().names;
@@ -135,14 +152,21 @@ const Format* DetectDirectory(const Source& source, std::string_view path) {
   }
   const auto found = source.OpenStore(std::string(path))->StatMany(names);
   if (found.size() != names.size()) return nullptr;
+  std::optional<model::Error> passing;
+  for (const auto& file : found) NotePassing(file, passing);
   auto next = found.begin();
   for (const Format* format : Formats()) {
     const auto markers = format->directory_markers();
     const auto end = next + static_cast<ptrdiff_t>(markers.names.size());
     const bool any = std::any_of(next, end, [](const auto& file) { return file && *file; });
     next = end;
-    if (any && (markers.suffice || format->ProbeDirectory(source, path))) return format;
+    if (!any) continue;
+    if (markers.suffice) return format;
+    const auto is_store = format->ProbeDirectory(source, path);
+    if (is_store && *is_store) return format;
+    NotePassing(is_store, passing);
   }
+  if (passing) return model::Propagate(*std::move(passing));
   return nullptr;
 }
 
@@ -150,10 +174,11 @@ const Format* DetectFile(const Source& source, std::string_view path) {
   return LookIntoFile(source, path, Detection::kContent).format;
 }
 
-const Format* DetectStore(const Source& source, std::string_view path) {
+model::Result<const Format*> DetectStore(const Source& source, std::string_view path) {
   const auto status = source.Stat(path, Follow::kYes);
   if (!status || !*status) return nullptr;
-  return (*status)->is_directory() ? DetectDirectory(source, path) : DetectFile(source, path);
+  if ((*status)->is_directory()) return DetectDirectory(source, path);
+  return DetectFile(source, path);
 }
 
 FileLook LookIntoFile(const Source& source, std::string_view path, Detection detection) {

@@ -28,12 +28,14 @@ inline constexpr uint64_t kSmallestStoreFile = 32;
 // Whether a file of this name may be a store, by the name alone.
 bool MayBeStoreFile(std::string_view file_name);
 
-// The format of the store at `path`, by its content; null if it is none.
-const Format* DetectDirectory(const Source& source, std::string_view path);
+// The format of the store at `path`, by its content; null if it is none. A directory may fail
+// with a passing error of the system (EIO, too many open files): then nobody can tell, and the
+// next look may. What the caller may not read is no store.
+model::Result<const Format*> DetectDirectory(const Source& source, std::string_view path);
 const Format* DetectFile(const Source& source, std::string_view path);
 
 // The same of what is there, be it a file or a directory; null if nothing is.
-const Format* DetectStore(const Source& source, std::string_view path);
+model::Result<const Format*> DetectStore(const Source& source, std::string_view path);
 
 // What one look at a file has shown.
 struct FileLook {
@@ -41,6 +43,8 @@ struct FileLook {
   // The version that was looked into; none where the file was not read, or nobody can
   // tell at this moment what it is.
   std::optional<Generation> version;
+  // Why nobody can tell at this moment; only of a directory.
+  std::optional<model::Error> error = std::nullopt;
 };
 
 // Opens the file once and reads its first KiB; more only of ZIP archives and of

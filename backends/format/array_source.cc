@@ -2,9 +2,9 @@
 #include "backends/format/array_source.h"
 
 #include <algorithm>
-#include <atomic>
 
 #include "backends/base/checked.h"
+#include "backends/base/new_id.h"
 
 namespace ndlfs::backends {
 namespace {
@@ -105,10 +105,6 @@ std::vector<uint64_t> ChunkGrid::ChunkShape(std::span<const uint64_t> index) con
   return shape;
 }
 
-ArraySource::ArraySource()
-    : id_([] {
-        static std::atomic<uint64_t> next{1};
-        return next.fetch_add(1, std::memory_order_relaxed);
-      }()) {}
+ArraySource::ArraySource() : id_(NewId()) {}
 
 }  // namespace ndlfs::backends

@@ -33,9 +33,12 @@ class Format {
     bool suffice = false;
   };
   virtual DirectoryMarkers directory_markers() const { return {}; }
-  // Whether the directory at `path` is the top of a store of this format. Costs
-  // a few looks at paths, and a short document at most.
-  virtual bool ProbeDirectory(const Source&, std::string_view /*path*/) const { return false; }
+  // Whether the directory at `path`, which has a marker that does not suffice, is the top of a
+  // store of this format. Costs a short document at most. An error of the system where nobody
+  // can tell at this moment.
+  virtual model::Result<bool> ProbeDirectory(const Source&, std::string_view /*path*/) const {
+    return false;
+  }
 
   // Whether a file that begins with `head` (1 KiB; all of it if shorter) is
   // one, whatever its name is.

@@ -4,6 +4,7 @@
 // looking at one array of a store costs nothing for the others.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -130,6 +131,9 @@ struct OpenOptions {
   // Others than who runs ndlfs read what it shows: data of files that these
   // may not read must not come to them by way of a store that they may.
   bool shared = false;
+  // How long the answer holds that a search for something has found nothing: for so long it
+  // does not matter if something has appeared meanwhile. 0: every answer is that of the moment.
+  std::chrono::nanoseconds search_holds{0};
 };
 
 }  // namespace ndlfs::backends

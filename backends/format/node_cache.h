@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 
 #include "backends/format/hierarchy.h"
 #include "model/mutex.h"
 #include "model/recently_used.h"
+#include "model/string_hash.h"
+#include "model/weak_map.h"
 
 namespace ndlfs::backends {
 
@@ -32,22 +31,12 @@ class NodeCache {
                                      std::shared_ptr<const Node> node);
 
  private:
-  struct Entry {
-    uint64_t version;
-    std::weak_ptr<const Node> node;
-  };
-  struct Hash {
-    using is_transparent = void;
-    size_t operator()(std::string_view text) const {
-      return std::hash<std::string_view>()(text);
-    }
-  };
   static model::RecentlyUsed<const Node>& Recent();
-  void DropExpired() REQUIRES(mutex_);
 
   model::Mutex mutex_;
-  std::unordered_map<std::string, Entry, Hash, std::equal_to<>> entries_ GUARDED_BY(mutex_);
-  size_t drop_at_ GUARDED_BY(mutex_) = 1024;  // entries
+  // By path, with versions.
+  model::WeakMap<std::string, const Node, uint64_t, model::StringHash> entries_
+      GUARDED_BY(mutex_){1024};
 };
 
 }  // namespace ndlfs::backends

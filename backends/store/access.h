@@ -8,20 +8,12 @@
 namespace ndlfs::backends {
 
 // What stat() shows of who may read something: an owner, a group, and the nine permission bits.
-// Nothing is given to anybody because of it: see local/caller.h.
+// Nothing is given to anybody because of it: see caller.h.
 struct Access {
   uid_t uid = 0;
   gid_t gid = 0;
   mode_t mode = 0;
   bool operator==(const Access&) const = default;
-};
-
-// Who may read a file, or list a directory, as far as it and the directories on
-// the way to it from the top of its source say.
-struct PathAccess {
-  Access own;    // of the thing itself; the whole way's if a link led to it
-  Access whole;  // of the whole way, not less closed than `own`
-  bool operator==(const PathAccess&) const = default;
 };
 
 // What a file or directory grants.

@@ -20,11 +20,15 @@ namespace {
 
 using Identity = std::tuple<uid_t, gid_t, std::vector<gid_t>>;
 
-// All identities that anybody holds.
+constexpr uint64_t kMostUnswept = uint64_t{4} << 20;
+
+// All identities that anybody holds. Ordered, because an identity is long and has no hash: this
+// is no WeakMap.
 struct Callers {
   model::Mutex mutex;
   std::map<Identity, std::weak_ptr<const Caller>> known GUARDED_BY(mutex);
   size_t sweep_at GUARDED_BY(mutex) = 256;
+  uint64_t unswept_bytes GUARDED_BY(mutex) = 0;  // of groups that came since the last sweep
   uint64_t last_id GUARDED_BY(mutex) = 0;
 };
 
@@ -97,9 +101,12 @@ CallerPtr FindCaller(uid_t uid, gid_t gid, std::vector<gid_t> groups) {
   auto caller = std::make_shared<const Caller>(
       Caller{uid, gid, std::move(groups), ++callers.last_id, /*is_self=*/false});
   known = caller;
-  if (callers.known.size() >= callers.sweep_at) {
+  // A caller may have 65,536 groups: so few of those that are gone stay.
+  callers.unswept_bytes += caller->groups.size() * sizeof(gid_t);
+  if (callers.known.size() >= callers.sweep_at || callers.unswept_bytes > kMostUnswept) {
     std::erase_if(callers.known, [](const auto& item) { return item.second.expired(); });
     callers.sweep_at = std::max<size_t>(256, 2 * callers.known.size());
+    callers.unswept_bytes = 0;
   }
   return caller;
 }

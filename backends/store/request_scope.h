@@ -24,21 +24,17 @@ class RequestScope {
 
   // Of the calling thread; null if it has none.
   static RequestScope* Current();
-  // A number that no other owner of memories has.
-  static uint64_t NewOwner();
   // Forgets everything of the calling thread's scope: for a look that has to be newer
   // than the request.
   static void ForgetAll();
 
-  // What `owner` has kept under `key`; null if nothing.
+  // What `owner` (a NewId()) has kept under `key`; null if nothing.
   template <typename T>
   std::shared_ptr<const T> Find(uint64_t owner, std::string_view key) const {
     const auto found = kept_.find({owner, std::string(key)});
     return found == kept_.end() ? nullptr : std::static_pointer_cast<const T>(found->second);
   }
   void Keep(uint64_t owner, std::string_view key, std::shared_ptr<const void> found);
-  // Forgets what `owner` has kept.
-  void Forget(uint64_t owner);
 
  private:
   // A listing of very many folders keeps few of them.

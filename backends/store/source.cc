@@ -19,10 +19,12 @@ bool Source::IsFile(std::string_view path) const {
   return status && *status && (*status)->is_file();
 }
 
-std::string Source::Describe(std::string_view path) const {
+std::string Source::Describe(std::string_view path) const { return DescribeIn(name(), path); }
+
+std::string DescribeIn(const std::string& source_name, std::string_view path) {
   if (!path.empty()) return std::string(path);
-  const std::string_view last = FileNameOf(name());
-  return last.empty() ? name() : std::string(last);
+  const std::string_view last = FileNameOf(source_name);
+  return last.empty() ? source_name : std::string(last);
 }
 
 std::optional<std::string> Source::Resolve(std::string_view file_path,

@@ -134,7 +134,7 @@ class Source {
   // Whether there is a regular file at `path`, or where a link there leads.
   bool IsFile(std::string_view path) const;
 
-  // `path` for messages: the top goes by the last part of its own name.
+  // `path` for messages, see DescribeIn().
   std::string Describe(std::string_view path) const;
 
   // The path beneath the top of what the file at `file_path` calls `name`:
@@ -142,5 +142,9 @@ class Source {
   // that leads out of the tree by its words alone; links are not looked at.
   std::optional<std::string> Resolve(std::string_view file_path, std::string_view name) const;
 };
+
+// `path` of the source called `source_name` for messages: the top goes by the last part of
+// that name.
+std::string DescribeIn(const std::string& source_name, std::string_view path);
 
 }  // namespace ndlfs::backends

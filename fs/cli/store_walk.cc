@@ -42,9 +42,12 @@ class Walk {
     if (!names) return visit_(At(path, nullptr, names.error()));
     for (const Name& entry : *names) {
       const std::string child = backends::JoinKey(path, entry.name);
-      const auto* format = entry.is_directory
-                               ? backends::DetectDirectory(*source_, child)
-                               : backends::LookIntoFile(*source_, child, detection_).format;
+      const auto found = Detect(child, entry.is_directory);
+      if (!found) {
+        if (!visit_(At(child, nullptr, found.error()))) return false;
+        continue;
+      }
+      const auto* format = *found;
       if (format != nullptr && !visit_(At(child, format))) return false;
       if (format == nullptr && entry.is_directory && !Enter(child)) return false;
     }
@@ -52,6 +55,10 @@ class Walk {
   }
 
  private:
+  Result<const backends::Format*> Detect(const std::string& path, bool is_directory) const {
+    if (is_directory) return backends::DetectDirectory(*source_, path);
+    return backends::LookIntoFile(*source_, path, detection_).format;
+  }
   // Directories, and files that could be stores; sorted.
   Result<std::vector<Name>> List(const std::string& path) const {
     NDLFS_TRY(const auto listing, source_->List(path));
@@ -106,7 +113,7 @@ Result<void> WalkStores(const std::string& source, const std::function<bool(Foun
   NDLFS_TRY(const auto parent, LocalSource::Open(place.root), source);
   NDLFS_TRY(const auto status, parent->Stat(place.path, Follow::kYes), source);
   if (!status) return model::Propagate(model::IoError(ENOENT, "open").value(), source);
-  const auto* format = backends::DetectStore(*parent, place.path);
+  NDLFS_TRY(const auto* format, backends::DetectStore(*parent, place.path), source);
   if (format != nullptr) {
     visit({parent, place.path, WithoutSlashes(source), format, std::nullopt, place.folders});
     return {};

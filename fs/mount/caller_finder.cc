@@ -22,7 +22,7 @@ using Groups = std::vector<gid_t>;
 // A process that gives up a group keeps it here for as long at most. Long enough for `ls -l` to
 // ask once, and too short for all process numbers to come round.
 constexpr auto kKeep = std::chrono::milliseconds(100);
-constexpr size_t kMostKnown = 1024;
+constexpr uint64_t kLeastBytes = 256;  // that a caller takes in memory
 
 std::vector<uint64_t> Numbers(const std::string& text) {
   std::istringstream in(text);
@@ -77,17 +77,15 @@ CallerPtr CallerFinder::Find(uid_t uid, gid_t gid, pid_t pid) {
   const uint64_t key = uint64_t{static_cast<uint32_t>(pid)} << 32 | uid;
   {
     const model::MutexLock lock(mutex_);
-    const auto found = known_.find(key);
-    if (found != known_.end() && found->second.gid == gid &&
-        now - found->second.found_at < kKeep) {
-      return found->second.caller;
+    const Known* found = known_.Find(key);
+    if (found != nullptr && found->gid == gid && now - found->found_at < kKeep) {
+      return found->caller;
     }
   }
   auto groups = GroupsOfThread(pid, uid);
   CallerPtr caller = backends::FindCaller(uid, gid, groups ? *groups : GroupsOfUser(uid));
   const model::MutexLock lock(mutex_);
-  if (known_.size() >= kMostKnown) known_.clear();
-  known_[key] = {gid, caller, now};
+  known_.Put(key, {gid, caller, now}, kLeastBytes + caller->groups.size() * sizeof(gid_t));
   return caller;
 }
 

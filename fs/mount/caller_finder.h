@@ -5,9 +5,9 @@
 
 #include <chrono>
 #include <cstdint>
-#include <unordered_map>
 
 #include "backends/store/caller.h"
+#include "model/bounded_map.h"
 #include "model/mutex.h"
 
 namespace ndlfs::fs {
@@ -23,6 +23,9 @@ class CallerFinder {
   backends::CallerPtr Find(uid_t uid, gid_t gid, pid_t pid);
 
  private:
+  // A caller may have 65,536 groups.
+  static constexpr uint64_t kMostBytes = uint64_t{4} << 20;
+
   struct Known {
     gid_t gid;
     backends::CallerPtr caller;
@@ -31,7 +34,7 @@ class CallerFinder {
 
   model::Mutex mutex_;
   // By thread and user.
-  std::unordered_map<uint64_t, Known> known_ GUARDED_BY(mutex_);
+  model::BoundedMap<uint64_t, Known> known_ GUARDED_BY(mutex_){kMostBytes};
 };
 
 }  // namespace ndlfs::fs

@@ -88,7 +88,8 @@ class Mount {
             cache::LoadPace::Limits{.decoders = options.threads, .fetches = options.fetches},
             FreshnessOf(options),
             backends::OpenOptions{.max_chunk_size = options.max_chunk_size,
-                                  .shared = options.allow_other},
+                                  .shared = options.allow_other,
+                                  .search_holds = FreshnessOf(options).interval()},
             [](const backends::Hierarchy& hierarchy, std::string_view store_name,
                std::string_view path, const ReaderOf& reader_of, const auto& refused) {
               return WriteDocument(hierarchy, store_name, path, reader_of, nullptr, refused);

@@ -10,8 +10,8 @@
 
 namespace ndlfs::fs {
 
-std::shared_ptr<MountedStore> Catalog::Find(const std::string& path,
-                                            const backends::FileStatus& status) {
+model::Result<std::shared_ptr<MountedStore>> Catalog::Find(const std::string& path,
+                                                           const backends::FileStatus& status) {
   const bool is_directory = status.is_directory();
   if (!is_directory && !status.is_file()) return nullptr;
   const bool may_be_plain =
@@ -22,6 +22,7 @@ std::shared_ptr<MountedStore> Catalog::Find(const std::string& path,
     return store;
   }
   const backends::FileLook look = services_.detect(path, is_directory);
+  if (look.error) return model::Propagate(*look.error, path);
   if (look.format != nullptr) {
     auto store = Keep(path, status);
     store->NoteFormat(look.format, look.version.value_or(backends::Generation()));
@@ -40,7 +41,7 @@ model::Result<std::shared_ptr<MountedStore>> Catalog::OfCaller(
             store->path());
   if (!status) return model::HasChanged(store->path());
   const uint64_t denials = backends::CallerScope::denials();
-  auto own = Find(store->path(), *status);
+  NDLFS_TRY(auto own, Find(store->path(), *status));
   if (own) return own;
   if (backends::CallerScope::denials() != denials) return model::IoError(EACCES, store->path());
   return model::HasChanged(store->path());
@@ -71,12 +72,11 @@ bool Catalog::IsSettled(const backends::FileStatus& status) const {
 std::shared_ptr<MountedStore> Catalog::FindKnown(const std::string& path,
                                                  const backends::FileStatus& status) const {
   model::MutexLock lock(mutex_);
-  const auto it = known_.find(KeyOf(path));
-  if (it == known_.end()) return nullptr;
-  const Known& known = it->second;
-  const bool holds = status.is_directory() ? services_.freshness.Holds(known.detected)
-                                           : known.generation == status.version;
-  auto store = holds ? known.store.lock() : nullptr;
+  const auto* known = known_.Find(KeyOf(path));
+  if (known == nullptr) return nullptr;
+  const bool holds = status.is_directory() ? services_.freshness.Holds(known->note.detected)
+                                           : known->note.generation == status.version;
+  auto store = holds ? known->object.lock() : nullptr;
   if (!store || store->is_directory() != status.is_directory()) return nullptr;
   return store;
 }
@@ -84,20 +84,15 @@ std::shared_ptr<MountedStore> Catalog::FindKnown(const std::string& path,
 std::shared_ptr<MountedStore> Catalog::Keep(const std::string& path,
                                             const backends::FileStatus& status) {
   model::MutexLock lock(mutex_);
-  Known& known = known_[KeyOf(path)];
-  auto store = known.store.lock();
+  std::string key = KeyOf(path);
+  const auto* known = known_.Find(key);
+  auto store = known != nullptr ? known->object.lock() : nullptr;
   if (!store || store->is_directory() != status.is_directory()) {
     store = std::make_shared<MountedStore>(services_, path, status);
-    known.store = store;
   } else {
     store->NoteStatus(status);
   }
-  known.generation = status.version;
-  known.detected = services_.freshness.Now();
-  if (known_.size() >= sweep_at_) {
-    std::erase_if(known_, [](const auto& item) { return item.second.store.expired(); });
-    sweep_at_ = std::max<size_t>(1024, 2 * known_.size());
-  }
+  known_.Put(std::move(key), store, {status.version, services_.freshness.Now()});
   return store;
 }
 

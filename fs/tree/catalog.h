@@ -4,11 +4,12 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <unordered_map>
 
 #include "fs/tree/mounted_store.h"
 #include "fs/tree/plain_files.h"
 #include "model/mutex.h"
+#include "model/string_hash.h"
+#include "model/weak_map.h"
 
 namespace ndlfs::fs {
 
@@ -22,9 +23,9 @@ class Catalog {
   // The store at `path`, where `status` is; null if there is none, but
   // a plain file or directory. Costs a few stat() and, for a file that has not
   // been looked into in this version, a look at its first KiB: no store is
-  // opened.
-  std::shared_ptr<MountedStore> Find(const std::string& path,
-                                     const backends::FileStatus& status);
+  // opened. A passing error of the system where nobody can tell at this moment.
+  model::Result<std::shared_ptr<MountedStore>> Find(const std::string& path,
+                                                    const backends::FileStatus& status);
 
   // The calling thread's own store in place of `store`, which another caller may have found.
   // The error is ESTALE where there is none for it, and EACCES where it may not find out.
@@ -42,8 +43,8 @@ class Catalog {
   size_t size() const;
 
  private:
-  struct Known {
-    std::weak_ptr<MountedStore> store;
+  // Of a store, when it was last found at its path.
+  struct Seen {
     backends::Generation generation;
     Freshness::Time detected;
   };
@@ -61,8 +62,9 @@ class Catalog {
   StoreServices& services_;
   PlainFiles plain_files_;
   mutable model::Mutex mutex_;
-  std::unordered_map<std::string, Known> known_ GUARDED_BY(mutex_);  // by KeyOf()
-  size_t sweep_at_ GUARDED_BY(mutex_) = 1024;
+  // By KeyOf().
+  model::WeakMap<std::string, MountedStore, Seen, model::StringHash> known_ GUARDED_BY(mutex_){
+      1024};
 };
 
 }  // namespace ndlfs::fs

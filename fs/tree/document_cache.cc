@@ -199,10 +199,10 @@ model::Result<DocumentPtr> DocumentCache::Get(const std::shared_ptr<MountedStore
 DocumentCache::Seen DocumentCache::Find(const std::shared_ptr<MountedStore>& store,
                                         const std::string& path) {
   model::MutexLock lock(mutex_);
-  const auto it = known_.find({store.get(), path});
-  if (it == known_.end() || it->second.store.expired()) return {};
-  DocumentPtr document = it->second.document.lock();
-  const bool fresh = document && freshness_.Holds(it->second.looked_at);
+  const auto* known = known_.Find(Key(store.get(), path));
+  if (known == nullptr || known->note.store.expired()) return {};
+  DocumentPtr document = known->object.lock();
+  const bool fresh = document && freshness_.Holds(known->note.looked_at);
   return {std::move(document), fresh};
 }
 
@@ -210,15 +210,12 @@ void DocumentCache::Keep(const std::shared_ptr<MountedStore>& store, const std::
                          const DocumentPtr& document, Freshness::Time looked_at) {
   {
     model::MutexLock lock(mutex_);
-    Known& known = known_[{store.get(), path}];
+    Key key(store.get(), path);
+    const auto* known = known_.Find(key);
     // A fresh document was found so again, but not looked at again.
-    if (known.document.lock() != document || !freshness_.Holds(known.looked_at)) {
-      known = {store, document, looked_at};
-    }
-    if (known_.size() >= sweep_at_) {
-      std::erase_if(known_, [](const auto& item) { return item.second.document.expired(); });
-      sweep_at_ = std::max<size_t>(256, 2 * known_.size());
-    }
+    const bool is_known = known != nullptr && known->object.lock() == document &&
+                          freshness_.Holds(known->note.looked_at);
+    if (!is_known) known_.Put(std::move(key), document, {store, looked_at});
   }
   recent_.Touch(document, WeightOf(*document));
 }

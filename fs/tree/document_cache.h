@@ -6,7 +6,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -14,6 +13,7 @@
 #include "fs/tree/mounted_store.h"
 #include "model/mutex.h"
 #include "model/recently_used.h"
+#include "model/weak_map.h"
 
 namespace ndlfs::fs {
 
@@ -60,15 +60,15 @@ class DocumentCache {
   uint64_t bytes() const { return recent_.total_weight(); }
 
  private:
-  // The pointer is identity only; Known::store tells whether it is still the
+  // The pointer is identity only; Look::store tells whether it is still the
   // same store.
   using Key = std::pair<const MountedStore*, std::string>;
   struct KeyHash {
     size_t operator()(const Key& key) const;
   };
-  struct Known {
+  // Of a document that is known.
+  struct Look {
     std::weak_ptr<const MountedStore> store;
-    std::weak_ptr<const Document> document;
     Freshness::Time looked_at;
   };
 
@@ -84,8 +84,7 @@ class DocumentCache {
   const DocumentWriter writer_;
   model::RecentlyUsed<const Document> recent_{uint64_t{16} << 20};
   mutable model::Mutex mutex_;
-  std::unordered_map<Key, Known, KeyHash> known_ GUARDED_BY(mutex_);
-  size_t sweep_at_ GUARDED_BY(mutex_) = 256;
+  model::WeakMap<Key, const Document, Look, KeyHash> known_ GUARDED_BY(mutex_){256};
 };
 
 }  // namespace ndlfs::fs

@@ -32,6 +32,11 @@ class Freshness {
     return clock_() - seen < interval_.value_or(std::chrono::seconds(1));
   }
 
+  // How long what was seen holds; a day where nothing changes.
+  std::chrono::nanoseconds interval() const {
+    return interval_.value_or(std::chrono::hours(24));
+  }
+
   // The same as the kernel wants it, in seconds.
   double TimeoutSeconds() const {
     constexpr double kDay = 24 * 60 * 60;

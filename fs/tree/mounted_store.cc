@@ -74,13 +74,16 @@ void Entity::NoteFailure(const std::string& name, const model::Error& error) con
                                   error.sys_errno()) != std::end(kOfTheMoment);
   if (may_pass || IsStale(error)) return;
   failures->Add(model::OneLine(name) + ": " + error.message());
+  if (kept_failures != nullptr) kept_failures->Keep(kept_name, {version, failures, ledger});
 }
 
 std::function<backends::FileLook(const std::string&, bool)> DetectIn(
     std::shared_ptr<const backends::Source> source, backends::Detection detection) {
   return [source = std::move(source), detection](const std::string& path, bool is_directory) {
-    return is_directory ? backends::FileLook{backends::DetectDirectory(*source, path), {}}
-                        : backends::LookIntoFile(*source, path, detection);
+    if (!is_directory) return backends::LookIntoFile(*source, path, detection);
+    const auto format = backends::DetectDirectory(*source, path);
+    if (format) return backends::FileLook{*format, {}};
+    return backends::FileLook{nullptr, {}, format.error()};
   };
 }
 
@@ -118,9 +121,7 @@ void MountedStore::Close() {
     model::MutexLock lock(mutex_);
     closed = std::move(hierarchy_);
     hierarchy_ = nullptr;
-    for (const auto& [path, known] : known_) {
-      if (auto entity = known.entity.lock()) entities.push_back(std::move(entity));
-    }
+    known_.ForEach([&](EntityPtr entity) { entities.push_back(std::move(entity)); });
   }
   // An index lives as long as an array that is found by it. Of those that have
   // none, the pages that the kernel keeps are worth more.
@@ -224,7 +225,7 @@ void MountedStore::NoteFormat(const backends::Format* format,
   detected_ = {format, version, services_.freshness.Now()};
 }
 
-const backends::Format* MountedStore::FindFormat(const FileStatus& status) {
+model::Result<const backends::Format*> MountedStore::FindFormat(const FileStatus& status) {
   Detected detected;
   {
     model::MutexLock lock(mutex_);
@@ -232,7 +233,10 @@ const backends::Format* MountedStore::FindFormat(const FileStatus& status) {
   }
   const bool holds = detected.format != nullptr && services_.freshness.Holds(detected.when) &&
                      (is_directory_ || detected.version == status.version);
-  return holds ? detected.format : services_.detect(path_, is_directory_).format;
+  if (holds) return detected.format;
+  auto look = services_.detect(path_, is_directory_);
+  if (look.error) return model::Propagate(*std::move(look.error));
+  return look.format;
 }
 
 // `status` is from before the store is read, so that a change while that goes
@@ -240,7 +244,7 @@ const backends::Format* MountedStore::FindFormat(const FileStatus& status) {
 model::Result<HierarchyPtr> MountedStore::Open(const FileStatus& status) {
   const auto now = services_.freshness.Now();
   const uint64_t denials = backends::CallerScope::denials();
-  const backends::Format* format = FindFormat(status);
+  NDLFS_TRY(const backends::Format* format, FindFormat(status), path_);
   if (format == nullptr) {
     const bool is_denied = is_shared() && backends::CallerScope::denials() != denials;
     return is_denied ? IoError(EACCES, path_) : model::HasChanged(path_);
@@ -320,10 +324,10 @@ model::Result<EntityPtr> MountedStore::Get(std::string_view path) {
 
 MountedStore::Seen MountedStore::Find(std::string_view path) {
   model::MutexLock lock(mutex_);
-  const auto it = known_.find(std::string(path));
-  if (it == known_.end()) return {};
-  EntityPtr entity = it->second.entity.lock();
-  const auto looked_at = it->second.looked_at;
+  const auto* known = known_.Find(path);
+  if (known == nullptr) return {};
+  EntityPtr entity = known->object.lock();
+  const auto looked_at = known->note;
   const bool holds = entity && entity->may_pass ? services_.freshness.HoldsFailure(looked_at)
                                                 : services_.freshness.Holds(looked_at);
   const bool fresh = entity && holds && !(entity->ledger && entity->ledger->has_changed());
@@ -332,8 +336,7 @@ MountedStore::Seen MountedStore::Find(std::string_view path) {
 
 void MountedStore::Confirm(std::string_view path) {
   model::MutexLock lock(mutex_);
-  const auto it = known_.find(std::string(path));
-  if (it != known_.end()) it->second.looked_at = services_.freshness.Now();
+  if (auto* known = known_.Find(path)) known->note = services_.freshness.Now();
 }
 
 model::Result<EntityPtr> MountedStore::Load(const HierarchyPtr& hierarchy,
@@ -366,7 +369,7 @@ model::Result<EntityPtr> MountedStore::Load(const HierarchyPtr& hierarchy,
     entity->access = AccessTo(entity->node->files);
     entity->may_pass = entity->node->is_partial;
     if (entity->node->error) AddProblem(*entity, *entity->node->error);
-    AddData(*entity);
+    AddData(*entity, before);
   }
   if (before != nullptr) entity->data_mtime_ns = TimeOfChange(*before);
   entity->mtime_ns = std::max(entity->mtime_ns, entity->data_mtime_ns);
@@ -395,10 +398,10 @@ void MountedStore::AddProblem(Entity& entity, const model::Error& error) const {
   services_.problems.Report(line);
 }
 
-void MountedStore::AddData(Entity& entity) const {
+void MountedStore::AddData(Entity& entity, const Entity* before) const {
   const auto& source = entity.node->source;
   if (entity.node->is_group() || source == nullptr) return;
-  entity.ledger = std::make_shared<cache::ChunkLedger>();
+  AddLedger(entity, before);
   entity.reader = std::make_shared<cache::ArrayReader>(source, services_.cache, entity.ledger);
   const ArrayInput input = MakeArrayInput(entity.node, entity.reader, services_.scan);
   for (const ViewName& file : services_.array_views->Names(input)) {
@@ -407,20 +410,25 @@ void MountedStore::AddData(Entity& entity) const {
   }
 }
 
+// An entity that has changed, `before`, has failed with other bytes.
+void MountedStore::AddLedger(Entity& entity, const Entity* before) const {
+  entity.kept_failures = &services_.failures;
+  entity.kept_name = path_ + '\0' + std::to_string(caller_id()) + '\0' + entity.path;
+  auto kept = before == nullptr ? services_.failures.Find(entity.kept_name, entity.version)
+                                : std::nullopt;
+  if (kept) entity.failures = std::move(kept->failures);
+  entity.ledger = kept ? std::move(kept->ledger) : std::make_shared<cache::ChunkLedger>();
+}
+
 EntityPtr MountedStore::Keep(EntityPtr entity, const Entity* before) {
   EntityPtr other;  // destroyed after the lock is given back
   {
     model::MutexLock lock(mutex_);
-    Known& known = known_[entity->path];
-    other = known.entity.lock();
+    if (const auto* known = known_.Find(entity->path)) other = known->object.lock();
     if (other && other.get() != before && other->version == entity->version) {
       std::swap(entity, other);  // another thread was faster
     } else {
-      known = {entity, services_.freshness.Now()};
-    }
-    if (known_.size() >= sweep_at_) {
-      std::erase_if(known_, [](const auto& item) { return item.second.entity.expired(); });
-      sweep_at_ = std::max<size_t>(64, 2 * known_.size());
+      known_.Put(entity->path, entity, services_.freshness.Now());
     }
   }
   Touch(entity);

@@ -17,7 +17,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "backends/detection.h"
@@ -37,6 +36,8 @@
 #include "model/error.h"
 #include "model/mutex.h"
 #include "model/recently_used.h"
+#include "model/string_hash.h"
+#include "model/weak_map.h"
 
 namespace ndlfs::fs {
 
@@ -71,7 +72,10 @@ class Entity {
   std::shared_ptr<cache::ChunkLedger> ledger;
   std::shared_ptr<const cache::ArrayReader> reader;
   const std::unique_ptr<KeptViews> views = std::make_unique<KeptViews>();
-  const std::unique_ptr<ReadFailures> failures = std::make_unique<ReadFailures>();
+  // What has failed when it was read. Kept under `kept_name` when the entity leaves memory.
+  std::shared_ptr<ReadFailures> failures = std::make_shared<ReadFailures>();
+  KeptFailures* kept_failures = nullptr;  // null: not kept
+  std::string kept_name;
   // Newest of the metadata, and of the chunks that were found changed.
   int64_t mtime_ns = 0;
   int64_t data_mtime_ns = 0;
@@ -113,6 +117,7 @@ struct StoreServices {
   using Listing = std::vector<DirectoryEntry>;
   model::RecentlyUsed<const Listing> listings{uint64_t{16} << 20};
   std::atomic<uint64_t> last_generation{0};
+  KeptFailures failures{};
   // Set before the mount is used.
   ScanLimits scan{};
   ListedViews listed_views{};
@@ -180,12 +185,7 @@ class MountedStore : public std::enable_shared_from_this<MountedStore> {
 
  private:
   // The format of the store, which has `status`; null if there is none.
-  const backends::Format* FindFormat(const backends::FileStatus& status);
-  struct Known {
-    std::weak_ptr<const Entity> entity;
-    Freshness::Time looked_at;
-  };
-
+  model::Result<const backends::Format*> FindFormat(const backends::FileStatus& status);
   struct Seen {
     EntityPtr entity;
     bool fresh = false;
@@ -215,7 +215,11 @@ class MountedStore : public std::enable_shared_from_this<MountedStore> {
   // it; none of what cannot be looked at.
   backends::Access AccessTo(const std::vector<std::string>& files) const;
   void AddProblem(Entity& entity, const model::Error& error) const;
-  void AddData(Entity& entity) const;
+  // `before`: see Load().
+  void AddData(Entity& entity, const Entity* before) const;
+  // Has the failures of an array kept, and takes those that are with the ledger of the files
+  // that were read, so that a repaired file is noticed.
+  void AddLedger(Entity& entity, const Entity* before) const;
 
   StoreServices& services_;
   const std::string path_;
@@ -239,8 +243,9 @@ class MountedStore : public std::enable_shared_from_this<MountedStore> {
   Detected detected_ GUARDED_BY(mutex_);  // until the store is opened
   uint64_t opened_version_ GUARDED_BY(mutex_) = 0;
   Freshness::Time looked_at_ GUARDED_BY(mutex_);
-  std::unordered_map<std::string, Known> known_ GUARDED_BY(mutex_);
-  size_t sweep_at_ GUARDED_BY(mutex_) = 64;
+  // By path, with the time when they were looked at.
+  model::WeakMap<std::string, const Entity, Freshness::Time, model::StringHash> known_
+      GUARDED_BY(mutex_){64};
 };
 
 }  // namespace ndlfs::fs

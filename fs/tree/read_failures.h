@@ -3,11 +3,16 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "cache/chunk_ledger.h"
+#include "model/bounded_map.h"
 #include "model/mutex.h"
 
 namespace ndlfs::fs {
@@ -45,6 +50,45 @@ class ReadFailures {
   std::vector<std::string> lines_ GUARDED_BY(mutex_);
   size_t bytes_ GUARDED_BY(mutex_) = 0;
   bool is_full_ GUARDED_BY(mutex_) = false;
+};
+
+// The failures of arrays that were read lately, so that `error.txt` stays when an array leaves
+// memory. They hold until the metadata change, or one of the files that were read. Up to 256
+// arrays. Thread-safe.
+class KeptFailures {
+ public:
+  struct Array {
+    uint64_t version = 0;  // of its metadata
+    std::shared_ptr<ReadFailures> failures;
+    std::shared_ptr<cache::ChunkLedger> ledger;  // the files that were read
+  };
+
+  // `name` tells the array from all others of the mount. Nullopt if nothing is kept, or what is
+  // kept no longer holds. Looks at the files that were read.
+  std::optional<Array> Find(const std::string& name, uint64_t version) EXCLUDES(mutex_) {
+    Array array;
+    {
+      const model::MutexLock lock(mutex_);
+      const Array* kept = arrays_.Find(name);
+      if (kept == nullptr) return std::nullopt;
+      array = *kept;
+    }
+    if (array.version == version && !array.ledger->Changed()) return array;
+    const model::MutexLock lock(mutex_);
+    const Array* kept = arrays_.Find(name);
+    if (kept != nullptr && kept->failures == array.failures) arrays_.Erase(name);
+    return std::nullopt;
+  }
+
+  void Keep(const std::string& name, Array array) EXCLUDES(mutex_) {
+    const model::MutexLock lock(mutex_);
+    arrays_.Put(name, std::move(array));
+  }
+
+ private:
+  static constexpr uint64_t kMost = 256;
+  model::Mutex mutex_;
+  model::BoundedMap<std::string, Array> arrays_ GUARDED_BY(mutex_){kMost};
 };
 
 }  // namespace ndlfs::fs

@@ -368,7 +368,7 @@ model::Result<TreeNodePtr> FindSourceNode(MountContext& context, const std::stri
   if (status->is_symlink()) return MakeLink(context, path, *status);
   const uint64_t denials = backends::CallerScope::denials();
   if (stores == Stores::kFolders) {
-    auto store = context.catalog.Find(path, *status);
+    NDLFS_TRY(auto store, context.catalog.Find(path, *status));
     if (store && !context.as.empty() && path == context.file) {
       NDLFS_TRY(const auto names, context.whole_files.OfStore(context, path));
       if (!names->files.empty()) {

@@ -154,8 +154,8 @@ std::vector<std::string> WholeFiles::ObjectsOf(MountContext& context, const std:
   const auto status = context.source->Stat(path, Follow::kNo);
   if (!status || !*status) return {};
   const auto store = context.catalog.Find(path, **status);
-  if (!store) return {};
-  const auto hierarchy = store->Hierarchy();
+  if (!store || !*store) return {};
+  const auto hierarchy = (*store)->Hierarchy();
   if (!hierarchy) return {};
   std::vector<std::string> objects = {"/"};
   if (!HoldsSubgroups(context.as)) objects = GroupWalk(**hierarchy).Walk();
@@ -168,8 +168,9 @@ std::vector<std::string> WholeFiles::ObjectsOf(MountContext& context, const std:
 void WholeFiles::AddStore(MountContext& context, std::string name, const std::string& path,
                           std::vector<NamedStore>& stores, Names& taken) {
   const auto status = context.source->Stat(path, Follow::kNo);
-  const bool is_store = status && *status && context.catalog.Find(path, **status) != nullptr;
-  if (!is_store) {
+  const auto found = status && *status ? context.catalog.Find(path, **status) : nullptr;
+  // What nobody can tell at this moment is shown as it is.
+  if (!found || !*found) {
     taken.insert(std::move(name));
     return;
   }
@@ -246,7 +247,7 @@ Result<TreeNodePtr> WholeFiles::Find(MountContext& context, const WholeFile& fil
   if (file.is_original) {
     return FindSourceNode(context, file.store_path, Stores::kAsTheyAre);
   }
-  auto store = context.catalog.Find(file.store_path, *status);
+  NDLFS_TRY(auto store, context.catalog.Find(file.store_path, *status));
   if (!store) return model::NotFound("{}", file.store_path);
   auto node = MakeStoreFile(context, std::move(store), file.object, "data." + context.as);
   if (!node && node.error().code() == model::ErrorCode::kNotFound) {

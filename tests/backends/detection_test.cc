@@ -3,26 +3,34 @@
 // Which files are taken for stores, and of what format.
 #include "backends/detection.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <initializer_list>
+#include <map>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "backends/format/hdf5/hdf5.h"
 #include "backends/format/kerchunk/kerchunk.h"
+#include "backends/format/n5/n5.h"
 #include "backends/format/netcdf3/netcdf3.h"
 #include "backends/format/npy/npy.h"
 #include "backends/format/npy/npz.h"
+#include "backends/format/zarr/zarr_format.h"
 #include "backends/format/zip/zarr_zip.h"
 #include "backends/store/local/local_source.h"
 #include "tests/support/lying_store.h"
 #include "tests/support/memory_source.h"
 #include "tests/support/python.h"
+#include "tests/support/result.h"
 #include "tests/support/zip_builder.h"
 
 namespace ndlfs::backends {
@@ -242,6 +250,91 @@ TEST(FailingDetectionTest, NothingIsRememberedOfAFileThatCouldNotBeConfirmed) {
   const FileLook plain = LookIntoFile(source, "file.dat", Detection::kContent);
   EXPECT_EQ(plain.format, nullptr);
   EXPECT_NE(plain.version, std::nullopt);
+}
+
+// A directory in which looks at some files fail.
+class FailingDirectory final : public Store {
+ public:
+  FailingDirectory(std::shared_ptr<MemoryStore> files, const std::map<std::string, int>& errors)
+      : files_(std::move(files)), errors_(errors) {}
+  model::Result<std::optional<ValueInfo>> Stat(std::string_view key) const override {
+    const auto error = errors_.find(std::string(key));
+    if (error != errors_.end()) return model::IoError(error->second, "stat");
+    return files_->Stat(key);
+  }
+  model::Result<std::vector<StoreEntry>> List(std::string_view prefix) const override {
+    return files_->List(prefix);
+  }
+  std::string Describe(std::string_view key) const override { return files_->Describe(key); }
+
+ private:
+  model::Result<std::optional<ReadResult>> DoRead(std::string_view key,
+                                                  const ReadOptions& options,
+                                                  const Reserve& reserve) const override {
+    const auto error = errors_.find("read " + std::string(key));
+    if (error != errors_.end()) return model::IoError(error->second, "read");
+    return files_->Read(key, options, reserve);
+  }
+  const std::shared_ptr<MemoryStore> files_;
+  const std::map<std::string, int>& errors_;
+};
+
+class DirectorySource final : public Source {
+ public:
+  const std::string& name() const override { return name_; }
+  model::Result<std::optional<FileStatus>> Stat(std::string_view, Follow) const override {
+    FileStatus status;
+    status.kind = FileKind::kDirectory;
+    return status;
+  }
+  model::Result<std::unique_ptr<DirectoryListing>> List(std::string_view) const override {
+    return model::IoError(EIO, "list");
+  }
+  std::shared_ptr<const Store> OpenStore(const std::string&) const override {
+    return std::make_shared<FailingDirectory>(files_, errors_);
+  }
+  std::shared_ptr<const Store> OpenFile(const std::string&, Follow) const override {
+    return files_;
+  }
+  const std::shared_ptr<MemoryStore> files_ = std::make_shared<MemoryStore>();
+  std::map<std::string, int> errors_;
+
+ private:
+  const std::string name_ = "directory";
+};
+
+TEST(FailingDetectionTest, NobodyCanTellWhatADirectoryIsThatCannotBeLookedInto) {
+  DirectorySource source;
+  EXPECT_THAT(DetectDirectory(source, "d"), test::IsOkAnd(nullptr));
+  for (const int error : {EIO, EMFILE, ENFILE, ENOMEM, EINTR, ETIMEDOUT}) {
+    source.errors_ = {{".zarray", error}};
+    EXPECT_THAT(DetectDirectory(source, "d"), test::IsErrno(error));
+    EXPECT_THAT(DetectStore(source, "d"), test::IsErrno(error));
+  }
+  source.errors_ = {{".zarray", EMFILE}};
+  source.files_->Put("zarr.json", "{}");
+  EXPECT_THAT(DetectDirectory(source, "d"), test::IsOkAnd(&ZarrFormat())) << "that tells";
+  source.errors_.clear();
+  source.files_->Remove("zarr.json");
+  EXPECT_THAT(DetectDirectory(source, "d"), test::IsOkAnd(nullptr));
+}
+
+TEST(FailingDetectionTest, WhatCannotBeReadForOtherReasonsIsNoStore) {
+  DirectorySource source;
+  for (const int error : {EACCES, EPERM, ELOOP, ENXIO, ENOTDIR, ENAMETOOLONG}) {
+    source.errors_ = {{".zarray", error}, {"zarr.json", error}};
+    EXPECT_THAT(DetectDirectory(source, "d"), test::IsOkAnd(nullptr));
+  }
+}
+
+TEST(FailingDetectionTest, ADocumentThatHasToTellAndCannotBeReadIsAPassingError) {
+  DirectorySource source;
+  source.files_->Put("attributes.json", R"({"n5": "2.0.0"})");
+  EXPECT_THAT(DetectDirectory(source, "d"), test::IsOkAnd(&N5Format()));
+  source.errors_ = {{"read attributes.json", EMFILE}};
+  EXPECT_THAT(DetectDirectory(source, "d"), test::IsErrno(EMFILE));
+  source.errors_ = {{"read attributes.json", EACCES}};
+  EXPECT_THAT(DetectDirectory(source, "d"), test::IsOkAnd(nullptr));
 }
 
 }  // namespace

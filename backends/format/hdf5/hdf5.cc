@@ -156,9 +156,13 @@ class Hdf5Hierarchy final : public Hierarchy {
     return nodes_.Insert(shown, version, std::move(node));
   }
 
-  static bool HasOtherFiles(const DatasetInfo& dataset) {
+  bool HasOtherFiles(const DatasetInfo& dataset) const {
     return std::any_of(dataset.sources.begin(), dataset.sources.end(),
-                       [](const std::string& name) { return name != "."; });
+                       [this](const std::string& name) { return !IsThisFile(name); });
+  }
+  // A dataset may name the file that it is in: "." or "./a.h5".
+  bool IsThisFile(const std::string& name) const {
+    return name == "." || source_->Resolve(path_, name) == path_;
   }
 
   // The library opens the sources, and those of the sources; who may read them
@@ -345,7 +349,7 @@ class Hdf5Hierarchy final : public Hierarchy {
   void Watch(const std::string& path, const std::vector<std::string>& sources) const {
     std::vector<std::shared_ptr<const Store>> stores;
     for (const std::string& name : sources) {
-      if (name == "." || stores.size() == kWatchedSources) continue;
+      if (IsThisFile(name) || stores.size() == kWatchedSources) continue;
       const auto beneath = source_->Resolve(path_, name);
       if (beneath) stores.push_back(source_->OpenFile(*beneath, Follow::kYes));
     }

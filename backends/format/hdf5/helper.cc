@@ -297,6 +297,7 @@ model::Result<std::vector<std::byte>> Helper::AskProcess(
     const bool is_new = process.pid < 0;
     if (is_new) NDLFS_RETURN_IF_ERROR(Start(process), "HDF5 helper");
     LimitMemory(process, MemoryLimit(request));
+    LimitTime(process);
     if (request.what == Request::What::kOpen) {
       sent.head_bytes = ReadService::PutHead(*file, process.memory.bytes());
     }
@@ -345,6 +346,7 @@ model::Result<void> Helper::Start(Process& process) {
   process.socket = std::move(ours);
   process.memory = std::move(memory);
   process.memory_limit = 0;
+  process.cpu_limit = 0;
   return {};
 }
 
@@ -353,6 +355,18 @@ void Helper::LimitMemory(Process& process, uint64_t bytes) {
   if (model::kIsSanitized || process.memory_limit == bytes) return;
   const rlimit limit{bytes, RLIM_INFINITY};
   if (::prlimit(process.pid, RLIMIT_AS, &limit, nullptr) == 0) process.memory_limit = bytes;
+}
+
+void Helper::LimitTime(Process& process) const {
+  constexpr uint64_t kSpareSeconds = 60;
+  const auto allowed = CpuTimeOf(process.pid) + patience_.cpu;
+  const auto seconds = static_cast<uint64_t>(
+      std::chrono::duration_cast<std::chrono::seconds>(allowed).count() + 1);
+  if (seconds <= process.cpu_limit) return;
+  const rlimit limit{seconds + kSpareSeconds, RLIM_INFINITY};
+  if (::prlimit(process.pid, RLIMIT_CPU, &limit, nullptr) == 0) {
+    process.cpu_limit = seconds + kSpareSeconds;
+  }
 }
 
 void Helper::Stop(Process& process) {

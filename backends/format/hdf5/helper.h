@@ -77,6 +77,7 @@ class Helper {
     SharedMemory memory;
     uint64_t last_file = 0;     // which it may still have open
     uint64_t memory_limit = 0;  // bytes of address space; 0: not set yet
+    uint64_t cpu_limit = 0;     // seconds of processor time; 0: not set yet
     uint64_t caller = 0;        // whose questions it has answered; see CallerScope
     bool taken = false;
   };
@@ -93,6 +94,9 @@ class Helper {
   model::Result<void> Start(Process& process);
   static void Stop(Process& process);
   // Which it cannot raise itself: it has no system call for that.
+  // Lets the process take `patience_.cpu` more processor time, and some. The parent stops it
+  // before that; but a process whose parent was killed ends by itself.
+  void LimitTime(Process& process) const;
   static void LimitMemory(Process& process, uint64_t bytes);
   // Sends the question, and serves `message` after message until it is the
   // answer, of no more than `limit` bytes.

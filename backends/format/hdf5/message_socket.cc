@@ -17,6 +17,9 @@ constexpr int kTickMicroseconds = 100'000;
 // A message that is no longer than this takes one system call at each end.
 constexpr size_t kSmall = 4096;
 
+// Memory for a longer one, to begin with.
+constexpr size_t kFirstStep = size_t{1} << 20;
+
 struct Header {
   uint64_t kind;
   uint64_t size;
@@ -54,6 +57,21 @@ Exchange ReceiveSome(int socket, ByteSpan out, size_t needed, size_t& received,
   return Exchange::kDone;
 }
 
+// Receives what is missing of `bytes` up to `size`. Memory grows with what has come: the other
+// end may say any size.
+Exchange ReceiveRest(int socket, uint64_t size, std::vector<std::byte>& bytes,
+                     const GoOn& go_on) {
+  while (bytes.size() < size) {
+    const size_t had = bytes.size();
+    bytes.resize(std::min<uint64_t>(size, std::max(kFirstStep, 2 * had)));
+    const ByteSpan step = ByteSpan(bytes).subspan(had);
+    size_t received = 0;
+    const auto done = ReceiveSome(socket, step, step.size(), received, go_on);
+    if (done != Exchange::kDone) return done;
+  }
+  return Exchange::kDone;
+}
+
 }  // namespace
 
 void SetTick(int socket) {
@@ -86,10 +104,8 @@ Exchange ReceiveMessage(int socket, Message& message,
   const size_t had = received - sizeof(header);
   // More than the message: the other end does not wait for its turn.
   if (header.size > limit(message.kind) || had > header.size) return Exchange::kClosed;
-  message.bytes.resize(header.size);
-  if (had != 0) std::memcpy(message.bytes.data(), first.data() + sizeof(header), had);
-  const ByteSpan rest = ByteSpan(message.bytes).subspan(had);
-  return ReceiveSome(socket, rest, rest.size(), received, go_on);
+  message.bytes.assign(first.begin() + sizeof(header), first.begin() + received);
+  return ReceiveRest(socket, header.size, message.bytes, go_on);
 }
 
 }  // namespace ndlfs::backends::hdf5

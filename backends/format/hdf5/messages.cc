@@ -504,17 +504,9 @@ model::Result<T> DecodeAnswer(ConstByteSpan bytes) {
   return value;
 }
 
-#define NDLFS_HDF5_ANSWER(T)                                             \
+#define NDLFS_HDF5_DEFINE(T)                                             \
   template std::vector<std::byte> EncodeAnswer(const model::Result<T>&); \
   template model::Result<T> DecodeAnswer(ConstByteSpan);
-NDLFS_HDF5_ANSWER(Done)
-NDLFS_HDF5_ANSWER(NamedFile)
-NDLFS_HDF5_ANSWER(Location)
-NDLFS_HDF5_ANSWER(std::vector<Child>)
-NDLFS_HDF5_ANSWER(ObjectInfo)
-NDLFS_HDF5_ANSWER(std::vector<ChunkRecord>)
-NDLFS_HDF5_ANSWER(Elements)
-NDLFS_HDF5_ANSWER(WrittenFile)
-#undef NDLFS_HDF5_ANSWER
+NDLFS_HDF5_ANSWERS(NDLFS_HDF5_DEFINE)
 
 }  // namespace ndlfs::backends::hdf5

@@ -80,17 +80,20 @@ std::vector<std::byte> EncodeAnswer(const model::Result<T>& answer);
 template <typename T>
 model::Result<T> DecodeAnswer(ConstByteSpan bytes);
 
-#define NDLFS_HDF5_ANSWER(T)                                                    \
+// Calls MACRO for each type of answer.
+#define NDLFS_HDF5_ANSWERS(MACRO) \
+  MACRO(Done)                     \
+  MACRO(NamedFile)                \
+  MACRO(Location)                 \
+  MACRO(std::vector<Child>)       \
+  MACRO(ObjectInfo)               \
+  MACRO(std::vector<ChunkRecord>) \
+  MACRO(Elements)                 \
+  MACRO(WrittenFile)
+#define NDLFS_HDF5_DECLARE(T)                                                   \
   extern template std::vector<std::byte> EncodeAnswer(const model::Result<T>&); \
   extern template model::Result<T> DecodeAnswer(ConstByteSpan);
-NDLFS_HDF5_ANSWER(Done)
-NDLFS_HDF5_ANSWER(NamedFile)
-NDLFS_HDF5_ANSWER(Location)
-NDLFS_HDF5_ANSWER(std::vector<Child>)
-NDLFS_HDF5_ANSWER(ObjectInfo)
-NDLFS_HDF5_ANSWER(std::vector<ChunkRecord>)
-NDLFS_HDF5_ANSWER(Elements)
-NDLFS_HDF5_ANSWER(WrittenFile)
-#undef NDLFS_HDF5_ANSWER
+NDLFS_HDF5_ANSWERS(NDLFS_HDF5_DECLARE)
+#undef NDLFS_HDF5_DECLARE
 
 }  // namespace ndlfs::backends::hdf5

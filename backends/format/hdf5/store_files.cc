@@ -2,8 +2,9 @@
 #include "backends/format/hdf5/store_files.h"
 
 #include <algorithm>
-#include <atomic>
 #include <cerrno>
+
+#include "backends/base/new_id.h"
 
 namespace ndlfs::backends::hdf5 {
 namespace {
@@ -15,13 +16,6 @@ using model::Result;
 Result<std::optional<ReadResult>> ReadAt(const Store& store, uint64_t offset, ByteSpan out) {
   return store.Read("", {.range = {offset, out.size()}},
                     [&](uint64_t) -> Result<ByteSpan> { return out; });
-}
-
-// No two files of this process have the same, whatever source they are in: one
-// library may have both open.
-uint64_t NewId() {
-  static std::atomic<uint64_t> next{1};
-  return next.fetch_add(1, std::memory_order_relaxed);
 }
 
 }  // namespace
@@ -65,11 +59,11 @@ model::Result<std::shared_ptr<const StoreFile>> StoreFiles::OpenStore(
 
 uint64_t StoreFiles::IdOf(const std::string& path, const Generation& generation) {
   const model::MutexLock lock(mutex_);
-  const auto found = known_.find(path);
-  if (found != known_.end() && found->second.generation == generation) return found->second.id;
-  if (found == known_.end() && known_.size() >= kMaxKnown) known_.clear();
+  const Known* found = known_.Find(path);
+  if (found != nullptr && found->generation == generation) return found->id;
+  // Not a number of this source: one library may have files of several open.
   const uint64_t id = NewId();
-  known_[path] = {generation, id};
+  known_.Put(path, {generation, id});
   return id;
 }
 

@@ -3,7 +3,6 @@
 // Stores as the files that libhdf5 reads.
 #pragma once
 
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -12,6 +11,7 @@
 #include "backends/format/hdf5/library/input_file.h"
 #include "backends/store/source.h"
 #include "backends/store/store.h"
+#include "model/bounded_map.h"
 #include "model/error.h"
 #include "model/mutex.h"
 
@@ -67,7 +67,7 @@ class StoreFiles final : public InputFiles {
 
   const std::shared_ptr<const Source> source_;
   model::Mutex mutex_;
-  std::map<std::string, Known> known_ GUARDED_BY(mutex_);
+  model::BoundedMap<std::string, Known> known_ GUARDED_BY(mutex_){kMaxKnown};
 };
 
 }  // namespace ndlfs::backends::hdf5

@@ -267,11 +267,12 @@ class N5 final : public Format {
 
   DirectoryMarkers directory_markers() const override { return {{&kAttributesName, 1}}; }
   // attributes.json may be anybody's: it has to say that it is one of N5.
-  bool ProbeDirectory(const Source& source, std::string_view path) const override {
+  model::Result<bool> ProbeDirectory(const Source& source,
+                                     std::string_view path) const override {
     const auto store = source.OpenStore(std::string(path));
-    const auto bytes = store->Read(kAttributesName, kMaxMetadataSize);
-    if (!bytes || !*bytes) return false;
-    const auto json = ParseJson(AsText((*bytes)->span()));
+    NDLFS_TRY(const auto bytes, store->Read(kAttributesName, kMaxMetadataSize));
+    if (!bytes) return false;
+    const auto json = ParseJson(AsText(bytes->span()));
     return json && json->is_object() && (json->contains("n5") || IsDataset(*json));
   }
 

@@ -7,13 +7,13 @@
 #include <map>
 #include <optional>
 #include <string>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "backends/format/ndl/document.h"
 #include "backends/format/node_cache.h"
 #include "backends/store/file_name.h"
+#include "model/bounded_map.h"
 #include "model/mutex.h"
 #include "model/ndl/ndl_reader.h"
 #include "model/recently_used.h"
@@ -75,17 +75,15 @@ std::vector<std::string> StoresOfName(std::string_view path) {
 // What has been found out about files, as long as they are the same.
 class Verdicts {
  public:
-  std::optional<bool> Find(const Generation& generation) const {
+  std::optional<bool> Find(const Generation& generation) {
     const model::MutexLock lock(mutex_);
-    const auto found = known_.find(generation);
-    if (found == known_.end()) return std::nullopt;
-    return found->second;
+    const bool* found = known_.Find(generation);
+    return found != nullptr ? std::optional(*found) : std::nullopt;
   }
 
   void Keep(const Generation& generation, bool is_store) {
     const model::MutexLock lock(mutex_);
-    if (known_.size() >= kMost) known_.clear();
-    known_[generation] = is_store;
+    known_.Put(generation, is_store);
   }
 
  private:
@@ -93,8 +91,8 @@ class Verdicts {
   struct Hash {
     size_t operator()(const Generation& generation) const { return generation.hash(); }
   };
-  mutable model::Mutex mutex_;
-  std::unordered_map<Generation, bool, Hash> known_ GUARDED_BY(mutex_);
+  model::Mutex mutex_;
+  model::BoundedMap<Generation, bool, Hash> known_ GUARDED_BY(mutex_){kMost};
 };
 
 // Whether there is a document with values in `file`. An error where the file cannot

@@ -35,8 +35,6 @@ constexpr size_t kMaxEntries = 20'000;
 // As many times that much is looked at in vain before a listing takes all other
 // directories without metadata for no groups.
 constexpr int kMaxSearches = 10;
-// Implicit groups whose nodes are remembered.
-constexpr size_t kMaxWitnesses = 4096;
 
 // "/a/b" -> "a/b"; "/" -> "".
 std::string_view Relative(std::string_view path) { return path.substr(1); }
@@ -133,9 +131,7 @@ std::shared_ptr<const MetadataReader::Look> MetadataReader::LookInto(const std::
   return look;
 }
 
-void MetadataReader::ForgetLooks() const {
-  if (RequestScope* const scope = RequestScope::Current()) scope->Forget(owner_);
-}
+void MetadataReader::ForgetLooks() const { RequestScope::ForgetAll(); }
 
 model::Result<void> MetadataReader::LookForNczarrObjects() {
   NDLFS_TRY(const auto marker, LookInto(prefix_, false)->Find(kNczarrName));
@@ -176,7 +172,7 @@ model::Result<bool> MetadataReader::IsImplicitGroup(const Root& root,
                                                     std::string_view path) const {
   if (root.is_v3() && IsReservedName(model::BaseName(path))) return false;
   const std::string prefix = Key(path, "");
-  if (HasWitness(prefix)) return true;
+  if (const auto known = KnownToHoldNodes(prefix)) return *known;
   NDLFS_TRY(const auto first, ListSome(*store_, prefix, 1));
   if (first.empty()) return false;
   NDLFS_TRY(const bool is_chunks, IsBelowArray(root, path));
@@ -215,33 +211,38 @@ model::Result<std::optional<std::string>> MetadataReader::FindDocument(
   return std::nullopt;
 }
 
-// Whether the node that was found below `prefix` is still there, for all that can
-// be seen.
-bool MetadataReader::HasWitness(const std::string& prefix) const {
-  std::string witness;
+// A node that was found below `prefix` has to be still there, for all that can be seen.
+std::optional<bool> MetadataReader::KnownToHoldNodes(const std::string& prefix) const {
+  std::string document;
   {
     const model::MutexLock lock(witnesses_mutex_);
-    const auto known = witnesses_.find(prefix);
-    if (known == witnesses_.end()) return false;
-    witness = known->second;
+    const Witness* known = witnesses_.Find(prefix);
+    if (known == nullptr) return std::nullopt;
+    document = known->document;
+    const auto age = std::chrono::steady_clock::now() - known->found_at;
+    if (document.empty()) return age < search_holds_ ? std::optional(false) : std::nullopt;
   }
-  const auto stamp = store_->Stat(witness);
-  return stamp && *stamp;
+  const auto stamp = store_->Stat(document);
+  return stamp && *stamp ? std::optional(true) : std::nullopt;
 }
 
 // Whether there is a node somewhere below `prefix`.
 model::Result<bool> MetadataReader::HoldsNodes(const Root& root, const std::string& prefix,
                                                Search& search) const {
-  if (HasWitness(prefix)) return true;
+  if (const auto known = KnownToHoldNodes(prefix)) return *known;
+  const auto now = std::chrono::steady_clock::now();
+  const uint64_t denials = CallerScope::denials();
+  const bool is_whole = search.directories >= kMaxDirectories && search.entries >= kMaxEntries;
   auto found = FindNodeBelow(root, prefix, search);
   const model::MutexLock lock(witnesses_mutex_);
   if (found) {
-    if (witnesses_.size() >= kMaxWitnesses) witnesses_.clear();
-    witnesses_[prefix] = *std::move(found);
+    witnesses_.Put(prefix, {*std::move(found), now});
     return true;
   }
-  witnesses_.erase(prefix);
+  witnesses_.Erase(prefix);
   if (search.error) return model::Propagate(*search.error);
+  // What was refused may be permitted the next time, and the rest of a search is no search.
+  if (is_whole && CallerScope::denials() == denials) witnesses_.Put(prefix, {"", now});
   return false;
 }
 

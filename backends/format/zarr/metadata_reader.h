@@ -2,20 +2,23 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "backends/base/json.h"
+#include "backends/base/new_id.h"
 #include "backends/format/zarr/consolidated.h"
 #include "backends/store/request_scope.h"
 #include "backends/store/store.h"
+#include "model/bounded_map.h"
 #include "model/error.h"
 #include "model/mutex.h"
+#include "model/string_hash.h"
 
 namespace ndlfs::backends::zarr {
 
@@ -62,11 +65,13 @@ bool IsReservedName(std::string_view name);
 // for one visits a bounded number of directories, for one directory and for all that
 // a group lists, and never those of an array. A directory that cannot be read does
 // not end the search. The document that was found is remembered, and looked at first
-// the next time.
+// the next time. That there is none is remembered as long as a search holds.
 class MetadataReader {
  public:
-  MetadataReader(std::shared_ptr<const Store> store, std::string prefix)
-      : store_(std::move(store)), prefix_(std::move(prefix)) {}
+  // `search_holds` is as in OpenOptions.
+  MetadataReader(std::shared_ptr<const Store> store, std::string prefix,
+                 std::chrono::nanoseconds search_holds = {})
+      : store_(std::move(store)), prefix_(std::move(prefix)), search_holds_(search_holds) {}
 
   // Finds out whether netCDF-C 4.8.0 has written metadata in addition to those of
   // Zarr. To be called once, before all others.
@@ -83,7 +88,7 @@ class MetadataReader {
     bool is_v3() const { return v3.has_value(); }
   };
   model::Result<Root> LookAtRoot() const;
-  // Looks anew at what has been looked at before for the same request.
+  // Looks anew at all that has been looked at before for the same request.
   void ForgetLooks() const;
 
   // Finds the files of the node at `path`; kNone if there is no node.
@@ -120,7 +125,8 @@ class MetadataReader {
     std::optional<model::Error> error;  // the first one of the search
   };
   model::Result<bool> IsImplicitGroup(const Root& root, std::string_view path) const;
-  bool HasWitness(const std::string& prefix) const;
+  // What is known of a directory without a new search; nullopt if it has to be searched.
+  std::optional<bool> KnownToHoldNodes(const std::string& prefix) const;
   model::Result<bool> HoldsNodes(const Root& root, const std::string& prefix,
                                  Search& search) const;
   std::optional<std::string> FindNodeBelow(const Root& root, const std::string& prefix,
@@ -148,15 +154,21 @@ class MetadataReader {
   const std::shared_ptr<const Store> store_;
   const std::string prefix_;
   bool has_nczarr_objects_ = false;
-  const uint64_t owner_ = RequestScope::NewOwner();
+  const uint64_t owner_ = NewId();
   mutable std::atomic<uint64_t> consolidated_bytes_{0};
   mutable model::Mutex parse_mutex_;  // taken before mutex_
   mutable model::Mutex mutex_;
   mutable Consolidated consolidated_ GUARDED_BY(mutex_);  // as of its last use
 
-  // By the prefix of an implicit group, the document that makes it one.
+  // What searches have found, by the prefix of a directory.
+  struct Witness {
+    std::string document;  // that makes it a group; "": there is none
+    std::chrono::steady_clock::time_point found_at;
+  };
+  const std::chrono::nanoseconds search_holds_;
   mutable model::Mutex witnesses_mutex_;
-  mutable std::unordered_map<std::string, std::string> witnesses_ GUARDED_BY(witnesses_mutex_);
+  mutable model::BoundedMap<std::string, Witness, model::StringHash> witnesses_
+      GUARDED_BY(witnesses_mutex_){4096};
 };
 
 }  // namespace ndlfs::backends::zarr

@@ -25,11 +25,6 @@ class Zarr final : public Format {
   std::string_view name() const override { return "Zarr"; }
 
   DirectoryMarkers directory_markers() const override { return {kMetadataNames, true}; }
-  bool ProbeDirectory(const Source& source, std::string_view path) const override {
-    const auto found = source.OpenStore(std::string(path))->StatMany(kMetadataNames);
-    return std::any_of(found.begin(), found.end(),
-                       [](const auto& file) { return file && file->has_value(); });
-  }
 
   model::Result<std::shared_ptr<const Hierarchy>> Open(
       std::shared_ptr<const Source> source, const std::string& path,

@@ -115,7 +115,6 @@ bool ZarrHierarchy::IsNczarr(const MetadataReader::Root& root) const {
 
 std::shared_ptr<const nczarr::Dimensions> ZarrHierarchy::DimensionsOf(
     const MetadataReader::Root& root, std::string_view path) const {
-  constexpr size_t kMaxKept = 64;
   static const auto kNone = std::make_shared<const nczarr::Dimensions>();
   if (!CheckPath(path)) return kNone;
   const auto files = reader_.Find(root, path);
@@ -124,10 +123,8 @@ std::shared_ptr<const nczarr::Dimensions> ZarrHierarchy::DimensionsOf(
   const uint64_t version = HashVersions(stamps);
   {
     const model::MutexLock lock(mutex_);
-    const auto found = declared_.find(path);
-    if (found != declared_.end() && found->second.version == version) {
-      return found->second.dimensions;
-    }
+    const Declared* found = declared_.Find(path);
+    if (found != nullptr && found->version == version) return found->dimensions;
   }
   const uint64_t denials = CallerScope::denials();
   const auto documents = reader_.Read(*files, path);
@@ -136,8 +133,8 @@ std::shared_ptr<const nczarr::Dimensions> ZarrHierarchy::DimensionsOf(
                     std::make_shared<const nczarr::Dimensions>(nczarr::FindDimensions(
                         {documents->document, documents->attributes, documents->separate}))};
   const model::MutexLock lock(mutex_);
-  if (declared_.size() >= kMaxKept) declared_.clear();
-  return (declared_[std::string(path)] = std::move(declared)).dimensions;
+  declared_.Put(std::string(path), declared);
+  return declared.dimensions;
 }
 
 model::Result<Node> ZarrHierarchy::Build(const MetadataReader::Root& root,

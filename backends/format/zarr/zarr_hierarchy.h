@@ -4,7 +4,6 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -14,7 +13,10 @@
 #include "backends/format/node_cache.h"
 #include "backends/format/zarr/metadata_reader.h"
 #include "backends/format/zarr/nczarr_keys.h"
+#include "model/bounded_map.h"
 #include "model/error.h"
+#include "model/mutex.h"
+#include "model/string_hash.h"
 
 namespace ndlfs::backends::zarr {
 
@@ -35,7 +37,7 @@ class ZarrHierarchy final : public Hierarchy {
  private:
   ZarrHierarchy(std::shared_ptr<const Store> store, std::string prefix, std::string name,
                 const OpenOptions& options)
-      : reader_(std::move(store), std::move(prefix)),
+      : reader_(std::move(store), std::move(prefix), options.search_holds),
         name_(std::move(name)),
         options_(options) {}
 
@@ -75,7 +77,8 @@ class ZarrHierarchy final : public Hierarchy {
     std::shared_ptr<const nczarr::Dimensions> dimensions;
   };
   mutable model::Mutex mutex_;
-  mutable std::map<std::string, Declared, std::less<>> declared_ GUARDED_BY(mutex_);
+  mutable model::BoundedMap<std::string, Declared, model::StringHash> declared_
+      GUARDED_BY(mutex_){64};
 };
 
 }  // namespace ndlfs::backends::zarr

@@ -2,7 +2,6 @@
 #include "backends/store/local/descriptor_cache.h"
 
 #include <algorithm>
-#include <atomic>
 #include <cerrno>
 #include <utility>
 
@@ -24,11 +23,6 @@ bool IsOutOfDescriptors(const model::Error& error) {
 DescriptorCache& DescriptorCache::Global() {
   static DescriptorCache cache(kGlobalCapacity);
   return cache;
-}
-
-uint64_t DescriptorCache::NewOwner() {
-  static std::atomic<uint64_t> next{1};
-  return next.fetch_add(1, std::memory_order_relaxed);
 }
 
 DescriptorCache::Handle DescriptorCache::Find(uint64_t owner, std::string_view key) {

@@ -35,10 +35,7 @@ class DescriptorCache {
   explicit DescriptorCache(size_t capacity) : capacity_(capacity) {}
   static DescriptorCache& Global();
 
-  // A number that no other store has.
-  static uint64_t NewOwner();
-
-  // Null if it is not there.
+  // Null if it is not there. `owner` is a NewId().
   Handle Find(uint64_t owner, std::string_view key);
   void Keep(uint64_t owner, std::string_view key, Handle file);
   void Drop(uint64_t owner, std::string_view key);

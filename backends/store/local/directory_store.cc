@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstdint>
 
+#include "backends/base/new_id.h"
 #include "backends/store/file_name.h"
 #include "backends/store/keys.h"
 #include "backends/store/local/descriptor_cache.h"
@@ -109,22 +110,18 @@ class DirectoryStore final : public Store, public PartialListing {
   }
 
   struct Folder {
-    std::string_view prefix;  // of its keys, "a/b/"
-    UniqueFd fd;              // O_PATH; none where it cannot be opened
-    dev_t device = 0;
+    std::string_view prefix;                           // of its keys, "a/b/"
+    std::shared_ptr<const SourceRoot::Folder> opened;  // null where it cannot be opened
     bool is_absent = false;
   };
 
   Folder OpenFolder(std::string_view prefix) const {
-    Folder folder{prefix, UniqueFd()};
+    Folder folder{prefix, nullptr};
     const std::string_view key = prefix.substr(0, prefix.size() - (prefix.empty() ? 0 : 1));
     if (!key.empty() && !CheckKey(key)) return folder;
-    auto fd = root_->OpenBeneath(PathOf(key), O_PATH | O_DIRECTORY);
-    folder.is_absent = !fd && IsAbsent(fd.error());
-    struct ::stat status;
-    if (!fd || ::fstat(fd->get(), &status) != 0) return folder;
-    folder.fd = *std::move(fd);
-    folder.device = status.st_dev;
+    auto opened = root_->OpenFolder(PathOf(key));
+    folder.is_absent = !opened && IsAbsent(opened.error());
+    if (opened) folder.opened = *std::move(opened);
     return folder;
   }
 
@@ -137,14 +134,15 @@ class DirectoryStore final : public Store, public PartialListing {
       DropIfChanged(key, std::nullopt);
       return std::nullopt;
     }
-    if (!folder.fd) return Stat(key);
+    if (!folder.opened) return Stat(key);
     struct ::stat status;
-    if (::fstatat(folder.fd.get(), std::string(name).c_str(), &status, AT_SYMLINK_NOFOLLOW)) {
+    if (::fstatat(folder.opened->fd.get(), std::string(name).c_str(), &status,
+                  AT_SYMLINK_NOFOLLOW) != 0) {
       if (errno != ENOENT) return Stat(key);
       DropIfChanged(key, std::nullopt);
       return std::nullopt;
     }
-    if (!S_ISREG(status.st_mode) || status.st_dev != folder.device) return Stat(key);
+    if (!S_ISREG(status.st_mode) || status.st_dev != folder.opened->device) return Stat(key);
     DropIfChanged(key, status);
     return InfoOf(status);
   }
@@ -174,7 +172,7 @@ class DirectoryStore final : public Store, public PartialListing {
 
   const std::shared_ptr<const SourceRoot> root_;
   const std::string path_;
-  const uint64_t owner_ = DescriptorCache::NewOwner();
+  const uint64_t owner_ = NewId();
 };
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <cerrno>
 
+#include "backends/base/new_id.h"
 #include "backends/store/keys.h"
 #include "backends/store/local/descriptor_cache.h"
 #include "backends/store/local/paths.h"
@@ -75,15 +76,20 @@ class FileStore final : public Store {
     if (just_now) {
       NDLFS_TRY(file, OpenFile(*root_, path_, may_be_link_));
     }
-    {
-      model::MutexLock lock(mutex_);
-      if (!file && !first_) return std::nullopt;
-      if (!file || (first_ && !IsSameVersion(*first_, file->status))) return Changed();
-      if (!first_) first_ = file->status;
-    }
+    NDLFS_TRY(auto generation, NoteOpened(file.get()));
+    if (!generation) return std::nullopt;
     if (just_now) DescriptorCache::Global().Keep(owner_, {}, file);
+    return Opened{std::move(file), *std::move(generation), just_now};
+  }
+
+  // The generation of the version that was opened first, which `file` (null: there is none)
+  // has to be; nullopt if there never was a file.
+  model::Result<std::optional<Generation>> NoteOpened(const DescriptorCache::File* file) const {
     model::MutexLock lock(mutex_);
-    return Opened{std::move(file), GenerationOf(*first_), just_now};
+    if (file == nullptr && !first_) return std::nullopt;
+    if (file == nullptr || (first_ && !IsSameVersion(*first_, file->status))) return Changed();
+    if (!first_) first_ = file->status;
+    return GenerationOf(*first_);
   }
 
   static model::Failure Changed() { return model::Stale("changed since it was opened"); }
@@ -91,7 +97,7 @@ class FileStore final : public Store {
   const std::shared_ptr<const SourceRoot> root_;
   const std::string path_;
   const bool may_be_link_;
-  const uint64_t owner_ = DescriptorCache::NewOwner();
+  const uint64_t owner_ = NewId();
   mutable model::Mutex mutex_;
   mutable std::optional<struct ::stat> first_ GUARDED_BY(mutex_);
 };

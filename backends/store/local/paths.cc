@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "backends/store/keys.h"
-#include "backends/store/local/local_source.h"
+#include "backends/store/source.h"
 
 namespace ndlfs::backends {
 
@@ -21,7 +21,7 @@ model::Result<std::optional<struct ::stat>> StatFile(const SourceRoot& root,
 }
 
 std::string DescribePath(const SourceRoot& root, std::string_view path) {
-  return LocalSource(root.shared_from_this()).Describe(path);
+  return DescribeIn(root.path(), path);
 }
 
 }  // namespace ndlfs::backends

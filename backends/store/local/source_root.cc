@@ -16,6 +16,7 @@
 
 #include "backends/store/access.h"
 #include "backends/store/local/crossing.h"
+#include "backends/store/request_scope.h"
 
 namespace ndlfs::backends {
 namespace {
@@ -200,9 +201,53 @@ model::Result<struct ::stat> SourceRoot::Stat(std::string_view path, bool follow
 
 model::Result<struct ::stat> SourceRoot::StatForOthers(std::string_view path,
                                                        bool follow) const {
-  NDLFS_TRY(const auto fd,
-            follow ? OpenBeneath(path, O_PATH) : OpenFound(path, O_PATH | O_NOFOLLOW));
-  return StatForOthers(fd.get());
+  if (const auto status = StatInLastFolder(path)) return *status;
+  NDLFS_TRY(auto fd, follow ? OpenBeneath(path, O_PATH) : OpenFound(path, O_PATH | O_NOFOLLOW));
+  const auto status = StatForOthers(fd.get());
+  if (!shared_ && status && S_ISDIR(status->st_mode)) {
+    KeepFolder(std::make_shared<const Folder>(
+        Folder{std::string(path), std::move(fd), status->st_dev}));
+  }
+  return status;
+}
+
+model::Result<std::shared_ptr<const SourceRoot::Folder>> SourceRoot::OpenFolder(
+    std::string_view path) const {
+  if (shared_) return nullptr;
+  if (auto last = LastFolder(); last && last->path == path) return last;
+  NDLFS_TRY(auto fd, OpenBeneath(path, O_PATH | O_DIRECTORY));
+  NDLFS_TRY(const auto status, StatFd(fd.get()));
+  auto folder =
+      std::make_shared<const Folder>(Folder{std::string(path), std::move(fd), status.st_dev});
+  KeepFolder(folder);
+  return folder;
+}
+
+std::shared_ptr<const SourceRoot::Folder> SourceRoot::LastFolder() const {
+  const RequestScope* const scope = RequestScope::Current();
+  return scope != nullptr ? scope->Find<Folder>(id_, "") : nullptr;
+}
+
+// One at a time: a request may look into many folders, and descriptors are few.
+void SourceRoot::KeepFolder(std::shared_ptr<const Folder> folder) const {
+  if (RequestScope* const scope = RequestScope::Current()) scope->Keep(id_, "", folder);
+}
+
+// Links, and what is mounted there, are left to those who go there by the rules.
+std::optional<struct ::stat> SourceRoot::StatInLastFolder(std::string_view path) const {
+  const size_t slash = path.rfind('/');
+  const std::string name(path.substr(slash + 1));  // npos + 1 is 0
+  const std::string_view parent = slash == path.npos ? "" : path.substr(0, slash);
+  const bool is_name =
+      !name.empty() && name != "." && name != ".." && name.find('\0') == std::string::npos;
+  const auto last = shared_ || !is_name ? nullptr : LastFolder();
+  struct ::stat status;
+  if (!last || last->path != parent ||
+      ::fstatat(last->fd.get(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0 ||
+      !S_ISREG(status.st_mode) || status.st_dev != last->device) {
+    return std::nullopt;
+  }
+  return status;
 }
 
 model::Result<struct ::stat> SourceRoot::StatForOthers(int fd) const {

@@ -6,10 +6,12 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 
+#include "backends/base/new_id.h"
 #include "backends/base/unique_fd.h"
 #include "backends/store/caller.h"
 #include "backends/store/store.h"
@@ -51,6 +53,18 @@ class SourceRoot : public std::enable_shared_from_this<SourceRoot> {
   // nothing is shared, the mode as it is. Without `follow`, as OpenFound().
   model::Result<struct ::stat> StatForOthers(std::string_view path, bool follow = true) const;
   bool is_shared() const { return shared_; }
+
+  // A directory that is open for looks at the files in it. Whoever has it may look at them
+  // although they may not enter the directory: so there are none of a shared source.
+  struct Folder {
+    std::string path;
+    UniqueFd fd;  // O_PATH
+    dev_t device;
+  };
+  // The directory at `path`, opened anew unless it is the one that the request of the calling
+  // thread (RequestScope) has opened or looked at last. Null for a shared source.
+  model::Result<std::shared_ptr<const Folder>> OpenFolder(std::string_view path) const;
+
   // What the symbolic link at `path` says, wherever that leads. As OpenFound().
   model::Result<std::string> ReadLink(std::string_view path) const;
 
@@ -63,11 +77,17 @@ class SourceRoot : public std::enable_shared_from_this<SourceRoot> {
   model::Result<UniqueFd> OpenAsCaller(const std::string& name, int flags,
                                        uint64_t resolve) const;
   model::Result<void> CheckOpenTo(const Caller& caller, int fd, int flags) const;
+  // What the request has opened last; null without a request.
+  std::shared_ptr<const Folder> LastFolder() const;
+  void KeepFolder(std::shared_ptr<const Folder> folder) const;
+  // The status of the regular file at `path`, if it lies in that folder.
+  std::optional<struct ::stat> StatInLastFolder(std::string_view path) const;
 
   const std::string path_;
   const UniqueFd fd_;
   const bool shared_;
   const bool takes_identities_ = MayTakeIdentities();
+  const uint64_t id_ = NewId();
 };
 
 // The names in one directory, one at a time, so that a million of them take

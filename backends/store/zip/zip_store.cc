@@ -2,9 +2,9 @@
 #include "backends/store/zip/zip_store.h"
 
 #include <algorithm>
-#include <atomic>
 #include <utility>
 
+#include "backends/base/new_id.h"
 #include "backends/store/keys.h"
 #include "backends/store/pinned_store.h"
 #include "backends/store/zip/inflate.h"
@@ -21,11 +21,6 @@ constexpr std::string_view kLocalSignature("PK\3\4", 4);
 
 // Deflate makes at most 258 bytes out of 2 bits.
 constexpr uint64_t kMaxRatio = 1032;
-
-uint64_t NewId() {
-  static std::atomic<uint64_t> next{1};
-  return next.fetch_add(1, std::memory_order_relaxed);
-}
 
 uint16_t Take16(std::string_view header, size_t at) {
   return static_cast<uint16_t>(static_cast<uint8_t>(header[at]) |

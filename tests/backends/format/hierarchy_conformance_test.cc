@@ -87,7 +87,7 @@ std::vector<FormatExample> AllExamples() {
 class HierarchyConformanceTest : public ::testing::TestWithParam<FormatExample> {
  protected:
   std::shared_ptr<const Hierarchy> Open() const {
-    const Format* format = DetectStore(*example_.source(), GetParam().path);
+    const Format* format = DetectStore(*example_.source(), GetParam().path).value();
     EXPECT_NE(format, nullptr);
     if (format == nullptr) return nullptr;
     EXPECT_EQ(format->name(), GetParam().format);

@@ -86,7 +86,7 @@ TEST(CallerScopeTest, EndsWithTheOneAround) {
 class TakenIdentityTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    if (!MayTakeIdentities() || ::geteuid() != 0) GTEST_SKIP() << "not as root";
+    ASSERT_TRUE(MayTakeIdentities() && ::geteuid() == 0) << "has to be run by root";
     ASSERT_EQ(::chmod(directory_.path().c_str(), 0755), 0);
     for (const char* name : {"open", "alices", "staffs", "not_staffs"}) {
       test::WriteFile(directory_ / name, name);

@@ -112,7 +112,14 @@ TEST(ReadTurnsTest, FinishWaitsForAllReadsAndNoThreadRunsAnyLater) {
   std::atomic<int> done = 0;
   ReadTurns turns(1, [] { return 3u; });
   std::latch go(1);
-  std::thread caller([&] { turns.Run(1, [&] { go.wait(); }); });
+  std::latch runs(1);
+  std::thread caller([&] {
+    turns.Run(1, [&] {
+      runs.count_down();
+      go.wait();
+    });
+  });
+  runs.wait();
   for (int i = 0; i < 50; ++i) {
     turns.Run(2, [&] {
       go.wait();

@@ -29,5 +29,21 @@ TEST(ReadFailuresTest, AreNoMoreThanAPersonReads) {
   EXPECT_EQ(longs.Text().size(), 4097u);
 }
 
+TEST(KeptFailuresTest, HoldAsLongAsTheMetadataAndForFewArrays) {
+  KeptFailures kept;
+  const auto array = [](uint64_t version) {
+    return KeptFailures::Array{version, std::make_shared<ReadFailures>(),
+                               std::make_shared<cache::ChunkLedger>()};
+  };
+  kept.Keep("a", array(1));
+  EXPECT_TRUE(kept.Find("a", 1));
+  EXPECT_FALSE(kept.Find("b", 1));
+  EXPECT_FALSE(kept.Find("a", 2)) << "of other metadata";
+  EXPECT_FALSE(kept.Find("a", 1)) << "which never come back";
+  for (int i = 0; i < 1000; ++i) kept.Keep(std::to_string(i), array(1));
+  EXPECT_TRUE(kept.Find("999", 1));
+  EXPECT_FALSE(kept.Find("0", 1));
+}
+
 }  // namespace
 }  // namespace ndlfs::fs

@@ -60,16 +60,16 @@ TEST_F(SourceTreeTest, ListingByNameLeavesOpenOnlyWhatIsCalledLikeAStore) {
   WriteFile(source_ / "a.txt", std::string(100, 'x'));
   EXPECT_THAT(List(""), UnorderedElementsAre("a.npy:?", "a.txt:f"));
   detections_ = 0;
-  EXPECT_THAT(context_.catalog.Find("a.txt", StatusOf("a.txt")), IsNull());
+  EXPECT_THAT(context_.catalog.Find("a.txt", StatusOf("a.txt")), IsOkAnd(IsNull()));
   EXPECT_EQ(detections_, 0);
 }
 
 TEST_F(SourceTreeTest, FileSmallerThanAnyStoreIsNotLookedInto) {
   WriteFile(source_ / "a.txt", std::string(31, 'x'));
   WriteFile(source_ / "b.txt", std::string(32, 'x'));
-  EXPECT_THAT(context_.catalog.Find("a.txt", StatusOf("a.txt")), IsNull());
+  EXPECT_THAT(context_.catalog.Find("a.txt", StatusOf("a.txt")), IsOkAnd(IsNull()));
   EXPECT_EQ(detections_, 0);
-  EXPECT_THAT(context_.catalog.Find("b.txt", StatusOf("b.txt")), IsNull());
+  EXPECT_THAT(context_.catalog.Find("b.txt", StatusOf("b.txt")), IsOkAnd(IsNull()));
   EXPECT_EQ(detections_, 1);
 }
 
@@ -77,16 +77,28 @@ TEST_F(SourceTreeTest, PlainFileThatHasJustChangedIsLookedIntoAgain) {
   // A second change within one tick of the clock would not be seen in stat().
   WriteFile(source_ / "a.txt", std::string(100, 'x'));
   for (int i = 1; i <= 2; ++i) {
-    EXPECT_THAT(context_.catalog.Find("a.txt", StatusOf("a.txt")), IsNull());
+    EXPECT_THAT(context_.catalog.Find("a.txt", StatusOf("a.txt")), IsOkAnd(IsNull()));
     EXPECT_EQ(detections_, i);
   }
+}
+
+TEST_F(SourceTreeTest, ADirectoryThatCannotBeLookedIntoNowIsAStoreLater) {
+  std::filesystem::create_directories(source_.path() / "a.zarr");
+  format_.stores["a.zarr"] = std::make_unique<FakeStore>();
+  const auto detect = context_.services.detect;
+  context_.services.detect = [](const std::string&, bool) {
+    return backends::FileLook{nullptr, {}, model::IoError(EMFILE, "stat").value()};
+  };
+  EXPECT_THAT(context_.catalog.Find("a.zarr", StatusOf("a.zarr")), IsErrno(EMFILE));
+  context_.services.detect = detect;
+  EXPECT_THAT(context_.catalog.Find("a.zarr", StatusOf("a.zarr")), IsOkAnd(NotNull()));
 }
 
 class ImmutableSourceTest : public MountTest {
  protected:
   ImmutableSourceTest() : MountTest(/*immutable=*/true) {}
   std::shared_ptr<MountedStore> FindStore(const std::string& path) {
-    return context_.catalog.Find(path, StatusOf(path));
+    return context_.catalog.Find(path, StatusOf(path)).value();
   }
 };
 
@@ -224,13 +236,13 @@ TEST_F(SourceTreeTest, StoreIsDetectedOnceAsLongAsThatIsFresh) {
   const auto directory = Find("a.zarr");
   const auto file = Find("a.npy");
   detections_ = 0;
-  context_.catalog.Find("a.zarr", StatusOf("a.zarr"));
-  context_.catalog.Find("a.npy", StatusOf("a.npy"));
+  EXPECT_THAT(context_.catalog.Find("a.zarr", StatusOf("a.zarr")), IsOk());
+  EXPECT_THAT(context_.catalog.Find("a.npy", StatusOf("a.npy")), IsOk());
   EXPECT_EQ(detections_, 0);
   Pass(std::chrono::seconds(1));
-  context_.catalog.Find("a.npy", StatusOf("a.npy"));
+  EXPECT_THAT(context_.catalog.Find("a.npy", StatusOf("a.npy")), IsOk());
   EXPECT_EQ(detections_, 0) << "the file is the same";
-  context_.catalog.Find("a.zarr", StatusOf("a.zarr"));
+  EXPECT_THAT(context_.catalog.Find("a.zarr", StatusOf("a.zarr")), IsOk());
   EXPECT_EQ(detections_, 1);
 }
 

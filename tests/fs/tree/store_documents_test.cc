@@ -40,7 +40,7 @@ size_t ForEachStore(const backends::Source& root, const std::string& path, const
     const std::string name = entry.path().filename().string();
     const std::string child = path.empty() ? name : path + "/" + name;
     const backends::Format* format = entry.is_directory()
-                                         ? backends::DetectDirectory(root, child)
+                                         ? backends::DetectDirectory(root, child).value()
                                          : backends::DetectFile(root, child);
     if (format != nullptr) {
       visit(child, *format);

@@ -139,6 +139,38 @@ TEST_F(StoreTreeTest, FailedReadIsToldInTheArraysFolder) {
   EXPECT_THAT(Read("a.zarr/t/data.raw"), IsOkAnd("abcdefgh"));
 }
 
+TEST_F(StoreTreeTest, FailedReadIsStillToldWhenTheArrayHasLeftMemory) {
+  FakeStore& store = AddDirectoryStore("a.zarr");
+  store.AddGroup("/");
+  store.AddArray("/t", "abcdefgh").data->Put("1", "ef");
+  EXPECT_THAT(Read("a.zarr/t/data.raw"), IsError(ErrorCode::kCorrupt, HasSubstr("chunk 1: ")));
+  const auto drop = [this] {
+    const auto mounted = context_.catalog.Find("a.zarr", StatusOf("a.zarr")).value();
+    std::weak_ptr<const Entity> entity;
+    {
+      const auto held = mounted->Get("/t").value();
+      entity = held;
+      context_.services.entities.Drop(held.get());
+    }
+    EXPECT_TRUE(entity.expired());
+  };
+  drop();
+  EXPECT_THAT(Read("a.zarr/t/error.txt"), IsOkAnd(HasSubstr("a.zarr/t: chunk 1: ")));
+  // Repaired, while it is in memory again.
+  store.objects["/t"].data->Put("1", "efgh");
+  Pass(std::chrono::seconds(2));
+  EXPECT_THAT(Find("a.zarr/t/error.txt"), IsError(ErrorCode::kNotFound, "error.txt"));
+  // And while it is not.
+  store.objects["/t"].data->Put("1", "ef");
+  Pass(std::chrono::seconds(2));
+  EXPECT_THAT(Read("a.zarr/t/data.raw"), IsError(ErrorCode::kCorrupt, HasSubstr("chunk 1: ")));
+  drop();
+  store.objects["/t"].data->Put("1", "efgh");
+  Pass(std::chrono::seconds(2));
+  EXPECT_THAT(Find("a.zarr/t/error.txt"), IsError(ErrorCode::kNotFound, "error.txt"));
+  EXPECT_THAT(Read("a.zarr/t/data.raw"), IsOkAnd("abcdefgh"));
+}
+
 TEST_F(StoreTreeTest, SizeOfJsonLinesIsFoundWhenItIsAskedFor) {
   FakeStore& store = AddDirectoryStore("a.zarr");
   store.AddGroup("/");
@@ -394,7 +426,7 @@ TEST_F(StoreTreeTest, ChunkThatChangesUnderAReaderIsNotMixedIn) {
   EXPECT_THAT(Read(*opened), IsOkAnd("abcdefgh"));
   store.SetArray("/", "ABCDEFGH");
   const auto folder = Find("a.zarr");
-  const auto mounted = context_.catalog.Find("a.zarr", StatusOf("a.zarr"));
+  const auto mounted = context_.catalog.Find("a.zarr", StatusOf("a.zarr")).value();
   context_.cache.Forget((*mounted->Get("/"))->reader->source().id());
   EXPECT_THAT(Read(*opened), IsStale());
   EXPECT_THAT(Read("a.zarr/data.raw"), IsOkAnd("ABCDEFGH"))

@@ -4,7 +4,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <chrono>
 #include <string>
 
 #include "model/ndl/ndl_writer.h"
@@ -789,7 +788,8 @@ TEST(NdlReaderTest, RefusesMoreThanItCanHold) {
 
 // Each in time that grows with its length: what is looked for among many is
 // not looked for one by one.
-TEST(NdlReaderTest, LargeTypesDoNotTakeForever) {
+// Work that grows with the square of the members would run into the time limit of the test run.
+TEST(NdlReaderTest, TypesOf100000MembersAreRead) {
   constexpr int kMany = 100'000;
   std::string constants, names, members, values, wrong;
   for (int i = 0; i < kMany; ++i) {
@@ -800,14 +800,12 @@ TEST(NdlReaderTest, LargeTypesDoNotTakeForever) {
     values += "m" + std::to_string(kMany - 1 - i) + ": 1, ";
     wrong += "n" + std::to_string(kMany - 1 - i) + ": 1, ";
   }
-  const auto start = std::chrono::steady_clock::now();
   Read("ndarrays: {a: {shape: [" + std::to_string(kMany) + "], type: {enum: {members: {" +
        constants + "}}}, value: [" + names + "]}}");
   const std::string compound =
       "ndarrays: {a: {shape: [], type: {compound: [" + members + "]}, value: {";
   Read(compound + values + "}}}");
   EXPECT_THAT(ReadNdl(compound + wrong + "}}}", "f").errors, SizeIs(101));
-  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(30));
 }
 
 TEST(NdlReaderTest, AliasesAreReadWhereTheyStand) {

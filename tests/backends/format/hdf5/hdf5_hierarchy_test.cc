@@ -339,6 +339,30 @@ with h5.File('a.h5', 'w') as f:
   EXPECT_EQ(read(), row(0) + row(5) + row(2) + row(9));
 }
 
+// On a mount for others, data of other files are not shown. That a file names itself makes it
+// no other file.
+TEST_F(Hdf5HierarchyTest, VirtualDatasetMayNameItsOwnFileInAnySpelling) {
+  test::RunH5py(directory_, R"(
+os.makedirs('sub')
+for name in ('.', 'a.h5', './a.h5', '../sub/a.h5', 'b.h5'):
+    with h5.File('sub/b.h5', 'a') as f: f.require_dataset('d', (4,), '<i2')[...] = 1
+    with h5.File('sub/a.h5', 'a') as f:
+        f.require_dataset('d', (4,), '<i2')[...] = 7
+        layout = h5.VirtualLayout((4,), '<i2')
+        layout[...] = h5.VirtualSource(name, 'd', (4,))
+        f.create_virtual_dataset(name.replace('/', '_').replace('.', 'p'), layout, fillvalue=9)
+)");
+  auto root = LocalSource::Open(directory_.path()).value();
+  const auto hierarchy = Hdf5Format().Open(root, "sub/a.h5", {.shared = true}).value();
+  for (const char* path : {"/p", "/aph5", "/p_aph5", "/pp_sub_aph5"}) {
+    const auto node = LoadNode(*hierarchy, path);
+    ASSERT_NE(node->source, nullptr) << path;
+    EXPECT_THAT(test::ReadWhole(*node->source), IsOkAnd(std::string("\7\0\7\0\7\0\7\0", 8)))
+        << path;
+  }
+  EXPECT_EQ(LoadNode(*hierarchy, "/bph5")->source, nullptr);
+}
+
 TEST_F(Hdf5HierarchyTest, ChangedFileIsReadAnew) {
   Write("with h5.File('a.h5', 'w') as f: f['x'] = [1, 2]");
   const auto before = LoadNode(*hierarchy_, "/x");

@@ -413,6 +413,8 @@ TEST_F(Hdf5HelperTest, LivesInASandbox) {
   const std::string process = FirstChild();
   const std::string limits = test::ReadFile(process + "/limits");
   EXPECT_THAT(limits, ::testing::ContainsRegex("Max core file size +0 +0"));
+  // Should its parent be killed, it does not compute for ever.
+  EXPECT_THAT(limits, ::testing::ContainsRegex("Max cpu time +[0-9]+ +unlimited"));
   EXPECT_THAT(limits, ::testing::ContainsRegex(
                           model::kIsSanitized ? "Max address space +unlimited +unlimited"
                                               : "Max address space +536870912 +unlimited"));

@@ -168,6 +168,39 @@ TEST_F(Hdf5ReadServiceTest, BytesWithoutEndAreRefused) {
   EXPECT_FALSE(service.Reply(some));
 }
 
+TEST(Hdf5MessageTest, MemoryGrowsWithWhatComesAndNotWithWhatIsPromised) {
+  int ends[2] = {-1, -1};
+  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+  const uint64_t header[2] = {static_cast<uint64_t>(MessageKind::kAnswer), uint64_t{1} << 40};
+  ASSERT_EQ(::send(ends[1], header, sizeof(header), 0), ssize_t{sizeof(header)});
+  ASSERT_EQ(::send(ends[1], "some", 4, 0), 4);
+  ::close(ends[1]);
+  Message message;
+  const auto any = [](MessageKind) { return UINT64_MAX; };
+  EXPECT_EQ(ReceiveMessage(ends[0], message, any), Exchange::kClosed);
+  EXPECT_LE(message.bytes.capacity(), size_t{4} << 20);
+  ::close(ends[0]);
+}
+
+TEST(Hdf5MessageTest, LongMessagesComeWhole) {
+  int ends[2] = {-1, -1};
+  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+  for (const size_t size : {size_t{0}, size_t{1}, size_t{4096}, size_t{4097},
+                            (size_t{1} << 20) + 1, (size_t{5} << 20) + 3}) {
+    std::vector<std::byte> sent(size);
+    for (size_t i = 0; i < size; ++i) sent[i] = TestFile::At(i);
+    std::thread sender(
+        [&] { EXPECT_EQ(SendMessage(ends[1], MessageKind::kAnswer, sent), Exchange::kDone); });
+    Message message;
+    EXPECT_EQ(ReceiveMessage(ends[0], message, [&](MessageKind) { return size; }),
+              Exchange::kDone);
+    sender.join();
+    EXPECT_EQ(message.bytes, sent);
+  }
+  ::close(ends[0]);
+  ::close(ends[1]);
+}
+
 // --- The end of the helper
 
 class Hdf5ParentFilesTest : public ::testing::Test {

@@ -659,19 +659,19 @@ TEST(ZarrConsolidatedTest, ALargeCopyDoesNotCountAsTheNodesMetadata) {
   EXPECT_THAT(Open(store)->Load("/"), IsOk());
 }
 
-TEST(ZarrFormatTest, ProbesTheTopOfAStore) {
+TEST(ZarrFormatTest, ADirectoryWithAnyOfItsDocumentsIsAStore) {
   const test::TemporaryDirectory directory;
   const auto root = LocalSource::Open(directory.path()).value();
   for (const char* name : {".zgroup", ".zarray", ".zmetadata", "zarr.json"}) {
     const std::string store = std::string("store") + name;
     std::filesystem::create_directories(directory / store);
-    EXPECT_FALSE(ZarrFormat().ProbeDirectory(*root, store));
+    EXPECT_THAT(DetectDirectory(*root, store), IsOkAnd(nullptr));
     test::WriteFile(directory / (store + "/" + name), "anything");
-    EXPECT_TRUE(ZarrFormat().ProbeDirectory(*root, store)) << name;
+    EXPECT_THAT(DetectDirectory(*root, store), IsOkAnd(&ZarrFormat())) << name;
   }
   std::filesystem::create_directories(directory / "odd/zarr.json");
-  EXPECT_FALSE(ZarrFormat().ProbeDirectory(*root, "odd"));
-  EXPECT_FALSE(ZarrFormat().ProbeDirectory(*root, "none"));
+  EXPECT_THAT(DetectDirectory(*root, "odd"), IsOkAnd(nullptr));
+  EXPECT_THAT(DetectDirectory(*root, "none"), IsOkAnd(nullptr));
 }
 
 TEST(ZarrFormatTest, DirectoriesNameTheirSingleArray) {
@@ -680,7 +680,7 @@ TEST(ZarrFormatTest, DirectoriesNameTheirSingleArray) {
   for (const char* store : {"lat.zarr", "v0.4"}) {
     std::filesystem::create_directories(directory / store);
     test::WriteFile(directory / (std::string(store) + "/.zarray"), ArrayV2("[2]"));
-    const auto hierarchy = DetectDirectory(*root, store)->Open(root, store, {}).value();
+    const auto hierarchy = DetectDirectory(*root, store).value()->Open(root, store, {}).value();
     EXPECT_EQ(hierarchy->Load("/").value()->array().name,
               std::string(store) == "lat.zarr" ? "lat" : "v0.4");
   }
@@ -706,6 +706,38 @@ TEST(ZarrSlowStoreTest, TwoThreadsReadMetadataAtTheSameTime) {
   EXPECT_EQ(hierarchy->format(), "Zarr v2");
   other.join();
   EXPECT_EQ(store->reads().most(), 2);
+}
+
+class ZarrSearchTest : public ::testing::Test {
+ protected:
+  ZarrSearchTest() {
+    store_->Put(".zgroup", kGroupV2);
+    store_->Put("logs/a/b.txt", "x");
+  }
+  std::vector<std::string> Names(std::chrono::nanoseconds holds) {
+    if (!hierarchy_) {
+      hierarchy_ = OpenZarr(store_, "", "a", {.search_holds = holds}).value();
+    }
+    return hierarchy_->List("/").value();
+  }
+  const std::shared_ptr<MemoryStore> store_ = std::make_shared<MemoryStore>();
+  std::shared_ptr<const Hierarchy> hierarchy_;
+};
+
+TEST_F(ZarrSearchTest, ADirectoryWithoutNodesIsNotSearchedAgainWhileTheAnswerHolds) {
+  EXPECT_THAT(Names(std::chrono::hours(1)), IsEmpty());
+  store_->Put("logs/a/.zarray", ArrayV2("[1]"));
+  EXPECT_THAT(Names(std::chrono::hours(1)), IsEmpty());
+  EXPECT_THAT(hierarchy_->Load("/logs"), IsError(ErrorCode::kNotFound, HasSubstr("/logs")));
+  EXPECT_THAT(hierarchy_->Load("/logs/a"), IsOk()) << "its own document is there";
+}
+
+TEST_F(ZarrSearchTest, EveryAnswerIsThatOfTheMomentByDefault) {
+  EXPECT_THAT(Names({}), IsEmpty());
+  store_->Put("logs/a/.zarray", ArrayV2("[1]"));
+  EXPECT_THAT(Names({}), ElementsAre("logs"));
+  store_->Remove("logs/a/.zarray");
+  EXPECT_THAT(Names({}), IsEmpty());
 }
 
 }  // namespace

@@ -114,7 +114,7 @@ const Golden& TheGolden() {
       made->expected[line.substr(0, blank)] = line.substr(blank + 1);
     }
     const auto root = LocalSource::Open(made->directory.path()).value();
-    const Format* format = DetectDirectory(*root, "golden.zarr");
+    const Format* format = DetectDirectory(*root, "golden.zarr").value();
     made->hierarchy = format->Open(root, "golden.zarr", {}).value();
     return made;
   }();

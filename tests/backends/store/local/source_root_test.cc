@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "backends/store/local/descriptor_cache.h"
+#include "backends/store/request_scope.h"
 #include "tests/support/python.h"
 #include "tests/support/result.h"
 
@@ -315,6 +316,48 @@ TEST(DescriptorCacheTest, ClosesTheLeastRecentlyUsed) {
   cache.DropAll(1);
   EXPECT_EQ(cache.size(), 0u);
   EXPECT_NE(::fcntl(held->fd.get(), F_GETFD), -1);  // open as long as it is held
+}
+
+TEST_F(SourceRootTest, AFolderIsOpenedOnceInARequestAndItsFilesAreThoseOfTheMoment) {
+  const size_t before = OpenDescriptors();
+  {
+    const RequestScope request;
+    ASSERT_THAT(root_->StatForOthers("sub", /*follow=*/false), test::IsOk());
+    EXPECT_EQ(OpenDescriptors(), before + 1);
+    const auto folder = root_->OpenFolder("sub").value();
+    EXPECT_EQ(OpenDescriptors(), before + 1) << "the same one";
+    EXPECT_EQ(root_->StatForOthers("sub/inner").value().st_size, 5);
+    test::WriteFile(directory_ / "source/sub/inner", "longer inner");
+    EXPECT_EQ(root_->StatForOthers("sub/inner").value().st_size, 12);
+    EXPECT_THAT(root_->StatForOthers("sub/none"), test::IsErrno(ENOENT));
+    EXPECT_NE(root_->OpenFolder("").value(), folder);
+    EXPECT_EQ(root_->StatForOthers("file").value().st_size, 10);
+  }
+  EXPECT_EQ(OpenDescriptors(), before) << "closed with the request";
+  EXPECT_NE(root_->OpenFolder("sub").value(), root_->OpenFolder("sub").value())
+      << "without a request nothing is kept";
+}
+
+TEST_F(SourceRootTest, LinksInAnOpenFolderLeadNowhereElse) {
+  Link("../../secret", "sub/out");
+  Link("inner", "sub/in");
+  const RequestScope request;
+  ASSERT_THAT(root_->OpenFolder("sub"), test::IsOk());
+  EXPECT_THAT(root_->StatForOthers("sub/out"), test::IsErrno(EXDEV));
+  EXPECT_TRUE(S_ISLNK(root_->StatForOthers("sub/out", /*follow=*/false).value().st_mode));
+  EXPECT_EQ(root_->StatForOthers("sub/in").value().st_size, 5);
+  EXPECT_THAT(root_->StatForOthers("sub/.."), test::IsOk());
+  EXPECT_THAT(root_->StatForOthers("sub/../../secret"), test::IsErrno(EXDEV));
+}
+
+TEST_F(SourceRootTest, ASharedSourceKeepsNoFolderOpen) {
+  const auto shared = SourceRoot::Open(directory_ / "source", /*shared=*/true).value();
+  const CallerScope caller(SelfAsCaller());
+  const RequestScope request;
+  const size_t before = OpenDescriptors();
+  EXPECT_THAT(shared->StatForOthers("sub", /*follow=*/false), test::IsOk());
+  EXPECT_EQ(shared->OpenFolder("sub").value(), nullptr);
+  EXPECT_EQ(OpenDescriptors(), before);
 }
 
 }  // namespace
