@@ -225,7 +225,7 @@ class Comparison:
             return self.complain(where, f"there, but of type {dtype}")
         dtype = np.dtype(dtype)
         if dtype.kind == "S":
-            found = np.ascontiguousarray(found)
+            found = np.frombuffer(found.tobytes(), dtype)
         elif dtype.kind == "U":
             texts = [bytes(row).rstrip(b"\0").decode() for row in np.ascontiguousarray(found).reshape(-1, found.shape[-1])]
             found = np.array(texts, dtype)
@@ -269,7 +269,7 @@ def is_same(found, wanted):
             return bool(np.all((found == wanted.ravel()) | ((found != found) & (wanted.ravel() != wanted.ravel()))))
         return bool(found.dtype.kind in "SU" and wanted.size == 0)
     if isinstance(wanted, h5py.Empty):
-        return np.size(found) == 0
+        return np.size(found) == 0 or found == ""
     if isinstance(wanted, (str, bytes)):
         # A number in the variable's type, as the text of it in JSON.
         return text_of(found) == text_of(wanted) or isinstance(found, np.number)

@@ -109,20 +109,21 @@ bool MeasureVariable(const Header& header, Variable& variable) {
   return true;
 }
 
-// Lays the values behind a header of `header_bytes`: first those without records.
-// False where the file would be too large.
+// Lays the values behind a header of `header_bytes`: first those without records. Behind them
+// the variables of a record have their places one after the other, as libraries demand,
+// although the file ends before the first record. False where the file would be too large.
 bool PlaceVariables(Header& header) {
   uint64_t end = header.header_bytes;
   for (const bool record : {false, true}) {
     for (Variable& variable : header.variables) {
       if (variable.is_record != record) continue;
       variable.begin = end;
-      const auto next = CheckedAdd(end, record ? 0 : Padded(variable.bytes));
+      const auto next = CheckedAdd(end, Padded(variable.bytes));
       if (!next || *next > kMaxViewSize) return false;
       end = *next;
     }
+    if (!record) header.file_bytes = end;
   }
-  header.file_bytes = end;
   return true;
 }
 
@@ -159,7 +160,7 @@ bool Holds(const Header& header) {
   if (header.version == 1) {
     return header.file_bytes <= kMaxInt32 &&
            std::ranges::all_of(header.variables, [](const Variable& variable) {
-             return Padded(variable.bytes) <= kMaxInt32 - 3;
+             return variable.begin <= kMaxInt32 && Padded(variable.bytes) <= kMaxInt32 - 3;
            });
   }
   return HoldsSizes(header, kMaxVsize);

@@ -73,9 +73,15 @@ TEST(GiveNamesTest, LongNamesAreShortened) {
   for (const auto& [name, file] : names.files) EXPECT_LE(name.size(), 255u);
 }
 
+Scope AsNetcdf() {
+  Scope scope;
+  scope.as = "nc";
+  return scope;
+}
+
 class WholeFilesTest : public MountTest {
  protected:
-  WholeFilesTest() : MountTest(false, Scope{.as = "nc"}) {}
+  WholeFilesTest() : MountTest(false, AsNetcdf()) {}
 };
 
 TEST_F(WholeFilesTest, StoresAreFilesAndAllElseIsAsItWas) {

@@ -146,13 +146,17 @@ TEST(NetCdf3LayoutTest, UnsignedTypesAndInt64AreCdf5) {
 }
 
 TEST(NetCdf3LayoutTest, DimensionsOfNoSizeAreRecords) {
-  Header header =
-      Variables({{"x", 0}, {"y", 7}}, {Of("a", {0, 1}, Type::kInt), Of("b", {1}, Type::kInt)});
+  Header header = Variables(
+      {{"x", 0}, {"y", 7}},
+      {Of("a", {0, 1}, Type::kInt), Of("b", {1}, Type::kInt), Of("c", {0}, Type::kShort)});
   header.record_dimension = 0;
   const auto text = LayOut(header);
   ASSERT_TRUE(text);
   EXPECT_TRUE(header.variables[0].is_record);
   EXPECT_EQ(header.file_bytes, header.header_bytes + 28);
+  // netCDF-C checks that each begins behind the one before.
+  EXPECT_EQ(header.variables[0].begin, header.file_bytes);
+  EXPECT_EQ(header.variables[2].begin, header.file_bytes + 28);
   CheckReadsBack(header, *text);
 }
 
