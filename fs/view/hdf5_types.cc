@@ -132,12 +132,28 @@ std::string NameOf(const std::string& name) {
   return std::ranges::find(kReserved, sound) == kReserved.end() ? sound : "ndlfs_" + sound;
 }
 
-void AppendItems(const Value& value, std::vector<const Value*>& items) {
-  if (const auto* list = value.list()) {
-    for (const Value& item : *list) AppendItems(item, items);
-  } else {
-    items.push_back(&value);
+// The items of lists nested `depth` deep.
+void AppendItems(const Value& value, size_t depth, std::vector<const Value*>& items) {
+  const auto* list = depth == 0 ? nullptr : value.list();
+  if (list == nullptr) return items.push_back(&value);
+  for (const Value& item : *list) AppendItems(item, depth - 1, items);
+}
+
+// The elements of an attribute; those of elements that are arrays one by one.
+std::vector<const Value*> ItemsOf(const model::Attribute& attribute) {
+  size_t depth = attribute.shape.size();
+  Datatype type = attribute.type;
+  while (type.kind() == Kind::kArray) {
+    depth += type.shape().size();
+    type = Datatype(type.base());
   }
+  std::vector<const Value*> items;
+  AppendItems(attribute.value, depth, items);
+  return items;
+}
+
+bool IsScalar(const model::Attribute& attribute) {
+  return attribute.shape.empty() && attribute.type.kind() != Kind::kArray;
 }
 
 // As an element of `to`. Floats are rounded, integers have to be exact.
@@ -163,8 +179,7 @@ std::optional<Value> AsNumber(const Value& value, const Datatype& of, const Data
 
 // The numbers of `from` as elements of `type`; false if one of them is none.
 bool EncodeNumbers(const model::Attribute& from, const Datatype& type, NewAttribute& to) {
-  std::vector<const Value*> items;
-  AppendItems(from.value, items);
+  const std::vector<const Value*> items = ItemsOf(from);
   std::vector<std::byte> data(items.size() * type.size());
   const std::span<std::byte> out(data);
   for (size_t i = 0; i < items.size(); ++i) {
@@ -177,18 +192,16 @@ bool EncodeNumbers(const model::Attribute& from, const Datatype& type, NewAttrib
   to.type = type;
   to.data = std::move(data);
   to.shape.clear();
-  if (!from.shape.empty()) to.shape.push_back(items.size());
+  if (!IsScalar(from)) to.shape.push_back(items.size());
   return true;
 }
 
 // All elements in one dimension: netCDF-C refuses files with attributes of several.
 Result<void> Encode(const model::Attribute& from, NewAttribute& to) {
   NDLFS_TRY(FlatType flat, Flatten(from.type));
-  if (from.type.kind() == Kind::kArray) return model::Unsupported("arrays as elements");
   to.type = flat.type;
-  std::vector<const Value*> items;
-  AppendItems(from.value, items);
-  if (!from.shape.empty()) to.shape.push_back(items.size());
+  const std::vector<const Value*> items = ItemsOf(from);
+  if (!IsScalar(from)) to.shape.push_back(items.size());
   if (to.type.is_fixed_size()) {
     to.data.resize(items.size() * to.type.size());
     for (size_t i = 0; i < items.size(); ++i) {
@@ -207,8 +220,7 @@ NewAttribute TextsAttribute(const model::Attribute& from) {
   if (from.shape.empty() && from.value.text() != nullptr) {
     return MakeTextAttribute(NameOf(from.name), *from.value.text());
   }
-  std::vector<const Value*> items;
-  AppendItems(from.value, items);
+  const std::vector<const Value*> items = ItemsOf(from);
   NewAttribute to;
   to.name = NameOf(from.name);
   to.type = Datatype::String();
@@ -297,7 +309,7 @@ void AddFillValue(AttributeList& list, const model::Ndarray& array, const Dataty
   model::Attribute from;
   from.type = type;
   from.shape = {1};
-  from.value = *array.storage.fillvalue;
+  from.value = Value(Value::List{*array.storage.fillvalue});
   if (!EncodeNumbers(from, type, fill)) return;
   const bool is_zero =
       std::ranges::all_of(fill.data, [](std::byte b) { return b == std::byte{0}; });

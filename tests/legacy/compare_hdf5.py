@@ -233,8 +233,8 @@ class Comparison:
                    line.startswith(name + ":") for line in self.left_out)
 
     def find(self, name):
-        for other in (name, "/".join([*name.split("/")[:-1],
-                                      NO_COORDINATE + name.split("/")[-1]]).lstrip("/")):
+        folder, _, last = name.rpartition("/")
+        for other in (f"{folder}/{NO_COORDINATE}{last}".lstrip("/"), name):
             if other in self.made:
                 return other
         return None

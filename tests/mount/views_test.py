@@ -12,6 +12,7 @@ import threading
 import time
 import zlib
 
+import h5py
 import netCDF4
 import numpy as np
 
@@ -258,6 +259,34 @@ class NamesTest(harness.SourceTestCase):
                 self.assertEqual((file.variables["t2m"].units, file.variables["t2m"].level), ("K", 2))
                 self.assertEqual(file.ndlfs_left_out, "words: netCDF classic has no type for string")
         self.assertIn("data.nc", os.listdir(mounted.join("era5.zarr")))
+
+    def test_data_h5_is_the_whole_store(self):
+        attributes = {"_ARRAY_DIMENSIONS": ["y", "x"], "units": "K", "level": 2, "_FillValue": -1}
+        harness.write(os.path.join(self.store, "t2m", ".zattrs"), json.dumps(attributes))
+        write_words(os.path.join(self.store, "words"), ["a", "b\u00e9"], 1)
+        group = os.path.join(self.store, "forecast")
+        harness.write(os.path.join(group, ".zgroup"), json.dumps({"zarr_format": 2}))
+        shutil.copytree(os.path.join(self.store, "t2m"), os.path.join(group, "t2m"))
+        mounted = self.mount(self.source)
+        for name in ("data.h5", "era5.h5"):
+            with h5py.File(mounted.join("era5.zarr", name), "r") as file:
+                for path in ("t2m", "forecast/t2m"):
+                    self.assertEqual(file[path].dtype, self.numbers.dtype)
+                    self.assertEqual(file[path][...].tolist(), self.numbers.tolist())
+                    self.assertEqual(file[path].attrs["units"], b"K")
+                self.assertEqual(file["words"].asstr()[...].tolist(), ["a", "b\u00e9"])
+                self.assertNotIn("ndlfs_left_out", file.attrs)
+            with netCDF4.Dataset(mounted.join("era5.zarr", name)) as file:
+                self.assertEqual(file.data_model, "NETCDF4")
+                self.assertEqual(file["t2m"].dimensions, ("y", "x"))
+                self.assertEqual(file["forecast/t2m"][...].data.tolist(), self.numbers.tolist())
+                self.assertEqual(file["words"][...].tolist(), ["a", "b\u00e9"])
+                self.assertEqual((file["t2m"].units, file["t2m"].level), ("K", 2))
+        # Its size is that of what is read; a copy is the same file.
+        path = mounted.join("era5.zarr/data.h5")
+        self.assertEqual(os.stat(path).st_size, len(harness.read(path)))
+        with h5py.File(mounted.join("era5.zarr/forecast/data.h5"), "r") as file:
+            self.assertEqual(file["t2m"][...].tolist(), self.numbers.tolist())
 
     def test_options_say_what_is_listed(self):
         for options, listed in ((("--views", "raw"), ["data.raw"]), (("--views", "jsonl,npy"), ["data.jsonl", "data.npy"]),

@@ -479,6 +479,7 @@ void UseHdf5Helper(std::vector<std::string> command) {
   auto& helpers = hdf5::AllHelpers();
   const model::MutexLock lock(helpers.mutex);
   helpers.command = std::move(command);
+  helpers.writer = nullptr;
 }
 
 }  // namespace ndlfs::backends

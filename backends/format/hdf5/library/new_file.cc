@@ -173,15 +173,18 @@ class Writer {
 
   Result<Handle> DatasetProperties(const NewObject& object, const NewType& type) {
     NDLFS_TRY(auto properties, Checked(H5Pcreate(H5P_DATASET_CREATE), "properties"));
-    // Room for elements that stand somewhere else: nothing is written there.
+    // Nothing is written where elements only have room. Those of variable size the library
+    // refuses to leave without a fill value.
     const bool is_real = object.kind == Kind::kDataset;
-    const bool done = H5Pset_layout(properties.get(), H5D_CONTIGUOUS) >= 0 &&
-                      H5Pset_alloc_time(properties.get(), is_real ? H5D_ALLOC_TIME_EARLY
-                                                                  : H5D_ALLOC_TIME_LATE) >= 0 &&
-                      H5Pset_fill_time(properties.get(), H5D_FILL_TIME_NEVER) >= 0 &&
-                      H5Pset_obj_track_times(properties.get(), false) >= 0 &&
-                      H5Pset_attr_creation_order(
-                          properties.get(), H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED) >= 0;
+    const bool done =
+        H5Pset_layout(properties.get(), H5D_CONTIGUOUS) >= 0 &&
+        H5Pset_alloc_time(properties.get(),
+                          is_real ? H5D_ALLOC_TIME_EARLY : H5D_ALLOC_TIME_LATE) >= 0 &&
+        H5Pset_fill_time(properties.get(),
+                         object.data ? H5D_FILL_TIME_IFSET : H5D_FILL_TIME_NEVER) >= 0 &&
+        H5Pset_obj_track_times(properties.get(), false) >= 0 &&
+        H5Pset_attr_creation_order(properties.get(),
+                                   H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED) >= 0;
     if (!done) return LibraryError("properties");
     if (object.fill) {
       if (!object.type.is_fixed_size() || object.fill->size() != type.size) {

@@ -1,0 +1,349 @@
+// SPDX-License-Identifier: MIT
+//
+// Files whose metadata libhdf5 writes, in this process and in another.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <fstream>
+#include <functional>
+#include <map>
+
+#include "backends/format/hdf5/hdf5.h"
+#include "backends/format/hdf5/helper.h"
+#include "tests/support/hdf5_files.h"
+#include "tests/support/memory_hierarchy.h"
+
+namespace ndlfs::backends::hdf5 {
+namespace {
+
+using model::Datatype;
+using model::ErrorCode;
+using test::IsError;
+using test::IsOk;
+using test::Raw;
+using ::testing::Each;
+using ::testing::HasSubstr;
+using Kind = NewObject::Kind;
+
+std::vector<std::byte> BytesOf(std::string_view text) {
+  const auto bytes = AsBytes(text);
+  return {bytes.begin(), bytes.end()};
+}
+
+NewObject Root() { return {}; }
+
+NewObject Dataset(std::string name, Datatype type, std::vector<uint64_t> shape) {
+  NewObject object;
+  object.kind = Kind::kDataset;
+  object.path = "/" + name;
+  object.name = std::move(name);
+  object.type = std::move(type);
+  object.shape = std::move(shape);
+  return object;
+}
+
+NewAttribute Text(std::string name, std::string_view text) {
+  return {std::move(name),
+          Datatype::FixedString(text.size(), model::Charset::kUtf8),
+          {},
+          BytesOf(text)};
+}
+
+class Hdf5NewFileTest : public ::testing::TestWithParam<bool> {
+ protected:
+  Hdf5NewFileTest() {
+    if (GetParam()) UseHdf5Helper({NDLFS_EXECUTABLE, "--hdf5-helper"});
+  }
+  ~Hdf5NewFileTest() override { UseHdf5Helper({}); }
+
+  static model::Result<WrittenFile> Write(NewFile file) {
+    return WriteByHelper(std::make_shared<const NewFile>(std::move(file)));
+  }
+
+  // The file with `elements` in the room for each object, as new.h5.
+  void Save(const WrittenFile& written, const std::map<size_t, std::string>& elements = {}) {
+    std::string bytes(written.size, '\0');
+    for (const auto& block : written.blocks) {
+      std::memcpy(bytes.data() + block.offset, block.bytes.data(), block.bytes.size());
+    }
+    for (const auto& [object, text] : elements) {
+      std::memcpy(bytes.data() + written.offsets.at(object), text.data(), text.size());
+    }
+    std::ofstream(directory_ / "new.h5", std::ios::binary) << bytes;
+  }
+
+  // Runs `script` with the file as f, by h5py.
+  void Check(std::string_view script) {
+    test::RunH5py(directory_,
+                  "import h5py\nf = h5py.File('new.h5', 'r')\n" + std::string(script));
+  }
+
+  test::TemporaryDirectory directory_;
+};
+
+TEST_P(Hdf5NewFileTest, ElementsGoWhereTheAnswerSays) {
+  NewFile file;
+  file.objects = {Root(), Dataset("a", Datatype::Integer(2, true), {3}),
+                  Dataset("b", Datatype::Float64(), {2, 1})};
+  const auto written = Write(file);
+  ASSERT_THAT(written, IsOk());
+  EXPECT_EQ(written->offsets[0], WrittenFile::kNowhere);
+  EXPECT_EQ(written->offsets[1] % kDataAlignment, 0U);
+  Save(*written,
+       {{1, Raw(int16_t{-1}) + Raw(int16_t{2}) + Raw(int16_t{3})}, {2, Raw(0.5) + Raw(-7.0)}});
+  Check(
+      "assert f['a'].dtype == '<i2' and list(f['a'][:]) == [-1, 2, 3]\n"
+      "assert f['b'][:].tolist() == [[0.5], [-7.0]]\n");
+}
+
+TEST_P(Hdf5NewFileTest, RoomForTerabytesTakesNoMemory) {
+  NewFile file;
+  file.objects = {Root(), Dataset("a", Datatype::Float64(), {uint64_t{1} << 40}),
+                  Dataset("b", Datatype::Float64(), {uint64_t{1} << 40})};
+  const auto written = Write(file);
+  ASSERT_THAT(written, IsOk());
+  EXPECT_GE(written->size, uint64_t{1} << 44);
+  uint64_t metadata = 0;
+  for (const auto& block : written->blocks) metadata += block.bytes.size();
+  EXPECT_LT(metadata, 64U << 10);
+}
+
+TEST_P(Hdf5NewFileTest, EqualDescriptionsGiveEqualFiles) {
+  NewFile file;
+  file.objects = {Root(), Dataset("a", Datatype::Integer(1, true), {4})};
+  file.objects[1].attributes = {Text("units", "m")};
+  const auto first = Write(file);
+  const auto second = Write(file);
+  ASSERT_THAT(first, IsOk());
+  ASSERT_THAT(second, IsOk());
+  ASSERT_EQ(first->blocks.size(), second->blocks.size());
+  for (size_t i = 0; i < first->blocks.size(); ++i) {
+    EXPECT_EQ(first->blocks[i].bytes, second->blocks[i].bytes);
+  }
+}
+
+TEST_P(Hdf5NewFileTest, ManyAttributesAndObjectsAreAllThere) {
+  NewFile file;
+  file.objects = {Root()};
+  for (int i = 0; i < 300; ++i) {
+    file.objects.push_back(Dataset("v" + std::to_string(i), Datatype::Integer(1, true), {4}));
+    if (i % 100 != 0) continue;
+    for (int a = 0; a < 200; ++a) {
+      file.objects.back().attributes.push_back(
+          Text("a" + std::to_string(a), std::string(1000, 'x')));
+    }
+    file.objects.back().attributes.push_back(Text("long", std::string(200'000, 'y')));
+  }
+  const auto written = Write(file);
+  ASSERT_THAT(written, IsOk());
+  Save(*written);
+  Check(
+      "assert len(f) == 300\n"
+      "for n in 'v0', 'v100', 'v200':\n"
+      "  a = f[n].attrs\n"
+      "  assert len(a) == 201 and all(len(a['a%d' % i]) == 1000 for i in range(200))\n"
+      "  assert a['long'] == b'y' * 200000\n");
+}
+
+TEST_P(Hdf5NewFileTest, ScalesAreDimensionsToNetcdf) {
+  NewFile file;
+  NewObject dimension;
+  dimension.kind = Kind::kDimension;
+  dimension.name = "y";
+  dimension.shape = {2};
+  file.objects = {Root(), Dataset("x", Datatype::Float32(), {3}), dimension,
+                  Dataset("v", Datatype::Integer(4, true), {2, 3})};
+  file.objects[1].is_scale = true;
+  file.objects[3].scales = {2, 1};
+  file.properties = "version=2,ndlfs=1";
+  const auto written = Write(file);
+  ASSERT_THAT(written, IsOk());
+  Save(*written);
+  Check(
+      "import netCDF4\n"
+      "assert f['v'].dims[1][0] == f['x'] and h5py.h5ds.is_scale(f['x'].id)\n"
+      "assert len(f['x'].attrs['REFERENCE_LIST']) == 1\n"
+      "n = netCDF4.Dataset('new.h5')\n"
+      "assert n['v'].dimensions == ('y', 'x') and list(n.variables) == ['x', 'v']\n"
+      "assert {k: len(d) for k, d in n.dimensions.items()} == {'x': 3, 'y': 2}\n");
+}
+
+TEST_P(Hdf5NewFileTest, ElementsOfVariableSizeAreWritten) {
+  NewFile file;
+  file.objects = {Root(), Dataset("s", Datatype::String(), {2}),
+                  Dataset("v", Datatype::Vlen(Datatype::Integer(2, true)), {2}),
+                  Dataset("r", Datatype::ObjectRef(), {2})};
+  file.objects[1].data = BytesOf(test::Counted("h\xC3\xA9") + test::Counted(""));
+  file.objects[2].data =
+      BytesOf(Raw(uint32_t{2}) + Raw(int16_t{1}) + Raw(int16_t{2}) + Raw(uint32_t{0}));
+  file.objects[3].data = BytesOf(test::Counted("/s") + test::Counted("/none"));
+  const auto written = Write(file);
+  ASSERT_THAT(written, IsOk());
+  EXPECT_THAT(written->offsets, Each(WrittenFile::kNowhere));
+  Save(*written);
+  Check(
+      "assert f['s'].asstr()[:].tolist() == ['h\\u00e9', '']\n"
+      "assert [v.tolist() for v in f['v'][:]] == [[1, 2], []]\n"
+      "assert f[f['r'][0]].name == '/s' and not f['r'][1]\n");
+}
+
+TEST_P(Hdf5NewFileTest, EveryTypeOfFixedSizeHasItsLayout) {
+  const Datatype compound =
+      Datatype::Compound({{"i", Datatype::Integer(2, false), 3},
+                          {"t", Datatype::FixedString(4, model::Charset::kAscii), 8}},
+                         16);
+  const std::vector<std::pair<Datatype, std::string>> types = {
+      {Datatype::Integer(8, false), "d.dtype == '<u8'"},
+      {*Datatype::FromKeyword("float16"), "d.dtype == '<f2'"},
+      {*Datatype::FromKeyword("bfloat16"),
+       "d.dtype.kind == 'f' and d.id.get_type().get_size() == 2"},
+      {*Datatype::FromKeyword("float8_e4m3"), "d.dtype == 'V1'"},
+      {Datatype::Bool(), "d.dtype == 'bool'"},
+      {Datatype::Complex(16), "d.dtype == 'c16'"},
+      {Datatype::Opaque(5, "tag"), "d.dtype == 'V5'"},
+      {compound,
+       "d.dtype.itemsize == 16 and d.dtype.fields['i'][1] == 3 and d.dtype['t'].shape == (4,)"},
+      {Datatype::Enum(Datatype::Integer(4, true), {{"UP", -1}, {"DOWN", 7}}),
+       "h5py.check_enum_dtype(d.dtype) == {'UP': -1, 'DOWN': 7}"},
+  };
+  NewFile file;
+  file.objects = {Root()};
+  std::string script;
+  for (size_t i = 0; i < types.size(); ++i) {
+    const std::string name = "d" + std::to_string(i);
+    file.objects.push_back(Dataset(name, types[i].first, {2}));
+    script += "d = f['" + name + "']\nassert " + types[i].second + ", d.dtype\n";
+  }
+  const auto written = Write(file);
+  ASSERT_THAT(written, IsOk());
+  Save(*written);
+  Check(script);
+}
+
+TEST_P(Hdf5NewFileTest, FillValuesAreThatOfTheDataset) {
+  NewFile file;
+  file.objects = {Root(), Dataset("a", Datatype::Integer(2, true), {3})};
+  file.objects[1].fill = BytesOf(Raw(int16_t{-9}));
+  const auto written = Write(file);
+  ASSERT_THAT(written, IsOk());
+  Save(*written);
+  Check("assert f['a'].fillvalue == -9\n");
+}
+
+TEST_P(Hdf5NewFileTest, WhatTheLibraryRefusesIsLeftOutWithAReason) {
+  NewFile file;
+  const Datatype overlap = Datatype::Compound(
+      {{"a", Datatype::Integer(4, true), 0}, {"b", Datatype::Integer(4, true), 2}}, 8);
+  file.objects = {Root(), Dataset("bad", overlap, {2}), Dataset("nul", Datatype::String(), {1}),
+                  Dataset("good", Datatype::Integer(1, true), {2})};
+  file.objects[2].data = BytesOf(test::Counted(std::string("a\0b", 3)));
+  file.left_out = "/gone: a reason";
+  const auto written = Write(file);
+  ASSERT_THAT(written, IsOk());
+  EXPECT_EQ(written->offsets[1], WrittenFile::kNowhere);
+  Save(*written);
+  Check(
+      "assert list(f) == ['good']\n"
+      "left = f.attrs['ndlfs_left_out'].decode().split('\\n')\n"
+      "assert left[0] == '/gone: a reason' and left[1].startswith('/bad: '), left\n"
+      "assert left[2] == '/nul: text with a NUL', left\n");
+}
+
+TEST_P(Hdf5NewFileTest, DescriptionsThatContradictThemselvesAreRefused) {
+  const auto refuses = [](const std::function<void(NewFile&)>& spoil) {
+    NewFile file;
+    file.objects = {Root(), Dataset("a", Datatype::Integer(2, true), {3})};
+    spoil(file);
+    EXPECT_THAT(Write(file), IsError(ErrorCode::kBadInput, HasSubstr("")));
+  };
+  refuses([](NewFile& file) { file.objects.clear(); });
+  refuses([](NewFile& file) { file.objects[1].parent = 1; });
+  refuses([](NewFile& file) { file.objects[1].parent = 77; });
+  refuses([](NewFile& file) { file.objects[1].name = "a/b"; });
+  refuses([](NewFile& file) { file.objects[1].name = std::string("a\0b", 3); });
+  refuses([](NewFile& file) { file.objects[1].name = ""; });
+  refuses([](NewFile& file) { file.objects[1].scales = {0}; });
+  refuses([](NewFile& file) { file.objects[1].scales = {1}; });
+  refuses([](NewFile& file) { file.objects[1].scales = {9}; });
+  refuses([](NewFile& file) { file.objects[1].scales = {1, 1}; });
+  refuses([](NewFile& file) {
+    file.objects[1].shape = {uint64_t{1} << 40, uint64_t{1} << 40};
+  });
+}
+
+TEST_P(Hdf5NewFileTest, FilesBeyondAllSizesAreRefused) {
+  NewFile file;
+  file.objects = {Root(), Dataset("a", Datatype::Integer(1, true), {uint64_t{1} << 62}),
+                  Dataset("b", Datatype::Integer(1, true), {uint64_t{1} << 62})};
+  EXPECT_THAT(Write(file), IsError(ErrorCode::kLimit, HasSubstr("bytes")));
+}
+
+TEST_P(Hdf5NewFileTest, ElementsOfTheWrongLengthAreLeftOut) {
+  for (const std::string& data :
+       {std::string(), Raw(uint32_t{1'000'000'000}), test::Counted("a") + test::Counted("b")}) {
+    NewFile file;
+    file.objects = {Root(), Dataset("s", Datatype::String(), {1})};
+    file.objects[1].data = BytesOf(data);
+    const auto written = Write(file);
+    ASSERT_THAT(written, IsOk());
+    Save(*written);
+    Check("assert list(f) == [] and f.attrs['ndlfs_left_out'].startswith(b'/s: ')\n");
+  }
+}
+
+TEST_P(Hdf5NewFileTest, AVlenThatClaimsMoreThanThereIsTakesNoMemory) {
+  NewFile file;
+  file.objects = {Root(), Dataset("v", Datatype::Vlen(Datatype::Float64()), {1})};
+  file.objects[1].data = BytesOf(Raw(uint32_t{0xFFFFFFFF}) + Raw(1.0));
+  const auto written = Write(file);
+  ASSERT_THAT(written, IsOk());
+  Save(*written);
+  Check("assert list(f) == []\n");
+}
+
+INSTANTIATE_TEST_SUITE_P(Processes, Hdf5NewFileTest, ::testing::Bool(),
+                         [](const auto& info) { return info.param ? "Helper" : "Here"; });
+
+// What a helper may answer that has been taken over.
+class WrittenFileTest : public ::testing::Test {
+ protected:
+  WrittenFileTest() {
+    file_.objects = {Root(), Dataset("a", Datatype::Integer(2, true), {100})};
+    written_.size = 1000;
+    written_.blocks = {{0, std::vector<std::byte>(500)}};
+    written_.offsets = {WrittenFile::kNowhere, 600};
+  }
+  bool IsSound() const { return CheckWritten(file_, written_).has_value(); }
+  NewFile file_;
+  WrittenFile written_;
+};
+
+TEST_F(WrittenFileTest, PartsApartFromEachOtherAreSound) { EXPECT_TRUE(IsSound()); }
+
+TEST_F(WrittenFileTest, PartsThatOverlapAreNot) {
+  written_.offsets[1] = 499;
+  EXPECT_FALSE(IsSound());
+}
+
+TEST_F(WrittenFileTest, PartsBeyondTheEndAreNot) {
+  written_.offsets[1] = 801;
+  EXPECT_FALSE(IsSound());
+  written_.offsets[1] = UINT64_MAX - 1;
+  EXPECT_FALSE(IsSound());
+}
+
+TEST_F(WrittenFileTest, SizesThatNoFileHasAreNot) {
+  written_.size = UINT64_MAX;
+  EXPECT_FALSE(IsSound());
+}
+
+TEST_F(WrittenFileTest, OffsetsOfWhatHasNoElementsAreNot) {
+  written_.offsets[0] = 900;
+  EXPECT_FALSE(IsSound());
+  written_.offsets = {WrittenFile::kNowhere};
+  EXPECT_FALSE(IsSound());
+}
+
+}  // namespace
+}  // namespace ndlfs::backends::hdf5
