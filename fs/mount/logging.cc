@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
 #include "fs/mount/logging.h"
 
+#include <fmt/format.h>
 #include <spdlog/sinks/base_sink.h>
 #include <spdlog/sinks/basic_file_sink.h>
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/sinks/syslog_sink.h>
 #include <spdlog/spdlog.h>
 
+#include <cstdio>
 #include <filesystem>
 #include <memory>
 #include <mutex>
@@ -86,6 +88,12 @@ model::Result<void> StartLog(const std::string& file, LogTarget target,
     auto logger = std::make_shared<spdlog::logger>(kName, sink);
     logger->set_level(parsed);
     logger->flush_on(spdlog::level::info);
+    logger->set_error_handler([](const std::string& problem) {
+      static std::once_flag told;  // a disk stays full
+      std::call_once(told, [&] {
+        fmt::print(stderr, "ndlfs: the log cannot be written: {}\n", model::OneLine(problem));
+      });
+    });
     spdlog::set_default_logger(std::move(logger));
   } catch (const spdlog::spdlog_ex& exception) {
     return model::BadInput("log file {}: {}", model::Quote(file), exception.what());

@@ -267,6 +267,12 @@ class RefusalTest(CommandTest):
                                     f'log file "{log}": there is no directory "{os.path.dirname(log)}"')
         self.assertFalse(os.path.exists(os.path.dirname(log)), "made though nobody asked for it")
 
+    def test_log_on_a_full_disk_is_said_once_and_the_mount_works(self):
+        result = self.ndlfs("mount", harness.DATA, self.mount_point, "--log-file", "/dev/full")
+        self.assertEqual(result.returncode, 0)
+        self.assertRegex(result.stderr, r"^ndlfs: the log cannot be written: .*No space left on device\n$")
+        self.assertIn("notes.txt", os.listdir(self.mount_point))
+
     def test_umount_of_what_is_not_a_mount(self):
         result = self.ndlfs("umount", self.mount_point)
         self.assert_refused(result, 1, self.mount_point)

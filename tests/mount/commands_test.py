@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: MIT
 """describe, cat and check: links in a store, paths inside a mount, terminals; and the copying that README.md proposes."""
+import json
 import os
 import pty
+import shutil
 import signal
 import subprocess
 import time
@@ -83,6 +85,64 @@ class LinksTest(CommandsTest):
             with self.subTest(name):
                 for command in ("describe", "cat"):
                     self.assert_refused(self.ndlfs(command, store, name), f"{store}: {pattern}")
+
+
+class DamageTest(harness.SourceTestCase):
+    """What is wrong with a store or is none, in one line."""
+
+    def ndlfs(self, *arguments):
+        return subprocess.run([harness.BINARY, *arguments], stdin=subprocess.DEVNULL, capture_output=True,
+                              timeout=harness.DEADLINE)
+
+    def test_cat_writes_what_is_before_a_damaged_chunk(self):
+        shutil.copytree(os.path.join(harness.DATA, "climate.zarr"), self.path("climate.zarr"))
+        store = self.path("climate.zarr")
+        for view, chunk in (("raw", "1.1.0"), ("npy", "3.0.1"), ("txt", "0.1.1")):
+            with self.subTest(view):
+                whole = self.ndlfs("cat", store, "/rain", "--view", view).stdout
+                kept = harness.read(store, "rain", chunk)
+                harness.write(os.path.join(store, "rain", chunk), b"damaged")
+                result = self.ndlfs("cat", store, "/rain", "--view", view)
+                harness.write(os.path.join(store, "rain", chunk), kept)
+                self.assertEqual(result.returncode, 1)
+                self.assertEqual(result.stdout, whole[:len(result.stdout)])
+                self.assertIn(f"chunk {chunk}: ".encode(), result.stderr)
+                self.assertIn(f"after {len(result.stdout)} bytes".encode(), result.stderr)
+                # All of it: the next byte is the first of the chunk.
+                time, lat, lon = (int(index) * size for index, size in zip(chunk.split("."), self.chunk(store)))
+                element = (time * 45 + lat) * 90 + lon
+                header = 128 if view == "npy" else 0
+                width = (len(whole) - header) // (24 * 45 * 90)
+                self.assertEqual(len(result.stdout), header + element * width)
+
+    def chunk(self, store):
+        return json.loads(harness.read(store, "rain", ".zarray"))["chunks"]
+
+    def test_a_file_with_the_name_of_a_store_says_what_it_is(self):
+        harness.write(self.path("empty.nc"), b"")
+        harness.write(self.path("text.nc"), b"hello there, this is no store of arrays")
+        os.mkfifo(self.path("pipe.nc"))
+        for name, words in (("empty.nc", "(the file is empty)"),
+                            ("text.nc", '(it begins with "hello there, this is", like no array store)'),
+                            ("pipe.nc", "pipe.nc: a named pipe, and not an array store")):
+            for command in (["describe"], ["cat", "/"]):
+                with self.subTest(name, command=command):
+                    result = self.ndlfs(command[0], self.path(name), *command[1:])
+                    self.assertEqual((result.returncode, result.stdout), (1, b""))
+                    self.assertEqual(result.stderr.count(b"\n"), 1)
+                    self.assertIn(words, result.stderr.decode())
+        mount_point = os.path.join(self.scratch, "mnt")
+        os.mkdir(mount_point)
+        self.assertEqual(self.ndlfs("mount", self.path("pipe.nc"), mount_point).stderr.decode(),
+                         f'ndlfs: source "{self.path("pipe.nc")}": a named pipe, and not a directory\n')
+
+    def test_a_link_that_leads_nowhere_does_not_propose_itself(self):
+        with h5py.File(self.path("a.h5"), "w") as file:
+            file["temperature"] = [1.0]
+            file["sst2"] = h5py.SoftLink("/sst3")
+        result = self.ndlfs("describe", self.path("a.h5"), "/sst2")
+        self.assertEqual(result.stderr.decode(),
+                         f'ndlfs: {self.path("a.h5")}: /sst2 is a link to /sst3: no object "/sst3"\n')
 
 
 class InMountTest(CommandsTest):
