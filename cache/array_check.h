@@ -11,22 +11,24 @@
 
 namespace ndlfs::cache {
 
-// An array in parts, for whoever wants to know whether all of it can be read:
-// its chunks, or pieces of the file where the elements lie in it as they are.
-// Thread-safe. `cache` must outlive it; it bounds what is in memory at a time.
+// Reads an array part by part, to check that all of it can be read. A part is a
+// chunk or, where the elements lie in a file without encoding, a piece of that
+// file. Thread-safe. `cache` must outlive the object; its budget bounds the
+// memory for chunks.
 class ArrayCheck {
  public:
   ArrayCheck(std::shared_ptr<const backends::ArraySource> source, ChunkCache& cache);
 
   uint64_t part_count() const { return part_count_; }
-  // What a part takes on average, in bytes: a measure of work, never 0.
+  // The average work of reading one part, in bytes. Never 0.
   uint64_t part_cost() const { return part_cost_; }
 
   struct Part {
     uint64_t bytes = 0;  // decoded
     bool absent = false;
   };
-  // Reads and decodes one part. The error names the chunk, or the file.
+  // Reads and decodes one part; `part` is less than part_count(). An error
+  // names the chunk or the file.
   model::Result<Part> Run(uint64_t part) const;
 
  private:

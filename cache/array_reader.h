@@ -24,16 +24,18 @@
 
 namespace ndlfs::cache {
 
-// What else the reader of some bytes is going to want, as far as one can see.
+// Which bytes a reader is expected to read next.
 enum class Access {
-  kOnward,  // what follows, or more of the same chunks
-  kAlone,   // nothing near
+  kOnward,  // the bytes that follow, or more of the same chunks
+  kAlone,   // none nearby
 };
 
-// Thread-safe; keeps its source alive. `cache` must outlive it.
+// Reads an array through the chunk cache. Thread-safe. Keeps its source alive;
+// `cache` must outlive the reader.
 class ArrayReader {
  public:
-  // `ledger` may be null where nobody asks what has been read.
+  // Notes the versions of the chunks that it reads in `ledger`, which may be
+  // null.
   ArrayReader(std::shared_ptr<const backends::ArraySource> source, ChunkCache& cache,
               std::shared_ptr<ChunkLedger> ledger = nullptr);
   ~ArrayReader();
@@ -43,50 +45,57 @@ class ArrayReader {
   const backends::ArraySource& source() const { return *source_; }
   const backends::ArraySpec& spec() const { return source_->spec(); }
 
-  // Number of elements; sources have checked that neither this nor the bytes
-  // of all elements overflow.
+  // Number of elements. Sources have checked that neither this number nor the
+  // size of all elements in bytes overflows.
   uint64_t element_count() const { return element_count_; }
   // Bytes of the element stream; 0 for elements of variable size.
   uint64_t byte_size() const { return element_count_ * spec().dtype.size(); }
 
-  // Fills `out` with the bytes of the element stream from `offset`, numbers in
-  // `order`. Any part of the stream, also within an element; only for elements
-  // of fixed size. An error names the chunk: "chunk 0.3.1: sst.zarr/0.3.1: ...".
-  // Of chunks that are read `kAlone`, only parts are decoded where that is
-  // possible and pays; damage elsewhere in them is not seen then.
+  // Fills `out` with the bytes of the element stream from byte `offset`; numbers
+  // are in byte order `order`. The range may begin and end within an element.
+  // Elements must be of fixed size. An error names the chunk:
+  // "chunk 0.3.1: sst.zarr/0.3.1: ...". With kAlone, only a part of a chunk may
+  // be decoded, if the codec can do that and it saves time. Damage in the rest
+  // of the chunk is then not detected.
   model::Result<void> Read(uint64_t offset, backends::ByteSpan out,
                            model::ByteOrder order = model::ByteOrder::kLittle,
                            Access access = Access::kOnward) const;
 
-  // For whoever decodes ahead. Chunks are numbered in C order; the element
-  // stream comes first into them in that order.
+  // The following methods are for readers that decode ahead. Chunks are
+  // numbered in C order. This is also the order in which the element stream
+  // enters them.
   uint64_t chunk_count() const { return chunk_count_; }
   // The chunk that byte `offset` of the element stream is in.
   uint64_t ChunkAt(uint64_t offset) const;
-  // Where the last byte of a chunk is in the element stream: later for later
-  // chunks.
+  // The offset of the last byte of a chunk in the element stream. It grows with
+  // the number of the chunk.
   uint64_t LastByte(uint64_t chunk) const;
-  // Bytes of the largest chunk; 0 where nothing has to be decoded.
+  // Decoded size of the largest chunk in bytes; 0 if nothing has to be decoded.
   uint64_t max_chunk_bytes() const;
-  // How many chunks the element stream comes back to again and again before it
-  // is through with any of them.
+  // The number of chunks in a band. Within a band, the element stream goes from
+  // chunk to chunk, and comes back to each of them until it has passed the
+  // whole band.
   uint64_t band_chunks() const;
-  // Where chunks go that memory has no room for, for who tells it which are
-  // going to be needed. Null where there is no such place.
+  // Keeps chunks on disk that the cache has evicted too early. Readers tell it
+  // which chunks they will need. Null if the array has none.
   ChunkSpill* spill() const { return spill_.get(); }
-  // Brings a chunk into the cache; false if it was there, or cannot be loaded.
+  // Loads a chunk into the cache. False if the chunk is in the cache or on disk
+  // already, or cannot be loaded. A read of the chunk reports the error.
   bool Prefetch(uint64_t chunk) const;
-  // A reader that goes forward is through with a chunk: others go after it.
+  // Tells that a sequential reader has finished with a chunk, so that the cache
+  // evicts it before others. Has no effect if another reader will need the
+  // chunk.
   void Retire(uint64_t chunk) const;
   // A chunk, decoded; empty if it is absent.
   model::Result<ChunkCache::Handle> Load(uint64_t chunk) const;
-  // Its index, as errors name it: "0.3.1".
+  // The index of a chunk, as errors show it: "0.3.1".
   std::string ChunkName(uint64_t chunk) const;
   uint64_t cache_budget() const { return cache_.budget_bytes(); }
 
   // Calls `visit` with the bytes of each element of [first, first + count) in
-  // order; of variable size as in backends/format/array_source.h. Stops early when it
-  // returns false. The bytes are gone after the call.
+  // order. Elements of variable size have the form that
+  // backends/format/array_source.h describes. Stops when `visit` returns false. The
+  // bytes are valid only during the call.
   model::Result<void> Visit(uint64_t first, uint64_t count,
                             const std::function<bool(backends::ConstByteSpan)>& visit) const;
 
@@ -101,8 +110,9 @@ class ArrayReader {
   model::Result<void> ReadRaw(const backends::ContiguousRange& range,
                               std::span<const model::SwapRun> runs, uint64_t offset,
                               backends::ByteSpan out) const;
-  // Reads [offset, offset + out.size()) through `read`, which is only asked
-  // for whole elements, and reverses their numbers as `runs` says.
+  // Reads [offset, offset + out.size()) through `read`, and reverses the bytes
+  // of numbers as `runs` says. Calls `read` for whole elements only, unless
+  // `runs` is empty.
   using RawReader = std::function<model::Result<void>(uint64_t, backends::ByteSpan)>;
   model::Result<void> ReadSwapped(std::span<const model::SwapRun> runs, const RawReader& read,
                                   uint64_t offset, backends::ByteSpan out) const;
@@ -127,8 +137,8 @@ class ArrayReader {
   const std::shared_ptr<ChunkLedger> ledger_;
   uint64_t element_count_;
   uint64_t chunk_count_;
-  bool in_place_;                            // chunks can be read in parts
-  std::unique_ptr<const ChunkParts> parts_;  // null where they can not be decoded so
+  bool in_place_;                            // parts of chunks are read from the file
+  std::unique_ptr<const ChunkParts> parts_;  // null if parts cannot be decoded
   std::shared_ptr<ChunkSpill> spill_;
   std::vector<uint64_t> strides_;  // bytes from one index to the next, per dimension
 };

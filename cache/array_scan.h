@@ -17,14 +17,15 @@ namespace ndlfs::cache {
 // The elements of one decoded chunk, by their place in it.
 class ChunkElements {
  public:
-  // Of a chunk of `count` elements; both arguments outlive the object. A chunk
-  // without bytes is absent.
+  // `chunk` has `count` elements; one without bytes is absent. `spec` and the
+  // bytes of `chunk` must outlive the object.
   static model::Result<ChunkElements> Make(const backends::ArraySpec& spec,
                                            backends::ConstByteSpan chunk, uint64_t count);
 
-  // The fill value stands for all of them.
+  // Whether the chunk is absent. Its elements are then the fill value.
   bool absent() const { return absent_; }
-  // In the form of an element stream, see backends/format/array_source.h.
+  // Element `i`, in the form of an element stream; see
+  // backends/format/array_source.h.
   backends::ConstByteSpan operator[](uint64_t i) const;
 
  private:
@@ -42,7 +43,7 @@ struct ElementRun {
   uint64_t first;  // number of the first one in the array
   uint64_t count;
   const ChunkElements& elements;
-  uint64_t within;  // place of the first one among these
+  uint64_t within;  // index of the first one in `elements`
 
   bool equal() const { return elements.absent(); }  // all are the same
   backends::ConstByteSpan operator[](uint64_t i) const { return elements[within + i]; }
@@ -51,12 +52,13 @@ struct ElementRun {
 // May be called by several threads at the same time. An error ends the scan.
 using VisitRun = std::function<model::Result<void>(const ElementRun& run)>;
 
-// Calls `visit` for all elements of an array, in no particular order. Each
-// chunk is decoded once, whatever the shape of the chunks is; one block at a
-// time is held by each thread. Up to `threads` work on it, the caller's
-// included; all scans of the process together start no more than `threads`
-// besides their callers. A scan leaves the first chunks that it decodes in the
-// cache, up to a quarter of it, and no others. An error of a chunk names it.
+// Calls `visit` for all elements of an array, in no particular order. Decodes
+// each chunk once, whatever its shape; each thread holds one block at a time.
+// Up to `threads` threads do the work, including the calling thread. All scans
+// of the process together start fewer than `threads` further threads. The
+// chunks that a scan decodes first stay in the cache, up to a quarter of its
+// budget; later ones are the first to be evicted. An error in a chunk names the
+// chunk.
 model::Result<void> ScanArray(const ArrayReader& reader, unsigned threads,
                               const VisitRun& visit);
 

@@ -19,82 +19,87 @@ namespace ndlfs::cache {
 
 class SpillSpace;
 
-// What a cached block is known by: an array (ArraySource::id()) and the linear
-// index of one of its chunks, or with `is_index` a slot of its IndexCache.
+// The key of a cached block: an array (ArraySource::id()) and the linear index
+// of one of its chunks or, if `is_index` is true, of a slot of its IndexCache.
 struct BlockKey {
   uint64_t array = 0;
   uint64_t block = 0;
   bool is_index = false;
-  uint64_t part = 0;  // of a chunk, from 1; 0: all of it
+  uint64_t part = 0;  // number of a part of the chunk, from 1; 0: the whole chunk
   bool operator==(const BlockKey&) const = default;
 };
 
-// Decoded chunks, charged by bytes against one budget for the whole mount.
+// Keeps decoded chunks. Charges their bytes against one budget for the whole
+// mount.
 //
-// What is being decoded is charged before it is allocated, together with the
-// buffers that takes; who finds the budget taken evicts, and where nothing can
-// be evicted waits. Whoever finds nothing charged at all is let through, so
-// that a block larger than the budget still can be had, alone. A block stays
-// charged until the last handle to it is gone, also when it has been evicted.
-// Concurrent misses on one block load it once. Least recently used blocks go
-// first. Thread-safe; no lock is held while a block is loaded.
+// A load charges the bytes of its block, and of the buffers that it needs,
+// before it allocates them. If they do not fit into the budget, it evicts other
+// blocks. If there is nothing to evict, it waits until other threads release
+// blocks. A load that finds nothing charged at all may exceed the budget, so
+// that a block larger than the budget can be loaded, alone. A block stays
+// charged until its last handle is gone, even after its eviction. Concurrent
+// misses on one block load it once. The least recently used block is evicted
+// first. Thread-safe; the cache holds no lock while it loads a block.
 class ChunkCache final : public backends::IndexCache {
  public:
   // `spill` may be null; it must outlive the cache.
   explicit ChunkCache(uint64_t budget_bytes, SpillSpace* spill = nullptr,
                       const LoadPace::Limits& limits = {});
-  // All handles must be gone by then.
+  // All handles must be gone before.
   ~ChunkCache() override;
 
-  // A block stays in memory as long as one of these lives. Hold one only while
-  // copying from it: a thread that holds one must not ask for another, or two
-  // such threads could wait for each other's bytes.
+  // Keeps a block in memory. Hold a handle only while you copy from the block.
+  // A thread that holds one must not ask for another block: two such threads
+  // could wait for each other's bytes.
   using Handle = std::shared_ptr<const backends::Bytes>;
 
-  // Makes a block.
+  // Makes the contents of a block.
   using Loader = std::function<model::Result<backends::Bytes>()>;
 
-  // The block, loaded if need be. `block_bytes` is what it is expected to
-  // occupy (what it really does is charged afterwards) and `transient_bytes`
-  // what loading takes besides. A failed load is not kept: everyone who waited
-  // for it gets the error, the next one tries again.
+  // Returns the block, and loads it first if it is not in the cache.
+  // `block_bytes` is the size that the block is expected to have; its true size
+  // is charged after the load. `transient_bytes` is the memory that the load
+  // needs in addition. A failed load is not kept: all callers that waited for
+  // it get the error, and the next caller tries again.
   model::Result<Handle> GetOrLoad(const BlockKey& key, uint64_t block_bytes,
                                   uint64_t transient_bytes, const Loader& load);
 
-  // IndexCache. Never waits for the budget, because it is called while a chunk
-  // is being loaded that has its share of it already.
+  // Implements IndexCache. Never waits for the budget, because the caller is
+  // loading a chunk and has bytes charged already.
   model::Result<Handle> GetOrLoad(
       uint64_t id, uint64_t slot,
       const std::function<model::Result<backends::Bytes>()>& load) override;
 
   uint64_t budget_bytes() const { return budget_; }
 
-  // Whether the block is there or on its way.
+  // Whether the block is in the cache or being loaded.
   bool Contains(const BlockKey& key) const;
 
-  // Of a block that its reader is through with: it goes when the next block
-  // comes, whose memory it leaves, unless somebody asks for it before that.
+  // Marks a block with which its reader has finished. The block is evicted
+  // first, when the next block is loaded, and its memory is given to that
+  // block. A request for the block removes the mark.
   void Retire(const BlockKey& key);
 
   // Drops the blocks of an array that is gone or has changed.
   void Forget(uint64_t array);
 
-  // Where blocks go that have to leave before their time.
+  // Takes over blocks that are evicted although readers will need them again.
   class Overflow {
    public:
     virtual ~Overflow() = default;
-    // Whether the block will be needed again. Called under the lock of the
+    // Whether a reader will need the block again. Called under the lock of the
     // cache: must be quick and must not use the cache.
     virtual bool Wants(uint64_t block) = 0;
-    // Gets a block that it wants; readers find it in the cache until then.
+    // Takes over a block for which Wants() was true. Readers find the block in
+    // the cache until this call returns. Called without a lock.
     virtual void Take(uint64_t block, const backends::Bytes& bytes) = 0;
   };
-  // From now on `overflow` is asked about the blocks of `array` that are
-  // evicted, and no other; until it is removed.
+  // Offers evicted blocks of `array` to `overflow`, and no longer to an earlier
+  // one, until RemoveOverflow().
   void AddOverflow(uint64_t array, std::shared_ptr<Overflow> overflow);
   void RemoveOverflow(uint64_t array, const Overflow* overflow);
 
-  // Where arrays may have one; may be null.
+  // Disk space for the overflows of arrays; may be null.
   SpillSpace* spill_space() const { return spill_; }
 
   // How many loads run at once.
@@ -106,11 +111,11 @@ class ChunkCache final : public backends::IndexCache {
     uint64_t used_bytes = 0;  // blocks, pinned ones included, and loads in flight
     uint64_t blocks = 0;
     uint64_t hits = 0;
-    uint64_t misses = 0;  // loads that were begun, without those of parts
-    uint64_t parts = 0;   // loads of parts of chunks that were begun
+    uint64_t misses = 0;  // loads begun, except loads of parts
+    uint64_t parts = 0;   // loads of parts of chunks begun
     uint64_t loaded_bytes = 0;
     uint64_t evictions = 0;
-    uint64_t failures = 0;  // loads that ended in an error, without those of parts
+    uint64_t failures = 0;  // loads that failed, except loads of parts
   };
   Stats stats() const;
 
@@ -121,29 +126,32 @@ class ChunkCache final : public backends::IndexCache {
   struct Entry;
   using EntryPtr = std::shared_ptr<Entry>;
 
-  // What is charged: blocks and loads, and the entries themselves where there
-  // are many (absent chunks are entries without a block).
+  // All charged bytes: those of blocks and loads and, if there are many
+  // entries, those of the entries themselves (an absent chunk is an entry
+  // without a block).
   uint64_t Charged() const REQUIRES(mutex_);
-  // The entry of `key`; `is_new` when this caller has to load it.
+  // The entry of `key`. Sets `is_new` if this caller has to load the block.
   EntryPtr FindOrInsert(const BlockKey& key, bool& is_new) EXCLUDES(mutex_);
   model::Result<Handle> Await(const EntryPtr& entry) EXCLUDES(mutex_);
   // Runs `load` for an entry that has `reserved` bytes charged.
   model::Result<Handle> Load(const EntryPtr& entry, uint64_t reserved, const Loader& load);
-  // What `load` makes, charged instead of the `reserved` bytes, which are 0 then.
+  // Runs `load` and charges the block that it makes in place of the `reserved`
+  // bytes, which become 0.
   model::Result<Handle> MakeBlock(const Loader& load, uint64_t& reserved) EXCLUDES(mutex_);
   void Recharge(uint64_t from, uint64_t to) EXCLUDES(mutex_);
-  // Lets go of retired blocks, of up to `bytes`.
+  // Evicts retired blocks of up to `bytes` bytes in total.
   void DropRetired(uint64_t bytes) EXCLUDES(mutex_);
   void Reserve(uint64_t bytes) EXCLUDES(mutex_);
   void Release(uint64_t bytes) EXCLUDES(mutex_);
-  // What Evict takes out. Those with an overflow can still be found.
+  // An entry that Evict() has taken out. One with an overflow can still be
+  // found.
   struct Victim {
     EntryPtr entry;
     std::shared_ptr<Overflow> overflow;
   };
-  // Takes least recently used blocks out until `bytes` more would fit. The
-  // caller hands them to LetGo without the mutex: that is what gives bytes
-  // back.
+  // Takes out the least recently used blocks until `bytes` more bytes would
+  // fit. The caller must pass them to LetGo() without the mutex; only this
+  // releases their bytes.
   std::vector<Victim> Evict(uint64_t bytes) REQUIRES(mutex_);
   Victim EvictOldest() REQUIRES(mutex_);
   void LetGo(std::vector<Victim> victims) EXCLUDES(mutex_);

@@ -15,16 +15,16 @@
 
 namespace ndlfs::cache {
 
-// Which version of each file one array's data have been read from so far (that
-// a file was absent counts), so that a change of any of them is noticed before
-// the next program opens a view of the array. Once something has changed, the
-// ledger stays changed: what has been read and what would be read from now on
-// do not belong together, and a new ledger (with a new ArraySource) has to
-// begin. Thread-safe.
+// Notes the version of each file from which the data of one array were read;
+// that a file is absent is a version, too. So a change of any of these files is
+// noticed before the next program opens a view of the array. Once a change was
+// noticed, the ledger stays changed: data from before and after the change do
+// not belong together. The owner has to begin a new ledger, with a new
+// ArraySource. Thread-safe.
 //
-// Memory is bounded: all ledgers together know so many files. One that cannot
-// know all that was read says that it has changed when it is asked: nobody can
-// tell that it has not. Who reads goes on reading.
+// All ledgers together note a limited number of files. A ledger that could not
+// note all reads answers Changed() with true, because nobody can tell that it
+// has not changed. Readers of the array continue nevertheless.
 class ChunkLedger {
  public:
   ChunkLedger() = default;
@@ -32,29 +32,30 @@ class ChunkLedger {
   ChunkLedger(const ChunkLedger&) = delete;
   ChunkLedger& operator=(const ChunkLedger&) = delete;
 
-  // Notes the version of `key`, which is about to be read. Fails with kStale
-  // if the ledger is changed, or becomes so by this.
+  // Notes the present version of `key`, unless it cannot be found out. kStale
+  // if the ledger is changed, or notices a change by this call.
   model::Result<void> Note(const std::shared_ptr<const backends::Store>& store,
                            const std::string& key);
 
-  // The same after a read, which has found `found` (nullopt: nothing).
+  // The same with `found`, the result of a read of `key`; nullopt if there was
+  // no value.
   model::Result<void> NoteRead(const std::shared_ptr<const backends::Store>& store,
                                const std::string& key,
                                const std::optional<backends::ValueInfo>& found);
 
-  // The version of `key` that was noted, for the next read of it to match. None if
-  // nothing was noted, or that there is no value.
+  // The noted version of `key`, which the next read of it has to match. nullopt if
+  // no version was noted, or `key` had no value.
   std::optional<backends::Generation> Noted(const std::shared_ptr<const backends::Store>& store,
                                             const std::string& key) const;
 
-  // Looks at the noted files again; true if one has changed, appeared or gone. Looks
-  // at a few of many files first and stops at the first difference; else it takes one
-  // stat() per file.
+  // Looks at the noted files again. True if one of them has changed, appeared or
+  // disappeared, or if not all reads could be noted. Costs one stat() per file up to
+  // the first difference. If there are many files, looks at a sample first.
   bool Changed();
 
-  // All files of the array have been read just now: the next Changed() does not
-  // count the files that could not be noted. Whoever has found the size of a text by
-  // decoding all of it can open it then, however many files that took.
+  // Tells that all files of the array have just been read. The next Changed() then
+  // ignores reads that could not be noted. So a text whose size was found by
+  // decoding the whole array can be opened, however many files the array has.
   void Vouch();
 
   // How many reads could not be noted so far.
@@ -63,14 +64,15 @@ class ChunkLedger {
   // Whether a change was noticed already; looks at no file.
   bool has_changed() const;
 
-  // Modification time of what was found changed, nanoseconds; 0 if nothing was,
-  // or it is gone.
+  // The newest modification time of the values that were found changed, in
+  // nanoseconds since 1970. 0 if none was, or the value is gone; 1 if there is
+  // no change, but reads that could not be noted.
   int64_t changed_mtime_ns() const;
 
  private:
   using Version = std::optional<backends::Generation>;
   using FileId = std::pair<std::shared_ptr<const backends::Store>, std::string>;
-  // What Changed() looks at: all that was noted.
+  // All noted files and their versions, for Changed().
   using Notes = std::vector<std::pair<FileId, Version>>;
   using Info = std::optional<backends::ValueInfo>;
   static std::optional<Info> FindChange(const Notes& notes);
@@ -81,7 +83,7 @@ class ChunkLedger {
   std::map<FileId, Version> noted_ GUARDED_BY(mutex_);
   bool changed_ GUARDED_BY(mutex_) = false;
   uint64_t unnoted_reads_ GUARDED_BY(mutex_) = 0;
-  bool vouched_ GUARDED_BY(mutex_) = false;  // for those reads
+  bool vouched_ GUARDED_BY(mutex_) = false;  // the next Changed() ignores those reads
   int64_t changed_mtime_ns_ GUARDED_BY(mutex_) = 0;
 };
 

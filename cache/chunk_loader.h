@@ -15,15 +15,17 @@
 
 namespace ndlfs::cache {
 
-// Bytes that a decoded chunk of `shape` occupies, where elements have a fixed
-// size; 0 for others. Sources have checked that this does not overflow.
+// Decoded size in bytes of a chunk of `shape` with elements of fixed size; 0
+// for other elements. Sources have checked that this does not overflow.
 uint64_t DecodedSize(const backends::ArraySpec& spec, std::span<const uint64_t> shape);
 
-// What reading and decoding such a chunk may take besides.
+// The most memory, in bytes, that reading and decoding such a chunk needs in
+// addition.
 uint64_t TransientSize(const backends::ArraySpec& spec, const std::vector<uint64_t>& shape);
 
-// What loading a chunk of elements of variable size takes, of up to `limit`
-// bytes: nobody knows how large it is before it is decoded.
+// The most memory, in bytes, that loading a chunk of up to `limit` bytes needs
+// if its elements are of variable size. The size of such a chunk is not known
+// before it is decoded.
 uint64_t VariableSize(uint64_t limit);
 
 // What loads of the chunks of one array have in common.
@@ -46,33 +48,34 @@ model::Result<backends::Bytes> LoadChunk(const backends::ArraySource& source,
                                          std::span<const uint64_t> index,
                                          const LoadContext& context, uint64_t limit);
 
-// Chunks of such arrays can be read where they lie, in parts: they are not
-// encoded, nor small.
+// Whether parts of the chunks of such arrays can be read directly from the
+// file, because the chunks are neither encoded nor small.
 bool MayReadInPlace(const backends::ArraySpec& spec);
 
-// Calls `read` with a function that reads from byte `offset` of such a chunk,
-// whose files are noted as LoadChunk does. False, whatever `read` has done,
-// for a chunk that has to be loaded as a whole, or is absent.
+// Calls `read` with a function that reads from byte `offset` of such a chunk.
+// Notes the files as LoadChunk() does. False if the chunk is absent or has to
+// be loaded as a whole; the caller must then discard what `read` has got.
 using ReadChunkAt = std::function<bool(uint64_t offset, backends::ByteSpan out)>;
 model::Result<bool> ReadInPlace(const backends::ArraySource& source,
                                 std::span<const uint64_t> index, const LoadContext& context,
                                 const std::function<void(const ReadChunkAt&)>& read);
 
-// Chunks of such arrays can be decoded in parts.
+// Whether chunks of such arrays can be decoded in parts.
 bool MayLoadParts(const backends::ArraySpec& spec);
 
-// What loading a part may take besides, where blocks have `max_block` bytes.
+// The most memory, in bytes, that loading a part needs in addition if blocks
+// have up to `max_block` bytes.
 uint64_t PartTransientSize(uint64_t max_block);
 
-// Bytes of a chunk that are decoded together; nullopt for one that has to be
-// loaded as a whole, or is absent.
+// The size in bytes of the blocks of a chunk; the codec decodes a block as a
+// whole. nullopt if the chunk is absent or has to be loaded as a whole.
 model::Result<std::optional<uint64_t>> FindBlockSize(const backends::ArraySource& source,
                                                      std::span<const uint64_t> index,
                                                      const LoadContext& context);
 
-// Bytes [offset, offset + size) of a chunk, decoded without reading what is not
-// needed for them. Fails also where LoadChunk does not: for a chunk that is
-// absent, or made of blocks of more than `max_block` bytes.
+// Decodes bytes [offset, offset + size) of a chunk, and reads no more than that
+// needs. Unlike LoadChunk(), fails if the chunk is absent or has blocks of more
+// than `max_block` bytes.
 model::Result<backends::Bytes> LoadPart(const backends::ArraySource& source,
                                         std::span<const uint64_t> index,
                                         const LoadContext& context, uint64_t offset,

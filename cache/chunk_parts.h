@@ -18,28 +18,30 @@
 
 namespace ndlfs::cache {
 
-// Parts of the chunks of one array, for who wants little of a chunk and nothing
-// near: a part is one or more of the blocks that a codec encodes by themselves,
-// and it is decoded without the rest. Parts are in the cache like chunks, each
-// loaded once and charged; all parts of a chunk are decoded with no more work
-// than the chunk. Thread-safe; what it is made for must outlive it.
+// Decodes parts of the chunks of one array, for readers that want little of a
+// chunk and nothing near it. A part is one or more of the blocks that a codec
+// encodes independently. It is decoded without the rest of the chunk. The cache
+// keeps and charges parts as it does chunks, and loads each once. Decoding all
+// parts of a chunk is no more work than decoding the chunk. Thread-safe. The
+// arguments of MakeFor() must outlive the object.
 class ChunkParts {
  public:
-  // `ledger` may be null. Null where chunks cannot be decoded in parts, or are
-  // too small for that.
+  // `ledger` may be null. Returns null if the chunks cannot be decoded in
+  // parts, or are too small for that.
   static std::unique_ptr<const ChunkParts> MakeFor(const backends::ArraySource& source,
                                                    ChunkCache& cache, ChunkLedger* ledger);
 
-  // A chunk: where it is in the grid, and its number in C order.
+  // A chunk: its index in the grid, and its number in C order.
   struct Chunk {
     std::span<const uint64_t> index;
     uint64_t number;
   };
 
-  // Copies a box out of a chunk, as ReadStrided does. False, whatever has been
-  // written, where the chunk is to be had as a whole instead: it is in the cache
-  // or on its way, or the box lies in too many parts, or they cannot be loaded.
-  // Then loading it as a whole says what is wrong, if anything is.
+  // Copies a box out of a chunk, as ReadStrided() does. False if the caller has
+  // to load the whole chunk instead; the bytes written so far are then
+  // worthless. This is so if the chunk is in the cache or being loaded, if the
+  // box lies in too many parts, or if a part cannot be loaded. In the last case
+  // loading the whole chunk shows the error, if there is one.
   bool Copy(const Chunk& chunk, uint64_t from, std::byte* to, const std::vector<CopyAxis>& axes,
             size_t run) const;
 
@@ -56,9 +58,10 @@ class ChunkParts {
   const backends::ArraySource& source_;
   ChunkCache& cache_;
   const LoadContext context_;
-  // Of a part; what a chunk that was looked at says holds for all, as one
-  // program writes them. Where that is not so, parts that cannot be had make
-  // their chunk be loaded as a whole. 0 as long as it is not known.
+  // The size of a part in bytes; 0 until it is known. The first chunk that
+  // tells its block size decides it for all chunks, because one program usually
+  // writes them all. If another chunk has other blocks and a part of it cannot
+  // be loaded, the whole chunk is loaded.
   mutable std::atomic<uint64_t> part_bytes_{0};
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Fetches and decodes the chunks that a reader will want next, on threads of its own,
-// while the reader still copies from those before.
+// while the reader still copies from earlier ones.
 #pragma once
 
 #include <algorithm>
@@ -25,16 +25,18 @@ namespace ndlfs::cache {
 // Thread-safe.
 class Prefetcher {
  public:
-  // `cache` must outlive it. Starts `threads` threads at the first request, so
-  // that it can be made before a process goes to the background. These stay; others end
+  // `cache` must outlive the object. Starts its `threads` threads at the first
+  // request and not before, so that the process can still fork to the
+  // background. These stay; others end
   // when they are not needed any more.
   Prefetcher(ChunkCache& cache, unsigned threads);
-  // Waits for what is being decoded; forgets the rest. All streams must be gone.
+  // Waits until chunks that are being decoded are done, and drops the other
+  // requests. All streams must be gone before.
   ~Prefetcher();
 
   struct Stats {
     uint64_t loaded = 0;     // chunks brought into the cache ahead of a reader
-    uint64_t cancelled = 0;  // requests that were forgotten when it went elsewhere
+    uint64_t cancelled = 0;  // requests dropped because the reader went elsewhere
     unsigned threads = 0;    // that run now
   };
   Stats stats() const;
@@ -42,7 +44,7 @@ class Prefetcher {
  private:
   friend class ReadStream;
   struct Job;
-  // What the jobs of one stream have in common.
+  // The state that all jobs of one stream share.
   struct Target {
     std::shared_ptr<const ArrayReader> reader;
   };
@@ -64,7 +66,7 @@ class Prefetcher {
 
   ChunkCache& cache_;
   const unsigned thread_count_;
-  std::atomic<unsigned> active_{0};  // streams that go forward, and share the cache
+  std::atomic<unsigned> active_{0};  // streams with a direction; they share the cache
   mutable model::Mutex mutex_;
   model::CondVar wake_;
   std::deque<Job> queue_ GUARDED_BY(mutex_);
@@ -75,44 +77,44 @@ class Prefetcher {
   Stats stats_ GUARDED_BY(mutex_);
 };
 
-// What one open file is asked for. It sees a reader that goes forward from
-// one read to the next (a little out of order, as the kernel's read-ahead
-// does), also plane after plane, or in jumps of one width, and has the chunks
-// ahead of it decoded: first a few, then more as the reader keeps going. It
-// stops at once when the reader goes elsewhere or closes the file. Chunks that
-// a reader has gone past are the first to leave the cache.
-// Thread-safe.
+// Follows the reads of one open file. It recognizes a reader that goes forward
+// from one read to the next (a little out of order, as the kernel's read-ahead
+// does), plane after plane, or in jumps of equal width. It then has the chunks
+// ahead of the reader decoded: first a few, and more as the reader keeps going.
+// It stops at once when the reader goes elsewhere or closes the file. The cache
+// evicts chunks that the reader has passed before others. Thread-safe.
 class ReadStream {
  public:
   ReadStream(Prefetcher& prefetcher, std::shared_ptr<const ArrayReader> reader);
   ~ReadStream();
 
-  // Tells that bytes [offset, offset + size) of the element stream are read.
-  // kAlone if the reader has just gone elsewhere, and not by one more jump of
-  // the same width.
+  // To be called before bytes [offset, offset + size) of the element stream are
+  // read. Returns kAlone for a small read if the reader has just gone
+  // elsewhere, and not by another jump of the same width.
   Access OnRead(uint64_t offset, uint64_t size) EXCLUDES(mutex_);
 
-  // Tells that the reader will come to byte `offset`: the chunk there is decoded
-  // beforehand if it takes a small part of the cache.
+  // Tells that the reader will come to byte `offset`. Has the chunk there
+  // decoded now, if it takes only a small part of the cache.
   void Expect(uint64_t offset);
 
  private:
-  // Forgets where the reader went.
+  // Forgets the direction of the reader, and stops decoding ahead.
   void Stop() REQUIRES(mutex_);
   void Jump(uint64_t offset) REQUIRES(mutex_);
   void Begin() REQUIRES(mutex_);
-  // Bytes of the cache that are this reader's.
+  // This reader's share of the cache, in bytes.
   uint64_t Share() const;
-  // Chunks that may be decoded ahead, where it still needs so many others.
+  // How many chunks may be decoded ahead while the reader still needs `needed`
+  // others.
   uint64_t Window(uint64_t needed) const;
-  // Has the chunks of one read decoded at the same time, if it is a large one.
+  // If the read of [begin, end) is large, has its chunks decoded in parallel.
   Access DecodeBeside(uint64_t begin, uint64_t end) REQUIRES(mutex_);
-  // Has the chunks decoded that come after the first one of a read at `offset`,
-  // or after more jumps.
+  // Has chunks decoded ahead: those after the first one of a read at `offset`,
+  // or those at the next jumps.
   void DecodeAhead(uint64_t offset) REQUIRES(mutex_);
   void DecodeAfterJumps() REQUIRES(mutex_);
   void Keep(uint64_t current, uint64_t end) REQUIRES(mutex_);
-  // The first chunk that does not end before all that is still being read.
+  // The first chunk that a read that comes late may still need.
   uint64_t FirstNeeded() const REQUIRES(mutex_);
 
   Prefetcher& prefetcher_;
@@ -120,12 +122,12 @@ class ReadStream {
   const bool decodes_;
 
   model::Mutex mutex_;
-  uint64_t expected_ GUARDED_BY(mutex_) = 0;   // where the reader is to go on
-  uint64_t begin_ GUARDED_BY(mutex_) = 0;      // where it came by the last jump
-  uint64_t stride_ GUARDED_BY(mutex_) = 0;     // of the last jump; 0: backwards, or none
-  uint64_t length_ GUARDED_BY(mutex_) = 0;     // what it takes after each; 0: goes forward
-  uint64_t window_ GUARDED_BY(mutex_) = 0;     // chunks to be ahead by now; 0: no direction
-  uint64_t requested_ GUARDED_BY(mutex_) = 0;  // chunks below this were asked for
+  uint64_t expected_ GUARDED_BY(mutex_) = 0;   // where the next read should begin
+  uint64_t begin_ GUARDED_BY(mutex_) = 0;      // where the last jump led
+  uint64_t stride_ GUARDED_BY(mutex_) = 0;     // width of the last jump; 0: backwards, or none
+  uint64_t length_ GUARDED_BY(mutex_) = 0;     // bytes read after each jump; 0: no jumps
+  uint64_t window_ GUARDED_BY(mutex_) = 0;     // chunks to decode ahead; 0: no direction
+  uint64_t requested_ GUARDED_BY(mutex_) = 0;  // chunks below this were requested
   uint64_t passed_ GUARDED_BY(mutex_) = 0;     // chunks below this are not needed any more
 };
 

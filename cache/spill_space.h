@@ -12,25 +12,26 @@
 
 namespace ndlfs::cache {
 
-// Room on disk for decoded chunks that memory has no room for: files without a
-// name, in one directory and below one limit. One for a mount. Thread-safe.
-// Nothing that goes wrong here is an error: what is not written is decoded
-// again.
+// Disk space for decoded chunks that do not fit in memory: files without a
+// name, in one directory, with one limit for all. A mount has one SpillSpace.
+// Thread-safe. No failure here is an error: a chunk that could not be written
+// is decoded again.
 class SpillSpace {
  public:
-  // Gets a line whenever the directory, and not the limit, is the reason that a
-  // chunk is not written. Called by any thread.
+  // Called with a line of text when a chunk could not be written because of the
+  // directory, and not because of the limit. Called on any thread.
   using Report = std::function<void(std::string_view line)>;
 
-  // Nothing is ever written where `limit_bytes` is 0. The directory is the one
-  // that is there now: a mount over it later is no trap.
+  // If `limit_bytes` is 0, nothing is ever written. Opens the directory now, so
+  // that a file system that is mounted over it later does not matter.
   SpillSpace(const std::string& directory, uint64_t limit_bytes, Report report = {});
-  // All files must be gone by then.
+  // All files must be gone before.
   ~SpillSpace();
   SpillSpace(const SpillSpace&) = delete;
   SpillSpace& operator=(const SpillSpace&) = delete;
 
-  // A file of slots of one size, gone with its object. Thread-safe.
+  // A file of slots of equal size. It exists as long as this object does.
+  // Thread-safe.
   class File {
    public:
     File(SpillSpace& space, int fd, uint64_t slot_bytes);
@@ -38,7 +39,7 @@ class SpillSpace {
     File(const File&) = delete;
     File& operator=(const File&) = delete;
 
-    // Makes it one slot longer; false where there is no room for that.
+    // Makes the file one slot longer. False if there is no room for that.
     bool Grow();
     bool Write(uint64_t slot, backends::ConstByteSpan bytes);
     bool Read(uint64_t slot, uint64_t offset, backends::ByteSpan out) const;
@@ -49,25 +50,27 @@ class SpillSpace {
     const uint64_t slot_bytes_;
     std::atomic<uint64_t> slots_{0};
   };
-  // Null where there can be none.
+  // A new file with slots of `slot_bytes` bytes; null if there can be none.
   std::shared_ptr<File> Open(uint64_t slot_bytes);
 
   struct Stats {
     uint64_t used_bytes = 0;
     uint64_t written = 0;  // chunks
     uint64_t reads = 0;    // of parts of chunks
-    uint64_t refused = 0;  // chunks that there was no room for
+    uint64_t refused = 0;  // chunks that could not be written
   };
   Stats stats() const;
-  // For who has been refused; without a lock, as it may write to the log.
+  // Counts a chunk that could not be written, and reports the reason if it is
+  // the directory. Call it without a lock, because it may write to the log.
   void CountRefused();
 
  private:
-  // Whether `bytes` more, on the file system of `fd`, leave as much to others
-  // as is taken here.
+  // Adds `bytes` to the used bytes. False, and adds nothing, if they would
+  // exceed the limit, or the free space on the file system of `fd`: other
+  // programs shall keep at least as much as is used here.
   bool Reserve(int fd, uint64_t bytes);
 
-  // Notes `error`, an errno, for CountRefused(). Yields false.
+  // Keeps `error`, an errno, for the next CountRefused(). Returns false.
   bool Refuse(int error);
 
   const std::string path_;
@@ -78,7 +81,7 @@ class SpillSpace {
   std::atomic<uint64_t> written_{0};
   mutable std::atomic<uint64_t> reads_{0};
   std::atomic<uint64_t> refused_{0};
-  std::atomic<int> error_{0};  // of the directory, that has not been reported
+  std::atomic<int> error_{0};  // errno of the directory that was not reported yet
 };
 
 }  // namespace ndlfs::cache

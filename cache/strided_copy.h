@@ -9,21 +9,23 @@
 
 namespace ndlfs::cache {
 
-// One dimension of a box of bytes that is copied: how often, and how far apart
-// the pieces lie at either side.
+// One dimension of a box of bytes that is copied: the number of pieces, and the
+// distance in bytes from one to the next at the source and at the target.
 struct CopyAxis {
   size_t count;
   size_t from_stride;
   size_t to_stride;
 };
 
-// Copies a box of `axes` (slowest first) of pieces of `run` bytes each. Axes
-// that are contiguous at both sides are joined into longer pieces first.
+// Copies a box with the dimensions `axes`, slowest first, whose pieces have
+// `run` bytes each. First joins axes that are contiguous at both sides into
+// longer pieces.
 void CopyStrided(const std::byte* from, std::byte* to, std::vector<CopyAxis> axes, size_t run);
 
-// Copies such a box out of something that is read by offsets, as few pieces as
-// make sense. `read` fills its span; the first false ends it. May read, but not
-// keep, what lies between the pieces.
+// Copies such a box from a source that `read` reads at an offset, in few calls.
+// `read` fills its span; when it returns false, ReadStrided() stops and returns
+// false. `read` may also be asked for the bytes between the pieces, which are
+// not kept.
 using ReadAtOffset = std::function<bool(uint64_t offset, std::span<std::byte> out)>;
 bool ReadStrided(const ReadAtOffset& read, uint64_t from, std::byte* to,
                  std::vector<CopyAxis> axes, size_t run);

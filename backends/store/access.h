@@ -16,18 +16,18 @@ struct Access {
   bool operator==(const Access&) const = default;
 };
 
-// What a file or directory grants.
+// The permissions of the file or directory with this status.
 Access AccessTo(const struct ::stat& status);
 
-// The permission bits of `mode` without what the access control list `acl` (a
-// value of system.posix_acl_access) may keep from those that the bits are for:
-// the bits of the group are the most that the list grants to anybody. Of a list
-// that cannot be made out, the owner's bits alone.
+// The permission bits of `mode`, without those that the access control list
+// `acl` (a value of system.posix_acl_access) denies to some of the users that
+// they stand for: with a list, the bits of the group are only the most that the
+// list grants to anybody. If the list is not valid, the owner's bits alone.
 mode_t WithoutDenied(mode_t mode, std::span<const std::byte> acl);
 
-// What is shown of something that is made of `a` and `b`: no bit that `b` lacks, as long as the
-// bits of both are about the same user and group. Otherwise those of `a`: to leave out more
-// would keep users from what they may read in the source.
+// The permissions to show for something that is made of `a` and `b`. If both have the same
+// owner and group, the bits that both have. Otherwise those of `a`, because fewer could keep
+// users from what they may read in the source.
 Access InCommon(const Access& a, const Access& b);
 
 }  // namespace ndlfs::backends

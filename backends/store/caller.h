@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// On a mount for others, the kernel decides what a user may read: every file is opened with the
-// user and the groups of the process that asks for it.
+// On a mount for other users, the kernel decides what a user may read: every file is opened
+// with the user and the groups of the process that asks for it.
 #pragma once
 
 #include <sys/types.h>
@@ -14,28 +14,32 @@
 
 namespace ndlfs::backends {
 
-// What the kernel judges a process by when it opens a file. Capabilities are not part of it:
-// root of a user namespace is the user that it is outside. Immutable.
+// The identity of a process, by which the kernel decides whether it may open a file.
+// Capabilities are not part of it: root of a user namespace counts as the user that it is
+// outside. Immutable.
 struct Caller {
   uid_t uid = 0;
   gid_t gid = 0;
   std::vector<gid_t> groups;  // supplementary, sorted
-  // No other identity in this process has it; never 0.
+  // A number that no other identity has in this process; never 0.
   uint64_t id = 0;
-  // Has all that this process may do: this process itself, and root.
+  // Whether the caller has all rights of this process, as this process itself
+  // and root do.
   bool is_self = false;
 };
 using CallerPtr = std::shared_ptr<const Caller>;
 
-// One object, and one id, for each identity as long as anybody holds it. Thread-safe.
+// The caller with this identity: the same object, with the same id, as long as
+// anybody holds it. Thread-safe.
 CallerPtr FindCaller(uid_t uid, gid_t gid, std::vector<gid_t> groups);
 
-// This process itself, for what it needs in order to serve anybody at all.
+// This process itself, for files that it needs in order to serve callers at
+// all.
 const CallerPtr& SelfAsCaller();
 
-// For whom the calling thread works. Costs no system call: the identity is taken when a file is
-// opened (see TakenIdentity). A thread that works for another one's request makes a scope with
-// that thread's Current().
+// Sets the caller for whom the calling thread works. Costs no system call: the thread takes the
+// identity of the caller when it opens a file (see TakenIdentity). A thread that helps another
+// one makes a scope with the Current() of that thread.
 class CallerScope {
  public:
   explicit CallerScope(CallerPtr caller);
@@ -48,9 +52,9 @@ class CallerScope {
   // 0 outside of any scope.
   static uint64_t CurrentId();
 
-  // How often the kernel has refused this thread a file for want of permission. Who keeps what
-  // was made of several files, some of which are optional, sees by it whether one of them was
-  // refused.
+  // How often this thread was refused a file for lack of permission (EACCES). Code that makes
+  // something of several files, some of them optional, sees by this number whether one of them
+  // was refused.
   static uint64_t denials();
   static void CountDenial();
 
@@ -58,12 +62,13 @@ class CallerScope {
   CallerPtr outer_;
 };
 
-// As long as it exists, the kernel takes the calling thread, and no other, for `caller`.
-// Nothing else should happen meanwhile: a thread or a process that is started would inherit the
-// identity, and a file that is created would belong to the caller.
+// While this object exists, the kernel treats the calling thread, and no other, as `caller`.
+// The thread should do nothing else meanwhile: a thread or a process that it starts would
+// inherit the identity, and a file that it creates would belong to the caller. The destructor
+// gives the identity back; if it cannot, it ends the process.
 class TakenIdentity {
  public:
-  // Fails where the kernel refuses; the thread is then what it was.
+  // Fails if the kernel refuses; the thread then has its own identity.
   static model::Result<TakenIdentity> Take(const Caller& caller);
   TakenIdentity(TakenIdentity&& other) noexcept;
   TakenIdentity& operator=(TakenIdentity&&) = delete;

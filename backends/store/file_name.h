@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What the names of files say about the stores in them.
+// Helpers for the names of files and of the stores in them.
 #pragma once
 
 #include <string>
@@ -16,7 +16,7 @@ std::string_view FileNameOf(std::string_view path);
 bool HasExtension(std::string_view name, std::string_view extension);
 
 // The NDL name of the store at `path`: the name of the file without its
-// extension, if it has that one. What is no UTF-8 is taken as Latin-1.
+// extension, if it has that one. A name that is not UTF-8 is taken as Latin-1.
 std::string StoreNameOf(std::string_view path, std::string_view extension);
 
 }  // namespace ndlfs::backends

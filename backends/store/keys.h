@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What stores of all kinds do with keys and versions.
+// Helpers for keys, for stores of all kinds.
 #pragma once
 
 #include <string>
@@ -16,7 +16,8 @@ std::string JoinKey(std::string_view prefix, std::string_view key);
 // Refuses keys that are absolute or have empty, "." or ".." parts, or NULs.
 model::Result<void> CheckKey(std::string_view key);
 
-// Whether an error of opening means that there is no such file.
+// Whether an error of opening a file means that there is no such file (ENOENT,
+// ENOTDIR).
 bool IsAbsent(const model::Error& error);
 
 }  // namespace ndlfs::backends

@@ -16,13 +16,14 @@ class PartialListing {
  public:
   virtual ~PartialListing() = default;
 
-  // At most `limit` children of `prefix`, sorted by name. Which ones these are,
-  // where there are more, is up to the store.
+  // At most `limit` children of `prefix`, sorted by name. If there are more,
+  // the store chooses which of them it lists.
   virtual model::Result<std::vector<StoreEntry>> ListSome(std::string_view prefix,
                                                           size_t limit) const = 0;
 };
 
-// The same of any store; one that is no PartialListing lists all of them first.
+// The same for any store. A store that is no PartialListing lists all children
+// first.
 model::Result<std::vector<StoreEntry>> ListSome(const Store& store, std::string_view prefix,
                                                 size_t limit);
 

@@ -8,9 +8,9 @@
 
 namespace ndlfs::backends {
 
-// One version of the value at "" of `store`: the version that it has now. Later
-// reads of another one are kStale. Stat() tells of the value as it is then.
-// kNotFound if there is no such value.
+// A store with one version of the value at "" of `store`: the present one. If
+// the value changes, reads fail with kStale; Stat() tells about the value as it
+// is then. kNotFound if there is no such value.
 model::Result<std::shared_ptr<const Store>> PinVersion(std::shared_ptr<const Store> store);
 
 }  // namespace ndlfs::backends

@@ -11,10 +11,10 @@
 
 namespace ndlfs::backends {
 
-// What the calling thread has found out for one request, so that nothing is asked for
-// twice while one of these lives: which metadata files a folder has. Every request
-// looks anew. Without a scope nothing is remembered. An inner scope has a memory of its
-// own.
+// Remembers what the calling thread has found out for one request, such as the metadata
+// files that a folder has, so that it is not looked up twice. The memory lasts as long
+// as the scope, and so each request looks again. Without a scope nothing is remembered.
+// An inner scope has a memory of its own.
 class RequestScope {
  public:
   RequestScope();
@@ -22,9 +22,9 @@ class RequestScope {
   RequestScope(const RequestScope&) = delete;
   RequestScope& operator=(const RequestScope&) = delete;
 
-  // Of the calling thread; null if it has none.
+  // The innermost scope of the calling thread; null if it has none.
   static RequestScope* Current();
-  // Forgets everything of the calling thread's scope: for a look that has to be newer
+  // Clears the innermost scope of the calling thread, so that the next look is newer
   // than the request.
   static void ForgetAll();
 
@@ -37,7 +37,7 @@ class RequestScope {
   void Keep(uint64_t owner, std::string_view key, std::shared_ptr<const void> found);
 
  private:
-  // A listing of very many folders keeps few of them.
+  // The most objects in a scope: a listing may look at very many folders.
   static constexpr size_t kMost = 256;
 
   std::map<std::pair<uint64_t, std::string>, std::shared_ptr<const void>> kept_;

@@ -13,7 +13,7 @@
 namespace ndlfs::backends {
 
 enum class FileKind : uint8_t {
-  kUnknown,  // in listings alone: Stat() tells
+  kUnknown,  // only in listings; Stat() tells the kind
   kFile,
   kDirectory,
   kSymlink,
@@ -23,15 +23,16 @@ enum class FileKind : uint8_t {
   kBlockDevice,
 };
 
-// Which file something is, whatever happens to its contents and its name.
+// The identity of a file, which stays the same when its contents or its name
+// change.
 struct FileId {
   uint64_t device = 0;
   uint64_t inode = 0;
   bool operator==(const FileId&) const = default;
 };
 
-// What a source says of a file or directory without reading it. What a source
-// does not know is 0, but for `mode`: that has the bits of a file that
+// What a source tells about a file or directory without reading it. A field
+// that it does not know is 0; only `mode` then has the bits of a file that
 // everybody may read.
 struct FileStatus {
   FileKind kind = FileKind::kUnknown;
@@ -43,7 +44,7 @@ struct FileStatus {
   int64_t mtime_ns = 0;        // since 1970
   int64_t ctime_ns = 0;
   FileId id;
-  // Of a file: equal as long as the contents are.
+  // For a file: if two versions are equal, so are the contents.
   Generation version;
 
   bool is_file() const { return kind == FileKind::kFile; }
@@ -73,73 +74,79 @@ class DirectoryListing {
 
   // The status of the entry that Next() gave last; a symbolic link is not
   // followed. nullopt if there is nothing of that name any more. Costs less than
-  // Source::Stat() of the path, and no request where looks are requests.
+  // Source::Stat() of the path, and no request to a server. A shared source may
+  // refuse (EACCES).
   virtual model::Result<std::optional<FileStatus>> StatEntry() = 0;
 };
 
 enum class Follow : uint8_t { kNo, kYes };
 
-// A tree of files that ndlfs shows: a directory, or what there is below a URL.
+// A tree of files that ndlfs shows: a directory, or the files below a URL.
 // Paths are relative and '/'-separated; "" is the top. No path, no symbolic
 // link and no name found in a file leads out of the tree: a source refuses
-// them. Safe to call concurrently; what is read may change underneath.
+// them. Thread-safe; the files may change at any time.
 class Source {
  public:
   virtual ~Source() = default;
 
-  // The absolute path or the URL of the top: for messages, and because files
+  // The absolute path or the URL of the top, for messages and for files that
   // refer to others by it.
   virtual const std::string& name() const = 0;
 
-  // Whether there are symbolic links.
+  // Whether the tree may have symbolic links.
   virtual bool has_symlinks() const { return false; }
-  // Whether each look at a path is a request to a server: then files are known
-  // by their names, and those that do not look like stores are not looked into.
+  // Whether each look at a path is a request to a server. If so, stores are
+  // detected by the names of files, and files with other names are not looked
+  // into.
   virtual bool looks_are_requests() const { return false; }
-  // Whether users who may not read the same files are shown what this reads.
+  // Whether several users, who may not all read the same files, are shown what
+  // this source reads.
   virtual bool is_shared() const { return false; }
 
-  // What is at `path`; nullopt where there is nothing. With Follow::kNo, a
-  // symbolic link is itself.
+  // The status of the file at `path`; nullopt if there is none. With
+  // Follow::kNo, the status of a symbolic link is that of the link itself.
   virtual model::Result<std::optional<FileStatus>> Stat(std::string_view path,
                                                         Follow follow) const = 0;
 
   // The names in the directory at `path`. An error of the system (ENOENT,
-  // ENOTDIR) where there is none.
+  // ENOTDIR) if there is none.
   virtual model::Result<std::unique_ptr<DirectoryListing>> List(
       std::string_view path) const = 0;
 
-  // What the symbolic link at `path` says, wherever that leads. An error where
+  // The text of the symbolic link at `path`, wherever it leads. An error if
   // there is no link.
   virtual model::Result<std::string> ReadLink(std::string_view path) const;
 
-  // The values of the directory at `path`: its files, by their paths below it.
-  // Nothing is looked at before the first read; where there is no directory, no
-  // key is there.
+  // A store of the files in the directory at `path`; their paths below it are
+  // the keys. Looks at nothing before the first read. If there is no directory,
+  // the store has no keys.
   virtual std::shared_ptr<const Store> OpenStore(const std::string& path) const = 0;
 
-  // The file at `path` as the one value "". Nothing is looked at before the first
-  // read, and from then on the store keeps to one version of the file: reads of
-  // another one fail with kStale, so that bytes of two versions never mix. To
-  // read the new version, open it again; Stat("") tells that there is one.
-  // Follow::kYes is for paths that a file names, which may lead through symbolic
-  // links. Others have been found step by step and had none: a shared source
-  // follows no link that is there now.
+  // A store with the file at `path` as the value of its one key "". Looks at
+  // nothing before the first read. From then on the store reads only one version
+  // of the file: if the file changes, reads fail with kStale, so that bytes of
+  // two versions never mix. Stat("") tells that there is a new version; to read
+  // it, open the file again. Follow::kYes is for paths that a file names, which
+  // may lead through symbolic links. Other paths were found folder by folder, and
+  // had no links; for these a shared source does not follow a link that is there
+  // now.
   virtual std::shared_ptr<const Store> OpenFile(const std::string& path,
                                                 Follow follow) const = 0;
   std::shared_ptr<const Store> OpenFile(const std::string& path) const {
     return OpenFile(path, Follow::kNo);
   }
 
-  // Whether there is a regular file at `path`, or where a link there leads.
+  // Whether there is a regular file at `path`, or at the target of a link
+  // there.
   bool IsFile(std::string_view path) const;
 
   // `path` for messages, see DescribeIn().
   std::string Describe(std::string_view path) const;
 
-  // The path beneath the top of what the file at `file_path` calls `name`:
-  // relative to its folder, or with the name of the top in front. nullopt where
-  // that leads out of the tree by its words alone; links are not looked at.
+  // The path below the top of the file that the file at `file_path` calls
+  // `name`. `name` is relative to the folder of that file, or begins with the
+  // name of the top. nullopt if it leads out of the tree; does not look at
+  // links.
   std::optional<std::string> Resolve(std::string_view file_path, std::string_view name) const;
 };
 

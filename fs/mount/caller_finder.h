@@ -12,14 +12,15 @@
 
 namespace ndlfs::fs {
 
-// Finds out who has sent a request. The kernel tells the user and the group of the process, not
-// its supplementary groups: those are read from /proc while the process waits for the answer.
-// Where /proc does not tell (the process is in another PID namespace, or acts as somebody else,
-// as an NFS server does), they are the ones that the system's database of groups has for the
-// user. Thread-safe.
+// Finds the caller of a request. The kernel tells the user and the group of the process, but
+// not its supplementary groups. CallerFinder reads these from /proc, while the process waits
+// for the answer. If /proc does not tell them (the process is in another PID namespace, or acts
+// for another user, as an NFS server does), it takes the groups that the system's group
+// database has for the user. A result is used again for a tenth of a second. Thread-safe.
 class CallerFinder {
  public:
-  // Never null. `pid` is that of the thread, 0 where it has none here.
+  // `pid` is the number of the calling thread; 0 if it has none in this PID
+  // namespace. Never null.
   backends::CallerPtr Find(uid_t uid, gid_t gid, pid_t pid);
 
  private:

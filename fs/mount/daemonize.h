@@ -9,8 +9,8 @@
 
 namespace ndlfs::fs {
 
-// The end of the pipe on which a process in the background tells the one that
-// started it how it went.
+// The end of a pipe through which a process in the background tells the process
+// that started it whether it is ready.
 class Starter {
  public:
   explicit Starter(backends::UniqueFd pipe) : pipe_(std::move(pipe)) {}
@@ -19,7 +19,7 @@ class Starter {
   // Ready: lets go of the terminal, but keeps standard error if `errors` says so, then of the
   // starter. Once only; the process may be threaded by now.
   void Succeed(Errors errors = Errors::kLetGo);
-  // Not ready, and never will be, because of `reason`.
+  // Tells that the process will never be ready, because of `reason`.
   void Fail(const std::string& reason);
 
  private:
@@ -29,11 +29,11 @@ class Starter {
 // Waits at the other end, `fd`, for Succeed(), or for the reason of a failure.
 model::Result<void> WaitUntilStarted(int fd);
 
-// Runs `work` in a process of its own, without a terminal and in "/", which
-// outlives this one. Returns when that has called Succeed(), or with the
-// reason why it has not. Call it before any thread is started: a fork takes
-// only the thread that calls it along. In the new process it never returns:
-// that exits with what `work` returns.
+// Runs `work` in a new process, which has no terminal, works in "/", and
+// continues after this one ends. Returns when `work` has called Succeed(), or
+// with the reason why it has not. Call it before any thread is started: fork()
+// copies only the thread that calls it. Never returns in the new process, which
+// exits with the result of `work`.
 model::Result<void> RunInBackground(const std::function<int(Starter&)>& work);
 
 }  // namespace ndlfs::fs

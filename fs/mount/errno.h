@@ -7,9 +7,10 @@
 
 namespace ndlfs::fs {
 
-// What a system call reports for `error`: the system's own number where the
-// system refused, ENOENT for what is not there, ENOMEM where memory ran out,
-// otherwise EIO. Always positive.
+// The errno with which a system call of a program fails for `error`: ENOENT for
+// kNotFound, ESTALE for kStale, the errno of the system, such as ENOMEM, for
+// kIo (unless that would mislead the kernel or the program), otherwise EIO.
+// Always positive.
 int ToErrno(const model::Error& error);
 
 }  // namespace ndlfs::fs

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The one place that says which libfuse this is written for: 3.12, with what
-// 3.10 has instead where they differ.
+// The one place that names the version of libfuse: 3.12. The macro is 0 with an
+// older one; 3.10 is supported, too.
 #pragma once
 
 #define FUSE_USE_VERSION 312

@@ -21,11 +21,12 @@ struct MountOptions {
   std::string mountpoint;
 
   uint64_t cache_size = uint64_t{512} << 20;
-  // Where decoded chunks go that the cache has no room for although a reader
-  // comes back to them, and how much of them.
+  // Directory for decoded chunks that do not fit in the cache although a reader
+  // will need them again, and the most bytes to keep there.
   std::string cache_dir = "/var/tmp";
   uint64_t cache_dir_size = uint64_t{8} << 30;
-  // Threads that serve requests; 0: one per core, and at least two.
+  // Threads that serve reads; 0: one per core, and at least two. Spare threads
+  // answer short requests.
   unsigned threads = 0;
   // Most loads of chunks that run at once because the source makes them wait.
   unsigned fetches = 64;
@@ -33,23 +34,26 @@ struct MountOptions {
   // permissions that the files have.
   bool allow_other = false;
 
-  // Replace the owner of all files, and take permissions away from them.
+  // Replace the owner and the group of all files, and remove permissions from
+  // them.
   std::optional<uid_t> uid;
   std::optional<gid_t> gid;
   std::optional<mode_t> umask;
 
-  // How long an answer about the source holds before it is looked at again.
+  // How many seconds to trust a look at the source before looking again.
   double revalidate_seconds = 1.0;
-  // The source does not change while it is mounted: nothing is looked at again.
+  // The source does not change while it is mounted, so ndlfs never looks again.
   bool immutable = false;
 
-  // How files are known to be stores. A source that is one file is known by its
-  // content in any case.
+  // How ndlfs detects which files are stores. It always detects a source that
+  // is one file by its content.
   backends::Detection detection = backends::Detection::kContent;
 
-  // A store with larger chunks than this is refused.
+  // The largest decoded chunk in bytes. Arrays with larger chunks are not
+  // shown.
   uint64_t max_chunk_size = uint64_t{1} << 30;
-  // Files whose size only decoding tells are there for arrays of up to this.
+  // The most bytes to decode to find the size of a file. Arrays that need more
+  // do not have that file.
   uint64_t max_scan = uint64_t{1} << 30;
 
   // The short name of a view of groups that stores are shown as; empty: as folders.
@@ -58,24 +62,23 @@ struct MountOptions {
   // Which views a listing shows.
   ListedViews views;
 
-  // Where the log goes. Empty: standard error in the foreground, otherwise
-  // the system log.
+  // The file to log to. If empty, the log goes to standard error in the
+  // foreground, otherwise to the system log.
   std::string log_file;
   // trace, debug, info, warn, error, critical or off.
   std::string log_level = "info";
   bool foreground = false;
 };
 
-// Mounts and, in the foreground, serves until the mount ends; otherwise leaves
-// a process in the background that does, and returns once the mount answers.
-// Call it before the process has started any thread. The value is the exit
-// status of the process; in the background process it is returned as well,
-// when the mount has ended. The error is one line for a person: why there is
-// no mount.
+// Mounts. In the foreground, serves until the mount ends. Otherwise starts a
+// process in the background that serves, and returns once the mount answers; in
+// the background process this function never returns. Call it before the
+// process has started any thread. The value is the exit status of the process.
+// The error is one line that tells a person why there is no mount.
 model::Result<int> RunMount(const MountOptions& given);
 
-// Ends the mount at `path`, and waits until the process that served it
-// has ended too. Refuses what is not a mount of ndlfs.
+// Unmounts `path`, and waits, up to a minute, until the process that served it
+// has ended, too. Fails if `path` is not a mount of ndlfs.
 model::Result<void> RunUnmount(const std::string& path);
 
 // Takes away the mount of ndlfs at `path` whose process has been killed, although

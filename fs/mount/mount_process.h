@@ -14,8 +14,8 @@ namespace ndlfs::fs {
 // The process that serves a mount of ndlfs. Move-only.
 class MountProcess {
  public:
-  // Asks the mount at `mountpoint`, which is to be one of ndlfs. nullopt where
-  // it does not answer within two seconds, or not to this user.
+  // Asks the mount of ndlfs at `mountpoint` for its process. nullopt if it does
+  // not answer this user within two seconds.
   static std::optional<MountProcess> Find(const std::string& mountpoint);
 
   pid_t pid() const { return pid_; }
@@ -25,7 +25,7 @@ class MountProcess {
  private:
   MountProcess(pid_t pid, backends::UniqueFd fd) : pid_(pid), fd_(std::move(fd)) {}
   pid_t pid_;
-  backends::UniqueFd fd_;  // of the process, so that no other is waited for
+  backends::UniqueFd fd_;  // of the process: another one may get the same pid_
 };
 
 }  // namespace ndlfs::fs

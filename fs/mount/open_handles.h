@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// What the kernel has handles of between open and release.
+// Open files and directories, to which the kernel has handles between open and
+// release.
 #pragma once
 
 #include <cstdint>
@@ -15,9 +16,9 @@
 
 namespace ndlfs::fs {
 
-// Owns objects that are known by a number, which is their address: finding one
-// takes no lock, and the kernel uses none before it is opened or after it is
-// released. Those that were never released go with the set. Thread-safe.
+// Owns objects. The handle of an object is its address, so finding one takes no
+// lock. The kernel uses a handle neither before it is opened nor after it is
+// released. The set destroys objects that were never released. Thread-safe.
 template <typename T>
 class HandleSet {
  public:
@@ -27,6 +28,7 @@ class HandleSet {
     objects_.emplace(handle, std::move(object));
     return handle;
   }
+  // `handle` must be one of Add() that was not removed since.
   static T& Get(uint64_t handle) { return *reinterpret_cast<T*>(handle); }
   void Remove(uint64_t handle) {
     std::unique_ptr<T> removed;  // destroyed after the lock is given back
@@ -46,9 +48,9 @@ class HandleSet {
   std::unordered_map<uint64_t, std::unique_ptr<T>> objects_ GUARDED_BY(mutex_);
 };
 
-// One opendir(): what DirectoryReader yields, behind "." and "..", under
-// offsets that are ordinals. A directory that changes meanwhile may show an
-// entry twice or not at all after a rewind, as POSIX allows.
+// One opendir(): "." and "..", then the entries of a DirectoryReader. The
+// offset of an entry is its ordinal. If the directory changes meanwhile, an
+// entry may appear twice or not at all after a rewind, as POSIX allows.
 class DirectoryHandle {
  public:
   DirectoryHandle(InodeTable::Inode inode, std::unique_ptr<DirectoryReader> reader,
@@ -56,13 +58,13 @@ class DirectoryHandle {
       : inode_(std::move(inode)), opener_(std::move(opener)), reader_(std::move(reader)) {}
 
   const InodeTable::Inode& inode() const { return inode_; }
-  // As OpenedFile has it.
+  // The same as OpenedFile::opener.
   const backends::CallerPtr& opener() const { return opener_; }
 
-  // Calls `take` with the entries from ordinal `offset` on, and with the
-  // offset that continues behind each, until it returns false: it then has
-  // not taken that entry. An error is returned only if none was taken before;
-  // otherwise it comes again when the caller continues.
+  // Calls `take` with each entry from ordinal `offset` on, and with the offset
+  // at which to continue after it. Stops when `take` returns false, which means
+  // that it has not taken that entry. Returns an error only if no entry was
+  // taken before it; otherwise the error comes again when the caller continues.
   template <typename Take>
   model::Result<void> Visit(uint64_t offset, const Take& take) EXCLUDES(mutex_) {
     model::MutexLock lock(mutex_);
@@ -78,13 +80,13 @@ class DirectoryHandle {
  private:
   static constexpr uint64_t kFirst = 2;  // behind "." and ".."
 
-  // The entry with the ordinal `next_`, which stays the next one; null at the
-  // end.
+  // The entry with the ordinal `next_`, without going on to another; null at
+  // the end.
   model::Result<const DirectoryEntry*> Peek() REQUIRES(mutex_);
   void Advance() REQUIRES(mutex_);
   model::Result<void> Seek(uint64_t offset) REQUIRES(mutex_);
 
-  const InodeTable::Inode inode_;  // keeps the directory
+  const InodeTable::Inode inode_;  // keeps the node of the directory alive
   const backends::CallerPtr opener_;
   model::Mutex mutex_;
   const std::unique_ptr<DirectoryReader> reader_;

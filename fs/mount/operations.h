@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// The FUSE low-level operations over a tree of nodes: an operation finds its
-// node, calls it, and replies. Nothing throws across it, and each request is
-// answered exactly once.
+// The FUSE low-level operations over a tree of nodes. An operation finds its
+// node, calls it, and replies. No exception leaves an operation, and each
+// request is answered exactly once.
 #pragma once
 
 #include <atomic>
@@ -26,7 +26,7 @@ struct fuse_lowlevel_ops;
 
 namespace ndlfs::fs {
 
-// What is counted for `.ndlfs`.
+// The counters that `.ndlfs` shows.
 struct OperationCounts {
   RequestTimes lookup;
   RequestTimes getattr;
@@ -34,7 +34,7 @@ struct OperationCounts {
   RequestTimes read;  // from their arrival: those that wait for their turn wait here, too
   RequestTimes readdir;
   RequestTimes other;
-  std::atomic<uint64_t> failed{0};  // with another answer than ENOENT and the like
+  std::atomic<uint64_t> failed{0};  // failures, except ordinary ones such as ENOENT
   std::atomic<uint64_t> bytes_read{0};
 };
 
@@ -42,19 +42,19 @@ struct FilesystemOptions {
   std::optional<uid_t> uid;
   std::optional<gid_t> gid;
   mode_t umask = 0;
-  // How long the kernel may believe a name or attributes, in seconds.
+  // How long the kernel may cache names and attributes, in seconds.
   double timeout = 1.0;
-  // Nothing changes: the kernel may keep listings too.
+  // The source never changes, so the kernel may cache listings, too.
   bool immutable = false;
-  // Reads that run at once.
+  // How many reads may run at the same time.
   unsigned reads_at_once = 2;
   // How many may run at once now, because they wait for a slow source. Called by any thread,
   // and under a lock: must be quick.
   std::function<unsigned()> most_reads = {};
-  // Others than the user who mounts may use it: each request is answered as the kernel lets its
-  // caller read the source.
+  // Other users than the one who mounts may use the mount. Each request then opens files of the
+  // source as its caller, so that the caller gets only what it may read.
   bool shared = false;
-  // statfs() tells of the filesystem that this is on; null where the source is no
+  // The source, for statfs(), which describes its file system; null if it is no
   // directory of this machine.
   std::shared_ptr<const backends::SourceRoot> source;
 };
@@ -62,7 +62,8 @@ struct FilesystemOptions {
 // The `userdata` of a FUSE session. Thread-safe.
 class Filesystem {
  public:
-  // Tells of a failure that somebody should know of; one line.
+  // Reports a failure that a person should know of, in one line. Called on any
+  // thread.
   using Report = std::function<void(std::string_view line)>;
 
   Filesystem(TreeNodePtr root, FilesystemOptions options, Report report);
@@ -70,7 +71,7 @@ class Filesystem {
   static const fuse_lowlevel_ops& Operations();
 
   // `on_ready` is called once, on a thread of the session, when the kernel has
-  // shaken hands.
+  // completed the FUSE handshake.
   void set_on_ready(std::function<void()> on_ready) { on_ready_ = std::move(on_ready); }
   // `on_first_open` is called once, before the first file is opened.
   void set_on_first_open(std::function<void()> action) { on_first_open_ = std::move(action); }
@@ -86,7 +87,7 @@ class Filesystem {
  private:
   friend struct Handlers;
 
-  // After that many nodeids more were forgotten.
+  // To be called after `forgotten` more nodeids were forgotten.
   void GiveMemoryBack(size_t forgotten);
 
   const FilesystemOptions options_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What can be said about a mount before it is tried.
+// Checks that can be made before mounting.
 #pragma once
 
 #include <sys/types.h>
@@ -18,15 +18,16 @@ namespace ndlfs::fs {
 struct MountPaths {
   std::string source;
   std::string mountpoint;
-  // The source itself or, where that is one file, the directory that it is in,
-  // and the name of the file there.
+  // `directory` is the source itself or, if the source is one file, the
+  // directory that it is in; `file` is then its name there, and else empty.
   std::string directory;
   std::string file;
 };
 
-// Refuses, with one line that says what to do about it: a source that is not
-// there, or neither a directory nor a file that is a store, a mount point that is not there,
-// not empty, in use or tangled up with the source, a system without FUSE. Takes
+// Resolves the paths of a mount. Refuses, with one line that says what to do about it: a
+// source that does not exist, or is neither a directory nor a file that is a store; a mount
+// point that does not exist, is not empty, or is in use; one of the two inside the other; a
+// system without FUSE. Takes
 // away a mount of ndlfs at the mount point whose process was killed.
 model::Result<MountPaths> CheckMount(const MountOptions& options);
 
@@ -36,8 +37,8 @@ model::Result<MountPaths> CheckSource(const MountOptions& options);
 // Why /dev/fuse cannot be opened, from the errno of the attempt.
 std::string WhyNoDevice(int error);
 
-// Whether the directory `inner` is `outer` or below it. By device and inode,
-// so that another way to the same directory is seen through.
+// Whether the directory `inner` is `outer` or below it. Compares devices and
+// inodes, and so recognizes a directory under another path.
 bool IsInside(std::string inner, const std::string& outer);
 
 // "a named pipe" and the like; empty for directories, regular files and links.
@@ -54,7 +55,8 @@ struct MountEntry {
   std::string device;  // "0:51"
 };
 std::vector<MountEntry> ParseMountInfo(const std::string& text);
-// The mounts of this process, the latest last. None where /proc does not say.
+// The mounts that this process sees, the latest last. Empty if /proc does not
+// tell them.
 std::vector<MountEntry> CurrentMounts();
 
 // The type that mounts of ndlfs have in /proc/mounts.

@@ -5,9 +5,9 @@
 
 namespace ndlfs::fs {
 
-// Has the kernel read further ahead in the files of a mount, and so ask for
-// more at a time. Only root may, and only once the kernel has shaken hands;
-// where it may not be, nothing happens. Does not look at the mount itself.
+// Makes the kernel read further ahead in the files of a mount, so that it asks
+// for more at a time. Works only for root, and only after the FUSE handshake;
+// otherwise does nothing. Sends no request to the mount itself.
 void RaiseReadAhead(const std::string& mountpoint);
 
 }  // namespace ndlfs::fs

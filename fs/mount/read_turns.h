@@ -33,9 +33,9 @@ class ReadTurns {
   ReadTurns(const ReadTurns&) = delete;
   ReadTurns& operator=(const ReadTurns&) = delete;
 
-  // Runs `read`, and then all that others have left waiting meanwhile; or
-  // leaves it to one of the threads that are doing that. Where it throws, for
-  // want of memory, the read was not run and will not be.
+  // Runs `read`, and then all reads that have begun to wait meanwhile. If
+  // `at_once` threads are doing that already, leaves `read` to one of them. If
+  // Run() throws, for lack of memory, the read was not run and will not be.
   void Run(uid_t user, Read read);
 
   // Waits until the object's own threads have run all reads that are left. There are no such
@@ -43,7 +43,7 @@ class ReadTurns {
   void Finish() EXCLUDES(mutex_);
 
  private:
-  // The read to run next on this thread; none if it has to go.
+  // The read to run next on this thread; nullopt if there is none.
   std::optional<Read> Next() EXCLUDES(mutex_);
   // Whether `read` waits for its turn, in the list of waiting ones of `user`.
   bool Waits(uid_t user, std::list<Read>& read) EXCLUDES(mutex_);
@@ -55,9 +55,10 @@ class ReadTurns {
   const std::function<unsigned()> most_;
   model::Mutex mutex_;
   unsigned running_ GUARDED_BY(mutex_) = 0;
-  // None of them is empty, and none is there while fewer than `at_once_` run.
+  // The waiting reads of each user. No list is empty. While fewer than
+  // `at_once_` reads run, there is none.
   std::map<uid_t, std::list<Read>> waiting_ GUARDED_BY(mutex_);
-  uid_t last_ GUARDED_BY(mutex_) = 0;  // whose turn it was
+  uid_t last_ GUARDED_BY(mutex_) = 0;  // the user whose turn was last
   Threads helpers_ GUARDED_BY(mutex_);
   Threads finished_ GUARDED_BY(mutex_);  // helpers to be joined
   bool is_finished_ GUARDED_BY(mutex_) = false;

@@ -22,18 +22,19 @@ struct SessionOptions {
   backends::UniqueFd device = {};
 };
 
-// A mount, from the mounting to the unmounting.
+// A FUSE mount. The destructor unmounts.
 class Session {
  public:
-  // Mounts; nothing is answered before Run(). `filesystem` outlives it.
+  // Mounts, and drops the capabilities that serving does not need. Requests
+  // wait until Run() answers them. `filesystem` must outlive the session.
   static model::Result<std::unique_ptr<Session>> Mount(SessionOptions options,
                                                        Filesystem& filesystem);
   ~Session();
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
-  // Serves until the mount is unmounted, or a SIGTERM, SIGINT or SIGHUP asks
-  // to. Requests that are being served are finished.
+  // Serves until the mount is unmounted, or the process gets SIGTERM, SIGINT or
+  // SIGHUP. Finishes the requests that are being served.
   model::Result<void> Run();
 
  private:

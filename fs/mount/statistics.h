@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The texts of `.ndlfs/`.
+// The texts of the files in `.ndlfs/`.
 #pragma once
 
 #include <chrono>
@@ -12,8 +12,8 @@
 
 namespace ndlfs::fs {
 
-// A name, what it counts, and the number: one line of stats.json, three of
-// `metrics`.
+// One statistic, with its name, its description and its value: one line of
+// stats.json, three lines of `metrics`.
 struct Statistic {
   const char* name;
   const char* help;
@@ -21,7 +21,7 @@ struct Statistic {
   double value;
 };
 
-// What there is to tell at this moment.
+// All statistics with their present values.
 std::vector<Statistic> CollectStatistics(const MountContext& context,
                                          const Filesystem& filesystem,
                                          std::chrono::steady_clock::time_point mounted);
@@ -42,7 +42,7 @@ std::string StatisticsAsJson(const std::vector<Statistic>& statistics,
 std::string StatisticsAsMetrics(const std::vector<Statistic>& statistics,
                                 const std::vector<RequestStatistic>& requests = {});
 
-// The options of the mount, after defaults.
+// The options of the mount, with the defaults filled in.
 std::string OptionsAsYaml(const MountOptions& options);
 
 }  // namespace ndlfs::fs

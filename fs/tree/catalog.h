@@ -13,30 +13,33 @@
 
 namespace ndlfs::fs {
 
-// The stores of the source that somebody knows of: the kernel, or an open
-// file, or because they were used lately. On a mount for others, each caller
-// (backends/store/caller.h) has stores of its own. Thread-safe.
+// The stores of the source that are in use: the kernel or an open file refers
+// to them, or they were used recently. On a mount for other users, each caller
+// (backends/store/caller.h) has its own stores. Thread-safe.
 class Catalog {
  public:
   explicit Catalog(StoreServices& services) : services_(services) {}
 
-  // The store at `path`, where `status` is; null if there is none, but
-  // a plain file or directory. Costs a few stat() and, for a file that has not
-  // been looked into in this version, a look at its first KiB: no store is
-  // opened. A passing error of the system where nobody can tell at this moment.
+  // The store at `path`, whose status is `status`; null if a plain file or
+  // directory is there. Costs a few stat() and, if this version of a file was
+  // not looked into before, a read of its first KiB (of more in archives and
+  // documents). Opens no store. A passing error of the system where nobody can tell at this
+  // moment.
   model::Result<std::shared_ptr<MountedStore>> Find(const std::string& path,
                                                     const backends::FileStatus& status);
 
-  // The calling thread's own store in place of `store`, which another caller may have found.
-  // The error is ESTALE where there is none for it, and EACCES where it may not find out.
+  // The store at the path of `store`, as the current caller sees it; another caller may have
+  // found `store`. kStale if there is none for this caller, and kIo (EACCES) if it may not
+  // find out.
   model::Result<std::shared_ptr<MountedStore>> OfCaller(
       const std::shared_ptr<MountedStore>& store);
 
-  // Whether the regular file with this status is known to be no store, unless
-  // its name is that of one. Costs nothing; false is no answer.
+  // Whether the regular file with this status is known to be no store. Not for
+  // files that have the name of a store. Costs nothing; false means that it is
+  // not known.
   bool IsKnownPlain(const backends::FileStatus& status) const;
 
-  // Whether files whose names do not tell are looked into.
+  // Whether files that do not have the name of a store are looked into, too.
   bool looks_into_files() const { return services_.detection == backends::Detection::kContent; }
 
   // Number of stores that are known.
@@ -49,7 +52,7 @@ class Catalog {
     Freshness::Time detected;
   };
 
-  // A path, as the current caller knows it.
+  // The key of `path` for the current caller.
   static std::string KeyOf(const std::string& path);
   std::shared_ptr<MountedStore> FindKnown(const std::string& path,
                                           const backends::FileStatus& status) const;

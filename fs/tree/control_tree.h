@@ -22,8 +22,9 @@ struct ControlFile {
   bool grows = false;
 };
 
-// The source directory (or, where that or the one file that is shown is a store,
-// the store's folder) with the control folder in it.
+// The root: the source directory with the control folder in it. If the source
+// directory, or the one file that is shown, is a store, the folder of the store
+// takes its place.
 TreeNodePtr MakeRoot(MountContext& context, std::vector<ControlFile> control_files);
 
 }  // namespace ndlfs::fs

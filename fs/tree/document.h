@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// NDL documents of what a store holds: `.ndl.yaml`, and `ndlfs describe`.
+// NDL documents of the objects in a store, for `.ndl.yaml` and
+// `ndlfs describe`.
 #pragma once
 
 #include <functional>
@@ -15,22 +16,24 @@
 
 namespace ndlfs::fs {
 
-// The reader of the array at a path name; null where it has no data to read.
+// Returns the reader of the array at a path name; null if the array has no data
+// to read.
 using ReaderOf =
     std::function<std::shared_ptr<const cache::ArrayReader>(std::string_view path)>;
 
-// The NDL of the object at `path`: of the whole store at "/", of a group and
-// all that is below it, or of one array. A store that is one array has it at
-// "/"; where that has no name of its own it is called as `store_name` (the name
-// of the file or directory) without extension.
+// Writes the NDL document of the object at `path`: of the whole store at "/",
+// of a group with all that is below it, or of one array. A store that is one
+// array has that array at "/". If the array has no name, the document calls it
+// `store_name` (the name of the file or directory) without the extension.
 //
-// Values are read for dimension coordinates and arrays of references of up to
-// 1,000 elements, and for scalars; they are left out where reading fails, or
-// would take more than a document should (1 MiB of elements, chunks of 64 MiB).
-// Objects that cannot be loaded are left out; `errors`, if given, gets a line
-// for each. kNotFound where there is no object at `path`. `refused`, if given,
-// is called with each error for which a value is left out: if it was the
-// system's (kIo), the value may be there at another time.
+// The document has the values of scalars, and of dimension coordinates and
+// arrays of references with up to 1,000 elements. It leaves out a value that
+// cannot be read, or that takes more than a document should: 1 MiB of elements,
+// or a chunk of 64 MiB. `refused`, if given, is called with the error for which
+// a value is left out; after an error of the system (kIo), a later call may
+// find the value. The document leaves out objects that cannot be loaded;
+// `errors`, if given, gets a line for each. kNotFound if there is no object at
+// `path`.
 model::Result<std::string> WriteDocument(
     const backends::Hierarchy& hierarchy, std::string_view store_name, std::string_view path,
     const ReaderOf& reader_of, std::vector<std::string>* errors = nullptr,

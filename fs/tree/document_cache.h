@@ -19,8 +19,8 @@ namespace ndlfs::fs {
 
 // The text of one `.ndl.yaml`. Immutable.
 struct Document {
-  // A part of the store that the text was made of, and its version then: of an
-  // object's metadata, of the names in a group, or of an array's data.
+  // A part of the store that went into the text, and the version that it had:
+  // the metadata of an object, the names in a group, or the data of an array.
   struct Part {
     enum class Kind { kMetadata, kNames, kData };
     Kind kind;
@@ -30,30 +30,30 @@ struct Document {
 
   std::shared_ptr<const std::string> text;
   uint64_t hash = 0;  // of the text
-  // False where something is left out that the system refused: it is written
-  // anew when it is looked at again.
+  // False if an error of the system made the writer leave something out. The
+  // text is then written again at the next look.
   bool complete = true;
   std::vector<Part> parts;
   int64_t mtime_ns = 0;  // newest of the metadata that went into it
 };
 using DocumentPtr = std::shared_ptr<const Document>;
 
-// WriteDocument() of document.h; the tests write their own.
+// WriteDocument() of document.h; tests have a writer of their own.
 using DocumentWriter = std::function<model::Result<std::string>(
     const backends::Hierarchy& hierarchy, std::string_view store_name, std::string_view path,
     const ReaderOf& reader_of, const std::function<void(const model::Error&)>& refused)>;
 
-// Makes each document once for each version of what it tells of, and keeps the
-// latest ones within a fixed number of bytes. A passing fault, such as too many
-// open files, is an error and not a document without what could not be read.
-// Thread-safe.
+// Writes each document once for each version of the objects in it, and keeps
+// those that were used last, up to a fixed number of bytes. After a transient
+// failure, such as too many open files, Get() returns the error, rather than a
+// document without what could not be read. Thread-safe.
 class DocumentCache {
  public:
   DocumentCache(const Freshness& freshness, DocumentWriter writer)
       : freshness_(freshness), writer_(std::move(writer)) {}
 
   // The document of the object at `path` of `store`, not older than freshness
-  // allows. kNotFound where there is no such object.
+  // allows. kNotFound if there is no such object.
   model::Result<DocumentPtr> Get(const std::shared_ptr<MountedStore>& store,
                                  const std::string& path);
 

@@ -8,26 +8,27 @@
 
 namespace ndlfs::fs {
 
-// How long what was seen of the source is believed before it is looked at
-// again. Thread-safe.
+// Decides how long ndlfs trusts a look at the source before it looks again.
+// Thread-safe.
 class Freshness {
  public:
   using Time = std::chrono::steady_clock::time_point;
   using Duration = std::chrono::steady_clock::duration;
   using Clock = std::function<Time()>;
 
-  // Without an interval the source is taken to be immutable.
+  // Without an interval, ndlfs takes the source to be immutable.
   explicit Freshness(std::optional<Duration> interval,
                      Clock clock = &std::chrono::steady_clock::now)
       : interval_(interval), clock_(std::move(clock)) {}
 
   Time Now() const { return clock_(); }
   bool immutable() const { return !interval_; }
-  // Whether what was seen at `seen` need not be looked at again.
+  // Whether a look at the time `seen` can still be trusted.
   bool Holds(Time seen) const { return !interval_ || clock_() - seen < *interval_; }
 
-  // The same for a failure of the system, which may pass although the source
-  // does not change.
+  // The same for a failure of the system, which may be over although the source
+  // has not changed. If there is no interval, a failure is trusted for a
+  // second.
   bool HoldsFailure(Time seen) const {
     return clock_() - seen < interval_.value_or(std::chrono::seconds(1));
   }
@@ -37,7 +38,7 @@ class Freshness {
     return interval_.value_or(std::chrono::hours(24));
   }
 
-  // The same as the kernel wants it, in seconds.
+  // The interval in seconds, for the kernel; a day if there is none.
   double TimeoutSeconds() const {
     constexpr double kDay = 24 * 60 * 60;
     return interval_ ? std::chrono::duration<double>(*interval_).count() : kDay;

@@ -2,15 +2,15 @@
 //
 // Three kinds of identity meet here:
 //
-//   nodeid  what the kernel calls an object by, from the reply to a lookup
-//           until it forgets it. Never used again for another object, so that
-//           a late message cannot reach the wrong one.
-//   st_ino  what programs see: a hash of the path inside the mount. The same
-//           after a remount, in stat and in a directory listing; unique among
-//           the paths that are known.
-//   object  what stands at a path now. When other content takes the place, a
-//           new nodeid is given out, so that the kernel's pages of both never
-//           mix; readers of the old one keep it.
+//   nodeid  the kernel's name of an object, from the reply to a lookup until
+//           the kernel forgets it. Never used again for another object, so
+//           that a late message cannot reach the wrong one.
+//   st_ino  the number that programs see: a hash of the path inside the mount.
+//           The same after a remount, in stat and in a directory listing;
+//           unique among the paths that the kernel knows.
+//   object  the contents of a path at present. When they change, the path gets
+//           a new nodeid, so that the kernel never mixes pages of both. Readers
+//           of the old contents keep the old nodeid.
 #pragma once
 
 #include <cstdint>
@@ -27,25 +27,27 @@
 
 namespace ndlfs::fs {
 
-// Thread-safe. No method takes longer than a few look-ups, and no callback but
-// InodeObject::Compare runs under the lock.
+// Thread-safe. Each method takes a few hash look-ups. The only callbacks that
+// run under the lock are Object::Compare() and the hash function.
 class InodeTable {
  public:
   using NodeId = uint64_t;
   static constexpr NodeId kRoot = 1;
 
-  // What a nodeid stands for. The table only keeps it.
+  // The object that a nodeid stands for. The table only keeps and compares
+  // objects.
   class Object {
    public:
     virtual ~Object() = default;
 
     enum class Relation {
-      kSame,       // `fresh` adds nothing
-      kUpdated,    // the same thing, which `fresh` describes better
-      kDifferent,  // another thing that took the place
+      kSame,       // the same object; the table keeps this one
+      kUpdated,    // the same object; the table keeps `fresh` instead
+      kDifferent,  // another object, which has taken the place of this one
     };
-    // How an object that was just found at this object's path relates to it.
-    // Called under the table's lock: must be quick and must not use the table.
+    // How `fresh`, which was just found at the path of this object, relates to
+    // it. Called under the table's lock: must be quick and must not use the
+    // table.
     virtual Relation Compare(const Object& fresh) const = 0;
   };
   using ObjectPtr = std::shared_ptr<Object>;
@@ -57,17 +59,17 @@ class InodeTable {
     ObjectPtr object;
   };
 
-  // The hash of a path, from that of its parent and its last part.
+  // The hash of a path, from the st_ino of its parent and its last part.
   using Hash = std::function<uint64_t(uint64_t parent, std::string_view name)>;
 
   explicit InodeTable(ObjectPtr root);
   InodeTable(ObjectPtr root, Hash hash);  // for tests of collisions
 
-  // nullopt once the nodeid has been forgotten.
+  // The inode of a nodeid; nullopt if the kernel has forgotten it.
   std::optional<Inode> Find(NodeId nodeid) const;
 
-  // Counts one more lookup of `name` in `parent`, where `object` was found:
-  // yields the inode that is there already if that is the same thing, else a
+  // Counts one more lookup of `name` in `parent`, which has found `object`.
+  // Returns the inode that is there already if it has the same object, else a
   // new one. nullopt if `parent` has been forgotten.
   std::optional<Inode> Lookup(NodeId parent, std::string_view name, ObjectPtr object);
 
@@ -89,8 +91,8 @@ class InodeTable {
   Inode Revive(NodeId nodeid, const PlacePtr& place, ObjectPtr object);
   Inode LookupAt(const PlacePtr& place, ObjectPtr object);
 
-  // Takes back `count` lookups. Unknown nodeids and counts too large are the
-  // kernel's mistake and do no harm. The root stays.
+  // Subtracts `count` lookups, and removes the nodeid when none is left.
+  // Unknown nodeids and counts that are too large do no harm. The root stays.
   void Forget(NodeId nodeid, uint64_t count);
 
   // The st_ino that `name` in the directory `parent_ino` has, or will have
@@ -136,8 +138,8 @@ class InodeTable {
   std::unordered_map<uint64_t, Place*> inos_ GUARDED_BY(mutex_);
 };
 
-// The hash that is used, the same on every machine and in every run. It has 63
-// bits: there are programs that keep an inode number in a signed integer.
+// The default hash, which is the same on every machine and in every run. It has
+// 63 bits, because some programs keep inode numbers in signed integers.
 uint64_t HashPath(uint64_t parent, std::string_view name);
 
 }  // namespace ndlfs::fs

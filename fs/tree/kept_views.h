@@ -18,10 +18,10 @@ namespace ndlfs::fs {
 
 class Entity;
 
-// A file of an entity, in one version. Immutable, but for what reading the view
-// finds out.
+// One version of a file of an entity. Immutable, except for what reads of the
+// view find out, such as its size.
 struct EntityView {
-  std::string name;  // its true name
+  std::string name;  // its true name, not an alias
   ViewPtr view;
   // Files of the same name and generation have the same bytes.
   uint64_t generation = 0;
@@ -35,11 +35,12 @@ struct EntityView {
 };
 using EntityViewPtr = std::shared_ptr<const EntityView>;
 
-// The views of one entity that were looked up lately: up to 32, and up to 8 MiB
-// of what they hold besides the latest. Thread-safe.
+// The views of one entity that were looked up last: at most 32. All but the
+// latest hold at most 8 MiB. Thread-safe.
 class KeptViews {
  public:
-  // Null where there is none.
+  // The kept view called `name`, which is now the latest; null if there is
+  // none.
   EntityViewPtr Find(std::string_view name) EXCLUDES(mutex_) {
     const model::MutexLock lock(mutex_);
     const auto known = Place(name);
@@ -48,9 +49,9 @@ class KeptViews {
     return views_.front();
   }
 
-  // Keeps `view` instead of another generation of it and, if there are many
-  // views, instead of the one that was used longest ago. Where this generation
-  // is kept already, because two threads have made it, gives that one back.
+  // Keeps `view`, and drops another generation of it or, if there are too many
+  // views, those that were used longest ago. Returns the view to use: if
+  // another thread has kept the same generation already, that one.
   EntityViewPtr Keep(EntityViewPtr view) EXCLUDES(mutex_) {
     std::vector<EntityViewPtr> dropped;  // destroyed without the lock
     const model::MutexLock lock(mutex_);
@@ -65,7 +66,7 @@ class KeptViews {
     return view;
   }
 
-  // Memory that they hold.
+  // Memory that the kept views hold, in bytes.
   uint64_t held_bytes() const EXCLUDES(mutex_) {
     const model::MutexLock lock(mutex_);
     uint64_t bytes = 0;

@@ -19,10 +19,10 @@
 
 namespace ndlfs::fs {
 
-// What a mount shows of its source, and what of that as stores.
+// The part of the source that a mount shows, and how it detects stores there.
 struct Scope {
-  // The name of the one file that is shown, a store, as the root of the mount;
-  // "" for the directory and all that is in it.
+  // The name of the one file, a store, that the mount shows as its root; "" if
+  // it shows the whole directory.
   std::string file;
   backends::Detection detection = backends::Detection::kContent;
   // The short name of the view of groups that stores are shown as, such as "nc"; "": as
@@ -30,7 +30,7 @@ struct Scope {
   std::string as = {};
 };
 
-// What the nodes of one mount share. Outlives them. Thread-safe.
+// The state that the nodes of one mount share. Must outlive them. Thread-safe.
 struct MountContext {
   MountContext(std::shared_ptr<const backends::Source> shown, uint64_t cache_bytes,
                const cache::LoadPace::Limits& limits, Freshness freshness,
@@ -52,12 +52,12 @@ struct MountContext {
         catalog(services),
         documents(services.freshness, std::move(document_writer)) {}
 
-  // Where the mount shows what is at `path` of the source.
+  // The path in the mount at which it shows `path` of the source.
   std::string_view PlaceOf(std::string_view path) const { return path == file ? "" : path; }
 
   const std::shared_ptr<const backends::Source> source;
-  // The same as a directory of this machine; null if it is none. For descriptors,
-  // and for who may read what.
+  // The source as a directory of this machine; null if it is none. For
+  // descriptors and permissions.
   const std::shared_ptr<const backends::SourceRoot> local;
   const std::string file;  // as Scope has it, and
   const std::string as;

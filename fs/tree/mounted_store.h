@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 //
-// One store of the source as the mount shows it, through all that happens to
-// it: opened when somebody looks inside, looked at again when what was seen is
-// no longer fresh, opened anew when it has changed.
+// One store of the source, as the mount shows it. It is opened when a program
+// looks inside. When the last look is no longer fresh, ndlfs looks at it again,
+// and opens it again if it has changed.
 //
-// An *entity* is one object of it (group, ndarray, dimension coordinate) in
-// one version. When the metadata of an array change, or a chunk that has been
-// read, a new entity takes its place, with a new source, reader and ledger;
-// who has the old one open keeps it. So bytes of two versions never meet in
-// one chunk cache entry, nor under one inode.
+// An *entity* is one version of an object of the store (group, ndarray,
+// dimension coordinate). When the metadata of an array change, or a chunk that
+// was read changes, a new entity replaces the old one, with a new source,
+// reader and ledger. Open files of the old entity keep it. So one entry of the
+// chunk cache never has bytes of two versions, nor has one inode.
 #pragma once
 
 #include <atomic>
@@ -43,7 +43,7 @@ namespace ndlfs::fs {
 
 using HierarchyPtr = std::shared_ptr<const backends::Hierarchy>;
 
-// Immutable, but for what reading it finds out.
+// Immutable, except for what reads find out: views and failures.
 class Entity {
  public:
   explicit Entity(cache::ChunkCache& cache) : cache_(cache) {}
@@ -55,20 +55,20 @@ class Entity {
   bool is_array() const { return node != nullptr && !node->is_group(); }
   // The text of `error.txt`; empty if there is none.
   std::string ErrorText() const { return problems + failures->Text(); }
-  // Notes that reading the file `name` of it has failed, unless the failure is
-  // one of the moment that has nothing to do with the array.
+  // Notes, for `error.txt`, that a read of the file `name` has failed. Ignores
+  // transient failures that have nothing to do with the array.
   void NoteFailure(const std::string& name, const model::Error& error) const;
 
   std::string path;         // NDL path name
   uint64_t generation = 0;  // no other entity in this process has it
   uint64_t version = 0;     // of the metadata
   std::weak_ptr<const backends::Hierarchy> loaded_from;
-  // Null where the object cannot be loaded; `problems` says why then.
+  // Null if the object cannot be loaded; `problems` then has the reason.
   std::shared_ptr<const backends::Node> node;
-  std::string problems;    // what is known to be wrong, in lines; empty if nothing is
-  bool may_pass = false;   // what is wrong is a failure of the system
+  std::string problems;    // the known problems, one a line; empty if there are none
+  bool may_pass = false;   // the system refused something; a later look may get it
   bool is_denied = false;  // on a mount for others: the caller may not read the metadata
-  // Arrays that have data.
+  // Null except for arrays that have data.
   std::shared_ptr<cache::ChunkLedger> ledger;
   std::shared_ptr<const cache::ArrayReader> reader;
   const std::unique_ptr<KeptViews> views = std::make_unique<KeptViews>();
@@ -76,12 +76,14 @@ class Entity {
   std::shared_ptr<ReadFailures> failures = std::make_shared<ReadFailures>();
   KeptFailures* kept_failures = nullptr;  // null: not kept
   std::string kept_name;
-  // Newest of the metadata, and of the chunks that were found changed.
+  // Modification times, in nanoseconds since 1970: the newest of the metadata
+  // and of the chunks that were found changed, and the newest of these chunks
+  // alone.
   int64_t mtime_ns = 0;
   int64_t data_mtime_ns = 0;
-  // Its weight among those that are kept, without what its views have grown by.
+  // Its weight in StoreServices::entities in bytes, without its views.
   uint64_t held_bytes = 0;
-  // The permissions that it shows: what its metadata have in the source.
+  // The permissions that its files show: those of its metadata in the source.
   backends::Access access;
 
  private:
@@ -91,7 +93,7 @@ using EntityPtr = std::shared_ptr<const Entity>;
 
 class MountedStore;
 
-// What all stores of a mount share. Outlives them.
+// The state that all stores of a mount share. Must outlive them.
 struct StoreServices {
   std::shared_ptr<const backends::Source> source;
   Freshness freshness;
@@ -99,21 +101,20 @@ struct StoreServices {
   ProblemLog& problems;
   backends::OpenOptions open_options;
 
-  // Looks for a store at a path of the source; the tests have formats of their
-  // own.
+  // Looks for a store at a path of the source; tests have formats of their own.
   std::function<backends::FileLook(const std::string& path, bool is_directory)> detect;
-  // How `detect` goes about it.
+  // The detection that `detect` uses.
   backends::Detection detection = backends::Detection::kContent;
 
-  // What is kept although nobody uses it at the moment: opened stores, and
-  // entities, whose page cache would be lost with them.
-  // Both by weight in bytes: there may be a hundred stores with the metadata of
-  // a million arrays each, or a thousand arrays with attributes of 40 MiB.
+  // Opened stores and entities that stay in memory although nobody uses them.
+  // When an entity is dropped, the page cache of its files is lost. The limits
+  // are in bytes: there may be a hundred stores with the metadata of a million
+  // arrays each, or a thousand arrays with attributes of 40 MiB.
   static constexpr uint64_t kOpenedBytes = uint64_t{32} << 20;
   static constexpr uint64_t kEntityBytes = uint64_t{16} << 20;
   model::RecentlyUsed<MountedStore> opened{kOpenedBytes};
   model::RecentlyUsed<const Entity> entities{kEntityBytes};
-  // What open directories go through.
+  // The listings that open directories read from.
   using Listing = std::vector<DirectoryEntry>;
   model::RecentlyUsed<const Listing> listings{uint64_t{16} << 20};
   std::atomic<uint64_t> last_generation{0};
@@ -121,7 +122,7 @@ struct StoreServices {
   // Set before the mount is used.
   ScanLimits scan{};
   ListedViews listed_views{};
-  // The tests have views of their own.
+  // Tests have views of their own.
   const ArrayViewProvider* array_views = &ArrayViews();
   const GroupViewProvider* group_views = &GroupViews();
 };
@@ -130,12 +131,12 @@ struct StoreServices {
 std::function<backends::FileLook(const std::string&, bool)> DetectIn(
     std::shared_ptr<const backends::Source> source, backends::Detection detection);
 
-// Thread-safe; nothing is read from the source under a lock that a reader of
-// another store, or of an open file, needs.
+// Thread-safe. While it reads from the source, it holds no lock that a reader
+// of another store, or of an open file, needs.
 //
-// On a mount for others, this is the store as one caller sees it
-// (backends/store/caller.h): all that it keeps was read as that caller, and nobody else
-// is told of it.
+// On a mount for other users, this is the store as one caller sees it
+// (backends/store/caller.h). All that it keeps was read as that caller, and is shown to
+// no other one.
 class MountedStore : public std::enable_shared_from_this<MountedStore> {
  public:
   // `status` is that of the file or directory at `path`; its format has just
@@ -143,44 +144,45 @@ class MountedStore : public std::enable_shared_from_this<MountedStore> {
   MountedStore(StoreServices& services, std::string path, const backends::FileStatus& status);
 
   const StoreServices& services() const { return services_; }
-  // In the source; "" is the source itself.
+  // The path in the source; "" is the source itself.
   const std::string& path() const { return path_; }
   bool is_directory() const { return is_directory_; }
-  // Others than who mounted it read what is in it.
+  // Whether other users than the one who mounts read the store.
   bool is_shared() const { return services_.open_options.shared; }
-  // The caller whose store this is; 0 where it is everybody's.
+  // The id of the caller whose store this is; 0 if all callers share it.
   uint64_t caller_id() const { return caller_ ? caller_->id : 0; }
-  // How messages call it.
+  // The name of the store in messages.
   std::string Describe() const;
 
-  // Mode, owner and times of the file or directory, when last looked at.
+  // The status of the file or directory at the last look.
   backends::FileStatus status() const;
   void NoteStatus(const backends::FileStatus& status);
-  // The format that a look at this version of the path has just found: the next
-  // opening of the store need not look, if it is soon.
+  // Notes the format that was just detected for this version of the path. If
+  // the store is opened soon, it need not be detected again.
   void NoteFormat(const backends::Format* format, const backends::Generation& version);
 
-  // The opened store, not older than freshness allows. The error is why it
-  // cannot be opened (shown as `error.txt`), or kStale: there is no longer a
-  // store here, and the path has to be looked up again.
+  // The opened store, not older than freshness allows. kStale if there is no
+  // longer a store here; the path then has to be looked up again. Any other
+  // error tells why the store cannot be opened; `error.txt` shows it.
   model::Result<HierarchyPtr> Hierarchy();
   // "Zarr v3", or "" while the store is not open.
   std::string format() const;
 
-  // The object at an NDL path; kNotFound where there is none. One that cannot
-  // be loaded is an entity with problems. Errors are those of Hierarchy().
+  // The entity at an NDL path; kNotFound if there is none. An object that
+  // cannot be loaded is an entity with problems. Other errors are those of
+  // Hierarchy().
   model::Result<EntityPtr> Get(std::string_view path);
 
-  // Notes that `entity` is in use, and what it weighs by now.
+  // Marks `entity` as the one used last, and updates its weight.
   void Touch(const EntityPtr& entity) const;
 
-  // The version of the metadata of an object, for who keeps what was made of
-  // them; 0 where there is none.
+  // The version of the metadata of an object. What was made from the metadata
+  // is outdated when this changes. 0 if there is no version.
   static uint64_t VersionOf(const backends::Hierarchy& hierarchy, std::string_view path);
 
-  // Gives back what the opened store holds; it is opened again when needed.
+  // Releases the memory of the opened store, which is opened again when needed.
   void Close();
-  // Its weight among those that are kept open.
+  // Its weight in StoreServices::opened, in bytes.
   uint64_t held_bytes() const;
 
  private:
@@ -191,16 +193,18 @@ class MountedStore : public std::enable_shared_from_this<MountedStore> {
     bool fresh = false;
   };
 
-  // The state of the last look, if that is fresh.
+  // The result of the last look, if that is fresh.
   std::optional<model::Result<HierarchyPtr>> Fresh() const EXCLUDES(mutex_);
-  // Of what is at its path, noted. kStale if that is no longer such a store.
+  // The status of the file or directory at its path, which it notes. kStale if
+  // nothing of its kind is there any more.
   model::Result<backends::FileStatus> CurrentStatus() EXCLUDES(mutex_);
   // The open hierarchy, if it is still that of the source; nullopt if it may not be.
   std::optional<model::Result<HierarchyPtr>> LookWhetherUnchanged() EXCLUDES(mutex_);
   model::Result<HierarchyPtr> LookAgain() REQUIRES(open_mutex_) EXCLUDES(mutex_);
   model::Result<HierarchyPtr> Open(const backends::FileStatus& status) REQUIRES(open_mutex_)
       EXCLUDES(mutex_);
-  // Another opening than `outdated`.
+  // Opens the store again, unless another thread has replaced `outdated`
+  // already.
   model::Result<HierarchyPtr> Reopen(const HierarchyPtr& outdated)
       EXCLUDES(open_mutex_, mutex_);
   bool IsUnchanged(const backends::Hierarchy* hierarchy,
@@ -211,8 +215,8 @@ class MountedStore : public std::enable_shared_from_this<MountedStore> {
   model::Result<EntityPtr> Load(const HierarchyPtr& hierarchy, std::string_view path,
                                 const Entity* before) EXCLUDES(mutex_);
   EntityPtr Keep(EntityPtr entity, const Entity* before) EXCLUDES(mutex_);
-  // What is shown of the permissions of the store's file or, of a directory, of these files in
-  // it; none of what cannot be looked at.
+  // The permissions to show: those of the store's file or, if the store is a directory, those
+  // that it and `files` in it have in common. A file that cannot be looked at has none.
   backends::Access AccessTo(const std::vector<std::string>& files) const;
   void AddProblem(Entity& entity, const model::Error& error) const;
   // `before`: see Load().
@@ -224,7 +228,8 @@ class MountedStore : public std::enable_shared_from_this<MountedStore> {
   StoreServices& services_;
   const std::string path_;
   const bool is_directory_;
-  // Kept, so that the caller finds this store again: no other one gets its id.
+  // Keeps the caller's id in use, so that the caller finds this store again and
+  // no other one does.
   const backends::CallerPtr caller_ = backends::CallerScope::Current();
 
   // Held while the store is opened or looked at; taken before mutex_.

@@ -9,9 +9,9 @@
 
 namespace ndlfs::fs {
 
-// Versions of files that have been looked into and do not begin like a store,
-// so that nobody looks a second time. Keeps the latest quarter of a million or
-// so, in 2 MiB. Thread-safe, without a lock.
+// Remembers versions of files that were looked into and are no stores, so that
+// nobody looks a second time. Keeps about the latest 250,000 versions, in
+// 2 MiB. Thread-safe, without a lock.
 class PlainFiles {
  public:
   PlainFiles();
@@ -20,7 +20,8 @@ class PlainFiles {
   void Add(const backends::Generation& version);
 
  private:
-  // One cache line of slots: a version is in one of those that its hash tells.
+  // The slots of one cache line. The hash of a version selects the line; the
+  // version is in any of its slots.
   static constexpr size_t kWays = 8;
   static constexpr size_t kSlots = size_t{1} << 18;
 
@@ -31,9 +32,9 @@ class PlainFiles {
   uint64_t HashOf(const backends::Generation& version) const;
   uint64_t* BucketOf(uint64_t hash) const;
 
-  // Nobody who writes files can make two versions that have one hash.
+  // Random, so that nobody can write files whose versions have the same hash.
   const uint64_t seed_;
-  // Hashes; 0 where there is none. Atomic by std::atomic_ref.
+  // Hashes of versions; 0: no version. Accessed through std::atomic_ref.
   const std::unique_ptr<uint64_t[], Free> slots_;
 };
 

@@ -27,10 +27,12 @@ class ProblemLog {
   using Clock = std::function<std::chrono::system_clock::time_point()>;
   using Sink = std::function<void(std::string_view line)>;
 
-  // `sink` gets the lines that are not held back; it may be empty.
+  // `sink` gets the lines for the log, on the thread that calls Report(); it
+  // may be empty.
   explicit ProblemLog(Sink sink, Clock clock = &std::chrono::system_clock::now);
 
-  // `text` names store, object and reason, and is the problem's identity. The
+  // `text` names the store, the object and the reason. Equal texts are the same
+  // problem. The
   // current caller has met it.
   void Report(std::string_view text);
 
@@ -51,7 +53,7 @@ class ProblemLog {
   };
 
   bool IsNews(size_t identity, Time now) REQUIRES(mutex_);
-  // Appends to `out` what the sink gets.
+  // Appends to `out` the lines that the sink gets.
   void Throttle(std::string_view line, Time now, std::deque<std::string>& out) REQUIRES(mutex_);
 
   const Sink sink_;

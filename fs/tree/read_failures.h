@@ -17,8 +17,8 @@
 
 namespace ndlfs::fs {
 
-// What went wrong when an array was read: each failure a line, and no more
-// lines than a person looks through. Thread-safe.
+// The failures of reads of a group or an array, one line each, without
+// repetition. Keeps only as many lines as a person looks through. Thread-safe.
 class ReadFailures {
  public:
   void Add(std::string_view line) EXCLUDES(mutex_) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The nodes of what is shown as it is: directories, plain files, symbolic
-// links.
+// The nodes of files that are shown unchanged: directories, plain files,
+// symbolic links.
 #pragma once
 
 #include <string>
@@ -11,25 +11,25 @@
 
 namespace ndlfs::fs {
 
-// Permissions of the source without those to write; those to execute only for
-// directories.
+// The attributes of a file of the source. No file has permission to write, and
+// only directories have permission to execute.
 Attributes AttributesOf(const backends::FileStatus& status);
 
 // The path of `name` in the directory `path` of the source.
 std::string JoinSourcePath(const std::string& path, std::string_view name);
 
-// What is made of the stores at and below a path of the source.
+// How stores at and below a path of the source are shown.
 enum class Stores {
-  kFolders,   // the tree of the store
-  kAsTheyAre  // nothing: they are plain files and directories like any other
+  kFolders,   // as the tree of the store
+  kAsTheyAre  // unchanged, as plain files and directories
 };
 
-// What stands at `path`; kNotFound where nothing does.
+// The node of the file at `path`; kNotFound if there is none.
 model::Result<TreeNodePtr> FindSourceNode(MountContext& context, const std::string& path,
                                           Stores stores = Stores::kFolders);
 
-// `.ndlfs/source`: all of the source under its own names, byte for byte. Where
-// the source is one file, a directory with that file alone.
+// `.ndlfs/source`: all of the source under its own names, byte for byte. If the
+// source is one file, a directory with that file alone.
 model::Result<TreeNodePtr> FindSourceMirror(MountContext& context);
 
 }  // namespace ndlfs::fs

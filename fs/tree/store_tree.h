@@ -23,13 +23,13 @@ model::Result<TreeNodePtr> MakeStoreFile(MountContext& context,
                                          std::shared_ptr<MountedStore> store,
                                          std::string_view object, std::string_view name);
 
-// What stands where a store should be: a folder with an `error.txt` that gives
-// the reason.
+// A folder in place of a store that cannot be shown, with an `error.txt` that
+// has the reason.
 TreeNodePtr MakeErrorFolder(std::string reason, const Attributes& folder);
 
-// The text of the symbolic link that stands for the link at `path` of a store:
-// `target` is a path name of the store, or a path of files relative to the
-// store's folder, which is at `store_path` of the mount. nullopt where it
+// The text of the symbolic link that shows the link at `path` of a store.
+// `target` is a path name of the store, or a path of a file relative to the
+// store's folder, which is at `store_path` of the mount. nullopt if the link
 // would lead out of the mount.
 std::optional<std::string> LinkText(std::string_view store_path, std::string_view path,
                                     std::string_view target);

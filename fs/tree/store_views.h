@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The files in the folder of a group or an array that are views: which there
-// are, and each of them when somebody looks it up.
+// The views in the folder of a group or an array: lists them, and makes each
+// when it is looked up.
 #pragma once
 
 #include <memory>
@@ -15,9 +15,9 @@
 
 namespace ndlfs::fs {
 
-// The views of `entity`, an object of `store` that could be loaded, in the order of a
-// listing, also those that no listing shows. Views that were refused, or that a look at
-// their size has refused, have a refusal.
+// All views of `entity`, an object of `store` that could be loaded, in the order of a
+// listing. This includes those that no listing shows. A view has a refusal if it is
+// refused, or if the search for its size has refused it.
 std::vector<ViewName> ListViews(const std::shared_ptr<MountedStore>& store,
                                 const EntityPtr& entity);
 
@@ -27,9 +27,9 @@ std::vector<ViewName> ListShownViews(const std::shared_ptr<MountedStore>& store,
                                      const EntityPtr& entity,
                                      const std::vector<std::string>& children);
 
-// The view that a program calls `name`. kNotFound where there is none, or it
-// is refused; the entity has noted the reason then. Views of arrays cost no
-// reading. For the view of a group, metadata of what is below may be read.
+// The view that a program calls `name`. kNotFound if there is none, or if it is
+// refused; the entity then has the reason. Reads nothing for a view of an
+// array. For a view of a group, may read the metadata of objects below it.
 model::Result<EntityViewPtr> FindView(const std::shared_ptr<MountedStore>& store,
                                       const EntityPtr& entity, std::string_view name);
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// The objects of the mounted tree, as the FUSE operations see them: each knows
-// what stands below it and how to read it, none knows of nodeids or the kernel.
+// The nodes of the mounted tree, as the FUSE operations see them. Each node
+// knows its children and how to read its contents. None knows of nodeids or the
+// kernel.
 #pragma once
 
 #include <sys/stat.h>
@@ -21,8 +22,8 @@
 
 namespace ndlfs::fs {
 
-// What stat() shows, but for the inode number and what the options of the
-// mount replace (owner, umask).
+// The values that stat() shows, without the inode number. The options of the
+// mount may replace the owner and restrict the mode.
 struct Attributes {
   mode_t mode = 0;  // type and permissions
   uint64_t size = 0;
@@ -33,8 +34,8 @@ struct Attributes {
   int64_t ctime_ns = 0;
 };
 
-// One entry of a listing. `type` has the bits of S_IFMT, or is 0 where only a
-// lookup can tell.
+// One entry of a listing. `type` has the bits of S_IFMT, or is 0 if only a
+// lookup can tell it.
 struct DirectoryEntry {
   std::string name;
   mode_t type = 0;
@@ -46,7 +47,7 @@ class DirectoryReader {
   virtual ~DirectoryReader() = default;
   // The next entry, without "." and ".."; nullopt at the end.
   virtual model::Result<std::optional<DirectoryEntry>> Next() = 0;
-  // Begins again.
+  // Goes back to the first entry.
   virtual void Rewind() = 0;
 };
 
@@ -54,17 +55,18 @@ class DirectoryReader {
 class FileHandle {
  public:
   virtual ~FileHandle() = default;
-  // Fills `out` from `offset`; fewer bytes only at the end of the file. The
-  // error says which file and where in it.
+  // Fills `out` from byte `offset`, and returns the number of bytes: fewer only
+  // at the end of the file. An error names the file and the place in it.
   virtual model::Result<size_t> Read(uint64_t offset, backends::ByteSpan out) const = 0;
 };
 
 struct OpenedFile {
   std::shared_ptr<const FileHandle> handle;
-  // stat() does not tell the size: read to the end, past the page cache.
+  // stat() does not show the true size. The kernel then has to read to the end,
+  // without its page cache.
   bool size_unknown = false;
-  // Who has opened it: whoever reads by the handle, reads as that caller. Null where it is all
-  // one.
+  // The caller that opened the file. Every read through the handle is done as this caller.
+  // Null if the mount is only for the user who mounts.
   backends::CallerPtr opener = nullptr;
 };
 
@@ -74,17 +76,19 @@ using ExtendedAttributes = std::vector<std::pair<std::string, std::string>>;
 class TreeNode;
 using TreeNodePtr = std::shared_ptr<TreeNode>;
 
-// Thread-safe. What a node's kind does not have (the children of a file, the
-// contents of a directory) is refused with the errno that POSIX gives.
+// Thread-safe. A node refuses calls that its kind does not have (Lookup() in a
+// file, Open() of a directory) with the errno that POSIX gives.
 class TreeNode : public InodeTable::Object {
  public:
-  // Costs a few stat() at most, unless StatCost() says more. kStale: look the
-  // path up again. kNotFound: it has turned out that there is no such file.
+  // The attributes. Costs a few stat() at most, unless StatCost() says more.
+  // kStale if the path has to be looked up again; kNotFound if it has turned
+  // out that there is no such file.
   virtual model::Result<Attributes> Stat() const = 0;
-  // The same of a node that a lookup has just made: what that has seen already
-  // is not looked at once more.
+  // The same for a node that a lookup has just made. Does not look again at
+  // what that lookup has seen.
   virtual model::Result<Attributes> StatWhenFound() const { return Stat(); }
-  // What Stat() takes: nothing, decoding as much as a read does, or much more.
+  // The cost of Stat(): no decoding, decoding as much as a read does, or
+  // decoding much more.
   enum class Cost { kNothing, kRead, kScan };
   virtual Cost StatCost() const { return Cost::kNothing; }
 
@@ -92,25 +96,26 @@ class TreeNode : public InodeTable::Object {
   // may remember it.
   virtual bool IsVolatile() const { return false; }
 
-  // Whether another caller (backends/store/caller.h) may be told something else about it,
-  // or that it is not there: then the kernel asks for each, and remembers no name of it or in
-  // it.
+  // Whether another caller (backends/store/caller.h) may see this node differently, or not at
+  // all. The kernel must then ask for each caller, and cache neither the name of the node nor
+  // names in it.
   virtual bool DependsOnCaller() const { return false; }
-  // The caller was refused what tells which kind of node it is: a node that another
-  // caller has found stays in its place.
+  // Whether the kind of this node is a guess, because the caller may not read the
+  // files that tell it. A node that another caller has found is not replaced by a
+  // guess.
   virtual bool IsGuess() const { return false; }
 
-  // The child called `name`; kNotFound where there is none.
+  // The child called `name`; kNotFound if there is none.
   virtual model::Result<TreeNodePtr> Lookup(std::string_view name) const;
-  // Whether what Lookup(name) yields may change although nothing in the source
-  // does; "." is the listing.
+  // Whether the result of Lookup(name) may change although the source does not
+  // change; "." stands for the listing.
   virtual bool MayChange(std::string_view /*name*/) const { return false; }
-  // Opens nothing that is listed.
+  // Begins a listing. Opens none of the files in it.
   virtual model::Result<std::unique_ptr<DirectoryReader>> OpenDirectory() const;
 
-  // What the kernel's pages of this node hold stays true as long as Open()
-  // succeeds; otherwise it fails with kStale, and a new lookup finds the
-  // node of the new contents.
+  // Opens the file. If this succeeds, the pages of this node that the kernel
+  // has cached are still right. If the contents have changed, fails with
+  // kStale; a new lookup then finds the node of the new contents.
   virtual model::Result<OpenedFile> Open();
 
   virtual model::Result<std::string> ReadLink() const;
@@ -120,8 +125,8 @@ class TreeNode : public InodeTable::Object {
 
 inline bool IsDirectory(const Attributes& attributes) { return S_ISDIR(attributes.mode); }
 
-// For nodes that are directories: whatever is found at the path of one is the
-// same directory, as long as it is one.
+// The base of nodes that are directories. Any directory that is found at the
+// path of one counts as the same directory.
 class DirectoryNode : public TreeNode {
  public:
   Relation Compare(const Object& fresh) const final;
@@ -134,11 +139,12 @@ std::unique_ptr<DirectoryReader> MakeListReader(std::vector<DirectoryEntry> entr
 // `text` as an open file.
 OpenedFile OpenText(std::shared_ptr<const std::string> text);
 
-// A small file whose text is known, such as `error.txt`: another text is another
-// file.
+// A small file whose text is known, such as `error.txt`. With another text it is
+// another object for the inode table.
 TreeNodePtr MakeTextNode(std::string text, const Attributes& attributes);
 
-// A symbolic link; another target is another link.
+// A symbolic link. With another target it is another object for the inode
+// table.
 TreeNodePtr MakeSymlinkNode(std::string target, const Attributes& attributes);
 
 }  // namespace ndlfs::fs

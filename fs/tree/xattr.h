@@ -21,8 +21,8 @@ namespace ndlfs::fs {
 //   user.ndl.views  [data.npy, data.raw, data.txt, data.jsonl]: the files that
 //                   `views` has, listed or not, without those that were refused
 //   user.attr.NAME  each attribute: text as it is, everything else in NDL
-// What the system cannot hold is left out: values over 64 KiB, names over 255
-// bytes, and names beyond 64 KiB for all of them.
+// Attributes beyond the limits of Linux are left out: values over 64 KiB, names
+// over 255 bytes, and the names that would make the list longer than 64 KiB.
 ExtendedAttributes DescribeEntity(std::string_view store, std::string_view path,
                                   const backends::Node& node,
                                   std::span<const ViewName> views = {});

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// What the arrays of a group are in a netCDF classic file: dimensions, variables,
-// attributes, and what the format cannot hold.
+// Describes the arrays of a group as a netCDF classic file: dimensions,
+// variables, attributes, and the arrays that the format cannot hold.
 #pragma once
 
 #include <memory>
@@ -34,8 +34,8 @@ struct Content {
   std::vector<std::shared_ptr<const ElementSource>> elements;
 };
 
-// The file of these arrays: dimension coordinates first, then the others in their
-// order. The shape and the type of elements are those of the input.
+// Makes the contents of a file of these arrays: dimension coordinates first, then
+// the others in the given order. Shapes and types are those of ArrayInput.
 //
 // Dimensions are the same where both have the same dimension coordinate, or the same
 // name and length; a dimension without a name gets one of its own. All are fixed; bool and enum
@@ -44,9 +44,9 @@ struct Content {
 // it was UTF-32; counts of a unit of time get CF `units`. Names that netCDF does not allow, or
 // that are taken, are changed, and `ndlfs_name` has the true one.
 //
-// Integers of attributes are narrowed to types of CDF-1 where their values fit and
-// no variable needs CDF-5. An array that the format has no type for is left out;
-// the global attribute `ndlfs_left_out` names each with the reason, one a line.
+// Integers in attributes get a type of CDF-1 if their values fit and no variable
+// needs CDF-5. An array that the format cannot hold is left out. The global
+// attribute `ndlfs_left_out` names each of these with the reason, one a line.
 Content MakeContent(const std::vector<model::Attribute>& group_attributes,
                     std::span<const GroupArray> arrays);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Where the bytes of a view come from that are not in memory: the elements of
-// an array, of a part of one, or text that is made of them.
+// Sources of the bytes of a view that are not in memory: the elements of an
+// array or of a part of one, or text that is made from elements.
 #pragma once
 
 #include <cstdint>
@@ -15,15 +15,16 @@
 
 namespace ndlfs::fs {
 
-// Follows one reader through a source, and has decoded what it wants next.
-// Thread-safe.
+// Follows one reader through a source, and has the chunks decoded that the
+// reader will need next. Thread-safe.
 class ReadTracker {
  public:
   virtual ~ReadTracker() = default;
-  // The reader is about to read bytes [offset, offset + size) of the source.
-  // Returns what to tell ElementSource::Read().
+  // To be called before the reader reads bytes [offset, offset + size) of the
+  // source. Returns the `access` for ElementSource::Read().
   virtual cache::Access OnRead(uint64_t offset, uint64_t size) = 0;
-  // The reader will soon come to byte `offset`, from another source.
+  // Tells that the reader will soon come from another source to byte `offset`
+  // of this one.
   virtual void Expect(uint64_t /*offset*/) {}
 };
 
@@ -31,12 +32,12 @@ class ReadTracker {
 class ElementSource {
  public:
   virtual ~ElementSource() = default;
-  // Bytes of the whole stream, known without reading a chunk; at most
+  // Size of the whole stream in bytes, known without reading a chunk; at most
   // backends::kMaxViewSize.
   virtual uint64_t size() const = 0;
-  // Fills `out` with the bytes from `offset`, numbers in `order`. The caller
-  // has checked that the range lies inside. Any range will do, also one that
-  // begins within an element.
+  // Fills `out` with the bytes from `offset`; numbers are in byte order
+  // `order`. The caller has checked that the range lies inside the stream. The
+  // range may begin within an element.
   virtual model::Result<void> Read(uint64_t offset, backends::ByteSpan out,
                                    model::ByteOrder order, cache::Access access) const = 0;
   // Memory that the source holds, besides some hundred bytes and what it reads from.
@@ -45,9 +46,9 @@ class ElementSource {
   virtual std::unique_ptr<ReadTracker> TrackReader(cache::Prefetcher& prefetcher) const = 0;
 };
 
-// The elements of a whole array, which are of fixed size. Errors begin with
-// `name` unless it is empty: a file made of several arrays says which one
-// failed. kLimit where there are more bytes than a file can have.
+// All elements of an array, which must be of fixed size. Errors begin with
+// `name`, unless it is empty, so that a file made of several arrays tells which
+// one failed. kLimit if there are more bytes than a file can have.
 model::Result<std::shared_ptr<const ElementSource>> MakeArrayElements(
     std::shared_ptr<const cache::ArrayReader> reader, std::string name = {});
 

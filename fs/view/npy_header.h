@@ -13,21 +13,22 @@
 
 namespace ndlfs::fs {
 
-// What NumPy can load: 64 dimensions since 2.0 (32 before), and elements whose
-// size is a C int.
+// The limits of NumPy: 64 dimensions since 2.0 (32 before), and elements whose
+// size fits a C int.
 inline constexpr size_t kMaxNpyRank = 64;
 inline constexpr uint64_t kMaxNpyItemSize = std::numeric_limits<int32_t>::max();
 
-// Whether elements of `dtype` in an array of `shape` can stand in an NPY file.
+// Whether an NPY file can have the shape `shape` and elements of `dtype`.
 bool FitsNpy(const model::Datatype& dtype, std::span<const uint64_t> shape);
 
-// The `descr` of little-endian elements of `dtype`, a Python literal. What
-// NumPy has no word for is '|V<size>'; see man/ndlfs.1. An array type is its
-// base here: its shape belongs to that of the file, or of the field.
+// The `descr` of little-endian elements of `dtype`, a Python literal. A type
+// that NumPy does not have is '|V<size>'; see man/ndlfs.1. For an array type
+// this is the descr of its base: its shape is added to the shape of the file or
+// of the field.
 std::string NpyDescr(const model::Datatype& dtype);
 
-// Magic, version, and header, padded to a multiple of 64 bytes: what comes
-// before the first element. For what FitsNpy().
+// All bytes before the first element: magic, version and header, padded to a
+// multiple of 64 bytes. FitsNpy() must be true.
 std::string NpyHeader(const model::Datatype& dtype, std::span<const uint64_t> shape);
 
 }  // namespace ndlfs::fs

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// A file as a list of segments: what a view of any format is made of.
+// A file as a list of segments. Views of all formats are made in this way.
 #pragma once
 
 #include <cstdint>
@@ -39,7 +39,7 @@ struct Zeros {
   uint64_t size = 0;
 };
 
-// `pattern` again and again, cut off after `size` bytes.
+// `pattern` again and again, cut off after `size` bytes in total.
 struct Repeat {
   std::shared_ptr<const std::string> pattern;
   uint64_t size = 0;
@@ -51,12 +51,12 @@ using Segment = std::variant<Literal, Elements, Zeros, Repeat>;
 Elements AllOf(std::shared_ptr<const ElementSource> source,
                model::ByteOrder order = model::ByteOrder::kLittle);
 
-// The segments one after the other as a file, whose size is their sum. Any of
-// them may be empty, and so may the list. Finding an offset takes a binary
-// search, so 100,000 segments are no problem. An open file decodes ahead of
-// its reader, in each source that the reader comes to.
-// kLimit where the sum is more than a file can have; kInternal where a segment
-// is not inside its source, or repeats nothing.
+// Makes a file of the segments, one after the other; its size is the sum of
+// theirs. Segments may be empty, and so may the list. Finding an offset takes a
+// binary search, so 100,000 segments are no problem. An open file decodes ahead
+// of its reader, in each source that the reader comes to. kLimit if the sum is
+// more than a file can have. kInternal if a segment is not inside its source,
+// or repeats an empty pattern.
 model::Result<std::shared_ptr<const View>> MakeSegmentedView(std::vector<Segment> segments);
 
 }  // namespace ndlfs::fs

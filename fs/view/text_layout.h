@@ -12,15 +12,17 @@
 
 namespace ndlfs::fs {
 
-// The columns of the lines of one type, which decides alone how wide they are.
-// Numbers are right-aligned, also those that stand for names (enums, bool), and
-// texts left-aligned, with one blank between columns. Members of structs, and
-// items of arrays in them, are columns of their own. Immutable.
+// The columns of a line for an element of one type. Only the type decides how
+// wide they are. Numbers are right-aligned, including those of enums and bool;
+// texts are left-aligned. There is one blank between columns. Each member of a
+// struct, and each item of an array in a struct, has a column of its own.
+// Immutable.
 class TextLayout {
  public:
-  // nullopt for types that have no such text: opaque, references, elements of
-  // variable size, floats without a double (float128), structs and arrays of
-  // nothing; and for lines over 64 KiB and elements over 1 MiB.
+  // nullopt for types without such lines: opaque, references, elements of
+  // variable size, floats that do not fit a double (float128), structs without
+  // members and arrays without items. Also for lines over 64 KiB and elements
+  // over 1 MiB.
   static std::optional<TextLayout> Make(const model::Datatype& type);
 
   // Bytes of a line, with its newline.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Where the lines of elements begin in a text whose lines differ in length.
+// Finds where the line of an element begins in a text whose lines differ in
+// length.
 #pragma once
 
 #include <algorithm>
@@ -11,8 +12,9 @@
 
 namespace ndlfs::fs {
 
-// The place of every so many-th element: a table of bounded size, from which
-// any place is near. Immutable.
+// A table of the places of every `step`-th element. Its size is bounded, and
+// every place in the text is less than `step` elements after one in the table.
+// Immutable.
 class TextTable {
  public:
   struct Place {
@@ -20,7 +22,8 @@ class TextTable {
     uint64_t element = 0;   // the one whose line begins there
   };
 
-  // `lengths` are the bytes of text of each `step` elements, one after the other.
+  // `lengths` has, for each group of `step` elements in order, the number of
+  // bytes of its text.
   TextTable(uint64_t step, const std::vector<std::atomic<uint64_t>>& lengths) : step_(step) {
     positions_.reserve(lengths.size() + 1);
     positions_.push_back(0);
@@ -42,17 +45,18 @@ class TextTable {
   std::vector<uint64_t> positions_;
 };
 
-// Collects the lengths for one, in any order. Thread-safe.
+// Collects the lengths for a TextTable, in any order. Thread-safe.
 class TextLengths {
  public:
   explicit TextLengths(uint64_t elements)
       : step_(elements / kMost + 1), lengths_(elements / step_ + (elements % step_ != 0)) {}
 
-  // How many of `count` elements from `first` on are counted together.
+  // How many of the `count` elements from `first` on are in the group of
+  // `first`.
   uint64_t Together(uint64_t first, uint64_t count) const {
     return std::min(count, step_ - first % step_);
   }
-  // Adds the text of elements that are counted together with `element`.
+  // Adds `length` bytes of text to the group of `element`.
   void Add(uint64_t element, uint64_t length) {
     lengths_[element / step_].fetch_add(length, std::memory_order_relaxed);
   }

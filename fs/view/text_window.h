@@ -10,20 +10,20 @@
 
 namespace ndlfs::fs {
 
-// Part of a long text that is made from somewhere before it: takes the text as
-// it comes, and keeps what falls into the part.
+// Keeps one part of a long text. The text is appended piece by piece, from a
+// position at or before the part; the window keeps only the bytes of the part.
 class TextWindow {
  public:
-  // The text that comes begins at `position`; kept are the out.size() bytes
-  // from `begin`, which is not before that.
+  // The first appended byte is at `position` of the text. The window keeps the
+  // out.size() bytes from `begin`, which must not be less than `position`.
   TextWindow(uint64_t position, uint64_t begin, backends::ByteSpan out)
       : position_(position), begin_(begin), out_(out) {}
 
-  // Where the next text goes.
+  // The position of the byte that is appended next.
   uint64_t position() const { return position_; }
-  // Whether all that is kept is there.
+  // Whether the window has all of its bytes.
   bool full() const { return position_ >= begin_ + out_.size(); }
-  // Bytes that are there.
+  // How many bytes the window has so far.
   size_t filled() const {
     return position_ <= begin_ ? 0 : std::min<uint64_t>(position_ - begin_, out_.size());
   }

@@ -15,25 +15,28 @@ namespace ndlfs::fs {
 class View {
  public:
   virtual ~View() = default;
-  // Exact, and known without reading a chunk; nullopt where only FindSize() can
-  // tell, and has not been asked yet.
+  // The exact size in bytes, known without reading a chunk. nullopt if only
+  // FindSize() can find it, and has not done so yet.
   virtual std::optional<uint64_t> size() const = 0;
-  // The size, found by decoding all of the array if it is not known: takes as
-  // long as that does. Callers that come at the same time share the work, and
-  // what was found stays known.
+  // The size. If it is not known, decodes the whole array to find it, which may
+  // take long. Concurrent callers share the work, and the result is kept.
   virtual model::Result<uint64_t> FindSize() const { return *size(); }
-  // How much FindSize() has to decode, as far as can be told before: bytes.
+  // An estimate of the bytes that FindSize() has to decode; 0 if the size is
+  // known.
   virtual uint64_t scan_bytes() const { return 0; }
-  // Set when FindSize() has found that there is no such file: too much would
-  // have to be decoded for its size. Read() from the beginning on works all the
-  // same.
+  // Set if there is no such file, because FindSize() would have to decode too
+  // much. Read() from the beginning on works nevertheless.
   virtual std::optional<model::Error> refusal() const { return std::nullopt; }
-  // Memory that the view holds, besides some hundred bytes. May grow.
+  // Memory that the view holds, in bytes, in addition to some hundred. May
+  // grow.
   virtual uint64_t held_bytes() const { return 0; }
-  // Fills `out` from `offset`; fewer bytes only at the end of the file.
+  // Fills `out` from byte `offset`, and returns the number of bytes: fewer only
+  // at the end of the file or, while size() is not known, after a long search
+  // for `offset`.
   virtual model::Result<size_t> Read(uint64_t offset, backends::ByteSpan out) const = 0;
-  // This view for one open file, which may prepare what its reader is going to
-  // want next; null where the view itself does as well.
+  // A view of the same bytes for one open file, which may decode ahead of its
+  // reader. Null if this view itself can be used. The prefetcher must outlive
+  // the result.
   virtual std::shared_ptr<const View> ForReader(cache::Prefetcher&) const { return nullptr; }
 };
 using ViewPtr = std::shared_ptr<const View>;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What views are made from: an array, or a group with what is below it.
+// The inputs of views: an array, or a group with the objects below it.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@
 
 namespace ndlfs::fs {
 
-// What may be decoded to find out how large a file is.
+// Limits on decoding for the size of a file.
 struct ScanLimits {
   uint64_t max_bytes = uint64_t{1} << 30;  // of elements
   unsigned threads = 1;
@@ -29,14 +29,14 @@ class GroupInput;
 struct ArrayInput {
   // Name, attributes and type as the store has them.
   std::shared_ptr<const backends::Node> node;
-  // Type and extent of the elements that are shown: fewer than the array has
-  // where only a part of it is.
+  // Type and shape of the elements that are shown. If that is only a part of
+  // the array, the shape of the part.
   model::Datatype dtype;
   std::vector<uint64_t> shape;
-  // These elements. Null where they are of variable size, or are more bytes
-  // than a file can have.
+  // The elements that are shown. Null if they are of variable size, or have
+  // more bytes than a file can have.
   std::shared_ptr<const ElementSource> elements;
-  // All of the array; null where a part is shown.
+  // Reads the whole array; null if only a part is shown.
   std::shared_ptr<const cache::ArrayReader> reader;
   ScanLimits scan;
   // The group that holds the array. Null where the array is the whole store, and where only its
@@ -48,8 +48,8 @@ struct ArrayInput {
   std::string stem = "data";
 };
 
-// All of the array `node`. Errors of its elements begin with `name`, if there
-// is one.
+// An input with the whole array `node`. Errors of its elements begin with
+// `name`, unless it is empty.
 ArrayInput MakeArrayInput(std::shared_ptr<const backends::Node> node,
                           std::shared_ptr<const cache::ArrayReader> reader,
                           const ScanLimits& scan, std::string name = {});
@@ -73,12 +73,13 @@ class GroupInput {
   virtual const backends::Node& node() const = 0;
   // The group that holds this one, or null for the whole store. Reads nothing.
   virtual std::shared_ptr<const GroupInput> Outer() const = 0;
-  // Names of the children, sorted by bytes, links among them. Loads none.
+  // Names of the children, including links, sorted by bytes. Loads none of
+  // them.
   virtual model::Result<std::vector<std::string>> List() const = 0;
-  // Where the child `name` leads, if it is a link.
+  // The link `name`; nullopt if that child is not a link.
   virtual model::Result<std::optional<backends::Link>> GetLink(std::string_view name) const = 0;
-  // kNotFound where there is no such child; other errors say why it cannot be
-  // shown, kIo that this may pass.
+  // Loads the child `name`. kNotFound if there is none. Other errors tell why
+  // it cannot be shown; a kIo error may be transient.
   virtual model::Result<GroupChild> Load(std::string_view name) const = 0;
 };
 

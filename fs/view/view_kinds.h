@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// The kinds of files that an array or a group has. A new one is a source file
-// view_*.cc that defines its ViewKind, and one line each here and in
-// view_kinds.cc.
+// The kinds of files that an array or a group has. To add a kind, write a
+// source file view_*.cc that defines its ViewKind, and add one line here and
+// one in view_kinds.cc.
 #pragma once
 
 #include <optional>
@@ -31,17 +31,19 @@ template <typename Input>
 struct ViewKind {
   std::string_view file_name;  // "data.npy"
   bool is_text = false;        // can be written to a terminal
-  // Whether there is such a file, by type and shape of an array; of a group,
-  // with a look at a few of its children at most.
+  // Whether there is such a file. For an array this depends on its type and
+  // shape; for a group it may load a few of the children.
   bool (*applies_to)(const Input&);
-  // Whether a listing shows the file; otherwise it is found by its name.
+  // Whether a listing shows the file. If not, the file can still be looked up
+  // by its name.
   bool (*is_listed)(const Input&) = &IsAlwaysListed<Input>;
-  // Why there is no such file although the kind applies: error.txt says so.
-  // Costs nothing.
+  // The reason why there is no such file although the kind applies; `error.txt`
+  // shows it. nullopt if there is none. Reads nothing.
   std::optional<model::Error> (*refuse)(const Input&) = &RefuseNothing<Input>;
   // Of a group: the file holds all that is below it, too, and not only its own arrays.
   bool holds_subgroups = false;
-  // Makes the file, where `applies_to`, whatever `refuse` says. Reads no chunk.
+  // Makes the file. `applies_to` must be true; callers may ignore `refuse`.
+  // Reads no chunk.
   model::Result<ViewPtr> (*make)(const Input&);
 };
 using ArrayViewKind = ViewKind<ArrayInput>;
@@ -70,14 +72,15 @@ extern const GroupViewKind kNetcdfView;   // data.nc
 extern const GroupViewKind kHdf5View;     // data.h5, in builds with libhdf5
 extern const GroupViewKind kOmeTiffView;  // data.ome.tif
 
-// The one list of each, in the order in which files are listed.
+// All kinds of files, in the order of a listing.
 std::span<const ArrayViewKind* const> ArrayViewKinds();
 std::span<const GroupViewKind* const> GroupViewKinds();
 
-// The refusal of files that hold the bytes of all elements.
+// A `refuse` for files that hold the bytes of all elements: refuses arrays with
+// more bytes than a file can have.
 std::optional<model::Error> RefuseWithoutElements(const ArrayInput& input);
 
-// How options call a kind: "npy" for data.npy, other names in full.
+// The name of a kind in options: "npy" for data.npy, other names in full.
 std::string_view ShortName(std::string_view file_name);
 
 }  // namespace ndlfs::fs

@@ -16,26 +16,26 @@
 
 namespace ndlfs::fs {
 
-// A file that there is, or would be.
+// The name of a file that exists, or that is refused.
 struct ViewName {
   std::string name;
   bool is_listed = true;
-  // Why the file is not there, although it is one that the type has.
+  // If set, the reason why the file does not exist although its kind applies.
   std::optional<model::Error> refusal = {};
 };
 
 // Which files a listing shows.
 class ListedViews {
  public:
-  // Those that say so themselves (ViewName::is_listed).
+  // Shows the files that have ViewName::is_listed.
   ListedViews() = default;
-  // All that have a name of their own.
+  // Shows all files of ViewProvider::Names().
   static ListedViews All();
-  // Those with these short names.
+  // Shows the files with these short names (ShortName()).
   explicit ListedViews(std::vector<std::string> short_names);
 
   bool Shows(const ViewName& file) const;
-  // As options have it: "all", "npy,raw"; empty for the default.
+  // The value of the option: "all", "npy,raw"; empty for the default.
   std::string Text() const;
 
  private:
@@ -49,21 +49,21 @@ template <typename Input>
 class ViewProvider {
  public:
   virtual ~ViewProvider() = default;
-  // The files of `input`, in the order of a listing, also those that no listing
-  // shows. Files of which there is no end, such as slices, are left out.
+  // The files of `input`, in the order of a listing, including those that no
+  // listing shows. Leaves out files that are too many to name, such as slices.
   virtual std::vector<ViewName> Names(const Input& input) const = 0;
-  // Those of Names() that `listed` shows. Learns no more about `input` than that takes.
+  // The files of Names() that `listed` shows. Does not examine `input` for other files.
   virtual std::vector<ViewName> Listed(const Input& input, const ListedViews& listed) const {
     std::vector<ViewName> names = Names(input);
     std::erase_if(names, [&](const ViewName& file) { return !listed.Shows(file); });
     return names;
   }
-  // The file called `name`: what Names() has, and what is found by name alone.
-  // One file may have several names; the answer has its one true name. nullopt
-  // where there is none.
+  // The file called `name`: one of Names(), or one that is found by its name
+  // alone. A file may have several names; the result has its true name. nullopt
+  // if there is no such file.
   virtual std::optional<ViewName> Find(const Input& input, std::string_view name) const = 0;
-  // Makes a file; `name` is a true name. The caller has heeded the refusal, if
-  // there is one.
+  // Makes a file; `name` is its true name. The caller has checked whether the
+  // file is refused.
   virtual model::Result<ViewPtr> Make(const Input& input, std::string_view name) const = 0;
 };
 using ArrayViewProvider = ViewProvider<ArrayInput>;
@@ -73,7 +73,7 @@ using GroupViewProvider = ViewProvider<GroupInput>;
 template <typename Input>
 class KindProvider final : public ViewProvider<Input> {
  public:
-  // Of `kinds` there is one of each name, and they outlive this object.
+  // No two `kinds` have the same name. They must outlive this object.
   explicit KindProvider(std::span<const ViewKind<Input>* const> kinds) : kinds_(kinds) {}
 
   std::vector<ViewName> Names(const Input& input) const override {
@@ -83,7 +83,8 @@ class KindProvider final : public ViewProvider<Input> {
     }
     return names;
   }
-  // Whether a kind applies may take a look at what is below a group.
+  // Asks only listed kinds whether they apply, because that may load children
+  // of a group.
   std::vector<ViewName> Listed(const Input& input, const ListedViews& listed) const override {
     std::vector<ViewName> names;
     for (const auto* kind : kinds_) {
@@ -122,7 +123,7 @@ class KindProvider final : public ViewProvider<Input> {
 template <typename Input>
 class JoinedProvider final : public ViewProvider<Input> {
  public:
-  // All of `providers` outlive this object.
+  // All `providers` must outlive this object.
   explicit JoinedProvider(std::vector<const ViewProvider<Input>*> providers)
       : providers_(std::move(providers)) {}
 
@@ -157,16 +158,16 @@ class JoinedProvider final : public ViewProvider<Input> {
   const std::vector<const ViewProvider<Input>*> providers_;
 };
 
-// What arrays and groups have: the one list of providers of each.
+// The provider of all files of arrays, and that of all files of groups.
 const ArrayViewProvider& ArrayViews();
 const GroupViewProvider& GroupViews();
 
-// An alias: where `name` is `stem` and an extension or a slice, the same with
-// "data" instead of `stem` ("t2m.npy" -> "data.npy"); otherwise empty. Names
-// that ndlfs has given away already are no aliases.
+// Resolves an alias: if `name` is `stem` and an extension or a slice, returns
+// it with "data" in place of `stem` ("t2m.npy" -> "data.npy"). Returns "" for
+// other names, and for names that ndlfs has reserved.
 std::string ResolveAlias(std::string_view stem, std::string_view name);
 
-// The short names of all kinds there are, of arrays and of groups.
+// The short names of all kinds of files, of arrays and of groups.
 std::vector<std::string_view> ShortViewNames();
 
 }  // namespace ndlfs::fs

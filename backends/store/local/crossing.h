@@ -3,10 +3,10 @@
 
 namespace ndlfs::backends {
 
-// From now on, and for all of this process, file systems that are mounted beneath
-// a source are no part of it: paths into them fail with EXDEV. A process that
-// serves a mount whose mount point may lie beneath its source would otherwise
-// wait for itself. Call it before there are threads.
+// Excludes file systems that are mounted below a source, from now on and for the
+// whole process: paths into them fail with EXDEV. Otherwise a process could wait
+// for itself, if it serves a mount whose mount point is below its source. Call it
+// before there are threads.
 void StayOnOneFilesystem();
 bool StaysOnOneFilesystem();
 

@@ -16,32 +16,35 @@
 
 namespace ndlfs::backends {
 
-// Descriptors of files that are read piece by piece, so that a piece does not
-// cost an open(). One for the whole process, of a fixed number of
-// descriptors: the least recently used one is closed for the next.
-// Who asks finds only what was opened for the same caller (caller.h). Thread-safe;
-// files are opened and closed outside the lock.
+// Keeps descriptors of files that are read piece by piece, so that a piece does
+// not cost an open(). The process has one cache, with a fixed number of
+// descriptors; the least recently used one is closed to make room. A caller
+// (caller.h) finds only descriptors that were opened for it. Thread-safe; files
+// are opened and closed outside the lock.
 class DescriptorCache {
  public:
-  // An open regular file, with the inode that tells it from its successor.
+  // An open regular file, with the status that tells it from a file that
+  // replaces it.
   struct File {
     UniqueFd fd;
     struct ::stat status;   // when it was opened
-    Generation generation;  // the same
+    Generation generation;  // made from `status`
   };
-  // Open as long as anybody holds it, in the cache or not.
+  // Keeps the file open, whether it is still in the cache or not.
   using Handle = std::shared_ptr<const File>;
 
   explicit DescriptorCache(size_t capacity) : capacity_(capacity) {}
   static DescriptorCache& Global();
 
-  // Null if it is not there. `owner` is a NewId().
+  // The file that was kept for the current caller; null if there is none. `owner` is a NewId().
   Handle Find(uint64_t owner, std::string_view key);
+  // Keep() and Drop() act for the current caller.
   void Keep(uint64_t owner, std::string_view key, Handle file);
   void Drop(uint64_t owner, std::string_view key);
-  // Drops all that `owner` has, whoever it was opened for.
+  // Drops all files of `owner`, for all callers.
   void DropAll(uint64_t owner);
-  // Closes everything that is not in use: for when descriptors ran out.
+  // Drops all files, which closes those that are not in use. For when the
+  // system has no more descriptors.
   void Clear();
 
   size_t size() const;
@@ -70,20 +73,20 @@ class DescriptorCache {
   std::unordered_map<Key, std::list<Slot>::iterator, KeyHash> index_ GUARDED_BY(mutex_);
 };
 
-// Opens the regular file at `path`; null where there is none (or a directory).
-// When descriptors run out, closes those of the cache and tries again.
-// `may_be_link` as for MakeFileStore().
+// Opens the regular file at `path`; null if there is none, or a directory. If
+// the system has no more descriptors, clears the cache and tries again.
+// `may_be_link`: see MakeFileStore().
 model::Result<DescriptorCache::Handle> OpenFile(const SourceRoot& root, std::string_view path,
                                                 bool may_be_link = true);
 
-// Whether a file has the same bytes. The time of the last status change is left
-// out: it is another one when the name has been removed, too, and the bytes are as
-// they were.
+// Whether `a` and `b` are of the same version of a file. Ignores the time of the
+// last status change, which also changes when a name of the file is removed and
+// its bytes stay the same.
 bool IsSameVersion(const struct ::stat& a, const struct ::stat& b);
 
 // Reads as Store::Read() does. nullopt if `file` is no longer the version that was
-// opened. `just_opened` tells of a file that was opened for this read: one of no bytes
-// takes no second look at the file.
+// opened. `just_opened`: the file was opened for this read. A read of no bytes then
+// does not look at the file again.
 model::Result<std::optional<ReadResult>> ReadOpened(const DescriptorCache::File& file,
                                                     bool just_opened,
                                                     const ReadOptions& options,

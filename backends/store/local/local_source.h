@@ -16,7 +16,7 @@
 namespace ndlfs::backends {
 
 // The files below a directory of this machine. SourceRoot opens all of them,
-// and sees to it that none is outside.
+// and ensures that none is outside.
 class LocalSource final : public Source {
  public:
   // `path` is a directory. `shared` is what is_shared() says.
@@ -24,18 +24,18 @@ class LocalSource final : public Source {
                                                                 bool shared = false);
   explicit LocalSource(std::shared_ptr<const SourceRoot> root) : root_(std::move(root)) {}
 
-  // For what only this file system has: descriptors, and who may read a file.
+  // For what only a local file system has: descriptors and permissions.
   const std::shared_ptr<const SourceRoot>& root() const { return root_; }
 
   const std::string& name() const override { return root_->path(); }
   bool has_symlinks() const override { return true; }
   bool is_shared() const override { return root_->is_shared(); }
 
-  // Links in the middle of `path` are not followed either on a shared source with
-  // Follow::kNo: such a path has been found step by step and had no link in it.
+  // With Follow::kNo, a shared source also refuses a path with a link in the
+  // middle: such a path was found folder by folder, and had no link in it.
   model::Result<std::optional<FileStatus>> Stat(std::string_view path,
                                                 Follow follow) const override;
-  // The path of a directory and that of a file are such paths, too.
+  // `path` is such a path here, too, and in ReadLink().
   model::Result<std::unique_ptr<DirectoryListing>> List(std::string_view path) const override;
   model::Result<std::string> ReadLink(std::string_view path) const override;
   std::shared_ptr<const Store> OpenStore(const std::string& path) const override;
@@ -46,7 +46,8 @@ class LocalSource final : public Source {
   const std::shared_ptr<const SourceRoot> root_;
 };
 
-// The directory that `source` shows; null if it is none of this machine.
+// The directory that `source` shows; null if it is no directory of this
+// machine.
 std::shared_ptr<const SourceRoot> LocalRootOf(const Source& source);
 
 FileStatus StatusOf(const struct ::stat& status);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Paths below a SourceRoot: what the stores of files and directories share.
+// Helpers for paths below a SourceRoot, which the stores of files and of
+// directories share.
 #pragma once
 
 #include <optional>
@@ -12,11 +13,12 @@
 
 namespace ndlfs::backends {
 
-// stat() of the regular file at `path`; nullopt where there is none.
+// stat() of the regular file at `path`; nullopt if there is none, or a
+// directory.
 model::Result<std::optional<struct ::stat>> StatFile(const SourceRoot& root,
                                                      std::string_view path);
 
-// As Source::Describe().
+// The same as Source::Describe().
 std::string DescribePath(const SourceRoot& root, std::string_view path);
 
 }  // namespace ndlfs::backends

@@ -19,38 +19,42 @@
 
 namespace ndlfs::backends {
 
-// The directory that ndlfs shows. Everything is opened beneath it: ".." and
-// symbolic links that lead out of it fail with EXDEV (openat2 RESOLVE_BENEATH),
-// and so does whatever is not a regular file or directory (ENXIO), before a
-// FIFO could block. Paths are relative; "" is the directory itself.
+// The directory that ndlfs shows. Opens files only below it: a path that leads
+// out of it, by ".." or a symbolic link, fails with EXDEV (openat2 with
+// RESOLVE_BENEATH). Anything but a regular file or a directory fails with
+// ENXIO; a FIFO does not block. Paths are relative; "" is the directory itself.
 // Thread-safe.
 //
-// A shared root opens everything as the caller of the calling thread's CallerScope (caller.h),
-// and nothing at all outside of such a scope: the kernel decides what that user may open.
+// A shared root opens everything as the caller in the CallerScope of the calling thread
+// (caller.h), so that the kernel decides what that user may open. If this process cannot take
+// the identity of others, the root compares the permissions itself. Without a scope it opens
+// nothing.
 class SourceRoot : public std::enable_shared_from_this<SourceRoot> {
  public:
-  // `shared` says that others than this process's user are shown what it reads.
+  // `shared`: other users than that of this process are shown what it reads.
   static model::Result<std::shared_ptr<const SourceRoot>> Open(const std::string& path,
                                                                bool shared = false);
 
   // The path it was opened by, made absolute: only for messages.
   const std::string& path() const { return path_; }
 
-  // Opens for reading; `flags` adds O_DIRECTORY, O_PATH, O_NOFOLLOW. With
-  // O_PATH anything may be opened, FIFOs too. The error's sys_errno() tells
-  // ENOENT from the rest; its message does not name `path`. `status`, if given and
-  // without O_PATH, gets what fstat() says of it.
+  // Opens a file for reading. `flags` may have O_DIRECTORY, O_PATH and O_NOFOLLOW;
+  // O_PATH opens files of any kind, FIFOs too. sys_errno() of an error is the
+  // errno of the system; its message does not name `path`. `status`, if given,
+  // gets the result of fstat(), but not with O_PATH.
   model::Result<UniqueFd> OpenBeneath(std::string_view path, int flags = 0,
                                       struct ::stat* status = nullptr) const;
-  // lstat when `follow` is false.
+  // stat(), or lstat() if `follow` is false.
   model::Result<struct ::stat> Stat(std::string_view path, bool follow = true) const;
-  // For paths that have been found step by step, and had no link in them: where
-  // the source is shared, a link that is there now is not followed.
+  // The same as OpenBeneath(), for a path that was found folder by folder and
+  // had no link in it. A shared root refuses a path that has a link now
+  // (ELOOP).
   model::Result<UniqueFd> OpenFound(std::string_view path, int flags = 0,
                                     struct ::stat* status = nullptr) const;
-  // The same, with no permission bit in the mode that an access control list
-  // may keep from somebody: for whom no list is looked at later on. Where
-  // nothing is shared, the mode as it is. Without `follow`, as OpenFound().
+  // The same as Stat(), for display. On a shared root, the mode lacks every bit
+  // that an access control list may deny to somebody, because the kernel does
+  // not see the list of a file in the mount. Without `follow`, opens `path` as
+  // OpenFound() does.
   model::Result<struct ::stat> StatForOthers(std::string_view path, bool follow = true) const;
   bool is_shared() const { return shared_; }
 
@@ -65,7 +69,8 @@ class SourceRoot : public std::enable_shared_from_this<SourceRoot> {
   // thread (RequestScope) has opened or looked at last. Null for a shared source.
   model::Result<std::shared_ptr<const Folder>> OpenFolder(std::string_view path) const;
 
-  // What the symbolic link at `path` says, wherever that leads. As OpenFound().
+  // The text of the symbolic link at `path`, wherever it leads. Opens `path` as
+  // OpenFound() does.
   model::Result<std::string> ReadLink(std::string_view path) const;
 
  private:
@@ -98,7 +103,7 @@ class DirectoryStream {
     std::string_view name;  // valid until the next call
     uint64_t inode = 0;
     uint8_t type = DT_UNKNOWN;  // DT_REG, DT_DIR, DT_LNK, ...; may be unknown
-    // Seek() here continues after this entry. Never 0.
+    // Seek() to this continues after the entry. Never 0.
     int64_t next = 0;
   };
 
@@ -110,7 +115,8 @@ class DirectoryStream {
   model::Result<const Entry*> Next();
   // Continues after the entry whose `next` was `position`; 0 is the beginning.
   void Seek(int64_t position);
-  // Of the directory itself; it stays open as long as this is there.
+  // The descriptor of the directory. It stays open as long as this object
+  // exists.
   int fd() const { return ::dirfd(directory_.get()); }
 
  private:
@@ -122,7 +128,7 @@ class DirectoryStream {
   Entry entry_;
 };
 
-// Which version of a file stat() has told of, and what is known of it.
+// The version of the file with this status, and the facts about it as a value.
 Generation GenerationOf(const struct ::stat& status);
 ValueInfo InfoOf(const struct ::stat& status);
 // Times in nanoseconds since 1970: of the last write, and of the last change of
@@ -134,19 +140,20 @@ int64_t ChangedNs(const struct ::stat& status);
 model::Result<size_t> ReadFully(int fd, uint64_t offset, ByteSpan out);
 
 // The store of the directory at `path` beneath `root`. Only regular files are
-// values. Keys with empty, "." or ".." parts are refused (kBadInput): what is
-// beside the store is no business of its keys. Errors do not name the key;
-// callers add Describe(key).
+// values. Keys with empty, "." or ".." parts are refused (kBadInput), so that a
+// key leads out of the store only by a symbolic link. Errors do not name the
+// key; callers add Describe(key).
 std::shared_ptr<const Store> MakeDirectoryStore(std::shared_ptr<const SourceRoot> root,
                                                 std::string path);
 
-// The store of the one file at `path`, with the single key "". It keeps to the
-// version of the file that it opened first: after a change of its size or
-// modification time, reads fail with ESTALE, so that bytes of two versions
-// never mix. One that was replaced or removed is read on as long as it stays
-// open (see descriptor_cache.h), then it is ESTALE as well. Stat() looks at
-// the path, and so tells; to read the new version, make a new store.
-// `may_be_link`: the path is not one that was found step by step.
+// The store of the one file at `path`, with the single key "". It reads only
+// the version of the file that it opened first. After a change of the size or
+// the modification time, reads fail with kStale, so that bytes of two versions
+// never mix. A file that was replaced or removed can be read while its
+// descriptor is open (see descriptor_cache.h); after that, reads fail with
+// kStale, too. Stat() looks at the path, and so tells that there is a new
+// version; to read it, make a new store. `may_be_link`: `path` may lead through
+// links, unlike a path that was found folder by folder.
 std::shared_ptr<const Store> MakeFileStore(std::shared_ptr<const SourceRoot> root,
                                            std::string path, bool may_be_link = false);
 

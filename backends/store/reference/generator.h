@@ -5,8 +5,9 @@
 //   {"key": "a/{{i}}", "url": "{{u}}_{{i}}", "offset": "{{(i + 1) * 1000}}",
 //    "length": "1000", "dimensions": {"i": {"start": 0, "stop": 5, "step": 1}}}
 //
-// A dimension is a range or a list of integers; there is a reference for each
-// combination, the last dimension first. Only keys are made beforehand.
+// A dimension is a range or a list of integers. A rule makes a reference for
+// each combination of their values; the last dimension varies fastest. Only
+// keys are made when the file is opened.
 #pragma once
 
 #include <cstdint>
@@ -20,10 +21,10 @@
 
 namespace ndlfs::backends::kerchunk {
 
-// What a generated reference refers to.
+// The target of a generated reference.
 struct GeneratedReference {
   std::string url;
-  // A part of the file at `url`; else all of it.
+  // A part of the file at `url`, in bytes; if not set, the whole file.
   struct Part {
     uint64_t offset;
     uint64_t length;
@@ -33,18 +34,21 @@ struct GeneratedReference {
 
 class Generator {
  public:
-  // `rules` is the list that stands at "gen". kLimit where they make more than
-  // a million references.
+  // `rules` is the list at "gen". kLimit if the rules make more than a million
+  // references.
   static model::Result<Generator> Parse(const Json& rules);
 
-  // Of all rules together; those of one rule come one after the other.
+  // The number of references of all rules together. Those of one rule follow
+  // each other.
   uint64_t count() const { return count_; }
-  // Takes what it evaluates from `budget`, in bytes (Render).
+  // The key of reference `number`, which is less than count(). Subtracts the
+  // bytes that it evaluates from `budget` (see Render()).
   model::Result<std::string> Key(uint64_t number, const Templates& templates,
                                  uint64_t& budget) const;
+  // The target of reference `number`, which is less than count().
   model::Result<GeneratedReference> Reference(uint64_t number,
                                               const Templates& templates) const;
-  // The memory that its rules take, about.
+  // About how many bytes of memory the rules take.
   uint64_t held_bytes() const;
 
  private:
@@ -63,7 +67,7 @@ class Generator {
     std::vector<Dimension> dimensions;
     uint64_t first = 0;  // number of its first reference
     uint64_t count = 1;
-    uint64_t variables_size = 0;  // what it takes to make its variables, about
+    uint64_t variables_size = 0;  // bytes that its variables take, about
   };
 
   static model::Result<Rule> ParseRule(const Json& json);

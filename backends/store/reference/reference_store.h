@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Kerchunk reference files: JSON documents that say, for each key of a Zarr
-// store, what its value is, or in which part of which other file it stands.
+// Kerchunk reference files. These are JSON documents that have, for each key of
+// a Zarr store, the value itself, or the part of another file that is the
+// value.
 //
 //   {"version": 1, "templates": {"u": "data/a.nc"}, "refs": {
 //      ".zgroup": "{\"zarr_format\": 2}",       the value as text
@@ -10,8 +11,8 @@
 //      "t/0.1": ["{{u}}", 4096, 1024],           a part of a file
 //      "t/1.0": ["data/b.bin"]}}                 a whole file
 //
-// Version 0 is the object `refs` alone. "gen" makes more references by rules
-// (generator.h); template.h says what may stand in {{ }}.
+// A file of version 0 is the object `refs` alone. "gen" has rules that make
+// more references (generator.h). template.h describes the expressions in {{ }}.
 #pragma once
 
 #include <memory>
@@ -26,15 +27,15 @@ namespace ndlfs::backends::kerchunk {
 
 class ReferenceStore : public Store {
  public:
-  // Where the values of keys below `prefix` are, if that is where they cannot
-  // be read: the first of them that is remote, or outside the source tree, as
-  // an error; else nothing.
+  // Fails if the first key that begins with `prefix`, and is not that of
+  // metadata, refers to a value that cannot be read, because it is remote or
+  // outside the source tree.
   virtual model::Result<void> CheckReachable(std::string_view prefix) const = 0;
 };
 
-// Reads the references of the file at `path`. Files that they name are
-// relative to its folder, or absolute within the source tree. kBadInput for
-// what is no reference file.
+// Reads the reference file at `path`. References name other files relative to
+// its folder, or by an absolute path within the source tree. kBadInput if it is
+// not a reference file.
 model::Result<std::shared_ptr<const ReferenceStore>> OpenReferences(
     std::shared_ptr<const Source> source, const std::string& path);
 

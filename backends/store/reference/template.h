@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Text with expressions in {{ }}, as reference files have it in URLs and in
-// what they generate. They mean Jinja by it; this is the part of that which
-// makes names and numbers:
+// Text with expressions in {{ }}, as reference files have it in URLs and in the
+// rules of "gen". The expressions are those of Jinja. This is the part of Jinja
+// that makes names and numbers:
 //
 //   expression  integers, 'text', (expression), names of variables, names of
 //               templates, + - * // % ~, '%03d' % i, and filters:
@@ -25,19 +25,20 @@ using Templates = std::map<std::string, std::string, std::less<>>;
 using TemplateValue = std::variant<int64_t, std::string>;
 using Variables = std::map<std::string, TemplateValue, std::less<>>;
 
-// The text with the value of each expression in its place. Where there are
-// any, it has 64 KiB at most, before and after, and 256 KiB of texts and templates
-// are evaluated for it at most (kLimit). kBadInput for what is no expression,
-// kUnsupported for what Jinja may know and this does not; both name the expression.
+// Replaces each expression in `text` by its value. If there are expressions, the
+// text may have at most 64 KiB, before and after, and Render() evaluates at most
+// 256 KiB of texts and templates for it; more is kLimit. An invalid expression is
+// kBadInput; one that Jinja may know, but this does not, is kUnsupported. Both
+// errors name the expression.
 model::Result<std::string> Render(std::string_view text, const Templates& templates,
                                   const Variables& variables);
 
-// The same where several texts share what may be evaluated: takes from `budget`,
-// in bytes, and fails with kLimit when there is too little.
+// The same with a budget that several texts share: subtracts the bytes that it
+// evaluates from `budget`, and fails with kLimit if there are too few.
 model::Result<std::string> Render(std::string_view text, const Templates& templates,
                                   const Variables& variables, uint64_t& budget);
 
-// Takes `bytes` from `budget`; kLimit when there is too little.
+// Subtracts `bytes` from `budget`; kLimit if there are too few.
 model::Result<void> TakeFromBudget(uint64_t bytes, uint64_t& budget);
 
 }  // namespace ndlfs::backends::kerchunk

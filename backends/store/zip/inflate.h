@@ -13,7 +13,8 @@
 
 namespace ndlfs::backends {
 
-// Where a deflated value is, and what it should be.
+// Where a deflated value is in a file, and the size and the checksum that it
+// should have.
 struct DeflatedRange {
   uint64_t offset = 0;  // in the file
   uint64_t compressed_size = 0;
@@ -21,17 +22,17 @@ struct DeflatedRange {
   uint32_t crc32 = 0;
 };
 
-// Inflates all of a value into `out`, which has its size. kCorrupt if that is
-// not what the range promises.
+// Inflates a whole value into `out`, which must have the size of the value.
+// kCorrupt if the size or the checksum is another one.
 model::Result<void> InflateAll(const Store& file, const DeflatedRange& range, ByteSpan out);
 
-// Reads any part of a deflated value. A stream can only be read from its
-// beginning, so the state of the decompressor is kept at some places on the
-// way and where the last read ended: what is read in sequence is inflated once
-// in all, and what is read again from the nearest place before it. Takes up to
-// 3 MiB. Thread-safe: one thread at a time goes where none has been before,
-// the others read what is known. The checksum is verified by who gets to the
-// end.
+// Reads any part of a deflated value. A deflated stream can only be inflated
+// from its beginning. So the reader keeps the state of the decompressor at some
+// places on the way, and where the last read ended. A value that is read in
+// sequence is inflated once; a read of an earlier part begins at the nearest
+// place before it. Takes up to 3 MiB. Thread-safe: one thread at a time
+// inflates new data, while others read parts that were inflated before. The
+// read that reaches the end verifies the checksum.
 class InflateReader {
  public:
   InflateReader(std::shared_ptr<const Store> file, const DeflatedRange& range);
@@ -52,20 +53,21 @@ class InflateReader {
   const DeflatedRange range_;
   const uint64_t spacing_;
 
-  // Held by who inflates what nobody has; taken before mutex_.
+  // The lock of the one reader that inflates new data; taken before mutex_.
   model::Mutex extending_;
   mutable model::Mutex mutex_;
-  // By position. All but the last are milestones, `spacing_` apart.
+  // States of the decompressor, sorted by position. All are milestones,
+  // `spacing_` bytes apart; the last one need not be.
   std::vector<std::unique_ptr<Stream>> kept_ GUARDED_BY(mutex_);
   bool last_is_milestone_ GUARDED_BY(mutex_) = true;
 };
 
-// The reader for member `member` of the archive `owner`, one of the few that
-// the process keeps.
+// The reader for member `member` of the archive `owner`. The process keeps the
+// few readers that were used last.
 std::shared_ptr<InflateReader> FindInflateReader(uint64_t owner, uint64_t member,
                                                  const std::shared_ptr<const Store>& file,
                                                  const DeflatedRange& range);
-// Drops those of `owner`.
+// Drops the readers of `owner`.
 void DropInflateReaders(uint64_t owner);
 
 }  // namespace ndlfs::backends

@@ -16,15 +16,15 @@
 
 namespace ndlfs::backends {
 
-// What an archive begins with, unless it is empty or something was put before
-// it: the signature of a member.
+// The signature of a member. An archive begins with it, unless the archive is
+// empty or has other bytes in front.
 inline constexpr std::string_view kZipMemberSignature("PK\3\4", 4);
 
 struct ZipMember {
   enum Method : uint16_t { kStored = 0, kDeflated = 8 };
-  static constexpr uint16_t kEncrypted = 1 << 0 | 1 << 6 | 1 << 13;  // of flags
+  static constexpr uint16_t kEncrypted = 1 << 0 | 1 << 6 | 1 << 13;  // bits of `flags`
 
-  std::string_view name;  // of directories with a '/' at the end
+  std::string_view name;  // ends in '/' for a directory
   uint64_t local_header = 0;
   uint64_t compressed_size = 0;
   uint64_t size = 0;
@@ -33,33 +33,37 @@ struct ZipMember {
   uint16_t flags = 0;
 };
 
-// What an archive holds, sorted by name: of members that have the same one, the
-// last in the directory. Immutable; takes about as much memory as the names do,
-// and 40 bytes a member.
+// The members of an archive, sorted by name. If several have the same name,
+// only the last one in the directory counts. Immutable. Takes about the memory
+// of the names and 40 bytes a member.
 class ZipDirectory {
  public:
-  // Reads that of the file that is the value at "". Refuses archives of
-  // several parts, and any with a name that is no relative path beneath the
-  // archive; (kLimit) directories of more than 128 MiB.
+  // Reads the directory of the archive that is the value at "" of `file`.
+  // Refuses archives of several parts, archives with a name that is not a
+  // relative path inside the archive, and directories of more than 128 MiB
+  // (kLimit).
   static model::Result<ZipDirectory> Read(const Store& file);
 
-  // Whether the name of a member `matches`. Looks at no more than 16 MiB; false
-  // also where the file is no archive. An error where it cannot be read at this
-  // moment (Error::is_transient()).
+  // Whether `matches` is true for the name of a member. Looks at the first
+  // 16 MiB of the directory at most. False also if the file is no archive.
+  // Fails only if the file cannot be read at this moment
+  // (Error::is_transient()).
   static model::Result<bool> AnyName(const Store& file,
                                      const std::function<bool(std::string_view)>& matches);
 
   size_t size() const { return records_.size(); }
+  // The name is valid as long as the directory.
   ZipMember member(size_t i) const;
   std::string_view name(size_t i) const { return NameAt(records_[i]); }
-  // The first member whose name is not less than `name`.
+  // The index of the first member whose name is not less than `name`; size() if
+  // there is none.
   size_t LowerBound(std::string_view name) const;
 
   uint64_t held_bytes() const {
     return arena_.capacity() + records_.capacity() * sizeof(uint32_t);
   }
 
-  // Where the directory begins: all members end before.
+  // Where the directory begins in the file. All members end before it.
   uint64_t offset() const { return offset_; }
 
  private:
@@ -68,8 +72,8 @@ class ZipDirectory {
   std::string_view NameAt(uint32_t record) const;
 
   uint64_t offset_ = 0;
-  std::string arena_;              // of each member its fields, then its name
-  std::vector<uint32_t> records_;  // where each begins in arena_, by name
+  std::string arena_;              // for each member its fields, then its name
+  std::vector<uint32_t> records_;  // offset of each in arena_, sorted by name
 };
 
 }  // namespace ndlfs::backends

@@ -12,24 +12,26 @@
 
 namespace ndlfs::backends {
 
-// The members of a ZIP archive by name, stored or deflated. Stored ones are
-// read in place, by any number of threads at once; of deflated ones, reading
-// all costs least, then reading in sequence (see InflateReader).
+// The members of a ZIP archive, stored or deflated; their names are the keys.
+// Stored members are read in place, by any number of threads at once. A
+// deflated member costs least if it is read as a whole, and less in sequence
+// than at random (see InflateReader).
 //
-// Of members that share their name the last one in the directory counts. Members
-// that are encrypted or compressed otherwise are refused when they are asked for.
+// If several members have the same name, the last one in the directory counts. A
+// member that is encrypted, or compressed by another method, is refused when it
+// is read.
 //
-// Knows the members that the archive had when it was opened: after a change
-// of the file, reads fail with kStale.
+// The store has the members that the archive had when it was opened. After a
+// change of the file, reads fail with kStale.
 class ZipStore final : public Store, public PartialListing {
  public:
   // `file` has the archive as its value at "".
   static model::Result<std::shared_ptr<const ZipStore>> Open(std::shared_ptr<const Store> file);
   ~ZipStore() override;
 
-  // That of the archive, with the size of the member.
+  // The info of the archive, with the size of the member.
   model::Result<std::optional<ValueInfo>> Stat(std::string_view key) const override;
-  // That of the archive.
+  // Lists the names in the directory of the archive.
   model::Result<std::vector<StoreEntry>> List(std::string_view prefix) const override {
     return ListSome(prefix, SIZE_MAX);
   }
@@ -38,21 +40,22 @@ class ZipStore final : public Store, public PartialListing {
   uint64_t held_bytes() const override { return directory_.held_bytes(); }
   std::string Describe(std::string_view key) const override;
 
-  // Whether any part of the value can be read at no more than its own cost.
+  // Whether the member is stored, so that reading a part of it costs no more
+  // than the part.
   bool IsStored(std::string_view key) const;
   const ZipDirectory& directory() const { return directory_; }
-  // Of the archive.
+  // The info of the archive at present.
   model::Result<std::optional<ValueInfo>> InfoNow() const { return file_->Stat(""); }
 
  private:
   ZipStore(std::shared_ptr<const Store> file, ZipDirectory directory);
 
-  // The place of the member in the directory; nullopt where there is none.
+  // The index of the member `key` in the directory; nullopt if there is none.
   model::Result<std::optional<size_t>> Find(std::string_view key) const;
   model::Result<std::optional<ReadResult>> DoRead(std::string_view key,
                                                   const ReadOptions& options,
                                                   const Reserve& reserve) const override;
-  // Where the data of a member begin, and what is known of the archive.
+  // Where the data of a member begin, and the info of the archive.
   struct Place {
     uint64_t data_offset;
     ValueInfo archive;
@@ -64,7 +67,7 @@ class ZipStore final : public Store, public PartialListing {
 
   const std::shared_ptr<const Store> file_;
   const ZipDirectory directory_;
-  const uint64_t id_;  // what its InflateReaders are known by
+  const uint64_t id_;  // the owner of its InflateReaders
 };
 
 }  // namespace ndlfs::backends
