@@ -128,6 +128,8 @@ class CommandTest(RunTest):
             self.assert_gone()
 
 
+# The kernel gives user namespaces to processes of one thread, and the thread sanitizer has its own.
+@unittest.skipIf(os.environ.get("NDLFS_SANITIZED") == "thread", "the thread sanitizer forbids user namespaces")
 @unittest.skipIf(os.getuid() != 0, "takes root, to become another user")
 class OrdinaryUserTest(RunTest):
     def setUp(self):
