@@ -21,7 +21,7 @@ build_packages=(
 # clang checks the style and builds the fuzz targets.
 test_packages=(
   clang clang-format clang-tidy libclang-rt-14-dev
-  python3 python3-numpy python3-zarr python3-numcodecs python3-h5py python3-netcdf4 python3-yaml
+  python3 python3-numpy python3-zarr python3-numcodecs python3-h5py python3-netcdf4 python3-scipy python3-yaml
   python3-ruamel.yaml python3-tables python3-zfpy hdf5-filter-plugin-zfp-serial
   netcdf-bin
   attr gfortran git man-db rsync

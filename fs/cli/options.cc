@@ -16,6 +16,7 @@
 
 #include "backends/base/checked.h"
 #include "fs/cli/nearest.h"
+#include "fs/view/view_kinds.h"
 
 namespace ndlfs::fs {
 namespace {
@@ -217,6 +218,11 @@ constexpr std::array kMountOptions = {
                   return {};
                 }},
     MountOption{"log-file", "FILE", "File for messages (the system log)", SetLogFile},
+    MountOption{"as", "VIEW", "Show each store as one file instead of a folder: nc",
+                [](MountOptions& options, std::string_view value) -> Result<void> {
+                  NDLFS_TRY(options.as, ParseAs(value));
+                  return {};
+                }},
     MountOption{"views", "LIST", "Files to list: npy,raw,... or all (what fits the data)",
                 [](MountOptions& options, std::string_view value) -> Result<void> {
                   NDLFS_TRY(options.views, ParseViews(value));
@@ -350,6 +356,15 @@ Result<ListedViews> ParseViews(std::string_view text) {
     begin = end + 1;
   }
   return ListedViews(std::move(names));
+}
+
+Result<std::string> ParseAs(std::string_view text) {
+  std::vector<std::string_view> known;
+  for (const GroupViewKind* kind : GroupViewKinds())
+    known.push_back(ShortName(kind->file_name));
+  if (std::find(known.begin(), known.end(), text) != known.end()) return std::string(text);
+  return model::BadInput("{} is not one of {}{}", Quote(text), fmt::join(known, ", "),
+                         DidYouMean(text, known));
 }
 
 Result<uint64_t> ParseSize(std::string_view text) {

@@ -42,6 +42,9 @@ model::Result<backends::Detection> ParseDetection(std::string_view text);
 // "all", or short names of views such as "npy,raw" or "npy:raw".
 model::Result<ListedViews> ParseViews(std::string_view text);
 
+// The short name of a view of groups, such as "nc".
+model::Result<std::string> ParseAs(std::string_view text);
+
 // A number of bytes, with KiB, MiB, GiB or TiB behind it or nothing.
 model::Result<uint64_t> ParseSize(std::string_view text);
 

@@ -71,7 +71,8 @@ void RaiseDescriptorLimit() {
 Scope ScopeOf(const MountOptions& options, const MountPaths& paths) {
   const bool is_named = !paths.file.empty();
   return {.file = paths.file,
-          .detection = is_named ? backends::Detection::kContent : options.detection};
+          .detection = is_named ? backends::Detection::kContent : options.detection,
+          .as = options.as};
 }
 
 // All of one mount, with the options as they are meant (paths resolved).

@@ -50,6 +50,9 @@ struct MountOptions {
   // Files whose size only decoding tells are there for arrays of up to this.
   uint64_t max_scan = uint64_t{1} << 30;
 
+  // The short name of a view of groups that stores are shown as; empty: as folders.
+  std::string as;
+
   // Which views a listing shows.
   ListedViews views;
 

@@ -143,6 +143,7 @@ std::string OptionsAsYaml(const MountOptions& options) {
   add("detect", options.detection == backends::Detection::kName ? "name" : "content");
   add("max-chunk-size", fmt::format("{}", options.max_chunk_size));
   add("max-scan", fmt::format("{}", options.max_scan));
+  add("as", options.as.empty() ? "null" : YamlText(options.as));
   const std::string views = options.views.Text();
   add("views", views.empty() ? "null" : YamlText(views));
   add("log-file", YamlText(options.log_file));

@@ -15,6 +15,7 @@
 #include "fs/tree/document_cache.h"
 #include "fs/tree/mounted_store.h"
 #include "fs/tree/problem_log.h"
+#include "fs/tree/whole_files.h"
 
 namespace ndlfs::fs {
 
@@ -24,6 +25,9 @@ struct Scope {
   // "" for the directory and all that is in it.
   std::string file;
   backends::Detection detection = backends::Detection::kContent;
+  // The short name of the view of groups that stores are shown as, such as "nc"; "": as
+  // folders.
+  std::string as = {};
 };
 
 // What the nodes of one mount share. Outlives them. Thread-safe.
@@ -36,6 +40,7 @@ struct MountContext {
       : source(std::move(shown)),
         local(backends::LocalRootOf(*source)),
         file(scope.file),
+        as(scope.as),
         problems(std::move(sink)),
         spill(spill_directory, spill_bytes,
               [this](std::string_view line) { problems.Report(line); }),
@@ -54,14 +59,16 @@ struct MountContext {
   // The same as a directory of this machine; null if it is none. For descriptors,
   // and for who may read what.
   const std::shared_ptr<const backends::SourceRoot> local;
-  const std::string file;  // as Scope has it
-  ProblemLog problems;     // outlives all that report to it
+  const std::string file;  // as Scope has it, and
+  const std::string as;
+  ProblemLog problems;  // outlives all that report to it
   cache::SpillSpace spill;
   cache::ChunkCache cache;
   cache::Prefetcher prefetcher;
   StoreServices services;
   Catalog catalog;
   DocumentCache documents;
+  WholeFiles whole_files;
 };
 
 }  // namespace ndlfs::fs

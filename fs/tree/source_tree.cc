@@ -8,6 +8,7 @@
 
 #include "backends/store/caller.h"
 #include "fs/tree/store_tree.h"
+#include "fs/tree/whole_files.h"
 
 namespace ndlfs::fs {
 namespace {
@@ -233,12 +234,21 @@ class MirrorDirectory final : public DirectoryNode {
     return AttributesOf(*status);
   }
   model::Result<Attributes> StatWhenFound() const override { return attributes_; }
-  bool DependsOnCaller() const override { return is_guess_; }
+  bool DependsOnCaller() const override {
+    return is_guess_ || (has_whole_files() && context_.source->is_shared());
+  }
   bool IsGuess() const override { return is_guess_; }
   model::Result<TreeNodePtr> Lookup(std::string_view name) const override {
+    if (has_whole_files()) {
+      NDLFS_TRY(const auto names, context_.whole_files.In(context_, path_));
+      const auto file = names->files.find(name);
+      if (file != names->files.end()) return context_.whole_files.Find(context_, file->second);
+      if (names->replaced.contains(name)) return model::NotFound("{}", name);
+    }
     return FindSourceNode(context_, JoinSourcePath(path_, name), stores_);
   }
   model::Result<std::unique_ptr<DirectoryReader>> OpenDirectory() const override {
+    if (has_whole_files()) return ListWholeFiles();
     auto listing = context_.source->List(path_);
     if (!listing) return model::Propagate(listing.error(), path_);
     return std::make_unique<MirrorReader>(context_.catalog, path_, *std::move(listing),
@@ -246,11 +256,60 @@ class MirrorDirectory final : public DirectoryNode {
   }
 
  private:
+  bool has_whole_files() const { return stores_ == Stores::kFolders && !context_.as.empty(); }
+  // The files that stand for stores, and all else as it is.
+  model::Result<std::unique_ptr<DirectoryReader>> ListWholeFiles() const {
+    NDLFS_TRY(const auto names, context_.whole_files.In(context_, path_));
+    NDLFS_TRY(auto listing, context_.source->List(path_), path_);
+    MirrorReader reader(context_.catalog, path_, std::move(listing), stores_);
+    std::vector<DirectoryEntry> entries;
+    for (;;) {
+      NDLFS_TRY(auto entry, reader.Next());
+      if (!entry) break;
+      const bool is_hidden =
+          names->replaced.contains(entry->name) || names->files.contains(entry->name);
+      if (!is_hidden) entries.push_back(*std::move(entry));
+    }
+    for (const auto& [name, file] : names->files) entries.push_back({name, S_IFREG});
+    return MakeListReader(std::move(entries));
+  }
+
   MountContext& context_;
   const std::string path_;
   const Stores stores_;
   const bool is_guess_;
   const Attributes attributes_;
+};
+
+// The files that stand for the one store that the mount shows.
+class WholeFileDirectory final : public DirectoryNode {
+ public:
+  WholeFileDirectory(MountContext& context, std::string path, const FileStatus& status)
+      : context_(context), path_(std::move(path)), attributes_(AttributesOf(status)) {
+    const mode_t readable = attributes_.mode & 0444;
+    attributes_.mode = S_IFDIR | readable | (readable >> 2);
+    attributes_.size = 0;
+  }
+
+  model::Result<Attributes> Stat() const override { return attributes_; }
+  bool DependsOnCaller() const override { return context_.source->is_shared(); }
+  model::Result<TreeNodePtr> Lookup(std::string_view name) const override {
+    NDLFS_TRY(const auto names, context_.whole_files.OfStore(context_, path_));
+    const auto file = names->files.find(name);
+    if (file == names->files.end()) return model::NotFound("{}", name);
+    return context_.whole_files.Find(context_, file->second);
+  }
+  model::Result<std::unique_ptr<DirectoryReader>> OpenDirectory() const override {
+    NDLFS_TRY(const auto names, context_.whole_files.OfStore(context_, path_));
+    std::vector<DirectoryEntry> entries;
+    for (const auto& [name, file] : names->files) entries.push_back({name, S_IFREG});
+    return MakeListReader(std::move(entries));
+  }
+
+ private:
+  MountContext& context_;
+  const std::string path_;
+  Attributes attributes_;
 };
 
 // The directory that the one file of the source is in, as if nothing else were.
@@ -310,6 +369,12 @@ model::Result<TreeNodePtr> FindSourceNode(MountContext& context, const std::stri
   const uint64_t denials = backends::CallerScope::denials();
   if (stores == Stores::kFolders) {
     auto store = context.catalog.Find(path, *status);
+    if (store && !context.as.empty() && path == context.file) {
+      NDLFS_TRY(const auto names, context.whole_files.OfStore(context, path));
+      if (!names->files.empty()) {
+        return std::make_shared<WholeFileDirectory>(context, path, *status);
+      }
+    }
     if (store) return MakeStoreFolder(context, std::move(store));
   }
   const bool is_guess =

@@ -264,7 +264,8 @@ class ViewFile final : public TreeNode {
       // Where only decoding tells, it is asked for at a new lookup. What a file
       // of a group is made of may have changed in many ways.
       const bool same = entity.version == version_ && entity.data_mtime_ns == 0 && size_ &&
-                        made.view->size() == size_ && !entity.is_group();
+                        made.view->size() == size_ && !entity.is_group() &&
+                        made.parts.empty() && made.absent.empty();
       if (served_ || !same) return false;
       generation_ = made.generation;
     }
@@ -434,7 +435,8 @@ class EntityFolder final : public DirectoryNode {
   FileStatus StatusOf(const std::string& path) const;
   TreeNodePtr MakeLink(const std::string& path, const backends::Link& link) const;
   model::Result<std::vector<DirectoryEntry>> ListEntries() const;
-  model::Result<void> ListGroup(std::vector<DirectoryEntry>& entries) const;
+  void ListGroup(const backends::Hierarchy& hierarchy, const std::vector<std::string>& children,
+                 std::vector<DirectoryEntry>& entries) const;
 
   MountContext& context_;
   const StorePtr store_;
@@ -620,26 +622,30 @@ model::Result<std::vector<DirectoryEntry>> EntityFolder::ListEntries() const {
   }
   if (!entity || !(*entity)->ErrorText().empty()) add_file(kErrorName);
   if (has_node) {
-    for (const ViewName& file : ListShownViews(store_, *entity)) {
+    std::vector<std::string> children;
+    NDLFS_TRY(const auto hierarchy, store_->Hierarchy());
+    if ((*entity)->is_group()) {
+      NDLFS_TRY(children, hierarchy->List(path_), store_->Describe() + path_);
+    }
+    for (const ViewName& file : ListShownViews(store_, *entity, children)) {
       if (!file.refusal) add_file(file.name);
     }
-    if ((*entity)->is_group()) NDLFS_RETURN_IF_ERROR(ListGroup(entries));
+    ListGroup(*hierarchy, children, entries);
   }
   return entries;
 }
 
-model::Result<void> EntityFolder::ListGroup(std::vector<DirectoryEntry>& entries) const {
-  NDLFS_TRY(const auto hierarchy, store_->Hierarchy());
-  NDLFS_TRY(const auto names, hierarchy->List(path_), store_->Describe() + path_);
-  entries.reserve(entries.size() + names.size());
-  for (const std::string& name : names) {
+void EntityFolder::ListGroup(const backends::Hierarchy& hierarchy,
+                             const std::vector<std::string>& children,
+                             std::vector<DirectoryEntry>& entries) const {
+  entries.reserve(entries.size() + children.size());
+  for (const std::string& name : children) {
     const std::string path = model::JoinPath(path_, name);
-    const auto link = hierarchy->GetLink(path);
+    const auto link = hierarchy.GetLink(path);
     const bool is_link = link && LinkText(context_.PlaceOf(store_->path()), path, link->target);
     entries.push_back(
         {model::EncodeFileName(name), is_link ? mode_t{S_IFLNK} : mode_t{S_IFDIR}});
   }
-  return {};
 }
 
 model::Result<ExtendedAttributes> EntityFolder::GetExtendedAttributes() const {
@@ -672,6 +678,21 @@ TreeNodePtr MakeStoreFolder(MountContext& context, std::shared_ptr<MountedStore>
   const FileStatus status = store->status();
   return std::make_shared<EntityFolder>(context, std::move(store), "/",
                                         FolderAttributes(status, 0));
+}
+
+model::Result<TreeNodePtr> MakeStoreFile(MountContext& context,
+                                         std::shared_ptr<MountedStore> store,
+                                         std::string_view object, std::string_view name) {
+  NDLFS_TRY(auto entity, store->Get(object));
+  if (entity->node == nullptr) return model::NotFound("{}", object);
+  auto view = FindView(store, entity, name);
+  if (!view && view.error().code() == model::ErrorCode::kNotFound) {
+    const std::string reasons = entity->ErrorText();
+    if (!reasons.empty()) context.problems.Report(model::OneLine(reasons));
+  }
+  if (!view) return model::Propagate(std::move(view).error());
+  return std::make_shared<ViewFile>(context, std::move(store), std::move(entity),
+                                    *std::move(view));
 }
 
 TreeNodePtr MakeErrorFolder(std::string reason, const Attributes& folder) {

@@ -17,6 +17,12 @@ namespace ndlfs::fs {
 // The folder of the store. Opens nothing.
 TreeNodePtr MakeStoreFolder(MountContext& context, std::shared_ptr<MountedStore> store);
 
+// The view `name` of the group at `object`, or of the array that the store is, as a file.
+// kNotFound where there is none.
+model::Result<TreeNodePtr> MakeStoreFile(MountContext& context,
+                                         std::shared_ptr<MountedStore> store,
+                                         std::string_view object, std::string_view name);
+
 // What stands where a store should be: a folder with an `error.txt` that gives
 // the reason.
 TreeNodePtr MakeErrorFolder(std::string reason, const Attributes& folder);

@@ -90,11 +90,20 @@ class StoreGroup final : public GroupInput, public std::enable_shared_from_this<
                                               parts_);
   }
 
-  Result<std::vector<std::string>> List() const override {
-    NDLFS_TRY(const auto hierarchy, store_->Hierarchy());
-    NDLFS_TRY(auto names, hierarchy->List(path_), path_);
-    parts_->AddListing(path_, HashNames(names));
-    return names;
+  // Once: a listing may take a look at each child.
+  Result<std::vector<std::string>> List() const override EXCLUDES(mutex_) {
+    const model::MutexLock lock(mutex_);
+    if (!names_) {
+      NDLFS_TRY(const auto hierarchy, store_->Hierarchy());
+      NDLFS_TRY(names_, hierarchy->List(path_), path_);
+      parts_->AddListing(path_, HashNames(*names_));
+    }
+    return *names_;
+  }
+  // What a listing has found just now.
+  void SetNames(std::vector<std::string> names) EXCLUDES(mutex_) {
+    const model::MutexLock lock(mutex_);
+    names_ = std::move(names);
   }
 
   Result<std::optional<backends::Link>> GetLink(std::string_view name) const override {
@@ -137,6 +146,55 @@ class StoreGroup final : public GroupInput, public std::enable_shared_from_this<
   const std::shared_ptr<Parts> parts_;
   mutable model::Mutex mutex_;
   mutable std::shared_ptr<const backends::Node> node_ GUARDED_BY(mutex_);
+  mutable std::optional<std::vector<std::string>> names_ GUARDED_BY(mutex_);
+};
+
+// A store that is one array, as a group that holds it under the name of the store: views of
+// groups show it, too.
+class OneArrayGroup final : public GroupInput,
+                            public std::enable_shared_from_this<OneArrayGroup> {
+ public:
+  OneArrayGroup(ArrayInput array, std::string name)
+      : array_(std::move(array)), name_(std::move(name)) {
+    model::Ndarray entity = array_.node->array();
+    entity.name = name_;
+    auto node = std::make_shared<backends::Node>(*array_.node);
+    node->entity = std::move(entity);
+    array_.node = std::move(node);
+  }
+  const std::string& path() const override { return path_; }
+  const backends::Node& node() const override { return node_; }
+  std::shared_ptr<const GroupInput> Outer() const override { return nullptr; }
+  Result<std::vector<std::string>> List() const override { return std::vector{name_}; }
+  Result<std::optional<backends::Link>> GetLink(std::string_view) const override {
+    return std::nullopt;
+  }
+  Result<GroupChild> Load(std::string_view name) const override {
+    if (name != name_) return model::NotFound("{}", name);
+    GroupChild child{array_.node, array_, nullptr};
+    child.array->group = shared_from_this();
+    return child;
+  }
+
+ private:
+  const std::string path_ = "/";
+  const backends::Node node_;
+  ArrayInput array_;
+  const std::string name_;
+};
+
+// What stands for a file that could not be made, until something changes.
+class RefusedView final : public View {
+ public:
+  explicit RefusedView(model::Error reason) : reason_(std::move(reason)) {}
+  std::optional<uint64_t> size() const override { return 0; }
+  std::optional<model::Error> refusal() const override { return reason_; }
+  Result<size_t> Read(uint64_t, backends::ByteSpan) const override {
+    return model::Propagate(reason_);
+  }
+
+ private:
+  const model::Error reason_;
 };
 
 ArrayInput InputOf(const StorePtr& store, const Entity& entity,
@@ -188,6 +246,14 @@ model::Failure Refuse(const MountedStore& store, const Entity& entity, const Vie
   return model::NotFound("{}", file.name);
 }
 
+// What the array is called that is all of a store: as the file, without its extension.
+std::string ArrayName(const MountedStore& store) {
+  const std::string place = store.Describe();
+  const std::string_view name = model::BaseName(place);
+  const size_t dot = name.rfind('.');
+  return std::string(dot == 0 ? name : name.substr(0, dot));
+}
+
 // `input` and `provider` are of the same kind.
 template <typename Input>
 Result<EntityViewPtr> FindWith(const ViewProvider<Input>& provider, const Input& input,
@@ -213,26 +279,26 @@ Result<EntityViewPtr> FindWith(const ViewProvider<Input>& provider, const Input&
   if (!view && view.error().code() == model::ErrorCode::kIo) {
     return model::Propagate(std::move(view).error(), NameOf(*store, *entity, file->name));
   }
-  if (!view) {
-    entity->NoteFailure(NameOf(*store, *entity, file->name), view.error());
-    return model::NotFound("{}", file->name);
-  }
-  made->view = *std::move(view);
+  made->view = view ? *std::move(view) : std::make_shared<const RefusedView>(view.error());
   parts.MoveTo(*made);
   kept = entity->views->Keep(std::move(made));
   // Last, so that it is not dropped for its own parts.
   store->Touch(entity);
-  return kept;
+  if (view) return kept;
+  entity->NoteFailure(NameOf(*store, *entity, file->name), view.error());
+  return model::NotFound("{}", file->name);
 }
 
 // What `ask` learns from the provider of the entity, with what is known of views made already.
 template <typename Ask>
-std::vector<ViewName> NamesBy(const Ask& ask, const StorePtr& store, const EntityPtr& entity) {
+std::vector<ViewName> NamesBy(const Ask& ask, const StorePtr& store, const EntityPtr& entity,
+                              const std::vector<std::string>* children = nullptr) {
   const StoreServices& services = store->services();
   std::vector<ViewName> names;
   const auto parts = std::make_shared<Parts>();
   if (entity->is_group()) {
-    const auto group = std::make_shared<const StoreGroup>(store, entity, parts);
+    const auto group = std::make_shared<StoreGroup>(store, entity, parts);
+    if (children != nullptr) group->SetNames(*children);
     names = ask(*services.group_views, *group);
   } else if (entity->reader) {
     names = ask(*services.array_views, InputOf(store, *entity, parts));
@@ -253,11 +319,12 @@ std::vector<ViewName> ListViews(const StorePtr& store, const EntityPtr& entity) 
   return NamesBy(ask, store, entity);
 }
 
-std::vector<ViewName> ListShownViews(const StorePtr& store, const EntityPtr& entity) {
+std::vector<ViewName> ListShownViews(const StorePtr& store, const EntityPtr& entity,
+                                     const std::vector<std::string>& children) {
   const auto ask = [&](const auto& provider, const auto& input) {
     return provider.Listed(input, store->services().listed_views);
   };
-  return NamesBy(ask, store, entity);
+  return NamesBy(ask, store, entity, &children);
 }
 
 Result<EntityViewPtr> FindView(const StorePtr& store, const EntityPtr& entity,
@@ -269,6 +336,12 @@ Result<EntityViewPtr> FindView(const StorePtr& store, const EntityPtr& entity,
     return FindWith<GroupInput>(*services.group_views, *group, store, entity, name, *parts);
   }
   if (!entity->reader) return model::NotFound("{}", name);
+  if (entity->path == "/" &&
+      !services.array_views->Find(InputOf(store, *entity, parts), name)) {
+    const auto group = std::make_shared<const OneArrayGroup>(InputOf(store, *entity, parts),
+                                                             ArrayName(*store));
+    return FindWith<GroupInput>(*services.group_views, *group, store, entity, name, *parts);
+  }
   return FindWith(*services.array_views, InputOf(store, *entity, parts), store, entity, name,
                   *parts);
 }

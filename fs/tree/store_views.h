@@ -21,10 +21,11 @@ namespace ndlfs::fs {
 std::vector<ViewName> ListViews(const std::shared_ptr<MountedStore>& store,
                                 const EntityPtr& entity);
 
-// Those of them that the options of the mount list. Of a group, loads nothing below it
-// for views that are not listed.
+// Those of them that the options of the mount list. `children` are the names in a group.
+// Of a group, loads nothing below it for views that are not listed.
 std::vector<ViewName> ListShownViews(const std::shared_ptr<MountedStore>& store,
-                                     const EntityPtr& entity);
+                                     const EntityPtr& entity,
+                                     const std::vector<std::string>& children);
 
 // The view that a program calls `name`. kNotFound where there is none, or it
 // is refused; the entity has noted the reason then. Views of arrays cost no

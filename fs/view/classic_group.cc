@@ -435,7 +435,7 @@ class Builder {
                                                    fmt::format("{}_dim{}", name, d), length));
       }
       AddInnerDimensions(i, dtype.base(), variable);
-    } else if (dtype.kind() == Kind::kString) {
+    } else if (dtype.kind() == Kind::kString && dtype.size() > 1) {
       variable.dimensions.push_back(AddDimension(fmt::format("string {}", dtype.size()),
                                                  fmt::format("string{}", dtype.size()),
                                                  dtype.size()));

@@ -19,9 +19,9 @@ namespace ndlfs::fs::classic {
 
 // An array of the group, or a dimension coordinate that its arrays refer to.
 struct GroupArray {
-  std::string path;                            // NDL path name
-  std::shared_ptr<const backends::Node> node;  // an array
-  std::optional<ArrayInput> input;             // without it the array is left out
+  std::string path = {};                            // NDL path name
+  std::shared_ptr<const backends::Node> node = {};  // an array
+  std::optional<ArrayInput> input = {};             // without it the array is left out
   // A coordinate of a group around this one: names of the group's own arrays come before its.
   bool is_outer = false;
 };

@@ -39,6 +39,8 @@ struct ViewKind {
   // Why there is no such file although the kind applies: error.txt says so.
   // Costs nothing.
   std::optional<model::Error> (*refuse)(const Input&) = &RefuseNothing<Input>;
+  // Of a group: the file holds all that is below it, too, and not only its own arrays.
+  bool holds_subgroups = false;
   // Makes the file, where `applies_to`, whatever `refuse` says. Reads no chunk.
   model::Result<ViewPtr> (*make)(const Input&);
 };

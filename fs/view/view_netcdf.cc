@@ -19,25 +19,47 @@ namespace {
 using classic::GroupArray;
 using model::Result;
 
-// How many children are looked at to find an array among them. A group whose arrays
-// all come later has the file, too.
-constexpr size_t kLooks = 32;
+// How many children a listing looks at to find an array among them, and how many anyone else
+// does. A group whose arrays all come later has the file, too.
+constexpr size_t kLooksOfListing = 32;
+constexpr size_t kLooks = 1000;
+
+// The size of a file takes the metadata of all arrays. Groups with more children have it by
+// name only, so that `ls -l` does not wait for it.
+constexpr size_t kMostListed = 1000;
+
+// Whether one of the first `most` children is an array.
+bool HasArrayAmong(const GroupInput& group, const std::vector<std::string>& names,
+                   size_t most) {
+  for (size_t i = 0; i < names.size() && i < most; ++i) {
+    const auto child = group.Load(names[i]);
+    if (child && child->node && !child->node->is_group()) return true;
+  }
+  return false;
+}
 
 bool MayHaveArrays(const GroupInput& group) {
   const auto names = group.List();
-  if (!names) return false;
-  for (size_t i = 0; i < names->size() && i < kLooks; ++i) {
-    const auto child = group.Load((*names)[i]);
-    if (child && child->node && !child->node->is_group()) return true;
-  }
-  return names->size() > kLooks;
+  return names && (HasArrayAmong(group, *names, kLooks) || names->size() > kLooks);
+}
+
+bool IsListed(const GroupInput& group) {
+  const auto names = group.List();
+  return names && names->size() <= kMostListed && HasArrayAmong(group, *names, kLooksOfListing);
 }
 
 bool IsSystemFailure(const model::Error& error) {
   return error.code() == model::ErrorCode::kIo;
 }
 
-// The arrays of the group that can be shown. A failure of the system fails all of it:
+// Stands for what may be an array and cannot be loaded.
+std::shared_ptr<const backends::Node> Unreadable() {
+  auto node = std::make_shared<backends::Node>();
+  node->entity = model::Ndarray();
+  return node;
+}
+
+// The arrays of the group. A failure of the system fails all of it:
 // the array would be missing without a reason.
 Result<std::vector<GroupArray>> LoadArrays(const GroupInput& group) {
   std::vector<GroupArray> arrays;
@@ -49,9 +71,14 @@ Result<std::vector<GroupArray>> LoadArrays(const GroupInput& group) {
     if (!child && IsSystemFailure(child.error())) {
       return model::Propagate(std::move(child).error(), name);
     }
-    if (!child || child->node->is_group()) continue;
-    arrays.push_back(
-        {model::JoinPath(group.path(), name), std::move(child->node), std::move(child->array)});
+    if (!child && child.error().code() == model::ErrorCode::kNotFound) continue;
+    GroupArray array = {model::JoinPath(group.path(), name), Unreadable(), {}};
+    if (child) {
+      if (child->node->is_group()) continue;
+      array.node = std::move(child->node);
+      array.input = std::move(child->array);
+    }
+    arrays.push_back(std::move(array));
   }
   return arrays;
 }
@@ -106,7 +133,7 @@ Result<ViewPtr> MakeFile(const GroupInput& group) {
 const GroupViewKind kNetcdfView = {
     .file_name = "data.nc",
     .applies_to = &MayHaveArrays,
-    .is_listed = [](const GroupInput&) { return false; },
+    .is_listed = &IsListed,
     .make = &MakeFile,
 };
 

@@ -171,8 +171,8 @@ class CopyingTest(CommandsTest):
                     mounted.path, "-cf", archive, "era5.zarr")
         names = self.run_ok("tar", "-tf", archive).splitlines()
         self.assertEqual(sorted(name for name in names if not name.endswith("/")),
-                         ["era5.zarr/.ndl.yaml", "era5.zarr/forecast/%64ata.raw/.ndl.yaml",
-                          "era5.zarr/forecast/%64ata.raw/data.npy", "era5.zarr/forecast/.ndl.yaml",
+                         ["era5.zarr/.ndl.yaml", "era5.zarr/data.nc", "era5.zarr/forecast/%64ata.raw/.ndl.yaml",
+                          "era5.zarr/forecast/%64ata.raw/data.npy", "era5.zarr/forecast/.ndl.yaml", "era5.zarr/forecast/data.nc",
                           "era5.zarr/t2m/.ndl.yaml", "era5.zarr/t2m/data.npy"])
 
 

@@ -18,10 +18,12 @@ def expected_tree():
             while name:
                 folders.add(f"{store}/{name}")
                 name = os.path.dirname(name)
+        holders = {os.path.dirname(f"{store}/{name}") for name in arrays if name}
         views = {f"{store}/{name}".rstrip("/") for name in arrays}
         for folder in folders:
             paths += [folder, f"{folder}/.ndl.yaml"]
             paths += [f"{folder}/{view}" for view in harness.VIEWS if folder in views]
+        paths += [f"{folder}/data.nc" for folder in holders]
         paths.append(f"{store}/.source")
     return sorted(paths)
 
@@ -38,7 +40,7 @@ class TreeTest(harness.TestCase):
             with self.subTest(name):
                 if name.endswith("/.source"):
                     self.assertTrue(stat.S_ISLNK(mode))
-                elif os.path.basename(name) in (".ndl.yaml", "notes.txt", *harness.VIEWS):
+                elif os.path.basename(name) in (".ndl.yaml", "notes.txt", "data.nc", *harness.VIEWS):
                     self.assertTrue(stat.S_ISREG(mode))
                 else:
                     self.assertTrue(stat.S_ISDIR(mode))

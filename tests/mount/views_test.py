@@ -258,7 +258,7 @@ class NamesTest(harness.SourceTestCase):
                 self.assertEqual(file.variables["t2m"][...].tolist(), self.numbers.tolist())
                 self.assertEqual((file.variables["t2m"].units, file.variables["t2m"].level), ("K", 2))
                 self.assertEqual(file.ndlfs_left_out, "words: netCDF classic has no type for string")
-        self.assertNotIn("data.nc", os.listdir(mounted.join("era5.zarr")))
+        self.assertIn("data.nc", os.listdir(mounted.join("era5.zarr")))
 
     def test_data_h5_is_the_whole_store(self):
         attributes = {"_ARRAY_DIMENSIONS": ["y", "x"], "units": "K", "level": 2, "_FillValue": -1}
@@ -299,6 +299,72 @@ class NamesTest(harness.SourceTestCase):
                 for name in ("data.npy", "data.raw", "data.txt", "data.jsonl"):
                     self.assertGreater(os.stat(os.path.join(folder, name)).st_size, 0)
         self.assertIn('views: "all"', harness.read(mounted.path, ".ndlfs/config.yaml").decode())
+
+
+class WholeFilesTest(harness.SourceTestCase):
+    """--as nc: a directory of stores is a directory of netCDF files."""
+
+    def setUp(self):
+        super().setUp()
+        self.values = np.arange(24, dtype="f4").reshape(2, 3, 4)
+        for year in (1992, 1993):
+            store = os.path.join(self.source, "years", f"{year}.zarr")
+            self.group(store)
+            self.array(os.path.join(store, "time"), np.array([year * 10.0, year * 10.0 + 1]), ["time"],
+                       units="days since 1900-01-01")
+            self.array(os.path.join(store, "sst"), self.values + year, ["time", "lat", "lon"])
+            self.group(os.path.join(store, "deep"))
+            self.array(os.path.join(store, "deep", "ice"), np.array([1, 2], "i2"), ["time"])
+        np.save(os.path.join(self.source, "years", "one.npy"), self.values)
+        harness.write(os.path.join(self.source, "years", "notes.txt"), "hello")
+
+    def group(self, path):
+        harness.write(os.path.join(path, ".zgroup"), '{"zarr_format": 2}')
+
+    def array(self, path, data, dims, **attributes):
+        write_zarr(path, data, data.shape)
+        harness.write(os.path.join(path, ".zattrs"), json.dumps({"_ARRAY_DIMENSIONS": dims, **attributes}))
+
+    def test_a_script_for_netcdf_files_works_on_stores(self):
+        mounted = self.mount(self.source, "--as", "nc")
+        names = sorted(os.listdir(mounted.join("years")))
+        self.assertEqual(names, ["1992.deep.nc", "1992.nc", "1993.deep.nc", "1993.nc", "notes.txt", "one.nc"])
+        with netCDF4.MFDataset(mounted.join("years/199?.nc"), aggdim="time") as years:
+            self.assertEqual(years.variables["time"][:].tolist(), [19920, 19921, 19930, 19931])
+            expected = np.concatenate([self.values + 1992, self.values + 1993])
+            self.assertEqual(years.variables["sst"][:].tolist(), expected.tolist())
+        with netCDF4.Dataset(mounted.join("years/1992.deep.nc")) as file:
+            self.assertEqual(file.variables["ice"][:].tolist(), [1, 2])
+            self.assertEqual(file.variables["time"][:].tolist(), [19920, 19921], "coordinates of the outer group")
+        with netCDF4.Dataset(mounted.join("years/one.nc")) as file:
+            self.assertEqual(file.variables["one"][:].tolist(), self.values.tolist())
+        self.assertEqual(harness.read(mounted.path, "years/notes.txt"), b"hello")
+        self.assertTrue(os.path.isdir(mounted.join(".ndlfs/source/years/1992.zarr")))
+        self.assertFalse(os.path.exists(mounted.join("years/1992.zarr")))
+
+    def test_one_store_is_a_directory_of_its_files(self):
+        mounted = self.mount(os.path.join(self.source, "years/1992.zarr"), "-o", "as=nc")
+        self.assertEqual(sorted(os.listdir(mounted.path)), [".ndlfs", "1992.deep.nc", "1992.nc"])
+        self.assertEqual(harness.read(mounted.path, "1992.nc")[:3], b"CDF")
+
+    def test_a_corrupt_chunk_is_an_error_there_and_only_there(self):
+        store = os.path.join(self.source, "years/1992.zarr")
+        big = np.arange(100_000, dtype="f8")
+        for name in ("a", "b", "c"):
+            self.array(os.path.join(store, name), big, [name])
+        os.truncate(os.path.join(store, "b", "0"), 1000)
+        mounted = self.mount(self.source, "--as", "nc")
+        with open(mounted.join("years/1992.nc"), "rb", buffering=0) as file:
+            size = os.fstat(file.fileno()).st_size
+            bytes_of = big.astype(">f8").tobytes()
+            begin = os.pread(file.fileno(), 8192, 0).index(bytes_of[:800]) + len(bytes_of)
+            for at in range(0, size, PAGE):
+                if at < begin + len(bytes_of) and begin < at + PAGE:
+                    with self.assertRaises(OSError) as caught:
+                        os.pread(file.fileno(), PAGE, at)
+                    self.assertEqual(caught.exception.errno, errno.EIO, at)
+                else:
+                    self.assertEqual(len(os.pread(file.fileno(), PAGE, at)), min(PAGE, size - at), at)
 
 
 class FailedReadTest(harness.SourceTestCase):

@@ -109,20 +109,21 @@ bool MeasureVariable(const Header& header, Variable& variable) {
   return true;
 }
 
-// Lays the values behind a header of `header_bytes`: first those without records.
-// False where the file would be too large.
+// Lays the values behind a header of `header_bytes`: first those without records. Behind them
+// the variables of a record have their places one after the other, as libraries demand,
+// although the file ends before the first record. False where the file would be too large.
 bool PlaceVariables(Header& header) {
   uint64_t end = header.header_bytes;
   for (const bool record : {false, true}) {
     for (Variable& variable : header.variables) {
       if (variable.is_record != record) continue;
       variable.begin = end;
-      const auto next = CheckedAdd(end, record ? 0 : Padded(variable.bytes));
+      const auto next = CheckedAdd(end, Padded(variable.bytes));
       if (!next || *next > kMaxViewSize) return false;
       end = *next;
     }
+    if (!record) header.file_bytes = end;
   }
-  header.file_bytes = end;
   return true;
 }
 
@@ -134,18 +135,35 @@ bool HasTypesOfCdf5(const Header& header) {
          });
 }
 
+// Whether the sizes of variables are within the limits of CDF-1 or CDF-2: one that is larger
+// must be the last of its kind, and no records may follow it.
+bool HoldsSizes(const Header& header, uint64_t most) {
+  const auto count = [&](bool record) {
+    return std::ranges::count(header.variables, record, &Variable::is_record);
+  };
+  auto left = std::pair(count(false), count(true));
+  const bool has_records = left.second != 0;
+  for (const Variable& variable : header.variables) {
+    const auto after = --(variable.is_record ? left.second : left.first);
+    if (Padded(variable.bytes) <= most) continue;
+    if (after != 0 || (has_records && !variable.is_record)) return false;
+  }
+  return true;
+}
+
 // Whether the version holds what has been laid out for it.
 bool Holds(const Header& header) {
   if (header.version == 5) return true;
   const auto too_long = [](const Dimension& dimension) { return dimension.size > kMaxInt32; };
   if (HasTypesOfCdf5(header) || std::ranges::any_of(header.dimensions, too_long)) return false;
   // In CDF-1 one variable may reach beyond 2 GiB, but programs fail over that.
-  if (header.version == 1) return header.file_bytes <= kMaxInt32;
-  uint64_t last = 0;
-  for (const Variable& variable : header.variables) last = std::max(last, variable.begin);
-  return std::ranges::all_of(header.variables, [&](const Variable& variable) {
-    return Padded(variable.bytes) <= kMaxVsize || variable.begin == last;
-  });
+  if (header.version == 1) {
+    return header.file_bytes <= kMaxInt32 &&
+           std::ranges::all_of(header.variables, [](const Variable& variable) {
+             return variable.begin <= kMaxInt32 && Padded(variable.bytes) <= kMaxInt32 - 3;
+           });
+  }
+  return HoldsSizes(header, kMaxVsize);
 }
 
 model::Result<std::string> LayOutAs(int version, Header& header) {

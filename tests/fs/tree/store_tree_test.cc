@@ -29,8 +29,8 @@ TEST_F(StoreTreeTest, GroupsAndArraysAreFolders) {
   store.AddArray("/forecast/wind", "1234");
   store.AddArray("/t2m", "abc");
   EXPECT_THAT(List("era5.zarr"),
-              ElementsAre(".ndl.yaml:f", ".source:l", "forecast:d", "t2m:d"));
-  EXPECT_THAT(List("era5.zarr/forecast"), ElementsAre(".ndl.yaml:f", "wind:d"));
+              ElementsAre(".ndl.yaml:f", ".source:l", "data.nc:f", "forecast:d", "t2m:d"));
+  EXPECT_THAT(List("era5.zarr/forecast"), ElementsAre(".ndl.yaml:f", "data.nc:f", "wind:d"));
   EXPECT_THAT(List("era5.zarr/t2m"),
               ElementsAre(".ndl.yaml:f", "data.npy:f", "data.raw:f", "data.txt:f"));
   EXPECT_THAT(Read("era5.zarr/forecast/wind/data.raw"), IsOkAnd("1234"));
@@ -59,7 +59,8 @@ TEST_F(StoreTreeTest, ObjectsCalledLikeViewsAreFoundByTheirEscapedNameOnly) {
   FakeStore& store = AddDirectoryStore("a.zarr");
   for (const char* group : {"/", "/g", "/g/error.txt"}) store.AddGroup(group);
   store.AddArray("/g/data.npy", "abc");
-  EXPECT_THAT(List("a.zarr/g"), ElementsAre(".ndl.yaml:f", "%64ata.npy:d", "%65rror.txt:d"));
+  EXPECT_THAT(List("a.zarr/g"),
+              ElementsAre(".ndl.yaml:f", "data.nc:f", "%64ata.npy:d", "%65rror.txt:d"));
   EXPECT_THAT(Read("a.zarr/g/%64ata.npy/data.raw"), IsOkAnd("abc"));
   EXPECT_THAT(Find("a.zarr/g/data.npy"), IsError(ErrorCode::kNotFound, "data.npy"));
   EXPECT_THAT(Find("a.zarr/g/error.txt"), IsError(ErrorCode::kNotFound, "error.txt"));
@@ -77,12 +78,26 @@ TEST_F(StoreTreeTest, NothingIsOpenedBeforeSomebodyLooksInside) {
   EXPECT_EQ(store.opened, 1);
 }
 
-TEST_F(StoreTreeTest, ListingLoadsNoneOfTheChildren) {
+TEST_F(StoreTreeTest, ListingLoadsNoMoreThanTheFirstArray) {
   FakeStore& store = AddDirectoryStore("a.zarr");
   store.AddGroup("/");
   for (int i = 0; i < 100; ++i) store.AddArray("/" + std::to_string(i), "x");
-  EXPECT_THAT(List("a.zarr"), SizeIs(102));
+  EXPECT_THAT(List("a.zarr"), SizeIs(103));
+  EXPECT_LE(store.loaded, 2) << "the group and one array";
+  EXPECT_THAT(List("a.zarr"), ::testing::Contains("data.nc:f"));
   EXPECT_LE(store.loaded, 2);
+}
+
+TEST_F(StoreTreeTest, LargeGroupHasDataNcByNameOnly) {
+  FakeStore& store = AddDirectoryStore("a.zarr");
+  store.AddGroup("/");
+  for (int i = 0; i < 1001; ++i) store.AddArray("/" + std::to_string(i), "x");
+  EXPECT_THAT(List("a.zarr"), SizeIs(1003));
+  EXPECT_LE(store.loaded, 1);
+  EXPECT_THAT(Find("a.zarr/data.nc"), ndlfs::test::IsOk());
+  store.objects.erase("/7");
+  Pass(std::chrono::seconds(2));
+  EXPECT_THAT(List("a.zarr"), ::testing::Contains("data.nc:f"));
 }
 
 TEST_F(StoreTreeTest, StoreThatCannotBeOpenedShowsWhy) {
@@ -189,7 +204,8 @@ TEST_F(StoreTreeTest, ArrayWithBrokenMetadataHasOnlyTheReason) {
   store.AddGroup("/");
   store.AddArray("/t", "abc").broken = true;
   store.AddArray("/good", "abc");
-  EXPECT_THAT(List("a.zarr"), ElementsAre(".ndl.yaml:f", ".source:l", "good:d", "t:d"));
+  EXPECT_THAT(List("a.zarr"),
+              ElementsAre(".ndl.yaml:f", ".source:l", "data.nc:f", "good:d", "t:d"));
   EXPECT_THAT(List("a.zarr/t"), ElementsAre("error.txt:f"));
   EXPECT_THAT(Read("a.zarr/t/error.txt"), IsOkAnd("a.zarr/t: broken metadata\n"));
   EXPECT_THAT(Read("a.zarr/good/data.raw"), IsOkAnd("abc"));
@@ -212,8 +228,8 @@ TEST_F(StoreTreeTest, NamesAreEncodedAndFoundAgain) {
     store.AddArray("/" + name, "abc");
   }
   const auto entries = List("a.zarr");
-  ASSERT_THAT(entries, SizeIs(5));
-  for (size_t i = 2; i < entries.size(); ++i) {
+  ASSERT_THAT(entries, SizeIs(6));
+  for (size_t i = 3; i < entries.size(); ++i) {
     const std::string file_name = entries[i].substr(0, entries[i].size() - 2);
     EXPECT_LE(file_name.size(), 255u);
     EXPECT_THAT(Read("a.zarr/" + file_name + "/data.raw"), IsOkAnd("abc")) << file_name;
@@ -497,7 +513,7 @@ TEST_F(StoreTreeTest, NewArrayAppearsInListingAndDocument) {
   EXPECT_THAT(Read("a.zarr/.ndl.yaml"), IsOk());
   store.AddArray("/late", "abc");
   Pass(std::chrono::seconds(1));
-  EXPECT_THAT(List("a.zarr"), ElementsAre(".ndl.yaml:f", ".source:l", "late:d"));
+  EXPECT_THAT(List("a.zarr"), ElementsAre(".ndl.yaml:f", ".source:l", "data.nc:f", "late:d"));
   EXPECT_THAT(Read("a.zarr/.ndl.yaml"), IsOkAnd(HasSubstr("late:")));
 }
 

@@ -170,6 +170,11 @@ TEST_F(ClassicGroupTest, TextOfFixedLengthHasOneDimensionMore) {
   EXPECT_THAT(DimensionsOf(content, 0), ElementsAre("station", "string12"));
 }
 
+TEST_F(ClassicGroupTest, SingleCharactersHaveNoDimensionMore) {
+  AddArray("/c", Datatype::FixedString(1, model::Charset::kAscii), {3, 2}, {"n", "len"});
+  EXPECT_THAT(DimensionsOf(Make(), 0), ElementsAre("n", "len"));
+}
+
 TEST_F(ClassicGroupTest, SmallFloatsAreFloats) {
   const Datatype half = Datatype::Float("float16", 2);
   model::Ndarray& a = AddArray("/a", half, {2});

@@ -105,6 +105,25 @@ TEST(NetCdf3LayoutTest, OnlyTheLastVariableOfCdf2PassesFourGiB) {
   EXPECT_EQ(first.version, 5);
 }
 
+// netCDF-C refuses files that break these rules, although nothing of a record is in them.
+TEST(NetCdf3LayoutTest, LargeVariablesAndRecordsAreApart) {
+  const std::vector<Dimension> dimensions = {{"time", 0}, {"x", kGiB}, {"y", 5}};
+  const auto version_of = [&](std::vector<Variable> variables) {
+    Header header = Variables(dimensions, std::move(variables));
+    header.record_dimension = 0;
+    EXPECT_THAT(LayOut(header), test::IsOk());
+    return header.version;
+  };
+  const Variable large = Of("large", {1, 2}, Type::kByte);
+  const Variable large_records = Of("large_records", {0, 1, 2}, Type::kByte);
+  const Variable records = Of("records", {0, 2}, Type::kByte);
+  EXPECT_EQ(version_of({large}), 2);
+  EXPECT_EQ(version_of({large, records}), 5);
+  EXPECT_EQ(version_of({records, large_records}), 2);
+  EXPECT_EQ(version_of({large_records, records}), 5);
+  EXPECT_EQ(version_of({Of("two_gib", {0, 1}, Type::kShort)}), 2);
+}
+
 TEST(NetCdf3LayoutTest, LongDimensionsAreCdf5) {
   Header header = Variables({{"x", uint64_t{1} << 31}}, {Of("a", {0}, Type::kByte)});
   ASSERT_TRUE(LayOut(header));
@@ -127,13 +146,17 @@ TEST(NetCdf3LayoutTest, UnsignedTypesAndInt64AreCdf5) {
 }
 
 TEST(NetCdf3LayoutTest, DimensionsOfNoSizeAreRecords) {
-  Header header =
-      Variables({{"x", 0}, {"y", 7}}, {Of("a", {0, 1}, Type::kInt), Of("b", {1}, Type::kInt)});
+  Header header = Variables(
+      {{"x", 0}, {"y", 7}},
+      {Of("a", {0, 1}, Type::kInt), Of("b", {1}, Type::kInt), Of("c", {0}, Type::kShort)});
   header.record_dimension = 0;
   const auto text = LayOut(header);
   ASSERT_TRUE(text);
   EXPECT_TRUE(header.variables[0].is_record);
   EXPECT_EQ(header.file_bytes, header.header_bytes + 28);
+  // netCDF-C checks that each begins behind the one before.
+  EXPECT_EQ(header.variables[0].begin, header.file_bytes);
+  EXPECT_EQ(header.variables[2].begin, header.file_bytes + 28);
   CheckReadsBack(header, *text);
 }
 

@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: MIT
+#include "fs/tree/whole_files.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "backends/store/caller.h"
+#include "backends/store/file_name.h"
+#include "fs/tree/mount_context.h"
+#include "fs/tree/source_tree.h"
+#include "fs/tree/store_tree.h"
+#include "fs/view/view_kinds.h"
+#include "model/path_name.h"
+
+namespace ndlfs::fs {
+namespace {
+
+using backends::FileStatus;
+using backends::Follow;
+using model::Result;
+using Names = std::set<std::string, std::less<>>;
+
+// Directories whose names are remembered.
+constexpr size_t kMostKnown = 256;
+// Objects of a store that are looked at to find its groups, and how deep these may nest.
+constexpr size_t kMostObjects = 10'000;
+constexpr int kMostLevels = 64;
+
+std::string StemOf(std::string_view name) {
+  const size_t dot = name.rfind('.');
+  return std::string(dot == 0 ? name : name.substr(0, dot));
+}
+
+// "era5" and "/forecast/wind": "era5.forecast.wind.nc", with `mark` before the extension.
+std::string FileNameOf(std::string_view base, std::string_view object, std::string_view mark,
+                       std::string_view extension) {
+  std::string name(base);
+  for (const std::string_view part : model::SplitPath(object)) {
+    name += '.' + model::EncodeFileName(part);
+  }
+  name.append(mark).append(".").append(extension);
+  return name.size() > 255 ? model::EncodeFileName(name) : name;
+}
+
+// Whether the file of a group holds all that is below it.
+bool HoldsSubgroups(std::string_view view) {
+  for (const GroupViewKind* kind : GroupViewKinds()) {
+    if (ShortName(kind->file_name) == view) return kind->holds_subgroups;
+  }
+  return false;
+}
+
+// Whether files of a format are what the view makes.
+bool IsOriginal(const backends::Format& format, std::string_view view) {
+  return (view == "nc" && format.name() == "netCDF classic") ||
+         (view == "h5" && format.name() == "HDF5");
+}
+
+// The groups of a store that have arrays, in the order of their path names.
+class GroupWalk {
+ public:
+  explicit GroupWalk(const backends::Hierarchy& hierarchy) : hierarchy_(hierarchy) {}
+
+  std::vector<std::string> Walk() {
+    const auto root = hierarchy_.Load("/");
+    if (!root) return {};
+    if (!(*root)->is_group()) return {"/"};
+    Enter("/", 0);
+    return std::move(found_);
+  }
+
+ private:
+  void Enter(const std::string& path, int level) {
+    const auto names = hierarchy_.List(path);
+    if (!names || level > kMostLevels) return;
+    std::vector<std::string> groups;
+    bool has_arrays = false;
+    for (const std::string& name : *names) {
+      if (looks_++ == kMostObjects) break;
+      std::string child = model::JoinPath(path, name);
+      if (hierarchy_.GetLink(child)) continue;
+      const auto node = hierarchy_.Load(child);
+      if (node && (*node)->is_group())
+        groups.push_back(std::move(child));
+      else
+        has_arrays = has_arrays || node;
+    }
+    if (has_arrays) found_.push_back(path);
+    for (const std::string& group : groups) Enter(group, level + 1);
+  }
+
+  const backends::Hierarchy& hierarchy_;
+  size_t looks_ = 0;
+  std::vector<std::string> found_;
+};
+
+}  // namespace
+
+WholeFileNames GiveNames(const std::vector<NamedStore>& stores, const Names& taken,
+                         std::string_view extension) {
+  const auto short_name = [&](const NamedStore& store) {
+    return FileNameOf(StemOf(store.name), "/", "", extension);
+  };
+  std::map<std::string, int> wanted;
+  Names own;  // names that stores have in the source already
+  for (const NamedStore& store : stores) {
+    ++wanted[short_name(store)];
+    if (short_name(store) == store.name) own.insert(store.name);
+  }
+  WholeFileNames names;
+  const auto is_free = [&](const std::string& name) {
+    return !taken.contains(name) && !names.files.contains(name) && !own.contains(name);
+  };
+  const auto add = [&](const NamedStore& store, const std::string& base,
+                       const std::string& object) {
+    std::string name = FileNameOf(base, object, "", extension);
+    const bool is_its_own = name == store.name && object == "/";
+    for (int i = 2; !is_its_own && !is_free(name); ++i) {
+      name = FileNameOf(base, object, "_" + std::to_string(i), extension);
+    }
+    names.files[name] = {store.path, object, store.is_original};
+  };
+  std::vector<std::string> bases;
+  for (const NamedStore& store : stores) {
+    const std::string name = short_name(store);
+    const bool is_alone = wanted[name] == 1 && !taken.contains(name);
+    bases.push_back(is_alone || name == store.name ? StemOf(store.name) : store.name);
+    names.replaced.insert(store.name);
+  }
+  // Whole stores choose before groups.
+  for (const bool whole : {true, false}) {
+    for (size_t i = 0; i < stores.size(); ++i) {
+      for (const std::string& object : stores[i].objects) {
+        if ((object == "/") == whole) add(stores[i], bases[i], object);
+      }
+    }
+  }
+  return names;
+}
+
+bool WholeFiles::HasFailed(MountContext& context, const Object& object) {
+  {
+    const model::MutexLock lock(mutex_);
+    if (!failed_.contains(object)) return false;
+  }
+  // It may have been put right.
+  if (!Find(context, {object.first, object.second, false})) return true;
+  const model::MutexLock lock(mutex_);
+  failed_.erase(object);
+  return false;
+}
+
+std::vector<std::string> WholeFiles::ObjectsOf(MountContext& context, const std::string& path) {
+  const auto status = context.source->Stat(path, Follow::kNo);
+  if (!status || !*status) return {};
+  const auto store = context.catalog.Find(path, **status);
+  if (!store) return {};
+  const auto hierarchy = store->Hierarchy();
+  if (!hierarchy) return {};
+  std::vector<std::string> objects = {"/"};
+  if (!HoldsSubgroups(context.as)) objects = GroupWalk(**hierarchy).Walk();
+  std::erase_if(objects, [&](const std::string& object) {
+    return HasFailed(context, {path, object});
+  });
+  return objects;
+}
+
+void WholeFiles::AddStore(MountContext& context, std::string name, const std::string& path,
+                          std::vector<NamedStore>& stores, Names& taken) {
+  const auto status = context.source->Stat(path, Follow::kNo);
+  const bool is_store = status && *status && context.catalog.Find(path, **status) != nullptr;
+  if (!is_store) {
+    taken.insert(std::move(name));
+    return;
+  }
+  NamedStore store = {std::move(name), path, {}, false};
+  if ((*status)->is_file()) {
+    const auto look = context.services.detect(path, /*is_directory=*/false);
+    store.is_original = look.format != nullptr && IsOriginal(*look.format, context.as);
+  }
+  store.objects = store.is_original ? std::vector<std::string>{"/"} : ObjectsOf(context, path);
+  if (store.objects.empty()) {
+    taken.insert(std::move(store.name));
+  } else {
+    stores.push_back(std::move(store));
+  }
+}
+
+template <typename Look>
+Result<WholeFiles::NamesPtr> WholeFiles::Remember(const MountContext& context,
+                                                  const std::string& path, const Look& look) {
+  constexpr int kTimesAsLong = 20;
+  const Freshness& freshness = context.services.freshness;
+  const std::string key = path + '\0' + std::to_string(backends::CallerScope::CurrentId());
+  const auto now = freshness.Now();
+  {
+    const model::MutexLock lock(mutex_);
+    const auto it = known_.find(key);
+    if (it != known_.end() && (freshness.Holds(it->second.found) ||
+                               now - it->second.found < kTimesAsLong * it->second.took)) {
+      return it->second.names;
+    }
+  }
+  NDLFS_TRY(WholeFileNames found, look());
+  auto names = std::make_shared<const WholeFileNames>(std::move(found));
+  const auto end = freshness.Now();
+  const model::MutexLock lock(mutex_);
+  if (known_.size() >= kMostKnown) known_.clear();
+  known_[key] = {names, end, end - now};
+  return names;
+}
+
+Result<WholeFiles::NamesPtr> WholeFiles::In(MountContext& context, const std::string& path) {
+  return Remember(context, path, [&]() -> Result<WholeFileNames> {
+    NDLFS_TRY(const auto listing, context.source->List(path), path);
+    Names entries;
+    for (;;) {
+      NDLFS_TRY(const auto* entry, listing->Next(), path);
+      if (entry == nullptr) break;
+      entries.emplace(entry->name);
+    }
+    std::vector<NamedStore> stores;
+    Names taken;
+    for (const std::string& name : entries) {
+      AddStore(context, name, JoinSourcePath(path, name), stores, taken);
+    }
+    return GiveNames(stores, taken, context.as);
+  });
+}
+
+Result<WholeFiles::NamesPtr> WholeFiles::OfStore(MountContext& context,
+                                                 const std::string& path) {
+  return Remember(context, path, [&]() -> Result<WholeFileNames> {
+    std::vector<NamedStore> stores;
+    Names taken;
+    const std::string place = context.source->Describe(path);
+    AddStore(context, std::string(model::BaseName(place)), path, stores, taken);
+    return GiveNames(stores, {}, context.as);
+  });
+}
+
+Result<TreeNodePtr> WholeFiles::Find(MountContext& context, const WholeFile& file) {
+  NDLFS_TRY(const auto status, context.source->Stat(file.store_path, Follow::kNo),
+            file.store_path);
+  if (!status) return model::NotFound("{}", file.store_path);
+  if (file.is_original) {
+    return FindSourceNode(context, file.store_path, Stores::kAsTheyAre);
+  }
+  auto store = context.catalog.Find(file.store_path, *status);
+  if (!store) return model::NotFound("{}", file.store_path);
+  auto node = MakeStoreFile(context, std::move(store), file.object, "data." + context.as);
+  if (!node && node.error().code() == model::ErrorCode::kNotFound) {
+    const model::MutexLock lock(mutex_);
+    failed_.emplace(file.store_path, file.object);
+    known_.clear();
+  }
+  return node;
+}
+
+}  // namespace ndlfs::fs

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: MIT
+//
+// `--as`: stores that are shown as files instead of folders, `era5.nc` for `era5.zarr`.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "fs/tree/freshness.h"
+#include "fs/tree/tree_node.h"
+#include "model/error.h"
+#include "model/mutex.h"
+
+namespace ndlfs::fs {
+
+struct MountContext;
+
+// A file that stands for a store, or for one group of it.
+struct WholeFile {
+  std::string store_path;    // in the source
+  std::string object;        // NDL path name: "/" for the store, or for the array that it is
+  bool is_original = false;  // the store is such a file already, and shown byte for byte
+};
+
+// What one directory shows instead of its stores.
+struct WholeFileNames {
+  std::map<std::string, WholeFile, std::less<>> files;  // by the names that are shown
+  // Stores of the source that have such files. All others are shown as without `--as`.
+  std::set<std::string, std::less<>> replaced;
+};
+
+// A store that can be shown as files, for GiveNames().
+struct NamedStore {
+  std::string name;  // in the source
+  std::string path;
+  std::vector<std::string> objects;  // "/" and others; not empty
+  bool is_original = false;
+};
+
+// Names for the files of `stores`, sorted by name, next to things called `taken`.
+//
+// A store is called like its own file without the extension, with the extension `extension`; a
+// group of it has its path behind that, with dots: "era5.nc", "era5.forecast.wind.nc". Of
+// several stores that would have one name, or where `taken` has it, each keeps the whole of its
+// own name, "era5.zarr.nc", but one that has that name already: "era5.nc". A name that is still
+// taken gets a number: "era5.zarr_2.nc".
+WholeFileNames GiveNames(const std::vector<NamedStore>& stores,
+                         const std::set<std::string, std::less<>>& taken,
+                         std::string_view extension);
+
+// The files of all directories of a mount. Thread-safe.
+class WholeFiles {
+ public:
+  using NamesPtr = std::shared_ptr<const WholeFileNames>;
+  // Those in the directory `path` of the source. Looks at each file of it, and opens
+  // each store; the answer holds as long as others about the source, or twenty times as long as
+  // it took to find.
+  model::Result<NamesPtr> In(MountContext& context, const std::string& path);
+  // Those of one store, which is all that the mount shows.
+  model::Result<NamesPtr> OfStore(MountContext& context, const std::string& path);
+  // Makes the node of one. kNotFound where it turns out that there can be no such file:
+  // error.txt of the store's folder, which is shown again from now on, and the log say why.
+  model::Result<TreeNodePtr> Find(MountContext& context, const WholeFile& file);
+
+ private:
+  struct Known {
+    NamesPtr names;
+    Freshness::Time found;
+    Freshness::Duration took;
+  };
+  using Object = std::pair<std::string, std::string>;  // path of a store, and in it
+
+  template <typename Look>
+  model::Result<NamesPtr> Remember(const MountContext& context, const std::string& path,
+                                   const Look& look) EXCLUDES(mutex_);
+  std::vector<std::string> ObjectsOf(MountContext& context, const std::string& path)
+      EXCLUDES(mutex_);
+  bool HasFailed(MountContext& context, const Object& object) EXCLUDES(mutex_);
+  void AddStore(MountContext& context, std::string name, const std::string& path,
+                std::vector<NamedStore>& stores, std::set<std::string, std::less<>>& taken);
+
+  model::Mutex mutex_;
+  std::unordered_map<std::string, Known> known_ GUARDED_BY(mutex_);  // by caller and path
+  std::set<Object> failed_ GUARDED_BY(mutex_);
+};
+
+}  // namespace ndlfs::fs
