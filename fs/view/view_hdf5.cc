@@ -60,32 +60,8 @@ Result<ViewPtr> MakeFile(const GroupInput& group) {
 
 bool IsAlways(const GroupInput&) { return true; }
 
-// How many objects a store may have for a listing to show the file: whoever lists the folder
-// with sizes has it made, for which the metadata of all of them are read.
-constexpr size_t kMaxListed = 64;
-
-// Whether the group has no more than `left` objects, all without elements of variable size,
-// which would have to be decoded.
-bool IsSmall(const GroupInput& group, size_t& left) {
-  const auto names = group.List();
-  if (!names || names->size() > left) return false;
-  left -= names->size();
-  for (const std::string& name : *names) {
-    const auto link = group.GetLink(name);
-    if (link && *link) continue;
-    const auto child = group.Load(name);
-    if (!child && child.error().is_transient()) return false;
-    if (!child) continue;
-    if (child->group && !IsSmall(*child->group, left)) return false;
-    if (child->array && !child->array->dtype.is_fixed_size()) return false;
-  }
-  return true;
-}
-
-bool IsListed(const GroupInput& group) {
-  size_t left = kMaxListed;
-  return group.path() == "/" && IsSmall(group, left);
-}
+// Whoever lists a folder with sizes would have the metadata of the whole store read.
+bool IsListed(const GroupInput&) { return false; }
 
 }  // namespace
 

@@ -337,21 +337,5 @@ TEST_F(Hdf5GroupTest, TheFileHasTheElementsAndNeedsNoChunkBefore) {
   EXPECT_TRUE(bytes.starts_with("\x89HDF\r\n"));
 }
 
-TEST_F(Hdf5GroupTest, AListingShowsTheFilesOfSmallStoresOnly) {
-  Add("/a", Source(Datatype::Float32(), {2}));
-  store_->AddGroup("/g");
-  EXPECT_TRUE(kHdf5View.is_listed(*MakeGroupInput(store_, "/", cache_).value()));
-  EXPECT_FALSE(kHdf5View.is_listed(*MakeGroupInput(store_, "/g", cache_).value()));
-  store_->AddArray("/g/text", Source(Datatype::String(), {1}));
-  EXPECT_FALSE(kHdf5View.is_listed(*MakeGroupInput(store_, "/", cache_).value()));
-}
-
-TEST_F(Hdf5GroupTest, AListingShowsNoFilesOfLargeStores) {
-  for (int i = 0; i < 65; ++i) {
-    Add("/v" + std::to_string(i), Source(Datatype::Float32(), {2}));
-  }
-  EXPECT_FALSE(kHdf5View.is_listed(*MakeGroupInput(store_, "/", cache_).value()));
-}
-
 }  // namespace
 }  // namespace ndlfs::fs::hdf5
