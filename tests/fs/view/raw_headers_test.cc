@@ -144,6 +144,7 @@ TEST_F(RawHeadersTest, Nrrd) {
       ReadText("data.nhdr"),
       "NRRD0004\ncontent: t\ntype: double\ndimension: 3\nsizes: 4 3 2\n"
       "spacings: 0.5 2 nan\naxis mins: 10 0 nan\ncenters: node node node\n"
+      "kinds: domain domain domain\n"
       "labels: \"lon\" \"lat\" \"level\"\nunits: \"degrees_east\" \"degrees_north\" \"\"\n"
       "endian: little\nencoding: raw\ndata file: ./data.raw\n");
   AddArray(Datatype::Complex(16), {7});
@@ -177,9 +178,11 @@ TEST_F(RawHeadersTest, Xdmf) {
   EXPECT_THAT(text, HasSubstr("Format=\"XML\"> 0 60 10 </DataItem>"));
   EXPECT_THAT(text, HasSubstr("Format=\"XML\"> 1 -2 0.5 </DataItem>"));
   EXPECT_THAT(text,
-              HasSubstr("<DataItem Dimensions=\"2 3 4\" NumberType=\"UInt\" Precision=\"2\" "
+              HasSubstr("<DataItem Dimensions=\"2 3 4\" NumberType=\"UShort\" Precision=\"2\" "
                         "Format=\"Binary\" Endian=\"Little\" Seek=\"0\">data.raw</DataItem>"));
   AddArray(Datatype::Float32(), {4});
+  EXPECT_FALSE(Has("data.xmf"));
+  AddArray(Datatype::Integer(8, false), {3, 4});
   EXPECT_FALSE(Has("data.xmf"));
 }
 
