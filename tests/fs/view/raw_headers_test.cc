@@ -144,7 +144,6 @@ TEST_F(RawHeadersTest, Nrrd) {
       ReadText("data.nhdr"),
       "NRRD0004\ncontent: t\ntype: double\ndimension: 3\nsizes: 4 3 2\n"
       "spacings: 0.5 2 nan\naxis mins: 10 0 nan\ncenters: node node node\n"
-      "kinds: domain domain domain\n"
       "labels: \"lon\" \"lat\" \"level\"\nunits: \"degrees_east\" \"degrees_north\" \"\"\n"
       "endian: little\nencoding: raw\ndata file: ./data.raw\n");
   AddArray(Datatype::Complex(16), {7});
