@@ -232,7 +232,7 @@ constexpr std::array kMountOptions = {
                   return {};
                 }},
     MountOption{"log-file", "FILE", "File for messages (the system log)", SetLogFile},
-    MountOption{"as", "VIEW", "Show each store as one file instead of a folder: nc",
+    MountOption{"as", "VIEW", "Show each store as one file instead of a folder: nc, h5",
                 [](MountOptions& options, std::string_view value) -> Result<void> {
                   NDLFS_TRY(options.as, ParseAs(value));
                   return {};
@@ -337,6 +337,14 @@ Result<void> ApplyItem(std::string_view item, Unknown unknown, MountOptions& opt
 
 std::span<const MountOption> AllMountOptions() { return kMountOptions; }
 
+// What --as takes: the short names of the views of groups.
+static std::vector<std::string_view> GroupViewNames() {
+  std::vector<std::string_view> names;
+  for (const GroupViewKind* kind : GroupViewKinds())
+    names.push_back(ShortName(kind->file_name));
+  return names;
+}
+
 std::vector<std::string_view> OptionChoices(std::string_view name) {
   const auto list = [](const auto& names) {
     return std::vector<std::string_view>(names.begin(), names.end());
@@ -345,6 +353,7 @@ std::vector<std::string_view> OptionChoices(std::string_view name) {
   if (name == "detect") return list(kDetections);
   if (name == "format") return list(kFormats);
   if (name == "view") return ShortViewNames();
+  if (name == "as") return GroupViewNames();
   if (name != "views") return {};
   auto views = ShortViewNames();
   views.emplace_back("all");
@@ -391,9 +400,7 @@ Result<ListedViews> ParseViews(std::string_view text) {
 }
 
 Result<std::string> ParseAs(std::string_view text) {
-  std::vector<std::string_view> known;
-  for (const GroupViewKind* kind : GroupViewKinds())
-    known.push_back(ShortName(kind->file_name));
+  const auto known = GroupViewNames();
   if (std::find(known.begin(), known.end(), text) != known.end()) return std::string(text);
   return model::BadInput("{} is not one of {}{}", Quote(text), fmt::join(known, ", "),
                          DidYouMean(text, known));

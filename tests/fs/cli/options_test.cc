@@ -11,10 +11,14 @@
 #include "fs/cli/nearest.h"
 #include "tests/support/result.h"
 
+// The short names of all views.
+#define NDLFS_BEFORE_H5                                                                      \
+  "npy, raw, txt, jsonl, raw.hdr, hdr, nhdr, mhd, vrt, xmf, bov, ctl, tif, fits, nii, f77, " \
+  "nc, "
 #ifdef NDLFS_WITH_HDF5
-#define NDLFS_H5 ", h5"
+#define NDLFS_VIEWS NDLFS_BEFORE_H5 "h5, ome.tif"
 #else
-#define NDLFS_H5 ""
+#define NDLFS_VIEWS NDLFS_BEFORE_H5 "ome.tif"
 #endif
 
 namespace ndlfs::fs {
@@ -168,12 +172,10 @@ INSTANTIATE_TEST_SUITE_P(
         BadValue{"revalidate=",
                  R"(revalidate: "" is not a number of seconds, such as 1 or 0.5)"},
         BadValue{"max_chunk_size=0", "max_chunk_size: must be at least one byte"},
-        BadValue{"views=npy:rwa", R"(views: "rwa" is none of npy, raw, txt, jsonl, nc)" NDLFS_H5
-                                  R"(, and not all (did you mean raw?))"},
-        BadValue{"views=",
-                 R"(views: "" is none of npy, raw, txt, jsonl, nc)" NDLFS_H5 ", and not all"},
-        BadValue{"views=all:npy", R"(views: "all" is none of npy, raw, txt, jsonl, nc)" NDLFS_H5
-                                  ", and not all"},
+        BadValue{"views=npy:rwa",
+                 R"(views: "rwa" is none of )" NDLFS_VIEWS ", and not all (did you mean raw?)"},
+        BadValue{"views=", R"(views: "" is none of )" NDLFS_VIEWS ", and not all"},
+        BadValue{"views=all:npy", R"(views: "all" is none of )" NDLFS_VIEWS ", and not all"},
         BadValue{"log_file=", "log_file: is not the name of a file"},
         BadValue{
             "log_level=warning",
