@@ -500,6 +500,8 @@ model::Result<TreeNodePtr> EntityFolder::MakeDocument(const Entity& entity) cons
 // of a view.
 model::Result<TreeNodePtr> EntityFolder::FindByName(const EntityPtr& entity,
                                                     std::string_view name) const {
+  constexpr size_t kMostBytes = 255;  // NAME_MAX; the kernel lets longer ones through
+  if (name.size() > kMostBytes) return IoError(ENAMETOOLONG, model::Quote(name));
   if (model::IsReservedFileName(name)) {
     auto file = FindViewFile(entity, name);
     return entity->is_group() && IsNotFound(file) ? FindChild(name) : file;

@@ -6,13 +6,15 @@
 #include <algorithm>
 #include <utility>
 
+#include "fs/view/part_provider.h"
 #include "model/path_name.h"
 
 namespace ndlfs::fs {
 
 const ArrayViewProvider& ArrayViews() {
   static const KindProvider<ArrayInput> kinds(ArrayViewKinds());
-  static const JoinedProvider<ArrayInput> all({&kinds});
+  static const PartProvider parts(kinds);
+  static const JoinedProvider<ArrayInput> all({&kinds, &parts});
   return all;
 }
 

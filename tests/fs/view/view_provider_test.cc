@@ -62,7 +62,7 @@ constexpr ArrayViewKind kFitsView = {
     },
 };
 
-// A row of an array, as an array: "data[2].raw".
+// A row of an array, as an array: "row[2].raw".
 class RowElements final : public ElementSource {
  public:
   RowElements(std::shared_ptr<const ElementSource> all, uint64_t begin, uint64_t size)
@@ -92,7 +92,7 @@ class RowProvider final : public ArrayViewProvider {
     if (!row) return std::nullopt;
     auto file = files_.Find(row->input, row->file_name);
     if (!file) return std::nullopt;
-    file->name = fmt::format("data[{}].{}", row->index, ShortName(row->file_name));
+    file->name = fmt::format("row[{}].{}", row->index, ShortName(row->file_name));
     file->is_listed = false;
     return file;
   }
@@ -109,9 +109,9 @@ class RowProvider final : public ArrayViewProvider {
   };
   static std::optional<Row> RowOf(const ArrayInput& input, std::string_view name) {
     const size_t close = name.find("].");
-    if (!name.starts_with("data[") || close == name.npos || input.shape.empty()) return {};
+    if (!name.starts_with("row[") || close == name.npos || input.shape.empty()) return {};
     uint64_t index = 0;
-    std::from_chars(name.data() + 5, name.data() + close, index);
+    std::from_chars(name.data() + 4, name.data() + close, index);
     if (index >= input.shape[0]) return std::nullopt;
     Row row{index, "data" + std::string(name.substr(close + 1)), input};
     const uint64_t size = input.elements->size() / input.shape[0];
@@ -206,15 +206,15 @@ TEST_F(ViewProviderTest, FilesOfWhichThereIsNoEndAreFoundByName) {
   const ArrayInput input = Input(Shorts());
   EXPECT_THAT(NamesOf(all.Names(input)),
               ElementsAre("data.npy", "data.raw", "data.txt", "data.jsonl", "data.fits"));
-  EXPECT_FALSE(all.Find(input, "data[3].raw"));
-  EXPECT_FALSE(all.Find(input, "data[1].jsonl")) << "only of whole arrays";
-  const auto file = all.Find(input, "data[01].txt");
+  EXPECT_FALSE(all.Find(input, "row[3].raw"));
+  EXPECT_FALSE(all.Find(input, "row[1].jsonl")) << "only of whole arrays";
+  const auto file = all.Find(input, "row[01].txt");
   ASSERT_TRUE(file);
-  EXPECT_EQ(file->name, "data[1].txt") << "one file, one true name";
+  EXPECT_EQ(file->name, "row[1].txt") << "one file, one true name";
   const auto text = all.Make(input, file->name);
   ASSERT_THAT(text, test::IsOk());
   EXPECT_EQ(ReadAll(**text), "    3\n    4\n");
-  const auto npy = all.Make(input, "data[2].npy");
+  const auto npy = all.Make(input, "row[2].npy");
   ASSERT_THAT(npy, test::IsOk());
   EXPECT_THAT(ReadAll(**npy), HasSubstr("'shape': (2,), "));
 }
