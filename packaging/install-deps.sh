@@ -17,6 +17,7 @@ build_packages=(
   libgtest-dev libgmock-dev
 )
 # The tests compare with what NumPy and zarr-python read, and mount for real;
+# GDAL, Astropy, NiBabel and teem read what is made for them;
 # where R and its package yaml (r-cran-yaml) are installed, they read with it too;
 # clang checks the style and builds the fuzz targets.
 test_packages=(
@@ -24,6 +25,7 @@ test_packages=(
   python3 python3-numpy python3-zarr python3-numcodecs python3-h5py python3-netcdf4 python3-yaml
   python3-ruamel.yaml python3-tables python3-zfpy hdf5-filter-plugin-zfp-serial
   netcdf-bin
+  python3-gdal python3-astropy python3-nibabel python3-tifffile teem-apps
   attr gfortran git man-db rsync
 )
 

@@ -62,7 +62,8 @@ std::optional<model::Value> MissingValue(const backends::Node& node) {
     const auto* value = attribute == nullptr ? nullptr : OnlyItem(attribute->value);
     if (value != nullptr && AsDouble(*value)) return *value;
   }
-  // What zeros mean without an attribute, nobody has said.
+  // What zeros mean without an attribute, nobody has said. All values of bytes are in use.
+  if (node.array().type.size() < 2) return std::nullopt;
   const auto& fill = node.array().storage.fillvalue;
   if (!fill || !AsDouble(*fill) || *AsDouble(*fill) == 0) return std::nullopt;
   return fill;

@@ -26,8 +26,8 @@ std::optional<double> NumberOf(const std::vector<model::Attribute>& attributes,
                                std::string_view name);
 
 // The value that stands for missing elements, as the store has it: `_FillValue`, else
-// `missing_value`, else a fill value of the storage other than zero. Null where there is none,
-// or several.
+// `missing_value`, else a fill value of the storage other than zero, if elements have more than
+// one byte. nullopt where there is none, or several.
 std::optional<model::Value> MissingValue(const backends::Node& node);
 
 // `text` in printable ASCII on one line: other characters become '?'.

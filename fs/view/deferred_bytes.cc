@@ -18,9 +18,11 @@ class NoTracker final : public ReadTracker {
 class ComputedBytes final : public ElementSource {
  public:
   using Reader = std::function<Result<void>(uint64_t, ByteSpan)>;
-  ComputedBytes(uint64_t size, Reader read) : size_(size), read_(std::move(read)) {}
+  ComputedBytes(uint64_t size, Reader read, uint64_t held_bytes)
+      : size_(size), read_(std::move(read)), held_bytes_(held_bytes) {}
 
   uint64_t size() const override { return size_; }
+  uint64_t held_bytes() const override { return held_bytes_; }
   Result<void> Read(uint64_t offset, ByteSpan out, model::ByteOrder,
                     cache::Access) const override {
     return read_(offset, out);
@@ -32,25 +34,37 @@ class ComputedBytes final : public ElementSource {
  private:
   const uint64_t size_;
   const Reader read_;
+  const uint64_t held_bytes_;
 };
 
 }  // namespace
 
-Elements MakeComputedBytes(uint64_t size,
-                           std::function<Result<void>(uint64_t, ByteSpan)> read) {
-  return AllOf(std::make_shared<const ComputedBytes>(size, std::move(read)));
+Elements MakeComputedBytes(uint64_t size, std::function<Result<void>(uint64_t, ByteSpan)> read,
+                           uint64_t held_bytes) {
+  return AllOf(std::make_shared<const ComputedBytes>(size, std::move(read), held_bytes));
 }
 
 Elements MakeDeferredBytes(uint64_t size, std::function<Result<std::string>()> make) {
-  const auto bytes = std::make_shared<const Deferred<std::string>>(std::move(make));
-  return MakeComputedBytes(size, [=](uint64_t offset, ByteSpan out) -> Result<void> {
+  constexpr uint64_t kMostKept = 4096;
+  const auto checked = [make = std::move(make), size]() -> Result<std::string> {
+    NDLFS_TRY(std::string made, make());
+    if (made.size() == size) return made;
+    return model::Internal("a header of {} bytes, not {}", made.size(), size);
+  };
+  if (size > kMostKept) {
+    return MakeComputedBytes(size, [checked](uint64_t offset, ByteSpan out) -> Result<void> {
+      NDLFS_TRY(const std::string made, checked());
+      std::memcpy(out.data(), made.data() + offset, out.size());
+      return {};
+    });
+  }
+  const auto bytes = std::make_shared<const Deferred<std::string>>(checked);
+  const auto read = [bytes](uint64_t offset, ByteSpan out) -> Result<void> {
     NDLFS_TRY(const auto made, bytes->Get());
-    if (made->size() != size) {
-      return model::Internal("a header of {} bytes, not {}", made->size(), size);
-    }
     std::memcpy(out.data(), made->data() + offset, out.size());
     return {};
-  });
+  };
+  return MakeComputedBytes(size, read, size);
 }
 
 }  // namespace ndlfs::fs

@@ -43,12 +43,13 @@ class Deferred {
 };
 
 // The bytes that `make` gives when they are first read, which must be `size`; kInternal if they
-// are not. `make` may read chunks of coordinates, and keeps what it needs for that alive.
+// are not. `make` may read chunks of coordinates, and keeps what it needs for that alive. Up to
+// 4 KiB are kept, more are made for each read.
 Elements MakeDeferredBytes(uint64_t size, std::function<model::Result<std::string>()> make);
 
-// Bytes that `read` writes at any offset: see ElementSource::Read().
+// Bytes that `read` writes at any offset: see ElementSource::Read(). It holds so much memory.
 Elements MakeComputedBytes(
-    uint64_t size,
-    std::function<model::Result<void>(uint64_t offset, backends::ByteSpan)> read);
+    uint64_t size, std::function<model::Result<void>(uint64_t offset, backends::ByteSpan)> read,
+    uint64_t held_bytes = 0);
 
 }  // namespace ndlfs::fs

@@ -39,6 +39,8 @@ class ElementSource {
   // begins within an element.
   virtual model::Result<void> Read(uint64_t offset, backends::ByteSpan out,
                                    model::ByteOrder order, cache::Access access) const = 0;
+  // Memory that the source holds, besides some hundred bytes and what it reads from.
+  virtual uint64_t held_bytes() const { return 0; }
   // A tracker for one open file. The tracker must not outlive `prefetcher`.
   virtual std::unique_ptr<ReadTracker> TrackReader(cache::Prefetcher& prefetcher) const = 0;
 };

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <charconv>
 #include <cmath>
 #include <cstring>
@@ -22,10 +23,10 @@ namespace {
 using model::Result;
 using Attributes = std::vector<model::Attribute>;
 
-constexpr uint64_t kMostCoordinates = uint64_t{4} << 20;
+constexpr uint64_t kMostCoordinates = uint64_t{1} << 20;
 // Coordinates may be off by this part of a step: they are rounded for people. Those of Gaussian
 // grids are off by more.
-constexpr double kTolerance = 1e-3;
+constexpr double kTolerance = 2e-3;
 // And where a type is too coarse for them by this, at most.
 constexpr double kMostRounding = 1e-2;
 
@@ -232,13 +233,18 @@ GridMapping ReadGridMapping(const Attributes& attributes) {
   return mapping;
 }
 
+// What is closed to the caller stays closed: the file is the same without it.
+bool MayPass(const model::Error& error) {
+  return error.is_transient() && error.sys_errno() != EACCES && error.sys_errno() != EPERM;
+}
+
 // Loads the variable `name` in the group of the array, or the nearest around it.
 Result<std::shared_ptr<const backends::Node>> LoadNear(std::shared_ptr<const GroupInput> group,
                                                        std::string_view name) {
   for (; group != nullptr; group = group->Outer()) {
     auto child = group->Load(name);
     if (child) return std::move(child->node);
-    if (child.error().is_transient()) return model::Propagate(std::move(child).error());
+    if (MayPass(child.error())) return model::Propagate(std::move(child).error());
   }
   return nullptr;
 }
@@ -360,7 +366,7 @@ Result<Geometry> DescribeGeometry(const ArrayInput& input, const NumberArray& nu
     }
     if (d >= input.shape.size()) continue;
     auto coordinates = FindCoordinate(input, d);
-    if (!coordinates && coordinates.error().is_transient()) {
+    if (!coordinates && MayPass(coordinates.error())) {
       return model::Propagate(std::move(coordinates).error());
     }
     if (!coordinates || !*coordinates || axis.count > kMostCoordinates) continue;

@@ -60,11 +60,11 @@ struct Geometry {
 // is an error; coordinates that cannot be shown are none.
 model::Result<Geometry> DescribeGeometry(const ArrayInput& input, const NumberArray& numbers);
 
-// The coordinates along `axis`; none where there are none, more than 4 million, or one of them
+// The coordinates along `axis`; none where there are none, more than a million, or one of them
 // is missing or not finite. Decodes them.
 model::Result<std::vector<double>> ReadCoordinates(const Axis& axis);
 
-// Of coordinates that are equally far from each other, up to a thousandth of a step and what
+// Of coordinates that are equally far from each other, up to two thousandths of a step and what
 // rounding to their type does.
 std::optional<Steps> FindSteps(const Axis& axis, const std::vector<double>& coordinates);
 model::Result<std::optional<Steps>> ReadSteps(const Axis& axis);

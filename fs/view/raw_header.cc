@@ -11,6 +11,8 @@ namespace ndlfs::fs {
 
 std::string RawFileName(const ArrayInput& input) { return input.stem + ".raw"; }
 
+bool IsListedHeader(const ArrayInput& input) { return input.shape.size() > 1; }
+
 std::string PlainName(const std::string& name) {
   constexpr size_t kMost = 200;
   std::string plain = name.substr(0, kMost);

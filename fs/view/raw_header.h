@@ -11,6 +11,8 @@ namespace ndlfs::fs {
 
 // The file with the elements, beside the header.
 std::string RawFileName(const ArrayInput& input);
+// Of lists of numbers, such as coordinates, headers of pictures are found by name only.
+bool IsListedHeader(const ArrayInput& input);
 // What the array is called, in characters that mean nothing to any header: letters, digits and
 // "_-." of ASCII; others become '_'. "data" for an array without a name.
 std::string NameInHeader(const ArrayInput& input);

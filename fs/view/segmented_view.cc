@@ -168,6 +168,8 @@ class SegmentedView final : public View, public std::enable_shared_from_this<Seg
       const std::string* text = nullptr;
       if (const auto* literal = std::get_if<Literal>(&segment)) text = literal->bytes.get();
       if (const auto* repeat = std::get_if<Repeat>(&segment)) text = repeat->pattern.get();
+      if (const auto* part = std::get_if<Elements>(&segment))
+        bytes += part->source->held_bytes();
       if (text != nullptr && counted.insert(text).second) bytes += text->capacity();
     }
     return bytes;

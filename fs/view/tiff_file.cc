@@ -415,7 +415,8 @@ Result<ViewPtr> MakeTiff(TiffContent content) {
   const auto head = std::make_shared<const Head>(content, *layout);
   const auto read = [head](uint64_t offset, ByteSpan out) { return head->Read(offset, out); };
   uint64_t end = layout->data.front();  // all before is a multiple of the alignment
-  segments.push_back(MakeComputedBytes(end, read));
+  const uint64_t held_bytes = layout->directories + content.description.size();
+  segments.push_back(MakeComputedBytes(end, read, held_bytes));
   for (size_t level = 0; level < content.levels.size(); ++level) {
     segments.push_back(Zeros{layout->data[level] - end});
     segments.push_back(AllOf(content.levels[level].elements));

@@ -101,6 +101,7 @@ const ArrayViewKind kBovView = {
     .file_name = "data.bov",
     .is_text = true,
     .applies_to = [](const ArrayInput& input) { return Fitting(input).has_value(); },
+    .is_listed = &IsListedHeader,
     .make = &Make,
 };
 

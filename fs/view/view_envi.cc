@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// ENVI's header for data.raw, which GDAL, IDL and SNAP look for beside the file they open.
+// ENVI's header for data.raw, which GDAL looks for beside the file it opens.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -117,10 +117,21 @@ Result<ViewPtr> Make(const ArrayInput& input) {
 
 }  // namespace
 
+// GDAL takes the header of this name for data.raw alone. Listed as data.hdr, it would be one of
+// data.npy and data.txt, too, and GDAL would show wrong numbers of these.
 const ArrayViewKind kEnviView = {
+    .file_name = "data.raw.hdr",
+    .is_text = true,
+    .applies_to = [](const ArrayInput& input) { return Fitting(input).has_value(); },
+    .is_listed = &IsListedHeader,
+    .make = &Make,
+};
+
+const ArrayViewKind kShortEnviView = {
     .file_name = "data.hdr",
     .is_text = true,
     .applies_to = [](const ArrayInput& input) { return Fitting(input).has_value(); },
+    .is_listed = [](const ArrayInput&) { return false; },
     .make = &Make,
 };
 

@@ -133,7 +133,7 @@ std::string Render(const Fits& fits, const AllSteps& steps, const NumberText& te
   }
   if (fits.blank) cards.Add("BLANK", *fits.blank, "the element that stands for no value");
   if (!fits.unit.empty()) cards.AddText("BUNIT", fits.unit);
-  for (size_t d = 0; d < steps.size(); ++d) {
+  for (size_t d = steps.size(); d-- > 0;) {
     if (steps[d] && !std::isnan(steps[d]->step)) AddAxis(fits, d, *steps[d], text, cards);
   }
   return cards.Finish();

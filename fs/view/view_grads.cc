@@ -228,6 +228,7 @@ const ArrayViewKind kGradsView = {
     .file_name = "data.ctl",
     .is_text = true,
     .applies_to = [](const ArrayInput& input) { return Fitting(input).has_value(); },
+    .is_listed = &IsListedHeader,
     .make = &Make,
 };
 

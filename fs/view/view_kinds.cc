@@ -8,15 +8,15 @@
 namespace ndlfs::fs {
 
 std::span<const ArrayViewKind* const> ArrayViewKinds() {
-  static constexpr std::array kKinds = {&kNpyView,  &kRawView,   &kTextView,      &kJsonlView,
-                                        &kEnviView, &kNrrdView,  &kMetaImageView, &kVrtView,
-                                        &kXdmfView, &kBovView,   &kGradsView,     &kTiffView,
-                                        &kFitsView, &kNiftiView, &kFortranView};
+  static constexpr std::array kKinds = {
+      &kNpyView,  &kRawView,       &kTextView,  &kJsonlView,  &kEnviView, &kShortEnviView,
+      &kNrrdView, &kMetaImageView, &kVrtView,   &kXdmfView,   &kBovView,  &kGradsView,
+      &kTiffView, &kFitsView,      &kNiftiView, &kFortranView};
   return kKinds;
 }
 
 std::span<const GroupViewKind* const> GroupViewKinds() {
-  static constexpr std::array kKinds = {&kNetcdfView};
+  static constexpr std::array kKinds = {&kNetcdfView, &kOmeTiffView};
   return kKinds;
 }
 

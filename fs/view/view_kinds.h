@@ -50,7 +50,8 @@ extern const ArrayViewKind kRawView;    // data.raw
 extern const ArrayViewKind kTextView;   // data.txt
 extern const ArrayViewKind kJsonlView;  // data.jsonl
 // Headers for data.raw:
-extern const ArrayViewKind kEnviView;       // data.hdr
+extern const ArrayViewKind kEnviView;       // data.raw.hdr
+extern const ArrayViewKind kShortEnviView;  // data.hdr, by name
 extern const ArrayViewKind kNrrdView;       // data.nhdr
 extern const ArrayViewKind kMetaImageView;  // data.mhd
 extern const ArrayViewKind kVrtView;        // data.vrt
@@ -63,7 +64,8 @@ extern const ArrayViewKind kFitsView;     // data.fits
 extern const ArrayViewKind kNiftiView;    // data.nii
 extern const ArrayViewKind kFortranView;  // data.f77
 
-extern const GroupViewKind kNetcdfView;  // data.nc
+extern const GroupViewKind kNetcdfView;   // data.nc
+extern const GroupViewKind kOmeTiffView;  // data.ome.tif
 
 // The one list of each, in the order in which files are listed.
 std::span<const ArrayViewKind* const> ArrayViewKinds();

@@ -118,6 +118,7 @@ const ArrayViewKind kMetaImageView = {
     .file_name = "data.mhd",
     .is_text = true,
     .applies_to = [](const ArrayInput& input) { return Fitting(input).has_value(); },
+    .is_listed = &IsListedHeader,
     .make = &Make,
 };
 

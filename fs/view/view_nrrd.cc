@@ -92,16 +92,17 @@ std::string Line(const Nrrd& nrrd, std::string_view field, std::string_view of_f
 }
 
 // Readers know no negative spacing. Of coordinates that descend, the file says how far they are
-// from each other.
+// from each other. An axis with spacing has a first coordinate too, or ITK would begin the
+// image at NaN.
 std::string Render(const Nrrd& nrrd, const AllSteps& steps, const NumberText& text) {
   const auto axis = [&](size_t d) { return nrrd.geometry.axes[d]; };
+  const auto is_known = [&](size_t d) {
+    return axis(d).spacing || (steps[d] && !std::isnan(steps[d]->step));
+  };
   const auto spacing = [&](size_t d) {
-    const bool is_known = axis(d).spacing || (steps[d] && !std::isnan(steps[d]->step));
-    return is_known ? text(SpacingOf(axis(d), steps[d])) : "nan";
+    return is_known(d) ? text(SpacingOf(axis(d), steps[d])) : "nan";
   };
-  const auto origin = [&](size_t d) {
-    return steps[d] && !(steps[d]->step < 0) ? text(steps[d]->first) : "nan";
-  };
+  const auto origin = [&](size_t d) { return is_known(d) ? text(OriginOf(steps[d])) : "nan"; };
   std::string out =
       fmt::format("NRRD0004\ncontent: {}\ntype: {}\ndimension: {}\n", nrrd.name,
                   TypeOf(nrrd.numbers.number), nrrd.rank + (nrrd.first_size.empty() ? 0 : 1));
@@ -117,7 +118,8 @@ std::string Render(const Nrrd& nrrd, const AllSteps& steps, const NumberText& te
   out += Line(nrrd, "units", "\"\"",
               [&](size_t d) { return fmt::format("\"{}\"", PlainName(axis(d).units)); });
   out += "endian: little\nencoding: raw\n";
-  return out + fmt::format("data file: ./{}\n", nrrd.raw_name);
+  // An empty line ends the header: what fills up the file is behind it.
+  return out + fmt::format("data file: ./{}\n\n", nrrd.raw_name);
 }
 
 Result<ViewPtr> Make(const ArrayInput& input) {
@@ -138,6 +140,7 @@ const ArrayViewKind kNrrdView = {
     .file_name = "data.nhdr",
     .is_text = true,
     .applies_to = [](const ArrayInput& input) { return Fitting(input).has_value(); },
+    .is_listed = &IsListedHeader,
     .make = &Make,
 };
 

@@ -205,6 +205,7 @@ const ArrayViewKind kVrtView = {
     .file_name = "data.vrt",
     .is_text = true,
     .applies_to = [](const ArrayInput& input) { return Fitting(input).has_value(); },
+    .is_listed = &IsListedHeader,
     .make = &Make,
 };
 

@@ -21,6 +21,7 @@
 #include "backends/store/local/local_source.h"
 #include "fs/tree/mount_context.h"
 #include "fs/tree/source_tree.h"
+#include "fs/view/view_provider.h"
 #include "tests/support/memory_hierarchy.h"
 #include "tests/support/memory_store.h"
 #include "tests/support/python.h"
@@ -197,6 +198,7 @@ class MountTest : public ::testing::Test {
                       [this] { return now_; }),
             {}, &WriteDocument1, [this](std::string_view line) { logged_.emplace_back(line); },
             "", 0, scope) {
+    context_.services.array_views = &few_views_;
     context_.services.detect = [this](const std::string& path, bool is_directory) {
       ++detections_;
       if (format_.stores.contains(path)) return backends::FileLook{&format_, {}};
@@ -287,6 +289,8 @@ class MountTest : public ::testing::Test {
   int detections_ = 0;
   const ndlfs::test::TemporaryDirectory source_;
   FakeFormat format_;
+  // data.npy, .raw, .txt and .jsonl: the tree treats all others like these.
+  const KindProvider<ArrayInput> few_views_{ArrayViewKinds().first(4)};
   MountContext context_;
 };
 

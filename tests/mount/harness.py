@@ -31,6 +31,8 @@ sys.path.insert(0, EXAMPLES)
 # What stands in the folder of an array whose elements have a fixed size.
 VIEWS = ["data.npy", "data.raw", "data.txt"]
 ARRAY_FILES = [".ndl.yaml", *VIEWS]
+# And beside it, where they fit.
+HEADERS = {"data.raw.hdr", "data.nhdr", "data.mhd", "data.vrt", "data.xmf", "data.bov", "data.ctl"}
 REPORTS = ("AddressSanitizer", "LeakSanitizer", "ThreadSanitizer", "runtime error:")
 
 

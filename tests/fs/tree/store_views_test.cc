@@ -104,7 +104,7 @@ class StoreViewsTest : public MountTest {
   static constexpr std::array<const ArrayViewKind*, 1> kScope = {&kScopeView};
   const CountProvider counts_;
   const KindProvider<ArrayInput> scope_{kScope};
-  const JoinedProvider<ArrayInput> array_views_{{&ArrayViews(), &counts_, &scope_}};
+  const JoinedProvider<ArrayInput> array_views_{{&few_views_, &counts_, &scope_}};
 };
 
 TEST_F(StoreViewsTest, ArrayIsFoundUnderItsOwnNameButNotListed) {

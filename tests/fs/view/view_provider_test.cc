@@ -47,8 +47,8 @@ std::string FitsHeader(const ArrayInput& input) {
   return header;
 }
 
-constexpr ArrayViewKind kFitsView = {
-    .file_name = "data.fits",
+constexpr ArrayViewKind kCardsView = {
+    .file_name = "data.cards",
     .applies_to =
         [](const ArrayInput& input) {
           return input.dtype.kind() == Datatype::Kind::kInteger && !input.shape.empty();
@@ -62,7 +62,7 @@ constexpr ArrayViewKind kFitsView = {
     },
 };
 
-// A row of an array, as an array: "row[2].raw".
+// A row of an array, as an array: "data[2].raw".
 class RowElements final : public ElementSource {
  public:
   RowElements(std::shared_ptr<const ElementSource> all, uint64_t begin, uint64_t size)
@@ -92,7 +92,7 @@ class RowProvider final : public ArrayViewProvider {
     if (!row) return std::nullopt;
     auto file = files_.Find(row->input, row->file_name);
     if (!file) return std::nullopt;
-    file->name = fmt::format("row[{}].{}", row->index, ShortName(row->file_name));
+    file->name = fmt::format("data[{}].{}", row->index, ShortName(row->file_name));
     file->is_listed = false;
     return file;
   }
@@ -109,9 +109,9 @@ class RowProvider final : public ArrayViewProvider {
   };
   static std::optional<Row> RowOf(const ArrayInput& input, std::string_view name) {
     const size_t close = name.find("].");
-    if (!name.starts_with("row[") || close == name.npos || input.shape.empty()) return {};
+    if (!name.starts_with("data[") || close == name.npos || input.shape.empty()) return {};
     uint64_t index = 0;
-    std::from_chars(name.data() + 4, name.data() + close, index);
+    std::from_chars(name.data() + 5, name.data() + close, index);
     if (index >= input.shape[0]) return std::nullopt;
     Row row{index, "data" + std::string(name.substr(close + 1)), input};
     const uint64_t size = input.elements->size() / input.shape[0];
@@ -161,11 +161,12 @@ class ViewProviderTest : public ::testing::Test {
                                                std::vector<uint64_t>{3, 2},
                                                std::string("\1\0\2\0\3\0\4\0\5\0\6\0", 12));
   }
-  static constexpr std::array<const ArrayViewKind*, 1> kFits = {&kFitsView};
+  static constexpr std::array<const ArrayViewKind*, 1> kCards = {&kCardsView};
   static constexpr std::array<const GroupViewKind*, 1> kArrays = {&kTarView};
 
   cache::ChunkCache cache_{1 << 20};
-  const KindProvider<ArrayInput> fits_{kFits};
+  const KindProvider<ArrayInput> cards_{kCards};
+  const KindProvider<ArrayInput> few_{ArrayViewKinds().first(4)};
   const KindProvider<GroupInput> arrays_{kArrays};
 };
 
@@ -177,10 +178,10 @@ std::vector<std::string> NamesOf(const std::vector<ViewName>& files) {
 
 TEST_F(ViewProviderTest, NewKindOfFileIsHeaderElementsAndPadding) {
   const ArrayInput input = Input(Shorts());
-  const auto file = fits_.Find(input, "data.fits");
+  const auto file = cards_.Find(input, "data.cards");
   ASSERT_TRUE(file);
   EXPECT_FALSE(file->is_listed);
-  const auto view = fits_.Make(input, file->name);
+  const auto view = cards_.Make(input, file->name);
   ASSERT_THAT(view, test::IsOk());
   const std::string whole = ReadAll(**view);
   ASSERT_EQ(whole.size(), 2 * kFitsBlock);
@@ -192,29 +193,29 @@ TEST_F(ViewProviderTest, NewKindOfFileIsHeaderElementsAndPadding) {
 TEST_F(ViewProviderTest, KindThatDoesNotApplyIsNotThere) {
   const ArrayInput scalar = Input(std::make_shared<test::MemoryArray>(
       Datatype::Integer(2, false), std::vector<uint64_t>{}, "ab"));
-  EXPECT_FALSE(fits_.Find(scalar, "data.fits"));
-  EXPECT_THAT(fits_.Names(scalar), ::testing::IsEmpty());
-  EXPECT_FALSE(fits_.Find(Input(Shorts()), "data.pdf"));
+  EXPECT_FALSE(cards_.Find(scalar, "data.cards"));
+  EXPECT_THAT(cards_.Names(scalar), ::testing::IsEmpty());
+  EXPECT_FALSE(cards_.Find(Input(Shorts()), "data.pdf"));
   EXPECT_FALSE(ArrayViews().Find(Input(Shorts()), ""));
-  EXPECT_THAT(fits_.Make(Input(Shorts()), "data.pdf"),
+  EXPECT_THAT(cards_.Make(Input(Shorts()), "data.pdf"),
               test::IsError(model::ErrorCode::kNotFound, "data.pdf"));
 }
 
 TEST_F(ViewProviderTest, FilesOfWhichThereIsNoEndAreFoundByName) {
-  const RowProvider rows(ArrayViews());
-  const JoinedProvider<ArrayInput> all({&ArrayViews(), &rows, &fits_});
+  const RowProvider rows(few_);
+  const JoinedProvider<ArrayInput> all({&few_, &rows, &cards_});
   const ArrayInput input = Input(Shorts());
   EXPECT_THAT(NamesOf(all.Names(input)),
-              ElementsAre("data.npy", "data.raw", "data.txt", "data.jsonl", "data.fits"));
-  EXPECT_FALSE(all.Find(input, "row[3].raw"));
-  EXPECT_FALSE(all.Find(input, "row[1].jsonl")) << "only of whole arrays";
-  const auto file = all.Find(input, "row[01].txt");
+              ElementsAre("data.npy", "data.raw", "data.txt", "data.jsonl", "data.cards"));
+  EXPECT_FALSE(all.Find(input, "data[3].raw"));
+  EXPECT_FALSE(all.Find(input, "data[1].jsonl")) << "only of whole arrays";
+  const auto file = all.Find(input, "data[01].txt");
   ASSERT_TRUE(file);
-  EXPECT_EQ(file->name, "row[1].txt") << "one file, one true name";
+  EXPECT_EQ(file->name, "data[1].txt") << "one file, one true name";
   const auto text = all.Make(input, file->name);
   ASSERT_THAT(text, test::IsOk());
   EXPECT_EQ(ReadAll(**text), "    3\n    4\n");
-  const auto npy = all.Make(input, "row[2].npy");
+  const auto npy = all.Make(input, "data[2].npy");
   ASSERT_THAT(npy, test::IsOk());
   EXPECT_THAT(ReadAll(**npy), HasSubstr("'shape': (2,), "));
 }

@@ -1,0 +1,555 @@
+// SPDX-License-Identifier: MIT
+//
+// FITS, NIfTI, TIFF and Fortran records, field by field.
+#include <algorithm>
+#include <array>
+#include <map>
+
+#include "fs/view/fortran_records.h"
+#include "fs/view/segmented_view.h"
+#include "fs/view/sign_flip.h"
+#include "tests/fs/view/grid_test.h"
+
+namespace ndlfs::fs::test {
+namespace {
+
+using model::Datatype;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+std::string Reversed(std::string bytes, size_t width) {
+  for (size_t i = 0; i + width <= bytes.size(); i += width) {
+    std::reverse(bytes.begin() + static_cast<ptrdiff_t>(i),
+                 bytes.begin() + static_cast<ptrdiff_t>(i + width));
+  }
+  return bytes;
+}
+
+class FortranTest : public GridTest {
+ protected:
+  std::string RecordsOf(uint64_t most) {
+    const auto view =
+        MakeSegmentedView(MakeFortranRecord(AllOf(Input().elements), most)).value();
+    std::string text(*view->size(), '\0');
+    EXPECT_THAT(view->Read(0, std::as_writable_bytes(std::span(text))), IsOk());
+    return text;
+  }
+};
+
+TEST_F(FortranTest, OneRecordBetweenTwoMarkers) {
+  AddArray(Datatype::Integer(2, true), {5});
+  EXPECT_THAT(Read("data.f77"),
+              IsOkAnd(std::string("\12\0\0\0", 4) + elements_ + std::string("\12\0\0\0", 4)));
+}
+
+TEST_F(FortranTest, EmptyArrayIsAnEmptyRecord) {
+  AddArray(Datatype::Integer(2, true), {0});
+  EXPECT_THAT(Read("data.f77"), IsOkAnd(std::string(8, '\0')));
+}
+
+// As gfortran writes with -fmax-subrecord-length=4.
+TEST_F(FortranTest, LongRecordsAreDivided) {
+  AddArray(Datatype::Integer(2, true), {5});
+  const std::string four("\4\0\0\0", 4);
+  const std::string less_four("\xfc\xff\xff\xff", 4);
+  const std::string two("\2\0\0\0", 4);
+  const std::string less_two("\xfe\xff\xff\xff", 4);
+  EXPECT_EQ(RecordsOf(4), less_four + elements_.substr(0, 4) + four +           // the first
+                              less_four + elements_.substr(4, 4) + less_four +  // one between
+                              two + elements_.substr(8) + less_two);            // the last
+  EXPECT_EQ(RecordsOf(10),
+            std::string("\12\0\0\0", 4) + elements_ + std::string("\12\0\0\0", 4));
+}
+
+TEST_F(FortranTest, MarkersHave31Bits) {
+  const auto large = std::make_shared<MemoryArray>(
+      Datatype::Integer(1, false), std::vector<uint64_t>{(uint64_t{1} << 31) - 8},
+      std::vector<uint64_t>{1 << 20}, std::map<uint64_t, std::string>());
+  AddArray(large);
+  const auto view = Make("data.f77");
+  ASSERT_THAT(view, IsOk());
+  EXPECT_EQ((*view)->size(), (uint64_t{1} << 31) - 8 + 16);
+  std::string marker(4, '\0');
+  ASSERT_THAT((*view)->Read(0, std::as_writable_bytes(std::span(marker))), IsOk());
+  EXPECT_EQ(NumberAt<int32_t>(marker, 0), -2147483639);
+}
+
+class FitsTest : public GridTest {
+ protected:
+  static constexpr size_t kBlock = 2880;
+  // The cards without blanks at their ends; a file has them and END.
+  std::vector<std::string> Cards() {
+    const auto file = Read("data.fits");
+    EXPECT_THAT(file, IsOk());
+    EXPECT_EQ(file->size() % kBlock, 0u);
+    std::vector<std::string> cards;
+    for (size_t at = 0; at < file->size(); at += 80) {
+      std::string card = file->substr(at, 80);
+      card.resize(card.find_last_not_of(' ') + 1);
+      if (card == "END") {
+        data_ = file->substr((at + kBlock) / kBlock * kBlock);
+        return cards;
+      }
+      cards.push_back(card.substr(0, card.find(" /")));
+    }
+    ADD_FAILURE() << "no END";
+    return cards;
+  }
+
+  std::string data_;
+};
+
+TEST_F(FitsTest, HeaderAndBigEndianElements) {
+  AddArray(Datatype::Integer(2, true), {2, 3}).attributes = {TextAttribute("units", "m s-1"),
+                                                             NumberAttribute("_FillValue", 1)};
+  EXPECT_THAT(Cards(),
+              ElementsAre("SIMPLE  =                    T", "BITPIX  =                   16",
+                          "NAXIS   =                    2", "NAXIS1  =                    3",
+                          "NAXIS2  =                    2", "BUNIT   = 'm s-1   '"))
+      << "a fill value that is no integer is none of integers";
+  std::string expected = Reversed(elements_, 2);
+  expected.resize(kBlock, '\0');
+  EXPECT_EQ(data_, expected);
+}
+
+TEST_F(FitsTest, IntegersThatFitsHasNotAreMoved) {
+  const auto zero_of = [&](const Datatype& type) {
+    AddArray(type, {1});
+    for (const std::string& card : Cards()) {
+      if (card.starts_with("BZERO")) return card.substr(card.find_last_of(' ') + 1);
+    }
+    return std::string("none");
+  };
+  EXPECT_EQ(zero_of(Datatype::Integer(1, true)), "-128");
+  EXPECT_EQ(data_.substr(0, 1), "\x80");
+  EXPECT_EQ(zero_of(Datatype::Integer(1, false)), "none");
+  EXPECT_EQ(data_.substr(0, 1), std::string(1, '\0'));
+  EXPECT_EQ(zero_of(Datatype::Integer(2, false)), "32768");
+  EXPECT_EQ(data_.substr(0, 2), std::string("\x81\0", 2));
+  EXPECT_EQ(zero_of(Datatype::Integer(4, false)), "2147483648");
+  EXPECT_EQ(data_.substr(0, 4), std::string("\x83\2\1\0", 4));
+  EXPECT_EQ(zero_of(Datatype::Integer(8, false)), "9223372036854775808");
+  EXPECT_EQ(data_.substr(0, 8), std::string("\x87\6\5\4\3\2\1\0", 8));
+  EXPECT_EQ(zero_of(Datatype::Integer(8, true)), "none");
+  EXPECT_EQ(zero_of(Datatype::Float64()), "none");
+  EXPECT_EQ(zero_of(Datatype::Bool()), "none");
+  AddArray(Datatype::Complex(8), {1});
+  EXPECT_FALSE(Has("data.fits"));
+  AddArray(Datatype::Float("float16", 2), {1});
+  EXPECT_FALSE(Has("data.fits"));
+}
+
+TEST_F(FitsTest, BlankIsTheStoredElement) {
+  model::Attribute fill;
+  fill.name = "_FillValue";
+  fill.type = Datatype::Integer(2, false);
+  fill.value = 65535;
+  AddArray(Datatype::Integer(2, false), {2}).attributes = {fill};
+  EXPECT_THAT(Cards(), ::testing::Contains("BLANK   =                32767"));
+  fill.value = 65536;
+  AddArray(Datatype::Integer(2, false), {2}).attributes = {fill};
+  EXPECT_THAT(Cards(), Not(::testing::Contains(HasSubstr("BLANK")))) << "no element is that";
+  AddArray(Datatype::Float32(), {2}).attributes = {fill};
+  EXPECT_THAT(Cards(), Not(::testing::Contains(HasSubstr("BLANK")))) << "which floats have not";
+}
+
+TEST_F(FitsTest, RegularCoordinatesAreAxes) {
+  AddLongitude();
+  AddLatitude({60, 58, 55});
+  AddArray(Datatype::Float32(), {3, 4}, {"lat", "lon"});
+  EXPECT_THAT(Cards(),
+              ElementsAre("SIMPLE  =                    T", "BITPIX  =                  -32",
+                          "NAXIS   =                    2", "NAXIS1  =                    4",
+                          "NAXIS2  =                    3", "CTYPE1  = 'lon     '",
+                          "CUNIT1  = 'deg     '", "CRPIX1  =                   1.",
+                          "CRVAL1  =                  10.", "CDELT1  =                  0.5"));
+}
+
+TEST_F(FitsTest, ScalarHasOneElement) {
+  AddArray(Datatype::Float32(), {});
+  EXPECT_THAT(Cards(),
+              ElementsAre("SIMPLE  =                    T", "BITPIX  =                  -32",
+                          "NAXIS   =                    1", "NAXIS1  =                    1"));
+}
+
+TEST_F(FitsTest, TextsThatFitsHasNotAreLeftOut) {
+  AddCoordinate("a'b-c", {1, 2});
+  AddArray(Datatype::Float32(), {2}, {"a'b-c"}).attributes = {
+      TextAttribute("units", "\xc2\xb5m")};
+  EXPECT_THAT(Cards(), Not(::testing::Contains(HasSubstr("BUNIT"))));
+  EXPECT_THAT(Cards(), ::testing::Contains("CTYPE1  = 'a''b-c  '"));
+  AddArray(Datatype::Float32(), {2}).attributes = {
+      TextAttribute("units", std::string(69, 'x'))};
+  EXPECT_THAT(Cards(), Not(::testing::Contains(HasSubstr("BUNIT"))));
+}
+
+TEST_F(FitsTest, SignsAreFlippedAtAnyOffset) {
+  AddArray(Datatype::Integer(4, false), {9});
+  const auto flipped = FlipSigns(Input().elements, 4);
+  for (const auto order : {model::ByteOrder::kLittle, model::ByteOrder::kBig}) {
+    std::string whole = order == model::ByteOrder::kBig ? Reversed(elements_, 4) : elements_;
+    for (size_t i = order == model::ByteOrder::kBig ? 0 : 3; i < whole.size(); i += 4) {
+      whole[i] = static_cast<char>(whole[i] ^ '\x80');
+    }
+    for (size_t offset = 0; offset < whole.size(); ++offset) {
+      for (size_t size = 1; offset + size <= whole.size(); ++size) {
+        std::string out(size, '\0');
+        ASSERT_THAT(flipped->Read(offset, std::as_writable_bytes(std::span(out)), order,
+                                  cache::Access::kOnward),
+                    IsOk());
+        ASSERT_EQ(out, whole.substr(offset, size)) << offset;
+      }
+    }
+  }
+}
+
+class NiftiTest : public GridTest {};
+
+TEST_F(NiftiTest, FirstVersion) {
+  AddCoordinate("x", {0, 0.5, 1}, {TextAttribute("units", "mm")});
+  AddCoordinate("y", {4, 2}, {TextAttribute("units", "mm")});
+  AddArray(Datatype::Integer(2, true), {2, 3}, {"y", "x"});
+  const std::string file = *Read("data.nii");
+  EXPECT_EQ(NumberAt<int32_t>(file, 0), 348);
+  const auto dim = NumberAt<std::array<int16_t, 8>>(file, 40);
+  EXPECT_THAT(dim, ElementsAre(2, 3, 2, 1, 1, 1, 1, 1));
+  EXPECT_EQ(NumberAt<int16_t>(file, 70), 4);
+  EXPECT_EQ(NumberAt<int16_t>(file, 72), 16);
+  const auto pixdim = NumberAt<std::array<float, 8>>(file, 76);
+  EXPECT_THAT(pixdim, ElementsAre(1, 0.5F, 2, 1, 1, 1, 1, 1));
+  EXPECT_EQ(NumberAt<float>(file, 108), 352);
+  EXPECT_EQ(NumberAt<float>(file, 112), 1);
+  EXPECT_EQ(NumberAt<char>(file, 123), 2);
+  EXPECT_EQ(file.substr(344, 8), std::string("n+1\0\0\0\0\0", 8));
+  EXPECT_EQ(file.substr(352), elements_);
+}
+
+TEST_F(NiftiTest, SecondVersionForLongAxes) {
+  AddArray(Datatype::Integer(1, false), {32767});
+  EXPECT_EQ(NumberAt<int32_t>(*Read("data.nii"), 0), 348);
+  AddArray(Datatype::Integer(1, false), {32768});
+  const std::string file = *Read("data.nii");
+  EXPECT_EQ(NumberAt<int32_t>(file, 0), 540);
+  EXPECT_EQ(file.substr(4, 8), std::string("n+2\0\r\n\032\n", 8));
+  EXPECT_EQ(NumberAt<int16_t>(file, 12), 2);
+  EXPECT_EQ(NumberAt<int16_t>(file, 14), 8);
+  const auto dim = NumberAt<std::array<int64_t, 8>>(file, 16);
+  EXPECT_THAT(dim, ElementsAre(1, 32768, 1, 1, 1, 1, 1, 1));
+  EXPECT_EQ(NumberAt<double>(file, 104), 1);
+  EXPECT_EQ(NumberAt<int64_t>(file, 168), 544);
+  EXPECT_EQ(NumberAt<double>(file, 176), 1);
+  EXPECT_EQ(file.substr(544), elements_);
+}
+
+TEST_F(NiftiTest, CodesOfTypes) {
+  const auto code_of = [&](const Datatype& type, std::vector<uint64_t> shape = {2}) {
+    AddArray(type, shape);
+    return Has("data.nii") ? NumberAt<int16_t>(*Read("data.nii"), 70) : int16_t{0};
+  };
+  EXPECT_EQ(code_of(Datatype::Integer(1, false)), 2);
+  EXPECT_EQ(code_of(Datatype::Integer(2, true)), 4);
+  EXPECT_EQ(code_of(Datatype::Integer(4, true)), 8);
+  EXPECT_EQ(code_of(Datatype::Float32()), 16);
+  EXPECT_EQ(code_of(Datatype::Complex(8)), 32);
+  EXPECT_EQ(code_of(Datatype::Float64()), 64);
+  EXPECT_EQ(code_of(Datatype::Integer(1, true)), 256);
+  EXPECT_EQ(code_of(Datatype::Integer(2, false)), 512);
+  EXPECT_EQ(code_of(Datatype::Integer(4, false)), 768);
+  EXPECT_EQ(code_of(Datatype::Integer(8, true)), 1024);
+  EXPECT_EQ(code_of(Datatype::Integer(8, false)), 1280);
+  EXPECT_EQ(code_of(Datatype::Complex(16)), 1792);
+  EXPECT_EQ(code_of(Datatype::Integer(1, false), {4, 5, 3}), 128);
+  EXPECT_EQ(code_of(Datatype::Integer(1, false), {4, 5, 4}), 2304);
+  EXPECT_EQ(code_of(Datatype::Float("float16", 2)), 0);
+  EXPECT_EQ(code_of(Datatype::Float32(), std::vector<uint64_t>(7, 1)), 16);
+  EXPECT_EQ(code_of(Datatype::Float32(), std::vector<uint64_t>(8, 1)), 0);
+  EXPECT_EQ(code_of(Datatype::Float32(), {}), 0);
+}
+
+// The directories of a TIFF file, as a reader of its own finds them.
+struct Tiff {
+  struct Entry {
+    uint16_t type;
+    uint64_t count;
+    uint64_t place;  // of the value
+  };
+  using Directory = std::map<uint16_t, Entry>;
+
+  explicit Tiff(std::string bytes) : bytes(std::move(bytes)) {
+    is_big = NumberAt<uint16_t>(this->bytes, 2) == 43;
+    EXPECT_EQ(this->bytes.substr(0, 4), std::string(is_big ? "II+\0" : "II*\0", 4));
+    if (is_big) {
+      EXPECT_EQ(NumberAt<uint32_t>(this->bytes, 4), 8u);
+    }
+    for (uint64_t at = Offset(is_big ? 8 : 4); at != 0;) at = ReadDirectory(at, directories);
+  }
+  uint64_t Offset(uint64_t at) const {
+    return is_big ? NumberAt<uint64_t>(bytes, at) : NumberAt<uint32_t>(bytes, at);
+  }
+  uint64_t ReadDirectory(uint64_t at, std::vector<Directory>& into) const {
+    const uint64_t width = is_big ? 8 : 4;
+    EXPECT_EQ(at % 2, 0u);
+    const uint64_t count = is_big ? Offset(at) : NumberAt<uint16_t>(bytes, at);
+    at += is_big ? 8 : 2;
+    Directory directory;
+    uint16_t last = 0;
+    for (uint64_t i = 0; i < count; ++i, at += 4 + 2 * width) {
+      const auto tag = NumberAt<uint16_t>(bytes, at);
+      EXPECT_LT(last, tag) << "tags ascend";
+      last = tag;
+      Entry entry{NumberAt<uint16_t>(bytes, at + 2), Offset(at + 4), at + 4 + width};
+      const std::map<uint16_t, uint64_t> sizes = {{2, 1},  {3, 2},  {4, 4}, {12, 8},
+                                                  {13, 4}, {16, 8}, {18, 8}};
+      if (entry.count * sizes.at(entry.type) > width) entry.place = Offset(entry.place);
+      directory[tag] = entry;
+    }
+    into.push_back(directory);
+    return Offset(at);
+  }
+  uint64_t Number(const Entry& entry, uint64_t i = 0) const {
+    if (entry.type == 3) return NumberAt<uint16_t>(bytes, entry.place + 2 * i);
+    if (entry.type == 4 || entry.type == 13)
+      return NumberAt<uint32_t>(bytes, entry.place + 4 * i);
+    return NumberAt<uint64_t>(bytes, entry.place + 8 * i);
+  }
+  uint64_t Number(size_t page, uint16_t tag) const {
+    return Number(directories.at(page).at(tag));
+  }
+  std::string Text(size_t page, uint16_t tag) const {
+    const Entry& entry = directories.at(page).at(tag);
+    EXPECT_EQ(bytes.at(entry.place + entry.count - 1), '\0');
+    return bytes.substr(entry.place, entry.count - 1);
+  }
+  std::string Data(const Directory& directory) const {
+    return bytes.substr(Number(directory.at(273)), Number(directory.at(279)));
+  }
+
+  std::string bytes;
+  bool is_big;
+  std::vector<Directory> directories;
+};
+
+class TiffTest : public GridTest {
+ protected:
+  Tiff ReadTiff() { return Tiff(*Read("data.tif")); }
+};
+
+TEST_F(TiffTest, PagesAreTheLastTwoDimensions) {
+  AddArray(Datatype::Integer(2, true), {2, 3, 4});
+  const Tiff tiff = ReadTiff();
+  EXPECT_FALSE(tiff.is_big);
+  ASSERT_EQ(tiff.directories.size(), 2u);
+  const std::map<uint16_t, uint64_t> expected = {{256, 4}, {257, 3}, {258, 16}, {259, 1},
+                                                 {262, 1}, {277, 1}, {278, 3},  {279, 24},
+                                                 {284, 1}, {339, 2}};
+  for (size_t page = 0; page < 2; ++page) {
+    for (const auto& [tag, value] : expected) EXPECT_EQ(tiff.Number(page, tag), value) << tag;
+    EXPECT_EQ(tiff.Data(tiff.directories[page]), elements_.substr(24 * page, 24));
+  }
+  EXPECT_EQ(tiff.Text(0, 270), "ImageJ=1.53t\nimages=2\nslices=2\nloop=false\n");
+  EXPECT_FALSE(tiff.directories[1].contains(270));
+  EXPECT_EQ(tiff.Number(1, 273), tiff.Number(0, 273) + 24) << "where ImageJ looks for it";
+}
+
+TEST_F(TiffTest, FourDimensionsAreFramesOfSlices) {
+  AddArray(Datatype::Float32(), {2, 5, 3, 4});
+  EXPECT_EQ(ReadTiff().Text(0, 270),
+            "ImageJ=1.53t\nimages=10\nslices=5\nframes=2\nhyperstack=true\nloop=false\n");
+}
+
+TEST_F(TiffTest, NumbersOfAllKinds) {
+  const auto format_of = [&](const Datatype& type) {
+    AddArray(type, {5});
+    const Tiff tiff = ReadTiff();
+    EXPECT_EQ(tiff.Number(0, 256), 5u);
+    EXPECT_EQ(tiff.Number(0, 257), 1u);
+    EXPECT_EQ(tiff.Number(0, 258), 8 * type.size());
+    EXPECT_EQ(tiff.Data(tiff.directories[0]), elements_);
+    return tiff.Number(0, 339);
+  };
+  EXPECT_EQ(format_of(Datatype::Integer(1, true)), 2u);
+  EXPECT_EQ(format_of(Datatype::Integer(8, false)), 1u);
+  EXPECT_EQ(format_of(Datatype::Float("float16", 2)), 3u);
+  EXPECT_EQ(format_of(Datatype::Float64()), 3u);
+  EXPECT_EQ(format_of(Datatype::Complex(16)), 6u);
+  EXPECT_EQ(format_of(Datatype::Bool()), 1u);
+  AddArray(Datatype::Opaque(4), {5});
+  EXPECT_FALSE(Has("data.tif"));
+  AddArray(Datatype::Float32(), {});
+  EXPECT_FALSE(Has("data.tif"));
+}
+
+TEST_F(TiffTest, PixelsInColour) {
+  AddArray(Datatype::Integer(1, false), {5, 6, 4});
+  const Tiff tiff = ReadTiff();
+  ASSERT_EQ(tiff.directories.size(), 1u);
+  const Tiff::Directory& directory = tiff.directories[0];
+  EXPECT_EQ(tiff.Number(0, 256), 6u);
+  EXPECT_EQ(tiff.Number(0, 257), 5u);
+  EXPECT_EQ(tiff.Number(0, 262), 2u);
+  EXPECT_EQ(tiff.Number(0, 277), 4u);
+  EXPECT_EQ(tiff.Number(0, 338), 2u);
+  for (uint64_t sample = 0; sample < 4; ++sample) {
+    EXPECT_EQ(tiff.Number(directory.at(258), sample), 8u);
+    EXPECT_EQ(tiff.Number(directory.at(339), sample), 1u);
+  }
+  EXPECT_EQ(tiff.Data(directory), elements_);
+  AddArray(Datatype::Integer(1, false), {2, 5, 6, 3});
+  EXPECT_EQ(ReadTiff().directories.size(), 2u);
+  EXPECT_FALSE(ReadTiff().directories[0].contains(338));
+}
+
+TEST_F(TiffTest, MapsHaveAMatrixAndASystem) {
+  AddLongitude();
+  AddLatitude({56, 58, 60});
+  AddArray(Datatype::Float32(), {2, 3, 4}, {"time", "lat", "lon"}).attributes = {
+      NumberAttribute("_FillValue", -9)};
+  const Tiff tiff = ReadTiff();
+  for (const Tiff::Directory& directory : tiff.directories) {
+    ASSERT_TRUE(directory.contains(34264));
+    const auto matrix = NumberAt<std::array<double, 16>>(tiff.bytes, directory.at(34264).place);
+    EXPECT_THAT(matrix, ElementsAre(0.5, 0, 0, 9.75, 0, 2, 0, 55, 0, 0, 0, 0, 0, 0, 0, 1));
+    std::vector<uint64_t> keys;
+    for (uint64_t i = 0; i < directory.at(34735).count; ++i) {
+      keys.push_back(tiff.Number(directory.at(34735), i));
+    }
+    EXPECT_THAT(keys, ElementsAre(1, 1, 0, 3, 1024, 0, 1, 2, 1025, 0, 1, 1, 2048, 0, 1, 4326));
+  }
+  EXPECT_EQ(tiff.Text(0, 42113), "-9") << "which stands in the entry itself";
+  AddLatitude({56, 58, 61});
+  EXPECT_FALSE(ReadTiff().directories[0].contains(34264));
+  EXPECT_FALSE(ReadTiff().directories[0].contains(34735));
+  EXPECT_EQ(ReadTiff().bytes.size(), tiff.bytes.size());
+}
+
+TEST_F(TiffTest, LargeFilesAreBigTiff) {
+  const auto make = [&](uint64_t pages) {
+    AddArray(std::make_shared<MemoryArray>(
+        Datatype::Integer(8, false), std::vector<uint64_t>{pages, 1 << 12, 1 << 14},
+        std::vector<uint64_t>{1, 1 << 12, 1 << 14}, std::map<uint64_t, std::string>()));
+    const ViewPtr view = *Make("data.tif");
+    std::string head;  // up to the first element, which cannot be read
+    std::string piece(16, '\0');
+    while (view->Read(head.size(), std::as_writable_bytes(std::span(piece)))) head += piece;
+    return Tiff(head);
+  };
+  EXPECT_FALSE(make(7).is_big);
+  const Tiff tiff = make(8);  // 4 GiB of elements
+  EXPECT_TRUE(tiff.is_big);
+  ASSERT_EQ(tiff.directories.size(), 8u);
+  EXPECT_EQ(tiff.Number(7, 279), uint64_t{1} << 29);
+  EXPECT_EQ(tiff.Number(7, 273), tiff.Number(0, 273) + 7 * (uint64_t{1} << 29));
+  EXPECT_EQ(*(*Make("data.tif"))->size(), tiff.Number(0, 273) + 8 * (uint64_t{1} << 29));
+}
+
+TEST_F(TiffTest, ManyPagesAreMadeWhenTheyAreRead) {
+  AddArray(std::make_shared<MemoryArray>(
+      Datatype::Integer(1, false), std::vector<uint64_t>{uint64_t{1} << 40, 2, 2},
+      std::vector<uint64_t>{1 << 20, 2, 2}, std::map<uint64_t, std::string>()));
+  const auto view = Make("data.tif");
+  ASSERT_THAT(view, IsOk());
+  EXPECT_LT((*view)->held_bytes(), 10'000u);
+  std::string some(1000, '\0');
+  EXPECT_THAT((*view)->Read(uint64_t{1} << 40, std::as_writable_bytes(std::span(some))),
+              IsOk());
+}
+
+class OmeTiffTest : public GridTest {
+ protected:
+  void AddImage(const std::string& attribute, const std::string& json) {
+    backends::Node& group = store_->AddGroup("/image");
+    std::get<model::Group>(group.entity).attributes = {TextAttribute(attribute, json)};
+  }
+  void AddLevel(const std::string& name, const std::vector<uint64_t>& shape, char first) {
+    uint64_t count = 2;
+    for (const uint64_t extent : shape) count *= extent;
+    levels_[name].assign(count, '\0');
+    std::iota(levels_[name].begin(), levels_[name].end(), first);
+    store_->AddArray("/image/" + name, std::make_shared<MemoryArray>(
+                                           Datatype::Integer(2, false), shape, levels_[name]));
+  }
+  model::Result<std::string> ReadImage() {
+    group_ = MakeGroupInput(store_, "/image", cache_).value();
+    const auto file = GroupViews().Find(*group_, "data.ome.tif");
+    if (!file) return model::NotFound("no image");
+    EXPECT_FALSE(file->is_listed);
+    NDLFS_TRY(const ViewPtr view, GroupViews().Make(*group_, file->name));
+    std::string text(*view->size(), '\0');
+    NDLFS_RETURN_IF_ERROR(view->Read(0, std::as_writable_bytes(std::span(text))));
+    return text;
+  }
+
+  static constexpr const char* kImage =
+      R"([{"version": "0.4", "name": "cells", "axes": [{"name": "c", "type": "channel"},
+          {"name": "y", "type": "space", "unit": "micrometer"},
+          {"name": "x", "type": "space", "unit": "micrometer"}],
+          "datasets": [{"path": "0", "coordinateTransformations":
+                        [{"type": "scale", "scale": [1, 0.5, 0.25]}]}, {"path": "1"}]}])";
+  std::map<std::string, std::string> levels_;
+  std::shared_ptr<const GroupInput> group_;
+};
+
+TEST_F(OmeTiffTest, LevelsAreSubIfds) {
+  AddImage("multiscales", kImage);
+  AddLevel("0", {2, 4, 6}, 'a');
+  AddLevel("1", {2, 2, 3}, 'A');
+  const auto file = ReadImage();
+  ASSERT_THAT(file, IsOk());
+  const Tiff tiff(*file);
+  ASSERT_EQ(tiff.directories.size(), 2u);
+  for (size_t page = 0; page < 2; ++page) {
+    const Tiff::Directory& directory = tiff.directories[page];
+    EXPECT_EQ(tiff.Data(directory), levels_["0"].substr(48 * page, 48));
+    EXPECT_EQ(directory.at(330).count, 1u);
+    std::vector<Tiff::Directory> subs;
+    EXPECT_EQ(tiff.ReadDirectory(tiff.Number(directory.at(330)), subs), 0u);
+    EXPECT_EQ(tiff.Number(subs[0].at(254)), 1u);
+    EXPECT_EQ(tiff.Number(subs[0].at(256)), 3u);
+    EXPECT_EQ(tiff.Data(subs[0]), levels_["1"].substr(12 * page, 12));
+  }
+  const std::string xml = tiff.Text(0, 270);
+  EXPECT_THAT(xml, HasSubstr("<Image ID=\"Image:0\" Name=\"cells\">"));
+  EXPECT_THAT(xml, HasSubstr("DimensionOrder=\"XYCZT\" Type=\"uint16\" BigEndian=\"false\" "
+                             "SizeX=\"6\" SizeY=\"4\" SizeZ=\"1\" SizeC=\"2\" SizeT=\"1\""));
+  EXPECT_THAT(xml, HasSubstr("PhysicalSizeX=\"0.25\" PhysicalSizeXUnit=\"µm\""));
+  EXPECT_THAT(xml, HasSubstr("<Channel ID=\"Channel:0:1\" SamplesPerPixel=\"1\"/><TiffData/>"));
+}
+
+TEST_F(OmeTiffTest, LevelWithOtherPlanesEndsTheLevels) {
+  AddImage("ome", R"({"version": "0.5", "multiscales": )" + std::string(kImage) + "}");
+  AddLevel("0", {2, 4, 6}, 'a');
+  AddLevel("1", {1, 2, 3}, 'A');
+  const auto file = ReadImage();
+  ASSERT_THAT(file, IsOk());
+  EXPECT_FALSE(Tiff(*file).directories[0].contains(330));
+}
+
+TEST_F(OmeTiffTest, WhatIsNoImageHasNone) {
+  const auto refusal = [&](const std::string& json) {
+    AddImage("multiscales", json);
+    const auto file = ReadImage();
+    return file ? std::string("a file") : file.error().message();
+  };
+  AddLevel("0", {2, 4, 6}, 'a');
+  EXPECT_EQ(refusal("no JSON"), "no image");
+  EXPECT_EQ(refusal("{}"), "no image");
+  EXPECT_EQ(refusal("[{}]"), "no image");
+  EXPECT_THAT(refusal(R"([{"datasets": []}])"), HasSubstr("without datasets"));
+  EXPECT_THAT(refusal(R"([{"datasets": [{"path": "../t"}]}])"), HasSubstr("../t"));
+  EXPECT_THAT(refusal(R"([{"datasets": [{"path": "/0"}]}])"), HasSubstr("/0"));
+  EXPECT_THAT(refusal(R"([{"datasets": [{"path": ""}]}])"), HasSubstr("\"\""));
+  EXPECT_THAT(refusal(R"([{"datasets": [{}]}])"), HasSubstr("\"\""));
+  EXPECT_THAT(refusal(R"([{"datasets": [{"path": "9"}]}])"), HasSubstr("9"));
+  EXPECT_THAT(refusal(R"([{"datasets": [{"path": "0"}]}])"), HasSubstr("axes"));
+  EXPECT_THAT(refusal(R"([{"axes": ["x", "y", "c"], "datasets": [{"path": "0"}]}])"),
+              HasSubstr("axes"));
+  EXPECT_THAT(refusal(R"([{"axes": ["y", "y", "x"], "datasets": [{"path": "0"}]}])"),
+              HasSubstr("axes"));
+  EXPECT_THAT(refusal(R"([{"axes": ["c", "y", "x"], "datasets": [{"path": "0/1"}]}])"),
+              HasSubstr("0/1"));
+  EXPECT_EQ(refusal(R"([{"axes": ["c", "y", "x"], "datasets": [{"path": "0"}]}])"), "a file");
+}
+
+}  // namespace
+}  // namespace ndlfs::fs::test
