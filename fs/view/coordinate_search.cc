@@ -2,10 +2,12 @@
 #include "fs/view/coordinate_search.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <cstring>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -141,32 +143,34 @@ class Keys {
   uint64_t count() const { return numbers_.shape[0]; }
   bool is_descending() const { return is_descending_; }
 
-  // Checks as many of them as are read.
-  Result<void> Load() {
+  // Finds out how they are ordered, and checks all of them if they are not too many.
+  Result<void> Check() {
     NDLFS_TRY(const Key first, At(0));
     NDLFS_TRY(const Key last, At(count() - 1));
     is_descending_ = last < first;
     if (count() > kMostRead) return {};
-    backends::Bytes bytes(numbers_.bytes);
-    NDLFS_RETURN_IF_ERROR(numbers_.elements->Read(0, bytes.span(), model::ByteOrder::kLittle,
-                                                  cache::Access::kOnward));
-    keys_.reserve(count());
-    for (uint64_t i = 0; i < count(); ++i) {
-      NDLFS_TRY(const Key key, ToKeyAt(bytes.data() + i * item_, i));
-      if (i > 0 && !IsInOrder(keys_.back(), key)) {
-        keys_.clear();
-        return OutOfOrder(i);
+    constexpr uint64_t kBatch = 8192;
+    backends::Bytes bytes(std::min(kBatch, count()) * item_);
+    Key before = first;
+    for (uint64_t begin = 0; begin < count(); begin += kBatch) {
+      const uint64_t batch = std::min(kBatch, count() - begin);
+      NDLFS_RETURN_IF_ERROR(
+          numbers_.elements->Read(begin * item_, bytes.span().first(batch * item_),
+                                  model::ByteOrder::kLittle, cache::Access::kOnward));
+      for (uint64_t i = 0; i < batch; ++i) {
+        NDLFS_TRY(const Key key, ToKeyAt(bytes.data() + i * item_, begin + i));
+        if (!IsInOrder(before, key)) return OutOfOrder(begin + i);
+        before = key;
       }
-      keys_.push_back(key);
     }
     return {};
   }
 
   Result<Key> At(uint64_t i) const {
-    if (!keys_.empty()) return keys_[i];
-    backends::Bytes bytes(item_);
-    NDLFS_RETURN_IF_ERROR(numbers_.elements->Read(
-        i * item_, bytes.span(), model::ByteOrder::kLittle, cache::Access::kOnward));
+    std::array<std::byte, sizeof(uint64_t)> bytes{};
+    const backends::ByteSpan element = std::span(bytes).first(item_);
+    NDLFS_RETURN_IF_ERROR(numbers_.elements->Read(i * item_, element, model::ByteOrder::kLittle,
+                                                  cache::Access::kOnward));
     return ToKeyAt(bytes.data(), i);
   }
 
@@ -204,7 +208,6 @@ class Keys {
   const size_t item_;
   const ToKey to_key_;
   bool is_descending_ = false;
-  std::vector<Key> keys_;
 };
 
 // The indices from `low` to `high`, both inclusive; either may be absent.
@@ -401,13 +404,13 @@ Result<IndexRange> FindByCoordinate(const ArrayInput& coordinates, std::string_v
   if (meaning.time) {
     Keys<Nanoseconds> keys(meaning.numbers,
                            [&](const std::byte* at) { return meaning.TimeAt(at); });
-    NDLFS_RETURN_IF_ERROR(keys.Load());
+    NDLFS_RETURN_IF_ERROR(keys.Check());
     NDLFS_TRY(const auto found, FindTimes(keys, meaning.time->calendar, text));
     if (found) return *found;
   }
   Keys<long double> keys(meaning.numbers,
                          [&](const std::byte* at) { return meaning.NumberAt(at); });
-  NDLFS_RETURN_IF_ERROR(keys.Load());
+  NDLFS_RETURN_IF_ERROR(keys.Check());
   return FindNumbers(keys, meaning, text);
 }
 

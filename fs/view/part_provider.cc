@@ -74,6 +74,7 @@ std::vector<ViewName> PartProvider::Names(const ArrayInput& input) const {
     const auto values = MakeUnpacked(input, form);
     if (!values) continue;
     for (ViewName& file : files_.Names(*values)) {
+      if (!file.name.starts_with("data.")) continue;
       const std::string_view extension = std::string_view(file.name).substr(4);  // "data"
       const bool is_text = extension == kText;
       if (is_text != (form == UnpackedForm::kText)) continue;

@@ -9,14 +9,14 @@ namespace ndlfs::fs {
 
 std::span<const ArrayViewKind* const> ArrayViewKinds() {
   static constexpr std::array kKinds = {
-      &kNpyView,  &kRawView,       &kTextView,  &kJsonlView,  &kEnviView, &kShortEnviView,
-      &kNrrdView, &kMetaImageView, &kVrtView,   &kXdmfView,   &kBovView,  &kGradsView,
-      &kTiffView, &kFitsView,      &kNiftiView, &kFortranView};
+      &kNpyView,  &kRawView,       &kTextView,  &kJsonlView,   &kEnviView, &kShortEnviView,
+      &kNrrdView, &kMetaImageView, &kVrtView,   &kXdmfView,    &kBovView,  &kGradsView,
+      &kTiffView, &kFitsView,      &kNiftiView, &kFortranView, &kTableView};
   return kKinds;
 }
 
 std::span<const GroupViewKind* const> GroupViewKinds() {
-  static constexpr std::array kKinds = {&kNetcdfView, &kOmeTiffView};
+  static constexpr std::array kKinds = {&kNetcdfView, &kOmeTiffView, &kGroupTableView};
   return kKinds;
 }
 

@@ -63,9 +63,11 @@ extern const ArrayViewKind kTiffView;     // data.tif
 extern const ArrayViewKind kFitsView;     // data.fits
 extern const ArrayViewKind kNiftiView;    // data.nii
 extern const ArrayViewKind kFortranView;  // data.f77
+extern const ArrayViewKind kTableView;    // table.csv
 
-extern const GroupViewKind kNetcdfView;   // data.nc
-extern const GroupViewKind kOmeTiffView;  // data.ome.tif
+extern const GroupViewKind kNetcdfView;      // data.nc
+extern const GroupViewKind kOmeTiffView;     // data.ome.tif
+extern const GroupViewKind kGroupTableView;  // table.csv
 
 // The one list of each, in the order in which files are listed.
 std::span<const ArrayViewKind* const> ArrayViewKinds();

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Slices by name, and unpacked values, compared with NumPy and netCDF4. NDLFS_SLICES is how many of each are tried."""
+import csv
 import errno
+import io
 import os
 import random
 import subprocess
@@ -200,6 +202,47 @@ class ValuesTest(harness.SourceTestCase):
         with harness.Mount(self.source) as mounted:
             self.assertFalse(os.path.exists(mounted.join("a.npy/values.npy")))
             self.assertFalse(any(name.startswith("values") for name in os.listdir(mounted.join("a.npy"))))
+
+
+class TableTest(harness.SourceTestCase):
+    """table.csv, read back by Python's csv."""
+
+    def rows(self, mounted, *parts):
+        content = harness.read(mounted.path, *parts)
+        self.assertEqual(os.stat(mounted.join(*parts)).st_size, len(content))
+        return list(csv.reader(io.StringIO(content.decode())))
+
+    def test_arrays_of_one_dimension_are_columns(self):
+        numbers = np.random.default_rng(2).normal(size=1000)
+        names = np.array([f'n,"{i}"' if i % 3 == 0 else f"n{i}" for i in range(1000)], "S8")
+        with h5py.File(os.path.join(self.source, "a.h5"), "w") as file:
+            file["x"] = numbers
+            file["n"] = np.arange(1000)
+            file["name"] = names
+        with harness.Mount(self.source) as mounted:
+            header, *rows = self.rows(mounted, "a.h5/table.csv")
+            self.assertEqual(header, ["n", "name", "x"])
+            self.assertEqual([int(row[0]) for row in rows], list(range(1000)))
+            self.assertEqual([row[1].rstrip() for row in rows], [name.decode() for name in names])
+            self.assertEqual([float(row[2]) for row in rows], list(numbers))
+            self.assertNotIn("table.csv", os.listdir(mounted.join("a.h5")))
+
+    def test_structs_are_rows(self):
+        data = np.zeros(5, [("id", "i4"), ("place", [("lat", "f4"), ("lon", "f4")])])
+        data["id"] = range(5)
+        data["place"]["lon"] = 0.5
+        np.save(os.path.join(self.source, "a.npy"), data)
+        with harness.Mount(self.source) as mounted:
+            header, *rows = self.rows(mounted, "a.npy/table.csv")
+            self.assertEqual(header, ["id", "place.lat", "place.lon"])
+            self.assertEqual([(int(row[0]), float(row[2])) for row in rows], [(i, 0.5) for i in range(5)])
+
+    def test_other_groups_have_none(self):
+        with h5py.File(os.path.join(self.source, "a.h5"), "w") as file:
+            file["x"] = np.arange(3)
+            file["y"] = np.arange(4)
+        with harness.Mount(self.source) as mounted:
+            self.assertFalse(os.path.exists(mounted.join("a.h5/table.csv")))
 
 
 if __name__ == "__main__":
