@@ -162,6 +162,12 @@ std::string DefineTime(const Axis& axis, const std::vector<double>& numbers) {
   return fmt::format("TDEF {} LINEAR {:<{}}\n", axis.count, time ? *time : kCounted, kWidth);
 }
 
+Axis OneStep() {
+  Axis axis;
+  axis.count = 1;
+  return axis;
+}
+
 std::string Render(const Grads& grads, const Coordinates& coordinates, const NumberText& text) {
   const auto& axes = grads.geometry.axes;
   const Roles roles = RolesOf(grads);
@@ -175,8 +181,8 @@ std::string Render(const Grads& grads, const Coordinates& coordinates, const Num
   out += roles.y ? Define("YDEF", axes[*roles.y], y, text) : "YDEF 1 LINEAR 1 1\n";
   out += roles.z ? DefineLevels(axes[*roles.z], coordinates[*roles.z], text)
                  : "ZDEF 1 LINEAR 1 1\n";
-  out += roles.t ? DefineTime(axes[*roles.t], coordinates[*roles.t])
-                 : DefineTime({.count = 1}, {});
+  out +=
+      roles.t ? DefineTime(axes[*roles.t], coordinates[*roles.t]) : DefineTime(OneStep(), {});
   const uint64_t levels = roles.z ? axes[*roles.z].count : 0;
   return out + fmt::format("VARS 1\n{} {} {} {}\nENDVARS\n", grads.name, levels,
                            TypeOf(grads.numbers.number), grads.name);

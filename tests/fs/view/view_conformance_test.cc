@@ -268,7 +268,9 @@ std::vector<Implementation> EveryKind() {
 }
 
 std::string NameOf(const ::testing::TestParamInfo<Implementation>& info) {
-  return info.param.name;
+  std::string name = info.param.name;
+  std::ranges::replace(name, '.', '_');
+  return name;
 }
 
 INSTANTIATE_TEST_SUITE_P(Kinds, ViewConformanceTest, ::testing::ValuesIn(EveryKind()), NameOf);
