@@ -500,8 +500,6 @@ model::Result<TreeNodePtr> EntityFolder::MakeDocument(const Entity& entity) cons
 // of a view.
 model::Result<TreeNodePtr> EntityFolder::FindByName(const EntityPtr& entity,
                                                     std::string_view name) const {
-  constexpr size_t kMostBytes = 255;  // NAME_MAX; the kernel lets longer ones through
-  if (name.size() > kMostBytes) return IoError(ENAMETOOLONG, model::Quote(name));
   if (model::IsReservedFileName(name)) {
     auto file = FindViewFile(entity, name);
     return entity->is_group() && IsNotFound(file) ? FindChild(name) : file;
@@ -514,6 +512,8 @@ model::Result<TreeNodePtr> EntityFolder::FindByName(const EntityPtr& entity,
 
 model::Result<TreeNodePtr> EntityFolder::FindViewFile(const EntityPtr& entity,
                                                       std::string_view name) const {
+  constexpr size_t kMostBytes = 255;  // NAME_MAX; the kernel lets longer ones through
+  if (name.size() > kMostBytes) return IoError(ENAMETOOLONG, model::Quote(name));
   NDLFS_TRY(auto view, FindView(store_, entity, name));
   return std::make_shared<ViewFile>(context_, store_, entity, std::move(view));
 }
