@@ -20,7 +20,8 @@ namespace {
 
 using model::Result;
 
-// NumberType and Precision; empty where XDMF has no such numbers.
+// NumberType and Precision, as ParaView reads them; empty where XDMF has no such numbers. Of
+// unsigned ones with 8 bytes it reads the first 4.
 std::string_view TypeOf(Number number) {
   switch (number) {
     case Number::kInt8:
@@ -28,17 +29,15 @@ std::string_view TypeOf(Number number) {
     case Number::kUInt8:
       return R"(NumberType="UChar" Precision="1")";
     case Number::kInt16:
-      return R"(NumberType="Int" Precision="2")";
+      return R"(NumberType="Short" Precision="2")";
     case Number::kUInt16:
-      return R"(NumberType="UInt" Precision="2")";
+      return R"(NumberType="UShort" Precision="2")";
     case Number::kInt32:
       return R"(NumberType="Int" Precision="4")";
     case Number::kUInt32:
       return R"(NumberType="UInt" Precision="4")";
     case Number::kInt64:
       return R"(NumberType="Int" Precision="8")";
-    case Number::kUInt64:
-      return R"(NumberType="UInt" Precision="8")";
     case Number::kFloat32:
       return R"(NumberType="Float" Precision="4")";
     case Number::kFloat64:

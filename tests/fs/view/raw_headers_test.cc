@@ -177,9 +177,11 @@ TEST_F(RawHeadersTest, Xdmf) {
   EXPECT_THAT(text, HasSubstr("Format=\"XML\"> 0 60 10 </DataItem>"));
   EXPECT_THAT(text, HasSubstr("Format=\"XML\"> 1 -2 0.5 </DataItem>"));
   EXPECT_THAT(text,
-              HasSubstr("<DataItem Dimensions=\"2 3 4\" NumberType=\"UInt\" Precision=\"2\" "
+              HasSubstr("<DataItem Dimensions=\"2 3 4\" NumberType=\"UShort\" Precision=\"2\" "
                         "Format=\"Binary\" Endian=\"Little\" Seek=\"0\">data.raw</DataItem>"));
   AddArray(Datatype::Float32(), {4});
+  EXPECT_FALSE(Has("data.xmf"));
+  AddArray(Datatype::Integer(8, false), {3, 4});
   EXPECT_FALSE(Has("data.xmf"));
 }
 
