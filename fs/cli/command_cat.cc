@@ -28,7 +28,8 @@ constexpr size_t kPieceSize = size_t{4} << 20;
 struct Arguments {
   std::string store;
   std::string path;
-  std::string view;  // empty: the first view that the array has
+  std::string view;   // empty: the first view that the array has
+  std::string slice;  // of an array; empty: all of it
 };
 
 // The file to write: the one that was asked for, or the first.
@@ -77,6 +78,9 @@ bool IsText(std::span<const ViewKind<Input>* const> kinds, std::string_view file
   });
 }
 bool IsText(std::string_view file_name) {
+  if (file_name.starts_with("values.")) {
+    return IsText("data." + std::string(file_name.substr(file_name.find('.') + 1)));
+  }
   return IsText(ArrayViewKinds(), file_name) || IsText(GroupViewKinds(), file_name);
 }
 
@@ -93,13 +97,32 @@ model::Result<void> CheckSuits(const ViewName& chosen, std::span<const ViewName>
                          ShortName(chosen.name));
 }
 
+// The file of a part of `array`; `whole` is the one of all of it.
+model::Result<ViewName> ChooseSlice(const ArrayViewProvider& provider, const ArrayInput& array,
+                                    const ViewName& whole, const std::string& slice) {
+  const size_t dot = std::min(whole.name.find('.'), whole.name.size());
+  const std::string name =
+      whole.name.substr(0, dot) + '[' + slice + ']' + whole.name.substr(dot);
+  auto found = provider.Find(array, name);
+  if (!found) return model::Unsupported("no {} view of a slice", ShortName(whole.name));
+  if (found->refusal) return model::BadInput("--slice: {}", found->refusal->message());
+  return *std::move(found);
+}
+model::Result<ViewName> ChooseSlice(const GroupViewProvider&, const GroupInput&,
+                                    const ViewName&, const std::string&) {
+  return model::Unsupported("--slice is for arrays, and this is a group");
+}
+
 // Writes a view of `input`; `what` is how messages call its kind. The size of
 // the file is not asked for, so no refusal for that reason counts.
 template <typename Input>
 model::Result<void> CopyView(const ViewProvider<Input>& provider, const Input& input,
                              const Arguments& arguments, std::string_view what) {
-  NDLFS_TRY(const ViewName chosen, ChooseView(provider, input, arguments, what));
+  NDLFS_TRY(ViewName chosen, ChooseView(provider, input, arguments, what));
   NDLFS_RETURN_IF_ERROR(CheckSuits(chosen, provider.Names(input)));
+  if (!arguments.slice.empty()) {
+    NDLFS_TRY(chosen, ChooseSlice(provider, input, chosen, arguments.slice));
+  }
   NDLFS_TRY(const ViewPtr view, provider.Make(input, chosen.name));
   return Copy(*view);
 }
@@ -148,7 +171,10 @@ std::string CheckView(const std::string& name) {
   const auto is_known = [&](std::string_view view) {
     return std::find(names.begin(), names.end(), view) != names.end();
   };
-  if (is_known(name)) return {};
+  constexpr std::string_view kValues = "values.";
+  const std::string_view of_values =
+      name.starts_with(kValues) ? std::string_view(name).substr(kValues.size()) : "";
+  if (is_known(name) || is_known(of_values)) return {};
   if (is_known(ShortName(name))) {
     return fmt::format("{} (did you mean {}?)", model::Quote(name), ShortName(name));
   }
@@ -170,6 +196,9 @@ Command::Body PrepareCat(CLI::App& app) {
          fmt::format("{} (the first that the array has)", fmt::join(ShortViewNames(), ", ")))
       ->check(CheckView)
       ->option_text("VIEW");
+  app.add_option("--slice", arguments->slice,
+                 "Part of the array, as NumPy and by coordinates: \"0,:,lat=40:60\" (all)")
+      ->option_text("SLICE");
   return [arguments] { return Cat(*arguments); };
 }
 

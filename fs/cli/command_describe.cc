@@ -21,6 +21,7 @@ constexpr uint64_t kCacheSize = uint64_t{64} << 20;
 struct Arguments {
   std::string store;
   std::string path = "/";
+  bool no_values = false;
 };
 
 model::Result<int> Describe(const Arguments& arguments) {
@@ -29,6 +30,7 @@ model::Result<int> Describe(const Arguments& arguments) {
   cache::ChunkCache cache(kCacheSize);
   const ReaderOf reader_of =
       [&](std::string_view path) -> std::shared_ptr<const cache::ArrayReader> {
+    if (arguments.no_values) return nullptr;
     const auto node = store.hierarchy->Load(path);
     if (!node || !(*node)->source) return nullptr;
     return std::make_shared<cache::ArrayReader>((*node)->source, cache);
@@ -54,6 +56,8 @@ Command::Body PrepareDescribe(CLI::App& app) {
       ->option_text(" ");
   app.add_option("PATH", arguments->path, "Group or array in the store (the whole store)")
       ->option_text(" ");
+  app.add_flag("--no-values", arguments->no_values,
+               "Leave out the values of arrays, and read no chunk");
   return [arguments] { return Describe(*arguments); };
 }
 

@@ -514,6 +514,8 @@ model::Result<TreeNodePtr> EntityFolder::FindByName(const EntityPtr& entity,
 
 model::Result<TreeNodePtr> EntityFolder::FindViewFile(const EntityPtr& entity,
                                                       std::string_view name) const {
+  constexpr size_t kMostBytes = 255;  // NAME_MAX; the kernel lets longer ones through
+  if (name.size() > kMostBytes) return IoError(ENAMETOOLONG, model::Quote(name));
   NDLFS_TRY(auto view, FindView(store_, entity, name));
   return std::make_shared<ViewFile>(context_, store_, entity, std::move(view));
 }

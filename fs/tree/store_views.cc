@@ -237,9 +237,18 @@ std::string NameOf(const MountedStore& store, const Entity& entity, std::string_
   return store.Describe() + (entity.path == "/" ? "" : entity.path) + '/' + std::string(name);
 }
 
-// Of a file that no listing shows, only those need to know who look for it.
+// Of a file that no listing shows, only those need to know who look for it. A name that means
+// nothing is a mistake of the caller: the log says why, and not the files of the entity.
 model::Failure Refuse(const MountedStore& store, const Entity& entity, const ViewName& file,
                       const model::Error& reason) {
+  if (reason.is_transient()) {
+    return model::Propagate(reason, NameOf(store, entity, file.name));
+  }
+  if (reason.code() == model::ErrorCode::kNotFound) {
+    store.services().problems.Report(model::OneLine(NameOf(store, entity, file.name)) + ": " +
+                                     reason.message());
+    return model::NotFound("{}", file.name);
+  }
   if (entity.is_group() || !store.services().listed_views.Shows(file)) {
     entity.NoteFailure(NameOf(store, entity, file.name), reason);
   }
@@ -254,12 +263,13 @@ std::string ArrayName(const MountedStore& store) {
   return std::string(dot == 0 ? name : name.substr(0, dot));
 }
 
-// `input` and `provider` are of the same kind.
+// `input` and `provider` are of the same kind. `to_find` is the same input, but what is read to
+// find the file is no part of it: coordinates that a name is looked up in.
 template <typename Input>
-Result<EntityViewPtr> FindWith(const ViewProvider<Input>& provider, const Input& input,
-                               const StorePtr& store, const EntityPtr& entity,
-                               std::string_view name, Parts& parts) {
-  const auto file = provider.Find(input, name);
+Result<EntityViewPtr> FindWith(const ViewProvider<Input>& provider, const Input& to_find,
+                               const Input& input, const StorePtr& store,
+                               const EntityPtr& entity, std::string_view name, Parts& parts) {
+  const auto file = provider.Find(to_find, name);
   if (!file) return model::NotFound("{}", name);
   EntityViewPtr kept = entity->views->Find(file->name);
   if (kept) {
@@ -333,17 +343,19 @@ Result<EntityViewPtr> FindView(const StorePtr& store, const EntityPtr& entity,
   const auto parts = std::make_shared<Parts>();
   if (entity->is_group()) {
     const auto group = std::make_shared<const StoreGroup>(store, entity, parts);
-    return FindWith<GroupInput>(*services.group_views, *group, store, entity, name, *parts);
+    return FindWith<GroupInput>(*services.group_views, *group, *group, store, entity, name,
+                                *parts);
   }
   if (!entity->reader) return model::NotFound("{}", name);
-  if (entity->path == "/" &&
-      !services.array_views->Find(InputOf(store, *entity, parts), name)) {
+  const ArrayInput to_find = InputOf(store, *entity, std::make_shared<Parts>());
+  if (entity->path == "/" && !services.array_views->Find(to_find, name)) {
     const auto group = std::make_shared<const OneArrayGroup>(InputOf(store, *entity, parts),
                                                              ArrayName(*store));
-    return FindWith<GroupInput>(*services.group_views, *group, store, entity, name, *parts);
+    return FindWith<GroupInput>(*services.group_views, *group, *group, store, entity, name,
+                                *parts);
   }
-  return FindWith(*services.array_views, InputOf(store, *entity, parts), store, entity, name,
-                  *parts);
+  return FindWith(*services.array_views, to_find, InputOf(store, *entity, parts), store, entity,
+                  name, *parts);
 }
 
 }  // namespace ndlfs::fs

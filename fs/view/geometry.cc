@@ -13,6 +13,7 @@
 #include <string_view>
 
 #include "backends/base/bytes.h"
+#include "fs/view/array_part.h"
 #include "fs/view/attributes.h"
 #include "model/path_name.h"
 
@@ -151,15 +152,36 @@ void UseMetres(Axis& axis) {
 }
 
 // Attributes with one distance for each dimension, in their order; that of HDF5 files of
-// microscopes has three, in micrometres.
-void AddSpacing(const Attributes& attributes, size_t own_rank, Geometry& geometry) {
+// microscopes has three, in micrometres. nullopt for dimensions without one.
+std::vector<std::optional<double>> FindSpacing(const Attributes& attributes, size_t own_rank) {
+  std::vector<std::optional<double>> of_dimensions(own_rank);
   std::vector<double> spacing = NumbersOf(attributes, "spacing");
   if (spacing.size() != own_rank) spacing.clear();
   if (spacing.empty()) spacing = NumbersOf(attributes, "element_size_um");
-  if (spacing.empty() || spacing.size() > own_rank) return;
+  if (spacing.empty() || spacing.size() > own_rank) return of_dimensions;
   for (size_t i = 0; i < spacing.size(); ++i) {
-    Axis& axis = geometry.axes[own_rank - spacing.size() + i];
-    if (std::isfinite(spacing[i]) && spacing[i] > 0) axis.spacing = spacing[i];
+    const bool is_distance = std::isfinite(spacing[i]) && spacing[i] > 0;
+    if (is_distance) of_dimensions[own_rank - spacing.size() + i] = spacing[i];
+  }
+  return of_dimensions;
+}
+
+// Elements of a part are farther from each other by its steps.
+void AddSpacing(const ArrayInput& input, Geometry& geometry) {
+  const Attributes& attributes = input.node->attributes();
+  if (!input.part) {
+    const auto spacing = FindSpacing(attributes, input.shape.size());
+    for (size_t d = 0; d < spacing.size(); ++d) geometry.axes[d].spacing = spacing[d];
+    return;
+  }
+  const auto spacing = FindSpacing(attributes, input.part->whole.shape.size());
+  size_t d = 0;
+  for (size_t i = 0; i < spacing.size(); ++i) {
+    const IndexRange& range = input.part->selection[i];
+    if (range.is_dropped) continue;
+    Axis& axis = geometry.axes[d++];
+    axis.spacing = spacing[i];
+    if (axis.spacing) *axis.spacing *= std::abs(static_cast<double>(range.step));
   }
 }
 
@@ -342,8 +364,7 @@ Result<Geometry> DescribeGeometry(const ArrayInput& input, const NumberArray& nu
     if (d < array.shape.size() && axis.name.empty()) {
       axis.name = model::BaseName(array.shape[d].dimcoord);
     }
-    // Of a part of an array, the coordinates are others.
-    if (d >= input.shape.size() || input.reader == nullptr) continue;
+    if (d >= input.shape.size()) continue;
     auto coordinates = FindCoordinate(input, d);
     if (!coordinates && MayPass(coordinates.error())) {
       return model::Propagate(std::move(coordinates).error());
@@ -351,7 +372,7 @@ Result<Geometry> DescribeGeometry(const ArrayInput& input, const NumberArray& nu
     if (!coordinates || !*coordinates || axis.count > kMostCoordinates) continue;
     AddCoordinates(**coordinates, axis);
   }
-  AddSpacing(input.node->attributes(), input.shape.size(), geometry);
+  AddSpacing(input, geometry);
   NDLFS_TRY(geometry.epsg, FindEpsg(input, geometry));
   return geometry;
 }

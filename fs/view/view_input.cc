@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "fs/view/array_part.h"
 #include "model/mutex.h"
 #include "model/path_name.h"
 
@@ -113,6 +114,7 @@ std::shared_ptr<const backends::Node> NodeOfGroup(
 }
 
 model::Result<std::optional<ArrayInput>> FindCoordinate(const ArrayInput& array, size_t d) {
+  if (array.part) return FindCoordinateOfPart(*array.part, d);
   if (std::holds_alternative<model::DimCoord>(array.node->entity)) return array;
   const model::Ndarray& entity = array.node->array();
   const std::vector<uint64_t>& shape = array.node->source->spec().shape;

@@ -24,6 +24,7 @@ struct ScanLimits {
 };
 
 class GroupInput;
+struct ArrayPart;
 
 // An array, or a part of one.
 struct ArrayInput {
@@ -43,6 +44,8 @@ struct ArrayInput {
   // type and shape count: ViewProvider::Names() must do without it. Nothing is read for it
   // before somebody asks it.
   std::shared_ptr<const GroupInput> group = nullptr;
+  // Where a part is shown: of what.
+  std::shared_ptr<const ArrayPart> part = nullptr;
   // What the files of these elements are called before the dot: a header names the file with
   // the elements by it.
   std::string stem = "data";
@@ -83,7 +86,7 @@ class GroupInput {
   virtual model::Result<GroupChild> Load(std::string_view name) const = 0;
 };
 
-// The coordinates along dimension `d` of the whole array `array.node`, by the scope rules of
+// The coordinates along dimension `d` of `array`, or of the part of it, by the scope rules of
 // NDL: the dimension coordinate of that name in the group of the array, or in the nearest group
 // around it that has one. nullopt where there are none, or they have another length or no data.
 // A dimension coordinate is its own. Loads them only now, and reads no chunk. An error says

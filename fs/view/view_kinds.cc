@@ -9,9 +9,9 @@ namespace ndlfs::fs {
 
 std::span<const ArrayViewKind* const> ArrayViewKinds() {
   static constexpr std::array kKinds = {
-      &kNpyView,  &kRawView,       &kTextView,  &kJsonlView,  &kEnviView, &kShortEnviView,
-      &kNrrdView, &kMetaImageView, &kVrtView,   &kXdmfView,   &kBovView,  &kGradsView,
-      &kTiffView, &kFitsView,      &kNiftiView, &kFortranView};
+      &kNpyView,  &kRawView,       &kTextView,  &kJsonlView,   &kEnviView, &kShortEnviView,
+      &kNrrdView, &kMetaImageView, &kVrtView,   &kXdmfView,    &kBovView,  &kGradsView,
+      &kTiffView, &kFitsView,      &kNiftiView, &kFortranView, &kTableView};
   return kKinds;
 }
 
@@ -22,6 +22,7 @@ std::span<const GroupViewKind* const> GroupViewKinds() {
       &kHdf5View,
 #endif
       &kOmeTiffView,
+      &kGroupTableView,
   };
   return kKinds;
 }

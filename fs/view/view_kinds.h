@@ -67,10 +67,12 @@ extern const ArrayViewKind kTiffView;     // data.tif
 extern const ArrayViewKind kFitsView;     // data.fits
 extern const ArrayViewKind kNiftiView;    // data.nii
 extern const ArrayViewKind kFortranView;  // data.f77
+extern const ArrayViewKind kTableView;    // table.csv
 
-extern const GroupViewKind kNetcdfView;   // data.nc
-extern const GroupViewKind kHdf5View;     // data.h5, in builds with libhdf5
-extern const GroupViewKind kOmeTiffView;  // data.ome.tif
+extern const GroupViewKind kNetcdfView;      // data.nc
+extern const GroupViewKind kHdf5View;        // data.h5, in builds with libhdf5
+extern const GroupViewKind kOmeTiffView;     // data.ome.tif
+extern const GroupViewKind kGroupTableView;  // table.csv
 
 // All kinds of files, in the order of a listing.
 std::span<const ArrayViewKind* const> ArrayViewKinds();

@@ -6,13 +6,15 @@
 #include <algorithm>
 #include <utility>
 
+#include "fs/view/part_provider.h"
 #include "model/path_name.h"
 
 namespace ndlfs::fs {
 
 const ArrayViewProvider& ArrayViews() {
   static const KindProvider<ArrayInput> kinds(ArrayViewKinds());
-  static const JoinedProvider<ArrayInput> all({&kinds});
+  static const PartProvider parts(kinds);
+  static const JoinedProvider<ArrayInput> all({&kinds, &parts});
   return all;
 }
 
@@ -52,7 +54,10 @@ std::string ListedViews::Text() const {
 std::vector<std::string_view> ShortViewNames() {
   std::vector<std::string_view> names;
   for (const auto* kind : ArrayViewKinds()) names.push_back(ShortName(kind->file_name));
-  for (const auto* kind : GroupViewKinds()) names.push_back(ShortName(kind->file_name));
+  for (const auto* kind : GroupViewKinds()) {
+    const std::string_view name = ShortName(kind->file_name);
+    if (std::ranges::find(names, name) == names.end()) names.push_back(name);
+  }
   return names;
 }
 

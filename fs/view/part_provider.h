@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "fs/view/view_provider.h"
+
+namespace ndlfs::fs {
+
+// Slices of arrays, by name: "data[0,:,10:20].npy", "data[lat=40:60].raw", with every extension
+// that `files` has for what was cut out (see ParseSlice()); "values.npy" and the like where an
+// array has values other than the numbers of the store (see MakeUnpacked()); and slices of
+// these. The true name of a slice has indices only. A slice that there is not has a refusal
+// with kNotFound, and an error that may pass where coordinates could not be read. `files` must
+// outlive the provider.
+class PartProvider final : public ArrayViewProvider {
+ public:
+  explicit PartProvider(const ArrayViewProvider& files) : files_(files) {}
+
+  std::vector<ViewName> Names(const ArrayInput& input) const override;
+  std::optional<ViewName> Find(const ArrayInput& input, std::string_view name) const override;
+  model::Result<ViewPtr> Make(const ArrayInput& input, std::string_view name) const override;
+
+ private:
+  const ArrayViewProvider& files_;
+};
+
+}  // namespace ndlfs::fs

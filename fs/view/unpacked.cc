@@ -1,0 +1,650 @@
+// SPDX-License-Identifier: MIT
+#include "fs/view/unpacked.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <map>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "backends/base/checked.h"
+#include "backends/codec/byte_swap.h"
+#include "fs/view/array_part.h"
+#include "fs/view/attributes.h"
+#include "fs/view/cf_time.h"
+#include "fs/view/number_array.h"
+
+namespace ndlfs::fs {
+namespace {
+
+using backends::ByteSpan;
+using backends::ConstByteSpan;
+using model::Datatype;
+using model::Result;
+using Attributes = std::vector<model::Attribute>;
+
+// Makes elements of others, one of one.
+class Converter {
+ public:
+  Converter(size_t from_size, size_t to_size) : from_size_(from_size), to_size_(to_size) {}
+  virtual ~Converter() = default;
+  size_t from_size() const { return from_size_; }
+  size_t to_size() const { return to_size_; }
+  // Whole elements, little-endian; as many on both sides.
+  virtual void Convert(ConstByteSpan from, ByteSpan to) const = 0;
+
+ private:
+  const size_t from_size_;
+  const size_t to_size_;
+};
+
+class ConvertedTracker final : public ReadTracker {
+ public:
+  ConvertedTracker(std::unique_ptr<ReadTracker> from, size_t from_size, size_t to_size)
+      : from_(std::move(from)), from_size_(from_size), to_size_(to_size) {}
+
+  cache::Access OnRead(uint64_t offset, uint64_t size) override {
+    if (size == 0) return cache::Access::kOnward;
+    const uint64_t first = offset / to_size_;
+    const uint64_t last = (offset + size - 1) / to_size_;
+    return from_->OnRead(first * from_size_, (last - first + 1) * from_size_);
+  }
+  void Expect(uint64_t offset) override { from_->Expect(offset / to_size_ * from_size_); }
+
+ private:
+  const std::unique_ptr<ReadTracker> from_;
+  const size_t from_size_;
+  const size_t to_size_;
+};
+
+class ConvertedElements final : public ElementSource {
+ public:
+  ConvertedElements(std::shared_ptr<const ElementSource> from,
+                    std::shared_ptr<const Converter> converter, Datatype type, uint64_t size)
+      : from_(std::move(from)),
+        converter_(std::move(converter)),
+        type_(std::move(type)),
+        size_(size) {}
+
+  uint64_t size() const override { return size_; }
+
+  Result<void> Read(uint64_t offset, ByteSpan out, model::ByteOrder order,
+                    cache::Access access) const override {
+    const size_t item = converter_->to_size();
+    std::vector<model::SwapRun> runs;
+    if (order == model::ByteOrder::kBig) {
+      NDLFS_TRY(runs, model::PlanByteSwap(type_, order));
+    }
+    std::vector<std::byte> from;
+    std::vector<std::byte> to;
+    while (!out.empty()) {
+      // Of a few elements at a time, so that all stays in the processor's cache.
+      constexpr size_t kBatchBytes = size_t{64} << 10;
+      const uint64_t skip = offset % item;
+      const uint64_t most = std::max<uint64_t>(1, kBatchBytes / item) * item - skip;
+      const size_t count = std::min<uint64_t>(out.size(), most);
+      const uint64_t first = offset / item;
+      const uint64_t elements = (skip + count + item - 1) / item;
+      from.resize(elements * converter_->from_size());
+      NDLFS_RETURN_IF_ERROR(from_->Read(first * converter_->from_size(), from,
+                                        model::ByteOrder::kLittle, access));
+      to.resize(elements * item);
+      converter_->Convert(from, to);
+      if (!runs.empty()) backends::SwapElements(runs, item, to, to);
+      std::memcpy(out.data(), to.data() + skip, count);
+      out = out.subspan(count);
+      offset += count;
+    }
+    return {};
+  }
+
+  std::unique_ptr<ReadTracker> TrackReader(cache::Prefetcher& prefetcher) const override {
+    return std::make_unique<ConvertedTracker>(from_->TrackReader(prefetcher),
+                                              converter_->from_size(), converter_->to_size());
+  }
+
+ private:
+  const std::shared_ptr<const ElementSource> from_;
+  const std::shared_ptr<const Converter> converter_;
+  const Datatype type_;
+  const uint64_t size_;
+};
+
+// What the attributes say, in numbers of the store.
+struct Packing {
+  bool is_unsigned = false;  // read integers as such
+  std::optional<double> scale;
+  std::optional<double> offset;
+  std::vector<model::Value> missing;
+  std::optional<model::Value> low;
+  std::optional<model::Value> high;
+  bool has_missing() const { return !missing.empty() || low || high; }
+};
+
+bool IsNumber(const model::Value& value) {
+  return value.integer() != nullptr || value.real() != nullptr;
+}
+
+// The numbers of an attribute; empty where there are none. False where it has something else.
+bool TakeNumbers(const Attributes& attributes, std::string_view name,
+                 std::vector<model::Value>& numbers) {
+  const auto* attribute = FindAttribute(attributes, name);
+  if (attribute == nullptr) return true;
+  if (IsNumber(attribute->value)) {
+    numbers.push_back(attribute->value);
+    return true;
+  }
+  const auto* list = attribute->value.list();
+  if (list == nullptr) return false;
+  if (!std::ranges::all_of(*list, IsNumber)) return false;
+  numbers.insert(numbers.end(), list->begin(), list->end());
+  return true;
+}
+
+bool TakeFactor(const Attributes& attributes, std::string_view name,
+                std::optional<double>& factor) {
+  if (FindAttribute(attributes, name) == nullptr) return true;
+  factor = NumberOf(attributes, name);
+  return factor && std::isfinite(*factor);
+}
+
+bool TakeLimits(const Attributes& attributes, Packing& packing) {
+  std::vector<model::Value> range;
+  std::vector<model::Value> low;
+  std::vector<model::Value> high;
+  if (!TakeNumbers(attributes, "valid_range", range) ||
+      !TakeNumbers(attributes, "valid_min", low) ||
+      !TakeNumbers(attributes, "valid_max", high)) {
+    return false;
+  }
+  if ((!range.empty() && range.size() != 2) || low.size() > 1 || high.size() > 1) return false;
+  if (range.size() == 2) {
+    packing.low = range[0];
+    packing.high = range[1];
+  }
+  if (!low.empty()) packing.low = low[0];
+  if (!high.empty()) packing.high = high[0];
+  return true;
+}
+
+bool SaysUnsigned(const Attributes& attributes) {
+  const std::string text = TextOf(attributes, "_Unsigned");
+  return text == "true" || text == "True" || text == "TRUE";
+}
+
+// nullopt where an attribute cannot be understood.
+std::optional<Packing> ReadPacking(const backends::Node& node) {
+  const Attributes& attributes = node.attributes();
+  Packing packing;
+  packing.is_unsigned = SaysUnsigned(attributes);
+  if (!TakeFactor(attributes, "scale_factor", packing.scale) ||
+      !TakeFactor(attributes, "add_offset", packing.offset) ||
+      !TakeNumbers(attributes, "_FillValue", packing.missing) ||
+      !TakeNumbers(attributes, "missing_value", packing.missing) ||
+      !TakeLimits(attributes, packing)) {
+    return std::nullopt;
+  }
+  return packing;
+}
+
+// A number of an attribute in the type of the store. That of an array that is read without
+// signs may have one. nullopt where the type has no such number.
+template <typename T>
+std::optional<T> AsStored(const model::Value& value) {
+  if constexpr (std::is_floating_point_v<T>) {
+    if (value.real() != nullptr) return static_cast<T>(*value.real());
+    return static_cast<T>(*value.integer());
+  } else {
+    model::WideInt number = 0;
+    if (const double* real = value.real()) {
+      if (!(std::abs(*real) < 1e19) || *real != std::floor(*real)) return std::nullopt;
+      number = static_cast<model::WideInt>(*real);
+    } else {
+      number = *value.integer();
+    }
+    using Signed = std::make_signed_t<T>;
+    const bool fits =
+        number >= std::numeric_limits<T>::min() && number <= std::numeric_limits<T>::max();
+    const bool wraps =
+        std::is_unsigned_v<T> && number < 0 && number >= std::numeric_limits<Signed>::min();
+    return fits || wraps ? std::optional(static_cast<T>(number)) : std::nullopt;
+  }
+}
+
+template <typename T>
+double AsReal(const model::Value& value) {
+  if (const auto stored = AsStored<T>(value)) return static_cast<double>(*stored);
+  return value.real() != nullptr ? *value.real() : static_cast<double>(*value.integer());
+}
+
+template <typename T, typename U>
+class Unpacker final : public Converter {
+ public:
+  explicit Unpacker(const Packing& packing)
+      : Converter(sizeof(T), sizeof(U)),
+        scale_(static_cast<U>(packing.scale.value_or(1))),
+        offset_(static_cast<U>(packing.offset.value_or(0))),
+        is_scaled_(packing.scale.has_value()),
+        is_shifted_(packing.offset.has_value()) {
+    for (const model::Value& value : packing.missing) {
+      if (const auto stored = AsStored<T>(value)) missing_.push_back(*stored);
+    }
+    if (packing.low) low_ = AsReal<T>(*packing.low);
+    if (packing.high) high_ = AsReal<T>(*packing.high);
+  }
+
+  void Convert(ConstByteSpan from, ByteSpan to) const override {
+    const size_t count = from.size() / sizeof(T);
+    std::vector<T> packed(count);
+    std::vector<U> values(count);
+    std::memcpy(packed.data(), from.data(), from.size());
+    for (size_t i = 0; i < count; ++i) values[i] = static_cast<U>(packed[i]);
+    if (is_scaled_) {
+      for (U& value : values) value *= scale_;
+    }
+    if (is_shifted_) {
+      for (U& value : values) value += offset_;
+    }
+    if constexpr (std::is_floating_point_v<U>) Mask(packed, values);
+    std::memcpy(to.data(), values.data(), to.size());
+  }
+
+ private:
+  void Mask(const std::vector<T>& packed, std::vector<U>& values) const {
+    constexpr U kNothing = std::numeric_limits<U>::quiet_NaN();
+    const size_t count = packed.size();
+    for (const T missing : missing_) {
+      for (size_t i = 0; i < count; ++i)
+        values[i] = packed[i] == missing ? kNothing : values[i];
+    }
+    if (low_) {
+      for (size_t i = 0; i < count; ++i) {
+        values[i] = static_cast<double>(packed[i]) < *low_ ? kNothing : values[i];
+      }
+    }
+    if (high_) {
+      for (size_t i = 0; i < count; ++i) {
+        values[i] = static_cast<double>(packed[i]) > *high_ ? kNothing : values[i];
+      }
+    }
+  }
+
+  const U scale_;
+  const U offset_;
+  const bool is_scaled_;
+  const bool is_shifted_;
+  std::vector<T> missing_;
+  std::optional<double> low_;
+  std::optional<double> high_;
+};
+
+Number WithoutSign(Number number) {
+  switch (number) {
+    case Number::kInt8:
+      return Number::kUInt8;
+    case Number::kInt16:
+      return Number::kUInt16;
+    case Number::kInt32:
+      return Number::kUInt32;
+    case Number::kInt64:
+      return Number::kUInt64;
+    default:
+      return number;
+  }
+}
+
+// Calls `make` with a number of the type in C++; null for float16 and complex numbers.
+template <typename Make>
+std::shared_ptr<const Converter> WithType(Number number, const Make& make) {
+  switch (number) {
+    case Number::kInt8:
+      return make(int8_t{});
+    case Number::kUInt8:
+      return make(uint8_t{});
+    case Number::kInt16:
+      return make(int16_t{});
+    case Number::kUInt16:
+      return make(uint16_t{});
+    case Number::kInt32:
+      return make(int32_t{});
+    case Number::kUInt32:
+      return make(uint32_t{});
+    case Number::kInt64:
+      return make(int64_t{});
+    case Number::kUInt64:
+      return make(uint64_t{});
+    case Number::kFloat32:
+      return make(float{});
+    case Number::kFloat64:
+      return make(double{});
+    default:
+      return nullptr;
+  }
+}
+
+// An array in which `converter` has made other elements.
+std::optional<ArrayInput> Converted(const ArrayInput& input,
+                                    std::shared_ptr<const Converter> converter,
+                                    const Datatype& type,
+                                    const std::vector<std::string_view>& heeded) {
+  const uint64_t count = input.elements->size() / converter->from_size();
+  const auto size = backends::CheckedProduct(std::vector{count}, converter->to_size());
+  if (!size || *size > backends::kMaxViewSize) return std::nullopt;
+  ArrayInput values = input;
+  auto node = std::make_shared<backends::Node>(*input.node);
+  std::visit(
+      [&](auto& entity) {
+        std::erase_if(entity.attributes, [&](const model::Attribute& attribute) {
+          return std::ranges::find(heeded, attribute.name) != heeded.end();
+        });
+        if constexpr (!std::is_same_v<std::decay_t<decltype(entity)>, model::Group>) {
+          entity.type = type;
+          entity.value.reset();
+          entity.storage.fillvalue.reset();
+        }
+      },
+      node->entity);
+  values.node = std::move(node);
+  values.dtype = type;
+  values.elements = std::make_shared<const ConvertedElements>(
+      input.elements, std::move(converter), type, *size);
+  values.reader = nullptr;
+  if (!input.part) {
+    Selection all;
+    for (const uint64_t extent : input.shape) all.push_back(WholeRange(extent));
+    values.part = std::make_shared<const ArrayPart>(ArrayPart{input, std::move(all)});
+  }
+  return values;
+}
+
+const std::vector<std::string_view>& PackingAttributes() {
+  static const std::vector<std::string_view> names = {
+      "scale_factor", "add_offset", "_FillValue",  "missing_value",
+      "valid_min",    "valid_max",  "valid_range", "_Unsigned"};
+  return names;
+}
+
+// Whether scale_factor and add_offset, as far as they are there, are float32.
+bool AreSingle(const Attributes& attributes) {
+  for (const std::string_view name : {"scale_factor", "add_offset"}) {
+    const auto* attribute = FindAttribute(attributes, name);
+    if (attribute != nullptr && attribute->type.keyword() != "float32") return false;
+  }
+  return true;
+}
+
+bool IsSingle(const Attributes& attributes, const Packing& packing, Number number) {
+  if (SizeOf(number) > 4 || (SizeOf(number) == 4 && !IsFloat(number))) return false;
+  return (!packing.scale && !packing.offset) || AreSingle(attributes);
+}
+
+// Numbers that are not packed in any way have no other values.
+std::optional<ArrayInput> UnpackNumbers(const ArrayInput& input, Number number,
+                                        const Packing& packing) {
+  const bool reads_unsigned = packing.is_unsigned && IsSigned(number);
+  if (!packing.scale && !packing.offset && !packing.has_missing() && !reads_unsigned) {
+    return std::nullopt;
+  }
+  if (reads_unsigned) number = WithoutSign(number);
+  Datatype type;
+  std::shared_ptr<const Converter> converter;
+  if (!packing.scale && !packing.offset && !packing.has_missing()) {
+    type = Datatype::Integer(SizeOf(number), /*is_signed=*/false);
+    converter = WithType(number, [&](auto t) -> std::shared_ptr<const Converter> {
+      using T = decltype(t);
+      return std::make_shared<const Unpacker<T, T>>(packing);
+    });
+  } else if (IsSingle(input.node->attributes(), packing, number)) {
+    type = Datatype::Float32();
+    converter = WithType(number, [&](auto t) -> std::shared_ptr<const Converter> {
+      return std::make_shared<const Unpacker<decltype(t), float>>(packing);
+    });
+  } else {
+    type = Datatype::Float64();
+    converter = WithType(number, [&](auto t) -> std::shared_ptr<const Converter> {
+      return std::make_shared<const Unpacker<decltype(t), double>>(packing);
+    });
+  }
+  if (!converter) return std::nullopt;
+  return Converted(input, std::move(converter), type, PackingAttributes());
+}
+
+// Times, from numbers of type T.
+template <typename T>
+class TimeReader {
+ public:
+  TimeReader(const TimeScale& scale, const Packing& packing)
+      : scale_(scale),
+        factor_(packing.scale.value_or(1)),
+        offset_(packing.offset.value_or(0)),
+        is_packed_(packing.scale || packing.offset) {
+    for (const model::Value& value : packing.missing) {
+      if (const auto stored = AsStored<T>(value)) missing_.push_back(*stored);
+    }
+    if (packing.low) low_ = AsReal<T>(*packing.low);
+    if (packing.high) high_ = AsReal<T>(*packing.high);
+  }
+
+  std::optional<Nanoseconds> operator()(const std::byte* at) const {
+    T number;
+    std::memcpy(&number, at, sizeof number);
+    if (std::ranges::find(missing_, number) != missing_.end()) return std::nullopt;
+    const auto real = static_cast<double>(number);
+    if (real < low_ || real > high_) return std::nullopt;
+    if (is_packed_) return scale_.OfReal(real * factor_ + offset_);
+    if constexpr (std::is_floating_point_v<T>) return scale_.OfReal(real);
+    return scale_.OfInteger(static_cast<model::WideInt>(number));
+  }
+
+ private:
+  const TimeScale scale_;
+  const double factor_;
+  const double offset_;
+  const bool is_packed_;
+  std::vector<T> missing_;
+  double low_ = -std::numeric_limits<double>::infinity();
+  double high_ = std::numeric_limits<double>::infinity();
+};
+
+// datetime64, whose days are those of the proleptic Gregorian calendar.
+template <typename T>
+class TimeNumbers final : public Converter {
+ public:
+  // `unit` in nanoseconds.
+  TimeNumbers(const TimeScale& scale, const Packing& packing, int64_t unit)
+      : Converter(sizeof(T), sizeof(int64_t)),
+        read_(scale, packing),
+        calendar_(scale.calendar),
+        unit_(unit) {}
+
+  void Convert(ConstByteSpan from, ByteSpan to) const override {
+    for (size_t i = 0; i * sizeof(T) < from.size(); ++i) {
+      const int64_t time = Count(read_(from.data() + i * sizeof(T)));
+      std::memcpy(to.data() + i * sizeof time, &time, sizeof time);
+    }
+  }
+
+ private:
+  int64_t Count(std::optional<Nanoseconds> time) const {
+    constexpr int64_t kNotATime = std::numeric_limits<int64_t>::min();
+    constexpr Nanoseconds kDay = Nanoseconds{86400} * 1'000'000'000;
+    constexpr Nanoseconds kFirstGregorian = -kDay * 141427;  // 1582-10-15
+    if (!time) return kNotATime;
+    if (calendar_ == Calendar::kStandard && *time < kFirstGregorian) {
+      const Nanoseconds rest = ((*time % kDay) + kDay) % kDay;
+      const Date date = DateOf(calendar_, static_cast<int64_t>((*time - rest) / kDay));
+      // The days that only Julian years have are no datetime64.
+      if (!IsDate(Calendar::kProlepticGregorian, date)) return kNotATime;
+      *time = DaysOf(Calendar::kProlepticGregorian, date) * kDay + rest;
+    }
+    const Nanoseconds rest = ((*time % unit_) + unit_) % unit_;
+    const Nanoseconds count = (*time - rest) / unit_;
+    const bool fits = count > kNotATime && count <= std::numeric_limits<int64_t>::max();
+    return fits ? static_cast<int64_t>(count) : kNotATime;
+  }
+
+  const TimeReader<T> read_;
+  const Calendar calendar_;
+  const int64_t unit_;
+};
+
+template <typename T>
+class TimeText final : public Converter {
+ public:
+  TimeText(const TimeScale& scale, const Packing& packing, int digits, size_t width)
+      : Converter(sizeof(T), width),
+        read_(scale, packing),
+        calendar_(scale.calendar),
+        digits_(digits) {}
+
+  void Convert(ConstByteSpan from, ByteSpan to) const override {
+    std::ranges::fill(to, std::byte{0});
+    for (size_t i = 0; i * sizeof(T) < from.size(); ++i) {
+      const auto time = read_(from.data() + i * sizeof(T));
+      const std::string text = time ? FormatTime(calendar_, *time, digits_) : "NaT";
+      std::memcpy(to.data() + i * to_size(), text.data(), std::min(text.size(), to_size()));
+    }
+  }
+
+ private:
+  const TimeReader<T> read_;
+  const Calendar calendar_;
+  const int digits_;
+};
+
+// Digits of the second's fraction that times can have.
+int DigitsOf(const TimeScale& scale, bool is_real) {
+  if (is_real) return 6;
+  for (const auto& [digits, unit] :
+       {std::pair(0, 1'000'000'000), std::pair(3, 1'000'000), std::pair(6, 1000)}) {
+    if (scale.unit % unit == 0 && scale.origin % unit == 0) return digits;
+  }
+  return 9;
+}
+
+std::optional<ArrayInput> UnpackTimes(const ArrayInput& input, Number number,
+                                      const Packing& packing, const TimeScale& scale,
+                                      UnpackedForm form) {
+  std::vector<std::string_view> heeded = PackingAttributes();
+  heeded.insert(heeded.end(), {"units", "calendar"});
+  const int digits = DigitsOf(scale, IsFloat(number) || packing.scale || packing.offset);
+  if (form == UnpackedForm::kText) {
+    // "-1234567-01-01T00:00:00" is the longest without a fraction.
+    const size_t width = 23 + (digits == 0 ? 0 : static_cast<size_t>(digits) + 1);
+    auto converter = WithType(number, [&](auto t) -> std::shared_ptr<const Converter> {
+      return std::make_shared<const TimeText<decltype(t)>>(scale, packing, digits, width);
+    });
+    if (!converter) return std::nullopt;
+    return Converted(input, std::move(converter),
+                     Datatype::FixedString(width, model::Charset::kAscii), heeded);
+  }
+  if (scale.calendar != Calendar::kStandard &&
+      scale.calendar != Calendar::kProlepticGregorian) {
+    return std::nullopt;
+  }
+  const bool has_nanoseconds = digits == 9;
+  auto converter = WithType(number, [&](auto t) -> std::shared_ptr<const Converter> {
+    return std::make_shared<const TimeNumbers<decltype(t)>>(scale, packing,
+                                                            has_nanoseconds ? 1 : 1000);
+  });
+  if (!converter) return std::nullopt;
+  return Converted(input, std::move(converter),
+                   Datatype::Time({.unit = has_nanoseconds ? "ns" : "us"}), heeded);
+}
+
+// flag_values and flag_meanings: a name for each number.
+template <typename T>
+class FlagText final : public Converter {
+ public:
+  FlagText(std::map<model::WideInt, std::string> names, size_t width)
+      : Converter(sizeof(T), width), names_(std::move(names)) {}
+
+  void Convert(ConstByteSpan from, ByteSpan to) const override {
+    std::ranges::fill(to, std::byte{0});
+    for (size_t i = 0; i * sizeof(T) < from.size(); ++i) {
+      T number;
+      std::memcpy(&number, from.data() + i * sizeof(T), sizeof number);
+      const auto name = names_.find(static_cast<model::WideInt>(number));
+      const std::string text = name == names_.end() ? fmt::format("{}", number) : name->second;
+      std::memcpy(to.data() + i * to_size(), text.data(), std::min(text.size(), to_size()));
+    }
+  }
+
+ private:
+  const std::map<model::WideInt, std::string> names_;
+};
+
+std::vector<std::string> Words(std::string_view text) {
+  std::vector<std::string> words;
+  while (!text.empty()) {
+    const size_t end = std::min(text.find(' '), text.size());
+    if (end > 0) words.emplace_back(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return words;
+}
+
+// Empty where the attributes name no flags, or bits of which several may be set.
+std::map<model::WideInt, std::string> FlagNames(const Attributes& attributes) {
+  constexpr size_t kMostFlags = 4096;
+  std::map<model::WideInt, std::string> names;
+  std::vector<model::Value> values;
+  if (FindAttribute(attributes, "flag_masks") != nullptr) return names;
+  if (!TakeNumbers(attributes, "flag_values", values)) return names;
+  const std::vector<std::string> words = Words(TextOf(attributes, "flag_meanings"));
+  if (words.size() != values.size() || words.size() > kMostFlags) return names;
+  for (size_t i = 0; i < words.size(); ++i) {
+    const auto* number = values[i].integer();
+    if (number != nullptr) names.emplace(*number, words[i]);
+  }
+  return names;
+}
+
+std::optional<ArrayInput> NameFlags(const ArrayInput& input, Number number) {
+  auto names = FlagNames(input.node->attributes());
+  if (names.empty() || IsFloat(number) || IsComplex(number)) return std::nullopt;
+  size_t width = 20;  // a number without a name
+  for (const auto& [value, name] : names) width = std::max(width, name.size());
+  if (width > 256) return std::nullopt;
+  auto converter = WithType(number, [&](auto t) -> std::shared_ptr<const Converter> {
+    if constexpr (std::is_floating_point_v<decltype(t)>) {
+      return nullptr;
+    } else {
+      return std::make_shared<const FlagText<decltype(t)>>(names, width);
+    }
+  });
+  if (!converter) return std::nullopt;
+  return Converted(input, std::move(converter),
+                   Datatype::FixedString(width, model::Charset::kUtf8),
+                   {"flag_values", "flag_meanings"});
+}
+
+}  // namespace
+
+std::optional<ArrayInput> MakeUnpacked(const ArrayInput& input, UnpackedForm form) {
+  const auto kind = input.dtype.kind();
+  if (kind != Datatype::Kind::kInteger && kind != Datatype::Kind::kFloat) return std::nullopt;
+  if (input.dtype.time() || !input.elements) return std::nullopt;
+  const auto numbers = AsNumbers(input);
+  if (!numbers) return std::nullopt;
+  const auto packing = ReadPacking(*input.node);
+  if (!packing) return std::nullopt;
+  const Attributes& attributes = input.node->attributes();
+  const auto scale =
+      ParseTimeUnits(TextOf(attributes, "units"), TextOf(attributes, "calendar"));
+  if (scale) return UnpackTimes(input, numbers->number, *packing, *scale, form);
+  if (form == UnpackedForm::kText) {
+    if (auto flags = NameFlags(input, numbers->number)) return flags;
+  }
+  return UnpackNumbers(input, numbers->number, *packing);
+}
+
+}  // namespace ndlfs::fs
