@@ -69,6 +69,7 @@ const GroupViewKind kHdf5View = {
     .file_name = "data.h5",
     .applies_to = &IsAlways,
     .is_listed = &IsListed,
+    .holds_subgroups = true,
     .make = &MakeFile,
 };
 
