@@ -26,7 +26,7 @@ thread_sanitizer=${NDLFS_TSAN:-$sanitizers}
 # The tests of threads; the build preset has only what these need.
 threads='^(mount|.*(Cache|Prefetch|Ledger|Spill|InodeTable|KeptViews|OpenHandles|ReadTurns|ViewConformance))'
 # The tests of the executable itself; the others are in the build with sanitizers.
-of_executable='^(mount|corrupt|examples|rooms)'
+of_executable='^(mount|corrupt|examples|legacy|rooms)'
 started=$SECONDS
 failed=()
 
