@@ -24,7 +24,7 @@ fuzz_seconds=${NDLFS_FUZZ_SECONDS:-30}
 sanitizers=${NDLFS_SANITIZERS:-1}
 thread_sanitizer=${NDLFS_TSAN:-$sanitizers}
 # The tests of threads; the build preset has only what these need.
-threads='^(mount|.*(Cache|Prefetch|Ledger|Spill|InodeTable|KeptViews|OpenHandles|ReadTurns|ViewConformance))'
+threads='^(mount|cache_test|fs_threads_test)'
 # The tests of the executable itself; the others are in the build with sanitizers.
 of_executable='^(mount|corrupt|examples|legacy|rooms)'
 started=$SECONDS
