@@ -384,23 +384,24 @@ TEST_F(SlowArrayTest, AChunkThatChangesIsStale) {
 
 TEST_F(SlowArrayTest, AReaderThatGoesLeavesNothingBehind) {
   std::mutex mutex;
-  std::unique_lock stop(mutex);
   Make([&](std::string_view) -> model::Result<void> {
     const std::scoped_lock waits(mutex);
     return {};
   });
   Prefetcher prefetcher(*cache_, kLimits.decoders);
+  std::unique_lock stop(mutex);  // released before the threads of `prefetcher` are awaited
   std::weak_ptr<const ArrayReader> watched = reader_;
   {
     ReadStream stream(prefetcher, std::exchange(reader_, nullptr));
     stream.OnRead(0, 40 * kChunk);
-    ASSERT_TRUE(Eventually([&] { return slow_->reads().now() == 2; }));
+    // Two, and a few more if the first ones wait for long before the others are asked for.
+    ASSERT_TRUE(Eventually([&] { return slow_->reads().now() >= 2; }));
   }
-  EXPECT_GE(prefetcher.stats().cancelled, 38u);
-  EXPECT_FALSE(watched.expired()) << "two fetches are under way";
+  EXPECT_GE(prefetcher.stats().cancelled, 40u - kLimits.fetches);
+  EXPECT_FALSE(watched.expired()) << "fetches are under way";
   stop.unlock();
   EXPECT_TRUE(Eventually([&] { return watched.expired(); }));
-  EXPECT_EQ(prefetcher.stats().loaded, 2u);
+  EXPECT_LE(prefetcher.stats().loaded, kLimits.fetches);
 }
 
 }  // namespace

@@ -169,7 +169,7 @@ class ArrayPartTest : public ::testing::Test {
     EXPECT_THAT(view, test::IsOk());
     const std::string bytes = ReadAll(**view);
     std::vector<T> numbers(bytes.size() / sizeof(T));
-    std::memcpy(numbers.data(), bytes.data(), bytes.size());
+    if (!numbers.empty()) std::memcpy(numbers.data(), bytes.data(), bytes.size());
     return numbers;
   }
   std::string Text(const std::string& file, const std::string& path = "/t") {
