@@ -148,10 +148,13 @@ std::optional<Prefetcher::Job> Prefetcher::Next(Threads::iterator self) {
 
 void Prefetcher::Work(Threads::iterator self) {
   const LoadPace::AheadScope ahead;
+  // Lets go of the job before it returns.
+  const auto run = [](Job job) {
+    const backends::CallerScope scope(std::move(job.caller));
+    return job.target->reader->Prefetch(job.chunk);
+  };
   while (std::optional<Job> job = Next(self)) {
-    const backends::CallerScope scope(std::move(job->caller));
-    const bool loaded = job->target->reader->Prefetch(job->chunk);
-    job.reset();
+    const bool loaded = run(*std::move(job));
     MutexLock lock(mutex_);
     if (loaded) ++stats_.loaded;
   }

@@ -214,15 +214,17 @@ class Keys {
 template <typename Key>
 Result<IndexRange> FindRange(const Keys<Key>& keys, std::optional<Key> low,
                              std::optional<Key> high, uint64_t step) {
-  if (low && high && *high < *low) std::swap(low, high);
-  if (keys.is_descending()) std::swap(low, high);
+  const bool is_turned = low && high && *high < *low;
+  const bool is_swapped = is_turned != keys.is_descending();
+  const std::optional<Key>& from = is_swapped ? high : low;
+  const std::optional<Key>& to = is_swapped ? low : high;
   uint64_t first = 0;
   uint64_t end = keys.count();
-  if (low) {
-    NDLFS_TRY(first, keys.Bisect(*low, /*is_behind=*/false));
+  if (from) {
+    NDLFS_TRY(first, keys.Bisect(from.value_or(Key{}), /*is_behind=*/false));
   }
-  if (high) {
-    NDLFS_TRY(end, keys.Bisect(*high, /*is_behind=*/true));
+  if (to) {
+    NDLFS_TRY(end, keys.Bisect(to.value_or(Key{}), /*is_behind=*/true));
   }
   if (first >= end) return IndexRange();
   return InclusiveRange(first, end - 1, step);

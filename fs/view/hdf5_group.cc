@@ -101,8 +101,8 @@ struct FoundDimension {
 struct FoundGroup {
   uint32_t parent = 0;
   std::string path;
-  std::string name;
-  std::shared_ptr<const GroupInput> input;  // null for the root
+  std::string name = {};
+  std::shared_ptr<const GroupInput> input = {};  // null for the root
   const model::Group* entity = nullptr;
   NameTable names = {};
   // Its dimensions by name and length: as numbers of dimensions_.
@@ -112,8 +112,8 @@ struct FoundGroup {
 
 // What one dimension of an array has: a dimension coordinate, or a dimension.
 struct Scale {
-  std::optional<size_t> array;
-  std::optional<size_t> dimension;
+  std::optional<size_t> array = {};
+  std::optional<size_t> dimension = {};
 };
 
 // Elements with UTF-32 text in them.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include <algorithm>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,41 +17,41 @@ using model::Result;
 
 // A part of the file that is no zeros.
 struct Part {
-  uint64_t offset = 0;
   uint64_t size = 0;
   Segment segment;
 };
+using Parts = std::multimap<uint64_t, Part>;  // by offset
 
-Result<std::vector<Part>> PartsOf(const hdf5::Content& content, WrittenFile& written) {
-  std::vector<Part> parts;
+Result<Parts> PartsOf(const hdf5::Content& content, WrittenFile& written) {
+  Parts parts;
   for (WrittenFile::Block& block : written.blocks) {
     const auto* begin = reinterpret_cast<const char*>(block.bytes.data());
     std::string text(begin, block.bytes.size());
     block.bytes = {};
-    parts.push_back({block.offset, text.size(), Literal(std::move(text))});
+    const uint64_t size = text.size();
+    parts.emplace(block.offset, Part{size, Literal(std::move(text))});
   }
   for (size_t i = 0; i < content.elements.size(); ++i) {
     if (written.offsets[i] == WrittenFile::kNowhere) continue;
     const auto& elements = content.elements[i];
     if (elements == nullptr) return model::Internal("room for elements that there are none of");
-    parts.push_back({written.offsets[i], elements->size(), AllOf(elements)});
+    parts.emplace(written.offsets[i], Part{elements->size(), AllOf(elements)});
   }
-  std::ranges::sort(parts, {}, &Part::offset);
   return parts;
 }
 
 Result<ViewPtr> MakeFile(const GroupInput& group) {
   NDLFS_TRY(const hdf5::Content content, hdf5::MakeContent(group));
   NDLFS_TRY(WrittenFile written, backends::hdf5::WriteByHelper(content.file), "HDF5");
-  NDLFS_TRY(std::vector<Part> parts, PartsOf(content, written));
+  NDLFS_TRY(Parts parts, PartsOf(content, written));
   std::vector<Segment> segments;
   uint64_t end = 0;
-  for (Part& part : parts) {
+  for (auto& [offset, part] : parts) {
     // The elements have to be as many as there is room for.
-    if (part.offset < end) return model::Internal("elements that overlap in an HDF5 file");
-    segments.push_back(Zeros{part.offset - end});
+    if (offset < end) return model::Internal("elements that overlap in an HDF5 file");
+    segments.push_back(Zeros{offset - end});
     segments.push_back(std::move(part.segment));
-    end = part.offset + part.size;
+    end = offset + part.size;
   }
   if (end > written.size) return model::Internal("elements beyond the end of an HDF5 file");
   segments.push_back(Zeros{written.size - end});
