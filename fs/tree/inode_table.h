@@ -75,7 +75,7 @@ class InodeTable {
 
   // Servers of NFS keep nodeids in file handles, and use them after the kernel has forgotten
   // them. The paths of the latest kRemembered of those are remembered.
-  static constexpr size_t kRemembered = 16'384;
+  static constexpr size_t kRemembered = 4'096;
   struct Place;
   using PlacePtr = std::shared_ptr<Place>;
   // Where the object of a nodeid is or was; null if that is not remembered.
