@@ -9,6 +9,7 @@
 #include "backends/base/element_stream.h"
 #include "backends/codec/byte_swap.h"
 #include "cache/chunk_loader.h"
+#include "cache/range_to_boxes.h"
 #include "cache/strided_copy.h"
 
 namespace ndlfs::cache {
@@ -39,67 +40,6 @@ struct ArrayReader::Box {
 namespace {
 
 using Coordinates = std::vector<uint64_t>;
-
-// Cuts the byte range [begin, end) of the element stream into boxes: at most
-// two per dimension and one in the middle.
-template <typename Visit>
-class RangeToBoxes {
- public:
-  RangeToBoxes(Coordinates shape, Coordinates strides, const Visit& visit)
-      : shape_(std::move(shape)), strides_(std::move(strides)), visit_(visit) {}
-
-  Result<void> Run(uint64_t begin, uint64_t end) {
-    prefix_.clear();
-    base_ = 0;
-    return Split(begin, end);
-  }
-
- private:
-  // [begin, end) of what lies below `prefix_`.
-  Result<void> Split(uint64_t begin, uint64_t end) {
-    const uint64_t stride = strides_[prefix_.size()];
-    uint64_t first = begin / stride;
-    const uint64_t last = end / stride;
-    if (first == last) return Descend(first, begin % stride, end % stride);
-    if (begin % stride != 0) {
-      NDLFS_RETURN_IF_ERROR(Descend(first, begin % stride, stride));
-      ++first;
-    }
-    if (first < last) NDLFS_RETURN_IF_ERROR(Emit(first, last - first));
-    if (end % stride != 0) NDLFS_RETURN_IF_ERROR(Descend(last, 0, end % stride));
-    return {};
-  }
-
-  Result<void> Descend(uint64_t index, uint64_t begin, uint64_t end) {
-    if (begin == end) return {};
-    const uint64_t offset = index * strides_[prefix_.size()];
-    prefix_.push_back(index);
-    base_ += offset;
-    auto result = Split(begin, end);
-    base_ -= offset;
-    prefix_.pop_back();
-    return result;
-  }
-
-  Result<void> Emit(uint64_t first, uint64_t count) {
-    Coordinates begin = prefix_;
-    Coordinates counts(prefix_.size(), 1);
-    begin.push_back(first);
-    counts.push_back(count);
-    for (size_t d = begin.size(); d < shape_.size(); ++d) {
-      begin.push_back(0);
-      counts.push_back(shape_[d]);
-    }
-    return visit_(std::move(begin), std::move(counts),
-                  base_ + first * strides_[prefix_.size()]);
-  }
-
-  const Coordinates shape_;
-  const Coordinates strides_;
-  const Visit& visit_;
-  Coordinates prefix_;
-  uint64_t base_ = 0;
-};
 
 // Advances `index` through [low, high] in C order; false at the end.
 bool Next(Coordinates& index, const Coordinates& low, const Coordinates& high) {

@@ -2,6 +2,8 @@
 #include "fs/view/attributes.h"
 
 #include <algorithm>
+#include <array>
+#include <utility>
 
 namespace ndlfs::fs {
 namespace {
@@ -67,6 +69,23 @@ std::optional<model::Value> MissingValue(const backends::Node& node) {
   const auto& fill = node.array().storage.fillvalue;
   if (!fill || !AsDouble(*fill) || *AsDouble(*fill) == 0) return std::nullopt;
   return fill;
+}
+
+std::string CfTimeUnits(const model::TimeUnit& unit) {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kWords = {
+      {{"D", "days"},
+       {"h", "hours"},
+       {"m", "minutes"},
+       {"s", "seconds"},
+       {"ms", "milliseconds"},
+       {"us", "microseconds"},
+       {"ns", "nanoseconds"}}};
+  if (unit.scale != 1) return {};
+  for (const auto& [symbol, word] : kWords) {
+    if (symbol == unit.unit)
+      return std::string(word) + (unit.is_delta ? "" : " since 1970-01-01");
+  }
+  return {};
 }
 
 std::string PrintableAscii(std::string_view text) {

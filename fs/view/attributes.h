@@ -30,6 +30,10 @@ std::optional<double> NumberOf(const std::vector<model::Attribute>& attributes,
 // one byte. nullopt where there is none, or several.
 std::optional<model::Value> MissingValue(const backends::Node& node);
 
+// CF's `units` of numbers that count time: "hours since 1970-01-01", or "hours" for
+// differences. Empty where CF has no word for the unit.
+std::string CfTimeUnits(const model::TimeUnit& unit);
+
 // `text` in printable ASCII on one line: other characters become '?'.
 std::string PrintableAscii(std::string_view text);
 

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "backends/format/netcdf3/layout.h"
+#include "fs/view/attributes.h"
 #include "fs/view/converted_elements.h"
 #include "model/ndl/ndl_writer.h"
 #include "model/path_name.h"
@@ -252,20 +253,10 @@ class AttributeList {
   NameTable names_;
 };
 
-// "days" for D; empty for units that CF has no word for.
-std::string_view WordOf(const model::TimeUnit& unit) {
-  static const std::map<std::string_view, std::string_view> words = {
-      {"D", "days"},          {"h", "hours"},         {"m", "minutes"},     {"s", "seconds"},
-      {"ms", "milliseconds"}, {"us", "microseconds"}, {"ns", "nanoseconds"}};
-  const auto found = words.find(unit.unit);
-  return found == words.end() || unit.scale != 1 ? std::string_view() : found->second;
-}
-
 void AddTime(AttributeList& attributes, const model::TimeUnit& unit) {
-  const std::string_view word = WordOf(unit);
-  if (word.empty() || attributes.Has("units")) return;
-  attributes.Add(MakeText(
-      "units", unit.is_delta ? std::string(word) : fmt::format("{} since 1970-01-01", word)));
+  std::string units = CfTimeUnits(unit);
+  if (units.empty() || attributes.Has("units")) return;
+  attributes.Add(MakeText("units", std::move(units)));
   if (!unit.is_delta && !attributes.Has("calendar")) {
     attributes.Add(MakeText("calendar", "proleptic_gregorian"));
   }

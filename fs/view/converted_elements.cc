@@ -30,26 +30,6 @@ struct Sizes {
   uint64_t to;
 };
 
-// Where the element is in the source that byte `offset` is in.
-uint64_t Scale(uint64_t offset, const Sizes& sizes) { return offset / sizes.to * sizes.from; }
-
-class ConvertedTracker final : public ReadTracker {
- public:
-  ConvertedTracker(std::unique_ptr<ReadTracker> tracker, Sizes sizes)
-      : tracker_(std::move(tracker)), sizes_(sizes) {}
-
-  cache::Access OnRead(uint64_t offset, uint64_t size) override {
-    const uint64_t begin = Scale(offset, sizes_);
-    const uint64_t end = Scale(offset + size + sizes_.to - 1, sizes_);
-    return tracker_->OnRead(begin, end - begin);
-  }
-  void Expect(uint64_t offset) override { tracker_->Expect(Scale(offset, sizes_)); }
-
- private:
-  const std::unique_ptr<ReadTracker> tracker_;
-  const Sizes sizes_;
-};
-
 class ConvertedElements final : public ElementSource {
  public:
   ConvertedElements(std::shared_ptr<const ElementSource> source, ElementConversion conversion,
@@ -87,7 +67,7 @@ class ConvertedElements final : public ElementSource {
     return {};
   }
   std::unique_ptr<ReadTracker> TrackReader(cache::Prefetcher& prefetcher) const override {
-    return std::make_unique<ConvertedTracker>(source_->TrackReader(prefetcher), sizes_);
+    return TrackElements(source_->TrackReader(prefetcher), sizes_.from, sizes_.to);
   }
 
  private:

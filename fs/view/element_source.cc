@@ -22,6 +22,25 @@ class ArrayTracker final : public ReadTracker {
   cache::ReadStream stream_;
 };
 
+class ElementTracker final : public ReadTracker {
+ public:
+  ElementTracker(std::unique_ptr<ReadTracker> from, uint64_t from_size, uint64_t to_size)
+      : from_(std::move(from)), from_size_(from_size), to_size_(to_size) {}
+
+  cache::Access OnRead(uint64_t offset, uint64_t size) override {
+    if (size == 0) return cache::Access::kOnward;
+    const uint64_t first = offset / to_size_;
+    const uint64_t last = (offset + size - 1) / to_size_;
+    return from_->OnRead(first * from_size_, (last - first + 1) * from_size_);
+  }
+  void Expect(uint64_t offset) override { from_->Expect(offset / to_size_ * from_size_); }
+
+ private:
+  const std::unique_ptr<ReadTracker> from_;
+  const uint64_t from_size_;
+  const uint64_t to_size_;
+};
+
 class ArrayElements final : public ElementSource {
  public:
   ArrayElements(std::shared_ptr<const cache::ArrayReader> reader, std::string name)
@@ -54,6 +73,11 @@ model::Result<std::shared_ptr<const ElementSource>> MakeArrayElements(
     return model::Limit("more than {} bytes of elements", backends::kMaxViewSize);
   }
   return std::make_shared<const ArrayElements>(std::move(reader), std::move(name));
+}
+
+std::unique_ptr<ReadTracker> TrackElements(std::unique_ptr<ReadTracker> tracker,
+                                           uint64_t from_size, uint64_t to_size) {
+  return std::make_unique<ElementTracker>(std::move(tracker), from_size, to_size);
 }
 
 }  // namespace ndlfs::fs

@@ -52,4 +52,9 @@ class ElementSource {
 model::Result<std::shared_ptr<const ElementSource>> MakeArrayElements(
     std::shared_ptr<const cache::ArrayReader> reader, std::string name = {});
 
+// Follows a reader of a source that makes `to_size` bytes of each element of `from_size` bytes
+// of another source, which `tracker` follows. Neither size is 0.
+std::unique_ptr<ReadTracker> TrackElements(std::unique_ptr<ReadTracker> tracker,
+                                           uint64_t from_size, uint64_t to_size);
+
 }  // namespace ndlfs::fs

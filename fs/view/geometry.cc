@@ -96,23 +96,10 @@ AxisRole RoleByName(const Attributes& attributes, std::string_view name,
   return AxisRole::kOther;
 }
 
-// "hours since 1970-01-01" of a type that counts time.
-std::string UnitsOfTime(const model::Datatype& type) {
+// "hours since 1970-01-01" of a type that counts time; empty for others, and for differences.
+std::string UnitsOfDates(const model::Datatype& type) {
   if (type.kind() != model::Datatype::Kind::kInteger || !type.time()) return {};
-  const model::TimeUnit& time = *type.time();
-  if (time.is_delta || time.scale != 1) return {};
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kWords = {
-      {{"D", "days"},
-       {"h", "hours"},
-       {"m", "minutes"},
-       {"s", "seconds"},
-       {"ms", "milliseconds"},
-       {"us", "microseconds"},
-       {"ns", "nanoseconds"}}};
-  for (const auto& [unit, word] : kWords) {
-    if (unit == time.unit) return std::string(word) + " since 1970-01-01";
-  }
-  return {};
+  return type.time()->is_delta ? std::string() : CfTimeUnits(*type.time());
 }
 
 std::vector<std::byte> MissingElement(const backends::Node& node, const model::Datatype& type) {
@@ -134,7 +121,7 @@ void AddCoordinates(const ArrayInput& coordinates, Axis& axis) {
   const Attributes& attributes = coordinates.node->attributes();
   axis.coordinates = std::make_shared<const NumberArray>(*numbers);
   axis.units = TextOf(attributes, "units");
-  if (axis.units.empty()) axis.units = UnitsOfTime(coordinates.dtype);
+  if (axis.units.empty()) axis.units = UnitsOfDates(coordinates.dtype);
   axis.calendar = Lower(TextOf(attributes, "calendar"));
   axis.role = RoleByCf(attributes, axis.units);
   if (axis.role == AxisRole::kOther) axis.role = RoleByName(attributes, axis.name, axis.units);

@@ -7,13 +7,13 @@
 #include <array>
 #include <cmath>
 #include <cstring>
-#include <map>
 #include <optional>
 #include <set>
 #include <string_view>
 #include <utility>
 
 #include "backends/base/element_encoder.h"
+#include "fs/view/attributes.h"
 #include "model/ndl/ndl_writer.h"
 
 namespace ndlfs::fs::hdf5 {
@@ -249,15 +249,6 @@ NewAttribute MakeAttribute(const model::Attribute& from) {
   return MakeTextAttribute(to.name, model::WriteFlow(from.value, from.type));
 }
 
-// "days" for D; empty for units that CF has no word for.
-std::string_view WordOf(const model::TimeUnit& unit) {
-  static const std::map<std::string_view, std::string_view> words = {
-      {"D", "days"},          {"h", "hours"},         {"m", "minutes"},     {"s", "seconds"},
-      {"ms", "milliseconds"}, {"us", "microseconds"}, {"ns", "nanoseconds"}};
-  const auto found = words.find(unit.unit);
-  return found == words.end() || unit.scale != 1 ? std::string_view() : found->second;
-}
-
 class AttributeList {
  public:
   bool Has(std::string_view name) const {
@@ -426,12 +417,8 @@ std::vector<NewAttribute> MakeAttributes(const model::Ndarray& array, const Data
     }
   }
   if (element.kind() == Kind::kInteger && element.time()) {
-    const std::string_view word = WordOf(*element.time());
-    if (!word.empty() && !list.Has("units")) {
-      list.Add(MakeTextAttribute("units", element.time()->is_delta
-                                              ? std::string(word)
-                                              : fmt::format("{} since 1970-01-01", word)));
-    }
+    const std::string units = CfTimeUnits(*element.time());
+    if (!units.empty() && !list.Has("units")) list.Add(MakeTextAttribute("units", units));
   }
   AddFillValue(list, array, element);
   AddEncoding(list, type);

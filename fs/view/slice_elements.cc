@@ -9,6 +9,7 @@
 
 #include "backends/base/checked.h"
 #include "backends/codec/byte_swap.h"
+#include "cache/range_to_boxes.h"
 
 namespace ndlfs::fs {
 namespace {
@@ -62,61 +63,12 @@ void Copy(const std::byte* from, std::byte* to, std::span<const Axis> axes, size
   }
 }
 
-// Cuts the elements [begin, end) of a part with extents `shape` into boxes: at most two for
-// each dimension and one in the middle.
-class BoxCutter {
- public:
-  // Called with the first index and the extents of a box.
-  using Visit = std::function<Result<void>(const Coordinates& begin, const Coordinates& count)>;
-
-  BoxCutter(const Coordinates& shape, const Visit& visit) : shape_(shape), visit_(visit) {
-    strides_.assign(shape.size(), 1);
-    for (size_t d = shape.size(); d-- > 1;) strides_[d - 1] = strides_[d] * shape[d];
-  }
-  Result<void> Run(uint64_t begin, uint64_t end) {
-    if (begin == end) return {};
-    if (shape_.empty()) return visit_({}, {});
-    return Split(begin, end);
-  }
-
- private:
-  // [begin, end) of what lies below `prefix_`.
-  Result<void> Split(uint64_t begin, uint64_t end) {
-    const uint64_t stride = strides_[prefix_.size()];
-    uint64_t first = begin / stride;
-    const uint64_t last = end / stride;
-    if (first == last) return Descend(first, begin % stride, end % stride);
-    if (begin % stride != 0) {
-      NDLFS_RETURN_IF_ERROR(Descend(first, begin % stride, stride));
-      ++first;
-    }
-    if (first < last) NDLFS_RETURN_IF_ERROR(Emit(first, last - first));
-    if (end % stride != 0) NDLFS_RETURN_IF_ERROR(Descend(last, 0, end % stride));
-    return {};
-  }
-  Result<void> Descend(uint64_t index, uint64_t begin, uint64_t end) {
-    prefix_.push_back(index);
-    auto result = Split(begin, end);
-    prefix_.pop_back();
-    return result;
-  }
-  Result<void> Emit(uint64_t first, uint64_t count) {
-    Coordinates begin = prefix_;
-    Coordinates counts(prefix_.size(), 1);
-    begin.push_back(first);
-    counts.push_back(count);
-    for (size_t d = begin.size(); d < shape_.size(); ++d) {
-      begin.push_back(0);
-      counts.push_back(shape_[d]);
-    }
-    return visit_(begin, counts);
-  }
-
-  const Coordinates& shape_;
-  const Visit& visit_;
-  Coordinates strides_;
-  Coordinates prefix_;
-};
+// The distance in elements from one index to the next, for each dimension.
+Coordinates ElementStrides(const Coordinates& shape) {
+  Coordinates strides(shape.size(), 1);
+  for (size_t d = shape.size(); d-- > 1;) strides[d - 1] = strides[d] * shape[d];
+  return strides;
+}
 
 // Indices of a part along one dimension that lie in one chunk.
 struct ChunkRun {
@@ -159,8 +111,8 @@ class SliceElements final : public ElementSource {
   // come from, in their order; `most` of them at most.
   std::vector<uint64_t> ChunksOf(uint64_t offset, uint64_t size, size_t most) const {
     std::vector<uint64_t> places;
-    const BoxCutter::Visit visit = [&](const Coordinates& begin,
-                                       const Coordinates& count) -> Result<void> {
+    const auto visit = [&](const Coordinates& begin, const Coordinates& count,
+                           uint64_t) -> Result<void> {
       return VisitChunks(begin, count, [&](const std::vector<ChunkRun>& runs) -> Result<void> {
         if (places.size() == most) return model::NotFound("enough");
         places.push_back(PlaceOf(runs));
@@ -169,7 +121,7 @@ class SliceElements final : public ElementSource {
     };
     const uint64_t end = std::min(size_, offset + size);
     if (offset < end) {
-      (void)BoxCutter(shape_, visit).Run(offset / item_, (end + item_ - 1) / item_);
+      (void)CutIntoBoxes(offset / item_, (end + item_ - 1) / item_, visit);
     }
     return places;
   }
@@ -177,6 +129,11 @@ class SliceElements final : public ElementSource {
   bool decodes() const { return decodes_; }
 
  private:
+  // Elements [begin, end) of the part, a box at a time.
+  template <typename Visit>
+  Result<void> CutIntoBoxes(uint64_t begin, uint64_t end, const Visit& visit) const {
+    return cache::RangeToBoxes(shape_, ElementStrides(shape_), visit).Run(begin, end);
+  }
   Result<void> ReadBytes(uint64_t offset, ByteSpan out, ByteOrder order, Access access) const {
     if (out.empty()) return {};
     // Elements of which only a part is wanted are read whole.
@@ -200,8 +157,8 @@ class SliceElements final : public ElementSource {
   Result<void> ReadElements(uint64_t first, ByteSpan out, ByteOrder order,
                             Access access) const {
     std::byte* to = out.data();
-    const BoxCutter::Visit visit = [&](const Coordinates& begin,
-                                       const Coordinates& count) -> Result<void> {
+    const auto visit = [&](const Coordinates& begin, const Coordinates& count,
+                           uint64_t) -> Result<void> {
       uint64_t elements = 1;
       for (const uint64_t n : count) elements *= n;
       NDLFS_RETURN_IF_ERROR(decodes_ ? CopyFromChunks(begin, count, to)
@@ -209,7 +166,7 @@ class SliceElements final : public ElementSource {
       to += elements * item_;
       return {};
     };
-    NDLFS_RETURN_IF_ERROR(BoxCutter(shape_, visit).Run(first, first + out.size() / item_));
+    NDLFS_RETURN_IF_ERROR(CutIntoBoxes(first, first + out.size() / item_, visit));
     if (order == ByteOrder::kLittle) return {};
     NDLFS_TRY(const auto runs, model::PlanByteSwap(reader_->spec().dtype, order));
     backends::SwapElements(runs, item_, out, out);

@@ -46,25 +46,6 @@ class Converter {
   const size_t to_size_;
 };
 
-class ConvertedTracker final : public ReadTracker {
- public:
-  ConvertedTracker(std::unique_ptr<ReadTracker> from, size_t from_size, size_t to_size)
-      : from_(std::move(from)), from_size_(from_size), to_size_(to_size) {}
-
-  cache::Access OnRead(uint64_t offset, uint64_t size) override {
-    if (size == 0) return cache::Access::kOnward;
-    const uint64_t first = offset / to_size_;
-    const uint64_t last = (offset + size - 1) / to_size_;
-    return from_->OnRead(first * from_size_, (last - first + 1) * from_size_);
-  }
-  void Expect(uint64_t offset) override { from_->Expect(offset / to_size_ * from_size_); }
-
- private:
-  const std::unique_ptr<ReadTracker> from_;
-  const size_t from_size_;
-  const size_t to_size_;
-};
-
 class ConvertedElements final : public ElementSource {
  public:
   ConvertedElements(std::shared_ptr<const ElementSource> from,
@@ -107,8 +88,8 @@ class ConvertedElements final : public ElementSource {
   }
 
   std::unique_ptr<ReadTracker> TrackReader(cache::Prefetcher& prefetcher) const override {
-    return std::make_unique<ConvertedTracker>(from_->TrackReader(prefetcher),
-                                              converter_->from_size(), converter_->to_size());
+    return TrackElements(from_->TrackReader(prefetcher), converter_->from_size(),
+                         converter_->to_size());
   }
 
  private:

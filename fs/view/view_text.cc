@@ -40,28 +40,6 @@ std::optional<Text> LayOut(const ArrayInput& input) {
   return Text{*std::move(layout), type->size(), *size};
 }
 
-// Passes on what is read of the text as what is read of the elements.
-class LineTracker final : public ReadTracker {
- public:
-  LineTracker(std::unique_ptr<ReadTracker> elements, size_t line_size, size_t element_size)
-      : elements_(std::move(elements)), line_size_(line_size), element_size_(element_size) {}
-
-  cache::Access OnRead(uint64_t offset, uint64_t size) override {
-    if (size == 0) return cache::Access::kOnward;
-    const uint64_t first = offset / line_size_;
-    const uint64_t last = (offset + size - 1) / line_size_;
-    return elements_->OnRead(first * element_size_, (last - first + 1) * element_size_);
-  }
-  void Expect(uint64_t offset) override {
-    elements_->Expect(offset / line_size_ * element_size_);
-  }
-
- private:
-  const std::unique_ptr<ReadTracker> elements_;
-  const size_t line_size_;
-  const size_t element_size_;
-};
-
 // The lines of the elements of another source.
 class Lines final : public ElementSource {
  public:
@@ -86,8 +64,8 @@ class Lines final : public ElementSource {
   }
 
   std::unique_ptr<ReadTracker> TrackReader(cache::Prefetcher& prefetcher) const override {
-    return std::make_unique<LineTracker>(elements_->TrackReader(prefetcher),
-                                         layout_.line_size(), element_size_);
+    return TrackElements(elements_->TrackReader(prefetcher), element_size_,
+                         layout_.line_size());
   }
 
  private:

@@ -3,6 +3,7 @@
 // Arrays, and whole stores, in memory, for tests of what is above the formats.
 #pragma once
 
+#include <algorithm>
 #include <cstring>
 #include <map>
 #include <memory>
@@ -54,6 +55,15 @@ class MemoryArray final : public backends::ArraySource {
   backends::ArraySpec spec_;
   std::map<uint64_t, std::string> chunks_;
 };
+
+// An array none of whose chunks decodes: what only needs its metadata must not notice.
+inline std::shared_ptr<const backends::ArraySource> Undecodable(model::Datatype dtype,
+                                                                std::vector<uint64_t> shape) {
+  std::vector<uint64_t> chunk = shape;
+  for (uint64_t& extent : chunk) extent = std::max<uint64_t>(extent, 1);
+  return std::make_shared<MemoryArray>(std::move(dtype), std::move(shape), std::move(chunk),
+                                       std::map<uint64_t, std::string>());
+}
 
 // The bytes of `number` as they are in memory.
 template <typename Number>

@@ -19,17 +19,10 @@ using backends::netcdf3::Attribute;
 using backends::netcdf3::Type;
 using backends::netcdf3::Variable;
 using model::Datatype;
+using test::Undecodable;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-
-std::shared_ptr<const backends::ArraySource> Source(Datatype dtype,
-                                                    std::vector<uint64_t> shape) {
-  std::vector<uint64_t> chunk = shape;
-  for (uint64_t& extent : chunk) extent = std::max<uint64_t>(extent, 1);
-  return std::make_shared<test::MemoryArray>(
-      std::move(dtype), std::move(shape), std::move(chunk), std::map<uint64_t, std::string>());
-}
 
 model::Attribute Number(std::string name, Datatype type, model::Value value) {
   model::Attribute attribute;
@@ -51,13 +44,13 @@ class ClassicGroupTest : public ::testing::Test {
     array.name = model::BaseName(path);
     for (const uint64_t extent : shape) array.shape.push_back({extent, ""});
     array.dimension_names = std::move(names);
-    return Add(path, std::move(array), Source(std::move(dtype), std::move(shape)));
+    return Add(path, std::move(array), Undecodable(std::move(dtype), std::move(shape)));
   }
   model::Ndarray& AddCoordinate(const std::string& path, Datatype dtype, uint64_t size) {
     model::DimCoord coordinate;
     coordinate.name = model::BaseName(path);
     coordinate.shape = {{size, ""}};
-    return Add(path, std::move(coordinate), Source(std::move(dtype), {size}));
+    return Add(path, std::move(coordinate), Undecodable(std::move(dtype), {size}));
   }
 
   Content Make() const { return MakeContent(group_attributes_, arrays_); }

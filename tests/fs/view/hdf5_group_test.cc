@@ -26,18 +26,10 @@ using test::ElementStream;
 using test::IsError;
 using test::IsOk;
 using test::Raw;
+using test::Undecodable;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-
-// An array none of whose chunks decodes: making a file must not need them.
-std::shared_ptr<const backends::ArraySource> Source(Datatype dtype,
-                                                    std::vector<uint64_t> shape) {
-  std::vector<uint64_t> chunk = shape;
-  for (uint64_t& extent : chunk) extent = std::max<uint64_t>(extent, 1);
-  return std::make_shared<test::MemoryArray>(
-      std::move(dtype), std::move(shape), std::move(chunk), std::map<uint64_t, std::string>());
-}
 
 class Hdf5GroupTest : public ::testing::Test {
  protected:
@@ -109,8 +101,9 @@ class Hdf5GroupTest : public ::testing::Test {
 };
 
 TEST_F(Hdf5GroupTest, CoordinatesAreTheScalesOfTheirDimensions) {
-  store_->AddDimCoord("/time", Source(Datatype::Float64(), {2}));
-  Add("/wind", Source(Datatype::Float32(), {2, 3}), {"time", "x"}).shape[0].dimcoord = "/time";
+  store_->AddDimCoord("/time", Undecodable(Datatype::Float64(), {2}));
+  Add("/wind", Undecodable(Datatype::Float32(), {2, 3}), {"time", "x"}).shape[0].dimcoord =
+      "/time";
   const Content content = Make();
   EXPECT_THAT(Names(content), ElementsAre("", "time", "x", "wind"));
   EXPECT_TRUE(Find(content, "time").is_scale);
@@ -120,9 +113,9 @@ TEST_F(Hdf5GroupTest, CoordinatesAreTheScalesOfTheirDimensions) {
 }
 
 TEST_F(Hdf5GroupTest, CoordinatesOfOuterGroupsAreShared) {
-  store_->AddDimCoord("/time", Source(Datatype::Float64(), {2}));
+  store_->AddDimCoord("/time", Undecodable(Datatype::Float64(), {2}));
   store_->AddGroup("/g");
-  Add("/g/wind", Source(Datatype::Float32(), {2}), {"time"}).shape[0].dimcoord = "/time";
+  Add("/g/wind", Undecodable(Datatype::Float32(), {2}), {"time"}).shape[0].dimcoord = "/time";
   EXPECT_THAT(ScalesOf(Make(), "wind"), ElementsAre("time"));
   // The file of the group alone has them, too.
   const Content part = Make("/g");
@@ -131,27 +124,27 @@ TEST_F(Hdf5GroupTest, CoordinatesOfOuterGroupsAreShared) {
 }
 
 TEST_F(Hdf5GroupTest, ACoordinateOfAnotherLengthIsNone) {
-  store_->AddDimCoord("/x", Source(Datatype::Float64(), {2}));
-  Add("/v", Source(Datatype::Float32(), {5}), {"x"}).shape[0].dimcoord = "/x";
+  store_->AddDimCoord("/x", Undecodable(Datatype::Float64(), {2}));
+  Add("/v", Undecodable(Datatype::Float32(), {5}), {"x"}).shape[0].dimcoord = "/x";
   EXPECT_THAT(ScalesOf(Make(), "v"), ElementsAre("x_2"));
 }
 
 TEST_F(Hdf5GroupTest, DimensionsWithoutNamesHaveNoScales) {
-  Add("/v", Source(Datatype::Float32(), {5, 6}));
+  Add("/v", Undecodable(Datatype::Float32(), {5, 6}));
   EXPECT_THAT(Find(Make(), "v").scales, IsEmpty());
 }
 
 TEST_F(Hdf5GroupTest, AVariableCalledAsADimensionThatItIsNotGivesWay) {
-  Add("/v", Source(Datatype::Float32(), {5}), {"x"});
-  Add("/x", Source(Datatype::Float32(), {7}), {"y"});
+  Add("/v", Undecodable(Datatype::Float32(), {5}), {"x"});
+  Add("/x", Undecodable(Datatype::Float32(), {7}), {"y"});
   const Content content = Make();
   EXPECT_EQ(Find(content, "x").kind, NewObject::Kind::kDimension);
   EXPECT_THAT(ScalesOf(content, "_nc4_non_coord_x"), ElementsAre("y"));
 }
 
 TEST_F(Hdf5GroupTest, AVariableCalledAsItsFirstDimensionIsItsScale) {
-  Add("/v", Source(Datatype::Float32(), {5}), {"x"});
-  Add("/x", Source(Datatype::Float32(), {5, 2}), {"x", "n"});
+  Add("/v", Undecodable(Datatype::Float32(), {5}), {"x"});
+  Add("/x", Undecodable(Datatype::Float32(), {5, 2}), {"x", "n"});
   const Content content = Make();
   EXPECT_TRUE(Find(content, "x").is_scale);
   EXPECT_THAT(ScalesOf(content, "x"), ElementsAre("x", "n"));
@@ -162,8 +155,8 @@ TEST_F(Hdf5GroupTest, DimensionsAreThoseOfTheGroupThatDefinesThem) {
   auto& root = std::get<model::Group>(store_->AddGroup("/").entity);
   root.dimensions = {{"x", 5}, {"unused", 3}};
   store_->AddGroup("/g");
-  Add("/g/v", Source(Datatype::Float32(), {5}), {"x"});
-  Add("/g/w", Source(Datatype::Float32(), {6}), {"x"});
+  Add("/g/v", Undecodable(Datatype::Float32(), {5}), {"x"});
+  Add("/g/w", Undecodable(Datatype::Float32(), {6}), {"x"});
   const Content content = Make();
   EXPECT_THAT(Names(content), ElementsAre("", "g", "x", "unused", "x", "v", "w"));
   EXPECT_EQ(Find(content, "v").scales.at(0), 2U);
@@ -171,7 +164,7 @@ TEST_F(Hdf5GroupTest, DimensionsAreThoseOfTheGroupThatDefinesThem) {
 }
 
 TEST_F(Hdf5GroupTest, TextOfFixedLengthIsCharacters) {
-  Add("/t", Source(Datatype::FixedString(8, model::Charset::kUtf32), {3}));
+  Add("/t", Undecodable(Datatype::FixedString(8, model::Charset::kUtf32), {3}));
   const Content content = Make();
   EXPECT_THAT(Find(content, "t").shape, ElementsAre(3, 8));
   EXPECT_EQ(Find(content, "t").type.size(), 1U);
@@ -198,15 +191,15 @@ TEST_F(Hdf5GroupTest, Utf32BecomesUtf8InTheSameBytes) {
 }
 
 TEST_F(Hdf5GroupTest, ElementsThatAreArraysAreDimensions) {
-  Add("/a", Source(Datatype::Array(Datatype::Integer(2, true), {2, 4}), {3}));
+  Add("/a", Undecodable(Datatype::Array(Datatype::Integer(2, true), {2, 4}), {3}));
   EXPECT_THAT(Find(Make(), "a").shape, ElementsAre(3, 2, 4));
 }
 
 TEST_F(Hdf5GroupTest, TypesOfNetcdfAreCommittedOnceInnerOnesFirst) {
   const Datatype compound = Datatype::PackedCompound({{"c", Datatype::Complex(8), 0}});
-  Add("/a", Source(compound, {2}));
-  Add("/b", Source(compound, {2}));
-  Add("/f", Source(Datatype::Bool(), {2}));
+  Add("/a", Undecodable(compound, {2}));
+  Add("/b", Undecodable(compound, {2}));
+  Add("/f", Undecodable(Datatype::Bool(), {2}));
   EXPECT_THAT(Names(Make()), ElementsAre("", "complex64", "compound", "bool", "a", "b", "f"));
 }
 
@@ -233,13 +226,13 @@ TEST_F(Hdf5GroupTest, ElementsOfVariableSizeAreDecodedUpToALimit) {
 }
 
 TEST_F(Hdf5GroupTest, WhatCannotBeReadIsLeftOutWithItsReason) {
-  Add("/good", Source(Datatype::Float32(), {2}));
-  store_->AddArray("/text", Source(Datatype::String(), {1}));  // its chunk is broken
+  Add("/good", Undecodable(Datatype::Float32(), {2}));
+  store_->AddArray("/text", Undecodable(Datatype::String(), {1}));  // its chunk is broken
   store_->AddArray("/none", model::Ndarray(), nullptr).error =
       model::Error(ErrorCode::kUnsupported, "an unknown codec");
-  Add("/gone", Source(Datatype::Float32(), {2}));
+  Add("/gone", Undecodable(Datatype::Float32(), {2}));
   store_->Break("/gone");
-  Add("/rank", Source(Datatype::Integer(1, true), std::vector<uint64_t>(40, 1)));
+  Add("/rank", Undecodable(Datatype::Integer(1, true), std::vector<uint64_t>(40, 1)));
   const Content content = Make();
   EXPECT_THAT(Names(content), ElementsAre("", "good"));
   EXPECT_THAT(content.file->left_out, HasSubstr("/none: an unknown codec"));
@@ -249,14 +242,14 @@ TEST_F(Hdf5GroupTest, WhatCannotBeReadIsLeftOutWithItsReason) {
 }
 
 TEST_F(Hdf5GroupTest, MoreObjectsThanTheLimitAreRefused) {
-  for (const char* path : {"/a", "/b", "/c"}) Add(path, Source(Datatype::Float32(), {2}));
+  for (const char* path : {"/a", "/b", "/c"}) Add(path, Undecodable(Datatype::Float32(), {2}));
   EXPECT_THAT(TryMake({.objects = 2}), IsError(ErrorCode::kLimit, HasSubstr("2 objects")));
 }
 
 TEST_F(Hdf5GroupTest, GroupsNestedTooDeepAreLeftOut) {
   store_->AddGroup("/a");
   store_->AddGroup("/a/b");
-  Add("/a/b/v", Source(Datatype::Float32(), {2}));
+  Add("/a/b/v", Undecodable(Datatype::Float32(), {2}));
   const auto content = TryMake({.depth = 1});
   ASSERT_THAT(content, IsOk());
   EXPECT_THAT(content->file->left_out, HasSubstr("/a/b: its groups are nested too deep"));
@@ -264,7 +257,7 @@ TEST_F(Hdf5GroupTest, GroupsNestedTooDeepAreLeftOut) {
 
 TEST_F(Hdf5GroupTest, NamesThatHdf5CannotHaveAreChanged) {
   const std::string longest(300, 'n');
-  Add("/" + longest, Source(Datatype::Float32(), {2}));
+  Add("/" + longest, Undecodable(Datatype::Float32(), {2}));
   const Content content = Make();
   const NewObject& object = content.file->objects.back();
   EXPECT_EQ(object.name, std::string(255, 'n'));
@@ -272,7 +265,7 @@ TEST_F(Hdf5GroupTest, NamesThatHdf5CannotHaveAreChanged) {
 }
 
 TEST_F(Hdf5GroupTest, AttributesAreAsNetcdfReadsThem) {
-  auto& array = Add("/v", Source(Datatype::Float32(), {2}));
+  auto& array = Add("/v", Undecodable(Datatype::Float32(), {2}));
   array.attributes = {
       Attribute("units", Datatype::String(), "m"),
       Attribute("texts", Datatype::String(), model::Value::List{"a", "b"}, {2}),
@@ -298,11 +291,11 @@ TEST_F(Hdf5GroupTest, AttributesAreAsNetcdfReadsThem) {
 }
 
 TEST_F(Hdf5GroupTest, FillValuesThatNetcdfWouldNotGuessAreAttributes) {
-  auto& guessed = Add("/guessed", Source(Datatype::Integer(2, true), {2}));
+  auto& guessed = Add("/guessed", Undecodable(Datatype::Integer(2, true), {2}));
   guessed.storage.fillvalue = -32767;
-  auto& zero = Add("/zero", Source(Datatype::Integer(2, true), {2}));
+  auto& zero = Add("/zero", Undecodable(Datatype::Integer(2, true), {2}));
   zero.storage.fillvalue = 0;
-  auto& other = Add("/other", Source(Datatype::Integer(2, true), {2}));
+  auto& other = Add("/other", Undecodable(Datatype::Integer(2, true), {2}));
   other.storage.fillvalue = -9;
   const Content content = Make();
   EXPECT_EQ(FindAttribute(Find(content, "guessed"), "_FillValue"), nullptr);
@@ -311,7 +304,7 @@ TEST_F(Hdf5GroupTest, FillValuesThatNetcdfWouldNotGuessAreAttributes) {
 }
 
 TEST_F(Hdf5GroupTest, TimesHaveUnits) {
-  Add("/t", Source(Datatype::Time({"s", 1, false}), {2}));
+  Add("/t", Undecodable(Datatype::Time({"s", 1, false}), {2}));
   EXPECT_EQ(DataOf(FindAttribute(Find(Make(), "t"), "units")), "seconds since 1970-01-01");
 }
 
@@ -319,7 +312,7 @@ TEST_F(Hdf5GroupTest, TheFileHasTheElementsAndNeedsNoChunkBefore) {
   const std::string elements = Raw(1.5F) + Raw(-2.0F);
   store_->AddArray("/good", std::make_shared<test::MemoryArray>(
                                 Datatype::Float32(), std::vector<uint64_t>{2}, elements));
-  Add("/broken", Source(Datatype::Float32(), {2}));
+  Add("/broken", Undecodable(Datatype::Float32(), {2}));
   group_ = MakeGroupInput(store_, "/", cache_).value();
   const auto view = kHdf5View.make(*group_);
   ASSERT_THAT(view, IsOk());
