@@ -17,8 +17,8 @@ namespace ndlfs::backends::s3 {
 // An object, as a list tells about it.
 struct ListedObject {
   std::string key;
-  uint64_t size = 0;  // bytes
-  std::string etag;   // with its quotes, as in the header
+  uint64_t size = 0;        // bytes
+  std::string etag;         // with its quotes, as in the header
   int64_t modified_ns = 0;  // since 1970; 0: not told
 };
 
@@ -35,9 +35,9 @@ model::Result<ListPage> ParseListPage(std::string_view document, std::string_vie
 
 // What the body of an answer with an error status says. Fields that it lacks are empty.
 struct ErrorAnswer {
-  std::string code;     // "NoSuchKey"
-  std::string message;  // for people; not quoted yet
-  std::string region;   // where the bucket is, if the request went to another region
+  std::string code;           // "NoSuchKey"
+  std::string message;        // for people; not quoted yet
+  std::string region;         // where the bucket is, if the request went to another region
   int64_t server_time_s = 0;  // of RequestTimeTooSkewed, since 1970; 0: not told
 };
 

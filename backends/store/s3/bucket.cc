@@ -5,8 +5,8 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdlib>
 #include <chrono>
+#include <cstdlib>
 #include <optional>
 #include <utility>
 
@@ -21,16 +21,16 @@ constexpr std::string_view kScheme = "s3://";
 constexpr std::string_view kAnyRegion = "us-east-1";
 // A clock that is off by less is not what a server complains about.
 constexpr int64_t kSmallestSkew_s = 60;
-// Region, clock, credentials.
-constexpr int kMostRounds = 4;
+// Region, clock and credentials, each with a question why.
+constexpr int kMostRounds = 6;
 
 bool IsLowerAlnum(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); }
 
 // The region becomes part of a host's name: a server must not choose another domain by it.
 bool IsRegion(std::string_view text) {
-  return !text.empty() && text.size() <= 64 && std::all_of(text.begin(), text.end(), [](char c) {
-    return IsLowerAlnum(c) || c == '-';
-  });
+  return !text.empty() && text.size() <= 64 &&
+         std::all_of(text.begin(), text.end(),
+                     [](char c) { return IsLowerAlnum(c) || c == '-'; });
 }
 
 // Names of old buckets have capitals and underscores.
@@ -70,9 +70,9 @@ model::Result<std::string> ChooseEndpoint(const BucketOptions& options,
   const bool ignores = options.variable("AWS_IGNORE_CONFIGURED_ENDPOINT_URLS") == "true";
   std::string endpoint = options.endpoint;
   if (endpoint.empty() && !ignores) {
-    endpoint = FirstOf({options.variable("AWS_ENDPOINT_URL_S3"),
-                        options.variable("AWS_ENDPOINT_URL"), profile.Find("s3.endpoint_url"),
-                        profile.Find("endpoint_url")});
+    endpoint =
+        FirstOf({options.variable("AWS_ENDPOINT_URL_S3"), options.variable("AWS_ENDPOINT_URL"),
+                 profile.Find("s3.endpoint_url"), profile.Find("endpoint_url")});
   }
   if (endpoint.empty()) return endpoint;
   NDLFS_TRY(const Url url, ParseUrl(endpoint), "endpoint");
@@ -99,8 +99,8 @@ bool IsOfRegion(int status) {
 }  // namespace
 
 model::Result<Location> ParseLocation(std::string_view text) {
-  if (!text.starts_with(kScheme)) return model::BadInput("{} is not s3://BUCKET/PREFIX",
-                                                         model::Quote(text));
+  if (!text.starts_with(kScheme))
+    return model::BadInput("{} is not s3://BUCKET/PREFIX", model::Quote(text));
   const std::string_view rest = text.substr(kScheme.size());
   const size_t slash = std::min(rest.find('/'), rest.size());
   Location location = {std::string(rest.substr(0, slash)),
@@ -125,18 +125,17 @@ model::Result<std::unique_ptr<Bucket>> Bucket::Open(std::string name,
   }
   std::unique_ptr<Bucket> bucket(new Bucket(std::move(name), options, std::move(client)));
   NDLFS_TRY(bucket->endpoint_, ChooseEndpoint(options, profile));
-  const std::string region =
-      FirstOf({options.region, options.variable("AWS_REGION"),
-               options.variable("AWS_DEFAULT_REGION"), profile.Find("region"),
-               std::string(kAnyRegion)});
+  const std::string region = FirstOf({options.region, options.variable("AWS_REGION"),
+                                      options.variable("AWS_DEFAULT_REGION"),
+                                      profile.Find("region"), std::string(kAnyRegion)});
   if (!IsRegion(region)) return model::BadInput("{} is not a region", model::Quote(region));
   {
     model::MutexLock lock(bucket->mutex_);
     bucket->region_ = region;
   }
   if (options.signs) {
-    bucket->credentials_ = std::make_unique<CredentialProvider>(CredentialProvider::Options{
-        options.variable, bucket->now_s_, bucket->client_, region});
+    bucket->credentials_ = std::make_unique<CredentialProvider>(
+        CredentialProvider::Options{options.variable, bucket->now_s_, bucket->client_, region});
   }
   return bucket;
 }
@@ -181,6 +180,10 @@ class Bucket::Round {
     HttpRequest http = request_.http;
     http.url = bucket_.UrlOf(request_, region_);
     http.follow_redirects = false;
+    if (asks_why_) {
+      http.method = HttpMethod::kGet;
+      http.range = ByteRange{0, 1};
+    }
     if (bucket_.requester_pays_) http.headers.push_back({"x-amz-request-payer", "requester"});
     http.prepare = [this](HttpAttempt& attempt) { return Complete(attempt); };
     return http;
@@ -188,9 +191,20 @@ class Bucket::Round {
 
   // Whether the request is worth another try after this answer.
   bool Learn(const HttpResponse& response) {
-    if (response.is_success() || !bucket_.Learn(response, region_, offset_s_, used_)) return false;
-    region_ = bucket_.region();
-    return true;
+    if (asks_why_ && (response.is_success() || response.status == 416)) {
+      asks_why_ = false;  // it was something of the moment
+      return true;
+    }
+    if (response.is_success()) return false;
+    if (bucket_.Learn(response, region_, offset_s_, used_)) {
+      region_ = bucket_.region();
+      asks_why_ = false;
+      return true;
+    }
+    const bool is_mute = request_.http.method == HttpMethod::kHead &&
+                         (response.status == 400 || response.status == 403);
+    if (!is_mute || !used_ || has_asked_why_) return false;
+    return asks_why_ = has_asked_why_ = true;
   }
 
  private:
@@ -207,7 +221,8 @@ class Bucket::Round {
                              .body = attempt.body};
     const std::string origin = url.origin();
     to_sign.host = std::string_view(origin).substr(origin.find("//") + 2);
-    if (bucket_.requester_pays_) to_sign.headers.push_back({"x-amz-request-payer", "requester"});
+    if (bucket_.requester_pays_)
+      to_sign.headers.push_back({"x-amz-request-payer", "requester"});
     offset_s_ = bucket_.clock_offset_s_;
     const int64_t now = bucket_.now_s_() + offset_s_;
     for (HttpHeader& header : Sign(to_sign, *used_, {.region = region_}, now)) {
@@ -221,6 +236,9 @@ class Bucket::Round {
   std::string region_;
   int64_t offset_s_ = 0;
   std::optional<Credentials> used_;
+  // Answers to HEAD do not say why they refuse: whether a GET asks instead.
+  bool asks_why_ = false;
+  bool has_asked_why_ = false;
 };
 
 std::vector<model::Result<HttpResponse>> Bucket::SendMany(

@@ -46,15 +46,15 @@ struct BucketRequest {
 };
 
 // A bucket of S3, or of a server that speaks its protocol. Makes URLs, signs requests, and
-// does what answers of S3 ask for: goes to another region, uses the server's clock, renews expired
-// credentials; each once for a request. Thread-safe.
+// does what answers of S3 ask for: goes to another region, uses the server's clock, renews
+// expired credentials; each once for a request. Thread-safe.
 //
-// The bucket is part of the host's name with AWS ("virtual-host style") if its name allows that, and
-// of the path with other endpoints ("path style").
+// The bucket is part of the host's name with AWS ("virtual-host style") if its name allows
+// that, and of the path with other endpoints ("path style").
 class Bucket {
  public:
-  // Sends nothing. kBadInput for an endpoint that is no URL, a region that is none, or a profile
-  // that is not there.
+  // Sends nothing. kBadInput for an endpoint that is no URL, a region that is none, or a
+  // profile that is not there.
   static model::Result<std::unique_ptr<Bucket>> Open(std::string name,
                                                      const BucketOptions& options,
                                                      std::shared_ptr<const HttpClient> client);
@@ -62,14 +62,16 @@ class Bucket {
   const std::string& name() const { return name_; }
   bool is_anonymous() const { return credentials_ == nullptr; }
 
-  // Answers in the order of the requests. Any status is an answer, see HttpClient; a redirect is
-  // not followed unless it names a region.
-  std::vector<model::Result<HttpResponse>> SendMany(std::span<const BucketRequest> requests) const;
+  // Answers in the order of the requests. Any status is an answer, see HttpClient; a redirect
+  // is not followed unless it names a region.
+  std::vector<model::Result<HttpResponse>> SendMany(
+      std::span<const BucketRequest> requests) const;
   model::Result<HttpResponse> Send(const BucketRequest& request) const;
 
-  // What an answer that has no value tells: EACCES for status 401 and 403, kStale for 412, EIO for
-  // others. The message has status, code and text of the error document. A bucket that does not
-  // exist is an error, too, while a missing key (status 404) is for the caller to recognize.
+  // What an answer that has no value tells: EACCES for status 401 and 403, kStale for 412, EIO
+  // for others. The message has status, code and text of the error document. A bucket that does
+  // not exist is an error, too, while a missing key (status 404) is for the caller to
+  // recognize.
   model::Failure ToError(const HttpResponse& response) const;
   static bool IsMissingKey(const HttpResponse& response);
 
@@ -78,13 +80,15 @@ class Bucket {
  private:
   class Round;
 
-  Bucket(std::string name, const BucketOptions& options, std::shared_ptr<const HttpClient> client);
+  Bucket(std::string name, const BucketOptions& options,
+         std::shared_ptr<const HttpClient> client);
 
   std::string region() const EXCLUDES(mutex_);
   std::string UrlOf(const BucketRequest& request, const std::string& region) const;
   // Whether the request may succeed now, because something was learned from this answer.
   bool Learn(const HttpResponse& response, const std::string& used_region,
-             int64_t used_offset_s, const std::optional<Credentials>& used) const EXCLUDES(mutex_);
+             int64_t used_offset_s, const std::optional<Credentials>& used) const
+      EXCLUDES(mutex_);
   bool LearnRegion(const HttpResponse& response, const std::string& named,
                    const std::string& used) const EXCLUDES(mutex_);
   bool LearnTime(const HttpResponse& response, int64_t server_time_s,

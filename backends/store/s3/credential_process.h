@@ -10,8 +10,8 @@
 
 namespace ndlfs::backends::s3 {
 
-// The words of a command line, by the rules of a shell for blanks, quotes and backslashes; nothing
-// else is special. nullopt if a quote is not closed.
+// The words of a command line, by the rules of a shell for blanks, quotes and backslashes;
+// nothing else is special. nullopt if a quote is not closed.
 std::optional<std::vector<std::string>> SplitCommand(std::string_view command);
 
 // Runs the command, without a shell, and returns its standard output, at most 64 KiB. Waits for

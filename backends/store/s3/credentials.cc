@@ -95,7 +95,8 @@ class Search {
     const std::string file = Variable("AWS_WEB_IDENTITY_TOKEN_FILE");
     if (file.empty()) return std::nullopt;
     const std::string role = Variable("AWS_ROLE_ARN");
-    if (role.empty()) return model::BadInput("AWS_WEB_IDENTITY_TOKEN_FILE without AWS_ROLE_ARN");
+    if (role.empty())
+      return model::BadInput("AWS_WEB_IDENTITY_TOKEN_FILE without AWS_ROLE_ARN");
     return AssumeRole(file, role, Variable("AWS_ROLE_SESSION_NAME"));
   }
 
@@ -159,7 +160,8 @@ class Search {
     if (!relative.empty()) url = std::string(kEcsHost) + relative;
     if (url.empty()) return std::nullopt;
     std::string token = Variable("AWS_CONTAINER_AUTHORIZATION_TOKEN");
-    if (const std::string file = Variable("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE"); !file.empty()) {
+    if (const std::string file = Variable("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE");
+        !file.empty()) {
       NDLFS_TRY(token, ReadToken(file), "credentials of the container");
     }
     HttpHeaders headers;

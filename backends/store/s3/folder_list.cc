@@ -72,9 +72,10 @@ void SortNames(std::vector<ListedName>& names) {
     if (a.name != b.name) return a.name < b.name;
     return a.kind == FileKind::kDirectory && b.kind != FileKind::kDirectory;
   });
-  names.erase(std::unique(names.begin(), names.end(),
-                          [](const ListedName& a, const ListedName& b) { return a.name == b.name; }),
-              names.end());
+  names.erase(
+      std::unique(names.begin(), names.end(),
+                  [](const ListedName& a, const ListedName& b) { return a.name == b.name; }),
+      names.end());
 }
 
 }  // namespace
@@ -115,10 +116,10 @@ model::Result<NamePage> ReadNamePage(const Bucket& bucket, const std::string& fo
                                      const PageStart& start, unsigned most_names) {
   std::string more = "&delimiter=%2F";
   if (!start.token.empty()) more += "&continuation-token=" + PercentEncode(start.token, false);
-  NDLFS_TRY(const HttpResponse response,
-            bucket.Send(ListRequest(folder, more, most_names)));
+  NDLFS_TRY(const HttpResponse response, bucket.Send(ListRequest(folder, more, most_names)));
   if (response.status != 200) return bucket.ToError(response);
-  NDLFS_TRY(ListPage list, ParseListPage(response.body, folder), "list of " + model::Quote(folder));
+  NDLFS_TRY(ListPage list, ParseListPage(response.body, folder),
+            "list of " + model::Quote(folder));
   if (!list.next_token.empty() && list.next_token == start.token) {
     return model::BadInput("list of {}: it begins again", model::Quote(folder));
   }

@@ -42,10 +42,10 @@ struct NamePage {
   std::optional<PageStart> next;  // none: this is the last page
 };
 
-// One page of the names below `folder`, which is empty or ends in '/'. Names that cannot be those
-// of files ("", ".", "..", or with a NUL) are left out; so are the objects that stand for
-// folders themselves ("folder/"). No name is on two pages: a server that goes back in the order is an
-// error, which bounds the memory for a list of any length.
+// One page of the names below `folder`, which is empty or ends in '/'. Names that cannot be
+// those of files ("", ".", "..", or with a NUL) are left out; so are the objects that stand for
+// folders themselves ("folder/"). No name is on two pages: a server that goes back in the order
+// is an error, which bounds the memory for a list of any length.
 model::Result<NamePage> ReadNamePage(const Bucket& bucket, const std::string& folder,
                                      const PageStart& start, unsigned most_names = kPageNames);
 

@@ -30,8 +30,8 @@ std::string MatchingTag(const std::optional<Generation>& generation) {
 BucketRequest GetRequest(const std::string& key, const ReadOptions& options) {
   BucketRequest request;
   request.key = key;
-  const bool is_whole =
-      options.range.length == ByteRange::kToEnd && options.range.offset == 0 && !options.from_end;
+  const bool is_whole = options.range.length == ByteRange::kToEnd &&
+                        options.range.offset == 0 && !options.from_end;
   if (!is_whole) request.http.range = options.range;
   request.http.from_end = options.from_end;
   request.http.if_match = MatchingTag(options.if_match);
@@ -102,7 +102,8 @@ BucketRequest ReadInto(Joined& joined, const std::string& key) {
 
 // The facts about the value that was answered; nullopt if there is none, or nothing of it was
 // asked for.
-model::Result<std::optional<ValueInfo>> Check(const Bucket& bucket, const HttpResponse& response,
+model::Result<std::optional<ValueInfo>> Check(const Bucket& bucket,
+                                              const HttpResponse& response,
                                               const Joined& joined) {
   NDLFS_TRY(auto info, ToInfo(bucket, response));
   if (!info) return std::nullopt;
@@ -125,8 +126,9 @@ Answer Part(const Joined& joined, const ReadRequest& request, const ValueInfo& i
       range.offset - joined.begin + range.length > joined.bytes.size()) {
     return model::Stale("changed while it was read");
   }
-  return Value{Bytes::Copy(joined.bytes.span().subspan(range.offset - joined.begin, range.length)),
-               info};
+  return Value{
+      Bytes::Copy(joined.bytes.span().subspan(range.offset - joined.begin, range.length)),
+      info};
 }
 
 }  // namespace
@@ -156,7 +158,8 @@ BucketRequest HeadRequest(std::string key) {
   return request;
 }
 
-model::Result<std::optional<ReadResult>> ReadObject(const Bucket& bucket, const std::string& key,
+model::Result<std::optional<ReadResult>> ReadObject(const Bucket& bucket,
+                                                    const std::string& key,
                                                     const ReadOptions& options,
                                                     const Reserve& reserve) {
   if (!AsksForNothing(options)) {

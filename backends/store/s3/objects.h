@@ -14,8 +14,8 @@
 
 namespace ndlfs::backends::s3 {
 
-// The facts about an object with these headers. Its generation is the ETag if there is a strong one,
-// else its size and time.
+// The facts about an object with these headers. Its generation is the ETag if there is a strong
+// one, else its size and time.
 ValueInfo ObjectInfo(std::string_view etag, uint64_t size, int64_t modified_ns);
 
 // What an answer to HEAD or GET tells; nullopt if there is no such key.
@@ -25,7 +25,8 @@ model::Result<std::optional<ValueInfo>> ToInfo(const Bucket& bucket,
 BucketRequest HeadRequest(std::string key);
 
 // As Store::Read(), in one request; two where the range has no byte of the object.
-model::Result<std::optional<ReadResult>> ReadObject(const Bucket& bucket, const std::string& key,
+model::Result<std::optional<ReadResult>> ReadObject(const Bucket& bucket,
+                                                    const std::string& key,
                                                     const ReadOptions& options,
                                                     const Reserve& reserve);
 

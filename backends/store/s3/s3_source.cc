@@ -20,7 +20,9 @@ using TreePtr = std::shared_ptr<const Tree>;
 class Listing final : public DirectoryListing {
  public:
   Listing(TreePtr tree, std::string path)
-      : tree_(std::move(tree)), path_(std::move(path)), begun_(std::chrono::steady_clock::now()) {
+      : tree_(std::move(tree)),
+        path_(std::move(path)),
+        begun_(std::chrono::steady_clock::now()) {
     starts_.push_back({});
   }
 
@@ -71,7 +73,8 @@ class Listing final : public DirectoryListing {
   static constexpr size_t kMostEmptyPages = 100;
 
   model::Result<void> Load(size_t page) {
-    NDLFS_TRY(NamePage read, ReadNamePage(tree_->bucket(), tree_->FolderKey(path_), starts_[page]),
+    NDLFS_TRY(NamePage read,
+              ReadNamePage(tree_->bucket(), tree_->FolderKey(path_), starts_[page]),
               tree_->Describe(path_));
     names_ = std::move(read.names);
     page_ = wanted_page_ = page;

@@ -18,10 +18,10 @@ struct S3SourceOptions {
 };
 
 // The objects below "s3://bucket/prefix" as a tree of files. The '/' in keys separates
-// directories: a prefix of keys is a directory, and hides an object of the same name. Objects whose
-// keys cannot be paths (empty, "." and ".." parts) are not shown. With anonymous access to a
-// bucket that may not be listed, files and stores are still found by their names.
-// Sends nothing before the first look. kBadInput for a text that is no such URL.
+// directories: a prefix of keys is a directory, and hides an object of the same name. Objects
+// whose keys cannot be paths (empty, "." and ".." parts) are not shown. With anonymous access
+// to a bucket that may not be listed, files and stores are still found by their names. Sends
+// nothing before the first look. kBadInput for a text that is no such URL.
 model::Result<std::shared_ptr<const Source>> OpenS3Source(
     const std::string& url, const S3SourceOptions& options,
     std::shared_ptr<const HttpClient> client);

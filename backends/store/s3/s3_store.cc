@@ -177,8 +177,9 @@ class FileStore final : public Store {
   }
 
   std::vector<Answer> ReadMany(std::span<const ReadRequest> requests) const override {
-    const bool plain = std::all_of(requests.begin(), requests.end(),
-                                   [](const ReadRequest& request) { return request.key.empty(); });
+    const bool plain =
+        std::all_of(requests.begin(), requests.end(),
+                    [](const ReadRequest& request) { return request.key.empty(); });
     const auto version = first();
     if (!plain || !version || *version == std::nullopt) return Store::ReadMany(requests);
     std::vector<ReadRequest> pinned;

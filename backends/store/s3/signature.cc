@@ -127,7 +127,7 @@ SignedHeaders Canonical(HttpHeaders headers) {
 }  // namespace
 
 HttpHeaders Sign(const RequestToSign& request, const Credentials& credentials,
-                const SigningScope& scope, int64_t time_s) {
+                 const SigningScope& scope, int64_t time_s) {
   const std::string time = TimeText(time_s);
   const std::string_view day = std::string_view(time).substr(0, 8);
   const std::string body_hash = Hex(Sha256(request.body));
@@ -148,9 +148,10 @@ HttpHeaders Sign(const RequestToSign& request, const Credentials& credentials,
   const std::string to_sign =
       fmt::format("{}\n{}\n{}\n{}", kAlgorithm, time, where, Hex(Sha256(canonical)));
   const Digest signature = HmacSha256(TextOf(SigningKey(credentials, day, scope)), to_sign);
-  added.push_back({"authorization",
-                   fmt::format("{} Credential={}/{}, SignedHeaders={}, Signature={}", kAlgorithm,
-                               credentials.access_key, where, headers.names, Hex(signature))});
+  added.push_back(
+      {"authorization",
+       fmt::format("{} Credential={}/{}, SignedHeaders={}, Signature={}", kAlgorithm,
+                   credentials.access_key, where, headers.names, Hex(signature))});
   return added;
 }
 

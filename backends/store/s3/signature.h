@@ -44,10 +44,10 @@ struct RequestToSign {
   std::string_view body;
 };
 
-// The headers to add to the request, with lower-case names: "authorization", "x-amz-date", for S3
-// "x-amz-content-sha256", and with a session token "x-amz-security-token". `time_s` is the
+// The headers to add to the request, with lower-case names: "authorization", "x-amz-date", for
+// S3 "x-amz-content-sha256", and with a session token "x-amz-security-token". `time_s` is the
 // time of the request in seconds since 1970; servers refuse a time that is off by 15 minutes.
 HttpHeaders Sign(const RequestToSign& request, const Credentials& credentials,
-                const SigningScope& scope, int64_t time_s);
+                 const SigningScope& scope, int64_t time_s);
 
 }  // namespace ndlfs::backends::s3

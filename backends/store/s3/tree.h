@@ -17,8 +17,8 @@
 
 namespace ndlfs::backends::s3 {
 
-// The keys below a prefix of a bucket, as a tree of paths; the part that a source and its stores
-// share. Thread-safe.
+// The keys below a prefix of a bucket, as a tree of paths; the part that a source and its
+// stores share. Thread-safe.
 class Tree {
  public:
   Tree(std::unique_ptr<Bucket> bucket, const Location& location,
@@ -38,8 +38,8 @@ class Tree {
   // As Source::Stat(). Unless the answer is remembered, sends two requests at once.
   model::Result<std::optional<FileStatus>> Stat(const std::string& path) const;
 
-  // What HEAD tells about the objects at these paths, all requests under way at once. Remembered
-  // answers take none.
+  // What HEAD tells about the objects at these paths, all requests under way at once.
+  // Remembered answers take none.
   std::vector<model::Result<std::optional<ValueInfo>>> StatObjects(
       std::span<const std::string> paths) const;
 

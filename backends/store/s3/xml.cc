@@ -37,13 +37,13 @@ class Walk {
   }
 
   model::Result<void> Run(std::string_view document) {
-    if (document.size() > INT_MAX) return model::Limit("an answer of {} bytes", document.size());
-    const auto status = XML_Parse(parser_.get(), document.data(),
-                                  static_cast<int>(document.size()), XML_TRUE);
+    if (document.size() > INT_MAX)
+      return model::Limit("an answer of {} bytes", document.size());
+    const auto status =
+        XML_Parse(parser_.get(), document.data(), static_cast<int>(document.size()), XML_TRUE);
     if (error_) return model::Propagate(*std::move(error_));
     if (status == XML_STATUS_OK) return {};
-    return model::BadInput("no valid XML, line {}: {}",
-                           XML_GetCurrentLineNumber(parser_.get()),
+    return model::BadInput("no valid XML, line {}: {}", XML_GetCurrentLineNumber(parser_.get()),
                            XML_ErrorString(XML_GetErrorCode(parser_.get())));
   }
 

@@ -13,7 +13,8 @@ namespace ndlfs::backends::s3 {
 struct XmlElement {
   // The names from the top down, without name spaces: "ListBucketResult/Contents/Key".
   std::string_view path;
-  // The text in the element itself, entities resolved; that of elements in it is not part of it.
+  // The text in the element itself, entities resolved; that of elements in it is not part of
+  // it.
   std::string_view text;
 };
 
