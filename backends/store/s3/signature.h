@@ -15,16 +15,16 @@ namespace ndlfs::backends::s3 {
 // What a signature is made with. Secret: `secret_key` and `session_token` must not get into
 // messages, logs or control files.
 struct Credentials {
-  std::string access_key;
-  std::string secret_key;
-  std::string session_token;  // empty for keys that do not expire
-  int64_t expires_s = 0;      // seconds since 1970; 0: never
+  std::string access_key = {};
+  std::string secret_key = {};
+  std::string session_token = {};  // empty for keys that do not expire
+  int64_t expires_s = 0;           // seconds since 1970; 0: never
   bool operator==(const Credentials&) const = default;
 };
 
 // The places for which a signature is valid.
 struct SigningScope {
-  std::string region;          // "us-east-1"
+  std::string region = {};     // "us-east-1"
   std::string service = "s3";  // "sts"
 };
 
