@@ -57,6 +57,34 @@ int BarRoom(const Figure& figure) {
          (figure.bar->label.empty() ? 0 : 34);
 }
 
+// The largest box of that width by height in the middle of `box`.
+Box WithAspect(Box box, double aspect) {
+  const double room = static_cast<double>(box.width()) / box.height();
+  if (aspect > room) {
+    const int height = std::max(1, Round(box.width() / aspect));
+    box.top += (box.height() - height) / 2;
+    box.bottom = box.top + height;
+  } else {
+    const int width = std::max(1, Round(box.height() * aspect));
+    box.left += (box.width() - width) / 2;
+    box.right = box.left + width;
+  }
+  return box;
+}
+
+// No more pixels than fit in a file even if they are noise.
+Box WithFewPixels(Box box) {
+  constexpr double kMostPixels = 560'000;
+  const double pixels = static_cast<double>(box.width()) * box.height();
+  if (pixels <= kMostPixels) return box;
+  const double scale = std::sqrt(kMostPixels / pixels);
+  const int width = static_cast<int>(box.width() * scale);
+  box.left += (box.width() - width) / 2;
+  box.right = box.left + width;
+  box.bottom = box.top + static_cast<int>(box.height() * scale);
+  return box;
+}
+
 // The frame of the plot, as large as axes, titles and the colour bar leave room for.
 Box PlaceFrame(const Figure& figure) {
   const int left =
@@ -69,26 +97,8 @@ Box PlaceFrame(const Figure& figure) {
                      (figure.x.label.empty() ? 0 : 34) - (figure.note.empty() ? 0 : 34);
   Box box = {std::min(left, kFigureWidth / 2), top, std::max(right, kFigureWidth / 2 + 40),
              bottom};
-  // No more pixels than fit in a file even if they are noise.
-  constexpr double kMostPixels = 560'000;
-  const double pixels = static_cast<double>(box.width()) * box.height();
-  if (pixels > kMostPixels) {
-    const double scale = std::sqrt(kMostPixels / pixels);
-    box.right = box.left + static_cast<int>(box.width() * scale);
-    box.bottom = box.top + static_cast<int>(box.height() * scale);
-  }
-  if (figure.aspect <= 0) return box;
-  const double room = static_cast<double>(box.width()) / box.height();
-  if (figure.aspect > room) {
-    const int height = std::max(1, Round(box.width() / figure.aspect));
-    box.top += (box.height() - height) / 2;
-    box.bottom = box.top + height;
-  } else {
-    const int width = std::max(1, Round(box.height() * figure.aspect));
-    box.left += (box.width() - width) / 2;
-    box.right = box.left + width;
-  }
-  return box;
+  if (figure.aspect > 0) box = WithAspect(box, figure.aspect);
+  return std::holds_alternative<LinePlot>(figure.content) ? box : WithFewPixels(box);
 }
 
 int XAt(const Box& box, double at) { return box.left + Round(at * (box.width() - 1)); }
