@@ -152,10 +152,11 @@ bool IsMonotonic(const std::vector<double>& numbers) {
   return true;
 }
 
-std::vector<double> Indices(const IndexRange& range) {
+// The middle of the elements of the array that each sample stands for.
+std::vector<double> Indices(const IndexRange& range, double scale) {
   std::vector<double> numbers;
   for (uint64_t i = 0; i < range.count; ++i) {
-    numbers.push_back(static_cast<double>(range.At(i)));
+    numbers.push_back((static_cast<double>(range.At(i)) + 0.5) * scale - 0.5);
   }
   return numbers;
 }
@@ -303,7 +304,9 @@ Result<std::vector<PreviewDimension>> DescribeDimensions(const SamplePlan& plan)
     if (d < geometry.axes.size()) dimension.axis = geometry.axes[d];
     if (dimension.axis.name.empty()) dimension.axis.name = DimensionName(plan.whole, d);
     dimension.indices = plan.selection[d];
-    dimension.extent = plan.whole.shape[d];
+    dimension.extent = plan.full_shape[d];
+    dimension.index_scale =
+        static_cast<double>(plan.full_shape[d]) / static_cast<double>(plan.whole.shape[d]);
     if (!dimension.axis.coordinates) continue;
     NDLFS_RETURN_IF_ERROR(AddNames(part, d, dimension));
     if (dimension.axis.role == AxisRole::kTime) {
@@ -332,8 +335,10 @@ Result<Placed> PlaceSamples(const PreviewDimension& dimension, PlaceOn place) {
   NDLFS_TRY(std::vector<double> numbers, ReadUsable(dimension.axis));
   Placed placed;
   placed.has_coordinates = numbers.size() == dimension.indices.count && IsMonotonic(numbers);
-  if (!placed.has_coordinates) numbers = Indices(dimension.indices);
-  const double step = placed.has_coordinates ? 1 : static_cast<double>(dimension.indices.step);
+  if (!placed.has_coordinates) numbers = Indices(dimension.indices, dimension.index_scale);
+  const double step = placed.has_coordinates
+                          ? 1
+                          : static_cast<double>(dimension.indices.step) * dimension.index_scale;
   const std::vector<double> edges = EdgesOf(numbers, step);
   auto [low, high] = EndsOf(dimension, edges, placed.has_coordinates, place);
   if (place == PlaceOn::kXOfLine) {

@@ -28,6 +28,9 @@ struct PreviewDimension {
   Axis axis;            // of the samples
   IndexRange indices;   // of them
   uint64_t extent = 0;  // of the whole dimension
+  // How many elements of the array stand in the place of one that is shown: more than 1 for a
+  // smaller level of an image.
+  double index_scale = 1;
   std::string long_name;
   bool goes_down = false;  // larger coordinates are farther down
   std::optional<TimeScale> time;

@@ -373,6 +373,11 @@ Result<std::string> Subtitle(const SamplePlan& plan,
     NDLFS_TRY(std::string index, DescribeIndex(dimensions[d], d));
     parts.push_back(std::move(index));
   }
+  if (plan.full_shape != plan.whole.shape) {
+    const std::vector<uint64_t>& level = plan.whole.shape;
+    parts.push_back(
+        fmt::format("from the level of {} \u00d7 {}", level[level.size() - 2], level.back()));
+  }
   if (plan.is_coarse || plan.is_window) {
     parts.push_back("only the elements " + RangesText(plan));
   }

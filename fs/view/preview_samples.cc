@@ -11,6 +11,7 @@
 #include "fs/view/attributes.h"
 #include "fs/view/converted_elements.h"
 #include "fs/view/number_array.h"
+#include "fs/view/ome_image.h"
 #include "fs/view/unpacked.h"
 
 namespace ndlfs::fs {
@@ -266,12 +267,26 @@ void MarkBroken(const SamplePlan& plan, const SampleBlock& block, const model::E
 SamplePlan PlanSamples(const ArrayInput& whole, const SampleLimits& limits) {
   SamplePlan plan;
   plan.whole = whole;
+  plan.full_shape = whole.shape;
   ChooseAxes(plan);
   for (const uint64_t extent : whole.shape) {
     plan.selection.push_back({.begin = extent / 2, .count = 1, .step = 1});
   }
   if (plan.channels > 1) plan.selection.back() = WholeRange(plan.channels);
   ChooseRanges(plan, limits);
+  return plan;
+}
+
+Result<SamplePlan> PlanPicture(const ArrayInput& input) {
+  constexpr uint64_t kEnoughColumns = 700;
+  constexpr uint64_t kEnoughRows = 500;
+  NDLFS_TRY(ArrayInput level, FindOmeLevel(input, kEnoughColumns, kEnoughRows));
+  // Names and attributes are those of the array.
+  auto node = std::make_shared<backends::Node>(*input.node);
+  node->source = level.node->source;
+  level.node = std::move(node);
+  SamplePlan plan = PlanSamples(level);
+  plan.full_shape = input.shape;
   return plan;
 }
 

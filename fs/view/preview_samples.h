@@ -32,6 +32,9 @@ struct SamplePlan {
   // The dimensions that are shown; of one element none, of a line `x` alone.
   std::optional<size_t> x;
   std::optional<size_t> y;
+  // The extents of the array that the picture is of, where `whole` is a smaller version of it;
+  // else those of `whole`.
+  std::vector<uint64_t> full_shape;
   uint64_t channels = 1;  // 3 or 4, the last dimension, where elements are pixels in colour
   // Elements are left out along an axis because there are too many chunks, and not because no
   // picture could show them.
@@ -57,6 +60,10 @@ struct Samples {
   uint64_t chunks = 0;
   std::string first_problem;  // of the first chunk that could not be read
 };
+
+// The same for a level of an OME image: shows the smallest level that a picture needs. Loads
+// metadata of levels; see FindOmeLevel().
+model::Result<SamplePlan> PlanPicture(const ArrayInput& input);
 
 // Reads them, each chunk once, and decodes ahead with `prefetcher`, if there is one. Chunks
 // that are corrupt are noted. An error where reading fails for the moment, and where no chunk

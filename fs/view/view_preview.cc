@@ -28,12 +28,12 @@ using model::Result;
 
 // A canvas has some megabytes, so that only one is painted at a time, in the whole process.
 // Nothing is read meanwhile.
-Result<picture::PngFile> Paint(const picture::Figure& figure, uint64_t size) {
+Result<picture::PngFile> Paint(picture::Figure figure, uint64_t size) {
   static model::Mutex one_canvas;
   const model::MutexLock lock(one_canvas);
   const bool is_photo = std::holds_alternative<picture::Photo>(figure.content);
   const auto colours = is_photo ? picture::PngColours::kAll : picture::PngColours::kPalette;
-  return picture::EncodePng(picture::PaintFigure(figure), colours, size);
+  return picture::EncodePng(picture::PaintFigure(std::move(figure)), colours, size);
 }
 
 // Copies what lies within [offset, offset + out.size()) of `text`, which begins at `begin`.
@@ -95,7 +95,7 @@ class PreviewView final : public View, public std::enable_shared_from_this<Previ
       NDLFS_TRY(const Samples samples, ReadSamples(plan_, prefetcher));
       NDLFS_TRY(figure, MakeFigure(plan_, dimensions_, samples));
     }
-    return Paint(figure, size_);
+    return Paint(std::move(figure), size_);
   }
 
   const SamplePlan plan_;
@@ -137,7 +137,7 @@ bool HasPicture(const ArrayInput& input) {
 }
 
 Result<ViewPtr> Make(const ArrayInput& input) {
-  SamplePlan plan = PlanSamples(input);
+  NDLFS_TRY(SamplePlan plan, PlanPicture(input));
   NDLFS_TRY(auto dimensions, DescribeDimensions(plan));
   return std::make_shared<const PreviewView>(std::move(plan), std::move(dimensions));
 }

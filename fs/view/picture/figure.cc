@@ -26,6 +26,8 @@ const TextStyle kNote = {.size = 14.5, .colour = kAlarm};
 constexpr int kTickLength = 7;
 constexpr int kBarWidth = 26;
 constexpr int kBarGap = 28;
+constexpr double kMostTickText = 190;
+constexpr double kMostBarText = 190;
 constexpr int kSide = 30;  // free at both sides
 
 double Widest(const std::vector<Tick>& ticks) {
@@ -46,8 +48,6 @@ TextStyle Upwards(TextStyle style) {
   style.is_upwards = true;
   return style;
 }
-
-constexpr double kMostBarText = 190;
 
 int BarRoom(const Figure& figure) {
   if (!figure.bar) return 0;
@@ -103,6 +103,17 @@ Box PlaceFrame(const Figure& figure) {
 
 int XAt(const Box& box, double at) { return box.left + Round(at * (box.width() - 1)); }
 int YAt(const Box& box, double at) { return box.bottom - 1 - Round(at * (box.height() - 1)); }
+
+// Those that are on the axis, in its direction.
+std::vector<Tick> OnAxis(const std::vector<Tick>& ticks) {
+  constexpr double kSlack = 1e-6;
+  std::vector<Tick> kept;
+  for (const Tick& tick : ticks) {
+    if (!(tick.at >= -kSlack && tick.at <= 1 + kSlack)) continue;
+    kept.push_back({tick.at, FitText(tick.label, kMostTickText, kTickText)});
+  }
+  return kept;
+}
 
 // Ticks whose labels do not run into each other.
 std::vector<Tick> Apart(const std::vector<Tick>& ticks, const Box& box) {
@@ -356,7 +367,10 @@ void PaintTitles(Canvas& canvas, const Figure& figure) {
 
 }  // namespace
 
-Canvas PaintFigure(const Figure& figure) {
+Canvas PaintFigure(Figure figure) {
+  figure.x.ticks = OnAxis(figure.x.ticks);
+  figure.y.ticks = OnAxis(figure.y.ticks);
+  if (figure.bar) figure.bar->ticks = OnAxis(figure.bar->ticks);
   Canvas canvas(kFigureWidth, kFigureHeight);
   const Box box = PlaceFrame(figure);
   if (std::holds_alternative<LinePlot>(figure.content)) PaintGrid(canvas, box, figure);

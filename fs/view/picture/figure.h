@@ -87,7 +87,7 @@ struct Figure {
 
 // On a canvas of kFigureWidth and kFigureHeight. It has at most 256 colours, except for a
 // Photo.
-Canvas PaintFigure(const Figure& figure);
+Canvas PaintFigure(Figure figure);
 
 // About how many columns and rows a figure can show.
 constexpr int kMostColumns = 900;

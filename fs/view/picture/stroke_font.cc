@@ -317,6 +317,7 @@ void PaintText(Canvas& canvas, Point at, Align align, std::string_view text,
 
 std::string FitText(std::string_view text, double width, const TextStyle& style) {
   constexpr std::string_view kEllipsis = "\u2026";
+  text = text.substr(0, 4096);  // which no picture is wide enough for
   if (TextWidth(text, style) <= width) return std::string(text);
   std::string fitted;
   double used = TextWidth(kEllipsis, style);
