@@ -203,18 +203,24 @@ Ticks DegreeTicks(double low, double high, AxisRole role) {
   return ticks;
 }
 
+// At each whole number.
+Ticks WholeTicks(double low, double high) {
+  Ticks ticks;
+  const double end = std::max(low, high);
+  for (double i = std::ceil(std::min(low, high)); i <= end; ++i) {
+    ticks.ticks.push_back({(i - low) / (high - low), picture::NumberText(i)});
+  }
+  return ticks;
+}
+
 Ticks TicksOf(const PreviewDimension& dimension, bool has_coordinates, double low, double high,
               PlaceOn place) {
   const int most = place == PlaceOn::kYOfMap ? 8 : 9;
   const AxisRole role = dimension.axis.role;
   if (!has_coordinates) {
-    Ticks ticks = picture::LinearTicks(low, high, most);
     // There is nothing between two elements.
-    if (std::abs(high - low) < most) {
-      std::erase_if(ticks.ticks,
-                    [](const Tick& tick) { return tick.label.find('.') != std::string::npos; });
-    }
-    return ticks;
+    if (std::abs(high - low) < most) return WholeTicks(low, high);
+    return picture::LinearTicks(low, high, most);
   }
   if (dimension.time) return TimeTicks(*dimension.time, low, high, most - 2);
   if (role == AxisRole::kLongitude || role == AxisRole::kLatitude) {

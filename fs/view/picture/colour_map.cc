@@ -61,8 +61,8 @@ double Between(double from, double to, double part) { return from + (to - from) 
 // show little chroma in the middle, so that more would make an edge there.
 Oklch Sequential(double part) {
   const double from_middle = 2 * part - 1;
-  const double chroma = from_middle < 0 ? Between(0.092, 0.135, from_middle * from_middle)
-                                        : Between(0.092, 0.178, std::pow(from_middle, 1.3));
+  const double chroma = from_middle < 0 ? Between(0.092, 0.115, from_middle * from_middle)
+                                        : Between(0.092, 0.165, std::pow(from_middle, 1.3));
   return {Between(0.25, 0.93, part), chroma, Between(312, 101, part)};
 }
 

@@ -138,6 +138,7 @@ Ticks LogTicks(double low, double high, int most) {
 
 std::string NumberText(double number, int digits) {
   if (std::isnan(number)) return "NaN";
+  if (number == 0) return "0";  // and not -0
   if (std::isinf(number)) return number < 0 ? std::string(kMinus) + "inf" : "inf";
   std::string text = fmt::format("{:.{}g}", number, digits);
   const size_t e = text.find('e');
@@ -158,7 +159,10 @@ std::string UnitText(const std::string& units) {
     size_t digits = i;
     if (units[i] == '^') digits = i + 1;
     if (units.compare(i, 2, "**") == 0) digits = i + 2;
-    const bool follows_letter = i > 0 && is_letter(units[i - 1]);
+    size_t word = i;  // the letters before
+    while (word > 0 && is_letter(units[word - 1])) --word;
+    const bool is_number = word > 0 && (is_digit(units[word - 1]) || units[word - 1] == '.');
+    const bool follows_letter = word < i && !is_number;  // the "e" of "1e-6" is no unit
     size_t end = digits;
     if (end < units.size() && units[end] == '-') ++end;
     const size_t first_digit = end;

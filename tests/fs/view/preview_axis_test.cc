@@ -126,7 +126,7 @@ TEST_F(PreviewAxisTest, CoordinatesThatAreNoAxisAreLeftOut) {
 }
 
 TEST_F(PreviewAxisTest, CoordinatesThatCannotBeDecodedAreLeftOut) {
-  store_->AddDimCoord("/x", test::Undecodable(Datatype::Float64(), {3}));
+  store_->AddDimCoord("/x", ndlfs::test::Undecodable(Datatype::Float64(), {3}));
   AddArray(Datatype::Float32(), {3}, {"x"});
   EXPECT_FALSE(Place(0, PlaceOn::kXOfLine).has_coordinates);
 }

@@ -259,7 +259,7 @@ TEST_F(PreviewFileTest, ExtremesAreHarmless) {
     EXPECT_THAT(Read("preview.png"), IsOk());
     AddNumbers(Datatype::Float64(), {4}, numbers);
     EXPECT_THAT(Read("preview.png"), IsOk());
-    AddNumbers(Datatype::Float64(), {}, {numbers[0]});
+    AddNumbers(Datatype::Float64(), {}, std::vector<double>{numbers[0]});
     EXPECT_THAT(Read("preview.png"), IsOk());
   }
 }

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "fs/view/preview_samples.h"
 
+#include <atomic>
 #include <cmath>
 #include <limits>
+#include <random>
+#include <set>
 
 #include "tests/fs/view/grid_test.h"
 
@@ -17,8 +20,6 @@ using test::NumberAttribute;
 using test::RawOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 class PreviewSamplesTest : public test::GridTest {
  protected:
