@@ -44,9 +44,9 @@ struct Axis {
 
 // An array as a header describes it.
 struct DescribedArray {
-  std::string name;
-  std::vector<Axis> axes;  // the slowest first
-  model::Datatype stored;  // with the byte order of the file
+  std::string name = {};
+  std::vector<Axis> axes = {};  // the slowest first
+  model::Datatype stored = {};  // with the byte order of the file
   // Of the elements as they are decoded, if these are of another type.
   std::optional<model::Datatype> dtype = std::nullopt;
   // Decodes elements of `stored` to those of `dtype`; null if only their byte order differs.

@@ -38,7 +38,7 @@ bool IsFits(std::string_view head) {
 
 // One header and what it describes: a "header and data unit".
 struct Unit {
-  FitsHeader header;
+  FitsHeader header = {};
   int number = 0;     // 0 is the primary one
   uint64_t data = 0;  // offset in the file
 };

@@ -14,7 +14,7 @@ namespace ndlfs::backends::foreign {
 // How headers of one format are recognized and read.
 struct HeaderReader {
   std::string_view name;
-  std::span<const std::string_view> extensions;
+  std::span<const std::string_view> extensions = {};
   // Files with these are such headers without doubt.
   std::span<const std::string_view> certain_extensions = {};
   // Whether a file that begins with `head` is one under any name; null: never.

@@ -88,12 +88,12 @@ bool IsNifti(std::string_view head) { return KindOf(head).has_value(); }
 // The header, of either version.
 struct Header {
   Kind kind;
-  std::vector<int64_t> lengths;  // of each dimension
+  std::vector<int64_t> lengths = {};  // of each dimension
   int16_t code = 0;
   double offset = 0;  // of the first element, in bytes
   double slope = 0;
   double intercept = 0;
-  std::vector<double> pixdim;  // 8 of them
+  std::vector<double> pixdim = {};  // 8 of them
   int units = 0;
   double first_time = 0;
   int qform = 0;
@@ -101,7 +101,7 @@ struct Header {
   std::array<double, 3> quaternion{};
   std::array<double, 3> origin{};
   std::array<std::array<double, 4>, 3> affine{};  // by rows
-  std::vector<model::Attribute> attributes;
+  std::vector<model::Attribute> attributes = {};
 };
 
 // Places of the fields in one version, whose lengths are `Int` and whose numbers are `Real`.

@@ -3,6 +3,7 @@
 // NRRD, as https://teem.sourceforge.net/nrrd/format.html describes it.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <map>
