@@ -9,9 +9,9 @@ namespace ndlfs::fs {
 
 std::span<const ArrayViewKind* const> ArrayViewKinds() {
   static constexpr std::array kKinds = {
-      &kNpyView,  &kRawView,       &kTextView,  &kJsonlView,   &kEnviView, &kShortEnviView,
-      &kNrrdView, &kMetaImageView, &kVrtView,   &kXdmfView,    &kBovView,  &kGradsView,
-      &kTiffView, &kFitsView,      &kNiftiView, &kFortranView, &kTableView};
+      &kNpyView,  &kRawView,       &kTextView,  &kJsonlView,   &kEnviView,  &kShortEnviView,
+      &kNrrdView, &kMetaImageView, &kVrtView,   &kXdmfView,    &kBovView,   &kGradsView,
+      &kTiffView, &kFitsView,      &kNiftiView, &kFortranView, &kTableView, &kPageView};
   return kKinds;
 }
 
@@ -21,8 +21,7 @@ std::span<const GroupViewKind* const> GroupViewKinds() {
 #ifdef NDLFS_WITH_HDF5
       &kHdf5View,
 #endif
-      &kOmeTiffView,
-      &kGroupTableView,
+      &kOmeTiffView, &kGroupTableView, &kGroupPageView,
   };
   return kKinds;
 }
@@ -34,6 +33,7 @@ std::optional<model::Error> RefuseWithoutElements(const ArrayInput& input) {
 
 std::string_view ShortName(std::string_view file_name) {
   constexpr std::string_view kStem = "data.";
+  if (file_name == "index.html") return "html";
   return file_name.starts_with(kStem) ? file_name.substr(kStem.size()) : file_name;
 }
 

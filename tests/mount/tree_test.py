@@ -24,6 +24,7 @@ def expected_tree():
             paths += [folder, f"{folder}/.ndl.yaml"]
             paths += [f"{folder}/{view}" for view in harness.VIEWS if folder in views]
         paths += [f"{folder}/data.nc" for folder in holders]
+        paths += [f"{folder}/index.html" for folder in folders - views]
         paths.append(f"{store}/.source")
     return sorted(paths)
 
@@ -41,7 +42,7 @@ class TreeTest(harness.TestCase):
             with self.subTest(name):
                 if name.endswith("/.source"):
                     self.assertTrue(stat.S_ISLNK(mode))
-                elif os.path.basename(name) in (".ndl.yaml", "notes.txt", "data.nc", "data.h5", *harness.VIEWS, *harness.HEADERS):
+                elif os.path.basename(name) in (".ndl.yaml", "notes.txt", "data.nc", "data.h5", "index.html", *harness.VIEWS, *harness.HEADERS):
                     self.assertTrue(stat.S_ISREG(mode))
                 else:
                     self.assertTrue(stat.S_ISDIR(mode))
