@@ -188,15 +188,12 @@ def walk(top):
 
 
 def digests(top):
-    """SHA-256 of every regular file below `top`, by relative path. Pages name the mount, which is left out."""
+    """SHA-256 of every regular file below `top`, by relative path."""
     found = {}
     for name in walk(top):
         path = os.path.join(top, name)
         if stat.S_ISREG(os.lstat(path).st_mode):
-            content = read(path)
-            if os.path.basename(name) == "index.html":
-                content = content.replace(top.encode(), b"").replace(os.path.basename(top).encode(), b"")
-            found[name] = hashlib.sha256(content).hexdigest()
+            found[name] = hashlib.sha256(read(path)).hexdigest()
     return found
 
 

@@ -84,16 +84,22 @@ class TreeTest(harness.TestCase):
         self.assertEqual(len(set(first.values())), len(first))
         self.assertEqual(inodes(), first)
 
+    def digests(self, mounted):
+        """Of all but the pages, which name the mount point."""
+        digests = harness.digests(mounted.path)
+        return {name: digest for name, digest in digests.items() if os.path.basename(name) != "index.html"}
+
     def test_digests_are_the_same_after_remounting(self):
         with harness.Mount(harness.DATA) as mounted:
-            first = harness.digests(mounted.path)
-            self.assertEqual(harness.digests(mounted.path), first)
+            everything = harness.digests(mounted.path)
+            self.assertEqual(harness.digests(mounted.path), everything)
+            first = self.digests(mounted)
         with harness.Mount(harness.DATA, "--threads", "1", "--cache-size", "1MiB") as mounted:
-            self.assertEqual(harness.digests(mounted.path), first)
+            self.assertEqual(self.digests(mounted), first)
 
     def test_two_mounts_of_one_source_show_the_same(self):
         one, two = self.mount(harness.DATA), self.mount(harness.DATA)
-        self.assertEqual(harness.digests(one.path), harness.digests(two.path))
+        self.assertEqual(self.digests(one), self.digests(two))
 
 
 class ArrayTest(harness.TestCase):

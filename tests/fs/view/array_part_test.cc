@@ -362,7 +362,7 @@ TEST_F(JsonPartTest, NumbersOfASliceAreLines) {
   EXPECT_EQ(Lines("data[1,2,3:6].jsonl"), "113\n114\n115\n");
   EXPECT_EQ(Lines("data[::-3,0,::5].jsonl"), "540\n545\n270\n275\n0\n5\n");
   EXPECT_EQ(Lines("data[0,0,0].jsonl"), "0\n");
-  EXPECT_EQ(Lines("data[lat=20:25,time=2020-01-02,x=0].jsonl"), "430\n420\n");
+  EXPECT_EQ(Lines("data[lat=20:25,time=2020-01-02,x=0].jsonl"), "420\n430\n440\n");
 }
 
 TEST_F(JsonPartTest, RandomSlicesHaveTheLinesOfTheirElements) {
