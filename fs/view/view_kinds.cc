@@ -9,9 +9,14 @@ namespace ndlfs::fs {
 
 std::span<const ArrayViewKind* const> ArrayViewKinds() {
   static constexpr std::array kKinds = {
-      &kNpyView,  &kRawView,       &kTextView,  &kJsonlView,   &kEnviView,  &kShortEnviView,
-      &kNrrdView, &kMetaImageView, &kVrtView,   &kXdmfView,    &kBovView,   &kGradsView,
-      &kTiffView, &kFitsView,      &kNiftiView, &kFortranView, &kTableView, &kPageView};
+      &kNpyView,     &kRawView,       &kTextView,  &kJsonlView,   &kEnviView,  &kShortEnviView,
+      &kNrrdView,    &kMetaImageView, &kVrtView,   &kXdmfView,    &kBovView,   &kGradsView,
+      &kTiffView,    &kFitsView,      &kNiftiView, &kFortranView, &kTableView,
+#ifdef NDLFS_WITH_PNG
+      &kPreviewView,
+#endif
+      &kPageView,
+  };
   return kKinds;
 }
 
