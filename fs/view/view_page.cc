@@ -11,7 +11,9 @@
 #include <variant>
 #include <vector>
 
+#include "backends/base/json.h"
 #include "fs/view/html_text.h"
+#include "fs/view/ome_image.h"
 #include "fs/view/page_lines.h"
 #include "fs/view/page_parts.h"
 #include "fs/view/view_kinds.h"
@@ -209,6 +211,42 @@ Result<Contents> LoadContents(const GroupInput& group) {
   return contents;
 }
 
+// "z 0.5 micrometer, y 0.1 micrometer": the size of an element of a level of an OME image.
+std::string OmeScale(const backends::Json& image, const backends::Json& dataset) {
+  std::vector<std::string> sizes;
+  const backends::Json& axes = OmeMember(image, "axes");
+  const backends::Json& transformations = OmeMember(dataset, "coordinateTransformations");
+  if (!axes.is_array() || !transformations.is_array()) return {};
+  for (const backends::Json& transformation : transformations) {
+    const backends::Json& scale = OmeMember(transformation, "scale");
+    if (!scale.is_array() || scale.size() != axes.size() || !sizes.empty()) continue;
+    for (size_t i = 0; i < scale.size(); ++i) {
+      const std::string unit = OmeText(OmeMember(axes[i], "unit"));
+      if (!scale[i].is_number() || unit.empty()) continue;
+      sizes.push_back(fmt::format("{} {} {}", OmeText(OmeMember(axes[i], "name")),
+                                  scale[i].get<double>(), unit));
+    }
+  }
+  return fmt::format("{}", fmt::join(sizes, ", "));
+}
+
+// The levels of an OME image, with the size of their elements.
+std::string OmeHtml(const backends::Node& group) {
+  constexpr size_t kMostLevels = 64;
+  const auto image = FindOmeImage(group);
+  if (!image) return {};
+  std::string html = "<h2>Image</h2>\n<div class=\"wide\"><table><tbody>\n";
+  size_t levels = 0;
+  for (const backends::Json& dataset : OmeMember(*image, "datasets")) {
+    const std::string path = OmeText(OmeMember(dataset, "path"));
+    if (path.empty() || levels++ == kMostLevels) continue;
+    html += fmt::format("<tr><td><a href=\"{}index.html\">{}</a></td><td>{}</td></tr>\n",
+                        UrlOfFolder("/", '/' + path), HtmlName(path),
+                        HtmlName(OmeScale(*image, dataset)));
+  }
+  return levels == 0 ? "" : html + "</tbody></table></div>\n";
+}
+
 bool HasPreview(const ArrayInput& array) {
   return std::ranges::any_of(ArrayViewKinds(), [&](const ArrayViewKind* kind) {
     return kind->file_name == kPreview && kind->applies_to(array) && !kind->refuse(array);
@@ -340,6 +378,7 @@ Result<ViewPtr> MakeGroupPage(const GroupInput& group) {
     page.Add(fmt::format("<p>{}</p>\n", HtmlName(text)));
   }
   page.Add(fmt::format("<p class=\"soft\">{}</p>\n", CountText(contents)));
+  page.Add(OmeHtml(group.node()));
   AddArrays(contents, page);
   NDLFS_RETURN_IF_ERROR(AddGroups(contents, page));
   AddDimensions(contents.dimensions, path, page);

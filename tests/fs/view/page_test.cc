@@ -194,6 +194,20 @@ TEST_F(PageTest, GroupsNameWhatIsInTheirGroups) {
   EXPECT_THAT(GroupPage(), HasSubstr("b19, and 5 more"));
 }
 
+TEST_F(PageTest, LevelsOfAnImageHaveTheSizeOfTheirElements) {
+  AddText(store_->AddGroup("/i"), "multiscales", R"([{"axes": [{"name": "c"},
+      {"name": "y", "unit": "micrometer"}, {"name": "x", "unit": "<b>"}], "datasets": [
+      {"path": "0", "coordinateTransformations": [{"scale": [1, 0.5, 0.25]}]},
+      {"path": "deep/1", "coordinateTransformations": [{"scale": [1, 2]}]},
+      {"path": 7}, {}, null]}])");
+  const std::string page = GroupPage("/i");
+  EXPECT_THAT(page, HasSubstr("<a href=\"0/index.html\">0</a></td><td>y 0.5 micrometer, "
+                              "x 0.25 &lt;b&gt;</td>"));
+  EXPECT_THAT(page, HasSubstr("<a href=\"deep/1/index.html\">deep/1</a></td><td></td>"));
+  AddText(store_->AddGroup("/j"), "multiscales", R"([{"datasets": [], "axes": 3}])");
+  EXPECT_THAT(GroupPage("/j"), Not(HasSubstr("<h2>Image")));
+}
+
 TEST_F(PageTest, PathsAreQuotedAsEachLanguageDoes) {
   AddArray("/a", "x", 3);
   const auto group = *MakeGroupInput(store_, "/", cache_);
