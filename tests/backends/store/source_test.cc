@@ -18,6 +18,9 @@
 #include "tests/support/memory_source.h"
 #include "tests/support/python.h"
 #include "tests/support/result.h"
+#if NDLFS_WITH_HTTP
+#include "tests/support/fake_file_server.h"
+#endif
 
 namespace ndlfs::backends {
 namespace {
@@ -80,6 +83,21 @@ class MemoryTree final : public Tree {
  private:
   const std::shared_ptr<test::MemorySource> source_ = test::MemorySource::Make();
 };
+
+#if NDLFS_WITH_HTTP
+class HttpTree final : public Tree {
+ public:
+  const Source& source() const override { return *source_; }
+  void Put(const std::string& path, const std::string& text) override {
+    server_.Put(path, text);
+  }
+  void Remove(const std::string& path) override { server_.Remove(path); }
+
+ private:
+  test::FakeFileServer server_;
+  const std::shared_ptr<const RemoteSource> source_ = server_.MakeSource();
+};
+#endif
 
 struct SourceKind {
   std::string name;
@@ -300,6 +318,15 @@ TEST_P(SourceConformanceTest, TheTopItselfIsEmpty) {
   EXPECT_EQ(Resolved("x/a.h5", ".."), "");
   EXPECT_EQ(Resolved("a.h5", ""), "");
 }
+
+#if NDLFS_WITH_HTTP
+INSTANTIATE_TEST_SUITE_P(Remote, SourceConformanceTest,
+                         Values(SourceKind{"Http",
+                                           []() -> std::unique_ptr<Tree> {
+                                             return std::make_unique<HttpTree>();
+                                           }}),
+                         [](const auto& info) { return info.param.name; });
+#endif
 
 INSTANTIATE_TEST_SUITE_P(All, SourceConformanceTest,
                          Values(SourceKind{"Local",
