@@ -211,9 +211,9 @@ TEST(RemoteSourceAnswersTest, ListMayHoldUnsoundAndDoubleNames) {
   EXPECT_EQ(source->Stat("a", Follow::kNo).value()->kind, FileKind::kDirectory);
 }
 
-TEST(RemoteSourceAnswersTest, MillionNamesAreListed) {
+TEST(RemoteSourceAnswersTest, ManyNamesAreListed) {
   std::string page = "[";
-  for (int i = 0; i < 1'000'000; ++i) {
+  for (int i = 0; i < 100'000; ++i) {
     page += fmt::format("{}{{\"name\":\"{}\",\"type\":\"file\"}}", i == 0 ? "" : ",", i);
   }
   page += "]";
@@ -221,7 +221,7 @@ TEST(RemoteSourceAnswersTest, MillionNamesAreListed) {
                            ->OpenStore("")
                            ->List("");
   ASSERT_THAT(objects, test::IsOk());
-  EXPECT_EQ(objects->size(), 1'000'000u);
+  EXPECT_EQ(objects->size(), 100'000u);
 }
 
 TEST(RemoteSourceAnswersTest, LongListIsRefused) {
