@@ -139,7 +139,7 @@ Result<void> SetUmask(MountOptions& options, std::string_view value) {
   return {};
 }
 
-Result<void> SetRevalidate(MountOptions& options, std::string_view value) {
+Result<double> ParseSeconds(std::string_view value) {
   double seconds = 0;
   const char* const end = value.data() + value.size();
   const auto [stop, error] =
@@ -147,8 +147,7 @@ Result<void> SetRevalidate(MountOptions& options, std::string_view value) {
   if (error != std::errc() || stop != end || !(seconds >= 0 && seconds <= kMaxSeconds)) {
     return model::BadInput("{} is not a number of seconds, such as 1 or 0.5", Quote(value));
   }
-  options.revalidate_seconds = seconds;
-  return {};
+  return seconds;
 }
 
 Result<void> SetMaxChunkSize(MountOptions& options, std::string_view value) {
@@ -195,6 +194,11 @@ constexpr std::array kMountOptions = {
     MountOption{"threads", "N", "Reads that are served at once (one per core)", SetThreads},
     MountOption{"fetches", "N", "Chunks that a slow source is asked for at once (64)",
                 SetFetches},
+    MountOption{"timeout", "SECONDS", "Time after which a request fails; 0: never (30)",
+                [](MountOptions& options, std::string_view value) -> Result<void> {
+                  NDLFS_TRY(options.timeout_seconds, ParseSeconds(value));
+                  return {};
+                }},
     MountOption{"allow-other", "", "Let other users see the files",
                 [](MountOptions& options, std::string_view) -> Result<void> {
                   options.allow_other = true;
@@ -212,7 +216,11 @@ constexpr std::array kMountOptions = {
                 }},
     MountOption{"umask", "MASK", "Permissions to remove, octal", SetUmask},
     MountOption{"revalidate", "SECONDS",
-                "Time to trust a look at the source before looking again (1)", SetRevalidate},
+                "Time to trust a look at the source before looking again (1)",
+                [](MountOptions& options, std::string_view value) -> Result<void> {
+                  NDLFS_TRY(options.revalidate_seconds, ParseSeconds(value));
+                  return {};
+                }},
     MountOption{"immutable", "", "The source does not change while it is mounted",
                 [](MountOptions& options, std::string_view) -> Result<void> {
                   options.immutable = true;
