@@ -182,6 +182,33 @@ model::Result<CodecChain> MakeZarr3Chain(const Json& codecs, const ChunkForm& de
   return chain;
 }
 
+model::Result<CodecChain> MakeFlatChain(const FlatEncoding& encoding,
+                                        const std::vector<uint64_t>& chunk_shape) {
+  const model::Datatype& stored = encoding.stored;
+  if (!stored.is_fixed_size()) return model::BadInput("elements of variable size");
+  ChainBuilder builder({stored.WithOrder(model::ByteOrder::kLittle), chunk_shape});
+  if (encoding.fortran_order && chunk_shape.size() > 1) {
+    NDLFS_RETURN_IF_ERROR(builder.Add(MakeFortranOrder(chunk_shape.size())), "order");
+  }
+  if (encoding.bits == FlatEncoding::Bits::kNone) {
+    NDLFS_TRY(auto bytes, MakeStoredBytes(stored));
+    NDLFS_RETURN_IF_ERROR(builder.Add(std::move(bytes)));
+  } else {
+    if (!stored.is_bool()) return model::BadInput("bits of {}", stored.keyword());
+    NDLFS_TRY(AnyCodec packbits,
+              MakeCodec({CodecDialect::kZarr3, "packbits", &EmptyObject(), &builder.form()}));
+    NDLFS_RETURN_IF_ERROR(builder.Add(std::move(packbits)));
+  }
+  if (encoding.bits == FlatEncoding::Bits::kHighestFirst) {
+    NDLFS_RETURN_IF_ERROR(builder.Add(MakeReverseBits()));
+  }
+  if (encoding.record_bytes != 0) {
+    NDLFS_RETURN_IF_ERROR(
+        builder.Add(MakeFortranRecords(encoding.record_bytes, encoding.marker_order)));
+  }
+  return builder.Build();
+}
+
 model::Result<CodecChain> MakeZarr2Chain(const Json& filters, const Json& compressor,
                                          bool fortran_order, const model::Datatype& stored,
                                          const std::vector<uint64_t>& chunk_shape) {

@@ -74,6 +74,14 @@ std::shared_ptr<const ArrayToArrayCodec> MakeFortranOrder(size_t rank);
 // Decodes integers in the low `bits` bits of a byte each. Ignores the other bits.
 std::shared_ptr<const ArrayToArrayCodec> MakeNarrow(unsigned bits, bool is_signed);
 
+// Takes the markers off the records of a Fortran file, and checks them. A chunk is either whole
+// records of `record_bytes` bytes, or a part of one record between the markers of that.
+std::shared_ptr<const BytesToBytesCodec> MakeFortranRecords(uint64_t record_bytes,
+                                                            model::ByteOrder order);
+
+// Reverses the bits of each byte.
+std::shared_ptr<const BytesToBytesCodec> MakeReverseBits();
+
 // Whether the registry has this name, even if this build leaves the codec out.
 bool IsKnownCodec(CodecDialect dialect, std::string_view name);
 

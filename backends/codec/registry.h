@@ -56,6 +56,21 @@ model::Result<CodecChain> MakeZarr2Chain(const Json& filters, const Json& compre
                                          bool fortran_order, const model::Datatype& stored,
                                          const std::vector<uint64_t>& chunk_shape);
 
+// How the elements of an array lie in a file without metadata of its own.
+struct FlatEncoding {
+  model::Datatype stored;  // with the byte order of the file
+  bool fortran_order = false;
+  // If not 0, the file has records of so many bytes, with Fortran's markers of 4 bytes before
+  // and behind each.
+  uint64_t record_bytes = 0;
+  model::ByteOrder marker_order = model::ByteOrder::kLittle;
+  enum class Bits : uint8_t { kNone, kLowestFirst, kHighestFirst };
+  // Eight bools in a byte. Needs elements of bool.
+  Bits bits = Bits::kNone;
+};
+model::Result<CodecChain> MakeFlatChain(const FlatEncoding& encoding,
+                                        const std::vector<uint64_t>& chunk_shape);
+
 // The array to bytes codec of formats that have no name for it: elements of the
 // type `stored` one after the other.
 model::Result<std::shared_ptr<const ArrayToBytesCodec>> MakeStoredBytes(

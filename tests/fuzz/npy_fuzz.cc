@@ -33,7 +33,7 @@ void ReadChunks(const backends::ArraySource& source) {
 void Run(std::string_view bytes) {
   auto store = std::make_shared<test::MemoryStore>();
   store->Put("a", bytes);
-  const auto node = backends::LoadNpyArray(store, "a", "a", backends::NpyAccess::kRandom, {});
+  const auto node = backends::LoadNpyArray(store, "a", "a", backends::FlatAccess::kRandom, {});
   if (node && (*node)->source) ReadChunks(*(*node)->source);
 }
 

@@ -60,7 +60,7 @@ class Npy final : public Format {
     const auto store = source->OpenFile(path);
     NDLFS_TRY(
         auto array,
-        LoadNpyArray(store, "", StoreNameOf(path, kExtension), NpyAccess::kRandom, options),
+        LoadNpyArray(store, "", StoreNameOf(path, kExtension), FlatAccess::kRandom, options),
         store->Describe(""));
     return std::make_shared<NpyHierarchy>(store, std::move(array));
   }

@@ -99,7 +99,8 @@ class NpzHierarchy final : public Hierarchy {
 
   model::Result<std::shared_ptr<const Node>> LoadArray(std::string_view path,
                                                        const std::string& member) const {
-    const auto access = store_->IsStored(member) ? NpyAccess::kRandom : NpyAccess::kSequential;
+    const auto access =
+        store_->IsStored(member) ? FlatAccess::kRandom : FlatAccess::kSequential;
     return LoadNpyArray(store_, member, std::string(model::BaseName(path)), access, options_)
         .map_error(
             [&](model::Error error) { return std::move(error).In(store_->Describe(member)); });

@@ -46,7 +46,7 @@ model::Result<std::shared_ptr<const Node>> LoadBytes(const std::string& npy,
                                                      const OpenOptions& options = {}) {
   auto store = std::make_shared<test::MemoryStore>();
   store->Put("a.npy", npy);
-  return LoadNpyArray(store, "a.npy", "a", NpyAccess::kRandom, options);
+  return LoadNpyArray(store, "a.npy", "a", FlatAccess::kRandom, options);
 }
 
 // Why these bytes are no array at all.
@@ -315,7 +315,7 @@ TEST(NpyTest, TextWhoseDataAreDamagedIsDescribedAllTheSame) {
   const auto loaded = [](model::Result<void> failure) {
     const std::string npy = MakeNpy(Header("'|S4'", "False", "(2,)"));
     const auto store = std::make_shared<HeaderOnlyStore>(npy, std::move(failure));
-    return LoadNpyArray(store, "a.npy", "a", NpyAccess::kRandom, {});
+    return LoadNpyArray(store, "a.npy", "a", FlatAccess::kRandom, {});
   };
   for (const auto& failure : {model::Result<void>(model::Corrupt("damaged")),
                               model::Result<void>(model::Limit("too large"))}) {
