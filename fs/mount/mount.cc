@@ -11,6 +11,7 @@
 #include <chrono>
 #include <csignal>
 #include <filesystem>
+#include <fstream>
 #include <memory>
 #include <thread>
 #include <utility>
@@ -56,8 +57,28 @@ constexpr unsigned kSpareThreads = 1;
 // Requests that wait for a slow source have a thread each.
 constexpr unsigned kLeastWaiting = 64;
 
+// The seconds after which the kernel ends a mount that has not answered a request; 0: never.
+unsigned SecondsOfKernel() {
+  unsigned least = 0;
+  for (const char* name : {"default_request_timeout", "max_request_timeout"}) {
+    unsigned seconds = 0;
+    if (!(std::ifstream(std::string("/proc/sys/fs/fuse/") + name) >> seconds)) continue;
+    if (seconds != 0 && (least == 0 || seconds < least)) least = seconds;
+  }
+  return least;
+}
+
 std::chrono::milliseconds AnswerWithin(const MountOptions& options) {
-  const double seconds = std::clamp(options.timeout_seconds, 0.0, kLongestTimeout);
+  double seconds = std::clamp(options.timeout_seconds, 0.0, kLongestTimeout);
+  if (const unsigned most = SecondsOfKernel(); most != 0) {
+    // Some time for the request to get here, and for the answer to get back.
+    const double sooner = most * 0.8;
+    if (seconds == 0 || seconds > sooner) {
+      LogInfo(fmt::format("requests fail after {} s, because the kernel ends mounts after {} s",
+                          sooner, most));
+      seconds = sooner;
+    }
+  }
   return std::chrono::milliseconds(static_cast<int64_t>(seconds * 1000));
 }
 
