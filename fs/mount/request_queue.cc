@@ -17,7 +17,7 @@ using std::chrono::milliseconds;
 constexpr milliseconds kSoon{10};
 // A caller that has waited for less is not looked at: most are answered by then.
 constexpr milliseconds kCheckCaller{250};
-constexpr size_t kCheckedAtOnce = 256;
+constexpr size_t kCheckedAtOnce = 32;
 // A thread that has worked for less than a tenth of this time is stuck.
 constexpr milliseconds kSample{50};
 // How long a thread waits for another request before it ends.
