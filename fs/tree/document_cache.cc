@@ -192,7 +192,7 @@ size_t DocumentCache::KeyHash::operator()(const Key& key) const {
 model::Result<DocumentPtr> DocumentCache::Get(const std::shared_ptr<MountedStore>& store,
                                               const std::string& path) {
   NDLFS_TRY(const auto hierarchy, store->Hierarchy());
-  const auto now = freshness_.Now();
+  const auto now = store->looked_at();
   Seen seen = Find(store, path);
   if (seen.document && !seen.fresh) {
     seen.fresh = IsUnchanged(*store, *hierarchy, *seen.document);

@@ -109,6 +109,11 @@ FileStatus MountedStore::status() const {
   return status_;
 }
 
+Freshness::Time MountedStore::looked_at() const {
+  model::MutexLock lock(mutex_);
+  return looked_at_;
+}
+
 void MountedStore::NoteStatus(const FileStatus& status) {
   model::MutexLock lock(mutex_);
   status_ = status;
@@ -319,7 +324,7 @@ model::Result<EntityPtr> MountedStore::Get(std::string_view path) {
                          seen.entity->version != VersionOf(*hierarchy, path) ||
                          (seen.entity->ledger && seen.entity->ledger->Changed());
     if (!changed) {
-      Confirm(path);
+      Confirm(path, *seen.entity);
       Touch(seen.entity);
       return seen.entity;
     }
@@ -346,9 +351,16 @@ MountedStore::Seen MountedStore::Find(std::string_view path) {
   return {std::move(entity), fresh};
 }
 
-void MountedStore::Confirm(std::string_view path) {
+// A format may go by what it knew of the store at the last look. A failure is tried again after
+// a time of its own.
+Freshness::Time MountedStore::TimeOfLook(const Entity& entity) const {
+  return entity.may_pass ? services_.freshness.Now() : looked_at_;
+}
+
+void MountedStore::Confirm(std::string_view path, const Entity& entity) {
   model::MutexLock lock(mutex_);
-  if (auto* known = known_.Find(path)) known->note = services_.freshness.Now();
+  auto* known = known_.Find(path);
+  if (known != nullptr) known->note = TimeOfLook(entity);
 }
 
 model::Result<EntityPtr> MountedStore::Load(const HierarchyPtr& hierarchy,
@@ -416,8 +428,8 @@ void MountedStore::AddData(Entity& entity, const Entity* before) const {
   AddLedger(entity, before);
   entity.reader = std::make_shared<cache::ArrayReader>(source, services_.cache, entity.ledger);
   const ArrayInput input = MakeArrayInput(entity.node, entity.reader, services_.scan);
-  for (const ViewName& file : services_.array_views->Names(input)) {
-    if (!file.refusal || !services_.listed_views.Shows(file)) continue;
+  for (const ViewName& file : services_.array_views->Listed(input, services_.listed_views)) {
+    if (!file.refusal) continue;
     AddProblem(entity, model::Error(*file.refusal).In(file.name));
   }
 }
@@ -440,7 +452,7 @@ EntityPtr MountedStore::Keep(EntityPtr entity, const Entity* before) {
     if (other && other.get() != before && other->version == entity->version) {
       std::swap(entity, other);  // another thread was faster
     } else {
-      known_.Put(entity->path, entity, services_.freshness.Now());
+      known_.Put(entity->path, entity, TimeOfLook(*entity));
     }
   }
   Touch(entity);
