@@ -142,10 +142,10 @@ TEST_F(BlockCacheTest, TheLeastRecentlyUsedBlocksMakeRoom) {
 
 TEST_F(BlockCacheTest, TheCapacityHoldsForAllProcessesTogether) {
   const std::string block(10'000, 'x');
-  std::vector<std::shared_ptr<BlockCache>> caches = {Open(1'000'000), Open(1'000'000)};
-  for (int i = 0; i < 400; ++i) caches[i % 2]->Put(std::to_string(i), AsBytes(block));
-  EXPECT_LE(BytesOfFiles(), 1'250'000u);
-  EXPECT_GE(BytesOfFiles(), 500'000u);
+  std::vector<std::shared_ptr<BlockCache>> caches = {Open(400'000), Open(400'000)};
+  for (int i = 0; i < 150; ++i) caches[i % 2]->Put(std::to_string(i), AsBytes(block));
+  EXPECT_LE(BytesOfFiles(), 500'000u);
+  EXPECT_GE(BytesOfFiles(), 200'000u);
 }
 
 TEST_F(BlockCacheTest, ABlockThatIsTooLargeIsNotKept) {
