@@ -124,12 +124,18 @@ class HttpClient::Exchange final : public HttpExchange {
  public:
   Exchange(const HttpRequest& request, uint64_t max_unasked, std::shared_ptr<Batch> to,
            size_t operation)
-      : answer_(request, max_unasked), batch_(std::move(to)), operation_(operation) {
+      : request_(request),
+        answer_(request, max_unasked),
+        batch_(std::move(to)),
+        operation_(operation) {
     batch = batch_.get();
   }
 
   Next OnHead(int status, HttpHeaders headers) override {
-    return Check(answer_.OnHead(status, std::move(headers)));
+    const Next next = Check(answer_.OnHead(status, std::move(headers)));
+    const bool is_value = status == 200 || status == 206;
+    if (next == Next::kStop || !is_value || !request_.check_head) return next;
+    return Check(request_.check_head(answer_.response()));
   }
 
   Next OnData(ConstByteSpan bytes) override {
@@ -161,6 +167,7 @@ class HttpClient::Exchange final : public HttpExchange {
     return Next::kStop;
   }
 
+  const HttpRequest& request_;
   HttpAnswer answer_;
   const std::shared_ptr<Batch> batch_;
   const size_t operation_;
@@ -299,10 +306,9 @@ class HttpClient::Operation {
       return TryAgain(EIO, fmt::format("the server answers with status {}", status),
                       RetryAfter(answer.response().headers));
     }
-    if (request_.follow_redirects && IsRedirect(status) &&
-        (request_.method == HttpMethod::kGet || request_.method == HttpMethod::kHead) &&
-        !answer.response().Find("location").empty()) {
-      return Redirect(std::string(answer.response().Find("location")));
+    if (const std::string location(answer.response().Find("location"));
+        IsFollowed(status, location)) {
+      return Redirect(location);
     }
     if (answer.FinishesLate() || answer.needs_memory()) {
       const auto memory = Memory(answer.total_size());
@@ -313,6 +319,15 @@ class HttpClient::Operation {
     if (!response) return TryAgain(EIO, response.error().message());
     response->url = url_.ToText();
     result_ = std::move(response);
+  }
+
+  bool IsFollowed(int status, const std::string& location) const {
+    const bool may_be =
+        request_.follow_redirects && IsRedirect(status) && !location.empty() &&
+        (request_.method == HttpMethod::kGet || request_.method == HttpMethod::kHead);
+    if (!may_be || !request_.is_file) return may_be;
+    const auto target = ResolveUrl(url_, location);
+    return !target || target->path != url_.path + "/";
   }
 
   void Redirect(const std::string& location) {
