@@ -135,10 +135,10 @@ class FileCache {
   }
 
   std::string RecordKey(const std::string& path) const {
-    return fmt::format("version\n{}\n{}", options_.identity, path);
+    return fmt::format("version\n{}", JoinKey(options_.identity, path));
   }
   std::string BlockPrefix(const std::string& path, const ValueInfo& info) const {
-    return fmt::format("block\n{}\n{}\n{}\n{}\n{}\n", options_.identity, path,
+    return fmt::format("block\n{}\n{}\n{}\n{}\n", JoinKey(options_.identity, path),
                        info.generation.ToText(), info.size, kBlock);
   }
 
@@ -200,6 +200,7 @@ class CachedStore final : public Store, public PartialListing {
         is_file_(is_file) {}
 
   bool ReadsInParts() const override { return store_->ReadsInParts(); }
+  bool looks_are_requests() const override { return store_->looks_are_requests(); }
   uint64_t held_bytes() const override { return store_->held_bytes(); }
   std::string Describe(std::string_view key) const override { return store_->Describe(key); }
 
@@ -464,11 +465,12 @@ class CachedStore final : public Store, public PartialListing {
 class CachedSource final : public Source {
  public:
   CachedSource(std::shared_ptr<const Source> source, std::shared_ptr<BlockCache> cache,
-               CachedSourceOptions options)
+               const CachedSourceOptions& options)
       : source_(std::move(source)),
-        cache_(std::make_shared<FileCache>(std::move(cache), std::move(options))) {}
+        cache_(std::make_shared<FileCache>(std::move(cache), options)) {}
 
   const std::string& name() const override { return source_->name(); }
+  std::string identity() const override { return source_->identity(); }
   const Source& base() const override { return source_->base(); }
   bool has_symlinks() const override { return source_->has_symlinks(); }
   bool looks_are_requests() const override { return source_->looks_are_requests(); }

@@ -14,9 +14,8 @@
 namespace ndlfs::backends {
 
 struct CachedSourceOptions {
-  // Tells the files of the source apart from those of all others, such as its URL with the
-  // server. Has no secret.
-  std::string identity;
+  // What the keys of blocks begin with; empty: Source::identity().
+  std::string identity = {};
   // How long the version of a value is trusted before the source is asked again; nullopt: for
   // ever, also in later mounts.
   std::optional<std::chrono::nanoseconds> trust_for = std::chrono::seconds(1);

@@ -28,6 +28,7 @@ class DirectoryStore final : public Store, public PartialListing {
       : tree_(std::move(tree)), path_(std::move(path)) {}
 
   bool ReadsInParts() const override { return true; }
+  bool looks_are_requests() const override { return true; }
 
   Info Stat(std::string_view key) const override {
     return std::move(StatMany({&key, 1}).front());
@@ -165,6 +166,7 @@ class FileStore final : public Store {
   FileStore(TreePtr tree, std::string path) : tree_(std::move(tree)), path_(std::move(path)) {}
 
   bool ReadsInParts() const override { return true; }
+  bool looks_are_requests() const override { return true; }
 
   Info Stat(std::string_view key) const override {
     if (!key.empty()) return std::nullopt;
