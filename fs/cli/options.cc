@@ -195,6 +195,13 @@ Result<void> SetFile(std::string& file, std::string_view value) {
   return {};
 }
 
+// Absolute: the background process works in "/".
+Result<void> SetBlockCache(MountOptions& options, std::string_view value) {
+  if (value.empty()) return model::BadInput("is not the name of a directory");
+  options.remote.block_cache = std::filesystem::absolute(value).lexically_normal();
+  return {};
+}
+
 Result<void> SetAllowUrls(MountOptions& options, std::string_view value) {
   options.remote.allow_urls_text = value;
   options.remote.allow_urls.clear();
@@ -308,6 +315,13 @@ constexpr std::array kMountOptions = {
     MountOption{"no-sign-request", "", "Read a public bucket without credentials", true,
                 [](MountOptions& options, std::string_view) -> Result<void> {
                   options.remote.signs_requests = false;
+                  return {};
+                }},
+    MountOption{"block-cache", "DIR", "Directory for blocks of the files that were read (none)",
+                true, SetBlockCache},
+    MountOption{"block-cache-size", "SIZE", "Disk space for these blocks (10GiB)", true,
+                [](MountOptions& options, std::string_view value) -> Result<void> {
+                  NDLFS_TRY(options.remote.block_cache_size, ParseSize(value));
                   return {};
                 }},
     MountOption{"log-level", "LEVEL", "trace, debug, info, warn, error, critical or off (info)",

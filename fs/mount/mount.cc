@@ -82,16 +82,18 @@ Scope ScopeOf(const MountOptions& options, const RemotePlace& place) {
 }
 
 model::Result<RemotePlace> OpenPlace(const MountOptions& options, const MountPaths& paths) {
-  if (paths.url.empty()) {
-    NDLFS_TRY(auto source, backends::LocalSource::Open(paths.directory, options.allow_other),
-              "source");
-    return RemotePlace{std::move(source), paths.file, nullptr};
-  }
   RemoteAccess access = options.remote;
   access.requests = options.fetches;
   const Freshness freshness = FreshnessOf(options);
   access.trusts_looks_for.reset();
   if (!freshness.immutable()) access.trusts_looks_for = freshness.interval();
+  if (paths.url.empty()) {
+    NDLFS_TRY(auto source, backends::LocalSource::Open(paths.directory, options.allow_other),
+              "source");
+    RemotePlace place = {std::move(source), paths.file, nullptr};
+    NDLFS_RETURN_IF_ERROR(AddBlockCache(place, access));
+    return place;
+  }
   NDLFS_TRY(auto place, OpenUrl(paths.url, access), "source");
   return place;
 }
@@ -153,7 +155,9 @@ class Mount {
 
   std::vector<ControlFile> ControlFiles() {
     const auto statistics = [this] {
-      return CollectStatistics(context_, filesystem_, mounted_);
+      auto all = CollectStatistics(context_, filesystem_, mounted_);
+      if (place_.block_cache) AddBlockStatistics(*place_.block_cache, all);
+      return all;
     };
     const auto servers = [this] {
       return place_.statistics ? place_.statistics()
@@ -275,6 +279,7 @@ model::Result<MountOptions> ResolveOptions(const MountOptions& given, const Moun
       !std::filesystem::is_directory(given.cache_dir, ignored)) {
     return BadInput("--cache-dir: {} is not a directory", model::Quote(given.cache_dir));
   }
+  NDLFS_RETURN_IF_ERROR(CheckBlockCache(given.remote));
   return options;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -21,6 +22,9 @@ struct RemoteAccess {
   // The most time for one request with its retries.
   std::chrono::milliseconds timeout{30'000};
   unsigned requests = 64;  // under way at once
+  // Directory for blocks of files, also of sources that are no URLs; empty: none.
+  std::string block_cache;
+  uint64_t block_cache_size = uint64_t{10} << 30;  // bytes
   // How long answers about names are trusted; nullopt: for ever.
   std::optional<std::chrono::nanoseconds> trusts_looks_for = std::chrono::seconds(10);
 };

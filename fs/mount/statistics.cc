@@ -9,6 +9,7 @@
 #include <fstream>
 
 #include "backends/base/json.h"
+#include "backends/store/block_cache/block_cache.h"
 
 namespace ndlfs::fs {
 namespace {
@@ -139,6 +140,20 @@ std::vector<Statistic> CollectStatistics(const MountContext& context,
   };
 }
 
+void AddBlockStatistics(const backends::BlockCache& cache, std::vector<Statistic>& statistics) {
+  const backends::BlockCacheStats stats = cache.stats();
+  const auto add = [&](const char* name, const char* help, uint64_t value) {
+    statistics.push_back({name, help, /*is_counter=*/true, static_cast<double>(value)});
+  };
+  add("block_cache_hits_total", "Blocks of files that were found on disk.", stats.hits);
+  add("block_cache_misses_total", "Blocks that were looked for there in vain.", stats.misses);
+  add("block_cache_hit_bytes_total", "Bytes of the blocks that were found.", stats.hit_bytes);
+  add("block_cache_stored_total", "Blocks that were written there.", stats.stored);
+  add("block_cache_stored_bytes_total", "Bytes of these.", stats.stored_bytes);
+  add("block_cache_damaged_total", "Blocks that were found damaged, and removed.",
+      stats.damaged);
+}
+
 std::vector<RequestStatistic> CollectRequests(const Filesystem& filesystem) {
   const OperationCounts& counts = filesystem.counts();
   return {{"lookup", counts.lookup.answered()},   {"getattr", counts.getattr.answered()},
@@ -226,6 +241,8 @@ std::string OptionsAsYaml(const MountOptions& options) {
   add("max-chunk-size", fmt::format("{}", options.max_chunk_size));
   add("max-scan", fmt::format("{}", options.max_scan));
   add("as", options.as.empty() ? "null" : YamlText(options.as));
+  add("block-cache", YamlText(options.remote.block_cache));
+  add("block-cache-size", fmt::format("{}", options.remote.block_cache_size));
   add("ca-file", YamlText(options.remote.ca_file));
   add("token-file", YamlText(options.remote.token_file));
   add("endpoint", YamlText(ShownUrl(options.remote.endpoint)));

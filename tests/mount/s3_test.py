@@ -78,7 +78,7 @@ class TreeTest(S3TestCase):
     def test_commands_take_urls(self):
         self.write_store()
         self.assertIn("a test", self.run_ok(harness.BINARY, "describe", "s3://bucket/a.zarr"))
-        raw = harness.run(harness.BINARY, "cat", "s3://bucket/a.zarr", "/small", "--view", "data.txt").stdout
+        raw = harness.run(harness.BINARY, "cat", "s3://bucket/a.zarr", "/small", "--view", "txt").stdout
         self.assertEqual(raw.split(), [str(i) for i in range(10)])
         self.run_ok(harness.BINARY, "check", "s3://bucket")
 
@@ -125,7 +125,7 @@ class AccessTest(S3TestCase):
         os.environ["AWS_CONFIG_FILE"] = config
         self.stub.keys = {"one": ("s", "t")}
         mount = self.mount()
-        self.assertEqual(os.listdir(mount.path), ["a.zarr"])
+        self.assertIn("a.zarr", os.listdir(mount.path))
         self.stub.keys = {"two": ("s", "t")}
         harness.write(keys, answer % "two")
         self.assert_reads(mount, values())
@@ -195,13 +195,13 @@ class BlockCacheTest(S3TestCase):
                 if request.method == "GET" and "/t/" in request.key and not request.key.endswith("y")]
 
     def test_a_second_mount_fetches_no_chunk(self):
-        with self.mount("s3://bucket", *self.options) as mount:
+        with harness.Mount("s3://bucket", *self.options) as mount:
             self.assert_reads(mount, values())
         self.assertTrue(self.chunk_bytes_fetched())
         mount = self.mount("s3://bucket", *self.options)
         self.assert_reads(mount, values())
         self.assertEqual(self.chunk_bytes_fetched(), [])
-        self.assertIn('"hits"', harness.read(mount.path, ".ndlfs/stats.json").decode())
+        self.assertIn('"block_cache_hits_total"', harness.read(mount.path, ".ndlfs/stats.json").decode())
 
     def test_two_mounts_at_once_share_it(self):
         mounts = [self.mount("s3://bucket", *self.options) for _ in range(2)]
@@ -220,14 +220,14 @@ class BlockCacheTest(S3TestCase):
         self.assertEqual(failures, [])
 
     def test_a_changed_object_is_fetched_again(self):
-        with self.mount("s3://bucket", *self.options) as mount:
+        with harness.Mount("s3://bucket", *self.options) as mount:
             self.assert_reads(mount, values())
         shutil.rmtree(os.path.join(self.source, "a.zarr"))
         self.write_store(seed=2)
         self.assert_reads(self.mount("s3://bucket", *self.options), values(2))
 
     def test_damaged_blocks_are_fetched_again(self):
-        with self.mount("s3://bucket", *self.options) as mount:
+        with harness.Mount("s3://bucket", *self.options) as mount:
             self.assert_reads(mount, values())
         for name in harness.walk(self.blocks):
             path = os.path.join(self.blocks, name)
