@@ -317,6 +317,11 @@ constexpr std::array kMountOptions = {
                   options.remote.signs_requests = false;
                   return {};
                 }},
+    MountOption{"requester-pays", "", "Pay for requests to a bucket whose owner does not", true,
+                [](MountOptions& options, std::string_view) -> Result<void> {
+                  options.remote.requester_pays = true;
+                  return {};
+                }},
     MountOption{"block-cache", "DIR", "Directory for blocks of the files that were read (none)",
                 true, SetBlockCache},
     MountOption{"block-cache-size", "SIZE", "Disk space for these blocks (10GiB)", true,

@@ -83,6 +83,7 @@ Result<SourcePtr> OpenS3(const std::string& url, const RemoteAccess& access,
   options.bucket.endpoint = access.endpoint;
   options.bucket.region = access.region;
   options.bucket.signs = access.signs_requests;
+  options.bucket.requester_pays = access.requester_pays;
   options.remember = access.trusts_looks_for.value_or(std::chrono::hours(24));
   return backends::s3::OpenS3Source(url, options, client);
 }

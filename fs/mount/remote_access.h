@@ -16,6 +16,7 @@ struct RemoteAccess {
   std::string endpoint;    // URL of the S3 server; empty: as the AWS tools are told
   std::string region;      // of the bucket; empty: found out
   bool signs_requests = true;  // to S3
+  bool requester_pays = false;
   // Prefixes of other URLs that redirects may lead to.
   std::vector<std::string> allow_urls;
   std::string allow_urls_text;  // the same as it was given

@@ -248,6 +248,7 @@ std::string OptionsAsYaml(const MountOptions& options) {
   add("endpoint", YamlText(ShownUrl(options.remote.endpoint)));
   add("region", YamlText(options.remote.region));
   add("no-sign-request", options.remote.signs_requests ? "false" : "true");
+  add("requester-pays", options.remote.requester_pays ? "true" : "false");
   add("allow-urls", YamlText(options.remote.allow_urls_text));
   add("timeout", NumberText(std::chrono::duration<double>(options.remote.timeout).count()));
   const std::string views = options.views.Text();
