@@ -54,6 +54,8 @@ def read_rooms():
                     room.words["PRIVATE"] += ["ndlfs::http_store", "ndlfs::s3_store"]
                 if "${hdf5_room}" in body:
                     room.words["PUBLIC"].append("ndlfs::hdf5")
+                if "${preview_rooms}" in body:
+                    room.words["PUBLIC"].append("ndlfs::picture")
                 rooms[name] = room
     return rooms
 

@@ -36,6 +36,7 @@ class FakeFileServer {
   }
   // What directories answer: no list, or one.
   bool has_lists = true;
+  bool lists_hidden_names = false;  // those that begin with a dot
   // What all files have instead of strong ETags.
   bool has_weak_tags = false;
   bool has_tags = true;
@@ -89,7 +90,8 @@ class FakeFileServer {
       if (!path.starts_with(prefix)) continue;
       const std::string rest = path.substr(prefix.size());
       const size_t slash = rest.find('/');
-      if (!rest.starts_with('.')) names[rest.substr(0, slash)] |= slash != rest.npos;
+      if (lists_hidden_names || !rest.starts_with('.'))
+        names[rest.substr(0, slash)] |= slash != rest.npos;
     }
     if (names.empty() && !prefix.empty()) return {404, {}, "", {}};
     if (!has_lists) return {403, {}, "", {}};

@@ -205,6 +205,7 @@ class HttpClient::Operation {
     if (auto memory = Memory(exchange.answer().total_size())) {
       exchange.answer().SetMemory(*memory);
     } else {
+      refused_ = memory.error();
       exchange.Fail(memory.error());
     }
     client_.transport_->Resume(exchange_);
@@ -219,6 +220,7 @@ class HttpClient::Operation {
     }
     client_.Note(url_.origin(), stats);
     left_ -= std::chrono::duration_cast<milliseconds>(end.elapsed);
+    if (refused_) return FailWithout(*refused_);
     if (exchange_->error()) return Fail(*exchange_->error());
     switch (end.kind) {
       case HttpEnd::Kind::kRefused:
@@ -312,7 +314,7 @@ class HttpClient::Operation {
     }
     if (answer.FinishesLate() || answer.needs_memory()) {
       const auto memory = Memory(answer.total_size());
-      if (!memory) return Fail(memory.error());
+      if (!memory) return FailWithout(memory.error());
       answer.SetMemory(*memory);
     }
     auto response = answer.Finish();
@@ -327,7 +329,8 @@ class HttpClient::Operation {
         (request_.method == HttpMethod::kGet || request_.method == HttpMethod::kHead);
     if (!may_be || !request_.is_file) return may_be;
     const auto target = ResolveUrl(url_, location);
-    return !target || target->path != url_.path + "/";
+    // Servers may encode other characters than we do.
+    return !target || PercentDecode(target->path) != PercentDecode(url_.path + "/");
   }
 
   void Redirect(const std::string& location) {
@@ -376,15 +379,14 @@ class HttpClient::Operation {
   }
 
   void Fail(const model::Error& error) {
-    if (origin_.host.empty()) {  // the URL is none
-      result_ = model::Propagate(error);
-      return;
-    }
+    if (origin_.host.empty()) return FailWithout(error);  // the URL is none
     HttpEndpointStats stats;
     stats.failures = 1;
     client_.Note(origin_.origin(), stats);
     result_ = model::Propagate(error, origin_.ForMessages());
   }
+  // The error of the reader, who knows what it reads.
+  void FailWithout(const model::Error& error) { result_ = model::Propagate(error); }
   void FailWith(int sys_errno, const std::string& message) {
     Fail(model::Error(model::ErrorCode::kIo, message, sys_errno));
   }
@@ -403,6 +405,7 @@ class HttpClient::Operation {
   std::optional<ByteSpan> memory_;
   uint64_t told_size_ = 0;
   std::exception_ptr thrown_;
+  std::optional<model::Error> refused_;  // what the reader says to the size
   std::optional<model::Result<HttpResponse>> result_;
 };
 

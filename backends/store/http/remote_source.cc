@@ -18,7 +18,14 @@ constexpr uint64_t kNamesBytes = 64 << 20;
 constexpr uint64_t kDocumentsBytes = 32 << 20;
 constexpr uint64_t kMaxDocument = 4 << 20;
 constexpr size_t kMaxNames = 4 << 20;
+// Short reads of a file read, and keep, a block of it.
+constexpr uint64_t kBlock = 128 << 10;
+constexpr uint64_t kShortRead = 32 << 10;
+constexpr uint64_t kBlocksBytes = 16 << 20;
 constexpr uint64_t kMaxPage = 64 << 20;
+// Reading on costs less than another request, up to such a gap.
+constexpr uint64_t kMaxGap = 1 << 20;
+constexpr uint64_t kMaxJoined = 16 << 20;
 
 bool IsRedirect(int status) { return status >= 300 && status < 400; }
 
@@ -37,6 +44,30 @@ HttpRequest ForFile(HttpRequest request, std::string_view path) {
 std::string ParentOf(std::string_view path) {
   const size_t slash = path.rfind('/');
   return std::string(path.substr(0, slash == path.npos ? 0 : slash));
+}
+
+bool IsWhole(const ReadOptions& options) {
+  return options.range.offset == 0 && !options.from_end &&
+         options.range.length == ByteRange::kToEnd;
+}
+
+// What answers to requests for one key, one after the other, have to be about: one version.
+void RefuseMixtures(std::span<const ReadRequest> requests,
+                    std::vector<model::Result<std::optional<Value>>>& answers) {
+  const std::optional<Value>* first = nullptr;
+  for (size_t i = 0; i < requests.size(); ++i) {
+    if (i > 0 && requests[i].key != requests[i - 1].key) first = nullptr;
+    if (!answers[i]) continue;
+    const std::optional<Value>& answer = *answers[i];
+    const bool is_same =
+        first == nullptr || (answer.has_value() == first->has_value() &&
+                             (!answer || answer->info.generation == (*first)->info.generation));
+    if (!is_same) {
+      answers[i] = model::Stale("changed since it was read first");
+    } else if (first == nullptr) {
+      first = &answer;
+    }
+  }
 }
 
 // A weak ETag cannot be used in If-Match, nor can what stands for one that is missing.
@@ -161,6 +192,17 @@ class RemoteSource::RemoteStore final : public Store {
     return answers;
   }
 
+  std::vector<model::Result<std::optional<Value>>> ReadMany(
+      std::span<const ReadRequest> requests) const override {
+    const bool are_sound =
+        std::all_of(requests.begin(), requests.end(), [](const auto& request) {
+          return CheckKey(request.key).has_value() && request.options.range.length != 0;
+        });
+    if (!are_sound) return Store::ReadMany(requests);
+    return source_->ReadTogether(
+        *this, requests, [this](const std::string& key) { return JoinKey(path_, key); });
+  }
+
   model::Result<std::vector<StoreEntry>> List(std::string_view prefix) const override {
     if (!prefix.empty()) NDLFS_RETURN_IF_ERROR(CheckKey(prefix));
     NDLFS_TRY(const auto names, source_->ListNames(JoinKey(path_, prefix)));
@@ -211,6 +253,26 @@ class RemoteSource::PinnedFile final : public Store {
     if (look.kind != Look::Kind::kFile) return std::nullopt;
     return look.info;
   }
+  std::vector<model::Result<std::optional<Value>>> ReadMany(
+      std::span<const ReadRequest> requests) const override {
+    const auto version = pinned();
+    std::vector<ReadRequest> wanted(requests.begin(), requests.end());
+    for (ReadRequest& request : wanted) {
+      const bool is_plain = request.key.empty() && request.options.range.length != 0 &&
+                            (!version || !request.options.if_match ||
+                             *request.options.if_match == version->generation);
+      if (!is_plain || !CheckKey(path_)) return Store::ReadMany(requests);
+      if (version) request.options.if_match = version->generation;
+    }
+    auto answers = source_->ReadTogether(*this, wanted, [this](const auto&) { return path_; });
+    for (auto& answer : answers) {
+      if (!answer) continue;
+      const auto found = *answer ? std::optional((*answer)->info) : std::nullopt;
+      if (const auto same = Pin(found); !same) answer = model::Propagate(same.error());
+    }
+    return answers;
+  }
+
   model::Result<std::vector<StoreEntry>> List(std::string_view prefix) const override {
     if (!prefix.empty()) return std::vector<StoreEntry>();
     NDLFS_TRY(const auto info, Stat(""));
@@ -225,31 +287,56 @@ class RemoteSource::PinnedFile final : public Store {
                                                   const Reserve& reserve) const override {
     if (!key.empty()) return std::nullopt;
     NDLFS_RETURN_IF_ERROR(CheckKey(path_));
-    ReadOptions wanted = options;
-    {
-      const model::MutexLock lock(mutex_);
-      if (version_ && options.if_match && *options.if_match != *version_) {
-        return model::Stale("changed since it was read first");
-      }
-      if (version_) wanted.if_match = version_;
+    auto version = pinned();
+    if (!version && BeginsInFirstBlock(options)) {
+      NDLFS_TRY(const auto block, source_->ReadBlock(path_, 0, options.if_match));
+      NDLFS_RETURN_IF_ERROR(Pin(block ? std::optional(block->info) : std::nullopt));
+      if (!block) return std::nullopt;
+      source_->KeepBlock(BlockKey(path_, block->info, 0), block->bytes);
+      version = block->info;
     }
-    NDLFS_TRY(const auto result, source_->ReadFile(path_, wanted, reserve));
-    const model::MutexLock lock(mutex_);
-    if (!result) {
-      if (version_) return model::Stale("gone since it was read first");
-      return std::nullopt;
-    }
-    if (!version_) version_ = result->info.generation;
-    if (*version_ != result->info.generation) {
+    if (version && options.if_match && *options.if_match != version->generation) {
       return model::Stale("changed since it was read first");
     }
+    if (version) {
+      const ByteRange range = options.Clip(version->size);
+      if (range.length != 0 && range.length <= kShortRead) {
+        return source_->ReadBlocks(path_, *version, range, reserve);
+      }
+    }
+    ReadOptions wanted = options;
+    if (version) wanted.if_match = version->generation;
+    NDLFS_TRY(const auto result, source_->ReadFile(path_, wanted, reserve));
+    NDLFS_RETURN_IF_ERROR(Pin(result ? std::optional(result->info) : std::nullopt));
     return result;
+  }
+
+  static bool BeginsInFirstBlock(const ReadOptions& options) {
+    const ByteRange& range = options.range;
+    return !options.from_end && range.length != 0 && range.length <= kShortRead &&
+           range.offset <= kBlock - range.length;
+  }
+
+  std::optional<ValueInfo> pinned() const {
+    const model::MutexLock lock(mutex_);
+    return version_;
+  }
+  // Keeps the first version that is found (none: there is no file). kStale if it is another
+  // one.
+  model::Result<void> Pin(const std::optional<ValueInfo>& found) const {
+    const model::MutexLock lock(mutex_);
+    if (!version_) version_ = found;
+    const bool is_same = version_.has_value() == found.has_value() &&
+                         (!found || version_->generation == found->generation);
+    if (is_same) return {};
+    return model::Stale(found ? "changed since it was read first"
+                              : "gone since it was read first");
   }
 
   const std::shared_ptr<const RemoteSource> source_;
   const std::string path_;
   mutable model::Mutex mutex_;
-  mutable std::optional<Generation> version_ GUARDED_BY(mutex_);
+  mutable std::optional<ValueInfo> version_ GUARDED_BY(mutex_);
 };
 
 const ListedObject* RemoteSource::Names::Find(std::string_view name) const {
@@ -266,6 +353,7 @@ RemoteSource::RemoteSource(std::shared_ptr<const HttpClient> client,
       options_(std::move(options)),
       looks_(kMaxLooks),
       names_(kNamesBytes),
+      blocks_(kBlocksBytes),
       documents_(kDocumentsBytes) {}
 
 bool RemoteSource::Holds(std::chrono::steady_clock::time_point seen) const {
@@ -511,18 +599,200 @@ model::Result<std::optional<ReadResult>> RemoteSource::ReadFile(const std::strin
   return ReadRemote(path, options, reserve);
 }
 
-model::Result<std::optional<ReadResult>> RemoteSource::ReadRemote(
-    const std::string& path, const ReadOptions& options, const Reserve& reserve) const {
+HttpRequest RemoteSource::ReadRequestFor(const std::string& path,
+                                         const ReadOptions& options) const {
   HttpRequest request = ForFile(service_->FileRequest(path), path);
-  const bool is_whole = options.range.offset == 0 && !options.from_end &&
-                        options.range.length == ByteRange::kToEnd;
-  if (!is_whole) {
+  if (!IsWhole(options)) {
     request.range = options.range;
     request.from_end = options.from_end;
   }
   if (options.if_match && IsStrongTag(options.if_match->tag())) {
     request.if_match = options.if_match->tag();
   }
+  return request;
+}
+
+// Reads of one value that are close to each other, as one request.
+class RemoteSource::JoinedRead {
+ public:
+  explicit JoinedRead(const ReadRequest& first)
+      : options_(first.options), limit_(first.limit) {}
+
+  // False if `next` has to be a request of its own.
+  bool Add(const ReadRequest& next) {
+    const ByteRange& a = options_.range;
+    const ByteRange& b = next.options.range;
+    const bool are_plain = !options_.from_end && !next.options.from_end &&
+                           a.length <= kMaxJoined && b.length <= kMaxJoined &&
+                           options_.if_match == next.options.if_match;
+    if (!are_plain || b.offset < a.offset || b.offset - a.offset > a.length + kMaxGap) {
+      return false;
+    }
+    const uint64_t length = std::max(a.length, b.offset - a.offset + b.length);
+    if (length > kMaxJoined) return false;
+    options_.range.length = length;
+    limit_ = kMaxJoined;
+    return true;
+  }
+
+  // Must not move afterwards.
+  HttpRequest ToRequest(const RemoteSource& source, const std::string& path) {
+    HttpRequest request = source.ReadRequestFor(path, options_);
+    request.reserve = [this](uint64_t total_size) -> model::Result<ByteSpan> {
+      whole_ = options_.Clip(total_size);
+      if (whole_.length > limit_) return BeyondLimit(whole_.length, limit_);
+      bytes_ = Bytes(whole_.length);
+      return bytes_.span();
+    };
+    return request;
+  }
+
+  // What `request` asks for, of an answer about a value that is `info`.
+  model::Result<std::optional<Value>> Part(const ReadRequest& request,
+                                           const ValueInfo& info) const {
+    if (request.options.if_match && *request.options.if_match != info.generation) {
+      return model::Stale("changed since it was read first");
+    }
+    const ByteRange part = request.options.Clip(info.size);
+    if (part.length > request.limit) return BeyondLimit(part.length, request.limit);
+    if (part.length == 0) return Value{Bytes(), info};
+    return Value{Bytes::Copy(bytes_.span().subspan(part.offset - whole_.offset, part.length)),
+                 info};
+  }
+
+ private:
+  static model::Failure BeyondLimit(uint64_t size, uint64_t limit) {
+    return model::Limit("{} bytes, more than the limit of {}", size, limit);
+  }
+
+  ReadOptions options_;
+  uint64_t limit_;
+  ByteRange whole_;
+  Bytes bytes_;
+};
+
+std::vector<model::Result<std::optional<Value>>> RemoteSource::ReadTogether(
+    const Store& store, std::span<const ReadRequest> requests,
+    const std::function<std::string(const std::string& key)>& path_of) const {
+  std::deque<JoinedRead> joined;
+  std::vector<size_t> of;  // the number of the joined read, by request
+  std::vector<HttpRequest> sent;
+  for (size_t i = 0; i < requests.size(); ++i) {
+    const bool joins = i > 0 && requests[i].key == requests[i - 1].key &&
+                       requests[i].options.range.length != 0 && joined.back().Add(requests[i]);
+    if (!joins) joined.emplace_back(requests[i]);
+    of.push_back(joined.size() - 1);
+  }
+  for (size_t i = 0; i < requests.size(); ++i) {
+    if (of[i] == sent.size())
+      sent.push_back(joined[of[i]].ToRequest(*this, path_of(requests[i].key)));
+  }
+  const auto responses = client_->SendMany(sent);
+  std::vector<model::Result<std::optional<Value>>> answers;
+  for (size_t i = 0; i < requests.size(); ++i) {
+    const auto& response = responses[of[i]];
+    if (!response) {
+      answers.push_back(model::Propagate(response.error()));
+    } else if (response->status == 416) {  // one of several may be beyond the end
+      answers.push_back(store.Get(requests[i].key, requests[i].limit, requests[i].options));
+    } else if (const auto is_absent = service_->IsAbsent(*response); !is_absent) {
+      answers.push_back(model::Propagate(is_absent.error()));
+    } else if (*is_absent) {
+      answers.push_back(std::nullopt);
+    } else {
+      answers.push_back(joined[of[i]].Part(requests[i], InfoOf(*response)));
+    }
+  }
+  RefuseMixtures(requests, answers);
+  return answers;
+}
+
+void RemoteSource::KeepBlock(const std::string& key, const Bytes& bytes) const {
+  auto block = std::make_shared<const Bytes>(Bytes::Copy(bytes.span()));
+  const model::MutexLock lock(mutex_);
+  blocks_.Put(key, block, block->size() + 256);
+}
+
+std::string RemoteSource::BlockKey(const std::string& path, const ValueInfo& info, uint64_t i) {
+  return fmt::format("{}\n{}\n{}\n{}", path, info.generation.tag(), info.size, i);
+}
+
+// The block with number `i` of the file, or of that version of it.
+model::Result<std::optional<Value>> RemoteSource::ReadBlock(
+    const std::string& path, uint64_t i, const std::optional<Generation>& version) const {
+  Bytes bytes;
+  const auto reserve = [&](uint64_t total_size) -> model::Result<ByteSpan> {
+    bytes = Bytes(ReadOptions{{i * kBlock, kBlock}, false, {}}.Clip(total_size).length);
+    return bytes.span();
+  };
+  NDLFS_TRY(const auto result,
+            ReadFile(path, {.range = {i * kBlock, kBlock}, .if_match = version}, reserve));
+  if (!result) return std::nullopt;
+  if (version && result->info.generation != *version) {
+    return model::Stale("changed since it was read first");
+  }
+  if (result->count != bytes.size()) return model::Corrupt("it was cut short while being read");
+  return Value{std::move(bytes), result->info};
+}
+
+model::Result<std::shared_ptr<const Bytes>> RemoteSource::Block(const std::string& path,
+                                                                const ValueInfo& info,
+                                                                uint64_t i) const {
+  const std::string key = BlockKey(path, info, i);
+  {
+    const model::MutexLock lock(mutex_);
+    for (;;) {
+      if (const auto* known = blocks_.Find(key)) return *known;
+      if (loading_.insert(key).second) break;
+      loaded_.Wait(mutex_);  // somebody else reads it
+    }
+  }
+  // Whoever waits has to be woken, even if there is no memory.
+  struct Turn {
+    const RemoteSource& source;
+    const std::string& key;
+    ~Turn() {
+      const model::MutexLock lock(source.mutex_);
+      source.loading_.erase(key);
+      source.loaded_.NotifyAll();
+    }
+  } const turn{*this, key};
+  auto value = ReadBlock(path, i, info.generation);
+  if (!value) return model::Propagate(value.error());
+  if (!*value) return model::Stale("gone since it was read first");
+  auto block = std::make_shared<const Bytes>(std::move((*value)->bytes));
+  const model::MutexLock lock(mutex_);
+  blocks_.Put(key, block, block->size() + 256);
+  return block;
+}
+
+model::Result<std::optional<ReadResult>> RemoteSource::ReadBlocks(
+    const std::string& path, const ValueInfo& info, ByteRange range,
+    const Reserve& reserve) const {
+  std::vector<std::shared_ptr<const Bytes>> blocks;
+  const uint64_t first = range.offset / kBlock;
+  for (uint64_t i = first; i <= (range.offset + range.length - 1) / kBlock; ++i) {
+    NDLFS_TRY(auto block, Block(path, info, i));
+    blocks.push_back(std::move(block));
+  }
+  NDLFS_TRY(const ByteSpan out, reserve(info.size));
+  const size_t count = std::min<uint64_t>(out.size(), range.length);
+  for (size_t done = 0; done < count;) {
+    const uint64_t at = range.offset + done;
+    const auto block = blocks[at / kBlock - first]->span();
+    const uint64_t within = at % kBlock;
+    if (within >= block.size()) return model::Corrupt("it was cut short while being read");
+    const auto part =
+        block.subspan(within, std::min<uint64_t>(count - done, block.size() - within));
+    std::copy(part.begin(), part.end(), out.subspan(done).begin());
+    done += part.size();
+  }
+  return ReadResult{count, info};
+}
+
+model::Result<std::optional<ReadResult>> RemoteSource::ReadRemote(
+    const std::string& path, const ReadOptions& options, const Reserve& reserve) const {
+  HttpRequest request = ReadRequestFor(path, options);
   ByteSpan memory;
   request.reserve = [&](uint64_t total_size) -> model::Result<ByteSpan> {
     NDLFS_TRY(memory, reserve(total_size));
@@ -533,7 +803,7 @@ model::Result<std::optional<ReadResult>> RemoteSource::ReadRemote(
   NDLFS_TRY(const bool is_absent, service_->IsAbsent(response));
   if (is_absent) return std::nullopt;
   const ReadResult result{response.count, InfoOf(response)};
-  if (is_whole && IsDocument(path) && result.count == result.info.size &&
+  if (IsWhole(options) && IsDocument(path) && result.count == result.info.size &&
       result.count <= kMaxDocument) {
     KeepDocument(path, {std::make_shared<const Bytes>(Bytes::Copy(memory.first(result.count))),
                         result.info});
@@ -543,12 +813,14 @@ model::Result<std::optional<ReadResult>> RemoteSource::ReadRemote(
 
 model::Result<std::optional<ReadResult>> RemoteSource::ReadNothing(
     const std::string& path, const Reserve& reserve) const {
-  NDLFS_TRY(const HttpResponse response, AskForFirstByte(path));
-  NDLFS_TRY(const bool is_absent, service_->IsAbsent(response));
-  if (is_absent) return std::nullopt;
-  const ValueInfo info = InfoOf(response);
-  NDLFS_RETURN_IF_ERROR(reserve(info.size));
-  return ReadResult{0, info};
+  // The answer does not tell the version.
+  Round round(*this);
+  const size_t file = round.AddLook(path);
+  round.Send();
+  NDLFS_TRY(const Look look, round.TakeLook(file));
+  if (look.kind != Look::Kind::kFile) return std::nullopt;
+  NDLFS_RETURN_IF_ERROR(reserve(look.info.size));
+  return ReadResult{0, look.info};
 }
 
 }  // namespace ndlfs::backends

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -74,6 +75,7 @@ class RemoteSource final : public Source, public std::enable_shared_from_this<Re
     ValueInfo info;
   };
   class Round;
+  class JoinedRead;
 
   bool Holds(std::chrono::steady_clock::time_point seen) const;
   bool IsDocument(std::string_view path) const;
@@ -104,6 +106,22 @@ class RemoteSource final : public Source, public std::enable_shared_from_this<Re
   model::Result<std::optional<ReadResult>> ReadRemote(const std::string& path,
                                                       const ReadOptions& options,
                                                       const Reserve& reserve) const;
+  // A short range of one version of a file. Blocks around such ranges are read and kept:
+  // formats with an index in the file read it in small pieces.
+  model::Result<std::optional<ReadResult>> ReadBlocks(const std::string& path,
+                                                      const ValueInfo& info, ByteRange range,
+                                                      const Reserve& reserve) const;
+  model::Result<std::shared_ptr<const Bytes>> Block(const std::string& path,
+                                                    const ValueInfo& info, uint64_t i) const;
+  model::Result<std::optional<Value>> ReadBlock(const std::string& path, uint64_t i,
+                                                const std::optional<Generation>& version) const;
+  void KeepBlock(const std::string& key, const Bytes& bytes) const;
+  static std::string BlockKey(const std::string& path, const ValueInfo& info, uint64_t i);
+  HttpRequest ReadRequestFor(const std::string& path, const ReadOptions& options) const;
+  // Several reads, whose keys are paths, under way together. See Store::ReadMany().
+  std::vector<model::Result<std::optional<Value>>> ReadTogether(
+      const Store& store, std::span<const ReadRequest> requests,
+      const std::function<std::string(const std::string& key)>& path_of) const;
   // The answer to a read beyond the end of a value.
   model::Result<std::optional<ReadResult>> ReadNothing(const std::string& path,
                                                        const Reserve& reserve) const;
@@ -114,6 +132,10 @@ class RemoteSource final : public Source, public std::enable_shared_from_this<Re
   mutable model::Mutex mutex_;
   mutable model::BoundedMap<std::string, Look, model::StringHash> looks_ GUARDED_BY(mutex_);
   mutable model::BoundedMap<std::string, NamesPtr, model::StringHash> names_ GUARDED_BY(mutex_);
+  mutable model::BoundedMap<std::string, std::shared_ptr<const Bytes>, model::StringHash>
+      blocks_ GUARDED_BY(mutex_);
+  mutable std::set<std::string> loading_ GUARDED_BY(mutex_);  // keys of blocks
+  mutable model::CondVar loaded_;
   mutable model::BoundedMap<std::string, Document, model::StringHash> documents_
       GUARDED_BY(mutex_);
 };

@@ -153,6 +153,7 @@ std::shared_ptr<const Store> OnServer(const Contents& contents, const std::strin
     std::shared_ptr<const Store> store;
   };
   const auto served = std::make_shared<Served>();
+  served->server.lists_hidden_names = true;
   for (const auto& [key, value] : contents) {
     served->server.Put(key.empty() ? top : top + "/" + key, value);
   }

@@ -175,6 +175,69 @@ TEST_F(RemoteSourceTest, EmptyFilesAreRead) {
   EXPECT_EQ((*part)->info.size, 0u);
 }
 
+TEST_F(RemoteSourceTest, ShortReadsOfAFileShareARequest) {
+  std::string text(300'000, 'x');
+  text.replace(200'000, 3, "abc");
+  server_.Put("a", text);
+  const auto file = server_.MakeSource()->OpenFile("a");
+  const auto at = [&](uint64_t offset, uint64_t length) {
+    const auto bytes = file->Read("", 1 << 20, {offset, length});
+    return bytes ? std::string(AsText((*bytes)->span())) : bytes.error().message();
+  };
+  EXPECT_EQ(at(0, 8), "xxxxxxxx");
+  EXPECT_EQ(at(100, 2), "xx");
+  EXPECT_THAT(Asked(), ElementsAre("GET /a"));
+  EXPECT_EQ(at(199'999, 5), "xabcx");
+  EXPECT_EQ(at(200'001, 1), "b");
+  EXPECT_THAT(Asked(), ElementsAre("GET /a"));
+  EXPECT_EQ(at(131'071, 2), "xx") << "of two blocks";
+  EXPECT_EQ(at(299'998, 9), "xx") << "at the end";
+  EXPECT_THAT(Asked(), ElementsAre("GET /a"));
+  server_.Put("a", std::string(300'000, 'y'));
+  EXPECT_THAT(file->Read("", 1 << 20, {0, 100'000}), test::IsStale());
+}
+
+TEST_F(RemoteSourceTest, ManyReadsAreOneRoundAndNeighboursOneRequest) {
+  std::string text;
+  for (int i = 0; i < 400'000; ++i) text += fmt::format("{:09},", i);
+  server_.Put("a", text);
+  const auto file = server_.MakeSource()->OpenFile("a");
+  const std::vector<ReadRequest> requests = {
+      {"", {.range = {0, 10}}},         {"", {.range = {500'000, 10}}},
+      {"", {.range = {3'000'000, 10}}}, {"", {.range = {10, 10}}},
+      {"", {.range = {20, 10}}, 5},     {"", {.range = {9'000'000, 10}}}};
+  const auto answers = file->ReadMany(requests);
+  const auto text_of = [&](size_t i) {
+    return answers[i] ? std::string(AsText((*answers[i])->bytes.span()))
+                      : answers[i].error().message();
+  };
+  EXPECT_EQ(text_of(0), "000000000,");
+  EXPECT_EQ(text_of(1), "000050000,");
+  EXPECT_EQ(text_of(2), "000300000,");
+  EXPECT_EQ(text_of(3), "000000001,");
+  EXPECT_THAT(text_of(4), HasSubstr("limit of 5"));
+  EXPECT_EQ(text_of(5), "") << "beyond the end";
+  EXPECT_LE(Asked().size(), 6u);
+}
+
+TEST_F(RemoteSourceTest, ManyReadsAreOfOneVersion) {
+  server_.Put("a", std::string(4 << 20, 'x'));
+  const auto store = server_.MakeSource()->OpenStore("");
+  // Each answer is of another version.
+  const auto transport = std::make_shared<FakeTransport>(
+      [n = std::make_shared<int>(0)](const FakeTransport::Sent& sent) {
+        return test::AnswerWith(sent, std::string(4 << 20, 'x'), fmt::format("\"{}\"", ++*n));
+      });
+  const auto source = std::make_shared<const RemoteSource>(
+      std::make_shared<const HttpClient>(transport),
+      MakeHttpService(ParseUrl("http://test/source").value()));
+  const std::vector<ReadRequest> requests = {{"a", {.range = {0, 10}}},
+                                             {"a", {.range = {3 << 20, 10}}}};
+  const auto answers = source->OpenStore("")->ReadMany(requests);
+  EXPECT_THAT(answers[0], test::IsOk());
+  EXPECT_THAT(answers[1], test::IsStale());
+}
+
 // A source on a server that answers everything with `answer`.
 std::shared_ptr<const RemoteSource> SourceWith(const FakeAnswer& answer) {
   const auto transport =
