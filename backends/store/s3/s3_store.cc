@@ -29,7 +29,6 @@ class DirectoryStore final : public Store, public PartialListing {
 
   bool looks_are_requests() const override { return true; }
   bool ReadsInParts() const override { return true; }
-  bool looks_are_requests() const override { return true; }
 
   Info Stat(std::string_view key) const override {
     return std::move(StatMany({&key, 1}).front());
@@ -170,7 +169,6 @@ class FileStore final : public Store {
 
   bool looks_are_requests() const override { return true; }
   bool ReadsInParts() const override { return true; }
-  bool looks_are_requests() const override { return true; }
 
   Info Stat(std::string_view key) const override {
     if (!key.empty()) return std::nullopt;
