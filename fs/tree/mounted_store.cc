@@ -301,6 +301,10 @@ model::Result<HierarchyPtr> MountedStore::Reopen(const HierarchyPtr& outdated) {
 
 model::Result<FileStatus> MountedStore::CurrentStatus() {
   const auto found = services_.source->Stat(path_, backends::Follow::kNo);
+  // Of a server that does not answer, nobody can tell what has changed.
+  if (!found && services_.source->looks_are_requests()) {
+    return model::Propagate(found.error());
+  }
   const auto status = found.value_or(std::nullopt);
   if (!status || status->is_symlink()) return model::HasChanged(path_);
   if (status->is_directory() != is_directory_) return model::HasChanged(path_);
