@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "backends/format/foreign/foreign.h"
 #include "backends/format/hdf5/hdf5.h"
 #include "backends/format/kerchunk/kerchunk.h"
 #include "backends/format/n5/n5.h"
@@ -20,12 +21,13 @@ namespace ndlfs::backends {
 // stand behind the beginning of something else.
 std::span<const Format* const> Formats() {
   static const std::vector<const Format*> formats = {
-      &ZarrFormat(),    &N5Format(),      &NpyFormat(),      &NpzFormat(),
-      &ZarrZipFormat(), &NetCdf3Format(), &KerchunkFormat(),
+      &ZarrFormat(),      &N5Format(),      &NpyFormat(),      &NpzFormat(),
+      &ZarrZipFormat(),   &NetCdf3Format(), &FitsFormat(),     &NrrdFormat(),
+      &MetaImageFormat(), &NiftiFormat(),   &KerchunkFormat(),
 #ifdef NDLFS_WITH_HDF5
       &Hdf5Format(),
 #endif
-      &NdlFormat(),
+      &EnviFormat(),      &BovFormat(),     &MitgcmFormat(),   &NdlFormat(),
   };
   return formats;
 }

@@ -15,6 +15,7 @@ build_packages=(
   libaec-dev libblosc-dev libbz2-dev libdeflate-dev libhdf5-dev liblz4-dev liblzf-dev liblzma-dev
   liblzo2-dev libxxhash-dev libzfp-dev libzstd-dev zlib1g-dev
   libcap-ng-dev libseccomp-dev
+  libcurl4-openssl-dev libexpat1-dev libssl-dev
   libgtest-dev libgmock-dev
 )
 # The tests compare with what NumPy and zarr-python read, and mount for real;

@@ -97,20 +97,17 @@ model::Result<void> CheckSuits(const ViewName& chosen, std::span<const ViewName>
                          ShortName(chosen.name));
 }
 
-// The file of a part of `array`; `whole` is the one of all of it.
-model::Result<ViewName> ChooseSlice(const ArrayViewProvider& provider, const ArrayInput& array,
+// The file of a part of `input`; `whole` is the one of all of it.
+template <typename Input>
+model::Result<ViewName> ChooseSlice(const ViewProvider<Input>& provider, const Input& input,
                                     const ViewName& whole, const std::string& slice) {
   const size_t dot = std::min(whole.name.find('.'), whole.name.size());
   const std::string name =
       whole.name.substr(0, dot) + '[' + slice + ']' + whole.name.substr(dot);
-  auto found = provider.Find(array, name);
+  auto found = provider.Find(input, name);
   if (!found) return model::Unsupported("no {} view of a slice", ShortName(whole.name));
   if (found->refusal) return model::BadInput("--slice: {}", found->refusal->message());
   return *std::move(found);
-}
-model::Result<ViewName> ChooseSlice(const GroupViewProvider&, const GroupInput&,
-                                    const ViewName&, const std::string&) {
-  return model::Unsupported("--slice is for arrays, and this is a group");
 }
 
 // Writes a view of `input`; `what` is how messages call its kind. The size of
@@ -136,6 +133,13 @@ model::Result<void> CopyGroup(const OpenedStore& store, cache::ChunkCache& cache
   return CopyView(GroupViews(), *group, arguments, "groups");
 }
 
+// Whether groups have this view, and arrays have not.
+bool IsOfGroupsAlone(std::string_view view) {
+  const auto is_named = [&](const auto* kind) { return ShortName(kind->file_name) == view; };
+  return std::ranges::none_of(ArrayViewKinds(), is_named) &&
+         std::ranges::any_of(GroupViewKinds(), is_named);
+}
+
 model::Result<void> CopyObject(const OpenedStore& store, const Arguments& arguments) {
   const std::string& path = store.object;
   NDLFS_TRY(const auto node, store.hierarchy->Load(path));
@@ -152,6 +156,13 @@ model::Result<void> CopyObject(const OpenedStore& store, const Arguments& argume
   const std::string what = fmt::format("elements of type {}", reader->spec().dtype.keyword());
   ArrayInput input = MakeArrayInput(node, reader, {});
   input.group = MakeGroupAround(store.hierarchy, path, cache);
+  // A store that is one array has the files of a group, too.
+  if (path == "/" && IsOfGroupsAlone(arguments.view)) {
+    const std::string name(StemOf(store.name));
+    const auto group = MakeGroupOfArray(std::move(input), name);
+    NDLFS_RETURN_IF_ERROR(CopyView(GroupViews(), *group, arguments, what), path);
+    return {};
+  }
   NDLFS_RETURN_IF_ERROR(CopyView(ArrayViews(), input, arguments, what), path);
   return {};
 }

@@ -7,6 +7,7 @@
 #include <variant>
 
 #include "backends/base/checked.h"
+#include "fs/view/view_provider.h"
 #include "model/ndl/ndl_writer.h"
 #include "model/path_name.h"
 
@@ -88,18 +89,12 @@ class ValueFiller {
   const std::function<void(const model::Error&)>& refused_;
 };
 
-// "era5.zarr" -> "era5"; a name that is all extension stays as it is.
-std::string_view WithoutExtension(std::string_view file_name) {
-  const size_t dot = file_name.rfind('.');
-  return dot == 0 || dot == std::string_view::npos ? file_name : file_name.substr(0, dot);
-}
-
 // `entity` is the DimCoord or Ndarray of `node`.
 template <typename Entity>
 Entity Described(Entity entity, const backends::Node& node, std::string_view store_name,
                  std::string_view path, const ValueFiller& filler) {
   entity.layout = node.layout();
-  if (entity.name.empty()) entity.name = WithoutExtension(store_name);
+  if (entity.name.empty()) entity.name = StemOf(store_name);
   filler.Fill(entity, path);
   return entity;
 }

@@ -524,9 +524,7 @@ model::Result<TreeNodePtr> EntityFolder::FindViewFile(const EntityPtr& entity,
 std::string EntityFolder::Stem() const {
   if (!is_top()) return model::EncodeFileName(model::BaseName(path_));
   const std::string store = store_->Describe();
-  const std::string_view name = model::BaseName(store);
-  const size_t dot = name.rfind('.');
-  return std::string(dot == 0 ? name : name.substr(0, dot));
+  return std::string(StemOf(model::BaseName(store)));
 }
 
 // A read that fails says so in `error.txt`, although nothing in the source has

@@ -149,40 +149,6 @@ class StoreGroup final : public GroupInput, public std::enable_shared_from_this<
   mutable std::optional<std::vector<std::string>> names_ GUARDED_BY(mutex_);
 };
 
-// A store that is one array, as a group that holds it under the name of the store: views of
-// groups show it, too.
-class OneArrayGroup final : public GroupInput,
-                            public std::enable_shared_from_this<OneArrayGroup> {
- public:
-  OneArrayGroup(ArrayInput array, std::string name)
-      : array_(std::move(array)), name_(std::move(name)) {
-    model::Ndarray entity = array_.node->array();
-    entity.name = name_;
-    auto node = std::make_shared<backends::Node>(*array_.node);
-    node->entity = std::move(entity);
-    array_.node = std::move(node);
-  }
-  const std::string& path() const override { return path_; }
-  const backends::Node& node() const override { return node_; }
-  std::shared_ptr<const GroupInput> Outer() const override { return nullptr; }
-  Result<std::vector<std::string>> List() const override { return std::vector{name_}; }
-  Result<std::optional<backends::Link>> GetLink(std::string_view) const override {
-    return std::nullopt;
-  }
-  Result<GroupChild> Load(std::string_view name) const override {
-    if (name != name_) return model::NotFound("{}", name);
-    GroupChild child{array_.node, array_, nullptr};
-    child.array->group = shared_from_this();
-    return child;
-  }
-
- private:
-  const std::string path_ = "/";
-  const backends::Node node_;
-  ArrayInput array_;
-  const std::string name_;
-};
-
 // What stands for a file that could not be made, until something changes.
 class RefusedView final : public View {
  public:
@@ -258,9 +224,7 @@ model::Failure Refuse(const MountedStore& store, const Entity& entity, const Vie
 // What the array is called that is all of a store: as the file, without its extension.
 std::string ArrayName(const MountedStore& store) {
   const std::string place = store.Describe();
-  const std::string_view name = model::BaseName(place);
-  const size_t dot = name.rfind('.');
-  return std::string(dot == 0 ? name : name.substr(0, dot));
+  return std::string(StemOf(model::BaseName(place)));
 }
 
 // `input` and `provider` are of the same kind. `to_find` is the same input, but what is read to
@@ -299,6 +263,17 @@ Result<EntityViewPtr> FindWith(const ViewProvider<Input>& provider, const Input&
   return model::NotFound("{}", file->name);
 }
 
+// Adds `others`, the files of a group that a single array has, too. No listing shows them
+// unless an option says so.
+void AddByName(std::vector<ViewName> others, std::vector<ViewName>& names) {
+  for (ViewName& file : others) {
+    file.is_listed = false;
+    const bool is_known = std::ranges::any_of(
+        names, [&](const ViewName& known) { return known.name == file.name; });
+    if (!is_known) names.push_back(std::move(file));
+  }
+}
+
 // What `ask` learns from the provider of the entity, with what is known of views made already.
 template <typename Ask>
 std::vector<ViewName> NamesBy(const Ask& ask, const StorePtr& store, const EntityPtr& entity,
@@ -311,7 +286,12 @@ std::vector<ViewName> NamesBy(const Ask& ask, const StorePtr& store, const Entit
     if (children != nullptr) group->SetNames(*children);
     names = ask(*services.group_views, *group);
   } else if (entity->reader) {
-    names = ask(*services.array_views, InputOf(store, *entity, parts));
+    const ArrayInput input = InputOf(store, *entity, parts);
+    names = ask(*services.array_views, input);
+    if (entity->path == "/") {
+      const auto group = MakeGroupOfArray(input, ArrayName(*store));
+      AddByName(ask(*services.group_views, *group), names);
+    }
   }
   for (ViewName& file : names) {
     const auto kept = entity->views->Find(file.name);
@@ -334,7 +314,10 @@ std::vector<ViewName> ListShownViews(const StorePtr& store, const EntityPtr& ent
   const auto ask = [&](const auto& provider, const auto& input) {
     return provider.Listed(input, store->services().listed_views);
   };
-  return NamesBy(ask, store, entity, &children);
+  std::vector<ViewName> names = NamesBy(ask, store, entity, &children);
+  std::erase_if(
+      names, [&](const ViewName& file) { return !store->services().listed_views.Shows(file); });
+  return names;
 }
 
 Result<EntityViewPtr> FindView(const StorePtr& store, const EntityPtr& entity,
@@ -349,8 +332,7 @@ Result<EntityViewPtr> FindView(const StorePtr& store, const EntityPtr& entity,
   if (!entity->reader) return model::NotFound("{}", name);
   const ArrayInput to_find = InputOf(store, *entity, std::make_shared<Parts>());
   if (entity->path == "/" && !services.array_views->Find(to_find, name)) {
-    const auto group = std::make_shared<const OneArrayGroup>(InputOf(store, *entity, parts),
-                                                             ArrayName(*store));
+    const auto group = MakeGroupOfArray(InputOf(store, *entity, parts), ArrayName(*store));
     return FindWith<GroupInput>(*services.group_views, *group, *group, store, entity, name,
                                 *parts);
   }

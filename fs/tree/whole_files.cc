@@ -10,6 +10,7 @@
 #include "fs/tree/source_tree.h"
 #include "fs/tree/store_tree.h"
 #include "fs/view/view_kinds.h"
+#include "fs/view/view_provider.h"
 #include "model/path_name.h"
 
 namespace ndlfs::fs {
@@ -25,11 +26,6 @@ constexpr size_t kMostKnown = 256;
 // Objects of a store that are looked at to find its groups, and how deep these may nest.
 constexpr size_t kMostObjects = 10'000;
 constexpr int kMostLevels = 64;
-
-std::string StemOf(std::string_view name) {
-  const size_t dot = name.rfind('.');
-  return std::string(dot == 0 ? name : name.substr(0, dot));
-}
 
 // "era5" and "/forecast/wind": "era5.forecast.wind.nc", with `mark` before the extension.
 std::string FileNameOf(std::string_view base, std::string_view object, std::string_view mark,
@@ -124,7 +120,7 @@ WholeFileNames GiveNames(const std::vector<NamedStore>& stores, const Names& tak
   for (const NamedStore& store : stores) {
     const std::string name = short_name(store);
     const bool is_alone = wanted[name] == 1 && !taken.contains(name);
-    bases.push_back(is_alone || name == store.name ? StemOf(store.name) : store.name);
+    bases.emplace_back(is_alone || name == store.name ? StemOf(store.name) : store.name);
     names.replaced.insert(store.name);
   }
   // Whole stores choose before groups.

@@ -35,10 +35,16 @@ model::Ndarray CutArray(const model::Ndarray& array, const Selection& selection)
   return part;
 }
 
+// A part of coordinates is coordinates, but not one of them alone.
 std::shared_ptr<const backends::Node> CutNode(const backends::Node& node,
                                               const Selection& selection) {
   auto part = std::make_shared<backends::Node>(node);
-  part->entity = CutArray(node.array(), selection);
+  model::Ndarray array = CutArray(node.array(), selection);
+  if (std::holds_alternative<model::DimCoord>(node.entity) && array.shape.size() == 1) {
+    part->entity = model::DimCoord{std::move(array)};
+  } else {
+    part->entity = std::move(array);
+  }
   return part;
 }
 

@@ -19,33 +19,6 @@ namespace {
 using model::Quote;
 using model::Result;
 
-std::vector<std::string_view> Split(std::string_view text) {
-  std::vector<std::string_view> items;
-  for (;;) {
-    const size_t comma = std::min(text.find(','), text.size());
-    items.push_back(text.substr(0, comma));
-    if (comma == text.size()) return items;
-    text.remove_prefix(comma + 1);
-  }
-}
-
-struct NamedItem {
-  size_t dimension;
-  std::string_view text;
-};
-
-// Names are those of the store, or as names of files have them ("%2F" for '/').
-std::optional<NamedItem> FindName(const ArrayInput& array, std::string_view item) {
-  for (size_t d = 0; d < array.shape.size(); ++d) {
-    const std::string name = DimensionName(array, d);
-    if (name.empty()) continue;
-    for (const std::string& begin : {name + '=', model::EncodeFileName(name) + '='}) {
-      if (item.starts_with(begin)) return NamedItem{d, item.substr(begin.size())};
-    }
-  }
-  return std::nullopt;
-}
-
 model::Failure NoDimension(const ArrayInput& array, std::string_view item) {
   std::vector<std::string> names;
   for (size_t d = 0; d < array.shape.size(); ++d) {
@@ -59,21 +32,12 @@ model::Failure NoDimension(const ArrayInput& array, std::string_view item) {
                          fmt::join(names, ", "));
 }
 
-Result<IndexRange> FindNamed(const ArrayInput& array, const NamedItem& item) {
-  const uint64_t extent = array.shape[item.dimension];
-  if (item.text.starts_with('#')) return ParseIndexRange(item.text.substr(1), extent);
-  NDLFS_TRY(const auto coordinates, FindCoordinate(array, item.dimension));
-  if (!coordinates) return ParseIndexRange(item.text, extent);
-  if (extent == 0) return IndexRange();
-  return FindByCoordinate(*coordinates, item.text);
-}
-
 class SliceParser {
  public:
   explicit SliceParser(const ArrayInput& array) : array_(array), found_(array.shape.size()) {}
 
   Result<Selection> Run(std::string_view text) {
-    const std::vector<std::string_view> items = Split(text);
+    const std::vector<std::string_view> items = SplitSlice(text);
     for (const std::string_view item : items) {
       if (HasName(item)) NDLFS_RETURN_IF_ERROR(AddNamed(item));
     }
@@ -114,9 +78,9 @@ class SliceParser {
     return {};
   }
   Result<void> AddNamed(std::string_view item) {
-    const auto named = FindName(array_, item);
+    const auto named = FindNamedItem(array_, item);
     if (!named) return NoDimension(array_, item);
-    NDLFS_TRY(const IndexRange range, FindNamed(array_, *named),
+    NDLFS_TRY(const IndexRange range, ParseNamedItem(array_, *named),
               model::OneLine(DimensionName(array_, named->dimension)));
     if (found_[named->dimension]) return model::NotFound("{} is there twice", Quote(item));
     found_[named->dimension] = range;
@@ -128,6 +92,36 @@ class SliceParser {
 };
 
 }  // namespace
+
+std::vector<std::string_view> SplitSlice(std::string_view text) {
+  std::vector<std::string_view> items;
+  for (;;) {
+    const size_t comma = std::min(text.find(','), text.size());
+    items.push_back(text.substr(0, comma));
+    if (comma == text.size()) return items;
+    text.remove_prefix(comma + 1);
+  }
+}
+
+std::optional<NamedItem> FindNamedItem(const ArrayInput& array, std::string_view item) {
+  for (size_t d = 0; d < array.shape.size(); ++d) {
+    const std::string name = DimensionName(array, d);
+    if (name.empty()) continue;
+    for (const std::string& begin : {name + '=', model::EncodeFileName(name) + '='}) {
+      if (item.starts_with(begin)) return NamedItem{d, item.substr(begin.size())};
+    }
+  }
+  return std::nullopt;
+}
+
+Result<IndexRange> ParseNamedItem(const ArrayInput& array, const NamedItem& item) {
+  const uint64_t extent = array.shape[item.dimension];
+  if (item.text.starts_with('#')) return ParseIndexRange(item.text.substr(1), extent);
+  NDLFS_TRY(const auto coordinates, FindCoordinate(array, item.dimension));
+  if (!coordinates) return ParseIndexRange(item.text, extent);
+  if (extent == 0) return IndexRange();
+  return FindByCoordinate(*coordinates, item.text);
+}
 
 Result<Selection> ParseSlice(const ArrayInput& array, std::string_view text) {
   return SliceParser(array).Run(text);

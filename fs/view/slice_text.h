@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <optional>
 #include <string_view>
+#include <vector>
 
 #include "fs/view/selection.h"
 #include "fs/view/view_input.h"
@@ -15,5 +17,19 @@ namespace ndlfs::fs {
 // coordinates; otherwise see FindByCoordinate(). Only that reads anything. kNotFound says what
 // is wrong.
 model::Result<Selection> ParseSlice(const ArrayInput& array, std::string_view text);
+
+// The items of such a text.
+std::vector<std::string_view> SplitSlice(std::string_view text);
+
+// An item with a name: the dimension that it names, and ITEM.
+struct NamedItem {
+  size_t dimension;
+  std::string_view text;
+};
+// nullopt where `array` has no dimension of that name. The name is that of the store, or as
+// names of files have it ("%2F" for '/').
+std::optional<NamedItem> FindNamedItem(const ArrayInput& array, std::string_view item);
+// The indices that ITEM means along that dimension.
+model::Result<IndexRange> ParseNamedItem(const ArrayInput& array, const NamedItem& item);
 
 }  // namespace ndlfs::fs

@@ -65,6 +65,38 @@ class HierarchyGroup final : public GroupInput,
   mutable std::shared_ptr<const backends::Node> node_ GUARDED_BY(mutex_);
 };
 
+class OneArrayGroup final : public GroupInput,
+                            public std::enable_shared_from_this<OneArrayGroup> {
+ public:
+  OneArrayGroup(ArrayInput array, std::string name)
+      : array_(std::move(array)), name_(std::move(name)) {
+    model::Ndarray entity = array_.node->array();
+    entity.name = name_;
+    auto node = std::make_shared<backends::Node>(*array_.node);
+    node->entity = std::move(entity);
+    array_.node = std::move(node);
+  }
+  const std::string& path() const override { return path_; }
+  const backends::Node& node() const override { return node_; }
+  std::shared_ptr<const GroupInput> Outer() const override { return nullptr; }
+  model::Result<std::vector<std::string>> List() const override { return std::vector{name_}; }
+  model::Result<std::optional<backends::Link>> GetLink(std::string_view) const override {
+    return std::nullopt;
+  }
+  model::Result<GroupChild> Load(std::string_view name) const override {
+    if (name != name_) return model::NotFound("{}", name);
+    GroupChild child{array_.node, array_, nullptr};
+    child.array->group = shared_from_this();
+    return child;
+  }
+
+ private:
+  const std::string path_ = "/";
+  const backends::Node node_;
+  ArrayInput array_;
+  const std::string name_;
+};
+
 // The child of `group` that is a dimension coordinate; nullopt where there is none.
 model::Result<std::optional<ArrayInput>> LoadCoordinate(const GroupInput& group,
                                                         std::string_view name) {
@@ -169,6 +201,10 @@ std::shared_ptr<const GroupInput> MakeGroupAround(
       std::make_shared<const OpenedStore>(OpenedStore{std::move(hierarchy), cache, scan});
   return std::make_shared<const HierarchyGroup>(std::move(store),
                                                 std::string(model::ParentPath(path)), nullptr);
+}
+
+std::shared_ptr<const GroupInput> MakeGroupOfArray(ArrayInput array, std::string name) {
+  return std::make_shared<const OneArrayGroup>(std::move(array), std::move(name));
 }
 
 }  // namespace ndlfs::fs

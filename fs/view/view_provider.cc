@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "fs/view/group_part_provider.h"
 #include "fs/view/part_provider.h"
 #include "model/path_name.h"
 
@@ -20,7 +21,8 @@ const ArrayViewProvider& ArrayViews() {
 
 const GroupViewProvider& GroupViews() {
   static const KindProvider<GroupInput> kinds(GroupViewKinds());
-  static const JoinedProvider<GroupInput> all({&kinds});
+  static const GroupPartProvider parts(kinds);
+  static const JoinedProvider<GroupInput> all({&kinds, &parts});
   return all;
 }
 
@@ -29,6 +31,11 @@ std::string ResolveAlias(std::string_view stem, std::string_view name) {
   const std::string_view rest = name.substr(stem.size());
   if (!rest.starts_with('.') && !rest.starts_with('[')) return {};
   return "data" + std::string(rest);
+}
+
+std::string_view StemOf(std::string_view file_name) {
+  const size_t dot = file_name.rfind('.');
+  return dot == 0 ? file_name : file_name.substr(0, dot);
 }
 
 ListedViews ListedViews::All() {

@@ -167,6 +167,10 @@ const GroupViewProvider& GroupViews();
 // other names, and for names that ndlfs has reserved.
 std::string ResolveAlias(std::string_view stem, std::string_view name);
 
+// The name of a store without its extension, which files are called by: "era5" for "era5.zarr".
+// A name that is all extension stays as it is.
+std::string_view StemOf(std::string_view file_name);
+
 // The short names of all kinds of files, of arrays and of groups.
 std::vector<std::string_view> ShortViewNames();
 

@@ -18,6 +18,7 @@
 #include <utility>
 #include <vector>
 
+#include "backends/format/foreign/foreign.h"
 #include "backends/format/hdf5/hdf5.h"
 #include "backends/format/kerchunk/kerchunk.h"
 #include "backends/format/n5/n5.h"
@@ -173,6 +174,37 @@ TEST_F(DetectionTest, ArchiveIsNpzBeforeItIsZarr) {
   EXPECT_EQ(FormatOf(Zip({"a.npy"}), "a.zip"), &NpzFormat());
   EXPECT_EQ(FormatOf(Zip({".zgroup"}), "a.npz"), &ZarrZipFormat()) << "its first member tells";
   EXPECT_EQ(FormatOf(Zip({"a.npy", ".zgroup"}), "a.dat"), &ZarrZipFormat());
+}
+
+const std::string kEnvi = "ENVI\nsamples = 3\nlines = 2\nbands = 1\ndata type = 1\n";
+const std::string kNrrd = "NRRD0004\ntype: int\ndimension: 1\nsizes: 1\n";
+
+TEST_F(DetectionTest, HeadersOfOtherProgramsAreStoresByContentOrByNameAndContent) {
+  EXPECT_EQ(FormatOf(kNrrd), &NrrdFormat());
+  EXPECT_EQ(FormatOf("ObjectType = Image\nNDims = 2\nDimSize = 1 1\n"), &MetaImageFormat());
+  EXPECT_EQ(FormatOf(Padded("SIMPLE  =                    T / FITS")), &FitsFormat());
+  EXPECT_EQ(FormatOf(kEnvi, "a.hdr"), &EnviFormat());
+  EXPECT_EQ(FormatOf("DATA_FILE: values.raw\nDATA_SIZE: 1 1 1\n", "a.bov"), &BovFormat());
+  EXPECT_EQ(FormatOf(" nDims = [   2 ];\n dimList = [\n 1, 1, 1", "a.meta"), &MitgcmFormat());
+}
+
+TEST_F(DetectionTest, FilesWithTheNamesOfSuchHeadersStayPlain) {
+  EXPECT_EQ(FormatOf(kEnvi, "a.txt"), nullptr);
+  for (const char* name : {"a.hdr", "a.bov", "a.meta", "a.mhd", "a.mha", "a.fit", "a.fts"}) {
+    for (const Detection detection : {Detection::kContent, Detection::kName}) {
+      EXPECT_EQ(FormatOf("words of some other program, more than a few", name, detection),
+                nullptr)
+          << name;
+      EXPECT_EQ(FormatOf("", name, detection), nullptr) << name;
+    }
+  }
+}
+
+TEST_F(DetectionTest, HeadersOfOtherProgramsAreKnownByNameToo) {
+  EXPECT_EQ(FormatByName(kNrrd, "a.nhdr"), &NrrdFormat());
+  EXPECT_EQ(FormatByName(kNrrd, "a.dat"), nullptr);
+  EXPECT_EQ(FormatByName(kEnvi, "a.HDR"), &EnviFormat());
+  EXPECT_EQ(FormatByName("\x1f\x8b", "a.nii.gz"), &NiftiFormat());
 }
 
 TEST_F(DetectionTest, ByNameOnlyFilesWithTheNamesOfStoresAreLookedInto) {

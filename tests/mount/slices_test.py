@@ -42,7 +42,9 @@ def random_slice(rng, names, shape):
     return ",".join(texts), tuple(items)
 
 
-class SlicesTest(harness.SourceTestCase):
+class StoresTestCase(harness.SourceTestCase):
+    """The same array, with coordinates where it can have them, in stores of several formats."""
+
     SHAPE = (11, 13, 17)
     NAMES = ("time", "lat", "lon")
 
@@ -73,6 +75,8 @@ class SlicesTest(harness.SourceTestCase):
         np.save(os.path.join(self.source, "e.npy"), self.data)
         self.folders = {"a.zarr/t": True, "b.nc/t": True, "c.nc/t": True, "d.h5/t": False, "e.npy": False}
 
+
+class SlicesTest(StoresTestCase):
     def check(self, mounted, folder, text, expected, stem="data"):
         name = os.path.join(folder, f"{stem}[{text}]")
         content = harness.read(mounted.path, name + ".npy")
@@ -147,6 +151,70 @@ class SlicesTest(harness.SourceTestCase):
         wrong = harness.run(*command, "99")
         self.assertEqual(wrong.returncode, 1)
         self.assertIn("index 99 is outside of a dimension of 11", wrong.stderr)
+
+
+class GroupSlicesTest(StoresTestCase):
+    """data[...].nc, compared with the same slices of the arrays by NumPy."""
+
+    def open(self, content):
+        return netCDF4.Dataset("memory", memory=content)
+
+    def check_group(self, mounted, store, text, time, lat, lon):
+        with self.open(harness.read(mounted.path, store, f"data[{text}].nc")) as dataset:
+            np.testing.assert_array_equal(dataset["t"][:], self.data[time][..., lat, :][..., lon])
+            for name, items in (("time", time), ("lat", lat), ("lon", lon)):
+                np.testing.assert_array_equal(dataset[name][...], getattr(self, name)[items])
+            shape = {name: len(dimension) for name, dimension in dataset.dimensions.items()}
+            self.assertEqual(dataset["t"].dimensions, tuple(name for name in self.NAMES if name in shape))
+
+    def test_all_arrays_are_cut(self):
+        everything = slice(None)
+        with harness.Mount(self.source) as mounted:
+            for store in ("a.zarr", "b.nc", "c.nc"):
+                self.check_group(mounted, store, "lat=45:60,time=2020-01-12", slice(2, 4), slice(0, 7), everything)
+                self.check_group(mounted, store, "lon=#::-2", everything, everything, slice(None, None, -2))
+                self.check_group(mounted, store, "time=2020-01-12T12:00", 3, everything, everything)
+                name = "data[lon=#2:5].nc"
+                with self.open(harness.read(mounted.path, store, store.split(".")[0] + name[4:])) as dataset:
+                    self.assertEqual(dataset.dimensions["lon"].size, 3)
+
+    def test_other_slices_are_not_there(self):
+        with harness.Mount(self.source) as mounted:
+            for name in ("data[depth=3].nc", "data[3].nc", "data[lat=#99].nc", "data[lat=#1].h5"):
+                with self.assertRaises(FileNotFoundError, msg=name):
+                    os.stat(mounted.join("a.zarr", name))
+            self.assertNotIn("error.txt", os.listdir(mounted.join("a.zarr")))
+            self.assertIn('no array has a dimension called "depth"', harness.read(mounted.path, ".ndlfs/errors.log").decode())
+
+    def test_a_slice_follows_its_coordinates(self):
+        with harness.Mount(self.source, "--revalidate", "0") as mounted:
+            name = "a.zarr/data[lat=45:60].nc"
+            with self.open(harness.read(mounted.path, name)) as dataset:
+                self.assertEqual(dataset.dimensions["lat"].size, 7)
+            zarr.open(self.path("a.zarr"), mode="a")["lat"][:] = np.linspace(60, 48, 13)
+            with self.open(harness.read(mounted.path, name)) as dataset:
+                self.assertEqual(dataset.dimensions["lat"].size, 13)
+
+    def test_cat_writes_slices_of_groups(self):
+        command = [harness.BINARY, "cat", self.path("b.nc"), "/", "--view", "nc", "--slice"]
+        with self.open(subprocess.run([*command, "time=#1"], capture_output=True, check=True).stdout) as dataset:
+            np.testing.assert_array_equal(dataset["t"][:], self.data[1])
+        wrong = harness.run(*command, "1")
+        self.assertEqual(wrong.returncode, 1)
+        self.assertIn("does not name a dimension", wrong.stderr)
+
+    def test_one_array_has_the_files_of_a_group(self):
+        with harness.Mount(self.source) as mounted:
+            views = os.getxattr(mounted.join("e.npy"), "user.ndl.views").decode()
+            self.assertIn("data.nc", views)
+            self.assertNotIn("data.nc", os.listdir(mounted.join("e.npy")))
+            content = harness.read(mounted.path, "e.npy/data.nc")
+        with harness.Mount(self.source, "--views", "nc") as mounted:
+            self.assertIn("data.nc", os.listdir(mounted.join("e.npy")))
+        command = [harness.BINARY, "cat", self.path("e.npy"), "/", "--view", "nc"]
+        self.assertEqual(subprocess.run(command, capture_output=True, check=True).stdout, content)
+        with self.open(content) as dataset:
+            np.testing.assert_array_equal(dataset["e"][:], self.data)
 
 
 class ValuesTest(harness.SourceTestCase):

@@ -52,6 +52,9 @@ struct FormatExample {
   bool has_group = true;       // otherwise the array is at "/"
   bool has_subgroup = true;    // "/g/b" is there
   bool has_large_data = true;  // otherwise the array has the first 4 elements
+  // Of the elements, whose bytes are those of int32.
+  std::string type = "int32";
+  std::vector<std::string> coordinates = {};  // arrays beside "a", sorted
 };
 
 inline void PrintTo(const FormatExample& example, std::ostream* out) {
@@ -178,8 +181,81 @@ inline void PutNdl(MemorySource& source) {
              "/:\n  ndarrays:\n" + array("a") + "/g:\n  ndarrays:\n" + array("b"));
 }
 
+// A header of text beside a file of elements, or before them.
+inline void PutNrrd(MemorySource& source) {
+  source.Put("a.nrrd",
+             "NRRD0004\ntype: int\ndimension: 1\nsizes: 131072\nendian: little\n"
+             "encoding: raw\n\n" +
+                 ExampleElements());
+}
+inline void PutMetaImage(MemorySource& source) {
+  source.Put("a.mhd",
+             "ObjectType = Image\nNDims = 1\nBinaryData = True\nBinaryDataByteOrderMSB = True\n"
+             "DimSize = 131072\nElementType = MET_INT\nElementDataFile = pixels.raw\n");
+  source.Put("pixels.raw", ExampleElements(0, kExampleExtent, /*is_big=*/true));
+}
+inline void PutEnvi(MemorySource& source) {
+  source.Put("a.hdr",
+             "ENVI\nsamples = 512\nlines = 256\nbands = 1\nheader offset = 100\n"
+             "data type = 3\ninterleave = bsq\nbyte order = 0\n");
+  source.Put("a.img", std::string(100, '?') + ExampleElements());
+}
+inline void PutBov(MemorySource& source) {
+  source.Put("a.bov",
+             "DATA_FILE: pixels.raw\nDATA_SIZE: 64 64 32\nDATA_FORMAT: INT\nVARIABLE: a\n"
+             "DATA_ENDIAN: LITTLE\n");
+  source.Put("pixels.raw", ExampleElements());
+}
+inline void PutMitgcm(MemorySource& source) {
+  source.Put("a.0000000001.meta",
+             " nDims = [   2 ];\n dimList = [\n 512, 1, 512,\n 256, 1, 256\n ];\n"
+             " dataprec = [ 'float32' ];\n nrecords = [     1 ];\n");
+  source.Put("a.0000000001.data", ExampleElements(0, kExampleExtent, /*is_big=*/true));
+}
+
+// Cards of 80 characters, filled up to a block of 2880 bytes.
+inline std::string FitsHeader(const std::vector<std::string>& cards) {
+  std::string header;
+  for (std::string card : cards) {
+    card.resize(80, ' ');
+    header += card;
+  }
+  header += "END";
+  header.resize((header.size() + 2879) / 2880 * 2880, ' ');
+  return header;
+}
+inline void PutFits(MemorySource& source) {
+  const std::string header =
+      FitsHeader({"SIMPLE  =                    T", "BITPIX  =                   32",
+                  "NAXIS   =                    1", "NAXIS1  =               131072"});
+  source.Put("a.fits", header + ExampleElements(0, kExampleExtent, /*is_big=*/true));
+}
+
+// A header of NIfTI-2 for int32 of one dimension.
+inline std::string Nifti2Header(uint64_t length) {
+  std::string header(544, '\0');
+  header.replace(0, 4, LittleEndian(540, 4));
+  header.replace(4, 8, std::string("n+2\0\r\n\032\n", 8));
+  header.replace(12, 4, LittleEndian(8, 2) + LittleEndian(32, 2));
+  header.replace(16, 16, LittleEndian(1, 8) + LittleEndian(length, 8));
+  header.replace(168, 8, LittleEndian(544, 8));
+  return header;
+}
+inline void PutNifti(MemorySource& source) {
+  source.Put("a.nii", Nifti2Header(kExampleExtent) + ExampleElements());
+}
+
+inline FormatExample HeaderExample(const char* format, const char* path,
+                                   void (*put)(MemorySource&)) {
+  FormatExample example{format, path, put, path};
+  example.has_subgroup = false;
+  return example;
+}
+
 // One of each format but HDF5: such a file is made by h5py.
 inline std::vector<FormatExample> FormatExamples() {
+  FormatExample mitgcm = HeaderExample("MITgcm", "a.0000000001.meta", &PutMitgcm);
+  mitgcm.type = "float32";
   return {
       {"Zarr", "v2.zarr", &PutZarr2, "v2.zarr/.zgroup"},
       {"Zarr", "v3.zarr", &PutZarr3, "v3.zarr/zarr.json"},
@@ -193,6 +269,13 @@ inline std::vector<FormatExample> FormatExamples() {
       {"NDL", "values.ndl.yaml", &PutNdl, "values.ndl.yaml", /*has_group=*/true,
        /*has_subgroup=*/true,
        /*has_large_data=*/false},
+      HeaderExample("NRRD", "a.nrrd", &PutNrrd),
+      HeaderExample("MetaImage", "a.mhd", &PutMetaImage),
+      HeaderExample("ENVI", "a.hdr", &PutEnvi),
+      HeaderExample("BOV", "a.bov", &PutBov),
+      mitgcm,
+      HeaderExample("FITS", "a.fits", &PutFits),
+      HeaderExample("NIfTI", "a.nii", &PutNifti),
   };
 }
 

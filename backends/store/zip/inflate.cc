@@ -65,7 +65,7 @@ class InflateReader::Stream {
   // Null if there is no memory.
   static std::unique_ptr<Stream> AtBeginning(const DeflatedRange& range) {
     auto stream = std::make_unique<Stream>(range);
-    stream->initialized_ = ::inflateInit2(&stream->zlib_, -MAX_WBITS) == Z_OK;
+    stream->initialized_ = ::inflateInit2(&stream->zlib_, stream->WindowBits()) == Z_OK;
     return stream->initialized_ ? std::move(stream) : nullptr;
   }
   std::unique_ptr<Stream> Copy() const {
@@ -103,9 +103,25 @@ class InflateReader::Stream {
   }
 
  private:
+  bool is_wrapped() const { return range_.wrapper == DeflatedRange::Wrapper::kGzipOrZlib; }
+  int WindowBits() const {
+    constexpr int kDetect = 32;  // gzip or zlib
+    return is_wrapped() ? MAX_WBITS + kDetect : -MAX_WBITS;
+  }
+
+  // Goes on with the next member of gzip, if there is more input.
+  bool StartNextMember() {
+    const bool is_end = zlib_.avail_in == 0 && consumed_ == range_.compressed_size;
+    if (!is_wrapped() || is_end || ::inflateReset(&zlib_) != Z_OK) return false;
+    ended_ = false;
+    return true;
+  }
+
   model::Result<void> Fill(const Store& file, Bytes& input, ByteSpan out) {
     while (!out.empty()) {
-      if (ended_) return Corrupt("inflates to less than its {} bytes", range_.size);
+      if (ended_ && !StartNextMember()) {
+        return Corrupt("inflates to less than its {} bytes", range_.size);
+      }
       NDLFS_TRY(const size_t count, Step(file, input, out));
       out = out.subspan(count);
     }
@@ -117,9 +133,11 @@ class InflateReader::Stream {
     std::byte surplus;
     while (!ended_) {
       NDLFS_TRY(const size_t count, Step(file, input, ByteSpan(&surplus, 1)));
-      if (count != 0) return Corrupt("inflates to more than its {} bytes", range_.size);
+      if (count == 0) continue;
+      if (is_wrapped()) return {};
+      return Corrupt("inflates to more than its {} bytes", range_.size);
     }
-    return CheckCrc(range_.crc32, crc_);
+    return is_wrapped() ? model::Result<void>() : CheckCrc(range_.crc32, crc_);
   }
 
   // One call of inflate(); returns the number of bytes it made.

@@ -16,13 +16,22 @@ namespace ndlfs::backends {
 // Where a deflated value is in a file, and the size and the checksum that it
 // should have.
 struct DeflatedRange {
+  enum class Wrapper : uint8_t {
+    kNone,        // a member of a ZIP archive
+    kGzipOrZlib,  // has its own checksum. gzip may have several members, one after the other
+  };
   uint64_t offset = 0;  // in the file
   uint64_t compressed_size = 0;
+  // With a wrapper, more bytes may follow. Nobody reads them, nor the checksum behind them.
   uint64_t size = 0;
-  uint32_t crc32 = 0;
+  uint32_t crc32 = 0;  // without a wrapper
+  Wrapper wrapper = Wrapper::kNone;
 };
 
-// Inflates a whole value into `out`, which must have the size of the value.
+// Deflate makes at most 258 bytes out of 2 bits.
+inline constexpr uint64_t kMaxDeflateRatio = 1032;
+
+// Inflates a whole value without a wrapper into `out`, which must have the size of the value.
 // kCorrupt if the size or the checksum is another one.
 model::Result<void> InflateAll(const Store& file, const DeflatedRange& range, ByteSpan out);
 

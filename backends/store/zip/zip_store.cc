@@ -19,9 +19,6 @@ using model::Corrupt;
 constexpr size_t kLocalHeaderSize = 30;
 constexpr std::string_view kLocalSignature("PK\3\4", 4);
 
-// Deflate makes at most 258 bytes out of 2 bits.
-constexpr uint64_t kMaxRatio = 1032;
-
 uint16_t Take16(std::string_view header, size_t at) {
   return static_cast<uint16_t>(static_cast<uint8_t>(header[at]) |
                                static_cast<uint8_t>(header[at + 1]) << 8);
@@ -37,7 +34,7 @@ model::Result<void> CheckReadable(const ZipMember& member) {
   if (member.method != ZipMember::kDeflated) {
     return model::Unsupported("ZIP compression method {}", member.method);
   }
-  if (member.size / kMaxRatio > member.compressed_size) {
+  if (member.size / kMaxDeflateRatio > member.compressed_size) {
     return Corrupt("{} bytes cannot inflate to {}", member.compressed_size, member.size);
   }
   return {};

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: MIT
+//
+// What a header describes: a group with arrays, and the coordinates along their dimensions.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "backends/format/hierarchy.h"
+#include "backends/store/store.h"
+#include "model/entities.h"
+#include "model/error.h"
+
+namespace ndlfs::backends::foreign {
+
+// Attributes of texts and numbers. A text that is not UTF-8 is taken as Latin-1.
+model::Attribute TextAttribute(std::string name, std::string_view text);
+model::Attribute RealAttribute(std::string name, double number);
+model::Attribute RealsAttribute(std::string name, const std::vector<double>& numbers);
+model::Attribute IntegerAttribute(std::string name, int64_t number);
+
+// The coordinates along a dimension, which are float64.
+struct Coordinates {
+  double first = 0;  // first, first + step, first + 2 step ...
+  double step = 1;
+  std::vector<double> values = {};  // or these, one for each index
+  std::vector<model::Attribute> attributes = {};
+  bool operator==(const Coordinates&) const = default;
+};
+
+struct Axis {
+  std::string name;  // may be empty
+  uint64_t size = 0;
+  std::optional<Coordinates> coordinates = std::nullopt;
+  bool operator==(const Axis&) const = default;
+};
+
+// An array as a header describes it.
+struct DescribedArray {
+  std::string name = {};
+  std::vector<Axis> axes = {};  // the slowest first
+  model::Datatype stored = {};  // with the byte order of the file
+  // Of the elements as they are decoded, if these are of another type.
+  std::optional<model::Datatype> dtype = std::nullopt;
+  // Decodes elements of `stored` to those of `dtype`; null if only their byte order differs.
+  std::shared_ptr<const ArrayToBytesCodec> codec = nullptr;
+  std::vector<model::Attribute> attributes = {};
+  // The element that stands for missing ones. Becomes _FillValue if the type has it.
+  std::optional<model::Value> fill = std::nullopt;
+
+  std::vector<uint64_t> shape() const;
+  const model::Datatype& type() const { return dtype ? *dtype : stored; }
+};
+
+// The fill value as an element of array.type(); empty if there is none.
+std::vector<std::byte> EncodedFill(const DescribedArray& array);
+
+// The objects of a store. All arrays are in its root group.
+class Contents {
+ public:
+  // `header` is the store of the header, which is read by now.
+  static model::Result<Contents> Make(std::shared_ptr<const Store> header);
+
+  // An attribute of the group. Of two with one name the first stays, and so do those that are
+  // there of more than some thousand.
+  void AddAttribute(model::Attribute attribute);
+  // Adds the array, with the coordinates along its dimensions that are not there yet.
+  // Coordinates are left out if something else has their name. The name of the array becomes
+  // one that is valid and not in use. An error instead of a source is shown at the array; one
+  // that may pass fails.
+  model::Result<void> AddArray(DescribedArray array,
+                               model::Result<std::shared_ptr<const ArraySource>> source);
+  // The hierarchy is another one when the value at `key` changes.
+  void Watch(std::shared_ptr<const Store> store, std::string key);
+  void AddNote(std::string note) { root_->notes.push_back(std::move(note)); }
+
+  std::shared_ptr<const Hierarchy> MakeHierarchy(std::string_view format) &&;
+
+ private:
+  Contents() = default;
+  std::string FreeName(std::string_view name);
+  // Whether there are such coordinates now.
+  bool AddCoordinates(const std::string& name, const Axis& axis);
+
+  struct Watched {
+    std::shared_ptr<const Store> store;
+    std::string key;
+  };
+  class StoreOfHeader;
+
+  int64_t modified_ns_ = 0;
+  std::shared_ptr<Node> root_;
+  std::map<std::string, std::shared_ptr<const Node>, std::less<>> children_;
+  std::vector<Watched> watched_;
+  std::set<std::string, std::less<>> attributes_;  // names
+  std::map<std::string, Axis> axes_;     // whose coordinates are there, by their names
+  std::map<std::string, int> suffixes_;  // of names that were not free
+};
+
+}  // namespace ndlfs::backends::foreign

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "backends/format/array_source.h"
+#include "model/error.h"
+
+namespace ndlfs::backends::foreign {
+
+// Arrays of float64 that no file has: `values`, or `size` numbers first, first + step ...
+// The latter take no memory.
+model::Result<std::shared_ptr<const ArraySource>> MakeListedCoordinates(
+    std::vector<double> values);
+model::Result<std::shared_ptr<const ArraySource>> MakeRegularCoordinates(double first,
+                                                                         double step,
+                                                                         uint64_t size);
+
+}  // namespace ndlfs::backends::foreign

@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: MIT
+//
+// ENVI: a header of text beside a flat file of pixels, by
+// https://www.nv5geospatialsoftware.com/docs/ENVIHeaderFiles.html.
+#include <array>
+#include <cmath>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "backends/format/foreign/foreign.h"
+#include "backends/format/foreign/header_format.h"
+#include "backends/format/foreign/header_text.h"
+#include "backends/store/file_name.h"
+
+namespace ndlfs::backends {
+namespace foreign {
+namespace {
+
+using model::BadInput;
+using model::Datatype;
+using model::Result;
+
+bool IsEnvi(std::string_view head) {
+  const auto line = TakeLine(head);
+  return line && Trim(*line) == "ENVI";
+}
+
+struct EnviHeader {
+  HeaderFields fields;
+  std::vector<model::Attribute> attributes;
+
+  std::string_view operator[](std::string_view name) const { return fields[name]; }
+};
+
+// Values in braces may have several lines.
+std::string TakeValue(std::string_view first, std::string_view& rest) {
+  std::string value(Trim(first));
+  if (!value.starts_with('{')) return value;
+  while (value.find('}') == std::string::npos) {
+    const auto line = TakeLine(rest);
+    if (!line) break;
+    value += ' ';
+    value += Trim(*line);
+  }
+  return value;
+}
+
+Result<EnviHeader> ParseHeader(std::string_view text) {
+  EnviHeader header;
+  TakeLine(text);
+  while (const auto line = TakeLine(text)) {
+    const size_t equals = line->find('=');
+    if (line->starts_with(';') || equals == std::string_view::npos) continue;
+    const std::string_view name = Trim(line->substr(0, equals));
+    const std::string value = TakeValue(line->substr(equals + 1), text);
+    header.fields.Add(name, value);
+    header.attributes.push_back(TextAttribute(std::string(name), value));
+  }
+  return header;
+}
+
+// The items of a list in braces, without blanks around them.
+std::vector<std::string_view> ItemsOf(std::string_view list) {
+  std::vector<std::string_view> items;
+  if (!list.starts_with('{')) return items;
+  list.remove_prefix(1);
+  list = list.substr(0, list.find('}'));
+  while (!list.empty()) {
+    const size_t comma = list.find(',');
+    items.push_back(Trim(list.substr(0, comma)));
+    list.remove_prefix(comma == std::string_view::npos ? list.size() : comma + 1);
+  }
+  return items;
+}
+
+Result<uint64_t> CountOf(const EnviHeader& header, std::string_view name) {
+  const auto count = ParseCount(header[name]);
+  if (count && *count != 0) return *count;
+  return BadInput("{}: {}", name, model::Quote(header[name]));
+}
+
+Result<Datatype> StoredType(const EnviHeader& header) {
+  const std::string_view text = header["byte order"];
+  if (!text.empty() && text != "0" && text != "1") {
+    return BadInput("byte order: expected 0 or 1, found {}", model::Quote(text));
+  }
+  const auto order = text == "1" ? model::ByteOrder::kBig : model::ByteOrder::kLittle;
+  switch (ParseCount(header["data type"]).value_or(0)) {
+    case 1:
+      return Datatype::Integer(1, false);
+    case 2:
+      return Datatype::Integer(2, true, order);
+    case 3:
+      return Datatype::Integer(4, true, order);
+    case 4:
+      return Datatype::Float32(order);
+    case 5:
+      return Datatype::Float64(order);
+    case 6:
+      return Datatype::Complex(8, order);
+    case 9:
+      return Datatype::Complex(16, order);
+    case 12:
+      return Datatype::Integer(2, false, order);
+    case 13:
+      return Datatype::Integer(4, false, order);
+    case 14:
+      return Datatype::Integer(8, true, order);
+    case 15:
+      return Datatype::Integer(8, false, order);
+    default:
+      return BadInput("data type: {}", model::Quote(header["data type"]));
+  }
+}
+
+// `map info`: where a pixel is on the map, and the size of pixels. Pixel (1, 1) is the outer
+// corner of the first one.
+void PlaceOnMap(const EnviHeader& header, Axis& line, Axis& sample) {
+  const auto items = ItemsOf(header["map info"]);
+  constexpr size_t kNumbers = 6;
+  std::array<double, kNumbers> numbers{};
+  if (items.size() <= kNumbers) return;
+  for (size_t i = 0; i < kNumbers; ++i) {
+    const auto number = ParseReal(items[i + 1]);
+    if (!number || !std::isfinite(*number)) return;
+    numbers[i] = *number;
+  }
+  bool is_metres = false;
+  for (const std::string_view item : items) {
+    if (StartsIgnoringCase(item, "rotation")) {
+      const auto angle = ParseReal(Trim(item.substr(item.find('=') + 1)));
+      if (angle != 0.0) return;
+    }
+    is_metres = is_metres || EqualsIgnoringCase(item, "units=Meters");
+  }
+  const auto [x, y, easting, northing, dx, dy] = numbers;
+  if (dx == 0 || dy == 0) return;
+  const bool is_geographic = StartsIgnoringCase(items[0], "Geographic");
+  sample.name = is_geographic ? "lon" : "x";
+  line.name = is_geographic ? "lat" : "y";
+  sample.coordinates = Coordinates{easting + (1.5 - x) * dx, dx};
+  line.coordinates = Coordinates{northing - (1.5 - y) * dy, -dy};
+  if (is_geographic || is_metres) {
+    sample.coordinates->attributes.push_back(
+        TextAttribute("units", is_geographic ? "degrees_east" : "m"));
+    line.coordinates->attributes.push_back(
+        TextAttribute("units", is_geographic ? "degrees_north" : "m"));
+  }
+}
+
+Axis BandsOf(const EnviHeader& header, uint64_t count) {
+  Axis band{"band", count};
+  const auto items = ItemsOf(header["wavelength"]);
+  if (items.size() != count) return band;
+  Coordinates wavelengths;
+  for (const std::string_view item : items) {
+    const auto number = ParseReal(item);
+    if (!number) return band;
+    wavelengths.values.push_back(*number);
+  }
+  const std::string_view units = header["wavelength units"];
+  if (!units.empty()) wavelengths.attributes.push_back(TextAttribute("units", units));
+  band.name = "wavelength";
+  band.coordinates = std::move(wavelengths);
+  return band;
+}
+
+// In the order of the file. A single band is no dimension.
+Result<std::vector<Axis>> AxesOf(const EnviHeader& header) {
+  Axis line{"line"};
+  Axis sample{"sample"};
+  NDLFS_TRY(sample.size, CountOf(header, "samples"));
+  NDLFS_TRY(line.size, CountOf(header, "lines"));
+  uint64_t bands = 1;
+  if (header.fields.Has("bands")) {
+    NDLFS_TRY(bands, CountOf(header, "bands"));
+  }
+  PlaceOnMap(header, line, sample);
+  if (bands == 1) return std::vector<Axis>{std::move(line), std::move(sample)};
+  Axis band = BandsOf(header, bands);
+  const std::string interleave = Lowercase(header["interleave"]);
+  if (interleave == "bsq" || interleave.empty()) return std::vector<Axis>{band, line, sample};
+  if (interleave == "bil") return std::vector<Axis>{line, band, sample};
+  if (interleave == "bip") return std::vector<Axis>{line, sample, band};
+  return BadInput("interleave: {}", model::Quote(header["interleave"]));
+}
+
+Result<DescribedArray> DescribeArray(const EnviHeader& header, std::string name) {
+  DescribedArray array;
+  array.name = std::move(name);
+  NDLFS_TRY(array.stored, StoredType(header));
+  NDLFS_TRY(array.axes, AxesOf(header));
+  if (const auto missing = ParseInteger(header["data ignore value"])) {
+    array.fill = model::Value(*missing);
+  } else if (const auto real = ParseReal(header["data ignore value"])) {
+    array.fill = model::Value(*real);
+  }
+  return array;
+}
+
+// The name of the data file: that of the header without ".hdr", or with another extension.
+Result<std::string> FindData(const HeaderFile& file, Contents& contents) {
+  const std::string_view stem = StemOf(FileNameOf(file.path));
+  for (const std::string_view extension :
+       {"", ".dat", ".img", ".raw", ".bsq", ".bil", ".bip", ".bin", ".DAT", ".IMG", ".RAW"}) {
+    std::string name = std::string(stem) + std::string(extension);
+    const auto path = file.source->Resolve(file.path, name);
+    if (!path) continue;
+    if (file.source->IsFile(*path)) return name;
+    contents.Watch(file.source->OpenFile(*path), "");  // it may come
+  }
+  return model::Corrupt("there is no data file {}, nor one with .dat, .img, .raw or .bsq",
+                        model::Quote(stem));
+}
+
+Result<std::shared_ptr<const ArraySource>> OpenData(const EnviHeader& header,
+                                                    const DescribedArray& array,
+                                                    const HeaderFile& file,
+                                                    Contents& contents) {
+  uint64_t offset = 0;
+  if (header.fields.Has("header offset")) {
+    const auto found = ParseCount(header["header offset"]);
+    if (!found) return BadInput("header offset: {}", model::Quote(header["header offset"]));
+    offset = *found;
+  }
+  NDLFS_TRY(const std::string name, FindData(file, contents));
+  NDLFS_TRY(const DataFile data, OpenDataFile(file, name, contents));
+  if (header["file compression"] != "1") return MakeFileSource(array, data, offset);
+  return MakeInflatedSource(array, data, 0, ByteRange::kToEnd, offset);
+}
+
+Result<Contents> Read(const HeaderFile& file) {
+  NDLFS_TRY(const std::string text, ReadHeaderText(*file.store));
+  if (!IsEnvi(text)) return BadInput("it does not begin with ENVI");
+  NDLFS_TRY(EnviHeader header, ParseHeader(text));
+  NDLFS_TRY(Contents contents, Contents::Make(file.store));
+  NDLFS_TRY(DescribedArray array, DescribeArray(header, ArrayNameOf(file.path)));
+  for (auto& attribute : header.attributes) contents.AddAttribute(std::move(attribute));
+  auto source = OpenData(header, array, file, contents);
+  NDLFS_RETURN_IF_ERROR(contents.AddArray(std::move(array), std::move(source)));
+  return contents;
+}
+
+constexpr std::array<std::string_view, 1> kExtensions = {".hdr"};
+
+}  // namespace
+}  // namespace foreign
+
+const Format& EnviFormat() {
+  static const foreign::HeaderFormat format({.name = "ENVI",
+                                             .extensions = foreign::kExtensions,
+                                             .is_header = &foreign::IsEnvi,
+                                             .read = &foreign::Read});
+  return format;
+}
+
+}  // namespace ndlfs::backends

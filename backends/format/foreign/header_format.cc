@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT
+#include "backends/format/foreign/header_format.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "backends/store/file_name.h"
+
+namespace ndlfs::backends::foreign {
+
+using model::Result;
+
+namespace {
+
+bool HasAny(std::string_view name, std::span<const std::string_view> extensions) {
+  return std::ranges::any_of(
+      extensions, [&](std::string_view extension) { return HasExtension(name, extension); });
+}
+
+}  // namespace
+
+bool HeaderFormat::ProbeContent(ConstByteSpan head) const {
+  return reader_.is_content != nullptr && reader_.is_content(AsText(head));
+}
+
+bool HeaderFormat::MatchesFileName(std::string_view name) const {
+  return HasAny(name, reader_.extensions) || HasAny(name, reader_.certain_extensions);
+}
+
+bool HeaderFormat::ProbeFile(std::string_view name, ConstByteSpan head) const {
+  if (HasAny(name, reader_.certain_extensions)) return true;
+  const auto is_header = reader_.is_header ? reader_.is_header : reader_.is_content;
+  return is_header(AsText(head));
+}
+
+Result<bool> HeaderFormat::ConfirmFile(std::string_view name, const Store& file) const {
+  if (reader_.confirm == nullptr) return true;
+  return reader_.confirm(name, file);
+}
+
+Result<std::shared_ptr<const Hierarchy>> HeaderFormat::Open(
+    std::shared_ptr<const Source> source, const std::string& path,
+    const OpenOptions& options) const {
+  const auto store = source->OpenFile(path);
+  NDLFS_TRY(Contents contents, reader_.read({std::move(source), path, store, options}),
+            store->Describe(""));
+  return std::move(contents).MakeHierarchy(reader_.name);
+}
+
+}  // namespace ndlfs::backends::foreign

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+#include "backends/codec/codec.h"
+#include "model/datatype.h"
+#include "model/error.h"
+
+namespace ndlfs::backends::foreign {
+
+// Decodes elements as `stored`, of which some integers were moved by half of their range: FITS
+// has no unsigned integers and stores them less 2^(n-1), and signed bytes plus 2^7.
+// `highest_bytes` are the places, in a decoded element, of the most significant bytes of these.
+model::Result<std::shared_ptr<const ArrayToBytesCodec>> MakeMovedZero(
+    const model::Datatype& stored, std::vector<size_t> highest_bytes);
+
+}  // namespace ndlfs::backends::foreign

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <string>
+
+#include "backends/store/http/http_transport.h"
+
+namespace ndlfs::backends {
+
+struct CurlOptions {
+  unsigned max_requests = 64;  // under way at once; others wait
+  std::string ca_file = {};  // PEM certificates to trust instead of the system's; empty: those
+  // An exchange with less than a KiB a second for this long is over (kTimeout).
+  std::chrono::seconds stall{10};
+};
+
+// Requests by libcurl, on one thread of its own, which starts with the first request: the
+// process may fork before that. Connections are kept for later requests. TLS is verified.
+// Proxies come from the usual environment variables, and basic authentication from ~/.netrc.
+// Nothing but http and https is spoken, and link-local addresses are refused.
+std::shared_ptr<HttpTransport> MakeCurlTransport(CurlOptions options);
+
+// "7.88.1"
+std::string CurlVersion();
+
+}  // namespace ndlfs::backends

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "backends/store/http/http_message.h"
+#include "backends/store/http/http_transport.h"
+#include "backends/store/http/url.h"
+#include "model/error.h"
+#include "model/mutex.h"
+
+namespace ndlfs::backends {
+
+struct HttpOptions {
+  // The most time for a request with its retries, and one second more for each 128 KiB that it
+  // asks for. Waiting for requests that were sent before does not count.
+  std::chrono::milliseconds timeout{30'000};
+  // What is tried at most; 1: nothing is tried again.
+  unsigned max_attempts = 6;
+  // Before the first retry; twice as long before each next one, and each time a random part of
+  // it.
+  std::chrono::milliseconds first_pause{100};
+  unsigned max_redirects = 5;
+  // A whole value of so many bytes is accepted where a part was asked for.
+  uint64_t max_unasked = 1 << 20;
+  // Prefixes of other URLs that redirects may lead to.
+  std::vector<Url> allow_urls = {};
+};
+
+// What one server (scheme, host and port) was asked since the client exists.
+struct HttpEndpointStats {
+  uint64_t requests = 0;  // attempts
+  uint64_t bytes = 0;     // of bodies, received
+  uint64_t retries = 0;
+  uint64_t failures = 0;  // requests that ended with an error
+  uint64_t heads = 0;     // answers of which the head has come
+  uint64_t head_ns = 0;   // time from sending to the head of the answer, of all of these
+};
+
+// Sends requests, and tries again what may succeed later. Thread-safe; any number of threads
+// may wait in it.
+//
+// Any status is an answer (HttpResponse) and not an error, except those that are tried again:
+// 408, 429, 500, 502, 503, 504. These are an error when time or attempts are used up. So are
+// broken connections, bodies that are too short, and time-outs. Retry-After is obeyed if time
+// allows it.
+//
+// Errors are kIo with ETIMEDOUT (time is over) or EIO; kCorrupt where an answer contradicts
+// itself or the request: another range than the one asked for, a body of another length;
+// kUnsupported for an encoded body, or a whole value that is too large where a part was asked
+// for; kLimit for a body that is too long; kStale if the size of the value changes between two
+// attempts. Messages name the URL without user, password and query.
+//
+// The bytes of an answer are all from one attempt.
+//
+// A redirect is followed only to http or https, not from https to http, and only to the same
+// host or to what HttpOptions::allow_urls names; a link-local address is never followed. Any
+// other redirect is an error.
+class HttpClient {
+ public:
+  explicit HttpClient(std::shared_ptr<HttpTransport> transport, HttpOptions options = {});
+
+  // Waits for the answer.
+  model::Result<HttpResponse> Send(const HttpRequest& request) const;
+
+  // Sends all requests at once, and waits for all answers, which are in the same order. A
+  // request that fails does not make others fail.
+  std::vector<model::Result<HttpResponse>> SendMany(
+      std::span<const HttpRequest> requests) const;
+
+  const HttpOptions& options() const { return options_; }
+
+  // By origin: "https://example.org".
+  std::map<std::string, HttpEndpointStats> stats() const EXCLUDES(mutex_);
+
+ private:
+  class Batch;
+  class Operation;
+  class Exchange;
+
+  void Note(const std::string& origin, const HttpEndpointStats& more) const EXCLUDES(mutex_);
+
+  const std::shared_ptr<HttpTransport> transport_;
+  const HttpOptions options_;
+  mutable model::Mutex mutex_;
+  mutable std::map<std::string, HttpEndpointStats> stats_ GUARDED_BY(mutex_);
+};
+
+}  // namespace ndlfs::backends

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: MIT
+#include "backends/store/http/http_message.h"
+
+#include <curl/curl.h>
+
+#include <algorithm>
+#include <charconv>
+
+namespace ndlfs::backends {
+
+std::string_view FindHeader(const HttpHeaders& headers, std::string_view name) {
+  const auto found =
+      std::find_if(headers.begin(), headers.end(),
+                   [&](const HttpHeader& header) { return header.name == name; });
+  return found == headers.end() ? std::string_view() : found->value;
+}
+
+std::string_view ToText(HttpMethod method) {
+  switch (method) {
+    case HttpMethod::kGet:
+      return "GET";
+    case HttpMethod::kHead:
+      return "HEAD";
+    case HttpMethod::kPut:
+      return "PUT";
+    case HttpMethod::kPost:
+      break;
+  }
+  return "POST";
+}
+
+std::optional<uint64_t> ParseDecimal(std::string_view text) {
+  uint64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+std::optional<ContentRange> ParseContentRange(std::string_view text) {
+  constexpr std::string_view kUnit = "bytes ";
+  if (!text.starts_with(kUnit)) return std::nullopt;
+  text.remove_prefix(kUnit.size());
+  const size_t slash = text.find('/');
+  if (slash == text.npos) return std::nullopt;
+  ContentRange parsed;
+  if (const auto total = text.substr(slash + 1); total != "*") {
+    parsed.total_size = ParseDecimal(total);
+    if (!parsed.total_size) return std::nullopt;
+  }
+  const std::string_view range = text.substr(0, slash);
+  if (range == "*") return parsed;
+  const size_t dash = range.find('-');
+  if (dash == range.npos) return std::nullopt;
+  const auto first = ParseDecimal(range.substr(0, dash));
+  const auto last = ParseDecimal(range.substr(dash + 1));
+  if (!first || !last || *last < *first || *last == UINT64_MAX) return std::nullopt;
+  if (parsed.total_size && *last >= *parsed.total_size) return std::nullopt;
+  parsed.range = ByteRange{*first, *last - *first + 1};
+  return parsed;
+}
+
+std::optional<int64_t> ParseHttpDate(std::string_view text) {
+  constexpr time_t kMost = 253'402'300'799;  // the year 9999
+  const time_t seconds = curl_getdate(std::string(text).c_str(), nullptr);
+  if (seconds <= 0 || seconds > kMost) return std::nullopt;
+  // Later years do not fit into nanoseconds.
+  constexpr int64_t kNanoseconds = 1'000'000'000;
+  if (seconds > INT64_MAX / kNanoseconds) return std::nullopt;
+  return seconds * kNanoseconds;
+}
+
+}  // namespace ndlfs::backends

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: MIT
+#include "backends/store/http/url.h"
+
+#include <arpa/inet.h>
+#include <curl/curl.h>
+#include <fmt/format.h>
+
+#include <cctype>
+#include <memory>
+#include <utility>
+
+namespace ndlfs::backends {
+namespace {
+
+using Handle = std::unique_ptr<CURLU, decltype(&curl_url_cleanup)>;
+
+std::string Part(CURLU* url, CURLUPart part, unsigned flags = 0) {
+  char* text = nullptr;
+  if (curl_url_get(url, part, &text, flags) != CURLUE_OK) return {};
+  const std::unique_ptr<char, decltype(&curl_free)> owner(text, &curl_free);
+  return text;
+}
+
+std::string LowerCase(std::string text) {
+  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return text;
+}
+
+std::string UsualPort(std::string_view scheme) {
+  if (scheme == "http") return "80";
+  return scheme == "https" ? "443" : "";
+}
+
+constexpr unsigned kParseFlags = CURLU_NON_SUPPORT_SCHEME | CURLU_URLENCODE;
+
+// `text` without what no message may show. Does not need a valid URL.
+std::string WithoutSecrets(std::string_view text) {
+  text = text.substr(0, text.find_first_of("?#"));
+  const size_t scheme = text.find("://");
+  if (scheme == text.npos) return std::string(text);
+  const size_t host = scheme + 3;
+  const std::string_view authority = text.substr(host, text.find('/', host) - host);
+  const size_t at = authority.rfind('@');
+  if (at == authority.npos) return std::string(text);
+  return fmt::format("{}{}", text.substr(0, host), text.substr(host + at + 1));
+}
+
+model::Result<Url> Parts(CURLU* handle, std::string_view text) {
+  Url url;
+  url.scheme = LowerCase(Part(handle, CURLUPART_SCHEME));
+  url.user = Part(handle, CURLUPART_USER, CURLU_URLDECODE);
+  url.password = Part(handle, CURLUPART_PASSWORD, CURLU_URLDECODE);
+  url.host = LowerCase(Part(handle, CURLUPART_HOST));
+  url.port = Part(handle, CURLUPART_PORT);
+  if (url.port.empty()) url.port = UsualPort(url.scheme);
+  url.path = Part(handle, CURLUPART_PATH);
+  if (url.path.empty()) url.path = "/";
+  url.query = Part(handle, CURLUPART_QUERY);
+  if (url.scheme.empty() || url.host.empty()) {
+    return model::BadInput("{} is no URL with a host", model::Quote(WithoutSecrets(text)));
+  }
+  return url;
+}
+
+bool IsUnreserved(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) || c == '-' || c == '_' || c == '.' ||
+         c == '~';
+}
+
+int HexDigit(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
+
+}  // namespace
+
+std::string Url::origin() const {
+  const bool usual = port.empty() || port == UsualPort(scheme);
+  return fmt::format("{}://{}{}{}", scheme, host, usual ? "" : ":", usual ? "" : port);
+}
+
+std::string Url::ToText() const {
+  return fmt::format("{}{}{}{}", origin(), path, query.empty() ? "" : "?", query);
+}
+
+std::string Url::ForMessages() const { return model::OneLine(origin() + path); }
+
+model::Result<Url> ParseUrl(std::string_view text) {
+  if (!LooksLikeUrl(text)) return model::BadInput("{} is no URL", model::Quote(text));
+  const Handle handle(curl_url(), &curl_url_cleanup);
+  const CURLUcode code =
+      curl_url_set(handle.get(), CURLUPART_URL, std::string(text).c_str(), kParseFlags);
+  if (code != CURLUE_OK || text.find('\0') != text.npos) {
+    return model::BadInput("{} is no URL: {}", model::Quote(WithoutSecrets(text)),
+                           curl_url_strerror(code));
+  }
+  return Parts(handle.get(), text);
+}
+
+model::Result<Url> ResolveUrl(const Url& base, std::string_view reference) {
+  const Handle handle(curl_url(), &curl_url_cleanup);
+  CURLUcode code =
+      curl_url_set(handle.get(), CURLUPART_URL, base.ToText().c_str(), kParseFlags);
+  if (code == CURLUE_OK) {
+    code =
+        curl_url_set(handle.get(), CURLUPART_URL, std::string(reference).c_str(), kParseFlags);
+  }
+  if (code != CURLUE_OK) {
+    return model::BadInput("{} is no URL: {}", model::Quote(WithoutSecrets(reference)),
+                           curl_url_strerror(code));
+  }
+  return Parts(handle.get(), reference);
+}
+
+bool IsWithin(const Url& url, const Url& prefix) {
+  if (url.scheme != prefix.scheme || url.host != prefix.host || url.port != prefix.port) {
+    return false;
+  }
+  if (!url.path.starts_with(prefix.path)) return false;
+  // Servers may take an encoded ".." for one.
+  const auto below = PercentDecode(url.path.substr(prefix.path.size()));
+  if (!below || ("/" + *below + "/").find("/../") != std::string::npos) return false;
+  return prefix.path.ends_with('/') || url.path.size() == prefix.path.size() ||
+         url.path[prefix.path.size()] == '/';
+}
+
+std::string UrlForMessages(std::string_view text) {
+  return LooksLikeUrl(text) ? model::OneLine(WithoutSecrets(text)) : std::string(text);
+}
+
+bool LooksLikeUrl(std::string_view text) {
+  const size_t end = text.find("://");
+  if (end == text.npos || end == 0 || !std::isalpha(static_cast<unsigned char>(text[0]))) {
+    return false;
+  }
+  for (const char c : text.substr(0, end)) {
+    if (!std::isalnum(static_cast<unsigned char>(c)) && c != '+' && c != '-' && c != '.') {
+      return false;
+    }
+  }
+  return true;
+}
+
+std::string PercentEncode(std::string_view text, bool keep_slash) {
+  std::string encoded;
+  for (const char c : text) {
+    if (IsUnreserved(c) || (c == '/' && keep_slash)) {
+      encoded += c;
+    } else {
+      encoded += fmt::format("%{:02X}", static_cast<unsigned char>(c));
+    }
+  }
+  return encoded;
+}
+
+std::optional<std::string> PercentDecode(std::string_view text) {
+  std::string decoded;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != '%') {
+      decoded += text[i];
+      continue;
+    }
+    if (i + 2 >= text.size()) return std::nullopt;
+    const int high = HexDigit(text[i + 1]);
+    const int low = HexDigit(text[i + 2]);
+    if (high < 0 || low < 0) return std::nullopt;
+    decoded += static_cast<char>(high * 16 + low);
+    i += 2;
+  }
+  return decoded;
+}
+
+bool IsLinkLocalHost(std::string_view host) {
+  if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
+  const std::string text(host);
+  in_addr four;
+  if (::inet_aton(text.c_str(), &four)) return (ntohl(four.s_addr) >> 16) == 0xa9fe;
+  in6_addr six;
+  if (::inet_pton(AF_INET6, text.c_str(), &six) != 1) return false;
+  if (IN6_IS_ADDR_V4MAPPED(&six)) return six.s6_addr[12] == 169 && six.s6_addr[13] == 254;
+  return IN6_IS_ADDR_LINKLOCAL(&six);
+}
+
+}  // namespace ndlfs::backends

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: MIT
+#include "backends/store/s3/answers.h"
+
+#include <chrono>
+#include <utility>
+
+#include "backends/store/http/http_message.h"
+#include "backends/store/http/url.h"
+#include "backends/store/s3/xml.h"
+
+namespace ndlfs::backends::s3 {
+namespace {
+
+// With `encoding-type=url`, S3 encodes blanks as '+'.
+std::optional<std::string> DecodeName(std::string text) {
+  for (char& c : text) {
+    if (c == '+') c = ' ';
+  }
+  return PercentDecode(text);
+}
+
+class ListReader {
+ public:
+  model::Result<void> Add(const XmlElement& element) {
+    constexpr std::string_view kTop = "ListBucketResult";
+    if (!element.path.starts_with(kTop)) return model::BadInput("the answer is not a list");
+    std::string_view name = element.path.substr(kTop.size());
+    if (name.empty()) return Finish();
+    name.remove_prefix(1);
+    if (name == "Contents/Key") object_.key = element.text;
+    if (name == "Contents/ETag") object_.etag = element.text;
+    if (name == "Contents/LastModified") {
+      object_.modified_ns = ParseUtcTime(element.text).value_or(0);
+    }
+    if (name == "Contents/Size") {
+      const auto size = ParseDecimal(element.text);
+      if (!size) return model::BadInput("a size of {} in a list", model::Quote(element.text));
+      object_.size = *size;
+      has_size_ = true;
+    }
+    if (name == "Contents") return EndObject();
+    if (name == "CommonPrefixes/Prefix") page_.prefixes.emplace_back(element.text);
+    if (name == "IsTruncated") is_truncated_ = element.text == "true";
+    if (name == "NextContinuationToken") page_.next_token = element.text;
+    if (name == "EncodingType") is_encoded_ = element.text == "url";
+    return {};
+  }
+
+  model::Result<ListPage> Take(std::string_view prefix) && {
+    if (!is_complete_) return model::BadInput("the answer is not a list");
+    for (ListedObject& object : page_.objects) {
+      NDLFS_RETURN_IF_ERROR(TakeName(object.key, prefix));
+    }
+    for (std::string& name : page_.prefixes) NDLFS_RETURN_IF_ERROR(TakeName(name, prefix));
+    return std::move(page_);
+  }
+
+ private:
+  model::Result<void> EndObject() {
+    if (object_.key.empty()) return model::BadInput("an object without a key in a list");
+    if (!has_size_) {
+      return model::BadInput("the object {} without a size in a list",
+                             model::Quote(object_.key));
+    }
+    page_.objects.push_back(std::exchange(object_, {}));
+    has_size_ = false;
+    return {};
+  }
+
+  model::Result<void> Finish() {
+    is_complete_ = true;
+    if (!is_truncated_) page_.next_token.clear();
+    if (is_truncated_ && page_.next_token.empty()) {
+      return model::BadInput("a list that goes on, without saying where");
+    }
+    return {};
+  }
+
+  // The encoding may be named after the names that it is about.
+  model::Result<void> TakeName(std::string& name, std::string_view prefix) const {
+    if (is_encoded_) {
+      auto decoded = DecodeName(name);
+      if (!decoded) return model::BadInput("the name {} in a list", model::Quote(name));
+      name = *std::move(decoded);
+    }
+    if (name.starts_with(prefix)) return {};
+    return model::BadInput("{} in a list of what begins with {}", model::Quote(name),
+                           model::Quote(prefix));
+  }
+
+  ListPage page_;
+  ListedObject object_;
+  bool has_size_ = false;  // of object_
+  bool is_truncated_ = false;
+  bool is_encoded_ = false;
+  bool is_complete_ = false;
+};
+
+// The number in `count` decimal digits at `at`; nullopt if there are other characters.
+std::optional<int> TakeDigits(std::string_view text, size_t at, size_t count) {
+  int number = 0;
+  for (const char c : text.substr(at, count)) {
+    if (c < '0' || c > '9') return std::nullopt;
+    number = number * 10 + (c - '0');
+  }
+  return number;
+}
+
+}  // namespace
+
+model::Result<ListPage> ParseListPage(std::string_view document, std::string_view prefix) {
+  ListReader reader;
+  NDLFS_RETURN_IF_ERROR(
+      WalkXml(document, [&](const XmlElement& element) { return reader.Add(element); }));
+  return std::move(reader).Take(prefix);
+}
+
+std::optional<ErrorAnswer> ParseErrorAnswer(std::string_view document) {
+  ErrorAnswer answer;
+  bool is_error = false;
+  const auto add = [&](const XmlElement& element) -> model::Result<void> {
+    std::string_view path = element.path;
+    // STS has its error in an element.
+    constexpr std::string_view kOuter = "ErrorResponse/";
+    if (path.starts_with(kOuter)) path.remove_prefix(kOuter.size());
+    is_error |= path == "Error";
+    if (path == "Error/Code") answer.code = element.text;
+    if (path == "Error/Message") answer.message = element.text;
+    if (path == "Error/Region") answer.region = element.text;
+    if (path == "Error/ServerTime") {
+      answer.server_time_s = ParseUtcTime(element.text).value_or(0) / 1'000'000'000;
+    }
+    return {};
+  };
+  if (!WalkXml(document, add) || !is_error) return std::nullopt;
+  return answer;
+}
+
+model::Result<Credentials> ParseAssumedRole(std::string_view document) {
+  Credentials credentials;
+  const auto add = [&](const XmlElement& element) -> model::Result<void> {
+    constexpr std::string_view kPath =
+        "AssumeRoleWithWebIdentityResponse/AssumeRoleWithWebIdentityResult/Credentials/";
+    if (!element.path.starts_with(kPath)) return {};
+    const std::string_view name = element.path.substr(kPath.size());
+    if (name == "AccessKeyId") credentials.access_key = element.text;
+    if (name == "SecretAccessKey") credentials.secret_key = element.text;
+    if (name == "SessionToken") credentials.session_token = element.text;
+    if (name == "Expiration") {
+      credentials.expires_s = ParseUtcTime(element.text).value_or(0) / 1'000'000'000;
+    }
+    return {};
+  };
+  NDLFS_RETURN_IF_ERROR(WalkXml(document, add), "the answer of STS");
+  if (credentials.access_key.empty() || credentials.secret_key.empty()) {
+    return model::BadInput("the answer of STS has no keys");
+  }
+  return credentials;
+}
+
+std::optional<int64_t> ParseUtcTime(std::string_view text) {
+  constexpr std::string_view kForm = "0000-00-00T00:00:00";
+  if (text.size() < kForm.size()) return std::nullopt;
+  for (size_t i = 0; i < kForm.size(); ++i) {
+    if (kForm[i] != '0' && text[i] != kForm[i]) return std::nullopt;
+  }
+  const auto year = TakeDigits(text, 0, 4), month = TakeDigits(text, 5, 2),
+             day = TakeDigits(text, 8, 2), hour = TakeDigits(text, 11, 2),
+             minute = TakeDigits(text, 14, 2), second = TakeDigits(text, 17, 2);
+  if (!year || !month || !day || !hour || !minute || !second) return std::nullopt;
+  const std::chrono::year_month_day date(std::chrono::year(*year),
+                                         std::chrono::month(static_cast<unsigned>(*month)),
+                                         std::chrono::day(static_cast<unsigned>(*day)));
+  // Nanoseconds since 1970 have room for 292 years.
+  if (!date.ok() || *year < 1700 || *year > 2200) return std::nullopt;
+  int64_t nanoseconds = 0;
+  std::string_view rest = text.substr(kForm.size());
+  if (rest.starts_with('.')) {
+    rest.remove_prefix(1);
+    for (int64_t unit = 100'000'000; !rest.empty() && rest[0] >= '0' && rest[0] <= '9';
+         unit /= 10, rest.remove_prefix(1)) {
+      nanoseconds += (rest[0] - '0') * unit;
+    }
+  }
+  if (rest != "Z") return std::nullopt;
+  const int64_t days = std::chrono::sys_days(date).time_since_epoch().count();
+  return ((days * 24 + *hour) * 60 + *minute) * 60'000'000'000 + *second * 1'000'000'000ll +
+         nanoseconds;
+}
+
+}  // namespace ndlfs::backends::s3

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "model/error.h"
+
+namespace ndlfs::backends::s3 {
+
+// Gets the value of an environment variable; empty if it is not set.
+using GetVariable = std::function<std::string(const char* name)>;
+
+// The settings of one profile in the files of the AWS tools, ~/.aws/credentials and
+// ~/.aws/config (or where AWS_SHARED_CREDENTIALS_FILE and AWS_CONFIG_FILE say). May have
+// secrets.
+struct AwsProfile {
+  std::string name;
+  // By name. A setting in a section of another one is "s3.endpoint_url".
+  std::map<std::string, std::string, std::less<>> settings;
+
+  // Empty if there is no such setting.
+  std::string Find(std::string_view setting) const;
+};
+
+// The profile that AWS_PROFILE names, or "default". If both files have a setting, that of
+// `credentials` counts. A missing file is like an empty one; but a profile that AWS_PROFILE
+// names has to be in one of them (kBadInput). Messages never quote a line.
+model::Result<AwsProfile> ReadAwsProfile(const GetVariable& variable);
+
+}  // namespace ndlfs::backends::s3

@@ -1,0 +1,331 @@
+// SPDX-License-Identifier: MIT
+#include "backends/store/s3/bucket.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstdlib>
+#include <optional>
+#include <utility>
+
+#include "backends/store/http/url.h"
+#include "backends/store/keys.h"
+#include "backends/store/s3/answers.h"
+
+namespace ndlfs::backends::s3 {
+namespace {
+
+constexpr std::string_view kScheme = "s3://";
+constexpr std::string_view kAnyRegion = "us-east-1";
+// A clock that is off by less is not what a server complains about.
+constexpr int64_t kSmallestSkew_s = 60;
+// Region, clock and credentials, each with a question why.
+constexpr int kMostRounds = 6;
+
+bool IsLowerAlnum(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); }
+
+// The region becomes part of a host's name: a server must not choose another domain by it.
+bool IsRegion(std::string_view text) {
+  return !text.empty() && text.size() <= 64 &&
+         std::all_of(text.begin(), text.end(),
+                     [](char c) { return IsLowerAlnum(c) || c == '-'; });
+}
+
+// Names of old buckets have capitals and underscores.
+bool IsBucketName(std::string_view text) {
+  return text.size() >= 3 && text.size() <= 255 && text != "..." &&
+         std::all_of(text.begin(), text.end(), [](char c) {
+           return IsLowerAlnum(c) || (c >= 'A' && c <= 'Z') || c == '-' || c == '.' || c == '_';
+         });
+}
+
+// Whether the name can be one part of a host's name: certificates do not cover more parts.
+bool IsHostPart(std::string_view name) {
+  return name.size() <= 63 && name.front() != '-' && name.back() != '-' &&
+         std::all_of(name.begin(), name.end(),
+                     [](char c) { return IsLowerAlnum(c) || c == '-'; });
+}
+
+std::string AwsHost(const std::string& region) {
+  return fmt::format("s3.{}.amazonaws.com{}", region, region.starts_with("cn-") ? ".cn" : "");
+}
+
+int64_t SystemTime() {
+  return std::chrono::duration_cast<std::chrono::seconds>(
+             std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
+
+std::string FirstOf(std::initializer_list<std::string> candidates) {
+  for (const std::string& candidate : candidates) {
+    if (!candidate.empty()) return candidate;
+  }
+  return "";
+}
+
+model::Result<std::string> ChooseEndpoint(const BucketOptions& options,
+                                          const AwsProfile& profile) {
+  const bool ignores = options.variable("AWS_IGNORE_CONFIGURED_ENDPOINT_URLS") == "true";
+  std::string endpoint = options.endpoint;
+  if (endpoint.empty() && !ignores) {
+    endpoint =
+        FirstOf({options.variable("AWS_ENDPOINT_URL_S3"), options.variable("AWS_ENDPOINT_URL"),
+                 profile.Find("s3.endpoint_url"), profile.Find("endpoint_url")});
+  }
+  if (endpoint.empty()) return endpoint;
+  NDLFS_TRY(const Url url, ParseUrl(endpoint), "endpoint");
+  if ((url.scheme != "http" && url.scheme != "https") || !url.query.empty() ||
+      !url.user.empty()) {
+    return model::BadInput("endpoint: {} is not http://HOST or https://HOST",
+                           model::Quote(url.ForMessages()));
+  }
+  endpoint = url.ToText();
+  while (endpoint.ends_with('/')) endpoint.pop_back();
+  return endpoint;
+}
+
+bool IsExpired(std::string_view code) {
+  return code == "ExpiredToken" || code == "ExpiredTokenException" || code == "InvalidToken" ||
+         code == "TokenRefreshRequired" || code == "InvalidAccessKeyId";
+}
+
+// A redirect to another region, or a signature for a wrong one.
+bool IsOfRegion(int status) {
+  return status == 301 || status == 307 || status == 302 || status == 400;
+}
+
+}  // namespace
+
+model::Result<Location> ParseLocation(std::string_view text) {
+  if (!text.starts_with(kScheme))
+    return model::BadInput("{} is not s3://BUCKET/PREFIX", model::Quote(text));
+  const std::string_view rest = text.substr(kScheme.size());
+  const size_t slash = std::min(rest.find('/'), rest.size());
+  Location location = {std::string(rest.substr(0, slash)),
+                       std::string(rest.substr(std::min(slash + 1, rest.size())))};
+  if (!IsBucketName(location.bucket)) {
+    return model::BadInput("{}: {} is not the name of a bucket", model::Quote(text),
+                           model::Quote(location.bucket));
+  }
+  while (location.prefix.ends_with('/')) location.prefix.pop_back();
+  if (!location.prefix.empty()) NDLFS_RETURN_IF_ERROR(CheckKey(location.prefix));
+  return location;
+}
+
+model::Result<std::unique_ptr<Bucket>> Bucket::Open(std::string name,
+                                                    const BucketOptions& options,
+                                                    std::shared_ptr<const HttpClient> client) {
+  AwsProfile profile;
+  if (auto found = ReadAwsProfile(options.variable)) {
+    profile = *std::move(found);
+  } else if (options.signs) {
+    return model::Propagate(std::move(found).error());
+  }
+  std::unique_ptr<Bucket> bucket(new Bucket(std::move(name), options, std::move(client)));
+  NDLFS_TRY(bucket->endpoint_, ChooseEndpoint(options, profile));
+  const std::string region = FirstOf({options.region, options.variable("AWS_REGION"),
+                                      options.variable("AWS_DEFAULT_REGION"),
+                                      profile.Find("region"), std::string(kAnyRegion)});
+  if (!IsRegion(region)) return model::BadInput("{} is not a region", model::Quote(region));
+  {
+    model::MutexLock lock(bucket->mutex_);
+    bucket->region_ = region;
+  }
+  if (options.signs) {
+    bucket->credentials_ = std::make_unique<CredentialProvider>(
+        CredentialProvider::Options{options.variable, bucket->now_s_, bucket->client_, region});
+  }
+  return bucket;
+}
+
+Bucket::Bucket(std::string name, const BucketOptions& options,
+               std::shared_ptr<const HttpClient> client)
+    : name_(std::move(name)),
+      client_(std::move(client)),
+      now_s_(options.now_s ? options.now_s : SystemTime),
+      requester_pays_(options.requester_pays) {}
+
+std::string Bucket::region() const {
+  model::MutexLock lock(mutex_);
+  return region_;
+}
+
+std::string Bucket::UrlOf(const BucketRequest& request, const std::string& region) const {
+  std::string url = endpoint_;
+  bool bucket_in_path = true;
+  if (endpoint_.empty()) {
+    bucket_in_path = !IsHostPart(name_);
+    url = bucket_in_path ? "https://" + AwsHost(region)
+                         : "https://" + name_ + "." + AwsHost(region);
+  }
+  url += '/';
+  if (bucket_in_path) url += PercentEncode(name_, false);
+  if (!request.key.empty()) {
+    if (bucket_in_path) url += '/';
+    url += PercentEncode(request.key);
+  }
+  if (!request.query.empty()) url += "?" + request.query;
+  return url;
+}
+
+// One request on its way, perhaps for another time.
+class Bucket::Round {
+ public:
+  Round(const Bucket& bucket, const BucketRequest& request)
+      : bucket_(bucket), request_(request), region_(bucket.region()) {}
+
+  HttpRequest Make() {
+    HttpRequest http = request_.http;
+    http.url = bucket_.UrlOf(request_, region_);
+    http.follow_redirects = false;
+    if (asks_why_) {
+      http.method = HttpMethod::kGet;
+      http.range = ByteRange{0, 1};
+    }
+    if (bucket_.requester_pays_) http.headers.push_back({"x-amz-request-payer", "requester"});
+    http.prepare = [this](HttpAttempt& attempt) { return Complete(attempt); };
+    return http;
+  }
+
+  // Whether the request is worth another try after this answer.
+  bool Learn(const HttpResponse& response) {
+    if (asks_why_ && (response.is_success() || response.status == 416)) {
+      asks_why_ = false;  // it was something of the moment
+      return true;
+    }
+    if (response.is_success()) return false;
+    if (bucket_.Learn(response, region_, offset_s_, used_)) {
+      region_ = bucket_.region();
+      asks_why_ = false;
+      return true;
+    }
+    const bool is_mute = request_.http.method == HttpMethod::kHead &&
+                         (response.status == 400 || response.status == 403);
+    if (!is_mute || !used_ || has_asked_why_) return false;
+    return asks_why_ = has_asked_why_ = true;
+  }
+
+ private:
+  model::Result<void> Complete(HttpAttempt& attempt) {
+    if (bucket_.credentials_ == nullptr) return {};
+    if (!attempt.same_origin) return model::Internal("a signature for another server");
+    NDLFS_TRY(used_, bucket_.credentials_->Current());
+    NDLFS_TRY(const Url url, ParseUrl(attempt.url));
+    RequestToSign to_sign = {.method = ToText(attempt.method),
+                             .host = {},
+                             .path = url.path,
+                             .query = url.query,
+                             .headers = {},
+                             .body = attempt.body};
+    const std::string origin = url.origin();
+    to_sign.host = std::string_view(origin).substr(origin.find("//") + 2);
+    if (bucket_.requester_pays_)
+      to_sign.headers.push_back({"x-amz-request-payer", "requester"});
+    offset_s_ = bucket_.clock_offset_s_;
+    const int64_t now = bucket_.now_s_() + offset_s_;
+    for (HttpHeader& header : Sign(to_sign, *used_, {.region = region_}, now)) {
+      attempt.headers.push_back(std::move(header));
+    }
+    return {};
+  }
+
+  const Bucket& bucket_;
+  const BucketRequest& request_;
+  std::string region_;
+  int64_t offset_s_ = 0;
+  std::optional<Credentials> used_;
+  // Answers to HEAD do not say why they refuse: whether a GET asks instead.
+  bool asks_why_ = false;
+  bool has_asked_why_ = false;
+};
+
+std::vector<model::Result<HttpResponse>> Bucket::SendMany(
+    std::span<const BucketRequest> requests) const {
+  std::vector<std::unique_ptr<Round>> rounds;
+  std::vector<size_t> open;  // requests without an answer
+  for (const BucketRequest& request : requests) {
+    open.push_back(rounds.size());
+    rounds.push_back(std::make_unique<Round>(*this, request));
+  }
+  std::vector<model::Result<HttpResponse>> answers(requests.size(), HttpResponse{});
+  for (int count = 0; count < kMostRounds && !open.empty(); ++count) {
+    std::vector<HttpRequest> batch;
+    for (const size_t i : open) batch.push_back(rounds[i]->Make());
+    auto round_answers = client_->SendMany(batch);
+    std::vector<size_t> again;
+    for (size_t j = 0; j < open.size(); ++j) {
+      answers[open[j]] = std::move(round_answers[j]);
+      const auto& answer = answers[open[j]];
+      if (answer && rounds[open[j]]->Learn(*answer)) again.push_back(open[j]);
+    }
+    open = std::move(again);
+  }
+  return answers;
+}
+
+model::Result<HttpResponse> Bucket::Send(const BucketRequest& request) const {
+  return std::move(SendMany({&request, 1}).front());
+}
+
+bool Bucket::Learn(const HttpResponse& response, const std::string& used_region,
+                   int64_t used_offset_s, const std::optional<Credentials>& used) const {
+  const ErrorAnswer error = ParseErrorAnswer(response.body).value_or(ErrorAnswer{});
+  if (IsOfRegion(response.status) && LearnRegion(response, error.region, used_region)) {
+    return true;
+  }
+  if (error.code == "RequestTimeTooSkewed") {
+    return LearnTime(response, error.server_time_s, used_offset_s);
+  }
+  return used && IsExpired(error.code) && credentials_->Refuse(*used);
+}
+
+bool Bucket::LearnRegion(const HttpResponse& response, const std::string& named,
+                         const std::string& used) const {
+  const std::string_view in_header = response.Find("x-amz-bucket-region");
+  const std::string region = in_header.empty() ? named : std::string(in_header);
+  if (!IsRegion(region) || region == used) return false;
+  model::MutexLock lock(mutex_);
+  region_ = region;
+  return true;
+}
+
+bool Bucket::LearnTime(const HttpResponse& response, int64_t server_time_s,
+                       int64_t used_offset_s) const {
+  int64_t server = server_time_s;
+  if (server == 0) {
+    server = ParseHttpDate(response.Find("date")).value_or(0) / 1'000'000'000;
+  }
+  if (server == 0) return false;
+  const int64_t offset = server - now_s_();
+  clock_offset_s_ = offset;
+  return std::abs(offset - used_offset_s) >= kSmallestSkew_s;
+}
+
+model::Failure Bucket::ToError(const HttpResponse& response) const {
+  const auto error = ParseErrorAnswer(response.body);
+  std::string message = fmt::format("s3://{}: status {}", name_, response.status);
+  if (error) {
+    message += fmt::format(": {} ({})", model::OneLine(error->code),
+                           model::OneLine(error->message.substr(0, 200)));
+  }
+  switch (response.status) {
+    case 401:
+    case 403:
+      return model::Failure(
+          model::Error(model::ErrorCode::kIo, message + ": permission denied", EACCES));
+    case 412:
+      return model::HasChanged(message);
+    default:
+      return model::Failure(model::Error(model::ErrorCode::kIo, std::move(message), EIO));
+  }
+}
+
+bool Bucket::IsMissingKey(const HttpResponse& response) {
+  if (response.status != 404) return false;
+  const auto error = ParseErrorAnswer(response.body);
+  return !error || error->code != "NoSuchBucket";
+}
+
+}  // namespace ndlfs::backends::s3

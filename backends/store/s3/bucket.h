@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "backends/store/http/http_client.h"
+#include "backends/store/s3/aws_profile.h"
+#include "backends/store/s3/credentials.h"
+#include "backends/store/s3/signature.h"
+#include "model/error.h"
+#include "model/mutex.h"
+
+namespace ndlfs::backends::s3 {
+
+// "s3://bucket/a/b"
+struct Location {
+  std::string bucket;
+  std::string prefix;  // "a/b", without '/' at the ends; empty: the whole bucket
+};
+// kBadInput if `text` is no such URL, or its bucket or prefix has a name that cannot be.
+model::Result<Location> ParseLocation(std::string_view text);
+
+struct BucketOptions {
+  std::string endpoint = {};  // URL of the server; empty: as the AWS tools are told, or AWS
+  std::string region = {};    // empty: as the AWS tools are told, or where the bucket is
+  bool signs = true;          // no: as anybody, for public buckets
+  bool requester_pays = false;
+  GetVariable variable = GetEnvironmentVariable;
+  std::function<int64_t()> now_s = {};  // seconds since 1970; empty: the clock of the system
+};
+
+// A request to a bucket: of an object, or a list.
+struct BucketRequest {
+  std::string key = {};    // empty: of the bucket itself
+  std::string query = {};  // percent-encoded
+  // Everything but URL, headers and hook.
+  HttpRequest http = {};
+};
+
+// A bucket of S3, or of a server that speaks its protocol. Makes URLs, signs requests, and
+// does what answers of S3 ask for: goes to another region, uses the server's clock, renews
+// expired credentials; each once for a request. Thread-safe.
+//
+// The bucket is part of the host's name with AWS ("virtual-host style") if its name allows
+// that, and of the path with other endpoints ("path style").
+class Bucket {
+ public:
+  // Sends nothing. kBadInput for an endpoint that is no URL, a region that is none, or a
+  // profile that is not there.
+  static model::Result<std::unique_ptr<Bucket>> Open(std::string name,
+                                                     const BucketOptions& options,
+                                                     std::shared_ptr<const HttpClient> client);
+
+  const std::string& name() const { return name_; }
+  bool is_anonymous() const { return credentials_ == nullptr; }
+
+  // Answers in the order of the requests. Any status is an answer, see HttpClient; a redirect
+  // is not followed unless it names a region.
+  std::vector<model::Result<HttpResponse>> SendMany(
+      std::span<const BucketRequest> requests) const;
+  model::Result<HttpResponse> Send(const BucketRequest& request) const;
+
+  // What an answer that has no value tells: EACCES for status 401 and 403, kStale for 412, EIO
+  // for others. The message has status, code and text of the error document. A bucket that does
+  // not exist is an error, too, while a missing key (status 404) is for the caller to
+  // recognize.
+  model::Failure ToError(const HttpResponse& response) const;
+  static bool IsMissingKey(const HttpResponse& response);
+
+  const HttpClient& client() const { return *client_; }
+
+ private:
+  class Round;
+
+  Bucket(std::string name, const BucketOptions& options,
+         std::shared_ptr<const HttpClient> client);
+
+  std::string region() const EXCLUDES(mutex_);
+  std::string UrlOf(const BucketRequest& request, const std::string& region) const;
+  // Whether the request may succeed now, because something was learned from this answer.
+  bool Learn(const HttpResponse& response, const std::string& used_region,
+             int64_t used_offset_s, const std::optional<Credentials>& used) const
+      EXCLUDES(mutex_);
+  bool LearnRegion(const HttpResponse& response, const std::string& named,
+                   const std::string& used) const EXCLUDES(mutex_);
+  bool LearnTime(const HttpResponse& response, int64_t server_time_s,
+                 int64_t used_offset_s) const;
+
+  const std::string name_;
+  const std::shared_ptr<const HttpClient> client_;
+  const std::function<int64_t()> now_s_;
+  const bool requester_pays_;
+  std::string endpoint_;  // without '/' at the end; empty: that of AWS in the region
+  std::unique_ptr<CredentialProvider> credentials_;  // null: anonymous
+  mutable std::atomic<int64_t> clock_offset_s_ = 0;  // server minus this machine
+  mutable model::Mutex mutex_;
+  mutable std::string region_ GUARDED_BY(mutex_);
+};
+
+}  // namespace ndlfs::backends::s3

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT
+//
+// Signature version 4 of AWS, as S3 and STS take it: a request carries headers that prove that
+// its sender has a secret key.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "backends/store/http/http_message.h"
+
+namespace ndlfs::backends::s3 {
+
+// What a signature is made with. Secret: `secret_key` and `session_token` must not get into
+// messages, logs or control files.
+struct Credentials {
+  std::string access_key = {};
+  std::string secret_key = {};
+  std::string session_token = {};  // empty for keys that do not expire
+  int64_t expires_s = 0;           // seconds since 1970; 0: never
+  bool operator==(const Credentials&) const = default;
+};
+
+// The places for which a signature is valid.
+struct SigningScope {
+  std::string region = {};     // "us-east-1"
+  std::string service = "s3";  // "sts"
+};
+
+// A request as it goes to the server.
+struct RequestToSign {
+  std::string_view method;  // "GET"
+  // As in the header "Host": with the port, unless it is the default one of the scheme.
+  std::string_view host;
+  // Percent-encoded, from the first '/' on. It is signed as it is, because S3 does not encode
+  // the path another time.
+  std::string_view path;
+  // What follows '?' in the URL, percent-encoded, in any order.
+  std::string_view query;
+  // Headers that are signed besides "host" and those that Sign() adds. Servers may refuse
+  // requests with headers "x-amz-..." that are not signed.
+  HttpHeaders headers;
+  std::string_view body;
+};
+
+// The headers to add to the request, with lower-case names: "authorization", "x-amz-date", for
+// S3 "x-amz-content-sha256", and with a session token "x-amz-security-token". `time_s` is the
+// time of the request in seconds since 1970; servers refuse a time that is off by 15 minutes.
+HttpHeaders Sign(const RequestToSign& request, const Credentials& credentials,
+                 const SigningScope& scope, int64_t time_s);
+
+}  // namespace ndlfs::backends::s3

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: MIT
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "backends/format/foreign/foreign.h"
+#include "tests/backends/format/foreign/foreign_files.h"
+#include "tests/support/format_examples.h"
+
+namespace ndlfs::backends {
+namespace {
+
+using test::FitsHeader;
+using test::ForeignFiles;
+using test::Numbers;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+using Cards = std::vector<std::string>;
+
+const std::vector<int16_t> kNumbers = {-1, 2, -3, 4, -5, 600};
+
+Cards operator+(Cards cards, const Cards& more) {
+  cards.insert(cards.end(), more.begin(), more.end());
+  return cards;
+}
+
+std::string Block(std::string data) {
+  data.resize((data.size() + 2879) / 2880 * 2880);
+  return data;
+}
+
+const Cards kImage = {"NAXIS   =                    2", "NAXIS1  =                    3",
+                      "NAXIS2  =                    2"};
+
+Cards Primary(int bits = 16) {
+  return Cards{"SIMPLE  =                    T", "BITPIX  = " + std::to_string(bits)} + kImage;
+}
+Cards Extension(const std::string& kind, int bits = 16) {
+  return Cards{"XTENSION= '" + kind + "'", "BITPIX  = " + std::to_string(bits)};
+}
+
+class FitsTest : public ::testing::Test {
+ protected:
+  void PutImage(const Cards& cards, const std::string& data) {
+    files_.Put("a.fits", FitsHeader(cards) + Block(data));
+  }
+  std::string ErrorOf(const Cards& cards) {
+    PutImage(cards, Numbers(kNumbers, true));
+    const std::string error = files_.ErrorOf("a.fits");
+    return error.empty() ? files_.ArrayErrorOf("a.fits", "a") : error;
+  }
+  ForeignFiles files_{FitsFormat()};
+};
+
+TEST_F(FitsTest, FirstAxisBecomesTheLastDimension) {
+  PutImage(Primary(), Numbers(kNumbers, /*is_big=*/true));
+  EXPECT_TRUE(files_.IsStore("a.fits"));
+  EXPECT_THAT(files_.ShapeOf("a.fits", "a"), ElementsAre(2, 3));
+  EXPECT_EQ(files_.Elements("a.fits", "a"), Numbers(kNumbers));
+}
+
+TEST_F(FitsTest, OtherFilesStayPlainUnlessTheyAreCalledFits) {
+  files_.Put("run.fit",
+             std::string("\x0e\x10\x2b\x08\0\0\0\0.FIT", 12) + std::string(100, '\1'));
+  EXPECT_FALSE(files_.IsStore("run.fit"));
+  files_.Put("simple.txt", "SIMPLE  =                    F, and so on, and so on, and so on\n");
+  EXPECT_FALSE(files_.IsStore("simple.txt"));
+  files_.Put("b.fits", "no card");
+  EXPECT_TRUE(files_.IsStore("b.fits"));
+  EXPECT_THAT(files_.ErrorOf("b.fits"), HasSubstr("does not begin with SIMPLE"));
+}
+
+TEST_F(FitsTest, IntegersOfTheOtherSignAreSuch) {
+  const std::vector<std::pair<Cards, std::string>> cases = {
+      {Primary(16) + Cards{"BZERO   =                32768"}, "uint16"},
+      {Primary(32) + Cards{"BZERO   =           2147483648"}, "uint32"},
+      {Primary(64) + Cards{"BZERO   =  9223372036854775808"}, "uint64"},
+      {Primary(8) + Cards{"BZERO   =                 -128"}, "int8"},
+      {Primary(16) + Cards{"BZERO   = 3.2768E4", "BSCALE  = 1.0"}, "uint16"}};
+  for (const auto& [cards, type] : cases) {
+    PutImage(cards, std::string(48, '\1'));
+    EXPECT_EQ(files_.Load("a.fits", "a")->array().type.keyword(), type);
+    EXPECT_TRUE(files_.AttributeOf("a.fits", "a", "add_offset").is_null()) << type;
+  }
+  PutImage(cases[0].first + Cards{"BLANK   =               -32768"},
+           Numbers<int16_t>({-32768, -32767, -1, 0, 1, 32767}, true));
+  EXPECT_EQ(files_.Elements("a.fits", "a"),
+            Numbers<uint16_t>({0, 1, 32767, 32768, 32769, 65535}));
+  EXPECT_EQ(files_.AttributeOf("a.fits", "a", "_FillValue"), model::Value(0));
+}
+
+TEST_F(FitsTest, OtherScalesAreAttributes) {
+  PutImage(Primary() + Cards{"BSCALE  = 0.5", "BZERO   = 1D1", "BLANK   = -9", "BUNIT   = 'K'"},
+           Numbers(kNumbers, true));
+  EXPECT_EQ(files_.Elements("a.fits", "a"), Numbers(kNumbers));
+  EXPECT_EQ(files_.AttributeOf("a.fits", "a", "scale_factor"), model::Value(0.5));
+  EXPECT_EQ(files_.AttributeOf("a.fits", "a", "add_offset"), model::Value(10.0));
+  EXPECT_EQ(files_.AttributeOf("a.fits", "a", "_FillValue"), model::Value(-9));
+  EXPECT_EQ(files_.AttributeOf("a.fits", "a", "units"), model::Value("K"));
+}
+
+TEST_F(FitsTest, CardsAreAttributes) {
+  PutImage(Primary() + Cards{"OBJECT  = 'O''Neill''s / cat   ' / a comment", "COUNT   =  7 / n",
+                             "FLAG    =                    F", "LONG    = 'one &'",
+                             "CONTINUE  'two'", "COMMENT first", "COMMENT second",
+                             "HIERARCH ESO DET NAME = 'chip'", "NOVALUE =", "COUNT   = 8"},
+           Numbers(kNumbers, true));
+  const auto value = [&](const char* name) { return files_.AttributeOf("a.fits", "a", name); };
+  EXPECT_EQ(value("OBJECT"), model::Value("O'Neill's / cat"));
+  EXPECT_EQ(value("COUNT"), model::Value(7));
+  EXPECT_EQ(value("FLAG"), model::Value("FALSE"));
+  EXPECT_EQ(value("LONG"), model::Value("one two"));
+  EXPECT_EQ(value("COMMENT"), model::Value("first\nsecond"));
+  EXPECT_EQ(value("ESO DET NAME"), model::Value("chip"));
+  EXPECT_EQ(value("NOVALUE"), model::Value(""));
+}
+
+TEST_F(FitsTest, LinearAxesAreCoordinates) {
+  PutImage(Primary() + Cards{"CTYPE1  = 'WAVE'", "CRVAL1  = 500.", "CRPIX1  = 2.",
+                             "CDELT1  = 10.", "CUNIT1  = 'nm'", "CTYPE2  = 'RA---TAN'",
+                             "CRVAL2  = 1.", "CDELT2  = 1."},
+           Numbers(kNumbers, true));
+  EXPECT_THAT(files_.Coordinates("a.fits", "WAVE"), ElementsAre(490, 500, 510));
+  EXPECT_EQ(files_.AttributeOf("a.fits", "WAVE", "units"), model::Value("nm"));
+  EXPECT_THAT(files_.Open("a.fits").value()->List("/").value(), ElementsAre("WAVE", "a"));
+  PutImage(Primary() + Cards{"CRVAL1  = 500.", "CDELT1  = 10.", "CD1_2   = 0.1"},
+           Numbers(kNumbers, true));
+  EXPECT_THAT(files_.Open("a.fits").value()->List("/").value(), ElementsAre("a")) << "oblique";
+}
+
+TEST_F(FitsTest, EachExtensionIsAnArray) {
+  const std::string data = Block(Numbers(kNumbers, true));
+  const std::string empty = FitsHeader(
+      {"SIMPLE  =                    T", "BITPIX  = 8", "NAXIS   = 0", "ORIGIN  = 'here'"});
+  const Cards image = Extension("IMAGE   ") + kImage;
+  files_.Put("a.fits", empty + FitsHeader(image + Cards{"EXTNAME = 'SCI'"}) + data +
+                           FitsHeader(image + Cards{"EXTNAME = 'SCI'"}) + data +
+                           FitsHeader(image) + data);
+  EXPECT_THAT(files_.Open("a.fits").value()->List("/").value(),
+              ElementsAre("SCI", "SCI_2", "hdu3"));
+  EXPECT_EQ(files_.Elements("a.fits", "hdu3"), Numbers(kNumbers));
+  EXPECT_EQ(files_.AttributeOf("a.fits", "", "ORIGIN"), model::Value("here"));
+}
+
+TEST_F(FitsTest, RowsOfTablesAreElements) {
+  const Cards cards =
+      Extension("BINTABLE", 8) + Cards{"NAXIS   = 2",    "NAXIS1  = 9",      "NAXIS2  = 2",
+                                       "PCOUNT  = 0",    "GCOUNT  = 1",      "TFIELDS = 3",
+                                       "TTYPE1  = 'n'",  "TFORM1  = 'I'",    "TZERO1  = 32768",
+                                       "TFORM2  = '2I'", "TTYPE3  = 'name'", "TFORM3  = '3A'"};
+  const std::string row = Numbers<int16_t>({-32768, 1, 2}, true);
+  files_.Put("a.fits",
+             FitsHeader({"SIMPLE  =                    T", "BITPIX  = 8", "NAXIS   = 0"}) +
+                 FitsHeader(cards) + Block(row + "abc" + row + "def"));
+  const auto node = files_.Load("a.fits", "hdu1");
+  ASSERT_EQ(node->array().type.members().size(), 3u);
+  EXPECT_EQ(node->array().type.members()[0].type, model::Datatype::Integer(2, false));
+  EXPECT_EQ(node->array().type.members()[1].name, "column2");
+  const std::string read = Numbers<int16_t>({0, 1, 2});
+  EXPECT_EQ(files_.Elements("a.fits", "hdu1"), read + "abc" + read + "def");
+}
+
+TEST_F(FitsTest, OtherUnitsSayWhyTheyAreNotShown) {
+  const std::string empty =
+      FitsHeader({"SIMPLE  =                    T", "BITPIX  = 8", "NAXIS   = 0"});
+  const Cards table = {"NAXIS   = 2", "NAXIS1  = 8", "NAXIS2  = 2"};
+  const std::vector<std::pair<Cards, std::string>> cases = {
+      {Extension("TABLE   ", 8) + table, "an extension \"TABLE\""},
+      {Extension("BINTABLE", 8) + table + Cards{"TFIELDS = 1000000"}, "1000000 columns"},
+      {Extension("BINTABLE", 8) + table + Cards{"TFIELDS = 1", "TFORM1  = '9A'"},
+       "more than the 8 bytes of a row"},
+      {Extension("BINTABLE", 8) + table +
+           Cards{"TFIELDS = 1", "TFORM1  = '99999999999999999999A'"},
+       "TFORM1:"},
+      {Extension("BINTABLE", 8) + table + Cards{"TFIELDS = 1", "TFORM1  = '1Z'"},
+       "TFORM1: \"1Z\""},
+      {Extension("BINTABLE", 8) + table +
+           Cards{"TFIELDS = 1", "TFORM1  = '1PB'", "ZIMAGE  =                    T",
+                 "ZCMPTYPE= 'RICE_1'", "ZBITPIX = 16", "ZNAXIS  = 0"},
+       "compressed tiles (\"RICE_1\")"}};
+  for (const auto& [cards, error] : cases) {
+    files_.Put("a.fits", empty + FitsHeader(cards) + Block(std::string(16, ' ')));
+    EXPECT_THAT(files_.ArrayErrorOf("a.fits", "hdu1"), HasSubstr(error));
+  }
+}
+
+TEST_F(FitsTest, RefusesHeadersThatMakeNoSense) {
+  const Cards begin = {"SIMPLE  =                    T"};
+  const std::vector<std::pair<Cards, std::string>> cases = {
+      {begin + Cards{"BITPIX  = 12"} + kImage, "BITPIX is none of"},
+      {begin + kImage, "BITPIX is none of"},
+      {begin + Cards{"BITPIX  = 16", "NAXIS   = 1000000"}, "NAXIS: expected 0 to 999"},
+      {begin + Cards{"BITPIX  = 16", "NAXIS   = -1"}, "NAXIS: expected 0 to 999"},
+      {begin + Cards{"BITPIX  = 16", "NAXIS   = 1"}, "NAXIS1: expected a length"},
+      {begin + Cards{"BITPIX  = 16", "NAXIS   = 1", "NAXIS1  = -5"},
+       "NAXIS1: expected a length"},
+      {begin +
+           Cards{"BITPIX  = 16", "NAXIS   = 2", "NAXIS1  = 4294967296", "NAXIS2  = 4294967296"},
+       "more data than any file"},
+      {Primary() + Cards{"PCOUNT  = -1"}, "below 0"},
+      {begin + Cards{"BITPIX  = 16", "NAXIS   = 1", "NAXIS1  = 14400"}, "the header needs"}};
+  for (const auto& [cards, error] : cases) {
+    EXPECT_THAT(ErrorOf(cards), HasSubstr(error)) << testing::PrintToString(cards);
+  }
+}
+
+TEST_F(FitsTest, CutFilesAreErrors) {
+  const std::string whole = FitsHeader(Primary()) + Numbers(kNumbers, true);
+  for (size_t size = 0; size < whole.size(); size += size < 2860 ? 13 : 1) {
+    files_.Put("a.fits", whole.substr(0, size));
+    const std::string error = files_.ErrorOf("a.fits");
+    EXPECT_NE(error + (error.empty() ? files_.ArrayErrorOf("a.fits", "a") : ""), "") << size;
+  }
+  files_.Put("a.fits", whole);
+  EXPECT_EQ(files_.Elements("a.fits", "a"), Numbers(kNumbers)) << "without the last block";
+}
+
+TEST_F(FitsTest, HeaderWithoutAnEndIsRefused) {
+  files_.Put("a.fits", FitsHeader(Primary()).substr(0, 80) + std::string(8 << 20, ' '));
+  EXPECT_THAT(files_.ErrorOf("a.fits"), HasSubstr("a header of more than"));
+}
+
+TEST_F(FitsTest, SpecialRecordsAreLeftOut) {
+  files_.Put("a.fits",
+             FitsHeader(Primary()) + Block(Numbers(kNumbers, true)) + Block("something else"));
+  EXPECT_EQ(files_.Elements("a.fits", "a"), Numbers(kNumbers));
+  const auto root = files_.Open("a.fits").value()->Load("/").value();
+  EXPECT_THAT(root->notes, ElementsAre(HasSubstr("no extension")));
+}
+
+}  // namespace
+}  // namespace ndlfs::backends

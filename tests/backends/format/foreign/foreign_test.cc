@@ -1,0 +1,354 @@
+// SPDX-License-Identifier: MIT
+//
+// The smaller formats of flat files with foreign headers.
+#include "backends/format/foreign/foreign.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tests/backends/format/foreign/foreign_files.h"
+
+namespace ndlfs::backends {
+namespace {
+
+using test::ForeignFiles;
+using test::Numbers;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+const std::vector<int16_t> kNumbers = {-1, 2, -3, 4, -5, 600};
+
+std::string Replace(std::string text, const std::string& from, const std::string& to) {
+  const size_t at = text.find(from);
+  EXPECT_NE(at, std::string::npos) << from;
+  return at == std::string::npos ? text : text.replace(at, from.size(), to);
+}
+
+using Cases = std::vector<std::pair<std::string, std::string>>;
+
+// Each header is refused with its error, be it the store or its array "a".
+void ExpectErrors(ForeignFiles& files, const std::string& path, const Cases& cases) {
+  for (const auto& [text, error] : cases) {
+    files.Put(path, text);
+    std::string found = files.ErrorOf(path);
+    if (found.empty()) found = files.ArrayErrorOf(path, "a");
+    EXPECT_THAT(found, HasSubstr(error)) << text;
+  }
+}
+
+// A header that is cut anywhere is no store, an error, or lacks data; or means the same.
+void ExpectCutsAreHarmless(ForeignFiles& files, const std::string& path,
+                           const std::string& header, const std::string& elements) {
+  for (size_t size = 0; size < header.size(); ++size) {
+    files.Put(path, header.substr(0, size));
+    if (!files.IsStore(path) || !files.ErrorOf(path).empty()) continue;
+    const auto store = files.Open(path).value();
+    if (!store->Load("/a") || !files.ArrayErrorOf(path, "a").empty()) continue;
+    const std::string found = files.Elements(path, "a");
+    EXPECT_TRUE(found == elements || found.size() < elements.size() ||
+                elements.starts_with(found) || found.starts_with("error"))
+        << size;
+  }
+}
+
+class MetaImageTest : public ::testing::Test {
+ protected:
+  const std::string header_ =
+      "ObjectType = Image\nNDims = 2\nBinaryData = True\nBinaryDataByteOrderMSB = False\n"
+      "DimSize = 3 2\nElementType = MET_SHORT\n";
+  ForeignFiles files_{MetaImageFormat()};
+};
+
+// As ITK 5.2 has written it (WriteImage of a 3 by 2 image of short).
+TEST_F(MetaImageTest, ReadsWhatItkWrites) {
+  const std::string header =
+      "ObjectType = Image\nNDims = 2\nBinaryData = True\nBinaryDataByteOrderMSB = False\n"
+      "CompressedData = False\nTransformMatrix = 1 0 0 1\nOffset = 1.5 -2\n"
+      "CenterOfRotation = 0 0\nElementSpacing = 0.5 4\nDimSize = 3 2\n"
+      "ElementType = MET_SHORT\nElementDataFile = LOCAL\n";
+  files_.Put("a.mha", header + Numbers(kNumbers));
+  EXPECT_TRUE(files_.IsStore("a.mha"));
+  EXPECT_THAT(files_.ShapeOf("a.mha", "a"), ElementsAre(2, 3));
+  EXPECT_EQ(files_.Elements("a.mha", "a"), Numbers(kNumbers));
+  EXPECT_THAT(files_.Coordinates("a.mha", "x"), ElementsAre(1.5, 2, 2.5));
+  EXPECT_THAT(files_.Coordinates("a.mha", "y"), ElementsAre(-2, 2));
+}
+
+TEST_F(MetaImageTest, DataMayBeInAnotherFileOrMany) {
+  files_.Put("a.raw", "head" + Numbers(kNumbers, /*is_big=*/true));
+  files_.Put("a.mhd", Replace(header_, "MSB = False", "MSB = True") +
+                          "HeaderSize = 4\nElementDataFile = a.raw\n");
+  EXPECT_EQ(files_.Elements("a.mhd", "a"), Numbers(kNumbers));
+  files_.Put("a.mhd", Replace(header_, "MSB = False", "MSB = True") +
+                          "HeaderSize = -1\nElementDataFile = a.raw\n");
+  EXPECT_EQ(files_.Elements("a.mhd", "a"), Numbers(kNumbers));
+  files_.Put("s1.raw", Numbers<int16_t>({1, 2, 3}));
+  files_.Put("s2.raw", Numbers<int16_t>({4, 5, 6}));
+  for (const std::string names : {"LIST\ns1.raw\ns2.raw\n", "s%d.raw 1 2 1\n"}) {
+    files_.Put("a.mhd", header_ + "ElementDataFile = " + names);
+    EXPECT_EQ(files_.Elements("a.mhd", "a"), Numbers<int16_t>({1, 2, 3, 4, 5, 6})) << names;
+  }
+}
+
+TEST_F(MetaImageTest, ChannelsAreTheLastDimension) {
+  files_.Put("a.mha", Replace(header_, "DimSize = 3 2", "DimSize = 1 2") +
+                          "ElementNumberOfChannels = 3\nElementDataFile = LOCAL\n" +
+                          Numbers(kNumbers));
+  EXPECT_THAT(files_.ShapeOf("a.mha", "a"), ElementsAre(2, 1, 3));
+}
+
+TEST_F(MetaImageTest, RotatedImagesHaveNoCoordinates) {
+  files_.Put("a.mha", header_ + "ElementSpacing = 1 1\nTransformMatrix = 0 1 1 0\n" +
+                          "ElementDataFile = LOCAL\n" + Numbers(kNumbers));
+  EXPECT_THAT(files_.Open("a.mha").value()->List("/").value(), ElementsAre("a"));
+}
+
+TEST_F(MetaImageTest, LongHasFourBytes) {
+  files_.Put("a.mha", Replace(header_, "MET_SHORT", "MET_LONG") + "ElementDataFile = LOCAL\n" +
+                          std::string(24, '\1'));
+  EXPECT_EQ(files_.Load("a.mha", "a")->array().type, model::Datatype::Integer(4, true));
+}
+
+TEST_F(MetaImageTest, OtherFilesOfThatNameStayPlain) {
+  files_.Put("a.mhd", "density and velocity of a magnetohydrodynamic flow\n");
+  EXPECT_FALSE(files_.IsStore("a.mhd"));
+  files_.Put("b.mha", "title = words\nno line with a value\nNDims = 3\n");
+  EXPECT_FALSE(files_.IsStore("b.mha"));
+}
+
+TEST_F(MetaImageTest, RefusesWhatItCannotRead) {
+  const std::string local = "ElementDataFile = LOCAL\n";
+  ExpectErrors(
+      files_, "a.mhd",
+      {{Replace(header_, "NDims = 2", "NDims = 11") + local, "NDims: expected 1 to 10"},
+       {Replace(header_, "3 2", "3 2 1") + local, "DimSize: \"3 2 1\" for 2 dimensions"},
+       {Replace(header_, "3 2", "3 -2") + local, "DimSize:"},
+       {Replace(header_, "3 2", "4294967296 4294967296") + local, "more data than any file"},
+       {Replace(header_, "MET_SHORT", "MET_STRING") + local, "ElementType: \"MET_STRING\""},
+       {Replace(header_, "Image", "Scene") + local, "ObjectType: \"Scene\""},
+       {header_, "there is no ElementDataFile"},
+       {header_ + local, "bytes, the header needs"},
+       {header_ + "NDims = 2\n" + local, "more than one line \"NDims\""},
+       {header_ + "ElementNumberOfChannels = 0\n" + local, "ElementNumberOfChannels:"},
+       {header_ + "ElementNumberOfChannels = 4294967296\n" + local, "ElementNumberOfChannels:"},
+       {Replace(header_, "BinaryData = True", "BinaryData = False") + local, "numbers as text"},
+       {header_ + "HeaderSize = -2\n" + local, "HeaderSize:"},
+       {header_ + "HeaderSize = 9000000000000000000\n" + local, "the header needs"},
+       {header_ + "CompressedData = True\nCompressedDataSize = 1e300\n" + local,
+        "CompressedDataSize:"},
+       {header_ + "CompressedData = True\nCompressedDataSize = 10\n" + local, "expected 10"},
+       {header_ + "ElementDataFile = ../up.raw\n", "outside of the source"},
+       {header_ + "ElementDataFile = none.raw\n", "there is no data file \"none.raw\""},
+       {header_ + "ElementDataFile = LIST 1\nx\n", "files of \"1\" each"},
+       {header_ + "ElementDataFile = a%d.raw 1 3 1\n", "3 files for 2 places"}});
+}
+
+TEST_F(MetaImageTest, CutsAreHarmless) {
+  files_.Put("a.raw", Numbers(kNumbers));
+  ExpectCutsAreHarmless(files_, "a.mhd", header_ + "ElementDataFile = a.raw\n",
+                        Numbers(kNumbers));
+}
+
+class EnviTest : public ::testing::Test {
+ protected:
+  const std::string header_ =
+      "ENVI\nbyte order = 1\nsamples = 3\nlines = 2\nbands = 1\ndata type = 2\n";
+  ForeignFiles files_{EnviFormat()};
+};
+
+TEST_F(EnviTest, FindsTheDataUnderItsNames) {
+  for (const std::string data : {"a", "a.dat", "a.img", "a.raw", "a.bsq"}) {
+    ForeignFiles files(EnviFormat());
+    files.Put("a.hdr", header_);
+    EXPECT_THAT(files.ArrayErrorOf("a.hdr", "a"), HasSubstr("there is no data file \"a\""));
+    files.Put(data, Numbers(kNumbers, /*is_big=*/true));
+    EXPECT_EQ(files.Elements("a.hdr", "a"), Numbers(kNumbers)) << data;
+  }
+  files_.Put("a.raw.hdr", header_);
+  files_.Put("a.raw", Numbers(kNumbers, /*is_big=*/true));
+  EXPECT_EQ(files_.Elements("a.raw.hdr", "a.raw"), Numbers(kNumbers));
+}
+
+TEST_F(EnviTest, DimensionsAreInTheOrderOfTheFile) {
+  files_.Put("a", std::string(48, '\1'));
+  const std::string header = Replace(header_, "bands = 1", "bands = 4");
+  const std::vector<std::pair<std::string, std::vector<uint64_t>>> cases = {
+      {"bsq", {4, 2, 3}}, {"BIL", {2, 4, 3}}, {"bip", {2, 3, 4}}};
+  for (const auto& [interleave, shape] : cases) {
+    files_.Put("a.hdr", header + "interleave = " + interleave + "\n");
+    EXPECT_EQ(files_.ShapeOf("a.hdr", "a"), shape) << interleave;
+  }
+}
+
+TEST_F(EnviTest, MapAndWavelengthsAreCoordinates) {
+  files_.Put("a", std::string(24, '\1'));
+  files_.Put("a.hdr", Replace(header_, "bands = 1", "bands = 2") +
+                          "map info = {UTM, 1, 1, 500, 900, 10, 20, 33, North, units=Meters}\n"
+                          "wavelength units = nm\nwavelength = {\n 400.5,\n 500 }\n");
+  EXPECT_THAT(files_.Coordinates("a.hdr", "x"), ElementsAre(505, 515, 525));
+  EXPECT_THAT(files_.Coordinates("a.hdr", "y"), ElementsAre(890, 870));
+  EXPECT_THAT(files_.Coordinates("a.hdr", "wavelength"), ElementsAre(400.5, 500));
+  EXPECT_EQ(files_.AttributeOf("a.hdr", "wavelength", "units"), model::Value("nm"));
+}
+
+TEST_F(EnviTest, IgnoredValueIsTheFillValue) {
+  files_.Put("a", Numbers(kNumbers, true));
+  files_.Put("a.hdr", header_ + "data ignore value = -9999\n");
+  EXPECT_EQ(files_.AttributeOf("a.hdr", "a", "_FillValue"), model::Value(-9999));
+  files_.Put("a.hdr", header_ + "data ignore value = 99999\n");
+  EXPECT_TRUE(files_.AttributeOf("a.hdr", "a", "_FillValue").is_null()) << "int16 has none";
+}
+
+TEST_F(EnviTest, OtherHeadersStayPlain) {
+  files_.Put("a.hdr", "BYTEORDER I\nLAYOUT BIL\nNROWS 2\n");  // ESRI
+  EXPECT_FALSE(files_.IsStore("a.hdr"));
+  files_.Put("b.hdr", "ENVIRONMENT = production, of some other program");
+  EXPECT_FALSE(files_.IsStore("b.hdr"));
+  files_.Put("notes.txt", header_);
+  EXPECT_FALSE(files_.IsStore("notes.txt"));
+}
+
+TEST_F(EnviTest, RefusesWhatItCannotRead) {
+  files_.Put("a", Numbers(kNumbers));
+  ExpectErrors(
+      files_, "a.hdr",
+      {{Replace(header_, "samples = 3", "samples = 0"), "samples: \"0\""},
+       {Replace(header_, "samples = 3\n", ""), "samples: \"\""},
+       {Replace(header_, "lines = 2", "lines = -2"), "lines: \"-2\""},
+       {Replace(header_, "lines = 2", "lines = 9223372036854775807"), "more data than"},
+       {Replace(header_, "bands = 1", "bands = 2"), "12 bytes, the header needs 24"},
+       {Replace(header_, "data type = 2", "data type = 7"), "data type: \"7\""},
+       {Replace(header_, "order = 1", "order = 2"), "byte order: expected 0 or 1"},
+       {Replace(header_, "bands = 1", "bands = 2\ninterleave = tiled"),
+        "interleave: \"tiled\""},
+       {header_ + "header offset = -1\n", "header offset: \"-1\""},
+       {header_ + "header offset = 18446744073709551615\n", "more data than any file"},
+       {"ENVI\n" + std::string(2 << 20, 'x'), "header of more than"}});
+}
+
+TEST_F(EnviTest, CutsAreHarmless) {
+  files_.Put("a", Numbers(kNumbers, /*is_big=*/true));
+  ExpectCutsAreHarmless(files_, "a.hdr", header_ + "map info = {UTM, 1, 1, 5, 9, 1, 2, 33}\n",
+                        Numbers(kNumbers));
+}
+
+class BovTest : public ::testing::Test {
+ protected:
+  const std::string header_ =
+      "TIME: 1.5\nDATA_ENDIAN: BIG\nDATA_FILE: a.raw\n# comment\nDATA_SIZE: 3 2 1\n"
+      "DATA_FORMAT: SHORT\nVARIABLE: a\n";
+  ForeignFiles files_{BovFormat()};
+};
+
+TEST_F(BovTest, CellsHaveTheirPlaceInTheMiddle) {
+  files_.Put("a.raw", "??" + Numbers(kNumbers, /*is_big=*/true));
+  const std::string header =
+      header_ + "BYTE_OFFSET: 2\nBRICK_ORIGIN: 10 20 30\nBRICK_SIZE: 6 4 1\n";
+  files_.Put("a.bov", header + "CENTERING: zonal\n");
+  EXPECT_THAT(files_.ShapeOf("a.bov", "a"), ElementsAre(1, 2, 3));
+  EXPECT_EQ(files_.Elements("a.bov", "a"), Numbers(kNumbers));
+  EXPECT_THAT(files_.Coordinates("a.bov", "x"), ElementsAre(11, 13, 15));
+  files_.Put("a.bov", header + "CENTERING: nodal\n");
+  EXPECT_THAT(files_.Coordinates("a.bov", "x"), ElementsAre(10, 13, 16));
+  EXPECT_THAT(files_.Coordinates("a.bov", "y"), ElementsAre(20, 24));
+}
+
+TEST_F(BovTest, OtherFilesOfThatNameStayPlain) {
+  files_.Put("a.bov", "Bos taurus: a list of the animals of a farm\n");
+  EXPECT_FALSE(files_.IsStore("a.bov"));
+}
+
+TEST_F(BovTest, RefusesWhatItCannotRead) {
+  files_.Put("a.raw", Numbers(kNumbers));
+  ExpectErrors(
+      files_, "a.bov",
+      {{Replace(header_, "3 2 1", "3 2 1 1"), "DATA_SIZE:"},
+       {Replace(header_, "3 2 1", "x"), "DATA_SIZE:"},
+       {Replace(header_, "3 2 1", "3 3 1"), "12 bytes, the header needs 18"},
+       {Replace(header_, "3 2 1", "4294967296 4294967296 2"), "more data than any file"},
+       {Replace(header_, "SHORT", "QUAD"), "DATA_FORMAT: \"QUAD\""},
+       {Replace(header_, "a.raw", "b%02d.raw"), "bricks in several files"},
+       {Replace(header_, "a.raw", "../../b"), "outside of the source"},
+       {Replace(header_, "a.raw", "none"), "there is no data file"},
+       {header_ + "BYTE_OFFSET: x\n", "BYTE_OFFSET:"},
+       {header_ + "DATA_COMPONENTS: 100000\n", "DATA_COMPONENTS:"}});
+}
+
+TEST_F(BovTest, CutsAreHarmless) {
+  files_.Put("a.raw", Numbers(kNumbers, /*is_big=*/true));
+  ExpectCutsAreHarmless(files_, "a.bov", header_, Numbers(kNumbers));
+}
+
+class MitgcmTest : public ::testing::Test {
+ protected:
+  // As the manual shows it (mdsio, section 9.2).
+  const std::string header_ =
+      " nDims = [   2 ];\n dimList = [\n     3,    1,    3,\n     2,    1,    2\n ];\n"
+      " dataprec = [ 'float32' ];\n nrecords = [     1 ];\n timeStepNumber = [          4 ];\n";
+  const std::vector<float> numbers_ = {1, 2, 3, 4, 5, 6};
+  ForeignFiles files_{MitgcmFormat()};
+};
+
+TEST_F(MitgcmTest, RecordIsOneArray) {
+  files_.Put("Eta.0000000004.meta", header_);
+  files_.Put("Eta.0000000004.data", Numbers(numbers_, /*is_big=*/true));
+  EXPECT_THAT(files_.ShapeOf("Eta.0000000004.meta", "Eta"), ElementsAre(2, 3));
+  EXPECT_EQ(files_.Elements("Eta.0000000004.meta", "Eta"), Numbers(numbers_));
+  EXPECT_EQ(files_.AttributeOf("Eta.0000000004.meta", "", "timeStepNumber"), model::Value("4"));
+}
+
+TEST_F(MitgcmTest, FieldsOfDiagnosticsAreArrays) {
+  files_.Put("d.meta", Replace(header_, "nrecords = [     1 ]", "nrecords = [ 4 ]") +
+                           " missingValue = [ -9.99E+02 ];\n nFlds = [ 2 ];\n"
+                           " fldList = {\n 'THETA   ' 'UVEL    '\n };\n");
+  std::vector<float> all;
+  for (int i = 0; i < 24; ++i) all.push_back(static_cast<float>(i));
+  files_.Put("d.data", Numbers(all, /*is_big=*/true));
+  EXPECT_THAT(files_.ShapeOf("d.meta", "THETA"), ElementsAre(2, 2, 3));
+  EXPECT_EQ(files_.Elements("d.meta", "UVEL"),
+            Numbers(std::vector<float>(all.begin() + 12, all.end())));
+  EXPECT_EQ(files_.AttributeOf("d.meta", "UVEL", "_FillValue"), model::Value(-999.0));
+}
+
+TEST_F(MitgcmTest, TileHasItsPlaceInTheGrid) {
+  files_.Put("T.0000000004.002.001.meta", Replace(header_, "3,    1,    3", "6,    4,    6"));
+  files_.Put("T.0000000004.002.001.data", Numbers(numbers_, /*is_big=*/true));
+  EXPECT_THAT(files_.Coordinates("T.0000000004.002.001.meta", "x"), ElementsAre(4, 5, 6));
+  EXPECT_THAT(files_.ShapeOf("T.0000000004.002.001.meta", "T"), ElementsAre(2, 3));
+}
+
+TEST_F(MitgcmTest, OtherFilesOfThatNameStayPlain) {
+  files_.Put("a.meta", "fileFormatVersion: 2\nguid: 0123456789abcdef\n");  // Unity
+  EXPECT_FALSE(files_.IsStore("a.meta"));
+  files_.Put("b.meta", "{\"nDims\": 2, \"of\": \"some other program\"}");
+  EXPECT_FALSE(files_.IsStore("b.meta"));
+}
+
+TEST_F(MitgcmTest, RefusesWhatItCannotRead) {
+  files_.Put("a.data", Numbers(numbers_));
+  ExpectErrors(
+      files_, "a.meta",
+      {{Replace(header_, "nDims = [   2 ]", "nDims = [ 3 ]"), "for 3 dimensions"},
+       {Replace(header_, "nDims = [   2 ]", "nDims = [ 1000000 ]"), "nDims:"},
+       {Replace(header_, "3,    1,    3", "3,    2,    4"), "dimList: 2 to 4 of 3"},
+       {Replace(header_, "3,    1,    3", "3,    0,    2"), "dimList: 0 to 2 of 3"},
+       {Replace(header_, "float32", "float16"), "dataprec: \"float16\""},
+       {Replace(header_, "[     1 ]", "[ 0 ]"), "nrecords:"},
+       {Replace(header_, "[     1 ]", "[ 2 ]"), "24 bytes, the header needs 48"},
+       {Replace(header_, "[     1 ]", "[ 9223372036854775807 ]"), "too many elements"}});
+  ForeignFiles empty(MitgcmFormat());
+  ExpectErrors(empty, "a.meta", {{header_, "there is no data file \"a.data\""}});
+}
+
+TEST_F(MitgcmTest, CutsAreHarmless) {
+  files_.Put("a.data", Numbers(numbers_, /*is_big=*/true));
+  ExpectCutsAreHarmless(files_, "a.meta", header_, Numbers(numbers_));
+}
+
+}  // namespace
+}  // namespace ndlfs::backends

@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: MIT
+#include "backends/store/http/http_client.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cerrno>
+#include <string>
+#include <vector>
+
+#include "tests/support/fake_http.h"
+#include "tests/support/result.h"
+
+namespace ndlfs::backends {
+namespace {
+
+using model::ErrorCode;
+using test::AnswerWith;
+using test::FakeAnswer;
+using test::FakeTransport;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using Sent = FakeTransport::Sent;
+
+constexpr std::string_view kUrl = "http://server/dir/file";
+
+class Server {
+ public:
+  explicit Server(FakeTransport::Handler handler, HttpOptions options = {})
+      : transport_(std::make_shared<FakeTransport>(std::move(handler))),
+        client_(transport_, Quick(std::move(options))) {}
+
+  const HttpClient& client() const { return client_; }
+  std::vector<Sent> sent() const { return transport_->sent(); }
+  model::Result<HttpResponse> Get(HttpRequest request = {}) const {
+    if (request.url.empty()) request.url = kUrl;
+    return client_.Send(request);
+  }
+  // The text at `range`, through memory of the caller.
+  model::Result<std::string> Read(ByteRange range, bool from_end = false) const {
+    std::string memory;
+    HttpRequest request{.url = std::string(kUrl), .range = range, .from_end = from_end};
+    request.reserve = [&](uint64_t total) -> model::Result<ByteSpan> {
+      memory.resize(ReadOptions{range, from_end, {}}.Clip(total).length);
+      return std::as_writable_bytes(std::span(memory));
+    };
+    NDLFS_TRY(const auto response, client_.Send(request));
+    if (!response.is_success()) return fmt::format("status {}", response.status);
+    return memory.substr(0, response.count);
+  }
+
+ private:
+  static HttpOptions Quick(HttpOptions options) {
+    options.first_pause = std::chrono::milliseconds(1);
+    return options;
+  }
+  const std::shared_ptr<FakeTransport> transport_;
+  const HttpClient client_;
+};
+
+FakeTransport::Handler Answers(std::vector<FakeAnswer> answers) {
+  auto next = std::make_shared<size_t>(0);
+  return [answers = std::move(answers), next](const Sent&) {
+    return answers[std::min((*next)++, answers.size() - 1)];
+  };
+}
+
+FakeAnswer Value(const std::string& text) {
+  return {200, {{"content-length", std::to_string(text.size())}}, text, {}};
+}
+
+FakeAnswer Part(const std::string& content_range, const std::string& body) {
+  return {206, {{"content-range", content_range}}, body, {}};
+}
+
+FakeAnswer To(const std::string& location, int status = 302) {
+  return {status, {{"location", location}}, "", {}};
+}
+
+TEST(HttpClientTest, AnswersWithBytesSizeAndVersion) {
+  const Server server([](const Sent& sent) { return AnswerWith(sent, "0123456789", "\"v\""); });
+  const auto response = server.Get({.range = ByteRange{2, 3}});
+  ASSERT_THAT(response, test::IsOk());
+  EXPECT_EQ(response->status, 206);
+  EXPECT_EQ(response->body, "234");
+  EXPECT_EQ(response->count, 3u);
+  EXPECT_EQ(response->total_size, 10u);
+  EXPECT_EQ(response->etag, "\"v\"");
+  EXPECT_EQ(server.sent().size(), 1u);
+}
+
+TEST(HttpClientTest, BytesGoToTheMemoryOfTheReader) {
+  const Server server([](const Sent& sent) { return AnswerWith(sent, "0123456789"); });
+  EXPECT_THAT(server.Read({4, 100}), test::IsOkAnd("456789"));
+  EXPECT_THAT(server.Read({0, ByteRange::kToEnd}), test::IsOkAnd("0123456789"));
+  EXPECT_THAT(server.Read({3, 2}, true), test::IsOkAnd("78"));
+  EXPECT_THAT(server.Read({10, 1}), test::IsOkAnd("status 416"));
+}
+
+TEST(HttpClientTest, OtherStatusIsAnAnswerWithItsText) {
+  const Server server(Answers({{404, {}, "no such file", {}}}));
+  const auto response = server.Get();
+  ASSERT_THAT(response, test::IsOk());
+  EXPECT_EQ(response->status, 404);
+  EXPECT_EQ(response->body, "no such file");
+  EXPECT_EQ(server.sent().size(), 1u);
+}
+
+TEST(HttpClientTest, TriesAgainWhatMayPass) {
+  const Server server(Answers({{503, {}, "SlowDown", {}},
+                               {0, {}, "", {HttpEnd::Kind::kBroken, "reset"}},
+                               {429, {{"retry-after", "0"}}, "", {}},
+                               Value("data")}));
+  EXPECT_THAT(server.Read({0, 4}), test::IsOkAnd("data"));
+  EXPECT_EQ(server.sent().size(), 4u);
+  EXPECT_EQ(server.client().stats().at("http://server").retries, 3u);
+}
+
+TEST(HttpClientTest, GivesUpAfterSomeAttempts) {
+  const Server server(Answers({{503, {}, "", {}}}), {.max_attempts = 3});
+  const auto response = server.Get();
+  EXPECT_THAT(response, test::IsErrno(EIO));
+  EXPECT_THAT(response.error().message(),
+              "http://server/dir/file: the server answers with status 503");
+  EXPECT_EQ(server.sent().size(), 3u);
+}
+
+TEST(HttpClientTest, WaitsNoLongerThanItMay) {
+  const Server server(Answers({{503, {{"retry-after", "3600"}}, "", {}}}));
+  EXPECT_THAT(server.Get(), test::IsErrno(ETIMEDOUT));
+  EXPECT_EQ(server.sent().size(), 1u);
+}
+
+TEST(HttpClientTest, PermanentErrorsAreNotTriedAgain) {
+  const Server server(Answers({{0, {}, "", {HttpEnd::Kind::kRefused, "certificate expired"}}}));
+  EXPECT_THAT(server.Get(), test::IsError(ErrorCode::kIo, HasSubstr("certificate expired")));
+  EXPECT_EQ(server.sent().size(), 1u);
+  for (const int status : {400, 401, 403, 404, 412, 416}) {
+    const Server other(Answers({{status, {}, "", {}}}));
+    EXPECT_EQ(other.Get()->status, status);
+    EXPECT_EQ(other.sent().size(), 1u);
+  }
+}
+
+TEST(HttpClientTest, BodyCutShortIsNoData) {
+  FakeAnswer cut = Value("0123456789");
+  cut.body.resize(4);
+  const Server server(Answers({cut}), {.max_attempts = 2});
+  EXPECT_THAT(server.Read({0, 10}),
+              test::IsError(ErrorCode::kIo, HasSubstr("4 bytes instead of 10")));
+  EXPECT_EQ(server.sent().size(), 2u);
+  const Server well_again(Answers({cut, Value("0123456789")}));
+  EXPECT_THAT(well_again.Read({0, 10}), test::IsOkAnd("0123456789"));
+}
+
+TEST(HttpClientTest, LongerBodyThanAnnouncedIsNoData) {
+  FakeAnswer longer = Value("0123456789");
+  longer.body += "x";
+  EXPECT_THAT(Server(Answers({longer})).Read({0, 10}),
+              test::IsError(ErrorCode::kCorrupt, HasSubstr("more than the 10 bytes")));
+}
+
+TEST(HttpClientTest, OtherRangesAreNoData) {
+  for (const auto& [range, why] : std::vector<std::pair<std::string, std::string>>{
+           {"bytes 3-5/10", "sends bytes 3-5 of 10, and was asked for bytes 2-4"},
+           {"bytes 2-3/10", "sends bytes 2-3 of 10"},
+           {"bytes 2-5/10", "sends bytes 2-5 of 10"},
+           {"bytes 2-4/*", "does not tell the size"},
+           {"bytes 2-4/3", "Content-Range: \"bytes 2-4/3\""},
+           {"bytes 4-2/10", "Content-Range"},
+           {"bytes */10", "Content-Range"},
+           {"pages 2-4/10", "Content-Range"},
+           {"", "Content-Range"}}) {
+    EXPECT_THAT(Server(Answers({Part(range, "234")})).Read({2, 3}),
+                test::IsError(ErrorCode::kCorrupt, HasSubstr(why)))
+        << range;
+  }
+  EXPECT_THAT(Server(Answers({Part("bytes 0-2/10", "012")})).Get(),
+              test::IsError(ErrorCode::kCorrupt, HasSubstr("asked for all")));
+}
+
+TEST(HttpClientTest, WholeValueIsTakenForAPartOnlyIfItIsSmall) {
+  const std::string text = "0123456789";
+  EXPECT_THAT(Server(Answers({Value(text)})).Read({2, 3}), test::IsOkAnd("234"));
+  EXPECT_THAT(Server(Answers({Value(text)}), {.max_unasked = 9}).Read({2, 3}),
+              test::IsError(ErrorCode::kUnsupported, HasSubstr("ignores ranges")));
+}
+
+TEST(HttpClientTest, ValueOfUnknownSizeIsReadAsAWhole) {
+  const FakeAnswer chunked{200, {}, "0123456789", {}};
+  EXPECT_THAT(Server(Answers({chunked})).Read({0, ByteRange::kToEnd}),
+              test::IsOkAnd("0123456789"));
+  EXPECT_THAT(Server(Answers({chunked})).Read({2, 3}),
+              test::IsError(ErrorCode::kUnsupported, HasSubstr("does not tell their size")));
+}
+
+TEST(HttpClientTest, EncodedBodyIsRefused) {
+  FakeAnswer encoded = Value("0123456789");
+  encoded.headers.push_back({"content-encoding", "gzip"});
+  EXPECT_THAT(Server(Answers({encoded})).Read({0, 10}),
+              test::IsError(ErrorCode::kUnsupported, HasSubstr("\"gzip\"")));
+}
+
+TEST(HttpClientTest, BodyBeyondTheLimitIsRefused) {
+  EXPECT_THAT(Server(Answers({Value("0123456789")})).Get({.limit = 9}),
+              test::IsError(ErrorCode::kLimit, HasSubstr("10 bytes")));
+  EXPECT_THAT(Server(Answers({{200, {}, "0123456789", {}}})).Get({.limit = 9}),
+              test::IsError(ErrorCode::kLimit, HasSubstr("more than 9 bytes")));
+}
+
+TEST(HttpClientTest, SizeThatChangesBetweenAttemptsIsStale) {
+  FakeAnswer cut = Value("0123456789");
+  cut.body.resize(4);
+  EXPECT_THAT(Server(Answers({cut, Value("01234567890")})).Read({0, 4096}), test::IsStale());
+}
+
+TEST(HttpClientTest, ReaderMayRefuseTheSize) {
+  const Server server(Answers({Value("0123456789")}));
+  HttpRequest request;
+  request.reserve = [](uint64_t size) -> model::Result<ByteSpan> {
+    return model::Limit("{} is too much", size);
+  };
+  EXPECT_THAT(server.Get(request),
+              test::IsError(ErrorCode::kLimit, HasSubstr("10 is too much")));
+}
+
+TEST(HttpClientTest, ExceptionOfTheReaderReachesTheCaller) {
+  const Server server(Answers({Value("0123456789")}));
+  HttpRequest request;
+  request.reserve = [](uint64_t) -> model::Result<ByteSpan> { throw std::bad_alloc(); };
+  EXPECT_THROW((void)server.Get(request), std::bad_alloc);
+}
+
+TEST(HttpClientTest, FollowsRedirectsOfTheSameHost) {
+  const Server server([](const Sent& sent) {
+    if (sent.url == kUrl) return To("../other?x=1");
+    return AnswerWith(sent, sent.url);
+  });
+  const auto response = server.Get();
+  ASSERT_THAT(response, test::IsOk());
+  EXPECT_EQ(response->body, "http://server/other?x=1");
+  EXPECT_EQ(response->url, "http://server/other?x=1");
+}
+
+TEST(HttpClientTest, RefusesOtherRedirects) {
+  for (const auto& [location, why] : std::vector<std::pair<std::string, std::string>>{
+           {"file:///etc/passwd", "is no URL with a host"},
+           {"file://server/etc/passwd", "is no URL"},
+           {"ftp://server/file", "which is not http or https"},
+           {"http://169.254.169.254/latest", "link-local"},
+           {"http://[fe80::1]/", "link-local"},
+           {"http://[::ffff:169.254.169.254]/", "link-local"},
+           {"http://other/file", "another host"},
+           {"http://server.other/file", "another host"},
+           {"http://server@other/file?token=secret", "another host"},
+           {std::string(kUrl), "after 5 other redirects"}}) {
+    const Server server(Answers({To(location)}));
+    const auto response = server.Get();
+    ASSERT_FALSE(response) << location;
+    EXPECT_THAT(response.error().message(), HasSubstr(why));
+    EXPECT_THAT(response.error().message(), Not(HasSubstr("secret")));
+  }
+  const Server secure(Answers({To("http://server/file")}));
+  EXPECT_THAT(secure.Get({.url = "https://server/file"}),
+              test::IsError(ErrorCode::kIo, HasSubstr("not encrypted")));
+}
+
+TEST(HttpClientTest, CredentialsStayWithTheirServer) {
+  HttpOptions options;
+  options.allow_urls.push_back(ParseUrl("http://other/data/").value());
+  const Server server(
+      [](const Sent& sent) {
+        if (sent.url == kUrl) return To("http://other/data/file");
+        return AnswerWith(sent, "data");
+      },
+      options);
+  HttpRequest request{.url = "http://user:pass@server/dir/file"};
+  request.headers = {{"Authorization", "Bearer t"}, {"X-Amz-Date", "now"}, {"Accept", "*/*"}};
+  ASSERT_THAT(server.Get(request), test::IsOk());
+  ASSERT_EQ(server.sent().size(), 2u);
+  EXPECT_EQ(server.sent()[0].Find("Authorization"), "Bearer t");
+  EXPECT_EQ(server.sent()[0].url, kUrl);
+  EXPECT_EQ(server.sent()[1].headers, (HttpHeaders{{"Accept", "*/*"}}));
+}
+
+TEST(HttpClientTest, UserOfAUrlBecomesBasicAuthentication) {
+  const Server server([](const Sent& sent) { return AnswerWith(sent, "data"); });
+  ASSERT_THAT(server.Get({.url = "http://user:p%40ss@server/x"}), test::IsOk());
+  EXPECT_EQ(server.sent()[0].Find("Authorization"), "Basic dXNlcjpwQHNz");
+}
+
+TEST(HttpClientTest, EachAttemptIsPrepared) {
+  const Server server(Answers({{503, {}, "", {}}, To("/other"), Value("data")}));
+  HttpRequest request;
+  request.prepare = [](HttpAttempt& attempt) -> model::Result<void> {
+    attempt.headers.push_back({"Signature", attempt.url});
+    return {};
+  };
+  ASSERT_THAT(server.Get(request), test::IsOk());
+  ASSERT_EQ(server.sent().size(), 3u);
+  EXPECT_EQ(server.sent()[1].Find("Signature"), kUrl);
+  EXPECT_EQ(server.sent()[2].Find("Signature"), "http://server/other");
+}
+
+TEST(HttpClientTest, RequestIsNotSentIfItCannotBePrepared) {
+  const Server server(Answers({Value("data")}));
+  HttpRequest request;
+  request.prepare = [](HttpAttempt&) -> model::Result<void> {
+    return model::BadInput("no credentials");
+  };
+  EXPECT_THAT(server.Get(request),
+              test::IsError(ErrorCode::kBadInput, HasSubstr("no credentials")));
+  EXPECT_TRUE(server.sent().empty());
+}
+
+TEST(HttpClientTest, AnswersComeInTheOrderOfTheirRequests) {
+  const Server server([](const Sent& sent) {
+    if (sent.url.ends_with("2")) return FakeAnswer{404, {}, "", {}};
+    return AnswerWith(sent, sent.url.substr(sent.url.size() - 1));
+  });
+  std::vector<HttpRequest> requests(4);
+  for (size_t i = 0; i < 4; ++i) requests[i].url = fmt::format("http://server/{}", i);
+  requests[1].url = "file:///etc/passwd";
+  const auto answers = server.client().SendMany(requests);
+  ASSERT_EQ(answers.size(), 4u);
+  EXPECT_EQ(answers[0]->body, "0");
+  EXPECT_FALSE(answers[1]);
+  EXPECT_EQ(answers[2]->status, 404);
+  EXPECT_EQ(answers[3]->body, "3");
+}
+
+TEST(HttpClientTest, MessagesHaveNoCredentials) {
+  const Server server(Answers({{0, {}, "", {HttpEnd::Kind::kRefused, "no"}}}));
+  const auto response =
+      server.Get({.url = "https://me:secret@server/a?X-Amz-Signature=secret"});
+  ASSERT_FALSE(response);
+  EXPECT_EQ(response.error().message(), "https://server/a: no");
+  const auto wrong = server.Get({.url = "https://me:secret@ser ver:x/a?secret"});
+  ASSERT_FALSE(wrong);
+  EXPECT_THAT(wrong.error().message(), Not(HasSubstr("secret")));
+}
+
+}  // namespace
+}  // namespace ndlfs::backends

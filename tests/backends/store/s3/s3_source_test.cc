@@ -1,0 +1,365 @@
+// SPDX-License-Identifier: MIT
+#include "backends/store/s3/s3_source.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "backends/store/partial_listing.h"
+#include "tests/support/fake_bucket.h"
+#include "tests/support/result.h"
+#include "tests/support/source_conformance.h"
+
+namespace ndlfs::backends {
+namespace {
+
+using s3::OpenS3Source;
+using s3::S3SourceOptions;
+using test::FakeBucket;
+using test::FakeTransport;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+S3SourceOptions Options(std::chrono::nanoseconds remember, bool signs = true) {
+  S3SourceOptions options;
+  options.bucket.endpoint = "http://localhost";
+  options.bucket.signs = signs;
+  options.bucket.variable = test::Variables(
+      {{"AWS_ACCESS_KEY_ID", "k"}, {"AWS_SECRET_ACCESS_KEY", "s"}, {"HOME", "/nonexistent"}});
+  options.remember = remember;
+  return options;
+}
+
+// The top is a prefix; keys outside of it must never be seen.
+class S3Tree final : public Tree {
+ public:
+  S3Tree() {
+    bucket_.Put("secret", "outside");
+    bucket_.Put("sourcex/b.bin", "outside");
+  }
+  const Source& source() const override { return *source_; }
+  void Put(const std::string& path, const std::string& text) override {
+    bucket_.Put("source/" + path, text);
+  }
+  void Remove(const std::string& path) override { bucket_.Remove("source/" + path); }
+
+ private:
+  FakeBucket bucket_;
+  const std::shared_ptr<const Source> source_ =
+      OpenS3Source("s3://bucket/source", Options(std::chrono::seconds(0)), bucket_.client())
+          .value();
+};
+
+INSTANTIATE_TEST_SUITE_P(S3, SourceConformanceTest,
+                         testing::Values(SourceKind{"S3",
+                                                    []() -> std::unique_ptr<Tree> {
+                                                      return std::make_unique<S3Tree>();
+                                                    }}),
+                         [](const auto& info) { return info.param.name; });
+
+class S3SourceTest : public ::testing::Test {
+ protected:
+  std::shared_ptr<const Source> Open(
+      bool signs = true, std::chrono::nanoseconds remember = std::chrono::hours(1)) {
+    return OpenS3Source("s3://bucket", Options(remember, signs), bucket_.client()).value();
+  }
+  // The requests since the last call.
+  size_t Requests() {
+    const size_t before = seen_;
+    seen_ = bucket_.requests();
+    return seen_ - before;
+  }
+
+  FakeBucket bucket_;
+  size_t seen_ = 0;
+};
+
+TEST_F(S3SourceTest, KeysThatAreNoPathsAreNotShown) {
+  for (const char* key : {"d/", "d//x", "d/./x", "d/../x", "/x", "d/ok"}) bucket_.Put(key, "1");
+  const auto source = Open();
+  EXPECT_THAT(NamesIn(*source, ""), ElementsAre("d"));
+  EXPECT_THAT(NamesIn(*source, "d"), ElementsAre("ok"));
+}
+
+TEST_F(S3SourceTest, AMarkerAloneIsAnEmptyDirectory) {
+  bucket_.Put("d/", "");
+  const auto source = Open();
+  EXPECT_TRUE(source->Stat("d", Follow::kNo).value()->is_directory());
+  EXPECT_THAT(NamesIn(*source, "d"), IsEmpty());
+}
+
+TEST_F(S3SourceTest, APrefixHidesTheObjectOfItsName) {
+  bucket_.Put("a", "text");
+  bucket_.Put("a-b", "text");
+  bucket_.Put("a/b", "text");
+  for (const size_t page_size : {1, 2, 1000}) {
+    bucket_.set_page_size(page_size);
+    const auto source = Open(true, std::chrono::seconds(0));
+    EXPECT_TRUE(source->Stat("a", Follow::kNo).value()->is_directory());
+    EXPECT_THAT(NamesIn(*source, ""), ElementsAre("a", "a-b")) << page_size;
+  }
+}
+
+TEST_F(S3SourceTest, NamesOfAllKinds) {
+  const std::vector<std::string> names = {"a b",    "a+b",  "a%20b", "\xC3\xA4",
+                                          "&<>\"'", "\x01", "?#=&"};
+  for (const std::string& name : names) bucket_.Put("d/" + name, name);
+  const auto source = Open();
+  EXPECT_THAT(NamesIn(*source, "d"), testing::UnorderedElementsAreArray(names));
+  for (const std::string& name : names) {
+    EXPECT_EQ(ReadText(*source->OpenFile("d/" + name), ""), name);
+  }
+}
+
+TEST_F(S3SourceTest, LongListsComeInPages) {
+  bucket_.set_page_size(7);
+  std::set<std::string> names;
+  for (int i = 0; i < 100; ++i) {
+    names.insert(std::to_string(i));
+    bucket_.Put(std::to_string(i), "x");
+  }
+  const auto source = Open();
+  const auto listed = NamesIn(*source, "");
+  EXPECT_EQ(std::set<std::string>(listed.begin(), listed.end()), names);
+  EXPECT_EQ(listed.size(), names.size());
+  EXPECT_EQ(Requests(), 15u);
+  EXPECT_EQ(NamesIn(*source, "").size(), 100u);
+  EXPECT_EQ(Requests(), 0u) << "the list is remembered";
+}
+
+TEST_F(S3SourceTest, ListingGoesBackToAnyPage) {
+  bucket_.set_page_size(3);
+  for (char c = 'a'; c < 'k'; ++c) bucket_.Put(std::string(1, c), "x");
+  const auto source = Open();
+  const auto listing = source->List("").value();
+  std::vector<std::pair<std::string, int64_t>> seen;
+  int64_t position = 0;
+  while (const auto* entry = listing->Next().value()) {
+    seen.emplace_back(entry->name, position);
+    position = entry->next;
+  }
+  ASSERT_EQ(seen.size(), 10u);
+  for (const auto& [name, at] : {seen[9], seen[0], seen[5], seen[3]}) {
+    listing->Seek(at);
+    EXPECT_EQ(listing->Next().value()->name, name);
+  }
+  listing->Seek(seen[9].second);
+  ASSERT_NE(listing->Next().value(), nullptr);
+  EXPECT_EQ(listing->Next().value(), nullptr);
+  EXPECT_EQ(NamesIn(*source, "").size(), 10u) << "what is remembered is whole";
+}
+
+TEST_F(S3SourceTest, AListAnswersForItsNames) {
+  bucket_.Put("d/a", "12345");
+  bucket_.Put("d/e/f", "1");
+  const auto source = Open();
+  EXPECT_EQ(NamesIn(*source, "d").size(), 2u);
+  Requests();
+  EXPECT_EQ(source->Stat("d/a", Follow::kNo).value()->size, 5u);
+  EXPECT_TRUE(source->Stat("d/e", Follow::kNo).value()->is_directory());
+  EXPECT_EQ(source->Stat("d/none", Follow::kNo).value(), std::nullopt);
+  const auto store = source->OpenStore("d");
+  EXPECT_EQ(store->Stat("a").value()->size, 5u);
+  EXPECT_EQ(ReadText(*store, "none"), "absent");
+  EXPECT_EQ(Requests(), 0u);
+}
+
+TEST_F(S3SourceTest, NothingIsRememberedForLongerThanAllowed) {
+  bucket_.Put("d/a", "1");
+  const auto source = Open(true, std::chrono::seconds(0));
+  EXPECT_EQ(NamesIn(*source, "d").size(), 1u);
+  bucket_.Put("d/b", "1");
+  EXPECT_TRUE(source->Stat("d/b", Follow::kNo).value());
+  EXPECT_EQ(NamesIn(*source, "d").size(), 2u);
+}
+
+TEST_F(S3SourceTest, AReadIsOneRequest) {
+  bucket_.Put("d/a", "0123456789");
+  const auto store = Open()->OpenStore("d");
+  EXPECT_EQ(ReadText(*store, "a", 3), "3456789");
+  EXPECT_EQ(Requests(), 1u);
+}
+
+TEST_F(S3SourceTest, BytesBeyondTheEndAndOfAnEmptyObject) {
+  bucket_.Put("d/a", "0123");
+  bucket_.Put("d/e", "");
+  const auto store = Open()->OpenStore("d");
+  EXPECT_EQ(ReadText(*store, "a", 4), "");
+  EXPECT_EQ(ReadText(*store, "a", 100), "");
+  EXPECT_EQ(ReadText(*store, "e"), "");
+  EXPECT_EQ(ReadText(*store, "e", 1), "");
+  EXPECT_THAT(store->Size("e"), test::IsOkAnd(Optional(0u)));
+  EXPECT_THAT(store->Size("a"), test::IsOkAnd(Optional(4u)));
+  const auto last = store->Get("a", 10, {.range = {2, 2}, .from_end = true});
+  EXPECT_EQ(AsText((*last)->bytes.span()), "23");
+  const auto nothing = store->Get("a", 10, {.range = {0, 0}, .from_end = true});
+  EXPECT_EQ((*nothing)->bytes.size(), 0u);
+}
+
+std::vector<std::string> Texts(
+    const std::vector<model::Result<std::optional<Value>>>& answers) {
+  std::vector<std::string> texts;
+  for (const auto& answer : answers) {
+    texts.push_back(!answer    ? "error: " + answer.error().message()
+                    : !*answer ? "absent"
+                               : std::string(AsText((**answer).bytes.span())));
+  }
+  return texts;
+}
+
+TEST_F(S3SourceTest, NeighbouringRangesAreOneRequest) {
+  bucket_.Put("d/a", "0123456789");
+  bucket_.Put("d/b", "abcdefghij");
+  const auto store = Open()->OpenStore("d");
+  const std::vector<ReadRequest> requests = {
+      {"a", {.range = {1, 2}}}, {"a", {.range = {6, 2}}}, {"a", {.range = {7, 100}}},
+      {"b", {.range = {0, 1}}}, {"c", {.range = {0, 1}}}, {"a", {.range = {0, 1}}}};
+  EXPECT_THAT(Texts(store->ReadMany(requests)),
+              ElementsAre("12", "67", "789", "a", "absent", "0"));
+  EXPECT_EQ(Requests(), 4u);
+}
+
+TEST_F(S3SourceTest, ALimitHoldsForEachRequest) {
+  bucket_.Put("d/a", "0123456789");
+  const std::vector<ReadRequest> requests = {{"a", {.range = {0, 5}}, 4},
+                                             {"a", {.range = {5, 2}}, 4}};
+  const auto texts = Texts(Open()->OpenStore("d")->ReadMany(requests));
+  EXPECT_THAT(texts[0], HasSubstr("more than the limit of 4"));
+  EXPECT_EQ(texts[1], "56");
+}
+
+TEST_F(S3SourceTest, AnObjectThatChangesBetweenTwoRangesIsStale) {
+  bucket_.Put("d/a", std::string(10'000'000, 'x'));
+  int gets = 0;
+  bucket_.set_special([&](const FakeTransport::Sent& sent) -> std::optional<test::FakeAnswer> {
+    if (sent.method == HttpMethod::kGet && ++gets == 2) {
+      return test::AnswerWith(sent, std::string(10'000'000, 'y'), "\"other\"");
+    }
+    return std::nullopt;
+  });
+  const std::vector<ReadRequest> requests = {{"a", {.range = {0, 5}}},
+                                             {"a", {.range = {9'000'000, 2}}}};
+  const auto answers = Open()->OpenStore("d")->ReadMany(requests);
+  EXPECT_THAT(answers[0], test::IsOk());
+  EXPECT_THAT(answers[1], test::IsStale());
+}
+
+TEST_F(S3SourceTest, AnObjectOfAnotherVersionIsStale) {
+  bucket_.Put("d/a", "0123456789");
+  const auto store = Open(true, std::chrono::seconds(0))->OpenStore("d");
+  const Generation before = store->Stat("a").value()->generation;
+  bucket_.Put("d/a", "abcdefghij");
+  EXPECT_THAT(store->Get("a", 100, {.if_match = before}), test::IsStale());
+  EXPECT_EQ(bucket_.sent().back().Find("If-Match"), "\"1\"");
+}
+
+TEST_F(S3SourceTest, ForbiddenIsAbsentOnlyForAnonymousReadersOfAReadableStore) {
+  bucket_.Put("d/zarr.json", "{}");
+  bucket_.set_special([&](const FakeTransport::Sent& sent) -> std::optional<test::FakeAnswer> {
+    if (sent.url.ends_with("zarr.json")) return std::nullopt;
+    return FakeBucket::Error(403, "AccessDenied");
+  });
+  const auto store = Open(false)->OpenStore("d");
+  EXPECT_THAT(store->Read("c/0", 100), test::IsErrno(EACCES));
+  EXPECT_EQ(ReadText(*store, "zarr.json"), "{}");
+  EXPECT_EQ(ReadText(*store, "c/0"), "absent");
+  EXPECT_THAT(store->Stat("c/1"), test::IsOkAnd(Eq(std::nullopt)));
+  const auto signs = Open(true)->OpenStore("d");
+  EXPECT_EQ(ReadText(*signs, "zarr.json"), "{}");
+  EXPECT_THAT(signs->Read("c/0", 100), test::IsErrno(EACCES));
+}
+
+TEST_F(S3SourceTest, StoresAreFoundInABucketThatMayNotBeListed) {
+  bucket_.Put("x/s.zarr/zarr.json", "{}");
+  bucket_.set_special([&](const FakeTransport::Sent& sent) -> std::optional<test::FakeAnswer> {
+    if (sent.url.ends_with("zarr.json")) return std::nullopt;
+    return FakeBucket::Error(403, "AccessDenied");
+  });
+  const auto source = Open(false);
+  EXPECT_TRUE(source->Stat("", Follow::kNo).value()->is_directory());
+  EXPECT_TRUE(source->Stat("x/s.zarr", Follow::kNo).value()->is_directory());
+  EXPECT_TRUE(source->Stat("x/s.zarr/zarr.json", Follow::kNo).value()->is_file());
+  EXPECT_THAT(source->Stat("x/none", Follow::kNo), test::IsErrno(EACCES));
+  EXPECT_THAT(source->List(""), test::IsErrno(EACCES));
+}
+
+TEST_F(S3SourceTest, ABucketThatDoesNotExist) {
+  const auto source =
+      OpenS3Source("s3://another", Options(std::chrono::seconds(1)), bucket_.client()).value();
+  EXPECT_THAT(source->Stat("", Follow::kNo),
+              test::IsError(model::ErrorCode::kIo, HasSubstr("NoSuchBucket")));
+  EXPECT_THAT(source->OpenFile("a")->Read("", 10),
+              test::IsError(model::ErrorCode::kIo, HasSubstr("NoSuchBucket")));
+}
+
+TEST_F(S3SourceTest, AListWithoutEndIsAnError) {
+  int count = 0;
+  bucket_.set_special([&](const FakeTransport::Sent&) -> std::optional<test::FakeAnswer> {
+    const std::string body =
+        "<ListBucketResult><IsTruncated>true</IsTruncated><NextContinuationToken>" +
+        std::to_string(++count) + "</NextContinuationToken></ListBucketResult>";
+    return test::FakeAnswer{200, {}, body, {}};
+  });
+  EXPECT_THAT(NamesIn(*Open(), ""), ElementsAre(HasSubstr("the list has no end")));
+  EXPECT_THAT(Open()->OpenStore("")->List(""),
+              test::IsError(model::ErrorCode::kBadInput, HasSubstr("the list has no end")));
+  EXPECT_LT(count, 300);
+}
+
+TEST_F(S3SourceTest, AListThatBeginsAgainIsAnError) {
+  bucket_.set_special([&](const FakeTransport::Sent&) -> std::optional<test::FakeAnswer> {
+    return test::FakeAnswer{
+        200,
+        {},
+        "<ListBucketResult><IsTruncated>true</IsTruncated><Contents><Key>a</Key>"
+        "<Size>1</Size></Contents><NextContinuationToken>t"
+        "</NextContinuationToken></ListBucketResult>",
+        {}};
+  });
+  const auto store = Open()->OpenStore("");
+  EXPECT_THAT(store->List(""),
+              test::IsError(model::ErrorCode::kBadInput, HasSubstr("begins again")));
+}
+
+TEST_F(S3SourceTest, HtmlInPlaceOfAListIsAnError) {
+  bucket_.set_special([&](const FakeTransport::Sent&) -> std::optional<test::FakeAnswer> {
+    return test::FakeAnswer{200, {}, "<html>Welcome to the hotel</html>", {}};
+  });
+  EXPECT_THAT(Open()->Stat("d", Follow::kNo),
+              test::IsError(model::ErrorCode::kBadInput, HasSubstr("not a list")));
+}
+
+TEST_F(S3SourceTest, VeryManyKeysTakeOneAnswerAtATime) {
+  // More names than are remembered.
+  int64_t count = 0;
+  bucket_.set_special([&](const FakeTransport::Sent&) -> std::optional<test::FakeAnswer> {
+    std::string body = "<ListBucketResult>";
+    for (int i = 0; i < 1000; ++i) {
+      const std::string name = std::to_string(10'000'000 + count++);
+      body += "<Contents><Key>" + name + "</Key><Size>1</Size></Contents>";
+    }
+    const bool goes_on = count < 20'000;
+    body += goes_on ? "<IsTruncated>true</IsTruncated><NextContinuationToken>" +
+                          std::to_string(count) + "</NextContinuationToken>"
+                    : "<IsTruncated>false</IsTruncated>";
+    return test::FakeAnswer{200, {}, body + "</ListBucketResult>", {}};
+  });
+  const auto source = Open();
+  EXPECT_EQ(NamesIn(*source, "").size(), 20'000u);
+  EXPECT_EQ(Requests(), 20u);
+  count = 0;
+  const auto listing = source->List("").value();
+  ASSERT_NE(listing->Next().value(), nullptr);
+  EXPECT_EQ(Requests(), 1u) << "a long list is not remembered";
+  EXPECT_EQ(ListSome(*source->OpenStore(""), "", 1)->size(), 1u);
+  EXPECT_EQ(Requests(), 1u);
+}
+
+}  // namespace
+}  // namespace ndlfs::backends

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: MIT
+//
+// Slices of groups: data[...].nc.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cache/chunk_cache.h"
+#include "fs/view/group_part_provider.h"
+#include "tests/support/memory_hierarchy.h"
+#include "tests/support/result.h"
+
+namespace ndlfs::fs {
+namespace {
+
+using model::Datatype;
+using model::ErrorCode;
+using ::testing::HasSubstr;
+
+// A group with temperatures along lat and x, a mask along lat, and a number.
+class GroupPartTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    store_->AddGroup("/");
+    store_->AddDimCoord("/lat", std::make_shared<test::MemoryArray>(
+                                    Datatype::Float64(), std::vector<uint64_t>{3},
+                                    test::Raw(10.0) + test::Raw(20.0) + test::Raw(30.0)));
+    Add("/t", {{"lat", 3}, {"x", 4}});
+    Add("/mask", {{"lat", 3}});
+    Add("/one", {});
+  }
+  void Add(const std::string& path, const std::vector<std::pair<std::string, uint64_t>>& dims) {
+    model::Ndarray array;
+    std::vector<uint64_t> shape;
+    uint64_t count = 1;
+    for (const auto& [name, extent] : dims) {
+      array.dimension_names.push_back(name);
+      array.shape.push_back({extent, ""});
+      shape.push_back(extent);
+      count *= extent;
+    }
+    std::string bytes;
+    for (uint64_t i = 0; i < count; ++i) bytes += test::Raw(static_cast<int32_t>(i));
+    store_->AddArray(path, std::move(array),
+                     std::make_shared<test::MemoryArray>(Datatype::Integer(4, true),
+                                                         std::move(shape), std::move(bytes)));
+  }
+  std::shared_ptr<const GroupInput> Group() { return *MakeGroupInput(store_, "/", cache_); }
+  std::optional<ViewName> Find(const std::string& name) {
+    return GroupViews().Find(*Group(), name);
+  }
+  std::string TrueName(const std::string& name) {
+    const auto found = Find(name);
+    return found && !found->refusal ? found->name : "";
+  }
+  std::string Refusal(const std::string& name) {
+    const auto found = Find(name);
+    if (!found || !found->refusal) return "";
+    EXPECT_EQ(found->refusal->code(), ErrorCode::kNotFound);
+    return found->refusal->message();
+  }
+  std::string Bytes(const std::string& name) {
+    const auto view = GroupViews().Make(*Group(), name);
+    EXPECT_THAT(view, test::IsOk());
+    if (!view) return {};
+    std::string out((*view)->size().value(), '?');
+    EXPECT_THAT((*view)->Read(0, std::as_writable_bytes(std::span(out))),
+                test::IsOkAnd(out.size()));
+    return out;
+  }
+
+  cache::ChunkCache cache_{1 << 20};
+  std::shared_ptr<test::MemoryHierarchy> store_ = std::make_shared<test::MemoryHierarchy>();
+};
+
+std::string Big(std::vector<int32_t> numbers) {
+  std::string bytes;
+  for (const int32_t number : numbers) {
+    for (int shift = 24; shift >= 0; shift -= 8) bytes += static_cast<char>(number >> shift);
+  }
+  return bytes;
+}
+
+TEST_F(GroupPartTest, TrueNameHasIndices) {
+  EXPECT_EQ(TrueName("data[lat=15:40].nc"), "data[lat=#1:3].nc");
+  EXPECT_EQ(TrueName("data[lat=#1:].nc"), "data[lat=#1:3].nc");
+  EXPECT_EQ(TrueName("data[lat=20,x=#-1].nc"), "data[lat=#1,x=#3].nc");
+  EXPECT_EQ(TrueName("data[lat=:].nc"), "data[lat=#:].nc");
+  for (const char* name : {"data[lat=#1:3].nc", "data[lat=#1,x=#3].nc", "data[lat=#:].nc"}) {
+    EXPECT_EQ(TrueName(name), name);
+  }
+  EXPECT_FALSE(Find("data[lat=#1:].nc")->is_listed);
+}
+
+TEST_F(GroupPartTest, EveryArrayIsCutAlongTheDimension) {
+  const std::string file = Bytes("data[lat=15:40,x=#1:3].nc");
+  EXPECT_THAT(file, HasSubstr(Big({5, 6, 9, 10})));  // t
+  EXPECT_THAT(file, HasSubstr(Big({1, 2})));         // mask
+  // The coordinates 20 and 30, and no more.
+  EXPECT_THAT(file, HasSubstr(std::string("\x40\x34\0\0\0\0\0\0\x40\x3e", 10)));
+  EXPECT_THAT(file, Not(HasSubstr(std::string("\x40\x24\0\0\0\0\0\0\x40\x34", 10))));
+}
+
+TEST_F(GroupPartTest, OneIndexDropsTheDimension) {
+  const std::string file = Bytes("data[lat=20].nc");
+  EXPECT_THAT(file, HasSubstr(Big({4, 5, 6, 7})));
+  EXPECT_THAT(file, Not(HasSubstr(Big({7, 8}))));
+}
+
+TEST_F(GroupPartTest, SlicesOfAllEqualTheWholeFile) {
+  EXPECT_EQ(Bytes("data[lat=#:].nc"), Bytes("data.nc"));
+}
+
+TEST_F(GroupPartTest, WhatIsNoSliceSaysWhy) {
+  EXPECT_THAT(Refusal("data[depth=3].nc"),
+              HasSubstr("no array has a dimension called \"depth\""));
+  EXPECT_THAT(Refusal("data[3].nc"), HasSubstr("does not name a dimension"));
+  EXPECT_THAT(Refusal("data[].nc"), HasSubstr("does not name a dimension"));
+  EXPECT_THAT(Refusal("data[lat=#3].nc"), HasSubstr("index 3 is outside"));
+  EXPECT_THAT(Refusal("data[lat=25].nc"), HasSubstr("there is no coordinate \"25\""));
+  EXPECT_THAT(Refusal("data[lat=10,lat=20].nc"), HasSubstr("is there twice"));
+  EXPECT_THAT(Refusal("data[lat=].nc"), HasSubstr("lat"));
+  for (const char* name : {"data[lat=10].h5", "data[lat=10", "data[lat=10].ncx", "data]"}) {
+    EXPECT_FALSE(Find(name)) << name;
+  }
+}
+
+// The dimension has another length than the coordinates of that name.
+TEST_F(GroupPartTest, AnItemMeansTheSameForAllArrays) {
+  Add("/other", {{"lat", 5}});
+  EXPECT_THAT(Refusal("data[lat=1:2].nc"), HasSubstr("coordinates of some arrays"));
+  // By index there is no doubt, but an index may be another one in each array.
+  EXPECT_EQ(TrueName("data[lat=#-1].nc"), "data[lat=#-1].nc");
+  EXPECT_THAT(Bytes("data[lat=#-1].nc"), HasSubstr(Big({8, 9, 10, 11})));
+}
+
+TEST_F(GroupPartTest, OneArrayAsAGroupIsCutToo) {
+  const ArrayInput array = Group()->Load("t")->array.value();
+  const auto group = MakeGroupOfArray(array, "t");
+  const auto found = GroupViews().Find(*group, "data[x=#1].nc");
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->name, "data[x=#1].nc");
+  EXPECT_FALSE(found->refusal);
+}
+
+}  // namespace
+}  // namespace ndlfs::fs

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: MIT
+//
+// A bucket of S3 in memory, behind a FakeTransport: objects, and lists in pages.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "backends/store/http/http_client.h"
+#include "backends/store/http/url.h"
+#include "tests/support/fake_http.h"
+
+namespace ndlfs::test {
+
+class FakeBucket {
+ public:
+  // What to answer instead of what the bucket would; nullopt: nothing special.
+  using Special = std::function<std::optional<FakeAnswer>(const FakeTransport::Sent&)>;
+
+  explicit FakeBucket(std::string name = "bucket")
+      : name_(std::move(name)),
+        transport_(std::make_shared<FakeTransport>(
+            [this](const FakeTransport::Sent& sent) { return Answer(sent); })) {
+    backends::HttpOptions options;
+    options.first_pause = std::chrono::milliseconds(1);
+    client_ = std::make_shared<backends::HttpClient>(transport_, options);
+  }
+
+  void Put(const std::string& key, const std::string& text) {
+    const std::scoped_lock lock(mutex_);
+    objects_[key] = {text, "\"" + std::to_string(++version_) + "\""};
+  }
+  void Remove(const std::string& key) {
+    const std::scoped_lock lock(mutex_);
+    objects_.erase(key);
+  }
+  void set_special(Special special) {
+    const std::scoped_lock lock(mutex_);
+    special_ = std::move(special);
+  }
+  void set_page_size(size_t size) { page_size_ = size; }
+
+  const std::shared_ptr<const backends::HttpClient>& client() const { return client_; }
+  std::vector<FakeTransport::Sent> sent() const { return transport_->sent(); }
+  size_t requests() const { return transport_->sent().size(); }
+
+  static FakeAnswer Error(int status, const std::string& code, const std::string& more = "") {
+    return {status,
+            {},
+            "<Error><Code>" + code + "</Code><Message>it says so</Message>" + more + "</Error>",
+            {}};
+  }
+
+ private:
+  struct Object {
+    std::string text;
+    std::string etag;
+  };
+
+  FakeAnswer Answer(const FakeTransport::Sent& sent) {
+    Special special;
+    {
+      const std::scoped_lock lock(mutex_);
+      special = special_;
+    }
+    if (special) {
+      if (auto answer = special(sent)) return *answer;
+    }
+    const backends::Url url = backends::ParseUrl(sent.url).value();
+    const std::string top = "/" + name_;
+    if (!url.path.starts_with(top)) return Error(404, "NoSuchBucket");
+    const std::scoped_lock lock(mutex_);
+    if (url.path == top) return List(url.query);
+    const auto key = backends::PercentDecode(url.path.substr(top.size() + 1));
+    const auto found = objects_.find(key.value_or(""));
+    if (found == objects_.end()) return Error(404, "NoSuchKey");
+    FakeAnswer answer = AnswerWith(sent, found->second.text, found->second.etag);
+    answer.headers.push_back({"last-modified", "Wed, 21 Oct 2015 07:28:00 GMT"});
+    return answer;
+  }
+
+  static std::string Parameter(std::string_view query, std::string_view name) {
+    while (!query.empty()) {
+      const std::string_view one = query.substr(0, query.find('&'));
+      query.remove_prefix(std::min(one.size() + 1, query.size()));
+      const size_t equals = one.find('=');
+      if (one.substr(0, equals) == name) {
+        return backends::PercentDecode(one.substr(equals + 1)).value_or("");
+      }
+    }
+    return "";
+  }
+
+  FakeAnswer List(const std::string& query) const {
+    const std::string prefix = Parameter(query, "prefix");
+    const std::string delimiter = Parameter(query, "delimiter");
+    const std::string after = Parameter(query, "continuation-token");
+    const size_t most = std::min<size_t>(page_size_, std::stoul(Parameter(query, "max-keys")));
+    std::string body = "<ListBucketResult xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\">";
+    std::string last;
+    size_t count = 0;
+    bool goes_on = false;
+    for (const auto& [key, object] : objects_) {
+      if (!key.starts_with(prefix)) continue;
+      const size_t slash = delimiter.empty() ? key.npos : key.find(delimiter, prefix.size());
+      const std::string shown = slash == key.npos ? key : key.substr(0, slash + 1);
+      if (shown <= after || shown == last) continue;
+      if (count == most) {
+        goes_on = true;
+        break;
+      }
+      ++count;
+      last = shown;
+      const std::string name = backends::PercentEncode(shown);
+      body += slash == key.npos
+                  ? "<Contents><Key>" + name + "</Key><Size>" +
+                        std::to_string(object.text.size()) + "</Size><ETag>&quot;" +
+                        object.etag.substr(1, object.etag.size() - 2) +
+                        "&quot;</ETag><LastModified>2015-10-21T07:28:00.000Z</LastModified>"
+                        "</Contents>"
+                  : "<CommonPrefixes><Prefix>" + name + "</Prefix></CommonPrefixes>";
+    }
+    body += goes_on ? "<IsTruncated>true</IsTruncated><NextContinuationToken>" + last +
+                          "</NextContinuationToken>"
+                    : "<IsTruncated>false</IsTruncated>";
+    body += "<EncodingType>url</EncodingType></ListBucketResult>";
+    return {200, {{"content-length", std::to_string(body.size())}}, body, {}};
+  }
+
+  const std::string name_;
+  mutable std::mutex mutex_;
+  std::map<std::string, Object> objects_;
+  uint64_t version_ = 0;
+  size_t page_size_ = 1000;
+  Special special_;
+  std::shared_ptr<FakeTransport> transport_;
+  std::shared_ptr<const backends::HttpClient> client_;
+};
+
+// An environment for a test: these variables alone.
+inline std::function<std::string(const char*)> Variables(
+    std::map<std::string, std::string> variables) {
+  return [variables = std::move(variables)](const char* name) {
+    const auto found = variables.find(name);
+    return found == variables.end() ? std::string() : found->second;
+  };
+}
+
+}  // namespace ndlfs::test
