@@ -179,6 +179,7 @@ class StoreJoin {
       : parts_(std::move(parts)), name_(name), spec_(spec), described_(described) {}
 
   Result<Join> Make() {
+    if (spec_.unpack) return model::Unsupported("unpack: parts are not unpacked yet");
     NDLFS_TRY(const size_t first, parts_->First());
     NDLFS_TRY(join_.first, parts_->stores().Load(parts_->path(first), name_));
     const std::string label =
