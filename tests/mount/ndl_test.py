@@ -98,6 +98,14 @@ class NdlSourceTest(harness.SourceTestCase):
         self.assertNotIn("data.npy", os.listdir(folder))
         self.assertEqual(np.load(mounted.join("all.ndl.yaml/time/data.npy")).tolist(), [0, 1, 3, 4])
 
+    def test_two_packings_become_one_float(self):
+        write_day(self.day(3), 3, scale_factor=0.5, add_offset=1.0)
+        self.write('/: {x-source: {join: "1992/*.nc", along: time, unpack: true}}')
+        mounted = self.mount(self.source)
+        values = np.load(mounted.join("all.ndl.yaml/sst/data.npy"))
+        np.testing.assert_array_equal(values[1:3], [[10, 11, 12], [16, 16.5, 17]])
+        self.assertEqual(values.dtype.kind, "f")
+
     def test_a_day_that_comes_or_changes_is_seen(self):
         self.write('/: {x-source: {join: "1992/*.nc", along: time}}')
         mounted = self.mount(self.source, "--revalidate", "0")

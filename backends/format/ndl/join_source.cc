@@ -3,11 +3,13 @@
 
 #include <algorithm>
 #include <functional>
+#include <limits>
 #include <utility>
 #include <variant>
 
 #include "backends/base/checked.h"
 #include "backends/format/block_shape.h"
+#include "model/attributes.h"
 #include "model/path_name.h"
 
 namespace ndlfs::backends::ndl {
@@ -179,7 +181,6 @@ class StoreJoin {
       : parts_(std::move(parts)), name_(name), spec_(spec), described_(described) {}
 
   Result<Join> Make() {
-    if (spec_.unpack) return model::Unsupported("unpack: parts are not unpacked yet");
     NDLFS_TRY(const size_t first, parts_->First());
     NDLFS_TRY(join_.first, parts_->stores().Load(parts_->path(first), name_));
     const std::string label =
@@ -191,7 +192,7 @@ class StoreJoin {
     }
     first_ = DescribePart(parts_->stores(), parts_->path(first), name_, *join_.first);
     NDLFS_TRY(along_, FindAlong(spec_, first_, described_));
-    rules_ = {along_.is_new ? std::nullopt : std::optional(along_.dim), spec_.unpack,
+    rules_ = {along_.is_new ? std::nullopt : std::optional(along_.dim), Unpacks(),
               spec_.tolerance};
     NDLFS_TRY(sizes_, FindSizes());
     NDLFS_RETURN_IF_ERROR(MakeJoin());
@@ -199,6 +200,11 @@ class StoreJoin {
   }
 
  private:
+  // Of a whole group, arrays that are neither packed nor times stay as they are.
+  bool Unpacks() const {
+    return spec_.unpack && (described_ != nullptr || MayUnpack(*join_.first));
+  }
+
   Result<std::vector<uint64_t>> FindSizes() const {
     if (!along_.is_new && spec_.sizes.empty()) return parts_->FindSizes(name_, first_, rules_);
     if (!along_.is_new) return GivenSizes(spec_.sizes, parts_->size());
@@ -216,7 +222,13 @@ class StoreJoin {
     const ArraySpec& of_first = join_.first->source->spec();
     ArraySpec spec;
     spec.dtype = of_first.dtype;
-    spec.fill = of_first.fill;
+    spec.fill = FillOf(*join_.first);
+    if (rules_.unpack) {
+      NDLFS_TRY(join_.unpacking, ChooseUnpacking(*join_.first, described_), first_.label);
+      NDLFS_RETURN_IF_ERROR(ConverterOf(*join_.unpacking, *join_.first), first_.label);
+      spec.dtype = join_.unpacking->type;
+      spec.fill = NothingOf(spec.dtype);
+    }
     spec.shape = of_first.shape;
     spec.max_chunk_bytes = of_first.max_chunk_bytes;
     std::vector<uint64_t> chunk = of_first.grid.max_chunk_shape();
@@ -250,7 +262,7 @@ class StoreJoin {
   // Compares each part with the first one, before an element of it is read.
   Opener MakeOpener() const {
     return [parts = parts_, name = name_, first = first_, rules = rules_, along = along_,
-            sizes = sizes_](size_t i) -> Result<JoinedPart> {
+            sizes = sizes_, unpacking = join_.unpacking](size_t i) -> Result<JoinedPart> {
       JoinedPart part;
       part.name = fmt::format("{}: {}", parts->stores().Describe(parts->path(i)), name);
       if (!parts->is_present(i)) return part;
@@ -261,8 +273,30 @@ class StoreJoin {
                               along.dim, sizes[i]);
       }
       part.source = node->source;
+      if (!unpacking) return part;
+      NDLFS_TRY(part.converter, ConverterOf(*unpacking, *node), part.name);
       return part;
     };
+  }
+
+  // The element of parts that are missing: what the attributes call missing, or else the store.
+  static std::vector<std::byte> FillOf(const Node& node) {
+    const ArraySpec& spec = node.source->spec();
+    const auto* attribute = model::FindAttribute(node.attributes(), "_FillValue");
+    const model::Value* value = attribute ? model::OnlyItem(attribute->value) : nullptr;
+    if (value == nullptr || !spec.dtype.is_fixed_size()) return spec.fill;
+    std::vector<std::byte> fill(spec.dtype.size());
+    if (!model::EncodeElement(spec.dtype, *value, fill)) return spec.fill;
+    return fill;
+  }
+
+  // NaN, or 0 where the type has none.
+  static std::vector<std::byte> NothingOf(const model::Datatype& type) {
+    std::vector<std::byte> fill(type.size());
+    if (!model::EncodeElement(type, std::numeric_limits<double>::quiet_NaN(), fill)) {
+      std::ranges::fill(fill, std::byte{0});
+    }
+    return fill;
   }
 
   const std::shared_ptr<const PartSet> parts_;

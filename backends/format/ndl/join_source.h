@@ -11,6 +11,7 @@
 #include "backends/format/array_source.h"
 #include "backends/format/flat_source.h"
 #include "backends/format/ndl/part_set.h"
+#include "backends/format/ndl/unpacking.h"
 #include "model/entities.h"
 #include "model/error.h"
 
@@ -24,6 +25,8 @@ struct Join {
   // The names of the dimensions; "" where one has none.
   std::vector<std::string> dimensions;
   size_t along = 0;
+  // Set if the elements are not those of the parts.
+  std::optional<Unpacking> unpacking;
 };
 
 // Joins the arrays `name` of the stores in `parts`, as `spec` says. `described` is the array in

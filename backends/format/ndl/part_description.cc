@@ -2,12 +2,13 @@
 #include "backends/format/ndl/part_description.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstring>
 
 #include "backends/base/checked.h"
+#include "backends/format/packing.h"
 #include "backends/format/read_elements.h"
+#include "model/attributes.h"
 #include "model/ndl/ndl_writer.h"
 #include "model/path_name.h"
 
@@ -16,21 +17,12 @@ namespace {
 
 using model::Result;
 
-// Attributes that say how numbers are packed, and what is missing.
-constexpr std::array<std::string_view, 8> kPacking = {
-    "_FillValue",   "_Unsigned", "add_offset", "missing_value",
-    "scale_factor", "valid_max", "valid_min",  "valid_range"};
 constexpr std::string_view kCalendar = "calendar";
 constexpr std::string_view kUnits = "units";
 
 bool IsCompared(std::string_view name) {
-  return name == kCalendar || name == kUnits || std::ranges::count(kPacking, name) != 0;
-}
-
-const model::Attribute* Find(const std::vector<model::Attribute>& attributes,
-                             std::string_view name) {
-  const auto found = std::ranges::find(attributes, name, &model::Attribute::name);
-  return found == attributes.end() ? nullptr : &*found;
+  return name == kCalendar || name == kUnits ||
+         std::ranges::count(PackingAttributes(), name) != 0;
 }
 
 bool IsTimeUnits(const model::Attribute* units) {
@@ -64,34 +56,28 @@ bool AreEqual(const model::Attribute* a, const model::Attribute* b) {
 
 std::optional<std::string> CompareAttributes(const PartDescription& first,
                                              const PartDescription& other, bool unpack) {
-  const bool are_times = IsTimeUnits(Find(first.attributes, kUnits)) &&
-                         IsTimeUnits(Find(other.attributes, kUnits));
+  const bool are_times = IsTimeUnits(FindAttribute(first.attributes, kUnits)) &&
+                         IsTimeUnits(FindAttribute(other.attributes, kUnits));
   const auto compare = [&](std::string_view name) -> std::optional<std::string> {
-    const bool is_free =
-        unpack && (std::ranges::count(kPacking, name) != 0 || (are_times && name == kUnits));
-    const auto* a = Find(first.attributes, name);
-    const auto* b = Find(other.attributes, name);
+    const bool is_free = unpack && (std::ranges::count(PackingAttributes(), name) != 0 ||
+                                    (are_times && name == kUnits));
+    const auto* a = FindAttribute(first.attributes, name);
+    const auto* b = FindAttribute(other.attributes, name);
     if (is_free || AreEqual(a, b)) return std::nullopt;
     return Differs(name, Shown(b), other.label, Shown(a), first.label);
   };
-  for (const std::string_view name : kPacking) {
+  for (const std::string_view name : PackingAttributes()) {
     if (auto difference = compare(name)) return difference;
   }
   if (auto difference = compare(kUnits)) return difference;
   return compare(kCalendar);
 }
 
-std::optional<double> NumberOf(const model::Value& value) {
-  if (const auto* integer = value.integer()) return static_cast<double>(*integer);
-  if (const double* real = value.real()) return *real;
-  return std::nullopt;
-}
-
 // Whether two elements are the same, numbers within `tolerance`.
 bool AreClose(const model::Value& a, const model::Value& b, double tolerance) {
   if (a == b) return true;
-  const auto x = NumberOf(a);
-  const auto y = NumberOf(b);
+  const auto x = model::AsDouble(a);
+  const auto y = model::AsDouble(b);
   return x && y && (*x == *y || std::abs(*x - *y) <= tolerance);
 }
 
@@ -202,7 +188,7 @@ Result<std::optional<PartCoordinate>> ReadCoordinate(const PartStores& stores,
     if (is_coordinate) {
       NDLFS_TRY(Bytes elements, ReadElements(*(*node)->source, uint64_t{64} << 20),
                 fmt::format("{}: {}", stores.Describe(path), name));
-      const auto* units = Find((*node)->attributes(), kUnits);
+      const auto* units = FindAttribute((*node)->attributes(), kUnits);
       const std::string* text = units ? units->value.text() : nullptr;
       return PartCoordinate{(*node)->source->spec().dtype, std::move(elements),
                             text ? *text : std::string()};

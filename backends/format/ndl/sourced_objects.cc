@@ -265,6 +265,7 @@ Result<void> SourcedObjects::LoadJoin(const ValueSource& source, std::string_vie
   NDLFS_TRY(const Join join, JoinStores(std::move(parts), object, source, &array));
   TakeShape(source, join.source->spec(), join.dimensions, array);
   AddAttributes(join.first->attributes(), array.attributes);
+  if (join.unpacking) DescribeUnpacked(*join.unpacking, array);
   node.source = join.source;
   NoteStored(join.source->spec().shape, node);
   return {};
@@ -362,6 +363,7 @@ Result<void> SourcedObjects::JoinNode(const ValueSource& source, const Origin& o
     NDLFS_TRY(const Join join, JoinStores(parts, object, spec, nullptr));
     node.source = join.source;
     DescribeJoin(join, node);
+    if (join.unpacking) DescribeUnpacked(*join.unpacking, ArrayOf(node));
     return {};
   }
   return parts->CheckSame(object, first, *node.source, source.tolerance,

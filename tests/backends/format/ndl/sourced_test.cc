@@ -338,6 +338,53 @@ TEST_F(SourcedTest, AChangeOfAPartChangesTheVersion) {
   EXPECT_EQ((*store)->Load("/sst").value()->source->spec().shape[0], 6u);
 }
 
+TEST_F(SourcedTest, UnpackingMakesDifferentPackingsOneFloat) {
+  source_->Put("p/a.ndl.yaml", Part(0, 1, "units: K, scale_factor: 0.5, _FillValue: 1"));
+  source_->Put("p/b.ndl.yaml",
+               Part(1, 1, "units: K, add_offset: 100.0", "[10.0, 20.0]", "int16"));
+  source_->Put("p/c.ndl.yaml", Part(2, 1, "units: K", "[10.0, 20.0]", "float32"));
+  const auto node =
+      LoadArray("{x-source: {join: \"p/*.ndl.yaml\", along: time, unpack: true}}");
+  EXPECT_EQ(node->array().type, model::Datatype::Float64());
+  ASSERT_EQ(node->attributes().size(), 1u);
+  EXPECT_EQ(node->attributes()[0].name, "units");
+  EXPECT_THAT(Values<double>(*node), ElementsAre(0, testing::IsNan(), 110, 111, 20, 21));
+  const auto single = LoadArray(
+      "{shape: [3, 2], type: float32, x-source: {join: \"p/*.ndl.yaml\", along: time, unpack: "
+      "true}}");
+  EXPECT_THAT(Values<float>(*single), ElementsAre(0, testing::IsNan(), 110, 111, 20, 21));
+}
+
+TEST_F(SourcedTest, UnpackingDoesNotConvertOtherUnits) {
+  source_->Put("p/b.ndl.yaml", Part(2, 3, "units: degC"));
+  EXPECT_THAT(ErrorOf("{x-source: {join: \"p/*.ndl.yaml\", along: time, unpack: true}}"),
+              HasSubstr("units is degC"));
+}
+
+TEST_F(SourcedTest, UnpackingMakesTimesOfTheUnitsOfTheFirst) {
+  const auto time = [](const char* units, const char* value, const char* more = "") {
+    return std::string("/: {dimcoords: {time: {size: 1, type: int32, value: [") + value +
+           "], attributes: {units: '" + units + "'" + more + "}}}}";
+  };
+  source_->Put("t/1.ndl.yaml", time("days since 2000-01-01", "3"));
+  source_->Put("t/2.ndl.yaml", time("hours since 2000-02-01", "36"));
+  const std::string join = "x-source: {join: \"t/*.ndl.yaml\", along: time, unpack: true}";
+  const auto load = [&](const std::string& entry) {
+    return Load("/time", "/: {dimcoords: {time: {" + entry + "}}}");
+  };
+  EXPECT_THAT(Values<double>(*load(join)), ElementsAre(3, 32.5));
+  const auto hours =
+      load("size: null, type: int32, attributes: {units: hours since 2000-01-01}, " + join);
+  EXPECT_THAT(Values<int32_t>(*hours), ElementsAre(72, 780));
+  EXPECT_THAT(
+      ReadElements(*load("size: null, type: int32, " + join)->source, 100).error().message(),
+      HasSubstr("no whole number"));
+  source_->Put("t/2.ndl.yaml", time("days since 2000-02-01", "1", ", calendar: noleap"));
+  EXPECT_THAT(load(join)->error->message(), HasSubstr("calendar is noleap"));
+  EXPECT_THAT(load("x-source: {join: \"t/*.ndl.yaml\", along: time}")->error->message(),
+              HasSubstr("units is days since 2000-02-01"));
+}
+
 TEST_F(SourcedTest, AMountForSeveralUsersDoesNotShowDataOfOtherFiles) {
   options_.shared = true;
   EXPECT_THAT(ErrorOf(kJoin), HasSubstr("a mount for several users does not show them"));
