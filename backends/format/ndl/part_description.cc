@@ -32,7 +32,8 @@ bool IsTimeUnits(const model::Attribute* units) {
 
 std::string Shown(const model::Attribute* attribute) {
   if (attribute == nullptr) return "absent";
-  std::string text = model::WriteFlow(attribute->value, attribute->type);
+  const model::Value* item = model::OnlyItem(attribute->value);
+  std::string text = model::WriteFlow(item ? *item : attribute->value, attribute->type);
   return text.size() > 80 ? text.substr(0, 77) + "..." : text;
 }
 
@@ -48,10 +49,13 @@ bool IsNumeric(const model::Datatype& type) {
          !type.time();
 }
 
-// Whether two attributes say the same: the type of a text or a number in them does not matter.
+// Whether two attributes say the same. A list of one says what its item says.
 bool AreEqual(const model::Attribute* a, const model::Attribute* b) {
   if (a == nullptr || b == nullptr) return a == b;
-  return a->value == b->value && a->type == b->type;
+  const model::Value* x = model::OnlyItem(a->value);
+  const model::Value* y = model::OnlyItem(b->value);
+  if (x == nullptr || y == nullptr) return a->value == b->value && a->type == b->type;
+  return *x == *y && a->type == b->type;
 }
 
 std::optional<std::string> CompareAttributes(const PartDescription& first,
