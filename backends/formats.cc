@@ -21,13 +21,13 @@ namespace ndlfs::backends {
 // stand behind the beginning of something else.
 std::span<const Format* const> Formats() {
   static const std::vector<const Format*> formats = {
-      &ZarrFormat(),      &N5Format(),      &NpyFormat(),      &NpzFormat(),
-      &ZarrZipFormat(),   &NetCdf3Format(), &FitsFormat(),     &NrrdFormat(),
-      &MetaImageFormat(), &NiftiFormat(),   &KerchunkFormat(),
+      &ZarrFormat(),     &N5Format(),    &NpyFormat(),  &NpzFormat(),       &ZarrZipFormat(),
+      &NetCdf3Format(),  &FitsFormat(),  &NrrdFormat(), &MetaImageFormat(), &NiftiFormat(),
+      &KerchunkFormat(),
 #ifdef NDLFS_WITH_HDF5
       &Hdf5Format(),
 #endif
-      &EnviFormat(),      &BovFormat(),     &MitgcmFormat(),   &NdlFormat(),
+      &EnviFormat(),     &GradsFormat(), &BovFormat(),  &MitgcmFormat(),    &NdlFormat(),
   };
   return formats;
 }

@@ -13,7 +13,7 @@ build_packages=(
   libfuse3-dev fuse3
   libyaml-cpp-dev libfmt-dev libspdlog-dev libexpected-dev libcli11-dev nlohmann-json3-dev
   libaec-dev libblosc-dev libbz2-dev libdeflate-dev libhdf5-dev liblz4-dev liblzf-dev liblzma-dev
-  liblzo2-dev libxxhash-dev libzfp-dev libzstd-dev zlib1g-dev
+  liblzo2-dev libpng-dev libxxhash-dev libzfp-dev libzstd-dev zlib1g-dev
   libcap-ng-dev libseccomp-dev
   libcurl4-openssl-dev libexpat1-dev libssl-dev
   libgtest-dev libgmock-dev
@@ -27,7 +27,7 @@ test_packages=(
   python3 python3-numpy python3-zarr python3-numcodecs python3-h5py python3-netcdf4 python3-scipy python3-yaml
   python3-ruamel.yaml python3-tables python3-zfpy hdf5-filter-plugin-zfp-serial
   netcdf-bin
-  python3-gdal python3-astropy python3-nibabel python3-tifffile teem-apps
+  python3-gdal python3-astropy python3-nibabel python3-pil python3-tifffile teem-apps
   attr gfortran git man-db rsync
 )
 package_packages=(dpkg-dev git lintian patchelf)

@@ -52,6 +52,8 @@ def read_rooms():
                     room.words["PRIVATE"].append("ndlfs::hdf5")
                 if "${hdf5_room}" in body:
                     room.words["PUBLIC"].append("ndlfs::hdf5")
+                if "${preview_rooms}" in body:
+                    room.words["PUBLIC"].append("ndlfs::picture")
                 rooms[name] = room
     return rooms
 

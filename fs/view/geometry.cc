@@ -265,55 +265,6 @@ Result<std::optional<int>> FindEpsg(const ArrayInput& input, const Geometry& geo
   return mapping.is_geographic && mapping.epsg ? mapping.epsg : kWgs84;
 }
 
-template <typename T>
-void Append(std::span<const std::byte> bytes, std::vector<double>& out) {
-  for (size_t i = 0; i + sizeof(T) <= bytes.size(); i += sizeof(T)) {
-    T number;
-    std::memcpy(&number, bytes.data() + i, sizeof number);
-    out.push_back(static_cast<double>(number));
-  }
-}
-
-std::vector<double> Decode(Number number, std::span<const std::byte> bytes) {
-  std::vector<double> out;
-  out.reserve(bytes.size() / SizeOf(number));
-  switch (number) {
-    case Number::kInt8:
-      Append<int8_t>(bytes, out);
-      break;
-    case Number::kUInt8:
-      Append<uint8_t>(bytes, out);
-      break;
-    case Number::kInt16:
-      Append<int16_t>(bytes, out);
-      break;
-    case Number::kUInt16:
-      Append<uint16_t>(bytes, out);
-      break;
-    case Number::kInt32:
-      Append<int32_t>(bytes, out);
-      break;
-    case Number::kUInt32:
-      Append<uint32_t>(bytes, out);
-      break;
-    case Number::kInt64:
-      Append<int64_t>(bytes, out);
-      break;
-    case Number::kUInt64:
-      Append<uint64_t>(bytes, out);
-      break;
-    case Number::kFloat32:
-      Append<float>(bytes, out);
-      break;
-    case Number::kFloat64:
-      Append<double>(bytes, out);
-      break;
-    default:
-      break;
-  }
-  return out;
-}
-
 bool HasMissing(std::span<const std::byte> bytes, std::span<const std::byte> missing) {
   for (size_t i = 0; !missing.empty() && i < bytes.size(); i += missing.size()) {
     if (std::memcmp(bytes.data() + i, missing.data(), missing.size()) == 0) return true;
@@ -371,7 +322,7 @@ Result<std::vector<double>> ReadCoordinates(const Axis& axis) {
   NDLFS_RETURN_IF_ERROR(
       numbers.elements->Read(0, bytes, model::ByteOrder::kLittle, cache::Access::kOnward));
   if (HasMissing(bytes, axis.missing)) return std::vector<double>();
-  std::vector<double> coordinates = Decode(numbers.number, bytes);
+  std::vector<double> coordinates = AsDoubles(numbers.number, bytes);
   for (double& coordinate : coordinates) {
     if (axis.scale != 1 || axis.offset != 0) coordinate = coordinate * axis.scale + axis.offset;
     if (!std::isfinite(coordinate)) return std::vector<double>();

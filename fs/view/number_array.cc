@@ -3,9 +3,12 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <cstring>
 #include <string_view>
 
 #include "backends/base/checked.h"
+#include "model/float_format.h"
 
 namespace ndlfs::fs {
 namespace {
@@ -65,6 +68,32 @@ bool HasColours(const ArrayInput& input, const NumberArray& numbers) {
   return names.size() != numbers.rank() || !IsNameOfPlace(names.back());
 }
 
+template <typename T>
+std::vector<double> Widened(backends::ConstByteSpan bytes) {
+  std::vector<double> out(bytes.size() / sizeof(T));
+  for (size_t i = 0; i < out.size(); ++i) {
+    T number;
+    std::memcpy(&number, bytes.data() + i * sizeof number, sizeof number);
+    out[i] = static_cast<double>(number);
+  }
+  return out;
+}
+
+std::vector<double> WidenedHalves(backends::ConstByteSpan bytes) {
+  std::vector<double> out = Widened<uint16_t>(bytes);
+  const model::FloatFormat& format = *model::FindFloatFormat("float16");
+  for (double& number : out) number = format.Decode(static_cast<uint16_t>(number));
+  return out;
+}
+
+template <typename T>
+std::vector<double> Magnitudes(backends::ConstByteSpan bytes) {
+  const std::vector<double> parts = Widened<T>(bytes);
+  std::vector<double> out(parts.size() / 2);
+  for (size_t i = 0; i < out.size(); ++i) out[i] = std::hypot(parts[2 * i], parts[2 * i + 1]);
+  return out;
+}
+
 }  // namespace
 
 uint64_t SizeOf(Number number) {
@@ -104,6 +133,38 @@ bool IsFloat(Number number) {
 }
 bool IsComplex(Number number) {
   return number == Number::kComplex64 || number == Number::kComplex128;
+}
+
+std::vector<double> AsDoubles(Number number, backends::ConstByteSpan bytes) {
+  switch (number) {
+    case Number::kInt8:
+      return Widened<int8_t>(bytes);
+    case Number::kUInt8:
+      return Widened<uint8_t>(bytes);
+    case Number::kInt16:
+      return Widened<int16_t>(bytes);
+    case Number::kUInt16:
+      return Widened<uint16_t>(bytes);
+    case Number::kInt32:
+      return Widened<int32_t>(bytes);
+    case Number::kUInt32:
+      return Widened<uint32_t>(bytes);
+    case Number::kInt64:
+      return Widened<int64_t>(bytes);
+    case Number::kUInt64:
+      return Widened<uint64_t>(bytes);
+    case Number::kFloat16:
+      return WidenedHalves(bytes);
+    case Number::kFloat32:
+      return Widened<float>(bytes);
+    case Number::kFloat64:
+      return Widened<double>(bytes);
+    case Number::kComplex64:
+      return Magnitudes<float>(bytes);
+    case Number::kComplex128:
+      return Magnitudes<double>(bytes);
+  }
+  return {};
 }
 
 std::optional<NumberArray> AsNumbers(const ArrayInput& input) {

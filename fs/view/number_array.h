@@ -9,6 +9,7 @@
 #include <optional>
 #include <vector>
 
+#include "backends/base/bytes.h"
 #include "fs/view/view_input.h"
 
 namespace ndlfs::fs {
@@ -35,6 +36,9 @@ bool IsUnsigned(Number number);
 bool IsSigned(Number number);  // integers
 bool IsFloat(Number number);   // real ones
 bool IsComplex(Number number);
+
+// Numbers in little-endian bytes: of complex ones the magnitude, and float16 as it is.
+std::vector<double> AsDoubles(Number number, backends::ConstByteSpan bytes);
 
 struct NumberArray {
   Number number = Number::kUInt8;

@@ -9,9 +9,13 @@ namespace ndlfs::fs {
 
 std::span<const ArrayViewKind* const> ArrayViewKinds() {
   static constexpr std::array kKinds = {
-      &kNpyView,  &kRawView,       &kTextView,  &kJsonlView,   &kEnviView, &kShortEnviView,
-      &kNrrdView, &kMetaImageView, &kVrtView,   &kXdmfView,    &kBovView,  &kGradsView,
-      &kTiffView, &kFitsView,      &kNiftiView, &kFortranView, &kTableView};
+      &kNpyView,     &kRawView,       &kTextView,  &kJsonlView,   &kEnviView,  &kShortEnviView,
+      &kNrrdView,    &kMetaImageView, &kVrtView,   &kXdmfView,    &kBovView,   &kGradsView,
+      &kTiffView,    &kFitsView,      &kNiftiView, &kFortranView, &kTableView,
+#ifdef NDLFS_WITH_PNG
+      &kPreviewView,
+#endif
+  };
   return kKinds;
 }
 

@@ -68,6 +68,7 @@ extern const ArrayViewKind kFitsView;     // data.fits
 extern const ArrayViewKind kNiftiView;    // data.nii
 extern const ArrayViewKind kFortranView;  // data.f77
 extern const ArrayViewKind kTableView;    // table.csv
+extern const ArrayViewKind kPreviewView;  // preview.png, listed, in builds with libpng
 
 extern const GroupViewKind kNetcdfView;      // data.nc
 extern const GroupViewKind kHdf5View;        // data.h5, in builds with libhdf5

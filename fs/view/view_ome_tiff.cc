@@ -15,6 +15,7 @@
 #include "backends/base/json.h"
 #include "fs/view/attributes.h"
 #include "fs/view/number_array.h"
+#include "fs/view/ome_image.h"
 #include "fs/view/raw_header.h"
 #include "fs/view/tiff_file.h"
 #include "fs/view/view_kinds.h"
@@ -25,38 +26,8 @@ namespace {
 using backends::Json;
 using model::Result;
 
-// More text would be no description of an image.
-constexpr size_t kMostText = size_t{4} << 20;
 constexpr size_t kMostLevels = 64;
 constexpr uint64_t kMostChannels = 10'000;
-
-std::optional<Json> ParseAttribute(const backends::Node& group, std::string_view name) {
-  const auto* attribute = FindAttribute(group.attributes(), name);
-  const std::string* text = attribute == nullptr ? nullptr : attribute->value.text();
-  if (text == nullptr || text->size() > kMostText) return std::nullopt;
-  auto json = backends::ParseJson(*text);
-  return json ? std::optional(*std::move(json)) : std::nullopt;
-}
-
-// A member of an object, or null.
-const Json& At(const Json& json, const char* key) {
-  static const Json none;
-  const auto found = json.is_object() ? json.find(key) : json.end();
-  return json.is_object() && found != json.end() ? *found : none;
-}
-
-std::string Text(const Json& json) {
-  return json.is_string() ? json.get<std::string>() : std::string();
-}
-
-// The first image of `multiscales`, which is an attribute of its own, or in `ome` since 0.5.
-std::optional<Json> FindImage(const backends::Node& group) {
-  auto multiscales = ParseAttribute(group, "multiscales");
-  if (const auto ome = ParseAttribute(group, "ome")) multiscales = At(*ome, "multiscales");
-  if (!multiscales || !multiscales->is_array() || multiscales->empty()) return std::nullopt;
-  Json image = multiscales->front();
-  return At(image, "datasets").is_array() ? std::optional(std::move(image)) : std::nullopt;
-}
 
 struct AxisName {
   char letter = 0;  // T, C, Z, Y or X
@@ -66,18 +37,19 @@ struct AxisName {
 // Older versions have none, or names alone. Empty where they are not those of an image.
 std::vector<AxisName> ReadAxes(const Json& image, size_t rank) {
   std::vector<AxisName> axes;
-  const Json& json = At(image, "axes");
+  const Json& json = OmeMember(image, "axes");
   if (json.is_null() && rank == 5)
     return {{'T', ""}, {'C', ""}, {'Z', ""}, {'Y', ""}, {'X', ""}};
   if (!json.is_array() || json.size() != rank || rank < 2) return {};
   for (const Json& axis : json) {
-    const std::string name = axis.is_string() ? Text(axis) : Text(At(axis, "name"));
+    const std::string name =
+        axis.is_string() ? OmeText(axis) : OmeText(OmeMember(axis, "name"));
     constexpr std::string_view kNames = "tczyx";
     const bool is_known = name.size() == 1 && kNames.find(name) != std::string_view::npos;
     if (!is_known) return {};
     const char letter = static_cast<char>(name.front() - 'a' + 'A');
     if (std::ranges::find(axes, letter, &AxisName::letter) != axes.end()) return {};
-    axes.push_back({letter, Text(At(axis, "unit"))});
+    axes.push_back({letter, OmeText(OmeMember(axis, "unit"))});
   }
   return axes[rank - 2].letter == 'Y' && axes[rank - 1].letter == 'X' ? axes
                                                                       : std::vector<AxisName>();
@@ -85,10 +57,10 @@ std::vector<AxisName> ReadAxes(const Json& image, size_t rank) {
 
 // Of the first level: the size of an element along each axis.
 std::vector<double> ReadScale(const Json& dataset, size_t rank) {
-  const Json& transformations = At(dataset, "coordinateTransformations");
+  const Json& transformations = OmeMember(dataset, "coordinateTransformations");
   if (!transformations.is_array()) return {};
   for (const Json& transformation : transformations) {
-    const Json& scale = At(transformation, "scale");
+    const Json& scale = OmeMember(transformation, "scale");
     if (!scale.is_array() || scale.size() != rank) continue;
     std::vector<double> numbers;
     for (const Json& number : scale) {
@@ -199,20 +171,6 @@ std::string DescribeImage(const Image& image) {
   return text + "<TiffData/></Pixels></Image></OME>";
 }
 
-// One level: an array below the group.
-Result<ArrayInput> LoadLevel(const GroupInput& group, std::string path) {
-  const size_t slash = path.find('/');
-  const std::string name = path.substr(0, slash);
-  if (name.empty() || name.front() == '.') return model::NotFound("{}", model::Quote(path));
-  NDLFS_TRY(auto child, group.Load(name), model::OneLine(path));
-  if (slash != std::string::npos) {
-    if (!child.group) return model::NotFound("{}", model::Quote(path));
-    return LoadLevel(*child.group, path.substr(slash + 1));
-  }
-  if (!child.array) return model::NotFound("{}: no array with data", model::Quote(path));
-  return *std::move(child.array);
-}
-
 // As pages of one number each: pixels in colour are no dimension of these images.
 std::optional<TiffLevel> AsLevel(const NumberArray& numbers) {
   const size_t rank = numbers.rank();
@@ -236,13 +194,13 @@ bool IsSmaller(const NumberArray& level, const NumberArray& full) {
 
 // Levels that have fewer planes than the first one end the list: pages have no SubIFDs then.
 Result<ViewPtr> Make(const GroupInput& group) {
-  const auto json = FindImage(group.node());
+  const auto json = FindOmeImage(group.node());
   if (!json) return model::NotFound("no multiscale image");
   Image image;
   TiffContent content;
-  for (const Json& dataset : At(*json, "datasets")) {
+  for (const Json& dataset : OmeMember(*json, "datasets")) {
     if (content.levels.size() == kMostLevels) break;
-    NDLFS_TRY(const ArrayInput input, LoadLevel(group, Text(At(dataset, "path"))));
+    NDLFS_TRY(const ArrayInput input, LoadOmeLevel(group, OmeText(OmeMember(dataset, "path"))));
     const auto numbers = AsNumbers(input);
     const auto level = numbers ? AsLevel(*numbers) : std::nullopt;
     const bool is_first = content.levels.empty();
@@ -260,7 +218,7 @@ Result<ViewPtr> Make(const GroupInput& group) {
   if (content.levels.empty()) return model::NotFound("an image without datasets");
   if (image.axes.empty()) return model::Unsupported("axes that are not those of an OME-TIFF");
   if (image.LengthOf('C') > kMostChannels) return model::Limit("too many channels");
-  image.name = PlainName(Text(At(*json, "name")));
+  image.name = PlainName(OmeText(OmeMember(*json, "name")));
   content.description = DescribeImage(image);
   return MakeTiff(std::move(content));
 }
@@ -269,7 +227,8 @@ Result<ViewPtr> Make(const GroupInput& group) {
 
 const GroupViewKind kOmeTiffView = {
     .file_name = "data.ome.tif",
-    .applies_to = [](const GroupInput& group) { return FindImage(group.node()).has_value(); },
+    .applies_to =
+        [](const GroupInput& group) { return FindOmeImage(group.node()).has_value(); },
     .is_listed = [](const GroupInput&) { return false; },
     .make = &Make,
 };

@@ -177,6 +177,8 @@ TEST_F(DetectionTest, ArchiveIsNpzBeforeItIsZarr) {
 }
 
 const std::string kEnvi = "ENVI\nsamples = 3\nlines = 2\nbands = 1\ndata type = 1\n";
+const std::string kGrads =
+    "* comment\ndset ^a.dat\nxdef 1 linear 0 1\nvars 1\nv 0 99\nendvars\n";
 const std::string kNrrd = "NRRD0004\ntype: int\ndimension: 1\nsizes: 1\n";
 
 TEST_F(DetectionTest, HeadersOfOtherProgramsAreStoresByContentOrByNameAndContent) {
@@ -184,13 +186,17 @@ TEST_F(DetectionTest, HeadersOfOtherProgramsAreStoresByContentOrByNameAndContent
   EXPECT_EQ(FormatOf("ObjectType = Image\nNDims = 2\nDimSize = 1 1\n"), &MetaImageFormat());
   EXPECT_EQ(FormatOf(Padded("SIMPLE  =                    T / FITS")), &FitsFormat());
   EXPECT_EQ(FormatOf(kEnvi, "a.hdr"), &EnviFormat());
+  EXPECT_EQ(FormatOf(kGrads, "a.ctl"), &GradsFormat());
   EXPECT_EQ(FormatOf("DATA_FILE: values.raw\nDATA_SIZE: 1 1 1\n", "a.bov"), &BovFormat());
   EXPECT_EQ(FormatOf(" nDims = [   2 ];\n dimList = [\n 1, 1, 1", "a.meta"), &MitgcmFormat());
 }
 
 TEST_F(DetectionTest, FilesWithTheNamesOfSuchHeadersStayPlain) {
   EXPECT_EQ(FormatOf(kEnvi, "a.txt"), nullptr);
-  for (const char* name : {"a.hdr", "a.bov", "a.meta", "a.mhd", "a.mha", "a.fit", "a.fts"}) {
+  EXPECT_EQ(FormatOf("dtype grib\n" + kGrads, "a.ctl"), nullptr) << "no flat file";
+  EXPECT_EQ(FormatOf("dset is a word of many a control file\n", "a.ctl"), nullptr);
+  for (const char* name :
+       {"a.hdr", "a.ctl", "a.bov", "a.meta", "a.mhd", "a.mha", "a.fit", "a.fts"}) {
     for (const Detection detection : {Detection::kContent, Detection::kName}) {
       EXPECT_EQ(FormatOf("words of some other program, more than a few", name, detection),
                 nullptr)

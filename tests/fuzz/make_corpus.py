@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Writes inputs to begin with for each fuzz target: make_corpus.py FOLDER makes FOLDER/TARGET/*."""
 import base64
+import bz2
+import gzip
 import io
 import json
 import os
@@ -166,7 +168,48 @@ def codec_inputs():
             yield f"{first}-{encoder.codec_id}", bytes([first, 255]) + bytes(encoder.encode(plain))
 
 
+def foreign_headers():
+    """Numbers of formats in foreign_fuzz.cc, with headers and data."""
+    raw = VALUES.tobytes()
+    size = f"{VALUES.shape[1]} {VALUES.shape[0]}"
+    nrrd = f"NRRD0004\ntype: int\ndimension: 2\nsizes: {size}\nendian: little\n"
+    for extra in ("encoding: raw\n", "encoding: raw\nspacings: 1 2\ndata file: a.raw\n",
+                  "encoding: raw\ndata file: LIST 2\na.raw\n", "encoding: raw\ndata file: %d 1 2 1\n"):
+        yield 0, nrrd + extra + ("" if "file" in extra else "\n"), raw
+    yield 0, nrrd + "encoding: gzip\nbyte skip: 0\n\n", gzip.compress(raw)
+    yield 0, nrrd + "encoding: bzip2\n\n", bz2.compress(raw)
+    meta = f"ObjectType = Image\nNDims = 2\nDimSize = {size}\nElementSpacing = 1 1\nElementType = MET_INT\n"
+    for extra in ("LOCAL\n", "a.raw\n", "LIST\na.raw\nb.raw\n", "%d 1 2 1\n"):
+        yield 1, meta + "ElementDataFile = " + extra, raw
+    yield 1, meta + "CompressedData = True\nElementDataFile = LOCAL\n", zlib.compress(raw)
+    yield 2, (f"ENVI\nsamples = {VALUES.shape[1]}\nlines = 2\nbands = 3\ndata type = 3\ninterleave = bil\nbyte order = 0\n"
+              "wavelength = { 1, 2, 3 }\nmap info = {UTM, 1, 1, 0, 0, 1, 1, 33, North, units=Meters}\n"), raw
+    yield 3, ("DSET ^a.raw\nUNDEF -9\nOPTIONS template yrev\nXDEF 4 LINEAR 0 1\nYDEF 2 LEVELS 1 2\nZDEF 1 LEVELS 1\n"
+              "TDEF 3 LINEAR 00Z01JAN2000 1MO\nVARS 2\nv 1 99 x\nw 0 -1,40,2 y\nENDVARS\n"), raw
+    yield 4, "DATA_FILE: a.raw\nDATA_SIZE: 4 4 3\nDATA_FORMAT: INT\nVARIABLE: v\nBRICK_SIZE: 1 1 1\n", raw
+    cards = ["SIMPLE  = T", "BITPIX  = 16", "NAXIS   = 1", "NAXIS1  = 9", "BZERO   = 32768", "CRVAL1  = 1.0", "CDELT1  = 2.0", "END"]
+    table = ["XTENSION= 'BINTABLE'", "BITPIX  = 8", "NAXIS   = 2", "NAXIS1  = 8", "NAXIS2  = 2", "PCOUNT  = 0", "GCOUNT  = 1",
+             "TFIELDS = 2", "TFORM1  = '2I'", "TZERO1  = 32768", "TFORM2  = '4A'", "END"]
+    blocks = ["".join(card.ljust(80) for card in unit).ljust(2880) for unit in (cards, table)]
+    yield 5, blocks[0], raw[:18]
+    yield 5, blocks[0] + "\0" * 2880 + blocks[1], raw[:16]
+    header = bytearray(352)
+    struct.pack_into("<i", header, 0, 348)
+    struct.pack_into("<8h", header, 40, 2, 4, 3, 1, 1, 1, 1, 1)
+    struct.pack_into("<2h", header, 70, 8, 32)
+    struct.pack_into("<9f", header, 76, *[1] * 8, 352)
+    for kind, magic in ((6, b"n+1\0"), (7, b"ni1\0")):
+        header[344:348] = magic
+        yield kind, header.decode("latin-1"), raw
+    yield 8, (" nDims = [ 2 ];\n dimList = [ 4, 1, 4, 3, 1, 3 ];\n dataprec = [ 'float32' ];\n nrecords = [ 2 ];\n"
+              " nFlds = [ 2 ];\n fldList = { 'U' 'V' };\n"), raw
+
+
 def make_all(top):
+    for number, (kind, header, data) in enumerate(foreign_headers()):
+        in_one_file = kind in (5, 6) or "\n\n" in header or "LOCAL" in header
+        middle = b"" if in_one_file else b"\xff"
+        put(top, "foreign_fuzz", str(number), bytes([kind]) + header.encode("latin-1") + middle + data)
     with tempfile.TemporaryDirectory() as folder:
         for path, name in v2_stores(folder):
             keys = list(keys_of(path))

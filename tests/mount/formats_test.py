@@ -521,7 +521,7 @@ class OtherZarrTest(FormatTestCase):
         self.assertNotIn("never", os.listdir(path))
 
         mounted = self.mount(self.scratch)
-        names = [name for name in harness.walk(mounted.join("a.zarr")) if os.path.basename(name) not in harness.HEADERS]
+        names = [name for name in harness.walk(mounted.join("a.zarr")) if os.path.basename(name) not in harness.BESIDE]
         self.assertEqual(names, sorted(
             [".ndl.yaml", ".source", *(f"{folder}/.ndl.yaml" for folder in ("deep", "deep/er", "never")),
              "deep", "deep/er", "never", "data.nc", "deep/er/data.nc", "never/data.nc",

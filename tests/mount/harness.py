@@ -33,6 +33,7 @@ VIEWS = ["data.npy", "data.raw", "data.txt"]
 ARRAY_FILES = [".ndl.yaml", *VIEWS]
 # And beside it, where they fit.
 HEADERS = {"data.raw.hdr", "data.nhdr", "data.mhd", "data.vrt", "data.xmf", "data.bov", "data.ctl"}
+BESIDE = {*HEADERS, "preview.png"}
 REPORTS = ("AddressSanitizer", "LeakSanitizer", "ThreadSanitizer", "runtime error:")
 
 

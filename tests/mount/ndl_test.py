@@ -130,7 +130,7 @@ class NdlStoreTest(harness.SourceTestCase):
             folder = mounted.join(name)
             self.assertEqual(sorted(os.listdir(folder)), [".ndl.yaml", ".source", "data.nc", "fields", "lat", "time"])
             self.assertEqual(harness.read(folder, ".source").decode(), GRID)
-            self.assertEqual(sorted(set(os.listdir(os.path.join(folder, "fields/tas"))) - harness.HEADERS),
+            self.assertEqual(sorted(set(os.listdir(os.path.join(folder, "fields/tas"))) - harness.BESIDE),
                              harness.ARRAY_FILES)
             tas = np.load(os.path.join(folder, "fields/tas/data.npy"))
             np.testing.assert_array_equal(

@@ -31,7 +31,7 @@ def expected_tree():
 class TreeTest(harness.TestCase):
     def test_lists_exactly_what_the_example_data_hold(self):
         mounted = self.mount(harness.DATA)
-        names = [name for name in harness.walk(mounted.path) if os.path.basename(name) not in harness.HEADERS]
+        names = [name for name in harness.walk(mounted.path) if os.path.basename(name) not in harness.BESIDE]
         self.assertEqual(names, expected_tree())
 
     def test_folders_are_directories_and_the_rest_are_files(self):
@@ -41,7 +41,7 @@ class TreeTest(harness.TestCase):
             with self.subTest(name):
                 if name.endswith("/.source"):
                     self.assertTrue(stat.S_ISLNK(mode))
-                elif os.path.basename(name) in (".ndl.yaml", "notes.txt", "data.nc", "data.h5", *harness.VIEWS, *harness.HEADERS):
+                elif os.path.basename(name) in (".ndl.yaml", "notes.txt", "data.nc", "data.h5", *harness.VIEWS, *harness.BESIDE):
                     self.assertTrue(stat.S_ISREG(mode))
                 else:
                     self.assertTrue(stat.S_ISDIR(mode))

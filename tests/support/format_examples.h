@@ -245,6 +245,14 @@ inline void PutNifti(MemorySource& source) {
   source.Put("a.nii", Nifti2Header(kExampleExtent) + ExampleElements());
 }
 
+inline void PutGrads(MemorySource& source) {
+  source.Put("a.ctl",
+             "DSET ^grids.dat\nUNDEF -1\nOPTIONS big_endian\nXDEF 512 LINEAR 0 0.5\n"
+             "YDEF 2 LEVELS 1 3\nZDEF 1 LEVELS 1000\nTDEF 128 LINEAR 00Z01JAN2000 6HR\nVARS 1\n"
+             "a 0 -1,40,4 numbers\nENDVARS\n");
+  source.Put("grids.dat", ExampleElements(0, kExampleExtent, /*is_big=*/true));
+}
+
 inline FormatExample HeaderExample(const char* format, const char* path,
                                    void (*put)(MemorySource&)) {
   FormatExample example{format, path, put, path};
@@ -256,6 +264,8 @@ inline FormatExample HeaderExample(const char* format, const char* path,
 inline std::vector<FormatExample> FormatExamples() {
   FormatExample mitgcm = HeaderExample("MITgcm", "a.0000000001.meta", &PutMitgcm);
   mitgcm.type = "float32";
+  FormatExample grads = HeaderExample("GrADS", "a.ctl", &PutGrads);
+  grads.coordinates = {"lat", "lon", "time"};
   return {
       {"Zarr", "v2.zarr", &PutZarr2, "v2.zarr/.zgroup"},
       {"Zarr", "v3.zarr", &PutZarr3, "v3.zarr/zarr.json"},
@@ -273,6 +283,7 @@ inline std::vector<FormatExample> FormatExamples() {
       HeaderExample("MetaImage", "a.mhd", &PutMetaImage),
       HeaderExample("ENVI", "a.hdr", &PutEnvi),
       HeaderExample("BOV", "a.bov", &PutBov),
+      grads,
       mitgcm,
       HeaderExample("FITS", "a.fits", &PutFits),
       HeaderExample("NIfTI", "a.nii", &PutNifti),

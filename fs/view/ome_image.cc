@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: MIT
+#include "fs/view/ome_image.h"
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include "fs/view/attributes.h"
+
+namespace ndlfs::fs {
+namespace {
+
+using backends::Json;
+using model::Result;
+
+// More text would be no description of an image.
+constexpr size_t kMostText = size_t{4} << 20;
+
+std::optional<Json> ParseAttribute(const backends::Node& group, std::string_view name) {
+  const auto* attribute = FindAttribute(group.attributes(), name);
+  const std::string* text = attribute == nullptr ? nullptr : attribute->value.text();
+  if (text == nullptr || text->size() > kMostText) return std::nullopt;
+  auto json = backends::ParseJson(*text);
+  return json ? std::optional(*std::move(json)) : std::nullopt;
+}
+
+// The names of the levels after `name`; empty where it is none.
+std::vector<std::string> SmallerLevels(const Json& image, std::string_view name) {
+  constexpr size_t kMostLevels = 64;
+  std::vector<std::string> names;
+  bool is_behind = false;
+  for (const Json& dataset : OmeMember(image, "datasets")) {
+    if (names.size() == kMostLevels) break;
+    std::string path = OmeText(OmeMember(dataset, "path"));
+    if (is_behind) names.push_back(path);
+    is_behind = is_behind || path == name;
+  }
+  return names;
+}
+
+// Whether the pages of `level` are smaller ones of those of `full`.
+bool IsSmaller(const ArrayInput& level, const ArrayInput& full) {
+  const size_t rank = full.shape.size();
+  return level.dtype == full.dtype && level.shape.size() == rank && level.reader != nullptr &&
+         std::equal(full.shape.begin(), full.shape.end() - 2, level.shape.begin()) &&
+         level.shape[rank - 2] <= full.shape[rank - 2] &&
+         level.shape[rank - 1] <= full.shape[rank - 1];
+}
+
+}  // namespace
+
+const Json& OmeMember(const Json& json, const char* key) {
+  static const Json none;
+  const auto found = json.is_object() ? json.find(key) : json.end();
+  return json.is_object() && found != json.end() ? *found : none;
+}
+
+std::string OmeText(const Json& json) {
+  return json.is_string() ? json.get<std::string>() : std::string();
+}
+
+std::optional<Json> FindOmeImage(const backends::Node& group) {
+  auto multiscales = ParseAttribute(group, "multiscales");
+  if (const auto ome = ParseAttribute(group, "ome")) {
+    multiscales = OmeMember(*ome, "multiscales");
+  }
+  if (!multiscales || !multiscales->is_array() || multiscales->empty()) return std::nullopt;
+  Json image = multiscales->front();
+  return OmeMember(image, "datasets").is_array() ? std::optional(std::move(image))
+                                                 : std::nullopt;
+}
+
+Result<ArrayInput> LoadOmeLevel(const GroupInput& group, std::string path) {
+  const size_t slash = path.find('/');
+  const std::string name = path.substr(0, slash);
+  if (name.empty() || name.front() == '.') return model::NotFound("{}", model::Quote(path));
+  NDLFS_TRY(auto child, group.Load(name), model::OneLine(path));
+  if (slash != std::string::npos) {
+    if (!child.group) return model::NotFound("{}", model::Quote(path));
+    return LoadOmeLevel(*child.group, path.substr(slash + 1));
+  }
+  if (!child.array) return model::NotFound("{}: no array with data", model::Quote(path));
+  return *std::move(child.array);
+}
+
+Result<ArrayInput> FindOmeLevel(const ArrayInput& array, uint64_t columns, uint64_t rows) {
+  const size_t rank = array.shape.size();
+  if (array.group == nullptr || rank < 2) return array;
+  const auto image = FindOmeImage(array.group->node());
+  if (!image) return array;
+  ArrayInput chosen = array;
+  for (const std::string& name : SmallerLevels(*image, array.node->array().name)) {
+    auto level = LoadOmeLevel(*array.group, name);
+    if (!level && level.error().is_transient()) {
+      return model::Propagate(std::move(level).error());
+    }
+    if (!level || !IsSmaller(*level, chosen)) break;
+    if (level->shape[rank - 1] < columns && level->shape[rank - 2] < rows) break;
+    chosen = *std::move(level);
+  }
+  return chosen;
+}
+
+}  // namespace ndlfs::fs

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT
+//
+// Images of OME-Zarr (0.4 and 0.5): groups whose arrays are one image in several resolutions.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "backends/base/json.h"
+#include "fs/view/view_input.h"
+#include "model/error.h"
+
+namespace ndlfs::fs {
+
+// A member of an object, else a null that lives as long as the process.
+const backends::Json& OmeMember(const backends::Json& json, const char* key);
+// Text, or empty.
+std::string OmeText(const backends::Json& json);
+
+// The first image of `multiscales`, which is an attribute of its own, or in `ome` since 0.5. It
+// has a list `datasets`. nullopt where the group is no image.
+std::optional<backends::Json> FindOmeImage(const backends::Node& group);
+
+// One level: the array at the path of a dataset, below the group.
+model::Result<ArrayInput> LoadOmeLevel(const GroupInput& group, std::string path);
+
+// Of the levels that show the same as `array`, a level of an image, in fewer pixels: the
+// smallest that still has `columns` or `rows`. `array` itself where there is none. Loads the
+// metadata of levels. An error is one that may pass.
+model::Result<ArrayInput> FindOmeLevel(const ArrayInput& array, uint64_t columns,
+                                       uint64_t rows);
+
+}  // namespace ndlfs::fs

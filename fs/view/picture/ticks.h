@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT
+//
+// Where marks stand along an axis of numbers: at round ones.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace ndlfs::fs::picture {
+
+struct Tick {
+  double at = 0;      // from 0, the begin of the axis, to 1, its end
+  std::string label;  // UTF-8
+};
+
+struct Ticks {
+  std::vector<Tick> ticks;
+  // What to do with a label to get the number, for the title of the axis: "×10⁶", "+ 1600000".
+  std::string factor;
+};
+
+// Ticks from `low` to `high`, about `most` of them and no more, at multiples of 1, 2, 2.5 or 5
+// and a power of ten. Both are finite; where `high` is below `low`, so is the axis. There is
+// one tick where they are equal.
+Ticks LinearTicks(double low, double high, int most);
+
+// The same on a scale of logarithms, at powers of ten, and between them where there are few.
+// Both are above 0, and `low` is below `high`.
+Ticks LogTicks(double low, double high, int most);
+
+// The nearest round step that is not below `step`.
+double RoundStep(double step);
+
+// A number as a person writes it: with as many digits as needed, "−1.5×10⁻⁷" if it is tiny or
+// huge.
+std::string NumberText(double number, int digits = 6);
+
+// "m s-1" as "m s⁻¹", "m^2" and "m**2" as "m²".
+std::string UnitText(const std::string& units);
+
+}  // namespace ndlfs::fs::picture

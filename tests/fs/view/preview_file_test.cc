@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: MIT
+//
+// preview.png as a file, and what figures show.
+#include <cmath>
+#include <limits>
+#include <thread>
+
+#include "fs/view/picture/png_file.h"
+#include "fs/view/preview_figure.h"
+#include "tests/fs/view/grid_test.h"
+#include "tests/fs/view/picture/read_png.h"
+
+namespace ndlfs::fs {
+namespace {
+
+using model::Datatype;
+using picture::CellMap;
+using picture::Figure;
+using picture::LinePlot;
+using test::IsError;
+using test::IsOk;
+using test::MemoryArray;
+using test::NumberAttribute;
+using test::RawOf;
+using test::TextAttribute;
+using ::testing::HasSubstr;
+
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+
+class PreviewFileTest : public test::GridTest {
+ protected:
+  template <typename T>
+  model::Ndarray& AddNumbers(const Datatype& type, const std::vector<uint64_t>& shape,
+                             const std::vector<T>& numbers,
+                             std::vector<std::string> dimensions = {}) {
+    return AddArray(std::make_shared<MemoryArray>(type, shape, RawOf(numbers)),
+                    std::move(dimensions));
+  }
+  Figure Show() {
+    const SamplePlan plan = PlanSamples(Input());
+    const auto dimensions = DescribeDimensions(plan);
+    EXPECT_THAT(dimensions, IsOk());
+    const auto samples = ReadSamples(plan, nullptr);
+    EXPECT_THAT(samples, IsOk());
+    auto figure = MakeFigure(plan, *dimensions, *samples);
+    EXPECT_THAT(figure, IsOk());
+    return *std::move(figure);
+  }
+};
+
+TEST_F(PreviewFileTest, ArraysOfNumbersHaveOne) {
+  for (const Datatype& type : {Datatype::Integer(1, true), Datatype::Float("float16", 2),
+                               Datatype::Float("bfloat16", 2), Datatype::Complex(16),
+                               Datatype::Bool(), Datatype::Time({.unit = "s"})}) {
+    AddArray(type, {3, 4});
+    EXPECT_TRUE(Has("preview.png")) << type.keyword();
+  }
+}
+
+TEST_F(PreviewFileTest, OtherArraysHaveNone) {
+  for (const Datatype& type :
+       {Datatype::Opaque(4), Datatype::FixedString(3, model::Charset::kAscii),
+        Datatype::Array(Datatype::Float32(), {2}),
+        Datatype::PackedCompound({{"a", Datatype::Float32()}})}) {
+    AddArray(type, {3, 4});
+    EXPECT_FALSE(Has("preview.png")) << type.keyword();
+  }
+  AddArray(Datatype::Float32(), {0, 4});
+  EXPECT_FALSE(Has("preview.png")) << "no elements";
+}
+
+TEST_F(PreviewFileTest, ASliceHasNone) {
+  AddArray(Datatype::Float32(), {3, 4});
+  EXPECT_FALSE(Has("data[0].png"));
+  EXPECT_FALSE(Has("preview[0].png"));
+}
+
+TEST_F(PreviewFileTest, MakingItDecodesNothing) {
+  store_->AddDimCoord("/x", ndlfs::test::Undecodable(Datatype::Float64(), {3}));
+  AddArray(std::make_shared<MemoryArray>(Datatype::Float64(), std::vector<uint64_t>{3},
+                                         std::vector<uint64_t>{3},
+                                         std::map<uint64_t, std::string>()),
+           {"x"});
+  const auto view = Make("preview.png");
+  ASSERT_THAT(view, IsOk());
+  EXPECT_EQ((*view)->size(), picture::kPaletteFileBytes);
+  EXPECT_EQ((*view)->held_bytes(), 0U);
+}
+
+TEST_F(PreviewFileTest, HoldsNoMoreThanThePicture) {
+  AddArray(Datatype::Integer(2, true), {30, 40});
+  const auto view = Make("preview.png");
+  ASSERT_THAT(view, IsOk());
+  std::byte byte{};
+  ASSERT_THAT((*view)->Read(1, {&byte, 1}), test::IsOkAnd(size_t{1}));
+  EXPECT_EQ(byte, std::byte{'P'});
+  EXPECT_GT((*view)->held_bytes(), 1000U);
+  EXPECT_LT((*view)->held_bytes(), 100'000U);
+}
+
+TEST_F(PreviewFileTest, IsAPngOfTheSizeItSays) {
+  AddArray(Datatype::Float32(), {30, 40});
+  const auto file = Read("preview.png");
+  ASSERT_THAT(file, IsOk());
+  EXPECT_EQ(file->size(), picture::kPaletteFileBytes);
+  const auto pixels = picture::test::ReadPng(*file);
+  EXPECT_EQ(pixels.width, picture::kFigureWidth);
+  EXPECT_EQ(pixels.height, picture::kFigureHeight);
+}
+
+TEST_F(PreviewFileTest, ColoursOfPixelsAreKept) {
+  std::vector<uint8_t> pixels;
+  for (int i = 0; i < 6; ++i) pixels.insert(pixels.end(), {static_cast<uint8_t>(40 * i), 7, 9});
+  AddNumbers(Datatype::Integer(1, false), {2, 3, 3}, pixels);
+  const auto file = Read("preview.png");
+  ASSERT_THAT(file, IsOk());
+  EXPECT_EQ(file->size(), picture::kColourFileBytes);
+  const auto picture = picture::test::ReadPng(*file);
+  for (uint8_t i = 0; i < 6; ++i) {
+    EXPECT_GT(picture.Count({static_cast<uint8_t>(40 * i), 7, 9}), 50'000U) << int{i};
+  }
+}
+
+TEST_F(PreviewFileTest, TransparentPixelsAreWhite) {
+  const std::vector<uint8_t> pixels = {200, 0, 0, 255, 200, 0, 0, 0,
+                                       200, 0, 0, 255, 200, 0, 0, 255};
+  AddNumbers(Datatype::Integer(1, false), {2, 2, 4}, pixels);
+  const Figure figure = Show();
+  const auto& photo = std::get<picture::Photo>(figure.content);
+  EXPECT_EQ(photo.pixels[0], (picture::Colour{200, 0, 0}));
+  EXPECT_EQ(photo.pixels[1], picture::kWhite);
+}
+
+TEST_F(PreviewFileTest, AFileWithoutAnyChunkIsAnErrorThatIsKept) {
+  store_->AddArray("/t", ndlfs::test::Undecodable(Datatype::Float32(), {5, 5}));
+  const auto view = Make("preview.png");
+  ASSERT_THAT(view, IsOk());
+  std::byte byte{};
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_THAT((*view)->Read(0, {&byte, 1}),
+                IsError(model::ErrorCode::kCorrupt, HasSubstr("chunk 0.0")));
+  }
+}
+
+TEST_F(PreviewFileTest, ReadersAtTheSameTimeGetTheSame) {
+  AddArray(Datatype::Float32(), {30, 40});
+  const ViewPtr view = Make("preview.png").value();
+  std::vector<std::string> files(4, std::string(picture::kPaletteFileBytes, '?'));
+  std::vector<std::thread> threads;
+  for (std::string& file : files) {
+    threads.emplace_back(
+        [&] { EXPECT_THAT(view->Read(0, std::as_writable_bytes(std::span(file))), IsOk()); });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (const std::string& file : files) EXPECT_EQ(file, files.front());
+}
+
+TEST_F(PreviewFileTest, AMapSaysWhatItShows) {
+  AddLongitude();
+  AddLatitude();
+  AddCoordinate("time", {0, 6, 12}, {TextAttribute("units", "hours since 2000-01-01")});
+  auto& array = AddNumbers(Datatype::Float32(), {3, 3, 4}, std::vector<float>(36, 1),
+                           {"time", "lat", "lon"});
+  array.attributes = {TextAttribute("long_name", "2 metre temperature"),
+                      TextAttribute("units", "m s-1")};
+  const Figure figure = Show();
+  EXPECT_EQ(figure.title, "2 metre temperature");
+  EXPECT_EQ(figure.subtitle, "t  \u00b7  time = 2000-01-01 06:00");
+  EXPECT_EQ(figure.x.label, "longitude");
+  EXPECT_EQ(figure.bar->label, "m s\u207b\u00b9");
+  EXPECT_NEAR(figure.aspect, 2.0 / 6, 1e-6) << "degrees are as long in both directions";
+  EXPECT_EQ(figure.note, "");
+}
+
+TEST_F(PreviewFileTest, CellsStandWhereTheirElementsAre) {
+  AddCoordinate("y", {5, 4, 3});  // the first row is at the top
+  AddCoordinate("x", {20, 10});   // the first column is at the right
+  AddNumbers(Datatype::Float64(), {3, 2}, std::vector<double>{0, 1, 2, 3, 4, kNan}, {"y", "x"});
+  const Figure figure = Show();
+  const auto& map = std::get<CellMap>(figure.content);
+  EXPECT_THAT(map.cells, ::testing::ElementsAre(CellMap::kMissing, 127, 96, 64, 32, 0));
+  EXPECT_TRUE(figure.has_missing);
+}
+
+TEST_F(PreviewFileTest, WhatCannotBeReadIsSaid) {
+  std::map<uint64_t, std::string> chunks = {{0, RawOf(std::vector<double>{1, 2})}};
+  AddArray(std::make_shared<MemoryArray>(Datatype::Float64(), std::vector<uint64_t>{2, 2},
+                                         std::vector<uint64_t>{1, 2}, std::move(chunks)));
+  const Figure figure = Show();
+  EXPECT_TRUE(figure.has_broken);
+  EXPECT_THAT(figure.note, HasSubstr("1 of 2 chunks cannot be read: "));
+  EXPECT_THAT(figure.note, HasSubstr("chunk 1.0"));
+  const auto& map = std::get<CellMap>(figure.content);
+  EXPECT_EQ(map.cells[0], CellMap::kBroken) << "the last row is at the bottom";
+  EXPECT_NE(map.cells[2], CellMap::kBroken);
+}
+
+TEST_F(PreviewFileTest, AllMissingIsSaid) {
+  AddNumbers(Datatype::Float64(), {3, 3}, std::vector<double>(9, kNan));
+  const Figure figure = Show();
+  EXPECT_THAT(figure.subtitle, HasSubstr("all values are missing"));
+  EXPECT_FALSE(figure.bar);
+  AddNumbers(Datatype::Float64(), {9}, std::vector<double>(9, kNan));
+  EXPECT_THAT(Show().subtitle, HasSubstr("all values are missing"));
+  EXPECT_THAT(Read("preview.png"), IsOk());
+}
+
+TEST_F(PreviewFileTest, OneElementIsANumber) {
+  AddNumbers(Datatype::Float64(), {1, 1}, std::vector<double>{-2.5}).attributes = {
+      TextAttribute("units", "K")};
+  EXPECT_EQ(std::get<picture::OneNumber>(Show().content).text, "\u22122.5 K");
+  AddNumbers(Datatype::Bool(), {}, std::vector<uint8_t>{1});
+  EXPECT_EQ(std::get<picture::OneNumber>(Show().content).text, "true");
+  AddNumbers(Datatype::Time({.unit = "s"}), {}, std::vector<int64_t>{3600});
+  EXPECT_EQ(std::get<picture::OneNumber>(Show().content).text, "1970-01-01 01:00");
+}
+
+TEST_F(PreviewFileTest, NamesOfValuesAreShown) {
+  const Datatype type =
+      Datatype::Enum(Datatype::Integer(1, false), {{"water", 4}, {"land", 9}, {"ice", 2}});
+  AddNumbers(type, {2, 2}, std::vector<uint8_t>{4, 9, 9, 2});
+  const Figure map = Show();
+  EXPECT_THAT(map.bar->categories, ::testing::ElementsAre("ice", "water", "land"));
+  EXPECT_THAT(std::get<CellMap>(map.content).cells, ::testing::ElementsAre(2, 0, 1, 2));
+  AddNumbers(type, {3}, std::vector<uint8_t>{4, 9, 2});
+  EXPECT_EQ(Show().y.ticks.size(), 3U);
+  auto& flags = AddNumbers(Datatype::Integer(1, true), {2, 2}, std::vector<int8_t>{1, 2, 2, 1});
+  flags.attributes = {TextAttribute("flag_meanings", "clear cloudy"),
+                      NumberAttribute("flag_values", 1)};
+  flags.attributes[1].value =
+      model::Value(model::Value::List{model::Value(1.0), model::Value(2.0)});
+  EXPECT_THAT(Show().bar->categories, ::testing::ElementsAre("clear", "cloudy"));
+  flags.attributes[0] = TextAttribute("flag_meanings", "clear");
+  EXPECT_TRUE(Show().bar->categories.empty()) << "a name is missing";
+}
+
+TEST_F(PreviewFileTest, ManyPowersOfTenAreLogarithmic) {
+  std::vector<double> numbers;
+  for (int i = 0; i < 400; ++i) numbers.push_back(std::pow(10, i / 20.0 - 10));
+  AddNumbers(Datatype::Float64(), {400}, numbers);
+  const Figure figure = Show();
+  const auto& points = std::get<LinePlot>(figure.content).points;
+  EXPECT_NEAR(points[200].y, 0.5, 0.02);
+  AddNumbers(Datatype::Float64(), {20, 20}, numbers);
+  EXPECT_NE(std::get<CellMap>(Show().content).cells[0], 0) << "not one colour for nearly all";
+}
+
+TEST_F(PreviewFileTest, ExtremesAreHarmless) {
+  const double most = std::numeric_limits<double>::max();
+  const double inf = std::numeric_limits<double>::infinity();
+  const double least = std::numeric_limits<double>::denorm_min();
+  for (const std::vector<double>& numbers : {std::vector<double>{-most, most, 0, 1},
+                                             {inf, -inf, inf, -inf},
+                                             {inf, 1, 2, 3},
+                                             {least, 0, least, 0},
+                                             {most, most, most, most},
+                                             {1e300, 1e-300, 1, kNan}}) {
+    AddNumbers(Datatype::Float64(), {2, 2}, numbers);
+    EXPECT_THAT(Read("preview.png"), IsOk());
+    AddNumbers(Datatype::Float64(), {4}, numbers);
+    EXPECT_THAT(Read("preview.png"), IsOk());
+    AddNumbers(Datatype::Float64(), {}, std::vector<double>{numbers[0]});
+    EXPECT_THAT(Read("preview.png"), IsOk());
+  }
+}
+
+TEST(ColourRangeTest, LeavesOutFewOutliers) {
+  std::vector<double> values;
+  for (int i = 0; i < 1000; ++i) values.push_back(i % 100 + 1000);
+  EXPECT_EQ(ChooseRange(values).high, 1099);
+  values[3] = 1e30;
+  const ColourRange range = ChooseRange(values);
+  EXPECT_LT(range.high, 1100);
+  EXPECT_TRUE(range.goes_above);
+  EXPECT_FALSE(range.is_logarithmic);
+}
+
+TEST(ColourRangeTest, IsSymmetricAroundZeroWhereValuesAre) {
+  const ColourRange range = ChooseRange({-9, 10, 3});
+  EXPECT_EQ(range.low, -10);
+  EXPECT_EQ(range.high, 10);
+  EXPECT_EQ(range.colours, picture::ColourMap::kDiverging);
+  EXPECT_EQ(ChooseRange({-1, 10}).colours, picture::ColourMap::kSequential);
+}
+
+TEST(ColourRangeTest, OfOneValueIsNotEmpty) {
+  for (const double value : {0.0, 7.0, -1e10}) {
+    const ColourRange range = ChooseRange({value, value});
+    EXPECT_LT(range.low, value);
+    EXPECT_GT(range.high, value);
+  }
+}
+
+}  // namespace
+}  // namespace ndlfs::fs
