@@ -60,7 +60,7 @@ class Scan {
   Scan(const ArrayReader& reader, const VisitRun& visit)
       : reader_(reader),
         visit_(visit),
-        in_pieces_(reader.source().contiguous().has_value()),
+        in_pieces_(!reader.has_chunks()),
         parts_(CountParts(reader, in_pieces_)) {}
 
   Result<void> Run(unsigned threads) {
