@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "backends/store/cancellation.h"
 #include "backends/store/keys.h"
 #include "model/path_name.h"
 
@@ -69,7 +70,7 @@ Entity::~Entity() {
 }
 
 void Entity::NoteFailure(const std::string& name, const model::Error& error) const {
-  constexpr int kOfTheMoment[] = {ENOMEM, EMFILE, ENFILE, EINTR, ETIMEDOUT};
+  constexpr int kOfTheMoment[] = {ENOMEM, EMFILE, ENFILE, EINTR, ETIMEDOUT, ECANCELED};
   const bool may_pass = std::find(std::begin(kOfTheMoment), std::end(kOfTheMoment),
                                   error.sys_errno()) != std::end(kOfTheMoment);
   if (may_pass || IsStale(error)) return;
@@ -264,7 +265,10 @@ model::Result<HierarchyPtr> MountedStore::Open(const FileStatus& status) {
   }
   auto opened =
       backends::OpenDetected(*format, services_.source, path_, services_.open_options);
-  if (!opened && IsStale(opened.error())) return model::Propagate(opened.error());
+  // Neither is about the store.
+  if (!opened && (IsStale(opened.error()) || backends::IsCancellation(opened.error()))) {
+    return model::Propagate(opened.error());
+  }
   if (!opened) {
     const auto located = Located(Describe(), "/", opened.error().message());
     opened = model::Propagate(

@@ -137,6 +137,9 @@ std::shared_ptr<const MetadataReader::Look> MetadataReader::LookAtFiles(
   static constexpr std::array<std::string_view, 3> kV2 = {".zarray", ".zgroup",
                                                           kAttributesName};
   static constexpr std::array<std::string_view, 1> kV3 = {kV3Name};
+  if (prefix == prefix_ && trusts_copies_) {
+    if (auto look = LookForCopies(prefix)) return look;
+  }
   const std::span<const std::string_view> names =
       prefix == prefix_ ? std::span<const std::string_view>(kAtRoot)
       : is_v3           ? std::span<const std::string_view>(kV3)
