@@ -9,6 +9,7 @@
 #include <array>
 #include <cctype>
 #include <charconv>
+#include <cmath>
 #include <filesystem>
 #include <limits>
 #include <optional>
@@ -215,10 +216,15 @@ Result<void> SetAllowUrls(MountOptions& options, std::string_view value) {
   return {};
 }
 
+// A request to a server may take as long as the request to the mount that needs it.
 Result<void> SetTimeout(MountOptions& options, std::string_view value) {
   NDLFS_TRY(const double seconds, ParseSeconds(value));
-  if (seconds < 0.001) return model::BadInput("must be longer than 0");
-  options.remote.timeout = std::chrono::milliseconds(static_cast<int64_t>(seconds * 1000));
+  constexpr auto kNever = std::chrono::hours(24);
+  options.timeout_seconds = seconds;
+  options.remote.timeout =
+      seconds == 0
+          ? std::chrono::milliseconds(kNever)
+          : std::chrono::milliseconds(std::max<int64_t>(std::llround(seconds * 1000), 1));
   return {};
 }
 
@@ -241,6 +247,8 @@ constexpr std::array kMountOptions = {
                 SetThreads},
     MountOption{"fetches", "N", "Chunks that a slow source is asked for at once (64)", false,
                 SetFetches},
+    MountOption{"timeout", "SECONDS", "Time after which a request fails; 0: never (30)", true,
+                SetTimeout},
     MountOption{"allow-other", "", "Let other users see the files", false,
                 [](MountOptions& options, std::string_view) -> Result<void> {
                   options.allow_other = true;
@@ -290,8 +298,6 @@ constexpr std::array kMountOptions = {
                   NDLFS_TRY(options.views, ParseViews(value));
                   return {};
                 }},
-    MountOption{"timeout", "SECONDS", "Time for a request to a server, with its retries (30)",
-                true, SetTimeout},
     MountOption{"ca-file", "FILE", "Certificates to trust, PEM (those of the system)", true,
                 [](MountOptions& options, std::string_view value) -> Result<void> {
                   return SetFile(options.remote.ca_file, value);

@@ -90,6 +90,7 @@ std::vector<Statistic> CollectStatistics(const MountContext& context,
   const cache::ChunkCache::Stats cache = context.cache.stats();
   const cache::SpillSpace::Stats spill = context.spill.stats();
   const OperationCounts& counts = filesystem.counts();
+  const RequestQueue::Stats queue = filesystem.queue().stats();
   const std::chrono::duration<double> uptime = std::chrono::steady_clock::now() - mounted;
   const auto gauge = [](const char* name, const char* help, auto value) {
     return Statistic{name, help, false, static_cast<double>(value)};
@@ -112,6 +113,20 @@ std::vector<Statistic> CollectStatistics(const MountContext& context,
               counts.failed.load()),
       counter("problems_total", "Problems met in the source, repeated ones too.",
               context.problems.reported()),
+      gauge("requests_running", "Requests that are under way.", queue.running),
+      gauge("requests_waiting", "Requests that wait for their turn.", queue.waiting),
+      gauge("requests_abandoned", "Requests under way that were refused meanwhile.",
+            queue.abandoned),
+      counter("requests_waited_total", "Requests that had to wait for their turn.",
+              queue.waited),
+      counter("requests_waited_seconds_total", "How long they waited.", queue.waited_seconds),
+      counter("requests_timed_out_total", "Requests that took longer than --timeout.",
+              queue.timed_out),
+      counter("requests_interrupted_total", "Requests whose caller has gone.",
+              queue.interrupted),
+      counter("requests_crowded_out_total",
+              "Requests that were refused because too many of their user waited.",
+              queue.crowded_out),
       gauge("inodes", "Files and directories that the kernel knows.", filesystem.inodes()),
       gauge("open_files", "Open files.", filesystem.open_files()),
       gauge("stores", "Stores that are known.", context.catalog.size()),
@@ -231,6 +246,7 @@ std::string OptionsAsYaml(const MountOptions& options) {
   add("cache-dir-size", fmt::format("{}", options.cache_dir_size));
   add("threads", fmt::format("{}", options.threads));
   add("fetches", fmt::format("{}", options.fetches));
+  add("timeout", NumberText(options.timeout_seconds));
   add("allow-other", options.allow_other ? "true" : "false");
   add("uid", number(options.uid));
   add("gid", number(options.gid));
@@ -250,7 +266,6 @@ std::string OptionsAsYaml(const MountOptions& options) {
   add("no-sign-request", options.remote.signs_requests ? "false" : "true");
   add("requester-pays", options.remote.requester_pays ? "true" : "false");
   add("allow-urls", YamlText(options.remote.allow_urls_text));
-  add("timeout", NumberText(std::chrono::duration<double>(options.remote.timeout).count()));
   const std::string views = options.views.Text();
   add("views", views.empty() ? "null" : YamlText(views));
   add("log-file", YamlText(options.log_file));
