@@ -144,8 +144,7 @@ std::shared_ptr<const MetadataReader::Look> MetadataReader::LookAtFiles(
       prefix == prefix_ ? std::span<const std::string_view>(kAtRoot)
       : is_v3           ? std::span<const std::string_view>(kV3)
                         : std::span<const std::string_view>(kV2);
-  auto look = prefix == prefix_ && trusts_copies_ ? LookForCopies(prefix) : nullptr;
-  return look != nullptr ? look : std::make_shared<const Look>(*store_, prefix, names);
+  return std::make_shared<const Look>(*store_, prefix, names);
 }
 
 std::shared_ptr<const MetadataReader::Look> MetadataReader::KnownRoot() const {
