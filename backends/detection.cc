@@ -140,12 +140,26 @@ const Format* FindFirstMarker(const Source& source, std::string_view path,
   return nullptr;
 }
 
+model::Result<std::shared_ptr<const Hierarchy>> OpenAnyStore(
+    const std::shared_ptr<const Source>& source, const std::string& path,
+    const OpenOptions& options) {
+  NDLFS_TRY(const Format* format, DetectStore(*source, path), source->Describe(path));
+  if (format == nullptr) {
+    const bool is_there = source->Stat(path, Follow::kYes).value_or(std::nullopt).has_value();
+    if (!is_there) return model::NotFound("{}: no such file", source->Describe(path));
+    return model::Unsupported("{}: not a store", source->Describe(path));
+  }
+  return OpenDetected(*format, source, path, options);
+}
+
 }  // namespace
 
 model::Result<std::shared_ptr<const Hierarchy>> OpenDetected(
     const Format& format, const std::shared_ptr<const Source>& source, const std::string& path,
     const OpenOptions& options) {
-  auto opened = format.Open(source, path, options);
+  OpenOptions with_opener = options;
+  with_opener.open_store = OpenAnyStore;
+  auto opened = format.Open(source, path, with_opener);
   if (opened || opened.error().is_transient()) return opened;
   // Of those that only a name tells, the content says nothing.
   if (!source->IsFile(path) || !format.MatchesFileName(FileNameOf(path))) return opened;
