@@ -18,6 +18,7 @@
 #include "fs/cli/check_report.h"
 #include "fs/cli/checker.h"
 #include "fs/cli/command.h"
+#include "fs/cli/mount_arguments.h"
 #include "fs/cli/nearest.h"
 #include "fs/cli/options.h"
 #include "fs/cli/standard_output.h"
@@ -45,6 +46,7 @@ struct Arguments {
   std::string from;
   backends::Detection detection = backends::Detection::kContent;
   Checker::Options options;
+  MountOptions mount_options = {};  // those about URLs
 };
 
 // The checker that the signal handler stops.
@@ -187,7 +189,7 @@ model::Result<int> Check(const Arguments& arguments) {
           const auto walked = WalkStores(
               source,
               [&](const FoundStore& store) { return resume.Passes(store) || add(store); },
-              arguments.detection);
+              arguments.detection, arguments.mount_options.remote);
           if (!walked) errors.push_back(walked.error());
         }
       },
@@ -223,7 +225,8 @@ CLI::Option* AddParsed(CLI::App& app, const std::string& name,
 
 Command::Body PrepareCheck(CLI::App& app) {
   const auto arguments = std::make_shared<Arguments>();
-  app.add_option("SOURCE", arguments->sources, "Stores, or directories to search for stores")
+  app.add_option("SOURCE", arguments->sources,
+                 "Stores, or directories to search for stores; or URLs")
       ->required()
       ->option_text("...");
   app.add_option("--format", arguments->format, "text (the default) or json")
@@ -241,6 +244,7 @@ Command::Body PrepareCheck(CLI::App& app) {
   AddParsed(app, "--max-chunk-size", ParseSize, arguments->options.max_chunk_size, arguments,
             "Skip arrays with larger decoded chunks (1GiB)")
       ->option_text("SIZE");
+  AddRemoteOptions(app, arguments->mount_options);
   app.footer(
       "Exit status: 0 everything is sound, 1 something is damaged, 3 something could not be\n"
       "read (no permission, a failing disk), 4 something was not checked (unknown codec).\n"

@@ -10,6 +10,7 @@
 #include "backends/store/keys.h"
 #include "backends/store/local/local_source.h"
 #include "fs/cli/source_path.h"
+#include "fs/mount/open_source.h"
 
 namespace ndlfs::fs {
 namespace {
@@ -105,10 +106,25 @@ std::string WithoutSlashes(std::string path) {
   return path;
 }
 
+Result<void> WalkUrl(const std::string& url, const std::function<bool(FoundStore)>& visit,
+                     const RemoteAccess& access) {
+  const std::string shown = WithoutSlashes(ShownUrl(url));
+  NDLFS_TRY(const auto place, OpenUrl(url, access));
+  NDLFS_TRY(const auto* format, backends::DetectStore(*place.source, place.file), shown);
+  if (format != nullptr) {
+    visit({place.source, place.file, shown, format, std::nullopt, {}});
+    return {};
+  }
+  if (!place.file.empty()) return model::Unsupported("{}: not an array store", shown);
+  Walk(place.source, shown, visit, Detection::kName).Enter("");
+  return {};
+}
+
 }  // namespace
 
 Result<void> WalkStores(const std::string& source, const std::function<bool(FoundStore)>& visit,
-                        Detection detection) {
+                        Detection detection, const RemoteAccess& access) {
+  if (IsUrl(source)) return WalkUrl(source, visit, access);
   NDLFS_TRY(const SourcePath place, FindSourcePath(source));
   NDLFS_TRY(const auto parent, LocalSource::Open(place.root), source);
   NDLFS_TRY(const auto status, parent->Stat(place.path, Follow::kYes), source);

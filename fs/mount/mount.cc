@@ -19,6 +19,7 @@
 #include "backends/store/local/local_source.h"
 #include "fs/mount/daemonize.h"
 #include "fs/mount/logging.h"
+#include "fs/mount/open_source.h"
 #include "fs/mount/operations.h"
 #include "fs/mount/preflight.h"
 #include "fs/mount/read_ahead.h"
@@ -70,35 +71,55 @@ void RaiseDescriptorLimit() {
   ::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-Scope ScopeOf(const MountOptions& options, const MountPaths& paths) {
-  const bool is_named = !paths.file.empty();
-  return {.file = paths.file,
-          .detection = is_named ? backends::Detection::kContent : options.detection,
+// Of a source where each look is a request, only files with the name of a store are looked
+// into.
+Scope ScopeOf(const MountOptions& options, const RemotePlace& place) {
+  const auto detection =
+      place.source->looks_are_requests() ? backends::Detection::kName : options.detection;
+  return {.file = place.file,
+          .detection = place.file.empty() ? detection : backends::Detection::kContent,
           .as = options.as};
+}
+
+model::Result<RemotePlace> OpenPlace(const MountOptions& options, const MountPaths& paths) {
+  if (paths.url.empty()) {
+    NDLFS_TRY(auto source, backends::LocalSource::Open(paths.directory, options.allow_other),
+              "source");
+    return RemotePlace{std::move(source), paths.file, nullptr};
+  }
+  RemoteAccess access = options.remote;
+  access.requests = options.fetches;
+  const Freshness freshness = FreshnessOf(options);
+  access.trusts_looks_for.reset();
+  if (!freshness.immutable()) access.trusts_looks_for = freshness.interval();
+  NDLFS_TRY(auto place, OpenUrl(paths.url, access), "source");
+  return place;
 }
 
 // All of one mount, with the options as they are meant (paths resolved).
 class Mount {
  public:
-  Mount(const MountOptions& options, const Scope& scope, std::shared_ptr<const Source> source)
+  Mount(const MountOptions& options, const RemotePlace& place)
       : options_(options),
-        source_(std::move(source)),
+        place_(place),
+        source_(place.source),
         context_(
             source_, options.cache_size,
             cache::LoadPace::Limits{.decoders = options.threads, .fetches = options.fetches},
             FreshnessOf(options),
             backends::OpenOptions{.max_chunk_size = options.max_chunk_size,
-                                  .shared = options.allow_other,
+                                  .shared = source_->is_shared(),
                                   .search_holds = FreshnessOf(options).interval()},
             [](const backends::Hierarchy& hierarchy, std::string_view store_name,
                std::string_view path, const ReaderOf& reader_of, const auto& refused) {
               return WriteDocument(hierarchy, store_name, path, reader_of, nullptr, refused);
             },
-            &LogWarning, options.cache_dir, options.cache_dir_size, scope),
+            &LogWarning, options.cache_dir, options.cache_dir_size, ScopeOf(options, place)),
         filesystem_(MakeRoot(context_, ControlFiles()), OptionsOfFilesystem(),
                     [this](std::string_view line) { context_.problems.Report(line); }) {
     context_.services.scan = {.max_bytes = options.max_scan, .threads = options.threads};
     context_.services.listed_views = options.views;
+    context_.services.mount_point = options.mountpoint;
   }
 
   // Serves until the mount ends. `on_ready` is called when it answers. `device` is
@@ -127,7 +148,7 @@ class Mount {
             .immutable = options_.immutable,
             .reads_at_once = options_.threads,
             .most_reads = [this] { return context_.cache.pace().UpdateWidth(); },
-            .shared = options_.allow_other,
+            .shared = source_->is_shared(),
             .source = backends::LocalRootOf(*source_)};
   }
 
@@ -135,11 +156,19 @@ class Mount {
     const auto statistics = [this] {
       return CollectStatistics(context_, filesystem_, mounted_);
     };
+    const auto servers = [this] {
+      return place_.statistics ? place_.statistics()
+                               : std::map<std::string, EndpointStatistics>();
+    };
     return {
         {"stats.json",
-         [=, this] { return StatisticsAsJson(statistics(), CollectRequests(filesystem_)); }},
+         [=, this] {
+           return StatisticsAsJson(statistics(), CollectRequests(filesystem_), servers());
+         }},
         {"metrics",
-         [=, this] { return StatisticsAsMetrics(statistics(), CollectRequests(filesystem_)); }},
+         [=, this] {
+           return StatisticsAsMetrics(statistics(), CollectRequests(filesystem_), servers());
+         }},
         {"config.yaml", [this] { return OptionsAsYaml(options_); }},
         {"errors.log", [this] { return context_.problems.Text(); },
          options_.allow_other ? mode_t{0444} : mode_t{0440},
@@ -148,6 +177,7 @@ class Mount {
   }
 
   const MountOptions options_;
+  const RemotePlace place_;
   const std::chrono::steady_clock::time_point mounted_ = std::chrono::steady_clock::now();
   const std::shared_ptr<const Source> source_;
   MountContext context_;
@@ -172,10 +202,11 @@ class SignalsBlocked {
   sigset_t before_;
 };
 
-std::unique_ptr<Mount> MakeMount(const MountOptions& options, const Scope& scope,
-                                 std::shared_ptr<const Source> source) {
+model::Result<std::unique_ptr<Mount>> MakeMount(const MountOptions& options,
+                                                const MountPaths& paths) {
   const SignalsBlocked blocked;
-  return std::make_unique<Mount>(options, scope, std::move(source));
+  NDLFS_TRY(const auto place, OpenPlace(options, paths));
+  return std::make_unique<Mount>(options, place);
 }
 
 // In the process that was started in the background.
@@ -219,9 +250,7 @@ model::Result<void> Serve(const MountOptions& options, const MountPaths& paths,
   if (!paths.file.empty() && IsInside(options.mountpoint, paths.directory)) {
     backends::StayOnOneFilesystem();
   }
-  NDLFS_TRY(auto source, backends::LocalSource::Open(paths.directory, options.allow_other),
-            "source");
-  const auto mount = MakeMount(options, ScopeOf(options, paths), std::move(source));
+  NDLFS_TRY(const auto mount, MakeMount(options, paths));
   auto result = mount->Run(
       [&] {
         LogInfo("mounted " + options.source + " on " + options.mountpoint);

@@ -11,13 +11,14 @@
 #include <string>
 
 #include "backends/detection.h"
+#include "fs/mount/remote_access.h"
 #include "fs/view/view_provider.h"
 #include "model/error.h"
 
 namespace ndlfs::fs {
 
 struct MountOptions {
-  std::string source;
+  std::string source;  // a path, or a URL
   std::string mountpoint;
 
   uint64_t cache_size = uint64_t{512} << 20;
@@ -58,6 +59,10 @@ struct MountOptions {
 
   // The short name of a view of groups that stores are shown as; empty: as folders.
   std::string as;
+
+  // For a source that is a URL. `requests` and `trusts_looks_for` follow from the options
+  // above.
+  RemoteAccess remote;
 
   // Which views a listing shows.
   ListedViews views;

@@ -38,6 +38,44 @@ std::string NumberText(double value) {
   return fmt::format("{}", value);
 }
 
+using Servers = std::map<std::string, EndpointStatistics>;
+
+std::string ServersAsJson(const Servers& servers) {
+  std::string text = "{";
+  for (const auto& [name, server] : servers) {
+    if (!text.ends_with('{')) text += ',';
+    text += fmt::format(
+        "\n    {}: {{\"requests\": {}, \"bytes\": {}, \"retries\": {}, \"failures\": {}, "
+        "\"answers\": {}, \"answer_seconds\": {}}}",
+        backends::Json(name).dump(-1, ' ', true, backends::Json::error_handler_t::replace),
+        server.requests, server.bytes, server.retries, server.failures, server.answers,
+        NumberText(server.answer_seconds));
+  }
+  return text + "\n  }";
+}
+
+std::string ServersAsMetrics(const Servers& servers) {
+  std::string text;
+  if (servers.empty()) return text;
+  const auto add = [&](std::string_view name, std::string_view help, const auto& value) {
+    text += fmt::format("# HELP ndlfs_server_{0} {1}\n# TYPE ndlfs_server_{0} counter\n", name,
+                        help);
+    for (const auto& [server, numbers] : servers) {
+      text += fmt::format("ndlfs_server_{}{{server=\"{}\"}} {}\n", name, server,
+                          NumberText(static_cast<double>(value(numbers))));
+    }
+  };
+  using Server = EndpointStatistics;
+  add("requests_total", "Requests to a server.", [](const Server& s) { return s.requests; });
+  add("bytes_total", "Bytes that a server sent.", [](const Server& s) { return s.bytes; });
+  add("retries_total", "Requests tried again.", [](const Server& s) { return s.retries; });
+  add("failures_total", "Requests that failed.", [](const Server& s) { return s.failures; });
+  add("answers_total", "Answers of a server.", [](const Server& s) { return s.answers; });
+  add("answer_seconds_total", "Time until these answers began.",
+      [](const Server& s) { return s.answer_seconds; });
+  return text;
+}
+
 // JSON strings are YAML. A path need not be UTF-8.
 std::string YamlText(const std::string& text) {
   return backends::Json(text).dump(-1, ' ', false, backends::Json::error_handler_t::replace);
@@ -109,7 +147,8 @@ std::vector<RequestStatistic> CollectRequests(const Filesystem& filesystem) {
 }
 
 std::string StatisticsAsJson(const std::vector<Statistic>& statistics,
-                             const std::vector<RequestStatistic>& requests) {
+                             const std::vector<RequestStatistic>& requests,
+                             const std::map<std::string, EndpointStatistics>& servers) {
   std::string text = "{";
   for (const Statistic& statistic : statistics) {
     if (text.size() > 1) text += ',';
@@ -123,11 +162,14 @@ std::string StatisticsAsJson(const std::vector<Statistic>& statistics,
                         request.kind, request.times.total(), NumberText(request.times.seconds),
                         fmt::join(request.times.counts, ", "));
   }
-  return text + "\n  }\n}\n";
+  text += "\n  }";
+  if (!servers.empty()) text += ",\n  \"servers\": " + ServersAsJson(servers);
+  return text + "\n}\n";
 }
 
 std::string StatisticsAsMetrics(const std::vector<Statistic>& statistics,
-                                const std::vector<RequestStatistic>& requests) {
+                                const std::vector<RequestStatistic>& requests,
+                                const std::map<std::string, EndpointStatistics>& servers) {
   std::string text;
   for (const Statistic& statistic : statistics) {
     text +=
@@ -154,7 +196,7 @@ std::string StatisticsAsMetrics(const std::vector<Statistic>& statistics,
         "ndlfs_request_seconds_count{{kind=\"{0}\"}} {2}\n",
         request.kind, NumberText(request.times.seconds), sum);
   }
-  return text;
+  return text + ServersAsMetrics(servers);
 }
 
 std::string OptionsAsYaml(const MountOptions& options) {
@@ -184,6 +226,13 @@ std::string OptionsAsYaml(const MountOptions& options) {
   add("max-chunk-size", fmt::format("{}", options.max_chunk_size));
   add("max-scan", fmt::format("{}", options.max_scan));
   add("as", options.as.empty() ? "null" : YamlText(options.as));
+  add("ca-file", YamlText(options.remote.ca_file));
+  add("token-file", YamlText(options.remote.token_file));
+  add("endpoint", YamlText(ShownUrl(options.remote.endpoint)));
+  add("region", YamlText(options.remote.region));
+  add("no-sign-request", options.remote.signs_requests ? "false" : "true");
+  add("allow-urls", YamlText(options.remote.allow_urls_text));
+  add("timeout", NumberText(std::chrono::duration<double>(options.remote.timeout).count()));
   const std::string views = options.views.Text();
   add("views", views.empty() ? "null" : YamlText(views));
   add("log-file", YamlText(options.log_file));

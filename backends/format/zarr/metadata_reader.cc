@@ -126,9 +126,22 @@ std::shared_ptr<const MetadataReader::Look> MetadataReader::LookInto(const std::
       is_root ? std::span<const std::string_view>(kAtRoot)
       : is_v3 ? std::span<const std::string_view>(kV3)
               : std::span<const std::string_view>(kV2);
-  auto look = std::make_shared<const Look>(*store_, prefix, names);
+  auto look = is_root && trusts_copies_ ? LookForCopies(prefix) : nullptr;
+  if (look == nullptr) look = std::make_shared<const Look>(*store_, prefix, names);
   if (scope != nullptr) scope->Keep(owner_, memory_key, look);
   return look;
+}
+
+// Where each look is a request: what spares all others, if it is there.
+std::shared_ptr<const MetadataReader::Look> MetadataReader::LookForCopies(
+    const std::string& prefix) const {
+  static constexpr std::array<std::string_view, 2> kNames = {kV3Name, kConsolidatedName};
+  auto look = std::make_shared<const Look>(*store_, prefix, kNames);
+  const auto is_there = [&](std::string_view name) {
+    const auto found = look->Find(name);
+    return found && *found;
+  };
+  return is_there(kV3Name) || is_there(kConsolidatedName) ? look : nullptr;
 }
 
 void MetadataReader::ForgetLooks() const { RequestScope::ForgetAll(); }
@@ -276,6 +289,11 @@ std::optional<std::string> MetadataReader::FindNodeBelow(const Root& root,
 }
 
 model::Result<NodeFiles> MetadataReader::Find(const Root& root, std::string_view path) const {
+  if (trusts_copies_ && path != "/") {
+    NDLFS_TRY(NodeFiles copied, FindConsolidated(root, path));
+    if (copied.kind != NodeFiles::Kind::kNone) return copied;
+    return FindFiles(root, path);
+  }
   NDLFS_TRY(NodeFiles files, FindFiles(root, path));
   if (files.kind != NodeFiles::Kind::kNone) return files;
   return FindConsolidated(root, path);
@@ -327,6 +345,10 @@ bool MetadataReader::IsInCopy(const Root& root, const ConsolidatedMetadata& copy
 
 // Whether this is a hierarchy of v2 that has no metadata but consolidated ones.
 model::Result<bool> MetadataReader::HasCopiesOnly(const Root& root) const {
+  if (trusts_copies_) {
+    NDLFS_TRY(const Consolidated consolidated, LoadConsolidated(root));
+    return consolidated.metadata != nullptr;
+  }
   if (root.is_v3()) return false;
   NDLFS_TRY(const auto document, FindDocument(root, Key("/", "")));
   return !document;
@@ -527,15 +549,33 @@ bool MetadataReader::IsListed(const Root& root, std::string_view path, Search& r
   return false;
 }
 
+// Asks for the documents of all children at once: the store remembers the answers for a while.
+void MetadataReader::LookTogether(const Root& root, std::string_view path,
+                                  std::span<const StoreEntry> entries) const {
+  std::vector<std::string> keys;
+  for (const StoreEntry& entry : entries) {
+    if (!entry.is_prefix) continue;
+    const std::string prefix = Key(model::JoinPath(path, entry.name), "");
+    for (const Document& document : DocumentsOf(root.is_v3())) {
+      keys.push_back(JoinKey(prefix, document.name));
+    }
+    if (!root.is_v3()) keys.push_back(JoinKey(prefix, kAttributesName));
+  }
+  const std::vector<std::string_view> views(keys.begin(), keys.end());
+  (void)store_->StatMany(views);
+}
+
 model::Result<std::vector<std::string>> MetadataReader::Children(const Root& root,
                                                                  std::string_view path) const {
-  NDLFS_TRY(const auto entries, store_->List(JoinKey(prefix_, Relative(path))));
   NDLFS_TRY(const Consolidated consolidated, LoadConsolidated(root));
   NDLFS_TRY(const bool copies_only, HasCopiesOnly(root));
   std::vector<std::string> known;
   if (consolidated.metadata) {
     known = consolidated.metadata->Children(Relative(path));
   }
+  if (trusts_copies_ && consolidated.metadata) return known;
+  NDLFS_TRY(const auto entries, store_->List(JoinKey(prefix_, Relative(path))));
+  if (trusts_copies_) LookTogether(root, path, entries);
   std::vector<std::string> names;
   Search search{kMaxSearches * kMaxDirectories, kMaxSearches * kMaxEntries, std::nullopt};
   for (const StoreEntry& entry : entries) {

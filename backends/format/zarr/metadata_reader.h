@@ -71,7 +71,10 @@ class MetadataReader {
   // `search_holds` is as in OpenOptions.
   MetadataReader(std::shared_ptr<const Store> store, std::string prefix,
                  std::chrono::nanoseconds search_holds = {})
-      : store_(std::move(store)), prefix_(std::move(prefix)), search_holds_(search_holds) {}
+      : store_(std::move(store)),
+        prefix_(std::move(prefix)),
+        search_holds_(search_holds),
+        trusts_copies_(store_->looks_are_requests()) {}
 
   // Finds out whether netCDF-C 4.8.0 has written metadata in addition to those of
   // Zarr. To be called once, before all others.
@@ -117,6 +120,9 @@ class MetadataReader {
   // is known of each.
   class Look;
   std::shared_ptr<const Look> LookInto(const std::string& prefix, bool is_v3) const;
+  std::shared_ptr<const Look> LookForCopies(const std::string& prefix) const;
+  void LookTogether(const Root& root, std::string_view path,
+                    std::span<const StoreEntry> entries) const;
   model::Result<NodeFiles> FindFiles(const Root& root, std::string_view path) const;
   // The rest of a bounded search for nodes.
   struct Search {
@@ -166,6 +172,9 @@ class MetadataReader {
     std::chrono::steady_clock::time_point found_at;
   };
   const std::chrono::nanoseconds search_holds_;
+  // Each look is a request: a consolidated copy counts although nobody looks whether the
+  // objects that it tells of are still there.
+  const bool trusts_copies_;
   mutable model::Mutex witnesses_mutex_;
   mutable model::BoundedMap<std::string, Witness, model::StringHash> witnesses_
       GUARDED_BY(witnesses_mutex_){4096};

@@ -27,6 +27,7 @@ class DirectoryStore final : public Store, public PartialListing {
   DirectoryStore(TreePtr tree, std::string path)
       : tree_(std::move(tree)), path_(std::move(path)) {}
 
+  bool looks_are_requests() const override { return true; }
   bool ReadsInParts() const override { return true; }
 
   Info Stat(std::string_view key) const override {
@@ -164,6 +165,7 @@ class FileStore final : public Store {
  public:
   FileStore(TreePtr tree, std::string path) : tree_(std::move(tree)), path_(std::move(path)) {}
 
+  bool looks_are_requests() const override { return true; }
   bool ReadsInParts() const override { return true; }
 
   Info Stat(std::string_view key) const override {

@@ -5,6 +5,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <zlib.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -18,12 +19,16 @@
 #include "backends/store/local/source_root.h"
 #include "backends/store/pinned_store.h"
 #include "backends/store/reference/reference_store.h"
+#include "backends/store/zip/inflated_store.h"
 #include "backends/store/zip/zip_store.h"
 #include "model/base64.h"
 #include "tests/support/memory_store.h"
 #include "tests/support/python.h"
 #include "tests/support/result.h"
 #include "tests/support/zip_builder.h"
+#if NDLFS_WITH_HTTP
+#include "tests/support/fake_file_server.h"
+#endif
 
 namespace ndlfs::backends {
 namespace {
@@ -107,6 +112,41 @@ StoreKind MixedZipKind() {
   return ZipKind("MixedZip", [](size_t i) { return i % 2 == 0; });
 }
 
+// gzip of two members.
+std::string GzipTwice(const std::string& text) {
+  std::string all;
+  for (const std::string& part :
+       {text.substr(0, text.size() / 2), text.substr(text.size() / 2)}) {
+    std::string out(compressBound(part.size()) + 64, '\0');
+    z_stream stream = {};
+    deflateInit2(&stream, 6, Z_DEFLATED, MAX_WBITS + 16, 8, Z_DEFAULT_STRATEGY);
+    stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(part.data()));
+    stream.avail_in = static_cast<uInt>(part.size());
+    stream.next_out = reinterpret_cast<Bytef*>(out.data());
+    stream.avail_out = static_cast<uInt>(out.size());
+    deflate(&stream, Z_FINISH);
+    all += out.substr(0, stream.total_out);
+    deflateEnd(&stream);
+  }
+  return all;
+}
+
+StoreKind InflatedKind() {
+  return {"Inflated",
+          [](const auto&, const Contents& contents) {
+            auto store = std::make_shared<test::MemoryStore>();
+            uint64_t size = 0;
+            for (const auto& [key, value] : contents) {
+              if (!key.empty()) continue;
+              store->Put(key, GzipTwice(value));
+              size = value.size();
+            }
+            const auto pinned = PinVersion(store);
+            return MakeInflatedStore(pinned ? *pinned : store, {}, size).value();
+          },
+          false, false};
+}
+
 StoreKind PinnedKind() {
   return {"Pinned",
           [](const auto&, const Contents& contents) {
@@ -140,6 +180,37 @@ StoreKind ReferenceKind(const std::string& name, bool is_inline) {
 }
 StoreKind InlineReferenceKind() { return ReferenceKind("InlineReference", true); }
 StoreKind FileReferenceKind() { return ReferenceKind("FileReference", false); }
+
+#if NDLFS_WITH_HTTP
+// The store keeps its server.
+std::shared_ptr<const Store> OnServer(const Contents& contents, const std::string& top,
+                                      bool is_file) {
+  struct Served {
+    test::FakeFileServer server;
+    std::shared_ptr<const Store> store;
+  };
+  const auto served = std::make_shared<Served>();
+  served->server.lists_hidden_names = true;
+  for (const auto& [key, value] : contents) {
+    served->server.Put(key.empty() ? top : top + "/" + key, value);
+  }
+  const auto source = served->server.MakeSource();
+  served->store = is_file ? source->OpenFile(top) : source->OpenStore(top);
+  return {served, served->store.get()};
+}
+StoreKind HttpKind() {
+  return {"Http", [](const auto&, const Contents& contents) {
+            return OnServer(contents, "top", false);
+          }};
+}
+StoreKind HttpFileKind() {
+  return {"HttpFile",
+          [](const auto&, const Contents& contents) {
+            return OnServer(contents, "file.bin", true);
+          },
+          false, false};
+}
+#endif
 
 std::string NameOf(const ::testing::TestParamInfo<StoreKind>& info) { return info.param.name; }
 
@@ -385,9 +456,14 @@ TEST_P(StoreConformanceTest, ThreadsReadAtTheSameTime) {
 
 INSTANTIATE_TEST_SUITE_P(All, StoreConformanceTest,
                          Values(DirectoryKind(), FileKind(), MemoryKind(), PinnedKind(),
-                                StoredZipKind(), DeflatedZipKind(), InlineReferenceKind(),
-                                FileReferenceKind()),
+                                InflatedKind(), StoredZipKind(), DeflatedZipKind(),
+                                InlineReferenceKind(), FileReferenceKind()),
                          NameOf);
+
+#if NDLFS_WITH_HTTP
+INSTANTIATE_TEST_SUITE_P(Remote, StoreConformanceTest, Values(HttpKind(), HttpFileKind()),
+                         NameOf);
+#endif
 
 class KeyedStoreConformanceTest : public StoreConformanceTest {
  protected:
@@ -458,6 +534,10 @@ TEST_P(KeyedStoreConformanceTest, KeysThatClimbOutAreRefused) {
   EXPECT_THAT(store->Size(std::string_view("a\0b", 3)),
               test::IsError(model::ErrorCode::kBadInput, HasSubstr("\"a\\x00b\"")));
 }
+
+#if NDLFS_WITH_HTTP
+INSTANTIATE_TEST_SUITE_P(Remote, KeyedStoreConformanceTest, Values(HttpKind()), NameOf);
+#endif
 
 INSTANTIATE_TEST_SUITE_P(All, KeyedStoreConformanceTest,
                          Values(DirectoryKind(), MemoryKind(), MixedZipKind()), NameOf);

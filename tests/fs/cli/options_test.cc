@@ -14,7 +14,7 @@
 // The short names of all views.
 #define NDLFS_BEFORE_H5                                                                      \
   "npy, raw, txt, jsonl, raw.hdr, hdr, nhdr, mhd, vrt, xmf, bov, ctl, tif, fits, nii, f77, " \
-  "table.csv, preview.png, nc, "
+  "table.csv, preview.png, html, nc, "
 #ifdef NDLFS_WITH_HDF5
 #define NDLFS_VIEWS NDLFS_BEFORE_H5 "h5, ome.tif"
 #else
