@@ -122,18 +122,6 @@ void NotePassing(const model::Result<T>& look, std::optional<model::Error>& kept
   if (passes) kept = look.error();
 }
 
-model::Result<std::shared_ptr<const Hierarchy>> OpenAnyStore(
-    const std::shared_ptr<const Source>& source, const std::string& path,
-    const OpenOptions& options) {
-  NDLFS_TRY(const Format* format, DetectStore(*source, path), source->Describe(path));
-  if (format == nullptr) {
-    const bool is_there = source->Stat(path, Follow::kYes).value_or(std::nullopt).has_value();
-    if (!is_there) return model::NotFound("{}: no such file", source->Describe(path));
-    return model::Unsupported("{}: not a store", source->Describe(path));
-  }
-  return OpenDetected(*format, source, path, options);
-}
-
 // The format of which one of `names`, which suffice, is in the directory at `path`; null if
 // none is.
 const Format* FindFirstMarker(const Source& source, std::string_view path,
@@ -150,6 +138,18 @@ const Format* FindFirstMarker(const Source& source, std::string_view path,
     }
   }
   return nullptr;
+}
+
+model::Result<std::shared_ptr<const Hierarchy>> OpenAnyStore(
+    const std::shared_ptr<const Source>& source, const std::string& path,
+    const OpenOptions& options) {
+  NDLFS_TRY(const Format* format, DetectStore(*source, path), source->Describe(path));
+  if (format == nullptr) {
+    const bool is_there = source->Stat(path, Follow::kYes).value_or(std::nullopt).has_value();
+    if (!is_there) return model::NotFound("{}: no such file", source->Describe(path));
+    return model::Unsupported("{}: not a store", source->Describe(path));
+  }
+  return OpenDetected(*format, source, path, options);
 }
 
 }  // namespace

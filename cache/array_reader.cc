@@ -8,6 +8,7 @@
 
 #include "backends/base/element_stream.h"
 #include "backends/codec/byte_swap.h"
+#include "backends/store/cancellation.h"
 #include "cache/chunk_loader.h"
 #include "cache/range_to_boxes.h"
 #include "cache/strided_copy.h"
@@ -314,6 +315,7 @@ Result<void> ArrayReader::ReadBox(const Box& box, std::byte* out) const {
   }
   Coordinates chunk = low;
   do {
+    NDLFS_RETURN_IF_ERROR(backends::CancellationScope::Check());
     NDLFS_RETURN_IF_ERROR(CopyFromChunk(box, chunk, out));
   } while (Next(chunk, low, high));
   return {};

@@ -153,8 +153,8 @@ class ElementConverter {
   // Bytes of one element before and after. Neither is 0.
   size_t from_size() const { return from_size_; }
   size_t to_size() const { return to_size_; }
-  // Whole elements, little-endian; as many on both sides. Fails for an element that the new type
-  // does not have.
+  // Whole elements, little-endian; as many on both sides. Fails for an element that the new
+  // type does not have.
   virtual model::Result<void> Convert(ConstByteSpan from, ByteSpan to) const = 0;
 
  private:

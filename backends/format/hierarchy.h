@@ -129,8 +129,8 @@ void LinkDimensions(std::string_view group_path, model::Ndarray& array,
 class Source;
 
 struct OpenOptions {
-  // Opens the store at a path, whatever its format is: for formats whose stores refer to others.
-  // Set by OpenDetected().
+  // Opens the store at a path, whatever its format is: for formats whose stores refer to
+  // others. Set by OpenDetected().
   using OpenStore = std::function<model::Result<std::shared_ptr<const Hierarchy>>(
       const std::shared_ptr<const Source>& source, const std::string& path,
       const OpenOptions& options)>;

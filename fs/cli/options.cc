@@ -9,6 +9,7 @@
 #include <array>
 #include <cctype>
 #include <charconv>
+#include <cmath>
 #include <filesystem>
 #include <limits>
 #include <optional>
@@ -195,6 +196,13 @@ Result<void> SetFile(std::string& file, std::string_view value) {
   return {};
 }
 
+// Absolute: the background process works in "/".
+Result<void> SetBlockCache(MountOptions& options, std::string_view value) {
+  if (value.empty()) return model::BadInput("is not the name of a directory");
+  options.remote.block_cache = std::filesystem::absolute(value).lexically_normal();
+  return {};
+}
+
 Result<void> SetAllowUrls(MountOptions& options, std::string_view value) {
   options.remote.allow_urls_text = value;
   options.remote.allow_urls.clear();
@@ -208,10 +216,15 @@ Result<void> SetAllowUrls(MountOptions& options, std::string_view value) {
   return {};
 }
 
+// A request to a server may take as long as the request to the mount that needs it.
 Result<void> SetTimeout(MountOptions& options, std::string_view value) {
   NDLFS_TRY(const double seconds, ParseSeconds(value));
-  if (seconds < 0.001) return model::BadInput("must be longer than 0");
-  options.remote.timeout = std::chrono::milliseconds(static_cast<int64_t>(seconds * 1000));
+  constexpr auto kNever = std::chrono::hours(24);
+  options.timeout_seconds = seconds;
+  options.remote.timeout =
+      seconds == 0
+          ? std::chrono::milliseconds(kNever)
+          : std::chrono::milliseconds(std::max<int64_t>(std::llround(seconds * 1000), 1));
   return {};
 }
 
@@ -234,6 +247,8 @@ constexpr std::array kMountOptions = {
                 SetThreads},
     MountOption{"fetches", "N", "Chunks that a slow source is asked for at once (64)", false,
                 SetFetches},
+    MountOption{"timeout", "SECONDS", "Time after which a request fails; 0: never (30)", true,
+                SetTimeout},
     MountOption{"allow-other", "", "Let other users see the files", false,
                 [](MountOptions& options, std::string_view) -> Result<void> {
                   options.allow_other = true;
@@ -283,8 +298,6 @@ constexpr std::array kMountOptions = {
                   NDLFS_TRY(options.views, ParseViews(value));
                   return {};
                 }},
-    MountOption{"timeout", "SECONDS", "Time for a request to a server, with its retries (30)",
-                true, SetTimeout},
     MountOption{"ca-file", "FILE", "Certificates to trust, PEM (those of the system)", true,
                 [](MountOptions& options, std::string_view value) -> Result<void> {
                   return SetFile(options.remote.ca_file, value);
@@ -308,6 +321,18 @@ constexpr std::array kMountOptions = {
     MountOption{"no-sign-request", "", "Read a public bucket without credentials", true,
                 [](MountOptions& options, std::string_view) -> Result<void> {
                   options.remote.signs_requests = false;
+                  return {};
+                }},
+    MountOption{"requester-pays", "", "Pay for requests to a bucket whose owner does not", true,
+                [](MountOptions& options, std::string_view) -> Result<void> {
+                  options.remote.requester_pays = true;
+                  return {};
+                }},
+    MountOption{"block-cache", "DIR", "Directory for blocks of the files that were read (none)",
+                true, SetBlockCache},
+    MountOption{"block-cache-size", "SIZE", "Disk space for these blocks (10GiB)", true,
+                [](MountOptions& options, std::string_view value) -> Result<void> {
+                  NDLFS_TRY(options.remote.block_cache_size, ParseSize(value));
                   return {};
                 }},
     MountOption{"log-level", "LEVEL", "trace, debug, info, warn, error, critical or off (info)",

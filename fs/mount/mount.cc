@@ -11,6 +11,7 @@
 #include <chrono>
 #include <csignal>
 #include <filesystem>
+#include <fstream>
 #include <memory>
 #include <thread>
 #include <utility>
@@ -26,6 +27,7 @@
 #include "fs/mount/serve.h"
 #include "fs/mount/service.h"
 #include "fs/mount/session.h"
+#include "fs/mount/signals_blocked.h"
 #include "fs/mount/statistics.h"
 #include "fs/tree/control_tree.h"
 #include "fs/tree/document.h"
@@ -40,6 +42,8 @@ using model::BadInput;
 // No system keeps a name for longer, and more would not fit into a clock.
 constexpr double kLongestRevalidation = 365.0 * 24 * 60 * 60;
 
+constexpr double kLongestTimeout = kLongestRevalidation;
+
 Freshness FreshnessOf(const MountOptions& options) {
   if (options.immutable) return Freshness(std::nullopt);
   const double seconds = std::clamp(options.revalidate_seconds, 0.0, kLongestRevalidation);
@@ -47,14 +51,36 @@ Freshness FreshnessOf(const MountOptions& options) {
       std::chrono::duration_cast<Freshness::Duration>(std::chrono::duration<double>(seconds)));
 }
 
-// Beside those that read, where users would keep each other waiting. They answer
-// what takes no time, or should not, and cost all readers some (each request
-// wakes another thread): see tests/bench/RESULTS.md.
-constexpr unsigned kSpareThreads = 8;
+// In addition to those that read. It answers what takes no time, or should not. More would cost
+// all readers some, as each request wakes another thread: see tests/bench/RESULTS.md.
+constexpr unsigned kSpareThreads = 1;
 
-// Every mount has one for the scan that tells the size of a `data.jsonl`.
-unsigned SpareThreads(const MountOptions& options) {
-  return options.allow_other ? kSpareThreads : 1;
+// Requests that wait for a slow source have a thread each.
+constexpr unsigned kLeastWaiting = 64;
+
+// The seconds after which the kernel ends a mount that has not answered a request; 0: never.
+unsigned SecondsOfKernel() {
+  unsigned least = 0;
+  for (const char* name : {"default_request_timeout", "max_request_timeout"}) {
+    unsigned seconds = 0;
+    if (!(std::ifstream(std::string("/proc/sys/fs/fuse/") + name) >> seconds)) continue;
+    if (seconds != 0 && (least == 0 || seconds < least)) least = seconds;
+  }
+  return least;
+}
+
+std::chrono::milliseconds AnswerWithin(const MountOptions& options) {
+  double seconds = std::clamp(options.timeout_seconds, 0.0, kLongestTimeout);
+  if (const unsigned most = SecondsOfKernel(); most != 0) {
+    // Some time for the request to get here, and for the answer to get back.
+    const double sooner = most * 0.8;
+    if (seconds == 0 || seconds > sooner) {
+      LogInfo(fmt::format("requests fail after {} s, because the kernel ends mounts after {} s",
+                          sooner, most));
+      seconds = sooner;
+    }
+  }
+  return std::chrono::milliseconds(static_cast<int64_t>(seconds * 1000));
 }
 
 unsigned ThreadsOf(const MountOptions& options) {
@@ -82,16 +108,18 @@ Scope ScopeOf(const MountOptions& options, const RemotePlace& place) {
 }
 
 model::Result<RemotePlace> OpenPlace(const MountOptions& options, const MountPaths& paths) {
-  if (paths.url.empty()) {
-    NDLFS_TRY(auto source, backends::LocalSource::Open(paths.directory, options.allow_other),
-              "source");
-    return RemotePlace{std::move(source), paths.file, nullptr};
-  }
   RemoteAccess access = options.remote;
   access.requests = options.fetches;
   const Freshness freshness = FreshnessOf(options);
   access.trusts_looks_for.reset();
   if (!freshness.immutable()) access.trusts_looks_for = freshness.interval();
+  if (paths.url.empty()) {
+    NDLFS_TRY(auto source, backends::LocalSource::Open(paths.directory, options.allow_other),
+              "source");
+    RemotePlace place = {std::move(source), paths.file, nullptr};
+    NDLFS_RETURN_IF_ERROR(AddBlockCache(place, access));
+    return place;
+  }
   NDLFS_TRY(auto place, OpenUrl(paths.url, access), "source");
   return place;
 }
@@ -127,16 +155,13 @@ class Mount {
   model::Result<void> Run(std::function<void()> on_ready, backends::UniqueFd device) {
     filesystem_.set_on_ready(std::move(on_ready));
     filesystem_.set_on_first_open([this] { RaiseReadAhead(options_.mountpoint); });
-    NDLFS_TRY(const auto session,
-              Session::Mount({.source = options_.source,
-                              .mountpoint = options_.mountpoint,
-                              .allow_other = options_.allow_other,
-                              .threads = options_.threads + SpareThreads(options_),
-                              .device = std::move(device)},
-                             filesystem_));
-    auto result = session->Run();
-    filesystem_.FinishReads();
-    return result;
+    NDLFS_TRY(const auto session, Session::Mount({.source = options_.source,
+                                                  .mountpoint = options_.mountpoint,
+                                                  .allow_other = options_.allow_other,
+                                                  .threads = options_.threads + kSpareThreads,
+                                                  .device = std::move(device)},
+                                                 filesystem_));
+    return session->Run();
   }
 
  private:
@@ -148,13 +173,17 @@ class Mount {
             .immutable = options_.immutable,
             .reads_at_once = options_.threads,
             .most_reads = [this] { return context_.cache.pace().UpdateWidth(); },
+            .most_running = std::max({options_.fetches, options_.threads, kLeastWaiting}),
+            .answer_within = AnswerWithin(options_),
             .shared = source_->is_shared(),
             .source = backends::LocalRootOf(*source_)};
   }
 
   std::vector<ControlFile> ControlFiles() {
     const auto statistics = [this] {
-      return CollectStatistics(context_, filesystem_, mounted_);
+      auto all = CollectStatistics(context_, filesystem_, mounted_);
+      if (place_.block_cache) AddBlockStatistics(*place_.block_cache, all);
+      return all;
     };
     const auto servers = [this] {
       return place_.statistics ? place_.statistics()
@@ -182,24 +211,6 @@ class Mount {
   const std::shared_ptr<const Source> source_;
   MountContext context_;
   Filesystem filesystem_;
-};
-
-// A signal that asks us to end must find the thread that waits for the loop:
-// threads that are started meanwhile have it blocked.
-class SignalsBlocked {
- public:
-  SignalsBlocked() {
-    sigset_t signals;
-    ::sigemptyset(&signals);
-    for (const int signal : {SIGTERM, SIGINT, SIGHUP, SIGQUIT}) ::sigaddset(&signals, signal);
-    ::pthread_sigmask(SIG_BLOCK, &signals, &before_);
-  }
-  ~SignalsBlocked() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  SignalsBlocked(const SignalsBlocked&) = delete;
-  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
-
- private:
-  sigset_t before_;
 };
 
 model::Result<std::unique_ptr<Mount>> MakeMount(const MountOptions& options,
@@ -276,6 +287,7 @@ model::Result<MountOptions> ResolveOptions(const MountOptions& given, const Moun
       !std::filesystem::is_directory(given.cache_dir, ignored)) {
     return BadInput("--cache-dir: {} is not a directory", model::Quote(given.cache_dir));
   }
+  NDLFS_RETURN_IF_ERROR(CheckBlockCache(given.remote));
   return options;
 }
 

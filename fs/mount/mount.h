@@ -26,11 +26,12 @@ struct MountOptions {
   // will need them again, and the most bytes to keep there.
   std::string cache_dir = "/var/tmp";
   uint64_t cache_dir_size = uint64_t{8} << 30;
-  // Threads that serve reads; 0: one per core, and at least two. Spare threads
-  // answer short requests.
+  // Reads that may use a core at once; 0: one per core, and at least two.
   unsigned threads = 0;
   // Most loads of chunks that run at once because the source makes them wait.
   unsigned fetches = 64;
+  // After so many seconds a request fails with ETIMEDOUT; 0: never.
+  double timeout_seconds = 30.0;
   // Let other users than the one who mounts see the files, with the
   // permissions that the files have.
   bool allow_other = false;

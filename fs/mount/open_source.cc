@@ -6,6 +6,9 @@
 #include <utility>
 #include <vector>
 
+#include "backends/store/block_cache/block_cache.h"
+#include "backends/store/block_cache/cached_source.h"
+#include "fs/mount/logging.h"
 #if NDLFS_WITH_HTTP
 #include "backends/store/http/curl_transport.h"
 #include "backends/store/http/http_client.h"
@@ -19,7 +22,38 @@ namespace ndlfs::fs {
 
 using model::Result;
 
+namespace {
+
+Result<std::shared_ptr<backends::BlockCache>> OpenBlockCache(const RemoteAccess& access) {
+  NDLFS_TRY(
+      auto cache,
+      backends::BlockCache::Open({access.block_cache, access.block_cache_size, &LogWarning}),
+      "--block-cache");
+  return cache;
+}
+
+}  // namespace
+
 bool IsUrl(std::string_view text) { return text.find("://") != text.npos; }
+
+Result<void> CheckBlockCache(const RemoteAccess& access) {
+  if (!access.block_cache.empty()) NDLFS_RETURN_IF_ERROR(OpenBlockCache(access));
+  return {};
+}
+
+Result<void> AddBlockCache(RemotePlace& place, const RemoteAccess& access) {
+  if (access.block_cache.empty()) return {};
+  // All users would be shown what one of them may read.
+  if (place.source->is_shared()) {
+    return model::BadInput(
+        "--block-cache: not with --allow-other, unless the source is behind a URL");
+  }
+  NDLFS_TRY(const auto cache, OpenBlockCache(access));
+  place.source =
+      backends::MakeCachedSource(place.source, cache, {.trust_for = access.trusts_looks_for});
+  place.block_cache = cache;
+  return {};
+}
 
 #if NDLFS_WITH_HTTP
 
@@ -49,6 +83,7 @@ Result<SourcePtr> OpenS3(const std::string& url, const RemoteAccess& access,
   options.bucket.endpoint = access.endpoint;
   options.bucket.region = access.region;
   options.bucket.signs = access.signs_requests;
+  options.bucket.requester_pays = access.requester_pays;
   options.remember = access.trusts_looks_for.value_or(std::chrono::hours(24));
   return backends::s3::OpenS3Source(url, options, client);
 }
@@ -110,6 +145,11 @@ std::string WholeText(const backends::Url& url) {
                                                "@");
 }
 
+Result<RemotePlace> Cached(RemotePlace place, const RemoteAccess& access) {
+  NDLFS_RETURN_IF_ERROR(AddBlockCache(place, access));
+  return place;
+}
+
 }  // namespace
 
 std::string ShownUrl(std::string_view url) { return backends::UrlForMessages(url); }
@@ -132,10 +172,10 @@ Result<RemotePlace> OpenUrl(const std::string& text, const RemoteAccess& access)
     NDLFS_TRY(SourcePtr source, scheme->open(WholeText(parent), access, client), shown);
     NDLFS_TRY(const auto status, source->Stat(name, backends::Follow::kYes), shown);
     if (!status) return model::Propagate(model::IoError(ENOENT, "open").value(), shown);
-    if (status->is_file()) return RemotePlace{std::move(source), name, statistics};
+    if (status->is_file()) return Cached({std::move(source), name, statistics}, access);
   }
   NDLFS_TRY(SourcePtr source, scheme->open(text, access, client), shown);
-  return RemotePlace{std::move(source), "", statistics};
+  return Cached({std::move(source), "", statistics}, access);
 }
 
 #else

@@ -14,6 +14,10 @@
 #include "fs/mount/remote_access.h"
 #include "model/error.h"
 
+namespace ndlfs::backends {
+class BlockCache;
+}
+
 namespace ndlfs::fs {
 
 // What one server was asked.
@@ -32,7 +36,14 @@ struct RemotePlace {
   std::string file;  // its name in the source; empty if the URL is that of a directory
   // By server: "https://example.org". Thread-safe.
   std::function<std::map<std::string, EndpointStatistics>()> statistics;
+  std::shared_ptr<const backends::BlockCache> block_cache = nullptr;  // null: none
 };
+
+// Makes the source read through the block cache that `access` asks for; does nothing if it asks
+// for none. kBadInput if the directory cannot be used, or the source is shared between users.
+model::Result<void> AddBlockCache(RemotePlace& place, const RemoteAccess& access);
+// Whether that directory can be used; makes it if there is none.
+model::Result<void> CheckBlockCache(const RemoteAccess& access);
 
 // Whether `text` is a URL and not the path of a file: it has "://".
 bool IsUrl(std::string_view text);

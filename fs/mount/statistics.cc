@@ -9,6 +9,7 @@
 #include <fstream>
 
 #include "backends/base/json.h"
+#include "backends/store/block_cache/block_cache.h"
 
 namespace ndlfs::fs {
 namespace {
@@ -89,6 +90,7 @@ std::vector<Statistic> CollectStatistics(const MountContext& context,
   const cache::ChunkCache::Stats cache = context.cache.stats();
   const cache::SpillSpace::Stats spill = context.spill.stats();
   const OperationCounts& counts = filesystem.counts();
+  const RequestQueue::Stats queue = filesystem.queue().stats();
   const std::chrono::duration<double> uptime = std::chrono::steady_clock::now() - mounted;
   const auto gauge = [](const char* name, const char* help, auto value) {
     return Statistic{name, help, false, static_cast<double>(value)};
@@ -111,6 +113,20 @@ std::vector<Statistic> CollectStatistics(const MountContext& context,
               counts.failed.load()),
       counter("problems_total", "Problems met in the source, repeated ones too.",
               context.problems.reported()),
+      gauge("requests_running", "Requests that are under way.", queue.running),
+      gauge("requests_waiting", "Requests that wait for their turn.", queue.waiting),
+      gauge("requests_abandoned", "Requests under way that were refused meanwhile.",
+            queue.abandoned),
+      counter("requests_waited_total", "Requests that had to wait for their turn.",
+              queue.waited),
+      counter("requests_waited_seconds_total", "How long they waited.", queue.waited_seconds),
+      counter("requests_timed_out_total", "Requests that took longer than --timeout.",
+              queue.timed_out),
+      counter("requests_interrupted_total", "Requests whose caller has gone.",
+              queue.interrupted),
+      counter("requests_crowded_out_total",
+              "Requests that were refused because too many of their user waited.",
+              queue.crowded_out),
       gauge("inodes", "Files and directories that the kernel knows.", filesystem.inodes()),
       gauge("open_files", "Open files.", filesystem.open_files()),
       gauge("stores", "Stores that are known.", context.catalog.size()),
@@ -137,6 +153,20 @@ std::vector<Statistic> CollectStatistics(const MountContext& context,
       counter("spill_refused_total", "Chunks there was no room for even there.", spill.refused),
       counter("cache_failures_total", "Chunks that could not be decoded.", cache.failures),
   };
+}
+
+void AddBlockStatistics(const backends::BlockCache& cache, std::vector<Statistic>& statistics) {
+  const backends::BlockCacheStats stats = cache.stats();
+  const auto add = [&](const char* name, const char* help, uint64_t value) {
+    statistics.push_back({name, help, /*is_counter=*/true, static_cast<double>(value)});
+  };
+  add("block_cache_hits_total", "Blocks of files that were found on disk.", stats.hits);
+  add("block_cache_misses_total", "Blocks that were looked for there in vain.", stats.misses);
+  add("block_cache_hit_bytes_total", "Bytes of the blocks that were found.", stats.hit_bytes);
+  add("block_cache_stored_total", "Blocks that were written there.", stats.stored);
+  add("block_cache_stored_bytes_total", "Bytes of these.", stats.stored_bytes);
+  add("block_cache_damaged_total", "Blocks that were found damaged, and removed.",
+      stats.damaged);
 }
 
 std::vector<RequestStatistic> CollectRequests(const Filesystem& filesystem) {
@@ -216,6 +246,7 @@ std::string OptionsAsYaml(const MountOptions& options) {
   add("cache-dir-size", fmt::format("{}", options.cache_dir_size));
   add("threads", fmt::format("{}", options.threads));
   add("fetches", fmt::format("{}", options.fetches));
+  add("timeout", NumberText(options.timeout_seconds));
   add("allow-other", options.allow_other ? "true" : "false");
   add("uid", number(options.uid));
   add("gid", number(options.gid));
@@ -226,13 +257,15 @@ std::string OptionsAsYaml(const MountOptions& options) {
   add("max-chunk-size", fmt::format("{}", options.max_chunk_size));
   add("max-scan", fmt::format("{}", options.max_scan));
   add("as", options.as.empty() ? "null" : YamlText(options.as));
+  add("block-cache", YamlText(options.remote.block_cache));
+  add("block-cache-size", fmt::format("{}", options.remote.block_cache_size));
   add("ca-file", YamlText(options.remote.ca_file));
   add("token-file", YamlText(options.remote.token_file));
   add("endpoint", YamlText(ShownUrl(options.remote.endpoint)));
   add("region", YamlText(options.remote.region));
   add("no-sign-request", options.remote.signs_requests ? "false" : "true");
+  add("requester-pays", options.remote.requester_pays ? "true" : "false");
   add("allow-urls", YamlText(options.remote.allow_urls_text));
-  add("timeout", NumberText(std::chrono::duration<double>(options.remote.timeout).count()));
   const std::string views = options.views.Text();
   add("views", views.empty() ? "null" : YamlText(views));
   add("log-file", YamlText(options.log_file));

@@ -28,6 +28,9 @@ std::vector<Statistic> CollectStatistics(const MountContext& context,
                                          const Filesystem& filesystem,
                                          std::chrono::steady_clock::time_point mounted);
 
+// Appends those of the block cache.
+void AddBlockStatistics(const backends::BlockCache& cache, std::vector<Statistic>& statistics);
+
 // A kind of requests, and how long those that were answered took.
 struct RequestStatistic {
   const char* kind;

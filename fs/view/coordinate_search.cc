@@ -144,7 +144,8 @@ Result<Meaning> Understand(const ArrayInput& coordinates) {
   meaning.offset = offset.value_or(0);
   meaning.time = TimeScaleOf(coordinates.dtype);
   const std::string units = TextOf(attributes, "units");
-  if (!meaning.time) meaning.time = model::ParseTimeUnits(units, TextOf(attributes, "calendar"));
+  if (!meaning.time)
+    meaning.time = model::ParseTimeUnits(units, TextOf(attributes, "calendar"));
   const auto missing = MissingValue(*coordinates.node);
   std::vector<std::byte> element(coordinates.dtype.size());
   if (missing && model::EncodeElement(coordinates.dtype, *missing, element)) {

@@ -136,11 +136,13 @@ class DirectoryStore final : public Store, public PartialListing {
                                                   const Reserve& reserve) const override {
     NDLFS_RETURN_IF_ERROR(CheckKey(key));
     const std::string path = PathOf(key);
-    if (const auto known = tree_->memory().Find(path); known && !*known) return std::nullopt;
+    if (const auto known = tree_->memory().FindObject(path); known && !*known) {
+      return std::nullopt;
+    }
     auto result = ReadObject(tree_->bucket(), tree_->KeyOf(path), options, reserve);
     NoteSuccess(result && *result);
     if (!result && IsAbsentHere(result.error())) return std::nullopt;
-    if (result && !*result) tree_->memory().Note(path, std::nullopt);
+    if (result && !*result) tree_->memory().NoteObject(path, std::nullopt);
     return result;
   }
 
