@@ -45,7 +45,17 @@ void ForEachChunkIn(const ChunkGrid& grid, const JoinedReader::Box& box, const V
 
 }  // namespace
 
+// Only the reader that opened a part finds its chunks in the cache. A later reader may have a
+// ledger that has not seen these chunks, and has to read them itself.
 struct JoinedReader::Part {
+  explicit Part(ChunkCache& chunks) : cache(chunks) {}
+  ~Part() {
+    if (reader) cache.Forget(reader->source().id());
+  }
+  Part(const Part&) = delete;
+  Part& operator=(const Part&) = delete;
+
+  ChunkCache& cache;
   std::unique_ptr<const ArrayReader> reader;  // null: fill values
   std::shared_ptr<const backends::ElementConverter> converter;
 };
@@ -94,7 +104,7 @@ Result<JoinedReader::PartPtr> JoinedReader::Open(size_t index) const {
 
 Result<JoinedReader::PartPtr> JoinedReader::MakePart(size_t index) const {
   NDLFS_TRY(backends::JoinedPart opened, joined_.OpenPart(index));
-  auto part = std::make_shared<Part>();
+  auto part = std::make_shared<Part>(cache_);
   part->converter = std::move(opened.converter);
   if (opened.source) {
     if (const auto range = opened.source->contiguous(); range && ledger_) {

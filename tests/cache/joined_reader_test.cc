@@ -204,6 +204,17 @@ TEST(JoinedReaderTest, APartOfAnotherSizeIsNotRead) {
   EXPECT_THAT(ReadAll(reader, 100), HasSubstr("a part with 6 elements of 2 bytes, expected 4"));
 }
 
+TEST(JoinedReaderTest, ChunksOfPartsAreForgottenWithTheReader) {
+  ChunkCache cache(1 << 20);
+  const auto join = MakeJoin({6, 4}, 0, {2, 2, 2});
+  {
+    const ArrayReader reader(join, cache);
+    EXPECT_EQ(ReadAll(reader, 100), Numbers({6, 4}));
+    EXPECT_GT(cache.stats().blocks, 0u);
+  }
+  EXPECT_EQ(cache.stats().blocks, 0u);
+}
+
 // Makes int16 of int8.
 class Widen final : public backends::ElementConverter {
  public:

@@ -282,7 +282,8 @@ class NdlHierarchy final : public Hierarchy {
     }
     ObjectsPtr made = SourcedObjects::Make(stores_, document.sources());
     const model::MutexLock lock(mutex_);
-    good_until_ = Clock::now() + stores_->options().search_holds;
+    constexpr std::chrono::nanoseconds kLongest = std::chrono::hours(24);
+    good_until_ = Clock::now() + std::min(stores_->options().search_holds, kLongest);
     if (objects_ && stamp_ == document.stamp() &&
         objects_->fingerprint() == made->fingerprint()) {
       return objects_;

@@ -226,7 +226,7 @@ TEST_F(SourcedTest, AMissingPartIsAnErrorUnlessItIsFilled) {
   source_->Put("p/1.ndl.yaml", Part(0, 1));
   source_->Put("p/3.ndl.yaml", Part(2, 1));
   EXPECT_THAT(ErrorOf("{x-source: {" + numbers + "}}"),
-              HasSubstr("part 2 of 3 is missing: memory/p/2.ndl.yaml"));
+              HasSubstr("part 2 of 3 is missing: p/2.ndl.yaml"));
   EXPECT_THAT(ErrorOf("{x-source: {" + numbers + ", missing: fill}}"),
               HasSubstr("nobody knows its size"));
   const auto node = LoadArray("{x-source: {" + numbers + ", missing: fill, sizes: 1}}");
