@@ -33,7 +33,7 @@ class SlowReadsTest(harness.TestCase):
                                     compressor=numcodecs.BZ2())
             harness.write(os.path.join(array.store.path, "0"), slow)
             harness.write(f"{source}/folder/{number}", "")
-        mounted = self.mount(source, "--threads", "2", "--allow-other")
+        mounted = self.mount(source, "--threads", "2", "--allow-other", "--timeout", "600")
         readers = [subprocess.Popen(["head", "-c1", mounted.join(f"slow-{number}.zarr/data.raw")],
                                     stdout=subprocess.PIPE) for number in range(6)]
         try:
