@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "backends/base/checked.h"
+#include "backends/format/flat_source.h"
 #include "backends/store/file_name.h"
 #include "backends/store/keys.h"
 #include "backends/store/zip/inflated_store.h"
@@ -60,6 +61,18 @@ class RequiredFiles final : public Store {
   const std::shared_ptr<const Store> files_;
 };
 
+// An array without gaps in one file.
+FlatLayout FlatLayoutOf(const PartsLayout& parts, FlatAccess access) {
+  FlatLayout layout;
+  layout.store = parts.store;
+  layout.key = parts.parts->front().key;
+  layout.offset = parts.offset;
+  layout.stored = parts.stored;
+  layout.shape = parts.shape;
+  layout.access = access;
+  return layout;
+}
+
 }  // namespace
 
 PartsLayout LayoutOf(const DescribedArray& array) {
@@ -97,7 +110,8 @@ Result<std::shared_ptr<const ArraySource>> MakeFileSource(const DescribedArray& 
   layout.store = file.store;
   layout.offset = offset;
   NDLFS_RETURN_IF_ERROR(CheckSize(layout, layout.parts->front(), file.size));
-  return MakePartsSource(std::move(layout));
+  if (layout.codec) return MakePartsSource(std::move(layout));
+  return MakeFlatSource(FlatLayoutOf(layout, FlatAccess::kRandom), kMaxViewSize);
 }
 
 Result<std::shared_ptr<const ArraySource>> MakeInflatedSource(const DescribedArray& array,
@@ -107,13 +121,12 @@ Result<std::shared_ptr<const ArraySource>> MakeInflatedSource(const DescribedArr
                                                               uint64_t offset) {
   PartsLayout layout = LayoutOf(array);
   layout.offset = offset;
-  layout.is_sequential = true;
   const auto end = EndOfPart(layout, layout.parts->front().rows);
   if (!end || *end > kMaxViewSize) return model::Limit("too many elements");
   NDLFS_TRY(layout.store,
             MakeInflatedStore(file.store, {compressed_offset, compressed_length}, *end),
             file.store->Describe(""));
-  return MakePartsSource(std::move(layout));
+  return MakeFlatSource(FlatLayoutOf(layout, FlatAccess::kSequential), kMaxViewSize);
 }
 
 Result<OpenedList> OpenFileList(const HeaderFile& header, const FileList& files,

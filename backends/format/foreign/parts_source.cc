@@ -14,7 +14,6 @@ namespace {
 
 using model::Result;
 
-constexpr uint64_t kSequentialBlockBytes = uint64_t{4} << 20;
 // Of a chunk that is made of pieces of a file.
 constexpr uint64_t kMaxPieces = 256;
 constexpr uint64_t kGatheredBytes = uint64_t{64} << 10;
@@ -47,10 +46,9 @@ void KeepWithinParts(const Parts& parts, std::vector<uint64_t>& block) {
 }
 
 std::vector<uint64_t> ChooseBlock(const PartsLayout& layout, size_t packed) {
-  const uint64_t target = layout.is_sequential ? kSequentialBlockBytes : kBlockBytes;
   std::vector<uint64_t> block(packed, 1);
   const auto inner = std::span(layout.shape).subspan(packed);
-  const auto whole = ContiguousBlockShape(inner, layout.stored.size(), target);
+  const auto whole = ContiguousBlockShape(inner, layout.stored.size(), kBlockBytes);
   block.insert(block.end(), whole.begin(), whole.end());
   if (packed > 0 && std::equal(inner.begin(), inner.end(), whole.begin())) {
     const uint64_t piece = *CheckedProduct(inner, layout.stored.size());
@@ -88,8 +86,7 @@ class PartsSource final : public ArraySource {
   }
 
   std::optional<ContiguousRange> contiguous() const override {
-    if (layout_.parts->size() != 1 || packed_ != 0) return std::nullopt;
-    if (layout_.is_sequential || layout_.codec) return std::nullopt;
+    if (layout_.parts->size() != 1 || packed_ != 0 || layout_.codec) return std::nullopt;
     return ContiguousRange{layout_.store, layout_.parts->front().key, layout_.offset,
                            layout_.stored, std::nullopt};
   }

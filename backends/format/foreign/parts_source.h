@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Arrays whose elements lie in one flat file or several, with gaps or without.
+// Arrays whose elements lie in several flat files, or in one with gaps between them, or need
+// more decoding than others. All else is read by MakeFlatSource().
 #pragma once
 
 #include <cstddef>
@@ -37,8 +38,6 @@ struct PartsLayout {
   // Bytes from an element of a part to the next along each dimension, never more along a later
   // one. Empty: C order without gaps.
   std::vector<uint64_t> strides = {};
-  // Whether parts of a file cost least in ascending order, as they do in compressed files.
-  bool is_sequential = false;
   // The elements of parts whose file is absent, as decoded; empty: zeros.
   std::vector<std::byte> fill = {};
   // Decodes elements as stored to those of `dtype`; null: only their byte order differs.

@@ -5,6 +5,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <zlib.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -18,6 +19,7 @@
 #include "backends/store/local/source_root.h"
 #include "backends/store/pinned_store.h"
 #include "backends/store/reference/reference_store.h"
+#include "backends/store/zip/inflated_store.h"
 #include "backends/store/zip/zip_store.h"
 #include "model/base64.h"
 #include "tests/support/memory_store.h"
@@ -105,6 +107,41 @@ StoreKind DeflatedZipKind() {
 }
 StoreKind MixedZipKind() {
   return ZipKind("MixedZip", [](size_t i) { return i % 2 == 0; });
+}
+
+// gzip of two members.
+std::string GzipTwice(const std::string& text) {
+  std::string all;
+  for (const std::string& part :
+       {text.substr(0, text.size() / 2), text.substr(text.size() / 2)}) {
+    std::string out(compressBound(part.size()) + 64, '\0');
+    z_stream stream = {};
+    deflateInit2(&stream, 6, Z_DEFLATED, MAX_WBITS + 16, 8, Z_DEFAULT_STRATEGY);
+    stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(part.data()));
+    stream.avail_in = static_cast<uInt>(part.size());
+    stream.next_out = reinterpret_cast<Bytef*>(out.data());
+    stream.avail_out = static_cast<uInt>(out.size());
+    deflate(&stream, Z_FINISH);
+    all += out.substr(0, stream.total_out);
+    deflateEnd(&stream);
+  }
+  return all;
+}
+
+StoreKind InflatedKind() {
+  return {"Inflated",
+          [](const auto&, const Contents& contents) {
+            auto store = std::make_shared<test::MemoryStore>();
+            uint64_t size = 0;
+            for (const auto& [key, value] : contents) {
+              if (!key.empty()) continue;
+              store->Put(key, GzipTwice(value));
+              size = value.size();
+            }
+            const auto pinned = PinVersion(store);
+            return MakeInflatedStore(pinned ? *pinned : store, {}, size).value();
+          },
+          false, false};
 }
 
 StoreKind PinnedKind() {
@@ -385,8 +422,8 @@ TEST_P(StoreConformanceTest, ThreadsReadAtTheSameTime) {
 
 INSTANTIATE_TEST_SUITE_P(All, StoreConformanceTest,
                          Values(DirectoryKind(), FileKind(), MemoryKind(), PinnedKind(),
-                                StoredZipKind(), DeflatedZipKind(), InlineReferenceKind(),
-                                FileReferenceKind()),
+                                InflatedKind(), StoredZipKind(), DeflatedZipKind(),
+                                InlineReferenceKind(), FileReferenceKind()),
                          NameOf);
 
 class KeyedStoreConformanceTest : public StoreConformanceTest {

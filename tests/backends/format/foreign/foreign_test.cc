@@ -64,19 +64,40 @@ class MetaImageTest : public ::testing::Test {
   ForeignFiles files_{MetaImageFormat()};
 };
 
-// As ITK 5.2 has written it (WriteImage of a 3 by 2 image of short).
+// An image of 5 by 4 by 3 elements, 3 * i - 20, as ITK 5.2.1 writes it with compression.
+constexpr char kItkHeader[] =
+    "ObjectType = Image\n"
+    "NDims = 3\n"
+    "BinaryData = True\n"
+    "BinaryDataByteOrderMSB = False\n"
+    "CompressedData = True\n"
+    "CompressedDataSize = 113\n"
+    "TransformMatrix = 1 0 0 0 1 0 0 0 1\n"
+    "Offset = 1.5 -2 7\n"
+    "CenterOfRotation = 0 0 0\n"
+    "AnatomicalOrientation = RAI\n"
+    "ElementSpacing = 0.5 2 4\n"
+    "DimSize = 5 4 3\n"
+    "ElementType = MET_SHORT\n"
+    "ElementDataFile = LOCAL\n";
+constexpr char kItkData[] =
+    "\x78\x5e\x05\xc1\x81\x86\x02\x50\x00\x00\xb0\x45\x44\x44\x44\x1c\x11\x11\x11\x11"
+    "\x11\x11\x11\x11\x11\x11\x11\x11\x11\x11\x11\x11\x71\x44\x44\x44\x44\x44\x7f\x18"
+    "\x11\x11\xd1\x6b\xbb\x87\x47\x78\x86\x57\x78\x87\x4f\xf8\x86\x88\xa8\x98\xb8\x84"
+    "\xa4\x94\xb4\x3f\x19\x59\x39\x79\x05\x45\x25\x65\x15\x55\x35\x75\x0d\x4d\x2d\x6d"
+    "\x1d\x5d\x3d\x7d\x03\x43\x23\x63\x13\x53\x33\x73\x0b\x4b\x2b\x6b\x1b\xff\xb6\x76"
+    "\xf6\x0e\x8e\x4e\xce\x2e\xae\x6e\x7e\x60\x6d\x1e\x08";
+
 TEST_F(MetaImageTest, ReadsWhatItkWrites) {
-  const std::string header =
-      "ObjectType = Image\nNDims = 2\nBinaryData = True\nBinaryDataByteOrderMSB = False\n"
-      "CompressedData = False\nTransformMatrix = 1 0 0 1\nOffset = 1.5 -2\n"
-      "CenterOfRotation = 0 0\nElementSpacing = 0.5 4\nDimSize = 3 2\n"
-      "ElementType = MET_SHORT\nElementDataFile = LOCAL\n";
-  files_.Put("a.mha", header + Numbers(kNumbers));
+  files_.Put("a.mha", kItkHeader + std::string(kItkData, sizeof(kItkData) - 1));
+  std::vector<int16_t> numbers;
+  for (int i = 0; i < 60; ++i) numbers.push_back(static_cast<int16_t>(3 * i - 20));
   EXPECT_TRUE(files_.IsStore("a.mha"));
-  EXPECT_THAT(files_.ShapeOf("a.mha", "a"), ElementsAre(2, 3));
-  EXPECT_EQ(files_.Elements("a.mha", "a"), Numbers(kNumbers));
-  EXPECT_THAT(files_.Coordinates("a.mha", "x"), ElementsAre(1.5, 2, 2.5));
-  EXPECT_THAT(files_.Coordinates("a.mha", "y"), ElementsAre(-2, 2));
+  EXPECT_THAT(files_.ShapeOf("a.mha", "a"), ElementsAre(3, 4, 5));
+  EXPECT_EQ(files_.Elements("a.mha", "a"), Numbers(numbers));
+  EXPECT_THAT(files_.Coordinates("a.mha", "x"), ElementsAre(1.5, 2, 2.5, 3, 3.5));
+  EXPECT_THAT(files_.Coordinates("a.mha", "y"), ElementsAre(-2, 0, 2, 4));
+  EXPECT_THAT(files_.Coordinates("a.mha", "z"), ElementsAre(7, 11, 15));
 }
 
 TEST_F(MetaImageTest, DataMayBeInAnotherFileOrMany) {
