@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "fs/view/html_text.h"
 #include "fs/view/json_text.h"
 #include "model/error.h"
 
@@ -144,14 +145,6 @@ void CheckSummary::Add(const StoreReport& report) {
   if (report.complete) return;
   complete = false;
   if (resume_at.empty()) resume_at = report.location;
-}
-
-std::string FormatBytes(double bytes) {
-  constexpr std::array<std::string_view, 6> kUnits = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
-  size_t unit = 0;
-  for (; bytes >= 1000 && unit + 1 < kUnits.size(); ++unit) bytes /= 1024;
-  return unit == 0 || bytes >= 99.95 ? fmt::format("{:.0f} {}", bytes, kUnits[unit])
-                                     : fmt::format("{:.1f} {}", bytes, kUnits[unit]);
 }
 
 std::string FormatDuration(double seconds) {

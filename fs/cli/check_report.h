@@ -32,8 +32,6 @@ struct CheckSummary {
   void Add(const StoreReport& report);
 };
 
-// "12.3 GiB".
-std::string FormatBytes(double bytes);
 // "0:07", "1:02:03".
 std::string FormatDuration(double seconds);
 

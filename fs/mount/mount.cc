@@ -99,6 +99,7 @@ class Mount {
                     [this](std::string_view line) { context_.problems.Report(line); }) {
     context_.services.scan = {.max_bytes = options.max_scan, .threads = options.threads};
     context_.services.listed_views = options.views;
+    context_.services.mount_point = options.mountpoint;
   }
 
   // Serves until the mount ends. `on_ready` is called when it answers. `device` is

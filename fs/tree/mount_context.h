@@ -50,7 +50,9 @@ struct MountContext {
                  problems,       open_options,         DetectIn(source, scope.detection),
                  scope.detection},
         catalog(services),
-        documents(services.freshness, std::move(document_writer)) {}
+        documents(services.freshness, std::move(document_writer)) {
+    services.only_store = file;
+  }
 
   // The path in the mount at which it shows `path` of the source.
   std::string_view PlaceOf(std::string_view path) const { return path == file ? "" : path; }

@@ -87,10 +87,18 @@ std::function<backends::FileLook(const std::string&, bool)> DetectIn(
   };
 }
 
+static StorePlace PlaceOf(const StoreServices& services, const std::string& path) {
+  const bool is_root = path == services.only_store;
+  return {.name = std::string(model::BaseName(services.source->Describe(path))),
+          .folder = is_root ? services.mount_point : services.mount_point + '/' + path,
+          .is_root = is_root};
+}
+
 MountedStore::MountedStore(StoreServices& services, std::string path, const FileStatus& status)
     : services_(services),
       path_(std::move(path)),
       is_directory_(status.is_directory()),
+      place_(std::make_shared<const StorePlace>(PlaceOf(services, path_))),
       status_(status) {}
 
 std::string MountedStore::Describe() const { return services_.source->Describe(path_); }

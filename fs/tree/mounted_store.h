@@ -122,6 +122,10 @@ struct StoreServices {
   // Set before the mount is used.
   ScanLimits scan{};
   ListedViews listed_views{};
+  // The absolute path of the mount point, and the store of the source that it shows alone, if
+  // so.
+  std::string mount_point = {};
+  std::string only_store = {};
   // Tests have views of their own.
   const ArrayViewProvider* array_views = &ArrayViews();
   const GroupViewProvider* group_views = &GroupViews();
@@ -153,6 +157,8 @@ class MountedStore : public std::enable_shared_from_this<MountedStore> {
   uint64_t caller_id() const { return caller_ ? caller_->id : 0; }
   // The name of the store in messages.
   std::string Describe() const;
+  // Where people find it.
+  std::shared_ptr<const StorePlace> place() const { return place_; }
 
   // The status of the file or directory at the last look.
   backends::FileStatus status() const;
@@ -228,6 +234,7 @@ class MountedStore : public std::enable_shared_from_this<MountedStore> {
   StoreServices& services_;
   const std::string path_;
   const bool is_directory_;
+  const std::shared_ptr<const StorePlace> place_;
   // Keeps the caller's id in use, so that the caller finds this store again and
   // no other one does.
   const backends::CallerPtr caller_ = backends::CallerScope::Current();

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "backends/store/caller.h"
+#include "fs/tree/folder_page.h"
 #include "fs/tree/store_tree.h"
 #include "fs/tree/whole_files.h"
 
@@ -216,6 +217,24 @@ class MirrorReader final : public DirectoryReader {
   const Stores stores_;
 };
 
+// The page of a directory, as one caller sees it.
+class FolderPage final : public TreeNode {
+ public:
+  FolderPage(std::string text, const Attributes& attributes)
+      : text_(MakeTextNode(std::move(text), attributes)) {}
+
+  Relation Compare(const Object& fresh) const override {
+    const auto* other = dynamic_cast<const FolderPage*>(&fresh);
+    return other != nullptr ? text_->Compare(*other->text_) : Relation::kDifferent;
+  }
+  model::Result<Attributes> Stat() const override { return text_->Stat(); }
+  bool DependsOnCaller() const override { return true; }
+  model::Result<OpenedFile> Open() override { return text_->Open(); }
+
+ private:
+  const TreeNodePtr text_;
+};
+
 class MirrorDirectory final : public DirectoryNode {
  public:
   // `is_guess`: it may be a store for those who may look into it.
@@ -245,7 +264,11 @@ class MirrorDirectory final : public DirectoryNode {
       if (file != names->files.end()) return context_.whole_files.Find(context_, file->second);
       if (names->replaced.contains(name)) return model::NotFound("{}", name);
     }
-    return FindSourceNode(context_, JoinSourcePath(path_, name), stores_);
+    auto found = FindSourceNode(context_, JoinSourcePath(path_, name), stores_);
+    if (name == kPageName && !found && found.error().code() == model::ErrorCode::kNotFound) {
+      return FindPage();
+    }
+    return found;
   }
   model::Result<std::unique_ptr<DirectoryReader>> OpenDirectory() const override {
     if (has_whole_files()) return ListWholeFiles();
@@ -257,6 +280,19 @@ class MirrorDirectory final : public DirectoryNode {
 
  private:
   bool has_whole_files() const { return stores_ == Stores::kFolders && !context_.as.empty(); }
+  // By its name only, where folders stand for stores and the source has no file of this name.
+  model::Result<TreeNodePtr> FindPage() const {
+    if (stores_ != Stores::kFolders || has_whole_files()) {
+      return model::NotFound("{}", kPageName);
+    }
+    NDLFS_TRY(std::string page, WriteFolderPage(context_, path_));
+    Attributes attributes = attributes_;
+    attributes.mode = S_IFREG | (attributes_.mode & 0444);
+    if (context_.source->is_shared()) {
+      return std::make_shared<FolderPage>(std::move(page), attributes);
+    }
+    return MakeTextNode(std::move(page), attributes);
+  }
   // The files that stand for stores, and all else as it is.
   model::Result<std::unique_ptr<DirectoryReader>> ListWholeFiles() const {
     NDLFS_TRY(const auto names, context_.whole_files.In(context_, path_));

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "backends/store/request_scope.h"
+#include "fs/tree/folder_page.h"
 #include "fs/tree/source_tree.h"
 #include "fs/tree/store_views.h"
 #include "fs/tree/xattr.h"
@@ -423,6 +424,7 @@ class EntityFolder final : public DirectoryNode {
   model::Result<TreeNodePtr> Find(std::string_view name) const;
   model::Failure Absent(std::string_view name, bool is_denied) const;
   TreeNodePtr MakeSource() const;
+  TreeNodePtr MakeErrorPage(std::string_view reason) const;
   model::Result<TreeNodePtr> MakeDocument(const Entity& entity) const;
   model::Result<TreeNodePtr> FindError(const Entity& entity) const;
   model::Result<TreeNodePtr> FindByName(const EntityPtr& entity, std::string_view name) const;
@@ -468,10 +470,14 @@ model::Result<TreeNodePtr> EntityFolder::Find(std::string_view name) const {
   const auto entity = store_->Get(path_);
   if (!entity) {
     if (!IsShown(entity.error())) return model::Propagate(entity.error());
-    if (name != kErrorName) return Absent(name, entity.error().sys_errno() == EACCES);
-    return MakeTextNode(entity.error().message() + "\n", FileAttributes(*store_));
+    const std::string text = entity.error().message() + "\n";
+    if (name == kErrorName) return MakeTextNode(text, FileAttributes(*store_));
+    if (name == kPageName) return MakeErrorPage(text);
+    return Absent(name, entity.error().sys_errno() == EACCES);
   }
   if (name == kErrorName) return FindError(**entity);
+  const bool has_page = (*entity)->is_group() || (*entity)->reader;
+  if (name == kPageName && !has_page) return MakeErrorPage((*entity)->ErrorText());
   if ((*entity)->node == nullptr) return Absent(name, (*entity)->is_denied);
   if (name == kDocumentName) return MakeDocument(**entity);
   return FindByName(*entity, name);
@@ -481,6 +487,12 @@ TreeNodePtr EntityFolder::MakeSource() const {
   std::string target = WayToTop(DepthOf(context_.PlaceOf(store_->path()))) + ".ndlfs/source";
   if (!store_->path().empty()) target += "/" + store_->path();
   return MakeSymlinkNode(std::move(target), AttributesOf(store_->status()));
+}
+
+TreeNodePtr EntityFolder::MakeErrorPage(std::string_view reason) const {
+  const std::string store = store_->Describe();
+  return MakeTextNode(WriteErrorPage(model::BaseName(is_top() ? store : path_), reason),
+                      FileAttributes(*store_));
 }
 
 // Whoever may read the data may read what is wrong with them.

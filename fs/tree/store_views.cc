@@ -84,6 +84,7 @@ class StoreGroup final : public GroupInput, public std::enable_shared_from_this<
     if (node_ == nullptr) node_ = NodeOfGroup(LoadNode(path_));
     return *node_;
   }
+  std::shared_ptr<const StorePlace> Place() const override { return store_->place(); }
   std::shared_ptr<const GroupInput> Outer() const override {
     if (path_ == "/") return nullptr;
     return std::make_shared<const StoreGroup>(store_, std::string(model::ParentPath(path_)),
@@ -166,6 +167,7 @@ class RefusedView final : public View {
 ArrayInput InputOf(const StorePtr& store, const Entity& entity,
                    const std::shared_ptr<Parts>& parts) {
   ArrayInput input = MakeArrayInput(entity.node, entity.reader, store->services().scan);
+  input.place = store->place();
   if (entity.path == "/") return input;
   input.group = std::make_shared<const StoreGroup>(
       store, std::string(model::ParentPath(entity.path)), parts);

@@ -14,6 +14,8 @@ namespace ndlfs::fs {
 struct ArrayPart {
   ArrayInput whole;     // which has a reader
   Selection selection;  // one range for each dimension of `whole`
+  // Whether the elements that are shown are made of these: see MakeUnpacked().
+  bool is_converted = false;
 };
 
 // The elements of `selection` of a whole array, as an array with the same name and attributes.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "fs/view/coordinate_search.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -17,6 +19,8 @@
 #include "fs/view/attributes.h"
 #include "fs/view/cf_time.h"
 #include "fs/view/number_array.h"
+#include "model/float_format.h"
+#include "model/path_name.h"
 
 namespace ndlfs::fs {
 namespace {
@@ -43,6 +47,17 @@ Stored StoredAs(const std::byte* at) {
   return stored;
 }
 
+const model::FloatFormat& Half() {
+  static const model::FloatFormat* const half = model::FindFloatFormat("float16");
+  return *half;
+}
+
+Stored StoredAsHalf(const std::byte* at) {
+  uint16_t code;
+  std::memcpy(&code, at, sizeof code);
+  return {.integer = 0, .real = Half().Decode(code)};
+}
+
 using StoredReader = Stored (*)(const std::byte*);
 // Null for numbers that are no coordinates.
 StoredReader ReaderOf(Number number) {
@@ -63,6 +78,8 @@ StoredReader ReaderOf(Number number) {
       return &StoredAs<int64_t>;
     case Number::kUInt64:
       return &StoredAs<uint64_t>;
+    case Number::kFloat16:
+      return &StoredAsHalf;
     case Number::kFloat32:
       return &StoredAs<float>;
     case Number::kFloat64:
@@ -273,6 +290,10 @@ std::optional<long double> ParseNumber(std::string_view text, const Meaning& mea
   }
   const auto real = ParseReal(text);
   if (!real) return std::nullopt;
+  if (meaning.numbers.number == Number::kFloat16 && !meaning.is_packed) {
+    const auto code = Half().Encode(*real);
+    return code ? static_cast<long double>(Half().Decode(*code)) : *real;
+  }
   const bool is_single = meaning.numbers.number == Number::kFloat32 && !meaning.is_packed;
   if (is_single && std::abs(*real) < std::numeric_limits<float>::max()) {
     return static_cast<long double>(static_cast<float>(*real));
@@ -399,9 +420,55 @@ Result<std::optional<IndexRange>> FindTimes(const Keys<Nanoseconds>& keys, Calen
   return FindRange(keys, low, high, range->step);
 }
 
+// The text of an element of a stream.
+Result<std::string> TextOfElement(const model::Datatype& type, backends::ConstByteSpan bytes) {
+  if (type.is_fixed_size()) {
+    NDLFS_TRY(const model::Value value, model::DecodeElement(type, bytes));
+    return value.text() == nullptr ? std::string() : *value.text();
+  }
+  uint32_t length = 0;
+  if (bytes.size() < sizeof length) return model::Corrupt("a text without its length");
+  std::memcpy(&length, bytes.data(), sizeof length);
+  const std::string_view text = backends::AsText(bytes.subspan(sizeof length));
+  if (text.size() < length) return model::Corrupt("a text that ends early");
+  return std::string(text.substr(0, length));
+}
+
+// Texts are in no order. The one that is equal, as it is or as names of files have it ("%2F"
+// for
+// '/').
+Result<IndexRange> FindText(const ArrayInput& coordinates, std::string_view text) {
+  const uint64_t count = coordinates.reader->element_count();
+  if (count > kMostRead) return model::NotFound("more than {} texts", kMostRead);
+  const std::string decoded = model::DecodeFileName(text);
+  std::optional<uint64_t> found;
+  uint64_t at = 0;
+  uint64_t equal = 0;
+  Result<void> read;
+  NDLFS_RETURN_IF_ERROR(
+      coordinates.reader->Visit(0, count, [&](backends::ConstByteSpan element) {
+        const auto here = TextOfElement(coordinates.dtype, element);
+        if (!here) read = model::Propagate(here.error(), fmt::format("element {}", at));
+        if (here && (*here == text || (!decoded.empty() && *here == decoded))) {
+          ++equal;
+          if (!found) found = at;
+        }
+        ++at;
+        return here.has_value();
+      }));
+  NDLFS_RETURN_IF_ERROR(read);
+  if (equal > 1) return model::NotFound("{} coordinates are {}", equal, Quote(text));
+  if (!found) return model::NotFound("there is no coordinate {}", Quote(text));
+  return IndexRange{.begin = *found, .count = 1, .is_dropped = true};
+}
+
 }  // namespace
 
 Result<IndexRange> FindByCoordinate(const ArrayInput& coordinates, std::string_view text) {
+  if (coordinates.dtype.kind() == model::Datatype::Kind::kString && coordinates.reader &&
+      coordinates.shape.size() == 1) {
+    return FindText(coordinates, text);
+  }
   NDLFS_TRY(const Meaning meaning, Understand(coordinates));
   if (meaning.time) {
     Keys<Nanoseconds> keys(meaning.numbers,

@@ -17,6 +17,9 @@ namespace ndlfs::fs {
 // are in it. Times are read with `units` and `calendar` of CF, or as the type counts them;
 // numbers after scale_factor and add_offset.
 //
+// A text is found where it is equal to a coordinate, as it is or with the escapes of file
+// names; there is no range of texts.
+//
 // Decodes all chunks of at most a million coordinates, and otherwise those that bisection
 // needs. kNotFound says what is wrong with the text, or why coordinates cannot be searched:
 // they do not ascend or descend, or one of them is missing. Other errors are of reading.

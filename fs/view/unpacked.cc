@@ -338,11 +338,15 @@ std::optional<ArrayInput> Converted(const ArrayInput& input,
   values.elements = std::make_shared<const ConvertedElements>(
       input.elements, std::move(converter), type, *size);
   values.reader = nullptr;
-  if (!input.part) {
-    Selection all;
-    for (const uint64_t extent : input.shape) all.push_back(WholeRange(extent));
-    values.part = std::make_shared<const ArrayPart>(ArrayPart{input, std::move(all)});
+  ArrayPart part;
+  if (input.part) {
+    part = *input.part;
+  } else {
+    part.whole = input;
+    for (const uint64_t extent : input.shape) part.selection.push_back(WholeRange(extent));
   }
+  part.is_converted = true;
+  values.part = std::make_shared<const ArrayPart>(std::move(part));
   return values;
 }
 

@@ -26,6 +26,13 @@ struct ScanLimits {
 class GroupInput;
 struct ArrayPart;
 
+// Where people find a store.
+struct StorePlace {
+  std::string name;      // of its file or directory
+  std::string folder;    // the absolute path of its folder in the mount
+  bool is_root = false;  // the mount shows nothing else
+};
+
 // An array, or a part of one.
 struct ArrayInput {
   // Name, attributes and type as the store has them.
@@ -49,6 +56,8 @@ struct ArrayInput {
   // What the files of these elements are called before the dot: a header names the file with
   // the elements by it.
   std::string stem = "data";
+  // Null where there is no mount.
+  std::shared_ptr<const StorePlace> place = nullptr;
 };
 
 // An input with the whole array `node`. Errors of its elements begin with
@@ -76,6 +85,8 @@ class GroupInput {
   virtual const backends::Node& node() const = 0;
   // The group that holds this one, or null for the whole store. Reads nothing.
   virtual std::shared_ptr<const GroupInput> Outer() const = 0;
+  // Where the store is; null where there is no mount.
+  virtual std::shared_ptr<const StorePlace> Place() const { return nullptr; }
   // Names of the children, including links, sorted by bytes. Loads none of
   // them.
   virtual model::Result<std::vector<std::string>> List() const = 0;

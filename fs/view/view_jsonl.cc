@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cerrno>
 #include <chrono>
+#include <functional>
 #include <iterator>
 #include <map>
 #include <memory>
@@ -15,6 +16,7 @@
 
 #include "backends/base/checked.h"
 #include "cache/array_scan.h"
+#include "fs/view/array_part.h"
 #include "fs/view/json_text.h"
 #include "fs/view/text_table.h"
 #include "fs/view/text_window.h"
@@ -226,35 +228,124 @@ constexpr uint64_t kTableEntry = 8;
 constexpr uint64_t kChunkCost = 1024;
 constexpr uint64_t kFewChunks = 65'536;
 
-// Finds out how long the lines of an array are.
+// The elements that have lines: those of an array, or of a part of it. Thread-safe.
+class LineElements {
+ public:
+  // `input` has a reader, or is a part whose elements are those of the store.
+  explicit LineElements(const ArrayInput& input)
+      : reader_(input.part ? input.part->whole.reader : input.reader),
+        is_json_(model::HoldsJson(input.node->array())) {
+    if (!input.part) {
+      count_ = reader_->element_count();
+      return;
+    }
+    selection_ = input.part->selection;
+    count_ = backends::CheckedProduct(input.shape, 1).value_or(backends::kMaxViewSize);
+  }
+  static bool AreThere(const ArrayInput& input) {
+    return input.part ? !input.part->is_converted : input.reader != nullptr;
+  }
+
+  const Datatype& type() const { return reader_->spec().dtype; }
+  bool is_json() const { return is_json_; }  // the elements are JSON themselves
+  uint64_t count() const { return count_; }
+  // Of all of them, or an estimate.
+  uint64_t bytes() const {
+    constexpr uint64_t kUsualElement = 64;
+    const uint64_t size =
+        type().is_fixed_size() ? std::max<uint64_t>(type().size(), 1) : kUsualElement;
+    return backends::CheckedMultiply(count_, size).value_or(backends::kMaxViewSize);
+  }
+  // Null for a part.
+  const cache::ArrayReader* whole() const { return selection_ ? nullptr : reader_.get(); }
+
+  // Chunks that may have to be looked at. nullopt if they are more than a number can say.
+  std::optional<uint64_t> chunks() const {
+    std::vector<uint64_t> counts = reader_->spec().grid.counts();
+    for (size_t d = 0; selection_ && d < counts.size(); ++d) {
+      counts[d] = std::min(counts[d], (*selection_)[d].count);
+    }
+    return backends::CheckedProduct(counts, 1);
+  }
+
+  // As cache::ArrayReader::Visit().
+  Result<void> Visit(uint64_t first, uint64_t count,
+                     const std::function<bool(ConstByteSpan)>& visit) const {
+    if (!selection_) return reader_->Visit(first, count, visit);
+    bool goes_on = true;
+    const auto checked = [&](ConstByteSpan element) {
+      goes_on = visit(element);
+      return goes_on;
+    };
+    const uint64_t run = RunLength();
+    for (const uint64_t end = first + count; first < end && goes_on;) {
+      const uint64_t together = std::min(end - first, run - first % run);
+      NDLFS_RETURN_IF_ERROR(reader_->Visit(PlaceOf(first), together, checked));
+      first += together;
+    }
+    return {};
+  }
+
+ private:
+  // How many elements of the part follow each other in the array.
+  uint64_t RunLength() const {
+    if (selection_->empty()) return 1;
+    const IndexRange& last = selection_->back();
+    return last.step == 1 ? std::max<uint64_t>(last.count, 1) : 1;
+  }
+  // The number in the array of element `i` of the part.
+  uint64_t PlaceOf(uint64_t i) const {
+    const std::vector<uint64_t>& shape = reader_->spec().shape;
+    uint64_t place = 0;
+    uint64_t stride = 1;
+    for (size_t d = shape.size(); d-- > 0;) {
+      const IndexRange& range = (*selection_)[d];
+      place += range.At(i % range.count) * stride;
+      i /= range.count;
+      stride *= shape[d];
+    }
+    return place;
+  }
+
+  const std::shared_ptr<const cache::ArrayReader> reader_;
+  const bool is_json_;
+  uint64_t count_ = 0;
+  std::optional<Selection> selection_;
+};
+
+// Finds out how long the lines are.
 class LineScan {
  public:
-  LineScan(const cache::ArrayReader& reader, bool is_json, const ScanLimits& limits)
-      : reader_(reader),
-        type_(reader.spec().dtype),
-        is_json_(is_json),
+  LineScan(const LineElements& elements, const ScanLimits& limits)
+      : elements_(elements),
+        type_(elements.type()),
+        is_json_(elements.is_json()),
         limits_(limits),
         cost_(limits.max_bytes),
-        lengths_(reader.element_count()) {}
+        lengths_(elements.count()) {}
 
   // Whether there are more elements than may be decoded: no need to begin.
-  static bool IsTooMuch(const backends::ArraySpec& spec, uint64_t max_bytes) {
-    std::vector<uint64_t> shape = spec.shape;
-    const Datatype* type = &spec.dtype;
+  static bool IsTooMuch(const LineElements& elements, uint64_t max_bytes) {
+    std::vector<uint64_t> shape = {elements.count()};
+    const Datatype* type = &elements.type();
     for (; type->kind() == Kind::kArray; type = &type->base()) {
       shape.insert(shape.end(), type->shape().begin(), type->shape().end());
     }
     const uint64_t least =
         type->is_fixed_size() ? std::max<uint64_t>(1, type->size()) : kTableEntry;
     const auto bytes = backends::CheckedProduct(shape, least);
-    const auto chunks = backends::CheckedProduct(spec.grid.counts(), 1);
+    const auto chunks = elements.chunks();
     return !bytes || *bytes > max_bytes || !chunks ||
            *chunks > std::max(kFewChunks, max_bytes / kChunkCost);
   }
 
   Result<TextTable> Run() {
+    if (elements_.whole() == nullptr) {
+      NDLFS_RETURN_IF_ERROR(VisitPart());
+      return lengths_.Finish();
+    }
     NDLFS_RETURN_IF_ERROR(
-        cache::ScanArray(reader_, limits_.threads,
+        cache::ScanArray(*elements_.whole(), limits_.threads,
                          [this](const cache::ElementRun& run) { return VisitRun(run); }));
     return lengths_.Finish();
   }
@@ -262,6 +353,25 @@ class LineScan {
   bool is_too_much() const { return is_too_much_; }
 
  private:
+  Result<void> VisitPart() {
+    Result<void> added;
+    uint64_t at = 0;
+    NDLFS_RETURN_IF_ERROR(elements_.Visit(0, elements_.count(), [&](ConstByteSpan element) {
+      added = AddElement(at++, element);
+      return added.has_value();
+    }));
+    return added;
+  }
+
+  Result<void> AddElement(uint64_t at, ConstByteSpan element) {
+    NDLFS_TRY(const uint64_t length, LengthOfElement(element), fmt::format("element {}", at));
+    if (!cost_.Add(element.size() + (type_.is_fixed_size() ? 0 : kTableEntry), length)) {
+      return TooMuch();
+    }
+    lengths_.Add(at, length);
+    return {};
+  }
+
   Result<void> VisitRun(const cache::ElementRun& run) {
     for (uint64_t done = 0; done < run.count;) {
       const uint64_t first = run.first + done;
@@ -296,7 +406,7 @@ class LineScan {
   Result<uint64_t> LengthOfEqual(const cache::ElementRun& run, uint64_t count) {
     NDLFS_TRY(const uint64_t length, LengthOfFill(run[0]), "the fill value");
     // All of the array together is no more than a file can hold.
-    const auto most = backends::CheckedMultiply(length, reader_.element_count());
+    const auto most = backends::CheckedMultiply(length, elements_.count());
     if (!most || *most > backends::kMaxViewSize) return TooMuch();
     return length * count;
   }
@@ -322,7 +432,7 @@ class LineScan {
     return model::Limit("more than {} bytes would have to be decoded", limits_.max_bytes);
   }
 
-  const cache::ArrayReader& reader_;
+  const LineElements& elements_;
   const Datatype& type_;
   const bool is_json_;
   const ScanLimits limits_;
@@ -344,12 +454,12 @@ model::Error Refusal(const ScanLimits& limits) {
 // that ask. Thread-safe.
 class SizeFinder {
  public:
-  SizeFinder(std::shared_ptr<const cache::ArrayReader> reader, bool is_json,
-             const ScanLimits& limits)
-      : reader_(std::move(reader)), is_json_(is_json), limits_(limits) {
-    if (reader_->element_count() == 0) {
+  // `elements` must outlive it.
+  SizeFinder(const LineElements& elements, const ScanLimits& limits)
+      : elements_(elements), limits_(limits) {
+    if (elements_.count() == 0) {
       table_ = std::make_shared<const TextTable>(TextLengths(0).Finish());
-    } else if (LineScan::IsTooMuch(reader_->spec(), limits.max_bytes)) {
+    } else if (LineScan::IsTooMuch(elements_, limits.max_bytes)) {
       refusal_ = Refusal(limits);
     }
   }
@@ -385,7 +495,7 @@ class SizeFinder {
   // Nothing may be thrown past those that wait.
   Found Search() const {
     try {
-      LineScan scan(*reader_, is_json_, limits_);
+      LineScan scan(elements_, limits_);
       auto table = scan.Run();
       if (!table) return {model::Propagate(table.error()), scan.is_too_much()};
       return {std::make_shared<const TextTable>(*std::move(table))};
@@ -414,8 +524,7 @@ class SizeFinder {
     return model::Propagate(error);
   }
 
-  const std::shared_ptr<const cache::ArrayReader> reader_;
-  const bool is_json_;
+  const LineElements& elements_;
   const ScanLimits limits_;
   mutable model::Mutex mutex_;
   model::CondVar changed_;
@@ -427,23 +536,15 @@ class SizeFinder {
 
 class JsonLines final : public View {
  public:
-  JsonLines(std::shared_ptr<const cache::ArrayReader> reader, bool is_json,
-            const ScanLimits& limits)
-      : reader_(std::move(reader)), is_json_(is_json), finder_(reader_, is_json, limits) {}
+  JsonLines(LineElements elements, const ScanLimits& limits)
+      : elements_(std::move(elements)), finder_(elements_, limits) {}
 
   std::optional<uint64_t> size() const override {
     const auto table = finder_.table();
     return table ? std::optional(table->text_size()) : std::nullopt;
   }
   Result<uint64_t> FindSize() const override { return finder_.Find(); }
-  uint64_t scan_bytes() const override {
-    constexpr uint64_t kUsualElement = 64;
-    if (size()) return 0;
-    const model::Datatype& type = reader_->spec().dtype;
-    if (type.is_fixed_size()) return std::max(reader_->byte_size(), reader_->element_count());
-    return backends::CheckedMultiply(reader_->element_count(), kUsualElement)
-        .value_or(backends::kMaxViewSize);
-  }
+  uint64_t scan_bytes() const override { return size() ? 0 : elements_.bytes(); }
   std::optional<model::Error> refusal() const override { return finder_.refusal(); }
   uint64_t held_bytes() const override {
     const auto table = finder_.table();
@@ -470,7 +571,7 @@ class JsonLines final : public View {
   Result<size_t> ReadFrom(const Mark& from, uint64_t offset, backends::ByteSpan out,
                           bool exact) const {
     TextWindow window(from.position, offset, out);
-    LineMaker lines(reader_->spec().dtype, is_json_, from, window, marks_);
+    LineMaker lines(elements_.type(), elements_.is_json(), from, window, marks_);
     Result<void> appended;
     // With the table, only places within a very long element are far away.
     constexpr uint64_t kFar = uint64_t{16} << 20;
@@ -485,7 +586,7 @@ class JsonLines final : public View {
       return !given_up;
     };
     NDLFS_RETURN_IF_ERROR(
-        reader_->Visit(from.element, reader_->element_count() - from.element, append));
+        elements_.Visit(from.element, elements_.count() - from.element, append));
     NDLFS_RETURN_IF_ERROR(appended, fmt::format("element {}", lines.element()));
     marks_.Add(lines.last());
     // No bytes would be the end of the file; some are an answer.
@@ -495,8 +596,7 @@ class JsonLines final : public View {
     return window.filled();
   }
 
-  const std::shared_ptr<const cache::ArrayReader> reader_;
-  const bool is_json_;
+  const LineElements elements_;
   mutable SizeFinder finder_;
   mutable Marks marks_;
 };
@@ -506,16 +606,16 @@ class JsonLines final : public View {
 const ArrayViewKind kJsonlView = {
     .file_name = "data.jsonl",
     .is_text = true,
-    .applies_to = [](const ArrayInput& input) { return input.reader != nullptr; },
+    .applies_to = &LineElements::AreThere,
     .is_listed = [](const ArrayInput& input) { return !kTextView.applies_to(input); },
     .refuse = [](const ArrayInput& input) -> std::optional<model::Error> {
-      if (input.reader->element_count() == 0) return std::nullopt;
-      if (!LineScan::IsTooMuch(input.reader->spec(), input.scan.max_bytes)) return std::nullopt;
+      const LineElements elements(input);
+      if (elements.count() == 0) return std::nullopt;
+      if (!LineScan::IsTooMuch(elements, input.scan.max_bytes)) return std::nullopt;
       return Refusal(input.scan);
     },
     .make = [](const ArrayInput& input) -> Result<ViewPtr> {
-      return std::make_shared<const JsonLines>(
-          input.reader, model::HoldsJson(input.node->array()), input.scan);
+      return std::make_shared<const JsonLines>(LineElements(input), input.scan);
     },
 };
 

@@ -15,6 +15,7 @@ std::span<const ArrayViewKind* const> ArrayViewKinds() {
 #ifdef NDLFS_WITH_PNG
       &kPreviewView,
 #endif
+      &kPageView,
   };
   return kKinds;
 }
@@ -25,8 +26,7 @@ std::span<const GroupViewKind* const> GroupViewKinds() {
 #ifdef NDLFS_WITH_HDF5
       &kHdf5View,
 #endif
-      &kOmeTiffView,
-      &kGroupTableView,
+      &kOmeTiffView, &kGroupTableView, &kGroupPageView,
   };
   return kKinds;
 }
@@ -38,6 +38,7 @@ std::optional<model::Error> RefuseWithoutElements(const ArrayInput& input) {
 
 std::string_view ShortName(std::string_view file_name) {
   constexpr std::string_view kStem = "data.";
+  if (file_name == "index.html") return "html";
   return file_name.starts_with(kStem) ? file_name.substr(kStem.size()) : file_name;
 }
 

@@ -68,12 +68,14 @@ extern const ArrayViewKind kFitsView;     // data.fits
 extern const ArrayViewKind kNiftiView;    // data.nii
 extern const ArrayViewKind kFortranView;  // data.f77
 extern const ArrayViewKind kTableView;    // table.csv
+extern const ArrayViewKind kPageView;     // index.html
 extern const ArrayViewKind kPreviewView;  // preview.png, listed, in builds with libpng
 
 extern const GroupViewKind kNetcdfView;      // data.nc
 extern const GroupViewKind kHdf5View;        // data.h5, in builds with libhdf5
 extern const GroupViewKind kOmeTiffView;     // data.ome.tif
 extern const GroupViewKind kGroupTableView;  // table.csv
+extern const GroupViewKind kGroupPageView;   // index.html
 
 // All kinds of files, in the order of a listing.
 std::span<const ArrayViewKind* const> ArrayViewKinds();
@@ -83,7 +85,8 @@ std::span<const GroupViewKind* const> GroupViewKinds();
 // more bytes than a file can have.
 std::optional<model::Error> RefuseWithoutElements(const ArrayInput& input);
 
-// The name of a kind in options: "npy" for data.npy, other names in full.
+// The name of a kind in options: "npy" for data.npy, "html" for index.html, other names in
+// full.
 std::string_view ShortName(std::string_view file_name);
 
 }  // namespace ndlfs::fs

@@ -217,7 +217,7 @@ class CopyingTest(CommandsTest):
     def test_rsync(self):
         mounted, copy = self.mount(self.source), os.path.join(self.scratch, "copy")
         self.run_ok("rsync", "-a", "--exclude=/.ndlfs", "--exclude=.source", "--include=data.npy",
-                    "--include=data.jsonl", "--exclude=data.*", mounted.path + "/", copy)
+                    "--include=data.jsonl", "--exclude=data.*", "--exclude=index.html", "--exclude=preview.png", mounted.path + "/", copy)
         files = sorted({os.path.basename(name) for name in harness.digests(copy)})
         self.assertEqual(files, [".ndl.yaml", "data.jsonl", "data.npy", "error.txt", "notes.txt"])
         np.testing.assert_array_equal(np.load(os.path.join(copy, "era5.zarr/t2m/data.npy")), self.values)
@@ -227,8 +227,8 @@ class CopyingTest(CommandsTest):
     def test_tar(self):
         mounted = self.mount(self.source)
         archive = os.path.join(self.scratch, "era5.tar")
-        self.run_ok("tar", "--exclude=.ndlfs", "--exclude=.source", "--exclude=data.raw", "--exclude=data.txt", "-C",
-                    mounted.path, "-cf", archive, "era5.zarr")
+        self.run_ok("tar", "--exclude=.ndlfs", "--exclude=.source", "--exclude=data.raw", "--exclude=data.txt",
+                    "--exclude=index.html", "--exclude=preview.png", "-C", mounted.path, "-cf", archive, "era5.zarr")
         names = self.run_ok("tar", "-tf", archive).splitlines()
         self.assertEqual(sorted(name for name in names if not name.endswith("/")),
                          ["era5.zarr/.ndl.yaml", "era5.zarr/data.nc", "era5.zarr/forecast/%64ata.raw/.ndl.yaml",

@@ -247,7 +247,7 @@ class OneFileTest(DetectCase):
         write_netcdf(self.path(WRF), "NETCDF3_CLASSIC")
         harness.write(self.path("secret.txt"), "secret")
         mounted = self.mount(self.path(WRF), "--detect", "name")
-        self.assertEqual(sorted(os.listdir(mounted.path)), [".ndl.yaml", ".ndlfs", ".source", "data.nc", "v"])
+        self.assertEqual(sorted(os.listdir(mounted.path)), [".ndl.yaml", ".ndlfs", ".source", "data.nc", "index.html", "v"])
         self.assert_array(mounted.path, "v")
         self.assertEqual(os.readlink(mounted.join(".source")), f".ndlfs/source/{WRF}")
         self.assertEqual(harness.read(mounted.path, ".source"), harness.read(self.source, WRF))

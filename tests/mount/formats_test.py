@@ -422,7 +422,7 @@ class ArchiveTest(FormatTestCase):
         mounted = self.mount(self.scratch)
         for archive in ("stored.npz", "deflated.npz"):
             self.assertEqual(sorted(name for name in os.listdir(mounted.join(archive))
-                                    if name[0] != "." and name != "data.nc"),
+                                    if name[0] != "." and name not in ("data.nc", "index.html")),
                              sorted(self.ARRAYS))
             for name, want in self.ARRAYS.items():
                 with self.subTest(archive=archive, name=name):
@@ -525,6 +525,7 @@ class OtherZarrTest(FormatTestCase):
         self.assertEqual(names, sorted(
             [".ndl.yaml", ".source", *(f"{folder}/.ndl.yaml" for folder in ("deep", "deep/er", "never")),
              "deep", "deep/er", "never", "data.nc", "deep/er/data.nc", "never/data.nc",
+             *(f"{folder}index.html" for folder in ("", "deep/", "deep/er/", "never/")),
              *(f"{array}/{file}" for array in ("temp", "deep/er/b", "never/written") for file in harness.ARRAY_FILES),
              "temp", "deep/er/b", "never/written"]))
         opened = zarr.open_consolidated(path)

@@ -51,7 +51,7 @@ class NamesTest(harness.SourceTestCase):
 
     def folders(self, mounted):
         return [name for name in os.listdir(os.path.join(mounted.path.encode(), b"names.zarr"))
-                if name not in (b".ndl.yaml", b".source", b"data.nc")]
+                if name not in (b".ndl.yaml", b".source", b"data.nc", b"index.html")]
 
     def value(self, mounted, folder):
         path = os.path.join(mounted.path.encode(), b"names.zarr", folder, b"data.npy")

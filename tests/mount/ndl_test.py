@@ -41,7 +41,7 @@ class NdlStoreTest(harness.SourceTestCase):
         mounted = self.mount(self.source)
         for name in ("grid.ndl.yaml", "grid2.yaml", "grid3.yml"):
             folder = mounted.join(name)
-            self.assertEqual(sorted(os.listdir(folder)), [".ndl.yaml", ".source", "data.nc", "fields", "lat", "time"])
+            self.assertEqual(sorted(os.listdir(folder)), [".ndl.yaml", ".source", "data.nc", "fields", "index.html", "lat", "time"])
             self.assertEqual(harness.read(folder, ".source").decode(), GRID)
             self.assertEqual(sorted(set(os.listdir(os.path.join(folder, "fields/tas"))) - harness.BESIDE),
                              harness.ARRAY_FILES)

@@ -295,8 +295,8 @@ TEST_F(RootTest, SourceThatIsAStoreIsShownAsOne) {
   FakeStore& store = AddDirectoryStore("");
   store.AddGroup("/");
   store.AddArray("/t", "abc");
-  EXPECT_THAT(List(*Root()),
-              ElementsAre(".ndlfs:d", ".ndl.yaml:f", ".source:l", "data.nc:f", "t:d"));
+  EXPECT_THAT(List(*Root()), ElementsAre(".ndlfs:d", ".ndl.yaml:f", ".source:l", "data.nc:f",
+                                         "index.html:f", "t:d"));
   EXPECT_THAT(Read("t/data.raw"), IsOkAnd("abc"));
   EXPECT_THAT((*Root()->Lookup(".source"))->ReadLink(), IsOkAnd(".ndlfs/source"));
 }
@@ -314,7 +314,7 @@ TEST_F(OneFileTest, IsTheRootOfTheMount) {
   store.links = {{"/beside", "../b.dat/x"}};
   AddFileStore("b.dat").AddGroup("/");
   EXPECT_THAT(List(*Root()), ElementsAre(".ndlfs:d", ".ndl.yaml:f", ".source:l", "data.nc:f",
-                                         "beside:d", "t:d"));
+                                         "index.html:f", "beside:d", "t:d"));
   EXPECT_THAT((*Root()->Lookup(".source"))->ReadLink(), IsOkAnd(".ndlfs/source/a.npy"));
   EXPECT_THAT(List(**Root()->Lookup("beside")), ElementsAre("error.txt:f"))
       << "what is beside it is not mounted";

@@ -28,9 +28,10 @@ TEST_F(StoreTreeTest, GroupsAndArraysAreFolders) {
   store.AddGroup("/forecast");
   store.AddArray("/forecast/wind", "1234");
   store.AddArray("/t2m", "abc");
-  EXPECT_THAT(List("era5.zarr"),
-              ElementsAre(".ndl.yaml:f", ".source:l", "data.nc:f", "forecast:d", "t2m:d"));
-  EXPECT_THAT(List("era5.zarr/forecast"), ElementsAre(".ndl.yaml:f", "data.nc:f", "wind:d"));
+  EXPECT_THAT(List("era5.zarr"), ElementsAre(".ndl.yaml:f", ".source:l", "data.nc:f",
+                                             "index.html:f", "forecast:d", "t2m:d"));
+  EXPECT_THAT(List("era5.zarr/forecast"),
+              ElementsAre(".ndl.yaml:f", "data.nc:f", "index.html:f", "wind:d"));
   EXPECT_THAT(List("era5.zarr/t2m"),
               ElementsAre(".ndl.yaml:f", "data.npy:f", "data.raw:f", "data.txt:f"));
   EXPECT_THAT(Read("era5.zarr/forecast/wind/data.raw"), IsOkAnd("1234"));
@@ -59,8 +60,8 @@ TEST_F(StoreTreeTest, ObjectsCalledLikeViewsAreFoundByTheirEscapedNameOnly) {
   FakeStore& store = AddDirectoryStore("a.zarr");
   for (const char* group : {"/", "/g", "/g/error.txt"}) store.AddGroup(group);
   store.AddArray("/g/data.npy", "abc");
-  EXPECT_THAT(List("a.zarr/g"),
-              ElementsAre(".ndl.yaml:f", "data.nc:f", "%64ata.npy:d", "%65rror.txt:d"));
+  EXPECT_THAT(List("a.zarr/g"), ElementsAre(".ndl.yaml:f", "data.nc:f", "index.html:f",
+                                            "%64ata.npy:d", "%65rror.txt:d"));
   EXPECT_THAT(Read("a.zarr/g/%64ata.npy/data.raw"), IsOkAnd("abc"));
   EXPECT_THAT(Find("a.zarr/g/data.npy"), IsError(ErrorCode::kNotFound, "data.npy"));
   EXPECT_THAT(Find("a.zarr/g/error.txt"), IsError(ErrorCode::kNotFound, "error.txt"));
@@ -82,7 +83,7 @@ TEST_F(StoreTreeTest, ListingLoadsNoMoreThanTheFirstArray) {
   FakeStore& store = AddDirectoryStore("a.zarr");
   store.AddGroup("/");
   for (int i = 0; i < 100; ++i) store.AddArray("/" + std::to_string(i), "x");
-  EXPECT_THAT(List("a.zarr"), SizeIs(103));
+  EXPECT_THAT(List("a.zarr"), SizeIs(104));
   EXPECT_LE(store.loaded, 2) << "the group and one array";
   EXPECT_THAT(List("a.zarr"), ::testing::Contains("data.nc:f"));
   EXPECT_LE(store.loaded, 2);
@@ -92,7 +93,7 @@ TEST_F(StoreTreeTest, LargeGroupHasDataNcByNameOnly) {
   FakeStore& store = AddDirectoryStore("a.zarr");
   store.AddGroup("/");
   for (int i = 0; i < 1001; ++i) store.AddArray("/" + std::to_string(i), "x");
-  EXPECT_THAT(List("a.zarr"), SizeIs(1003));
+  EXPECT_THAT(List("a.zarr"), SizeIs(1004));
   EXPECT_LE(store.loaded, 1);
   EXPECT_THAT(Find("a.zarr/data.nc"), ndlfs::test::IsOk());
   store.objects.erase("/7");
@@ -236,8 +237,8 @@ TEST_F(StoreTreeTest, ArrayWithBrokenMetadataHasOnlyTheReason) {
   store.AddGroup("/");
   store.AddArray("/t", "abc").broken = true;
   store.AddArray("/good", "abc");
-  EXPECT_THAT(List("a.zarr"),
-              ElementsAre(".ndl.yaml:f", ".source:l", "data.nc:f", "good:d", "t:d"));
+  EXPECT_THAT(List("a.zarr"), ElementsAre(".ndl.yaml:f", ".source:l", "data.nc:f",
+                                          "index.html:f", "good:d", "t:d"));
   EXPECT_THAT(List("a.zarr/t"), ElementsAre("error.txt:f"));
   EXPECT_THAT(Read("a.zarr/t/error.txt"), IsOkAnd("a.zarr/t: broken metadata\n"));
   EXPECT_THAT(Read("a.zarr/good/data.raw"), IsOkAnd("abc"));
@@ -260,8 +261,8 @@ TEST_F(StoreTreeTest, NamesAreEncodedAndFoundAgain) {
     store.AddArray("/" + name, "abc");
   }
   const auto entries = List("a.zarr");
-  ASSERT_THAT(entries, SizeIs(6));
-  for (size_t i = 3; i < entries.size(); ++i) {
+  ASSERT_THAT(entries, SizeIs(7));
+  for (size_t i = 4; i < entries.size(); ++i) {
     const std::string file_name = entries[i].substr(0, entries[i].size() - 2);
     EXPECT_LE(file_name.size(), 255u);
     EXPECT_THAT(Read("a.zarr/" + file_name + "/data.raw"), IsOkAnd("abc")) << file_name;
@@ -284,7 +285,8 @@ TEST_F(StoreTreeTest, GroupsOfArchivesAreFoundByTheirTrueNamesToo) {
   store.AddGroup("/");
   store.AddGroup("/data.zarr");
   store.AddArray("/data.zarr/x", "abc");
-  EXPECT_THAT(List("a.zarr"), ElementsAre(".ndl.yaml:f", ".source:l", "%64ata.zarr:d"));
+  EXPECT_THAT(List("a.zarr"),
+              ElementsAre(".ndl.yaml:f", ".source:l", "index.html:f", "%64ata.zarr:d"));
   EXPECT_THAT(Read("a.zarr/%64ata.zarr/x/data.raw"), IsOkAnd("abc"));
   EXPECT_THAT(Read("a.zarr/data.zarr/x/data.raw"), IsOkAnd("abc"));
 }
@@ -298,7 +300,7 @@ TEST_F(StoreTreeTest, LinksLeadToTheFolderOfTheirTarget) {
   EXPECT_THAT((*up)->ReadLink(), IsOkAnd("../../g"));
   EXPECT_THAT((*Find("runs/a.h5/top"))->ReadLink(), IsOkAnd("."));
   EXPECT_THAT(List("runs/a.h5"),
-              ElementsAre(".ndl.yaml:f", ".source:l", "g:d", "out:d", "top:l"));
+              ElementsAre(".ndl.yaml:f", ".source:l", "index.html:f", "g:d", "out:d", "top:l"));
   EXPECT_THAT(List("runs/a.h5/out"), ElementsAre("error.txt:f"));
   EXPECT_THAT(Read("runs/a.h5/out/error.txt"),
               IsOkAnd("runs/a.h5/out: the link to \"../../../etc\" leads out of what is "
@@ -545,7 +547,8 @@ TEST_F(StoreTreeTest, NewArrayAppearsInListingAndDocument) {
   EXPECT_THAT(Read("a.zarr/.ndl.yaml"), IsOk());
   store.AddArray("/late", "abc");
   Pass(std::chrono::seconds(1));
-  EXPECT_THAT(List("a.zarr"), ElementsAre(".ndl.yaml:f", ".source:l", "data.nc:f", "late:d"));
+  EXPECT_THAT(List("a.zarr"),
+              ElementsAre(".ndl.yaml:f", ".source:l", "data.nc:f", "index.html:f", "late:d"));
   EXPECT_THAT(Read("a.zarr/.ndl.yaml"), IsOkAnd(HasSubstr("late:")));
 }
 

@@ -7,6 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cmath>
 #include <cstring>
 #include <map>
@@ -323,6 +324,189 @@ TEST_F(ArrayPartTest, BadSlicesSayWhatIsWrong) {
   EXPECT_FALSE(ArrayViews().Find(Input(), "data[0"));
   EXPECT_FALSE(ArrayViews().Find(Input(), "data[0].png"));
   EXPECT_FALSE(ArrayViews().Find(Input(), "data[0]npy"));
+}
+
+// Lines, whose size is found first.
+class JsonPartTest : public ArrayPartTest {
+ protected:
+  std::string Lines(const std::string& file, const std::string& path = "/t") {
+    const ArrayInput input = Input(path);
+    const auto found = ArrayViews().Find(input, file);
+    EXPECT_TRUE(found && !found->refusal) << file;
+    if (!found || found->refusal) return "";
+    const auto view = ArrayViews().Make(input, found->name);
+    EXPECT_THAT(view, test::IsOk());
+    EXPECT_FALSE((*view)->size()) << "nothing is decoded before somebody asks";
+    const auto size = (*view)->FindSize();
+    EXPECT_THAT(size, test::IsOk());
+    std::string out(size.value_or(0), '?');
+    // From its end on, so that places have to be found.
+    for (size_t at = out.size(); at > 0;) {
+      const size_t count = std::min<size_t>(at, 3);
+      at -= count;
+      const auto part = std::as_writable_bytes(std::span(out)).subspan(at, count);
+      EXPECT_THAT((*view)->Read(at, part), test::IsOkAnd(count));
+    }
+    return out;
+  }
+  void AddTexts(const std::string& path, const std::vector<std::string>& texts) {
+    std::vector<std::string> elements;
+    for (const std::string& text : texts) elements.push_back(test::Counted(text));
+    store_->AddDimCoord(path, std::make_shared<test::MemoryArray>(
+                                  Datatype::String(), std::vector<uint64_t>{texts.size()},
+                                  test::ElementStream(elements)));
+  }
+};
+
+TEST_F(JsonPartTest, NumbersOfASliceAreLines) {
+  EXPECT_EQ(Lines("data[1,2,3:6].jsonl"), "113\n114\n115\n");
+  EXPECT_EQ(Lines("data[::-3,0,::5].jsonl"), "540\n545\n270\n275\n0\n5\n");
+  EXPECT_EQ(Lines("data[0,0,0].jsonl"), "0\n");
+  EXPECT_EQ(Lines("data[lat=20:25,time=2020-01-02,x=0].jsonl"), "420\n430\n440\n");
+}
+
+TEST_F(JsonPartTest, RandomSlicesHaveTheLinesOfTheirElements) {
+  std::mt19937 random(7);
+  for (int i = 0; i < 60; ++i) {
+    const auto item = [&](int extent) {
+      const int step = static_cast<int>(random() % 5) - 2;
+      return fmt::format("{}:{}:{}", random() % extent, random() % (extent + 1),
+                         step == 0 ? 3 : step);
+    };
+    const std::string slice = fmt::format("[{},{},{}]", item(7), item(9), item(10));
+    std::string expected;
+    for (const int32_t number : Numbers<int32_t>("data" + slice + ".raw")) {
+      expected += fmt::format("{}\n", number);
+    }
+    if (!expected.empty()) {
+      EXPECT_EQ(Lines("data" + slice + ".jsonl"), expected) << slice;
+    }
+  }
+}
+
+TEST_F(JsonPartTest, ElementsOfVariableSizeAreCutToo) {
+  AddTexts("/name", {"zero", "", "two \"2\"", "three"});
+  EXPECT_EQ(Lines("data[1:3].jsonl", "/name"), "\"\"\n\"two \\\"2\\\"\"\n");
+  EXPECT_EQ(Lines("data[::-2].jsonl", "/name"), "\"three\"\n\"\"\n");
+  EXPECT_EQ(Lines("data[-1].jsonl", "/name"), "\"three\"\n");
+}
+
+TEST_F(JsonPartTest, AnEmptySliceHasNoLines) {
+  const ArrayInput input = Input();
+  const auto view = ArrayViews().Make(input, "data[3:3].jsonl");
+  ASSERT_THAT(view, test::IsOk());
+  EXPECT_THAT((*view)->FindSize(), test::IsOkAnd(0U));
+}
+
+TEST_F(JsonPartTest, ASliceMayBeSmallEnoughWhereTheArrayIsNot) {
+  const auto group = MakeGroupInput(store_, "/", cache_, {.max_bytes = 100});
+  const ArrayInput input = (*group)->Load("t")->array.value();
+  EXPECT_TRUE(ArrayViews().Find(input, "data.jsonl")->refusal);
+  EXPECT_TRUE(ArrayViews().Find(input, "data[0].jsonl")->refusal);
+  EXPECT_FALSE(ArrayViews().Find(input, "data[0,0].jsonl")->refusal);
+}
+
+TEST_F(JsonPartTest, ABrokenChunkIsAnErrorOfItsSlicesAlone) {
+  store_->AddArray("/b", Chunked(numbers_, kShape, {2, 4, 10}, /*without=*/0));
+  EXPECT_EQ(Lines("data[6,8,:2].jsonl", "/b"), "620\n621\n");
+  const auto view = ArrayViews().Make(Input("/b"), "data[0,0].jsonl");
+  ASSERT_THAT(view, test::IsOk());
+  EXPECT_THAT((*view)->FindSize(), test::IsError(ErrorCode::kCorrupt, HasSubstr("broken")));
+}
+
+TEST_F(JsonPartTest, UnpackedValuesHaveNone) {
+  AddNumber(
+      *[&] {
+        return &store_->AddArray("/p", std::make_shared<test::MemoryArray>(
+                                           Datatype::Float32(), std::vector<uint64_t>{2},
+                                           test::Raw(1.0F) + test::Raw(2.0F)));
+      }(),
+      "_FillValue", model::Value(2.0), Datatype::Float32());
+  ASSERT_TRUE(ArrayViews().Find(Input("/p"), "values[:1].npy"));
+  EXPECT_FALSE(ArrayViews().Find(Input("/p"), "values.jsonl"));
+  EXPECT_FALSE(ArrayViews().Find(Input("/p"), "values[:1].jsonl"));
+}
+
+TEST_F(JsonPartTest, TextsAreCoordinates) {
+  model::Ndarray array;
+  array.dimension_names = {"station"};
+  array.shape = {{4, ""}};
+  store_->AddArray("/s", std::move(array),
+                   std::make_shared<test::MemoryArray>(Datatype::Integer(1, false),
+                                                       std::vector<uint64_t>{4}, "abcd"));
+  AddTexts("/station", {"Bern", "a/b", "3", "Bern"});
+  EXPECT_EQ(TrueName("data[station=3].npy", "/s"), "data[2].npy");
+  EXPECT_EQ(TrueName("data[station=a%2Fb].npy", "/s"), "data[1].npy");
+  EXPECT_EQ(TrueName("data[station=#3].npy", "/s"), "data[3].npy");
+  EXPECT_THAT(Refusal("data[station=Bern].npy", "/s"), HasSubstr("2 coordinates are \"Bern\""));
+  EXPECT_THAT(Refusal("data[station=Bonn].npy", "/s"), HasSubstr("no coordinate \"Bonn\""));
+  EXPECT_THAT(Refusal("data[station=3:4].npy", "/s"), HasSubstr("no coordinate \"3:4\""));
+}
+
+TEST_F(ArrayPartTest, HalfFloatsAreCoordinates) {
+  model::Ndarray array;
+  array.dimension_names = {"h"};
+  array.shape = {{4, ""}};
+  store_->AddArray("/s", std::move(array),
+                   std::make_shared<test::MemoryArray>(Datatype::Integer(1, false),
+                                                       std::vector<uint64_t>{4}, "abcd"));
+  // 0.5, 0.0999755859375 (the nearest to 0.1), -1, -2.
+  store_->AddDimCoord("/h", std::make_shared<test::MemoryArray>(
+                                Datatype::Float("float16", 2), std::vector<uint64_t>{4},
+                                std::string("\x00\x38\x66\x2e\x00\xbc\x00\xc0", 8)));
+  EXPECT_EQ(TrueName("data[h=0.1].npy", "/s"), "data[1].npy");
+  EXPECT_EQ(TrueName("data[h=-1:0.2].npy", "/s"), "data[1:3].npy");
+  EXPECT_EQ(TrueName("data[h=~-1.9].npy", "/s"), "data[3].npy");
+  EXPECT_THAT(Refusal("data[h=0.3].npy", "/s"), HasSubstr("no coordinate \"0.3\""));
+}
+
+// 10^8 coordinates 0, 2, 4 ..., which counts the chunks that are decoded.
+class ManyCoordinates final : public backends::ArraySource {
+ public:
+  static constexpr uint64_t kCount = 100'000'000;
+  static constexpr uint64_t kChunk = 65'536;
+  ManyCoordinates() {
+    spec_.dtype = Datatype::Integer(4, true);
+    spec_.shape = {kCount};
+    spec_.grid =
+        backends::ChunkGrid::Regular({kCount}, {kChunk}, backends::ChunkGrid::Edge::kFull)
+            .value();
+  }
+  const backends::ArraySpec& spec() const override { return spec_; }
+  model::Result<backends::ChunkLocation> Locate(std::span<const uint64_t> index,
+                                                backends::IndexCache&) const override {
+    backends::ChunkLocation location;
+    location.generate = [this, begin = index[0] * kChunk](uint64_t) {
+      ++decoded_;
+      std::vector<int32_t> numbers(kChunk);
+      for (uint64_t i = 0; i < kChunk; ++i) numbers[i] = static_cast<int32_t>(2 * (begin + i));
+      return model::Result<backends::Bytes>(
+          backends::Bytes::Copy(std::as_bytes(std::span(numbers))));
+    };
+    return location;
+  }
+  int decoded() const { return decoded_; }
+
+ private:
+  backends::ArraySpec spec_;
+  mutable std::atomic<int> decoded_{0};
+};
+
+TEST_F(ArrayPartTest, AHundredMillionCoordinatesAreFoundInAFewChunks) {
+  model::Ndarray array;
+  array.dimension_names = {"id"};
+  array.shape = {{ManyCoordinates::kCount, ""}};
+  store_->AddArray("/s", std::move(array),
+                   test::Undecodable(Datatype::Float64(), {ManyCoordinates::kCount}));
+  const auto many = std::make_shared<ManyCoordinates>();
+  store_->AddDimCoord("/id", many);
+  EXPECT_EQ(TrueName("data[id=123456].npy", "/s"), "data[61728].npy");
+  EXPECT_EQ(TrueName("data[id=~199999999].npy", "/s"), "data[99999999].npy");
+  EXPECT_EQ(TrueName("data[id=1001:150000000].npy", "/s"), "data[501:75000001].npy");
+  EXPECT_THAT(Refusal("data[id=123457].npy", "/s"), HasSubstr("no coordinate \"123457\""));
+  // 1,526 chunks; each of the six ends takes at most log2 of that, and the two ends of all.
+  EXPECT_LE(many->decoded(), 4 * 2 * 13);
+  EXPECT_GT(many->decoded(), 0);
 }
 
 TEST_F(ArrayPartTest, CoordinatesThatAreNotSortedAreRefused) {

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "fs/tree/mount_context.h"
+#include "model/error.h"
+
+namespace ndlfs::fs {
+
+// The name of the pages.
+inline constexpr std::string_view kPageName = "index.html";
+
+// The page of a plain directory of the source: links to the pages of its stores and of its
+// folders, and to its files. Takes a look at each of the first 1,000 entries; a page says how
+// many more there are. `path` is that of the source. Opens no store.
+model::Result<std::string> WriteFolderPage(MountContext& context, const std::string& path);
+
+// The page of a store or an array that cannot be shown, in whose folder `reason` is the text of
+// `error.txt`.
+std::string WriteErrorPage(std::string_view name, std::string_view reason);
+
+}  // namespace ndlfs::fs

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: MIT
+//
+// Pieces of HTML pages that need no other file, and no script.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace ndlfs::fs {
+
+// `text` as the text of an element, or as the value of an attribute in double quotes. Bytes
+// that are not UTF-8 and control characters, which HTML does not allow, become U+FFFD.
+std::string HtmlText(std::string_view text);
+// The same for a name or another short text: on one line, and of at most 200 bytes, an ellipsis
+// being the last of them where there would be more.
+std::string HtmlName(std::string_view text);
+
+// The name of a file or folder as a part of a relative URL: letters, digits and "-._~" as they
+// are, every other byte as %XX.
+std::string UrlOfName(std::string_view file_name);
+
+// Everything before the contents of a page: style for light and dark, wide and narrow.
+std::string BeginPage(std::string_view title);
+// Everything after them.
+std::string EndPage();
+
+// A number of bytes for people: "12.3 GiB".
+std::string FormatBytes(double bytes);
+
+}  // namespace ndlfs::fs

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: MIT
+//
+// index.html of arrays and groups.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cache/chunk_cache.h"
+#include "fs/view/html_text.h"
+#include "fs/view/page_lines.h"
+#include "fs/view/page_parts.h"
+#include "fs/view/view_provider.h"
+#include "tests/support/memory_hierarchy.h"
+#include "tests/support/result.h"
+
+namespace ndlfs::fs {
+namespace {
+
+using model::Datatype;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+TEST(HtmlTextTest, MarkupIsText) {
+  EXPECT_EQ(HtmlText("<a href=\"x\">&amp;'"), "&lt;a href=&quot;x&quot;&gt;&amp;amp;'");
+  EXPECT_EQ(HtmlText("\u00E9\n\t\U0001F600"), "\u00E9\n\t\U0001F600");
+}
+
+TEST(HtmlTextTest, WhatHtmlDoesNotAllowIsReplaced) {
+  const std::string replaced = "\uFFFD";
+  EXPECT_EQ(HtmlText(std::string("a\0b\x1B\x7F", 5)),
+            "a" + replaced + "b" + replaced + replaced);
+  EXPECT_EQ(HtmlText("\xFF\xC3"), replaced + replaced);                  // not UTF-8
+  EXPECT_EQ(HtmlText("\xC2\x85"), replaced);                             // a C1 control
+  EXPECT_EQ(HtmlText("\xEF\xBF\xBE\xEF\xB7\x90"), replaced + replaced);  // no characters
+  EXPECT_EQ(HtmlText("\xF0\x9F\xBF\xBF"), replaced);
+}
+
+TEST(HtmlTextTest, NamesAreShort) {
+  EXPECT_EQ(HtmlName("a\nb"), "a b");
+  std::string name(197, 'x');
+  name += "\u00E9\u00E9";
+  EXPECT_EQ(HtmlName(name), name.substr(0, 197) + "\u2026");
+  EXPECT_EQ(HtmlName(name.substr(0, 199)), name.substr(0, 199));
+}
+
+TEST(HtmlTextTest, UrlsHaveNoSpecialCharacters) {
+  EXPECT_EQ(UrlOfName("a-b_c.0~"), "a-b_c.0~");
+  EXPECT_EQ(UrlOfName("a b/c?d#e%f:\u00E9[0]"), "a%20b%2Fc%3Fd%23e%25f%3A%C3%A9%5B0%5D");
+}
+
+TEST(PagePartsTest, UrlsLeadFromOneFolderToAnother) {
+  EXPECT_EQ(UrlOfFolder("/", "/"), "./");
+  EXPECT_EQ(UrlOfFolder("/", "/a/b c"), "a/b%20c/");
+  EXPECT_EQ(UrlOfFolder("/a/b", "/"), "../../");
+  EXPECT_EQ(UrlOfFolder("/a/b", "/data.nc"), "../../%2564ata.nc/");
+}
+
+class PageTest : public ::testing::Test {
+ protected:
+  void SetUp() override { store_->AddGroup("/"); }
+
+  static void AddText(backends::Node& node, const std::string& name, const std::string& text) {
+    model::Attribute attribute;
+    attribute.name = name;
+    attribute.value = model::Value(text);
+    std::visit([&](auto& entity) { entity.attributes.push_back(attribute); }, node.entity);
+  }
+  backends::Node& AddArray(const std::string& path, const std::string& dimension,
+                           uint64_t extent) {
+    model::Ndarray array;
+    array.dimension_names = {dimension};
+    array.shape = {{extent, ""}};
+    return store_->AddArray(path, std::move(array),
+                            test::Undecodable(Datatype::Float32(), {extent}));
+  }
+  static std::string ReadAll(const View& view) {
+    std::string out(view.size().value() + 10, '?');
+    const auto count = view.Read(0, std::as_writable_bytes(std::span(out)));
+    EXPECT_THAT(count, test::IsOkAnd(*view.size()));
+    out.resize(count.value_or(0));
+    return out;
+  }
+  std::string GroupPage(const std::string& path = "/") {
+    const auto group = *MakeGroupInput(store_, path, cache_);
+    const auto view = GroupViews().Make(*group, "index.html");
+    EXPECT_THAT(view, test::IsOk());
+    return view ? ReadAll(**view) : "";
+  }
+  std::string ArrayPage(const std::string& name) {
+    const auto group = *MakeGroupInput(store_, "/", cache_);
+    const auto view = ArrayViews().Make(group->Load(name)->array.value(), "index.html");
+    EXPECT_THAT(view, test::IsOk());
+    return view ? ReadAll(**view) : "";
+  }
+
+  cache::ChunkCache cache_{1 << 20};
+  std::shared_ptr<test::MemoryHierarchy> store_ = std::make_shared<test::MemoryHierarchy>();
+};
+
+TEST_F(PageTest, MarkupInNamesAndAttributesIsText) {
+  auto& node = AddArray("/<script>", "\"><b>", 3);
+  AddText(node, "long_name", "<img src=x onerror=alert(1)>");
+  AddText(node, "a\"b", "</td></table><script>");
+  AddText(store_->AddGroup("/<i>"), "title", "<h1>");
+  for (const std::string& page : {GroupPage(), ArrayPage("<script>"), GroupPage("/<i>")}) {
+    for (const char* markup : {"<script", "<img src=x", "<b>", "<i>", "<h1><"}) {
+      EXPECT_THAT(page, Not(HasSubstr(markup)));
+    }
+  }
+  EXPECT_THAT(GroupPage(), HasSubstr("href=\"%3Cscript%3E/index.html\""));
+  EXPECT_THAT(ArrayPage("<script>"), HasSubstr("&lt;/td&gt;&lt;/table&gt;&lt;script&gt;"));
+}
+
+TEST_F(PageTest, LinksOfUrlsAreOnlyThoseOfTheWeb) {
+  auto& node = AddArray("/a", "x", 3);
+  AddText(node, "references", "https://example.org/?a=1&b=\"2");
+  AddText(node, "comment", "javascript:alert(1)");
+  const std::string page = ArrayPage("a");
+  EXPECT_THAT(page, HasSubstr("href=\"https://example.org/?a=1&amp;b=&quot;2\""));
+  EXPECT_THAT(page, Not(HasSubstr("href=\"javascript")));
+}
+
+TEST_F(PageTest, LongAttributesAreFoldedAndCut) {
+  auto& node = AddArray("/a", "x", 3);
+  AddText(node, "history", std::string(1000, 'h'));
+  AddText(node, "blob", std::string(100'000, 'b'));
+  const std::string page = ArrayPage("a");
+  EXPECT_THAT(page, HasSubstr("<details><summary>" + std::string(100, 'h')));
+  EXPECT_THAT(page, HasSubstr("100000 bytes in all"));
+  EXPECT_LT(page.size(), 40'000U);
+}
+
+TEST_F(PageTest, MakingAPageDecodesNothing) {
+  AddArray("/a", "x", 3);
+  store_->AddDimCoord("/x", test::Undecodable(Datatype::Float64(), {3}));
+  // Reading it does: the ends of the coordinates.
+  EXPECT_THAT(GroupPage(), HasSubstr("cannot be read"));
+  EXPECT_THAT(ArrayPage("a"), HasSubstr("cannot be read"));
+}
+
+TEST_F(PageTest, CoordinatesHaveTheirRange) {
+  AddArray("/a", "t", 3);
+  AddText(store_->AddDimCoord("/t", std::make_shared<test::MemoryArray>(
+                                        Datatype::Float64(), std::vector<uint64_t>{3},
+                                        test::Raw(0.0) + test::Raw(0.25) + test::Raw(31.5))),
+          "units", "days since 2020-01-01");
+  EXPECT_THAT(ArrayPage("a"), HasSubstr("2020-01-01 \u2026 2020-02-01T12:00:00 "));
+  store_->AddDimCoord("/t", std::make_shared<test::MemoryArray>(
+                                Datatype::Integer(2, true), std::vector<uint64_t>{3},
+                                std::string("\5\0\6\0\7\0", 6)));
+  EXPECT_THAT(GroupPage(), HasSubstr("<td>5 \u2026 7 "));
+}
+
+TEST_F(PageTest, EveryFileOfAnArrayHasALink) {
+  AddArray("/a", "x", 3);
+  const auto group = *MakeGroupInput(store_, "/", cache_);
+  const std::string page = ArrayPage("a");
+  size_t files = 0;
+  for (const ViewName& file : ArrayViews().Names(group->Load("a")->array.value())) {
+    if (file.name == "index.html") continue;
+    EXPECT_THAT(page, HasSubstr("<a href=\"" + UrlOfName(file.name) + "\">"));
+    ++files;
+  }
+  EXPECT_GE(files, 5U);
+}
+
+TEST_F(PageTest, OnlyTheFirstChildrenOfALargeGroupAreLoaded) {
+  for (int i = 0; i < 1200; ++i) AddArray(fmt::format("/a{:04}", i), "x", 3);
+  store_->Break("/a0003");
+  const std::string page = GroupPage();
+  EXPECT_THAT(page, HasSubstr("The first 1000 of 1200 arrays and groups."));
+  EXPECT_THAT(page, HasSubstr(">a0999</a>"));
+  EXPECT_THAT(page, Not(HasSubstr(">a1000</a>")));
+  EXPECT_THAT(page, HasSubstr("/a0003 is broken"));
+}
+
+TEST_F(PageTest, PagesOfGroupsAreListedAndThoseOfArraysAreNot) {
+  AddArray("/a", "x", 3);
+  const auto group = *MakeGroupInput(store_, "/", cache_);
+  EXPECT_TRUE(GroupViews().Find(*group, "index.html")->is_listed);
+  EXPECT_FALSE(ArrayViews().Find(group->Load("a")->array.value(), "index.html")->is_listed);
+  EXPECT_EQ(ShortName("index.html"), "html");
+}
+
+TEST_F(PageTest, GroupsNameWhatIsInTheirGroups) {
+  store_->AddGroup("/g");
+  for (int i = 0; i < 25; ++i) AddArray(fmt::format("/g/b{:02}", i), "x", 3);
+  EXPECT_THAT(GroupPage(), HasSubstr("b00, b01, "));
+  EXPECT_THAT(GroupPage(), HasSubstr("b19, and 5 more"));
+}
+
+TEST_F(PageTest, LevelsOfAnImageHaveTheSizeOfTheirElements) {
+  AddText(store_->AddGroup("/i"), "multiscales", R"([{"axes": [{"name": "c"},
+      {"name": "y", "unit": "micrometer"}, {"name": "x", "unit": "<b>"}], "datasets": [
+      {"path": "0", "coordinateTransformations": [{"scale": [1, 0.5, 0.25]}]},
+      {"path": "deep/1", "coordinateTransformations": [{"scale": [1, 2]}]},
+      {"path": 7}, {}, null]}])");
+  const std::string page = GroupPage("/i");
+  EXPECT_THAT(page, HasSubstr("<a href=\"0/index.html\">0</a></td><td>y 0.5 micrometer, "
+                              "x 0.25 &lt;b&gt;</td>"));
+  EXPECT_THAT(page, HasSubstr("<a href=\"deep/1/index.html\">deep/1</a></td><td></td>"));
+  AddText(store_->AddGroup("/j"), "multiscales", R"([{"datasets": [], "axes": 3}])");
+  EXPECT_THAT(GroupPage("/j"), Not(HasSubstr("<h2>Image")));
+}
+
+TEST_F(PageTest, PathsAreQuotedAsEachLanguageDoes) {
+  AddArray("/a", "x", 3);
+  const auto group = *MakeGroupInput(store_, "/", cache_);
+  const std::vector<ViewName> files = {{"data.nc"}, {"data.npy"}, {"data.raw"}};
+  const std::string folder = "/m/it's \"x\\";
+  const std::string lines = ArrayLinesHtml(group->Load("a")->array.value(), files, folder) +
+                            GroupLinesHtml(files, folder);
+  EXPECT_THAT(lines, HasSubstr("np.load('/m/it\\'s &quot;x\\\\/data.npy'"));
+  EXPECT_THAT(lines, HasSubstr("readBin(&quot;/m/it's \\&quot;x\\\\/data.raw&quot;"));
+  EXPECT_THAT(lines, HasSubstr("file='/m/it''s &quot;x\\/data.raw'"));
+  EXPECT_THAT(lines, HasSubstr("cdo sinfo '/m/it'\\''s &quot;x\\/data.nc'"));
+  EXPECT_THAT(GroupLinesHtml(files, ""), HasSubstr("cdo sinfo 'data.nc'"));
+}
+
+TEST_F(PageTest, LinesAreOnlyForFilesThatThereAre) {
+  AddArray("/a", "x", 3);
+  const auto group = *MakeGroupInput(store_, "/", cache_);
+  EXPECT_EQ(ArrayLinesHtml(group->Load("a")->array.value(), {}, "/m"), "");
+  const std::vector<ViewName> refused = {{"data.nc", true, model::BadInput("no").value()}};
+  EXPECT_EQ(GroupLinesHtml(refused, "/m"), "");
+}
+
+}  // namespace
+}  // namespace ndlfs::fs
