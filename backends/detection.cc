@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <iterator>
 #include <memory>
@@ -18,6 +19,9 @@ namespace ndlfs::backends {
 namespace {
 
 constexpr size_t kHeadSize = 1024;  // as Format::ProbeContent() promises
+
+// Of markers, those that spare looking for others: consolidated metadata, and those of Zarr v3.
+constexpr std::array<std::string_view, 2> kAskedFirst = {"zarr.json", ".zmetadata"};
 
 // The beginning of a file, and the rest of it for formats that need more.
 struct OpenedFile {
@@ -118,12 +122,44 @@ void NotePassing(const model::Result<T>& look, std::optional<model::Error>& kept
   if (passes) kept = look.error();
 }
 
+// The format of which one of `names`, which suffice, is in the directory at `path`; null if
+// none is.
+const Format* FindFirstMarker(const Source& source, std::string_view path,
+                              std::span<const std::string_view> names) {
+  const auto found = source.OpenStore(std::string(path))->StatMany(names);
+  for (size_t i = 0; i < found.size(); ++i) {
+    if (!found[i] || !*found[i]) continue;
+    for (const Format* format : Formats()) {
+      const auto markers = format->directory_markers();
+      const auto& its = markers.names;
+      if (markers.suffice && std::find(its.begin(), its.end(), names[i]) != its.end()) {
+        return format;
+      }
+    }
+  }
+  return nullptr;
+}
+
+model::Result<std::shared_ptr<const Hierarchy>> OpenAnyStore(
+    const std::shared_ptr<const Source>& source, const std::string& path,
+    const OpenOptions& options) {
+  NDLFS_TRY(const Format* format, DetectStore(*source, path), source->Describe(path));
+  if (format == nullptr) {
+    const bool is_there = source->Stat(path, Follow::kYes).value_or(std::nullopt).has_value();
+    if (!is_there) return model::NotFound("{}: no such file", source->Describe(path));
+    return model::Unsupported("{}: not a store", source->Describe(path));
+  }
+  return OpenDetected(*format, source, path, options);
+}
+
 }  // namespace
 
 model::Result<std::shared_ptr<const Hierarchy>> OpenDetected(
     const Format& format, const std::shared_ptr<const Source>& source, const std::string& path,
     const OpenOptions& options) {
-  auto opened = format.Open(source, path, options);
+  OpenOptions with_opener = options;
+  with_opener.open_store = OpenAnyStore;
+  auto opened = format.Open(source, path, with_opener);
   if (opened || opened.error().is_transient()) return opened;
   // Of those that only a name tells, the content says nothing.
   if (!source->IsFile(path) || !format.MatchesFileName(FileNameOf(path))) return opened;
@@ -143,8 +179,13 @@ bool MayBeStoreFile(std::string_view file_name) {
 }
 
 // One look into the directory, for the files of all formats. What cannot be looked at
-// matters only if nothing else tells.
+// matters only if nothing else tells. Where each look is a request, a store with documents
+// that tell of all its objects is known by these.
 model::Result<const Format*> DetectDirectory(const Source& source, std::string_view path) {
+  if (source.looks_are_requests()) {
+    const Format* first = FindFirstMarker(source, path, kAskedFirst);
+    if (first != nullptr) return first;
+  }
   std::vector<std::string_view> names;
   for (const Format* format : Formats()) {
     const auto markers = format->directory_markers().names;

@@ -26,7 +26,7 @@ uint64_t CountParts(const ArrayReader& reader, bool in_pieces) {
 
 ArrayCheck::ArrayCheck(std::shared_ptr<const backends::ArraySource> source, ChunkCache& cache)
     : reader_(std::move(source), cache),
-      in_pieces_(reader_.source().contiguous().has_value()),
+      in_pieces_(!reader_.has_chunks()),
       part_count_(CountParts(reader_, in_pieces_)),
       part_cost_(kLeastCost) {
   if (part_count_ != 0) part_cost_ = std::max(kLeastCost, reader_.byte_size() / part_count_);

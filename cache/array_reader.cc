@@ -8,6 +8,7 @@
 
 #include "backends/base/element_stream.h"
 #include "backends/codec/byte_swap.h"
+#include "backends/store/cancellation.h"
 #include "cache/chunk_loader.h"
 #include "cache/range_to_boxes.h"
 #include "cache/strided_copy.h"
@@ -73,8 +74,12 @@ model::Error InChunk(model::Error error, std::span<const uint64_t> index) {
 ArrayReader::ArrayReader(std::shared_ptr<const backends::ArraySource> source, ChunkCache& cache,
                          std::shared_ptr<ChunkLedger> ledger)
     : source_(std::move(source)), cache_(cache), ledger_(std::move(ledger)) {
-  in_place_ = MayReadInPlace(spec());
-  parts_ = ChunkParts::MakeFor(*source_, cache_, ledger_.get());
+  if (source_->joined()) {
+    joined_ = std::make_unique<const JoinedReader>(*source_, cache_, ledger_);
+  } else {
+    parts_ = ChunkParts::MakeFor(*source_, cache_, ledger_.get());
+  }
+  in_place_ = !joined_ && MayReadInPlace(spec());
   const std::vector<uint64_t>& shape = spec().shape;
   strides_.assign(shape.size() + 1, 1);
   element_count_ = 1;
@@ -94,7 +99,7 @@ ArrayReader::~ArrayReader() {
 }
 
 void ArrayReader::AddSpill() {
-  const bool decodes = spec().dtype.is_fixed_size() && max_chunk_bytes() != 0;
+  const bool decodes = spec().dtype.is_fixed_size() && max_chunk_bytes() != 0 && !joined_;
   if (cache_.spill_space() == nullptr || !decodes || byte_size() == 0) return;
   // It may outlive this object by a moment, so it has what it needs.
   const auto last_byte = [source = source_, strides = strides_](uint64_t chunk) {
@@ -118,7 +123,8 @@ uint64_t ArrayReader::LastByte(uint64_t chunk) const {
 }
 
 uint64_t ArrayReader::max_chunk_bytes() const {
-  return source_->contiguous() || in_place_
+  const bool is_plain = joined_ && source_->joined()->is_plain();
+  return source_->contiguous() || in_place_ || is_plain
              ? 0
              : DecodedSize(spec(), spec().grid.max_chunk_shape());
 }
@@ -135,18 +141,44 @@ uint64_t ArrayReader::band_chunks() const {
 }
 
 bool ArrayReader::Prefetch(uint64_t chunk) const {
+  if (joined_) {
+    bool loaded = false;
+    joined_->ForEachChunk(BoxOf(chunk), /*opens=*/true,
+                          [&](const ArrayReader& part, uint64_t of_part) {
+                            loaded = part.Prefetch(of_part) || loaded;
+                          });
+    return loaded;
+  }
   if (source_->contiguous() || cache_.Contains({source_->id(), chunk})) return false;
   if (spill_ && spill_->Contains(chunk)) return false;
   return Load(chunk).has_value();  // an error is the reader's to see
 }
 
 void ArrayReader::Retire(uint64_t chunk) const {
+  if (joined_) {
+    joined_->ForEachChunk(
+        BoxOf(chunk), /*opens=*/false,
+        [](const ArrayReader& part, uint64_t of_part) { part.Retire(of_part); });
+    return;
+  }
   const bool others = spill_ && spill_->Wants(chunk);
   if (!others) cache_.Retire({source_->id(), chunk});
 }
 
 Result<ChunkCache::Handle> ArrayReader::Load(uint64_t chunk) const {
   return Chunk(IndexOf(chunk));
+}
+
+JoinedReader::Box ArrayReader::BoxOf(uint64_t chunk) const {
+  const ChunkGrid& grid = spec().grid;
+  const Index index = IndexOf(chunk);
+  JoinedReader::Box box;
+  for (size_t d = 0; d < grid.rank(); ++d) {
+    box.begin.push_back(grid.Begin(d, index[d]));
+    box.end.push_back(
+        std::min(grid.Begin(d, index[d]) + grid.Extent(d, index[d]), spec().shape[d]));
+  }
+  return box;
 }
 
 std::string ArrayReader::ChunkName(uint64_t chunk) const {
@@ -188,6 +220,7 @@ Result<void> ArrayReader::Read(uint64_t offset, ByteSpan out, model::ByteOrder o
 }
 
 Result<void> ArrayReader::ReadLittle(uint64_t offset, ByteSpan out, Access access) const {
+  if (joined_) return joined_->Read(offset, out, access);
   if (const auto range = source_->contiguous()) return ReadContiguous(*range, offset, out);
   Coordinates shape = spec().shape;
   shape.push_back(spec().dtype.size());
@@ -282,6 +315,7 @@ Result<void> ArrayReader::ReadBox(const Box& box, std::byte* out) const {
   }
   Coordinates chunk = low;
   do {
+    NDLFS_RETURN_IF_ERROR(backends::CancellationScope::Check());
     NDLFS_RETURN_IF_ERROR(CopyFromChunk(box, chunk, out));
   } while (Next(chunk, low, high));
   return {};

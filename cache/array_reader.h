@@ -18,6 +18,7 @@
 #include "cache/chunk_loader.h"
 #include "cache/chunk_parts.h"
 #include "cache/chunk_spill.h"
+#include "cache/joined_reader.h"
 #include "cache/strided_copy.h"
 #include "model/error.h"
 #include "model/value.h"
@@ -61,6 +62,10 @@ class ArrayReader {
                            model::ByteOrder order = model::ByteOrder::kLittle,
                            Access access = Access::kOnward) const;
 
+  // Whether Load() gives the elements of a chunk. If not, Read() is the only way to them: they
+  // lie in a file as they are, or in other arrays.
+  bool has_chunks() const { return !joined_ && !source_->contiguous(); }
+
   // The following methods are for readers that decode ahead. Chunks are
   // numbered in C order. This is also the order in which the element stream
   // enters them.
@@ -86,7 +91,7 @@ class ArrayReader {
   // evicts it before others. Has no effect if another reader will need the
   // chunk.
   void Retire(uint64_t chunk) const;
-  // A chunk, decoded; empty if it is absent.
+  // A chunk, decoded; empty if it is absent. Needs has_chunks().
   model::Result<ChunkCache::Handle> Load(uint64_t chunk) const;
   // The index of a chunk, as errors show it: "0.3.1".
   std::string ChunkName(uint64_t chunk) const;
@@ -129,6 +134,7 @@ class ArrayReader {
   model::Result<ChunkCache::Handle> FixedChunk(const Index& index) const;
   model::Result<ChunkCache::Handle> VariableChunk(const Index& index) const;
   LoadContext Context() const;
+  JoinedReader::Box BoxOf(uint64_t chunk) const;
   uint64_t LinearIndex(std::span<const uint64_t> index) const;
   Index IndexOf(uint64_t chunk) const;
 
@@ -137,8 +143,9 @@ class ArrayReader {
   const std::shared_ptr<ChunkLedger> ledger_;
   uint64_t element_count_;
   uint64_t chunk_count_;
-  bool in_place_;                            // parts of chunks are read from the file
-  std::unique_ptr<const ChunkParts> parts_;  // null if parts cannot be decoded
+  std::unique_ptr<const JoinedReader> joined_;  // null if the elements are in no other arrays
+  bool in_place_;                               // parts of chunks are read from the file
+  std::unique_ptr<const ChunkParts> parts_;     // null if parts cannot be decoded
   std::shared_ptr<ChunkSpill> spill_;
   std::vector<uint64_t> strides_;  // bytes from one index to the next, per dimension
 };

@@ -14,6 +14,7 @@
 
 #include "backends/base/element_stream.h"
 #include "backends/store/caller.h"
+#include "backends/store/cancellation.h"
 #include "model/mutex.h"
 
 namespace ndlfs::cache {
@@ -59,7 +60,7 @@ class Scan {
   Scan(const ArrayReader& reader, const VisitRun& visit)
       : reader_(reader),
         visit_(visit),
-        in_pieces_(reader.source().contiguous().has_value()),
+        in_pieces_(!reader.has_chunks()),
         parts_(CountParts(reader, in_pieces_)) {}
 
   Result<void> Run(unsigned threads) {
@@ -95,8 +96,10 @@ class Scan {
       return false;
     }
     try {
-      helpers.emplace_back([this, caller = backends::CallerScope::Current()] {
+      helpers.emplace_back([this, caller = backends::CallerScope::Current(),
+                            request = backends::CancellationScope::Current()] {
         const backends::CallerScope scope(caller);
+        const backends::CancellationScope cancellation_scope(request);
         Work();
         --all_helpers;
       });
@@ -121,6 +124,7 @@ class Scan {
   // Nothing may be thrown out of a thread.
   Result<void> RunGuarded(uint64_t part) {
     try {
+      NDLFS_RETURN_IF_ERROR(backends::CancellationScope::Check());
       return in_pieces_ ? RunPiece(part) : RunChunk(part);
     } catch (const std::bad_alloc&) {
       return model::IoError(ENOMEM, "looking through an array");

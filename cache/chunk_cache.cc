@@ -3,14 +3,18 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <exception>
 #include <memory>
 #include <new>
 #include <utility>
 
+#include "backends/store/cancellation.h"
+
 namespace ndlfs::cache {
 
 using backends::Bytes;
+using backends::CancellationScope;
 using model::Error;
 using model::MutexLock;
 using model::Result;
@@ -21,6 +25,13 @@ namespace {
 // than there is memory for the knowledge that they are absent.
 constexpr uint64_t kEntryBytes = 512;
 constexpr uint64_t kFreeEntries = 64;
+
+Result<Bytes> FailCancelled() { return model::Propagate(CancellationScope::Check().error()); }
+
+// Whether a block is not there because nobody waits any more for the request that loaded it.
+bool WasCancelledForOthers(const Result<ChunkCache::Handle>& block) {
+  return !block && backends::IsCancellation(block.error()) && !CancellationScope::IsCancelled();
+}
 
 uint64_t BytesOfEntries(uint64_t entries) {
   return entries <= kFreeEntries ? 0 : (entries - kFreeEntries) * kEntryBytes;
@@ -65,12 +76,17 @@ ChunkCache::~ChunkCache() {
 
 Result<ChunkCache::Handle> ChunkCache::GetOrLoad(const BlockKey& key, uint64_t block_bytes,
                                                  uint64_t transient_bytes, const Loader& load) {
+  NDLFS_RETURN_IF_ERROR(CancellationScope::Check());
   bool is_new = false;
   const EntryPtr entry = FindOrInsert(key, is_new);
-  if (!is_new) return Await(entry);
+  if (!is_new) {
+    auto block = Await(entry);
+    if (!WasCancelledForOthers(block)) return block;
+    return GetOrLoad(key, block_bytes, transient_bytes, load);
+  }
   DropRetired(block_bytes);
   const uint64_t reserved = block_bytes + transient_bytes;
-  Reserve(reserved);
+  if (!Reserve(reserved)) return Load(entry, 0, &FailCancelled);
   return Load(entry, reserved, load);
 }
 
@@ -78,7 +94,9 @@ Result<ChunkCache::Handle> ChunkCache::GetOrLoad(uint64_t id, uint64_t slot,
                                                  const std::function<Result<Bytes>()>& load) {
   bool is_new = false;
   const EntryPtr entry = FindOrInsert({id, slot, true}, is_new);
-  return is_new ? Load(entry, 0, load) : Await(entry);
+  if (is_new) return Load(entry, 0, load);
+  auto block = Await(entry);
+  return WasCancelledForOthers(block) ? GetOrLoad(id, slot, load) : block;
 }
 
 bool ChunkCache::Contains(const BlockKey& key) const {
@@ -104,9 +122,21 @@ ChunkCache::EntryPtr ChunkCache::FindOrInsert(const BlockKey& key, bool& is_new)
 
 Result<ChunkCache::Handle> ChunkCache::Await(const EntryPtr& entry) {
   MutexLock lock(mutex_);
-  while (!entry->block && !entry->error) loaded_.Wait(mutex_);
+  while (!entry->block && !entry->error) {
+    NDLFS_RETURN_IF_ERROR(CancellationScope::Check());
+    WaitAWhile(loaded_);
+  }
   if (entry->error) return model::Propagate(*entry->error);
   return entry->block;
+}
+
+// The end of a request is no reason to notify everybody who waits.
+void ChunkCache::WaitAWhile(model::CondVar& condition) {
+  if (CancellationScope::Current() == nullptr) {
+    condition.Wait(mutex_);
+  } else {
+    condition.WaitFor(mutex_, std::chrono::milliseconds(100));
+  }
 }
 
 // What is thrown here must not get past: others wait for this entry.
@@ -143,7 +173,8 @@ Result<ChunkCache::Handle> ChunkCache::Load(const EntryPtr& entry, uint64_t rese
       entry->in_lru = true;
       victims = Evict(0);  // where it has become larger than was reserved
     } else {
-      if (entry->key.part == 0) ++stats_.failures;
+      const bool is_failure = entry->key.part == 0 && !backends::IsCancellation(block.error());
+      if (is_failure) ++stats_.failures;
       entry->error = block.error();
       entries_.erase(entry->key);
     }
@@ -156,20 +187,21 @@ Result<ChunkCache::Handle> ChunkCache::Load(const EntryPtr& entry, uint64_t rese
 
 uint64_t ChunkCache::Charged() const { return stats_.used_bytes + BytesOfEntries(lru_.size()); }
 
-void ChunkCache::Reserve(uint64_t bytes) {
-  for (;;) {
+bool ChunkCache::Reserve(uint64_t bytes) {
+  while (!CancellationScope::IsCancelled()) {
     std::vector<Victim> victims;
     {
       MutexLock lock(mutex_);
       if (stats_.used_bytes == 0 || Charged() + bytes <= budget_) {
         stats_.used_bytes += bytes;
-        return;
+        return true;
       }
       victims = Evict(bytes);
-      if (victims.empty()) released_.Wait(mutex_);
+      if (victims.empty()) WaitAWhile(released_);
     }
     LetGo(std::move(victims));
   }
+  return false;
 }
 
 void ChunkCache::DropRetired(uint64_t bytes) {

@@ -60,7 +60,9 @@ class ChunkCache final : public backends::IndexCache {
   // `block_bytes` is the size that the block is expected to have; its true size
   // is charged after the load. `transient_bytes` is the memory that the load
   // needs in addition. A failed load is not kept: all callers that waited for
-  // it get the error, and the next caller tries again.
+  // it get the error, and the next caller tries again. If the request of the calling thread has
+  // ended (backends/store/cancellation.h), fails instead of beginning or waiting; others that
+  // waited for the load then load the block themselves.
   model::Result<Handle> GetOrLoad(const BlockKey& key, uint64_t block_bytes,
                                   uint64_t transient_bytes, const Loader& load);
 
@@ -141,7 +143,10 @@ class ChunkCache final : public backends::IndexCache {
   void Recharge(uint64_t from, uint64_t to) EXCLUDES(mutex_);
   // Evicts retired blocks of up to `bytes` bytes in total.
   void DropRetired(uint64_t bytes) EXCLUDES(mutex_);
-  void Reserve(uint64_t bytes) EXCLUDES(mutex_);
+  // False if the request of this thread has ended meanwhile.
+  bool Reserve(uint64_t bytes) EXCLUDES(mutex_);
+  // Waits for `condition`, but returns now and then while the request of this thread may end.
+  void WaitAWhile(model::CondVar& condition) REQUIRES(mutex_);
   void Release(uint64_t bytes) EXCLUDES(mutex_);
   // An entry that Evict() has taken out. One with an overflow can still be
   // found.

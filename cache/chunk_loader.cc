@@ -155,6 +155,10 @@ class Loading {
   // version of the value.
   Result<Bytes> FromStore() {
     if (location_.pieces.empty()) return Empty();
+    if (location_.pieces.size() > 1 && location_.store->looks_are_requests()) {
+      NDLFS_TRY(auto chunk, FromServer());
+      if (chunk) return *std::move(chunk);
+    }
     Bytes chunk;
     ByteSpan bytes;
     ByteSpan rest;
@@ -184,6 +188,40 @@ class Loading {
     }
     if (!rest.empty()) return CutShort();
     return IsPlain() ? std::move(chunk) : Decode(bytes);
+  }
+
+  // All pieces at once, from a store where each of them would be a request. nullopt if
+  // something is not as it should be: reading one piece after the other then tells what.
+  Result<std::optional<Bytes>> FromServer() {
+    const auto version = WantedVersion(location_, ledger_);
+    const uint64_t most = fixed() ? spec_.codecs.MaxEncodedSize(shape_) : limit_;
+    std::vector<backends::ReadRequest> requests;
+    uint64_t total = 0;
+    for (const ByteRange& piece : location_.pieces) {
+      if (piece.length > most - total) return std::nullopt;
+      total += piece.length;
+      requests.push_back({location_.key, {.range = piece, .if_match = version}, piece.length});
+    }
+    const auto answers = location_.store->ReadMany(requests);
+    for (size_t i = 0; i < answers.size(); ++i) {
+      if (!answers[i] && answers[i].error().is_transient()) {
+        return model::Propagate(answers[i].error());
+      }
+      if (!answers[i] || !*answers[i]) return std::nullopt;
+      if ((*answers[i])->bytes.size() != location_.pieces[i].length) return std::nullopt;
+    }
+    const backends::ValueInfo& info = (*answers.front())->info;
+    Bytes chunk;
+    NDLFS_TRY(const ByteSpan bytes, Reserve(info.size, chunk));
+    const auto noted = std::optional(backends::ReadResult{bytes.size(), info});
+    NDLFS_RETURN_IF_ERROR(NoteRead(location_, ledger_, noted));
+    std::byte* out = bytes.data();
+    for (const auto& answer : answers) {
+      const auto piece = (*answer)->bytes.span();
+      out = std::copy(piece.begin(), piece.end(), out);
+    }
+    if (!IsPlain()) return Decode(bytes);
+    return chunk;
   }
 
   // Nothing is stored of the chunk, says a version of the value, or that there is none.

@@ -16,6 +16,7 @@
 #include "model/datatype.h"
 #include "model/layout.h"
 #include "model/value.h"
+#include "model/value_source.h"
 
 namespace ndlfs::model {
 
@@ -77,6 +78,8 @@ struct Ndarray {
   // If not empty, this is a hard link to the array at this path name, which
   // has the value, the attributes and the storage. Written as `x-same-as`.
   std::string same_as;
+  // Where the values come from if `value` does not have them. Written as `x-source`.
+  ValueSourcePtr source;
   bool operator==(const Ndarray&) const = default;
 };
 
@@ -116,6 +119,8 @@ struct Group {
   // If not empty, this is a hard link to the group at this path name, which
   // has the contents. Written as `x-same-as`.
   std::string same_as;
+  // Where more objects of the group come from. Written as `x-source`.
+  ValueSourcePtr source;
   bool operator==(const Group&) const = default;
 };
 

@@ -50,6 +50,8 @@ def read_rooms():
                 room = Room(name, os.path.relpath(folder, TOP), body)
                 if "${libraries}" in body and name == "backends":
                     room.words["PRIVATE"].append("ndlfs::hdf5")
+                if "${remote_rooms}" in body:
+                    room.words["PRIVATE"] += ["ndlfs::http_store", "ndlfs::s3_store"]
                 if "${hdf5_room}" in body:
                     room.words["PUBLIC"].append("ndlfs::hdf5")
                 if "${preview_rooms}" in body:

@@ -144,6 +144,53 @@ class IndexCache {
   }
 };
 
+// Makes elements of other elements, one of one. Immutable; used by several threads.
+class ElementConverter {
+ public:
+  ElementConverter(size_t from_size, size_t to_size)
+      : from_size_(from_size), to_size_(to_size) {}
+  virtual ~ElementConverter() = default;
+  // Bytes of one element before and after. Neither is 0.
+  size_t from_size() const { return from_size_; }
+  size_t to_size() const { return to_size_; }
+  // Whole elements, little-endian; as many on both sides. Fails for an element that the new
+  // type does not have.
+  virtual model::Result<void> Convert(ConstByteSpan from, ByteSpan to) const = 0;
+
+ private:
+  const size_t from_size_;
+  const size_t to_size_;
+};
+
+class ArraySource;
+
+// A part of a JoinedArray.
+struct JoinedPart {
+  // Has the shape of the join, but for its own extent along the dimension of the join, or lacks
+  // that dimension where that extent is 1. Null: the part is fill values.
+  std::shared_ptr<const ArraySource> source;
+  // Makes elements of the join of those of the part; null if they are the same.
+  std::shared_ptr<const ElementConverter> converter;
+  // For messages: "1992/001.nc: /sst".
+  std::string name;
+};
+
+// The elements of an array that lie in other arrays, the parts, one after the other along one
+// dimension. Immutable, and used by several threads.
+class JoinedArray {
+ public:
+  virtual ~JoinedArray() = default;
+  virtual size_t dim() const = 0;
+  // Where each part begins along that dimension, ascending, and the end: one number more than
+  // there are parts.
+  virtual const std::vector<uint64_t>& bounds() const = 0;
+  // Part `i`. Reads metadata, and fails if the part is not what the join needs. Parts that were
+  // opened last may be kept.
+  virtual model::Result<JoinedPart> OpenPart(size_t i) const = 0;
+  // Whether nothing has to be decoded in parts like the first one.
+  virtual bool is_plain() const = 0;
+};
+
 // One array's data. Immutable and safe to share between threads.
 class ArraySource {
  public:
@@ -160,6 +207,10 @@ class ArraySource {
 
   // Set when the elements can be read from a file as they are.
   virtual std::optional<ContiguousRange> contiguous() const { return std::nullopt; }
+
+  // Set if the elements lie in other arrays. The grid then only says which elements are read
+  // together, and Locate() fails. Elements are of fixed size.
+  virtual const JoinedArray* joined() const { return nullptr; }
 
  private:
   const uint64_t id_;

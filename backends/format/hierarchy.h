@@ -126,7 +126,18 @@ bool IsDimCoordName(std::string_view name, const std::vector<std::string>& names
 void LinkDimensions(std::string_view group_path, model::Ndarray& array,
                     const std::function<std::shared_ptr<const Node>(std::string_view)>& load);
 
+class Source;
+
 struct OpenOptions {
+  // Opens the store at a path, whatever its format is: for formats whose stores refer to
+  // others. Set by OpenDetected().
+  using OpenStore = std::function<model::Result<std::shared_ptr<const Hierarchy>>(
+      const std::shared_ptr<const Source>& source, const std::string& path,
+      const OpenOptions& options)>;
+  OpenStore open_store = nullptr;
+  // Stores that refer to the one that is opened, each to the next.
+  std::vector<std::string> referrers = {};
+
   uint64_t max_chunk_size = uint64_t{1} << 30;
   // Others than who runs ndlfs read what it shows: data of files that these
   // may not read must not come to them by way of a store that they may.

@@ -11,6 +11,7 @@ class PinnedStore final : public Store {
   PinnedStore(std::shared_ptr<const Store> store, Generation generation)
       : store_(std::move(store)), generation_(std::move(generation)) {}
 
+  bool looks_are_requests() const override { return store_->looks_are_requests(); }
   bool ReadsInParts() const override { return store_->ReadsInParts(); }
   model::Result<std::optional<ValueInfo>> Stat(std::string_view key) const override {
     return store_->Stat(key);

@@ -15,7 +15,9 @@ RequestScope::~RequestScope() { current = outer_; }
 RequestScope* RequestScope::Current() { return current; }
 
 void RequestScope::ForgetAll() {
-  if (current != nullptr) current->kept_.clear();
+  if (current == nullptr) return;
+  current->kept_.clear();
+  current->looks_anew_ = true;
 }
 
 void RequestScope::Keep(uint64_t owner, std::string_view key,

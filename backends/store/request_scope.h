@@ -25,8 +25,10 @@ class RequestScope {
   // The innermost scope of the calling thread; null if it has none.
   static RequestScope* Current();
   // Clears the innermost scope of the calling thread, so that the next look is newer
-  // than the request.
+  // than the request. From then on its looks_anew() is true.
   static void ForgetAll();
+  // Whether looks for this request must not use what earlier requests have found out.
+  bool looks_anew() const { return looks_anew_; }
 
   // What `owner` (a NewId()) has kept under `key`; null if nothing.
   template <typename T>
@@ -36,11 +38,13 @@ class RequestScope {
   }
   void Keep(uint64_t owner, std::string_view key, std::shared_ptr<const void> found);
 
- private:
-  // The most objects in a scope: a listing may look at very many folders.
+  // The most objects in a scope, which forgets them all when there are more: a listing may
+  // look at very many folders.
   static constexpr size_t kMost = 256;
 
+ private:
   std::map<std::pair<uint64_t, std::string>, std::shared_ptr<const void>> kept_;
+  bool looks_anew_ = false;
   RequestScope* const outer_;
 };
 

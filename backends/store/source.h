@@ -93,6 +93,14 @@ class Source {
   // refer to others by it.
   virtual const std::string& name() const = 0;
 
+  // Tells the files of this source apart from those of all others, together with their paths:
+  // with
+  // "/" and a path behind it, that of a file. Without secrets.
+  virtual std::string identity() const { return name(); }
+
+  // The source that this one reads through; itself if there is no other one.
+  virtual const Source& base() const { return *this; }
+
   // Whether the tree may have symbolic links.
   virtual bool has_symlinks() const { return false; }
   // Whether each look at a path is a request to a server. If so, stores are

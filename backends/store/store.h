@@ -117,6 +117,8 @@ class Store {
   virtual std::vector<model::Result<std::optional<Value>>> ReadMany(
       std::span<const ReadRequest> requests) const;
 
+  // Whether each look at a key is a request to a server.
+  virtual bool looks_are_requests() const { return false; }
   // Whether reading a value in parts costs no more than reading it at once.
   virtual bool ReadsInParts() const { return false; }
 

@@ -14,6 +14,7 @@
 #include "backends/base/bytes.h"
 #include "cache/chunk_cache.h"
 #include "fs/cli/command.h"
+#include "fs/cli/mount_arguments.h"
 #include "fs/cli/nearest.h"
 #include "fs/cli/standard_output.h"
 #include "fs/cli/store_argument.h"
@@ -28,8 +29,9 @@ constexpr size_t kPieceSize = size_t{4} << 20;
 struct Arguments {
   std::string store;
   std::string path;
-  std::string view;   // empty: the first view that the array has
-  std::string slice;  // of an array; empty: all of it
+  std::string view;           // empty: the first view that the array has
+  std::string slice;          // of an array; empty: all of it
+  MountOptions options = {};  // those about URLs
 };
 
 // The file to write: the one that was asked for, or the first.
@@ -168,7 +170,7 @@ model::Result<void> CopyObject(const OpenedStore& store, const Arguments& argume
 }
 
 model::Result<int> Cat(const Arguments& arguments) {
-  NDLFS_TRY(const OpenedStore named, OpenStore(arguments.store));
+  NDLFS_TRY(const OpenedStore named, OpenStore(arguments.store, arguments.options.remote));
   NDLFS_TRY(const OpenedStore store, FollowLinks(named, arguments.path));
   const auto copied = CopyObject(store, arguments);
   if (copied) return 0;
@@ -195,7 +197,7 @@ std::string CheckView(const std::string& name) {
 
 Command::Body PrepareCat(CLI::App& app) {
   const auto arguments = std::make_shared<Arguments>();
-  app.add_option("STORE", arguments->store, "File or directory that is an array store")
+  app.add_option("STORE", arguments->store, "File, directory or URL that is an array store")
       ->required()
       ->option_text(" ");
   app.add_option("PATH", arguments->path,
@@ -210,6 +212,7 @@ Command::Body PrepareCat(CLI::App& app) {
   app.add_option("--slice", arguments->slice,
                  "Part of the array, as NumPy and by coordinates: \"0,:,lat=40:60\" (all)")
       ->option_text("SLICE");
+  AddRemoteOptions(app, arguments->options);
   return [arguments] { return Cat(*arguments); };
 }
 

@@ -18,10 +18,12 @@
 #include "fs/cli/check_report.h"
 #include "fs/cli/checker.h"
 #include "fs/cli/command.h"
+#include "fs/cli/mount_arguments.h"
 #include "fs/cli/nearest.h"
 #include "fs/cli/options.h"
 #include "fs/cli/standard_output.h"
 #include "fs/cli/store_walk.h"
+#include "fs/mount/open_source.h"
 #include "model/mutex.h"
 
 namespace ndlfs::fs {
@@ -39,12 +41,17 @@ constexpr int kSound = 0;
 // Seconds between lines of progress to a file or pipe.
 constexpr double kPlainInterval = 10;
 
+// Threads that read while `warm` waits for a server.
+constexpr unsigned kWarmThreads = 32;
+
 struct Arguments {
+  std::string_view command = "check";
   std::vector<std::string> sources;
   std::string format = "text";
   std::string from;
   backends::Detection detection = backends::Detection::kContent;
   Checker::Options options;
+  MountOptions mount_options = {};  // those about URLs
 };
 
 // The checker that the signal handler stops.
@@ -77,7 +84,9 @@ class StopOnSignal {
 // one line that is overwritten, elsewhere as a line from time to time.
 class Output {
  public:
-  explicit Output(CheckFormat format) : format_(format) { Print(CheckBegin(format)); }
+  Output(std::string_view command, CheckFormat format) : command_(command), format_(format) {
+    Print(CheckBegin(format));
+  }
 
   void Store(const StoreReport& report) {
     model::MutexLock lock(mutex_);
@@ -96,7 +105,7 @@ class Output {
     const std::string line = CheckProgress(checker.progress(), seconds);
     model::MutexLock lock(mutex_);
     Erase();
-    Tell(terminal_ ? line : "ndlfs check: " + line + "\n");
+    Tell(terminal_ ? line : fmt::format("ndlfs {}: {}\n", command_, line));
     shown_ = terminal_;
   }
 
@@ -134,6 +143,7 @@ class Output {
     if (printed_) printed_ = WriteStandardOutput(backends::AsBytes(text));
   }
 
+  const std::string_view command_;
   const CheckFormat format_;
   const bool terminal_ = ::isatty(STDERR_FILENO) == 1;
   const Clock::time_point begin_ = Clock::now();
@@ -173,7 +183,8 @@ int StatusOf(const CheckSummary& summary, const std::vector<model::Error>& error
 }
 
 model::Result<int> Check(const Arguments& arguments) {
-  Output output(arguments.format == "json" ? CheckFormat::kJson : CheckFormat::kText);
+  Output output(arguments.command,
+                arguments.format == "json" ? CheckFormat::kJson : CheckFormat::kText);
   Checker checker(arguments.options, [&](const StoreReport& report) {
     output.Store(report);
     if (!output.printed()) checker.Stop();
@@ -187,7 +198,7 @@ model::Result<int> Check(const Arguments& arguments) {
           const auto walked = WalkStores(
               source,
               [&](const FoundStore& store) { return resume.Passes(store) || add(store); },
-              arguments.detection);
+              arguments.detection, arguments.mount_options.remote);
           if (!walked) errors.push_back(walked.error());
         }
       },
@@ -223,7 +234,8 @@ CLI::Option* AddParsed(CLI::App& app, const std::string& name,
 
 Command::Body PrepareCheck(CLI::App& app) {
   const auto arguments = std::make_shared<Arguments>();
-  app.add_option("SOURCE", arguments->sources, "Stores, or directories to search for stores")
+  app.add_option("SOURCE", arguments->sources,
+                 "Stores, or directories to search for stores; or URLs")
       ->required()
       ->option_text("...");
   app.add_option("--format", arguments->format, "text (the default) or json")
@@ -241,6 +253,7 @@ Command::Body PrepareCheck(CLI::App& app) {
   AddParsed(app, "--max-chunk-size", ParseSize, arguments->options.max_chunk_size, arguments,
             "Skip arrays with larger decoded chunks (1GiB)")
       ->option_text("SIZE");
+  AddRemoteOptions(app, arguments->mount_options);
   app.footer(
       "Exit status: 0 everything is sound, 1 something is damaged, 3 something could not be\n"
       "read (no permission, a failing disk), 4 something was not checked (unknown codec).\n"
@@ -248,9 +261,40 @@ Command::Body PrepareCheck(CLI::App& app) {
   return [arguments] { return Check(*arguments); };
 }
 
+// Reads all that a mount may need through the block cache, which keeps it.
+model::Result<int> Warm(const Arguments& arguments) {
+  const RemoteAccess& access = arguments.mount_options.remote;
+  if (access.block_cache.empty()) {
+    return model::BadInput("warm needs --block-cache DIR, with the directory of the mount");
+  }
+  NDLFS_RETURN_IF_ERROR(CheckBlockCache(access));
+  return Check(arguments);
+}
+
+Command::Body PrepareWarm(CLI::App& app) {
+  const auto arguments = std::make_shared<Arguments>();
+  arguments->command = "warm";
+  arguments->options.threads = kWarmThreads;
+  app.add_option("PATH", arguments->sources,
+                 "Stores, or directories to search for stores; or URLs")
+      ->required()
+      ->option_text("...");
+  AddParsed(app, "--threads", ParseThreads, arguments->options.threads, arguments,
+            "Threads that read and decode (32)")
+      ->option_text("N");
+  AddRemoteOptions(app, arguments->mount_options);
+  app.footer(
+      "Reads and decodes every chunk, and reports damage as `ndlfs check` does, with its exit\n"
+      "status. A mount with the same --block-cache then finds the blocks there.");
+  return [arguments] { return Warm(*arguments); };
+}
+
 }  // namespace
 
 const Command kCheckCommand = {"check", "Read and decode every chunk, and report damage",
                                PrepareCheck};
+
+const Command kWarmCommand = {"warm", "Bring what a mount will need into its block cache",
+                              PrepareWarm};
 
 }  // namespace ndlfs::fs

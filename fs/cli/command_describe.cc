@@ -9,6 +9,7 @@
 
 #include "cache/chunk_cache.h"
 #include "fs/cli/command.h"
+#include "fs/cli/mount_arguments.h"
 #include "fs/cli/standard_output.h"
 #include "fs/cli/store_argument.h"
 #include "fs/tree/document.h"
@@ -22,10 +23,11 @@ struct Arguments {
   std::string store;
   std::string path = "/";
   bool no_values = false;
+  MountOptions options;  // those about URLs
 };
 
 model::Result<int> Describe(const Arguments& arguments) {
-  NDLFS_TRY(const OpenedStore named, OpenStore(arguments.store));
+  NDLFS_TRY(const OpenedStore named, OpenStore(arguments.store, arguments.options.remote));
   NDLFS_TRY(const OpenedStore store, FollowLinks(named, arguments.path));
   cache::ChunkCache cache(kCacheSize);
   const ReaderOf reader_of =
@@ -51,13 +53,14 @@ model::Result<int> Describe(const Arguments& arguments) {
 
 Command::Body PrepareDescribe(CLI::App& app) {
   const auto arguments = std::make_shared<Arguments>();
-  app.add_option("STORE", arguments->store, "File or directory that is an array store")
+  app.add_option("STORE", arguments->store, "File, directory or URL that is an array store")
       ->required()
       ->option_text(" ");
   app.add_option("PATH", arguments->path, "Group or array in the store (the whole store)")
       ->option_text(" ");
   app.add_flag("--no-values", arguments->no_values,
                "Leave out the values of arrays, and read no chunk");
+  AddRemoteOptions(app, arguments->options);
   return [arguments] { return Describe(*arguments); };
 }
 

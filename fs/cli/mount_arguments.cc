@@ -14,10 +14,29 @@ void ThrowIfError(const model::Result<void>& result, const std::string& option =
   throw CLI::ValidationError(option.empty() ? message : option + ": " + message);
 }
 
+void AddLongOption(CLI::App& app, MountOptions& options, const MountOption& option) {
+  const std::string spelling = "--" + std::string(option.name);
+  const std::string help(option.help);
+  if (option.argument.empty()) {
+    const std::string names = option.name == "foreground" ? "-f," + spelling : spelling;
+    app.add_flag_callback(
+           names, [&options, &option] { (void)option.set(options, ""); }, help)
+        ->disable_flag_override();
+    return;
+  }
+  app.add_option_function<std::string>(
+         spelling,
+         [&options, &option, spelling](const std::string& value) {
+           ThrowIfError(option.set(options, value), spelling);
+         },
+         help)
+      ->option_text(std::string(option.argument));
+}
+
 }  // namespace
 
 void AddSource(CLI::App& app, MountOptions& options) {
-  app.add_option("SOURCE", options.source, "Directory to show, or a store")
+  app.add_option("SOURCE", options.source, "Directory to show, or a store; or the URL of one")
       ->required()
       ->option_text(" ");
 }
@@ -43,25 +62,16 @@ void AddOptionLists(CLI::App& app, MountOptions& options, const bool& tolerant) 
       ->option_text("LIST");
 }
 
+void AddRemoteOptions(CLI::App& app, MountOptions& options) {
+  for (const MountOption& option : AllMountOptions()) {
+    if (option.is_remote) AddLongOption(app, options, option);
+  }
+}
+
 void AddLongOptions(CLI::App& app, MountOptions& options, Foreground foreground) {
   for (const MountOption& option : AllMountOptions()) {
     if (option.name == "foreground" && foreground == Foreground::kAlways) continue;
-    const std::string spelling = "--" + std::string(option.name);
-    const std::string help(option.help);
-    if (option.argument.empty()) {
-      const std::string names = option.name == "foreground" ? "-f," + spelling : spelling;
-      app.add_flag_callback(
-             names, [&options, &option] { (void)option.set(options, ""); }, help)
-          ->disable_flag_override();
-    } else {
-      app.add_option_function<std::string>(
-             spelling,
-             [&options, &option, spelling](const std::string& value) {
-               ThrowIfError(option.set(options, value), spelling);
-             },
-             help)
-          ->option_text(std::string(option.argument));
-    }
+    AddLongOption(app, options, option);
   }
 }
 

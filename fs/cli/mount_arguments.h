@@ -21,6 +21,9 @@ void AddMountPoint(CLI::App& app, MountOptions& options);
 // the list are ignored; it is read when the list is.
 void AddOptionLists(CLI::App& app, MountOptions& options, const bool& tolerant);
 
+// --ca-file FILE and the other options about sources that are URLs.
+void AddRemoteOptions(CLI::App& app, MountOptions& options);
+
 // --cache-size SIZE and so on. They take precedence over options in a list.
 // Without --foreground unless the command can choose.
 enum class Foreground { kChosen, kAlways };

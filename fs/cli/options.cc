@@ -3,11 +3,14 @@
 
 #include <grp.h>
 #include <pwd.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cctype>
 #include <charconv>
+#include <cmath>
+#include <filesystem>
 #include <limits>
 #include <optional>
 #include <string>
@@ -16,6 +19,7 @@
 
 #include "backends/base/checked.h"
 #include "fs/cli/nearest.h"
+#include "fs/mount/open_source.h"
 #include "fs/view/view_kinds.h"
 
 namespace ndlfs::fs {
@@ -139,7 +143,7 @@ Result<void> SetUmask(MountOptions& options, std::string_view value) {
   return {};
 }
 
-Result<void> SetRevalidate(MountOptions& options, std::string_view value) {
+Result<double> ParseSeconds(std::string_view value) {
   double seconds = 0;
   const char* const end = value.data() + value.size();
   const auto [stop, error] =
@@ -147,7 +151,11 @@ Result<void> SetRevalidate(MountOptions& options, std::string_view value) {
   if (error != std::errc() || stop != end || !(seconds >= 0 && seconds <= kMaxSeconds)) {
     return model::BadInput("{} is not a number of seconds, such as 1 or 0.5", Quote(value));
   }
-  options.revalidate_seconds = seconds;
+  return seconds;
+}
+
+Result<void> SetRevalidate(MountOptions& options, std::string_view value) {
+  NDLFS_TRY(options.revalidate_seconds, ParseSeconds(value));
   return {};
 }
 
@@ -178,73 +186,158 @@ Result<void> SetLogLevel(MountOptions& options, std::string_view value) {
   return {};
 }
 
+// The path of a file that can be read. Absolute: the background process works in "/".
+Result<void> SetFile(std::string& file, std::string_view value) {
+  const std::string path = std::filesystem::absolute(value).lexically_normal();
+  if (value.empty() || ::access(path.c_str(), R_OK) != 0) {
+    return model::BadInput("{} is not a file that can be read", Quote(value));
+  }
+  file = path;
+  return {};
+}
+
+// Absolute: the background process works in "/".
+Result<void> SetBlockCache(MountOptions& options, std::string_view value) {
+  if (value.empty()) return model::BadInput("is not the name of a directory");
+  options.remote.block_cache = std::filesystem::absolute(value).lexically_normal();
+  return {};
+}
+
+Result<void> SetAllowUrls(MountOptions& options, std::string_view value) {
+  options.remote.allow_urls_text = value;
+  options.remote.allow_urls.clear();
+  while (!value.empty()) {
+    const size_t end = std::min(value.find(','), value.size());
+    const std::string url(value.substr(0, end));
+    if (!IsUrl(url)) return model::BadInput("{} is not a URL", Quote(url));
+    options.remote.allow_urls.push_back(url);
+    value.remove_prefix(std::min(end + 1, value.size()));
+  }
+  return {};
+}
+
+// A request to a server may take as long as the request to the mount that needs it.
+Result<void> SetTimeout(MountOptions& options, std::string_view value) {
+  NDLFS_TRY(const double seconds, ParseSeconds(value));
+  constexpr auto kNever = std::chrono::hours(24);
+  options.timeout_seconds = seconds;
+  options.remote.timeout =
+      seconds == 0
+          ? std::chrono::milliseconds(kNever)
+          : std::chrono::milliseconds(std::max<int64_t>(std::llround(seconds * 1000), 1));
+  return {};
+}
+
 constexpr std::array kMountOptions = {
-    MountOption{"cache-size", "SIZE", "Memory for decoded chunks (512MiB)",
+    MountOption{"cache-size", "SIZE", "Memory for decoded chunks (512MiB)", false,
                 [](MountOptions& options, std::string_view value) -> Result<void> {
                   NDLFS_TRY(options.cache_size, ParseSize(value));
                   return {};
                 }},
     MountOption{"cache-dir", "DIR",
-                "Directory for decoded chunks that do not fit in memory (/var/tmp)",
+                "Directory for decoded chunks that do not fit in memory (/var/tmp)", false,
                 SetCacheDir},
     MountOption{"cache-dir-size", "SIZE", "Disk space for these chunks; 0 for none (8GiB)",
+                false,
                 [](MountOptions& options, std::string_view value) -> Result<void> {
                   NDLFS_TRY(options.cache_dir_size, ParseSize(value));
                   return {};
                 }},
-    MountOption{"threads", "N", "Reads that are served at once (one per core)", SetThreads},
-    MountOption{"fetches", "N", "Chunks that a slow source is asked for at once (64)",
+    MountOption{"threads", "N", "Reads that are served at once (one per core)", false,
+                SetThreads},
+    MountOption{"fetches", "N", "Chunks that a slow source is asked for at once (64)", false,
                 SetFetches},
-    MountOption{"allow-other", "", "Let other users see the files",
+    MountOption{"timeout", "SECONDS", "Time after which a request fails; 0: never (30)", true,
+                SetTimeout},
+    MountOption{"allow-other", "", "Let other users see the files", false,
                 [](MountOptions& options, std::string_view) -> Result<void> {
                   options.allow_other = true;
                   return {};
                 }},
-    MountOption{"uid", "UID", "Owner of all files (that of the source)",
+    MountOption{"uid", "UID", "Owner of all files (that of the source)", false,
                 [](MountOptions& options, std::string_view value) -> Result<void> {
                   NDLFS_TRY(options.uid, ParseId(value, &FindUser));
                   return {};
                 }},
-    MountOption{"gid", "GID", "Group of all files (that of the source)",
+    MountOption{"gid", "GID", "Group of all files (that of the source)", false,
                 [](MountOptions& options, std::string_view value) -> Result<void> {
                   NDLFS_TRY(options.gid, ParseId(value, &FindGroup));
                   return {};
                 }},
-    MountOption{"umask", "MASK", "Permissions to remove, octal", SetUmask},
+    MountOption{"umask", "MASK", "Permissions to remove, octal", false, SetUmask},
     MountOption{"revalidate", "SECONDS",
-                "Time to trust a look at the source before looking again (1)", SetRevalidate},
-    MountOption{"immutable", "", "The source does not change while it is mounted",
+                "Time to trust a look at the source before looking again (1)", false,
+                SetRevalidate},
+    MountOption{"immutable", "", "The source does not change while it is mounted", false,
                 [](MountOptions& options, std::string_view) -> Result<void> {
                   options.immutable = true;
                   return {};
                 }},
-    MountOption{"detect", "HOW", "Recognize stores by content or only by name (content)",
+    MountOption{"detect", "HOW", "Recognize stores by content or only by name (content)", false,
                 [](MountOptions& options, std::string_view value) -> Result<void> {
                   NDLFS_TRY(options.detection, ParseDetection(value));
                   return {};
                 }},
     MountOption{"max-chunk-size", "SIZE",
-                "Do not read arrays with larger decoded chunks (1GiB)", SetMaxChunkSize},
+                "Do not read arrays with larger decoded chunks (1GiB)", false, SetMaxChunkSize},
     MountOption{"max-scan", "SIZE",
-                "Decode up to this much to find the size of a data.jsonl (1GiB)",
+                "Decode up to this much to find the size of a data.jsonl (1GiB)", false,
                 [](MountOptions& options, std::string_view value) -> Result<void> {
                   NDLFS_TRY(options.max_scan, ParseSize(value));
                   return {};
                 }},
-    MountOption{"log-file", "FILE", "File for messages (the system log)", SetLogFile},
-    MountOption{"as", "VIEW", "Show each store as one file instead of a folder: nc, h5",
+    MountOption{"log-file", "FILE", "File for messages (the system log)", false, SetLogFile},
+    MountOption{"as", "VIEW", "Show each store as one file instead of a folder: nc, h5", false,
                 [](MountOptions& options, std::string_view value) -> Result<void> {
                   NDLFS_TRY(options.as, ParseAs(value));
                   return {};
                 }},
     MountOption{"views", "LIST", "Files to list: npy,raw,... or all (what fits the data)",
+                false,
                 [](MountOptions& options, std::string_view value) -> Result<void> {
                   NDLFS_TRY(options.views, ParseViews(value));
                   return {};
                 }},
+    MountOption{"ca-file", "FILE", "Certificates to trust, PEM (those of the system)", true,
+                [](MountOptions& options, std::string_view value) -> Result<void> {
+                  return SetFile(options.remote.ca_file, value);
+                }},
+    MountOption{"token-file", "FILE", "File with a bearer token for the HTTP server", true,
+                [](MountOptions& options, std::string_view value) -> Result<void> {
+                  return SetFile(options.remote.token_file, value);
+                }},
+    MountOption{"allow-urls", "LIST", "Other URLs that redirects may lead to: URL,... (none)",
+                true, SetAllowUrls},
+    MountOption{"endpoint", "URL", "Server of s3:// URLs (as the AWS tools have it)", true,
+                [](MountOptions& options, std::string_view value) -> Result<void> {
+                  options.remote.endpoint = value;
+                  return {};
+                }},
+    MountOption{"region", "NAME", "Region of the bucket (found out)", true,
+                [](MountOptions& options, std::string_view value) -> Result<void> {
+                  options.remote.region = value;
+                  return {};
+                }},
+    MountOption{"no-sign-request", "", "Read a public bucket without credentials", true,
+                [](MountOptions& options, std::string_view) -> Result<void> {
+                  options.remote.signs_requests = false;
+                  return {};
+                }},
+    MountOption{"requester-pays", "", "Pay for requests to a bucket whose owner does not", true,
+                [](MountOptions& options, std::string_view) -> Result<void> {
+                  options.remote.requester_pays = true;
+                  return {};
+                }},
+    MountOption{"block-cache", "DIR", "Directory for blocks of the files that were read (none)",
+                true, SetBlockCache},
+    MountOption{"block-cache-size", "SIZE", "Disk space for these blocks (10GiB)", true,
+                [](MountOptions& options, std::string_view value) -> Result<void> {
+                  NDLFS_TRY(options.remote.block_cache_size, ParseSize(value));
+                  return {};
+                }},
     MountOption{"log-level", "LEVEL", "trace, debug, info, warn, error, critical or off (info)",
-                SetLogLevel},
-    MountOption{"foreground", "", "Stay in the foreground until unmounted",
+                false, SetLogLevel},
+    MountOption{"foreground", "", "Stay in the foreground until unmounted", false,
                 [](MountOptions& options, std::string_view) -> Result<void> {
                   options.foreground = true;
                   return {};

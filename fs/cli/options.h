@@ -18,6 +18,8 @@ struct MountOption {
   std::string_view name;      // with hyphens; -o takes underscores as well
   std::string_view argument;  // what its value is called; empty for a switch
   std::string_view help;      // for --help: one line
+  // Whether it is about sources that are URLs: commands without a mount have it, too.
+  bool is_remote;
   // Gets "" for a switch. The error does not name the option.
   model::Result<void> (*set)(MountOptions& options, std::string_view value);
 };

@@ -15,6 +15,7 @@
 #include "backends/store/local/local_source.h"
 #include "fs/cli/nearest.h"
 #include "fs/cli/source_path.h"
+#include "fs/mount/open_source.h"
 #include "fs/mount/preflight.h"
 #include "model/path_name.h"
 
@@ -151,9 +152,20 @@ std::string NotAStore(const std::string& path) {
   return "not an array store";
 }
 
+Result<OpenedStore> OpenStoreBehindUrl(const std::string& url, const RemoteAccess& access) {
+  const std::string shown = ShownUrl(url);
+  NDLFS_TRY(const auto place, OpenUrl(url, access));
+  NDLFS_TRY(const auto* format, FormatAt(*place.source, place.file), shown);
+  if (format == nullptr) return model::Unsupported("{}: not an array store", shown);
+  NDLFS_TRY(OpenedStore store, OpenAt(place.source, place.file, *format));
+  store.where = shown;
+  return store;
+}
+
 }  // namespace
 
-Result<OpenedStore> OpenStore(const std::string& path) {
+Result<OpenedStore> OpenStore(const std::string& path, const RemoteAccess& access) {
+  if (IsUrl(path)) return OpenStoreBehindUrl(path, access);
   const auto found = FindSourcePath(path);
   if (!found) return model::Propagate(WithProposal(found.error(), path));
   const SourcePath& place = *found;

@@ -10,6 +10,7 @@
 
 #include "backends/format/hierarchy.h"
 #include "backends/store/source.h"
+#include "fs/mount/remote_access.h"
 #include "model/error.h"
 
 namespace ndlfs::fs {
@@ -26,9 +27,9 @@ struct OpenedStore {
 };
 
 // Opens the store at `path`: a file or directory, or a folder inside a mount,
-// however it is spelled ("." and links too). kUnsupported where there is
-// something else.
-model::Result<OpenedStore> OpenStore(const std::string& path);
+// however it is spelled ("." and links too); or a URL, which `access` is about.
+// kUnsupported where there is something else.
+model::Result<OpenedStore> OpenStore(const std::string& path, const RemoteAccess& access = {});
 
 // The object at `path` of `store`, seen from `store.object`. Soft, hard and
 // external links on the way and at the end are followed, so that no link

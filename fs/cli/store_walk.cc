@@ -10,6 +10,7 @@
 #include "backends/store/keys.h"
 #include "backends/store/local/local_source.h"
 #include "fs/cli/source_path.h"
+#include "fs/mount/open_source.h"
 
 namespace ndlfs::fs {
 namespace {
@@ -105,12 +106,36 @@ std::string WithoutSlashes(std::string path) {
   return path;
 }
 
+Result<void> WalkUrl(const std::string& url, const std::function<bool(FoundStore)>& visit,
+                     const RemoteAccess& access) {
+  const std::string shown = WithoutSlashes(ShownUrl(url));
+  NDLFS_TRY(const auto place, OpenUrl(url, access));
+  NDLFS_TRY(const auto* format, backends::DetectStore(*place.source, place.file), shown);
+  if (format != nullptr) {
+    visit({place.source, place.file, shown, format, std::nullopt, {}});
+    return {};
+  }
+  if (!place.file.empty()) return model::Unsupported("{}: not an array store", shown);
+  Walk(place.source, shown, visit, Detection::kName).Enter("");
+  return {};
+}
+
+// Through the block cache, if there is to be one.
+Result<std::shared_ptr<const Source>> OpenLocal(const std::string& path,
+                                                const RemoteAccess& access) {
+  NDLFS_TRY(std::shared_ptr<const Source> source, LocalSource::Open(path));
+  RemotePlace place = {std::move(source), "", nullptr};
+  NDLFS_RETURN_IF_ERROR(AddBlockCache(place, access));
+  return place.source;
+}
+
 }  // namespace
 
 Result<void> WalkStores(const std::string& source, const std::function<bool(FoundStore)>& visit,
-                        Detection detection) {
+                        Detection detection, const RemoteAccess& access) {
+  if (IsUrl(source)) return WalkUrl(source, visit, access);
   NDLFS_TRY(const SourcePath place, FindSourcePath(source));
-  NDLFS_TRY(const auto parent, LocalSource::Open(place.root), source);
+  NDLFS_TRY(const auto parent, OpenLocal(place.root, access), source);
   NDLFS_TRY(const auto status, parent->Stat(place.path, Follow::kYes), source);
   if (!status) return model::Propagate(model::IoError(ENOENT, "open").value(), source);
   NDLFS_TRY(const auto* format, backends::DetectStore(*parent, place.path), source);
@@ -119,7 +144,7 @@ Result<void> WalkStores(const std::string& source, const std::function<bool(Foun
     return {};
   }
   if (!status->is_directory()) return model::Unsupported("{}: not an array store", source);
-  NDLFS_TRY(const auto top, LocalSource::Open(place.root + "/" + place.path), source);
+  NDLFS_TRY(const auto top, OpenLocal(place.root + "/" + place.path, access), source);
   Walk(top, WithoutSlashes(source), visit, detection).Enter("");
   return {};
 }

@@ -12,6 +12,7 @@
 #include "backends/detection.h"
 #include "backends/format/format.h"
 #include "backends/store/source.h"
+#include "fs/mount/remote_access.h"
 #include "model/error.h"
 
 namespace ndlfs::fs {
@@ -30,11 +31,13 @@ struct FoundStore {
 
 // Calls `visit` for the store that `source` is, known by its content, or else for
 // each that is in the directory, known as `detection` says, in the order of names.
+// `source` may be a URL, which `access` is about; files there are known by their names.
 // A path inside a mount stands for what it shows of the source. Symbolic links are
 // not followed, except `source` itself. Stops when `visit` returns false. The error:
 // there is no such file or directory, or it is a file and no store.
 model::Result<void> WalkStores(const std::string& source,
                                const std::function<bool(FoundStore)>& visit,
-                               backends::Detection detection = backends::Detection::kContent);
+                               backends::Detection detection = backends::Detection::kContent,
+                               const RemoteAccess& access = {});
 
 }  // namespace ndlfs::fs

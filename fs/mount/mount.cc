@@ -11,6 +11,7 @@
 #include <chrono>
 #include <csignal>
 #include <filesystem>
+#include <fstream>
 #include <memory>
 #include <thread>
 #include <utility>
@@ -19,12 +20,14 @@
 #include "backends/store/local/local_source.h"
 #include "fs/mount/daemonize.h"
 #include "fs/mount/logging.h"
+#include "fs/mount/open_source.h"
 #include "fs/mount/operations.h"
 #include "fs/mount/preflight.h"
 #include "fs/mount/read_ahead.h"
 #include "fs/mount/serve.h"
 #include "fs/mount/service.h"
 #include "fs/mount/session.h"
+#include "fs/mount/signals_blocked.h"
 #include "fs/mount/statistics.h"
 #include "fs/tree/control_tree.h"
 #include "fs/tree/document.h"
@@ -39,6 +42,8 @@ using model::BadInput;
 // No system keeps a name for longer, and more would not fit into a clock.
 constexpr double kLongestRevalidation = 365.0 * 24 * 60 * 60;
 
+constexpr double kLongestTimeout = kLongestRevalidation;
+
 Freshness FreshnessOf(const MountOptions& options) {
   if (options.immutable) return Freshness(std::nullopt);
   const double seconds = std::clamp(options.revalidate_seconds, 0.0, kLongestRevalidation);
@@ -46,14 +51,36 @@ Freshness FreshnessOf(const MountOptions& options) {
       std::chrono::duration_cast<Freshness::Duration>(std::chrono::duration<double>(seconds)));
 }
 
-// Beside those that read, where users would keep each other waiting. They answer
-// what takes no time, or should not, and cost all readers some (each request
-// wakes another thread): see tests/bench/RESULTS.md.
-constexpr unsigned kSpareThreads = 8;
+// In addition to those that read. It answers what takes no time, or should not. More would cost
+// all readers some, as each request wakes another thread: see tests/bench/RESULTS.md.
+constexpr unsigned kSpareThreads = 1;
 
-// Every mount has one for the scan that tells the size of a `data.jsonl`.
-unsigned SpareThreads(const MountOptions& options) {
-  return options.allow_other ? kSpareThreads : 1;
+// Requests that wait for a slow source have a thread each.
+constexpr unsigned kLeastWaiting = 64;
+
+// The seconds after which the kernel ends a mount that has not answered a request; 0: never.
+unsigned SecondsOfKernel() {
+  unsigned least = 0;
+  for (const char* name : {"default_request_timeout", "max_request_timeout"}) {
+    unsigned seconds = 0;
+    if (!(std::ifstream(std::string("/proc/sys/fs/fuse/") + name) >> seconds)) continue;
+    if (seconds != 0 && (least == 0 || seconds < least)) least = seconds;
+  }
+  return least;
+}
+
+std::chrono::milliseconds AnswerWithin(const MountOptions& options) {
+  double seconds = std::clamp(options.timeout_seconds, 0.0, kLongestTimeout);
+  if (const unsigned most = SecondsOfKernel(); most != 0) {
+    // Some time for the request to get here, and for the answer to get back.
+    const double sooner = most * 0.8;
+    if (seconds == 0 || seconds > sooner) {
+      LogInfo(fmt::format("requests fail after {} s, because the kernel ends mounts after {} s",
+                          sooner, most));
+      seconds = sooner;
+    }
+  }
+  return std::chrono::milliseconds(static_cast<int64_t>(seconds * 1000));
 }
 
 unsigned ThreadsOf(const MountOptions& options) {
@@ -70,31 +97,52 @@ void RaiseDescriptorLimit() {
   ::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-Scope ScopeOf(const MountOptions& options, const MountPaths& paths) {
-  const bool is_named = !paths.file.empty();
-  return {.file = paths.file,
-          .detection = is_named ? backends::Detection::kContent : options.detection,
+// Of a source where each look is a request, only files with the name of a store are looked
+// into.
+Scope ScopeOf(const MountOptions& options, const RemotePlace& place) {
+  const auto detection =
+      place.source->looks_are_requests() ? backends::Detection::kName : options.detection;
+  return {.file = place.file,
+          .detection = place.file.empty() ? detection : backends::Detection::kContent,
           .as = options.as};
+}
+
+model::Result<RemotePlace> OpenPlace(const MountOptions& options, const MountPaths& paths) {
+  RemoteAccess access = options.remote;
+  access.requests = options.fetches;
+  const Freshness freshness = FreshnessOf(options);
+  access.trusts_looks_for.reset();
+  if (!freshness.immutable()) access.trusts_looks_for = freshness.interval();
+  if (paths.url.empty()) {
+    NDLFS_TRY(auto source, backends::LocalSource::Open(paths.directory, options.allow_other),
+              "source");
+    RemotePlace place = {std::move(source), paths.file, nullptr};
+    NDLFS_RETURN_IF_ERROR(AddBlockCache(place, access));
+    return place;
+  }
+  NDLFS_TRY(auto place, OpenUrl(paths.url, access), "source");
+  return place;
 }
 
 // All of one mount, with the options as they are meant (paths resolved).
 class Mount {
  public:
-  Mount(const MountOptions& options, const Scope& scope, std::shared_ptr<const Source> source)
+  Mount(const MountOptions& options, const RemotePlace& place)
       : options_(options),
-        source_(std::move(source)),
+        place_(place),
+        source_(place.source),
         context_(
             source_, options.cache_size,
             cache::LoadPace::Limits{.decoders = options.threads, .fetches = options.fetches},
             FreshnessOf(options),
             backends::OpenOptions{.max_chunk_size = options.max_chunk_size,
-                                  .shared = options.allow_other,
+                                  .shared = source_->is_shared(),
                                   .search_holds = FreshnessOf(options).interval()},
             [](const backends::Hierarchy& hierarchy, std::string_view store_name,
                std::string_view path, const ReaderOf& reader_of, const auto& refused) {
               return WriteDocument(hierarchy, store_name, path, reader_of, nullptr, refused);
             },
-            &LogWarning, options.cache_dir, options.cache_dir_size, scope),
+            &LogWarning, options.cache_dir, options.cache_dir_size, ScopeOf(options, place)),
         filesystem_(MakeRoot(context_, ControlFiles()), OptionsOfFilesystem(),
                     [this](std::string_view line) { context_.problems.Report(line); }) {
     context_.services.scan = {.max_bytes = options.max_scan, .threads = options.threads};
@@ -107,16 +155,13 @@ class Mount {
   model::Result<void> Run(std::function<void()> on_ready, backends::UniqueFd device) {
     filesystem_.set_on_ready(std::move(on_ready));
     filesystem_.set_on_first_open([this] { RaiseReadAhead(options_.mountpoint); });
-    NDLFS_TRY(const auto session,
-              Session::Mount({.source = options_.source,
-                              .mountpoint = options_.mountpoint,
-                              .allow_other = options_.allow_other,
-                              .threads = options_.threads + SpareThreads(options_),
-                              .device = std::move(device)},
-                             filesystem_));
-    auto result = session->Run();
-    filesystem_.FinishReads();
-    return result;
+    NDLFS_TRY(const auto session, Session::Mount({.source = options_.source,
+                                                  .mountpoint = options_.mountpoint,
+                                                  .allow_other = options_.allow_other,
+                                                  .threads = options_.threads + kSpareThreads,
+                                                  .device = std::move(device)},
+                                                 filesystem_));
+    return session->Run();
   }
 
  private:
@@ -128,19 +173,31 @@ class Mount {
             .immutable = options_.immutable,
             .reads_at_once = options_.threads,
             .most_reads = [this] { return context_.cache.pace().UpdateWidth(); },
-            .shared = options_.allow_other,
+            .most_running = std::max({options_.fetches, options_.threads, kLeastWaiting}),
+            .answer_within = AnswerWithin(options_),
+            .shared = source_->is_shared(),
             .source = backends::LocalRootOf(*source_)};
   }
 
   std::vector<ControlFile> ControlFiles() {
     const auto statistics = [this] {
-      return CollectStatistics(context_, filesystem_, mounted_);
+      auto all = CollectStatistics(context_, filesystem_, mounted_);
+      if (place_.block_cache) AddBlockStatistics(*place_.block_cache, all);
+      return all;
+    };
+    const auto servers = [this] {
+      return place_.statistics ? place_.statistics()
+                               : std::map<std::string, EndpointStatistics>();
     };
     return {
         {"stats.json",
-         [=, this] { return StatisticsAsJson(statistics(), CollectRequests(filesystem_)); }},
+         [=, this] {
+           return StatisticsAsJson(statistics(), CollectRequests(filesystem_), servers());
+         }},
         {"metrics",
-         [=, this] { return StatisticsAsMetrics(statistics(), CollectRequests(filesystem_)); }},
+         [=, this] {
+           return StatisticsAsMetrics(statistics(), CollectRequests(filesystem_), servers());
+         }},
         {"config.yaml", [this] { return OptionsAsYaml(options_); }},
         {"errors.log", [this] { return context_.problems.Text(); },
          options_.allow_other ? mode_t{0444} : mode_t{0440},
@@ -149,34 +206,18 @@ class Mount {
   }
 
   const MountOptions options_;
+  const RemotePlace place_;
   const std::chrono::steady_clock::time_point mounted_ = std::chrono::steady_clock::now();
   const std::shared_ptr<const Source> source_;
   MountContext context_;
   Filesystem filesystem_;
 };
 
-// A signal that asks us to end must find the thread that waits for the loop:
-// threads that are started meanwhile have it blocked.
-class SignalsBlocked {
- public:
-  SignalsBlocked() {
-    sigset_t signals;
-    ::sigemptyset(&signals);
-    for (const int signal : {SIGTERM, SIGINT, SIGHUP, SIGQUIT}) ::sigaddset(&signals, signal);
-    ::pthread_sigmask(SIG_BLOCK, &signals, &before_);
-  }
-  ~SignalsBlocked() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  SignalsBlocked(const SignalsBlocked&) = delete;
-  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
-
- private:
-  sigset_t before_;
-};
-
-std::unique_ptr<Mount> MakeMount(const MountOptions& options, const Scope& scope,
-                                 std::shared_ptr<const Source> source) {
+model::Result<std::unique_ptr<Mount>> MakeMount(const MountOptions& options,
+                                                const MountPaths& paths) {
   const SignalsBlocked blocked;
-  return std::make_unique<Mount>(options, scope, std::move(source));
+  NDLFS_TRY(const auto place, OpenPlace(options, paths));
+  return std::make_unique<Mount>(options, place);
 }
 
 // In the process that was started in the background.
@@ -220,9 +261,7 @@ model::Result<void> Serve(const MountOptions& options, const MountPaths& paths,
   if (!paths.file.empty() && IsInside(options.mountpoint, paths.directory)) {
     backends::StayOnOneFilesystem();
   }
-  NDLFS_TRY(auto source, backends::LocalSource::Open(paths.directory, options.allow_other),
-            "source");
-  const auto mount = MakeMount(options, ScopeOf(options, paths), std::move(source));
+  NDLFS_TRY(const auto mount, MakeMount(options, paths));
   auto result = mount->Run(
       [&] {
         LogInfo("mounted " + options.source + " on " + options.mountpoint);
@@ -248,6 +287,7 @@ model::Result<MountOptions> ResolveOptions(const MountOptions& given, const Moun
       !std::filesystem::is_directory(given.cache_dir, ignored)) {
     return BadInput("--cache-dir: {} is not a directory", model::Quote(given.cache_dir));
   }
+  NDLFS_RETURN_IF_ERROR(CheckBlockCache(given.remote));
   return options;
 }
 

@@ -11,13 +11,14 @@
 #include <string>
 
 #include "backends/detection.h"
+#include "fs/mount/remote_access.h"
 #include "fs/view/view_provider.h"
 #include "model/error.h"
 
 namespace ndlfs::fs {
 
 struct MountOptions {
-  std::string source;
+  std::string source;  // a path, or a URL
   std::string mountpoint;
 
   uint64_t cache_size = uint64_t{512} << 20;
@@ -25,11 +26,12 @@ struct MountOptions {
   // will need them again, and the most bytes to keep there.
   std::string cache_dir = "/var/tmp";
   uint64_t cache_dir_size = uint64_t{8} << 30;
-  // Threads that serve reads; 0: one per core, and at least two. Spare threads
-  // answer short requests.
+  // Reads that may use a core at once; 0: one per core, and at least two.
   unsigned threads = 0;
   // Most loads of chunks that run at once because the source makes them wait.
   unsigned fetches = 64;
+  // After so many seconds a request fails with ETIMEDOUT; 0: never.
+  double timeout_seconds = 30.0;
   // Let other users than the one who mounts see the files, with the
   // permissions that the files have.
   bool allow_other = false;
@@ -58,6 +60,10 @@ struct MountOptions {
 
   // The short name of a view of groups that stores are shown as; empty: as folders.
   std::string as;
+
+  // For a source that is a URL. `requests` and `trusts_looks_for` follow from the options
+  // above.
+  RemoteAccess remote;
 
   // Which views a listing shows.
   ListedViews views;

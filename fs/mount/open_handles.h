@@ -10,28 +10,32 @@
 #include <unordered_map>
 #include <utility>
 
+#include "backends/store/caller.h"
 #include "fs/tree/inode_table.h"
 #include "fs/tree/tree_node.h"
 #include "model/mutex.h"
 
 namespace ndlfs::fs {
 
-// Owns objects. The handle of an object is its address, so finding one takes no
-// lock. The kernel uses a handle neither before it is opened nor after it is
-// released. The set destroys objects that were never released. Thread-safe.
+// Keeps objects of a class that inherits std::enable_shared_from_this. The handle of an object
+// is its address, so finding one takes no lock. The kernel uses a handle neither before it is
+// opened nor after it is released, but a request that was refused may still use the object: it
+// holds a pointer. The set lets go of objects that were never released. Thread-safe.
 template <typename T>
 class HandleSet {
  public:
-  uint64_t Add(std::unique_ptr<T> object) {
+  uint64_t Add(std::shared_ptr<T> object) {
     const auto handle = reinterpret_cast<uintptr_t>(object.get());
     model::MutexLock lock(mutex_);
     objects_.emplace(handle, std::move(object));
     return handle;
   }
   // `handle` must be one of Add() that was not removed since.
-  static T& Get(uint64_t handle) { return *reinterpret_cast<T*>(handle); }
+  static std::shared_ptr<T> Get(uint64_t handle) {
+    return reinterpret_cast<T*>(handle)->shared_from_this();
+  }
   void Remove(uint64_t handle) {
-    std::unique_ptr<T> removed;  // destroyed after the lock is given back
+    std::shared_ptr<T> removed;  // destroyed after the lock is given back
     model::MutexLock lock(mutex_);
     const auto it = objects_.find(handle);
     if (it == objects_.end()) return;
@@ -45,20 +49,31 @@ class HandleSet {
 
  private:
   mutable model::Mutex mutex_;
-  std::unordered_map<uint64_t, std::unique_ptr<T>> objects_ GUARDED_BY(mutex_);
+  std::unordered_map<uint64_t, std::shared_ptr<T>> objects_ GUARDED_BY(mutex_);
+};
+
+// One open().
+struct OpenFile : std::enable_shared_from_this<OpenFile> {
+  OpenFile(OpenedFile&& file, backends::CallerPtr by)
+      : handle(std::move(file.handle)), opener(std::move(by)) {}
+
+  const std::shared_ptr<const FileHandle> handle;
+  // The caller that opened the file. Every read through the handle is done as this caller.
+  // Null if the mount is only for the user who mounts.
+  const backends::CallerPtr opener;
 };
 
 // One opendir(): "." and "..", then the entries of a DirectoryReader. The
 // offset of an entry is its ordinal. If the directory changes meanwhile, an
 // entry may appear twice or not at all after a rewind, as POSIX allows.
-class DirectoryHandle {
+class DirectoryHandle : public std::enable_shared_from_this<DirectoryHandle> {
  public:
   DirectoryHandle(InodeTable::Inode inode, std::unique_ptr<DirectoryReader> reader,
                   backends::CallerPtr opener = nullptr)
       : inode_(std::move(inode)), opener_(std::move(opener)), reader_(std::move(reader)) {}
 
   const InodeTable::Inode& inode() const { return inode_; }
-  // The same as OpenedFile::opener.
+  // The same as OpenFile::opener.
   const backends::CallerPtr& opener() const { return opener_; }
 
   // Calls `take` with each entry from ordinal `offset` on, and with the offset

@@ -11,9 +11,12 @@
 #include <string>
 #include <vector>
 
+#include "backends/store/cancellation.h"
 #include "backends/store/request_scope.h"
+#include "fs/mount/caller_state.h"
 #include "fs/mount/errno.h"
 #include "fs/mount/fuse.h"
+#include "fs/mount/parallel_lookups.h"
 
 namespace ndlfs::fs {
 namespace {
@@ -21,24 +24,6 @@ namespace {
 using model::IoError;
 using Status = model::Result<void>;
 using Counts = OperationCounts;
-
-// A request, to be answered once: a second answer would be the end of libfuse.
-class Request {
- public:
-  explicit Request(fuse_req_t req) : req_(req) {}
-
-  bool answered() const { return answered_; }
-  // Not to be answered through this.
-  fuse_req_t peek() const { return req_; }
-  fuse_req_t Answer() {
-    answered_ = true;
-    return req_;
-  }
-
- private:
-  fuse_req_t req_;
-  bool answered_ = false;
-};
 
 TreeNode& AsNode(const InodeTable::Inode& inode) {
   return static_cast<TreeNode&>(*inode.object);
@@ -73,6 +58,11 @@ struct ::stat ToStat(const FilesystemOptions& options, uint64_t ino,
 // How long the kernel may believe what can change at any moment.
 constexpr double kShortTimeout = 1.0;
 
+// Requests of the kernel, and beyond this number it reads no further ahead. Where an ordinary
+// user mounts, the kernel allows fewer (max_user_bgreq).
+constexpr unsigned kMaxBackground = 32'768;
+constexpr unsigned kMaxReadAhead = 256;
+
 // The kernel keeps files in pages of this size, or of a multiple.
 constexpr size_t kPageSize = 4096;
 
@@ -90,87 +80,191 @@ backends::ByteSpan ThreadBuffer(size_t size) {
   return buffer.span().first(size);
 }
 
+}  // namespace
+
+// A request of the kernel. Whatever has an answer first gives it: a second answer would be the
+// end of libfuse.
+class PendingRequest : public QueuedRequest {
+ public:
+  PendingRequest(fuse_req_t req, RequestTimes& times, Lane lane, uint64_t nodeid)
+      : PendingRequest(req, *fuse_req_ctx(req), times, lane, nodeid, Clock::now()) {
+    times_.Begin();
+  }
+  // Goes on with `begun` in another lane, and takes over the right to answer. If there is an
+  // answer already, this request has it, too.
+  PendingRequest(PendingRequest& begun, Lane lane)
+      : PendingRequest(begun.req_, begun.context_, begun.times_, lane, begun.nodeid_,
+                       begun.arrival()) {
+    is_answered_ = begun.is_answered_.exchange(true);
+  }
+
+  // Calls `reply` with the request, which it answers, unless there is an answer. False if this
+  // answer has not reached the kernel.
+  template <typename Reply>
+  bool Answer(const Reply& reply) {
+    if (is_answered_.exchange(true)) return false;
+    times_.End(arrival());
+    return reply(req_) == 0;
+  }
+  bool AnswerError(int error) {
+    return Answer([error](fuse_req_t req) { return fuse_reply_err(req, error); });
+  }
+  bool is_answered() const { return is_answered_; }
+
+  void Refuse(int error) override {
+    // What is decoded when the time is over goes on where another try would find it.
+    if (error != ETIMEDOUT || lane() == Lane::kRead) cancellation_->Cancel();
+    if (AnswerError(error) && error == ETIMEDOUT) ReportDelay();
+  }
+  bool IsWanted() override { return LookAtCaller(context_.pid) == CallerState::kWaits; }
+
+  Filesystem& fs() const { return fs_; }
+  const fuse_ctx& context() const { return context_; }
+  const std::shared_ptr<backends::Cancellation>& cancellation() const { return cancellation_; }
+  // The caller that opened the handle that is used: as with any file, access is checked when
+  // it is opened. If this is not set, it is the caller of the request.
+  void set_opener(backends::CallerPtr opener) { opener_ = std::move(opener); }
+  const std::optional<backends::CallerPtr>& opener() const { return opener_; }
+
+ protected:
+  // Has the queue told of signals that the caller gets.
+  void ListenToInterrupts() {
+    if (is_answered()) return;
+    const auto note = [](fuse_req_t req, void* request) {
+      static_cast<Filesystem*>(fuse_req_userdata(req))
+          ->queue()
+          .NoteInterrupt(static_cast<const QueuedRequest*>(request));
+    };
+    fuse_req_interrupt_func(req_, note, static_cast<QueuedRequest*>(this));
+  }
+
+ private:
+  PendingRequest(fuse_req_t req, const fuse_ctx& context, RequestTimes& times, Lane lane,
+                 uint64_t nodeid, Clock::time_point arrival)
+      : QueuedRequest(context.uid, lane, arrival),
+        fs_(*static_cast<Filesystem*>(fuse_req_userdata(req))),
+        req_(req),
+        context_(context),
+        times_(times),
+        nodeid_(nodeid) {}
+
+  void ReportDelay() noexcept;
+
+  Filesystem& fs_;
+  const fuse_req_t req_;  // freed with the answer
+  const fuse_ctx context_;
+  RequestTimes& times_;
+  const uint64_t nodeid_;
+  std::optional<backends::CallerPtr> opener_;
+  const std::shared_ptr<backends::Cancellation> cancellation_ =
+      std::make_shared<backends::Cancellation>();
+  std::atomic<bool> is_answered_{false};
+};
+
+namespace {
+
+using Request = PendingRequest;
+
 // Replies with `value`, or with its size where that is asked for.
 Status SizedReply(Request& request, std::string_view value, size_t size) {
-  if (size == 0) {
-    fuse_reply_xattr(request.Answer(), value.size());
-  } else if (value.size() > size) {
-    return IoError(ERANGE, "xattr");
-  } else {
-    fuse_reply_buf(request.Answer(), value.data(), value.size());
-  }
+  if (size != 0 && value.size() > size) return IoError(ERANGE, "xattr");
+  request.Answer([&](fuse_req_t req) {
+    return size == 0 ? fuse_reply_xattr(req, value.size())
+                     : fuse_reply_buf(req, value.data(), value.size());
+  });
   return {};
 }
 
 }  // namespace
 
 struct Handlers {
-  using Clock = RequestTimes::Clock;
-
-  // Counts a request, and how long it took.
-  class Timer {
+  // A request with the operation that answers it.
+  template <typename Operation>
+  class OperationRequest final : public Request {
    public:
-    explicit Timer(RequestTimes& times, Clock::time_point begin = Clock::now())
-        : times_(times), begin_(begin) {
-      times_.Begin();
+    template <typename... Args>
+    OperationRequest(Operation operation, Args&&... args)
+        : Request(std::forward<Args>(args)...), operation_(std::move(operation)) {
+      ListenToInterrupts();
     }
-    ~Timer() { times_.End(begin_); }
-    Timer(const Timer&) = delete;
-    Timer& operator=(const Timer&) = delete;
+    void Run() override { Guard(*this, operation_); }
 
    private:
-    RequestTimes& times_;
-    const Clock::time_point begin_;
+    const Operation operation_;
   };
 
-  // Runs one operation, and answers for it where it did not: with the error
-  // that it returns, or with EIO for what should not have been thrown.
+  // Runs `operation` when its turn has come, and answers for it where it did not: with the
+  // error that it returns, or with EIO for what should not have been thrown. As this may be on
+  // another thread, and later, the operation holds what it needs itself.
   template <typename Operation>
-  static void Guard(fuse_req_t req, RequestTimes Counts::*kind, const Operation& operation) {
+  static void Queue(fuse_req_t req, RequestTimes Counts::*kind, Lane lane, fuse_ino_t nodeid,
+                    Operation operation, std::optional<backends::CallerPtr> opener = {}) {
     Filesystem& fs = *static_cast<Filesystem*>(fuse_req_userdata(req));
-    const Timer timer(fs.counts_.*kind);
-    GuardCounted(req, operation);
+    const auto request = Make(req, fs.counts_.*kind, lane, nodeid, std::move(operation));
+    if (request == nullptr) return;
+    if (opener) request->set_opener(*std::move(opener));
+    RunQueued(fs, request);
   }
 
-  // The same on behalf of who opened the handle that is used: as with any file, access is
-  // checked when it is opened.
+  // The same for what neither waits nor makes others wait.
   template <typename Operation>
-  static void Guard(fuse_req_t req, RequestTimes Counts::*kind,
-                    const backends::CallerPtr& opener, const Operation& operation,
-                    Clock::time_point arrival = Clock::now()) {
+  static void RunAtOnce(fuse_req_t req, RequestTimes Counts::*kind, fuse_ino_t nodeid,
+                        Operation operation) {
     Filesystem& fs = *static_cast<Filesystem*>(fuse_req_userdata(req));
-    const Timer timer(fs.counts_.*kind, arrival);
-    GuardAs(
-        req, [&](Filesystem&) { return opener; }, operation);
+    const auto request = Make(req, fs.counts_.*kind, Lane::kLook, nodeid, std::move(operation));
+    if (request != nullptr) request->Run();
   }
 
-  // The same for what is left of an operation that has been counted.
+  // Null if there is no memory; the request has been answered then.
   template <typename Operation>
-  static void GuardCounted(fuse_req_t req, const Operation& operation) {
-    GuardAs(
-        req, [req](Filesystem& fs) { return CallerOf(fs, req); }, operation);
+  static std::shared_ptr<Request> Make(fuse_req_t req, RequestTimes& times, Lane lane,
+                                       fuse_ino_t nodeid, Operation operation) {
+    try {
+      return std::make_shared<OperationRequest<Operation>>(std::move(operation), req, times,
+                                                           lane, nodeid);
+    } catch (const std::bad_alloc&) {
+      fuse_reply_err(req, ENOMEM);
+      return nullptr;
+    }
+  }
+
+  // Goes on with `request` in another lane.
+  template <typename Operation>
+  static void Continue(Request& request, Lane lane, Operation operation) {
+    RunQueued(request.fs(), std::make_shared<OperationRequest<Operation>>(std::move(operation),
+                                                                          request, lane));
+  }
+
+  static void RunQueued(Filesystem& fs, const std::shared_ptr<Request>& request) {
+    try {
+      fs.queue_.Run(request);
+    } catch (const std::bad_alloc&) {  // it was neither run nor left waiting
+      request->AnswerError(ENOMEM);
+    }
   }
 
   // Null where all is read as the user who has mounted.
-  static backends::CallerPtr CallerOf(Filesystem& fs, fuse_req_t req) {
+  static backends::CallerPtr CallerOf(const Request& request) {
+    Filesystem& fs = request.fs();
     if (!fs.options_.shared) return nullptr;
-    const fuse_ctx& context = *fuse_req_ctx(req);
+    if (request.opener()) return *request.opener();
+    const fuse_ctx& context = request.context();
     return fs.callers_.Find(context.uid, context.gid, context.pid);
   }
 
-  template <typename FindCaller, typename Operation>
-  static void GuardAs(fuse_req_t req, const FindCaller& find_caller,
-                      const Operation& operation) {
-    Filesystem& fs = *static_cast<Filesystem*>(fuse_req_userdata(req));
-    Request request(req);
+  template <typename Operation>
+  static void Guard(Request& request, const Operation& operation) {
+    if (request.is_answered()) return;  // while it waited
+    Filesystem& fs = request.fs();
     int error = EIO;
     try {
-      const backends::CallerScope caller_scope(find_caller(fs));
+      const backends::CallerScope caller_scope(CallerOf(request));
+      const backends::CancellationScope cancellation_scope(request.cancellation());
       const backends::RequestScope request_scope;
       const Status status = operation(fs, request);
       if (status) return;
       error = ToErrno(status.error());
-      if (!IsOrdinary(error)) Complain(fs, status.error().message());
+      if (!IsOrdinary(error) && !request.is_answered()) Complain(fs, status.error().message());
     } catch (const std::bad_alloc&) {
       error = ENOMEM;
     } catch (const std::exception& exception) {
@@ -178,7 +272,7 @@ struct Handlers {
     } catch (...) {
       Complain(fs, "unknown exception");
     }
-    if (!request.answered()) fuse_reply_err(request.Answer(), error);
+    request.AnswerError(error);
   }
 
   static void Complain(Filesystem& fs, std::string_view line) noexcept {
@@ -203,26 +297,30 @@ struct Handlers {
     // Of requests that are under way together, one that fails fails all: what
     // could be read before it would be lost.
     conn->want &= ~static_cast<unsigned>(FUSE_CAP_ASYNC_DIO);
-    conn->max_background = 64;  // read-ahead counts as that
-    conn->congestion_threshold = 48;
+    // Reads through the page cache are "background" requests, also those that somebody waits
+    // for. The queue needs to see all of them: the kernel gives them out in the order of their
+    // arrival, whoever they are of.
+    conn->max_background = kMaxBackground;
+    conn->congestion_threshold = kMaxReadAhead;
     conn->time_gran = 1;
     if (fs.on_ready_) fs.on_ready_();
+    if ((conn->capable & FUSE_CAP_PARALLEL_DIROPS) != 0) NoteInit();
   }
 
   static void OpLookup(fuse_req_t req, fuse_ino_t parent, const char* name) {
-    Guard(req, &Counts::lookup, [&](Filesystem& fs, Request& request) -> Status {
-      const std::string_view wanted = name;
-      if (wanted == "." || wanted == "..") {
-        return ReplyByHandle(fs, request, parent, wanted == "..");
-      }
-      NDLFS_TRY(const auto directory, Find(fs, parent));
-      auto node = AsNode(directory).Lookup(name);
-      if (node && (*node)->StatCost() != TreeNode::Cost::kNothing) {
-        LeaveForTurn(fs, request, directory, name, *std::move(node));
-        return {};
-      }
-      return ReplyLookup(fs, request, directory, name, std::move(node));
-    });
+    Queue(req, &Counts::lookup, Lane::kLook, parent,
+          [parent, wanted = std::string(name)](Filesystem& fs, Request& request) -> Status {
+            if (wanted == "." || wanted == "..") {
+              return ReplyByHandle(fs, request, parent, wanted == "..");
+            }
+            NDLFS_TRY(const auto directory, Find(fs, parent));
+            auto node = AsNode(directory).Lookup(wanted);
+            if (node && (*node)->StatCost() != TreeNode::Cost::kNothing) {
+              FindSizeLater(request, directory, wanted, *std::move(node));
+              return {};
+            }
+            return ReplyLookup(fs, request, directory, wanted, std::move(node));
+          });
   }
 
   // A server of NFS has a nodeid out of a file handle, and asks what it stands for, or
@@ -262,24 +360,19 @@ struct Handlers {
     fuse_entry_param entry = {};  // without a timeout: the kernel has no name for it
     entry.ino = inode.nodeid;
     entry.attr = ToStat(fs.options_, inode.ino, *attributes);
-    if (fuse_reply_entry(request.Answer(), &entry) != 0) fs.table_.Forget(inode.nodeid, 1);
+    if (!AnswerEntry(request, entry)) fs.table_.Forget(inode.nodeid, 1);
     return {};
   }
 
   // What decodes as much as a read takes turns with reads. What decodes much
-  // more keeps all processors busy for a while: one at a time, and reads go on.
-  static void LeaveForTurn(Filesystem& fs, Request& request, const InodeTable::Inode& directory,
-                           std::string name, TreeNodePtr node) {
-    const uid_t user = fuse_req_ctx(request.peek())->uid;
-    ReadTurns& turns = node->StatCost() == TreeNode::Cost::kScan ? fs.scan_turns_ : fs.turns_;
-    const auto reply = [req = request.peek(), directory, name = std::move(name),
-                        node = std::move(node)] {
-      GuardCounted(req, [&](Filesystem& guarded, Request& later) {
-        return ReplyLookup(guarded, later, directory, name, node);
-      });
-    };
-    turns.Run(user, reply);  // where it throws, the request is still to be answered
-    request.Answer();
+  // more keeps all processors busy for a while: reads go on meanwhile.
+  static void FindSizeLater(Request& request, const InodeTable::Inode& directory,
+                            const std::string& name, TreeNodePtr node) {
+    const bool is_long = node->StatCost() == TreeNode::Cost::kScan;
+    Continue(request, is_long ? Lane::kScan : Lane::kRead,
+             [directory, name, node = std::move(node)](Filesystem& fs, Request& later) {
+               return ReplyLookup(fs, later, directory, name, node);
+             });
   }
 
   static Status ReplyLookup(Filesystem& fs, Request& request,
@@ -296,8 +389,12 @@ struct Handlers {
     if (status || ToErrno(status.error()) != ENOENT) return status;
     fuse_entry_param nothing = {};  // the kernel remembers that, too
     nothing.entry_timeout = AsNode(directory).DependsOnCaller() ? 0 : timeout;
-    fuse_reply_entry(request.Answer(), &nothing);
+    AnswerEntry(request, nothing);
     return {};
+  }
+
+  static bool AnswerEntry(Request& request, const fuse_entry_param& entry) {
+    return request.Answer([&](fuse_req_t req) { return fuse_reply_entry(req, &entry); });
   }
 
   static Status ReplyEntry(Filesystem& fs, Request& request, const InodeTable::Inode& parent,
@@ -312,9 +409,9 @@ struct Handlers {
     entry.attr = ToStat(fs.options_, inode->ino, attributes);
     entry.attr_timeout = is_volatile ? 0 : timeout;
     entry.entry_timeout = asks_for_each ? 0 : timeout;
-    // A caller that was interrupted has not got the nodeid, and so will not
-    // forget it.
-    if (fuse_reply_entry(request.Answer(), &entry) != 0) fs.table_.Forget(inode->nodeid, 1);
+    // A caller that was interrupted, or has waited for too long, has not got the nodeid, and so
+    // will not forget it.
+    if (!AnswerEntry(request, entry)) fs.table_.Forget(inode->nodeid, 1);
     return {};
   }
 
@@ -333,82 +430,84 @@ struct Handlers {
   }
 
   static void OpGetattr(fuse_req_t req, fuse_ino_t nodeid, fuse_file_info*) {
-    Guard(req, &Counts::getattr, [&](Filesystem& fs, Request& request) -> Status {
-      NDLFS_TRY(const auto inode, Find(fs, nodeid));
-      NDLFS_TRY(const auto attributes, AsNode(inode).Stat());
-      const struct ::stat status = ToStat(fs.options_, inode.ino, attributes);
-      const double timeout = AsNode(inode).IsVolatile() ? 0 : fs.options_.timeout;
-      fuse_reply_attr(request.Answer(), &status, timeout);
-      return {};
-    });
+    Queue(req, &Counts::getattr, Lane::kLook, nodeid,
+          [nodeid](Filesystem& fs, Request& request) -> Status {
+            NDLFS_TRY(const auto inode, Find(fs, nodeid));
+            NDLFS_TRY(const auto attributes, AsNode(inode).Stat());
+            const struct ::stat status = ToStat(fs.options_, inode.ino, attributes);
+            const double timeout = AsNode(inode).IsVolatile() ? 0 : fs.options_.timeout;
+            request.Answer([&](fuse_req_t r) { return fuse_reply_attr(r, &status, timeout); });
+            return {};
+          });
   }
 
   static void OpReadlink(fuse_req_t req, fuse_ino_t nodeid) {
-    Guard(req, &Counts::other, [&](Filesystem& fs, Request& request) -> Status {
-      NDLFS_TRY(const auto inode, Find(fs, nodeid));
-      NDLFS_TRY(const auto target, AsNode(inode).ReadLink());
-      fuse_reply_readlink(request.Answer(), target.c_str());
-      return {};
-    });
+    Queue(
+        req, &Counts::other, Lane::kLook, nodeid,
+        [nodeid](Filesystem& fs, Request& request) -> Status {
+          NDLFS_TRY(const auto inode, Find(fs, nodeid));
+          NDLFS_TRY(const auto target, AsNode(inode).ReadLink());
+          request.Answer([&](fuse_req_t r) { return fuse_reply_readlink(r, target.c_str()); });
+          return {};
+        });
   }
 
   static void OpOpen(fuse_req_t req, fuse_ino_t nodeid, fuse_file_info* fi) {
-    Guard(req, &Counts::open, [&](Filesystem& fs, Request& request) -> Status {
-      const bool reads = (fi->flags & O_ACCMODE) == O_RDONLY && (fi->flags & O_TRUNC) == 0;
-      if (!reads) return IoError(EROFS, "open");
-      NDLFS_TRY(const auto inode, Find(fs, nodeid));
-      NDLFS_TRY(auto opened, AsNode(inode).Open());
-      if (fs.on_first_open_) std::call_once(fs.first_open_, fs.on_first_open_);
-      // A node is one version of a file: its pages stay true.
-      fi->keep_cache = !opened.size_unknown;
-      fi->direct_io = opened.size_unknown;
-      opened.opener = backends::CallerScope::Current();
-      const uint64_t handle = fs.files_.Add(std::make_unique<OpenedFile>(std::move(opened)));
-      fi->fh = handle;
-      if (fuse_reply_open(request.Answer(), fi) != 0) fs.files_.Remove(handle);
-      return {};
-    });
+    Queue(req, &Counts::open, Lane::kLook, nodeid,
+          [nodeid, info = *fi](Filesystem& fs, Request& request) -> Status {
+            const bool reads =
+                (info.flags & O_ACCMODE) == O_RDONLY && (info.flags & O_TRUNC) == 0;
+            if (!reads) return IoError(EROFS, "open");
+            NDLFS_TRY(const auto inode, Find(fs, nodeid));
+            NDLFS_TRY(auto opened, AsNode(inode).Open());
+            if (fs.on_first_open_) std::call_once(fs.first_open_, fs.on_first_open_);
+            fuse_file_info answer = info;
+            // A node is one version of a file: its pages stay true.
+            answer.keep_cache = !opened.size_unknown;
+            answer.direct_io = opened.size_unknown;
+            answer.fh = fs.files_.Add(std::make_shared<OpenFile>(
+                std::move(opened), backends::CallerScope::Current()));
+            if (!AnswerOpen(request, answer)) fs.files_.Remove(answer.fh);
+            return {};
+          });
   }
 
-  static void OpRead(fuse_req_t req, fuse_ino_t, size_t size, off_t offset,
+  static bool AnswerOpen(Request& request, const fuse_file_info& info) {
+    return request.Answer([&](fuse_req_t req) { return fuse_reply_open(req, &info); });
+  }
+
+  static void OpRead(fuse_req_t req, fuse_ino_t nodeid, size_t size, off_t offset,
                      fuse_file_info* fi) {
-    Filesystem& fs = *static_cast<Filesystem*>(fuse_req_userdata(req));
     // The kernel names an owner where it reads past its pages, and only there.
     const bool is_direct = fi->lock_owner != 0;
-    const auto read = [req, size, offset, handle = fi->fh, is_direct, arrival = Clock::now()] {
-      Read(req, handle, size, offset, is_direct, arrival);
-    };
-    try {
-      fs.turns_.Run(fuse_req_ctx(req)->uid, read);
-    } catch (const std::bad_alloc&) {  // it was neither run nor left waiting
-      fuse_reply_err(req, ENOMEM);
-    }
+    const auto file = HandleSet<OpenFile>::Get(fi->fh);
+    Queue(
+        req, &Counts::read, Lane::kRead, nodeid,
+        [file, size, offset, is_direct](Filesystem& fs, Request& request) {
+          return Read(fs, request, *file, size, static_cast<uint64_t>(offset), is_direct);
+        },
+        file->opener);
   }
 
-  // The kernel does not release a file as long as a read of it is unanswered.
-  static void Read(fuse_req_t req, uint64_t handle, size_t size, off_t offset, bool is_direct,
-                   Clock::time_point arrival) {
-    const OpenedFile& file = HandleSet<OpenedFile>::Get(handle);
-    Guard(
-        req, &Counts::read, file.opener,
-        [&](Filesystem& fs, Request& request) -> Status {
-          const backends::ByteSpan out = ThreadBuffer(size);
-          auto count = file.handle->Read(static_cast<uint64_t>(offset), out);
-          if (!count && is_direct && ToErrno(count.error()) != ESTALE) {
-            const size_t sound =
-                ReadSoundPages(*file.handle, static_cast<uint64_t>(offset), out);
-            if (sound != 0) count = sound;
-          }
-          if (!count) {
-            // Whatever a read fails with, somebody got less than there is.
-            if (IsOrdinary(ToErrno(count.error()))) Complain(fs, count.error().message());
-            return model::Propagate(std::move(count).error());
-          }
-          fs.counts_.bytes_read.fetch_add(*count, std::memory_order_relaxed);
-          fuse_reply_buf(request.Answer(), reinterpret_cast<const char*>(out.data()), *count);
-          return {};
-        },
-        arrival);
+  static Status Read(Filesystem& fs, Request& request, const OpenFile& file, size_t size,
+                     uint64_t offset, bool is_direct) {
+    const backends::ByteSpan out = ThreadBuffer(size);
+    auto count = file.handle->Read(offset, out);
+    if (request.is_answered()) return {};
+    if (!count && is_direct && ToErrno(count.error()) != ESTALE) {
+      const size_t sound = ReadSoundPages(*file.handle, offset, out);
+      if (sound != 0) count = sound;
+    }
+    if (!count) {
+      // Whatever a read fails with, somebody got less than there is.
+      if (IsOrdinary(ToErrno(count.error()))) Complain(fs, count.error().message());
+      return model::Propagate(std::move(count).error());
+    }
+    fs.counts_.bytes_read.fetch_add(*count, std::memory_order_relaxed);
+    request.Answer([&](fuse_req_t req) {
+      return fuse_reply_buf(req, reinterpret_cast<const char*>(out.data()), *count);
+    });
+    return {};
   }
 
   // Of a read that failed, the bytes before the first page that cannot be read.
@@ -428,49 +527,58 @@ struct Handlers {
     return sound;
   }
 
-  static void OpRelease(fuse_req_t req, fuse_ino_t, fuse_file_info* fi) {
-    Guard(req, &Counts::other, [&](Filesystem& fs, Request& request) -> Status {
-      fs.files_.Remove(fi->fh);
-      fuse_reply_err(request.Answer(), 0);
-      return {};
-    });
+  static void OpRelease(fuse_req_t req, fuse_ino_t nodeid, fuse_file_info* fi) {
+    RunAtOnce(req, &Counts::other, nodeid,
+              [handle = fi->fh](Filesystem& fs, Request& request) -> Status {
+                fs.files_.Remove(handle);
+                request.AnswerError(0);
+                return {};
+              });
   }
 
   static void OpOpendir(fuse_req_t req, fuse_ino_t nodeid, fuse_file_info* fi) {
-    Guard(req, &Counts::readdir, [&](Filesystem& fs, Request& request) -> Status {
-      NDLFS_TRY(auto inode, Find(fs, nodeid));
-      NDLFS_TRY(auto reader, AsNode(inode).OpenDirectory());
-      const bool keep = fs.options_.immutable && !AsNode(inode).MayChange(".") &&
-                        !AsNode(inode).DependsOnCaller();
-      fi->cache_readdir = fi->keep_cache = keep;
-      const uint64_t handle = fs.directories_.Add(std::make_unique<DirectoryHandle>(
-          std::move(inode), std::move(reader), backends::CallerScope::Current()));
-      fi->fh = handle;
-      if (fuse_reply_open(request.Answer(), fi) != 0) fs.directories_.Remove(handle);
-      return {};
-    });
-  }
-
-  static void OpReaddir(fuse_req_t req, fuse_ino_t, size_t size, off_t offset,
-                        fuse_file_info* fi) {
-    auto& directory = HandleSet<DirectoryHandle>::Get(fi->fh);
-    Guard(req, &Counts::readdir, directory.opener(),
-          [&](Filesystem& fs, Request& request) -> Status {
-            std::vector<char> buffer(size);
-            size_t used = 0;
-            const auto take = [&](const DirectoryEntry& entry, uint64_t next) {
-              const struct ::stat status = EntryStat(fs, directory.inode(), entry);
-              const size_t needed =
-                  fuse_add_direntry(req, buffer.data() + used, size - used, entry.name.c_str(),
-                                    &status, static_cast<off_t>(next));
-              if (needed > size - used) return false;
-              used += needed;
-              return true;
-            };
-            NDLFS_RETURN_IF_ERROR(directory.Visit(static_cast<uint64_t>(offset), take));
-            fuse_reply_buf(request.Answer(), buffer.data(), used);
+    Queue(req, &Counts::readdir, Lane::kLook, nodeid,
+          [nodeid, info = *fi](Filesystem& fs, Request& request) -> Status {
+            NDLFS_TRY(auto inode, Find(fs, nodeid));
+            NDLFS_TRY(auto reader, AsNode(inode).OpenDirectory());
+            const bool keep = fs.options_.immutable && !AsNode(inode).MayChange(".") &&
+                              !AsNode(inode).DependsOnCaller();
+            fuse_file_info answer = info;
+            answer.cache_readdir = answer.keep_cache = keep;
+            answer.fh = fs.directories_.Add(std::make_shared<DirectoryHandle>(
+                std::move(inode), std::move(reader), backends::CallerScope::Current()));
+            if (!AnswerOpen(request, answer)) fs.directories_.Remove(answer.fh);
             return {};
           });
+  }
+
+  static void OpReaddir(fuse_req_t req, fuse_ino_t nodeid, size_t size, off_t offset,
+                        fuse_file_info* fi) {
+    const auto directory = HandleSet<DirectoryHandle>::Get(fi->fh);
+    Queue(
+        req, &Counts::readdir, Lane::kLook, nodeid,
+        [directory, size, offset](Filesystem& fs, Request& request) {
+          return ReadDirectory(fs, request, *directory, size, static_cast<uint64_t>(offset));
+        },
+        directory->opener());
+  }
+
+  static Status ReadDirectory(Filesystem& fs, Request& request, DirectoryHandle& directory,
+                              size_t size, uint64_t offset) {
+    std::vector<char> buffer(size);
+    size_t used = 0;
+    const auto take = [&](const DirectoryEntry& entry, uint64_t next) {
+      const struct ::stat status = EntryStat(fs, directory.inode(), entry);
+      const size_t needed =
+          fuse_add_direntry(nullptr, buffer.data() + used, size - used, entry.name.c_str(),
+                            &status, static_cast<off_t>(next));
+      if (needed > size - used) return false;
+      used += needed;
+      return true;
+    };
+    NDLFS_RETURN_IF_ERROR(directory.Visit(offset, take));
+    request.Answer([&](fuse_req_t req) { return fuse_reply_buf(req, buffer.data(), used); });
+    return {};
   }
 
   // Of an entry only the inode number and the type are asked for.
@@ -488,49 +596,57 @@ struct Handlers {
     return status;
   }
 
-  static void OpReleasedir(fuse_req_t req, fuse_ino_t, fuse_file_info* fi) {
-    Guard(req, &Counts::other, [&](Filesystem& fs, Request& request) -> Status {
-      fs.directories_.Remove(fi->fh);
-      fuse_reply_err(request.Answer(), 0);
-      return {};
-    });
+  static void OpReleasedir(fuse_req_t req, fuse_ino_t nodeid, fuse_file_info* fi) {
+    RunAtOnce(req, &Counts::other, nodeid,
+              [handle = fi->fh](Filesystem& fs, Request& request) -> Status {
+                fs.directories_.Remove(handle);
+                request.AnswerError(0);
+                return {};
+              });
   }
 
-  static void OpStatfs(fuse_req_t req, fuse_ino_t) {
-    Guard(req, &Counts::other, [&](Filesystem& fs, Request& request) -> Status {
-      struct statvfs status = {};
-      if (fs.options_.source) {
-        NDLFS_TRY(const auto fd, fs.options_.source->OpenBeneath("", O_PATH));
-        if (::fstatvfs(fd.get(), &status) != 0) return IoError(errno, "statfs");
-      }
-      status.f_namemax = 255;
-      fuse_reply_statfs(request.Answer(), &status);
-      return {};
-    });
+  static void OpStatfs(fuse_req_t req, fuse_ino_t nodeid) {
+    Queue(req, &Counts::other, Lane::kLook, nodeid,
+          [](Filesystem& fs, Request& request) -> Status {
+            struct statvfs status = {};
+            if (fs.options_.source) {
+              NDLFS_TRY(const auto fd, fs.options_.source->OpenBeneath("", O_PATH));
+              if (::fstatvfs(fd.get(), &status) != 0) return IoError(errno, "statfs");
+            }
+            status.f_namemax = 255;
+            request.Answer([&](fuse_req_t r) { return fuse_reply_statfs(r, &status); });
+            return {};
+          });
   }
 
   static void OpGetxattr(fuse_req_t req, fuse_ino_t nodeid, const char* name, size_t size) {
-    Guard(req, &Counts::other, [&](Filesystem& fs, Request& request) -> Status {
-      // `ls -l` asks for two of other namespaces for each file.
-      const std::string_view wanted = name;
-      if (!wanted.starts_with("user.")) return IoError(ENODATA, "getxattr");
-      NDLFS_TRY(const auto inode, Find(fs, nodeid));
-      NDLFS_TRY(const auto attributes, AsNode(inode).GetExtendedAttributes());
-      for (const auto& [known, value] : attributes) {
-        if (known == wanted) return SizedReply(request, value, size);
-      }
-      return IoError(ENODATA, "getxattr");
-    });
+    // `ls -l` asks for two of other namespaces for each file.
+    if (!std::string_view(name).starts_with("user.")) {
+      RunAtOnce(req, &Counts::other, nodeid,
+                [](Filesystem&, Request&) -> Status { return IoError(ENODATA, "getxattr"); });
+      return;
+    }
+    Queue(
+        req, &Counts::other, Lane::kLook, nodeid,
+        [nodeid, wanted = std::string(name), size](Filesystem& fs, Request& request) -> Status {
+          NDLFS_TRY(const auto inode, Find(fs, nodeid));
+          NDLFS_TRY(const auto attributes, AsNode(inode).GetExtendedAttributes());
+          for (const auto& [known, value] : attributes) {
+            if (known == wanted) return SizedReply(request, value, size);
+          }
+          return IoError(ENODATA, "getxattr");
+        });
   }
 
   static void OpListxattr(fuse_req_t req, fuse_ino_t nodeid, size_t size) {
-    Guard(req, &Counts::other, [&](Filesystem& fs, Request& request) -> Status {
-      NDLFS_TRY(const auto inode, Find(fs, nodeid));
-      NDLFS_TRY(const auto attributes, AsNode(inode).GetExtendedAttributes());
-      std::string names;
-      for (const auto& [name, value] : attributes) (names += name) += '\0';
-      return SizedReply(request, names, size);
-    });
+    Queue(req, &Counts::other, Lane::kLook, nodeid,
+          [nodeid, size](Filesystem& fs, Request& request) -> Status {
+            NDLFS_TRY(const auto inode, Find(fs, nodeid));
+            NDLFS_TRY(const auto attributes, AsNode(inode).GetExtendedAttributes());
+            std::string names;
+            for (const auto& [name, value] : attributes) (names += name) += '\0';
+            return SizedReply(request, names, size);
+          });
   }
 
   static void OpAccess(fuse_req_t req, fuse_ino_t, int mask) {
@@ -544,11 +660,31 @@ struct Handlers {
   }
 };
 
+// Only the user who mounts gets to see it: the path may be one that the caller may not know.
+void PendingRequest::ReportDelay() noexcept {
+  try {
+    const auto place = fs_.table_.PlaceOfNode(nodeid_);
+    std::string path;
+    if (place) {
+      for (const std::string& name : InodeTable::PathOf(place)) (path += '/') += name;
+    }
+    Handlers::Complain(
+        fs_, fmt::format("{}: no answer within {} s (--timeout)",
+                         model::OneLine(path.substr(path.empty() ? 0 : 1)),
+                         std::chrono::duration<double>(fs_.options_.answer_within).count()));
+  } catch (...) {  // no memory to complain with
+  }
+}
+
 Filesystem::Filesystem(TreeNodePtr root, FilesystemOptions options, Report report)
     : options_(std::move(options)),
       report_(std::move(report)),
       table_(std::move(root)),
-      turns_(options_.reads_at_once, options_.most_reads) {}
+      queue_({.reads_at_once = options_.reads_at_once,
+              .most_reads = options_.most_reads,
+              .most_running = options_.most_running,
+              .shared = options_.shared,
+              .timeout = options_.answer_within}) {}
 
 // Left to itself, malloc keeps what lies between blocks that are still in use,
 // and the size stays that of the largest tree that was ever walked. Looking at

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -17,7 +18,7 @@
 #include "backends/store/local/source_root.h"
 #include "fs/mount/caller_finder.h"
 #include "fs/mount/open_handles.h"
-#include "fs/mount/read_turns.h"
+#include "fs/mount/request_queue.h"
 #include "fs/mount/request_times.h"
 #include "fs/tree/inode_table.h"
 #include "fs/tree/tree_node.h"
@@ -26,12 +27,13 @@ struct fuse_lowlevel_ops;
 
 namespace ndlfs::fs {
 
-// The counters that `.ndlfs` shows.
+// The counters that `.ndlfs` shows. Times are those from the arrival of a request to its
+// answer.
 struct OperationCounts {
   RequestTimes lookup;
   RequestTimes getattr;
   RequestTimes open;
-  RequestTimes read;  // from their arrival: those that wait for their turn wait here, too
+  RequestTimes read;
   RequestTimes readdir;
   RequestTimes other;
   std::atomic<uint64_t> failed{0};  // failures, except ordinary ones such as ENOENT
@@ -46,11 +48,15 @@ struct FilesystemOptions {
   double timeout = 1.0;
   // The source never changes, so the kernel may cache listings, too.
   bool immutable = false;
-  // How many reads may run at the same time.
+  // How many reads may use a core at the same time.
   unsigned reads_at_once = 2;
   // How many may run at once now, because they wait for a slow source. Called by any thread,
   // and under a lock: must be quick.
   std::function<unsigned()> most_reads = {};
+  // How many reads may wait for a slow source at once.
+  unsigned most_running = 64;
+  // After this time a request fails with ETIMEDOUT; zero: never.
+  std::chrono::milliseconds answer_within{0};
   // Other users than the one who mounts may use the mount. Each request then opens files of the
   // source as its caller, so that the caller gets only what it may read.
   bool shared = false;
@@ -76,9 +82,10 @@ class Filesystem {
   // `on_first_open` is called once, before the first file is opened.
   void set_on_first_open(std::function<void()> action) { on_first_open_ = std::move(action); }
 
-  // Waits for the reads that still run when the session has ended: they need it for their
-  // answers.
-  void FinishReads() { turns_.Finish(); }
+  // When requests run. The session calls its Tick(), and its End() before it ends itself, as
+  // requests need it for their answers.
+  RequestQueue& queue() { return queue_; }
+  const RequestQueue& queue() const { return queue_; }
 
   const OperationCounts& counts() const { return counts_; }
   size_t inodes() const { return table_.size(); }
@@ -86,6 +93,7 @@ class Filesystem {
 
  private:
   friend struct Handlers;
+  friend class PendingRequest;
 
   // To be called after `forgotten` more nodeids were forgotten.
   void GiveMemoryBack(size_t forgotten);
@@ -97,12 +105,11 @@ class Filesystem {
   std::once_flag first_open_;
   InodeTable table_;
   std::atomic<size_t> forgotten_{0};  // since memory was last given back
-  HandleSet<OpenedFile> files_;
+  HandleSet<OpenFile> files_;
   HandleSet<DirectoryHandle> directories_;
-  ReadTurns turns_;
-  ReadTurns scan_turns_{1};
   CallerFinder callers_;
   OperationCounts counts_;
+  RequestQueue queue_;  // the last member: requests use the others
 };
 
 }  // namespace ndlfs::fs

@@ -19,6 +19,7 @@
 
 #include "backends/detection.h"
 #include "backends/store/local/local_source.h"
+#include "fs/mount/open_source.h"
 
 namespace ndlfs::fs {
 namespace {
@@ -215,9 +216,11 @@ std::string WhyNoDevice(int error) {
 
 model::Result<MountPaths> CheckSource(const MountOptions& options) {
   MountPaths paths;
-  if (options.source.find("://") != std::string::npos) {
-    return BadInput("source {}: a URL, and only directories can be mounted",
-                    Quote(options.source));
+  if (IsUrl(options.source)) {
+    NDLFS_RETURN_IF_ERROR(CheckUrl(options.source, options.remote), "source");
+    paths.url = options.source;
+    paths.source = ShownUrl(options.source);
+    return paths;
   }
   NDLFS_TRY(paths.source, Resolve("source", options.source));
   NDLFS_RETURN_IF_ERROR(CheckSourcePath(paths));
@@ -230,7 +233,7 @@ model::Result<MountPaths> CheckMount(const MountOptions& options) {
   NDLFS_TRY(paths.mountpoint, Resolve("mount point", options.mountpoint));
   NDLFS_RETURN_IF_ERROR(CheckDirectory("mount point", paths.mountpoint));
   NDLFS_RETURN_IF_ERROR(CheckNotMounted(paths.mountpoint));
-  NDLFS_RETURN_IF_ERROR(CheckApart(paths));
+  if (paths.url.empty()) NDLFS_RETURN_IF_ERROR(CheckApart(paths));
   NDLFS_RETURN_IF_ERROR(CheckEmpty(paths.mountpoint));
   NDLFS_RETURN_IF_ERROR(CheckFuse());
   return paths;

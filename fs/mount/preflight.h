@@ -16,12 +16,13 @@ namespace ndlfs::fs {
 
 // Absolute paths without symbolic links.
 struct MountPaths {
-  std::string source;
+  std::string source;  // of a URL: without user, password and query
   std::string mountpoint;
   // `directory` is the source itself or, if the source is one file, the
   // directory that it is in; `file` is then its name there, and else empty.
   std::string directory;
   std::string file;
+  std::string url;  // the source as it was given, if it is a URL; then the two above are empty
 };
 
 // Resolves the paths of a mount. Refuses, with one line that says what to do about it: a

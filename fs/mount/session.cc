@@ -1,15 +1,21 @@
 // SPDX-License-Identifier: MIT
 #include "fs/mount/session.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdarg>
 #include <cstdio>
+#include <optional>
 #include <string_view>
 #include <utility>
 
 #include "backends/base/capabilities.h"
 #include "fs/mount/fuse.h"
 #include "fs/mount/logging.h"
+#include "fs/mount/parallel_lookups.h"
+#include "fs/mount/receivers.h"
+#include "fs/mount/signals_blocked.h"
+#include "fs/mount/ticker.h"
 #include "model/mutex.h"
 
 namespace ndlfs::fs {
@@ -94,27 +100,17 @@ class Arguments {
   fuse_args args_ = FUSE_ARGS_INIT(0, nullptr);
 };
 
-int Loop(fuse_session* session, unsigned threads) {
-#if NDLFS_FUSE_HAS_LOOP_CONFIG
-  fuse_loop_config* config = fuse_loop_cfg_create();
-  if (config == nullptr) return -ENOMEM;
-  fuse_loop_cfg_set_max_threads(config, threads);
-  fuse_loop_cfg_set_idle_threads(config, threads);
-  const int result = fuse_session_loop_mt(session, config);
-  fuse_loop_cfg_destroy(config);
-  return result;
-#else
-  fuse_loop_config config = {};
-  config.max_idle_threads = threads;
-  return fuse_session_loop_mt(session, &config);
-#endif
+std::optional<Receivers::Clock::duration> Sooner(
+    const std::optional<Receivers::Clock::duration>& a,
+    const std::optional<Receivers::Clock::duration>& b) {
+  return a && b ? std::min(*a, *b) : a ? a : b;
 }
 
 }  // namespace
 
 model::Result<std::unique_ptr<Session>> Session::Mount(SessionOptions given,
                                                        Filesystem& filesystem) {
-  std::unique_ptr<Session> session(new Session(std::move(given)));
+  std::unique_ptr<Session> session(new Session(std::move(given), filesystem));
   const SessionOptions& options = session->options_;
   FuseLog::Global().Keep(true);
   Arguments arguments;
@@ -140,6 +136,7 @@ model::Result<std::unique_ptr<Session>> Session::Mount(SessionOptions given,
     return MountFailure(options, "the system refused; see the line above");
   }
   FuseLog::Global().Keep(false);
+  LetLookupsRunTogether(session->session_);
   const uint64_t kept =
       backends::kReadAnyFile | (options.allow_other ? backends::kTakeIdentities : 0);
   NDLFS_RETURN_IF_ERROR(backends::DropCapabilities(kept, kept | backends::kAdministrate));
@@ -147,10 +144,27 @@ model::Result<std::unique_ptr<Session>> Session::Mount(SessionOptions given,
 }
 
 model::Result<void> Session::Run() {
-  const int result = Loop(session_, options_.threads);
-  // A positive result is the signal that ended it. The mount may end between a
-  // thread's taking a request and its getting it (ECONNABORTED): when many
-  // files were closed just before, nearly every time.
+  Ticker* ticker = nullptr;  // there is one before the first request
+  const auto wake = [&ticker](Receivers::Clock::duration within) { ticker->Wake(within); };
+  RequestQueue& queue = filesystem_.queue();
+  queue.set_wake(wake);
+  Receivers receivers(session_, options_.threads, wake);
+  const auto tick = [&](Receivers::Clock::time_point now) {
+    return Sooner(queue.Tick(now), receivers.Tick(now));
+  };
+  std::optional<Ticker> running_ticker;
+  {
+    const SignalsBlocked blocked;
+    running_ticker.emplace(tick);
+  }
+  ticker = &*running_ticker;
+  const int result = receivers.Run();
+  queue.End();
+  receivers.Join();
+  running_ticker.reset();
+  queue.set_wake({});
+  // The mount may end between a thread's taking a request and its getting it (ECONNABORTED):
+  // when many files were closed just before, nearly every time.
   if (result < 0 && result != -ECONNABORTED) return model::IoError(-result, "reading requests");
   return {};
 }

@@ -17,6 +17,7 @@ struct SessionOptions {
   std::string source;      // the name that the mount gets in /proc/mounts
   std::string mountpoint;  // absolute
   bool allow_other = false;
+  // Threads that take requests; more are added while these are busy.
   unsigned threads = 2;
   // The /dev/fuse of a mount that was made already, and is not ours to unmount.
   backends::UniqueFd device = {};
@@ -34,13 +35,16 @@ class Session {
   Session& operator=(const Session&) = delete;
 
   // Serves until the mount is unmounted, or the process gets SIGTERM, SIGINT or
-  // SIGHUP. Finishes the requests that are being served.
+  // SIGHUP. Refuses the requests that have no answer yet, and waits for their work to end. To
+  // be called once.
   model::Result<void> Run();
 
  private:
-  explicit Session(SessionOptions options) : options_(std::move(options)) {}
+  Session(SessionOptions options, Filesystem& filesystem)
+      : options_(std::move(options)), filesystem_(filesystem) {}
 
   SessionOptions options_;
+  Filesystem& filesystem_;
   fuse_session* session_ = nullptr;
   bool mounted_ = false;
   bool handles_signals_ = false;

@@ -9,6 +9,7 @@
 #include <fstream>
 
 #include "backends/base/json.h"
+#include "backends/store/block_cache/block_cache.h"
 
 namespace ndlfs::fs {
 namespace {
@@ -38,6 +39,44 @@ std::string NumberText(double value) {
   return fmt::format("{}", value);
 }
 
+using Servers = std::map<std::string, EndpointStatistics>;
+
+std::string ServersAsJson(const Servers& servers) {
+  std::string text = "{";
+  for (const auto& [name, server] : servers) {
+    if (!text.ends_with('{')) text += ',';
+    text += fmt::format(
+        "\n    {}: {{\"requests\": {}, \"bytes\": {}, \"retries\": {}, \"failures\": {}, "
+        "\"answers\": {}, \"answer_seconds\": {}}}",
+        backends::Json(name).dump(-1, ' ', true, backends::Json::error_handler_t::replace),
+        server.requests, server.bytes, server.retries, server.failures, server.answers,
+        NumberText(server.answer_seconds));
+  }
+  return text + "\n  }";
+}
+
+std::string ServersAsMetrics(const Servers& servers) {
+  std::string text;
+  if (servers.empty()) return text;
+  const auto add = [&](std::string_view name, std::string_view help, const auto& value) {
+    text += fmt::format("# HELP ndlfs_server_{0} {1}\n# TYPE ndlfs_server_{0} counter\n", name,
+                        help);
+    for (const auto& [server, numbers] : servers) {
+      text += fmt::format("ndlfs_server_{}{{server=\"{}\"}} {}\n", name, server,
+                          NumberText(static_cast<double>(value(numbers))));
+    }
+  };
+  using Server = EndpointStatistics;
+  add("requests_total", "Requests to a server.", [](const Server& s) { return s.requests; });
+  add("bytes_total", "Bytes that a server sent.", [](const Server& s) { return s.bytes; });
+  add("retries_total", "Requests tried again.", [](const Server& s) { return s.retries; });
+  add("failures_total", "Requests that failed.", [](const Server& s) { return s.failures; });
+  add("answers_total", "Answers of a server.", [](const Server& s) { return s.answers; });
+  add("answer_seconds_total", "Time until these answers began.",
+      [](const Server& s) { return s.answer_seconds; });
+  return text;
+}
+
 // JSON strings are YAML. A path need not be UTF-8.
 std::string YamlText(const std::string& text) {
   return backends::Json(text).dump(-1, ' ', false, backends::Json::error_handler_t::replace);
@@ -51,6 +90,7 @@ std::vector<Statistic> CollectStatistics(const MountContext& context,
   const cache::ChunkCache::Stats cache = context.cache.stats();
   const cache::SpillSpace::Stats spill = context.spill.stats();
   const OperationCounts& counts = filesystem.counts();
+  const RequestQueue::Stats queue = filesystem.queue().stats();
   const std::chrono::duration<double> uptime = std::chrono::steady_clock::now() - mounted;
   const auto gauge = [](const char* name, const char* help, auto value) {
     return Statistic{name, help, false, static_cast<double>(value)};
@@ -73,6 +113,20 @@ std::vector<Statistic> CollectStatistics(const MountContext& context,
               counts.failed.load()),
       counter("problems_total", "Problems met in the source, repeated ones too.",
               context.problems.reported()),
+      gauge("requests_running", "Requests that are under way.", queue.running),
+      gauge("requests_waiting", "Requests that wait for their turn.", queue.waiting),
+      gauge("requests_abandoned", "Requests under way that were refused meanwhile.",
+            queue.abandoned),
+      counter("requests_waited_total", "Requests that had to wait for their turn.",
+              queue.waited),
+      counter("requests_waited_seconds_total", "How long they waited.", queue.waited_seconds),
+      counter("requests_timed_out_total", "Requests that took longer than --timeout.",
+              queue.timed_out),
+      counter("requests_interrupted_total", "Requests whose caller has gone.",
+              queue.interrupted),
+      counter("requests_crowded_out_total",
+              "Requests that were refused because too many of their user waited.",
+              queue.crowded_out),
       gauge("inodes", "Files and directories that the kernel knows.", filesystem.inodes()),
       gauge("open_files", "Open files.", filesystem.open_files()),
       gauge("stores", "Stores that are known.", context.catalog.size()),
@@ -101,6 +155,20 @@ std::vector<Statistic> CollectStatistics(const MountContext& context,
   };
 }
 
+void AddBlockStatistics(const backends::BlockCache& cache, std::vector<Statistic>& statistics) {
+  const backends::BlockCacheStats stats = cache.stats();
+  const auto add = [&](const char* name, const char* help, uint64_t value) {
+    statistics.push_back({name, help, /*is_counter=*/true, static_cast<double>(value)});
+  };
+  add("block_cache_hits_total", "Blocks of files that were found on disk.", stats.hits);
+  add("block_cache_misses_total", "Blocks that were looked for there in vain.", stats.misses);
+  add("block_cache_hit_bytes_total", "Bytes of the blocks that were found.", stats.hit_bytes);
+  add("block_cache_stored_total", "Blocks that were written there.", stats.stored);
+  add("block_cache_stored_bytes_total", "Bytes of these.", stats.stored_bytes);
+  add("block_cache_damaged_total", "Blocks that were found damaged, and removed.",
+      stats.damaged);
+}
+
 std::vector<RequestStatistic> CollectRequests(const Filesystem& filesystem) {
   const OperationCounts& counts = filesystem.counts();
   return {{"lookup", counts.lookup.answered()},   {"getattr", counts.getattr.answered()},
@@ -109,7 +177,8 @@ std::vector<RequestStatistic> CollectRequests(const Filesystem& filesystem) {
 }
 
 std::string StatisticsAsJson(const std::vector<Statistic>& statistics,
-                             const std::vector<RequestStatistic>& requests) {
+                             const std::vector<RequestStatistic>& requests,
+                             const std::map<std::string, EndpointStatistics>& servers) {
   std::string text = "{";
   for (const Statistic& statistic : statistics) {
     if (text.size() > 1) text += ',';
@@ -123,11 +192,14 @@ std::string StatisticsAsJson(const std::vector<Statistic>& statistics,
                         request.kind, request.times.total(), NumberText(request.times.seconds),
                         fmt::join(request.times.counts, ", "));
   }
-  return text + "\n  }\n}\n";
+  text += "\n  }";
+  if (!servers.empty()) text += ",\n  \"servers\": " + ServersAsJson(servers);
+  return text + "\n}\n";
 }
 
 std::string StatisticsAsMetrics(const std::vector<Statistic>& statistics,
-                                const std::vector<RequestStatistic>& requests) {
+                                const std::vector<RequestStatistic>& requests,
+                                const std::map<std::string, EndpointStatistics>& servers) {
   std::string text;
   for (const Statistic& statistic : statistics) {
     text +=
@@ -154,7 +226,7 @@ std::string StatisticsAsMetrics(const std::vector<Statistic>& statistics,
         "ndlfs_request_seconds_count{{kind=\"{0}\"}} {2}\n",
         request.kind, NumberText(request.times.seconds), sum);
   }
-  return text;
+  return text + ServersAsMetrics(servers);
 }
 
 std::string OptionsAsYaml(const MountOptions& options) {
@@ -174,6 +246,7 @@ std::string OptionsAsYaml(const MountOptions& options) {
   add("cache-dir-size", fmt::format("{}", options.cache_dir_size));
   add("threads", fmt::format("{}", options.threads));
   add("fetches", fmt::format("{}", options.fetches));
+  add("timeout", NumberText(options.timeout_seconds));
   add("allow-other", options.allow_other ? "true" : "false");
   add("uid", number(options.uid));
   add("gid", number(options.gid));
@@ -184,6 +257,15 @@ std::string OptionsAsYaml(const MountOptions& options) {
   add("max-chunk-size", fmt::format("{}", options.max_chunk_size));
   add("max-scan", fmt::format("{}", options.max_scan));
   add("as", options.as.empty() ? "null" : YamlText(options.as));
+  add("block-cache", YamlText(options.remote.block_cache));
+  add("block-cache-size", fmt::format("{}", options.remote.block_cache_size));
+  add("ca-file", YamlText(options.remote.ca_file));
+  add("token-file", YamlText(options.remote.token_file));
+  add("endpoint", YamlText(ShownUrl(options.remote.endpoint)));
+  add("region", YamlText(options.remote.region));
+  add("no-sign-request", options.remote.signs_requests ? "false" : "true");
+  add("requester-pays", options.remote.requester_pays ? "true" : "false");
+  add("allow-urls", YamlText(options.remote.allow_urls_text));
   const std::string views = options.views.Text();
   add("views", views.empty() ? "null" : YamlText(views));
   add("log-file", YamlText(options.log_file));

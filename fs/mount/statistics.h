@@ -4,9 +4,11 @@
 #pragma once
 
 #include <chrono>
+#include <map>
 #include <string>
 
 #include "fs/mount/mount.h"
+#include "fs/mount/open_source.h"
 #include "fs/mount/operations.h"
 #include "fs/tree/mount_context.h"
 
@@ -26,6 +28,9 @@ std::vector<Statistic> CollectStatistics(const MountContext& context,
                                          const Filesystem& filesystem,
                                          std::chrono::steady_clock::time_point mounted);
 
+// Appends those of the block cache.
+void AddBlockStatistics(const backends::BlockCache& cache, std::vector<Statistic>& statistics);
+
 // A kind of requests, and how long those that were answered took.
 struct RequestStatistic {
   const char* kind;
@@ -35,12 +40,14 @@ std::vector<RequestStatistic> CollectRequests(const Filesystem& filesystem);
 
 // An object with a number for each statistic, and in "requests" an object for each kind:
 // "count", "seconds", and "classes", the number of requests in each class of
-// RequestTimes.
+// RequestTimes. If the source is behind servers, "servers" has an object for each of them.
 std::string StatisticsAsJson(const std::vector<Statistic>& statistics,
-                             const std::vector<RequestStatistic>& requests = {});
+                             const std::vector<RequestStatistic>& requests = {},
+                             const std::map<std::string, EndpointStatistics>& servers = {});
 // The text format that Prometheus reads; the times are a histogram.
 std::string StatisticsAsMetrics(const std::vector<Statistic>& statistics,
-                                const std::vector<RequestStatistic>& requests = {});
+                                const std::vector<RequestStatistic>& requests = {},
+                                const std::map<std::string, EndpointStatistics>& servers = {});
 
 // The options of the mount, with the defaults filled in.
 std::string OptionsAsYaml(const MountOptions& options);

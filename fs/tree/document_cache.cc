@@ -5,6 +5,8 @@
 #include <cerrno>
 #include <tuple>
 
+#include "backends/store/cancellation.h"
+
 namespace ndlfs::fs {
 namespace {
 
@@ -19,6 +21,7 @@ bool IsPassing(const model::Error& error) {
     case EAGAIN:
     case EINTR:
     case ETIMEDOUT:
+    case ECANCELED:
       return true;
     default:
       return false;
@@ -67,6 +70,11 @@ class TracedHierarchy final : public backends::Hierarchy {
 
   model::Result<std::shared_ptr<const backends::Node>> Load(
       std::string_view path) const override {
+    // What is left out because nobody waits any more makes Write() fail.
+    if (auto wanted = backends::CancellationScope::Check(); !wanted) {
+      refusals_.Add(wanted.error());
+      return model::Propagate(std::move(wanted).error());
+    }
     // The version first: a change while the object is loaded shows later.
     Note(Document::Part::Kind::kMetadata, path, hierarchy_->Version(path).value_or(0));
     auto node = hierarchy_->Load(path);
@@ -184,7 +192,7 @@ size_t DocumentCache::KeyHash::operator()(const Key& key) const {
 model::Result<DocumentPtr> DocumentCache::Get(const std::shared_ptr<MountedStore>& store,
                                               const std::string& path) {
   NDLFS_TRY(const auto hierarchy, store->Hierarchy());
-  const auto now = freshness_.Now();
+  const auto now = store->looked_at();
   Seen seen = Find(store, path);
   if (seen.document && !seen.fresh) {
     seen.fresh = IsUnchanged(*store, *hierarchy, *seen.document);

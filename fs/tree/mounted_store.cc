@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "backends/store/cancellation.h"
 #include "backends/store/keys.h"
 #include "model/path_name.h"
 
@@ -69,7 +70,7 @@ Entity::~Entity() {
 }
 
 void Entity::NoteFailure(const std::string& name, const model::Error& error) const {
-  constexpr int kOfTheMoment[] = {ENOMEM, EMFILE, ENFILE, EINTR, ETIMEDOUT};
+  constexpr int kOfTheMoment[] = {ENOMEM, EMFILE, ENFILE, EINTR, ETIMEDOUT, ECANCELED};
   const bool may_pass = std::find(std::begin(kOfTheMoment), std::end(kOfTheMoment),
                                   error.sys_errno()) != std::end(kOfTheMoment);
   if (may_pass || IsStale(error)) return;
@@ -106,6 +107,11 @@ std::string MountedStore::Describe() const { return services_.source->Describe(p
 FileStatus MountedStore::status() const {
   model::MutexLock lock(mutex_);
   return status_;
+}
+
+Freshness::Time MountedStore::looked_at() const {
+  model::MutexLock lock(mutex_);
+  return looked_at_;
 }
 
 void MountedStore::NoteStatus(const FileStatus& status) {
@@ -259,7 +265,10 @@ model::Result<HierarchyPtr> MountedStore::Open(const FileStatus& status) {
   }
   auto opened =
       backends::OpenDetected(*format, services_.source, path_, services_.open_options);
-  if (!opened && IsStale(opened.error())) return model::Propagate(opened.error());
+  // Neither is about the store.
+  if (!opened && (IsStale(opened.error()) || backends::IsCancellation(opened.error()))) {
+    return model::Propagate(opened.error());
+  }
   if (!opened) {
     const auto located = Located(Describe(), "/", opened.error().message());
     opened = model::Propagate(
@@ -292,6 +301,10 @@ model::Result<HierarchyPtr> MountedStore::Reopen(const HierarchyPtr& outdated) {
 
 model::Result<FileStatus> MountedStore::CurrentStatus() {
   const auto found = services_.source->Stat(path_, backends::Follow::kNo);
+  // Of a server that does not answer, nobody can tell what has changed.
+  if (!found && services_.source->looks_are_requests()) {
+    return model::Propagate(found.error());
+  }
   const auto status = found.value_or(std::nullopt);
   if (!status || status->is_symlink()) return model::HasChanged(path_);
   if (status->is_directory() != is_directory_) return model::HasChanged(path_);
@@ -315,7 +328,7 @@ model::Result<EntityPtr> MountedStore::Get(std::string_view path) {
                          seen.entity->version != VersionOf(*hierarchy, path) ||
                          (seen.entity->ledger && seen.entity->ledger->Changed());
     if (!changed) {
-      Confirm(path);
+      Confirm(path, *seen.entity);
       Touch(seen.entity);
       return seen.entity;
     }
@@ -342,9 +355,16 @@ MountedStore::Seen MountedStore::Find(std::string_view path) {
   return {std::move(entity), fresh};
 }
 
-void MountedStore::Confirm(std::string_view path) {
+// A format may go by what it knew of the store at the last look. A failure is tried again after
+// a time of its own.
+Freshness::Time MountedStore::TimeOfLook(const Entity& entity) const {
+  return entity.may_pass ? services_.freshness.Now() : looked_at_;
+}
+
+void MountedStore::Confirm(std::string_view path, const Entity& entity) {
   model::MutexLock lock(mutex_);
-  if (auto* known = known_.Find(path)) known->note = services_.freshness.Now();
+  auto* known = known_.Find(path);
+  if (known != nullptr) known->note = TimeOfLook(entity);
 }
 
 model::Result<EntityPtr> MountedStore::Load(const HierarchyPtr& hierarchy,
@@ -412,8 +432,8 @@ void MountedStore::AddData(Entity& entity, const Entity* before) const {
   AddLedger(entity, before);
   entity.reader = std::make_shared<cache::ArrayReader>(source, services_.cache, entity.ledger);
   const ArrayInput input = MakeArrayInput(entity.node, entity.reader, services_.scan);
-  for (const ViewName& file : services_.array_views->Names(input)) {
-    if (!file.refusal || !services_.listed_views.Shows(file)) continue;
+  for (const ViewName& file : services_.array_views->Listed(input, services_.listed_views)) {
+    if (!file.refusal) continue;
     AddProblem(entity, model::Error(*file.refusal).In(file.name));
   }
 }
@@ -436,7 +456,7 @@ EntityPtr MountedStore::Keep(EntityPtr entity, const Entity* before) {
     if (other && other.get() != before && other->version == entity->version) {
       std::swap(entity, other);  // another thread was faster
     } else {
-      known_.Put(entity->path, entity, services_.freshness.Now());
+      known_.Put(entity->path, entity, TimeOfLook(*entity));
     }
   }
   Touch(entity);

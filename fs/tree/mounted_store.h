@@ -162,6 +162,9 @@ class MountedStore : public std::enable_shared_from_this<MountedStore> {
 
   // The status of the file or directory at the last look.
   backends::FileStatus status() const;
+  // The time of the last look whether the store has changed. What Hierarchy() says holds from
+  // then on.
+  Freshness::Time looked_at() const EXCLUDES(mutex_);
   void NoteStatus(const backends::FileStatus& status);
   // Notes the format that was just detected for this version of the path. If
   // the store is opened soon, it need not be detected again.
@@ -217,7 +220,9 @@ class MountedStore : public std::enable_shared_from_this<MountedStore> {
                    const backends::FileStatus& status) const EXCLUDES(mutex_);
 
   Seen Find(std::string_view path) EXCLUDES(mutex_);
-  void Confirm(std::string_view path) EXCLUDES(mutex_);
+  // Since when a look at `entity` that has just been taken holds.
+  Freshness::Time TimeOfLook(const Entity& entity) const REQUIRES(mutex_);
+  void Confirm(std::string_view path, const Entity& entity) EXCLUDES(mutex_);
   model::Result<EntityPtr> Load(const HierarchyPtr& hierarchy, std::string_view path,
                                 const Entity* before) EXCLUDES(mutex_);
   EntityPtr Keep(EntityPtr entity, const Entity* before) EXCLUDES(mutex_);

@@ -16,7 +16,6 @@
 #include <vector>
 
 #include "backends/base/bytes.h"
-#include "backends/store/caller.h"
 #include "fs/tree/inode_table.h"
 #include "model/error.h"
 
@@ -65,9 +64,6 @@ struct OpenedFile {
   // stat() does not show the true size. The kernel then has to read to the end,
   // without its page cache.
   bool size_unknown = false;
-  // The caller that opened the file. Every read through the handle is done as this caller.
-  // Null if the mount is only for the user who mounts.
-  backends::CallerPtr opener = nullptr;
 };
 
 // Names and values of extended attributes, in the order of listxattr.

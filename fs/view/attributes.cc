@@ -6,58 +6,8 @@
 #include <utility>
 
 namespace ndlfs::fs {
-namespace {
 
-std::optional<double> AsDouble(const model::Value& value) {
-  if (const auto* integer = value.integer()) return static_cast<double>(*integer);
-  if (const auto* real = value.real()) return *real;
-  return std::nullopt;
-}
-
-// The only item of a list, or the value itself.
-const model::Value* OnlyItem(const model::Value& value) {
-  const auto* list = value.list();
-  if (list == nullptr) return &value;
-  return list->size() == 1 ? OnlyItem(list->front()) : nullptr;
-}
-
-}  // namespace
-
-const model::Attribute* FindAttribute(const std::vector<model::Attribute>& attributes,
-                                      std::string_view name) {
-  const auto found = std::ranges::find(attributes, name, &model::Attribute::name);
-  return found == attributes.end() ? nullptr : &*found;
-}
-
-std::string TextOf(const std::vector<model::Attribute>& attributes, std::string_view name) {
-  const auto* attribute = FindAttribute(attributes, name);
-  const auto* value = attribute == nullptr ? nullptr : OnlyItem(attribute->value);
-  return value == nullptr || value->text() == nullptr ? std::string() : *value->text();
-}
-
-std::vector<double> NumbersOf(const std::vector<model::Attribute>& attributes,
-                              std::string_view name) {
-  const auto* attribute = FindAttribute(attributes, name);
-  if (attribute == nullptr) return {};
-  if (const auto one = AsDouble(attribute->value)) return {*one};
-  const auto* list = attribute->value.list();
-  if (list == nullptr) return {};
-  std::vector<double> numbers;
-  for (const model::Value& item : *list) {
-    const auto number = AsDouble(item);
-    if (!number) return {};
-    numbers.push_back(*number);
-  }
-  return numbers;
-}
-
-std::optional<double> NumberOf(const std::vector<model::Attribute>& attributes,
-                               std::string_view name) {
-  const std::vector<double> numbers = NumbersOf(attributes, name);
-  if (numbers.size() != 1) return std::nullopt;
-  return numbers.front();
-}
-
+using model::FindAttribute;
 std::optional<model::Value> MissingValue(const backends::Node& node) {
   for (const std::string_view name : {"_FillValue", "missing_value"}) {
     const auto* attribute = FindAttribute(node.attributes(), name);

@@ -17,16 +17,21 @@
 
 #include "backends/base/bytes.h"
 #include "fs/view/attributes.h"
-#include "fs/view/cf_time.h"
 #include "fs/view/number_array.h"
+#include "model/attributes.h"
+#include "model/cf_time.h"
 #include "model/float_format.h"
 #include "model/path_name.h"
 
 namespace ndlfs::fs {
 namespace {
 
+using model::Calendar;
+using model::Nanoseconds;
+using model::Period;
 using model::Quote;
 using model::Result;
+using model::TimeScale;
 
 // Of more coordinates, only those are read that are needed.
 constexpr uint64_t kMostRead = uint64_t{1} << 20;
@@ -139,7 +144,8 @@ Result<Meaning> Understand(const ArrayInput& coordinates) {
   meaning.offset = offset.value_or(0);
   meaning.time = TimeScaleOf(coordinates.dtype);
   const std::string units = TextOf(attributes, "units");
-  if (!meaning.time) meaning.time = ParseTimeUnits(units, TextOf(attributes, "calendar"));
+  if (!meaning.time)
+    meaning.time = model::ParseTimeUnits(units, TextOf(attributes, "calendar"));
   const auto missing = MissingValue(*coordinates.node);
   std::vector<std::byte> element(coordinates.dtype.size());
   if (missing && model::EncodeElement(coordinates.dtype, *missing, element)) {

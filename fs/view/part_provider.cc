@@ -84,6 +84,13 @@ std::vector<ViewName> PartProvider::Names(const ArrayInput& input) const {
   return names;
 }
 
+// Parts are found by name.
+std::vector<ViewName> PartProvider::Listed(const ArrayInput& input,
+                                           const ListedViews& listed) const {
+  if (listed.is_default()) return {};
+  return ArrayViewProvider::Listed(input, listed);
+}
+
 std::optional<ViewName> PartProvider::Find(const ArrayInput& input,
                                            std::string_view name) const {
   const auto split = SplitName(name);

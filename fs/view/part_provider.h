@@ -16,6 +16,8 @@ class PartProvider final : public ArrayViewProvider {
   explicit PartProvider(const ArrayViewProvider& files) : files_(files) {}
 
   std::vector<ViewName> Names(const ArrayInput& input) const override;
+  std::vector<ViewName> Listed(const ArrayInput& input,
+                               const ListedViews& listed) const override;
   std::optional<ViewName> Find(const ArrayInput& input, std::string_view name) const override;
   model::Result<ViewPtr> Make(const ArrayInput& input, std::string_view name) const override;
 

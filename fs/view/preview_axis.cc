@@ -15,6 +15,9 @@
 namespace ndlfs::fs {
 namespace {
 
+using model::Calendar;
+using model::Date;
+using model::Nanoseconds;
 using model::Result;
 using picture::Tick;
 using picture::Ticks;
@@ -270,7 +273,7 @@ std::pair<double, double> EndsOf(const PreviewDimension& dimension,
 
 }  // namespace
 
-Ticks TimeTicks(const TimeScale& scale, double low, double high, int most) {
+Ticks TimeTicks(const model::TimeScale& scale, double low, double high, int most) {
   if (high < low) {
     Ticks turned = TimeTicks(scale, high, low, most);
     for (Tick& tick : turned.ticks) tick.at = 1 - tick.at;
@@ -283,7 +286,7 @@ Ticks TimeTicks(const TimeScale& scale, double low, double high, int most) {
   return TimeMarks(scale.calendar, *begin, *end, std::max(3, most)).Make();
 }
 
-std::string TimeLabel(const TimeScale& scale, double number) {
+std::string TimeLabel(const model::TimeScale& scale, double number) {
   const auto time = scale.OfReal(number);
   if (!time) return picture::NumberText(number);
   std::string text = FormatTime(scale.calendar, *time, *time % kSecond == 0 ? 0 : 3);
@@ -316,7 +319,7 @@ Result<std::vector<PreviewDimension>> DescribeDimensions(const SamplePlan& plan)
     if (!dimension.axis.coordinates) continue;
     NDLFS_RETURN_IF_ERROR(AddNames(part, d, dimension));
     if (dimension.axis.role == AxisRole::kTime) {
-      dimension.time = ParseTimeUnits(dimension.axis.units, dimension.axis.calendar);
+      dimension.time = model::ParseTimeUnits(dimension.axis.units, dimension.axis.calendar);
     }
   }
   return dimensions;

@@ -8,20 +8,20 @@
 #include <string>
 #include <vector>
 
-#include "fs/view/cf_time.h"
 #include "fs/view/geometry.h"
 #include "fs/view/picture/figure.h"
 #include "fs/view/preview_samples.h"
+#include "model/cf_time.h"
 #include "model/error.h"
 
 namespace ndlfs::fs {
 
 // Round times from `low` to `high`, which are `scale`'s numbers: years, months, days, or times
 // of a day. `factor` of the result is the date where all are of one day.
-picture::Ticks TimeTicks(const TimeScale& scale, double low, double high, int most);
+picture::Ticks TimeTicks(const model::TimeScale& scale, double low, double high, int most);
 
 // A moment, without the parts at its end that are zero: "2000-01-01", "2000-01-01 06:00".
-std::string TimeLabel(const TimeScale& scale, double number);
+std::string TimeLabel(const model::TimeScale& scale, double number);
 
 // What is known of a dimension of an array from metadata.
 struct PreviewDimension {
@@ -33,7 +33,7 @@ struct PreviewDimension {
   double index_scale = 1;
   std::string long_name;
   bool goes_down = false;  // larger coordinates are farther down
-  std::optional<TimeScale> time;
+  std::optional<model::TimeScale> time;
 };
 
 // The dimensions of `plan.whole`. Loads coordinates, but reads no chunk; see

@@ -75,7 +75,7 @@ struct Meaning {
   std::string name;   // of the array
   std::string title;  // a sentence about it, else the name
   std::string units;
-  std::optional<TimeScale> time;
+  std::optional<model::TimeScale> time;
   Names names;  // of values
 };
 
@@ -92,8 +92,9 @@ Meaning MeaningOf(const SamplePlan& plan, const Samples& samples) {
   }
   if (meaning.title.empty()) meaning.title = meaning.name;
   const std::string units = TextOf(attributes, "units");
-  meaning.time = TimeScaleOf(values.dtype);
-  if (!meaning.time) meaning.time = ParseTimeUnits(units, TextOf(attributes, "calendar"));
+  meaning.time = model::TimeScaleOf(values.dtype);
+  if (!meaning.time)
+    meaning.time = model::ParseTimeUnits(units, TextOf(attributes, "calendar"));
   if (!meaning.time && units != "1") meaning.units = picture::UnitText(units);
   meaning.names = NamesIn(NamesOf(whole), samples.numbers);
   return meaning;

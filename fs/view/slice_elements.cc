@@ -161,8 +161,9 @@ class SliceElements final : public ElementSource {
                            uint64_t) -> Result<void> {
       uint64_t elements = 1;
       for (const uint64_t n : count) elements *= n;
-      NDLFS_RETURN_IF_ERROR(decodes_ ? CopyFromChunks(begin, count, to)
-                                     : CopyFromFile(begin, count, to, access));
+      NDLFS_RETURN_IF_ERROR(decodes_ && reader_->has_chunks()
+                                ? CopyFromChunks(begin, count, to)
+                                : CopyFromFile(begin, count, to, access));
       to += elements * item_;
       return {};
     };

@@ -17,10 +17,12 @@
 
 #include "backends/base/checked.h"
 #include "backends/codec/byte_swap.h"
+#include "backends/format/packing.h"
 #include "fs/view/array_part.h"
 #include "fs/view/attributes.h"
-#include "fs/view/cf_time.h"
 #include "fs/view/number_array.h"
+#include "model/attributes.h"
+#include "model/cf_time.h"
 
 namespace ndlfs::fs {
 namespace {
@@ -31,20 +33,14 @@ using model::Datatype;
 using model::Result;
 using Attributes = std::vector<model::Attribute>;
 
-// Makes elements of others, one of one.
-class Converter {
- public:
-  Converter(size_t from_size, size_t to_size) : from_size_(from_size), to_size_(to_size) {}
-  virtual ~Converter() = default;
-  size_t from_size() const { return from_size_; }
-  size_t to_size() const { return to_size_; }
-  // Whole elements, little-endian; as many on both sides.
-  virtual void Convert(ConstByteSpan from, ByteSpan to) const = 0;
-
- private:
-  const size_t from_size_;
-  const size_t to_size_;
-};
+using backends::AsStored;
+using backends::Packing;
+using backends::TimeReader;
+using model::Calendar;
+using model::Date;
+using model::Nanoseconds;
+using model::TimeScale;
+using Converter = backends::ElementConverter;
 
 class ConvertedElements final : public ElementSource {
  public:
@@ -78,7 +74,7 @@ class ConvertedElements final : public ElementSource {
       NDLFS_RETURN_IF_ERROR(from_->Read(first * converter_->from_size(), from,
                                         model::ByteOrder::kLittle, access));
       to.resize(elements * item);
-      converter_->Convert(from, to);
+      NDLFS_RETURN_IF_ERROR(converter_->Convert(from, to));
       if (!runs.empty()) backends::SwapElements(runs, item, to, to);
       std::memcpy(out.data(), to.data() + skip, count);
       out = out.subspan(count);
@@ -99,188 +95,15 @@ class ConvertedElements final : public ElementSource {
   const uint64_t size_;
 };
 
-// What the attributes say, in numbers of the store.
-struct Packing {
-  bool is_unsigned = false;  // read integers as such
-  std::optional<double> scale;
-  std::optional<double> offset;
-  std::vector<model::Value> missing;
-  std::optional<model::Value> low;
-  std::optional<model::Value> high;
-  bool has_missing() const { return !missing.empty() || low || high; }
-};
-
-bool IsNumber(const model::Value& value) {
-  return value.integer() != nullptr || value.real() != nullptr;
-}
-
-// The numbers of an attribute; empty where there are none. False where it has something else.
-bool TakeNumbers(const Attributes& attributes, std::string_view name,
-                 std::vector<model::Value>& numbers) {
-  const auto* attribute = FindAttribute(attributes, name);
-  if (attribute == nullptr) return true;
-  if (IsNumber(attribute->value)) {
-    numbers.push_back(attribute->value);
-    return true;
-  }
-  const auto* list = attribute->value.list();
-  if (list == nullptr) return false;
-  if (!std::ranges::all_of(*list, IsNumber)) return false;
-  numbers.insert(numbers.end(), list->begin(), list->end());
-  return true;
-}
-
-bool TakeFactor(const Attributes& attributes, std::string_view name,
-                std::optional<double>& factor) {
-  if (FindAttribute(attributes, name) == nullptr) return true;
-  factor = NumberOf(attributes, name);
-  return factor && std::isfinite(*factor);
-}
-
-bool TakeLimits(const Attributes& attributes, Packing& packing) {
-  std::vector<model::Value> range;
-  std::vector<model::Value> low;
-  std::vector<model::Value> high;
-  if (!TakeNumbers(attributes, "valid_range", range) ||
-      !TakeNumbers(attributes, "valid_min", low) ||
-      !TakeNumbers(attributes, "valid_max", high)) {
-    return false;
-  }
-  if ((!range.empty() && range.size() != 2) || low.size() > 1 || high.size() > 1) return false;
-  if (range.size() == 2) {
-    packing.low = range[0];
-    packing.high = range[1];
-  }
-  if (!low.empty()) packing.low = low[0];
-  if (!high.empty()) packing.high = high[0];
-  return true;
-}
-
-bool SaysUnsigned(const Attributes& attributes) {
-  const std::string text = TextOf(attributes, "_Unsigned");
-  return text == "true" || text == "True" || text == "TRUE";
-}
-
-// nullopt where an attribute cannot be understood.
-std::optional<Packing> ReadPacking(const backends::Node& node) {
-  const Attributes& attributes = node.attributes();
-  Packing packing;
-  packing.is_unsigned = SaysUnsigned(attributes);
-  if (!TakeFactor(attributes, "scale_factor", packing.scale) ||
-      !TakeFactor(attributes, "add_offset", packing.offset) ||
-      !TakeNumbers(attributes, "_FillValue", packing.missing) ||
-      !TakeNumbers(attributes, "missing_value", packing.missing) ||
-      !TakeLimits(attributes, packing)) {
-    return std::nullopt;
-  }
-  return packing;
-}
-
-// A number of an attribute in the type of the store. That of an array that is read without
-// signs may have one. nullopt where the type has no such number.
-template <typename T>
-std::optional<T> AsStored(const model::Value& value) {
-  if constexpr (std::is_floating_point_v<T>) {
-    if (value.real() != nullptr) return static_cast<T>(*value.real());
-    return static_cast<T>(*value.integer());
-  } else {
-    model::WideInt number = 0;
-    if (const double* real = value.real()) {
-      if (!(std::abs(*real) < 1e19) || *real != std::floor(*real)) return std::nullopt;
-      number = static_cast<model::WideInt>(*real);
-    } else {
-      number = *value.integer();
-    }
-    using Signed = std::make_signed_t<T>;
-    const bool fits =
-        number >= std::numeric_limits<T>::min() && number <= std::numeric_limits<T>::max();
-    const bool wraps =
-        std::is_unsigned_v<T> && number < 0 && number >= std::numeric_limits<Signed>::min();
-    return fits || wraps ? std::optional(static_cast<T>(number)) : std::nullopt;
-  }
-}
-
-template <typename T>
-double AsReal(const model::Value& value) {
-  if (const auto stored = AsStored<T>(value)) return static_cast<double>(*stored);
-  return value.real() != nullptr ? *value.real() : static_cast<double>(*value.integer());
-}
-
-template <typename T, typename U>
-class Unpacker final : public Converter {
+// Elements that are read with another type.
+class SameBytes final : public Converter {
  public:
-  explicit Unpacker(const Packing& packing)
-      : Converter(sizeof(T), sizeof(U)),
-        scale_(static_cast<U>(packing.scale.value_or(1))),
-        offset_(static_cast<U>(packing.offset.value_or(0))),
-        is_scaled_(packing.scale.has_value()),
-        is_shifted_(packing.offset.has_value()) {
-    for (const model::Value& value : packing.missing) {
-      if (const auto stored = AsStored<T>(value)) missing_.push_back(*stored);
-    }
-    if (packing.low) low_ = AsReal<T>(*packing.low);
-    if (packing.high) high_ = AsReal<T>(*packing.high);
+  explicit SameBytes(size_t size) : Converter(size, size) {}
+  Result<void> Convert(ConstByteSpan from, ByteSpan to) const override {
+    std::memcpy(to.data(), from.data(), to.size());
+    return {};
   }
-
-  void Convert(ConstByteSpan from, ByteSpan to) const override {
-    const size_t count = from.size() / sizeof(T);
-    std::vector<T> packed(count);
-    std::vector<U> values(count);
-    std::memcpy(packed.data(), from.data(), from.size());
-    for (size_t i = 0; i < count; ++i) values[i] = static_cast<U>(packed[i]);
-    if (is_scaled_) {
-      for (U& value : values) value *= scale_;
-    }
-    if (is_shifted_) {
-      for (U& value : values) value += offset_;
-    }
-    if constexpr (std::is_floating_point_v<U>) Mask(packed, values);
-    std::memcpy(to.data(), values.data(), to.size());
-  }
-
- private:
-  void Mask(const std::vector<T>& packed, std::vector<U>& values) const {
-    constexpr U kNothing = std::numeric_limits<U>::quiet_NaN();
-    const size_t count = packed.size();
-    for (const T missing : missing_) {
-      for (size_t i = 0; i < count; ++i)
-        values[i] = packed[i] == missing ? kNothing : values[i];
-    }
-    if (low_) {
-      for (size_t i = 0; i < count; ++i) {
-        values[i] = static_cast<double>(packed[i]) < *low_ ? kNothing : values[i];
-      }
-    }
-    if (high_) {
-      for (size_t i = 0; i < count; ++i) {
-        values[i] = static_cast<double>(packed[i]) > *high_ ? kNothing : values[i];
-      }
-    }
-  }
-
-  const U scale_;
-  const U offset_;
-  const bool is_scaled_;
-  const bool is_shifted_;
-  std::vector<T> missing_;
-  std::optional<double> low_;
-  std::optional<double> high_;
 };
-
-Number WithoutSign(Number number) {
-  switch (number) {
-    case Number::kInt8:
-      return Number::kUInt8;
-    case Number::kInt16:
-      return Number::kUInt16;
-    case Number::kInt32:
-      return Number::kUInt32;
-    case Number::kInt64:
-      return Number::kUInt64;
-    default:
-      return number;
-  }
-}
 
 // Calls `make` with a number of the type in C++; null for float16 and complex numbers.
 template <typename Make>
@@ -350,25 +173,9 @@ std::optional<ArrayInput> Converted(const ArrayInput& input,
   return values;
 }
 
-const std::vector<std::string_view>& PackingAttributes() {
-  static const std::vector<std::string_view> names = {
-      "scale_factor", "add_offset", "_FillValue",  "missing_value",
-      "valid_min",    "valid_max",  "valid_range", "_Unsigned"};
-  return names;
-}
-
-// Whether scale_factor and add_offset, as far as they are there, are float32.
-bool AreSingle(const Attributes& attributes) {
-  for (const std::string_view name : {"scale_factor", "add_offset"}) {
-    const auto* attribute = FindAttribute(attributes, name);
-    if (attribute != nullptr && attribute->type.keyword() != "float32") return false;
-  }
-  return true;
-}
-
 bool IsSingle(const Attributes& attributes, const Packing& packing, Number number) {
   if (SizeOf(number) > 4 || (SizeOf(number) == 4 && !IsFloat(number))) return false;
-  return (!packing.scale && !packing.offset) || AreSingle(attributes);
+  return (!packing.scale && !packing.offset) || backends::AreFactorsSingle(attributes);
 }
 
 // Numbers that are not packed in any way have no other values.
@@ -378,66 +185,19 @@ std::optional<ArrayInput> UnpackNumbers(const ArrayInput& input, Number number,
   if (!packing.scale && !packing.offset && !packing.has_missing() && !reads_unsigned) {
     return std::nullopt;
   }
-  if (reads_unsigned) number = WithoutSign(number);
   Datatype type;
   std::shared_ptr<const Converter> converter;
   if (!packing.scale && !packing.offset && !packing.has_missing()) {
     type = Datatype::Integer(SizeOf(number), /*is_signed=*/false);
-    converter = WithType(number, [&](auto t) -> std::shared_ptr<const Converter> {
-      using T = decltype(t);
-      return std::make_shared<const Unpacker<T, T>>(packing);
-    });
-  } else if (IsSingle(input.node->attributes(), packing, number)) {
-    type = Datatype::Float32();
-    converter = WithType(number, [&](auto t) -> std::shared_ptr<const Converter> {
-      return std::make_shared<const Unpacker<decltype(t), float>>(packing);
-    });
+    converter = std::make_shared<const SameBytes>(SizeOf(number));
   } else {
-    type = Datatype::Float64();
-    converter = WithType(number, [&](auto t) -> std::shared_ptr<const Converter> {
-      return std::make_shared<const Unpacker<decltype(t), double>>(packing);
-    });
+    const bool is_single = IsSingle(input.node->attributes(), packing, number);
+    type = is_single ? Datatype::Float32() : Datatype::Float64();
+    converter = backends::MakeUnpacker(packing, input.dtype, is_single);
   }
   if (!converter) return std::nullopt;
-  return Converted(input, std::move(converter), type, PackingAttributes());
+  return Converted(input, std::move(converter), type, backends::PackingAttributes());
 }
-
-// Times, from numbers of type T.
-template <typename T>
-class TimeReader {
- public:
-  TimeReader(const TimeScale& scale, const Packing& packing)
-      : scale_(scale),
-        factor_(packing.scale.value_or(1)),
-        offset_(packing.offset.value_or(0)),
-        is_packed_(packing.scale || packing.offset) {
-    for (const model::Value& value : packing.missing) {
-      if (const auto stored = AsStored<T>(value)) missing_.push_back(*stored);
-    }
-    if (packing.low) low_ = AsReal<T>(*packing.low);
-    if (packing.high) high_ = AsReal<T>(*packing.high);
-  }
-
-  std::optional<Nanoseconds> operator()(const std::byte* at) const {
-    T number;
-    std::memcpy(&number, at, sizeof number);
-    if (std::ranges::find(missing_, number) != missing_.end()) return std::nullopt;
-    const auto real = static_cast<double>(number);
-    if (real < low_ || real > high_) return std::nullopt;
-    if (is_packed_) return scale_.OfReal(real * factor_ + offset_);
-    if constexpr (std::is_floating_point_v<T>) return scale_.OfReal(real);
-    return scale_.OfInteger(static_cast<model::WideInt>(number));
-  }
-
- private:
-  const TimeScale scale_;
-  const double factor_;
-  const double offset_;
-  const bool is_packed_;
-  std::vector<T> missing_;
-  double low_ = -std::numeric_limits<double>::infinity();
-  double high_ = std::numeric_limits<double>::infinity();
-};
 
 // datetime64, whose days are those of the proleptic Gregorian calendar.
 template <typename T>
@@ -450,11 +210,12 @@ class TimeNumbers final : public Converter {
         calendar_(scale.calendar),
         unit_(unit) {}
 
-  void Convert(ConstByteSpan from, ByteSpan to) const override {
+  Result<void> Convert(ConstByteSpan from, ByteSpan to) const override {
     for (size_t i = 0; i * sizeof(T) < from.size(); ++i) {
       const int64_t time = Count(read_(from.data() + i * sizeof(T)));
       std::memcpy(to.data() + i * sizeof time, &time, sizeof time);
     }
+    return {};
   }
 
  private:
@@ -490,13 +251,14 @@ class TimeText final : public Converter {
         calendar_(scale.calendar),
         digits_(digits) {}
 
-  void Convert(ConstByteSpan from, ByteSpan to) const override {
+  Result<void> Convert(ConstByteSpan from, ByteSpan to) const override {
     std::ranges::fill(to, std::byte{0});
     for (size_t i = 0; i * sizeof(T) < from.size(); ++i) {
       const auto time = read_(from.data() + i * sizeof(T));
       const std::string text = time ? FormatTime(calendar_, *time, digits_) : "NaT";
       std::memcpy(to.data() + i * to_size(), text.data(), std::min(text.size(), to_size()));
     }
+    return {};
   }
 
  private:
@@ -518,7 +280,7 @@ int DigitsOf(const TimeScale& scale, bool is_real) {
 std::optional<ArrayInput> UnpackTimes(const ArrayInput& input, Number number,
                                       const Packing& packing, const TimeScale& scale,
                                       UnpackedForm form) {
-  std::vector<std::string_view> heeded = PackingAttributes();
+  std::vector<std::string_view> heeded = backends::PackingAttributes();
   heeded.insert(heeded.end(), {"units", "calendar"});
   const int digits = DigitsOf(scale, IsFloat(number) || packing.scale || packing.offset);
   if (form == UnpackedForm::kText) {
@@ -552,7 +314,7 @@ class FlagText final : public Converter {
   FlagText(std::map<model::WideInt, std::string> names, size_t width)
       : Converter(sizeof(T), width), names_(std::move(names)) {}
 
-  void Convert(ConstByteSpan from, ByteSpan to) const override {
+  Result<void> Convert(ConstByteSpan from, ByteSpan to) const override {
     std::ranges::fill(to, std::byte{0});
     for (size_t i = 0; i * sizeof(T) < from.size(); ++i) {
       T number;
@@ -561,6 +323,7 @@ class FlagText final : public Converter {
       const std::string text = name == names_.end() ? fmt::format("{}", number) : name->second;
       std::memcpy(to.data() + i * to_size(), text.data(), std::min(text.size(), to_size()));
     }
+    return {};
   }
 
  private:
@@ -583,7 +346,7 @@ std::map<model::WideInt, std::string> FlagNames(const Attributes& attributes) {
   std::map<model::WideInt, std::string> names;
   std::vector<model::Value> values;
   if (FindAttribute(attributes, "flag_masks") != nullptr) return names;
-  if (!TakeNumbers(attributes, "flag_values", values)) return names;
+  if (!backends::TakeNumbers(attributes, "flag_values", values)) return names;
   const std::vector<std::string> words = Words(TextOf(attributes, "flag_meanings"));
   if (words.size() != values.size() || words.size() > kMostFlags) return names;
   for (size_t i = 0; i < words.size(); ++i) {
@@ -620,11 +383,11 @@ std::optional<ArrayInput> MakeUnpacked(const ArrayInput& input, UnpackedForm for
   if (input.dtype.time() || !input.elements) return std::nullopt;
   const auto numbers = AsNumbers(input);
   if (!numbers) return std::nullopt;
-  const auto packing = ReadPacking(*input.node);
+  const auto packing = backends::ReadPacking(input.node->attributes());
   if (!packing) return std::nullopt;
   const Attributes& attributes = input.node->attributes();
   const auto scale =
-      ParseTimeUnits(TextOf(attributes, "units"), TextOf(attributes, "calendar"));
+      model::ParseTimeUnits(TextOf(attributes, "units"), TextOf(attributes, "calendar"));
   if (scale) return UnpackTimes(input, numbers->number, *packing, *scale, form);
   if (form == UnpackedForm::kText) {
     if (auto flags = NameFlags(input, numbers->number)) return flags;

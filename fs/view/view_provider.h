@@ -35,6 +35,8 @@ class ListedViews {
   explicit ListedViews(std::vector<std::string> short_names);
 
   bool Shows(const ViewName& file) const;
+  // Whether it shows only files that have ViewName::is_listed.
+  bool is_default() const { return choice_ == Choice::kDefault; }
   // The value of the option: "all", "npy,raw"; empty for the default.
   std::string Text() const;
 

@@ -9,6 +9,7 @@
 #include "model/ndl/ndl_context.h"
 #include "model/ndl/ndl_document.h"
 #include "model/ndl/ndl_layout.h"
+#include "model/ndl/ndl_source.h"
 #include "model/ndl/ndl_type_reader.h"
 #include "model/ndl/ndl_value_reader.h"
 #include "model/ndl/yaml_scalar.h"
@@ -68,6 +69,7 @@ class EntityReader {
   Ndarray ReadNdarray(const NdlGroup& group, std::string_view name, const YamlNode& node);
   // Reads type, value, attributes and storage of an array. `has_shape` says
   // whether its shape could be read.
+  void ReadArraySource(const NdlFields& fields, std::string_view shape_key, Ndarray& array);
   void ReadBody(const NdlFields& fields, Owner owner, bool has_shape, Ndarray& array);
   void ReadValue(const YamlNode& node, Ndarray& array);
 
@@ -122,6 +124,9 @@ void EntityReader::ReadContents(const NdlGroup& source, Group& group) {
   context_.set_entity(source.path, {});
   group.links = ReadLinks(fields.Find("x-links"));
   group.same_as = ReadPath(fields, "x-same-as");
+  if (const YamlNode* node = fields.Find("x-source")) {
+    if (auto value = ReadSource(context_, *node, SourceOwner::kGroup)) group.source = *value;
+  }
 }
 
 // Reads the names and sizes of the dimensions without coordinates.
@@ -293,7 +298,9 @@ DimCoord EntityReader::ReadDimCoord(std::string_view name, const YamlNode& node)
   dimcoord.name = name;
   dimcoord.shape.resize(1);
   const NdlFields fields(context_, node, {"size", "type", "value", "attributes", "storage"});
-  const YamlNode* size = fields.Require("size");
+  ReadArraySource(fields, "size", dimcoord);
+  const bool needs_size = !dimcoord.source || dimcoord.source->has_shape;
+  const YamlNode* size = needs_size ? fields.Require("size") : nullptr;
   bool has_shape = size != nullptr;
   if (size && !size->is_null()) {
     const Place place(context_, "size");
@@ -315,7 +322,9 @@ Ndarray EntityReader::ReadNdarray(const NdlGroup& group, std::string_view name,
   Ndarray ndarray;
   ndarray.name = name;
   const NdlFields fields(context_, node, {"shape", "type", "value", "attributes", "storage"});
-  const bool has_shape = ReadShape(group, fields, ndarray);
+  ReadArraySource(fields, "shape", ndarray);
+  const bool needs_shape = !ndarray.source || ndarray.source->has_shape;
+  const bool has_shape = needs_shape && ReadShape(group, fields, ndarray);
   if (has_shape) {
     std::vector<std::string> shown;
     for (const Dimension& dimension : ndarray.shape) {
@@ -327,9 +336,27 @@ Ndarray EntityReader::ReadNdarray(const NdlGroup& group, std::string_view name,
   return ndarray;
 }
 
+// Reads x-source. `shape_key` and `type` need not be in the document if the source has them.
+void EntityReader::ReadArraySource(const NdlFields& fields, std::string_view shape_key,
+                                   Ndarray& array) {
+  const YamlNode* node = fields.Find("x-source");
+  if (!node) return;
+  if (const YamlNode* value = fields.Find("value")) {
+    context_.Error(*value, "an array has a value or an x-source, not both");
+  }
+  auto source = ReadSource(context_, *node, SourceOwner::kArray);
+  // One that cannot be read may have any shape.
+  if (!source) source = ValueSource{.kind = ValueSource::Kind::kStore};
+  const bool describes_itself = source->kind != ValueSource::Kind::kFile && !source->flat;
+  source->has_type = !describes_itself || fields.Find("type") != nullptr;
+  source->has_shape = !describes_itself || fields.Find(shape_key) != nullptr;
+  array.source = *std::move(source);
+}
+
 void EntityReader::ReadBody(const NdlFields& fields, Owner owner, bool has_shape,
                             Ndarray& array) {
-  const auto type = ReadTypeField(context_, fields);
+  const bool needs_type = !array.source || array.source->has_type;
+  const auto type = needs_type ? ReadTypeField(context_, fields) : std::nullopt;
   if (type) array.type = *type;
   if (const YamlNode* storage = fields.Find("storage")) {
     array.storage = ReadStorage(*storage, owner, type ? &*type : nullptr,

@@ -9,6 +9,7 @@
 #include "model/json_elements.h"
 #include "model/ndl/ndl_layout.h"
 #include "model/ndl/ndl_rules.h"
+#include "model/ndl/ndl_source.h"
 #include "model/ndl/yaml_layout.h"
 #include "model/ndl/yaml_text.h"
 #include "model/path_name.h"
@@ -292,7 +293,7 @@ class EntityWriter {
 void EntityWriter::WriteGroups(const Group& group, const std::string& path) {
   const bool is_empty = group.attributes.empty() && group.dimensions.empty() &&
                         group.dimcoords.empty() && group.ndarrays.empty() &&
-                        group.links.empty() && group.same_as.empty();
+                        group.links.empty() && group.same_as.empty() && !group.source;
   scopes_.Enter(path);
   if (!is_empty) {
     yaml_.Open(ShownPath(path));
@@ -313,6 +314,7 @@ void EntityWriter::WriteContent(const Group& group) {
   if (!group.same_as.empty()) {
     yaml_.Entry("x-same-as", YamlItem::Text(ShownPath(group.same_as)));
   }
+  if (group.source) yaml_.Entry("x-source", SourceItem(*group.source));
   WriteAttributes(group.attributes);
   if (!group.dimensions.empty()) {
     YamlItem dimensions = YamlItem::Mapping();
@@ -352,14 +354,16 @@ void EntityWriter::WriteLinks(const std::vector<NamedLink>& links) {
 
 void EntityWriter::WriteNdarray(const Ndarray& ndarray) {
   yaml_.Open(ndarray.name);
-  WriteShape(ndarray);
+  if (!ndarray.source || ndarray.source->has_shape) WriteShape(ndarray);
   WriteBody(ndarray);
   yaml_.Close();
 }
 
 void EntityWriter::WriteDimCoord(const DimCoord& dimcoord) {
   yaml_.Open(dimcoord.name);
-  yaml_.Entry("size", dimcoord.size() ? Number(*dimcoord.size()) : Null());
+  if (!dimcoord.source || dimcoord.source->has_shape) {
+    yaml_.Entry("size", dimcoord.size() ? Number(*dimcoord.size()) : Null());
+  }
   WriteDimensionNames(dimcoord, {dimcoord.name});
   WriteBody(dimcoord);
   yaml_.Close();
@@ -407,7 +411,8 @@ void EntityWriter::WriteType(const Datatype& type) {
 }
 
 void EntityWriter::WriteBody(const Ndarray& array) {
-  WriteType(array.type);
+  if (!array.source || array.source->has_type) WriteType(array.type);
+  if (array.source) yaml_.Entry("x-source", SourceItem(*array.source));
   if (HoldsJson(array)) yaml_.Entry("x-format", YamlItem::Verbatim("json"));
   if (array.layout) yaml_.Entry("x-layout", LayoutItem(*array.layout));
   if (!array.same_as.empty()) {

@@ -720,6 +720,57 @@ case("npy-longer-than-its-shape.npy", Shows(VALUES))(
     lambda path: write(path, npy(npy_header(), VALUES.tobytes() + b"more")))
 
 
+# Headers of other programs -----------------------------------------------------------------------------------------
+
+NRRD = f"NRRD0004\ntype: int\ndimension: 1\nsizes: {VALUES.size}\nendian: little\nencoding: raw\n"
+METAIMAGE = f"ObjectType = Image\nNDims = 2\nDimSize = {COUNT} {CHUNKS}\nElementType = MET_INT\nElementDataFile = "
+ENVI = f"ENVI\nsamples = {COUNT}\nlines = {CHUNKS}\nbands = 1\ndata type = 3\nbyte order = 0\n"
+GRADS = "dset ^a.dat\nundef -1\nxdef 4 linear 0 1\nydef 4 linear 0 1\nzdef 1 levels 1\ntdef 1 linear jan2000 1dy\n"
+
+
+def fits(*cards):
+    return b"".join(card.encode().ljust(80) for card in ("SIMPLE  =                    T", *cards)).ljust(2880)
+
+
+# The store cannot be opened, with these words.
+for _name, _content, _words in (
+        ("nrrd-header-without-an-end.nrrd", NRRD, ("no end",)),
+        ("nrrd-of-a-million-axes.nrrd", NRRD.replace("dimension: 1", "dimension: 1000000") + "\n", ("dimension",)),
+        ("nrrd-sizes-for-another-dimension.nrrd", NRRD.replace("dimension: 1", "dimension: 2") + "\n", ("sizes",)),
+        ("nrrd-without-a-byte-order.nrrd", NRRD.replace("endian: little\n", "") + "\n", ("endian",)),
+        ("metaimage-cut-before-its-data-file.mhd", METAIMAGE[:-18], ("ElementDataFile",)),
+        ("metaimage-scene.mha", METAIMAGE.replace("Image", "Scene") + "LOCAL\n", ("Scene",)),
+        ("envi-without-lines.hdr", ENVI.replace(f"lines = {CHUNKS}\n", ""), ("lines",)),
+        ("grads-fewer-variables-than-it-says.ctl", GRADS + "vars 3\na 0 99 a\nendvars\n", ("1 variables instead of 3",)),
+        ("grads-time-without-a-date.ctl", GRADS.replace("jan2000", "soon") + "vars 1\na 0 99 a\nendvars\n", ("soon",)),
+        ("bov-without-a-size.bov", "DATA_FILE: a.raw\nDATA_FORMAT: INT\n", ("DATA_SIZE",)),
+        ("mitgcm-tile-outside-its-grid.meta",
+         " nDims = [ 1 ];\n dimList = [ 4, 3, 9 ];\n dataprec = [ 'float32' ];\n nrecords = [ 1 ];\n", ("3 to 9 of 4",)),
+        ("nifti-cut-in-its-header.nii", b"\x5c\x01\0\0" + bytes(100), ("header of NIfTI",)),
+        ("fits-header-without-an-end.fits", fits("BITPIX  = 32", "NAXIS   = 0"), ("END",)),
+        ("fits-axes-that-overflow.fits", fits("BITPIX  = 32", "NAXIS   = 2", "NAXIS1  = 4294967296", "NAXIS2  = 4294967296",
+                                              "END"), ("more data than any file",))):
+    case(_name, StoreError(_words))(lambda path, content=_content: write(path, content))
+
+# Its array has no data.
+for _name, _content, _words in (
+        ("nrrd-data-outside-the-source.nhdr", NRRD + "data file: ../../secret\n", ("outside of the source",)),
+        ("nrrd-data-that-are-not-there.nhdr", NRRD + "data file: nothing.raw\n", ("no data file", "nothing.raw")),
+        ("nrrd-shorter-than-its-sizes.nrrd", NRRD + "\nfew", ("the header needs",)),
+        ("nrrd-sizes-that-overflow.nrrd",
+         NRRD.replace("dimension: 1", "dimension: 2").replace(str(VALUES.size), "4294967296 4294967296") + "\n", ("too many",)),
+        ("nrrd-gzip-that-cannot-be-so-large.nrrd", (NRRD.replace("raw", "gzip").replace(
+            str(VALUES.size), "1000000000000") + "\n").encode() + gzip.compress(b"little"), ("cannot inflate",)),
+        ("metaimage-of-a-billion-files.mhd", METAIMAGE + "slice%d.raw 0 1000000000 1\n", ("more than 100000",)),
+        ("envi-without-data.hdr", ENVI, ("no data file",)),
+        ("fits-shorter-than-its-axes.fits", fits("BITPIX  = 32", "NAXIS   = 1", "NAXIS1  = 1000", "END"), ("the header needs",))):
+    case(_name, ArrayError(_words, path=_name[:_name.rindex(".")]))(
+        lambda path, content=_content: write(path, content))
+
+case("nrrd-whole.nrrd", Shows(VALUES, path="nrrd-whole"))(
+    lambda path: write(path, (NRRD + "\n").encode() + VALUES.tobytes()))
+
+
 # ZIP ---------------------------------------------------------------------------------------------------------------
 
 # A Zarr array, member by member; with `deflated`, each deflated.

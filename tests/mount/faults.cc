@@ -15,6 +15,9 @@
 //   short BYTES     pread gives so many bytes at most
 //   end OFFSET      the file ends there, for pread
 //   list ERRNO      readdir fails
+//   wait MS         pread first sleeps for so many milliseconds, or until the
+//                   rule is gone
+//   look MS         opening in any way does, and so does stat()
 //   memory BYTES *  malloc of that many and more fails
 #include <dirent.h>
 #include <dlfcn.h>
@@ -111,6 +114,15 @@ long RuleFor(const char* call, int fd) {
   return RuleFor(call, path);
 }
 
+// As long as `call` shall wait for `file`.
+template <typename File>
+void Sleep(const char* call, File file) {
+  constexpr timespec kStep = {0, 5'000'000};
+  for (long slept = 0; slept < RuleFor(call, file); slept += 5) {
+    ::nanosleep(&kStep, nullptr);
+  }
+}
+
 bool Fails(long rule) {
   if (rule < 0) return false;
   errno = static_cast<int>(rule);
@@ -118,6 +130,7 @@ bool Fails(long rule) {
 }
 
 ssize_t Pread(int fd, void* out, size_t size, off_t offset) {
+  Sleep("wait", fd);
   if (Fails(RuleFor("read", fd))) return -1;
   if (const long most = RuleFor("short", fd); most > 0) {
     size = std::min(size, static_cast<size_t>(most));
@@ -171,6 +184,7 @@ long syscall(long number, ...) noexcept {
   if (number == SYS_openat2) {
     const auto* how = reinterpret_cast<const open_how*>(a[2]);
     const char* call = (how->flags & O_PATH) != 0 ? "find" : "open";
+    Sleep("look", reinterpret_cast<const char*>(a[1]));
     if (Fails(RuleFor(call, reinterpret_cast<const char*>(a[1])))) return -1;
   }
   return next(number, a[0], a[1], a[2], a[3], a[4], a[5]);

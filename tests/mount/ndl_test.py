@@ -31,6 +31,93 @@ NO_VALUES = "ndarrays:\n  tas: {shape: [10], type: float32}\n"
 MISTAKE = "ndarrays:\n  tas: {shape: [10], type: flaot32}\n"
 
 
+def write_day(path, day, shift=0.0, **attributes):
+    """A netCDF file with one day of `sst` on a grid of three latitudes."""
+    import netCDF4
+    with netCDF4.Dataset(path, "w") as data:
+        data.createDimension("time", None)
+        data.createDimension("lat", 3)
+        time_variable = data.createVariable("time", "i4", ("time",))
+        time_variable.units = "days since 1992-01-01"
+        time_variable[:] = [day]
+        data.createVariable("lat", "f4", ("lat",))[:] = np.array([1, 2, 3]) + shift
+        sst = data.createVariable("sst", "i2", ("time", "lat"), zlib=True, fill_value=-1)
+        sst.set_auto_maskandscale(False)
+        sst.setncatts(attributes)
+        sst[:] = [[10 * day, 10 * day + 1, 10 * day + 2]]
+
+
+class NdlSourceTest(harness.SourceTestCase):
+    """Documents whose data are in other files."""
+
+    def setUp(self):
+        super().setUp()
+        os.makedirs(os.path.join(self.source, "1992"))
+        for day in (0, 1, 3, 4):
+            write_day(self.day(day), day)
+
+    def day(self, number):
+        return os.path.join(self.source, "1992", "%03d.nc" % number)
+
+    def write(self, text):
+        harness.write(os.path.join(self.source, "all.ndl.yaml"), text)
+
+    def test_days_are_one_array_and_one_netcdf_file(self):
+        import netCDF4
+        self.write('/: {x-source: {join: "1992/*.nc", along: time}}')
+        mounted = self.mount(self.source)
+        folder = mounted.join("all.ndl.yaml")
+        expected = np.array([[10 * d, 10 * d + 1, 10 * d + 2] for d in (0, 1, 3, 4)], np.int16)
+        np.testing.assert_array_equal(np.load(os.path.join(folder, "sst/data.npy")), expected)
+        self.assertEqual(np.load(os.path.join(folder, "time/data.npy")).tolist(), [0, 1, 3, 4])
+        with netCDF4.Dataset(os.path.join(folder, "data.nc")) as data:
+            np.testing.assert_array_equal(data["sst"][:], expected)
+            self.assertEqual(data["time"].units, "days since 1992-01-01")
+            np.testing.assert_array_equal(data["lat"][:], [1, 2, 3])
+
+    def test_a_missing_day_is_fill_values_if_the_document_says_so(self):
+        join = '{files: "1992/%03d.nc", from: 0, to: 4}'
+        self.write("ndarrays: {sst: {x-source: {join: %s, along: time, sizes: 1%s}}}" % (join, ", missing: fill"))
+        mounted = self.mount(self.source, "--revalidate", "0")
+        folder = mounted.join("all.ndl.yaml/sst")
+        np.testing.assert_array_equal(np.load(os.path.join(folder, "data.npy"))[1:4],
+                                      [[10, 11, 12], [-1, -1, -1], [30, 31, 32]])
+        self.write("ndarrays: {sst: {x-source: {join: %s, along: time, sizes: 1}}}" % join)
+        error = harness.read(folder, "error.txt").decode()
+        self.assertIn("part 3 of 5 is missing", error)
+        self.assertIn("1992/002.nc", error)
+
+    def test_days_that_differ_are_not_joined(self):
+        write_day(self.day(3), 3, scale_factor=0.5)
+        self.write('/: {x-source: {join: "1992/*.nc", along: time}}')
+        mounted = self.mount(self.source)
+        folder = mounted.join("all.ndl.yaml/sst")
+        error = harness.read(folder, "error.txt").decode()
+        for words in ("scale_factor is 0.5", "1992/003.nc", "1992/000.nc"):
+            self.assertIn(words, error)
+        self.assertNotIn("data.npy", os.listdir(folder))
+        self.assertEqual(np.load(mounted.join("all.ndl.yaml/time/data.npy")).tolist(), [0, 1, 3, 4])
+
+    def test_two_packings_become_one_float(self):
+        write_day(self.day(3), 3, scale_factor=0.5, add_offset=1.0)
+        self.write('/: {x-source: {join: "1992/*.nc", along: time, unpack: true}}')
+        mounted = self.mount(self.source)
+        values = np.load(mounted.join("all.ndl.yaml/sst/data.npy"))
+        np.testing.assert_array_equal(values[1:3], [[10, 11, 12], [16, 16.5, 17]])
+        self.assertEqual(values.dtype.kind, "f")
+
+    def test_a_day_that_comes_or_changes_is_seen(self):
+        self.write('/: {x-source: {join: "1992/*.nc", along: time}}')
+        mounted = self.mount(self.source, "--revalidate", "0")
+        path = mounted.join("all.ndl.yaml/time/data.npy")
+        self.assertEqual(np.load(path).tolist(), [0, 1, 3, 4])
+        write_day(self.day(2), 2)
+        self.assertEqual(np.load(path).tolist(), [0, 1, 2, 3, 4])
+        os.rename(self.day(2), os.path.join(self.source, "away"))
+        write_day(self.day(4), 7)
+        self.assertEqual(np.load(path).tolist(), [0, 1, 3, 7])
+
+
 class NdlStoreTest(harness.SourceTestCase):
     def write(self, name, content):
         harness.write(os.path.join(self.source, name), content)

@@ -84,10 +84,10 @@ class FakeTransport final : public backends::HttpTransport {
 
   void Deliver(const std::shared_ptr<backends::HttpExchange>& exchange, const std::string& body,
                const backends::HttpEnd& end) {
-    constexpr size_t kPiece = 7;  // odd, so that pieces end anywhere
+    const size_t piece_size = std::max<size_t>(7, body.size() / 1000);
     using Next = backends::HttpExchange::Next;
-    for (size_t at = 0; at < body.size(); at += kPiece) {
-      const auto piece = std::string_view(body).substr(at, kPiece);
+    for (size_t at = 0; at < body.size(); at += piece_size) {
+      const auto piece = std::string_view(body).substr(at, piece_size);
       const Next next = exchange->OnData(backends::AsBytes(piece));
       if (next == Next::kGoOn) continue;
       if (next == Next::kStop) {

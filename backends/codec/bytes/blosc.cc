@@ -13,6 +13,7 @@
 #include <cstring>
 #include <utility>
 
+#include "backends/codec/blosc_blocks.h"
 #include "backends/codec/factories.h"
 #include "backends/codec/little_endian.h"
 
@@ -52,6 +53,7 @@ model::Result<Sizes> CheckHeader(ConstByteSpan head, uint64_t available) {
 
 // Decodes `container` into the beginning of `decoded`, to exactly `size` bytes.
 model::Result<void> DecodeContainer(ConstByteSpan container, size_t size, ByteSpan decoded) {
+  if (DecodeBloscBlocks(container, decoded.first(size))) return {};
   // One thread, because ndlfs decodes chunks in parallel, not their parts.
   const int produced =
       blosc_decompress_ctx(container.data(), decoded.data(), decoded.size(), 1);
@@ -198,8 +200,8 @@ class BloscCodec final : public BytesToBytesCodec {
                             decoded.size());
     }
     // Tells the library the exact size.
-    NDLFS_RETURN_IF_ERROR(
-        DecodeContainer(encoded, sizes.decoded, decoded.first(sizes.decoded)));
+    NDLFS_RETURN_IF_ERROR(DecodeContainer(encoded.first(sizes.encoded), sizes.decoded,
+                                          decoded.first(sizes.decoded)));
     return sizes.decoded;
   }
 

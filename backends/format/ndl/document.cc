@@ -60,14 +60,18 @@ void NoteStored(model::DimCoord& dimcoord, const std::vector<uint64_t>& extent) 
 }
 
 bool HasValues(const model::Group& group) {
-  const auto has_value = [](const model::Ndarray& array) { return array.value.has_value(); };
-  return std::any_of(group.dimcoords.begin(), group.dimcoords.end(), has_value) ||
+  const auto has_value = [](const model::Ndarray& array) {
+    return array.value.has_value() || array.source;
+  };
+  return group.source ||
+         std::any_of(group.dimcoords.begin(), group.dimcoords.end(), has_value) ||
          std::any_of(group.ndarrays.begin(), group.ndarrays.end(), has_value) ||
          std::any_of(group.groups.begin(), group.groups.end(), HasValues);
 }
 
-// Whether there is a word "value" in a text.
+// Whether there is a word "value" or "x-source" in a text.
 bool MentionsValue(std::string_view text) {
+  if (text.find("x-source") != std::string_view::npos) return true;
   constexpr std::string_view kWord = "value";
   for (size_t at = text.find(kWord); at != std::string_view::npos;
        at = text.find(kWord, at + 1)) {
@@ -106,6 +110,7 @@ void Document::AddGroup(model::Group group, Object& object) {
   group.dimcoords.clear();
   group.ndarrays.clear();
   group.groups.clear();
+  if (group.source) sources_.push_back(group.source);
   object.node.entity = std::move(group);
   object.node.mtime_ns = stamp_.modified_ns;
 }
@@ -113,6 +118,7 @@ void Document::AddGroup(model::Group group, Object& object) {
 template <typename Array>
 void Document::AddArray(Array array, Object& object) {
   object.node.mtime_ns = stamp_.modified_ns;
+  if (array.source) sources_.push_back(array.source);
   if (array.value) {
     auto values = ArrayValues::Make(array, kMaxDataBytes - data_bytes_);
     if (values) {

@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "backends/format/hierarchy.h"
 #include "backends/format/ndl/array_values.h"
@@ -41,6 +42,9 @@ class Document {
     std::optional<ArrayValues> values;
     std::map<std::string, Object, std::less<>> children;
   };
+  // Where data and objects come from that are not in the document.
+  const std::vector<model::ValueSourcePtr>& sources() const { return sources_; }
+
   // Fails with kNotFound if there is no object at `path`.
   model::Result<const Object*> Find(std::string_view path) const;
 
@@ -57,11 +61,12 @@ class Document {
   ValueInfo stamp_;
   uint64_t memory_ = 0;
   uint64_t data_bytes_ = 0;
+  std::vector<model::ValueSourcePtr> sources_;
   Object root_;
 };
 
-// Whether `text` is a valid document in which an array has a value. Reads no more of it
-// than necessary.
+// Whether `text` is a valid document in which an array has a value, or a source of values.
+// Reads no more of it than necessary.
 bool IsDocumentWithValues(std::string_view text);
 
 }  // namespace ndlfs::backends::ndl

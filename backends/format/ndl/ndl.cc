@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <map>
 #include <optional>
 #include <string>
@@ -11,11 +12,14 @@
 #include <vector>
 
 #include "backends/format/ndl/document.h"
+#include "backends/format/ndl/part_stores.h"
+#include "backends/format/ndl/sourced_objects.h"
 #include "backends/format/node_cache.h"
 #include "backends/store/file_name.h"
 #include "model/bounded_map.h"
 #include "model/mutex.h"
 #include "model/ndl/ndl_reader.h"
+#include "model/path_name.h"
 #include "model/recently_used.h"
 
 namespace ndlfs::backends {
@@ -196,40 +200,192 @@ class DocumentArray final : public ArraySource {
 
 class NdlHierarchy final : public Hierarchy {
  public:
-  explicit NdlHierarchy(std::shared_ptr<const DocumentFile> file) : file_(std::move(file)) {}
+  NdlHierarchy(std::shared_ptr<const DocumentFile> file,
+               std::shared_ptr<const PartStores> stores)
+      : file_(std::move(file)), stores_(std::move(stores)) {}
 
   std::string_view format() const override { return "NDL"; }
 
   Result<std::shared_ptr<const Node>> Load(std::string_view path) const override {
     NDLFS_TRY(const auto document, file_->Current());
-    const std::optional<ValueInfo> stamp = document->stamp();
-    const uint64_t version = HashVersions(std::span(&stamp, 1));
+    const auto objects = Objects(*document);
+    const uint64_t version = VersionOf(document->stamp(), objects.get());
     if (auto node = nodes_.Find(path, version)) return node;
-    NDLFS_TRY(const auto* object, document->Find(path));
-    auto node = std::make_shared<Node>(object->node);
-    if (object->values) {
-      node->source = std::make_shared<DocumentArray>(file_, *stamp, std::string(path),
-                                                     object->values->spec());
-    }
+    NDLFS_TRY(auto node, Make(*document, objects.get(), path));
+    if (objects && !node->is_group()) LinkDimensionsOf(*document, *objects, path, *node);
     return nodes_.Insert(path, version, std::move(node));
   }
 
   Result<std::vector<std::string>> List(std::string_view path) const override {
     NDLFS_TRY(const auto document, file_->Current());
-    NDLFS_TRY(const auto* object, document->Find(path));
     std::vector<std::string> names;
-    for (const auto& [name, child] : object->children) names.push_back(name);
+    const auto object = document->Find(path);
+    if (object) {
+      for (const auto& [name, child] : (*object)->children) names.push_back(name);
+    }
+    const auto objects = Objects(*document);
+    if (!objects) {
+      if (!object) return model::Propagate(object.error());
+      return names;
+    }
+    bool found = object.has_value();
+    for (const Origin& origin : OriginsOf(*document, path)) {
+      auto listed = objects->ListBelow(*origin.source, origin.below);
+      if (!listed && !IsAbsent(listed.error()) && !found) {
+        return model::Propagate(std::move(listed).error(), "x-source");
+      }
+      if (!listed) continue;
+      found = true;
+      names.insert(names.end(), listed->begin(), listed->end());
+    }
+    if (!found) return model::NotFound("no {}", model::Quote(path));
+    std::sort(names.begin(), names.end());
+    names.erase(std::unique(names.begin(), names.end()), names.end());
     return names;
   }
 
   Result<uint64_t> Version(std::string_view) const override {
     NDLFS_TRY(const auto stamp, file_->Stat());
-    return HashVersions(std::span(&stamp, 1));
+    if (!stamp) return model::NotFound("the file is gone");
+    NDLFS_TRY(const auto document, file_->Current());
+    return VersionOf(document->stamp(), Objects(*document).get());
   }
 
  private:
+  using ObjectsPtr = std::shared_ptr<const SourcedObjects>;
+  using Clock = std::chrono::steady_clock;
+
+  // A group with a source, whose object `below` may be the one in question.
+  struct Origin {
+    std::string group;
+    model::ValueSourcePtr source;
+    std::string below;
+  };
+
+  static bool IsAbsent(const model::Error& error) {
+    return error.code() == model::ErrorCode::kNotFound;
+  }
+
+  static uint64_t VersionOf(const ValueInfo& stamp, const SourcedObjects* objects) {
+    const std::optional<ValueInfo> info = stamp;
+    const uint64_t version = HashVersions(std::span(&info, 1));
+    return objects ? version ^ (objects->fingerprint() * 0x9e3779b97f4a7c15u) : version;
+  }
+
+  // The objects of other files; null if the document has none. Looks at the files again after
+  // some time. As long as they have not changed, what was found out about them is kept.
+  ObjectsPtr Objects(const Document& document) const {
+    if (document.sources().empty()) return nullptr;
+    {
+      const model::MutexLock lock(mutex_);
+      if (objects_ && stamp_ == document.stamp() && Clock::now() < good_until_) return objects_;
+    }
+    ObjectsPtr made = SourcedObjects::Make(stores_, document.sources());
+    const model::MutexLock lock(mutex_);
+    good_until_ = Clock::now() + stores_->options().search_holds;
+    if (objects_ && stamp_ == document.stamp() &&
+        objects_->fingerprint() == made->fingerprint()) {
+      return objects_;
+    }
+    objects_ = std::move(made);
+    stamp_ = document.stamp();
+    return objects_;
+  }
+
+  // From the nearest group to the root.
+  static std::vector<Origin> OriginsOf(const Document& document, std::string_view path) {
+    std::vector<Origin> origins;
+    std::string_view group = path;
+    for (;;) {
+      const auto object = document.Find(group);
+      const auto* entity =
+          object ? std::get_if<model::Group>(&(*object)->node.entity) : nullptr;
+      if (entity != nullptr && entity->source) {
+        std::string below(path.substr(group == "/" ? 0 : group.size()));
+        origins.push_back({std::string(group), entity->source, below.empty() ? "/" : below});
+      }
+      if (group == "/") return origins;
+      group = model::ParentPath(group);
+    }
+  }
+
+  Result<std::shared_ptr<Node>> Make(const Document& document, const SourcedObjects* objects,
+                                     std::string_view path) const {
+    const auto found = document.Find(path);
+    if (!objects) {
+      if (!found) return model::Propagate(found.error());
+      return MakeOwn(document, **found, path);
+    }
+    if (found && !(*found)->node.is_group()) {
+      if (!(*found)->node.array().source) return MakeOwn(document, **found, path);
+      return objects->LoadArray(path, (*found)->node);
+    }
+    std::shared_ptr<Node> node = found ? MakeOwn(document, **found, path) : nullptr;
+    for (const Origin& origin : OriginsOf(document, path)) {
+      auto loaded = objects->LoadBelow(*origin.source, origin.group, origin.below);
+      if (!loaded && IsAbsent(loaded.error()) && origin.below != "/") continue;
+      if (!loaded && node == nullptr) return model::Propagate(std::move(loaded).error());
+      if (node == nullptr) {
+        node = *std::move(loaded);
+        SetName(path, *node);
+      } else if (loaded) {
+        AddAttributesOf(**loaded, *node);
+      } else {
+        node->error = std::move(loaded).error().In("x-source");
+      }
+    }
+    if (node == nullptr) return model::NotFound("no {}", model::Quote(path));
+    if (auto* group = std::get_if<model::Group>(&node->entity)) group->source = {};
+    return node;
+  }
+
+  std::shared_ptr<Node> MakeOwn(const Document& document, const Document::Object& object,
+                                std::string_view path) const {
+    auto node = std::make_shared<Node>(object.node);
+    if (object.values) {
+      node->source = std::make_shared<DocumentArray>(file_, document.stamp(), std::string(path),
+                                                     object.values->spec());
+    }
+    return node;
+  }
+
+  static void SetName(std::string_view path, Node& node) {
+    std::visit([&](auto& entity) { entity.name = std::string(model::BaseName(path)); },
+               node.entity);
+  }
+
+  static void AddAttributesOf(const Node& from, Node& node) {
+    if (!from.is_group()) return;
+    auto& group = std::get<model::Group>(node.entity);
+    for (const model::Attribute& attribute : from.attributes()) {
+      const bool is_known =
+          std::any_of(group.attributes.begin(), group.attributes.end(),
+                      [&](const auto& known) { return known.name == attribute.name; });
+      if (!is_known) group.attributes.push_back(attribute);
+    }
+  }
+
+  // Links the dimensions of an array whose shape is not in the document.
+  void LinkDimensionsOf(const Document& document, const SourcedObjects& objects,
+                        std::string_view path, Node& node) const {
+    const auto object = document.Find(path);
+    if (!object || (*object)->node.is_group()) return;
+    const auto& source = (*object)->node.array().source;
+    auto* array = std::get_if<model::Ndarray>(&node.entity);
+    if (array == nullptr || !source || source->has_shape) return;
+    LinkDimensions(model::ParentPath(path), *array,
+                   [&](std::string_view other) -> std::shared_ptr<const Node> {
+                     return Make(document, &objects, other).value_or(nullptr);
+                   });
+  }
+
   const std::shared_ptr<const DocumentFile> file_;
+  const std::shared_ptr<const PartStores> stores_;
   mutable NodeCache nodes_;
+  mutable model::Mutex mutex_;
+  mutable ObjectsPtr objects_ GUARDED_BY(mutex_);
+  mutable ValueInfo stamp_ GUARDED_BY(mutex_);  // of the document that they are of
+  mutable Clock::time_point good_until_ GUARDED_BY(mutex_);
 };
 
 class NdlFormatImpl final : public Format {
@@ -258,10 +414,11 @@ class NdlFormatImpl final : public Format {
 
   Result<std::shared_ptr<const Hierarchy>> Open(std::shared_ptr<const Source> source,
                                                 const std::string& path,
-                                                const OpenOptions&) const override {
+                                                const OpenOptions& options) const override {
+    NDLFS_TRY(auto stores, PartStores::Make(source, path, options));
     auto file = std::make_shared<const DocumentFile>(std::move(source), path);
     NDLFS_RETURN_IF_ERROR(file->Current());
-    return std::make_shared<NdlHierarchy>(std::move(file));
+    return std::make_shared<NdlHierarchy>(std::move(file), std::move(stores));
   }
 };
 

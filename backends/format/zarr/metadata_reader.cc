@@ -108,27 +108,71 @@ class MetadataReader::Look {
   std::vector<model::Result<std::optional<ValueInfo>>> found_;
 };
 
-// At the root all names may be there: together they say what the hierarchy is.
 std::shared_ptr<const MetadataReader::Look> MetadataReader::LookInto(const std::string& prefix,
                                                                      bool is_v3) const {
+  RequestScope* const scope = RequestScope::Current();
+  if (scope == nullptr) return LookAtFiles(prefix, is_v3);
+  const bool is_root = prefix == prefix_;
+  const std::string memory_key = (is_root ? "" : is_v3 ? "3" : "2") + prefix;
+  if (auto known = scope->Find<Look>(owner_, memory_key)) return known;
+  if (is_root && !scope->looks_anew()) {
+    if (auto known = KnownRoot()) return known;
+  }
+  const auto now = std::chrono::steady_clock::now();
+  auto look = LookAtFiles(prefix, is_v3);
+  if (is_root) KeepRoot(look, now);
+  scope->Keep(owner_, memory_key, look);
+  return look;
+}
+
+// At the root all names may be there: together they say what the hierarchy is.
+std::shared_ptr<const MetadataReader::Look> MetadataReader::LookAtFiles(
+    const std::string& prefix, bool is_v3) const {
   static constexpr std::array<std::string_view, 6> kAtRoot = {
       kV3Name, ".zarray", ".zgroup", kAttributesName, kConsolidatedName, kNczarrName};
   static constexpr std::array<std::string_view, 3> kV2 = {".zarray", ".zgroup",
                                                           kAttributesName};
   static constexpr std::array<std::string_view, 1> kV3 = {kV3Name};
-  const bool is_root = prefix == prefix_;
-  const std::string memory_key = (is_root ? "" : is_v3 ? "3" : "2") + prefix;
-  RequestScope* const scope = RequestScope::Current();
-  if (scope != nullptr) {
-    if (auto known = scope->Find<Look>(owner_, memory_key)) return known;
+  if (prefix == prefix_ && trusts_copies_) {
+    if (auto look = LookForCopies(prefix)) return look;
   }
   const std::span<const std::string_view> names =
-      is_root ? std::span<const std::string_view>(kAtRoot)
-      : is_v3 ? std::span<const std::string_view>(kV3)
-              : std::span<const std::string_view>(kV2);
-  auto look = std::make_shared<const Look>(*store_, prefix, names);
-  if (scope != nullptr) scope->Keep(owner_, memory_key, look);
-  return look;
+      prefix == prefix_ ? std::span<const std::string_view>(kAtRoot)
+      : is_v3           ? std::span<const std::string_view>(kV3)
+                        : std::span<const std::string_view>(kV2);
+  return std::make_shared<const Look>(*store_, prefix, names);
+}
+
+std::shared_ptr<const MetadataReader::Look> MetadataReader::KnownRoot() const {
+  const model::MutexLock lock(mutex_);
+  const bool holds = std::chrono::steady_clock::now() - root_looked_at_ < search_holds_;
+  return holds ? root_ : nullptr;
+}
+
+// Another thread may have looked later, and kept that first.
+void MetadataReader::KeepRoot(std::shared_ptr<const Look> look,
+                              std::chrono::steady_clock::time_point looked_at) const {
+  const model::MutexLock lock(mutex_);
+  if (root_ != nullptr && looked_at < root_looked_at_) return;
+  root_ = std::move(look);
+  root_looked_at_ = looked_at;
+}
+
+void MetadataReader::ForgetRoot() const {
+  const model::MutexLock lock(mutex_);
+  root_ = nullptr;
+}
+
+// Where each look is a request: what spares all others, if it is there.
+std::shared_ptr<const MetadataReader::Look> MetadataReader::LookForCopies(
+    const std::string& prefix) const {
+  static constexpr std::array<std::string_view, 2> kNames = {kV3Name, kConsolidatedName};
+  auto look = std::make_shared<const Look>(*store_, prefix, kNames);
+  const auto is_there = [&](std::string_view name) {
+    const auto found = look->Find(name);
+    return found && *found;
+  };
+  return is_there(kV3Name) || is_there(kConsolidatedName) ? look : nullptr;
 }
 
 void MetadataReader::ForgetLooks() const { RequestScope::ForgetAll(); }
@@ -211,6 +255,16 @@ model::Result<std::optional<std::string>> MetadataReader::FindDocument(
   return std::nullopt;
 }
 
+model::Result<std::optional<std::string>> MetadataReader::FindDocumentAlone(
+    const Root& root, const std::string& prefix) const {
+  for (const Document& document : DocumentsOf(root.is_v3())) {
+    std::string key = JoinKey(prefix, document.name);
+    NDLFS_TRY(const auto stamp, store_->Stat(key));
+    if (stamp) return key;
+  }
+  return std::nullopt;
+}
+
 // A node that was found below `prefix` has to be still there, for all that can be seen.
 std::optional<bool> MetadataReader::KnownToHoldNodes(const std::string& prefix) const {
   std::string document;
@@ -276,6 +330,11 @@ std::optional<std::string> MetadataReader::FindNodeBelow(const Root& root,
 }
 
 model::Result<NodeFiles> MetadataReader::Find(const Root& root, std::string_view path) const {
+  if (trusts_copies_ && path != "/") {
+    NDLFS_TRY(NodeFiles copied, FindConsolidated(root, path));
+    if (copied.kind != NodeFiles::Kind::kNone) return copied;
+    return FindFiles(root, path);
+  }
   NDLFS_TRY(NodeFiles files, FindFiles(root, path));
   if (files.kind != NodeFiles::Kind::kNone) return files;
   return FindConsolidated(root, path);
@@ -327,6 +386,10 @@ bool MetadataReader::IsInCopy(const Root& root, const ConsolidatedMetadata& copy
 
 // Whether this is a hierarchy of v2 that has no metadata but consolidated ones.
 model::Result<bool> MetadataReader::HasCopiesOnly(const Root& root) const {
+  if (trusts_copies_) {
+    NDLFS_TRY(const Consolidated consolidated, LoadConsolidated(root));
+    return consolidated.metadata != nullptr;
+  }
   if (root.is_v3()) return false;
   NDLFS_TRY(const auto document, FindDocument(root, Key("/", "")));
   return !document;
@@ -513,30 +576,52 @@ model::Result<NodeDocuments> MetadataReader::Read(const NodeFiles& files,
 
 // Whether a group lists the directory at `path`. Looking for nodes in directories
 // that have none takes from `rest`, which is for all children of the group.
-bool MetadataReader::IsListed(const Root& root, std::string_view path, Search& rest) const {
-  const auto document = FindDocument(root, Key(path, ""));
+bool MetadataReader::IsListed(const Root& root, std::string_view path, bool keeps_looks,
+                              Search& rest) const {
+  const std::string prefix = Key(path, "");
+  const auto document =
+      keeps_looks ? FindDocument(root, prefix) : FindDocumentAlone(root, prefix);
   // What cannot be looked at is shown, and loading it says why.
   if (!document || *document) return true;
   if (root.is_v3() && IsReservedName(model::BaseName(path))) return false;
   const Search given{std::min(kMaxDirectories, std::max(rest.directories, 0)),
                      std::min(kMaxEntries, rest.entries), std::nullopt};
   Search search = given;
-  if (HoldsNodes(root, Key(path, ""), search).value_or(false)) return true;
+  if (HoldsNodes(root, prefix, search).value_or(false)) return true;
   rest.directories -= given.directories - std::max(search.directories, 0);
   rest.entries -= given.entries - search.entries;
   return false;
 }
 
+// Asks for the documents of all children at once: the store remembers the answers for a while.
+void MetadataReader::LookTogether(const Root& root, std::string_view path,
+                                  std::span<const StoreEntry> entries) const {
+  std::vector<std::string> keys;
+  for (const StoreEntry& entry : entries) {
+    if (!entry.is_prefix) continue;
+    const std::string prefix = Key(model::JoinPath(path, entry.name), "");
+    for (const Document& document : DocumentsOf(root.is_v3())) {
+      keys.push_back(JoinKey(prefix, document.name));
+    }
+    if (!root.is_v3()) keys.push_back(JoinKey(prefix, kAttributesName));
+  }
+  const std::vector<std::string_view> views(keys.begin(), keys.end());
+  (void)store_->StatMany(views);
+}
+
 model::Result<std::vector<std::string>> MetadataReader::Children(const Root& root,
                                                                  std::string_view path) const {
-  NDLFS_TRY(const auto entries, store_->List(JoinKey(prefix_, Relative(path))));
   NDLFS_TRY(const Consolidated consolidated, LoadConsolidated(root));
   NDLFS_TRY(const bool copies_only, HasCopiesOnly(root));
   std::vector<std::string> known;
   if (consolidated.metadata) {
     known = consolidated.metadata->Children(Relative(path));
   }
+  if (trusts_copies_ && consolidated.metadata) return known;
+  NDLFS_TRY(const auto entries, store_->List(JoinKey(prefix_, Relative(path))));
+  if (trusts_copies_) LookTogether(root, path, entries);
   std::vector<std::string> names;
+  const bool keeps_looks = entries.size() < RequestScope::kMost;
   Search search{kMaxSearches * kMaxDirectories, kMaxSearches * kMaxEntries, std::nullopt};
   for (const StoreEntry& entry : entries) {
     if (!entry.is_prefix) continue;
@@ -544,7 +629,7 @@ model::Result<std::vector<std::string>> MetadataReader::Children(const Root& roo
     const std::string child = model::JoinPath(path, entry.name);
     const bool is_copied =
         is_known && IsInCopy(root, *consolidated.metadata, child, copies_only);
-    if (is_copied || IsListed(root, child, search)) names.push_back(entry.name);
+    if (is_copied || IsListed(root, child, keeps_looks, search)) names.push_back(entry.name);
   }
   if (!copies_only) return names;
   std::vector<std::string> all;

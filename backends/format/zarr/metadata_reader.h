@@ -71,7 +71,10 @@ class MetadataReader {
   // `search_holds` is as in OpenOptions.
   MetadataReader(std::shared_ptr<const Store> store, std::string prefix,
                  std::chrono::nanoseconds search_holds = {})
-      : store_(std::move(store)), prefix_(std::move(prefix)), search_holds_(search_holds) {}
+      : store_(std::move(store)),
+        prefix_(std::move(prefix)),
+        search_holds_(search_holds),
+        trusts_copies_(store_->looks_are_requests()) {}
 
   // Finds out whether netCDF-C 4.8.0 has written metadata in addition to those of
   // Zarr. To be called once, before all others.
@@ -88,6 +91,9 @@ class MetadataReader {
     bool is_v3() const { return v3.has_value(); }
   };
   model::Result<Root> LookAtRoot() const;
+  // Makes the next look at the root a new one. Otherwise requests use the last one as long as
+  // a search holds.
+  void ForgetRoot() const;
   // Looks anew at all that has been looked at before for the same request.
   void ForgetLooks() const;
 
@@ -117,6 +123,14 @@ class MetadataReader {
   // is known of each.
   class Look;
   std::shared_ptr<const Look> LookInto(const std::string& prefix, bool is_v3) const;
+  std::shared_ptr<const Look> LookAtFiles(const std::string& prefix, bool is_v3) const;
+  // The look at the root that an earlier request has kept; null if it does not hold any more.
+  std::shared_ptr<const Look> KnownRoot() const EXCLUDES(mutex_);
+  void KeepRoot(std::shared_ptr<const Look> look,
+                std::chrono::steady_clock::time_point looked_at) const EXCLUDES(mutex_);
+  std::shared_ptr<const Look> LookForCopies(const std::string& prefix) const;
+  void LookTogether(const Root& root, std::string_view path,
+                    std::span<const StoreEntry> entries) const;
   model::Result<NodeFiles> FindFiles(const Root& root, std::string_view path) const;
   // The rest of a bounded search for nodes.
   struct Search {
@@ -133,6 +147,9 @@ class MetadataReader {
                                            Search& search) const;
   model::Result<std::optional<std::string>> FindDocument(const Root& root,
                                                          const std::string& prefix) const;
+  // The same, without a look at the other files of the node.
+  model::Result<std::optional<std::string>> FindDocumentAlone(const Root& root,
+                                                              const std::string& prefix) const;
   model::Result<bool> IsBelowArray(const Root& root, std::string_view path) const;
   model::Result<NodeFiles> FindConsolidated(const Root& root, std::string_view path) const;
   model::Result<Consolidated> LoadConsolidated(const Root& root) const;
@@ -144,7 +161,8 @@ class MetadataReader {
                 bool copies_only) const;
   model::Result<bool> IsImplicitInCopy(const ConsolidatedMetadata& copy, std::string_view path,
                                        bool copies_only) const;
-  bool IsListed(const Root& root, std::string_view path, Search& rest) const;
+  // `keeps_looks`: the same request may soon ask for the node.
+  bool IsListed(const Root& root, std::string_view path, bool keeps_looks, Search& rest) const;
   model::Result<std::string> ReadText(const NodeFiles& files, std::string_view key) const;
   model::Result<Json> ReadJson(const NodeFiles& files, std::string_view key) const;
   model::Result<bool> HasCopiesOnly(const Root& root) const;
@@ -159,6 +177,8 @@ class MetadataReader {
   mutable model::Mutex parse_mutex_;  // taken before mutex_
   mutable model::Mutex mutex_;
   mutable Consolidated consolidated_ GUARDED_BY(mutex_);  // as of its last use
+  mutable std::shared_ptr<const Look> root_ GUARDED_BY(mutex_);
+  mutable std::chrono::steady_clock::time_point root_looked_at_ GUARDED_BY(mutex_);
 
   // What searches have found, by the prefix of a directory.
   struct Witness {
@@ -166,6 +186,9 @@ class MetadataReader {
     std::chrono::steady_clock::time_point found_at;
   };
   const std::chrono::nanoseconds search_holds_;
+  // Each look is a request: a consolidated copy counts although nobody looks whether the
+  // objects that it tells of are still there.
+  const bool trusts_copies_;
   mutable model::Mutex witnesses_mutex_;
   mutable model::BoundedMap<std::string, Witness, model::StringHash> witnesses_
       GUARDED_BY(witnesses_mutex_){4096};

@@ -142,9 +142,12 @@ model::Result<Node> ZarrHierarchy::Build(const MetadataReader::Root& root,
   const uint64_t denials =
       CallerScope::denials();  // with those of groups whose dimensions it has
   NDLFS_TRY(const NodeDocuments documents, reader_.Read(files, path));
+  bool is_by_groups = false;  // not by its own files alone
   NodePlace place{reader_.store(), std::string(path), std::string(model::BaseName(path)),
-                  reader_.Key(path, ""),
-                  [&](std::string_view group) { return DimensionsOf(root, group); }};
+                  reader_.Key(path, ""), [&](std::string_view group) {
+                    is_by_groups = true;
+                    return DimensionsOf(root, group);
+                  }};
   if (!place.key_prefix.empty()) place.key_prefix += '/';
   if (path == "/" && files.kind != NodeFiles::Kind::kV2Group) place.name = name_;
   NDLFS_TRY(Node node, BuildNode(files.kind, documents, place, options_),
@@ -156,6 +159,11 @@ model::Result<Node> ZarrHierarchy::Build(const MetadataReader::Root& root,
   node.mtime_ns = files.mtime_ns();
   node.files = reader_.Files(files);
   node.is_partial = CallerScope::denials() != denials;
+  const bool may_pass = node.is_partial || (node.error && node.error->is_transient());
+  if (path != "/" && !may_pass && !is_by_groups) {
+    const std::array stamps = {files.stamp, files.attributes_stamp};
+    NoteOutline(HashVersions(stamps), node);
+  }
   return node;
 }
 
@@ -223,7 +231,67 @@ model::Result<std::shared_ptr<const Node>> ZarrHierarchy::Load(std::string_view 
   return std::move(loaded.node);
 }
 
+void ZarrHierarchy::NoteOutline(uint64_t version, const Node& node) const {
+  const auto* array = std::get_if<model::Ndarray>(&node.entity);
+  const bool is_named = array != nullptr && !array->dimension_names.empty();
+  const auto is_by_path = [](const auto& dimension) { return !dimension.dimcoord.empty(); };
+  if (is_named && std::ranges::any_of(array->shape, is_by_path)) return;
+  const model::MutexLock lock(mutex_);
+  if (outlines_bytes_ >= kMostOutlineBytes) {
+    outlines_.clear();
+    outlines_bytes_ = 0;
+  }
+  outlines_bytes_ += kOutlineEntryBytes;
+  outlines_[version] = is_named ? OutlineOf(*array) : nullptr;
+}
+
+ZarrHierarchy::Outline ZarrHierarchy::OutlineOf(const model::Ndarray& array) const {
+  if (latest_outline_ != nullptr && latest_outline_->shape == array.shape &&
+      latest_outline_->dimension_names == array.dimension_names) {
+    return latest_outline_;
+  }
+  auto outline = std::make_shared<model::Ndarray>();
+  outline->shape = array.shape;
+  outline->dimension_names = array.dimension_names;
+  outlines_bytes_ += sizeof(model::Ndarray);
+  for (const std::string& name : array.dimension_names) {
+    outlines_bytes_ += sizeof(model::Dimension) + 2 * (sizeof(name) + name.size());
+  }
+  latest_outline_ = std::move(outline);
+  return latest_outline_;
+}
+
+std::optional<ZarrHierarchy::Outline> ZarrHierarchy::KnownOutline(uint64_t version) const {
+  const model::MutexLock lock(mutex_);
+  const auto found = outlines_.find(version);
+  return found == outlines_.end() ? std::nullopt : std::optional(found->second);
+}
+
+model::Result<std::optional<uint64_t>> ZarrHierarchy::KnownVersion(
+    std::string_view path) const {
+  NDLFS_TRY(const auto root, reader_.LookAtRoot());
+  NDLFS_RETURN_IF_ERROR(CheckPath(path));
+  NDLFS_TRY(const NodeFiles files, reader_.Find(root, path));
+  if (files.kind == NodeFiles::Kind::kNone) return NoSuchNode(path);
+  const std::array stamps = {files.stamp, files.attributes_stamp};
+  const uint64_t version = HashVersions(stamps);
+  const auto outline = KnownOutline(version);
+  if (!outline) return std::nullopt;
+  if (*outline == nullptr) return version;
+  model::Ndarray linked = **outline;
+  linked.name = model::BaseName(path);
+  Link(root, path, linked);
+  return linked.shape == (*outline)->shape ? version : AddLinks(version, linked.shape);
+}
+
+// What holds for a while holds from the time when the version of the root was asked for.
 model::Result<uint64_t> ZarrHierarchy::Version(std::string_view path) const {
+  if (path == "/") reader_.ForgetRoot();
+  const auto known = KnownVersion(path);
+  if (known && *known) return **known;
+  if (!known && known.error().code() == model::ErrorCode::kNotFound) {
+    return model::Propagate(known.error());
+  }
   auto loaded = LoadLinked(path);
   if (loaded) return loaded->version;
   if (loaded.error().code() == model::ErrorCode::kNotFound) {

@@ -5,8 +5,10 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "backends/format/hierarchy.h"
@@ -32,7 +34,7 @@ class ZarrHierarchy final : public Hierarchy {
   model::Result<std::shared_ptr<const Node>> Load(std::string_view path) const override;
   model::Result<std::vector<std::string>> List(std::string_view path) const override;
   model::Result<uint64_t> Version(std::string_view path) const override;
-  uint64_t held_bytes() const override { return reader_.held_bytes(); }
+  uint64_t held_bytes() const override { return reader_.held_bytes() + outlines_bytes_; }
 
  private:
   ZarrHierarchy(std::shared_ptr<const Store> store, std::string prefix, std::string name,
@@ -62,6 +64,16 @@ class ZarrHierarchy final : public Hierarchy {
                                                          std::string_view path) const;
   bool IsNczarr(const MetadataReader::Root& root) const;
 
+  // What the version of a node depends on besides its own files: the names and sizes of its
+  // dimensions, which may be linked. Null where nothing is linked.
+  using Outline = std::shared_ptr<const model::Ndarray>;
+  // Notes that of `node`, which was just built. `version` is that of its own files.
+  void NoteOutline(uint64_t version, const Node& node) const EXCLUDES(mutex_);
+  Outline OutlineOf(const model::Ndarray& array) const REQUIRES(mutex_);
+  std::optional<Outline> KnownOutline(uint64_t version) const EXCLUDES(mutex_);
+  // The version of a node without loading it; nullopt if it has to be loaded for that.
+  model::Result<std::optional<uint64_t>> KnownVersion(std::string_view path) const;
+
   MetadataReader reader_;
   const std::string name_;
   const OpenOptions options_;
@@ -79,6 +91,13 @@ class ZarrHierarchy final : public Hierarchy {
   mutable model::Mutex mutex_;
   mutable model::BoundedMap<std::string, Declared, model::StringHash> declared_
       GUARDED_BY(mutex_){64};
+
+  // By the version of the files of a node. Arrays with the same dimensions share an outline.
+  static constexpr uint64_t kMostOutlineBytes = uint64_t{16} << 20;
+  static constexpr uint64_t kOutlineEntryBytes = 64;  // about what an entry of the map takes
+  mutable std::unordered_map<uint64_t, Outline> outlines_ GUARDED_BY(mutex_);
+  mutable Outline latest_outline_ GUARDED_BY(mutex_);
+  mutable std::atomic<uint64_t> outlines_bytes_{0};
 };
 
 }  // namespace ndlfs::backends::zarr

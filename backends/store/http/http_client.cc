@@ -124,12 +124,18 @@ class HttpClient::Exchange final : public HttpExchange {
  public:
   Exchange(const HttpRequest& request, uint64_t max_unasked, std::shared_ptr<Batch> to,
            size_t operation)
-      : answer_(request, max_unasked), batch_(std::move(to)), operation_(operation) {
+      : request_(request),
+        answer_(request, max_unasked),
+        batch_(std::move(to)),
+        operation_(operation) {
     batch = batch_.get();
   }
 
   Next OnHead(int status, HttpHeaders headers) override {
-    return Check(answer_.OnHead(status, std::move(headers)));
+    const Next next = Check(answer_.OnHead(status, std::move(headers)));
+    const bool is_value = status == 200 || status == 206;
+    if (next == Next::kStop || !is_value || !request_.check_head) return next;
+    return Check(request_.check_head(answer_.response()));
   }
 
   Next OnData(ConstByteSpan bytes) override {
@@ -161,6 +167,7 @@ class HttpClient::Exchange final : public HttpExchange {
     return Next::kStop;
   }
 
+  const HttpRequest& request_;
   HttpAnswer answer_;
   const std::shared_ptr<Batch> batch_;
   const size_t operation_;
@@ -198,6 +205,7 @@ class HttpClient::Operation {
     if (auto memory = Memory(exchange.answer().total_size())) {
       exchange.answer().SetMemory(*memory);
     } else {
+      refused_ = memory.error();
       exchange.Fail(memory.error());
     }
     client_.transport_->Resume(exchange_);
@@ -212,6 +220,7 @@ class HttpClient::Operation {
     }
     client_.Note(url_.origin(), stats);
     left_ -= std::chrono::duration_cast<milliseconds>(end.elapsed);
+    if (refused_) return FailWithout(*refused_);
     if (exchange_->error()) return Fail(*exchange_->error());
     switch (end.kind) {
       case HttpEnd::Kind::kRefused:
@@ -299,20 +308,29 @@ class HttpClient::Operation {
       return TryAgain(EIO, fmt::format("the server answers with status {}", status),
                       RetryAfter(answer.response().headers));
     }
-    if (request_.follow_redirects && IsRedirect(status) &&
-        (request_.method == HttpMethod::kGet || request_.method == HttpMethod::kHead) &&
-        !answer.response().Find("location").empty()) {
-      return Redirect(std::string(answer.response().Find("location")));
+    if (const std::string location(answer.response().Find("location"));
+        IsFollowed(status, location)) {
+      return Redirect(location);
     }
     if (answer.FinishesLate() || answer.needs_memory()) {
       const auto memory = Memory(answer.total_size());
-      if (!memory) return Fail(memory.error());
+      if (!memory) return FailWithout(memory.error());
       answer.SetMemory(*memory);
     }
     auto response = answer.Finish();
     if (!response) return TryAgain(EIO, response.error().message());
     response->url = url_.ToText();
     result_ = std::move(response);
+  }
+
+  bool IsFollowed(int status, const std::string& location) const {
+    const bool may_be =
+        request_.follow_redirects && IsRedirect(status) && !location.empty() &&
+        (request_.method == HttpMethod::kGet || request_.method == HttpMethod::kHead);
+    if (!may_be || !request_.is_file) return may_be;
+    const auto target = ResolveUrl(url_, location);
+    // Servers may encode other characters than we do.
+    return !target || PercentDecode(target->path) != PercentDecode(url_.path + "/");
   }
 
   void Redirect(const std::string& location) {
@@ -361,15 +379,14 @@ class HttpClient::Operation {
   }
 
   void Fail(const model::Error& error) {
-    if (origin_.host.empty()) {  // the URL is none
-      result_ = model::Propagate(error);
-      return;
-    }
+    if (origin_.host.empty()) return FailWithout(error);  // the URL is none
     HttpEndpointStats stats;
     stats.failures = 1;
     client_.Note(origin_.origin(), stats);
     result_ = model::Propagate(error, origin_.ForMessages());
   }
+  // The error of the reader, who knows what it reads.
+  void FailWithout(const model::Error& error) { result_ = model::Propagate(error); }
   void FailWith(int sys_errno, const std::string& message) {
     Fail(model::Error(model::ErrorCode::kIo, message, sys_errno));
   }
@@ -388,6 +405,7 @@ class HttpClient::Operation {
   std::optional<ByteSpan> memory_;
   uint64_t told_size_ = 0;
   std::exception_ptr thrown_;
+  std::optional<model::Error> refused_;  // what the reader says to the size
   std::optional<model::Result<HttpResponse>> result_;
 };
 

@@ -47,6 +47,8 @@ struct HttpAttempt {
 // and each redirect; it may send requests of its own.
 using PrepareAttempt = std::function<model::Result<void>(HttpAttempt&)>;
 
+struct HttpResponse;
+
 struct HttpRequest {
   HttpMethod method = HttpMethod::kGet;
   std::string url = {};  // absolute, percent-encoded; "http" or "https"
@@ -68,6 +70,13 @@ struct HttpRequest {
   uint64_t limit = 64 << 20;
 
   PrepareAttempt prepare = nullptr;  // may be empty
+
+  // Looks at the status and the headers of an answer with status 200 or 206; an error ends the
+  // request, and its body is not used. Called on a thread of the transport: it must not wait.
+  std::function<model::Result<void>(const HttpResponse& head)> check_head = nullptr;
+  // Whether the URL is that of a file: then a redirect to the same URL with '/' at its end is
+  // not followed. Servers have it for directories.
+  bool is_file = false;
 
   // Whether to go where an answer 301, 302, 303, 307 or 308 points. If not, that is the answer.
   bool follow_redirects = true;

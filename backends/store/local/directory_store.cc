@@ -142,7 +142,8 @@ class DirectoryStore final : public Store, public PartialListing {
       DropIfChanged(key, std::nullopt);
       return std::nullopt;
     }
-    if (!S_ISREG(status.st_mode) || status.st_dev != folder.opened->device) return Stat(key);
+    if (!S_ISREG(status.st_mode) || status.st_dev != folder.opened->status.st_dev)
+      return Stat(key);
     DropIfChanged(key, status);
     return InfoOf(status);
   }

@@ -102,7 +102,7 @@ std::shared_ptr<const Store> LocalSource::OpenFile(const std::string& path,
 }
 
 std::shared_ptr<const SourceRoot> LocalRootOf(const Source& source) {
-  const auto* local = dynamic_cast<const LocalSource*>(&source);
+  const auto* local = dynamic_cast<const LocalSource*>(&source.base());
   return local != nullptr ? local->root() : nullptr;
 }
 

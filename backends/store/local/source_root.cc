@@ -202,11 +202,14 @@ model::Result<struct ::stat> SourceRoot::Stat(std::string_view path, bool follow
 model::Result<struct ::stat> SourceRoot::StatForOthers(std::string_view path,
                                                        bool follow) const {
   if (const auto status = StatInLastFolder(path)) return *status;
+  if (const auto last = follow ? LastFolder() : nullptr; last && last->path == path) {
+    return last->status;
+  }
   NDLFS_TRY(auto fd, follow ? OpenBeneath(path, O_PATH) : OpenFound(path, O_PATH | O_NOFOLLOW));
   const auto status = StatForOthers(fd.get());
   if (!shared_ && status && S_ISDIR(status->st_mode)) {
-    KeepFolder(std::make_shared<const Folder>(
-        Folder{std::string(path), std::move(fd), status->st_dev}));
+    KeepFolder(
+        std::make_shared<const Folder>(Folder{std::string(path), std::move(fd), *status}));
   }
   return status;
 }
@@ -218,7 +221,7 @@ model::Result<std::shared_ptr<const SourceRoot::Folder>> SourceRoot::OpenFolder(
   NDLFS_TRY(auto fd, OpenBeneath(path, O_PATH | O_DIRECTORY));
   NDLFS_TRY(const auto status, StatFd(fd.get()));
   auto folder =
-      std::make_shared<const Folder>(Folder{std::string(path), std::move(fd), status.st_dev});
+      std::make_shared<const Folder>(Folder{std::string(path), std::move(fd), status});
   KeepFolder(folder);
   return folder;
 }
@@ -244,7 +247,7 @@ std::optional<struct ::stat> SourceRoot::StatInLastFolder(std::string_view path)
   struct ::stat status;
   if (!last || last->path != parent ||
       ::fstatat(last->fd.get(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0 ||
-      !S_ISREG(status.st_mode) || status.st_dev != last->device) {
+      !S_ISREG(status.st_mode) || status.st_dev != last->status.st_dev) {
     return std::nullopt;
   }
   return status;

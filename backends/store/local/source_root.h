@@ -63,7 +63,7 @@ class SourceRoot : public std::enable_shared_from_this<SourceRoot> {
   struct Folder {
     std::string path;
     UniqueFd fd;  // O_PATH
-    dev_t device;
+    struct ::stat status;
   };
   // The directory at `path`, opened anew unless it is the one that the request of the calling
   // thread (RequestScope) has opened or looked at last. Null for a shared source.

@@ -60,6 +60,8 @@ class Bucket {
                                                      std::shared_ptr<const HttpClient> client);
 
   const std::string& name() const { return name_; }
+  // URL of the server, without '/' at its end; empty: AWS.
+  const std::string& endpoint() const { return endpoint_; }
   bool is_anonymous() const { return credentials_ == nullptr; }
 
   // Answers in the order of the requests. Any status is an answer, see HttpClient; a redirect
@@ -98,7 +100,7 @@ class Bucket {
   const std::shared_ptr<const HttpClient> client_;
   const std::function<int64_t()> now_s_;
   const bool requester_pays_;
-  std::string endpoint_;  // without '/' at the end; empty: that of AWS in the region
+  std::string endpoint_;
   std::unique_ptr<CredentialProvider> credentials_;  // null: anonymous
   mutable std::atomic<int64_t> clock_offset_s_ = 0;  // server minus this machine
   mutable model::Mutex mutex_;

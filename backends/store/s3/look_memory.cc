@@ -28,7 +28,7 @@ FileId IdOf(std::string_view path) { return {1, std::hash<std::string_view>()(pa
 }  // namespace
 
 LookMemory::LookMemory(std::chrono::nanoseconds lifetime)
-    : lifetime_(lifetime), looks_(kLooksBytes), names_(kNamesBytes) {}
+    : lifetime_(lifetime), looks_(kLooksBytes), objects_(kLooksBytes), names_(kNamesBytes) {}
 
 bool LookMemory::IsFresh(Clock::time_point when) const {
   return Clock::now() - when < lifetime_;
@@ -36,8 +36,7 @@ bool LookMemory::IsFresh(Clock::time_point when) const {
 
 std::optional<Look> LookMemory::Find(std::string_view path) {
   model::MutexLock lock(mutex_);
-  const auto* known = looks_.Find(std::string(path));
-  if (known != nullptr && IsFresh(known->when)) return known->what;
+  if (auto known = FindIn(looks_, path)) return known;
   if (path.empty()) return std::nullopt;
   const size_t slash = path.rfind('/');
   const std::string_view folder = slash == path.npos ? "" : path.substr(0, slash);
@@ -53,10 +52,35 @@ std::optional<Look> LookMemory::Find(std::string_view path) {
   return Look(status);
 }
 
+std::optional<Look> LookMemory::FindObject(std::string_view path) {
+  {
+    model::MutexLock lock(mutex_);
+    if (auto known = FindIn(objects_, path)) return known;
+  }
+  auto known = Find(path);
+  const bool is_hidden = known && *known && !(*known)->is_file();
+  return is_hidden ? std::nullopt : known;
+}
+
 void LookMemory::Note(std::string_view path, const Look& look) {
-  if (lifetime_ <= lifetime_.zero()) return;
   model::MutexLock lock(mutex_);
-  looks_.Put(std::string(path), {look, Clock::now()}, kEntryBytes + 2 * path.size());
+  NoteIn(looks_, path, look);
+}
+
+void LookMemory::NoteObject(std::string_view path, const Look& look) {
+  model::MutexLock lock(mutex_);
+  NoteIn(objects_, path, look);
+}
+
+std::optional<Look> LookMemory::FindIn(Looks& looks, std::string_view path) const {
+  const auto* known = looks.Find(std::string(path));
+  if (known == nullptr || !IsFresh(known->when)) return std::nullopt;
+  return known->what;
+}
+
+void LookMemory::NoteIn(Looks& looks, std::string_view path, const Look& look) {
+  if (lifetime_ <= lifetime_.zero()) return;
+  looks.Put(std::string(path), {look, Clock::now()}, kEntryBytes + 2 * path.size());
 }
 
 FolderNames LookMemory::NamesIn(std::string_view folder) {

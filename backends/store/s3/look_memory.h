@@ -35,6 +35,11 @@ class LookMemory {
   std::optional<Look> Find(std::string_view path) EXCLUDES(mutex_);
   void Note(std::string_view path, const Look& look) EXCLUDES(mutex_);
 
+  // The same of the object at the path alone, which a folder of its name may hide. A folder is
+  // no object.
+  std::optional<Look> FindObject(std::string_view path) EXCLUDES(mutex_);
+  void NoteObject(std::string_view path, const Look& look) EXCLUDES(mutex_);
+
   // The names in the folder; null if it was not listed.
   FolderNames FindNames(std::string_view folder) EXCLUDES(mutex_);
   // They were asked for at `when`.
@@ -50,12 +55,17 @@ class LookMemory {
   static constexpr uint64_t kLooksBytes = 8 << 20;
   static constexpr uint64_t kNamesBytes = 16 << 20;
 
+  using Looks = model::BoundedMap<std::string, Known<Look>>;
+
   bool IsFresh(std::chrono::steady_clock::time_point when) const;
+  std::optional<Look> FindIn(Looks& looks, std::string_view path) const REQUIRES(mutex_);
+  void NoteIn(Looks& looks, std::string_view path, const Look& look) REQUIRES(mutex_);
   FolderNames NamesIn(std::string_view folder) REQUIRES(mutex_);
 
   const std::chrono::nanoseconds lifetime_;
   model::Mutex mutex_;
-  model::BoundedMap<std::string, Known<Look>> looks_ GUARDED_BY(mutex_);
+  Looks looks_ GUARDED_BY(mutex_);
+  Looks objects_ GUARDED_BY(mutex_);
   model::BoundedMap<std::string, Known<FolderNames>> names_ GUARDED_BY(mutex_);
 };
 

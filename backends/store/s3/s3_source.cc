@@ -119,6 +119,11 @@ class S3Source final : public Source {
   explicit S3Source(TreePtr tree) : tree_(std::move(tree)) {}
 
   const std::string& name() const override { return tree_->name(); }
+  // Buckets of different servers may have one name.
+  std::string identity() const override {
+    const std::string& endpoint = tree_->bucket().endpoint();
+    return endpoint.empty() ? name() : endpoint + " " + name();
+  }
   bool looks_are_requests() const override { return true; }
 
   model::Result<std::optional<FileStatus>> Stat(std::string_view path, Follow) const override {

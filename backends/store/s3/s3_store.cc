@@ -27,6 +27,7 @@ class DirectoryStore final : public Store, public PartialListing {
   DirectoryStore(TreePtr tree, std::string path)
       : tree_(std::move(tree)), path_(std::move(path)) {}
 
+  bool looks_are_requests() const override { return true; }
   bool ReadsInParts() const override { return true; }
 
   Info Stat(std::string_view key) const override {
@@ -135,11 +136,13 @@ class DirectoryStore final : public Store, public PartialListing {
                                                   const Reserve& reserve) const override {
     NDLFS_RETURN_IF_ERROR(CheckKey(key));
     const std::string path = PathOf(key);
-    if (const auto known = tree_->memory().Find(path); known && !*known) return std::nullopt;
+    if (const auto known = tree_->memory().FindObject(path); known && !*known) {
+      return std::nullopt;
+    }
     auto result = ReadObject(tree_->bucket(), tree_->KeyOf(path), options, reserve);
     NoteSuccess(result && *result);
     if (!result && IsAbsentHere(result.error())) return std::nullopt;
-    if (result && !*result) tree_->memory().Note(path, std::nullopt);
+    if (result && !*result) tree_->memory().NoteObject(path, std::nullopt);
     return result;
   }
 
@@ -164,6 +167,7 @@ class FileStore final : public Store {
  public:
   FileStore(TreePtr tree, std::string path) : tree_(std::move(tree)), path_(std::move(path)) {}
 
+  bool looks_are_requests() const override { return true; }
   bool ReadsInParts() const override { return true; }
 
   Info Stat(std::string_view key) const override {

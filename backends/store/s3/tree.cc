@@ -75,7 +75,11 @@ model::Result<Look> Tree::Ask(const std::string& path) const {
     if (info && *info) return Look(ObjectStatus(**info, path));
     if (!info && has_keys) return model::Propagate(info.error());
   }
-  if (!has_keys) return LookForStore(path);
+  if (!has_keys) {
+    NDLFS_TRY(const Look look, LookForStore(path));
+    if (look) return look;
+    return model::Propagate(has_keys.error());
+  }
   // The top is there, though it has nothing yet: as a bucket without objects.
   return path.empty() ? Look(FolderStatus(path)) : Look();
 }
@@ -89,8 +93,7 @@ model::Result<Look> Tree::LookForStore(const std::string& path) const {
   for (const auto& response : bucket_->SendMany(requests)) {
     if (response && response->status == 200) return Look(FolderStatus(path));
   }
-  return model::Failure(model::Error(
-      model::ErrorCode::kIo, "the bucket may not be listed, and shows no such object", EACCES));
+  return Look();
 }
 
 std::vector<model::Result<std::optional<ValueInfo>>> Tree::StatObjects(
@@ -99,11 +102,11 @@ std::vector<model::Result<std::optional<ValueInfo>>> Tree::StatObjects(
   std::vector<BucketRequest> requests;
   std::vector<size_t> asked;
   for (size_t i = 0; i < paths.size(); ++i) {
-    const auto known = memory_.Find(paths[i]);
+    const auto known = memory_.FindObject(paths[i]);
     if (!known) {
       requests.push_back(HeadRequest(KeyOf(paths[i])));
       asked.push_back(i);
-    } else if (*known && (*known)->is_file()) {
+    } else if (*known) {
       infos[i] = ValueInfo{(*known)->version, (*known)->size, (*known)->mtime_ns};
     }
   }
@@ -119,6 +122,7 @@ std::vector<model::Result<std::optional<ValueInfo>>> Tree::StatObjects(
       infos[asked[j]] = model::Propagate(std::move(info).error(), Describe(path));
       continue;
     }
+    memory_.NoteObject(path, *info ? Look(ObjectStatus(**info, path)) : Look());
     infos[asked[j]] = *info;
   }
   return infos;

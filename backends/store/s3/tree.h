@@ -44,7 +44,7 @@ class Tree {
       std::span<const std::string> paths) const;
 
  private:
-  // Of a path that is no object, in a bucket that may not be listed.
+  // Of a path that is no object, in a bucket that may not be listed: whether a store is there.
   model::Result<Look> LookForStore(const std::string& path) const;
   model::Result<Look> Ask(const std::string& path) const;
 

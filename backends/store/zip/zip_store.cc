@@ -7,6 +7,7 @@
 #include "backends/base/new_id.h"
 #include "backends/store/keys.h"
 #include "backends/store/pinned_store.h"
+#include "backends/store/request_scope.h"
 #include "backends/store/zip/inflate.h"
 
 namespace ndlfs::backends {
@@ -121,8 +122,18 @@ model::Result<std::optional<ValueInfo>> ZipStore::Stat(std::string_view key) con
   NDLFS_RETURN_IF_ERROR(CheckKey(key));
   const size_t found = directory_.LowerBound(key);
   if (found == directory_.size() || directory_.name(found) != key) return std::nullopt;
-  NDLFS_TRY(auto stamp, file_->Stat(""));
+  NDLFS_TRY(auto stamp, StatArchive());
   if (stamp) stamp->size = directory_.member(found).size;
+  return stamp;
+}
+
+// Once for a request: all members have the version of the archive.
+model::Result<std::optional<ValueInfo>> ZipStore::StatArchive() const {
+  using Stamp = std::optional<ValueInfo>;
+  RequestScope* const scope = RequestScope::Current();
+  if (const auto known = scope ? scope->Find<Stamp>(id_, "") : nullptr) return *known;
+  NDLFS_TRY(Stamp stamp, file_->Stat(""));
+  if (scope != nullptr) scope->Keep(id_, "", std::make_shared<const Stamp>(stamp));
   return stamp;
 }
 

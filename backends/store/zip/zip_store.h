@@ -52,6 +52,7 @@ class ZipStore final : public Store, public PartialListing {
 
   // The index of the member `key` in the directory; nullopt if there is none.
   model::Result<std::optional<size_t>> Find(std::string_view key) const;
+  model::Result<std::optional<ValueInfo>> StatArchive() const;
   model::Result<std::optional<ReadResult>> DoRead(std::string_view key,
                                                   const ReadOptions& options,
                                                   const Reserve& reserve) const override;

@@ -33,7 +33,9 @@ TEST(RequestScopeTest, ForgetsWhatItIsToldTo) {
   RequestScope scope;
   scope.Keep(1, "a", std::make_shared<int>(1));
   scope.Keep(2, "a", std::make_shared<int>(2));
+  EXPECT_FALSE(scope.looks_anew());
   RequestScope::ForgetAll();
+  EXPECT_TRUE(scope.looks_anew());
   EXPECT_EQ(scope.Find<int>(1, "a"), nullptr);
   EXPECT_EQ(scope.Find<int>(2, "a"), nullptr);
 }

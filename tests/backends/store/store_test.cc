@@ -26,6 +26,9 @@
 #include "tests/support/python.h"
 #include "tests/support/result.h"
 #include "tests/support/zip_builder.h"
+#if NDLFS_WITH_HTTP
+#include "tests/support/fake_file_server.h"
+#endif
 
 namespace ndlfs::backends {
 namespace {
@@ -177,6 +180,37 @@ StoreKind ReferenceKind(const std::string& name, bool is_inline) {
 }
 StoreKind InlineReferenceKind() { return ReferenceKind("InlineReference", true); }
 StoreKind FileReferenceKind() { return ReferenceKind("FileReference", false); }
+
+#if NDLFS_WITH_HTTP
+// The store keeps its server.
+std::shared_ptr<const Store> OnServer(const Contents& contents, const std::string& top,
+                                      bool is_file) {
+  struct Served {
+    test::FakeFileServer server;
+    std::shared_ptr<const Store> store;
+  };
+  const auto served = std::make_shared<Served>();
+  served->server.lists_hidden_names = true;
+  for (const auto& [key, value] : contents) {
+    served->server.Put(key.empty() ? top : top + "/" + key, value);
+  }
+  const auto source = served->server.MakeSource();
+  served->store = is_file ? source->OpenFile(top) : source->OpenStore(top);
+  return {served, served->store.get()};
+}
+StoreKind HttpKind() {
+  return {"Http", [](const auto&, const Contents& contents) {
+            return OnServer(contents, "top", false);
+          }};
+}
+StoreKind HttpFileKind() {
+  return {"HttpFile",
+          [](const auto&, const Contents& contents) {
+            return OnServer(contents, "file.bin", true);
+          },
+          false, false};
+}
+#endif
 
 std::string NameOf(const ::testing::TestParamInfo<StoreKind>& info) { return info.param.name; }
 
@@ -426,6 +460,11 @@ INSTANTIATE_TEST_SUITE_P(All, StoreConformanceTest,
                                 InlineReferenceKind(), FileReferenceKind()),
                          NameOf);
 
+#if NDLFS_WITH_HTTP
+INSTANTIATE_TEST_SUITE_P(Remote, StoreConformanceTest, Values(HttpKind(), HttpFileKind()),
+                         NameOf);
+#endif
+
 class KeyedStoreConformanceTest : public StoreConformanceTest {
  protected:
   // "name/" for prefixes.
@@ -495,6 +534,10 @@ TEST_P(KeyedStoreConformanceTest, KeysThatClimbOutAreRefused) {
   EXPECT_THAT(store->Size(std::string_view("a\0b", 3)),
               test::IsError(model::ErrorCode::kBadInput, HasSubstr("\"a\\x00b\"")));
 }
+
+#if NDLFS_WITH_HTTP
+INSTANTIATE_TEST_SUITE_P(Remote, KeyedStoreConformanceTest, Values(HttpKind()), NameOf);
+#endif
 
 INSTANTIATE_TEST_SUITE_P(All, KeyedStoreConformanceTest,
                          Values(DirectoryKind(), MemoryKind(), MixedZipKind()), NameOf);

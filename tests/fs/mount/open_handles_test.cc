@@ -103,15 +103,25 @@ TEST(DirectoryHandleTest, ErrorComesAfterWhatWasReadBefore) {
 }
 
 TEST(HandleSetTest, OwnsWhatIsInItUntilItIsRemoved) {
-  const auto object = std::make_shared<int>(7);
-  HandleSet<std::shared_ptr<int>> set;
-  const uint64_t handle = set.Add(std::make_unique<std::shared_ptr<int>>(object));
-  EXPECT_EQ(HandleSet<std::shared_ptr<int>>::Get(handle), object);
+  struct Object : std::enable_shared_from_this<Object> {};
+  const auto object = std::make_shared<Object>();
+  HandleSet<Object> set;
+  const uint64_t handle = set.Add(object);
+  EXPECT_EQ(HandleSet<Object>::Get(handle), object);
   EXPECT_EQ(object.use_count(), 2);
   set.Remove(handle);
   EXPECT_EQ(object.use_count(), 1);
   set.Remove(handle);
   EXPECT_EQ(set.size(), 0u);
+}
+
+TEST(HandleSetTest, ObjectInUseOutlivesItsHandle) {
+  struct Object : std::enable_shared_from_this<Object> {};
+  HandleSet<Object> set;
+  const uint64_t handle = set.Add(std::make_shared<Object>());
+  const auto in_use = HandleSet<Object>::Get(handle);
+  set.Remove(handle);
+  EXPECT_EQ(in_use.use_count(), 1);
 }
 
 }  // namespace

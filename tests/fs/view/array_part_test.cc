@@ -18,16 +18,22 @@
 #include <vector>
 
 #include "cache/chunk_cache.h"
-#include "fs/view/cf_time.h"
 #include "fs/view/selection.h"
 #include "fs/view/slice_elements.h"
 #include "fs/view/unpacked.h"
 #include "fs/view/view_provider.h"
+#include "model/cf_time.h"
 #include "tests/support/memory_hierarchy.h"
 #include "tests/support/result.h"
 
 namespace ndlfs::fs {
 namespace {
+
+using model::Calendar;
+using model::FormatTime;
+using model::IsDate;
+using model::ParsePeriod;
+using model::ParseTimeUnits;
 
 using model::Datatype;
 using model::ErrorCode;

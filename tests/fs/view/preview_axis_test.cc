@@ -21,8 +21,8 @@ std::vector<std::string> Labels(const std::vector<picture::Tick>& ticks) {
   return labels;
 }
 
-TimeScale Scale(std::string_view units, std::string_view calendar = {}) {
-  return ParseTimeUnits(units, calendar).value();
+model::TimeScale Scale(std::string_view units, std::string_view calendar = {}) {
+  return model::ParseTimeUnits(units, calendar).value();
 }
 
 TEST(TimeTicksTest, StandAtYearsMonthsDaysAndHours) {
@@ -49,7 +49,7 @@ TEST(TimeTicksTest, FollowTheCalendar) {
 }
 
 TEST(TimeTicksTest, ExtremesAreHarmless) {
-  const TimeScale scale = Scale("days since 2000-01-01");
+  const model::TimeScale scale = Scale("days since 2000-01-01");
   for (const double low : {-1e300, -1e12, -4e6, 0.0, 1e9}) {
     for (const double high : {low + 1e-9, low + 1, low + 4e6, 1e300}) {
       if (!(high > low)) continue;
@@ -59,7 +59,7 @@ TEST(TimeTicksTest, ExtremesAreHarmless) {
 }
 
 TEST(TimeLabelTest, HasNoZerosAtItsEnd) {
-  const TimeScale scale = Scale("seconds since 2000-01-01");
+  const model::TimeScale scale = Scale("seconds since 2000-01-01");
   EXPECT_EQ(TimeLabel(scale, 0), "2000-01-01");
   EXPECT_EQ(TimeLabel(scale, 3600), "2000-01-01 01:00");
   EXPECT_EQ(TimeLabel(scale, 3661), "2000-01-01 01:01:01");

@@ -18,6 +18,7 @@
 #include "backends/detection.h"
 #include "backends/format/zarr/zarr_format.h"
 #include "backends/store/local/local_source.h"
+#include "backends/store/request_scope.h"
 #include "tests/support/memory_store.h"
 #include "tests/support/python.h"
 #include "tests/support/read_array.h"
@@ -451,6 +452,37 @@ TEST(ZarrVersionTest, ChangesWithTheCoordinateThatADimensionIsLinkedTo) {
   EXPECT_EQ(unlinked->source, node->source);
 }
 
+// More of them than loaded nodes are kept.
+TEST(ZarrVersionTest, OfNodesThatWereLoadedOnceIsFoundWithoutReadingThem) {
+  const auto store = StoreV2();
+  const auto path = [](int i) { return fmt::format("/a{}", i); };
+  constexpr int kCount = 4000;
+  for (int i = 0; i < kCount; ++i) {
+    store->Put(fmt::format("a{}/.zarray", i), ArrayV2("[2, 2]"));
+    if (i % 2 != 0) {
+      store->Put(fmt::format("a{}/.zattrs", i), Dimensions(R"(["lat", "lon"])"));
+    }
+  }
+  const auto hierarchy = Open(store);
+  std::vector<uint64_t> versions;
+  for (int i = 0; i < kCount; ++i) versions.push_back(hierarchy->Version(path(i)).value());
+  const size_t reads = store->reads();
+  EXPECT_GE(reads, 1.5 * kCount);
+  for (int i = 0; i < kCount; ++i) EXPECT_EQ(hierarchy->Version(path(i)).value(), versions[i]);
+  EXPECT_LT(store->reads(), reads + 10) << "at most the coordinate";
+  EXPECT_GT(hierarchy->held_bytes(), 1000u * 4);
+
+  store->Put("lat/.zarray", ArrayV2("[3]", "<f4"));
+  EXPECT_EQ(hierarchy->Version("/a0").value(), versions[0]) << "has no names";
+  EXPECT_NE(hierarchy->Version("/a1").value(), versions[1]) << "is no longer linked to /lat";
+  const auto other = Open(store);
+  EXPECT_EQ(other->Version("/a1").value(), hierarchy->Version("/a1").value());
+  store->Put("a0/.zattrs", "{}");
+  EXPECT_NE(hierarchy->Version("/a0").value(), versions[0]);
+  store->Remove("a0/.zarray");
+  EXPECT_THAT(hierarchy->Version("/a0"), IsError(ErrorCode::kNotFound, HasSubstr("/a0")));
+}
+
 TEST(ZarrVersionTest, TheSameNodeIsFoundAgainWhileItIsUsed) {
   const auto hierarchy = Open(StoreV3());
   const auto node = hierarchy->Load("/sub/t").value();
@@ -738,6 +770,65 @@ TEST_F(ZarrSearchTest, EveryAnswerIsThatOfTheMomentByDefault) {
   EXPECT_THAT(Names({}), ElementsAre("logs"));
   store_->Remove("logs/a/.zarray");
   EXPECT_THAT(Names({}), IsEmpty());
+}
+
+TEST(ZarrListingTest, AListingOfVeryManyLooksAtOneFileOfEach) {
+  const auto store = StoreV2();
+  for (int i = 0; i < 1000; ++i) store->Put(fmt::format("a{}/.zarray", i), ArrayV2("[2]"));
+  store->Put("plain/x", "");
+  const auto hierarchy = Open(store);
+  const RequestScope request;
+  const size_t stats = store->stats();
+  const auto names = hierarchy->List("/").value();
+  EXPECT_EQ(names.size(), 1002u);
+  EXPECT_TRUE(std::ranges::binary_search(names, "sub"));
+  EXPECT_FALSE(std::ranges::binary_search(names, "plain"));
+  EXPECT_LT(store->stats(), stats + 1100);
+}
+
+// Version 3 counts for more where both are there.
+class ZarrRootTest : public ::testing::Test {
+ protected:
+  static constexpr auto kHolds = std::chrono::hours(1);
+  std::shared_ptr<const Hierarchy> OpenFor(std::chrono::nanoseconds holds) {
+    const RequestScope request;
+    return OpenZarr(store_, "", "a", {.search_holds = holds}).value();
+  }
+  void BecomeV3() { store_->Put("zarr.json", kGroupV3); }
+  static bool HasLat(const Hierarchy& hierarchy) {
+    const RequestScope request;
+    return hierarchy.Load("/lat").has_value();
+  }
+  const std::shared_ptr<MemoryStore> store_ = StoreV2();
+};
+
+TEST_F(ZarrRootTest, RequestsShareALookAtItUntilItsVersionIsAskedFor) {
+  const auto hierarchy = OpenFor(kHolds);
+  ASSERT_TRUE(HasLat(*hierarchy));
+  BecomeV3();
+  EXPECT_TRUE(HasLat(*hierarchy));
+  {
+    const RequestScope request;
+    EXPECT_THAT(hierarchy->Version("/"), IsOk());
+  }
+  EXPECT_FALSE(HasLat(*hierarchy));
+}
+
+TEST_F(ZarrRootTest, ARequestThatLooksAnewLooksAtItToo) {
+  const auto hierarchy = OpenFor(kHolds);
+  ASSERT_TRUE(HasLat(*hierarchy));
+  BecomeV3();
+  const RequestScope request;
+  EXPECT_THAT(hierarchy->Load("/lat"), IsOk());
+  RequestScope::ForgetAll();
+  EXPECT_THAT(hierarchy->Load("/lat"), IsError(ErrorCode::kNotFound, HasSubstr("/lat")));
+}
+
+TEST_F(ZarrRootTest, EachRequestLooksAtItByDefault) {
+  const auto hierarchy = OpenFor({});
+  ASSERT_TRUE(HasLat(*hierarchy));
+  BecomeV3();
+  EXPECT_FALSE(HasLat(*hierarchy));
 }
 
 }  // namespace

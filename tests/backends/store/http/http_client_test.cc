@@ -242,6 +242,13 @@ TEST(HttpClientTest, FollowsRedirectsOfTheSameHost) {
   EXPECT_EQ(response->url, "http://server/other?x=1");
 }
 
+TEST(HttpClientTest, RedirectToADirectoryIsTheAnswerForAFile) {
+  const Server server(Answers({To("http://server/a[1].zarr/", 301)}));
+  const auto response = server.Get({.url = "http://server/a%5B1%5D.zarr", .is_file = true});
+  ASSERT_THAT(response, test::IsOk());
+  EXPECT_EQ(response->status, 301);
+}
+
 TEST(HttpClientTest, RefusesOtherRedirects) {
   for (const auto& [location, why] : std::vector<std::pair<std::string, std::string>>{
            {"file:///etc/passwd", "is no URL with a host"},

@@ -326,6 +326,8 @@ TEST_F(SourceRootTest, AFolderIsOpenedOnceInARequestAndItsFilesAreThoseOfTheMome
     EXPECT_EQ(OpenDescriptors(), before + 1);
     const auto folder = root_->OpenFolder("sub").value();
     EXPECT_EQ(OpenDescriptors(), before + 1) << "the same one";
+    EXPECT_EQ(root_->StatForOthers("sub").value().st_ino, folder->status.st_ino);
+    EXPECT_TRUE(S_ISDIR(root_->StatForOthers("sub").value().st_mode));
     EXPECT_EQ(root_->StatForOthers("sub/inner").value().st_size, 5);
     test::WriteFile(directory_ / "source/sub/inner", "longer inner");
     EXPECT_EQ(root_->StatForOthers("sub/inner").value().st_size, 12);

@@ -170,6 +170,26 @@ TEST_F(S3SourceTest, AListAnswersForItsNames) {
   EXPECT_EQ(Requests(), 0u);
 }
 
+TEST_F(S3SourceTest, WhatIsNoObjectMayBeADirectory) {
+  bucket_.Put("d/e/f", "1");
+  const auto source = Open();
+  const auto store = source->OpenStore("d");
+  EXPECT_EQ(store->Stat("e").value(), std::nullopt);
+  EXPECT_EQ(ReadText(*store, "e"), "absent");
+  EXPECT_TRUE(source->Stat("d/e", Follow::kNo).value()->is_directory());
+}
+
+TEST_F(S3SourceTest, LooksAtObjectsAreRemembered) {
+  bucket_.Put("d/a", "12345");
+  const auto store = Open()->OpenStore("d");
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(store->Stat("a").value()->size, 5u);
+    EXPECT_EQ(store->Stat("none").value(), std::nullopt);
+    EXPECT_EQ(ReadText(*store, "none"), "absent");
+  }
+  EXPECT_EQ(Requests(), 2u);
+}
+
 TEST_F(S3SourceTest, NothingIsRememberedForLongerThanAllowed) {
   bucket_.Put("d/a", "1");
   const auto source = Open(true, std::chrono::seconds(0));

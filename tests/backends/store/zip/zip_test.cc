@@ -10,6 +10,7 @@
 #include "backends/detection.h"
 #include "backends/format/zip/zarr_zip.h"
 #include "backends/store/local/local_source.h"
+#include "backends/store/request_scope.h"
 #include "backends/store/zip/inflate.h"
 #include "backends/store/zip/zip_directory.h"
 #include "backends/store/zip/zip_store.h"
@@ -161,6 +162,22 @@ TEST(ZipStoreTest, StampIsThatOfTheArchiveWithTheSizeOfTheMember) {
   test::WriteFile(directory / "b.zip", ZipBuilder().Add({.name = "m", .data = "1234"}).Build());
   std::filesystem::rename(directory / "b.zip", directory / "a.zip");
   EXPECT_NE(*store->Stat("m"), *stamp);
+}
+
+TEST(ZipStoreTest, TheArchiveIsLookedAtOnceInARequest) {
+  const auto file = std::make_shared<test::MemoryStore>();
+  file->Put("", ZipBuilder().Add({.name = "a", .data = "1"}).Add({.name = "b"}).Build());
+  const auto store = ZipStore::Open(file).value();
+  const auto stats_of_request = [&] {
+    const RequestScope request;
+    const size_t before = file->stats();
+    EXPECT_NE(*store->Stat("a"), std::nullopt);
+    EXPECT_EQ(store->Stat("a").value()->size, 1u);
+    EXPECT_EQ(store->Stat("b").value()->size, 0u);
+    return file->stats() - before;
+  };
+  EXPECT_EQ(stats_of_request(), 1u);
+  EXPECT_EQ(stats_of_request(), 1u) << "each request looks anew";
 }
 
 // Archives that are refused as a whole.

@@ -11,7 +11,7 @@
 #include "model/datatype.h"
 #include "model/value.h"
 
-namespace ndlfs::fs {
+namespace ndlfs::model {
 
 enum class Calendar : uint8_t {
   kStandard,  // Julian until 1582-10-04, then Gregorian
@@ -39,7 +39,7 @@ int64_t DaysOf(Calendar calendar, const Date& date);
 Date DateOf(Calendar calendar, int64_t days);
 
 // A moment, in nanoseconds since 1970-01-01 of its calendar.
-using Nanoseconds = model::WideInt;
+using Nanoseconds = WideInt;
 
 // What the numbers of an array are that count time.
 struct TimeScale {
@@ -48,7 +48,7 @@ struct TimeScale {
   Nanoseconds unit = 1;    // of the number 1
 
   // nullopt for what is not finite, or more than ten million years from the origin.
-  std::optional<Nanoseconds> OfInteger(model::WideInt count) const;
+  std::optional<Nanoseconds> OfInteger(WideInt count) const;
   // Rounded to microseconds.
   std::optional<Nanoseconds> OfReal(double count) const;
 };
@@ -57,7 +57,7 @@ struct TimeScale {
 // is no such units, and for months and years, which differ in length.
 std::optional<TimeScale> ParseTimeUnits(std::string_view units, std::string_view calendar);
 // Of datetime64. nullopt for other types, and for months and years.
-std::optional<TimeScale> TimeScaleOf(const model::Datatype& type);
+std::optional<TimeScale> TimeScaleOf(const Datatype& type);
 
 // The moments from `begin` on and before `end` that a text names: "2020-01" is all of a month,
 // "2020" a year, and "2020-01-01T06:00" a minute.
@@ -73,4 +73,4 @@ std::optional<Period> ParsePeriod(Calendar calendar, std::string_view text);
 // "2020-01-01T06:00:00.000000000". `digits` of the second's fraction: 0, 3, 6 or 9.
 std::string FormatTime(Calendar calendar, Nanoseconds time, int digits);
 
-}  // namespace ndlfs::fs
+}  // namespace ndlfs::model

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "fs/view/cf_time.h"
+#include "model/cf_time.h"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 #include <cmath>
 #include <utility>
 
-namespace ndlfs::fs {
+namespace ndlfs::model {
 namespace {
 
 constexpr Nanoseconds kSecond = 1'000'000'000;
@@ -300,7 +300,7 @@ Date DateOf(Calendar calendar, int64_t days) {
   return DateWithLeapYears(true, days);
 }
 
-std::optional<Nanoseconds> TimeScale::OfInteger(model::WideInt count) const {
+std::optional<Nanoseconds> TimeScale::OfInteger(WideInt count) const {
   const auto most = static_cast<Nanoseconds>(kMostNanoseconds) / unit;
   if (count < -most || count > most) return std::nullopt;
   return origin + count * unit;
@@ -344,9 +344,9 @@ std::optional<TimeScale> ParseTimeUnits(std::string_view units, std::string_view
   return scale;
 }
 
-std::optional<TimeScale> TimeScaleOf(const model::Datatype& type) {
-  if (type.kind() != model::Datatype::Kind::kInteger || !type.time()) return std::nullopt;
-  const model::TimeUnit& time = *type.time();
+std::optional<TimeScale> TimeScaleOf(const Datatype& type) {
+  if (type.kind() != Datatype::Kind::kInteger || !type.time()) return std::nullopt;
+  const TimeUnit& time = *type.time();
   if (time.is_delta || time.scale < 1) return std::nullopt;
   constexpr std::array<std::pair<std::string_view, int64_t>, 8> kUnits = {{
       {"W", int64_t{7} * 86400 * 1'000'000'000},
@@ -408,4 +408,4 @@ std::string FormatTime(Calendar calendar, Nanoseconds time, int digits) {
   return text + '.' + fraction.substr(0, static_cast<size_t>(digits));
 }
 
-}  // namespace ndlfs::fs
+}  // namespace ndlfs::model

@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: MIT
+#include "backends/format/ndl/part_set.h"
+
+#include <algorithm>
+#include <atomic>
+#include <exception>
+#include <functional>
+#include <limits>
+#include <optional>
+#include <thread>
+#include <utility>
+
+#include "backends/store/caller.h"
+#include "model/bounded_map.h"
+#include "model/ndl/ndl_writer.h"
+#include "model/path_name.h"
+
+namespace ndlfs::backends::ndl {
+namespace {
+
+using model::Result;
+
+constexpr unsigned kThreads = 8;
+// Of more parts, so many are looked at for changes.
+constexpr size_t kMostStats = 1000;
+
+uint64_t Mix(uint64_t hash, uint64_t word) {
+  hash = (hash ^ word) * 0x9e3779b97f4a7c15u;
+  return hash ^ (hash >> 29);
+}
+uint64_t Mix(uint64_t hash, std::string_view text) {
+  return Mix(hash, std::hash<std::string_view>()(text));
+}
+
+// Sizes that were found in versions of files.
+class KnownSizes {
+ public:
+  static KnownSizes& Get() {
+    static KnownSizes known;
+    return known;
+  }
+  std::optional<uint64_t> Find(uint64_t key) {
+    const model::MutexLock lock(mutex_);
+    const uint64_t* found = sizes_.Find(key);
+    return found ? std::optional(*found) : std::nullopt;
+  }
+  void Keep(uint64_t key, uint64_t size) {
+    const model::MutexLock lock(mutex_);
+    sizes_.Put(key, size);
+  }
+
+ private:
+  static constexpr uint64_t kMost = 200'000;
+  model::Mutex mutex_;
+  model::BoundedMap<uint64_t, uint64_t> sizes_ GUARDED_BY(mutex_){kMost};
+};
+
+// A hash of all that parts are compared with.
+uint64_t SignatureOf(std::string_view name, const PartDescription& first,
+                     const PartRules& rules) {
+  uint64_t hash = Mix(0, name);
+  hash = Mix(hash, first.label);
+  hash = Mix(hash, model::WriteFlow(first.type));
+  hash = Mix(hash, first.type.size());
+  for (size_t d = 0; d < first.shape.size(); ++d) {
+    hash = Mix(Mix(hash, d == rules.along ? 0 : first.shape[d]), first.dimensions[d]);
+  }
+  for (const model::Attribute& attribute : first.attributes) {
+    hash = Mix(Mix(hash, attribute.name), model::WriteFlow(attribute.value, attribute.type));
+  }
+  if (first.fill) hash = Mix(hash, model::WriteFlow(*first.fill, first.type));
+  hash = Mix(hash, rules.along.value_or(UINT64_MAX));
+  hash = Mix(hash, rules.unpack ? 1 : 0);
+  return Mix(hash, std::hash<double>()(rules.tolerance));
+}
+
+// Calls `work` for 0 ... count - 1, by several threads. Returns the error of the lowest number
+// that failed; numbers behind it may be left out.
+Result<void> ForAll(size_t count, const std::function<Result<void>(size_t)>& work) {
+  std::atomic<size_t> next{0};
+  std::atomic<size_t> failed{std::numeric_limits<size_t>::max()};
+  model::Mutex mutex;
+  std::optional<model::Error> error;
+  const auto run = [&] {
+    for (size_t i; (i = next++) < count && i < failed;) {
+      Result<void> done;
+      try {
+        done = work(i);
+      } catch (const std::exception& exception) {
+        done = model::Internal("{}", exception.what());
+      }
+      if (done) continue;
+      const model::MutexLock lock(mutex);
+      if (i >= failed) continue;
+      failed = i;
+      error = std::move(done).error();
+    }
+  };
+  std::vector<std::thread> helpers;
+  for (size_t t = 1; t < std::min<size_t>(kThreads, count / 4); ++t) {
+    try {
+      helpers.emplace_back([&run, caller = CallerScope::Current()] {
+        const CallerScope scope(caller);
+        run();
+      });
+    } catch (const std::exception&) {
+      break;  // this thread does it all
+    }
+  }
+  run();
+  for (std::thread& helper : helpers) helper.join();
+  if (error) return model::Propagate(*std::move(error));
+  return {};
+}
+
+}  // namespace
+
+PartSet::PartSet(std::shared_ptr<const PartStores> stores, std::vector<std::string> paths)
+    : stores_(std::move(stores)), paths_(std::move(paths)), is_present_(paths_.size(), true) {}
+
+Result<std::shared_ptr<const PartSet>> PartSet::Make(std::shared_ptr<const PartStores> stores,
+                                                     const model::FileSet& files,
+                                                     bool fills_missing) {
+  NDLFS_TRY(auto paths, stores->Expand(files));
+  std::shared_ptr<PartSet> set(new PartSet(std::move(stores), std::move(paths)));
+  if (files.form != model::FileSet::Form::kGlob) {
+    NDLFS_RETURN_IF_ERROR(set->FindPresent(fills_missing));
+  }
+  return set;
+}
+
+Result<void> PartSet::FindPresent(bool fills_missing) {
+  const Source& source = *stores_->source();
+  if (source.looks_are_requests() && !fills_missing) return {};
+  for (size_t i = 0; i < paths_.size(); ++i) {
+    NDLFS_TRY(const auto status, source.Stat(paths_[i], Follow::kYes),
+              stores_->Describe(paths_[i]));
+    is_present_[i] = status.has_value();
+    if (!status && !fills_missing) {
+      return model::NotFound("part {} of {} is missing: {}", i + 1, paths_.size(),
+                             stores_->Describe(paths_[i]));
+    }
+  }
+  return {};
+}
+
+Result<size_t> PartSet::First() const {
+  const auto found = std::ranges::find(is_present_, true);
+  if (found == is_present_.end())
+    return model::NotFound("none of the {} parts is there", size());
+  return static_cast<size_t>(found - is_present_.begin());
+}
+
+uint64_t PartSet::Fingerprint() const {
+  const Source& source = *stores_->source();
+  const size_t most = source.looks_are_requests() ? 8 : kMostStats;
+  const size_t step = std::max<size_t>(1, (paths_.size() + most - 1) / most);
+  uint64_t hash = 0;
+  for (const std::string& path : paths_) hash = Mix(hash, path);
+  for (size_t i = 0; i < paths_.size(); i += step) {
+    const auto status = source.Stat(paths_[i], Follow::kYes);
+    const bool is_there = status && *status;
+    hash = Mix(hash, is_there ? 1 : 0);
+    if (is_there && (*status)->is_file()) hash = Mix(hash, (*status)->version.hash());
+    if (is_there) hash = Mix(hash, static_cast<uint64_t>((*status)->mtime_ns));
+  }
+  return hash;
+}
+
+Result<std::shared_ptr<const Node>> PartSet::LoadLike(size_t i, std::string_view name,
+                                                      const PartDescription& first,
+                                                      const PartRules& rules) const {
+  NDLFS_TRY(auto node, stores_->Load(paths_[i], name));
+  const std::string label = fmt::format("{}: {}", stores_->Describe(paths_[i]), name);
+  if (node->is_group()) return model::BadInput("{} is a group, expected an array", label);
+  if (!node->source) {
+    if (node->error) return model::Propagate(*node->error, label);
+    return model::Unsupported("{} has no data", label);
+  }
+  const PartDescription other = DescribePart(*stores_, paths_[i], name, *node);
+  if (const auto difference = FindDifference(first, other, rules)) {
+    return model::Corrupt("the parts cannot be joined: {}", *difference);
+  }
+  NDLFS_RETURN_IF_ERROR(CompareCoordinates(i, name, first, rules));
+  return node;
+}
+
+Result<std::shared_ptr<const std::optional<PartCoordinate>>> PartSet::FirstCoordinate(
+    std::string_view name, const std::string& dimension, uint64_t size) const {
+  const CoordinateKey key(model::ParentPath(name), dimension);
+  {
+    const model::MutexLock lock(mutex_);
+    const auto found = first_coordinates_.find(key);
+    if (found != first_coordinates_.end()) return found->second;
+  }
+  NDLFS_TRY(const size_t first, First());
+  NDLFS_TRY(auto read, ReadCoordinate(*stores_, paths_[first], name, dimension, size));
+  auto coordinate = std::make_shared<const std::optional<PartCoordinate>>(std::move(read));
+  const model::MutexLock lock(mutex_);
+  return first_coordinates_.emplace(key, std::move(coordinate)).first->second;
+}
+
+Result<void> PartSet::CompareCoordinates(size_t i, std::string_view name,
+                                         const PartDescription& first,
+                                         const PartRules& rules) const {
+  NDLFS_TRY(const size_t first_part, First());
+  if (i == first_part) return {};
+  for (size_t d = 0; d < first.shape.size(); ++d) {
+    const std::string& dimension = first.dimensions[d];
+    if (d == rules.along || dimension.empty() || dimension == model::BaseName(name)) continue;
+    const CoordinateKey key(model::ParentPath(name), dimension);
+    {
+      const model::MutexLock lock(mutex_);
+      const auto found = compared_.find(key);
+      if (found != compared_.end() && found->second[i]) continue;
+    }
+    NDLFS_TRY(const auto expected, FirstCoordinate(name, dimension, first.shape[d]));
+    NDLFS_TRY(const auto other,
+              ReadCoordinate(*stores_, paths_[i], name, dimension, first.shape[d]));
+    const auto difference =
+        FindDifference(dimension, stores_->Describe(paths_[first_part]), *expected,
+                       stores_->Describe(paths_[i]), other, rules.tolerance);
+    if (difference) {
+      return model::Corrupt("the parts cannot be joined: {} (tolerance: {})", *difference,
+                            rules.tolerance);
+    }
+    const model::MutexLock lock(mutex_);
+    compared_.try_emplace(key, paths_.size(), false).first->second[i] = true;
+  }
+  return {};
+}
+
+// What is known of a file holds for one version of it. Of folders nobody knows a version.
+Result<uint64_t> PartSet::FindSize(size_t i, std::string_view name,
+                                   const PartDescription& first, const PartRules& rules,
+                                   std::optional<uint64_t> signature) const {
+  if (!is_present_[i]) {
+    return model::NotFound(
+        "{} is missing, and nobody knows its size: give the sizes of the parts",
+        stores_->Describe(paths_[i]));
+  }
+  std::optional<uint64_t> key;
+  const auto status = stores_->source()->Stat(paths_[i], Follow::kYes);
+  if (signature && status && *status && (*status)->is_file()) {
+    key = Mix(Mix(*signature, (*status)->version.hash()), paths_[i]);
+    key = Mix(*key, stores_->source()->name());
+    if (const auto known = KnownSizes::Get().Find(*key)) return *known;
+  }
+  NDLFS_TRY(const auto node, LoadLike(i, name, first, rules));
+  const uint64_t size = node->source->spec().shape[*rules.along];
+  if (key) KnownSizes::Get().Keep(*key, size);
+  return size;
+}
+
+Result<void> PartSet::CheckSame(std::string_view name, const PartDescription& first,
+                                const ArraySource& source, double tolerance, bool opens) const {
+  if (!opens) return {};
+  NDLFS_TRY(const size_t first_part, First());
+  return ForAll(paths_.size(), [&](size_t i) -> Result<void> {
+    if (i == first_part || !is_present_[i]) return {};
+    NDLFS_TRY(const auto node, LoadLike(i, name, first, {.tolerance = tolerance}));
+    const std::string label = fmt::format("{}: {}", stores_->Describe(paths_[i]), name);
+    if (const auto difference =
+            FindElementDifference(first.label, source, label, *node->source, tolerance)) {
+      return model::Corrupt("the parts cannot be joined: {}", *difference);
+    }
+    return {};
+  });
+}
+
+Result<std::vector<uint64_t>> PartSet::FindSizes(std::string_view name,
+                                                 const PartDescription& first,
+                                                 const PartRules& rules) const {
+  std::vector<uint64_t> sizes(paths_.size());
+  NDLFS_TRY(const size_t first_part, First());
+  std::optional<uint64_t> signature;
+  const auto status = stores_->source()->Stat(paths_[first_part], Follow::kYes);
+  if (status && *status && (*status)->is_file()) {
+    signature = Mix(SignatureOf(name, first, rules), (*status)->version.hash());
+  }
+  NDLFS_RETURN_IF_ERROR(ForAll(paths_.size(), [&](size_t i) -> Result<void> {
+    NDLFS_TRY(sizes[i], FindSize(i, name, first, rules, signature));
+    return {};
+  }));
+  return sizes;
+}
+
+}  // namespace ndlfs::backends::ndl

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "backends/format/ndl/part_description.h"
+#include "backends/format/ndl/part_stores.h"
+#include "model/error.h"
+#include "model/mutex.h"
+#include "model/value_source.h"
+
+namespace ndlfs::backends::ndl {
+
+// The parts of a join, as their names were found. Thread-safe.
+class PartSet {
+ public:
+  // Fails if a part is absent, unless `fills_missing`; not where each look at a file is a
+  // request.
+  static model::Result<std::shared_ptr<const PartSet>> Make(
+      std::shared_ptr<const PartStores> stores, const model::FileSet& files,
+      bool fills_missing);
+
+  const PartStores& stores() const { return *stores_; }
+  size_t size() const { return paths_.size(); }
+  const std::string& path(size_t i) const { return paths_[i]; }
+  bool is_present(size_t i) const { return is_present_[i]; }
+  // The part that all others are compared with: the first one that is present. kNotFound if
+  // there is none.
+  model::Result<size_t> First() const;
+  // Changes if a part is replaced, or a sample of very many.
+  uint64_t Fingerprint() const;
+
+  // The array `name` of part `i`, if it is like that of the first part in all that `rules` say.
+  // Remembers which coordinates were compared.
+  model::Result<std::shared_ptr<const Node>> LoadLike(size_t i, std::string_view name,
+                                                      const PartDescription& first,
+                                                      const PartRules& rules) const;
+
+  // The sizes of all parts along rules.along, in their order. Compares all parts with the first
+  // one, several at a time, and remembers what it found about a version of a file. kNotFound
+  // for a part that is absent: nobody knows its size.
+  model::Result<std::vector<uint64_t>> FindSizes(std::string_view name,
+                                                 const PartDescription& first,
+                                                 const PartRules& rules) const;
+
+  // Fails if the array `name`, which is `first` and `source` in the first part, is another one
+  // in a part. Looks at all parts, or at none that nobody has opened, as `opens` says.
+  model::Result<void> CheckSame(std::string_view name, const PartDescription& first,
+                                const ArraySource& source, double tolerance, bool opens) const;
+
+ private:
+  PartSet(std::shared_ptr<const PartStores> stores, std::vector<std::string> paths);
+  model::Result<void> FindPresent(bool fills_missing);
+  model::Result<uint64_t> FindSize(size_t i, std::string_view name,
+                                   const PartDescription& first, const PartRules& rules,
+                                   std::optional<uint64_t> signature) const;
+  model::Result<void> CompareCoordinates(size_t i, std::string_view name,
+                                         const PartDescription& first,
+                                         const PartRules& rules) const;
+  model::Result<std::shared_ptr<const std::optional<PartCoordinate>>> FirstCoordinate(
+      std::string_view name, const std::string& dimension, uint64_t size) const;
+
+  const std::shared_ptr<const PartStores> stores_;
+  const std::vector<std::string> paths_;
+  std::vector<bool> is_present_;
+
+  mutable model::Mutex mutex_;
+  // Of the first part, by the group of the array and the dimension.
+  using CoordinateKey = std::pair<std::string, std::string>;
+  mutable std::map<CoordinateKey, std::shared_ptr<const std::optional<PartCoordinate>>>
+      first_coordinates_ GUARDED_BY(mutex_);
+  // Parts whose coordinates are like those of the first one.
+  mutable std::map<CoordinateKey, std::vector<bool>> compared_ GUARDED_BY(mutex_);
+};
+
+}  // namespace ndlfs::backends::ndl

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "backends/format/hierarchy.h"
+#include "backends/store/source.h"
+#include "model/error.h"
+#include "model/mutex.h"
+#include "model/value_source.h"
+
+namespace ndlfs::backends::ndl {
+
+// The files and stores that the document at `document_path` names. Names are relative to the
+// folder of the document, and must not lead out of the source. Keeps the stores that were
+// opened last. Thread-safe.
+class PartStores {
+ public:
+  // Fails with kLimit or kBadInput if options.referrers has too many documents, or this one.
+  static model::Result<std::shared_ptr<const PartStores>> Make(
+      std::shared_ptr<const Source> source, std::string document_path, OpenOptions options);
+
+  const std::shared_ptr<const Source>& source() const { return source_; }
+  const OpenOptions& options() const { return options_; }
+
+  // The path in the source of `name`.
+  model::Result<std::string> Resolve(std::string_view name) const;
+  // The paths of all files of a set. A glob looks into folders; there must be a file. The files
+  // of other sets need not exist.
+  model::Result<std::vector<std::string>> Expand(const model::FileSet& files) const;
+
+  // The store at a path of the source.
+  model::Result<std::shared_ptr<const Hierarchy>> Open(const std::string& path) const;
+  // The object `name` of that store. Errors name the store.
+  model::Result<std::shared_ptr<const Node>> Load(const std::string& path,
+                                                  std::string_view name) const;
+  // "1992/001.nc", for messages.
+  std::string Describe(std::string_view path) const { return source_->Describe(path); }
+
+ private:
+  using HierarchyPtr = std::shared_ptr<const Hierarchy>;
+  PartStores(std::shared_ptr<const Source> source, std::string document_path,
+             OpenOptions options);
+  void Close(const std::string& path) const EXCLUDES(mutex_);
+
+  const std::shared_ptr<const Source> source_;
+  const std::string document_path_;
+  OpenOptions options_;
+  mutable model::Mutex mutex_;
+  mutable std::list<std::pair<std::string, HierarchyPtr>> open_ GUARDED_BY(mutex_);
+};
+
+}  // namespace ndlfs::backends::ndl

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: MIT
+//
+// Packed numbers by the conventions of CF: what scale_factor, add_offset, _FillValue and the
+// like say, and the numbers that packed ones stand for.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include "backends/format/array_source.h"
+#include "model/cf_time.h"
+#include "model/datatype.h"
+#include "model/entities.h"
+#include "model/value.h"
+
+namespace ndlfs::backends {
+
+// What the attributes of an array say, in numbers of the store.
+struct Packing {
+  bool is_unsigned = false;  // read integers as such
+  std::optional<double> scale;
+  std::optional<double> offset;
+  std::vector<model::Value> missing;
+  std::optional<model::Value> low;
+  std::optional<model::Value> high;
+  bool has_missing() const { return !missing.empty() || low || high; }
+};
+
+// nullopt where an attribute cannot be understood.
+std::optional<Packing> ReadPacking(const std::vector<model::Attribute>& attributes);
+
+// Adds the numbers of an attribute; none if there is no such attribute. False if it has
+// something else.
+bool TakeNumbers(const std::vector<model::Attribute>& attributes, std::string_view name,
+                 std::vector<model::Value>& numbers);
+
+// The names of the attributes that ReadPacking() heeds.
+const std::vector<std::string_view>& PackingAttributes();
+
+// Whether scale_factor and add_offset, as far as they are there, are float32.
+bool AreFactorsSingle(const std::vector<model::Attribute>& attributes);
+
+// Makes float32 (`is_single`) or float64 of numbers of the type `from`, which are read without
+// a sign if the packing says so; NaN where a number is missing. Null if `from` is no integer or
+// float of C++.
+std::shared_ptr<const ElementConverter> MakeUnpacker(const Packing& packing,
+                                                     const model::Datatype& from,
+                                                     bool is_single);
+
+// A number of an attribute in the type of the store. That of an array that is read without
+// signs may have one. nullopt where the type has no such number.
+template <typename T>
+std::optional<T> AsStored(const model::Value& value) {
+  if constexpr (std::is_floating_point_v<T>) {
+    if (value.real() != nullptr) return static_cast<T>(*value.real());
+    return static_cast<T>(*value.integer());
+  } else {
+    model::WideInt number = 0;
+    if (const double* real = value.real()) {
+      if (!(std::abs(*real) < 1e19) || *real != std::floor(*real)) return std::nullopt;
+      number = static_cast<model::WideInt>(*real);
+    } else {
+      number = *value.integer();
+    }
+    using Signed = std::make_signed_t<T>;
+    const bool fits =
+        number >= std::numeric_limits<T>::min() && number <= std::numeric_limits<T>::max();
+    const bool wraps =
+        std::is_unsigned_v<T> && number < 0 && number >= std::numeric_limits<Signed>::min();
+    return fits || wraps ? std::optional(static_cast<T>(number)) : std::nullopt;
+  }
+}
+
+template <typename T>
+double AsReal(const model::Value& value) {
+  if (const auto stored = AsStored<T>(value)) return static_cast<double>(*stored);
+  return value.real() != nullptr ? *value.real() : static_cast<double>(*value.integer());
+}
+
+// Times, from numbers of type T.
+template <typename T>
+class TimeReader {
+ public:
+  TimeReader(const model::TimeScale& scale, const Packing& packing)
+      : scale_(scale),
+        factor_(packing.scale.value_or(1)),
+        offset_(packing.offset.value_or(0)),
+        is_packed_(packing.scale || packing.offset) {
+    for (const model::Value& value : packing.missing) {
+      if (const auto stored = AsStored<T>(value)) missing_.push_back(*stored);
+    }
+    if (packing.low) low_ = AsReal<T>(*packing.low);
+    if (packing.high) high_ = AsReal<T>(*packing.high);
+  }
+
+  std::optional<model::Nanoseconds> operator()(const std::byte* at) const {
+    T number;
+    std::memcpy(&number, at, sizeof number);
+    if (std::ranges::find(missing_, number) != missing_.end()) return std::nullopt;
+    const auto real = static_cast<double>(number);
+    if (real < low_ || real > high_) return std::nullopt;
+    if (is_packed_) return scale_.OfReal(real * factor_ + offset_);
+    if constexpr (std::is_floating_point_v<T>) return scale_.OfReal(real);
+    return scale_.OfInteger(static_cast<model::WideInt>(number));
+  }
+
+ private:
+  const model::TimeScale scale_;
+  const double factor_;
+  const double offset_;
+  const bool is_packed_;
+  std::vector<T> missing_;
+  double low_ = -std::numeric_limits<double>::infinity();
+  double high_ = std::numeric_limits<double>::infinity();
+};
+
+}  // namespace ndlfs::backends

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+
+#include "backends/base/bytes.h"
+#include "backends/format/array_source.h"
+#include "model/error.h"
+
+namespace ndlfs::backends {
+
+// All elements of a small array, in C order and little-endian: coordinates that a format
+// compares before it shows an array. Elements must be of fixed size. kLimit for more than
+// `max_bytes`. Caches nothing. Everything else is read through cache/.
+model::Result<Bytes> ReadElements(const ArraySource& source, uint64_t max_bytes);
+
+}  // namespace ndlfs::backends

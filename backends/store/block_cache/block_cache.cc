@@ -1,0 +1,353 @@
+// SPDX-License-Identifier: MIT
+#include "backends/store/block_cache/block_cache.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <ctime>
+#include <utility>
+#include <vector>
+
+namespace ndlfs::backends {
+namespace {
+
+constexpr std::string_view kMagic = "ndlblk1\n";
+constexpr std::string_view kTemporary = "new.";
+constexpr const char* kLockName = "lock";
+constexpr size_t kLongestKey = 16 << 10;
+// A time of use is written again when it is so old.
+constexpr int64_t kTouchAfter_s = 60;
+// A temporary file that is so old belongs to nobody.
+constexpr int64_t kAbandoned_s = 3600;
+constexpr std::chrono::seconds kPauseAfterFailure{60};
+// What stays of the capacity when blocks are removed.
+constexpr double kKeptPart = 0.9;
+// After writing this part of the capacity, a process looks at what others have written.
+constexpr uint64_t kCountEvery = 8;
+constexpr int64_t kBlockOnDisk = 512;  // the unit of st_blocks
+
+// At the begin of each file, in the byte order of the machine: the directory is for this
+// machine.
+struct Header {
+  std::array<char, 8> magic;
+  uint64_t key_size;
+  uint64_t block_size;
+  uint64_t checksum;  // XXH3 of the block, seeded with that of the key
+};
+
+uint64_t Checksum(std::string_view key, ConstByteSpan block) {
+  return XXH3_64bits_withSeed(block.data(), block.size(), XXH3_64bits(key.data(), key.size()));
+}
+
+// "3f/09a8...": a folder and a name in it.
+struct FileName {
+  std::string folder;
+  std::string path;
+};
+FileName NameOf(std::string_view key) {
+  const XXH128_hash_t hash = XXH3_128bits(key.data(), key.size());
+  const std::string name = fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
+  return {name.substr(0, 2), name.substr(0, 2) + "/" + name.substr(2)};
+}
+
+bool ReadAll(int fd, std::array<iovec, 2> parts, size_t total) {
+  size_t done = 0;
+  while (done < total) {
+    const ssize_t count =
+        ::preadv(fd, parts.data(), static_cast<int>(parts.size()), static_cast<off_t>(done));
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) return false;
+    done += static_cast<size_t>(count);
+    auto left = static_cast<size_t>(count);
+    for (iovec& part : parts) {
+      const size_t used = std::min(left, part.iov_len);
+      part.iov_base = static_cast<char*>(part.iov_base) + used;
+      part.iov_len -= used;
+      left -= used;
+    }
+  }
+  return true;
+}
+
+model::Result<void> WriteAll(int fd, ConstByteSpan bytes) {
+  while (!bytes.empty()) {
+    const ssize_t count = ::write(fd, bytes.data(), bytes.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return model::IoError(errno, "write");
+    bytes = bytes.subspan(static_cast<size_t>(count));
+  }
+  return {};
+}
+
+struct BlockFile {
+  std::string path;
+  uint64_t bytes = 0;
+  timespec used = {};
+};
+
+struct CloseDirectory {
+  void operator()(DIR* directory) const { ::closedir(directory); }
+};
+using DirectoryPtr = std::unique_ptr<DIR, CloseDirectory>;
+
+bool IsBlockName(std::string_view name) {
+  return name.size() == 30 && name.find_first_not_of("0123456789abcdef") == name.npos;
+}
+
+// Adds the blocks of a folder, and removes temporary files that nobody will complete.
+void CountFolder(int directory, const std::string& folder, std::vector<BlockFile>& files) {
+  const int fd =
+      ::openat(directory, folder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  if (fd < 0) return;
+  const DirectoryPtr listing(::fdopendir(fd));
+  if (!listing) {
+    ::close(fd);
+    return;
+  }
+  const time_t now = std::time(nullptr);
+  while (const dirent* entry = ::readdir(listing.get())) {
+    const std::string_view name = entry->d_name;
+    const bool is_temporary = name.starts_with(kTemporary);
+    struct ::stat status;
+    if ((!is_temporary && !IsBlockName(name)) ||
+        ::fstatat(fd, entry->d_name, &status, AT_SYMLINK_NOFOLLOW) != 0 ||
+        !S_ISREG(status.st_mode)) {
+      continue;
+    }
+    if (is_temporary && now - status.st_mtim.tv_sec > kAbandoned_s) {
+      ::unlinkat(fd, entry->d_name, 0);
+      continue;
+    }
+    files.push_back({folder + "/" + entry->d_name,
+                     static_cast<uint64_t>(
+                         std::max<int64_t>(status.st_size, status.st_blocks * kBlockOnDisk)),
+                     status.st_mtim});
+  }
+}
+
+std::vector<BlockFile> CountAll(int directory) {
+  std::vector<BlockFile> files;
+  for (int i = 0; i < 256; ++i) CountFolder(directory, fmt::format("{:02x}", i), files);
+  return files;
+}
+
+// Removes those that were used longest ago until `most` bytes are left; returns how many bytes
+// are.
+uint64_t RemoveOldest(int directory, std::vector<BlockFile> files, uint64_t most) {
+  uint64_t total = 0;
+  for (const BlockFile& file : files) total += file.bytes;
+  std::sort(files.begin(), files.end(), [](const BlockFile& a, const BlockFile& b) {
+    return std::pair(a.used.tv_sec, a.used.tv_nsec) < std::pair(b.used.tv_sec, b.used.tv_nsec);
+  });
+  for (const BlockFile& file : files) {
+    if (total <= most) break;
+    ::unlinkat(directory, file.path.c_str(), 0);
+    total -= file.bytes;
+  }
+  return total;
+}
+
+int64_t SteadyNow() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+}  // namespace
+
+struct BlockCache::Found {
+  UniqueFd file;
+  std::string path;
+  uint64_t block_size = 0;
+};
+
+model::Result<std::shared_ptr<BlockCache>> BlockCache::Open(BlockCacheOptions options) {
+  const std::string& path = options.directory;
+  if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST && errno != EROFS &&
+      errno != ENOSPC) {
+    return model::IoError(errno, path);
+  }
+  const int fd = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) return model::IoError(errno, path);
+  UniqueFd directory(fd);
+  struct ::stat status;
+  if (::fstat(fd, &status) != 0) return model::IoError(errno, path);
+  if (status.st_uid != ::geteuid()) {
+    return model::BadInput("{} belongs to another user", model::Quote(path));
+  }
+  if ((status.st_mode & 077) != 0) {
+    return model::BadInput("{} may be entered by other users: chmod 700 it first",
+                           model::Quote(path));
+  }
+  return std::shared_ptr<BlockCache>(new BlockCache(std::move(options), std::move(directory)));
+}
+
+BlockCache::BlockCache(BlockCacheOptions options, UniqueFd directory)
+    : options_(std::move(options)), directory_(std::move(directory)) {}
+
+BlockCache::Found BlockCache::OpenBlock(std::string_view key) {
+  Found found;
+  found.path = NameOf(key).path;
+  const int fd =
+      ::openat(directory_.get(), found.path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+  struct ::stat status;
+  if (fd < 0) return found;
+  UniqueFd file(fd);
+  if (::fstat(fd, &status) != 0 || !S_ISREG(status.st_mode)) return found;
+  const uint64_t head = sizeof(Header) + key.size();
+  const auto size = static_cast<uint64_t>(status.st_size);
+  if (size < head) {
+    ++damaged_;
+    ::unlinkat(directory_.get(), found.path.c_str(), 0);
+    return found;
+  }
+  if (std::time(nullptr) - status.st_mtim.tv_sec > kTouchAfter_s) ::futimens(fd, nullptr);
+  found.block_size = size - head;
+  found.file = std::move(file);
+  return found;
+}
+
+bool BlockCache::Check(std::string_view key, const Found& found, ConstByteSpan head,
+                       ConstByteSpan block) {
+  Header header;
+  std::memcpy(&header, head.data(), sizeof(header));
+  const std::string_view stored_key = AsText(head.subspan(sizeof(header)));
+  if (std::string_view(header.magic.data(), header.magic.size()) == kMagic &&
+      stored_key == key && header.key_size == key.size() && header.block_size == block.size() &&
+      header.checksum == Checksum(key, block)) {
+    ++hits_;
+    hit_bytes_ += block.size();
+    return true;
+  }
+  ++misses_;
+  ++damaged_;
+  ::unlinkat(directory_.get(), found.path.c_str(), 0);
+  return false;
+}
+
+bool BlockCache::Get(std::string_view key, ByteSpan out) {
+  const Found found = OpenBlock(key);
+  if (!found.file || found.block_size != out.size()) {
+    ++misses_;
+    return false;
+  }
+  Bytes head(sizeof(Header) + key.size());
+  if (!ReadAll(found.file.get(),
+               {iovec{head.data(), head.size()}, iovec{out.data(), out.size()}},
+               head.size() + out.size())) {
+    ++misses_;
+    return false;
+  }
+  return Check(key, found, head.span(), out);
+}
+
+std::optional<Bytes> BlockCache::Get(std::string_view key, size_t limit) {
+  const Found found = OpenBlock(key);
+  if (!found.file || found.block_size > limit) {
+    ++misses_;
+    return std::nullopt;
+  }
+  Bytes block(found.block_size);
+  Bytes head(sizeof(Header) + key.size());
+  if (!ReadAll(found.file.get(),
+               {iovec{head.data(), head.size()}, iovec{block.data(), block.size()}},
+               head.size() + block.size())) {
+    ++misses_;
+    return std::nullopt;
+  }
+  if (!Check(key, found, head.span(), block.span())) return std::nullopt;
+  return block;
+}
+
+bool BlockCache::MayWrite() const { return SteadyNow() >= no_writes_until_ns_; }
+
+void BlockCache::Put(std::string_view key, ConstByteSpan block) {
+  const uint64_t size = sizeof(Header) + key.size() + block.size();
+  if (key.size() > kLongestKey || size > options_.capacity / 2 || !MayWrite()) return;
+  MakeRoom(size);
+  if (auto written = Write(key, block); !written) return NoteFailure(written.error());
+  ++stored_;
+  stored_bytes_ += block.size();
+}
+
+model::Result<void> BlockCache::Write(std::string_view key, ConstByteSpan block) {
+  const FileName name = NameOf(key);
+  if (::mkdirat(directory_.get(), name.folder.c_str(), 0700) != 0 && errno != EEXIST) {
+    return model::IoError(errno, "mkdir");
+  }
+  const std::string temporary =
+      fmt::format("{}/{}{}.{}", name.folder, kTemporary, ::getpid(), next_name_++);
+  const int fd = ::openat(directory_.get(), temporary.c_str(),
+                          O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+  if (fd < 0) return model::IoError(errno, "create");
+  const UniqueFd file(fd);
+  Header header = {{}, key.size(), block.size(), Checksum(key, block)};
+  std::copy(kMagic.begin(), kMagic.end(), header.magic.begin());
+  auto written = WriteAll(fd, std::as_bytes(std::span(&header, 1)));
+  if (written) written = WriteAll(fd, AsBytes(key));
+  if (written) written = WriteAll(fd, block);
+  if (written && ::renameat(directory_.get(), temporary.c_str(), directory_.get(),
+                            name.path.c_str()) != 0) {
+    written = model::IoError(errno, "rename");
+  }
+  if (!written) ::unlinkat(directory_.get(), temporary.c_str(), 0);
+  return written;
+}
+
+void BlockCache::NoteFailure(const model::Error& error) {
+  no_writes_until_ns_ = SteadyNow() + std::chrono::nanoseconds(kPauseAfterFailure).count();
+  {
+    model::MutexLock lock(mutex_);
+    if (std::exchange(has_warned_, true)) return;
+  }
+  if (options_.warn) {
+    options_.warn(fmt::format("block cache {}: {}; nothing new is kept in it",
+                              options_.directory, error.message()));
+  }
+}
+
+void BlockCache::MakeRoom(uint64_t more) {
+  {
+    model::MutexLock lock(mutex_);
+    since_count_ += more;
+    const bool is_due = !is_counted_ || since_count_ > options_.capacity / kCountEvery ||
+                        counted_bytes_ + since_count_ > options_.capacity;
+    if (!is_due || is_counting_) return;
+    is_counting_ = true;
+    since_count_ = more;
+  }
+  std::vector<BlockFile> files = CountAll(directory_.get());
+  uint64_t total = 0;
+  for (const BlockFile& file : files) total += file.bytes;
+  if (total + more > options_.capacity) {
+    // One process at a time removes files; the others would remove as many again.
+    const UniqueFd lock_file(
+        ::openat(directory_.get(), kLockName, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
+    if (!lock_file || ::flock(lock_file.get(), LOCK_EX | LOCK_NB) == 0) {
+      const auto most =
+          static_cast<uint64_t>(static_cast<double>(options_.capacity) * kKeptPart);
+      total = RemoveOldest(directory_.get(), std::move(files), most - std::min(most, more));
+    }
+  }
+  model::MutexLock lock(mutex_);
+  counted_bytes_ = total;
+  is_counted_ = true;
+  is_counting_ = false;
+}
+
+BlockCacheStats BlockCache::stats() const {
+  return {hits_, misses_, hit_bytes_, stored_, stored_bytes_, damaged_};
+}
+
+}  // namespace ndlfs::backends

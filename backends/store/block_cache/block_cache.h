@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "backends/base/bytes.h"
+#include "backends/base/unique_fd.h"
+#include "model/error.h"
+#include "model/mutex.h"
+
+namespace ndlfs::backends {
+
+struct BlockCacheOptions {
+  std::string directory;
+  uint64_t capacity = uint64_t{10} << 30;  // bytes
+  // Called with one line when the directory cannot be written to. May be empty.
+  std::function<void(std::string_view line)> warn = nullptr;
+};
+
+struct BlockCacheStats {
+  uint64_t hits = 0;    // blocks that were found
+  uint64_t misses = 0;  // blocks that were looked for and not found
+  uint64_t hit_bytes = 0;
+  uint64_t stored = 0;  // blocks that were written
+  uint64_t stored_bytes = 0;
+  uint64_t damaged = 0;  // blocks that were found, but not as they were written
+};
+
+// Blocks of bytes in files of a directory, by texts as keys. Several processes of one user may
+// share the directory, and a block survives all of them.
+//
+// A block is complete or not there: it is written under a temporary name, which is then
+// changed. Each file has its whole key and a checksum; a file that does not fit them counts as
+// absent, and is removed. If the blocks need more than the capacity, those that were used
+// longest ago are removed. Each process notices what others have written only now and then, and
+// so the files may take an eighth more for each of them.
+//
+// A directory that is full or cannot be written to costs nothing but the blocks: the cache says
+// so once, and tries again after a minute. Thread-safe.
+class BlockCache {
+ public:
+  // Makes the directory if there is none, for this user alone. kBadInput if it belongs to
+  // another user, if others may enter it, or if it cannot be opened. A directory that may be
+  // read only is no error.
+  static model::Result<std::shared_ptr<BlockCache>> Open(BlockCacheOptions options);
+
+  // Fills `out` with the block, and returns whether there is one of exactly this size. If not,
+  // `out` may have been changed.
+  bool Get(std::string_view key, ByteSpan out);
+  // The block, if it has at most `limit` bytes.
+  std::optional<Bytes> Get(std::string_view key, size_t limit);
+
+  // Keeps the block, if that is possible. Another block of the same key goes.
+  void Put(std::string_view key, ConstByteSpan block);
+
+  BlockCacheStats stats() const;
+  const BlockCacheOptions& options() const { return options_; }
+
+ private:
+  struct Found;
+
+  BlockCache(BlockCacheOptions options, UniqueFd directory);
+
+  Found OpenBlock(std::string_view key);
+  bool Check(std::string_view key, const Found& found, ConstByteSpan head, ConstByteSpan block);
+  model::Result<void> Write(std::string_view key, ConstByteSpan block);
+  void NoteFailure(const model::Error& error) EXCLUDES(mutex_);
+  bool MayWrite() const;
+  // Counts the files, and removes some if there are too many.
+  void MakeRoom(uint64_t more) EXCLUDES(mutex_);
+
+  const BlockCacheOptions options_;
+  const UniqueFd directory_;
+  std::atomic<uint64_t> next_name_ = 0;
+  std::atomic<int64_t> no_writes_until_ns_ = 0;  // of the steady clock
+  std::atomic<uint64_t> hits_ = 0, misses_ = 0, hit_bytes_ = 0;
+  std::atomic<uint64_t> stored_ = 0, stored_bytes_ = 0, damaged_ = 0;
+
+  model::Mutex mutex_;
+  bool is_counted_ GUARDED_BY(mutex_) = false;
+  bool is_counting_ GUARDED_BY(mutex_) = false;
+  uint64_t counted_bytes_ GUARDED_BY(mutex_) = 0;  // in all files at the last count
+  uint64_t since_count_ GUARDED_BY(mutex_) = 0;    // bytes written by this process
+  bool has_warned_ GUARDED_BY(mutex_) = false;
+};
+
+}  // namespace ndlfs::backends

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "backends/store/block_cache/block_cache.h"
+#include "backends/store/source.h"
+
+namespace ndlfs::backends {
+
+struct CachedSourceOptions {
+  // What the keys of blocks begin with; empty: Source::identity().
+  std::string identity = {};
+  // How long the version of a value is trusted before the source is asked again; nullopt: for
+  // ever, also in later mounts.
+  std::optional<std::chrono::nanoseconds> trust_for = std::chrono::seconds(1);
+  // The time as seconds since 1970; empty: the clock of the system.
+  std::function<int64_t()> now_s = nullptr;
+};
+
+// A source that keeps the bytes of its files in a cache on disk. Its stores answer as those of
+// `source` do, and what they promise holds: blocks are kept by the version of their file, and
+// before they are used, the source tells which version is the present one (or the caller of the
+// read does). What is not kept takes one read of the source, a little larger than what was
+// asked for. Listings and looks go to the source. Not for a source that is shared between
+// users: what one may read would be there for all.
+std::shared_ptr<const Source> MakeCachedSource(std::shared_ptr<const Source> source,
+                                               std::shared_ptr<BlockCache> cache,
+                                               CachedSourceOptions options);
+
+}  // namespace ndlfs::backends

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+#include "backends/store/cancellation.h"
+
+#include <cerrno>
+#include <utility>
+
+namespace ndlfs::backends {
+namespace {
+
+CancellationPtr& OfThread() {
+  thread_local CancellationPtr current;
+  return current;
+}
+
+}  // namespace
+
+CancellationScope::CancellationScope(CancellationPtr request)
+    : outer_(std::exchange(OfThread(), std::move(request))) {}
+
+CancellationScope::~CancellationScope() { OfThread() = std::move(outer_); }
+
+const CancellationPtr& CancellationScope::Current() { return OfThread(); }
+
+bool CancellationScope::IsCancelled() {
+  const CancellationPtr& current = OfThread();
+  return current != nullptr && current->is_cancelled();
+}
+
+model::Result<void> CancellationScope::Check() {
+  if (IsCancelled()) return model::IoError(ECANCELED, "nobody waits for it any more");
+  return {};
+}
+
+bool IsCancellation(const model::Error& error) { return error.sys_errno() == ECANCELED; }
+
+}  // namespace ndlfs::backends

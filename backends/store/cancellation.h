@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT
+//
+// A request may end before its work does: its caller was killed, or it has waited for too long.
+// Long work looks here between its steps, and stops when nobody needs it any more.
+#pragma once
+
+#include <atomic>
+#include <memory>
+
+#include "model/error.h"
+
+namespace ndlfs::backends {
+
+// Whether a request has ended. Thread-safe.
+class Cancellation {
+ public:
+  // The work should stop soon. Cannot be taken back.
+  void Cancel() { is_cancelled_.store(true, std::memory_order_relaxed); }
+  bool is_cancelled() const { return is_cancelled_.load(std::memory_order_relaxed); }
+
+ private:
+  std::atomic<bool> is_cancelled_{false};
+};
+using CancellationPtr = std::shared_ptr<const Cancellation>;
+
+// Sets the request for which the calling thread works. A thread that helps another one makes a
+// scope with the Current() of that thread. An inner scope hides the outer one.
+class CancellationScope {
+ public:
+  explicit CancellationScope(CancellationPtr request);  // null: nobody can end it
+  ~CancellationScope();
+  CancellationScope(const CancellationScope&) = delete;
+  CancellationScope& operator=(const CancellationScope&) = delete;
+
+  // Null outside of any scope.
+  static const CancellationPtr& Current();
+  // False outside of any scope.
+  static bool IsCancelled();
+  // An error of which IsCancellation() is true, if the request of this thread has ended. The
+  // error says nothing about the source: code must not remember it for other requests.
+  static model::Result<void> Check();
+
+ private:
+  CancellationPtr outer_;
+};
+
+// Whether CancellationScope::Check() has made `error`.
+bool IsCancellation(const model::Error& error);
+
+}  // namespace ndlfs::backends

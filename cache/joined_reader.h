@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT
+//
+// Reads an array whose elements lie in other arrays.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <list>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "backends/base/bytes.h"
+#include "backends/format/array_source.h"
+#include "cache/chunk_cache.h"
+#include "cache/chunk_ledger.h"
+#include "model/error.h"
+#include "model/mutex.h"
+
+namespace ndlfs::cache {
+
+class ArrayReader;
+enum class Access;
+
+// Cuts the element stream of a JoinedArray into those of its parts, each of which has a reader
+// of its own. So chunks are cached as those of the parts. Keeps the readers of the parts that
+// were used last. Thread-safe.
+class JoinedReader {
+ public:
+  // `source`, which must have joined(), and `cache` must outlive the reader. The files of all
+  // parts are noted in `ledger`, which may be null.
+  JoinedReader(const backends::ArraySource& source, ChunkCache& cache,
+               std::shared_ptr<ChunkLedger> ledger);
+  ~JoinedReader();
+
+  // As ArrayReader::Read, little-endian. The range lies within the array.
+  model::Result<void> Read(uint64_t offset, backends::ByteSpan out, Access access) const;
+
+  // A box of the index space of the join: `begin` and one behind its end, per dimension.
+  struct Box {
+    std::vector<uint64_t> begin;
+    std::vector<uint64_t> end;
+  };
+  // Calls `visit` for the chunks that have elements of the box, each as a reader of a part and
+  // the number of the chunk there; not for all if these are very many. Leaves out parts that
+  // cannot be opened. Opens parts if `opens`, and else leaves out those that are not open.
+  void ForEachChunk(const Box& box, bool opens,
+                    const std::function<void(const ArrayReader&, uint64_t)>& visit) const;
+
+ private:
+  struct Part;
+  using PartPtr = std::shared_ptr<const Part>;
+  static constexpr size_t kMostOpen = 64;
+
+  size_t PartAt(uint64_t coordinate) const;
+  PartPtr FindOpen(size_t index) const EXCLUDES(mutex_);
+  model::Result<PartPtr> Open(size_t index) const EXCLUDES(mutex_);
+  model::Result<PartPtr> MakePart(size_t index) const;
+  model::Result<void> CheckPart(size_t index, const Part& part) const;
+  model::Result<void> ReadPart(const Part& part, uint64_t offset, backends::ByteSpan out,
+                               Access access) const;
+
+  const backends::ArraySource& source_;
+  const backends::JoinedArray& joined_;
+  ChunkCache& cache_;
+  const std::shared_ptr<ChunkLedger> ledger_;
+  uint64_t stride_;  // bytes from one index along the dimension of the join to the next
+  mutable model::Mutex mutex_;
+  mutable std::list<std::pair<size_t, PartPtr>> open_ GUARDED_BY(mutex_);  // last used first
+};
+
+}  // namespace ndlfs::cache

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <sys/types.h>
+
+#include <string_view>
+
+namespace ndlfs::fs {
+
+// What a thread that waits for an answer is about to do.
+enum class CallerState {
+  kWaits,
+  kIsAsked,  // it handles SIGINT, SIGTERM, SIGHUP or SIGQUIT, which has come
+  kEnds,     // it has ended, or a signal ends it as soon as it no longer waits
+};
+
+// The state of the thread `tid` of this PID namespace, by /proc. kWaits if the system does not
+// tell: `tid` is 0, or the thread belongs to a namespace or a user that are hidden.
+CallerState LookAtCaller(pid_t tid);
+
+// The same for the text of /proc/TID/status.
+CallerState ParseCallerState(std::string_view status);
+
+}  // namespace ndlfs::fs

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: MIT
+#include "fs/mount/open_source.h"
+
+#include <array>
+#include <cerrno>
+#include <utility>
+#include <vector>
+
+#include "backends/store/block_cache/block_cache.h"
+#include "backends/store/block_cache/cached_source.h"
+#include "fs/mount/logging.h"
+#if NDLFS_WITH_HTTP
+#include "backends/store/http/curl_transport.h"
+#include "backends/store/http/http_client.h"
+#include "backends/store/http/http_service.h"
+#include "backends/store/http/remote_source.h"
+#include "backends/store/http/url.h"
+#include "backends/store/s3/s3_source.h"
+#endif
+
+namespace ndlfs::fs {
+
+using model::Result;
+
+namespace {
+
+Result<std::shared_ptr<backends::BlockCache>> OpenBlockCache(const RemoteAccess& access) {
+  NDLFS_TRY(
+      auto cache,
+      backends::BlockCache::Open({access.block_cache, access.block_cache_size, &LogWarning}),
+      "--block-cache");
+  return cache;
+}
+
+}  // namespace
+
+bool IsUrl(std::string_view text) { return text.find("://") != text.npos; }
+
+Result<void> CheckBlockCache(const RemoteAccess& access) {
+  if (!access.block_cache.empty()) NDLFS_RETURN_IF_ERROR(OpenBlockCache(access));
+  return {};
+}
+
+Result<void> AddBlockCache(RemotePlace& place, const RemoteAccess& access) {
+  if (access.block_cache.empty()) return {};
+  // All users would be shown what one of them may read.
+  if (place.source->is_shared()) {
+    return model::BadInput(
+        "--block-cache: not with --allow-other, unless the source is behind a URL");
+  }
+  NDLFS_TRY(const auto cache, OpenBlockCache(access));
+  place.source =
+      backends::MakeCachedSource(place.source, cache, {.trust_for = access.trusts_looks_for});
+  place.block_cache = cache;
+  return {};
+}
+
+#if NDLFS_WITH_HTTP
+
+namespace {
+
+using SourcePtr = std::shared_ptr<const backends::Source>;
+using ClientPtr = std::shared_ptr<const backends::HttpClient>;
+
+// Which documents are worth reading as soon as they are looked for: those that make a directory
+// a store.
+std::vector<std::string> MetadataDocuments() {
+  return {"zarr.json", ".zmetadata", ".zgroup", ".zarray", ".zattrs", "attributes.json"};
+}
+
+Result<SourcePtr> OpenHttp(const std::string& url, const RemoteAccess& access,
+                           const ClientPtr& client) {
+  NDLFS_TRY(const auto top, backends::ParseUrl(url));
+  return std::make_shared<const backends::RemoteSource>(
+      client, backends::MakeHttpService(top, access.token_file),
+      backends::RemoteOptions{.trusts_looks_for = access.trusts_looks_for,
+                              .documents = MetadataDocuments()});
+}
+
+Result<SourcePtr> OpenS3(const std::string& url, const RemoteAccess& access,
+                         const ClientPtr& client) {
+  backends::s3::S3SourceOptions options;
+  options.bucket.endpoint = access.endpoint;
+  options.bucket.region = access.region;
+  options.bucket.signs = access.signs_requests;
+  options.bucket.requester_pays = access.requester_pays;
+  options.remember = access.trusts_looks_for.value_or(std::chrono::hours(24));
+  return backends::s3::OpenS3Source(url, options, client);
+}
+
+struct Scheme {
+  std::string_view name;
+  Result<SourcePtr> (*open)(const std::string& url, const RemoteAccess& access,
+                            const ClientPtr& client);
+};
+constexpr std::array kSchemes = {Scheme{"http", &OpenHttp}, Scheme{"https", &OpenHttp},
+                                 Scheme{"s3", &OpenS3}};
+
+Result<const Scheme*> SchemeOf(const backends::Url& url) {
+  for (const Scheme& scheme : kSchemes) {
+    if (scheme.name == url.scheme) return &scheme;
+  }
+  return model::Unsupported("ndlfs reads URLs of http, https and s3, and not of {}",
+                            model::OneLine(url.scheme));
+}
+
+Result<ClientPtr> MakeClient(const RemoteAccess& access) {
+  backends::HttpOptions options;
+  options.timeout = access.timeout;
+  for (const std::string& prefix : access.allow_urls) {
+    NDLFS_TRY(auto url, backends::ParseUrl(prefix), "--allow-urls");
+    options.allow_urls.push_back(std::move(url));
+  }
+  return std::make_shared<const backends::HttpClient>(
+      backends::MakeCurlTransport({.max_requests = access.requests, .ca_file = access.ca_file}),
+      std::move(options));
+}
+
+std::map<std::string, EndpointStatistics> StatisticsOf(const backends::HttpClient& client) {
+  std::map<std::string, EndpointStatistics> all;
+  for (const auto& [origin, stats] : client.stats()) {
+    all[origin] = {stats.requests, stats.bytes, stats.retries,
+                   stats.failures, stats.heads, static_cast<double>(stats.head_ns) / 1e9};
+  }
+  return all;
+}
+
+// The URL of the directory that the last part of the path is in, and that part, decoded; empty
+// if the URL says that it is a directory.
+std::pair<backends::Url, std::string> SplitLast(const backends::Url& url) {
+  const size_t slash = url.path.rfind('/');
+  const auto name = backends::PercentDecode(std::string_view(url.path).substr(slash + 1));
+  if (!name || !backends::IsSoundName(*name)) return {url, ""};
+  backends::Url parent = url;
+  parent.path.resize(slash + 1);
+  return {parent, *name};
+}
+
+// With user and password, unlike Url::ToText().
+std::string WholeText(const backends::Url& url) {
+  std::string text = url.ToText();
+  if (url.user.empty()) return text;
+  return text.insert(text.find("://") + 3, backends::PercentEncode(url.user, false) + ":" +
+                                               backends::PercentEncode(url.password, false) +
+                                               "@");
+}
+
+Result<RemotePlace> Cached(RemotePlace place, const RemoteAccess& access) {
+  NDLFS_RETURN_IF_ERROR(AddBlockCache(place, access));
+  return place;
+}
+
+}  // namespace
+
+std::string ShownUrl(std::string_view url) { return backends::UrlForMessages(url); }
+
+Result<void> CheckUrl(const std::string& text, const RemoteAccess& access) {
+  NDLFS_TRY(const auto url, backends::ParseUrl(text));
+  NDLFS_RETURN_IF_ERROR(SchemeOf(url));
+  NDLFS_RETURN_IF_ERROR(MakeClient(access));
+  return {};
+}
+
+Result<RemotePlace> OpenUrl(const std::string& text, const RemoteAccess& access) {
+  const std::string shown = ShownUrl(text);
+  NDLFS_TRY(const auto url, backends::ParseUrl(text));
+  NDLFS_TRY(const Scheme* scheme, SchemeOf(url));
+  NDLFS_TRY(const ClientPtr client, MakeClient(access));
+  const auto statistics = [client] { return StatisticsOf(*client); };
+  const auto [parent, name] = SplitLast(url);
+  if (!name.empty()) {
+    NDLFS_TRY(SourcePtr source, scheme->open(WholeText(parent), access, client), shown);
+    NDLFS_TRY(const auto status, source->Stat(name, backends::Follow::kYes), shown);
+    if (!status) return model::Propagate(model::IoError(ENOENT, "open").value(), shown);
+    if (status->is_file()) return Cached({std::move(source), name, statistics}, access);
+  }
+  NDLFS_TRY(SourcePtr source, scheme->open(text, access, client), shown);
+  return Cached({std::move(source), "", statistics}, access);
+}
+
+#else
+
+std::string ShownUrl(std::string_view) { return "URL"; }
+
+Result<void> CheckUrl(const std::string&, const RemoteAccess&) {
+  return model::Unsupported("this build of ndlfs reads no URLs (it has no libcurl)");
+}
+
+Result<RemotePlace> OpenUrl(const std::string& url, const RemoteAccess& access) {
+  return model::Propagate(CheckUrl(url, access).error());
+}
+
+#endif
+
+}  // namespace ndlfs::fs

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: MIT
+//
+// When a request runs, on which thread, and for how long its caller waits at most. Knows
+// nothing of FUSE.
+#pragma once
+
+#include <sys/types.h>
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <ctime>
+#include <functional>
+#include <list>
+#include <map>
+#include <memory>
+#include <optional>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "model/mutex.h"
+
+namespace ndlfs::fs {
+
+class RequestQueue;
+
+// What a request needs, and so which others it waits for.
+enum class Lane {
+  kLook,  // mostly a few system calls: names, attributes, listings, opening a store
+  kRead,  // decodes as much as a read does
+  kScan,  // decodes very much
+};
+inline constexpr size_t kLanes = 3;
+
+// A request of a user that has to be answered.
+class QueuedRequest {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  QueuedRequest(uid_t user, Lane lane, Clock::time_point arrival)
+      : user_(user), lane_(lane), arrival_(arrival) {}
+  virtual ~QueuedRequest() = default;
+  QueuedRequest(const QueuedRequest&) = delete;
+  QueuedRequest& operator=(const QueuedRequest&) = delete;
+
+  // Does the work and answers. Called once at most. Must not throw.
+  virtual void Run() = 0;
+  // Answers with `error` unless there is an answer already. May be called while Run() runs, and
+  // must be quick. Must not throw.
+  virtual void Refuse(int error) = 0;
+  // Whether the caller still waits. Called now and then, without a lock.
+  virtual bool IsWanted() { return true; }
+
+  uid_t user() const { return user_; }
+  Lane lane() const { return lane_; }
+  Clock::time_point arrival() const { return arrival_; }
+
+ private:
+  friend class RequestQueue;
+  using List = std::list<std::shared_ptr<QueuedRequest>>;
+  enum class State { kNew, kWaiting, kRunning, kDone };
+
+  const uid_t user_;
+  const Lane lane_;
+  const Clock::time_point arrival_;
+  // All below is guarded by the mutex of the queue.
+  State state_ = State::kNew;
+  bool is_open_ = false;  // in RequestQueue::open_: nobody has refused it, and it is not done
+  List::iterator place_;  // there
+  List::iterator turn_;   // in the list of waiting ones of its user
+  Clock::time_point checked_ = arrival_;  // when IsWanted() was last asked
+  size_t number_ = 0;                     // while it runs: its index in RequestQueue::running_
+  bool is_here_ = false;                  // runs on the thread that brought it
+  // Whether the thread that runs it hardly works, as far as the last look could tell.
+  bool is_stuck_ = false;
+  clockid_t thread_clock_ = CLOCK_MONOTONIC;
+  std::optional<std::pair<Clock::time_point, int64_t>> sample_;  // of the thread's time
+};
+using QueuedRequestPtr = std::shared_ptr<QueuedRequest>;
+
+// Runs requests, so that nobody waits for the requests of another user, and every request gets
+// an answer in time. Thread-safe.
+//
+// Looks run at once, on the thread that brings them, unless their user has many under way.
+//
+// Of the reads only some run at once, as they need a core and memory; the others wait without a
+// thread. A user with no read under way may always start one. Users take turns: a user with a
+// hundred waiting reads keeps another one waiting for one of them. Reads that run without
+// working, because the source is slow, leave their place to others. The same goes for scans, of
+// which one runs at a time.
+class RequestQueue {
+ public:
+  using Clock = QueuedRequest::Clock;
+
+  struct Options {
+    // Reads that may use a core at the same time.
+    unsigned reads_at_once = 2;
+    // How many reads may run at once now, because they wait for a slow source. Called by any
+    // thread, and under a lock: must be quick. May be empty.
+    std::function<unsigned()> most_reads = {};
+    // Requests of a lane that run at once, working or not. A user on a shared mount gets three
+    // quarters of these at most.
+    unsigned most_running = 64;
+    // Several users share the mount.
+    bool shared = false;
+    // After this time a request is refused with ETIMEDOUT; zero: never.
+    Clock::duration timeout = {};
+    // Requests of one user on a shared mount that may wait. More are refused with EBUSY.
+    size_t most_waiting = 4096;
+  };
+
+  struct Stats {
+    uint64_t waiting = 0;       // now
+    uint64_t running = 0;       // now; of these
+    uint64_t abandoned = 0;     // were refused already, and still run
+    uint64_t waited = 0;        // requests that had to wait for their turn, and
+    double waited_seconds = 0;  // how long together
+    uint64_t timed_out = 0;
+    uint64_t interrupted = 0;
+    uint64_t crowded_out = 0;  // refused because too many of their user waited
+  };
+
+  explicit RequestQueue(Options options) : options_(std::move(options)) {}
+  ~RequestQueue() { End(); }
+  RequestQueue(const RequestQueue&) = delete;
+  RequestQueue& operator=(const RequestQueue&) = delete;
+
+  // Is called when Tick() should be called within some time. To be set before the first Run().
+  void set_wake(std::function<void(Clock::duration within)> wake) { wake_ = std::move(wake); }
+
+  // Runs `request` on this thread, and then others that have begun to wait meanwhile; or leaves
+  // it to another thread. If Run() throws, for lack of memory, `request` was not run and will
+  // not be.
+  void Run(QueuedRequestPtr request);
+
+  // The caller of this request, if it is one that is unanswered, got a signal. The pointer is
+  // not followed.
+  void NoteInterrupt(const QueuedRequest* request) EXCLUDES(mutex_);
+
+  // Refuses requests that have waited too long, or that nobody waits for, and starts others in
+  // place of those that are stuck. Returns when to call it again; nullopt: not before a request
+  // has come.
+  std::optional<Clock::duration> Tick(Clock::time_point now);
+
+  // Refuses all requests with ENOTCONN, and waits for those that run on threads of the queue.
+  // Later ones are refused at once.
+  void End() EXCLUDES(mutex_);
+
+  Stats stats() const EXCLUDES(mutex_);
+
+ private:
+  using List = QueuedRequest::List;
+  struct User {
+    std::array<List, kLanes> waiting;
+    std::array<unsigned, kLanes> running = {};
+    size_t all_waiting = 0;
+    bool is_idle() const { return all_waiting == 0 && running == decltype(running){}; }
+  };
+
+  bool MayRun(Lane lane, const User& user) const REQUIRES(mutex_);
+  bool HasShare(Lane lane, const User& user) const REQUIRES(mutex_);
+  // The request to run next in `lane`; null if there is none. It counts as running.
+  QueuedRequestPtr TakeNext(Lane lane) REQUIRES(mutex_);
+  void Begin(QueuedRequest& request, User& user) REQUIRES(mutex_);
+  // Takes a request out of the lists that it waits in.
+  void StopWaiting(QueuedRequest& request, User& user) REQUIRES(mutex_);
+  void Open(List& node) REQUIRES(mutex_);
+  void Close(QueuedRequest& request) REQUIRES(mutex_);
+  void DropIfIdle(uid_t user) REQUIRES(mutex_);
+  // Runs a request that counts as running, and then those that wait in its lane.
+  void RunAll(QueuedRequestPtr request);
+  // `request` has run; the next one in its lane.
+  QueuedRequestPtr Finish(QueuedRequest& request) EXCLUDES(mutex_);
+  // Leaves a request that counts as running, in `node`, to a thread of the queue. False if the
+  // system has no thread.
+  bool GiveToHelper(List& node) REQUIRES(mutex_);
+  void Help() EXCLUDES(mutex_);
+  // Refuses `request`, unless it has ended.
+  void Abandon(const QueuedRequestPtr& request, int error) EXCLUDES(mutex_);
+  void AbandonUnwanted(Clock::time_point now) EXCLUDES(mutex_);
+  std::vector<QueuedRequestPtr> TakeLate(Clock::time_point now) REQUIRES(mutex_);
+  void FindStuck(Clock::time_point now) REQUIRES(mutex_);
+  void StartMore() EXCLUDES(mutex_);
+
+  const Options options_;
+  std::function<void(Clock::duration)> wake_;
+  mutable model::Mutex mutex_;
+  List open_ GUARDED_BY(mutex_);  // unanswered ones, by arrival
+  std::vector<QueuedRequest*> running_ GUARDED_BY(mutex_);
+  std::map<uid_t, User> users_ GUARDED_BY(mutex_);
+  std::array<uid_t, kLanes> last_ GUARDED_BY(mutex_) = {};  // the user whose turn was last
+  std::array<unsigned, kLanes> running_in_ GUARDED_BY(mutex_) = {};
+  std::array<unsigned, kLanes> stuck_in_ GUARDED_BY(mutex_) = {};
+  unsigned reads_here_ GUARDED_BY(mutex_) = 0;  // on threads that have brought them
+  size_t waiting_ GUARDED_BY(mutex_) = 0;
+  Stats stats_ GUARDED_BY(mutex_);
+
+  // Threads of the queue.
+  List ready_ GUARDED_BY(mutex_);  // requests that they are to run
+  unsigned idle_helpers_ GUARDED_BY(mutex_) = 0;
+  std::list<std::thread> helpers_ GUARDED_BY(mutex_);
+  std::list<std::thread> finished_ GUARDED_BY(mutex_);  // to be joined
+  model::CondVar work_;
+  bool ended_ GUARDED_BY(mutex_) = false;
+};
+
+}  // namespace ndlfs::fs

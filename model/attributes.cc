@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT
+#include "model/attributes.h"
+
+#include <algorithm>
+
+namespace ndlfs::model {
+
+std::optional<double> AsDouble(const Value& value) {
+  if (const auto* integer = value.integer()) return static_cast<double>(*integer);
+  if (const auto* real = value.real()) return *real;
+  return std::nullopt;
+}
+
+// The only item of a list, or the value itself.
+const Value* OnlyItem(const Value& value) {
+  const auto* list = value.list();
+  if (list == nullptr) return &value;
+  return list->size() == 1 ? OnlyItem(list->front()) : nullptr;
+}
+
+const Attribute* FindAttribute(const std::vector<Attribute>& attributes,
+                               std::string_view name) {
+  const auto found = std::ranges::find(attributes, name, &Attribute::name);
+  return found == attributes.end() ? nullptr : &*found;
+}
+
+std::string TextOf(const std::vector<Attribute>& attributes, std::string_view name) {
+  const auto* attribute = FindAttribute(attributes, name);
+  const auto* value = attribute == nullptr ? nullptr : OnlyItem(attribute->value);
+  return value == nullptr || value->text() == nullptr ? std::string() : *value->text();
+}
+
+std::vector<double> NumbersOf(const std::vector<Attribute>& attributes, std::string_view name) {
+  const auto* attribute = FindAttribute(attributes, name);
+  if (attribute == nullptr) return {};
+  if (const auto one = AsDouble(attribute->value)) return {*one};
+  const auto* list = attribute->value.list();
+  if (list == nullptr) return {};
+  std::vector<double> numbers;
+  for (const Value& item : *list) {
+    const auto number = AsDouble(item);
+    if (!number) return {};
+    numbers.push_back(*number);
+  }
+  return numbers;
+}
+
+std::optional<double> NumberOf(const std::vector<Attribute>& attributes,
+                               std::string_view name) {
+  const std::vector<double> numbers = NumbersOf(attributes, name);
+  if (numbers.size() != 1) return std::nullopt;
+  return numbers.front();
+}
+
+}  // namespace ndlfs::model

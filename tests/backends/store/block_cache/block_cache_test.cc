@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: MIT
+#include "backends/store/block_cache/block_cache.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "tests/support/python.h"
+#include "tests/support/result.h"
+
+namespace ndlfs::backends {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::HasSubstr;
+
+class BlockCacheTest : public ::testing::Test {
+ protected:
+  std::shared_ptr<BlockCache> Open(uint64_t capacity = 1 << 20) {
+    auto cache = BlockCache::Open({directory(), capacity, [this](std::string_view line) {
+                                     warnings_.emplace_back(line);
+                                   }});
+    EXPECT_THAT(cache, test::IsOk());
+    return cache.value_or(nullptr);
+  }
+  std::string directory() const { return top_ / "cache"; }
+
+  static std::string Get(BlockCache& cache, std::string_view key) {
+    const auto block = cache.Get(key, size_t{1} << 20);
+    return block ? std::string(AsText(block->span())) : "absent";
+  }
+  std::vector<fs::path> Files() const {
+    std::vector<fs::path> files;
+    for (const auto& entry : fs::recursive_directory_iterator(directory())) {
+      if (entry.is_regular_file() && entry.path().filename() != "lock") {
+        files.push_back(entry.path());
+      }
+    }
+    return files;
+  }
+  uint64_t BytesOfFiles() const {
+    uint64_t bytes = 0;
+    for (const auto& file : Files()) bytes += fs::file_size(file);
+    return bytes;
+  }
+
+  const test::TemporaryDirectory top_;
+  std::vector<std::string> warnings_;
+};
+
+TEST_F(BlockCacheTest, KeepsBlocksByKey) {
+  const auto cache = Open();
+  EXPECT_EQ(Get(*cache, "a"), "absent");
+  cache->Put("a", AsBytes("one"));
+  cache->Put("b", AsBytes(""));
+  EXPECT_EQ(Get(*cache, "a"), "one");
+  EXPECT_EQ(Get(*cache, "b"), "");
+  cache->Put("a", AsBytes("two"));
+  EXPECT_EQ(Get(*cache, "a"), "two");
+  std::string text = "xxx";
+  EXPECT_TRUE(cache->Get("a", std::as_writable_bytes(std::span(text))));
+  EXPECT_EQ(text, "two");
+  text = "four";
+  EXPECT_FALSE(cache->Get("a", std::as_writable_bytes(std::span(text)))) << "of another size";
+  EXPECT_EQ(cache->stats().hits, 4u);
+  EXPECT_EQ(cache->stats().misses, 2u);
+  EXPECT_EQ(cache->stats().stored, 3u);
+}
+
+TEST_F(BlockCacheTest, BlocksSurviveTheProcessAndAreShared) {
+  const auto first = Open();
+  const auto second = Open();
+  first->Put("a", AsBytes("one"));
+  EXPECT_EQ(Get(*second, "a"), "one");
+  EXPECT_EQ(Get(*Open(), "a"), "one");
+}
+
+TEST_F(BlockCacheTest, ADamagedBlockIsAbsentAndRemoved) {
+  const auto cache = Open();
+  const std::string block(1000, 'x');
+  for (const size_t at : {0u, 9u, 17u, 25u, 33u, 40u, 500u, 1032u}) {
+    cache->Put("a", AsBytes(block));
+    ASSERT_EQ(Files().size(), 1u);
+    std::string bytes = test::ReadFile(Files()[0].string());
+    ASSERT_EQ(bytes.size(), 1033u);
+    bytes[at] = static_cast<char>(bytes[at] ^ 1);
+    test::WriteFile(Files()[0].string(), bytes);
+    EXPECT_EQ(Get(*cache, "a"), "absent") << at;
+    EXPECT_TRUE(Files().empty()) << at;
+  }
+  EXPECT_EQ(cache->stats().damaged, 8u);
+}
+
+TEST_F(BlockCacheTest, ATruncatedBlockIsAbsent) {
+  const auto cache = Open();
+  for (const size_t size : {0u, 10u, 33u, 500u, 1032u}) {
+    cache->Put("a", AsBytes(std::string(1000, 'x')));
+    fs::resize_file(Files().at(0), size);
+    EXPECT_EQ(Get(*cache, "a"), "absent") << size;
+  }
+}
+
+TEST_F(BlockCacheTest, TheBlockOfAnotherKeyIsNotTaken) {
+  const auto cache = Open();
+  cache->Put("a", AsBytes("of a"));
+  const fs::path of_a = Files().at(0);
+  const std::string bytes = test::ReadFile(of_a.string());
+  fs::remove(of_a);
+  cache->Put("b", AsBytes("of b"));
+  test::WriteFile(Files().at(0).string(), bytes);
+  EXPECT_EQ(Get(*cache, "b"), "absent");
+}
+
+TEST_F(BlockCacheTest, TheLeastRecentlyUsedBlocksMakeRoom) {
+  const std::string block(10'000, 'x');
+  const auto cache = Open(200'000);
+  const auto age = [&](int seconds) {
+    for (const auto& file : Files()) {
+      fs::last_write_time(file,
+                          fs::file_time_type::clock::now() - std::chrono::seconds(seconds));
+    }
+  };
+  for (int i = 0; i < 10; ++i) cache->Put("old" + std::to_string(i), AsBytes(block));
+  age(1000);
+  EXPECT_EQ(Get(*cache, "old3"), block) << "used again";
+  for (int i = 0; i < 8; ++i) cache->Put("new" + std::to_string(i), AsBytes(block));
+  EXPECT_LE(BytesOfFiles(), 200'000u);
+  EXPECT_EQ(Get(*cache, "old3"), block);
+  EXPECT_EQ(Get(*cache, "new7"), block);
+  EXPECT_EQ(Get(*cache, "old0"), "absent");
+}
+
+TEST_F(BlockCacheTest, TheCapacityHoldsForAllProcessesTogether) {
+  const std::string block(10'000, 'x');
+  std::vector<std::shared_ptr<BlockCache>> caches = {Open(400'000), Open(400'000)};
+  for (int i = 0; i < 150; ++i) caches[i % 2]->Put(std::to_string(i), AsBytes(block));
+  EXPECT_LE(BytesOfFiles(), 500'000u);
+  EXPECT_GE(BytesOfFiles(), 200'000u);
+}
+
+TEST_F(BlockCacheTest, ABlockThatIsTooLargeIsNotKept) {
+  const auto cache = Open(1000);
+  cache->Put("a", AsBytes(std::string(600, 'x')));
+  EXPECT_TRUE(Files().empty());
+}
+
+TEST_F(BlockCacheTest, AnAbandonedTemporaryFileIsRemoved) {
+  auto cache = Open();
+  cache->Put("a", AsBytes("one"));
+  const fs::path folder = Files().at(0).parent_path();
+  test::WriteFile((folder / "new.1.1").string(), "half");
+  test::WriteFile((folder / "new.1.2").string(), "half");
+  fs::last_write_time(folder / "new.1.1",
+                      fs::file_time_type::clock::now() - std::chrono::hours(2));
+  cache = Open();
+  cache->Put("b", AsBytes("two"));
+  EXPECT_FALSE(fs::exists(folder / "new.1.1"));
+  EXPECT_TRUE(fs::exists(folder / "new.1.2")) << "another process may be writing it";
+}
+
+TEST_F(BlockCacheTest, TheDirectoryIsForOneUserAlone) {
+  Open();
+  EXPECT_EQ(fs::status(directory()).permissions(), fs::perms::owner_all);
+  fs::permissions(directory(), fs::perms(0755));
+  EXPECT_THAT(BlockCache::Open({directory()}),
+              test::IsError(model::ErrorCode::kBadInput, HasSubstr("may be entered by other")));
+  EXPECT_THAT(BlockCache::Open({top_ / "none/cache"}), test::IsErrno(ENOENT));
+  test::WriteFile(top_ / "file", "");
+  EXPECT_THAT(BlockCache::Open({top_ / "file"}), test::IsErrno(ENOTDIR));
+}
+
+TEST_F(BlockCacheTest, TheDirectoryOfAnotherUserIsRefused) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can give a directory away";
+  Open();
+  ASSERT_EQ(::chown(directory().c_str(), 12345, 12345), 0);
+  EXPECT_THAT(BlockCache::Open({directory()}),
+              test::IsError(model::ErrorCode::kBadInput, HasSubstr("belongs to another user")));
+}
+
+TEST_F(BlockCacheTest, WhatCannotBeWrittenIsSaidOnce) {
+  const auto cache = Open();
+  cache->Put("kept", AsBytes("one"));
+  // Something else is where the folders of blocks would be.
+  for (int i = 0; i < 256; ++i) {
+    const std::string folder = directory() + "/" + fmt::format("{:02x}", i);
+    if (!fs::exists(folder)) test::WriteFile(folder, "");
+  }
+  for (int i = 0; i < 100; ++i) cache->Put(std::to_string(i), AsBytes("two"));
+  ASSERT_EQ(warnings_.size(), 1u);
+  EXPECT_THAT(warnings_[0], HasSubstr("nothing new is kept in it"));
+  EXPECT_EQ(Get(*cache, "kept"), "one");
+}
+
+TEST_F(BlockCacheTest, ManyThreadsReadAndWrite) {
+  const auto cache = Open(300'000);
+  std::vector<std::thread> threads;
+  std::atomic<int> wrong = 0;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&, t] {
+      for (int i = 0; i < 300; ++i) {
+        const std::string key = std::to_string((i * 7 + t) % 50);
+        const std::string block(5'000, key[0]);
+        const std::string found = Get(*cache, key);
+        if (found == "absent") cache->Put(key, AsBytes(block));
+        if (found != "absent" && found != block) ++wrong;
+      }
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  EXPECT_EQ(wrong, 0);
+  EXPECT_EQ(cache->stats().damaged, 0u);
+}
+
+}  // namespace
+}  // namespace ndlfs::backends

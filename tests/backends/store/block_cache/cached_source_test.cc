@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: MIT
+#include "backends/store/block_cache/cached_source.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "backends/store/block_cache/block_cache.h"
+#include "tests/support/memory_source.h"
+#include "tests/support/python.h"
+#include "tests/support/result.h"
+#include "tests/support/source_conformance.h"
+
+namespace ndlfs::backends {
+namespace {
+
+using test::MemorySource;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+constexpr size_t kBlock = 512 << 10;
+
+std::shared_ptr<const Source> Cached(const std::shared_ptr<MemorySource>& source,
+                                     const std::string& directory,
+                                     std::optional<std::chrono::nanoseconds> trust_for,
+                                     const std::string& identity = "memory://1") {
+  return MakeCachedSource(source, BlockCache::Open({directory}).value(),
+                          {.identity = identity, .trust_for = trust_for});
+}
+
+class CachedTree final : public Tree {
+ public:
+  const Source& source() const override { return *source_; }
+  void Put(const std::string& path, const std::string& text) override {
+    files_->Put(path, text);
+  }
+  void Remove(const std::string& path) override { files_->Remove(path); }
+
+ private:
+  const test::TemporaryDirectory directory_;
+  const std::shared_ptr<MemorySource> files_ = MemorySource::Make();
+  const std::shared_ptr<const Source> source_ =
+      Cached(files_, directory_ / "cache", std::chrono::seconds(0));
+};
+
+INSTANTIATE_TEST_SUITE_P(Cached, SourceConformanceTest,
+                         testing::Values(SourceKind{"Cached",
+                                                    []() -> std::unique_ptr<Tree> {
+                                                      return std::make_unique<CachedTree>();
+                                                    }}),
+                         [](const auto& info) { return info.param.name; });
+
+// Text whose parts are all different.
+std::string LongText(size_t size, uint32_t seed = 1) {
+  std::string text(size, 0);
+  for (char& c : text) {
+    seed = seed * 1664525 + 1013904223;
+    c = static_cast<char>(seed >> 24);
+  }
+  return text;
+}
+
+class CachedSourceTest : public ::testing::Test {
+ protected:
+  std::shared_ptr<const Source> Open(
+      std::optional<std::chrono::nanoseconds> trust_for = std::chrono::seconds(0),
+      const std::string& identity = "memory://1") {
+    return Cached(files_, directory_ / "cache", trust_for, identity);
+  }
+  static std::string Read(const Store& store, const std::string& key, ReadOptions options) {
+    const auto value = store.Get(key, 1 << 30, options);
+    if (!value) return "error: " + value.error().message();
+    return *value ? std::string(AsText((*value)->bytes.span())) : "absent";
+  }
+  // How many reads of values the source has had since the last call.
+  size_t Reads() {
+    const size_t count = files_->reads().size();
+    files_->ForgetReads();
+    return count;
+  }
+
+  const test::TemporaryDirectory directory_;
+  const std::shared_ptr<MemorySource> files_ = MemorySource::Make();
+};
+
+TEST_F(CachedSourceTest, ASecondMountReadsNothing) {
+  const std::string text = LongText(3 * kBlock + 100);
+  files_->Put("s/a", text);
+  EXPECT_EQ(Read(*Open()->OpenStore("s"), "a", {}), text);
+  EXPECT_EQ(Reads(), 1u);
+  const auto store = Open()->OpenStore("s");
+  EXPECT_EQ(Read(*store, "a", {}), text);
+  EXPECT_EQ(Read(*store, "a", {.range = {5, 7}}), text.substr(5, 7));
+  EXPECT_EQ(Read(*store, "a", {.range = {kBlock - 1, kBlock + 2}}),
+            text.substr(kBlock - 1, kBlock + 2));
+  EXPECT_EQ(Read(*store, "a", {.range = {9, 9}, .from_end = true}),
+            text.substr(text.size() - 9));
+  EXPECT_EQ(Read(*Open()->OpenFile("s/a"), "", {.range = {3 * kBlock, 1000}}),
+            text.substr(3 * kBlock));
+  EXPECT_EQ(Reads(), 0u);
+}
+
+TEST_F(CachedSourceTest, EveryRangeIsRight) {
+  const std::string text = LongText(2 * kBlock + 1000);
+  files_->Put("a", text);
+  const std::vector<uint64_t> offsets = {0,         1, kBlock, 2 * kBlock - 1, 2 * kBlock + 999,
+                                         3 * kBlock};
+  const std::vector<uint64_t> lengths = {1, kBlock + 1, ByteRange::kToEnd};
+  for (const bool is_warm : {false, true}) {
+    for (const uint64_t offset : offsets) {
+      for (const uint64_t length : lengths) {
+        for (const bool from_end : {false, true}) {
+          if (!is_warm) std::filesystem::remove_all(directory_.path() / "cache");
+          const auto store = Open()->OpenStore("");
+          const ReadOptions options = {.range = {offset, length}, .from_end = from_end};
+          const ByteRange range = options.Clip(text.size());
+          const std::vector<ReadRequest> requests = {{"a", options}};
+          const auto many = store->ReadMany(requests);
+          ASSERT_THAT(many[0], test::IsOk());
+          ASSERT_EQ(AsText((*many[0])->bytes.span()), text.substr(range.offset, range.length));
+          ASSERT_EQ(Read(*store, "a", options), text.substr(range.offset, range.length));
+        }
+      }
+    }
+  }
+}
+
+TEST_F(CachedSourceTest, MemoryForLessThanTheRangeIsFilled) {
+  const std::string text = LongText(3 * kBlock);
+  files_->Put("a", text);
+  for (int i = 0; i < 2; ++i) {
+    const auto store = Open()->OpenStore("");
+    std::string out(kBlock + 10, '?');
+    const auto result = store->Read("a", {.range = {7, ByteRange::kToEnd}}, [&](uint64_t) {
+      return model::Result<ByteSpan>(std::as_writable_bytes(std::span(out)));
+    });
+    ASSERT_THAT(result, test::IsOk());
+    EXPECT_EQ((*result)->count, out.size());
+    EXPECT_EQ(out, text.substr(7, out.size()));
+  }
+}
+
+TEST_F(CachedSourceTest, ABlockOfAnotherVersionIsNeverUsed) {
+  files_->Put("a", LongText(2 * kBlock, 1));
+  EXPECT_EQ(Read(*Open()->OpenStore(""), "a", {}), LongText(2 * kBlock, 1));
+  files_->Put("a", LongText(2 * kBlock, 2));
+  EXPECT_EQ(Read(*Open()->OpenStore(""), "a", {.range = {0, 10}}),
+            LongText(2 * kBlock, 2).substr(0, 10));
+  EXPECT_EQ(Read(*Open()->OpenStore(""), "a", {}), LongText(2 * kBlock, 2));
+  files_->Remove("a");
+  EXPECT_EQ(Read(*Open()->OpenStore(""), "a", {}), "absent");
+}
+
+TEST_F(CachedSourceTest, AReadThatNamesItsVersionGetsItOrAnError) {
+  files_->Put("a", LongText(2 * kBlock, 1));
+  const auto store = Open()->OpenStore("");
+  const Generation first = store->Stat("a").value()->generation;
+  EXPECT_EQ(Read(*store, "a", {.range = {0, 10}, .if_match = first}), LongText(10, 1));
+  files_->Put("a", LongText(2 * kBlock, 2));
+  EXPECT_EQ(Read(*store, "a", {.range = {0, 10}, .if_match = first}), LongText(10, 1));
+  EXPECT_THAT(store->Get("a", 1 << 30, {.range = {kBlock, 10}, .if_match = first}),
+              test::IsStale());
+  EXPECT_THAT(store->Get("a", 1 << 30, {.range = {0, kBlock + 10}, .if_match = first}),
+              test::IsStale());
+}
+
+TEST_F(CachedSourceTest, AnOpenedFileNeverMixesKeptBlocksOfTwoVersions) {
+  files_->Put("a", LongText(3 * kBlock, 1));
+  const auto first = Open()->OpenFile("a");
+  EXPECT_EQ(Read(*first, "", {.range = {0, 10}}), LongText(10, 1));
+  files_->Put("a", LongText(3 * kBlock, 2));
+  EXPECT_EQ(Read(*Open()->OpenFile("a"), "", {}), LongText(3 * kBlock, 2));
+  EXPECT_THAT(first->Get("", 1 << 30, {.range = {kBlock, 10}}), test::IsStale());
+  const std::vector<ReadRequest> requests = {{"", {.range = {0, 4}}},
+                                             {"", {.range = {kBlock, 4}}}};
+  for (const auto& answer : first->ReadMany(requests)) {
+    if (answer) {
+      EXPECT_EQ(AsText((*answer)->bytes.span()), LongText(4, 1));
+    } else {
+      EXPECT_THAT(answer, test::IsStale());
+    }
+  }
+}
+
+TEST_F(CachedSourceTest, WhatIsMissingIsFetchedAndTheRestIsNot) {
+  const std::string text = LongText(4 * kBlock);
+  files_->Put("a", text);
+  EXPECT_EQ(Read(*Open()->OpenStore(""), "a", {.range = {0, 2 * kBlock}}),
+            text.substr(0, 2 * kBlock));
+  Reads();
+  EXPECT_EQ(Read(*Open()->OpenStore(""), "a", {}), text);
+  const auto reads = files_->reads();
+  ASSERT_EQ(reads.size(), 1u);
+  EXPECT_EQ(reads[0].offset, 2 * kBlock);
+}
+
+TEST_F(CachedSourceTest, AnImmutableSourceIsNotAskedAtAll) {
+  files_->Put("a", "text");
+  EXPECT_EQ(Read(*Open(std::nullopt)->OpenStore(""), "a", {}), "text");
+  files_->Put("a", "this is not looked at");
+  files_->ForgetReads();
+  EXPECT_EQ(Read(*Open(std::nullopt)->OpenStore(""), "a", {}), "text");
+  EXPECT_EQ(Reads(), 0u);
+  EXPECT_TRUE(files_->looks().empty());
+}
+
+TEST_F(CachedSourceTest, FilesOfOtherSourcesAreOthers) {
+  files_->Put("a", "text");
+  EXPECT_EQ(Read(*Open(std::nullopt)->OpenStore(""), "a", {}), "text");
+  files_->Put("a", "other");
+  EXPECT_EQ(Read(*Open(std::nullopt, "memory://2")->OpenStore(""), "a", {}), "other");
+}
+
+TEST_F(CachedSourceTest, YoungFilesAreNotKept) {
+  files_->Put("a", "text");
+  const int64_t written_s = files_->Stat("a", Follow::kNo).value()->mtime_ns / 1'000'000'000;
+  const auto source = MakeCachedSource(
+      files_, BlockCache::Open({directory_ / "cache"}).value(),
+      {.identity = "1", .trust_for = std::nullopt, .now_s = [&] { return written_s + 1; }});
+  EXPECT_EQ(Read(*source->OpenStore(""), "a", {}), "text");
+  EXPECT_EQ(Read(*source->OpenStore(""), "a", {}), "text");
+  EXPECT_EQ(Reads(), 2u);
+}
+
+TEST_F(CachedSourceTest, ManyReadsAskForVersionsTogetherAndReadWhatIsMissing) {
+  files_->Put("a", LongText(2 * kBlock, 1));
+  files_->Put("b", LongText(2 * kBlock, 2));
+  EXPECT_EQ(Read(*Open()->OpenStore(""), "a", {}), LongText(2 * kBlock, 1));
+  Reads();
+  const std::vector<ReadRequest> requests = {{"a", {.range = {1, 2}}},
+                                             {"a", {.range = {kBlock, 2}}},
+                                             {"b", {.range = {3, 4}}},
+                                             {"c", {.range = {0, 1}}}};
+  const auto answers = Open()->OpenStore("")->ReadMany(requests);
+  EXPECT_EQ(AsText((*answers[0])->bytes.span()), LongText(10, 1).substr(1, 2));
+  EXPECT_EQ(AsText((*answers[1])->bytes.span()), LongText(2 * kBlock, 1).substr(kBlock, 2));
+  EXPECT_EQ(AsText((*answers[2])->bytes.span()), LongText(10, 2).substr(3, 4));
+  EXPECT_EQ(answers[3].value(), std::nullopt);
+  EXPECT_EQ(Reads(), 1u);
+}
+
+TEST_F(CachedSourceTest, LimitsHold) {
+  files_->Put("a", "0123456789");
+  for (int i = 0; i < 2; ++i) {
+    const auto store = Open()->OpenStore("");
+    EXPECT_THAT(store->Get("a", 4),
+                test::IsError(model::ErrorCode::kLimit, HasSubstr("limit of 4")));
+    const std::vector<ReadRequest> requests = {{"a", {}, 4}, {"a", {.range = {0, 3}}, 4}};
+    const auto answers = store->ReadMany(requests);
+    EXPECT_THAT(answers[0], test::IsError(model::ErrorCode::kLimit, HasSubstr("limit of 4")));
+    EXPECT_EQ(AsText((*answers[1])->bytes.span()), "012");
+    EXPECT_EQ(Read(*store, "a", {}), "0123456789");
+  }
+}
+
+TEST_F(CachedSourceTest, KeysThatClimbOutAreRefused) {
+  files_->Put("s/a", "text");
+  EXPECT_FALSE(Open()->OpenStore("s")->Read("../s/a", 100));
+}
+
+}  // namespace
+}  // namespace ndlfs::backends

@@ -1,0 +1,330 @@
+// SPDX-License-Identifier: MIT
+#include "backends/store/http/remote_source.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cerrno>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tests/support/fake_file_server.h"
+#include "tests/support/python.h"
+#include "tests/support/result.h"
+
+namespace ndlfs::backends {
+namespace {
+
+using model::ErrorCode;
+using test::FakeAnswer;
+using test::FakeTransport;
+using ::testing::ElementsAre;
+using ::testing::Eq;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+using ::testing::UnorderedElementsAre;
+
+std::string ReadText(const Store& store, std::string_view key) {
+  const auto bytes = store.Read(key, 1 << 20);
+  if (!bytes) return "error: " + bytes.error().message();
+  return *bytes ? std::string(AsText((*bytes)->span())) : "absent";
+}
+
+std::vector<std::string> NamesIn(const Source& source, std::string_view path) {
+  std::vector<std::string> names;
+  const auto listing = source.List(path);
+  if (!listing) return {"error: " + listing.error().message()};
+  while (const auto* entry = (*listing)->Next().value()) names.emplace_back(entry->name);
+  return names;
+}
+
+class RemoteSourceTest : public ::testing::Test {
+ protected:
+  // What was asked since the last call: "GET /a".
+  std::vector<std::string> Asked() {
+    std::vector<std::string> asked;
+    const auto sent = server_.transport()->sent();
+    for (; seen_ < sent.size(); ++seen_) {
+      asked.push_back(std::string(ToText(sent[seen_].method)) + " " +
+                      sent[seen_].url.substr(std::string(test::FakeFileServer::kTop).size()));
+    }
+    return asked;
+  }
+  static RemoteOptions Trusting() {
+    return {.trusts_looks_for = std::chrono::hours(1),
+            .documents = {"zarr.json", ".zmetadata"}};
+  }
+
+  test::FakeFileServer server_;
+  size_t seen_ = 0;
+};
+
+TEST_F(RemoteSourceTest, ReadIsOneRequest) {
+  server_.Put("a", "0123456789");
+  const auto store = server_.MakeSource()->OpenStore("");
+  const auto value = store->Get("a", 100, {.range = {2, 3}});
+  ASSERT_THAT(value, test::IsOk());
+  EXPECT_EQ(AsText((*value)->bytes.span()), "234");
+  EXPECT_EQ((*value)->info.size, 10u);
+  EXPECT_THAT(Asked(), ElementsAre("GET /a"));
+}
+
+TEST_F(RemoteSourceTest, NamesAreEncoded) {
+  server_.Put("a b/c+%?#\xc3\xa9", "x");
+  EXPECT_EQ(ReadText(*server_.MakeSource()->OpenStore("a b"), "c+%?#\xc3\xa9"), "x");
+  EXPECT_THAT(Asked(), ElementsAre("GET /a%20b/c%2B%25%3F%23%C3%A9"));
+}
+
+TEST_F(RemoteSourceTest, WantedVersionIsAskedFor) {
+  server_.Put("a", "0123456789");
+  const auto store = server_.MakeSource()->OpenStore("");
+  const Generation version = store->Stat("a").value()->generation;
+  ASSERT_THAT(store->Get("a", 100, {.if_match = version}), test::IsOk());
+  EXPECT_EQ(server_.transport()->sent().back().Find("If-Match"), "\"1\"");
+  server_.Put("a", "abcdefghij");
+  EXPECT_THAT(store->Get("a", 100, {.if_match = version}), test::IsStale());
+}
+
+TEST_F(RemoteSourceTest, WeakAndMissingTagsAreComparedAfterwards) {
+  for (const bool has_tags : {true, false}) {
+    server_.has_weak_tags = true;
+    server_.has_tags = has_tags;
+    server_.Put("a", "0123456789");
+    const auto store = server_.MakeSource()->OpenStore("");
+    const Generation version = store->Stat("a").value()->generation;
+    ASSERT_THAT(store->Get("a", 100, {.if_match = version}), test::IsOk());
+    EXPECT_EQ(server_.transport()->sent().back().Find("If-Match"), "");
+    server_.Put("a", "abcdefghij");
+    EXPECT_THAT(store->Get("a", 100, {.if_match = version}), test::IsStale());
+  }
+}
+
+TEST_F(RemoteSourceTest, LooksAreKeptForAWhile) {
+  server_.Put("a", "x");
+  auto now = std::chrono::steady_clock::time_point();
+  RemoteOptions options = {.trusts_looks_for = std::chrono::seconds(2)};
+  options.clock = [&] { return now; };
+  const auto source = server_.MakeSource(options);
+  const auto store = source->OpenStore("");
+  EXPECT_TRUE(*store->Stat("a"));
+  EXPECT_FALSE(*store->Stat("b"));
+  EXPECT_THAT(Asked(), SizeIs(2));
+  server_.Put("b", "x");
+  EXPECT_TRUE(*store->Stat("a"));
+  EXPECT_FALSE(*store->Stat("b"));
+  EXPECT_THAT(Asked(), IsEmpty());
+  now += std::chrono::seconds(2);
+  EXPECT_TRUE(*store->Stat("b"));
+  EXPECT_THAT(Asked(), ElementsAre("HEAD /b"));
+}
+
+TEST_F(RemoteSourceTest, ManyLooksAreOneRound) {
+  server_.Put("d/a", "x");
+  const auto store = server_.MakeSource(Trusting())->OpenStore("d");
+  const std::vector<std::string_view> keys = {"a", "b", "zarr.json"};
+  const auto answers = store->StatMany(keys);
+  EXPECT_TRUE(*answers[0]);
+  EXPECT_FALSE(*answers[1]);
+  EXPECT_FALSE(*answers[2]);
+  EXPECT_THAT(Asked(), UnorderedElementsAre("HEAD /d/a", "HEAD /d/b", "GET /d/zarr.json"));
+}
+
+TEST_F(RemoteSourceTest, DocumentsAreReadWhenTheyAreLookedFor) {
+  server_.Put("d/zarr.json", "{}");
+  const auto store = server_.MakeSource(Trusting())->OpenStore("d");
+  const auto info = store->Stat("zarr.json");
+  ASSERT_TRUE(*info);
+  EXPECT_EQ(ReadText(*store, "zarr.json"), "{}");
+  const auto value = store->Get("zarr.json", 100, {.if_match = (*info)->generation});
+  EXPECT_THAT(value, test::IsOk());
+  EXPECT_THAT(Asked(), ElementsAre("GET /d/zarr.json"));
+}
+
+TEST_F(RemoteSourceTest, DirectoryIsKnownByItsListOrItsDocuments) {
+  server_.Put("listed/x", "1");
+  server_.Put("store/.zmetadata", "{}");
+  server_.has_lists = true;
+  EXPECT_TRUE(
+      server_.MakeSource(Trusting())->Stat("listed", Follow::kNo).value()->is_directory());
+  server_.has_lists = false;
+  const auto source = server_.MakeSource(Trusting());
+  Asked();
+  EXPECT_TRUE(source->Stat("store", Follow::kNo).value()->is_directory());
+  EXPECT_THAT(Asked(), UnorderedElementsAre("HEAD /store", "GET /store/",
+                                            "GET /store/zarr.json", "GET /store/.zmetadata"));
+  EXPECT_THAT(NamesIn(*source, "store"), IsEmpty());
+  EXPECT_THAT(source->List("none"), test::IsErrno(ENOENT));
+}
+
+TEST_F(RemoteSourceTest, NamesThatAreNotListedAreFound) {
+  server_.Put("d/.hidden", "x");
+  server_.Put("d/a", "x");
+  const auto source = server_.MakeSource(Trusting());
+  EXPECT_THAT(NamesIn(*source, "d"), ElementsAre("a"));
+  EXPECT_TRUE(source->IsFile("d/.hidden"));
+}
+
+TEST_F(RemoteSourceTest, EmptyFilesAreRead) {
+  server_.Put("a", "");
+  const auto store = server_.MakeSource()->OpenStore("");
+  EXPECT_EQ(ReadText(*store, "a"), "");
+  const auto part = store->Get("a", 10, {.range = {0, 10}});
+  ASSERT_THAT(part, test::IsOk());
+  EXPECT_EQ((*part)->info.size, 0u);
+}
+
+TEST_F(RemoteSourceTest, ShortReadsOfAFileShareARequest) {
+  std::string text(300'000, 'x');
+  text.replace(200'000, 3, "abc");
+  server_.Put("a", text);
+  const auto file = server_.MakeSource()->OpenFile("a");
+  const auto at = [&](uint64_t offset, uint64_t length) {
+    const auto bytes = file->Read("", 1 << 20, {offset, length});
+    return bytes ? std::string(AsText((*bytes)->span())) : bytes.error().message();
+  };
+  EXPECT_EQ(at(0, 8), "xxxxxxxx");
+  EXPECT_EQ(at(100, 2), "xx");
+  EXPECT_THAT(Asked(), ElementsAre("GET /a"));
+  EXPECT_EQ(at(199'999, 5), "xabcx");
+  EXPECT_EQ(at(200'001, 1), "b");
+  EXPECT_THAT(Asked(), ElementsAre("GET /a"));
+  EXPECT_EQ(at(131'071, 2), "xx") << "of two blocks";
+  EXPECT_EQ(at(299'998, 9), "xx") << "at the end";
+  EXPECT_THAT(Asked(), ElementsAre("GET /a"));
+  server_.Put("a", std::string(300'000, 'y'));
+  EXPECT_THAT(file->Read("", 1 << 20, {0, 100'000}), test::IsStale());
+}
+
+TEST_F(RemoteSourceTest, ManyReadsAreOneRoundAndNeighboursOneRequest) {
+  std::string text;
+  for (int i = 0; i < 400'000; ++i) text += fmt::format("{:09},", i);
+  server_.Put("a", text);
+  const auto file = server_.MakeSource()->OpenFile("a");
+  const std::vector<ReadRequest> requests = {
+      {"", {.range = {0, 10}}},         {"", {.range = {500'000, 10}}},
+      {"", {.range = {3'000'000, 10}}}, {"", {.range = {10, 10}}},
+      {"", {.range = {20, 10}}, 5},     {"", {.range = {9'000'000, 10}}}};
+  const auto answers = file->ReadMany(requests);
+  const auto text_of = [&](size_t i) {
+    return answers[i] ? std::string(AsText((*answers[i])->bytes.span()))
+                      : answers[i].error().message();
+  };
+  EXPECT_EQ(text_of(0), "000000000,");
+  EXPECT_EQ(text_of(1), "000050000,");
+  EXPECT_EQ(text_of(2), "000300000,");
+  EXPECT_EQ(text_of(3), "000000001,");
+  EXPECT_THAT(text_of(4), HasSubstr("limit of 5"));
+  EXPECT_EQ(text_of(5), "") << "beyond the end";
+  EXPECT_LE(Asked().size(), 6u);
+}
+
+TEST_F(RemoteSourceTest, ManyReadsAreOfOneVersion) {
+  server_.Put("a", std::string(4 << 20, 'x'));
+  const auto store = server_.MakeSource()->OpenStore("");
+  // Each answer is of another version.
+  const auto transport = std::make_shared<FakeTransport>(
+      [n = std::make_shared<int>(0)](const FakeTransport::Sent& sent) {
+        return test::AnswerWith(sent, std::string(4 << 20, 'x'), fmt::format("\"{}\"", ++*n));
+      });
+  const auto source = std::make_shared<const RemoteSource>(
+      std::make_shared<const HttpClient>(transport),
+      MakeHttpService(ParseUrl("http://test/source").value()));
+  const std::vector<ReadRequest> requests = {{"a", {.range = {0, 10}}},
+                                             {"a", {.range = {3 << 20, 10}}}};
+  const auto answers = source->OpenStore("")->ReadMany(requests);
+  EXPECT_THAT(answers[0], test::IsOk());
+  EXPECT_THAT(answers[1], test::IsStale());
+}
+
+// A source on a server that answers everything with `answer`.
+std::shared_ptr<const RemoteSource> SourceWith(const FakeAnswer& answer) {
+  const auto transport =
+      std::make_shared<FakeTransport>([answer](const FakeTransport::Sent&) { return answer; });
+  return std::make_shared<const RemoteSource>(
+      std::make_shared<const HttpClient>(transport),
+      MakeHttpService(ParseUrl("http://test/source").value()));
+}
+
+TEST(RemoteSourceAnswersTest, PageOfHtmlIsNoData) {
+  const auto source =
+      SourceWith({200, {{"content-type", "text/html"}, {"content-length", "6"}}, "<html>", {}});
+  EXPECT_THAT(source->OpenStore("")->Read("a", 100),
+              test::IsError(ErrorCode::kCorrupt, HasSubstr("page of HTML")));
+  EXPECT_THAT(source->OpenStore("")->Stat("a"),
+              test::IsError(ErrorCode::kCorrupt, HasSubstr("page of HTML")));
+  EXPECT_EQ(ReadText(*source->OpenStore(""), "a.html"), "<html>");
+}
+
+TEST(RemoteSourceAnswersTest, StatusTellsWhatIsWrong) {
+  EXPECT_EQ(ReadText(*SourceWith({404, {}, "", {}})->OpenStore(""), "a"), "absent");
+  EXPECT_EQ(ReadText(*SourceWith({410, {}, "", {}})->OpenStore(""), "a"), "absent");
+  EXPECT_THAT(SourceWith({403, {}, "", {}})->OpenStore("")->Stat("a"), test::IsErrno(EACCES));
+  EXPECT_THAT(SourceWith({401, {}, "", {}})->OpenStore("")->Read("a", 9),
+              test::IsErrno(EACCES));
+  EXPECT_THAT(SourceWith({418, {}, "", {}})->OpenStore("")->Read("a", 9), test::IsErrno(EIO));
+}
+
+TEST(RemoteSourceAnswersTest, ListMayHoldUnsoundAndDoubleNames) {
+  const std::string page = R"([{"name":"..","type":"directory"},{"name":"a","type":"file"},
+    {"name":"a","type":"directory"},{"name":"b/c","type":"file"},{"name":"","type":"file"}])";
+  const auto source = SourceWith({200, {{"content-type", "application/json"}}, page, {}});
+  EXPECT_THAT(NamesIn(*source, ""), ElementsAre("a"));
+  EXPECT_EQ(source->Stat("a", Follow::kNo).value()->kind, FileKind::kDirectory);
+}
+
+TEST(RemoteSourceAnswersTest, ManyNamesAreListed) {
+  std::string page = "[";
+  for (int i = 0; i < 100'000; ++i) {
+    page += fmt::format("{}{{\"name\":\"{}\",\"type\":\"file\"}}", i == 0 ? "" : ",", i);
+  }
+  page += "]";
+  const auto objects = SourceWith({200, {{"content-type", "application/json"}}, page, {}})
+                           ->OpenStore("")
+                           ->List("");
+  ASSERT_THAT(objects, test::IsOk());
+  EXPECT_EQ(objects->size(), 100'000u);
+}
+
+TEST(RemoteSourceAnswersTest, LongListIsRefused) {
+  const FakeAnswer endless{
+      200, {{"content-type", "application/json"}, {"content-length", "67108865"}}, "[", {}};
+  EXPECT_THAT(SourceWith(endless)->OpenStore("")->List(""),
+              test::IsError(ErrorCode::kLimit, HasSubstr("67108865 bytes")));
+}
+
+TEST(HttpServiceTest, TokenGoesToTheServerOnly) {
+  const test::TemporaryDirectory directory;
+  test::WriteFile(directory / "token", "abc.def\n");
+  const auto service = MakeHttpService(ParseUrl("https://h/top/").value(), directory / "token");
+  const HttpRequest request = service->FileRequest("a");
+  EXPECT_EQ(request.url, "https://h/top/a");
+  HttpAttempt attempt;
+  ASSERT_THAT(request.prepare(attempt), test::IsOk());
+  EXPECT_THAT(attempt.headers, ElementsAre(HttpHeader{"Authorization", "Bearer abc.def"}));
+  HttpAttempt other;
+  other.same_origin = false;
+  ASSERT_THAT(request.prepare(other), test::IsOk());
+  EXPECT_THAT(other.headers, IsEmpty());
+}
+
+TEST(HttpServiceTest, TokenHasToBeSound) {
+  const test::TemporaryDirectory directory;
+  test::WriteFile(directory / "token", "abc\r\nX: y");
+  test::WriteFile(directory / "bad", "a b");
+  test::WriteFile(directory / "empty", "");
+  const auto prepare = [&](const std::string& name) {
+    HttpAttempt attempt;
+    return MakeHttpService(ParseUrl("https://h").value(), directory / name)
+        ->FileRequest("a")
+        .prepare(attempt);
+  };
+  EXPECT_THAT(prepare("token"), test::IsOk()) << "the first line";
+  EXPECT_FALSE(prepare("bad"));
+  EXPECT_FALSE(prepare("empty"));
+  EXPECT_THAT(prepare("none"), test::IsErrno(ENOENT));
+}
+
+}  // namespace
+}  // namespace ndlfs::backends

@@ -1,0 +1,220 @@
+# SPDX-License-Identifier: MIT
+"""Mounts of URLs: what they show, what they ask the server for, and what they do with one that lies."""
+import json
+import os
+import subprocess
+import sys
+import threading
+import unittest
+
+import harness
+import netCDF4
+import numpy as np
+import zarr
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "remote"))
+import lying_server
+
+VALUES = np.arange(64 * 48, dtype="<i4").reshape(64, 48)
+
+
+class RemoteCase(harness.SourceTestCase):
+    lists = True
+
+    def setUp(self):
+        super().setUp()
+        os.environ["no_proxy"] = "*"
+        self.fill()
+        self.server = lying_server.Server(self.source, lists=self.lists)
+        self.addCleanup(self.server.stop)
+
+    def fill(self):
+        group = zarr.open_group(self.path("store.zarr"), "w")
+        for name in ("a", "b"):
+            group.create_dataset(name, data=VALUES, chunks=(16, 48))
+        group.create_group("inner").create_dataset("c", data=VALUES[:, 0], chunks=(10,))
+
+    def url(self, path=""):
+        return f"{self.server.url}/{path}"
+
+    def run_ndlfs(self, *words):
+        return subprocess.run([harness.BINARY, *words], stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                              timeout=60)
+
+    def array(self, *parts):
+        return np.load(os.path.join(*parts, "data.npy"))
+
+    def read_raw(self, *parts):
+        with open(os.path.join(*parts, "data.raw"), "rb", buffering=0) as file:
+            return file.read()
+
+
+class TreeTest(RemoteCase):
+    def fill(self):
+        super().fill()
+        np.save(self.path("x.npy"), VALUES)
+        with netCDF4.Dataset(self.path("n.nc"), "w") as dataset:
+            dataset.createDimension("y", 64)
+            dataset.createDimension("x", 48)
+            dataset.createVariable("v", "i4", ("y", "x"), zlib=True)[:] = VALUES
+        os.mkdir(self.path("plain dir"))
+        harness.write(self.path("plain dir", "read me.txt"), "text" * 1000)
+
+    def test_shows_what_a_local_mount_shows(self):
+        local = self.mount(self.source)
+        remote = self.mount(self.url())
+        self.assertEqual(sorted(os.listdir(remote.path)), [".ndlfs", "n.nc", "plain dir", "store.zarr", "x.npy"])
+        for parts in (("store.zarr", "a"), ("store.zarr", "inner", "c"), ("x.npy",), ("n.nc", "v")):
+            self.assertEqual(harness.read(remote.join(*parts, "data.npy")), harness.read(local.join(*parts, "data.npy")))
+            self.assertEqual(harness.read(remote.join(*parts, ".ndl.yaml")), harness.read(local.join(*parts, ".ndl.yaml")))
+        self.assertEqual(harness.read(remote.join("plain dir", "read me.txt")), b"text" * 1000)
+        self.assertFalse(os.path.exists(remote.join("none")))
+        servers = json.loads(harness.read(remote.path, ".ndlfs", "stats.json"))["servers"]
+        self.assertGreater(servers[self.server.url]["requests"], 10)
+        self.assertIn("ndlfs_server_bytes_total{", harness.read(remote.path, ".ndlfs", "metrics").decode())
+
+    def test_url_of_a_store_and_of_a_file(self):
+        for path, array in (("store.zarr", "a"), ("store.zarr/", "a"), ("n.nc", "v"), ("x.npy", "")):
+            with harness.Mount(self.url(path)) as mount:
+                np.testing.assert_array_equal(self.array(mount.path, array), VALUES)
+
+    def test_other_commands(self):
+        self.assertIn("/inner:", self.run_ok(harness.BINARY, "describe", self.url("store.zarr")))
+        raw = subprocess.run([harness.BINARY, "cat", self.url("n.nc"), "/v", "--view", "raw"], capture_output=True)
+        self.assertEqual(raw.stdout, VALUES.tobytes())
+        self.assertIn("5 arrays", self.run_ok(harness.BINARY, "check", self.url()))
+
+    def test_what_is_not_there_is_one_line(self):
+        point = os.path.join(self.scratch, "point")
+        os.mkdir(point)
+        for words in (("describe", self.url("none")), ("mount", self.url("none"), point)):
+            result = self.run_ndlfs(*words)
+            self.assertEqual(result.returncode, 1)
+            self.assertEqual(len(result.stderr.splitlines()), 1, result.stderr)
+            self.assertIn("No such file", result.stderr)
+        self.assertIn("not of gopher", self.run_ndlfs("describe", "gopher://host/x").stderr)
+
+    def test_password_is_shown_nowhere(self):
+        url = self.url("store.zarr").replace("//", "//me:sesame@") + "?sig=sesame"
+        mount = self.mount(url)
+        np.testing.assert_array_equal(self.array(mount.path, "a"), VALUES)
+        with open("/proc/mounts", encoding="utf-8") as mounts:
+            self.assertNotIn("sesame", mounts.read())
+        for name in ("config.yaml", "stats.json", "errors.log"):
+            self.assertNotIn("sesame", harness.read(mount.path, ".ndlfs", name).decode())
+        self.assertNotIn("sesame", mount.log())
+        self.assertNotIn("sesame", self.run_ndlfs("describe", url.replace("store", "none")).stderr)
+
+
+class ConsolidatedTest(RemoteCase):
+    lists = False
+
+    def fill(self):
+        super().fill()
+        zarr.consolidate_metadata(self.path("store.zarr"))
+
+    def test_first_listing_costs_three_requests(self):
+        mount = self.mount(self.url("store.zarr/"), "--revalidate=60")
+        self.server.taken()
+        self.assertIn("a", os.listdir(mount.path))
+        self.assertLessEqual(len(self.server.taken()), 3)
+        self.assertEqual(sorted(os.listdir(mount.join("inner"))).count("c"), 1)
+        np.testing.assert_array_equal(self.array(mount.path, "b"), VALUES)
+        self.assertFalse([request for request in self.server.taken() if "/a/" in request])
+
+
+class LieTest(RemoteCase):
+    def mounted(self, *options):
+        return self.mount(self.url("store.zarr"), "--revalidate=0", "--timeout=3", *options)
+
+    def lie_about(self, word, answer):
+        self.server.lie = lambda path, handler: word in path and (answer(handler), True)[1]
+
+    def assert_fails_alone(self, mount, expected):
+        with self.assertRaises(OSError):
+            self.read_raw(mount.path, "a")
+        np.testing.assert_array_equal(self.array(mount.path, "b"), VALUES)
+        text = harness.read(mount.path, "a", "error.txt").decode()
+        self.assertIn(expected, text)
+        self.server.lie = None
+
+    def test_lies_are_errors_and_never_data(self):
+        lies = {
+            "page of HTML": lambda h: h.answer(200, b"<html>sorry</html>", Content_Type="text/html"),
+            "content encoding": lambda h: h.answer(200, b"xx", Content_Encoding="gzip"),
+            "status 418": lambda h: h.answer(418),
+            "another host": lambda h: h.answer(302, Location="http://localhost:1/x"),
+            "link-local": lambda h: h.answer(302, Location="http://169.254.169.254/latest"),
+            "not http": lambda h: h.answer(302, Location="ftp://127.0.0.1/etc/passwd"),
+            "is no URL": lambda h: h.answer(302, Location="file:///etc/passwd"),
+            "redirects": lambda h: h.answer(302, Location=h.path),
+            "": lambda h: h.answer(503),  # it may pass, and so error.txt does not tell of it
+        }
+        mount = self.mount(self.url("store.zarr"), "--revalidate=0", "--timeout=1")
+        for expected, lie in lies.items():
+            with self.subTest(expected or 'status 503'):
+                self.lie_about("/a/0.0", lie)
+                self.assert_fails_alone(mount, expected)
+
+    def test_what_passes_is_tried_again(self):
+        tries = {}
+        size = os.path.getsize(self.path("store.zarr", "a", "0.0"))
+        faults = [lambda h: h.answer(503, Retry_After="0"), lambda h: h.reset(), lambda h: h.answer(200, b"abc", length=size)]
+
+        def lie(path, handler):
+            if "/a/0.0" not in path or handler.command == "HEAD":
+                return False
+            count = tries[path] = tries.get(path, 0) + 1
+            if count > len(faults):
+                return False
+            faults[count - 1](handler)
+            return True
+
+        mount = self.mount(self.url("store.zarr"), "--revalidate=60")
+        self.server.lie = lie
+        self.assertEqual(self.read_raw(mount.path, "a"), VALUES.tobytes())
+
+    def test_object_that_changes_is_never_mixed(self):
+        mount = self.mounted()
+        self.assertEqual(self.read_raw(mount.path, "a"), VALUES.tobytes())
+        group = zarr.open_group(self.path("store.zarr"), "a")
+        group["a"][:] = VALUES + 1
+        self.assertIn(self.read_raw(mount.path, "a"), ((VALUES + 1).tobytes(),))
+
+    def test_server_that_dies_and_comes_back(self):
+        mount = self.mounted("--cache-size=0")
+        wrong = []
+        stop = threading.Event()
+
+        def read():
+            while not stop.is_set():
+                try:
+                    if self.read_raw(mount.path, "a") != VALUES.tobytes():
+                        wrong.append("bytes")
+                except OSError:
+                    pass
+
+        readers = [threading.Thread(target=read) for _ in range(8)]
+        for reader in readers:
+            reader.start()
+        for _ in range(2):
+            stop.wait(0.3)
+            self.server.stop()
+            stop.wait(0.3)
+            self.server.restart()
+        stop.wait(0.3)
+        stop.set()
+        for reader in readers:
+            reader.join()
+        self.assertEqual(wrong, [])
+        harness.wait_until(lambda: self.is_well(mount), "well again")
+
+    def is_well(self, mount):
+        try:
+            return self.read_raw(mount.path, "a") == VALUES.tobytes()
+        except OSError:
+            return False
+
+
+if __name__ == "__main__":
+    harness.main()

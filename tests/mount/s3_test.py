@@ -1,0 +1,267 @@
+# SPDX-License-Identifier: MIT
+"""Mounts of buckets, behind a server that verifies signatures and lies where it is told to."""
+import os
+import shutil
+import threading
+
+import numpy
+import zarr
+
+import harness
+from s3_stub import SECRET, Directory, S3Stub
+
+# Chunks of several blocks of the block cache, and some of less than one.
+SHAPE, CHUNKS = (4, 100, 1000), (2, 100, 1000)
+
+
+def values(seed=1):
+    return numpy.random.default_rng(seed).integers(0, 1 << 60, SHAPE)
+
+
+class S3TestCase(harness.TestCase):
+    def setUp(self):
+        super().setUp()
+        self.source = os.path.join(self.scratch, "source")
+        os.mkdir(self.source)
+        self.stub = self.enterContext(S3Stub(Directory(self.source)))
+        before = dict(os.environ)
+        self.addCleanup(lambda: (os.environ.clear(), os.environ.update(before)))
+        os.environ.clear()
+        os.environ.update(self.stub.environment())
+
+    def write_store(self, name="a.zarr", seed=1, **options):
+        path = os.path.join(self.source, name)
+        group = zarr.open_group(path, mode="w")
+        group.create_dataset("t", data=values(seed), chunks=CHUNKS, compressor=None, **options)
+        group.create_dataset("small", data=numpy.arange(10), chunks=3)
+        group.attrs["title"] = "a test"
+        zarr.consolidate_metadata(path)
+        return path
+
+    def mount(self, url="s3://bucket", *options):
+        return super().mount(url, *options)
+
+    def refused(self, *command):
+        result = harness.run(harness.BINARY, *command)
+        self.assertNotEqual(result.returncode, 0)
+        self.assertNotIn(SECRET, result.stdout + result.stderr)
+        return result.stderr
+
+    def assert_reads(self, mount, expected, store="a.zarr"):
+        numpy.testing.assert_array_equal(numpy.load(mount.join(store, "t", "data.npy")), expected)
+
+
+class TreeTest(S3TestCase):
+    def test_shows_what_a_local_mount_shows(self):
+        path = os.path.join(self.source, "d/e/b b+%41ä.zarr")
+        zarr.open_group(path, mode="w").create_dataset("g/x", data=numpy.arange(10), chunks=3)
+        os.mkdir(os.path.join(self.source, "f"))
+        numpy.save(os.path.join(self.source, "f/x.npy"), numpy.arange(12).reshape(3, 4))
+        harness.write(os.path.join(self.source, "f/empty"), b"")
+        harness.write(os.path.join(self.source, "notes #1?&=.txt"), b"hello")
+        self.stub.page = 3
+        with harness.Mount(self.source) as local:
+            expected = {name: digest for name, digest in harness.digests(local.path).items()
+                        if not name.endswith((".ndl.yaml", ".html", ".h5"))}
+            names = harness.walk(local.path)
+        mount = self.mount()
+        self.assertEqual(harness.walk(mount.path), names)
+        shown = harness.digests(mount.path)
+        self.assertEqual({name: shown[name] for name in expected}, expected)
+
+    def test_first_listing_of_a_consolidated_store_is_a_handful_of_requests(self):
+        self.write_store()
+        mount = self.mount("s3://bucket/a.zarr")
+        self.stub.take_requests()
+        self.assertLessEqual({"t", "small"}, set(os.listdir(mount.path)))
+        self.assertLessEqual(len(self.stub.take_requests()), 12)
+
+    def test_commands_take_urls(self):
+        self.write_store()
+        self.assertIn("a test", self.run_ok(harness.BINARY, "describe", "s3://bucket/a.zarr"))
+        raw = harness.run(harness.BINARY, "cat", "s3://bucket/a.zarr", "/small", "--view", "txt").stdout
+        self.assertEqual(raw.split(), [str(i) for i in range(10)])
+        self.run_ok(harness.BINARY, "check", "s3://bucket")
+
+    def test_keys_that_are_no_paths_are_not_shown(self):
+        self.stub.objects = {"ok": b"1", "../up": b"1", "a//b": b"1", "d/./x": b"1", "d/": b"", "x": b"1", "x/y": b"2"}
+        mount = self.mount()
+        self.assertEqual(harness.walk(mount.path), ["a", "d", "ok", "x", "x/y"])
+
+
+class AccessTest(S3TestCase):
+    def test_what_is_refused_says_why_and_no_secret(self):
+        self.write_store()
+        describe = ["describe", "s3://bucket/a.zarr"]
+        os.environ["AWS_SECRET_ACCESS_KEY"] = SECRET + "x"
+        self.assertIn("SignatureDoesNotMatch", self.refused(*describe))
+        os.environ["AWS_ACCESS_KEY_ID"] = "unknown"
+        self.assertIn("InvalidAccessKeyId", self.refused(*describe))
+        del os.environ["AWS_ACCESS_KEY_ID"]
+        self.assertIn("no AWS credentials", self.refused(*describe))
+        self.assertIn("AccessDenied", self.refused(*describe, "--no-sign-request"))
+        os.environ.update(self.stub.environment())
+        self.assertIn("NoSuchBucket", self.refused("describe", "s3://another/a.zarr"))
+
+    def test_anonymous_access_to_a_public_bucket(self):
+        self.write_store()
+        self.stub.public = True
+        del os.environ["AWS_ACCESS_KEY_ID"]
+        self.assert_reads(self.mount("s3://bucket", "--no-sign-request"), values())
+
+    def test_region_clock_and_session_token_are_corrected(self):
+        self.write_store()
+        os.environ["AWS_REGION"] = "us-east-1"  # the bucket is elsewhere
+        self.stub.clock_offset = 3600
+        self.assert_reads(self.mount(), values())
+
+    def test_expired_credentials_are_renewed(self):
+        self.write_store()
+        answer = '{"Version": 1, "AccessKeyId": "%s", "SecretAccessKey": "s", "SessionToken": "t"}'
+        keys = os.path.join(self.scratch, "keys.json")
+        harness.write(keys, answer % "one")
+        config = os.path.join(self.scratch, "config")
+        harness.write(config, f"[default]\ncredential_process = cat {keys}\n")
+        del os.environ["AWS_ACCESS_KEY_ID"]
+        os.environ["AWS_CONFIG_FILE"] = config
+        self.stub.keys = {"one": ("s", "t")}
+        mount = self.mount()
+        self.assertIn("a.zarr", os.listdir(mount.path))
+        self.stub.keys = {"two": ("s", "t")}
+        harness.write(keys, answer % "two")
+        self.assert_reads(mount, values())
+
+
+class FaultTest(S3TestCase):
+    def test_errors_that_pass_are_not_seen(self):
+        self.write_store()
+        count = [0]
+
+        def fault(_):
+            count[0] += 1
+            return (503, {}, b"<Error><Code>SlowDown</Code></Error>") if count[0] % 4 == 1 else None
+        self.stub.fault = fault
+        self.assert_reads(self.mount(), values())
+
+    def test_answers_that_lie_are_errors_and_never_data(self):
+        self.write_store()
+        lies = {
+            "another range": lambda data: (206, {"ETag": '"x"', "Content-Range": "bytes 1-10/99"}, data[:10]),
+            "short": lambda data: (200, {"ETag": '"x"', "Content-Length": str(len(data))}, data[:-5]),
+            "denied": lambda data: (403, {}, b"<Error><Code>AccessDenied</Code></Error>"),
+            "gone wrong": lambda data: (500, {}, b"")}
+        for what, lie in lies.items():
+            with self.subTest(what), harness.Mount("s3://bucket", "--timeout", "1") as mount:
+                self.stub.fault = lambda request, lie=lie: \
+                    lie(b"x" * 1_600_000) if "/t/1.0.0" in request.raw_path else None
+                with self.assertRaises(OSError):
+                    harness.read(mount.path, "a.zarr/t/data.raw")
+                self.stub.fault = None
+                harness.wait_until(lambda mount=mount: self.reads_well(mount), "well again")
+
+    def reads_well(self, mount):
+        try:
+            return harness.read(mount.path, "a.zarr/t/data.raw") == values().tobytes()
+        except OSError:
+            return False
+
+    def test_a_changed_object_is_shown_and_never_mixed(self):
+        self.write_store()
+        mount = self.mount("s3://bucket", "--revalidate", "0.1")
+        self.assert_reads(mount, values())
+        path = os.path.join(self.source, "a.zarr")
+        shutil.rmtree(path)
+        self.write_store(seed=2)
+        harness.wait_until(lambda: self.first_plane(mount) == values(2)[0].tobytes(), "the new content")
+        self.assert_reads(mount, values(2))
+
+    def first_plane(self, mount):
+        try:
+            with open(mount.join("a.zarr/t/data.raw"), "rb") as file:
+                return file.read(values()[0].nbytes)
+        except OSError:
+            return None
+
+
+class BlockCacheTest(S3TestCase):
+    def setUp(self):
+        super().setUp()
+        self.blocks = os.path.join(self.scratch, "blocks")
+        self.options = ["--block-cache", self.blocks]
+        self.write_store()
+
+    def chunk_bytes_fetched(self):
+        return [request.key for request in self.stub.take_requests()
+                if request.method == "GET" and "/t/" in request.key and not request.key.endswith("y")]
+
+    def test_a_second_mount_fetches_no_chunk(self):
+        with harness.Mount("s3://bucket", *self.options) as mount:
+            self.assert_reads(mount, values())
+        self.assertTrue(self.chunk_bytes_fetched())
+        mount = self.mount("s3://bucket", *self.options)
+        self.assert_reads(mount, values())
+        self.assertEqual(self.chunk_bytes_fetched(), [])
+        self.assertIn('"block_cache_hits_total"', harness.read(mount.path, ".ndlfs/stats.json").decode())
+
+    def test_two_mounts_at_once_share_it(self):
+        mounts = [self.mount("s3://bucket", *self.options) for _ in range(2)]
+        failures = []
+
+        def read(mount):
+            try:
+                self.assert_reads(mount, values())
+            except Exception as error:  # pylint: disable=broad-except
+                failures.append(error)
+        threads = [threading.Thread(target=read, args=[mount]) for mount in mounts * 2]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(failures, [])
+
+    def test_a_changed_object_is_fetched_again(self):
+        with harness.Mount("s3://bucket", *self.options) as mount:
+            self.assert_reads(mount, values())
+        shutil.rmtree(os.path.join(self.source, "a.zarr"))
+        self.write_store(seed=2)
+        self.assert_reads(self.mount("s3://bucket", *self.options), values(2))
+
+    def test_damaged_blocks_are_fetched_again(self):
+        with harness.Mount("s3://bucket", *self.options) as mount:
+            self.assert_reads(mount, values())
+        for name in harness.walk(self.blocks):
+            path = os.path.join(self.blocks, name)
+            if os.path.isfile(path) and os.path.getsize(path) > 1000:
+                with open(path, "r+b") as file:
+                    file.seek(-1, os.SEEK_END)
+                    file.write(b"\x55")
+        self.assert_reads(self.mount("s3://bucket", *self.options), values())
+
+    def test_warm_brings_what_a_mount_needs(self):
+        said = self.run_ok(harness.BINARY, "warm", "s3://bucket/a.zarr", *self.options)
+        self.assertIn("1 store", said)
+        self.stub.take_requests()
+        mount = self.mount("s3://bucket/a.zarr", *self.options)
+        numpy.testing.assert_array_equal(numpy.load(mount.join("t/data.npy")), values())
+        self.assertEqual(self.chunk_bytes_fetched(), [])
+
+    def test_a_local_source_is_cached_too(self):
+        for name in harness.walk(self.source):  # what was written just now is not kept
+            os.utime(os.path.join(self.source, name), (1_500_000_000, 1_500_000_000))
+        for _ in range(2):
+            with harness.Mount(self.source, *self.options) as mount:
+                self.assert_reads(mount, values())
+        self.assertGreater(sum(os.path.getsize(os.path.join(self.blocks, name)) for name in harness.walk(self.blocks)
+                               if os.path.isfile(os.path.join(self.blocks, name))), values().nbytes)
+
+    def test_a_directory_that_others_may_enter_is_refused(self):
+        os.mkdir(self.blocks)
+        os.chmod(self.blocks, 0o755)
+        where = os.path.join(self.scratch, "mnt")
+        os.mkdir(where)
+        self.assertIn("may be entered by other users",
+                      self.refused("mount", "s3://bucket", where, *self.options))
+
+
+if __name__ == "__main__":
+    harness.main()
