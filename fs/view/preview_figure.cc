@@ -86,8 +86,8 @@ Meaning MeaningOf(const SamplePlan& plan, const Samples& samples) {
   Meaning meaning;
   meaning.name = whole.node->array().name;
   meaning.title = TextOf(attributes, "long_name");
-  if (meaning.title.empty()) {
-    meaning.title = TextOf(attributes, "standard_name");
+  if (meaning.title.empty()) meaning.title = TextOf(attributes, "standard_name");
+  if (meaning.title.find(' ') == std::string::npos) {
     std::ranges::replace(meaning.title, '_', ' ');
   }
   if (meaning.title.empty()) meaning.title = meaning.name;

@@ -83,8 +83,8 @@ IndexRange Middle(const backends::ChunkGrid& grid, size_t d, uint64_t extent, ui
 // Elements that are read where they are cost a page each where they are far from each other.
 void LimitPages(const SamplePlan& plan, AxisChoice& x, AxisChoice& y) {
   constexpr uint64_t kPage = 4096;
-  constexpr uint64_t kMostOfLine = 20'000;
-  constexpr uint64_t kMostOfMap = 200;  // along each axis
+  constexpr uint64_t kMostOfLine = 16'000;
+  constexpr uint64_t kMostOfMap = 128;  // along each axis
   const uint64_t apart = x.extent / x.most * plan.whole.dtype.size();
   if (apart < kPage) return;
   x.most = std::min(x.most, plan.y ? kMostOfMap : kMostOfLine);
@@ -94,7 +94,7 @@ void LimitPages(const SamplePlan& plan, AxisChoice& x, AxisChoice& y) {
 bool Decodes(const ArrayInput& whole) { return whole.reader->max_chunk_bytes() != 0; }
 
 // Fewer than that say nothing of an array, if they are spread over it.
-constexpr uint64_t kFewestSpread = 16;
+constexpr uint64_t kFewestSpread = 144;
 
 void ChooseRanges(SamplePlan& plan, const SampleLimits& limits) {
   const backends::ChunkGrid& grid = plan.whole.reader->spec().grid;

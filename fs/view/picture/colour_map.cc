@@ -68,7 +68,7 @@ Oklch Sequential(double part) {
 
 Oklch Diverging(double part) {
   const double from_middle = std::abs(2 * part - 1);
-  return {Between(0.97, 0.40, from_middle), Between(0.005, 0.16, std::pow(from_middle, 0.8)),
+  return {Between(0.97, 0.42, from_middle), Between(0.005, 0.13, std::pow(from_middle, 0.8)),
           part < 0.5 ? 255.0 : 29.0};
 }
 
