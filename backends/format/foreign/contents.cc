@@ -108,6 +108,12 @@ model::Attribute IntegerAttribute(std::string name, int64_t number) {
   return {CleanName(name), model::Datatype::Integer(is_short ? 4 : 8, true), {}, number, {}};
 }
 
+bool Coordinates::operator==(const Coordinates& other) const {
+  if (first != other.first || step != other.step || attributes != other.attributes)
+    return false;
+  return values == other.values || (values && other.values && *values == *other.values);
+}
+
 std::vector<uint64_t> DescribedArray::shape() const {
   std::vector<uint64_t> shape;
   for (const Axis& axis : axes) shape.push_back(axis.size);
@@ -207,9 +213,9 @@ bool Contents::AddCoordinates(const std::string& name, const Axis& axis) {
     return known != axes_.end() && known->second == axis;
   }
   const Coordinates& coordinates = *axis.coordinates;
-  auto source = coordinates.values.empty()
-                    ? MakeRegularCoordinates(coordinates.first, coordinates.step, axis.size)
-                    : MakeListedCoordinates(coordinates.values);
+  auto source = coordinates.values
+                    ? MakeListedCoordinates(*coordinates.values)
+                    : MakeRegularCoordinates(coordinates.first, coordinates.step, axis.size);
   if (!source) return false;
   model::DimCoord dimcoord;
   dimcoord.name = name;

@@ -30,9 +30,10 @@ model::Attribute IntegerAttribute(std::string name, int64_t number);
 struct Coordinates {
   double first = 0;  // first, first + step, first + 2 step ...
   double step = 1;
-  std::vector<double> values = {};  // or these, one for each index
+  // Or these, one for each index, which copies share.
+  std::shared_ptr<const std::vector<double>> values = nullptr;
   std::vector<model::Attribute> attributes = {};
-  bool operator==(const Coordinates&) const = default;
+  bool operator==(const Coordinates& other) const;
 };
 
 struct Axis {

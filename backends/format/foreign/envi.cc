@@ -155,12 +155,14 @@ Axis BandsOf(const EnviHeader& header, uint64_t count) {
   Axis band{"band", count};
   const auto items = ItemsOf(header["wavelength"]);
   if (items.size() != count) return band;
-  Coordinates wavelengths;
+  std::vector<double> numbers;
   for (const std::string_view item : items) {
     const auto number = ParseReal(item);
     if (!number) return band;
-    wavelengths.values.push_back(*number);
+    numbers.push_back(*number);
   }
+  Coordinates wavelengths;
+  wavelengths.values = std::make_shared<const std::vector<double>>(std::move(numbers));
   const std::string_view units = header["wavelength units"];
   if (!units.empty()) wavelengths.attributes.push_back(TextAttribute("units", units));
   band.name = "wavelength";

@@ -30,7 +30,8 @@ using model::Result;
 using model::Unsupported;
 
 constexpr uint64_t kMostVariables = 10'000;
-constexpr uint64_t kMostListedTimes = 1'000'000;
+constexpr size_t kMostAttributes = 1000;  // of a variable
+constexpr uint64_t kMostListedTimes = 100'000;
 constexpr uint64_t kMarker = 4;  // bytes before and behind a record of Fortran
 
 // A line with this word at its beginning.
@@ -85,6 +86,10 @@ Result<uint64_t> CountIn(std::string_view keyword, std::string_view word) {
   const auto count = ParseCount(word);
   if (count) return *count;
   return BadInput("{}: {} is no number", keyword, model::Quote(word));
+}
+
+std::shared_ptr<const std::vector<double>> Share(std::vector<double> numbers) {
+  return std::make_shared<const std::vector<double>>(std::move(numbers));
 }
 
 class DescriptorReader {
@@ -168,8 +173,8 @@ class DescriptorReader {
     }
     if (kind.starts_with("gaus")) return {};
     if (kind != "levels") return BadInput("{}: {}", keyword, model::Quote(kind));
-    Coordinates coordinates;
-    while (coordinates.values.size() < axis.count) {
+    std::vector<double> numbers;
+    while (numbers.size() < axis.count) {
       std::string_view word = TakeWord(rest);
       if (word.empty()) {
         const auto line = TakeLine(text_);
@@ -179,9 +184,10 @@ class DescriptorReader {
       }
       const auto number = ParseReal(word);
       if (!number) return BadInput("{}: {} is no number", keyword, model::Quote(word));
-      coordinates.values.push_back(*number);
+      numbers.push_back(*number);
     }
-    axis.coordinates = std::move(coordinates);
+    axis.coordinates.emplace();
+    axis.coordinates->values = Share(std::move(numbers));
     return {};
   }
 
@@ -243,7 +249,8 @@ class DescriptorReader {
     if (variable == "global") {
       made_.group_attributes.push_back(std::move(attribute));
     } else {
-      made_.attributes[variable].push_back(std::move(attribute));
+      auto& attributes = made_.attributes[variable];
+      if (attributes.size() < kMostAttributes) attributes.push_back(std::move(attribute));
     }
   }
 
@@ -285,7 +292,9 @@ Result<Sizes> SizesOf(const Descriptor& descriptor) {
 }
 
 void Reverse(Coordinates& coordinates, uint64_t count) {
-  std::ranges::reverse(coordinates.values);
+  if (coordinates.values) {
+    coordinates.values = Share({coordinates.values->rbegin(), coordinates.values->rend()});
+  }
   coordinates.first += static_cast<double>(count - 1) * coordinates.step;
   coordinates.step = -coordinates.step;
 }
@@ -304,8 +313,9 @@ Axis LevelsOf(const Descriptor& descriptor, uint64_t count) {
   GradsAxis levels = descriptor.z;
   const bool has_all = count == levels.count;
   levels.count = count;
-  if (levels.coordinates && !levels.coordinates->values.empty()) {
-    levels.coordinates->values.resize(count);
+  if (!has_all && levels.coordinates && levels.coordinates->values) {
+    const auto begin = levels.coordinates->values->begin();
+    levels.coordinates->values = Share({begin, begin + static_cast<ptrdiff_t>(count)});
   }
   return MakeAxis(has_all ? "lev" : fmt::format("lev_{}", count), levels,
                   descriptor.is_top_first, "");
@@ -317,9 +327,9 @@ Result<Axis> TimeAxis(const GradsTimes& times) {
                                   TextAttribute("calendar", times.calendar())};
   if (times.step()) return axis;
   if (times.count() > kMostListedTimes) return model::Limit("TDEF: {} times", times.count());
-  for (uint64_t i = 0; i < times.count(); ++i) {
-    axis.coordinates->values.push_back(times.CoordinateAt(i));
-  }
+  std::vector<double> numbers;
+  for (uint64_t i = 0; i < times.count(); ++i) numbers.push_back(times.CoordinateAt(i));
+  axis.coordinates->values = Share(std::move(numbers));
   return axis;
 }
 
@@ -374,17 +384,27 @@ Result<void> CheckMarker(const OpenedList& files, const Descriptor& descriptor,
                         expected);
 }
 
-DescribedArray DescribeVariable(const Descriptor& descriptor, const Variable& variable,
-                                const Axis& time) {
+// The axes that all variables share.
+struct CommonAxes {
+  Axis time, latitude, longitude;
+};
+
+// An element, without where it is.
+DescribedArray DescribeElement(const Descriptor& descriptor, const Variable& variable) {
   DescribedArray array;
   array.name = variable.name;
   array.stored = variable.type;
-  array.axes = {time};
-  if (variable.levels > 0) array.axes.push_back(LevelsOf(descriptor, variable.levels));
-  array.axes.push_back(
-      MakeAxis("lat", descriptor.y, descriptor.is_north_first, "degrees_north"));
-  array.axes.push_back(MakeAxis("lon", descriptor.x, false, "degrees_east"));
   if (descriptor.undefined) array.fill = model::Value(*descriptor.undefined);
+  return array;
+}
+
+DescribedArray DescribeVariable(const Descriptor& descriptor, const Variable& variable,
+                                const CommonAxes& axes) {
+  DescribedArray array = DescribeElement(descriptor, variable);
+  array.axes = {axes.time};
+  if (variable.levels > 0) array.axes.push_back(LevelsOf(descriptor, variable.levels));
+  array.axes.push_back(axes.latitude);
+  array.axes.push_back(axes.longitude);
   if (!variable.description.empty()) {
     array.attributes.push_back(TextAttribute("long_name", variable.description));
   }
@@ -414,14 +434,17 @@ Result<std::shared_ptr<const ArraySource>> OpenVariable(const OpenedList& files,
 Result<void> AddVariables(const Descriptor& descriptor, const HeaderFile& file,
                           Contents& contents) {
   NDLFS_TRY(const GradsTimes times, TimesOf(descriptor));
-  NDLFS_TRY(const Axis time, TimeAxis(times));
+  CommonAxes axes;
+  NDLFS_TRY(axes.time, TimeAxis(times));
+  axes.latitude = MakeAxis("lat", descriptor.y, descriptor.is_north_first, "degrees_north");
+  axes.longitude = MakeAxis("lon", descriptor.x, false, "degrees_east");
   NDLFS_TRY(const Sizes sizes, SizesOf(descriptor));
   NDLFS_TRY(FileList list, FilesOf(descriptor, times));
   // GrADS takes files of a template that are absent as undefined. That needs a number for it.
   list.allows_absent = descriptor.is_template && descriptor.undefined;
   for (const Variable& variable : descriptor.variables) {
-    const DescribedArray array = DescribeVariable(descriptor, variable, time);
-    list.allows_absent = list.allows_absent && !EncodedFill(array).empty();
+    const auto fill = EncodedFill(DescribeElement(descriptor, variable));
+    list.allows_absent = list.allows_absent && !fill.empty();
   }
   auto files = OpenFileList(file, list, contents);
   if (files) {
@@ -430,7 +453,7 @@ Result<void> AddVariables(const Descriptor& descriptor, const HeaderFile& file,
   }
   for (size_t i = 0; i < descriptor.variables.size(); ++i) {
     const Variable& variable = descriptor.variables[i];
-    DescribedArray array = DescribeVariable(descriptor, variable, time);
+    DescribedArray array = DescribeVariable(descriptor, variable, axes);
     Result<std::shared_ptr<const ArraySource>> source = nullptr;
     if (files) {
       source = OpenVariable(*files, sizes, i, variable.levels > 0, array);
