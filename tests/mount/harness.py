@@ -198,6 +198,11 @@ def digests(top):
     return found
 
 
+def digests_but_pages(top):
+    """The same without index.html, which names the mount point."""
+    return {name: digest for name, digest in digests(top).items() if os.path.basename(name) != "index.html"}
+
+
 def little_endian(array):
     """The bytes that data.raw shall hold: C order, little-endian, as packed as the dtype is."""
     return array.astype(array.dtype.newbyteorder("<")).tobytes()
