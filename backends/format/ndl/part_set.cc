@@ -258,7 +258,7 @@ Result<void> PartSet::CheckSame(std::string_view name, const PartDescription& fi
   NDLFS_TRY(const size_t first_part, First());
   return ForAll(paths_.size(), [&](size_t i) -> Result<void> {
     if (i == first_part || !is_present_[i]) return {};
-    NDLFS_TRY(const auto node, LoadLike(i, name, first, {.tolerance = tolerance}));
+    NDLFS_TRY(const auto node, LoadLike(i, name, first, {std::nullopt, false, tolerance}));
     const std::string label = fmt::format("{}: {}", stores_->Describe(paths_[i]), name);
     if (const auto difference =
             FindElementDifference(first.label, source, label, *node->source, tolerance)) {
