@@ -36,6 +36,14 @@ class Parts {
     std::string path = entity->path;
     entities_.emplace(std::move(path), std::move(entity));
   }
+  // What was found at `path` before: all of a view is made of one look. nullopt if nobody has
+  // looked there.
+  std::optional<Result<EntityPtr>> Known(const std::string& path) const EXCLUDES(mutex_) {
+    const model::MutexLock lock(mutex_);
+    if (const auto known = entities_.find(path); known != entities_.end()) return known->second;
+    if (absent_.contains(path)) return model::NotFound("{}", path);
+    return std::nullopt;
+  }
   void AddListing(const std::string& path, uint64_t hash) EXCLUDES(mutex_) {
     const model::MutexLock lock(mutex_);
     listings_.emplace(path, hash);
@@ -59,7 +67,7 @@ class Parts {
   }
 
  private:
-  model::Mutex mutex_;
+  mutable model::Mutex mutex_;
   std::map<std::string, EntityPtr> entities_ GUARDED_BY(mutex_);
   std::map<std::string, uint64_t> listings_ GUARDED_BY(mutex_);
   std::set<std::string> absent_ GUARDED_BY(mutex_);
@@ -129,6 +137,7 @@ class StoreGroup final : public GroupInput, public std::enable_shared_from_this<
 
  private:
   Result<EntityPtr> LoadEntity(std::string path) const {
+    if (auto known = parts_->Known(path)) return *std::move(known);
     auto entity = store_->Get(path);
     if (entity) parts_->Add(*entity);
     if (!entity && entity.error().code() == model::ErrorCode::kNotFound) {
