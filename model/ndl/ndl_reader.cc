@@ -346,7 +346,7 @@ void EntityReader::ReadArraySource(const NdlFields& fields, std::string_view sha
   }
   auto source = ReadSource(context_, *node, SourceOwner::kArray);
   // One that cannot be read may have any shape.
-  if (!source) source = ValueSource{.kind = ValueSource::Kind::kStore};
+  if (!source) source.emplace().kind = ValueSource::Kind::kStore;
   const bool describes_itself = source->kind != ValueSource::Kind::kFile && !source->flat;
   source->has_type = !describes_itself || fields.Find("type") != nullptr;
   source->has_shape = !describes_itself || fields.Find(shape_key) != nullptr;

@@ -404,7 +404,7 @@ class SourceReader {
     if (!first || !last) return false;
     files.first = *first;
     files.last = *last;
-    files.unit = "d";
+    files.unit.assign(1, 'd');
     if (!step) return true;
     const Place place(context_, "step");
     const auto text = ReadText(context_, *step);

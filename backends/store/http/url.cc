@@ -120,7 +120,7 @@ bool IsWithin(const Url& url, const Url& prefix) {
   if (!url.path.starts_with(prefix.path)) return false;
   // Servers may take an encoded ".." for one.
   const auto below = PercentDecode(url.path.substr(prefix.path.size()));
-  if (!below || ("/" + *below + "/").find("/../") != std::string::npos) return false;
+  if (!below || fmt::format("/{}/", *below).find("/../") != std::string::npos) return false;
   return prefix.path.ends_with('/') || url.path.size() == prefix.path.size() ||
          url.path[prefix.path.size()] == '/';
 }

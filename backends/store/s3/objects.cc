@@ -116,6 +116,20 @@ model::Result<std::optional<ValueInfo>> Check(const Bucket& bucket,
   return info;
 }
 
+// Check() of an answer that may be an error. `version` is that of the same value in the answer
+// before, if there was one.
+model::Result<std::optional<ValueInfo>> InfoOf(const Bucket& bucket,
+                                               const model::Result<HttpResponse>& response,
+                                               const Joined& joined,
+                                               const std::optional<Generation>& version) {
+  if (!response) return model::Propagate(response.error());
+  NDLFS_TRY(auto info, Check(bucket, *response, joined));
+  if (info && version && *version != info->generation) {
+    return model::Stale("changed since it was read first");
+  }
+  return info;
+}
+
 Answer Part(const Joined& joined, const ReadRequest& request, const ValueInfo& info) {
   const ByteRange range = request.options.Clip(info.size);
   if (range.length > request.limit) {
@@ -199,15 +213,7 @@ std::vector<model::Result<std::optional<Value>>> ReadObjects(
     if (responses[i] && responses[i]->status == 416) {  // begins after the end
       responses[i] = bucket.Send(HeadRequest(parts.front().key));
     }
-    model::Result<std::optional<ValueInfo>> info = std::nullopt;
-    if (responses[i]) {
-      info = Check(bucket, *responses[i], joined);
-    } else {
-      info = model::Propagate(std::move(responses[i]).error());
-    }
-    if (info && *info && version && *version != (*info)->generation) {
-      info = model::Stale("changed since it was read first");
-    }
+    auto info = InfoOf(bucket, responses[i], joined, version);
     if (info && *info) version = (*info)->generation;
     for (const ReadRequest& request : parts) {
       if (!info) {
