@@ -376,32 +376,31 @@ Result<std::shared_ptr<const ArraySource>> OneFile(const NrrdHeader& header,
   return MakeCompressedSource(std::move(layout), "bz2", options.max_chunk_size);
 }
 
-// The names of the files and, if it is there, the number of dimensions in each.
-Result<std::vector<std::string>> FilesOf(const NrrdHeader& header,
-                                         std::optional<uint64_t>& dimensions) {
+// The names of the files, and the number of dimensions in each; 0: not said.
+Result<std::vector<std::string>> FilesOf(const NrrdHeader& header, uint64_t& dimensions) {
   const auto words = SplitWords(header["data file"]);
-  if (words.size() > 1) dimensions = ParseCount(words.back());
+  dimensions = words.size() > 1 ? ParseCount(words.back()).value_or(0) : 0;
   if (!words.empty() && EqualsIgnoringCase(words[0], "LIST")) return header.list;
   std::vector<std::optional<int64_t>> numbers;
   for (size_t i = 1; i < words.size(); ++i) numbers.push_back(ParseInteger(words[i]));
   const bool is_pattern =
       (words.size() == 4 || words.size() == 5) && numbers[0] && numbers[1] && numbers[2];
   if (!is_pattern) return std::vector<std::string>();
-  if (words.size() == 4) dimensions.reset();
+  if (words.size() == 4) dimensions = 0;
   return ExpandPattern(words[0], *numbers[0], *numbers[1], *numbers[2], kMaxParts);
 }
 
 // Files one after the other along the slowest dimension.
 Result<std::shared_ptr<const ArraySource>> ManyFiles(
     const NrrdHeader& header, const DescribedArray& array, std::vector<std::string> names,
-    std::optional<uint64_t> dimensions, const HeaderFile& file, Contents& contents) {
+    uint64_t dimensions, const HeaderFile& file, Contents& contents) {
   NDLFS_TRY(const Encoding encoding, EncodingOf(header));
   NDLFS_TRY(const Skips skips, SkipsOf(header));
   if (encoding != Encoding::kRaw || skips.lines != 0 || skips.bytes < 0) {
     return Unsupported("several files that are compressed, or have lines to skip");
   }
   const uint64_t axes = *ParseCount(header["dimension"]);
-  const uint64_t per_file = dimensions.value_or(axes - 1);
+  const uint64_t per_file = dimensions == 0 ? axes - 1 : dimensions;
   if (per_file != axes && per_file + 1 != axes) {
     return Unsupported("files of {} dimensions each for {}", per_file, axes);
   }
@@ -425,7 +424,7 @@ Result<std::shared_ptr<const ArraySource>> OpenData(const NrrdHeader& header,
     NDLFS_TRY(const DataFile data, DataInHeader(file));
     return OneFile(header, array, data, header.bytes, file.options);
   }
-  std::optional<uint64_t> dimensions;
+  uint64_t dimensions = 0;
   NDLFS_TRY(auto names, FilesOf(header, dimensions), "data file");
   const bool is_list = StartsIgnoringCase(header["data file"], "LIST");
   if (is_list || !names.empty()) {
