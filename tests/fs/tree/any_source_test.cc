@@ -120,7 +120,7 @@ TEST_F(AnySourceTest, StoresOfAllFormatsAreFolders) {
     ASSERT_THAT(bytes, IsOk());
     EXPECT_TRUE(*bytes == ndlfs::test::ExampleElements(0, count));
     const auto document = Find(array + "/.ndl.yaml").value()->Open().value();
-    EXPECT_THAT(Read(*document.handle, 0, 1 << 16).value(), HasSubstr("int32"));
+    EXPECT_THAT(Read(*document.handle, 0, 1 << 16).value(), HasSubstr(example.type));
   }
 }
 
