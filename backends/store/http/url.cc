@@ -54,7 +54,7 @@ model::Result<Url> Parts(CURLU* handle, std::string_view text) {
   url.port = Part(handle, CURLUPART_PORT);
   if (url.port.empty()) url.port = UsualPort(url.scheme);
   url.path = Part(handle, CURLUPART_PATH);
-  if (url.path.empty()) url.path = "/";
+  if (url.path.empty()) url.path.assign(1, '/');
   url.query = Part(handle, CURLUPART_QUERY);
   if (url.scheme.empty() || url.host.empty()) {
     return model::BadInput("{} is no URL with a host", model::Quote(WithoutSecrets(text)));
