@@ -210,7 +210,7 @@ class NamesTest(harness.SourceTestCase):
     """Which files there are, which of them are listed, and by what names they are found."""
 
     USUAL = sorted([*harness.ARRAY_FILES, *harness.BESIDE])
-    BY_NAME = ["data.jsonl", "data.hdr", "data.tif", "data.fits", "data.nii", "data.f77"]
+    BY_NAME = ["data.jsonl", "data.hdr", "data.tif", "data.fits", "data.nii", "data.f77", "index.html"]
 
     def setUp(self):
         super().setUp()
