@@ -6,10 +6,13 @@
 #include <sys/stat.h>
 
 #include <cerrno>
+#include <chrono>
 #include <filesystem>
 #include <memory>
 #include <string>
 
+#include "backends/store/block_cache/block_cache.h"
+#include "backends/store/block_cache/cached_source.h"
 #include "backends/store/local/local_source.h"
 #include "tests/support/memory_source.h"
 #include "tests/support/python.h"
@@ -64,16 +67,32 @@ class MemoryTree final : public Tree {
   const std::shared_ptr<test::MemorySource> source_ = test::MemorySource::Make();
 };
 
-INSTANTIATE_TEST_SUITE_P(All, SourceConformanceTest,
-                         Values(SourceKind{"Local",
-                                           []() -> std::unique_ptr<Tree> {
-                                             return std::make_unique<LocalTree>();
-                                           }},
-                                SourceKind{"Memory",
-                                           []() -> std::unique_ptr<Tree> {
-                                             return std::make_unique<MemoryTree>();
-                                           }}),
-                         [](const auto& info) { return info.param.name; });
+class CachedTree final : public Tree {
+ public:
+  const Source& source() const override { return *source_; }
+  void Put(const std::string& path, const std::string& text) override {
+    files_->Put(path, text);
+  }
+  void Remove(const std::string& path) override { files_->Remove(path); }
+
+ private:
+  const test::TemporaryDirectory directory_;
+  const std::shared_ptr<test::MemorySource> files_ = test::MemorySource::Make();
+  const std::shared_ptr<const Source> source_ =
+      MakeCachedSource(files_, BlockCache::Open({directory_ / "cache"}).value(),
+                       {.identity = "memory://1", .trust_for = std::chrono::seconds(0)});
+};
+
+INSTANTIATE_TEST_SUITE_P(
+    All, SourceConformanceTest,
+    Values(SourceKind{"Local",
+                      []() -> std::unique_ptr<Tree> { return std::make_unique<LocalTree>(); }},
+           SourceKind{"Memory",
+                      []() -> std::unique_ptr<Tree> { return std::make_unique<MemoryTree>(); }},
+           SourceKind{
+               "Cached",
+               []() -> std::unique_ptr<Tree> { return std::make_unique<CachedTree>(); }}),
+    [](const auto& info) { return info.param.name; });
 
 TEST(LocalSourceTest, FollowsLinksOnlyWhereAsked) {
   LocalTree tree;

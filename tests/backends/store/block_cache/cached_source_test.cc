@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,7 +14,6 @@
 #include "tests/support/memory_source.h"
 #include "tests/support/python.h"
 #include "tests/support/result.h"
-#include "tests/support/source_conformance.h"
 
 namespace ndlfs::backends {
 namespace {
@@ -31,28 +31,6 @@ std::shared_ptr<const Source> Cached(const std::shared_ptr<MemorySource>& source
   return MakeCachedSource(source, BlockCache::Open({directory}).value(),
                           {.identity = identity, .trust_for = trust_for});
 }
-
-class CachedTree final : public Tree {
- public:
-  const Source& source() const override { return *source_; }
-  void Put(const std::string& path, const std::string& text) override {
-    files_->Put(path, text);
-  }
-  void Remove(const std::string& path) override { files_->Remove(path); }
-
- private:
-  const test::TemporaryDirectory directory_;
-  const std::shared_ptr<MemorySource> files_ = MemorySource::Make();
-  const std::shared_ptr<const Source> source_ =
-      Cached(files_, directory_ / "cache", std::chrono::seconds(0));
-};
-
-INSTANTIATE_TEST_SUITE_P(Cached, SourceConformanceTest,
-                         testing::Values(SourceKind{"Cached",
-                                                    []() -> std::unique_ptr<Tree> {
-                                                      return std::make_unique<CachedTree>();
-                                                    }}),
-                         [](const auto& info) { return info.param.name; });
 
 // Text whose parts are all different.
 std::string LongText(size_t size, uint32_t seed = 1) {
