@@ -355,6 +355,10 @@ void RequestQueue::End() {
     const MutexLock lock(mutex_);
     ended_ = true;
     refused = open_;
+    // Those that were refused because of their time go on, for another try: there is none now.
+    for (QueuedRequest* request : running_) {
+      if (!request->is_open_) request->Refuse(ENOTCONN);
+    }
     threads.splice(threads.end(), helpers_);
     threads.splice(threads.end(), finished_);
   }

@@ -48,7 +48,7 @@ class QueuedRequest {
   // Does the work and answers. Called once at most. Must not throw.
   virtual void Run() = 0;
   // Answers with `error` unless there is an answer already. May be called while Run() runs, and
-  // must be quick. Must not throw.
+  // more than once; by End() under the lock of the queue. Must be quick. Must not throw.
   virtual void Refuse(int error) = 0;
   // Whether the caller still waits. Called now and then, without a lock.
   virtual bool IsWanted() { return true; }
@@ -144,8 +144,8 @@ class RequestQueue {
   // has come.
   std::optional<Clock::duration> Tick(Clock::time_point now);
 
-  // Refuses all requests with ENOTCONN, and waits for those that run on threads of the queue.
-  // Later ones are refused at once.
+  // Refuses all requests with ENOTCONN, also those that were refused before and still run, and
+  // waits for those that run on threads of the queue. Later ones are refused at once.
   void End() EXCLUDES(mutex_);
 
   Stats stats() const EXCLUDES(mutex_);

@@ -32,6 +32,7 @@ class FakeRequest final : public QueuedRequest {
     Answer(0);
   }
   void Refuse(int error) override {
+    told = error;
     if (Answer(error)) ++refusals;
   }
   bool IsWanted() override { return is_wanted; }
@@ -43,6 +44,7 @@ class FakeRequest final : public QueuedRequest {
   std::atomic<bool> is_wanted{true};
   std::atomic<int> runs{0};
   std::atomic<int> refusals{0};
+  std::atomic<int> told{0};  // the error of the last Refuse()
 
  private:
   bool Answer(int error) {
@@ -385,6 +387,16 @@ TEST(RequestQueueTest, EveryRequestIsAnsweredOnceWhateverHappens) {
       ASSERT_LE(request->refusals, 1);
     }
   }
+}
+
+TEST(RequestQueueTest, EndAlsoTellsThoseThatWereRefusedBeforeAndStillRun) {
+  RequestQueue queue({.timeout = seconds(1)});
+  const Blocker late(queue, 1, Lane::kScan, Clock::now() - seconds(2));
+  queue.Tick(Clock::now());
+  EXPECT_EQ(late.request->told, ETIMEDOUT);
+  queue.End();
+  EXPECT_EQ(late.request->told, ENOTCONN);
+  EXPECT_EQ(late.request->answer(), ETIMEDOUT);
 }
 
 }  // namespace
