@@ -391,7 +391,7 @@ TEST(RequestQueueTest, EveryRequestIsAnsweredOnceWhateverHappens) {
 
 TEST(RequestQueueTest, EndAlsoTellsThoseThatWereRefusedBeforeAndStillRun) {
   RequestQueue queue({.timeout = seconds(1)});
-  const Blocker late(queue, 1, Lane::kScan, Clock::now() - seconds(2));
+  const Blocker late(queue, 1, Lane::kLook, Clock::now() - seconds(2));
   queue.Tick(Clock::now());
   EXPECT_EQ(late.request->told, ETIMEDOUT);
   queue.End();
