@@ -51,11 +51,15 @@ class ViewTest : public ::testing::Test {
   model::Result<std::shared_ptr<const View>> Make(
       std::string_view name, std::shared_ptr<const backends::ArraySource> source,
       const ScanLimits& scan = {}) {
+    return ArrayViews().Make(Input(std::move(source), scan), name);
+  }
+  ArrayInput Input(std::shared_ptr<const backends::ArraySource> source,
+                   const ScanLimits& scan = {}) {
     auto node = std::make_shared<backends::Node>();
     node->entity = model::Ndarray();
     node->source = source;
-    auto reader = std::make_shared<cache::ArrayReader>(source, cache_);
-    return ArrayViews().Make(MakeArrayInput(node, reader, scan), name);
+    auto reader = std::make_shared<cache::ArrayReader>(std::move(source), cache_);
+    return MakeArrayInput(std::move(node), std::move(reader), scan);
   }
 
   static std::string ReadAt(const View& view, uint64_t offset, size_t size) {
@@ -469,8 +473,7 @@ TEST_F(ViewTest, ThereAreThoseThatTheTypeAllows) {
     const auto source = std::make_shared<test::MemoryArray>(type, std::move(shape), "");
     const KindProvider<ArrayInput> few(ArrayViewKinds().first(4));
     std::vector<std::string> names;
-    for (const ViewName& file : few.Names(MakeArrayInput(
-             nullptr, std::make_shared<cache::ArrayReader>(source, cache_), {}))) {
+    for (const ViewName& file : few.Names(Input(source))) {
       names.push_back(file.name + (file.is_listed ? "" : " by name") +
                       (file.refusal ? " refused" : ""));
     }
