@@ -11,12 +11,28 @@
 #include <utility>
 #include <vector>
 
+#include "backends/format/hierarchy.h"
+#include "backends/store/access.h"
 #include "fs/view/view.h"
 #include "model/mutex.h"
 
 namespace ndlfs::fs {
 
 class Entity;
+
+// What a view was made of besides its entity.
+struct EntityPart {
+  std::string path;
+  bool is_group = false;
+  uint64_t generation = 0;
+  uint64_t version = 0;
+  std::weak_ptr<const backends::Hierarchy> loaded_from;
+  backends::Access access;
+  int64_t mtime_ns = 0;
+  // Null for a part whose own views may be made of this entity: the two would keep each other
+  // in memory forever.
+  std::shared_ptr<const Entity> held;
+};
 
 // One version of a file of an entity. Immutable, except for what reads of the
 // view find out, such as its size.
@@ -28,7 +44,7 @@ struct EntityView {
   // All that was loaded for the file besides its entity, the names in each group that was
   // listed for it, as a hash by path name, and the path names where nothing was found. When one
   // of these changes, so does the file.
-  std::vector<std::shared_ptr<const Entity>> parts;
+  std::vector<EntityPart> parts;
   std::map<std::string, uint64_t> listings;
   std::set<std::string> absent;
   uint64_t parts_bytes = 0;  // memory that the parts hold

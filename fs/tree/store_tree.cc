@@ -63,9 +63,9 @@ Attributes FileAttributes(const MountedStore& store, const Entity& entity,
                           const EntityView& view) {
   Attributes attributes = FileAttributes(store, entity);
   Access access = AccessBy(attributes);
-  for (const EntityPtr& part : view.parts) {
-    access = InCommon(access, part->access);
-    attributes.mtime_ns = std::max(attributes.mtime_ns, part->mtime_ns);
+  for (const EntityPart& part : view.parts) {
+    access = InCommon(access, part.access);
+    attributes.mtime_ns = std::max(attributes.mtime_ns, part.mtime_ns);
   }
   access.mode &= 0444;
   return AttributesWith(access, S_IFREG, attributes.mtime_ns);
@@ -89,8 +89,10 @@ std::string NameOfFile(const MountedStore& store, std::string_view path,
   return NameOfEntity(store, path) + '/' + std::string(file_name);
 }
 
-// Whether another store may have taken the place of the one it was loaded from.
-bool IsOutdated(MountedStore& store, const Entity& entity) {
+// Whether another store may have taken the place of the one that `entity` was loaded from: an
+// Entity or an EntityPart.
+template <typename Loaded>
+bool IsOutdated(MountedStore& store, const Loaded& entity) {
   HierarchyPtr hierarchy = entity.loaded_from.lock();
   if (!hierarchy) hierarchy = store.Hierarchy().value_or(nullptr);
   if (!hierarchy) return true;
@@ -103,7 +105,7 @@ bool IsOutdated(MountedStore& store, const Entity& entity) {
 bool IsOutdated(MountedStore& store, const Entity& entity, const EntityView& view) {
   return IsOutdated(store, entity) ||
          std::any_of(view.parts.begin(), view.parts.end(),
-                     [&](const EntityPtr& part) { return IsOutdated(store, *part); });
+                     [&](const EntityPart& part) { return IsOutdated(store, part); });
 }
 
 size_t DepthOf(std::string_view path) {

@@ -28,11 +28,26 @@ uint64_t Mix(uint64_t hash, uint64_t number) {
   return HashPath(hash, {reinterpret_cast<const char*>(&number), sizeof(number)});
 }
 
+// Parts are held so that they keep their generation. A group has its version, which is as good
+// without chunks. Of two arrays that need each other, one holds the other.
+EntityPart PartOf(const Entity& owner, const EntityPtr& entity) {
+  const bool is_held = !entity->is_group() && (owner.is_group() || entity->path < owner.path);
+  return {.path = entity->path,
+          .is_group = entity->is_group(),
+          .generation = entity->generation,
+          .version = entity->version,
+          .loaded_from = entity->loaded_from,
+          .access = entity->access,
+          .mtime_ns = entity->mtime_ns,
+          .held = is_held ? entity : nullptr};
+}
+
 // What a view was made of besides its entity. Thread-safe.
 class Parts {
  public:
   void Add(EntityPtr entity) EXCLUDES(mutex_) {
     const model::MutexLock lock(mutex_);
+    if (is_moved_) return;
     std::string path = entity->path;
     entities_.emplace(std::move(path), std::move(entity));
   }
@@ -52,23 +67,29 @@ class Parts {
     const model::MutexLock lock(mutex_);
     absent_.insert(std::move(path));
   }
-  // A view made of the same things has the same generation.
-  void MoveTo(EntityView& view) EXCLUDES(mutex_) {
+  // Notes them in `view`, a file of `owner`. A view made of the same things has the same
+  // generation.
+  void MoveTo(const Entity& owner, EntityView& view) EXCLUDES(mutex_) {
     const model::MutexLock lock(mutex_);
-    for (auto& [path, entity] : entities_) {
-      view.generation = Mix(view.generation, entity->generation);
-      view.parts_bytes += entity->held_bytes;
-      view.parts.push_back(std::move(entity));
+    for (const auto& [path, entity] : entities_) {
+      EntityPart part = PartOf(owner, entity);
+      view.generation = Mix(view.generation, part.is_group ? part.version : part.generation);
+      if (part.held) view.parts_bytes += entity->held_bytes;
+      view.parts.push_back(std::move(part));
     }
     for (const auto& [path, hash] : listings_) view.generation = Mix(view.generation, hash);
     for (const std::string& path : absent_) view.generation = HashPath(view.generation, path);
     view.listings = std::move(listings_);
     view.absent = std::move(absent_);
+    // The view may hold this, and must not hold entities by it.
+    entities_.clear();
+    is_moved_ = true;
   }
 
  private:
   mutable model::Mutex mutex_;
   std::map<std::string, EntityPtr> entities_ GUARDED_BY(mutex_);
+  bool is_moved_ GUARDED_BY(mutex_) = false;
   std::map<std::string, uint64_t> listings_ GUARDED_BY(mutex_);
   std::set<std::string> absent_ GUARDED_BY(mutex_);
 };
@@ -185,9 +206,11 @@ ArrayInput InputOf(const StorePtr& store, const Entity& entity,
 
 // Whether a view that is made of more than its entity is still what would be made now.
 Result<bool> IsCurrent(const StorePtr& store, const EntityView& view) {
-  for (const EntityPtr& part : view.parts) {
-    NDLFS_TRY(const auto now, store->Get(part->path));
-    if (now->generation != part->generation) return false;
+  for (const EntityPart& part : view.parts) {
+    NDLFS_TRY(const auto now, store->Get(part.path));
+    const bool is_same = part.is_group ? now->is_group() && now->version == part.version
+                                       : now->generation == part.generation;
+    if (!is_same) return false;
   }
   for (const std::string& path : view.absent) {
     const auto now = store->Get(path);
@@ -265,7 +288,7 @@ Result<EntityViewPtr> FindWith(const ViewProvider<Input>& provider, const Input&
     return model::Propagate(std::move(view).error(), NameOf(*store, *entity, file->name));
   }
   made->view = view ? *std::move(view) : std::make_shared<const RefusedView>(view.error());
-  parts.MoveTo(*made);
+  parts.MoveTo(*entity, *made);
   kept = entity->views->Keep(std::move(made));
   // Last, so that it is not dropped for its own parts.
   store->Touch(entity);

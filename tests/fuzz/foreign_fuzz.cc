@@ -16,7 +16,7 @@
 namespace ndlfs {
 namespace {
 
-constexpr backends::OpenOptions kOptions = {.max_chunk_size = 1 << 16};
+const backends::OpenOptions kOptions = {.max_chunk_size = 1 << 16};
 
 void Run(std::string_view input) {
   struct Kind {

@@ -20,7 +20,7 @@ namespace ndlfs {
 namespace {
 
 constexpr size_t kMaxKeys = 64;
-constexpr backends::OpenOptions kOptions = {.max_chunk_size = 1 << 16};
+const backends::OpenOptions kOptions = {.max_chunk_size = 1 << 16};
 
 std::shared_ptr<test::MemoryStore> MakeStore(std::string_view input) {
   auto store = std::make_shared<test::MemoryStore>();
