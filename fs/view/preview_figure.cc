@@ -128,6 +128,7 @@ double Part(double value, double low, double high, bool is_logarithmic) {
 uint8_t CellOf(const ColourRange& range, double value) {
   if (std::isnan(value)) return CellMap::kMissing;
   const double part = Part(value, range.low, range.high, range.is_logarithmic);
+  if (std::isnan(part)) return kMapColours / 2;  // a range of one value
   const double colour = std::clamp(part * kMapColours, 0.0, kMapColours - 1.0);
   return static_cast<uint8_t>(colour);
 }

@@ -143,11 +143,11 @@ TEST(RequestQueueTest, UserWithoutRequestsDoesNotWaitForThoseOfOthers) {
 }
 
 TEST(RequestQueueTest, LookDoesNotWaitForReadsNorForScans) {
+  std::latch go(1);
   RequestQueue queue({.reads_at_once = 1});
   Blocker read(queue, 1);
   const FakePtr waiting = Read(1);
   queue.Run(waiting);
-  std::latch go(1);
   queue.Run(std::make_shared<FakeRequest>(1, Lane::kScan, [&] { go.wait(); }));
   const FakePtr look = Look(1);
   queue.Run(look);
@@ -256,9 +256,9 @@ TEST(RequestQueueTest, StuckReadsLeaveTheirPlaceToOthers) {
 
 TEST(RequestQueueTest, MoreRunWhereTheSourceIsSlow) {
   constexpr int kMost = 5;
-  RequestQueue queue({.reads_at_once = 1, .most_reads = [] { return unsigned{kMost}; }});
   std::latch all_run(kMost);
   std::atomic<int> done = 0;
+  RequestQueue queue({.reads_at_once = 1, .most_reads = [] { return unsigned{kMost}; }});
   const auto work = [&] {
     all_run.arrive_and_wait();
     ++done;
@@ -274,15 +274,16 @@ TEST(RequestQueueTest, MoreRunWhereTheSourceIsSlow) {
 }
 
 TEST(RequestQueueTest, OneUserOfASharedMountLeavesRoomForOthersWhereTheSourceIsSlow) {
+  std::latch go(1);
   RequestQueue queue(
       {.reads_at_once = 2, .most_reads = [] { return 8u; }, .most_running = 8, .shared = true});
-  std::latch go(1);
   std::vector<FakePtr> greedy;
+  std::vector<std::thread> callers;
   for (int i = 0; i < 20; ++i) {
     greedy.push_back(Read(1, [&] { go.wait(); }));
     // The first two run on the thread that brings them.
     if (i < 2) {
-      std::thread([&queue, request = greedy.back()] { queue.Run(request); }).detach();
+      callers.emplace_back([&queue, request = greedy.back()] { queue.Run(request); });
       WaitUntil([&] { return greedy.back()->runs == 1; });
     } else {
       queue.Run(greedy.back());
@@ -293,6 +294,7 @@ TEST(RequestQueueTest, OneUserOfASharedMountLeavesRoomForOthersWhereTheSourceIsS
   queue.Run(other);
   WaitUntil([&] { return other->is_answered(); });
   go.count_down();
+  for (std::thread& caller : callers) caller.join();
   WaitUntil([&] { return queue.stats().running == 0; });
 }
 
