@@ -66,31 +66,35 @@ FakePtr Look(uid_t user, std::function<void()> work = {}) {
   return std::make_shared<FakeRequest>(user, Lane::kLook, std::move(work));
 }
 
-// A request that runs on another thread until it is let go.
+// A request that runs on another thread until it is let go. A thread of the queue may still be
+// in it when this has gone.
 class Blocker {
  public:
   Blocker(RequestQueue& queue, uid_t user, Lane lane = Lane::kRead,
           Clock::time_point arrival = Clock::now())
       : request(std::make_shared<FakeRequest>(
             user, lane,
-            [this] {
-              runs_.count_down();
-              go_.wait();
+            [state = state_] {
+              state->runs.count_down();
+              state->go.wait();
             },
             arrival)),
         thread_([this, &queue] { queue.Run(request); }) {
-    runs_.wait();
+    state_->runs.wait();
   }
   ~Blocker() { LetGo(); }
   void LetGo() {
     if (!thread_.joinable()) return;
-    go_.count_down();
+    state_->go.count_down();
     thread_.join();
   }
 
  private:
-  std::latch runs_{1};
-  std::latch go_{1};
+  struct State {
+    std::latch runs{1};
+    std::latch go{1};
+  };
+  const std::shared_ptr<State> state_ = std::make_shared<State>();
 
  public:
   const FakePtr request;
