@@ -16,7 +16,7 @@
 namespace ndlfs::cache {
 
 // How many loads of a mount run at once, and whose turn it is to decode. It starts with one
-// fetch for each decoder. Each fetch that has to wait, while no fetched chunk waits for a
+// fetch for each decoder, or with as many as may be. Each fetch that has to wait, while no fetched chunk waits for a
 // decoder, adds one; each other fetch takes one away, but fetches that are stuck leave room for
 // as many loads as there are decoders. Thread-safe.
 //
@@ -27,6 +27,7 @@ class LoadPace {
   struct Limits {
     unsigned decoders = 0;  // 0: one for each core
     unsigned fetches = 64;  // fewer than the decoders mean as many as these
+    bool starts_wide = false;  // with max_fetches(), because each fetch is a request to a server
   };
 
   explicit LoadPace(const Limits& limits);

@@ -12,7 +12,6 @@
 
 #include "backends/detection.h"
 #include "backends/store/keys.h"
-#include "backends/store/local/local_source.h"
 #include "fs/cli/nearest.h"
 #include "fs/cli/source_path.h"
 #include "fs/mount/open_source.h"
@@ -169,7 +168,8 @@ Result<OpenedStore> OpenStore(const std::string& path, const RemoteAccess& acces
   const auto found = FindSourcePath(path);
   if (!found) return model::Propagate(WithProposal(found.error(), path));
   const SourcePath& place = *found;
-  NDLFS_TRY(const auto source, backends::LocalSource::Open(place.root), path);
+  NDLFS_TRY(const auto opened, OpenLocal(place.root, false, access), path);
+  const auto& source = opened.source;
   NDLFS_TRY(const auto* format, FormatAt(*source, place.path), path);
   if (format == nullptr) return model::Unsupported("{}: {}", path, NotAStore(path));
   NDLFS_TRY(OpenedStore store, OpenAt(source, place.path, *format));
