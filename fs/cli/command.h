@@ -36,6 +36,7 @@ extern const Command kDescribeCommand;
 extern const Command kCatCommand;
 extern const Command kValidateCommand;
 extern const Command kCheckCommand;
+extern const Command kJoinCommand;
 extern const Command kWarmCommand;
 extern const Command kStatsCommand;
 // Prints a script with which a shell completes the command line.
