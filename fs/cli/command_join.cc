@@ -7,10 +7,8 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
-#include <limits>
-#include <map>
+#include <functional>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,10 +17,10 @@
 #include "backends/format/ndl/sourced_objects.h"
 #include "backends/format/read_elements.h"
 #include "backends/store/local/local_source.h"
-#include "cache/array_check.h"
-#include "cache/chunk_cache.h"
 #include "fs/cli/command.h"
+#include "fs/cli/part_order.h"
 #include "fs/cli/standard_output.h"
+#include "fs/mount/open_source.h"
 #include "model/attributes.h"
 #include "model/cf_time.h"
 #include "model/ndl/ndl_writer.h"
@@ -37,7 +35,6 @@ using backends::ndl::SourcedObjects;
 using model::Result;
 using model::ValueSource;
 
-constexpr uint64_t kCacheSize = uint64_t{256} << 20;
 constexpr uint64_t kMostCoordinateBytes = uint64_t{64} << 20;
 constexpr int kDiffers = 1;
 
@@ -74,35 +71,27 @@ class ProgressLine {
   bool shown_ = false;
 };
 
-// A store with its coordinates along the dimension.
-struct Part {
-  std::string name;  // relative to the document
-  std::string path;  // in the source
-  // In nanoseconds for times, else as they are; none if the store has no coordinates.
-  std::optional<double> first;
-  std::optional<double> last;
-  std::optional<double> step;  // the smallest between two of them
-};
-
 // Where the document and the stores are.
 struct Place {
   std::shared_ptr<const backends::Source> source;
   std::string document;  // its path in the source
-  std::vector<Part> parts;
+  std::vector<PartPlace> parts;
 };
 
 // The folder that holds the document and all stores is the source.
 Result<Place> FindPlace(const Arguments& arguments) {
   std::error_code error;
   const auto absolute = [&](const std::string& path) {
-    const stdfs::path given = stdfs::absolute(path, error).lexically_normal();
-    return given.has_filename() ? given : given.parent_path();
+    stdfs::path given = stdfs::absolute(path, error).lexically_normal();
+    if (!given.has_filename()) given = given.parent_path();
+    return stdfs::weakly_canonical(given.parent_path(), error) / given.filename();
   };
   const stdfs::path document =
       absolute(arguments.output.empty() ? "join.ndl.yaml" : arguments.output);
   stdfs::path root = document.parent_path();
   std::vector<stdfs::path> stores;
   for (const std::string& store : arguments.stores) {
+    if (IsUrl(store)) return model::Unsupported("{}: join takes no URLs", ShownUrl(store));
     stores.push_back(absolute(store));
     const auto [in_root, unused] =
         std::mismatch(root.begin(), root.end(), stores.back().begin(), stores.back().end());
@@ -117,26 +106,23 @@ Result<Place> FindPlace(const Arguments& arguments) {
   place.document = document.lexically_relative(root).string();
   for (const stdfs::path& store : stores) {
     place.parts.push_back({store.lexically_relative(document.parent_path()).string(),
-                           store.lexically_relative(root).string(),
-                           {},
-                           {},
-                           {}});
+                           store.lexically_relative(root).string()});
   }
   return place;
 }
 
-// The numbers of a coordinate; times in nanoseconds.
+// The numbers of a coordinate; times in nanoseconds. Empty if they are none.
 Result<std::vector<double>> ReadNumbers(const backends::Node& node) {
-  const backends::ArraySpec& spec = node.source->spec();
-  NDLFS_TRY(const backends::Bytes bytes,
-            backends::ReadElements(*node.source, kMostCoordinateBytes));
-  const auto units = model::TextOf(node.attributes(), "units");
-  auto scale = model::ParseTimeUnits(units, model::TextOf(node.attributes(), "calendar"));
-  if (!scale) scale = model::TimeScaleOf(spec.dtype);
+  const model::Datatype& type = node.source->spec().dtype;
   std::vector<double> numbers;
-  for (size_t at = 0; at < bytes.size(); at += spec.dtype.size()) {
+  if (!type.is_fixed_size() || type.size() == 0) return numbers;
+  NDLFS_TRY(const auto bytes, backends::ReadElements(*node.source, kMostCoordinateBytes));
+  auto scale = model::ParseTimeUnits(model::TextOf(node.attributes(), "units"),
+                                     model::TextOf(node.attributes(), "calendar"));
+  if (!scale) scale = model::TimeScaleOf(type);
+  for (size_t at = 0; at < bytes.size(); at += type.size()) {
     NDLFS_TRY(const auto value,
-              model::DecodeElement(spec.dtype, bytes.span().subspan(at, spec.dtype.size())));
+              model::DecodeElement(type, bytes.span().subspan(at, type.size())));
     const auto number = model::AsDouble(value);
     if (!number) return std::vector<double>();
     const auto time = scale ? scale->OfReal(*number) : std::nullopt;
@@ -145,98 +131,30 @@ Result<std::vector<double>> ReadNumbers(const backends::Node& node) {
   return numbers;
 }
 
-Result<void> ReadCoordinate(const PartStores& stores, const std::string& along, Part& part) {
+Result<void> FindPlaceOf(PartPlace& part, const PartStores& stores, const std::string& along) {
   NDLFS_TRY(const auto store, stores.Open(part.path));
   const auto node = store->Load(model::JoinPath("/", along));
   if (!node && node.error().code() == model::ErrorCode::kNotFound) return {};
   if (!node) return model::Propagate(node.error(), part.name);
-  if ((*node)->is_group() || !(*node)->source || !(*node)->source->spec().dtype.size())
-    return {};
+  if ((*node)->is_group() || !(*node)->source) return {};
   NDLFS_TRY(const auto numbers, ReadNumbers(**node), part.name);
-  if (numbers.empty()) return {};
-  part.first = numbers.front();
-  part.last = numbers.back();
-  for (size_t i = 1; i < numbers.size(); ++i) {
-    const double step = numbers[i] - numbers[i - 1];
-    if (!part.step || step < *part.step) part.step = step;
-  }
+  part.SetCoordinates(numbers);
   return {};
 }
 
-// The step that most neighbours have, also from one part to the next.
-double CommonStep(const std::vector<Part>& parts) {
-  std::map<double, size_t> steps;
-  for (size_t i = 0; i < parts.size(); ++i) {
-    if (parts[i].step) ++steps[*parts[i].step];
-    if (i > 0) ++steps[*parts[i].first - *parts[i - 1].last];
-  }
-  const auto most =
-      std::ranges::max_element(steps, {}, [](const auto& step) { return step.second; });
-  return most == steps.end() ? 0 : most->first;
-}
-
-// Sorts parts by their coordinates, and says where these overlap or are missing.
-void Sort(const std::string& along, std::vector<Part>& parts) {
-  const bool all = std::ranges::all_of(parts, [](const Part& part) { return part.first; });
-  if (!all) {
-    Tell(
-        fmt::format("ndlfs join: not all stores have coordinates along {}: they stay in the "
-                    "order of the command line",
-                    model::Quote(along)));
-    return;
-  }
-  std::ranges::stable_sort(parts, {}, [](const Part& part) { return *part.first; });
-  const double step = CommonStep(parts);
-  for (size_t i = 1; i < parts.size(); ++i) {
-    const double distance = *parts[i].first - *parts[i - 1].last;
-    const char* what = nullptr;
-    if (*parts[i].first == *parts[i - 1].first) {
-      what = "duplicate";
-    } else if (distance <= 0) {
-      what = "overlap";
-    } else if (step > 0 && distance > 1.5 * step) {
-      what = "gap";
-    }
-    if (what) Tell(fmt::format("{}: {} and {}", what, parts[i - 1].name, parts[i].name));
-  }
-}
-
-// The joined arrays of all stores.
+// The objects of the document that joins the stores.
 class JoinedStores {
  public:
   JoinedStores(std::shared_ptr<const PartStores> stores, ValueSource spec)
       : spec_(std::move(spec)), objects_(SourcedObjects::Make(std::move(stores), {spec_})) {}
 
-  // Loads all arrays. Says what is wrong with them.
+  // Loads all arrays, which compares the parts. Tells what is wrong with them.
   Result<void> Load() { return LoadGroup("/", 0); }
 
   size_t difference_count() const { return differences_; }
   size_t joined_count() const { return joined_; }
   // The sizes of the parts along the dimension; empty if no array has it.
   const std::vector<uint64_t>& sizes() const { return sizes_; }
-
-  // Reads all elements.
-  Result<void> ReadAll(ProgressLine& progress) {
-    cache::ChunkCache cache(kCacheSize);
-    std::vector<std::pair<std::string, std::unique_ptr<cache::ArrayCheck>>> checks;
-    uint64_t count = 0;
-    for (const auto& [path, node] : arrays_) {
-      checks.emplace_back(path, std::make_unique<cache::ArrayCheck>(node->source, cache));
-      count += checks.back().second->part_count();
-    }
-    uint64_t done = 0;
-    for (const auto& [path, check] : checks) {
-      for (uint64_t i = 0; i < check->part_count(); ++i) {
-        progress.Show("pieces", ++done, count);
-        const auto read = check->Run(i);
-        if (read) continue;
-        progress.Erase();
-        Say(path, read.error());
-        break;
-      }
-    }
-    return {};
-  }
 
  private:
   Result<void> LoadGroup(const std::string& path, int depth) {
@@ -246,26 +164,23 @@ class JoinedStores {
       const std::string child = model::JoinPath(path, name);
       const auto node = objects_->LoadBelow(spec_, "/", child);
       if (!node) {
-        Say(child, node.error());
+        Note(child, node.error());
       } else if ((*node)->error) {
-        Say(child, *(*node)->error);
+        Note(child, *(*node)->error);
       } else if ((*node)->is_group()) {
         if (depth < kMostDepth) NDLFS_RETURN_IF_ERROR(LoadGroup(child, depth + 1));
-      } else if ((*node)->source) {
-        Add(child, *node);
+      } else if ((*node)->source && (*node)->source->joined() != nullptr) {
+        AddJoined(child, *(*node)->source->joined());
       }
     }
     return {};
   }
 
-  void Add(const std::string& path, const std::shared_ptr<const backends::Node>& node) {
-    arrays_.emplace_back(path, node);
-    const auto* joined = node->source->joined();
-    if (joined == nullptr) return;
+  void AddJoined(const std::string& path, const backends::JoinedArray& joined) {
     ++joined_;
     std::vector<uint64_t> sizes;
-    for (size_t i = 1; i < joined->bounds().size(); ++i) {
-      sizes.push_back(joined->bounds()[i] - joined->bounds()[i - 1]);
+    for (size_t i = 1; i < joined.bounds().size(); ++i) {
+      sizes.push_back(joined.bounds()[i] - joined.bounds()[i - 1]);
     }
     if (sizes_.empty()) sizes_ = sizes;
     if (sizes_ == sizes) return;
@@ -273,33 +188,53 @@ class JoinedStores {
     Tell(fmt::format("{}: its parts have other sizes than those of other arrays", path));
   }
 
-  void Say(const std::string& path, const model::Error& error) {
+  void Note(const std::string& path, const model::Error& error) {
     ++differences_;
     Tell(fmt::format("{}: {}", path, error.message()));
   }
 
   const ValueSource spec_;
   const std::shared_ptr<const SourcedObjects> objects_;
-  std::vector<std::pair<std::string, std::shared_ptr<const backends::Node>>> arrays_;
   std::vector<uint64_t> sizes_;
   size_t differences_ = 0;
   size_t joined_ = 0;
 };
 
-Result<void> WriteDocument(const Arguments& arguments, ValueSource spec,
-                           std::vector<uint64_t> sizes) {
-  const bool all_equal = std::ranges::adjacent_find(sizes, std::not_equal_to()) == sizes.end();
-  if (all_equal && !sizes.empty()) sizes.resize(1);
-  spec.sizes = std::move(sizes);
+Result<void> WriteDocument(const std::string& output, ValueSource spec) {
   model::Group root;
   root.source = std::move(spec);
   const std::string text = model::WriteGroup(root, "/");
-  if (arguments.output.empty()) return WriteStandardOutput(backends::AsBytes(text));
-  std::ofstream file(arguments.output, std::ios::binary | std::ios::trunc);
+  if (output.empty()) return WriteStandardOutput(backends::AsBytes(text));
+  std::ofstream file(output, std::ios::binary | std::ios::trunc);
   file << text;
   file.close();
-  if (!file) return model::IoError(errno != 0 ? errno : EIO, arguments.output);
+  if (!file) return model::IoError(errno != 0 ? errno : EIO, output);
   return {};
+}
+
+// One number where all are equal.
+std::vector<uint64_t> ShortSizes(std::vector<uint64_t> sizes) {
+  const bool all_equal = std::ranges::adjacent_find(sizes, std::not_equal_to()) == sizes.end();
+  if (all_equal && !sizes.empty()) sizes.resize(1);
+  return sizes;
+}
+
+Result<PartOrder> FindOrder(const PartStores& stores, const std::string& along,
+                            std::vector<PartPlace>& parts) {
+  ProgressLine progress;
+  for (size_t i = 0; i < parts.size(); ++i) {
+    progress.Show("stores", i, parts.size());
+    NDLFS_RETURN_IF_ERROR(FindPlaceOf(parts[i], stores, along));
+  }
+  const auto placeless =
+      std::ranges::find_if(parts, [](const PartPlace& part) { return !part.first; });
+  if (placeless == parts.end()) return SortParts(parts);
+  progress.Erase();
+  Tell(
+      fmt::format("{} has no coordinates along {}: the stores stay in the order of the "
+                  "command line",
+                  placeless->name, model::Quote(along)));
+  return PartOrder();
 }
 
 Result<int> Join(const Arguments& arguments) {
@@ -307,45 +242,50 @@ Result<int> Join(const Arguments& arguments) {
   backends::OpenOptions options;
   options.open_store = backends::OpenAnyStore;
   NDLFS_TRY(const auto stores, PartStores::Make(place.source, place.document, options));
-  ProgressLine progress;
-  for (size_t i = 0; i < place.parts.size(); ++i) {
-    progress.Show("stores", i, place.parts.size());
-    NDLFS_RETURN_IF_ERROR(ReadCoordinate(*stores, arguments.along, place.parts[i]));
-  }
-  progress.Erase();
-  Sort(arguments.along, place.parts);
+  NDLFS_TRY(const PartOrder order, FindOrder(*stores, arguments.along, place.parts));
+  for (const std::string& note : order.notes) Tell(note);
   ValueSource spec;
   spec.kind = ValueSource::Kind::kJoin;
   spec.files.form = model::FileSet::Form::kList;
   spec.along = arguments.along;
   spec.unpack = arguments.unpack;
-  for (const Part& part : place.parts) spec.files.names.push_back(part.name);
+  for (const PartPlace& part : place.parts) spec.files.names.push_back(part.name);
   JoinedStores joined(stores, spec);
   NDLFS_RETURN_IF_ERROR(joined.Load());
-  if (joined.joined_count() == 0 && joined.difference_count() == 0) {
+  const bool differs = joined.difference_count() != 0;
+  if (joined.joined_count() == 0 && !differs) {
     return model::BadInput("no array has the dimension {}", model::Quote(arguments.along));
   }
-  if (arguments.check) NDLFS_RETURN_IF_ERROR(joined.ReadAll(progress));
-  progress.Erase();
-  NDLFS_RETURN_IF_ERROR(WriteDocument(arguments, spec, joined.sizes()));
-  return joined.difference_count() == 0 ? 0 : kDiffers;
+  // With sizes, a mount opens parts only when they are read, and would not see what differs.
+  if (!differs) spec.sizes = ShortSizes(joined.sizes());
+  NDLFS_RETURN_IF_ERROR(WriteDocument(arguments.output, std::move(spec)));
+  if (arguments.check) {
+    NDLFS_TRY(const int status, CheckSources({arguments.output}));
+    if (status != 0) return status;
+  }
+  return differs || order.overlaps ? kDiffers : 0;
 }
 
 Command::Body PrepareJoin(CLI::App& app) {
   const auto arguments = std::make_shared<Arguments>();
   app.add_option("STORE", arguments->stores, "Files or directories that are array stores")
       ->required()
-      ->option_text(" ");
+      ->option_text("...");
   app.add_option("--along", arguments->along, "Dimension along which arrays are joined")
       ->required()
       ->option_text("DIM");
-  app.add_option("-o,--output", arguments->output,
-                 "File to write the document to (standard output); paths in it are relative to "
-                 "its folder")
-      ->option_text("FILE");
+  auto* output = app.add_option("-o,--output", arguments->output,
+                                "File to write the document to (standard output); paths in it "
+                                "are relative to its folder");
+  output->option_text("FILE");
   app.add_flag("--unpack", arguments->unpack,
                "Join arrays with different packing or units of time, as unpacked numbers");
-  app.add_flag("--check", arguments->check, "Read all elements of all stores");
+  app.add_flag("--check", arguments->check,
+               "Then check the document as `ndlfs check` does: read all elements")
+      ->needs(output);
+  app.footer(
+      "Exit status: 0 the stores are joined, 1 arrays differ or coordinates overlap; with\n"
+      "--check also those of `ndlfs check`.");
   return [arguments] { return Join(*arguments); };
 }
 
