@@ -219,8 +219,8 @@ for i, t in enumerate(types):
 }
 
 TEST_F(NpyGoldenTest, FortranOrderLargerThanABand) {
-  // More than 8 MiB, so that there are many tiles, with edges in every dimension. Large elements
-  // make fewer to compare.
+  // More than 8 MiB, so that there are many tiles, with edges in every dimension. Large
+  // elements make fewer to compare.
   Check(R"PY(
 save('cube', np.asfortranarray(np.arange(83 * 91 * 101, dtype='>c16').reshape(83, 91, 101)))
 save('flat', np.asfortranarray(np.arange(3 * 700001, dtype='<f4').reshape(3, -1)))
