@@ -80,8 +80,6 @@ def v3_keys(codecs, chunk, shape=(6, 8)):
 
 def nczarr_keys():
     """By hand, in the form of netCDF-C 4.9.2: not every build of the library writes it."""
-    for name, answer in remote_answers():
-        put(top, "remote_fuzz", name, answer.encode())
     array = {"zarr_format": 2, "shape": [6, 8], "chunks": [3, 8], "dtype": "<i4", "compressor": None, "filters": None,
              "fill_value": 0, "order": "C", "_nczarr_array": {"dimrefs": ["/y", "/x"], "storage": "chunked"}}
     group = {"zarr_format": 2, "_nczarr_group": {"dims": {"y": 6, "x": {"size": 8, "unlimited": 1}}, "vars": ["a"],
@@ -269,6 +267,8 @@ def make_all(top):
         put(top, "shard_fuzz", str(style), content)
     for name, content in codec_inputs():
         put(top, "codec_fuzz", name, content)
+    for name, answer in remote_answers():
+        put(top, "remote_fuzz", name, answer.encode())
     for number, document in enumerate(kerchunk_documents()):
         put(top, "kerchunk_fuzz", str(number), json.dumps(document).encode())
     for number, contents in enumerate(ncml_documents()):
