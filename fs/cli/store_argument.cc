@@ -167,19 +167,14 @@ Result<OpenedStore> OpenStore(const std::string& path, const RemoteAccess& acces
   if (IsUrl(path)) return OpenStoreBehindUrl(path, access);
   const auto found = FindSourcePath(path);
   if (!found) return model::Propagate(WithProposal(found.error(), path));
-<<<<<<< HEAD
-  const SourcePath& place = *found;
-  NDLFS_TRY(const auto opened, OpenLocal(place.root, false, access), path);
-  const auto& source = opened.source;
-=======
   SourcePath place = *found;
-  NDLFS_TRY(auto source, backends::LocalSource::Open(place.root), path);
->>>>>>> trunk
+  NDLFS_TRY(RemotePlace opened, OpenLocal(place.root, false, access), path);
+  const auto& source = opened.source;
   NDLFS_TRY(const auto* format, FormatAt(*source, place.path), path);
   if (format == nullptr) return model::Unsupported("{}: {}", path, NotAStore(path));
   if (format->describes_others()) {
     place = WidenForDescription(std::move(place));
-    NDLFS_TRY(source, backends::LocalSource::Open(place.root), path);
+    NDLFS_TRY(opened, OpenLocal(place.root, false, access), path);
   }
   NDLFS_TRY(OpenedStore store, OpenAt(source, place.path, *format));
   store.where = path;
