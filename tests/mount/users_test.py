@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Who may read what. Runs as root, to become other users; left out otherwise."""
+import errno
 import json
 import os
 import shutil
