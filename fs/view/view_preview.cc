@@ -133,7 +133,7 @@ bool HasPicture(const ArrayInput& input) {
     return false;
   }
   if (input.dtype.kind() == model::Datatype::Kind::kArray) return false;
-  return AsNumbers(input).has_value() || ToFloat32(input.dtype).convert != nullptr;
+  return AsNumbers(input).has_value() || ToFloat32(input.dtype).converter != nullptr;
 }
 
 Result<ViewPtr> Make(const ArrayInput& input) {

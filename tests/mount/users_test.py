@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Who may read what. Runs as root, to become other users; left out otherwise."""
-import errno
 import json
 import os
 import shutil
 import stat
-import struct
 import subprocess
 import sys
 import time
@@ -169,16 +167,6 @@ class OthersTest(UsersTest):
         if data is not None:
             harness.write(self.path(folder, ".".join("0" for _ in metadata["shape"]) or "0"), data)
 
-    def set_access_list(self, path, *entries):
-        """Entries are (tag, permissions, id), as in <linux/posix_acl_xattr.h>."""
-        value = struct.pack("<I", 2) + b"".join(struct.pack("<HHI", *entry) for entry in entries)
-        try:
-            os.setxattr(path, "system.posix_acl_access", value)
-        except OSError as error:
-            if error.errno != errno.EOPNOTSUPP:
-                raise
-            self.skipTest("a file system without access control lists")
-
     def test_who_is_named_in_an_access_control_list_is_denied_what_he_is_denied_there(self):
         none = 0xffffffff
         harness.write(self.path("by_user"), "geheim")
@@ -187,11 +175,11 @@ class OthersTest(UsersTest):
         harness.write(self.path("open_to_some"), "offen")
         self.write_array("chunk.zarr")
         for path in ("by_user", "by_folder", "chunk.zarr/0"):
-            self.set_access_list(self.path(path), (1, 7, none), (2, 0, NOBODY), (4, 5, none), (16, 5, none), (32, 5, none))
+            harness.set_access_list(self.path(path), (1, 7, none), (2, 0, NOBODY), (4, 5, none), (16, 5, none), (32, 5, none))
         # Its mode, 0640, shows what the list grants at most, not what the group has.
         os.chown(self.path("by_group"), 0, NOBODY)
-        self.set_access_list(self.path("by_group"), (1, 6, none), (2, 4, 1), (4, 0, none), (16, 4, none), (32, 0, none))
-        self.set_access_list(self.path("open_to_some"), (1, 6, none), (2, 6, 1), (4, 4, none), (16, 6, none), (32, 4, none))
+        harness.set_access_list(self.path("by_group"), (1, 6, none), (2, 4, 1), (4, 0, none), (16, 4, none), (32, 0, none))
+        harness.set_access_list(self.path("open_to_some"), (1, 6, none), (2, 6, 1), (4, 4, none), (16, 6, none), (32, 4, none))
         mounted = self.mount(self.source, "--allow-other")
         for path in ("by_user", "by_group", "by_folder/file"):
             self.assert_denied(self.as_nobody("cat", self.path(path)))
