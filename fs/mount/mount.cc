@@ -97,6 +97,21 @@ void RaiseDescriptorLimit() {
   ::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+// Descriptors that are not for open files: of stores and chunks that are read, of helpers, of
+// connections, of the cache directory.
+constexpr uint64_t kOwnDescriptors = 384;
+// Open files take some hundred bytes each.
+constexpr uint64_t kMostOpen = uint64_t{1} << 18;
+constexpr uint64_t kLeastOpenBytes = uint64_t{64} << 20;
+
+// Files and directories that users may have open, after RaiseDescriptorLimit().
+uint64_t MostOpenFiles() {
+  rlimit limit = {};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return kOwnDescriptors;
+  const uint64_t all = limit.rlim_cur;
+  return std::min(all - std::min(kOwnDescriptors, all / 2), kMostOpen);
+}
+
 // Of a source where each look is a request, only files with the name of a store are looked
 // into.
 Scope ScopeOf(const MountOptions& options, const RemotePlace& place) {
@@ -176,6 +191,8 @@ class Mount {
             .most_running = std::max({options_.fetches, options_.threads, kLeastWaiting}),
             .answer_within = AnswerWithin(options_),
             .shared = source_->is_shared(),
+            .most_open = MostOpenFiles(),
+            .most_open_bytes = std::max(options_.cache_size, kLeastOpenBytes),
             .source = backends::LocalRootOf(*source_)};
   }
 

@@ -115,7 +115,8 @@ class PendingRequest : public QueuedRequest {
 
   void Refuse(int error) override {
     // What is decoded when the time is over goes on where another try would find it.
-    if (error != ETIMEDOUT || lane() == Lane::kRead) cancellation_->Cancel();
+    if (error != ETIMEDOUT) cancellation_->Abandon();
+    if (error == ETIMEDOUT && lane() == Lane::kRead) cancellation_->Cancel();
     if (AnswerError(error) && error == ETIMEDOUT) ReportDelay();
   }
   bool IsWanted() override { return LookAtCaller(context_.pid) == CallerState::kWaits; }
@@ -464,17 +465,26 @@ struct Handlers {
                 (info.flags & O_ACCMODE) == O_RDONLY && (info.flags & O_TRUNC) == 0;
             if (!reads) return IoError(EROFS, "open");
             NDLFS_TRY(const auto inode, Find(fs, nodeid));
+            // Limits concern the caller alone, and are no trouble with the source.
+            auto place = fs.open_limits_.Take(request.user());
+            if (!place) return AnswerRefusal(request, EMFILE);
             NDLFS_TRY(auto opened, AsNode(inode).Open());
+            if (!place->Keep(opened.handle->kept())) return AnswerRefusal(request, ENOMEM);
             if (fs.on_first_open_) std::call_once(fs.first_open_, fs.on_first_open_);
             fuse_file_info answer = info;
             // A node is one version of a file: its pages stay true.
             answer.keep_cache = !opened.size_unknown;
             answer.direct_io = opened.size_unknown;
             answer.fh = fs.files_.Add(std::make_shared<OpenFile>(
-                std::move(opened), backends::CallerScope::Current()));
+                std::move(opened), backends::CallerScope::Current(), *std::move(place)));
             if (!AnswerOpen(request, answer)) fs.files_.Remove(answer.fh);
             return {};
           });
+  }
+
+  static Status AnswerRefusal(Request& request, int error) {
+    request.AnswerError(error);
+    return {};
   }
 
   static bool AnswerOpen(Request& request, const fuse_file_info& info) {
@@ -545,13 +555,17 @@ struct Handlers {
     Queue(req, &Counts::readdir, Lane::kLook, nodeid,
           [nodeid, info = *fi](Filesystem& fs, Request& request) -> Status {
             NDLFS_TRY(auto inode, Find(fs, nodeid));
+            auto place = fs.open_limits_.Take(request.user());
+            if (!place) return AnswerRefusal(request, EMFILE);
             NDLFS_TRY(auto reader, AsNode(inode).OpenDirectory());
+            if (!place->Keep(reader->kept())) return AnswerRefusal(request, ENOMEM);
             const bool keep = fs.options_.immutable && !AsNode(inode).MayChange(".") &&
                               !AsNode(inode).DependsOnCaller();
             fuse_file_info answer = info;
             answer.cache_readdir = answer.keep_cache = keep;
             answer.fh = fs.directories_.Add(std::make_shared<DirectoryHandle>(
-                std::move(inode), std::move(reader), backends::CallerScope::Current()));
+                std::move(inode), std::move(reader), backends::CallerScope::Current(),
+                *std::move(place)));
             if (!AnswerOpen(request, answer)) fs.directories_.Remove(answer.fh);
             return {};
           });
@@ -716,6 +730,9 @@ Filesystem::Filesystem(TreeNodePtr root, FilesystemOptions options, Report repor
     : options_(std::move(options)),
       report_(std::move(report)),
       table_(std::move(root)),
+      open_limits_({.shared = options_.shared,
+                    .most_open = options_.most_open,
+                    .most_bytes = options_.most_open_bytes}),
       queue_({.reads_at_once = options_.reads_at_once,
               .most_reads = options_.most_reads,
               .most_running = options_.most_running,

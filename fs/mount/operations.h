@@ -19,6 +19,7 @@
 #include "backends/store/local/source_root.h"
 #include "fs/mount/caller_finder.h"
 #include "fs/mount/open_handles.h"
+#include "fs/mount/open_limits.h"
 #include "fs/mount/request_queue.h"
 #include "fs/mount/request_times.h"
 #include "fs/mount/slow_requests.h"
@@ -68,6 +69,10 @@ struct FilesystemOptions {
   // Other users than the one who mounts may use the mount. Each request then opens files of the
   // source as its caller, so that the caller gets only what it may read.
   bool shared = false;
+  // What all users of a shared mount may have open, and the memory that it keeps: see
+  // OpenLimits::Options.
+  uint64_t most_open = 1 << 16;
+  uint64_t most_open_bytes = uint64_t{256} << 20;
   // The source, for statfs(), which describes its file system; null if it is no
   // directory of this machine.
   std::shared_ptr<const backends::SourceRoot> source;
@@ -99,6 +104,7 @@ class Filesystem {
   const SlowRequests& slow_requests() const { return slow_requests_; }
   size_t inodes() const { return table_.size(); }
   size_t open_files() const { return files_.size(); }
+  OpenLimits::Stats open_limits() const { return open_limits_.stats(); }
 
  private:
   friend struct Handlers;
@@ -114,6 +120,7 @@ class Filesystem {
   std::once_flag first_open_;
   InodeTable table_;
   std::atomic<size_t> forgotten_{0};  // since memory was last given back
+  OpenLimits open_limits_;
   HandleSet<OpenFile> files_;
   HandleSet<DirectoryHandle> directories_;
   CallerFinder callers_;

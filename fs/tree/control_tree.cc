@@ -126,6 +126,7 @@ class RootReader final : public DirectoryReader {
     began_ = false;
     source_->Rewind();
   }
+  KeptObjects kept() const override { return source_->kept(); }
 
  private:
   const std::unique_ptr<DirectoryReader> source_;

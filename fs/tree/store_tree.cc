@@ -145,6 +145,16 @@ class ViewHandle final : public FileHandle {
     return model::Propagate(std::move(count).error(), name_);
   }
 
+  // The index of a store lives as long as its arrays, so it counts, too. If the store is no
+  // longer open, nobody knows how large the index is.
+  KeptObjects kept() const override {
+    KeptObjects objects = {{made_.get(), made_->view->most_held_bytes() + made_->parts_bytes},
+                           {entity_.get(), entity_->held_bytes}};
+    const HierarchyPtr hierarchy = entity_->loaded_from.lock();
+    if (hierarchy) objects.push_back({hierarchy.get(), hierarchy->held_bytes()});
+    return objects;
+  }
+
  private:
   const StorePtr store_;
   const std::string name_;
@@ -360,8 +370,7 @@ class ListingReader final : public DirectoryReader {
     auto listing = listing_.lock();
     if (listing) return listing;
     NDLFS_TRY(Listing made, make_());
-    uint64_t bytes = made.capacity() * sizeof(DirectoryEntry);
-    for (const DirectoryEntry& entry : made) bytes += entry.name.capacity();
+    const uint64_t bytes = HeldBytes(made);
     listing = std::make_shared<const Listing>(std::move(made));
     services_.listings.Touch(listing, bytes);
     listing_ = listing;

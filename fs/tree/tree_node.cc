@@ -19,6 +19,7 @@ class ListReader final : public DirectoryReader {
     return entries_[next_++];
   }
   void Rewind() override { next_ = 0; }
+  KeptObjects kept() const override { return {{this, HeldBytes(entries_)}}; }
 
  private:
   const std::vector<DirectoryEntry> entries_;
@@ -35,6 +36,7 @@ class TextHandle final : public FileHandle {
     std::memcpy(out.data(), text_->data() + offset, count);
     return count;
   }
+  KeptObjects kept() const override { return {{text_.get(), text_->capacity()}}; }
 
  private:
   const std::shared_ptr<const std::string> text_;
@@ -115,6 +117,12 @@ InodeTable::Object::Relation DirectoryNode::Compare(const Object& fresh) const {
 }
 
 model::Result<OpenedFile> DirectoryNode::Open() { return IoError(EISDIR, "open"); }
+
+uint64_t HeldBytes(const std::vector<DirectoryEntry>& entries) {
+  uint64_t bytes = entries.capacity() * sizeof(DirectoryEntry);
+  for (const DirectoryEntry& entry : entries) bytes += entry.name.capacity();
+  return bytes;
+}
 
 std::unique_ptr<DirectoryReader> MakeListReader(std::vector<DirectoryEntry> entries) {
   return std::make_unique<ListReader>(std::move(entries));
