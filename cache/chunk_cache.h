@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "backends/base/bytes.h"
+#include "backends/codec/decode_times.h"
 #include "backends/format/array_source.h"
 #include "cache/load_pace.h"
 #include "model/error.h"
@@ -118,6 +119,10 @@ class ChunkCache final : public backends::IndexCache {
   LoadPace& pace() { return pace_; }
   const LoadPace& pace() const { return pace_; }
 
+  // What the codecs of all chunks have decoded, except parts of chunks.
+  backends::DecodeTimes& decode_times() { return decode_times_; }
+  const backends::DecodeTimes& decode_times() const { return decode_times_; }
+
   struct Stats {
     uint64_t budget_bytes = 0;
     uint64_t used_bytes = 0;  // blocks, pinned ones included, and loads in flight
@@ -191,6 +196,7 @@ class ChunkCache final : public backends::IndexCache {
   const uint64_t budget_;
   SpillSpace* const spill_;
   LoadPace pace_;
+  backends::DecodeTimes decode_times_;
   mutable model::Mutex mutex_;
   model::CondVar released_;  // bytes were given back
   model::CondVar loaded_;    // an entry became ready, or failed

@@ -202,19 +202,20 @@ class Mount {
       if (place_.block_cache) AddBlockStatistics(*place_.block_cache, all);
       return all;
     };
-    const auto servers = [this] {
-      return place_.statistics ? place_.statistics()
-                               : std::map<std::string, EndpointStatistics>();
+    const auto details = [this] {
+      DetailedStatistics all = {
+          CollectRequests(filesystem_), context_.cache.decode_times().totals(), {}};
+      if (place_.statistics) all.servers = place_.statistics();
+      return all;
     };
     return {
         {"stats.json",
          [=, this] {
-           return StatisticsAsJson(statistics(), CollectRequests(filesystem_), servers());
+           const auto now = SlowRequests::Clock::now();
+           const auto slow = filesystem_.slow_requests().Find(now);
+           return StatisticsAsJson(statistics(), details(), slow, now);
          }},
-        {"metrics",
-         [=, this] {
-           return StatisticsAsMetrics(statistics(), CollectRequests(filesystem_), servers());
-         }},
+        {"metrics", [=] { return StatisticsAsMetrics(statistics(), details()); }},
         {"config.yaml", [this] { return OptionsAsYaml(options_); }},
         {"errors.log", [this] { return context_.problems.Text(); },
          options_.allow_other ? mode_t{0444} : mode_t{0440},

@@ -103,7 +103,9 @@ class PendingRequest : public QueuedRequest {
   template <typename Reply>
   bool Answer(const Reply& reply) {
     if (is_answered_.exchange(true)) return false;
-    times_.End(arrival());
+    const auto now = Clock::now();
+    times_.End(arrival(), now);
+    if (fs_.slow_requests_.IsSlow(now - arrival(), now)) NoteSlow(now);
     return reply(req_) == 0;
   }
   bool AnswerError(int error) {
@@ -150,6 +152,9 @@ class PendingRequest : public QueuedRequest {
         nodeid_(nodeid) {}
 
   void ReportDelay() noexcept;
+  void NoteSlow(Clock::time_point now) noexcept;
+  // Where it goes to in the mount: "/era5.zarr/t2m". Of a lookup, the folder.
+  std::string Path() const;
 
   Filesystem& fs_;
   const fuse_req_t req_;  // freed with the answer
@@ -644,11 +649,9 @@ struct Handlers {
         req, &Counts::other, Lane::kLook, nodeid,
         [nodeid, wanted = std::string(name), size](Filesystem& fs, Request& request) -> Status {
           NDLFS_TRY(const auto inode, Find(fs, nodeid));
-          NDLFS_TRY(const auto attributes, AsNode(inode).GetExtendedAttributes());
-          for (const auto& [known, value] : attributes) {
-            if (known == wanted) return SizedReply(request, value, size);
-          }
-          return IoError(ENODATA, "getxattr");
+          NDLFS_TRY(const auto value, AsNode(inode).GetExtendedAttribute(wanted));
+          if (!value) return IoError(ENODATA, "getxattr");
+          return SizedReply(request, *value, size);
         });
   }
 
@@ -675,13 +678,46 @@ struct Handlers {
 };
 
 // Only the user who mounts gets to see it: the path may be one that the caller may not know.
+const std::array<OperationCounts::Kind, 6> OperationCounts::kKinds = {{
+    {"lookup", &OperationCounts::lookup},
+    {"getattr", &OperationCounts::getattr},
+    {"open", &OperationCounts::open},
+    {"read", &OperationCounts::read},
+    {"readdir", &OperationCounts::readdir},
+    {"other", &OperationCounts::other},
+}};
+
+std::string PendingRequest::Path() const {
+  const auto place = fs_.table_.PlaceOfNode(nodeid_);
+  std::string path;
+  if (place) {
+    for (const std::string& name : InodeTable::PathOf(place)) (path += '/') += name;
+  }
+  return path;
+}
+
+// If it was refused before it ran, it is not known whose it is: only the user who mounts sees
+// it.
+void PendingRequest::NoteSlow(Clock::time_point now) noexcept {
+  try {
+    const auto is_kind = [&](const Counts::Kind& kind) {
+      return &(fs_.counts_.*kind.times) == &times_;
+    };
+    const auto kind = std::find_if(Counts::kKinds.begin(), Counts::kKinds.end(), is_kind);
+    std::string path = Path();
+    if (path.empty()) path = "/";
+    fs_.slow_requests_.Note({.kind = kind->name,
+                             .path = std::move(path),
+                             .time = now - arrival(),
+                             .answered = now,
+                             .caller = backends::CallerScope::Current()});
+  } catch (...) {  // no memory for it
+  }
+}
+
 void PendingRequest::ReportDelay() noexcept {
   try {
-    const auto place = fs_.table_.PlaceOfNode(nodeid_);
-    std::string path;
-    if (place) {
-      for (const std::string& name : InodeTable::PathOf(place)) (path += '/') += name;
-    }
+    const std::string path = Path();
     Handlers::Complain(
         fs_, fmt::format("{}: no answer within {} s (--timeout)",
                          model::OneLine(path.substr(path.empty() ? 0 : 1)),

@@ -5,6 +5,7 @@
 // request is answered exactly once.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -21,6 +22,7 @@
 #include "fs/mount/open_limits.h"
 #include "fs/mount/request_queue.h"
 #include "fs/mount/request_times.h"
+#include "fs/mount/slow_requests.h"
 #include "fs/tree/inode_table.h"
 #include "fs/tree/tree_node.h"
 
@@ -39,6 +41,12 @@ struct OperationCounts {
   RequestTimes other;
   std::atomic<uint64_t> failed{0};  // failures, except ordinary ones such as ENOENT
   std::atomic<uint64_t> bytes_read{0};
+
+  struct Kind {
+    const char* name;
+    RequestTimes OperationCounts::*times;
+  };
+  static const std::array<Kind, 6> kKinds;
 };
 
 struct FilesystemOptions {
@@ -93,6 +101,7 @@ class Filesystem {
   const RequestQueue& queue() const { return queue_; }
 
   const OperationCounts& counts() const { return counts_; }
+  const SlowRequests& slow_requests() const { return slow_requests_; }
   size_t inodes() const { return table_.size(); }
   size_t open_files() const { return files_.size(); }
   OpenLimits::Stats open_limits() const { return open_limits_.stats(); }
@@ -116,6 +125,7 @@ class Filesystem {
   HandleSet<DirectoryHandle> directories_;
   CallerFinder callers_;
   OperationCounts counts_;
+  SlowRequests slow_requests_;
   RequestQueue queue_;  // the last member: requests use the others
 };
 

@@ -165,6 +165,11 @@ class Root final : public DirectoryNode {
     NDLFS_TRY(const auto source, Source());
     return source->GetExtendedAttributes();
   }
+  model::Result<std::optional<std::string>> GetExtendedAttribute(
+      std::string_view name) const override {
+    NDLFS_TRY(const auto source, Source());
+    return source->GetExtendedAttribute(name);
+  }
 
  private:
   // The kernel never looks the root up again: what it is now is found out

@@ -427,6 +427,8 @@ class EntityFolder final : public DirectoryNode {
   bool DependsOnCaller() const override { return store_->is_shared(); }
   model::Result<std::unique_ptr<DirectoryReader>> OpenDirectory() const override;
   model::Result<ExtendedAttributes> GetExtendedAttributes() const override;
+  model::Result<std::optional<std::string>> GetExtendedAttribute(
+      std::string_view name) const override;
 
  private:
   bool is_top() const { return path_ == "/"; }
@@ -677,6 +679,15 @@ model::Result<ExtendedAttributes> EntityFolder::GetExtendedAttributes() const {
   if (!entity && !IsShown(entity.error())) return model::Propagate(entity.error());
   if (!entity || (*entity)->node == nullptr) return ExtendedAttributes();
   return DescribeEntity(store->Describe(), path_, *(*entity)->node, ListViews(store, *entity));
+}
+
+model::Result<std::optional<std::string>> EntityFolder::GetExtendedAttribute(
+    std::string_view name) const {
+  if (name != kLoadStatsName) return DirectoryNode::GetExtendedAttribute(name);
+  NDLFS_TRY(const StorePtr store, context_.catalog.OfCaller(store_));
+  const auto entity = store->Get(path_);
+  if (!entity || (*entity)->reader == nullptr) return std::nullopt;
+  return DescribeLoads((*entity)->reader->counts());
 }
 
 // Whether a path that begins `depth` folders below the mount stays inside.

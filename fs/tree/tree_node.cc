@@ -101,6 +101,15 @@ model::Result<ExtendedAttributes> TreeNode::GetExtendedAttributes() const {
   return ExtendedAttributes();
 }
 
+model::Result<std::optional<std::string>> TreeNode::GetExtendedAttribute(
+    std::string_view name) const {
+  NDLFS_TRY(auto attributes, GetExtendedAttributes());
+  for (auto& [known, value] : attributes) {
+    if (known == name) return std::move(value);
+  }
+  return std::nullopt;
+}
+
 InodeTable::Object::Relation DirectoryNode::Compare(const Object& fresh) const {
   const auto* directory = dynamic_cast<const DirectoryNode*>(&fresh);
   if (directory == nullptr) return Relation::kDifferent;

@@ -129,6 +129,9 @@ class TreeNode : public InodeTable::Object {
   virtual model::Result<std::string> ReadLink() const;
 
   virtual model::Result<ExtendedAttributes> GetExtendedAttributes() const;
+  // The value of one of these, or of one that is not listed; nullopt if there is none.
+  virtual model::Result<std::optional<std::string>> GetExtendedAttribute(
+      std::string_view name) const;
 };
 
 inline bool IsDirectory(const Attributes& attributes) { return S_ISDIR(attributes.mode); }
