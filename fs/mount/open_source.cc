@@ -11,6 +11,7 @@
 #include "backends/store/local/local_source.h"
 #include "fs/mount/logging.h"
 #if NDLFS_WITH_HTTP
+#include "backends/store/http/allowed_urls.h"
 #include "backends/store/http/curl_transport.h"
 #include "backends/store/http/http_client.h"
 #include "backends/store/http/http_service.h"
@@ -54,14 +55,6 @@ Result<void> AddBlockCache(RemotePlace& place, const RemoteAccess& access) {
       backends::MakeCachedSource(place.source, cache, {.trust_for = access.trusts_looks_for});
   place.block_cache = cache;
   return {};
-}
-
-Result<RemotePlace> OpenLocal(const std::string& path, bool is_shared,
-                              const RemoteAccess& access) {
-  NDLFS_TRY(auto source, backends::LocalSource::Open(path, is_shared));
-  RemotePlace place = {std::move(source), "", nullptr};
-  NDLFS_RETURN_IF_ERROR(AddBlockCache(place, access));
-  return place;
 }
 
 #if NDLFS_WITH_HTTP
@@ -114,13 +107,19 @@ Result<const Scheme*> SchemeOf(const backends::Url& url) {
                             model::OneLine(url.scheme));
 }
 
+Result<std::vector<backends::Url>> AllowedPrefixes(const RemoteAccess& access) {
+  std::vector<backends::Url> prefixes;
+  for (const std::string& prefix : access.allow_urls) {
+    NDLFS_TRY(auto url, backends::ParseUrl(prefix), "--allow-urls");
+    prefixes.push_back(std::move(url));
+  }
+  return prefixes;
+}
+
 Result<ClientPtr> MakeClient(const RemoteAccess& access) {
   backends::HttpOptions options;
   options.timeout = access.timeout;
-  for (const std::string& prefix : access.allow_urls) {
-    NDLFS_TRY(auto url, backends::ParseUrl(prefix), "--allow-urls");
-    options.allow_urls.push_back(std::move(url));
-  }
+  NDLFS_TRY(options.allow_urls, AllowedPrefixes(access));
   return std::make_shared<const backends::HttpClient>(
       backends::MakeCurlTransport({.max_requests = access.requests, .ca_file = access.ca_file}),
       std::move(options));
@@ -155,8 +154,32 @@ std::string WholeText(const backends::Url& url) {
                                                "@");
 }
 
-Result<RemotePlace> Cached(RemotePlace place, const RemoteAccess& access) {
+// Lets documents in the source name files behind the URLs that `access` allows.
+Result<void> AllowUrls(RemotePlace& place, const RemoteAccess& access) {
+  if (access.allow_urls.empty()) return {};
+  NDLFS_TRY(auto prefixes, AllowedPrefixes(access));
+  RemoteAccess of_targets = access;
+  of_targets.token_file.clear();  // it is for the server of the source
+  NDLFS_TRY(const ClientPtr client, MakeClient(access));
+  const auto open = [of_targets, client](const backends::Url& top) -> Result<SourcePtr> {
+    NDLFS_TRY(const Scheme* scheme, SchemeOf(top));
+    // The names of S3 are not encoded.
+    const std::string text =
+        top.scheme == "s3"
+            ? "s3://" + top.host + backends::PercentDecode(top.path).value_or("/")
+            : WholeText(top);
+    NDLFS_TRY(SourcePtr source, scheme->open(text, of_targets, client));
+    RemotePlace target = {std::move(source), "", nullptr};
+    NDLFS_RETURN_IF_ERROR(AddBlockCache(target, of_targets));
+    return target.source;
+  };
+  place.source = backends::MakeAllowedUrls(std::move(place.source), std::move(prefixes), open);
+  return {};
+}
+
+Result<RemotePlace> Finished(RemotePlace place, const RemoteAccess& access) {
   NDLFS_RETURN_IF_ERROR(AddBlockCache(place, access));
+  NDLFS_RETURN_IF_ERROR(AllowUrls(place, access));
   return place;
 }
 
@@ -182,13 +205,19 @@ Result<RemotePlace> OpenUrl(const std::string& text, const RemoteAccess& access)
     NDLFS_TRY(SourcePtr source, scheme->open(WholeText(parent), access, client), shown);
     NDLFS_TRY(const auto status, source->Stat(name, backends::Follow::kYes), shown);
     if (!status) return model::Propagate(model::IoError(ENOENT, "open").value(), shown);
-    if (status->is_file()) return Cached({std::move(source), name, statistics}, access);
+    if (status->is_file()) return Finished({std::move(source), name, statistics}, access);
   }
   NDLFS_TRY(SourcePtr source, scheme->open(text, access, client), shown);
-  return Cached({std::move(source), "", statistics}, access);
+  return Finished({std::move(source), "", statistics}, access);
 }
 
 #else
+
+namespace {
+
+Result<void> AllowUrls(RemotePlace&, const RemoteAccess&) { return {}; }
+
+}  // namespace
 
 std::string ShownUrl(std::string_view) { return "URL"; }
 
@@ -201,5 +230,14 @@ Result<RemotePlace> OpenUrl(const std::string& url, const RemoteAccess& access) 
 }
 
 #endif
+
+Result<RemotePlace> OpenLocal(const std::string& path, bool is_shared,
+                              const RemoteAccess& access) {
+  NDLFS_TRY(auto source, backends::LocalSource::Open(path, is_shared));
+  RemotePlace place = {std::move(source), "", nullptr};
+  NDLFS_RETURN_IF_ERROR(AddBlockCache(place, access));
+  if (!is_shared) NDLFS_RETURN_IF_ERROR(AllowUrls(place, access));
+  return place;
+}
 
 }  // namespace ndlfs::fs

@@ -106,6 +106,36 @@ class TreeTest(RemoteCase):
         self.assertNotIn("sesame", self.run_ndlfs("describe", url.replace("store", "none")).stderr)
 
 
+class ReferenceTest(RemoteCase):
+    def references(self):
+        """A folder with references to the chunks on the server."""
+        folder = os.path.join(self.scratch, "references")
+        os.makedirs(folder)
+        refs = {".zgroup": '{"zarr_format": 2}', "a/.zarray": harness.read(self.source, "store.zarr/a/.zarray").decode()}
+        refs |= {f"a/{i}.0": [self.url(f"store.zarr/a/{i}.0")] for i in range(4)}
+        harness.write(os.path.join(folder, "refs.json"), json.dumps({"version": 1, "refs": refs}))
+        return folder
+
+    def test_references_to_urls_are_read_if_they_are_allowed(self):
+        folder = self.references()
+        with harness.Mount(folder, "--allow-urls", self.url("store.zarr/")) as mount:
+            np.testing.assert_array_equal(self.array(mount.path, "refs.json", "a"), VALUES)
+        for options in ([], ["--allow-urls", self.url("other/")], ["--allow-urls", "http://localhost:1/"]):
+            self.server.taken()
+            with self.subTest(options), harness.Mount(folder, *options) as mount:
+                self.assertIn("the remote reference", harness.read(mount.path, "refs.json/a/error.txt").decode())
+                self.assertEqual(self.server.taken(), [])
+
+    def test_token_of_the_source_stays_with_it(self):
+        token = os.path.join(self.scratch, "token")
+        harness.write(token, "sesame")
+        seen = []
+        self.server.lie = lambda _, handler: seen.append(handler.headers.get("Authorization"))
+        with harness.Mount(self.references(), "--allow-urls", self.url(), "--token-file", token) as mount:
+            np.testing.assert_array_equal(self.array(mount.path, "refs.json", "a"), VALUES)
+        self.assertEqual(set(seen), {None})
+
+
 class ConsolidatedTest(RemoteCase):
     lists = False
 

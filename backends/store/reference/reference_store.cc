@@ -17,6 +17,7 @@
 #include "backends/store/keys.h"
 #include "backends/store/reference/generator.h"
 #include "backends/store/reference/template.h"
+#include "backends/store/url_opener.h"
 #include "model/base64.h"
 
 namespace ndlfs::backends::kerchunk {
@@ -94,26 +95,28 @@ class ReferenceIndex {
 
 // A value in the reference file itself, or a part of another file.
 struct Reference {
-  std::optional<std::string> inline_value;
-  std::string path;  // in the source
-  ByteRange range;
+  std::optional<std::string> inline_value = {};
+  StoreKey target = {};
+  ByteRange range = {};
 };
 
 // The path in the source that the file at `file_path` means by a URL.
-model::Result<std::string> ResolveUrl(const Source& source, std::string_view file_path,
-                                      std::string_view url) {
+model::Result<std::string> ResolveLocalUrl(const Source& source, std::string_view file_path,
+                                           std::string_view url) {
   constexpr std::string_view kFileScheme = "file://";
   std::string_view name = url;
   if (name.starts_with(kFileScheme)) name.remove_prefix(kFileScheme.size());
-  if (name.find("://") != name.npos || name.find("::") != name.npos) {
-    return model::Unsupported("the remote reference {}", model::Quote(url));
-  }
   auto path = source.Resolve(file_path, name);
   if (!path) return model::BadInput("{} is outside the source tree", model::Quote(url));
   if (name.empty() || path->empty() || !CheckKey(*path)) {
     return model::BadInput("{} is no path of a file", model::Quote(url));
   }
   return *std::move(path);
+}
+
+bool IsRemote(std::string_view url) {
+  return !url.starts_with("file://") &&
+         (url.find("://") != url.npos || url.find("::") != url.npos);
 }
 
 // What templates take in memory, about.
@@ -149,7 +152,8 @@ class JsonReferenceStore final : public ReferenceStore {
     const auto reference = Find(key);
     if (!reference || !*reference) return file;
     if ((*reference)->inline_value) return InlineInfo(**reference);
-    NDLFS_TRY(auto target, targets_->Stat((*reference)->path));
+    const StoreKey& place = (*reference)->target;
+    NDLFS_TRY(auto target, place.store->Stat(place.key));
     if (target) target->size = PartSize((*reference)->range, target->size);
     return target;
   }
@@ -222,8 +226,9 @@ class JsonReferenceStore final : public ReferenceStore {
       size = PartSize(reference.range, file_size);
       return reserve(size);
     };
-    NDLFS_TRY(auto result, targets_->Read(reference.path, wanted, reserve_for_part));
-    if (!result) return Missing(reference.path);
+    const StoreKey& target = reference.target;
+    NDLFS_TRY(auto result, target.store->Read(target.key, wanted, reserve_for_part));
+    if (!result) return Missing(target);
     result->info.size = size;
     return result;
   }
@@ -234,8 +239,8 @@ class JsonReferenceStore final : public ReferenceStore {
     const ByteRange& part = reference.range;
     ReadOptions target = options;
     if (options.from_end) {  // of a part that may be shorter than the reference says
-      NDLFS_TRY(const auto file, targets_->Stat(reference.path));
-      if (!file) return Missing(reference.path);
+      NDLFS_TRY(const auto file, reference.target.store->Stat(reference.target.key));
+      if (!file) return Missing(reference.target);
       target.from_end = false;
       target.range = options.Clip(PartSize(part, file->size));
       if (!target.if_match) target.if_match = file->generation;
@@ -278,7 +283,7 @@ class JsonReferenceStore final : public ReferenceStore {
   model::Result<Reference> Generate(uint64_t number) const {
     NDLFS_TRY(const auto generated, generator_.Reference(number, templates_));
     Reference reference;
-    NDLFS_TRY(reference.path, ResolveUrl(*source_, path_, generated.url));
+    NDLFS_TRY(reference.target, FindTarget(generated.url));
     if (generated.part) {
       reference.range = {generated.part->offset, generated.part->length};
     }
@@ -286,7 +291,7 @@ class JsonReferenceStore final : public ReferenceStore {
   }
 
   model::Result<Reference> ParseReference(const Json& json) const {
-    if (json.is_object()) return Reference{CompactJson(json), {}, {}};
+    if (json.is_object()) return Reference{CompactJson(json)};
     if (json.is_string()) return ParseInline(json.get_ref<const std::string&>());
     if (!json.is_array() || json.empty() || json.size() > 3 || !json[0].is_string()) {
       return model::BadInput("expected a value or [url, offset, size], found {}",
@@ -295,7 +300,7 @@ class JsonReferenceStore final : public ReferenceStore {
     NDLFS_TRY(const std::string url,
               Render(json[0].get_ref<const std::string&>(), templates_, {}));
     Reference reference;
-    NDLFS_TRY(reference.path, ResolveUrl(*source_, path_, url));
+    NDLFS_TRY(reference.target, FindTarget(url));
     if (json.size() > 1) {
       NDLFS_TRY(reference.range.offset, JsonToSize(json[1]), "offset");
     }
@@ -306,15 +311,26 @@ class JsonReferenceStore final : public ReferenceStore {
   }
 
   static model::Result<Reference> ParseInline(std::string_view text) {
-    if (!text.starts_with(kBase64Prefix)) return Reference{std::string(text), {}, {}};
+    if (!text.starts_with(kBase64Prefix)) return Reference{std::string(text)};
     const auto bytes = model::DecodeBase64(text.substr(kBase64Prefix.size()));
     if (!bytes) return model::BadInput("a value that is not in base64");
-    return Reference{std::string(AsText(*bytes)), {}, {}};
+    return Reference{std::string(AsText(*bytes))};
+  }
+
+  model::Result<StoreKey> FindTarget(std::string_view url) const {
+    if (IsRemote(url)) {
+      const auto* opener = dynamic_cast<const UrlOpener*>(source_.get());
+      if (opener != nullptr) return opener->FindUrl(url);
+      return model::Unsupported("the remote reference {}", model::Quote(url));
+    }
+    NDLFS_TRY(std::string path, ResolveLocalUrl(*source_, path_, url));
+    return StoreKey{targets_, std::move(path)};
   }
 
   // A file that is not there is no absent chunk: its data are missing.
-  static model::Failure Missing(std::string_view path) {
-    return model::Corrupt("the file {} that it refers to is not there", model::Quote(path));
+  static model::Failure Missing(const StoreKey& target) {
+    return model::Corrupt("the file {} that it refers to is not there",
+                          model::Quote(target.key));
   }
 
   const std::shared_ptr<const Source> source_;

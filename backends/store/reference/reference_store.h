@@ -34,7 +34,8 @@ class ReferenceStore : public Store {
 };
 
 // Reads the reference file at `path`. References name other files relative to
-// its folder, or by an absolute path within the source tree. kBadInput if it is
+// its folder, by an absolute path within the source tree, or by a URL that the
+// source opens (url_opener.h). kBadInput if it is
 // not a reference file.
 model::Result<std::shared_ptr<const ReferenceStore>> OpenReferences(
     std::shared_ptr<const Source> source, const std::string& path);

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "backends/store/http/url.h"
+#include "backends/store/source.h"
+#include "model/error.h"
+
+namespace ndlfs::backends {
+
+// Opens a source whose top is the directory `url`. Sends nothing.
+using OpenSourceAt =
+    std::function<model::Result<std::shared_ptr<const Source>>(const Url& url)>;
+
+// The same source, which is an UrlOpener too: documents in it may name files behind URLs that
+// begin with one of `prefixes`. Reads them through what `open` opens, once for each prefix.
+// URLs of S3 have their keys as they are, and others are percent-encoded.
+std::shared_ptr<const Source> MakeAllowedUrls(std::shared_ptr<const Source> source,
+                                              std::vector<Url> prefixes, OpenSourceAt open);
+
+}  // namespace ndlfs::backends
