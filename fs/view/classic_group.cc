@@ -79,7 +79,7 @@ std::optional<Type> TypeOf(const Datatype& type) {
     case Kind::kFloat:
       if (type == Datatype::Float32()) return Type::kFloat;
       if (type == Datatype::Float64()) return Type::kDouble;
-      if (ToFloat32(type).convert != nullptr) return Type::kFloat;
+      if (ToFloat32(type).converter != nullptr) return Type::kFloat;
       return std::nullopt;
     case Kind::kEnum:
       return type.is_bool() ? Type::kByte : TypeOf(type.base());
@@ -96,12 +96,14 @@ std::optional<Type> TypeOf(const Datatype& type) {
 std::shared_ptr<const ElementSource> ValuesOf(const ArrayInput& input) {
   Datatype number = input.dtype;
   while (number.kind() == Kind::kArray) number = Datatype(number.base());
-  for (ElementConversion conversion : {ToFloat32(number), ToUtf8(number)}) {
-    if (conversion.convert != nullptr) {
-      return ConvertElements(input.elements, std::move(conversion));
-    }
+  ElementConversion conversion = ToFloat32(number);
+  if (number.kind() == Kind::kString) {
+    auto text = ToUtf8(number);
+    if (!text) return nullptr;
+    conversion = *std::move(text);
   }
-  return input.elements;
+  if (!conversion.converter) return input.elements;
+  return ConvertElements(input.elements, std::move(conversion));
 }
 
 // `value` in `bytes` bytes, big-endian.

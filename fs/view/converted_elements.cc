@@ -10,70 +10,74 @@
 #include <vector>
 
 #include "backends/base/checked.h"
+#include "backends/base/utf32_text.h"
+#include "backends/codec/byte_swap.h"
 #include "model/float_format.h"
 #include "model/mutex.h"
-#include "model/utf8.h"
 
 namespace ndlfs::fs {
 namespace {
 
 using backends::ByteSpan;
+using backends::ConstByteSpan;
+using backends::ElementConverter;
 using model::ByteOrder;
 using model::Datatype;
+using model::Result;
 
 // Elements are converted in pieces that stay in the processor's cache.
 constexpr size_t kPieceBytes = size_t{64} << 10;
-
-// Bytes of an element before and after.
-struct Sizes {
-  uint64_t from;
-  uint64_t to;
-};
 
 class ConvertedElements final : public ElementSource {
  public:
   ConvertedElements(std::shared_ptr<const ElementSource> source, ElementConversion conversion,
                     uint64_t size)
       : source_(std::move(source)),
-        conversion_(std::move(conversion)),
-        sizes_{conversion_.type.size(), conversion_.to_size},
+        converter_(std::move(conversion.converter)),
+        type_(std::move(conversion.type)),
         size_(size) {}
 
   uint64_t size() const override { return size_; }
 
-  model::Result<void> Read(uint64_t offset, ByteSpan out, ByteOrder order,
-                           cache::Access access) const override {
-    const uint64_t piece =
-        std::max<uint64_t>(kPieceBytes / std::max(sizes_.from, sizes_.to), 1);
-    backends::Bytes from(std::min<uint64_t>(piece, out.size() / sizes_.to + 2) * sizes_.from);
-    backends::Bytes element(sizes_.to);
+  Result<void> Read(uint64_t offset, ByteSpan out, ByteOrder order,
+                    cache::Access access) const override {
+    const size_t from_size = converter_->from_size();
+    const size_t to_size = converter_->to_size();
+    std::vector<model::SwapRun> runs;
+    if (order == ByteOrder::kBig) {
+      NDLFS_TRY(runs, model::PlanByteSwap(type_, order));
+    }
+    const uint64_t piece = std::max<uint64_t>(kPieceBytes / std::max(from_size, to_size), 1);
+    backends::Bytes from(std::min<uint64_t>(piece, out.size() / to_size + 2) * from_size);
+    backends::Bytes element(to_size);
     while (!out.empty()) {
-      const uint64_t first = offset / sizes_.to;
-      const uint64_t skip = offset % sizes_.to;
+      const uint64_t first = offset / to_size;
+      const uint64_t skip = offset % to_size;
       // Whole elements go straight to their place, the two at the ends through `element`.
-      const bool is_whole = skip == 0 && out.size() >= sizes_.to;
-      const uint64_t count = is_whole ? std::min(piece, out.size() / sizes_.to) : 1;
-      const ByteSpan read = from.span().first(count * sizes_.from);
-      NDLFS_RETURN_IF_ERROR(
-          source_->Read(first * sizes_.from, read, ByteOrder::kLittle, access));
-      std::byte* const to = is_whole ? out.data() : element.span().data();
-      conversion_.convert(conversion_.type, read.data(), to, count, order);
+      const bool is_whole = skip == 0 && out.size() >= to_size;
+      const uint64_t count = is_whole ? std::min(piece, out.size() / to_size) : 1;
+      const ByteSpan read = from.span().first(count * from_size);
+      NDLFS_RETURN_IF_ERROR(source_->Read(first * from_size, read, ByteOrder::kLittle, access));
+      const ByteSpan to = is_whole ? out.first(count * to_size) : element.span();
+      NDLFS_RETURN_IF_ERROR(converter_->Convert(read, to));
+      if (!runs.empty()) backends::SwapElements(runs, to_size, to, to);
       const uint64_t done =
-          is_whole ? count * sizes_.to : std::min<uint64_t>(sizes_.to - skip, out.size());
-      if (!is_whole) std::memcpy(out.data(), to + skip, done);
+          is_whole ? to.size() : std::min<uint64_t>(to_size - skip, out.size());
+      if (!is_whole) std::memcpy(out.data(), to.data() + skip, done);
       out = out.subspan(done);
       offset += done;
     }
     return {};
   }
   std::unique_ptr<ReadTracker> TrackReader(cache::Prefetcher& prefetcher) const override {
-    return TrackElements(source_->TrackReader(prefetcher), sizes_.from, sizes_.to);
+    return TrackElements(source_->TrackReader(prefetcher), converter_->from_size(),
+                         converter_->to_size());
   }
 
  private:
   const std::shared_ptr<const ElementSource> source_;
-  const ElementConversion conversion_;
-  const Sizes sizes_;
+  const std::shared_ptr<const ElementConverter> converter_;
+  const Datatype type_;
   const uint64_t size_;
 };
 
@@ -89,66 +93,66 @@ const std::vector<uint32_t>& FloatTable(const model::FloatFormat& format, size_t
   return table;
 }
 
-template <typename Code, bool kSwapped>
-void ConvertFloats(const std::vector<uint32_t>& table, const std::byte* from, std::byte* to,
-                   size_t count) {
-  for (size_t i = 0; i < count; ++i) {
-    Code code;
-    std::memcpy(&code, from + i * sizeof(code), sizeof(code));
-    const uint32_t bits = kSwapped ? __builtin_bswap32(table[code]) : table[code];
-    std::memcpy(to + i * sizeof(bits), &bits, sizeof(bits));
-  }
-}
-
-void FloatsToFloat32(const Datatype& type, const std::byte* from, std::byte* to, size_t count,
-                     ByteOrder order) {
-  const auto& table = FloatTable(*model::FindFloatFormat(type.keyword()), type.size());
-  const bool swapped = order == ByteOrder::kBig;
-  const auto convert =
-      type.size() == 1
-          ? (swapped ? &ConvertFloats<uint8_t, true> : &ConvertFloats<uint8_t, false>)
-          : (swapped ? &ConvertFloats<uint16_t, true> : &ConvertFloats<uint16_t, false>);
-  convert(table, from, to, count);
-}
-
-void Utf32ToUtf8(const Datatype& type, const std::byte* from, std::byte* to, size_t count,
-                 ByteOrder) {
-  const size_t size = type.size();
-  std::string text;
-  for (size_t i = 0; i < count; ++i, from += size, to += size) {
-    text.clear();
-    // Zeros within the text are kept, those at its end cannot be told from padding.
-    for (size_t at = 0; at < size; at += 4) {
-      uint32_t code;
-      std::memcpy(&code, from + at, 4);
-      if (!model::AppendUtf8(text, code)) model::AppendUtf8(text, 0xFFFD);
+template <typename Code>
+class FloatsToFloat32 final : public ElementConverter {
+ public:
+  explicit FloatsToFloat32(const model::FloatFormat& format)
+      : ElementConverter(sizeof(Code), sizeof(float)), format_(format) {}
+  Result<void> Convert(ConstByteSpan from, ByteSpan to) const override {
+    const std::vector<uint32_t>& table = FloatTable(format_, sizeof(Code));
+    for (size_t i = 0; i * sizeof(Code) < from.size(); ++i) {
+      Code code;
+      std::memcpy(&code, from.data() + i * sizeof code, sizeof code);
+      std::memcpy(to.data() + i * sizeof(float), &table[code], sizeof(float));
     }
-    std::memset(to, 0, size);
-    std::memcpy(to, text.data(), std::min(text.size(), size));
+    return {};
   }
-}
+
+ private:
+  const model::FloatFormat& format_;
+};
+
+class Utf32ToUtf8 final : public ElementConverter {
+ public:
+  Utf32ToUtf8(std::vector<backends::Utf32Run> runs, size_t size)
+      : ElementConverter(size, size), runs_(std::move(runs)) {}
+  Result<void> Convert(ConstByteSpan from, ByteSpan to) const override {
+    std::memcpy(to.data(), from.data(), to.size());
+    backends::RewriteUtf32(runs_, to_size(), to);
+    return {};
+  }
+
+ private:
+  const std::vector<backends::Utf32Run> runs_;
+};
 
 }  // namespace
 
 ElementConversion ToFloat32(const Datatype& type) {
-  const bool is_known = type.kind() == Datatype::Kind::kFloat && type.size() <= 2 &&
-                        model::FindFloatFormat(type.keyword()) != nullptr;
-  if (!is_known) return {};
-  return {type, sizeof(float), &FloatsToFloat32};
+  if (type.kind() != Datatype::Kind::kFloat || type.size() > 2) return {};
+  const model::FloatFormat* format = model::FindFloatFormat(type.keyword());
+  if (format == nullptr) return {};
+  if (type.size() == 1) {
+    return {std::make_shared<const FloatsToFloat32<uint8_t>>(*format), Datatype::Float32()};
+  }
+  return {std::make_shared<const FloatsToFloat32<uint16_t>>(*format), Datatype::Float32()};
 }
 
-ElementConversion ToUtf8(const Datatype& type) {
-  const bool is_utf32 = type.kind() == Datatype::Kind::kString && type.is_fixed_size() &&
-                        type.charset() == model::Charset::kUtf32 && type.size() % 4 == 0;
-  if (!is_utf32 || type.size() == 0) return {};
-  return {type, type.size(), &Utf32ToUtf8};
+Result<ElementConversion> ToUtf8(const Datatype& type) {
+  NDLFS_TRY(auto runs, backends::FindUtf32(type));
+  if (runs.empty() || type.size() == 0) return ElementConversion();
+  const bool is_text = type.kind() == Datatype::Kind::kString;
+  return ElementConversion{std::make_shared<const Utf32ToUtf8>(std::move(runs), type.size()),
+                           is_text ? Datatype::FixedString(type.size(), model::Charset::kUtf8)
+                                   : Datatype::Opaque(type.size())};
 }
 
 std::shared_ptr<const ElementSource> ConvertElements(
     std::shared_ptr<const ElementSource> source, ElementConversion conversion) {
   if (source == nullptr) return nullptr;
-  const uint64_t count = source->size() / conversion.type.size();
-  const auto size = backends::CheckedMultiply(count, conversion.to_size);
+  const ElementConverter& converter = *conversion.converter;
+  const uint64_t count = source->size() / converter.from_size();
+  const auto size = backends::CheckedMultiply(count, converter.to_size());
   if (!size || *size > backends::kMaxViewSize) return nullptr;
   return std::make_shared<const ConvertedElements>(std::move(source), std::move(conversion),
                                                    *size);

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
 #include <map>
 #include <optional>
 #include <set>
@@ -13,7 +12,6 @@
 #include <utility>
 
 #include "backends/base/checked.h"
-#include "backends/base/utf32_text.h"
 #include "fs/view/converted_elements.h"
 #include "fs/view/hdf5_types.h"
 #include "model/path_name.h"
@@ -115,14 +113,6 @@ struct Scale {
   std::optional<size_t> array = {};
   std::optional<size_t> dimension = {};
 };
-
-// Elements with UTF-32 text in them.
-void TextToUtf8(const Datatype& type, const std::byte* from, std::byte* to, size_t count,
-                model::ByteOrder) {
-  std::memcpy(to, from, count * type.size());
-  const auto runs = backends::FindUtf32(type);
-  if (runs) backends::RewriteUtf32(*runs, type.size(), {to, count * type.size()});
-}
 
 class Builder {
  public:
@@ -244,12 +234,12 @@ class Builder {
   static std::shared_ptr<const ElementSource> ElementsOf(const FoundArray& array) {
     const Datatype& type = array.input.dtype;
     if (!array.input.elements) return nullptr;
-    const auto runs = backends::FindUtf32(type);
-    if (!runs) return nullptr;
-    if (runs->empty()) return array.input.elements;
+    auto conversion = ToUtf8(type);
+    if (!conversion) return nullptr;
+    if (!conversion->converter) return array.input.elements;
     constexpr size_t kMaxElement = size_t{16} << 20;
     if (type.size() > kMaxElement) return nullptr;
-    return ConvertElements(array.input.elements, {type, type.size(), &TextToUtf8});
+    return ConvertElements(array.input.elements, *std::move(conversion));
   }
 
   // The coordinates from groups around the root of the file.

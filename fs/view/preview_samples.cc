@@ -292,9 +292,9 @@ Result<SamplePlan> PlanPicture(const ArrayInput& input) {
 
 ArrayInput AsValues(ArrayInput input) {
   ElementConversion conversion = ToFloat32(input.dtype);
-  if (conversion.convert != nullptr) {
+  if (conversion.converter) {
+    input.dtype = conversion.type;
     input.elements = ConvertElements(input.elements, std::move(conversion));
-    input.dtype = model::Datatype::Float32();
   }
   auto values = MakeUnpacked(input, UnpackedForm::kNumbers);
   return values ? *std::move(values) : input;

@@ -15,11 +15,10 @@
 #include <utility>
 #include <vector>
 
-#include "backends/base/checked.h"
-#include "backends/codec/byte_swap.h"
 #include "backends/format/packing.h"
 #include "fs/view/array_part.h"
 #include "fs/view/attributes.h"
+#include "fs/view/converted_elements.h"
 #include "fs/view/number_array.h"
 #include "model/attributes.h"
 #include "model/cf_time.h"
@@ -41,59 +40,6 @@ using model::Date;
 using model::Nanoseconds;
 using model::TimeScale;
 using Converter = backends::ElementConverter;
-
-class ConvertedElements final : public ElementSource {
- public:
-  ConvertedElements(std::shared_ptr<const ElementSource> from,
-                    std::shared_ptr<const Converter> converter, Datatype type, uint64_t size)
-      : from_(std::move(from)),
-        converter_(std::move(converter)),
-        type_(std::move(type)),
-        size_(size) {}
-
-  uint64_t size() const override { return size_; }
-
-  Result<void> Read(uint64_t offset, ByteSpan out, model::ByteOrder order,
-                    cache::Access access) const override {
-    const size_t item = converter_->to_size();
-    std::vector<model::SwapRun> runs;
-    if (order == model::ByteOrder::kBig) {
-      NDLFS_TRY(runs, model::PlanByteSwap(type_, order));
-    }
-    std::vector<std::byte> from;
-    std::vector<std::byte> to;
-    while (!out.empty()) {
-      // Of a few elements at a time, so that all stays in the processor's cache.
-      constexpr size_t kBatchBytes = size_t{64} << 10;
-      const uint64_t skip = offset % item;
-      const uint64_t most = std::max<uint64_t>(1, kBatchBytes / item) * item - skip;
-      const size_t count = std::min<uint64_t>(out.size(), most);
-      const uint64_t first = offset / item;
-      const uint64_t elements = (skip + count + item - 1) / item;
-      from.resize(elements * converter_->from_size());
-      NDLFS_RETURN_IF_ERROR(from_->Read(first * converter_->from_size(), from,
-                                        model::ByteOrder::kLittle, access));
-      to.resize(elements * item);
-      NDLFS_RETURN_IF_ERROR(converter_->Convert(from, to));
-      if (!runs.empty()) backends::SwapElements(runs, item, to, to);
-      std::memcpy(out.data(), to.data() + skip, count);
-      out = out.subspan(count);
-      offset += count;
-    }
-    return {};
-  }
-
-  std::unique_ptr<ReadTracker> TrackReader(cache::Prefetcher& prefetcher) const override {
-    return TrackElements(from_->TrackReader(prefetcher), converter_->from_size(),
-                         converter_->to_size());
-  }
-
- private:
-  const std::shared_ptr<const ElementSource> from_;
-  const std::shared_ptr<const Converter> converter_;
-  const Datatype type_;
-  const uint64_t size_;
-};
 
 // Elements that are read with another type.
 class SameBytes final : public Converter {
@@ -139,10 +85,9 @@ std::optional<ArrayInput> Converted(const ArrayInput& input,
                                     std::shared_ptr<const Converter> converter,
                                     const Datatype& type,
                                     const std::vector<std::string_view>& heeded) {
-  const uint64_t count = input.elements->size() / converter->from_size();
-  const auto size = backends::CheckedProduct(std::vector{count}, converter->to_size());
-  if (!size || *size > backends::kMaxViewSize) return std::nullopt;
   ArrayInput values = input;
+  values.elements = ConvertElements(input.elements, {std::move(converter), type});
+  if (!values.elements) return std::nullopt;
   auto node = std::make_shared<backends::Node>(*input.node);
   std::visit(
       [&](auto& entity) {
@@ -158,8 +103,6 @@ std::optional<ArrayInput> Converted(const ArrayInput& input,
       node->entity);
   values.node = std::move(node);
   values.dtype = type;
-  values.elements = std::make_shared<const ConvertedElements>(
-      input.elements, std::move(converter), type, *size);
   values.reader = nullptr;
   ArrayPart part;
   if (input.part) {

@@ -53,6 +53,7 @@ class PreviewView final : public View, public std::enable_shared_from_this<Previ
 
   std::optional<uint64_t> size() const override { return size_; }
   uint64_t held_bytes() const override { return held_bytes_; }
+  uint64_t most_held_bytes() const override { return size_; }
   Result<size_t> Read(uint64_t offset, ByteSpan out) const override {
     return Read(offset, out, nullptr);
   }
@@ -133,7 +134,7 @@ bool HasPicture(const ArrayInput& input) {
     return false;
   }
   if (input.dtype.kind() == model::Datatype::Kind::kArray) return false;
-  return AsNumbers(input).has_value() || ToFloat32(input.dtype).convert != nullptr;
+  return AsNumbers(input).has_value() || ToFloat32(input.dtype).converter != nullptr;
 }
 
 Result<ViewPtr> Make(const ArrayInput& input) {

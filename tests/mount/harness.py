@@ -14,6 +14,7 @@ import os
 import shutil
 import signal
 import stat
+import struct
 import subprocess
 import sys
 import tempfile
@@ -176,6 +177,13 @@ def write(path, content):
     os.makedirs(os.path.dirname(path), exist_ok=True)
     with open(path, "wb") as file:
         file.write(content if isinstance(content, bytes) else content.encode())
+
+
+def set_access_list(path, *entries):
+    """Entries are (tag, permissions, id), as in <linux/posix_acl_xattr.h>. Fails on a file system without such lists:
+    TMPDIR can name a folder of another."""
+    value = struct.pack("<I", 2) + b"".join(struct.pack("<HHI", *entry) for entry in entries)
+    os.setxattr(path, "system.posix_acl_access", value)
 
 
 def walk(top):

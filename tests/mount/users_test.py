@@ -5,7 +5,6 @@ import json
 import os
 import shutil
 import stat
-import struct
 import subprocess
 import sys
 import time
@@ -169,16 +168,6 @@ class OthersTest(UsersTest):
         if data is not None:
             harness.write(self.path(folder, ".".join("0" for _ in metadata["shape"]) or "0"), data)
 
-    def set_access_list(self, path, *entries):
-        """Entries are (tag, permissions, id), as in <linux/posix_acl_xattr.h>."""
-        value = struct.pack("<I", 2) + b"".join(struct.pack("<HHI", *entry) for entry in entries)
-        try:
-            os.setxattr(path, "system.posix_acl_access", value)
-        except OSError as error:
-            if error.errno != errno.EOPNOTSUPP:
-                raise
-            self.skipTest("a file system without access control lists")
-
     def test_who_is_named_in_an_access_control_list_is_denied_what_he_is_denied_there(self):
         none = 0xffffffff
         harness.write(self.path("by_user"), "geheim")
@@ -187,11 +176,11 @@ class OthersTest(UsersTest):
         harness.write(self.path("open_to_some"), "offen")
         self.write_array("chunk.zarr")
         for path in ("by_user", "by_folder", "chunk.zarr/0"):
-            self.set_access_list(self.path(path), (1, 7, none), (2, 0, NOBODY), (4, 5, none), (16, 5, none), (32, 5, none))
+            harness.set_access_list(self.path(path), (1, 7, none), (2, 0, NOBODY), (4, 5, none), (16, 5, none), (32, 5, none))
         # Its mode, 0640, shows what the list grants at most, not what the group has.
         os.chown(self.path("by_group"), 0, NOBODY)
-        self.set_access_list(self.path("by_group"), (1, 6, none), (2, 4, 1), (4, 0, none), (16, 4, none), (32, 0, none))
-        self.set_access_list(self.path("open_to_some"), (1, 6, none), (2, 6, 1), (4, 4, none), (16, 6, none), (32, 4, none))
+        harness.set_access_list(self.path("by_group"), (1, 6, none), (2, 4, 1), (4, 0, none), (16, 4, none), (32, 0, none))
+        harness.set_access_list(self.path("open_to_some"), (1, 6, none), (2, 6, 1), (4, 4, none), (16, 6, none), (32, 4, none))
         mounted = self.mount(self.source, "--allow-other")
         for path in ("by_user", "by_group", "by_folder/file"):
             self.assert_denied(self.as_nobody("cat", self.path(path)))
@@ -332,6 +321,65 @@ class OthersTest(UsersTest):
             bending.kill()
             bending.wait()
         self.assertEqual(seen.split(), ["offen"])
+
+
+class LimitsTest(UsersTest):
+    """What one user has open leaves enough to others."""
+
+    OPEN_ALL = """
+import os, sys
+held = []
+try:
+    while len(held) < 10_000:
+        held.append(os.open(sys.argv[1 + len(held) % (len(sys.argv) - 1)], os.O_RDONLY))
+except OSError as error:
+    print(error.errno, len(held), flush=True)
+else:
+    print(0, len(held), flush=True)
+sys.stdin.read()
+"""
+
+    def open_all(self, *paths):
+        """A process of another user that opens `paths` until it gets an errno; that, and how many it has open."""
+        greedy = subprocess.Popen(["setpriv", "--reuid=5002", "--regid=5002", "--clear-groups", "prlimit", "--nofile=20000",
+                                   sys.executable, "-c", self.OPEN_ALL, *paths], stdin=subprocess.PIPE,
+                                  stdout=subprocess.PIPE, text=True)
+        self.addCleanup(greedy.communicate)
+        error, count = map(int, greedy.stdout.readline().split())
+        return greedy, error, count
+
+    def assert_others_open(self, *paths):
+        for path in paths:
+            shown = self.as_nobody("ls" if os.path.isdir(path) else "cat", path)
+            self.assertEqual(shown.returncode, 0, shown.stderr)
+
+    def test_open_files_of_one_user_leave_descriptors_to_others(self):
+        mounted = self.mount(self.source, "--allow-other", prefix=("prlimit", "--nofile=1000"))
+        for name in ("notes.txt", ".", "climate.zarr/t2m/data.raw"):
+            with self.subTest(name):
+                greedy, error, count = self.open_all(mounted.join(name))
+                self.assertEqual(error, errno.EMFILE)
+                self.assertGreater(count, 100)
+                self.assert_others_open(mounted.path, mounted.join("notes.txt"), mounted.join("climate.zarr"),
+                                        mounted.join("climate.zarr/t2m/data.raw"), mounted.join(".ndlfs/stats.json"))
+                greedy.communicate()
+        seen = json.loads(harness.read(mounted.join(".ndlfs/stats.json")))
+        self.assertEqual(seen["opens_refused_total"], 3)
+        self.assertEqual(harness.read(mounted.join(".ndlfs/errors.log")), b"")
+
+    def test_memory_of_the_open_files_of_one_user_is_limited(self):
+        text = "x" * (2 << 20)
+        for number in range(30):
+            harness.write(self.path(f"large{number}.zarr", ".zgroup"), '{"zarr_format": 2}')
+            harness.write(self.path(f"large{number}.zarr", ".zattrs"), json.dumps({"text": text}))
+        mounted = self.mount(self.source, "--allow-other", "--cache-size", "1MiB")
+        greedy, error, count = self.open_all(*(mounted.join(f"large{number}.zarr/.ndl.yaml") for number in range(30)))
+        self.assertEqual(error, errno.ENOMEM)
+        self.assertIn(count, range(5, 30))
+        self.assert_others_open(mounted.join("large0.zarr/.ndl.yaml"), mounted.join("climate.zarr/t2m/data.raw"))
+        greedy.communicate()
+        harness.wait_until(lambda: json.loads(harness.read(mounted.join(".ndlfs/stats.json")))["open_files_bytes"] < 1 << 20,
+                           "closing")
 
 
 class OrdinaryUserTest(UsersTest):

@@ -121,8 +121,6 @@ class JsonLinesTest(harness.SourceTestCase):
         self.assertEqual([int(line) for line in text.splitlines()], self.flags.astype(int).tolist())
 
     def test_rsync_copies_it_whole(self):
-        if shutil.which("rsync") is None:
-            self.skipTest("no rsync")
         mounted = self.mount(self.source)
         self.run_ok("rsync", "-a", mounted.join("a.zarr/"), os.path.join(self.scratch, "copy"))
         self.expect_copy(os.path.join(self.scratch, "copy"))

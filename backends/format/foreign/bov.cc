@@ -10,13 +10,11 @@
 #include <utility>
 #include <vector>
 
-#include "backends/format/foreign/foreign.h"
 #include "backends/format/foreign/header_format.h"
 #include "backends/format/foreign/header_text.h"
 #include "backends/store/file_name.h"
 
-namespace ndlfs::backends {
-namespace foreign {
+namespace ndlfs::backends::foreign {
 namespace {
 
 using model::BadInput;
@@ -120,31 +118,20 @@ Result<std::shared_ptr<const ArraySource>> OpenData(const HeaderFields& header,
   return MakeInflatedSource(array, data, 0, ByteRange::kToEnd, offset);
 }
 
-Result<Contents> Read(const HeaderFile& file) {
+Result<void> Read(const HeaderFile& file, Contents& contents) {
   NDLFS_TRY(const std::string text, ReadHeaderText(*file.store));
-  NDLFS_TRY(Contents contents, Contents::Make(file.store));
   const HeaderFields header = ParseHeader(text, contents);
   DescribedArray array;
   const std::string_view name = header["VARIABLE"];
   array.name = name.empty() ? ArrayNameOf(file.path) : std::string(name);
   NDLFS_TRY(array.stored, StoredType(header));
   NDLFS_TRY(array.axes, AxesOf(header));
-  auto source = OpenData(header, array, file, contents);
-  NDLFS_RETURN_IF_ERROR(contents.AddArray(std::move(array), std::move(source)));
-  return contents;
+  return contents.AddArray(array, OpenData(header, array, file, contents));
 }
-
-constexpr std::array<std::string_view, 1> kExtensions = {".bov"};
 
 }  // namespace
-}  // namespace foreign
 
-const Format& BovFormat() {
-  static const foreign::HeaderFormat format({.name = "BOV",
-                                             .extensions = foreign::kExtensions,
-                                             .is_header = &foreign::IsBov,
-                                             .read = &foreign::Read});
-  return format;
-}
+const HeaderReader kBov = {
+    .name = "BOV", .extensions = {".bov"}, .is_header = &IsBov, .read = &Read};
 
-}  // namespace ndlfs::backends
+}  // namespace ndlfs::backends::foreign

@@ -173,16 +173,9 @@ class Contents::StoreOfHeader final : public Hierarchy {
   uint64_t held_ = 0;
 };
 
-Result<Contents> Contents::Make(std::shared_ptr<const Store> header) {
-  NDLFS_TRY(const auto value, header->Get("", 0, {.range = {0, 0}}));
-  if (!value) return model::NotFound("the file is gone");
-  Contents contents;
-  contents.modified_ns_ = value->info.modified_ns;
-  contents.root_ = std::make_shared<Node>();
-  contents.root_->mtime_ns = contents.modified_ns_;
-  contents.root_->entity = model::Group();
-  contents.Watch(std::move(header), "");
-  return contents;
+Contents::Contents(std::shared_ptr<const Store> header) : root_(std::make_shared<Node>()) {
+  root_->entity = model::Group();
+  Watch(std::move(header), "");
 }
 
 void Contents::AddAttribute(model::Attribute attribute) {
@@ -190,6 +183,10 @@ void Contents::AddAttribute(model::Attribute attribute) {
   if (attribute.name.empty() || attributes.size() >= kMostAttributes) return;
   if (!attributes_.insert(attribute.name).second) return;
   attributes.push_back(std::move(attribute));
+}
+
+void Contents::AddAttributes(const std::vector<model::Attribute>& attributes) {
+  for (const auto& attribute : attributes) AddAttribute(attribute);
 }
 
 void Contents::Watch(std::shared_ptr<const Store> store, std::string key) {
@@ -224,7 +221,6 @@ bool Contents::AddCoordinates(const std::string& name, const Axis& axis) {
   dimcoord.dimension_names = {name};
   dimcoord.attributes = coordinates.attributes;
   auto node = std::make_shared<Node>();
-  node->mtime_ns = modified_ns_;
   node->entity = std::move(dimcoord);
   node->source = *std::move(source);
   children_.emplace(name, std::move(node));
@@ -232,10 +228,9 @@ bool Contents::AddCoordinates(const std::string& name, const Axis& axis) {
   return true;
 }
 
-Result<void> Contents::AddArray(DescribedArray array,
+Result<void> Contents::AddArray(const DescribedArray& array,
                                 Result<std::shared_ptr<const ArraySource>> source) {
   auto node = std::make_shared<Node>();
-  node->mtime_ns = modified_ns_;
   model::Ndarray described = Describe(array);
   for (size_t d = 0; d < described.dimension_names.size(); ++d) {
     const std::string& name = described.dimension_names[d];
@@ -257,7 +252,13 @@ Result<void> Contents::AddArray(DescribedArray array,
   return {};
 }
 
-std::shared_ptr<const Hierarchy> Contents::MakeHierarchy(std::string_view format) && {
+Result<std::shared_ptr<const Hierarchy>> Contents::MakeHierarchy(std::string_view format) && {
+  const Watched& header = watched_.front();
+  NDLFS_TRY(const auto value, header.store->Get(header.key, 0, {.range = {0, 0}}),
+            header.store->Describe(header.key));
+  if (!value) return model::NotFound("the file is gone");
+  root_->mtime_ns = value->info.modified_ns;
+  for (const auto& [name, node] : children_) node->mtime_ns = value->info.modified_ns;
   return std::make_shared<StoreOfHeader>(format, std::move(*this));
 }
 

@@ -66,26 +66,28 @@ std::vector<std::byte> EncodedFill(const DescribedArray& array);
 // The objects of a store. All arrays are in its root group.
 class Contents {
  public:
-  // `header` is the store of the header, which is read by now.
-  static model::Result<Contents> Make(std::shared_ptr<const Store> header);
+  // Of the header in the store `header`.
+  explicit Contents(std::shared_ptr<const Store> header);
 
   // An attribute of the group. Of two with one name the first stays, and so do those that are
   // there of more than some thousand.
   void AddAttribute(model::Attribute attribute);
+  void AddAttributes(const std::vector<model::Attribute>& attributes);
   // Adds the array, with the coordinates along its dimensions that are not there yet.
   // Coordinates are left out if something else has their name. The name of the array becomes
   // one that is valid and not in use. An error instead of a source is shown at the array; one
   // that may pass fails.
-  model::Result<void> AddArray(DescribedArray array,
+  model::Result<void> AddArray(const DescribedArray& array,
                                model::Result<std::shared_ptr<const ArraySource>> source);
   // The hierarchy is another one when the value at `key` changes.
   void Watch(std::shared_ptr<const Store> store, std::string key);
   void AddNote(std::string note) { root_->notes.push_back(std::move(note)); }
 
-  std::shared_ptr<const Hierarchy> MakeHierarchy(std::string_view format) &&;
+  // Asks for the time of the header, which is read by now: where the store is remote, that
+  // takes no request of its own.
+  model::Result<std::shared_ptr<const Hierarchy>> MakeHierarchy(std::string_view format) &&;
 
  private:
-  Contents() = default;
   std::string FreeName(std::string_view name);
   // Whether there are such coordinates now.
   bool AddCoordinates(const std::string& name, const Axis& axis);
@@ -96,10 +98,9 @@ class Contents {
   };
   class StoreOfHeader;
 
-  int64_t modified_ns_ = 0;
   std::shared_ptr<Node> root_;
-  std::map<std::string, std::shared_ptr<const Node>, std::less<>> children_;
-  std::vector<Watched> watched_;
+  std::map<std::string, std::shared_ptr<Node>, std::less<>> children_;
+  std::vector<Watched> watched_;                   // the header first
   std::set<std::string, std::less<>> attributes_;  // names
   std::map<std::string, Axis> axes_;     // whose coordinates are there, by their names
   std::map<std::string, int> suffixes_;  // of names that were not free

@@ -10,13 +10,11 @@
 #include <utility>
 #include <vector>
 
-#include "backends/format/foreign/foreign.h"
 #include "backends/format/foreign/header_format.h"
 #include "backends/format/foreign/header_text.h"
 #include "backends/store/file_name.h"
 
-namespace ndlfs::backends {
-namespace foreign {
+namespace ndlfs::backends::foreign {
 namespace {
 
 using model::BadInput;
@@ -234,29 +232,18 @@ Result<std::shared_ptr<const ArraySource>> OpenData(const EnviHeader& header,
   return MakeInflatedSource(array, data, 0, ByteRange::kToEnd, offset);
 }
 
-Result<Contents> Read(const HeaderFile& file) {
+Result<void> Read(const HeaderFile& file, Contents& contents) {
   NDLFS_TRY(const std::string text, ReadHeaderText(*file.store));
   if (!IsEnvi(text)) return BadInput("it does not begin with ENVI");
   NDLFS_TRY(EnviHeader header, ParseHeader(text));
-  NDLFS_TRY(Contents contents, Contents::Make(file.store));
   NDLFS_TRY(DescribedArray array, DescribeArray(header, ArrayNameOf(file.path)));
-  for (auto& attribute : header.attributes) contents.AddAttribute(std::move(attribute));
-  auto source = OpenData(header, array, file, contents);
-  NDLFS_RETURN_IF_ERROR(contents.AddArray(std::move(array), std::move(source)));
-  return contents;
+  contents.AddAttributes(header.attributes);
+  return contents.AddArray(array, OpenData(header, array, file, contents));
 }
-
-constexpr std::array<std::string_view, 1> kExtensions = {".hdr"};
 
 }  // namespace
-}  // namespace foreign
 
-const Format& EnviFormat() {
-  static const foreign::HeaderFormat format({.name = "ENVI",
-                                             .extensions = foreign::kExtensions,
-                                             .is_header = &foreign::IsEnvi,
-                                             .read = &foreign::Read});
-  return format;
-}
+const HeaderReader kEnvi = {
+    .name = "ENVI", .extensions = {".hdr"}, .is_header = &IsEnvi, .read = &Read};
 
-}  // namespace ndlfs::backends
+}  // namespace ndlfs::backends::foreign

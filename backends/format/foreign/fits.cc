@@ -3,7 +3,6 @@
 // FITS, by the FITS Standard 4.0: images and binary tables, big-endian, the first axis fastest.
 #include <fmt/format.h>
 
-#include <array>
 #include <cmath>
 #include <optional>
 #include <string>
@@ -14,13 +13,11 @@
 #include "backends/base/checked.h"
 #include "backends/format/foreign/fits_header.h"
 #include "backends/format/foreign/fits_table.h"
-#include "backends/format/foreign/foreign.h"
 #include "backends/format/foreign/header_format.h"
 #include "backends/format/foreign/header_text.h"
 #include "backends/format/foreign/moved_zero.h"
 
-namespace ndlfs::backends {
-namespace foreign {
+namespace ndlfs::backends::foreign {
 namespace {
 
 using model::BadInput;
@@ -184,7 +181,7 @@ void AppendAttributes(const FitsHeader& header, DescribedArray& array) {
 Result<void> AddRefused(DescribedArray array, const FitsHeader& header, model::Failure reason,
                         Contents& contents) {
   AppendAttributes(header, array);
-  return contents.AddArray(std::move(array), std::move(reason));
+  return contents.AddArray(array, std::move(reason));
 }
 
 Result<void> AddArray(DescribedArray array, const Unit& unit, const DataFile& file,
@@ -196,7 +193,7 @@ Result<void> AddArray(DescribedArray array, const Unit& unit, const DataFile& fi
     source = MakeFileSource(array, file, unit.data);
   }
   AppendAttributes(unit.header, array);
-  return contents.AddArray(std::move(array), std::move(source));
+  return contents.AddArray(array, std::move(source));
 }
 
 // An image in the rows of a table.
@@ -216,7 +213,7 @@ Result<void> AddUnit(const Unit& unit, const HeaderFile& file, const DataFile& d
   const std::string kind = unit.number == 0 ? "IMAGE" : header.Text("XTENSION");
   if (header.IsTrue("ZIMAGE")) return AddCompressed(unit, std::move(name), contents);
   if (kind == "IMAGE" && header.Integer("NAXIS") == 0) {
-    for (auto& attribute : header.MakeAttributes()) contents.AddAttribute(std::move(attribute));
+    contents.AddAttributes(header.MakeAttributes());
     return {};
   }
   if (kind == "IMAGE" && !header.IsTrue("GROUPS")) {
@@ -241,10 +238,9 @@ bool IsExtension(const Store& file, uint64_t offset) {
   return bytes && *bytes && AsText((*bytes)->span()) == kBegin;
 }
 
-Result<Contents> Read(const HeaderFile& file) {
+Result<void> Read(const HeaderFile& file, Contents& contents) {
   NDLFS_TRY(const std::string head, ReadBeginning(*file.store, kFitsCard));
   if (!IsFits(head)) return BadInput("it does not begin with SIMPLE = T");
-  NDLFS_TRY(Contents contents, Contents::Make(file.store));
   NDLFS_TRY(const DataFile data, DataInHeader(file));
   uint64_t offset = 0;
   for (int number = 0; number < kMostUnits; ++number) {
@@ -255,31 +251,24 @@ Result<Contents> Read(const HeaderFile& file) {
     NDLFS_TRY(const uint64_t bytes, DataBytes(unit.header), where);
     NDLFS_RETURN_IF_ERROR(AddUnit(unit, file, data, contents), where);
     const uint64_t end = unit.data + (bytes + kFitsBlock - 1) / kFitsBlock * kFitsBlock;
-    if (end >= data.size) return contents;
+    if (end >= data.size) return {};
     if (!IsExtension(*file.store, end)) {
       contents.AddNote(fmt::format(
           "what follows byte {} is no extension and is left out; FITS allows such records",
           end));
-      return contents;
+      return {};
     }
     offset = end;
   }
   return model::Limit("more than {} units", kMostUnits);
 }
 
-constexpr std::array<std::string_view, 2> kExtensions = {".fit", ".fts"};
-constexpr std::array<std::string_view, 1> kCertain = {".fits"};
-
 }  // namespace
-}  // namespace foreign
 
-const Format& FitsFormat() {
-  static const foreign::HeaderFormat format({.name = "FITS",
-                                             .extensions = foreign::kExtensions,
-                                             .certain_extensions = foreign::kCertain,
-                                             .is_content = &foreign::IsFits,
-                                             .read = &foreign::Read});
-  return format;
-}
+const HeaderReader kFits = {.name = "FITS",
+                            .extensions = {".fit", ".fts"},
+                            .certain_extensions = {".fits"},
+                            .is_content = &IsFits,
+                            .read = &Read};
 
-}  // namespace ndlfs::backends
+}  // namespace ndlfs::backends::foreign

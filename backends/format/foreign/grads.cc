@@ -15,13 +15,11 @@
 #include <vector>
 
 #include "backends/base/checked.h"
-#include "backends/format/foreign/foreign.h"
 #include "backends/format/foreign/grads_time.h"
 #include "backends/format/foreign/header_format.h"
 #include "backends/format/foreign/header_text.h"
 
-namespace ndlfs::backends {
-namespace foreign {
+namespace ndlfs::backends::foreign {
 namespace {
 
 using model::BadInput;
@@ -460,35 +458,27 @@ Result<void> AddVariables(const Descriptor& descriptor, const HeaderFile& file,
     } else {
       source = model::Propagate(files.error());
     }
-    NDLFS_RETURN_IF_ERROR(contents.AddArray(std::move(array), std::move(source)));
+    NDLFS_RETURN_IF_ERROR(contents.AddArray(array, std::move(source)));
   }
   return {};
 }
 
-Result<Contents> Read(const HeaderFile& file) {
+Result<void> Read(const HeaderFile& file, Contents& contents) {
   NDLFS_TRY(const std::string text, ReadHeaderText(*file.store));
   NDLFS_TRY(const Descriptor descriptor, DescriptorReader(text).Read());
-  NDLFS_TRY(Contents contents, Contents::Make(file.store));
-  for (const auto& attribute : descriptor.group_attributes) contents.AddAttribute(attribute);
+  contents.AddAttributes(descriptor.group_attributes);
   const bool is_whole =
       descriptor.x.count != 0 && descriptor.y.count != 0 && !descriptor.variables.empty();
   if (!is_whole) return BadInput("XDEF, YDEF or VARS is missing");
-  NDLFS_RETURN_IF_ERROR(AddVariables(descriptor, file, contents));
-  return contents;
+  return AddVariables(descriptor, file, contents);
 }
-
-constexpr std::array<std::string_view, 1> kExtensions = {".ctl"};
 
 }  // namespace
-}  // namespace foreign
 
-const Format& GradsFormat() {
-  static const foreign::HeaderFormat format({.name = "GrADS",
-                                             .extensions = foreign::kExtensions,
-                                             .is_header = &foreign::IsDescriptor,
-                                             .confirm = &foreign::DescribesFlatFiles,
-                                             .read = &foreign::Read});
-  return format;
-}
+const HeaderReader kGrads = {.name = "GrADS",
+                             .extensions = {".ctl"},
+                             .is_header = &IsDescriptor,
+                             .confirm = &DescribesFlatFiles,
+                             .read = &Read};
 
-}  // namespace ndlfs::backends
+}  // namespace ndlfs::backends::foreign

@@ -4,17 +4,26 @@
 #include <algorithm>
 #include <utility>
 
+#include "backends/format/foreign/foreign.h"
 #include "backends/store/file_name.h"
 
-namespace ndlfs::backends::foreign {
+namespace ndlfs::backends {
+namespace foreign {
 
 using model::Result;
 
 namespace {
 
-bool HasAny(std::string_view name, std::span<const std::string_view> extensions) {
-  return std::ranges::any_of(
-      extensions, [&](std::string_view extension) { return HasExtension(name, extension); });
+bool HasAny(std::string_view name, const HeaderReader::Extensions& extensions) {
+  return std::ranges::any_of(extensions, [&](std::string_view extension) {
+    return !extension.empty() && HasExtension(name, extension);
+  });
+}
+
+template <const HeaderReader& kReader>
+const Format& FormatOf() {
+  static const HeaderFormat format(kReader);
+  return format;
 }
 
 }  // namespace
@@ -42,9 +51,21 @@ Result<std::shared_ptr<const Hierarchy>> HeaderFormat::Open(
     std::shared_ptr<const Source> source, const std::string& path,
     const OpenOptions& options) const {
   const auto store = source->OpenFile(path);
-  NDLFS_TRY(Contents contents, reader_.read({std::move(source), path, store, options}),
-            store->Describe(""));
+  Contents contents(store);
+  NDLFS_RETURN_IF_ERROR(reader_.read({std::move(source), path, store, options}, contents),
+                        store->Describe(""));
   return std::move(contents).MakeHierarchy(reader_.name);
 }
 
-}  // namespace ndlfs::backends::foreign
+}  // namespace foreign
+
+const Format& NrrdFormat() { return foreign::FormatOf<foreign::kNrrd>(); }
+const Format& MetaImageFormat() { return foreign::FormatOf<foreign::kMetaImage>(); }
+const Format& EnviFormat() { return foreign::FormatOf<foreign::kEnvi>(); }
+const Format& GradsFormat() { return foreign::FormatOf<foreign::kGrads>(); }
+const Format& BovFormat() { return foreign::FormatOf<foreign::kBov>(); }
+const Format& FitsFormat() { return foreign::FormatOf<foreign::kFits>(); }
+const Format& NiftiFormat() { return foreign::FormatOf<foreign::kNifti>(); }
+const Format& MitgcmFormat() { return foreign::FormatOf<foreign::kMitgcm>(); }
+
+}  // namespace ndlfs::backends

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <span>
+#include <array>
 #include <string_view>
 
 #include "backends/format/foreign/contents.h"
@@ -13,21 +13,28 @@ namespace ndlfs::backends::foreign {
 
 // How headers of one format are recognized and read.
 struct HeaderReader {
+  using Extensions = std::array<std::string_view, 2>;  // as many as have a name
+
   std::string_view name;
-  std::span<const std::string_view> extensions = {};
+  Extensions extensions = {};
   // Files with these are such headers without doubt.
-  std::span<const std::string_view> certain_extensions = {};
+  Extensions certain_extensions = {};
   // Whether a file that begins with `head` is one under any name; null: never.
   bool (*is_content)(std::string_view head) = nullptr;
   // Whether a file with such a name that begins with `head` is one; null: as is_content.
   bool (*is_header)(std::string_view head) = nullptr;
   // Whether `file` is one by all of it; null: yes.
   model::Result<bool> (*confirm)(std::string_view name, const Store& file) = nullptr;
-  model::Result<Contents> (*read)(const HeaderFile& header) = nullptr;
+  // Adds what the header describes to `contents`, which has nothing yet.
+  model::Result<void> (*read)(const HeaderFile& header, Contents& contents) = nullptr;
 };
+
+// Each is in the file of its name.
+extern const HeaderReader kNrrd, kMetaImage, kEnvi, kGrads, kBov, kFits, kNifti, kMitgcm;
 
 class HeaderFormat final : public Format {
  public:
+  // `reader` outlives the format.
   explicit HeaderFormat(const HeaderReader& reader) : reader_(reader) {}
 
   std::string_view name() const override { return reader_.name; }
@@ -40,7 +47,7 @@ class HeaderFormat final : public Format {
       const OpenOptions& options) const override;
 
  private:
-  const HeaderReader reader_;
+  const HeaderReader& reader_;
 };
 
 }  // namespace ndlfs::backends::foreign

@@ -13,12 +13,10 @@
 #include <vector>
 
 #include "backends/base/checked.h"
-#include "backends/format/foreign/foreign.h"
 #include "backends/format/foreign/header_format.h"
 #include "backends/format/foreign/header_text.h"
 
-namespace ndlfs::backends {
-namespace foreign {
+namespace ndlfs::backends::foreign {
 namespace {
 
 using model::BadInput;
@@ -283,30 +281,21 @@ Result<std::shared_ptr<const ArraySource>> OpenData(const MetaHeader& header,
   return OneFile(header, array, data, 0);
 }
 
-Result<Contents> Read(const HeaderFile& file) {
+Result<void> Read(const HeaderFile& file, Contents& contents) {
   NDLFS_TRY(const std::string text,
             ReadBeginning(*file.store, kMaxHeaderBytes, &HasDataInFile));
   NDLFS_TRY(MetaHeader header, ParseHeader(text));
-  NDLFS_TRY(Contents contents, Contents::Make(file.store));
   NDLFS_TRY(DescribedArray array, DescribeArray(header, ArrayNameOf(file.path)));
-  for (auto& attribute : header.attributes) contents.AddAttribute(std::move(attribute));
-  auto source = OpenData(header, array, file, contents);
-  NDLFS_RETURN_IF_ERROR(contents.AddArray(std::move(array), std::move(source)));
-  return contents;
+  contents.AddAttributes(header.attributes);
+  return contents.AddArray(array, OpenData(header, array, file, contents));
 }
-
-constexpr std::array<std::string_view, 2> kExtensions = {".mha", ".mhd"};
 
 }  // namespace
-}  // namespace foreign
 
-const Format& MetaImageFormat() {
-  static const foreign::HeaderFormat format({.name = "MetaImage",
-                                             .extensions = foreign::kExtensions,
-                                             .is_content = &foreign::IsMetaImageUnderAnyName,
-                                             .is_header = &foreign::IsMetaImage,
-                                             .read = &foreign::Read});
-  return format;
-}
+const HeaderReader kMetaImage = {.name = "MetaImage",
+                                 .extensions = {".mha", ".mhd"},
+                                 .is_content = &IsMetaImageUnderAnyName,
+                                 .is_header = &IsMetaImage,
+                                 .read = &Read};
 
-}  // namespace ndlfs::backends
+}  // namespace ndlfs::backends::foreign

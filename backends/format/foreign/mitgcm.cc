@@ -11,13 +11,11 @@
 #include <vector>
 
 #include "backends/base/checked.h"
-#include "backends/format/foreign/foreign.h"
 #include "backends/format/foreign/header_format.h"
 #include "backends/format/foreign/header_text.h"
 #include "backends/store/file_name.h"
 
-namespace ndlfs::backends {
-namespace foreign {
+namespace ndlfs::backends::foreign {
 namespace {
 
 using model::BadInput;
@@ -165,25 +163,17 @@ Result<void> AddFields(const HeaderFields& header, const HeaderFile& file, Conte
   return {};
 }
 
-Result<Contents> Read(const HeaderFile& file) {
+Result<void> Read(const HeaderFile& file, Contents& contents) {
   NDLFS_TRY(const std::string text, ReadHeaderText(*file.store));
-  NDLFS_TRY(Contents contents, Contents::Make(file.store));
   const HeaderFields header = ParseHeader(text, contents);
-  NDLFS_RETURN_IF_ERROR(AddFields(header, file, contents));
-  return contents;
+  return AddFields(header, file, contents);
 }
-
-constexpr std::array<std::string_view, 1> kExtensions = {".meta"};
 
 }  // namespace
-}  // namespace foreign
 
-const Format& MitgcmFormat() {
-  static const foreign::HeaderFormat format({.name = "MITgcm",
-                                             .extensions = foreign::kExtensions,
-                                             .is_header = &foreign::HasListOfDimensions,
-                                             .read = &foreign::Read});
-  return format;
-}
+const HeaderReader kMitgcm = {.name = "MITgcm",
+                              .extensions = {".meta"},
+                              .is_header = &HasListOfDimensions,
+                              .read = &Read};
 
-}  // namespace ndlfs::backends
+}  // namespace ndlfs::backends::foreign

@@ -13,14 +13,12 @@
 #include <utility>
 #include <vector>
 
-#include "backends/format/foreign/foreign.h"
 #include "backends/format/foreign/header_format.h"
 #include "backends/format/foreign/header_text.h"
 #include "backends/store/file_name.h"
 #include "backends/store/zip/inflated_store.h"
 
-namespace ndlfs::backends {
-namespace foreign {
+namespace ndlfs::backends::foreign {
 namespace {
 
 using model::BadInput;
@@ -372,7 +370,7 @@ Result<std::shared_ptr<const ArraySource>> OpenData(const Header& header,
   return MakeInflatedSource(array, data, 0, ByteRange::kToEnd, offset);
 }
 
-Result<Contents> Read(const HeaderFile& file) {
+Result<void> Read(const HeaderFile& file, Contents& contents) {
   NDLFS_TRY(std::string head, ReadBeginning(*file.store, kSecondSize));
   const bool is_compressed = head.starts_with(kGzip);
   if (is_compressed) {
@@ -380,8 +378,7 @@ Result<Contents> Read(const HeaderFile& file) {
     head = AsText(inflated.span());
   }
   NDLFS_TRY(Header header, ReadHeader(head));
-  NDLFS_TRY(Contents contents, Contents::Make(file.store));
-  for (auto& attribute : header.attributes) contents.AddAttribute(std::move(attribute));
+  contents.AddAttributes(header.attributes);
   DescribedArray array;
   array.name = ArrayNameOf(file.path);
   array.axes = AxesOf(header);
@@ -392,24 +389,15 @@ Result<Contents> Read(const HeaderFile& file) {
   } else {
     AddScale(header, array);
   }
-  auto source = OpenData(header, array, is_compressed, file, contents);
-  NDLFS_RETURN_IF_ERROR(contents.AddArray(std::move(array), std::move(source)));
-  return contents;
+  return contents.AddArray(array, OpenData(header, array, is_compressed, file, contents));
 }
-
-constexpr std::array<std::string_view, 1> kExtensions = {".hdr"};
-constexpr std::array<std::string_view, 2> kCertain = {".nii", ".nii.gz"};
 
 }  // namespace
-}  // namespace foreign
 
-const Format& NiftiFormat() {
-  static const foreign::HeaderFormat format({.name = "NIfTI",
-                                             .extensions = foreign::kExtensions,
-                                             .certain_extensions = foreign::kCertain,
-                                             .is_content = &foreign::IsNifti,
-                                             .read = &foreign::Read});
-  return format;
-}
+const HeaderReader kNifti = {.name = "NIfTI",
+                             .extensions = {".hdr"},
+                             .certain_extensions = {".nii", ".nii.gz"},
+                             .is_content = &IsNifti,
+                             .read = &Read};
 
-}  // namespace ndlfs::backends
+}  // namespace ndlfs::backends::foreign

@@ -14,12 +14,10 @@
 #include <vector>
 
 #include "backends/base/checked.h"
-#include "backends/format/foreign/foreign.h"
 #include "backends/format/foreign/header_format.h"
 #include "backends/format/foreign/header_text.h"
 
-namespace ndlfs::backends {
-namespace foreign {
+namespace ndlfs::backends::foreign {
 namespace {
 
 using model::BadInput;
@@ -434,29 +432,20 @@ Result<std::shared_ptr<const ArraySource>> OpenData(const NrrdHeader& header,
   return OneFile(header, array, data, 0, file.options);
 }
 
-Result<Contents> Read(const HeaderFile& file) {
+Result<void> Read(const HeaderFile& file, Contents& contents) {
   NDLFS_TRY(const std::string text, ReadBeginning(*file.store, kMaxHeaderBytes, &HasEmptyLine));
   if (!IsNrrd(text)) return BadInput("it does not begin with NRRD000 and a version");
   NDLFS_TRY(NrrdHeader header, ParseHeader(text));
-  NDLFS_TRY(Contents contents, Contents::Make(file.store));
   NDLFS_TRY(DescribedArray array, DescribeArray(header, ArrayNameOf(file.path)));
-  for (auto& attribute : header.attributes) contents.AddAttribute(std::move(attribute));
-  auto source = OpenData(header, array, file, contents);
-  NDLFS_RETURN_IF_ERROR(contents.AddArray(std::move(array), std::move(source)));
-  return contents;
+  contents.AddAttributes(header.attributes);
+  return contents.AddArray(array, OpenData(header, array, file, contents));
 }
-
-constexpr std::array<std::string_view, 2> kExtensions = {".nrrd", ".nhdr"};
 
 }  // namespace
-}  // namespace foreign
 
-const Format& NrrdFormat() {
-  static const foreign::HeaderFormat format({.name = "NRRD",
-                                             .certain_extensions = foreign::kExtensions,
-                                             .is_content = &foreign::IsNrrd,
-                                             .read = &foreign::Read});
-  return format;
-}
+const HeaderReader kNrrd = {.name = "NRRD",
+                            .certain_extensions = {".nrrd", ".nhdr"},
+                            .is_content = &IsNrrd,
+                            .read = &Read};
 
-}  // namespace ndlfs::backends
+}  // namespace ndlfs::backends::foreign

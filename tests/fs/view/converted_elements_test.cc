@@ -64,8 +64,8 @@ TEST_F(ConvertedElementsTest, SmallFloatsOfOtherFormatsAreFloatsToo) {
   EXPECT_EQ(
       Read(*ConvertElements(Source(tiny, "\x38"), ToFloat32(tiny)), 0, 4, ByteOrder::kBig),
       std::string("\x3f\x80\0\0", 4));
-  EXPECT_EQ(ToFloat32(Datatype::Float32()).convert, nullptr);
-  EXPECT_EQ(ToFloat32(Datatype::Integer(2, true)).convert, nullptr);
+  EXPECT_EQ(ToFloat32(Datatype::Float32()).converter, nullptr);
+  EXPECT_EQ(ToFloat32(Datatype::Integer(2, true)).converter, nullptr);
 }
 
 TEST_F(ConvertedElementsTest, AnyRangeIsThatOfTheWhole) {
@@ -87,13 +87,13 @@ TEST_F(ConvertedElementsTest, Utf32IsUtf8WithZerosBehind) {
   const auto source =
       ConvertElements(Source(text, unit('a') + unit(0x20AC) + unit(0) + unit(0x1F600) +
                                        unit(0xD800) + unit(0x110000)),
-                      ToUtf8(text));
+                      ToUtf8(text).value());
   ASSERT_EQ(source->size(), 24u);
   EXPECT_EQ(Read(*source, 0, 12), std::string("a\u20ac") + std::string(8, '\0'));
   EXPECT_EQ(Read(*source, 12, 12),
             std::string("\U0001F600\uFFFD\uFFFD") + std::string(2, '\0'));
   EXPECT_EQ(Read(*source, 14, 4), std::string("\x98\x80\xef\xbf"));
-  EXPECT_EQ(ToUtf8(Datatype::FixedString(12, model::Charset::kUtf8)).convert, nullptr);
+  EXPECT_EQ(ToUtf8(Datatype::FixedString(12, model::Charset::kUtf8))->converter, nullptr);
 }
 
 TEST_F(ConvertedElementsTest, ErrorsAreThoseOfTheSource) {

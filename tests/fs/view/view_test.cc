@@ -463,7 +463,7 @@ TEST_F(ViewTest, JsonLinesOfMoreThanMayBeScannedAreNoFile) {
                {"b", Datatype::Array(Datatype::Array(Datatype::Array(empty, {1000}), {1000}),
                                      {1000})}}),
           std::vector<uint64_t>{1}, std::string(1, 'x')),
-      {.max_bytes = 1 << 20});
+      {.max_bytes = 1 << 14});
   ASSERT_THAT(hostile, test::IsOk());
   EXPECT_THAT((*hostile)->FindSize(), test::IsError(model::ErrorCode::kLimit, ::testing::_));
 }

@@ -18,7 +18,7 @@ std::string Explain(const ParsedDocument& parsed) {
   return text;
 }
 
-constexpr uint64_t kSeedsPerShard = 300;
+constexpr uint64_t kSeedsPerShard = 100;
 
 class RandomFileTest : public testing::TestWithParam<uint64_t> {};
 

@@ -404,14 +404,14 @@ TEST(WriteFlowTest, IsOneLine) {
   EXPECT_EQ(WriteFlow(list, Datatype::Integer(4, true)).size(), 3000u);
 }
 
-TEST(NdlWriterTest, WritesAHundredThousandArrays) {
+TEST(NdlWriterTest, WritesThousandsOfArrays) {
   File file;
   for (const char* name : {"time", "lat", "lon"}) {
     file.root.dimcoords.push_back(Coord(name, Datatype::Float64(), 100));
     file.root.dimcoords.back().dimension_names = {name};
   }
-  for (int i = 0; i < 100000; ++i) {
-    Ndarray array = Array(fmt::format("variable_{:06}", i), Datatype::Float32(),
+  for (int i = 0; i < 3000; ++i) {
+    Ndarray array = Array(fmt::format("variable_{:04}", i), Datatype::Float32(),
                           {{100, "/time"}, {100, "/lat"}, {100, "/lon"}});
     array.dimension_names = {"time", "lat", "lon"};
     array.attributes = {Text("units", "m s-1"), Text("long_name", "a variable of some sort"),
@@ -423,7 +423,7 @@ TEST(NdlWriterTest, WritesAHundredThousandArrays) {
     file.root.ndarrays.push_back(std::move(array));
   }
   const std::string text = WriteFile(file);
-  EXPECT_GT(text.size(), 30'000'000u);
+  EXPECT_GT(text.size(), 900'000u);
   const ParsedDocument parsed = ReadNdl(text, "");
   ASSERT_TRUE(parsed.file);
   EXPECT_TRUE(*parsed.file == file);

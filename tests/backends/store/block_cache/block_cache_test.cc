@@ -180,10 +180,13 @@ TEST_F(BlockCacheTest, TheDirectoryIsForOneUserAlone) {
 }
 
 TEST_F(BlockCacheTest, TheDirectoryOfAnotherUserIsRefused) {
-  if (::geteuid() != 0) GTEST_SKIP() << "only root can give a directory away";
-  Open();
-  ASSERT_EQ(::chown(directory().c_str(), 12345, 12345), 0);
-  EXPECT_THAT(BlockCache::Open({directory()}),
+  std::string foreign = "/";  // of root
+  if (::geteuid() == 0) {
+    Open();
+    foreign = directory();
+    ASSERT_EQ(::chown(foreign.c_str(), 12345, 12345), 0);
+  }
+  EXPECT_THAT(BlockCache::Open({foreign}),
               test::IsError(model::ErrorCode::kBadInput, HasSubstr("belongs to another user")));
 }
 
