@@ -167,6 +167,9 @@ class TimeNumbers final : public Converter {
     constexpr Nanoseconds kDay = Nanoseconds{86400} * 1'000'000'000;
     constexpr Nanoseconds kFirstGregorian = -kDay * 141427;  // 1582-10-15
     if (!time) return kNotATime;
+    // From 1677 to 2262, which 64 bits have, all days are Gregorian.
+    const auto narrow = static_cast<int64_t>(*time);
+    if (narrow == *time) return narrow / unit_ - (narrow % unit_ < 0 ? 1 : 0);
     if (calendar_ == Calendar::kStandard && *time < kFirstGregorian) {
       const Nanoseconds rest = ((*time % kDay) + kDay) % kDay;
       const Date date = DateOf(calendar_, static_cast<int64_t>((*time - rest) / kDay));
