@@ -140,6 +140,8 @@ const Format* FindFirstMarker(const Source& source, std::string_view path,
   return nullptr;
 }
 
+}  // namespace
+
 model::Result<std::shared_ptr<const Hierarchy>> OpenAnyStore(
     const std::shared_ptr<const Source>& source, const std::string& path,
     const OpenOptions& options) {
@@ -151,8 +153,6 @@ model::Result<std::shared_ptr<const Hierarchy>> OpenAnyStore(
   }
   return OpenDetected(*format, source, path, options);
 }
-
-}  // namespace
 
 model::Result<std::shared_ptr<const Hierarchy>> OpenDetected(
     const Format& format, const std::shared_ptr<const Source>& source, const std::string& path,

@@ -59,4 +59,10 @@ model::Result<std::shared_ptr<const Hierarchy>> OpenDetected(
     const Format& format, const std::shared_ptr<const Source>& source, const std::string& path,
     const OpenOptions& options);
 
+// Opens the store at `path`, whatever its format is: OpenOptions::open_store of stores that
+// refer to others. kNotFound if there is nothing, kUnsupported if it is no store.
+model::Result<std::shared_ptr<const Hierarchy>> OpenAnyStore(
+    const std::shared_ptr<const Source>& source, const std::string& path,
+    const OpenOptions& options);
+
 }  // namespace ndlfs::backends

@@ -67,6 +67,10 @@ class Format {
     return {};
   }
 
+  // Whether a store of this format is a description, which may name files around its folder
+  // ("../grid.zarr"): a command that is given one opens it in a source that has these.
+  virtual bool describes_others() const { return false; }
+
   // Opens the store at `path`, reading no chunk. The error says what is wrong
   // with it.
   virtual model::Result<std::shared_ptr<const Hierarchy>> Open(

@@ -6,7 +6,9 @@
 
 #include <functional>
 #include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "model/error.h"
 
@@ -36,6 +38,7 @@ extern const Command kDescribeCommand;
 extern const Command kCatCommand;
 extern const Command kValidateCommand;
 extern const Command kCheckCommand;
+extern const Command kJoinCommand;
 extern const Command kWarmCommand;
 extern const Command kStatsCommand;
 // Prints a script with which a shell completes the command line.
@@ -45,6 +48,9 @@ extern const Command kCompletionCommand;
 std::span<const Command* const> AllCommands();
 // The command line of `command`, without what RunCommandLine() adds to parse it.
 void SetUpApp(CLI::App& app);
+
+// Checks stores as `ndlfs check SOURCE...` does. The value is its exit status.
+model::Result<int> CheckSources(std::vector<std::string> sources);
 
 // Mounts as mount(8) asks for it: SOURCE MOUNTPOINT [-sfnv] [-o LIST] [-t TYPE].
 extern const Command kMountHelperCommand;

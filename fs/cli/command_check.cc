@@ -291,6 +291,12 @@ Command::Body PrepareWarm(CLI::App& app) {
 
 }  // namespace
 
+model::Result<int> CheckSources(std::vector<std::string> sources) {
+  Arguments arguments;
+  arguments.sources = std::move(sources);
+  return Check(arguments);
+}
+
 const Command kCheckCommand = {"check", "Read and decode every chunk, and report damage",
                                PrepareCheck};
 

@@ -75,7 +75,7 @@ std::optional<path> SourceOf(const path& mountpoint) {
 
 SourcePath Below(const path& root, const path& inner) {
   const path relative = inner.lexically_relative(root);
-  return {root, relative == "." ? "" : relative.string(), {}};
+  return {root, relative == "." ? "" : relative.string(), {}, true};
 }
 
 SourcePath InParent(const path& real) { return {real.parent_path(), real.filename(), {}}; }
@@ -134,6 +134,13 @@ Result<SourcePath> FindSourcePath(const std::string& given) {
   const auto source = SourceOf(*mountpoint);
   if (!source) return InParent(real);
   return FindInMount(real, *mountpoint, *source);
+}
+
+SourcePath WidenForDescription(SourcePath place) {
+  if (place.is_mounted) return place;
+  place.path = (path(place.root) / place.path).relative_path();
+  place.root = "/";
+  return place;
 }
 
 }  // namespace ndlfs::fs

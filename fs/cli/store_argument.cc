@@ -168,10 +168,14 @@ Result<OpenedStore> OpenStore(const std::string& path, const RemoteAccess& acces
   if (IsUrl(path)) return OpenStoreBehindUrl(path, access);
   const auto found = FindSourcePath(path);
   if (!found) return model::Propagate(WithProposal(found.error(), path));
-  const SourcePath& place = *found;
-  NDLFS_TRY(const auto source, backends::LocalSource::Open(place.root), path);
+  SourcePath place = *found;
+  NDLFS_TRY(auto source, backends::LocalSource::Open(place.root), path);
   NDLFS_TRY(const auto* format, FormatAt(*source, place.path), path);
   if (format == nullptr) return model::Unsupported("{}: {}", path, NotAStore(path));
+  if (format->describes_others()) {
+    place = WidenForDescription(std::move(place));
+    NDLFS_TRY(source, backends::LocalSource::Open(place.root), path);
+  }
   NDLFS_TRY(OpenedStore store, OpenAt(source, place.path, *format));
   store.where = path;
   NDLFS_TRY(store.object, PathNameOf(*store.hierarchy, place.folders), path);

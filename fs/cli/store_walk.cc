@@ -134,11 +134,15 @@ Result<std::shared_ptr<const Source>> OpenLocal(const std::string& path,
 Result<void> WalkStores(const std::string& source, const std::function<bool(FoundStore)>& visit,
                         Detection detection, const RemoteAccess& access) {
   if (IsUrl(source)) return WalkUrl(source, visit, access);
-  NDLFS_TRY(const SourcePath place, FindSourcePath(source));
-  NDLFS_TRY(const auto parent, OpenLocal(place.root, access), source);
+  NDLFS_TRY(SourcePath place, FindSourcePath(source));
+  NDLFS_TRY(auto parent, OpenLocal(place.root, access), source);
   NDLFS_TRY(const auto status, parent->Stat(place.path, Follow::kYes), source);
   if (!status) return model::Propagate(model::IoError(ENOENT, "open").value(), source);
   NDLFS_TRY(const auto* format, backends::DetectStore(*parent, place.path), source);
+  if (format != nullptr && format->describes_others()) {
+    place = WidenForDescription(std::move(place));
+    NDLFS_TRY(parent, OpenLocal(place.root, access), source);
+  }
   if (format != nullptr) {
     visit({parent, place.path, WithoutSlashes(source), format, std::nullopt, place.folders});
     return {};

@@ -412,6 +412,7 @@ class NdlFormatImpl final : public Format {
   std::vector<std::string> StoresDescribedBy(std::string_view path) const override {
     return StoresOfName(path);
   }
+  bool describes_others() const override { return true; }
 
   Result<std::shared_ptr<const Hierarchy>> Open(std::shared_ptr<const Source> source,
                                                 const std::string& path,

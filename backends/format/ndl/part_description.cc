@@ -164,11 +164,10 @@ std::optional<std::string> FindDifference(const PartDescription& first,
                    model::WriteFlow(first.type), first.label);
   }
   if (auto difference = CompareAttributes(first, other, rules.unpack)) return difference;
-  if (!rules.unpack && first.fill != other.fill) {
-    const auto shown = [](const PartDescription& part) {
-      return part.fill ? model::WriteFlow(*part.fill, part.type) : "absent";
-    };
-    return Differs("the fill value", shown(other), other.label, shown(first), first.label);
+  // A format that has none to tell, such as netCDF classic, does not contradict another.
+  if (!rules.unpack && first.fill && other.fill && *first.fill != *other.fill) {
+    return Differs("the fill value", model::WriteFlow(*other.fill, other.type), other.label,
+                   model::WriteFlow(*first.fill, first.type), first.label);
   }
   return std::nullopt;
 }

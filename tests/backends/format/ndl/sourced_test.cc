@@ -200,6 +200,21 @@ INSTANTIATE_TEST_SUITE_P(
         Difference{"Coordinates", Part(2, 3, "units: K", "[10.0, 20.5]"), "lon[1] is 20.5"}),
     [](const auto& info) { return info.param.name; });
 
+TEST_F(SourcedTest, OnlyFillValuesThatBothPartsTellDiffer) {
+  const auto with_fill = [](const std::string& value) {
+    return "/: {ndarrays: {x: {shape: [1], x-dims: [time], type: int8, value: [1], storage: "
+           "{fillvalue: " +
+           value + "}}}}";
+  };
+  const std::string entry = "{x-source: {join: [x.ndl.yaml, y.ndl.yaml], path: /x, along: 0}}";
+  source_->Put("x.ndl.yaml", with_fill("9"));
+  source_->Put("y.ndl.yaml", with_fill("8"));
+  EXPECT_THAT(ErrorOf(entry), HasSubstr("the fill value is 8 in y.ndl.yaml"));
+  source_->Put("y.ndl.yaml",
+               "/: {ndarrays: {x: {shape: [1], x-dims: [time], type: int8, value: [2]}}}");
+  EXPECT_THAT(Values<int8_t>(*LoadArray(entry)), ElementsAre(1, 2));
+}
+
 TEST_F(SourcedTest, CoordinatesMayDifferByTheTolerance) {
   source_->Put("p/b.ndl.yaml", Part(2, 3, "units: K", "[10.0, 20.25]"));
   EXPECT_EQ(ErrorOf("{x-source: {join: \"p/*.ndl.yaml\", along: time, tolerance: 0.25}}"),

@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: MIT
+"""ndlfs join: documents that join stores, and what a mount makes of them."""
+import os
+import pty
+import subprocess
+
+import harness
+import netCDF4
+import numpy as np
+import yaml
+import zarr
+
+
+def values_of(day):
+    return np.arange(6, dtype="f4").reshape(2, 3) + 10 * day
+
+
+def write_netcdf(path, day, units="K", form="NETCDF4"):
+    with netCDF4.Dataset(path, "w", format=form) as file:
+        file.createDimension("time", None)
+        file.createDimension("lat", 3)
+        time = file.createVariable("time", "f8", ("time",))
+        time.units = "days since 2000-01-01"
+        time[:] = [day, day + 0.5]
+        file.createVariable("lat", "f8", ("lat",))[:] = [10, 20, 30]
+        sst = file.createVariable("sst", "f4", ("time", "lat"))
+        sst.units = units
+        sst[:] = values_of(day)
+
+
+def write_zarr(path, day):
+    group = zarr.open_group(path, mode="w")
+    for name, dims, values in (("time", ["time"], [day, day + 0.5]), ("lat", ["lat"], [10.0, 20.0, 30.0]),
+                               ("sst", ["time", "lat"], values_of(day))):
+        array = group.array(name, np.asarray(values, "f4" if name == "sst" else "f8"), fill_value=None)
+        array.attrs["_ARRAY_DIMENSIONS"] = dims
+    group["time"].attrs["units"] = "days since 2000-01-01"
+    group["sst"].attrs["units"] = "K"
+
+
+class JoinTest(harness.SourceTestCase):
+    def setUp(self):
+        super().setUp()
+        os.makedirs(self.path("days"))
+        os.makedirs(self.path("out"))
+
+    def join(self, *arguments, status=0):
+        result = harness.run(harness.BINARY, "join", *arguments, "--along", "time")
+        self.assertEqual(result.returncode, status, result)
+        return result
+
+    def days(self, *days, **more):
+        """The files of some days, written if they are not there."""
+        files = [self.path(f"days/{day}.nc") for day in days]
+        for day, file in zip(days, files):
+            if not os.path.exists(file):
+                write_netcdf(file, day, **more)
+        return files
+
+    def test_stores_of_several_formats_are_joined_in_the_order_of_their_times(self):
+        files = self.days(3) + self.days(0, form="NETCDF3_CLASSIC")
+        files += [self.path("days/2.zarr"), self.path("days/1.zarr")]
+        write_zarr(files[2], 2)
+        write_zarr(files[3], 1)
+        result = self.join(*files, "-o", self.path("out/all.yaml"), "--check")
+        self.assertEqual(result.stderr, "")
+        self.assertIn("all.yaml: ok, 3 arrays", result.stdout)
+        source = yaml.safe_load(harness.read(self.path("out/all.yaml")))["/"]["x-source"]
+        self.assertEqual(source, {"join": ["../days/0.nc", "../days/1.zarr", "../days/2.zarr", "../days/3.nc"],
+                                  "along": "time", "sizes": 2})
+        expected = np.concatenate([values_of(day) for day in range(4)])
+        mount = self.mount(self.source)
+        np.testing.assert_array_equal(np.load(mount.join("out/all.yaml/sst/data.npy")), expected)
+        with netCDF4.Dataset(mount.join("out/all.yaml/data.nc")) as file:
+            np.testing.assert_array_equal(file["sst"][:], expected)
+            np.testing.assert_array_equal(file["time"][:], np.arange(0, 4, 0.5))
+            np.testing.assert_array_equal(file["lat"][:], [10, 20, 30])
+
+    def test_commands_read_documents_that_name_stores_around_their_folder(self):
+        self.join(*self.days(0, 1), "-o", self.path("out/all.yaml"))
+        for folder, document in ((".", self.path("out/all.yaml")), (self.path("out"), "all.yaml")):
+            command = [harness.BINARY, "cat", document, "/sst", "--view", "raw"]
+            result = subprocess.run(command, cwd=folder, capture_output=True, timeout=harness.DEADLINE)
+            self.assertEqual(result.stderr, b"")
+            self.assertEqual(np.frombuffer(result.stdout, "<f4").tolist(),
+                             np.concatenate([values_of(0), values_of(1)]).ravel().tolist())
+            described = harness.run(harness.BINARY, "describe", document, "/sst", cwd=folder)
+            self.assertEqual((described.returncode, described.stderr), (0, ""))
+            self.assertIn("units: K", described.stdout)
+        self.assertEqual(harness.run(harness.BINARY, "check", self.path("out/all.yaml")).returncode, 0)
+
+    def test_gaps_and_duplicates_are_said(self):
+        result = self.join(*self.days(0, 1, 3, 4), "-o", self.path("all.yaml"))
+        self.assertEqual(result.stderr, "gap: days/1.nc and days/3.nc\n")
+        result = self.join(*self.days(0, 1, 2), *self.days(1), "-o", self.path("all.yaml"), status=1)
+        self.assertEqual(result.stderr, "duplicate: days/1.nc and days/1.nc\n")
+
+    def test_arrays_that_differ_are_said_and_have_an_error_in_the_mount(self):
+        files = self.days(0) + self.days(1, units="degC")
+        result = self.join(*files, "-o", self.path("all.yaml"), status=1)
+        self.assertRegex(result.stderr, r"^/sst: .*units is degC in .*days/1.nc: /sst, but K in .*days/0.nc: /sst\n$")
+        mount = self.mount(self.source)
+        self.assertIn(b"units is degC", harness.read(mount.join("all.yaml/sst/error.txt")))
+        self.assertEqual(np.load(mount.join("all.yaml/time/data.npy")).tolist(), [0, 0.5, 1, 1.5])
+
+    def test_a_document_goes_to_standard_output(self):
+        files = self.days(0, 1)
+        result = harness.run(harness.BINARY, "join", *files, "--along", "time", cwd=self.path("out"))
+        self.assertEqual(yaml.safe_load(result.stdout)["/"]["x-source"]["join"], ["../days/0.nc", "../days/1.nc"])
+        harness.write(self.path("written.yaml"), result.stdout)
+        self.assertEqual(harness.run(harness.BINARY, "validate", self.path("written.yaml")).returncode, 0)
+
+    def test_what_cannot_be_joined_is_one_clear_line(self):
+        files = self.days(0)
+        for arguments, message in (([self.path("none.nc")], "none.nc: no such file"),
+                                   ([*files, self.path("notes.txt")], "notes.txt: not a store"),
+                                   (["s3://bucket/a.nc"], "s3://bucket/a.nc: join takes no URLs")):
+            harness.write(self.path("notes.txt"), "no store")
+            result = self.join(*arguments, status=1)
+            self.assertEqual(result.stdout, "")
+            self.assertRegex(result.stderr, f"^ndlfs: .*{message}\n$")
+        result = harness.run(harness.BINARY, "join", *files, "--along", "depth")
+        self.assertIn('no array has the dimension "depth"', result.stderr)
+        self.assertEqual(self.join(*files, "--check", status=2).stdout, "")
+
+    def test_progress_is_for_terminals_only(self):
+        files = self.days(0, 1)
+        control, terminal = pty.openpty()
+        try:
+            subprocess.run([harness.BINARY, "join", *files, "--along", "time"], stdout=subprocess.DEVNULL,
+                           stderr=terminal, check=True, timeout=harness.DEADLINE)
+            self.assertIn(b"of 2 stores", os.read(control, 10000))
+        finally:
+            os.close(control)
+            os.close(terminal)
+        self.assertEqual(self.join(*files).stderr, "")
+
+
+if __name__ == "__main__":
+    harness.main()
