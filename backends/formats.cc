@@ -7,6 +7,7 @@
 #include "backends/format/hdf5/hdf5.h"
 #include "backends/format/kerchunk/kerchunk.h"
 #include "backends/format/n5/n5.h"
+#include "backends/format/ncml/ncml.h"
 #include "backends/format/ndl/ndl.h"
 #include "backends/format/netcdf3/netcdf3.h"
 #include "backends/format/npy/npy.h"
@@ -23,7 +24,7 @@ std::span<const Format* const> Formats() {
   static const std::vector<const Format*> formats = {
       &ZarrFormat(),     &N5Format(),    &NpyFormat(),  &NpzFormat(),       &ZarrZipFormat(),
       &NetCdf3Format(),  &FitsFormat(),  &NrrdFormat(), &MetaImageFormat(), &NiftiFormat(),
-      &KerchunkFormat(),
+      &KerchunkFormat(), &NcmlFormat(),
 #ifdef NDLFS_WITH_HDF5
       &Hdf5Format(),
 #endif

@@ -72,12 +72,16 @@ model::Error InChunk(model::Error error, std::span<const uint64_t> index) {
 }  // namespace
 
 ArrayReader::ArrayReader(std::shared_ptr<const backends::ArraySource> source, ChunkCache& cache,
-                         std::shared_ptr<ChunkLedger> ledger)
-    : source_(std::move(source)), cache_(cache), ledger_(std::move(ledger)) {
+                         std::shared_ptr<ChunkLedger> ledger,
+                         std::shared_ptr<LoadCounts> counts)
+    : source_(std::move(source)),
+      cache_(cache),
+      ledger_(std::move(ledger)),
+      counts_(counts ? std::move(counts) : std::make_shared<LoadCounts>()) {
   if (source_->joined()) {
-    joined_ = std::make_unique<const JoinedReader>(*source_, cache_, ledger_);
+    joined_ = std::make_unique<const JoinedReader>(*source_, cache_, ledger_, counts_);
   } else {
-    parts_ = ChunkParts::MakeFor(*source_, cache_, ledger_.get());
+    parts_ = ChunkParts::MakeFor(*source_, cache_, ledger_.get(), *counts_);
   }
   in_place_ = !joined_ && MayReadInPlace(spec());
   const std::vector<uint64_t>& shape = spec().shape;
@@ -185,7 +189,9 @@ std::string ArrayReader::ChunkName(uint64_t chunk) const {
   return FormatChunkIndex(IndexOf(chunk));
 }
 
-LoadContext ArrayReader::Context() const { return {cache_, ledger_.get(), &cache_.pace()}; }
+LoadContext ArrayReader::Context() const {
+  return {cache_, ledger_.get(), &cache_.pace(), &cache_.decode_times()};
+}
 
 ArrayReader::Index ArrayReader::IndexOf(uint64_t chunk) const {
   const ChunkGrid& grid = spec().grid;
@@ -274,6 +280,7 @@ Result<void> ArrayReader::ReadRaw(const ContiguousRange& range,
     return model::Propagate(
         Corrupt("ends before byte {}", range.offset + offset + out.size()).value(), where());
   }
+  counts_->direct_bytes.fetch_add(out.size(), std::memory_order_relaxed);
   return {};
 }
 
@@ -375,29 +382,46 @@ Result<bool> ArrayReader::CopyInPlace(const Index& index, uint64_t from, std::by
   uint64_t wanted = run;
   for (const CopyAxis& axis : axes) wanted *= axis.count;
   if (wanted < kLittle) return false;
-  return ReadInPlace(*source_, index, Context(),
-                     [&](const ReadChunkAt& read) { ReadStrided(read, from, to, axes, run); })
-      .map_error([&](model::Error error) { return InChunk(std::move(error), index); });
+  auto copied =
+      ReadInPlace(*source_, index, Context(), [&](const ReadChunkAt& read) {
+        ReadStrided(read, from, to, axes, run);
+      }).map_error([&](model::Error error) { return InChunk(std::move(error), index); });
+  if (copied && *copied) counts_->direct_bytes.fetch_add(wanted, std::memory_order_relaxed);
+  return copied;
 }
 
 Result<ChunkCache::Handle> ArrayReader::Chunk(const Index& index) const {
   const bool is_fixed = spec().dtype.is_fixed_size();
-  return (is_fixed ? FixedChunk(index) : VariableChunk(index))
-      .map_error([&](model::Error error) { return InChunk(std::move(error), index); });
+  bool is_hit = true;
+  auto chunk =
+      (is_fixed ? FixedChunk(index, is_hit) : VariableChunk(index, is_hit))
+          .map_error([&](model::Error error) { return InChunk(std::move(error), index); });
+  const bool has_failed = !chunk && !is_hit && !backends::IsCancellation(chunk.error());
+  if (has_failed) counts_->failures.fetch_add(1, std::memory_order_relaxed);
+  if (chunk && is_hit) counts_->hits.fetch_add(1, std::memory_order_relaxed);
+  return chunk;
 }
 
-Result<ChunkCache::Handle> ArrayReader::FixedChunk(const Index& index) const {
+Result<Bytes> ArrayReader::LoadCounted(const Index& index, uint64_t limit) const {
+  const auto begin = LoadCounts::Clock::now();
+  auto chunk = LoadChunk(*source_, index, Context(), limit);
+  if (chunk) counts_->AddLoad(counts_->decoded, chunk->size(), begin);
+  return chunk;
+}
+
+Result<ChunkCache::Handle> ArrayReader::FixedChunk(const Index& index, bool& is_hit) const {
   const Coordinates shape = spec().grid.ChunkShape(index);
-  return cache_.GetOrLoad(
-      {source_->id(), LinearIndex(index)}, DecodedSize(spec(), shape),
-      TransientSize(spec(), shape),
-      [&] { return LoadChunk(*source_, index, Context(), spec().max_chunk_bytes); });
+  return cache_.GetOrLoad({source_->id(), LinearIndex(index)}, DecodedSize(spec(), shape),
+                          TransientSize(spec(), shape), [&] {
+                            is_hit = false;
+                            return LoadCounted(index, spec().max_chunk_bytes);
+                          });
 }
 
 // How large it will be, nobody knows: it gets little memory first, which nearly
 // always is enough, and where it is not much more, up to what is permitted. So
 // chunks that claim a lot are decoded one by one.
-Result<ChunkCache::Handle> ArrayReader::VariableChunk(const Index& index) const {
+Result<ChunkCache::Handle> ArrayReader::VariableChunk(const Index& index, bool& is_hit) const {
   constexpr uint64_t kLeast = uint64_t{256} << 10;
   constexpr uint64_t kMost = uint64_t{4} << 20;
   constexpr uint64_t kGrowth = 32;
@@ -405,8 +429,10 @@ Result<ChunkCache::Handle> ArrayReader::VariableChunk(const Index& index) const 
   const BlockKey key = {source_->id(), LinearIndex(index)};
   uint64_t limit = std::min(max, std::clamp(cache_.budget_bytes() / 64, kLeast, kMost));
   for (;;) {
-    auto chunk = cache_.GetOrLoad(key, 0, VariableSize(limit),
-                                  [&] { return LoadChunk(*source_, index, Context(), limit); });
+    auto chunk = cache_.GetOrLoad(key, 0, VariableSize(limit), [&] {
+      is_hit = false;
+      return LoadCounted(index, limit);
+    });
     // Not every codec can say that it lacks room.
     const bool may_need_more = !chunk && (chunk.error().code() == ErrorCode::kLimit ||
                                           chunk.error().code() == ErrorCode::kCorrupt);

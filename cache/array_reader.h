@@ -19,6 +19,7 @@
 #include "cache/chunk_parts.h"
 #include "cache/chunk_spill.h"
 #include "cache/joined_reader.h"
+#include "cache/load_counts.h"
 #include "cache/strided_copy.h"
 #include "model/error.h"
 #include "model/value.h"
@@ -36,15 +37,18 @@ enum class Access {
 class ArrayReader {
  public:
   // Notes the versions of the chunks that it reads in `ledger`, which may be
-  // null.
+  // null, and counts them in `counts`; null: in an object of its own.
   ArrayReader(std::shared_ptr<const backends::ArraySource> source, ChunkCache& cache,
-              std::shared_ptr<ChunkLedger> ledger = nullptr);
+              std::shared_ptr<ChunkLedger> ledger = nullptr,
+              std::shared_ptr<LoadCounts> counts = nullptr);
   ~ArrayReader();
   ArrayReader(const ArrayReader&) = delete;
   ArrayReader& operator=(const ArrayReader&) = delete;
 
   const backends::ArraySource& source() const { return *source_; }
   const backends::ArraySpec& spec() const { return source_->spec(); }
+  // How chunks were read so far, those of the parts of a joined array included.
+  const LoadCounts& counts() const { return *counts_; }
 
   // Number of elements. Sources have checked that neither this number nor the
   // size of all elements in bytes overflows.
@@ -131,8 +135,10 @@ class ArrayReader {
   model::Result<bool> CopyInPlace(const Index& index, uint64_t from, std::byte* to,
                                   const std::vector<CopyAxis>& axes, size_t run) const;
   model::Result<ChunkCache::Handle> Chunk(const Index& index) const;
-  model::Result<ChunkCache::Handle> FixedChunk(const Index& index) const;
-  model::Result<ChunkCache::Handle> VariableChunk(const Index& index) const;
+  // `is_hit` is set to false if the chunk has to be loaded.
+  model::Result<ChunkCache::Handle> FixedChunk(const Index& index, bool& is_hit) const;
+  model::Result<ChunkCache::Handle> VariableChunk(const Index& index, bool& is_hit) const;
+  model::Result<backends::Bytes> LoadCounted(const Index& index, uint64_t limit) const;
   LoadContext Context() const;
   JoinedReader::Box BoxOf(uint64_t chunk) const;
   uint64_t LinearIndex(std::span<const uint64_t> index) const;
@@ -141,6 +147,7 @@ class ArrayReader {
   const std::shared_ptr<const backends::ArraySource> source_;
   ChunkCache& cache_;
   const std::shared_ptr<ChunkLedger> ledger_;
+  const std::shared_ptr<LoadCounts> counts_;
   uint64_t element_count_;
   uint64_t chunk_count_;
   std::unique_ptr<const JoinedReader> joined_;  // null if the elements are in no other arrays

@@ -9,6 +9,7 @@
 #include <new>
 #include <utility>
 
+#include "backends/store/caller.h"
 #include "backends/store/cancellation.h"
 
 namespace ndlfs::cache {
@@ -26,6 +27,15 @@ namespace {
 constexpr uint64_t kEntryBytes = 512;
 constexpr uint64_t kFreeEntries = 64;
 
+// A user who has asked for nothing in this time keeps nothing from others.
+constexpr std::chrono::minutes kIdle{1};
+
+// 0 where all is read as this process.
+uid_t CurrentUser() {
+  const auto& caller = backends::CallerScope::Current();
+  return caller ? caller->uid : 0;
+}
+
 Result<Bytes> FailCancelled() { return model::Propagate(CancellationScope::Check().error()); }
 
 // Whether a block is not there because nobody waits any more for the request that loaded it.
@@ -40,14 +50,16 @@ uint64_t BytesOfEntries(uint64_t entries) {
 }  // namespace
 
 struct ChunkCache::Entry {
-  explicit Entry(const BlockKey& k) : key(k) {}
+  Entry(const BlockKey& k, uid_t u) : key(k), user(u) {}
   const BlockKey key;
+  const uid_t user;  // for whom it was loaded
   // All below is guarded by the cache's mutex.
   Handle block;                // set once ready
   std::optional<Error> error;  // set if loading failed
   bool in_lru = false;
   bool retired = false;
-  std::list<EntryPtr>::iterator position;  // valid while in_lru
+  uint64_t last_use = 0;
+  std::list<EntryPtr>::iterator position;  // valid while in_lru, in the list of its user
 };
 
 size_t ChunkCache::KeyHash::operator()(const BlockKey& key) const {
@@ -70,7 +82,7 @@ ChunkCache::~ChunkCache() {
   {
     MutexLock lock(mutex_);
     entries_.clear();
-    dropped.swap(lru_);
+    for (auto& [uid, user] : users_) dropped.splice(dropped.end(), user.lru);
   }
 }
 
@@ -84,9 +96,9 @@ Result<ChunkCache::Handle> ChunkCache::GetOrLoad(const BlockKey& key, uint64_t b
     if (!WasCancelledForOthers(block)) return block;
     return GetOrLoad(key, block_bytes, transient_bytes, load);
   }
-  DropRetired(block_bytes);
+  DropRetired(entry->user, block_bytes);
   const uint64_t reserved = block_bytes + transient_bytes;
-  if (!Reserve(reserved)) return Load(entry, 0, &FailCancelled);
+  if (!Reserve(entry->user, reserved)) return Load(entry, 0, &FailCancelled);
   return Load(entry, reserved, load);
 }
 
@@ -105,18 +117,22 @@ bool ChunkCache::Contains(const BlockKey& key) const {
 }
 
 ChunkCache::EntryPtr ChunkCache::FindOrInsert(const BlockKey& key, bool& is_new) {
+  const auto now = std::chrono::steady_clock::now();
   MutexLock lock(mutex_);
   auto [it, inserted] = entries_.try_emplace(key);
   is_new = inserted;
   if (inserted) {
-    it->second = std::make_shared<Entry>(key);
+    it->second = std::make_shared<Entry>(key, CurrentUser());
     ++(key.part == 0 ? stats_.misses : stats_.parts);
   } else {
     ++stats_.hits;
-    Entry& entry = *it->second;
-    if (entry.in_lru) lru_.splice(lru_.end(), lru_, entry.position);
-    entry.retired = false;
   }
+  Entry& entry = *it->second;
+  User& user = users_[entry.user];
+  user.last_use = now;
+  entry.last_use = ++last_use_;
+  entry.retired = false;
+  if (entry.in_lru) user.lru.splice(user.lru.end(), user.lru, entry.position);
   return it->second;
 }
 
@@ -140,15 +156,16 @@ void ChunkCache::WaitAWhile(model::CondVar& condition) {
 }
 
 // What is thrown here must not get past: others wait for this entry.
-Result<ChunkCache::Handle> ChunkCache::MakeBlock(const Loader& load, uint64_t& reserved) {
+Result<ChunkCache::Handle> ChunkCache::MakeBlock(uid_t user, const Loader& load,
+                                                 uint64_t& reserved) {
   try {
     NDLFS_TRY(Bytes bytes, load());
     auto loaded = std::make_unique<const Bytes>(std::move(bytes));
     const uint64_t size = loaded->size();
-    Recharge(std::exchange(reserved, 0), size);
-    return Handle(loaded.release(), [this, size](const Bytes* block) {
+    Recharge(user, std::exchange(reserved, 0), size);
+    return Handle(loaded.release(), [this, user, size](const Bytes* block) {
       delete block;
-      Release(size);
+      Release(user, size);
     });
   } catch (const std::bad_alloc&) {
     return model::IoError(ENOMEM, "decoding");
@@ -160,16 +177,17 @@ Result<ChunkCache::Handle> ChunkCache::MakeBlock(const Loader& load, uint64_t& r
 Result<ChunkCache::Handle> ChunkCache::Load(const EntryPtr& entry, uint64_t reserved,
                                             const Loader& load) {
   std::list<EntryPtr> node = {entry};
-  Result<Handle> block = MakeBlock(load, reserved);
+  Result<Handle> block = MakeBlock(entry->user, load, reserved);
   std::vector<Victim> victims;
   {
     MutexLock lock(mutex_);
-    stats_.used_bytes -= reserved;
     if (block) {
       stats_.loaded_bytes += (*block)->size();
       entry->block = *block;
       entry->position = node.begin();
-      lru_.splice(lru_.end(), node);
+      auto& lru = users_[entry->user].lru;
+      lru.splice(lru.end(), node);
+      ++blocks_;
       entry->in_lru = true;
       victims = Evict(0);  // where it has become larger than was reserved
     } else {
@@ -178,6 +196,7 @@ Result<ChunkCache::Handle> ChunkCache::Load(const EntryPtr& entry, uint64_t rese
       entry->error = block.error();
       entries_.erase(entry->key);
     }
+    Discharge(entry->user, reserved);
     loaded_.NotifyAll();
     released_.NotifyAll();
   }
@@ -185,18 +204,44 @@ Result<ChunkCache::Handle> ChunkCache::Load(const EntryPtr& entry, uint64_t rese
   return block;
 }
 
-uint64_t ChunkCache::Charged() const { return stats_.used_bytes + BytesOfEntries(lru_.size()); }
+uint64_t ChunkCache::Charged() const { return stats_.used_bytes + BytesOfEntries(blocks_); }
 
-bool ChunkCache::Reserve(uint64_t bytes) {
+void ChunkCache::Charge(uid_t user, uint64_t bytes) {
+  stats_.used_bytes += bytes;
+  users_[user].bytes += bytes;
+}
+
+void ChunkCache::Discharge(uid_t user, uint64_t bytes) {
+  stats_.used_bytes -= bytes;
+  const auto found = users_.find(user);
+  if (found == users_.end()) return;
+  found->second.bytes -= bytes;
+  if (found->second.bytes == 0 && found->second.lru.empty()) users_.erase(found);
+}
+
+// All but the one who has most together have the eighth.
+bool ChunkCache::MayExceed(uid_t user, uint64_t bytes) const {
+  if (users_.size() < 2) return false;
+  const auto most = std::max_element(
+      users_.begin(), users_.end(),
+      [](const auto& a, const auto& b) { return a.second.bytes < b.second.bytes; });
+  return most->first != user && stats_.used_bytes - most->second.bytes + bytes <= budget_ / 8;
+}
+
+bool ChunkCache::Reserve(uid_t user, uint64_t bytes) {
   while (!CancellationScope::IsCancelled()) {
     std::vector<Victim> victims;
     {
       MutexLock lock(mutex_);
       if (stats_.used_bytes == 0 || Charged() + bytes <= budget_) {
-        stats_.used_bytes += bytes;
+        Charge(user, bytes);
         return true;
       }
       victims = Evict(bytes);
+      if (victims.empty() && MayExceed(user, bytes)) {
+        Charge(user, bytes);
+        return true;
+      }
       if (victims.empty()) WaitAWhile(released_);
     }
     LetGo(std::move(victims));
@@ -204,45 +249,75 @@ bool ChunkCache::Reserve(uint64_t bytes) {
   return false;
 }
 
-void ChunkCache::DropRetired(uint64_t bytes) {
+void ChunkCache::DropRetired(uid_t user, uint64_t bytes) {
   std::vector<Victim> victims;
   {
     MutexLock lock(mutex_);
-    for (uint64_t left = bytes; !lru_.empty() && lru_.front()->retired;) {
-      const uint64_t size = lru_.front()->block->size();
+    User& owner = users_[user];
+    for (uint64_t left = bytes; !owner.lru.empty() && owner.lru.front()->retired;) {
+      const uint64_t size = owner.lru.front()->block->size();
       if (size > left) break;
       left -= size;
-      victims.push_back(EvictOldest());
+      victims.push_back(EvictOldest(owner));
     }
   }
   LetGo(std::move(victims));
 }
 
-void ChunkCache::Recharge(uint64_t from, uint64_t to) {
+void ChunkCache::Recharge(uid_t user, uint64_t from, uint64_t to) {
   MutexLock lock(mutex_);
-  stats_.used_bytes += to;
-  stats_.used_bytes -= from;
+  Charge(user, to);
+  Discharge(user, from);
 }
 
-void ChunkCache::Release(uint64_t bytes) {
+void ChunkCache::Release(uid_t user, uint64_t bytes) {
   MutexLock lock(mutex_);
-  stats_.used_bytes -= bytes;
+  Discharge(user, bytes);
   released_.NotifyAll();
 }
 
 std::vector<ChunkCache::Victim> ChunkCache::Evict(uint64_t bytes) {
   std::vector<Victim> victims;
   uint64_t leaving = 0;
-  while (!lru_.empty() && Charged() - leaving + bytes > budget_) {
-    leaving += lru_.front()->block->size();
-    victims.push_back(EvictOldest());
+  while (Charged() - leaving + bytes > budget_) {
+    User* user = NextVictim();
+    if (user == nullptr) break;
+    leaving += user->lru.front()->block->size();
+    victims.push_back(EvictOldest(*user));
   }
   return victims;
 }
 
-ChunkCache::Victim ChunkCache::EvictOldest() {
-  const EntryPtr entry = lru_.front();
-  lru_.pop_front();
+// A retired block is of little worth to anybody.
+ChunkCache::User* ChunkCache::NextVictim() {
+  if (users_.size() == 1) {
+    User& user = users_.begin()->second;
+    return user.lru.empty() ? nullptr : &user;
+  }
+  const auto now = std::chrono::steady_clock::now();
+  const uint64_t share = budget_ / std::max<size_t>(users_.size(), 1);
+  const auto is_before = [](const User* a, const User* b) {
+    if (b == nullptr) return true;
+    const Entry& mine = *a->lru.front();
+    const Entry& other = *b->lru.front();
+    return std::pair(!mine.retired, mine.last_use) < std::pair(!other.retired, other.last_use);
+  };
+  User* oldest = nullptr;
+  User* above_share = nullptr;
+  for (auto& [uid, user] : users_) {
+    if (user.lru.empty()) continue;
+    if (is_before(&user, oldest)) oldest = &user;
+    const bool may_lose =
+        user.bytes > share || user.lru.front()->retired || now - user.last_use > kIdle;
+    if (may_lose && is_before(&user, above_share)) above_share = &user;
+  }
+  return above_share != nullptr ? above_share : oldest;
+}
+
+ChunkCache::Victim ChunkCache::EvictOldest(User& user) {
+  const EntryPtr entry = user.lru.front();
+  user.lru.pop_front();
+  --blocks_;
   entry->in_lru = false;
   ++stats_.evictions;
   auto overflow = OverflowFor(*entry);
@@ -276,7 +351,8 @@ void ChunkCache::LetGo(std::vector<Victim> victims) {
 }
 
 void ChunkCache::Unlink(const EntryPtr& entry) {
-  lru_.erase(entry->position);
+  users_[entry->user].lru.erase(entry->position);
+  --blocks_;
   entry->in_lru = false;
   entries_.erase(entry->key);
 }
@@ -300,18 +376,21 @@ void ChunkCache::Retire(const BlockKey& key) {
   const auto found = entries_.find(key);
   if (found == entries_.end() || !found->second->in_lru) return;
   found->second->retired = true;
-  lru_.splice(lru_.begin(), lru_, found->second->position);
+  auto& lru = users_[found->second->user].lru;
+  lru.splice(lru.begin(), lru, found->second->position);
 }
 
 void ChunkCache::Forget(uint64_t array) {
   std::vector<EntryPtr> dropped;  // outlives the lock: see LetGo
   {
     MutexLock lock(mutex_);
-    for (auto it = lru_.begin(); it != lru_.end();) {
-      const EntryPtr entry = *it++;
-      if (entry->key.array != array) continue;
-      dropped.push_back(entry);
-      Unlink(entry);
+    for (auto& [uid, user] : users_) {
+      for (auto it = user.lru.begin(); it != user.lru.end();) {
+        const EntryPtr entry = *it++;
+        if (entry->key.array != array) continue;
+        dropped.push_back(entry);
+        Unlink(entry);
+      }
     }
   }
 }
@@ -319,7 +398,7 @@ void ChunkCache::Forget(uint64_t array) {
 ChunkCache::Stats ChunkCache::stats() const {
   MutexLock lock(mutex_);
   Stats stats = stats_;
-  stats.blocks = lru_.size();
+  stats.blocks = blocks_;
   return stats;
 }
 

@@ -1,15 +1,20 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <sys/types.h>
+
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <list>
+#include <map>
 #include <memory>
 #include <optional>
 #include <unordered_map>
 #include <vector>
 
 #include "backends/base/bytes.h"
+#include "backends/codec/decode_times.h"
 #include "backends/format/array_source.h"
 #include "cache/load_pace.h"
 #include "model/error.h"
@@ -40,6 +45,12 @@ struct BlockKey {
 // charged until its last handle is gone, even after its eviction. Concurrent
 // misses on one block load it once. The least recently used block is evicted
 // first. Thread-safe; the cache holds no lock while it loads a block.
+//
+// Blocks belong to the user for whom they were loaded (backends/store/caller.h). Of several
+// users, each keeps an equal share of the budget: blocks of users who hold more than that are
+// evicted first, and blocks of users who have asked for none in the last minute. A user whose
+// loads would have to wait for those of another one finds an eighth of the budget in addition
+// to the budget.
 class ChunkCache final : public backends::IndexCache {
  public:
   // `spill` may be null; it must outlive the cache.
@@ -108,6 +119,10 @@ class ChunkCache final : public backends::IndexCache {
   LoadPace& pace() { return pace_; }
   const LoadPace& pace() const { return pace_; }
 
+  // What the codecs of all chunks have decoded, except parts of chunks.
+  backends::DecodeTimes& decode_times() { return decode_times_; }
+  const backends::DecodeTimes& decode_times() const { return decode_times_; }
+
   struct Stats {
     uint64_t budget_bytes = 0;
     uint64_t used_bytes = 0;  // blocks, pinned ones included, and loads in flight
@@ -127,6 +142,13 @@ class ChunkCache final : public backends::IndexCache {
   };
   struct Entry;
   using EntryPtr = std::shared_ptr<Entry>;
+  // What one user has.
+  struct User {
+    uint64_t bytes = 0;  // charged: blocks, pinned ones included, and loads in flight
+    // Ready entries: retired ones, and then the others, oldest first.
+    std::list<EntryPtr> lru;
+    std::chrono::steady_clock::time_point last_use;
+  };
 
   // All charged bytes: those of blocks and loads and, if there are many
   // entries, those of the entries themselves (an absent chunk is an entry
@@ -139,15 +161,20 @@ class ChunkCache final : public backends::IndexCache {
   model::Result<Handle> Load(const EntryPtr& entry, uint64_t reserved, const Loader& load);
   // Runs `load` and charges the block that it makes in place of the `reserved`
   // bytes, which become 0.
-  model::Result<Handle> MakeBlock(const Loader& load, uint64_t& reserved) EXCLUDES(mutex_);
-  void Recharge(uint64_t from, uint64_t to) EXCLUDES(mutex_);
-  // Evicts retired blocks of up to `bytes` bytes in total.
-  void DropRetired(uint64_t bytes) EXCLUDES(mutex_);
+  model::Result<Handle> MakeBlock(uid_t user, const Loader& load, uint64_t& reserved)
+      EXCLUDES(mutex_);
+  void Recharge(uid_t user, uint64_t from, uint64_t to) EXCLUDES(mutex_);
+  // Evicts retired blocks of `user` of up to `bytes` bytes in total.
+  void DropRetired(uid_t user, uint64_t bytes) EXCLUDES(mutex_);
   // False if the request of this thread has ended meanwhile.
-  bool Reserve(uint64_t bytes) EXCLUDES(mutex_);
+  bool Reserve(uid_t user, uint64_t bytes) EXCLUDES(mutex_);
+  // Whether `user` may have the bytes that are kept for those who would wait for another user.
+  bool MayExceed(uid_t user, uint64_t bytes) const REQUIRES(mutex_);
+  void Charge(uid_t user, uint64_t bytes) REQUIRES(mutex_);
+  void Discharge(uid_t user, uint64_t bytes) REQUIRES(mutex_);
   // Waits for `condition`, but returns now and then while the request of this thread may end.
   void WaitAWhile(model::CondVar& condition) REQUIRES(mutex_);
-  void Release(uint64_t bytes) EXCLUDES(mutex_);
+  void Release(uid_t user, uint64_t bytes) EXCLUDES(mutex_);
   // An entry that Evict() has taken out. One with an overflow can still be
   // found.
   struct Victim {
@@ -158,7 +185,10 @@ class ChunkCache final : public backends::IndexCache {
   // fit. The caller must pass them to LetGo() without the mutex; only this
   // releases their bytes.
   std::vector<Victim> Evict(uint64_t bytes) REQUIRES(mutex_);
-  Victim EvictOldest() REQUIRES(mutex_);
+  // The user whose oldest block is evicted next; null if there is no block.
+  User* NextVictim() REQUIRES(mutex_);
+  // Takes out the oldest block of `user`, which has one.
+  Victim EvictOldest(User& user) REQUIRES(mutex_);
   void LetGo(std::vector<Victim> victims) EXCLUDES(mutex_);
   std::shared_ptr<Overflow> OverflowFor(const Entry& entry) REQUIRES(mutex_);
   void Unlink(const EntryPtr& entry) REQUIRES(mutex_);
@@ -166,12 +196,16 @@ class ChunkCache final : public backends::IndexCache {
   const uint64_t budget_;
   SpillSpace* const spill_;
   LoadPace pace_;
+  backends::DecodeTimes decode_times_;
   mutable model::Mutex mutex_;
   model::CondVar released_;  // bytes were given back
   model::CondVar loaded_;    // an entry became ready, or failed
   std::unordered_map<BlockKey, EntryPtr, KeyHash> entries_ GUARDED_BY(mutex_);
-  // Ready entries: retired ones, and then the others, oldest first.
-  std::list<EntryPtr> lru_ GUARDED_BY(mutex_);
+  // One for each user with charged bytes or with blocks; only one on a mount that is not
+  // shared.
+  std::map<uid_t, User> users_ GUARDED_BY(mutex_);
+  uint64_t blocks_ GUARDED_BY(mutex_) = 0;    // ready entries
+  uint64_t last_use_ GUARDED_BY(mutex_) = 0;  // of a block: they are numbered
   std::unordered_map<uint64_t, std::shared_ptr<Overflow>> overflows_ GUARDED_BY(mutex_);
   Stats stats_ GUARDED_BY(mutex_);
 };

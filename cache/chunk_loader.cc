@@ -84,6 +84,7 @@ class Loading {
         location_(location),
         ledger_(context.ledger),
         pace_(context.pace),
+        decode_times_(context.decode_times),
         fetch_(fetch),
         limit_(limit) {
     elements_ = 1;
@@ -257,12 +258,12 @@ class Loading {
     if (!fixed()) {
       NDLFS_TRY(Bytes stream,
                 spec_.codecs.DecodeVariable(encoded, shape_, limit_, Buffers().scratch,
-                                            location_.skip_codecs));
+                                            location_.skip_codecs, decode_times_));
       return Checked(std::move(stream));
     }
     Bytes chunk(decoded_size_);
     NDLFS_RETURN_IF_ERROR(spec_.codecs.Decode(encoded, shape_, chunk.span(), Buffers().scratch,
-                                              location_.skip_codecs));
+                                              location_.skip_codecs, decode_times_));
     return chunk;
   }
 
@@ -276,6 +277,7 @@ class Loading {
   const ChunkLocation& location_;
   ChunkLedger* const ledger_;
   LoadPace* const pace_;
+  backends::DecodeTimes* const decode_times_;
   LoadPace::Fetch& fetch_;
   const uint64_t limit_;
   uint64_t elements_;

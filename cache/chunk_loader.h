@@ -35,6 +35,7 @@ struct LoadContext {
   ChunkLedger* ledger = nullptr;
   // Measures fetches, and says when to decode; may be null.
   LoadPace* pace = nullptr;
+  backends::DecodeTimes* decode_times = nullptr;  // counts what codecs do; may be null
 };
 
 // Reads and decodes one chunk: the elements of the whole chunk, or an element

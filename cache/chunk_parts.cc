@@ -31,12 +31,13 @@ uint64_t EndOf(uint64_t from, const std::vector<CopyAxis>& axes, size_t run) {
 }  // namespace
 
 std::unique_ptr<const ChunkParts> ChunkParts::MakeFor(const backends::ArraySource& source,
-                                                      ChunkCache& cache, ChunkLedger* ledger) {
+                                                      ChunkCache& cache, ChunkLedger* ledger,
+                                                      LoadCounts& counts) {
   const backends::ArraySpec& spec = source.spec();
   const bool pays = MayLoadParts(spec) && DecodedSize(spec, spec.grid.max_chunk_shape()) >=
                                               kLargestShare * kSmallestPart;
   if (!pays) return nullptr;
-  return std::unique_ptr<const ChunkParts>(new ChunkParts(source, cache, ledger));
+  return std::unique_ptr<const ChunkParts>(new ChunkParts(source, cache, ledger, counts));
 }
 
 bool ChunkParts::Copy(const Chunk& chunk, uint64_t from, std::byte* to,
@@ -82,10 +83,18 @@ Result<ChunkCache::Handle> ChunkParts::Part(const Chunk& chunk, uint64_t begin,
   const uint64_t chunk_bytes =
       DecodedSize(source_.spec(), source_.spec().grid.ChunkShape(chunk.index));
   const uint64_t size = std::min(part_bytes, chunk_bytes - begin);
-  return cache_.GetOrLoad(
+  bool is_hit = true;
+  auto part = cache_.GetOrLoad(
       {.array = source_.id(), .block = chunk.number, .part = begin / part_bytes + 1}, size,
-      PartTransientSize(part_bytes),
-      [&] { return LoadPart(source_, chunk.index, context_, begin, size, part_bytes); });
+      PartTransientSize(part_bytes), [&] {
+        is_hit = false;
+        const auto start = LoadCounts::Clock::now();
+        auto loaded = LoadPart(source_, chunk.index, context_, begin, size, part_bytes);
+        if (loaded) counts_.AddLoad(counts_.decoded_parts, size, start);
+        return loaded;
+      });
+  if (part && is_hit) counts_.hits.fetch_add(1, std::memory_order_relaxed);
+  return part;
 }
 
 }  // namespace ndlfs::cache

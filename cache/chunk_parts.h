@@ -13,6 +13,7 @@
 #include "cache/chunk_cache.h"
 #include "cache/chunk_ledger.h"
 #include "cache/chunk_loader.h"
+#include "cache/load_counts.h"
 #include "cache/strided_copy.h"
 #include "model/error.h"
 
@@ -29,7 +30,8 @@ class ChunkParts {
   // `ledger` may be null. Returns null if the chunks cannot be decoded in
   // parts, or are too small for that.
   static std::unique_ptr<const ChunkParts> MakeFor(const backends::ArraySource& source,
-                                                   ChunkCache& cache, ChunkLedger* ledger);
+                                                   ChunkCache& cache, ChunkLedger* ledger,
+                                                   LoadCounts& counts);
 
   // A chunk: its index in the grid, and its number in C order.
   struct Chunk {
@@ -46,8 +48,12 @@ class ChunkParts {
             size_t run) const;
 
  private:
-  ChunkParts(const backends::ArraySource& source, ChunkCache& cache, ChunkLedger* ledger)
-      : source_(source), cache_(cache), context_{cache, ledger, &cache.pace()} {}
+  ChunkParts(const backends::ArraySource& source, ChunkCache& cache, ChunkLedger* ledger,
+             LoadCounts& counts)
+      : source_(source),
+        cache_(cache),
+        context_{.indexes = cache, .ledger = ledger, .pace = &cache.pace()},
+        counts_(counts) {}
 
   uint64_t PartBytes(const Chunk& chunk) const;
   bool Read(const Chunk& chunk, uint64_t part_bytes, uint64_t offset,
@@ -58,6 +64,7 @@ class ChunkParts {
   const backends::ArraySource& source_;
   ChunkCache& cache_;
   const LoadContext context_;
+  LoadCounts& counts_;
   // The size of a part in bytes; 0 until it is known. The first chunk that
   // tells its block size decides it for all chunks, because one program usually
   // writes them all. If another chunk has other blocks and a part of it cannot

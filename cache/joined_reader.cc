@@ -61,11 +61,13 @@ struct JoinedReader::Part {
 };
 
 JoinedReader::JoinedReader(const backends::ArraySource& source, ChunkCache& cache,
-                           std::shared_ptr<ChunkLedger> ledger)
+                           std::shared_ptr<ChunkLedger> ledger,
+                           std::shared_ptr<LoadCounts> counts)
     : source_(source),
       joined_(*source.joined()),
       cache_(cache),
       ledger_(std::move(ledger)),
+      counts_(std::move(counts)),
       stride_(source.spec().dtype.size()) {
   const std::vector<uint64_t>& shape = source.spec().shape;
   for (size_t d = joined_.dim() + 1; d < shape.size(); ++d) stride_ *= shape[d];
@@ -111,7 +113,7 @@ Result<JoinedReader::PartPtr> JoinedReader::MakePart(size_t index) const {
       NDLFS_RETURN_IF_ERROR(ledger_->Note(range->store, range->key));
     }
     part->reader =
-        std::make_unique<const ArrayReader>(std::move(opened.source), cache_, ledger_);
+        std::make_unique<const ArrayReader>(std::move(opened.source), cache_, ledger_, counts_);
     NDLFS_RETURN_IF_ERROR(CheckPart(index, *part), opened.name);
   }
   return part;

@@ -15,6 +15,7 @@
 #include "backends/format/array_source.h"
 #include "cache/chunk_cache.h"
 #include "cache/chunk_ledger.h"
+#include "cache/load_counts.h"
 #include "model/error.h"
 #include "model/mutex.h"
 
@@ -29,9 +30,9 @@ enum class Access;
 class JoinedReader {
  public:
   // `source`, which must have joined(), and `cache` must outlive the reader. The files of all
-  // parts are noted in `ledger`, which may be null.
+  // parts are noted in `ledger`, which may be null, and their chunks are counted in `counts`.
   JoinedReader(const backends::ArraySource& source, ChunkCache& cache,
-               std::shared_ptr<ChunkLedger> ledger);
+               std::shared_ptr<ChunkLedger> ledger, std::shared_ptr<LoadCounts> counts);
   ~JoinedReader();
 
   // As ArrayReader::Read, little-endian. The range lies within the array.
@@ -65,6 +66,7 @@ class JoinedReader {
   const backends::JoinedArray& joined_;
   ChunkCache& cache_;
   const std::shared_ptr<ChunkLedger> ledger_;
+  const std::shared_ptr<LoadCounts> counts_;
   uint64_t stride_;  // bytes from one index along the dimension of the join to the next
   mutable model::Mutex mutex_;
   mutable std::list<std::pair<size_t, PartPtr>> open_ GUARDED_BY(mutex_);  // last used first

@@ -57,6 +57,7 @@ SpillSpace::~SpillSpace() {
 
 std::shared_ptr<SpillSpace::File> SpillSpace::Open(uint64_t slot_bytes) {
   if (directory_ < 0 || slot_bytes == 0 || slot_bytes > limit_) return nullptr;
+  if (files_ >= kMostFiles) return nullptr;
   const int fd = OpenUnnamed(directory_);
   if (fd < 0) {
     Refuse(errno);
@@ -93,10 +94,13 @@ SpillSpace::Stats SpillSpace::stats() const {
 }
 
 SpillSpace::File::File(SpillSpace& space, int fd, uint64_t slot_bytes)
-    : space_(space), fd_(fd), slot_bytes_(slot_bytes) {}
+    : space_(space), fd_(fd), slot_bytes_(slot_bytes) {
+  ++space_.files_;
+}
 
 SpillSpace::File::~File() {
   ::close(fd_);
+  --space_.files_;
   space_.used_ -= slots_ * slot_bytes_;
 }
 

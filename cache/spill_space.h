@@ -77,6 +77,9 @@ class SpillSpace {
   const Report report_;
   const int directory_;  // -1: none
   const uint64_t limit_;
+  // Open files have the other descriptors of the process.
+  static constexpr int kMostFiles = 128;
+  std::atomic<int> files_{0};
   std::atomic<uint64_t> used_{0};
   std::atomic<uint64_t> written_{0};
   mutable std::atomic<uint64_t> reads_{0};

@@ -44,7 +44,18 @@ foreach(name mount.ndlfs mount.fuse.ndlfs)
 endforeach()
 
 set(NDLFS_UNIT_DIR lib/systemd/system CACHE STRING "Where systemd looks for units")
-install(FILES packaging/systemd/ndlfs@.service DESTINATION ${NDLFS_UNIT_DIR})
+# The unit names the program, which is where `cmake --install --prefix` puts it.
+install(CODE "
+  set(unit \"${PROJECT_SOURCE_DIR}/packaging/systemd/ndlfs@.service.in\")
+  set(unit_dir \"${NDLFS_UNIT_DIR}\")
+  set(bindir \"${CMAKE_INSTALL_BINDIR}\")")
+install(CODE [[
+  cmake_path(ABSOLUTE_PATH bindir BASE_DIRECTORY "${CMAKE_INSTALL_PREFIX}")
+  cmake_path(ABSOLUTE_PATH unit_dir BASE_DIRECTORY "${CMAKE_INSTALL_PREFIX}")
+  set(NDLFS_PROGRAM "${bindir}/ndlfs")
+  configure_file("${unit}" "$ENV{DESTDIR}${unit_dir}/ndlfs@.service" @ONLY)
+  message(STATUS "Installing: $ENV{DESTDIR}${unit_dir}/ndlfs@.service")
+]])
 install(FILES README.md CHANGELOG.md LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(FILES
   packaging/systemd/mnt-ndl.mount packaging/systemd/mnt-ndl.automount

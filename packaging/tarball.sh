@@ -34,6 +34,9 @@ cmake --install "$build" --prefix "$root" >"$work/install.log" || {
   die "cmake --install failed"
 }
 program=$root/bin/ndlfs
+# systemd looks for a program without a directory where administrators put one, such as
+# /usr/local/bin.
+sed -i "s|^ExecStart=$root/bin/|ExecStart=|" "$root/lib/systemd/system/ndlfs@.service"
 strip --strip-unneeded "$program"
 
 # The libraries of glibc belong to the system: they must fit its kernel, its users and its

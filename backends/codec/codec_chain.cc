@@ -87,12 +87,19 @@ struct CodecChain::Plan {
 class CodecChain::Run {
  public:
   Run(const CodecChain& chain, const Plan& plan, ConstByteSpan encoded, ByteSpan decoded,
-      Scratch& scratch)
-      : chain_(chain), plan_(plan), current_(encoded), decoded_(decoded), scratch_(scratch) {}
+      Scratch& scratch, DecodeTimes* times)
+      : chain_(chain),
+        plan_(plan),
+        current_(encoded),
+        decoded_(decoded),
+        scratch_(scratch),
+        times_(times) {}
 
   model::Result<void> Decode() {
+    DecodeTimer timer(times_);
     for (const Plan::Step& step : plan_.steps) {
       NDLFS_RETURN_IF_ERROR(Apply(step), Name(step));
+      timer.NoteStep(Name(step), current_.size());
     }
     if (current_.size() != decoded_.size()) {
       return model::Propagate(WrongSize(current_.size(), decoded_.size()).value(),
@@ -177,6 +184,7 @@ class CodecChain::Run {
   ByteSpan written_;  // the output of the last step that wrote
   const ByteSpan decoded_;
   Scratch& scratch_;
+  DecodeTimes* const times_;
 };
 
 model::Result<CodecChain> CodecChain::Make(
@@ -305,14 +313,15 @@ bool CodecChain::IsIdentity() const {
 
 model::Result<void> CodecChain::Decode(ConstByteSpan encoded,
                                        const std::vector<uint64_t>& shape, ByteSpan decoded,
-                                       Scratch& scratch, uint32_t skip) const {
+                                       Scratch& scratch, uint32_t skip,
+                                       DecodeTimes* times) const {
   try {
     std::shared_ptr<const Plan> made;
     NDLFS_TRY(const Plan* plan, PlanFor(shape, skip, made));
     if (!dtype_.is_fixed_size() || decoded.size() != plan->decoded_size()) {
       return model::Internal("a chunk is decoded into memory of another size");
     }
-    return Run(*this, *plan, encoded, decoded, scratch).Decode();
+    return Run(*this, *plan, encoded, decoded, scratch, times).Decode();
   } catch (const std::bad_alloc&) {
     return model::Limit("not enough memory to decode a chunk");
   }
@@ -358,7 +367,8 @@ model::Result<void> CodecChain::DecodeRange(const EncodedChunk& encoded,
 
 // Decodes the bytes to bytes codecs without knowing the decoded size.
 model::Result<ConstByteSpan> CodecChain::DecodeBytes(ConstByteSpan encoded, uint64_t limit,
-                                                     Scratch& scratch, uint32_t skip) const {
+                                                     Scratch& scratch, uint32_t skip,
+                                                     DecodeTimer& timer) const {
   ConstByteSpan current = encoded;
   int slot = 0;
   for (size_t i = bytes_to_bytes_.size(); i-- > 0;) {
@@ -366,6 +376,7 @@ model::Result<ConstByteSpan> CodecChain::DecodeBytes(ConstByteSpan encoded, uint
     const BytesToBytesCodec& codec = *bytes_to_bytes_[i];
     if (codec.DecodesToPart()) {
       NDLFS_TRY(current, codec.DecodePart(current), codec.name());
+      timer.NoteStep(codec.name(), current.size());
       continue;
     }
     slot = 1 - slot;
@@ -374,6 +385,7 @@ model::Result<ConstByteSpan> CodecChain::DecodeBytes(ConstByteSpan encoded, uint
       auto produced = codec.Decode(current, output);
       if (produced) {
         current = output.first(*produced);
+        timer.NoteStep(codec.name(), current.size());
         break;
       }
       // The output may have been too small. Only a failure of the last attempt is
@@ -386,20 +398,23 @@ model::Result<ConstByteSpan> CodecChain::DecodeBytes(ConstByteSpan encoded, uint
 
 model::Result<Bytes> CodecChain::DecodeVariable(ConstByteSpan encoded,
                                                 const std::vector<uint64_t>& shape,
-                                                uint64_t limit, Scratch& scratch,
-                                                uint32_t skip) const {
+                                                uint64_t limit, Scratch& scratch, uint32_t skip,
+                                                DecodeTimes* times) const {
   try {
+    DecodeTimer timer(times);
     std::shared_ptr<const Plan> made;
     NDLFS_TRY(const Plan* plan, PlanFor(shape, skip, made));
     if (dtype_.is_fixed_size()) return model::Internal("elements of fixed size");
-    NDLFS_TRY(const ConstByteSpan bytes, DecodeBytes(encoded, limit, scratch, skip));
+    NDLFS_TRY(const ConstByteSpan bytes, DecodeBytes(encoded, limit, scratch, skip, timer));
     NDLFS_TRY(Bytes stream, array_to_bytes_->DecodeVariable(bytes, plan->forms.back(), limit),
               array_to_bytes_->name());
+    timer.NoteStep(array_to_bytes_->name(), stream.size());
     for (size_t i = array_to_array_.size(); i-- > 0;) {
       if (array_to_array_[i]->IsIdentity(plan->forms[i])) continue;
       NDLFS_TRY(stream,
                 array_to_array_[i]->DecodeVariable(stream.span(), plan->forms[i], limit),
                 array_to_array_[i]->name());
+      timer.NoteStep(array_to_array_[i]->name(), stream.size());
     }
     return stream;
   } catch (const std::bad_alloc&) {

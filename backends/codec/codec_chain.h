@@ -8,6 +8,7 @@
 
 #include "backends/base/bytes.h"
 #include "backends/codec/codec.h"
+#include "backends/codec/decode_times.h"
 #include "model/error.h"
 
 namespace ndlfs::backends {
@@ -59,14 +60,16 @@ class CodecChain {
 
   // Decodes one chunk. `decoded` has exactly the size of `shape`. A bit i that is
   // set in `skip` leaves out bytes to bytes codec i, like an HDF5 filter mask.
-  // Errors name the codec; invalid data are kCorrupt.
+  // Errors name the codec; invalid data are kCorrupt. Each codec is counted in `times`, which
+  // may be null.
   model::Result<void> Decode(ConstByteSpan encoded, const std::vector<uint64_t>& shape,
-                             ByteSpan decoded, Scratch& scratch, uint32_t skip = 0) const;
+                             ByteSpan decoded, Scratch& scratch, uint32_t skip = 0,
+                             DecodeTimes* times = nullptr) const;
   // The same for elements of variable size. Returns an element stream (see
   // array_source.h) of at most `limit` bytes.
   model::Result<Bytes> DecodeVariable(ConstByteSpan encoded, const std::vector<uint64_t>& shape,
-                                      uint64_t limit, Scratch& scratch,
-                                      uint32_t skip = 0) const;
+                                      uint64_t limit, Scratch& scratch, uint32_t skip = 0,
+                                      DecodeTimes* times = nullptr) const;
 
   // Whether a range of a chunk can be decoded without the rest: the chain does
   // nothing apart from one codec for which that is true.
@@ -93,7 +96,8 @@ class CodecChain {
   model::Result<const Plan*> PlanFor(const std::vector<uint64_t>& shape, uint32_t skip,
                                      std::shared_ptr<const Plan>& made) const;
   model::Result<ConstByteSpan> DecodeBytes(ConstByteSpan encoded, uint64_t limit,
-                                           Scratch& scratch, uint32_t skip) const;
+                                           Scratch& scratch, uint32_t skip,
+                                           DecodeTimer& timer) const;
   // The bytes that a chunk of `shape` decodes to, if DecodesRanges().
   model::Result<uint64_t> RangedSize(const std::vector<uint64_t>& shape) const;
 

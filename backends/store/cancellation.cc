@@ -26,8 +26,18 @@ bool CancellationScope::IsCancelled() {
   return current != nullptr && current->is_cancelled();
 }
 
+static model::Failure NobodyWaits() {
+  return model::IoError(ECANCELED, "nobody waits for it any more");
+}
+
 model::Result<void> CancellationScope::Check() {
-  if (IsCancelled()) return model::IoError(ECANCELED, "nobody waits for it any more");
+  if (IsCancelled()) return NobodyWaits();
+  return {};
+}
+
+model::Result<void> CancellationScope::CheckWithinChunk() {
+  const CancellationPtr& current = OfThread();
+  if (current != nullptr && current->is_abandoned()) return NobodyWaits();
   return {};
 }
 

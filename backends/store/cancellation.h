@@ -5,6 +5,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <memory>
 
 #include "model/error.h"
@@ -17,9 +18,17 @@ class Cancellation {
   // The work should stop soon. Cannot be taken back.
   void Cancel() { is_cancelled_.store(true, std::memory_order_relaxed); }
   bool is_cancelled() const { return is_cancelled_.load(std::memory_order_relaxed); }
+  // The same, and nobody is going to try again: the work should stop in the middle of a chunk,
+  // too, although what it has decoded is lost.
+  void Abandon() {
+    is_abandoned_.store(true, std::memory_order_relaxed);
+    Cancel();
+  }
+  bool is_abandoned() const { return is_abandoned_.load(std::memory_order_relaxed); }
 
  private:
   std::atomic<bool> is_cancelled_{false};
+  std::atomic<bool> is_abandoned_{false};
 };
 using CancellationPtr = std::shared_ptr<const Cancellation>;
 
@@ -39,6 +48,10 @@ class CancellationScope {
   // An error of which IsCancellation() is true, if the request of this thread has ended. The
   // error says nothing about the source: code must not remember it for other requests.
   static model::Result<void> Check();
+  // The same within a chunk: only if the request was abandoned. For codecs that are slow, once
+  // for each kSliceBytes of what they decode.
+  static model::Result<void> CheckWithinChunk();
+  static constexpr size_t kSliceBytes = size_t{4} << 20;
 
  private:
   CancellationPtr outer_;

@@ -174,6 +174,9 @@ Result<int> Stats(const Arguments& arguments) {
     return BadInput("{}: the mount there has died; ndlfs umount removes it",
                     Quote(arguments.mountpoint));
   }
+  if (!config && config.error().sys_errno() == ENOENT) {
+    return BadInput("{}: ndlfs is not mounted there", Quote(arguments.mountpoint));
+  }
   if (!config) {
     return BadInput("{}: ndlfs is not mounted there ({})", Quote(arguments.mountpoint),
                     std::strerror(config.error().sys_errno()));

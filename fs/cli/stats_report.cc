@@ -91,22 +91,37 @@ void Fit(std::string& line, size_t width) {
   line.resize(width);
 }
 
-}  // namespace
-
-double MountStats::operator[](std::string_view name) const {
-  const auto it = numbers.find(name);
-  return it != numbers.end() ? it->second : 0;
+// How fast each codec decodes on one core: now, or where it rests, on average.
+std::string CodecsLine(const MountStats& before, const MountStats& now) {
+  std::string text;
+  for (const auto& [name, total] : now.codecs) {
+    const auto found = before.codecs.find(name);
+    const auto old = found != before.codecs.end() ? found->second : MountStats::Codec();
+    const bool is_busy = total.seconds > old.seconds && total.bytes > old.bytes;
+    const double bytes = is_busy ? total.bytes - old.bytes : total.bytes;
+    const double seconds = is_busy ? total.seconds - old.seconds : total.seconds;
+    if (seconds <= 0) continue;
+    text += fmt::format("{}{} {}/s", text.empty() ? "" : ", ", name, Bytes(bytes / seconds));
+  }
+  return "  codecs     " + (text.empty() ? "-" : text + "  (on one core)");
 }
 
-model::Result<MountStats> ParseMountStats(std::string_view text) {
-  NDLFS_TRY(const auto json, backends::ParseJson(text));
-  if (!json.is_object()) return model::BadInput("not an object");
-  MountStats stats;
-  for (const auto& [name, value] : json.items()) {
-    if (value.is_number()) stats.numbers[name] = value.template get<double>();
+void AddSlowRequests(const MountStats& now, std::vector<std::string>& lines) {
+  constexpr size_t kMostShown = 4;
+  if (now.slow_requests.empty()) return;
+  lines.emplace_back();
+  lines.push_back(fmt::format("  {:<9}{:>9}{:>13}   path", "slow", "took", "ago"));
+  for (size_t i = 0; i < std::min(now.slow_requests.size(), kMostShown); ++i) {
+    const MountStats::SlowRequest& request = now.slow_requests[i];
+    lines.push_back(fmt::format("  {:<9}{:>9}{:>13}   {}", request.kind,
+                                Seconds(request.seconds), Uptime(request.age),
+                                model::OneLine(request.path)));
   }
+}
+
+void ParseRequests(const backends::Json& json, MountStats& stats) {
   const auto requests = json.find("requests");
-  if (requests == json.end() || !requests->is_object()) return stats;
+  if (requests == json.end() || !requests->is_object()) return;
   for (const auto& [kind, value] : requests->items()) {
     Times times;
     if (!value.is_object() || !value.contains("classes") || !value.contains("seconds"))
@@ -121,6 +136,54 @@ model::Result<MountStats> ParseMountStats(std::string_view text) {
     }
     stats.requests.emplace_back(kind, times);
   }
+}
+
+// 0 where there is no such number.
+double NumberAt(const backends::Json& object, const char* name) {
+  const auto found = object.find(name);
+  return found != object.end() && found->is_number() ? found->template get<double>() : 0;
+}
+std::string TextAt(const backends::Json& object, const char* name) {
+  const auto found = object.find(name);
+  return found != object.end() && found->is_string() ? found->template get<std::string>() : "";
+}
+
+void ParseCodecs(const backends::Json& json, MountStats& stats) {
+  const auto codecs = json.find("codecs");
+  if (codecs == json.end() || !codecs->is_object()) return;
+  for (const auto& [name, value] : codecs->items()) {
+    if (!value.is_object()) continue;
+    stats.codecs[name] = {NumberAt(value, "bytes"), NumberAt(value, "seconds")};
+  }
+}
+
+void ParseSlowRequests(const backends::Json& json, MountStats& stats) {
+  const auto requests = json.find("slow_requests");
+  if (requests == json.end() || !requests->is_array()) return;
+  for (const auto& value : *requests) {
+    if (!value.is_object()) continue;
+    stats.slow_requests.push_back({TextAt(value, "kind"), TextAt(value, "path"),
+                                   NumberAt(value, "seconds"), NumberAt(value, "age")});
+  }
+}
+
+}  // namespace
+
+double MountStats::operator[](std::string_view name) const {
+  const auto it = numbers.find(name);
+  return it != numbers.end() ? it->second : 0;
+}
+
+model::Result<MountStats> ParseMountStats(std::string_view text) {
+  NDLFS_TRY(const auto json, backends::ParseJson(text));
+  if (!json.is_object()) return model::BadInput("not an object");
+  MountStats stats;
+  for (const auto& [name, value] : json.items()) {
+    if (value.is_number()) stats.numbers[name] = value.template get<double>();
+  }
+  ParseRequests(json, stats);
+  ParseCodecs(json, stats);
+  ParseSlowRequests(json, stats);
   return stats;
 }
 
@@ -164,6 +227,7 @@ std::vector<std::string> StatsScreen(const MountFacts& facts, const MountStats& 
           "  open       {:>6.0f} files, {:.0f} of {:.0f} stores, {:.0f} groups and arrays; "
           "the kernel knows {:.0f} names",
           now["open_files"], now["open_stores"], now["stores"], now["entities"], now["inodes"]),
+      CodecsLine(before, now),
       "",
       fmt::format("  {:<9}{:>9}{:>13}{:>11}{:>11}{:>11}", "requests", "per s", "total", "mean",
                   "half <", "99 % <"),
@@ -172,6 +236,7 @@ std::vector<std::string> StatsScreen(const MountFacts& facts, const MountStats& 
     lines.push_back(RequestLine(now.requests[i].first, now.requests[i].second,
                                 rates.Answered(i), rates.seconds()));
   }
+  AddSlowRequests(now, lines);
   lines.emplace_back();
   lines.push_back(fmt::format("  problems {:>9.0f}     failed requests {:.0f}",
                               now["problems_total"], now["failed_requests_total"]));

@@ -17,6 +17,18 @@ namespace ndlfs::fs {
 struct MountStats {
   std::map<std::string, double, std::less<>> numbers;
   std::vector<std::pair<std::string, RequestTimes::Snapshot>> requests;
+  struct Codec {
+    double bytes = 0;  // decoded, and
+    double seconds = 0;
+  };
+  std::map<std::string, Codec> codecs;
+  struct SlowRequest {
+    std::string kind;
+    std::string path;
+    double seconds = 0;
+    double age = 0;  // seconds since the answer
+  };
+  std::vector<SlowRequest> slow_requests;  // the slowest first
 
   // 0 where the mount is of another version, and has no such number.
   double operator[](std::string_view name) const;

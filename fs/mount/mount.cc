@@ -97,6 +97,21 @@ void RaiseDescriptorLimit() {
   ::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+// Descriptors that are not for open files: of stores and chunks that are read, of helpers, of
+// connections, of the cache directory.
+constexpr uint64_t kOwnDescriptors = 384;
+// Open files take some hundred bytes each.
+constexpr uint64_t kMostOpen = uint64_t{1} << 18;
+constexpr uint64_t kLeastOpenBytes = uint64_t{64} << 20;
+
+// Files and directories that users may have open, after RaiseDescriptorLimit().
+uint64_t MostOpenFiles() {
+  rlimit limit = {};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return kOwnDescriptors;
+  const uint64_t all = limit.rlim_cur;
+  return std::min(all - std::min(kOwnDescriptors, all / 2), kMostOpen);
+}
+
 // Of a source where each look is a request, only files with the name of a store are looked
 // into.
 Scope ScopeOf(const MountOptions& options, const RemotePlace& place) {
@@ -176,6 +191,8 @@ class Mount {
             .most_running = std::max({options_.fetches, options_.threads, kLeastWaiting}),
             .answer_within = AnswerWithin(options_),
             .shared = source_->is_shared(),
+            .most_open = MostOpenFiles(),
+            .most_open_bytes = std::max(options_.cache_size, kLeastOpenBytes),
             .source = backends::LocalRootOf(*source_)};
   }
 
@@ -185,19 +202,20 @@ class Mount {
       if (place_.block_cache) AddBlockStatistics(*place_.block_cache, all);
       return all;
     };
-    const auto servers = [this] {
-      return place_.statistics ? place_.statistics()
-                               : std::map<std::string, EndpointStatistics>();
+    const auto details = [this] {
+      DetailedStatistics all = {
+          CollectRequests(filesystem_), context_.cache.decode_times().totals(), {}};
+      if (place_.statistics) all.servers = place_.statistics();
+      return all;
     };
     return {
         {"stats.json",
          [=, this] {
-           return StatisticsAsJson(statistics(), CollectRequests(filesystem_), servers());
+           const auto now = SlowRequests::Clock::now();
+           const auto slow = filesystem_.slow_requests().Find(now);
+           return StatisticsAsJson(statistics(), details(), slow, now);
          }},
-        {"metrics",
-         [=, this] {
-           return StatisticsAsMetrics(statistics(), CollectRequests(filesystem_), servers());
-         }},
+        {"metrics", [=] { return StatisticsAsMetrics(statistics(), details()); }},
         {"config.yaml", [this] { return OptionsAsYaml(options_); }},
         {"errors.log", [this] { return context_.problems.Text(); },
          options_.allow_other ? mode_t{0444} : mode_t{0440},

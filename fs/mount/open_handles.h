@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "backends/store/caller.h"
+#include "fs/mount/open_limits.h"
 #include "fs/tree/inode_table.h"
 #include "fs/tree/tree_node.h"
 #include "model/mutex.h"
@@ -54,9 +55,10 @@ class HandleSet {
 
 // One open().
 struct OpenFile : std::enable_shared_from_this<OpenFile> {
-  OpenFile(OpenedFile&& file, backends::CallerPtr by)
-      : handle(std::move(file.handle)), opener(std::move(by)) {}
+  OpenFile(OpenedFile&& file, backends::CallerPtr by, OpenLimits::Place in)
+      : place(std::move(in)), handle(std::move(file.handle)), opener(std::move(by)) {}
 
+  const OpenLimits::Place place;  // given back when the handle is gone
   const std::shared_ptr<const FileHandle> handle;
   // The caller that opened the file. Every read through the handle is done as this caller.
   // Null if the mount is only for the user who mounts.
@@ -69,8 +71,11 @@ struct OpenFile : std::enable_shared_from_this<OpenFile> {
 class DirectoryHandle : public std::enable_shared_from_this<DirectoryHandle> {
  public:
   DirectoryHandle(InodeTable::Inode inode, std::unique_ptr<DirectoryReader> reader,
-                  backends::CallerPtr opener = nullptr)
-      : inode_(std::move(inode)), opener_(std::move(opener)), reader_(std::move(reader)) {}
+                  backends::CallerPtr opener = nullptr, OpenLimits::Place place = {})
+      : place_(std::move(place)),
+        inode_(std::move(inode)),
+        opener_(std::move(opener)),
+        reader_(std::move(reader)) {}
 
   const InodeTable::Inode& inode() const { return inode_; }
   // The same as OpenFile::opener.
@@ -101,6 +106,7 @@ class DirectoryHandle : public std::enable_shared_from_this<DirectoryHandle> {
   void Advance() REQUIRES(mutex_);
   model::Result<void> Seek(uint64_t offset) REQUIRES(mutex_);
 
+  const OpenLimits::Place place_;  // given back when the reader is gone
   const InodeTable::Inode inode_;  // keeps the node of the directory alive
   const backends::CallerPtr opener_;
   model::Mutex mutex_;

@@ -104,7 +104,9 @@ class PendingRequest : public QueuedRequest {
   template <typename Reply>
   bool Answer(const Reply& reply) {
     if (is_answered_.exchange(true)) return false;
-    times_.End(arrival());
+    const auto now = Clock::now();
+    times_.End(arrival(), now);
+    if (fs_.slow_requests_.IsSlow(now - arrival(), now)) NoteSlow(now);
     return reply(req_) == 0;
   }
   bool AnswerError(int error) {
@@ -114,7 +116,8 @@ class PendingRequest : public QueuedRequest {
 
   void Refuse(int error) override {
     // What is decoded when the time is over goes on where another try would find it.
-    if (error != ETIMEDOUT || lane() == Lane::kRead) cancellation_->Cancel();
+    if (error != ETIMEDOUT) cancellation_->Abandon();
+    if (error == ETIMEDOUT && lane() == Lane::kRead) cancellation_->Cancel();
     if (AnswerError(error) && error == ETIMEDOUT) ReportDelay();
   }
   bool IsWanted() override { return LookAtCaller(context_.pid) == CallerState::kWaits; }
@@ -150,6 +153,9 @@ class PendingRequest : public QueuedRequest {
         nodeid_(nodeid) {}
 
   void ReportDelay() noexcept;
+  void NoteSlow(Clock::time_point now) noexcept;
+  // Where it goes to in the mount: "/era5.zarr/t2m". Of a lookup, the folder.
+  std::string Path() const;
 
   Filesystem& fs_;
   const fuse_req_t req_;  // freed with the answer
@@ -460,17 +466,26 @@ struct Handlers {
                 (info.flags & O_ACCMODE) == O_RDONLY && (info.flags & O_TRUNC) == 0;
             if (!reads) return IoError(EROFS, "open");
             NDLFS_TRY(const auto inode, Find(fs, nodeid));
+            // Limits concern the caller alone, and are no trouble with the source.
+            auto place = fs.open_limits_.Take(request.user());
+            if (!place) return AnswerRefusal(request, EMFILE);
             NDLFS_TRY(auto opened, AsNode(inode).Open());
+            if (!place->Keep(opened.handle->kept())) return AnswerRefusal(request, ENOMEM);
             if (fs.on_first_open_) std::call_once(fs.first_open_, fs.on_first_open_);
             fuse_file_info answer = info;
             // A node is one version of a file: its pages stay true.
             answer.keep_cache = !opened.size_unknown;
             answer.direct_io = opened.size_unknown;
             answer.fh = fs.files_.Add(std::make_shared<OpenFile>(
-                std::move(opened), backends::CallerScope::Current()));
+                std::move(opened), backends::CallerScope::Current(), *std::move(place)));
             if (!AnswerOpen(request, answer)) fs.files_.Remove(answer.fh);
             return {};
           });
+  }
+
+  static Status AnswerRefusal(Request& request, int error) {
+    request.AnswerError(error);
+    return {};
   }
 
   static bool AnswerOpen(Request& request, const fuse_file_info& info) {
@@ -541,13 +556,17 @@ struct Handlers {
     Queue(req, &Counts::readdir, Lane::kLook, nodeid,
           [nodeid, info = *fi](Filesystem& fs, Request& request) -> Status {
             NDLFS_TRY(auto inode, Find(fs, nodeid));
+            auto place = fs.open_limits_.Take(request.user());
+            if (!place) return AnswerRefusal(request, EMFILE);
             NDLFS_TRY(auto reader, AsNode(inode).OpenDirectory());
+            if (!place->Keep(reader->kept())) return AnswerRefusal(request, ENOMEM);
             const bool keep = fs.options_.immutable && !AsNode(inode).MayChange(".") &&
                               !AsNode(inode).DependsOnCaller();
             fuse_file_info answer = info;
             answer.cache_readdir = answer.keep_cache = keep;
             answer.fh = fs.directories_.Add(std::make_shared<DirectoryHandle>(
-                std::move(inode), std::move(reader), backends::CallerScope::Current()));
+                std::move(inode), std::move(reader), backends::CallerScope::Current(),
+                *std::move(place)));
             if (!AnswerOpen(request, answer)) fs.directories_.Remove(answer.fh);
             return {};
           });
@@ -631,11 +650,9 @@ struct Handlers {
         req, &Counts::other, Lane::kLook, nodeid,
         [nodeid, wanted = std::string(name), size](Filesystem& fs, Request& request) -> Status {
           NDLFS_TRY(const auto inode, Find(fs, nodeid));
-          NDLFS_TRY(const auto attributes, AsNode(inode).GetExtendedAttributes());
-          for (const auto& [known, value] : attributes) {
-            if (known == wanted) return SizedReply(request, value, size);
-          }
-          return IoError(ENODATA, "getxattr");
+          NDLFS_TRY(const auto value, AsNode(inode).GetExtendedAttribute(wanted));
+          if (!value) return IoError(ENODATA, "getxattr");
+          return SizedReply(request, *value, size);
         });
   }
 
@@ -662,13 +679,46 @@ struct Handlers {
 };
 
 // Only the user who mounts gets to see it: the path may be one that the caller may not know.
+const std::array<OperationCounts::Kind, 6> OperationCounts::kKinds = {{
+    {"lookup", &OperationCounts::lookup},
+    {"getattr", &OperationCounts::getattr},
+    {"open", &OperationCounts::open},
+    {"read", &OperationCounts::read},
+    {"readdir", &OperationCounts::readdir},
+    {"other", &OperationCounts::other},
+}};
+
+std::string PendingRequest::Path() const {
+  const auto place = fs_.table_.PlaceOfNode(nodeid_);
+  std::string path;
+  if (place) {
+    for (const std::string& name : InodeTable::PathOf(place)) (path += '/') += name;
+  }
+  return path;
+}
+
+// If it was refused before it ran, it is not known whose it is: only the user who mounts sees
+// it.
+void PendingRequest::NoteSlow(Clock::time_point now) noexcept {
+  try {
+    const auto is_kind = [&](const Counts::Kind& kind) {
+      return &(fs_.counts_.*kind.times) == &times_;
+    };
+    const auto kind = std::find_if(Counts::kKinds.begin(), Counts::kKinds.end(), is_kind);
+    std::string path = Path();
+    if (path.empty()) path = "/";
+    fs_.slow_requests_.Note({.kind = kind->name,
+                             .path = std::move(path),
+                             .time = now - arrival(),
+                             .answered = now,
+                             .caller = backends::CallerScope::Current()});
+  } catch (...) {  // no memory for it
+  }
+}
+
 void PendingRequest::ReportDelay() noexcept {
   try {
-    const auto place = fs_.table_.PlaceOfNode(nodeid_);
-    std::string path;
-    if (place) {
-      for (const std::string& name : InodeTable::PathOf(place)) (path += '/') += name;
-    }
+    const std::string path = Path();
     Handlers::Complain(
         fs_, fmt::format("{}: no answer within {} s (--timeout)",
                          model::OneLine(path.substr(path.empty() ? 0 : 1)),
@@ -681,6 +731,9 @@ Filesystem::Filesystem(TreeNodePtr root, FilesystemOptions options, Report repor
     : options_(std::move(options)),
       report_(std::move(report)),
       table_(std::move(root)),
+      open_limits_({.shared = options_.shared,
+                    .most_open = options_.most_open,
+                    .most_bytes = options_.most_open_bytes}),
       queue_({.reads_at_once = options_.reads_at_once,
               .most_reads = options_.most_reads,
               .most_running = options_.most_running,

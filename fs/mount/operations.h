@@ -5,6 +5,7 @@
 // request is answered exactly once.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -18,8 +19,10 @@
 #include "backends/store/local/source_root.h"
 #include "fs/mount/caller_finder.h"
 #include "fs/mount/open_handles.h"
+#include "fs/mount/open_limits.h"
 #include "fs/mount/request_queue.h"
 #include "fs/mount/request_times.h"
+#include "fs/mount/slow_requests.h"
 #include "fs/tree/inode_table.h"
 #include "fs/tree/tree_node.h"
 
@@ -38,6 +41,12 @@ struct OperationCounts {
   RequestTimes other;
   std::atomic<uint64_t> failed{0};  // failures, except ordinary ones such as ENOENT
   std::atomic<uint64_t> bytes_read{0};
+
+  struct Kind {
+    const char* name;
+    RequestTimes OperationCounts::*times;
+  };
+  static const std::array<Kind, 6> kKinds;
 };
 
 struct FilesystemOptions {
@@ -60,6 +69,10 @@ struct FilesystemOptions {
   // Other users than the one who mounts may use the mount. Each request then opens files of the
   // source as its caller, so that the caller gets only what it may read.
   bool shared = false;
+  // What all users of a shared mount may have open, and the memory that it keeps: see
+  // OpenLimits::Options.
+  uint64_t most_open = 1 << 16;
+  uint64_t most_open_bytes = uint64_t{256} << 20;
   // The source, for statfs(), which describes its file system; null if it is no
   // directory of this machine.
   std::shared_ptr<const backends::SourceRoot> source;
@@ -98,8 +111,10 @@ class Filesystem {
   const RequestQueue& queue() const { return queue_; }
 
   const OperationCounts& counts() const { return counts_; }
+  const SlowRequests& slow_requests() const { return slow_requests_; }
   size_t inodes() const { return table_.size(); }
   size_t open_files() const { return files_.size(); }
+  OpenLimits::Stats open_limits() const { return open_limits_.stats(); }
 
  private:
   friend struct Handlers;
@@ -116,10 +131,12 @@ class Filesystem {
   std::once_flag first_open_;
   InodeTable table_;
   std::atomic<size_t> forgotten_{0};  // since memory was last given back
+  OpenLimits open_limits_;
   HandleSet<OpenFile> files_;
   HandleSet<DirectoryHandle> directories_;
   CallerFinder callers_;
   OperationCounts counts_;
+  SlowRequests slow_requests_;
   RequestQueue queue_;  // the last member: requests use the others
 };
 

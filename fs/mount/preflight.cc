@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <climits>
 #include <cstdlib>
@@ -13,6 +14,7 @@
 #include <fstream>
 #include <memory>
 #include <optional>
+#include <span>
 #include <sstream>
 #include <string_view>
 #include <utility>
@@ -50,7 +52,19 @@ Status CheckDirectory(const char* what, const std::string& path) {
   return {};
 }
 
-// A file has to be a store, by its content: whoever names it means that.
+// A file that only has the name of a store may hold anything: it has to open as one. One that
+// begins like a store is mounted even if it is damaged, and shows what is wrong.
+Status CheckStoreFile(const std::shared_ptr<const backends::Source>& source,
+                      const std::string& file, const backends::Format& format) {
+  std::array<std::byte, 1024> head;
+  NDLFS_TRY(const auto size, source->OpenFile(file)->ReadInto("", 0, head), "source");
+  const bool is_known = format.ProbeContent(std::span(head).first(size.value_or(0)));
+  if (is_known) return {};
+  NDLFS_RETURN_IF_ERROR(backends::OpenDetected(format, source, file, {}), "source");
+  return {};
+}
+
+// Whoever names a file means a store, whatever its name is.
 Status CheckSourcePath(MountPaths& paths) {
   struct ::stat status;
   paths.directory = paths.source;
@@ -61,8 +75,11 @@ Status CheckSourcePath(MountPaths& paths) {
   paths.directory = path.parent_path();
   paths.file = path.filename();
   NDLFS_TRY(const auto source, backends::LocalSource::Open(paths.directory), "source");
-  if (backends::DetectFile(*source, paths.file) != nullptr) return {};
-  return BadInput("source {}: not a directory, and not an array store", Quote(paths.source));
+  const backends::Format* format = backends::DetectFile(*source, paths.file);
+  if (format == nullptr) {
+    return BadInput("source {}: not a directory, and not an array store", Quote(paths.source));
+  }
+  return CheckStoreFile(source, paths.file, *format);
 }
 
 // A mount whose process was killed answers to nothing; for a second stat() may not notice.

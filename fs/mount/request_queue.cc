@@ -7,6 +7,8 @@
 #include <cerrno>
 #include <exception>
 
+#include "fs/mount/user_share.h"
+
 namespace ndlfs::fs {
 namespace {
 
@@ -50,8 +52,8 @@ int64_t NanosecondsOf(clockid_t clock) {
 
 bool RequestQueue::HasShare(Lane lane, const User& user) const {
   const unsigned all = running_in_[IndexOf(lane)];
-  if (all >= options_.most_running) return false;
-  return !options_.shared || user.running[IndexOf(lane)] < 3 * (options_.most_running - all);
+  if (!options_.shared) return all < options_.most_running;
+  return fs::HasShare(user.running[IndexOf(lane)], all, options_.most_running);
 }
 
 bool RequestQueue::MayRun(Lane lane, const User& user) const {

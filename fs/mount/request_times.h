@@ -36,9 +36,9 @@ class RequestTimes {
 
   // A request has begun.
   void Begin() { begun_.fetch_add(1, std::memory_order_relaxed); }
-  // One that began at `begin` has been answered.
-  void End(Clock::time_point begin) {
-    const auto time = Clock::now() - begin;
+  // One that began at `begin` was answered at `end`.
+  void End(Clock::time_point begin, Clock::time_point end) {
+    const auto time = end - begin;
     size_t time_class = 0;
     while (time_class + 1 < kClasses && time > LongestOf(time_class)) ++time_class;
     counts_[time_class].fetch_add(1, std::memory_order_relaxed);

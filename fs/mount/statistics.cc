@@ -41,6 +41,64 @@ std::string NumberText(double value) {
 
 using Servers = std::map<std::string, EndpointStatistics>;
 
+using Codecs = backends::DecodeTimes::Totals;
+
+std::string JsonText(const std::string& text) {
+  return backends::Json(text).dump(-1, ' ', true, backends::Json::error_handler_t::replace);
+}
+
+// Appends one counter of each entry of `numbers`: ndlfs_KIND_NAME{KIND="entry"}.
+template <typename Numbers, typename Value>
+void AddCounters(std::string_view kind, std::string_view name, std::string_view help,
+                 const Numbers& numbers, const Value& value, std::string& text) {
+  text +=
+      fmt::format("# HELP ndlfs_{0}_{1} {2}\n# TYPE ndlfs_{0}_{1} counter\n", kind, name, help);
+  for (const auto& [entry, counted] : numbers) {
+    text += fmt::format("ndlfs_{0}_{1}{{{0}=\"{2}\"}} {3}\n", kind, name, entry,
+                        NumberText(static_cast<double>(value(counted))));
+  }
+}
+
+std::string CodecsAsJson(const Codecs& codecs) {
+  std::string text = "{";
+  for (const auto& [name, total] : codecs) {
+    if (!text.ends_with('{')) text += ',';
+    text += fmt::format("\n    {}: {{\"chunks\": {}, \"bytes\": {}, \"seconds\": {}}}",
+                        JsonText(name), total.chunks, total.bytes, NumberText(total.seconds()));
+  }
+  return text + "\n  }";
+}
+
+std::string CodecsAsMetrics(const Codecs& codecs) {
+  std::string text;
+  if (codecs.empty()) return text;
+  using Total = backends::DecodeTimes::Total;
+  AddCounters(
+      "codec", "chunks_total", "Chunks that a codec decoded.", codecs,
+      [](const Total& total) { return total.chunks; }, text);
+  AddCounters(
+      "codec", "bytes_total", "Bytes that it decoded them to.", codecs,
+      [](const Total& total) { return total.bytes; }, text);
+  AddCounters(
+      "codec", "seconds_total", "Time that this took.", codecs,
+      [](const Total& total) { return total.seconds(); }, text);
+  return text;
+}
+
+std::string SlowRequestsAsJson(const std::vector<SlowRequest>& requests,
+                               SlowRequests::Clock::time_point now) {
+  using Seconds = std::chrono::duration<double>;
+  std::string text = "[";
+  for (const SlowRequest& request : requests) {
+    if (!text.ends_with('[')) text += ',';
+    text += fmt::format(
+        "\n    {{\"kind\": \"{}\", \"path\": {}, \"seconds\": {:.6f}, \"age\": {:.1f}}}",
+        request.kind, JsonText(request.path), Seconds(request.time).count(),
+        Seconds(now - request.answered).count());
+  }
+  return text + (requests.empty() ? "]" : "\n  ]");
+}
+
 std::string ServersAsJson(const Servers& servers) {
   std::string text = "{";
   for (const auto& [name, server] : servers) {
@@ -48,9 +106,8 @@ std::string ServersAsJson(const Servers& servers) {
     text += fmt::format(
         "\n    {}: {{\"requests\": {}, \"bytes\": {}, \"retries\": {}, \"failures\": {}, "
         "\"answers\": {}, \"answer_seconds\": {}}}",
-        backends::Json(name).dump(-1, ' ', true, backends::Json::error_handler_t::replace),
-        server.requests, server.bytes, server.retries, server.failures, server.answers,
-        NumberText(server.answer_seconds));
+        JsonText(name), server.requests, server.bytes, server.retries, server.failures,
+        server.answers, NumberText(server.answer_seconds));
   }
   return text + "\n  }";
 }
@@ -59,12 +116,7 @@ std::string ServersAsMetrics(const Servers& servers) {
   std::string text;
   if (servers.empty()) return text;
   const auto add = [&](std::string_view name, std::string_view help, const auto& value) {
-    text += fmt::format("# HELP ndlfs_server_{0} {1}\n# TYPE ndlfs_server_{0} counter\n", name,
-                        help);
-    for (const auto& [server, numbers] : servers) {
-      text += fmt::format("ndlfs_server_{}{{server=\"{}\"}} {}\n", name, server,
-                          NumberText(static_cast<double>(value(numbers))));
-    }
+    AddCounters("server", name, help, servers, value, text);
   };
   using Server = EndpointStatistics;
   add("requests_total", "Requests to a server.", [](const Server& s) { return s.requests; });
@@ -127,8 +179,13 @@ std::vector<Statistic> CollectStatistics(const MountContext& context,
       counter("requests_crowded_out_total",
               "Requests that were refused because too many of their user waited.",
               queue.crowded_out),
+      counter("opens_refused_total",
+              "Files that were not opened because their user had too much open.",
+              filesystem.open_limits().refused),
       gauge("inodes", "Files and directories that the kernel knows.", filesystem.inodes()),
       gauge("open_files", "Open files.", filesystem.open_files()),
+      gauge("open_files_bytes", "Memory that open files keep, with --allow-other.",
+            filesystem.open_limits().bytes),
       gauge("stores", "Stores that are known.", context.catalog.size()),
       gauge("open_stores", "Stores that are open.", context.services.opened.size()),
       gauge("entities", "Groups and arrays in memory.", context.services.entities.size()),
@@ -171,35 +228,39 @@ void AddBlockStatistics(const backends::BlockCache& cache, std::vector<Statistic
 
 std::vector<RequestStatistic> CollectRequests(const Filesystem& filesystem) {
   const OperationCounts& counts = filesystem.counts();
-  return {{"lookup", counts.lookup.answered()},   {"getattr", counts.getattr.answered()},
-          {"open", counts.open.answered()},       {"read", counts.read.answered()},
-          {"readdir", counts.readdir.answered()}, {"other", counts.other.answered()}};
+  std::vector<RequestStatistic> requests;
+  for (const auto& [name, times] : OperationCounts::kKinds) {
+    requests.push_back({name, (counts.*times).answered()});
+  }
+  return requests;
 }
 
 std::string StatisticsAsJson(const std::vector<Statistic>& statistics,
-                             const std::vector<RequestStatistic>& requests,
-                             const std::map<std::string, EndpointStatistics>& servers) {
+                             const DetailedStatistics& details,
+                             const std::vector<SlowRequest>& slow_requests,
+                             SlowRequests::Clock::time_point now) {
   std::string text = "{";
   for (const Statistic& statistic : statistics) {
     if (text.size() > 1) text += ',';
     text += fmt::format("\n  \"{}\": {}", statistic.name, NumberText(statistic.value));
   }
-  if (requests.empty()) return text + "\n}\n";
+  if (details.requests.empty()) return text + "\n}\n";
   text += ",\n  \"requests\": {";
-  for (const RequestStatistic& request : requests) {
+  for (const RequestStatistic& request : details.requests) {
     if (!text.ends_with('{')) text += ',';
     text += fmt::format("\n    \"{}\": {{\"count\": {}, \"seconds\": {}, \"classes\": [{}]}}",
                         request.kind, request.times.total(), NumberText(request.times.seconds),
                         fmt::join(request.times.counts, ", "));
   }
   text += "\n  }";
-  if (!servers.empty()) text += ",\n  \"servers\": " + ServersAsJson(servers);
+  text += ",\n  \"codecs\": " + CodecsAsJson(details.codecs);
+  if (!details.servers.empty()) text += ",\n  \"servers\": " + ServersAsJson(details.servers);
+  text += ",\n  \"slow_requests\": " + SlowRequestsAsJson(slow_requests, now);
   return text + "\n}\n";
 }
 
 std::string StatisticsAsMetrics(const std::vector<Statistic>& statistics,
-                                const std::vector<RequestStatistic>& requests,
-                                const std::map<std::string, EndpointStatistics>& servers) {
+                                const DetailedStatistics& details) {
   std::string text;
   for (const Statistic& statistic : statistics) {
     text +=
@@ -207,12 +268,12 @@ std::string StatisticsAsMetrics(const std::vector<Statistic>& statistics,
                     statistic.name, statistic.help, statistic.is_counter ? "counter" : "gauge",
                     NumberText(statistic.value));
   }
-  if (!requests.empty()) {
+  if (!details.requests.empty()) {
     text +=
         "# HELP ndlfs_request_seconds How long requests took until they were answered.\n"
         "# TYPE ndlfs_request_seconds histogram\n";
   }
-  for (const RequestStatistic& request : requests) {
+  for (const RequestStatistic& request : details.requests) {
     uint64_t sum = 0;
     for (size_t i = 0; i < RequestTimes::kClasses; ++i) {
       sum += request.times.counts[i];
@@ -226,7 +287,7 @@ std::string StatisticsAsMetrics(const std::vector<Statistic>& statistics,
         "ndlfs_request_seconds_count{{kind=\"{0}\"}} {2}\n",
         request.kind, NumberText(request.times.seconds), sum);
   }
-  return text + ServersAsMetrics(servers);
+  return text + CodecsAsMetrics(details.codecs) + ServersAsMetrics(details.servers);
 }
 
 std::string OptionsAsYaml(const MountOptions& options) {

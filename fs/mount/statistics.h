@@ -6,10 +6,13 @@
 #include <chrono>
 #include <map>
 #include <string>
+#include <vector>
 
+#include "backends/codec/decode_times.h"
 #include "fs/mount/mount.h"
 #include "fs/mount/open_source.h"
 #include "fs/mount/operations.h"
+#include "fs/mount/slow_requests.h"
 #include "fs/tree/mount_context.h"
 
 namespace ndlfs::fs {
@@ -38,16 +41,29 @@ struct RequestStatistic {
 };
 std::vector<RequestStatistic> CollectRequests(const Filesystem& filesystem);
 
-// An object with a number for each statistic, and in "requests" an object for each kind:
-// "count", "seconds", and "classes", the number of requests in each class of
-// RequestTimes. If the source is behind servers, "servers" has an object for each of them.
+// What is counted for each thing of a kind.
+struct DetailedStatistics {
+  std::vector<RequestStatistic> requests;
+  backends::DecodeTimes::Totals codecs;
+  std::map<std::string, EndpointStatistics> servers;  // empty if the source is local
+};
+
+// An object with a number for each statistic, and these objects:
+//   "requests"  for each kind "count", "seconds", and "classes", the number of requests in each
+//               class of RequestTimes
+//   "codecs"    for each codec "chunks", "bytes" (decoded) and "seconds"
+//   "servers"   if the source is behind servers
+//   "slow_requests"  a list of the slowest recent requests, the slowest first, each with
+//   "kind",
+//               "path", "seconds", and "age", the seconds since the answer
 std::string StatisticsAsJson(const std::vector<Statistic>& statistics,
-                             const std::vector<RequestStatistic>& requests = {},
-                             const std::map<std::string, EndpointStatistics>& servers = {});
-// The text format that Prometheus reads; the times are a histogram.
+                             const DetailedStatistics& details = {},
+                             const std::vector<SlowRequest>& slow_requests = {},
+                             SlowRequests::Clock::time_point now = {});
+// The text format that Prometheus reads; the times of requests are a histogram. Slow requests
+// are left out: each path would be a time series of its own.
 std::string StatisticsAsMetrics(const std::vector<Statistic>& statistics,
-                                const std::vector<RequestStatistic>& requests = {},
-                                const std::map<std::string, EndpointStatistics>& servers = {});
+                                const DetailedStatistics& details = {});
 
 // The options of the mount, with the defaults filled in.
 std::string OptionsAsYaml(const MountOptions& options);

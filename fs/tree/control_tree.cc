@@ -126,6 +126,7 @@ class RootReader final : public DirectoryReader {
     began_ = false;
     source_->Rewind();
   }
+  KeptObjects kept() const override { return source_->kept(); }
 
  private:
   const std::unique_ptr<DirectoryReader> source_;
@@ -163,6 +164,11 @@ class Root final : public DirectoryNode {
   model::Result<ExtendedAttributes> GetExtendedAttributes() const override {
     NDLFS_TRY(const auto source, Source());
     return source->GetExtendedAttributes();
+  }
+  model::Result<std::optional<std::string>> GetExtendedAttribute(
+      std::string_view name) const override {
+    NDLFS_TRY(const auto source, Source());
+    return source->GetExtendedAttribute(name);
   }
 
  private:

@@ -145,6 +145,16 @@ class ViewHandle final : public FileHandle {
     return model::Propagate(std::move(count).error(), name_);
   }
 
+  // The index of a store lives as long as its arrays, so it counts, too. If the store is no
+  // longer open, nobody knows how large the index is.
+  KeptObjects kept() const override {
+    KeptObjects objects = {{made_.get(), made_->view->most_held_bytes() + made_->parts_bytes},
+                           {entity_.get(), entity_->held_bytes}};
+    const HierarchyPtr hierarchy = entity_->loaded_from.lock();
+    if (hierarchy) objects.push_back({hierarchy.get(), hierarchy->held_bytes()});
+    return objects;
+  }
+
  private:
   const StorePtr store_;
   const std::string name_;
@@ -360,8 +370,7 @@ class ListingReader final : public DirectoryReader {
     auto listing = listing_.lock();
     if (listing) return listing;
     NDLFS_TRY(Listing made, make_());
-    uint64_t bytes = made.capacity() * sizeof(DirectoryEntry);
-    for (const DirectoryEntry& entry : made) bytes += entry.name.capacity();
+    const uint64_t bytes = HeldBytes(made);
     listing = std::make_shared<const Listing>(std::move(made));
     services_.listings.Touch(listing, bytes);
     listing_ = listing;
@@ -418,6 +427,8 @@ class EntityFolder final : public DirectoryNode {
   bool DependsOnCaller() const override { return store_->is_shared(); }
   model::Result<std::unique_ptr<DirectoryReader>> OpenDirectory() const override;
   model::Result<ExtendedAttributes> GetExtendedAttributes() const override;
+  model::Result<std::optional<std::string>> GetExtendedAttribute(
+      std::string_view name) const override;
 
  private:
   bool is_top() const { return path_ == "/"; }
@@ -668,6 +679,15 @@ model::Result<ExtendedAttributes> EntityFolder::GetExtendedAttributes() const {
   if (!entity && !IsShown(entity.error())) return model::Propagate(entity.error());
   if (!entity || (*entity)->node == nullptr) return ExtendedAttributes();
   return DescribeEntity(store->Describe(), path_, *(*entity)->node, ListViews(store, *entity));
+}
+
+model::Result<std::optional<std::string>> EntityFolder::GetExtendedAttribute(
+    std::string_view name) const {
+  if (name != kLoadStatsName) return DirectoryNode::GetExtendedAttribute(name);
+  NDLFS_TRY(const StorePtr store, context_.catalog.OfCaller(store_));
+  const auto entity = store->Get(path_);
+  if (!entity || (*entity)->reader == nullptr) return std::nullopt;
+  return DescribeLoads((*entity)->reader->counts());
 }
 
 // Whether a path that begins `depth` folders below the mount stays inside.

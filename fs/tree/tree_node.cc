@@ -19,6 +19,7 @@ class ListReader final : public DirectoryReader {
     return entries_[next_++];
   }
   void Rewind() override { next_ = 0; }
+  KeptObjects kept() const override { return {{this, HeldBytes(entries_)}}; }
 
  private:
   const std::vector<DirectoryEntry> entries_;
@@ -35,6 +36,7 @@ class TextHandle final : public FileHandle {
     std::memcpy(out.data(), text_->data() + offset, count);
     return count;
   }
+  KeptObjects kept() const override { return {{text_.get(), text_->capacity()}}; }
 
  private:
   const std::shared_ptr<const std::string> text_;
@@ -99,6 +101,15 @@ model::Result<ExtendedAttributes> TreeNode::GetExtendedAttributes() const {
   return ExtendedAttributes();
 }
 
+model::Result<std::optional<std::string>> TreeNode::GetExtendedAttribute(
+    std::string_view name) const {
+  NDLFS_TRY(auto attributes, GetExtendedAttributes());
+  for (auto& [known, value] : attributes) {
+    if (known == name) return std::move(value);
+  }
+  return std::nullopt;
+}
+
 InodeTable::Object::Relation DirectoryNode::Compare(const Object& fresh) const {
   const auto* directory = dynamic_cast<const DirectoryNode*>(&fresh);
   if (directory == nullptr) return Relation::kDifferent;
@@ -106,6 +117,12 @@ InodeTable::Object::Relation DirectoryNode::Compare(const Object& fresh) const {
 }
 
 model::Result<OpenedFile> DirectoryNode::Open() { return IoError(EISDIR, "open"); }
+
+uint64_t HeldBytes(const std::vector<DirectoryEntry>& entries) {
+  uint64_t bytes = entries.capacity() * sizeof(DirectoryEntry);
+  for (const DirectoryEntry& entry : entries) bytes += entry.name.capacity();
+  return bytes;
+}
 
 std::unique_ptr<DirectoryReader> MakeListReader(std::vector<DirectoryEntry> entries) {
   return std::make_unique<ListReader>(std::move(entries));

@@ -40,10 +40,20 @@ struct DirectoryEntry {
   mode_t type = 0;
 };
 
+// Memory that an open file or directory keeps. Others may keep the same object; then it has the
+// same identity.
+struct KeptObject {
+  const void* identity;
+  uint64_t bytes;
+};
+using KeptObjects = std::vector<KeptObject>;
+
 // One pass over a directory. For one thread at a time.
 class DirectoryReader {
  public:
   virtual ~DirectoryReader() = default;
+  // The objects of some size that stay in memory while the directory is open.
+  virtual KeptObjects kept() const { return {}; }
   // The next entry, without "." and ".."; nullopt at the end.
   virtual model::Result<std::optional<DirectoryEntry>> Next() = 0;
   // Goes back to the first entry.
@@ -54,6 +64,8 @@ class DirectoryReader {
 class FileHandle {
  public:
   virtual ~FileHandle() = default;
+  // The objects of some size that stay in memory while the file is open.
+  virtual KeptObjects kept() const { return {}; }
   // Fills `out` from byte `offset`, and returns the number of bytes: fewer only
   // at the end of the file. An error names the file and the place in it.
   virtual model::Result<size_t> Read(uint64_t offset, backends::ByteSpan out) const = 0;
@@ -117,6 +129,9 @@ class TreeNode : public InodeTable::Object {
   virtual model::Result<std::string> ReadLink() const;
 
   virtual model::Result<ExtendedAttributes> GetExtendedAttributes() const;
+  // The value of one of these, or of one that is not listed; nullopt if there is none.
+  virtual model::Result<std::optional<std::string>> GetExtendedAttribute(
+      std::string_view name) const;
 };
 
 inline bool IsDirectory(const Attributes& attributes) { return S_ISDIR(attributes.mode); }
@@ -128,6 +143,9 @@ class DirectoryNode : public TreeNode {
   Relation Compare(const Object& fresh) const final;
   model::Result<OpenedFile> Open() final;
 };
+
+// Memory that `entries` take, in bytes.
+uint64_t HeldBytes(const std::vector<DirectoryEntry>& entries);
 
 // A listing that is in memory already.
 std::unique_ptr<DirectoryReader> MakeListReader(std::vector<DirectoryEntry> entries);

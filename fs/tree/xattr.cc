@@ -97,4 +97,13 @@ ExtendedAttributes DescribeEntity(std::string_view store, std::string_view path,
   return out.Take();
 }
 
+std::string DescribeLoads(const cache::LoadCounts& counts) {
+  return fmt::format(
+      "{{decoded: {}, parts: {}, bytes: {}, seconds: {:.6f}, hits: {}, failures: {}, "
+      "direct-bytes: {}}}",
+      counts.decoded.load(), counts.decoded_parts.load(), counts.decoded_bytes.load(),
+      static_cast<double>(counts.nanoseconds.load()) / 1e9, counts.hits.load(),
+      counts.failures.load(), counts.direct_bytes.load());
+}
+
 }  // namespace ndlfs::fs

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "backends/format/hierarchy.h"
+#include "cache/load_counts.h"
 #include "fs/tree/tree_node.h"
 #include "fs/view/view_provider.h"
 
@@ -23,8 +25,17 @@ namespace ndlfs::fs {
 //   user.attr.NAME  each attribute: text as it is, everything else in NDL
 // Attributes beyond the limits of Linux are left out: values over 64 KiB, names
 // over 255 bytes, and the names that would make the list longer than 64 KiB.
+//
+// In addition, an array that has data has
+//   user.ndl.stats  {decoded: 12, parts: 0, bytes: 50331648, seconds: 0.09, ...},
+//                   see DescribeLoads()
+// which is not listed: programs that copy attributes would find it changed each time.
 ExtendedAttributes DescribeEntity(std::string_view store, std::string_view path,
                                   const backends::Node& node,
                                   std::span<const ViewName> views = {});
+
+inline constexpr std::string_view kLoadStatsName = "user.ndl.stats";
+// What reading an array has taken since ndlfs has it in memory, in YAML.
+std::string DescribeLoads(const cache::LoadCounts& counts);
 
 }  // namespace ndlfs::fs

@@ -53,6 +53,7 @@ class PreviewView final : public View, public std::enable_shared_from_this<Previ
 
   std::optional<uint64_t> size() const override { return size_; }
   uint64_t held_bytes() const override { return held_bytes_; }
+  uint64_t most_held_bytes() const override { return size_; }
   Result<size_t> Read(uint64_t offset, ByteSpan out) const override {
     return Read(offset, out, nullptr);
   }

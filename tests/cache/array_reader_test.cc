@@ -107,6 +107,30 @@ TEST(ArrayReaderTest, EachChunkIsLoadedOnceForARead) {
   EXPECT_EQ(cache.stats().misses, 4u);
 }
 
+TEST(ArrayReaderTest, ItCountsLoadsHitsAndFailures) {
+  auto source = std::make_shared<TestSource>(
+      Datatype::Float64(), ChunkGrid::Regular({8, 8}, {4, 4}, ChunkGrid::Edge::kFull).value());
+  PutChunks(*source, std::string(512, 'a'));
+  source->store_->Put("c1.1", "too short");
+  ChunkCache cache(10000);
+  const ArrayReader reader(source, cache);
+  ReadAll(reader, 0, 100);
+  ReadAll(reader, 0, 100);
+  const LoadCounts& counts = reader.counts();
+  EXPECT_EQ(counts.decoded, 2u);
+  EXPECT_EQ(counts.decoded_bytes, 256u);
+  EXPECT_GT(counts.nanoseconds, 0u);
+  EXPECT_GE(counts.hits, 2u);
+  EXPECT_EQ(counts.failures, 0u);
+  std::byte last;
+  for (uint64_t tries = 1; tries < 3; ++tries) {
+    EXPECT_FALSE(reader.Read(511, backends::ByteSpan(&last, 1)));
+    EXPECT_EQ(counts.failures, tries);
+  }
+  EXPECT_EQ(counts.decoded, 2u);
+  EXPECT_EQ(counts.direct_bytes, 0u);
+}
+
 // Chunks of 240 kB that are not encoded.
 std::shared_ptr<TestSource> LargePlainChunks() {
   return std::make_shared<TestSource>(
@@ -124,6 +148,7 @@ TEST(ArrayReaderTest, LargeChunksThatAreNotEncodedAreReadWhereTheyLie) {
   EXPECT_EQ(reader.max_chunk_bytes(), 0u) << "there is nothing to decode ahead";
   ASSERT_TRUE(ReadAll(reader, 0, elements.size()) == elements);
   EXPECT_EQ(cache.stats().misses, 0u);
+  EXPECT_EQ(reader.counts().direct_bytes, elements.size());
   for (int round = 0; round < 200; ++round) {
     const size_t begin = random() % elements.size();
     const size_t size = random() % std::min<size_t>(elements.size() - begin, 300'000);

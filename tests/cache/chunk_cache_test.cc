@@ -13,6 +13,8 @@
 #include <stdexcept>
 #include <thread>
 
+#include "backends/store/caller.h"
+
 namespace ndlfs::cache {
 namespace {
 
@@ -261,6 +263,48 @@ TEST(ChunkCacheTest, OffersWhatItEvictsToTheOverflowOfTheArray) {
   }
   EXPECT_EQ(overflow->taken_.size(), 3u);
   EXPECT_LE(cache.stats().used_bytes, 300u);
+}
+
+// Loads blocks of 100 bytes of the array `user` as that user.
+void LoadAs(uid_t user, ChunkCache& cache, uint64_t begin, uint64_t end) {
+  const backends::CallerScope scope(backends::FindCaller(user, 100, {}));
+  for (uint64_t block = begin; block < end; ++block) {
+    ASSERT_TRUE(cache.GetOrLoad({user, block}, 100, 0, BlockOf(100, 0)));
+  }
+}
+
+uint64_t CountBlocks(const ChunkCache& cache, uint64_t array, uint64_t end) {
+  uint64_t count = 0;
+  for (uint64_t block = 0; block < end; ++block)
+    count += cache.Contains({array, block}) ? 1 : 0;
+  return count;
+}
+
+TEST(ChunkCacheTest, AUserWhoLoadsMuchLeavesOthersTheirShare) {
+  ChunkCache cache(1000);
+  LoadAs(1, cache, 0, 4);
+  LoadAs(2, cache, 0, 100);
+  EXPECT_EQ(CountBlocks(cache, 1, 4), 4u);
+  EXPECT_EQ(CountBlocks(cache, 2, 100), 6u);
+  LoadAs(1, cache, 0, 100);
+  EXPECT_GE(CountBlocks(cache, 2, 100), 4u);  // a share, but for the last block
+  EXPECT_EQ(cache.stats().used_bytes, 1000u);
+}
+
+TEST(ChunkCacheTest, AUserAloneHasAll) {
+  ChunkCache cache(1000);
+  LoadAs(2, cache, 0, 100);
+  EXPECT_EQ(CountBlocks(cache, 2, 100), 10u);
+}
+
+TEST(ChunkCacheTest, ALoadThatFillsTheCacheKeepsNoOtherUserWaiting) {
+  ChunkCache cache(1000);
+  const backends::CallerScope scope(backends::FindCaller(2, 100, {}));
+  const auto huge = cache.GetOrLoad({2, 0}, 5000, 0, [&]() -> model::Result<Bytes> {
+    LoadAs(1, cache, 0, 3);
+    return BlockOf(5000, 0)();
+  });
+  EXPECT_TRUE(huge);
 }
 
 }  // namespace

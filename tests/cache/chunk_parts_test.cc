@@ -117,6 +117,9 @@ TEST_F(ChunkPartsTest, ALittleThatIsReadAloneIsDecodedWithoutTheRest) {
   EXPECT_EQ(chunks(), 0u);
   EXPECT_EQ(cache_.stats().loaded_bytes, kBlock);
   EXPECT_LT(source_->store_->bytes_read() - before, encoded / 3);
+  EXPECT_EQ(reader().counts().decoded_parts, 1u);
+  EXPECT_EQ(reader().counts().decoded, 0u);
+  EXPECT_EQ(reader().counts().decoded_bytes, kBlock);
 }
 
 TEST_F(ChunkPartsTest, WhatIsReadAgainIsNotDecodedAgain) {

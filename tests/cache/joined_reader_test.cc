@@ -175,6 +175,15 @@ TEST(JoinedReaderTest, ReadingOnePartOpensNoOther) {
   EXPECT_EQ(join->opened_, 1u);
 }
 
+TEST(JoinedReaderTest, ChunksOfAllPartsAreCounted) {
+  ChunkCache cache(1 << 20);
+  const ArrayReader reader(MakeJoin({6, 4}, 0, {2, 2, 2}), cache);
+  ReadAll(reader, 1000);
+  EXPECT_EQ(reader.counts().decoded, cache.stats().misses);
+  EXPECT_GE(reader.counts().decoded, 3u);
+  EXPECT_EQ(reader.counts().decoded_bytes, cache.stats().loaded_bytes);
+}
+
 TEST(JoinedReaderTest, ABrokenPartIsAnErrorForItsElementsOnly) {
   ChunkCache cache(1 << 20);
   const auto join = MakeJoin({6, 4}, 0, {2, 2, 2});

@@ -205,6 +205,20 @@ def foreign_headers():
               " nFlds = [ 2 ];\n fldList = { 'U' 'V' };\n"), raw
 
 
+def ncml_documents():
+    """What is between <netcdf and </netcdf>: aggregations of the files that ncml_fuzz.cc has."""
+    files = '<netcdf location="p.ndl.yaml" {}/><netcdf location="d/q.ndl.yaml" {}/>'
+    yield '><aggregation type="joinExisting" dimName="t">' + files.format('ncoords="2"', 'ncoords="2"') + "</aggregation>"
+    yield ('><aggregation type="joinExisting" dimName="t" timeUnitsChange="true"><scan location="." suffix=".ndl.yaml"/>'
+           "</aggregation>")
+    yield ('><aggregation type="joinNew" dimName="r"><variableAgg name="v"/>'
+           + files.format('coordValue="1"', 'coordValue="b"') + "</aggregation>")
+    yield '><aggregation type="union">' + files.format("", "") + "</aggregation>"
+    yield (' location="p.ndl.yaml"><attribute name="a" type="float" value="1 2"/><dimension name="x" length="2"/>'
+           '<variable name="x" shape="x" type="short"><values start="1" increment="2"/></variable>'
+           '<variable name="v" type="short"><attribute name="b" value="c d" separator=" "/></variable>')
+
+
 def make_all(top):
     for number, (kind, header, data) in enumerate(foreign_headers()):
         in_one_file = kind in (5, 6) or "\n\n" in header or "LOCAL" in header
@@ -231,6 +245,9 @@ def make_all(top):
         put(top, "codec_fuzz", name, content)
     for number, document in enumerate(kerchunk_documents()):
         put(top, "kerchunk_fuzz", str(number), json.dumps(document).encode())
+    for number, contents in enumerate(ncml_documents()):
+        document = f'<netcdf xmlns="http://www.unidata.ucar.edu/namespaces/netcdf/ncml-2.2"{contents}</netcdf>'
+        put(top, "ncml_fuzz", str(number), document.encode())
     for kind in range(11):
         for number, content in enumerate((bytes(40), b"\x01" + struct.pack("<Q", 3) + b"a.b" + bytes(60),
                                           b"\x00" + bytes(8) + b"\x01" * 30)):

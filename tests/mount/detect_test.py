@@ -309,6 +309,21 @@ class OneFileTest(DetectCase):
         self.assertEqual(result.returncode, 1)
         self.assertIn('notes.txt": not a directory, and not an array store', result.stderr)
 
+    def test_file_that_only_has_the_name_of_a_store_is_refused(self):
+        harness.write(self.path("notes.nc"), "notes")
+        os.mkdir(self.path("here"))
+        for command in (("mount", self.path("notes.nc"), self.path("here")),
+                        ("run", self.path("notes.nc"), "--", "true")):
+            result = self.run_ndlfs(*command)
+            self.assertEqual((result.returncode, result.stderr.count("\n")), (1, 1), command)
+            self.assertIn('ndlfs: source: notes.nc: not a readable HDF5 file', result.stderr)
+            self.assertIn('it begins with "notes", like no array store', result.stderr)
+
+    def test_damaged_store_is_mounted_and_says_what_is_wrong(self):
+        harness.write(self.path("short.npy"), b"\x93NUMPY\x01\x00\x76\x00{'descr': '<f8', 'fort")
+        mounted = self.mount(self.path("short.npy"))
+        self.assertIn(b"short.npy", harness.read(mounted.path, "error.txt"))
+
     def test_file_that_breaks_or_goes_while_it_is_mounted(self):
         write_hdf5(self.path("x.dat"))
         mounted = self.mount(self.path("x.dat"), "--revalidate", "0.1")

@@ -110,6 +110,26 @@ class JoinTest(harness.SourceTestCase):
         harness.write(self.path("written.yaml"), result.stdout)
         self.assertEqual(harness.run(harness.BINARY, "validate", self.path("written.yaml")).returncode, 0)
 
+    def test_ncml_is_a_store(self):
+        self.days(0)
+        self.days(1, form="NETCDF3_CLASSIC")
+        os.makedirs(self.path("days/more"))
+        write_netcdf(self.path("days/more/2.nc"), 2)
+        harness.write(self.path("all.ncml"), """<?xml version="1.0" encoding="UTF-8"?>
+<netcdf xmlns="http://www.unidata.ucar.edu/namespaces/netcdf/ncml-2.2">
+  <variable name="sst" type="float"><attribute name="long_name" value="temperature"/></variable>
+  <aggregation type="joinExisting" dimName="time"><scan location="days" suffix=".nc"/></aggregation>
+</netcdf>
+""")
+        harness.write(self.path("one.ncml"), harness.run("ncdump", "-x", "days/1.nc", cwd=self.source).stdout)
+        harness.write(self.path("wrong.ncml"), "<netcdf><remove/></netcdf>")
+        mount = self.mount(self.source)
+        with netCDF4.Dataset(mount.join("all.ncml/data.nc")) as file:
+            np.testing.assert_array_equal(file["sst"][:], np.concatenate([values_of(day) for day in range(3)]))
+            self.assertEqual((file["sst"].units, file["sst"].long_name), ("K", "temperature"))
+        np.testing.assert_array_equal(np.load(mount.join("one.ncml/sst/data.npy")), values_of(1))
+        self.assertIn(b"<remove> is not supported", harness.read(mount.join("wrong.ncml/error.txt")))
+
     def test_what_cannot_be_joined_is_one_clear_line(self):
         files = self.days(0)
         for arguments, message in (([self.path("none.nc")], "none.nc: no such file"),

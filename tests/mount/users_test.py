@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Who may read what. Runs as root, to become other users; left out otherwise."""
+import errno
 import json
 import os
 import shutil
@@ -320,6 +321,65 @@ class OthersTest(UsersTest):
             bending.kill()
             bending.wait()
         self.assertEqual(seen.split(), ["offen"])
+
+
+class LimitsTest(UsersTest):
+    """What one user has open leaves enough to others."""
+
+    OPEN_ALL = """
+import os, sys
+held = []
+try:
+    while len(held) < 10_000:
+        held.append(os.open(sys.argv[1 + len(held) % (len(sys.argv) - 1)], os.O_RDONLY))
+except OSError as error:
+    print(error.errno, len(held), flush=True)
+else:
+    print(0, len(held), flush=True)
+sys.stdin.read()
+"""
+
+    def open_all(self, *paths):
+        """A process of another user that opens `paths` until it gets an errno; that, and how many it has open."""
+        greedy = subprocess.Popen(["setpriv", "--reuid=5002", "--regid=5002", "--clear-groups", "prlimit", "--nofile=20000",
+                                   sys.executable, "-c", self.OPEN_ALL, *paths], stdin=subprocess.PIPE,
+                                  stdout=subprocess.PIPE, text=True)
+        self.addCleanup(greedy.communicate)
+        error, count = map(int, greedy.stdout.readline().split())
+        return greedy, error, count
+
+    def assert_others_open(self, *paths):
+        for path in paths:
+            shown = self.as_nobody("ls" if os.path.isdir(path) else "cat", path)
+            self.assertEqual(shown.returncode, 0, shown.stderr)
+
+    def test_open_files_of_one_user_leave_descriptors_to_others(self):
+        mounted = self.mount(self.source, "--allow-other", prefix=("prlimit", "--nofile=1000"))
+        for name in ("notes.txt", ".", "climate.zarr/t2m/data.raw"):
+            with self.subTest(name):
+                greedy, error, count = self.open_all(mounted.join(name))
+                self.assertEqual(error, errno.EMFILE)
+                self.assertGreater(count, 100)
+                self.assert_others_open(mounted.path, mounted.join("notes.txt"), mounted.join("climate.zarr"),
+                                        mounted.join("climate.zarr/t2m/data.raw"), mounted.join(".ndlfs/stats.json"))
+                greedy.communicate()
+        seen = json.loads(harness.read(mounted.join(".ndlfs/stats.json")))
+        self.assertEqual(seen["opens_refused_total"], 3)
+        self.assertEqual(harness.read(mounted.join(".ndlfs/errors.log")), b"")
+
+    def test_memory_of_the_open_files_of_one_user_is_limited(self):
+        text = "x" * (2 << 20)
+        for number in range(30):
+            harness.write(self.path(f"large{number}.zarr", ".zgroup"), '{"zarr_format": 2}')
+            harness.write(self.path(f"large{number}.zarr", ".zattrs"), json.dumps({"text": text}))
+        mounted = self.mount(self.source, "--allow-other", "--cache-size", "1MiB")
+        greedy, error, count = self.open_all(*(mounted.join(f"large{number}.zarr/.ndl.yaml") for number in range(30)))
+        self.assertEqual(error, errno.ENOMEM)
+        self.assertIn(count, range(5, 30))
+        self.assert_others_open(mounted.join("large0.zarr/.ndl.yaml"), mounted.join("climate.zarr/t2m/data.raw"))
+        greedy.communicate()
+        harness.wait_until(lambda: json.loads(harness.read(mounted.join(".ndlfs/stats.json")))["open_files_bytes"] < 1 << 20,
+                           "closing")
 
 
 class OrdinaryUserTest(UsersTest):

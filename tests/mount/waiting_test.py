@@ -160,6 +160,27 @@ class OthersTest(WaitingCase):
         self.assertFalse(any(worker.is_done() for worker in slow), "the slow ones should still wait")
 
 
+class SlowRequestsTest(WaitingCase):
+    def slow_paths(self):
+        text = harness.read(self.mounted.path, ".ndlfs", "stats.json")
+        return {request["path"] for request in json.loads(text)["slow_requests"]
+                if request["kind"] == "read" and request["seconds"] >= 0.05}
+
+    def test_each_user_sees_their_own_and_root_sees_all(self):
+        self.mount_slow("--allow-other")
+        self.inject(f"wait 50 {SLOW}")
+        for user, number in ((ANN, 1), (BOB, 2)):
+            self.assertEqual(self.start(user, harness.read, self.slow(number)).result(), 0)
+        of_ann, of_bob = "/s1.zarr/values/data.raw", "/s2.zarr/values/data.raw"
+
+        def ann_looks():
+            assert self.slow_paths() == {of_ann}
+        self.assertEqual(self.start(ANN, ann_looks).result(), 0)
+        self.assertEqual(self.slow_paths(), {of_ann, of_bob})
+        shown = self.run_ok(harness.BINARY, "stats", self.mounted.path, "--count=1")
+        self.assertNotIn("s1.zarr", shown, "lines are for numbers")
+
+
 class TimeoutTest(WaitingCase):
     def test_read_that_takes_too_long_fails_and_succeeds_later(self):
         self.mount_slow("--timeout", "1")

@@ -181,6 +181,18 @@ inline void PutNdl(MemorySource& source) {
              "/:\n  ndarrays:\n" + array("a") + "/g:\n  ndarrays:\n" + array("b"));
 }
 
+inline void PutNcml(MemorySource& source) {
+  std::string values;
+  for (uint32_t i = 0; i < 4; ++i) {
+    values += " " + std::to_string(static_cast<int32_t>(ExampleElement(i)));
+  }
+  source.Put(
+      "a.ncml",
+      "<netcdf xmlns=\"http://www.unidata.ucar.edu/namespaces/netcdf/ncml-2.2\"><variable "
+      "name=\"a\" shape=\"x\" type=\"int\"><values>" +
+          values + "</values></variable></netcdf>");
+}
+
 // A header of text beside a file of elements, or before them.
 inline void PutNrrd(MemorySource& source) {
   source.Put("a.nrrd",
@@ -278,6 +290,8 @@ inline std::vector<FormatExample> FormatExamples() {
       {"kerchunk", "refs/a.json", &PutKerchunk, "refs/a.json"},
       {"NDL", "values.ndl.yaml", &PutNdl, "values.ndl.yaml", /*has_group=*/true,
        /*has_subgroup=*/true,
+       /*has_large_data=*/false},
+      {"NcML", "a.ncml", &PutNcml, "a.ncml", /*has_group=*/true, /*has_subgroup=*/false,
        /*has_large_data=*/false},
       HeaderExample("NRRD", "a.nrrd", &PutNrrd),
       HeaderExample("MetaImage", "a.mhd", &PutMetaImage),

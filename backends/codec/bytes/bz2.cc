@@ -7,6 +7,7 @@
 #include <climits>
 
 #include "backends/codec/factories.h"
+#include "backends/store/cancellation.h"
 
 namespace ndlfs::backends {
 namespace {
@@ -25,8 +26,9 @@ class Decompressor {
   model::Result<void> DecodeStream(ConstByteSpan& encoded, ByteSpan& decoded) {
     if (!ready_) return model::Limit("not enough memory for a decompressor");
     for (;;) {
+      NDLFS_RETURN_IF_ERROR(CancellationScope::CheckWithinChunk());
       const size_t in = std::min<size_t>(encoded.size(), UINT_MAX);
-      const size_t out = std::min<size_t>(decoded.size(), UINT_MAX);
+      const size_t out = std::min(decoded.size(), CancellationScope::kSliceBytes);
       stream_.next_in = const_cast<char*>(reinterpret_cast<const char*>(encoded.data()));
       stream_.avail_in = static_cast<unsigned>(in);
       stream_.next_out = reinterpret_cast<char*>(decoded.data());

@@ -4,12 +4,14 @@
 // .lzma files, and raw streams, whose filters are in the configuration.
 #include <lzma.h>
 
+#include <algorithm>
 #include <array>
 #include <memory>
 #include <utility>
 #include <vector>
 
 #include "backends/codec/factories.h"
+#include "backends/store/cancellation.h"
 
 namespace ndlfs::backends {
 namespace {
@@ -101,12 +103,16 @@ class Stream {
   model::Result<void> Decode(ConstByteSpan& encoded, ByteSpan& decoded) {
     stream_.next_in = reinterpret_cast<const uint8_t*>(encoded.data());
     stream_.avail_in = encoded.size();
-    stream_.next_out = reinterpret_cast<uint8_t*>(decoded.data());
-    stream_.avail_out = decoded.size();
     lzma_ret result = LZMA_OK;
-    while (result == LZMA_OK) result = lzma_code(&stream_, LZMA_FINISH);
+    while (result == LZMA_OK) {
+      NDLFS_RETURN_IF_ERROR(CancellationScope::CheckWithinChunk());
+      const size_t slice = std::min(decoded.size(), CancellationScope::kSliceBytes);
+      stream_.next_out = reinterpret_cast<uint8_t*>(decoded.data());
+      stream_.avail_out = slice;
+      result = lzma_code(&stream_, LZMA_FINISH);
+      decoded = decoded.subspan(slice - stream_.avail_out);
+    }
     encoded = encoded.last(stream_.avail_in);
-    decoded = decoded.last(stream_.avail_out);
     if (result == LZMA_STREAM_END) return {};
     if (result != LZMA_BUF_ERROR) return LzmaFailure(result);
     if (encoded.empty()) return model::Corrupt("truncated data");

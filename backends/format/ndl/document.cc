@@ -23,12 +23,13 @@ constexpr model::NdlLimits kLimits = {kMaxBytes, kMaxValues};
 
 // While a document is read it takes several times the memory that is kept of
 // it, so one is read at a time; short ones do not wait for long ones.
-model::ParsedDocument Parse(std::string_view text, std::string_view file_name) {
+model::ParsedDocument Parse(std::string_view text, std::string_view file_name,
+                            TextReader read) {
   constexpr size_t kShort = size_t{1} << 20;
   static model::Mutex short_mutex;
   static model::Mutex long_mutex;
   const model::MutexLock lock(text.size() <= kShort ? short_mutex : long_mutex);
-  return model::ReadNdl(text, file_name, kLimits);
+  return read(text, file_name, kLimits);
 }
 
 Result<Value> ReadText(const Store& file) {
@@ -83,9 +84,10 @@ bool MentionsValue(std::string_view text) {
 }  // namespace
 
 Result<std::shared_ptr<const Document>> Document::Read(const Store& file,
-                                                       std::string_view file_name) {
+                                                       std::string_view file_name,
+                                                       TextReader read) {
   NDLFS_TRY(const Value text, ReadText(file));
-  auto parsed = Parse(AsText(text.bytes.span()), file_name);
+  auto parsed = Parse(AsText(text.bytes.span()), file_name, read);
   if (!parsed.file) return Refuse(file, parsed.errors);
   auto document = std::make_shared<Document>();
   document->stamp_ = text.info;
@@ -146,7 +148,7 @@ Result<const Document::Object*> Document::Find(std::string_view path) const {
 
 bool IsDocumentWithValues(std::string_view text) {
   if (!MentionsValue(text)) return false;
-  const auto parsed = Parse(text, "");
+  const auto parsed = Parse(text, "", model::ReadNdl);
   return parsed.file && HasValues(parsed.file->root);
 }
 

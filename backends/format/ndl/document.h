@@ -16,6 +16,7 @@
 #include "backends/store/store.h"
 #include "model/entities.h"
 #include "model/error.h"
+#include "model/ndl/ndl_reader.h"
 
 namespace ndlfs::backends::ndl {
 
@@ -24,13 +25,18 @@ namespace ndlfs::backends::ndl {
 inline constexpr uint64_t kMaxBytes = uint64_t{16} << 20;
 inline constexpr size_t kMaxValues = size_t{1} << 20;
 
+// Reads the text of a document, as model::ReadNdl does.
+using TextReader = model::ParsedDocument (*)(std::string_view text, std::string_view file_name,
+                                             const model::NdlLimits& limits);
+
 // One version of a document, as objects. Immutable.
 class Document {
  public:
   // The document in `file`, whose key is "". The error names line and column
   // of the first mistake, and says how many more there are.
   static model::Result<std::shared_ptr<const Document>> Read(const Store& file,
-                                                             std::string_view file_name);
+                                                             std::string_view file_name,
+                                                             TextReader read);
 
   const ValueInfo& stamp() const { return stamp_; }
   // An estimate of its memory in bytes.

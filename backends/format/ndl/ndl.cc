@@ -117,8 +117,8 @@ Result<bool> HoldsDocumentWithValues(const Store& file) {
 // as others do not need the room; then it is read again.
 class DocumentFile {
  public:
-  DocumentFile(std::shared_ptr<const Source> source, std::string path)
-      : source_(std::move(source)), path_(std::move(path)) {}
+  DocumentFile(std::shared_ptr<const Source> source, std::string path, TextReader read)
+      : source_(std::move(source)), path_(std::move(path)), read_(read) {}
 
   Result<std::optional<ValueInfo>> Stat() const { return source_->OpenFile(path_)->Stat(""); }
 
@@ -133,7 +133,7 @@ class DocumentFile {
       const model::MutexLock reading(read_mutex_);
       document = Known(*stamp);
       if (!document) {
-        NDLFS_TRY(document, Document::Read(*file, FileNameOf(path_)));
+        NDLFS_TRY(document, Document::Read(*file, FileNameOf(path_), read_));
         const model::MutexLock lock(mutex_);
         document_ = document;
       }
@@ -164,6 +164,7 @@ class DocumentFile {
 
   const std::shared_ptr<const Source> source_;
   const std::string path_;
+  const TextReader read_;
   mutable model::Mutex read_mutex_;  // taken before mutex_
   mutable model::Mutex mutex_;
   mutable std::weak_ptr<const Document> document_ GUARDED_BY(mutex_);
@@ -200,11 +201,11 @@ class DocumentArray final : public ArraySource {
 
 class NdlHierarchy final : public Hierarchy {
  public:
-  NdlHierarchy(std::shared_ptr<const DocumentFile> file,
+  NdlHierarchy(std::string_view format, std::shared_ptr<const DocumentFile> file,
                std::shared_ptr<const PartStores> stores)
-      : file_(std::move(file)), stores_(std::move(stores)) {}
+      : format_(format), file_(std::move(file)), stores_(std::move(stores)) {}
 
-  std::string_view format() const override { return "NDL"; }
+  std::string_view format() const override { return format_; }
 
   Result<std::shared_ptr<const Node>> Load(std::string_view path) const override {
     NDLFS_TRY(const auto document, file_->Current());
@@ -318,8 +319,9 @@ class NdlHierarchy final : public Hierarchy {
       return MakeOwn(document, **found, path);
     }
     if (found && !(*found)->node.is_group()) {
-      if (!(*found)->node.array().source) return MakeOwn(document, **found, path);
-      return objects->LoadArray(path, (*found)->node);
+      if ((*found)->node.array().source) return objects->LoadArray(path, (*found)->node);
+      if (!(*found)->values) return MakeDescribed(document, *objects, path, **found);
+      return MakeOwn(document, **found, path);
     }
     std::shared_ptr<Node> node = found ? MakeOwn(document, **found, path) : nullptr;
     for (const Origin& origin : OriginsOf(document, path)) {
@@ -330,7 +332,7 @@ class NdlHierarchy final : public Hierarchy {
         node = *std::move(loaded);
         SetName(path, *node);
       } else if (loaded) {
-        AddAttributesOf(**loaded, *node);
+        AddAttributes((*loaded)->attributes(), std::get<model::Group>(node->entity).attributes);
       } else {
         node->error = std::move(loaded).error().In("x-source");
       }
@@ -338,6 +340,27 @@ class NdlHierarchy final : public Hierarchy {
     if (node == nullptr) return model::NotFound("no {}", model::Quote(path));
     if (auto* group = std::get_if<model::Group>(&node->entity)) group->source = {};
     return node;
+  }
+
+  // An array without values in the document: that of the source of a group, with the attributes
+  // of both.
+  Result<std::shared_ptr<Node>> MakeDescribed(const Document& document,
+                                              const SourcedObjects& objects,
+                                              std::string_view path,
+                                              const Document::Object& object) const {
+    for (const Origin& origin : OriginsOf(document, path)) {
+      auto loaded = objects.LoadBelow(*origin.source, origin.group, origin.below);
+      if (!loaded && IsAbsent(loaded.error())) continue;
+      if (!loaded) return model::Propagate(std::move(loaded).error());
+      const std::shared_ptr<Node> node = *std::move(loaded);
+      SetName(path, *node);
+      if (auto described = Describe(object.node.array(), *node); !described) {
+        node->source = nullptr;
+        node->error = std::move(described).error();
+      }
+      return node;
+    }
+    return MakeOwn(document, object, path);
   }
 
   std::shared_ptr<Node> MakeOwn(const Document& document, const Document::Object& object,
@@ -355,17 +378,6 @@ class NdlHierarchy final : public Hierarchy {
                node.entity);
   }
 
-  static void AddAttributesOf(const Node& from, Node& node) {
-    if (!from.is_group()) return;
-    auto& group = std::get<model::Group>(node.entity);
-    for (const model::Attribute& attribute : from.attributes()) {
-      const bool is_known =
-          std::any_of(group.attributes.begin(), group.attributes.end(),
-                      [&](const auto& known) { return known.name == attribute.name; });
-      if (!is_known) group.attributes.push_back(attribute);
-    }
-  }
-
   // Links the dimensions of an array whose shape is not in the document.
   void LinkDimensionsOf(const Document& document, const SourcedObjects& objects,
                         std::string_view path, Node& node) const {
@@ -380,6 +392,7 @@ class NdlHierarchy final : public Hierarchy {
                    });
   }
 
+  const std::string_view format_;
   const std::shared_ptr<const DocumentFile> file_;
   const std::shared_ptr<const PartStores> stores_;
   mutable NodeCache nodes_;
@@ -417,15 +430,21 @@ class NdlFormatImpl final : public Format {
   Result<std::shared_ptr<const Hierarchy>> Open(std::shared_ptr<const Source> source,
                                                 const std::string& path,
                                                 const OpenOptions& options) const override {
-    NDLFS_TRY(auto stores, PartStores::Make(source, path, options));
-    auto file = std::make_shared<const DocumentFile>(std::move(source), path);
-    NDLFS_RETURN_IF_ERROR(file->Current());
-    return std::make_shared<NdlHierarchy>(std::move(file), std::move(stores));
+    return OpenDescription(std::move(source), path, options, {name(), model::ReadNdl});
   }
 };
 
 }  // namespace
 }  // namespace ndl
+
+model::Result<std::shared_ptr<const Hierarchy>> OpenDescription(
+    std::shared_ptr<const Source> source, const std::string& path, const OpenOptions& options,
+    const DescriptionLanguage& language) {
+  NDLFS_TRY(auto stores, ndl::PartStores::Make(source, path, options));
+  auto file = std::make_shared<const ndl::DocumentFile>(std::move(source), path, language.read);
+  NDLFS_RETURN_IF_ERROR(file->Current());
+  return std::make_shared<ndl::NdlHierarchy>(language.name, std::move(file), std::move(stores));
+}
 
 const Format& NdlFormat() {
   static const ndl::NdlFormatImpl format;

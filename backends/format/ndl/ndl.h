@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "backends/format/format.h"
+#include "backends/format/ndl/document.h"
 
 namespace ndlfs::backends {
 
@@ -14,5 +15,16 @@ namespace ndlfs::backends {
 // `.yml` that are valid documents with values of arrays. A document next to a store of the
 // same name (example.nc and example.yaml) describes that store, and is not one itself.
 const Format& NdlFormat();
+
+// A language whose documents say the same as NDL documents.
+struct DescriptionLanguage {
+  std::string_view name;  // of the format; static
+  ndl::TextReader read;
+};
+
+// Opens the document at `path` as a store. Its limits are those of NDL documents.
+model::Result<std::shared_ptr<const Hierarchy>> OpenDescription(
+    std::shared_ptr<const Source> source, const std::string& path, const OpenOptions& options,
+    const DescriptionLanguage& language);
 
 }  // namespace ndlfs::backends

@@ -18,6 +18,9 @@ constexpr size_t kMostReferrers = 8;
 constexpr size_t kMostOpen = 32;
 // A glob looks at so many names at most.
 constexpr size_t kMostLooked = 1'000'000;
+// Stands for any number of folders, one in the other, or none.
+constexpr std::string_view kAnyFolders = "**";
+constexpr int kDeepest = 64;
 
 // Finds the files that a pattern fits, folder by folder.
 class Glob {
@@ -37,10 +40,22 @@ class Glob {
     const std::string_view part = rest.substr(0, slash);
     rest.remove_prefix(std::min(slash + 1, rest.size()));
     if (part.empty()) return rest.empty() ? Result<void>() : Search(folder, rest);
+    if (part == kAnyFolders) return SearchAll(folder, rest, 0);
     if (!model::HasWildcard(part)) return Enter(JoinKey(folder, part), rest);
     NDLFS_TRY(const auto names, NamesOf(folder, part));
     for (const std::string& name : names) {
       NDLFS_RETURN_IF_ERROR(Enter(JoinKey(folder, name), rest));
+    }
+    return {};
+  }
+
+  // In the folder and in all below it. Links to folders are not followed.
+  Result<void> SearchAll(const std::string& folder, std::string_view rest, int depth) {
+    if (depth == kDeepest) return model::Limit("more than {} folders below each other", depth);
+    NDLFS_RETURN_IF_ERROR(Search(folder, rest));
+    NDLFS_TRY(const auto folders, NamesOf(folder, "*", true));
+    for (const std::string& name : folders) {
+      NDLFS_RETURN_IF_ERROR(SearchAll(JoinKey(folder, name), rest, depth + 1));
     }
     return {};
   }
@@ -55,7 +70,8 @@ class Glob {
     return {};
   }
 
-  Result<std::vector<std::string>> NamesOf(const std::string& folder, std::string_view part) {
+  Result<std::vector<std::string>> NamesOf(const std::string& folder, std::string_view part,
+                                           bool only_folders = false) {
     std::vector<std::string> names;
     auto listing = source_.List(folder);
     if (!listing) {
@@ -70,10 +86,17 @@ class Glob {
         return model::Limit("more than {} names to compare with {}", kMostLooked,
                             model::Quote(pattern_));
       }
-      if (model::MatchesGlob(part, entry->name)) names.emplace_back(entry->name);
+      if (!model::MatchesGlob(part, entry->name)) continue;
+      if (!only_folders || IsFolder(**listing, *entry)) names.emplace_back(entry->name);
     }
     std::ranges::sort(names);
     return names;
+  }
+
+  static bool IsFolder(DirectoryListing& listing, const DirectoryListing::Entry& entry) {
+    if (entry.kind != FileKind::kUnknown) return entry.kind == FileKind::kDirectory;
+    const auto status = listing.StatEntry();
+    return status && *status && (*status)->is_directory();
   }
 
   const Source& source_;

@@ -32,17 +32,6 @@ std::string Beneath(std::string_view base, std::string_view below) {
   return base == "/" ? std::string(below) : std::string(base) + std::string(below);
 }
 
-// The attributes of the document, and those of the data that it does not have.
-void AddAttributes(const std::vector<model::Attribute>& of_data,
-                   std::vector<model::Attribute>& attributes) {
-  for (const model::Attribute& attribute : of_data) {
-    if (std::ranges::find(attributes, attribute.name, &model::Attribute::name) ==
-        attributes.end()) {
-      attributes.push_back(attribute);
-    }
-  }
-}
-
 // Gives an array of the document the type and the shape of its data, as far as it has none.
 void TakeShape(const ValueSource& spec, const ArraySpec& data,
                const std::vector<std::string>& dimensions, model::Ndarray& array) {
@@ -122,6 +111,36 @@ void DescribeJoin(const Join& join, Node& node) {
 bool IsAbsent(const model::Error& error) { return error.code() == model::ErrorCode::kNotFound; }
 
 }  // namespace
+
+void AddAttributes(const std::vector<model::Attribute>& of_data,
+                   std::vector<model::Attribute>& attributes) {
+  for (const model::Attribute& attribute : of_data) {
+    if (std::ranges::find(attributes, attribute.name, &model::Attribute::name) ==
+        attributes.end()) {
+      attributes.push_back(attribute);
+    }
+  }
+}
+
+Result<void> Describe(const model::Ndarray& described, Node& node) {
+  if (node.is_group()) return model::BadInput("a group, expected an array");
+  model::Ndarray& array = ArrayOf(node);
+  const auto in_one_order = [](const model::Datatype& type) {
+    return type.WithOrder(model::ByteOrder::kLittle);
+  };
+  if (described.type.size() != 0 &&
+      !in_one_order(described.type).SameLayout(in_one_order(array.type))) {
+    return model::BadInput("the document has the type {}, the data have {}",
+                           described.type.keyword(), array.type.keyword());
+  }
+  if (!described.shape.empty() && node.source) {
+    NDLFS_RETURN_IF_ERROR(CheckShape(described, node.source->spec()));
+  }
+  std::vector<model::Attribute> attributes = described.attributes;
+  AddAttributes(array.attributes, attributes);
+  array.attributes = std::move(attributes);
+  return {};
+}
 
 std::shared_ptr<const SourcedObjects> SourcedObjects::Make(
     std::shared_ptr<const PartStores> stores,

@@ -16,6 +16,15 @@
 
 namespace ndlfs::backends::ndl {
 
+// Adds to `node`, an array with data, what a document says of it: its attributes come before
+// those of the data. Fails if type or shape differ; a type without a size, and an empty shape,
+// are not known.
+model::Result<void> Describe(const model::Ndarray& described, Node& node);
+
+// Adds the attributes of `of_data` that `attributes` does not have.
+void AddAttributes(const std::vector<model::Attribute>& of_data,
+                   std::vector<model::Attribute>& attributes);
+
 // The objects of a document whose data are in other files, as these are now. Immutable.
 class SourcedObjects {
  public:

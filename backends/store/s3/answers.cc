@@ -6,7 +6,7 @@
 
 #include "backends/store/http/http_message.h"
 #include "backends/store/http/url.h"
-#include "backends/store/s3/xml.h"
+#include "backends/xml/xml.h"
 
 namespace ndlfs::backends::s3 {
 namespace {

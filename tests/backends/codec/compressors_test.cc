@@ -10,6 +10,7 @@
 
 #include "backends/codec/checksum.h"
 #include "backends/codec/registry.h"
+#include "backends/store/cancellation.h"
 #include "tests/backends/codec/codec_testing.h"
 
 namespace ndlfs::backends {
@@ -127,14 +128,32 @@ TEST(BloscCodecTest, HeadersThatLieAboutTheirSizeAreCorrupt) {
   EXPECT_EQ(DecodeText(*codec, FromHex("0201").span()), "error: 2 bytes, a header has 16");
 }
 
+// bz2.compress(b"abc"), lzma.compress(b"abc")
+constexpr std::string_view kBz2Abc =
+    "425a6839314159265359648cbb73000000010038002000219819846177245385090648cbb730";
+constexpr std::string_view kXzAbc =
+    "fd377a585a000004e6d6b4460200210116000000742fe5a301000261626300002776271a4a09d82c00011b030b"
+    "2fb9101fb6f37d010000000004595a";
+
 TEST(Bz2CodecTest, BytesAfterTheStreamsAreIgnored) {
-  // bz2.compress(b"abc")
-  EXPECT_EQ(
-      DecodeText(*MakeBytesToBytes(kNumcodecs, "bz2"),
-                 FromHex("425a6839314159265359648cbb73000000010038002000219819846177245385"
-                         "090648cbb730ff")
-                     .span()),
-      "abc");
+  EXPECT_EQ(DecodeText(*MakeBytesToBytes(kNumcodecs, "bz2"),
+                       FromHex(std::string(kBz2Abc) + "ff").span()),
+            "abc");
+}
+
+TEST(SlowCodecsTest, StopWithinAChunkOnlyWhenTheRequestIsAbandoned) {
+  for (const auto& [name, encoded] : {std::pair("bz2", kBz2Abc), std::pair("lzma", kXzAbc)}) {
+    const auto codec = MakeBytesToBytes(kNumcodecs, name);
+    const auto request = std::make_shared<Cancellation>();
+    const CancellationScope scope(request);
+    request->Cancel();
+    EXPECT_EQ(DecodeText(*codec, FromHex(encoded).span()), "abc");
+    request->Abandon();
+    Bytes decoded(100);
+    const auto produced = codec->Decode(FromHex(encoded).span(), decoded.span());
+    ASSERT_FALSE(produced) << name;
+    EXPECT_TRUE(IsCancellation(produced.error())) << produced.error().message();
+  }
 }
 
 TEST(LzmaCodecTest, DictionariesLargerThanTheDataJustifyAreRefused) {

@@ -12,6 +12,7 @@ namespace {
 using ::testing::Contains;
 using ::testing::Each;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::SizeIs;
 
 MountStats Parse(const std::string& json) {
@@ -64,6 +65,21 @@ TEST(StatsScreenTest, ShowsRatesBetweenTwoMoments) {
   EXPECT_THAT(lines, Contains(HasSubstr("50 %")));
   EXPECT_THAT(lines, Contains(HasSubstr("75 % found in the cache")));
   EXPECT_THAT(lines, Contains(HasSubstr("latest: a.zarr: corrupt")));
+}
+
+TEST(StatsScreenTest, ShowsCodecsAndTheSlowestRequests) {
+  const MountStats before = Parse(R"({"codecs": {"zstd": {"bytes": 1048576, "seconds": 1},
+                                                 "lz4": {"bytes": 1024, "seconds": 1}}})");
+  const MountStats now = Parse(R"({"codecs": {"zstd": {"bytes": 9437184, "seconds": 3},
+                           "lz4": {"bytes": 1024, "seconds": 1}, "odd": 1, "none": {}},
+                "slow_requests": [1, {"kind": "read", "path": "/a\nb", "seconds": 2.5, "age": 65},
+                                  {"kind": "open", "seconds": "x"}]})");
+  const auto lines = StatsScreen({"", "", ""}, before, now, "", 100);
+  EXPECT_THAT(lines, Contains(HasSubstr("lz4 1.0 KiB/s, zstd 4.0 MiB/s  (on one core)")));
+  EXPECT_THAT(lines, Contains("  read         2.5 s        1 min   /a\\x0ab"));
+  EXPECT_THAT(lines, Contains("  open             -          0 s   "));
+  EXPECT_THAT(StatsScreen({"", "", ""}, now, before, "", 100),
+              Not(Contains(HasSubstr("slow"))));
 }
 
 TEST(StatsScreenTest, FitsTheTerminal) {

@@ -34,6 +34,35 @@ TEST(StatisticsTest, AreMetricsWithHelpAndType) {
             "ndlfs_uptime_seconds 0.25\n");
 }
 
+DetailedStatistics Details() {
+  DetailedStatistics details;
+  details.requests = {{"read", {}}};
+  details.codecs["zstd"] = {2, 4096, std::chrono::milliseconds(250)};
+  return details;
+}
+
+TEST(StatisticsTest, HaveCodecsAndSlowRequests) {
+  using std::chrono::seconds;
+  const SlowRequests::Clock::time_point now{seconds(100)};
+  const SlowRequest slow = {"read", "/a\"\xff.zarr", std::chrono::milliseconds(1500),
+                            now - seconds(3), nullptr};
+  const auto json = backends::ParseJson(StatisticsAsJson(kSome, Details(), {slow, slow}, now));
+  ASSERT_TRUE(json) << json.error().message();
+  EXPECT_EQ(json->at("codecs").dump(), R"({"zstd":{"chunks":2,"bytes":4096,"seconds":0.25}})");
+  ASSERT_EQ(json->at("slow_requests").size(), 2u);
+  EXPECT_EQ(
+      json->at("slow_requests")[0].dump(),
+      "{\"kind\":\"read\",\"path\":\"/a\\\"\xef\xbf\xbd.zarr\",\"seconds\":1.5,\"age\":3.0}");
+}
+
+TEST(StatisticsTest, OfCodecsAreMetricsWithALabel) {
+  const std::string text = StatisticsAsMetrics(kSome, Details());
+  EXPECT_THAT(text, HasSubstr("# TYPE ndlfs_codec_seconds_total counter\n"
+                              "ndlfs_codec_seconds_total{codec=\"zstd\"} 0.25\n"));
+  EXPECT_THAT(text, HasSubstr("ndlfs_codec_chunks_total{codec=\"zstd\"} 2\n"));
+  EXPECT_THAT(text, HasSubstr("ndlfs_codec_bytes_total{codec=\"zstd\"} 4096\n"));
+}
+
 TEST(OptionsAsYamlTest, AreReadBackByAnotherReader) {
   MountOptions options;
   options.source = "/data/\"odd\"\n: name";

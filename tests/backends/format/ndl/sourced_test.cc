@@ -127,6 +127,30 @@ TEST_F(SourcedTest, AGroupJoinsArraysWithTheDimensionAndTakesTheOthersFromTheFir
   EXPECT_EQ((*store)->Load("/none").error().code(), model::ErrorCode::kNotFound);
 }
 
+TEST_F(SourcedTest, AnArrayWithoutValuesInAGroupAddsItsAttributes) {
+  const std::string source =
+      "/:\n  x-source: {join: \"p/*.ndl.yaml\", along: time}\n  ndarrays: ";
+  const std::string array =
+      "{sst: {shape: [null, 2], type: int32, attributes: {units: degC, n: 1}}}\n";
+  const auto node = Load("/sst", source + array);
+  EXPECT_EQ(node->source->spec().shape, (std::vector<uint64_t>{6, 2}));
+  EXPECT_EQ(*node->attributes()[0].value.text(), "degC");
+  EXPECT_EQ(node->attributes().size(), 2u);
+  EXPECT_THAT(Load("/sst", source + "{sst: {shape: [5, 2], type: int32}}\n")->error->message(),
+              HasSubstr("the document has 5 along dimension 0, the data have 6"));
+  EXPECT_THAT(Load("/sst", source + "{sst: {shape: [6, 2], type: int8}}\n")->error->message(),
+              HasSubstr("the document has the type int8, the data have int32"));
+  EXPECT_EQ(Load("/other", source + "{other: {shape: [1], type: int8}}\n")->source, nullptr);
+}
+
+TEST_F(SourcedTest, TwoStarsAreAnyNumberOfFolders) {
+  source_->Put("p/x/y/0.ndl.yaml", Part(9, 1));
+  EXPECT_THAT(Values<int32_t>(*Load("/time",
+                                    "/: {dimcoords: {time: {size: null, type: int32, x-source: "
+                                    "{join: \"p/**/*.ndl.yaml\", along: 0}}}}")),
+              ElementsAre(0, 1, 2, 3, 4, 5, 9));
+}
+
 TEST_F(SourcedTest, AGroupInAGroupHasItsOwnNames) {
   const std::string document =
       "/: {attributes: {title: x}}\n"

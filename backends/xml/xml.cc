@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "backends/store/s3/xml.h"
+#include "backends/xml/xml.h"
 
 #include <expat.h>
 
@@ -10,11 +10,10 @@
 #include <utility>
 #include <vector>
 
-namespace ndlfs::backends::s3 {
+namespace ndlfs::backends {
 namespace {
 
 constexpr size_t kMostLevels = 16;
-constexpr size_t kLongestText = 64 << 10;
 constexpr size_t kLongestName = 256;
 // Stands between name space and name. No URI has it.
 constexpr char kAfterNamespace = '\n';
@@ -28,8 +27,10 @@ class Walk {
  public:
   using AtEnd = std::function<model::Result<void>(const XmlElement&)>;
 
-  explicit Walk(const AtEnd& at_end)
-      : at_end_(at_end), parser_(XML_ParserCreateNS("UTF-8", kAfterNamespace)) {
+  Walk(const AtEnd& at_end, size_t longest_text)
+      : at_end_(at_end),
+        longest_text_(longest_text),
+        parser_(XML_ParserCreateNS("UTF-8", kAfterNamespace)) {
     XML_SetUserData(parser_.get(), this);
     XML_SetElementHandler(parser_.get(), &OnBegin, &OnEnd);
     XML_SetCharacterDataHandler(parser_.get(), &OnText);
@@ -38,7 +39,7 @@ class Walk {
 
   model::Result<void> Run(std::string_view document) {
     if (document.size() > INT_MAX)
-      return model::Limit("an answer of {} bytes", document.size());
+      return model::Limit("a document of {} bytes", document.size());
     const auto status =
         XML_Parse(parser_.get(), document.data(), static_cast<int>(document.size()), XML_TRUE);
     if (error_) return model::Propagate(*std::move(error_));
@@ -50,12 +51,14 @@ class Walk {
  private:
   struct Level {
     size_t outer_path;  // the length of the path without this level
+    size_t line;
+    std::vector<std::pair<std::string, std::string>> attributes;
     std::string text;
   };
 
   static Walk& Of(void* self) { return *static_cast<Walk*>(self); }
-  static void OnBegin(void* self, const XML_Char* name, const XML_Char** /*attributes*/) {
-    Of(self).Begin(name);
+  static void OnBegin(void* self, const XML_Char* name, const XML_Char** attributes) {
+    Of(self).Begin(name, attributes);
   }
   static void OnEnd(void* self, const XML_Char* /*name*/) { Of(self).End(); }
   static void OnText(void* self, const XML_Char* text, int length) {
@@ -65,21 +68,29 @@ class Walk {
     Of(self).Stop(model::BadInput("XML with a DOCTYPE").value());
   }
 
+  static std::string_view WithoutNamespace(std::string_view name) {
+    const size_t end_of_namespace = name.rfind(kAfterNamespace);
+    if (end_of_namespace != name.npos) name.remove_prefix(end_of_namespace + 1);
+    return name;
+  }
+
   void Stop(model::Error error) {
     if (!error_) error_ = std::move(error);
     XML_StopParser(parser_.get(), XML_FALSE);
   }
 
   // After a stop, expat may still call some handlers.
-  void Begin(std::string_view name) {
+  void Begin(std::string_view name, const XML_Char** attributes) {
     if (error_) return;
-    const size_t end_of_namespace = name.rfind(kAfterNamespace);
-    if (end_of_namespace != name.npos) name.remove_prefix(end_of_namespace + 1);
+    name = WithoutNamespace(name);
     if (levels_.size() == kMostLevels) {
       return Stop(model::BadInput("XML of more than {} levels", kMostLevels).value());
     }
     if (name.size() > kLongestName) return Stop(model::BadInput("a long name in XML").value());
-    levels_.push_back({path_.size(), {}});
+    levels_.push_back({path_.size(), XML_GetCurrentLineNumber(parser_.get()), {}, {}});
+    for (; *attributes != nullptr; attributes += 2) {
+      levels_.back().attributes.emplace_back(WithoutNamespace(attributes[0]), attributes[1]);
+    }
     if (!path_.empty()) path_ += '/';
     path_ += name;
   }
@@ -87,21 +98,24 @@ class Walk {
   void Text(std::string_view text) {
     if (error_ || levels_.empty()) return;
     std::string& all = levels_.back().text;
-    if (text.size() > kLongestText - all.size()) {
-      return Stop(model::BadInput("a text of more than {} bytes in XML", kLongestText).value());
+    if (text.size() > longest_text_ - all.size()) {
+      return Stop(
+          model::BadInput("a text of more than {} bytes in XML", longest_text_).value());
     }
     all += text;
   }
 
   void End() {
     if (error_) return;
-    auto done = at_end_({path_, levels_.back().text});
+    const Level& level = levels_.back();
+    auto done = at_end_({path_, level.text, level.attributes, level.line});
     path_.resize(levels_.back().outer_path);
     levels_.pop_back();
     if (!done) Stop(std::move(done).error());
   }
 
   const AtEnd& at_end_;
+  const size_t longest_text_;
   const ParserPtr parser_;
   std::string path_;
   std::vector<Level> levels_;
@@ -112,8 +126,9 @@ class Walk {
 
 model::Result<void> WalkXml(
     std::string_view document,
-    const std::function<model::Result<void>(const XmlElement& element)>& at_end) {
-  return Walk(at_end).Run(document);
+    const std::function<model::Result<void>(const XmlElement& element)>& at_end,
+    size_t longest_text) {
+  return Walk(at_end, longest_text).Run(document);
 }
 
-}  // namespace ndlfs::backends::s3
+}  // namespace ndlfs::backends
