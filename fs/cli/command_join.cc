@@ -149,7 +149,11 @@ class JoinedStores {
       : spec_(std::move(spec)), objects_(SourcedObjects::Make(std::move(stores), {spec_})) {}
 
   // Loads all arrays, which compares the parts. Tells what is wrong with them.
-  Result<void> Load() { return LoadGroup("/", 0); }
+  Result<void> Load() {
+    auto loaded = LoadGroup("/", 0);
+    progress_.Erase();
+    return loaded;
+  }
 
   size_t difference_count() const { return differences_; }
   size_t joined_count() const { return joined_; }
@@ -160,8 +164,9 @@ class JoinedStores {
   Result<void> LoadGroup(const std::string& path, int depth) {
     constexpr int kMostDepth = 64;
     NDLFS_TRY(const auto names, objects_->ListBelow(spec_, path));
-    for (const std::string& name : names) {
-      const std::string child = model::JoinPath(path, name);
+    for (size_t i = 0; i < names.size(); ++i) {
+      const std::string child = model::JoinPath(path, names[i]);
+      progress_.Show("objects compared", i, names.size());
       const auto node = objects_->LoadBelow(spec_, "/", child);
       if (!node) {
         Note(child, node.error());
@@ -185,16 +190,19 @@ class JoinedStores {
     if (sizes_.empty()) sizes_ = sizes;
     if (sizes_ == sizes) return;
     ++differences_;
+    progress_.Erase();
     Tell(fmt::format("{}: its parts have other sizes than those of other arrays", path));
   }
 
   void Note(const std::string& path, const model::Error& error) {
     ++differences_;
+    progress_.Erase();
     Tell(fmt::format("{}: {}", path, error.message()));
   }
 
   const ValueSource spec_;
   const std::shared_ptr<const SourcedObjects> objects_;
+  ProgressLine progress_;
   std::vector<uint64_t> sizes_;
   size_t differences_ = 0;
   size_t joined_ = 0;
@@ -223,7 +231,7 @@ Result<PartOrder> FindOrder(const PartStores& stores, const std::string& along,
                             std::vector<PartPlace>& parts) {
   ProgressLine progress;
   for (size_t i = 0; i < parts.size(); ++i) {
-    progress.Show("stores", i, parts.size());
+    progress.Show("stores opened", i, parts.size());
     NDLFS_RETURN_IF_ERROR(FindPlaceOf(parts[i], stores, along));
   }
   const auto placeless =

@@ -138,9 +138,8 @@ Result<SourcePath> FindSourcePath(const std::string& given) {
 
 SourcePath WidenForDescription(SourcePath place) {
   if (place.is_mounted) return place;
-  place.path = (path(place.root) / place.path).relative_path();
-  place.root = "/";
-  return place;
+  const path whole = path(place.root) / place.path;
+  return {whole.root_path(), whole.relative_path(), std::move(place.folders)};
 }
 
 }  // namespace ndlfs::fs

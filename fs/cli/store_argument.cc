@@ -12,7 +12,6 @@
 
 #include "backends/detection.h"
 #include "backends/store/keys.h"
-#include "backends/store/local/local_source.h"
 #include "fs/cli/nearest.h"
 #include "fs/cli/source_path.h"
 #include "fs/mount/open_source.h"
@@ -169,12 +168,13 @@ Result<OpenedStore> OpenStore(const std::string& path, const RemoteAccess& acces
   const auto found = FindSourcePath(path);
   if (!found) return model::Propagate(WithProposal(found.error(), path));
   SourcePath place = *found;
-  NDLFS_TRY(auto source, backends::LocalSource::Open(place.root), path);
+  NDLFS_TRY(RemotePlace opened, OpenLocal(place.root, false, access), path);
+  const auto& source = opened.source;
   NDLFS_TRY(const auto* format, FormatAt(*source, place.path), path);
   if (format == nullptr) return model::Unsupported("{}: {}", path, NotAStore(path));
   if (format->describes_others()) {
     place = WidenForDescription(std::move(place));
-    NDLFS_TRY(source, backends::LocalSource::Open(place.root), path);
+    NDLFS_TRY(opened, OpenLocal(place.root, false, access), path);
   }
   NDLFS_TRY(OpenedStore store, OpenAt(source, place.path, *format));
   store.where = path;

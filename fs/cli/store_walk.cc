@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "backends/store/keys.h"
-#include "backends/store/local/local_source.h"
 #include "fs/cli/source_path.h"
 #include "fs/mount/open_source.h"
 
@@ -18,7 +17,6 @@ namespace {
 using backends::Detection;
 using backends::FileKind;
 using backends::Follow;
-using backends::LocalSource;
 using backends::Source;
 using model::Result;
 
@@ -120,36 +118,28 @@ Result<void> WalkUrl(const std::string& url, const std::function<bool(FoundStore
   return {};
 }
 
-// Through the block cache, if there is to be one.
-Result<std::shared_ptr<const Source>> OpenLocal(const std::string& path,
-                                                const RemoteAccess& access) {
-  NDLFS_TRY(std::shared_ptr<const Source> source, LocalSource::Open(path));
-  RemotePlace place = {std::move(source), "", nullptr};
-  NDLFS_RETURN_IF_ERROR(AddBlockCache(place, access));
-  return place.source;
-}
-
 }  // namespace
 
 Result<void> WalkStores(const std::string& source, const std::function<bool(FoundStore)>& visit,
                         Detection detection, const RemoteAccess& access) {
   if (IsUrl(source)) return WalkUrl(source, visit, access);
   NDLFS_TRY(SourcePath place, FindSourcePath(source));
-  NDLFS_TRY(auto parent, OpenLocal(place.root, access), source);
+  NDLFS_TRY(RemotePlace opened, OpenLocal(place.root, false, access), source);
+  const auto& parent = opened.source;
   NDLFS_TRY(const auto status, parent->Stat(place.path, Follow::kYes), source);
   if (!status) return model::Propagate(model::IoError(ENOENT, "open").value(), source);
   NDLFS_TRY(const auto* format, backends::DetectStore(*parent, place.path), source);
   if (format != nullptr && format->describes_others()) {
     place = WidenForDescription(std::move(place));
-    NDLFS_TRY(parent, OpenLocal(place.root, access), source);
+    NDLFS_TRY(opened, OpenLocal(place.root, false, access), source);
   }
   if (format != nullptr) {
     visit({parent, place.path, WithoutSlashes(source), format, std::nullopt, place.folders});
     return {};
   }
   if (!status->is_directory()) return model::Unsupported("{}: not an array store", source);
-  NDLFS_TRY(const auto top, OpenLocal(place.root + "/" + place.path, access), source);
-  Walk(top, WithoutSlashes(source), visit, detection).Enter("");
+  NDLFS_TRY(const auto top, OpenLocal(place.root + "/" + place.path, false, access), source);
+  Walk(top.source, WithoutSlashes(source), visit, detection).Enter("");
   return {};
 }
 

@@ -17,7 +17,6 @@
 #include <utility>
 
 #include "backends/store/local/crossing.h"
-#include "backends/store/local/local_source.h"
 #include "fs/mount/daemonize.h"
 #include "fs/mount/logging.h"
 #include "fs/mount/open_source.h"
@@ -129,10 +128,9 @@ model::Result<RemotePlace> OpenPlace(const MountOptions& options, const MountPat
   access.trusts_looks_for.reset();
   if (!freshness.immutable()) access.trusts_looks_for = freshness.interval();
   if (paths.url.empty()) {
-    NDLFS_TRY(auto source, backends::LocalSource::Open(paths.directory, options.allow_other),
+    NDLFS_TRY(RemotePlace place, OpenLocal(paths.directory, options.allow_other, access),
               "source");
-    RemotePlace place = {std::move(source), paths.file, nullptr};
-    NDLFS_RETURN_IF_ERROR(AddBlockCache(place, access));
+    place.file = paths.file;
     return place;
   }
   NDLFS_TRY(auto place, OpenUrl(paths.url, access), "source");
@@ -148,7 +146,9 @@ class Mount {
         source_(place.source),
         context_(
             source_, options.cache_size,
-            cache::LoadPace::Limits{.decoders = options.threads, .fetches = options.fetches},
+            cache::LoadPace::Limits{.decoders = options.threads,
+                                    .fetches = options.fetches,
+                                    .starts_wide = source_->looks_are_requests()},
             FreshnessOf(options),
             backends::OpenOptions{.max_chunk_size = options.max_chunk_size,
                                   .shared = source_->is_shared(),

@@ -8,6 +8,7 @@
 
 #include "backends/store/block_cache/block_cache.h"
 #include "backends/store/block_cache/cached_source.h"
+#include "backends/store/local/local_source.h"
 #include "fs/mount/logging.h"
 #if NDLFS_WITH_HTTP
 #include "backends/store/http/curl_transport.h"
@@ -55,6 +56,14 @@ Result<void> AddBlockCache(RemotePlace& place, const RemoteAccess& access) {
   return {};
 }
 
+Result<RemotePlace> OpenLocal(const std::string& path, bool is_shared,
+                              const RemoteAccess& access) {
+  NDLFS_TRY(auto source, backends::LocalSource::Open(path, is_shared));
+  RemotePlace place = {std::move(source), "", nullptr};
+  NDLFS_RETURN_IF_ERROR(AddBlockCache(place, access));
+  return place;
+}
+
 #if NDLFS_WITH_HTTP
 
 namespace {
@@ -68,24 +77,25 @@ std::vector<std::string> MetadataDocuments() {
   return {"zarr.json", ".zmetadata", ".zgroup", ".zarray", ".zattrs", "attributes.json"};
 }
 
+backends::RemoteOptions OptionsOf(const RemoteAccess& access) {
+  return {.trusts_looks_for = access.trusts_looks_for, .documents = MetadataDocuments()};
+}
+
 Result<SourcePtr> OpenHttp(const std::string& url, const RemoteAccess& access,
                            const ClientPtr& client) {
   NDLFS_TRY(const auto top, backends::ParseUrl(url));
   return std::make_shared<const backends::RemoteSource>(
-      client, backends::MakeHttpService(top, access.token_file),
-      backends::RemoteOptions{.trusts_looks_for = access.trusts_looks_for,
-                              .documents = MetadataDocuments()});
+      client, backends::MakeHttpService(top, access.token_file), OptionsOf(access));
 }
 
 Result<SourcePtr> OpenS3(const std::string& url, const RemoteAccess& access,
                          const ClientPtr& client) {
-  backends::s3::S3SourceOptions options;
-  options.bucket.endpoint = access.endpoint;
-  options.bucket.region = access.region;
-  options.bucket.signs = access.signs_requests;
-  options.bucket.requester_pays = access.requester_pays;
-  options.remember = access.trusts_looks_for.value_or(std::chrono::hours(24));
-  return backends::s3::OpenS3Source(url, options, client);
+  backends::s3::BucketOptions bucket;
+  bucket.endpoint = access.endpoint;
+  bucket.region = access.region;
+  bucket.signs = access.signs_requests;
+  bucket.requester_pays = access.requester_pays;
+  return backends::s3::OpenS3Source(url, bucket, OptionsOf(access), client);
 }
 
 struct Scheme {

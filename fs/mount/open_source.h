@@ -42,7 +42,11 @@ struct RemotePlace {
 // Makes the source read through the block cache that `access` asks for; does nothing if it asks
 // for none. kBadInput if the directory cannot be used, or the source is shared between users.
 model::Result<void> AddBlockCache(RemotePlace& place, const RemoteAccess& access);
-// Whether that directory can be used; makes it if there is none.
+// The directory at `path` of this machine, read through that cache; `is_shared` as for
+// LocalSource::Open().
+model::Result<RemotePlace> OpenLocal(const std::string& path, bool is_shared,
+                                     const RemoteAccess& access);
+// Whether the directory of the cache can be used; makes it if there is none.
 model::Result<void> CheckBlockCache(const RemoteAccess& access);
 
 // Whether `text` is a URL and not the path of a file: it has "://".

@@ -706,7 +706,7 @@ void PendingRequest::NoteSlow(Clock::time_point now) noexcept {
     };
     const auto kind = std::find_if(Counts::kKinds.begin(), Counts::kKinds.end(), is_kind);
     std::string path = Path();
-    if (path.empty()) path = "/";
+    if (path.empty()) path.push_back('/');
     fs_.slow_requests_.Note({.kind = kind->name,
                              .path = std::move(path),
                              .time = now - arrival(),

@@ -34,6 +34,8 @@ class Row:
         self.name, self.ours, self.other, self.against = name, ours, other, against
         self.required, self.compare, self.size = required, compare, size
         self.figures = {"ours": [], "other": [], "before": []}
+        self.processor = {"ours": [], "before": []}  # seconds of the daemons
+        self.calls = {}
 
     def ratio(self, which="other"):
         ours, other = (statistics.median(self.figures[key]) for key in ("ours", which))
@@ -50,6 +52,8 @@ class Bench:
     def __init__(self, folder, sizes, before):
         self.folder, self.sizes, self.before = folder, sizes, before
         self.binary = None  # of the round: None is the one under test
+        self.cost = measure.Cost()
+        self.prefix = ()
         self.latencies = {}
         self.first_bytes = []
         self.memory = {}
@@ -59,7 +63,25 @@ class Bench:
             self.window = measure.read_ahead(mounted.path)
 
     def mount(self, *options):
-        return measure.Ndlfs(self.folder, *options, binary=self.binary)
+        return measure.Ndlfs(self.folder, *options, binary=self.binary, cost=self.cost, prefix=self.prefix)
+
+    def measure(self, row, which):
+        """Measures one of the two executables once."""
+        self.binary = self.before if which == "before" else None
+        self.cost = measure.Cost()
+        row.figures[which].append(row.ours())
+        row.processor[which].append(self.cost.processor)
+        self.binary = None
+
+    def count_calls(self, row, which):
+        """In a pass of its own, as counting them takes time."""
+        self.binary = self.before if which == "before" else None
+        with tempfile.NamedTemporaryFile(prefix="ndlfs-bench-") as table:
+            self.prefix = ("strace", "-f", "-c", "-o", table.name)
+            row.ours()
+            row.calls[which] = measure.total_calls(table.name)
+        self.prefix = ()
+        self.binary = None
 
     def cold(self, store, block="1M"):
         with self.mount() as mounted:
@@ -138,9 +160,9 @@ class Bench:
             Row("second read, zstd-3", lambda: self.warm("zstd.zarr"),
                 lambda: measure.dd(f"{self.folder}/plain.bin"), "dd of a plain file", 0.9, size=size),
             Row("plane after plane, zstd-3", self.planes_rate, lambda: size / self.cold("zstd.zarr"),
-                "sequential read", 0.67, "rate"),
+                "sequential read", 0.67, "rate", size),
             Row("plane after plane, zstd-3", self.planes_rate, self.planes_rate_in_process,
-                "zarr-python z[i]", 5, "rate"),
+                "zarr-python z[i]", 5, "rate", size),
             Row(f"{data.READERS} readers of {data.READERS} arrays", lambda: self.readers(True),
                 lambda: self.readers(False), "one after the other", 1.0, size=size),
             Row(f"{data.READERS} readers, cache of 1 GiB", lambda: self.readers(True, "--cache-size", "1GiB"),
@@ -222,14 +244,28 @@ def run_rounds(bench, rows, rounds, extras):
     for number in range(rounds):
         note(f"round {number + 1} of {rounds}")
         for row in rows:
-            row.figures["ours"].append(row.ours())
+            bench.measure(row, "ours")
             row.figures["other"].append(row.other())
             if bench.before:
-                bench.binary = bench.before
-                row.figures["before"].append(row.ours())
-                bench.binary = None
+                bench.measure(row, "before")
         for extra in extras:
             extra()
+
+
+def show_cost(rows, with_before):
+    """Of the reference daemons there is nothing to show."""
+    executables = ["ours", "before"] if with_before else ["ours"]
+    rows = [row for row in rows if row.processor["ours"] and max(row.processor["ours"]) > 0]
+    if not rows:
+        return
+    print(f"\n{'the daemon':32}" + "".join(f"{text:>16}" for which in executables
+                                           for text in (f"{which}: seconds", "a GiB", "calls")))
+    for row in rows:
+        line = f"{row.name:32}"
+        for which in executables:
+            seconds = min(row.processor[which])
+            line += f"{seconds:16.2f}{seconds / row.size * (1 << 30):16.2f}{row.calls.get(which, '-'):>16}"
+        print(line)
 
 
 def show_rows(rows, with_before):
@@ -297,11 +333,17 @@ def main():
                   "memory": bench.measure_memory}
         chosen = [extra for name, extra in extras.items() if fnmatch.fnmatch(name, arguments.only)]
         run_rounds(bench, rows, arguments.rounds, chosen)
+        if measure.can_count_calls():
+            note("counting system calls")
+            for row in rows:
+                for which in ["ours", "before"] if arguments.before else ["ours"]:
+                    bench.count_calls(row, which)
     print(f"{platform.machine()}, {os.cpu_count()} cores, Linux {platform.release()}, zarr-python {zarr.__version__}; "
           f"float32 {sizes.shape}, chunks {sizes.chunks}, medians of {arguments.rounds} rounds, "
           f"read-ahead {bench.window} KiB")
     if rows:
         show_rows(rows, arguments.before is not None)
+        show_cost(rows, arguments.before is not None)
     show_extras(bench)
 
 

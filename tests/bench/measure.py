@@ -5,6 +5,7 @@ import json
 import os
 import random
 import re
+import shutil
 import signal
 import subprocess
 import tempfile
@@ -34,13 +35,36 @@ print(time.perf_counter() - start)
 """
 
 
-class Ndlfs(harness.Mount):
-    """A fresh mount: nothing in its page cache, nothing decoded."""
+def processor_seconds(pid):
+    """Of all threads of a process, by its clock: see clock_getcpuclockid(3)."""
+    return time.clock_gettime(~pid << 3 | 2)
 
-    def __init__(self, folder, *options, binary=None):
-        super().__init__(folder, *options)
+
+class Cost:
+    """What the daemons of some mounts have taken together, from when they answered to their end."""
+
+    def __init__(self):
+        self.processor = 0  # seconds
+
+
+class Ndlfs(harness.Mount):
+    """A fresh mount: nothing in its page cache, nothing decoded. What its daemon takes is added to `cost`."""
+
+    def __init__(self, folder, *options, binary=None, cost=None, prefix=()):
+        super().__init__(folder, *options, prefix=prefix)
+        self.cost = cost
         if binary:
             self.command[-3] = binary
+
+    def __enter__(self):
+        super().__enter__()
+        self.begin = processor_seconds(self.process.pid)
+        return self
+
+    def __exit__(self, kind, *more):
+        if self.cost and kind is None:
+            self.cost.processor += processor_seconds(self.process.pid) - self.begin
+        return super().__exit__(kind, *more)
 
     def statistics(self):
         with open(self.join(".ndlfs", "stats.json"), encoding="utf-8") as file:
@@ -75,6 +99,16 @@ class Reference:
             self.process.wait()
             harness.unmount(self.path, lazy=True)
         os.rmdir(self.path)
+
+
+def can_count_calls():
+    return shutil.which("strace") is not None
+
+
+def total_calls(table):
+    """The system calls that `strace -c` has counted."""
+    with open(table, encoding="ascii") as file:
+        return next((int(line.split()[3]) for line in file if line.endswith(" total\n")), 0)
 
 
 def _read_ahead_file(mountpoint):

@@ -205,6 +205,30 @@ def foreign_headers():
               " nFlds = [ 2 ];\n fldList = { 'U' 'V' };\n"), raw
 
 
+def remote_answers():
+    """As remote_fuzz.cc reads it."""
+    listed = ("<Contents><Key>d/a%20b</Key><Size>5</Size><ETag>&quot;e&quot;</ETag>"
+              "<LastModified>2015-10-21T07:28:00.000Z</LastModified></Contents>"
+              "<CommonPrefixes><Prefix>d/c/</Prefix></CommonPrefixes>")
+    yield "json", 'j[{"name":"a","type":"file","mtime":"Wed","size":1},{"name":"b","type":"directory"}]'
+    yield "html", 'h<html><head><title>Index of /d/</title></head><a href="../">..</a><a href="a%20b">a</a><a href="c/">c</a>'
+    yield "apache", 'h<h1>Index of /d</h1><a href="?C=N;O=D">Name</a><a href="x&amp;y.nc">x</a>'
+    yield "list", "l<ListBucketResult xmlns='http://s3.amazonaws.com/doc/2006-03-01/'><EncodingType>url</EncodingType>" \
+        f"<IsTruncated>false</IsTruncated>{listed}</ListBucketResult>"
+    yield "page", "l<ListBucketResult><IsTruncated>true</IsTruncated><NextContinuationToken>t</NextContinuationToken>" \
+        f"{listed}<Contents><Key>d/c</Key><Size>1</Size></Contents></ListBucketResult>"
+    yield "error", "d<Error><Code>RequestTimeTooSkewed</Code><Message>m</Message><Region>eu-west-1</Region>" \
+        "<ServerTime>2013-05-24T01:00:00Z</ServerTime></Error>"
+    yield "role", "d<AssumeRoleWithWebIdentityResponse><AssumeRoleWithWebIdentityResult><Credentials><AccessKeyId>a" \
+        "</AccessKeyId><SecretAccessKey>b</SecretAccessKey><SessionToken>c</SessionToken><Expiration>2013-05-24T01:00:00Z" \
+        "</Expiration></Credentials></AssumeRoleWithWebIdentityResult></AssumeRoleWithWebIdentityResponse>"
+    for number, url in enumerate(("https://user:p%40ss@Example.org:8443/a/../b%20c?x=1#f", "http://[::1]:80/", "s3://bucket/a",
+                                  "../other?x=1", "//host/path")):
+        yield f"url{number}", "u" + url
+    for number, header in enumerate(("bytes 0-99/1234", "bytes */5", "Wed, 21 Oct 2015 07:28:00 GMT", "2013-05-24T10:20:30.000Z")):
+        yield f"header{number}", "t" + header
+
+
 def ncml_documents():
     """What is between <netcdf and </netcdf>: aggregations of the files that ncml_fuzz.cc has."""
     files = '<netcdf location="p.ndl.yaml" {}/><netcdf location="d/q.ndl.yaml" {}/>'
@@ -243,6 +267,8 @@ def make_all(top):
         put(top, "shard_fuzz", str(style), content)
     for name, content in codec_inputs():
         put(top, "codec_fuzz", name, content)
+    for name, answer in remote_answers():
+        put(top, "remote_fuzz", name, answer.encode())
     for number, document in enumerate(kerchunk_documents()):
         put(top, "kerchunk_fuzz", str(number), json.dumps(document).encode())
     for number, contents in enumerate(ncml_documents()):

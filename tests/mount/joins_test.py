@@ -149,7 +149,7 @@ class JoinTest(harness.SourceTestCase):
         try:
             subprocess.run([harness.BINARY, "join", *files, "--along", "time"], stdout=subprocess.DEVNULL,
                            stderr=terminal, check=True, timeout=harness.DEADLINE)
-            self.assertIn(b"of 2 stores", os.read(control, 10000))
+            self.assertIn(b"of 2 stores opened", os.read(control, 10000))
         finally:
             os.close(control)
             os.close(terminal)

@@ -143,7 +143,7 @@ class LieTest(RemoteCase):
             "page of HTML": lambda h: h.answer(200, b"<html>sorry</html>", Content_Type="text/html"),
             "content encoding": lambda h: h.answer(200, b"xx", Content_Encoding="gzip"),
             "status 418": lambda h: h.answer(418),
-            "another host": lambda h: h.answer(302, Location="http://localhost:1/x"),
+            "another server": lambda h: h.answer(302, Location="http://localhost:1/x"),
             "link-local": lambda h: h.answer(302, Location="http://169.254.169.254/latest"),
             "not http": lambda h: h.answer(302, Location="ftp://127.0.0.1/etc/passwd"),
             "is no URL": lambda h: h.answer(302, Location="file:///etc/passwd"),

@@ -27,6 +27,8 @@ constexpr uint64_t kLarge = 128 << 10;
 constexpr milliseconds kLongestPause{5'000};
 // The name of a host may be wrong, and then nobody should wait for long.
 constexpr unsigned kMaxNameAttempts = 2;
+// Region, clock and credentials of S3, each with a question why.
+constexpr int kMaxCorrections = 6;
 
 bool IsPassing(int status) {
   constexpr std::array<int, 6> kPassing = {408, 429, 500, 502, 503, 504};
@@ -35,6 +37,14 @@ bool IsPassing(int status) {
 
 bool IsRedirect(int status) {
   return status == 301 || status == 302 || status == 303 || status == 307 || status == 308;
+}
+
+// Another port is another server, but that of TLS in place of the usual one is the same.
+bool IsSameServer(const Url& target, const Url& origin) {
+  if (target.host != origin.host) return false;
+  const bool adds_tls = origin.scheme == "http" && target.scheme == "https";
+  return target.port == origin.port ||
+         (adds_tls && origin.port == "80" && target.port == "443");
 }
 
 bool EqualsIgnoringCase(std::string_view a, std::string_view b) {
@@ -181,7 +191,7 @@ class HttpClient::Operation {
  public:
   Operation(const HttpClient& client, const HttpRequest& request, std::shared_ptr<Batch> batch,
             size_t index)
-      : client_(client), request_(request), batch_(std::move(batch)), index_(index) {
+      : client_(client), request_(&request), batch_(std::move(batch)), index_(index) {
     const HttpOptions& options = client.options_;
     left_ = request.timeout.value_or(options.timeout);
     uint64_t bytes = request.range ? request.range->length : 0;
@@ -191,7 +201,7 @@ class HttpClient::Operation {
 
   // Begins. The operation may be done at once.
   void Begin() {
-    auto url = ParseUrl(request_.url);
+    auto url = ParseUrl(request_->url);
     if (!url) return Fail(url.error());
     if (url->scheme != "http" && url->scheme != "https") {
       return Fail(model::BadInput("{}: not http or https", url->ForMessages()).value());
@@ -243,7 +253,7 @@ class HttpClient::Operation {
   void Try() {
     pause_end_.reset();
     auto exchange =
-        std::make_shared<Exchange>(request_, client_.options_.max_unasked, batch_, index_);
+        std::make_shared<Exchange>(*request_, client_.options_.max_unasked, batch_, index_);
     if (auto status = Prepare(*exchange); !status) return Fail(status.error());
     exchange_ = std::move(exchange);
     client_.transport_->Start(exchange_);
@@ -256,12 +266,12 @@ class HttpClient::Operation {
  private:
   model::Result<void> Prepare(Exchange& exchange) {
     HttpAttempt& attempt = exchange.attempt;
-    attempt.method = request_.method;
+    attempt.method = request_->method;
     attempt.url = url_.ToText();
     attempt.same_origin = url_.origin() == origin_.origin();
     attempt.number = attempts_++;
-    attempt.body = request_.body;
-    for (const HttpHeader& header : request_.headers) {
+    attempt.body = request_->body;
+    for (const HttpHeader& header : request_->headers) {
       if (attempt.same_origin || !IsSecret(header)) attempt.headers.push_back(header);
     }
     if (attempt.same_origin && !origin_.user.empty()) {
@@ -269,16 +279,17 @@ class HttpClient::Operation {
       attempt.headers.push_back(
           {"Authorization", "Basic " + model::EncodeBase64(AsBytes(both))});
     }
-    if (request_.range) {
-      attempt.headers.push_back({"Range", RangeHeader(*request_.range, request_.from_end)});
+    if (request_->range) {
+      attempt.headers.push_back({"Range", RangeHeader(*request_->range, request_->from_end)});
     }
-    if (!request_.if_match.empty()) attempt.headers.push_back({"If-Match", request_.if_match});
+    if (!request_->if_match.empty())
+      attempt.headers.push_back({"If-Match", request_->if_match});
     exchange.timeout = std::max(left_, milliseconds(1));
-    exchange.allow_link_local = request_.allow_link_local && attempt.same_origin;
-    exchange.is_large = request_.range && request_.range->length > kLarge;
-    if (!request_.prepare) return {};
+    exchange.allow_link_local = request_->allow_link_local && attempt.same_origin;
+    exchange.is_large = request_->range && request_->range->length > kLarge;
+    if (!request_->prepare) return {};
     try {
-      return request_.prepare(attempt);
+      return request_->prepare(attempt);
     } catch (...) {
       thrown_ = std::current_exception();
       return model::Internal("prepare");
@@ -292,7 +303,7 @@ class HttpClient::Operation {
       return model::Stale("its size has changed while it was read");
     }
     try {
-      NDLFS_TRY(memory_, request_.reserve(total_size));
+      NDLFS_TRY(memory_, request_->reserve(total_size));
     } catch (...) {
       thrown_ = std::current_exception();
       return model::Internal("reserve");
@@ -320,14 +331,32 @@ class HttpClient::Operation {
     auto response = answer.Finish();
     if (!response) return TryAgain(EIO, response.error().message());
     response->url = url_.ToText();
+    if (IsCorrected(*response)) return Begin();
     result_ = std::move(response);
+  }
+
+  // Whether there is another request to send instead.
+  bool IsCorrected(const HttpResponse& response) {
+    if (!request_->correct || corrections_ == kMaxCorrections) return false;
+    HttpRequest next = *request_;
+    try {
+      if (!request_->correct(next, response)) return false;
+    } catch (...) {
+      thrown_ = std::current_exception();
+      return false;
+    }
+    ++corrections_;
+    corrected_ = std::move(next);
+    request_ = &corrected_;
+    attempts_ = redirects_ = 0;
+    return true;
   }
 
   bool IsFollowed(int status, const std::string& location) const {
     const bool may_be =
-        request_.follow_redirects && IsRedirect(status) && !location.empty() &&
-        (request_.method == HttpMethod::kGet || request_.method == HttpMethod::kHead);
-    if (!may_be || !request_.is_file) return may_be;
+        request_->follow_redirects && IsRedirect(status) && !location.empty() &&
+        (request_->method == HttpMethod::kGet || request_->method == HttpMethod::kHead);
+    if (!may_be || !request_->is_file) return may_be;
     const auto target = ResolveUrl(url_, location);
     // Servers may encode other characters than we do.
     return !target || PercentDecode(target->path) != PercentDecode(url_.path + "/");
@@ -354,12 +383,12 @@ class HttpClient::Operation {
       return "which is not http or https";
     if (url_.scheme == "https" && target.scheme == "http") return "which is not encrypted";
     if (IsLinkLocalHost(target.host)) return "which is a link-local address";
-    if (target.host == origin_.host) return {};
+    if (IsSameServer(target, origin_)) return {};
     const auto& allowed = client_.options_.allow_urls;
     const bool is_allowed = std::any_of(allowed.begin(), allowed.end(), [&](const Url& prefix) {
       return IsWithin(target, prefix);
     });
-    return is_allowed ? "" : "which is another host, and not allowed by --allow-urls";
+    return is_allowed ? "" : "which is another server, and not allowed by --allow-urls";
   }
 
   void TryAgain(int sys_errno, const std::string& why, milliseconds least = milliseconds(0)) {
@@ -392,7 +421,9 @@ class HttpClient::Operation {
   }
 
   const HttpClient& client_;
-  const HttpRequest& request_;
+  const HttpRequest* request_;  // given, or `corrected_`
+  HttpRequest corrected_;
+  int corrections_ = 0;
   const std::shared_ptr<Batch> batch_;
   const size_t index_;
   Url origin_;  // what was asked for

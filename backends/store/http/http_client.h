@@ -61,8 +61,9 @@ struct HttpEndpointStats {
 // The bytes of an answer are all from one attempt.
 //
 // A redirect is followed only to http or https, not from https to http, and only to the same
-// host or to what HttpOptions::allow_urls names; a link-local address is never followed. Any
-// other redirect is an error.
+// host and port, from port 80 to port 443 of that host with TLS, or to what
+// HttpOptions::allow_urls names; a link-local address is never followed. Any other redirect is
+// an error.
 class HttpClient {
  public:
   explicit HttpClient(std::shared_ptr<HttpTransport> transport, HttpOptions options = {});

@@ -47,7 +47,13 @@ struct HttpAttempt {
 // and each redirect; it may send requests of its own.
 using PrepareAttempt = std::function<model::Result<void>(HttpAttempt&)>;
 
+struct HttpRequest;
 struct HttpResponse;
+
+// Looks at an answer, whatever its status is, and tells whether the request is worth another
+// try: then it has changed `request` as the answer asks for. HttpClient calls it on the thread
+// that sends the request, a few times at most; it may send requests of its own.
+using CorrectRequest = std::function<bool(HttpRequest& request, const HttpResponse& answer)>;
 
 struct HttpRequest {
   HttpMethod method = HttpMethod::kGet;
@@ -70,6 +76,7 @@ struct HttpRequest {
   uint64_t limit = 64 << 20;
 
   PrepareAttempt prepare = nullptr;  // may be empty
+  CorrectRequest correct = nullptr;  // may be empty
 
   // Looks at the status and the headers of an answer with status 200 or 206; an error ends the
   // request, and its body is not used. Called on a thread of the transport: it must not wait.

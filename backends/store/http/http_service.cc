@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "backends/store/http/http_service.h"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <fstream>
@@ -29,6 +30,27 @@ model::Result<std::string> ReadToken(const std::string& path) {
   return token;
 }
 
+constexpr uint64_t kMaxPage = 64 << 20;
+constexpr size_t kMaxNames = 4 << 20;
+
+// Pages for people: sites send one, with status 200, for a file that they do not have.
+model::Result<void> RefuseHtml(const HttpResponse& head) {
+  if (!head.Find("content-type").starts_with("text/html")) return {};
+  return model::Corrupt("the server answers with a page of HTML");
+}
+
+// A name that is listed twice counts once, and as a directory if it is one.
+void SortNames(std::vector<ListedObject>& objects) {
+  std::erase_if(objects, [](const ListedObject& object) { return !IsSoundName(object.name); });
+  std::stable_sort(objects.begin(), objects.end(), [](const auto& a, const auto& b) {
+    return std::pair(std::string_view(a.name), !a.is_directory()) <
+           std::pair(std::string_view(b.name), !b.is_directory());
+  });
+  objects.erase(std::unique(objects.begin(), objects.end(),
+                            [](const auto& a, const auto& b) { return a.name == b.name; }),
+                objects.end());
+}
+
 class HttpService final : public ObjectService {
  public:
   HttpService(Url top, std::string token_file)
@@ -40,18 +62,25 @@ class HttpService final : public ObjectService {
   const std::string& name() const override { return name_; }
 
   HttpRequest FileRequest(std::string_view path) const override {
-    return RequestFor("/" + PercentEncode(path));
+    HttpRequest request = RequestFor("/" + PercentEncode(path));
+    request.is_file = true;
+    if (!path.ends_with(".html") && !path.ends_with(".htm")) request.check_head = &RefuseHtml;
+    return request;
   }
 
-  HttpRequest ListRequest(std::string_view path, const std::string&) const override {
-    return RequestFor(path.empty() ? "/" : "/" + PercentEncode(path) + "/");
+  HttpRequest ListRequest(std::string_view path, const PageStart&, unsigned) const override {
+    HttpRequest request = RequestFor(path.empty() ? "/" : "/" + PercentEncode(path) + "/");
+    request.limit = kMaxPage;
+    return request;
   }
 
   model::Result<std::optional<ListPage>> ParseList(
-      std::string_view, const HttpResponse& response) const override {
+      std::string_view, const PageStart&, const HttpResponse& response) const override {
     if (response.status != 200) return std::nullopt;
     auto objects = ParseIndexPage(response.Find("content-type"), response.body);
     if (!objects) return std::nullopt;
+    if (objects->size() > kMaxNames) return model::Limit("more than {} names", kMaxNames);
+    SortNames(*objects);
     return ListPage{*std::move(objects)};
   }
 

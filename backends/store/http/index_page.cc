@@ -39,8 +39,8 @@ class NginxEntries final : public nlohmann::json_sax<nlohmann::json> {
   }
   bool end_object() override {
     if (type_.empty()) return false;
-    entry_.is_directory = type_ == "directory";
-    if (entry_.is_directory || type_ == "file") objects_.push_back(std::move(entry_));
+    if (type_ == "directory") entry_.kind = FileKind::kDirectory;
+    if (entry_.is_directory() || type_ == "file") objects_.push_back(std::move(entry_));
     return --depth_ == 1;
   }
   bool key(string_t& text) override {
@@ -112,7 +112,7 @@ std::optional<ListedObject> ObjectOfLink(std::string_view link) {
   if (link.find_first_of("/:") != link.npos) return std::nullopt;
   auto name = PercentDecode(WithoutEntities(link));
   if (!name || !IsSoundName(*name)) return std::nullopt;
-  return ListedObject{*std::move(name), is_directory};
+  return ListedObject{*std::move(name), is_directory ? FileKind::kDirectory : FileKind::kFile};
 }
 
 std::optional<Objects> ParseHtmlIndex(std::string_view page) {

@@ -5,6 +5,8 @@
 
 #include <cerrno>
 
+#include "backends/store/http/url.h"
+
 namespace ndlfs::backends {
 
 model::Result<bool> ObjectService::IsAbsent(const HttpResponse& response) const {
@@ -21,7 +23,7 @@ model::Result<bool> ObjectService::IsAbsent(const HttpResponse& response) const 
   return model::IoError(status == 401 || status == 403 ? EACCES : EIO, message);
 }
 
-ValueInfo InfoOf(const HttpResponse& response) {
+ValueInfo ObjectService::InfoOf(const HttpResponse& response) const {
   const uint64_t size = response.total_size.value_or(0);
   const std::string tag = response.etag.empty()
                               ? fmt::format("{} {}", response.Find("last-modified"), size)

@@ -1,63 +1,84 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "backends/store/http/http_client.h"
 #include "backends/store/http/http_message.h"
+#include "backends/store/source.h"
 #include "backends/store/store.h"
 #include "model/error.h"
 
 namespace ndlfs::backends {
 
+// The most names that an object store gives in one page.
+inline constexpr unsigned kPageNames = 1000;
+
 // A file or directory that a server lists.
 struct ListedObject {
   std::string name;  // without '/'
-  bool is_directory = false;
+  // kUnknown: the next page tells whether it is a directory.
+  FileKind kind = FileKind::kFile;
   // Of a file, if the listing tells it: the same facts that reading the file tells.
   std::optional<ValueInfo> info = std::nullopt;
+
+  bool is_directory() const { return kind == FileKind::kDirectory; }
+};
+
+// Where a page of a list begins, and what the service has to know of those before it.
+struct PageStart {
+  std::string token = {};     // empty: at the beginning
+  std::string last_key = {};  // the last one of the page before
+  // Names of files on pages before that may turn out to be directories.
+  std::vector<std::string> open_names = {};
 };
 
 struct ListPage {
-  std::vector<ListedObject> objects;  // in any order
-  std::string next = {};  // what to ask for to get the next page; empty: this is the last
+  std::vector<ListedObject> objects;             // sorted by name, each once
+  std::optional<PageStart> next = std::nullopt;  // none: this is the last page
+  // Whether the list shows that there is such a directory, even if it is empty.
+  bool is_directory = true;
 };
 
 // What one kind of server is asked for files, and what its answers mean: a plain HTTP server,
-// or an object store. RemoteSource does all the rest. Paths are those of Source. Thread-safe.
+// or an object store. RemoteTree and RemoteReader do all the rest. Paths are those of Source.
+// Thread-safe.
 class ObjectService {
  public:
   virtual ~ObjectService() = default;
 
   // The URL of the top, as Source::name(): "https://host/data", "s3://bucket/prefix".
   virtual const std::string& name() const = 0;
+  // As Source::identity().
+  virtual std::string identity() const { return name(); }
 
-  // A GET of the file at `path` (not ""), without a range. RemoteSource makes a HEAD of it, and
-  // adds range and If-Match.
+  // A GET of the file at `path` (not ""), without a range. Whoever sends it may make a HEAD of
+  // it, and add range, If-Match and memory.
   virtual HttpRequest FileRequest(std::string_view path) const = 0;
 
   // Whether an answer to such a request says that there is no such file. An error if it says
   // something else than that, or success: EACCES and the like.
   virtual model::Result<bool> IsAbsent(const HttpResponse& response) const;
+  // The facts about the value that a successful answer is about. Its version is the ETag or, if
+  // there is none, time and size.
+  virtual ValueInfo InfoOf(const HttpResponse& response) const;
+  // Whether files that do not exist may be answered with EACCES, as long as others can be read.
+  virtual bool may_refuse_absent_files() const { return false; }
 
-  // Asks for the names in the directory at `path` ("" is the top), from `page` on
-  // (ListPage::next; "" is the first page).
-  virtual HttpRequest ListRequest(std::string_view path, const std::string& page) const = 0;
+  // Asks for the names in the directory at `path` ("" is the top) from `start` on; for
+  // `most_names` of them, if the service has pages.
+  virtual HttpRequest ListRequest(std::string_view path, const PageStart& start,
+                                  unsigned most_names) const = 0;
   // nullopt if the server has no listing of this directory. Entries with unsound names are left
   // out.
   virtual model::Result<std::optional<ListPage>> ParseList(
-      std::string_view path, const HttpResponse& response) const = 0;
-  // Whether what is not listed is not there, and a directory without entries is none.
+      std::string_view path, const PageStart& start, const HttpResponse& response) const = 0;
+  // Whether what is not listed is not there, and a directory without entries is none. Then a
+  // directory hides a file of the same name.
   virtual bool lists_are_complete() const = 0;
 };
-
-// The version of the value that an answer is about: its ETag or, if there is none, its time and
-// size. The answer tells the size.
-ValueInfo InfoOf(const HttpResponse& response);
 
 // Whether `name` can be that of a file: no '/', no NUL, not "." or "..", not empty.
 bool IsSoundName(std::string_view name);

@@ -46,9 +46,9 @@ class ListReader {
     return {};
   }
 
-  model::Result<ListPage> Take(std::string_view prefix) && {
+  model::Result<KeyPage> Take(std::string_view prefix) && {
     if (!is_complete_) return model::BadInput("the answer is not a list");
-    for (ListedObject& object : page_.objects) {
+    for (ListedKey& object : page_.objects) {
       NDLFS_RETURN_IF_ERROR(TakeName(object.key, prefix));
     }
     for (std::string& name : page_.prefixes) NDLFS_RETURN_IF_ERROR(TakeName(name, prefix));
@@ -88,8 +88,8 @@ class ListReader {
                            model::Quote(prefix));
   }
 
-  ListPage page_;
-  ListedObject object_;
+  KeyPage page_;
+  ListedKey object_;
   bool has_size_ = false;  // of object_
   bool is_truncated_ = false;
   bool is_encoded_ = false;
@@ -108,7 +108,7 @@ std::optional<int> TakeDigits(std::string_view text, size_t at, size_t count) {
 
 }  // namespace
 
-model::Result<ListPage> ParseListPage(std::string_view document, std::string_view prefix) {
+model::Result<KeyPage> ParseListPage(std::string_view document, std::string_view prefix) {
   ListReader reader;
   NDLFS_RETURN_IF_ERROR(
       WalkXml(document, [&](const XmlElement& element) { return reader.Add(element); }));

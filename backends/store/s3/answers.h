@@ -15,7 +15,7 @@
 namespace ndlfs::backends::s3 {
 
 // An object, as a list tells about it.
-struct ListedObject {
+struct ListedKey {
   std::string key;
   uint64_t size = 0;        // bytes
   std::string etag;         // with its quotes, as in the header
@@ -23,15 +23,15 @@ struct ListedObject {
 };
 
 // One page of an answer to ListObjectsV2.
-struct ListPage {
-  std::vector<ListedObject> objects;  // in the order of the answer
+struct KeyPage {
+  std::vector<ListedKey> objects;     // in the order of the answer
   std::vector<std::string> prefixes;  // each with the delimiter at its end
   std::string next_token;             // empty: this is the last page
 };
 
 // Errors are kBadInput: the answer is no list, contradicts itself, or has something whose name
 // does not begin with `prefix`.
-model::Result<ListPage> ParseListPage(std::string_view document, std::string_view prefix);
+model::Result<KeyPage> ParseListPage(std::string_view document, std::string_view prefix);
 
 // What the body of an answer with an error status says. Fields that it lacks are empty.
 struct ErrorAnswer {

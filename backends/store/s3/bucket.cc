@@ -21,8 +21,6 @@ constexpr std::string_view kScheme = "s3://";
 constexpr std::string_view kAnyRegion = "us-east-1";
 // A clock that is off by less is not what a server complains about.
 constexpr int64_t kSmallestSkew_s = 60;
-// Region, clock and credentials, each with a question why.
-constexpr int kMostRounds = 6;
 
 bool IsLowerAlnum(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); }
 
@@ -152,7 +150,8 @@ std::string Bucket::region() const {
   return region_;
 }
 
-std::string Bucket::UrlOf(const BucketRequest& request, const std::string& region) const {
+std::string Bucket::UrlOf(const std::string& key, const std::string& query,
+                          const std::string& region) const {
   std::string url = endpoint_;
   bool bucket_in_path = true;
   if (endpoint_.empty()) {
@@ -162,52 +161,46 @@ std::string Bucket::UrlOf(const BucketRequest& request, const std::string& regio
   }
   url += '/';
   if (bucket_in_path) url += PercentEncode(name_, false);
-  if (!request.key.empty()) {
+  if (!key.empty()) {
     if (bucket_in_path) url += '/';
-    url += PercentEncode(request.key);
+    url += PercentEncode(key);
   }
-  if (!request.query.empty()) url += "?" + request.query;
+  if (!query.empty()) url += "?" + query;
   return url;
 }
 
-// One request on its way, perhaps for another time.
+// What was used for a request, and what an answer has told. The hooks of the request hold it.
 class Bucket::Round {
  public:
-  Round(const Bucket& bucket, const BucketRequest& request)
-      : bucket_(bucket), request_(request), region_(bucket.region()) {}
+  Round(const Bucket& bucket, std::string key, std::string query)
+      : bucket_(bucket),
+        key_(std::move(key)),
+        query_(std::move(query)),
+        region_(bucket.region()) {}
 
-  HttpRequest Make() {
-    HttpRequest http = request_.http;
-    http.url = bucket_.UrlOf(request_, region_);
-    http.follow_redirects = false;
-    if (asks_why_) {
-      http.method = HttpMethod::kGet;
-      http.range = ByteRange{0, 1};
-    }
-    if (bucket_.requester_pays_) http.headers.push_back({"x-amz-request-payer", "requester"});
-    http.prepare = [this](HttpAttempt& attempt) { return Complete(attempt); };
-    return http;
-  }
+  std::string MakeUrl() const { return bucket_.UrlOf(key_, query_, region_); }
 
-  // Whether the request is worth another try after this answer.
-  bool Learn(const HttpResponse& response) {
+  // As CorrectRequest.
+  bool Correct(HttpRequest& request, const HttpResponse& response) {
     if (asks_why_ && (response.is_success() || response.status == 416)) {
-      asks_why_ = false;  // it was something of the moment
+      AskWhy(request, false);  // it was something of the moment
       return true;
     }
     if (response.is_success()) return false;
     if (bucket_.Learn(response, region_, offset_s_, used_)) {
       region_ = bucket_.region();
-      asks_why_ = false;
+      request.url = MakeUrl();
+      if (asks_why_) AskWhy(request, false);
       return true;
     }
-    const bool is_mute = request_.http.method == HttpMethod::kHead &&
+    const bool is_mute = request.method == HttpMethod::kHead &&
                          (response.status == 400 || response.status == 403);
     if (!is_mute || !used_ || has_asked_why_) return false;
-    return asks_why_ = has_asked_why_ = true;
+    AskWhy(request, true);
+    return true;
   }
 
- private:
+  // As PrepareAttempt.
   model::Result<void> Complete(HttpAttempt& attempt) {
     if (bucket_.credentials_ == nullptr) return {};
     if (!attempt.same_origin) return model::Internal("a signature for another server");
@@ -231,42 +224,36 @@ class Bucket::Round {
     return {};
   }
 
+ private:
+  // Answers to HEAD do not say why they refuse: a GET asks instead.
+  void AskWhy(HttpRequest& request, bool asks) {
+    asks_why_ = asks;
+    has_asked_why_ |= asks;
+    request.method = asks ? HttpMethod::kGet : HttpMethod::kHead;
+    request.range = asks ? std::optional(ByteRange{0, 1}) : std::nullopt;
+  }
+
   const Bucket& bucket_;
-  const BucketRequest& request_;
+  const std::string key_;
+  const std::string query_;
   std::string region_;
   int64_t offset_s_ = 0;
   std::optional<Credentials> used_;
-  // Answers to HEAD do not say why they refuse: whether a GET asks instead.
   bool asks_why_ = false;
   bool has_asked_why_ = false;
 };
 
-std::vector<model::Result<HttpResponse>> Bucket::SendMany(
-    std::span<const BucketRequest> requests) const {
-  std::vector<std::unique_ptr<Round>> rounds;
-  std::vector<size_t> open;  // requests without an answer
-  for (const BucketRequest& request : requests) {
-    open.push_back(rounds.size());
-    rounds.push_back(std::make_unique<Round>(*this, request));
-  }
-  std::vector<model::Result<HttpResponse>> answers(requests.size(), HttpResponse{});
-  for (int count = 0; count < kMostRounds && !open.empty(); ++count) {
-    std::vector<HttpRequest> batch;
-    for (const size_t i : open) batch.push_back(rounds[i]->Make());
-    auto round_answers = client_->SendMany(batch);
-    std::vector<size_t> again;
-    for (size_t j = 0; j < open.size(); ++j) {
-      answers[open[j]] = std::move(round_answers[j]);
-      const auto& answer = answers[open[j]];
-      if (answer && rounds[open[j]]->Learn(*answer)) again.push_back(open[j]);
-    }
-    open = std::move(again);
-  }
-  return answers;
-}
-
-model::Result<HttpResponse> Bucket::Send(const BucketRequest& request) const {
-  return std::move(SendMany({&request, 1}).front());
+HttpRequest Bucket::RequestFor(std::string key, std::string query) const {
+  const auto round = std::make_shared<Round>(*this, std::move(key), std::move(query));
+  HttpRequest request;
+  request.url = round->MakeUrl();
+  request.follow_redirects = false;
+  if (requester_pays_) request.headers.push_back({"x-amz-request-payer", "requester"});
+  request.prepare = [round](HttpAttempt& attempt) { return round->Complete(attempt); };
+  request.correct = [round](HttpRequest& sent, const HttpResponse& response) {
+    return round->Correct(sent, response);
+  };
+  return request;
 }
 
 bool Bucket::Learn(const HttpResponse& response, const std::string& used_region,

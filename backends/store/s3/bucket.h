@@ -6,10 +6,8 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "backends/store/http/http_client.h"
 #include "backends/store/s3/aws_profile.h"
@@ -37,14 +35,6 @@ struct BucketOptions {
   std::function<int64_t()> now_s = {};  // seconds since 1970; empty: the clock of the system
 };
 
-// A request to a bucket: of an object, or a list.
-struct BucketRequest {
-  std::string key = {};    // empty: of the bucket itself
-  std::string query = {};  // percent-encoded
-  // Everything but URL, headers and hook.
-  HttpRequest http = {};
-};
-
 // A bucket of S3, or of a server that speaks its protocol. Makes URLs, signs requests, and
 // does what answers of S3 ask for: goes to another region, uses the server's clock, renews
 // expired credentials; each once for a request. Thread-safe.
@@ -64,11 +54,11 @@ class Bucket {
   const std::string& endpoint() const { return endpoint_; }
   bool is_anonymous() const { return credentials_ == nullptr; }
 
-  // Answers in the order of the requests. Any status is an answer, see HttpClient; a redirect
-  // is not followed unless it names a region.
-  std::vector<model::Result<HttpResponse>> SendMany(
-      std::span<const BucketRequest> requests) const;
-  model::Result<HttpResponse> Send(const BucketRequest& request) const;
+  // A GET of the object `key`; of the bucket itself if that is empty. `query` is
+  // percent-encoded. A redirect is not followed unless it names a region. Method, range,
+  // If-Match and memory may be set; URL, headers and hooks must stay. The bucket must outlive
+  // the request.
+  HttpRequest RequestFor(std::string key, std::string query = {}) const;
 
   // What an answer that has no value tells: EACCES for status 401 and 403, kStale for 412, EIO
   // for others. The message has status, code and text of the error document. A bucket that does
@@ -77,16 +67,15 @@ class Bucket {
   model::Failure ToError(const HttpResponse& response) const;
   static bool IsMissingKey(const HttpResponse& response);
 
-  const HttpClient& client() const { return *client_; }
-
  private:
-  class Round;
+  class Round;  // one request on its way
 
   Bucket(std::string name, const BucketOptions& options,
          std::shared_ptr<const HttpClient> client);
 
   std::string region() const EXCLUDES(mutex_);
-  std::string UrlOf(const BucketRequest& request, const std::string& region) const;
+  std::string UrlOf(const std::string& key, const std::string& query,
+                    const std::string& region) const;
   // Whether the request may succeed now, because something was learned from this answer.
   bool Learn(const HttpResponse& response, const std::string& used_region,
              int64_t used_offset_s, const std::optional<Credentials>& used) const

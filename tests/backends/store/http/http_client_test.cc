@@ -257,9 +257,11 @@ TEST(HttpClientTest, RefusesOtherRedirects) {
            {"http://169.254.169.254/latest", "link-local"},
            {"http://[fe80::1]/", "link-local"},
            {"http://[::ffff:169.254.169.254]/", "link-local"},
-           {"http://other/file", "another host"},
-           {"http://server.other/file", "another host"},
-           {"http://server@other/file?token=secret", "another host"},
+           {"http://other/file", "another server"},
+           {"http://server.other/file", "another server"},
+           {"http://server:8080/file", "another server"},
+           {"https://server:8443/file", "another server"},
+           {"http://server@other/file?token=secret", "another server"},
            {std::string(kUrl), "after 5 other redirects"}}) {
     const Server server(Answers({To(location)}));
     const auto response = server.Get();
@@ -270,6 +272,24 @@ TEST(HttpClientTest, RefusesOtherRedirects) {
   const Server secure(Answers({To("http://server/file")}));
   EXPECT_THAT(secure.Get({.url = "https://server/file"}),
               test::IsError(ErrorCode::kIo, HasSubstr("not encrypted")));
+}
+
+TEST(HttpClientTest, FollowsRedirectsToTlsOfTheSameHostAndToAllowedPorts) {
+  const Server usual([](const Sent& sent) {
+    return sent.url == kUrl ? To("https://server/file") : AnswerWith(sent, sent.url);
+  });
+  EXPECT_EQ(usual.Get()->body, "https://server/file");
+  HttpOptions options;
+  options.allow_urls.push_back(ParseUrl("http://server:8080/").value());
+  const Server allowed(
+      [](const Sent& sent) {
+        return sent.url == kUrl ? To("http://server:8080/file") : AnswerWith(sent, sent.url);
+      },
+      options);
+  EXPECT_EQ(allowed.Get()->body, "http://server:8080/file");
+  const Server other(Answers({To("https://server/file")}));
+  EXPECT_THAT(other.Get({.url = "http://server:8080/file"}),
+              test::IsError(ErrorCode::kIo, HasSubstr("another server")));
 }
 
 TEST(HttpClientTest, CredentialsStayWithTheirServer) {
@@ -307,6 +327,43 @@ TEST(HttpClientTest, EachAttemptIsPrepared) {
   ASSERT_EQ(server.sent().size(), 3u);
   EXPECT_EQ(server.sent()[1].Find("Signature"), kUrl);
   EXPECT_EQ(server.sent()[2].Find("Signature"), "http://server/other");
+}
+
+TEST(HttpClientTest, CorrectedRequestIsSentInPlaceOfTheFirst) {
+  const Server server([](const Sent& sent) {
+    return sent.url == kUrl ? FakeAnswer{400} : AnswerWith(sent, "data");
+  });
+  std::string memory;
+  HttpRequest request;
+  request.reserve = [&](uint64_t total) -> model::Result<ByteSpan> {
+    memory.resize(total);
+    return std::as_writable_bytes(std::span(memory));
+  };
+  request.correct = [](HttpRequest& sent, const HttpResponse& answer) {
+    if (answer.status != 400) return false;
+    sent.url = "http://server/right";
+    return true;
+  };
+  const auto response = server.Get(request);
+  ASSERT_THAT(response, test::IsOk());
+  EXPECT_EQ(response->url, "http://server/right");
+  EXPECT_EQ(memory, "data");
+  EXPECT_EQ(server.sent().size(), 2u);
+}
+
+TEST(HttpClientTest, CorrectionsWithoutEndEnd) {
+  const Server server(Answers({{400, {}, "", {}}}));
+  HttpRequest request;
+  request.correct = [](HttpRequest&, const HttpResponse&) { return true; };
+  EXPECT_EQ(server.Get(request)->status, 400);
+  EXPECT_LT(server.sent().size(), 10u);
+}
+
+TEST(HttpClientTest, ExceptionOfACorrectionReachesTheCaller) {
+  const Server server(Answers({{400, {}, "", {}}}));
+  HttpRequest request;
+  request.correct = [](HttpRequest&, const HttpResponse&) -> bool { throw std::bad_alloc(); };
+  EXPECT_THROW((void)server.Get(request), std::bad_alloc);
 }
 
 TEST(HttpClientTest, RequestIsNotSentIfItCannotBePrepared) {

@@ -22,7 +22,7 @@ std::vector<std::string> Names(std::string_view type, std::string_view page) {
   if (!objects) return {"none"};
   std::vector<std::string> names;
   for (const auto& object : *objects)
-    names.push_back(object.name + (object.is_directory ? "/" : ""));
+    names.push_back(object.name + (object.is_directory() ? "/" : ""));
   return names;
 }
 

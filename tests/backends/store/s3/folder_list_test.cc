@@ -17,9 +17,9 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-ListPage Page(const std::vector<std::string>& keys, const std::vector<std::string>& prefixes,
-              const std::string& next_token = "") {
-  ListPage page;
+KeyPage Page(const std::vector<std::string>& keys, const std::vector<std::string>& prefixes,
+             const std::string& next_token = "") {
+  KeyPage page;
   for (const std::string& key : keys) page.objects.push_back({key, 1, "\"e\"", 0});
   page.prefixes = prefixes;
   page.next_token = next_token;
@@ -27,10 +27,10 @@ ListPage Page(const std::vector<std::string>& keys, const std::vector<std::strin
 }
 
 // "name", "name/" of a directory, "name?" of what is not known yet.
-std::vector<std::string> Names(const NamePage& page) {
+std::vector<std::string> Names(const ListPage& page) {
   std::vector<std::string> names;
-  for (const ListedName& name : page.names) {
-    const bool is_directory = name.kind == FileKind::kDirectory;
+  for (const ListedObject& name : page.objects) {
+    const bool is_directory = name.is_directory();
     names.push_back(name.name + (is_directory                      ? "/"
                                  : name.kind == FileKind::kUnknown ? "?"
                                                                    : ""));
@@ -41,6 +41,11 @@ std::vector<std::string> Names(const NamePage& page) {
 TEST(S3FolderListTest, NamesBelowTheFolder) {
   EXPECT_THAT(Names(ToNamePage(Page({"d/b", "d/a"}, {"d/c/"}), "d/", {}).value()),
               ElementsAre("a", "b", "c/"));
+}
+
+TEST(S3FolderListTest, AMarkerAloneShowsThatThereIsADirectory) {
+  EXPECT_TRUE(ToNamePage(Page({"d/"}, {}), "d/", {})->is_directory);
+  EXPECT_FALSE(ToNamePage(Page({}, {}), "d/", {})->is_directory);
 }
 
 TEST(S3FolderListTest, NamesThatNoFileHasAreLeftOut) {

@@ -19,21 +19,21 @@ namespace ndlfs::backends {
 namespace {
 
 using s3::OpenS3Source;
-using s3::S3SourceOptions;
 using test::FakeBucket;
 using test::FakeTransport;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-S3SourceOptions Options(std::chrono::nanoseconds remember, bool signs = true) {
-  S3SourceOptions options;
-  options.bucket.endpoint = "http://localhost";
-  options.bucket.signs = signs;
-  options.bucket.variable = test::Variables(
+std::shared_ptr<const Source> OpenBucket(const FakeBucket& fake, const std::string& url,
+                                         std::chrono::nanoseconds remember, bool signs = true) {
+  s3::BucketOptions bucket;
+  bucket.endpoint = "http://localhost";
+  bucket.signs = signs;
+  bucket.variable = test::Variables(
       {{"AWS_ACCESS_KEY_ID", "k"}, {"AWS_SECRET_ACCESS_KEY", "s"}, {"HOME", "/nonexistent"}});
-  options.remember = remember;
-  return options;
+  const RemoteOptions options = {.trusts_looks_for = remember, .documents = {"zarr.json"}};
+  return OpenS3Source(url, bucket, options, fake.client()).value();
 }
 
 // The top is a prefix; keys outside of it must never be seen.
@@ -52,8 +52,7 @@ class S3Tree final : public Tree {
  private:
   FakeBucket bucket_;
   const std::shared_ptr<const Source> source_ =
-      OpenS3Source("s3://bucket/source", Options(std::chrono::seconds(0)), bucket_.client())
-          .value();
+      OpenBucket(bucket_, "s3://bucket/source", std::chrono::seconds(0));
 };
 
 INSTANTIATE_TEST_SUITE_P(S3, SourceConformanceTest,
@@ -67,7 +66,7 @@ class S3SourceTest : public ::testing::Test {
  protected:
   std::shared_ptr<const Source> Open(
       bool signs = true, std::chrono::nanoseconds remember = std::chrono::hours(1)) {
-    return OpenS3Source("s3://bucket", Options(remember, signs), bucket_.client()).value();
+    return OpenBucket(bucket_, "s3://bucket", remember, signs);
   }
   // The requests since the last call.
   size_t Requests() {
@@ -310,8 +309,7 @@ TEST_F(S3SourceTest, StoresAreFoundInABucketThatMayNotBeListed) {
 }
 
 TEST_F(S3SourceTest, ABucketThatDoesNotExist) {
-  const auto source =
-      OpenS3Source("s3://another", Options(std::chrono::seconds(1)), bucket_.client()).value();
+  const auto source = OpenBucket(bucket_, "s3://another", std::chrono::seconds(1));
   EXPECT_THAT(source->Stat("", Follow::kNo),
               test::IsError(model::ErrorCode::kIo, HasSubstr("NoSuchBucket")));
   EXPECT_THAT(source->OpenFile("a")->Read("", 10),

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: MIT
+#include "backends/store/http/look_memory.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "backends/store/file_name.h"
+#include "backends/store/keys.h"
+
+namespace ndlfs::backends {
+namespace {
+
+constexpr uint64_t kMaxLooks = 1 << 16;
+constexpr uint64_t kNamesBytes = 64 << 20;
+constexpr uint64_t kDocumentsBytes = 32 << 20;
+constexpr uint64_t kEntryBytes = 256;
+
+uint64_t WeightOf(const DirectoryNames& names) {
+  uint64_t weight = kEntryBytes;
+  for (const ListedObject& object : names.objects) {
+    weight += sizeof(object) + object.name.size();
+    if (object.info) weight += object.info->generation.tag().size();
+  }
+  return weight;
+}
+
+std::string_view ParentOf(std::string_view path) {
+  const size_t slash = path.rfind('/');
+  return path.substr(0, slash == path.npos ? 0 : slash);
+}
+
+}  // namespace
+
+LookMemory::LookMemory(Options options)
+    : options_(std::move(options)),
+      looks_(kMaxLooks),
+      files_(kMaxLooks),
+      names_(kNamesBytes),
+      documents_(kDocumentsBytes) {}
+
+bool LookMemory::Holds(std::chrono::steady_clock::time_point when) const {
+  return !options_.lifetime || Now() - when < *options_.lifetime;
+}
+
+std::optional<Look> LookMemory::FindIn(Looks& looks, std::string_view path) const {
+  const model::MutexLock lock(mutex_);
+  const auto* known = looks.Find(path);
+  if (known == nullptr || !Holds(known->when)) return std::nullopt;
+  return known->what;
+}
+
+void LookMemory::NoteIn(Looks& looks, const std::string& path, const Look& look) {
+  const model::MutexLock lock(mutex_);
+  looks.Put(path, {look, Now()});
+}
+
+std::optional<Look> LookMemory::FindListed(std::string_view path) const {
+  if (path.empty()) return std::nullopt;
+  const auto names = FindNames(ParentOf(path));
+  if (!names || !names->is_listed) return std::nullopt;
+  const ListedObject* object = FindName(names->objects, FileNameOf(path));
+  if (object == nullptr) {
+    return options_.lists_are_complete ? std::optional(Look()) : std::nullopt;
+  }
+  if (object->is_directory()) return Look{.kind = Look::Kind::kDirectory};
+  if (object->kind != FileKind::kFile || !object->info) return std::nullopt;
+  return Look{.kind = Look::Kind::kFile, .info = *object->info};
+}
+
+std::optional<Look> LookMemory::Find(std::string_view path) const {
+  if (const auto known = FindIn(looks_, path)) return known;
+  return FindListed(path);
+}
+
+void LookMemory::Note(const std::string& path, const Look& look) { NoteIn(looks_, path, look); }
+
+// Where no directory hides a file, both are the same.
+std::optional<Look> LookMemory::FindFile(std::string_view path) const {
+  if (!options_.lists_are_complete) return Find(path);
+  if (const auto known = FindIn(files_, path)) return known;
+  const auto known = Find(path);
+  return known && known->kind == Look::Kind::kDirectory ? std::nullopt : known;
+}
+
+void LookMemory::NoteFile(const std::string& path, const Look& look) {
+  NoteIn(options_.lists_are_complete ? files_ : looks_, path, look);
+}
+
+DirectoryNamesPtr LookMemory::FindNames(std::string_view path) const {
+  const model::MutexLock lock(mutex_);
+  const auto* known = names_.Find(path);
+  return known != nullptr && Holds(known->when) ? known->what : nullptr;
+}
+
+void LookMemory::NoteNames(const std::string& path, DirectoryNames names,
+                           std::chrono::steady_clock::time_point when) {
+  if (!remembers()) return;
+  const uint64_t weight = WeightOf(names);
+  auto kept = std::make_shared<const DirectoryNames>(std::move(names));
+  const model::MutexLock lock(mutex_);
+  names_.Put(path, {std::move(kept), when}, weight);
+}
+
+std::optional<RemoteDocument> LookMemory::FindDocument(std::string_view path) const {
+  const model::MutexLock lock(mutex_);
+  const RemoteDocument* known = documents_.Find(path);
+  return known != nullptr ? std::optional(*known) : std::nullopt;
+}
+
+void LookMemory::NoteDocument(const std::string& path, RemoteDocument document) {
+  const uint64_t weight = document.info.size + kEntryBytes;
+  const model::MutexLock lock(mutex_);
+  documents_.Put(path, std::move(document), weight);
+}
+
+const ListedObject* FindName(const std::vector<ListedObject>& objects, std::string_view name) {
+  const auto found =
+      std::lower_bound(objects.begin(), objects.end(), name,
+                       [](const ListedObject& a, std::string_view b) { return a.name < b; });
+  return found != objects.end() && found->name == name ? &*found : nullptr;
+}
+
+}  // namespace ndlfs::backends

@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: MIT
+#include "backends/store/http/remote_reader.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <deque>
+#include <utility>
+
+namespace ndlfs::backends {
+namespace {
+
+constexpr uint64_t kBlock = kRemoteBlock;
+constexpr uint64_t kBlocksBytes = 16 << 20;
+constexpr uint64_t kMaxDocument = 4 << 20;
+// Reading on costs less than another request, up to such a gap.
+constexpr uint64_t kMaxGap = 1 << 20;
+constexpr uint64_t kMaxJoined = 16 << 20;
+
+bool IsWhole(const ReadOptions& options) {
+  return options.range.offset == 0 && !options.from_end &&
+         options.range.length == ByteRange::kToEnd;
+}
+
+// What answers to requests for one key, one after the other, have to be about: one version.
+void RefuseMixtures(std::span<const ReadRequest> requests,
+                    std::vector<model::Result<std::optional<Value>>>& answers) {
+  const std::optional<Value>* first = nullptr;
+  for (size_t i = 0; i < requests.size(); ++i) {
+    if (i > 0 && requests[i].key != requests[i - 1].key) first = nullptr;
+    if (!answers[i]) continue;
+    const std::optional<Value>& answer = *answers[i];
+    const bool is_same =
+        first == nullptr || (answer.has_value() == first->has_value() &&
+                             (!answer || answer->info.generation == (*first)->info.generation));
+    if (!is_same) {
+      answers[i] = model::Stale("changed since it was read first");
+    } else if (first == nullptr) {
+      first = &answer;
+    }
+  }
+}
+
+// A weak ETag cannot be used in If-Match, nor can what stands for one that is missing.
+bool IsStrongTag(std::string_view tag) { return tag.starts_with('"'); }
+
+}  // namespace
+
+RemoteReader::RemoteReader(std::shared_ptr<const RemoteTree> tree)
+    : tree_(std::move(tree)), blocks_(kBlocksBytes) {}
+
+model::Result<std::optional<ReadResult>> RemoteReader::ReadFile(const std::string& path,
+                                                                const ReadOptions& options,
+                                                                const Reserve& reserve) const {
+  if (options.range.length == 0) {
+    NDLFS_TRY(const Look look, tree_->LookAtFiles({&path, 1}).front());
+    if (look.kind != Look::Kind::kFile) return std::nullopt;
+    NDLFS_RETURN_IF_ERROR(reserve(look.info.size));
+    return ReadResult{0, look.info};
+  }
+  if (const auto document = KnownDocument(path, options)) {
+    NDLFS_TRY(const ByteSpan out, reserve(document->info.size));
+    const ByteRange range = options.Clip(document->info.size);
+    const size_t count = std::min<uint64_t>(out.size(), range.length);
+    const auto bytes = document->bytes->span().subspan(range.offset, count);
+    std::copy(bytes.begin(), bytes.end(), out.begin());
+    return ReadResult{count, document->info};
+  }
+  if (!options.if_match) {
+    const auto known = tree_->memory().FindFile(path);
+    if (known && known->kind == Look::Kind::kAbsent) return std::nullopt;
+  }
+  return ReadRemote(path, options, reserve);
+}
+
+// What is known of a document without a request.
+std::optional<RemoteDocument> RemoteReader::KnownDocument(const std::string& path,
+                                                          const ReadOptions& options) const {
+  if (!tree_->IsDocument(path)) return std::nullopt;
+  std::optional<Generation> wanted = options.if_match;
+  if (!wanted) {
+    const auto look = tree_->memory().FindFile(path);
+    if (!look || look->kind != Look::Kind::kFile) return std::nullopt;
+    wanted = look->info.generation;
+  }
+  auto known = tree_->memory().FindDocument(path);
+  if (!known || known->info.generation != *wanted) return std::nullopt;
+  return known;
+}
+
+HttpRequest RemoteReader::ReadRequestFor(const std::string& path,
+                                         const ReadOptions& options) const {
+  HttpRequest request = tree_->service().FileRequest(path);
+  if (!IsWhole(options)) {
+    request.range = options.range;
+    request.from_end = options.from_end;
+  }
+  if (options.if_match && IsStrongTag(options.if_match->tag())) {
+    request.if_match = options.if_match->tag();
+  }
+  return request;
+}
+
+// Reads of one value that are close to each other, as one request.
+class RemoteReader::JoinedRead {
+ public:
+  explicit JoinedRead(const ReadRequest& first)
+      : options_(first.options), limit_(first.limit) {}
+
+  // False if `next` has to be a request of its own.
+  bool Add(const ReadRequest& next) {
+    const ByteRange& a = options_.range;
+    const ByteRange& b = next.options.range;
+    const bool are_plain = !options_.from_end && !next.options.from_end &&
+                           a.length <= kMaxJoined && b.length <= kMaxJoined &&
+                           options_.if_match == next.options.if_match;
+    if (!are_plain || b.offset < a.offset || b.offset - a.offset > a.length + kMaxGap) {
+      return false;
+    }
+    const uint64_t length = std::max(a.length, b.offset - a.offset + b.length);
+    if (length > kMaxJoined) return false;
+    options_.range.length = length;
+    limit_ = kMaxJoined;
+    return true;
+  }
+
+  // Must not move afterwards.
+  HttpRequest ToRequest(const RemoteReader& reader, const std::string& path) {
+    HttpRequest request = reader.ReadRequestFor(path, options_);
+    request.reserve = [this](uint64_t total_size) -> model::Result<ByteSpan> {
+      whole_ = options_.Clip(total_size);
+      if (whole_.length > limit_) return BeyondLimit(whole_.length, limit_);
+      bytes_ = Bytes(whole_.length);
+      return bytes_.span();
+    };
+    return request;
+  }
+
+  // What `request` asks for, of an answer about a value that is `info`.
+  model::Result<std::optional<Value>> Part(const ReadRequest& request,
+                                           const ValueInfo& info) const {
+    if (request.options.if_match && *request.options.if_match != info.generation) {
+      return model::Stale("changed since it was read first");
+    }
+    const ByteRange part = request.options.Clip(info.size);
+    if (part.length > request.limit) return BeyondLimit(part.length, request.limit);
+    if (part.length == 0) return Value{Bytes(), info};
+    if (part.offset + part.length > whole_.offset + bytes_.size()) {
+      return model::Corrupt("it was cut short while being read");
+    }
+    return Value{Bytes::Copy(bytes_.span().subspan(part.offset - whole_.offset, part.length)),
+                 info};
+  }
+
+ private:
+  static model::Failure BeyondLimit(uint64_t size, uint64_t limit) {
+    return model::Limit("{} bytes, more than the limit of {}", size, limit);
+  }
+
+  ReadOptions options_;
+  uint64_t limit_;
+  ByteRange whole_;
+  Bytes bytes_;
+};
+
+std::vector<model::Result<std::optional<Value>>> RemoteReader::ReadTogether(
+    const Store& store, std::span<const ReadRequest> requests,
+    const std::function<std::string(const std::string& key)>& path_of) const {
+  std::deque<JoinedRead> joined;
+  std::vector<size_t> of;  // the number of the joined read, by request
+  std::vector<HttpRequest> sent;
+  for (size_t i = 0; i < requests.size(); ++i) {
+    const bool joins = i > 0 && requests[i].key == requests[i - 1].key &&
+                       requests[i].options.range.length != 0 && joined.back().Add(requests[i]);
+    if (!joins) joined.emplace_back(requests[i]);
+    of.push_back(joined.size() - 1);
+  }
+  for (size_t i = 0; i < requests.size(); ++i) {
+    if (of[i] == sent.size())
+      sent.push_back(joined[of[i]].ToRequest(*this, path_of(requests[i].key)));
+  }
+  const ObjectService& service = tree_->service();
+  const auto responses = tree_->client().SendMany(sent);
+  std::vector<model::Result<std::optional<Value>>> answers;
+  for (size_t i = 0; i < requests.size(); ++i) {
+    const auto& response = responses[of[i]];
+    if (!response) {
+      answers.push_back(model::Propagate(response.error()));
+    } else if (response->status == 416) {  // one of several may be beyond the end
+      answers.push_back(store.Get(requests[i].key, requests[i].limit, requests[i].options));
+    } else if (const auto is_absent = service.IsAbsent(*response); !is_absent) {
+      answers.push_back(model::Propagate(is_absent.error()));
+    } else if (*is_absent) {
+      answers.push_back(std::nullopt);
+    } else {
+      answers.push_back(joined[of[i]].Part(requests[i], service.InfoOf(*response)));
+    }
+  }
+  RefuseMixtures(requests, answers);
+  return answers;
+}
+
+model::Result<std::optional<ValueInfo>> RemoteReader::ReadFirstBlock(
+    const std::string& path, const std::optional<Generation>& version) const {
+  NDLFS_TRY(auto value, ReadBlock(path, 0, version));
+  if (!value) return std::nullopt;
+  auto block = std::make_shared<const Bytes>(std::move(value->bytes));
+  const model::MutexLock lock(mutex_);
+  blocks_.Put(BlockKey(path, value->info, 0), block, block->size() + 256);
+  return value->info;
+}
+
+std::string RemoteReader::BlockKey(const std::string& path, const ValueInfo& info, uint64_t i) {
+  return fmt::format("{}\n{}\n{}\n{}", path, info.generation.tag(), info.size, i);
+}
+
+// The block with number `i` of the file, or of that version of it.
+model::Result<std::optional<Value>> RemoteReader::ReadBlock(
+    const std::string& path, uint64_t i, const std::optional<Generation>& version) const {
+  Bytes bytes;
+  const auto reserve = [&](uint64_t total_size) -> model::Result<ByteSpan> {
+    bytes = Bytes(ReadOptions{{i * kBlock, kBlock}, false, {}}.Clip(total_size).length);
+    return bytes.span();
+  };
+  NDLFS_TRY(const auto result,
+            ReadFile(path, {.range = {i * kBlock, kBlock}, .if_match = version}, reserve));
+  if (!result) return std::nullopt;
+  if (version && result->info.generation != *version) {
+    return model::Stale("changed since it was read first");
+  }
+  if (result->count != bytes.size()) return model::Corrupt("it was cut short while being read");
+  return Value{std::move(bytes), result->info};
+}
+
+model::Result<std::shared_ptr<const Bytes>> RemoteReader::Block(const std::string& path,
+                                                                const ValueInfo& info,
+                                                                uint64_t i) const {
+  const std::string key = BlockKey(path, info, i);
+  {
+    const model::MutexLock lock(mutex_);
+    for (;;) {
+      if (const auto* known = blocks_.Find(key)) return *known;
+      if (loading_.insert(key).second) break;
+      loaded_.Wait(mutex_);  // somebody else reads it
+    }
+  }
+  // Whoever waits has to be woken, even if there is no memory.
+  struct Turn {
+    const RemoteReader& reader;
+    const std::string& key;
+    ~Turn() {
+      const model::MutexLock lock(reader.mutex_);
+      reader.loading_.erase(key);
+      reader.loaded_.NotifyAll();
+    }
+  } const turn{*this, key};
+  auto value = ReadBlock(path, i, info.generation);
+  if (!value) return model::Propagate(value.error());
+  if (!*value) return model::Stale("gone since it was read first");
+  auto block = std::make_shared<const Bytes>(std::move((*value)->bytes));
+  const model::MutexLock lock(mutex_);
+  blocks_.Put(key, block, block->size() + 256);
+  return block;
+}
+
+model::Result<std::optional<ReadResult>> RemoteReader::ReadBlocks(
+    const std::string& path, const ValueInfo& info, ByteRange range,
+    const Reserve& reserve) const {
+  std::vector<std::shared_ptr<const Bytes>> blocks;
+  const uint64_t first = range.offset / kBlock;
+  for (uint64_t i = first; i <= (range.offset + range.length - 1) / kBlock; ++i) {
+    NDLFS_TRY(auto block, Block(path, info, i));
+    blocks.push_back(std::move(block));
+  }
+  NDLFS_TRY(const ByteSpan out, reserve(info.size));
+  const size_t count = std::min<uint64_t>(out.size(), range.length);
+  for (size_t done = 0; done < count;) {
+    const uint64_t at = range.offset + done;
+    const auto block = blocks[at / kBlock - first]->span();
+    const uint64_t within = at % kBlock;
+    if (within >= block.size()) return model::Corrupt("it was cut short while being read");
+    const auto part =
+        block.subspan(within, std::min<uint64_t>(count - done, block.size() - within));
+    std::copy(part.begin(), part.end(), out.subspan(done).begin());
+    done += part.size();
+  }
+  return ReadResult{count, info};
+}
+
+model::Result<std::optional<ReadResult>> RemoteReader::ReadRemote(
+    const std::string& path, const ReadOptions& options, const Reserve& reserve) const {
+  HttpRequest request = ReadRequestFor(path, options);
+  ByteSpan memory;
+  request.reserve = [&](uint64_t total_size) -> model::Result<ByteSpan> {
+    NDLFS_TRY(memory, reserve(total_size));
+    return memory;
+  };
+  NDLFS_TRY(const HttpResponse response, tree_->client().Send(request));
+  if (response.status == 416) return ReadNothing(path, reserve);
+  const ObjectService& service = tree_->service();
+  NDLFS_TRY(const bool is_absent, service.IsAbsent(response));
+  if (is_absent) {
+    tree_->memory().NoteFile(path, {});
+    return std::nullopt;
+  }
+  const ReadResult result{response.count, service.InfoOf(response)};
+  if (IsWhole(options) && tree_->IsDocument(path) && result.count == result.info.size &&
+      result.count <= kMaxDocument) {
+    tree_->memory().NoteDocument(
+        path,
+        {std::make_shared<const Bytes>(Bytes::Copy(memory.first(result.count))), result.info});
+  }
+  return result;
+}
+
+// The answer to a read beyond the end does not tell the version.
+model::Result<std::optional<ReadResult>> RemoteReader::ReadNothing(
+    const std::string& path, const Reserve& reserve) const {
+  NDLFS_TRY(const Look look, tree_->LookAgain(path));
+  if (look.kind != Look::Kind::kFile) return std::nullopt;
+  NDLFS_RETURN_IF_ERROR(reserve(look.info.size));
+  return ReadResult{0, look.info};
+}
+
+}  // namespace ndlfs::backends

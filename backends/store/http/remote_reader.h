@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "backends/store/http/remote_tree.h"
+#include "backends/store/store.h"
+#include "model/bounded_map.h"
+#include "model/error.h"
+#include "model/mutex.h"
+
+namespace ndlfs::backends {
+
+// Short reads of a file share blocks.
+inline constexpr uint64_t kRemoteBlock = 128 << 10;
+inline constexpr uint64_t kShortRemoteRead = 32 << 10;
+
+// Reads files of a server. Each read goes to the server, and names the version that it wants,
+// unless it is of a document that is remembered, or of a block. Paths are those of Source, and
+// sound. Thread-safe.
+class RemoteReader {
+ public:
+  explicit RemoteReader(std::shared_ptr<const RemoteTree> tree);
+
+  // As Store::Read().
+  model::Result<std::optional<ReadResult>> ReadFile(const std::string& path,
+                                                    const ReadOptions& options,
+                                                    const Reserve& reserve) const;
+
+  // Several reads, whose keys are paths, under way together. See Store::ReadMany().
+  std::vector<model::Result<std::optional<Value>>> ReadTogether(
+      const Store& store, std::span<const ReadRequest> requests,
+      const std::function<std::string(const std::string& key)>& path_of) const;
+
+  // A short range of one version of a file. Blocks around such ranges are read and kept:
+  // formats with an index in the file read it in small pieces.
+  model::Result<std::optional<ReadResult>> ReadBlocks(const std::string& path,
+                                                      const ValueInfo& info, ByteRange range,
+                                                      const Reserve& reserve) const;
+  // Reads the first block of the file, or of that version of it, and keeps it. The result is
+  // the version; nullopt if there is no file.
+  model::Result<std::optional<ValueInfo>> ReadFirstBlock(
+      const std::string& path, const std::optional<Generation>& version) const;
+
+ private:
+  class JoinedRead;
+
+  std::optional<RemoteDocument> KnownDocument(const std::string& path,
+                                              const ReadOptions& options) const;
+  HttpRequest ReadRequestFor(const std::string& path, const ReadOptions& options) const;
+  model::Result<std::optional<ReadResult>> ReadRemote(const std::string& path,
+                                                      const ReadOptions& options,
+                                                      const Reserve& reserve) const;
+  model::Result<std::optional<ReadResult>> ReadNothing(const std::string& path,
+                                                       const Reserve& reserve) const;
+  model::Result<std::shared_ptr<const Bytes>> Block(const std::string& path,
+                                                    const ValueInfo& info, uint64_t i) const;
+  model::Result<std::optional<Value>> ReadBlock(const std::string& path, uint64_t i,
+                                                const std::optional<Generation>& version) const;
+  static std::string BlockKey(const std::string& path, const ValueInfo& info, uint64_t i);
+
+  const std::shared_ptr<const RemoteTree> tree_;
+  mutable model::Mutex mutex_;
+  mutable model::BoundedMap<std::string, std::shared_ptr<const Bytes>> blocks_
+      GUARDED_BY(mutex_);
+  mutable std::set<std::string> loading_ GUARDED_BY(mutex_);  // keys of blocks
+  mutable model::CondVar loaded_;
+};
+
+}  // namespace ndlfs::backends

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: MIT
+"""Called by run.sh: a sequential read of an array behind a slow link (slow_link.py), and its chunks by curl."""
+import argparse
+import contextlib
+import json
+import os
+import shutil
+import statistics
+import subprocess
+import tempfile
+import urllib.request
+
+import measure
+import numcodecs
+import numpy as np
+import zarr
+
+PLANES, PLANE, DEPTH = 1024, (512, 512), 4  # chunks of 4 MiB
+WIDTH = 64
+
+
+def make(folder):
+    """An array whose chunks zstd makes a little smaller, as it does with measured data."""
+    array = zarr.open_group(folder + "/store.zarr", mode="w").create_dataset(
+        "data", shape=(PLANES, *PLANE), chunks=(DEPTH, *PLANE), dtype="<i4", compressor=numcodecs.Zstd(3))
+    random = np.random.default_rng(1)
+    for plane in range(0, PLANES, DEPTH):
+        array[plane:plane + DEPTH] = random.integers(0, 1 << 24, (DEPTH, *PLANE), dtype="<i4")
+    zarr.consolidate_metadata(folder + "/store.zarr")
+    return array.nbytes, [f"store.zarr/data/{name}" for name in sorted(os.listdir(folder + "/store.zarr/data"))
+                          if not name.startswith(".")]
+
+
+@contextlib.contextmanager
+def slow_link(folder):
+    script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "slow_link.py")
+    process = subprocess.Popen([measure.PYTHON, script, folder], stdout=subprocess.PIPE, text=True)
+    try:
+        yield f"http://127.0.0.1:{process.stdout.readline().strip()}/"
+    finally:
+        process.terminate()
+        process.wait()
+        process.stdout.close()
+
+
+def taken(url):
+    """Requests since the last call, and how many were under way at once at most."""
+    with urllib.request.urlopen(url + ".statistics") as answer:
+        figures = json.load(answer)
+    return f"{figures['count'] - 1} requests, {figures['most']} at once"
+
+
+def curl(url, names, folder):
+    with open(folder + "/curl", "w", encoding="utf-8") as config:
+        for name in names:
+            config.write(f'url = "{url}{name}"\noutput = /dev/null\n')
+    return measure.seconds("curl", "-sS", "--no-progress-meter", "-Z", "--parallel-immediate", "--parallel-max", str(WIDTH), "-K",
+                           folder + "/curl")
+
+
+def through_mount(url, binary):
+    with measure.Ndlfs(url, binary=binary) as mounted:
+        view = mounted.join("store.zarr", "data", "data.raw")
+        os.stat(view)
+        taken(url)
+        return measure.dd(view), mounted.peak_memory()
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="run.sh link")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--before", metavar="NDLFS", help="another ndlfs, measured in turn with this one")
+    arguments = parser.parse_args()
+    os.environ["no_proxy"] = "*"
+    folder = tempfile.mkdtemp(prefix="ndlfs-bench-")
+    try:
+        size, names = make(folder)
+        binaries = {"ndlfs": None} | ({"before": arguments.before} if arguments.before else {})
+        figures = {name: [] for name in ("curl", *binaries)}
+        with slow_link(folder) as url:
+            for number in range(arguments.rounds):
+                figures["curl"].append(curl(url, names, folder))
+                shown = [f"curl {figures['curl'][-1]:.2f} s ({taken(url)})"]
+                for name, binary in binaries.items():
+                    time, memory = through_mount(url, binary)
+                    figures[name].append(time)
+                    shown.append(f"{name} {time:.2f} s ({taken(url)}, {memory >> 20} MiB)")
+                print(f"round {number + 1}: " + ", ".join(shown), flush=True)
+    finally:
+        shutil.rmtree(folder)
+    medians = {name: statistics.median(seconds) for name, seconds in figures.items()}
+    print(f"{size >> 20} MiB: " + ", ".join(f"{name} {seconds:.2f} s" for name, seconds in medians.items()) +
+          "; of curl's speed " + ", ".join(f"{name} {medians['curl'] / medians[name]:.2f}" for name in binaries))
+
+
+if __name__ == "__main__":
+    main()

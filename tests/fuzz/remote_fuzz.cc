@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: MIT
+//
+// What servers send, and URLs. The first byte chooses: an index page in JSON (j) or HTML (h), a
+// list (l) or another document (d) of S3, a URL (u), a header (t). Lists have sound names, each
+// once; URLs and names come back as they were.
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+
+#include "backends/store/http/http_message.h"
+#include "backends/store/http/index_page.h"
+#include "backends/store/http/url.h"
+#include "backends/store/s3/answers.h"
+#include "backends/store/s3/folder_list.h"
+
+namespace ndlfs::backends {
+namespace {
+
+void Require(bool condition) {
+  if (!condition) std::abort();
+}
+
+void RunIndexPage(std::string_view content_type, std::string_view page) {
+  const auto objects = ParseIndexPage(content_type, page);
+  if (!objects) return;
+  for (const ListedObject& object : *objects) Require(!object.info);
+}
+
+void CheckPage(const ListPage& page) {
+  for (size_t i = 0; i < page.objects.size(); ++i) {
+    Require(IsSoundName(page.objects[i].name));
+    Require(i == 0 || page.objects[i - 1].name < page.objects[i].name);
+  }
+}
+
+// The same list again as the next page goes back in the order.
+void RunList(std::string_view document) {
+  const auto list = s3::ParseListPage(document, "");
+  if (!list) return;
+  const auto page = s3::ToNamePage(*list, "", {});
+  Require(page.has_value());
+  CheckPage(*page);
+  if (!page->next) return;
+  const auto next = s3::ToNamePage(*list, "", *page->next);
+  Require(!next || (list->objects.empty() && list->prefixes.empty()));
+}
+
+void RunUrl(std::string_view text) {
+  (void)UrlForMessages(text);
+  const auto decoded = PercentDecode(text);
+  if (decoded) Require(PercentDecode(PercentEncode(*decoded)) == decoded);
+  const auto base = ParseUrl("https://user:pass@host:8443/a/b?q");
+  const auto resolved = ResolveUrl(*base, text);
+  if (resolved) (void)IsWithin(*resolved, *base);
+  const auto url = ParseUrl(text);
+  if (!url) return;
+  const auto again = ParseUrl(url->ToText());
+  Require(again.has_value() && again->ToText() == url->ToText());
+  Require(again->origin() == url->origin());
+  Require(IsWithin(*again, *url));
+}
+
+void RunHeader(std::string_view text) {
+  (void)ParseHttpDate(text);
+  (void)ParseDecimal(text);
+  (void)s3::ParseUtcTime(text);
+  const auto range = ParseContentRange(text);
+  if (!range || !range->range) return;
+  Require(range->range->length != 0);
+  if (range->total_size) {
+    Require(range->range->offset < *range->total_size);
+    Require(range->range->length <= *range->total_size - range->range->offset);
+  }
+}
+
+void Run(char kind, std::string_view bytes) {
+  switch (kind) {
+    case 'j':
+      return RunIndexPage("application/json", bytes);
+    case 'h':
+      return RunIndexPage("text/html", bytes);
+    case 'l':
+      return RunList(bytes);
+    case 'd':
+      (void)s3::ParseErrorAnswer(bytes);
+      (void)s3::ParseAssumedRole(bytes);
+      return;
+    case 'u':
+      return RunUrl(bytes);
+    case 't':
+      return RunHeader(bytes);
+    default:
+      return;
+  }
+}
+
+}  // namespace
+}  // namespace ndlfs::backends
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  if (size == 0) return 0;
+  const std::string_view bytes(reinterpret_cast<const char*>(data), size);
+  ndlfs::backends::Run(bytes[0], bytes.substr(1));
+  return 0;
+}
