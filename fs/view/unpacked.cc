@@ -51,35 +51,6 @@ class SameBytes final : public Converter {
   }
 };
 
-// Calls `make` with a number of the type in C++; null for float16 and complex numbers.
-template <typename Make>
-std::shared_ptr<const Converter> WithType(Number number, const Make& make) {
-  switch (number) {
-    case Number::kInt8:
-      return make(int8_t{});
-    case Number::kUInt8:
-      return make(uint8_t{});
-    case Number::kInt16:
-      return make(int16_t{});
-    case Number::kUInt16:
-      return make(uint16_t{});
-    case Number::kInt32:
-      return make(int32_t{});
-    case Number::kUInt32:
-      return make(uint32_t{});
-    case Number::kInt64:
-      return make(int64_t{});
-    case Number::kUInt64:
-      return make(uint64_t{});
-    case Number::kFloat32:
-      return make(float{});
-    case Number::kFloat64:
-      return make(double{});
-    default:
-      return nullptr;
-  }
-}
-
 // An array in which `converter` has made other elements.
 std::optional<ArrayInput> Converted(const ArrayInput& input,
                                     std::shared_ptr<const Converter> converter,

@@ -129,8 +129,8 @@ TEST_F(PreviewSamplesTest, DimensionsOfOneElementAreNotShown) {
 }
 
 TEST_F(PreviewSamplesTest, ALargeArrayIsReadInSteps) {
-  const auto source = std::make_shared<Counting>(std::vector<uint64_t>{5000, 7000},
-                                                 std::vector<uint64_t>{500, 700});
+  const auto source = std::make_shared<Counting>(std::vector<uint64_t>{2500, 3500},
+                                                 std::vector<uint64_t>{250, 350});
   const SamplePlan plan = PlanSamples(Add(source));
   EXPECT_LE(plan.rows(), 800U);
   EXPECT_GT(plan.rows(), 400U);
@@ -140,7 +140,7 @@ TEST_F(PreviewSamplesTest, ALargeArrayIsReadInSteps) {
   EXPECT_EQ(source->decoded, 100);
   for (uint64_t row = 0; row < plan.rows(); row += 37) {
     for (uint64_t column = 0; column < plan.columns(); column += 41) {
-      const uint64_t place = plan.selection[0].At(row) * 7000 + plan.selection[1].At(column);
+      const uint64_t place = plan.selection[0].At(row) * 3500 + plan.selection[1].At(column);
       ASSERT_EQ(samples->numbers[row * plan.columns() + column], static_cast<double>(place));
     }
   }
