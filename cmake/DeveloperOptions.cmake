@@ -10,16 +10,12 @@ if(CMAKE_CXX_COMPILER_ID MATCHES Clang)
 endif()
 if(NDLFS_SANITIZE)
   set(flags -fsanitize=${NDLFS_SANITIZE} -fno-omit-frame-pointer)
-  # With sanitizers g++ does not see what is initialized, and how long strings are.
-  if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
-    list(APPEND flags -Wno-maybe-uninitialized -Wno-restrict -Wno-stringop-overflow)
-  endif()
   if(NDLFS_SANITIZE MATCHES undefined)
     # vptr asks with a pipe whether memory can be read, and takes it for a
     # fault where there are no descriptors left, as some tests have it.
     list(APPEND flags -fno-sanitize=vptr -fno-sanitize-recover=undefined)
   endif()
-  # What reports name are functions and lines; more takes g++ a third longer.
+  # What reports name are functions and lines; more takes the compiler a third longer.
   target_compile_options(ndlfs_build_flags INTERFACE ${flags} -g1)
   target_link_options(ndlfs_build_flags INTERFACE ${flags})
 endif()
@@ -28,12 +24,34 @@ if(NDLFS_BUILD_FUZZERS)
   target_compile_options(ndlfs_build_flags INTERFACE -fsanitize=fuzzer-no-link)
 endif()
 
-# ndlfs_precompile(TARGET HEADER...): these, and what almost every source has.
-# Off by default: each source has to include what it uses.
-function(ndlfs_precompile target)
-  if(NDLFS_PRECOMPILE)
-    target_precompile_headers(${target} PRIVATE
-      <algorithm> <functional> <map> <memory> <optional> <string> <unordered_map> <vector>
-      <fmt/format.h> <tl/expected.hpp> ${ARGN})
+# Tests are compiled in half the time; what they test is optimized as ever.
+function(ndlfs_test_flags target)
+  if(NDLFS_SANITIZE)
+    target_compile_options(${target} PRIVATE -O0)
   endif()
+endfunction()
+
+# ndlfs_precompile(TARGET KIND): what most sources of a kind include, as `room` or `test`, is
+# compiled once for all the targets of it. Off by default: each source has to include what it uses.
+set(NDLFS_PRECOMPILED_room
+  <algorithm> <chrono> <condition_variable> <functional> <map> <memory> <optional> <set> <span>
+  <stop_token> <string> <thread> <unordered_map> <variant> <vector>
+  <fmt/format.h> <fmt/ranges.h> <nlohmann/json.hpp> <tl/expected.hpp>)
+set(NDLFS_PRECOMPILED_test ${NDLFS_PRECOMPILED_room} <gmock/gmock.h> <gtest/gtest.h>)
+function(ndlfs_precompile target kind)
+  if(NOT NDLFS_PRECOMPILE)
+    return()
+  endif()
+  set(owner ndlfs_precompiled_${kind})
+  if(NOT TARGET ${owner})
+    file(CONFIGURE OUTPUT "${PROJECT_BINARY_DIR}/${owner}.cc" CONTENT "")
+    add_library(${owner} OBJECT "${PROJECT_BINARY_DIR}/${owner}.cc")
+    target_link_libraries(${owner} PRIVATE ndlfs::build_flags fmt::fmt)
+    if(kind STREQUAL test)
+      target_link_libraries(${owner} PRIVATE GTest::gmock)
+      ndlfs_test_flags(${owner})
+    endif()
+    target_precompile_headers(${owner} PRIVATE ${NDLFS_PRECOMPILED_${kind}})
+  endif()
+  target_precompile_headers(${target} REUSE_FROM ${owner})
 endfunction()

@@ -1,11 +1,10 @@
-# ndlfs_room(NAME SOURCES source... [PUBLIC target...] [PRIVATE target...]
-#            [PRECOMPILE header...])
+# ndlfs_room(NAME SOURCES source... [PUBLIC target...] [PRIVATE target...])
 #
 # The library of one folder, ndlfs::NAME. PUBLIC and PRIVATE are what it is
 # linked with; the rooms among them are those whose headers it may include, and
 # tests/rooms_test.py holds every #include against that.
 function(ndlfs_room name)
-  cmake_parse_arguments(PARSE_ARGV 1 room "" "" "SOURCES;PUBLIC;PRIVATE;PRECOMPILE")
+  cmake_parse_arguments(PARSE_ARGV 1 room "" "" "SOURCES;PUBLIC;PRIVATE")
   if(room_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "ndlfs_room(${name}): what is ${room_UNPARSED_ARGUMENTS}?")
   endif()
@@ -14,5 +13,5 @@ function(ndlfs_room name)
   target_link_libraries(ndlfs_${name}
     PUBLIC ndlfs::build_flags ${room_PUBLIC}
     PRIVATE ${room_PRIVATE})
-  ndlfs_precompile(ndlfs_${name} ${room_PRECOMPILE})
+  ndlfs_precompile(ndlfs_${name} room)
 endfunction()

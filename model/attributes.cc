@@ -2,8 +2,20 @@
 #include "model/attributes.h"
 
 #include <algorithm>
+#include <utility>
+
+#include "model/utf8.h"
 
 namespace ndlfs::model {
+
+Attribute MakeTextAttribute(std::string name, std::string_view text) {
+  Attribute made;
+  made.name = std::move(name);
+  made.type = Datatype::String();
+  made.value = AsUtf8(text);
+  if (!IsUtf8(text)) made.storage.charset = "iso-8859-1";
+  return made;
+}
 
 std::optional<double> AsDouble(const Value& value) {
   if (const auto* integer = value.integer()) return static_cast<double>(*integer);

@@ -12,6 +12,9 @@
 
 namespace ndlfs::model {
 
+// An attribute of text whose encoding is not known: UTF-8, or else Latin-1.
+Attribute MakeTextAttribute(std::string name, std::string_view text);
+
 // Null where there is none of that name.
 const Attribute* FindAttribute(const std::vector<Attribute>& attributes, std::string_view name);
 // The number that a value is; nullopt for others.

@@ -301,9 +301,12 @@ Date DateOf(Calendar calendar, int64_t days) {
 }
 
 std::optional<Nanoseconds> TimeScale::OfInteger(WideInt count) const {
-  const auto most = static_cast<Nanoseconds>(kMostNanoseconds) / unit;
-  if (count < -most || count > most) return std::nullopt;
-  return origin + count * unit;
+  constexpr auto kMost = static_cast<Nanoseconds>(kMostNanoseconds);
+  Nanoseconds time;
+  if (__builtin_mul_overflow(count, unit, &time) || time < -kMost || time > kMost) {
+    return std::nullopt;
+  }
+  return origin + time;
 }
 
 std::optional<Nanoseconds> TimeScale::OfReal(double count) const {

@@ -65,6 +65,10 @@ std::string Latin1ToUtf8(std::string_view text) {
   return out;
 }
 
+std::string AsUtf8(std::string_view text) {
+  return IsUtf8(text) ? std::string(text) : Latin1ToUtf8(text);
+}
+
 bool Utf8ToLatin1(std::string_view text, std::string& out) {
   std::string bytes;
   for (size_t i = 0; i < text.size();) {

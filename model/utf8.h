@@ -22,7 +22,10 @@ bool AppendUtf8(std::string& out, uint32_t code_point);
 // Takes each byte of `text` as a code point, and returns them in UTF-8.
 std::string Latin1ToUtf8(std::string_view text);
 
-// The inverse; false, and `out` unchanged, if a code point is above U+00FF.
+// A text of unknown encoding: `text` itself if it is UTF-8, or else taken as Latin-1.
+std::string AsUtf8(std::string_view text);
+
+// The inverse of Latin1ToUtf8(); false, and `out` unchanged, if a code point is above U+00FF.
 bool Utf8ToLatin1(std::string_view text, std::string& out);
 
 }  // namespace ndlfs::model

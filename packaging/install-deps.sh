@@ -21,9 +21,9 @@ build_packages=(
 # The tests compare with what NumPy and zarr-python read, and mount for real;
 # GDAL, Astropy, NiBabel and teem read what is made for them;
 # where R and its package yaml (r-cran-yaml) are installed, they read with it too;
-# clang checks the style and builds the fuzz targets.
+# clang checks the style and compiles what runs with sanitizers, and the fuzz targets; lld links it.
 test_packages=(
-  clang clang-format clang-tidy libclang-rt-14-dev
+  clang clang-format clang-tidy libclang-rt-14-dev lld
   python3 python3-numpy python3-zarr python3-numcodecs python3-h5py python3-netcdf4 python3-scipy python3-yaml
   python3-ruamel.yaml python3-tables python3-zfpy hdf5-filter-plugin-zfp-serial
   netcdf-bin

@@ -25,9 +25,11 @@ sanitizers=${NDLFS_SANITIZERS:-1}
 thread_sanitizer=${NDLFS_TSAN:-$sanitizers}
 # The tests of threads; the build preset has only what these need. Of what mounts, that is what has
 # several readers, or changes under them.
-threads='^(mount[.](access|changes|load|random|slices|tree|users|views)$|cache_test|fs_threads_test)'
+threads='^(mount[.](access|changes|load|random|users|waiting)$|cache_test|fs_threads_test)'
 # The tests of the executable itself; the others are in the build with sanitizers.
 of_executable='^(mount|corrupt|examples|legacy|rooms)'
+# What mounts waits more than it computes.
+waiting=$((2 * jobs))
 started=$SECONDS
 failed=()
 
@@ -67,10 +69,11 @@ build() {
   cmake --build --preset "$preset" -j "$jobs" "$@" || die "the $preset build failed"
 }
 
+# run_ctest PRESET JOBS [OPTION...]
 run_ctest() {
-  local preset=$1
-  shift
-  ctest --test-dir "build/$preset" -j "$jobs" --output-on-failure --no-tests=error "$@"
+  local preset=$1 width=$2
+  shift 2
+  ctest --test-dir "build/$preset" -j "$width" --output-on-failure --no-tests=error "$@"
 }
 
 own_sources() {
@@ -126,18 +129,18 @@ if [ "$thread_sanitizer" = 1 ]; then
   tsan_build=$!
 fi
 if [ "$sanitizers" = 1 ]; then
-  step "tests with address and undefined behaviour sanitizers" run_ctest asan
+  step "tests with address and undefined behaviour sanitizers" run_ctest asan "$jobs"
 fi
 if [ "$thread_sanitizer" = 1 ]; then
   say "tsan build"
   wait "$tsan_build" || { tail -n 100 build/tsan.log >&2; die "the tsan build failed"; }
-  step "tests with the thread sanitizer" run_ctest tsan -R "$threads"
+  step "tests with the thread sanitizer" run_ctest tsan "$waiting" -R "$threads"
 fi
 if [ "$sanitizers" = 1 ]; then
   # Damaged files are for the sanitizers, and take long.
-  step "tests of the executable" run_ctest release -R "$of_executable" -E '^mount[.]mutation$'
+  step "tests of the executable" run_ctest release "$waiting" -R "$of_executable" -E '^mount[.]mutation$'
 else
-  step "tests" run_ctest release
+  step "tests" run_ctest release "$jobs"
 fi
 
 if [ ${#failed[@]} -gt 0 ]; then

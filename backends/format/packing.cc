@@ -2,7 +2,9 @@
 #include "backends/format/packing.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
+#include <functional>
 #include <string>
 
 #include "model/attributes.h"
@@ -111,44 +113,73 @@ class Unpacker final : public ElementConverter {
     for (const model::Value& value : packing.missing) {
       if (const auto stored = AsStored<T>(value)) missing_.push_back(*stored);
     }
-    if (packing.low) low_ = AsReal<T>(*packing.low);
-    if (packing.high) high_ = AsReal<T>(*packing.high);
+    if (packing.low) low_ = Limit(*packing.low);
+    if (packing.high) high_ = Limit(*packing.high);
   }
 
   model::Result<void> Convert(ConstByteSpan from, ByteSpan to) const override {
-    const size_t count = from.size() / sizeof(T);
-    std::vector<T> packed(count);
-    std::vector<U> values(count);
-    std::memcpy(packed.data(), from.data(), from.size());
-    for (size_t i = 0; i < count; ++i) values[i] = static_cast<U>(packed[i]);
-    if (is_scaled_) {
-      for (U& value : values) value *= scale_;
+    Block block;
+    const std::byte* source = from.data();
+    std::byte* target = to.data();
+    for (size_t left = from.size() / sizeof(T); left > 0;) {
+      const size_t count = std::min(left, kBlock);
+      std::memcpy(block.packed.data(), source, count * sizeof(T));
+      Unpack(block);
+      std::memcpy(target, block.values.data(), count * sizeof(U));
+      source += count * sizeof(T);
+      target += count * sizeof(U);
+      left -= count;
     }
-    if (is_shifted_) {
-      for (U& value : values) value += offset_;
-    }
-    if constexpr (std::is_floating_point_v<U>) Mask(packed, values);
-    std::memcpy(to.data(), values.data(), to.size());
     return {};
   }
 
  private:
-  void Mask(const std::vector<T>& packed, std::vector<U>& values) const {
-    constexpr U kNothing = std::numeric_limits<U>::quiet_NaN();
-    const size_t count = packed.size();
+  static constexpr U kNothing = std::numeric_limits<U>::quiet_NaN();
+  // A number that the compiler knows, so that it needs no other loop for the rest.
+  static constexpr size_t kBlock = 512;
+  struct Block {
+    std::array<T, kBlock> packed = {};
+    std::array<U, kBlock> values = {};
+  };
+  // An end of the valid range: a number of type T, or one that T lacks.
+  struct Limit {
+    explicit Limit(const model::Value& value)
+        : stored(AsStored<T>(value)), real(AsReal<T>(value)) {}
+    std::optional<T> stored;
+    double real;
+  };
+
+  void Unpack(Block& block) const {
+    for (size_t i = 0; i < kBlock; ++i) block.values[i] = static_cast<U>(block.packed[i]);
+    if (is_scaled_) {
+      for (U& value : block.values) value *= scale_;
+    }
+    if (is_shifted_) {
+      for (U& value : block.values) value += offset_;
+    }
     for (const T missing : missing_) {
-      for (size_t i = 0; i < count; ++i)
-        values[i] = packed[i] == missing ? kNothing : values[i];
+      MaskWhere(block, [missing](T packed) { return packed == missing; });
     }
-    if (low_) {
-      for (size_t i = 0; i < count; ++i) {
-        values[i] = static_cast<double>(packed[i]) < *low_ ? kNothing : values[i];
-      }
+    if (low_) MaskBeyond(block, *low_, std::less<>());
+    if (high_) MaskBeyond(block, *high_, std::greater<>());
+  }
+
+  template <typename IsBeyond>
+  static void MaskBeyond(Block& block, const Limit& limit, const IsBeyond& is_beyond) {
+    if (limit.stored) {
+      MaskWhere(block, [&, end = *limit.stored](T packed) { return is_beyond(packed, end); });
+    } else {
+      MaskWhere(block, [&, end = limit.real](T packed) {
+        return is_beyond(static_cast<double>(packed), end);
+      });
     }
-    if (high_) {
-      for (size_t i = 0; i < count; ++i) {
-        values[i] = static_cast<double>(packed[i]) > *high_ ? kNothing : values[i];
-      }
+  }
+
+  // Without a branch, so that the processor does several elements at once.
+  template <typename IsMissing>
+  static void MaskWhere(Block& block, const IsMissing& is_missing) {
+    for (size_t i = 0; i < kBlock; ++i) {
+      block.values[i] = is_missing(block.packed[i]) ? kNothing : block.values[i];
     }
   }
 
@@ -157,8 +188,8 @@ class Unpacker final : public ElementConverter {
   const bool is_scaled_;
   const bool is_shifted_;
   std::vector<T> missing_;
-  std::optional<double> low_;
-  std::optional<double> high_;
+  std::optional<Limit> low_;
+  std::optional<Limit> high_;
 };
 
 template <typename T>

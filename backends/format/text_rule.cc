@@ -14,9 +14,6 @@ using model::Charset;
 using model::Datatype;
 using Kind = Datatype::Kind;
 
-// What a hostile type may make of a few bytes.
-constexpr size_t kMaxSteps = 20'000'000;
-
 // Texts of a type, each member of a compound and base counted once. Adds to
 // `steps` what it takes.
 size_t CountTexts(const Datatype& type, size_t& steps) {
@@ -39,7 +36,8 @@ size_t CountTexts(const Datatype& type, size_t& steps) {
 
 }  // namespace
 
-TextRule::TextRule(const Datatype& type) : type_(type) {
+TextRule::TextRule(const Datatype& type, size_t max_steps)
+    : type_(type), max_steps_(max_steps) {
   is_latin1_.resize(CountTexts(type, steps_));
 }
 
@@ -58,7 +56,7 @@ bool TextRule::has_latin1() const {
 
 // Takes one element off `stream`, and as many texts as its type has.
 bool TextRule::Walk(const Datatype& type, ConstByteSpan& stream, size_t& text) {
-  if (++steps_ > kMaxSteps) return false;
+  if (++steps_ > max_steps_) return false;
   switch (type.kind()) {
     case Kind::kString:
       return WalkText(type, stream, text);
@@ -97,7 +95,7 @@ bool TextRule::WalkItems(const Datatype& base, uint64_t count, ConstByteSpan& st
   const size_t first = text;
   // Once for each list, also for one without items.
   const size_t texts = CountTexts(base, steps_);
-  if (steps_ > kMaxSteps) return false;
+  if (steps_ > max_steps_) return false;
   text = first + texts;
   // Numbers need no look one by one.
   if (texts == 0 && base.is_fixed_size()) {

@@ -15,7 +15,10 @@ namespace ndlfs::backends {
 // a rule of its own, as the members of a compound are written by different hands.
 class TextRule {
  public:
-  explicit TextRule(const model::Datatype& type);
+  // What a hostile type may make of a few bytes: Look() ends after so many steps in all.
+  static constexpr size_t kMaxSteps = 20'000'000;
+
+  explicit TextRule(const model::Datatype& type, size_t max_steps = kMaxSteps);
 
   // Whether the type has any text to look at.
   bool applies() const { return !is_latin1_.empty(); }
@@ -38,6 +41,7 @@ class TextRule {
   model::Datatype Apply(const model::Datatype& type, size_t& text) const;
 
   const model::Datatype type_;
+  const size_t max_steps_;
   std::vector<bool> is_latin1_;  // of each text, in the order of the type
   size_t steps_ = 0;
 };

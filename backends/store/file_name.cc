@@ -26,7 +26,7 @@ bool HasExtension(std::string_view name, std::string_view extension) {
 std::string StoreNameOf(std::string_view path, std::string_view extension) {
   std::string_view name = FileNameOf(path);
   if (HasExtension(name, extension)) name.remove_suffix(extension.size());
-  return model::IsUtf8(name) ? std::string(name) : model::Latin1ToUtf8(name);
+  return model::AsUtf8(name);
 }
 
 }  // namespace ndlfs::backends

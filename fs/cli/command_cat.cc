@@ -187,10 +187,7 @@ std::string CheckView(const std::string& name) {
   constexpr std::string_view kValues = "values.";
   const std::string_view of_values =
       name.starts_with(kValues) ? std::string_view(name).substr(kValues.size()) : "";
-  if (is_known(name) || is_known(of_values)) return {};
-  if (is_known(ShortName(name))) {
-    return fmt::format("{} (did you mean {}?)", model::Quote(name), ShortName(name));
-  }
+  if (is_known(ShortName(name)) || is_known(of_values)) return {};
   return fmt::format("{} is not one of {}{}", model::Quote(name), fmt::join(names, ", "),
                      DidYouMean(name, names));
 }
@@ -213,7 +210,10 @@ Command::Body PrepareCat(CLI::App& app) {
                  "Part of the array, as NumPy and by coordinates: \"0,:,lat=40:60\" (all)")
       ->option_text("SLICE");
   AddRemoteOptions(app, arguments->options);
-  return [arguments] { return Cat(*arguments); };
+  return [arguments] {
+    arguments->view = ShortName(arguments->view);
+    return Cat(*arguments);
+  };
 }
 
 }  // namespace

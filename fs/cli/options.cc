@@ -481,7 +481,7 @@ Result<ListedViews> ParseViews(std::string_view text) {
   std::vector<std::string> names;
   for (size_t begin = 0; begin <= text.size();) {
     const size_t end = std::min(text.find_first_of(",:", begin), text.size());
-    const std::string_view name = text.substr(begin, end - begin);
+    const std::string_view name = ShortName(text.substr(begin, end - begin));
     if (std::find(known.begin(), known.end(), name) == known.end()) {
       return model::BadInput("{} is none of {}, and not all{}", Quote(name),
                              fmt::join(known, ", "), DidYouMean(name, known));

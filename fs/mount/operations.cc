@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <exception>
 #include <new>
 #include <string>
@@ -425,14 +426,14 @@ struct Handlers {
     Filesystem& fs = *static_cast<Filesystem*>(fuse_req_userdata(req));
     fs.table_.Forget(nodeid, count);
     fuse_reply_none(req);
-    fs.GiveMemoryBack(1);
+    fs.NoteForgotten(1);
   }
 
   static void OpForgetMulti(fuse_req_t req, size_t count, fuse_forget_data* forgets) {
     Filesystem& fs = *static_cast<Filesystem*>(fuse_req_userdata(req));
     for (size_t i = 0; i < count; ++i) fs.table_.Forget(forgets[i].ino, forgets[i].nlookup);
     fuse_reply_none(req);
-    fs.GiveMemoryBack(count);
+    fs.NoteForgotten(count);
   }
 
   static void OpGetattr(fuse_req_t req, fuse_ino_t nodeid, fuse_file_info*) {
@@ -705,7 +706,7 @@ void PendingRequest::NoteSlow(Clock::time_point now) noexcept {
     };
     const auto kind = std::find_if(Counts::kKinds.begin(), Counts::kKinds.end(), is_kind);
     std::string path = Path();
-    if (path.empty()) path = "/";
+    if (path.empty()) path.push_back('/');
     fs_.slow_requests_.Note({.kind = kind->name,
                              .path = std::move(path),
                              .time = now - arrival(),
@@ -741,12 +742,23 @@ Filesystem::Filesystem(TreeNodePtr root, FilesystemOptions options, Report repor
 
 // Left to itself, malloc keeps what lies between blocks that are still in use,
 // and the size stays that of the largest tree that was ever walked. Looking at
-// all of the heap takes some milliseconds: not for a few names.
-void Filesystem::GiveMemoryBack(size_t forgotten) {
-  constexpr size_t kMany = 10'000;
-  if (forgotten_.fetch_add(forgotten) + forgotten < kMany) return;
-  forgotten_ = 0;
-  ::malloc_trim(0);
+// all of the heap takes some milliseconds: not for a few names, and once for
+// all that are forgotten together.
+constexpr size_t kManyNames = 1000;
+constexpr std::chrono::milliseconds kForgottenTogether{500};
+
+void Filesystem::NoteForgotten(size_t count) {
+  if (forgotten_.fetch_add(count) + count >= kManyNames && wake_) wake_(kForgottenTogether);
+}
+
+std::optional<RequestQueue::Clock::duration> Filesystem::Tick(
+    RequestQueue::Clock::time_point now) {
+  const auto again = queue_.Tick(now);
+  if (forgotten_ >= kManyNames) {
+    forgotten_ = 0;
+    ::malloc_trim(0);
+  }
+  return again;
 }
 
 const fuse_lowlevel_ops& Filesystem::Operations() {

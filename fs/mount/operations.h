@@ -95,8 +95,18 @@ class Filesystem {
   // `on_first_open` is called once, before the first file is opened.
   void set_on_first_open(std::function<void()> action) { on_first_open_ = std::move(action); }
 
-  // When requests run. The session calls its Tick(), and its End() before it ends itself, as
-  // requests need it for their answers.
+  // `wake` is called when Tick() should be called within some time. To be set before the first
+  // request.
+  void set_wake(const std::function<void(RequestQueue::Clock::duration within)>& wake) {
+    wake_ = wake;
+    queue_.set_wake(wake);
+  }
+  // Looks after requests that wait, and gives back memory. Returns when to call it again;
+  // nullopt: when it is asked for.
+  std::optional<RequestQueue::Clock::duration> Tick(RequestQueue::Clock::time_point now);
+
+  // When requests run. The session calls its End() before it ends itself, as requests need it
+  // for their answers.
   RequestQueue& queue() { return queue_; }
   const RequestQueue& queue() const { return queue_; }
 
@@ -110,11 +120,12 @@ class Filesystem {
   friend struct Handlers;
   friend class PendingRequest;
 
-  // To be called after `forgotten` more nodeids were forgotten.
-  void GiveMemoryBack(size_t forgotten);
+  // To be called after `count` more nodeids were forgotten.
+  void NoteForgotten(size_t count);
 
   const FilesystemOptions options_;
   const Report report_;
+  std::function<void(RequestQueue::Clock::duration)> wake_;
   std::function<void()> on_ready_;
   std::function<void()> on_first_open_;
   std::once_flag first_open_;

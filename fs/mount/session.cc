@@ -146,11 +146,10 @@ model::Result<std::unique_ptr<Session>> Session::Mount(SessionOptions given,
 model::Result<void> Session::Run() {
   Ticker* ticker = nullptr;  // there is one before the first request
   const auto wake = [&ticker](Receivers::Clock::duration within) { ticker->Wake(within); };
-  RequestQueue& queue = filesystem_.queue();
-  queue.set_wake(wake);
+  filesystem_.set_wake(wake);
   Receivers receivers(session_, options_.threads, wake);
   const auto tick = [&](Receivers::Clock::time_point now) {
-    return Sooner(queue.Tick(now), receivers.Tick(now));
+    return Sooner(filesystem_.Tick(now), receivers.Tick(now));
   };
   std::optional<Ticker> running_ticker;
   {
@@ -159,10 +158,10 @@ model::Result<void> Session::Run() {
   }
   ticker = &*running_ticker;
   const int result = receivers.Run();
-  queue.End();
+  filesystem_.queue().End();
   receivers.Join();
   running_ticker.reset();
-  queue.set_wake({});
+  filesystem_.set_wake({});
   // The mount may end between a thread's taking a request and its getting it (ECONNABORTED):
   // when many files were closed just before, nearly every time.
   if (result < 0 && result != -ECONNABORTED) return model::IoError(-result, "reading requests");

@@ -66,32 +66,8 @@ Stored StoredAsHalf(const std::byte* at) {
 using StoredReader = Stored (*)(const std::byte*);
 // Null for numbers that are no coordinates.
 StoredReader ReaderOf(Number number) {
-  switch (number) {
-    case Number::kInt8:
-      return &StoredAs<int8_t>;
-    case Number::kUInt8:
-      return &StoredAs<uint8_t>;
-    case Number::kInt16:
-      return &StoredAs<int16_t>;
-    case Number::kUInt16:
-      return &StoredAs<uint16_t>;
-    case Number::kInt32:
-      return &StoredAs<int32_t>;
-    case Number::kUInt32:
-      return &StoredAs<uint32_t>;
-    case Number::kInt64:
-      return &StoredAs<int64_t>;
-    case Number::kUInt64:
-      return &StoredAs<uint64_t>;
-    case Number::kFloat16:
-      return &StoredAsHalf;
-    case Number::kFloat32:
-      return &StoredAs<float>;
-    case Number::kFloat64:
-      return &StoredAs<double>;
-    default:
-      return nullptr;
-  }
+  if (number == Number::kFloat16) return &StoredAsHalf;
+  return WithType(number, [](auto t) -> StoredReader { return &StoredAs<decltype(t)>; });
 }
 
 // How the numbers of the store are coordinates.

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "backends/base/element_encoder.h"
+#include "backends/format/hdf5/padded_source.h"
 #include "fs/view/attributes.h"
 #include "model/ndl/ndl_writer.h"
 
@@ -266,32 +267,7 @@ class AttributeList {
   std::vector<NewAttribute> list_;
 };
 
-// What netCDF-C takes for the fill value of variables that say nothing.
-Value NetcdfFill(const Datatype& type) {
-  if (type.kind() == Kind::kFloat) {
-    return type.size() == 4 ? Value(double{9.9692099683868690e+36f})
-                            : Value(9.9692099683868690e+36);
-  }
-  switch (type.size() * (type.is_signed() ? 1 : 16)) {
-    case 1:
-      return Value(-127);
-    case 2:
-      return Value(-32767);
-    case 4:
-      return Value(-2147483647);
-    case 8:
-      return Value(-9223372036854775806);
-    case 16:
-      return Value(255);
-    case 32:
-      return Value(65535);
-    case 64:
-      return Value(4294967295);
-    default:
-      return Value(18446744073709551614U);
-  }
-}
-
+// A fill value other than zero, or than that of netCDF-C for variables that say nothing.
 void AddFillValue(AttributeList& list, const model::Ndarray& array, const Datatype& type) {
   if (list.Has("_FillValue") || !array.storage.fillvalue) return;
   if (type.kind() != Kind::kInteger && type.kind() != Kind::kFloat) return;
@@ -304,7 +280,7 @@ void AddFillValue(AttributeList& list, const model::Ndarray& array, const Dataty
   if (!EncodeNumbers(from, type, fill)) return;
   const bool is_zero =
       std::ranges::all_of(fill.data, [](std::byte b) { return b == std::byte{0}; });
-  if (!is_zero && *array.storage.fillvalue != NetcdfFill(type)) list.Add(std::move(fill));
+  if (!is_zero && fill.data != backends::hdf5::NetCdfFill(type)) list.Add(std::move(fill));
 }
 
 // netCDF4-python and others decode characters by it.

@@ -137,34 +137,15 @@ bool IsComplex(Number number) {
 
 std::vector<double> AsDoubles(Number number, backends::ConstByteSpan bytes) {
   switch (number) {
-    case Number::kInt8:
-      return Widened<int8_t>(bytes);
-    case Number::kUInt8:
-      return Widened<uint8_t>(bytes);
-    case Number::kInt16:
-      return Widened<int16_t>(bytes);
-    case Number::kUInt16:
-      return Widened<uint16_t>(bytes);
-    case Number::kInt32:
-      return Widened<int32_t>(bytes);
-    case Number::kUInt32:
-      return Widened<uint32_t>(bytes);
-    case Number::kInt64:
-      return Widened<int64_t>(bytes);
-    case Number::kUInt64:
-      return Widened<uint64_t>(bytes);
     case Number::kFloat16:
       return WidenedHalves(bytes);
-    case Number::kFloat32:
-      return Widened<float>(bytes);
-    case Number::kFloat64:
-      return Widened<double>(bytes);
     case Number::kComplex64:
       return Magnitudes<float>(bytes);
     case Number::kComplex128:
       return Magnitudes<double>(bytes);
+    default:
+      return WithType(number, [&](auto t) { return Widened<decltype(t)>(bytes); });
   }
-  return {};
 }
 
 std::optional<NumberArray> AsNumbers(const ArrayInput& input) {

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <type_traits>
 #include <vector>
 
 #include "backends/base/bytes.h"
@@ -36,6 +37,36 @@ bool IsUnsigned(Number number);
 bool IsSigned(Number number);  // integers
 bool IsFloat(Number number);   // real ones
 bool IsComplex(Number number);
+
+// Calls `visit` with a number of the type in C++. Float16 and complex numbers have none: the
+// result is T() then.
+template <typename Visit, typename T = std::invoke_result_t<Visit, int8_t>>
+T WithType(Number number, const Visit& visit) {
+  switch (number) {
+    case Number::kInt8:
+      return visit(int8_t{});
+    case Number::kUInt8:
+      return visit(uint8_t{});
+    case Number::kInt16:
+      return visit(int16_t{});
+    case Number::kUInt16:
+      return visit(uint16_t{});
+    case Number::kInt32:
+      return visit(int32_t{});
+    case Number::kUInt32:
+      return visit(uint32_t{});
+    case Number::kInt64:
+      return visit(int64_t{});
+    case Number::kUInt64:
+      return visit(uint64_t{});
+    case Number::kFloat32:
+      return visit(float{});
+    case Number::kFloat64:
+      return visit(double{});
+    default:
+      return T();
+  }
+}
 
 // Numbers in little-endian bytes: of complex ones the magnitude, and float16 as it is.
 std::vector<double> AsDoubles(Number number, backends::ConstByteSpan bytes);

@@ -41,10 +41,7 @@ class Lines {
   Lines(std::span<const ViewName> files, std::string_view folder)
       : files_(files), folder_(folder) {}
 
-  bool Has(std::string_view name) const {
-    return std::ranges::any_of(
-        files_, [&](const ViewName& file) { return file.name == name && !file.refusal; });
-  }
+  bool Has(std::string_view name) const { return HasFile(files_, name); }
   std::string PathOf(std::string_view name) const {
     return folder_.empty() ? std::string(name) : fmt::format("{}/{}", folder_, name);
   }
@@ -138,6 +135,11 @@ void AddRaw(const NumberArray& numbers, Lines& lines) {
 }
 
 }  // namespace
+
+bool HasFile(std::span<const ViewName> files, std::string_view name) {
+  return std::ranges::any_of(
+      files, [&](const ViewName& file) { return file.name == name && !file.refusal; });
+}
 
 std::string ArrayLinesHtml(const ArrayInput& array, std::span<const ViewName> files,
                            std::string_view folder) {

@@ -12,6 +12,9 @@
 
 namespace ndlfs::fs {
 
+// Whether `files` has one of this name that can be read.
+bool HasFile(std::span<const ViewName> files, std::string_view name);
+
 // A section with such lines, as far as `files` has what they open. `folder` is the absolute
 // path of the folder of the array or group in a mount; where it is empty, the lines name files
 // of the working directory.

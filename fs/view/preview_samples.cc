@@ -80,15 +80,20 @@ IndexRange Middle(const backends::ChunkGrid& grid, size_t d, uint64_t extent, ui
   return Spread(grid.Begin(d, first), end, most);
 }
 
-// Elements that are read where they are cost a page each where they are far from each other.
+// Elements that are read where they are cost the pages that they lie in.
 void LimitPages(const SamplePlan& plan, AxisChoice& x, AxisChoice& y) {
   constexpr uint64_t kPage = 4096;
   constexpr uint64_t kMostOfLine = 16'000;
-  constexpr uint64_t kMostOfMap = 128;  // along each axis
-  const uint64_t apart = x.extent / x.most * plan.whole.dtype.size();
-  if (apart < kPage) return;
-  x.most = std::min(x.most, plan.y ? kMostOfMap : kMostOfLine);
-  y.most = std::min(y.most, kMostOfMap);
+  constexpr uint64_t kMostOfMap = 128;          // along each axis
+  constexpr uint64_t kMostPagesOfMap = 32'768;  // of rows that are read whole
+  const uint64_t item = plan.whole.dtype.size() * plan.channels;
+  if (x.extent / x.most * item >= kPage) {
+    x.most = std::min(x.most, plan.y ? kMostOfMap : kMostOfLine);
+    y.most = std::min(y.most, kMostOfMap);
+  } else if (plan.y) {
+    const uint64_t of_row = DivideUp(x.extent * item, kPage);
+    y.most = std::clamp<uint64_t>(kMostPagesOfMap / of_row, 1, y.most);
+  }
 }
 
 bool Decodes(const ArrayInput& whole) { return whole.reader->max_chunk_bytes() != 0; }

@@ -23,7 +23,7 @@ struct SampleLimits {
   uint64_t rows = 800;
   uint64_t points = 65'536;  // of a line
   uint64_t chunks = 600;
-  uint64_t bytes = uint64_t{1} << 30;
+  uint64_t bytes = uint64_t{640} << 20;
 };
 
 struct SamplePlan {

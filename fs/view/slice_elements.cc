@@ -280,11 +280,14 @@ class SliceElements final : public ElementSource {
                           Access access) const {
     constexpr uint64_t kMostBetween = uint64_t{1} << 20;
     constexpr uint64_t kMostPerWanted = 64;
+    constexpr uint64_t kPage = 4096;  // less is not read from a disk
     uint64_t wanted = item_;
-    int64_t low = 0;  // of the bytes from the first to the last
+    uint64_t pieces = 1;  // of elements that follow each other
+    int64_t low = 0;      // of the bytes from the first to the last
     auto high = static_cast<int64_t>(item_);
     for (const Axis& axis : axes) {
       wanted *= axis.count;
+      if (axis.from != static_cast<int64_t>(item_)) pieces *= axis.count;
       const int64_t way = static_cast<int64_t>(axis.count - 1) * axis.from;
       (way < 0 ? low : high) += way;
     }
@@ -295,12 +298,22 @@ class SliceElements final : public ElementSource {
       return reader_->Read(static_cast<uint64_t>(from), {to, wanted}, ByteOrder::kLittle,
                            access);
     }
-    if (between <= kMostBetween && between / kMostPerWanted <= wanted) {
+    const bool is_close = between / kMostPerWanted <= wanted || between / kPage <= pieces;
+    if (between <= kMostBetween && is_close) {
       Bytes bytes(between);
       NDLFS_RETURN_IF_ERROR(reader_->Read(static_cast<uint64_t>(from + low), bytes.span(),
                                           ByteOrder::kLittle, access));
       Copy(bytes.data() - low, to, axes, item_);
       return {};
+    }
+    if (is_close && axes.size() == 1 && axes[0].count > 1) {
+      Axis half = axes[0];
+      half.count /= 2;
+      NDLFS_RETURN_IF_ERROR(CopyPieces(from, {&half, 1}, to, access));
+      from += static_cast<int64_t>(half.count) * half.from;
+      to += static_cast<int64_t>(half.count) * half.to;
+      half.count = axes[0].count - half.count;
+      return CopyPieces(from, {&half, 1}, to, access);
     }
     for (uint64_t i = 0; i < axes[0].count; ++i, from += axes[0].from, to += axes[0].to) {
       NDLFS_RETURN_IF_ERROR(CopyPieces(from, axes.subspan(1), to, access));

@@ -51,35 +51,6 @@ class SameBytes final : public Converter {
   }
 };
 
-// Calls `make` with a number of the type in C++; null for float16 and complex numbers.
-template <typename Make>
-std::shared_ptr<const Converter> WithType(Number number, const Make& make) {
-  switch (number) {
-    case Number::kInt8:
-      return make(int8_t{});
-    case Number::kUInt8:
-      return make(uint8_t{});
-    case Number::kInt16:
-      return make(int16_t{});
-    case Number::kUInt16:
-      return make(uint16_t{});
-    case Number::kInt32:
-      return make(int32_t{});
-    case Number::kUInt32:
-      return make(uint32_t{});
-    case Number::kInt64:
-      return make(int64_t{});
-    case Number::kUInt64:
-      return make(uint64_t{});
-    case Number::kFloat32:
-      return make(float{});
-    case Number::kFloat64:
-      return make(double{});
-    default:
-      return nullptr;
-  }
-}
-
 // An array in which `converter` has made other elements.
 std::optional<ArrayInput> Converted(const ArrayInput& input,
                                     std::shared_ptr<const Converter> converter,
@@ -167,6 +138,9 @@ class TimeNumbers final : public Converter {
     constexpr Nanoseconds kDay = Nanoseconds{86400} * 1'000'000'000;
     constexpr Nanoseconds kFirstGregorian = -kDay * 141427;  // 1582-10-15
     if (!time) return kNotATime;
+    // From 1677 to 2262, which 64 bits have, all days are Gregorian.
+    const auto narrow = static_cast<int64_t>(*time);
+    if (narrow == *time) return narrow / unit_ - (narrow % unit_ < 0 ? 1 : 0);
     if (calendar_ == Calendar::kStandard && *time < kFirstGregorian) {
       const Nanoseconds rest = ((*time % kDay) + kDay) % kDay;
       const Date date = DateOf(calendar_, static_cast<int64_t>((*time - rest) / kDay));

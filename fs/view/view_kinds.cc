@@ -39,6 +39,7 @@ std::optional<model::Error> RefuseWithoutElements(const ArrayInput& input) {
 std::string_view ShortName(std::string_view file_name) {
   constexpr std::string_view kStem = "data.";
   if (file_name == "index.html") return "html";
+  if (file_name == "preview.png") return "preview";
   return file_name.starts_with(kStem) ? file_name.substr(kStem.size()) : file_name;
 }
 

@@ -85,8 +85,8 @@ std::span<const GroupViewKind* const> GroupViewKinds();
 // more bytes than a file can have.
 std::optional<model::Error> RefuseWithoutElements(const ArrayInput& input);
 
-// The name of a kind in options: "npy" for data.npy, "html" for index.html, other names in
-// full.
+// The name of a kind in options: "npy" for data.npy, "html" for index.html, "preview" for
+// preview.png, other names in full. Options take the name of the file as well.
 std::string_view ShortName(std::string_view file_name);
 
 }  // namespace ndlfs::fs

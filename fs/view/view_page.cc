@@ -110,11 +110,6 @@ std::string ArrayFacts(const ArrayInput& input, const std::string& path) {
   return facts.Take();
 }
 
-bool HasFile(std::span<const ViewName> files, std::string_view name) {
-  return std::ranges::any_of(
-      files, [&](const ViewName& file) { return file.name == name && !file.refusal; });
-}
-
 // What a slice of this array may be called.
 std::string SlicesHtml(const ArrayInput& array, std::span<const ViewName> files) {
   if (!HasFile(files, "data.npy") || array.shape.empty() || array.shape[0] == 0) return {};

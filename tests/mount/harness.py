@@ -186,6 +186,14 @@ def set_access_list(path, *entries):
     os.setxattr(path, "system.posix_acl_access", value)
 
 
+def put_variable(file, name, values, dimensions, **attributes):
+    """A variable of a netCDF file, whose values are stored as they are."""
+    variable = file.createVariable(name, values.dtype, dimensions, fill_value=False)
+    variable.set_auto_maskandscale(False)
+    variable.setncatts(attributes)
+    variable[:] = values
+
+
 def walk(top):
     """Every path below `top` but ndlfs's own control folder, relative to it, sorted."""
     found = []

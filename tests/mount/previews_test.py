@@ -29,14 +29,14 @@ class PreviewsTest(harness.SourceTestCase):
         with netCDF4.Dataset(os.path.join(self.source, "a.nc"), "w") as file:
             for name, count in ("time", 3), ("lat", 10), ("lon", 20):
                 file.createDimension(name, count)
-            self.put(file, "time", np.arange(3) * 6.0, ("time",), units="hours since 2000-01-01")
-            self.put(file, "lat", np.linspace(45, -45, 10), ("lat",), units="degrees_north")
-            self.put(file, "lon", np.arange(20) * 9.0, ("lon",), units="degrees_east")
+            harness.put_variable(file, "time", np.arange(3) * 6.0, ("time",), units="hours since 2000-01-01")
+            harness.put_variable(file, "lat", np.linspace(45, -45, 10), ("lat",), units="degrees_north")
+            harness.put_variable(file, "lon", np.arange(20) * 9.0, ("lon",), units="degrees_east")
             values = np.zeros((3, 10, 20), "i2")
             values[1, :5] = 100
             values[1, :, 10:] = -999
-            self.put(file, "t", values, ("time", "lat", "lon"), units="K", scale_factor=np.float32(0.5),
-                     missing_value=np.int16(-999))
+            harness.put_variable(file, "t", values, ("time", "lat", "lon"), units="K", scale_factor=np.float32(0.5),
+                                 missing_value=np.int16(-999))
         group = zarr.open_group(os.path.join(self.source, "z.zarr"), "w")
         group.create_dataset("line", data=np.sin(np.arange(500) / 30), chunks=(100,))
         group.create_dataset("broken", data=np.add.outer(np.arange(40.), np.arange(60.)), chunks=(20, 20))
@@ -48,13 +48,6 @@ class PreviewsTest(harness.SourceTestCase):
         group.create_dataset("photo", data=pixels)
         group.create_dataset("words", data=np.array(["a", "b"]))
         group.create_dataset("empty", shape=(0, 4), dtype="f4")
-
-    @staticmethod
-    def put(file, name, values, dimensions, **attributes):
-        variable = file.createVariable(name, values.dtype, dimensions, fill_value=False)
-        variable.set_auto_maskandscale(False)
-        variable.setncatts(attributes)
-        variable[:] = values
 
     def spoil(self, array, chunk):
         harness.write(os.path.join(self.source, "z.zarr", array, chunk), "not a chunk")

@@ -51,22 +51,15 @@ class RastersTest(harness.SourceTestCase):
         with netCDF4.Dataset(os.path.join(self.source, "a.nc"), "w") as file:
             for name, count in ("time", 3), ("lat", 5), ("lon", 8):
                 file.createDimension(name, count)
-            self.put(file, "time", np.arange(3) * 6.0, ("time",), units="hours since 2000-01-01 00:00:00")
-            self.put(file, "lat", self.LATITUDES, ("lat",), units="degrees_north")
-            self.put(file, "lon", self.LONGITUDES, ("lon",), units="degrees_east")
+            harness.put_variable(file, "time", np.arange(3) * 6.0, ("time",), units="hours since 2000-01-01 00:00:00")
+            harness.put_variable(file, "lat", self.LATITUDES, ("lat",), units="degrees_north")
+            harness.put_variable(file, "lon", self.LONGITUDES, ("lon",), units="degrees_east")
             for kind in TYPES:
                 values = np.frombuffer(random.bytes(120 * int(kind[1])), kind).reshape(3, 5, 8)
                 if kind[0] == "f":
                     values = random.normal(size=(3, 5, 8)).astype(kind)
-                self.put(file, kind, values, ("time", "lat", "lon"), units="K")
+                harness.put_variable(file, kind, values, ("time", "lat", "lon"), units="K")
                 self.arrays[kind] = values
-
-    @staticmethod
-    def put(file, name, values, dimensions, **attributes):
-        variable = file.createVariable(name, values.dtype, dimensions, fill_value=False)
-        variable.set_auto_maskandscale(False)
-        variable.setncatts(attributes)
-        variable[:] = values
 
     def expect_equal(self, found, expected, what):
         found = np.asarray(found)

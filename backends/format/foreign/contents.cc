@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "backends/format/foreign/coordinate_source.h"
+#include "model/attributes.h"
 #include "model/path_name.h"
 #include "model/utf8.h"
 
@@ -20,7 +21,7 @@ constexpr size_t kMostAttributes = 4096;
 
 // A name in a group: no slash, no control character, valid UTF-8.
 std::string CleanName(std::string_view name) {
-  std::string clean = model::IsUtf8(name) ? std::string(name) : model::Latin1ToUtf8(name);
+  std::string clean = model::AsUtf8(name);
   for (char& c : clean) {
     const auto byte = static_cast<unsigned char>(c);
     if (byte < 0x20 || byte == 0x7F || c == '/') c = '_';
@@ -81,17 +82,7 @@ model::Ndarray Describe(const DescribedArray& array) {
 }  // namespace
 
 model::Attribute TextAttribute(std::string name, std::string_view text) {
-  model::Attribute made;
-  made.name = CleanName(name);
-  made.type = model::Datatype::String();
-  text = text.substr(0, text.find('\0'));
-  if (model::IsUtf8(text)) {
-    made.value = std::string(text);
-  } else {
-    made.value = model::Latin1ToUtf8(text);
-    made.storage.charset = "iso-8859-1";
-  }
-  return made;
+  return model::MakeTextAttribute(CleanName(name), text.substr(0, text.find('\0')));
 }
 
 model::Attribute RealAttribute(std::string name, double number) {

@@ -210,7 +210,7 @@ model::Result<std::string> LayOut(Header& header) {
 }
 
 std::string ValidName(std::string_view name) {
-  std::string valid = model::IsUtf8(name) ? std::string(name) : model::Latin1ToUtf8(name);
+  std::string valid = model::AsUtf8(name);
   for (char& c : valid) {
     const auto byte = static_cast<unsigned char>(c);
     if (byte < 0x20 || byte == 0x7F || c == '/') c = '_';

@@ -9,9 +9,9 @@
 #include "backends/format/netcdf3/variable_source.h"
 #include "backends/format/node_cache.h"
 #include "backends/store/file_name.h"
+#include "model/attributes.h"
 #include "model/mutex.h"
 #include "model/path_name.h"
-#include "model/utf8.h"
 
 namespace ndlfs::backends {
 namespace netcdf3 {
@@ -21,19 +21,10 @@ namespace {
 constexpr uint64_t kMaxAttributeValues = 1'000'000;
 
 // Text may have been written with the NUL that ends a C string.
-model::Attribute MakeTextAttribute(const Attribute& attribute) {
+model::Attribute TextAttribute(const Attribute& attribute) {
   std::string_view text = attribute.values;
   text = text.substr(0, text.find_last_not_of('\0') + 1);  // npos + 1 is 0
-  model::Attribute made;
-  made.name = attribute.name;
-  made.type = model::Datatype::String();
-  if (model::IsUtf8(text)) {
-    made.value = std::string(text);
-  } else {
-    made.value = model::Latin1ToUtf8(text);
-    made.storage.charset = "iso-8859-1";
-  }
-  return made;
+  return model::MakeTextAttribute(attribute.name, text);
 }
 
 model::Result<model::Value> DecodeValue(const Attribute& attribute, uint64_t index) {
@@ -44,7 +35,7 @@ model::Result<model::Value> DecodeValue(const Attribute& attribute, uint64_t ind
 
 // One value is a scalar, any other number a list.
 model::Result<model::Attribute> MakeAttribute(const Attribute& attribute) {
-  if (attribute.type == Type::kChar) return MakeTextAttribute(attribute);
+  if (attribute.type == Type::kChar) return TextAttribute(attribute);
   if (attribute.count > kMaxAttributeValues) {
     return model::Limit("attribute {}: {} values", model::Quote(attribute.name),
                         attribute.count);

@@ -13,9 +13,7 @@ namespace {
 constexpr std::string_view kExtension = ".npy";
 
 // A member name that is no UTF-8 is taken as Latin-1.
-std::string ToPath(std::string_view member) {
-  return "/" + (model::IsUtf8(member) ? std::string(member) : model::Latin1ToUtf8(member));
-}
+std::string ToPath(std::string_view member) { return "/" + model::AsUtf8(member); }
 
 // Without the extension, if a name is left.
 std::string_view WithoutExtension(std::string_view path) {

@@ -221,8 +221,16 @@ model::Result<bool> MetadataReader::IsImplicitGroup(const Root& root,
   if (root.is_v3() && IsReservedName(model::BaseName(path))) return false;
   const std::string prefix = Key(path, "");
   if (const auto known = KnownToHoldNodes(prefix)) return *known;
+  // Many arrays may name the same dimension that has no coordinate.
+  struct Nothing {};
+  RequestScope* const scope = RequestScope::Current();
+  const std::string memory_key = "/" + prefix;
+  if (scope != nullptr && scope->Find<Nothing>(owner_, memory_key)) return false;
   NDLFS_TRY(const auto first, ListSome(*store_, prefix, 1));
-  if (first.empty()) return false;
+  if (first.empty()) {
+    if (scope != nullptr) scope->Keep(owner_, memory_key, std::make_shared<const Nothing>());
+    return false;
+  }
   NDLFS_TRY(const bool is_chunks, IsBelowArray(root, path));
   if (is_chunks) return false;
   Search search{kMaxDirectories, kMaxEntries, std::nullopt};

@@ -19,6 +19,8 @@
 #include <utility>
 #include <vector>
 
+#include "backends/base/write_all.h"
+
 namespace ndlfs::backends {
 namespace {
 
@@ -78,16 +80,6 @@ bool ReadAll(int fd, std::array<iovec, 2> parts, size_t total) {
     }
   }
   return true;
-}
-
-model::Result<void> WriteAll(int fd, ConstByteSpan bytes) {
-  while (!bytes.empty()) {
-    const ssize_t count = ::write(fd, bytes.data(), bytes.size());
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return model::IoError(errno, "write");
-    bytes = bytes.subspan(static_cast<size_t>(count));
-  }
-  return {};
 }
 
 struct BlockFile {
@@ -294,9 +286,9 @@ model::Result<void> BlockCache::Write(std::string_view key, ConstByteSpan block)
   const UniqueFd file(fd);
   Header header = {{}, key.size(), block.size(), Checksum(key, block)};
   std::copy(kMagic.begin(), kMagic.end(), header.magic.begin());
-  auto written = WriteAll(fd, std::as_bytes(std::span(&header, 1)));
-  if (written) written = WriteAll(fd, AsBytes(key));
-  if (written) written = WriteAll(fd, block);
+  auto written = WriteAll(fd, std::as_bytes(std::span(&header, 1)), "write");
+  if (written) written = WriteAll(fd, AsBytes(key), "write");
+  if (written) written = WriteAll(fd, block, "write");
   if (written && ::renameat(directory_.get(), temporary.c_str(), directory_.get(),
                             name.path.c_str()) != 0) {
     written = model::IoError(errno, "rename");

@@ -175,8 +175,6 @@ TEST(CommandLineTest, WrongValuesAreNamed) {
       IsWrong("--uid: \"root\" is not the number of a user or group (did you mean 0?)"));
   EXPECT_THAT(Ndlfs({"check", "a", "--threads", "9999"}),
               IsWrong("--threads: \"9999\" is not a number from 0 (one per core) to 1024"));
-  EXPECT_THAT(Ndlfs({"cat", "a", "b", "--view", "data.npy"}),
-              IsWrong("--view: \"data.npy\" (did you mean npy?)"));
   EXPECT_THAT(Ndlfs({"mount", "a", "b", "--immutable=yes"}),
               IsWrong("--immutable takes no value"));
   EXPECT_THAT(

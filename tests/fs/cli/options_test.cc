@@ -13,7 +13,7 @@
 
 // The short names of all views.
 #ifdef NDLFS_WITH_PNG
-#define NDLFS_PREVIEW "preview.png, "
+#define NDLFS_PREVIEW "preview, "
 #else
 #define NDLFS_PREVIEW ""
 #endif
@@ -113,6 +113,7 @@ TEST(OptionListTest, ViewsAreAListOrAll) {
   EXPECT_EQ(ParseViews("all")->Text(), "all");
   EXPECT_EQ(ParseViews("npy")->Text(), "npy");
   EXPECT_EQ(ParseViews("jsonl,npy:raw")->Text(), "jsonl,npy,raw");
+  EXPECT_EQ(ParseViews("data.npy,index.html")->Text(), "npy,html") << "names of files";
   EXPECT_EQ(Apply(R"(views=npy\,txt)")->views.Text(), "npy,txt");
   EXPECT_EQ(MountOptions().views.Text(), "");
 }

@@ -12,6 +12,7 @@
 #include <cstring>
 #include <map>
 #include <memory>
+#include <numeric>
 #include <random>
 #include <string>
 #include <utility>
@@ -610,6 +611,32 @@ TEST_F(UnpackedTest, ScalesAndMasks) {
   EXPECT_THAT(Numbers<double>("values[1:3].raw", "/p"), ElementsAre(100, 105));
   EXPECT_EQ(TrueName("values[-1].npy", "/p"), "values[4].npy");
   EXPECT_THAT(Text("values[2:3].nhdr", "/p"), HasSubstr("values[2:3].raw"));
+}
+
+TEST_F(UnpackedTest, ManyElementsAreUnpackedAsOneIs) {
+  std::vector<int16_t> packed(1300);
+  std::iota(packed.begin(), packed.end(), int16_t{-10});
+  auto& node = AddPacked<int16_t>(kInt16, packed);
+  AddNumber(node, "scale_factor", 0.5);
+  AddNumber(node, "_FillValue", 600, kInt16);
+  AddNumber(node, "valid_min", 9.5);
+  AddNumber(node, "valid_max", 1200, kInt16);
+  const auto values = Numbers<double>("values.raw", "/p");
+  ASSERT_EQ(values.size(), packed.size());
+  for (size_t i = 0; i < packed.size(); ++i) {
+    const bool is_valid = packed[i] >= 10 && packed[i] <= 1200 && packed[i] != 600;
+    ASSERT_EQ(std::isnan(values[i]), !is_valid) << packed[i];
+    if (is_valid) {
+      ASSERT_EQ(values[i], packed[i] * 0.5);
+    }
+  }
+}
+
+TEST_F(UnpackedTest, LimitsThatTheTypeLacksHold) {
+  AddNumber(AddPacked<int16_t>(kInt16, {1, 32767}), "valid_min", 40'000.0);
+  for (const double value : Numbers<float>("values.raw", "/p")) EXPECT_TRUE(std::isnan(value));
+  AddNumber(AddPacked<int16_t>(kInt16, {1, 32767}), "valid_max", 40'000.0);
+  EXPECT_THAT(Numbers<float>("values.raw", "/p"), ElementsAre(1, 32767));
 }
 
 TEST_F(UnpackedTest, FactorsOfSinglePrecisionGiveSinglePrecision) {

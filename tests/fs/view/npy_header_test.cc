@@ -191,8 +191,9 @@ TEST(NpyDescrTest, TimeUnitsThatNumpyRefusesAreIntegers) {
 
 TEST(NpyDescrTest, TypeThatDoublesAtEachLevelIsVoid) {
   Datatype type = Datatype::Opaque(0);
+  const std::string left(10'000, 'l');  // so that the text is soon too long
   for (int depth = 1; depth < Datatype::kMaxDepth; ++depth) {
-    type = Datatype::PackedCompound({{"left", type}, {"right", type}});
+    type = Datatype::PackedCompound({{left, type}, {"right", type}});
   }
   EXPECT_EQ(NpyDescr(type), "'|V0'");
 }

@@ -185,6 +185,7 @@ TEST_F(PageTest, PagesOfGroupsAreListedAndThoseOfArraysAreNot) {
   EXPECT_TRUE(GroupViews().Find(*group, "index.html")->is_listed);
   EXPECT_FALSE(ArrayViews().Find(group->Load("a")->array.value(), "index.html")->is_listed);
   EXPECT_EQ(ShortName("index.html"), "html");
+  EXPECT_EQ(ShortName("preview.png"), "preview");
 }
 
 TEST_F(PageTest, GroupsNameWhatIsInTheirGroups) {

@@ -4,10 +4,12 @@
 #include <atomic>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <random>
 #include <set>
 
 #include "tests/fs/view/grid_test.h"
+#include "tests/support/chunk_source.h"
 
 namespace ndlfs::fs {
 namespace {
@@ -73,6 +75,19 @@ class PreviewSamplesTest : public test::GridTest {
     bool is_transient_;
   };
 
+  // An array whose elements lie in a file as they are. The file is empty.
+  static std::shared_ptr<ndlfs::test::TestSource> InFile(const std::vector<uint64_t>& shape) {
+    auto grid =
+        backends::ChunkGrid::Regular(shape, shape, backends::ChunkGrid::Edge::kCropped).value();
+    auto source =
+        std::make_shared<ndlfs::test::TestSource>(Datatype::Float64(), std::move(grid));
+    backends::ContiguousRange& range = source->contiguous_.emplace();
+    range.store = source->store_;
+    range.key = "data";
+    range.stored = Datatype::Float64();
+    return source;
+  }
+
   ArrayInput Add(const std::shared_ptr<const backends::ArraySource>& source) {
     store_->AddArray("/t", source);
     return Input();
@@ -114,8 +129,8 @@ TEST_F(PreviewSamplesTest, DimensionsOfOneElementAreNotShown) {
 }
 
 TEST_F(PreviewSamplesTest, ALargeArrayIsReadInSteps) {
-  const auto source = std::make_shared<Counting>(std::vector<uint64_t>{5000, 7000},
-                                                 std::vector<uint64_t>{500, 700});
+  const auto source = std::make_shared<Counting>(std::vector<uint64_t>{2500, 3500},
+                                                 std::vector<uint64_t>{250, 350});
   const SamplePlan plan = PlanSamples(Add(source));
   EXPECT_LE(plan.rows(), 800U);
   EXPECT_GT(plan.rows(), 400U);
@@ -125,7 +140,7 @@ TEST_F(PreviewSamplesTest, ALargeArrayIsReadInSteps) {
   EXPECT_EQ(source->decoded, 100);
   for (uint64_t row = 0; row < plan.rows(); row += 37) {
     for (uint64_t column = 0; column < plan.columns(); column += 41) {
-      const uint64_t place = plan.selection[0].At(row) * 7000 + plan.selection[1].At(column);
+      const uint64_t place = plan.selection[0].At(row) * 3500 + plan.selection[1].At(column);
       ASSERT_EQ(samples->numbers[row * plan.columns() + column], static_cast<double>(place));
     }
   }
@@ -158,6 +173,32 @@ TEST_F(PreviewSamplesTest, OfLargeChunksThatCannotAllBeReadTheMiddleIsShown) {
   EXPECT_EQ(source->decoded, 4);
   const SamplePlan least = PlanSamples(Input(), {.bytes = 1});
   EXPECT_EQ(least.rows() * least.columns(), 100U) << "one chunk is always read";
+}
+
+TEST_F(PreviewSamplesTest, OfWideRowsInAFileFewAreRead) {
+  const SamplePlan plan = PlanSamples(Add(InFile({100'000, 400'000})));
+  EXPECT_GT(plan.columns(), 1000U);
+  EXPECT_GE(plan.rows(), 30U);
+  EXPECT_LE(plan.rows() * 400'000 * 8, uint64_t{128} << 20);
+  const SamplePlan narrow = PlanSamples(Add(InFile({100'000, 1000})));
+  EXPECT_GT(narrow.rows(), 700U);
+}
+
+TEST_F(PreviewSamplesTest, ElementsThatShareAPageAreReadTogether) {
+  std::vector<double> numbers(2 * 200'000);
+  std::iota(numbers.begin(), numbers.end(), 0.0);
+  const auto source = InFile({2, 200'000});
+  source->store_->Put("data", RawOf(numbers));
+  const SamplePlan plan = PlanSamples(Add(source));
+  const auto samples = ReadSamples(plan, nullptr);
+  ASSERT_THAT(samples, IsOk());
+  for (uint64_t i = 0; i < samples->numbers.size(); ++i) {
+    const uint64_t row = i / plan.columns();
+    const uint64_t column = i % plan.columns();
+    const uint64_t place = plan.selection[0].At(row) * 200'000 + plan.selection[1].At(column);
+    ASSERT_EQ(samples->numbers[i], static_cast<double>(place));
+  }
+  EXPECT_LE(source->store_->reads(), 8U) << "of at most 1 MiB each";
 }
 
 TEST_F(PreviewSamplesTest, NeverReadsMoreChunksThanAllowed) {

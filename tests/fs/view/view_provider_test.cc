@@ -373,14 +373,14 @@ TEST(ListedViewsTest, ShowWhatTheOptionsSay) {
   EXPECT_FALSE(ListedViews().Shows(jsonl));
   EXPECT_TRUE(ListedViews::All().Shows(npy));
   EXPECT_TRUE(ListedViews::All().Shows(jsonl));
-  const ListedViews chosen({"jsonl", "html", "preview.png"});
+  const ListedViews chosen({"jsonl", "html", "preview"});
   EXPECT_FALSE(chosen.Shows(npy));
   EXPECT_TRUE(chosen.Shows(jsonl));
   EXPECT_TRUE(chosen.Shows({"index.html"}));
   EXPECT_TRUE(chosen.Shows({"preview.png"}));
   EXPECT_EQ(ListedViews().Text(), "");
   EXPECT_EQ(ListedViews::All().Text(), "all");
-  EXPECT_EQ(chosen.Text(), "jsonl,html,preview.png");
+  EXPECT_EQ(chosen.Text(), "jsonl,html,preview");
 }
 
 }  // namespace

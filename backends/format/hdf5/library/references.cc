@@ -152,8 +152,7 @@ model::Result<std::string> References::RegionText(const hdset_reg_ref_t& referen
   }
   NDLFS_TRY(auto selected, ReadSelection(target->space.get()));
   Json json;
-  json["target"] =
-      model::IsUtf8(target->path) ? target->path : model::Latin1ToUtf8(target->path);
+  json["target"] = model::AsUtf8(target->path);
   const bool is_block = selected.points.empty() && selected.blocks.size() == 1;
   met_elements_ |= !is_block;
   if (is_block && !regions_as_elements_) {

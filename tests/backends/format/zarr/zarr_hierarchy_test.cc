@@ -19,7 +19,7 @@
 #include "backends/format/zarr/zarr_format.h"
 #include "backends/store/local/local_source.h"
 #include "backends/store/request_scope.h"
-#include "tests/support/memory_store.h"
+#include "tests/backends/format/zarr/zarr_stores.h"
 #include "tests/support/python.h"
 #include "tests/support/read_array.h"
 #include "tests/support/result.h"
@@ -29,79 +29,25 @@ namespace ndlfs::backends {
 namespace {
 
 using model::ErrorCode;
+using test::ArrayV2;
+using test::ArrayV3;
+using test::DimCoordsOf;
+using test::Dimensions;
 using test::IsError;
 using test::IsOk;
 using test::IsOkAnd;
+using test::kGroupV2;
+using test::kGroupV3;
 using test::MemoryStore;
+using test::StoreV2;
+using test::StoreV3;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 
-constexpr const char* kGroupV2 = R"({"zarr_format": 2})";
-constexpr const char* kGroupV3 = R"({"zarr_format": 3, "node_type": "group"})";
-
-std::string ArrayV2(std::string_view shape, std::string_view dtype = "<i4") {
-  return fmt::format(R"({{"zarr_format": 2, "shape": {0}, "chunks": {0}, "dtype": "{1}",
-      "compressor": null, "fill_value": 0, "order": "C", "filters": null}})",
-                     shape, dtype);
-}
-
-std::string ArrayV3(std::string_view shape, std::string_view more = "") {
-  return fmt::format(R"({{"zarr_format": 3, "node_type": "array", "shape": {0},
-      "data_type": "uint8", "fill_value": 0, "codecs": ["bytes"], {1}
-      "chunk_grid": {{"name": "regular", "configuration": {{"chunk_shape": {0}}}}},
-      "chunk_key_encoding": "default"}})",
-                     shape, more);
-}
-
-std::string Dimensions(std::string_view names) {
-  return fmt::format(R"({{"_ARRAY_DIMENSIONS": {}}})", names);
-}
-
-std::shared_ptr<const Hierarchy> Open(std::shared_ptr<const Store> store,
-                                      std::string prefix = "", std::string name = "top") {
-  auto hierarchy = OpenZarr(std::move(store), std::move(prefix), std::move(name), {});
-  EXPECT_THAT(hierarchy, IsOk());
-  return *hierarchy;
-}
-
-std::vector<std::string> DimCoordsOf(const Node& node) {
-  std::vector<std::string> names;
-  for (const auto& dimension : node.array().shape) names.push_back(dimension.dimcoord);
-  return names;
-}
-
-std::shared_ptr<MemoryStore> StoreV2() {
-  return std::shared_ptr<MemoryStore>(new MemoryStore{
-      {".zgroup", kGroupV2},
-      {".zattrs", R"({"title": "test", "n": 3})"},
-      {"lat/.zarray", ArrayV2("[2]", "<f4")},
-      {"lat/.zattrs", R"({"units": "degrees", "_ARRAY_DIMENSIONS": ["lat"]})"},
-      {"lat/0", std::string_view("\0\0\0\0\0\0\x80\x3f", 8)},
-      {"sub/.zgroup", kGroupV2},
-      {"sub/t/.zarray", ArrayV2("[3, 2]")},
-      {"sub/t/.zattrs", Dimensions(R"(["time", "lat"])")},
-      {"notes/readme.txt", "not a node"},
-      {"file", "not a node"},
-  });
-}
-
-std::shared_ptr<MemoryStore> StoreV3() {
-  return std::shared_ptr<MemoryStore>(new MemoryStore{
-      {"zarr.json", R"({"zarr_format": 3, "node_type": "group", "attributes": {"n": 3}})"},
-      {"lat/zarr.json",
-       ArrayV3("[2]", R"("dimension_names": ["lat"], "attributes": {"units": "degrees"},)")},
-      {"lat/c/0", "\1\2"},
-      {"sub/zarr.json", kGroupV3},
-      {"sub/t/zarr.json", ArrayV3("[3, 2]", R"("dimension_names": ["time", "lat"],)")},
-      {"sub/t/c/0/0", "abcdef"},
-      {"notes/readme.txt", "not a node"},
-  });
-}
-
 TEST(ZarrHierarchyTest, V2HasGroupsArraysAndCoordinates) {
-  const auto hierarchy = Open(StoreV2());
+  const auto hierarchy = test::OpenZarr(StoreV2());
   EXPECT_EQ(hierarchy->format(), "Zarr v2");
   EXPECT_THAT(hierarchy->List("/"), IsOkAnd(ElementsAre("lat", "sub")));
   EXPECT_THAT(hierarchy->List("/sub"), IsOkAnd(ElementsAre("t")));
@@ -129,7 +75,7 @@ TEST(ZarrHierarchyTest, V2HasGroupsArraysAndCoordinates) {
 }
 
 TEST(ZarrHierarchyTest, V3HasGroupsArraysAndCoordinates) {
-  const auto hierarchy = Open(StoreV3());
+  const auto hierarchy = test::OpenZarr(StoreV3());
   EXPECT_EQ(hierarchy->format(), "Zarr v3");
   EXPECT_THAT(hierarchy->List("/"), IsOkAnd(ElementsAre("lat", "sub")));
   EXPECT_THAT(hierarchy->List("/sub"), IsOkAnd(ElementsAre("t")));
@@ -149,22 +95,22 @@ TEST(ZarrHierarchyTest, NodesBelowAPrefix) {
   store->Put("deep/down/a/zarr.json", ArrayV3("[3]"));
   store->Put("deep/down/a/c/0", "xyz");
   store->Put("a/c/0", "bad");
-  const auto hierarchy = Open(store, "deep/down");
+  const auto hierarchy = test::OpenZarr(store, "deep/down");
   EXPECT_THAT(hierarchy->List("/"), IsOkAnd(ElementsAre("a")));
   EXPECT_EQ(test::ReadThroughChunks(*hierarchy->Load("/a").value()->source), "xyz");
 }
 
 TEST(ZarrHierarchyTest, ASingleArrayHasTheNameOfItsStore) {
-  const auto v2 = Open(std::shared_ptr<MemoryStore>(
-                           new MemoryStore{{".zarray", ArrayV2("[2]", "|u1")}, {"0", "ab"}}),
-                       "", "lat");
+  const auto v2 = test::OpenZarr(std::shared_ptr<MemoryStore>(new MemoryStore{
+                                     {".zarray", ArrayV2("[2]", "|u1")}, {"0", "ab"}}),
+                                 "", "lat");
   EXPECT_EQ(v2->Load("/").value()->array().name, "lat");
   EXPECT_EQ(test::ReadThroughChunks(*v2->Load("/").value()->source), "ab");
   EXPECT_THAT(v2->List("/"), IsOkAnd(IsEmpty()));
-  const auto v3 =
-      Open(std::shared_ptr<MemoryStore>(new MemoryStore{
-               {"zarr.json", ArrayV3("[2]", R"("dimension_names": ["lat"],)")}, {"c/0", "ab"}}),
-           "", "lat");
+  const auto v3 = test::OpenZarr(
+      std::shared_ptr<MemoryStore>(new MemoryStore{
+          {"zarr.json", ArrayV3("[2]", R"("dimension_names": ["lat"],)")}, {"c/0", "ab"}}),
+      "", "lat");
   EXPECT_TRUE(std::holds_alternative<model::DimCoord>(v3->Load("/").value()->entity));
   EXPECT_EQ(test::ReadThroughChunks(*v3->Load("/").value()->source), "ab");
 }
@@ -173,7 +119,7 @@ TEST(ZarrHierarchyTest, V3WinsWhereBothAreThere) {
   auto store = StoreV3();
   store->Put(".zgroup", kGroupV2);
   store->Put("lat/.zarray", ArrayV2("[7]"));
-  const auto hierarchy = Open(store);
+  const auto hierarchy = test::OpenZarr(store);
   EXPECT_EQ(hierarchy->format(), "Zarr v3");
   EXPECT_EQ(hierarchy->Load("/lat").value()->array().shape.at(0).size, 2u);
 }
@@ -182,7 +128,7 @@ TEST(ZarrHierarchyTest, DimensionNamesThatDoNotFitStayAnAttribute) {
   auto store = StoreV2();
   for (const char* names : {R"(["x"])", R"("xy")", R"([1, 2])"}) {
     store->Put("sub/t/.zattrs", Dimensions(names));
-    const auto node = Open(store)->Load("/sub/t").value();
+    const auto node = test::OpenZarr(store)->Load("/sub/t").value();
     EXPECT_THAT(node->array().dimension_names, IsEmpty()) << names;
     ASSERT_EQ(node->attributes().size(), 1u) << names;
     EXPECT_EQ(node->attributes()[0].name, "_ARRAY_DIMENSIONS");
@@ -194,13 +140,13 @@ TEST(ZarrHierarchyTest, ArraysNamedAfterEachOthersDimensionsAreNoLoop) {
   store->Put("zarr.json", kGroupV3);
   store->Put("a/zarr.json", ArrayV3("[2, 2]", R"("dimension_names": ["b", "b"],)"));
   store->Put("b/zarr.json", ArrayV3("[2, 2]", R"("dimension_names": ["a", "a"],)"));
-  const auto hierarchy = Open(store);
+  const auto hierarchy = test::OpenZarr(store);
   EXPECT_THAT(DimCoordsOf(*hierarchy->Load("/a").value()), ElementsAre("", ""));
   EXPECT_THAT(DimCoordsOf(*hierarchy->Load("/b").value()), ElementsAre("", ""));
 }
 
 TEST(ZarrHierarchyTest, MissingNodesAreNotFound) {
-  for (const auto& hierarchy : {Open(StoreV2()), Open(StoreV3())}) {
+  for (const auto& hierarchy : {test::OpenZarr(StoreV2()), test::OpenZarr(StoreV3())}) {
     for (const char* path : {"/none", "/notes", "/sub/none", "/lat/0", "/file"}) {
       EXPECT_THAT(hierarchy->Load(path),
                   IsError(ErrorCode::kNotFound, HasSubstr("no group or array")));
@@ -215,7 +161,7 @@ TEST(ZarrHierarchyTest, GroupsOfV2NeedNoMetadataOfTheirOwn) {
   store->Put("plate/A/1/image/.zarray", ArrayV2("[1]"));
   store->Put("plate/.zattrs", R"({"rows": 1})");
   store->Put("heap/of/files/notes.txt", "no node here");
-  const auto hierarchy = Open(store);
+  const auto hierarchy = test::OpenZarr(store);
   EXPECT_THAT(hierarchy->List("/"), IsOkAnd(ElementsAre("lat", "plate", "sub")));
   EXPECT_THAT(hierarchy->List("/plate/A"), IsOkAnd(ElementsAre("1")));
   EXPECT_THAT(hierarchy->Load("/plate/A/1/image"), IsOk());
@@ -232,7 +178,7 @@ TEST(ZarrHierarchyTest, GroupsOfV3NeedNoMetadataOfTheirOwn) {
   store->Put("heap/of/files/notes.txt", "no node here");
   store->Put("other/.zarray", ArrayV2("[1]"));
   store->Put("__cache/x/zarr.json", kGroupV3);
-  const auto hierarchy = Open(store);
+  const auto hierarchy = test::OpenZarr(store);
   EXPECT_THAT(hierarchy->List("/"), IsOkAnd(ElementsAre("lat", "plate", "sub")));
   EXPECT_THAT(hierarchy->List("/plate"), IsOkAnd(ElementsAre("A")));
   EXPECT_THAT(hierarchy->List("/plate/A/1"), IsOkAnd(ElementsAre("image")));
@@ -251,7 +197,7 @@ TEST(ZarrHierarchyTest, AGroupWithoutMetadataGoesWithItsLastNode) {
   store->Put("plate/A/zarr.json", kGroupV3);
   store->Put("plate/B/zarr.json", kGroupV3);
   store->Put("plate/notes.txt", "still here");
-  const auto hierarchy = Open(store);
+  const auto hierarchy = test::OpenZarr(store);
   EXPECT_THAT(hierarchy->Load("/plate"), IsOk());
   store->Remove("plate/A/zarr.json");  // which has been remembered
   EXPECT_THAT(hierarchy->List("/plate"), IsOkAnd(ElementsAre("B")));
@@ -263,17 +209,19 @@ TEST(ZarrHierarchyTest, AGroupWithoutMetadataGoesWithItsLastNode) {
 TEST(ZarrHierarchyTest, DirectoriesBelowAnArrayAreNoGroups) {
   auto v3 = StoreV3();
   v3->Put("sub/t/c/deep/zarr.json", kGroupV3);
-  EXPECT_THAT(Open(v3)->Load("/sub/t/c"), IsError(ErrorCode::kNotFound, HasSubstr("/sub/t/c")));
+  EXPECT_THAT(test::OpenZarr(v3)->Load("/sub/t/c"),
+              IsError(ErrorCode::kNotFound, HasSubstr("/sub/t/c")));
   auto v2 = StoreV2();
   v2->Put("sub/t/0/deep/.zgroup", kGroupV2);
-  EXPECT_THAT(Open(v2)->Load("/sub/t/0"), IsError(ErrorCode::kNotFound, HasSubstr("/sub/t/0")));
+  EXPECT_THAT(test::OpenZarr(v2)->Load("/sub/t/0"),
+              IsError(ErrorCode::kNotFound, HasSubstr("/sub/t/0")));
 }
 
 TEST(ZarrHierarchyTest, OnlySoManyDirectoriesAreLookedThroughForANode) {
   auto store = StoreV3();
   for (int i = 0; i < 1000; ++i) store->Put(fmt::format("heap/{}/x", i), "no node");
   store->Put("heap/zz/zarr.json", kGroupV3);
-  EXPECT_THAT(Open(store)->List("/"), IsOkAnd(ElementsAre("lat", "sub")));
+  EXPECT_THAT(test::OpenZarr(store)->List("/"), IsOkAnd(ElementsAre("lat", "sub")));
 }
 
 TEST(ZarrHierarchyTest, AListingLooksForNodesInOnlySoManyDirectories) {
@@ -285,12 +233,12 @@ TEST(ZarrHierarchyTest, AListingLooksForNodesInOnlySoManyDirectories) {
   store->Put("last/a/b/zarr.json", kGroupV3);
   store->Put("unseen/a/b/zarr.json", kGroupV3);
   store->Put("unseen/zarr.json", kGroupV3);
-  const auto names = Open(store)->List("/").value();
+  const auto names = test::OpenZarr(store)->List("/").value();
   // What is found costs nothing: `heap` comes after `group`, and before `last`.
   EXPECT_EQ(names.size(), 100u + 3);
   EXPECT_EQ(std::count(names.begin(), names.end(), "last"), 0);
   EXPECT_EQ(std::count(names.begin(), names.end(), "unseen"), 1);
-  EXPECT_THAT(Open(store)->Load("/last"), IsOk());
+  EXPECT_THAT(test::OpenZarr(store)->Load("/last"), IsOk());
 }
 
 TEST(ZarrHierarchyTest, WhatCannotBeReadHidesNoOtherNode) {
@@ -302,7 +250,7 @@ TEST(ZarrHierarchyTest, WhatCannotBeReadHidesNoOtherNode) {
     store->Put("folder/closed/x", "");
     store->Fail("plate/A/zarr.json", fault);
     store->Fail("folder/closed/zarr.json", fault);
-    const auto hierarchy = Open(store);
+    const auto hierarchy = test::OpenZarr(store);
     // A folder in which no node is seen is not listed as a group that is broken.
     EXPECT_THAT(hierarchy->List("/"), IsOkAnd(ElementsAre("lat", "plate", "sub")));
     EXPECT_THAT(hierarchy->Load("/plate"), IsOk());
@@ -315,7 +263,7 @@ TEST(ZarrHierarchyTest, WhatCannotBeReadHidesNoOtherNode) {
 }
 
 TEST(ZarrHierarchyTest, ThereIsNothingAtPathsThatClimbOrAreNone) {
-  for (const auto& hierarchy : {Open(StoreV2()), Open(StoreV3())}) {
+  for (const auto& hierarchy : {test::OpenZarr(StoreV2()), test::OpenZarr(StoreV3())}) {
     for (const std::string path :
          {"/..", "/sub/../lat", "/sub/./t", "", "lat", "/sub/", "//lat", "/sub//t"}) {
       EXPECT_THAT(hierarchy->Load(path),
@@ -330,7 +278,7 @@ TEST(ZarrHierarchyTest, NamesThatV3Reserves) {
   auto store = StoreV3();
   store->Put("__x/zarr.json", kGroupV3);
   store->Put(".../zarr.json", kGroupV3);
-  const auto hierarchy = Open(store);
+  const auto hierarchy = test::OpenZarr(store);
   for (const char* path : {"/__x", "/..."}) {
     EXPECT_THAT(hierarchy->Load(path),
                 IsError(ErrorCode::kBadInput, HasSubstr("a node cannot be called")));
@@ -346,7 +294,7 @@ TEST(ZarrHierarchyTest, BrokenMetadataAreTheNodesOwnError) {
   store->Put("bad/.zarray", "{\"zarr_format\": 2, ");
   store->Put("badgroup/.zgroup", R"({"zarr_format": 1})");
   store->Put("badgroup/t/.zarray", ArrayV2("[1]"));
-  const auto hierarchy = Open(store);
+  const auto hierarchy = test::OpenZarr(store);
   EXPECT_THAT(hierarchy->List("/"), IsOkAnd(ElementsAre("bad", "badgroup", "lat", "sub")));
   EXPECT_THAT(hierarchy->Load("/bad"),
               IsError(ErrorCode::kBadInput, HasSubstr("memory/bad/.zarray: not JSON: ")));
@@ -363,7 +311,7 @@ TEST(ZarrHierarchyTest, BrokenMetadataAreTheNodesOwnError) {
 
 TEST(ZarrHierarchyTest, BrokenV3Metadata) {
   auto store = StoreV3();
-  const auto hierarchy = Open(store);
+  const auto hierarchy = test::OpenZarr(store);
   const std::pair<const char*, const char*> kCases[] = {
       {"", "memory/x/zarr.json: not JSON: "},
       {"[]", "memory/x/zarr.json: expected an object"},
@@ -386,7 +334,7 @@ TEST(ZarrHierarchyTest, BrokenV3Metadata) {
 TEST(ZarrHierarchyTest, GroupsWithUnknownMembersAreShownWithAnError) {
   auto store = StoreV3();
   store->Put("sub/zarr.json", R"({"zarr_format": 3, "node_type": "group", "future": {}})");
-  const auto node = Open(store)->Load("/sub").value();
+  const auto node = test::OpenZarr(store)->Load("/sub").value();
   ASSERT_TRUE(node->error);
   EXPECT_THAT(node->error->message(),
               HasSubstr("memory/sub/zarr.json: unknown member \"future\""));
@@ -394,7 +342,7 @@ TEST(ZarrHierarchyTest, GroupsWithUnknownMembersAreShownWithAnError) {
 
 TEST(ZarrHierarchyTest, BrokenAttributesLeaveTheData) {
   auto store = StoreV2();
-  const auto hierarchy = Open(store);
+  const auto hierarchy = test::OpenZarr(store);
   for (const char* attributes : {"{", "[1]", "\xff"}) {
     store->Put("lat/.zattrs", attributes);
     const auto node = hierarchy->Load("/lat").value();
@@ -409,21 +357,21 @@ TEST(ZarrHierarchyTest, BrokenAttributesLeaveTheData) {
 TEST(ZarrHierarchyTest, FaultsOfTheSystemArePassedOn) {
   auto store = StoreV2();
   store->Fail("lat/.zarray", EIO);
-  EXPECT_THAT(Open(store)->Load("/lat"), test::IsErrno(EIO));
+  EXPECT_THAT(test::OpenZarr(store)->Load("/lat"), test::IsErrno(EIO));
   // Listing does not fail for one child; loading that child does.
-  EXPECT_THAT(Open(store)->List("/"), IsOkAnd(ElementsAre("lat", "sub")));
+  EXPECT_THAT(test::OpenZarr(store)->List("/"), IsOkAnd(ElementsAre("lat", "sub")));
 }
 
 TEST(ZarrHierarchyTest, MetadataAreNotReadBeyondTheirLimit) {
   auto store = StoreV2();
   store->Put("lat/.zarray", std::string((16 << 20) + 1, ' '));
-  EXPECT_THAT(Open(store)->Load("/lat"),
+  EXPECT_THAT(test::OpenZarr(store)->Load("/lat"),
               IsError(ErrorCode::kLimit, HasSubstr("16777217 bytes of metadata")));
 }
 
 TEST(ZarrVersionTest, IsThatOfTheNodeAlone) {
   auto store = StoreV2();
-  const auto hierarchy = Open(store);
+  const auto hierarchy = test::OpenZarr(store);
   const auto before = hierarchy->Version("/lat").value();
   const auto group = hierarchy->Version("/").value();
   store->Put("sub/.zattrs", "{}");
@@ -440,7 +388,7 @@ TEST(ZarrVersionTest, IsThatOfTheNodeAlone) {
 
 TEST(ZarrVersionTest, ChangesWithTheCoordinateThatADimensionIsLinkedTo) {
   auto store = StoreV3();
-  const auto hierarchy = Open(store);
+  const auto hierarchy = test::OpenZarr(store);
   const auto before = hierarchy->Version("/sub/t").value();
   const auto node = hierarchy->Load("/sub/t").value();
   EXPECT_THAT(DimCoordsOf(*node), ElementsAre("", "/lat"));
@@ -463,7 +411,7 @@ TEST(ZarrVersionTest, OfNodesThatWereLoadedOnceIsFoundWithoutReadingThem) {
       store->Put(fmt::format("a{}/.zattrs", i), Dimensions(R"(["lat", "lon"])"));
     }
   }
-  const auto hierarchy = Open(store);
+  const auto hierarchy = test::OpenZarr(store);
   std::vector<uint64_t> versions;
   for (int i = 0; i < kCount; ++i) versions.push_back(hierarchy->Version(path(i)).value());
   const size_t reads = store->reads();
@@ -475,7 +423,7 @@ TEST(ZarrVersionTest, OfNodesThatWereLoadedOnceIsFoundWithoutReadingThem) {
   store->Put("lat/.zarray", ArrayV2("[3]", "<f4"));
   EXPECT_EQ(hierarchy->Version("/a0").value(), versions[0]) << "has no names";
   EXPECT_NE(hierarchy->Version("/a1").value(), versions[1]) << "is no longer linked to /lat";
-  const auto other = Open(store);
+  const auto other = test::OpenZarr(store);
   EXPECT_EQ(other->Version("/a1").value(), hierarchy->Version("/a1").value());
   store->Put("a0/.zattrs", "{}");
   EXPECT_NE(hierarchy->Version("/a0").value(), versions[0]);
@@ -484,211 +432,9 @@ TEST(ZarrVersionTest, OfNodesThatWereLoadedOnceIsFoundWithoutReadingThem) {
 }
 
 TEST(ZarrVersionTest, TheSameNodeIsFoundAgainWhileItIsUsed) {
-  const auto hierarchy = Open(StoreV3());
+  const auto hierarchy = test::OpenZarr(StoreV3());
   const auto node = hierarchy->Load("/sub/t").value();
   EXPECT_EQ(hierarchy->Load("/sub/t").value(), node);
-}
-
-// Metadata of StoreV2() in one document.
-std::string ConsolidatedV2(std::string_view more = "") {
-  return fmt::format(R"({{"zarr_consolidated_format": 1, "metadata": {{ {}
-      ".zgroup": {}, ".zattrs": {{"title": "copy"}},
-      "lat/.zarray": {}, "lat/.zattrs": {{"units": NaN, "_ARRAY_DIMENSIONS": ["lat"]}},
-      "sub/.zgroup": {}, "sub/t/.zarray": {}, "sub/t/.zattrs": {}}}}})",
-                     more, kGroupV2, ArrayV2("[2]", "<f4"), kGroupV2, ArrayV2("[3, 2]"),
-                     Dimensions(R"(["time", "lat"])"));
-}
-
-TEST(ZarrConsolidatedTest, StandsForFilesThatAreNotThere) {
-  auto store = std::make_shared<MemoryStore>();
-  store->Put(".zmetadata", ConsolidatedV2());
-  store->Put("lat/0", std::string_view("\0\0\0\0\0\0\x80\x3f", 8));
-  const auto hierarchy = Open(store);
-  EXPECT_THAT(hierarchy->List("/"), IsOkAnd(ElementsAre("lat", "sub")));
-  EXPECT_THAT(hierarchy->List("/sub"), IsOkAnd(ElementsAre("t")));
-  EXPECT_EQ(hierarchy->Load("/").value()->attributes()[0].value, model::Value("copy"));
-  const auto lat = hierarchy->Load("/lat").value();
-  EXPECT_TRUE(std::holds_alternative<model::DimCoord>(lat->entity));
-  EXPECT_EQ(test::ToHex(test::ReadThroughChunks(*lat->source)), "000000000000803f");
-  EXPECT_THAT(DimCoordsOf(*hierarchy->Load("/sub/t").value()), ElementsAre("", "/lat"));
-  EXPECT_THAT(hierarchy->Load("/none"), IsError(ErrorCode::kNotFound, HasSubstr("none")));
-
-  const auto before = hierarchy->Version("/lat").value();
-  store->Put(".zmetadata", ConsolidatedV2("   "));
-  EXPECT_NE(hierarchy->Version("/lat").value(), before);
-}
-
-TEST(ZarrConsolidatedTest, FilesAreTheTruth) {
-  auto store = StoreV2();
-  store->Put(".zmetadata", ConsolidatedV2());
-  store->Put("lat/.zarray", ArrayV2("[9]"));
-  store->Put("fresh/.zarray", ArrayV2("[1]"));
-  const auto hierarchy = Open(store);
-  EXPECT_EQ(hierarchy->Load("/").value()->attributes()[0].value, model::Value("test"));
-  EXPECT_EQ(hierarchy->Load("/lat").value()->array().shape.at(0).size, 9u);
-  EXPECT_THAT(hierarchy->List("/"), IsOkAnd(ElementsAre("fresh", "lat", "sub")));
-}
-
-TEST(ZarrConsolidatedTest, DeletedNodesStayDeleted) {
-  auto store = StoreV2();
-  store->Put(".zmetadata", ConsolidatedV2());
-  store->Remove("lat/.zarray");
-  store->Remove("lat/.zattrs");
-  store->Remove("lat/0");
-  const auto hierarchy = Open(store);
-  EXPECT_THAT(hierarchy->List("/"), IsOkAnd(ElementsAre("sub")));
-  EXPECT_THAT(hierarchy->Load("/lat"), IsError(ErrorCode::kNotFound, HasSubstr("lat")));
-}
-
-TEST(ZarrConsolidatedTest, UnsoundCopiesAreIgnoredWhereThereAreFiles) {
-  for (const std::string& copy :
-       {std::string("{"), std::string("[]"), std::string(R"({"metadata": {}})"),
-        std::string(R"({"zarr_consolidated_format": 2, "metadata": {"x/.zgroup": {}}})"),
-        std::string(R"({"zarr_consolidated_format": 1, "metadata": []})"),
-        ConsolidatedV2(R"("../x/.zarray": {},)"), ConsolidatedV2(R"("/x/.zarray": {},)"),
-        ConsolidatedV2(R"("a//x/.zarray": {},)"), ConsolidatedV2(R"("a/./x/.zarray": {},)")}) {
-    auto store = StoreV2();
-    store->Put(".zmetadata", copy);
-    const auto hierarchy = Open(store);
-    EXPECT_THAT(hierarchy->List("/"), IsOkAnd(ElementsAre("lat", "sub"))) << copy;
-    EXPECT_THAT(hierarchy->Load("/lat"), IsOk()) << copy;
-  }
-}
-
-TEST(ZarrConsolidatedTest, UnsoundCopiesAreTheErrorOfARootWithoutFiles) {
-  auto store = std::make_shared<MemoryStore>();
-  store->Put(".zmetadata", R"({"zarr_consolidated_format": 7})");
-  EXPECT_THAT(Open(store)->Load("/"),
-              IsError(ErrorCode::kBadInput,
-                      HasSubstr("memory/.zmetadata: zarr_consolidated_format: expected 1")));
-}
-
-TEST(ZarrConsolidatedTest, GroupsWithoutADocumentAreThoseThatHoldNodes) {
-  auto store = std::make_shared<MemoryStore>();
-  store->Put(".zmetadata", fmt::format(R"({{"zarr_consolidated_format": 1, "metadata": {{
-                         "a/b/t/.zarray": {}, "a/.zattrs": {{"x": 1}}, "bare/.zattrs": {{}},
-                         "bare/on/.zattrs": {{}}}}}})",
-                                       ArrayV2("[2]")));
-  const auto hierarchy = Open(store);
-  EXPECT_THAT(hierarchy->List("/"), IsOkAnd(ElementsAre("a")));
-  EXPECT_THAT(hierarchy->List("/a"), IsOkAnd(ElementsAre("b")));
-  EXPECT_THAT(hierarchy->List("/a/b"), IsOkAnd(ElementsAre("t")));
-  EXPECT_TRUE(hierarchy->Load("/").value()->is_group());
-  EXPECT_EQ(hierarchy->Load("/a").value()->attributes().size(), 1u);
-  EXPECT_FALSE(hierarchy->Load("/a/b/t").value()->is_group());
-  EXPECT_THAT(hierarchy->Load("/bare"), IsError(ErrorCode::kNotFound, HasSubstr("bare")));
-  // Where there are files, they say which groups there are.
-  store->Put(".zgroup", kGroupV2);
-  store->Put("a/notes.txt", "x");
-  EXPECT_THAT(hierarchy->List("/"), IsOkAnd(IsEmpty()));
-  EXPECT_THAT(hierarchy->Load("/a"), IsError(ErrorCode::kNotFound, HasSubstr("a")));
-}
-
-TEST(ZarrConsolidatedTest, CopiesOfNothingAreTheErrorOfARootWithoutFiles) {
-  auto store = std::make_shared<MemoryStore>();
-  store->Put(".zmetadata", R"({"zarr_consolidated_format": 1, "metadata": {"a/.zattrs": {}}})");
-  EXPECT_THAT(Open(store)->Load("/"),
-              IsError(ErrorCode::kBadInput,
-                      HasSubstr("memory/.zmetadata: there is no group or array in it")));
-}
-
-TEST(ZarrConsolidatedTest, BrokenCopiesAreTheNodesOwnError) {
-  auto store = std::make_shared<MemoryStore>();
-  store->Put(".zmetadata", ConsolidatedV2(R"("bad/.zarray": {"shape": nil},)"));
-  const auto hierarchy = Open(store);
-  EXPECT_THAT(hierarchy->List("/"), IsOkAnd(ElementsAre("bad", "lat", "sub")));
-  EXPECT_THAT(
-      hierarchy->Load("/bad"),
-      IsError(ErrorCode::kBadInput, HasSubstr("memory/.zmetadata: bad/.zarray: not JSON")));
-  EXPECT_THAT(hierarchy->Load("/lat"), IsOk());
-}
-
-std::string ConsolidatedV3(std::string_view metadata) {
-  return fmt::format(R"({{"zarr_format": 3, "node_type": "group", "attributes": {{"n": 1}},
-      "consolidated_metadata": {{"kind": "inline", "must_understand": false,
-      "metadata": {}}}}})",
-                     metadata);
-}
-
-TEST(ZarrConsolidatedTest, InlineInV3) {
-  auto store = StoreV3();
-  store->Put("zarr.json",
-             ConsolidatedV3(fmt::format(
-                 R"({{"lat": {}, "sub": {}, "sub/t": {}, "gone": {}, "bare": {}}})",
-                 ArrayV3("[2]"), kGroupV3, ArrayV3("[3, 2]"), ArrayV3("[2]"), ArrayV3("[2]"))));
-  store->Put("bare/c/0", "ab");
-  const auto hierarchy = Open(store);
-  const auto root = hierarchy->Load("/").value();
-  EXPECT_FALSE(root->error);
-  EXPECT_EQ(root->attributes().size(), 1u);
-  EXPECT_THAT(hierarchy->List("/"), IsOkAnd(ElementsAre("bare", "lat", "sub")));
-  EXPECT_EQ(test::ReadThroughChunks(*hierarchy->Load("/bare").value()->source), "ab");
-  EXPECT_THAT(hierarchy->Load("/gone"), IsError(ErrorCode::kNotFound, HasSubstr("gone")));
-  // Its own file, not the copy, has the dimension names.
-  EXPECT_TRUE(std::holds_alternative<model::DimCoord>(hierarchy->Load("/lat").value()->entity));
-}
-
-TEST(ZarrConsolidatedTest, GroupsThatTheCopyLeavesOutAreThere) {
-  auto v3 = std::make_shared<MemoryStore>();
-  v3->Put("zarr.json", ConsolidatedV3(fmt::format(R"({{"a/b/x": {}}})", ArrayV3("[2]"))));
-  v3->Put("a/b/x/c/0", "ab");
-  auto v2 = std::make_shared<MemoryStore>();
-  v2->Put(".zgroup", kGroupV2);
-  v2->Put(".zmetadata", fmt::format(R"({{"zarr_consolidated_format": 1, "metadata":
-      {{".zgroup": {}, "a/b/x/.zarray": {}}}}})",
-                                    kGroupV2, ArrayV2("[2]", "|u1")));
-  v2->Put("a/b/x/0", "ab");
-  for (const auto& store : {v3, v2}) {
-    const auto hierarchy = Open(store);
-    EXPECT_THAT(hierarchy->List("/"), IsOkAnd(ElementsAre("a")));
-    EXPECT_THAT(hierarchy->List("/a/b"), IsOkAnd(ElementsAre("x")));
-    EXPECT_TRUE(hierarchy->Load("/a").value()->is_group());
-    EXPECT_EQ(test::ReadThroughChunks(*hierarchy->Load("/a/b/x").value()->source), "ab");
-  }
-}
-
-TEST(ZarrConsolidatedTest, AStaleCopyDoesNotBringGroupsWithoutMetadataBack) {
-  auto store = std::make_shared<MemoryStore>();
-  store->Put("zarr.json",
-             ConsolidatedV3(fmt::format(R"({{"a/b/x": {0}, "a/c/y": {0}}})", ArrayV3("[2]"))));
-  store->Put("a/notes.txt", "x");
-  store->Put("a/b/x/c/0", "ab");
-  store->Put("a/c/notes.txt", "x");
-  const auto hierarchy = Open(store);
-  EXPECT_THAT(hierarchy->List("/"), IsOkAnd(ElementsAre("a")));
-  EXPECT_THAT(hierarchy->List("/a"), IsOkAnd(ElementsAre("b")));
-  EXPECT_THAT(hierarchy->Load("/a/c"), IsError(ErrorCode::kNotFound, HasSubstr("/a/c")));
-  store->Remove("a/b/x/c/0");
-  EXPECT_THAT(hierarchy->List("/"), IsOkAnd(IsEmpty()));
-  EXPECT_THAT(hierarchy->Load("/a"), IsError(ErrorCode::kNotFound, HasSubstr("/a")));
-  store->Put("a/c/z/zarr.json", ArrayV3("[2]"));  // after the copy was made
-  EXPECT_THAT(hierarchy->List("/"), IsOkAnd(ElementsAre("a")));
-  EXPECT_THAT(hierarchy->List("/a"), IsOkAnd(ElementsAre("c")));
-  EXPECT_THAT(hierarchy->Load("/a"), IsOk());
-}
-
-TEST(ZarrConsolidatedTest, UnsoundInlineCopiesAreIgnored) {
-  for (const char* copy : {"null", "7", "[]", R"({"kind": "stored"})", R"({"kind": "inline"})",
-                           R"({"kind": "inline", "metadata": 3})",
-                           R"({"kind": "inline", "metadata": {"../x": {}}})",
-                           R"({"kind": "inline", "metadata": {"": {}}})"}) {
-    auto store = StoreV3();
-    store->Put("zarr.json", fmt::format(R"({{"zarr_format": 3, "node_type": "group",
-                                          "consolidated_metadata": {}}})",
-                                        copy));
-    const auto hierarchy = Open(store);
-    EXPECT_THAT(hierarchy->List("/"), IsOkAnd(ElementsAre("lat", "sub"))) << copy;
-    const auto root = hierarchy->Load("/");
-    ASSERT_THAT(root, IsOk()) << copy;
-    EXPECT_FALSE((*root)->error) << copy;
-  }
-}
-
-TEST(ZarrConsolidatedTest, ALargeCopyDoesNotCountAsTheNodesMetadata) {
-  auto store = StoreV3();
-  const std::string padding(20 << 20, ' ');
-  store->Put("zarr.json", ConsolidatedV3("{" + padding + "}"));
-  EXPECT_THAT(Open(store)->Load("/"), IsOk());
 }
 
 TEST(ZarrFormatTest, ADirectoryWithAnyOfItsDocumentsIsAStore) {
@@ -776,7 +522,7 @@ TEST(ZarrListingTest, AListingOfVeryManyLooksAtOneFileOfEach) {
   const auto store = StoreV2();
   for (int i = 0; i < 1000; ++i) store->Put(fmt::format("a{}/.zarray", i), ArrayV2("[2]"));
   store->Put("plain/x", "");
-  const auto hierarchy = Open(store);
+  const auto hierarchy = test::OpenZarr(store);
   const RequestScope request;
   const size_t stats = store->stats();
   const auto names = hierarchy->List("/").value();

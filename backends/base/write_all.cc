@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: MIT
+#include "backends/base/write_all.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+
+namespace ndlfs::backends {
+
+model::Result<void> WriteAll(int fd, ConstByteSpan bytes, std::string_view what) {
+  while (!bytes.empty()) {
+    const ssize_t count = ::write(fd, bytes.data(), bytes.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return model::IoError(errno, what);
+    bytes = bytes.subspan(static_cast<size_t>(count));
+  }
+  return {};
+}
+
+}  // namespace ndlfs::backends
