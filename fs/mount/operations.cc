@@ -678,7 +678,6 @@ struct Handlers {
   }
 };
 
-// Only the user who mounts gets to see it: the path may be one that the caller may not know.
 const std::array<OperationCounts::Kind, 6> OperationCounts::kKinds = {{
     {"lookup", &OperationCounts::lookup},
     {"getattr", &OperationCounts::getattr},
@@ -716,6 +715,7 @@ void PendingRequest::NoteSlow(Clock::time_point now) noexcept {
   }
 }
 
+// Only the user who mounts gets to see it: the path may be one that the caller may not know.
 void PendingRequest::ReportDelay() noexcept {
   try {
     const std::string path = Path();
