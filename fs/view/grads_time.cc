@@ -56,7 +56,7 @@ std::optional<int64_t> ParseDate(std::string text) {
   if (!date.ok()) return std::nullopt;
   std::string rest = text.substr(static_cast<size_t>(used));
   for (const std::string_view zone : {"Z", " UTC", " utc", " "}) {
-    if (rest.ends_with(zone)) rest.resize(rest.size() - zone.size());
+    if (rest.ends_with(zone)) rest.erase(rest.size() - zone.size());
   }
   unsigned hour = 0;
   unsigned minute = 0;

@@ -34,7 +34,8 @@ std::string Shown(const model::Attribute* attribute) {
   if (attribute == nullptr) return "absent";
   const model::Value* item = model::OnlyItem(attribute->value);
   std::string text = model::WriteFlow(item ? *item : attribute->value, attribute->type);
-  return text.size() > 80 ? text.substr(0, 77) + "..." : text;
+  if (text.size() > 80) text.replace(77, text.npos, "...");
+  return text;
 }
 
 std::string Differs(std::string_view what, std::string_view other, std::string_view other_label,
