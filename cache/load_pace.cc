@@ -51,9 +51,7 @@ unsigned DecodersOf(const LoadPace::Limits& limits) {
 }  // namespace
 
 LoadPace::LoadPace(const Limits& limits)
-    : least_(DecodersOf(limits)),
-      most_(std::max(least_, limits.fetches)),
-      width_(limits.starts_wide ? most_ : least_) {}
+    : least_(DecodersOf(limits)), most_(std::max(least_, limits.fetches)), width_(least_) {}
 
 void LoadPace::NoteFetch(bool has_waited) {
   MutexLock lock(mutex_);

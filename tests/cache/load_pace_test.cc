@@ -58,13 +58,6 @@ TEST(LoadPaceTest, GrowsWhileFetchesWaitAndShrinksWhenTheyDoNot) {
   EXPECT_EQ(pace.width(), 2u);
 }
 
-TEST(LoadPaceTest, StartsWithAllFetchesWhereTheyAreRequests) {
-  LoadPace pace({.decoders = 2, .fetches = 8, .starts_wide = true});
-  EXPECT_EQ(pace.width(), 8u);
-  for (int i = 0; i < 20; ++i) pace.NoteFetch(false);
-  EXPECT_EQ(pace.width(), 2u) << "they do not wait: what is asked for is on this machine";
-}
-
 TEST(LoadPaceTest, FewerFetchesThanDecodersMeanAsMany) {
   LoadPace pace({.decoders = 4, .fetches = 1});
   pace.NoteFetch(true);
