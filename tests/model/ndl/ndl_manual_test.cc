@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The examples of man/ndl.5 are documents without a mistake.
+// The examples of NDL in man/ndl.5 are documents without a mistake.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -39,6 +39,8 @@ std::vector<std::string> Examples() {
       examples.back() += Unescape(line) + "\n";
     }
   }
+  std::erase_if(examples,
+                [](const std::string& text) { return text.starts_with('<'); });  // NcML
   return examples;
 }
 
