@@ -31,8 +31,13 @@ inline Bytes FromHex(std::string_view hex) {
 }
 
 inline std::string ToHex(ConstByteSpan bytes) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
   std::string hex;
-  for (const std::byte byte : bytes) hex += fmt::format("{:02x}", static_cast<int>(byte));
+  hex.reserve(2 * bytes.size());
+  for (const std::byte byte : bytes) {
+    hex += kDigits[std::to_integer<size_t>(byte >> 4)];
+    hex += kDigits[std::to_integer<size_t>(byte & std::byte{15})];
+  }
   return hex;
 }
 
