@@ -31,12 +31,12 @@ inline Bytes FromHex(std::string_view hex) {
 }
 
 inline std::string ToHex(ConstByteSpan bytes) {
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string hex;
-  hex.reserve(2 * bytes.size());
+  constexpr char kDigits[] = "0123456789abcdef";
+  std::string hex(2 * bytes.size(), '0');
+  char* out = hex.data();
   for (const std::byte byte : bytes) {
-    hex += kDigits[std::to_integer<size_t>(byte >> 4)];
-    hex += kDigits[std::to_integer<size_t>(byte & std::byte{15})];
+    *out++ = kDigits[std::to_integer<unsigned>(byte >> 4)];
+    *out++ = kDigits[std::to_integer<unsigned>(byte & std::byte{15})];
   }
   return hex;
 }
