@@ -437,14 +437,14 @@ TEST_P(StoreConformanceTest, ReadRefusesMoreThanItsLimit) {
 }
 
 TEST_P(StoreConformanceTest, ThreadsReadAtTheSameTime) {
-  std::string value(200'000, '\0');
+  std::string value(100'000, '\0');
   for (size_t i = 0; i < value.size(); ++i) value[i] = static_cast<char>(i * 31 >> 3);
   const auto store = MakeSingle(value);
   std::vector<std::thread> threads;
   std::atomic<int> wrong = 0;
   for (size_t t = 0; t < 4; ++t) {
     threads.emplace_back([&, t] {
-      for (size_t i = 0; i < 50; ++i) {
+      for (size_t i = 0; i < 20; ++i) {
         const size_t offset = (i * 7919 + t * 101) % value.size();
         if (ReadText(*store, key_, offset, 4096) != value.substr(offset, 4096)) ++wrong;
       }

@@ -59,8 +59,8 @@ arrays = {
     'g/deep/er': np.arange(6, dtype='>i4').reshape(2, 3), 'g/x': np.arange(3),
     's': np.array([(1, 2.5)], [('a', 'i1'), ('b', '<f8')]), '\u00fc': np.arange(2),
     'f': np.asfortranarray(np.arange(24, dtype='<i2').reshape(2, 3, 4)),
-    'large': (random.integers(0, 9, 1500000) * 7).astype('<i4').reshape(150, 100, 100),
-    'large_f': np.asfortranarray((random.integers(0, 9, 1500000) * 7).astype('>i4').reshape(50, 300, 100)),
+    'large': (random.integers(0, 9, 600000) * 7).astype('<i4').reshape(60, 100, 100),
+    'large_f': np.asfortranarray((random.integers(0, 9, 600000) * 7).astype('>i4').reshape(20, 300, 100)),
 }
 np.savez('stored.npz', *[np.arange(4)], **arrays)
 np.savez_compressed('deflated.npz', *[np.arange(4)], **arrays)
