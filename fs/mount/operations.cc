@@ -116,8 +116,11 @@ class PendingRequest : public QueuedRequest {
 
   void Refuse(int error) override {
     // What is decoded when the time is over goes on where another try would find it.
-    if (error != ETIMEDOUT) cancellation_->Abandon();
-    if (error == ETIMEDOUT && lane() == Lane::kRead) cancellation_->Cancel();
+    if (error != ETIMEDOUT) {
+      cancellation_->Abandon();
+    } else if (lane() == Lane::kRead) {
+      cancellation_->Cancel();
+    }
     if (AnswerError(error) && error == ETIMEDOUT) ReportDelay();
   }
   bool IsWanted() override { return LookAtCaller(context_.pid) == CallerState::kWaits; }

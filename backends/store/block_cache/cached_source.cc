@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "backends/store/forwarding_source.h"
 #include "backends/store/keys.h"
 #include "backends/store/partial_listing.h"
 #include "model/bounded_map.h"
@@ -462,39 +463,22 @@ class CachedStore final : public Store, public PartialListing {
   mutable std::optional<Generation> pinned_ GUARDED_BY(mutex_);
 };
 
-class CachedSource final : public Source {
+class CachedSource final : public ForwardingSource {
  public:
   CachedSource(std::shared_ptr<const Source> source, std::shared_ptr<BlockCache> cache,
                const CachedSourceOptions& options)
-      : source_(std::move(source)),
+      : ForwardingSource(std::move(source)),
         cache_(std::make_shared<FileCache>(std::move(cache), options)) {}
 
-  const std::string& name() const override { return source_->name(); }
-  std::string identity() const override { return source_->identity(); }
-  const Source& base() const override { return source_->base(); }
-  bool has_symlinks() const override { return source_->has_symlinks(); }
-  bool looks_are_requests() const override { return source_->looks_are_requests(); }
-  bool is_shared() const override { return source_->is_shared(); }
-  model::Result<std::optional<FileStatus>> Stat(std::string_view path,
-                                                Follow follow) const override {
-    return source_->Stat(path, follow);
-  }
-  model::Result<std::unique_ptr<DirectoryListing>> List(std::string_view path) const override {
-    return source_->List(path);
-  }
-  model::Result<std::string> ReadLink(std::string_view path) const override {
-    return source_->ReadLink(path);
-  }
   std::shared_ptr<const Store> OpenStore(const std::string& path) const override {
-    return std::make_shared<CachedStore>(source_->OpenStore(path), cache_, path, false);
+    return std::make_shared<CachedStore>(source().OpenStore(path), cache_, path, false);
   }
   using Source::OpenFile;
   std::shared_ptr<const Store> OpenFile(const std::string& path, Follow follow) const override {
-    return std::make_shared<CachedStore>(source_->OpenFile(path, follow), cache_, path, true);
+    return std::make_shared<CachedStore>(source().OpenFile(path, follow), cache_, path, true);
   }
 
  private:
-  const std::shared_ptr<const Source> source_;
   const std::shared_ptr<const FileCache> cache_;
 };
 

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <utility>
 
+#include "backends/store/forwarding_source.h"
 #include "backends/store/keys.h"
 #include "backends/store/url_opener.h"
 #include "model/mutex.h"
@@ -19,11 +20,11 @@ model::Result<Url> ParseTarget(std::string_view text) {
   return ParseUrl(std::string(kS3) + PercentEncode(text.substr(kS3.size())));
 }
 
-class AllowedUrls final : public Source, public UrlOpener {
+class AllowedUrls final : public ForwardingSource, public UrlOpener {
  public:
   AllowedUrls(std::shared_ptr<const Source> source, std::vector<Url> prefixes,
               OpenSourceAt open)
-      : source_(std::move(source)), open_(std::move(open)) {
+      : ForwardingSource(std::move(source)), open_(std::move(open)) {
     for (Url& prefix : prefixes) places_.push_back({std::move(prefix), nullptr});
   }
 
@@ -54,30 +55,6 @@ class AllowedUrls final : public Source, public UrlOpener {
                               model::Quote(url.ForMessages()));
   }
 
-  const std::string& name() const override { return source_->name(); }
-  std::string identity() const override { return source_->identity(); }
-  const Source& base() const override { return source_->base(); }
-  bool has_symlinks() const override { return source_->has_symlinks(); }
-  bool looks_are_requests() const override { return source_->looks_are_requests(); }
-  bool is_shared() const override { return source_->is_shared(); }
-  model::Result<std::optional<FileStatus>> Stat(std::string_view path,
-                                                Follow follow) const override {
-    return source_->Stat(path, follow);
-  }
-  model::Result<std::unique_ptr<DirectoryListing>> List(std::string_view path) const override {
-    return source_->List(path);
-  }
-  model::Result<std::string> ReadLink(std::string_view path) const override {
-    return source_->ReadLink(path);
-  }
-  std::shared_ptr<const Store> OpenStore(const std::string& path) const override {
-    return source_->OpenStore(path);
-  }
-  using Source::OpenFile;
-  std::shared_ptr<const Store> OpenFile(const std::string& path, Follow follow) const override {
-    return source_->OpenFile(path, follow);
-  }
-
  private:
   struct Place {
     Url prefix;
@@ -92,7 +69,6 @@ class AllowedUrls final : public Source, public UrlOpener {
     return source->OpenStore("");
   }
 
-  const std::shared_ptr<const Source> source_;
   const OpenSourceAt open_;
   mutable model::Mutex mutex_;
   mutable std::vector<Place> places_ GUARDED_BY(mutex_);

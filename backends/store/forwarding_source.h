@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "backends/store/source.h"
+#include "model/error.h"
+
+namespace ndlfs::backends {
+
+// The tree of another source, all of it. Base of sources that do something else in one place.
+class ForwardingSource : public Source {
+ public:
+  explicit ForwardingSource(std::shared_ptr<const Source> source)
+      : source_(std::move(source)) {}
+
+  const std::string& name() const override { return source_->name(); }
+  std::string identity() const override { return source_->identity(); }
+  const Source& base() const override { return source_->base(); }
+  bool has_symlinks() const override { return source_->has_symlinks(); }
+  bool looks_are_requests() const override { return source_->looks_are_requests(); }
+  bool is_shared() const override { return source_->is_shared(); }
+  model::Result<std::optional<FileStatus>> Stat(std::string_view path,
+                                                Follow follow) const override {
+    return source_->Stat(path, follow);
+  }
+  model::Result<std::unique_ptr<DirectoryListing>> List(std::string_view path) const override {
+    return source_->List(path);
+  }
+  model::Result<std::string> ReadLink(std::string_view path) const override {
+    return source_->ReadLink(path);
+  }
+  std::shared_ptr<const Store> OpenStore(const std::string& path) const override {
+    return source_->OpenStore(path);
+  }
+  using Source::OpenFile;
+  std::shared_ptr<const Store> OpenFile(const std::string& path, Follow follow) const override {
+    return source_->OpenFile(path, follow);
+  }
+
+ protected:
+  const Source& source() const { return *source_; }
+
+ private:
+  const std::shared_ptr<const Source> source_;
+};
+
+}  // namespace ndlfs::backends
