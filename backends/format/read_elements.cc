@@ -44,15 +44,23 @@ Result<void> ReadContiguous(const ContiguousRange& range, ByteSpan out) {
 
 class Reading {
  public:
-  Reading(const ArraySource& source, ByteSpan out)
-      : source_(source), spec_(source.spec()), item_(spec_.dtype.size()), out_(out) {}
+  // Reads the elements from the first one to those of `extents`, of whole chunks, into `out`.
+  Reading(const ArraySource& source, std::vector<uint64_t> extents, ByteSpan out)
+      : source_(source),
+        spec_(source.spec()),
+        item_(spec_.dtype.size()),
+        extents_(std::move(extents)),
+        out_(out) {}
 
   Result<void> Run() {
     std::vector<uint64_t> index(spec_.shape.size());
     for (;;) {
       NDLFS_RETURN_IF_ERROR(ReadChunk(index));
       size_t d = index.size();
-      while (d > 0 && index[d - 1] + 1 == spec_.grid.counts()[d - 1]) index[--d] = 0;
+      while (d > 0 && spec_.grid.Begin(d - 1, index[d - 1]) +
+                              spec_.grid.Extent(d - 1, index[d - 1]) >= extents_[d - 1]) {
+        index[--d] = 0;
+      }
       if (d == 0) return {};
       ++index[d - 1];
     }
@@ -109,13 +117,13 @@ class Reading {
     return Bytes::Copy(all);
   }
 
-  // The part of the chunk that is in the array.
+  // The part of the chunk that is asked for.
   void Copy(const std::vector<uint64_t>& index, const std::vector<uint64_t>& shape,
             ConstByteSpan chunk) {
     const size_t rank = shape.size();
     std::vector<uint64_t> count(rank);
     for (size_t d = 0; d < rank; ++d) {
-      count[d] = std::min(shape[d], spec_.shape[d] - spec_.grid.Begin(d, index[d]));
+      count[d] = std::min(shape[d], extents_[d] - spec_.grid.Begin(d, index[d]));
     }
     std::vector<uint64_t> at(rank);
     const uint64_t run = (rank == 0 ? 1 : count.back()) * item_;
@@ -124,7 +132,7 @@ class Reading {
       uint64_t to = 0;
       for (size_t d = 0; d < rank; ++d) {
         from = from * shape[d] + at[d];
-        to = to * spec_.shape[d] + spec_.grid.Begin(d, index[d]) + at[d];
+        to = to * extents_[d] + spec_.grid.Begin(d, index[d]) + at[d];
       }
       std::memcpy(out_.data() + to * item_, chunk.data() + from * item_, run);
       size_t d = rank == 0 ? 0 : rank - 1;
@@ -137,6 +145,7 @@ class Reading {
   const ArraySource& source_;
   const ArraySpec& spec_;
   const size_t item_;
+  const std::vector<uint64_t> extents_;
   const ByteSpan out_;
   OneArrayIndexes indexes_;
   Scratch scratch_;
@@ -180,7 +189,7 @@ Result<void> ReadInto(const ArraySource& source, ByteSpan out) {
   if (const auto range = source.contiguous(); range && !range->exact_size) {
     return ReadContiguous(*range, out);
   }
-  return Reading(source, out).Run();
+  return Reading(source, source.spec().shape, out).Run();
 }
 
 }  // namespace
@@ -192,6 +201,28 @@ Result<Bytes> ReadElements(const ArraySource& source, uint64_t max_bytes) {
   if (!size || *size > max_bytes) return model::Limit("more than {} bytes", max_bytes);
   Bytes bytes(*size);
   NDLFS_RETURN_IF_ERROR(ReadInto(source, bytes.span()));
+  return bytes;
+}
+
+Result<Bytes> ReadFirstElements(const ArraySource& source, uint64_t max_bytes) {
+  const ArraySpec& spec = source.spec();
+  const size_t item = spec.dtype.is_fixed_size() ? spec.dtype.size() : 0;
+  if (item == 0) return model::Unsupported("elements of variable size");
+  if (CheckedProduct(spec.shape) == uint64_t{0}) return Bytes();
+  std::vector<uint64_t> extents = spec.grid.ChunkShape(std::vector<uint64_t>(spec.shape.size()));
+  const auto chunk_size = CheckedProduct(extents, item);
+  for (size_t d = 0; d < extents.size(); ++d) extents[d] = std::min(extents[d], spec.shape[d]);
+  if (const auto range = source.contiguous()) {
+    const uint64_t size = CheckedProduct(extents, item).value_or(UINT64_MAX);
+    Bytes bytes(std::min(size, max_bytes / item * item));
+    NDLFS_RETURN_IF_ERROR(ReadContiguous(*range, bytes.span()));
+    return bytes;
+  }
+  if (!chunk_size || *chunk_size > max_bytes) {
+    return model::Limit("a chunk of more than {} bytes", max_bytes);
+  }
+  Bytes bytes(*CheckedProduct(extents, item));
+  NDLFS_RETURN_IF_ERROR(Reading(source, std::move(extents), bytes.span()).Run());
   return bytes;
 }
 
