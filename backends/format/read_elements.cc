@@ -57,16 +57,18 @@ class Reading {
     for (;;) {
       NDLFS_RETURN_IF_ERROR(ReadChunk(index));
       size_t d = index.size();
-      while (d > 0 && spec_.grid.Begin(d - 1, index[d - 1]) +
-                              spec_.grid.Extent(d - 1, index[d - 1]) >= extents_[d - 1]) {
-        index[--d] = 0;
-      }
+      while (d > 0 && IsLast(d - 1, index[d - 1])) index[--d] = 0;
       if (d == 0) return {};
       ++index[d - 1];
     }
   }
 
  private:
+  // Whether chunk `index` along dimension `d` is the last one that is asked for.
+  bool IsLast(size_t d, uint64_t index) const {
+    return spec_.grid.Begin(d, index) + spec_.grid.Extent(d, index) >= extents_[d];
+  }
+
   Result<void> ReadChunk(const std::vector<uint64_t>& index) {
     const std::vector<uint64_t> shape = spec_.grid.ChunkShape(index);
     const auto size = CheckedProduct(shape, item_);
@@ -209,7 +211,8 @@ Result<Bytes> ReadFirstElements(const ArraySource& source, uint64_t max_bytes) {
   const size_t item = spec.dtype.is_fixed_size() ? spec.dtype.size() : 0;
   if (item == 0) return model::Unsupported("elements of variable size");
   if (CheckedProduct(spec.shape) == uint64_t{0}) return Bytes();
-  std::vector<uint64_t> extents = spec.grid.ChunkShape(std::vector<uint64_t>(spec.shape.size()));
+  std::vector<uint64_t> extents =
+      spec.grid.ChunkShape(std::vector<uint64_t>(spec.shape.size()));
   const auto chunk_size = CheckedProduct(extents, item);
   for (size_t d = 0; d < extents.size(); ++d) extents[d] = std::min(extents[d], spec.shape[d]);
   if (const auto range = source.contiguous()) {

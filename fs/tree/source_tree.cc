@@ -218,7 +218,7 @@ class MirrorReader final : public DirectoryReader {
   void Rewind() override { listing_->Seek(0); }
 
  private:
-  // 0 where only a lookup can tell: of files with the name of a store, which is opened for that.
+  // 0 where a lookup has to tell.
   mode_t ShownType(const backends::DirectoryListing::Entry& entry) {
     const bool may_be_store = entry.kind == FileKind::kFile && stores_ == Stores::kFolders;
     if (!may_be_store) return TypeOf(entry.kind);

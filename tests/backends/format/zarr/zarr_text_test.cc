@@ -114,8 +114,8 @@ TEST(ZarrTextTest, OfLargeUnencodedChunksTheBeginningTells) {
           "compressor": null, "fill_value": null, "order": "C", "filters": null}})",
                   data.size());
   data[1000] = '\xe9';
-  const std::shared_ptr<MemoryStore> store(new MemoryStore{
-      {".zgroup", test::kGroupV2}, {"a/.zarray", metadata}, {"a/0", data}});
+  const std::shared_ptr<MemoryStore> store(
+      new MemoryStore{{".zgroup", test::kGroupV2}, {"a/.zarray", metadata}, {"a/0", data}});
   EXPECT_EQ(CharsetOf(store), Charset::kLatin1);
 }
 
