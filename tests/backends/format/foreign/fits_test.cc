@@ -181,8 +181,9 @@ TEST_F(FitsTest, OtherUnitsSayWhyTheyAreNotShown) {
        "TFORM1: \"1Z\""},
       {Extension("BINTABLE", 8) + table +
            Cards{"TFIELDS = 1", "TFORM1  = '1PB'", "ZIMAGE  =                    T",
-                 "ZCMPTYPE= 'RICE_1'", "ZBITPIX = 16", "ZNAXIS  = 0"},
-       "compressed tiles (\"RICE_1\")"}};
+                 "TTYPE1  = 'COMPRESSED_DATA'", "ZCMPTYPE= 'HCOMPRESS_1'", "ZBITPIX = 16",
+                 "ZNAXIS  = 0"},
+       "compressed tiles (\"HCOMPRESS_1\")"}};
   for (const auto& [cards, error] : cases) {
     files_.Put("a.fits", empty + FitsHeader(cards) + Block(std::string(16, ' ')));
     EXPECT_THAT(files_.ArrayErrorOf("a.fits", "hdu1"), HasSubstr(error));
