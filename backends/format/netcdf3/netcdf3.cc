@@ -339,9 +339,9 @@ class NetCdf3FormatImpl final : public Format {
     return AsText(head).starts_with("CDF");
   }
 
-  model::Result<std::shared_ptr<const Hierarchy>> Open(std::shared_ptr<const Source> source,
-                                                       const std::string& path,
-                                                       const OpenOptions& options) const override {
+  model::Result<std::shared_ptr<const Hierarchy>> Open(
+      std::shared_ptr<const Source> source, const std::string& path,
+      const OpenOptions& options) const override {
     NDLFS_TRY(auto file, netcdf3::Open([source, path] { return source->OpenFile(path); }));
     return cfa::WithAggregations(std::move(file), std::move(source), path, options);
   }
