@@ -170,13 +170,7 @@ uint64_t PartSet::Fingerprint() const {
 Result<std::shared_ptr<const Node>> PartSet::LoadLike(size_t i, std::string_view name,
                                                       const PartDescription& first,
                                                       const PartRules& rules) const {
-  NDLFS_TRY(auto node, stores_->Load(paths_[i], name));
-  const std::string label = fmt::format("{}: {}", stores_->Describe(paths_[i]), name);
-  if (node->is_group()) return model::BadInput("{} is a group, expected an array", label);
-  if (!node->source) {
-    if (node->error) return model::Propagate(*node->error, label);
-    return model::Unsupported("{} has no data", label);
-  }
+  NDLFS_TRY(auto node, stores_->LoadArray(paths_[i], name));
   const PartDescription other = DescribePart(*stores_, paths_[i], name, *node);
   if (const auto difference = FindDifference(first, other, rules)) {
     return model::Corrupt("the parts cannot be joined: {}", *difference);
@@ -259,9 +253,9 @@ Result<void> PartSet::CheckSame(std::string_view name, const PartDescription& fi
   return ForAll(paths_.size(), [&](size_t i) -> Result<void> {
     if (i == first_part || !is_present_[i]) return {};
     NDLFS_TRY(const auto node, LoadLike(i, name, first, {std::nullopt, false, tolerance}));
-    const std::string label = fmt::format("{}: {}", stores_->Describe(paths_[i]), name);
     if (const auto difference =
-            FindElementDifference(first.label, source, label, *node->source, tolerance)) {
+            FindElementDifference(first.label, source, stores_->Describe(paths_[i], name),
+                                  *node->source, tolerance)) {
       return model::Corrupt("the parts cannot be joined: {}", *difference);
     }
     return {};

@@ -247,19 +247,13 @@ Result<void> SourcedObjects::LoadOther(const ValueSource& source, std::string_vi
                                        Node& node) const {
   NDLFS_TRY(const std::string store, stores_->Resolve(source.name));
   const std::string object = source.path.empty() ? std::string(path) : source.path;
-  NDLFS_TRY(const auto other, stores_->Load(store, object));
-  const std::string label = fmt::format("{}: {}", stores_->Describe(store), object);
-  if (other->is_group()) return model::BadInput("{} is a group, expected an array", label);
-  if (!other->source) {
-    if (other->error) return model::Propagate(*other->error, label);
-    return model::Unsupported("{} has no data", label);
-  }
+  NDLFS_TRY(const auto other, stores_->LoadArray(store, object));
   model::Ndarray& array = ArrayOf(node);
   const PartDescription part = DescribePart(*stores_, store, object, *other);
   const ArraySpec& spec = other->source->spec();
   if (source.has_type && !(array.type == spec.dtype)) {
     return model::BadInput("the document has the type {}, {} has {}", array.type.keyword(),
-                           label, spec.dtype.keyword());
+                           part.label, spec.dtype.keyword());
   }
   TakeShape(source, spec, part.dimensions, array);
   NDLFS_RETURN_IF_ERROR(CheckShape(array, spec));
