@@ -221,10 +221,10 @@ std::vector<std::string> StatsScreen(const MountFacts& facts, const MountStats& 
                   Bytes(now["cache_budget_bytes"]), now["cache_blocks"]),
       fmt::format("  documents  {:>12}     on disk {:>12}  of chunks that did not fit",
                   Bytes(now["document_bytes"]), Bytes(now["spill_used_bytes"])),
-      fmt::format(
-          "  open files {:>12.0f}     {:.0f} of {:.0f} stores, {:.0f} groups and arrays, "
-          "{:.0f} names",
-          now["open_files"], now["open_stores"], now["stores"], now["entities"], now["inodes"]),
+      fmt::format("  open files {:>12.0f}     {:.0f} of {:.0f} stores, {:.0f} objects, "
+                  "{:.0f} names",
+                  now["open_files"], now["open_stores"], now["stores"], now["entities"],
+                  now["inodes"]),
       CodecsLine(before, now),
       "",
       fmt::format("  {:<9}{:>9}{:>13}{:>11}{:>11}{:>11}", "requests", "per s", "total", "mean",

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """What administrators see: dead mounts, mount(8), statistics, the log of problems, services, completion."""
+import ctypes
 import errno
 import json
 import os
@@ -73,6 +74,27 @@ class DeadMountTest(BackgroundTest):
         result = self.ndlfs("stats", self.mount_point)
         self.assertEqual((result.returncode, result.stderr), (
             1, f'ndlfs: "{self.mount_point}": the mount there has died; ndlfs umount removes it\n'))
+
+
+class AutomountTest(BackgroundTest):
+    """As with x-systemd.automount: autofs is at the mount point, and a program that looks there waits for the mount."""
+
+    def test_whoever_mounts_does_not_wait_for_itself(self):
+        with open("/proc/filesystems", encoding="ascii") as file:
+            if os.getuid() != 0 or "autofs" not in file.read():
+                self.skipTest("takes root and autofs")
+        asked, asking = os.pipe()
+        self.addCleanup(os.close, asked)
+        self.addCleanup(os.close, asking)
+        options = f"fd={asking},pgrp={os.getpgrp()},minproto=5,maxproto=5,direct".encode()
+        mounted = ctypes.CDLL(None, use_errno=True).mount(b"test", self.mount_point.encode(), b"autofs", 0, options)
+        self.assertEqual(mounted, 0, os.strerror(ctypes.get_errno()))
+        # autofs lets its own process group pass.
+        result = self.ndlfs("mount", harness.DATA, self.mount_point, start_new_session=True)
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        self.assertEqual(select.select([asked], [], [], 0)[0], [], "it has looked")
+        self.assertEqual(harness.mount_type(self.mount_point), "fuse.ndlfs")
+        self.assertIn("notes.txt", os.listdir(self.mount_point))
 
 
 class MountCommandTest(BackgroundTest):
