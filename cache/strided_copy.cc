@@ -79,8 +79,9 @@ void ForEachRow(std::span<const CopyAxis> axes, const Row& row) {
 }
 
 // What is read in one piece and then copied from: it stays in the cache of the
-// processor between.
-constexpr size_t kPieceBytes = 128 << 10;
+// processor between. Twice as much took a fifth longer, and `preadv` of rows of
+// 1 KiB to where they belong took two fifths longer.
+constexpr size_t kPieceBytes = 64 << 10;
 
 // Runs of this size are read to where they belong.
 constexpr size_t kDirectBytes = 16 << 10;

@@ -6,7 +6,6 @@
 #include <csignal>
 #include <cstdint>
 #include <fstream>
-#include <iterator>
 #include <string>
 
 namespace ndlfs::fs {
@@ -49,13 +48,20 @@ CallerState ParseCallerState(std::string_view status) {
   return (pending & handled & kRequests) != 0 ? CallerState::kIsAsked : CallerState::kWaits;
 }
 
+// getline() turns a failure of read() into a state of the stream. Iterators of the buffer
+// throw.
+std::string ReadProcessFile(const std::string& path) {
+  std::ifstream file(path);
+  std::string text;
+  std::getline(file, text, '\0');
+  return text;
+}
+
 CallerState LookAtCaller(pid_t tid) {
   if (tid <= 0) return CallerState::kWaits;
   // /proc may be hidden, but this always tells.
   if (::kill(tid, 0) != 0 && errno == ESRCH) return CallerState::kEnds;
-  std::ifstream file("/proc/" + std::to_string(tid) + "/status");
-  const std::string status((std::istreambuf_iterator<char>(file)),
-                           std::istreambuf_iterator<char>());
+  const std::string status = ReadProcessFile("/proc/" + std::to_string(tid) + "/status");
   return status.empty() ? CallerState::kWaits : ParseCallerState(status);
 }
 

@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <string>
 #include <string_view>
 
 namespace ndlfs::fs {
@@ -17,6 +18,10 @@ enum class CallerState {
 // The state of the thread `tid` of this PID namespace, by /proc. kWaits if the system does not
 // tell: `tid` is 0, or the thread belongs to a namespace or a user that are hidden.
 CallerState LookAtCaller(pid_t tid);
+
+// The text of a small file of /proc. Empty if it cannot be read: the process may end at any
+// moment.
+std::string ReadProcessFile(const std::string& path);
 
 // The same for the text of /proc/TID/status.
 CallerState ParseCallerState(std::string_view status);

@@ -5,6 +5,7 @@
 #include <sys/statvfs.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <chrono>
 #include <exception>
@@ -588,7 +589,11 @@ struct Handlers {
 
   static Status ReadDirectory(Filesystem& fs, Request& request, DirectoryHandle& directory,
                               size_t size, uint64_t offset) {
-    std::vector<char> buffer(size);
+    // The kernel offers as much room as for a read. Most folders need little of
+    // it, and of the others it asks again.
+    constexpr size_t kMostBytes = 64 << 10;
+    std::array<char, kMostBytes> buffer;
+    size = std::min(size, buffer.size());
     size_t used = 0;
     const auto take = [&](const DirectoryEntry& entry, uint64_t next) {
       const struct ::stat status = EntryStat(fs, directory.inode(), entry);

@@ -26,6 +26,8 @@ constexpr size_t kMostKnown = 256;
 // Objects of a store that are looked at to find its groups, and how deep these may nest.
 constexpr size_t kMostObjects = 10'000;
 constexpr int kMostLevels = 64;
+// Links that lead from one to the next.
+constexpr int kMostLinks = 40;
 
 // "era5" and "/forecast/wind": "era5.forecast.wind.nc", with `mark` before the extension.
 std::string FileNameOf(std::string_view base, std::string_view object, std::string_view mark,
@@ -36,6 +38,27 @@ std::string FileNameOf(std::string_view base, std::string_view object, std::stri
   }
   name.append(mark).append(".").append(extension);
   return name.size() > 255 ? model::EncodeFileName(name) : name;
+}
+
+// The path of the file or directory that the link at `path` leads to; `path` itself if there is
+// no link, or if the link leads nowhere or out of the source.
+std::string FollowLinks(const backends::Source& source, const std::string& path) {
+  std::string place = path;
+  for (int i = 0; i <= kMostLinks; ++i) {
+    const auto status = source.Stat(place, Follow::kNo);
+    if (!status || !*status) return path;
+    if (!(*status)->is_symlink()) {
+      if (i == 0) return path;
+      // Resolve() does not look at links between, behind which ".." is another folder.
+      const auto target = source.Stat(path, Follow::kYes);
+      return target && *target && (*target)->id == (*status)->id ? place : path;
+    }
+    const auto link = source.ReadLink(place);
+    const auto next = link ? source.Resolve(place, *link) : std::nullopt;
+    if (!next) return path;
+    place = *next;
+  }
+  return path;
 }
 
 // Whether the file of a group holds all that is below it.
@@ -161,8 +184,10 @@ std::vector<std::string> WholeFiles::ObjectsOf(MountContext& context, const std:
   return objects;
 }
 
-void WholeFiles::AddStore(MountContext& context, std::string name, const std::string& path,
-                          std::vector<NamedStore>& stores, Names& taken) {
+void WholeFiles::AddStore(MountContext& context, std::string name,
+                          const std::string& path_of_entry, std::vector<NamedStore>& stores,
+                          Names& taken) {
+  const std::string path = FollowLinks(*context.source, path_of_entry);
   const auto status = context.source->Stat(path, Follow::kNo);
   const auto found = status && *status ? context.catalog.Find(path, **status) : nullptr;
   // What nobody can tell at this moment is shown as it is.

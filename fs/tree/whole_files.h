@@ -37,7 +37,7 @@ struct WholeFileNames {
 
 // A store that can be shown as files, for GiveNames().
 struct NamedStore {
-  std::string name;  // in the source
+  std::string name;  // in the source: its own, or that of a symbolic link to it
   std::string path;
   std::vector<std::string> objects;  // "/" and others; not empty
   bool is_original = false;
@@ -54,7 +54,8 @@ WholeFileNames GiveNames(const std::vector<NamedStore>& stores,
                          const std::set<std::string, std::less<>>& taken,
                          std::string_view extension);
 
-// The files of all directories of a mount. Thread-safe.
+// The files of all directories of a mount. A symbolic link to a store of the source has the
+// files of that store, under the name of the link. Thread-safe.
 class WholeFiles {
  public:
   using NamesPtr = std::shared_ptr<const WholeFileNames>;
@@ -82,7 +83,7 @@ class WholeFiles {
   std::vector<std::string> ObjectsOf(MountContext& context, const std::string& path)
       EXCLUDES(mutex_);
   bool HasFailed(MountContext& context, const Object& object) EXCLUDES(mutex_);
-  void AddStore(MountContext& context, std::string name, const std::string& path,
+  void AddStore(MountContext& context, std::string name, const std::string& path_of_entry,
                 std::vector<NamedStore>& stores, std::set<std::string, std::less<>>& taken);
 
   model::Mutex mutex_;

@@ -343,6 +343,16 @@ class WholeFilesTest(harness.SourceTestCase):
         self.assertTrue(os.path.isdir(mounted.join(".ndlfs/source/years/1992.zarr")))
         self.assertFalse(os.path.exists(mounted.join("years/1992.zarr")))
 
+    def test_links_to_stores_are_files_too(self):
+        os.symlink("1993.zarr", os.path.join(self.source, "years/newest.zarr"))
+        os.symlink("years/one.npy", os.path.join(self.source, "single"))
+        mounted = self.mount(self.source, "--as", "nc")
+        self.assertEqual(sorted(os.listdir(mounted.path)), [".ndlfs", "single.nc", "years"])
+        for link, name in (("years/newest.nc", "years/1993.nc"), ("years/newest.deep.nc", "years/1993.deep.nc"),
+                           ("single.nc", "years/one.nc")):
+            self.assertTrue(os.path.isfile(mounted.join(link)))
+            self.assertEqual(harness.read(mounted.path, link), harness.read(mounted.path, name))
+
     def test_one_store_is_a_directory_of_its_files(self):
         mounted = self.mount(os.path.join(self.source, "years/1992.zarr"), "-o", "as=nc")
         self.assertEqual(sorted(os.listdir(mounted.path)), [".ndlfs", "1992.deep.nc", "1992.nc"])

@@ -86,6 +86,13 @@ TEST(CallerStateTest, UnknownThreadWaits) {
   EXPECT_EQ(LookAtCaller(-1), CallerState::kWaits);
 }
 
+// The read of a directory fails, as that of a process that ends after open() does.
+TEST(CallerStateTest, FileThatOpensAndCannotBeReadIsEmpty) {
+  EXPECT_EQ(ReadProcessFile("/proc/self"), "");
+  EXPECT_EQ(ReadProcessFile("/proc/self/no such file"), "");
+  EXPECT_NE(ReadProcessFile("/proc/self/status").find("\nUid:\t"), std::string::npos);
+}
+
 TEST(CallerStateTest, TellsProcessesThatRunFromThoseThatHaveEnded) {
   EXPECT_EQ(LookAtCaller(::gettid()), CallerState::kWaits);
   const pid_t child = ::fork();

@@ -104,6 +104,33 @@ TEST_F(WholeFilesTest, StoresAreFilesAndAllElseIsAsItWas) {
   }
 }
 
+TEST_F(WholeFilesTest, LinksToStoresAreFilesUnderTheNamesOfTheLinks) {
+  AddFileStore("a.npy").AddArray("/", "abcd");
+  std::filesystem::create_directories(source_.path() / "sub/deep");
+  AddFileStore("sub/b.npy").AddArray("/", "efgh");
+  const auto link = [&](const char* target, const char* name) {
+    std::filesystem::create_symlink(target, source_.path() / name);
+  };
+  link("a.npy", "latest");
+  link("latest", "again.npy");
+  link("sub/b.npy", "a.zarr");
+  link("../a.npy", "sub/up.npy");
+  link("sub/deep", "folder");
+  link("folder/../b.npy", "through");
+  link("loop", "loop");
+  link("/etc/passwd", "out");
+  link("gone.npy", "gone");
+  EXPECT_THAT(List(""), UnorderedElementsAre("a.npy.nc:f", "a.zarr.nc:f", "latest.nc:f",
+                                             "again.nc:f", "sub:d", "folder:l", "through:l",
+                                             "loop:l", "out:l", "gone:l"));
+  EXPECT_THAT(List("sub"), UnorderedElementsAre("b.nc:f", "up.nc:f", "deep:d"));
+  for (const char* name : {"a.npy.nc", "latest.nc", "again.nc", "sub/up.nc"}) {
+    EXPECT_THAT(Read(name), IsOkAnd(HasSubstr("abcd"))) << name;
+  }
+  EXPECT_THAT(Read("a.zarr.nc"), IsOkAnd(HasSubstr("efgh")));
+  EXPECT_THAT(Find("latest"), IsError(ErrorCode::kNotFound, ::testing::_));
+}
+
 TEST_F(WholeFilesTest, StoreWithoutSuchAFileStaysAFolder) {
   FakeStore& broken = AddFileStore("bad.npy");
   broken.open_error = model::Error(ErrorCode::kBadInput, "bad.npy: no magic");

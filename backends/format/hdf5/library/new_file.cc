@@ -7,6 +7,7 @@
 #include <cstring>
 #include <map>
 #include <memory_resource>
+#include <set>
 #include <string_view>
 #include <utility>
 
@@ -134,6 +135,7 @@ class Writer {
     }
     NDLFS_RETURN_IF_ERROR(AddReferenceLists());
     NDLFS_RETURN_IF_ERROR(AddLateParts());
+    NameMissingTargets();
     if (!left_out_.empty()) {
       NDLFS_RETURN_IF_ERROR(AddText(groups_[0].get(), kLeftOutAttribute, left_out_));
     }
@@ -516,15 +518,31 @@ class Writer {
     return found->second;
   }
 
+  // The object that a reference leads to. Notes those that the file does not have.
+  std::optional<size_t> FindTarget(std::string_view path) {
+    const auto object = FindPath(path);
+    if (!object && !path.empty() && missing_targets_.size() < kMostMissingTargets) {
+      missing_targets_.emplace(path);
+    }
+    return object;
+  }
+
+  void NameMissingTargets() {
+    for (const std::string& path : missing_targets_) {
+      if (!left_out_.empty()) left_out_ += '\n';
+      left_out_ += model::OneLine(path) + ": references to it are null";
+    }
+  }
+
   // 0, a null reference, for what the file does not have.
   hobj_ref_t AddressOf(std::string_view path) {
-    const auto object = FindPath(path);
+    const auto object = FindTarget(path);
     return object ? addresses_[*object] : 0;
   }
 
   RegionBytes MakeRegion(const model::Region& region) {
     RegionBytes reference = {};
-    const auto target = FindPath(region.target);
+    const auto target = FindTarget(region.target);
     if (!target || !IsDataset(objects()[*target])) return reference;
     const auto id = OpenObject(*target);
     if (!id) return reference;
@@ -583,6 +601,8 @@ class Writer {
   // The datasets that use a scale, and for which dimension.
   std::map<uint32_t, std::vector<std::pair<uint32_t, int32_t>>> users_;
   std::map<std::string_view, size_t> by_path_;
+  static constexpr size_t kMostMissingTargets = 1000;
+  std::set<std::string, std::less<>> missing_targets_;
   std::vector<NewType> known_types_;
   int32_t next_dimension_ = 0;
 };

@@ -188,6 +188,21 @@ TEST_P(Hdf5NewFileTest, ElementsOfVariableSizeAreWritten) {
       "assert f[f['r'][0]].name == '/s' and not f['r'][1]\n");
 }
 
+TEST_P(Hdf5NewFileTest, TargetsThatTheFileLacksAreNamedOnce) {
+  NewFile file;
+  file.objects = {Root(), Dataset("r", Datatype::ObjectRef(), {4})};
+  file.objects[1].data = BytesOf(test::Counted("/type") + test::Counted("") +
+                                 test::Counted("/type") + test::Counted("/r"));
+  file.left_out = "/a: a reason";
+  const auto written = Write(file);
+  ASSERT_THAT(written, IsOk());
+  Save(*written);
+  Check(
+      "assert [bool(r) for r in f['r'][:]] == [False, False, False, True]\n"
+      "left_out = f.attrs['ndlfs_left_out'].decode().split('\\n')\n"
+      "assert left_out == ['/a: a reason', '/type: references to it are null'], left_out\n");
+}
+
 TEST_P(Hdf5NewFileTest, EveryTypeOfFixedSizeHasItsLayout) {
   const Datatype compound =
       Datatype::Compound({{"i", Datatype::Integer(2, false), 3},
