@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
+#include <vector>
 
 #include "backends/base/bytes.h"
 #include "backends/format/array_source.h"
@@ -13,5 +15,10 @@ namespace ndlfs::backends {
 // compares before it shows an array. Elements must be of fixed size. kLimit for more than
 // `max_bytes`. Caches nothing. Everything else is read through cache/.
 model::Result<Bytes> ReadElements(const ArraySource& source, uint64_t max_bytes);
+
+// All elements of a small array of texts as UTF-8, in C order. kLimit for more than `max_count`
+// elements, kUnsupported for elements that are no texts.
+model::Result<std::vector<std::string>> ReadTexts(const ArraySource& source,
+                                                  uint64_t max_count);
 
 }  // namespace ndlfs::backends
