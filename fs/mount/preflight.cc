@@ -84,8 +84,8 @@ Status CheckSourcePath(MountPaths& paths) {
   return CheckStoreFile(source, paths.file, *format);
 }
 
-// Whether systemd or autofs waits there for the first program that looks, in order to mount. This
-// process may be the one that mounts: if it looked, it would wait for itself.
+// Whether systemd or autofs waits there for the first program that looks, in order to mount.
+// This process may be the one that mounts: if it looked, it would wait for itself.
 bool IsAutomountPoint(const std::string& path) {
   // O_PATH is what does not count as looking; neither does stat().
   const backends::UniqueFd place(::open(path.c_str(), O_PATH | O_CLOEXEC));
