@@ -4,6 +4,7 @@ import argparse
 import contextlib
 import json
 import os
+import resource
 import shutil
 import statistics
 import subprocess
@@ -15,16 +16,16 @@ import numcodecs
 import numpy as np
 import zarr
 
-PLANES, PLANE, DEPTH = 1024, (512, 512), 4  # chunks of 4 MiB
+PLANE, DEPTH = (512, 512), 4  # chunks of 4 MiB
 WIDTH = 64
 
 
-def make(folder):
+def make(folder, planes):
     """An array whose chunks zstd makes a little smaller, as it does with measured data."""
     array = zarr.open_group(folder + "/store.zarr", mode="w").create_dataset(
-        "data", shape=(PLANES, *PLANE), chunks=(DEPTH, *PLANE), dtype="<i4", compressor=numcodecs.Zstd(3))
+        "data", shape=(planes, *PLANE), chunks=(DEPTH, *PLANE), dtype="<i4", compressor=numcodecs.Zstd(3))
     random = np.random.default_rng(1)
-    for plane in range(0, PLANES, DEPTH):
+    for plane in range(0, planes, DEPTH):
         array[plane:plane + DEPTH] = random.integers(0, 1 << 24, (DEPTH, *PLANE), dtype="<i4")
     zarr.consolidate_metadata(folder + "/store.zarr")
     return array.nbytes, [f"store.zarr/data/{name}" for name in sorted(os.listdir(folder + "/store.zarr/data"))
@@ -32,11 +33,13 @@ def make(folder):
 
 
 @contextlib.contextmanager
-def slow_link(folder):
+def slow_link(folder, *rates):
+    """The URL of a server, and the seconds of processor that it has taken."""
     script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "slow_link.py")
-    process = subprocess.Popen([measure.PYTHON, script, folder], stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen([measure.PYTHON, script, folder, *map(str, rates)], stdout=subprocess.PIPE, text=True)
     try:
-        yield f"http://127.0.0.1:{process.stdout.readline().strip()}/"
+        yield (f"http://127.0.0.1:{process.stdout.readline().strip()}/",
+               lambda: measure.processor_seconds(process.pid))
     finally:
         process.terminate()
         process.wait()
@@ -63,28 +66,39 @@ def through_mount(url, binary):
         view = mounted.join("store.zarr", "data", "data.raw")
         os.stat(view)
         taken(url)
-        return measure.dd(view), mounted.peak_memory()
+        before = measure.processor_seconds(mounted.process.pid)
+        time = measure.dd(view)
+        return time, mounted.peak_memory(), measure.processor_seconds(mounted.process.pid) - before
 
 
 def main():
     parser = argparse.ArgumentParser(prog="run.sh link")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--before", metavar="NDLFS", help="another ndlfs, measured in turn with this one")
+    parser.add_argument("--rate", type=float, default=64, metavar="MB/S", help="of each connection")
+    parser.add_argument("--total", type=float, default=1e6, metavar="MB/S", help="of all connections together")
+    parser.add_argument("--planes", type=int, default=1024, help="of 1 MiB each")
     arguments = parser.parse_args()
     os.environ["no_proxy"] = "*"
     folder = tempfile.mkdtemp(prefix="ndlfs-bench-")
     try:
-        size, names = make(folder)
+        size, names = make(folder, arguments.planes)
         binaries = {"ndlfs": None} | ({"before": arguments.before} if arguments.before else {})
         figures = {name: [] for name in ("curl", *binaries)}
-        with slow_link(folder) as url:
+        with slow_link(folder, arguments.rate, arguments.total) as (url, server):
             for number in range(arguments.rounds):
+                before, mine = server(), resource.getrusage(resource.RUSAGE_CHILDREN)
                 figures["curl"].append(curl(url, names, folder))
-                shown = [f"curl {figures['curl'][-1]:.2f} s ({taken(url)})"]
+                after = resource.getrusage(resource.RUSAGE_CHILDREN)
+                processor = after.ru_utime + after.ru_stime - mine.ru_utime - mine.ru_stime
+                shown = [f"curl {figures['curl'][-1]:.2f} s ({taken(url)}; processor: {processor:.2f} s, "
+                         f"server {server() - before:.2f} s)"]
                 for name, binary in binaries.items():
-                    time, memory = through_mount(url, binary)
+                    before = server()
+                    time, memory, processor = through_mount(url, binary)
                     figures[name].append(time)
-                    shown.append(f"{name} {time:.2f} s ({taken(url)}, {memory >> 20} MiB)")
+                    shown.append(f"{name} {time:.2f} s ({taken(url)}, {memory >> 20} MiB; processor: {processor:.2f} s, "
+                                 f"server {server() - before:.2f} s)")
                 print(f"round {number + 1}: " + ", ".join(shown), flush=True)
     finally:
         shutil.rmtree(folder)

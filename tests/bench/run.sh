@@ -6,7 +6,7 @@
 #   tests/bench/run.sh [--quick] [--rounds N] [--only PATTERN] [--data DIR] [--before NDLFS]
 #   tests/bench/run.sh soak [--minutes N]
 #   tests/bench/run.sh scale
-#   tests/bench/run.sh link [--rounds N] [--before NDLFS]
+#   tests/bench/run.sh link [--rounds N] [--rate MB/S] [--total MB/S] [--planes N] [--before NDLFS]
 #   tests/bench/run.sh micro
 #
 # Takes 9 GiB below ${TMPDIR:-/tmp} and some minutes; --quick takes 64 MiB an

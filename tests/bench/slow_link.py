@@ -1,5 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""Files behind a slow link: each answer begins after a delay, and each connection has a rate of its own."""
+"""Files behind a slow link: each answer begins after a delay, and each connection has a rate of its own.
+
+    slow_link.py DIRECTORY [RATE [TOTAL]]
+
+RATE is that of a connection, TOTAL that of all together, in MB/s.
+"""
 import asyncio
 import email.utils
 import json
@@ -13,10 +18,12 @@ PIECE = 512 << 10
 
 
 class Link:
-    """Serves the files below `top`; counts the requests under way."""
+    """Serves the files below `top`; counts the requests under way. Rates are in bytes a second."""
 
-    def __init__(self, top):
+    def __init__(self, top, rate=RATE, total=float("inf")):
         self.top, self.under_way, self.most, self.count = top, 0, 0, 0
+        self.rate, self.total = rate, total
+        self.free_at = 0.0  # when the link has sent all that it was given
 
     async def serve(self, reader, writer):
         try:
@@ -74,8 +81,7 @@ class Link:
         file.seek(first)
         await self.send(writer, method, "206 Partial Content" if wanted else "200 OK", headers, None, file, end - first)
 
-    @staticmethod
-    async def send(writer, method, status, headers, body, file=None, length=0):
+    async def send(self, writer, method, status, headers, body, file=None, length=0):
         length = len(body) if body is not None else length
         lines = [f"HTTP/1.1 {status}", f"Content-Length: {length}",
                  *(f"{name}: {value}" for name, value in headers.items())]
@@ -92,11 +98,12 @@ class Link:
             count = min(PIECE, length - sent)
             await loop.sendfile(writer.transport, file, file.tell(), count)
             sent += count
-            await asyncio.sleep(max(0, start + sent / RATE - loop.time()))
+            self.free_at = max(self.free_at, loop.time()) + count / self.total
+            await asyncio.sleep(max(0, start + sent / self.rate - loop.time(), self.free_at - loop.time()))
 
 
 async def main():
-    link = Link(sys.argv[1])
+    link = Link(sys.argv[1], *(float(rate) * 1e6 for rate in sys.argv[2:4]))
     server = await asyncio.start_server(link.serve, "127.0.0.1", 0, backlog=256)
     print(server.sockets[0].getsockname()[1], flush=True)
     await server.serve_forever()

@@ -175,6 +175,46 @@ class FaultTest(S3TestCase):
         harness.wait_until(lambda: self.first_plane(mount) == values(2)[0].tobytes(), "the new content")
         self.assert_reads(mount, values(2))
 
+    def test_objects_that_are_rewritten_under_two_mounts_are_never_mixed(self):
+        chunk = (1, 100_000)
+        path = os.path.join(self.source, "b.zarr")
+        zarr.open_array(path, mode="w", shape=(4, chunk[1]), chunks=chunk, dtype="<i8", compressor=None)
+        beside = os.path.join(self.scratch, "new")
+
+        def rewrite(version):
+            for number in range(4):
+                harness.write(beside, numpy.full(chunk, version).tobytes())
+                os.replace(beside, os.path.join(path, f"{number}.0"))
+        rewrite(1)
+        mounts = [self.mount("s3://bucket", "--revalidate", "0.02") for _ in range(2)]
+        seen, mixed, done = set(), [], threading.Event()
+
+        def shown_by(mount):
+            """The versions of the chunks."""
+            try:
+                rows = numpy.frombuffer(harness.read(mount.path, "b.zarr/data.raw"), "<i8").reshape(4, -1)
+            except OSError:
+                return set()
+            mixed.extend(row for row in rows if (row != row[0]).any())
+            return {int(row[0]) for row in rows}
+
+        def read(mount):
+            while not done.is_set():
+                seen.update(shown_by(mount))
+        readers = [threading.Thread(target=read, args=[mount]) for mount in mounts * 2]
+        for reader in readers:
+            reader.start()
+        for version in range(2, 12):
+            rewrite(version)
+            done.wait(0.1)
+        done.set()
+        for reader in readers:
+            reader.join()
+        self.assertEqual(mixed, [])
+        self.assertGreater(len(seen), 1)
+        for mount in mounts:
+            harness.wait_until(lambda mount=mount: shown_by(mount) == {11}, "the last version")
+
     def first_plane(self, mount):
         try:
             with open(mount.join("a.zarr/t/data.raw"), "rb") as file:
