@@ -107,19 +107,13 @@ Result<const Scheme*> SchemeOf(const backends::Url& url) {
                             model::OneLine(url.scheme));
 }
 
-Result<std::vector<backends::Url>> AllowedPrefixes(const RemoteAccess& access) {
-  std::vector<backends::Url> prefixes;
-  for (const std::string& prefix : access.allow_urls) {
-    NDLFS_TRY(auto url, backends::ParseUrl(prefix), "--allow-urls");
-    prefixes.push_back(std::move(url));
-  }
-  return prefixes;
-}
-
 Result<ClientPtr> MakeClient(const RemoteAccess& access) {
   backends::HttpOptions options;
   options.timeout = access.timeout;
-  NDLFS_TRY(options.allow_urls, AllowedPrefixes(access));
+  for (const std::string& prefix : access.allow_urls) {
+    NDLFS_TRY(auto url, backends::ParseUrl(prefix), "--allow-urls");
+    options.allow_urls.push_back(std::move(url));
+  }
   return std::make_shared<const backends::HttpClient>(
       backends::MakeCurlTransport({.max_requests = access.requests, .ca_file = access.ca_file}),
       std::move(options));
@@ -154,13 +148,13 @@ std::string WholeText(const backends::Url& url) {
                                                "@");
 }
 
-// Lets documents in the source name files behind the URLs that `access` allows.
-Result<void> AllowUrls(RemotePlace& place, const RemoteAccess& access) {
+// Lets documents in the source name files behind the URLs that `access` allows, which `client`
+// asks for.
+Result<void> AllowUrls(RemotePlace& place, const RemoteAccess& access,
+                       const ClientPtr& client) {
   if (access.allow_urls.empty()) return {};
-  NDLFS_TRY(auto prefixes, AllowedPrefixes(access));
   RemoteAccess of_targets = access;
   of_targets.token_file.clear();  // it is for the server of the source
-  NDLFS_TRY(const ClientPtr client, MakeClient(access));
   const auto open = [of_targets, client](const backends::Url& top) -> Result<SourcePtr> {
     NDLFS_TRY(const Scheme* scheme, SchemeOf(top));
     // The names of S3 are not encoded.
@@ -173,13 +167,22 @@ Result<void> AllowUrls(RemotePlace& place, const RemoteAccess& access) {
     NDLFS_RETURN_IF_ERROR(AddBlockCache(target, of_targets));
     return target.source;
   };
-  place.source = backends::MakeAllowedUrls(std::move(place.source), std::move(prefixes), open);
+  place.source =
+      backends::MakeAllowedUrls(std::move(place.source), client->options().allow_urls, open);
   return {};
 }
 
-Result<RemotePlace> Finished(RemotePlace place, const RemoteAccess& access) {
+Result<void> AllowUrls(RemotePlace& place, const RemoteAccess& access) {
+  if (access.allow_urls.empty()) return {};
+  NDLFS_TRY(const ClientPtr client, MakeClient(access));
+  place.statistics = [client] { return StatisticsOf(*client); };
+  return AllowUrls(place, access, client);
+}
+
+Result<RemotePlace> Finished(RemotePlace place, const RemoteAccess& access,
+                             const ClientPtr& client) {
   NDLFS_RETURN_IF_ERROR(AddBlockCache(place, access));
-  NDLFS_RETURN_IF_ERROR(AllowUrls(place, access));
+  NDLFS_RETURN_IF_ERROR(AllowUrls(place, access, client));
   return place;
 }
 
@@ -205,10 +208,12 @@ Result<RemotePlace> OpenUrl(const std::string& text, const RemoteAccess& access)
     NDLFS_TRY(SourcePtr source, scheme->open(WholeText(parent), access, client), shown);
     NDLFS_TRY(const auto status, source->Stat(name, backends::Follow::kYes), shown);
     if (!status) return model::Propagate(model::IoError(ENOENT, "open").value(), shown);
-    if (status->is_file()) return Finished({std::move(source), name, statistics}, access);
+    if (status->is_file()) {
+      return Finished({std::move(source), name, statistics}, access, client);
+    }
   }
   NDLFS_TRY(SourcePtr source, scheme->open(text, access, client), shown);
-  return Finished({std::move(source), "", statistics}, access);
+  return Finished({std::move(source), "", statistics}, access, client);
 }
 
 #else

@@ -17,7 +17,7 @@ struct RemoteAccess {
   std::string region;      // of the bucket; empty: found out
   bool signs_requests = true;  // to S3
   bool requester_pays = false;
-  // Prefixes of other URLs that redirects may lead to.
+  // Prefixes of the URLs that redirects, and references in documents, may lead to.
   std::vector<std::string> allow_urls;
   std::string allow_urls_text;  // the same as it was given
   // The most time for one request with its retries.

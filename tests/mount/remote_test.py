@@ -120,6 +120,8 @@ class ReferenceTest(RemoteCase):
         folder = self.references()
         with harness.Mount(folder, "--allow-urls", self.url("store.zarr/")) as mount:
             np.testing.assert_array_equal(self.array(mount.path, "refs.json", "a"), VALUES)
+            servers = json.loads(harness.read(mount.path, ".ndlfs", "stats.json"))["servers"]
+            self.assertGreaterEqual(servers[self.server.url]["requests"], 4)
         for options in ([], ["--allow-urls", self.url("other/")], ["--allow-urls", "http://localhost:1/"]):
             self.server.taken()
             with self.subTest(options), harness.Mount(folder, *options) as mount:
