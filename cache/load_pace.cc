@@ -51,7 +51,9 @@ unsigned DecodersOf(const LoadPace::Limits& limits) {
 }  // namespace
 
 LoadPace::LoadPace(const Limits& limits)
-    : least_(DecodersOf(limits)), most_(std::max(least_, limits.fetches)), width_(least_) {}
+    : least_(DecodersOf(limits)),
+      most_(std::max(least_, limits.fetches)),
+      width_(limits.starts_wide ? most_ : least_) {}
 
 void LoadPace::NoteFetch(bool has_waited) {
   MutexLock lock(mutex_);

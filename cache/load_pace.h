@@ -16,9 +16,10 @@
 namespace ndlfs::cache {
 
 // How many loads of a mount run at once, and whose turn it is to decode. It starts with one
-// fetch for each decoder. Each fetch that has to wait, while no fetched chunk waits for a
-// decoder, adds one; each other fetch takes one away, but fetches that are stuck leave room for
-// as many loads as there are decoders. Thread-safe.
+// fetch for each decoder, or with as many as are allowed (Limits::starts_wide). Each fetch that
+// has to wait, while no fetched chunk waits for a decoder, adds one; each other fetch takes one
+// away, but fetches that are stuck leave room for as many loads as there are decoders.
+// Thread-safe.
 //
 // While fetches do not wait, nobody waits for a turn to decode either: then a load is work from
 // its beginning to its end, and the system shares the cores better than turns would.
@@ -27,6 +28,9 @@ class LoadPace {
   struct Limits {
     unsigned decoders = 0;  // 0: one for each core
     unsigned fetches = 64;  // fewer than the decoders mean as many as these
+    // For fetches from a server: all of them take long, and a width that grows by what each
+    // one tells when it is done would take several times as long to get there.
+    bool starts_wide = false;
   };
 
   explicit LoadPace(const Limits& limits);

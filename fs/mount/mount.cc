@@ -146,7 +146,9 @@ class Mount {
         source_(place.source),
         context_(
             source_, options.cache_size,
-            cache::LoadPace::Limits{.decoders = options.threads, .fetches = options.fetches},
+            cache::LoadPace::Limits{.decoders = options.threads,
+                                    .fetches = options.fetches,
+                                    .starts_wide = source_->looks_are_requests()},
             FreshnessOf(options),
             backends::OpenOptions{.max_chunk_size = options.max_chunk_size,
                                   .shared = source_->is_shared(),

@@ -43,6 +43,14 @@ bool Eventually(const std::function<bool()>& condition) {
   return condition();
 }
 
+TEST(LoadPaceTest, StartsWideIfItIsToldTo) {
+  LoadPace pace({.decoders = 2, .fetches = 8, .starts_wide = true});
+  EXPECT_EQ(pace.width(), 8u);
+  EXPECT_TRUE(pace.is_slow());
+  for (int i = 0; i < 20; ++i) pace.NoteFetch(false);
+  EXPECT_EQ(pace.width(), 2u);
+}
+
 TEST(LoadPaceTest, GrowsWhileFetchesWaitAndShrinksWhenTheyDoNot) {
   LoadPace pace(kLimits);
   EXPECT_EQ(pace.width(), 2u);
