@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "backends/base/checked.h"
+#include "backends/base/element_stream.h"
 #include "backends/codec/byte_swap.h"
 
 namespace ndlfs::backends {
@@ -42,30 +43,69 @@ Result<void> ReadContiguous(const ContiguousRange& range, ByteSpan out) {
   return {};
 }
 
+// Calls `read` for the chunks of a grid that has some, until it fails.
+template <typename Read>
+Result<void> ForEachChunk(const ChunkGrid& grid, const Read& read) {
+  std::vector<uint64_t> index(grid.rank());
+  for (;;) {
+    NDLFS_RETURN_IF_ERROR(read(index));
+    size_t d = index.size();
+    while (d > 0 && index[d - 1] + 1 == grid.counts()[d - 1]) index[--d] = 0;
+    if (d == 0) return {};
+    ++index[d - 1];
+  }
+}
+
+// Calls `copy(from, to, count)` for each run of elements that the chunk at `index` has in the
+// array: the numbers of the first elements in the chunk and in the array, and how many follow.
+template <typename Copy>
+void ForEachRun(const ArraySpec& spec, const std::vector<uint64_t>& index,
+                const std::vector<uint64_t>& chunk_shape, const Copy& copy) {
+  const size_t rank = chunk_shape.size();
+  std::vector<uint64_t> count(rank);
+  for (size_t d = 0; d < rank; ++d) {
+    count[d] = std::min(chunk_shape[d], spec.shape[d] - spec.grid.Begin(d, index[d]));
+  }
+  std::vector<uint64_t> at(rank);
+  for (;;) {
+    uint64_t from = 0;
+    uint64_t to = 0;
+    for (size_t d = 0; d < rank; ++d) {
+      from = from * chunk_shape[d] + at[d];
+      to = to * spec.shape[d] + spec.grid.Begin(d, index[d]) + at[d];
+    }
+    copy(from, to, rank == 0 ? 1 : count.back());
+    size_t d = rank == 0 ? 0 : rank - 1;
+    while (d > 0 && at[d - 1] + 1 == count[d - 1]) at[--d] = 0;
+    if (d == 0) return;
+    ++at[d - 1];
+  }
+}
+
 class Reading {
  public:
   Reading(const ArraySource& source, ByteSpan out)
       : source_(source), spec_(source.spec()), item_(spec_.dtype.size()), out_(out) {}
 
   Result<void> Run() {
-    std::vector<uint64_t> index(spec_.shape.size());
-    for (;;) {
-      NDLFS_RETURN_IF_ERROR(ReadChunk(index));
-      size_t d = index.size();
-      while (d > 0 && index[d - 1] + 1 == spec_.grid.counts()[d - 1]) index[--d] = 0;
-      if (d == 0) return {};
-      ++index[d - 1];
-    }
+    return ForEachChunk(spec_.grid, [this](const auto& index) { return ReadChunk(index); });
+  }
+
+  Result<Bytes> DecodeChunk(const std::vector<uint64_t>& index, uint64_t max_bytes) {
+    const std::vector<uint64_t> shape = spec_.grid.ChunkShape(index);
+    const auto size = CheckedProduct(shape, item_);
+    if (!size || *size > max_bytes) return model::Limit("a chunk is too large");
+    NDLFS_TRY(const ChunkLocation location, source_.Locate(index, indexes_));
+    return Decoded(location, shape, *size);
   }
 
  private:
   Result<void> ReadChunk(const std::vector<uint64_t>& index) {
+    NDLFS_TRY(const Bytes chunk, DecodeChunk(index, spec_.max_chunk_bytes));
     const std::vector<uint64_t> shape = spec_.grid.ChunkShape(index);
-    const auto size = CheckedProduct(shape, item_);
-    if (!size || *size > spec_.max_chunk_bytes) return model::Limit("a chunk is too large");
-    NDLFS_TRY(const ChunkLocation location, source_.Locate(index, indexes_));
-    NDLFS_TRY(const Bytes chunk, Decoded(location, shape, *size));
-    Copy(index, shape, chunk.span());
+    ForEachRun(spec_, index, shape, [&](uint64_t from, uint64_t to, uint64_t count) {
+      std::memcpy(out_.data() + to * item_, chunk.data() + from * item_, count * item_);
+    });
     return {};
   }
 
@@ -107,31 +147,6 @@ class Reading {
       all.insert(all.end(), value->bytes.span().begin(), value->bytes.span().end());
     }
     return Bytes::Copy(all);
-  }
-
-  // The part of the chunk that is in the array.
-  void Copy(const std::vector<uint64_t>& index, const std::vector<uint64_t>& shape,
-            ConstByteSpan chunk) {
-    const size_t rank = shape.size();
-    std::vector<uint64_t> count(rank);
-    for (size_t d = 0; d < rank; ++d) {
-      count[d] = std::min(shape[d], spec_.shape[d] - spec_.grid.Begin(d, index[d]));
-    }
-    std::vector<uint64_t> at(rank);
-    const uint64_t run = (rank == 0 ? 1 : count.back()) * item_;
-    for (;;) {
-      uint64_t from = 0;
-      uint64_t to = 0;
-      for (size_t d = 0; d < rank; ++d) {
-        from = from * shape[d] + at[d];
-        to = to * spec_.shape[d] + spec_.grid.Begin(d, index[d]) + at[d];
-      }
-      std::memcpy(out_.data() + to * item_, chunk.data() + from * item_, run);
-      size_t d = rank == 0 ? 0 : rank - 1;
-      while (d > 0 && at[d - 1] + 1 == count[d - 1]) at[--d] = 0;
-      if (d == 0) return;
-      ++at[d - 1];
-    }
   }
 
   const ArraySource& source_;
@@ -183,7 +198,55 @@ Result<void> ReadInto(const ArraySource& source, ByteSpan out) {
   return Reading(source, out).Run();
 }
 
+// Texts of variable size, which only libraries and documents have: these make the chunks.
+Result<void> ReadVariableTexts(const ArraySource& source, std::vector<std::string>& texts) {
+  const ArraySpec& spec = source.spec();
+  OneArrayIndexes indexes;
+  return ForEachChunk(spec.grid, [&](const std::vector<uint64_t>& index) -> Result<void> {
+    NDLFS_TRY(const ChunkLocation location, source.Locate(index, indexes));
+    if (location.absent()) return {};  // empty texts
+    if (!location.generate) return model::Unsupported("texts that are encoded");
+    NDLFS_TRY(const Bytes chunk, location.generate(spec.max_chunk_bytes));
+    const auto shape = spec.grid.ChunkShape(index);
+    NDLFS_TRY(const auto table,
+              ElementTable::Make(chunk.span(), CheckedProduct(shape).value_or(UINT64_MAX)));
+    Result<void> done;
+    ForEachRun(spec, index, shape, [&](uint64_t from, uint64_t to, uint64_t count) {
+      for (uint64_t i = 0; i < count && done; ++i) {
+        ConstByteSpan element = table[from + i];
+        const auto text = TakeText(element);
+        if (text) texts[to + i] = TextAsUtf8(spec.dtype, *text);
+        if (!text) done = model::Propagate(text.error());
+      }
+    });
+    return done;
+  });
+}
+
 }  // namespace
+
+Result<std::vector<std::string>> ReadTexts(const ArraySource& source, uint64_t max_count) {
+  const ArraySpec& spec = source.spec();
+  if (spec.dtype.kind() != model::Datatype::Kind::kString) {
+    return model::Unsupported("{}, expected texts", spec.dtype.keyword());
+  }
+  const auto count = CheckedProduct(spec.shape);
+  if (!count || *count > max_count) return model::Limit("more than {} texts", max_count);
+  std::vector<std::string> texts(*count);
+  if (texts.empty()) return texts;
+  if (!spec.dtype.is_fixed_size()) {
+    NDLFS_RETURN_IF_ERROR(ReadVariableTexts(source, texts));
+    return texts;
+  }
+  NDLFS_TRY(const Bytes bytes, ReadElements(source, spec.max_chunk_bytes));
+  const size_t size = spec.dtype.size();
+  for (size_t i = 0; i < texts.size(); ++i) {
+    NDLFS_TRY(const auto value,
+              model::DecodeElement(spec.dtype, bytes.span().subspan(i * size, size)));
+    if (const std::string* text = value.text()) texts[i] = *text;
+  }
+  return texts;
+}
 
 Result<Bytes> ReadElements(const ArraySource& source, uint64_t max_bytes) {
   const ArraySpec& spec = source.spec();
@@ -193,6 +256,28 @@ Result<Bytes> ReadElements(const ArraySource& source, uint64_t max_bytes) {
   Bytes bytes(*size);
   NDLFS_RETURN_IF_ERROR(ReadInto(source, bytes.span()));
   return bytes;
+}
+
+Result<Bytes> ReadFirstElements(const ArraySource& source, uint64_t max_bytes) {
+  const ArraySpec& spec = source.spec();
+  const size_t item = spec.dtype.is_fixed_size() ? spec.dtype.size() : 0;
+  if (item == 0) return model::Unsupported("elements of variable size");
+  if (CheckedProduct(spec.shape) == uint64_t{0}) return Bytes();
+  if (const auto range = source.contiguous()) {
+    const uint64_t size = CheckedProduct(spec.shape, item).value_or(UINT64_MAX);
+    Bytes bytes(std::min(size, max_bytes / item * item));
+    NDLFS_RETURN_IF_ERROR(ReadContiguous(*range, bytes.span()));
+    return bytes;
+  }
+  const std::vector<uint64_t> first(spec.shape.size());
+  NDLFS_TRY(const Bytes chunk, Reading(source, {}).DecodeChunk(first, max_bytes));
+  std::vector<std::byte> elements;
+  ForEachRun(spec, first, spec.grid.ChunkShape(first),
+             [&](uint64_t from, uint64_t /*to*/, uint64_t count) {
+               const auto run = chunk.span().subspan(from * item, count * item);
+               elements.insert(elements.end(), run.begin(), run.end());
+             });
+  return Bytes::Copy(elements);
 }
 
 }  // namespace ndlfs::backends

@@ -243,6 +243,15 @@ def ncml_documents():
            '<variable name="v" type="short"><attribute name="b" value="c d" separator=" "/></variable>')
 
 
+def aggregations():
+    """Attributes of an aggregation variable, of the files that cfa_fuzz.cc has."""
+    yield "location: n file: f address: v"
+    yield "map: /n uris: s identifiers: v"
+    parts = [{"index": [i], "location": [[2 * i, 2 * i + 1]], "subarray": {"file": "p.ndl.yaml", "ncvar": "t", "shape": [2]}}
+             for i in range(2)]
+    yield "j" + json.dumps({"base": "", "pmshape": [2], "pmdimensions": ["x"], "Partitions": parts})
+
+
 def make_all(top):
     for number, (kind, header, data) in enumerate(foreign_headers()):
         in_one_file = kind in (5, 6) or "\n\n" in header or "LOCAL" in header
@@ -271,6 +280,8 @@ def make_all(top):
         put(top, "remote_fuzz", name, answer.encode())
     for number, document in enumerate(kerchunk_documents()):
         put(top, "kerchunk_fuzz", str(number), json.dumps(document).encode())
+    for number, text in enumerate(aggregations()):
+        put(top, "cfa_fuzz", str(number), (text if text.startswith("j") else "t" + text).encode())
     for number, contents in enumerate(ncml_documents()):
         document = f'<netcdf xmlns="http://www.unidata.ucar.edu/namespaces/netcdf/ncml-2.2"{contents}</netcdf>'
         put(top, "ncml_fuzz", str(number), document.encode())

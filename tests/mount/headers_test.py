@@ -70,8 +70,7 @@ class WrittenByOthersTest(harness.SourceTestCase):
         table = astropy.io.fits.BinTableHDU.from_columns(
             [column("x", "E", array=np.arange(3.0)), column("u", "I", bzero=32768, array=np.array([0, 40000, 65535], "u2")),
              column("v", "6J", dim="(3,2)", array=np.arange(18, dtype="i4").reshape(3, 2, 3))], name="rows")
-        tiles = astropy.io.fits.CompImageHDU(VALUES[0].astype("i2"), name="tiles")
-        astropy.io.fits.HDUList([*units, table, tiles]).writeto(os.path.join(self.source, "a.fits"))
+        astropy.io.fits.HDUList([*units, table]).writeto(os.path.join(self.source, "a.fits"))
         mounted = self.mount(self.source)
         for name, values in expected.items():
             self.expect(mounted, "a.fits", name, values)
@@ -80,7 +79,31 @@ class WrittenByOthersTest(harness.SourceTestCase):
         self.assertEqual(rows.dtype, np.dtype([("x", "<f4"), ("u", "<u2"), ("v", "<i4", (2, 3))]))
         self.assertEqual(rows["u"].tolist(), [0, 40000, 65535])
         np.testing.assert_array_equal(rows["v"], np.arange(18).reshape(3, 2, 3))
-        self.assertIn(b"compressed tiles", harness.read(mounted.join("a.fits/TILES/error.txt")))
+
+    def test_fits_in_compressed_tiles_of_astropy(self):
+        waves = 1000 * np.sin(np.arange(3 * 20 * 700) / 37).reshape(3, 20, 700)
+        waves[0, 3, 5], waves[0, 10:15] = np.nan, 0
+        images = {}
+        for kind in ("GZIP_1", "GZIP_2", "RICE_1", "PLIO_1"):
+            whole = np.abs(np.nan_to_num(waves[:, :, :40])).astype("i2")
+            images[kind + "_i2"] = whole, {"compression_type": kind, "tile_size": (10, 7, 2)}
+            for method in () if kind == "PLIO_1" else (-1, 1, 2):
+                images[f"{kind}_F{method + 1}"] = waves[0].astype("f4"), {
+                    "compression_type": kind, "quantize_level": 16, "quantize_method": method, "dither_seed": 9999}
+        images["RICE_1_U2"] = (waves[1] + 30000).astype("u2"), {"compression_type": "RICE_1"}
+        images["LOSSLESS"] = waves[0], {"compression_type": "GZIP_2", "quantize_level": 0}
+        images["NOISE"] = np.ldexp(waves[2], np.arange(700) - 350), {"compression_type": "RICE_1"}
+        images["H"] = whole[0], {"compression_type": "HCOMPRESS_1"}
+        path = os.path.join(self.source, "a.fits")
+        units = [astropy.io.fits.CompImageHDU(values, name=name, **how) for name, (values, how) in images.items()]
+        astropy.io.fits.HDUList([astropy.io.fits.PrimaryHDU(), *units]).writeto(path)
+        mounted = self.mount(self.source)
+        self.assertIn(b'compressed tiles ("HCOMPRESS_1")', harness.read(mounted.join("a.fits/H/error.txt")))
+        with astropy.io.fits.open(path) as file:
+            for name in images.keys() - {"H"}:
+                expected = file[name].data
+                self.assertEqual(load(mounted.join("a.fits", name.upper())).tobytes(),
+                                 expected.astype(expected.dtype.newbyteorder("<")).tobytes(), name)
 
     def test_envi_of_gdal(self):
         reference = osr.SpatialReference()

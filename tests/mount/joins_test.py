@@ -28,6 +28,35 @@ def write_netcdf(path, day, units="K", form="NETCDF4"):
         sst[:] = values_of(day)
 
 
+def write_aggregation(path, files, form):
+    """An aggregation by CFA 0.6 of files with two times each."""
+    with netCDF4.Dataset(path, "w", format=form) as file:
+        file.Conventions = "CF-1.10 CFA-0.6.2"
+        is_new = form == "NETCDF4"
+        for name, size in (("time", 2 * len(files)), ("lat", 3), ("f_time", len(files)), ("f_lat", 1), ("i", 2),
+                           ("j", len(files)), ("length", 10)):
+            file.createDimension(name, size)
+        dims = ("f_time", "f_lat")
+        text = (lambda name, dims: file.createVariable(name, str, dims)) if is_new else (
+            lambda name, dims: file.createVariable(name, "S1", (*dims, "length")))
+        char = (lambda texts: np.array(texts, object)) if is_new else (
+            lambda texts: netCDF4.stringtochar(np.array(texts, "S10")))
+        for name, dims_of, kind in (("sst", "time lat", "f4"), ("time", "time", "f8")):
+            variable = file.createVariable(name, kind, ())
+            variable.aggregated_dimensions = dims_of
+            suffix = "" if name == "sst" else "_1"
+            variable.aggregated_data = f"location: location{suffix} file: file{suffix} format: format address: {name}_in"
+            variable.units = "K" if name == "sst" else "days since 2000-01-01"
+            location = file.createVariable(f"location{suffix}", "i4", ("i", "j") if name == "sst" else ("f_lat", "j"))
+            location[:] = [[2] * len(files), [3] + [-1] * (len(files) - 1)][:location.shape[0]]
+            of_name = dims if name == "sst" else dims[:1]
+            shape = (len(files), 1) if name == "sst" else (len(files),)
+            text(f"file{suffix}", of_name)[:] = char(np.reshape(files, shape))
+            text(f"{name}_in", of_name)[:] = char(np.full(shape, name))
+        text("format", ())[...] = np.array("nc", object) if is_new else np.array([*"nc" + 8 * "\0"], "S1")
+        file.createVariable("lat", "f8", ("lat",))[:] = [10, 20, 30]
+
+
 def write_zarr(path, day):
     group = zarr.open_group(path, mode="w")
     for name, dims, values in (("time", ["time"], [day, day + 0.5]), ("lat", ["lat"], [10.0, 20.0, 30.0]),
@@ -129,6 +158,23 @@ class JoinTest(harness.SourceTestCase):
             self.assertEqual((file["sst"].units, file["sst"].long_name), ("K", "temperature"))
         np.testing.assert_array_equal(np.load(mount.join("one.ncml/sst/data.npy")), values_of(1))
         self.assertIn(b"<remove> is not supported", harness.read(mount.join("wrong.ncml/error.txt")))
+
+    def test_an_aggregation_variable_of_netcdf_is_the_array_of_its_fragments(self):
+        for form in ("NETCDF4", "NETCDF3_CLASSIC"):
+            for day in (0, 1, 2):
+                write_netcdf(self.path(f"days/{day}.nc"), day)
+            write_aggregation(self.path("all.nc"), ["days/0.nc", "days/1.nc", "days/2.nc"], form)
+            with harness.Mount(self.source) as mount:
+                expected = np.concatenate([values_of(day) for day in range(3)])
+                np.testing.assert_array_equal(np.load(mount.join("all.nc/sst/data.npy")), expected)
+                with netCDF4.Dataset(mount.join("all.nc/data.nc")) as file:
+                    self.assertEqual(file["sst"].dimensions, ("time", "lat"))
+                    self.assertNotIn("aggregated_data", file["sst"].ncattrs())
+                    np.testing.assert_array_equal(file["sst"][:], expected)
+                    np.testing.assert_array_equal(file["time"][:], np.arange(0, 3, 0.5))
+            os.remove(self.path("days/1.nc"))
+            with harness.Mount(self.source) as mount:
+                self.assertRegex(harness.read(mount.join("all.nc/sst/error.txt")), b"is missing: days/1.nc")
 
     def test_what_cannot_be_joined_is_one_clear_line(self):
         files = self.days(0)

@@ -13,6 +13,7 @@
 #include "backends/base/checked.h"
 #include "backends/format/foreign/fits_header.h"
 #include "backends/format/foreign/fits_table.h"
+#include "backends/format/foreign/fits_tiles.h"
 #include "backends/format/foreign/header_format.h"
 #include "backends/format/foreign/header_text.h"
 #include "backends/format/foreign/moved_zero.h"
@@ -197,13 +198,16 @@ Result<void> AddArray(DescribedArray array, const Unit& unit, const DataFile& fi
 }
 
 // An image in the rows of a table.
-Result<void> AddCompressed(const Unit& unit, std::string name, Contents& contents) {
-  auto image = DescribeImage(unit.header, "ZBITPIX", "ZNAXIS", std::move(name));
-  if (!image) image = DescribedArray{.name = NameOf(unit, {}), .stored = Datatype::Opaque(1)};
-  return AddRefused(*std::move(image), unit.header,
-                    Unsupported("an image in compressed tiles ({})",
-                                model::Quote(unit.header.Text("ZCMPTYPE"))),
-                    contents);
+Result<void> AddCompressed(const Unit& unit, std::string name, const HeaderFile& file,
+                           const DataFile& data, Contents& contents) {
+  auto image = DescribeImage(unit.header, "ZBITPIX", "ZNAXIS", name);
+  if (!image) {
+    return AddRefused({.name = std::move(name), .stored = Datatype::Opaque(1)}, unit.header,
+                      model::Propagate(std::move(image).error()), contents);
+  }
+  auto source = MakeTileSource(unit.header, *image, data, unit.data, file.options);
+  AppendAttributes(unit.header, *image);
+  return contents.AddArray(*image, std::move(source));
 }
 
 Result<void> AddUnit(const Unit& unit, const HeaderFile& file, const DataFile& data,
@@ -211,7 +215,8 @@ Result<void> AddUnit(const Unit& unit, const HeaderFile& file, const DataFile& d
   const FitsHeader& header = unit.header;
   std::string name = NameOf(unit, file);
   const std::string kind = unit.number == 0 ? "IMAGE" : header.Text("XTENSION");
-  if (header.IsTrue("ZIMAGE")) return AddCompressed(unit, std::move(name), contents);
+  if (header.IsTrue("ZIMAGE"))
+    return AddCompressed(unit, std::move(name), file, data, contents);
   if (kind == "IMAGE" && header.Integer("NAXIS") == 0) {
     contents.AddAttributes(header.MakeAttributes());
     return {};

@@ -130,9 +130,13 @@ std::string NameOf(const FitsHeader& header, int64_t number,
   return name;
 }
 
-}  // namespace
+struct TableSizes {
+  size_t width = 0;  // bytes of a row
+  uint64_t rows = 0;
+  int64_t columns = 0;
+};
 
-Result<DescribedArray> DescribeTable(const FitsHeader& header, std::string name) {
+Result<TableSizes> SizesOf(const FitsHeader& header) {
   const auto width = header.Integer("NAXIS1");
   const auto rows = header.Integer("NAXIS2");
   const auto count = header.Integer("TFIELDS");
@@ -142,12 +146,43 @@ Result<DescribedArray> DescribeTable(const FitsHeader& header, std::string name)
   if (*count > kMostColumns || *width > static_cast<int64_t>(kMostRowBytes)) {
     return model::Limit("a table of {} columns in {} bytes", *count, *width);
   }
+  return TableSizes{static_cast<size_t>(*width), static_cast<uint64_t>(*rows), *count};
+}
+
+// Columns up to `offset` have to lie in a row.
+Result<void> CheckEnd(size_t offset, const TableSizes& sizes) {
+  if (offset <= sizes.width) return {};
+  return BadInput("columns of more than the {} bytes of a row", sizes.width);
+}
+
+}  // namespace
+
+Result<std::vector<TableColumn>> ColumnsOf(const FitsHeader& header) {
+  NDLFS_TRY(const TableSizes sizes, SizesOf(header));
+  std::vector<TableColumn> columns;
+  size_t offset = 0;
+  for (int64_t i = 1; i <= sizes.columns; ++i) {
+    NDLFS_TRY(const auto column, ColumnOf(header, i));
+    if (!column) continue;
+    const std::string form = header.Text(fmt::format("TFORM{}", i));
+    const size_t letter = form.find_first_of("PQ");
+    const auto item = letter + 1 < form.size() ? TypeOf(form[letter + 1]) : std::nullopt;
+    columns.push_back({header.Text(fmt::format("TTYPE{}", i)), form, offset,
+                       column->type.size(), letter != form.npos && item ? item->size() : 0});
+    offset += column->type.size();
+    NDLFS_RETURN_IF_ERROR(CheckEnd(offset, sizes));
+  }
+  return columns;
+}
+
+Result<DescribedArray> DescribeTable(const FitsHeader& header, std::string name) {
+  NDLFS_TRY(const TableSizes sizes, SizesOf(header));
   std::vector<Datatype::Member> stored;
   std::vector<Datatype::Member> decoded;
   std::vector<size_t> highest_bytes;
   std::set<std::string, std::less<>> names;
   size_t offset = 0;
-  for (int64_t i = 1; i <= *count; ++i) {
+  for (int64_t i = 1; i <= sizes.columns; ++i) {
     NDLFS_TRY(const auto column, ColumnOf(header, i));
     if (!column) continue;
     const std::string column_name = NameOf(header, i, names);
@@ -155,17 +190,15 @@ Result<DescribedArray> DescribeTable(const FitsHeader& header, std::string name)
     decoded.push_back({column_name, column->decoded, offset});
     for (const size_t place : column->highest_bytes) highest_bytes.push_back(offset + place);
     offset += column->type.size();
-    if (offset > static_cast<size_t>(*width)) {
-      return BadInput("columns of more than the {} bytes of a row", *width);
-    }
+    NDLFS_RETURN_IF_ERROR(CheckEnd(offset, sizes));
   }
   if (stored.empty()) return BadInput("a table without columns");
   DescribedArray table;
   table.name = std::move(name);
-  table.axes = {{"row", static_cast<uint64_t>(*rows)}};
-  table.stored = Datatype::Compound(std::move(stored), static_cast<size_t>(*width));
+  table.axes = {{"row", sizes.rows}};
+  table.stored = Datatype::Compound(std::move(stored), sizes.width);
   if (highest_bytes.empty()) return table;
-  table.dtype = Datatype::Compound(std::move(decoded), static_cast<size_t>(*width));
+  table.dtype = Datatype::Compound(std::move(decoded), sizes.width);
   NDLFS_TRY(table.codec, MakeMovedZero(table.stored, std::move(highest_bytes)));
   return table;
 }

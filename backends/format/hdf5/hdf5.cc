@@ -8,6 +8,7 @@
 #include <map>
 #include <set>
 
+#include "backends/format/cfa/cfa.h"
 #include "backends/format/hdf5/dataset_source.h"
 #include "backends/format/hdf5/external_store.h"
 #include "backends/format/hdf5/helper.h"
@@ -405,9 +406,9 @@ class Hdf5FormatImpl final : public Format {
   Result<std::shared_ptr<const Hierarchy>> Open(std::shared_ptr<const Source> source,
                                                 const std::string& path,
                                                 const OpenOptions& options) const override {
-    auto hierarchy = std::make_shared<Hdf5Hierarchy>(std::move(source), path, options);
+    auto hierarchy = std::make_shared<Hdf5Hierarchy>(source, path, options);
     NDLFS_RETURN_IF_ERROR(hierarchy->Current());
-    return hierarchy;
+    return cfa::WithAggregations(std::move(hierarchy), std::move(source), path, options);
   }
 
  private:

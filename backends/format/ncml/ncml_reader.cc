@@ -11,6 +11,7 @@
 
 #include "backends/format/foreign/header_text.h"
 #include "backends/format/ncml/ncml_values.h"
+#include "backends/format/ndl/part_stores.h"
 #include "backends/xml/xml.h"
 
 namespace ndlfs::backends::ncml {
@@ -87,7 +88,7 @@ class Reader {
       if (aggregation_) return model::Unsupported("a location and an <aggregation>");
       ValueSource store;
       store.kind = ValueSource::Kind::kStore;
-      NDLFS_TRY(store.name, FileOf(*location));
+      NDLFS_TRY(store.name, ndl::FileOfLocation(*location));
       root_.source = std::move(store);
     }
     if (aggregation_) NDLFS_RETURN_IF_ERROR(ReadAggregation(*aggregation_));
@@ -125,15 +126,6 @@ class Reader {
     const std::string* value = element.Find(attribute);
     if (value && !value->empty()) return *value;
     return model::BadInput("<{}> lacks the attribute {}", element.name, attribute);
-  }
-
-  static Result<std::string> FileOf(std::string_view location) {
-    if (location.find("://") != location.npos && !location.starts_with("file:")) {
-      return model::Unsupported("{}: only files are supported", model::Quote(location));
-    }
-    if (location.starts_with("file:")) location.remove_prefix(std::string_view("file:").size());
-    if (location.empty()) return model::BadInput("an empty location");
-    return std::string(location);
   }
 
   Result<void> ReadChildren(const Element& top) {
@@ -234,7 +226,7 @@ class Reader {
     }
     spec.files.form = model::FileSet::Form::kList;
     NDLFS_TRY(const std::string location, Required(part, "location"));
-    NDLFS_TRY(spec.files.names.emplace_back(), FileOf(location));
+    NDLFS_TRY(spec.files.names.emplace_back(), ndl::FileOfLocation(location));
     return {};
   }
 
@@ -245,7 +237,7 @@ class Reader {
       return model::Unsupported("<scan> next to another one or to <netcdf>");
     }
     NDLFS_TRY(const std::string given, Required(scan, "location"));
-    NDLFS_TRY(std::string folder, FileOf(given));
+    NDLFS_TRY(std::string folder, ndl::FileOfLocation(given));
     const std::string_view suffix = scan.Text("suffix");
     if ((folder + std::string(suffix)).find_first_of("*?[") != std::string::npos) {
       return model::Unsupported("<scan> with *, ? or [");

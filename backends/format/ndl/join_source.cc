@@ -16,7 +16,6 @@ namespace ndlfs::backends::ndl {
 namespace {
 
 using model::Result;
-using Opener = std::function<Result<JoinedPart>(size_t)>;
 
 // So many parts of unit size are compared before an array is shown; of more, each when it is
 // read.
@@ -29,7 +28,7 @@ constexpr uint64_t kPieceBytes = uint64_t{4} << 20;
 class JoinSource final : public ArraySource, public JoinedArray {
  public:
   JoinSource(ArraySpec spec, size_t dim, std::vector<uint64_t> bounds, bool is_plain,
-             Opener open)
+             PartOpener open)
       : spec_(std::move(spec)),
         dim_(dim),
         bounds_(std::move(bounds)),
@@ -52,7 +51,7 @@ class JoinSource final : public ArraySource, public JoinedArray {
   const size_t dim_;
   const std::vector<uint64_t> bounds_;
   const bool is_plain_;
-  const Opener open_;
+  const PartOpener open_;
 };
 
 // `extent` cut into pieces of `size`, but not into very many.
@@ -84,36 +83,11 @@ Result<ChunkGrid> MakeGrid(const std::vector<uint64_t>& shape, size_t dim,
   return ChunkGrid::Rectilinear(shape, std::move(extents));
 }
 
-Result<std::vector<uint64_t>> BoundsOf(const std::vector<uint64_t>& sizes) {
-  std::vector<uint64_t> bounds = {0};
-  for (const uint64_t size : sizes) {
-    const auto end = CheckedAdd(bounds.back(), size);
-    if (!end || *end > kMaxViewSize) return model::Limit("the parts are too long");
-    bounds.push_back(*end);
-  }
-  return bounds;
-}
-
 // One number for all parts, or one for each.
 Result<std::vector<uint64_t>> GivenSizes(const std::vector<uint64_t>& given, size_t count) {
   if (given.size() == 1) return std::vector<uint64_t>(count, given[0]);
   if (given.size() == count) return given;
   return model::BadInput("{} sizes are given, but there are {} parts", given.size(), count);
-}
-
-// Makes the source of a join of `spec`, whose dtype, shape and fill are set.
-Result<std::shared_ptr<const ArraySource>> MakeSource(ArraySpec spec, size_t dim,
-                                                      std::vector<uint64_t> bounds,
-                                                      const std::vector<uint64_t>& chunk,
-                                                      bool is_plain, Opener open) {
-  if (!spec.dtype.is_fixed_size() || spec.dtype.size() == 0) {
-    return model::Unsupported("elements of variable size cannot be joined");
-  }
-  const auto bytes = CheckedProduct(spec.shape, spec.dtype.size());
-  if (!bytes || *bytes > kMaxViewSize) return model::Limit("too many elements");
-  NDLFS_TRY(spec.grid, MakeGrid(spec.shape, dim, bounds, chunk));
-  return std::make_shared<JoinSource>(std::move(spec), dim, std::move(bounds), is_plain,
-                                      std::move(open));
 }
 
 // The document's extents have to be those of the parts, but for null.
@@ -182,14 +156,7 @@ class StoreJoin {
 
   Result<Join> Make() {
     NDLFS_TRY(const size_t first, parts_->First());
-    NDLFS_TRY(join_.first, parts_->stores().Load(parts_->path(first), name_));
-    const std::string label =
-        fmt::format("{}: {}", parts_->stores().Describe(parts_->path(first)), name_);
-    if (join_.first->is_group()) return model::BadInput("{} is a group", label);
-    if (!join_.first->source) {
-      if (join_.first->error) return model::Propagate(*join_.first->error, label);
-      return model::Unsupported("{} has no data", label);
-    }
+    NDLFS_TRY(join_.first, parts_->stores().LoadArray(parts_->path(first), name_));
     first_ = DescribePart(parts_->stores(), parts_->path(first), name_, *join_.first);
     NDLFS_TRY(along_, FindAlong(spec_, first_, described_));
     rules_ = {along_.is_new ? std::nullopt : std::optional(along_.dim), Unpacks(),
@@ -222,7 +189,7 @@ class StoreJoin {
     const ArraySpec& of_first = join_.first->source->spec();
     ArraySpec spec;
     spec.dtype = of_first.dtype;
-    spec.fill = FillOf(*join_.first);
+    spec.fill = FillOfMissing(*join_.first);
     if (rules_.unpack) {
       NDLFS_TRY(join_.unpacking, ChooseUnpacking(*join_.first, described_), first_.label);
       NDLFS_RETURN_IF_ERROR(ConverterOf(*join_.unpacking, *join_.first), first_.label);
@@ -240,13 +207,13 @@ class StoreJoin {
       const auto* name = std::get_if<std::string>(&spec_.along);
       join_.dimensions.insert(join_.dimensions.begin() + at, name ? *name : std::string());
     }
-    NDLFS_TRY(auto bounds, BoundsOf(sizes_));
+    NDLFS_TRY(auto bounds, JoinBounds(sizes_));
     spec.shape[along_.dim] = bounds.back();
     if (described_ != nullptr) NDLFS_RETURN_IF_ERROR(CheckDescribed(spec));
     const bool is_plain = join_.first->source->contiguous().has_value();
     join_.along = along_.dim;
-    NDLFS_TRY(join_.source, MakeSource(std::move(spec), along_.dim, std::move(bounds), chunk,
-                                       is_plain, MakeOpener()));
+    NDLFS_TRY(join_.source, MakeJoinSource(std::move(spec), along_.dim, std::move(bounds),
+                                           chunk, is_plain, MakeOpener()));
     return {};
   }
 
@@ -260,11 +227,11 @@ class StoreJoin {
   }
 
   // Compares each part with the first one, before an element of it is read.
-  Opener MakeOpener() const {
+  PartOpener MakeOpener() const {
     return [parts = parts_, name = name_, first = first_, rules = rules_, along = along_,
             sizes = sizes_, unpacking = join_.unpacking](size_t i) -> Result<JoinedPart> {
       JoinedPart part;
-      part.name = fmt::format("{}: {}", parts->stores().Describe(parts->path(i)), name);
+      part.name = parts->stores().Describe(parts->path(i), name);
       if (!parts->is_present(i)) return part;
       NDLFS_TRY(const auto node, parts->LoadLike(i, name, first, rules));
       const uint64_t size = along.is_new ? 1 : node->source->spec().shape[along.dim];
@@ -277,17 +244,6 @@ class StoreJoin {
       NDLFS_TRY(part.converter, ConverterOf(*unpacking, *node), part.name);
       return part;
     };
-  }
-
-  // The element of parts that are missing: what the attributes call missing, or else the store.
-  static std::vector<std::byte> FillOf(const Node& node) {
-    const ArraySpec& spec = node.source->spec();
-    const auto* attribute = model::FindAttribute(node.attributes(), "_FillValue");
-    const model::Value* value = attribute ? model::OnlyItem(attribute->value) : nullptr;
-    if (value == nullptr || !spec.dtype.is_fixed_size()) return spec.fill;
-    std::vector<std::byte> fill(spec.dtype.size());
-    if (!model::EncodeElement(spec.dtype, *value, fill)) return spec.fill;
-    return fill;
   }
 
   // NaN, or 0 where the type has none.
@@ -355,6 +311,40 @@ Result<std::vector<uint64_t>> FindFlatSizes(const PartSet& parts,
 
 }  // namespace
 
+Result<std::vector<uint64_t>> JoinBounds(const std::vector<uint64_t>& sizes) {
+  std::vector<uint64_t> bounds = {0};
+  for (const uint64_t size : sizes) {
+    const auto end = CheckedAdd(bounds.back(), size);
+    if (!end || *end > kMaxViewSize) return model::Limit("the parts are too long");
+    bounds.push_back(*end);
+  }
+  return bounds;
+}
+
+Result<std::shared_ptr<const ArraySource>> MakeJoinSource(ArraySpec spec, size_t dim,
+                                                          std::vector<uint64_t> bounds,
+                                                          const std::vector<uint64_t>& chunk,
+                                                          bool is_plain, PartOpener open) {
+  if (!spec.dtype.is_fixed_size() || spec.dtype.size() == 0) {
+    return model::Unsupported("elements of variable size cannot be joined");
+  }
+  const auto bytes = CheckedProduct(spec.shape, spec.dtype.size());
+  if (!bytes || *bytes > kMaxViewSize) return model::Limit("too many elements");
+  NDLFS_TRY(spec.grid, MakeGrid(spec.shape, dim, bounds, chunk));
+  return std::make_shared<JoinSource>(std::move(spec), dim, std::move(bounds), is_plain,
+                                      std::move(open));
+}
+
+std::vector<std::byte> FillOfMissing(const Node& node) {
+  const ArraySpec& spec = node.source->spec();
+  const auto* attribute = model::FindAttribute(node.attributes(), "_FillValue");
+  const model::Value* value = attribute ? model::OnlyItem(attribute->value) : nullptr;
+  if (value == nullptr || !spec.dtype.is_fixed_size()) return spec.fill;
+  std::vector<std::byte> fill(spec.dtype.size());
+  if (!model::EncodeElement(spec.dtype, *value, fill)) return spec.fill;
+  return fill;
+}
+
 FlatLayout LayoutOf(const PartStores& stores, const std::string& path,
                     const model::FlatFile& flat, const model::Ndarray& array) {
   FlatLayout layout;
@@ -382,7 +372,7 @@ Result<Join> JoinFiles(std::shared_ptr<const PartSet> parts, const model::ValueS
                        const model::Ndarray& described) {
   NDLFS_TRY(const size_t along, FindFlatAlong(spec, described));
   NDLFS_TRY(const auto sizes, FindFlatSizes(*parts, spec, described, along));
-  NDLFS_TRY(auto bounds, BoundsOf(sizes));
+  NDLFS_TRY(auto bounds, JoinBounds(sizes));
   ArraySpec joined;
   joined.dtype = described.type.WithOrder(model::ByteOrder::kLittle);
   joined.shape = ExtentsOf(described);
@@ -414,7 +404,7 @@ Result<Join> JoinFiles(std::shared_ptr<const PartSet> parts, const model::ValueS
   join.dimensions = DimensionsOf(described);
   join.along = along;
   NDLFS_TRY(join.source,
-            MakeSource(std::move(joined), along, std::move(bounds), chunk, is_plain, open));
+            MakeJoinSource(std::move(joined), along, std::move(bounds), chunk, is_plain, open));
   return join;
 }
 

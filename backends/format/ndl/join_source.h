@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -35,6 +37,23 @@ struct Join {
 // first part; others are compared with it when they are read.
 model::Result<Join> JoinStores(std::shared_ptr<const PartSet> parts, std::string_view name,
                                const model::ValueSource& spec, const model::Ndarray* described);
+
+// Opens part `i` of a join, as JoinedArray::OpenPart() does.
+using PartOpener = std::function<model::Result<JoinedPart>(size_t)>;
+
+// The array of all parts along `dim`, which begin at `bounds`. `spec` has its type, shape and
+// fill value. Parts are about to have chunks of the shape `chunk`, in the rank of the join, and
+// `is_plain` is as in JoinedArray.
+model::Result<std::shared_ptr<const ArraySource>> MakeJoinSource(
+    ArraySpec spec, size_t dim, std::vector<uint64_t> bounds,
+    const std::vector<uint64_t>& chunk, bool is_plain, PartOpener open);
+
+// JoinedArray::bounds() of parts of these sizes.
+model::Result<std::vector<uint64_t>> JoinBounds(const std::vector<uint64_t>& sizes);
+
+// The element that stands for parts that are missing: the one that the attributes of `array`
+// call missing, or else that of its store.
+std::vector<std::byte> FillOfMissing(const Node& array);
 
 // Joins flat files with arrays of the type and shape that `described` has.
 model::Result<Join> JoinFiles(std::shared_ptr<const PartSet> parts,

@@ -119,7 +119,7 @@ std::optional<std::string> CompareElements(std::string_view what, std::string_vi
 PartDescription DescribePart(const PartStores& stores, const std::string& path,
                              std::string_view name, const Node& node) {
   PartDescription part;
-  part.label = fmt::format("{}: {}", stores.Describe(path), name);
+  part.label = stores.Describe(path, name);
   const model::Ndarray& array = node.array();
   part.type = node.source ? node.source->spec().dtype : array.type;
   if (node.source) part.shape = node.source->spec().shape;

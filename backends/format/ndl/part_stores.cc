@@ -107,6 +107,24 @@ class Glob {
 
 }  // namespace
 
+Result<std::string> FileOfLocation(std::string_view location) {
+  constexpr std::string_view kScheme = "file:";
+  const bool is_file = location.starts_with(kScheme);
+  if (location.find("://") != location.npos && !is_file) {
+    return model::Unsupported("{}: only files are supported", model::Quote(location));
+  }
+  if (is_file) location.remove_prefix(kScheme.size());
+  if (location.empty()) return model::BadInput("an empty location");
+  return std::string(location);
+}
+
+Result<void> RequireData(const Node& node, std::string_view label) {
+  if (node.is_group()) return model::BadInput("{} is a group, expected an array", label);
+  if (node.source) return {};
+  if (node.error) return model::Propagate(*node.error, std::string(label));
+  return model::Unsupported("{} has no data", label);
+}
+
 PartStores::PartStores(std::shared_ptr<const Source> source, std::string document_path,
                        OpenOptions options)
     : source_(std::move(source)),
@@ -204,6 +222,17 @@ Result<std::shared_ptr<const Node>> PartStores::Load(const std::string& path,
     }
     return model::Propagate(std::move(node).error(), Describe(path));
   }
+}
+
+Result<std::shared_ptr<const Node>> PartStores::LoadArray(const std::string& path,
+                                                          std::string_view name) const {
+  NDLFS_TRY(auto node, Load(path, name));
+  NDLFS_RETURN_IF_ERROR(RequireData(*node, Describe(path, name)));
+  return node;
+}
+
+std::string PartStores::Describe(std::string_view path, std::string_view name) const {
+  return fmt::format("{}: {}", Describe(path), name);
 }
 
 }  // namespace ndlfs::backends::ndl

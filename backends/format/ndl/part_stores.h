@@ -17,6 +17,13 @@
 
 namespace ndlfs::backends::ndl {
 
+// The name of the file at `location`, a name or a URI of the scheme "file". Fails for other
+// URIs.
+model::Result<std::string> FileOfLocation(std::string_view location);
+
+// Fails if `node`, called `label` in messages, is no array, or has no data.
+model::Result<void> RequireData(const Node& node, std::string_view label);
+
 // The files and stores that the document at `document_path` names. Names are relative to the
 // folder of the document, and must not lead out of the source. Keeps the stores that were
 // opened last. Thread-safe.
@@ -40,8 +47,13 @@ class PartStores {
   // The object `name` of that store. Errors name the store.
   model::Result<std::shared_ptr<const Node>> Load(const std::string& path,
                                                   std::string_view name) const;
+  // The same, if it is an array with data. Errors name the array, too.
+  model::Result<std::shared_ptr<const Node>> LoadArray(const std::string& path,
+                                                       std::string_view name) const;
   // "1992/001.nc", for messages.
   std::string Describe(std::string_view path) const { return source_->Describe(path); }
+  // "1992/001.nc: /sst"
+  std::string Describe(std::string_view path, std::string_view name) const;
 
  private:
   using HierarchyPtr = std::shared_ptr<const Hierarchy>;

@@ -143,10 +143,10 @@ Result<void> Describe(const model::Ndarray& described, Node& node) {
 }
 
 std::shared_ptr<const SourcedObjects> SourcedObjects::Make(
-    std::shared_ptr<const PartStores> stores,
-    const std::vector<model::ValueSourcePtr>& sources) {
+    std::shared_ptr<const PartStores> stores, const std::vector<model::ValueSourcePtr>& sources,
+    const SourcedObjects* before) {
   std::shared_ptr<SourcedObjects> objects(new SourcedObjects(std::move(stores)));
-  for (const model::ValueSourcePtr& source : sources) objects->Add(*source);
+  for (const model::ValueSourcePtr& source : sources) objects->Add(*source, before);
   return objects;
 }
 
@@ -167,17 +167,27 @@ void SourcedObjects::AddFile(std::string_view name) {
   fingerprint_ = Mix(fingerprint_, version ? *version : 0);
 }
 
-void SourcedObjects::Add(const ValueSource& source) {
+const SourcedObjects::Parts* SourcedObjects::FindParts(const ValueSource& source) const {
+  const auto found = std::ranges::find_if(parts_, [&](const Parts& parts) {
+    return parts.files == source.files && parts.fills_missing == source.fills_missing;
+  });
+  return found == parts_.end() ? nullptr : &*found;
+}
+
+void SourcedObjects::Add(const ValueSource& source, const SourcedObjects* before) {
   if (stores_->options().shared) return;
   if (source.kind == Kind::kFile || source.kind == Kind::kStore) return AddFile(source.name);
   for (const std::string& store : source.stores) AddFile(store);
   if (source.kind != Kind::kJoin) return;
-  const bool is_known = std::ranges::any_of(parts_, [&](const Parts& parts) {
-    return parts.files == source.files && parts.fills_missing == source.fills_missing;
-  });
-  if (is_known) return;
-  parts_.push_back({source.files, source.fills_missing,
-                    PartSet::Make(stores_, source.files, source.fills_missing)});
+  if (FindParts(source) != nullptr) return;
+  // All parts of a list without gaps were there. One that is gone meanwhile is an error when it
+  // is read.
+  const Parts* known = before != nullptr ? before->FindParts(source) : nullptr;
+  const bool holds = known != nullptr && known->set && !source.fills_missing &&
+                     source.files.form != model::FileSet::Form::kGlob;
+  parts_.push_back(
+      {source.files, source.fills_missing,
+       holds ? known->set : PartSet::Make(stores_, source.files, source.fills_missing)});
   const auto& set = parts_.back().set;
   fingerprint_ = Mix(fingerprint_, set ? (*set)->Fingerprint()
                                        : std::hash<std::string>()(set.error().message()));
@@ -185,11 +195,7 @@ void SourcedObjects::Add(const ValueSource& source) {
 
 Result<std::shared_ptr<const PartSet>> SourcedObjects::PartsOf(
     const ValueSource& source) const {
-  for (const Parts& parts : parts_) {
-    if (parts.files == source.files && parts.fills_missing == source.fills_missing) {
-      return parts.set;
-    }
-  }
+  if (const Parts* parts = FindParts(source)) return parts->set;
   return model::Unsupported(
       "the data are in other files; a mount for several users does not show them");
 }
@@ -247,19 +253,13 @@ Result<void> SourcedObjects::LoadOther(const ValueSource& source, std::string_vi
                                        Node& node) const {
   NDLFS_TRY(const std::string store, stores_->Resolve(source.name));
   const std::string object = source.path.empty() ? std::string(path) : source.path;
-  NDLFS_TRY(const auto other, stores_->Load(store, object));
-  const std::string label = fmt::format("{}: {}", stores_->Describe(store), object);
-  if (other->is_group()) return model::BadInput("{} is a group, expected an array", label);
-  if (!other->source) {
-    if (other->error) return model::Propagate(*other->error, label);
-    return model::Unsupported("{} has no data", label);
-  }
+  NDLFS_TRY(const auto other, stores_->LoadArray(store, object));
   model::Ndarray& array = ArrayOf(node);
   const PartDescription part = DescribePart(*stores_, store, object, *other);
   const ArraySpec& spec = other->source->spec();
   if (source.has_type && !(array.type == spec.dtype)) {
     return model::BadInput("the document has the type {}, {} has {}", array.type.keyword(),
-                           label, spec.dtype.keyword());
+                           part.label, spec.dtype.keyword());
   }
   TakeShape(source, spec, part.dimensions, array);
   NDLFS_RETURN_IF_ERROR(CheckShape(array, spec));

@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "backends/format/cfa/cfa.h"
 #include "backends/format/netcdf3/header.h"
 #include "backends/format/netcdf3/variable_source.h"
 #include "backends/format/node_cache.h"
@@ -338,10 +339,11 @@ class NetCdf3FormatImpl final : public Format {
     return AsText(head).starts_with("CDF");
   }
 
-  model::Result<std::shared_ptr<const Hierarchy>> Open(std::shared_ptr<const Source> source,
-                                                       const std::string& path,
-                                                       const OpenOptions&) const override {
-    return netcdf3::Open([source, path] { return source->OpenFile(path); });
+  model::Result<std::shared_ptr<const Hierarchy>> Open(
+      std::shared_ptr<const Source> source, const std::string& path,
+      const OpenOptions& options) const override {
+    NDLFS_TRY(auto file, netcdf3::Open([source, path] { return source->OpenFile(path); }));
+    return cfa::WithAggregations(std::move(file), std::move(source), path, options);
   }
 };
 

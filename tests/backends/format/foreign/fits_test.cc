@@ -6,7 +6,9 @@
 #include <utility>
 #include <vector>
 
+#include "backends/format/foreign/fits_pixels.h"
 #include "backends/format/foreign/foreign.h"
+#include "backends/format/read_elements.h"
 #include "tests/backends/format/foreign/foreign_files.h"
 #include "tests/support/format_examples.h"
 
@@ -181,12 +183,138 @@ TEST_F(FitsTest, OtherUnitsSayWhyTheyAreNotShown) {
        "TFORM1: \"1Z\""},
       {Extension("BINTABLE", 8) + table +
            Cards{"TFIELDS = 1", "TFORM1  = '1PB'", "ZIMAGE  =                    T",
-                 "ZCMPTYPE= 'RICE_1'", "ZBITPIX = 16", "ZNAXIS  = 0"},
-       "compressed tiles (\"RICE_1\")"}};
+                 "TTYPE1  = 'COMPRESSED_DATA'", "ZCMPTYPE= 'HCOMPRESS_1'", "ZBITPIX = 16",
+                 "ZNAXIS  = 0"},
+       "compressed tiles (\"HCOMPRESS_1\")"}};
   for (const auto& [cards, error] : cases) {
     files_.Put("a.fits", empty + FitsHeader(cards) + Block(std::string(16, ' ')));
     EXPECT_THAT(files_.ArrayErrorOf("a.fits", "hdu1"), HasSubstr(error));
   }
+}
+
+// An image of two tiles of two pixels each. A row of the table has the descriptor of a tile.
+const Cards kTiles = {"NAXIS   = 2",        "NAXIS1  = 8",
+                      "NAXIS2  = 2",        "PCOUNT  = 8",
+                      "TFIELDS = 1",        "TTYPE1  = 'COMPRESSED_DATA'",
+                      "TFORM1  = '1PB(4)'", "ZIMAGE  =                    T",
+                      "ZNAXIS  = 1",        "ZNAXIS1 = 4",
+                      "ZTILE1  = 2"};
+const Cards kRice = {"ZCMPTYPE= 'RICE_1'", "ZBITPIX = 16", "ZNAME1  = 'BYTEPIX'",
+                     "ZVAL1   = 2"};
+
+std::string Descriptors(uint32_t count, uint32_t begin) {
+  return test::BigEndian(count, 4) + test::BigEndian(begin, 4);
+}
+
+class FitsTilesTest : public FitsTest {
+ protected:
+  void PutTiles(const Cards& cards, const std::string& table) {
+    files_.Put("a.fits",
+               FitsHeader({"SIMPLE  =                    T", "BITPIX  = 8", "NAXIS   = 0"}) +
+                   FitsHeader(Extension("BINTABLE", 8) + kTiles + cards) + Block(table));
+  }
+  // The error of the header, or that of reading the first tile.
+  std::string ErrorOf(const Cards& cards, const std::string& table) {
+    PutTiles(cards, table);
+    const std::string error = files_.ArrayErrorOf("a.fits", "hdu1");
+    if (!error.empty()) return error;
+    const auto elements = ReadElements(*files_.Load("a.fits", "hdu1")->source, 1 << 20);
+    return elements ? "" : elements.error().message();
+  }
+  // Two tiles: all pixels like the first one, which is 258 and then -2.
+  const std::string heap_ = std::string("\x01\x02\0\0\xff\xfe\0\0", 8);
+  const std::string good_ = Descriptors(4, 0) + Descriptors(4, 4) + heap_;
+};
+
+TEST_F(FitsTilesTest, TilesAreDecoded) {
+  PutTiles(kRice, good_);
+  EXPECT_EQ(files_.Elements("a.fits", "hdu1"), Numbers<int16_t>({258, 258, -2, -2}));
+  PutTiles(kRice + Cards{"BZERO   = 32768"}, good_);
+  EXPECT_EQ(files_.Elements("a.fits", "hdu1"), Numbers<uint16_t>({33026, 33026, 32766, 32766}));
+  PutTiles({"ZCMPTYPE= 'NOCOMPRESS'", "ZBITPIX = 16"}, good_);
+  EXPECT_EQ(files_.Elements("a.fits", "hdu1"), Numbers<int16_t>({258, 0, -2, 0}));
+}
+
+TEST_F(FitsTilesTest, DescriptorsBeyondTheHeapAreRefused) {
+  for (const auto& [count, begin] : std::vector<std::pair<uint32_t, uint32_t>>{
+           {9, 0}, {4, 5}, {4, 0xffffffff}, {0xffffffff, 0}, {0xffffffff, 0xffffffff}}) {
+    EXPECT_THAT(ErrorOf(kRice, Descriptors(count, begin) + good_.substr(8)),
+                HasSubstr("tile 1: COMPRESSED_DATA: " + std::to_string(count) +
+                          " elements at " + std::to_string(begin) + " are beyond the heap"));
+  }
+  EXPECT_THAT(ErrorOf(kRice, Descriptors(0, 0) + good_.substr(8)),
+              HasSubstr("tile 1: no data"));
+  EXPECT_THAT(ErrorOf(kRice + Cards{"THEAP   = 25"}, good_), HasSubstr("THEAP: 25"));
+  EXPECT_THAT(ErrorOf(kRice + Cards{"THEAP   = -1"}, good_), HasSubstr("THEAP: -1"));
+}
+
+TEST_F(FitsTilesTest, TilesThatDoNotDecodeAreCorrupt) {
+  EXPECT_THAT(ErrorOf(kRice, Descriptors(2, 0) + good_.substr(8)), HasSubstr("RICE_1: ends"));
+  EXPECT_THAT(ErrorOf(kRice, good_.substr(0, 16) + "\1\2\xff\xff\1\2\3\4"),
+              HasSubstr("RICE_1: ends"));
+  EXPECT_THAT(ErrorOf({"ZCMPTYPE= 'GZIP_1'", "ZBITPIX = 16"}, good_), HasSubstr("tile 1: "));
+  EXPECT_THAT(ErrorOf({"ZCMPTYPE= 'PLIO_1'", "ZBITPIX = 16"}, good_),
+              HasSubstr("PLIO_1: 4 bytes, no header"));
+  EXPECT_THAT(ErrorOf({"ZCMPTYPE= 'NOCOMPRESS'", "ZBITPIX = 32"}, good_),
+              HasSubstr("4 bytes for 2 pixels of 4"));
+  EXPECT_THAT(
+      ErrorOf({"ZCMPTYPE= 'RICE_1'", "ZBITPIX = 8", "ZNAME1  = 'BYTEPIX'", "ZVAL1   = 2"},
+              good_),
+      HasSubstr("is no pixel of 1 bytes"));
+}
+
+TEST_F(FitsTilesTest, HeadersThatMakeNoSenseAreRefused) {
+  const std::vector<std::pair<Cards, std::string>> cases = {
+      {{"ZCMPTYPE= 'RICE_1'", "ZBITPIX = 12"}, "BITPIX is none of"},
+      {kRice + Cards{"ZNAME2  = 'BLOCKSIZE'", "ZVAL2   = 0"}, "ZVAL2: expected a positive"},
+      {kRice + Cards{"ZNAME2  = 'BLOCKSIZE'", "ZVAL2   = -3"}, "ZVAL2: expected a positive"},
+      {{"ZCMPTYPE= 'RICE_1'", "ZBITPIX = 16", "ZNAME1  = 'BYTEPIX'", "ZVAL1   = 3"},
+       "BYTEPIX of 3"},
+      {{"ZCMPTYPE= 'RICE_1'", "ZBITPIX = -32"}, "floats by \"RICE_1\", but no ZSCALE"},
+      {{"ZCMPTYPE= 'RICE_1'", "ZBITPIX = -32", "ZSCALE  = 2.0", "ZQUANTIZ= 'OTHER'"},
+       "ZQUANTIZ \"OTHER\""},
+      {{"ZCMPTYPE= 'RICE_1'", "ZBITPIX = -32", "ZSCALE  = 2.0",
+        "ZQUANTIZ= 'SUBTRACTIVE_DITHER_1'", "ZDITHER0= 10001"},
+       "ZDITHER0: expected a number"},
+      {{"ZCMPTYPE= 'HCOMPRESS_1'", "ZBITPIX = 16"}, "compressed tiles (\"HCOMPRESS_1\")"}};
+  for (const auto& [cards, error] : cases) {
+    EXPECT_THAT(ErrorOf(cards, good_), HasSubstr(error));
+  }
+}
+
+TEST(FitsPixelsTest, RiceDecodesDifferencesOfEachKind) {
+  // A byte 7; selector 2 (one low bit): +1 as 01|0, -1 as 1|1; selector 7: bytes.
+  const auto bytes = [](std::initializer_list<int> values) {
+    std::vector<std::byte> made;
+    for (const int value : values) made.push_back(static_cast<std::byte>(value));
+    return made;
+  };
+  EXPECT_THAT(
+      foreign::DecodeRice(bytes({7, 0b01001011, 0b11100000, 0b01000000, 0b01100000}), 4, 1, 2)
+          .value(),
+      ElementsAre(8, 7, 8, 6));
+  EXPECT_THAT(foreign::DecodeRice(bytes({7, 0b01000000, 0, 0, 0}), 4, 1, 32).error().message(),
+              HasSubstr("RICE_1: "));
+}
+
+TEST(FitsPixelsTest, PlioDecodesEachOperation) {
+  const auto list = [](std::vector<int> words) {
+    std::vector<std::byte> made;
+    for (const int word : words) {
+      made.push_back(static_cast<std::byte>(word >> 8));
+      made.push_back(static_cast<std::byte>(word));
+    }
+    return made;
+  };
+  const auto words = list({0, 7, 0x8000 - 0x10000, 15, 0, 0, 0, 0x0002, 0x4001, 0x1005, 0x0001,
+                           0x4001, 0x2001, 0x5002, 0x6001});
+  EXPECT_THAT(foreign::DecodePlio(words, 8).value(),
+              ElementsAre(0, 0, 1, 4101, 0, 4102, 4103, 0));
+  EXPECT_THAT(foreign::DecodePlio(words, 4).error().message(), HasSubstr("more than 4 pixels"));
+  EXPECT_THAT(foreign::DecodePlio(list({0, 7, -100, 100, 0, 0, 0}), 4).error().message(),
+              HasSubstr("words of 100"));
+  EXPECT_THAT(foreign::DecodePlio(list({0, 5, -100, 6, 0, 0x8000}), 4).error().message(),
+              HasSubstr("an operation 8"));
 }
 
 TEST_F(FitsTest, RefusesHeadersThatMakeNoSense) {
