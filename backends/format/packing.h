@@ -110,8 +110,7 @@ class TimeReader {
 
   bool IsMissing(T number) const {
     const auto real = static_cast<double>(number);
-    return real < low_ || real > high_ ||
-           std::ranges::find(missing_, number) != missing_.end();
+    return real < low_ || real > high_ || std::ranges::find(missing_, number) != missing_.end();
   }
   // Whether numbers count units and parts of them, as RealCount() says.
   bool counts_real() const { return is_packed_ || std::is_floating_point_v<T>; }

@@ -116,8 +116,8 @@ std::optional<ArrayInput> UnpackNumbers(const ArrayInput& input, Number number,
 constexpr Nanoseconds kDay = Nanoseconds{86400} * 1'000'000'000;
 constexpr Nanoseconds kFirstGregorian = -kDay * 141427;  // 1582-10-15
 
-// The times on Gregorian days that 64 bits have room for: nearly all there are. They need neither
-// wide numbers nor another calendar.
+// The times on Gregorian days that 64 bits have room for: nearly all there are. They need
+// neither wide numbers nor another calendar.
 class NearTimes {
  public:
   // They are counted in `unit` nanoseconds. Without any, if that does not divide the origin and

@@ -687,9 +687,10 @@ TEST_F(UnpackedTest, TimesAreDates) {
 }
 
 TEST_F(UnpackedTest, TimesAreThoseOfTheirTexts) {
-  const std::vector<double> counts = {0,       0.25,     -0.25,      1 / 3.0,  -1e-9,   0.9999999999999,
-                                      738000,  738000.7, -3.5e6,     6.5e6,    -153000, -152999.5,
-                                      1e8 / 3, -1e8 / 3, 3.1556e8,   4.2e18,   1e300,   std::nan("")};
+  const std::vector<double> counts = {
+      0,       0.25,     -0.25,    1 / 3.0, -1e-9,   0.9999999999999,
+      738000,  738000.7, -3.5e6,   6.5e6,   -153000, -152999.5,
+      1e8 / 3, -1e8 / 3, 3.1556e8, 4.2e18,  1e300,   std::nan("")};
   for (const std::string units :
        {"days since 2000-01-01", "hours since 0001-01-01 00:00:00", "weeks since 1600-02-03",
         "microseconds since 1900-01-01", "milliseconds since 1970-01-01 00:00:00.0005",
@@ -707,8 +708,9 @@ TEST_F(UnpackedTest, TimesAreThoseOfTheirTexts) {
           EXPECT_EQ(times[i], std::numeric_limits<int64_t>::min()) << units << ' ' << counts[i];
           continue;
         }
-        EXPECT_EQ(FormatTime(Calendar::kProlepticGregorian, model::Nanoseconds{times[i]} * 1000, 6),
-                  FormatTime(scale->calendar, *time, 6))
+        EXPECT_EQ(
+            FormatTime(Calendar::kProlepticGregorian, model::Nanoseconds{times[i]} * 1000, 6),
+            FormatTime(scale->calendar, *time, 6))
             << units << ' ' << calendar << ' ' << counts[i];
       }
     }
