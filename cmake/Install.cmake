@@ -61,4 +61,6 @@ install(FILES
   packaging/systemd/mnt-ndl.mount packaging/systemd/mnt-ndl.automount
   packaging/systemd/fstab.example packaging/systemd/example.conf
   DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples)
-install(FILES examples/make_data.py examples/zarr3.py DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples)
+# README.md links to the recipes and the picture.
+install(FILES examples/make_data.py examples/zarr3.py examples/RECIPES.md examples/preview.png
+  DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples)

@@ -16,7 +16,7 @@ build_packages=(
   liblzo2-dev libpng-dev libutf8proc-dev libxxhash-dev libzfp-dev libzstd-dev zlib1g-dev
   libcap-ng-dev libexpat1-dev libseccomp-dev
   libcurl4-openssl-dev libssl-dev
-  libgtest-dev libgmock-dev
+  libgtest-dev libgmock-dev python3-minimal  # cmake looks for those of the tests, too
 )
 # The tests compare with what NumPy and zarr-python read, and mount for real;
 # GDAL, Astropy, NiBabel and teem read what is made for them;

@@ -91,13 +91,18 @@ class Reading {
     return ForEachChunk(spec_.grid, [this](const auto& index) { return ReadChunk(index); });
   }
 
- private:
-  Result<void> ReadChunk(const std::vector<uint64_t>& index) {
+  Result<Bytes> DecodeChunk(const std::vector<uint64_t>& index, uint64_t max_bytes) {
     const std::vector<uint64_t> shape = spec_.grid.ChunkShape(index);
     const auto size = CheckedProduct(shape, item_);
-    if (!size || *size > spec_.max_chunk_bytes) return model::Limit("a chunk is too large");
+    if (!size || *size > max_bytes) return model::Limit("a chunk is too large");
     NDLFS_TRY(const ChunkLocation location, source_.Locate(index, indexes_));
-    NDLFS_TRY(const Bytes chunk, Decoded(location, shape, *size));
+    return Decoded(location, shape, *size);
+  }
+
+ private:
+  Result<void> ReadChunk(const std::vector<uint64_t>& index) {
+    NDLFS_TRY(const Bytes chunk, DecodeChunk(index, spec_.max_chunk_bytes));
+    const std::vector<uint64_t> shape = spec_.grid.ChunkShape(index);
     ForEachRun(spec_, index, shape, [&](uint64_t from, uint64_t to, uint64_t count) {
       std::memcpy(out_.data() + to * item_, chunk.data() + from * item_, count * item_);
     });
@@ -251,6 +256,28 @@ Result<Bytes> ReadElements(const ArraySource& source, uint64_t max_bytes) {
   Bytes bytes(*size);
   NDLFS_RETURN_IF_ERROR(ReadInto(source, bytes.span()));
   return bytes;
+}
+
+Result<Bytes> ReadFirstElements(const ArraySource& source, uint64_t max_bytes) {
+  const ArraySpec& spec = source.spec();
+  const size_t item = spec.dtype.is_fixed_size() ? spec.dtype.size() : 0;
+  if (item == 0) return model::Unsupported("elements of variable size");
+  if (CheckedProduct(spec.shape) == uint64_t{0}) return Bytes();
+  if (const auto range = source.contiguous()) {
+    const uint64_t size = CheckedProduct(spec.shape, item).value_or(UINT64_MAX);
+    Bytes bytes(std::min(size, max_bytes / item * item));
+    NDLFS_RETURN_IF_ERROR(ReadContiguous(*range, bytes.span()));
+    return bytes;
+  }
+  const std::vector<uint64_t> first(spec.shape.size());
+  NDLFS_TRY(const Bytes chunk, Reading(source, {}).DecodeChunk(first, max_bytes));
+  std::vector<std::byte> elements;
+  ForEachRun(spec, first, spec.grid.ChunkShape(first),
+             [&](uint64_t from, uint64_t /*to*/, uint64_t count) {
+               const auto run = chunk.span().subspan(from * item, count * item);
+               elements.insert(elements.end(), run.begin(), run.end());
+             });
+  return Bytes::Copy(elements);
 }
 
 }  // namespace ndlfs::backends

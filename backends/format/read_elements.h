@@ -16,6 +16,11 @@ namespace ndlfs::backends {
 // `max_bytes`. Caches nothing. Everything else is read through cache/.
 model::Result<Bytes> ReadElements(const ArraySource& source, uint64_t max_bytes);
 
+// The same of elements that the array begins with: those of its first chunk or, where chunks
+// are not encoded, some of them. kLimit if the chunk has more than `max_bytes`. The array must
+// not be joined.
+model::Result<Bytes> ReadFirstElements(const ArraySource& source, uint64_t max_bytes);
+
 // All elements of a small array of texts as UTF-8, in C order. kLimit for more than `max_count`
 // elements, kUnsupported for elements that are no texts.
 model::Result<std::vector<std::string>> ReadTexts(const ArraySource& source,

@@ -34,10 +34,25 @@ size_t CountTexts(const Datatype& type, size_t& steps) {
   }
 }
 
+bool HasTextOfBytes(const Datatype& type) {
+  switch (type.kind()) {
+    case Kind::kString:
+      return type.charset() != Charset::kUtf32;
+    case Kind::kVlen:
+    case Kind::kArray:
+      return HasTextOfBytes(type.base());
+    case Kind::kCompound:
+      return std::any_of(type.members().begin(), type.members().end(),
+                         [](const auto& member) { return HasTextOfBytes(member.type); });
+    default:
+      return false;
+  }
+}
+
 }  // namespace
 
 TextRule::TextRule(const Datatype& type, size_t max_steps)
-    : type_(type), max_steps_(max_steps) {
+    : type_(type), max_steps_(max_steps), applies_(HasTextOfBytes(type)) {
   is_latin1_.resize(CountTexts(type, steps_));
 }
 

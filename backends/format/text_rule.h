@@ -20,8 +20,8 @@ class TextRule {
 
   explicit TextRule(const model::Datatype& type, size_t max_steps = kMaxSteps);
 
-  // Whether the type has any text to look at.
-  bool applies() const { return !is_latin1_.empty(); }
+  // Whether the type has any text to look at: UTF-32 tells for itself.
+  bool applies() const { return applies_; }
   // Looks at elements that lie one after the other: of fixed size type.size()
   // bytes each, others as in an element stream, without its table. Ends early
   // where these make no sense.
@@ -44,6 +44,7 @@ class TextRule {
   const size_t max_steps_;
   std::vector<bool> is_latin1_;  // of each text, in the order of the type
   size_t steps_ = 0;
+  const bool applies_;
 };
 
 }  // namespace ndlfs::backends

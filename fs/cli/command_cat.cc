@@ -192,6 +192,23 @@ std::string CheckView(const std::string& name) {
                      DidYouMean(name, names));
 }
 
+// The names with commas between them, in lines of at most `width` columns.
+std::string Lines(const std::vector<std::string_view>& names, size_t width) {
+  std::string text;
+  size_t line = 0;  // where it begins
+  for (const std::string_view name : names) {
+    if (!text.empty()) text += ',';
+    if (text.size() - line + name.size() + 1 > width) {
+      text += '\n';
+      line = text.size();
+    } else if (!text.empty()) {
+      text += ' ';
+    }
+    text += name;
+  }
+  return text;
+}
+
 Command::Body PrepareCat(CLI::App& app) {
   const auto arguments = std::make_shared<Arguments>();
   app.add_option("STORE", arguments->store, "File, directory or URL that is an array store")
@@ -201,15 +218,19 @@ Command::Body PrepareCat(CLI::App& app) {
                  "Array in the store; / if the store is a single array")
       ->required()
       ->option_text(" ");
-  app.add_option(
-         "--view", arguments->view,
-         fmt::format("{} (the first that the array has)", fmt::join(ShortViewNames(), ", ")))
+  app.add_option("--view", arguments->view,
+                 "One of the views below (the first that the array has)")
       ->check(CheckView)
       ->option_text("VIEW");
   app.add_option("--slice", arguments->slice,
                  "Part of the array, as NumPy and by coordinates: \"0,:,lat=40:60\" (all)")
       ->option_text("SLICE");
   AddRemoteOptions(app, arguments->options);
+  app.footer(fmt::format(
+      "Views:\n{}\n"
+      "values.npy, values.txt and so on: the values that packed numbers stand for.\n"
+      "`ndlfs describe STORE` names the arrays.",
+      Lines(ShortViewNames(), 80)));
   return [arguments] {
     arguments->view = ShortName(arguments->view);
     return Cat(*arguments);

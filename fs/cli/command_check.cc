@@ -263,11 +263,7 @@ Command::Body PrepareCheck(CLI::App& app) {
 
 // Reads all that a mount may need through the block cache, which keeps it.
 model::Result<int> Warm(const Arguments& arguments) {
-  const RemoteAccess& access = arguments.mount_options.remote;
-  if (access.block_cache.empty()) {
-    return model::BadInput("warm needs --block-cache DIR, with the directory of the mount");
-  }
-  NDLFS_RETURN_IF_ERROR(CheckBlockCache(access));
+  NDLFS_RETURN_IF_ERROR(CheckBlockCache(arguments.mount_options.remote));
   return Check(arguments);
 }
 
@@ -283,6 +279,7 @@ Command::Body PrepareWarm(CLI::App& app) {
             "Threads that read and decode (32)")
       ->option_text("N");
   AddRemoteOptions(app, arguments->mount_options);
+  app.get_option("--block-cache")->required();
   app.footer(
       "Reads and decodes every chunk, and reports damage as `ndlfs check` does, with its exit\n"
       "status. A mount with the same --block-cache then finds the blocks there.");

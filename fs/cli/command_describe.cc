@@ -61,6 +61,8 @@ Command::Body PrepareDescribe(CLI::App& app) {
   app.add_flag("--no-values", arguments->no_values,
                "Leave out the values of arrays, and read no chunk");
   AddRemoteOptions(app, arguments->options);
+  app.footer(
+      "`ndlfs cat STORE PATH` writes the elements of an array, `ndlfs check STORE` reads all.");
   return [arguments] { return Describe(*arguments); };
 }
 

@@ -283,15 +283,15 @@ Command::Body PrepareJoin(CLI::App& app) {
       ->required()
       ->option_text("DIM");
   auto* output = app.add_option("-o,--output", arguments->output,
-                                "File to write the document to (standard output); paths in it "
-                                "are relative to its folder");
+                                "File for the document (standard output)");
   output->option_text("FILE");
   app.add_flag("--unpack", arguments->unpack,
-               "Join arrays with different packing or units of time, as unpacked numbers");
+               "Unpack the numbers, if packing or units of time differ");
   app.add_flag("--check", arguments->check,
-               "Then check the document as `ndlfs check` does: read all elements")
+               "With -o: then read all elements, as `ndlfs check` does")
       ->needs(output);
   app.footer(
+      "Paths in the document are relative to its folder. Mount it like any other store.\n"
       "Exit status: 0 the stores are joined, 1 arrays differ or coordinates overlap; with\n"
       "--check also those of `ndlfs check`.");
   return [arguments] { return Join(*arguments); };

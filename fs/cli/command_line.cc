@@ -107,6 +107,8 @@ int UnknownCommand(std::string_view word) {
 
 // The argument that is a command of another program, with options of its own.
 constexpr std::string_view kCommandWords = "COMMAND";
+// What --help shows behind an argument that may be several words.
+constexpr std::string_view kManyWords = "...";
 
 // The spellings of all options of a command: "-f", "--foreground".
 std::vector<std::string> Spellings(const CLI::App& app) {
@@ -118,17 +120,40 @@ std::vector<std::string> Spellings(const CLI::App& app) {
   return spellings;
 }
 
-// "ndlfs cat STORE PATH".
-std::string Usage(const CLI::App& app) {
-  std::string usage = app.get_name();
+// "ndlfs cat STORE PATH"; with `options` behind the arguments.
+std::string Usage(const CLI::App& app, std::string_view options = "") {
+  std::string arguments;
+  std::string required_options;
+  std::string command;
   for (const CLI::Option* option : app.get_options()) {
-    if (!option->get_positional()) continue;
     std::string name = option->get_name();
-    if (name == kCommandWords) name = "-- " + name;
-    usage += option->get_required() ? " " + name : " [" + name + "]";
+    const std::string& text = option->get_option_text();
+    if (!option->get_positional()) {
+      if (option->get_required()) required_options += fmt::format(" {} {}", name, text);
+      continue;
+    }
+    if (text == kManyWords) name += kManyWords;
+    if (option->get_name() == kCommandWords) {
+      command = " -- " + name;
+    } else {
+      arguments += option->get_required() ? " " + name : " [" + name + "]";
+    }
   }
-  return usage;
+  return fmt::format("{}{}{}{}{}", app.get_name(), arguments, required_options, options,
+                     command);
 }
+
+class HelpFormatter final : public CLI::Formatter {
+ public:
+  std::string make_usage(const CLI::App* app, std::string /*name*/) const override {
+    return fmt::format("Usage: {}\n", Usage(*app, " [OPTIONS]"));
+  }
+  // Neither types nor what CLI11 knows of other options: the text of each option says it.
+  std::string make_option_opts(const CLI::Option* option) const override {
+    const std::string& value = option->get_option_text();
+    return value.empty() ? value : " " + value;
+  }
+};
 
 // The error for a required argument that is empty, as happens if a script has not set
 // its variable.
@@ -181,9 +206,9 @@ std::span<const Command* const> AllCommands() { return kCommands; }
 void SetUpApp(CLI::App& app) {
   app.allow_extras();  // UnexpectedWord() reports them
   app.set_help_flag("-h,--help", "Print this help and exit");
+  app.formatter(std::make_shared<HelpFormatter>());
   app.get_formatter()->column_width(28);
   app.get_formatter()->label("Positionals", "Arguments");
-  app.get_formatter()->label("REQUIRED", "");
   app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
 }
 

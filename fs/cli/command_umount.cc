@@ -14,6 +14,7 @@ Command::Body PrepareUmount(CLI::App& app) {
   app.add_option("MOUNTPOINT", *mountpoint, "Directory where ndlfs is mounted")
       ->required()
       ->option_text(" ");
+  app.footer("If the mount is busy, `fuser -vm MOUNTPOINT` names the programs that use it.");
   return [mountpoint]() -> model::Result<int> {
     NDLFS_RETURN_IF_ERROR(RunUnmount(*mountpoint));
     return 0;

@@ -107,6 +107,10 @@ Command::Body PrepareValidate(CLI::App& app) {
                    ? std::string()
                    : fmt::format("expected text or json, found {}", model::Quote(format));
       });
+  app.footer(
+      "Exit status: 0 no document has errors, 1 one has. `ndlfs mount FILE MOUNTPOINT` shows "
+      "a\n"
+      "document that names its data; ndl(5) explains the language.");
   return [arguments] { return Validate(*arguments); };
 }
 

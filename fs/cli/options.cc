@@ -286,7 +286,6 @@ constexpr std::array kMountOptions = {
                   NDLFS_TRY(options.max_scan, ParseSize(value));
                   return {};
                 }},
-    MountOption{"log-file", "FILE", "File for messages (the system log)", false, SetLogFile},
     MountOption{"as", "VIEW", "Show each store as one file instead of a folder: nc, h5", false,
                 [](MountOptions& options, std::string_view value) -> Result<void> {
                   NDLFS_TRY(options.as, ParseAs(value));
@@ -306,14 +305,15 @@ constexpr std::array kMountOptions = {
                 [](MountOptions& options, std::string_view value) -> Result<void> {
                   return SetFile(options.remote.token_file, value);
                 }},
-    MountOption{"allow-urls", "LIST", "Other URLs that redirects may lead to: URL,... (none)",
-                true, SetAllowUrls},
+    MountOption{"allow-urls", "LIST",
+                "Other URLs that redirects and references may lead to (none)", true,
+                SetAllowUrls},
     MountOption{"endpoint", "URL", "Server of s3:// URLs (as the AWS tools have it)", true,
                 [](MountOptions& options, std::string_view value) -> Result<void> {
                   options.remote.endpoint = value;
                   return {};
                 }},
-    MountOption{"region", "NAME", "Region of the bucket (found out)", true,
+    MountOption{"region", "NAME", "Region of the bucket (ndlfs finds it out)", true,
                 [](MountOptions& options, std::string_view value) -> Result<void> {
                   options.remote.region = value;
                   return {};
@@ -328,13 +328,15 @@ constexpr std::array kMountOptions = {
                   options.remote.requester_pays = true;
                   return {};
                 }},
-    MountOption{"block-cache", "DIR", "Directory for blocks of the files that were read (none)",
+    MountOption{"block-cache", "DIR", "Directory to keep what was read; made if need be (none)",
                 true, SetBlockCache},
-    MountOption{"block-cache-size", "SIZE", "Disk space for these blocks (10GiB)", true,
+    MountOption{"block-cache-size", "SIZE", "Disk space for it (10GiB)", true,
                 [](MountOptions& options, std::string_view value) -> Result<void> {
                   NDLFS_TRY(options.remote.block_cache_size, ParseSize(value));
                   return {};
                 }},
+    MountOption{"log-file", "FILE", "File to append messages to (the system log)", false,
+                SetLogFile},
     MountOption{"log-level", "LEVEL", "trace, debug, info, warn, error, critical or off (info)",
                 false, SetLogLevel},
     MountOption{"foreground", "", "Stay in the foreground until unmounted", false,
@@ -483,8 +485,8 @@ Result<ListedViews> ParseViews(std::string_view text) {
     const size_t end = std::min(text.find_first_of(",:", begin), text.size());
     const std::string_view name = ShortName(text.substr(begin, end - begin));
     if (std::find(known.begin(), known.end(), name) == known.end()) {
-      return model::BadInput("{} is none of {}, and not all{}", Quote(name),
-                             fmt::join(known, ", "), DidYouMean(name, known));
+      return model::BadInput("{} is not one of {}, all{}", Quote(name), fmt::join(known, ", "),
+                             DidYouMean(name, known));
     }
     names.emplace_back(name);
     begin = end + 1;

@@ -209,38 +209,37 @@ std::vector<std::string> StatsScreen(const MountFacts& facts, const MountStats& 
       fmt::format("ndlfs {}   {} on {}   up {}", facts.version, facts.source, facts.mountpoint,
                   Uptime(now["uptime_seconds"])),
       "",
-      fmt::format("  reads      {:>12}/s     decoded {:>12}/s     processor {:>5.0f} %",
+      fmt::format("  reads      {:>12}/s   decoded {:>12}/s   processor {:.0f} %",
                   Bytes(rates.PerSecond("read_bytes_total")),
                   Bytes(rates.PerSecond("cache_loaded_bytes_total")),
                   100 * rates.PerSecond("cpu_seconds_total")),
-      fmt::format(
-          "  chunks     {:>8.0f} decoded/s     {:>8.0f} ahead/s    {:>6} found in the cache",
-          misses / rates.seconds(), rates.PerSecond("prefetched_chunks_total"),
-          Percent(hits, hits + misses)),
-      fmt::format("  memory     {:>12}  in all     cache {} of {}, {:.0f} chunks, documents {}",
+      fmt::format("  chunks     {:>12.0f}/s   ahead   {:>12.0f}/s   {} found in the cache",
+                  misses / rates.seconds(), rates.PerSecond("prefetched_chunks_total"),
+                  Percent(hits, hits + misses)),
+      fmt::format("  memory     {:>12}     cache {} of {}, {:.0f} chunks",
                   Bytes(now["resident_bytes"]), Bytes(now["cache_used_bytes"]),
-                  Bytes(now["cache_budget_bytes"]), now["cache_blocks"],
-                  Bytes(now["document_bytes"])),
-      fmt::format("  disk       {:>12}  of chunks that the cache had no room for",
-                  Bytes(now["spill_used_bytes"])),
-      fmt::format(
-          "  open       {:>6.0f} files, {:.0f} of {:.0f} stores, {:.0f} groups and arrays; "
-          "the kernel knows {:.0f} names",
-          now["open_files"], now["open_stores"], now["stores"], now["entities"], now["inodes"]),
+                  Bytes(now["cache_budget_bytes"]), now["cache_blocks"]),
+      fmt::format("  documents  {:>12}     on disk {:>12}  of chunks that did not fit",
+                  Bytes(now["document_bytes"]), Bytes(now["spill_used_bytes"])),
+      fmt::format("  open files {:>12.0f}     {:.0f} of {:.0f} stores, {:.0f} objects, "
+                  "{:.0f} names",
+                  now["open_files"], now["open_stores"], now["stores"], now["entities"],
+                  now["inodes"]),
       CodecsLine(before, now),
       "",
       fmt::format("  {:<9}{:>9}{:>13}{:>11}{:>11}{:>11}", "requests", "per s", "total", "mean",
-                  "half <", "99 % <"),
+                  "50 % <", "99 % <"),
   };
   for (size_t i = 0; i < now.requests.size(); ++i) {
     lines.push_back(RequestLine(now.requests[i].first, now.requests[i].second,
                                 rates.Answered(i), rates.seconds()));
   }
-  AddSlowRequests(now, lines);
   lines.emplace_back();
   lines.push_back(fmt::format("  problems {:>9.0f}     failed requests {:.0f}",
                               now["problems_total"], now["failed_requests_total"]));
   if (!problem.empty()) lines.push_back(fmt::format("  latest: {}", problem));
+  // At the end, because a terminal of 24 lines has no room for all of them.
+  AddSlowRequests(now, lines);
   for (std::string& line : lines) Fit(line, width);
   return lines;
 }

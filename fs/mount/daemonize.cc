@@ -44,7 +44,11 @@ std::string ReadMessage(int fd) {
   }
 }
 
+// Not earlier: where autofs waits for a mount, only processes of the group of systemd or of the
+// automounter reach the mount point. The process leads a session now, so it must open nothing
+// without O_NOCTTY that may be a terminal.
 void LetGoOfTerminal(Starter::Errors errors) {
+  ::setsid();
   const UniqueFd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
   if (!null) return;
   for (const int fd : {STDIN_FILENO, STDOUT_FILENO}) ::dup2(null.get(), fd);
@@ -63,10 +67,9 @@ void LetGoOfTerminal(Starter::Errors errors) {
   std::exit(status);
 }
 
-// The second fork: a process that leads no session gets no terminal by
-// opening one, and nobody has to wait for it.
+// The second fork: nobody has to wait for a process whose parent has ended, and one that leads
+// no group can leave it.
 [[noreturn]] void Detach(UniqueFd pipe, const std::function<int(Starter&)>& work) {
-  ::setsid();
   const pid_t pid = ::fork();
   if (pid == 0) Work(std::move(pipe), work);
   if (pid < 0) Starter(std::move(pipe)).Fail(IoError(errno, "fork").value().message());

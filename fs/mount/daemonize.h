@@ -16,8 +16,8 @@ class Starter {
   explicit Starter(backends::UniqueFd pipe) : pipe_(std::move(pipe)) {}
 
   enum class Errors { kLetGo, kKeep };
-  // Ready: lets go of the terminal, but keeps standard error if `errors` says so, then of the
-  // starter. Once only; the process may be threaded by now.
+  // Ready: lets go of the terminal and the process group, but keeps standard error if `errors`
+  // says so, then of the starter. Once only; the process may be threaded by now.
   void Succeed(Errors errors = Errors::kLetGo);
   // Tells that the process will never be ready, because of `reason`.
   void Fail(const std::string& reason);
@@ -29,10 +29,10 @@ class Starter {
 // Waits at the other end, `fd`, for Succeed(), or for the reason of a failure.
 model::Result<void> WaitUntilStarted(int fd);
 
-// Runs `work` in a new process, which has no terminal, works in "/", and
-// continues after this one ends. Returns when `work` has called Succeed(), or
-// with the reason why it has not. Call it before any thread is started: fork()
-// copies only the thread that calls it. Never returns in the new process, which
+// Runs `work` in a new process, which works in "/", and continues after this one ends. Until it
+// calls Succeed(), it is in the process group of the caller and has its terminal. Returns when
+// `work` has called Succeed(), or with the reason why it has not. Call it before any thread is
+// started: fork() copies only the thread that calls it. Never returns in the new process, which
 // exits with the result of `work`.
 model::Result<void> RunInBackground(const std::function<int(Starter&)>& work);
 

@@ -2,7 +2,9 @@
 #include "fs/mount/preflight.h"
 
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <unistd.h>
 
 #include <array>
@@ -82,9 +84,19 @@ Status CheckSourcePath(MountPaths& paths) {
   return CheckStoreFile(source, paths.file, *format);
 }
 
+// Whether systemd or autofs waits there for the first program that looks, in order to mount.
+// This process may be the one that mounts: if it looked, it would wait for itself.
+bool IsAutomountPoint(const std::string& path) {
+  // O_PATH is what does not count as looking; neither does stat().
+  const backends::UniqueFd place(::open(path.c_str(), O_PATH | O_CLOEXEC));
+  struct ::statfs status;
+  return place && ::fstatfs(place.get(), &status) == 0 && status.f_type == AUTOFS_SUPER_MAGIC;
+}
+
 // A mount whose process was killed answers to nothing; for a second stat() may not notice.
 // One of ndlfs is of no use to anybody: it makes room for the new one.
 Status ClearDeadMount(const std::string& mountpoint) {
+  if (IsAutomountPoint(mountpoint)) return {};
   const backends::UniqueFd directory(
       ::open(mountpoint.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NONBLOCK));
   if (directory || errno != ENOTCONN) return {};
@@ -107,6 +119,7 @@ Status CheckNotMounted(const std::string& mountpoint) {
 }
 
 Status CheckEmpty(const std::string& mountpoint) {
+  if (IsAutomountPoint(mountpoint)) return {};
   NDLFS_TRY(const auto directory, backends::SourceRoot::Open(mountpoint), "mount point");
   NDLFS_TRY(auto names, backends::DirectoryStream::Open(*directory, ""), "mount point");
   NDLFS_TRY(const auto* entry, names.Next(), "mount point");

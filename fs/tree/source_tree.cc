@@ -4,6 +4,7 @@
 #include <fcntl.h>
 
 #include <cerrno>
+#include <chrono>
 #include <utility>
 
 #include "backends/store/caller.h"
@@ -21,6 +22,7 @@ using backends::Follow;
 using backends::Generation;
 using backends::UniqueFd;
 using model::IoError;
+using Clock = std::chrono::steady_clock;
 
 // The bits of S_IFMT; 0 where the kind is not known.
 mode_t TypeOf(FileKind kind) {
@@ -180,9 +182,26 @@ class SpecialFile final : public TreeNode {
   const Attributes attributes_;
 };
 
+// How long a listing may look into files. A look takes microseconds where the source is quick;
+// where it is slow, the listing goes on without, and leaves the types open.
+class LookTime {
+ public:
+  bool is_left() const { return spent_ <= kAtFirst + looks_ * kForEach; }
+  void Add(Clock::duration spent) {
+    spent_ += spent;
+    ++looks_;
+  }
+
+ private:
+  static constexpr Clock::duration kAtFirst = std::chrono::milliseconds(20);
+  static constexpr Clock::duration kForEach = std::chrono::microseconds(200);
+  Clock::duration spent_{};
+  int64_t looks_ = 0;
+};
+
 class MirrorReader final : public DirectoryReader {
  public:
-  MirrorReader(const Catalog& catalog, std::string path,
+  MirrorReader(Catalog& catalog, std::string path,
                std::unique_ptr<backends::DirectoryListing> listing, Stores stores)
       : catalog_(catalog),
         path_(std::move(path)),
@@ -199,22 +218,32 @@ class MirrorReader final : public DirectoryReader {
   void Rewind() override { listing_->Seek(0); }
 
  private:
-  // Of files that may be stores it is left open: nothing is opened for a listing.
-  mode_t ShownType(const backends::DirectoryListing::Entry& entry) const {
+  // 0 where a lookup has to tell.
+  mode_t ShownType(const backends::DirectoryListing::Entry& entry) {
     const bool may_be_store = entry.kind == FileKind::kFile && stores_ == Stores::kFolders;
     if (!may_be_store) return TypeOf(entry.kind);
     if (backends::MayBeStoreFile(entry.name)) return 0;
     if (!catalog_.looks_into_files()) return S_IFREG;
     const auto status = listing_->StatEntry();
-    const bool is_plain =
-        status && *status && (*status)->is_file() && catalog_.IsKnownPlain(**status);
-    return is_plain ? mode_t{S_IFREG} : mode_t{0};
+    if (!status || !*status || !(*status)->is_file()) return 0;
+    if (catalog_.IsKnownPlain(**status)) return S_IFREG;
+    return look_time_.is_left() ? TypeByContent(entry.name, **status) : mode_t{0};
   }
 
-  const Catalog& catalog_;
+  // What a lookup would find: `find` and `ls` then need none for it.
+  mode_t TypeByContent(std::string_view name, const FileStatus& status) {
+    const auto begin = Clock::now();
+    const auto store = catalog_.Find(JoinSourcePath(path_, name), status);
+    look_time_.Add(Clock::now() - begin);
+    if (!store) return 0;
+    return *store ? S_IFDIR : S_IFREG;
+  }
+
+  Catalog& catalog_;
   const std::string path_;
   const std::unique_ptr<backends::DirectoryListing> listing_;
   const Stores stores_;
+  LookTime look_time_;
 };
 
 // The page of a directory, as one caller sees it.

@@ -230,10 +230,8 @@ class KnownPlainTest(DetectCase):
 
     def test_plain_files_are_looked_into_once(self):
         mounted = self.mount(self.source, "--revalidate", "0")
-        before = self.statistics(mounted)["lookups_total"]
         self.run_ok("find", mounted.path, "-type", "f")
         first = self.statistics(mounted)["lookups_total"]
-        self.assertGreaterEqual(first - before, self.COUNT)
         self.run_ok("find", mounted.path, "-type", "f")
         self.assertLess(self.statistics(mounted)["lookups_total"] - first, 50)
         with open(self.path("7.txt"), "wb") as file:

@@ -267,6 +267,30 @@ def write_texts(r, path):
     return {"bytes": [item.decode("latin-1") for item in items], "json": values}
 
 
+def write_fixed_texts(r, path):
+    """Bytes of fixed length: those of the first chunk say whether all are UTF-8 or Latin-1."""
+    group, arrays = zarr.group(zarr.DirectoryStore(path)), {}
+    for name in NAMES[:3]:
+        length, width = int(r.integers(1, 200)), int(r.integers(1, 6))
+        chunk = int(r.integers(1, length + 1))
+        make = r.pick(lambda: b"plain", lambda: r.pick("\u00e9", "a", "\u20ac").encode(),
+                      lambda: r.pick("\u00e9", "a", "b").encode(r.pick("utf-8", "latin-1")), lambda: r.bytes(width))
+        items = np.array([make()[:width] for _ in range(length)], f"S{width}")
+        array = group.create_dataset(name, shape=length, chunks=chunk, dtype=items.dtype, compressor=compressor(r))
+        array[...] = items
+        is_utf8 = all(utf8_or_none(item) is not None for item in items[:chunk].tolist())
+        texts = [(utf8_or_none(item) if is_utf8 else None) for item in items.tolist()]
+        arrays[name] = [item.decode("latin-1") if text is None else text for item, text in zip(items.tolist(), texts)]
+    return arrays
+
+
+def utf8_or_none(item):
+    try:
+        return item.decode()
+    except UnicodeDecodeError:
+        return None
+
+
 def write_bytes3(r, path):
     """Bytes of Zarr v3, by the letter of `vlen-bytes`."""
     length = int(r.integers(1, 100))
@@ -512,7 +536,7 @@ def write_npz(r, path):
 KINDS = [("zarr", write_zarr2), ("zarr3.zarr", write_zarr3), ("h5", write_hdf5), ("npz", write_npz),
          ("nc", write_netcdf4), ("bits.h5", write_hdf5_bits), ("text.h5", write_hdf5_text),
          ("lenient.zarr", write_lenient3), ("texts.zarr", write_texts), ("bytes3.zarr", write_bytes3),
-         ("zarr.zip", write_zip)]
+         ("zarr.zip", write_zip), ("fixed.zarr", write_fixed_texts)]
 ONLY = os.environ.get("NDLFS_RANDOM_KINDS")  # "zarr.zip,texts.zarr"; all of them otherwise
 
 

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """What administrators see: dead mounts, mount(8), statistics, the log of problems, services, completion."""
+import ctypes
 import errno
+import fcntl
 import json
 import os
 import pty
@@ -9,6 +11,7 @@ import select
 import shutil
 import signal
 import socket
+import struct
 import subprocess
 import time
 
@@ -73,6 +76,49 @@ class DeadMountTest(BackgroundTest):
         result = self.ndlfs("stats", self.mount_point)
         self.assertEqual((result.returncode, result.stderr), (
             1, f'ndlfs: "{self.mount_point}": the mount there has died; ndlfs umount removes it\n'))
+
+
+class AutomountTest(BackgroundTest):
+    """As with x-systemd.automount: autofs is at the mount point, and a program that looks there waits for the mount.
+    This process is the automounter. autofs lets its process group pass, and nobody else."""
+
+    READY = 0x9360  # AUTOFS_IOC_READY
+
+    def setUp(self):
+        super().setUp()
+        with open("/proc/filesystems", encoding="ascii") as file:
+            if os.getuid() != 0 or "autofs" not in file.read():
+                self.skipTest("takes root and autofs")
+        self.asked, asking = os.pipe()
+        self.addCleanup(os.close, self.asked)
+        options = f"fd={asking},pgrp={os.getpgrp()},minproto=5,maxproto=5,direct".encode()
+        mounted = ctypes.CDLL(None, use_errno=True).mount(b"test", self.mount_point.encode(), b"autofs", 0, options)
+        problem = os.strerror(ctypes.get_errno())
+        os.close(asking)
+        self.assertEqual(mounted, 0, problem)
+        self.place = os.open(self.mount_point, os.O_RDONLY)
+        self.addCleanup(lambda: self.place is None or os.close(self.place))
+
+    def is_asked(self):
+        return bool(select.select([self.asked], [], [], 0)[0])
+
+    def test_whoever_looks_first_gets_the_mount(self):
+        looking = subprocess.Popen(["ls", self.mount_point], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True,
+                                   start_new_session=True)
+        self.addCleanup(looking.kill)
+        harness.wait_until(self.is_asked, "a question of autofs")
+        token = struct.unpack_from("=iiI", os.read(self.asked, 4096))[2]
+        self.start()
+        fcntl.ioctl(self.place, self.READY, token)
+        os.close(self.place)
+        self.place = None
+        self.assertIn("notes.txt", looking.communicate(timeout=harness.DEADLINE)[0].splitlines())
+
+    def test_mounting_by_hand_does_not_ask_the_automounter(self):
+        result = self.ndlfs("mount", harness.DATA, self.mount_point, start_new_session=True)
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        self.assertFalse(self.is_asked())
+        self.assertEqual(harness.mount_type(self.mount_point), "fuse.ndlfs")
 
 
 class MountCommandTest(BackgroundTest):

@@ -57,14 +57,16 @@ class AggregatingHierarchy final : public Hierarchy {
   Result<uint64_t> Version(std::string_view path) const override {
     NDLFS_TRY(const uint64_t version, file_->Version(path));
     model::FileSet files;
+    PartsPtr parts;
     {
       const model::MutexLock lock(mutex_);
       const auto found = watched_.find(path);
       if (found == watched_.end() || found->second.version != version) return version;
       if (Clock::now() < found->second.good_until) return version + found->second.change;
       files = found->second.files;
+      parts = found->second.parts;
     }
-    const uint64_t look = LookAt(PartsOf(files));
+    const uint64_t look = LookAt(parts ? Result<PartsPtr>(parts) : PartsOf(files));
     const model::MutexLock lock(mutex_);
     Watched& watched = watched_[std::string(path)];
     watched.change = look ^ watched.first;
@@ -78,6 +80,7 @@ class AggregatingHierarchy final : public Hierarchy {
   struct Watched {
     uint64_t version = 0;  // of the file with the aggregation
     model::FileSet files;
+    PartsPtr parts;  // null if one is missing
     uint64_t first = 0;
     uint64_t change = 0;
     Clock::time_point good_until;
@@ -150,6 +153,7 @@ class AggregatingHierarchy final : public Hierarchy {
     if (watched.version != version) watched.first = look;
     watched.version = version;
     watched.files = files;
+    watched.parts = parts.value_or(nullptr);
     watched.change = look ^ watched.first;
     watched.good_until = GoodUntil();
     return parts;

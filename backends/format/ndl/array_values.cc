@@ -18,11 +18,14 @@ std::vector<uint64_t> ExtentOfValue(const model::Ndarray& array) {
   const bool has_none = std::any_of(array.shape.begin(), array.shape.end(),
                                     [](const auto& d) { return d.size == uint64_t{0}; });
   std::vector<uint64_t> extent;
+  const auto& stored = array.storage.shape;
+  const bool is_stored = stored && stored->size() == array.shape.size();
   const Value* value = &*array.value;
-  for (const model::Dimension& dimension : array.shape) {
+  for (size_t i = 0; i < array.shape.size(); ++i) {
+    const std::optional<uint64_t>& size = array.shape[i].size;
     const Value::List* list = value ? value->list() : nullptr;
-    const bool is_shown = list && !(has_none && dimension.size);
-    extent.push_back(is_shown ? list->size() : dimension.size.value_or(0));
+    const bool is_shown = list && !(has_none && size);
+    extent.push_back(is_shown ? list->size() : size.value_or(is_stored ? (*stored)[i] : 0));
     value = list && !list->empty() ? &list->front() : nullptr;
   }
   return extent;

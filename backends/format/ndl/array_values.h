@@ -15,8 +15,9 @@
 
 namespace ndlfs::backends::ndl {
 
-// The extents of the value of `array`, which must have one: the sizes in the shape, and
-// the present length along unlimited dimensions.
+// The extents of the value of `array`, which must have one: the sizes in the shape, and the
+// present length along unlimited dimensions. Where an empty list hides that, it is the stored
+// one.
 std::vector<uint64_t> ExtentOfValue(const model::Ndarray& array);
 
 // The elements of an array, in memory. Immutable.

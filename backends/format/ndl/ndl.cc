@@ -277,19 +277,24 @@ class NdlHierarchy final : public Hierarchy {
   // some time. As long as they have not changed, what was found out about them is kept.
   ObjectsPtr Objects(const Document& document) const {
     if (document.sources().empty()) return nullptr;
+    ObjectsPtr before;
     {
       const model::MutexLock lock(mutex_);
-      if (objects_ && stamp_ == document.stamp() && Clock::now() < good_until_) return objects_;
+      if (stamp_ == document.stamp()) before = objects_;
+      if (before && Clock::now() < good_until_) return before;
     }
-    ObjectsPtr made = SourcedObjects::Make(stores_, document.sources());
+    ObjectsPtr made = SourcedObjects::Make(stores_, document.sources(), before.get());
+    if (before && made->fingerprint() == before->fingerprint()) {
+      made = before;
+    } else if (before) {  // what is known of the parts holds no longer
+      made = SourcedObjects::Make(stores_, document.sources());
+    }
     const model::MutexLock lock(mutex_);
     constexpr std::chrono::nanoseconds kLongest = std::chrono::hours(24);
     good_until_ = Clock::now() + std::min(stores_->options().search_holds, kLongest);
-    if (objects_ && stamp_ == document.stamp() &&
-        objects_->fingerprint() == made->fingerprint()) {
-      return objects_;
-    }
-    objects_ = std::move(made);
+    const bool is_same = objects_ && stamp_ == document.stamp() &&
+                         objects_->fingerprint() == made->fingerprint();
+    if (!is_same) objects_ = std::move(made);
     stamp_ = document.stamp();
     return objects_;
   }

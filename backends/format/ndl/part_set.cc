@@ -21,8 +21,10 @@ namespace {
 using model::Result;
 
 constexpr unsigned kThreads = 8;
-// Of more parts, so many are looked at for changes.
+// Of more parts, a sample is looked at for changes. Readers look again at the parts that they
+// have read.
 constexpr size_t kMostStats = 1000;
+constexpr size_t kSample = 100;
 
 uint64_t Mix(uint64_t hash, uint64_t word) {
   hash = (hash ^ word) * 0x9e3779b97f4a7c15u;
@@ -153,8 +155,9 @@ Result<size_t> PartSet::First() const {
 
 uint64_t PartSet::Fingerprint() const {
   const Source& source = *stores_->source();
-  const size_t most = source.looks_are_requests() ? 8 : kMostStats;
-  const size_t step = std::max<size_t>(1, (paths_.size() + most - 1) / most);
+  const bool looks_at_all = !source.looks_are_requests() && paths_.size() <= kMostStats;
+  const size_t most = source.looks_are_requests() ? 8 : kSample;
+  const size_t step = looks_at_all ? 1 : std::max<size_t>(1, (paths_.size() + most - 1) / most);
   uint64_t hash = 0;
   for (const std::string& path : paths_) hash = Mix(hash, path);
   for (size_t i = 0; i < paths_.size(); i += step) {

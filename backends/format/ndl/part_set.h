@@ -33,7 +33,7 @@ class PartSet {
   // The part that all others are compared with: the first one that is present. kNotFound if
   // there is none.
   model::Result<size_t> First() const;
-  // Changes if a part is replaced, or a sample of very many.
+  // Changes if a part is replaced; of more than 1000 parts, if one of a sample is.
   uint64_t Fingerprint() const;
 
   // The array `name` of part `i`, if it is like that of the first part in all that `rules` say.

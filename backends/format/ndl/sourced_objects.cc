@@ -143,10 +143,10 @@ Result<void> Describe(const model::Ndarray& described, Node& node) {
 }
 
 std::shared_ptr<const SourcedObjects> SourcedObjects::Make(
-    std::shared_ptr<const PartStores> stores,
-    const std::vector<model::ValueSourcePtr>& sources) {
+    std::shared_ptr<const PartStores> stores, const std::vector<model::ValueSourcePtr>& sources,
+    const SourcedObjects* before) {
   std::shared_ptr<SourcedObjects> objects(new SourcedObjects(std::move(stores)));
-  for (const model::ValueSourcePtr& source : sources) objects->Add(*source);
+  for (const model::ValueSourcePtr& source : sources) objects->Add(*source, before);
   return objects;
 }
 
@@ -167,17 +167,27 @@ void SourcedObjects::AddFile(std::string_view name) {
   fingerprint_ = Mix(fingerprint_, version ? *version : 0);
 }
 
-void SourcedObjects::Add(const ValueSource& source) {
+const SourcedObjects::Parts* SourcedObjects::FindParts(const ValueSource& source) const {
+  const auto found = std::ranges::find_if(parts_, [&](const Parts& parts) {
+    return parts.files == source.files && parts.fills_missing == source.fills_missing;
+  });
+  return found == parts_.end() ? nullptr : &*found;
+}
+
+void SourcedObjects::Add(const ValueSource& source, const SourcedObjects* before) {
   if (stores_->options().shared) return;
   if (source.kind == Kind::kFile || source.kind == Kind::kStore) return AddFile(source.name);
   for (const std::string& store : source.stores) AddFile(store);
   if (source.kind != Kind::kJoin) return;
-  const bool is_known = std::ranges::any_of(parts_, [&](const Parts& parts) {
-    return parts.files == source.files && parts.fills_missing == source.fills_missing;
-  });
-  if (is_known) return;
-  parts_.push_back({source.files, source.fills_missing,
-                    PartSet::Make(stores_, source.files, source.fills_missing)});
+  if (FindParts(source) != nullptr) return;
+  // All parts of a list without gaps were there. One that is gone meanwhile is an error when it
+  // is read.
+  const Parts* known = before != nullptr ? before->FindParts(source) : nullptr;
+  const bool holds = known != nullptr && known->set && !source.fills_missing &&
+                     source.files.form != model::FileSet::Form::kGlob;
+  parts_.push_back(
+      {source.files, source.fills_missing,
+       holds ? known->set : PartSet::Make(stores_, source.files, source.fills_missing)});
   const auto& set = parts_.back().set;
   fingerprint_ = Mix(fingerprint_, set ? (*set)->Fingerprint()
                                        : std::hash<std::string>()(set.error().message()));
@@ -185,11 +195,7 @@ void SourcedObjects::Add(const ValueSource& source) {
 
 Result<std::shared_ptr<const PartSet>> SourcedObjects::PartsOf(
     const ValueSource& source) const {
-  for (const Parts& parts : parts_) {
-    if (parts.files == source.files && parts.fills_missing == source.fills_missing) {
-      return parts.set;
-    }
-  }
+  if (const Parts* parts = FindParts(source)) return parts->set;
   return model::Unsupported(
       "the data are in other files; a mount for several users does not show them");
 }

@@ -7,6 +7,7 @@
 
 #include "backends/format/json_attributes.h"
 #include "backends/format/zarr/array_metadata.h"
+#include "backends/format/zarr/text_charset.h"
 #include "backends/format/zarr/zarr_array_source.h"
 
 namespace ndlfs::backends::zarr {
@@ -44,6 +45,8 @@ void TakeDimensionNames(Json& attributes, model::Ndarray& array) {
 Node MakeArrayNode(ArrayMetadata metadata, const NodePlace& place, bool is_coordinate) {
   Node node;
   metadata.array.name = place.name;
+  // The next look may find more.
+  node.is_partial = !DecideCharset(place, metadata);
   if (metadata.layout) {
     node.source = MakeZarrArraySource(place.store, place.key_prefix, metadata.layout);
   }

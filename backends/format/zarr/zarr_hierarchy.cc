@@ -157,7 +157,7 @@ model::Result<Node> ZarrHierarchy::Build(const MetadataReader::Root& root,
   if (files.is_implicit) node.notes.push_back(NoteOfImplicit(files));
   node.mtime_ns = files.mtime_ns();
   node.files = reader_.Files(files);
-  node.is_partial = CallerScope::denials() != denials;
+  node.is_partial = node.is_partial || CallerScope::denials() != denials;
   const bool may_pass = node.is_partial || (node.error && node.error->is_transient());
   if (path != "/" && !may_pass && !is_by_groups) {
     const std::array stamps = {files.stamp, files.attributes_stamp};

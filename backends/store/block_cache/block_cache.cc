@@ -16,6 +16,7 @@
 #include <chrono>
 #include <cstring>
 #include <ctime>
+#include <filesystem>
 #include <utility>
 #include <vector>
 
@@ -168,7 +169,9 @@ model::Result<std::shared_ptr<BlockCache>> BlockCache::Open(BlockCacheOptions op
   const std::string& path = options.directory;
   if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST && errno != EROFS &&
       errno != ENOSPC) {
-    return model::IoError(errno, path);
+    if (errno != ENOENT) return model::IoError(errno, path);
+    return model::BadInput("{}: there is no directory {} to make it in", model::Quote(path),
+                           model::Quote(std::filesystem::path(path).parent_path().string()));
   }
   const int fd = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (fd < 0) return model::IoError(errno, path);

@@ -45,9 +45,9 @@ struct BlockCacheStats {
 // so once, and tries again after a minute. Thread-safe.
 class BlockCache {
  public:
-  // Makes the directory if there is none, for this user alone. kBadInput if it belongs to
-  // another user, if others may enter it, or if it cannot be opened. A directory that may be
-  // read only is no error.
+  // Makes the directory if there is none, for this user alone, but not those around it.
+  // kBadInput if it belongs to another user, if others may enter it, or if there is no
+  // directory to make it in. A directory that may be read only is no error.
   static model::Result<std::shared_ptr<BlockCache>> Open(BlockCacheOptions options);
 
   // Fills `out` with the block, and returns whether there is one of exactly this size. If not,

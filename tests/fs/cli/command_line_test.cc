@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "fs/view/view_kinds.h"
 #include "tests/support/python.h"
 #include "tests/support/run_command.h"
 
@@ -54,6 +55,23 @@ TEST(CommandLineTest, HelpNamesAllCommands) {
   }
 }
 
+TEST(CommandLineTest, HelpShowsAllThatACommandNeeds) {
+  const auto usage = [](const char* command) {
+    const std::string help = Ndlfs({command, "--help"}).out;
+    const size_t begin = help.find("Usage: ");
+    return help.substr(begin, help.find('\n', begin) - begin);
+  };
+  EXPECT_EQ(usage("cat"), "Usage: ndlfs cat STORE PATH [OPTIONS]");
+  EXPECT_EQ(usage("describe"), "Usage: ndlfs describe STORE [PATH] [OPTIONS]");
+  EXPECT_EQ(usage("check"), "Usage: ndlfs check SOURCE... [OPTIONS]");
+  EXPECT_EQ(usage("join"), "Usage: ndlfs join STORE... --along DIM [OPTIONS]");
+  EXPECT_EQ(usage("warm"), "Usage: ndlfs warm PATH... --block-cache DIR [OPTIONS]");
+  EXPECT_EQ(usage("run"), "Usage: ndlfs run SOURCE [OPTIONS] -- COMMAND...");
+  EXPECT_THAT(Ndlfs({"warm", "a"}),
+              IsWrong("--block-cache is required: ndlfs warm PATH... --block-cache DIR; see "
+                      "ndlfs warm --help"));
+}
+
 TEST(CommandLineTest, HelpIsACommandToo) {
   EXPECT_EQ(Ndlfs({"help"}).out, Ndlfs({"--help"}).out);
   EXPECT_EQ(Ndlfs({"help", "cat"}).out, Ndlfs({"cat", "--help"}).out);
@@ -65,10 +83,10 @@ TEST(CommandLineTest, HelpIsACommandToo) {
 
 TEST(CommandLineTest, RunWantsTwoHyphensBeforeOptionsOfTheCommand) {
   EXPECT_THAT(Ndlfs({"run", "/tmp"}), IsWrong("COMMAND is required: ndlfs run SOURCE -- "
-                                              "COMMAND; see ndlfs run --help"));
+                                              "COMMAND...; see ndlfs run --help"));
   EXPECT_THAT(
       Ndlfs({"run", "/tmp", "ls", "-l"}),
-      IsWrong("unknown option -l; write ndlfs run SOURCE -- COMMAND, with -- before it"));
+      IsWrong("unknown option -l; write ndlfs run SOURCE -- COMMAND..., with -- before it"));
 }
 
 TEST(CommandLineTest, VersionNamesCodecsAndLibraries) {
@@ -220,7 +238,7 @@ std::set<std::string> LongOptions(const std::string& text) {
 }
 
 TEST(ManualTest, HasTheOptionsOfHelpAndNoOthers) {
-  std::string manual = test::ReadFile(NDLFS_MANUAL);
+  std::string manual = test::ReadFile(std::string(NDLFS_MANUALS) + "/ndlfs.1");
   ASSERT_THAT(manual, HasSubstr(".SH NAME"));
   manual = std::regex_replace(manual, std::regex("\\\\-"), "-");
   std::string help = Ndlfs({"--help"}).out;
@@ -229,17 +247,23 @@ TEST(ManualTest, HasTheOptionsOfHelpAndNoOthers) {
   for (std::sregex_iterator it(commands.begin(), commands.end(), kCommand), end; it != end;
        ++it) {
     EXPECT_THAT(manual, HasSubstr(".BI " + (*it)[1].str() + " \""));
+    EXPECT_THAT(manual, HasSubstr(".SY ndlfs\n.B " + (*it)[1].str() + "\n"));
     help += Ndlfs({(*it)[1].str(), "--help"}).out;
   }
   EXPECT_EQ(LongOptions(manual), LongOptions(help));
 }
 
-TEST(ManualTest, NamesTheViews) {
-  const std::string manual = test::ReadFile(NDLFS_MANUAL);
+TEST(ManualTest, NamesEveryFileOfArraysAndGroups) {
+  std::set<std::string> files;
+  for (const fs::ArrayViewKind* kind : fs::ArrayViewKinds()) files.emplace(kind->file_name);
+  for (const fs::GroupViewKind* kind : fs::GroupViewKinds()) files.emplace(kind->file_name);
+  ASSERT_THAT(files, Contains("data.npy"));
   const std::string help = Ndlfs({"cat", "--help"}).out;
-  for (const std::string view : {"npy", "raw", "txt", "jsonl"}) {
-    EXPECT_THAT(manual, HasSubstr("\n.I data." + view + "\n"));
-    EXPECT_THAT(help, HasSubstr(view));
+  for (const std::string& file : files) {
+    for (const char* page : {"ndlfs.1", "ndlfs-tree.5"}) {
+      EXPECT_THAT(test::ReadFile(std::string(NDLFS_MANUALS) + "/" + page), HasSubstr(file));
+    }
+    EXPECT_THAT(help, HasSubstr(std::string(fs::ShortName(file))));
   }
 }
 

@@ -4,6 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
+#include "fs/mount/operations.h"
 #include "tests/support/result.h"
 
 namespace ndlfs::fs {
@@ -80,6 +83,29 @@ TEST(StatsScreenTest, ShowsCodecsAndTheSlowestRequests) {
   EXPECT_THAT(lines, Contains("  open             -          0 s   "));
   EXPECT_THAT(StatsScreen({"", "", ""}, now, before, "", 100),
               Not(Contains(HasSubstr("slow"))));
+}
+
+TEST(StatsScreenTest, TellsAllButSlowRequestsIn80ColumnsAnd24Lines) {
+  std::string numbers = R"({"requests": {)";
+  for (const auto& [kind, times] : OperationCounts::kKinds) {
+    numbers += fmt::format("{}\"{}\": {{\"seconds\": 9, \"classes\": [123456789]}}",
+                           numbers.ends_with('{') ? "" : ", ", kind);
+  }
+  numbers += R"(}, "slow_requests": [{"kind": "read", "path": "/a", "seconds": 2, "age": 6}])";
+  for (const char* name :
+       {"resident_bytes", "cache_used_bytes", "cache_budget_bytes", "document_bytes",
+        "spill_used_bytes", "read_bytes_total", "cache_loaded_bytes_total"}) {
+    numbers += fmt::format(", \"{}\": 1072693248", name);  // 1023 MiB
+  }
+  for (const char* name : {"cache_blocks", "open_files", "open_stores", "stores", "entities",
+                           "inodes", "cache_hits_total", "prefetched_chunks_total"}) {
+    numbers += fmt::format(", \"{}\": 12345", name);
+  }
+  const MountStats now = Parse(numbers + R"(, "uptime_seconds": 1})");
+  const auto lines = StatsScreen({"/data", "/mnt", "1.2.3"}, MountStats(), now, "x", 1000);
+  EXPECT_THAT(lines, Each(SizeIs(::testing::Le(80u))));
+  const auto latest = std::find(lines.begin(), lines.end(), "  latest: x");
+  EXPECT_LT(latest - lines.begin(), 23);
 }
 
 TEST(StatsScreenTest, FitsTheTerminal) {

@@ -107,7 +107,7 @@ TEST_F(ValidateTest, WrongWordsAreRefused) {
   const Ran nothing = Validate({});
   EXPECT_EQ(nothing.status, 2);
   EXPECT_EQ(nothing.err,
-            "ndlfs: FILE is required: ndlfs validate FILE; see ndlfs validate --help\n");
+            "ndlfs: FILE is required: ndlfs validate FILE...; see ndlfs validate --help\n");
 }
 
 }  // namespace

@@ -35,16 +35,17 @@ TEST(RunInBackgroundTest, ReturnsWhenTheWorkSucceedsAndLetsItGoOn) {
   const auto result = RunInBackground([&](Starter& starter) {
     starter.Succeed();
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
-    ndlfs::test::WriteFile(path + ".new",
-                           std::filesystem::current_path().string() + " " +
-                               (::isatty(STDIN_FILENO) ? "tty" : "no tty") + " " +
-                               (::getsid(0) == ::getpid() ? "leader" : "no leader") + "\n");
+    ndlfs::test::WriteFile(
+        path + ".new",
+        std::filesystem::current_path().string() + " " +
+            (::isatty(STDIN_FILENO) ? "tty" : "no tty") + " " +
+            (::getsid(0) == ::getpid() ? "own session" : "session of the caller") + "\n");
     std::filesystem::rename(path + ".new", path);
     ::_exit(0);  // not through the test framework
     return 0;
   });
   EXPECT_THAT(result, IsOk());
-  EXPECT_EQ(WaitForFile(path), "/ no tty no leader\n");
+  EXPECT_EQ(WaitForFile(path), "/ no tty own session\n");
 }
 
 TEST(RunInBackgroundTest, PassesTheReasonOn) {

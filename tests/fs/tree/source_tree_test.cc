@@ -5,7 +5,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <chrono>
 #include <fstream>
+#include <thread>
 
 #include "fs/tree/control_tree.h"
 #include "tests/fs/fake_store.h"
@@ -46,12 +49,40 @@ TEST_F(SourceTreeTest, ShowsDirectoriesFilesAndLinksUnchanged) {
   EXPECT_THAT(Find("runs/2024/notes.txt/below"), IsErrno(ENOTDIR));
 }
 
-TEST_F(SourceTreeTest, ListingLeavesOpenWhetherAFileIsAStore) {
+TEST_F(SourceTreeTest, ListingLooksIntoFilesThatDoNotHaveTheNameOfAStore) {
   WriteFile(source_ / "a.npy", "");
   WriteFile(source_ / "a.txt", std::string(100, 'x'));
+  WriteFile(source_ / "b.dat", std::string(100, 'x'));
+  format_.stores["b.dat"] = std::make_unique<FakeStore>();
   WriteFile(source_ / "small.txt", "no store is as small as this");
-  EXPECT_THAT(List(""), UnorderedElementsAre("a.npy:?", "a.txt:?", "small.txt:f"));
-  EXPECT_EQ(detections_, 1) << "of the source itself";
+  EXPECT_THAT(List(""), UnorderedElementsAre("a.npy:?", "a.txt:f", "b.dat:d", "small.txt:f"));
+  EXPECT_EQ(detections_, 3) << "of the source itself, and of two files";
+}
+
+TEST_F(SourceTreeTest, ListingOfASlowSourceLeavesTypesOpen) {
+  const auto detect = context_.services.detect;
+  context_.services.detect = [&](const std::string& path, bool is_directory) {
+    if (!is_directory) std::this_thread::sleep_for(std::chrono::milliseconds(21));
+    return detect(path, is_directory);
+  };
+  for (const char* name : {"a.txt", "b.txt", "c.txt"}) {
+    WriteFile(source_ / name, std::string(100, 'x'));
+  }
+  const auto listed = List("");
+  EXPECT_EQ(std::count_if(listed.begin(), listed.end(),
+                          [](const auto& entry) { return entry.ends_with(":?"); }),
+            2);
+  EXPECT_EQ(detections_, 2) << "of the source itself, and of the file that took so long";
+}
+
+TEST_F(SourceTreeTest, ListingLeavesOpenWhatCannotBeLookedIntoNow) {
+  WriteFile(source_ / "a.txt", std::string(100, 'x'));
+  const auto detect = context_.services.detect;
+  context_.services.detect = [&](const std::string& path, bool is_directory) {
+    if (is_directory) return detect(path, is_directory);
+    return backends::FileLook{nullptr, {}, model::IoError(EMFILE, "open").value()};
+  };
+  EXPECT_THAT(List(""), ElementsAre("a.txt:?"));
 }
 
 TEST_F(SourceTreeTest, ListingByNameLeavesOpenOnlyWhatIsCalledLikeAStore) {
@@ -104,7 +135,6 @@ class ImmutableSourceTest : public MountTest {
 
 TEST_F(ImmutableSourceTest, PlainFileIsLookedIntoOnceInEachVersion) {
   WriteFile(source_ / "a.txt", std::string(100, 'x'));
-  EXPECT_THAT(List(""), ElementsAre("a.txt:?"));
   detections_ = 0;
   for (int i = 0; i < 3; ++i) EXPECT_THAT(FindStore("a.txt"), IsNull());
   EXPECT_EQ(detections_, 1);

@@ -228,6 +228,17 @@ ndarrays:
   EXPECT_EQ(a->array().storage.shape, (std::vector<uint64_t>{2, 2}));
 }
 
+TEST_F(NdlStoreTest, AnEmptyListHasTheExtentsThatAreStored) {
+  const auto store = OpenText(R"(ndarrays:
+  first: {shape: [null, null], type: int32, value: [], storage: {shape: [0, 5]}}
+  last: {shape: [null, null], type: int32, value: [[], []], storage: {shape: [2, 0]}}
+  unknown: {shape: [null, null], type: int32, value: []}
+)");
+  EXPECT_THAT(store->Load("/first").value()->source->spec().shape, ElementsAre(0, 5));
+  EXPECT_THAT(store->Load("/last").value()->source->spec().shape, ElementsAre(2, 0));
+  EXPECT_THAT(store->Load("/unknown").value()->source->spec().shape, ElementsAre(0, 0));
+}
+
 TEST_F(NdlStoreTest, ElementsOfNoBytesCannotBeShown) {
   const auto store = OpenText(
       "ndarrays: {a: {shape: [1], type: {opaque: {size: 0}}, value: [!!binary \"\"]}}");

@@ -377,6 +377,26 @@ TEST_F(SourcedTest, AChangeOfAPartChangesTheVersion) {
   EXPECT_EQ((*store)->Load("/sst").value()->source->spec().shape[0], 6u);
 }
 
+TEST_F(SourcedTest, OfVeryManyPartsASampleIsLookedAtForChanges) {
+  std::string names;
+  for (int i = 0; i < 1500; ++i) {
+    const std::string name = "m/" + std::to_string(i) + ".ndl.yaml";
+    source_->Put(name, Part(i, 1));
+    names += (i == 0 ? "" : ", ") + name;
+  }
+  LoadArray("{x-source: {join: [" + names + "], along: 0, path: /sst, sizes: 1}}");
+  const auto store = Open("all.ndl.yaml");
+  const uint64_t before = (*store)->Version("/sst").value();
+  source_->ForgetReads();
+  EXPECT_EQ((*store)->Version("/sst").value(), before);
+  EXPECT_LT(source_->looks().size(), 150u);
+  EXPECT_THAT(source_->reads(), IsEmpty());
+  source_->Remove("m/0.ndl.yaml");
+  EXPECT_NE((*store)->Version("/sst").value(), before);
+  EXPECT_THAT((*store)->Load("/sst").value()->error->message(),
+              HasSubstr("part 1 of 1500 is missing: m/0.ndl.yaml"));
+}
+
 TEST_F(SourcedTest, UnpackingMakesDifferentPackingsOneFloat) {
   source_->Put("p/a.ndl.yaml", Part(0, 1, "units: K, scale_factor: 0.5, _FillValue: 1"));
   source_->Put("p/b.ndl.yaml",
@@ -385,7 +405,8 @@ TEST_F(SourcedTest, UnpackingMakesDifferentPackingsOneFloat) {
   const auto node =
       LoadArray("{x-source: {join: \"p/*.ndl.yaml\", along: time, unpack: true}}");
   EXPECT_EQ(node->array().type, model::Datatype::Float64());
-  ASSERT_EQ(node->attributes().size(), 1u);
+  ASSERT_EQ(node->attributes().size(), 2u);
+  EXPECT_EQ(node->attributes()[1].name, "_FillValue");
   EXPECT_EQ(node->attributes()[0].name, "units");
   EXPECT_THAT(Values<double>(*node), ElementsAre(0, testing::IsNan(), 110, 111, 20, 21));
   const auto single = LoadArray(

@@ -174,9 +174,15 @@ TEST_F(BlockCacheTest, TheDirectoryIsForOneUserAlone) {
   fs::permissions(directory(), fs::perms(0755));
   EXPECT_THAT(BlockCache::Open({directory()}),
               test::IsError(model::ErrorCode::kBadInput, HasSubstr("may be entered by other")));
-  EXPECT_THAT(BlockCache::Open({top_ / "none/cache"}), test::IsErrno(ENOENT));
   test::WriteFile(top_ / "file", "");
   EXPECT_THAT(BlockCache::Open({top_ / "file"}), test::IsErrno(ENOTDIR));
+}
+
+TEST_F(BlockCacheTest, DirectoriesAroundItAreNotMade) {
+  EXPECT_THAT(BlockCache::Open({top_ / "none/cache"}),
+              test::IsError(model::ErrorCode::kBadInput,
+                            HasSubstr("there is no directory \"" + (top_ / "none") + "\"")));
+  EXPECT_FALSE(fs::exists(top_ / "none"));
 }
 
 TEST_F(BlockCacheTest, TheDirectoryOfAnotherUserIsRefused) {
