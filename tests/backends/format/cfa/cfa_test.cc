@@ -82,8 +82,10 @@ class CfaTest : public ::testing::Test {
   std::string ErrorOf(const std::string& document) {
     const auto node = Load(document);
     if (!node) return "no node";
-    if (node->error) EXPECT_EQ(node->source, nullptr);
-    if (node->error) return node->error->message();
+    if (node->error) {
+      EXPECT_EQ(node->source, nullptr);
+      return node->error->message();
+    }
     const auto elements = ReadElements(*node->source, 1 << 20);
     return elements ? "no error" : elements.error().message();
   }
