@@ -72,7 +72,7 @@ bool ChunkLedger::NoteVersion(const FileId& file, const Info& found) {
   }
   if (noted_.size() >= kOwnNotes && all_notes >= kMostNotes) {
     ++unnoted_reads_;
-    vouched_ = false;
+    vouched_until_ = {};
     return true;
   }
   noted_.emplace(file, VersionOf(found));
@@ -80,9 +80,9 @@ bool ChunkLedger::NoteVersion(const FileId& file, const Info& found) {
   return true;
 }
 
-void ChunkLedger::Vouch() {
+void ChunkLedger::Vouch(std::chrono::nanoseconds holds) {
   model::MutexLock lock(mutex_);
-  vouched_ = true;
+  vouched_until_ = Clock::now() + holds;
 }
 
 uint64_t ChunkLedger::unnoted_reads() const {
@@ -91,18 +91,19 @@ uint64_t ChunkLedger::unnoted_reads() const {
 }
 
 bool ChunkLedger::Changed() {
+  const auto begin = Clock::now();
   Notes notes;
   {
     model::MutexLock lock(mutex_);
-    if (changed_ || (unnoted_reads_ != 0 && !vouched_)) return true;
-    vouched_ = false;
+    if (changed_ || (unnoted_reads_ != 0 && begin >= vouched_until_)) return true;
     notes.assign(noted_.begin(), noted_.end());
   }
   const std::optional<Info> change = FindChange(notes);
-  if (!change) return false;
   model::MutexLock lock(mutex_);
-  NoticeChange(*change);
-  return true;
+  if (change) NoticeChange(*change);
+  // An open takes several looks, and each of 100,000 files takes about a second.
+  if (!change && begin < vouched_until_) vouched_until_ += Clock::now() - begin;
+  return change.has_value();
 }
 
 // What is there now in the place of a file that has changed; nullopt where none has.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -53,10 +54,11 @@ class ChunkLedger {
   // the first difference. If there are many files, looks at a sample first.
   bool Changed();
 
-  // Tells that all files of the array have just been read. The next Changed() then
-  // ignores reads that could not be noted. So a text whose size was found by
-  // decoding the whole array can be opened, however many files the array has.
-  void Vouch();
+  // Tells that all files of the array have just been read. For as long as this `holds`, not
+  // counting the time that Changed() itself takes, and until more is read, Changed() ignores
+  // reads that could not be noted. So a text whose size was found by decoding the whole array
+  // can be opened, however many files the array has.
+  void Vouch(std::chrono::nanoseconds holds);
 
   // How many reads could not be noted so far.
   uint64_t unnoted_reads() const;
@@ -70,6 +72,7 @@ class ChunkLedger {
   int64_t changed_mtime_ns() const;
 
  private:
+  using Clock = std::chrono::steady_clock;
   using Version = std::optional<backends::Generation>;
   using FileId = std::pair<std::shared_ptr<const backends::Store>, std::string>;
   // All noted files and their versions, for Changed().
@@ -83,7 +86,8 @@ class ChunkLedger {
   std::map<FileId, Version> noted_ GUARDED_BY(mutex_);
   bool changed_ GUARDED_BY(mutex_) = false;
   uint64_t unnoted_reads_ GUARDED_BY(mutex_) = 0;
-  bool vouched_ GUARDED_BY(mutex_) = false;  // the next Changed() ignores those reads
+  // Until then Changed() ignores those reads.
+  Clock::time_point vouched_until_ GUARDED_BY(mutex_);
   int64_t changed_mtime_ns_ GUARDED_BY(mutex_) = 0;
 };
 

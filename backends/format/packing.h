@@ -103,12 +103,20 @@ class TimeReader {
   std::optional<model::Nanoseconds> operator()(const std::byte* at) const {
     T number;
     std::memcpy(&number, at, sizeof number);
-    if (std::ranges::find(missing_, number) != missing_.end()) return std::nullopt;
-    const auto real = static_cast<double>(number);
-    if (real < low_ || real > high_) return std::nullopt;
-    if (is_packed_) return scale_.OfReal(real * factor_ + offset_);
-    if constexpr (std::is_floating_point_v<T>) return scale_.OfReal(real);
+    if (IsMissing(number)) return std::nullopt;
+    if (counts_real()) return scale_.OfReal(RealCount(number));
     return scale_.OfInteger(static_cast<model::WideInt>(number));
+  }
+
+  bool IsMissing(T number) const {
+    const auto real = static_cast<double>(number);
+    return real < low_ || real > high_ || std::ranges::find(missing_, number) != missing_.end();
+  }
+  // Whether numbers count units and parts of them, as RealCount() says.
+  bool counts_real() const { return is_packed_ || std::is_floating_point_v<T>; }
+  double RealCount(T number) const {
+    const auto real = static_cast<double>(number);
+    return is_packed_ ? real * factor_ + offset_ : real;
   }
 
  private:

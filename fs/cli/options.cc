@@ -485,8 +485,8 @@ Result<ListedViews> ParseViews(std::string_view text) {
     const size_t end = std::min(text.find_first_of(",:", begin), text.size());
     const std::string_view name = ShortName(text.substr(begin, end - begin));
     if (std::find(known.begin(), known.end(), name) == known.end()) {
-      return model::BadInput("{} is none of {}, and not all{}", Quote(name),
-                             fmt::join(known, ", "), DidYouMean(name, known));
+      return model::BadInput("{} is not one of {}, all{}", Quote(name), fmt::join(known, ", "),
+                             DidYouMean(name, known));
     }
     names.emplace_back(name);
     begin = end + 1;

@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <chrono>
 #include <csignal>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -261,11 +262,15 @@ int ServeInBackground(const MountOptions& options, const MountPaths& paths, Star
   return 1;
 }
 
-// Whoever waits for us wants to use the mount: see that it answers.
-model::Result<void> CheckAnswers(const std::string& mountpoint) {
+// Whoever waits for us wants to use the mount: see that it answers. One that does not is
+// removed: a command that fails leaves nothing behind.
+model::Result<void> CheckAnswers(const MountOptions& options) {
   struct ::stat status;
-  if (::stat(mountpoint.c_str(), &status) == 0) return {};
-  return model::IoError(errno, "the mount " + mountpoint + " does not answer");
+  if (::stat(options.mountpoint.c_str(), &status) == 0) return {};
+  const int error = errno;
+  (void)RemoveDeadMount(options.mountpoint);
+  return BadInput("source {}: does not answer: {}", model::Quote(options.source),
+                  std::strerror(error));
 }
 
 }  // namespace
@@ -322,7 +327,7 @@ model::Result<int> RunMount(const MountOptions& given) {
   }
   NDLFS_RETURN_IF_ERROR(RunInBackground(
       [&](Starter& starter) { return ServeInBackground(options, paths, starter); }));
-  NDLFS_RETURN_IF_ERROR(CheckAnswers(options.mountpoint));
+  NDLFS_RETURN_IF_ERROR(CheckAnswers(options));
   return 0;
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <functional>
 #include <utility>
 
@@ -241,8 +242,12 @@ class ViewFile final : public TreeNode {
     const uint64_t unnoted = ledger ? ledger->unnoted_reads() : 0;
     const model::Result<uint64_t> size = unsized.made->view->FindSize();
     if (!size) return SizeFailure(*unsized.entity, *unsized.made, size.error());
-    // The array was decoded just now, however many files that took.
-    if (ledger && ledger->unnoted_reads() != unnoted) ledger->Vouch();
+    // The array was decoded just now, however many files that took. The kernel looks the file
+    // up once more before it opens it.
+    if (ledger && ledger->unnoted_reads() != unnoted) {
+      constexpr std::chrono::nanoseconds kLeast = std::chrono::seconds(2);
+      ledger->Vouch(std::max(context_.services.freshness.interval(), kLeast));
+    }
     const model::MutexLock lock(mutex_);
     size_ = *size;
     unsized_ = {};

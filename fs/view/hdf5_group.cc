@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "backends/base/checked.h"
+#include "backends/base/unicode.h"
 #include "fs/view/converted_elements.h"
 #include "fs/view/hdf5_types.h"
 #include "model/path_name.h"
@@ -32,10 +33,11 @@ constexpr std::string_view kNoCoordinate = "_nc4_non_coord_";
 
 bool IsTransient(const model::Error& error) { return error.is_transient(); }
 
-// `name` as HDF5 and netCDF-4 can have it.
+// `name` as HDF5 and netCDF-4 can have it. netCDF-C looks for composed characters, whatever
+// form a program asks for.
 std::string SoundName(std::string_view name) {
   constexpr size_t kMaxBytes = 255;
-  std::string sound(name);
+  std::string sound = backends::ComposeCharacters(name);
   std::ranges::replace(sound, '\0', '_');
   std::ranges::replace(sound, '/', '_');
   if (sound.empty() || sound == "." || sound == "..") return sound + "_";

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "backends/base/element_encoder.h"
+#include "backends/base/unicode.h"
 #include "backends/format/hdf5/padded_source.h"
 #include "fs/view/attributes.h"
 #include "model/ndl/ndl_writer.h"
@@ -128,7 +129,7 @@ std::string NameOf(const std::string& name) {
       "REFERENCE_LIST", "_Netcdf4Dimid", "_Netcdf4Coordinates",
       "_NCProperties",  "_nc3_strict"};
   if (name.empty()) return "_";
-  std::string sound = name;
+  std::string sound = backends::ComposeCharacters(name);
   std::ranges::replace(sound, '\0', '_');
   return std::ranges::find(kReserved, sound) == kReserved.end() ? sound : "ndlfs_" + sound;
 }

@@ -245,12 +245,13 @@ std::string AttributesHtml(const std::vector<model::Attribute>& attributes) {
   for (const model::Attribute* attribute : sorted) {
     if (html.size() > kMostAttributesBytes) {
       html +=
-          "<tr><th>\u2026</th><td>all of them are in <a href=\".ndl.yaml\">.ndl.yaml</a>"
+          "<tr><th scope=\"row\">\u2026</th><td>all of them are in <a "
+          "href=\".ndl.yaml\">.ndl.yaml</a>"
           "</td></tr>\n";
       break;
     }
-    html += fmt::format("<tr><th>{}</th><td>{}</td></tr>\n", HtmlName(attribute->name),
-                        ValueHtml(TextOfValue(*attribute)));
+    html += fmt::format("<tr><th scope=\"row\">{}</th><td>{}</td></tr>\n",
+                        HtmlName(attribute->name), ValueHtml(TextOfValue(*attribute)));
   }
   return html + "</tbody></table>\n";
 }
@@ -316,20 +317,21 @@ void AddDimensions(std::span<const PageDimension> dimensions, std::string_view p
                    PageWriter& page) {
   if (dimensions.empty()) return;
   page.Add(
-      "<h2>Dimensions</h2>\n<div class=\"wide\"><table><thead><tr><th>name</th>"
-      "<th class=\"number\">length</th><th>coordinates</th><th></th></tr></thead><tbody>\n");
+      "<h2>Dimensions</h2>\n<div class=\"wide\"><table><thead><tr><th scope=\"col\">name</th>"
+      "<th scope=\"col\" class=\"number\">length</th><th scope=\"col\">coordinates</th>"
+      "<td></td></tr></thead><tbody>\n");
   size_t ranges = 0;
   for (const PageDimension& dimension : dimensions) {
     const std::string name = HtmlName(dimension.name);
     if (!dimension.coordinates) {
-      page.Add(
-          fmt::format("<tr><th>{}</th><td class=\"number\">{}</td><td></td><td></td></tr>\n",
-                      name, dimension.size));
+      page.Add(fmt::format(
+          "<tr><th scope=\"row\">{}</th><td class=\"number\">{}</td><td></td><td></td></tr>\n",
+          name, dimension.size));
       continue;
     }
     const ArrayInput& coordinates = *dimension.coordinates;
     page.Add(
-        fmt::format("<tr><th><a href=\"{}index.html\">{}</a></th>"
+        fmt::format("<tr><th scope=\"row\"><a href=\"{}index.html\">{}</a></th>"
                     "<td class=\"number\">{}</td><td>",
                     UrlOfFolder(path, PathOf(coordinates)), name, dimension.size));
     auto range = ranges < kMostRanges ? CoordinateRange(coordinates) : std::nullopt;

@@ -115,10 +115,13 @@ picture::Ticks ValueTicks(const Meaning& meaning, double low, double high,
   return picture::LinearTicks(low, high, kMost);
 }
 
+// The logarithm of `high / low`, which itself may be more than a double can be.
+double PowersBetween(double low, double high) { return std::log(high) - std::log(low); }
+
 // Where a value is between two others.
 double Part(double value, double low, double high, bool is_logarithmic) {
   if (is_logarithmic) {
-    return value <= 0 ? 0 : std::log(value / low) / std::log(high / low);
+    return value <= 0 ? 0 : PowersBetween(low, value) / PowersBetween(low, high);
   }
   // The difference of two doubles may be no double.
   const long double span = static_cast<long double>(high) - low;
@@ -283,8 +286,10 @@ LineScale ScaleOf(const std::vector<double>& heights, bool may_be_logarithmic) {
   }
   if (scale.low > scale.high) return {};
   if (may_be_logarithmic && scale.low > 0 && scale.high / scale.low > kManyPowers) {
-    const double margin = std::pow(scale.high / scale.low, kMargin);
-    return {scale.low / margin, scale.high * margin, true};
+    using Limits = std::numeric_limits<double>;
+    const double margin = std::exp(PowersBetween(scale.low, scale.high) * kMargin);
+    return {std::max(scale.low / margin, Limits::denorm_min()),
+            std::min(scale.high * margin, Limits::max()), true};
   }
   const double span = scale.high - scale.low;
   if (!std::isfinite(span)) return scale;

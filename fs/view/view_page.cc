@@ -63,7 +63,7 @@ std::string FilterText(const model::Filter& filter) {
 class Facts {
  public:
   void Add(std::string_view name, std::string_view html) {
-    html_ += fmt::format("<tr><th>{}</th><td>{}</td></tr>\n", name, html);
+    html_ += fmt::format("<tr><th scope=\"row\">{}</th><td>{}</td></tr>\n", name, html);
   }
   std::string Take() {
     return "<table class=\"facts\"><tbody>\n" + html_ + "</tbody></table>\n";
@@ -304,13 +304,13 @@ Result<void> AddGroups(const Contents& contents, PageWriter& page) {
     if (child.loaded.group && looks++ < kMostLooks) {
       NDLFS_TRY(inside, NamesIn(*child.loaded.group), child.name);
     }
-    page.Add(fmt::format("<tr><th><a href=\"{}/index.html\">{}</a></th><td>{}</td></tr>\n",
-                         UrlOfName(model::EncodeFileName(child.name)), HtmlName(child.name),
-                         inside));
+    page.Add(fmt::format(
+        "<tr><th scope=\"row\"><a href=\"{}/index.html\">{}</a></th><td>{}</td></tr>\n",
+        UrlOfName(model::EncodeFileName(child.name)), HtmlName(child.name), inside));
   }
   for (const auto& [name, link] : contents.links) {
     page.Add(fmt::format(
-        "<tr><th><a href=\"{}/index.html\">{}</a></th><td class=\"soft\">link to "
+        "<tr><th scope=\"row\"><a href=\"{}/index.html\">{}</a></th><td class=\"soft\">link to "
         "{}</td></tr>\n",
         UrlOfName(model::EncodeFileName(name)), HtmlName(name), HtmlName(link.target)));
   }

@@ -89,6 +89,7 @@ class KindProvider final : public ViewProvider<Input> {
   // of a group.
   std::vector<ViewName> Listed(const Input& input, const ListedViews& listed) const override {
     std::vector<ViewName> names;
+    names.reserve(kinds_.size());
     for (const auto* kind : kinds_) {
       const ViewName file = {std::string(kind->file_name), kind->is_listed(input)};
       if (listed.Shows(file) && kind->applies_to(input))
@@ -139,7 +140,9 @@ class JoinedProvider final : public ViewProvider<Input> {
   std::vector<ViewName> Listed(const Input& input, const ListedViews& listed) const override {
     std::vector<ViewName> names;
     for (const auto* provider : providers_) {
-      for (ViewName& name : provider->Listed(input, listed)) names.push_back(std::move(name));
+      std::vector<ViewName> more = provider->Listed(input, listed);
+      if (names.empty()) std::swap(names, more);
+      for (ViewName& name : more) names.push_back(std::move(name));
     }
     return names;
   }

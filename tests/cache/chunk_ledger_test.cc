@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cerrno>
+#include <chrono>
 #include <string>
 
 #include "tests/support/memory_store.h"
@@ -84,17 +85,19 @@ TEST_F(ChunkLedgerTest, ReadsThatWereNotNotedAreNoChangeForThoseWhoHaveJustReadA
   constexpr int kMany = (1 << 17) + 10;
   for (int i = 0; i < kMany; ++i) ASSERT_TRUE(ledger_.Note(store_, std::to_string(i)));
   EXPECT_EQ(ledger_.unnoted_reads(), 10u);
-  ledger_.Vouch();
-  EXPECT_FALSE(ledger_.Changed());
-  ledger_.Vouch();
+  ledger_.Vouch(std::chrono::hours(1));
+  for (int looks = 0; looks < 3; ++looks) EXPECT_FALSE(ledger_.Changed());
   store_->Put("7", "new");
   EXPECT_TRUE(ledger_.Changed()) << "what was noted is looked at all the same";
 }
 
-TEST_F(ChunkLedgerTest, IsVouchedForOnceAndUntilMoreIsRead) {
+TEST_F(ChunkLedgerTest, IsVouchedForSomeTimeAndUntilMoreIsRead) {
   constexpr int kMany = (1 << 17) + 10;
   for (int i = 0; i < kMany; ++i) ASSERT_TRUE(ledger_.Note(store_, std::to_string(i)));
-  ledger_.Vouch();
+  ledger_.Vouch(std::chrono::nanoseconds(0));
+  EXPECT_TRUE(ledger_.Changed()) << "the time is over";
+  ledger_.Vouch(std::chrono::hours(1));
+  EXPECT_FALSE(ledger_.Changed());
   ASSERT_TRUE(ledger_.Note(store_, "more"));
   EXPECT_TRUE(ledger_.Changed());
 }

@@ -56,6 +56,7 @@ def write_hdf5(path):
         file["g/scalar"] = 3.5
         file["g/a long name " + "n" * 250] = np.arange(3)
         file["g/" + "é" * 140] = np.arange(3)
+        file["g/e\u0301te\u0301"] = np.arange(3)
         file["g/-odd: name"] = np.arange(3)
         file["g/_odd: name"] = np.arange(3)
         file["g"].attrs["big"] = np.frombuffer(b"h" * 40_000, "i1")

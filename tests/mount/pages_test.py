@@ -27,6 +27,8 @@ class Page(html.parser.HTMLParser):
 
     def handle_starttag(self, tag, attributes):
         assert tag not in ("script", "iframe", "object", "base", "form"), tag
+        # Readers for the blind say which heading a cell belongs to.
+        assert tag != "th" or dict(attributes).get("scope") in ("row", "col"), attributes
         for name, value in attributes:
             assert not name.startswith("on"), name
             if name in ("href", "src"):

@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: MIT
 """`ndlfs run`: a command with a mount of its own."""
+import ctypes
+import errno
 import os
 import shutil
 import signal
+import struct
 import subprocess
 import unittest
 
@@ -14,6 +17,21 @@ FUSE = os.makedev(10, 229)
 # In a mount namespace of its own, $1 takes the place of /dev/fuse; the rest is run as nobody.
 AS_NOBODY = ('mount --bind "$1" /dev/fuse && shift && '
              f'exec setpriv --reuid={NOBODY} --regid={NOBODY} --clear-groups --inh-caps=-all "$@"')
+
+
+def forbid_openat2():
+    """As before Linux 5.6: openat2 is answered with ENOSYS, by a filter that a process hands down to its children."""
+    load_number, jump_if_equal, answer = 0x20, 0x15, 0x06
+    openat2, allow, error = 437, 0x7fff0000, 0x00050000
+    rules = b"".join(struct.pack("=HBBI", *rule) for rule in (
+        (load_number, 0, 0, 0), (jump_if_equal, 0, 1, openat2), (answer, 0, 0, error | errno.ENOSYS),
+        (answer, 0, 0, allow)))
+    program = struct.pack("@HP", 4, ctypes.addressof(kept := ctypes.create_string_buffer(rules)))
+    prctl = ctypes.CDLL(None, use_errno=True).prctl
+    no_new_privileges, set_filter, mode_filter = 38, 22, 2
+    if prctl(no_new_privileges, 1, 0, 0, 0) != 0 or prctl(set_filter, mode_filter, program, 0, 0) != 0:
+        raise OSError(ctypes.get_errno(), "seccomp")
+    del kept
 
 
 class RunTest(harness.TestCase):
@@ -188,6 +206,44 @@ class OrdinaryUserTest(RunTest):
         result = self.run_as_nobody("true", mode=0o600)
         self.assertEqual((result.returncode, result.stderr),
                          (1, "ndlfs: /dev/fuse: Permission denied; mounting is not permitted here\n"))
+        self.assert_gone()
+
+    def mount_as_nobody(self, *before, mode=0o666):
+        mount_point = os.path.join(self.scratch, "mnt")
+        os.mkdir(mount_point)
+        os.chown(mount_point, NOBODY, NOBODY)
+        return harness.run("unshare", "--mount", "--propagation", "private", "sh", "-c", AS_NOBODY, "sh",
+                           self.device(mode), *before, self.binary, "mount", self.source, mount_point,
+                           env=self.environment)
+
+    def test_mount_says_that_the_device_is_closed(self):
+        result = self.mount_as_nobody(mode=0o600)
+        self.assertEqual((result.returncode, result.stderr),
+                         (1, "ndlfs: /dev/fuse: Permission denied; mounting is not permitted here\n"))
+
+    def test_mount_says_that_there_is_no_fusermount3(self):
+        result = self.mount_as_nobody("env", f"PATH={self.only_tools()}")
+        self.assertEqual((result.returncode, result.stderr), (
+            1, "ndlfs: fusermount3 is not installed; without it only root can mount (Debian: apt install fuse3); "
+               "`ndlfs run` does not need it\n"))
+
+    def test_a_system_without_fuse_is_one_line(self):
+        mount_point = os.path.join(self.scratch, "mnt")
+        os.mkdir(mount_point)
+        for arguments in (["mount", self.source, mount_point], ["run", self.source, "--", "true"]):
+            with self.subTest(arguments[0]):
+                result = harness.run("unshare", "--mount", "--propagation", "private", "sh", "-c",
+                                     'mount -t tmpfs none /dev && exec "$@"', "sh", self.binary, *arguments,
+                                     env=self.environment)
+                self.assertEqual((result.returncode, result.stderr), (
+                    1, "ndlfs: this system has no FUSE (/dev/fuse: No such file or directory); load it with: modprobe "
+                       "fuse\n"))
+        self.assert_gone()
+
+    def test_a_kernel_that_is_too_old_is_one_line(self):
+        result = self.ndlfs("run", self.source, "--", "true", preexec_fn=forbid_openat2)
+        self.assertEqual(result.returncode, 1)
+        self.assertRegex(result.stderr, "^ndlfs: .*openat2, which Linux has since 5.6: Function not implemented\n$")
         self.assert_gone()
 
     def test_user_namespaces_that_are_forbidden_are_one_line(self):

@@ -121,6 +121,15 @@ class AutomountTest(BackgroundTest):
         self.assertEqual(harness.mount_type(self.mount_point), "fuse.ndlfs")
 
 
+class SilentServerTest(BackgroundTest):
+    def test_a_mount_that_does_not_answer_does_not_stay(self):
+        url = "http://127.0.0.1:1/data/"  # nobody listens there
+        result = self.ndlfs("mount", url, self.mount_point, "--timeout=0.2")
+        self.assertEqual((result.returncode, result.stderr),
+                         (1, f'ndlfs: source "{url}": does not answer: Connection timed out\n'))
+        self.assertIsNone(harness.mount_type(self.mount_point))
+
+
 class MountCommandTest(BackgroundTest):
     """As mount(8) calls it."""
 

@@ -4,7 +4,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
+#include <cstring>
 #include <utility>
 #include <vector>
 
@@ -22,6 +24,42 @@ using model::Result;
 using ndl::PartDescription;
 using SourcePtr = std::shared_ptr<const ArraySource>;
 using Place = std::vector<size_t>;  // of a fragment: a number along each dimension
+
+// Puts the element `fill` in the place of each NaN that another converter makes.
+template <typename T>
+class NanFiller final : public ElementConverter {
+ public:
+  NanFiller(std::shared_ptr<const ElementConverter> inner, T fill)
+      : ElementConverter(inner->from_size(), sizeof(T)),
+        inner_(std::move(inner)),
+        fill_(fill) {}
+
+  Result<void> Convert(ConstByteSpan from, ByteSpan to) const override {
+    NDLFS_RETURN_IF_ERROR(inner_->Convert(from, to));
+    for (size_t at = 0; at < to.size(); at += sizeof(T)) {
+      T value;
+      std::memcpy(&value, to.data() + at, sizeof(T));
+      if (std::isnan(value)) std::memcpy(to.data() + at, &fill_, sizeof(T));
+    }
+    return {};
+  }
+
+ private:
+  const std::shared_ptr<const ElementConverter> inner_;
+  const T fill_;
+};
+
+// The same converter, if the variable has no _FillValue, or none of this size.
+template <typename T>
+std::shared_ptr<const ElementConverter> WithFill(std::shared_ptr<const ElementConverter> inner,
+                                                 const Node& variable) {
+  const std::vector<std::byte> element = ndl::FillOfMissing(variable);
+  const bool has_fill = model::FindAttribute(variable.attributes(), "_FillValue") != nullptr;
+  if (!inner || !has_fill || element.size() != sizeof(T)) return inner;
+  T fill;
+  std::memcpy(&fill, element.data(), sizeof(T));
+  return std::make_shared<NanFiller<T>>(std::move(inner), fill);
+}
 
 // A join has one dimension. So the array is a join along its first dimension, whose parts are
 // joins along the next one, and so on.
@@ -163,7 +201,10 @@ class Fragments : public std::enable_shared_from_this<Fragments> {
     if (unpacks) difference = ndl::FindDifference(expected, part, rules);
     if (difference) return model::Corrupt("the fragments cannot be joined: {}", *difference);
     NDLFS_TRY(const auto unpacking, UnpackingOf());
-    return ndl::ConverterOf(unpacking, node);
+    NDLFS_TRY(auto converter, ndl::ConverterOf(unpacking, node));
+    const bool is_single = unpacking.type.size() == sizeof(float);
+    return is_single ? WithFill<float>(std::move(converter), *variable_)
+                     : WithFill<double>(std::move(converter), *variable_);
   }
 
   Result<ndl::Unpacking> UnpackingOf() const {

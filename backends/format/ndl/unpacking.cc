@@ -160,6 +160,14 @@ void DescribeUnpacked(const Unpacking& unpacking, model::Ndarray& array) {
     return std::ranges::find(heeded, attribute.name) != heeded.end();
   });
   array.type = unpacking.type;
+  // Programs such as CDO take NaN for a number without this. Coordinates, such as times, have
+  // none.
+  if (!unpacking.scale) {
+    model::Attribute& missing = array.attributes.emplace_back();
+    missing.name = "_FillValue";
+    missing.type = unpacking.type;
+    missing.value = std::numeric_limits<double>::quiet_NaN();
+  }
   array.storage.fillvalue.reset();
   array.storage.endian.reset();
 }

@@ -37,7 +37,7 @@ model::Result<std::shared_ptr<const ElementConverter>> ConverterOf(const Unpacki
                                                                    const Node& part);
 
 // What is no longer true of a node whose elements are unpacked: removes the attributes, and
-// sets the type.
+// sets the type. Floats that are no times get the _FillValue NaN.
 void DescribeUnpacked(const Unpacking& unpacking, model::Ndarray& array);
 
 }  // namespace ndlfs::backends::ndl

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "backends/base/checked.h"
+#include "backends/base/unicode.h"
 #include "model/utf8.h"
 
 namespace ndlfs::backends::netcdf3 {
@@ -210,7 +211,7 @@ model::Result<std::string> LayOut(Header& header) {
 }
 
 std::string ValidName(std::string_view name) {
-  std::string valid = model::AsUtf8(name);
+  std::string valid = ComposeCharacters(model::AsUtf8(name));
   for (char& c : valid) {
     const auto byte = static_cast<unsigned char>(c);
     if (byte < 0x20 || byte == 0x7F || c == '/') c = '_';

@@ -28,7 +28,8 @@ model::Result<std::string> LayOut(Header& header);
 // Whether CDF-1 and CDF-2 lack the type.
 bool NeedsCdf5(Type type);
 
-// `name` as netCDF allows it: UTF-8 without control characters and `/`, which become `_`;
+// `name` as netCDF allows it: UTF-8 in normalization form C, which is the only one that
+// netCDF-C finds; without control characters and `/`, which become `_`;
 // `_` in front of a first character that is not a letter, a digit, `_` or beyond ASCII; no
 // blanks at its end; at most 256 bytes.
 std::string ValidName(std::string_view name);

@@ -56,11 +56,10 @@ struct LinkedNode {
   Node node;
 };
 
-std::shared_ptr<const Node> MakeLinked(std::shared_ptr<const Node> alone,
-                                       model::Ndarray array) {
+std::shared_ptr<const Node> MakeLinked(std::shared_ptr<const Node> alone, model::Shape shape) {
   auto linked = std::make_shared<LinkedNode>();
   linked->node = *alone;
-  linked->node.entity = std::move(array);
+  std::get<model::Ndarray>(linked->node.entity).shape = std::move(shape);
   linked->alone = std::move(alone);
   const Node* node = &linked->node;
   return {std::move(linked), node};
@@ -215,13 +214,19 @@ model::Result<ZarrHierarchy::Loaded> ZarrHierarchy::TryLoadLinked(std::string_vi
   const auto* array = std::get_if<model::Ndarray>(&loaded.node->entity);
   if (!array || array->dimension_names.empty() || path == "/") return loaded;
 
-  model::Ndarray linked = *array;
+  // As much of the array as Link() needs.
+  model::Ndarray linked;
+  linked.name = array->name;
+  linked.shape = array->shape;
+  linked.dimension_names = array->dimension_names;
+  linked.storage.size = array->storage.size;
+  linked.storage.shape = array->storage.shape;
   Link(root, path, linked);
   if (linked.shape == array->shape) return loaded;
   const uint64_t version = AddLinks(loaded.version, linked.shape);
   auto node = linked_.Find(path, version);
   if (!node) {
-    node = linked_.Insert(path, version, MakeLinked(loaded.node, std::move(linked)));
+    node = linked_.Insert(path, version, MakeLinked(loaded.node, std::move(linked.shape)));
   }
   return Loaded{std::move(node), version};
 }

@@ -179,7 +179,7 @@ INSTANTIATE_TEST_SUITE_P(
                  R"(revalidate: "" is not a number of seconds, such as 1 or 0.5)"},
         BadValue{"max_chunk_size=0", "max_chunk_size: must be at least one byte"},
         BadValue{"views=npy:rwa",
-                 R"(views: "rwa" is none of )" NDLFS_VIEWS ", and not all (did you mean raw?)"},
+                 R"(views: "rwa" is not one of )" NDLFS_VIEWS ", all (did you mean raw?)"},
         BadValue{"views=", R"(views: "" is none of )" NDLFS_VIEWS ", and not all"},
         BadValue{"views=all:npy", R"(views: "all" is none of )" NDLFS_VIEWS ", and not all"},
         BadValue{"log_file=", "log_file: is not the name of a file"},

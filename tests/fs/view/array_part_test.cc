@@ -686,12 +686,54 @@ TEST_F(UnpackedTest, TimesAreDates) {
   EXPECT_THAT(Text("values.npy", "/time"), HasSubstr("<M8[us]"));
 }
 
+TEST_F(UnpackedTest, TimesAreThoseOfTheirTexts) {
+  const std::vector<double> counts = {
+      0,       0.25,     -0.25,    1 / 3.0, -1e-9,   0.9999999999999,
+      738000,  738000.7, -3.5e6,   6.5e6,   -153000, -152999.5,
+      1e8 / 3, -1e8 / 3, 3.1556e8, 4.2e18,  1e300,   std::nan("")};
+  for (const std::string units :
+       {"days since 2000-01-01", "hours since 0001-01-01 00:00:00", "days since 1600-02-03",
+        "microseconds since 1900-01-01", "milliseconds since 1970-01-01 00:00:00.0005",
+        "seconds since 1970-01-01 00:00:00.000000001"}) {
+    for (const std::string calendar : {"standard", "proleptic_gregorian"}) {
+      auto& node = AddPacked<double>(Datatype::Float64(), counts);
+      AddText(node, "units", units);
+      AddText(node, "calendar", calendar);
+      const auto scale = ParseTimeUnits(units, calendar);
+      const auto times = Numbers<int64_t>("values.raw", "/p");
+      ASSERT_EQ(times.size(), counts.size());
+      for (size_t i = 0; i < counts.size(); ++i) {
+        const auto time = scale->OfReal(counts[i]);
+        if (!time || *time / 1000 > std::numeric_limits<int64_t>::max()) {
+          EXPECT_EQ(times[i], std::numeric_limits<int64_t>::min()) << units << ' ' << counts[i];
+          continue;
+        }
+        EXPECT_EQ(
+            FormatTime(Calendar::kProlepticGregorian, model::Nanoseconds{times[i]} * 1000, 6),
+            FormatTime(scale->calendar, *time, 6))
+            << units << ' ' << calendar << ' ' << counts[i];
+      }
+    }
+  }
+}
+
 TEST_F(UnpackedTest, DaysThatNumpyHasNotAreText) {
   auto& node = AddPacked<int16_t>(kInt16, {59});
   AddText(node, "units", "days since 2000-01-01");
   AddText(node, "calendar", "360_day");
   EXPECT_FALSE(ArrayViews().Find(Input("/p"), "values.npy"));
   EXPECT_EQ(Text("values.txt", "/p").substr(0, 19), "2000-02-30T00:00:00");
+}
+
+TEST_F(UnpackedTest, IntegersAndMissingOnesAreTimes) {
+  const int64_t kMost = std::numeric_limits<int64_t>::max();
+  auto& node = AddPacked<int64_t>(Datatype::Integer(8, true), {0, -1, 7, kMost, -kMost, 1000});
+  AddText(node, "units", "seconds since 1970-01-01");
+  AddNumber(node, "_FillValue", 7);
+  AddNumber(node, "valid_max", 999);
+  const int64_t kNone = std::numeric_limits<int64_t>::min();
+  EXPECT_THAT(Numbers<int64_t>("values.raw", "/p"),
+              ElementsAre(0, -1'000'000, kNone, kNone, kNone, kNone));
 }
 
 TEST_F(UnpackedTest, FlagsHaveNames) {

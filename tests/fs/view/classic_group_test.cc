@@ -309,6 +309,15 @@ TEST_F(ClassicGroupTest, NamesThatNetCdfRefusesAreChangedAndTold) {
   EXPECT_EQ(Find(variables.at(2).attributes, "ndlfs_name")->values, "_-x");
 }
 
+TEST_F(ClassicGroupTest, CharactersOfNamesAreComposed) {
+  AddArray("/e\u0301", Datatype::Float32(), {2});
+  AddArray("/\u00e9", Datatype::Float32(), {2});
+  const auto variables = Make().header.variables;
+  EXPECT_EQ(variables.at(0).name, "\u00e9");
+  EXPECT_EQ(Find(variables.at(0).attributes, "ndlfs_name")->values, "e\u0301");
+  EXPECT_EQ(variables.at(1).name, "\u00e9_2");
+}
+
 TEST_F(ClassicGroupTest, LargeAttributesAreWhole) {
   group_attributes_.push_back(Text("history", std::string(10 << 20, 'h')));
   AddArray("/a", Datatype::Float32(), {2})

@@ -264,6 +264,20 @@ TEST_F(Hdf5GroupTest, NamesThatHdf5CannotHaveAreChanged) {
   EXPECT_EQ(DataOf(FindAttribute(object, "ndlfs_name")), longest);
 }
 
+TEST_F(Hdf5GroupTest, CharactersOfNamesAreComposed) {
+  auto& array = Add("/e\u0301", Undecodable(Datatype::Float32(), {2}));
+  array.attributes = {Attribute("a\u0308", Datatype::Integer(1, true), 1)};
+  array.dimension_names = {"o\u0302"};
+  Add("/\u00e9", Undecodable(Datatype::Float32(), {2}));
+  const Content content = Make();
+  std::vector<std::string> names;
+  for (const NewObject& object : content.file->objects) names.push_back(object.name);
+  EXPECT_THAT(names, ElementsAre("", "\u00f4", "\u00e9", "\u00e9_2"));
+  const NewObject& object = content.file->objects.at(2);
+  EXPECT_EQ(DataOf(FindAttribute(object, "ndlfs_name")), "e\u0301");
+  EXPECT_NE(FindAttribute(object, "\u00e4"), nullptr);
+}
+
 TEST_F(Hdf5GroupTest, AttributesAreAsNetcdfReadsThem) {
   auto& array = Add("/v", Undecodable(Datatype::Float32(), {2}));
   array.attributes = {

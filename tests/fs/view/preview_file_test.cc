@@ -245,6 +245,21 @@ TEST_F(PreviewFileTest, ManyPowersOfTenAreLogarithmic) {
   EXPECT_NE(std::get<CellMap>(Show().content).cells[0], 0) << "not one colour for nearly all";
 }
 
+TEST_F(PreviewFileTest, PowersOfTenMayGoOverMoreThanADoubleCan) {
+  std::vector<double> numbers;
+  for (int i = 0; i < 400; ++i) numbers.push_back(std::pow(10, i * 1.5 - 299));
+  AddNumbers(Datatype::Float64(), {400}, numbers);
+  const Figure line = Show();
+  const auto& points = std::get<LinePlot>(line.content).points;
+  EXPECT_NEAR(points[100].y, 0.25, 0.04);
+  EXPECT_NEAR(points[300].y, 0.75, 0.04);
+  AddNumbers(Datatype::Float64(), {20, 20}, numbers);
+  const Figure map = Show();
+  const auto& cells = std::get<CellMap>(map.content).cells;
+  EXPECT_GT(cells[100], cells[200] + 20) << "rows begin at the bottom";
+  EXPECT_GT(cells[200], cells[300] + 20);
+}
+
 TEST_F(PreviewFileTest, ExtremesAreHarmless) {
   const double most = std::numeric_limits<double>::max();
   const double inf = std::numeric_limits<double>::infinity();

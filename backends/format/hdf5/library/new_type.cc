@@ -93,10 +93,20 @@ Result<NewType> ArrayType(const Datatype& type, const std::vector<NewType>& know
   if (type.shape().empty() || type.shape().size() > H5S_MAX_RANK || type.array_length() == 0) {
     return model::Unsupported("arrays of this shape as elements");
   }
-  const std::vector<hsize_t> shape(type.shape().begin(), type.shape().end());
+  std::vector<hsize_t> shape(type.shape().begin(), type.shape().end());
+  // netCDF-C refuses a file with arrays of arrays, such as those of texts.
+  Handle inner;
+  const bool is_nested = H5Tget_class(base.id.get()) == H5T_ARRAY;
+  const int inner_rank = is_nested ? H5Tget_array_ndims(base.id.get()) : 0;
+  if (inner_rank > 0 && shape.size() + static_cast<size_t>(inner_rank) <= H5S_MAX_RANK) {
+    shape.resize(shape.size() + static_cast<size_t>(inner_rank));
+    NDLFS_RETURN_IF_ERROR(CheckStatus(
+        H5Tget_array_dims2(base.id.get(), &*(shape.end() - inner_rank)), "an array type"));
+    NDLFS_TRY(inner, Checked(H5Tget_super(base.id.get()), "an array type"));
+  }
   const auto rank = static_cast<unsigned>(shape.size());
-  NDLFS_TRY(made.id,
-            Checked(H5Tarray_create2(base.id.get(), rank, shape.data()), "an array type"));
+  const hid_t element = inner ? inner.get() : base.id.get();
+  NDLFS_TRY(made.id, Checked(H5Tarray_create2(element, rank, shape.data()), "an array type"));
   made.parts.push_back(std::move(base));
   return made;
 }

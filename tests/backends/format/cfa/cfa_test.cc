@@ -82,8 +82,10 @@ class CfaTest : public ::testing::Test {
   std::string ErrorOf(const std::string& document) {
     const auto node = Load(document);
     if (!node) return "no node";
-    if (node->error) EXPECT_EQ(node->source, nullptr);
-    if (node->error) return node->error->message();
+    if (node->error) {
+      EXPECT_EQ(node->source, nullptr);
+      return node->error->message();
+    }
     const auto elements = ReadElements(*node->source, 1 << 20);
     return elements ? "no error" : elements.error().message();
   }
@@ -197,6 +199,25 @@ TEST_F(CfaTest, PackedFragmentIsUnpacked) {
   std::vector<float> values(8);
   std::memcpy(values.data(), bytes->data(), 32);
   EXPECT_THAT(values, ElementsAre(0, 1, 10, 11, 10.5, 11, 11.5, 12));
+}
+
+TEST_F(CfaTest, MissingValuesOfAPackedFragmentAreThoseOfTheVariable) {
+  Terms terms;
+  terms.attributes = "units: K, _FillValue: -1.0";
+  terms.files = "shape: [1, 1], type: string, value: [[c.ndl.yaml]]";
+  terms.names = "shape: [1, 1], type: string, value: [[t]]";
+  source_->Put(
+      "c.ndl.yaml",
+      FragmentFile("[[1, 2], [-9, 4]]", 2,
+                   "units: K, scale_factor: 0.5, add_offset: 10.0, _FillValue: -9", "int16"));
+  const auto node = Load(Document(terms));
+  ASSERT_NE(node, nullptr);
+  ASSERT_NE(node->source, nullptr) << node->error->message();
+  const auto bytes = ReadElements(*node->source, 100);
+  ASSERT_TRUE(bytes) << bytes.error().message();
+  std::vector<float> values(4);
+  std::memcpy(values.data(), bytes->data(), 16);
+  EXPECT_THAT(values, ElementsAre(10.5, 11, -1, 12));
 }
 
 TEST_F(CfaTest, SubstitutionsNameTheFolder) {

@@ -188,6 +188,27 @@ TEST_P(Hdf5NewFileTest, ElementsOfVariableSizeAreWritten) {
       "assert f[f['r'][0]].name == '/s' and not f['r'][1]\n");
 }
 
+TEST_P(Hdf5NewFileTest, ArraysOfArraysAreOneForNetcdf) {
+  const Datatype texts =
+      Datatype::Array(Datatype::FixedString(5, model::Charset::kAscii), {2, 2});
+  const Datatype numbers =
+      Datatype::Array(Datatype::Array(Datatype::Integer(1, true), {2}), {3});
+  const Datatype compound = Datatype::PackedCompound({{"t", texts, 0}, {"n", numbers, 20}});
+  NewFile file;
+  file.objects = {Root(), {}, Dataset("v", compound, {1})};
+  file.objects[1].kind = Kind::kDatatype;
+  file.objects[1].name = "compound";
+  file.objects[1].type = compound;
+  const auto written = Write(file);
+  ASSERT_THAT(written, IsOk());
+  Save(*written, {{2, std::string("aaaaabbbbbcccccddddd\1\2\3\4\5\6", 26)}});
+  Check(
+      "import netCDF4\n"
+      "n = netCDF4.Dataset('new.h5')['v'][:]\n"
+      "assert n['t'].tobytes() == b'aaaaabbbbbcccccddddd', n\n"
+      "assert n['n'].reshape(3, 2).tolist() == [[1, 2], [3, 4], [5, 6]], n\n");
+}
+
 TEST_P(Hdf5NewFileTest, TargetsThatTheFileLacksAreNamedOnce) {
   NewFile file;
   file.objects = {Root(), Dataset("r", Datatype::ObjectRef(), {4})};

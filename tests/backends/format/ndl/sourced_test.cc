@@ -405,7 +405,8 @@ TEST_F(SourcedTest, UnpackingMakesDifferentPackingsOneFloat) {
   const auto node =
       LoadArray("{x-source: {join: \"p/*.ndl.yaml\", along: time, unpack: true}}");
   EXPECT_EQ(node->array().type, model::Datatype::Float64());
-  ASSERT_EQ(node->attributes().size(), 1u);
+  ASSERT_EQ(node->attributes().size(), 2u);
+  EXPECT_EQ(node->attributes()[1].name, "_FillValue");
   EXPECT_EQ(node->attributes()[0].name, "units");
   EXPECT_THAT(Values<double>(*node), ElementsAre(0, testing::IsNan(), 110, 111, 20, 21));
   const auto single = LoadArray(

@@ -190,6 +190,13 @@ TEST(ValidNameTest, OtherCharactersAreReplaced) {
   EXPECT_EQ(ValidName("\xe9t\xe9"), "été");
 }
 
+TEST(ValidNameTest, CharactersAreComposed) {
+  EXPECT_EQ(ValidName("e\u0301te\u0301"), "\u00e9t\u00e9");
+  EXPECT_EQ(ValidName("\u1112\u1161\u11ab"), "\ud55c") << "Hangul";
+  EXPECT_EQ(ValidName("\u212b"), "\u00c5") << "the angstrom sign is the letter";
+  EXPECT_EQ(ValidName("q\u0307\u0323"), "q\u0323\u0307") << "marks in their order";
+}
+
 TEST(ValidNameTest, LongNamesAreCutBetweenCharacters) {
   EXPECT_EQ(ValidName(std::string(300, 'a')), std::string(256, 'a'));
   EXPECT_EQ(ValidName(std::string(255, 'a') + "é"), std::string(255, 'a'));
