@@ -34,8 +34,8 @@ struct EndpointStatistics {
 struct RemotePlace {
   std::shared_ptr<const backends::Source> source;
   std::string file;  // its name in the source; empty if the URL is that of a directory
-  // By server: "https://example.org". Those count too that references in documents lead to. Null
-  // if no server may be asked. Thread-safe.
+  // By server: "https://example.org". Those count too that references in documents lead to.
+  // Null if no server may be asked. Thread-safe.
   std::function<std::map<std::string, EndpointStatistics>()> statistics;
   std::shared_ptr<const backends::BlockCache> block_cache = nullptr;  // null: none
 };
