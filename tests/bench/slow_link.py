@@ -61,7 +61,7 @@ class Link:
         try:
             with open(name, "rb") as file:
                 await self.send_file(writer, method, file, headers.get("range"))
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             await self.send(writer, method, "404 Not Found", {}, b"")
 
     async def send_file(self, writer, method, file, wanted):
