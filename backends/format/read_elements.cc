@@ -113,8 +113,9 @@ class Reading {
                         uint64_t size) {
     if (location.generate) {
       NDLFS_TRY(Bytes chunk, location.generate(spec_.max_chunk_bytes));
-      if (chunk.size() != size)
+      if (chunk.size() != size) {
         return model::Corrupt("{} bytes instead of {}", chunk.size(), size);
+      }
       return chunk;
     }
     NDLFS_TRY(const auto encoded, Encoded(location, spec_.codecs.MaxEncodedSize(shape)));
@@ -161,8 +162,9 @@ Result<void> ReadInto(const ArraySource& source, ByteSpan out);
 
 // Only along the first dimension: that of coordinates.
 Result<void> ReadJoined(const ArraySource& source, const JoinedArray& joined, ByteSpan out) {
-  if (joined.dim() != 0)
+  if (joined.dim() != 0) {
     return model::Unsupported("an array that is joined along {}", joined.dim());
+  }
   const uint64_t row = out.size() / joined.bounds().back();
   for (size_t i = 0; i + 1 < joined.bounds().size(); ++i) {
     const uint64_t count = joined.bounds()[i + 1] - joined.bounds()[i];
@@ -205,7 +207,7 @@ Result<void> ReadVariableTexts(const ArraySource& source, std::vector<std::strin
   return ForEachChunk(spec.grid, [&](const std::vector<uint64_t>& index) -> Result<void> {
     NDLFS_TRY(const ChunkLocation location, source.Locate(index, indexes));
     if (location.absent()) return {};  // empty texts
-    if (!location.generate) return model::Unsupported("texts that are encoded");
+    if (!location.generate) return model::Unsupported("encoded texts are not supported");
     NDLFS_TRY(const Bytes chunk, location.generate(spec.max_chunk_bytes));
     const auto shape = spec.grid.ChunkShape(index);
     NDLFS_TRY(const auto table,
@@ -228,7 +230,7 @@ Result<void> ReadVariableTexts(const ArraySource& source, std::vector<std::strin
 Result<std::vector<std::string>> ReadTexts(const ArraySource& source, uint64_t max_count) {
   const ArraySpec& spec = source.spec();
   if (spec.dtype.kind() != model::Datatype::Kind::kString) {
-    return model::Unsupported("{}, expected texts", spec.dtype.keyword());
+    return model::Unsupported("expected texts, found {}", spec.dtype.keyword());
   }
   const auto count = CheckedProduct(spec.shape);
   if (!count || *count > max_count) return model::Limit("more than {} texts", max_count);
@@ -250,7 +252,9 @@ Result<std::vector<std::string>> ReadTexts(const ArraySource& source, uint64_t m
 
 Result<Bytes> ReadElements(const ArraySource& source, uint64_t max_bytes) {
   const ArraySpec& spec = source.spec();
-  if (!spec.dtype.is_fixed_size()) return model::Unsupported("elements of variable size");
+  if (!spec.dtype.is_fixed_size()) {
+    return model::Unsupported("elements of variable size are not supported");
+  }
   const auto size = CheckedProduct(spec.shape, spec.dtype.size());
   if (!size || *size > max_bytes) return model::Limit("more than {} bytes", max_bytes);
   Bytes bytes(*size);
@@ -261,7 +265,7 @@ Result<Bytes> ReadElements(const ArraySource& source, uint64_t max_bytes) {
 Result<Bytes> ReadFirstElements(const ArraySource& source, uint64_t max_bytes) {
   const ArraySpec& spec = source.spec();
   const size_t item = spec.dtype.is_fixed_size() ? spec.dtype.size() : 0;
-  if (item == 0) return model::Unsupported("elements of variable size");
+  if (item == 0) return model::Unsupported("elements of variable size are not supported");
   if (CheckedProduct(spec.shape) == uint64_t{0}) return Bytes();
   if (const auto range = source.contiguous()) {
     const uint64_t size = CheckedProduct(spec.shape, item).value_or(UINT64_MAX);

@@ -58,8 +58,7 @@ Command::Body PrepareDescribe(CLI::App& app) {
       ->option_text(" ");
   app.add_option("PATH", arguments->path, "Group or array in the store (the whole store)")
       ->option_text(" ");
-  app.add_flag("--no-values", arguments->no_values,
-               "Leave out the values of arrays, and read no chunk");
+  app.add_flag("--no-values", arguments->no_values, "Leave out the values of arrays");
   AddRemoteOptions(app, arguments->options);
   app.footer(
       "`ndlfs cat STORE PATH` writes the elements of an array, `ndlfs check STORE` reads all.");

@@ -288,7 +288,7 @@ Command::Body PrepareJoin(CLI::App& app) {
   app.add_flag("--unpack", arguments->unpack,
                "Unpack the numbers, if packing or units of time differ");
   app.add_flag("--check", arguments->check,
-               "With -o: then read all elements, as `ndlfs check` does")
+               "Then read all elements, as `ndlfs check` does (needs -o)")
       ->needs(output);
   app.footer(
       "Paths in the document are relative to its folder. Mount it like any other store.\n"

@@ -108,9 +108,8 @@ Command::Body PrepareValidate(CLI::App& app) {
                    : fmt::format("expected text or json, found {}", model::Quote(format));
       });
   app.footer(
-      "Exit status: 0 no document has errors, 1 one has. `ndlfs mount FILE MOUNTPOINT` shows "
-      "a\n"
-      "document that names its data; ndl(5) explains the language.");
+      "Exit status: 0 no errors, 1 a document has errors.\n"
+      "`ndlfs mount FILE MOUNTPOINT` shows a document that names its data: see ndl(5).");
   return [arguments] { return Validate(*arguments); };
 }
 

@@ -262,15 +262,16 @@ int ServeInBackground(const MountOptions& options, const MountPaths& paths, Star
   return 1;
 }
 
-// Whoever waits for us wants to use the mount: see that it answers. One that does not is
-// removed: a command that fails leaves nothing behind.
+// The caller wants to use the mount next: see that it answers. A mount that does not is
+// removed, because a command that fails leaves nothing behind.
 model::Result<void> CheckAnswers(const MountOptions& options) {
   struct ::stat status;
   if (::stat(options.mountpoint.c_str(), &status) == 0) return {};
   const int error = errno;
   (void)RemoveDeadMount(options.mountpoint);
-  return BadInput("source {}: does not answer: {}", model::Quote(options.source),
-                  std::strerror(error));
+  const std::string source = model::Quote(options.source);
+  if (error == ETIMEDOUT) return BadInput("source {}: does not answer", source);
+  return BadInput("source {}: cannot be read: {}", source, std::strerror(error));
 }
 
 }  // namespace

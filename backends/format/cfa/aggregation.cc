@@ -82,7 +82,7 @@ class Reader {
     NDLFS_TRY(const auto terms, Terms(text));
     for (const auto& [term, variable] : terms) {
       if (!terms_.emplace(foreign::Lowercase(term), variable).second) {
-        return BadInput("{} is there twice", model::Quote(term));
+        return BadInput("the term {} occurs twice", model::Quote(term));
       }
     }
     return {};
@@ -91,7 +91,9 @@ class Reader {
   // The variable that a term names: a path name, or the nearest one of that name.
   Result<NodePtr> LoadTerm(const std::string& term) const {
     const auto found = terms_.find(term);
-    if (found == terms_.end()) return BadInput("{} lacks {}", kData, model::Quote(term));
+    if (found == terms_.end()) {
+      return BadInput("{}: the term {} is missing", kData, model::Quote(term));
+    }
     const std::string& name = found->second;
     for (std::string_view group = model::ParentPath(path_);; group = model::ParentPath(group)) {
       auto node = file_.Load(name.starts_with('/') ? name : model::JoinPath(group, name));
@@ -134,7 +136,7 @@ class Reader {
     variable.shape.pop_back();
     const size_t width = spec.shape.back();
     if (CheckedProduct(variable.shape).value_or(UINT64_MAX) > model::kMaxParts) {
-      return model::Limit("more than {} texts", model::kMaxParts);
+      return model::Limit("more than {} file names or addresses", model::kMaxParts);
     }
     for (size_t at = 0; at < characters.size(); at += width) {
       std::string text(AsText(characters.span().subspan(at, width)));
@@ -159,11 +161,12 @@ class Reader {
   Result<void> AddFragments(const TextVariable& files, const TextVariable& addresses) {
     const size_t dims = files.shape.size();
     if (dims != rank() && dims != rank() + 1) {
-      return BadInput("{}: the files have {} dimensions, the array {}", kData, dims, rank());
+      return BadInput("{}: the variable with the file names has {} dimensions, expected {}",
+                      kData, dims, rank());
     }
     const bool is_one_address = addresses.shape.empty();
     if (!is_one_address && addresses.shape != files.shape) {
-      return BadInput("{}: the addresses have another shape than the files", kData);
+      return BadInput("{}: the variables with file names and addresses differ in shape", kData);
     }
     const size_t versions = dims == rank() ? 1 : files.shape.back();
     for (size_t i = 0; versions != 0 && i < files.texts.size(); i += versions) {
@@ -205,7 +208,8 @@ class Reader {
     if (rank() == 0) return {};
     if (spec.dtype.kind() != model::Datatype::Kind::kInteger || spec.shape.size() != 2 ||
         spec.shape[0] != rank()) {
-      return BadInput("{}: the sizes of fragments are no integers in {} rows", kData, rank());
+      return BadInput("{}: expected the sizes of fragments as integers in {} rows", kData,
+                      rank());
     }
     NDLFS_TRY(const Bytes bytes, ReadElements(*node->source, kMostBytes));
     const size_t item = spec.dtype.size();
@@ -221,8 +225,8 @@ class Reader {
                   model::DecodeElement(spec.dtype, bytes.span().subspan(at, item)));
         const model::WideInt* size = value.integer();
         if (size == nullptr || *size <= 0 || *size > INT64_MAX) {
-          return BadInput("{}: fragment {} along {} has no size", kData, i,
-                          model::Quote(aggregation_.dimensions[d]));
+          return BadInput("{}: the size of fragment {} along {} is missing or not positive",
+                          kData, i, model::Quote(aggregation_.dimensions[d]));
         }
         sizes.push_back(static_cast<uint64_t>(*size));
       }

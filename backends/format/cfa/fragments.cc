@@ -76,20 +76,26 @@ class Fragments : public std::enable_shared_from_this<Fragments> {
     expected_ = ndl::DescribePart(files_->stores(), "", "", *variable_);
     expected_.label = label;
     const ArraySpec& spec = variable_->source->spec();
-    if (!spec.shape.empty()) return model::BadInput("an aggregation variable is no scalar");
+    if (!spec.shape.empty()) {
+      return model::BadInput("expected a scalar, because the variable has aggregated data");
+    }
     for (const auto& sizes : aggregation_.sizes) {
       NDLFS_TRY(bounds_.emplace_back(), ndl::JoinBounds(sizes));
     }
     const auto first = std::ranges::find_if(aggregation_.fragments,
                                             [](const auto& f) { return !f.address.empty(); });
     if (first == aggregation_.fragments.end()) {
-      if (rank() == 0) return model::Unsupported("a scalar of which nothing is stored");
+      if (rank() == 0) {
+        return model::Unsupported("a scalar without a fragment is not supported");
+      }
       chunk_ = ContiguousBlockShape(Extents({}), spec.dtype.size(), kBlockBytes);
     } else {
       NDLFS_TRY(const JoinedPart part,
                 Open(PlaceOf(static_cast<size_t>(first - aggregation_.fragments.begin()))));
       if (rank() == 0 && !part.converter) return part.source;
-      if (rank() == 0) return model::Unsupported("{}: a packed scalar", part.name);
+      if (rank() == 0) {
+        return model::Unsupported("{}: packed scalars are not supported", part.name);
+      }
       chunk_ = part.source->spec().grid.max_chunk_shape();
       is_plain_ = part.source->contiguous().has_value() && !part.converter;
     }

@@ -63,7 +63,9 @@ class Reader {
       NDLFS_TRY(const auto sizes, JsonToSizes(*shape), "pmshape");
       NDLFS_TRY(const Json* list, RequireMember(array, "pmdimensions"));
       NDLFS_TRY(const auto names, Texts(*list), "pmdimensions");
-      if (names.size() != sizes.size()) return BadInput("pmshape and pmdimensions differ");
+      if (names.size() != sizes.size()) {
+        return BadInput("pmshape and pmdimensions differ in length");
+      }
       for (size_t i = 0; i < names.size(); ++i) {
         const auto found = std::ranges::find(aggregation_.dimensions, names[i]);
         if (found == aggregation_.dimensions.end() || sizes[i] == 0) {
@@ -91,7 +93,7 @@ class Reader {
     NDLFS_TRY(const size_t number, NumberOf(partition));
     NDLFS_TRY(const Json* subarray, RequireMember(partition, "subarray"));
     Fragment& fragment = aggregation_.fragments[number];
-    if (!fragment.address.empty()) return BadInput("a second one at the same index");
+    if (!fragment.address.empty()) return BadInput("another partition has the same index");
     fragment.address = TextAt(*subarray, "ncvar");
     if (fragment.address.empty()) return BadInput("subarray: ncvar is missing");
     const std::string file = TextAt(*subarray, "file");
@@ -105,7 +107,9 @@ class Reader {
     if (!matrix_.empty()) {
       NDLFS_TRY(const Json* member, RequireMember(partition, "index"));
       NDLFS_TRY(const auto given, JsonToSizes(*member), "index");
-      if (given.size() != matrix_.size()) return BadInput("index: expected {}", matrix_.size());
+      if (given.size() != matrix_.size()) {
+        return BadInput("index: expected {} numbers", matrix_.size());
+      }
       for (size_t i = 0; i < given.size(); ++i) index[matrix_[i]] = given[i];
     }
     NDLFS_TRY(const Json* location, RequireMember(partition, "location"));
@@ -115,10 +119,14 @@ class Reader {
     size_t number = 0;
     for (size_t d = 0; d < index.size(); ++d) {
       const uint64_t count = aggregation_.sizes[d].size();
-      if (index[d] >= count) return BadInput("index: {} of {}", index[d], count);
+      if (index[d] >= count) {
+        return BadInput("index: {} is out of range, of {} partitions", index[d], count);
+      }
       number = number * count + index[d];
       NDLFS_TRY(const auto range, JsonToSizes((*location)[d]), "location");
-      if (range.size() != 2 || range[1] < range[0]) return BadInput("location: no range");
+      if (range.size() != 2 || range[1] < range[0]) {
+        return BadInput("location: expected [first, last]");
+      }
       uint64_t& size = aggregation_.sizes[d][index[d]];
       uint64_t& begin = begins_[d][index[d]];
       const uint64_t extent = range[1] - range[0] + 1;
@@ -142,7 +150,7 @@ class Reader {
               begins_[d][i], model::Quote(aggregation_.dimensions[d]), end);
         }
         const auto next = CheckedAdd(end, aggregation_.sizes[d][i]);
-        if (!next) return model::Limit("location: too long");
+        if (!next) return model::Limit("location: the array is too large");
         end = *next;
       }
     }

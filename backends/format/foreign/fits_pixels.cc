@@ -98,8 +98,10 @@ Result<std::vector<int32_t>> DecodeRice(ConstByteSpan encoded, uint64_t count,
   for (uint64_t begin = 0; begin < count; begin += block_size) {
     const uint64_t end = begin + std::min(block_size, count - begin);
     const uint32_t selector = bits.Take(form.selector_bits);
-    if (bits.is_beyond()) return Corrupt("RICE_1: ends at pixel {} of {}", begin, count);
-    if (selector > form.verbatim + 1) return Corrupt("RICE_1: a block of kind {}", selector);
+    if (bits.is_beyond()) {
+      return Corrupt("RICE_1: the data end at pixel {} of {}", begin, count);
+    }
+    if (selector > form.verbatim + 1) return Corrupt("RICE_1: unknown block type {}", selector);
     for (uint64_t i = begin; i < end; ++i) {
       uint32_t difference = 0;
       if (selector == form.verbatim + 1) {
@@ -114,7 +116,7 @@ Result<std::vector<int32_t>> DecodeRice(ConstByteSpan encoded, uint64_t count,
       pixels[i] = AsPixel(last, pixel_bytes);
     }
   }
-  if (bits.is_beyond()) return Corrupt("RICE_1: ends before pixel {}", count);
+  if (bits.is_beyond()) return Corrupt("RICE_1: the data end before pixel {}", count);
   return pixels;
 }
 
@@ -125,13 +127,17 @@ Result<std::vector<int32_t>> DecodePlio(ConstByteSpan encoded, uint64_t count) {
            std::to_integer<uint32_t>(encoded[2 * i + 1]);
   };
   const size_t words = encoded.size() / 2;
-  if (words < 3) return Corrupt("PLIO_1: {} bytes, no header", encoded.size());
+  if (words < 3) return Corrupt("PLIO_1: {} bytes are too few for a header", encoded.size());
   // Lists of the old form have their length in the third word.
   const bool is_old = word(2) != 0 && word(2) < 0x8000;
-  if (!is_old && words < 5) return Corrupt("PLIO_1: {} bytes, no header", encoded.size());
+  if (!is_old && words < 5) {
+    return Corrupt("PLIO_1: {} bytes are too few for a header", encoded.size());
+  }
   const size_t length = is_old ? word(2) : (size_t{word(4)} << 15) + word(3);
   const size_t begin = is_old ? 3 : word(1);
-  if (length > words) return Corrupt("PLIO_1: {} words of {}", words, length);
+  if (length > words) {
+    return Corrupt("PLIO_1: the header says {} words, but there are {}", length, words);
+  }
   std::vector<int32_t> pixels;
   pixels.reserve(count);
   uint32_t high = 1;
@@ -148,7 +154,7 @@ Result<std::vector<int32_t>> DecodePlio(ConstByteSpan encoded, uint64_t count) {
         fits = add(number, 0);
         break;
       case 1:
-        if (++i == length) return Corrupt("PLIO_1: ends in a value");
+        if (++i == length) return Corrupt("PLIO_1: the data end inside a value");
         high = word(i) << 12 | number;
         break;
       case 2:
@@ -172,7 +178,7 @@ Result<std::vector<int32_t>> DecodePlio(ConstByteSpan encoded, uint64_t count) {
         fits = add(1, high);
         break;
       default:
-        return Corrupt("PLIO_1: an operation {}", word(i) >> 12);
+        return Corrupt("PLIO_1: unknown operation {}", word(i) >> 12);
     }
     if (!fits) return Corrupt("PLIO_1: more than {} pixels", count);
   }

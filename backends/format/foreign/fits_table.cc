@@ -152,7 +152,7 @@ Result<TableSizes> SizesOf(const FitsHeader& header) {
 // Columns up to `offset` have to lie in a row.
 Result<void> CheckEnd(size_t offset, const TableSizes& sizes) {
   if (offset <= sizes.width) return {};
-  return BadInput("columns of more than the {} bytes of a row", sizes.width);
+  return BadInput("the columns take more than the {} bytes of a row", sizes.width);
 }
 
 }  // namespace

@@ -174,7 +174,9 @@ class TileSource final : public ArraySource {
   Result<Bytes> ReadBytes(uint64_t offset, uint64_t size) const {
     Bytes bytes(size);
     NDLFS_TRY(const auto count, table_.file.store->ReadInto("", offset, bytes.span()));
-    if (count.value_or(0) != size) return Corrupt("ends before byte {}", offset + size);
+    if (count.value_or(0) != size) {
+      return Corrupt("the file ends before byte {}", offset + size);
+    }
     return bytes;
   }
 
@@ -193,7 +195,7 @@ class TileSource final : public ArraySource {
     if (!end || *end > table_.heap_end) {
       return Corrupt("{}: {} elements at {} are beyond the heap", column, count, begin);
     }
-    if (*size > limit) return Corrupt("{}: {} bytes for one tile", column, *size);
+    if (*size > limit) return Corrupt("{}: {} bytes are too many for one tile", column, *size);
     NDLFS_TRY(auto bytes, ReadBytes(*place, *size));
     return bytes;
   }
@@ -215,7 +217,7 @@ class TileSource final : public ArraySource {
     }
     NDLFS_TRY(const auto plain, ReadArray(row, "UNCOMPRESSED_DATA", limit));
     if (plain) return FromStored(plain->span(), count);
-    return Corrupt("no data");
+    return Corrupt("the tile has no data");
   }
 
   Result<Bytes> DecodeCompressed(uint64_t tile, const Row& row, ConstByteSpan encoded,
@@ -226,8 +228,9 @@ class TileSource final : public ArraySource {
       case Compression::kGzip:
       case Compression::kShuffledGzip: {
         NDLFS_TRY(Bytes raw, Inflate(encoded, count * sizeof(double)));
-        if (form_.compression == Compression::kShuffledGzip)
+        if (form_.compression == Compression::kShuffledGzip) {
           raw = Unshuffled(raw.span(), count);
+        }
         if (!form_.quantization) return FromStored(raw.span(), count);
         const size_t size = count == 0 ? 0 : raw.size() / count;
         if (size == 0 || size > 4 || raw.size() != size * count) {
@@ -299,7 +302,9 @@ class TileSource final : public ArraySource {
     if (!form_.quantization) {
       for (uint64_t i = 0; i < count; ++i) {
         const int64_t pixel = pixel_at(i);
-        if (!Fits(pixel)) return Corrupt("{} is no pixel of {} bytes", pixel, size);
+        if (!Fits(pixel)) {
+          return Corrupt("the value {} does not fit into a pixel of {} bytes", pixel, size);
+        }
         std::memcpy(elements.data() + i * size, &pixel, size);
       }
       MoveZero(elements);
@@ -341,7 +346,7 @@ Result<Compression> CompressionOf(const FitsHeader& header) {
   if (name == "RICE_1" || name == "RICE_ONE") return Compression::kRice;
   if (name == "PLIO_1") return Compression::kPlio;
   if (name == "NOCOMPRESS") return Compression::kNone;
-  return Unsupported("an image in compressed tiles ({})", model::Quote(name));
+  return Unsupported("tiles compressed by {} are not supported", model::Quote(name));
 }
 
 // The algorithm's parameter of that name, in ZNAMEn and ZVALn.
@@ -353,7 +358,7 @@ Result<uint64_t> Parameter(const FitsHeader& header, std::string_view name,
     if (header.Text(keyword) != name) continue;
     const auto value = header.Integer(fmt::format("ZVAL{}", n));
     if (value && *value > 0 && *value <= 65536) return static_cast<uint64_t>(*value);
-    return BadInput("ZVAL{}: expected a positive number", n);
+    return BadInput("ZVAL{}: expected a number from 1 to 65536", n);
   }
   return otherwise;
 }
@@ -370,7 +375,7 @@ Result<std::optional<Quantization>> QuantizationOf(const FitsHeader& header,
   } else if (method == "SUBTRACTIVE_DITHER_2") {
     quantization.dither = Quantization::Dither::kSubtractive2;
   } else if (!method.empty() && method != "NO_DITHER") {
-    return Unsupported("ZQUANTIZ {}", model::Quote(method));
+    return Unsupported("ZQUANTIZ {} is not supported", model::Quote(method));
   }
   if (quantization.dither == Quantization::Dither::kNone) return quantization;
   const auto seed = header.Integer("ZDITHER0");
@@ -387,7 +392,9 @@ Result<TileForm> FormOf(const FitsHeader& header, const DescribedArray& image,
   NDLFS_TRY(form.compression, CompressionOf(header));
   NDLFS_TRY(const uint64_t bytes, Parameter(header, "BYTEPIX", 4));
   NDLFS_TRY(form.rice_block, Parameter(header, "BLOCKSIZE", 32));
-  if (bytes != 1 && bytes != 2 && bytes != 4) return Unsupported("BYTEPIX of {}", bytes);
+  if (bytes != 1 && bytes != 2 && bytes != 4) {
+    return Unsupported("BYTEPIX: {} is not supported", bytes);
+  }
   form.rice_bytes = static_cast<unsigned>(bytes);
   form.moves_zero = image.dtype.has_value();
   if (image.stored.kind() != Datatype::Kind::kFloat) return form;
@@ -398,15 +405,20 @@ Result<TileForm> FormOf(const FitsHeader& header, const DescribedArray& image,
                        form.compression == Compression::kShuffledGzip ||
                        form.compression == Compression::kNone;
   if (!form.quantization && !is_gzip) {
-    return BadInput("floats by {}, but no ZSCALE", model::Quote(header.Text("ZCMPTYPE")));
+    return BadInput("floats compressed by {} need ZSCALE",
+                    model::Quote(header.Text("ZCMPTYPE")));
   }
   return form;
 }
 
 // Checks that columns are of the types that this reader expects.
 Result<void> CheckColumns(const TileTable& table) {
-  if (table.Find("NULL_PIXEL_MASK") != nullptr) return Unsupported("a mask of null pixels");
-  if (table.Find("COMPRESSED_DATA") == nullptr) return BadInput("no column COMPRESSED_DATA");
+  if (table.Find("NULL_PIXEL_MASK") != nullptr) {
+    return Unsupported("a mask of null pixels is not supported");
+  }
+  if (table.Find("COMPRESSED_DATA") == nullptr) {
+    return BadInput("there is no column COMPRESSED_DATA");
+  }
   for (const TableColumn& column : table.columns) {
     const bool is_array = column.name.ends_with("COMPRESSED_DATA");
     const bool is_number = column.name == "ZSCALE" || column.name == "ZZERO";
@@ -437,7 +449,9 @@ Result<TileTable> TableOf(const FitsHeader& header, const DataFile& file, uint64
     return Corrupt("the file ends at byte {}, before the tiles do", file.size);
   }
   const int64_t heap = header.Integer("THEAP").value_or(static_cast<int64_t>(*bytes));
-  if (heap < 0 || static_cast<uint64_t>(heap) > *end) return BadInput("THEAP: {}", heap);
+  if (heap < 0 || static_cast<uint64_t>(heap) > *end) {
+    return BadInput("THEAP: {} is outside the table", heap);
+  }
   table.heap = offset + static_cast<uint64_t>(heap);
   table.heap_end = *file_end;
   return table;
@@ -452,7 +466,7 @@ Result<std::vector<uint64_t>> TileShapeOf(const FitsHeader& header,
     const std::string keyword = fmt::format("ZTILE{}", n);
     const int64_t otherwise = n == 1 ? static_cast<int64_t>(extent) : 1;
     const int64_t size = header.Has(keyword) ? header.Integer(keyword).value_or(0) : otherwise;
-    if (size < 1) return BadInput("{}: expected a length", keyword);
+    if (size < 1) return BadInput("{}: expected a positive number", keyword);
     tile.push_back(std::min(static_cast<uint64_t>(size), extent));
   }
   return tile;
@@ -476,12 +490,14 @@ Result<std::shared_ptr<const ArraySource>> MakeTileSource(const FitsHeader& head
   NDLFS_TRY(auto tile, TileShapeOf(header, spec.shape));
   // A tile takes up to 8 bytes a pixel while it is decoded.
   const auto tile_bytes = CheckedProduct(tile, sizeof(double));
-  if (!tile_bytes || *tile_bytes > options.max_chunk_size)
-    return model::Limit("tiles too large");
+  if (!tile_bytes || *tile_bytes > options.max_chunk_size) {
+    return model::Limit("tiles are larger than {} bytes", options.max_chunk_size);
+  }
   NDLFS_TRY(spec.grid, ChunkGrid::Regular(spec.shape, tile, ChunkGrid::Edge::kCropped));
   const auto tiles = CheckedProduct(spec.grid.counts());
   if (!tiles || *tiles > table.rows) {
-    return BadInput("{} rows, but the image has more tiles", table.rows);
+    return BadInput("the table has {} rows, but the image has {} tiles", table.rows,
+                    tiles.value_or(UINT64_MAX));
   }
   const Json none = Json::object();
   NDLFS_TRY(const AnyCodec gzip, MakeCodec({.dialect = CodecDialect::kNumcodecs,

@@ -315,7 +315,7 @@ Result<std::vector<uint64_t>> JoinBounds(const std::vector<uint64_t>& sizes) {
   std::vector<uint64_t> bounds = {0};
   for (const uint64_t size : sizes) {
     const auto end = CheckedAdd(bounds.back(), size);
-    if (!end || *end > kMaxViewSize) return model::Limit("the parts are too long");
+    if (!end || *end > kMaxViewSize) return model::Limit("together, the parts are too large");
     bounds.push_back(*end);
   }
   return bounds;
@@ -329,7 +329,9 @@ Result<std::shared_ptr<const ArraySource>> MakeJoinSource(ArraySpec spec, size_t
     return model::Unsupported("elements of variable size cannot be joined");
   }
   const auto bytes = CheckedProduct(spec.shape, spec.dtype.size());
-  if (!bytes || *bytes > kMaxViewSize) return model::Limit("too many elements");
+  if (!bytes || *bytes > kMaxViewSize) {
+    return model::Limit("together, the parts have too many elements");
+  }
   NDLFS_TRY(spec.grid, MakeGrid(spec.shape, dim, bounds, chunk));
   return std::make_shared<JoinSource>(std::move(spec), dim, std::move(bounds), is_plain,
                                       std::move(open));

@@ -111,10 +111,11 @@ Result<std::string> FileOfLocation(std::string_view location) {
   constexpr std::string_view kScheme = "file:";
   const bool is_file = location.starts_with(kScheme);
   if (location.find("://") != location.npos && !is_file) {
-    return model::Unsupported("{}: only files are supported", model::Quote(location));
+    return model::Unsupported("{}: only file names and file: URIs are supported",
+                              model::Quote(location));
   }
   if (is_file) location.remove_prefix(kScheme.size());
-  if (location.empty()) return model::BadInput("an empty location");
+  if (location.empty()) return model::BadInput("the location is empty");
   return std::string(location);
 }
 

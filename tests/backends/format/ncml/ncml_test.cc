@@ -229,7 +229,7 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{"NoFiles", Document(Existing("")), "names no files"},
         Mistake{"NoLocation", Document(Existing("<netcdf/>")), "lacks the attribute location"},
         Mistake{"Url", Document(Existing("<netcdf location=\"dods://a/b\"/>")),
-                "only files are supported"},
+                "only file names and file: URIs are supported"},
         Mistake{"NestedChanges",
                 Document(Existing("<netcdf location=\"a\"><attribute name=\"a\"/></netcdf>")),
                 "<attribute> is not supported here"},
