@@ -484,6 +484,7 @@ Result<ListedViews> ParseViews(std::string_view text) {
   for (size_t begin = 0; begin <= text.size();) {
     const size_t end = std::min(text.find_first_of(",:", begin), text.size());
     const std::string_view name = ShortName(text.substr(begin, end - begin));
+    if (name == "all") return model::BadInput("\"all\" must be the only name");
     if (std::find(known.begin(), known.end(), name) == known.end()) {
       return model::BadInput("{} is not one of {}, all{}", Quote(name), fmt::join(known, ", "),
                              DidYouMean(name, known));

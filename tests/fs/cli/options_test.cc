@@ -180,8 +180,8 @@ INSTANTIATE_TEST_SUITE_P(
         BadValue{"max_chunk_size=0", "max_chunk_size: must be at least one byte"},
         BadValue{"views=npy:rwa",
                  R"(views: "rwa" is not one of )" NDLFS_VIEWS ", all (did you mean raw?)"},
-        BadValue{"views=", R"(views: "" is none of )" NDLFS_VIEWS ", and not all"},
-        BadValue{"views=all:npy", R"(views: "all" is none of )" NDLFS_VIEWS ", and not all"},
+        BadValue{"views=", R"(views: "" is not one of )" NDLFS_VIEWS ", all"},
+        BadValue{"views=all:npy", R"(views: "all" must be the only name)"},
         BadValue{"log_file=", "log_file: is not the name of a file"},
         BadValue{
             "log_level=warning",
