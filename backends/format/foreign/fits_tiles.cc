@@ -16,7 +16,9 @@
 #include <vector>
 
 #include "backends/base/checked.h"
+#include "backends/codec/byte_swap.h"
 #include "backends/codec/registry.h"
+#include "backends/codec/unshuffle.h"
 #include "backends/format/foreign/fits_pixels.h"
 #include "backends/format/foreign/fits_table.h"
 
@@ -262,12 +264,8 @@ class TileSource final : public ArraySource {
   // The bytes of all pixels were put in order of their significance.
   static Bytes Unshuffled(ConstByteSpan raw, uint64_t count) {
     const size_t size = count == 0 ? 0 : raw.size() / count;
-    Bytes bytes = Bytes::Copy(raw);
-    for (size_t place = 0; place < size; ++place) {
-      for (uint64_t i = 0; i < count; ++i) {
-        bytes.data()[i * size + place] = raw[place * count + i];
-      }
-    }
+    Bytes bytes(raw.size());
+    Unshuffle(raw, std::max<size_t>(1, size), bytes.data());
     return bytes;
   }
 
@@ -278,10 +276,8 @@ class TileSource final : public ArraySource {
       return Corrupt("{} bytes for {} pixels of {}", raw.size(), count, size);
     }
     Bytes elements(raw.size());
-    for (size_t at = 0; at < raw.size(); at += size) {
-      std::reverse_copy(raw.begin() + static_cast<ptrdiff_t>(at),
-                        raw.begin() + static_cast<ptrdiff_t>(at + size), elements.data() + at);
-    }
+    const model::SwapRun run{.offset = 0, .width = size, .count = 1};
+    SwapElements({&run, 1}, size, raw, elements.span());
     MoveZero(elements);
     return elements;
   }
