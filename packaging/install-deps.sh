@@ -47,8 +47,12 @@ esac
 
 command -v apt-get >/dev/null || die "needs apt-get (Debian 12); install by hand: ${packages[*]}"
 
+# A package whose triggers wait for another one is installed, too.
 installed() {
-  [ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" = installed ]
+  case "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" in
+    installed | triggers-awaited | triggers-pending) ;;
+    *) return 1 ;;
+  esac
 }
 
 missing=()
@@ -59,15 +63,18 @@ if [ ${#missing[@]} -eq 0 ]; then
   exit 0
 fi
 
-as_root=()
+as_root=(env DEBIAN_FRONTEND=noninteractive)
 if [ "$(id -u)" -ne 0 ]; then
   command -v sudo >/dev/null || die "run as root, or install sudo; missing: ${missing[*]}"
-  as_root=(sudo)
+  as_root=(sudo "${as_root[@]}")
 fi
 
+# apt-get installs nothing while the installation of other packages is half done.
+if [ -n "$(dpkg --audit)$(ls /var/lib/dpkg/updates)" ]; then
+  echo "an earlier installation was interrupted; dpkg --configure -a finishes it"
+  "${as_root[@]}" dpkg --configure -a </dev/null || die "dpkg --configure -a failed"
+fi
 echo "installing: ${missing[*]}"
-export DEBIAN_FRONTEND=noninteractive
 "${as_root[@]}" apt-get update -q </dev/null || die "apt-get update failed"
-"${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
-  apt-get install -y -q --no-install-recommends "${missing[@]}" </dev/null ||
+"${as_root[@]}" apt-get install -y -q --no-install-recommends "${missing[@]}" </dev/null ||
   die "apt-get install failed"
