@@ -33,9 +33,9 @@ def make(folder, planes):
 
 
 @contextlib.contextmanager
-def slow_link(folder, *rates):
+def slow_link(folder, *rates, script="slow_link.py"):
     """The URL of a server, and the seconds of processor that it has taken."""
-    script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "slow_link.py")
+    script = os.path.join(os.path.dirname(os.path.abspath(__file__)), script)
     process = subprocess.Popen([measure.PYTHON, script, folder, *map(str, rates)], stdout=subprocess.PIPE, text=True)
     try:
         yield (f"http://127.0.0.1:{process.stdout.readline().strip()}/",
