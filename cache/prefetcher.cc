@@ -26,11 +26,10 @@ constexpr uint64_t kLateBytes = uint64_t{2} << 20;
 // Chunks ahead of a reader that has just begun to go forward.
 constexpr uint64_t kFirstWindow = 2;
 
-// Where fetches have to wait: bytes that the reader has asked for since its last jump, for each
-// of which one more chunk is fetched ahead. Until its first chunk is there, a reader asks for
-// nothing else, and the link would be idle for so long. A reader that takes a MiB at
-// once gets as many chunks as may be fetched at once, and one that looks at the beginning of a
-// file gets few.
+// Where fetches have to wait: for so many bytes that the reader has asked for since its last
+// jump, one more chunk is fetched ahead. Until its first chunk is there, a reader asks for
+// nothing else, and the link would be idle. A reader that takes a MiB at once gets as many
+// chunks as may be fetched at once, and one that looks at the beginning of a file gets few.
 constexpr uint64_t kBytesForOneMore = uint64_t{16} << 10;
 
 // More than a band of chunks, this, or what keeps all threads busy is never
