@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <map>
@@ -15,6 +16,7 @@
 #include <numeric>
 #include <random>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -752,7 +754,8 @@ class BulkTimesTest : public UnpackedTest {
     std::mt19937_64 random(3);
     std::vector<T> counts(128 * 6 + 5);
     for (T& count : counts) {
-      count = static_cast<T>(static_cast<double>(random() % 200'001) / 7 - 14'000);
+      count = static_cast<T>(static_cast<double>(random() % 200'001) / 7 -
+                             (std::is_signed_v<T> ? 14'000 : 0));
     }
     for (const size_t exact : {1, 2, 3}) counts[exact] = static_cast<T>(exact * 0.5);
     counts[300] = std::numeric_limits<T>::max();
@@ -777,9 +780,9 @@ TYPED_TEST(BulkTimesTest, AreThoseOfEachNumberAlone) {
         "milliseconds since 1970-01-01", "microseconds since 2000-01-01"}) {
     for (const bool is_packed : {false, true}) {
       auto& node = this->template AddPacked<T>(type, counts);
-      AddText(node, "units", units);
-      AddNumber(node, "missing_value", 7, type);
-      if (is_packed) AddNumber(node, "scale_factor", 0.25);
+      this->AddText(node, "units", units);
+      this->AddNumber(node, "missing_value", 7, type);
+      if (is_packed) this->AddNumber(node, "scale_factor", 0.25);
       const auto scale = ParseTimeUnits(units, "standard");
       const auto times = this->template Numbers<int64_t>("values.raw", "/p");
       ASSERT_EQ(times.size(), counts.size());
