@@ -129,9 +129,7 @@ class TimeReader {
   }
   // Whether numbers count units and parts of them, as RealCount() says.
   bool counts_real() const { return is_packed_ || std::is_floating_point_v<T>; }
-  double RealCount(T number) const {
-    return static_cast<double>(number) * factor_ + offset_;
-  }
+  double RealCount(T number) const { return static_cast<double>(number) * factor_ + offset_; }
 
  private:
   // Looks at all numbers, so that the loop has no branch and the processor does several at
