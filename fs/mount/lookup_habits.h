@@ -10,9 +10,10 @@
 
 namespace ndlfs::fs {
 
-// Remembers which threads of programs look up the files that they list. `du` does, and a listing
-// that gives it the attributes of all files saves a request for each. `find` does not, and the
-// attributes would be found in vain. A guess: threads may share a place here. Thread-safe.
+// Remembers which threads of programs look up the files that they list. `du` does, and a
+// listing that gives it the attributes of all files saves a request for each. `find` does not,
+// and the attributes would be found in vain. A guess: threads may share a place here.
+// Thread-safe.
 class LookupHabits {
  public:
   // The thread `caller` has looked up a file in a folder.
