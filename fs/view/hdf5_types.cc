@@ -89,6 +89,12 @@ Result<Datatype> Normalize(const Datatype& type) {
   }
 }
 
+// As is text of several characters.
+bool IsArrayInFile(const Datatype& type) {
+  const bool is_text = type.kind() == Kind::kString && type.is_fixed_size() && type.size() > 1;
+  return is_text || type.kind() == Kind::kArray;
+}
+
 // Types that netCDF-C does not know; one with such a part makes it refuse the file.
 bool IsForeign(const Datatype& type) {
   switch (type.kind()) {
@@ -102,6 +108,7 @@ bool IsForeign(const Datatype& type) {
         return IsForeign(member.type);
       });
     case Kind::kVlen:
+      return IsArrayInFile(type.base()) || IsForeign(type.base());
     case Kind::kArray:
       return IsForeign(type.base());
     default:

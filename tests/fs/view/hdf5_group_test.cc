@@ -210,6 +210,19 @@ TEST_F(Hdf5GroupTest, TypesThatNetcdfCannotReadAreNotCommitted) {
   EXPECT_THAT(Names(Make()), ElementsAre("", "r"));
 }
 
+TEST_F(Hdf5GroupTest, ListsOfArraysAndOfTextsAreNotCommitted) {
+  const auto add = [&](const std::string& path, const Datatype& base) {
+    store_->AddArray(path, std::make_shared<test::MemoryArray>(Datatype::Vlen(base),
+                                                               std::vector<uint64_t>{0}, ""));
+  };
+  add("/arrays", Datatype::Array(Datatype::Integer(4, true), {3}));
+  add("/texts", Datatype::FixedString(4, model::Charset::kAscii));
+  EXPECT_THAT(Names(Make()), ElementsAre("", "arrays", "texts"));
+  add("/numbers", Datatype::Integer(4, true));
+  add("/characters", Datatype::FixedString(1, model::Charset::kAscii));
+  EXPECT_EQ(Names(Make()).size(), 7u);
+}
+
 TEST_F(Hdf5GroupTest, ElementsOfVariableSizeAreDecodedUpToALimit) {
   store_->AddArray(
       "/a", std::make_shared<test::MemoryArray>(Datatype::String(), std::vector<uint64_t>{1},
