@@ -11,7 +11,8 @@
 namespace ndlfs::fs {
 
 // `text` as the text of an element, or as the value of an attribute in double quotes. Bytes
-// that are not UTF-8 and control characters, which HTML does not allow, become U+FFFD.
+// that are not UTF-8 and control characters, which HTML does not allow, become U+FFFD. This is
+// text of XML, too.
 std::string HtmlText(std::string_view text);
 // The same for a name or another short text: on one line, and of at most 200 bytes, an ellipsis
 // being the last of them where there would be more.

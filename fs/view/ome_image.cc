@@ -2,7 +2,9 @@
 #include "fs/view/ome_image.h"
 
 #include <algorithm>
+#include <charconv>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include "fs/view/attributes.h"
@@ -22,6 +24,22 @@ std::optional<Json> ParseAttribute(const backends::Node& group, std::string_view
   if (text == nullptr || text->size() > kMostText) return std::nullopt;
   auto json = backends::ParseJson(*text);
   return json ? std::optional(*std::move(json)) : std::nullopt;
+}
+
+// The attribute `name`, which is in `ome` since 0.5.
+std::optional<Json> ParseOmeAttribute(const backends::Node& group, const char* name) {
+  if (const auto ome = ParseAttribute(group, "ome")) return OmeMember(*ome, name);
+  return ParseAttribute(group, name);
+}
+
+// "FF8000"; nullopt for all other text.
+std::optional<uint32_t> ParseColor(std::string_view text) {
+  constexpr size_t kDigits = 6;
+  uint32_t color = 0;
+  const char* end = text.data() + text.size();
+  const auto parsed = std::from_chars(text.data(), end, color, 16);
+  const bool is_whole = text.size() == kDigits && parsed.ec == std::errc() && parsed.ptr == end;
+  return is_whole ? std::optional(color) : std::nullopt;
 }
 
 // The names of the levels after `name`; empty where it is none.
@@ -60,14 +78,24 @@ std::string OmeText(const Json& json) {
 }
 
 std::optional<Json> FindOmeImage(const backends::Node& group) {
-  auto multiscales = ParseAttribute(group, "multiscales");
-  if (const auto ome = ParseAttribute(group, "ome")) {
-    multiscales = OmeMember(*ome, "multiscales");
-  }
+  const auto multiscales = ParseOmeAttribute(group, "multiscales");
   if (!multiscales || !multiscales->is_array() || multiscales->empty()) return std::nullopt;
   Json image = multiscales->front();
   return OmeMember(image, "datasets").is_array() ? std::optional(std::move(image))
                                                  : std::nullopt;
+}
+
+std::vector<OmeChannel> ReadOmeChannels(const backends::Node& group, size_t count) {
+  const auto omero = ParseOmeAttribute(group, "omero");
+  if (!omero) return {};
+  const Json& json = OmeMember(*omero, "channels");
+  if (!json.is_array() || json.size() != count) return {};
+  std::vector<OmeChannel> channels;
+  for (const Json& channel : json) {
+    channels.push_back({.label = OmeText(OmeMember(channel, "label")),
+                        .color = ParseColor(OmeText(OmeMember(channel, "color")))});
+  }
+  return channels;
 }
 
 Result<ArrayInput> LoadOmeLevel(const GroupInput& group, std::string path) {

@@ -3,8 +3,11 @@
 // Images of OME-Zarr (0.4 and 0.5): groups whose arrays are one image in several resolutions.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "backends/base/json.h"
 #include "fs/view/view_input.h"
@@ -20,6 +23,17 @@ std::string OmeText(const backends::Json& json);
 // The first image of `multiscales`, which is an attribute of its own, or in `ome` since 0.5. It
 // has a list `datasets`. nullopt where the group is no image.
 std::optional<backends::Json> FindOmeImage(const backends::Node& group);
+
+// How people see a channel of an image.
+struct OmeChannel {
+  std::string label;              // UTF-8; empty where it has none
+  std::optional<uint32_t> color;  // 0xRRGGBB
+};
+
+// The channels that `omero` describes, which is an attribute of its own, or in `ome` since 0.5.
+// They are in the order of the dimension `c`, which has `count` elements. Empty where the group
+// describes no channels, or another number of them.
+std::vector<OmeChannel> ReadOmeChannels(const backends::Node& group, size_t count);
 
 // One level: the array at the path of a dataset, below the group.
 model::Result<ArrayInput> LoadOmeLevel(const GroupInput& group, std::string path);

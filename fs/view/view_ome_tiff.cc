@@ -13,10 +13,9 @@
 #include <vector>
 
 #include "backends/base/json.h"
-#include "fs/view/attributes.h"
+#include "fs/view/html_text.h"
 #include "fs/view/number_array.h"
 #include "fs/view/ome_image.h"
-#include "fs/view/raw_header.h"
 #include "fs/view/tiff_file.h"
 #include "fs/view/view_kinds.h"
 
@@ -119,6 +118,7 @@ struct Image {
   std::vector<AxisName> axes;
   std::vector<double> scale;
   std::string name;
+  std::vector<OmeChannel> channels;
 
   uint64_t LengthOf(char letter) const {
     const auto axis = std::ranges::find(axes, letter, &AxisName::letter);
@@ -150,6 +150,19 @@ std::string PhysicalSizes(const Image& image) {
   return text;
 }
 
+// OME has the bytes red, green, blue and alpha as one signed number.
+std::string ChannelElement(uint64_t number, const OmeChannel& channel) {
+  std::string text = fmt::format("<Channel ID=\"Channel:0:{}\" SamplesPerPixel=\"1\"", number);
+  if (!channel.label.empty()) {
+    text += fmt::format(" Name=\"{}\"", HtmlName(channel.label));
+  }
+  if (channel.color) {
+    constexpr uint32_t kOpaque = 255;
+    text += fmt::format(" Color=\"{}\"", static_cast<int32_t>(*channel.color << 8 | kOpaque));
+  }
+  return text + "/>";
+}
+
 // The schema of June 2016, the newest. An empty TiffData stands for all pages in their order.
 std::string DescribeImage(const Image& image) {
   std::string text =
@@ -165,8 +178,9 @@ std::string DescribeImage(const Image& image) {
       DimensionOrder(image), TypeOf(image.numbers.number), image.LengthOf('X'),
       image.LengthOf('Y'), image.LengthOf('Z'), image.LengthOf('C'), image.LengthOf('T'),
       PhysicalSizes(image));
-  for (uint64_t channel = 0; channel < image.LengthOf('C'); ++channel) {
-    text += fmt::format("<Channel ID=\"Channel:0:{}\" SamplesPerPixel=\"1\"/>", channel);
+  for (uint64_t number = 0; number < image.LengthOf('C'); ++number) {
+    text += ChannelElement(
+        number, number < image.channels.size() ? image.channels[number] : OmeChannel());
   }
   return text + "<TiffData/></Pixels></Image></OME>";
 }
@@ -218,7 +232,8 @@ Result<ViewPtr> Make(const GroupInput& group) {
   if (content.levels.empty()) return model::NotFound("an image without datasets");
   if (image.axes.empty()) return model::Unsupported("axes that are not those of an OME-TIFF");
   if (image.LengthOf('C') > kMostChannels) return model::Limit("too many channels");
-  image.name = PlainName(OmeText(OmeMember(*json, "name")));
+  image.name = HtmlName(OmeText(OmeMember(*json, "name")));
+  image.channels = ReadOmeChannels(group.node(), image.LengthOf('C'));
   content.description = DescribeImage(image);
   return MakeTiff(std::move(content));
 }

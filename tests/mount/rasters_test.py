@@ -208,7 +208,9 @@ class CoordinatesTest(harness.SourceTestCase):
         axes = [{"name": "c", "type": "channel"}, *({"name": name, "type": "space", "unit": "micrometer"} for name in "zyx")]
         datasets = [{"path": path, "coordinateTransformations": [{"type": "scale", "scale": [1, 2, 0.5, 0.5]}]}
                     for path in "01"]
-        write_json(os.path.join(store, ".zattrs"), {"multiscales": [{"version": "0.4", "axes": axes, "datasets": datasets}]})
+        channels = [{"label": "DNA", "color": "0000FF"}, {"label": "Lamin \u03b1", "color": "00FF00"}]
+        write_json(os.path.join(store, ".zattrs"), {"multiscales": [{"version": "0.4", "axes": axes, "datasets": datasets}],
+                                                    "omero": {"channels": channels}})
         full = np.random.default_rng(1).integers(0, 60_000, (2, 3, 32, 48)).astype("<u2")
         write_array(os.path.join(store, "0"), full, list("czyx"))
         write_array(os.path.join(store, "1"), full[..., ::2, ::2], list("czyx"))
@@ -220,6 +222,9 @@ class CoordinatesTest(harness.SourceTestCase):
             self.assertEqual(series.axes, "CZYX")
             np.testing.assert_array_equal(series.levels[0].asarray(), full)
             np.testing.assert_array_equal(series.levels[1].asarray(), full[..., ::2, ::2])
+            described = tifffile.xml2dict(file.ome_metadata)["OME"]["Image"]["Pixels"]["Channel"]
+            self.assertEqual([channel["Name"] for channel in described], ["DNA", "Lamin \u03b1"])
+            self.assertEqual([channel["Color"] for channel in described], [0x0000FFFF, 0x00FF00FF])
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "fs/view/fortran_records.h"
+#include "fs/view/ome_image.h"
 #include "fs/view/segmented_view.h"
 #include "fs/view/sign_flip.h"
 #include "tests/fs/view/grid_test.h"
@@ -16,6 +17,7 @@ namespace {
 using model::Datatype;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using ::testing::Not;
 
 std::string Reversed(std::string bytes, size_t width) {
@@ -457,9 +459,10 @@ TEST_F(TiffTest, ManyPagesAreMadeWhenTheyAreRead) {
 
 class OmeTiffTest : public GridTest {
  protected:
-  void AddImage(const std::string& attribute, const std::string& json) {
+  const backends::Node& AddImage(const std::string& attribute, const std::string& json) {
     backends::Node& group = store_->AddGroup("/image");
     std::get<model::Group>(group.entity).attributes = {TextAttribute(attribute, json)};
+    return group;
   }
   void AddLevel(const std::string& name, const std::vector<uint64_t>& shape, char first) {
     uint64_t count = 2;
@@ -523,6 +526,54 @@ TEST_F(OmeTiffTest, LevelWithOtherPlanesEndsTheLevels) {
   const auto file = ReadImage();
   ASSERT_THAT(file, IsOk());
   EXPECT_FALSE(Tiff(*file).directories[0].contains(330));
+}
+
+TEST_F(OmeTiffTest, ChannelsHaveNamesAndColoursOfOmero) {
+  backends::Node& group = store_->AddGroup("/image");
+  std::get<model::Group>(group.entity).attributes = {TextAttribute("multiscales", kImage),
+                                                     TextAttribute("omero", R"({"channels": [
+          {"label": "LaminB1 <\u00b5>", "color": "FF0000", "active": true},
+          {"label": "a\"b\u0001", "color": "00ff7f"}]})")};
+  AddLevel("0", {2, 4, 6}, 'a');
+  AddLevel("1", {2, 2, 3}, 'A');
+  const auto file = ReadImage();
+  ASSERT_THAT(file, IsOk());
+  // 0xFF0000FF and 0x00FF7FFF as signed numbers.
+  EXPECT_THAT(Tiff(*file).Text(0, 270),
+              HasSubstr("<Channel ID=\"Channel:0:0\" SamplesPerPixel=\"1\" "
+                        "Name=\"LaminB1 &lt;µ&gt;\" Color=\"-16776961\"/>"
+                        "<Channel ID=\"Channel:0:1\" SamplesPerPixel=\"1\" "
+                        "Name=\"a&quot;b\uFFFD\" Color=\"16744447\"/><TiffData/>"));
+}
+
+TEST_F(OmeTiffTest, OmeroIsInOmeSinceVersion05) {
+  const auto channels = ReadOmeChannels(
+      AddImage("ome", R"({"omero": {"channels": [{"label": "a"}, {"color": "000000"}]}})"), 2);
+  ASSERT_EQ(channels.size(), 2u);
+  EXPECT_EQ(channels[0].label, "a");
+  EXPECT_EQ(channels[0].color, std::nullopt);
+  EXPECT_EQ(channels[1].label, "");
+  EXPECT_EQ(channels[1].color, 0u);
+}
+
+TEST_F(OmeTiffTest, OmeroThatSaysNothingUsefulIsLeftOut) {
+  const auto read = [&](const std::string& json) {
+    return ReadOmeChannels(AddImage("omero", json), 1);
+  };
+  EXPECT_THAT(read("no JSON"), IsEmpty());
+  EXPECT_THAT(read("[]"), IsEmpty());
+  EXPECT_THAT(read("{}"), IsEmpty());
+  EXPECT_THAT(read(R"({"channels": "a"})"), IsEmpty());
+  EXPECT_THAT(read(R"({"channels": [{"label": "a"}, {"label": "one too many"}]})"), IsEmpty());
+  for (const char* const color :
+       {"\"\"", "\"FF000\"", "\"FF00000\"", "\"GG0000\"", "\"-10000\"", "\"0xFF00\"", "7"}) {
+    const auto channels =
+        read(std::string(R"({"channels": [{"label": 5, "color": )") + color + "}]}");
+    ASSERT_EQ(channels.size(), 1u);
+    EXPECT_EQ(channels[0].label, "");
+    EXPECT_EQ(channels[0].color, std::nullopt) << color;
+  }
+  EXPECT_EQ(read(R"({"channels": ["red"]})").size(), 1u);
 }
 
 TEST_F(OmeTiffTest, WhatIsNoImageHasNone) {
