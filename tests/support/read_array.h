@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -106,6 +107,20 @@ inline bool NextIndex(std::vector<uint64_t>& index, const std::vector<uint64_t>&
   return false;
 }
 
+// Calls `visit(index)` for each chunk in C order, until it returns an error.
+inline model::Result<void> ForEachChunk(
+    const backends::ChunkGrid& grid,
+    const std::function<model::Result<void>(const std::vector<uint64_t>&)>& visit) {
+  for (const uint64_t count : grid.counts()) {
+    if (count == 0) return {};
+  }
+  std::vector<uint64_t> index(grid.rank());
+  do {
+    NDLFS_RETURN_IF_ERROR(visit(index));
+  } while (NextIndex(index, grid.counts()));
+  return {};
+}
+
 // Copies the elements of a chunk that lie in the array to their place in all of them.
 inline void PlaceChunk(const backends::ArraySpec& spec, const std::vector<uint64_t>& chunk,
                        const std::string& decoded, std::string& all) {
@@ -130,13 +145,13 @@ inline void PlaceChunk(const backends::ArraySpec& spec, const std::vector<uint64
 inline model::Result<std::string> ReadByChunks(const backends::ArraySource& source) {
   const backends::ArraySpec& spec = source.spec();
   std::string all(*backends::CheckedProduct(spec.shape, spec.dtype.size()), '?');
-  if (all.empty()) return all;
   PlainIndexCache indexes;
-  std::vector<uint64_t> chunk(spec.shape.size());
-  do {
-    NDLFS_TRY(const auto decoded, ReadChunk(source, chunk, indexes));
-    PlaceChunk(spec, chunk, decoded, all);
-  } while (NextIndex(chunk, spec.grid.counts()));
+  NDLFS_RETURN_IF_ERROR(
+      ForEachChunk(spec.grid, [&](const std::vector<uint64_t>& chunk) -> model::Result<void> {
+        NDLFS_TRY(const auto decoded, ReadChunk(source, chunk, indexes));
+        PlaceChunk(spec, chunk, decoded, all);
+        return {};
+      }));
   return all;
 }
 
