@@ -36,11 +36,29 @@ struct ArrayReader::Box {
   std::vector<uint64_t> count;
   uint64_t offset;
   Access access;
+  bool in_place;  // its parts of chunks are read from the files
 };
 
 namespace {
 
 using Coordinates = std::vector<uint64_t>;
+
+// Chunks of which no more is read at a time are loaded whole rather than read in place.
+constexpr uint64_t kLittleOfChunk = 1 << 10;
+
+// False for a row that crosses many chunks and takes little of each: the next rows would ask
+// each of them again and again.
+bool TakesMuchOfChunks(const backends::ChunkGrid& grid, const Coordinates& begin,
+                       const Coordinates& count) {
+  constexpr uint64_t kFewChunks = 8;
+  uint64_t chunks = 1;
+  uint64_t bytes = count.back();
+  for (size_t d = 0; d < grid.rank(); ++d) {
+    chunks *= grid.ChunkOf(d, begin[d] + count[d] - 1) - grid.ChunkOf(d, begin[d]) + 1;
+    bytes *= count[d];
+  }
+  return chunks <= kFewChunks || bytes / chunks >= kLittleOfChunk;
+}
 
 // Advances `index` through [low, high] in C order; false at the end.
 bool Next(Coordinates& index, const Coordinates& low, const Coordinates& high) {
@@ -231,7 +249,9 @@ Result<void> ArrayReader::ReadLittle(uint64_t offset, ByteSpan out, Access acces
   Coordinates shape = spec().shape;
   shape.push_back(spec().dtype.size());
   const auto visit = [&](Coordinates begin, Coordinates count, uint64_t at) {
-    return ReadBox({std::move(begin), std::move(count), at, access},
+    const bool in_place = in_place_ && out.size() >= kLittleOfChunk &&
+                          TakesMuchOfChunks(spec().grid, begin, count);
+    return ReadBox({std::move(begin), std::move(count), at, access, in_place},
                    out.data() + (at - offset));
   };
   return RangeToBoxes(std::move(shape), strides_, visit).Run(offset, offset + out.size());
@@ -350,8 +370,10 @@ Result<void> ArrayReader::CopyFromChunk(const Box& box, const Index& index,
     stride *= extent;
   }
   if (CopyFromSpill(LinearIndex(index), from, out + to, axes, box.count.back())) return {};
-  NDLFS_TRY(const bool copied, CopyInPlace(index, from, out + to, axes, box.count.back()));
-  if (copied) return {};
+  if (box.in_place) {
+    NDLFS_TRY(const bool copied, CopyInPlace(index, from, out + to, axes, box.count.back()));
+    if (copied) return {};
+  }
   if (box.access == Access::kAlone && parts_ &&
       parts_->Copy({index, LinearIndex(index)}, from, out + to, axes, box.count.back())) {
     return {};
@@ -373,15 +395,10 @@ bool ArrayReader::CopyFromSpill(uint64_t chunk, uint64_t from, std::byte* to,
   });
 }
 
-// Of very little that is wanted the whole chunk is loaded: a row that crosses
-// many chunks would ask each of them again and again.
 Result<bool> ArrayReader::CopyInPlace(const Index& index, uint64_t from, std::byte* to,
                                       const std::vector<CopyAxis>& axes, size_t run) const {
-  constexpr uint64_t kLittle = 1 << 10;
-  if (!in_place_) return false;
   uint64_t wanted = run;
   for (const CopyAxis& axis : axes) wanted *= axis.count;
-  if (wanted < kLittle) return false;
   auto copied =
       ReadInPlace(*source_, index, Context(), [&](const ReadChunkAt& read) {
         ReadStrided(read, from, to, axes, run);

@@ -53,14 +53,18 @@ unsigned DecodersOf(const LoadPace::Limits& limits) {
 LoadPace::LoadPace(const Limits& limits)
     : least_(DecodersOf(limits)),
       most_(std::max(least_, limits.fetches)),
+      keeps_wide_(limits.starts_wide),
       width_(limits.starts_wide ? most_ : least_) {}
 
 void LoadPace::NoteFetch(bool has_waited) {
   MutexLock lock(mutex_);
   const bool decoders_wait = readers_.empty() && ahead_.empty();
   const unsigned width = width_;
-  width_ = has_waited && decoders_wait ? std::min(width + 1, most_)
-                                       : std::max(width - 1, LeastNow());
+  if (has_waited && (decoders_wait || keeps_wide_)) {
+    width_ = std::min(width + 1, most_);
+  } else {
+    width_ = std::max(width - 1, LeastNow());
+  }
 }
 
 unsigned LoadPace::UpdateWidth() {

@@ -18,7 +18,8 @@ namespace ndlfs::cache {
 // How many loads of a mount run at once, and whose turn it is to decode. It starts with one
 // fetch for each decoder, or with as many as are allowed (Limits::starts_wide). Each fetch that
 // has to wait, while no fetched chunk waits for a decoder, adds one; each other fetch takes one
-// away, but fetches that are stuck leave room for as many loads as there are decoders.
+// away, but fetches that are stuck leave room for as many loads as there are decoders. With
+// Limits::starts_wide a fetch that has to wait takes none away.
 // Thread-safe.
 //
 // While fetches do not wait, nobody waits for a turn to decode either: then a load is work from
@@ -29,7 +30,9 @@ class LoadPace {
     unsigned decoders = 0;  // 0: one for each core
     unsigned fetches = 64;  // fewer than the decoders mean as many as these
     // For fetches from a server: all of them take long, and a width that grows by what each
-    // one tells when it is done would take several times as long to get there.
+    // one tells when it is done would take several times as long to get there. Fetches that
+    // began together also end together: that decoders are busy then is no reason to leave the
+    // link idle.
     bool starts_wide = false;
   };
 
@@ -108,6 +111,7 @@ class LoadPace {
 
   const unsigned least_;
   const unsigned most_;
+  const bool keeps_wide_;
   std::atomic<unsigned> width_;
   // Fetches that are measured closely, because one was slow. That takes system calls.
   std::atomic<int> to_measure_{0};

@@ -7,6 +7,7 @@
 #include <functional>
 #include <string>
 
+#include "backends/codec/simd.h"
 #include "model/attributes.h"
 
 namespace ndlfs::backends {
@@ -107,7 +108,7 @@ class Unpacker final : public ElementConverter {
   explicit Unpacker(const Packing& packing)
       : ElementConverter(sizeof(T), sizeof(U)),
         scale_(static_cast<U>(packing.scale.value_or(1))),
-        offset_(static_cast<U>(packing.offset.value_or(0))),
+        offset_(static_cast<U>(packing.offset.value_or(-0.0))),
         is_scaled_(packing.scale.has_value()),
         is_shifted_(packing.offset.has_value()) {
     for (const model::Value& value : packing.missing) {
@@ -118,29 +119,23 @@ class Unpacker final : public ElementConverter {
   }
 
   model::Result<void> Convert(ConstByteSpan from, ByteSpan to) const override {
-    Block block;
-    const std::byte* source = from.data();
-    std::byte* target = to.data();
-    for (size_t left = from.size() / sizeof(T); left > 0;) {
-      const size_t count = std::min(left, kBlock);
-      std::memcpy(block.packed.data(), source, count * sizeof(T));
-      Unpack(block);
-      std::memcpy(target, block.values.data(), count * sizeof(U));
-      source += count * sizeof(T);
-      target += count * sizeof(U);
-      left -= count;
+    const size_t count = from.size() / sizeof(T);
+    for (size_t done = 0; done < count; done += kBlock) {
+      const std::byte* packed = from.data() + done * sizeof(T);
+      std::byte* values = to.data() + done * sizeof(U);
+      if (HasAvx2()) {
+        UnpackAvx2(packed, values, std::min(kBlock, count - done));
+      } else {
+        Unpack(packed, values, std::min(kBlock, count - done));
+      }
     }
     return {};
   }
 
  private:
   static constexpr U kNothing = std::numeric_limits<U>::quiet_NaN();
-  // A number that the compiler knows, so that it needs no other loop for the rest.
-  static constexpr size_t kBlock = 512;
-  struct Block {
-    std::array<T, kBlock> packed = {};
-    std::array<U, kBlock> values = {};
-  };
+  // Elements that stay in the first-level cache from one pass to the next.
+  static constexpr size_t kBlock = 1024;
   // An end of the valid range: a number of type T, or one that T lacks.
   struct Limit {
     explicit Limit(const model::Value& value)
@@ -149,37 +144,77 @@ class Unpacker final : public ElementConverter {
     double real;
   };
 
-  void Unpack(Block& block) const {
-    for (size_t i = 0; i < kBlock; ++i) block.values[i] = static_cast<U>(block.packed[i]);
-    if (is_scaled_) {
-      for (U& value : block.values) value *= scale_;
+  NDLFS_FORCE_INLINE void Unpack(const std::byte* packed, std::byte* values,
+                                 size_t count) const {
+    const bool is_packed = is_scaled_ || is_shifted_;
+    if (missing_.empty()) {
+      const auto keep = [](T, U value) { return value; };
+      is_packed ? Scale(packed, values, count, keep) : Cast(packed, values, count, keep);
+    } else {
+      const auto mask = [missing = missing_[0]](T number, U value) {
+        return number == missing ? kNothing : value;
+      };
+      is_packed ? Scale(packed, values, count, mask) : Cast(packed, values, count, mask);
     }
-    if (is_shifted_) {
-      for (U& value : block.values) value += offset_;
+    for (size_t i = 1; i < missing_.size(); ++i) {
+      MaskWhere(packed, values, count,
+                [missing = missing_[i]](T number) { return number == missing; });
     }
-    for (const T missing : missing_) {
-      MaskWhere(block, [missing](T packed) { return packed == missing; });
-    }
-    if (low_) MaskBeyond(block, *low_, std::less<>());
-    if (high_) MaskBeyond(block, *high_, std::greater<>());
+    if (low_) MaskBeyond(packed, values, count, *low_, std::less<>());
+    if (high_) MaskBeyond(packed, values, count, *high_, std::greater<>());
+  }
+  NDLFS_TARGET_AVX2 void UnpackAvx2(const std::byte* packed, std::byte* values,
+                                    size_t count) const {
+    Unpack(packed, values, count);
+  }
+
+  template <typename Mask>
+  NDLFS_FORCE_INLINE void Scale(const std::byte* packed, std::byte* values, size_t count,
+                                const Mask& mask) const {
+    ForEach(packed, values, count, [&mask, scale = scale_, offset = offset_](T number, U) {
+      return mask(number, static_cast<U>(number) * scale + offset);
+    });
+  }
+  template <typename Mask>
+  NDLFS_FORCE_INLINE static void Cast(const std::byte* packed, std::byte* values, size_t count,
+                                      const Mask& mask) {
+    ForEach(packed, values, count,
+            [&mask](T number, U) { return mask(number, static_cast<U>(number)); });
   }
 
   template <typename IsBeyond>
-  static void MaskBeyond(Block& block, const Limit& limit, const IsBeyond& is_beyond) {
+  NDLFS_FORCE_INLINE static void MaskBeyond(const std::byte* packed, std::byte* values,
+                                            size_t count, const Limit& limit,
+                                            const IsBeyond& is_beyond) {
     if (limit.stored) {
-      MaskWhere(block, [&, end = *limit.stored](T packed) { return is_beyond(packed, end); });
+      MaskWhere(packed, values, count,
+                [&, end = *limit.stored](T number) { return is_beyond(number, end); });
     } else {
-      MaskWhere(block, [&, end = limit.real](T packed) {
-        return is_beyond(static_cast<double>(packed), end);
+      MaskWhere(packed, values, count, [&, end = limit.real](T number) {
+        return is_beyond(static_cast<double>(number), end);
       });
     }
   }
 
-  // Without a branch, so that the processor does several elements at once.
   template <typename IsMissing>
-  static void MaskWhere(Block& block, const IsMissing& is_missing) {
-    for (size_t i = 0; i < kBlock; ++i) {
-      block.values[i] = is_missing(block.packed[i]) ? kNothing : block.values[i];
+  NDLFS_FORCE_INLINE static void MaskWhere(const std::byte* packed, std::byte* values,
+                                           size_t count, const IsMissing& is_missing) {
+    ForEach(packed, values, count,
+            [&](T number, U value) { return is_missing(number) ? kNothing : value; });
+  }
+
+  // Without a branch, so that the processor does several elements at once.
+  template <typename Make>
+  NDLFS_FORCE_INLINE static void ForEach(const std::byte* __restrict packed,
+                                         std::byte* __restrict values, size_t count,
+                                         const Make& make) {
+    for (size_t i = 0; i < count; ++i) {
+      T number;
+      U value;
+      std::memcpy(&number, packed + i * sizeof number, sizeof number);
+      std::memcpy(&value, values + i * sizeof value, sizeof value);
+      value = make(number, value);
+      std::memcpy(values + i * sizeof value, &value, sizeof value);
     }
   }
 

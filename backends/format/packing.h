@@ -14,6 +14,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "backends/codec/simd.h"
 #include "backends/format/array_source.h"
 #include "model/cf_time.h"
 #include "model/datatype.h"
@@ -112,14 +113,38 @@ class TimeReader {
     const auto real = static_cast<double>(number);
     return real < low_ || real > high_ || std::ranges::find(missing_, number) != missing_.end();
   }
+  // Whether one of `count` numbers at `at` is missing.
+  NDLFS_FORCE_INLINE bool AnyMissing(const std::byte* at, size_t count) const {
+    constexpr double kInfinity = std::numeric_limits<double>::infinity();
+    if (low_ > -kInfinity || high_ < kInfinity) {
+      const auto is_beyond = [low = low_, high = high_](T number) {
+        const auto real = static_cast<double>(number);
+        return real < low || real > high;
+      };
+      if (AnyOf(at, count, is_beyond)) return true;
+    }
+    return std::ranges::any_of(missing_, [&](T missing) {
+      return AnyOf(at, count, [missing](T number) { return number == missing; });
+    });
+  }
   // Whether numbers count units and parts of them, as RealCount() says.
   bool counts_real() const { return is_packed_ || std::is_floating_point_v<T>; }
-  double RealCount(T number) const {
-    const auto real = static_cast<double>(number);
-    return is_packed_ ? real * factor_ + offset_ : real;
-  }
+  double RealCount(T number) const { return static_cast<double>(number) * factor_ + offset_; }
 
  private:
+  // Looks at all numbers, so that the loop has no branch and the processor does several at
+  // once.
+  template <typename Is>
+  NDLFS_FORCE_INLINE static bool AnyOf(const std::byte* at, size_t count, const Is& is) {
+    unsigned found = 0;
+    for (size_t i = 0; i < count; ++i) {
+      T number;
+      std::memcpy(&number, at + i * sizeof number, sizeof number);
+      found |= is(number) ? 1U : 0U;
+    }
+    return found != 0;
+  }
+
   const model::TimeScale scale_;
   const double factor_;
   const double offset_;

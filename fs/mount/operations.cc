@@ -70,8 +70,9 @@ constexpr size_t kPageSize = 4096;
 
 // Failures that are answers to a question rather than trouble with the source.
 bool IsOrdinary(int error) {
-  constexpr int kOrdinary[] = {ENOENT, ENOTDIR, EISDIR, EINVAL, ENXIO,        ESTALE,  EROFS,
-                               EACCES, EPERM,   ELOOP,  EXDEV,  ENAMETOOLONG, ENODATA, ERANGE};
+  constexpr int kOrdinary[] = {ENOENT, ENOTDIR,      EISDIR,  EINVAL, ENXIO,
+                               ESTALE, EROFS,        EACCES,  EPERM,  ELOOP,
+                               EXDEV,  ENAMETOOLONG, ENODATA, ERANGE, EOPNOTSUPP};
   return std::find(std::begin(kOrdinary), std::end(kOrdinary), error) != std::end(kOrdinary);
 }
 
@@ -389,19 +390,25 @@ struct Handlers {
   static Status ReplyLookup(Filesystem& fs, Request& request,
                             const InodeTable::Inode& directory, const std::string& name,
                             model::Result<TreeNodePtr> node) {
-    double timeout = fs.options_.timeout;
-    if (AsNode(directory).MayChange(name)) timeout = std::min(timeout, kShortTimeout);
     Status status;
     if (node) {
-      status = ReplyEntry(fs, request, directory, name, *std::move(node), timeout);
+      status = ReplyEntry(fs, request, directory, name, *std::move(node));
     } else {
       status = model::Propagate(std::move(node).error());
     }
     if (status || ToErrno(status.error()) != ENOENT) return status;
     fuse_entry_param nothing = {};  // the kernel remembers that, too
-    nothing.entry_timeout = AsNode(directory).DependsOnCaller() ? 0 : timeout;
+    nothing.entry_timeout =
+        AsNode(directory).DependsOnCaller() ? 0 : TimeoutOf(fs, directory, name);
     AnswerEntry(request, nothing);
     return {};
+  }
+
+  // How long the kernel may believe what a lookup of `name` has found.
+  static double TimeoutOf(const Filesystem& fs, const InodeTable::Inode& directory,
+                          std::string_view name) {
+    const double timeout = fs.options_.timeout;
+    return AsNode(directory).MayChange(name) ? std::min(timeout, kShortTimeout) : timeout;
   }
 
   static bool AnswerEntry(Request& request, const fuse_entry_param& entry) {
@@ -409,8 +416,24 @@ struct Handlers {
   }
 
   static Status ReplyEntry(Filesystem& fs, Request& request, const InodeTable::Inode& parent,
-                           std::string_view name, TreeNodePtr node, double timeout) {
+                           std::string_view name, TreeNodePtr node) {
+    NDLFS_TRY(const auto entry, CountLookup(fs, parent, name, std::move(node)));
+    if (!S_ISDIR(entry.attr.st_mode) && AsNode(parent).ListsAttributes()) {
+      fs.lookup_habits_.NoteLookup(request.context().pid);
+    }
+    // A caller that was interrupted, or has waited for too long, has not got the nodeid, and so
+    // will not forget it.
+    if (!AnswerEntry(request, entry)) fs.table_.Forget(entry.ino, 1);
+    return {};
+  }
+
+  // What the kernel gets to know of `node`, which was found in `parent`. It then has one more
+  // lookup of the nodeid to forget.
+  static model::Result<fuse_entry_param> CountLookup(Filesystem& fs,
+                                                     const InodeTable::Inode& parent,
+                                                     std::string_view name, TreeNodePtr node) {
     NDLFS_TRY(const auto attributes, node->StatWhenFound());
+    const double timeout = TimeoutOf(fs, parent, name);
     const bool asks_for_each = AsNode(parent).DependsOnCaller() || node->DependsOnCaller();
     const bool is_volatile = node->IsVolatile();
     const auto inode = fs.table_.Lookup(parent.nodeid, name, std::move(node));
@@ -420,10 +443,7 @@ struct Handlers {
     entry.attr = ToStat(fs.options_, inode->ino, attributes);
     entry.attr_timeout = is_volatile ? 0 : timeout;
     entry.entry_timeout = asks_for_each ? 0 : timeout;
-    // A caller that was interrupted, or has waited for too long, has not got the nodeid, and so
-    // will not forget it.
-    if (!AnswerEntry(request, entry)) fs.table_.Forget(inode->nodeid, 1);
-    return {};
+    return entry;
   }
 
   static void OpForget(fuse_req_t req, fuse_ino_t nodeid, uint64_t count) {
@@ -576,39 +596,6 @@ struct Handlers {
           });
   }
 
-  static void OpReaddir(fuse_req_t req, fuse_ino_t nodeid, size_t size, off_t offset,
-                        fuse_file_info* fi) {
-    const auto directory = HandleSet<DirectoryHandle>::Get(fi->fh);
-    Queue(
-        req, &Counts::readdir, Lane::kLook, nodeid,
-        [directory, size, offset](Filesystem& fs, Request& request) {
-          return ReadDirectory(fs, request, *directory, size, static_cast<uint64_t>(offset));
-        },
-        directory->opener());
-  }
-
-  static Status ReadDirectory(Filesystem& fs, Request& request, DirectoryHandle& directory,
-                              size_t size, uint64_t offset) {
-    // The kernel offers as much room as for a read. Most folders need little of
-    // it, and of the others it asks again.
-    constexpr size_t kMostBytes = 64 << 10;
-    std::array<char, kMostBytes> buffer;
-    size = std::min(size, buffer.size());
-    size_t used = 0;
-    const auto take = [&](const DirectoryEntry& entry, uint64_t next) {
-      const struct ::stat status = EntryStat(fs, directory.inode(), entry);
-      const size_t needed =
-          fuse_add_direntry(nullptr, buffer.data() + used, size - used, entry.name.c_str(),
-                            &status, static_cast<off_t>(next));
-      if (needed > size - used) return false;
-      used += needed;
-      return true;
-    };
-    NDLFS_RETURN_IF_ERROR(directory.Visit(offset, take));
-    request.Answer([&](fuse_req_t req) { return fuse_reply_buf(req, buffer.data(), used); });
-    return {};
-  }
-
   // Of an entry only the inode number and the type are asked for.
   static struct ::stat EntryStat(const Filesystem& fs, const InodeTable::Inode& directory,
                                  const DirectoryEntry& entry) {
@@ -622,6 +609,131 @@ struct Handlers {
       status.st_ino = fs.table_.InoOf(directory.ino, entry.name);
     }
     return status;
+  }
+
+  // The answer to one request of a listing.
+  class DirectoryReply {
+   public:
+    enum class Form {
+      kNames,           // with numbers and types
+      kWithAttributes,  // with room for what a lookup of each entry would tell
+    };
+    // With `finds_attributes` that room is filled where no decoding is needed. What is left out
+    // the kernel looks up when a program asks for it.
+    DirectoryReply(Filesystem& fs, const InodeTable::Inode& directory, size_t size, Form form,
+                   bool finds_attributes)
+        : fs_(fs),
+          directory_(directory),
+          size_(std::min(size, buffer_.size())),
+          form_(form),
+          finds_attributes_(finds_attributes) {}
+    ~DirectoryReply() { ForgetAll(); }
+    DirectoryReply(const DirectoryReply&) = delete;
+    DirectoryReply& operator=(const DirectoryReply&) = delete;
+
+    // Returns false if it has not added `entry`: there is no room left, or the caller should
+    // not wait longer for the entries before.
+    bool Add(const DirectoryEntry& entry, uint64_t next) {
+      if (used_ != 0 && finds_attributes_ && Clock::now() - begin_ > kLongest) return false;
+      const size_t added =
+          form_ == Form::kNames ? AddName(entry, next) : AddWithAttributes(entry, next);
+      used_ += added;
+      return added != 0;
+    }
+    void Send(Request& request) {
+      const bool is_sent = request.Answer(
+          [&](fuse_req_t req) { return fuse_reply_buf(req, buffer_.data(), used_); });
+      if (is_sent) counted_.clear();
+    }
+
+   private:
+    using Clock = std::chrono::steady_clock;
+    // The kernel offers as much room as for a read. Most folders need little of it, and of the
+    // others it asks again.
+    static constexpr size_t kMostBytes = 64 << 10;
+    static constexpr std::chrono::milliseconds kLongest{5};
+
+    // Both return the bytes that the entry takes; 0 if it does not fit.
+    size_t AddName(const DirectoryEntry& entry, uint64_t next) {
+      const struct ::stat status = EntryStat(fs_, directory_, entry);
+      const size_t needed =
+          fuse_add_direntry(nullptr, buffer_.data() + used_, size_ - used_, entry.name.c_str(),
+                            &status, static_cast<off_t>(next));
+      return needed <= size_ - used_ ? needed : 0;
+    }
+    size_t AddWithAttributes(const DirectoryEntry& entry, uint64_t next) {
+      const char* const name = entry.name.c_str();
+      const size_t needed = fuse_add_direntry_plus(nullptr, nullptr, 0, name, nullptr, 0);
+      if (needed > size_ - used_) return 0;
+      const fuse_entry_param found = Found(entry);
+      fuse_add_direntry_plus(nullptr, buffer_.data() + used_, size_ - used_, name, &found,
+                             static_cast<off_t>(next));
+      return needed;
+    }
+
+    // Without a nodeid the kernel takes it for a name alone.
+    fuse_entry_param Found(const DirectoryEntry& entry) {
+      fuse_entry_param unknown = {};
+      unknown.attr = EntryStat(fs_, directory_, entry);
+      if (!finds_attributes_ || entry.name == "." || entry.name == "..") return unknown;
+      auto node = AsNode(directory_).Lookup(entry.name);
+      if (!node || (*node)->StatCost() != TreeNode::Cost::kNothing) return unknown;
+      const auto found = CountLookup(fs_, directory_, entry.name, *std::move(node));
+      if (!found) return unknown;
+      counted_.push_back(found->ino);
+      return *found;
+    }
+
+    // The kernel has not got these nodeids, and so will not forget them.
+    void ForgetAll() {
+      for (const fuse_ino_t nodeid : counted_) fs_.table_.Forget(nodeid, 1);
+    }
+
+    Filesystem& fs_;
+    const InodeTable::Inode& directory_;
+    std::array<char, kMostBytes> buffer_;
+    const size_t size_;
+    const Form form_;
+    const bool finds_attributes_;
+    const Clock::time_point begin_ = Clock::now();
+    size_t used_ = 0;
+    std::vector<fuse_ino_t> counted_;  // the nodeids in the buffer
+  };
+
+  static void OpReaddir(fuse_req_t req, fuse_ino_t nodeid, size_t size, off_t offset,
+                        fuse_file_info* fi) {
+    QueueListing(req, nodeid, size, offset, fi, DirectoryReply::Form::kNames);
+  }
+
+  static void OpReaddirplus(fuse_req_t req, fuse_ino_t nodeid, size_t size, off_t offset,
+                            fuse_file_info* fi) {
+    QueueListing(req, nodeid, size, offset, fi, DirectoryReply::Form::kWithAttributes);
+  }
+
+  static void QueueListing(fuse_req_t req, fuse_ino_t nodeid, size_t size, off_t offset,
+                           fuse_file_info* fi, DirectoryReply::Form form) {
+    const auto directory = HandleSet<DirectoryHandle>::Get(fi->fh);
+    Queue(
+        req, &Counts::readdir, Lane::kLook, nodeid,
+        [directory, size, offset, form](Filesystem& fs, Request& request) -> Status {
+          const auto from = static_cast<uint64_t>(offset);
+          const bool finds_attributes = form == DirectoryReply::Form::kWithAttributes &&
+                                        WantsAttributes(fs, request, *directory, from);
+          DirectoryReply reply(fs, directory->inode(), size, form, finds_attributes);
+          NDLFS_RETURN_IF_ERROR(directory->Visit(
+              from, [&](const auto& entry, uint64_t next) { return reply.Add(entry, next); }));
+          reply.Send(request);
+          return {};
+        },
+        directory->opener());
+  }
+
+  // The kernel asks for attributes at the beginning of each listing, and later only if entries
+  // before have been looked up.
+  static bool WantsAttributes(Filesystem& fs, const Request& request,
+                              const DirectoryHandle& directory, uint64_t offset) {
+    if (!AsNode(directory.inode()).ListsAttributes() || fs.options_.timeout == 0) return false;
+    return offset != 0 || fs.lookup_habits_.ExpectsLookups(request.context().pid);
   }
 
   static void OpReleasedir(fuse_req_t req, fuse_ino_t nodeid, fuse_file_info* fi) {
@@ -648,10 +760,12 @@ struct Handlers {
   }
 
   static void OpGetxattr(fuse_req_t req, fuse_ino_t nodeid, const char* name, size_t size) {
-    // `ls -l` asks for two of other namespaces for each file.
+    // `ls -l` asks for two of other namespaces for each file, until it hears that there is no
+    // such namespace.
     if (!std::string_view(name).starts_with("user.")) {
-      RunAtOnce(req, &Counts::other, nodeid,
-                [](Filesystem&, Request&) -> Status { return IoError(ENODATA, "getxattr"); });
+      RunAtOnce(req, &Counts::other, nodeid, [](Filesystem&, Request&) -> Status {
+        return IoError(EOPNOTSUPP, "getxattr");
+      });
       return;
     }
     Queue(
@@ -783,6 +897,7 @@ const fuse_lowlevel_ops& Filesystem::Operations() {
     ops.release = &Handlers::OpRelease;
     ops.opendir = &Handlers::OpOpendir;
     ops.readdir = &Handlers::OpReaddir;
+    ops.readdirplus = &Handlers::OpReaddirplus;
     ops.releasedir = &Handlers::OpReleasedir;
     ops.statfs = &Handlers::OpStatfs;
     ops.getxattr = &Handlers::OpGetxattr;

@@ -18,6 +18,7 @@
 
 #include "backends/store/local/source_root.h"
 #include "fs/mount/caller_finder.h"
+#include "fs/mount/lookup_habits.h"
 #include "fs/mount/open_handles.h"
 #include "fs/mount/open_limits.h"
 #include "fs/mount/request_queue.h"
@@ -134,6 +135,7 @@ class Filesystem {
   OpenLimits open_limits_;
   HandleSet<OpenFile> files_;
   HandleSet<DirectoryHandle> directories_;
+  LookupHabits lookup_habits_;
   CallerFinder callers_;
   OperationCounts counts_;
   SlowRequests slow_requests_;

@@ -430,6 +430,8 @@ class EntityFolder final : public DirectoryNode {
   }
   bool MayChange(std::string_view name) const override;
   bool DependsOnCaller() const override { return store_->is_shared(); }
+  // The kernel cannot keep what holds for one caller alone.
+  bool ListsAttributes() const override { return !DependsOnCaller(); }
   model::Result<std::unique_ptr<DirectoryReader>> OpenDirectory() const override;
   model::Result<ExtendedAttributes> GetExtendedAttributes() const override;
   model::Result<std::optional<std::string>> GetExtendedAttribute(

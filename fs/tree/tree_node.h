@@ -121,6 +121,10 @@ class TreeNode : public InodeTable::Object {
   // Begins a listing. Opens none of the files in it.
   virtual model::Result<std::unique_ptr<DirectoryReader>> OpenDirectory() const;
 
+  // Whether a listing may tell the attributes of the files in it, where it knows that the
+  // caller wants them: they follow from what the listing has read.
+  virtual bool ListsAttributes() const { return false; }
+
   // Opens the file. If this succeeds, the pages of this node that the kernel
   // has cached are still right. If the contents have changed, fails with
   // kStale; a new lookup then finds the node of the new contents.

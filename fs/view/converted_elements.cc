@@ -26,7 +26,7 @@ using model::Datatype;
 using model::Result;
 
 // Elements are converted in pieces that stay in the processor's cache.
-constexpr size_t kPieceBytes = size_t{64} << 10;
+constexpr size_t kPieceBytes = size_t{256} << 10;
 
 class ConvertedElements final : public ElementSource {
  public:

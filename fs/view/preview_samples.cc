@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 #include <span>
+#include <string_view>
 #include <utility>
 
 #include "fs/view/array_part.h"
@@ -99,7 +100,40 @@ void LimitPages(const SamplePlan& plan, AxisChoice& x, AxisChoice& y) {
 bool Decodes(const ArrayInput& whole) { return whole.reader->max_chunk_bytes() != 0; }
 
 // Fewer than that say nothing of an array, if they are spread over it.
-constexpr uint64_t kFewestSpread = 144;
+constexpr uint64_t kFewestSpread = 64;
+
+uint64_t MostBytesOf(std::string_view codec, const SampleLimits& limits) {
+  if (codec == "gzip" || codec == "zlib") return limits.deflated_bytes;
+  if (codec == "bz2" || codec == "lzma") return limits.slowest_bytes;
+  return limits.bytes;
+}
+
+// Of all codecs that the parameters of a filter name: those of a shard, and the one in blosc.
+uint64_t MostBytesOf(const model::Value& parameters, const SampleLimits& limits) {
+  uint64_t most = limits.bytes;
+  const auto consider = [&](const model::Value& value) {
+    most = std::min(most, MostBytesOf(value, limits));
+  };
+  if (parameters.text() != nullptr)
+    return MostBytesOf(std::string_view(*parameters.text()), limits);
+  if (parameters.list() != nullptr) std::ranges::for_each(*parameters.list(), consider);
+  if (parameters.map() != nullptr) {
+    for (const auto& [name, value] : *parameters.map()) consider(value);
+  }
+  return most;
+}
+
+// The kinds of the codecs alone decide, so that the picture of an array is always the same.
+uint64_t MostBytes(const ArrayInput& whole, const SampleLimits& limits) {
+  uint64_t most = limits.bytes;
+  const auto& filters = whole.node->array().storage.filter;
+  if (!filters) return most;
+  for (const model::Filter& filter : *filters) {
+    most = std::min({most, MostBytesOf(std::string_view(filter.name), limits),
+                     MostBytesOf(model::Value(filter.parameters), limits)});
+  }
+  return most;
+}
 
 void ChooseRanges(SamplePlan& plan, const SampleLimits& limits) {
   const backends::ChunkGrid& grid = plan.whole.reader->spec().grid;
@@ -111,7 +145,8 @@ void ChooseRanges(SamplePlan& plan, const SampleLimits& limits) {
   AxisChoice y = choose(plan.y, limits.rows);
   if (!Decodes(plan.whole)) LimitPages(plan, x, y);
   const uint64_t chunk_bytes = std::max<uint64_t>(1, plan.whole.reader->max_chunk_bytes());
-  const uint64_t most = std::clamp<uint64_t>(limits.bytes / chunk_bytes, 1, limits.chunks);
+  const uint64_t most =
+      std::clamp<uint64_t>(MostBytes(plan.whole, limits) / chunk_bytes, 1, limits.chunks);
   // Chunks that no sample is in are not read.
   const auto [of_y, of_x] =
       ShareChunks(std::min(y.chunks, y.most), std::min(x.chunks, x.most), most);

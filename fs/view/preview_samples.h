@@ -17,13 +17,16 @@
 namespace ndlfs::fs {
 
 // The most elements along an axis, the most chunks, and the most bytes that these decode to,
-// unless one chunk alone has more.
+// unless one chunk alone has more. What a codec takes for a byte depends on its kind: so many
+// bytes take about a second at most.
 struct SampleLimits {
   uint64_t columns = 1200;
   uint64_t rows = 800;
   uint64_t points = 65'536;  // of a line
   uint64_t chunks = 600;
   uint64_t bytes = uint64_t{640} << 20;
+  uint64_t deflated_bytes = uint64_t{256} << 20;  // of gzip and zlib
+  uint64_t slowest_bytes = uint64_t{32} << 20;    // of bz2 and lzma
 };
 
 struct SamplePlan {

@@ -20,6 +20,7 @@
 #include "fs/view/attributes.h"
 #include "fs/view/converted_elements.h"
 #include "fs/view/number_array.h"
+#include "fs/view/time_numbers.h"
 #include "model/attributes.h"
 #include "model/cf_time.h"
 
@@ -113,117 +114,6 @@ std::optional<ArrayInput> UnpackNumbers(const ArrayInput& input, Number number,
   return Converted(input, std::move(converter), type, backends::PackingAttributes());
 }
 
-constexpr Nanoseconds kDay = Nanoseconds{86400} * 1'000'000'000;
-constexpr Nanoseconds kFirstGregorian = -kDay * 141427;  // 1582-10-15
-
-// The times on Gregorian days that 64 bits have room for: nearly all there are. They need
-// neither wide numbers nor another calendar.
-class NearTimes {
- public:
-  // They are counted in `unit` nanoseconds. Without any, if that does not divide the origin and
-  // the unit of `scale`.
-  NearTimes(const TimeScale& scale, int64_t unit) {
-    const Nanoseconds limit = (Nanoseconds{1} << 61) * unit;
-    if (scale.origin % unit != 0 || scale.unit % unit != 0) return;
-    if (scale.origin < -limit || scale.origin > limit || scale.unit > limit) return;
-    // A day more than is needed, as the ends are compared with rounded numbers.
-    const Nanoseconds first = scale.calendar == Calendar::kStandard
-                                  ? std::max(-limit, kFirstGregorian + kDay)
-                                  : -limit;
-    least_ = static_cast<int64_t>((first - scale.origin) / scale.unit) + 1;
-    most_ = static_cast<int64_t>((limit - scale.origin) / scale.unit) - 1;
-    origin_ = static_cast<int64_t>(scale.origin / unit);
-    step_ = static_cast<int64_t>(scale.unit / unit);
-    unit_ = static_cast<double>(scale.unit);
-  }
-
-  bool HasReal(double count) const {
-    return count >= static_cast<double>(least_) && count <= static_cast<double>(most_);
-  }
-  template <typename T>
-  bool HasInteger(T count) const {
-    if constexpr (std::is_floating_point_v<T>) {
-      return false;
-    } else {
-      return std::cmp_greater_equal(count, least_) && std::cmp_less_equal(count, most_);
-    }
-  }
-  // As TimeScale::OfReal(), for a `unit` of a microsecond.
-  int64_t OfReal(double count) const {
-    auto whole = static_cast<int64_t>(count);
-    if (static_cast<double>(whole) > count) --whole;
-    constexpr double kMicrosecond = 1000;
-    const double rest = (count - static_cast<double>(whole)) * unit_ / kMicrosecond;
-    auto rounded = static_cast<int64_t>(rest);
-    if (rest - static_cast<double>(rounded) >= 0.5) ++rounded;
-    return origin_ + whole * step_ + rounded;
-  }
-  int64_t OfInteger(int64_t count) const { return origin_ + count * step_; }
-
- private:
-  int64_t least_ = 0;  // in units from the origin
-  int64_t most_ = -1;
-  int64_t origin_ = 0;
-  int64_t step_ = 0;
-  double unit_ = 0;  // nanoseconds
-};
-
-// datetime64, whose days are those of the proleptic Gregorian calendar.
-template <typename T>
-class TimeNumbers final : public Converter {
- public:
-  // `unit` in nanoseconds.
-  TimeNumbers(const TimeScale& scale, const Packing& packing, int64_t unit)
-      : Converter(sizeof(T), sizeof(int64_t)),
-        read_(scale, packing),
-        near_(scale, unit),
-        calendar_(scale.calendar),
-        unit_(unit) {}
-
-  Result<void> Convert(ConstByteSpan from, ByteSpan to) const override {
-    for (size_t i = 0; i * sizeof(T) < from.size(); ++i) {
-      const std::byte* at = from.data() + i * sizeof(T);
-      const auto near = NearTime(at);
-      const int64_t time = near ? *near : Count(read_(at));
-      std::memcpy(to.data() + i * sizeof time, &time, sizeof time);
-    }
-    return {};
-  }
-
- private:
-  std::optional<int64_t> NearTime(const std::byte* at) const {
-    T number;
-    std::memcpy(&number, at, sizeof number);
-    if (read_.IsMissing(number)) return std::nullopt;
-    if (read_.counts_real()) {
-      const double count = read_.RealCount(number);
-      return near_.HasReal(count) ? std::optional(near_.OfReal(count)) : std::nullopt;
-    }
-    if (!near_.HasInteger(number)) return std::nullopt;
-    return near_.OfInteger(static_cast<int64_t>(number));
-  }
-  int64_t Count(std::optional<Nanoseconds> time) const {
-    constexpr int64_t kNotATime = std::numeric_limits<int64_t>::min();
-    if (!time) return kNotATime;
-    if (calendar_ == Calendar::kStandard && *time < kFirstGregorian) {
-      const Nanoseconds rest = ((*time % kDay) + kDay) % kDay;
-      const Date date = DateOf(calendar_, static_cast<int64_t>((*time - rest) / kDay));
-      // The days that only Julian years have are no datetime64.
-      if (!IsDate(Calendar::kProlepticGregorian, date)) return kNotATime;
-      *time = DaysOf(Calendar::kProlepticGregorian, date) * kDay + rest;
-    }
-    const Nanoseconds rest = ((*time % unit_) + unit_) % unit_;
-    const Nanoseconds count = (*time - rest) / unit_;
-    const bool fits = count > kNotATime && count <= std::numeric_limits<int64_t>::max();
-    return fits ? static_cast<int64_t>(count) : kNotATime;
-  }
-
-  const TimeReader<T> read_;
-  const NearTimes near_;
-  const Calendar calendar_;
-  const int64_t unit_;
-};
-
 template <typename T>
 class TimeText final : public Converter {
  public:
@@ -280,10 +170,7 @@ std::optional<ArrayInput> UnpackTimes(const ArrayInput& input, Number number,
     return std::nullopt;
   }
   const bool has_nanoseconds = digits == 9;
-  auto converter = WithType(number, [&](auto t) -> std::shared_ptr<const Converter> {
-    return std::make_shared<const TimeNumbers<decltype(t)>>(scale, packing,
-                                                            has_nanoseconds ? 1 : 1000);
-  });
+  auto converter = MakeTimeNumbers(number, scale, packing, has_nanoseconds ? 1 : 1000);
   if (!converter) return std::nullopt;
   return Converted(input, std::move(converter),
                    Datatype::Time({.unit = has_nanoseconds ? "ns" : "us"}), heeded);

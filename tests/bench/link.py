@@ -16,26 +16,28 @@ import numcodecs
 import numpy as np
 import zarr
 
-PLANE, DEPTH = (512, 512), 4  # chunks of 4 MiB
+PLANE = (512, 512)
+CHUNKS = {"row": (4, 512, 512), "planes": (16, 256, 256)}  # of 4 MiB: one after the other, or four again and again
 WIDTH = 64
 
 
-def make(folder, planes):
+def make(folder, planes, chunks=CHUNKS["row"]):
     """An array whose chunks zstd makes a little smaller, as it does with measured data."""
     array = zarr.open_group(folder + "/store.zarr", mode="w").create_dataset(
-        "data", shape=(planes, *PLANE), chunks=(DEPTH, *PLANE), dtype="<i4", compressor=numcodecs.Zstd(3))
+        "data", shape=(planes, *PLANE), chunks=chunks, dtype="<i4", compressor=numcodecs.Zstd(3))
     random = np.random.default_rng(1)
-    for plane in range(0, planes, DEPTH):
-        array[plane:plane + DEPTH] = random.integers(0, 1 << 24, (DEPTH, *PLANE), dtype="<i4")
+    depth = chunks[0]
+    for plane in range(0, planes, depth):
+        array[plane:plane + depth] = random.integers(0, 1 << 24, (depth, *PLANE), dtype="<i4")
     zarr.consolidate_metadata(folder + "/store.zarr")
     return array.nbytes, [f"store.zarr/data/{name}" for name in sorted(os.listdir(folder + "/store.zarr/data"))
                           if not name.startswith(".")]
 
 
 @contextlib.contextmanager
-def slow_link(folder, *rates):
+def slow_link(folder, *rates, script="slow_link.py"):
     """The URL of a server, and the seconds of processor that it has taken."""
-    script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "slow_link.py")
+    script = os.path.join(os.path.dirname(os.path.abspath(__file__)), script)
     process = subprocess.Popen([measure.PYTHON, script, folder, *map(str, rates)], stdout=subprocess.PIPE, text=True)
     try:
         yield (f"http://127.0.0.1:{process.stdout.readline().strip()}/",
@@ -61,8 +63,8 @@ def curl(url, names, folder):
                            folder + "/curl")
 
 
-def through_mount(url, binary):
-    with measure.Ndlfs(url, binary=binary) as mounted:
+def through_mount(url, binary, *options):
+    with measure.Ndlfs(url, *options, binary=binary) as mounted:
         view = mounted.join("store.zarr", "data", "data.raw")
         os.stat(view)
         taken(url)
@@ -78,11 +80,14 @@ def main():
     parser.add_argument("--rate", type=float, default=64, metavar="MB/S", help="of each connection")
     parser.add_argument("--total", type=float, default=1e6, metavar="MB/S", help="of all connections together")
     parser.add_argument("--planes", type=int, default=1024, help="of 1 MiB each")
+    parser.add_argument("--cache-size", default="512MiB", metavar="SIZE", help="of ndlfs")
+    parser.add_argument("--chunks", choices=CHUNKS, default="row",
+                        help="one after the other, or 16 planes deep, which a reader of planes comes back to")
     arguments = parser.parse_args()
     os.environ["no_proxy"] = "*"
     folder = tempfile.mkdtemp(prefix="ndlfs-bench-")
     try:
-        size, names = make(folder, arguments.planes)
+        size, names = make(folder, arguments.planes, CHUNKS[arguments.chunks])
         binaries = {"ndlfs": None} | ({"before": arguments.before} if arguments.before else {})
         figures = {name: [] for name in ("curl", *binaries)}
         with slow_link(folder, arguments.rate, arguments.total) as (url, server):
@@ -95,7 +100,7 @@ def main():
                          f"server {server() - before:.2f} s)"]
                 for name, binary in binaries.items():
                     before = server()
-                    time, memory, processor = through_mount(url, binary)
+                    time, memory, processor = through_mount(url, binary, "--cache-size", arguments.cache_size)
                     figures[name].append(time)
                     shown.append(f"{name} {time:.2f} s ({taken(url)}, {memory >> 20} MiB; processor: {processor:.2f} s, "
                                  f"server {server() - before:.2f} s)")

@@ -6,7 +6,9 @@
 #   tests/bench/run.sh [--quick] [--rounds N] [--only PATTERN] [--data DIR] [--before NDLFS]
 #   tests/bench/run.sh soak [--minutes N]
 #   tests/bench/run.sh scale
-#   tests/bench/run.sh link [--rounds N] [--rate MB/S] [--total MB/S] [--planes N] [--before NDLFS]
+#   tests/bench/run.sh link [--rounds N] [--rate MB/S] [--total MB/S] [--planes N] [--chunks row|planes]
+#                           [--cache-size SIZE] [--before NDLFS]
+#   tests/bench/run.sh clients [--rounds N] [--rate MB/S] [--total MB/S] [--planes N]
 #   tests/bench/run.sh micro
 #
 # Takes 9 GiB below ${TMPDIR:-/tmp} and some minutes; --quick takes 64 MiB an
@@ -24,7 +26,7 @@ cmake --preset release -B "$build" -DNDLFS_BUILD_BENCHMARKS=ON >"$build/configur
 script=bench
 targets=(ndlfs bench_reference bench_latency)
 case "${1:-}" in
-  soak | scale | link)
+  soak | scale | link | clients)
     script=$1
     shift
     ;;

@@ -45,6 +45,9 @@ class Link:
         lines = head.split("\r\n")
         method, target, _ = lines[0].split(" ")
         headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines[1:])}
+        await self.answer_path(writer, method, target, headers)
+
+    async def answer_path(self, writer, method, target, headers):
         path = urllib.parse.unquote(urllib.parse.urlsplit(target).path)
         if path == "/.statistics":
             body = json.dumps({"count": self.count, "most": self.most}).encode()
@@ -58,16 +61,23 @@ class Link:
                        for entry in os.scandir(name)]
             return await self.send(writer, method, "200 OK", {"Content-Type": "application/json"},
                                    json.dumps(entries).encode())
+        await self.answer_file(writer, method, name, headers)
+
+    async def answer_file(self, writer, method, name, headers):
         try:
             with open(name, "rb") as file:
                 await self.send_file(writer, method, file, headers.get("range"))
-        except (FileNotFoundError, NotADirectoryError):
+        except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
             await self.send(writer, method, "404 Not Found", {}, b"")
+
+    @staticmethod
+    def tag(status):
+        return f'"{status.st_mtime_ns:x}-{status.st_size:x}"'
 
     async def send_file(self, writer, method, file, wanted):
         status = os.fstat(file.fileno())
         size = status.st_size
-        headers = {"ETag": f'"{status.st_mtime_ns:x}-{size:x}"',
+        headers = {"ETag": self.tag(status),
                    "Last-Modified": email.utils.formatdate(status.st_mtime, usegmt=True)}
         first, end = 0, size
         if wanted:
@@ -102,12 +112,16 @@ class Link:
             await asyncio.sleep(max(0, start + sent / self.rate - loop.time(), self.free_at - loop.time()))
 
 
-async def main():
-    link = Link(sys.argv[1], *(float(rate) * 1e6 for rate in sys.argv[2:4]))
+async def serve(kind):
+    link = kind(sys.argv[1], *(float(rate) * 1e6 for rate in sys.argv[2:4]))
     server = await asyncio.start_server(link.serve, "127.0.0.1", 0, backlog=256)
     print(server.sockets[0].getsockname()[1], flush=True)
     await server.serve_forever()
 
 
+def main(kind=Link):
+    asyncio.run(serve(kind))
+
+
 if __name__ == "__main__":
-    asyncio.run(main())
+    main()

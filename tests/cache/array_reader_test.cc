@@ -157,6 +157,39 @@ TEST(ArrayReaderTest, LargeChunksThatAreNotEncodedAreReadWhereTheyLie) {
   }
 }
 
+TEST(ArrayReaderTest, LittleOfAChunkAtTheEndOfALargeReadIsReadWhereItLies) {
+  std::mt19937 random(13);
+  constexpr size_t kChunkBytes = 400'000;
+  const auto source = std::make_shared<TestSource>(
+      Datatype::Float32(),
+      ChunkGrid::Regular({200'000}, {100'000}, ChunkGrid::Edge::kFull).value());
+  const std::string elements = RandomElements(random, 2 * kChunkBytes);
+  PutChunks(*source, elements);
+  ChunkCache cache(1 << 20);
+  const ArrayReader reader(source, cache);
+  EXPECT_TRUE(ReadAll(reader, kChunkBytes - 100, 8192) ==
+              elements.substr(kChunkBytes - 100, 8192));
+  EXPECT_EQ(cache.stats().misses, 0u);
+  EXPECT_EQ(reader.counts().direct_bytes, 8192u);
+  EXPECT_EQ(ReadAll(reader, kChunkBytes - 100, 100), elements.substr(kChunkBytes - 100, 100));
+  EXPECT_EQ(cache.stats().misses, 1u) << "small reads load the chunk";
+}
+
+TEST(ArrayReaderTest, RowsThatTakeLittleOfManyChunksLoadThem) {
+  std::mt19937 random(17);
+  const auto source = std::make_shared<TestSource>(
+      Datatype::Float32(),
+      ChunkGrid::Regular({400, 1000}, {400, 100}, ChunkGrid::Edge::kFull).value());
+  const std::string elements = RandomElements(random, 400 * 1000 * 4);
+  PutChunks(*source, elements);
+  ChunkCache cache(2 << 20);
+  const ArrayReader reader(source, cache);
+  EXPECT_TRUE(ReadAll(reader, 4000, 4000) == elements.substr(4000, 4000));
+  EXPECT_EQ(cache.stats().misses, 10u);
+  EXPECT_TRUE(ReadAll(reader, 0, elements.size()) == elements);
+  EXPECT_EQ(cache.stats().misses, 10u);
+}
+
 TEST(ArrayReaderTest, ChunksReadWhereTheyLieAreCheckedLikeOthers) {
   const auto source = LargePlainChunks();
   const std::string elements(5 * 290 * 330 * 4, 'e');

@@ -120,6 +120,8 @@ TEST(LoadPaceTest, FetchesThatAreStuckLeaveRoomForOthers) {
 // Ends the calling thread's turn when it is told to.
 class TurnTest : public testing::Test {
  protected:
+  explicit TurnTest(const LoadPace::Limits& limits = {.decoders = 1, .fetches = 8})
+      : pace_(limits) {}
   // Starts a thread that takes a turn, and waits until it has it or waits for it.
   void Start(const std::string& name, bool ahead) {
     threads_.emplace_back([this, name, ahead] {
@@ -157,7 +159,7 @@ class TurnTest : public testing::Test {
     for (std::thread& thread : threads_) thread.join();
   }
 
-  LoadPace pace_{{.decoders = 1, .fetches = 8}};
+  LoadPace pace_;
 
  private:
   std::vector<std::thread> threads_;
@@ -184,6 +186,20 @@ TEST_F(TurnTest, WhatIsFetchedAndWaitsToBeDecodedMakesTheWidthSmaller) {
   Start("first", true);
   Start("second", true);
   pace_.NoteFetch(true);
+  EXPECT_EQ(pace_.width(), 7u);
+}
+
+class WideTurnTest : public TurnTest {
+ protected:
+  WideTurnTest() : TurnTest({.decoders = 1, .fetches = 8, .starts_wide = true}) {}
+};
+
+TEST_F(WideTurnTest, FetchesFromAServerThatEndTogetherDoNotMakeTheWidthSmaller) {
+  Start("first", true);
+  Start("second", true);
+  pace_.NoteFetch(true);
+  EXPECT_EQ(pace_.width(), 8u);
+  pace_.NoteFetch(false);
   EXPECT_EQ(pace_.width(), 7u);
 }
 

@@ -77,6 +77,36 @@ TEST_F(PrefetcherTest, DecodesAheadOfAReaderThatGoesForwardMoreAndMore) {
   EXPECT_FALSE(Contains(5));
 }
 
+class ServerPrefetcherTest : public testing::Test {
+ protected:
+  static constexpr uint64_t kChunk = uint64_t{1} << 20;
+
+  // How many chunks a first read of `bytes` has decoded ahead.
+  uint64_t LoadedAfter(uint64_t bytes) {
+    ReadStream stream(prefetcher_, std::make_shared<const ArrayReader>(source_, cache_));
+    stream.OnRead(0, bytes);
+    uint64_t loaded = 0;
+    for (int quiet = 0; quiet < 5;) {
+      std::this_thread::sleep_for(milliseconds(10));
+      quiet = prefetcher_.stats().loaded == loaded ? quiet + 1 : 0;
+      loaded = prefetcher_.stats().loaded;
+    }
+    return loaded;
+  }
+
+  ChunkCache cache_{200 * kChunk, nullptr, {.decoders = 1, .fetches = 32, .starts_wide = true}};
+  const std::shared_ptr<test::TestSource> source_ = EncodedChunks(kChunk);
+  Prefetcher prefetcher_{cache_, 1};
+};
+
+TEST_F(ServerPrefetcherTest, AReaderThatTakesMuchAtOnceGetsAllFetchesAtOnce) {
+  EXPECT_EQ(LoadedAfter(512 << 10), 32u);
+}
+
+TEST_F(ServerPrefetcherTest, AReaderThatLooksAtTheBeginningGetsFew) {
+  EXPECT_EQ(LoadedAfter(16 << 10), 2u);
+}
+
 TEST_F(PrefetcherTest, ChunksOfOneReadAreDecodedSideBySide) {
   Prefetcher prefetcher(*cache_, 2);
   ReadStream stream(prefetcher, reader_);

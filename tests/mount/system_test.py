@@ -273,6 +273,13 @@ class StatsTest(BackgroundTest):
             os.getxattr(os.path.dirname(array), "user.ndl.stats")
         self.assertEqual(caught.exception.errno, errno.ENODATA)
 
+    def test_there_are_no_attributes_of_other_namespaces(self):
+        self.start()
+        for name in ("security.selinux", "system.posix_acl_access"):
+            with self.assertRaises(OSError) as caught:
+                os.getxattr(os.path.join(self.mount_point, "climate.zarr"), name)
+            self.assertEqual(caught.exception.errno, errno.EOPNOTSUPP, "ls -l would ask for each file")
+
 
 class ErrorsLogTest(harness.SourceTestCase):
     def setUp(self):

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: MIT
 """What stands in a mounted tree, what its files hold, and that both stay the same from one mount to the next."""
+import json
 import os
 import stat
+import time
 
 import harness
 import numpy as np
@@ -95,6 +97,71 @@ class TreeTest(harness.TestCase):
     def test_two_mounts_of_one_source_show_the_same(self):
         one, two = self.mount(harness.DATA), self.mount(harness.DATA)
         self.assertEqual(harness.digests_but_pages(one.path), harness.digests_but_pages(two.path))
+
+
+class ListedAttributesTest(harness.SourceTestCase):
+    """Programs that look up the files that they list get their attributes with the listing."""
+    ARRAYS = 60
+    FILES = 5  # of each
+
+    def setUp(self):
+        super().setUp()
+        harness.write(self.path("m.zarr/.zgroup"), '{"zarr_format": 2}')
+        for number in range(self.ARRAYS):
+            self.write_array(f"a{number}", 4)
+
+    def write_array(self, name, length):
+        metadata = {"zarr_format": 2, "shape": [length], "chunks": [length], "dtype": "<f4", "compressor": None,
+                    "fill_value": 0, "order": "C", "filters": None}
+        harness.write(self.path("m.zarr", name, ".zarray"), json.dumps(metadata))
+
+    def statistics(self, mounted):
+        return json.loads(harness.read(mounted.path, ".ndlfs/stats.json"))
+
+    def test_du_looks_up_hardly_any_file(self):
+        mounted = self.mount(self.source)
+        shown = self.run_ok("du", "-a", mounted.join("m.zarr"))
+        self.assertGreater(len(shown.splitlines()), self.FILES * self.ARRAYS)
+        self.assertLess(self.statistics(mounted)["lookups_total"], 2 * self.ARRAYS)
+
+    def test_find_neither_looks_up_files_nor_makes_them(self):
+        mounted = self.mount(self.source)
+        shown = self.run_ok("find", mounted.join("m.zarr"))
+        self.assertGreater(len(shown.splitlines()), self.FILES * self.ARRAYS)
+        statistics = self.statistics(mounted)
+        self.assertLess(statistics["lookups_total"], self.ARRAYS + 20)
+        self.assertEqual(statistics["document_bytes"], 0)
+
+    def test_attributes_and_contents_are_those_of_a_lookup(self):
+        def everything(top):
+            found = {}
+            for folder, folders, files in os.walk(top):
+                if ".ndlfs" in folders:
+                    folders.remove(".ndlfs")
+                for name in files:
+                    path = os.path.join(folder, name)
+                    status = os.lstat(path)
+                    found[os.path.relpath(path, top)] = (
+                        status.st_ino, status.st_mode, status.st_uid, status.st_gid, status.st_size, status.st_mtime_ns,
+                        name != "data.npy" or status.st_size == len(harness.read(path)))
+            return found
+        for source in (self.source, harness.DATA):
+            listed = self.mount(source)
+            looked_up = self.mount(source, "--revalidate", "0")  # the kernel keeps no attributes
+            self.assertEqual(everything(listed.path), everything(looked_up.path))
+
+    def test_a_change_is_seen_by_the_next_listing_after_a_second(self):
+        mounted = self.mount(self.source)
+
+        def sizes():
+            return [entry.stat().st_size for number in range(self.ARRAYS)
+                    for entry in os.scandir(mounted.join("m.zarr", f"a{number}")) if entry.name == "data.raw"]
+        self.assertEqual(sizes(), [4 * 4] * self.ARRAYS)
+        for number in range(self.ARRAYS):
+            self.write_array(f"a{number}", 7)
+        time.sleep(1.1)
+        self.assertEqual(sizes(), [4 * 7] * self.ARRAYS)
+        self.assertEqual(harness.read(mounted.join("m.zarr/a50/data.raw")), bytes(4 * 7))
 
 
 class ArrayTest(harness.TestCase):

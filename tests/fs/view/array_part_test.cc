@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <map>
@@ -15,6 +16,7 @@
 #include <numeric>
 #include <random>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -632,6 +634,33 @@ TEST_F(UnpackedTest, ManyElementsAreUnpackedAsOneIs) {
   }
 }
 
+TEST_F(UnpackedTest, NumbersThatAreOnlyMaskedKeepTheirBits) {
+  std::vector<float> numbers(3000);
+  std::iota(numbers.begin(), numbers.end(), -1500.0F);
+  numbers[5] = -0.0F;
+  auto& node = AddPacked<float>(Datatype::Float32(), numbers);
+  AddNumber(node, "_FillValue", 9, Datatype::Float32());
+  AddNumber(node, "missing_value", 11, Datatype::Float32());
+  const auto values = Numbers<float>("values.raw", "/p");
+  ASSERT_EQ(values.size(), numbers.size());
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (numbers[i] == 9 || numbers[i] == 11) {
+      EXPECT_TRUE(std::isnan(values[i]));
+    } else {
+      ASSERT_EQ(std::bit_cast<uint32_t>(values[i]), std::bit_cast<uint32_t>(numbers[i])) << i;
+    }
+  }
+}
+
+TEST_F(UnpackedTest, AScaleAloneKeepsTheSignOfZero) {
+  std::vector<float> numbers(200, -0.0F);
+  AddNumber(AddPacked<float>(Datatype::Float32(), numbers), "scale_factor", 2.0,
+            Datatype::Float32());
+  for (const float value : Numbers<float>("values.raw", "/p")) {
+    ASSERT_TRUE(value == 0 && std::signbit(value));
+  }
+}
+
 TEST_F(UnpackedTest, LimitsThatTheTypeLacksHold) {
   AddNumber(AddPacked<int16_t>(kInt16, {1, 32767}), "valid_min", 40'000.0);
   for (const double value : Numbers<float>("values.raw", "/p")) EXPECT_TRUE(std::isnan(value));
@@ -712,6 +741,60 @@ TEST_F(UnpackedTest, TimesAreThoseOfTheirTexts) {
             FormatTime(Calendar::kProlepticGregorian, model::Nanoseconds{times[i]} * 1000, 6),
             FormatTime(scale->calendar, *time, 6))
             << units << ' ' << calendar << ' ' << counts[i];
+      }
+    }
+  }
+}
+
+// Blocks of near times, with one far or missing time in some, are those of each number alone.
+template <typename T>
+class BulkTimesTest : public UnpackedTest {
+ protected:
+  static std::vector<T> Counts() {
+    std::mt19937_64 random(3);
+    std::vector<T> counts(128 * 6 + 5);
+    for (T& count : counts) {
+      count = static_cast<T>(static_cast<double>(random() % 200'001) / 7 -
+                             (std::is_signed_v<T> ? 14'000 : 0));
+    }
+    for (const size_t exact : {1, 2, 3}) counts[exact] = static_cast<T>(exact * 0.5);
+    counts[300] = std::numeric_limits<T>::max();
+    counts[500] = 7;  // is missing
+    return counts;
+  }
+};
+using CountTypes =
+    ::testing::Types<int16_t, int32_t, int64_t, uint32_t, uint64_t, float, double>;
+TYPED_TEST_SUITE(BulkTimesTest, CountTypes);
+
+TYPED_TEST(BulkTimesTest, AreThoseOfEachNumberAlone) {
+  using T = TypeParam;
+  const Datatype type = std::is_same_v<T, float> ? Datatype::Float32()
+                        : std::is_same_v<T, double>
+                            ? Datatype::Float64()
+                            : Datatype::Integer(sizeof(T), std::is_signed_v<T>);
+  const std::vector<T> counts = this->Counts();
+  constexpr int64_t kNone = std::numeric_limits<int64_t>::min();
+  for (const std::string units :
+       {"days since 1970-01-01", "hours since 1850-03-01", "seconds since 2001-02-03",
+        "milliseconds since 1970-01-01", "microseconds since 2000-01-01"}) {
+    for (const bool is_packed : {false, true}) {
+      auto& node = this->template AddPacked<T>(type, counts);
+      this->AddText(node, "units", units);
+      this->AddNumber(node, "missing_value", 7, type);
+      if (is_packed) this->AddNumber(node, "scale_factor", 0.25);
+      const auto scale = ParseTimeUnits(units, "standard");
+      const auto times = this->template Numbers<int64_t>("values.raw", "/p");
+      ASSERT_EQ(times.size(), counts.size());
+      for (size_t i = 0; i < counts.size(); ++i) {
+        const bool is_real = is_packed || std::is_floating_point_v<T>;
+        const auto time =
+            is_real ? scale->OfReal(static_cast<double>(counts[i]) * (is_packed ? 0.25 : 1))
+                    : scale->OfInteger(static_cast<model::WideInt>(counts[i]));
+        const bool fits = time && *time / 1000 <= std::numeric_limits<int64_t>::max();
+        const int64_t expected =
+            fits && counts[i] != 7 ? static_cast<int64_t>(*time / 1000) : kNone;
+        ASSERT_EQ(times[i], expected) << units << ' ' << counts[i];
       }
     }
   }

@@ -175,6 +175,29 @@ TEST_F(PreviewSamplesTest, OfLargeChunksThatCannotAllBeReadTheMiddleIsShown) {
   EXPECT_EQ(least.rows() * least.columns(), 100U) << "one chunk is always read";
 }
 
+TEST_F(PreviewSamplesTest, OfSlowCodecsFewerChunksAreRead) {
+  const auto rows_of = [&](const std::string& codec, const model::Value::Map& parameters = {}) {
+    ArrayInput input = Add(std::make_shared<Counting>(std::vector<uint64_t>{1000, 1000},
+                                                      std::vector<uint64_t>{10, 10}));
+    auto node = std::make_shared<backends::Node>(*input.node);
+    std::get<model::Ndarray>(node->entity).storage.filter = {{"shuffle", {}},
+                                                             {codec, parameters}};
+    input.node = std::move(node);
+    const SamplePlan plan = PlanSamples(
+        input, {.bytes = 400 * 800, .deflated_bytes = 81 * 800, .slowest_bytes = 4 * 800});
+    return plan.is_window ? 0 : plan.rows();
+  };
+  EXPECT_EQ(rows_of("zstd"), 20U);
+  EXPECT_EQ(rows_of("gzip"), 9U);
+  EXPECT_EQ(rows_of("zlib"), 9U);
+  EXPECT_EQ(rows_of("bz2"), 0U) << "so few show the middle";
+  EXPECT_EQ(rows_of("lzma"), 0U);
+  EXPECT_EQ(rows_of("blosc", {{"cname", "lz4"}}), 20U);
+  EXPECT_EQ(rows_of("blosc", {{"cname", "zlib"}}), 9U);
+  const model::Value inner(model::Value::Map{{"name", "gzip"}});
+  EXPECT_EQ(rows_of("sharding_indexed", {{"codecs", model::Value::List{inner}}}), 9U);
+}
+
 TEST_F(PreviewSamplesTest, OfWideRowsInAFileFewAreRead) {
   const SamplePlan plan = PlanSamples(Add(InFile({100'000, 400'000})));
   EXPECT_GT(plan.columns(), 1000U);

@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: MIT
+"""Readers of a mounted URL whose server fails now and then, by hand: soak.py [SECONDS] (600).
+
+Of the server's answers one in ten is a status 503, and others are cut in the middle, reset or late. Every byte that is
+read is compared with what NumPy has written. Memory and descriptors of the daemon are shown at the beginning and at the
+end. Needs NDLFS_BINARY, and tests/mount on the PYTHONPATH.
+"""
+import multiprocessing
+import os
+import random
+import sys
+import tempfile
+import time
+
+import h5py
+import harness
+import lying_server
+import numcodecs
+import numpy as np
+import zarr
+
+READERS = 6
+SHAPE, CHUNKS = (64, 256, 256), (8, 128, 128)  # 16 MiB, chunks of 512 KiB
+CACHE = "8MiB"  # less than an array: chunks are read again and again
+PAUSE = 0.02  # seconds between reads, so that others can work on this machine
+FAULTS = {"503": 0.10, "cut": 0.03, "reset": 0.02, "late": 0.05}  # shares of all requests
+
+
+def fill(folder):
+    """Stores of several formats; the bytes of the elements of each, by the path of its view."""
+    values = np.random.default_rng(1).integers(0, 1 << 20, SHAPE, dtype="<i4")
+    bytes_of = {}
+    group = zarr.open_group(folder + "/store.zarr", mode="w")
+    for number, codec in enumerate([numcodecs.Zstd(3), numcodecs.GZip(1), numcodecs.Blosc("lz4"), None]):
+        group.create_dataset(f"a{number}", data=values + number, chunks=CHUNKS, compressor=codec)
+        bytes_of[f"store.zarr/a{number}"] = (values + number).tobytes()
+    zarr.consolidate_metadata(folder + "/store.zarr")
+    with h5py.File(folder + "/file.h5", "w") as file:
+        file.create_dataset("packed", data=values + 5, chunks=CHUNKS, compression="gzip", compression_opts=1)
+        file.create_dataset("plain", data=values + 6)
+    bytes_of["file.h5/packed"] = (values + 5).tobytes()
+    bytes_of["file.h5/plain"] = (values + 6).tobytes()
+    np.save(folder + "/file.npy", values + 7)
+    bytes_of["file.npy"] = (values + 7).tobytes()
+    return bytes_of
+
+
+class Faults:
+    """What the server is told to do instead of answering; counts it."""
+
+    def __init__(self):
+        self.random = random.Random(2)
+        self.count = {name: 0 for name in FAULTS}
+        self.requests = 0
+
+    def __call__(self, path, handler):
+        with handler.owner.lock:
+            handler.owner.requests.clear()
+            self.requests += 1
+            chosen = self.choose()
+        if chosen == "503":
+            handler.answer(503)
+        elif chosen == "reset":
+            handler.reset()
+        elif chosen == "cut":
+            whole = handler.answer
+            handler.answer = lambda status, body=b"", length=None, **headers: whole(status, body[:len(body) // 2],
+                                                                                  len(body), **headers)
+            handler.serve(path)
+            del handler.answer
+        elif chosen == "late":
+            time.sleep(0.5)
+        return chosen not in (None, "late")
+
+    def choose(self):
+        number = self.random.random()
+        for name, share in FAULTS.items():
+            number -= share
+            if number < 0:
+                self.count[name] += 1
+                return name
+        return None
+
+
+def read(top, bytes_of, end, seed, results):
+    rng = random.Random(seed)
+    compared = size = 0
+    failed, wrong = [], []
+    while time.monotonic() < end and not wrong:
+        name = rng.choice(sorted(bytes_of))
+        expected = bytes_of[name]
+        length = rng.choice([4096, 1 << 16, 1 << 20])
+        offset = rng.randrange(len(expected))
+        try:
+            with open(os.path.join(top, name, "data.raw"), "rb", buffering=0) as file:
+                os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)  # the daemon is asked again
+                for begin in range(offset, offset + rng.randrange(1, 4) * length, length):
+                    seen = os.pread(file.fileno(), length, begin)
+                    if seen != expected[begin:begin + length]:
+                        wrong.append(f"{name}: {begin} + {length}")
+                    compared += 1
+                    size += len(seen)
+        except OSError as error:
+            failed.append(f"{name}: {error}")
+        time.sleep(PAUSE)
+    results.put((compared, size, failed, wrong))
+
+
+def taken(pid):
+    """MiB of memory, and descriptors."""
+    with open(f"/proc/{pid}/status", encoding="utf-8") as file:
+        memory = next(int(line.split()[1]) for line in file if line.startswith("VmRSS:"))
+    return f"{memory >> 10} MiB, {len(os.listdir(f'/proc/{pid}/fd'))} descriptors"
+
+
+def main():
+    seconds = float(sys.argv[1]) if len(sys.argv) > 1 else 600
+    os.environ["no_proxy"] = "*"
+    with tempfile.TemporaryDirectory() as folder:
+        bytes_of = fill(folder)
+        server = lying_server.Server(folder)
+        server.lie = faults = Faults()
+        with harness.Mount(server.url, "--cache-size", CACHE) as mount:
+            results = multiprocessing.Queue()
+            begin = time.monotonic()
+            readers = [multiprocessing.Process(target=read, args=(mount.path, bytes_of, begin + seconds, seed, results))
+                       for seed in range(READERS)]
+            for reader in readers:
+                reader.start()
+            while any(reader.is_alive() for reader in readers) and results.qsize() < READERS:
+                passed = time.monotonic() - begin
+                print(f"{passed:.0f} s: {taken(mount.process.pid)}; {faults.requests} requests, {faults.count}", flush=True)
+                time.sleep(min(30, max(1, seconds - passed)))
+            ends = [results.get(timeout=harness.DEADLINE) for _ in readers]
+            for reader in readers:
+                reader.join()
+            server.lie = None
+            print(f"at the end: {taken(mount.process.pid)}")
+        server.stop()
+    compared, size, failed, wrong = (sum(part, type(part[0])()) for part in zip(*ends))
+    print(f"{compared} reads compared, {size >> 20} MiB; {len(failed)} failed, {len(wrong)} were wrong; "
+          f"{faults.requests} requests, of them {faults.count}")
+    for line in [*wrong, *failed[:20]]:
+        print(line)
+    sys.exit(1 if wrong or not compared else 0)
+
+
+if __name__ == "__main__":
+    main()
