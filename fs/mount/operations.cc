@@ -418,7 +418,7 @@ struct Handlers {
   static Status ReplyEntry(Filesystem& fs, Request& request, const InodeTable::Inode& parent,
                            std::string_view name, TreeNodePtr node) {
     NDLFS_TRY(const auto entry, CountLookup(fs, parent, name, std::move(node)));
-    if (!S_ISDIR(entry.attr.st_mode) && AsNode(parent).ListsAttributes()) {
+    if (S_ISREG(entry.attr.st_mode) && AsNode(parent).ListsAttributesOf(S_IFREG)) {
       fs.lookup_habits_.NoteLookup(request.context().pid);
     }
     // A caller that was interrupted, or has waited for too long, has not got the nodeid, and so
@@ -665,21 +665,28 @@ struct Handlers {
       const char* const name = entry.name.c_str();
       const size_t needed = fuse_add_direntry_plus(nullptr, nullptr, 0, name, nullptr, 0);
       if (needed > size_ - used_) return 0;
-      const fuse_entry_param found = Found(entry);
-      fuse_add_direntry_plus(nullptr, buffer_.data() + used_, size_ - used_, name, &found,
+      const fuse_entry_param described = Describe(entry);
+      fuse_add_direntry_plus(nullptr, buffer_.data() + used_, size_ - used_, name, &described,
                              static_cast<off_t>(next));
       return needed;
     }
 
     // Without a nodeid the kernel takes it for a name alone.
-    fuse_entry_param Found(const DirectoryEntry& entry) {
-      fuse_entry_param unknown = {};
-      unknown.attr = EntryStat(fs_, directory_, entry);
-      if (!finds_attributes_ || entry.name == "." || entry.name == "..") return unknown;
-      auto node = AsNode(directory_).Lookup(entry.name);
-      if (!node || (*node)->StatCost() != TreeNode::Cost::kNothing) return unknown;
+    fuse_entry_param Describe(const DirectoryEntry& entry) {
+      if (auto found = Find(entry)) return *found;
+      fuse_entry_param name_alone = {};
+      name_alone.attr = EntryStat(fs_, directory_, entry);
+      return name_alone;
+    }
+    // nullopt if only a lookup shall find its attributes.
+    std::optional<fuse_entry_param> Find(const DirectoryEntry& entry) {
+      if (!finds_attributes_ || entry.name == "." || entry.name == "..") return std::nullopt;
+      const TreeNode& directory = AsNode(directory_);
+      if (!directory.ListsAttributesOf(entry.type)) return std::nullopt;
+      auto node = directory.Lookup(entry.name);
+      if (!node || (*node)->StatCost() != TreeNode::Cost::kNothing) return std::nullopt;
       const auto found = CountLookup(fs_, directory_, entry.name, *std::move(node));
-      if (!found) return unknown;
+      if (!found) return std::nullopt;
       counted_.push_back(found->ino);
       return *found;
     }
@@ -718,7 +725,7 @@ struct Handlers {
         [directory, size, offset, form](Filesystem& fs, Request& request) -> Status {
           const auto from = static_cast<uint64_t>(offset);
           const bool finds_attributes = form == DirectoryReply::Form::kWithAttributes &&
-                                        WantsAttributes(fs, request, *directory, from);
+                                        WantsAttributes(fs, request, from);
           DirectoryReply reply(fs, directory->inode(), size, form, finds_attributes);
           NDLFS_RETURN_IF_ERROR(directory->Visit(
               from, [&](const auto& entry, uint64_t next) { return reply.Add(entry, next); }));
@@ -730,9 +737,8 @@ struct Handlers {
 
   // The kernel asks for attributes at the beginning of each listing, and later only if entries
   // before have been looked up.
-  static bool WantsAttributes(Filesystem& fs, const Request& request,
-                              const DirectoryHandle& directory, uint64_t offset) {
-    if (!AsNode(directory.inode()).ListsAttributes() || fs.options_.timeout == 0) return false;
+  static bool WantsAttributes(Filesystem& fs, const Request& request, uint64_t offset) {
+    if (fs.options_.timeout == 0) return false;  // the kernel would not keep them
     return offset != 0 || fs.lookup_habits_.ExpectsLookups(request.context().pid);
   }
 

@@ -430,8 +430,7 @@ class EntityFolder final : public DirectoryNode {
   }
   bool MayChange(std::string_view name) const override;
   bool DependsOnCaller() const override { return store_->is_shared(); }
-  // The kernel cannot keep what holds for one caller alone.
-  bool ListsAttributes() const override { return !DependsOnCaller(); }
+  bool ListsAttributesOf(mode_t type) const override;
   model::Result<std::unique_ptr<DirectoryReader>> OpenDirectory() const override;
   model::Result<ExtendedAttributes> GetExtendedAttributes() const override;
   model::Result<std::optional<std::string>> GetExtendedAttribute(
@@ -568,6 +567,15 @@ bool EntityFolder::MayChange(std::string_view name) const {
   const auto entity = (*store)->Get(path_);
   // Views of arrays and of groups can fail.
   return entity && (*entity)->node != nullptr;
+}
+
+// What holds for one caller alone the kernel cannot keep, and a listing should not wait for a
+// server. The files of a group are made of all that is in it.
+bool EntityFolder::ListsAttributesOf(mode_t type) const {
+  if (DependsOnCaller() || context_.source->looks_are_requests()) return false;
+  if (type == S_IFDIR) return true;
+  const auto entity = store_->Get(path_);
+  return entity && (*entity)->is_array();
 }
 
 model::Result<TreeNodePtr> EntityFolder::FindChild(std::string_view file_name) const {

@@ -121,9 +121,9 @@ class TreeNode : public InodeTable::Object {
   // Begins a listing. Opens none of the files in it.
   virtual model::Result<std::unique_ptr<DirectoryReader>> OpenDirectory() const;
 
-  // Whether a listing may tell the attributes of the files in it, where it knows that the
-  // caller wants them: they follow from what the listing has read.
-  virtual bool ListsAttributes() const { return false; }
+  // Whether a listing may tell the attributes of entries of `type` (S_IFREG, S_IFDIR ...) to a
+  // caller that probably asks for them next: they take little more time than the listing.
+  virtual bool ListsAttributesOf(mode_t /*type*/) const { return false; }
 
   // Opens the file. If this succeeds, the pages of this node that the kernel
   // has cached are still right. If the contents have changed, fails with

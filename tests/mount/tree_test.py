@@ -132,6 +132,16 @@ class ListedAttributesTest(harness.SourceTestCase):
         self.assertLess(statistics["lookups_total"], self.ARRAYS + 20)
         self.assertEqual(statistics["document_bytes"], 0)
 
+    def test_a_listing_does_not_wait_for_the_files_of_a_group(self):
+        mounted = self.mount(self.source)
+        for entry in os.scandir(mounted.join("m.zarr/a0")):
+            entry.stat()  # so this thread looks up what it lists
+        before = self.statistics(mounted)["document_bytes"]
+        self.assertGreater(before, 0)
+        names = os.listdir(mounted.join("m.zarr"))
+        self.assertIn(".ndl.yaml", names)
+        self.assertEqual(self.statistics(mounted)["document_bytes"], before)
+
     def test_attributes_and_contents_are_those_of_a_lookup(self):
         def everything(top):
             found = {}

@@ -111,6 +111,15 @@ class Writer {
   }
 
  private:
+  // Properties that a dataset was created with.
+  struct KnownProperties {
+    Kind kind;
+    bool has_data;
+    std::optional<std::vector<std::byte>> fill;
+    model::Datatype type;  // of `fill`
+    Handle id;
+  };
+
   const std::vector<NewObject>& objects() const { return description_.objects; }
 
   Result<void> WriteAll() {
@@ -160,6 +169,7 @@ class Writer {
     NDLFS_TRY(attribute_properties_, Checked(H5Pcreate(H5P_ATTRIBUTE_CREATE), "properties"));
     NDLFS_TRY(link_properties_, Checked(H5Pcreate(H5P_LINK_CREATE), "properties"));
     NDLFS_TRY(type_properties_, Checked(H5Pcreate(H5P_DATATYPE_CREATE), "properties"));
+    NDLFS_TRY(scale_list_type_, Checked(H5Tvlen_create(H5T_STD_REF_OBJ), "a vlen type"));
     constexpr unsigned kOrder = H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED;
     bool done = H5Pset_char_encoding(attribute_properties_.get(), H5T_CSET_UTF8) >= 0 &&
                 H5Pset_char_encoding(link_properties_.get(), H5T_CSET_UTF8) >= 0 &&
@@ -173,7 +183,24 @@ class Writer {
     return {};
   }
 
-  Result<Handle> DatasetProperties(const NewObject& object, const NewType& type) {
+  // Most datasets are alike, and the library takes long to make a list of properties. It lives
+  // until those of another dataset are asked for.
+  Result<hid_t> DatasetProperties(const NewObject& object, const NewType& type) {
+    const auto is_alike = [&](const KnownProperties& known) {
+      return known.kind == object.kind && known.has_data == object.data.has_value() &&
+             known.fill == object.fill && (!object.fill || known.type == object.type);
+    };
+    const auto known = std::ranges::find_if(known_properties_, is_alike);
+    if (known != known_properties_.end()) return known->id.get();
+    NDLFS_TRY(Handle made, MakeDatasetProperties(object, type));
+    constexpr size_t kMostKnown = 16;
+    if (known_properties_.size() == kMostKnown) known_properties_.clear();
+    known_properties_.push_back(
+        {object.kind, object.data.has_value(), object.fill, object.type, std::move(made)});
+    return known_properties_.back().id.get();
+  }
+
+  Result<Handle> MakeDatasetProperties(const NewObject& object, const NewType& type) {
     NDLFS_TRY(auto properties, Checked(H5Pcreate(H5P_DATASET_CREATE), "properties"));
     // Nothing is written where elements only have room. Those of variable size the library
     // refuses to leave without a fill value.
@@ -275,10 +302,10 @@ class Writer {
       return model::BadInput("elements of variable size without data");
     }
     NDLFS_TRY(const Handle space, SpaceOf(object.shape));
-    NDLFS_TRY(const Handle properties, DatasetProperties(object, type));
+    NDLFS_TRY(const hid_t properties, DatasetProperties(object, type));
     memory_.LeaveRoom(object.kind == Kind::kDataset && !object.data);
     const Handle dataset(H5Dcreate2(group, object.name.c_str(), type.id.get(), space.get(),
-                                    link_properties_.get(), properties.get(), H5P_DEFAULT));
+                                    link_properties_.get(), properties, H5P_DEFAULT));
     memory_.LeaveRoom(false);
     if (!dataset) return LibraryError("a dataset");
     if (object.kind == Kind::kDataset && !object.data) {
@@ -442,9 +469,8 @@ class Writer {
       lists.push_back({1, &references[d]});
       users_[scales[d]].push_back({static_cast<uint32_t>(i), static_cast<int32_t>(d)});
     }
-    NDLFS_TRY(const Handle type, Checked(H5Tvlen_create(H5T_STD_REF_OBJ), "a vlen type"));
     NDLFS_TRY(const Handle space, SpaceOf({lists.size()}));
-    return Write(id, "DIMENSION_LIST", type.get(), space.get(), lists.data());
+    return Write(id, "DIMENSION_LIST", scale_list_type_.get(), space.get(), lists.data());
   }
 
   // Who uses each scale.
@@ -591,6 +617,8 @@ class Writer {
   Handle attribute_properties_;
   Handle link_properties_;
   Handle type_properties_;
+  std::vector<KnownProperties> known_properties_;
+  Handle scale_list_type_;  // of DIMENSION_LIST
   Handle file_;
   // By the number of the object.
   std::vector<Handle> groups_;

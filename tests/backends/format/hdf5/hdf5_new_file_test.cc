@@ -267,6 +267,27 @@ TEST_P(Hdf5NewFileTest, FillValuesAreThatOfTheDataset) {
   Check("assert f['a'].fillvalue == -9\n");
 }
 
+TEST_P(Hdf5NewFileTest, DatasetsThatAreAlikeButForTheirFillValuesKeepThem) {
+  NewFile file;
+  file.objects = {Root()};
+  for (int16_t i = 0; i < 60; ++i) {
+    const auto value = static_cast<int16_t>(i % 20);
+    file.objects.push_back(Dataset("v" + std::to_string(i), Datatype::Integer(2, true), {1}));
+    if (value != 0) file.objects.back().fill = BytesOf(Raw(value));
+  }
+  for (const auto& [name, type] :
+       {std::pair("f", Datatype::Float32()), std::pair("i", Datatype::Integer(4, true))}) {
+    file.objects.push_back(Dataset(name, type, {1}));
+    file.objects.back().fill = BytesOf(Raw(1.0F));
+  }
+  const auto written = Write(file);
+  ASSERT_THAT(written, IsOk());
+  Save(*written);
+  Check(
+      "assert [f['v%d' % i].fillvalue for i in range(60)] == 3 * list(range(20))\n"
+      "assert f['f'].fillvalue == 1 and f['i'].fillvalue == 0x3f800000\n");
+}
+
 TEST_P(Hdf5NewFileTest, WhatTheLibraryRefusesIsLeftOutWithAReason) {
   NewFile file;
   const Datatype overlap = Datatype::Compound(
