@@ -53,18 +53,22 @@ unsigned DecodersOf(const LoadPace::Limits& limits) {
 LoadPace::LoadPace(const Limits& limits)
     : least_(DecodersOf(limits)),
       most_(std::max(least_, limits.fetches)),
-      keeps_wide_(limits.starts_wide),
       width_(limits.starts_wide ? most_ : least_) {}
 
-void LoadPace::NoteFetch(bool has_waited) {
+void LoadPace::NoteFetch(bool has_waited, int64_t nanoseconds) {
   MutexLock lock(mutex_);
   const bool decoders_wait = readers_.empty() && ahead_.empty();
   const unsigned width = width_;
-  if (has_waited && (decoders_wait || keeps_wide_)) {
+  if (has_waited && decoders_wait) {
     width_ = std::min(width + 1, most_);
-  } else {
+  } else if (!has_waited || nanoseconds <= WaitingTime()) {
     width_ = std::max(width - 1, LeastNow());
   }
+}
+
+int64_t LoadPace::WaitingTime() const {
+  const auto waiting = static_cast<int64_t>(readers_.size() + ahead_.size());
+  return waiting * mean_turn_ / least_;
 }
 
 unsigned LoadPace::UpdateWidth() {
@@ -106,23 +110,26 @@ void LoadPace::Fetch::End() {
   LoadPace* const pace = std::exchange(pace_, nullptr);
   if (pace == nullptr) return;
   pace->begun_[thread_number % pace->begun_.size()].store(0, std::memory_order_relaxed);
-  const bool is_short = Now() - start_ < kShortFetch;
+  const int64_t took = Now() - start_;
+  const bool is_short = took < kShortFetch;
   if (is_short) {
     if (switches_) pace->to_measure_.fetch_sub(1, std::memory_order_relaxed);
     if (pace->is_slow()) pace->NoteFetch(false);
     return;
   }
   pace->to_measure_.store(kMeasured, std::memory_order_relaxed);
-  if (switches_) pace->NoteFetch(VoluntarySwitches() > *switches_);
+  if (switches_) pace->NoteFetch(VoluntarySwitches() > *switches_, took);
 }
 
 LoadPace::Decoding::Decoding(LoadPace* pace, uint64_t bytes)
     : pace_(pace != nullptr && pace->is_slow() && bytes >= kLittle ? pace : nullptr) {
-  if (pace_ != nullptr) pace_->TakeTurn();
+  if (pace_ == nullptr) return;
+  pace_->TakeTurn();
+  start_ = Now();
 }
 
 LoadPace::Decoding::~Decoding() {
-  if (pace_ != nullptr) pace_->EndTurn();
+  if (pace_ != nullptr) pace_->EndTurn(Now() - start_);
 }
 
 void LoadPace::TakeTurn() {
@@ -136,8 +143,9 @@ void LoadPace::TakeTurn() {
   while (!waiter.has_turn) waiter.turn.Wait(mutex_);
 }
 
-void LoadPace::EndTurn() {
+void LoadPace::EndTurn(int64_t nanoseconds) {
   MutexLock lock(mutex_);
+  mean_turn_ += (nanoseconds - mean_turn_) / 8;
   if (readers_.empty() && ahead_.empty()) {
     --decoding_;
     return;

@@ -17,10 +17,10 @@ namespace ndlfs::cache {
 
 // How many loads of a mount run at once, and whose turn it is to decode. It starts with one
 // fetch for each decoder, or with as many as are allowed (Limits::starts_wide). Each fetch that
-// has to wait, while no fetched chunk waits for a decoder, adds one; each other fetch takes one
-// away, but fetches that are stuck leave room for as many loads as there are decoders. With
-// Limits::starts_wide a fetch that has to wait takes none away.
-// Thread-safe.
+// has to wait, while no fetched chunk waits for a decoder, adds one. Each fetch takes one away
+// that does not have to wait, or takes less time than the decoders need for the chunks that
+// wait for them: a later fetch would still be in time. But fetches that are stuck leave room
+// for as many loads as there are decoders. Thread-safe.
 //
 // While fetches do not wait, nobody waits for a turn to decode either: then a load is work from
 // its beginning to its end, and the system shares the cores better than turns would.
@@ -30,9 +30,7 @@ class LoadPace {
     unsigned decoders = 0;  // 0: one for each core
     unsigned fetches = 64;  // fewer than the decoders mean as many as these
     // For fetches from a server: all of them take long, and a width that grows by what each
-    // one tells when it is done would take several times as long to get there. Fetches that
-    // began together also end together: that decoders are busy then is no reason to leave the
-    // link idle.
+    // one tells when it is done would take several times as long to get there.
     bool starts_wide = false;
   };
 
@@ -51,8 +49,8 @@ class LoadPace {
   // Whether fetches have to wait.
   bool is_slow() const { return width() > least_; }
 
-  // What a fetch tells when it is done.
-  void NoteFetch(bool has_waited) EXCLUDES(mutex_);
+  // What a fetch tells when it is done: whether it has waited, and how long it took.
+  void NoteFetch(bool has_waited, int64_t nanoseconds = 0) EXCLUDES(mutex_);
 
   // Loads ahead of a reader are less urgent than those that a reader waits for. True for the
   // calling thread as long as one of these exists.
@@ -94,6 +92,7 @@ class LoadPace {
 
    private:
     LoadPace* pace_;
+    int64_t start_ = 0;
   };
 
  private:
@@ -107,11 +106,12 @@ class LoadPace {
   // What width() must be at least, because fetches are stuck.
   unsigned LeastNow() const;
   void TakeTurn() EXCLUDES(mutex_);
-  void EndTurn() EXCLUDES(mutex_);
+  void EndTurn(int64_t nanoseconds) EXCLUDES(mutex_);
+  // How long the decoders will need for the chunks that wait for them, about.
+  int64_t WaitingTime() const REQUIRES(mutex_);
 
   const unsigned least_;
   const unsigned most_;
-  const bool keeps_wide_;
   std::atomic<unsigned> width_;
   // Fetches that are measured closely, because one was slow. That takes system calls.
   std::atomic<int> to_measure_{0};
@@ -121,6 +121,7 @@ class LoadPace {
 
   model::Mutex mutex_;
   unsigned decoding_ GUARDED_BY(mutex_) = 0;
+  int64_t mean_turn_ GUARDED_BY(mutex_) = 0;  // nanoseconds, of the last few
   bool reader_was_last_ GUARDED_BY(mutex_) = false;
   std::deque<Waiter*> readers_ GUARDED_BY(mutex_);
   std::deque<Waiter*> ahead_ GUARDED_BY(mutex_);

@@ -28,9 +28,12 @@ constexpr uint64_t kFirstWindow = 2;
 
 // Where fetches have to wait: for so many bytes that the reader has asked for since its last
 // jump, one more chunk is fetched ahead. Until its first chunk is there, a reader asks for
-// nothing else, and the link would be idle. A reader that takes a MiB at once gets as many
-// chunks as may be fetched at once, and one that looks at the beginning of a file gets few.
+// nothing else, and the link would be idle. A reader that takes much at once gets more chunks
+// than one that looks at the beginning of a file. But these are not as many as may be fetched
+// at once: the first chunk, which the reader waits for, has to share a slow link with the
+// others.
 constexpr uint64_t kBytesForOneMore = uint64_t{16} << 10;
+constexpr uint64_t kMostAtFirst = 16;
 
 // More than a band of chunks, this, or what keeps all threads busy is never
 // decoded ahead: memory that is used again soon is in the caches of the
@@ -293,7 +296,8 @@ void ReadStream::DecodeAhead(uint64_t offset) {
   const uint64_t current = reader.ChunkAt(expected_ - 1);
   const uint64_t max_window = Window(current + 1 - std::min(passed_, current + 1));
   if (prefetcher_.cache_.pace().is_slow()) {
-    window_ = std::max(window_, (expected_ - begin_) / kBytesForOneMore);
+    window_ =
+        std::max(window_, std::min((expected_ - begin_) / kBytesForOneMore, kMostAtFirst));
   }
   const uint64_t window = std::min(window_, max_window);
   const uint64_t target = std::min(current + 1 + window, reader.chunk_count());

@@ -120,8 +120,6 @@ TEST(LoadPaceTest, FetchesThatAreStuckLeaveRoomForOthers) {
 // Ends the calling thread's turn when it is told to.
 class TurnTest : public testing::Test {
  protected:
-  explicit TurnTest(const LoadPace::Limits& limits = {.decoders = 1, .fetches = 8})
-      : pace_(limits) {}
   // Starts a thread that takes a turn, and waits until it has it or waits for it.
   void Start(const std::string& name, bool ahead) {
     threads_.emplace_back([this, name, ahead] {
@@ -159,7 +157,7 @@ class TurnTest : public testing::Test {
     for (std::thread& thread : threads_) thread.join();
   }
 
-  LoadPace pace_;
+  LoadPace pace_{{.decoders = 1, .fetches = 8}};
 
  private:
   std::vector<std::thread> threads_;
@@ -189,18 +187,17 @@ TEST_F(TurnTest, WhatIsFetchedAndWaitsToBeDecodedMakesTheWidthSmaller) {
   EXPECT_EQ(pace_.width(), 7u);
 }
 
-class WideTurnTest : public TurnTest {
- protected:
-  WideTurnTest() : TurnTest({.decoders = 1, .fetches = 8, .starts_wide = true}) {}
-};
-
-TEST_F(WideTurnTest, FetchesFromAServerThatEndTogetherDoNotMakeTheWidthSmaller) {
+TEST_F(TurnTest, AFetchThatTakesLongerThanWhatWaitsMakesTheWidthNoSmaller) {
+  constexpr int64_t kHour = int64_t{3600} * 1'000'000'000;
+  MakeSlow(pace_);
   Start("first", true);
   Start("second", true);
-  pace_.NoteFetch(true);
-  EXPECT_EQ(pace_.width(), 8u);
-  pace_.NoteFetch(false);
-  EXPECT_EQ(pace_.width(), 7u);
+  Start("third", true);
+  EndOneAndWaitFor(2);  // a turn of some milliseconds; the third one waits
+  pace_.NoteFetch(true, kHour);
+  EXPECT_EQ(pace_.width(), 8u) << "the next one has to begin now";
+  pace_.NoteFetch(true, 1);
+  EXPECT_EQ(pace_.width(), 7u) << "the next one is in time all the same";
 }
 
 TEST_F(TurnTest, WhereFetchesDoNotWaitNobodyWaitsForATurn) {

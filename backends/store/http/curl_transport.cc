@@ -81,7 +81,7 @@ class Transfer {
     curl_easy_setopt(easy, CURLOPT_BUFFERSIZE, kBufferSize);
     curl_easy_setopt(easy, CURLOPT_TCP_KEEPALIVE, 1L);
     curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, kConnectTimeoutMs);
-    curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, static_cast<long>(exchange_->timeout.count()));
+    SetTimeout();
     curl_easy_setopt(easy, CURLOPT_LOW_SPEED_LIMIT, kSlowBytesPerSecond);
     curl_easy_setopt(easy, CURLOPT_LOW_SPEED_TIME, static_cast<long>(options.stall.count()));
     if (!options.ca_file.empty()) {
@@ -96,6 +96,10 @@ class Transfer {
     curl_easy_setopt(easy, CURLOPT_WRITEDATA, this);
     curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, &Transfer::OnOpenSocket);
     curl_easy_setopt(easy, CURLOPT_OPENSOCKETDATA, this);
+  }
+
+  void SetTimeout() {
+    curl_easy_setopt(easy(), CURLOPT_TIMEOUT_MS, static_cast<long>(exchange_->timeout.count()));
   }
 
   CURL* easy() const { return easy_.get(); }
@@ -333,7 +337,9 @@ class CurlTransport final : public HttpTransport {
     for (ExchangePtr& exchange : started) Begin(std::move(exchange));
     for (const ExchangePtr& exchange : resumed) {
       const auto found = transfers_.find(exchange.get());
-      if (found != transfers_.end()) curl_easy_pause(found->second->easy(), CURLPAUSE_CONT);
+      if (found == transfers_.end()) continue;
+      found->second->SetTimeout();
+      curl_easy_pause(found->second->easy(), CURLPAUSE_CONT);
     }
     return true;
   }

@@ -22,6 +22,7 @@ using std::chrono::nanoseconds;
 
 // What a slow link brings at least.
 constexpr uint64_t kBytesPerMillisecond = 128;
+milliseconds TimeFor(uint64_t bytes) { return milliseconds(bytes / kBytesPerMillisecond); }
 // Answers of more bytes get a connection of their own.
 constexpr uint64_t kLarge = 128 << 10;
 constexpr milliseconds kLongestPause{5'000};
@@ -194,9 +195,8 @@ class HttpClient::Operation {
       : client_(client), request_(&request), batch_(std::move(batch)), index_(index) {
     const HttpOptions& options = client.options_;
     left_ = request.timeout.value_or(options.timeout);
-    uint64_t bytes = request.range ? request.range->length : 0;
-    if (bytes == ByteRange::kToEnd) bytes = 0;
-    left_ += milliseconds(bytes / kBytesPerMillisecond);
+    knows_size_ = request.range && request.range->length != ByteRange::kToEnd;
+    if (knows_size_) left_ += TimeFor(request.range->length);
   }
 
   // Begins. The operation may be done at once.
@@ -214,6 +214,11 @@ class HttpClient::Operation {
     Exchange& exchange = *exchange_;
     if (auto memory = Memory(exchange.answer().total_size())) {
       exchange.answer().SetMemory(*memory);
+      if (!std::exchange(knows_size_, true)) {
+        const milliseconds more = TimeFor(memory->size());
+        left_ += more;
+        exchange.timeout += more;
+      }
     } else {
       refused_ = memory.error();
       exchange.Fail(memory.error());
@@ -429,6 +434,7 @@ class HttpClient::Operation {
   Url origin_;  // what was asked for
   Url url_;     // where redirects have led
   milliseconds left_{0};
+  bool knows_size_ = false;  // `left_` has the time for the bytes
   unsigned attempts_ = 0;
   unsigned redirects_ = 0;
   std::shared_ptr<Exchange> exchange_;

@@ -46,7 +46,7 @@ class HttpExchange {
 
   // Set before the start, and not changed until OnEnd().
   HttpAttempt attempt;
-  std::chrono::milliseconds timeout{0};  // from the moment that it is sent
+  std::chrono::milliseconds timeout{0};  // from when it is sent; may change before Resume()
   bool allow_link_local = false;
   // The answer is likely to have many bytes: deserves a connection of its own.
   bool is_large = false;

@@ -303,7 +303,10 @@ model::Failure Bucket::ToError(const HttpResponse& response) const {
       return model::Failure(
           model::Error(model::ErrorCode::kIo, message + ": permission denied", EACCES));
     case 412:
-      return model::HasChanged(message);
+      // Swift answers so, in words of its own, to requests for objects that are not signed.
+      if (error || response.body.empty()) return model::HasChanged(message);
+      return model::IoError(
+          EIO, message + ", not in the words of S3: the server may take signed requests only");
     default:
       return model::Failure(model::Error(model::ErrorCode::kIo, std::move(message), EIO));
   }

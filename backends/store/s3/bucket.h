@@ -60,10 +60,10 @@ class Bucket {
   // the request.
   HttpRequest RequestFor(std::string key, std::string query = {}) const;
 
-  // What an answer that has no value tells: EACCES for status 401 and 403, kStale for 412, EIO
-  // for others. The message has status, code and text of the error document. A bucket that does
-  // not exist is an error, too, while a missing key (status 404) is for the caller to
-  // recognize.
+  // What an answer that has no value tells: EACCES for status 401 and 403, kStale for 412 in
+  // the words of S3, EIO for others. The message has status, code and text of the error
+  // document. A bucket that does not exist is an error, too, while a missing key (status 404)
+  // is for the caller to recognize.
   model::Failure ToError(const HttpResponse& response) const;
   static bool IsMissingKey(const HttpResponse& response);
 

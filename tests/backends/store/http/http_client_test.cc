@@ -131,6 +131,17 @@ TEST(HttpClientTest, WaitsNoLongerThanItMay) {
   EXPECT_EQ(server.sent().size(), 1u);
 }
 
+TEST(HttpClientTest, WholeValueHasTimeForItsBytes) {
+  const std::string text(256 << 10, 'x');
+  FakeAnswer late = Value(text);
+  late.body.resize(1000);
+  late.end = {HttpEnd::Kind::kTimeout, "late", std::chrono::milliseconds(1500)};
+  const Server server(Answers({late, Value(text)}),
+                      {.timeout = std::chrono::milliseconds(1000)});
+  EXPECT_THAT(server.Read({0, ByteRange::kToEnd}), test::IsOkAnd(text))
+      << "a second, and two for the bytes";
+}
+
 TEST(HttpClientTest, PermanentErrorsAreNotTriedAgain) {
   const Server server(Answers({{0, {}, "", {HttpEnd::Kind::kRefused, "certificate expired"}}}));
   EXPECT_THAT(server.Get(), test::IsError(ErrorCode::kIo, HasSubstr("certificate expired")));

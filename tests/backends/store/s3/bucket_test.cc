@@ -125,6 +125,19 @@ TEST(S3BucketTest, EachAttemptIsSigned) {
   }
 }
 
+TEST(S3BucketTest, OnlyS3SaysThatAnObjectHasChanged) {
+  FakeBucket fake;
+  const auto bucket = Open(fake, WithEndpoint());
+  HttpResponse response;
+  response.status = 412;
+  response.body = "<Error><Code>PreconditionFailed</Code></Error>";
+  EXPECT_EQ(bucket->ToError(response).value().code(), ErrorCode::kStale);
+  response.body = "Bad URL";  // as Swift says
+  EXPECT_EQ(bucket->ToError(response).value().code(), ErrorCode::kIo);
+  EXPECT_THAT(bucket->ToError(response).value().message(),
+              AllOf(HasSubstr("status 412"), HasSubstr("signed"), Not(HasSubstr("changed"))));
+}
+
 TEST(S3BucketTest, AnonymousRequestsHaveNoSignature) {
   FakeBucket fake;
   BucketOptions options = WithEndpoint();
