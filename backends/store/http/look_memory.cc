@@ -24,12 +24,12 @@ uint64_t WeightOf(const DirectoryNames& names) {
   return weight;
 }
 
-}  // namespace
-
 std::string_view ParentOf(std::string_view path) {
   const size_t slash = path.rfind('/');
   return path.substr(0, slash == path.npos ? 0 : slash);
 }
+
+}  // namespace
 
 LookMemory::LookMemory(Options options)
     : options_(std::move(options)),

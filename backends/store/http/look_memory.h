@@ -100,7 +100,4 @@ class LookMemory {
 // The object called `name`; null if there is none.
 const ListedObject* FindName(const std::vector<ListedObject>& objects, std::string_view name);
 
-// The directory that a path is in: "a/b" -> "a", "a" -> "".
-std::string_view ParentOf(std::string_view path);
-
 }  // namespace ndlfs::backends

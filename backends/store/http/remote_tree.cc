@@ -43,29 +43,6 @@ class RemoteTree::Round {
     documents_.emplace_back();
     return Add(tree_.service_->ListRequest(path, {}, kNamesOfLook), path);
   }
-  // A directory that lacks the documents which were asked for first is asked for one after the
-  // other, and for its names. So asks for all of these together with `asked`.
-  void AddWhatFollows(std::span<const std::string> asked) {
-    const std::string directory(ParentOf(asked.front()));
-    const std::vector<std::string> documents = tree_.DocumentsIn(directory);
-    std::vector<std::string> others;
-    bool lacks_some = false;
-    for (const std::string& document : documents) {
-      const auto known = tree_.memory_.FindFile(document);
-      lacks_some |= known && known->kind == Look::Kind::kAbsent;
-      const bool is_asked = std::find(asked.begin(), asked.end(), document) != asked.end();
-      if (!known && !is_asked) others.push_back(document);
-    }
-    if (!lacks_some) return;
-    for (const std::string& document : others) following_.push_back(AddLook(document));
-    if (!tree_.memory_.FindNames(directory)) following_list_ = AddList(directory);
-  }
-  // An error in these is told to those that ask for them.
-  void KeepWhatFollows() {
-    for (const size_t look : following_) (void)TakeLook(look);
-    if (following_list_) (void)TakeList(*following_list_);
-  }
-
   void Send() { answers_ = tree_.client_->SendMany(requests_); }
 
   model::Result<Look> TakeLook(size_t i) {
@@ -111,8 +88,6 @@ class RemoteTree::Round {
 
   const RemoteTree& tree_;
   const std::chrono::steady_clock::time_point begun_;
-  std::vector<size_t> following_;
-  std::optional<size_t> following_list_;
   std::vector<HttpRequest> requests_;
   std::vector<std::string> paths_;
   std::deque<Bytes> documents_;
@@ -154,14 +129,10 @@ std::vector<model::Result<Look>> RemoteTree::LookAtFiles(
     looks.emplace_back(known.value_or(Look()));
     asked.push_back(known ? std::nullopt : std::optional(round.AddLook(path)));
   }
-  if (!paths.empty() && asked.front() && IsDocument(paths.front())) {
-    round.AddWhatFollows(paths);
-  }
   round.Send();
   for (size_t i = 0; i < paths.size(); ++i) {
     if (asked[i]) looks[i] = round.TakeLook(*asked[i]);
   }
-  round.KeepWhatFollows();
   return looks;
 }
 
@@ -196,7 +167,8 @@ std::vector<std::string> RemoteTree::DocumentsIn(const std::string& path) const 
 
 // What is not listed may be there. A directory may be known by its documents alone.
 model::Result<Look> RemoteTree::LookByName(const std::string& path) const {
-  const auto listed = memory_.FindNames(std::string(ParentOf(path)));
+  const size_t slash = path.rfind('/');
+  const auto listed = memory_.FindNames(path.substr(0, slash == path.npos ? 0 : slash));
   if (listed && FindName(listed->objects, FileNameOf(path)) != nullptr) {
     return LookAtFiles({&path, 1}).front();
   }

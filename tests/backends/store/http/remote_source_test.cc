@@ -142,22 +142,6 @@ TEST_F(RemoteSourceTest, DocumentsAreReadWhenTheyAreLookedFor) {
   EXPECT_THAT(Asked(), ElementsAre("GET /d/zarr.json"));
 }
 
-TEST_F(RemoteSourceTest, WhereTheFirstDocumentIsAbsentTheOthersAndTheNamesAreOneRound) {
-  server_.Put("d/.zgroup", "{}");
-  server_.Put("d/a", "x");
-  server_.has_lists = true;
-  RemoteOptions options = Trusting();
-  options.documents = {"zarr.json", ".zgroup", ".zattrs"};
-  const auto store = server_.MakeSource(options)->OpenStore("d");
-  EXPECT_FALSE(*store->Stat("zarr.json"));
-  EXPECT_THAT(Asked(), ElementsAre("GET /d/zarr.json"));
-  EXPECT_TRUE(*store->Stat(".zgroup"));
-  EXPECT_THAT(Asked(), UnorderedElementsAre("GET /d/.zgroup", "GET /d/.zattrs", "GET /d/"));
-  EXPECT_FALSE(*store->Stat(".zattrs"));
-  EXPECT_THAT(*store->List(""), SizeIs(1));
-  EXPECT_THAT(Asked(), IsEmpty());
-}
-
 TEST_F(RemoteSourceTest, DirectoryIsKnownByItsListOrItsDocuments) {
   server_.Put("listed/x", "1");
   server_.Put("store/.zmetadata", "{}");
