@@ -161,8 +161,11 @@ model::Result<std::shared_ptr<const Hierarchy>> OpenDetected(
   with_opener.open_store = OpenAnyStore;
   auto opened = format.Open(source, path, with_opener);
   if (opened || opened.error().is_transient()) return opened;
-  // Of those that only a name tells, the content says nothing.
-  if (!source->IsFile(path) || !format.MatchesFileName(FileNameOf(path))) return opened;
+  // Where the content has told the format, or is a text whose reader names the wrong place, the
+  // format's own reason says it all.
+  const std::string_view name = FileNameOf(path);
+  const bool is_told_by_name = format.MatchesFileName(name) && format.ProbeFile(name, {});
+  if (!source->IsFile(path) || !is_told_by_name || format.describes_others()) return opened;
   const auto file = OpenAndRead(*source, path);
   if (!file || !*file) return opened;
   const std::string content = DescribeContent((*file)->head.span());

@@ -26,24 +26,30 @@ if(NDLFS_SANITIZE)
   target_compile_options(ndlfs_build_flags INTERFACE ${flags} -g1)
   target_link_options(ndlfs_build_flags INTERFACE ${flags})
 endif()
-if(NDLFS_BUILD_FUZZERS)
-  # Coverage for every library, the driver only for the fuzz targets.
-  target_compile_options(ndlfs_build_flags INTERFACE -fsanitize=fuzzer-no-link)
-endif()
 
-# Tests are compiled in half the time; what they test is optimized as ever.
+# What the fuzz targets run counts how often each piece of it has run; the targets alone have the driver.
+function(ndlfs_fuzzed_flags target)
+  target_compile_options(${target} PRIVATE -fsanitize=fuzzer-no-link)
+endfunction()
+
+# Tests are compiled in a third of the time: not optimized, and without the checks of each access to
+# memory that the address sanitizer makes as well. What they test has all of it.
 function(ndlfs_test_flags target)
   if(NDLFS_SANITIZE)
     target_compile_options(${target} PRIVATE -O0)
   endif()
+  if(NDLFS_SANITIZE MATCHES undefined)
+    target_compile_options(${target} PRIVATE -fno-sanitize=alignment,null,object-size,pointer-overflow)
+  endif()
 endfunction()
 
-# ndlfs_precompile(TARGET KIND): what most sources of a kind include, as `room` or `test`, is
+# ndlfs_precompile(TARGET KIND): what most sources of a kind include, as `room`, `fuzzed` or `test`, is
 # compiled once for all the targets of it. Off by default: each source has to include what it uses.
 set(NDLFS_PRECOMPILED_room
   <algorithm> <chrono> <condition_variable> <functional> <map> <memory> <optional> <set> <span>
   <stop_token> <string> <thread> <unordered_map> <variant> <vector>
   <fmt/format.h> <fmt/ranges.h> <nlohmann/json.hpp> <tl/expected.hpp>)
+set(NDLFS_PRECOMPILED_fuzzed ${NDLFS_PRECOMPILED_room})
 set(NDLFS_PRECOMPILED_test ${NDLFS_PRECOMPILED_room} <gmock/gmock.h> <gtest/gtest.h>)
 function(ndlfs_precompile target kind)
   if(NOT NDLFS_PRECOMPILE)
@@ -56,7 +62,9 @@ function(ndlfs_precompile target kind)
     target_link_libraries(${owner} PRIVATE ndlfs::build_flags fmt::fmt)
     if(kind STREQUAL test)
       target_link_libraries(${owner} PRIVATE GTest::gmock)
-      ndlfs_test_flags(${owner})
+    endif()
+    if(COMMAND ndlfs_${kind}_flags)
+      cmake_language(CALL ndlfs_${kind}_flags ${owner})
     endif()
     target_precompile_headers(${owner} PRIVATE ${NDLFS_PRECOMPILED_${kind}})
   endif()

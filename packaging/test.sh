@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 #
 # Builds and tests everything: all tests with the address and undefined behaviour
-# sanitizers, each fuzz target for NDLFS_FUZZ_SECONDS (30), what has threads with
+# sanitizers, each fuzz target for NDLFS_FUZZ_SECONDS (20), what has threads with
 # the thread sanitizer, what mounts also with the optimized executable that users
 # get, and the layout of the sources. Takes some 50 minutes on two cores; ends with
 # the summary of ctest.
@@ -20,7 +20,7 @@ set -euo pipefail
 top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$top"
 jobs=${NDLFS_JOBS:-$(nproc)}
-fuzz_seconds=${NDLFS_FUZZ_SECONDS:-30}
+fuzz_seconds=${NDLFS_FUZZ_SECONDS:-20}
 sanitizers=${NDLFS_SANITIZERS:-1}
 thread_sanitizer=${NDLFS_TSAN:-$sanitizers}
 # The tests of threads; the build preset has only what these need. Of what mounts, that is what has

@@ -15,10 +15,12 @@
 
 #include "backends/store/cancellation.h"
 #include "backends/store/request_scope.h"
-#include "fs/mount/caller_state.h"
+#include "fs/mount/directory_reply.h"
+#include "fs/mount/entries.h"
 #include "fs/mount/errno.h"
 #include "fs/mount/fuse.h"
 #include "fs/mount/parallel_lookups.h"
+#include "fs/mount/pending_request.h"
 
 namespace ndlfs::fs {
 namespace {
@@ -26,39 +28,7 @@ namespace {
 using model::IoError;
 using Status = model::Result<void>;
 using Counts = OperationCounts;
-
-TreeNode& AsNode(const InodeTable::Inode& inode) {
-  return static_cast<TreeNode&>(*inode.object);
-}
-
-timespec ToTimespec(int64_t ns) {
-  constexpr int64_t kSecond = 1'000'000'000;
-  const int64_t seconds = ns / kSecond - (ns % kSecond < 0);
-  timespec time = {};
-  time.tv_sec = seconds;
-  time.tv_nsec = ns % kSecond + (ns % kSecond < 0 ? kSecond : 0);
-  return time;
-}
-
-struct ::stat ToStat(const FilesystemOptions& options, uint64_t ino,
-                     const Attributes& attributes) {
-  struct ::stat out = {};
-  out.st_ino = ino;
-  out.st_mode = attributes.mode & ~(options.umask & 0777);
-  out.st_nlink = 1;
-  out.st_uid = options.uid.value_or(attributes.uid);
-  out.st_gid = options.gid.value_or(attributes.gid);
-  out.st_rdev = attributes.rdev;
-  out.st_size = static_cast<off_t>(attributes.size);
-  out.st_blksize = 128L * 1024;
-  out.st_blocks = static_cast<blkcnt_t>(attributes.size / 512 + (attributes.size % 512 != 0));
-  out.st_mtim = out.st_atim = ToTimespec(attributes.mtime_ns);
-  out.st_ctim = ToTimespec(attributes.ctime_ns);
-  return out;
-}
-
-// How long the kernel may believe what can change at any moment.
-constexpr double kShortTimeout = 1.0;
+using Request = PendingRequest;
 
 // Requests of the kernel, and beyond this number it reads no further ahead. Where an ordinary
 // user mounts, the kernel allows fewer (max_user_bgreq).
@@ -82,100 +52,6 @@ backends::ByteSpan ThreadBuffer(size_t size) {
   if (buffer.size() < size) buffer = backends::Bytes(size);
   return buffer.span().first(size);
 }
-
-}  // namespace
-
-// A request of the kernel. Whatever has an answer first gives it: a second answer would be the
-// end of libfuse.
-class PendingRequest : public QueuedRequest {
- public:
-  PendingRequest(fuse_req_t req, RequestTimes& times, Lane lane, uint64_t nodeid)
-      : PendingRequest(req, *fuse_req_ctx(req), times, lane, nodeid, Clock::now()) {
-    times_.Begin();
-  }
-  // Goes on with `begun` in another lane, and takes over the right to answer. If there is an
-  // answer already, this request has it, too.
-  PendingRequest(PendingRequest& begun, Lane lane)
-      : PendingRequest(begun.req_, begun.context_, begun.times_, lane, begun.nodeid_,
-                       begun.arrival()) {
-    is_answered_ = begun.is_answered_.exchange(true);
-  }
-
-  // Calls `reply` with the request, which it answers, unless there is an answer. False if this
-  // answer has not reached the kernel.
-  template <typename Reply>
-  bool Answer(const Reply& reply) {
-    if (is_answered_.exchange(true)) return false;
-    const auto now = Clock::now();
-    times_.End(arrival(), now);
-    if (fs_.slow_requests_.IsSlow(now - arrival(), now)) NoteSlow(now);
-    return reply(req_) == 0;
-  }
-  bool AnswerError(int error) {
-    return Answer([error](fuse_req_t req) { return fuse_reply_err(req, error); });
-  }
-  bool is_answered() const { return is_answered_; }
-
-  void Refuse(int error) override {
-    // What is decoded when the time is over goes on where another try would find it.
-    if (error != ETIMEDOUT) {
-      cancellation_->Abandon();
-    } else if (lane() == Lane::kRead) {
-      cancellation_->Cancel();
-    }
-    if (AnswerError(error) && error == ETIMEDOUT) ReportDelay();
-  }
-  bool IsWanted() override { return LookAtCaller(context_.pid) == CallerState::kWaits; }
-
-  Filesystem& fs() const { return fs_; }
-  const fuse_ctx& context() const { return context_; }
-  const std::shared_ptr<backends::Cancellation>& cancellation() const { return cancellation_; }
-  // The caller that opened the handle that is used: as with any file, access is checked when
-  // it is opened. If this is not set, it is the caller of the request.
-  void set_opener(backends::CallerPtr opener) { opener_ = std::move(opener); }
-  const std::optional<backends::CallerPtr>& opener() const { return opener_; }
-
- protected:
-  // Has the queue told of signals that the caller gets.
-  void ListenToInterrupts() {
-    if (is_answered()) return;
-    const auto note = [](fuse_req_t req, void* request) {
-      static_cast<Filesystem*>(fuse_req_userdata(req))
-          ->queue()
-          .NoteInterrupt(static_cast<const QueuedRequest*>(request));
-    };
-    fuse_req_interrupt_func(req_, note, static_cast<QueuedRequest*>(this));
-  }
-
- private:
-  PendingRequest(fuse_req_t req, const fuse_ctx& context, RequestTimes& times, Lane lane,
-                 uint64_t nodeid, Clock::time_point arrival)
-      : QueuedRequest(context.uid, lane, arrival),
-        fs_(*static_cast<Filesystem*>(fuse_req_userdata(req))),
-        req_(req),
-        context_(context),
-        times_(times),
-        nodeid_(nodeid) {}
-
-  void ReportDelay() noexcept;
-  void NoteSlow(Clock::time_point now) noexcept;
-  // Where it goes to in the mount: "/era5.zarr/t2m". Of a lookup, the folder.
-  std::string Path() const;
-
-  Filesystem& fs_;
-  const fuse_req_t req_;  // freed with the answer
-  const fuse_ctx context_;
-  RequestTimes& times_;
-  const uint64_t nodeid_;
-  std::optional<backends::CallerPtr> opener_;
-  const std::shared_ptr<backends::Cancellation> cancellation_ =
-      std::make_shared<backends::Cancellation>();
-  std::atomic<bool> is_answered_{false};
-};
-
-namespace {
-
-using Request = PendingRequest;
 
 // Replies with `value`, or with its size where that is asked for.
 Status SizedReply(Request& request, std::string_view value, size_t size) {
@@ -276,23 +152,15 @@ struct Handlers {
       const Status status = operation(fs, request);
       if (status) return;
       error = ToErrno(status.error());
-      if (!IsOrdinary(error) && !request.is_answered()) Complain(fs, status.error().message());
+      if (!IsOrdinary(error) && !request.is_answered()) fs.Complain(status.error().message());
     } catch (const std::bad_alloc&) {
       error = ENOMEM;
     } catch (const std::exception& exception) {
-      Complain(fs, exception.what());
+      fs.Complain(exception.what());
     } catch (...) {
-      Complain(fs, "unknown exception");
+      fs.Complain("unknown exception");
     }
     request.AnswerError(error);
-  }
-
-  static void Complain(Filesystem& fs, std::string_view line) noexcept {
-    fs.counts_.failed.fetch_add(1, std::memory_order_relaxed);
-    try {
-      if (fs.report_) fs.report_(line);
-    } catch (...) {  // no memory to complain with
-    }
   }
 
   static model::Result<InodeTable::Inode> Find(const Filesystem& fs, fuse_ino_t nodeid) {
@@ -399,16 +267,9 @@ struct Handlers {
     if (status || ToErrno(status.error()) != ENOENT) return status;
     fuse_entry_param nothing = {};  // the kernel remembers that, too
     nothing.entry_timeout =
-        AsNode(directory).DependsOnCaller() ? 0 : TimeoutOf(fs, directory, name);
+        AsNode(directory).DependsOnCaller() ? 0 : TimeoutOf(fs.options_, directory, name);
     AnswerEntry(request, nothing);
     return {};
-  }
-
-  // How long the kernel may believe what a lookup of `name` has found.
-  static double TimeoutOf(const Filesystem& fs, const InodeTable::Inode& directory,
-                          std::string_view name) {
-    const double timeout = fs.options_.timeout;
-    return AsNode(directory).MayChange(name) ? std::min(timeout, kShortTimeout) : timeout;
   }
 
   static bool AnswerEntry(Request& request, const fuse_entry_param& entry) {
@@ -417,7 +278,8 @@ struct Handlers {
 
   static Status ReplyEntry(Filesystem& fs, Request& request, const InodeTable::Inode& parent,
                            std::string_view name, TreeNodePtr node) {
-    NDLFS_TRY(const auto entry, CountLookup(fs, parent, name, std::move(node)));
+    NDLFS_TRY(const auto entry,
+              CountLookup(fs.options_, fs.table_, parent, name, std::move(node)));
     if (S_ISREG(entry.attr.st_mode) && AsNode(parent).ListsAttributesOf(S_IFREG)) {
       fs.lookup_habits_.NoteLookup(request.context().pid);
     }
@@ -425,25 +287,6 @@ struct Handlers {
     // will not forget it.
     if (!AnswerEntry(request, entry)) fs.table_.Forget(entry.ino, 1);
     return {};
-  }
-
-  // What the kernel gets to know of `node`, which was found in `parent`. It then has one more
-  // lookup of the nodeid to forget.
-  static model::Result<fuse_entry_param> CountLookup(Filesystem& fs,
-                                                     const InodeTable::Inode& parent,
-                                                     std::string_view name, TreeNodePtr node) {
-    NDLFS_TRY(const auto attributes, node->StatWhenFound());
-    const double timeout = TimeoutOf(fs, parent, name);
-    const bool asks_for_each = AsNode(parent).DependsOnCaller() || node->DependsOnCaller();
-    const bool is_volatile = node->IsVolatile();
-    const auto inode = fs.table_.Lookup(parent.nodeid, name, std::move(node));
-    if (!inode) return model::Stale("lookup: it has changed");
-    fuse_entry_param entry = {};
-    entry.ino = inode->nodeid;
-    entry.attr = ToStat(fs.options_, inode->ino, attributes);
-    entry.attr_timeout = is_volatile ? 0 : timeout;
-    entry.entry_timeout = asks_for_each ? 0 : timeout;
-    return entry;
   }
 
   static void OpForget(fuse_req_t req, fuse_ino_t nodeid, uint64_t count) {
@@ -540,7 +383,7 @@ struct Handlers {
     }
     if (!count) {
       // Whatever a read fails with, somebody got less than there is.
-      if (IsOrdinary(ToErrno(count.error()))) Complain(fs, count.error().message());
+      if (IsOrdinary(ToErrno(count.error()))) fs.Complain(count.error().message());
       return model::Propagate(std::move(count).error());
     }
     fs.counts_.bytes_read.fetch_add(*count, std::memory_order_relaxed);
@@ -596,117 +439,6 @@ struct Handlers {
           });
   }
 
-  // Of an entry only the inode number and the type are asked for.
-  static struct ::stat EntryStat(const Filesystem& fs, const InodeTable::Inode& directory,
-                                 const DirectoryEntry& entry) {
-    struct ::stat status = {};
-    status.st_mode = entry.type;
-    if (entry.name == ".") {
-      status.st_ino = directory.ino;
-    } else if (entry.name == "..") {
-      status.st_ino = directory.parent_ino;
-    } else {
-      status.st_ino = fs.table_.InoOf(directory.ino, entry.name);
-    }
-    return status;
-  }
-
-  // The answer to one request of a listing.
-  class DirectoryReply {
-   public:
-    enum class Form {
-      kNames,           // with numbers and types
-      kWithAttributes,  // with room for what a lookup of each entry would tell
-    };
-    // With `finds_attributes` that room is filled where no decoding is needed. What is left out
-    // the kernel looks up when a program asks for it.
-    DirectoryReply(Filesystem& fs, const InodeTable::Inode& directory, size_t size, Form form,
-                   bool finds_attributes)
-        : fs_(fs),
-          directory_(directory),
-          size_(std::min(size, buffer_.size())),
-          form_(form),
-          finds_attributes_(finds_attributes) {}
-    ~DirectoryReply() { ForgetAll(); }
-    DirectoryReply(const DirectoryReply&) = delete;
-    DirectoryReply& operator=(const DirectoryReply&) = delete;
-
-    // Returns false if it has not added `entry`: there is no room left, or the caller should
-    // not wait longer for the entries before.
-    bool Add(const DirectoryEntry& entry, uint64_t next) {
-      if (used_ != 0 && finds_attributes_ && Clock::now() - begin_ > kLongest) return false;
-      const size_t added =
-          form_ == Form::kNames ? AddName(entry, next) : AddWithAttributes(entry, next);
-      used_ += added;
-      return added != 0;
-    }
-    void Send(Request& request) {
-      const bool is_sent = request.Answer(
-          [&](fuse_req_t req) { return fuse_reply_buf(req, buffer_.data(), used_); });
-      if (is_sent) counted_.clear();
-    }
-
-   private:
-    using Clock = std::chrono::steady_clock;
-    // The kernel offers as much room as for a read. Most folders need little of it, and of the
-    // others it asks again.
-    static constexpr size_t kMostBytes = 64 << 10;
-    static constexpr std::chrono::milliseconds kLongest{5};
-
-    // Both return the bytes that the entry takes; 0 if it does not fit.
-    size_t AddName(const DirectoryEntry& entry, uint64_t next) {
-      const struct ::stat status = EntryStat(fs_, directory_, entry);
-      const size_t needed =
-          fuse_add_direntry(nullptr, buffer_.data() + used_, size_ - used_, entry.name.c_str(),
-                            &status, static_cast<off_t>(next));
-      return needed <= size_ - used_ ? needed : 0;
-    }
-    size_t AddWithAttributes(const DirectoryEntry& entry, uint64_t next) {
-      const char* const name = entry.name.c_str();
-      const size_t needed = fuse_add_direntry_plus(nullptr, nullptr, 0, name, nullptr, 0);
-      if (needed > size_ - used_) return 0;
-      const fuse_entry_param described = Describe(entry);
-      fuse_add_direntry_plus(nullptr, buffer_.data() + used_, size_ - used_, name, &described,
-                             static_cast<off_t>(next));
-      return needed;
-    }
-
-    // Without a nodeid the kernel takes it for a name alone.
-    fuse_entry_param Describe(const DirectoryEntry& entry) {
-      if (auto found = Find(entry)) return *found;
-      fuse_entry_param name_alone = {};
-      name_alone.attr = EntryStat(fs_, directory_, entry);
-      return name_alone;
-    }
-    // nullopt if only a lookup shall find its attributes.
-    std::optional<fuse_entry_param> Find(const DirectoryEntry& entry) {
-      if (!finds_attributes_ || entry.name == "." || entry.name == "..") return std::nullopt;
-      const TreeNode& directory = AsNode(directory_);
-      if (!directory.ListsAttributesOf(entry.type)) return std::nullopt;
-      auto node = directory.Lookup(entry.name);
-      if (!node || (*node)->StatCost() != TreeNode::Cost::kNothing) return std::nullopt;
-      const auto found = CountLookup(fs_, directory_, entry.name, *std::move(node));
-      if (!found) return std::nullopt;
-      counted_.push_back(found->ino);
-      return *found;
-    }
-
-    // The kernel has not got these nodeids, and so will not forget them.
-    void ForgetAll() {
-      for (const fuse_ino_t nodeid : counted_) fs_.table_.Forget(nodeid, 1);
-    }
-
-    Filesystem& fs_;
-    const InodeTable::Inode& directory_;
-    std::array<char, kMostBytes> buffer_;
-    const size_t size_;
-    const Form form_;
-    const bool finds_attributes_;
-    const Clock::time_point begin_ = Clock::now();
-    size_t used_ = 0;
-    std::vector<fuse_ino_t> counted_;  // the nodeids in the buffer
-  };
-
   static void OpReaddir(fuse_req_t req, fuse_ino_t nodeid, size_t size, off_t offset,
                         fuse_file_info* fi) {
     QueueListing(req, nodeid, size, offset, fi, DirectoryReply::Form::kNames);
@@ -726,7 +458,8 @@ struct Handlers {
           const auto from = static_cast<uint64_t>(offset);
           const bool finds_attributes = form == DirectoryReply::Form::kWithAttributes &&
                                         WantsAttributes(fs, request, from);
-          DirectoryReply reply(fs, directory->inode(), size, form, finds_attributes);
+          DirectoryReply reply(fs.options_, fs.table_, directory->inode(), size, form,
+                               finds_attributes);
           NDLFS_RETURN_IF_ERROR(directory->Visit(
               from, [&](const auto& entry, uint64_t next) { return reply.Add(entry, next); }));
           reply.Send(request);
@@ -815,46 +548,6 @@ const std::array<OperationCounts::Kind, 6> OperationCounts::kKinds = {{
     {"other", &OperationCounts::other},
 }};
 
-std::string PendingRequest::Path() const {
-  const auto place = fs_.table_.PlaceOfNode(nodeid_);
-  std::string path;
-  if (place) {
-    for (const std::string& name : InodeTable::PathOf(place)) (path += '/') += name;
-  }
-  return path;
-}
-
-// If it was refused before it ran, it is not known whose it is: only the user who mounts sees
-// it.
-void PendingRequest::NoteSlow(Clock::time_point now) noexcept {
-  try {
-    const auto is_kind = [&](const Counts::Kind& kind) {
-      return &(fs_.counts_.*kind.times) == &times_;
-    };
-    const auto kind = std::find_if(Counts::kKinds.begin(), Counts::kKinds.end(), is_kind);
-    std::string path = Path();
-    if (path.empty()) path.push_back('/');
-    fs_.slow_requests_.Note({.kind = kind->name,
-                             .path = std::move(path),
-                             .time = now - arrival(),
-                             .answered = now,
-                             .caller = backends::CallerScope::Current()});
-  } catch (...) {  // no memory for it
-  }
-}
-
-// Only the user who mounts gets to see it: the path may be one that the caller may not know.
-void PendingRequest::ReportDelay() noexcept {
-  try {
-    const std::string path = Path();
-    Handlers::Complain(
-        fs_, fmt::format("{}: no answer within {} s (--timeout)",
-                         model::OneLine(path.substr(path.empty() ? 0 : 1)),
-                         std::chrono::duration<double>(fs_.options_.answer_within).count()));
-  } catch (...) {  // no memory to complain with
-  }
-}
-
 Filesystem::Filesystem(TreeNodePtr root, FilesystemOptions options, Report report)
     : options_(std::move(options)),
       report_(std::move(report)),
@@ -867,6 +560,14 @@ Filesystem::Filesystem(TreeNodePtr root, FilesystemOptions options, Report repor
               .most_running = options_.most_running,
               .shared = options_.shared,
               .timeout = options_.answer_within}) {}
+
+void Filesystem::Complain(std::string_view line) noexcept {
+  counts_.failed.fetch_add(1, std::memory_order_relaxed);
+  try {
+    if (report_) report_(line);
+  } catch (...) {  // no memory to complain with
+  }
+}
 
 // Left to itself, malloc keeps what lies between blocks that are still in use,
 // and the size stays that of the largest tree that was ever walked. Looking at

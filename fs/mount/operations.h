@@ -121,6 +121,8 @@ class Filesystem {
   friend struct Handlers;
   friend class PendingRequest;
 
+  // Counts a failure, and reports it.
+  void Complain(std::string_view line) noexcept;
   // To be called after `count` more nodeids were forgotten.
   void NoteForgotten(size_t count);
 

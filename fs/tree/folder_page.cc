@@ -65,22 +65,22 @@ void AddEntry(MountContext& context, const std::string& path, const std::string&
     sections.files += Row(name, "", "");
     return;
   }
-  const FileStatus& status = **found;
-  if (status.is_symlink()) {
-    const auto target = context.source->Stat(place, Follow::kYes);
-    const bool is_folder = target && *target && (*target)->is_directory();
-    (is_folder ? sections.folders : sections.files) +=
-        Row(name, is_folder ? "/index.html" : "", "link");
+  const bool is_link = (*found)->is_symlink();
+  const auto target = is_link ? context.source->Stat(place, Follow::kYes) : found;
+  if (!target || !*target) {
+    sections.files += Row(name, "", "link");
     return;
   }
+  const FileStatus& status = **target;
   const bool may_be_store = status.is_file() || status.is_directory();
   const auto store = may_be_store ? context.catalog.Find(place, status) : nullptr;
   if (store && *store) {
-    sections.stores += Row(name, "/index.html", "");
+    sections.stores += Row(name, "/index.html", is_link ? "link" : "");
   } else if (status.is_directory()) {
-    sections.folders += Row(name, "/index.html", "");
+    sections.folders += Row(name, "/index.html", is_link ? "link" : "");
   } else {
-    sections.files += Row(name, "", FormatBytes(static_cast<double>(status.size)));
+    const std::string size = FormatBytes(static_cast<double>(status.size));
+    sections.files += Row(name, "", is_link ? "link" : size);
   }
 }
 

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <functional>
 #include <utility>
+#include <variant>
 
 #include "backends/store/request_scope.h"
 #include "fs/tree/folder_page.h"
@@ -570,12 +571,14 @@ bool EntityFolder::MayChange(std::string_view name) const {
 }
 
 // What holds for one caller alone the kernel cannot keep, and a listing should not wait for a
-// server. The files of a group are made of all that is in it.
+// server. The files of a group are made of all that is in it, and the document of a coordinate
+// of its values.
 bool EntityFolder::ListsAttributesOf(mode_t type) const {
   if (DependsOnCaller() || context_.source->looks_are_requests()) return false;
   if (type == S_IFDIR) return true;
   const auto entity = store_->Get(path_);
-  return entity && (*entity)->is_array();
+  return entity && (*entity)->is_array() &&
+         !std::holds_alternative<model::DimCoord>((*entity)->node->entity);
 }
 
 model::Result<TreeNodePtr> EntityFolder::FindChild(std::string_view file_name) const {

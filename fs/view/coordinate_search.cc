@@ -209,12 +209,12 @@ class Keys {
   bool is_descending_ = false;
 };
 
-// The indices from `low` to `high`, both inclusive; either may be absent.
+// The indices from `low` to `high`, both inclusive. Either may be absent: the other one is then
+// the first or the last coordinate, in the order of the array, as in xarray.
 template <typename Key>
 Result<IndexRange> FindRange(const Keys<Key>& keys, std::optional<Key> low,
                              std::optional<Key> high, uint64_t step) {
-  const bool is_turned = low && high && *high < *low;
-  const bool is_swapped = is_turned != keys.is_descending();
+  const bool is_swapped = low && high && (*high < *low) != keys.is_descending();
   const std::optional<Key>& from = is_swapped ? high : low;
   const std::optional<Key>& to = is_swapped ? low : high;
   uint64_t first = 0;
@@ -393,12 +393,11 @@ Result<std::optional<IndexRange>> FindTimes(const Keys<Nanoseconds>& keys, Calen
   if (!range) return std::nullopt;
   std::optional<Nanoseconds> low;
   std::optional<Nanoseconds> high;
-  if (range->low) low = range->low->begin;
-  if (range->high) high = range->high->end - 1;
-  if (low && high && *high < *low) {  // from the later to the earlier
-    low = range->high->begin;
-    high = range->low->end - 1;
-  }
+  const bool is_open = !range->low || !range->high;
+  const bool is_turned = is_open ? keys.is_descending()  // from the later to the earlier
+                                 : range->high->end <= range->low->begin;
+  if (range->low) low = is_turned ? range->low->end - 1 : range->low->begin;
+  if (range->high) high = is_turned ? range->high->begin : range->high->end - 1;
   return FindRange(keys, low, high, range->step);
 }
 

@@ -85,6 +85,17 @@ std::optional<Json> FindOmeImage(const backends::Node& group) {
                                                  : std::nullopt;
 }
 
+std::vector<std::string> ReadOmeAxisNames(const Json& image, size_t rank) {
+  const Json& axes = OmeMember(image, "axes");
+  if (!axes.is_array() || axes.size() != rank) return {};
+  std::vector<std::string> names;
+  for (const Json& axis : axes) {
+    // Before 0.4 an axis is its name.
+    names.push_back(OmeText(axis.is_string() ? axis : OmeMember(axis, "name")));
+  }
+  return names;
+}
+
 std::vector<OmeChannel> ReadOmeChannels(const backends::Node& group, size_t count) {
   const auto omero = ParseOmeAttribute(group, "omero");
   if (!omero) return {};

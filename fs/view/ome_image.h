@@ -24,6 +24,9 @@ std::string OmeText(const backends::Json& json);
 // has a list `datasets`. nullopt where the group is no image.
 std::optional<backends::Json> FindOmeImage(const backends::Node& group);
 
+// The names of the axes of `image`, such as "c" and "y". Empty where they are not `rank` names.
+std::vector<std::string> ReadOmeAxisNames(const backends::Json& image, size_t rank);
+
 // How people see a channel of an image.
 struct OmeChannel {
   std::string label;              // UTF-8; empty where it has none

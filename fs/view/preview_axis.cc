@@ -11,6 +11,7 @@
 #include "fs/view/array_part.h"
 #include "fs/view/attributes.h"
 #include "fs/view/number_array.h"
+#include "fs/view/ome_image.h"
 
 namespace ndlfs::fs {
 namespace {
@@ -271,6 +272,23 @@ std::pair<double, double> EndsOf(const PreviewDimension& dimension,
   return is_turned ? std::pair(high, low) : std::pair(low, high);
 }
 
+// Levels of an OME image often have no names of dimensions; the image has names of the axes and
+// of the channels.
+void AddOmeNames(const SamplePlan& plan, std::vector<PreviewDimension>& dimensions) {
+  if (plan.whole.group == nullptr) return;
+  const backends::Node& group = plan.whole.group->node();
+  const auto image = FindOmeImage(group);
+  if (!image) return;
+  const auto names = ReadOmeAxisNames(*image, dimensions.size());
+  for (size_t d = 0; d < names.size(); ++d) {
+    PreviewDimension& dimension = dimensions[d];
+    if (dimension.axis.name.empty()) dimension.axis.name = names[d];
+    if (names[d] != "c" || dimension.indices.count != 1) continue;
+    const auto channels = ReadOmeChannels(group, dimension.extent);
+    if (!channels.empty()) dimension.element = channels[dimension.indices.begin].label;
+  }
+}
+
 }  // namespace
 
 Ticks TimeTicks(const model::TimeScale& scale, double low, double high, int most) {
@@ -322,6 +340,7 @@ Result<std::vector<PreviewDimension>> DescribeDimensions(const SamplePlan& plan)
       dimension.time = model::ParseTimeUnits(dimension.axis.units, dimension.axis.calendar);
     }
   }
+  AddOmeNames(plan, dimensions);
   return dimensions;
 }
 
@@ -329,6 +348,7 @@ Result<std::string> DescribeIndex(const PreviewDimension& dimension, size_t d) {
   NDLFS_TRY(const std::vector<double> coordinates, ReadUsable(dimension.axis));
   const std::string& name = dimension.axis.name;
   const std::string begin = (name.empty() ? fmt::format("dimension {}", d) : name) + " = ";
+  if (!dimension.element.empty()) return begin + dimension.element;
   if (coordinates.size() != 1) return begin + fmt::format("#{}", dimension.indices.begin);
   if (dimension.time) return begin + TimeLabel(*dimension.time, coordinates[0]);
   const AxisRole role = dimension.axis.role;

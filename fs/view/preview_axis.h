@@ -32,6 +32,7 @@ struct PreviewDimension {
   // smaller level of an image.
   double index_scale = 1;
   std::string long_name;
+  std::string element;     // what the one element that is shown is called; empty: nothing
   bool goes_down = false;  // larger coordinates are farther down
   std::optional<model::TimeScale> time;
 };
@@ -40,8 +41,8 @@ struct PreviewDimension {
 // DescribeGeometry().
 model::Result<std::vector<PreviewDimension>> DescribeDimensions(const SamplePlan& plan);
 
-// "time = 2000-01-01", or "time = #17" and "dimension 0 = #17" without coordinates or a name.
-// `d` is the number of the dimension. Decodes a coordinate.
+// "time = 2000-01-01", "c = DAPI", or "time = #17" and "dimension 0 = #17" without coordinates
+// or a name. `d` is the number of the dimension. Decodes a coordinate.
 model::Result<std::string> DescribeIndex(const PreviewDimension& dimension, size_t d);
 
 // Where samples are along an axis, from 0 to 1.

@@ -39,16 +39,16 @@ std::vector<AxisName> ReadAxes(const Json& image, size_t rank) {
   const Json& json = OmeMember(image, "axes");
   if (json.is_null() && rank == 5)
     return {{'T', ""}, {'C', ""}, {'Z', ""}, {'Y', ""}, {'X', ""}};
-  if (!json.is_array() || json.size() != rank || rank < 2) return {};
-  for (const Json& axis : json) {
-    const std::string name =
-        axis.is_string() ? OmeText(axis) : OmeText(OmeMember(axis, "name"));
+  const std::vector<std::string> names = ReadOmeAxisNames(image, rank);
+  if (names.size() != rank || rank < 2) return {};
+  for (size_t d = 0; d < rank; ++d) {
+    const std::string& name = names[d];
     constexpr std::string_view kNames = "tczyx";
     const bool is_known = name.size() == 1 && kNames.find(name) != std::string_view::npos;
     if (!is_known) return {};
     const char letter = static_cast<char>(name.front() - 'a' + 'A');
     if (std::ranges::find(axes, letter, &AxisName::letter) != axes.end()) return {};
-    axes.push_back({letter, OmeText(OmeMember(axis, "unit"))});
+    axes.push_back({letter, OmeText(OmeMember(json[d], "unit"))});
   }
   return axes[rank - 2].letter == 'Y' && axes[rank - 1].letter == 'X' ? axes
                                                                       : std::vector<AxisName>();

@@ -152,6 +152,24 @@ TEST_F(DetectionTest, NameTellsWhereTheContentDoesNot) {
 #endif
 }
 
+TEST_F(DetectionTest, OnlyWhereTheNameToldTheFormatTheErrorTellsTheContent) {
+  const auto message = [&](const std::string& name, const std::string& bytes) -> std::string {
+    test::WriteFile(directory_ / name, bytes);
+    const auto opened = OpenAnyStore(root_, name, {});
+    return opened ? "no error" : opened.error().message();
+  };
+  const auto tells_content = ::testing::HasSubstr("like no array store");
+  EXPECT_THAT(message("a.npz", "text"), tells_content);
+  const std::string classic = "CDF\1" + std::string(7, '\0') + "\x99" + std::string(40, '\0');
+  EXPECT_THAT(message("a.nc", classic),
+              ::testing::AllOf(::testing::HasSubstr("dimensions: "), Not(tells_content)));
+  EXPECT_THAT(message("a.hdr", "ENVI\nsamples = x\n"),
+              ::testing::AllOf(::testing::HasSubstr("data type"), Not(tells_content)));
+  EXPECT_THAT(
+      message("values.ndl.yaml", "/:\n  ndarrays:\n    a: {shape: [3], type: float99}\n"),
+      ::testing::AllOf(::testing::HasSubstr("float99"), Not(tells_content)));
+}
+
 TEST_F(DetectionTest, OfTwoFormatsAtOnceTheOneWhoseSignatureComesFirst) {
   EXPECT_EQ(FormatOf(WithUserBlock(kNumpy)), &NpyFormat());
   EXPECT_EQ(FormatOf(WithUserBlock(NetCdf(2).substr(0, 16))), &NetCdf3Format());

@@ -8,7 +8,7 @@
 #include "backends/format/netcdf3/netcdf3.h"
 #include "model/path_name.h"
 #include "tests/support/memory_store.h"
-#include "tests/support/whole_array.h"
+#include "tests/support/read_array.h"
 
 namespace {
 

@@ -71,6 +71,9 @@ class PagesTest(harness.SourceTestCase):
         harness.write(self.path("web", "index.html"), "my own")
         harness.write(self.path("bad.npy"), "no array")
         os.symlink("runs", self.path("link"))
+        os.symlink("one.npy", self.path("latest.npy"))
+        os.symlink("none.npy", self.path("gone.npy"))
+        os.symlink(self.scratch, self.path("outside.npy"))
 
     def crawl(self, mounted, start):
         """Every page that links lead to, by its path below the mount; each link must lead to a file."""
@@ -106,6 +109,9 @@ class PagesTest(harness.SourceTestCase):
         self.assertIn("time 4 × x 6", pages["runs/a.zarr/t/index.html"].text)
         self.assertIn("2020-01-01 … 2020-01-04", pages["runs/a.zarr/index.html"].text)
         self.assertIn("notes%20%26%20more.txt", pages["index.html"].links)
+        self.assertIn("latest.npy/index.html", pages)
+        for name in ("gone.npy", "outside.npy"):
+            self.assertIn(name, pages["index.html"].links)
 
     def test_names_of_all_views_are_links(self):
         with harness.Mount(self.source) as mounted:

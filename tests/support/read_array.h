@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: MIT
 //
-// Reads arrays in the plainest way, to compare with: chunk by chunk, element
-// by element.
+// Reads arrays in the plainest way, without the caches above the formats, to
+// compare with: chunk by chunk, element by element.
 #pragma once
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstring>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "backends/base/checked.h"
 #include "backends/format/array_source.h"
 #include "model/datatype.h"
 
@@ -47,6 +51,9 @@ inline model::Result<std::optional<std::string>> ReadPieces(
   for (const auto& piece : location.pieces) {
     NDLFS_TRY(const auto bytes, location.store->Read(location.key, uint64_t{1} << 30, piece));
     if (!bytes) return std::nullopt;
+    if (piece.length != backends::ByteRange::kToEnd && bytes->size() != piece.length) {
+      return model::Corrupt("a piece of {} bytes, expected {}", bytes->size(), piece.length);
+    }
     encoded += backends::AsText(bytes->span());
   }
   return encoded;
@@ -85,6 +92,12 @@ inline model::Result<std::string> ReadChunk(const backends::ArraySource& source,
   return decoded;
 }
 
+inline model::Result<std::string> ReadChunk(const backends::ArraySource& source,
+                                            const std::vector<uint64_t>& index) {
+  PlainIndexCache indexes;
+  return ReadChunk(source, index, indexes);
+}
+
 // Advances `index` below `counts` in C order; false at the end.
 inline bool NextIndex(std::vector<uint64_t>& index, const std::vector<uint64_t>& counts) {
   for (size_t dim = index.size(); dim-- > 0;) {
@@ -94,53 +107,66 @@ inline bool NextIndex(std::vector<uint64_t>& index, const std::vector<uint64_t>&
   return false;
 }
 
-// All elements in C order, little-endian, through the chunks; "error: ..."
-// when one cannot be read. For elements of fixed size.
-inline std::string ReadThroughChunks(const backends::ArraySource& source) {
-  const backends::ArraySpec& spec = source.spec();
-  const size_t item = spec.dtype.size();
-  size_t size = item;
-  for (const uint64_t extent : spec.shape) size *= extent;
-  std::string all(size, '?');
-  if (size == 0) return all;
-  PlainIndexCache indexes;
-  std::vector<uint64_t> chunk(spec.shape.size());
+// Calls `visit(index)` for each chunk in C order, until it returns an error.
+inline model::Result<void> ForEachChunk(
+    const backends::ChunkGrid& grid,
+    const std::function<model::Result<void>(const std::vector<uint64_t>&)>& visit) {
+  for (const uint64_t count : grid.counts()) {
+    if (count == 0) return {};
+  }
+  std::vector<uint64_t> index(grid.rank());
   do {
-    const auto decoded = ReadChunk(source, chunk, indexes);
-    if (!decoded) return "error: " + decoded.error().message();
-    const auto shape = spec.grid.ChunkShape(chunk);
-    std::vector<uint64_t> inside(shape.size());
-    size_t from = 0;
-    do {
-      size_t to = 0;
-      bool in_array = true;
-      for (size_t dim = 0; dim < shape.size(); ++dim) {
-        const uint64_t at = spec.grid.Begin(dim, chunk[dim]) + inside[dim];
-        in_array = in_array && at < spec.shape[dim];
-        to = to * spec.shape[dim] + at;
-      }
-      if (in_array) all.replace(to * item, item, decoded->substr(from, item));
-      from += item;
-    } while (NextIndex(inside, shape));
-  } while (NextIndex(chunk, spec.grid.counts()));
+    NDLFS_RETURN_IF_ERROR(visit(index));
+  } while (NextIndex(index, grid.counts()));
+  return {};
+}
+
+// Copies the elements of a chunk that lie in the array to their place in all of them.
+inline void PlaceChunk(const backends::ArraySpec& spec, const std::vector<uint64_t>& chunk,
+                       const std::string& decoded, std::string& all) {
+  const size_t item = spec.dtype.size();
+  const auto shape = spec.grid.ChunkShape(chunk);
+  std::vector<uint64_t> inside(shape.size());
+  size_t from = 0;
+  do {
+    size_t to = 0;
+    bool in_array = true;
+    for (size_t dim = 0; dim < shape.size(); ++dim) {
+      const uint64_t at = spec.grid.Begin(dim, chunk[dim]) + inside[dim];
+      in_array = in_array && at < spec.shape[dim];
+      to = to * spec.shape[dim] + at;
+    }
+    if (in_array) std::memcpy(all.data() + to * item, decoded.data() + from, item);
+    from += item;
+  } while (NextIndex(inside, shape));
+}
+
+// All elements in C order, little-endian, through the chunks. For elements of fixed size.
+inline model::Result<std::string> ReadByChunks(const backends::ArraySource& source) {
+  const backends::ArraySpec& spec = source.spec();
+  std::string all(*backends::CheckedProduct(spec.shape, spec.dtype.size()), '?');
+  PlainIndexCache indexes;
+  NDLFS_RETURN_IF_ERROR(
+      ForEachChunk(spec.grid, [&](const std::vector<uint64_t>& chunk) -> model::Result<void> {
+        NDLFS_TRY(const auto decoded, ReadChunk(source, chunk, indexes));
+        PlaceChunk(spec, chunk, decoded, all);
+        return {};
+      }));
   return all;
 }
 
 // The same from the range of a file, for sources that have one.
-inline std::string ReadThroughRange(const backends::ArraySource& source) {
+inline model::Result<std::string> ReadInPlace(const backends::ArraySource& source) {
   const auto range = source.contiguous();
-  if (!range) return "error: not contiguous";
+  if (!range) return model::NotFound("not contiguous");
   const size_t item = range->stored.size();
-  size_t size = item;
-  for (const uint64_t extent : source.spec().shape) size *= extent;
-  std::string all(size, '?');
-  const auto count =
-      range->store->ReadInto(range->key, range->offset, std::as_writable_bytes(std::span(all)));
-  if (!count) return "error: " + count.error().message();
-  if (!*count || **count != size) return "error: too short";
-  const auto runs = model::PlanByteSwap(range->stored, model::ByteOrder::kLittle);
-  for (size_t element = 0; item != 0 && element < size; element += item) {
-    for (const auto& run : *runs) {
+  std::string all(*backends::CheckedProduct(source.spec().shape, item), '?');
+  NDLFS_TRY(const auto count, range->store->ReadInto(range->key, range->offset,
+                                                     std::as_writable_bytes(std::span(all))));
+  if (!count || *count != all.size()) return model::Corrupt("too short");
+  NDLFS_TRY(const auto runs, model::PlanByteSwap(range->stored, model::ByteOrder::kLittle));
+  for (size_t element = 0; item != 0 && element < all.size(); element += item) {
+    for (const auto& run : runs) {
       for (size_t i = 0; i < run.count; ++i) {
         const auto begin =
             all.begin() + static_cast<ptrdiff_t>(element + run.offset + i * run.width);
@@ -149,6 +175,27 @@ inline std::string ReadThroughRange(const backends::ArraySource& source) {
     }
   }
   return all;
+}
+
+// By chunks; and where it can be read in place, that must give the same.
+inline model::Result<std::string> ReadWhole(const backends::ArraySource& source) {
+  NDLFS_TRY(auto whole, ReadByChunks(source));
+  if (source.contiguous()) {
+    NDLFS_TRY(const auto in_place, ReadInPlace(source));
+    EXPECT_EQ(in_place, whole) << "read in place, and by chunks";
+  }
+  return whole;
+}
+
+// The elements, or "error: ..." when one cannot be read.
+inline std::string TextOf(const model::Result<std::string>& elements) {
+  return elements ? *elements : "error: " + elements.error().message();
+}
+inline std::string ReadThroughChunks(const backends::ArraySource& source) {
+  return TextOf(ReadByChunks(source));
+}
+inline std::string ReadThroughRange(const backends::ArraySource& source) {
+  return TextOf(ReadInPlace(source));
 }
 
 }  // namespace ndlfs::test

@@ -299,7 +299,7 @@ TEST_F(ArrayPartTest, NamesOfOneSliceAreOne) {
   EXPECT_EQ(TrueName("data[...,lat=30,4].npy"), "data[:,4,4].npy");
   EXPECT_EQ(TrueName("data[lat=~31].npy"), "data[:,4].npy");
   EXPECT_EQ(TrueName("data[lat=~31.25].npy"), "data[:,3].npy");
-  EXPECT_EQ(TrueName("data[lat=:24:2].npy"), "data[:,7:8].npy") << "one of two";
+  EXPECT_EQ(TrueName("data[lat=24:20:2].npy"), "data[:,7:8].npy") << "one of two";
   EXPECT_EQ(TrueName("data[lat=90:100].npy"), "data[:,0:0].npy");
 }
 
@@ -317,6 +317,23 @@ TEST_F(ArrayPartTest, TimesAreFoundByDate) {
   EXPECT_EQ(TrueName("data[time=0.5].npy"), "data[2].npy") << "as it is stored";
   EXPECT_THAT(Refusal("data[time=2021-01-01].npy"), HasSubstr("no coordinate in"));
   EXPECT_THAT(Refusal("data[time=2021-02-30].npy"), HasSubstr("no coordinate"));
+}
+
+// As xarray's sel().
+TEST_F(ArrayPartTest, AnOpenEndIsTheEndOfTheArray) {
+  EXPECT_EQ(TrueName("data[lat=30:].npy"), "data[:,4:9].npy") << "they descend";
+  EXPECT_EQ(TrueName("data[lat=:30].npy"), "data[:,0:5].npy");
+  EXPECT_EQ(TrueName("data[lat=31:].npy"), "data[:,4:9].npy");
+  EXPECT_EQ(TrueName("data[lat=:31].npy"), "data[:,0:4].npy");
+  EXPECT_EQ(TrueName("data[time=2020-02:].npy"), "data[5:7].npy");
+  EXPECT_EQ(TrueName("data[time=:2020-01-01].npy"), "data[0:4].npy");
+  auto& time = AddCoordinates("/time", {60, 31, 1, 0.75, 0.5, 0.25, 0});
+  AddText(time, "units", "days since 2020-01-01 00:00");
+  EXPECT_EQ(TrueName("data[time=2020-01-01:].npy"), "data[3:7].npy") << "that day and earlier";
+  EXPECT_EQ(TrueName("data[time=:2020-01-01].npy"), "data[...].npy");
+  EXPECT_EQ(TrueName("data[time=:2020-02].npy"), "data[0:2].npy");
+  EXPECT_EQ(TrueName("data[time=2020-02:2020-01-02].npy"), "data[1:3].npy");
+  EXPECT_EQ(TrueName("data[time=2020-01-02:2020-02].npy"), "data[1:3].npy");
 }
 
 TEST_F(ArrayPartTest, BadSlicesSayWhatIsWrong) {

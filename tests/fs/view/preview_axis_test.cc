@@ -142,6 +142,25 @@ TEST_F(PreviewAxisTest, IndicesOfOtherDimensionsAreSaidByCoordinate) {
   EXPECT_THAT(DescribeIndex(Dimension(1), 1), IsOkAnd("run = #3"));
 }
 
+TEST_F(PreviewAxisTest, ChannelsOfAnImageAreSaidByName) {
+  auto& attributes = std::get<model::Group>(store_->AddGroup("/").entity).attributes;
+  attributes = {TextAttribute("multiscales", R"([{"axes": [{"name": "t"}, {"name": "c"},
+                    {"name": "y"}, {"name": "x"}], "datasets": [{"path": "t"}]}])"),
+                TextAttribute("omero", R"({"channels": [{"label": "DAPI"},
+                    {"label": "LaminB1 <µ>"}, {"color": "00FF00"}]})")};
+  AddArray(Datatype::Float32(), {3, 3, 4, 5});
+  EXPECT_THAT(DescribeIndex(Dimension(0), 0), IsOkAnd("t = #1"));
+  EXPECT_THAT(DescribeIndex(Dimension(1), 1), IsOkAnd("c = LaminB1 <µ>"));
+  // Another number of channels than the array has.
+  AddArray(Datatype::Float32(), {3, 2, 4, 5});
+  EXPECT_THAT(DescribeIndex(Dimension(1), 1), IsOkAnd("c = #1"));
+  attributes[1] = TextAttribute("omero", R"({"channels": [{}, 7, {"label": 8}]})");
+  AddArray(Datatype::Float32(), {3, 3, 4, 5});
+  EXPECT_THAT(DescribeIndex(Dimension(1), 1), IsOkAnd("c = #1"));
+  attributes[0] = TextAttribute("multiscales", R"([{"axes": ["t", "c"], "datasets": []}])");
+  EXPECT_THAT(DescribeIndex(Dimension(1), 1), IsOkAnd("dimension 1 = #1"));
+}
+
 TEST_F(PreviewAxisTest, ACoordinateIsShownByItsIndex) {
   AddLatitude();
   const auto dimensions = DescribeDimensions(PlanSamples(Input("lat")));

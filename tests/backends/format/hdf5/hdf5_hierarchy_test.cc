@@ -13,7 +13,7 @@
 #include "backends/store/local/local_source.h"
 #include "model/ndl/ndl_writer.h"
 #include "tests/support/hdf5_files.h"
-#include "tests/support/whole_array.h"
+#include "tests/support/read_array.h"
 
 namespace ndlfs::backends {
 namespace {
@@ -52,7 +52,7 @@ class Hdf5HierarchyTest : public ::testing::Test {
     NDLFS_TRY(const auto chunk,
               test::ReadChunk(source, std::vector<uint64_t>(source.spec().grid.rank())));
     const uint64_t count = *CheckedProduct(source.spec().shape);
-    NDLFS_TRY(const auto table, ElementTable::Make(chunk.span(), count));
+    NDLFS_TRY(const auto table, ElementTable::Make(AsBytes(chunk), count));
     std::vector<Value> values;
     for (uint64_t i = 0; i < count; ++i) {
       ConstByteSpan element = table[i];

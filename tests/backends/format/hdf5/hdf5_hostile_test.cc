@@ -10,7 +10,7 @@
 #include "backends/store/local/local_source.h"
 #include "model/path_name.h"
 #include "tests/support/hdf5_files.h"
-#include "tests/support/whole_array.h"
+#include "tests/support/read_array.h"
 
 namespace ndlfs::backends {
 namespace {

@@ -10,7 +10,7 @@
 #include "backends/base/element_stream.h"
 #include "backends/base/json.h"
 #include "tests/support/hdf5_files.h"
-#include "tests/support/whole_array.h"
+#include "tests/support/read_array.h"
 
 namespace ndlfs::backends {
 namespace {
@@ -75,7 +75,7 @@ Json ReadVariable(const ArraySource& source) {
   Json values = Json::array();
   const ArraySpec& spec = source.spec();
   const auto visit = [&](const std::vector<uint64_t>& index) -> model::Result<void> {
-    test::NoIndexCache indexes;
+    test::PlainIndexCache indexes;
     NDLFS_TRY(const auto location, source.Locate(index, indexes));
     const uint64_t count = *CheckedProduct(spec.grid.ChunkShape(index));
     Bytes chunk;

@@ -14,7 +14,7 @@
 #include "backends/store/source.h"
 #include "tests/support/hdf5_files.h"
 #include "tests/support/memory_store.h"
-#include "tests/support/whole_array.h"
+#include "tests/support/read_array.h"
 
 namespace ndlfs::backends {
 namespace {

@@ -11,7 +11,7 @@
 #include "backends/format/hdf5/chunk_reader.h"
 #include "backends/format/hdf5/padded_source.h"
 #include "tests/support/hdf5_files.h"
-#include "tests/support/whole_array.h"
+#include "tests/support/read_array.h"
 
 namespace ndlfs::backends {
 namespace {
@@ -135,7 +135,7 @@ TEST_F(UnlimitedTest, TextIsEmptyWhereNoneIsStored) {
   const auto node = LoadNode(*hierarchy_, "/text");
   const ArraySpec& spec = node->source->spec();
   std::vector<std::string> texts;
-  test::NoIndexCache indexes;
+  test::PlainIndexCache indexes;
   for (uint64_t i = 0; i < spec.grid.counts()[0]; ++i) {
     const auto location = node->source->Locate(std::vector<uint64_t>{i}, indexes);
     ASSERT_THAT(location, IsOk());

@@ -12,8 +12,8 @@
 #include "model/path_name.h"
 #include "tests/support/memory_store.h"
 #include "tests/support/python.h"
+#include "tests/support/read_array.h"
 #include "tests/support/result.h"
-#include "tests/support/whole_array.h"
 
 namespace ndlfs::backends {
 namespace {
