@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
+#include <array>
+#include <cstddef>
 #include <iterator>
+#include <memory>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -104,6 +108,37 @@ Result<std::vector<GroupArray>> LoadOuterCoordinates(std::span<const GroupArray>
   return outer;
 }
 
+// Cannot be read from where an aligned block of 8 KiB has a byte that cannot be read. The
+// kernel gives a program the pages before the one that fails, and netCDF-C, which reads such
+// blocks, takes one that comes short for the end of the file: what lacks would be zeros without
+// an error.
+class BlockwiseView final : public View {
+ public:
+  // Reads `file` as `reader` does, its view for one open file.
+  BlockwiseView(ViewPtr file, ViewPtr reader)
+      : file_(std::move(file)), reader_(std::move(reader)) {}
+
+  std::optional<uint64_t> size() const override { return file_->size(); }
+  uint64_t held_bytes() const override { return file_->held_bytes(); }
+  Result<size_t> Read(uint64_t offset, backends::ByteSpan out) const override {
+    NDLFS_TRY(const size_t count, reader_->Read(offset, out));
+    std::array<std::byte, kBlock> rest;
+    const uint64_t end = offset + count;
+    const size_t left = (kBlock - end % kBlock) % kBlock;
+    NDLFS_RETURN_IF_ERROR(file_->Read(end, std::span(rest).first(left)));
+    return count;
+  }
+  std::shared_ptr<const View> ForReader(cache::Prefetcher& prefetcher) const override {
+    auto reader = file_->ForReader(prefetcher);
+    return reader ? std::make_shared<const BlockwiseView>(file_, std::move(reader)) : nullptr;
+  }
+
+ private:
+  static constexpr uint64_t kBlock = backends::netcdf3::kReadBlock;
+  const ViewPtr file_;
+  const ViewPtr reader_;
+};
+
 Result<ViewPtr> MakeFile(const GroupInput& group) {
   NDLFS_TRY(std::vector<GroupArray> arrays, LoadArrays(group));
   NDLFS_TRY(auto outer, LoadOuterCoordinates(arrays));
@@ -125,7 +160,8 @@ Result<ViewPtr> MakeFile(const GroupInput& group) {
     end = variable.begin + variable.bytes;
   }
   segments.push_back(Zeros{header.file_bytes - end});
-  return MakeSegmentedView(std::move(segments));
+  NDLFS_TRY(const ViewPtr file, MakeSegmentedView(std::move(segments)));
+  return std::make_shared<const BlockwiseView>(file, file);
 }
 
 }  // namespace

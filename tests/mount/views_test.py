@@ -322,8 +322,8 @@ class WholeFilesTest(harness.SourceTestCase):
     def group(self, path):
         harness.write(os.path.join(path, ".zgroup"), '{"zarr_format": 2}')
 
-    def array(self, path, data, dims, **attributes):
-        write_zarr(path, data, data.shape)
+    def array(self, path, data, dims, chunks=None, damaged=(), **attributes):
+        write_zarr(path, data, chunks or data.shape, damaged)
         harness.write(os.path.join(path, ".zattrs"), json.dumps({"_ARRAY_DIMENSIONS": dims, **attributes}))
 
     def test_a_script_for_netcdf_files_works_on_stores(self):
@@ -358,24 +358,31 @@ class WholeFilesTest(harness.SourceTestCase):
         self.assertEqual(sorted(os.listdir(mounted.path)), [".ndlfs", "1992.deep.nc", "1992.nc"])
         self.assertEqual(harness.read(mounted.path, "1992.nc")[:3], b"CDF")
 
-    def test_a_corrupt_chunk_is_an_error_there_and_only_there(self):
+    def test_a_corrupt_chunk_is_an_error_in_its_blocks_and_only_there(self):
+        block = 2 * PAGE  # of netCDF-C, which takes one that comes short for the end of the file
+        chunk = 8 * 25446  # ends in the second page of a block
         store = os.path.join(self.source, "years/1992.zarr")
         big = np.arange(100_000, dtype="f8")
-        for name in ("a", "b", "c"):
-            self.array(os.path.join(store, name), big, [name])
-        os.truncate(os.path.join(store, "b", "0"), 1000)
+        for name, damaged in (("a", ()), ("b", {1}), ("c", ())):
+            self.array(os.path.join(store, name), big, [name], (chunk // 8,), damaged)
         mounted = self.mount(self.source, "--as", "nc")
         with open(mounted.join("years/1992.nc"), "rb", buffering=0) as file:
             size = os.fstat(file.fileno()).st_size
             bytes_of = big.astype(">f8").tobytes()
-            begin = os.pread(file.fileno(), 8192, 0).index(bytes_of[:800]) + len(bytes_of)
+            end_of_a = os.pread(file.fileno(), 4 * block, 0).index(bytes_of[:800]) + len(bytes_of)
+            damaged = end_of_a + -end_of_a % block + chunk
             for at in range(0, size, PAGE):
-                if at < begin + len(bytes_of) and begin < at + PAGE:
+                if damaged - damaged % block <= at < damaged + chunk:
                     with self.assertRaises(OSError) as caught:
                         os.pread(file.fileno(), PAGE, at)
                     self.assertEqual(caught.exception.errno, errno.EIO, at)
                 else:
                     self.assertEqual(len(os.pread(file.fileno(), PAGE, at)), min(PAGE, size - at), at)
+        with netCDF4.Dataset(mounted.join("years/1992.nc")) as file:
+            for name in "ac":
+                self.assertEqual(file.variables[name][:].tolist(), big.tolist(), name)
+            with self.assertRaises(RuntimeError):
+                file.variables["b"][:]
 
 
 class FailedReadTest(harness.SourceTestCase):

@@ -110,18 +110,29 @@ bool MeasureVariable(const Header& header, Variable& variable) {
   return true;
 }
 
+// Variables of so many bytes begin and end with blocks of their own, which makes the file
+// larger by a thirtieth at most.
+constexpr uint64_t kLarge = 32 * kReadBlock;
+
+uint64_t NextBlock(uint64_t offset) {
+  return (offset + kReadBlock - 1) / kReadBlock * kReadBlock;
+}
+
 // Lays the values behind a header of `header_bytes`: first those without records. Behind them
 // the variables of a record have their places one after the other, as libraries demand,
 // although the file ends before the first record. False where the file would be too large.
 bool PlaceVariables(Header& header) {
   uint64_t end = header.header_bytes;
   for (const bool record : {false, true}) {
+    bool was_large = false;
     for (Variable& variable : header.variables) {
       if (variable.is_record != record) continue;
-      variable.begin = end;
-      const auto next = CheckedAdd(end, Padded(variable.bytes));
+      const bool is_large = !record && variable.bytes >= kLarge;
+      variable.begin = is_large || was_large ? NextBlock(end) : end;
+      const auto next = CheckedAdd(variable.begin, Padded(variable.bytes));
       if (!next || *next > kMaxViewSize) return false;
       end = *next;
+      was_large = is_large;
     }
     if (!record) header.file_bytes = end;
   }

@@ -3,6 +3,7 @@
 // The inverse of ReadHeader(): lays out a netCDF classic file and writes its header.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -11,11 +12,15 @@
 
 namespace ndlfs::backends::netcdf3 {
 
+// netCDF-C reads a file in aligned blocks of so many bytes.
+inline constexpr uint64_t kReadBlock = 8192;
+
 // Fills in where the values of each variable lie (`begin`, `bytes`), the version, and
 // the sizes of the header and the file; returns the header's text. The version is the
 // oldest that holds the file: CDF-1 below 2 GiB, CDF-2 up to 4 GiB a variable (the last
 // one may be larger), else CDF-5. The values of a variable end with zeros up to a multiple
-// of 4 bytes.
+// of 4 bytes, and those of a large one share no block of kReadBlock bytes with others: a part
+// of it that cannot be read does not make these unreadable.
 //
 // Takes from `header` the dimensions, attributes and variables with their names, types
 // and dimensions. All dimensions have a fixed size but the record dimension, which has no

@@ -91,7 +91,25 @@ TEST(NetCdf3LayoutTest, TwoGiBAreCdf2) {
       Variables({{"x", kGiB}}, {Of("a", {0}, Type::kByte), Of("b", {0}, Type::kByte)});
   ASSERT_TRUE(LayOut(header));
   EXPECT_EQ(header.version, 2);
-  EXPECT_EQ(header.file_bytes, header.header_bytes + 2 * kGiB);
+  EXPECT_EQ(header.file_bytes, header.variables[0].begin + 2 * kGiB);
+}
+
+TEST(NetCdf3LayoutTest, LargeVariablesShareNoBlockOfReaders) {
+  constexpr uint64_t kLarge = uint64_t{1} << 20;
+  Header header = Variables({{"x", kLarge + 5}, {"y", 5}},
+                            {Of("small", {1}, Type::kByte), Of("large", {0}, Type::kByte),
+                             Of("larger", {0}, Type::kShort), Of("last", {1}, Type::kByte),
+                             Of("next", {1}, Type::kByte)});
+  const auto text = LayOut(header);
+  ASSERT_TRUE(text);
+  const auto& variables = header.variables;
+  EXPECT_EQ(variables[0].begin, header.header_bytes);
+  EXPECT_EQ(variables[1].begin, kReadBlock);
+  EXPECT_EQ(variables[2].begin, kLarge + 2 * kReadBlock);
+  EXPECT_EQ(variables[3].begin, 3 * kLarge + 3 * kReadBlock);
+  EXPECT_EQ(variables[4].begin, variables[3].begin + 8);
+  EXPECT_EQ(header.file_bytes, variables[4].begin + 8);
+  CheckReadsBack(header, *text);
 }
 
 TEST(NetCdf3LayoutTest, OnlyTheLastVariableOfCdf2PassesFourGiB) {
