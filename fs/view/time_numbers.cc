@@ -64,9 +64,6 @@ class NearTimes {
     FindFactors();
   }
 
-  bool HasReal(double count) const {
-    return count >= static_cast<double>(least_) && count <= static_cast<double>(most_);
-  }
   template <typename T>
   bool HasInteger(T count) const {
     if constexpr (std::is_floating_point_v<T>) {
@@ -75,21 +72,13 @@ class NearTimes {
       return std::cmp_greater_equal(count, least_) && std::cmp_less_equal(count, most_);
     }
   }
-  // As TimeScale::OfReal(), for a `unit` of a microsecond.
-  int64_t OfReal(double count) const {
-    auto whole = static_cast<int64_t>(count);
-    if (static_cast<double>(whole) > count) --whole;
-    const double rest = (count - static_cast<double>(whole)) * unit_ / kMicrosecond;
-    auto rounded = static_cast<int64_t>(rest);
-    if (rest - static_cast<double>(rounded) >= 0.5) ++rounded;
-    return origin_ + whole * step_ + rounded;
-  }
   int64_t OfInteger(int64_t count) const { return origin_ + count * step_; }
 
-  // The counts of which OfNearReal() is the same as OfReal().
-  double least_real() const { return least_real_; }
-  double most_real() const { return most_real_; }
-  NDLFS_FORCE_INLINE int64_t OfNearReal(double count) const {
+  NDLFS_FORCE_INLINE bool HasReal(double count) const {
+    return count >= least_real_ && count <= most_real_;
+  }
+  // As TimeScale::OfReal(), for a `unit` of a microsecond.
+  NDLFS_FORCE_INLINE int64_t OfReal(double count) const {
     const double nearest = Nearest(count);
     const double whole = nearest - (nearest > count ? 1.0 : 0.0);
     const double rest = (count - whole) * unit_ / kMicrosecond;
@@ -116,7 +105,7 @@ class NearTimes {
   int64_t least_ = 0;  // in units from the origin
   int64_t most_ = -1;
   int64_t origin_ = 0;
-  uint64_t near_origin_ = 0;  // less the bits that OfNearReal() adds
+  uint64_t near_origin_ = 0;  // less the bits that OfReal() adds
   int64_t step_ = 0;          // is odd_step_ << shift_
   double unit_ = 0;           // nanoseconds
   double odd_step_ = 0;
@@ -184,12 +173,11 @@ class TimeNumbers final : public Converter {
       T number;
       std::memcpy(&number, numbers + i * sizeof number, sizeof number);
       counts[i] = read_.RealCount(number);
-      const bool is_near = counts[i] >= near.least_real() && counts[i] <= near.most_real();
-      beyond |= is_near ? 0 : 1;
+      beyond |= near.HasReal(counts[i]) ? 0 : 1;
     }
     if (beyond != 0) return false;
     for (size_t i = 0; i < kBlock; ++i) {
-      const int64_t time = near.OfNearReal(counts[i]);
+      const int64_t time = near.OfReal(counts[i]);
       std::memcpy(times + i * sizeof time, &time, sizeof time);
     }
     return true;
