@@ -3,15 +3,15 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
 #include <functional>
 #include <utility>
 #include <variant>
 
-#include "backends/store/request_scope.h"
 #include "fs/tree/folder_page.h"
 #include "fs/tree/source_tree.h"
+#include "fs/tree/store_attributes.h"
 #include "fs/tree/store_views.h"
+#include "fs/tree/view_file.h"
 #include "fs/tree/xattr.h"
 #include "model/path_name.h"
 
@@ -27,89 +27,6 @@ constexpr std::string_view kDocumentName = ".ndl.yaml";
 constexpr std::string_view kSourceName = ".source";
 constexpr std::string_view kErrorName = "error.txt";
 
-Attributes AttributesWith(const Access& access, mode_t type, int64_t mtime_ns) {
-  return {.mode = type | access.mode,
-          .size = 0,
-          .uid = access.uid,
-          .gid = access.gid,
-          .mtime_ns = mtime_ns,
-          .ctime_ns = mtime_ns};
-}
-
-Access AccessBy(const Attributes& attributes) {
-  return {attributes.uid, attributes.gid, attributes.mode & 0777};
-}
-
-Access AccessBy(const FileStatus& status) {
-  return {status.uid, status.gid, status.mode & 0777};
-}
-
-// What files have that are no older and no more open than the store itself.
-Attributes FileAttributes(const MountedStore& store) {
-  const FileStatus status = store.status();
-  Access access = AccessBy(status);
-  access.mode &= 0444;
-  return AttributesWith(access, S_IFREG, status.mtime_ns);
-}
-
-// What the files of an entity have.
-Attributes FileAttributes(const MountedStore& store, const Entity& entity) {
-  Access access = entity.access;
-  access.mode &= 0444;
-  return AttributesWith(access, S_IFREG,
-                        entity.mtime_ns != 0 ? entity.mtime_ns : store.status().mtime_ns);
-}
-
-// What a view has: it is as closed as all that went into it.
-Attributes FileAttributes(const MountedStore& store, const Entity& entity,
-                          const EntityView& view) {
-  Attributes attributes = FileAttributes(store, entity);
-  Access access = AccessBy(attributes);
-  for (const EntityPart& part : view.parts) {
-    access = InCommon(access, part.access);
-    attributes.mtime_ns = std::max(attributes.mtime_ns, part.mtime_ns);
-  }
-  access.mode &= 0444;
-  return AttributesWith(access, S_IFREG, attributes.mtime_ns);
-}
-
-// The folder of what is at `status` in the source: who may read a file may
-// also enter the folder that stands for it.
-Attributes FolderAttributes(const FileStatus& status, int64_t mtime_ns) {
-  Access access = AccessBy(status);
-  access.mode &= status.is_directory() ? 0555 : 0444;
-  if (!status.is_directory()) access.mode |= access.mode >> 2;
-  return AttributesWith(access, S_IFDIR, mtime_ns != 0 ? mtime_ns : status.mtime_ns);
-}
-
-// How messages call an entity, and a file of it: "era5.zarr/t2m".
-std::string NameOfEntity(const MountedStore& store, std::string_view path) {
-  return path == "/" ? store.Describe() : store.Describe() + std::string(path);
-}
-std::string NameOfFile(const MountedStore& store, std::string_view path,
-                       std::string_view file_name) {
-  return NameOfEntity(store, path) + '/' + std::string(file_name);
-}
-
-// Whether another store may have taken the place of the one that `entity` was loaded from: an
-// Entity or an EntityPart.
-template <typename Loaded>
-bool IsOutdated(MountedStore& store, const Loaded& entity) {
-  HierarchyPtr hierarchy = entity.loaded_from.lock();
-  if (!hierarchy) hierarchy = store.Hierarchy().value_or(nullptr);
-  if (!hierarchy) return true;
-  backends::RequestScope::ForgetAll();  // it may have changed since the request began
-  const auto version = hierarchy->Version(entity.path);
-  return !version || *version != entity.version;
-}
-
-// The same of all that went into a view.
-bool IsOutdated(MountedStore& store, const Entity& entity, const EntityView& view) {
-  return IsOutdated(store, entity) ||
-         std::any_of(view.parts.begin(), view.parts.end(),
-                     [&](const EntityPart& part) { return IsOutdated(store, part); });
-}
-
 size_t DepthOf(std::string_view path) {
   const auto parts = model::SplitPath(path.starts_with('/') ? path : "/" + std::string(path));
   return parts.size();
@@ -121,189 +38,6 @@ std::string WayToTop(size_t depth) {
   for (; depth > 0; --depth) way += "../";
   return way;
 }
-
-class ViewHandle final : public FileHandle {
- public:
-  ViewHandle(StorePtr store, EntityPtr entity, EntityViewPtr made,
-             cache::Prefetcher& prefetcher)
-      : store_(std::move(store)),
-        name_(entity->is_group() ? NameOfFile(*store_, entity->path, made->name)
-                                 : NameOfEntity(*store_, entity->path)),
-        entity_(std::move(entity)),
-        made_(std::move(made)),
-        view_(made_->view->ForReader(prefetcher)) {
-    if (view_ == nullptr) view_ = made_->view;
-  }
-
-  model::Result<size_t> Read(uint64_t offset, backends::ByteSpan out) const override {
-    auto count = view_->Read(offset, out);
-    if (count) return count;
-    // Chunks of a store that has taken the place of this one need not fit.
-    if (count.error().code() == model::ErrorCode::kCorrupt &&
-        IsOutdated(*store_, *entity_, *made_)) {
-      return model::HasChanged(name_);
-    }
-    entity_->NoteFailure(name_, count.error());
-    return model::Propagate(std::move(count).error(), name_);
-  }
-
-  // The index of a store lives as long as its arrays, so it counts, too. If the store is no
-  // longer open, nobody knows how large the index is.
-  KeptObjects kept() const override {
-    KeptObjects objects = {{made_.get(), made_->view->most_held_bytes() + made_->parts_bytes},
-                           {entity_.get(), entity_->held_bytes}};
-    const HierarchyPtr hierarchy = entity_->loaded_from.lock();
-    if (hierarchy) objects.push_back({hierarchy.get(), hierarchy->held_bytes()});
-    return objects;
-  }
-
- private:
-  const StorePtr store_;
-  const std::string name_;
-  const EntityPtr entity_;  // keeps it known, and its chunks cached
-  const EntityViewPtr made_;
-  ViewPtr view_;
-};
-
-// One version of a view: stands for its generation.
-class ViewFile final : public TreeNode {
- public:
-  ViewFile(MountContext& context, StorePtr store, EntityPtr entity, EntityViewPtr made)
-      : context_(context),
-        store_(std::move(store)),
-        path_(entity->path),
-        name_(made->name),
-        version_(entity->version),
-        attributes_(FileAttributes(*store_, *entity, *made)),
-        size_(made->view->size()),
-        generation_(made->generation) {
-    if (!size_) unsized_ = {std::move(entity), std::move(made)};
-  }
-
-  Relation Compare(const Object& fresh) const override {
-    const auto* other = dynamic_cast<const ViewFile*>(&fresh);
-    const bool same =
-        other != nullptr && other->name_ == name_ && other->generation() == generation();
-    return same ? Relation::kSame : Relation::kDifferent;
-  }
-
-  model::Result<Attributes> Stat() const override {
-    Attributes attributes = attributes_;
-    NDLFS_TRY(attributes.size, Size());
-    return attributes;
-  }
-  Cost StatCost() const override {
-    constexpr uint64_t kAsARead = uint64_t{4} << 20;
-    EntityViewPtr made;
-    {
-      const model::MutexLock lock(mutex_);
-      if (size_) return Cost::kNothing;
-      made = unsized_.made;
-    }
-    return made->view->scan_bytes() <= kAsARead ? Cost::kRead : Cost::kScan;
-  }
-
-  model::Result<OpenedFile> Open() override {
-    NDLFS_TRY(const StorePtr store, context_.catalog.OfCaller(store_));
-    auto entity = store->Get(path_);
-    if (!entity && entity.error().code() == model::ErrorCode::kNotFound) {
-      return model::HasChanged(path_);
-    }
-    if (!entity) return model::Propagate(std::move(entity).error());
-    auto made = FindView(store, *entity, name_);
-    if (!made && made.error().code() == model::ErrorCode::kNotFound) {
-      return model::HasChanged(path_);
-    }
-    if (!made) return model::Propagate(std::move(made).error());
-    if (!IsThisVersion(**entity, **made)) return model::HasChanged(path_);
-    // Takes a scan only if the view whose size was found is no longer kept.
-    const model::Result<uint64_t> size = (*made)->view->FindSize();
-    if (!size) return SizeFailure(**entity, **made, size.error());
-    NDLFS_TRY(const uint64_t known, Size());
-    if (*size != known) return model::HasChanged(path_);
-    return OpenedFile{
-        std::make_shared<const ViewHandle>(store, *entity, *made, context_.prefetcher)};
-  }
-
- private:
-  // What Size() takes until it is known.
-  struct Unsized {
-    EntityPtr entity;
-    EntityViewPtr made;
-  };
-
-  model::Result<uint64_t> Size() const EXCLUDES(mutex_) {
-    Unsized unsized;
-    {
-      const model::MutexLock lock(mutex_);
-      if (size_) return *size_;
-      unsized = unsized_;
-    }
-    const auto& ledger = unsized.entity->ledger;
-    const uint64_t unnoted = ledger ? ledger->unnoted_reads() : 0;
-    const model::Result<uint64_t> size = unsized.made->view->FindSize();
-    if (!size) return SizeFailure(*unsized.entity, *unsized.made, size.error());
-    // The array was decoded just now, however many files that took. The kernel looks the file
-    // up once more before it opens it.
-    if (ledger && ledger->unnoted_reads() != unnoted) {
-      constexpr std::chrono::nanoseconds kLeast = std::chrono::seconds(2);
-      ledger->Vouch(std::max(context_.services.freshness.interval(), kLeast));
-    }
-    const model::MutexLock lock(mutex_);
-    size_ = *size;
-    unsized_ = {};
-    return *size;
-  }
-  model::Failure SizeFailure(const Entity& entity, const EntityView& made,
-                             const model::Error& error) const {
-    const std::string name = NameOfFile(*store_, path_, name_);
-    if (error.code() == model::ErrorCode::kCorrupt && IsOutdated(*store_, entity, made)) {
-      return model::HasChanged(name);
-    }
-    entity.NoteFailure(name, error);
-    if (made.view->refusal()) return model::NotFound("{}", name);
-    return model::Propagate(error, name);
-  }
-
-  uint64_t generation() const {
-    model::MutexLock lock(mutex_);
-    return generation_;
-  }
-  // As long as the kernel has no page of it, an entity that was dropped from
-  // memory since, and read again, is as good as the one that was looked up.
-  // Not if who was let in by what the kernel knows may not read that one.
-  bool IsThisVersion(const Entity& entity, const EntityView& made) {
-    const Attributes now = FileAttributes(*store_, entity, made);
-    if (now.mode != attributes_.mode || now.uid != attributes_.uid ||
-        now.gid != attributes_.gid) {
-      return false;
-    }
-    model::MutexLock lock(mutex_);
-    if (made.generation != generation_) {
-      // Where only decoding tells, it is asked for at a new lookup. What a file
-      // of a group is made of may have changed in many ways.
-      const bool same = entity.version == version_ && entity.data_mtime_ns == 0 && size_ &&
-                        made.view->size() == size_ && !entity.is_group() &&
-                        made.parts.empty() && made.absent.empty();
-      if (served_ || !same) return false;
-      generation_ = made.generation;
-    }
-    served_ = true;
-    return true;
-  }
-
-  MountContext& context_;
-  const StorePtr store_;
-  const std::string path_;
-  const std::string name_;  // the true one
-  const uint64_t version_;
-  const Attributes attributes_;  // without the size
-  mutable model::Mutex mutex_;
-  mutable std::optional<uint64_t> size_ GUARDED_BY(mutex_);
-  mutable Unsized unsized_ GUARDED_BY(mutex_);
-  uint64_t generation_ GUARDED_BY(mutex_);
-  bool served_ GUARDED_BY(mutex_) = false;
-};
 
 // One text of a `.ndl.yaml`.
 class DocumentFile final : public TreeNode {
@@ -549,7 +283,7 @@ model::Result<TreeNodePtr> EntityFolder::FindViewFile(const EntityPtr& entity,
   constexpr size_t kMostBytes = 255;  // NAME_MAX; the kernel lets longer ones through
   if (name.size() > kMostBytes) return IoError(ENAMETOOLONG, model::Quote(name));
   NDLFS_TRY(auto view, FindView(store_, entity, name));
-  return std::make_shared<ViewFile>(context_, store_, entity, std::move(view));
+  return MakeViewFile(context_, store_, entity, std::move(view));
 }
 
 // What this folder is called, at the top without the extension of the store.
@@ -743,8 +477,7 @@ model::Result<TreeNodePtr> MakeStoreFile(MountContext& context,
     if (!reasons.empty()) context.problems.Report(model::OneLine(reasons));
   }
   if (!view) return model::Propagate(std::move(view).error());
-  return std::make_shared<ViewFile>(context, std::move(store), std::move(entity),
-                                    *std::move(view));
+  return MakeViewFile(context, std::move(store), std::move(entity), *std::move(view));
 }
 
 TreeNodePtr MakeErrorFolder(std::string reason, const Attributes& folder) {
