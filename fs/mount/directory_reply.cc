@@ -73,8 +73,8 @@ std::optional<fuse_entry_param> DirectoryReply::Find(const DirectoryEntry& entry
   TreeNode& directory = AsNode(directory_);
   if (!directory.ListsAttributesOf(entry.type)) return std::nullopt;
   const auto listed = S_ISREG(entry.type) ? directory.FindListed(entry.name) : std::nullopt;
-  const auto found = listed ? CountListed(options_, table_, directory_, entry.name, *listed)
-                            : FindNode(entry);
+  const auto found =
+      listed ? CountListed(options_, table_, directory_, entry.name, *listed) : FindNode(entry);
   if (!found) return std::nullopt;
   counted_.push_back(found->ino);
   return *found;

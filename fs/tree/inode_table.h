@@ -121,7 +121,7 @@ class InodeTable {
   // A path that has a nodeid, or that a path below has.
   struct Place {
     uint64_t ino = 0;
-    std::string name;
+    std::string name = {};
     Index parent = kNone;   // of the root: none
     Index next = kNone;     // in its bucket
     Index current = kNone;  // the node that stands for what is there now
@@ -130,7 +130,7 @@ class InodeTable {
   // A nodeid, with its index in the lower half. Remembered only while it has no lookups.
   struct Node {
     NodeId nodeid = 0;
-    ObjectPtr object;
+    ObjectPtr object = {};
     uint64_t lookups = 0;
     uint64_t listed_version = 0;  // while there is no object
     Index place = kNone;

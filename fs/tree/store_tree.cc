@@ -42,8 +42,8 @@ std::string WayToTop(size_t depth) {
 // One text of a `.ndl.yaml`.
 class DocumentFile final : public TreeNode {
  public:
-  DocumentFile(MountContext& context, StorePtr store, std::string path,
-               uint64_t hash, const Attributes& attributes)
+  DocumentFile(MountContext& context, StorePtr store, std::string path, uint64_t hash,
+               const Attributes& attributes)
       : context_(context),
         store_(std::move(store)),
         path_(std::move(path)),
