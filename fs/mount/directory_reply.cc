@@ -71,7 +71,12 @@ fuse_entry_param DirectoryReply::Describe(const DirectoryEntry& entry) {
 std::optional<fuse_entry_param> DirectoryReply::Find(const DirectoryEntry& entry) {
   if (!finds_attributes_ || entry.name == "." || entry.name == "..") return std::nullopt;
   TreeNode& directory = AsNode(directory_);
-  if (!directory.ListsAttributesOf(entry.type)) return std::nullopt;
+  // The files of a folder are alike.
+  if (!listed_type_ || *listed_type_ != entry.type) {
+    listed_type_ = entry.type;
+    lists_type_ = directory.ListsAttributesOf(entry.type);
+  }
+  if (!lists_type_) return std::nullopt;
   const auto listed = S_ISREG(entry.type) ? directory.FindListed(entry.name) : std::nullopt;
   const auto found =
       listed ? CountListed(options_, table_, directory_, entry.name, *listed) : FindNode(entry);

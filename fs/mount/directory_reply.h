@@ -59,6 +59,8 @@ class DirectoryReply {
   const size_t size_;
   const Form form_;
   const bool finds_attributes_;
+  std::optional<mode_t> listed_type_;  // that of the entry before
+  bool lists_type_ = false;            // whether its attributes are to be found
   const Clock::time_point begin_ = Clock::now();
   size_t used_ = 0;
   std::vector<fuse_ino_t> counted_;  // the nodeids in the buffer

@@ -336,6 +336,11 @@ std::optional<ListedFile> EntityFolder::FindListed(std::string_view name) const 
     return *std::move(document);
   }
   if (name == kErrorName || !(*entity)->reader) return std::nullopt;
+  if (const auto size = FindViewSize(*store_, *entity, name)) {
+    ListedFile file{FileAttributes(*store_, **entity), (*entity)->generation};
+    file.attributes.size = *size;
+    return file;
+  }
   const auto view = FindView(store_, *entity, name);
   if (!view) return std::nullopt;
   const auto size = (*view)->view->size();

@@ -374,4 +374,11 @@ Result<EntityViewPtr> FindView(const StorePtr& store, const EntityPtr& entity,
                   name, *parts);
 }
 
+std::optional<uint64_t> FindViewSize(const MountedStore& store, const EntityPtr& entity,
+                                     std::string_view name) {
+  if (!entity->is_array() || !entity->reader) return std::nullopt;
+  const ArrayInput input = MakeArrayInput(entity->node, entity->reader, store.services().scan);
+  return store.services().array_views->SizeOf(input, name);
+}
+
 }  // namespace ndlfs::fs

@@ -4,7 +4,9 @@
 // when it is looked up.
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -32,5 +34,10 @@ std::vector<ViewName> ListShownViews(const std::shared_ptr<MountedStore>& store,
 // array. For a view of a group, may read the metadata of objects below it.
 model::Result<EntityViewPtr> FindView(const std::shared_ptr<MountedStore>& store,
                                       const EntityPtr& entity, std::string_view name);
+
+// The size of the view of an array with the true name `name`, which is made of nothing but
+// `entity`, if that can be told without making it.
+std::optional<uint64_t> FindViewSize(const MountedStore& store, const EntityPtr& entity,
+                                     std::string_view name);
 
 }  // namespace ndlfs::fs

@@ -5,6 +5,7 @@
 // one in view_kinds.cc.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -26,6 +27,11 @@ std::optional<model::Error> RefuseNothing(const Input&) {
   return std::nullopt;
 }
 
+template <typename Input>
+std::optional<uint64_t> TellNoSize(const Input&) {
+  return std::nullopt;
+}
+
 // `Input` is ArrayInput or GroupInput.
 template <typename Input>
 struct ViewKind {
@@ -40,6 +46,9 @@ struct ViewKind {
   // The reason why there is no such file although the kind applies; `error.txt`
   // shows it. nullopt if there is none. Reads nothing.
   std::optional<model::Error> (*refuse)(const Input&) = &RefuseNothing<Input>;
+  // The size of the file, where the array alone tells it, and that takes less than to make the
+  // file. nullopt: only the file tells. `applies_to` must be true, and nothing refused.
+  std::optional<uint64_t> (*size)(const Input&) = &TellNoSize<Input>;
   // Of a group: the file holds all that is below it, too, and not only its own arrays.
   bool holds_subgroups = false;
   // Makes the file. `applies_to` must be true; callers may ignore `refuse`.

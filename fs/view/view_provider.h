@@ -64,6 +64,11 @@ class ViewProvider {
   // alone. A file may have several names; the result has its true name. nullopt
   // if there is no such file.
   virtual std::optional<ViewName> Find(const Input& input, std::string_view name) const = 0;
+  // The size of the file with the true name `name`, if it is there and can be told without
+  // making it; see ViewKind::size.
+  virtual std::optional<uint64_t> SizeOf(const Input&, std::string_view /*name*/) const {
+    return std::nullopt;
+  }
   // Makes a file; `name` is its true name. The caller has checked whether the
   // file is refused.
   virtual model::Result<ViewPtr> Make(const Input& input, std::string_view name) const = 0;
@@ -101,6 +106,11 @@ class KindProvider final : public ViewProvider<Input> {
     const auto* kind = KindOf(name);
     if (kind == nullptr || !kind->applies_to(input)) return std::nullopt;
     return Describe(*kind, input);
+  }
+  std::optional<uint64_t> SizeOf(const Input& input, std::string_view name) const override {
+    const auto* kind = KindOf(name);
+    if (kind == nullptr || !kind->applies_to(input) || kind->refuse(input)) return std::nullopt;
+    return kind->size(input);
   }
   model::Result<ViewPtr> Make(const Input& input, std::string_view name) const override {
     const auto* kind = KindOf(name);
@@ -149,6 +159,12 @@ class JoinedProvider final : public ViewProvider<Input> {
   std::optional<ViewName> Find(const Input& input, std::string_view name) const override {
     for (const auto* provider : providers_) {
       if (auto found = provider->Find(input, name)) return found;
+    }
+    return std::nullopt;
+  }
+  std::optional<uint64_t> SizeOf(const Input& input, std::string_view name) const override {
+    for (const auto* provider : providers_) {
+      if (const auto size = provider->SizeOf(input, name)) return size;
     }
     return std::nullopt;
   }

@@ -119,6 +119,9 @@ const ArrayViewKind kTextView = {
     .is_text = true,
     .applies_to = [](const ArrayInput& input) { return LayOut(input).has_value(); },
     .refuse = &RefuseWithoutElements,
+    .size = [](const ArrayInput& input) -> std::optional<uint64_t> {
+      return LayOut(input)->size;
+    },
     .make = [](const ArrayInput& input) -> model::Result<ViewPtr> {
       auto text = LayOut(input);
       if (!text) return model::Limit("no text of elements of type {}", input.dtype.keyword());

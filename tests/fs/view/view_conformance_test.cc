@@ -278,6 +278,36 @@ std::string NameOf(const ::testing::TestParamInfo<Implementation>& info) {
 
 INSTANTIATE_TEST_SUITE_P(Kinds, ViewConformanceTest, ::testing::ValuesIn(EveryKind()), NameOf);
 
+TEST(ViewSizeTest, SizeThatIsToldWithoutTheFileIsThatOfTheFile) {
+  cache::ChunkCache cache(1 << 20);
+  for (const Example& example : Examples()) {
+    const ArrayInput input = InputOf(example, false, cache);
+    for (const ViewName& file : ArrayViews().Names(input)) {
+      const auto told = ArrayViews().SizeOf(input, file.name);
+      const auto view = ArrayViews().Make(input, file.name);
+      ASSERT_THAT(view, test::IsOk());
+      if (told) {
+        EXPECT_EQ((*view)->size(), *told) << file.name << " of " << example.name;
+      }
+      const bool is_told =
+          file.name == "data.npy" || file.name == "data.raw" || file.name == "data.txt";
+      EXPECT_EQ(told.has_value(), is_told) << file.name << " of " << example.name;
+    }
+  }
+}
+
+TEST(ViewSizeTest, NothingIsToldOfFilesThatAreRefusedOrNotThere) {
+  cache::ChunkCache cache(1 << 20);
+  ArrayInput input = InputOf(Numbers("", Datatype::Float32()), false, cache);
+  EXPECT_TRUE(ArrayViews().SizeOf(input, "data.raw"));
+  EXPECT_FALSE(ArrayViews().SizeOf(input, "data.none"));
+  EXPECT_FALSE(ArrayViews().SizeOf(input, "data[0].raw"));
+  input.elements = nullptr;
+  EXPECT_FALSE(ArrayViews().SizeOf(input, "data.raw"));
+  EXPECT_FALSE(ArrayViews().SizeOf(input, "data.npy"));
+  EXPECT_FALSE(ArrayViews().SizeOf(input, "data.txt"));
+}
+
 // All kinds of segments, with numbers in both orders.
 model::Result<ViewPtr> MakeSegments(bool broken, cache::ChunkCache& cache) {
   const auto elements = InputOf(Numbers("", Datatype::Float64()), false, cache).elements;
