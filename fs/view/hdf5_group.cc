@@ -14,6 +14,7 @@
 #include "backends/base/checked.h"
 #include "backends/base/unicode.h"
 #include "fs/view/converted_elements.h"
+#include "fs/view/group_children.h"
 #include "fs/view/hdf5_types.h"
 #include "model/path_name.h"
 #include "model/utf8.h"
@@ -158,28 +159,45 @@ class Builder {
       LeaveOut(group.path(), "its groups are nested too deep");
       return {};
     }
-    NDLFS_TRY(const auto names, group.List(), group.path());
-    for (const std::string& name : names) {
-      if (++objects_ > limits_.objects) {
-        return model::Limit("more than {} objects", limits_.objects);
-      }
+    NDLFS_TRY(auto names, group.List(), group.path());
+    objects_ += names.size();
+    if (objects_ > limits_.objects)
+      return model::Limit("more than {} objects", limits_.objects);
+    NDLFS_RETURN_IF_ERROR(TakeLinks(group, number, names));
+    return LoadEach(group, names, [&](const std::string& name, Result<GroupChild> child) {
+      return TakeChild(group, number, depth, name, std::move(child));
+    });
+  }
+
+  // Those among the children of the group, which leave `names`.
+  Result<void> TakeLinks(const GroupInput& group, uint32_t number,
+                         std::vector<std::string>& names) {
+    std::vector<std::string> others;
+    for (std::string& name : names) {
       const std::string path = model::JoinPath(group.path(), name);
       NDLFS_TRY(const auto link, group.GetLink(name), path);
       if (link) {
         links_.push_back({number, name, path, TargetOf(*link, group.path())});
-        continue;
-      }
-      auto child = group.Load(name);
-      if (!child && IsTransient(child.error())) {
-        return model::Propagate(std::move(child).error(), path);
-      }
-      if (!child) {
-        LeaveOut(path, child.error().message());
-      } else if (child->group) {
-        NDLFS_RETURN_IF_ERROR(EnterGroup(std::move(child->group), number, name, depth));
       } else {
-        AddArray(number, path, name, *child);
+        others.push_back(std::move(name));
       }
+    }
+    names = std::move(others);
+    return {};
+  }
+
+  Result<void> TakeChild(const GroupInput& group, uint32_t number, size_t depth,
+                         const std::string& name, Result<GroupChild> child) {
+    const std::string path = model::JoinPath(group.path(), name);
+    if (!child && IsTransient(child.error())) {
+      return model::Propagate(std::move(child).error(), path);
+    }
+    if (!child) {
+      LeaveOut(path, child.error().message());
+    } else if (child->group) {
+      return EnterGroup(std::move(child->group), number, name, depth);
+    } else {
+      AddArray(number, path, name, *child);
     }
     return {};
   }
