@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+#include "fs/view/hdf5_group.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,7 +15,6 @@
 #include "backends/base/unicode.h"
 #include "fs/view/converted_elements.h"
 #include "fs/view/group_children.h"
-#include "fs/view/hdf5_group.h"
 #include "fs/view/hdf5_types.h"
 #include "model/path_name.h"
 #include "model/utf8.h"
