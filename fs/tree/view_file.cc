@@ -107,6 +107,8 @@ class ViewFile final : public TreeNode {
     return same ? Relation::kSame : Relation::kDifferent;
   }
 
+  uint64_t ListedVersion() const override { return generation(); }
+
   model::Result<Attributes> Stat() const override {
     Attributes attributes = attributes_;
     NDLFS_TRY(attributes.size, Size());
