@@ -70,8 +70,9 @@ class ViewHandle final : public FileHandle {
   // The index of a store lives as long as its arrays, so it counts, too. If the store is no
   // longer open, nobody knows how large the index is.
   KeptObjects kept() const override {
-    KeptObjects objects = {{made_.get(), made_->view->most_held_bytes() + made_->parts_bytes},
-                           {entity_.get(), entity_->held_bytes}};
+    KeptObjects objects = {
+        {made_.get(), made_->view->most_held_bytes() + made_->most_parts_bytes},
+        {entity_.get(), entity_->held_bytes}};
     const HierarchyPtr hierarchy = entity_->loaded_from.lock();
     if (hierarchy) objects.push_back({hierarchy.get(), hierarchy->held_bytes()});
     return objects;
