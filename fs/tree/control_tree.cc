@@ -143,7 +143,10 @@ class Root final : public DirectoryNode {
   model::Result<Attributes> Stat() const override {
     // The kernel asks before each look at a name, and on a server all directories are the same.
     if (context_.file.empty() && context_.source->looks_are_requests()) {
-      return AttributesOf({.kind = backends::FileKind::kDirectory, .mode = 0555});
+      backends::FileStatus status;
+      status.kind = backends::FileKind::kDirectory;
+      status.mode = 0555;
+      return AttributesOf(status);
     }
     NDLFS_TRY(const auto source, Source());
     NDLFS_TRY(const Attributes attributes, source->StatWhenFound());
