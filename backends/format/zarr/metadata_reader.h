@@ -163,6 +163,7 @@ class MetadataReader {
                                        bool copies_only) const;
   // `keeps_looks`: the same request may soon ask for the node.
   bool IsListed(const Root& root, std::string_view path, bool keeps_looks, Search& rest) const;
+  void LookAhead(const NodeFiles& root) const;
   model::Result<std::string> ReadText(const NodeFiles& files, std::string_view key) const;
   model::Result<Json> ReadJson(const NodeFiles& files, std::string_view key) const;
   model::Result<bool> HasCopiesOnly(const Root& root) const;
