@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <chrono>
+#include <iterator>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -24,6 +26,15 @@ constexpr size_t kBatch = 1024;
 // Of more files than that, so many are looked at first: a program that writes an
 // array again writes many of them.
 constexpr size_t kSample = 64;
+
+// The times of files are those of the kernel's last tick.
+constexpr int64_t kClockStep = 10'000'000;  // nanoseconds
+
+int64_t NowNs() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
 
 // What cannot be looked at counts as absent: when it can be again, that is a
 // change.
@@ -63,8 +74,20 @@ std::optional<backends::Generation> ChunkLedger::Noted(
 }
 
 bool ChunkLedger::NoteVersion(const FileId& file, const Info& found) {
+  Notes others;
+  {
+    model::MutexLock lock(mutex_);
+    if (changed_) return false;
+    if (noted_.contains(file) || !IsLate(*file.first, found)) return AddVersion(file, found);
+    others = NotesAtEnds();
+  }
+  const std::optional<Info> change = FindChange(others);
   model::MutexLock lock(mutex_);
-  if (changed_) return false;
+  if (change) NoticeChange(*change);
+  return !changed_ && AddVersion(file, found);
+}
+
+bool ChunkLedger::AddVersion(const FileId& file, const Info& found) {
   if (const auto known = noted_.find(file); known != noted_.end()) {
     if (known->second == VersionOf(found)) return true;
     NoticeChange(found);
@@ -75,9 +98,27 @@ bool ChunkLedger::NoteVersion(const FileId& file, const Info& found) {
     vouched_until_ = {};
     return true;
   }
+  if (noted_.empty()) begun_ns_ = NowNs() - kClockStep;
   noted_.emplace(file, VersionOf(found));
   ++all_notes;
   return true;
+}
+
+// A server's clock may be another one, and each look at a file there is a request. Times to
+// come tell nothing either.
+bool ChunkLedger::IsLate(const backends::Store& store, const Info& found) const {
+  return found && !noted_.empty() && found->modified_ns >= begun_ns_ &&
+         found->modified_ns <= NowNs() && !store.looks_are_requests();
+}
+
+ChunkLedger::Notes ChunkLedger::NotesAtEnds() const {
+  const size_t each = std::min(kSample / 2, noted_.size());
+  const auto first = std::next(noted_.begin(), static_cast<ptrdiff_t>(each));
+  Notes notes(noted_.begin(), first);
+  const size_t more = std::min(kSample / 2, noted_.size() - each);
+  notes.insert(notes.end(), std::prev(noted_.end(), static_cast<ptrdiff_t>(more)),
+               noted_.end());
+  return notes;
 }
 
 void ChunkLedger::Vouch(std::chrono::nanoseconds holds) {

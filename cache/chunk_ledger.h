@@ -39,7 +39,8 @@ class ChunkLedger {
                            const std::string& key);
 
   // The same with `found`, the result of a read of `key`; nullopt if there was
-  // no value.
+  // no value. A file that is noted for the first time, but was written after others had been
+  // read, makes the ledger look at some of these: somebody may write the whole array again.
   model::Result<void> NoteRead(const std::shared_ptr<const backends::Store>& store,
                                const std::string& key,
                                const std::optional<backends::ValueInfo>& found);
@@ -82,11 +83,18 @@ class ChunkLedger {
   using Notes = std::vector<std::pair<FileId, Version>>;
   using Info = std::optional<backends::ValueInfo>;
   static std::optional<Info> FindChange(const Notes& notes);
+  // Whether `found` was written after another file was noted.
+  bool IsLate(const backends::Store& store, const Info& found) const REQUIRES(mutex_);
+  // A few notes from both ends, where a program that writes all files again begins.
+  Notes NotesAtEnds() const REQUIRES(mutex_);
+  // False if `found` is another version than the noted one.
+  bool AddVersion(const FileId& file, const Info& found) REQUIRES(mutex_);
   void NoticeChange(const Info& now) REQUIRES(mutex_);
   bool NoteVersion(const FileId& file, const Info& found) EXCLUDES(mutex_);
 
   mutable model::Mutex mutex_;
   std::map<FileId, Version> noted_ GUARDED_BY(mutex_);
+  int64_t begun_ns_ GUARDED_BY(mutex_) = 0;  // when the first file was noted, since 1970
   bool changed_ GUARDED_BY(mutex_) = false;
   uint64_t unnoted_reads_ GUARDED_BY(mutex_) = 0;
   // Until then Changed() ignores those reads.

@@ -5,6 +5,7 @@
 
 #include <cerrno>
 #include <chrono>
+#include <optional>
 #include <string>
 
 #include "tests/support/memory_store.h"
@@ -45,6 +46,30 @@ TEST_F(ChunkLedgerTest, NoticesFilesThatAppearAndGo) {
   ASSERT_TRUE(other.Note(store_, "0.1"));
   store_->Remove("0.1");
   EXPECT_TRUE(other.Changed());
+}
+
+// What a read of a file finds that has just been written.
+std::optional<backends::ValueInfo> WrittenNow() {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return backends::ValueInfo{
+      .generation = backends::Generation::OfTag("now"),
+      .size = 3,
+      .modified_ns = std::chrono::duration_cast<std::chrono::nanoseconds>(now).count()};
+}
+
+TEST_F(ChunkLedgerTest, AFileWrittenLateIsAChangeWhereAnotherHasChangedToo) {
+  store_->Put("0.0", "old");
+  ASSERT_TRUE(ledger_.Note(store_, "0.0"));
+  store_->Put("0.0", "new");
+  EXPECT_FALSE(ledger_.NoteRead(store_, "0.1", WrittenNow()))
+      << "the old file and the new one do not belong together";
+}
+
+TEST_F(ChunkLedgerTest, AFileWrittenLateIsNoneWhereTheOthersAreAsTheyWere) {
+  store_->Put("0.0", "old");
+  ASSERT_TRUE(ledger_.Note(store_, "0.0"));
+  EXPECT_TRUE(ledger_.NoteRead(store_, "0.1", WrittenNow())) << "an array that grows";
+  EXPECT_FALSE(ledger_.has_changed());
 }
 
 TEST_F(ChunkLedgerTest, StaysChangedWhenAnotherVersionIsAboutToBeRead) {
