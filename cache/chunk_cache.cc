@@ -63,11 +63,14 @@ struct ChunkCache::Entry {
 };
 
 size_t ChunkCache::KeyHash::operator()(const BlockKey& key) const {
-  // Fibonacci hashing of both numbers; neighbours must not share buckets.
+  // Readers ask for blocks in their order: those of one run lie side by side in the table, as
+  // they lie in memory, where the processor finds them sooner. The runs are spread by
+  // Fibonacci hashing.
   constexpr uint64_t kGolden = 0x9E3779B97F4A7C15;
-  uint64_t hash = (key.array * kGolden) ^ (key.block + 0x632BE59BD9B4E019);
+  constexpr uint64_t kRun = 64;
+  uint64_t hash = (key.array * kGolden) ^ (key.block / kRun + 0x632BE59BD9B4E019);
   hash = (hash ^ (hash >> 32)) * kGolden + (key.is_index ? 1 : 0) + 2 * key.part;
-  return hash ^ (hash >> 29);
+  return (hash ^ (hash >> 29)) + key.block % kRun;
 }
 
 ChunkCache::ChunkCache(uint64_t budget_bytes, SpillSpace* spill, const LoadPace::Limits& limits)
@@ -89,14 +92,13 @@ ChunkCache::~ChunkCache() {
 Result<ChunkCache::Handle> ChunkCache::GetOrLoad(const BlockKey& key, uint64_t block_bytes,
                                                  uint64_t transient_bytes, const Loader& load) {
   NDLFS_RETURN_IF_ERROR(CancellationScope::Check());
-  bool is_new = false;
-  const EntryPtr entry = FindOrInsert(key, is_new);
+  const auto [entry, is_new, may_drop] = FindOrInsert(key);
   if (!is_new) {
     auto block = Await(entry);
     if (!WasCancelledForOthers(block)) return block;
     return GetOrLoad(key, block_bytes, transient_bytes, load);
   }
-  DropRetired(entry->user, block_bytes);
+  if (may_drop) DropRetired(entry->user, block_bytes);
   const uint64_t reserved = block_bytes + transient_bytes;
   if (!Reserve(entry->user, reserved)) return Load(entry, 0, &FailCancelled);
   return Load(entry, reserved, load);
@@ -104,8 +106,7 @@ Result<ChunkCache::Handle> ChunkCache::GetOrLoad(const BlockKey& key, uint64_t b
 
 Result<ChunkCache::Handle> ChunkCache::GetOrLoad(uint64_t id, uint64_t slot,
                                                  const std::function<Result<Bytes>()>& load) {
-  bool is_new = false;
-  const EntryPtr entry = FindOrInsert({id, slot, true}, is_new);
+  const auto [entry, is_new, may_drop] = FindOrInsert({id, slot, true});
   if (is_new) return Load(entry, 0, load);
   auto block = Await(entry);
   return WasCancelledForOthers(block) ? GetOrLoad(id, slot, load) : block;
@@ -116,11 +117,10 @@ bool ChunkCache::Contains(const BlockKey& key) const {
   return entries_.contains(key);
 }
 
-ChunkCache::EntryPtr ChunkCache::FindOrInsert(const BlockKey& key, bool& is_new) {
+ChunkCache::Found ChunkCache::FindOrInsert(const BlockKey& key) {
   const auto now = std::chrono::steady_clock::now();
   MutexLock lock(mutex_);
   auto [it, inserted] = entries_.try_emplace(key);
-  is_new = inserted;
   if (inserted) {
     it->second = std::make_shared<Entry>(key, CurrentUser());
     ++(key.part == 0 ? stats_.misses : stats_.parts);
@@ -133,7 +133,7 @@ ChunkCache::EntryPtr ChunkCache::FindOrInsert(const BlockKey& key, bool& is_new)
   entry.last_use = ++last_use_;
   entry.retired = false;
   if (entry.in_lru) user.lru.splice(user.lru.end(), user.lru, entry.position);
-  return it->second;
+  return {it->second, inserted, !user.lru.empty() && user.lru.front()->retired};
 }
 
 Result<ChunkCache::Handle> ChunkCache::Await(const EntryPtr& entry) {
@@ -265,6 +265,7 @@ void ChunkCache::DropRetired(uid_t user, uint64_t bytes) {
 }
 
 void ChunkCache::Recharge(uid_t user, uint64_t from, uint64_t to) {
+  if (from == to) return;
   MutexLock lock(mutex_);
   Charge(user, to);
   Discharge(user, from);

@@ -154,8 +154,12 @@ class ChunkCache final : public backends::IndexCache {
   // entries, those of the entries themselves (an absent chunk is an entry
   // without a block).
   uint64_t Charged() const REQUIRES(mutex_);
-  // The entry of `key`. Sets `is_new` if this caller has to load the block.
-  EntryPtr FindOrInsert(const BlockKey& key, bool& is_new) EXCLUDES(mutex_);
+  struct Found {
+    EntryPtr entry;
+    bool is_new;    // this caller has to load the block
+    bool may_drop;  // its user has retired blocks
+  };
+  Found FindOrInsert(const BlockKey& key) EXCLUDES(mutex_);
   model::Result<Handle> Await(const EntryPtr& entry) EXCLUDES(mutex_);
   // Runs `load` for an entry that has `reserved` bytes charged.
   model::Result<Handle> Load(const EntryPtr& entry, uint64_t reserved, const Loader& load);

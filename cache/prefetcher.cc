@@ -44,6 +44,10 @@ constexpr uint64_t kMostAhead = uint64_t{32} << 20;
 // of less, each of them may be needed in part only.
 constexpr uint64_t kLargeRead = uint64_t{64} << 10;
 
+// To hand over a smaller chunk to another thread takes longer than to load it, unless fetches
+// have to wait. The kernel's read-ahead asks for several pieces at once as it is.
+constexpr uint64_t kTinyChunk = uint64_t{4} << 10;
+
 // Jumps of the same width that are looked ahead.
 constexpr uint64_t kMostJumps = 16;
 
@@ -190,7 +194,7 @@ ReadStream::~ReadStream() {
 }
 
 Access ReadStream::OnRead(uint64_t offset, uint64_t size) {
-  if (!decodes_ || size == 0) return Access::kOnward;
+  if (!decodes_ || size == 0 || NeedsNothingAhead()) return Access::kOnward;
   MutexLock lock(mutex_);
   const uint64_t reorder =
       window_ != 0 ? kReorderBytes : std::min(kReorderBytes, kReorderRequests * size);
@@ -210,6 +214,12 @@ Access ReadStream::OnRead(uint64_t offset, uint64_t size) {
   Begin();
   DecodeAhead(offset);
   return Access::kOnward;
+}
+
+bool ReadStream::NeedsNothingAhead() const {
+  const ArrayReader& reader = *target_->reader;
+  return reader.max_chunk_bytes() < kTinyChunk && !prefetcher_.cache_.pace().is_slow() &&
+         reader.band_chunks() * reader.max_chunk_bytes() <= Share() / 4;
 }
 
 void ReadStream::Expect(uint64_t offset) {

@@ -98,6 +98,9 @@ class ReadStream {
   void Expect(uint64_t offset);
 
  private:
+  // Whether the chunks are so small that the reader itself is as quick, and those of a band
+  // stay in the cache.
+  bool NeedsNothingAhead() const;
   // Forgets the direction of the reader, and stops decoding ahead.
   void Stop() REQUIRES(mutex_);
   void Jump(uint64_t offset) REQUIRES(mutex_);

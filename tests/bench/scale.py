@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: MIT
-"""Called by `run.sh scale`. What looking around costs where there is very much: time and memory by what is asked for."""
+"""Called by `run.sh scale`. What looking around costs where there is very much, and how it grows: each store is made in two
+sizes, and the exponent of a cost is 1 where ten times as much costs ten times as much."""
 import argparse
 import json
+import math
 import os
 import subprocess
 import sys
 import tempfile
 import time
+
+import h5py
 
 import measure
 
@@ -67,11 +71,22 @@ def many_chunks(folder, count):
             file.write(b"abcdefghijklmnop")
 
 
-def timed(*command):
-    """Milliseconds, and the lines that it printed."""
-    start = time.perf_counter()
-    output = subprocess.run(command, check=True, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL).stdout
-    return (time.perf_counter() - start) * 1e3, output.count(b"\n")
+def chunks_of_hdf5(folder, count):
+    """A file with `count` chunks of 256 bytes."""
+    os.mkdir(folder)
+    with h5py.File(f"{folder}/m.h5", "w", libver="latest") as file:
+        dataset = file.create_dataset("a", shape=(64 * count,), chunks=(64,), dtype="f4")
+        for number in range(count):
+            dataset.id.write_direct_chunk((64 * number,), bytes(range(256)))
+
+
+def groups_in_groups(folder, depth):
+    os.mkdir(folder)
+    with h5py.File(f"{folder}/m.h5", "w") as file:
+        group = file
+        for _ in range(depth):
+            group = group.create_group("g")
+        group["a"] = [1.0, 2.0]
 
 
 def resident(pid):
@@ -79,70 +94,115 @@ def resident(pid):
         return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
-def processor_ms(pid):
-    with open(f"/proc/{pid}/stat", encoding="ascii") as file:
-        fields = file.read().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) * 1000 / os.sysconf("SC_CLK_TCK")
+def family(pid):
+    """The daemon, and its helpers."""
+    with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
+        return [pid] + [int(child) for child in file.read().split()]
 
 
-def show(what, taken, lines, mounted, before, busy):
-    inodes = mounted.statistics()["inodes"]
-    grown = resident(mounted.process.pid) - before
-    each = f"{grown / max(inodes, 1):8.0f}" if inodes > 1000 else ""
-    print(f"  {what:20}{taken:12.1f} ms {busy:8.0f} ms busy {lines:9} lines {inodes:9.0f} known {grown / 2**20:8.1f} MiB more {each}", flush=True)
+class Taken:
+    """What the commands of one look took."""
+
+    def __init__(self, mounted, command):
+        pid = mounted.process.pid
+        busy = sum(map(measure.processor_seconds, family(pid)))
+        start = time.perf_counter()
+        words = [word.replace("@", mounted.path) for word in command]
+        output = subprocess.run(words, check=True, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL).stdout
+        self.wall = time.perf_counter() - start
+        self.busy = sum(map(measure.processor_seconds, family(pid))) - busy
+        self.lines = output.count(b"\n")
+        self.resident = resident(pid)
 
 
-def look(title, source, looks):
-    print(title)
-    start = time.perf_counter()
-    with measure.Ndlfs(source) as mounted:
-        os.stat(mounted.path)
-        before = resident(mounted.process.pid)
-        show("mount", (time.perf_counter() - start) * 1e3, 0, mounted, before, processor_ms(mounted.process.pid))
-        for what, command in looks:
-            busy = processor_ms(mounted.process.pid)
-            taken, lines = timed(*(word.replace("@", mounted.path) for word in command))
-            show(what, taken, lines, mounted, before, processor_ms(mounted.process.pid) - busy)
+def exponent(small, large, times):
+    """Of what `times` as much costs; nothing where the costs are too small to tell."""
+    if small < 0.05:
+        return "     "
+    return f"{math.log(max(large, 0.01) / small, times):5.2f}"
+
+
+def look(title, make, count, looks):
+    """Each of `looks` is a name and a command. All of them in one mount of each size."""
+    sizes = [count // 10, count]
+    taken = []
+    for size in sizes:
+        with tempfile.TemporaryDirectory(prefix="ndlfs-scale-") as folder:
+            make(f"{folder}/data", size)
+            with measure.Ndlfs(f"{folder}/data") as mounted:
+                os.stat(mounted.path)
+                before = resident(mounted.process.pid)
+                taken.append([Taken(mounted, command) for _, command in looks])
+    print(f"{title.format(count)}; a tenth of it beside")
+    for number, (what, _) in enumerate(looks):
+        small, large = (each[number] for each in taken)
+        print(f"  {what:28}{large.busy:8.2f} s of processor {small.busy:8.2f} s   exponent {exponent(small.busy, large.busy, 10)}"
+              f" {large.wall:8.2f} s of wall {large.lines:9} lines {(large.resident - before) / 2**20:8.1f} MiB", flush=True)
+
+
+# Each look begins with what earlier ones have left in the memory of the daemon and of the kernel.
+ALL_FILES = [
+    ("first ls", ["ls", "-f", "@/m.zarr"]),
+    ("ls again", ["ls", "-f", "@/m.zarr"]),
+    ("ls -l", ["ls", "-l", "@/m.zarr"]),
+    ("find", ["find", "@/m.zarr"]),
+    ("du", ["du", "@/m.zarr"]),
+    ("rsync -an", ["rsync", "-an", "@/m.zarr/", "@.copy/"]),
+    ("document of each", ["find", "@/m.zarr", "-name", ".ndl.yaml", "-exec", "cat", "{}", "+"]),
+    ("document of each, again", ["find", "@/m.zarr", "-name", ".ndl.yaml", "-exec", "cat", "{}", "+"]),
+    ("document of the group", ["cat", "@/m.zarr/.ndl.yaml"]),
+    ("document of it, again", ["cat", "@/m.zarr/.ndl.yaml"]),
+]
+
+
+def zarr_v2(folder, count):
+    os.mkdir(folder)
+    many_arrays(f"{folder}/m.zarr", count, False)
+
+
+def zarr_v2_consolidated(folder, count):
+    os.mkdir(folder)
+    many_arrays(f"{folder}/m.zarr", count, True)
+
+
+def zarr_v3(folder, count):
+    os.mkdir(folder)
+    many_arrays_v3(f"{folder}/m.zarr", count)
+
+
+def one_array(folder, count):
+    os.mkdir(folder)
+    many_chunks(f"{folder}/m.zarr", count)
 
 
 def main():
     parser = argparse.ArgumentParser(prog="run.sh scale", description=__doc__.partition("\n")[0])
     parser.add_argument("--divide", type=int, default=1, help="by how much there is to be less of everything")
     divide = parser.parse_args().divide
-    arrays, stores, chunks = 100_000 // divide, 100_000 // divide, 1_000_000 // divide
-    with tempfile.TemporaryDirectory(prefix="ndlfs-scale-") as folder:
-        print("making them", file=sys.stderr)
-        os.mkdir(f"{folder}/plain")
-        os.mkdir(f"{folder}/consolidated")
-        os.mkdir(f"{folder}/v3")
-        many_arrays(f"{folder}/plain/m.zarr", arrays, False)
-        many_arrays(f"{folder}/consolidated/m.zarr", arrays, True)
-        many_arrays_v3(f"{folder}/v3/m.zarr", arrays)
-        many_stores(f"{folder}/stores", stores)
-        os.mkdir(f"{folder}/chunks")
-        many_chunks(f"{folder}/chunks/m.zarr", chunks)
-        for kind, what in {"plain": "Zarr v2", "consolidated": "Zarr v2, consolidated metadata",
-                           "v3": "Zarr v3, consolidated metadata"}.items():
-            look(f"a store with {arrays} arrays, {what}", f"{folder}/{kind}", [
-                ("stat of one array", ["stat", "-c", "%n", "@/m.zarr/a77/data.npy"]),
-                ("first ls", ["ls", "-f", "@/m.zarr"]),
-                ("again", ["ls", "-f", "@/m.zarr"]),
-                ("find, one level", ["find", "@/m.zarr", "-maxdepth", "1", "-size", "+0"]),
-                ("find, all files", ["find", "@/m.zarr", "-name", "data.npy"]),
-                ("whole .ndl.yaml", ["wc", "-l", "@/m.zarr/.ndl.yaml"]),
-            ])
-        look(f"a directory with {stores} stores", f"{folder}/stores", [
-            ("stat in one store", ["stat", "-c", "%n", "@/s77.zarr/data.npy"]),
-            ("first ls", ["ls", "-f", "@"]),
-            ("again", ["ls", "-f", "@"]),
-            ("find, one level", ["find", "@", "-maxdepth", "1", "-size", "+0"]),
-        ])
-        look(f"an array with {chunks} chunk files", f"{folder}/chunks", [
-            ("first ls", ["ls", "-f", "@/m.zarr"]),
-            ("ls of the array", ["ls", "-l", "@/m.zarr/a"]),
-            ("first bytes", ["head", "-c", "1", "@/m.zarr/a/data.raw"]),
-            ("all bytes", ["dd", "if=@/m.zarr/a/data.raw", "of=/dev/null", "bs=1M", "status=none"]),
-        ])
+    arrays, chunks = 100_000 // divide, 1_000_000 // divide
+    look("{} arrays, Zarr v2", zarr_v2, arrays, ALL_FILES)
+    look("{} arrays, Zarr v2, consolidated", zarr_v2_consolidated, arrays, ALL_FILES)
+    look("{} arrays, Zarr v3, consolidated", zarr_v3, arrays, ALL_FILES)
+    look("a directory of {} stores", many_stores, arrays, [
+        ("stat in one of them", ["stat", "-c", "%n", "@/s77.zarr/data.npy"]),
+        ("first ls", ["ls", "-f", "@"]),
+        ("ls again", ["ls", "-f", "@"]),
+        ("find, one level", ["find", "@", "-maxdepth", "1", "-size", "+0"]),
+    ])
+    look("{} chunk files", one_array, chunks, [
+        ("first ls", ["ls", "-f", "@/m.zarr"]),
+        ("ls of the array", ["ls", "-l", "@/m.zarr/a"]),
+        ("first bytes", ["head", "-c", "1", "@/m.zarr/a/data.raw"]),
+        ("all bytes", ["dd", "if=@/m.zarr/a/data.raw", "of=/dev/null", "bs=1M", "status=none"]),
+    ])
+    look("{} chunks of an HDF5 file", chunks_of_hdf5, chunks, [
+        ("first bytes", ["head", "-c", "1", "@/m.h5/a/data.raw"]),
+        ("all bytes", ["dd", "if=@/m.h5/a/data.raw", "of=/dev/null", "bs=1M", "status=none"]),
+    ])
+    look("{} HDF5 groups, each in the one before", groups_in_groups, 1000 // divide, [
+        ("find", ["find", "@/m.h5"]),
+        ("find again", ["find", "@/m.h5"]),
+    ])
 
 
 if __name__ == "__main__":

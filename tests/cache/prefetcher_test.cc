@@ -29,18 +29,21 @@ std::shared_ptr<test::TestSource> EncodedChunks(uint64_t bytes) {
   return source;
 }
 
-// 64 chunks of 100 bytes in a row, in a cache for `budget` bytes.
+// 64 chunks of 100 units in a row, in a cache for `budget` bytes.
 class PrefetcherTest : public testing::Test {
  protected:
-  void SetUp() override { Make(10000); }
+  void SetUp() override { Make(10000 * kUnit); }
 
-  void Make(uint64_t budget) {
+  static constexpr uint64_t kUnit =
+      50;  // bytes: a chunk is just large enough to be decoded ahead
+
+  void Make(uint64_t budget, uint64_t chunk = 100 * kUnit) {
     cache_ = std::make_unique<ChunkCache>(budget);
     source_ = std::make_shared<test::TestSource>(
         model::Datatype::Integer(1, false),
-        ChunkGrid::Regular({6400}, {100}, ChunkGrid::Edge::kFull).value());
+        ChunkGrid::Regular({64 * chunk}, {chunk}, ChunkGrid::Edge::kFull).value());
     for (int i = 0; i < 64; ++i)
-      source_->store_->Put("c" + std::to_string(i), std::string(100, 'x'));
+      source_->store_->Put("c" + std::to_string(i), std::string(chunk, 'x'));
     reader_ = std::make_shared<const ArrayReader>(source_, *cache_);
   }
 
@@ -66,12 +69,12 @@ class PrefetcherTest : public testing::Test {
 TEST_F(PrefetcherTest, DecodesAheadOfAReaderThatGoesForwardMoreAndMore) {
   Prefetcher prefetcher(*cache_, 2);
   ReadStream stream(prefetcher, reader_);
-  stream.OnRead(0, 10);
+  stream.OnRead(0, 10 * kUnit);
   EXPECT_EQ(LoadedInTheEnd(prefetcher), 2u);
   EXPECT_TRUE(Contains(1));
   EXPECT_TRUE(Contains(2));
   EXPECT_FALSE(Contains(0));  // that one the reader loads itself
-  stream.OnRead(10, 90);
+  stream.OnRead(10 * kUnit, 90 * kUnit);
   EXPECT_EQ(LoadedInTheEnd(prefetcher), 4u);
   EXPECT_TRUE(Contains(4));
   EXPECT_FALSE(Contains(5));
@@ -110,7 +113,7 @@ TEST_F(ServerPrefetcherTest, AReaderThatLooksAtTheBeginningGetsFew) {
 TEST_F(PrefetcherTest, ChunksOfOneReadAreDecodedSideBySide) {
   Prefetcher prefetcher(*cache_, 2);
   ReadStream stream(prefetcher, reader_);
-  stream.OnRead(0, 350);
+  stream.OnRead(0, 350 * kUnit);
   EXPECT_EQ(LoadedInTheEnd(prefetcher), 5u);
   EXPECT_FALSE(Contains(0));  // the reader begins with that
   EXPECT_TRUE(Contains(1));
@@ -118,10 +121,11 @@ TEST_F(PrefetcherTest, ChunksOfOneReadAreDecodedSideBySide) {
 }
 
 TEST_F(PrefetcherTest, StaysWithinItsPartOfTheBudget) {
-  Make(1000);  // ten chunks, of which the reader holds one
+  Make(1000 * kUnit);  // ten chunks, of which the reader holds one
   Prefetcher prefetcher(*cache_, 1);
   ReadStream stream(prefetcher, reader_);
-  for (uint64_t offset = 0; offset < 1000; offset += 10) stream.OnRead(offset, 10);
+  for (uint64_t offset = 0; offset < 1000 * kUnit; offset += 10 * kUnit)
+    stream.OnRead(offset, 10 * kUnit);
   LoadedInTheEnd(prefetcher);
   EXPECT_TRUE(Contains(13));
   EXPECT_FALSE(Contains(14));
@@ -148,17 +152,36 @@ TEST_F(PrefetcherTest, ChunksThatAReaderHasPassedMakeRoomForThoseAhead) {
 }
 
 TEST_F(PrefetcherTest, DoesNothingWhereTheCacheHoldsOnlyTheReadersOwnChunk) {
-  Make(150);
+  Make(150 * kUnit);
   Prefetcher prefetcher(*cache_, 1);
   ReadStream stream(prefetcher, reader_);
-  for (uint64_t offset = 0; offset < 500; offset += 10) stream.OnRead(offset, 10);
+  for (uint64_t offset = 0; offset < 500 * kUnit; offset += 10 * kUnit)
+    stream.OnRead(offset, 10 * kUnit);
   EXPECT_EQ(LoadedInTheEnd(prefetcher), 0u);
+}
+
+TEST_F(PrefetcherTest, TinyChunksAreLeftToTheReader) {
+  Make(10000 * kUnit, kUnit);
+  Prefetcher prefetcher(*cache_, 1);
+  ReadStream stream(prefetcher, reader_);
+  for (uint64_t offset = 0; offset < 64 * kUnit; offset += 10) stream.OnRead(offset, 10);
+  EXPECT_EQ(LoadedInTheEnd(prefetcher), 0u);
+}
+
+TEST_F(PrefetcherTest, TinyChunksAreLoadedAheadWhereFetchesHaveToWait) {
+  Make(10000 * kUnit, kUnit);
+  for (int i = 0; i < 4; ++i) cache_->pace().NoteFetch(/*has_waited=*/true);
+  Prefetcher prefetcher(*cache_, 1);
+  ReadStream stream(prefetcher, reader_);
+  stream.OnRead(0, 10);
+  EXPECT_GE(LoadedInTheEnd(prefetcher), 2u);
 }
 
 TEST_F(PrefetcherTest, TheEndOfTheArrayIsTheEnd) {
   Prefetcher prefetcher(*cache_, 2);
   ReadStream stream(prefetcher, reader_);
-  for (uint64_t offset = 0; offset < 6400; offset += 50) stream.OnRead(offset, 50);
+  for (uint64_t offset = 0; offset < 6400 * kUnit; offset += 50 * kUnit)
+    stream.OnRead(offset, 50 * kUnit);
   EXPECT_EQ(LoadedInTheEnd(prefetcher), 63u);
 }
 
@@ -166,7 +189,7 @@ TEST_F(PrefetcherTest, AnErrorAheadIsLeftToTheReader) {
   source_->store_->Put("c1", "short");
   Prefetcher prefetcher(*cache_, 1);
   ReadStream stream(prefetcher, reader_);
-  stream.OnRead(0, 10);
+  stream.OnRead(0, 10 * kUnit);
   EXPECT_EQ(LoadedInTheEnd(prefetcher), 1u);
   EXPECT_FALSE(Contains(1));
 }
@@ -175,17 +198,17 @@ TEST_F(PrefetcherTest, AnErrorAheadIsLeftToTheReader) {
 TEST_F(PrefetcherTest, ChunkThatAReaderIsExpectedAtIsDecoded) {
   Prefetcher prefetcher(*cache_, 2);
   ReadStream stream(prefetcher, reader_);
-  stream.Expect(310);
-  stream.Expect(6400);  // behind the end
+  stream.Expect(310 * kUnit);
+  stream.Expect(6400 * kUnit);  // behind the end
   EXPECT_EQ(LoadedInTheEnd(prefetcher), 1u);
   EXPECT_TRUE(Contains(3));
 }
 
 TEST_F(PrefetcherTest, ChunkThatTakesMuchOfTheCacheIsNotDecodedBeforehand) {
-  Make(399);
+  Make(399 * kUnit);
   Prefetcher prefetcher(*cache_, 2);
   ReadStream stream(prefetcher, reader_);
-  stream.Expect(310);
+  stream.Expect(310 * kUnit);
   EXPECT_EQ(LoadedInTheEnd(prefetcher), 0u);
 }
 
