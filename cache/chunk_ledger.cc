@@ -137,6 +137,11 @@ void ChunkLedger::NoticeChange(const Info& now) {
   if (now) changed_mtime_ns_ = std::max(changed_mtime_ns_, now->modified_ns);
 }
 
+bool ChunkLedger::has_notes() const {
+  model::MutexLock lock(mutex_);
+  return !noted_.empty() || unnoted_reads_ != 0;
+}
+
 bool ChunkLedger::has_changed() const {
   model::MutexLock lock(mutex_);
   return changed_;

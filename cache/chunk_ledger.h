@@ -63,6 +63,9 @@ class ChunkLedger {
   // How many reads could not be noted so far.
   uint64_t unnoted_reads() const;
 
+  // Whether a read was noted, or could not be.
+  bool has_notes() const;
+
   // Whether a change was noticed already; looks at no file.
   bool has_changed() const;
 

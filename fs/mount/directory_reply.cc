@@ -72,12 +72,20 @@ std::optional<fuse_entry_param> DirectoryReply::Find(const DirectoryEntry& entry
   if (!finds_attributes_ || entry.name == "." || entry.name == "..") return std::nullopt;
   TreeNode& directory = AsNode(directory_);
   if (!directory.ListsAttributesOf(entry.type)) return std::nullopt;
-  auto node = directory.Lookup(entry.name);
-  if (!node || (*node)->StatCost() != TreeNode::Cost::kNothing) return std::nullopt;
-  const auto found = CountLookup(options_, table_, directory_, entry.name, *std::move(node));
+  const auto listed = S_ISREG(entry.type) ? directory.FindListed(entry.name) : std::nullopt;
+  const auto found =
+      listed ? CountListed(options_, table_, directory_, entry.name, *listed) : FindNode(entry);
   if (!found) return std::nullopt;
   counted_.push_back(found->ino);
   return *found;
+}
+
+std::optional<fuse_entry_param> DirectoryReply::FindNode(const DirectoryEntry& entry) {
+  auto node = AsNode(directory_).Lookup(entry.name);
+  if (!node || (*node)->StatCost() != TreeNode::Cost::kNothing) return std::nullopt;
+  auto found = CountLookup(options_, table_, directory_, entry.name, *std::move(node));
+  if (!found) return std::nullopt;
+  return *std::move(found);
 }
 
 }  // namespace ndlfs::fs

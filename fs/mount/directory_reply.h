@@ -50,6 +50,7 @@ class DirectoryReply {
   fuse_entry_param Describe(const DirectoryEntry& entry);
   // nullopt if only a lookup shall find its attributes.
   std::optional<fuse_entry_param> Find(const DirectoryEntry& entry);
+  std::optional<fuse_entry_param> FindNode(const DirectoryEntry& entry);
 
   const FilesystemOptions& options_;
   InodeTable& table_;

@@ -19,6 +19,15 @@ timespec ToTimespec(int64_t ns) {
   return time;
 }
 
+fuse_entry_param MakeEntry(const FilesystemOptions& options, const InodeTable::Inode& inode,
+                           const Attributes& attributes, double timeout) {
+  fuse_entry_param entry = {};
+  entry.ino = inode.nodeid;
+  entry.attr = ToStat(options, inode.ino, attributes);
+  entry.attr_timeout = entry.entry_timeout = timeout;
+  return entry;
+}
+
 }  // namespace
 
 TreeNode& AsNode(const InodeTable::Inode& inode) {
@@ -71,12 +80,18 @@ model::Result<fuse_entry_param> CountLookup(const FilesystemOptions& options, In
   const bool is_volatile = node->IsVolatile();
   const auto inode = table.Lookup(parent.nodeid, name, std::move(node));
   if (!inode) return model::Stale("lookup: it has changed");
-  fuse_entry_param entry = {};
-  entry.ino = inode->nodeid;
-  entry.attr = ToStat(options, inode->ino, attributes);
-  entry.attr_timeout = is_volatile ? 0 : timeout;
-  entry.entry_timeout = asks_for_each ? 0 : timeout;
+  fuse_entry_param entry = MakeEntry(options, *inode, attributes, timeout);
+  if (is_volatile) entry.attr_timeout = 0;
+  if (asks_for_each) entry.entry_timeout = 0;
   return entry;
+}
+
+std::optional<fuse_entry_param> CountListed(const FilesystemOptions& options, InodeTable& table,
+                                            const InodeTable::Inode& parent,
+                                            std::string_view name, const ListedFile& file) {
+  const auto inode = table.LookupListed(parent.nodeid, name, file.version);
+  if (!inode) return std::nullopt;
+  return MakeEntry(options, *inode, file.attributes, TimeoutOf(options, parent, name));
 }
 
 }  // namespace ndlfs::fs

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 #include "fs/mount/fuse.h"
@@ -34,5 +35,9 @@ double TimeoutOf(const FilesystemOptions& options, const InodeTable::Inode& dire
 model::Result<fuse_entry_param> CountLookup(const FilesystemOptions& options, InodeTable& table,
                                             const InodeTable::Inode& parent,
                                             std::string_view name, TreeNodePtr node);
+// The same for a file that a listing of `parent` tells; nullopt if `parent` has been forgotten.
+std::optional<fuse_entry_param> CountListed(const FilesystemOptions& options, InodeTable& table,
+                                            const InodeTable::Inode& parent,
+                                            std::string_view name, const ListedFile& file);
 
 }  // namespace ndlfs::fs

@@ -163,10 +163,22 @@ struct Handlers {
     request.AnswerError(error);
   }
 
-  static model::Result<InodeTable::Inode> Find(const Filesystem& fs, fuse_ino_t nodeid) {
+  static model::Result<InodeTable::Inode> Find(Filesystem& fs, fuse_ino_t nodeid) {
     auto inode = fs.table_.Find(nodeid);
+    if (inode && inode->object == nullptr) inode = MakeListed(fs, nodeid);
     if (!inode) return model::Stale("lookup: it has changed");
     return *std::move(inode);
+  }
+
+  // The node of a file that only a listing has told so far; nullopt if that version of it has
+  // gone.
+  static std::optional<InodeTable::Inode> MakeListed(Filesystem& fs, fuse_ino_t nodeid) {
+    const auto path = fs.table_.PathOf(nodeid);
+    if (!path || path->empty()) return std::nullopt;
+    const auto parent = fs.table_.FindParent(nodeid);
+    auto node = parent ? AsNode(*parent).Lookup(path->back()) : FindByPath(fs, *path);
+    if (!node) return std::nullopt;
+    return fs.table_.Complete(nodeid, *std::move(node));
   }
 
   static void OpInit(void* userdata, fuse_conn_info* conn) {
@@ -207,17 +219,22 @@ struct Handlers {
   // what it is in. The kernel may have forgotten both.
   static Status ReplyByHandle(Filesystem& fs, Request& request, fuse_ino_t nodeid,
                               bool wants_parent) {
-    auto place = fs.table_.PlaceOfNode(nodeid);
-    if (place && wants_parent) place = InodeTable::ParentOf(place);
-    if (!place) return IoError(ESTALE, "lookup by handle");
+    auto path = fs.table_.PathOf(nodeid);
+    if (!path || (wants_parent && path->empty())) return IoError(ESTALE, "lookup by handle");
     auto inode = wants_parent ? std::nullopt : fs.table_.LookupAgain(nodeid);
+    if (inode && inode->object == nullptr && !(inode = MakeListed(fs, nodeid))) {
+      fs.table_.Forget(nodeid, 1);
+      return IoError(ESTALE, "lookup by handle");
+    }
     if (!inode) {
-      auto node = FindByPath(fs, InodeTable::PathOf(place));
+      if (wants_parent) path->pop_back();
+      auto node = FindByPath(fs, *path);
       if (!node && ToErrno(node.error()) == ENOENT) return IoError(ESTALE, "lookup by handle");
       if (!node) return model::Propagate(std::move(node).error());
-      inode = wants_parent ? fs.table_.LookupAt(place, *std::move(node))
-                           : fs.table_.Revive(nodeid, place, *std::move(node));
+      inode = wants_parent ? fs.table_.LookupParent(nodeid, *std::move(node))
+                           : fs.table_.Revive(nodeid, *std::move(node));
     }
+    if (!inode) return IoError(ESTALE, "lookup by handle");
     return ReplyKnown(fs, request, *inode);
   }
 

@@ -53,10 +53,10 @@ void PendingRequest::ListenToInterrupts() {
 }
 
 std::string PendingRequest::Path() const {
-  const auto place = fs_.table_.PlaceOfNode(nodeid_);
+  const auto names = fs_.table_.PathOf(nodeid_);
   std::string path;
-  if (place) {
-    for (const std::string& name : InodeTable::PathOf(place)) (path += '/') += name;
+  if (names) {
+    for (const std::string& name : *names) (path += '/') += name;
   }
   return path;
 }

@@ -150,6 +150,7 @@ model::Result<DocumentPtr> Write(const DocumentWriter& writer,
   if (store->is_shared() && backends::CallerScope::denials() != denials) {
     return model::IoError(EACCES, store->Describe() + path);
   }
+  text.shrink_to_fit();
   auto document = std::make_shared<Document>();
   document->complete = !refusals.any();
   document->hash = HashPath(text.size(), text);
@@ -178,7 +179,9 @@ bool IsUnchanged(MountedStore& store, const backends::Hierarchy& hierarchy,
 }
 
 uint64_t WeightOf(const Document& document) {
-  uint64_t weight = sizeof(Document) + document.text->size();
+  // The blocks and entries that lists of documents need for each.
+  constexpr uint64_t kBesides = 512;
+  uint64_t weight = kBesides + sizeof(Document) + document.text->capacity();
   for (const Document::Part& part : document.parts) weight += sizeof(part) + part.path.size();
   return weight;
 }

@@ -2,6 +2,7 @@
 #include "fs/tree/inode_table.h"
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 namespace ndlfs::fs {
@@ -19,17 +20,6 @@ uint64_t Mix(uint64_t x) {
 
 }  // namespace
 
-// A path that has at least one nodeid, or had one. `current` is 0 while all of them stand for
-// what was there before. What can change is guarded by the mutex of the table.
-struct InodeTable::Place {
-  PlacePtr parent;  // null for the root
-  uint64_t parent_ino;
-  std::string name;
-  uint64_t ino;
-  NodeId current;
-  uint64_t nodes;
-};
-
 uint64_t HashPath(uint64_t parent, std::string_view name) {
   uint64_t hash = 0xcbf29ce484222325u ^ Mix(parent);  // FNV-1a
   for (const char c : name) {
@@ -38,177 +28,285 @@ uint64_t HashPath(uint64_t parent, std::string_view name) {
   return Mix(hash) >> 1;
 }
 
-size_t InodeTable::PlaceKeyHash::operator()(const PlaceKey& key) const {
-  return HashPath(key.parent_ino, key.name);
-}
-
 InodeTable::InodeTable(ObjectPtr root) : InodeTable(std::move(root), &HashPath) {}
 
 InodeTable::InodeTable(ObjectPtr root, Hash hash) : hash_(std::move(hash)) {
-  // The root is nobody's child: it has a place, but not among `places_`.
-  auto place = std::make_shared<Place>(Place{nullptr, kRoot, "", kRoot, kRoot, 1});
-  nodes_.emplace(kRoot, Node{std::move(root), 1, std::move(place)});
+  const model::MutexLock lock(mutex_);
+  // The root is nobody's child: it has a place, but in no bucket.
+  const Index place = places_.Add({.ino = kRoot, .uses = 1});
+  nodes_.Add({.nodeid = kRoot, .object = std::move(root), .lookups = 1, .place = place});
+  known_ = 1;
+}
+
+InodeTable::Index InodeTable::AnyNode(NodeId nodeid) const {
+  const Index index = static_cast<Index>(nodeid) - 1;
+  const Node* node = nodes_.Find(index);
+  return node != nullptr && node->nodeid == nodeid ? index : kNone;
+}
+
+InodeTable::Index InodeTable::KnownNode(NodeId nodeid) const {
+  const Index index = AnyNode(nodeid);
+  return index != kNone && nodes_[index].lookups != 0 ? index : kNone;
 }
 
 std::optional<InodeTable::Inode> InodeTable::Find(NodeId nodeid) const {
-  model::MutexLock lock(mutex_);
-  const auto it = nodes_.find(nodeid);
-  if (it == nodes_.end()) return std::nullopt;
-  return Describe(nodeid, it->second);
+  const model::MutexLock lock(mutex_);
+  const Index node = KnownNode(nodeid);
+  if (node == kNone) return std::nullopt;
+  return Describe(nodes_[node]);
+}
+
+std::optional<InodeTable::Inode> InodeTable::FindParent(NodeId nodeid) const {
+  const model::MutexLock lock(mutex_);
+  const Index node = KnownNode(nodeid);
+  if (node == kNone || node == kRootNode) return std::nullopt;
+  const Place& parent = places_[places_[nodes_[node].place].parent];
+  if (parent.parent == kNone) return Describe(nodes_[kRootNode]);
+  if (parent.current == kNone || nodes_[parent.current].object == nullptr) return std::nullopt;
+  return Describe(nodes_[parent.current]);
 }
 
 std::optional<InodeTable::Inode> InodeTable::Lookup(NodeId parent, std::string_view name,
                                                     ObjectPtr object) {
   // Destroyed after the lock is given back: what is left of it, or what it replaces.
   ObjectPtr rest = std::move(object);
-  model::MutexLock lock(mutex_);
-  const auto parent_node = nodes_.find(parent);
-  if (parent_node == nodes_.end()) return std::nullopt;
-  return LookupLocked(PlaceAt(parent_node->second.place, name), rest);
+  const model::MutexLock lock(mutex_);
+  const Index parent_node = KnownNode(parent);
+  if (parent_node == kNone) return std::nullopt;
+  return LookupLocked(PlaceAt(nodes_[parent_node].place, name), rest);
 }
 
-InodeTable::Inode InodeTable::LookupLocked(const PlacePtr& place, ObjectPtr& object) {
-  const auto current = nodes_.find(place->current);
-  if (current == nodes_.end()) return Add(place, std::move(object));
-
-  Node& node = current->second;
+InodeTable::Inode InodeTable::LookupLocked(Index place, ObjectPtr& object) {
+  const Index current = places_[place].current;
+  if (current == kNone) return Add(place, std::move(object), 0);
+  Node& node = nodes_[current];
+  if (node.object == nullptr) {
+    if (object->ListedVersion() != node.listed_version) return Add(place, std::move(object), 0);
+    node.object = std::move(object);
+    return CountLookup(node);
+  }
   switch (node.object->Compare(*object)) {
     case Object::Relation::kDifferent:
-      return Add(place, std::move(object));
+      return Add(place, std::move(object), 0);
     case Object::Relation::kUpdated:
       std::swap(node.object, object);
       break;
     case Object::Relation::kSame:
       break;
   }
-  ++node.lookups;
-  return Describe(place->current, node);
+  return CountLookup(node);
 }
 
-std::optional<InodeTable::Inode> InodeTable::CountLookup(NodeId nodeid) {
-  const auto it = nodes_.find(nodeid);
-  if (it == nodes_.end()) return std::nullopt;
-  ++it->second.lookups;
-  return Describe(nodeid, it->second);
+std::optional<InodeTable::Inode> InodeTable::LookupListed(NodeId parent, std::string_view name,
+                                                          uint64_t version) {
+  const model::MutexLock lock(mutex_);
+  const Index parent_node = KnownNode(parent);
+  if (parent_node == kNone) return std::nullopt;
+  const Index place = PlaceAt(nodes_[parent_node].place, name);
+  const Index current = places_[place].current;
+  if (current == kNone) return Add(place, nullptr, version);
+  Node& node = nodes_[current];
+  const uint64_t known = node.object ? node.object->ListedVersion() : node.listed_version;
+  return known == version ? CountLookup(node) : Add(place, nullptr, version);
+}
+
+std::optional<InodeTable::Inode> InodeTable::Complete(NodeId nodeid, ObjectPtr object) {
+  ObjectPtr rest = std::move(object);  // destroyed after the lock is given back
+  const model::MutexLock lock(mutex_);
+  const Index index = KnownNode(nodeid);
+  if (index == kNone) return std::nullopt;
+  Node& node = nodes_[index];
+  if (node.object == nullptr) {
+    if (rest->ListedVersion() != node.listed_version) return std::nullopt;
+    node.object = std::move(rest);
+  }
+  return Describe(node);
+}
+
+InodeTable::Inode InodeTable::CountLookup(Node& node) {
+  ++node.lookups;
+  return Describe(node);
 }
 
 std::optional<InodeTable::Inode> InodeTable::LookupAgain(NodeId nodeid) {
-  model::MutexLock lock(mutex_);
-  return CountLookup(nodeid);
+  const model::MutexLock lock(mutex_);
+  const Index node = KnownNode(nodeid);
+  if (node == kNone) return std::nullopt;
+  return CountLookup(nodes_[node]);
 }
 
-InodeTable::PlacePtr InodeTable::PlaceOfNode(NodeId nodeid) const {
-  model::MutexLock lock(mutex_);
-  const auto node = nodes_.find(nodeid);
-  if (node != nodes_.end()) return node->second.place;
-  const auto past = past_.find(nodeid);
-  return past != past_.end() ? past->second : nullptr;
-}
-
-InodeTable::PlacePtr InodeTable::ParentOf(const PlacePtr& place) { return place->parent; }
-
-std::vector<std::string> InodeTable::PathOf(const PlacePtr& place) {
+std::optional<std::vector<std::string>> InodeTable::PathOf(NodeId nodeid) const {
+  const model::MutexLock lock(mutex_);
+  const Index node = AnyNode(nodeid);
+  if (node == kNone) return std::nullopt;
   std::vector<std::string> names;
-  for (const Place* at = place.get(); at->parent; at = at->parent.get()) {
+  for (const Place* at = &places_[nodes_[node].place]; at->parent != kNone;
+       at = &places_[at->parent]) {
     names.push_back(at->name);
   }
   std::reverse(names.begin(), names.end());
   return names;
 }
 
-InodeTable::Inode InodeTable::Revive(NodeId nodeid, const PlacePtr& place, ObjectPtr object) {
-  model::MutexLock lock(mutex_);
-  if (const auto known = CountLookup(nodeid)) return *known;
-  past_.erase(nodeid);
-  const PlacePtr current = Current(place);
-  const auto it = nodes_.emplace(nodeid, Node{std::move(object), 1, current}).first;
-  if (current->current == 0) current->current = nodeid;
-  ++current->nodes;
-  return Describe(nodeid, it->second);
+std::optional<InodeTable::Inode> InodeTable::Revive(NodeId nodeid, ObjectPtr object) {
+  ObjectPtr rest = std::move(object);  // destroyed after the lock is given back
+  const model::MutexLock lock(mutex_);
+  const Index index = AnyNode(nodeid);
+  if (index == kNone) return std::nullopt;
+  Node& node = nodes_[index];
+  if (node.lookups == 0) {
+    ++known_;
+    node.object = std::move(rest);
+    Index& current = places_[node.place].current;
+    if (current == kNone) current = index;
+  }
+  return CountLookup(node);
 }
 
-InodeTable::Inode InodeTable::LookupAt(const PlacePtr& place, ObjectPtr object) {
-  model::MutexLock lock(mutex_);
-  return LookupLocked(Current(place), object);
+std::optional<InodeTable::Inode> InodeTable::LookupParent(NodeId nodeid, ObjectPtr object) {
+  ObjectPtr rest = std::move(object);  // destroyed after the lock is given back
+  const model::MutexLock lock(mutex_);
+  const Index node = AnyNode(nodeid);
+  if (node == kNone || node == kRootNode) return std::nullopt;
+  const Index parent = places_[nodes_[node].place].parent;
+  if (places_[parent].parent == kNone) return CountLookup(nodes_[kRootNode]);
+  return LookupLocked(parent, rest);
 }
 
-InodeTable::PlacePtr InodeTable::Current(const PlacePtr& place) {
-  return place->parent ? PlaceAt(place->parent, place->name) : place;
+InodeTable::Index& InodeTable::BucketOf(uint64_t hash) {
+  return buckets_[hash & (buckets_.size() - 1)];
 }
 
-void InodeTable::Remember(NodeId nodeid, const PlacePtr& place) {
-  past_.emplace(nodeid, place);
-  past_order_.push_back(nodeid);
-  if (past_order_.size() <= kRemembered) return;
-  past_.erase(past_order_.front());
-  past_order_.pop_front();
+// About one bucket a place, also after most places have gone.
+void InodeTable::SizeBuckets() {
+  constexpr size_t kLeast = 64;
+  const size_t wanted = std::max(kLeast, std::bit_ceil(places_.size() + 1));
+  if (wanted <= buckets_.size() && buckets_.size() / 8 <= wanted) return;
+  buckets_ = std::vector<Index>(wanted, kNone);
+  for (Index index = 0; index < places_.limit(); ++index) {
+    Place* place = places_.Find(index);
+    if (place == nullptr || place->parent == kNone) continue;
+    Index& bucket = BucketOf(hash_(places_[place->parent].ino, place->name));
+    place->next = std::exchange(bucket, index);
+  }
 }
 
-InodeTable::PlacePtr InodeTable::PlaceAt(const PlacePtr& parent, std::string_view name) {
-  const uint64_t parent_ino = parent->ino;
-  const auto it = places_.find({parent_ino, name});
-  if (it != places_.end()) return it->second;
-  const uint64_t ino = FreeIno(parent_ino, name);
-  auto place = std::make_shared<Place>(Place{parent, parent_ino, std::string(name), ino, 0, 0});
-  places_.emplace(PlaceKey{parent_ino, place->name}, place);
-  inos_.emplace(ino, place.get());
-  return place;
+InodeTable::Index InodeTable::FindPlace(uint64_t hash, uint64_t parent_ino,
+                                        std::string_view name) const {
+  if (buckets_.empty()) return kNone;
+  Index index = buckets_[hash & (buckets_.size() - 1)];
+  for (; index != kNone; index = places_[index].next) {
+    const Place& place = places_[index];
+    if (places_[place.parent].ino == parent_ino && place.name == name) break;
+  }
+  return index;
+}
+
+InodeTable::Index InodeTable::PlaceAt(Index parent, std::string_view name) {
+  const uint64_t parent_ino = places_[parent].ino;
+  const uint64_t hash = hash_(parent_ino, name);
+  const Index known = FindPlace(hash, parent_ino, name);
+  if (known != kNone) return known;
+  SizeBuckets();
+  const uint64_t ino = FreeIno(hash);
+  if (ino != hash) moved_inos_.insert(ino);
+  Index& bucket = BucketOf(hash);
+  bucket =
+      places_.Add({.ino = ino, .name = std::string(name), .parent = parent, .next = bucket});
+  ++places_[parent].uses;
+  return bucket;
+}
+
+void InodeTable::Unuse(Index index) {
+  Place* place = &places_[index];
+  while (--place->uses == 0) {
+    const Index parent = place->parent;
+    const uint64_t hash = hash_(places_[parent].ino, place->name);
+    Index* link = &BucketOf(hash);
+    while (*link != index) link = &places_[*link].next;
+    *link = place->next;
+    if (place->ino != hash) moved_inos_.erase(place->ino);
+    places_.Remove(index);
+    index = parent;
+    place = &places_[index];
+  }
 }
 
 // Two paths of one hash are as good as never seen at the same time with 64
 // bits, unless somebody makes them so; the second one then gets the next
 // number, and keeps it for as long as the kernel knows it.
-uint64_t InodeTable::FreeIno(uint64_t parent_ino, std::string_view name) const {
-  uint64_t ino = hash_(parent_ino, name);
-  while (ino <= kLastReserved || inos_.contains(ino)) ++ino;
+uint64_t InodeTable::FreeIno(uint64_t hash) const {
+  uint64_t ino = hash;
+  while (ino <= kLastReserved || IsUsed(ino)) ++ino;
   return ino;
 }
 
-InodeTable::Inode InodeTable::Describe(NodeId nodeid, const Node& node) {
-  return {nodeid, node.place->ino, node.place->parent_ino, node.object};
+bool InodeTable::IsUsed(uint64_t ino) const {
+  if (moved_inos_.contains(ino)) return true;
+  if (buckets_.empty()) return false;
+  Index index = buckets_[ino & (buckets_.size() - 1)];
+  while (index != kNone && places_[index].ino != ino) index = places_[index].next;
+  return index != kNone;
 }
 
-InodeTable::Inode InodeTable::Add(const PlacePtr& place, ObjectPtr object) {
-  const NodeId nodeid = next_++;
-  const auto it = nodes_.emplace(nodeid, Node{std::move(object), 1, place}).first;
-  place->current = nodeid;
-  ++place->nodes;
-  return Describe(nodeid, it->second);
+InodeTable::Inode InodeTable::Describe(const Node& node) const {
+  const Place& place = places_[node.place];
+  const uint64_t parent_ino = place.parent == kNone ? place.ino : places_[place.parent].ino;
+  return {node.nodeid, place.ino, parent_ino, node.object};
+}
+
+InodeTable::Inode InodeTable::Add(Index place, ObjectPtr object, uint64_t listed_version) {
+  const Index index = nodes_.Add({.object = std::move(object),
+                                  .lookups = 1,
+                                  .listed_version = listed_version,
+                                  .place = place});
+  Node& node = nodes_[index];
+  node.nodeid = ++serial_ << 32 | (uint64_t{index} + 1);
+  places_[place].current = index;
+  ++places_[place].uses;
+  ++known_;
+  return Describe(node);
 }
 
 void InodeTable::Forget(NodeId nodeid, uint64_t count) {
   ObjectPtr dropped;  // destroyed after the lock is given back
-  model::MutexLock lock(mutex_);
-  const auto it = nodes_.find(nodeid);
-  if (it == nodes_.end() || nodeid == kRoot) return;
-  if (it->second.lookups > count) {
-    it->second.lookups -= count;
+  const model::MutexLock lock(mutex_);
+  const Index index = KnownNode(nodeid);
+  if (index == kNone || index == kRootNode) return;
+  Node& node = nodes_[index];
+  if (node.lookups > count) {
+    node.lookups -= count;
     return;
   }
-  dropped = std::move(it->second.object);
-  Remove(nodeid);
+  dropped = std::move(node.object);
+  node.lookups = 0;
+  --known_;
+  Index& current = places_[node.place].current;
+  if (current == index) current = kNone;
+  Remember(nodeid);
 }
 
-void InodeTable::Remove(NodeId nodeid) {
-  const auto it = nodes_.find(nodeid);
-  const auto place = std::move(it->second.place);
-  nodes_.erase(it);
-  Remember(nodeid, place);
-  if (place->current == nodeid) place->current = 0;
-  if (--place->nodes > 0) return;
-  inos_.erase(place->ino);
-  places_.erase({place->parent_ino, place->name});
+void InodeTable::Remember(NodeId nodeid) {
+  const NodeId oldest = std::exchange(past_[next_past_ % kRemembered], nodeid);
+  ++next_past_;
+  const Index past = AnyNode(oldest);
+  // It may be known again, or have been forgotten twice.
+  if (past == kNone || nodes_[past].lookups != 0 || oldest == nodeid) return;
+  const Index place = nodes_[past].place;
+  nodes_.Remove(past);
+  Unuse(place);
 }
 
 uint64_t InodeTable::InoOf(uint64_t parent_ino, std::string_view name) const {
-  model::MutexLock lock(mutex_);
-  const auto it = places_.find({parent_ino, name});
-  return it != places_.end() ? it->second->ino : FreeIno(parent_ino, name);
+  const model::MutexLock lock(mutex_);
+  const uint64_t hash = hash_(parent_ino, name);
+  const Index known = FindPlace(hash, parent_ino, name);
+  return known != kNone ? places_[known].ino : FreeIno(hash);
 }
 
 size_t InodeTable::size() const {
-  model::MutexLock lock(mutex_);
-  return nodes_.size();
+  const model::MutexLock lock(mutex_);
+  return known_;
 }
 
 }  // namespace ndlfs::fs

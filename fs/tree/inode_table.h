@@ -13,22 +13,24 @@
 //           of the old contents keep the old nodeid.
 #pragma once
 
+#include <array>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
+#include "fs/tree/slab.h"
 #include "model/mutex.h"
 
 namespace ndlfs::fs {
 
-// Thread-safe. Each method takes a few hash look-ups. The only callbacks that
-// run under the lock are Object::Compare() and the hash function.
+// Thread-safe. Each method takes a few look-ups. The only callbacks that run under the lock are
+// those of Object and the hash function. A name that the kernel knows takes about a hundred
+// bytes, apart from its object.
 class InodeTable {
  public:
   using NodeId = uint64_t;
@@ -49,6 +51,9 @@ class InodeTable {
     // it. Called under the table's lock: must be quick and must not use the
     // table.
     virtual Relation Compare(const Object& fresh) const = 0;
+    // The version that LookupListed() has of this object; 0 if no listing tells one. Called
+    // under the table's lock.
+    virtual uint64_t ListedVersion() const { return 0; }
   };
   using ObjectPtr = std::shared_ptr<Object>;
 
@@ -56,7 +61,7 @@ class InodeTable {
     NodeId nodeid = 0;
     uint64_t ino = 0;
     uint64_t parent_ino = 0;  // of the root: its own
-    ObjectPtr object;
+    ObjectPtr object;         // null: see LookupListed()
   };
 
   // The hash of a path, from the st_ino of its parent and its last part.
@@ -73,26 +78,32 @@ class InodeTable {
   // new one. nullopt if `parent` has been forgotten.
   std::optional<Inode> Lookup(NodeId parent, std::string_view name, ObjectPtr object);
 
+  // The same for a name that a listing told with its attributes. Most of these names are
+  // forgotten without being used, so there is no object before Complete(). Objects with this
+  // ListedVersion() are the same; it is not 0.
+  std::optional<Inode> LookupListed(NodeId parent, std::string_view name, uint64_t version);
+  // Gives `object` to an inode without one; otherwise the inode keeps the object that it has.
+  // nullopt if `object` is another version, or the inode has been forgotten.
+  std::optional<Inode> Complete(NodeId nodeid, ObjectPtr object);
+  // The directory of a nodeid, with its object; nullopt if the kernel has forgotten the one or
+  // the other.
+  std::optional<Inode> FindParent(NodeId nodeid) const;
+
   // Servers of NFS keep nodeids in file handles, and use them after the kernel has forgotten
-  // them. The paths of the latest kRemembered of those are remembered.
+  // them. The latest kRemembered of those are remembered.
   static constexpr size_t kRemembered = 4'096;
-  struct Place;
-  using PlacePtr = std::shared_ptr<Place>;
-  // Where the object of a nodeid is or was; null if that is not remembered.
-  PlacePtr PlaceOfNode(NodeId nodeid) const;
-  // The directory that a place is in; null for the root.
-  static PlacePtr ParentOf(const PlacePtr& place);
-  // The names on the way from the root to a place.
-  static std::vector<std::string> PathOf(const PlacePtr& place);
+  // The names on the way from the root to a nodeid that is known or remembered.
+  std::optional<std::vector<std::string>> PathOf(NodeId nodeid) const;
   // Counts one more lookup of an inode that is known. nullopt if it is not.
   std::optional<Inode> LookupAgain(NodeId nodeid);
-  // Counts a lookup of `object`, which was found at `place`: as `nodeid` again, or as
-  // Lookup() does. `object` is not used if the nodeid has become known meanwhile.
-  Inode Revive(NodeId nodeid, const PlacePtr& place, ObjectPtr object);
-  Inode LookupAt(const PlacePtr& place, ObjectPtr object);
+  // Counts a lookup of `object`, which was found at the path of `nodeid`, as `nodeid` again;
+  // or at the path of its directory. `object` is not used if the nodeid has become known
+  // meanwhile. nullopt if the nodeid is not remembered.
+  std::optional<Inode> Revive(NodeId nodeid, ObjectPtr object);
+  std::optional<Inode> LookupParent(NodeId nodeid, ObjectPtr object);
 
   // Subtracts `count` lookups, and removes the nodeid when none is left.
-  // Unknown nodeids and counts that are too large do no harm. The root stays.
+  // Unknown nodeids and counts that are too large do no harm. The root stays. Needs no memory.
   void Forget(NodeId nodeid, uint64_t count);
 
   // The st_ino that `name` in the directory `parent_ino` has, or will have
@@ -103,39 +114,59 @@ class InodeTable {
   size_t size() const;
 
  private:
+  using Index = uint32_t;
+  static constexpr Index kNone = ~Index{0};
+  static constexpr Index kRootNode = 0;
+
+  // A path that has a nodeid, or that a path below has.
+  struct Place {
+    uint64_t ino = 0;
+    std::string name = {};
+    Index parent = kNone;   // of the root: none
+    Index next = kNone;     // in its bucket
+    Index current = kNone;  // the node that stands for what is there now
+    uint32_t uses = 0;      // nodes and places below
+  };
+  // A nodeid, with its index in the lower half. Remembered only while it has no lookups.
   struct Node {
-    ObjectPtr object;
-    uint64_t lookups;
-    PlacePtr place;
-  };
-  struct PlaceKey {
-    uint64_t parent_ino;
-    std::string_view name;  // points into the Place
-    bool operator==(const PlaceKey&) const = default;
-  };
-  struct PlaceKeyHash {
-    size_t operator()(const PlaceKey& key) const;
+    NodeId nodeid = 0;
+    ObjectPtr object = {};
+    uint64_t lookups = 0;
+    uint64_t listed_version = 0;  // while there is no object
+    Index place = kNone;
   };
 
-  PlacePtr PlaceAt(const PlacePtr& parent, std::string_view name) REQUIRES(mutex_);
-  // `place`, or the one that has taken its path since it was forgotten.
-  PlacePtr Current(const PlacePtr& place) REQUIRES(mutex_);
-  Inode LookupLocked(const PlacePtr& place, ObjectPtr& object) REQUIRES(mutex_);
-  void Remember(NodeId nodeid, const PlacePtr& place) REQUIRES(mutex_);
-  uint64_t FreeIno(uint64_t parent_ino, std::string_view name) const REQUIRES(mutex_);
-  static Inode Describe(NodeId nodeid, const Node& node);
-  std::optional<Inode> CountLookup(NodeId nodeid) REQUIRES(mutex_);
-  Inode Add(const PlacePtr& place, ObjectPtr object) REQUIRES(mutex_);
-  void Remove(NodeId nodeid) REQUIRES(mutex_);
+  // The index of a nodeid that is known or remembered, or kNone; and of one that is known.
+  Index AnyNode(NodeId nodeid) const REQUIRES(mutex_);
+  Index KnownNode(NodeId nodeid) const REQUIRES(mutex_);
+
+  Index& BucketOf(uint64_t hash) REQUIRES(mutex_);
+  void SizeBuckets() REQUIRES(mutex_);
+  Index FindPlace(uint64_t hash, uint64_t parent_ino, std::string_view name) const
+      REQUIRES(mutex_);
+  Index PlaceAt(Index parent, std::string_view name) REQUIRES(mutex_);
+  void Unuse(Index place) REQUIRES(mutex_);
+  uint64_t FreeIno(uint64_t hash) const REQUIRES(mutex_);
+  bool IsUsed(uint64_t ino) const REQUIRES(mutex_);
+
+  Inode LookupLocked(Index place, ObjectPtr& object) REQUIRES(mutex_);
+  Inode CountLookup(Node& node) REQUIRES(mutex_);
+  Inode Add(Index place, ObjectPtr object, uint64_t listed_version) REQUIRES(mutex_);
+  void Remember(NodeId nodeid) REQUIRES(mutex_);
+  Inode Describe(const Node& node) const REQUIRES(mutex_);
 
   const Hash hash_;
   mutable model::Mutex mutex_;
-  NodeId next_ GUARDED_BY(mutex_) = kRoot + 1;
-  std::unordered_map<NodeId, Node> nodes_ GUARDED_BY(mutex_);
-  std::unordered_map<PlaceKey, PlacePtr, PlaceKeyHash> places_ GUARDED_BY(mutex_);
-  std::unordered_map<NodeId, PlacePtr> past_ GUARDED_BY(mutex_);  // forgotten ones
-  std::deque<NodeId> past_order_ GUARDED_BY(mutex_);
-  std::unordered_map<uint64_t, Place*> inos_ GUARDED_BY(mutex_);
+  NodeId serial_ GUARDED_BY(mutex_) = 0;
+  size_t known_ GUARDED_BY(mutex_) = 0;
+  Slab<Node> nodes_ GUARDED_BY(mutex_);
+  Slab<Place> places_ GUARDED_BY(mutex_);
+  // Places by the hash of their path, each bucket a list; a power of two.
+  std::vector<Index> buckets_ GUARDED_BY(mutex_);
+  // Inos that are not the hash of their path, because another path had that.
+  std::unordered_set<uint64_t> moved_inos_ GUARDED_BY(mutex_);
+  std::array<NodeId, kRemembered> past_ GUARDED_BY(mutex_) = {};  // forgotten ones, a ring
+  size_t next_past_ GUARDED_BY(mutex_) = 0;
 };
 
 // The default hash, which is the same on every machine and in every run. It has

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -13,12 +14,14 @@
 
 #include "backends/format/hierarchy.h"
 #include "backends/store/access.h"
+#include "fs/tree/freshness.h"
 #include "fs/view/view.h"
 #include "model/mutex.h"
 
 namespace ndlfs::fs {
 
 class Entity;
+class LaterElements;
 
 // What a view was made of besides its entity.
 struct EntityPart {
@@ -32,6 +35,8 @@ struct EntityPart {
   // Null for a part whose own views may be made of this entity: the two would keep each other
   // in memory forever.
   std::shared_ptr<const Entity> held;
+  // Set for an array that the view holds only once it has been read: has its entity then.
+  std::shared_ptr<const LaterElements> later;
 };
 
 // One version of a file of an entity. Immutable, except for what reads of the
@@ -47,7 +52,17 @@ struct EntityView {
   std::vector<EntityPart> parts;
   std::map<std::string, uint64_t> listings;
   std::set<std::string> absent;
-  uint64_t parts_bytes = 0;  // memory that the parts hold
+  // Memory that the parts hold when all have been read, and what those hold now that are held
+  // only then.
+  uint64_t most_parts_bytes = 0;
+  uint64_t later_bytes = 0;
+  std::shared_ptr<const std::atomic<uint64_t>> held_later_bytes;
+  // The time of the last look whether the parts that it does not hold are the same.
+  mutable std::atomic<Freshness::Time> looked_at{Freshness::Time()};
+
+  uint64_t parts_bytes() const {
+    return most_parts_bytes - later_bytes + (held_later_bytes ? held_later_bytes->load() : 0);
+  }
 };
 using EntityViewPtr = std::shared_ptr<const EntityView>;
 
@@ -87,7 +102,7 @@ class KeptViews {
     const model::MutexLock lock(mutex_);
     uint64_t bytes = 0;
     for (const EntityViewPtr& kept : views_) {
-      bytes += kept->view->held_bytes() + kept->parts_bytes;
+      bytes += kept->view->held_bytes() + kept->parts_bytes();
     }
     return bytes;
   }

@@ -42,15 +42,13 @@ std::string WayToTop(size_t depth) {
 // One text of a `.ndl.yaml`.
 class DocumentFile final : public TreeNode {
  public:
-  DocumentFile(MountContext& context, StorePtr store, std::string path,
-               const Document& document, const Attributes& attributes)
+  DocumentFile(MountContext& context, StorePtr store, std::string path, uint64_t hash,
+               const Attributes& attributes)
       : context_(context),
         store_(std::move(store)),
         path_(std::move(path)),
-        hash_(document.hash),
-        attributes_(attributes) {
-    attributes_.size = document.text->size();
-  }
+        hash_(hash),
+        attributes_(attributes) {}
 
   Relation Compare(const Object& fresh) const override {
     const auto* other = dynamic_cast<const DocumentFile*>(&fresh);
@@ -60,6 +58,8 @@ class DocumentFile final : public TreeNode {
   }
 
   model::Result<Attributes> Stat() const override { return attributes_; }
+
+  uint64_t ListedVersion() const override { return hash_; }
 
   model::Result<OpenedFile> Open() override {
     NDLFS_TRY(const StorePtr store, context_.catalog.OfCaller(store_));
@@ -77,12 +77,12 @@ class DocumentFile final : public TreeNode {
   const StorePtr store_;
   const std::string path_;
   const uint64_t hash_;
-  Attributes attributes_;
+  const Attributes attributes_;
 };
 
 // The entries of a folder of a store. There may be a million of them, and any
 // number of programs that have the folder open: those that have not gone on for
-// long have no list, and go on in a new one.
+// long have no list, and go on in a new one. A short list stays with its reader.
 class ListingReader final : public DirectoryReader {
  public:
   using Listing = StoreServices::Listing;
@@ -110,9 +110,14 @@ class ListingReader final : public DirectoryReader {
     auto listing = listing_.lock();
     if (listing) return listing;
     NDLFS_TRY(Listing made, make_());
+    constexpr uint64_t kShort = 4096;
     const uint64_t bytes = HeldBytes(made);
     listing = std::make_shared<const Listing>(std::move(made));
-    services_.listings.Touch(listing, bytes);
+    if (bytes <= kShort) {
+      short_listing_ = listing;
+    } else {
+      services_.listings.Touch(listing, bytes);
+    }
     listing_ = listing;
     return listing;
   }
@@ -120,6 +125,7 @@ class ListingReader final : public DirectoryReader {
   StoreServices& services_;
   const Make make_;
   std::weak_ptr<const Listing> listing_;
+  std::shared_ptr<const Listing> short_listing_;
   size_t next_ = 0;
 };
 
@@ -166,6 +172,7 @@ class EntityFolder final : public DirectoryNode {
   bool MayChange(std::string_view name) const override;
   bool DependsOnCaller() const override { return store_->is_shared(); }
   bool ListsAttributesOf(mode_t type) const override;
+  std::optional<ListedFile> FindListed(std::string_view name) const override;
   model::Result<std::unique_ptr<DirectoryReader>> OpenDirectory() const override;
   model::Result<ExtendedAttributes> GetExtendedAttributes() const override;
   model::Result<std::optional<std::string>> GetExtendedAttribute(
@@ -179,7 +186,7 @@ class EntityFolder final : public DirectoryNode {
   model::Failure Absent(std::string_view name, bool is_denied) const;
   TreeNodePtr MakeSource() const;
   TreeNodePtr MakeErrorPage(std::string_view reason) const;
-  model::Result<TreeNodePtr> MakeDocument(const Entity& entity) const;
+  model::Result<ListedFile> DescribeDocument(const Entity& entity) const;
   model::Result<TreeNodePtr> FindError(const Entity& entity) const;
   model::Result<TreeNodePtr> FindByName(const EntityPtr& entity, std::string_view name) const;
   model::Result<TreeNodePtr> FindViewFile(const EntityPtr& entity, std::string_view name) const;
@@ -233,7 +240,11 @@ model::Result<TreeNodePtr> EntityFolder::Find(std::string_view name) const {
   const bool has_page = (*entity)->is_group() || (*entity)->reader;
   if (name == kPageName && !has_page) return MakeErrorPage((*entity)->ErrorText());
   if ((*entity)->node == nullptr) return Absent(name, (*entity)->is_denied);
-  if (name == kDocumentName) return MakeDocument(**entity);
+  if (name == kDocumentName) {
+    NDLFS_TRY(const ListedFile document, DescribeDocument(**entity));
+    return std::make_shared<DocumentFile>(context_, store_, path_, document.version,
+                                          document.attributes);
+  }
   return FindByName(*entity, name);
 }
 
@@ -257,11 +268,12 @@ model::Result<TreeNodePtr> EntityFolder::FindError(const Entity& entity) const {
                                                          : FileAttributes(*store_));
 }
 
-model::Result<TreeNodePtr> EntityFolder::MakeDocument(const Entity& entity) const {
+model::Result<ListedFile> EntityFolder::DescribeDocument(const Entity& entity) const {
   NDLFS_TRY(const auto document, context_.documents.Get(store_, path_));
   Attributes attributes = FileAttributes(*store_, entity);
+  attributes.size = document->text->size();
   attributes.mtime_ns = attributes.ctime_ns = std::max(attributes.mtime_ns, document->mtime_ns);
-  return std::make_shared<DocumentFile>(context_, store_, path_, *document, attributes);
+  return ListedFile{attributes, document->hash};
 }
 
 // A reserved name is that of a view. Any other is that of a child, or an alias
@@ -313,6 +325,24 @@ bool EntityFolder::ListsAttributesOf(mode_t type) const {
   const auto entity = store_->Get(path_);
   return entity && (*entity)->is_array() &&
          !std::holds_alternative<model::DimCoord>((*entity)->node->entity);
+}
+
+std::optional<ListedFile> EntityFolder::FindListed(std::string_view name) const {
+  const auto entity = store_->Get(path_);
+  if (!entity || !(*entity)->is_array()) return std::nullopt;
+  if (name == kDocumentName) {
+    auto document = DescribeDocument(**entity);
+    if (!document || document->version == 0) return std::nullopt;
+    return *std::move(document);
+  }
+  if (name == kErrorName || !(*entity)->reader) return std::nullopt;
+  const auto view = FindView(store_, *entity, name);
+  if (!view) return std::nullopt;
+  const auto size = (*view)->view->size();
+  if (!size) return std::nullopt;
+  ListedFile file{FileAttributes(*store_, **entity, **view), (*view)->generation};
+  file.attributes.size = *size;
+  return file;
 }
 
 model::Result<TreeNodePtr> EntityFolder::FindChild(std::string_view file_name) const {

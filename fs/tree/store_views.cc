@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "fs/tree/store_views.h"
 
+#include <malloc.h>
+
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <map>
 #include <set>
@@ -9,6 +12,7 @@
 #include <utility>
 
 #include "fs/tree/inode_table.h"
+#include "fs/tree/later_elements.h"
 #include "model/mutex.h"
 #include "model/path_name.h"
 
@@ -28,18 +32,27 @@ uint64_t Mix(uint64_t hash, uint64_t number) {
   return HashPath(hash, {reinterpret_cast<const char*>(&number), sizeof(number)});
 }
 
+// `later` is set for an array that is noted for its elements.
+EntityPart NotHeld(const Entity& entity, std::shared_ptr<const LaterElements> later) {
+  return {.path = entity.path,
+          .is_group = entity.is_group(),
+          .generation = entity.generation,
+          .version = entity.version,
+          .loaded_from = entity.loaded_from,
+          .access = entity.access,
+          .mtime_ns = entity.mtime_ns,
+          .held = nullptr,
+          .later = std::move(later)};
+}
+
 // Parts are held so that they keep their generation. A group has its version, which is as good
-// without chunks. Of two arrays that need each other, one holds the other.
+// without chunks, and so has an array as long as none of its chunks was read. Of two arrays
+// that need each other, one holds the other.
 EntityPart PartOf(const Entity& owner, const EntityPtr& entity) {
+  EntityPart part = NotHeld(*entity, nullptr);
   const bool is_held = !entity->is_group() && (owner.is_group() || entity->path < owner.path);
-  return {.path = entity->path,
-          .is_group = entity->is_group(),
-          .generation = entity->generation,
-          .version = entity->version,
-          .loaded_from = entity->loaded_from,
-          .access = entity->access,
-          .mtime_ns = entity->mtime_ns,
-          .held = is_held ? entity : nullptr};
+  if (is_held) part.held = entity;
+  return part;
 }
 
 // What a view was made of besides its entity. Thread-safe.
@@ -51,6 +64,19 @@ class Parts {
     std::string path = entity->path;
     entities_.emplace(std::move(path), std::move(entity));
   }
+  // Notes `entity`, an array of `store`, for its elements of `size` bytes alone. There may be
+  // very many, so it is held only once they are read.
+  std::shared_ptr<const ElementSource> AddForElements(const StorePtr& store,
+                                                      const EntityPtr& entity, uint64_t size)
+      EXCLUDES(mutex_) {
+    auto later = std::make_shared<const LaterElements>(store, *entity, size, later_bytes_);
+    // What others have read of it tells whether it has changed.
+    if (entity->ledger->has_notes()) later->Hold(entity);
+    Later part = {NotHeld(*entity, later), entity->held_bytes};
+    const model::MutexLock lock(mutex_);
+    if (is_moved_) return later;
+    return later_.emplace(entity->path, std::move(part)).first->second.part.later;
+  }
   // What was found at `path` before: all of a view is made of one look. nullopt if nobody has
   // looked there.
   std::optional<Result<EntityPtr>> Known(const std::string& path) const EXCLUDES(mutex_) {
@@ -58,6 +84,12 @@ class Parts {
     if (const auto known = entities_.find(path); known != entities_.end()) return known->second;
     if (absent_.contains(path)) return model::NotFound("{}", path);
     return std::nullopt;
+  }
+  // Whether `entity` is not what was found there before.
+  bool Contradicts(const Entity& entity) const EXCLUDES(mutex_) {
+    const model::MutexLock lock(mutex_);
+    const auto known = later_.find(entity.path);
+    return known != later_.end() && known->second.part.version != entity.version;
   }
   void AddListing(const std::string& path, uint64_t hash) EXCLUDES(mutex_) {
     const model::MutexLock lock(mutex_);
@@ -71,24 +103,44 @@ class Parts {
   // generation.
   void MoveTo(const Entity& owner, EntityView& view) EXCLUDES(mutex_) {
     const model::MutexLock lock(mutex_);
+    view.parts.reserve(entities_.size() + later_.size());
     for (const auto& [path, entity] : entities_) {
       EntityPart part = PartOf(owner, entity);
-      view.generation = Mix(view.generation, part.is_group ? part.version : part.generation);
-      if (part.held) view.parts_bytes += entity->held_bytes;
-      view.parts.push_back(std::move(part));
+      if (part.held) view.most_parts_bytes += entity->held_bytes;
+      AddTo(view, std::move(part));
     }
+    for (auto& [path, later] : later_) {
+      view.most_parts_bytes += later.bytes;
+      view.later_bytes += later.bytes;
+      AddTo(view, std::move(later.part));
+    }
+    view.held_later_bytes = later_bytes_;
     for (const auto& [path, hash] : listings_) view.generation = Mix(view.generation, hash);
     for (const std::string& path : absent_) view.generation = HashPath(view.generation, path);
     view.listings = std::move(listings_);
     view.absent = std::move(absent_);
     // The view may hold this, and must not hold entities by it.
     entities_.clear();
+    later_.clear();
     is_moved_ = true;
   }
 
  private:
+  struct Later {
+    EntityPart part;
+    uint64_t bytes;  // of its entity
+  };
+
+  static void AddTo(EntityView& view, EntityPart part) {
+    view.generation = Mix(view.generation, part.is_group ? part.version : part.generation);
+    view.parts.push_back(std::move(part));
+  }
+
+  const std::shared_ptr<std::atomic<uint64_t>> later_bytes_ =
+      std::make_shared<std::atomic<uint64_t>>(0);
   mutable model::Mutex mutex_;
   std::map<std::string, EntityPtr> entities_ GUARDED_BY(mutex_);
+  std::map<std::string, Later> later_ GUARDED_BY(mutex_);
   bool is_moved_ GUARDED_BY(mutex_) = false;
   std::map<std::string, uint64_t> listings_ GUARDED_BY(mutex_);
   std::set<std::string> absent_ GUARDED_BY(mutex_);
@@ -143,6 +195,23 @@ class StoreGroup final : public GroupInput, public std::enable_shared_from_this<
 
   Result<GroupChild> Load(std::string_view name) const override {
     NDLFS_TRY(const auto entity, LoadEntity(model::JoinPath(path_, name)));
+    return ChildOf(entity);
+  }
+  Result<GroupChild> LoadForElements(std::string_view name) const override {
+    NDLFS_TRY(const auto entity, FindEntity(model::JoinPath(path_, name)));
+    auto child = ChildOf(entity);
+    const bool has_elements = child && child->array && child->array->elements;
+    if (has_elements && LaterElements::CanBeOf(*entity)) {
+      child->array->elements =
+          parts_->AddForElements(store_, entity, child->array->elements->size());
+    } else {
+      parts_->Add(entity);
+    }
+    return child;
+  }
+
+ private:
+  Result<GroupChild> ChildOf(const EntityPtr& entity) const {
     if (entity->node == nullptr) return model::BadInput("{}", model::OneLine(entity->problems));
     GroupChild child;
     child.node = entity->node;
@@ -155,12 +224,16 @@ class StoreGroup final : public GroupInput, public std::enable_shared_from_this<
     }
     return child;
   }
-
- private:
   Result<EntityPtr> LoadEntity(std::string path) const {
+    NDLFS_TRY(auto entity, FindEntity(std::move(path)));
+    parts_->Add(entity);
+    return entity;
+  }
+  // Notes only that there is none.
+  Result<EntityPtr> FindEntity(std::string path) const {
     if (auto known = parts_->Known(path)) return *std::move(known);
     auto entity = store_->Get(path);
-    if (entity) parts_->Add(*entity);
+    if (entity && parts_->Contradicts(**entity)) return model::HasChanged(path);
     if (!entity && entity.error().code() == model::ErrorCode::kNotFound) {
       parts_->AddAbsent(std::move(path));
     }
@@ -204,21 +277,32 @@ ArrayInput InputOf(const StorePtr& store, const Entity& entity,
   return input;
 }
 
+// Left to itself, malloc keeps what was used to make a view of so many.
+constexpr size_t kManyParts = 1000;
+
 // Whether a view that is made of more than its entity is still what would be made now.
 Result<bool> IsCurrent(const StorePtr& store, const EntityView& view) {
+  NDLFS_TRY(const auto hierarchy, store->Hierarchy());
+  const Freshness::Time looked_at = store->looked_at();
+  const bool is_fresh = store->services().freshness.Holds(view.looked_at);
   for (const EntityPart& part : view.parts) {
+    const EntityPtr held = part.later ? part.later->entity() : part.held;
+    if (part.later && held == nullptr) {
+      if (is_fresh || MountedStore::VersionOf(*hierarchy, part.path) == part.version) continue;
+      return false;
+    }
     NDLFS_TRY(const auto now, store->Get(part.path));
-    const bool is_same = part.is_group ? now->is_group() && now->version == part.version
-                                       : now->generation == part.generation;
+    const bool is_same = part.is_group
+                             ? now->is_group() && now->version == part.version
+                             : now->generation == (held ? held->generation : part.generation);
     if (!is_same) return false;
   }
+  if (!is_fresh) view.looked_at = looked_at;
   for (const std::string& path : view.absent) {
     const auto now = store->Get(path);
     if (now) return false;
     if (now.error().code() != model::ErrorCode::kNotFound) return model::Propagate(now.error());
   }
-  if (view.listings.empty()) return true;
-  NDLFS_TRY(const auto hierarchy, store->Hierarchy());
   for (const auto& [path, hash] : view.listings) {
     NDLFS_TRY(const auto names, hierarchy->List(path), path);
     if (HashNames(names) != hash) return false;
@@ -282,6 +366,7 @@ Result<EntityViewPtr> FindWith(const ViewProvider<Input>& provider, const Input&
   }
   auto made = std::make_shared<EntityView>();
   made->name = file->name;
+  made->looked_at = store->looked_at();
   made->generation = entity->generation;
   auto view = provider.Make(input, file->name);
   if (!view && view.error().code() == model::ErrorCode::kIo) {
@@ -289,6 +374,7 @@ Result<EntityViewPtr> FindWith(const ViewProvider<Input>& provider, const Input&
   }
   made->view = view ? *std::move(view) : std::make_shared<const RefusedView>(view.error());
   parts.MoveTo(*entity, *made);
+  if (made->parts.size() >= kManyParts) ::malloc_trim(0);
   kept = entity->views->Keep(std::move(made));
   // Last, so that it is not dropped for its own parts.
   store->Touch(entity);

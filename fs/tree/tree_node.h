@@ -48,6 +48,12 @@ struct KeptObject {
 };
 using KeptObjects = std::vector<KeptObject>;
 
+// A file as a listing tells it. Lookup() would find an object with this ListedVersion().
+struct ListedFile {
+  Attributes attributes;
+  uint64_t version = 0;
+};
+
 // One pass over a directory. For one thread at a time.
 class DirectoryReader {
  public:
@@ -124,6 +130,11 @@ class TreeNode : public InodeTable::Object {
   // Whether a listing may tell the attributes of entries of `type` (S_IFREG, S_IFDIR ...) to a
   // caller that probably asks for them next: they take little more time than the listing.
   virtual bool ListsAttributesOf(mode_t /*type*/) const { return false; }
+  // The file `name` for such a listing, at less cost than Lookup(); nullopt if only Lookup()
+  // can tell.
+  virtual std::optional<ListedFile> FindListed(std::string_view /*name*/) const {
+    return std::nullopt;
+  }
 
   // Opens the file. If this succeeds, the pages of this node that the kernel
   // has cached are still right. If the contents have changed, fails with

@@ -70,8 +70,9 @@ class ViewHandle final : public FileHandle {
   // The index of a store lives as long as its arrays, so it counts, too. If the store is no
   // longer open, nobody knows how large the index is.
   KeptObjects kept() const override {
-    KeptObjects objects = {{made_.get(), made_->view->most_held_bytes() + made_->parts_bytes},
-                           {entity_.get(), entity_->held_bytes}};
+    KeptObjects objects = {
+        {made_.get(), made_->view->most_held_bytes() + made_->most_parts_bytes},
+        {entity_.get(), entity_->held_bytes}};
     const HierarchyPtr hierarchy = entity_->loaded_from.lock();
     if (hierarchy) objects.push_back({hierarchy.get(), hierarchy->held_bytes()});
     return objects;
@@ -106,6 +107,8 @@ class ViewFile final : public TreeNode {
         other != nullptr && other->name_ == name_ && other->generation() == generation();
     return same ? Relation::kSame : Relation::kDifferent;
   }
+
+  uint64_t ListedVersion() const override { return generation(); }
 
   model::Result<Attributes> Stat() const override {
     Attributes attributes = attributes_;

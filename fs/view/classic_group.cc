@@ -174,14 +174,14 @@ bool AppendTexts(std::string& out, const model::Value& value, bool& first) {
   return true;
 }
 
-// Types that an attribute's numbers may have, the best first.
-std::vector<Type> TypesFor(const Datatype& type, bool is_cdf5) {
+// Types of CDF-1 that an attribute's numbers may have, the best first, and at last their own.
+std::vector<Type> TypesFor(const Datatype& type) {
   if (type.kind() == Kind::kFloat) {
     return {type.size() <= 4 ? Type::kFloat : Type::kDouble};
   }
   const auto own = TypeOf(type);
   if (!own) return {};
-  if (is_cdf5 || !NeedsCdf5(*own)) return {*own};
+  if (!NeedsCdf5(*own)) return {*own};
   if (*own == Type::kUByte) return {Type::kShort};
   return {Type::kInt, *own};
 }
@@ -199,18 +199,39 @@ Attribute MakeText(std::string_view name, std::string text) {
   return attribute;
 }
 
-Attribute MakeAttribute(const model::Attribute& from, bool is_cdf5) {
+Attribute MakeAttribute(const model::Attribute& from) {
   Attribute attribute = Named(from.name, Type::kChar);
   bool first = true;
   if (from.type.kind() == Kind::kString && AppendTexts(attribute.values, from.value, first)) {
     return attribute;
   }
-  for (const Type type : TypesFor(from.type, is_cdf5)) {
+  for (const Type type : TypesFor(from.type)) {
     attribute.type = type;
     attribute.values.clear();
     if (AppendNumbers(attribute.values, from.value, from.type, type)) return attribute;
   }
   return MakeText(from.name, model::WriteFlow(from.value, from.type));
+}
+
+// The integer of `bytes`, which are big-endian.
+model::WideInt SignedFrom(std::string_view bytes) {
+  model::WideInt value = bytes.empty() || static_cast<signed char>(bytes[0]) >= 0 ? 0 : -1;
+  for (const char byte : bytes) value = value * 256 + static_cast<unsigned char>(byte);
+  return value;
+}
+
+// Gives integers of `attribute`, which have a signed type, the type `own` if it holds them.
+void GiveOwnType(Attribute& attribute, Type own) {
+  const auto [least, most] = RangeOf(own);
+  const size_t size = SizeOf(attribute.type);
+  std::string values;
+  for (size_t i = 0; i < attribute.values.size(); i += size) {
+    const model::WideInt value = SignedFrom(std::string_view(attribute.values).substr(i, size));
+    if (value < least || value > most) return;
+    AppendBig(values, static_cast<unsigned __int128>(value), SizeOf(own));
+  }
+  attribute.type = own;
+  attribute.values = std::move(values);
 }
 
 // Attributes whose values are compared with those of the variable, and which
@@ -221,17 +242,47 @@ bool HasTypeOfVariable(std::string_view name) {
          name == "flag_masks";
 }
 
+// An attribute with the type of its numbers in CDF-5, where that differs.
+struct OwnType {
+  size_t attribute;
+  Type type;
+};
+
+// The attributes of a variable, or of the file.
+struct Attributes {
+  std::vector<Attribute> list;
+  std::vector<OwnType> own_types;
+};
+
+std::vector<Attribute> ListOf(Attributes attributes, bool is_cdf5) {
+  for (const OwnType& own : attributes.own_types) {
+    if (is_cdf5) GiveOwnType(attributes.list[own.attribute], own.type);
+  }
+  return std::move(attributes.list);
+}
+
 // Adds attributes under names that are valid and differ.
 class AttributeList {
  public:
-  AttributeList(std::vector<Attribute>& list, bool is_cdf5) : list_(list), is_cdf5_(is_cdf5) {}
+  // Adds to those that `attributes` has.
+  explicit AttributeList(Attributes& attributes)
+      : list_(attributes.list), own_types_(attributes.own_types) {
+    for (const Attribute& attribute : list_) names_.Take(attribute.name);
+  }
 
   void Add(Attribute attribute) {
     attribute.name = names_.Take(attribute.name);
     attribute.count = attribute.values.size() / SizeOf(attribute.type);
     list_.push_back(std::move(attribute));
   }
-  void Add(const model::Attribute& from) { Add(MakeAttribute(from, is_cdf5_)); }
+  void Add(const model::Attribute& from) {
+    Attribute attribute = MakeAttribute(from);
+    const auto own = TypeOf(from.type);
+    const bool differs = own && attribute.type != Type::kChar && !IsFloat(attribute.type) &&
+                         attribute.type != *own;
+    if (differs) own_types_.push_back({list_.size(), *own});
+    Add(std::move(attribute));
+  }
 
   // An attribute of a variable of `type`.
   void AddOf(Type type, const model::Attribute& from) {
@@ -251,7 +302,7 @@ class AttributeList {
 
  private:
   std::vector<Attribute>& list_;
-  const bool is_cdf5_;
+  std::vector<OwnType>& own_types_;
   NameTable names_;
 };
 
@@ -298,89 +349,122 @@ void AddFillValue(AttributeList& attributes, const model::Ndarray& array, const 
   attributes.Add(std::move(fill));
 }
 
+}  // namespace
+
+// What counts of an array when its node is gone.
+struct ContentBuilder::Noted {
+  std::string path;
+  std::string name;  // in the file
+  bool is_coordinate = false;
+  std::string left_out = {};  // why, where the array cannot be in the file
+  Datatype dtype = {};
+  std::vector<uint64_t> shape = {};
+  model::Shape dimensions = {};
+  std::vector<std::string> dimension_names = {};
+  std::shared_ptr<const ElementSource> values = {};
+  Type type = Type::kByte;
+  Attributes attributes = {};
+};
+
+namespace {
+
+using Noted = ContentBuilder::Noted;
+
+Attributes AttributesOf(const GroupArray& from, Type type) {
+  Attributes attributes;
+  AttributeList list(attributes);
+  const model::Ndarray& array = from.node->array();
+  for (const model::Attribute& attribute : array.attributes) list.AddOf(type, attribute);
+  Datatype dtype = from.input->dtype;
+  while (dtype.kind() == Kind::kArray) dtype = Datatype(dtype.base());
+  if (dtype.kind() == Kind::kEnum) AddFlags(list, dtype, type);
+  if (dtype.kind() == Kind::kInteger && dtype.time()) AddTime(list, *dtype.time());
+  AddFillValue(list, array, dtype, type);
+  if (dtype.kind() == Kind::kInteger && dtype.time()) AddNaT(list);
+  return attributes;
+}
+
+// Where the array cannot be in the file, the reason.
+std::string NoteInput(const GroupArray& from, Noted& noted) {
+  if (!from.input) return "it cannot be read";
+  const ArrayInput& input = *from.input;
+  const auto type = TypeOf(input.dtype);
+  if (!type) return "netCDF classic has no type for " + input.dtype.keyword();
+  noted.values = ValuesOf(input);
+  if (!noted.values) return "it is too large";
+  noted.type = *type;
+  noted.dtype = input.dtype;
+  noted.shape = input.shape;
+  noted.dimensions = from.node->array().shape;
+  noted.dimension_names = from.node->array().dimension_names;
+  noted.attributes = AttributesOf(from, *type);
+  return {};
+}
+
 class Builder {
  public:
-  Builder(const std::vector<model::Attribute>& group_attributes,
-          std::span<const GroupArray> arrays)
-      : group_attributes_(group_attributes), arrays_(arrays) {}
+  explicit Builder(std::vector<Noted> arrays) : arrays_(std::move(arrays)) {}
 
-  Content Build() {
-    GiveNames();
+  Content Build(const std::vector<model::Attribute>& group_attributes) {
+    for (const Noted& array : arrays_) {
+      if (array.is_coordinate) coordinate_names_[array.path] = array.name;
+    }
     for (const bool coordinates : {true, false}) {
       for (size_t i = 0; i < arrays_.size(); ++i) {
-        if (IsCoordinate(i) == coordinates) AddVariable(i);
+        if (arrays_[i].is_coordinate == coordinates) AddVariable(i);
       }
     }
     const bool is_cdf5 = std::ranges::any_of(
         content_.header.variables, [](const Variable& v) { return NeedsCdf5(v.type); });
     for (size_t i = 0; i < content_.arrays.size(); ++i) AddAttributes(i, is_cdf5);
-    AttributeList global(content_.header.attributes, is_cdf5);
-    for (const model::Attribute& attribute : group_attributes_) global.Add(attribute);
+    Attributes attributes;
+    AttributeList global(attributes);
+    for (const model::Attribute& attribute : group_attributes) global.Add(attribute);
     if (!left_out_.empty()) global.Add(MakeText(kLeftOut, left_out_));
+    content_.header.attributes = ListOf(std::move(attributes), is_cdf5);
     return std::move(content_);
   }
 
  private:
-  const backends::Node& NodeOf(size_t i) const { return *arrays_[i].node; }
-  bool IsCoordinate(size_t i) const {
-    return std::holds_alternative<model::DimCoord>(NodeOf(i).entity);
-  }
-
-  // The group's own arrays choose first.
-  void GiveNames() {
-    NameTable table;
-    names_.resize(arrays_.size());
-    for (const bool outer : {false, true}) {
-      for (size_t i = 0; i < arrays_.size(); ++i) {
-        if (arrays_[i].is_outer != outer) continue;
-        names_[i] = table.Take(model::BaseName(arrays_[i].path));
-        if (IsCoordinate(i)) coordinate_names_[arrays_[i].path] = names_[i];
-      }
-    }
-  }
-
   void LeaveOut(size_t i, std::string_view reason) {
     if (!left_out_.empty()) left_out_ += '\n';
     left_out_ += fmt::format("{}: {}", model::BaseName(arrays_[i].path), reason);
   }
 
   void AddVariable(size_t i) {
-    if (!arrays_[i].input) return LeaveOut(i, "it cannot be read");
-    const ArrayInput& input = *arrays_[i].input;
-    const auto type = TypeOf(input.dtype);
-    if (!type) return LeaveOut(i, "netCDF classic has no type for " + input.dtype.keyword());
-    auto values = ValuesOf(input);
-    if (!values) return LeaveOut(i, "it is too large");
-    if (!FitsEmpty(i, input)) return LeaveOut(i, "it has no elements");
+    Noted& array = arrays_[i];
+    if (!array.left_out.empty()) return LeaveOut(i, array.left_out);
+    if (!FitsEmpty(i)) return LeaveOut(i, "it has no elements");
     Variable variable;
-    variable.type = *type;
-    for (size_t d = 0; d < input.shape.size(); ++d) {
-      variable.dimensions.push_back(DimensionOf(i, d, input.shape[d]));
+    variable.type = array.type;
+    for (size_t d = 0; d < array.shape.size(); ++d) {
+      variable.dimensions.push_back(DimensionOf(i, d, array.shape[d]));
     }
-    AddInnerDimensions(i, input.dtype, variable);
-    variable.name = names_[i];
+    AddInnerDimensions(i, array.dtype, variable);
+    variable.name = array.name;
     content_.header.variables.push_back(std::move(variable));
     content_.arrays.push_back(i);
-    content_.elements.push_back(std::move(values));
+    content_.elements.push_back(std::move(array.values));
   }
 
   // Only one dimension of a file can be empty, as the first of its variables.
-  bool FitsEmpty(size_t i, const ArrayInput& input) {
-    for (size_t d = 0; d < input.shape.size(); ++d) {
-      if (input.shape[d] != 0) continue;
+  bool FitsEmpty(size_t i) {
+    const Noted& array = arrays_[i];
+    for (size_t d = 0; d < array.shape.size(); ++d) {
+      if (array.shape[d] != 0) continue;
       const std::string key = KeyOf(i, d, 0);
       if (d > 0 || (!empty_.empty() && empty_ != key)) return false;
       empty_ = key;
     }
-    return input.dtype.size() != 0;
+    return array.dtype.size() != 0;
   }
 
   // What says that two dimensions are one; of those without a name nothing does.
   std::string KeyOf(size_t i, size_t d, uint64_t length) const {
-    if (IsCoordinate(i)) return "/" + arrays_[i].path;
-    const model::Ndarray& array = NodeOf(i).array();
-    if (d < array.shape.size() && !array.shape[d].dimcoord.empty()) {
-      return "/" + array.shape[d].dimcoord;
+    const Noted& array = arrays_[i];
+    if (array.is_coordinate) return "/" + array.path;
+    if (d < array.dimensions.size() && !array.dimensions[d].dimcoord.empty()) {
+      return "/" + array.dimensions[d].dimcoord;
     }
     if (d < array.dimension_names.size() && !array.dimension_names[d].empty()) {
       return fmt::format("{} {}", length, array.dimension_names[d]);
@@ -389,17 +473,17 @@ class Builder {
   }
 
   std::string NameOf(size_t i, size_t d) const {
-    if (IsCoordinate(i)) return names_[i];
-    const model::Ndarray& array = NodeOf(i).array();
-    if (d < array.shape.size() && !array.shape[d].dimcoord.empty()) {
-      const auto known = coordinate_names_.find(array.shape[d].dimcoord);
+    const Noted& array = arrays_[i];
+    if (array.is_coordinate) return array.name;
+    if (d < array.dimensions.size() && !array.dimensions[d].dimcoord.empty()) {
+      const auto known = coordinate_names_.find(array.dimensions[d].dimcoord);
       if (known != coordinate_names_.end()) return known->second;
-      return std::string(model::BaseName(array.shape[d].dimcoord));
+      return std::string(model::BaseName(array.dimensions[d].dimcoord));
     }
     if (d < array.dimension_names.size() && !array.dimension_names[d].empty()) {
       return array.dimension_names[d];
     }
-    return fmt::format("{}_dim{}", model::BaseName(arrays_[i].path), d);
+    return fmt::format("{}_dim{}", model::BaseName(array.path), d);
   }
 
   uint32_t DimensionOf(size_t i, size_t d, uint64_t length) {
@@ -437,27 +521,17 @@ class Builder {
 
   void AddAttributes(size_t v, bool is_cdf5) {
     Variable& variable = content_.header.variables[v];
-    const size_t i = content_.arrays[v];
-    const model::Ndarray& array = NodeOf(i).array();
-    AttributeList list(variable.attributes, is_cdf5);
-    for (const model::Attribute& attribute : array.attributes) {
-      list.AddOf(variable.type, attribute);
+    Noted& array = arrays_[content_.arrays[v]];
+    const std::string_view true_name = model::BaseName(array.path);
+    if (variable.name != true_name) {
+      AttributeList(array.attributes).Add(MakeText(kTrueName, std::string(true_name)));
     }
-    Datatype dtype = arrays_[i].input->dtype;
-    while (dtype.kind() == Kind::kArray) dtype = Datatype(dtype.base());
-    if (dtype.kind() == Kind::kEnum) AddFlags(list, dtype, variable.type);
-    if (dtype.kind() == Kind::kInteger && dtype.time()) AddTime(list, *dtype.time());
-    AddFillValue(list, array, dtype, variable.type);
-    if (dtype.kind() == Kind::kInteger && dtype.time()) AddNaT(list);
-    const std::string_view true_name = model::BaseName(arrays_[i].path);
-    if (variable.name != true_name) list.Add(MakeText(kTrueName, std::string(true_name)));
+    variable.attributes = ListOf(std::move(array.attributes), is_cdf5);
   }
 
-  const std::vector<model::Attribute>& group_attributes_;
-  const std::span<const GroupArray> arrays_;
+  std::vector<Noted> arrays_;
   Content content_;
-  std::vector<std::string> names_;                       // of variables, by array
-  std::map<std::string, std::string> coordinate_names_;  // the same by path name
+  std::map<std::string, std::string> coordinate_names_;  // of variables, by path name
   NameTable dimension_names_;
   std::map<std::string, uint32_t> dimensions_;  // by what KeyOf says
   std::string empty_;                           // the key of the dimension of length 0
@@ -466,9 +540,21 @@ class Builder {
 
 }  // namespace
 
-Content MakeContent(const std::vector<model::Attribute>& group_attributes,
-                    std::span<const GroupArray> arrays) {
-  return Builder(group_attributes, arrays).Build();
+struct ContentBuilder::Names : NameTable {};
+
+ContentBuilder::ContentBuilder() : names_(std::make_unique<Names>()) {}
+ContentBuilder::~ContentBuilder() = default;
+
+void ContentBuilder::Add(const GroupArray& array) {
+  Noted noted = {.path = array.path,
+                 .name = names_->Take(model::BaseName(array.path)),
+                 .is_coordinate = std::holds_alternative<model::DimCoord>(array.node->entity)};
+  noted.left_out = NoteInput(array, noted);
+  arrays_.push_back(std::move(noted));
+}
+
+Content ContentBuilder::Build(const std::vector<model::Attribute>& group_attributes) {
+  return Builder(std::move(arrays_)).Build(group_attributes);
 }
 
 }  // namespace ndlfs::fs::classic

@@ -6,7 +6,6 @@
 
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,14 +21,12 @@ struct GroupArray {
   std::string path = {};                            // NDL path name
   std::shared_ptr<const backends::Node> node = {};  // an array
   std::optional<ArrayInput> input = {};             // without it the array is left out
-  // A coordinate of a group around this one: names of the group's own arrays come before its.
-  bool is_outer = false;
 };
 
 struct Content {
   backends::netcdf3::Header header;  // not laid out yet
-  // For each variable the array that it is, by its index, and its values: all of them, in C
-  // order, to be read big-endian.
+  // For each variable the array that it is, by its index in the order of Add(), and its values:
+  // all of them, in C order, to be read big-endian.
   std::vector<size_t> arrays;
   std::vector<std::shared_ptr<const ElementSource>> elements;
 };
@@ -47,7 +44,25 @@ struct Content {
 // Integers in attributes get a type of CDF-1 if their values fit and no variable
 // needs CDF-5. An array that the format cannot hold is left out. The global
 // attribute `ndlfs_left_out` names each of these with the reason, one a line.
-Content MakeContent(const std::vector<model::Attribute>& group_attributes,
-                    std::span<const GroupArray> arrays);
+//
+// Needs no more of an array than its elements when it has been added.
+class ContentBuilder {
+ public:
+  ContentBuilder();
+  ~ContentBuilder();
+
+  // The group's own arrays come before coordinates of groups around it: they choose their names
+  // first.
+  void Add(const GroupArray& array);
+  // Once, when all have been added.
+  Content Build(const std::vector<model::Attribute>& group_attributes);
+
+  struct Noted;
+
+ private:
+  struct Names;
+  std::unique_ptr<Names> names_;
+  std::vector<Noted> arrays_;
+};
 
 }  // namespace ndlfs::fs::classic

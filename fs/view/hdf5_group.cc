@@ -14,6 +14,7 @@
 #include "backends/base/checked.h"
 #include "backends/base/unicode.h"
 #include "fs/view/converted_elements.h"
+#include "fs/view/group_children.h"
 #include "fs/view/hdf5_types.h"
 #include "model/path_name.h"
 #include "model/utf8.h"
@@ -70,17 +71,23 @@ struct FoundArray {
   uint32_t group = 0;  // the number of its group
   std::string path;    // NDL path name
   std::string name;    // in the file
-  std::shared_ptr<const backends::Node> node;
-  ArrayInput input;
+  // What counts of its node, which is not kept.
+  bool is_coordinate = false;
+  model::Shape dimensions;
+  std::vector<std::string> dimension_names;
+  std::vector<backends::hdf5::NewAttribute> attributes;
+  size_t rank = 0;  // without the inner dimensions
   FlatType type;
   std::vector<uint64_t> shape;  // with the inner dimensions
+  std::optional<std::vector<std::byte>> fill;
+  std::shared_ptr<const ElementSource> elements;  // as they are in the file
+  // Only if elements are of variable size, or coordinates are outside.
+  std::optional<ArrayInput> input;
   // Its elements as a stream, where they are of variable size.
   std::optional<std::vector<std::byte>> data = {};
   bool is_left_out = false;
   bool is_scale = false;
   uint32_t object = kNone;  // its number in the file
-
-  bool IsCoordinate() const { return std::holds_alternative<model::DimCoord>(node->entity); }
 };
 
 struct FoundLink {
@@ -158,28 +165,45 @@ class Builder {
       LeaveOut(group.path(), "its groups are nested too deep");
       return {};
     }
-    NDLFS_TRY(const auto names, group.List(), group.path());
-    for (const std::string& name : names) {
-      if (++objects_ > limits_.objects) {
-        return model::Limit("more than {} objects", limits_.objects);
-      }
+    NDLFS_TRY(auto names, group.List(), group.path());
+    objects_ += names.size();
+    if (objects_ > limits_.objects)
+      return model::Limit("more than {} objects", limits_.objects);
+    NDLFS_RETURN_IF_ERROR(TakeLinks(group, number, names));
+    return LoadEach(group, names, [&](const std::string& name, Result<GroupChild> child) {
+      return TakeChild(group, number, depth, name, std::move(child));
+    });
+  }
+
+  // Those among the children of the group, which leave `names`.
+  Result<void> TakeLinks(const GroupInput& group, uint32_t number,
+                         std::vector<std::string>& names) {
+    std::vector<std::string> others;
+    for (std::string& name : names) {
       const std::string path = model::JoinPath(group.path(), name);
       NDLFS_TRY(const auto link, group.GetLink(name), path);
       if (link) {
         links_.push_back({number, name, path, TargetOf(*link, group.path())});
-        continue;
-      }
-      auto child = group.Load(name);
-      if (!child && IsTransient(child.error())) {
-        return model::Propagate(std::move(child).error(), path);
-      }
-      if (!child) {
-        LeaveOut(path, child.error().message());
-      } else if (child->group) {
-        NDLFS_RETURN_IF_ERROR(EnterGroup(std::move(child->group), number, name, depth));
       } else {
-        AddArray(number, path, name, *child);
+        others.push_back(std::move(name));
       }
+    }
+    names = std::move(others);
+    return {};
+  }
+
+  Result<void> TakeChild(const GroupInput& group, uint32_t number, size_t depth,
+                         const std::string& name, Result<GroupChild> child) {
+    const std::string path = model::JoinPath(group.path(), name);
+    if (!child && IsTransient(child.error())) {
+      return model::Propagate(std::move(child).error(), path);
+    }
+    if (!child) {
+      LeaveOut(path, child.error().message());
+    } else if (child->group) {
+      return EnterGroup(std::move(child->group), number, name, depth);
+    } else {
+      AddArray(number, path, name, *child);
     }
     return {};
   }
@@ -213,9 +237,13 @@ class Builder {
     FoundArray array;
     array.group = group;
     array.path = path;
-    array.node = child.node;
-    array.input = *child.array;
-    array.shape = child.array->shape;
+    const ArrayInput& input = *child.array;
+    const model::Ndarray& ndarray = child.node->array();
+    array.is_coordinate = std::holds_alternative<model::DimCoord>(child.node->entity);
+    array.dimensions = ndarray.shape;
+    array.dimension_names = ndarray.dimension_names;
+    array.rank = input.shape.size();
+    array.shape = input.shape;
     array.shape.insert(array.shape.end(), flat->inner.begin(), flat->inner.end());
     array.type = *std::move(flat);
     constexpr size_t kMaxRank = 32;
@@ -224,7 +252,11 @@ class Builder {
                       fmt::format("{} dimensions; HDF5 has {}", array.shape.size(), kMaxRank));
     }
     const bool is_fixed = array.type.type.is_fixed_size();
-    if (is_fixed && !ElementsOf(array)) return LeaveOut(path, "it is too large");
+    array.elements = ElementsOf(input);
+    if (is_fixed && !array.elements) return LeaveOut(path, "it is too large");
+    array.attributes = MakeAttributes(ndarray, input.dtype);
+    array.fill = FillOf(input, array.type.type);
+    if (!is_fixed || HasOuterCoordinates(ndarray.shape)) array.input = input;
     array.name = groups_[group].names.Take(name);
     const size_t number = arrays_.size();
     by_path_.emplace(path, number);
@@ -233,28 +265,37 @@ class Builder {
   }
 
   // Its elements as they are in the file.
-  static std::shared_ptr<const ElementSource> ElementsOf(const FoundArray& array) {
-    const Datatype& type = array.input.dtype;
-    if (!array.input.elements) return nullptr;
+  static std::shared_ptr<const ElementSource> ElementsOf(const ArrayInput& input) {
+    const Datatype& type = input.dtype;
+    if (!input.elements) return nullptr;
     auto conversion = ToUtf8(type);
     if (!conversion) return nullptr;
-    if (!conversion->converter) return array.input.elements;
+    if (!conversion->converter) return input.elements;
     constexpr size_t kMaxElement = size_t{16} << 20;
     if (type.size() > kMaxElement) return nullptr;
-    return ConvertElements(array.input.elements, *std::move(conversion));
+    return ConvertElements(input.elements, *std::move(conversion));
+  }
+
+  // Whether the coordinate at `path` is in no group of the file.
+  bool IsOutside(const std::string& path) const {
+    return !path.empty() && !model::IsBelow(path, root_.path());
+  }
+  bool HasOuterCoordinates(const model::Shape& shape) const {
+    return std::ranges::any_of(shape, [&](const model::Dimension& dimension) {
+      return IsOutside(dimension.dimcoord);
+    });
   }
 
   // The coordinates from groups around the root of the file.
   Result<void> AddOuterCoordinates() {
     const size_t inside = arrays_.size();
     for (size_t i = 0; i < inside; ++i) {
-      const model::Shape& shape = arrays_[i].node->array().shape;
+      if (!arrays_[i].input) continue;
+      const model::Shape shape = arrays_[i].dimensions;
       for (size_t d = 0; d < shape.size(); ++d) {
         const std::string& path = shape[d].dimcoord;
-        if (path.empty() || model::IsBelow(path, root_.path()) || by_path_.contains(path)) {
-          continue;
-        }
-        const auto found = FindCoordinate(arrays_[i].input, d);
+        if (!IsOutside(path) || by_path_.contains(path)) continue;
+        const auto found = FindCoordinate(*arrays_[i].input, d);
         if (!found && IsTransient(found.error())) return model::Propagate(found.error());
         if (!found || !*found) continue;
         AddArray(0, path, std::string(model::BaseName(path)),
@@ -265,11 +306,10 @@ class Builder {
   }
 
   static std::string_view DimensionName(const FoundArray& array, size_t d) {
-    const model::Ndarray& ndarray = array.node->array();
-    if (d < ndarray.shape.size() && !ndarray.shape[d].dimcoord.empty()) {
-      return model::BaseName(ndarray.shape[d].dimcoord);
+    if (d < array.dimensions.size() && !array.dimensions[d].dimcoord.empty()) {
+      return model::BaseName(array.dimensions[d].dimcoord);
     }
-    if (d < ndarray.dimension_names.size()) return ndarray.dimension_names[d];
+    if (d < array.dimension_names.size()) return array.dimension_names[d];
     return {};
   }
 
@@ -293,13 +333,12 @@ class Builder {
   // dimensions: those that are called as their first one.
   void FindScaleArrays() {
     for (FoundArray& array : arrays_) {
-      const size_t rank = array.input.shape.size();
+      const size_t rank = array.rank;
       if (rank == 0 || array.is_left_out) continue;
-      const model::Ndarray& ndarray = array.node->array();
-      const bool has_own = rank == 1 && array.IsCoordinate();
+      const bool has_own = rank == 1 && array.is_coordinate;
       const bool is_called =
           DimensionName(array, 0) == model::BaseName(array.path) &&
-          (ndarray.shape.empty() || ndarray.shape[0].dimcoord.empty()) &&
+          (array.dimensions.empty() || array.dimensions[0].dimcoord.empty()) &&
           ScopeOf(array.group, DimensionName(array, 0), array.shape[0]) == array.group;
       array.is_scale = has_own || is_called;
     }
@@ -347,10 +386,9 @@ class Builder {
     const FoundArray& array = arrays_[i];
     const uint64_t length = array.shape[d];
     if (array.is_scale && d == 0) return {.array = i};
-    const bool is_inner = d >= array.input.shape.size();
-    const model::Ndarray& ndarray = array.node->array();
-    if (!is_inner && d < ndarray.shape.size()) {
-      const auto found = by_path_.find(ndarray.shape[d].dimcoord);
+    const bool is_inner = d >= array.rank;
+    if (!is_inner && d < array.dimensions.size()) {
+      const auto found = by_path_.find(array.dimensions[d].dimcoord);
       if (found != by_path_.end()) {
         const FoundArray& scale = arrays_[found->second];
         if (scale.is_scale && scale.shape[0] == length && IsAround(scale.group, array.group)) {
@@ -369,7 +407,7 @@ class Builder {
 
   // Empty where no dimension has a name.
   std::vector<Scale> ScalesOf(size_t i) {
-    const size_t rank = arrays_[i].input.shape.size();
+    const size_t rank = arrays_[i].rank;
     if (arrays_[i].is_left_out) return {};
     bool is_named = arrays_[i].is_scale;
     for (size_t d = 0; d < rank; ++d) {
@@ -451,7 +489,7 @@ class Builder {
     };
     // In memory each has a pointer and a length.
     constexpr uint64_t kElement = 16;
-    const auto& reader = array.input.reader;
+    const auto reader = array.input ? array.input->reader : nullptr;
     if (reader == nullptr) return model::Unsupported("a part of an array");
     const auto table = backends::CheckedProduct(array.shape, kElement);
     if (!table || *table > left) return too_large();
@@ -489,10 +527,11 @@ class Builder {
 
   // One element as a fill value of the dataset; nullopt if the inner dimensions would need
   // different ones.
-  static std::optional<std::vector<std::byte>> FillOf(const FoundArray& array) {
-    if (array.input.reader == nullptr || !array.type.type.is_fixed_size()) return std::nullopt;
-    const std::vector<std::byte>& fill = array.input.reader->spec().fill;
-    const size_t size = array.type.type.size();
+  static std::optional<std::vector<std::byte>> FillOf(const ArrayInput& input,
+                                                      const Datatype& type) {
+    if (input.reader == nullptr || !type.is_fixed_size()) return std::nullopt;
+    const std::vector<std::byte>& fill = input.reader->spec().fill;
+    const size_t size = type.size();
     if (fill.empty() || size == 0 || fill.size() % size != 0) return std::nullopt;
     for (size_t i = size; i < fill.size(); ++i) {
       if (fill[i] != fill[i - size]) return std::nullopt;
@@ -511,18 +550,18 @@ class Builder {
     object.parent = groups_[array.group].object;
     object.name = array.name;
     object.path = array.path;
-    object.attributes = MakeAttributes(array.node->array(), array.input.dtype);
+    object.attributes = std::move(array.attributes);
     AddTrueName(array.name, array.path, object);
     object.type = array.type.type;
     object.shape = array.shape;
     object.is_scale = array.is_scale;
     for (const Scale& scale : scales_[i]) object.scales.push_back(ObjectOf(scale));
-    object.fill = FillOf(array);
+    object.fill = std::move(array.fill);
     std::shared_ptr<const ElementSource> elements;
     if (array.data) {
       object.data = std::move(array.data);
     } else {
-      elements = ElementsOf(array);
+      elements = std::move(array.elements);
     }
     if (array.object == kNone) array.object = Add({});
     file_->objects[array.object] = std::move(object);

@@ -95,6 +95,12 @@ class GroupInput {
   // Loads the child `name`. kNotFound if there is none. Other errors tell why
   // it cannot be shown; a kIo error may be transient.
   virtual model::Result<GroupChild> Load(std::string_view name) const = 0;
+  // The same for a view of a group that keeps nothing of an array but `array->elements`, so
+  // that it need not hold the metadata of all its arrays: elements that nobody has read may
+  // load the array again, and fail with kStale if it has changed.
+  virtual model::Result<GroupChild> LoadForElements(std::string_view name) const {
+    return Load(name);
+  }
 };
 
 // The coordinates along dimension `d` of `array`, or of the part of it, by the scope rules of

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
-#include <iterator>
 #include <memory>
 #include <optional>
 #include <set>
@@ -13,6 +12,7 @@
 
 #include "backends/format/netcdf3/layout.h"
 #include "fs/view/classic_group.h"
+#include "fs/view/group_children.h"
 #include "fs/view/segmented_view.h"
 #include "fs/view/view_kinds.h"
 #include "model/path_name.h"
@@ -63,49 +63,77 @@ std::shared_ptr<const backends::Node> Unreadable() {
   return node;
 }
 
-// The arrays of the group. A failure of the system fails all of it:
-// the array would be missing without a reason.
-Result<std::vector<GroupArray>> LoadArrays(const GroupInput& group) {
-  std::vector<GroupArray> arrays;
-  NDLFS_TRY(const auto names, group.List());
-  for (const std::string& name : names) {
-    NDLFS_TRY(const auto link, group.GetLink(name), name);
-    if (link) continue;
-    auto child = group.Load(name);
-    if (!child && IsSystemFailure(child.error())) {
-      return model::Propagate(std::move(child).error(), name);
-    }
-    if (!child && child.error().code() == model::ErrorCode::kNotFound) continue;
-    GroupArray array = {model::JoinPath(group.path(), name), Unreadable(), {}};
-    if (child) {
-      if (child->node->is_group()) continue;
-      array.node = std::move(child->node);
-      array.input = std::move(child->array);
-    }
-    arrays.push_back(std::move(array));
-  }
-  return arrays;
-}
-
-// The coordinates, from groups around this one, of the dimensions of `arrays`. Without those
-// that cannot be loaded the values of the arrays are still right.
-Result<std::vector<GroupArray>> LoadOuterCoordinates(std::span<const GroupArray> arrays) {
+// The coordinates that arrays of the group name, each with the first array that does.
+struct NamedCoordinates {
+  struct Named {
+    std::string path;
+    ArrayInput array;
+    size_t dimension;
+  };
+  std::vector<Named> list;
   std::set<std::string> known;
-  for (const GroupArray& array : arrays) known.insert(array.path);
-  std::vector<GroupArray> outer;
-  for (const GroupArray& array : arrays) {
-    if (!array.input) continue;
+
+  void AddOf(const GroupArray& array) {
+    if (!array.input) return;
     const model::Shape& shape = array.node->array().shape;
     for (size_t d = 0; d < shape.size(); ++d) {
-      if (shape[d].dimcoord.empty() || !known.insert(shape[d].dimcoord).second) continue;
-      auto found = FindCoordinate(*array.input, d);
-      if (!found && IsSystemFailure(found.error())) return model::Propagate(found.error());
-      if (!found || !*found) continue;
-      const auto node = (*found)->node;
-      outer.push_back({shape[d].dimcoord, node, **std::move(found), /*is_outer=*/true});
+      const std::string& path = shape[d].dimcoord;
+      if (!path.empty() && known.insert(path).second) list.push_back({path, *array.input, d});
     }
   }
-  return outer;
+};
+
+// The children that are no links.
+Result<std::vector<std::string>> ListObjects(const GroupInput& group) {
+  NDLFS_TRY(std::vector<std::string> names, group.List());
+  std::vector<std::string> objects;
+  for (std::string& name : names) {
+    NDLFS_TRY(const auto link, group.GetLink(name), name);
+    if (!link) objects.push_back(std::move(name));
+  }
+  return objects;
+}
+
+// Adds the arrays of the group. A failure of the system fails all of it:
+// the array would be missing without a reason.
+Result<void> AddArrays(const GroupInput& group, classic::ContentBuilder& content,
+                       NamedCoordinates& named) {
+  NDLFS_TRY(const auto names, ListObjects(group));
+  std::set<std::string> own;
+  NDLFS_RETURN_IF_ERROR(LoadEach(
+      group, names, [&](const std::string& name, Result<GroupChild> child) -> Result<void> {
+        if (!child && IsSystemFailure(child.error())) {
+          return model::Propagate(std::move(child).error(), name);
+        }
+        if (!child && child.error().code() == model::ErrorCode::kNotFound) return {};
+        GroupArray array = {model::JoinPath(group.path(), name), Unreadable(), {}};
+        if (child) {
+          if (child->node->is_group()) return {};
+          array.node = std::move(child->node);
+          array.input = std::move(child->array);
+        }
+        named.AddOf(array);
+        content.Add(array);
+        own.insert(std::move(array.path));
+        return {};
+      }));
+  std::erase_if(named.list,
+                [&](const auto& coordinate) { return own.contains(coordinate.path); });
+  return {};
+}
+
+// Adds the coordinates, from groups around this one, of the dimensions of its arrays. Without
+// those that cannot be loaded the values of the arrays are still right.
+Result<void> AddOuterCoordinates(const NamedCoordinates& named,
+                                 classic::ContentBuilder& content) {
+  for (const auto& [path, array, dimension] : named.list) {
+    auto found = FindCoordinate(array, dimension);
+    if (!found && IsSystemFailure(found.error())) return model::Propagate(found.error());
+    if (!found || !*found) continue;
+    const auto node = (*found)->node;
+    content.Add({path, node, **std::move(found)});
+  }
+  return {};
 }
 
 // Cannot be read from where an aligned block of 8 KiB has a byte that cannot be read. The
@@ -140,10 +168,11 @@ class BlockwiseView final : public View {
 };
 
 Result<ViewPtr> MakeFile(const GroupInput& group) {
-  NDLFS_TRY(std::vector<GroupArray> arrays, LoadArrays(group));
-  NDLFS_TRY(auto outer, LoadOuterCoordinates(arrays));
-  std::ranges::move(outer, std::back_inserter(arrays));
-  classic::Content content = MakeContent(group.node().attributes(), arrays);
+  classic::ContentBuilder builder;
+  NamedCoordinates named;
+  NDLFS_RETURN_IF_ERROR(AddArrays(group, builder, named));
+  NDLFS_RETURN_IF_ERROR(AddOuterCoordinates(named, builder));
+  classic::Content content = builder.Build(group.node().attributes());
   backends::netcdf3::Header& header = content.header;
   NDLFS_TRY(std::string text, backends::netcdf3::LayOut(header));
   std::vector<Segment> segments = {Literal(std::move(text))};

@@ -160,6 +160,22 @@ class ListedAttributesTest(harness.SourceTestCase):
             looked_up = self.mount(source, "--revalidate", "0")  # the kernel keeps no attributes
             self.assertEqual(everything(listed.path), everything(looked_up.path))
 
+    def test_files_that_were_listed_are_read_also_after_their_arrays_left_memory(self):
+        arrays = 1100  # more than stay in memory
+        for number in range(arrays):
+            self.write_array(f"a{number}", 4)
+            harness.write(self.path("m.zarr", f"a{number}", "0"), bytes([number % 256]) * 16)
+        mounted = self.mount(self.source, "--revalidate", "60")  # the kernel believes the listing
+        self.run_ok("du", "-a", mounted.join("m.zarr"))
+        for number in (0, 1, 500, arrays - 1):
+            folder = mounted.join("m.zarr", f"a{number}")
+            before = os.stat(os.path.join(folder, "data.raw"))
+            self.assertEqual(harness.read(folder, "data.raw"), bytes([number % 256]) * 16)
+            self.assertEqual(harness.read(folder, "data.npy")[-16:], bytes([number % 256]) * 16)
+            self.assertIn(f" a{number}:".encode(), harness.read(folder, ".ndl.yaml"))
+            after = os.stat(os.path.join(folder, "data.raw"))
+            self.assertEqual((before.st_ino, before.st_size), (after.st_ino, after.st_size))
+
     def test_a_change_is_seen_by_the_next_listing_after_a_second(self):
         mounted = self.mount(self.source)
 

@@ -2,15 +2,10 @@
 #include "backends/format/ndl/part_set.h"
 
 #include <algorithm>
-#include <atomic>
-#include <exception>
-#include <functional>
-#include <limits>
 #include <optional>
-#include <thread>
 #include <utility>
 
-#include "backends/store/caller.h"
+#include "backends/store/parallel.h"
 #include "model/bounded_map.h"
 #include "model/ndl/ndl_writer.h"
 #include "model/path_name.h"
@@ -74,45 +69,6 @@ uint64_t SignatureOf(std::string_view name, const PartDescription& first,
   hash = Mix(hash, rules.along.value_or(UINT64_MAX));
   hash = Mix(hash, rules.unpack ? 1 : 0);
   return Mix(hash, std::hash<double>()(rules.tolerance));
-}
-
-// Calls `work` for 0 ... count - 1, by several threads. Returns the error of the lowest number
-// that failed; numbers behind it may be left out.
-Result<void> ForAll(size_t count, const std::function<Result<void>(size_t)>& work) {
-  std::atomic<size_t> next{0};
-  std::atomic<size_t> failed{std::numeric_limits<size_t>::max()};
-  model::Mutex mutex;
-  std::optional<model::Error> error;
-  const auto run = [&] {
-    for (size_t i; (i = next++) < count && i < failed;) {
-      Result<void> done;
-      try {
-        done = work(i);
-      } catch (const std::exception& exception) {
-        done = model::Internal("{}", exception.what());
-      }
-      if (done) continue;
-      const model::MutexLock lock(mutex);
-      if (i >= failed) continue;
-      failed = i;
-      error = std::move(done).error();
-    }
-  };
-  std::vector<std::thread> helpers;
-  for (size_t t = 1; t < std::min<size_t>(kThreads, count / 4); ++t) {
-    try {
-      helpers.emplace_back([&run, caller = CallerScope::Current()] {
-        const CallerScope scope(caller);
-        run();
-      });
-    } catch (const std::exception&) {
-      break;  // this thread does it all
-    }
-  }
-  run();
-  for (std::thread& helper : helpers) helper.join();
-  if (error) return model::Propagate(*std::move(error));
-  return {};
 }
 
 }  // namespace
@@ -253,7 +209,7 @@ Result<void> PartSet::CheckSame(std::string_view name, const PartDescription& fi
                                 const ArraySource& source, double tolerance, bool opens) const {
   if (!opens) return {};
   NDLFS_TRY(const size_t first_part, First());
-  return ForAll(paths_.size(), [&](size_t i) -> Result<void> {
+  return RunInParallel(kThreads, paths_.size(), [&](size_t i) -> Result<void> {
     if (i == first_part || !is_present_[i]) return {};
     NDLFS_TRY(const auto node, LoadLike(i, name, first, {std::nullopt, false, tolerance}));
     if (const auto difference =
@@ -275,7 +231,7 @@ Result<std::vector<uint64_t>> PartSet::FindSizes(std::string_view name,
   if (status && *status && (*status)->is_file()) {
     signature = Mix(SignatureOf(name, first, rules), (*status)->version.hash());
   }
-  NDLFS_RETURN_IF_ERROR(ForAll(paths_.size(), [&](size_t i) -> Result<void> {
+  NDLFS_RETURN_IF_ERROR(RunInParallel(kThreads, paths_.size(), [&](size_t i) -> Result<void> {
     NDLFS_TRY(sizes[i], FindSize(i, name, first, rules, signature));
     return {};
   }));

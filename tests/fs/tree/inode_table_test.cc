@@ -24,6 +24,7 @@ class Thing final : public InodeTable::Object {
     if (other.version_ != version_) return Relation::kDifferent;
     return other.note_ != note_ ? Relation::kUpdated : Relation::kSame;
   }
+  uint64_t ListedVersion() const override { return static_cast<uint64_t>(version_); }
   int version() const { return version_; }
   int note() const { return note_; }
 
@@ -46,18 +47,17 @@ TEST(InodeTableTest, ForgottenNodeidsAreRememberedByPath) {
   EXPECT_FALSE(table.Find(file->nodeid));
   EXPECT_FALSE(table.LookupAgain(file->nodeid));
 
-  const auto place = table.PlaceOfNode(file->nodeid);
-  ASSERT_TRUE(place);
-  EXPECT_EQ(InodeTable::PathOf(place), (std::vector<std::string>{"folder", "file"}));
-  const auto parent = InodeTable::ParentOf(place);
-  const auto again = table.LookupAt(parent, MakeThing());
-  EXPECT_NE(again.nodeid, folder->nodeid) << "a nodeid is not given to another object";
-  EXPECT_EQ(again.ino, folder->ino);
-  const auto revived = table.Revive(file->nodeid, place, MakeThing());
-  EXPECT_EQ(revived.nodeid, file->nodeid);
-  EXPECT_EQ(revived.ino, file->ino);
+  EXPECT_EQ(table.PathOf(file->nodeid), (std::vector<std::string>{"folder", "file"}));
+  const auto again = table.LookupParent(file->nodeid, MakeThing());
+  ASSERT_TRUE(again);
+  EXPECT_NE(again->nodeid, folder->nodeid) << "a nodeid is not given to another object";
+  EXPECT_EQ(again->ino, folder->ino);
+  const auto revived = table.Revive(file->nodeid, MakeThing());
+  ASSERT_TRUE(revived);
+  EXPECT_EQ(revived->nodeid, file->nodeid);
+  EXPECT_EQ(revived->ino, file->ino);
   // It is what a lookup of its name finds, too.
-  EXPECT_EQ(table.Lookup(again.nodeid, "file", MakeThing())->nodeid, file->nodeid);
+  EXPECT_EQ(table.Lookup(again->nodeid, "file", MakeThing())->nodeid, file->nodeid);
   EXPECT_EQ(table.size(), 3u);
   table.Forget(file->nodeid, 2);
   EXPECT_FALSE(table.Find(file->nodeid));
@@ -68,8 +68,9 @@ TEST(InodeTableTest, RevivedVersionDoesNotTakeThePlaceOfANewOne) {
   const auto old = table.Lookup(InodeTable::kRoot, "file", MakeThing(1));
   table.Forget(old->nodeid, 1);
   const auto now = table.Lookup(InodeTable::kRoot, "file", MakeThing(2));
-  const auto revived = table.Revive(old->nodeid, table.PlaceOfNode(old->nodeid), MakeThing(2));
-  EXPECT_EQ(revived.ino, now->ino);
+  const auto revived = table.Revive(old->nodeid, MakeThing(2));
+  ASSERT_TRUE(revived);
+  EXPECT_EQ(revived->ino, now->ino);
   EXPECT_EQ(table.Lookup(InodeTable::kRoot, "file", MakeThing(2))->nodeid, now->nodeid);
   table.Forget(now->nodeid, 2);
   table.Forget(old->nodeid, 1);
@@ -80,12 +81,101 @@ TEST(InodeTableTest, RemembersTheLatestOnly) {
   InodeTable table(MakeThing());
   const auto first = table.Lookup(InodeTable::kRoot, "first", MakeThing());
   table.Forget(first->nodeid, 1);
-  EXPECT_TRUE(table.PlaceOfNode(first->nodeid));
+  EXPECT_TRUE(table.PathOf(first->nodeid));
   for (size_t i = 0; i < InodeTable::kRemembered; ++i) {
     table.Forget(table.Lookup(InodeTable::kRoot, std::to_string(i), MakeThing())->nodeid, 1);
   }
-  EXPECT_FALSE(table.PlaceOfNode(first->nodeid));
-  EXPECT_FALSE(table.PlaceOfNode(first->nodeid + 100'000));
+  EXPECT_FALSE(table.PathOf(first->nodeid));
+  EXPECT_FALSE(table.Revive(first->nodeid, MakeThing()));
+  EXPECT_FALSE(table.LookupParent(first->nodeid, MakeThing()));
+  EXPECT_FALSE(table.PathOf(first->nodeid + 100'000));
+}
+
+TEST(InodeTableTest, ForgottenAgainAfterARevivalIsRememberedAgain) {
+  InodeTable table(MakeThing());
+  const auto file = table.Lookup(InodeTable::kRoot, "file", MakeThing());
+  for (size_t i = 0; i < 2 * InodeTable::kRemembered; ++i) {
+    table.Forget(file->nodeid, 1);
+    ASSERT_TRUE(table.Revive(file->nodeid, MakeThing())) << i;
+  }
+  EXPECT_TRUE(table.Find(file->nodeid));
+  EXPECT_EQ(table.size(), 2u);
+}
+
+TEST(InodeTableTest, NameOfAListingGetsItsObjectWhenItIsUsed) {
+  InodeTable table(MakeThing());
+  const auto listed = table.LookupListed(InodeTable::kRoot, "file", 7);
+  ASSERT_TRUE(listed);
+  EXPECT_EQ(listed->ino, table.InoOf(1, "file"));
+  EXPECT_EQ(table.Find(listed->nodeid)->object, nullptr);
+  EXPECT_FALSE(table.Complete(listed->nodeid, MakeThing(8))) << "another version";
+  EXPECT_EQ(table.Find(listed->nodeid)->object, nullptr);
+  const auto object = MakeThing(7);
+  EXPECT_EQ(table.Complete(listed->nodeid, object)->object, object);
+  EXPECT_EQ(table.Complete(listed->nodeid, MakeThing(7))->object, object) << "the first stays";
+  table.Forget(listed->nodeid, 1);
+  EXPECT_FALSE(table.Complete(listed->nodeid, object));
+  EXPECT_EQ(table.size(), 1u);
+}
+
+TEST(InodeTableTest, ListingAndLookupOfTheSameVersionAreTheSameInode) {
+  InodeTable table(MakeThing());
+  const auto listed = table.LookupListed(InodeTable::kRoot, "file", 7);
+  EXPECT_EQ(table.LookupListed(InodeTable::kRoot, "file", 7)->nodeid, listed->nodeid);
+  const auto found = table.Lookup(InodeTable::kRoot, "file", MakeThing(7));
+  EXPECT_EQ(found->nodeid, listed->nodeid);
+  EXPECT_NE(found->object, nullptr);
+  EXPECT_EQ(table.LookupListed(InodeTable::kRoot, "file", 7)->nodeid, listed->nodeid);
+  table.Forget(listed->nodeid, 3);
+  EXPECT_TRUE(table.Find(listed->nodeid)) << "each of the four counts";
+  table.Forget(listed->nodeid, 1);
+  EXPECT_FALSE(table.Find(listed->nodeid));
+}
+
+TEST(InodeTableTest, ListingAndLookupOfOtherVersionsAreOtherInodes) {
+  InodeTable table(MakeThing());
+  const auto first = table.LookupListed(InodeTable::kRoot, "file", 1);
+  const auto second = table.LookupListed(InodeTable::kRoot, "file", 2);
+  const auto third = table.Lookup(InodeTable::kRoot, "file", MakeThing(3));
+  const auto fourth = table.LookupListed(InodeTable::kRoot, "file", 4);
+  const std::set<InodeTable::NodeId> nodeids = {first->nodeid, second->nodeid, third->nodeid,
+                                                fourth->nodeid};
+  EXPECT_EQ(nodeids.size(), 4u);
+  EXPECT_EQ(first->ino, fourth->ino);
+  for (const auto nodeid : nodeids) table.Forget(nodeid, 1);
+  EXPECT_FALSE(table.LookupListed(first->nodeid, "below", 1)) << "its folder is forgotten";
+  EXPECT_EQ(table.size(), 1u);
+}
+
+TEST(InodeTableTest, ParentIsFoundWhileTheKernelKnowsIt) {
+  InodeTable table(MakeThing());
+  const auto folder = table.Lookup(InodeTable::kRoot, "folder", MakeThing(5));
+  const auto file = table.LookupListed(folder->nodeid, "file", 7);
+  EXPECT_EQ(table.FindParent(file->nodeid)->nodeid, folder->nodeid);
+  EXPECT_EQ(table.FindParent(folder->nodeid)->nodeid, InodeTable::kRoot);
+  EXPECT_FALSE(table.FindParent(InodeTable::kRoot));
+  table.Forget(folder->nodeid, 1);
+  EXPECT_FALSE(table.FindParent(file->nodeid));
+  // A file that only a listing told has no children to look up.
+  table.LookupListed(InodeTable::kRoot, "folder", 9);
+  EXPECT_FALSE(table.FindParent(file->nodeid));
+}
+
+TEST(InodeTableTest, FindsEveryPathOfManyAfterMostAreForgotten) {
+  InodeTable table(MakeThing());
+  std::vector<InodeTable::Inode> all;
+  for (int i = 0; i < 20'000; ++i) {
+    all.push_back(*table.LookupListed(InodeTable::kRoot, std::to_string(i), 1));
+  }
+  for (size_t i = 0; i < all.size(); ++i) {
+    if (i % 100 != 0) table.Forget(all[i].nodeid, 1);
+  }
+  EXPECT_EQ(table.size(), 201u);
+  for (size_t i = 0; i < all.size(); i += 100) {
+    const auto again = table.LookupListed(InodeTable::kRoot, std::to_string(i), 1);
+    EXPECT_EQ(again->nodeid, all[i].nodeid);
+    EXPECT_EQ(again->ino, HashPath(1, std::to_string(i)));
+  }
 }
 
 TEST(InodeTableTest, RootIsThereFromTheBeginningAndStays) {
@@ -242,6 +332,7 @@ class InodeTableModelTest : public ::testing::TestWithParam<uint64_t> {
     } else {
       ASSERT_GT(inode->nodeid, newest_) << "a nodeid was used twice";
       newest_ = current = inode->nodeid;
+      ids_.push_back(newest_);
       model_.nodes[newest_] = {parent_ino, name, version, note, 1, inode->ino};
     }
   }
@@ -278,13 +369,15 @@ class InodeTableModelTest : public ::testing::TestWithParam<uint64_t> {
   InodeTable table_{MakeThing(), &WeakHash};
   Model model_;
   InodeTable::NodeId newest_ = InodeTable::kRoot;
+  // All that were given out, and some that were not.
+  std::vector<InodeTable::NodeId> ids_ = {InodeTable::kRoot, 0, 2, ~uint64_t{0}};
 };
 
 TEST_P(InodeTableModelTest, AgreesWithTheModelAfterRandomOperations) {
   std::mt19937_64 random(GetParam());
   const auto below = [&](uint64_t n) { return random() % n; };
   for (int step = 0; step < 5000; ++step) {
-    const InodeTable::NodeId nodeid = 1 + below(newest_ + 2);
+    const InodeTable::NodeId nodeid = ids_[below(ids_.size())];
     if (below(5) < 3) {
       const std::string name(1, static_cast<char>('a' + below(6)));
       const int version = static_cast<int>(below(3));

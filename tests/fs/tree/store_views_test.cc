@@ -28,19 +28,33 @@ using ::testing::Pair;
 using Relation = InodeTable::Object::Relation;
 
 // data.all: the arrays of a group one after the other, each with its name.
+template <typename Load>
+model::Result<ViewPtr> MakeAll(const GroupInput& group, const Load& load) {
+  std::vector<Segment> segments;
+  NDLFS_TRY(const auto names, group.List());
+  for (const std::string& name : names) {
+    NDLFS_TRY(const GroupChild child, load(name));
+    if (!child.array) continue;
+    segments.emplace_back(Literal(name + ":"));
+    segments.emplace_back(AllOf(child.array->elements));
+  }
+  return MakeSegmentedView(std::move(segments));
+}
 constexpr GroupViewKind kAllView = {
     .file_name = "data.all",
     .applies_to = [](const GroupInput&) { return true; },
     .make = [](const GroupInput& group) -> model::Result<ViewPtr> {
-      std::vector<Segment> segments;
-      NDLFS_TRY(const auto names, group.List());
-      for (const std::string& name : names) {
-        NDLFS_TRY(const GroupChild child, group.Load(name));
-        if (!child.array) continue;
-        segments.emplace_back(Literal(name + ":"));
-        segments.emplace_back(AllOf(child.array->elements));
-      }
-      return MakeSegmentedView(std::move(segments));
+      return MakeAll(group, [&](const std::string& name) { return group.Load(name); });
+    },
+};
+
+// data.elements: the same, made of no more of the arrays than their elements.
+constexpr GroupViewKind kElementsView = {
+    .file_name = "data.elements",
+    .applies_to = [](const GroupInput&) { return true; },
+    .is_listed = [](const GroupInput&) { return false; },
+    .make = [](const GroupInput& group) -> model::Result<ViewPtr> {
+      return MakeAll(group, [&](const auto& name) { return group.LoadForElements(name); });
     },
 };
 
@@ -216,48 +230,6 @@ TEST_F(StoreViewsTest, ListingAGroupMakesNoFile) {
   EXPECT_GE(store.loaded, 100);
 }
 
-TEST_F(StoreViewsTest, FileOfAnUnchangedGroupStaysTheSameAndIsMadeOnce) {
-  FakeStore& store = AddDirectoryStore("a.zarr");
-  store.AddGroup("/");
-  store.AddArray("/t", "abc");
-  const auto before = Find("a.zarr/data.all");
-  ASSERT_THAT((*before)->Open(), IsOk());
-  const int loaded = store.loaded;
-  Pass(std::chrono::seconds(10));
-  const auto after = Find("a.zarr/data.all");
-  EXPECT_EQ((*before)->Compare(**after), Relation::kSame);
-  EXPECT_THAT((*before)->Open(), IsOk());
-  EXPECT_EQ(store.loaded, loaded);
-}
-
-TEST_F(StoreViewsTest, FileOfAGroupChangesWithEachOfItsArrays) {
-  FakeStore& store = AddDirectoryStore("a.zarr");
-  store.AddGroup("/");
-  store.AddArray("/t", "abc");
-  store.AddArray("/u", "xyz");
-  const auto before = Find("a.zarr/data.all");
-  ASSERT_THAT((*before)->Open(), IsOk());
-  store.SetArray("/u", "longer");
-  ++store.objects.at("/u").version;
-  Pass(std::chrono::seconds(2));
-  EXPECT_THAT((*before)->Open(), ndlfs::test::IsStale());
-  const auto after = Find("a.zarr/data.all");
-  EXPECT_EQ((*before)->Compare(**after), Relation::kDifferent);
-  EXPECT_THAT(Read("a.zarr/data.all"), IsOkAnd("t:abcu:longer"));
-}
-
-TEST_F(StoreViewsTest, FileOfAGroupChangesWithAChunkThatHasBeenRead) {
-  FakeStore& store = AddDirectoryStore("a.zarr");
-  store.AddGroup("/");
-  store.AddArray("/t", "abc");
-  const auto before = Find("a.zarr/data.all");
-  EXPECT_THAT(Read("a.zarr/data.all"), IsOkAnd("t:abc"));
-  store.objects.at("/t").data->Put("0", "xyz");
-  Pass(std::chrono::seconds(2));
-  EXPECT_THAT((*before)->Open(), ndlfs::test::IsStale());
-  EXPECT_THAT(Read("a.zarr/data.all"), IsOkAnd("t:xyz"));
-}
-
 TEST_F(StoreViewsTest, FileOfAGroupChangesWithTheNamesInIt) {
   FakeStore& store = AddDirectoryStore("a.zarr");
   for (const char* group : {"/", "/g"}) store.AddGroup(group);
@@ -271,18 +243,6 @@ TEST_F(StoreViewsTest, FileOfAGroupChangesWithTheNamesInIt) {
   store.objects.erase("/g/t");
   Pass(std::chrono::seconds(2));
   EXPECT_THAT(Read("a.zarr/data.deep"), IsOkAnd("g late "));
-}
-
-TEST_F(StoreViewsTest, FailedReadOfAFileOfAGroupNamesTheArray) {
-  FakeStore& store = AddDirectoryStore("a.zarr");
-  store.AddGroup("/");
-  store.AddArray("/t", "abc");
-  store.AddArray("/u", "abcdefgh").data->Put("1", "ef");
-  const auto folder = Find("a.zarr");
-  EXPECT_TRUE((*folder)->MayChange("error.txt"));
-  EXPECT_THAT(Read("a.zarr/data.all"),
-              IsError(ErrorCode::kCorrupt, HasSubstr("a.zarr/data.all: /u: chunk 1: ")));
-  EXPECT_THAT(Read("a.zarr/error.txt"), IsOkAnd(HasSubstr("/u: chunk 1: ")));
 }
 
 TEST_F(StoreViewsTest, FileOfAGroupThatCannotBeMadeIsNotThereAndErrorsSayWhy) {
@@ -357,6 +317,132 @@ TEST_F(StoreViewsTest, FilesFoundByNameAreKeptUpToANumber) {
   const auto opened = (*json)->Open();
   ASSERT_THAT(opened, IsOk());
   EXPECT_THAT(Read(*opened), IsOkAnd("97\n98\n99\n"));
+}
+
+// With data.elements, too.
+class ElementsTest : public StoreViewsTest {
+ protected:
+  ElementsTest() { context_.services.group_views = &with_elements_; }
+
+  static constexpr std::array<const GroupViewKind*, 2> kWithElements = {&kAllView,
+                                                                        &kElementsView};
+  const KindProvider<GroupInput> with_elements_{kWithElements};
+};
+
+// What holds for every file of a group, however it loads the arrays.
+class FileOfAGroupTest : public ElementsTest,
+                         public ::testing::WithParamInterface<const char*> {
+ protected:
+  const std::string path_ = std::string("a.zarr/") + GetParam();
+};
+INSTANTIATE_TEST_SUITE_P(Kinds, FileOfAGroupTest,
+                         ::testing::Values("data.all", "data.elements"));
+
+TEST_P(FileOfAGroupTest, OfAnUnchangedGroupStaysTheSameAndIsMadeOnce) {
+  FakeStore& store = AddDirectoryStore("a.zarr");
+  store.AddGroup("/");
+  store.AddArray("/t", "abc");
+  const auto before = Find(path_);
+  ASSERT_THAT((*before)->Open(), IsOk());
+  const int loaded = store.loaded;
+  Pass(std::chrono::seconds(10));
+  const auto after = Find(path_);
+  EXPECT_EQ((*before)->Compare(**after), Relation::kSame);
+  EXPECT_THAT((*before)->Open(), IsOk());
+  EXPECT_EQ(store.loaded, loaded);
+}
+
+TEST_P(FileOfAGroupTest, ChangesWithEachOfItsArrays) {
+  FakeStore& store = AddDirectoryStore("a.zarr");
+  store.AddGroup("/");
+  store.AddArray("/t", "abc");
+  store.AddArray("/u", "xyz");
+  const auto before = Find(path_);
+  ASSERT_THAT((*before)->Open(), IsOk());
+  store.SetArray("/u", "longer");
+  ++store.objects.at("/u").version;
+  Pass(std::chrono::seconds(2));
+  EXPECT_THAT((*before)->Open(), ndlfs::test::IsStale());
+  const auto after = Find(path_);
+  EXPECT_EQ((*before)->Compare(**after), Relation::kDifferent);
+  EXPECT_THAT(Read(path_), IsOkAnd("t:abcu:longer"));
+}
+
+TEST_P(FileOfAGroupTest, ChangesWithAChunkThatHasBeenRead) {
+  FakeStore& store = AddDirectoryStore("a.zarr");
+  store.AddGroup("/");
+  store.AddArray("/t", "abc");
+  const auto before = Find(path_);
+  EXPECT_THAT(Read(path_), IsOkAnd("t:abc"));
+  store.objects.at("/t").data->Put("0", "xyz");
+  Pass(std::chrono::seconds(2));
+  EXPECT_THAT((*before)->Open(), ndlfs::test::IsStale());
+  EXPECT_THAT(Read(path_), IsOkAnd("t:xyz"));
+}
+
+TEST_P(FileOfAGroupTest, FailedReadNamesTheArray) {
+  FakeStore& store = AddDirectoryStore("a.zarr");
+  store.AddGroup("/");
+  store.AddArray("/t", "abc");
+  store.AddArray("/u", "abcdefgh").data->Put("1", "ef");
+  const auto folder = Find("a.zarr");
+  EXPECT_TRUE((*folder)->MayChange("error.txt"));
+  EXPECT_THAT(Read(path_), IsError(ErrorCode::kCorrupt, HasSubstr(path_ + ": /u: chunk 1: ")));
+  EXPECT_THAT(Read("a.zarr/error.txt"), IsOkAnd(HasSubstr("/u: chunk 1: ")));
+}
+
+class FileOfElementsTest : public ElementsTest {
+ protected:
+  // More arrays than stay in memory when nobody uses them.
+  FileOfElementsTest() : store_(AddDirectoryStore("a.zarr")) {
+    store_.AddGroup("/");
+    for (int i = 0; i < kArrays; ++i) store_.AddArray("/" + std::to_string(10'000 + i), "abc");
+  }
+  static constexpr int kArrays = 1'100;
+  // "10000:abc"
+  static constexpr size_t kEach = 9;
+
+  static model::Result<std::string> ReadAt(const FileHandle& file, uint64_t offset) {
+    std::string text(kEach, ' ');
+    NDLFS_TRY(const size_t count, file.Read(offset, std::as_writable_bytes(std::span(text))));
+    return text.substr(0, count);
+  }
+
+  FakeStore& store_;
+};
+
+TEST_F(FileOfElementsTest, HoldsAnArrayOnlyOnceItHasBeenRead) {
+  const auto file = (*Find("a.zarr/data.elements"))->Open();
+  ASSERT_THAT(file, IsOk());
+  const int loaded = store_.loaded;
+  EXPECT_THAT(ReadAt(*file->handle, 0), IsOkAnd("10000:abc"));
+  EXPECT_EQ(store_.loaded, loaded + 1);
+  // A reader that goes on has some loaded beforehand.
+  EXPECT_THAT(ReadAt(*file->handle, kEach), IsOkAnd("10001:abc"));
+  EXPECT_LT(store_.loaded, loaded + kArrays / 10);
+}
+
+TEST_F(FileOfElementsTest, ReadOfAnArrayThatHasChangedSinceIsStale) {
+  const auto file = (*Find("a.zarr/data.elements"))->Open();
+  ASSERT_THAT(file, IsOk());
+  EXPECT_THAT(ReadAt(*file->handle, kEach), IsOkAnd("10001:abc"));
+  for (const char* array : {"/10000", "/10001"}) {
+    store_.SetArray(array, "xyz");
+    ++store_.objects.at(array).version;
+  }
+  Pass(std::chrono::seconds(2));
+  EXPECT_THAT(ReadAt(*file->handle, 0), ndlfs::test::IsStale());
+  // The array that has been read is held as it was.
+  EXPECT_THAT(ReadAt(*file->handle, kEach), IsOkAnd("10001:abc"));
+  EXPECT_THAT(ReadAt(*file->handle, 2 * kEach), IsOkAnd("10002:abc"));
+}
+
+TEST_F(FileOfElementsTest, ReadOfAnArrayThatIsGoneIsStale) {
+  const auto file = (*Find("a.zarr/data.elements"))->Open();
+  ASSERT_THAT(file, IsOk());
+  store_.objects.erase("/10000");
+  Pass(std::chrono::seconds(2));
+  EXPECT_THAT(ReadAt(*file->handle, 0), ndlfs::test::IsStale());
 }
 
 }  // namespace

@@ -53,7 +53,11 @@ class ClassicGroupTest : public ::testing::Test {
     return Add(path, std::move(coordinate), Undecodable(std::move(dtype), {size}));
   }
 
-  Content Make() const { return MakeContent(group_attributes_, arrays_); }
+  Content Make() const {
+    ContentBuilder builder;
+    for (const GroupArray& array : arrays_) builder.Add(array);
+    return builder.Build(group_attributes_);
+  }
 
   static const Attribute* Find(const std::vector<Attribute>& attributes,
                                std::string_view name) {
@@ -198,7 +202,6 @@ TEST_F(ClassicGroupTest, NamesOfOwnArraysComeBeforeThoseOfOuterCoordinates) {
   AddArray("/g/lat", Datatype::Float32(), {2, 2});
   AddCoordinate("/lat", Datatype::Float64(), 2);
   AddCoordinate("/lon", Datatype::Float64(), 3);
-  arrays_[2].is_outer = arrays_[3].is_outer = true;
   const Content content = Make();
   EXPECT_THAT(content.arrays, ElementsAre(2, 3, 0, 1));
   EXPECT_EQ(content.header.variables[0].name, "lat_2");

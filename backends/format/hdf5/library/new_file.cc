@@ -91,6 +91,32 @@ Result<void> Check(const NewFile& file) {
   return {};
 }
 
+// Identifiers that were made for other objects: most objects are alike, and the library takes
+// long to make a dataspace or a type.
+template <typename Key>
+class KnownHandles {
+ public:
+  // One of its own for the caller of what `key` stands for; `make` makes it if it is not known.
+  template <typename Make>
+  Result<Handle> Get(const Key& key, const Make& make) {
+    auto known = std::ranges::find(known_, key, &Entry::first);
+    if (known == known_.end()) {
+      NDLFS_TRY(Handle made, make());
+      constexpr size_t kMost = 32;
+      if (known_.size() == kMost) known_.clear();
+      known_.emplace_back(key, std::move(made));
+      known = known_.end() - 1;
+    }
+    H5Iinc_ref(known->second.get());
+    return Handle(known->second.get());
+  }
+
+ private:
+  using Entry = std::pair<Key, Handle>;
+
+  std::vector<Entry> known_;
+};
+
 class Writer {
  public:
   Writer(const NewFile& file, uint64_t front, uint64_t room)
@@ -325,7 +351,11 @@ class Writer {
     return type;
   }
 
-  static Result<Handle> SpaceOf(const std::vector<uint64_t>& shape) {
+  Result<Handle> SpaceOf(const std::vector<uint64_t>& shape) {
+    return known_spaces_.Get(shape, [&] { return MakeSpace(shape); });
+  }
+
+  static Result<Handle> MakeSpace(const std::vector<uint64_t>& shape) {
     if (shape.empty()) return Checked(H5Screate(H5S_SCALAR), "a dataspace");
     if (shape.size() > H5S_MAX_RANK) {
       return model::Unsupported("{} dimensions; HDF5 has {}", shape.size(), H5S_MAX_RANK);
@@ -377,7 +407,9 @@ class Writer {
   }
 
   Result<void> AddText(hid_t id, const char* name, std::string_view text, bool is_utf8 = true) {
-    NDLFS_TRY(const Handle type, MakeTextType(text.size(), is_utf8));
+    NDLFS_TRY(const Handle type, known_text_types_.Get({text.size(), is_utf8}, [&] {
+      return MakeTextType(text.size(), is_utf8);
+    }));
     NDLFS_TRY(const Handle space, SpaceOf({}));
     return Write(id, name, type.get(), space.get(), text.empty() ? "" : text.data());
   }
@@ -618,7 +650,9 @@ class Writer {
   Handle link_properties_;
   Handle type_properties_;
   std::vector<KnownProperties> known_properties_;
-  Handle scale_list_type_;  // of DIMENSION_LIST
+  KnownHandles<std::vector<uint64_t>> known_spaces_;        // by shape
+  KnownHandles<std::pair<size_t, bool>> known_text_types_;  // by bytes, and whether UTF-8
+  Handle scale_list_type_;                                  // of DIMENSION_LIST
   Handle file_;
   // By the number of the object.
   std::vector<Handle> groups_;

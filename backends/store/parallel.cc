@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: MIT
+#include "backends/store/parallel.h"
+
+#include <algorithm>
+#include <atomic>
+#include <exception>
+#include <limits>
+#include <optional>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "backends/store/caller.h"
+#include "backends/store/cancellation.h"
+#include "backends/store/request_scope.h"
+#include "model/mutex.h"
+
+namespace ndlfs::backends {
+
+using model::Result;
+
+Result<void> RunInParallel(unsigned threads, size_t count,
+                           const std::function<Result<void>(size_t)>& work) {
+  std::atomic<size_t> next{0};
+  std::atomic<size_t> failed{std::numeric_limits<size_t>::max()};
+  model::Mutex mutex;
+  std::optional<model::Error> error;
+  const auto run = [&] {
+    for (size_t i; (i = next++) < count && i < failed;) {
+      Result<void> done;
+      try {
+        done = work(i);
+      } catch (const std::exception& exception) {
+        done = model::Internal("{}", exception.what());
+      }
+      if (done) continue;
+      const model::MutexLock lock(mutex);
+      if (i >= failed) continue;
+      failed = i;
+      error = std::move(done).error();
+    }
+  };
+  const RequestScope* const outer = RequestScope::Current();
+  const bool looks_anew = outer != nullptr && outer->looks_anew();
+  std::vector<std::thread> helpers;
+  // Fewer numbers are done before another thread has begun.
+  for (size_t t = 1; t < std::min<size_t>(threads, count / 4); ++t) {
+    try {
+      helpers.emplace_back([&run, looks_anew, caller = CallerScope::Current(),
+                            request = CancellationScope::Current()] {
+        const CallerScope caller_scope(caller);
+        const CancellationScope cancellation_scope(request);
+        const RequestScope request_scope;
+        if (looks_anew) RequestScope::ForgetAll();
+        run();
+      });
+    } catch (const std::exception&) {
+      break;  // this thread does it all
+    }
+  }
+  run();
+  for (std::thread& helper : helpers) helper.join();
+  if (error) return model::Propagate(*std::move(error));
+  return {};
+}
+
+}  // namespace ndlfs::backends

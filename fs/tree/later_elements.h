@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "fs/tree/mounted_store.h"
+#include "fs/view/element_source.h"
+#include "model/mutex.h"
+
+namespace ndlfs::fs {
+
+// The elements of an array, for a view that is made of very many arrays: holds the array only
+// once they have been read. Until then all that counts is the version of its metadata. Reads
+// fail with kStale if the array has another one by then.
+class LaterElements final : public ElementSource,
+                            public std::enable_shared_from_this<LaterElements> {
+ public:
+  // Whether `entity` can be found again by its version.
+  static bool CanBeOf(const Entity& entity);
+
+  // The elements of `entity`, an array of `store`, are `size` bytes. Adds what the array takes
+  // in memory to `held_bytes` when it is held.
+  LaterElements(std::shared_ptr<MountedStore> store, const Entity& entity, uint64_t size,
+                std::shared_ptr<std::atomic<uint64_t>> held_bytes);
+
+  uint64_t size() const override { return size_; }
+  model::Result<void> Read(uint64_t offset, backends::ByteSpan out, model::ByteOrder order,
+                           cache::Access access) const override;
+  std::unique_ptr<ReadTracker> TrackReader(cache::Prefetcher& prefetcher) const override;
+
+  // Holds `entity`, the array that it was made for, from now on.
+  void Hold(EntityPtr entity) const EXCLUDES(mutex_);
+  // The array, if it is held; otherwise null.
+  EntityPtr entity() const EXCLUDES(mutex_);
+  // The elements of the array, which is held from now on.
+  model::Result<std::shared_ptr<const ElementSource>> Load() const EXCLUDES(mutex_);
+
+ private:
+  model::Result<EntityPtr> FindArray() const;
+
+  const std::shared_ptr<MountedStore> store_;
+  const std::string path_;
+  const uint64_t version_;
+  const uint64_t size_;
+  const std::shared_ptr<std::atomic<uint64_t>> held_bytes_;
+  mutable model::Mutex mutex_;
+  mutable EntityPtr entity_ GUARDED_BY(mutex_);
+  mutable std::shared_ptr<const ElementSource> elements_ GUARDED_BY(mutex_);
+};
+
+}  // namespace ndlfs::fs
