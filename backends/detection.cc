@@ -14,6 +14,7 @@
 
 #include "backends/formats.h"
 #include "backends/store/file_name.h"
+#include "backends/store/keys.h"
 
 namespace ndlfs::backends {
 namespace {
@@ -22,6 +23,8 @@ constexpr size_t kHeadSize = 1024;  // as Format::ProbeContent() promises
 
 // Of markers, those that spare looking for others: consolidated metadata, and those of Zarr v3.
 constexpr std::array<std::string_view, 2> kAskedFirst = {"zarr.json", ".zmetadata"};
+// What is looked at next in a directory that has only others.
+constexpr std::array<std::string_view, 2> kAskedAlong = {".zattrs", ".nczarr"};
 
 // The beginning of a file, and the rest of it for formats that need more.
 struct OpenedFile {
@@ -140,6 +143,21 @@ const Format* FindFirstMarker(const Source& source, std::string_view path,
   return nullptr;
 }
 
+// What has such a name mostly is a directory with documents.
+bool IsCalledLikeStore(const Source& source, std::string_view path) {
+  return HasExtension(path.empty() ? std::string_view(source.name()) : path, kMarkedExtension);
+}
+
+// The markers of all formats, in their order.
+std::vector<std::string_view> MarkersOfAll() {
+  std::vector<std::string_view> names;
+  for (const Format* format : Formats()) {
+    const auto markers = format->directory_markers().names;
+    names.insert(names.end(), markers.begin(), markers.end());
+  }
+  return names;
+}
+
 }  // namespace
 
 model::Result<std::shared_ptr<const Hierarchy>> OpenAnyStore(
@@ -185,14 +203,13 @@ bool MayBeStoreFile(std::string_view file_name) {
 // matters only if nothing else tells. Where each look is a request, a store with documents
 // that tell of all its objects is known by these.
 model::Result<const Format*> DetectDirectory(const Source& source, std::string_view path) {
+  std::vector<std::string_view> names = MarkersOfAll();
   if (source.looks_are_requests()) {
     const Format* first = FindFirstMarker(source, path, kAskedFirst);
     if (first != nullptr) return first;
-  }
-  std::vector<std::string_view> names;
-  for (const Format* format : Formats()) {
-    const auto markers = format->directory_markers().names;
-    names.insert(names.end(), markers.begin(), markers.end());
+    if (IsCalledLikeStore(source, path)) {
+      names.insert(names.end(), kAskedAlong.begin(), kAskedAlong.end());
+    }
   }
   const auto found = source.OpenStore(std::string(path))->StatMany(names);
   if (found.size() != names.size()) return nullptr;
@@ -213,6 +230,17 @@ model::Result<const Format*> DetectDirectory(const Source& source, std::string_v
   if (passing) return model::Propagate(*std::move(passing));
   return nullptr;
 }
+
+void LookForStores(const Source& source, const std::string& path, std::string_view name) {
+  if (!source.looks_are_requests() || IsCalledLikeStore(source, path)) return;
+  std::vector<std::string> documents;
+  for (const std::string_view marker : MarkersOfAll()) {
+    documents.push_back(JoinKey(path, marker));
+  }
+  source.LookTogether(JoinKey(path, name), documents);
+}
+
+std::span<const std::string_view> MarkersAskedFirst() { return kAskedFirst; }
 
 const Format* DetectFile(const Source& source, std::string_view path) {
   return LookIntoFile(source, path, Detection::kContent).format;

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -33,6 +34,16 @@ bool MayBeStoreFile(std::string_view file_name);
 // next look may. What the caller may not read is no store.
 model::Result<const Format*> DetectDirectory(const Source& source, std::string_view path);
 const Format* DetectFile(const Source& source, std::string_view path);
+
+// The caller is about to detect what the directory at `path` is, and what is called `name` in
+// it: where looks are requests, those for both are sent together.
+void LookForStores(const Source& source, const std::string& path, std::string_view name);
+
+// Of the names of documents that make a directory a store, those that spare looking for the
+// others: consolidated metadata, and those of Zarr v3.
+std::span<const std::string_view> MarkersAskedFirst();
+// What directories with such documents are mostly called.
+inline constexpr std::string_view kMarkedExtension = ".zarr";
 
 // The same of what is there, be it a file or a directory; null if nothing is.
 model::Result<const Format*> DetectStore(const Source& source, std::string_view path);

@@ -16,6 +16,11 @@ std::string_view FileNameOf(std::string_view path) {
   return path.substr(path.find_last_of('/') + 1);  // npos + 1 is 0
 }
 
+std::string_view FolderOf(std::string_view path) {
+  const size_t slash = path.find_last_of('/');
+  return path.substr(0, slash == path.npos ? 0 : slash);
+}
+
 bool HasExtension(std::string_view name, std::string_view extension) {
   if (name.size() <= extension.size()) return false;
   name.remove_prefix(name.size() - extension.size());

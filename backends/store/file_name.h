@@ -11,6 +11,9 @@ namespace ndlfs::backends {
 // "b.npy" of "a/b.npy".
 std::string_view FileNameOf(std::string_view path);
 
+// "a" of "a/b.npy"; "" of "b.npy".
+std::string_view FolderOf(std::string_view path);
+
 // Whether `name` ends in `extension` (".npy"), in small or capital letters,
 // and has something before it.
 bool HasExtension(std::string_view name, std::string_view extension);

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -27,6 +28,10 @@ class ForwardingSource : public Source {
   model::Result<std::optional<FileStatus>> Stat(std::string_view path,
                                                 Follow follow) const override {
     return source_->Stat(path, follow);
+  }
+  void LookTogether(const std::string& path,
+                    std::span<const std::string> documents) const override {
+    source_->LookTogether(path, documents);
   }
   model::Result<std::unique_ptr<DirectoryListing>> List(std::string_view path) const override {
     return source_->List(path);

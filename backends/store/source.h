@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -115,6 +116,12 @@ class Source {
   // Follow::kNo, the status of a symbolic link is that of the link itself.
   virtual model::Result<std::optional<FileStatus>> Stat(std::string_view path,
                                                         Follow follow) const = 0;
+
+  // The caller is about to look at `path` (unless it is "") and for these documents, which make
+  // a directory a store. Where looks are requests, all whose answers are not known are sent
+  // together.
+  virtual void LookTogether(const std::string& /*path*/,
+                            std::span<const std::string> /*documents*/) const {}
 
   // The names in the directory at `path`. An error of the system (ENOENT,
   // ENOTDIR) if there is none.

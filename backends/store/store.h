@@ -130,6 +130,12 @@ class Store {
   virtual std::vector<model::Result<std::optional<ValueInfo>>> StatMany(
       std::span<const std::string_view> keys) const;
 
+  // The caller will look at the values of these names below `prefix` and, if these are few and
+  // known already, below each of its children, and read those that are there. Where looks are
+  // requests, those whose answers are not known are sent together.
+  virtual void LookAhead(std::string_view /*prefix*/,
+                         std::span<const std::string_view> /*names*/) const {}
+
   // Children of `prefix` ("" is the root) sorted by name; empty if there is no
   // such prefix.
   virtual model::Result<std::vector<StoreEntry>> List(std::string_view prefix) const = 0;

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "backends/detection.h"
 #include "backends/store/block_cache/block_cache.h"
 #include "backends/store/block_cache/cached_source.h"
 #include "backends/store/local/local_source.h"
@@ -71,7 +72,11 @@ std::vector<std::string> MetadataDocuments() {
 }
 
 backends::RemoteOptions OptionsOf(const RemoteAccess& access) {
-  return {.trusts_looks_for = access.trusts_looks_for, .documents = MetadataDocuments()};
+  const auto first = backends::MarkersAskedFirst();
+  return {.trusts_looks_for = access.trusts_looks_for,
+          .documents = MetadataDocuments(),
+          .first_documents = {first.begin(), first.end()},
+          .extension = std::string(backends::kMarkedExtension)};
 }
 
 Result<SourcePtr> OpenHttp(const std::string& url, const RemoteAccess& access,

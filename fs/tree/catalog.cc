@@ -96,6 +96,12 @@ std::shared_ptr<MountedStore> Catalog::Keep(const std::string& path,
   return store;
 }
 
+bool Catalog::KnowsStore(const std::string& path) const {
+  model::MutexLock lock(mutex_);
+  const auto* known = known_.Find(KeyOf(path));
+  return known != nullptr && !known->object.expired();
+}
+
 size_t Catalog::size() const {
   model::MutexLock lock(mutex_);
   return known_.size();

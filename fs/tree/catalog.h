@@ -42,6 +42,10 @@ class Catalog {
   // Whether files that do not have the name of a store are looked into, too.
   bool looks_into_files() const { return services_.detection == backends::Detection::kContent; }
 
+  // Whether there was a store at `path` when the path was looked at last, as far as anybody
+  // still uses it.
+  bool KnowsStore(const std::string& path) const;
+
   // Number of stores that are known.
   size_t size() const;
 

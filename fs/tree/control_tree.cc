@@ -8,6 +8,7 @@
 #include <cstring>
 #include <utility>
 
+#include "backends/detection.h"
 #include "backends/store/caller.h"
 #include "fs/tree/source_tree.h"
 #include "fs/tree/store_tree.h"
@@ -140,6 +141,13 @@ class Root final : public DirectoryNode {
         control_(std::make_shared<ControlDirectory>(context, std::move(control_files))) {}
 
   model::Result<Attributes> Stat() const override {
+    // The kernel asks before each look at a name, and on a server all directories are the same.
+    if (context_.file.empty() && context_.source->looks_are_requests()) {
+      backends::FileStatus status;
+      status.kind = backends::FileKind::kDirectory;
+      status.mode = 0555;
+      return AttributesOf(status);
+    }
     NDLFS_TRY(const auto source, Source());
     NDLFS_TRY(const Attributes attributes, source->StatWhenFound());
     return attributes;
@@ -153,6 +161,9 @@ class Root final : public DirectoryNode {
   }
   model::Result<TreeNodePtr> Lookup(std::string_view name) const override {
     if (name == kControlName) return control_;
+    if (context_.file.empty() && !context_.catalog.KnowsStore("")) {
+      backends::LookForStores(*context_.source, "", name);
+    }
     NDLFS_TRY(const auto source, Source());
     return source->Lookup(name);
   }

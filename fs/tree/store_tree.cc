@@ -360,9 +360,9 @@ model::Result<TreeNodePtr> EntityFolder::FindChild(std::string_view file_name) c
 }
 
 // Of the directory where a store that is one keeps the object at `path`;
-// otherwise, or if there is none, that of the store.
+// otherwise, or if there is none, that of the store. On a server all directories have the same.
 FileStatus EntityFolder::StatusOf(const std::string& path) const {
-  if (store_->is_directory()) {
+  if (store_->is_directory() && !context_.source->looks_are_requests()) {
     const std::string place = store_->path().empty() ? path.substr(1) : store_->path() + path;
     const auto status = context_.source->Stat(place, backends::Follow::kYes);
     if (status && *status && (*status)->is_directory()) return **status;

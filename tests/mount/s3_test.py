@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Mounts of buckets, behind a server that verifies signatures and lies where it is told to."""
+import json
 import os
 import shutil
 import threading
@@ -16,6 +17,32 @@ SHAPE, CHUNKS = (4, 100, 1000), (2, 100, 1000)
 
 def values(seed=1):
     return numpy.random.default_rng(seed).integers(0, 1 << 60, SHAPE)
+
+
+def write_groups(path, version, consolidates=False):
+    """A store with the arrays t, g/t and g/u, of Zarr v2 or v3."""
+    group = {"zarr_format": version, **({"node_type": "group", "attributes": {}} if version == 3 else {})}
+    array = {"zarr_format": version, "shape": [4], "fill_value": 0}
+    if version == 2:
+        array |= {"chunks": [2], "dtype": "<i4", "order": "C", "compressor": None, "filters": None}
+    else:
+        array |= {"node_type": "array", "data_type": "int32", "attributes": {},
+                  "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [2]}},
+                  "chunk_key_encoding": {"name": "default"},
+                  "codecs": [{"name": "bytes", "configuration": {"endian": "little"}}]}
+    nodes = {"": group, "g": group, "t": array, "g/t": array, "g/u": array}
+    metadata = {name: node for name, node in nodes.items() if name}
+    if version == 3 and consolidates:
+        nodes[""] = {**group, "consolidated_metadata": {"kind": "inline", "must_understand": False, "metadata": metadata}}
+    names = {name: "zarr.json" if version == 3 else ".zgroup" if node == group else ".zarray" for name, node in nodes.items()}
+    for name, node in nodes.items():
+        os.makedirs(os.path.join(path, name), exist_ok=True)
+        harness.write(os.path.join(path, name, names[name]), json.dumps(node))
+    if version == 2:
+        harness.write(os.path.join(path, ".zattrs"), "{}")
+    if version == 2 and consolidates:
+        copies = {os.path.join(name, names[name]): node for name, node in nodes.items()}
+        harness.write(os.path.join(path, ".zmetadata"), json.dumps({"zarr_consolidated_format": 1, "metadata": copies}))
 
 
 class S3TestCase(harness.TestCase):
@@ -75,6 +102,52 @@ class TreeTest(S3TestCase):
         self.stub.take_requests()
         self.assertLessEqual({"t", "small"}, set(os.listdir(mount.path)))
         self.assertLessEqual(len(self.stub.take_requests()), 3)
+
+    def test_first_listing_in_a_consolidated_store_costs_three_requests_from_the_top(self):
+        write_groups(os.path.join(self.source, "a.zarr"), 2, consolidates=True)
+        write_groups(os.path.join(self.source, "b.zarr"), 3, consolidates=True)
+        for folder in ("a.zarr", "a.zarr/g", "b.zarr", "b.zarr/g"):
+            for command in ("ls", "-1"), ("ls", "-l"):
+                with self.subTest(folder, command=command), harness.Mount("s3://bucket") as mount:
+                    self.stub.take_requests()
+                    self.assertIn("t", self.run_ok(*command, mount.join(folder)))
+                    self.assertLessEqual(len(self.stub.take_requests()), 3)
+
+    def test_first_listing_of_an_unconsolidated_group_takes_three_rounds(self):
+        documents = {2: (".zgroup", ".zattrs", ".zarray"), 3: ("zarr.json",)}
+        for version, names in documents.items():
+            store = f"{version}.zarr"
+            write_groups(os.path.join(self.source, store), version)
+            root = {f"{store}/{name}" for name in os.listdir(os.path.join(self.source, store)) if name in names}
+            children = {f"{store}/{child}/{name}" for child in ("t", "g") for name in ("", *names)}
+            grandchildren = {f"{store}/g/{child}/{name}" for child in ("t", "u") for name in names}
+            self.assert_rounds(f"{store}/g", [{"", store + "/"}, root | children, grandchildren])
+
+    def assert_rounds(self, folder, rounds):
+        """Lists `folder` where each answer comes when all requests of its round are there; "a/" is that for a list."""
+        asked, change = set(), threading.Condition()
+
+        def hold(request):
+            name = request.key or request.query["prefix"]
+            together = next((names for names in rounds if name in names), set())
+            with change:
+                asked.add(name)
+                change.notify_all()
+                return None if change.wait_for(lambda: together <= asked, 20) else (403, {}, b"")
+        with harness.Mount("s3://bucket") as mount:
+            self.stub.fault = hold
+            listed = os.listdir(mount.join(folder))
+            self.stub.fault = None
+        self.assertLessEqual({"t", "u"}, set(listed))
+        self.assertEqual(asked, set.union(*rounds))
+
+    def test_unconsolidated_stores_are_shown_as_by_a_local_mount(self):
+        for version in (2, 3):
+            write_groups(os.path.join(self.source, f"{version}.zarr"), version)
+        with harness.Mount(self.source) as local:
+            names = harness.walk(local.path)
+        self.assertIn("3.zarr/g/u/data.npy", names)
+        self.assertEqual(harness.walk(self.mount().path), names)
 
     def test_commands_take_urls(self):
         self.write_store()

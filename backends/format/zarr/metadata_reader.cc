@@ -23,6 +23,9 @@ constexpr uint64_t kMaxDocumentSize = uint64_t{16} << 20;
 // again once it is an attribute's value.
 constexpr size_t kMaxDocumentValues = size_t{2} << 20;
 
+// A smaller zarr.json hardly has copies of others.
+constexpr uint64_t kSmallestCopies = 1024;
+
 constexpr std::string_view kV3Name = "zarr.json";
 constexpr std::string_view kConsolidatedName = ".zmetadata";
 constexpr std::string_view kAttributesName = ".zattrs";
@@ -54,6 +57,14 @@ std::span<const Document> DocumentsOf(bool is_v3) {
                                      Document{".zgroup", NodeFiles::Kind::kV2Group}};
   static constexpr std::array kV3 = {Document{kV3Name, NodeFiles::Kind::kV3}};
   return is_v3 ? std::span<const Document>(kV3) : kV2;
+}
+
+// The names of all files that tell of a node.
+std::span<const std::string_view> FilesOfNode(bool is_v3) {
+  static constexpr std::array<std::string_view, 3> kV2 = {".zarray", ".zgroup",
+                                                          kAttributesName};
+  static constexpr std::array<std::string_view, 1> kV3 = {kV3Name};
+  return is_v3 ? std::span<const std::string_view>(kV3) : kV2;
 }
 
 // `files` as those of a group without a document; `prefix` is that of its keys.
@@ -145,17 +156,15 @@ std::shared_ptr<const MetadataReader::Look> MetadataReader::LookAtFiles(
     const std::string& prefix, bool is_v3) const {
   static constexpr std::array<std::string_view, 6> kAtRoot = {
       kV3Name, ".zarray", ".zgroup", kAttributesName, kConsolidatedName, kNczarrName};
-  static constexpr std::array<std::string_view, 3> kV2 = {".zarray", ".zgroup",
-                                                          kAttributesName};
   static constexpr std::array<std::string_view, 2> kV2Array = {".zarray", kAttributesName};
   static constexpr std::array<std::string_view, 1> kV2Group = {".zgroup"};
-  static constexpr std::array<std::string_view, 1> kV3 = {kV3Name};
   if (prefix == prefix_ && trusts_copies_) {
     if (auto look = LookForCopies(prefix)) return look;
   }
   if (prefix == prefix_) return std::make_shared<const Look>(*store_, prefix, kAtRoot);
-  if (is_v3) return std::make_shared<const Look>(*store_, prefix, kV3);
-  if (trusts_copies_) return std::make_shared<const Look>(*store_, prefix, kV2);
+  if (is_v3 || trusts_copies_) {
+    return std::make_shared<const Look>(*store_, prefix, FilesOfNode(is_v3));
+  }
   // Most nodes are arrays: the document of a group would not count there.
   auto look = std::make_shared<Look>(*store_, prefix, kV2Array);
   const auto array = look->Find(kV2Array.front());
@@ -459,12 +468,18 @@ model::Result<MetadataReader::Consolidated> MetadataReader::LoadConsolidated(
   // another version do not.
   const model::MutexLock parsing(parse_mutex_);
   if (auto known = KnownConsolidated(stamp)) return *std::move(known);
+  if (root.is_v3() && stamp->size < kSmallestCopies) {
+    store_->LookAhead(prefix_, FilesOfNode(true));
+  }
   Consolidated consolidated{stamp, nullptr, std::nullopt};
   auto parsed = ParseConsolidated(root, *stamp);
   if (!parsed && parsed.error().is_transient()) {
     return model::Propagate(std::move(parsed).error());
   }
-  if (parsed) {
+  // A zarr.json without copies is no consolidated metadata.
+  if (parsed && root.is_v3() && parsed->empty()) {
+    consolidated_bytes_ = 0;
+  } else if (parsed) {
     consolidated.metadata = std::make_shared<const ConsolidatedMetadata>(*std::move(parsed));
     consolidated_bytes_ = consolidated.metadata->held_bytes();
   } else {
@@ -474,6 +489,15 @@ model::Result<MetadataReader::Consolidated> MetadataReader::LoadConsolidated(
   const model::MutexLock lock(mutex_);
   consolidated_ = consolidated;
   return consolidated;
+}
+
+// Where looks are requests: asks for the files of the root and of its children together, unless
+// there are copies of them.
+void MetadataReader::LookAhead(const NodeFiles& root) const {
+  if (!trusts_copies_) return;
+  const bool is_v3 = root.kind == NodeFiles::Kind::kV3;
+  const auto copies = LoadConsolidated({is_v3 ? root.stamp : std::nullopt});
+  if (copies && !copies->metadata) store_->LookAhead(prefix_, FilesOfNode(is_v3));
 }
 
 std::optional<MetadataReader::Consolidated> MetadataReader::KnownConsolidated(
@@ -597,6 +621,7 @@ Json MetadataReader::ReadSeparate(const NodeFiles& files, std::string_view path)
 
 model::Result<NodeDocuments> MetadataReader::Read(const NodeFiles& files,
                                                   std::string_view path) const {
+  if (path == "/" && !files.consolidated) LookAhead(files);
   NodeDocuments documents;
   if (files.is_implicit) {
     documents.document = std::make_shared<const SharedDocument>(

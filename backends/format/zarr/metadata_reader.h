@@ -164,6 +164,7 @@ class MetadataReader {
                                        bool copies_only) const;
   // `keeps_looks`: the same request may soon ask for the node.
   bool IsListed(const Root& root, std::string_view path, bool keeps_looks, Search& rest) const;
+  void LookAhead(const NodeFiles& root) const;
   model::Result<std::string> ReadText(const NodeFiles& files, std::string_view key) const;
   // Refuses a text that is too long to be parsed.
   model::Result<std::string> ReadDocumentText(const NodeFiles& files,

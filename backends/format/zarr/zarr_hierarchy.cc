@@ -280,6 +280,7 @@ model::Result<std::optional<uint64_t>> ZarrHierarchy::KnownVersion(
   if (files.kind == NodeFiles::Kind::kNone) return NoSuchNode(path);
   const std::array stamps = {files.stamp, files.attributes_stamp};
   const uint64_t version = HashVersions(stamps);
+  if (path == "/") return version;  // it has no links
   const auto outline = KnownOutline(version);
   if (!outline) return std::nullopt;
   if (*outline == nullptr) return version;

@@ -215,6 +215,10 @@ class CachedStore final : public Store, public PartialListing {
     for (size_t i = 0; i < infos.size(); ++i) NoteInfo(keys[i], infos[i]);
     return infos;
   }
+  void LookAhead(std::string_view prefix,
+                 std::span<const std::string_view> names) const override {
+    store_->LookAhead(prefix, names);
+  }
   model::Result<std::vector<StoreEntry>> List(std::string_view prefix) const override {
     return store_->List(prefix);
   }

@@ -24,11 +24,6 @@ uint64_t WeightOf(const DirectoryNames& names) {
   return weight;
 }
 
-std::string_view ParentOf(std::string_view path) {
-  const size_t slash = path.rfind('/');
-  return path.substr(0, slash == path.npos ? 0 : slash);
-}
-
 }  // namespace
 
 LookMemory::LookMemory(Options options)
@@ -56,7 +51,14 @@ void LookMemory::NoteIn(Looks& looks, const std::string& path, const Look& look)
 
 std::optional<Look> LookMemory::FindListed(std::string_view path) const {
   if (path.empty()) return std::nullopt;
-  const auto names = FindNames(ParentOf(path));
+  const std::string_view folder = FolderOf(path);
+  const auto names = FindNames(folder);
+  if (!names && options_.lists_are_complete) {
+    // There is nothing below what is no directory.
+    const auto above = FindListed(folder);
+    const bool is_nothing = above && above->kind != Look::Kind::kDirectory;
+    return is_nothing ? std::optional(Look()) : std::nullopt;
+  }
   if (!names || !names->is_listed) return std::nullopt;
   const ListedObject* object = FindName(names->objects, FileNameOf(path));
   if (object == nullptr) {
@@ -68,8 +70,12 @@ std::optional<Look> LookMemory::FindListed(std::string_view path) const {
 }
 
 std::optional<Look> LookMemory::Find(std::string_view path) const {
-  if (const auto known = FindIn(looks_, path)) return known;
+  if (const auto known = FindOwn(path)) return known;
   return FindListed(path);
+}
+
+std::optional<Look> LookMemory::FindOwn(std::string_view path) const {
+  return FindIn(looks_, path);
 }
 
 void LookMemory::Note(const std::string& path, const Look& look) { NoteIn(looks_, path, look); }

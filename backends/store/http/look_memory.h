@@ -59,6 +59,8 @@ class LookMemory {
   // What is known of the path: it was looked at, or its directory was listed.
   std::optional<Look> Find(std::string_view path) const EXCLUDES(mutex_);
   void Note(const std::string& path, const Look& look) EXCLUDES(mutex_);
+  // What was noted of the path itself.
+  std::optional<Look> FindOwn(std::string_view path) const EXCLUDES(mutex_);
 
   // The same of the file at the path alone, which a directory of its name may hide.
   std::optional<Look> FindFile(std::string_view path) const EXCLUDES(mutex_);

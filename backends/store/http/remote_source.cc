@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "backends/store/http/remote_source.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "backends/store/http/remote_listing.h"
@@ -27,6 +28,13 @@ model::Result<std::optional<FileStatus>> RemoteSource::Stat(std::string_view pat
   NDLFS_TRY(const Look look, files_.tree->LookAt(std::string(path)));
   if (look.kind == Look::Kind::kAbsent) return std::nullopt;
   return StatusOf(*files_.tree, path, look);
+}
+
+void RemoteSource::LookTogether(const std::string& path,
+                                std::span<const std::string> documents) const {
+  const auto is_sound = [](const std::string& each) { return CheckKey(each).has_value(); };
+  if (!path.empty() && !is_sound(path)) return;
+  if (std::ranges::all_of(documents, is_sound)) files_.tree->LookTogether(path, documents);
 }
 
 model::Result<std::unique_ptr<DirectoryListing>> RemoteSource::List(

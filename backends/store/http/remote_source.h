@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -28,6 +29,8 @@ class RemoteSource final : public Source {
   bool looks_are_requests() const override { return true; }
   model::Result<std::optional<FileStatus>> Stat(std::string_view path,
                                                 Follow follow) const override;
+  void LookTogether(const std::string& path,
+                    std::span<const std::string> documents) const override;
   // ENOENT if there is no such directory; a directory that the server does not list is empty.
   model::Result<std::unique_ptr<DirectoryListing>> List(std::string_view path) const override;
   std::shared_ptr<const Store> OpenStore(const std::string& path) const override;

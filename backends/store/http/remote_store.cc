@@ -48,6 +48,14 @@ class RemoteStore final : public Store, public PartialListing {
     return answers;
   }
 
+  void LookAhead(std::string_view prefix,
+                 std::span<const std::string_view> names) const override {
+    const bool are_sound =
+        (prefix.empty() || CheckKey(prefix)) &&
+        std::ranges::all_of(names, [](auto name) { return CheckKey(name).has_value(); });
+    if (are_sound) files_.tree->LookAhead(JoinKey(path_, prefix), names);
+  }
+
   std::vector<model::Result<std::optional<Value>>> ReadMany(
       std::span<const ReadRequest> requests) const override {
     const bool are_sound =

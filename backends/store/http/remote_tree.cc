@@ -15,8 +15,17 @@ namespace {
 constexpr uint64_t kMaxDocument = 4 << 20;
 // A look at a directory lists so many names: all that a store has beside its chunks.
 constexpr unsigned kNamesOfLook = 100;
+// More directories than this in one directory are not looked into before somebody asks.
+constexpr size_t kMostAhead = 16;
 
 bool IsRedirect(int status) { return status >= 300 && status < 400; }
+
+std::vector<std::string> DocumentsIn(const std::string& path,
+                                     const std::vector<std::string>& names) {
+  std::vector<std::string> paths;
+  for (const std::string& name : names) paths.push_back(JoinKey(path, name));
+  return paths;
+}
 
 }  // namespace
 
@@ -29,7 +38,7 @@ class RemoteTree::Round {
   size_t AddLook(const std::string& path) {
     HttpRequest request = tree_.service_->FileRequest(path);
     Bytes& bytes = documents_.emplace_back();
-    if (tree_.IsDocument(path) && !tree_.memory_.FindDocument(path)) {
+    if (tree_.IsToBeRead(path)) {
       request.reserve = [&bytes](uint64_t total) -> model::Result<ByteSpan> {
         bytes = Bytes(std::min(total, kMaxDocument));
         return bytes.span();
@@ -43,7 +52,49 @@ class RemoteTree::Round {
     documents_.emplace_back();
     return Add(tree_.service_->ListRequest(path, {}, kNamesOfLook), path);
   }
-  void Send() { answers_ = tree_.client_->SendMany(requests_); }
+  // The same, of answers that are only to be remembered.
+  void AddLists(std::span<const std::string> paths) {
+    for (const std::string& path : paths) lists_along_.push_back(AddList(path));
+  }
+  // Asks for those files of which nothing is known, to remember the answers.
+  void AddUnknown(std::span<const std::string> paths) {
+    for (const std::string& path : paths) {
+      if (!tree_.memory_.FindFile(path)) looks_along_.push_back(AddLook(path));
+    }
+  }
+  // Asks for those documents that are there, as far as is known, and have not been read.
+  void AddUnread(std::span<const std::string> paths) {
+    for (const std::string& path : paths) {
+      const auto known = tree_.memory_.FindFile(path);
+      const bool is_unread =
+          known && known->kind == Look::Kind::kFile && tree_.IsToBeRead(path);
+      if (is_unread) looks_along_.push_back(AddLook(path));
+    }
+  }
+  // The same of documents; has_document() tells after Send() whether there is one of them.
+  void AddDocuments(std::span<const std::string> paths) {
+    for (const std::string& path : paths) {
+      const auto known = tree_.memory_.FindFile(path);
+      if (!known) asked_documents_.push_back(AddLook(path));
+      has_document_ |= known && known->kind == Look::Kind::kFile;
+    }
+  }
+  bool has_document() const { return has_document_; }
+
+  void Send() {
+    answers_ = tree_.client_->SendMany(requests_);
+    for (const size_t look : looks_along_) (void)TakeLook(look);
+    for (const size_t document : asked_documents_) {
+      const auto look = TakeLook(document);
+      has_document_ |= look && look->kind == Look::Kind::kFile;
+    }
+    for (const size_t list : lists_along_) {
+      const auto page = TakeList(list);
+      const bool is_directory =
+          page && *page && ((*page)->is_directory || paths_[list].empty());
+      if (is_directory) (void)tree_.NoteDirectory(paths_[list]);
+    }
+  }
 
   model::Result<Look> TakeLook(size_t i) {
     const ObjectService& service = *tree_.service_;
@@ -67,9 +118,10 @@ class RemoteTree::Round {
     return Keep(i, {.kind = Look::Kind::kFile, .info = info});
   }
 
-  // Remembers the names, if these are all.
+  // Remembers the names if these are all, and that the server has no listing.
   model::Result<std::optional<ListPage>> TakeList(size_t i) {
     NDLFS_TRY(auto page, tree_.ToPage(paths_[i], {}, answers_[i]));
+    if (!page) tree_.memory_.NoteNames(paths_[i], {false, {}}, begun_);
     if (!page || page->next || !page->is_directory) return page;
     tree_.memory_.NoteNames(paths_[i], {true, page->objects}, begun_);
     return page;
@@ -90,6 +142,10 @@ class RemoteTree::Round {
   const std::chrono::steady_clock::time_point begun_;
   std::vector<HttpRequest> requests_;
   std::vector<std::string> paths_;
+  std::vector<size_t> looks_along_;
+  std::vector<size_t> lists_along_;
+  std::vector<size_t> asked_documents_;
+  bool has_document_ = false;
   std::deque<Bytes> documents_;
   std::vector<model::Result<HttpResponse>> answers_;
 };
@@ -99,6 +155,8 @@ RemoteTree::RemoteTree(std::shared_ptr<const HttpClient> client,
     : client_(std::move(client)),
       service_(std::move(service)),
       documents_(std::move(options.documents)),
+      first_documents_(std::move(options.first_documents)),
+      extension_(std::move(options.extension)),
       memory_({options.trusts_looks_for, service_->lists_are_complete(),
                std::move(options.clock)}) {}
 
@@ -124,16 +182,85 @@ std::vector<model::Result<Look>> RemoteTree::LookAtFiles(
   std::vector<model::Result<Look>> looks;
   Round round(*this);
   std::vector<std::optional<size_t>> asked;
+  std::vector<std::string> folders;
   for (const std::string& path : paths) {
     const auto known = memory_.FindFile(path);
     looks.emplace_back(known.value_or(Look()));
     asked.push_back(known ? std::nullopt : std::optional(round.AddLook(path)));
+    const std::string folder(FolderOf(path));
+    const bool is_new =
+        !known && IsDocument(path) && (folders.empty() || folders.back() != folder);
+    if (is_new) folders.push_back(folder);
   }
+  if (folders.size() == 1 && MayList(folders.front())) round.AddLists(folders);
   round.Send();
   for (size_t i = 0; i < paths.size(); ++i) {
     if (asked[i]) looks[i] = round.TakeLook(*asked[i]);
   }
   return looks;
+}
+
+// Whether a look at the file should be one at its content: it is a document, and nobody has
+// read this version of it.
+bool RemoteTree::IsToBeRead(const std::string& path) const {
+  if (!IsDocument(path)) return false;
+  const auto document = memory_.FindDocument(path);
+  const auto look = memory_.FindFile(path);
+  if (!look || look->kind != Look::Kind::kFile) return !document;
+  return look->info.size <= kMaxDocument &&
+         (!document || document->info.generation != look->info.generation);
+}
+
+// The names in a directory whose documents are looked for the first time are asked for next.
+bool RemoteTree::MayList(const std::string& path) const {
+  if (memory_.FindNames(path) || memory_.FindOwn(path)) return false;
+  const bool is_known = std::ranges::any_of(
+      DocumentsIn(path, documents_),
+      [&](const std::string& document) { return memory_.FindDocument(document).has_value(); });
+  if (is_known) return false;
+  if (path.empty()) return !service_->lists_are_complete();
+  const auto above = memory_.FindNames(FolderOf(path));
+  return above && above->is_listed;
+}
+
+void RemoteTree::LookAhead(const std::string& path,
+                           std::span<const std::string_view> names) const {
+  const auto listed = memory_.FindNames(path);
+  if (!listed || !listed->is_listed) return;
+  const std::vector<std::string> own(names.begin(), names.end());
+  Round round(*this);
+  round.AddUnread(DocumentsIn(path, own));
+  std::vector<std::string> folders;
+  for (const ListedObject& object : listed->objects) {
+    if (object.is_directory()) folders.push_back(JoinKey(path, object.name));
+  }
+  if (folders.size() > kMostAhead) folders.clear();
+  for (const std::string& folder : folders) {
+    if (MayList(folder)) round.AddLists({&folder, 1});
+    round.AddUnknown(DocumentsIn(folder, own));
+  }
+  round.Send();
+}
+
+// Where lists are complete, they tell which documents there are.
+void RemoteTree::LookTogether(const std::string& path,
+                              std::span<const std::string> documents) const {
+  if (!memory_.remembers()) return;
+  const bool is_known = path.empty() || memory_.Find(path);
+  if (service_->lists_are_complete()) {
+    Round round(*this);
+    std::vector<std::string> folders;
+    if (!is_known) folders.push_back(path);
+    for (const std::string& document : documents) {
+      const std::string folder(FolderOf(document));
+      const bool is_asked = std::ranges::find(folders, folder) != folders.end();
+      if (!is_asked && !memory_.Find(folder)) folders.push_back(folder);
+    }
+    round.AddLists(folders);
+    return round.Send();
+  }
+  if (is_known) return (void)LookAtFiles(documents);
+  (void)LookByName(path, documents);
 }
 
 model::Result<Look> RemoteTree::LookAgain(const std::string& path) const {
@@ -159,44 +286,53 @@ model::Result<Look> RemoteTree::LookAt(const std::string& path) const {
   return LookByName(path);
 }
 
-std::vector<std::string> RemoteTree::DocumentsIn(const std::string& path) const {
-  std::vector<std::string> paths;
-  for (const std::string& name : documents_) paths.push_back(JoinKey(path, name));
-  return paths;
-}
-
-// What is not listed may be there. A directory may be known by its documents alone.
-model::Result<Look> RemoteTree::LookByName(const std::string& path) const {
-  const size_t slash = path.rfind('/');
-  const auto listed = memory_.FindNames(path.substr(0, slash == path.npos ? 0 : slash));
+// What is not listed may be there. A directory may be known by its documents alone. `along`:
+// documents that are looked for as well.
+model::Result<Look> RemoteTree::LookByName(const std::string& path,
+                                           std::span<const std::string> along) const {
+  const auto listed = memory_.FindNames(FolderOf(path));
   if (listed && FindName(listed->objects, FileNameOf(path)) != nullptr) {
     return LookAtFiles({&path, 1}).front();
   }
+  if (!first_documents_.empty() && HasExtension(FileNameOf(path), extension_)) {
+    if (const auto store = LookForStore(path, along)) return *store;
+    along = {};
+  }
   Round round(*this);
+  round.AddUnknown(along);
   const size_t file = round.AddLook(path);
-  const size_t list = round.AddList(path);
-  std::vector<size_t> documents;
-  for (const std::string& document : DocumentsIn(path)) {
-    documents.push_back(round.AddLook(document));
-  }
+  const auto list = memory_.FindNames(path) ? std::nullopt : std::optional(round.AddList(path));
+  round.AddDocuments(DocumentsIn(path, documents_));
   round.Send();
-  bool is_directory = false;
-  for (const size_t document : documents) {
-    const auto look = round.TakeLook(document);
-    is_directory |= look && look->kind == Look::Kind::kFile;
-  }
-  const auto page = round.TakeList(list);
-  if (page && *page) is_directory |= (*page)->is_directory;
+  model::Result<std::optional<ListPage>> page = std::nullopt;
+  if (list) page = round.TakeList(*list);
+  const bool is_listed = page && *page && (*page)->is_directory;
   auto look = round.TakeLook(file);
   if (look && look->kind != Look::Kind::kAbsent) return look;
-  if (is_directory) {
-    const Look directory = {.kind = Look::Kind::kDirectory};
-    memory_.Note(path, directory);
-    return directory;
-  }
+  if (is_listed || round.has_document()) return NoteDirectory(path);
   if (!look) return look;
   if (!page) return model::Propagate(page.error());
   return look;
+}
+
+// What is called like a store may be one whose first documents spare all other requests.
+std::optional<Look> RemoteTree::LookForStore(const std::string& path,
+                                             std::span<const std::string> along) const {
+  Round round(*this);
+  round.AddUnknown(along);
+  round.AddDocuments(DocumentsIn(path, first_documents_));
+  const size_t list = round.AddList(path);
+  round.Send();
+  const auto page = round.TakeList(list);
+  const bool is_listed = page && *page && (*page)->is_directory;
+  if (!is_listed && !round.has_document()) return std::nullopt;
+  return NoteDirectory(path);
+}
+
+Look RemoteTree::NoteDirectory(const std::string& path) const {
+  const Look directory = {.kind = Look::Kind::kDirectory};
+  memory_.Note(path, directory);
+  return directory;
 }
 
 // A directory hides a file of its name. In a bucket that may not be listed, files and stores
@@ -216,7 +352,7 @@ model::Result<Look> RemoteTree::LookByList(const std::string& path) const {
   auto look = round.TakeLook(*file);
   if (look && look->kind == Look::Kind::kFile) return look;
   if (!is_refused) return look;
-  for (const auto& document : LookAtFiles(DocumentsIn(path))) {
+  for (const auto& document : LookAtFiles(DocumentsIn(path, documents_))) {
     if (document && document->kind == Look::Kind::kFile) return directory;
   }
   return model::Propagate(page.error());

@@ -20,8 +20,11 @@ namespace ndlfs::backends {
 struct RemoteOptions {
   // How long an answer about a name is trusted; nullopt: as long as the source exists.
   std::optional<std::chrono::nanoseconds> trusts_looks_for = std::chrono::seconds(1);
-  // Names of documents that are read as soon as they are looked for.
+  // Names of documents that are read as soon as they are looked for, those that spare looking
+  // for the others, and what directories with these are mostly called.
   std::vector<std::string> documents = {};
+  std::vector<std::string> first_documents = {};
+  std::string extension = {};
   std::function<std::chrono::steady_clock::time_point()> clock =
       &std::chrono::steady_clock::now;
 };
@@ -44,6 +47,10 @@ class RemoteTree {
   model::Result<Look> LookAt(const std::string& path) const;
   // Looks at files alone, by one round of requests. A directory is kAbsent or kDirectory.
   std::vector<model::Result<Look>> LookAtFiles(std::span<const std::string> paths) const;
+  // As Source::LookTogether().
+  void LookTogether(const std::string& path, std::span<const std::string> documents) const;
+  // As Store::LookAhead().
+  void LookAhead(const std::string& path, std::span<const std::string_view> names) const;
   // Looks at a file, whatever is remembered.
   model::Result<Look> LookAgain(const std::string& path) const;
 
@@ -55,9 +62,14 @@ class RemoteTree {
  private:
   class Round;
 
-  model::Result<Look> LookByName(const std::string& path) const;
+  model::Result<Look> LookByName(const std::string& path,
+                                 std::span<const std::string> along = {}) const;
+  std::optional<Look> LookForStore(const std::string& path,
+                                   std::span<const std::string> along) const;
+  Look NoteDirectory(const std::string& path) const;
+  bool MayList(const std::string& path) const;
+  bool IsToBeRead(const std::string& path) const;
   model::Result<Look> LookByList(const std::string& path) const;
-  std::vector<std::string> DocumentsIn(const std::string& path) const;
   model::Result<std::optional<ListPage>> ToPage(
       const std::string& path, const PageStart& start,
       const model::Result<HttpResponse>& response) const;
@@ -66,6 +78,8 @@ class RemoteTree {
   const std::shared_ptr<const HttpClient> client_;
   const std::shared_ptr<const ObjectService> service_;
   const std::vector<std::string> documents_;
+  const std::vector<std::string> first_documents_;
+  const std::string extension_;
   mutable LookMemory memory_;
 };
 

@@ -158,6 +158,61 @@ TEST_F(RemoteSourceTest, DirectoryIsKnownByItsListOrItsDocuments) {
   EXPECT_THAT(source->List("none"), test::IsErrno(ENOENT));
 }
 
+TEST_F(RemoteSourceTest, WhatIsCalledLikeAStoreIsLookedForByItsFirstDocuments) {
+  server_.has_lists = false;
+  server_.Put("a.zarr/.zmetadata", "{}");
+  server_.Put("b.zarr", "a ZIP archive");
+  server_.Put("c.zarr/.zgroup", "{}");
+  RemoteOptions options = Trusting();
+  options.documents = {"zarr.json", ".zmetadata", ".zgroup"};
+  options.first_documents = {"zarr.json", ".zmetadata"};
+  options.extension = ".zarr";
+  const auto source = server_.MakeSource(options);
+  EXPECT_TRUE(source->Stat("a.zarr", Follow::kNo).value()->is_directory());
+  EXPECT_THAT(Asked(), UnorderedElementsAre("GET /a.zarr/", "GET /a.zarr/zarr.json",
+                                            "GET /a.zarr/.zmetadata"));
+  EXPECT_TRUE(source->Stat("b.zarr", Follow::kNo).value()->is_file());
+  EXPECT_TRUE(source->Stat("c.zarr", Follow::kNo).value()->is_directory());
+  EXPECT_FALSE(source->Stat("d.zarr", Follow::kNo).value());
+}
+
+TEST_F(RemoteSourceTest, WhatWasLookedForTogetherIsNotAskedAgain) {
+  server_.Put("d/x", "1");
+  const auto source = server_.MakeSource(Trusting());
+  const std::vector<std::string> documents = {"zarr.json", ".zmetadata"};
+  source->LookTogether("d", documents);
+  EXPECT_THAT(Asked(),
+              UnorderedElementsAre("GET /zarr.json", "GET /.zmetadata", "HEAD /d", "GET /d/",
+                                   "GET /d/zarr.json", "GET /d/.zmetadata"));
+  EXPECT_TRUE(source->Stat("d", Follow::kNo).value()->is_directory());
+  EXPECT_FALSE(*source->OpenStore("")->Stat(".zmetadata"));
+  EXPECT_THAT(NamesIn(*source, "d"), ElementsAre("x"));
+  source->LookTogether("../up", documents);
+  EXPECT_THAT(Asked(), IsEmpty());
+}
+
+TEST_F(RemoteSourceTest, LookAheadIsAtAFewChildrenThatAreKnown) {
+  server_.Put("s/zarr.json", "{}");
+  server_.Put("s/t/zarr.json", "[1]");
+  server_.Put("s/t/c/0", "x");
+  for (int i = 0; i < 100; ++i) server_.Put(fmt::format("many/{}/zarr.json", i), "{}");
+  const auto source = server_.MakeSource(Trusting());
+  const std::vector<std::string_view> names = {"zarr.json"};
+  const auto store = source->OpenStore("s");
+  store->LookAhead("", names);
+  EXPECT_THAT(Asked(), IsEmpty()) << "no names are known";
+  ASSERT_THAT(store->List(""), test::IsOk());
+  Asked();
+  store->LookAhead("", names);
+  EXPECT_THAT(Asked(), UnorderedElementsAre("GET /s/t/", "GET /s/t/zarr.json"));
+  EXPECT_EQ(ReadText(*store, "t/zarr.json"), "[1]");
+  EXPECT_THAT(Asked(), IsEmpty());
+  ASSERT_THAT(source->OpenStore("many")->List(""), test::IsOk());
+  Asked();
+  source->OpenStore("many")->LookAhead("", names);
+  EXPECT_THAT(Asked(), IsEmpty());
+}
+
 TEST_F(RemoteSourceTest, NamesThatAreNotListedAreFound) {
   server_.Put("d/.hidden", "x");
   server_.Put("d/a", "x");

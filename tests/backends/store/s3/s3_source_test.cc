@@ -169,6 +169,41 @@ TEST_F(S3SourceTest, AListAnswersForItsNames) {
   EXPECT_EQ(Requests(), 0u);
 }
 
+TEST_F(S3SourceTest, NothingIsAskedForBelowWhatIsNotListed) {
+  bucket_.Put("d/a", "1");
+  const auto source = Open();
+  EXPECT_THAT(NamesIn(*source, "d"), ElementsAre("a"));
+  Requests();
+  const auto store = source->OpenStore("d");
+  EXPECT_EQ(store->Stat("none/zarr.json").value(), std::nullopt);
+  EXPECT_EQ(store->Stat("a/b/c").value(), std::nullopt) << "below a file";
+  EXPECT_EQ(ReadText(*store, "none/c/0"), "absent");
+  EXPECT_EQ(Requests(), 0u);
+}
+
+TEST_F(S3SourceTest, DocumentsAndTheNamesBesideThemAreOneRound) {
+  bucket_.Put("d/s/zarr.json", "{}");
+  bucket_.Put("d/s/t/zarr.json", "{}");
+  const auto source = Open();
+  source->LookTogether("d", std::vector<std::string>{"zarr.json"});
+  EXPECT_EQ(Requests(), 2u) << "lists of the top and of the folder";
+  EXPECT_EQ(source->OpenStore("")->Stat("zarr.json").value(), std::nullopt);
+  EXPECT_TRUE(source->OpenStore("d")->Stat("s/zarr.json").value());
+  EXPECT_EQ(Requests(), 2u) << "the document, and a list";
+  EXPECT_TRUE(source->Stat("d/s/t", Follow::kNo).value()->is_directory());
+  EXPECT_EQ(ReadText(*source->OpenStore("d"), "s/zarr.json"), "{}");
+  EXPECT_EQ(Requests(), 0u);
+}
+
+TEST_F(S3SourceTest, AListWithoutNamesShowsNoDirectory) {
+  bucket_.Put("file.txt", "1");
+  const auto source = Open();
+  source->LookTogether("file.txt", std::vector<std::string>{"zarr.json"});
+  EXPECT_TRUE(source->Stat("file.txt", Follow::kNo).value()->is_file());
+  source->LookTogether("none", std::vector<std::string>{"zarr.json"});
+  EXPECT_EQ(source->Stat("none", Follow::kNo).value(), std::nullopt);
+}
+
 TEST_F(S3SourceTest, WhatIsNoObjectMayBeADirectory) {
   bucket_.Put("d/e/f", "1");
   const auto source = Open();
