@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "backends/format/metadata_files.h"
 #include "backends/store/cancellation.h"
 #include "backends/store/keys.h"
 #include "model/path_name.h"
@@ -50,6 +51,14 @@ bool IsListed(const backends::Hierarchy& hierarchy, std::string_view path) {
   const auto names = hierarchy.List(model::ParentPath(path));
   return names &&
          std::find(names->begin(), names->end(), model::BaseName(path)) != names->end();
+}
+
+// The metadata files of an object that is not loaded. kUnsupported if only Load() finds them.
+model::Result<backends::MetadataFiles> FindFiles(const backends::Hierarchy& hierarchy,
+                                                 std::string_view path) {
+  const auto* finds = dynamic_cast<const backends::FindsMetadataFiles*>(&hierarchy);
+  if (finds == nullptr) return model::Unsupported("{}", path);
+  return finds->FindFiles(path);
 }
 
 // When the data have changed, by the files if they tell; a chunk that is gone
@@ -343,6 +352,22 @@ model::Result<EntityPtr> MountedStore::Get(std::string_view path) {
   return Keep(std::move(entity), seen.entity.get());
 }
 
+// An entity in use knows which of its chunks have changed. On a mount for others, what a caller
+// may not read is an entity without the files.
+model::Result<MountedStore::FolderLook> MountedStore::LookAtFolder(std::string_view path) {
+  NDLFS_TRY(const auto hierarchy, Hierarchy());
+  const bool is_in_use = Find(path).entity != nullptr;
+  if (!is_in_use && !is_shared()) {
+    const auto found = FindFiles(*hierarchy, path);
+    if (found) return FolderLook{found->mtime_ns, AccessTo(found->files)};
+    if (found.error().code() == model::ErrorCode::kNotFound) {
+      return model::Propagate(found.error());
+    }
+  }
+  NDLFS_TRY(const auto entity, Get(path));
+  return FolderLook{entity->mtime_ns, entity->access};
+}
+
 MountedStore::Seen MountedStore::Find(std::string_view path) {
   model::MutexLock lock(mutex_);
   const auto* known = known_.Find(path);
@@ -389,7 +414,10 @@ model::Result<EntityPtr> MountedStore::Load(const HierarchyPtr& hierarchy,
       return model::NotFound("{}", path);
     }
     entity->is_denied = is_shared() && IsDenied(node.error());
-    entity->access = AccessTo({});
+    const auto found = FindFiles(*hierarchy, path);
+    if (found && !is_shared()) entity->mtime_ns = found->mtime_ns;
+    entity->access =
+        AccessTo(found && !is_shared() ? found->files : std::vector<std::string>());
     AddProblem(*entity, node.error());
   } else {
     entity->node = *std::move(node);

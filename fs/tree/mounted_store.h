@@ -182,6 +182,15 @@ class MountedStore : public std::enable_shared_from_this<MountedStore> {
   // Hierarchy().
   model::Result<EntityPtr> Get(std::string_view path);
 
+  // What the folder of the object at `path` shows of its metadata files.
+  struct FolderLook {
+    int64_t mtime_ns = 0;  // as of Entity
+    backends::Access access;
+  };
+  // The same as Get() tells, but loads nothing if the format finds the files without reading
+  // them. Fails as Get() does.
+  model::Result<FolderLook> LookAtFolder(std::string_view path);
+
   // Marks `entity` as the one used last, and updates its weight.
   void Touch(const EntityPtr& entity) const;
 

@@ -355,10 +355,10 @@ model::Result<TreeNodePtr> EntityFolder::FindChild(std::string_view file_name) c
   const std::string path = model::JoinPath(path_, name);
   NDLFS_TRY(const auto hierarchy, store_->Hierarchy());
   if (const auto link = hierarchy->GetLink(path)) return MakeLink(path, *link);
-  NDLFS_TRY(const auto entity, store_->Get(path));
-  Attributes attributes = FolderAttributes(StatusOf(path), entity->mtime_ns);
+  NDLFS_TRY(const auto look, store_->LookAtFolder(path));
+  Attributes attributes = FolderAttributes(StatusOf(path), look.mtime_ns);
   // Listing it and its extended attributes tell what is in the metadata.
-  Access metadata = entity->access;
+  Access metadata = look.access;
   metadata.mode |= 0111;
   attributes.mode = S_IFDIR | InCommon(AccessBy(attributes), metadata).mode;
   return std::make_shared<EntityFolder>(context_, store_, path, attributes);

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "backends/codec/registry.h"
+#include "backends/format/metadata_files.h"
 #include "backends/store/local/local_source.h"
 #include "fs/tree/mount_context.h"
 #include "fs/tree/source_tree.h"
@@ -113,12 +114,13 @@ struct FakeStore {
   std::map<std::string, std::string, std::less<>> links;
   std::string refused;  // a path that cannot be one
   std::optional<model::Error> open_error;
+  bool finds_files = false;  // without loading
   int opened = 0;
   int loaded = 0;
 };
 
 // One opening of it. Keeps what it once loaded, as long as a format may.
-class FakeHierarchy final : public backends::Hierarchy {
+class FakeHierarchy final : public backends::Hierarchy, public backends::FindsMetadataFiles {
  public:
   explicit FakeHierarchy(FakeStore& store) : store_(store) {}
 
@@ -163,6 +165,12 @@ class FakeHierarchy final : public backends::Hierarchy {
     const auto it = store_.objects.find(path);
     if (it == store_.objects.end()) return model::NotFound("no {}", path);
     return it->second.version;
+  }
+  model::Result<backends::MetadataFiles> FindFiles(std::string_view path) const override {
+    if (!store_.finds_files) return model::Unsupported("{}", path);
+    const auto it = store_.objects.find(path);
+    if (it == store_.objects.end()) return model::NotFound("no {}", path);
+    return backends::MetadataFiles{it->second.node.mtime_ns, it->second.node.files};
   }
 
  private:

@@ -96,12 +96,19 @@ std::string MetadataReader::ConsolidatedKey(bool is_v3) const {
 
 class MetadataReader::Look {
  public:
-  Look(const Store& store, std::string_view prefix, std::span<const std::string_view> names)
-      : names_(names.begin(), names.end()) {
+  Look(const Store& store, std::string_view prefix, std::span<const std::string_view> names) {
+    Add(store, prefix, names);
+  }
+
+  void Add(const Store& store, std::string_view prefix,
+           std::span<const std::string_view> names) {
     std::vector<std::string> keys;
     for (const std::string_view name : names) keys.push_back(JoinKey(prefix, name));
     const std::vector<std::string_view> views(keys.begin(), keys.end());
-    found_ = store.StatMany(views);
+    auto found = store.StatMany(views);
+    names_.insert(names_.end(), names.begin(), names.end());
+    found_.insert(found_.end(), std::make_move_iterator(found.begin()),
+                  std::make_move_iterator(found.end()));
   }
 
   // nullopt also for a name that was not looked at.
@@ -117,12 +124,16 @@ class MetadataReader::Look {
   bool has_errors() const {
     return std::ranges::any_of(found_, [](const auto& found) { return !found; });
   }
+  bool has_files() const {
+    return std::ranges::any_of(found_, [](const auto& found) { return found && *found; });
+  }
 
  private:
-  const std::vector<std::string_view> names_;
+  std::vector<std::string_view> names_;
   std::vector<model::Result<std::optional<ValueInfo>>> found_;
 };
 
+// What is not there is looked for by each request: it may be about to appear.
 std::shared_ptr<const MetadataReader::Look> MetadataReader::LookInto(const std::string& prefix,
                                                                      bool is_v3) const {
   RequestScope* const scope = RequestScope::Current();
@@ -130,12 +141,12 @@ std::shared_ptr<const MetadataReader::Look> MetadataReader::LookInto(const std::
   const bool is_root = prefix == prefix_;
   const std::string memory_key = (is_root ? "" : is_v3 ? "3" : "2") + prefix;
   if (auto known = scope->Find<Look>(owner_, memory_key)) return known;
-  if (is_root && !scope->looks_anew()) {
-    if (auto known = KnownRoot()) return known;
+  if (!scope->looks_anew()) {
+    if (auto known = KnownLook(memory_key)) return known;
   }
   const auto now = std::chrono::steady_clock::now();
   auto look = LookAtFiles(prefix, is_v3);
-  if (is_root && !look->has_errors()) KeepRoot(look, now);
+  if (!look->has_errors() && (is_root || look->has_files())) KeepLook(memory_key, look, now);
   scope->Keep(owner_, memory_key, look);
   return look;
 }
@@ -145,32 +156,44 @@ std::shared_ptr<const MetadataReader::Look> MetadataReader::LookAtFiles(
     const std::string& prefix, bool is_v3) const {
   static constexpr std::array<std::string_view, 6> kAtRoot = {
       kV3Name, ".zarray", ".zgroup", kAttributesName, kConsolidatedName, kNczarrName};
+  static constexpr std::array<std::string_view, 2> kV2Array = {".zarray", kAttributesName};
+  static constexpr std::array<std::string_view, 1> kV2Group = {".zgroup"};
   if (prefix == prefix_ && trusts_copies_) {
     if (auto look = LookForCopies(prefix)) return look;
   }
-  const auto names =
-      prefix == prefix_ ? std::span<const std::string_view>(kAtRoot) : FilesOfNode(is_v3);
-  return std::make_shared<const Look>(*store_, prefix, names);
+  if (prefix == prefix_) return std::make_shared<const Look>(*store_, prefix, kAtRoot);
+  if (is_v3 || trusts_copies_) {
+    return std::make_shared<const Look>(*store_, prefix, FilesOfNode(is_v3));
+  }
+  // Most nodes are arrays: the document of a group would not count there.
+  auto look = std::make_shared<Look>(*store_, prefix, kV2Array);
+  const auto array = look->Find(kV2Array.front());
+  if (array && !*array) look->Add(*store_, prefix, kV2Group);
+  return look;
 }
 
-std::shared_ptr<const MetadataReader::Look> MetadataReader::KnownRoot() const {
+std::shared_ptr<const MetadataReader::Look> MetadataReader::KnownLook(
+    std::string_view key) const {
   const model::MutexLock lock(mutex_);
-  const bool holds = std::chrono::steady_clock::now() - root_looked_at_ < search_holds_;
-  return holds ? root_ : nullptr;
+  const KeptLook* kept = looks_.Find(key);
+  if (kept == nullptr || kept->looked_at < looks_hold_from_) return nullptr;
+  const bool holds = std::chrono::steady_clock::now() - kept->looked_at < search_holds_;
+  return holds ? kept->look : nullptr;
 }
 
 // Another thread may have looked later, and kept that first.
-void MetadataReader::KeepRoot(std::shared_ptr<const Look> look,
+void MetadataReader::KeepLook(const std::string& key, std::shared_ptr<const Look> look,
                               std::chrono::steady_clock::time_point looked_at) const {
+  if (search_holds_.count() <= 0) return;
   const model::MutexLock lock(mutex_);
-  if (root_ != nullptr && looked_at < root_looked_at_) return;
-  root_ = std::move(look);
-  root_looked_at_ = looked_at;
+  const KeptLook* kept = looks_.Find(key);
+  if (kept != nullptr && looked_at < kept->looked_at) return;
+  looks_.Put(key, {std::move(look), looked_at});
 }
 
-void MetadataReader::ForgetRoot() const {
+void MetadataReader::ForgetKeptLooks() const {
   const model::MutexLock lock(mutex_);
-  root_ = nullptr;
+  looks_hold_from_ = std::chrono::steady_clock::now();
 }
 
 // Where each look is a request: what spares all others, if it is there.
@@ -516,15 +539,36 @@ model::Result<std::string> MetadataReader::ReadText(const NodeFiles& files,
               key == files.document ? files.stamp : files.attributes_stamp);
 }
 
-model::Result<Json> MetadataReader::ReadJson(const NodeFiles& files,
-                                             std::string_view key) const {
+model::Result<std::string> MetadataReader::ReadDocumentText(const NodeFiles& files,
+                                                            std::string_view key) const {
   NDLFS_TRY(std::string text, ReadText(files, key));
   if (files.kind == NodeFiles::Kind::kV3) text = WithoutConsolidated(std::move(text));
   if (text.size() > kMaxDocumentSize) {
     return model::Limit("{} bytes of metadata, at most {} are accepted", text.size(),
                         kMaxDocumentSize);
   }
+  return text;
+}
+
+model::Result<Json> MetadataReader::ReadJson(const NodeFiles& files,
+                                             std::string_view key) const {
+  NDLFS_TRY(const std::string text, ReadDocumentText(files, key));
   return ParseJson(text, kMaxDocumentValues);
+}
+
+model::Result<std::shared_ptr<const SharedDocument>> MetadataReader::ReadDocument(
+    const NodeFiles& files) const {
+  NDLFS_TRY(const std::string text, ReadDocumentText(files, files.document));
+  {
+    const model::MutexLock lock(mutex_);
+    if (const auto* known = documents_.Find(text)) return *known;
+  }
+  NDLFS_TRY(Json json, ParseJson(text, kMaxDocumentValues));
+  auto document = std::make_shared<const SharedDocument>(std::move(json));
+  if (text.size() > kLongestSharedText) return document;
+  const model::MutexLock lock(mutex_);
+  documents_.Put(text, document, text.size());
+  return document;
 }
 
 std::vector<std::string> MetadataReader::Files(const NodeFiles& files) const {
@@ -580,11 +624,11 @@ model::Result<NodeDocuments> MetadataReader::Read(const NodeFiles& files,
   if (path == "/" && !files.consolidated) LookAhead(files);
   NodeDocuments documents;
   if (files.is_implicit) {
-    documents.document = files.kind == NodeFiles::Kind::kV3
-                             ? Json{{"zarr_format", 3}, {"node_type", "group"}}
-                             : Json{{"zarr_format", 2}};
+    documents.document = std::make_shared<const SharedDocument>(
+        files.kind == NodeFiles::Kind::kV3 ? Json{{"zarr_format", 3}, {"node_type", "group"}}
+                                           : Json{{"zarr_format", 2}});
   } else {
-    NDLFS_TRY(documents.document, ReadJson(files, files.document), Describe(files));
+    NDLFS_TRY(documents.document, ReadDocument(files), Describe(files));
   }
   if (files.kind == NodeFiles::Kind::kV3) return documents;
   if (has_nczarr_objects_) documents.separate = ReadSeparate(files, path);

@@ -13,6 +13,7 @@
 #include "backends/base/json.h"
 #include "backends/base/new_id.h"
 #include "backends/format/zarr/consolidated.h"
+#include "backends/format/zarr/shared_document.h"
 #include "backends/store/request_scope.h"
 #include "backends/store/store.h"
 #include "model/bounded_map.h"
@@ -41,7 +42,7 @@ struct NodeFiles {
 
 // The metadata of a node, as parsed JSON.
 struct NodeDocuments {
-  Json document;
+  std::shared_ptr<const SharedDocument> document;  // never null
   // Only in v2: the object in .zattrs; null if there is none.
   Json attributes;
   std::optional<model::Error> attributes_error;
@@ -91,9 +92,9 @@ class MetadataReader {
     bool is_v3() const { return v3.has_value(); }
   };
   model::Result<Root> LookAtRoot() const;
-  // Makes the next look at the root a new one. Otherwise requests use the last one as long as
-  // a search holds.
-  void ForgetRoot() const;
+  // Makes the next look at each folder a new one. Otherwise requests use what the last looks
+  // have found as long as a search holds: the root, and the documents that were there.
+  void ForgetKeptLooks() const;
   // Looks anew at all that has been looked at before for the same request.
   void ForgetLooks() const;
 
@@ -124,9 +125,9 @@ class MetadataReader {
   class Look;
   std::shared_ptr<const Look> LookInto(const std::string& prefix, bool is_v3) const;
   std::shared_ptr<const Look> LookAtFiles(const std::string& prefix, bool is_v3) const;
-  // The look at the root that an earlier request has kept; null if it does not hold any more.
-  std::shared_ptr<const Look> KnownRoot() const EXCLUDES(mutex_);
-  void KeepRoot(std::shared_ptr<const Look> look,
+  // The look that an earlier request has kept under `key`; null if it does not hold any more.
+  std::shared_ptr<const Look> KnownLook(std::string_view key) const EXCLUDES(mutex_);
+  void KeepLook(const std::string& key, std::shared_ptr<const Look> look,
                 std::chrono::steady_clock::time_point looked_at) const EXCLUDES(mutex_);
   std::shared_ptr<const Look> LookForCopies(const std::string& prefix) const;
   void LookTogether(const Root& root, std::string_view path,
@@ -165,7 +166,12 @@ class MetadataReader {
   bool IsListed(const Root& root, std::string_view path, bool keeps_looks, Search& rest) const;
   void LookAhead(const NodeFiles& root) const;
   model::Result<std::string> ReadText(const NodeFiles& files, std::string_view key) const;
+  // Refuses a text that is too long to be parsed.
+  model::Result<std::string> ReadDocumentText(const NodeFiles& files,
+                                              std::string_view key) const;
   model::Result<Json> ReadJson(const NodeFiles& files, std::string_view key) const;
+  model::Result<std::shared_ptr<const SharedDocument>> ReadDocument(
+      const NodeFiles& files) const EXCLUDES(mutex_);
   model::Result<bool> HasCopiesOnly(const Root& root) const;
   Json ReadSeparate(const NodeFiles& files, std::string_view path) const;
   std::string ConsolidatedKey(bool is_v3) const;
@@ -178,8 +184,23 @@ class MetadataReader {
   mutable model::Mutex parse_mutex_;  // taken before mutex_
   mutable model::Mutex mutex_;
   mutable Consolidated consolidated_ GUARDED_BY(mutex_);  // as of its last use
-  mutable std::shared_ptr<const Look> root_ GUARDED_BY(mutex_);
-  mutable std::chrono::steady_clock::time_point root_looked_at_ GUARDED_BY(mutex_);
+  struct KeptLook {
+    std::shared_ptr<const Look> look;
+    std::chrono::steady_clock::time_point looked_at;
+  };
+  // For the requests that follow each other when a program finds a folder and goes into it.
+  static constexpr uint64_t kMostKeptLooks = 64;
+  mutable model::BoundedMap<std::string, KeptLook, model::StringHash> looks_ GUARDED_BY(mutex_){
+      kMostKeptLooks};
+  // Older looks do not hold.
+  mutable std::chrono::steady_clock::time_point looks_hold_from_ GUARDED_BY(mutex_);
+
+  // By their texts, up to this sum of their lengths in bytes.
+  static constexpr uint64_t kMostSharedText = uint64_t{64} << 10;
+  static constexpr uint64_t kLongestSharedText = kMostSharedText / 4;
+  mutable model::BoundedMap<std::string, std::shared_ptr<const SharedDocument>,
+                            model::StringHash>
+      documents_ GUARDED_BY(mutex_){kMostSharedText};
 
   // What searches have found, by the prefix of a directory.
   struct Witness {

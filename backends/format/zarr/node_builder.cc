@@ -42,6 +42,15 @@ void TakeDimensionNames(Json& attributes, model::Ndarray& array) {
   attributes.erase(kArrayDimensions);
 }
 
+// `parse(document.json())`, or what that was when another array had the same document.
+template <typename Parse>
+model::Result<ArrayMetadata> ParseOnce(const SharedDocument& document, const Parse& parse) {
+  if (const auto known = document.array()) return *known;
+  NDLFS_TRY(ArrayMetadata metadata, parse(document.json()));
+  document.KeepArray(std::make_shared<const ArrayMetadata>(metadata));
+  return metadata;
+}
+
 Node MakeArrayNode(ArrayMetadata metadata, const NodePlace& place, bool is_coordinate) {
   Node node;
   metadata.array.name = place.name;
@@ -108,12 +117,12 @@ model::Result<Node> BuildNczarrArray(const NodeDocuments& documents,
                                      const nczarr::ArrayKeys& keys, const NodePlace& place,
                                      const OpenOptions& options) {
   NDLFS_TRY(ArrayMetadata metadata,
-            ParseArrayV2(nczarr::NormalizeArray(documents.document, keys),
+            ParseArrayV2(nczarr::NormalizeArray(documents.document->json(), keys),
                          options.max_chunk_size, model::Charset::kUtf8));
   Json attributes = documents.attributes;
   if (!keys.dimensions) TakeDimensionNames(attributes, metadata.array);
-  metadata.array.attributes =
-      nczarr::MakeAttributes({documents.document, attributes, documents.separate}, &keys);
+  metadata.array.attributes = nczarr::MakeAttributes(
+      {documents.document->json(), attributes, documents.separate}, &keys);
   if (!keys.dimensions) return MakeArrayNode(std::move(metadata), place);
   const bool is_coordinate = DescribeDimensions(*keys.dimensions, place, metadata.array);
   return MakeArrayNode(std::move(metadata), place, is_coordinate);
@@ -130,10 +139,12 @@ Node MakeGroupNode(std::vector<model::Attribute> attributes, const NodePlace& pl
 
 model::Result<Node> BuildArrayV2(const NodeDocuments& documents, const NodePlace& place,
                                  const OpenOptions& options) {
-  const auto keys =
-      nczarr::FindArrayKeys({documents.document, documents.attributes, documents.separate});
+  const auto keys = nczarr::FindArrayKeys(
+      {documents.document->json(), documents.attributes, documents.separate});
   if (keys) return BuildNczarrArray(documents, *keys, place, options);
-  NDLFS_TRY(ArrayMetadata metadata, ParseArrayV2(documents.document, options.max_chunk_size));
+  NDLFS_TRY(ArrayMetadata metadata, ParseOnce(*documents.document, [&](const Json& zarray) {
+              return ParseArrayV2(zarray, options.max_chunk_size);
+            }));
   Json attributes = documents.attributes;
   TakeDimensionNames(attributes, metadata.array);
   NDLFS_TRY(metadata.array.attributes, ParseAttributesV2(attributes));
@@ -141,8 +152,9 @@ model::Result<Node> BuildArrayV2(const NodeDocuments& documents, const NodePlace
 }
 
 model::Result<Node> BuildGroupV2(const NodeDocuments& documents, const NodePlace& place) {
-  NDLFS_RETURN_IF_ERROR(CheckZarrFormat(documents.document, 2));
-  const nczarr::Documents keys{documents.document, documents.attributes, documents.separate};
+  NDLFS_RETURN_IF_ERROR(CheckZarrFormat(documents.document->json(), 2));
+  const nczarr::Documents keys{documents.document->json(), documents.attributes,
+                               documents.separate};
   if (nczarr::HasKeys(keys)) {
     Node node = MakeGroupNode(nczarr::MakeAttributes(keys, nullptr), place);
     std::get<model::Group>(node.entity).dimensions = nczarr::DimensionsWithoutArrays(keys);
@@ -164,14 +176,16 @@ model::Result<Node> BuildGroupV3(const Json& document, const NodePlace& place) {
 
 model::Result<Node> BuildV3(const NodeDocuments& documents, const NodePlace& place,
                             const OpenOptions& options) {
-  const Json& document = documents.document;
+  const Json& document = documents.document->json();
   NDLFS_TRY(const Json* type, RequireMember(document, "node_type"));
   if (*type == "group") return BuildGroupV3(document, place);
   if (*type != "array") {
     return model::BadInput("node_type: expected \"array\" or \"group\", found {}",
                            DescribeJson(*type));
   }
-  NDLFS_TRY(ArrayMetadata metadata, ParseArrayV3(document, options.max_chunk_size));
+  NDLFS_TRY(ArrayMetadata metadata, ParseOnce(*documents.document, [&](const Json& zarr_json) {
+              return ParseArrayV3(zarr_json, options.max_chunk_size);
+            }));
   NDLFS_TRY(metadata.array.attributes, ParseAttributes(document));
   return MakeArrayNode(std::move(metadata), place);
 }

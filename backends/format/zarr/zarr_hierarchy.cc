@@ -108,8 +108,8 @@ bool ZarrHierarchy::IsNczarr(const MetadataReader::Root& root) const {
   const auto files = reader_.Find(root, "/");
   if (!files || files->kind == NodeFiles::Kind::kNone) return false;
   const auto documents = reader_.Read(*files, "/");
-  return documents &&
-         nczarr::HasKeys({documents->document, documents->attributes, documents->separate});
+  return documents && nczarr::HasKeys({documents->document->json(), documents->attributes,
+                                       documents->separate});
 }
 
 std::shared_ptr<const nczarr::Dimensions> ZarrHierarchy::DimensionsOf(
@@ -128,9 +128,9 @@ std::shared_ptr<const nczarr::Dimensions> ZarrHierarchy::DimensionsOf(
   const uint64_t denials = CallerScope::denials();
   const auto documents = reader_.Read(*files, path);
   if (!documents || CallerScope::denials() != denials) return kNone;
-  Declared declared{version,
-                    std::make_shared<const nczarr::Dimensions>(nczarr::FindDimensions(
-                        {documents->document, documents->attributes, documents->separate}))};
+  Declared declared{
+      version, std::make_shared<const nczarr::Dimensions>(nczarr::FindDimensions(
+                   {documents->document->json(), documents->attributes, documents->separate}))};
   const model::MutexLock lock(mutex_);
   declared_.Put(std::string(path), declared);
   return declared.dimensions;
@@ -292,7 +292,7 @@ model::Result<std::optional<uint64_t>> ZarrHierarchy::KnownVersion(
 
 // What holds for a while holds from the time when the version of the root was asked for.
 model::Result<uint64_t> ZarrHierarchy::Version(std::string_view path) const {
-  if (path == "/") reader_.ForgetRoot();
+  if (path == "/") reader_.ForgetKeptLooks();
   const auto known = KnownVersion(path);
   if (known && *known) return **known;
   if (!known && known.error().code() == model::ErrorCode::kNotFound) {
@@ -309,6 +309,14 @@ model::Result<uint64_t> ZarrHierarchy::Version(std::string_view path) const {
   NDLFS_TRY(const NodeFiles files, reader_.Find(root, path));
   const std::array stamps = {files.stamp, files.attributes_stamp};
   return HashVersions(stamps);
+}
+
+model::Result<MetadataFiles> ZarrHierarchy::FindFiles(std::string_view path) const {
+  NDLFS_TRY(const auto root, reader_.LookAtRoot());
+  NDLFS_RETURN_IF_ERROR(CheckPath(path));
+  NDLFS_TRY(const NodeFiles files, reader_.Find(root, path));
+  if (files.kind == NodeFiles::Kind::kNone) return NoSuchNode(path);
+  return MetadataFiles{files.mtime_ns(), reader_.Files(files)};
 }
 
 model::Result<std::vector<std::string>> ZarrHierarchy::List(std::string_view path) const {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "backends/format/hierarchy.h"
+#include "backends/format/metadata_files.h"
 #include "backends/format/node_cache.h"
 #include "backends/format/zarr/metadata_reader.h"
 #include "backends/format/zarr/nczarr_keys.h"
@@ -24,7 +25,7 @@ namespace ndlfs::backends::zarr {
 
 // A hierarchy of Zarr v2 or v3. Has no state but caches: every answer is that of the
 // store at the moment.
-class ZarrHierarchy final : public Hierarchy {
+class ZarrHierarchy final : public Hierarchy, public FindsMetadataFiles {
  public:
   static model::Result<std::shared_ptr<const Hierarchy>> Open(
       std::shared_ptr<const Store> store, std::string prefix, std::string name,
@@ -34,6 +35,7 @@ class ZarrHierarchy final : public Hierarchy {
   model::Result<std::shared_ptr<const Node>> Load(std::string_view path) const override;
   model::Result<std::vector<std::string>> List(std::string_view path) const override;
   model::Result<uint64_t> Version(std::string_view path) const override;
+  model::Result<MetadataFiles> FindFiles(std::string_view path) const override;
   uint64_t held_bytes() const override { return reader_.held_bytes() + outlines_bytes_; }
 
  private:

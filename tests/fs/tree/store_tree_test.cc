@@ -371,6 +371,52 @@ TEST_F(StoreTreeTest, WhoMayNotReadTheMetadataMayNotReadTheData) {
   EXPECT_EQ(mode("a.zarr/gone/data.raw"), mode_t{S_IFREG});
 }
 
+TEST_F(StoreTreeTest, FolderShowsItsMetadataFilesWithoutLoadingThem) {
+  FakeStore& store = AddDirectoryStore("a.zarr");
+  store.AddGroup("/");
+  for (const char* name : {"sound", "broken"}) {
+    auto& node = store.AddArray(std::string("/") + name, "abc").node;
+    node.files = {std::string(name) + "/.zarray"};
+    node.mtime_ns = 7'000'000'000;
+    std::filesystem::create_directory(source_.path() / "a.zarr" / name);
+    ndlfs::test::WriteFile(source_ / ("a.zarr/" + node.files.front()), "{}");
+    std::filesystem::permissions(source_.path() / "a.zarr" / node.files.front(),
+                                 std::filesystem::perms(0600));
+  }
+  store.objects["/broken"].broken = true;
+  store.finds_files = true;
+  for (const char* path : {"a.zarr/sound", "a.zarr/broken"}) {
+    ASSERT_THAT(Find("a.zarr"), IsOk());
+    (void)Find("a.zarr/none");
+    const int loaded = store.loaded;
+    const auto before = (*Find(path))->Stat().value();
+    EXPECT_EQ(store.loaded, loaded);
+    EXPECT_EQ(before.mtime_ns, 7'000'000'000);
+    EXPECT_EQ(before.mode & 0777, mode_t{0511});
+    EXPECT_THAT(List(path), ::testing::Not(IsEmpty()));
+    EXPECT_GT(store.loaded, loaded);
+    const auto after = (*Find(path))->Stat().value();
+    EXPECT_EQ(after.mtime_ns, before.mtime_ns);
+    EXPECT_EQ(after.mode, before.mode);
+  }
+  EXPECT_THAT(Find("a.zarr/none"), IsError(ErrorCode::kNotFound, HasSubstr("none")));
+}
+
+TEST_F(StoreTreeTest, FolderOfAnArrayInUseHasTheTimeOfItsChunks) {
+  FakeStore& store = AddDirectoryStore("a.zarr");
+  store.AddGroup("/");
+  const auto data = store.AddArray("/t", "abc").data;
+  store.finds_files = true;
+  const auto file = Find("a.zarr/t/data.raw");
+  ASSERT_THAT(file, IsOk());
+  const auto opened = (*file)->Open();
+  ASSERT_THAT(Read(*opened), IsOkAnd("abc"));
+  Pass(std::chrono::seconds(2));
+  StoredArray::Put(*data, "xyz");
+  EXPECT_EQ((*Find("a.zarr/t"))->Stat()->mtime_ns,
+            (*Find("a.zarr/t/data.raw"))->Stat()->mtime_ns);
+}
+
 // Close-to-open: as soon as what was seen is not fresh.
 
 TEST_F(StoreTreeTest, UnchangedArrayStaysTheSameInode) {

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "backends/detection.h"
+#include "backends/format/metadata_files.h"
 #include "backends/format/zarr/zarr_format.h"
 #include "backends/store/local/local_source.h"
 #include "backends/store/request_scope.h"
@@ -530,6 +531,116 @@ TEST(ZarrListingTest, AListingOfVeryManyLooksAtOneFileOfEach) {
   EXPECT_TRUE(std::ranges::binary_search(names, "sub"));
   EXPECT_FALSE(std::ranges::binary_search(names, "plain"));
   EXPECT_LT(store->stats(), stats + 1100);
+}
+
+// One program finds a folder, goes into it and lists it: several requests.
+class ZarrKeptLookTest : public ::testing::Test {
+ protected:
+  std::shared_ptr<const Hierarchy> OpenFor(std::chrono::nanoseconds holds) {
+    const RequestScope request;
+    return OpenZarr(store_, "", "a", {.search_holds = holds}).value();
+  }
+  static uint64_t VersionOf(const Hierarchy& hierarchy, std::string_view path) {
+    const RequestScope request;
+    return hierarchy.Version(path).value();
+  }
+  const std::shared_ptr<MemoryStore> store_ = StoreV2();
+};
+
+TEST_F(ZarrKeptLookTest, RequestsShareALookUntilTheVersionOfTheRootIsAskedFor) {
+  const auto hierarchy = OpenFor(std::chrono::hours(1));
+  const uint64_t version = VersionOf(*hierarchy, "/lat");
+  const size_t stats = store_->stats();
+  EXPECT_EQ(VersionOf(*hierarchy, "/lat"), version);
+  EXPECT_EQ(store_->stats(), stats);
+  store_->Put("lat/.zattrs", "{}");
+  EXPECT_EQ(VersionOf(*hierarchy, "/lat"), version);
+  VersionOf(*hierarchy, "/");
+  EXPECT_NE(VersionOf(*hierarchy, "/lat"), version);
+}
+
+TEST_F(ZarrKeptLookTest, ARequestThatLooksAnewSeesTheChange) {
+  const auto hierarchy = OpenFor(std::chrono::hours(1));
+  const uint64_t version = VersionOf(*hierarchy, "/lat");
+  store_->Put("lat/.zattrs", "{}");
+  const RequestScope request;
+  RequestScope::ForgetAll();
+  EXPECT_NE(hierarchy->Version("/lat").value(), version);
+}
+
+TEST_F(ZarrKeptLookTest, WhatIsLoadedAfterAChangeIsTheNewVersion) {
+  const auto hierarchy = OpenFor(std::chrono::hours(1));
+  {
+    const RequestScope request;
+    EXPECT_THAT(dynamic_cast<const FindsMetadataFiles&>(*hierarchy).FindFiles("/lat"), IsOk());
+  }
+  store_->Put("lat/.zarray", ArrayV2("[7]"));
+  const RequestScope request;
+  EXPECT_EQ(hierarchy->Load("/lat").value()->array().shape.at(0).size, 7u);
+}
+
+TEST_F(ZarrKeptLookTest, WhatWasNotThereIsFoundAtOnce) {
+  const auto hierarchy = OpenFor(std::chrono::hours(1));
+  const auto load = [&] {
+    const RequestScope request;
+    return hierarchy->Load("/new").has_value();
+  };
+  EXPECT_FALSE(load());
+  store_->Put("new/.zarray", ArrayV2("[7]"));
+  EXPECT_TRUE(load());
+}
+
+TEST_F(ZarrKeptLookTest, EachRequestLooksByDefault) {
+  const auto hierarchy = OpenFor({});
+  const uint64_t version = VersionOf(*hierarchy, "/lat");
+  store_->Put("lat/.zattrs", "{}");
+  EXPECT_NE(VersionOf(*hierarchy, "/lat"), version);
+}
+
+TEST(ZarrMetadataFilesTest, AreFoundWithoutReadingThem) {
+  for (const auto& store : {StoreV2(), StoreV3()}) {
+    const auto hierarchy = test::OpenZarr(store);
+    const auto& finds = dynamic_cast<const FindsMetadataFiles&>(*hierarchy);
+    for (const char* path : {"/", "/lat", "/sub", "/sub/t"}) {
+      const size_t reads = store->reads();
+      const auto found = finds.FindFiles(path);
+      EXPECT_EQ(store->reads(), reads);
+      const auto node = hierarchy->Load(path);
+      ASSERT_THAT(found, IsOk());
+      ASSERT_THAT(node, IsOk());
+      EXPECT_EQ(found->mtime_ns, (*node)->mtime_ns);
+      EXPECT_EQ(found->files, (*node)->files);
+      EXPECT_THAT(found->files, Not(IsEmpty()));
+    }
+    EXPECT_THAT(finds.FindFiles("/none"), IsError(ErrorCode::kNotFound, HasSubstr("/none")));
+    EXPECT_THAT(finds.FindFiles("/../x"), IsError(ErrorCode::kNotFound, HasSubstr("/../x")));
+  }
+}
+
+TEST(ZarrSharedDocumentTest, ArraysWithEqualDocumentsHaveTheirOwnNamesAttributesAndChunks) {
+  const auto store = std::make_shared<MemoryStore>();
+  store->Put(".zgroup", kGroupV2);
+  for (const char* name : {"a", "b"}) {
+    store->Put(fmt::format("{}/.zarray", name), ArrayV2("[2]"));
+    store->Put(fmt::format("{}/0", name), std::string(8, name[0]));
+  }
+  store->Put("b/.zattrs", R"({"_ARRAY_DIMENSIONS": ["b"], "units": "m"})");
+  const auto hierarchy = test::OpenZarr(store);
+  const auto a = hierarchy->Load("/a").value();
+  const auto b = hierarchy->Load("/b").value();
+  EXPECT_EQ(a->array().name, "a");
+  EXPECT_EQ(b->array().name, "b");
+  EXPECT_THAT(a->attributes(), IsEmpty());
+  EXPECT_EQ(b->attributes().size(), 1u);
+  EXPECT_TRUE(std::holds_alternative<model::Ndarray>(a->entity));
+  EXPECT_TRUE(std::holds_alternative<model::DimCoord>(b->entity));
+  EXPECT_NE(a->source->id(), b->source->id());
+  EXPECT_THAT(test::ReadByChunks(*a->source), IsOkAnd(std::string(8, 'a')));
+  EXPECT_THAT(test::ReadByChunks(*b->source), IsOkAnd(std::string(8, 'b')));
+
+  store->Put("a/.zarray", ArrayV2("[2]", "<f4"));
+  EXPECT_EQ(hierarchy->Load("/a").value()->array().type, model::Datatype::Float32());
+  EXPECT_EQ(hierarchy->Load("/b").value()->array().type, model::Datatype::Integer(4, true));
 }
 
 // Version 3 counts for more where both are there.
