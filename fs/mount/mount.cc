@@ -262,11 +262,22 @@ int ServeInBackground(const MountOptions& options, const MountPaths& paths, Star
   return 1;
 }
 
+// Whether the source tells of a name, be it only that it is forbidden; errno is set if not. The
+// name is one that each look at the folder asks for.
+bool AnswersForName(const std::string& directory) {
+  struct ::stat status;
+  return ::stat((directory + "/zarr.json").c_str(), &status) == 0 || errno == ENOENT ||
+         errno == EACCES;
+}
+
 // The caller wants to use the mount next: see that it answers. A mount that does not is
 // removed, because a command that fails leaves nothing behind.
 model::Result<void> CheckAnswers(const MountOptions& options) {
   struct ::stat status;
-  if (::stat(options.mountpoint.c_str(), &status) == 0) return {};
+  // The folder of a server always has attributes. A name in it does not.
+  const bool is_there = ::stat(options.mountpoint.c_str(), &status) == 0 &&
+                        (!IsUrl(options.source) || AnswersForName(options.mountpoint));
+  if (is_there) return {};
   const int error = errno;
   (void)RemoveDeadMount(options.mountpoint);
   const std::string source = model::Quote(options.source);
