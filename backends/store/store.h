@@ -72,7 +72,8 @@ struct ReadRequest {
 
 struct StoreEntry {
   std::string name;
-  bool is_prefix;  // has children (a directory); otherwise a value
+  bool is_prefix;        // has children (a directory); otherwise a value
+  bool is_link = false;  // leads there, or may do so: what it leads to is not known for sure
 };
 
 // A Store maps keys to bytes: a directory, a zip archive, a single file. Keys
@@ -129,6 +130,15 @@ class Store {
   // Stat() of several keys. Cheapest where keys of one folder follow each other.
   virtual std::vector<model::Result<std::optional<ValueInfo>>> StatMany(
       std::span<const std::string_view> keys) const;
+
+  // For each of `entries`, which List() told of `prefix`, whether it holds a value called as
+  // one of `names` for sure. False says nothing, and Stat() finds out: only a store that knows
+  // a cheaper way for many looks here.
+  virtual std::vector<bool> KnownToHold(std::string_view /*prefix*/,
+                                        std::span<const StoreEntry> entries,
+                                        std::span<const std::string_view> /*names*/) const {
+    return std::vector<bool>(entries.size());
+  }
 
   // The caller will look at the values of these names below `prefix` and, if these are few and
   // known already, below each of its children, and read those that are there. Where looks are

@@ -59,12 +59,16 @@ std::span<const Document> DocumentsOf(bool is_v3) {
   return is_v3 ? std::span<const Document>(kV3) : kV2;
 }
 
-// The names of all files that tell of a node.
+// The names of all files that tell of a node; those of documents come first.
 std::span<const std::string_view> FilesOfNode(bool is_v3) {
   static constexpr std::array<std::string_view, 3> kV2 = {".zarray", ".zgroup",
                                                           kAttributesName};
   static constexpr std::array<std::string_view, 1> kV3 = {kV3Name};
   return is_v3 ? std::span<const std::string_view>(kV3) : kV2;
+}
+
+std::span<const std::string_view> NamesOfDocuments(bool is_v3) {
+  return FilesOfNode(is_v3).first(DocumentsOf(is_v3).size());
 }
 
 // `files` as those of a group without a document; `prefix` is that of its keys.
@@ -700,9 +704,19 @@ model::Result<std::vector<std::string>> MetadataReader::Children(const Root& roo
   if (trusts_copies_) LookTogether(root, path, entries);
   std::vector<std::string> names;
   const bool keeps_looks = trusts_copies_ || entries.size() < RequestScope::kMost;
+  std::vector<bool> have_documents(entries.size());
+  if (!keeps_looks) {
+    have_documents = store_->KnownToHold(JoinKey(prefix_, Relative(path)), entries,
+                                         NamesOfDocuments(root.is_v3()));
+  }
   Search search{kMaxSearches * kMaxDirectories, kMaxSearches * kMaxEntries, std::nullopt};
-  for (const StoreEntry& entry : entries) {
+  for (size_t i = 0; i < entries.size(); ++i) {
+    const StoreEntry& entry = entries[i];
     if (!entry.is_prefix) continue;
+    if (have_documents[i]) {
+      names.push_back(entry.name);
+      continue;
+    }
     const bool is_known = std::binary_search(known.begin(), known.end(), entry.name);
     const std::string child = model::JoinPath(path, entry.name);
     const bool is_copied =

@@ -49,6 +49,26 @@ class DirectoryStore final : public Store, public PartialListing {
     return answers;
   }
 
+  // One system call for each name, from the folder that the entries are in. If a link replaces
+  // one of them meanwhile, the answer tells at most that something has that name elsewhere.
+  std::vector<bool> KnownToHold(std::string_view prefix, std::span<const StoreEntry> entries,
+                                std::span<const std::string_view> names) const override {
+    std::vector<bool> known(entries.size());
+    if (root_->is_shared() || (!prefix.empty() && !CheckKey(prefix))) return known;
+    const auto folder = root_->OpenFolder(PathOf(prefix));
+    if (!folder) return known;
+    for (size_t i = 0; i < entries.size(); ++i) {
+      if (!entries[i].is_prefix || entries[i].is_link) continue;
+      known[i] = std::ranges::any_of(names, [&](std::string_view name) {
+        struct ::stat status;
+        return ::fstatat((*folder)->fd.get(), JoinKey(entries[i].name, name).c_str(), &status,
+                         AT_SYMLINK_NOFOLLOW) == 0 &&
+               S_ISREG(status.st_mode) && status.st_dev == (*folder)->status.st_dev;
+      });
+    }
+    return known;
+  }
+
   model::Result<std::vector<StoreEntry>> List(std::string_view prefix) const override {
     return ListSome(prefix, SIZE_MAX);
   }
@@ -168,7 +188,7 @@ class DirectoryStore final : public Store, public PartialListing {
     const auto status = root_->Stat(PathOf(JoinKey(prefix, name)));
     if (!status) return StoreEntry{std::move(name), false};
     if (!S_ISREG(status->st_mode) && !S_ISDIR(status->st_mode)) return std::nullopt;
-    return StoreEntry{std::move(name), S_ISDIR(status->st_mode)};
+    return StoreEntry{std::move(name), S_ISDIR(status->st_mode), true};
   }
 
   const std::shared_ptr<const SourceRoot> root_;

@@ -515,6 +515,20 @@ TEST_P(KeyedStoreConformanceTest, TakesNamesOfAnyBytes) {
   }
 }
 
+TEST_P(KeyedStoreConformanceTest, WhatIsKnownToHoldAValueHoldsIt) {
+  const auto store =
+      MakeStore({{"g/a/doc", "1"}, {"g/b/other", "2"}, {"g/doc", "3"}, {"g/c/doc/x", "4"}});
+  const auto entries = store->List("g");
+  ASSERT_THAT(entries, test::IsOk());
+  const std::vector<std::string_view> names = {"missing", "doc"};
+  const std::vector<bool> known = store->KnownToHold("g", *entries, names);
+  ASSERT_EQ(known.size(), entries->size());
+  for (size_t i = 0; i < known.size(); ++i) {
+    if (known[i]) EXPECT_EQ((*entries)[i].name, "a");
+  }
+  EXPECT_THAT(store->KnownToHold("none", {}, names), IsEmpty());
+}
+
 TEST_P(KeyedStoreConformanceTest, DescribesKeysByTheNameOfTheStore) {
   const auto store = MakeStore({{"a/b", "1"}});
   EXPECT_THAT(store->Describe("a/b"), HasSubstr("a/b"));
@@ -536,6 +550,28 @@ TEST_P(KeyedStoreConformanceTest, KeysThatClimbOutAreRefused) {
 }
 
 #if NDLFS_WITH_HTTP
+// One look at each name finds what is there; what a link leads to is left to Stat().
+TEST(DirectoryStoreTest, KnowsWhichFoldersHoldAValue) {
+  const test::TemporaryDirectory directory;
+  for (const char* name : {"array", "empty", "folder/doc", "linked"}) {
+    std::filesystem::create_directories(directory / ("g/" + std::string(name)));
+  }
+  test::WriteFile(directory / "g/array/doc", "1");
+  std::filesystem::create_symlink("array", directory / "g/link");
+  std::filesystem::create_symlink("../array/doc", directory / "g/linked/doc");
+  const auto store = MakeDirectoryStore(RootOf(directory), "");
+  const auto entries = store->List("g");
+  ASSERT_THAT(entries, test::IsOk());
+  const std::vector<std::string_view> names = {"other", "doc"};
+  const std::vector<bool> known = store->KnownToHold("g", *entries, names);
+  ASSERT_EQ(known.size(), entries->size());
+  std::vector<std::string> found;
+  for (size_t i = 0; i < known.size(); ++i) {
+    if (known[i]) found.push_back((*entries)[i].name);
+  }
+  EXPECT_THAT(found, ElementsAre("array"));
+}
+
 INSTANTIATE_TEST_SUITE_P(Remote, KeyedStoreConformanceTest, Values(HttpKind()), NameOf);
 #endif
 
