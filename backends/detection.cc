@@ -23,8 +23,9 @@ constexpr size_t kHeadSize = 1024;  // as Format::ProbeContent() promises
 
 // Of markers, those that spare looking for others: consolidated metadata, and those of Zarr v3.
 constexpr std::array<std::string_view, 2> kAskedFirst = {"zarr.json", ".zmetadata"};
-// What is looked at next in a directory that has only others.
+// What is looked at next in a directory that has only others, and in its children.
 constexpr std::array<std::string_view, 2> kAskedAlong = {".zattrs", ".nczarr"};
+constexpr std::array<std::string_view, 3> kAskedBelow = {".zarray", ".zgroup", ".zattrs"};
 
 // The beginning of a file, and the rest of it for formats that need more.
 struct OpenedFile {
@@ -143,11 +144,6 @@ const Format* FindFirstMarker(const Source& source, std::string_view path,
   return nullptr;
 }
 
-// What has such a name mostly is a directory with documents.
-bool IsCalledLikeStore(const Source& source, std::string_view path) {
-  return HasExtension(path.empty() ? std::string_view(source.name()) : path, kMarkedExtension);
-}
-
 // The markers of all formats, in their order.
 std::vector<std::string_view> MarkersOfAll() {
   std::vector<std::string_view> names;
@@ -158,7 +154,29 @@ std::vector<std::string_view> MarkersOfAll() {
   return names;
 }
 
+// The format of the directory at `path` where each look is a request, if a document that tells
+// of all objects in it is there. Otherwise null, and the answers for `names` have been asked
+// for together with those for what a store has besides.
+const Format* LookForRemoteStore(const Source& source, std::string_view path,
+                                 std::vector<std::string_view>& names) {
+  const bool is_called_so = IsCalledLikeStore(source, path);
+  // Of another directory that a server lists it is less likely: one round is enough.
+  if (!is_called_so && !path.empty()) return nullptr;
+  const Format* first = FindFirstMarker(source, path, kAskedFirst);
+  if (first != nullptr || !is_called_so) return first;
+  names.insert(names.end(), kAskedAlong.begin(), kAskedAlong.end());
+  source.OpenStore(std::string(path))->LookAhead("", names, kAskedBelow);
+  return nullptr;
+}
+
 }  // namespace
+
+bool IsCalledLikeStore(const Source& source, std::string_view path) {
+  if (!path.empty()) return HasExtension(path, kMarkedExtension);
+  const std::string_view top = source.name();
+  return HasExtension(top, kMarkedExtension) ||
+         top.find(std::string(kMarkedExtension) + '/') != top.npos;
+}
 
 model::Result<std::shared_ptr<const Hierarchy>> OpenAnyStore(
     const std::shared_ptr<const Source>& source, const std::string& path,
@@ -205,11 +223,8 @@ bool MayBeStoreFile(std::string_view file_name) {
 model::Result<const Format*> DetectDirectory(const Source& source, std::string_view path) {
   std::vector<std::string_view> names = MarkersOfAll();
   if (source.looks_are_requests()) {
-    const Format* first = FindFirstMarker(source, path, kAskedFirst);
+    const Format* first = LookForRemoteStore(source, path, names);
     if (first != nullptr) return first;
-    if (IsCalledLikeStore(source, path)) {
-      names.insert(names.end(), kAskedAlong.begin(), kAskedAlong.end());
-    }
   }
   const auto found = source.OpenStore(std::string(path))->StatMany(names);
   if (found.size() != names.size()) return nullptr;

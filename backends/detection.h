@@ -39,6 +39,10 @@ const Format* DetectFile(const Source& source, std::string_view path);
 // it: where looks are requests, those for both are sent together.
 void LookForStores(const Source& source, const std::string& path, std::string_view name);
 
+// Whether the directory at `path` is probably a store, by what it is called. The top of a
+// source may also be a part of one.
+bool IsCalledLikeStore(const Source& source, std::string_view path);
+
 // Of the names of documents that make a directory a store, those that spare looking for the
 // others: consolidated metadata, and those of Zarr v3.
 std::span<const std::string_view> MarkersAskedFirst();

@@ -140,11 +140,12 @@ class Store {
     return std::vector<bool>(entries.size());
   }
 
-  // The caller will look at the values of these names below `prefix` and, if these are few and
-  // known already, below each of its children, and read those that are there. Where looks are
-  // requests, those whose answers are not known are sent together.
+  // The caller will look at the values of `names` below `prefix`, at those of `names_below` in
+  // each of its children if these are few and known already, and read those that are there.
+  // Where looks are requests, those whose answers are not known are sent together.
   virtual void LookAhead(std::string_view /*prefix*/,
-                         std::span<const std::string_view> /*names*/) const {}
+                         std::span<const std::string_view> /*names*/,
+                         std::span<const std::string_view> /*names_below*/) const {}
 
   // Children of `prefix` ("" is the root) sorted by name; empty if there is no
   // such prefix.

@@ -156,11 +156,16 @@ class Root final : public DirectoryNode {
   bool DependsOnCaller() const override { return context_.source->is_shared(); }
   bool MayChange(std::string_view name) const override {
     if (name == kControlName) return false;
+    // Only in the folder of a store there may be such files, and to find that out is to ask.
+    const bool may_appear = name == kErrorName || name == ".";
+    if (!may_appear && context_.source->looks_are_requests()) return false;
     const auto source = Source();
     return !source || (*source)->MayChange(name);
   }
   model::Result<TreeNodePtr> Lookup(std::string_view name) const override {
     if (name == kControlName) return control_;
+    NDLFS_TRY(TreeNodePtr store, FindStoreOfServer(name));
+    if (store) return store;
     if (context_.file.empty() && !context_.catalog.KnowsStore("")) {
       backends::LookForStores(*context_.source, "", name);
     }
@@ -183,6 +188,21 @@ class Root final : public DirectoryNode {
   }
 
  private:
+  // The store called `name` right below the top of a server; null if nothing is that for sure.
+  // Whether the top is a store too, which the name of the top does not suggest, is left open
+  // until somebody looks at the top: to find out takes more requests than to find the store.
+  model::Result<TreeNodePtr> FindStoreOfServer(std::string_view name) const {
+    const backends::Source& source = *context_.source;
+    const bool may_be = context_.file.empty() && context_.as.empty() &&
+                        source.looks_are_requests() && !context_.catalog.KnowsStore("") &&
+                        backends::IsCalledLikeStore(source, name) &&
+                        !backends::IsCalledLikeStore(source, "");
+    if (!may_be) return nullptr;
+    auto node = FindSourceNode(context_, std::string(name));
+    if (!node && node.error().code() == model::ErrorCode::kNotFound) return nullptr;
+    if (!node) return node;
+    return context_.catalog.KnowsStore(std::string(name)) ? node : nullptr;
+  }
   // The kernel never looks the root up again: what it is now is found out
   // each time. A file that was a store when it was mounted need not be one now.
   model::Result<TreeNodePtr> Source() const {

@@ -25,7 +25,6 @@ using StorePtr = std::shared_ptr<MountedStore>;
 
 constexpr std::string_view kDocumentName = ".ndl.yaml";
 constexpr std::string_view kSourceName = ".source";
-constexpr std::string_view kErrorName = "error.txt";
 
 size_t DepthOf(std::string_view path) {
   const auto parts = model::SplitPath(path.starts_with('/') ? path : "/" + std::string(path));

@@ -14,6 +14,9 @@
 
 namespace ndlfs::fs {
 
+// The file in the folder of a store that says what is wrong. It may appear at any time.
+inline constexpr std::string_view kErrorName = "error.txt";
+
 // The folder of the store. Opens nothing.
 TreeNodePtr MakeStoreFolder(MountContext& context, std::shared_ptr<MountedStore> store);
 

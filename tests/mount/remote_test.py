@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import threading
+import time
 import unittest
 
 import harness
@@ -153,6 +154,52 @@ class ConsolidatedTest(RemoteCase):
         self.assertEqual(sorted(os.listdir(mount.join("inner"))).count("c"), 1)
         np.testing.assert_array_equal(self.array(mount.path, "b"), VALUES)
         self.assertFalse([request for request in self.server.taken() if "/a/" in request])
+
+
+class RoundsTest(RemoteCase):
+    """What the first listing costs where each answer takes a while. Requests that are under way together are a round."""
+
+    def fill(self):
+        super().fill()
+        zarr.open_group(self.path("copied.zarr"), "w").create_dataset("a", data=VALUES)
+        zarr.consolidate_metadata(self.path("copied.zarr"))
+
+    def cost(self, command, url, path=""):
+        """Requests and rounds of the command in a new mount, and what it prints."""
+        times = []
+
+        def wait(_, handler):
+            begin = time.monotonic()
+            time.sleep(0.1)
+            times.append((begin, time.monotonic()))
+
+        with harness.Mount(self.url(url), "--revalidate=60") as mount:
+            self.server.lie = wait
+            self.addCleanup(setattr, self.server, "lie", None)
+            names = subprocess.run([*command, mount.join(path)], capture_output=True, text=True, check=True).stdout
+            self.server.lie = None
+        rounds, end = 0, 0.0
+        for begin, finished in sorted(times):
+            if begin >= end:
+                rounds, end = rounds + 1, finished
+        return len(times), rounds, names
+
+    def test_consolidated_store_below_the_top_costs_three_requests(self):
+        for lists in (True, False):
+            self.server.lists = lists
+            requests, rounds, names = self.cost(["ls"], "", "copied.zarr")
+            self.assertIn("a\n", names)
+            self.assertLessEqual((requests, rounds), (3, 1))
+
+    def test_group_costs_three_rounds(self):
+        for lists, command, url, path in ((True, ["ls"], "", "store.zarr"), (True, ["ls", "-l"], "store.zarr/", ""),
+                                          (True, ["ls"], "store.zarr/", "inner"), (True, ["ls", "-l"], "store.zarr/inner/", ""),
+                                          (False, ["ls"], "store.zarr/", "inner")):
+            self.server.lists = lists
+            with self.subTest(lists=lists, command=command, url=url, path=path):
+                _, rounds, names = self.cost(command, url, path)
+                self.assertEqual("data.nc" in names, lists)
+                self.assertLessEqual(rounds, 3)
 
 
 class LieTest(RemoteCase):

@@ -473,7 +473,7 @@ model::Result<MetadataReader::Consolidated> MetadataReader::LoadConsolidated(
   const model::MutexLock parsing(parse_mutex_);
   if (auto known = KnownConsolidated(stamp)) return *std::move(known);
   if (root.is_v3() && stamp->size < kSmallestCopies) {
-    store_->LookAhead(prefix_, FilesOfNode(true));
+    store_->LookAhead(prefix_, FilesOfNode(true), FilesOfNode(true));
   }
   Consolidated consolidated{stamp, nullptr, std::nullopt};
   auto parsed = ParseConsolidated(root, *stamp);
@@ -501,7 +501,8 @@ void MetadataReader::LookAhead(const NodeFiles& root) const {
   if (!trusts_copies_) return;
   const bool is_v3 = root.kind == NodeFiles::Kind::kV3;
   const auto copies = LoadConsolidated({is_v3 ? root.stamp : std::nullopt});
-  if (copies && !copies->metadata) store_->LookAhead(prefix_, FilesOfNode(is_v3));
+  if (!copies || copies->metadata) return;
+  store_->LookAhead(prefix_, FilesOfNode(is_v3), FilesOfNode(is_v3));
 }
 
 std::optional<MetadataReader::Consolidated> MetadataReader::KnownConsolidated(

@@ -215,9 +215,13 @@ class CachedStore final : public Store, public PartialListing {
     for (size_t i = 0; i < infos.size(); ++i) NoteInfo(keys[i], infos[i]);
     return infos;
   }
-  void LookAhead(std::string_view prefix,
-                 std::span<const std::string_view> names) const override {
-    store_->LookAhead(prefix, names);
+  std::vector<bool> KnownToHold(std::string_view prefix, std::span<const StoreEntry> entries,
+                                std::span<const std::string_view> names) const override {
+    return store_->KnownToHold(prefix, entries, names);
+  }
+  void LookAhead(std::string_view prefix, std::span<const std::string_view> names,
+                 std::span<const std::string_view> names_below) const override {
+    store_->LookAhead(prefix, names, names_below);
   }
   model::Result<std::vector<StoreEntry>> List(std::string_view prefix) const override {
     return store_->List(prefix);

@@ -236,6 +236,10 @@ class HttpClient::Operation {
     client_.Note(url_.origin(), stats);
     left_ -= std::chrono::duration_cast<milliseconds>(end.elapsed);
     if (refused_) return FailWithout(*refused_);
+    if (exchange_->error() && exchange_->error()->code() == model::ErrorCode::kLimit) {
+      result_ = model::Propagate(*exchange_->error(), origin_.ForMessages());
+      return;  // the answer is longer than wanted, which is no failure of the server
+    }
     if (exchange_->error()) return Fail(*exchange_->error());
     switch (end.kind) {
       case HttpEnd::Kind::kRefused:

@@ -48,12 +48,13 @@ class RemoteStore final : public Store, public PartialListing {
     return answers;
   }
 
-  void LookAhead(std::string_view prefix,
-                 std::span<const std::string_view> names) const override {
-    const bool are_sound =
-        (prefix.empty() || CheckKey(prefix)) &&
-        std::ranges::all_of(names, [](auto name) { return CheckKey(name).has_value(); });
-    if (are_sound) files_.tree->LookAhead(JoinKey(path_, prefix), names);
+  void LookAhead(std::string_view prefix, std::span<const std::string_view> names,
+                 std::span<const std::string_view> names_below) const override {
+    const auto is_sound = [](std::string_view name) { return CheckKey(name).has_value(); };
+    const bool are_sound = (prefix.empty() || is_sound(prefix)) &&
+                           std::ranges::all_of(names, is_sound) &&
+                           std::ranges::all_of(names_below, is_sound);
+    if (are_sound) files_.tree->LookAhead(JoinKey(path_, prefix), names, names_below);
   }
 
   std::vector<model::Result<std::optional<Value>>> ReadMany(

@@ -15,16 +15,24 @@ namespace {
 constexpr uint64_t kMaxDocument = 4 << 20;
 // A look at a directory lists so many names: all that a store has beside its chunks.
 constexpr unsigned kNamesOfLook = 100;
-// More directories than this in one directory are not looked into before somebody asks.
+// More directories than this in one directory are not looked into before somebody asks, and
+// longer lists are not read then: most directories of a store are arrays, and hold their
+// chunks.
 constexpr size_t kMostAhead = 16;
+constexpr uint64_t kLongestListAhead = 256 << 10;
 
 bool IsRedirect(int status) { return status >= 300 && status < 400; }
 
 std::vector<std::string> DocumentsIn(const std::string& path,
-                                     const std::vector<std::string>& names) {
+                                     std::span<const std::string_view> names) {
   std::vector<std::string> paths;
-  for (const std::string& name : names) paths.push_back(JoinKey(path, name));
+  for (const std::string_view name : names) paths.push_back(JoinKey(path, name));
   return paths;
+}
+std::vector<std::string> DocumentsIn(const std::string& path,
+                                     const std::vector<std::string>& names) {
+  const std::vector<std::string_view> views(names.begin(), names.end());
+  return DocumentsIn(path, views);
 }
 
 }  // namespace
@@ -55,6 +63,10 @@ class RemoteTree::Round {
   // The same, of answers that are only to be remembered.
   void AddLists(std::span<const std::string> paths) {
     for (const std::string& path : paths) lists_along_.push_back(AddList(path));
+  }
+  void AddListAhead(const std::string& path) {
+    lists_along_.push_back(AddList(path));
+    requests_.back().limit = kLongestListAhead;
   }
   // Asks for those files of which nothing is known, to remember the answers.
   void AddUnknown(std::span<const std::string> paths) {
@@ -212,6 +224,7 @@ bool RemoteTree::IsToBeRead(const std::string& path) const {
 }
 
 // The names in a directory whose documents are looked for the first time are asked for next.
+// Not where the directory above is not known, as then it is looked for by its name.
 bool RemoteTree::MayList(const std::string& path) const {
   if (memory_.FindNames(path) || memory_.FindOwn(path)) return false;
   const bool is_known = std::ranges::any_of(
@@ -220,24 +233,24 @@ bool RemoteTree::MayList(const std::string& path) const {
   if (is_known) return false;
   if (path.empty()) return !service_->lists_are_complete();
   const auto above = memory_.FindNames(FolderOf(path));
-  return above && above->is_listed;
+  return above && (above->is_listed || !service_->lists_are_complete());
 }
 
-void RemoteTree::LookAhead(const std::string& path,
-                           std::span<const std::string_view> names) const {
+void RemoteTree::LookAhead(const std::string& path, std::span<const std::string_view> names,
+                           std::span<const std::string_view> names_below) const {
   const auto listed = memory_.FindNames(path);
   if (!listed || !listed->is_listed) return;
-  const std::vector<std::string> own(names.begin(), names.end());
   Round round(*this);
-  round.AddUnread(DocumentsIn(path, own));
+  round.AddUnknown(DocumentsIn(path, names));
+  round.AddUnread(DocumentsIn(path, names));
   std::vector<std::string> folders;
   for (const ListedObject& object : listed->objects) {
     if (object.is_directory()) folders.push_back(JoinKey(path, object.name));
   }
   if (folders.size() > kMostAhead) folders.clear();
   for (const std::string& folder : folders) {
-    if (MayList(folder)) round.AddLists({&folder, 1});
-    round.AddUnknown(DocumentsIn(folder, own));
+    if (MayList(folder)) round.AddListAhead(folder);
+    round.AddUnknown(DocumentsIn(folder, names_below));
   }
   round.Send();
 }

@@ -50,7 +50,8 @@ class RemoteTree {
   // As Source::LookTogether().
   void LookTogether(const std::string& path, std::span<const std::string> documents) const;
   // As Store::LookAhead().
-  void LookAhead(const std::string& path, std::span<const std::string_view> names) const;
+  void LookAhead(const std::string& path, std::span<const std::string_view> names,
+                 std::span<const std::string_view> names_below) const;
   // Looks at a file, whatever is remembered.
   model::Result<Look> LookAgain(const std::string& path) const;
 

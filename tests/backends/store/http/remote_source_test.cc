@@ -199,18 +199,34 @@ TEST_F(RemoteSourceTest, LookAheadIsAtAFewChildrenThatAreKnown) {
   const auto source = server_.MakeSource(Trusting());
   const std::vector<std::string_view> names = {"zarr.json"};
   const auto store = source->OpenStore("s");
-  store->LookAhead("", names);
+  store->LookAhead("", names, names);
   EXPECT_THAT(Asked(), IsEmpty()) << "no names are known";
   ASSERT_THAT(store->List(""), test::IsOk());
   Asked();
-  store->LookAhead("", names);
-  EXPECT_THAT(Asked(), UnorderedElementsAre("GET /s/t/", "GET /s/t/zarr.json"));
+  store->LookAhead("", names, names);
+  EXPECT_THAT(Asked(),
+              UnorderedElementsAre("GET /s/zarr.json", "GET /s/t/", "GET /s/t/zarr.json"));
   EXPECT_EQ(ReadText(*store, "t/zarr.json"), "[1]");
   EXPECT_THAT(Asked(), IsEmpty());
   ASSERT_THAT(source->OpenStore("many")->List(""), test::IsOk());
   Asked();
-  source->OpenStore("many")->LookAhead("", names);
-  EXPECT_THAT(Asked(), IsEmpty());
+  source->OpenStore("many")->LookAhead("", names, names);
+  EXPECT_THAT(Asked(), ElementsAre("GET /many/zarr.json"));
+}
+
+TEST_F(RemoteSourceTest, LongListIsNotReadAhead) {
+  server_.Put("s/t/zarr.json", "[1]");
+  for (int i = 0; i < 10'000; ++i) server_.Put(fmt::format("s/t/chunk-{:09}", i), "x");
+  const auto source = server_.MakeSource(Trusting());
+  const std::vector<std::string_view> names = {"zarr.json"};
+  const auto store = source->OpenStore("s");
+  ASSERT_THAT(store->List(""), test::IsOk());
+  store->LookAhead("", {}, names);
+  Asked();
+  const auto listed = store->List("t");
+  ASSERT_THAT(listed, test::IsOk());
+  EXPECT_EQ(listed->size(), 10'001u) << "it is read when somebody asks for it";
+  EXPECT_THAT(Asked(), ElementsAre("GET /s/t/"));
 }
 
 TEST_F(RemoteSourceTest, NamesThatAreNotListedAreFound) {
