@@ -57,6 +57,15 @@ uint64_t MetadataFor(const NewObject& object) {
   return bytes;
 }
 
+// With more attributes than this the library keeps them in a heap with two indexes, which for a
+// few is larger and slower than one after the other.
+unsigned MostCompact(const NewObject& object) {
+  constexpr unsigned kUnasked = 8;
+  constexpr unsigned kMost = 32;
+  constexpr size_t kOfScale = 5;  // AddScaleAttributes(), AddReferenceLists()
+  return object.attributes.size() + kOfScale <= kMost ? kMost : kUnasked;
+}
+
 bool IsSoundName(std::string_view name) {
   return !name.empty() && name != "." && name.find('/') == name.npos &&
          name.find('\0') == name.npos;
@@ -141,6 +150,7 @@ class Writer {
   struct KnownProperties {
     Kind kind;
     bool has_data;
+    unsigned most_compact;
     std::optional<std::vector<std::byte>> fill;
     model::Datatype type;  // of `fill`
     Handle id;
@@ -214,15 +224,16 @@ class Writer {
   Result<hid_t> DatasetProperties(const NewObject& object, const NewType& type) {
     const auto is_alike = [&](const KnownProperties& known) {
       return known.kind == object.kind && known.has_data == object.data.has_value() &&
-             known.fill == object.fill && (!object.fill || known.type == object.type);
+             known.most_compact == MostCompact(object) && known.fill == object.fill &&
+             (!object.fill || known.type == object.type);
     };
     const auto known = std::ranges::find_if(known_properties_, is_alike);
     if (known != known_properties_.end()) return known->id.get();
     NDLFS_TRY(Handle made, MakeDatasetProperties(object, type));
     constexpr size_t kMostKnown = 16;
     if (known_properties_.size() == kMostKnown) known_properties_.clear();
-    known_properties_.push_back(
-        {object.kind, object.data.has_value(), object.fill, object.type, std::move(made)});
+    known_properties_.push_back({object.kind, object.data.has_value(), MostCompact(object),
+                                 object.fill, object.type, std::move(made)});
     return known_properties_.back().id.get();
   }
 
@@ -238,6 +249,7 @@ class Writer {
         H5Pset_fill_time(properties.get(),
                          object.data ? H5D_FILL_TIME_IFSET : H5D_FILL_TIME_NEVER) >= 0 &&
         H5Pset_obj_track_times(properties.get(), false) >= 0 &&
+        H5Pset_attr_phase_change(properties.get(), MostCompact(object), 0) >= 0 &&
         H5Pset_attr_creation_order(properties.get(),
                                    H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED) >= 0;
     if (!done) return LibraryError("properties");
@@ -260,10 +272,30 @@ class Writer {
     constexpr H5F_libver_t kVersion = H5F_LIBVER_V18;
     NDLFS_RETURN_IF_ERROR(
         CheckStatus(H5Pset_libver_bounds(access.get(), kVersion, kVersion), "properties"));
+    NDLFS_RETURN_IF_ERROR(LimitCache(access.get()));
     NDLFS_TRY(file_,
               Checked(H5Fcreate("data.h5", H5F_ACC_TRUNC, file_properties_.get(), access.get()),
                       "a new file"));
     return {};
+  }
+
+  // An object is written once, and nobody looks at it again: in the large cache that the
+  // library has unasked, it finds each one more slowly the more there are.
+  static Result<void> LimitCache(hid_t access) {
+    constexpr size_t kCache = 256 << 10;
+    constexpr hsize_t kBlock = 8 << 10;
+    H5AC_cache_config_t cache = {};
+    cache.version = H5AC__CURR_CACHE_CONFIG_VERSION;
+    NDLFS_RETURN_IF_ERROR(CheckStatus(H5Pget_mdc_config(access, &cache), "properties"));
+    cache.set_initial_size = true;
+    cache.initial_size = cache.min_size = cache.max_size = kCache;
+    cache.min_clean_fraction = 0.01;
+    cache.incr_mode = H5C_incr__off;
+    cache.flash_incr_mode = H5C_flash_incr__off;
+    cache.decr_mode = H5C_decr__off;
+    const bool done =
+        H5Pset_mdc_config(access, &cache) >= 0 && H5Pset_meta_block_size(access, kBlock) >= 0;
+    return done ? Result<void>() : LibraryError("properties");
   }
 
   Result<void> Close() {
