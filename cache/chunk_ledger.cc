@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "backends/store/request_scope.h"
+
 namespace ndlfs::cache {
 namespace {
 
@@ -27,8 +29,18 @@ constexpr size_t kBatch = 1024;
 // array again writes many of them.
 constexpr size_t kSample = 64;
 
-// The times of files are those of the kernel's last tick.
+// A server is asked for no more before a read goes on.
+constexpr size_t kSampleOfServer = 16;
+
+// How long nothing new is looked for where no time of a file tells of it, and how small a part
+// of all time such looks, and looks at very many files, may take.
+constexpr auto kLookInterval = std::chrono::milliseconds(1);
+constexpr auto kLookIntervalOfServer = std::chrono::seconds(2);
+constexpr int kShareOfTime = 32;
+
+// The times of files are those of the kernel's last tick, and those of servers are seconds.
 constexpr int64_t kClockStep = 10'000'000;  // nanoseconds
+constexpr int64_t kClockStepOfServer = 2'000'000'000;
 
 int64_t NowNs() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(
@@ -48,6 +60,8 @@ std::optional<backends::Generation> VersionOf(const std::optional<backends::Valu
 }
 
 }  // namespace
+
+ChunkLedger::ChunkLedger() : held_at_ns_(NowNs()) {}
 
 ChunkLedger::~ChunkLedger() { all_notes -= noted_.size(); }
 
@@ -73,18 +87,73 @@ std::optional<backends::Generation> ChunkLedger::Noted(
   return known == noted_.end() ? std::nullopt : known->second;
 }
 
+void ChunkLedger::Watch(MetadataLook have_metadata_changed, std::chrono::nanoseconds age) {
+  auto look = std::make_shared<const MetadataLook>(std::move(have_metadata_changed));
+  model::MutexLock lock(mutex_);
+  metadata_ = std::move(look);
+  held_at_ns_ = std::min(held_at_ns_, NowNs() - static_cast<int64_t>(age.count()));
+}
+
 bool ChunkLedger::NoteVersion(const FileId& file, const Info& found) {
-  Notes others;
+  std::optional<Look> look;
   {
     model::MutexLock lock(mutex_);
     if (changed_) return false;
-    if (noted_.contains(file) || !IsLate(*file.first, found)) return AddVersion(file, found);
-    others = NotesAtEnds();
+    if (!noted_.contains(file)) look = PlanLook(*file.first, found);
+    if (!look) return AddVersion(file, found);
   }
-  const std::optional<Info> change = FindChange(others);
+  const bool same = TakeLook(*look);
   model::MutexLock lock(mutex_);
+  return same && !changed_ && AddVersion(file, found);
+}
+
+std::optional<ChunkLedger::Look> ChunkLedger::PlanLook(const backends::Store& store,
+                                                       const Info& found) {
+  const bool is_late = IsLate(store, found);
+  const bool is_remote = store.looks_are_requests();
+  // What a server has stays in its place, and is written with the time of that.
+  if (!is_late && found && (is_remote || metadata_ == nullptr)) return std::nullopt;
+  Look look{.metadata = metadata_, .begin = Clock::now(), .begin_ns = NowNs()};
+  const auto least = std::max<Clock::duration>(
+      is_remote ? Clock::duration(kLookIntervalOfServer) : Clock::duration(kLookInterval),
+      cost_ * kShareOfTime);
+  if (!is_late && look.begin - looked_at_ < least) return std::nullopt;
+  looked_at_ = look.begin;
+  if (is_late || !found) AddNotes(is_remote ? kSampleOfServer : kBatch, look);
+  return look;
+}
+
+void ChunkLedger::AddNotes(size_t most, Look& look) const {
+  look.has_all_notes = noted_.size() <= most ||
+                       (most == kBatch && look.begin - looked_at_all_ >= cost_all_ * kShareOfTime);
+  if (look.has_all_notes) {
+    look.notes.assign(noted_.begin(), noted_.end());
+    return;
+  }
+  const auto each = static_cast<ptrdiff_t>(std::min(most, kSample) / 2);
+  look.notes.assign(noted_.begin(), std::next(noted_.begin(), each));
+  look.notes.insert(look.notes.end(), std::prev(noted_.end(), each), noted_.end());
+}
+
+bool ChunkLedger::TakeLook(const Look& look) {
+  const backends::RequestScope scope;
+  backends::RequestScope::ForgetAll();
+  const std::optional<Info> change = FindChange(look.notes);
+  const bool have_metadata_changed = look.metadata != nullptr && (*look.metadata)();
+  const auto end = Clock::now();
+  model::MutexLock lock(mutex_);
+  cost_ = end - look.begin;
+  if (look.has_all_notes) {
+    looked_at_all_ = end;
+    cost_all_ = cost_;
+    if (!change && !have_metadata_changed) held_at_ns_ = std::max(held_at_ns_, look.begin_ns);
+  }
   if (change) NoticeChange(*change);
-  return !changed_ && AddVersion(file, found);
+  if (have_metadata_changed) {
+    changed_ = true;
+    changed_mtime_ns_ = std::max(changed_mtime_ns_, kNoTime);
+  }
+  return !changed_;
 }
 
 bool ChunkLedger::AddVersion(const FileId& file, const Info& found) {
@@ -98,27 +167,17 @@ bool ChunkLedger::AddVersion(const FileId& file, const Info& found) {
     vouched_until_ = {};
     return true;
   }
-  if (noted_.empty()) begun_ns_ = NowNs() - kClockStep;
   noted_.emplace(file, VersionOf(found));
   ++all_notes;
   return true;
 }
 
-// A server's clock may be another one, and each look at a file there is a request. Times to
-// come tell nothing either.
+// Times to come tell nothing: the clock is another one.
 bool ChunkLedger::IsLate(const backends::Store& store, const Info& found) const {
-  return found && !noted_.empty() && found->modified_ns >= begun_ns_ &&
-         found->modified_ns <= NowNs() && !store.looks_are_requests();
-}
-
-ChunkLedger::Notes ChunkLedger::NotesAtEnds() const {
-  const size_t each = std::min(kSample / 2, noted_.size());
-  const auto first = std::next(noted_.begin(), static_cast<ptrdiff_t>(each));
-  Notes notes(noted_.begin(), first);
-  const size_t more = std::min(kSample / 2, noted_.size() - each);
-  notes.insert(notes.end(), std::prev(noted_.end(), static_cast<ptrdiff_t>(more)),
-               noted_.end());
-  return notes;
+  if (!found) return false;
+  const int64_t step = store.looks_are_requests() ? kClockStepOfServer : kClockStep;
+  const int64_t written_ns = std::max(found->modified_ns, found->placed_ns);
+  return written_ns >= held_at_ns_ - step && written_ns <= NowNs();
 }
 
 void ChunkLedger::Vouch(std::chrono::nanoseconds holds) {

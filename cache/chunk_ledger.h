@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -23,15 +24,26 @@ namespace ndlfs::cache {
 // not belong together. The owner has to begin a new ledger, with a new
 // ArraySource. Thread-safe.
 //
+// What is read for the first time has no version yet that it could be compared with. A ledger
+// therefore knows a time at which all that it knows of held. What was written after that makes
+// it look again: at the files that it has noted and, if it watches them, at the metadata. If
+// they are as they were, all that was read is what the source held at the time of this look.
+//
 // All ledgers together note a limited number of files. A ledger that could not
 // note all reads answers Changed() with true, because nobody can tell that it
 // has not changed. Readers of the array continue nevertheless.
 class ChunkLedger {
  public:
-  ChunkLedger() = default;
+  ChunkLedger();
   ~ChunkLedger();
   ChunkLedger(const ChunkLedger&) = delete;
   ChunkLedger& operator=(const ChunkLedger&) = delete;
+
+  // Looks at the source: whether the metadata have another version now than the one by which
+  // the array is read. Called without a lock, by the thread that notes something.
+  using MetadataLook = std::function<bool()>;
+  // From now on looks at the metadata, too, which were as they should be `age` ago.
+  void Watch(MetadataLook have_metadata_changed, std::chrono::nanoseconds age);
 
   // Notes the present version of `key`, unless it cannot be found out. kStale
   // if the ledger is changed, or notices a change by this call.
@@ -39,8 +51,10 @@ class ChunkLedger {
                            const std::string& key);
 
   // The same with `found`, the result of a read of `key`; nullopt if there was
-  // no value. A file that is noted for the first time, but was written after others had been
-  // read, makes the ledger look at some of these: somebody may write the whole array again.
+  // no value. Of a file that is noted for the first time, the ledger finds out whether it
+  // belongs to what was read before: one that was written late by looking at the others (all, or
+  // of very many mostly a sample), and one that is not there, or that may have come with
+  // another directory, by such a look now and then.
   model::Result<void> NoteRead(const std::shared_ptr<const backends::Store>& store,
                                const std::string& key,
                                const std::optional<backends::ValueInfo>& found);
@@ -82,11 +96,26 @@ class ChunkLedger {
   // All noted files and their versions, for Changed().
   using Notes = std::vector<std::pair<FileId, Version>>;
   using Info = std::optional<backends::ValueInfo>;
+  // What to look at before a file is noted for the first time.
+  struct Look {
+    std::shared_ptr<const MetadataLook> metadata;
+    Notes notes;
+    bool has_all_notes = false;
+    Clock::time_point begin;
+    int64_t begin_ns = 0;  // since 1970
+  };
+
   static std::optional<Info> FindChange(const Notes& notes);
-  // Whether `found` was written after another file was noted.
+  // nullopt where nothing has to be looked at.
+  std::optional<Look> PlanLook(const backends::Store& store, const Info& found)
+      REQUIRES(mutex_);
+  // Whether `found` was written after the time at which everything held.
   bool IsLate(const backends::Store& store, const Info& found) const REQUIRES(mutex_);
-  // A few notes from both ends, where a program that writes all files again begins.
-  Notes NotesAtEnds() const REQUIRES(mutex_);
+  // All notes if they are few, or if looking at all of them has not cost much lately;
+  // otherwise a few from both ends, where a program that writes all files again begins.
+  void AddNotes(size_t most, Look& look) const REQUIRES(mutex_);
+  // False if something has changed.
+  bool TakeLook(const Look& look) EXCLUDES(mutex_);
   // False if `found` is another version than the noted one.
   bool AddVersion(const FileId& file, const Info& found) REQUIRES(mutex_);
   void NoticeChange(const Info& now) REQUIRES(mutex_);
@@ -94,7 +123,14 @@ class ChunkLedger {
 
   mutable model::Mutex mutex_;
   std::map<FileId, Version> noted_ GUARDED_BY(mutex_);
-  int64_t begun_ns_ GUARDED_BY(mutex_) = 0;  // when the first file was noted, since 1970
+  std::shared_ptr<const MetadataLook> metadata_ GUARDED_BY(mutex_);  // null: not watched
+  // When all that is noted, and the metadata, were in the source together; since 1970.
+  int64_t held_at_ns_ GUARDED_BY(mutex_);
+  Clock::time_point looked_at_ GUARDED_BY(mutex_);
+  Clock::duration cost_ GUARDED_BY(mutex_){};  // of the last look
+  // The same of the last look at all notes.
+  Clock::time_point looked_at_all_ GUARDED_BY(mutex_);
+  Clock::duration cost_all_ GUARDED_BY(mutex_){};
   bool changed_ GUARDED_BY(mutex_) = false;
   uint64_t unnoted_reads_ GUARDED_BY(mutex_) = 0;
   // Until then Changed() ignores those reads.

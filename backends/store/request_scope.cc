@@ -17,7 +17,7 @@ RequestScope* RequestScope::Current() { return current; }
 void RequestScope::ForgetAll() {
   if (current == nullptr) return;
   current->kept_.clear();
-  current->looks_anew_ = true;
+  current->anew_since_ = std::chrono::steady_clock::now();
 }
 
 void RequestScope::Keep(uint64_t owner, std::string_view key,

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -28,7 +30,11 @@ class RequestScope {
   // than the request. From then on its looks_anew() is true.
   static void ForgetAll();
   // Whether looks for this request must not use what earlier requests have found out.
-  bool looks_anew() const { return looks_anew_; }
+  bool looks_anew() const { return anew_since_.has_value(); }
+  // Whether an answer from the time `when` may be used.
+  bool Takes(std::chrono::steady_clock::time_point when) const {
+    return !anew_since_ || when >= *anew_since_;
+  }
 
   // What `owner` (a NewId()) has kept under `key`; null if nothing.
   template <typename T>
@@ -44,7 +50,7 @@ class RequestScope {
 
  private:
   std::map<std::pair<uint64_t, std::string>, std::shared_ptr<const void>> kept_;
-  bool looks_anew_ = false;
+  std::optional<std::chrono::steady_clock::time_point> anew_since_;
   RequestScope* const outer_;
 };
 

@@ -22,6 +22,8 @@ struct ValueInfo {
   Generation generation;
   uint64_t size = 0;        // bytes
   int64_t modified_ns = 0;  // time of the last write, since 1970; 0: unknown
+  // When the value came to its place, although it was written before; 0: unknown.
+  int64_t placed_ns = 0;
   bool operator==(const ValueInfo&) const = default;
 };
 
@@ -142,6 +144,7 @@ class Store {
 
   // The caller will look at the values of `names` below `prefix`, at those of `names_below` in
   // each of its children if these are few and known already, and read those that are there.
+  // Without `names_below` it looks into none of them.
   // Where looks are requests, those whose answers are not known are sent together.
   virtual void LookAhead(std::string_view /*prefix*/,
                          std::span<const std::string_view> /*names*/,

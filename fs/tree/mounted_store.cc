@@ -11,6 +11,7 @@
 #include "backends/format/metadata_files.h"
 #include "backends/store/cancellation.h"
 #include "backends/store/keys.h"
+#include "backends/store/request_scope.h"
 #include "model/path_name.h"
 
 namespace ndlfs::fs {
@@ -325,6 +326,18 @@ uint64_t MountedStore::VersionOf(const backends::Hierarchy& hierarchy, std::stri
   return hierarchy.Version(path).value_or(0);
 }
 
+bool MountedStore::HasOtherMetadata(const std::weak_ptr<const backends::Hierarchy>& hierarchy,
+                                    std::string_view path, uint64_t version) {
+  const backends::RequestScope scope;
+  backends::RequestScope::ForgetAll();
+  model::Result<HierarchyPtr> opened = hierarchy.lock();
+  if (*opened == nullptr) opened = Hierarchy();
+  if (!opened) return IsStale(opened.error());
+  const auto now = (*opened)->Version(path);
+  if (now) return *now != version;
+  return IsStale(now.error()) || now.error().code() == model::ErrorCode::kNotFound;
+}
+
 model::Result<EntityPtr> MountedStore::Get(std::string_view path) {
   NDLFS_TRY(auto hierarchy, Hierarchy());
   const Seen seen = Find(path);
@@ -397,6 +410,7 @@ model::Result<EntityPtr> MountedStore::Load(const HierarchyPtr& hierarchy,
   auto entity = std::make_shared<Entity>(services_.cache);
   entity->path = path;
   entity->loaded_from = hierarchy;
+  entity->asked_at = services_.freshness.Now();
   const auto version = hierarchy->Version(path);
   // To find out that there is nothing may take a search: once is enough.
   if (!version && version.error().code() == model::ErrorCode::kNotFound) {
@@ -454,7 +468,7 @@ void MountedStore::AddProblem(Entity& entity, const model::Error& error) const {
   services_.problems.Report(line);
 }
 
-void MountedStore::AddData(Entity& entity, const Entity* before) const {
+void MountedStore::AddData(Entity& entity, const Entity* before) {
   const auto& source = entity.node->source;
   if (entity.node->is_group() || source == nullptr) return;
   AddLedger(entity, before);
@@ -467,13 +481,21 @@ void MountedStore::AddData(Entity& entity, const Entity* before) const {
 }
 
 // An entity that has changed, `before`, has failed with other bytes.
-void MountedStore::AddLedger(Entity& entity, const Entity* before) const {
+void MountedStore::AddLedger(Entity& entity, const Entity* before) {
   entity.kept_failures = &services_.failures;
   entity.kept_name = path_ + '\0' + std::to_string(caller_id()) + '\0' + entity.path;
   auto kept = before == nullptr ? services_.failures.Find(entity.kept_name, entity.version)
                                 : std::nullopt;
   if (kept) entity.failures = std::move(kept->failures);
   entity.ledger = kept ? std::move(kept->ledger) : std::make_shared<cache::ChunkLedger>();
+  if (entity.version == 0 || services_.freshness.immutable()) return;
+  entity.ledger->Watch(
+      [store = weak_from_this(), hierarchy = entity.loaded_from, path = entity.path,
+       version = entity.version] {
+        const auto here = store.lock();
+        return here != nullptr && here->HasOtherMetadata(hierarchy, path, version);
+      },
+      services_.freshness.interval() + (services_.freshness.Now() - entity.asked_at));
 }
 
 EntityPtr MountedStore::Keep(EntityPtr entity, const Entity* before) {

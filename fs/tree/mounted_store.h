@@ -62,6 +62,7 @@ class Entity {
   std::string path;         // NDL path name
   uint64_t generation = 0;  // no other entity in this process has it
   uint64_t version = 0;     // of the metadata
+  Freshness::Time asked_at;  // when this version was asked for
   std::weak_ptr<const backends::Hierarchy> loaded_from;
   // Null if the object cannot be loaded; `problems` then has the reason.
   std::shared_ptr<const backends::Node> node;
@@ -198,6 +199,11 @@ class MountedStore : public std::enable_shared_from_this<MountedStore> {
   // is outdated when this changes. 0 if there is no version.
   static uint64_t VersionOf(const backends::Hierarchy& hierarchy, std::string_view path);
 
+  // Looks anew whether the object at `path`, which was loaded from `hierarchy`, has another
+  // version of its metadata than `version`, or is gone. False if nobody can tell.
+  bool HasOtherMetadata(const std::weak_ptr<const backends::Hierarchy>& hierarchy,
+                        std::string_view path, uint64_t version);
+
   // Releases the memory of the opened store, which is opened again when needed.
   void Close();
   // Its weight in StoreServices::opened, in bytes.
@@ -240,10 +246,10 @@ class MountedStore : public std::enable_shared_from_this<MountedStore> {
   backends::Access AccessTo(const std::vector<std::string>& files) const;
   void AddProblem(Entity& entity, const model::Error& error) const;
   // `before`: see Load().
-  void AddData(Entity& entity, const Entity* before) const;
+  void AddData(Entity& entity, const Entity* before);
   // Has the failures of an array kept, and takes those that are with the ledger of the files
   // that were read, so that a repaired file is noticed.
-  void AddLedger(Entity& entity, const Entity* before) const;
+  void AddLedger(Entity& entity, const Entity* before);
 
   StoreServices& services_;
   const std::string path_;

@@ -6,7 +6,6 @@
 #include <string>
 #include <utility>
 
-#include "backends/store/request_scope.h"
 #include "fs/tree/store_attributes.h"
 
 namespace ndlfs::fs {
@@ -23,23 +22,14 @@ std::string NameOfFile(const MountedStore& store, std::string_view path,
   return NameOfEntity(store, path) + '/' + std::string(file_name);
 }
 
-// Whether another store may have taken the place of the one that `entity` was loaded from: an
-// Entity or an EntityPart.
-template <typename Loaded>
-bool IsOutdated(MountedStore& store, const Loaded& entity) {
-  HierarchyPtr hierarchy = entity.loaded_from.lock();
-  if (!hierarchy) hierarchy = store.Hierarchy().value_or(nullptr);
-  if (!hierarchy) return true;
-  backends::RequestScope::ForgetAll();  // it may have changed since the request began
-  const auto version = hierarchy->Version(entity.path);
-  return !version || *version != entity.version;
-}
-
-// The same of all that went into a view.
+// Whether another version of the store may have taken the place of the one that the view was
+// made of.
 bool IsOutdated(MountedStore& store, const Entity& entity, const EntityView& view) {
-  return IsOutdated(store, entity) ||
-         std::any_of(view.parts.begin(), view.parts.end(),
-                     [&](const EntityPart& part) { return IsOutdated(store, part); });
+  const auto is_outdated = [&](const auto& loaded) {
+    return store.HasOtherMetadata(loaded.loaded_from, loaded.path, loaded.version);
+  };
+  return is_outdated(entity) ||
+         std::any_of(view.parts.begin(), view.parts.end(), is_outdated);
 }
 
 class ViewHandle final : public FileHandle {

@@ -7,6 +7,8 @@
 #include <chrono>
 #include <optional>
 #include <string>
+#include <thread>
+#include <utility>
 
 #include "tests/support/memory_store.h"
 
@@ -70,6 +72,108 @@ TEST_F(ChunkLedgerTest, AFileWrittenLateIsNoneWhereTheOthersAreAsTheyWere) {
   ASSERT_TRUE(ledger_.Note(store_, "0.0"));
   EXPECT_TRUE(ledger_.NoteRead(store_, "0.1", WrittenNow())) << "an array that grows";
   EXPECT_FALSE(ledger_.has_changed());
+}
+
+TEST_F(ChunkLedgerTest, AFileThatCameWithItsOldTimeIsLate) {
+  store_->Put("0.0", "old");
+  ASSERT_TRUE(ledger_.Note(store_, "0.0"));
+  store_->Put("0.0", "new");
+  auto copied = WrittenNow();  // as rsync does
+  std::swap(copied->modified_ns, copied->placed_ns);
+  EXPECT_FALSE(ledger_.NoteRead(store_, "0.1", copied));
+}
+
+TEST_F(ChunkLedgerTest, ALateFileShowsOneChangedFileOfMany) {
+  for (int i = 0; i < 3000; ++i) {
+    store_->Put(std::to_string(i), "old");
+    ASSERT_TRUE(ledger_.Note(store_, std::to_string(i)));
+  }
+  store_->Put("1500", "new");
+  EXPECT_FALSE(ledger_.NoteRead(store_, "late", WrittenNow()));
+}
+
+TEST_F(ChunkLedgerTest, AFileThatIsNotThereIsAChangeWhereAnotherHasChangedToo) {
+  store_->Put("0.0", "old");
+  ASSERT_TRUE(ledger_.Note(store_, "0.0"));
+  store_->Put("0.0", "new");
+  EXPECT_FALSE(ledger_.NoteRead(store_, "0.1", std::nullopt))
+      << "an array is written again, and chunks that are empty now are left out";
+}
+
+TEST_F(ChunkLedgerTest, ManyFilesThatAreNotThereTakeFewLooks) {
+  store_->Put("0", "old");
+  ASSERT_TRUE(ledger_.Note(store_, "0"));
+  const size_t before = store_->stats();
+  for (int i = 1; i < 1000; ++i) {
+    ASSERT_TRUE(ledger_.NoteRead(store_, std::to_string(i), std::nullopt));
+  }
+  EXPECT_LT(store_->stats() - before, 10'000u);
+}
+
+class WatchingLedgerTest : public ChunkLedgerTest {
+ protected:
+  void SetUp() override {
+    ledger_.Watch(
+        [this] {
+          ++looks_;
+          return have_changed_;
+        },
+        std::chrono::nanoseconds(0));
+  }
+
+  bool have_changed_ = false;
+  int looks_ = 0;
+};
+
+TEST_F(WatchingLedgerTest, TheFirstFileIsLateIfItWasWrittenAfterTheMetadataWereRead) {
+  have_changed_ = true;
+  EXPECT_FALSE(ledger_.NoteRead(store_, "0.0", WrittenNow()));
+  EXPECT_TRUE(ledger_.Changed());
+  EXPECT_LE(ledger_.changed_mtime_ns(), 1) << "it is no file of the data";
+}
+
+TEST_F(WatchingLedgerTest, AnArrayThatGrowsUnderTheSameMetadataIsUnchanged) {
+  EXPECT_TRUE(ledger_.NoteRead(store_, "0", WrittenNow()));
+  EXPECT_EQ(looks_, 1);
+  EXPECT_FALSE(ledger_.has_changed());
+}
+
+TEST_F(WatchingLedgerTest, WhatWasThereAtTheLastLookIsNotLate) {
+  ledger_.Watch(
+      [this] {
+        ++looks_;
+        std::this_thread::sleep_for(std::chrono::milliseconds(5));  // so the next one is not due
+        return false;
+      },
+      std::chrono::seconds(1));
+  const auto written = WrittenNow();
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  store_->Put("0", "x");
+  auto first = (*store_->Stat("0"));
+  first->modified_ns = written->modified_ns;
+  EXPECT_TRUE(ledger_.NoteRead(store_, "0", first));
+  EXPECT_EQ(looks_, 1);
+  EXPECT_TRUE(ledger_.NoteRead(store_, "1", written));
+  EXPECT_EQ(looks_, 1);
+}
+
+TEST_F(WatchingLedgerTest, LooksNowAndThenWhetherTheDirectoryIsStillTheSame) {
+  store_->Put("0", "old");
+  store_->Put("1", "old");
+  ASSERT_TRUE(ledger_.Note(store_, "0"));
+  EXPECT_EQ(looks_, 1);
+  std::this_thread::sleep_for(std::chrono::milliseconds(30));
+  have_changed_ = true;
+  EXPECT_FALSE(ledger_.Note(store_, "1"));
+  EXPECT_EQ(looks_, 2);
+}
+
+TEST_F(WatchingLedgerTest, WhatIsNotedIsNotLookedAtForTheMetadata) {
+  store_->Put("0", "old");
+  ASSERT_TRUE(ledger_.Note(store_, "0"));
+  std::this_thread::sleep_for(std::chrono::milliseconds(30));
+  have_changed_ = true;
+  EXPECT_TRUE(ledger_.Note(store_, "0")) << "it is the version that was shown";
 }
 
 TEST_F(ChunkLedgerTest, StaysChangedWhenAnotherVersionIsAboutToBeRead) {

@@ -2,7 +2,9 @@
 """Changes in the source: what is opened afterwards is the new content, and never a mix."""
 import errno
 import os
+import random
 import shutil
+import threading
 import time
 
 import harness
@@ -173,6 +175,145 @@ class ChangesTest(harness.SourceTestCase):
                     self.assertIn(seen, [np.full(1 << 16, value, "f4").tobytes() for value in (1, 7)])
                 except OSError as error:
                     self.assertEqual(error.errno, errno.ESTALE)
+
+
+class OpenFileTest(harness.SourceTestCase):
+    """A file that is open while its array changes: what the source held at one time, or ESTALE."""
+    CHUNKS, CHUNK = 32, 1 << 14  # elements of 4 bytes
+
+    def setUp(self):
+        super().setUp()
+        self.write_array("a.zarr", "<i4", 1)
+        self.mounted = self.mount(self.source, "--cache-size=0")  # so that nothing is loaded ahead
+
+    def write_array(self, store, dtype, value, **options):
+        array = zarr.open_group(self.path(store), mode="w").create_dataset(
+            "v", shape=self.CHUNKS * self.CHUNK, chunks=self.CHUNK, dtype=dtype, fill_value=0, **options)
+        array[...] = value
+        return array
+
+    def open_file(self, name, *group):
+        for _ in range(100):  # an array that changes just now may be stale before it is open
+            try:
+                file = open(self.mounted.join("a.zarr", *group, name), "rb", buffering=0)
+                break
+            except OSError as error:
+                self.assertEqual(error.errno, errno.ESTALE)
+        self.addCleanup(file.close)
+        os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_RANDOM)  # the kernel reads nothing ahead
+        return file.fileno()
+
+    def read(self, file, chunk):
+        """The values of a chunk of data.raw that is open, each once; None if it is stale."""
+        try:
+            return set(np.frombuffer(os.pread(file, self.CHUNK * 4, chunk * self.CHUNK * 4), "<i4"))
+        except OSError as error:
+            self.assertEqual(error.errno, errno.ESTALE)
+            return None
+
+    def array(self):
+        return zarr.open_group(self.path("a.zarr"), mode="r+")["v"]
+
+    def test_array_of_another_type_in_its_place(self):
+        for name, group in (("data.npy", ["v"]), ("data.nc", []), ("data.h5", []), ("data.raw", ["v"])):
+            with self.subTest(name):
+                self.write_array("a.zarr", "<i4", 1)
+                time.sleep(REVALIDATE + 0.3)
+                file = self.open_file(name, *group)
+                self.write_array("a.zarr", "<f4", 1.5)
+                with self.assertRaises(OSError, msg="a header of one array and values of another") as caught:
+                    for offset in range(0, os.fstat(file).st_size, 1 << 16):
+                        os.pread(file, 1 << 16, offset)
+                self.assertEqual(caught.exception.errno, errno.ESTALE)
+
+    def test_another_store_moved_to_its_place_with_older_files(self):
+        self.write_array("b", "<i4", 2)
+        time.sleep(REVALIDATE + 0.3)
+        file = self.open_file("data.raw", "v")
+        self.assertEqual(self.read(file, 0), {1})
+        os.rename(self.path("a.zarr"), self.path("old"))
+        os.rename(self.path("b"), self.path("a.zarr"))
+        time.sleep(0.1)
+        self.assertIsNone(self.read(file, 1))
+
+    def test_array_written_again_from_either_end(self):
+        for order in (range(self.CHUNKS), reversed(range(self.CHUNKS))):
+            file = self.open_file("data.raw", "v")
+            before = self.read(file, 0)
+            for chunk in range(1, 16):
+                self.assertEqual(self.read(file, chunk), before)
+            array, value = self.array(), next(iter(before)) + 1
+            for chunk in order:
+                array[chunk * self.CHUNK:(chunk + 1) * self.CHUNK] = value
+            self.assertIsNone(self.read(file, 20))
+            time.sleep(REVALIDATE + 0.3)
+
+    def test_chunk_that_is_empty_now(self):
+        file = self.open_file("data.raw", "v")
+        self.assertEqual(self.read(file, 0), {1})
+        self.array()[: self.CHUNK] = 2
+        os.unlink(self.path("a.zarr", "v", "20"))
+        self.assertIsNone(self.read(file, 20))
+
+    def test_array_that_shrinks(self):
+        file = self.open_file("data.raw", "v")
+        self.assertEqual(self.read(file, 0), {1})
+        self.array().resize(self.CHUNKS // 2 * self.CHUNK)
+        time.sleep(0.05)
+        self.assertIsNone(self.read(file, 20))
+
+    def test_readers_beside_a_writer_see_what_there_was_at_one_time(self):
+        """The writer writes version after version, chunk after chunk. At each moment the first chunks of its order have the
+        latest version, and the others the one before: whoever read another mix read at two times."""
+        for order in (range(self.CHUNKS), range(self.CHUNKS - 1, -1, -1)):
+            written, over = [], threading.Event()
+
+            def write():
+                while not over.is_set():
+                    written.append(len(written) + 2)
+                    for chunk in order:
+                        new = self.path("new")
+                        harness.write(new, np.full(self.CHUNK, written[-1], "<i4").tobytes())
+                        os.rename(new, self.path("a.zarr", "v", str(chunk)))
+                        time.sleep(0.002)
+
+            self.write_array("a.zarr", "<i4", 1, compressor=None)
+            time.sleep(REVALIDATE + 0.3)
+            writer = threading.Thread(target=write)
+            writer.start()
+            whole = 0
+            try:
+                for reading in range(60):
+                    chunks = list(order) if reading % 3 else random.Random(reading).sample(order, len(order))
+                    file = self.open_file("data.raw", "v")
+                    seen = {}
+                    for chunk in chunks:
+                        seen[chunk] = self.read(file, chunk)
+                        if seen[chunk] is None:
+                            break
+                    if None in seen.values():
+                        continue
+                    whole += 1
+                    self.assertTrue(all(len(values) == 1 for values in seen.values()))
+                    versions = [seen[chunk].pop() for chunk in order]
+                    self.assertEqual(versions, sorted(versions, reverse=True))
+                    self.assertLessEqual(versions[0] - versions[-1], 1)
+            finally:
+                over.set()
+                writer.join()
+            self.assertGreater(len(written), 3)
+            self.assertGreater(whole, 3)
+
+    def test_array_that_is_filled_while_it_is_read(self):
+        for chunk in range(8, self.CHUNKS):
+            os.unlink(self.path("a.zarr", "v", str(chunk)))
+        file = self.open_file("data.raw", "v")
+        for chunk in range(8):
+            self.assertEqual(self.read(file, chunk), {1})
+        array = self.array()
+        for chunk in range(8, 16):
+            array[chunk * self.CHUNK:(chunk + 1) * self.CHUNK] = chunk
+            self.assertEqual(self.read(file, chunk), {chunk})
 
 
 class CheckedAtEveryOpenTest(ChangesTest):

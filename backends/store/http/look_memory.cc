@@ -6,6 +6,7 @@
 
 #include "backends/store/file_name.h"
 #include "backends/store/keys.h"
+#include "backends/store/request_scope.h"
 
 namespace ndlfs::backends {
 namespace {
@@ -34,6 +35,8 @@ LookMemory::LookMemory(Options options)
       documents_(kDocumentsBytes) {}
 
 bool LookMemory::Holds(std::chrono::steady_clock::time_point when) const {
+  const RequestScope* const scope = RequestScope::Current();
+  if (scope != nullptr && !scope->Takes(when)) return false;
   return !options_.lifetime || Now() - when < *options_.lifetime;
 }
 

@@ -247,7 +247,7 @@ void RemoteTree::LookAhead(const std::string& path, std::span<const std::string_
   for (const ListedObject& object : listed->objects) {
     if (object.is_directory()) folders.push_back(JoinKey(path, object.name));
   }
-  if (folders.size() > kMostAhead) folders.clear();
+  if (names_below.empty() || folders.size() > kMostAhead) folders.clear();
   for (const std::string& folder : folders) {
     if (MayList(folder)) round.AddListAhead(folder);
     round.AddUnknown(DocumentsIn(folder, names_below));

@@ -319,7 +319,10 @@ Generation GenerationOf(const struct ::stat& status) {
 }
 
 ValueInfo InfoOf(const struct ::stat& status) {
-  return {GenerationOf(status), static_cast<uint64_t>(status.st_size), ModifiedNs(status)};
+  return {.generation = GenerationOf(status),
+          .size = static_cast<uint64_t>(status.st_size),
+          .modified_ns = ModifiedNs(status),
+          .placed_ns = ChangedNs(status)};
 }
 
 int64_t ModifiedNs(const struct ::stat& status) { return Nanoseconds(status.st_mtim); }
