@@ -165,9 +165,10 @@ const Format* LookForRemoteStore(const Source& source, std::string_view path,
   const Format* first = FindFirstMarker(source, path, kAskedFirst);
   if (first != nullptr || !is_called_so) return first;
   names.insert(names.end(), kAskedAlong.begin(), kAskedAlong.end());
-  // Into the children of the one that is mounted alone: a listing looks at many others, and
-  // opens none of them.
-  const auto below = std::span(kAskedBelow).first(path.empty() ? kAskedBelow.size() : 0);
+  // A program that looks for this store alone will go into it; one that has listed the folder
+  // around it looks at many, and opens none of them.
+  const bool is_sought = path.empty() || !source.HasListed(FolderOf(path));
+  const auto below = std::span(kAskedBelow).first(is_sought ? kAskedBelow.size() : 0);
   source.OpenStore(std::string(path))->LookAhead("", names, below);
   return nullptr;
 }

@@ -33,6 +33,7 @@ class ForwardingSource : public Source {
                     std::span<const std::string> documents) const override {
     source_->LookTogether(path, documents);
   }
+  bool HasListed(std::string_view path) const override { return source_->HasListed(path); }
   model::Result<std::unique_ptr<DirectoryListing>> List(std::string_view path) const override {
     return source_->List(path);
   }

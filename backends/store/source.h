@@ -123,6 +123,10 @@ class Source {
   virtual void LookTogether(const std::string& /*path*/,
                             std::span<const std::string> /*documents*/) const {}
 
+  // Whether it remembers the names in the directory at `path`, because somebody has listed it:
+  // that one will look at many of them.
+  virtual bool HasListed(std::string_view /*path*/) const { return false; }
+
   // The names in the directory at `path`. An error of the system (ENOENT,
   // ENOTDIR) if there is none.
   virtual model::Result<std::unique_ptr<DirectoryListing>> List(

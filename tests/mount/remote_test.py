@@ -191,6 +191,14 @@ class RoundsTest(RemoteCase):
             self.assertIn("a\n", names)
             self.assertLessEqual((requests, rounds), (3, 1))
 
+    def test_listing_of_stores_does_not_look_at_their_arrays(self):
+        for store in range(8):
+            for array in range(6):
+                zarr.open_group(self.path("many", f"{store}.zarr"), "a").create_dataset(f"a{array}", data=VALUES)
+        requests, _, names = self.cost(["ls", "-l"], "many/")
+        self.assertEqual(names.count(".zarr"), 8)
+        self.assertLessEqual(requests, 90)
+
     def test_group_costs_three_rounds(self):
         for lists, command, url, path in ((True, ["ls"], "", "store.zarr"), (True, ["ls", "-l"], "store.zarr/", ""),
                                           (True, ["ls"], "store.zarr/", "inner"), (True, ["ls", "-l"], "store.zarr/inner/", ""),

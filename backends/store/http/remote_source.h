@@ -29,6 +29,9 @@ class RemoteSource final : public Source {
   bool looks_are_requests() const override { return true; }
   model::Result<std::optional<FileStatus>> Stat(std::string_view path,
                                                 Follow follow) const override;
+  bool HasListed(std::string_view path) const override {
+    return files_.tree->memory().FindNames(path) != nullptr;
+  }
   void LookTogether(const std::string& path,
                     std::span<const std::string> documents) const override;
   // ENOENT if there is no such directory; a directory that the server does not list is empty.
