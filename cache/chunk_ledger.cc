@@ -33,10 +33,11 @@ constexpr size_t kSample = 64;
 constexpr size_t kSampleOfServer = 16;
 
 // How long nothing new is looked for where no time of a file tells of it, and how small a part
-// of all time such looks, and looks at very many files, may take.
+// of all time such looks, and looks at very many files, may take: 1 / 32, 1 / 8.
 constexpr auto kLookInterval = std::chrono::milliseconds(1);
 constexpr auto kLookIntervalOfServer = std::chrono::seconds(2);
 constexpr int kShareOfTime = 32;
+constexpr int kShareForAbsent = 8;
 
 // The times of files are those of the kernel's last tick, and those of servers are seconds.
 constexpr int64_t kClockStep = 10'000'000;  // nanoseconds
@@ -114,13 +115,20 @@ std::optional<ChunkLedger::Look> ChunkLedger::PlanLook(const backends::Store& st
   // What a server has stays in its place, and is written with the time of that.
   if (!is_late && found && (is_remote || metadata_ == nullptr)) return std::nullopt;
   Look look{.metadata = metadata_, .begin = Clock::now(), .begin_ns = NowNs()};
-  const auto least = std::max<Clock::duration>(
-      is_remote ? Clock::duration(kLookIntervalOfServer) : Clock::duration(kLookInterval),
-      cost_ * kShareOfTime);
-  if (!is_late && look.begin - looked_at_ < least) return std::nullopt;
+  if (!is_late && look.begin - looked_at_ < LookInterval(is_remote, found.has_value())) {
+    return std::nullopt;
+  }
   looked_at_ = look.begin;
   if (is_late || !found) AddNotes(is_remote ? kSampleOfServer : kBatch, look);
   return look;
+}
+
+// A store is hardly ever moved to the place of another one. A chunk that is not there has more
+// often gone just now.
+ChunkLedger::Clock::duration ChunkLedger::LookInterval(bool is_remote, bool is_there) const {
+  if (is_remote) return kLookIntervalOfServer;
+  if (!is_there) return cost_ * kShareForAbsent;
+  return std::max<Clock::duration>(kLookInterval, cost_ * kShareOfTime);
 }
 
 void ChunkLedger::AddNotes(size_t most, Look& look) const {

@@ -111,6 +111,8 @@ class ChunkLedger {
       REQUIRES(mutex_);
   // Whether `found` was written after the time at which everything held.
   bool IsLate(const backends::Store& store, const Info& found) const REQUIRES(mutex_);
+  // How long to wait after a look for a file that does not tell by its time that it is late.
+  Clock::duration LookInterval(bool is_remote, bool is_there) const REQUIRES(mutex_);
   // All notes if they are few, or if looking at all of them has not cost much lately;
   // otherwise a few from both ends, where a program that writes all files again begins.
   void AddNotes(size_t most, Look& look) const REQUIRES(mutex_);

@@ -24,6 +24,13 @@ struct ValueInfo {
   int64_t modified_ns = 0;  // time of the last write, since 1970; 0: unknown
   // When the value came to its place, although it was written before; 0: unknown.
   int64_t placed_ns = 0;
+
+  // The same of a part of the value, which has `part_size` bytes.
+  ValueInfo OfPart(uint64_t part_size) const {
+    ValueInfo part = *this;
+    part.size = part_size;
+    return part;
+  }
   bool operator==(const ValueInfo&) const = default;
 };
 

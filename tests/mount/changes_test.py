@@ -248,11 +248,22 @@ class OpenFileTest(harness.SourceTestCase):
             self.assertIsNone(self.read(file, 20))
             time.sleep(REVALIDATE + 0.3)
 
+    def test_array_copied_to_its_place_with_its_old_times(self):
+        self.write_array("b", "<i4", 2)
+        for chunk in range(self.CHUNKS):
+            os.utime(self.path("b", "v", str(chunk)), (10**9, 10**9))
+        file = self.open_file("data.raw", "v")
+        self.assertEqual(self.read(file, 0), {1})
+        for chunk in range(self.CHUNKS):  # as rsync does
+            os.rename(self.path("b", "v", str(chunk)), self.path("a.zarr", "v", str(chunk)))
+        self.assertIsNone(self.read(file, 20))
+
     def test_chunk_that_is_empty_now(self):
         file = self.open_file("data.raw", "v")
         self.assertEqual(self.read(file, 0), {1})
         self.array()[: self.CHUNK] = 2
         os.unlink(self.path("a.zarr", "v", "20"))
+        time.sleep(0.05)
         self.assertIsNone(self.read(file, 20))
 
     def test_array_that_shrinks(self):
@@ -281,9 +292,10 @@ class OpenFileTest(harness.SourceTestCase):
             time.sleep(REVALIDATE + 0.3)
             writer = threading.Thread(target=write)
             writer.start()
-            whole = 0
+            whole = reading = 0
             try:
-                for reading in range(60):
+                while whole < 10 or len(written) < 5:
+                    reading += 1
                     chunks = list(order) if reading % 3 else random.Random(reading).sample(order, len(order))
                     file = self.open_file("data.raw", "v")
                     seen = {}
@@ -301,8 +313,6 @@ class OpenFileTest(harness.SourceTestCase):
             finally:
                 over.set()
                 writer.join()
-            self.assertGreater(len(written), 3)
-            self.assertGreater(whole, 3)
 
     def test_array_that_is_filled_while_it_is_read(self):
         for chunk in range(8, self.CHUNKS):

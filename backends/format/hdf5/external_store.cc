@@ -95,7 +95,9 @@ class ExternalStore final : public Store {
     for (const Part& part : parts_) {
       NDLFS_TRY(const std::optional<ValueInfo> info, look(*part.store));
       generations += info ? info->generation.ToText() + "," : ",";
-      if (info) all.modified_ns = std::max(all.modified_ns, info->modified_ns);
+      if (!info) continue;
+      all.modified_ns = std::max(all.modified_ns, info->modified_ns);
+      all.placed_ns = std::max(all.placed_ns, info->placed_ns);
     }
     all.generation = Generation::OfTag(std::move(generations));
     return all;

@@ -120,7 +120,7 @@ model::Result<std::optional<ReadResult>> ReadOpened(const DescriptorCache::File&
   const ByteRange range = options.Clip(size);
   NDLFS_TRY(const size_t count, ReadFully(file.fd.get(), range.offset,
                                           out.first(std::min(out.size(), range.length))));
-  const ReadResult result = {count, {file.generation, size, ModifiedNs(file.status)}};
+  const ReadResult result = {count, InfoOf(file.status)};
   if (just_opened && out.empty()) return result;
   // After the read: a file may be written in place meanwhile, whatever its age is.
   struct ::stat status;

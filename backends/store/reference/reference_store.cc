@@ -209,7 +209,7 @@ class JsonReferenceStore final : public ReferenceStore {
   }
 
   ValueInfo InlineInfo(const Reference& reference) const {
-    return {file_info_.generation, reference.inline_value->size(), file_info_.modified_ns};
+    return file_info_.OfPart(reference.inline_value->size());
   }
 
   // Bytes of a part of a file of `file_size` bytes.

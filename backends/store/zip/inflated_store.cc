@@ -43,8 +43,7 @@ class InflatedStore final : public Store {
     const ByteRange range = options.Clip(range_.size);
     const ByteSpan wanted = out.first(std::min<uint64_t>(out.size(), range.length));
     NDLFS_RETURN_IF_ERROR(FindInflateReader(id_, 0, file_, range_)->Read(range.offset, wanted));
-    return ReadResult{wanted.size(),
-                      {file->info.generation, range_.size, file->info.modified_ns}};
+    return ReadResult{wanted.size(), file->info.OfPart(range_.size)};
   }
 
   const std::shared_ptr<const Store> file_;

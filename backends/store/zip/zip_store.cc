@@ -73,7 +73,7 @@ model::Result<std::optional<ReadResult>> ZipStore::DoRead(std::string_view key,
   if (options.range.length == 0) {  // asks for no bytes, but for what the directory says
     NDLFS_TRY(const auto value, file_->Get("", 0, {{0, 0}, false, options.if_match}));
     if (!value) return model::Stale("the archive is gone");
-    return ReadResult{0, {value->info.generation, member.size, value->info.modified_ns}};
+    return ReadResult{0, value->info.OfPart(member.size)};
   }
   const ByteRange range = options.Clip(member.size);
   const ByteSpan wanted = out.first(std::min<uint64_t>(out.size(), range.length));

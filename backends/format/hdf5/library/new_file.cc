@@ -283,7 +283,6 @@ class Writer {
   // library has unasked, it finds each one more slowly the more there are.
   static Result<void> LimitCache(hid_t access) {
     constexpr size_t kCache = 256 << 10;
-    constexpr hsize_t kBlock = 8 << 10;
     H5AC_cache_config_t cache = {};
     cache.version = H5AC__CURR_CACHE_CONFIG_VERSION;
     NDLFS_RETURN_IF_ERROR(CheckStatus(H5Pget_mdc_config(access, &cache), "properties"));
@@ -293,9 +292,7 @@ class Writer {
     cache.incr_mode = H5C_incr__off;
     cache.flash_incr_mode = H5C_flash_incr__off;
     cache.decr_mode = H5C_decr__off;
-    const bool done =
-        H5Pset_mdc_config(access, &cache) >= 0 && H5Pset_meta_block_size(access, kBlock) >= 0;
-    return done ? Result<void>() : LibraryError("properties");
+    return CheckStatus(H5Pset_mdc_config(access, &cache), "properties");
   }
 
   Result<void> Close() {
@@ -706,7 +703,8 @@ class Writer {
 Result<WrittenFile> WriteNewFile(const NewFile& file) {
   NDLFS_RETURN_IF_ERROR(Check(file));
   constexpr uint64_t kPage = 4096;
-  uint64_t front = kPage + file.left_out.size();
+  // One page for blocks of which the library uses only a part.
+  uint64_t front = 2 * kPage + file.left_out.size();
   uint64_t room = 0;
   for (const NewObject& object : file.objects) {
     front += MetadataFor(object);
