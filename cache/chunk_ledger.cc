@@ -132,8 +132,9 @@ ChunkLedger::Clock::duration ChunkLedger::LookInterval(bool is_remote, bool is_t
 }
 
 void ChunkLedger::AddNotes(size_t most, Look& look) const {
-  look.has_all_notes = noted_.size() <= most ||
-                       (most == kBatch && look.begin - looked_at_all_ >= cost_all_ * kShareOfTime);
+  look.has_all_notes =
+      noted_.size() <= most ||
+      (most == kBatch && look.begin - looked_at_all_ >= cost_all_ * kShareOfTime);
   if (look.has_all_notes) {
     look.notes.assign(noted_.begin(), noted_.end());
     return;

@@ -52,8 +52,8 @@ class ChunkLedger {
 
   // The same with `found`, the result of a read of `key`; nullopt if there was
   // no value. Of a file that is noted for the first time, the ledger finds out whether it
-  // belongs to what was read before: one that was written late by looking at the others (all, or
-  // of very many mostly a sample), and one that is not there, or that may have come with
+  // belongs to what was read before: one that was written late by looking at the others (all,
+  // or of very many mostly a sample), and one that is not there, or that may have come with
   // another directory, by such a look now and then.
   model::Result<void> NoteRead(const std::shared_ptr<const backends::Store>& store,
                                const std::string& key,

@@ -59,9 +59,9 @@ class Entity {
   // transient failures that have nothing to do with the array.
   void NoteFailure(const std::string& name, const model::Error& error) const;
 
-  std::string path;         // NDL path name
-  uint64_t generation = 0;  // no other entity in this process has it
-  uint64_t version = 0;     // of the metadata
+  std::string path;          // NDL path name
+  uint64_t generation = 0;   // no other entity in this process has it
+  uint64_t version = 0;      // of the metadata
   Freshness::Time asked_at;  // when this version was asked for
   std::weak_ptr<const backends::Hierarchy> loaded_from;
   // Null if the object cannot be loaded; `problems` then has the reason.

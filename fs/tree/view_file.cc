@@ -28,8 +28,7 @@ bool IsOutdated(MountedStore& store, const Entity& entity, const EntityView& vie
   const auto is_outdated = [&](const auto& loaded) {
     return store.HasOtherMetadata(loaded.loaded_from, loaded.path, loaded.version);
   };
-  return is_outdated(entity) ||
-         std::any_of(view.parts.begin(), view.parts.end(), is_outdated);
+  return is_outdated(entity) || std::any_of(view.parts.begin(), view.parts.end(), is_outdated);
 }
 
 class ViewHandle final : public FileHandle {

@@ -142,7 +142,8 @@ TEST_F(WatchingLedgerTest, WhatWasThereAtTheLastLookIsNotLate) {
   ledger_.Watch(
       [this] {
         ++looks_;
-        std::this_thread::sleep_for(std::chrono::milliseconds(5));  // so the next one is not due
+        std::this_thread::sleep_for(
+            std::chrono::milliseconds(5));  // so the next one is not due
         return false;
       },
       std::chrono::seconds(1));

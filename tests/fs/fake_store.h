@@ -128,6 +128,7 @@ class FakeHierarchy final : public backends::Hierarchy, public backends::FindsMe
 
   model::Result<std::shared_ptr<const backends::Node>> Load(
       std::string_view path) const override {
+    const std::scoped_lock lock(mutex_);  // views load arrays on several threads
     ++store_.loaded;
     if (path == store_.refused) return model::BadInput("no such name can be");
     const auto it = store_.objects.find(path);
@@ -175,6 +176,7 @@ class FakeHierarchy final : public backends::Hierarchy, public backends::FindsMe
 
  private:
   FakeStore& store_;
+  mutable std::mutex mutex_;  // of what Load() changes
   using Kept = std::pair<uint64_t, std::shared_ptr<const backends::Node>>;
   mutable std::map<std::string, Kept> kept_;  // version and node
 };

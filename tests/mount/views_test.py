@@ -384,6 +384,15 @@ class WholeFilesTest(harness.SourceTestCase):
             with self.assertRaises(RuntimeError):
                 file.variables["b"][:]
 
+    def test_a_file_with_a_small_corrupt_array_can_be_opened(self):
+        store = os.path.join(self.source, "years/1992.zarr")
+        self.array(os.path.join(store, "damaged"), np.arange(10, dtype="f4"), ["damaged"], (5,), {1})
+        mounted = self.mount(self.source, "--as", "nc")
+        with netCDF4.Dataset(mounted.join("years/1992.nc")) as file:
+            self.assertEqual(file.variables["damaged"].shape, (10,))
+            with self.assertRaises(RuntimeError):
+                file.variables["damaged"][:]
+
 
 class FailedReadTest(harness.SourceTestCase):
     """Pages with a byte of a damaged chunk are EIO, and no others; error.txt says why."""

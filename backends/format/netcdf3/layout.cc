@@ -118,11 +118,20 @@ uint64_t NextBlock(uint64_t offset) {
   return (offset + kReadBlock - 1) / kReadBlock * kReadBlock;
 }
 
+// A file whose header lies in a block with values could not be opened where these cannot be
+// read.
+uint64_t EndOfHeader(const Header& header) {
+  const bool has_values = std::ranges::any_of(header.variables, [](const Variable& variable) {
+    return !variable.is_record && variable.bytes != 0;
+  });
+  return has_values ? NextBlock(header.header_bytes) : header.header_bytes;
+}
+
 // Lays the values behind a header of `header_bytes`: first those without records. Behind them
 // the variables of a record have their places one after the other, as libraries demand,
 // although the file ends before the first record. False where the file would be too large.
 bool PlaceVariables(Header& header) {
-  uint64_t end = header.header_bytes;
+  uint64_t end = EndOfHeader(header);
   for (const bool record : {false, true}) {
     bool was_large = false;
     for (Variable& variable : header.variables) {

@@ -20,7 +20,8 @@ inline constexpr uint64_t kReadBlock = 8192;
 // oldest that holds the file: CDF-1 below 2 GiB, CDF-2 up to 4 GiB a variable (the last
 // one may be larger), else CDF-5. The values of a variable end with zeros up to a multiple
 // of 4 bytes, and those of a large one share no block of kReadBlock bytes with others: a part
-// of it that cannot be read does not make these unreadable.
+// of it that cannot be read does not make these unreadable. No values share one with the
+// header.
 //
 // Takes from `header` the dimensions, attributes and variables with their names, types
 // and dimensions. All dimensions have a fixed size but the record dimension, which has no

@@ -103,10 +103,10 @@ TEST(NetCdf3LayoutTest, LargeVariablesShareNoBlockOfReaders) {
   const auto text = LayOut(header);
   ASSERT_TRUE(text);
   const auto& variables = header.variables;
-  EXPECT_EQ(variables[0].begin, header.header_bytes);
-  EXPECT_EQ(variables[1].begin, kReadBlock);
-  EXPECT_EQ(variables[2].begin, kLarge + 2 * kReadBlock);
-  EXPECT_EQ(variables[3].begin, 3 * kLarge + 3 * kReadBlock);
+  EXPECT_EQ(variables[0].begin, kReadBlock) << "nor has any the block of the header";
+  EXPECT_EQ(variables[1].begin, 2 * kReadBlock);
+  EXPECT_EQ(variables[2].begin, kLarge + 3 * kReadBlock);
+  EXPECT_EQ(variables[3].begin, 3 * kLarge + 4 * kReadBlock);
   EXPECT_EQ(variables[4].begin, variables[3].begin + 8);
   EXPECT_EQ(header.file_bytes, variables[4].begin + 8);
   CheckReadsBack(header, *text);
@@ -171,7 +171,7 @@ TEST(NetCdf3LayoutTest, DimensionsOfNoSizeAreRecords) {
   const auto text = LayOut(header);
   ASSERT_TRUE(text);
   EXPECT_TRUE(header.variables[0].is_record);
-  EXPECT_EQ(header.file_bytes, header.header_bytes + 28);
+  EXPECT_EQ(header.file_bytes, kReadBlock + 28);
   // netCDF-C checks that each begins behind the one before.
   EXPECT_EQ(header.variables[0].begin, header.file_bytes);
   EXPECT_EQ(header.variables[2].begin, header.file_bytes + 28);
