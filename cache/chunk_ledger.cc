@@ -96,30 +96,37 @@ void ChunkLedger::Watch(MetadataLook have_metadata_changed, std::chrono::nanosec
 }
 
 bool ChunkLedger::NoteVersion(const FileId& file, const Info& found) {
-  std::optional<Look> look;
-  {
-    model::MutexLock lock(mutex_);
-    if (changed_) return false;
-    if (!noted_.contains(file)) look = PlanLook(*file.first, found);
-    if (!look) return AddVersion(file, found);
-  }
-  const bool same = TakeLook(*look);
-  model::MutexLock lock(mutex_);
+  if (const auto same = AddKnown(file, found)) return *same;
+  // One thread looks; what it finds out often spares those the look that have waited.
+  const model::MutexLock looking(look_mutex_);
+  if (const auto same = AddKnown(file, found)) return *same;
+  const bool same = TakeLook(PlanLook(*file.first, found));
+  const model::MutexLock lock(mutex_);
   return same && !changed_ && AddVersion(file, found);
 }
 
-std::optional<ChunkLedger::Look> ChunkLedger::PlanLook(const backends::Store& store,
-                                                       const Info& found) {
-  const bool is_late = IsLate(store, found);
+std::optional<bool> ChunkLedger::AddKnown(const FileId& file, const Info& found) {
+  const model::MutexLock lock(mutex_);
+  if (changed_) return false;
+  if (!noted_.contains(file) && NeedsLook(*file.first, found)) return std::nullopt;
+  return AddVersion(file, found);
+}
+
+bool ChunkLedger::NeedsLook(const backends::Store& store, const Info& found) const {
+  if (IsLate(store, found)) return true;
   const bool is_remote = store.looks_are_requests();
   // What a server has stays in its place, and is written with the time of that.
-  if (!is_late && found && (is_remote || metadata_ == nullptr)) return std::nullopt;
+  if (found && (is_remote || metadata_ == nullptr)) return false;
+  return Clock::now() - looked_at_ >= LookInterval(is_remote, found.has_value());
+}
+
+ChunkLedger::Look ChunkLedger::PlanLook(const backends::Store& store, const Info& found) {
+  const model::MutexLock lock(mutex_);
   Look look{.metadata = metadata_, .begin = Clock::now(), .begin_ns = NowNs()};
-  if (!is_late && look.begin - looked_at_ < LookInterval(is_remote, found.has_value())) {
-    return std::nullopt;
-  }
   looked_at_ = look.begin;
-  if (is_late || !found) AddNotes(is_remote ? kSampleOfServer : kBatch, look);
+  if (!found || IsLate(store, found)) {
+    AddNotes(store.looks_are_requests() ? kSampleOfServer : kBatch, look);
+  }
   return look;
 }
 

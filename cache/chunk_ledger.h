@@ -106,9 +106,10 @@ class ChunkLedger {
   };
 
   static std::optional<Info> FindChange(const Notes& notes);
-  // nullopt where nothing has to be looked at.
-  std::optional<Look> PlanLook(const backends::Store& store, const Info& found)
-      REQUIRES(mutex_);
+  // Notes `found` if that takes no look; false if something has changed.
+  std::optional<bool> AddKnown(const FileId& file, const Info& found) EXCLUDES(mutex_);
+  bool NeedsLook(const backends::Store& store, const Info& found) const REQUIRES(mutex_);
+  Look PlanLook(const backends::Store& store, const Info& found) EXCLUDES(mutex_);
   // Whether `found` was written after the time at which everything held.
   bool IsLate(const backends::Store& store, const Info& found) const REQUIRES(mutex_);
   // How long to wait after a look for a file that does not tell by its time that it is late.
@@ -123,6 +124,7 @@ class ChunkLedger {
   void NoticeChange(const Info& now) REQUIRES(mutex_);
   bool NoteVersion(const FileId& file, const Info& found) EXCLUDES(mutex_);
 
+  model::Mutex look_mutex_;  // held for a look; taken before mutex_
   mutable model::Mutex mutex_;
   std::map<FileId, Version> noted_ GUARDED_BY(mutex_);
   std::shared_ptr<const MetadataLook> metadata_ GUARDED_BY(mutex_);  // null: not watched
