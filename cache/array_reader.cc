@@ -272,7 +272,9 @@ Result<void> ArrayReader::ReadRaw(const ContiguousRange& range,
   const auto where = [&] { return range.store->Describe(range.key); };
   const bool is_chunk = range.exact_size.has_value();  // and its file is watched
   backends::ReadOptions options{.range = {range.offset + offset, out.size()}};
-  if (is_chunk && ledger_) options.if_match = ledger_->Noted(range.store, range.key);
+  ChunkLedger::Expected expected;
+  if (is_chunk && ledger_) expected = ledger_->Expect(range.store, range.key);
+  options.if_match = expected.version;
   const auto reserve = [&](uint64_t size) -> Result<ByteSpan> {
     if (is_chunk && size != *range.exact_size) {
       return Corrupt("{} bytes, expected {}", size, *range.exact_size);
@@ -285,7 +287,8 @@ Result<void> ArrayReader::ReadRaw(const ContiguousRange& range,
   if (is_chunk && ledger_) {
     NDLFS_RETURN_IF_ERROR(
         got ? ledger_->NoteRead(range.store, range.key,
-                                *got ? std::optional((*got)->info) : std::nullopt)
+                                *got ? std::optional((*got)->info) : std::nullopt,
+                                expected.looks)
             : ledger_->Note(range.store, range.key));
   }
   if (!got) return model::Propagate(got.error(), where());

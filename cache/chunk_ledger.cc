@@ -68,24 +68,28 @@ ChunkLedger::~ChunkLedger() { all_notes -= noted_.size(); }
 
 model::Result<void> ChunkLedger::Note(const std::shared_ptr<const backends::Store>& store,
                                       const std::string& key) {
+  const uint64_t looks = Expect(store, key).looks;
   const auto info = store->Stat(key);
-  if (info) return NoteRead(store, key, *info);
+  if (info) return NoteRead(store, key, *info, looks);
   // Nobody can tell at this moment; that is no version to compare with later.
   if (has_changed()) return model::HasChanged(store->Describe(key));
   return {};
 }
 
 model::Result<void> ChunkLedger::NoteRead(const std::shared_ptr<const backends::Store>& store,
-                                          const std::string& key, const Info& found) {
-  if (!NoteVersion({store, key}, found)) return model::HasChanged(store->Describe(key));
+                                          const std::string& key, const Info& found,
+                                          uint64_t looks) {
+  if (!NoteVersion({store, key}, found, looks)) {
+    return model::HasChanged(store->Describe(key));
+  }
   return {};
 }
 
-std::optional<backends::Generation> ChunkLedger::Noted(
-    const std::shared_ptr<const backends::Store>& store, const std::string& key) const {
+ChunkLedger::Expected ChunkLedger::Expect(const std::shared_ptr<const backends::Store>& store,
+                                          const std::string& key) const {
   model::MutexLock lock(mutex_);
   const auto known = noted_.find({store, key});
-  return known == noted_.end() ? std::nullopt : known->second;
+  return {.version = known == noted_.end() ? std::nullopt : known->second, .looks = looks_};
 }
 
 void ChunkLedger::Watch(MetadataLook have_metadata_changed, std::chrono::nanoseconds age) {
@@ -95,37 +99,51 @@ void ChunkLedger::Watch(MetadataLook have_metadata_changed, std::chrono::nanosec
   held_at_ns_ = std::min(held_at_ns_, NowNs() - static_cast<int64_t>(age.count()));
 }
 
-bool ChunkLedger::NoteVersion(const FileId& file, const Info& found) {
-  if (const auto same = AddKnown(file, found)) return *same;
+bool ChunkLedger::NoteVersion(const FileId& file, const Info& found, uint64_t looks) {
+  Attempt attempt = AddKnown(file, found, std::nullopt);
+  if (!attempt.same) attempt = AddAfterLook(file, found, attempt.looks);
+  const bool is_seen = attempt.is_known || attempt.looks == looks;
+  return *attempt.same && (is_seen || IsStill(file, found));
+}
+
+ChunkLedger::Attempt ChunkLedger::AddKnown(const FileId& file, const Info& found,
+                                           std::optional<uint64_t> asked) {
+  const model::MutexLock lock(mutex_);
+  if (changed_) return {.same = false};
+  const bool is_known = noted_.contains(file);
+  if (!is_known && NeedsLook(*file.first, found, asked)) return {.looks = looks_};
+  return {.same = AddVersion(file, found), .looks = looks_, .is_known = is_known};
+}
+
+ChunkLedger::Attempt ChunkLedger::AddAfterLook(const FileId& file, const Info& found,
+                                               uint64_t asked) {
   // One thread looks; what it finds out often spares those the look that have waited.
   const model::MutexLock looking(look_mutex_);
-  if (const auto same = AddKnown(file, found)) return *same;
-  const bool same = TakeLook(PlanLook(*file.first, found));
+  if (const Attempt attempt = AddKnown(file, found, asked); attempt.same) return attempt;
+  const bool same = TakeLook(PlanLook(file, found));
   const model::MutexLock lock(mutex_);
-  return same && !changed_ && AddVersion(file, found);
+  return {.same = same && !changed_ && AddVersion(file, found), .is_known = true};
 }
 
-std::optional<bool> ChunkLedger::AddKnown(const FileId& file, const Info& found) {
-  const model::MutexLock lock(mutex_);
-  if (changed_) return false;
-  if (!noted_.contains(file) && NeedsLook(*file.first, found)) return std::nullopt;
-  return AddVersion(file, found);
-}
-
-bool ChunkLedger::NeedsLook(const backends::Store& store, const Info& found) const {
-  if (IsLate(store, found)) return true;
+bool ChunkLedger::NeedsLook(const backends::Store& store, const Info& found,
+                            std::optional<uint64_t> asked) const {
+  // A look at the others that began after `found` was read has seen what another would.
+  if (IsLate(store, found)) return !asked || *asked == looks_;
   const bool is_remote = store.looks_are_requests();
   // What a server has stays in its place, and is written with the time of that.
   if (found && (is_remote || metadata_ == nullptr)) return false;
   return Clock::now() - looked_at_ >= LookInterval(is_remote, found.has_value());
 }
 
-ChunkLedger::Look ChunkLedger::PlanLook(const backends::Store& store, const Info& found) {
+ChunkLedger::Look ChunkLedger::PlanLook(const FileId& file, const Info& found) {
+  const backends::Store& store = *file.first;
   const model::MutexLock lock(mutex_);
   Look look{.metadata = metadata_, .begin = Clock::now(), .begin_ns = NowNs()};
   looked_at_ = look.begin;
   if (!found || IsLate(store, found)) {
+    ++looks_;
     AddNotes(store.looks_are_requests() ? kSampleOfServer : kBatch, look);
+    look.notes.emplace_back(file, VersionOf(found));
   }
   return look;
 }
@@ -170,6 +188,16 @@ bool ChunkLedger::TakeLook(const Look& look) {
     changed_mtime_ns_ = std::max(changed_mtime_ns_, kNoTime);
   }
   return !changed_;
+}
+
+bool ChunkLedger::IsStill(const FileId& file, const Info& found) {
+  const backends::RequestScope scope;
+  backends::RequestScope::ForgetAll();
+  const std::optional<Info> change = FindChange({{file, VersionOf(found)}});
+  if (!change) return true;
+  const model::MutexLock lock(mutex_);
+  NoticeChange(*change);
+  return false;
 }
 
 bool ChunkLedger::AddVersion(const FileId& file, const Info& found) {

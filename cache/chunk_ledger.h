@@ -50,19 +50,26 @@ class ChunkLedger {
   model::Result<void> Note(const std::shared_ptr<const backends::Store>& store,
                            const std::string& key);
 
-  // The same with `found`, the result of a read of `key`; nullopt if there was
+  // What a read of a file has to match; taken before the read.
+  struct Expected {
+    // The noted version; nullopt if none was noted, or there was no value.
+    std::optional<backends::Generation> version;
+    // The looks at files that had begun.
+    uint64_t looks = 0;
+  };
+  Expected Expect(const std::shared_ptr<const backends::Store>& store,
+                  const std::string& key) const;
+
+  // The same as Note() with `found`, the result of a read of `key`; nullopt if there was
   // no value. Of a file that is noted for the first time, the ledger finds out whether it
   // belongs to what was read before: one that was written late by looking at the others (all,
   // or of very many mostly a sample), and one that is not there, or that may have come with
-  // another directory, by such a look now and then.
+  // another directory, by such a look now and then. `looks` were expected before the read; if
+  // one has begun since, it has not seen this file, which then is looked at by itself.
   model::Result<void> NoteRead(const std::shared_ptr<const backends::Store>& store,
                                const std::string& key,
-                               const std::optional<backends::ValueInfo>& found);
-
-  // The noted version of `key`, which the next read of it has to match. nullopt if
-  // no version was noted, or `key` had no value.
-  std::optional<backends::Generation> Noted(const std::shared_ptr<const backends::Store>& store,
-                                            const std::string& key) const;
+                               const std::optional<backends::ValueInfo>& found,
+                               uint64_t looks = 0);
 
   // Looks at the noted files again. True if one of them has changed, appeared or
   // disappeared, or if not all reads could be noted. Costs one stat() per file up to
@@ -106,10 +113,22 @@ class ChunkLedger {
   };
 
   static std::optional<Info> FindChange(const Notes& notes);
-  // Notes `found` if that takes no look; false if something has changed.
-  std::optional<bool> AddKnown(const FileId& file, const Info& found) EXCLUDES(mutex_);
-  bool NeedsLook(const backends::Store& store, const Info& found) const REQUIRES(mutex_);
-  Look PlanLook(const backends::Store& store, const Info& found) EXCLUDES(mutex_);
+  // What became of a note without a look.
+  struct Attempt {
+    std::optional<bool> same = {};  // false: something has changed; nullopt: it takes a look
+    uint64_t looks = 0;             // that have begun so far
+    bool is_known = false;          // it was noted before, or its own look has seen it
+  };
+  // `asked`: the looks that had begun when this was asked for the first time.
+  Attempt AddKnown(const FileId& file, const Info& found, std::optional<uint64_t> asked)
+      EXCLUDES(mutex_);
+  Attempt AddAfterLook(const FileId& file, const Info& found, uint64_t asked)
+      EXCLUDES(look_mutex_, mutex_);
+  bool NeedsLook(const backends::Store& store, const Info& found,
+                 std::optional<uint64_t> asked) const REQUIRES(mutex_);
+  Look PlanLook(const FileId& file, const Info& found) EXCLUDES(mutex_);
+  // Looks at one file alone. False if it has changed.
+  bool IsStill(const FileId& file, const Info& found) EXCLUDES(mutex_);
   // Whether `found` was written after the time at which everything held.
   bool IsLate(const backends::Store& store, const Info& found) const REQUIRES(mutex_);
   // How long to wait after a look for a file that does not tell by its time that it is late.
@@ -122,7 +141,7 @@ class ChunkLedger {
   // False if `found` is another version than the noted one.
   bool AddVersion(const FileId& file, const Info& found) REQUIRES(mutex_);
   void NoticeChange(const Info& now) REQUIRES(mutex_);
-  bool NoteVersion(const FileId& file, const Info& found) EXCLUDES(mutex_);
+  bool NoteVersion(const FileId& file, const Info& found, uint64_t looks) EXCLUDES(mutex_);
 
   model::Mutex look_mutex_;  // held for a look; taken before mutex_
   mutable model::Mutex mutex_;
@@ -132,6 +151,7 @@ class ChunkLedger {
   int64_t held_at_ns_ GUARDED_BY(mutex_);
   Clock::time_point looked_at_ GUARDED_BY(mutex_);
   Clock::duration cost_ GUARDED_BY(mutex_){};  // of the last look
+  uint64_t looks_ GUARDED_BY(mutex_) = 0;      // at files that have begun so far
   // The same of the last look at all notes.
   Clock::time_point looked_at_all_ GUARDED_BY(mutex_);
   Clock::duration cost_all_ GUARDED_BY(mutex_){};

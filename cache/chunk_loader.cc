@@ -52,19 +52,21 @@ ThreadBuffers& Buffers() {
 
 model::Failure CutShort() { return Corrupt("it was cut short while being read"); }
 
-// The version that a read of the value has to match: the one that the location is
-// about, or that was read before.
-std::optional<backends::Generation> WantedVersion(const ChunkLocation& location,
-                                                  const ChunkLedger* ledger) {
-  if (location.if_match || !ledger) return location.if_match;
-  return ledger->Noted(location.store, location.key);
+// What a read of the value has to match: the version that the location is about, or that was
+// read before.
+ChunkLedger::Expected Expect(const ChunkLocation& location, const ChunkLedger* ledger) {
+  ChunkLedger::Expected expected;
+  if (ledger) expected = ledger->Expect(location.store, location.key);
+  if (location.if_match) expected.version = location.if_match;
+  return expected;
 }
 
+// `looks` as they were expected before the read.
 Result<void> NoteRead(const ChunkLocation& location, ChunkLedger* ledger,
-                      const std::optional<backends::ReadResult>& read) {
+                      const std::optional<backends::ReadResult>& read, uint64_t looks) {
   if (!ledger) return {};
   return ledger->NoteRead(location.store, location.key,
-                          read ? std::optional(read->info) : std::nullopt);
+                          read ? std::optional(read->info) : std::nullopt, looks);
 }
 
 // Looks whether what could not be read or decoded has changed meanwhile: then it is
@@ -163,7 +165,7 @@ class Loading {
     Bytes chunk;
     ByteSpan bytes;
     ByteSpan rest;
-    std::optional<backends::Generation> version = WantedVersion(location_, ledger_);
+    auto [version, looks] = Expect(location_, ledger_);
     bool is_first = true;
     for (const ByteRange& piece : location_.pieces) {
       const auto reserve = [&](uint64_t available) -> Result<ByteSpan> {
@@ -176,7 +178,7 @@ class Loading {
       NDLFS_TRY(
           const auto read,
           location_.store->Read(location_.key, {.range = piece, .if_match = version}, reserve));
-      if (is_first) NDLFS_RETURN_IF_ERROR(NoteRead(location_, ledger_, read));
+      if (is_first) NDLFS_RETURN_IF_ERROR(NoteRead(location_, ledger_, read, looks));
       if (!read && is_first) {
         if (version) return model::Stale("it is gone");
         return Bytes();
@@ -194,7 +196,7 @@ class Loading {
   // All pieces at once, from a store where each of them would be a request. nullopt if
   // something is not as it should be: reading one piece after the other then tells what.
   Result<std::optional<Bytes>> FromServer() {
-    const auto version = WantedVersion(location_, ledger_);
+    const auto [version, looks] = Expect(location_, ledger_);
     const uint64_t most = fixed() ? spec_.codecs.MaxEncodedSize(shape_) : limit_;
     std::vector<backends::ReadRequest> requests;
     uint64_t total = 0;
@@ -215,7 +217,7 @@ class Loading {
     Bytes chunk;
     NDLFS_TRY(const ByteSpan bytes, Reserve(info.size, chunk));
     const auto noted = std::optional(backends::ReadResult{bytes.size(), info});
-    NDLFS_RETURN_IF_ERROR(NoteRead(location_, ledger_, noted));
+    NDLFS_RETURN_IF_ERROR(NoteRead(location_, ledger_, noted, looks));
     std::byte* out = bytes.data();
     for (const auto& answer : answers) {
       const auto piece = (*answer)->bytes.span();
@@ -317,7 +319,9 @@ class Piece final : public backends::EncodedChunk {
         ledger_(context.ledger),
         pace_(context.pace),
         check_(std::move(check)) {
-    version_ = WantedVersion(location, ledger_);
+    const auto expected = Expect(location, ledger_);
+    version_ = expected.version;
+    looks_ = expected.looks;
   }
 
   // Reads the beginning of the chunk, from which codecs learn where its parts are.
@@ -361,7 +365,7 @@ class Piece final : public backends::EncodedChunk {
         const auto read,
         location_.store->Read(location_.key, {.range = part, .if_match = version_}, reserve));
     fetch.End();
-    if (!checked_) NDLFS_RETURN_IF_ERROR(NoteRead(location_, ledger_, read));
+    if (!checked_) NDLFS_RETURN_IF_ERROR(NoteRead(location_, ledger_, read, looks_));
     is_absent_ = !read;
     if (!read) return std::nullopt;
     checked_ = true;
@@ -373,6 +377,7 @@ class Piece final : public backends::EncodedChunk {
   ChunkLedger* const ledger_;
   LoadPace* const pace_;
   const Check check_;
+  uint64_t looks_ = 0;  // of the ledger, before the first read
   Bytes head_;
   // Of the value, since the first read.
   mutable bool checked_ = false;

@@ -170,6 +170,19 @@ struct Handlers {
     return *std::move(inode);
   }
 
+  // The attributes of a file that only a listing has told so far, if it would tell that version
+  // again. Whoever walks through a tree twice asks for those of every file in it: no node is
+  // made and kept for that.
+  static std::optional<Attributes> StatListed(Filesystem& fs, const InodeTable::Inode& inode) {
+    if (inode.object) return std::nullopt;
+    const auto path = fs.table_.PathOf(inode.nodeid);
+    const auto parent = fs.table_.FindParent(inode.nodeid);
+    if (!path || path->empty() || !parent) return std::nullopt;
+    const auto listed = AsNode(*parent).FindListed(path->back());
+    if (!listed || listed->version != inode.listed_version) return std::nullopt;
+    return listed->attributes;
+  }
+
   // The node of a file that only a listing has told so far; nullopt if that version of it has
   // gone.
   static std::optional<InodeTable::Inode> MakeListed(Filesystem& fs, fuse_ino_t nodeid) {
@@ -320,15 +333,25 @@ struct Handlers {
     fs.NoteForgotten(count);
   }
 
+  static Status ReplyAttributes(Filesystem& fs, Request& request, uint64_t ino,
+                                const Attributes& attributes, double timeout) {
+    const struct ::stat status = ToStat(fs.options_, ino, attributes);
+    request.Answer([&](fuse_req_t r) { return fuse_reply_attr(r, &status, timeout); });
+    return {};
+  }
+
   static void OpGetattr(fuse_req_t req, fuse_ino_t nodeid, fuse_file_info*) {
     Queue(req, &Counts::getattr, Lane::kLook, nodeid,
           [nodeid](Filesystem& fs, Request& request) -> Status {
+            if (const auto known = fs.table_.Find(nodeid)) {
+              if (const auto listed = StatListed(fs, *known)) {
+                return ReplyAttributes(fs, request, known->ino, *listed, fs.options_.timeout);
+              }
+            }
             NDLFS_TRY(const auto inode, Find(fs, nodeid));
             NDLFS_TRY(const auto attributes, AsNode(inode).Stat());
-            const struct ::stat status = ToStat(fs.options_, inode.ino, attributes);
             const double timeout = AsNode(inode).IsVolatile() ? 0 : fs.options_.timeout;
-            request.Answer([&](fuse_req_t r) { return fuse_reply_attr(r, &status, timeout); });
-            return {};
+            return ReplyAttributes(fs, request, inode.ino, attributes, timeout);
           });
   }
 

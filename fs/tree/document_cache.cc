@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "fs/tree/document_cache.h"
 
+#include <malloc.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <tuple>
@@ -124,6 +126,9 @@ class TracedHierarchy final : public backends::Hierarchy {
   mutable int64_t mtime_ns_ = 0;
 };
 
+// Left to itself, malloc keeps what was used to write a document of so many.
+constexpr size_t kManyParts = 1000;
+
 model::Result<DocumentPtr> Write(const DocumentWriter& writer,
                                  const std::shared_ptr<MountedStore>& store,
                                  const HierarchyPtr& hierarchy, const std::string& path) {
@@ -202,6 +207,7 @@ model::Result<DocumentPtr> DocumentCache::Get(const std::shared_ptr<MountedStore
   }
   if (!seen.fresh) {
     NDLFS_TRY(seen.document, Write(writer_, store, hierarchy, path));
+    if (seen.document->parts.size() >= kManyParts) ::malloc_trim(0);
   }
   Keep(store, path, seen.document, now);
   return seen.document;

@@ -252,7 +252,11 @@ bool InodeTable::IsUsed(uint64_t ino) const {
 InodeTable::Inode InodeTable::Describe(const Node& node) const {
   const Place& place = places_[node.place];
   const uint64_t parent_ino = place.parent == kNone ? place.ino : places_[place.parent].ino;
-  return {node.nodeid, place.ino, parent_ino, node.object};
+  return {.nodeid = node.nodeid,
+          .ino = place.ino,
+          .parent_ino = parent_ino,
+          .object = node.object,
+          .listed_version = node.object ? 0 : node.listed_version};
 }
 
 InodeTable::Inode InodeTable::Add(Index place, ObjectPtr object, uint64_t listed_version) {

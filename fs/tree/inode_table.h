@@ -60,8 +60,9 @@ class InodeTable {
   struct Inode {
     NodeId nodeid = 0;
     uint64_t ino = 0;
-    uint64_t parent_ino = 0;  // of the root: its own
-    ObjectPtr object;         // null: see LookupListed()
+    uint64_t parent_ino = 0;      // of the root: its own
+    ObjectPtr object;             // null: see LookupListed()
+    uint64_t listed_version = 0;  // the one given there, while there is no object
   };
 
   // The hash of a path, from the st_ino of its parent and its last part.

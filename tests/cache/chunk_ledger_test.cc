@@ -17,6 +17,15 @@ namespace {
 
 class ChunkLedgerTest : public testing::Test {
  protected:
+  // Writes `key`, and returns what a read of it finds.
+  std::optional<backends::ValueInfo> WriteNow(const std::string& key) {
+    const auto now = std::chrono::system_clock::now().time_since_epoch();
+    store_->Put(key, "new");
+    auto found = *store_->Stat(key);
+    found->modified_ns = std::chrono::duration_cast<std::chrono::nanoseconds>(now).count();
+    return found;
+  }
+
   std::shared_ptr<test::MemoryStore> store_ = std::make_shared<test::MemoryStore>();
   ChunkLedger ledger_;
 };
@@ -50,27 +59,18 @@ TEST_F(ChunkLedgerTest, NoticesFilesThatAppearAndGo) {
   EXPECT_TRUE(other.Changed());
 }
 
-// What a read of a file finds that has just been written.
-std::optional<backends::ValueInfo> WrittenNow() {
-  const auto now = std::chrono::system_clock::now().time_since_epoch();
-  return backends::ValueInfo{
-      .generation = backends::Generation::OfTag("now"),
-      .size = 3,
-      .modified_ns = std::chrono::duration_cast<std::chrono::nanoseconds>(now).count()};
-}
-
 TEST_F(ChunkLedgerTest, AFileWrittenLateIsAChangeWhereAnotherHasChangedToo) {
   store_->Put("0.0", "old");
   ASSERT_TRUE(ledger_.Note(store_, "0.0"));
   store_->Put("0.0", "new");
-  EXPECT_FALSE(ledger_.NoteRead(store_, "0.1", WrittenNow()))
+  EXPECT_FALSE(ledger_.NoteRead(store_, "0.1", WriteNow("0.1")))
       << "the old file and the new one do not belong together";
 }
 
 TEST_F(ChunkLedgerTest, AFileWrittenLateIsNoneWhereTheOthersAreAsTheyWere) {
   store_->Put("0.0", "old");
   ASSERT_TRUE(ledger_.Note(store_, "0.0"));
-  EXPECT_TRUE(ledger_.NoteRead(store_, "0.1", WrittenNow())) << "an array that grows";
+  EXPECT_TRUE(ledger_.NoteRead(store_, "0.1", WriteNow("0.1"))) << "an array that grows";
   EXPECT_FALSE(ledger_.has_changed());
 }
 
@@ -78,7 +78,7 @@ TEST_F(ChunkLedgerTest, AFileThatCameWithItsOldTimeIsLate) {
   store_->Put("0.0", "old");
   ASSERT_TRUE(ledger_.Note(store_, "0.0"));
   store_->Put("0.0", "new");
-  auto copied = WrittenNow();  // as rsync does
+  auto copied = WriteNow("0.1");  // as rsync does
   std::swap(copied->modified_ns, copied->placed_ns);
   EXPECT_FALSE(ledger_.NoteRead(store_, "0.1", copied));
 }
@@ -89,7 +89,27 @@ TEST_F(ChunkLedgerTest, ALateFileShowsOneChangedFileOfMany) {
     ASSERT_TRUE(ledger_.Note(store_, std::to_string(i)));
   }
   store_->Put("1500", "new");
-  EXPECT_FALSE(ledger_.NoteRead(store_, "late", WrittenNow()));
+  EXPECT_FALSE(ledger_.NoteRead(store_, "late", WriteNow("late")));
+}
+
+TEST_F(ChunkLedgerTest, AFileThatChangedBetweenItsReadAndALookIsAChange) {
+  for (const char* key : {"0", "1", "2"}) store_->Put(key, "old");
+  ASSERT_TRUE(ledger_.Note(store_, "0"));
+  // One thread reads two files, and meanwhile another looks for what it reads.
+  const uint64_t looks = ledger_.Expect(store_, "1").looks;
+  const auto first = *store_->Stat("1");
+  const auto second = *store_->Stat("2");
+  store_->Put("2", "new");
+  ASSERT_TRUE(ledger_.NoteRead(store_, "late", WriteNow("late")));
+  EXPECT_TRUE(ledger_.NoteRead(store_, "1", first, looks)) << "it is as it was read";
+  EXPECT_FALSE(ledger_.NoteRead(store_, "2", second, looks));
+  EXPECT_TRUE(ledger_.has_changed());
+}
+
+TEST_F(ChunkLedgerTest, ALateFileThatHasChangedSinceItsReadIsAChange) {
+  const auto found = WriteNow("0");
+  store_->Put("0", "newer");
+  EXPECT_FALSE(ledger_.NoteRead(store_, "0", found));
 }
 
 TEST_F(ChunkLedgerTest, AFileThatIsNotThereIsAChangeWhereAnotherHasChangedToo) {
@@ -127,13 +147,13 @@ class WatchingLedgerTest : public ChunkLedgerTest {
 
 TEST_F(WatchingLedgerTest, TheFirstFileIsLateIfItWasWrittenAfterTheMetadataWereRead) {
   have_changed_ = true;
-  EXPECT_FALSE(ledger_.NoteRead(store_, "0.0", WrittenNow()));
+  EXPECT_FALSE(ledger_.NoteRead(store_, "0.0", WriteNow("0.0")));
   EXPECT_TRUE(ledger_.Changed());
   EXPECT_LE(ledger_.changed_mtime_ns(), 1) << "it is no file of the data";
 }
 
 TEST_F(WatchingLedgerTest, AnArrayThatGrowsUnderTheSameMetadataIsUnchanged) {
-  EXPECT_TRUE(ledger_.NoteRead(store_, "0", WrittenNow()));
+  EXPECT_TRUE(ledger_.NoteRead(store_, "0", WriteNow("0")));
   EXPECT_EQ(looks_, 1);
   EXPECT_FALSE(ledger_.has_changed());
 }
@@ -147,14 +167,12 @@ TEST_F(WatchingLedgerTest, WhatWasThereAtTheLastLookIsNotLate) {
         return false;
       },
       std::chrono::seconds(1));
-  const auto written = WrittenNow();
+  const auto first = WriteNow("0");
+  const auto second = WriteNow("1");
   std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  store_->Put("0", "x");
-  auto first = (*store_->Stat("0"));
-  first->modified_ns = written->modified_ns;
   EXPECT_TRUE(ledger_.NoteRead(store_, "0", first));
   EXPECT_EQ(looks_, 1);
-  EXPECT_TRUE(ledger_.NoteRead(store_, "1", written));
+  EXPECT_TRUE(ledger_.NoteRead(store_, "1", second));
   EXPECT_EQ(looks_, 1);
 }
 
@@ -259,11 +277,11 @@ TEST_F(ChunkLedgerTest, OneChangedFileOfManyIsFound) {
 
 TEST_F(ChunkLedgerTest, KnowsWhatTheNextReadHasToMatch) {
   store_->Put("a", "abc");
-  EXPECT_EQ(ledger_.Noted(store_, "a"), std::nullopt);
+  EXPECT_EQ(ledger_.Expect(store_, "a").version, std::nullopt);
   ASSERT_TRUE(ledger_.Note(store_, "a"));
-  EXPECT_EQ(ledger_.Noted(store_, "a"), (*store_->Stat("a"))->generation);
+  EXPECT_EQ(ledger_.Expect(store_, "a").version, (*store_->Stat("a"))->generation);
   ASSERT_TRUE(ledger_.Note(store_, "absent"));
-  EXPECT_EQ(ledger_.Noted(store_, "absent"), std::nullopt);
+  EXPECT_EQ(ledger_.Expect(store_, "absent").version, std::nullopt);
 }
 
 TEST_F(ChunkLedgerTest, GivesBackTheRoomThatItTook) {

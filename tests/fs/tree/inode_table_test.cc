@@ -108,11 +108,13 @@ TEST(InodeTableTest, NameOfAListingGetsItsObjectWhenItIsUsed) {
   ASSERT_TRUE(listed);
   EXPECT_EQ(listed->ino, table.InoOf(1, "file"));
   EXPECT_EQ(table.Find(listed->nodeid)->object, nullptr);
+  EXPECT_EQ(table.Find(listed->nodeid)->listed_version, 7u);
   EXPECT_FALSE(table.Complete(listed->nodeid, MakeThing(8))) << "another version";
   EXPECT_EQ(table.Find(listed->nodeid)->object, nullptr);
   const auto object = MakeThing(7);
   EXPECT_EQ(table.Complete(listed->nodeid, object)->object, object);
   EXPECT_EQ(table.Complete(listed->nodeid, MakeThing(7))->object, object) << "the first stays";
+  EXPECT_EQ(table.Find(listed->nodeid)->listed_version, 0u);
   table.Forget(listed->nodeid, 1);
   EXPECT_FALSE(table.Complete(listed->nodeid, object));
   EXPECT_EQ(table.size(), 1u);
