@@ -49,13 +49,6 @@ int64_t NowNs() {
       .count();
 }
 
-// What cannot be looked at counts as absent: when it can be again, that is a
-// change.
-std::optional<backends::ValueInfo> InfoOrAbsent(
-    model::Result<std::optional<backends::ValueInfo>> info) {
-  return info ? *std::move(info) : std::nullopt;
-}
-
 std::optional<backends::Generation> VersionOf(const std::optional<backends::ValueInfo>& info) {
   return info ? std::optional(info->generation) : std::nullopt;
 }
@@ -79,9 +72,8 @@ model::Result<void> ChunkLedger::Note(const std::shared_ptr<const backends::Stor
 model::Result<void> ChunkLedger::NoteRead(const std::shared_ptr<const backends::Store>& store,
                                           const std::string& key, const Info& found,
                                           uint64_t looks) {
-  if (!NoteVersion({store, key}, found, looks)) {
-    return model::HasChanged(store->Describe(key));
-  }
+  NDLFS_TRY(const bool is_same, NoteVersion({store, key}, found, looks));
+  if (!is_same) return model::HasChanged(store->Describe(key));
   return {};
 }
 
@@ -99,30 +91,48 @@ void ChunkLedger::Watch(MetadataLook have_metadata_changed, std::chrono::nanosec
   held_at_ns_ = std::min(held_at_ns_, NowNs() - static_cast<int64_t>(age.count()));
 }
 
-bool ChunkLedger::NoteVersion(const FileId& file, const Info& found, uint64_t looks) {
-  Attempt attempt = AddKnown(file, found, std::nullopt);
-  if (!attempt.same) attempt = AddAfterLook(file, found, attempt.looks);
-  const bool is_seen = attempt.is_known || attempt.looks == looks;
-  return *attempt.same && (is_seen || IsStill(file, found));
+// Repeats only after a look of another thread.
+model::Result<bool> ChunkLedger::NoteVersion(const FileId& file, const Info& found,
+                                             uint64_t looks) {
+  std::optional<uint64_t> asked;
+  while (true) {
+    Attempt attempt = AddKnown(file, found, looks, asked);
+    if (attempt.needs_look) {
+      if (!asked) asked = attempt.looks;
+      // One thread looks; what it finds out often spares those the look that have waited.
+      const model::MutexLock looking(look_mutex_);
+      attempt = AddKnown(file, found, looks, asked);
+      if (attempt.needs_look) {
+        NDLFS_TRY(attempt.same, LookAndAdd(file, found));
+        if (!attempt.same) continue;
+      }
+    }
+    if (attempt.same) return *attempt.same;
+    NDLFS_TRY(const bool is_still, IsStill(file, found));
+    if (!is_still) return false;
+    looks = attempt.looks;
+  }
 }
 
 ChunkLedger::Attempt ChunkLedger::AddKnown(const FileId& file, const Info& found,
-                                           std::optional<uint64_t> asked) {
+                                           uint64_t looks, std::optional<uint64_t> asked) {
   const model::MutexLock lock(mutex_);
   if (changed_) return {.same = false};
-  const bool is_known = noted_.contains(file);
-  if (!is_known && NeedsLook(*file.first, found, asked)) return {.looks = looks_};
-  return {.same = AddVersion(file, found), .looks = looks_, .is_known = is_known};
+  if (!noted_.contains(file)) {
+    if (NeedsLook(*file.first, found, asked)) return {.looks = looks_, .needs_look = true};
+    if (looks != looks_) return {.looks = looks_};
+  }
+  return {.same = AddVersion(file, found), .looks = looks_};
 }
 
-ChunkLedger::Attempt ChunkLedger::AddAfterLook(const FileId& file, const Info& found,
-                                               uint64_t asked) {
-  // One thread looks; what it finds out often spares those the look that have waited.
-  const model::MutexLock looking(look_mutex_);
-  if (const Attempt attempt = AddKnown(file, found, asked); attempt.same) return attempt;
-  const bool same = TakeLook(PlanLook(file, found));
+model::Result<std::optional<bool>> ChunkLedger::LookAndAdd(const FileId& file,
+                                                           const Info& found) {
+  const Look look = PlanLook(file, found);
+  NDLFS_TRY(const bool is_same, TakeLook(look));
+  if (!is_same) return false;
+  if (look.notes.empty()) return std::nullopt;  // the metadata alone
   const model::MutexLock lock(mutex_);
-  return {.same = same && !changed_ && AddVersion(file, found), .is_known = true};
+  return !changed_ && AddVersion(file, found);
 }
 
 bool ChunkLedger::NeedsLook(const backends::Store& store, const Info& found,
@@ -169,10 +179,10 @@ void ChunkLedger::AddNotes(size_t most, Look& look) const {
   look.notes.insert(look.notes.end(), std::prev(noted_.end(), each), noted_.end());
 }
 
-bool ChunkLedger::TakeLook(const Look& look) {
+model::Result<bool> ChunkLedger::TakeLook(const Look& look) {
   const backends::RequestScope scope;
   backends::RequestScope::ForgetAll();
-  const std::optional<Info> change = FindChange(look.notes);
+  NDLFS_TRY(const std::optional<Info> change, FindChange(look.notes));
   const bool have_metadata_changed = look.metadata != nullptr && (*look.metadata)();
   const auto end = Clock::now();
   model::MutexLock lock(mutex_);
@@ -190,10 +200,10 @@ bool ChunkLedger::TakeLook(const Look& look) {
   return !changed_;
 }
 
-bool ChunkLedger::IsStill(const FileId& file, const Info& found) {
+model::Result<bool> ChunkLedger::IsStill(const FileId& file, const Info& found) {
   const backends::RequestScope scope;
   backends::RequestScope::ForgetAll();
-  const std::optional<Info> change = FindChange({{file, VersionOf(found)}});
+  NDLFS_TRY(const std::optional<Info> change, FindChange({{file, VersionOf(found)}}));
   if (!change) return true;
   const model::MutexLock lock(mutex_);
   NoticeChange(*change);
@@ -220,8 +230,10 @@ bool ChunkLedger::AddVersion(const FileId& file, const Info& found) {
 bool ChunkLedger::IsLate(const backends::Store& store, const Info& found) const {
   if (!found) return false;
   const int64_t step = store.looks_are_requests() ? kClockStepOfServer : kClockStep;
-  const int64_t written_ns = std::max(found->modified_ns, found->placed_ns);
-  return written_ns >= held_at_ns_ - step && written_ns <= NowNs();
+  const int64_t from = held_at_ns_ - step;
+  const int64_t now = NowNs();
+  const auto is_late = [&](int64_t time) { return time >= from && time <= now; };
+  return is_late(found->modified_ns) || is_late(found->placed_ns);
 }
 
 void ChunkLedger::Vouch(std::chrono::nanoseconds holds) {
@@ -242,20 +254,23 @@ bool ChunkLedger::Changed() {
     if (changed_ || (unnoted_reads_ != 0 && begin >= vouched_until_)) return true;
     notes.assign(noted_.begin(), noted_.end());
   }
-  const std::optional<Info> change = FindChange(notes);
+  auto found = FindChange(notes);
   model::MutexLock lock(mutex_);
+  // What cannot be looked at counts as absent: when it can be again, that is a change.
+  const std::optional<Info> change = found ? *std::move(found) : std::optional<Info>(Info());
   if (change) NoticeChange(*change);
   // An open takes several looks, and each of 100,000 files takes about a second.
   if (!change && begin < vouched_until_) vouched_until_ += Clock::now() - begin;
   return change.has_value();
 }
 
-// What is there now in the place of a file that has changed; nullopt where none has.
-std::optional<ChunkLedger::Info> ChunkLedger::FindChange(const Notes& notes) {
+// What is there now in the place of a file that has changed; nullopt where none has. An error
+// where nobody can tell.
+model::Result<std::optional<ChunkLedger::Info>> ChunkLedger::FindChange(const Notes& notes) {
   if (notes.size() > kBatch) {
     for (size_t i = 0; i < notes.size(); i += notes.size() / kSample) {
       const auto& [file, then] = notes[i];
-      Info now = InfoOrAbsent(file.first->Stat(file.second));
+      NDLFS_TRY(Info now, file.first->Stat(file.second));
       if (VersionOf(now) != then) return now;
     }
   }
@@ -269,7 +284,10 @@ std::optional<ChunkLedger::Info> ChunkLedger::FindChange(const Notes& notes) {
     }
     auto answers = store.StatMany(keys);
     for (size_t i = 0; i < keys.size(); ++i) {
-      Info now = i < answers.size() ? InfoOrAbsent(std::move(answers[i])) : std::nullopt;
+      Info now;
+      if (i < answers.size()) {
+        NDLFS_TRY(now, std::move(answers[i]));
+      }
       if (VersionOf(now) != notes[first + i].second) return now;
     }
   }

@@ -112,23 +112,28 @@ class ChunkLedger {
     int64_t begin_ns = 0;  // since 1970
   };
 
-  static std::optional<Info> FindChange(const Notes& notes);
+  static model::Result<std::optional<Info>> FindChange(const Notes& notes);
+  // False if something has changed, an error if nobody can tell.
+  model::Result<bool> NoteVersion(const FileId& file, const Info& found, uint64_t looks)
+      EXCLUDES(look_mutex_, mutex_);
   // What became of a note without a look.
   struct Attempt {
-    std::optional<bool> same = {};  // false: something has changed; nullopt: it takes a look
+    std::optional<bool> same = {};  // it is noted, or (false) something has changed
     uint64_t looks = 0;             // that have begun so far
-    bool is_known = false;          // it was noted before, or its own look has seen it
+    bool needs_look = false;  // if neither: else a look has begun that did not see the file
   };
-  // `asked`: the looks that had begun when this was asked for the first time.
-  Attempt AddKnown(const FileId& file, const Info& found, std::optional<uint64_t> asked)
-      EXCLUDES(mutex_);
-  Attempt AddAfterLook(const FileId& file, const Info& found, uint64_t asked)
-      EXCLUDES(look_mutex_, mutex_);
+  // `looks` had begun before the read, `asked` when a look for the file was first found needed.
+  Attempt AddKnown(const FileId& file, const Info& found, uint64_t looks,
+                   std::optional<uint64_t> asked) EXCLUDES(mutex_);
   bool NeedsLook(const backends::Store& store, const Info& found,
                  std::optional<uint64_t> asked) const REQUIRES(mutex_);
+  // False if something has changed; nullopt if that is not so, but the look has not seen
+  // `file`.
+  model::Result<std::optional<bool>> LookAndAdd(const FileId& file, const Info& found)
+      REQUIRES(look_mutex_) EXCLUDES(mutex_);
   Look PlanLook(const FileId& file, const Info& found) EXCLUDES(mutex_);
   // Looks at one file alone. False if it has changed.
-  bool IsStill(const FileId& file, const Info& found) EXCLUDES(mutex_);
+  model::Result<bool> IsStill(const FileId& file, const Info& found) EXCLUDES(mutex_);
   // Whether `found` was written after the time at which everything held.
   bool IsLate(const backends::Store& store, const Info& found) const REQUIRES(mutex_);
   // How long to wait after a look for a file that does not tell by its time that it is late.
@@ -137,11 +142,10 @@ class ChunkLedger {
   // otherwise a few from both ends, where a program that writes all files again begins.
   void AddNotes(size_t most, Look& look) const REQUIRES(mutex_);
   // False if something has changed.
-  bool TakeLook(const Look& look) EXCLUDES(mutex_);
+  model::Result<bool> TakeLook(const Look& look) EXCLUDES(mutex_);
   // False if `found` is another version than the noted one.
   bool AddVersion(const FileId& file, const Info& found) REQUIRES(mutex_);
   void NoticeChange(const Info& now) REQUIRES(mutex_);
-  bool NoteVersion(const FileId& file, const Info& found, uint64_t looks) EXCLUDES(mutex_);
 
   model::Mutex look_mutex_;  // held for a look; taken before mutex_
   mutable model::Mutex mutex_;

@@ -110,13 +110,29 @@ Result<JoinedReader::PartPtr> JoinedReader::MakePart(size_t index) const {
   part->converter = std::move(opened.converter);
   if (opened.source) {
     if (const auto range = opened.source->contiguous(); range && ledger_) {
-      NDLFS_RETURN_IF_ERROR(ledger_->Note(range->store, range->key));
+      NDLFS_RETURN_IF_ERROR(NotePart(*range));
     }
     part->reader =
         std::make_unique<const ArrayReader>(std::move(opened.source), cache_, ledger_, counts_);
     NDLFS_RETURN_IF_ERROR(CheckPart(index, *part), opened.name);
   }
   return part;
+}
+
+// What is read of a local file comes from the version that was opened first: that is noted, and
+// compared with what is there now.
+Result<void> JoinedReader::NotePart(const backends::ContiguousRange& range) const {
+  if (!range.store->looks_are_requests()) {
+    const uint64_t looks = ledger_->Expect(range.store, range.key).looks;
+    std::byte first{};
+    const auto read =
+        range.store->Read(range.key, {.range = {0, 1}},
+                          [&](uint64_t) -> Result<ByteSpan> { return ByteSpan(&first, 1); });
+    if (read && *read) {
+      NDLFS_RETURN_IF_ERROR(ledger_->NoteRead(range.store, range.key, (*read)->info, looks));
+    }
+  }
+  return ledger_->Note(range.store, range.key);
 }
 
 // What is read from a part has to fit where it goes.

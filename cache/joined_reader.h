@@ -58,6 +58,7 @@ class JoinedReader {
   PartPtr FindOpen(size_t index) const EXCLUDES(mutex_);
   model::Result<PartPtr> Open(size_t index) const EXCLUDES(mutex_);
   model::Result<PartPtr> MakePart(size_t index) const;
+  model::Result<void> NotePart(const backends::ContiguousRange& range) const;
   model::Result<void> CheckPart(size_t index, const Part& part) const;
   model::Result<void> ReadPart(const Part& part, uint64_t offset, backends::ByteSpan out,
                                Access access) const;

@@ -112,6 +112,30 @@ TEST_F(ChunkLedgerTest, ALateFileThatHasChangedSinceItsReadIsAChange) {
   EXPECT_FALSE(ledger_.NoteRead(store_, "0", found));
 }
 
+TEST_F(ChunkLedgerTest, AFileThatCannotBeLookedAtFailsThatReadAlone) {
+  store_->Put("0", "old");
+  store_->Put("1", "old");
+  ASSERT_TRUE(ledger_.Note(store_, "0"));
+  const uint64_t looks = ledger_.Expect(store_, "1").looks;
+  const auto found = *store_->Stat("1");
+  ASSERT_TRUE(ledger_.NoteRead(store_, "late", WriteNow("late")));
+  store_->Fail("1", EIO);
+  const auto noted = ledger_.NoteRead(store_, "1", found, looks);
+  ASSERT_FALSE(noted);
+  EXPECT_EQ(noted.error().sys_errno(), EIO);
+  EXPECT_FALSE(ledger_.has_changed());
+}
+
+TEST_F(ChunkLedgerTest, AFileOfATimeToComeIsLateByTheOtherTime) {
+  store_->Put("0", "old");
+  ASSERT_TRUE(ledger_.Note(store_, "0"));
+  store_->Put("0", "new");
+  auto found = WriteNow("1");
+  found->placed_ns = found->modified_ns;
+  found->modified_ns += int64_t{3'600'000'000'000};
+  EXPECT_FALSE(ledger_.NoteRead(store_, "1", found));
+}
+
 TEST_F(ChunkLedgerTest, AFileThatIsNotThereIsAChangeWhereAnotherHasChangedToo) {
   store_->Put("0.0", "old");
   ASSERT_TRUE(ledger_.Note(store_, "0.0"));
@@ -185,6 +209,16 @@ TEST_F(WatchingLedgerTest, LooksNowAndThenWhetherTheDirectoryIsStillTheSame) {
   have_changed_ = true;
   EXPECT_FALSE(ledger_.Note(store_, "1"));
   EXPECT_EQ(looks_, 2);
+}
+
+TEST_F(WatchingLedgerTest, ALookAtTheMetadataAloneHasNotSeenTheFile) {
+  store_->Put("0", "old");
+  const uint64_t looks = ledger_.Expect(store_, "0").looks;
+  const auto found = *store_->Stat("0");
+  store_->Put("0", "new");
+  ASSERT_TRUE(ledger_.NoteRead(store_, "late", WriteNow("late")));
+  std::this_thread::sleep_for(std::chrono::milliseconds(30));  // a look at the metadata is due
+  EXPECT_FALSE(ledger_.NoteRead(store_, "0", found, looks));
 }
 
 TEST_F(WatchingLedgerTest, WhatIsNotedIsNotLookedAtForTheMetadata) {

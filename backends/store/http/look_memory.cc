@@ -47,9 +47,9 @@ std::optional<Look> LookMemory::FindIn(Looks& looks, std::string_view path) cons
   return known->what;
 }
 
-void LookMemory::NoteIn(Looks& looks, const std::string& path, const Look& look) {
+void LookMemory::NoteIn(Looks& looks, const std::string& path, const Known<Look>& look) {
   const model::MutexLock lock(mutex_);
-  looks.Put(path, {look, Now()});
+  looks.Put(path, look);
 }
 
 std::optional<Look> LookMemory::FindListed(std::string_view path) const {
@@ -81,7 +81,10 @@ std::optional<Look> LookMemory::FindOwn(std::string_view path) const {
   return FindIn(looks_, path);
 }
 
-void LookMemory::Note(const std::string& path, const Look& look) { NoteIn(looks_, path, look); }
+void LookMemory::Note(const std::string& path, const Look& look,
+                      std::chrono::steady_clock::time_point when) {
+  NoteIn(looks_, path, {look, when});
+}
 
 // Where no directory hides a file, both are the same.
 std::optional<Look> LookMemory::FindFile(std::string_view path) const {
@@ -91,8 +94,9 @@ std::optional<Look> LookMemory::FindFile(std::string_view path) const {
   return known && known->kind == Look::Kind::kDirectory ? std::nullopt : known;
 }
 
-void LookMemory::NoteFile(const std::string& path, const Look& look) {
-  NoteIn(options_.lists_are_complete ? files_ : looks_, path, look);
+void LookMemory::NoteFile(const std::string& path, const Look& look,
+                          std::chrono::steady_clock::time_point when) {
+  NoteIn(options_.lists_are_complete ? files_ : looks_, path, {look, when});
 }
 
 DirectoryNamesPtr LookMemory::FindNames(std::string_view path) const {

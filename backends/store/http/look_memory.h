@@ -58,13 +58,16 @@ class LookMemory {
 
   // What is known of the path: it was looked at, or its directory was listed.
   std::optional<Look> Find(std::string_view path) const EXCLUDES(mutex_);
-  void Note(const std::string& path, const Look& look) EXCLUDES(mutex_);
+  // It was asked for at `when`.
+  void Note(const std::string& path, const Look& look,
+            std::chrono::steady_clock::time_point when) EXCLUDES(mutex_);
   // What was noted of the path itself.
   std::optional<Look> FindOwn(std::string_view path) const EXCLUDES(mutex_);
 
   // The same of the file at the path alone, which a directory of its name may hide.
   std::optional<Look> FindFile(std::string_view path) const EXCLUDES(mutex_);
-  void NoteFile(const std::string& path, const Look& look) EXCLUDES(mutex_);
+  void NoteFile(const std::string& path, const Look& look,
+                std::chrono::steady_clock::time_point when) EXCLUDES(mutex_);
 
   // The names in the directory; null if it was not asked for.
   DirectoryNamesPtr FindNames(std::string_view path) const EXCLUDES(mutex_);
@@ -89,7 +92,7 @@ class LookMemory {
   bool Holds(std::chrono::steady_clock::time_point when) const;
   std::optional<Look> FindIn(Looks& looks, std::string_view path) const EXCLUDES(mutex_);
   std::optional<Look> FindListed(std::string_view path) const EXCLUDES(mutex_);
-  void NoteIn(Looks& looks, const std::string& path, const Look& look) EXCLUDES(mutex_);
+  void NoteIn(Looks& looks, const std::string& path, const Known<Look>& look) EXCLUDES(mutex_);
 
   const Options options_;
   mutable model::Mutex mutex_;

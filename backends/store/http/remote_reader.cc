@@ -295,12 +295,13 @@ model::Result<std::optional<ReadResult>> RemoteReader::ReadRemote(
     NDLFS_TRY(memory, reserve(total_size));
     return memory;
   };
+  const auto begun = tree_->memory().Now();
   NDLFS_TRY(const HttpResponse response, tree_->client().Send(request));
   if (response.status == 416) return ReadNothing(path, reserve);
   const ObjectService& service = tree_->service();
   NDLFS_TRY(const bool is_absent, service.IsAbsent(response));
   if (is_absent) {
-    tree_->memory().NoteFile(path, {});
+    tree_->memory().NoteFile(path, {}, begun);
     return std::nullopt;
   }
   const ReadResult result{response.count, service.InfoOf(response)};

@@ -146,7 +146,7 @@ class RemoteTree::Round {
     return requests_.size() - 1;
   }
   Look Keep(size_t i, const Look& look) {
-    tree_.memory_.NoteFile(paths_[i], look);
+    tree_.memory_.NoteFile(paths_[i], look, begun_);
     return look;
   }
 
@@ -290,8 +290,9 @@ model::Result<Look> RemoteTree::LookAt(const std::string& path) const {
     // Nobody has a directory with the name of a document.
     const auto file = IsDocument(path) ? memory_.FindFile(path) : std::nullopt;
     if (file && file->kind == Look::Kind::kFile) return *file;
+    const auto begun = memory_.Now();
     NDLFS_TRY(const Look look, LookByList(path), Describe(path));
-    memory_.Note(path, look);
+    memory_.Note(path, look, begun);
     return look;
   }
   if (path.empty()) return Look{.kind = Look::Kind::kDirectory};
@@ -344,7 +345,7 @@ std::optional<Look> RemoteTree::LookForStore(const std::string& path,
 
 Look RemoteTree::NoteDirectory(const std::string& path) const {
   const Look directory = {.kind = Look::Kind::kDirectory};
-  memory_.Note(path, directory);
+  memory_.Note(path, directory, memory_.Now());
   return directory;
 }
 
