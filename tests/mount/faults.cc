@@ -8,7 +8,7 @@
 //
 // for the files whose path contains SUBSTRING ("*": all):
 //
-//   find ERRNO      opening with O_PATH fails: what stat() does, too
+//   find ERRNO      opening with O_PATH fails, and so does fstatat: what stat() does, too
 //   open ERRNO      opening for reading fails
 //   stat ERRNO      fstat fails
 //   read ERRNO      pread fails
@@ -104,13 +104,15 @@ long RuleFor(const char* call, const char* path) {
   return -1;
 }
 
-long RuleFor(const char* call, int fd) {
+// The same for `fd`, or for `name` in it.
+long RuleFor(const char* call, int fd, const char* name = nullptr) {
   char link[64];
   char path[4096];
   std::snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
   const ssize_t size = ::readlink(link, path, sizeof(path) - 1);
   if (size <= 0 || path[0] != '/' || std::strncmp(path, "/dev/", 5) == 0) return -1;
-  path[size] = '\0';
+  std::snprintf(path + size, sizeof(path) - static_cast<size_t>(size), "%s%s", name ? "/" : "",
+                name ? name : "");
   return RuleFor(call, path);
 }
 
@@ -156,6 +158,11 @@ ssize_t pread64(int fd, void* out, size_t size, off_t offset) {
 int fstat(int fd, struct ::stat* status) {
   if (Fails(RuleFor("stat", fd))) return -1;
   return static_cast<int>(::syscall(SYS_fstat, fd, status));
+}
+
+int fstatat(int directory, const char* name, struct ::stat* status, int flags) {
+  if (Fails(RuleFor("find", directory, name))) return -1;
+  return static_cast<int>(::syscall(SYS_newfstatat, directory, name, status, flags));
 }
 
 struct dirent64* readdir64(DIR* directory) {
