@@ -55,7 +55,7 @@ std::optional<backends::Generation> VersionOf(const std::optional<backends::Valu
 
 }  // namespace
 
-ChunkLedger::ChunkLedger() : held_at_ns_(NowNs()) {}
+ChunkLedger::ChunkLedger() : held_at_ns_(NowNs()), held_at_(Clock::now()) {}
 
 ChunkLedger::~ChunkLedger() { all_notes -= noted_.size(); }
 
@@ -89,11 +89,11 @@ void ChunkLedger::Watch(MetadataLook have_metadata_changed, std::chrono::nanosec
   model::MutexLock lock(mutex_);
   metadata_ = std::move(look);
   held_at_ns_ = std::min(held_at_ns_, NowNs() - static_cast<int64_t>(age.count()));
+  held_at_ = std::min(held_at_, Clock::now() - age);
 }
 
 // Repeats only after a look of another thread.
-model::Result<bool> ChunkLedger::NoteVersion(const FileId& file, const Info& found,
-                                             uint64_t looks) {
+model::Result<bool> ChunkLedger::NoteVersion(const FileId& file, Info found, uint64_t looks) {
   std::optional<uint64_t> asked;
   while (true) {
     Attempt attempt = AddKnown(file, found, looks, asked);
@@ -110,6 +110,7 @@ model::Result<bool> ChunkLedger::NoteVersion(const FileId& file, const Info& fou
     if (attempt.same) return *attempt.same;
     NDLFS_TRY(const bool is_still, IsStill(file, found));
     if (!is_still) return false;
+    if (found) found->told_at.reset();
     looks = attempt.looks;
   }
 }
@@ -120,7 +121,8 @@ ChunkLedger::Attempt ChunkLedger::AddKnown(const FileId& file, const Info& found
   if (changed_) return {.same = false};
   if (!noted_.contains(file)) {
     if (NeedsLook(*file.first, found, asked)) return {.looks = looks_, .needs_look = true};
-    if (looks != looks_) return {.looks = looks_};
+    const bool was_told_before = found && found->told_at && *found->told_at < held_at_;
+    if (looks != looks_ || was_told_before) return {.looks = looks_};
   }
   return {.same = AddVersion(file, found), .looks = looks_};
 }
@@ -190,7 +192,10 @@ model::Result<bool> ChunkLedger::TakeLook(const Look& look) {
   if (look.has_all_notes) {
     looked_at_all_ = end;
     cost_all_ = cost_;
-    if (!change && !have_metadata_changed) held_at_ns_ = std::max(held_at_ns_, look.begin_ns);
+    if (!change && !have_metadata_changed) {
+      held_at_ns_ = std::max(held_at_ns_, look.begin_ns);
+      held_at_ = std::max(held_at_, look.begin);
+    }
   }
   if (change) NoticeChange(*change);
   if (have_metadata_changed) {

@@ -65,7 +65,8 @@ class ChunkLedger {
   // belongs to what was read before: one that was written late by looking at the others (all,
   // or of very many mostly a sample), and one that is not there, or that may have come with
   // another directory, by such a look now and then. `looks` were expected before the read; if
-  // one has begun since, it has not seen this file, which then is looked at by itself.
+  // one has begun since, it has not seen this file, which then is looked at by itself. So is
+  // one whose version the source had told before the time at which all that is known held.
   model::Result<void> NoteRead(const std::shared_ptr<const backends::Store>& store,
                                const std::string& key,
                                const std::optional<backends::ValueInfo>& found,
@@ -114,7 +115,7 @@ class ChunkLedger {
 
   static model::Result<std::optional<Info>> FindChange(const Notes& notes);
   // False if something has changed, an error if nobody can tell.
-  model::Result<bool> NoteVersion(const FileId& file, const Info& found, uint64_t looks)
+  model::Result<bool> NoteVersion(const FileId& file, Info found, uint64_t looks)
       EXCLUDES(look_mutex_, mutex_);
   // What became of a note without a look.
   struct Attempt {
@@ -153,6 +154,7 @@ class ChunkLedger {
   std::shared_ptr<const MetadataLook> metadata_ GUARDED_BY(mutex_);  // null: not watched
   // When all that is noted, and the metadata, were in the source together; since 1970.
   int64_t held_at_ns_ GUARDED_BY(mutex_);
+  Clock::time_point held_at_ GUARDED_BY(mutex_);  // the same moment
   Clock::time_point looked_at_ GUARDED_BY(mutex_);
   Clock::duration cost_ GUARDED_BY(mutex_){};  // of the last look
   uint64_t looks_ GUARDED_BY(mutex_) = 0;      // at files that have begun so far

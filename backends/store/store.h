@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <limits>
@@ -24,6 +25,9 @@ struct ValueInfo {
   int64_t modified_ns = 0;  // time of the last write, since 1970; 0: unknown
   // When the value came to its place, although it was written before; 0: unknown.
   int64_t placed_ns = 0;
+  // When the source told this, for an answer out of what a store remembers; nullopt: the source
+  // was asked for this answer. No fact about the value, and so not compared.
+  std::optional<std::chrono::steady_clock::time_point> told_at = std::nullopt;
 
   // The same of a part of the value, which has `part_size` bytes.
   ValueInfo OfPart(uint64_t part_size) const {
@@ -31,7 +35,10 @@ struct ValueInfo {
     part.size = part_size;
     return part;
   }
-  bool operator==(const ValueInfo&) const = default;
+  bool operator==(const ValueInfo& other) const {
+    return generation == other.generation && size == other.size &&
+           modified_ns == other.modified_ns && placed_ns == other.placed_ns;
+  }
 };
 
 struct ByteRange {

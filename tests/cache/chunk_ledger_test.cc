@@ -106,6 +106,30 @@ TEST_F(ChunkLedgerTest, AFileThatChangedBetweenItsReadAndALookIsAChange) {
   EXPECT_TRUE(ledger_.has_changed());
 }
 
+TEST_F(ChunkLedgerTest, AVersionThatTheSourceToldBeforeALookIsLookedAt) {
+  for (const char* key : {"0", "1", "2"}) store_->Put(key, "old");
+  ASSERT_TRUE(ledger_.Note(store_, "0"));
+  const auto told_at = std::chrono::steady_clock::now();
+  auto first = *store_->Stat("1");
+  auto second = *store_->Stat("2");
+  first->told_at = second->told_at = told_at;
+  store_->Put("2", "new");
+  ASSERT_TRUE(ledger_.NoteRead(store_, "late", WriteNow("late")));
+  // A cache answers with what it was told before the look.
+  const uint64_t looks = ledger_.Expect(store_, "1").looks;
+  EXPECT_TRUE(ledger_.NoteRead(store_, "1", first, looks)) << "it is as it was told";
+  EXPECT_FALSE(ledger_.NoteRead(store_, "2", second, looks));
+}
+
+TEST_F(ChunkLedgerTest, AVersionThatTheSourceToldSinceTheLedgerBeganTakesNoLook) {
+  store_->Put("0", "old");
+  auto found = *store_->Stat("0");
+  found->told_at = std::chrono::steady_clock::now();
+  const size_t before = store_->stats();
+  EXPECT_TRUE(ledger_.NoteRead(store_, "0", found));
+  EXPECT_EQ(store_->stats(), before);
+}
+
 TEST_F(ChunkLedgerTest, ALateFileThatHasChangedSinceItsReadIsAChange) {
   const auto found = WriteNow("0");
   store_->Put("0", "newer");

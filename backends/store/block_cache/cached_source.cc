@@ -52,22 +52,25 @@ class FileCache {
   std::optional<Known> Find(const std::string& path) const EXCLUDES(mutex_) {
     {
       model::MutexLock lock(mutex_);
-      if (const Seen* seen = known_.Find(path)) return Known{seen->info, IsFresh(seen->when)};
+      if (const Seen* seen = known_.Find(path)) {
+        return Known{ToldAt(seen->info, seen->when), IsFresh(seen->when)};
+      }
     }
     const auto record = cache_->Get(RecordKey(path), kLongestRecord);
     if (!record) return std::nullopt;
     auto info = ParseRecord(AsText(record->span()));
     if (!info) return std::nullopt;
-    return Known{*std::move(info), !options_.trust_for};
+    return Known{ToldAt(*std::move(info), Clock::time_point::min()), !options_.trust_for};
   }
 
-  // The source has told that this is the present version.
-  void Note(const std::string& path, const ValueInfo& info) const EXCLUDES(mutex_) {
+  // The source has told that this is the present version; it was asked at `asked`.
+  void Note(const std::string& path, const ValueInfo& info, Clock::time_point asked) const
+      EXCLUDES(mutex_) {
     bool is_new = true;
     {
       model::MutexLock lock(mutex_);
       if (const Seen* seen = known_.Find(path)) is_new = seen->info != info;
-      known_.Put(path, {info, Clock::now()}, 300 + 2 * path.size());
+      known_.Put(path, {info, info.told_at.value_or(asked)}, 300 + 2 * path.size());
     }
     if (is_new && IsSettled(info)) cache_->Put(RecordKey(path), AsBytes(RecordOf(info)));
   }
@@ -121,6 +124,11 @@ class FileCache {
     Clock::time_point when;
   };
 
+  // Where versions are trusted for ever, their time tells nothing.
+  ValueInfo ToldAt(ValueInfo info, Clock::time_point when) const {
+    if (options_.trust_for) info.told_at = when;
+    return info;
+  }
   bool IsFresh(Clock::time_point when) const {
     return !options_.trust_for || Clock::now() - when < *options_.trust_for;
   }
@@ -206,13 +214,15 @@ class CachedStore final : public Store, public PartialListing {
   std::string Describe(std::string_view key) const override { return store_->Describe(key); }
 
   Info Stat(std::string_view key) const override {
+    const auto asked = Clock::now();
     auto info = store_->Stat(key);
-    NoteInfo(key, info);
+    NoteInfo(key, info, asked);
     return info;
   }
   std::vector<Info> StatMany(std::span<const std::string_view> keys) const override {
+    const auto asked = Clock::now();
     auto infos = store_->StatMany(keys);
-    for (size_t i = 0; i < infos.size(); ++i) NoteInfo(keys[i], infos[i]);
+    for (size_t i = 0; i < infos.size(); ++i) NoteInfo(keys[i], infos[i], asked);
     return infos;
   }
   std::vector<bool> KnownToHold(std::string_view prefix, std::span<const StoreEntry> entries,
@@ -259,9 +269,10 @@ class CachedStore final : public Store, public PartialListing {
       places.push_back(i);
     }
     if (missing.empty()) return answers;
+    const auto asked = Clock::now();
     auto fetched = store_->ReadMany(missing);
     for (size_t j = 0; j < places.size(); ++j) {
-      answers[places[j]] = Part(requests[places[j]], missing[j], std::move(fetched[j]));
+      answers[places[j]] = Part(requests[places[j]], missing[j], std::move(fetched[j]), asked);
     }
     return answers;
   }
@@ -279,10 +290,10 @@ class CachedStore final : public Store, public PartialListing {
                        [&](const ReadRequest& request) { return IsSound(request.key); });
   }
 
-  void NoteInfo(std::string_view key, const Info& info) const {
+  void NoteInfo(std::string_view key, const Info& info, Clock::time_point asked) const {
     if (!info || !IsSound(key)) return;
     if (*info) {
-      cache_->Note(PathOf(key), **info);
+      cache_->Note(PathOf(key), **info, asked);
     } else {
       cache_->Forget(PathOf(key));
     }
@@ -357,14 +368,15 @@ class CachedStore final : public Store, public PartialListing {
   }
 
   // What `request` asks for, of the answer to `wide`, whose blocks are kept.
-  Answer Part(const ReadRequest& request, const ReadRequest& wide, Answer fetched) const {
+  Answer Part(const ReadRequest& request, const ReadRequest& wide, Answer fetched,
+              Clock::time_point asked) const {
     if (!fetched || !*fetched) return fetched;
     const Value& value = **fetched;
     const std::string path = PathOf(request.key);
     NDLFS_RETURN_IF_ERROR(Pin(value.info.generation));
     const ByteRange whole = wide.options.Clip(value.info.size);
     const ByteRange part = request.options.Clip(value.info.size);
-    cache_->Note(path, value.info);
+    cache_->Note(path, value.info, asked);
     cache_->Keep(path, value.info, whole.offset, value.bytes.span());
     if (part.length > request.limit) return BeyondLimit(part.length, request.limit);
     if (part.length == whole.length) return fetched;
@@ -428,7 +440,7 @@ class CachedStore final : public Store, public PartialListing {
         const auto result,
         Fetch(key, path, missing, [&](uint64_t) -> model::Result<ByteSpan> { return rest; }));
     if (!result) return model::HasChanged(store_->Describe(key));
-    return ReadResult{done + result->count, info};
+    return ReadResult{done + result->count, result->info};
   }
 
   // One read of the source, of whole blocks, which are kept.
@@ -452,10 +464,11 @@ class CachedStore final : public Store, public PartialListing {
       fetched = needed != out.size() ? blocks.span() : out;
       return fetched;
     };
+    const auto asked = Clock::now();
     NDLFS_TRY(const auto result, store_->Read(key, wide, make_room));
     if (!result) return std::nullopt;
     NDLFS_RETURN_IF_ERROR(Pin(result->info.generation));
-    cache_->Note(path, result->info);
+    cache_->Note(path, result->info, asked);
     cache_->Keep(path, result->info, wide.Clip(result->info.size).offset, fetched);
     if (fetched.data() != out.data() && !out.empty()) {
       std::memcpy(out.data(), fetched.data() + skipped, out.size());

@@ -44,7 +44,9 @@ std::optional<Look> LookMemory::FindIn(Looks& looks, std::string_view path) cons
   const model::MutexLock lock(mutex_);
   const auto* known = looks.Find(path);
   if (known == nullptr || !Holds(known->when)) return std::nullopt;
-  return known->what;
+  Look look = known->what;
+  if (options_.lifetime) look.info.told_at = known->when;
+  return look;
 }
 
 void LookMemory::NoteIn(Looks& looks, const std::string& path, const Known<Look>& look) {
@@ -108,6 +110,11 @@ DirectoryNamesPtr LookMemory::FindNames(std::string_view path) const {
 void LookMemory::NoteNames(const std::string& path, DirectoryNames names,
                            std::chrono::steady_clock::time_point when) {
   if (!remembers()) return;
+  if (options_.lifetime) {
+    for (ListedObject& object : names.objects) {
+      if (object.info) object.info->told_at = when;
+    }
+  }
   const uint64_t weight = WeightOf(names);
   auto kept = std::make_shared<const DirectoryNames>(std::move(names));
   const model::MutexLock lock(mutex_);

@@ -82,6 +82,31 @@ TEST_F(CachedSourceTest, ASecondMountReadsNothing) {
   EXPECT_EQ(Reads(), 0u);
 }
 
+TEST_F(CachedSourceTest, TellsWhenTheSourceWasAskedForTheVersion) {
+  files_->Put("a", LongText(kBlock));
+  const auto store = Open(std::chrono::hours(1))->OpenStore("");
+  const auto begin = std::chrono::steady_clock::now();
+  const auto fetched = store->Get("a", 1 << 30, {});
+  ASSERT_THAT(fetched, test::IsOk());
+  EXPECT_FALSE((*fetched)->info.told_at) << "the source was asked for this answer";
+  const auto end = std::chrono::steady_clock::now();
+  const auto kept = store->Get("a", 1 << 30, {});
+  ASSERT_THAT(kept, test::IsOk());
+  ASSERT_TRUE((*kept)->info.told_at);
+  EXPECT_GE(*(*kept)->info.told_at, begin);
+  EXPECT_LE(*(*kept)->info.told_at, end);
+  EXPECT_EQ((*kept)->info, (*fetched)->info);
+}
+
+TEST_F(CachedSourceTest, VersionsThatAreTrustedForEverHaveNoTime) {
+  files_->Put("a", LongText(kBlock));
+  const auto store = Open(std::nullopt)->OpenStore("");
+  ASSERT_THAT(store->Get("a", 1 << 30, {}), test::IsOk());
+  const auto kept = store->Get("a", 1 << 30, {});
+  ASSERT_THAT(kept, test::IsOk());
+  EXPECT_FALSE((*kept)->info.told_at);
+}
+
 TEST_F(CachedSourceTest, EveryRangeIsRight) {
   const std::string text = LongText(2 * kBlock + 1000);
   files_->Put("a", text);
