@@ -179,7 +179,7 @@ struct Handlers {
     const auto parent = fs.table_.FindParent(inode.nodeid);
     if (!path || path->empty() || !parent) return std::nullopt;
     const auto listed = AsNode(*parent).FindListed(path->back());
-    if (!listed || listed->version != inode.listed_version) return std::nullopt;
+    if (!listed || listed->version.facts != inode.listed_facts) return std::nullopt;
     return listed->attributes;
   }
 

@@ -28,6 +28,10 @@ uint64_t HashPath(uint64_t parent, std::string_view name) {
   return Mix(hash) >> 1;
 }
 
+uint64_t HashNumber(uint64_t seed, uint64_t number) {
+  return HashPath(seed, {reinterpret_cast<const char*>(&number), sizeof(number)});
+}
+
 InodeTable::InodeTable(ObjectPtr root) : InodeTable(std::move(root), &HashPath) {}
 
 InodeTable::InodeTable(ObjectPtr root, Hash hash) : hash_(std::move(hash)) {
@@ -81,7 +85,7 @@ InodeTable::Inode InodeTable::LookupLocked(Index place, ObjectPtr& object) {
   if (current == kNone) return Add(place, std::move(object), 0);
   Node& node = nodes_[current];
   if (node.object == nullptr) {
-    if (object->ListedVersion() != node.listed_version) return Add(place, std::move(object), 0);
+    if (object->ListedFacts() != node.listed_facts) return Add(place, std::move(object), 0);
     node.object = std::move(object);
     return CountLookup(node);
   }
@@ -98,16 +102,17 @@ InodeTable::Inode InodeTable::LookupLocked(Index place, ObjectPtr& object) {
 }
 
 std::optional<InodeTable::Inode> InodeTable::LookupListed(NodeId parent, std::string_view name,
-                                                          uint64_t version) {
+                                                          const ListedVersion& version) {
   const model::MutexLock lock(mutex_);
   const Index parent_node = KnownNode(parent);
   if (parent_node == kNone) return std::nullopt;
   const Index place = PlaceAt(nodes_[parent_node].place, name);
   const Index current = places_[place].current;
-  if (current == kNone) return Add(place, nullptr, version);
+  if (current == kNone) return Add(place, nullptr, version.facts);
   Node& node = nodes_[current];
-  const uint64_t known = node.object ? node.object->ListedVersion() : node.listed_version;
-  return known == version ? CountLookup(node) : Add(place, nullptr, version);
+  const bool is_same =
+      node.object ? node.object->IsListedAs(version) : node.listed_facts == version.facts;
+  return is_same ? CountLookup(node) : Add(place, nullptr, version.facts);
 }
 
 std::optional<InodeTable::Inode> InodeTable::Complete(NodeId nodeid, ObjectPtr object) {
@@ -117,7 +122,7 @@ std::optional<InodeTable::Inode> InodeTable::Complete(NodeId nodeid, ObjectPtr o
   if (index == kNone) return std::nullopt;
   Node& node = nodes_[index];
   if (node.object == nullptr) {
-    if (rest->ListedVersion() != node.listed_version) return std::nullopt;
+    if (rest->ListedFacts() != node.listed_facts) return std::nullopt;
     node.object = std::move(rest);
   }
   return Describe(node);
@@ -256,13 +261,13 @@ InodeTable::Inode InodeTable::Describe(const Node& node) const {
           .ino = place.ino,
           .parent_ino = parent_ino,
           .object = node.object,
-          .listed_version = node.object ? 0 : node.listed_version};
+          .listed_facts = node.object ? 0 : node.listed_facts};
 }
 
-InodeTable::Inode InodeTable::Add(Index place, ObjectPtr object, uint64_t listed_version) {
+InodeTable::Inode InodeTable::Add(Index place, ObjectPtr object, uint64_t listed_facts) {
   const Index index = nodes_.Add({.object = std::move(object),
                                   .lookups = 1,
-                                  .listed_version = listed_version,
+                                  .listed_facts = listed_facts,
                                   .place = place});
   Node& node = nodes_[index];
   node.nodeid = ++serial_ << 32 | (uint64_t{index} + 1);

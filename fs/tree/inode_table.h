@@ -36,6 +36,15 @@ class InodeTable {
   using NodeId = uint64_t;
   static constexpr NodeId kRoot = 1;
 
+  // The version of a file as a listing tells it.
+  struct ListedVersion {
+    // Another one if a reader may get other bytes, or nobody can tell.
+    uint64_t contents = 0;
+    // Another one if anything is known to have changed. While nobody has read the file, this
+    // is all that counts. Not 0.
+    uint64_t facts = 0;
+  };
+
   // The object that a nodeid stands for. The table only keeps and compares
   // objects.
   class Object {
@@ -51,18 +60,20 @@ class InodeTable {
     // it. Called under the table's lock: must be quick and must not use the
     // table.
     virtual Relation Compare(const Object& fresh) const = 0;
-    // The version that LookupListed() has of this object; 0 if no listing tells one. Called
-    // under the table's lock.
-    virtual uint64_t ListedVersion() const { return 0; }
+    // Whether a listing that tells `version` means this object. Called under the table's lock.
+    virtual bool IsListedAs(const ListedVersion& /*version*/) const { return false; }
+    // The facts that a listing tells of this object; 0 if no listing tells it. Called under the
+    // table's lock.
+    virtual uint64_t ListedFacts() const { return 0; }
   };
   using ObjectPtr = std::shared_ptr<Object>;
 
   struct Inode {
     NodeId nodeid = 0;
     uint64_t ino = 0;
-    uint64_t parent_ino = 0;      // of the root: its own
-    ObjectPtr object;             // null: see LookupListed()
-    uint64_t listed_version = 0;  // the one given there, while there is no object
+    uint64_t parent_ino = 0;    // of the root: its own
+    ObjectPtr object;           // null: see LookupListed()
+    uint64_t listed_facts = 0;  // those given there, while there is no object
   };
 
   // The hash of a path, from the st_ino of its parent and its last part.
@@ -80,11 +91,12 @@ class InodeTable {
   std::optional<Inode> Lookup(NodeId parent, std::string_view name, ObjectPtr object);
 
   // The same for a name that a listing told with its attributes. Most of these names are
-  // forgotten without being used, so there is no object before Complete(). Objects with this
-  // ListedVersion() are the same; it is not 0.
-  std::optional<Inode> LookupListed(NodeId parent, std::string_view name, uint64_t version);
+  // forgotten without being used, so there is no object before Complete(). As long as there is
+  // none, nobody has read the file, and the same facts mean the same inode.
+  std::optional<Inode> LookupListed(NodeId parent, std::string_view name,
+                                    const ListedVersion& version);
   // Gives `object` to an inode without one; otherwise the inode keeps the object that it has.
-  // nullopt if `object` is another version, or the inode has been forgotten.
+  // nullopt if other facts hold for `object`, or the inode has been forgotten.
   std::optional<Inode> Complete(NodeId nodeid, ObjectPtr object);
   // The directory of a nodeid, with its object; nullopt if the kernel has forgotten the one or
   // the other.
@@ -133,7 +145,7 @@ class InodeTable {
     NodeId nodeid = 0;
     ObjectPtr object = {};
     uint64_t lookups = 0;
-    uint64_t listed_version = 0;  // while there is no object
+    uint64_t listed_facts = 0;  // while there is no object
     Index place = kNone;
   };
 
@@ -152,7 +164,7 @@ class InodeTable {
 
   Inode LookupLocked(Index place, ObjectPtr& object) REQUIRES(mutex_);
   Inode CountLookup(Node& node) REQUIRES(mutex_);
-  Inode Add(Index place, ObjectPtr object, uint64_t listed_version) REQUIRES(mutex_);
+  Inode Add(Index place, ObjectPtr object, uint64_t listed_facts) REQUIRES(mutex_);
   void Remember(NodeId nodeid) REQUIRES(mutex_);
   Inode Describe(const Node& node) const REQUIRES(mutex_);
 
@@ -173,5 +185,7 @@ class InodeTable {
 // The default hash, which is the same on every machine and in every run. It has
 // 63 bits, because some programs keep inode numbers in signed integers.
 uint64_t HashPath(uint64_t parent, std::string_view name);
+// The same with a number instead of a name.
+uint64_t HashNumber(uint64_t seed, uint64_t number);
 
 }  // namespace ndlfs::fs

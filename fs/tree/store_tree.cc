@@ -58,7 +58,10 @@ class DocumentFile final : public TreeNode {
 
   model::Result<Attributes> Stat() const override { return attributes_; }
 
-  uint64_t ListedVersion() const override { return hash_; }
+  bool IsListedAs(const InodeTable::ListedVersion& version) const override {
+    return version.contents == hash_;
+  }
+  uint64_t ListedFacts() const override { return hash_; }
 
   model::Result<OpenedFile> Open() override {
     NDLFS_TRY(const StorePtr store, context_.catalog.OfCaller(store_));
@@ -241,7 +244,7 @@ model::Result<TreeNodePtr> EntityFolder::Find(std::string_view name) const {
   if ((*entity)->node == nullptr) return Absent(name, (*entity)->is_denied);
   if (name == kDocumentName) {
     NDLFS_TRY(const ListedFile document, DescribeDocument(**entity));
-    return std::make_shared<DocumentFile>(context_, store_, path_, document.version,
+    return std::make_shared<DocumentFile>(context_, store_, path_, document.version.contents,
                                           document.attributes);
   }
   return FindByName(*entity, name);
@@ -272,7 +275,7 @@ model::Result<ListedFile> EntityFolder::DescribeDocument(const Entity& entity) c
   Attributes attributes = FileAttributes(*store_, entity);
   attributes.size = document->text->size();
   attributes.mtime_ns = attributes.ctime_ns = std::max(attributes.mtime_ns, document->mtime_ns);
-  return ListedFile{attributes, document->hash};
+  return ListedFile{attributes, {.contents = document->hash, .facts = document->hash}};
 }
 
 // A reserved name is that of a view. Any other is that of a child, or an alias
@@ -331,22 +334,19 @@ std::optional<ListedFile> EntityFolder::FindListed(std::string_view name) const 
   if (!entity || !(*entity)->is_array()) return std::nullopt;
   if (name == kDocumentName) {
     auto document = DescribeDocument(**entity);
-    if (!document || document->version == 0) return std::nullopt;
+    if (!document || document->version.facts == 0) return std::nullopt;
     return *std::move(document);
   }
   if (name == kErrorName || !(*entity)->reader) return std::nullopt;
   if (const auto size = FindViewSize(*store_, *entity, name)) {
-    ListedFile file{FileAttributes(*store_, **entity), (*entity)->generation};
-    file.attributes.size = *size;
-    return file;
+    return DescribeViewFile(**entity, FileAttributes(*store_, **entity), size);
   }
   const auto view = FindView(store_, *entity, name);
   if (!view) return std::nullopt;
   const auto size = (*view)->view->size();
   if (!size) return std::nullopt;
-  ListedFile file{FileAttributes(*store_, **entity, **view), (*view)->generation};
-  file.attributes.size = *size;
-  return file;
+  return DescribeViewFile(**entity, FileAttributes(*store_, **entity, **view), size,
+                          view->get());
 }
 
 model::Result<TreeNodePtr> EntityFolder::FindChild(std::string_view file_name) const {

@@ -28,10 +28,6 @@ uint64_t HashNames(const std::vector<std::string>& names) {
   return hash;
 }
 
-uint64_t Mix(uint64_t hash, uint64_t number) {
-  return HashPath(hash, {reinterpret_cast<const char*>(&number), sizeof(number)});
-}
-
 // `later` is set for an array that is noted for its elements.
 EntityPart NotHeld(const Entity& entity, std::shared_ptr<const LaterElements> later) {
   return {.path = entity.path,
@@ -115,7 +111,8 @@ class Parts {
       AddTo(view, std::move(later.part));
     }
     view.held_later_bytes = later_bytes_;
-    for (const auto& [path, hash] : listings_) view.generation = Mix(view.generation, hash);
+    for (const auto& [path, hash] : listings_)
+      view.generation = HashNumber(view.generation, hash);
     for (const std::string& path : absent_) view.generation = HashPath(view.generation, path);
     view.listings = std::move(listings_);
     view.absent = std::move(absent_);
@@ -132,7 +129,8 @@ class Parts {
   };
 
   static void AddTo(EntityView& view, EntityPart part) {
-    view.generation = Mix(view.generation, part.is_group ? part.version : part.generation);
+    view.generation =
+        HashNumber(view.generation, part.is_group ? part.version : part.generation);
     view.parts.push_back(std::move(part));
   }
 

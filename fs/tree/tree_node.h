@@ -48,10 +48,10 @@ struct KeptObject {
 };
 using KeptObjects = std::vector<KeptObject>;
 
-// A file as a listing tells it. Lookup() would find an object with this ListedVersion().
+// A file as a listing tells it. Lookup() would find an object that IsListedAs(version).
 struct ListedFile {
   Attributes attributes;
-  uint64_t version = 0;
+  InodeTable::ListedVersion version;
 };
 
 // One pass over a directory. For one thread at a time.

@@ -31,6 +31,30 @@ bool IsOutdated(MountedStore& store, const Entity& entity, const EntityView& vie
   return is_outdated(entity) || std::any_of(view.parts.begin(), view.parts.end(), is_outdated);
 }
 
+// What has to be the same of two views, or of what they are made of, so that nothing is known
+// to differ. Their generation, where that alone can tell: there are chunks of which it is known
+// that they have changed, or the size is not known.
+uint64_t FactsOf(const Entity& entity, const Attributes& attributes,
+                 std::optional<uint64_t> size, const EntityView* made) {
+  const uint64_t generation = made ? made->generation : entity.generation;
+  if (entity.version == 0 || entity.is_group() || entity.data_mtime_ns != 0 || !size) {
+    return generation;
+  }
+  uint64_t facts = entity.version;
+  for (const auto fact : {*size, uint64_t{attributes.mode}, uint64_t{attributes.uid},
+                          uint64_t{attributes.gid}, static_cast<uint64_t>(attributes.mtime_ns),
+                          static_cast<uint64_t>(attributes.ctime_ns)}) {
+    facts = HashNumber(facts, fact);
+  }
+  if (made == nullptr) return facts;
+  for (const EntityPart& part : made->parts) {
+    facts = HashNumber(facts, part.is_group ? part.version : part.generation);
+  }
+  for (const auto& [path, hash] : made->listings) facts = HashNumber(facts, hash);
+  for (const std::string& path : made->absent) facts = HashPath(facts, path);
+  return facts;
+}
+
 class ViewHandle final : public FileHandle {
  public:
   ViewHandle(StorePtr store, EntityPtr entity, EntityViewPtr made,
@@ -83,8 +107,8 @@ class ViewFile final : public TreeNode {
         store_(std::move(store)),
         path_(entity->path),
         name_(made->name),
-        version_(entity->version),
         attributes_(FileAttributes(*store_, *entity, *made)),
+        facts_(FactsOf(*entity, attributes_, made->view->size(), made.get())),
         size_(made->view->size()),
         generation_(made->generation) {
     if (!size_) unsized_ = {std::move(entity), std::move(made)};
@@ -92,12 +116,15 @@ class ViewFile final : public TreeNode {
 
   Relation Compare(const Object& fresh) const override {
     const auto* other = dynamic_cast<const ViewFile*>(&fresh);
-    const bool same =
-        other != nullptr && other->name_ == name_ && other->generation() == generation();
+    const bool same = other != nullptr && other->name_ == name_ && IsListedAs(other->version());
     return same ? Relation::kSame : Relation::kDifferent;
   }
 
-  uint64_t ListedVersion() const override { return generation(); }
+  bool IsListedAs(const InodeTable::ListedVersion& version) const override EXCLUDES(mutex_) {
+    const model::MutexLock lock(mutex_);
+    return version.contents == generation_ || (!served_ && version.facts == facts_);
+  }
+  uint64_t ListedFacts() const override { return facts_; }
 
   model::Result<Attributes> Stat() const override {
     Attributes attributes = attributes_;
@@ -177,9 +204,9 @@ class ViewFile final : public TreeNode {
     return model::Propagate(error, name);
   }
 
-  uint64_t generation() const {
-    model::MutexLock lock(mutex_);
-    return generation_;
+  InodeTable::ListedVersion version() const EXCLUDES(mutex_) {
+    const model::MutexLock lock(mutex_);
+    return {.contents = generation_, .facts = facts_};
   }
   // As long as the kernel has no page of it, an entity that was dropped from
   // memory since, and read again, is as good as the one that was looked up.
@@ -190,14 +217,11 @@ class ViewFile final : public TreeNode {
         now.gid != attributes_.gid) {
       return false;
     }
+    const uint64_t facts = FactsOf(entity, now, made.view->size(), &made);
     model::MutexLock lock(mutex_);
     if (made.generation != generation_) {
-      // Where only decoding tells, it is asked for at a new lookup. What a file
-      // of a group is made of may have changed in many ways.
-      const bool same = entity.version == version_ && entity.data_mtime_ns == 0 && size_ &&
-                        made.view->size() == size_ && !entity.is_group() &&
-                        made.parts.empty() && made.absent.empty();
-      if (served_ || !same) return false;
+      // Where only decoding tells, it is asked for at a new lookup.
+      if (served_ || facts != facts_) return false;
       generation_ = made.generation;
     }
     served_ = true;
@@ -207,9 +231,9 @@ class ViewFile final : public TreeNode {
   MountContext& context_;
   const StorePtr store_;
   const std::string path_;
-  const std::string name_;  // the true one
-  const uint64_t version_;
+  const std::string name_;       // the true one
   const Attributes attributes_;  // without the size
+  const uint64_t facts_;
   mutable model::Mutex mutex_;
   mutable std::optional<uint64_t> size_ GUARDED_BY(mutex_);
   mutable Unsized unsized_ GUARDED_BY(mutex_);
@@ -218,6 +242,15 @@ class ViewFile final : public TreeNode {
 };
 
 }  // namespace
+
+ListedFile DescribeViewFile(const Entity& entity, const Attributes& attributes,
+                            std::optional<uint64_t> size, const EntityView* made) {
+  ListedFile file{attributes,
+                  {.contents = made ? made->generation : entity.generation,
+                   .facts = FactsOf(entity, attributes, size, made)}};
+  file.attributes.size = size.value_or(0);
+  return file;
+}
 
 TreeNodePtr MakeViewFile(MountContext& context, StorePtr store, EntityPtr entity,
                          EntityViewPtr made) {

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 
 #include "fs/tree/mount_context.h"
 #include "fs/tree/mounted_store.h"
@@ -14,5 +16,11 @@ namespace ndlfs::fs {
 // once the view has changed, Open() fails with kStale, and a new lookup finds another node.
 TreeNodePtr MakeViewFile(MountContext& context, std::shared_ptr<MountedStore> store,
                          EntityPtr entity, EntityViewPtr made);
+
+// How a listing tells that file: with `attributes`, whose size does not count, and of `size`
+// bytes (nullopt: that takes a scan). `made` is null if nothing but the entity went into the
+// view.
+ListedFile DescribeViewFile(const Entity& entity, const Attributes& attributes,
+                            std::optional<uint64_t> size, const EntityView* made = nullptr);
 
 }  // namespace ndlfs::fs

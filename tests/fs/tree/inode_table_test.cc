@@ -24,7 +24,11 @@ class Thing final : public InodeTable::Object {
     if (other.version_ != version_) return Relation::kDifferent;
     return other.note_ != note_ ? Relation::kUpdated : Relation::kSame;
   }
-  uint64_t ListedVersion() const override { return static_cast<uint64_t>(version_); }
+  // As a file that somebody has read.
+  bool IsListedAs(const InodeTable::ListedVersion& version) const override {
+    return version.contents == ListedFacts();
+  }
+  uint64_t ListedFacts() const override { return static_cast<uint64_t>(version_); }
   int version() const { return version_; }
   int note() const { return note_; }
 
@@ -32,6 +36,10 @@ class Thing final : public InodeTable::Object {
   const int version_;
   const int note_;
 };
+
+InodeTable::ListedVersion Listed(uint64_t version) {
+  return {.contents = version, .facts = version};
+}
 
 std::shared_ptr<Thing> MakeThing(int version = 0, int note = 0) {
   return std::make_shared<Thing>(version, note);
@@ -104,17 +112,17 @@ TEST(InodeTableTest, ForgottenAgainAfterARevivalIsRememberedAgain) {
 
 TEST(InodeTableTest, NameOfAListingGetsItsObjectWhenItIsUsed) {
   InodeTable table(MakeThing());
-  const auto listed = table.LookupListed(InodeTable::kRoot, "file", 7);
+  const auto listed = table.LookupListed(InodeTable::kRoot, "file", Listed(7));
   ASSERT_TRUE(listed);
   EXPECT_EQ(listed->ino, table.InoOf(1, "file"));
   EXPECT_EQ(table.Find(listed->nodeid)->object, nullptr);
-  EXPECT_EQ(table.Find(listed->nodeid)->listed_version, 7u);
+  EXPECT_EQ(table.Find(listed->nodeid)->listed_facts, 7u);
   EXPECT_FALSE(table.Complete(listed->nodeid, MakeThing(8))) << "another version";
   EXPECT_EQ(table.Find(listed->nodeid)->object, nullptr);
   const auto object = MakeThing(7);
   EXPECT_EQ(table.Complete(listed->nodeid, object)->object, object);
   EXPECT_EQ(table.Complete(listed->nodeid, MakeThing(7))->object, object) << "the first stays";
-  EXPECT_EQ(table.Find(listed->nodeid)->listed_version, 0u);
+  EXPECT_EQ(table.Find(listed->nodeid)->listed_facts, 0u);
   table.Forget(listed->nodeid, 1);
   EXPECT_FALSE(table.Complete(listed->nodeid, object));
   EXPECT_EQ(table.size(), 1u);
@@ -122,44 +130,56 @@ TEST(InodeTableTest, NameOfAListingGetsItsObjectWhenItIsUsed) {
 
 TEST(InodeTableTest, ListingAndLookupOfTheSameVersionAreTheSameInode) {
   InodeTable table(MakeThing());
-  const auto listed = table.LookupListed(InodeTable::kRoot, "file", 7);
-  EXPECT_EQ(table.LookupListed(InodeTable::kRoot, "file", 7)->nodeid, listed->nodeid);
+  const auto listed = table.LookupListed(InodeTable::kRoot, "file", Listed(7));
+  EXPECT_EQ(table.LookupListed(InodeTable::kRoot, "file", Listed(7))->nodeid, listed->nodeid);
   const auto found = table.Lookup(InodeTable::kRoot, "file", MakeThing(7));
   EXPECT_EQ(found->nodeid, listed->nodeid);
   EXPECT_NE(found->object, nullptr);
-  EXPECT_EQ(table.LookupListed(InodeTable::kRoot, "file", 7)->nodeid, listed->nodeid);
+  EXPECT_EQ(table.LookupListed(InodeTable::kRoot, "file", Listed(7))->nodeid, listed->nodeid);
   table.Forget(listed->nodeid, 3);
   EXPECT_TRUE(table.Find(listed->nodeid)) << "each of the four counts";
   table.Forget(listed->nodeid, 1);
   EXPECT_FALSE(table.Find(listed->nodeid));
 }
 
+TEST(InodeTableTest, OfAFileThatNobodyHasReadOnlyTheFactsCount) {
+  InodeTable table(MakeThing());
+  const auto first = table.LookupListed(InodeTable::kRoot, "file", {.contents = 1, .facts = 7});
+  const auto second =
+      table.LookupListed(InodeTable::kRoot, "file", {.contents = 2, .facts = 7});
+  EXPECT_EQ(second->nodeid, first->nodeid) << "the kernel has no byte of it";
+  ASSERT_TRUE(table.Complete(first->nodeid, MakeThing(7)));
+  const auto third = table.LookupListed(InodeTable::kRoot, "file", {.contents = 8, .facts = 7});
+  EXPECT_NE(third->nodeid, first->nodeid) << "the kernel may have other bytes of it";
+}
+
 TEST(InodeTableTest, ListingAndLookupOfOtherVersionsAreOtherInodes) {
   InodeTable table(MakeThing());
-  const auto first = table.LookupListed(InodeTable::kRoot, "file", 1);
-  const auto second = table.LookupListed(InodeTable::kRoot, "file", 2);
+  const auto first = table.LookupListed(InodeTable::kRoot, "file", Listed(1));
+  const auto second = table.LookupListed(InodeTable::kRoot, "file", Listed(2));
   const auto third = table.Lookup(InodeTable::kRoot, "file", MakeThing(3));
-  const auto fourth = table.LookupListed(InodeTable::kRoot, "file", 4);
+  const auto fourth = table.LookupListed(InodeTable::kRoot, "file", Listed(4));
   const std::set<InodeTable::NodeId> nodeids = {first->nodeid, second->nodeid, third->nodeid,
                                                 fourth->nodeid};
   EXPECT_EQ(nodeids.size(), 4u);
   EXPECT_EQ(first->ino, fourth->ino);
   for (const auto nodeid : nodeids) table.Forget(nodeid, 1);
-  EXPECT_FALSE(table.LookupListed(first->nodeid, "below", 1)) << "its folder is forgotten";
+  EXPECT_FALSE(table.LookupListed(first->nodeid, "below", Listed(1)))
+      << "its folder is forgotten";
   EXPECT_EQ(table.size(), 1u);
 }
 
 TEST(InodeTableTest, ParentIsFoundWhileTheKernelKnowsIt) {
   InodeTable table(MakeThing());
   const auto folder = table.Lookup(InodeTable::kRoot, "folder", MakeThing(5));
-  const auto file = table.LookupListed(folder->nodeid, "file", 7);
+  const auto file = table.LookupListed(folder->nodeid, "file", Listed(7));
   EXPECT_EQ(table.FindParent(file->nodeid)->nodeid, folder->nodeid);
   EXPECT_EQ(table.FindParent(folder->nodeid)->nodeid, InodeTable::kRoot);
   EXPECT_FALSE(table.FindParent(InodeTable::kRoot));
   table.Forget(folder->nodeid, 1);
   EXPECT_FALSE(table.FindParent(file->nodeid));
   // A file that only a listing told has no children to look up.
-  table.LookupListed(InodeTable::kRoot, "folder", 9);
+  table.LookupListed(InodeTable::kRoot, "folder", Listed(9));
   EXPECT_FALSE(table.FindParent(file->nodeid));
 }
 
@@ -167,14 +187,14 @@ TEST(InodeTableTest, FindsEveryPathOfManyAfterMostAreForgotten) {
   InodeTable table(MakeThing());
   std::vector<InodeTable::Inode> all;
   for (int i = 0; i < 20'000; ++i) {
-    all.push_back(*table.LookupListed(InodeTable::kRoot, std::to_string(i), 1));
+    all.push_back(*table.LookupListed(InodeTable::kRoot, std::to_string(i), Listed(1)));
   }
   for (size_t i = 0; i < all.size(); ++i) {
     if (i % 100 != 0) table.Forget(all[i].nodeid, 1);
   }
   EXPECT_EQ(table.size(), 201u);
   for (size_t i = 0; i < all.size(); i += 100) {
-    const auto again = table.LookupListed(InodeTable::kRoot, std::to_string(i), 1);
+    const auto again = table.LookupListed(InodeTable::kRoot, std::to_string(i), Listed(1));
     EXPECT_EQ(again->nodeid, all[i].nodeid);
     EXPECT_EQ(again->ino, HashPath(1, std::to_string(i)));
   }
