@@ -10,7 +10,9 @@
 //           unique among the paths that the kernel knows.
 //   object  the contents of a path at present. When they change, the path gets
 //           a new nodeid, so that the kernel never mixes pages of both. Readers
-//           of the old contents keep the old nodeid.
+//           of the old contents keep the old nodeid. Of a file that nobody has
+//           read the kernel has no page: its nodeid stays for as long as stat()
+//           and the metadata say the same.
 #pragma once
 
 #include <array>

@@ -164,6 +164,7 @@ class DirectoryStore final : public Store, public PartialListing {
     }
     if (!S_ISREG(status.st_mode) || status.st_dev != folder.opened->status.st_dev)
       return Stat(key);
+    root_->KeepStatus(PathOf(key), status);
     DropIfChanged(key, status);
     return InfoOf(status);
   }

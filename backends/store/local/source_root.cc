@@ -143,6 +143,7 @@ model::Result<UniqueFd> SourceRoot::Open(std::string_view path, int flags, uint6
   if (flags & O_PATH) return fd;
   NDLFS_TRY(const auto found, StatFd(fd.get()));
   if (!IsFileOrDirectory(found)) return IoError(ENXIO, "open");
+  if (S_ISREG(found.st_mode)) KeepStatus(path, found);
   if (status != nullptr) *status = found;
   return fd;
 }
@@ -201,6 +202,9 @@ model::Result<struct ::stat> SourceRoot::Stat(std::string_view path, bool follow
 
 model::Result<struct ::stat> SourceRoot::StatForOthers(std::string_view path,
                                                        bool follow) const {
+  const RequestScope* const scope = RequestScope::Current();
+  const auto file = scope && follow ? scope->Find<KnownFile>(id_, "file") : nullptr;
+  if (file && file->path == path) return file->status;
   if (const auto status = StatInLastFolder(path)) return *status;
   if (const auto last = follow ? LastFolder() : nullptr; last && last->path == path) {
     return last->status;
@@ -229,6 +233,14 @@ model::Result<std::shared_ptr<const SourceRoot::Folder>> SourceRoot::OpenFolder(
 std::shared_ptr<const SourceRoot::Folder> SourceRoot::LastFolder() const {
   const RequestScope* const scope = RequestScope::Current();
   return scope != nullptr ? scope->Find<Folder>(id_, "") : nullptr;
+}
+
+// A shared root says less of a file than its status does.
+void SourceRoot::KeepStatus(std::string_view path, const struct ::stat& status) const {
+  RequestScope* const scope = RequestScope::Current();
+  if (scope == nullptr || shared_) return;
+  scope->Keep(id_, "file",
+              std::make_shared<const KnownFile>(KnownFile{std::string(path), status}));
 }
 
 // One at a time: a request may look into many folders, and descriptors are few.

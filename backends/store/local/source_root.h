@@ -69,6 +69,10 @@ class SourceRoot : public std::enable_shared_from_this<SourceRoot> {
   // thread (RequestScope) has opened or looked at last. Null for a shared source.
   model::Result<std::shared_ptr<const Folder>> OpenFolder(std::string_view path) const;
 
+  // Notes for the request of the calling thread that the regular file at `path` has `status`:
+  // StatForOthers() then need not look again. Only the last such file is remembered.
+  void KeepStatus(std::string_view path, const struct ::stat& status) const;
+
   // The text of the symbolic link at `path`, wherever it leads. Opens `path` as
   // OpenFound() does.
   model::Result<std::string> ReadLink(std::string_view path) const;
@@ -82,7 +86,12 @@ class SourceRoot : public std::enable_shared_from_this<SourceRoot> {
   model::Result<UniqueFd> OpenAsCaller(const std::string& name, int flags,
                                        uint64_t resolve) const;
   model::Result<void> CheckOpenTo(const Caller& caller, int fd, int flags) const;
-  // What the request has opened last; null without a request.
+  struct KnownFile {
+    std::string path;
+    struct ::stat status;
+  };
+
+  // The folder that the request has opened last; null without a request.
   std::shared_ptr<const Folder> LastFolder() const;
   void KeepFolder(std::shared_ptr<const Folder> folder) const;
   // The status of the regular file at `path`, if it lies in that folder.
