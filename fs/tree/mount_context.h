@@ -15,7 +15,6 @@
 #include "fs/tree/document_cache.h"
 #include "fs/tree/mounted_store.h"
 #include "fs/tree/problem_log.h"
-#include "fs/tree/slab_memory.h"
 #include "fs/tree/whole_files.h"
 
 namespace ndlfs::fs {
@@ -72,7 +71,6 @@ struct MountContext {
   Catalog catalog;
   DocumentCache documents;
   WholeFiles whole_files;
-  SlabMemory folders;  // of groups and arrays
 };
 
 }  // namespace ndlfs::fs

@@ -8,7 +8,6 @@
 #include <variant>
 
 #include "fs/tree/folder_page.h"
-#include "fs/tree/slab_memory.h"
 #include "fs/tree/source_tree.h"
 #include "fs/tree/store_attributes.h"
 #include "fs/tree/store_views.h"
@@ -361,9 +360,7 @@ model::Result<TreeNodePtr> EntityFolder::FindChild(std::string_view file_name) c
   Access metadata = look.access;
   metadata.mode |= 0111;
   attributes.mode = S_IFDIR | InCommon(AccessBy(attributes), metadata).mode;
-  // The kernel keeps names of folders for long: what is loaded meanwhile is not to lie between.
-  return std::allocate_shared<EntityFolder>(SlabAllocator<EntityFolder>(context_.folders),
-                                            context_, store_, path, attributes);
+  return std::make_shared<EntityFolder>(context_, store_, path, attributes);
 }
 
 // Of the directory where a store that is one keeps the object at `path`;
