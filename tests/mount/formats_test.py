@@ -449,6 +449,20 @@ class ArchiveTest(FormatTestCase):
             np.testing.assert_array_equal(load(mounted.join(folder, "t")), np.arange(100.0).reshape(10, 10), folder)
             np.testing.assert_array_equal(load(mounted.join(folder, "g/n")), np.arange(7), folder)
 
+    def test_linked_dimensions_in_an_archive_that_was_just_written(self):
+        sizes = {"time": 3, "lat": 4, "lon": 5}
+        store = zarr.ZipStore(self.path("linked.zip"), mode="w")
+        group = zarr.group(store)
+        for name, dimensions in (*((name, [name]) for name in sizes), ("tas", list(sizes)), ("pr", ["lat", "lon"])):
+            shape = [sizes[dimension] for dimension in dimensions]
+            array = group.create_dataset(name, data=np.arange(np.prod(shape)).reshape(shape), chunks=[1] * len(shape))
+            array.attrs["_ARRAY_DIMENSIONS"] = dimensions
+        store.close()
+        mounted = self.mount(self.scratch)
+        for name in (*sizes, "tas", "pr"):
+            values = load(mounted.join("linked.zip", name))
+            np.testing.assert_array_equal(values, np.arange(values.size).reshape(values.shape), name)
+
 
 class OtherZarrTest(FormatTestCase):
     def test_n5_as_zarr_writes_it(self):

@@ -78,6 +78,11 @@ uint64_t AddLinks(uint64_t version, const model::Shape& shape) {
   return version ^ std::hash<std::string>()(links);
 }
 
+// All files of an archive have the version of the archive, so the version alone tells no node.
+uint64_t OutlineKey(std::string_view path, uint64_t version) {
+  return version ^ std::hash<std::string_view>()(path);
+}
+
 }  // namespace
 
 model::Result<std::shared_ptr<const Hierarchy>> ZarrHierarchy::Open(
@@ -161,7 +166,7 @@ model::Result<Node> ZarrHierarchy::Build(const MetadataReader::Root& root,
   const bool may_pass = node.is_partial || (node.error && node.error->is_transient());
   if (path != "/" && !may_pass && !is_by_groups) {
     const std::array stamps = {files.stamp, files.attributes_stamp};
-    NoteOutline(HashVersions(stamps), node);
+    NoteOutline(path, HashVersions(stamps), node);
   }
   return node;
 }
@@ -236,7 +241,8 @@ model::Result<std::shared_ptr<const Node>> ZarrHierarchy::Load(std::string_view 
   return std::move(loaded.node);
 }
 
-void ZarrHierarchy::NoteOutline(uint64_t version, const Node& node) const {
+void ZarrHierarchy::NoteOutline(std::string_view path, uint64_t version,
+                                const Node& node) const {
   const auto* array = std::get_if<model::Ndarray>(&node.entity);
   const bool is_named = array != nullptr && !array->dimension_names.empty();
   const auto is_by_path = [](const auto& dimension) { return !dimension.dimcoord.empty(); };
@@ -247,7 +253,7 @@ void ZarrHierarchy::NoteOutline(uint64_t version, const Node& node) const {
     outlines_bytes_ = 0;
   }
   outlines_bytes_ += kOutlineEntryBytes;
-  outlines_[version] = is_named ? OutlineOf(*array) : nullptr;
+  outlines_[OutlineKey(path, version)] = is_named ? OutlineOf(*array) : nullptr;
 }
 
 ZarrHierarchy::Outline ZarrHierarchy::OutlineOf(const model::Ndarray& array) const {
@@ -266,9 +272,10 @@ ZarrHierarchy::Outline ZarrHierarchy::OutlineOf(const model::Ndarray& array) con
   return latest_outline_;
 }
 
-std::optional<ZarrHierarchy::Outline> ZarrHierarchy::KnownOutline(uint64_t version) const {
+std::optional<ZarrHierarchy::Outline> ZarrHierarchy::KnownOutline(std::string_view path,
+                                                                  uint64_t version) const {
   const model::MutexLock lock(mutex_);
-  const auto found = outlines_.find(version);
+  const auto found = outlines_.find(OutlineKey(path, version));
   return found == outlines_.end() ? std::nullopt : std::optional(found->second);
 }
 
@@ -281,7 +288,7 @@ model::Result<std::optional<uint64_t>> ZarrHierarchy::KnownVersion(
   const std::array stamps = {files.stamp, files.attributes_stamp};
   const uint64_t version = HashVersions(stamps);
   if (path == "/") return version;  // it has no links
-  const auto outline = KnownOutline(version);
+  const auto outline = KnownOutline(path, version);
   if (!outline) return std::nullopt;
   if (*outline == nullptr) return version;
   model::Ndarray linked = **outline;

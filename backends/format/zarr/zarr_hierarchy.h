@@ -70,9 +70,11 @@ class ZarrHierarchy final : public Hierarchy, public FindsMetadataFiles {
   // dimensions, which may be linked. Null where nothing is linked.
   using Outline = std::shared_ptr<const model::Ndarray>;
   // Notes that of `node`, which was just built. `version` is that of its own files.
-  void NoteOutline(uint64_t version, const Node& node) const EXCLUDES(mutex_);
+  void NoteOutline(std::string_view path, uint64_t version, const Node& node) const
+      EXCLUDES(mutex_);
   Outline OutlineOf(const model::Ndarray& array) const REQUIRES(mutex_);
-  std::optional<Outline> KnownOutline(uint64_t version) const EXCLUDES(mutex_);
+  std::optional<Outline> KnownOutline(std::string_view path, uint64_t version) const
+      EXCLUDES(mutex_);
   // The version of a node without loading it; nullopt if it has to be loaded for that.
   model::Result<std::optional<uint64_t>> KnownVersion(std::string_view path) const;
 
@@ -94,7 +96,8 @@ class ZarrHierarchy final : public Hierarchy, public FindsMetadataFiles {
   mutable model::BoundedMap<std::string, Declared, model::StringHash> declared_
       GUARDED_BY(mutex_){64};
 
-  // By the version of the files of a node. Arrays with the same dimensions share an outline.
+  // By the path of a node and the version of its files. Arrays with the same dimensions share
+  // an outline.
   static constexpr uint64_t kMostOutlineBytes = uint64_t{16} << 20;
   static constexpr uint64_t kOutlineEntryBytes = 64;  // about what an entry of the map takes
   mutable std::unordered_map<uint64_t, Outline> outlines_ GUARDED_BY(mutex_);

@@ -20,11 +20,13 @@
 #include "backends/format/zarr/zarr_format.h"
 #include "backends/store/local/local_source.h"
 #include "backends/store/request_scope.h"
+#include "backends/store/zip/zip_store.h"
 #include "tests/backends/format/zarr/zarr_stores.h"
 #include "tests/support/python.h"
 #include "tests/support/read_array.h"
 #include "tests/support/result.h"
 #include "tests/support/slow_store.h"
+#include "tests/support/zip_builder.h"
 
 namespace ndlfs::backends {
 namespace {
@@ -430,6 +432,35 @@ TEST(ZarrVersionTest, OfNodesThatWereLoadedOnceIsFoundWithoutReadingThem) {
   EXPECT_NE(hierarchy->Version("/a0").value(), versions[0]);
   store->Remove("a0/.zarray");
   EXPECT_THAT(hierarchy->Version("/a0"), IsError(ErrorCode::kNotFound, HasSubstr("/a0")));
+}
+
+// All members have the version of the archive.
+TEST(ZarrVersionTest, OfNodesInAnArchiveStaysWhileOthersAreLoaded) {
+  test::ZipBuilder archive;
+  archive.Add({.name = ".zgroup", .data = kGroupV2});
+  for (const char* name : {"lat", "lon"}) {
+    archive.Add({.name = fmt::format("{}/.zarray", name), .data = ArrayV2("[2]")});
+    archive.Add({.name = fmt::format("{}/.zattrs", name),
+                 .data = Dimensions(fmt::format("[\"{}\"]", name))});
+  }
+  archive.Add({.name = "t/.zarray", .data = ArrayV2("[2, 2]")});
+  archive.Add({.name = "t/.zattrs", .data = Dimensions(R"(["lat", "lon"])")});
+  archive.Add({.name = "n/.zarray", .data = ArrayV2("[7]")});
+  const auto file = std::make_shared<MemoryStore>();
+  file->Put("", archive.Build());
+  const auto store = ZipStore::Open(file);
+  ASSERT_THAT(store, IsOk());
+  const auto hierarchy = test::OpenZarr(*store);
+  std::vector<uint64_t> versions;
+  const std::vector<std::string> paths = {"/lat", "/lon", "/t", "/n"};
+  for (const std::string& path : paths) {
+    ASSERT_THAT(hierarchy->Load(path), IsOk());
+    versions.push_back(hierarchy->Version(path).value());
+  }
+  for (size_t i = 0; i < paths.size(); ++i) {
+    EXPECT_EQ(hierarchy->Version(paths[i]).value(), versions[i]) << paths[i];
+  }
+  EXPECT_EQ(test::OpenZarr(*store)->Version("/t").value(), versions[2]);
 }
 
 TEST(ZarrVersionTest, TheSameNodeIsFoundAgainWhileItIsUsed) {
