@@ -322,9 +322,11 @@ Result<SamplePlan> PlanPicture(const ArrayInput& input) {
   constexpr uint64_t kEnoughRows = 500;
   NDLFS_TRY(ArrayInput level, FindOmeLevel(input, kEnoughColumns, kEnoughRows));
   // Names and attributes are those of the array.
-  auto node = std::make_shared<backends::Node>(*input.node);
-  node->source = level.node->source;
-  level.node = std::move(node);
+  if (level.node != input.node) {
+    auto node = std::make_shared<backends::Node>(*input.node);
+    node->source = level.node->source;
+    level.node = std::move(node);
+  }
   SamplePlan plan = PlanSamples(level);
   plan.full_shape = input.shape;
   return plan;

@@ -39,6 +39,16 @@ class MemoryStore final : public backends::Store {
     const std::scoped_lock lock(mutex_);
     faults_[std::string(key)] = sys_errno;
   }
+  // When all values have come to their places, in nanoseconds since 1970; 0: nobody knows.
+  void set_placed_ns(int64_t placed_ns) {
+    const std::scoped_lock lock(mutex_);
+    placed_ns_ = placed_ns;
+  }
+  // From now on all values have the same generation, as the members of an archive do.
+  void ShareGeneration() {
+    const std::scoped_lock lock(mutex_);
+    shares_generation_ = true;
+  }
   // How often values have been read, and how many bytes in all.
   size_t reads() const {
     const std::scoped_lock lock(mutex_);
@@ -90,9 +100,10 @@ class MemoryStore final : public backends::Store {
     uint64_t stamp;
   };
 
-  static backends::ValueInfo InfoOf(const Value& value) {
-    return {backends::Generation::OfTag(std::to_string(value.stamp)), value.text.size(),
-            static_cast<int64_t>(value.stamp)};
+  backends::ValueInfo InfoOf(const Value& value) const {
+    const uint64_t version = shares_generation_ ? 1 : value.stamp;
+    return {backends::Generation::OfTag(std::to_string(version)), value.text.size(),
+            static_cast<int64_t>(value.stamp), placed_ns_};
   }
 
   model::Result<std::optional<backends::ReadResult>> DoRead(
@@ -121,6 +132,8 @@ class MemoryStore final : public backends::Store {
   std::map<std::string, Value, std::less<>> values_;
   std::map<std::string, int, std::less<>> faults_;
   uint64_t clock_ = 1'700'000'000'000'000'000;
+  int64_t placed_ns_ = 0;
+  bool shares_generation_ = false;
   mutable size_t reads_ = 0;
   mutable size_t stats_ = 0;
   mutable size_t bytes_read_ = 0;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <random>
 #include <span>
 #include <utility>
 
@@ -77,6 +78,15 @@ void MakeImplicit(bool is_v3, std::string_view prefix, NodeFiles& files) {
   files.kind = document.kind;
   files.is_implicit = true;
   files.document = JoinKey(prefix, document.name);
+}
+
+// Whether the file would have other times if somebody wrote it again now: their clock ticks in
+// steps of some milliseconds. Of an object on a server nobody knows the clock.
+bool IsSettled(const ValueInfo& stamp) {
+  constexpr int64_t kSettled = 2'000'000'000;
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  const int64_t now_ns = std::chrono::duration_cast<std::chrono::nanoseconds>(now).count();
+  return stamp.placed_ns != 0 && stamp.placed_ns < now_ns - kSettled;
 }
 
 }  // namespace
@@ -563,17 +573,49 @@ model::Result<Json> MetadataReader::ReadJson(const NodeFiles& files,
 
 model::Result<std::shared_ptr<const SharedDocument>> MetadataReader::ReadDocument(
     const NodeFiles& files) const {
+  if (auto known = KnownDocument(files)) return known;
   NDLFS_TRY(const std::string text, ReadDocumentText(files, files.document));
   {
     const model::MutexLock lock(mutex_);
-    if (const auto* known = documents_.Find(text)) return *known;
+    if (const auto* known = documents_.Find(text)) {
+      NoteDocument(files, *known);
+      return *known;
+    }
   }
   NDLFS_TRY(Json json, ParseJson(text, kMaxDocumentValues));
   auto document = std::make_shared<const SharedDocument>(std::move(json));
   if (text.size() > kLongestSharedText) return document;
   const model::MutexLock lock(mutex_);
   documents_.Put(text, document, text.size());
+  NoteDocument(files, document);
   return document;
+}
+
+// So that nobody can write a file that has the hash of another one.
+uint64_t MetadataReader::RandomSeed() {
+  std::random_device device;
+  return uint64_t{device()} << 32 | device();
+}
+
+// Of its name and version: the files of an archive have one version together.
+uint64_t MetadataReader::HashOf(const NodeFiles& files) const {
+  return Generation::OfTag(files.document).hash(files.stamp->generation.hash(seed_));
+}
+
+// On a mount for others, each caller opens the file itself.
+std::shared_ptr<const SharedDocument> MetadataReader::KnownDocument(
+    const NodeFiles& files) const {
+  if (!files.stamp || files.consolidated || CallerScope::Current() != nullptr) return nullptr;
+  const model::MutexLock lock(mutex_);
+  const auto known = known_documents_.find(HashOf(files));
+  return known == known_documents_.end() ? nullptr : known->second.lock();
+}
+
+void MetadataReader::NoteDocument(const NodeFiles& files,
+                                  const std::shared_ptr<const SharedDocument>& document) const {
+  if (!files.stamp || files.consolidated || !IsSettled(*files.stamp)) return;
+  if (known_documents_.size() >= kMostKnownDocuments) known_documents_.clear();
+  known_documents_[HashOf(files)] = document;
 }
 
 std::vector<std::string> MetadataReader::Files(const NodeFiles& files) const {

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "backends/base/json.h"
@@ -201,6 +202,22 @@ class MetadataReader {
   mutable model::BoundedMap<std::string, std::shared_ptr<const SharedDocument>,
                             model::StringHash>
       documents_ GUARDED_BY(mutex_){kMostSharedText};
+
+  // The document of a file that was read before, if it is still among those above. Who walks
+  // through a store has each node loaded more than once, and most have a document that many
+  // share.
+  std::shared_ptr<const SharedDocument> KnownDocument(const NodeFiles& files) const
+      EXCLUDES(mutex_);
+  void NoteDocument(const NodeFiles& files,
+                    const std::shared_ptr<const SharedDocument>& document) const
+      REQUIRES(mutex_);
+  // By the hash of their file, with a seed that nobody knows.
+  uint64_t HashOf(const NodeFiles& files) const;
+  static uint64_t RandomSeed();
+  const uint64_t seed_ = RandomSeed();
+  static constexpr size_t kMostKnownDocuments = size_t{1} << 17;
+  mutable std::unordered_map<uint64_t, std::weak_ptr<const SharedDocument>> known_documents_
+      GUARDED_BY(mutex_);
 
   // What searches have found, by the prefix of a directory.
   struct Witness {

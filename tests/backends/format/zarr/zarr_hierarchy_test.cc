@@ -674,6 +674,56 @@ TEST(ZarrSharedDocumentTest, ArraysWithEqualDocumentsHaveTheirOwnNamesAttributes
   EXPECT_EQ(hierarchy->Load("/b").value()->array().type, model::Datatype::Integer(4, true));
 }
 
+// So many that the nodes themselves are not all kept.
+class ZarrKnownDocumentTest : public ::testing::Test {
+ protected:
+  static constexpr int kMany = 4000;
+  std::shared_ptr<const Hierarchy> OpenMany(int64_t placed_ns) {
+    store_->set_placed_ns(placed_ns);
+    store_->Put(".zgroup", kGroupV2);
+    for (int i = 0; i < kMany; ++i) store_->Put(fmt::format("a{}/.zarray", i), ArrayV2("[2]"));
+    auto hierarchy = test::OpenZarr(store_);
+    for (int i = 0; i < kMany; ++i)
+      EXPECT_THAT(hierarchy->Load(fmt::format("/a{}", i)), IsOk());
+    return hierarchy;
+  }
+  const std::shared_ptr<MemoryStore> store_ = std::make_shared<MemoryStore>();
+};
+
+TEST_F(ZarrKnownDocumentTest, IsNotReadAgainUntilItsFileChanges) {
+  const auto hierarchy = OpenMany(/*placed_ns=*/1);
+  const size_t reads = store_->reads();
+  const auto node = hierarchy->Load("/a0").value();
+  EXPECT_EQ(store_->reads(), reads);
+  EXPECT_EQ(node->array().name, "a0");
+  EXPECT_EQ(node->array().type, model::Datatype::Integer(4, true));
+
+  store_->Put("a0/.zarray", ArrayV2("[2]", "<f4"));
+  EXPECT_EQ(hierarchy->Load("/a0").value()->array().type, model::Datatype::Float32());
+  EXPECT_EQ(hierarchy->Load("/a1").value()->array().type, model::Datatype::Integer(4, true));
+}
+
+TEST_F(ZarrKnownDocumentTest, IsThatOfItsFileInAnArchive) {
+  store_->set_placed_ns(1);
+  store_->ShareGeneration();
+  store_->Put(".zgroup", kGroupV2);
+  store_->Put("a/.zarray", ArrayV2("[2]", "<i4"));
+  store_->Put("b/.zarray", ArrayV2("[2]", "<f4"));
+  const auto hierarchy = test::OpenZarr(store_);
+  EXPECT_EQ(hierarchy->Load("/a").value()->array().type, model::Datatype::Integer(4, true));
+  EXPECT_EQ(hierarchy->Load("/b").value()->array().type, model::Datatype::Float32());
+}
+
+// Written twice within a tick of its clock, a file has the same version.
+TEST_F(ZarrKnownDocumentTest, OfAFileThatWasWrittenJustNowIsReadAgain) {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  const auto hierarchy =
+      OpenMany(std::chrono::duration_cast<std::chrono::nanoseconds>(now).count());
+  const size_t reads = store_->reads();
+  EXPECT_THAT(hierarchy->Load("/a0"), IsOk());
+  EXPECT_EQ(store_->reads(), reads + 1);
+}
+
 // Version 3 counts for more where both are there.
 class ZarrRootTest : public ::testing::Test {
  protected:
