@@ -15,6 +15,8 @@ namespace {
 // More than this many scales of one dimension are no use to anybody.
 constexpr size_t kMaxScales = 64;
 
+constexpr size_t kMaxKnownScales = 1000;
+
 // Groups with more are not looked through for dimensions.
 constexpr hsize_t kMaxVariables = 5000;
 
@@ -30,20 +32,31 @@ std::optional<ScaleInfo> DescribeScale(hid_t dataset, std::string path) {
   return ScaleInfo{std::move(path), extent->shape, extent->max_shape, IsDimensionOnly(dataset)};
 }
 
+// What a dataset of `group` sees of the scale that a reference leads to. Most datasets of a
+// group have the same few.
+std::optional<ScaleInfo> FindScale(hid_t file, hobj_ref_t reference, const std::string& group,
+                                   ObjectIndex& index, KnownScales& known) {
+  const auto found = known.find({reference, group});
+  if (found != known.end()) return found->second;
+  const Handle scale(H5Rdereference2(file, H5P_DEFAULT, H5R_OBJECT, &reference));
+  const auto path = scale ? index.PathNear(file, reference, group) : std::nullopt;
+  auto described = path ? DescribeScale(scale.get(), *path) : std::nullopt;
+  if (!described) return std::nullopt;
+  if (known.size() >= kMaxKnownScales) known.clear();
+  return known.emplace(std::pair(reference, group), *std::move(described)).first->second;
+}
+
 bool ReadAttachedScales(hid_t file, hid_t dataset, const std::string& path, ObjectIndex& index,
-                        DatasetInfo& info) {
+                        KnownScales& known, DatasetInfo& info) {
   if (H5Aexists(dataset, "DIMENSION_LIST") <= 0) return false;
   const auto lists = ReadDimensionList(dataset, info.shape.size());
   if (!lists) return false;
   bool all_found = true;
+  const std::string group(model::ParentPath(path));
   info.scales.resize(lists->size());
   for (size_t dim = 0; dim < lists->size(); ++dim) {
     for (const hobj_ref_t reference : (*lists)[dim]) {
-      const Handle scale(H5Rdereference2(file, H5P_DEFAULT, H5R_OBJECT, &reference));
-      const auto scale_path =
-          scale ? index.PathNear(file, reference, std::string(model::ParentPath(path)))
-                : std::nullopt;
-      auto described = scale_path ? DescribeScale(scale.get(), *scale_path) : std::nullopt;
+      auto described = FindScale(file, reference, group, index, known);
       all_found = all_found && described;
       if (described) info.scales[dim].push_back(*std::move(described));
     }
@@ -163,7 +176,7 @@ std::vector<ScaleInfo> ReadDimensions(hid_t group, const std::string& path) {
 }
 
 std::vector<std::string> ReadScales(hid_t file, hid_t dataset, const std::string& path,
-                                    ObjectIndex& index, DatasetInfo& info) {
+                                    ObjectIndex& index, KnownScales& known, DatasetInfo& info) {
   std::vector<std::string> told;
   info.is_scale = IsScale(dataset);
   if (info.is_scale) {
@@ -174,7 +187,7 @@ std::vector<std::string> ReadScales(hid_t file, hid_t dataset, const std::string
     told.push_back("REFERENCE_LIST");
   }
   if (info.shape.empty()) return told;
-  if (ReadAttachedScales(file, dataset, path, index, info)) {
+  if (ReadAttachedScales(file, dataset, path, index, known, info)) {
     told.push_back("DIMENSION_LIST");
   } else if (info.scales.empty()) {
     ReadNumberedScales(file, dataset, path, info);
