@@ -216,6 +216,14 @@ class LibraryFile final : public File {
     return *std::move(info);
   }
 
+  // Those that the object was created with. A datatype has none.
+  static Result<Handle> PropertiesOf(hid_t object, ObjectKind kind) {
+    constexpr std::string_view kFailed = "cannot read the properties";
+    if (kind == ObjectKind::kDataset) return Checked(H5Dget_create_plist(object), kFailed);
+    if (kind == ObjectKind::kGroup) return Checked(H5Gget_create_plist(object), kFailed);
+    return Handle();
+  }
+
   // What varies of what a description takes.
   static size_t BytesOf(const ObjectInfo& info) {
     size_t bytes = 0;
@@ -233,16 +241,25 @@ class LibraryFile final : public File {
       REQUIRES(library_mutex) {
     ObjectInfo info;
     info.kind = KindOf(object);
+    const auto properties = PropertiesOf(object, info.kind);
+    const hid_t known_properties = properties ? properties->get() : H5I_INVALID_HID;
+    // What a dataset says of its dimensions is in attributes, too.
+    const auto names = ListAttributes(object, known_properties);
     std::vector<std::string> told;
     if (info.kind == ObjectKind::kGroup) {
       if (auto links = CheckLinks(object); !links) info.error = links.error();
       info.dimensions = ReadDimensions(object, path);
     } else if (info.kind == ObjectKind::kDataset) {
-      NDLFS_TRY(info.dataset, DescribeDataset(file, object, index_));
-      told = ReadScales(file, object, path, index_, known_scales_, *info.dataset);
+      if (!properties) return model::Propagate(properties.error());
+      NDLFS_TRY(info.dataset, DescribeDataset(file, object, known_properties, index_));
+      told = ReadScales(file, object, path, names, index_, known_scales_, *info.dataset);
       NDLFS_RETURN_IF_ERROR(lengths_.Complete(file, object, path, info));
     }
-    ReadAttributes(file, object, told, index_, info);
+    if (names) {
+      ReadAttributes(file, object, *names, told, index_, info);
+    } else {
+      info.error = names.error();
+    }
     H5Eclear2(H5E_DEFAULT);
     return info;
   }
@@ -285,7 +302,7 @@ class LibraryFile final : public File {
     ForgetWalks(file_.get());
     file_ = Handle();
     index_.Clear();
-    known_scales_.clear();
+    known_scales_ = KnownScales();
     checked_.clear();
     open_files.erase(place_);
     H5Eclear2(H5E_DEFAULT);
