@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "backends/base/json_scan.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "backends/base/json.h"
@@ -58,11 +59,16 @@ class Scanner {
     return false;
   }
 
+  // Whether a character stands for itself, as in most keys.
+  static bool IsPlain(char c) { return c >= ' ' && c <= '~' && c != '\\'; }
+
   model::Result<std::string> TakeKey() {
     SkipBlanks();
     if (at_ == text_.size() || text_[at_] != '"') return Unexpected("a key");
     const size_t begin = at_;
     if (!SkipString()) return Unexpected("'\"'");
+    const std::string_view inside = text_.substr(begin + 1, at_ - begin - 2);
+    if (std::ranges::all_of(inside, IsPlain)) return std::string(inside);
     NDLFS_TRY(const Json key, ParseJson(text_.substr(begin, at_ - begin)));
     return key.get<std::string>();
   }

@@ -83,6 +83,15 @@ class Hierarchy {
   // object's `error.txt`. Reads no chunk.
   virtual model::Result<std::shared_ptr<const Node>> Load(std::string_view path) const = 0;
 
+  // Objects that somebody is about to load, as far as it takes less to load them together. As
+  // long as the nodes are held, Load() gives the same ones. Errors are for Load() to tell.
+  virtual std::vector<std::shared_ptr<const Node>> LoadTogether(
+      std::span<const std::string> /*paths*/) const {
+    return {};
+  }
+  // How many it loads best together; 1 if LoadTogether() loads nothing.
+  virtual size_t loads_together() const { return 1; }
+
   // Names of the children of the group at `path`, sorted by bytes, without
   // loading them.
   virtual model::Result<std::vector<std::string>> List(std::string_view path) const = 0;

@@ -195,6 +195,21 @@ class StoreGroup final : public GroupInput, public std::enable_shared_from_this<
     NDLFS_TRY(const auto entity, LoadEntity(model::JoinPath(path_, name)));
     return ChildOf(entity);
   }
+  std::vector<std::shared_ptr<const backends::Node>> LoadTogether(
+      std::span<const std::string> names) const override {
+    const auto hierarchy = store_->Hierarchy();
+    if (!hierarchy) return {};
+    std::vector<std::string> paths;
+    for (const std::string& name : names) {
+      std::string path = model::JoinPath(path_, name);
+      if (!parts_->Known(path)) paths.push_back(std::move(path));
+    }
+    return (*hierarchy)->LoadTogether(paths);
+  }
+  size_t loads_together() const override {
+    const auto hierarchy = store_->Hierarchy();
+    return hierarchy ? (*hierarchy)->loads_together() : 1;
+  }
   Result<GroupChild> LoadForElements(std::string_view name) const override {
     NDLFS_TRY(const auto entity, FindEntity(model::JoinPath(path_, name)));
     auto child = ChildOf(entity);

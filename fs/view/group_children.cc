@@ -2,7 +2,9 @@
 #include "fs/view/group_children.h"
 
 #include <algorithm>
+#include <memory>
 #include <optional>
+#include <span>
 #include <thread>
 #include <utility>
 
@@ -13,21 +15,40 @@ namespace ndlfs::fs {
 
 using model::Result;
 
+namespace {
+
 // So many are in memory at the same time.
 constexpr size_t kAtOnce = 256;
+
+using Loaded = std::optional<Result<GroupChild>>;
+
+Result<void> LoadRun(const GroupInput& group, std::span<const std::string> names,
+                     std::span<Loaded> loaded) {
+  NDLFS_RETURN_IF_ERROR(backends::CancellationScope::Check());
+  const auto held = names.size() > 1 ? group.LoadTogether(names)
+                                     : std::vector<std::shared_ptr<const backends::Node>>();
+  for (size_t i = 0; i < names.size(); ++i) {
+    NDLFS_RETURN_IF_ERROR(backends::CancellationScope::Check());
+    loaded[i] = group.LoadForElements(names[i]);
+  }
+  return {};
+}
+
+}  // namespace
 
 Result<void> LoadEach(
     const GroupInput& group, const std::vector<std::string>& names,
     const std::function<Result<void>(const std::string&, Result<GroupChild>)>& take) {
   static const unsigned threads = std::clamp(std::thread::hardware_concurrency(), 1U, 8U);
+  const size_t run = std::max<size_t>(group.loads_together(), 1);
   for (size_t first = 0; first < names.size(); first += kAtOnce) {
-    std::vector<std::optional<Result<GroupChild>>> loaded(
-        std::min(kAtOnce, names.size() - first));
+    std::vector<Loaded> loaded(std::min(kAtOnce, names.size() - first));
     NDLFS_RETURN_IF_ERROR(
-        backends::RunInParallel(threads, loaded.size(), [&](size_t i) -> Result<void> {
-          NDLFS_RETURN_IF_ERROR(backends::CancellationScope::Check());
-          loaded[i] = group.LoadForElements(names[first + i]);
-          return {};
+        backends::RunInParallel(threads, (loaded.size() + run - 1) / run, [&](size_t number) {
+          const size_t begin = number * run;
+          const size_t end = std::min(begin + run, loaded.size());
+          return LoadRun(group, std::span(names).subspan(first + begin, end - begin),
+                         std::span(loaded).subspan(begin, end - begin));
         }));
     for (size_t i = 0; i < loaded.size(); ++i) {
       NDLFS_RETURN_IF_ERROR(take(names[first + i], *std::move(loaded[i])));

@@ -41,6 +41,7 @@ Result<Parts> PartsOf(const hdf5::Content& content, WrittenFile& written) {
 }
 
 Result<ViewPtr> MakeFile(const GroupInput& group) {
+  backends::hdf5::PrepareToWrite();
   NDLFS_TRY(const hdf5::Content content, hdf5::MakeContent(group));
   NDLFS_TRY(WrittenFile written, backends::hdf5::WriteByHelper(content.file), "HDF5");
   NDLFS_TRY(Parts parts, PartsOf(content, written));

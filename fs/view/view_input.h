@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -95,6 +96,13 @@ class GroupInput {
   // Loads the child `name`. kNotFound if there is none. Other errors tell why
   // it cannot be shown; a kIo error may be transient.
   virtual model::Result<GroupChild> Load(std::string_view name) const = 0;
+  // Children that are about to be loaded, as far as it takes less to load them together: see
+  // Hierarchy::LoadTogether(). To be held until then.
+  virtual std::vector<std::shared_ptr<const backends::Node>> LoadTogether(
+      std::span<const std::string> /*names*/) const {
+    return {};
+  }
+  virtual size_t loads_together() const { return 1; }
   // The same for a view of a group that keeps nothing of an array but `array->elements`, so
   // that it need not hold the metadata of all its arrays: elements that nobody has read may
   // load the array again, and fail with kStale if it has changed.

@@ -6,6 +6,7 @@
 #   tests/bench/run.sh [--quick] [--rounds N] [--only PATTERN] [--data DIR] [--before NDLFS]
 #   tests/bench/run.sh soak [--minutes N]
 #   tests/bench/run.sh scale
+#   tests/bench/run.sh opening [--rounds N] [--arrays N] [--only STORE] [--before NDLFS]
 #   tests/bench/run.sh views [--quick] [--rounds N] [--dtype DTYPE]
 #   tests/bench/run.sh link [--rounds N] [--rate MB/S] [--total MB/S] [--planes N] [--chunks row|planes]
 #                           [--cache-size SIZE] [--before NDLFS]
@@ -27,7 +28,7 @@ cmake --preset release -B "$build" -DNDLFS_BUILD_BENCHMARKS=ON >"$build/configur
 script=bench
 targets=(ndlfs bench_reference bench_latency)
 case "${1:-}" in
-  soak | scale | views | link | clients)
+  soak | scale | opening | views | link | clients)
     script=$1
     shift
     ;;

@@ -47,6 +47,11 @@ class AggregatingHierarchy final : public Hierarchy {
   }
   uint64_t held_bytes() const override { return file_->held_bytes(); }
 
+  std::vector<NodePtr> LoadTogether(std::span<const std::string> paths) const override {
+    return file_->LoadTogether(paths);
+  }
+  size_t loads_together() const override { return file_->loads_together(); }
+
   Result<NodePtr> Load(std::string_view path) const override {
     NDLFS_TRY(NodePtr node, file_->Load(path));
     if (!IsVariable(*node)) return node;

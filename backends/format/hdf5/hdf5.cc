@@ -71,6 +71,18 @@ class Hdf5Hierarchy final : public Hierarchy {
         [&](const OpenedFile& opened) { return LoadFrom(opened, path); });
   }
 
+  // A question about some datasets takes little longer than one about one of them.
+  size_t loads_together() const override { return 16; }
+
+  std::vector<std::shared_ptr<const Node>> LoadTogether(
+      std::span<const std::string> paths) const override {
+    using Nodes = std::vector<std::shared_ptr<const Node>>;
+    if (paths.empty()) return {};
+    auto nodes = WithFile<Nodes>(
+        [&](const OpenedFile& opened) { return LoadTogetherFrom(opened, paths); });
+    return nodes ? *std::move(nodes) : Nodes();
+  }
+
   Result<std::vector<std::string>> List(std::string_view path) const override {
     return WithFile<std::vector<std::string>>([&](const OpenedFile& opened) {
       return ListFrom(opened, std::string(WithoutSlash(path)));
@@ -155,6 +167,43 @@ class Hdf5Hierarchy final : public Hierarchy {
       return nodes_.Insert(shown, with_sources, std::move(node));
     }
     return nodes_.Insert(shown, version, std::move(node));
+  }
+
+  // Those in the group of the first that are datasets without anything special.
+  Result<std::vector<std::shared_ptr<const Node>>> LoadTogetherFrom(
+      const OpenedFile& opened, std::span<const std::string> paths) const {
+    std::vector<std::shared_ptr<const Node>> nodes;
+    std::vector<std::string> wanted;
+    std::vector<std::string> names;
+    std::vector<uint64_t> versions;
+    for (const std::string& path : paths) {
+      const bool is_child =
+          path != "/" && model::ParentPath(path) == model::ParentPath(paths[0]);
+      if (!is_child) continue;
+      NDLFS_TRY(const uint64_t version, Version(path));
+      if (auto node = nodes_.Find(path, version)) {
+        nodes.push_back(std::move(node));
+        continue;
+      }
+      wanted.push_back(path);
+      names.emplace_back(model::BaseName(path));
+      versions.push_back(version);
+    }
+    if (wanted.empty()) return nodes;
+    const std::string group(model::ParentPath(paths[0]));
+    NDLFS_TRY(const ObjectInfos infos, opened.file->DescribeDatasets(group, names));
+    for (size_t i = 0; i < std::min(infos.size(), wanted.size()); ++i) {
+      if (!infos[i] || !IsOrdinary(*infos[i])) continue;
+      auto node = BuildNode(opened, wanted[i], *infos[i], options_.max_chunk_size);
+      nodes.push_back(nodes_.Insert(wanted[i], versions[i], std::move(node)));
+    }
+    return nodes;
+  }
+
+  // Whether LoadFrom() would do nothing but to build the node.
+  static bool IsOrdinary(const ObjectInfo& info) {
+    return info.dataset && info.dataset->sources.empty() && !info.dataset->is_dimension_only &&
+           CheckDatasetInfo(*info.dataset);
   }
 
   bool HasOtherFiles(const DatasetInfo& dataset) const {

@@ -162,6 +162,11 @@ class RemoteFile final : public File {
   Result<ObjectInfo> Describe(const std::string& path) const override {
     return Ask<ObjectInfo>({.what = Request::What::kDescribe, .path = path});
   }
+  Result<ObjectInfos> DescribeDatasets(const std::string& group,
+                                       const std::vector<std::string>& names) const override {
+    return Ask<ObjectInfos>(
+        {.what = Request::What::kDescribeDatasets, .path = group, .names = names});
+  }
   Result<std::vector<ChunkRecord>> LocateChunks(const std::string& path, uint64_t first,
                                                 uint64_t count) const override {
     return Ask<std::vector<ChunkRecord>>(
@@ -253,6 +258,20 @@ model::Result<std::vector<std::byte>> Helper::Ask(
     GiveBack(process);
     throw;
   }
+}
+
+void Helper::Prepare() {
+  Process* process = nullptr;
+  {
+    const model::MutexLock lock(mutex_);
+    process = FindFree(0);
+    if (process == nullptr || process->pid >= 0) return;
+    process->taken = true;
+  }
+  process->caller = CallerScope::CurrentId();
+  process->last_file = 0;
+  (void)Start(*process);
+  GiveBack(*process);
 }
 
 Helper::Process& Helper::Take(uint64_t file) {
@@ -444,6 +463,10 @@ model::Result<WrittenFile> WriteByHelper(std::shared_ptr<const NewFile> file) {
   NDLFS_TRY(auto written, WriteNewFile(*file));
   NDLFS_RETURN_IF_ERROR(CheckWritten(*file, written));
   return written;
+}
+
+void PrepareToWrite() {
+  if (const auto helper = HelperForWriting()) helper->Prepare();
 }
 
 model::Result<void> CheckWritten(const NewFile& file, const WrittenFile& written) {

@@ -64,6 +64,10 @@ class Helper {
   // it answers has been checked: all parts lie within the file, apart from each other.
   model::Result<WrittenFile> Write(std::shared_ptr<const NewFile> file);
 
+  // Starts a process for who asks, if none is there: it takes some time until it can answer, in
+  // which something else may be done. What fails is tried again when there is a question.
+  void Prepare() EXCLUDES(mutex_);
+
   // The files that helpers may read. The numbers of files are theirs.
   StoreFiles& files() { return files_; }
 
@@ -139,6 +143,9 @@ model::Result<VersionedFile> OpenFile(const std::shared_ptr<const Source>& sourc
 // Has a new file written, by a helper if UseHdf5Helper() was called, otherwise in this
 // process. As Helper::Write().
 model::Result<WrittenFile> WriteByHelper(std::shared_ptr<const NewFile> file);
+
+// Somebody will call WriteByHelper() soon.
+void PrepareToWrite();
 
 // Whether the parts of a file are what new_file.h says: within it, in order, apart from each
 // other. kInternal if they are not.

@@ -53,6 +53,8 @@ std::vector<std::byte> Answer(const File& file, const Request& request) {
       return EncodeAnswer(file.List(request.path));
     case Request::What::kDescribe:
       return EncodeAnswer(file.Describe(request.path));
+    case Request::What::kDescribeDatasets:
+      return EncodeAnswer(file.DescribeDatasets(request.path, request.names));
     case Request::What::kLocateChunks:
       return EncodeAnswer(file.LocateChunks(request.path, request.first, request.count));
     case Request::What::kRead:

@@ -38,8 +38,8 @@ void Fields(Archive& archive, T& v) {
 template <typename Archive, typename T>
 requires std::same_as<std::remove_const_t<T>, Request>
 void Fields(Archive& archive, T& v) {
-  archive(v.what, v.file, v.file_size, v.head_bytes, v.file_path, v.path, v.first, v.count,
-          v.block, v.limit, v.new_file);
+  archive(v.what, v.file, v.file_size, v.head_bytes, v.file_path, v.path, v.names, v.first,
+          v.count, v.block, v.limit, v.new_file);
 }
 template <typename Archive, typename T>
 requires std::same_as<std::remove_const_t<T>, Location>

@@ -18,14 +18,24 @@
 namespace ndlfs::backends::hdf5 {
 
 struct Request {
-  enum class What : uint8_t { kOpen, kFind, kList, kDescribe, kLocateChunks, kRead, kWrite };
+  enum class What : uint8_t {
+    kOpen,
+    kFind,
+    kList,
+    kDescribe,
+    kDescribeDatasets,
+    kLocateChunks,
+    kRead,
+    kWrite
+  };
   What what = What::kOpen;
-  uint64_t file = 0;           // its InputFile::id()
-  uint64_t file_size = 0;      // in bytes
-  uint64_t head_bytes = 0;     // kOpen: as NamedFile has it
-  std::string file_path = {};  // beneath the source
-  std::string path = {};       // in the file
-  uint64_t first = 0;          // kLocateChunks
+  uint64_t file = 0;                    // its InputFile::id()
+  uint64_t file_size = 0;               // in bytes
+  uint64_t head_bytes = 0;              // kOpen: as NamedFile has it
+  std::string file_path = {};           // beneath the source
+  std::string path = {};                // in the file
+  std::vector<std::string> names = {};  // kDescribeDatasets
+  uint64_t first = 0;                   // kLocateChunks
   uint64_t count = 0;
   Block block = {};  // kRead
   uint64_t limit = 0;
@@ -87,6 +97,7 @@ model::Result<T> DecodeAnswer(ConstByteSpan bytes);
   MACRO(Location)                 \
   MACRO(std::vector<Child>)       \
   MACRO(ObjectInfo)               \
+  MACRO(ObjectInfos)              \
   MACRO(std::vector<ChunkRecord>) \
   MACRO(Elements)                 \
   MACRO(WrittenFile)

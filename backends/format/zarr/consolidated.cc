@@ -175,10 +175,13 @@ std::vector<std::string> ConsolidatedMetadata::NodesBelow(std::string_view path,
 }
 
 std::string WithoutConsolidated(std::string text) {
+  constexpr std::string_view kName = "consolidated_metadata";
+  // The name may be written otherwise where something is escaped.
+  if (text.find(kName) == text.npos && text.find('\\') == text.npos) return text;
   const auto members = ScanJsonObject(text);
   if (!members) return text;  // parsing says what is wrong
   for (const JsonMember& member : *members) {
-    if (member.key != "consolidated_metadata") continue;
+    if (member.key != kName) continue;
     return text.replace(member.begin, member.end - member.begin, "null");
   }
   return text;

@@ -7,6 +7,7 @@
 #include <span>
 #include <utility>
 
+#include "backends/base/json_scan.h"
 #include "backends/base/large_index.h"
 #include "backends/store/caller.h"
 #include "backends/store/keys.h"
@@ -46,6 +47,30 @@ std::string_view Relative(std::string_view path) { return path.substr(1); }
 // "a/.zarray" -> "a/.zattrs".
 std::string AttributesKey(std::string_view document) {
   return std::string(document.substr(0, document.find_last_of('/') + 1)) + ".zattrs";
+}
+
+// A document of v3, and the attributes that it had.
+struct WithoutAttributes {
+  std::string rest;
+  std::string_view attributes;  // an object; in the text that was given
+};
+
+// nullopt if there are none, or two, or something is wrong with the text.
+std::optional<WithoutAttributes> TakeAttributes(std::string_view text) {
+  const auto members = ScanJsonObject(text);
+  if (!members) return std::nullopt;
+  const JsonMember* found = nullptr;
+  for (const JsonMember& member : *members) {
+    if (member.key != "attributes") continue;
+    if (found != nullptr) return std::nullopt;
+    found = &member;
+  }
+  if (found == nullptr || text[found->begin] != '{') return std::nullopt;
+  std::string rest(text.substr(0, found->begin));
+  rest += "{}";
+  rest += text.substr(found->end);
+  return WithoutAttributes{std::move(rest),
+                           text.substr(found->begin, found->end - found->begin)};
 }
 
 // The documents that make a node, the one that counts first.
@@ -571,23 +596,42 @@ model::Result<Json> MetadataReader::ReadJson(const NodeFiles& files,
   return ParseJson(text, kMaxDocumentValues);
 }
 
-model::Result<std::shared_ptr<const SharedDocument>> MetadataReader::ReadDocument(
-    const NodeFiles& files) const {
-  if (auto known = KnownDocument(files)) return known;
+// The arrays of a group mostly differ in their attributes alone. Without these a document of v3
+// is one that is shared, as in v2. What cannot be parsed so is parsed as a whole, which says
+// why.
+model::Result<void> MetadataReader::ReadDocument(const NodeFiles& files,
+                                                 NodeDocuments& documents) const {
+  documents.document = KnownDocument(files);
+  if (documents.document != nullptr) return {};
   NDLFS_TRY(const std::string text, ReadDocumentText(files, files.document));
+  const auto apart = files.kind == NodeFiles::Kind::kV3 ? TakeAttributes(text) : std::nullopt;
+  if (apart) {
+    auto attributes = ParseJson(apart->attributes, kMaxDocumentValues);
+    auto document = ParseDocument(apart->rest);
+    if (attributes && document) {
+      documents.attributes = *std::move(attributes);
+      documents.document = *std::move(document);
+      return {};
+    }
+  }
+  NDLFS_TRY(documents.document, ParseDocument(text));
+  if (text.size() > kLongestSharedText) return {};
+  const model::MutexLock lock(mutex_);
+  NoteDocument(files, documents.document);
+  return {};
+}
+
+model::Result<std::shared_ptr<const SharedDocument>> MetadataReader::ParseDocument(
+    const std::string& text) const {
   {
     const model::MutexLock lock(mutex_);
-    if (const auto* known = documents_.Find(text)) {
-      NoteDocument(files, *known);
-      return *known;
-    }
+    if (const auto* known = documents_.Find(text)) return *known;
   }
   NDLFS_TRY(Json json, ParseJson(text, kMaxDocumentValues));
   auto document = std::make_shared<const SharedDocument>(std::move(json));
   if (text.size() > kLongestSharedText) return document;
   const model::MutexLock lock(mutex_);
   documents_.Put(text, document, text.size());
-  NoteDocument(files, document);
   return document;
 }
 
@@ -675,7 +719,7 @@ model::Result<NodeDocuments> MetadataReader::Read(const NodeFiles& files,
         files.kind == NodeFiles::Kind::kV3 ? Json{{"zarr_format", 3}, {"node_type", "group"}}
                                            : Json{{"zarr_format", 2}});
   } else {
-    NDLFS_TRY(documents.document, ReadDocument(files), Describe(files));
+    NDLFS_RETURN_IF_ERROR(ReadDocument(files, documents), Describe(files));
   }
   if (files.kind == NodeFiles::Kind::kV3) return documents;
   if (has_nczarr_objects_) documents.separate = ReadSeparate(files, path);

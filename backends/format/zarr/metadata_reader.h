@@ -44,7 +44,8 @@ struct NodeFiles {
 // The metadata of a node, as parsed JSON.
 struct NodeDocuments {
   std::shared_ptr<const SharedDocument> document;  // never null
-  // Only in v2: the object in .zattrs; null if there is none.
+  // In v2: the object in .zattrs; null if there is none. In v3: the attributes of the document
+  // if it has been read without them; null if they are in it.
   Json attributes;
   std::optional<model::Error> attributes_error;
   // The objects of netCDF-C 4.8.0, which have files of their own; see nczarr_keys.h.
@@ -171,8 +172,9 @@ class MetadataReader {
   model::Result<std::string> ReadDocumentText(const NodeFiles& files,
                                               std::string_view key) const;
   model::Result<Json> ReadJson(const NodeFiles& files, std::string_view key) const;
-  model::Result<std::shared_ptr<const SharedDocument>> ReadDocument(
-      const NodeFiles& files) const EXCLUDES(mutex_);
+  model::Result<void> ReadDocument(const NodeFiles& files, NodeDocuments& documents) const;
+  model::Result<std::shared_ptr<const SharedDocument>> ParseDocument(
+      const std::string& text) const EXCLUDES(mutex_);
   model::Result<bool> HasCopiesOnly(const Root& root) const;
   Json ReadSeparate(const NodeFiles& files, std::string_view path) const;
   std::string ConsolidatedKey(bool is_v3) const;
@@ -203,9 +205,9 @@ class MetadataReader {
                             model::StringHash>
       documents_ GUARDED_BY(mutex_){kMostSharedText};
 
-  // The document of a file that was read before, if it is still among those above. Who walks
-  // through a store has each node loaded more than once, and most have a document that many
-  // share.
+  // The document of a file that was read before, if it is still among those above. A program
+  // that walks through a store has each node loaded more than once, and most nodes share a
+  // document with many others.
   std::shared_ptr<const SharedDocument> KnownDocument(const NodeFiles& files) const
       EXCLUDES(mutex_);
   void NoteDocument(const NodeFiles& files,

@@ -16,8 +16,10 @@ namespace {
 // Where xarray keeps the names of dimensions in Zarr v2.
 constexpr const char* kArrayDimensions = "_ARRAY_DIMENSIONS";
 
-// The attributes of a v3 document; an absent member, and null, are none.
-model::Result<std::vector<model::Attribute>> ParseAttributes(const Json& document) {
+// The attributes of a v3 node; an absent member, and null, are none.
+model::Result<std::vector<model::Attribute>> ParseAttributes(const NodeDocuments& documents) {
+  if (!documents.attributes.is_null()) return MakeAttributes(documents.attributes);
+  const Json& document = documents.document->json();
   const auto attributes = document.find("attributes");
   if (attributes == document.end() || attributes->is_null()) {
     return std::vector<model::Attribute>();
@@ -164,9 +166,10 @@ model::Result<Node> BuildGroupV2(const NodeDocuments& documents, const NodePlace
   return MakeGroupNode(std::move(attributes), place);
 }
 
-model::Result<Node> BuildGroupV3(const Json& document, const NodePlace& place) {
+model::Result<Node> BuildGroupV3(const NodeDocuments& documents, const NodePlace& place) {
+  const Json& document = documents.document->json();
   NDLFS_RETURN_IF_ERROR(CheckZarrFormat(document, 3));
-  NDLFS_TRY(auto attributes, ParseAttributes(document));
+  NDLFS_TRY(auto attributes, ParseAttributes(documents));
   Node node = MakeGroupNode(std::move(attributes), place);
   auto known = CheckUnknownMembers(
       document, {"zarr_format", "node_type", "attributes", "consolidated_metadata"});
@@ -178,7 +181,7 @@ model::Result<Node> BuildV3(const NodeDocuments& documents, const NodePlace& pla
                             const OpenOptions& options) {
   const Json& document = documents.document->json();
   NDLFS_TRY(const Json* type, RequireMember(document, "node_type"));
-  if (*type == "group") return BuildGroupV3(document, place);
+  if (*type == "group") return BuildGroupV3(documents, place);
   if (*type != "array") {
     return model::BadInput("node_type: expected \"array\" or \"group\", found {}",
                            DescribeJson(*type));
@@ -186,7 +189,7 @@ model::Result<Node> BuildV3(const NodeDocuments& documents, const NodePlace& pla
   NDLFS_TRY(ArrayMetadata metadata, ParseOnce(*documents.document, [&](const Json& zarr_json) {
               return ParseArrayV3(zarr_json, options.max_chunk_size);
             }));
-  NDLFS_TRY(metadata.array.attributes, ParseAttributes(document));
+  NDLFS_TRY(metadata.array.attributes, ParseAttributes(documents));
   return MakeArrayNode(std::move(metadata), place);
 }
 

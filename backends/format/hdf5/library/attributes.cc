@@ -26,30 +26,11 @@ herr_t CollectName(hid_t, const char* name, const H5A_info_t*, void* data) noexc
   }
 }
 
-// Whether the object knows in which order its attributes were made.
-bool TracksOrder(hid_t object) {
-  const H5I_type_t type = H5Iget_type(object);
-  const Handle properties(type == H5I_DATASET ? H5Dget_create_plist(object)
-                          : type == H5I_GROUP ? H5Gget_create_plist(object)
-                                              : H5I_INVALID_HID);
+// Whether an object knows in which order its attributes were made.
+bool TracksOrder(hid_t properties) {
   unsigned order = 0;
-  return properties && H5Pget_attr_creation_order(properties.get(), &order) >= 0 &&
+  return properties >= 0 && H5Pget_attr_creation_order(properties, &order) >= 0 &&
          (order & H5P_CRT_ORDER_TRACKED);
-}
-
-Result<std::vector<std::string>> ListAttributes(hid_t object) {
-  std::vector<std::string> names;
-  if (TracksOrder(object)) {
-    const herr_t status =
-        H5Aiterate2(object, H5_INDEX_CRT_ORDER, H5_ITER_INC, nullptr, &CollectName, &names);
-    if (status >= 0) return names;
-    H5Eclear2(H5E_DEFAULT);
-    names.clear();
-  }
-  NDLFS_RETURN_IF_ERROR(CheckStatus(
-      H5Aiterate2(object, H5_INDEX_NAME, H5_ITER_INC, nullptr, &CollectName, &names),
-      "cannot list the attributes"));
-  return names;
 }
 
 // Elements in memory, with the memory that the library gave to them.
@@ -145,14 +126,25 @@ AttributeInfo ReadAttribute(hid_t file, hid_t object, const std::string& name,
 
 }  // namespace
 
-void ReadAttributes(hid_t file, hid_t object, const std::vector<std::string>& left_out,
-                    ObjectIndex& index, ObjectInfo& info) {
-  auto names = ListAttributes(object);
-  if (!names) {
-    info.error = std::move(names).error();
-    return;
+model::Result<std::vector<std::string>> ListAttributes(hid_t object, hid_t properties) {
+  std::vector<std::string> names;
+  if (TracksOrder(properties)) {
+    const herr_t status =
+        H5Aiterate2(object, H5_INDEX_CRT_ORDER, H5_ITER_INC, nullptr, &CollectName, &names);
+    if (status >= 0) return names;
+    H5Eclear2(H5E_DEFAULT);
+    names.clear();
   }
-  for (const std::string& name : *names) {
+  NDLFS_RETURN_IF_ERROR(CheckStatus(
+      H5Aiterate2(object, H5_INDEX_NAME, H5_ITER_INC, nullptr, &CollectName, &names),
+      "cannot list the attributes"));
+  return names;
+}
+
+void ReadAttributes(hid_t file, hid_t object, const std::vector<std::string>& names,
+                    const std::vector<std::string>& left_out, ObjectIndex& index,
+                    ObjectInfo& info) {
+  for (const std::string& name : names) {
     if (std::find(left_out.begin(), left_out.end(), name) != left_out.end()) continue;
     info.attributes.push_back(ReadAttribute(file, object, name, index, info));
   }

@@ -11,10 +11,15 @@
 
 namespace ndlfs::backends::hdf5 {
 
-// All attributes but those named in `left_out`, into `info`. What cannot be
+// The names of the attributes, in the order of their creation if `properties`, those the object
+// was created with, say that it is known. Needs library_mutex.
+model::Result<std::vector<std::string>> ListAttributes(hid_t object, hid_t properties);
+
+// The attributes `names` but those named in `left_out`, into `info`. What cannot be
 // read is told there, too. Needs library_mutex.
-void ReadAttributes(hid_t file, hid_t object, const std::vector<std::string>& left_out,
-                    ObjectIndex& index, ObjectInfo& info);
+void ReadAttributes(hid_t file, hid_t object, const std::vector<std::string>& names,
+                    const std::vector<std::string>& left_out, ObjectIndex& index,
+                    ObjectInfo& info);
 
 // The text of a scalar attribute; nullopt where there is none such.
 std::optional<std::string> ReadTextAttribute(hid_t object, const char* name);

@@ -310,12 +310,11 @@ Result<ChunkRecord> LocateChunk(hid_t dataset, const std::vector<hsize_t>& offse
 
 }  // namespace
 
-model::Result<DatasetInfo> DescribeDataset(hid_t file, hid_t dataset, ObjectIndex& index) {
+model::Result<DatasetInfo> DescribeDataset(hid_t file, hid_t dataset, hid_t properties,
+                                           ObjectIndex& index) {
   NDLFS_TRY(const auto type, TypeOf(dataset));
   NDLFS_TRY(const auto space, Checked(H5Dget_space(dataset), "cannot read the shape"));
   NDLFS_TRY(auto extent, ReadExtent(space.get()));
-  NDLFS_TRY(const auto properties,
-            Checked(H5Dget_create_plist(dataset), "cannot read the properties"));
   DatasetInfo info;
   info.type = type.type;
   info.is_plain = type.is_plain;
@@ -325,8 +324,8 @@ model::Result<DatasetInfo> DescribeDataset(hid_t file, hid_t dataset, ObjectInde
   info.is_null = extent.is_null;
   info.shape = std::move(extent.shape);
   info.max_shape = std::move(extent.max_shape);
-  NDLFS_RETURN_IF_ERROR(ReadLayout(dataset, properties.get(), info));
-  NDLFS_RETURN_IF_ERROR(ReadFill(file, properties.get(), type, index, info));
+  NDLFS_RETURN_IF_ERROR(ReadLayout(dataset, properties, info));
+  NDLFS_RETURN_IF_ERROR(ReadFill(file, properties, type, index, info));
   NDLFS_RETURN_IF_ERROR(InspectRegions(file, dataset, type, index, info));
   InspectText(file, dataset, type, index, info);
   return info;

@@ -15,8 +15,9 @@ namespace ndlfs::backends::hdf5 {
 
 // All need library_mutex.
 
-// Everything but the scales.
-model::Result<DatasetInfo> DescribeDataset(hid_t file, hid_t dataset, ObjectIndex& index);
+// Everything but the scales. `properties` are those that the dataset was created with.
+model::Result<DatasetInfo> DescribeDataset(hid_t file, hid_t dataset, hid_t properties,
+                                           ObjectIndex& index);
 
 model::Result<std::vector<ChunkRecord>> LocateDatasetChunks(hid_t dataset, uint64_t first,
                                                             uint64_t count);

@@ -586,12 +586,90 @@ model::Datatype WithElementRegions(const model::Datatype& type) {
   return Datatype::PackedCompound(std::move(members));
 }
 
-model::Result<ElementType> ReadElementType(hid_t file_type, WideFloats wide_floats) {
+namespace {
+
+Result<ElementType> ReadUnknown(hid_t file_type, WideFloats wide_floats) {
   NDLFS_TRY(auto element, TypeReader(false, wide_floats).Read(file_type, 1));
   if (element.is_plain) return element;
   NDLFS_TRY(auto packed, TypeReader(true, wide_floats).Read(file_type, 1));
   packed.is_plain = false;
   return packed;
+}
+
+// Numbers and texts that have been understood: the attributes of a file mostly have a few
+// types, and the library takes long to make one to read with. Needs library_mutex.
+class KnownTypes {
+ public:
+  Result<ElementType> Get(hid_t file_type, WideFloats wide_floats) {
+    Entry wanted;
+    wanted.wide_floats = wide_floats;
+    wanted.type_class = H5Tget_class(file_type);
+    wanted.size = H5Tget_size(file_type);
+    const bool is_text = wanted.type_class == H5T_STRING;
+    const bool is_number = wanted.type_class == H5T_INTEGER || wanted.type_class == H5T_FLOAT;
+    if (!is_text && !is_number) return ReadUnknown(file_type, wide_floats);
+    if (is_text) {
+      wanted.is_variable = H5Tis_variable_str(file_type);
+      wanted.charset = H5Tget_cset(file_type);
+      wanted.padding = H5Tget_strpad(file_type);
+    }
+    for (const Entry& entry : entries_) {
+      if (IsSame(entry, wanted, file_type)) return Copy(entry.element);
+    }
+    NDLFS_TRY(wanted.element, ReadUnknown(file_type, wide_floats));
+    auto element = Copy(wanted.element);
+    if (is_number) wanted.number = Handle(H5Tcopy(file_type));
+    if (is_number && !wanted.number) return element;
+    constexpr size_t kMost = 32;
+    if (entries_.size() == kMost) entries_.clear();
+    entries_.push_back(std::move(wanted));
+    return element;
+  }
+
+ private:
+  // All that ReadElementType() goes by.
+  struct Entry {
+    WideFloats wide_floats = WideFloats::kStored;
+    H5T_class_t type_class = H5T_NO_CLASS;
+    size_t size = 0;
+    // Of text.
+    htri_t is_variable = 0;
+    H5T_cset_t charset = H5T_CSET_ERROR;
+    H5T_str_t padding = H5T_STR_ERROR;
+    Handle number;  // the type of a number
+    ElementType element;
+  };
+
+  static bool IsSame(const Entry& entry, const Entry& wanted, hid_t file_type) {
+    return entry.wide_floats == wanted.wide_floats && entry.type_class == wanted.type_class &&
+           entry.size == wanted.size && entry.is_variable == wanted.is_variable &&
+           entry.charset == wanted.charset && entry.padding == wanted.padding &&
+           (!entry.number || H5Tequal(entry.number.get(), file_type) > 0);
+  }
+
+  // With the same identifier, which nobody changes any more.
+  static ElementType Copy(const ElementType& known) {
+    ElementType element;
+    element.type = known.type;
+    element.stored = known.stored;
+    element.is_plain = known.is_plain;
+    element.text = known.text;
+    element.stored_order = known.stored_order;
+    element.form = known.form;
+    H5Iinc_ref(known.memory.get());
+    element.memory = Handle(known.memory.get());
+    return element;
+  }
+
+  std::vector<Entry> entries_;
+};
+
+}  // namespace
+
+model::Result<ElementType> ReadElementType(hid_t file_type, WideFloats wide_floats) {
+  // Never destroyed: the library may end before.
+  static KnownTypes& known = *new KnownTypes();
+  return known.Get(file_type, wide_floats);
 }
 
 }  // namespace ndlfs::backends::hdf5

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <cerrno>
+#include <chrono>
 #include <list>
 #include <set>
 
@@ -66,6 +67,12 @@ class LibraryFile final : public File {
     return Ask<ObjectInfo>([&](hid_t file)
                                REQUIRES(library_mutex) { return DescribeIn(file, path); });
   }
+  Result<ObjectInfos> DescribeDatasets(const std::string& group,
+                                       const std::vector<std::string>& names) const override {
+    return Ask<ObjectInfos>([&](hid_t file) REQUIRES(library_mutex) {
+      return DescribeDatasetsIn(file, group, names);
+    });
+  }
   Result<std::vector<ChunkRecord>> LocateChunks(const std::string& path, uint64_t first,
                                                 uint64_t count) const override {
     return Ask<std::vector<ChunkRecord>>([&](hid_t file) -> Result<std::vector<ChunkRecord>> {
@@ -86,6 +93,13 @@ class LibraryFile final : public File {
   }
 
  private:
+  // A group, and all groups from the root to it.
+  struct OpenedGroup {
+    Handle object;
+    std::string path;
+    std::vector<haddr_t> around;  // its own address comes last
+  };
+
   // Whatever answers, a read that failed is the error: the library may have
   // taken what it could not read for something that is not there.
   template <typename T, typename Answer>
@@ -129,32 +143,123 @@ class LibraryFile final : public File {
       const LinkEntry& link = links[i];
       if (!IsLinkName(link.name)) continue;
       prefetcher.Reach(i);
-      Child child{link.name, {ObjectKind::kOther, {}, {}}, false};
-      if (auto location = FindLink(file, group, link.name)) child.location = *location;
-      if (child.location.kind == ObjectKind::kDataset) {
-        child.is_dimension_only = IsDimensionOnlyChild(group.object.get(), link.name);
-      }
-      children.push_back(std::move(child));
+      children.push_back(LookAtChild(file, group, link));
     }
     H5Eclear2(H5E_DEFAULT);
     return children;
   }
 
+  // An object is opened once, by its address, for all that is asked of it: to find it by its
+  // name takes longer than to open it.
+  Child LookAtChild(hid_t file, const OpenedGroup& group, const LinkEntry& link) const
+      REQUIRES(library_mutex) {
+    Child child{link.name, {ObjectKind::kOther, {}, {}}, false};
+    const bool is_hard = link.type == H5L_TYPE_HARD;
+    const Handle object(is_hard ? H5Oopen_by_addr(file, link.address) : H5I_INVALID_HID);
+    H5O_info_t info;
+    if (!object || H5Oget_info2(object.get(), &info, H5O_INFO_BASIC) < 0) {
+      if (auto location = FindLink(file, group, link.name)) child.location = *location;
+      return child;
+    }
+    child.location = LocationOf(file, group, link.name, info);
+    if (child.location.kind == ObjectKind::kDataset) {
+      child.is_dimension_only = IsDimensionOnly(object.get());
+    }
+    return child;
+  }
+
+  Result<ObjectInfos> DescribeDatasetsIn(hid_t file, const std::string& path,
+                                         const std::vector<std::string>& names) const
+      REQUIRES(library_mutex) {
+    // Who asks may do something else meanwhile, or ask for less.
+    constexpr auto kLongest = std::chrono::milliseconds(200);
+    constexpr size_t kMostBytes = size_t{4} << 20;
+    NDLFS_TRY(const auto group, OpenGroup(file, path));
+    std::vector<haddr_t> addresses;
+    for (const std::string& name : names) {
+      addresses.push_back(AddressOfChild(group.object.get(), name));
+    }
+    PrefetchObjects(file, addresses);
+    ObjectInfos infos;
+    size_t bytes = 0;
+    const auto end = std::chrono::steady_clock::now() + kLongest;
+    for (size_t i = 0; i < names.size(); ++i) {
+      infos.push_back(
+          DescribeDatasetAt(file, addresses[i], model::JoinPath(group.path, names[i])));
+      if (infos.back()) bytes += BytesOf(*infos.back());
+      if (bytes > kMostBytes || std::chrono::steady_clock::now() > end) break;
+    }
+    H5Eclear2(H5E_DEFAULT);
+    return infos;
+  }
+
+  // Of what a hard link leads to; HADDR_UNDEF if `name` is none.
+  static haddr_t AddressOfChild(hid_t group, const std::string& name) {
+    H5L_info_t link;
+    const bool is_hard = IsLinkName(name) &&
+                         H5Lget_info(group, name.c_str(), &link, H5P_DEFAULT) >= 0 &&
+                         link.type == H5L_TYPE_HARD;
+    return is_hard ? link.u.address : HADDR_UNDEF;
+  }
+
+  std::optional<ObjectInfo> DescribeDatasetAt(hid_t file, haddr_t address,
+                                              const std::string& path) const
+      REQUIRES(library_mutex) {
+    if (address == HADDR_UNDEF) return std::nullopt;
+    const Handle object(H5Oopen_by_addr(file, address));
+    H5O_info_t object_info;
+    const bool is_dataset = object && H5Iget_type(object.get()) == H5I_DATASET &&
+                            H5Oget_info2(object.get(), &object_info, H5O_INFO_BASIC) >= 0;
+    if (!is_dataset || object_info.rc != 1) return std::nullopt;
+    auto info = DescribeObject(file, object.get(), path);
+    if (!info) return std::nullopt;
+    return *std::move(info);
+  }
+
+  // Those that the object was created with. A datatype has none.
+  static Result<Handle> PropertiesOf(hid_t object, ObjectKind kind) {
+    constexpr std::string_view kFailed = "cannot read the properties";
+    if (kind == ObjectKind::kDataset) return Checked(H5Dget_create_plist(object), kFailed);
+    if (kind == ObjectKind::kGroup) return Checked(H5Gget_create_plist(object), kFailed);
+    return Handle();
+  }
+
+  // What varies of what a description takes.
+  static size_t BytesOf(const ObjectInfo& info) {
+    size_t bytes = 0;
+    for (const AttributeInfo& attribute : info.attributes) bytes += attribute.data.size();
+    return bytes;
+  }
+
   Result<ObjectInfo> DescribeIn(hid_t file, const std::string& path) const
       REQUIRES(library_mutex) {
     NDLFS_TRY(const auto object, OpenObject(file, path));
+    return DescribeObject(file, object.get(), path);
+  }
+
+  Result<ObjectInfo> DescribeObject(hid_t file, hid_t object, const std::string& path) const
+      REQUIRES(library_mutex) {
     ObjectInfo info;
-    info.kind = KindOf(object.get());
+    info.kind = KindOf(object);
+    const auto properties = PropertiesOf(object, info.kind);
+    const hid_t known_properties = properties ? properties->get() : H5I_INVALID_HID;
+    // What a dataset says of its dimensions is in attributes, too.
+    const auto names = ListAttributes(object, known_properties);
     std::vector<std::string> told;
     if (info.kind == ObjectKind::kGroup) {
-      if (auto links = CheckLinks(object.get()); !links) info.error = links.error();
-      info.dimensions = ReadDimensions(object.get(), path);
+      if (auto links = CheckLinks(object); !links) info.error = links.error();
+      info.dimensions = ReadDimensions(object, path);
     } else if (info.kind == ObjectKind::kDataset) {
-      NDLFS_TRY(info.dataset, DescribeDataset(file, object.get(), index_));
-      told = ReadScales(file, object.get(), path, index_, *info.dataset);
-      NDLFS_RETURN_IF_ERROR(lengths_.Complete(file, object.get(), path, info));
+      if (!properties) return model::Propagate(properties.error());
+      NDLFS_TRY(info.dataset, DescribeDataset(file, object, known_properties, index_));
+      told = ReadScales(file, object, path, names, index_, known_scales_, *info.dataset);
+      NDLFS_RETURN_IF_ERROR(lengths_.Complete(file, object, path, info));
     }
-    ReadAttributes(file, object.get(), told, index_, info);
+    if (names) {
+      ReadAttributes(file, object, *names, told, index_, info);
+    } else {
+      info.error = names.error();
+    }
     H5Eclear2(H5E_DEFAULT);
     return info;
   }
@@ -197,6 +302,7 @@ class LibraryFile final : public File {
     ForgetWalks(file_.get());
     file_ = Handle();
     index_.Clear();
+    known_scales_ = KnownScales();
     checked_.clear();
     open_files.erase(place_);
     H5Eclear2(H5E_DEFAULT);
@@ -207,13 +313,6 @@ class LibraryFile final : public File {
     if (H5Iget_type(object.get()) != H5I_DATASET) return model::NotFound("not a dataset");
     return object;
   }
-
-  // A group, and all groups from the root to it.
-  struct OpenedGroup {
-    Handle object;
-    std::string path;
-    std::vector<haddr_t> around;  // its own address comes last
-  };
 
   static Result<OpenedGroup> OpenGroup(hid_t file, const std::string& path) {
     NDLFS_TRY(auto walked, WalkTo(file, path));
@@ -258,15 +357,20 @@ class LibraryFile final : public File {
     return Location{ObjectKind::kExternalLink, target, target_file};
   }
 
-  // An object with several names has one of them; the others are aliases. So
-  // is, whatever the object says of the number of its names, one that leads
-  // back to a group around it.
   Result<Location> FindObject(hid_t file, const OpenedGroup& group,
                               const std::string& name) const REQUIRES(library_mutex) {
     H5O_info_t info;
     NDLFS_RETURN_IF_ERROR(CheckStatus(H5Oget_info_by_name2(group.object.get(), name.c_str(),
                                                            &info, H5O_INFO_BASIC, H5P_DEFAULT),
                                       "cannot open the object"));
+    return LocationOf(file, group, name, info);
+  }
+
+  // An object with several names has one of them; the others are aliases. So
+  // is, whatever the object says of the number of its names, one that leads
+  // back to a group around it.
+  Location LocationOf(hid_t file, const OpenedGroup& group, const std::string& name,
+                      const H5O_info_t& info) const REQUIRES(library_mutex) {
     const auto parts = model::SplitPath(group.path);
     for (size_t depth = 0; depth < group.around.size(); ++depth) {
       if (group.around[depth] != info.addr) continue;
@@ -302,14 +406,10 @@ class LibraryFile final : public File {
     }
   }
 
-  static bool IsDimensionOnlyChild(hid_t group, const std::string& name) {
-    const Handle dataset(H5Dopen2(group, name.c_str(), H5P_DEFAULT));
-    return dataset && IsDimensionOnly(dataset.get());
-  }
-
   const DriverTarget target_;
   mutable Handle file_;  // guarded by library_mutex, as all below
   mutable ObjectIndex index_;
+  mutable KnownScales known_scales_;
   mutable DimensionLengths lengths_;                 // of this version: kept when closed
   mutable std::set<std::string> checked_;            // datasets that Read() may read
   mutable std::list<LibraryFile*>::iterator place_;  // in open_files, while open

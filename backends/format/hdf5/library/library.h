@@ -157,6 +157,8 @@ struct ObjectInfo {
   std::vector<ScaleInfo> dimensions;
 };
 
+using ObjectInfos = std::vector<std::optional<ObjectInfo>>;
+
 // Where a chunk lies. `bytes` is 0 for one that is absent.
 struct ChunkRecord {
   uint64_t offset = 0;  // in the file, user block included
@@ -197,6 +199,12 @@ class File {
 
   // The object at `path`, which Find() has said is one.
   virtual model::Result<ObjectInfo> Describe(const std::string& path) const = 0;
+
+  // Children of the group at `group`, in the order of `names`. Only those are described that
+  // are datasets, have no other name, and have no error; of all others Find() and Describe()
+  // tell more. Fewer than `names` if all would take long, but at least one.
+  virtual model::Result<ObjectInfos> DescribeDatasets(
+      const std::string& group, const std::vector<std::string>& names) const = 0;
 
   // The chunks `first` to `first + count - 1` of a chunked dataset, counted in
   // C order over the chunks of its extent; fewer at the end.

@@ -15,6 +15,9 @@ namespace {
 // More than this many scales of one dimension are no use to anybody.
 constexpr size_t kMaxScales = 64;
 
+constexpr size_t kMaxKnownScales = 1000;
+constexpr size_t kMaxKnownGroups = 8;
+
 // Groups with more are not looked through for dimensions.
 constexpr hsize_t kMaxVariables = 5000;
 
@@ -30,20 +33,31 @@ std::optional<ScaleInfo> DescribeScale(hid_t dataset, std::string path) {
   return ScaleInfo{std::move(path), extent->shape, extent->max_shape, IsDimensionOnly(dataset)};
 }
 
+// What a dataset of `group` sees of the scale that a reference leads to. Most datasets of a
+// group have the same few.
+std::optional<ScaleInfo> FindScale(hid_t file, hobj_ref_t reference, const std::string& group,
+                                   ObjectIndex& index, KnownScales& known) {
+  const auto found = known.attached.find({reference, group});
+  if (found != known.attached.end()) return found->second;
+  const Handle scale(H5Rdereference2(file, H5P_DEFAULT, H5R_OBJECT, &reference));
+  const auto path = scale ? index.PathNear(file, reference, group) : std::nullopt;
+  auto described = path ? DescribeScale(scale.get(), *path) : std::nullopt;
+  if (!described) return std::nullopt;
+  if (known.attached.size() >= kMaxKnownScales) known.attached.clear();
+  return known.attached.emplace(std::pair(reference, group), *std::move(described))
+      .first->second;
+}
+
 bool ReadAttachedScales(hid_t file, hid_t dataset, const std::string& path, ObjectIndex& index,
-                        DatasetInfo& info) {
-  if (H5Aexists(dataset, "DIMENSION_LIST") <= 0) return false;
+                        KnownScales& known, DatasetInfo& info) {
   const auto lists = ReadDimensionList(dataset, info.shape.size());
   if (!lists) return false;
   bool all_found = true;
+  const std::string group(model::ParentPath(path));
   info.scales.resize(lists->size());
   for (size_t dim = 0; dim < lists->size(); ++dim) {
     for (const hobj_ref_t reference : (*lists)[dim]) {
-      const Handle scale(H5Rdereference2(file, H5P_DEFAULT, H5R_OBJECT, &reference));
-      const auto scale_path =
-          scale ? index.PathNear(file, reference, std::string(model::ParentPath(path)))
-                : std::nullopt;
-      auto described = scale_path ? DescribeScale(scale.get(), *scale_path) : std::nullopt;
+      auto described = FindScale(file, reference, group, index, known);
       all_found = all_found && described;
       if (described) info.scales[dim].push_back(*std::move(described));
     }
@@ -55,23 +69,30 @@ bool ReadAttachedScales(hid_t file, hid_t dataset, const std::string& path, Obje
 // around it: the other way in which its files name them.
 class DimensionIds {
  public:
-  DimensionIds(hid_t file, std::string_view group) : file_(file), group_(group) {}
+  DimensionIds(hid_t file, std::string_view group, KnownScales& known)
+      : file_(file), group_(group), known_(known) {}
 
   std::optional<ScaleInfo> Find(int64_t id) {
-    for (;;) {
-      if (const auto found = scales_.find(id); found != scales_.end()) return found->second;
-      if (done_) return std::nullopt;
-      ReadGroup();
-      done_ = group_ == "/";
-      group_ = std::string(model::ParentPath(group_));
+    for (std::string group = group_;; group = std::string(model::ParentPath(group))) {
+      const auto& scales = ScalesIn(group);
+      if (const auto found = scales.find(id); found != scales.end()) return found->second;
+      if (group == "/") return std::nullopt;
     }
   }
 
  private:
-  void ReadGroup() {
-    const auto group = OpenObject(file_, group_);
+  const std::map<int64_t, ScaleInfo>& ScalesIn(const std::string& path) {
+    const auto known = known_.numbered.find(path);
+    if (known != known_.numbered.end()) return known->second;
+    if (known_.numbered.size() >= kMaxKnownGroups) known_.numbered.clear();
+    return known_.numbered.emplace(path, ReadGroup(path)).first->second;
+  }
+
+  std::map<int64_t, ScaleInfo> ReadGroup(const std::string& path) const {
+    std::map<int64_t, ScaleInfo> scales;
+    const auto group = OpenObject(file_, path);
     const auto links = group ? ListLinks(group->get()) : std::vector<LinkEntry>();
-    if (!links) return;
+    if (!links) return scales;
     for (const LinkEntry& link : *links) {
       if (link.type != H5L_TYPE_HARD || !IsLinkName(link.name)) continue;
       const Handle object(H5Oopen(group->get(), link.name.c_str(), H5P_DEFAULT));
@@ -79,21 +100,22 @@ class DimensionIds {
       const auto id = ReadIntegerAttribute(object.get(), "_Netcdf4Dimid");
       // Variables have the number of their first dimension there.
       if (id.size() != 1 || !IsScale(object.get())) continue;
-      auto scale = DescribeScale(object.get(), model::JoinPath(group_, link.name));
-      if (scale) scales_.emplace(id[0], *std::move(scale));
+      auto scale = DescribeScale(object.get(), model::JoinPath(path, link.name));
+      if (scale) scales.emplace(id[0], *std::move(scale));
     }
+    return scales;
   }
 
   const hid_t file_;
-  std::string group_;
-  bool done_ = false;
-  std::map<int64_t, ScaleInfo> scales_;
+  const std::string group_;
+  KnownScales& known_;
 };
 
-void ReadNumberedScales(hid_t file, hid_t dataset, const std::string& path, DatasetInfo& info) {
+void ReadNumberedScales(hid_t file, hid_t dataset, const std::string& path, KnownScales& known,
+                        DatasetInfo& info) {
   const auto ids = ReadIntegerAttribute(dataset, "_Netcdf4Coordinates");
   if (ids.empty() || ids.size() != info.shape.size()) return;
-  DimensionIds scales(file, model::ParentPath(path));
+  DimensionIds scales(file, model::ParentPath(path), known);
   info.scales.resize(ids.size());
   for (size_t dim = 0; dim < ids.size(); ++dim) {
     if (auto scale = scales.Find(ids[dim])) info.scales[dim] = {*std::move(scale)};
@@ -163,21 +185,26 @@ std::vector<ScaleInfo> ReadDimensions(hid_t group, const std::string& path) {
 }
 
 std::vector<std::string> ReadScales(hid_t file, hid_t dataset, const std::string& path,
-                                    ObjectIndex& index, DatasetInfo& info) {
+                                    const AttributeNames& names, ObjectIndex& index,
+                                    KnownScales& known, DatasetInfo& info) {
+  const auto has = [&](const char* name) {
+    if (!names) return H5Aexists(dataset, name) > 0;
+    return std::find(names->begin(), names->end(), name) != names->end();
+  };
   std::vector<std::string> told;
-  info.is_scale = IsScale(dataset);
+  info.is_scale = has("CLASS") && IsScale(dataset);
   if (info.is_scale) {
-    info.is_attached = H5Aexists(dataset, "REFERENCE_LIST") > 0;
+    info.is_attached = has("REFERENCE_LIST");
     info.is_dimension_only = IsDimensionOnly(dataset);
     info.scale_name = ReadTextAttribute(dataset, "NAME").value_or("");
     // The other ends of what the datasets that use the scale say.
     told.push_back("REFERENCE_LIST");
   }
   if (info.shape.empty()) return told;
-  if (ReadAttachedScales(file, dataset, path, index, info)) {
+  if (has("DIMENSION_LIST") && ReadAttachedScales(file, dataset, path, index, known, info)) {
     told.push_back("DIMENSION_LIST");
-  } else if (info.scales.empty()) {
-    ReadNumberedScales(file, dataset, path, info);
+  } else if (info.scales.empty() && has("_Netcdf4Coordinates")) {
+    ReadNumberedScales(file, dataset, path, known, info);
   }
   H5Eclear2(H5E_DEFAULT);
   return told;

@@ -4,8 +4,10 @@
 // keep them in attributes.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "backends/format/hdf5/library/handle.h"
@@ -31,10 +33,22 @@ std::optional<ReferenceLists> ReadDimensionList(hid_t dataset, size_t rank);
 // through. Needs library_mutex.
 std::vector<ScaleInfo> ReadDimensions(hid_t group, const std::string& path);
 
+// Scales that datasets have been found to have. Belongs to one version of a file.
+struct KnownScales {
+  // By their addresses and the groups of the datasets.
+  std::map<std::pair<hobj_ref_t, std::string>, ScaleInfo> attached;
+  // Those in a group by netCDF-4's numbers of dimensions.
+  std::map<std::string, std::map<int64_t, ScaleInfo>> numbered;
+};
+
+// The names of the attributes of an object, if they could be listed.
+using AttributeNames = model::Result<std::vector<std::string>>;
+
 // Fills in what DatasetInfo says of scales. `path` is that of the dataset,
-// whose extent is known already. Returns the names of the attributes that are
+// whose extent is known already. Returns those of its attributes that are
 // told by that in full. Needs library_mutex.
 std::vector<std::string> ReadScales(hid_t file, hid_t dataset, const std::string& path,
-                                    ObjectIndex& index, DatasetInfo& info);
+                                    const AttributeNames& names, ObjectIndex& index,
+                                    KnownScales& known, DatasetInfo& info);
 
 }  // namespace ndlfs::backends::hdf5

@@ -15,6 +15,7 @@
 
 #include "backends/format/hdf5/helper.h"
 #include "backends/format/hdf5/library/library.h"
+#include "backends/format/hdf5/messages.h"
 #include "backends/format/hdf5/sandbox.h"
 #include "backends/store/local/local_source.h"
 #include "model/sanitizers.h"
@@ -123,6 +124,40 @@ with h5.File('a.h5', 'w') as f:
                                  std::pair("t", ObjectKind::kNamedDatatype),
                                  std::pair("x", ObjectKind::kDataset),
                                  std::pair("\u00e9 \n", ObjectKind::kDataset)));
+}
+
+TEST_P(Hdf5LibraryTest, DatasetsDescribedTogetherAreAsEachAlone) {
+  const auto file = Write(R"(
+with h5.File('a.h5', 'w') as f:
+    g = f.create_group('g'); h = g.create_group('h')
+    for n in ('y', 'x'): g[n] = np.arange(3.); g[n].make_scale(n)
+    for n in ('a', 'b', 'c'):
+        d = g.create_dataset(n, (3, 3), '>i2', chunks=(2, 2), compression='gzip', fillvalue=7)
+        d.attrs['name'] = n; d.attrs['numbers'] = [1., 2.]; d.attrs['other'] = g['a'].ref
+        d.dims[0].attach_scale(g['y']); d.dims[1].attach_scale(g['x'])
+    h.create_dataset('a', (3,), 'f4').dims[0].attach_scale(g['y'])
+    g['twice'] = 1; g['second'] = g['twice']; g['soft'] = h5.SoftLink('/g/a')
+    g['type'] = np.dtype('i4')
+)");
+  const auto text = [](const ObjectInfo& info) {
+    return test::ToHex(AsText(EncodeAnswer(model::Result<ObjectInfo>(info))));
+  };
+  const std::vector<std::string> names = {"c", "x",    "nothing", "a",   "h", "second", "twice",
+                                          "y", "soft", "type",    "h/a", ".", "b",      "a"};
+  const auto infos = file->DescribeDatasets("/g", names).value();
+  ASSERT_EQ(infos.size(), names.size());
+  for (size_t i = 0; i < names.size(); ++i) {
+    const bool is_dataset = names[i].size() == 1 && names[i] != "h" && names[i] != ".";
+    ASSERT_EQ(infos[i].has_value(), is_dataset) << names[i];
+    if (!is_dataset) continue;
+    EXPECT_EQ(text(*infos[i]), text(file->Describe("/g/" + names[i]).value())) << names[i];
+  }
+  // The same scale, from another group.
+  const auto below = file->DescribeDatasets("/g/h", {"a"}).value();
+  EXPECT_EQ(text(below.at(0).value()), text(file->Describe("/g/h/a").value()));
+  EXPECT_THAT(file->DescribeDatasets("/g/a", names),
+              IsError(ErrorCode::kNotFound, HasSubstr("")));
+  EXPECT_THAT(file->DescribeDatasets("/g", {}).value(), IsEmpty());
 }
 
 TEST_P(Hdf5LibraryTest, ChunksAreWhereTheLibraryReadsThem) {

@@ -724,6 +724,39 @@ TEST_F(ZarrKnownDocumentTest, OfAFileThatWasWrittenJustNowIsReadAgain) {
   EXPECT_EQ(store_->reads(), reads + 1);
 }
 
+TEST(ZarrSharedDocumentTest, ArraysOfV3HaveTheirOwnAttributes) {
+  const auto store = StoreV3();
+  const auto hierarchy = test::OpenZarr(store);
+  // What attributes hold, and the names of those that are shown.
+  const std::pair<const char*, std::vector<std::string>> kCases[] = {
+      {R"("attributes": {"a": 1, "b": [2]},)", {"a", "b"}},
+      {R"("attributes": {"c": "}, \"{", "d": NaN, "e": {"attributes": {"f": 1}}},)",
+       {"c", "d", "e"}},
+      {R"("attributes": {"a": 1}, "attributes": {"b": 1},)", {"b"}},
+      {R"("\u0061ttributes": {"a": 1},)", {"a"}},
+      {R"("attributes": {"a": 1}, "\u0061ttributes": {"b": 1},)", {"b"}},
+      {R"("attributes": {},)", {}},
+      {R"("attributes": null,)", {}},
+      {"", {}},
+  };
+  for (const auto& [member, names] : kCases) {
+    store->Put("x/zarr.json", ArrayV3("[2]", member));
+    const auto node = hierarchy->Load("/x");
+    ASSERT_THAT(node, IsOk()) << member;
+    EXPECT_EQ((*node)->array().type, model::Datatype::Integer(1, false));
+    std::vector<std::string> shown;
+    for (const auto& attribute : (*node)->attributes()) shown.push_back(attribute.name);
+    EXPECT_EQ(shown, names) << member;
+  }
+  for (const char* member : {R"("attributes": {"a": 1] },)", R"("attributes": {"a"},)",
+                             R"("attributes": {"a": 1} 2,)", R"("attributes": {"a": tru},)",
+                             R"("attributes": {"a": 1},,)", R"("attributes": {"a": 1)"}) {
+    store->Put("x/zarr.json", ArrayV3("[2]", member));
+    EXPECT_THAT(hierarchy->Load("/x"), IsError(ErrorCode::kBadInput, HasSubstr("not JSON: ")))
+        << member;
+  }
+}
+
 // Version 3 counts for more where both are there.
 class ZarrRootTest : public ::testing::Test {
  protected:
