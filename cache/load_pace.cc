@@ -51,7 +51,8 @@ unsigned DecodersOf(const LoadPace::Limits& limits) {
 }  // namespace
 
 LoadPace::LoadPace(const Limits& limits)
-    : least_(DecodersOf(limits)),
+    : received_(limits.received),
+      least_(DecodersOf(limits)),
       most_(std::max(least_, limits.fetches)),
       width_(limits.starts_wide ? most_ : least_) {}
 

@@ -9,6 +9,7 @@
 #include <atomic>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <optional>
 
 #include "model/mutex.h"
@@ -32,12 +33,16 @@ class LoadPace {
     // For fetches from a server: all of them take long, and a width that grows by what each
     // one tells when it is done would take several times as long to get there.
     bool starts_wide = false;
+    // How many bytes fetches have brought so far, of those too that are under way. Null if
+    // nobody counts.
+    std::function<uint64_t()> received = nullptr;
   };
 
   explicit LoadPace(const Limits& limits);
   LoadPace(const LoadPace&) = delete;
   LoadPace& operator=(const LoadPace&) = delete;
 
+  const std::function<uint64_t()>& received() const { return received_; }
   unsigned decoders() const { return least_; }
   unsigned max_fetches() const { return most_; }
   // How many loads should run at once now: from decoders() to max_fetches().
@@ -110,6 +115,7 @@ class LoadPace {
   // How long the decoders will need for the chunks that wait for them, about.
   int64_t WaitingTime() const REQUIRES(mutex_);
 
+  const std::function<uint64_t()> received_;
   const unsigned least_;
   const unsigned most_;
   std::atomic<unsigned> width_;

@@ -2,6 +2,7 @@
 #include "cache/prefetcher.h"
 
 #include <algorithm>
+#include <chrono>
 #include <exception>
 #include <iterator>
 #include <utility>
@@ -31,9 +32,10 @@ constexpr uint64_t kFirstWindow = 2;
 // nothing else, and the link would be idle. A reader that takes much at once gets more chunks
 // than one that looks at the beginning of a file. But these are not as many as may be fetched
 // at once: the first chunk, which the reader waits for, has to share a slow link with the
-// others.
+// others. While it comes, LinkProbe finds out whether the link brings more if more are fetched.
 constexpr uint64_t kBytesForOneMore = uint64_t{16} << 10;
 constexpr uint64_t kMostAtFirst = 16;
+constexpr auto kProbeInterval = std::chrono::milliseconds(50);
 
 // More than a band of chunks, this, or what keeps all threads busy is never
 // decoded ahead: memory that is used again soon is in the caches of the
@@ -85,6 +87,7 @@ Prefetcher::~Prefetcher() {
     MutexLock lock(mutex_);
     stopping_ = true;
     queue_.clear();
+    held_.clear();
     threads.splice(threads.end(), threads_);
     threads.splice(threads.end(), finished_);
   }
@@ -92,13 +95,17 @@ Prefetcher::~Prefetcher() {
   for (std::thread& thread : threads) thread.join();
 }
 
-void Prefetcher::Enqueue(const std::shared_ptr<Target>& target, uint64_t first,
-                         uint64_t count) {
+void Prefetcher::Enqueue(const std::shared_ptr<Target>& target, uint64_t first, uint64_t count,
+                         uint64_t at_once) {
   Threads finished;
   {
     MutexLock lock(mutex_);
+    if (held_.empty() && count > at_once) {
+      probe_.Begin(cache_.pace().received()(), LinkProbe::Clock::now());
+    }
     for (uint64_t i = 0; i < count; ++i) {
-      queue_.push_back({target, first + i, backends::CallerScope::Current()});
+      (i < at_once ? queue_ : held_)
+          .push_back({target, first + i, backends::CallerScope::Current()});
     }
     StartThreads();
     finished.swap(finished_);
@@ -107,10 +114,33 @@ void Prefetcher::Enqueue(const std::shared_ptr<Target>& target, uint64_t first,
   for (std::thread& thread : finished) thread.join();  // it does not wait for anything any more
 }
 
-// Without a thread nothing is decoded ahead, and the reader decodes all itself.
+void Prefetcher::Release(const Target& target) {
+  {
+    MutexLock lock(mutex_);
+    if (held_.empty()) return;
+    MoveJobs(target, held_, queue_);
+    StartThreads();
+  }
+  wake_.NotifyAll();
+}
+
+// Lets more requests begin, if that brings more bytes.
+void Prefetcher::Probe() {
+  if (held_.empty()) return;
+  const size_t more = probe_.More(cache_.pace().received()(), LinkProbe::Clock::now());
+  if (more == 0) return;
+  const auto end = held_.begin() + static_cast<ptrdiff_t>(std::min(more, held_.size()));
+  std::move(held_.begin(), end, std::back_inserter(queue_));
+  held_.erase(held_.begin(), end);
+  StartThreads();
+  wake_.NotifyAll();
+}
+
+// Without a thread nothing is decoded ahead, and the reader decodes all itself. One more is
+// there to probe the link.
 void Prefetcher::StartThreads() {
-  while (threads_.size() < thread_count_ ||
-         (idle_ < queue_.size() && threads_.size() < cache_.pace().UpdateWidth())) {
+  while (threads_.size() < thread_count_ || (idle_ < queue_.size() + (held_.empty() ? 0 : 1) &&
+                                             threads_.size() < cache_.pace().UpdateWidth())) {
     const auto self = threads_.emplace(threads_.end());
     try {
       *self = std::thread([this, self] { Work(self); });
@@ -129,14 +159,19 @@ bool Prefetcher::HasTooManyThreads() const {
          threads_.size() > thread_count_ + pace.CountFetches();
 }
 
+// Moves those for `target`.
+void Prefetcher::MoveJobs(const Target& target, std::deque<Job>& from, std::deque<Job>& to) {
+  const auto begin = std::stable_partition(
+      from.begin(), from.end(), [&](const Job& job) { return job.target.get() != &target; });
+  std::move(begin, from.end(), std::back_inserter(to));
+  from.erase(begin, from.end());
+}
+
 void Prefetcher::Cancel(const Target& target) {
   std::deque<Job> cancelled;  // outlives the lock
   MutexLock lock(mutex_);
-  const auto begin = std::stable_partition(queue_.begin(), queue_.end(), [&](const Job& job) {
-    return job.target.get() != &target;
-  });
-  std::move(begin, queue_.end(), std::back_inserter(cancelled));
-  queue_.erase(begin, queue_.end());
+  MoveJobs(target, queue_, cancelled);
+  MoveJobs(target, held_, cancelled);
   stats_.cancelled += cancelled.size();
 }
 
@@ -150,8 +185,13 @@ std::optional<Prefetcher::Job> Prefetcher::Next(Threads::iterator self) {
     }
     if (!queue_.empty()) break;
     ++idle_;
-    wake_.Wait(mutex_);
+    if (held_.empty() || probe_.is_done()) {
+      wake_.Wait(mutex_);
+    } else {
+      wake_.WaitFor(mutex_, kProbeInterval);
+    }
     --idle_;
+    Probe();
   }
   Job job = std::move(queue_.front());
   queue_.pop_front();
@@ -305,9 +345,13 @@ void ReadStream::DecodeAhead(uint64_t offset) {
   const uint64_t passed = std::exchange(passed_, FirstNeeded());
   const uint64_t current = reader.ChunkAt(expected_ - 1);
   const uint64_t max_window = Window(current + 1 - std::min(passed_, current + 1));
+  const uint64_t begun_at = reader.ChunkAt(begin_);
+  const bool is_at_first = reader.ChunkAt(offset) <= begun_at;
+  const bool probes = is_at_first && prefetcher_.can_probe();
+  if (!is_at_first) prefetcher_.Release(*target_);
   if (prefetcher_.cache_.pace().is_slow()) {
-    window_ =
-        std::max(window_, std::min((expected_ - begin_) / kBytesForOneMore, kMostAtFirst));
+    const uint64_t most = probes ? max_window : kMostAtFirst;
+    window_ = std::max(window_, std::min((expected_ - begin_) / kBytesForOneMore, most));
   }
   const uint64_t window = std::min(window_, max_window);
   const uint64_t target = std::min(current + 1 + window, reader.chunk_count());
@@ -319,7 +363,9 @@ void ReadStream::DecodeAhead(uint64_t offset) {
   if (requested_ >= target) return;
   // Chunks come first into use in the order of their index, whatever the rank:
   // later ones of the same band with the first row, the next band after it.
-  prefetcher_.Enqueue(target_, requested_, target - requested_);
+  const uint64_t to_probe = begun_at + LinkProbe::kAtFirst;
+  prefetcher_.Enqueue(target_, requested_, target - requested_,
+                      probes ? to_probe - std::min(to_probe, requested_) : UINT64_MAX);
   requested_ = target;
   window_ = std::min(2 * window_, std::max(max_window, kFirstWindow));
 }

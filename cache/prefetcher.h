@@ -15,6 +15,7 @@
 
 #include "cache/array_reader.h"
 #include "cache/chunk_cache.h"
+#include "cache/link_probe.h"
 #include "model/mutex.h"
 
 namespace ndlfs::cache {
@@ -49,12 +50,21 @@ class Prefetcher {
     std::shared_ptr<const ArrayReader> reader;
   };
 
-  void Enqueue(const std::shared_ptr<Target>& target, uint64_t first, uint64_t count)
-      EXCLUDES(mutex_);
+  // `at_once`: the others wait until more fetches at once are found to bring more bytes, or
+  // until Release().
+  void Enqueue(const std::shared_ptr<Target>& target, uint64_t first, uint64_t count,
+               uint64_t at_once = UINT64_MAX) EXCLUDES(mutex_);
+  // Lets all requests for `target` begin that wait.
+  void Release(const Target& target) EXCLUDES(mutex_);
   // Forgets all requests for `target`.
   void Cancel(const Target& target) EXCLUDES(mutex_);
   // Chunks ahead of a reader that keep all threads busy.
   unsigned KeepsBusy() const { return std::max(2 * thread_count_, cache_.pace().width()); }
+
+  // Whether anybody can tell what more fetches bring.
+  bool can_probe() const { return cache_.pace().received() != nullptr; }
+  void Probe() REQUIRES(mutex_);
+  static void MoveJobs(const Target& target, std::deque<Job>& from, std::deque<Job>& to);
 
   using Threads = std::list<std::thread>;
   void StartThreads() REQUIRES(mutex_);
@@ -70,6 +80,8 @@ class Prefetcher {
   mutable model::Mutex mutex_;
   model::CondVar wake_;
   std::deque<Job> queue_ GUARDED_BY(mutex_);
+  std::deque<Job> held_ GUARDED_BY(mutex_);  // see Enqueue()
+  LinkProbe probe_ GUARDED_BY(mutex_);       // while there are some
   Threads threads_ GUARDED_BY(mutex_);
   Threads finished_ GUARDED_BY(mutex_);  // threads to be joined
   size_t idle_ GUARDED_BY(mutex_) = 0;   // threads that wait for a request

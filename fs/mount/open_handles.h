@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "backends/store/caller.h"
+#include "fs/mount/late_reads.h"
 #include "fs/mount/open_limits.h"
 #include "fs/tree/inode_table.h"
 #include "fs/tree/tree_node.h"
@@ -63,6 +64,7 @@ struct OpenFile : std::enable_shared_from_this<OpenFile> {
   // The caller that opened the file. Every read through the handle is done as this caller.
   // Null if the mount is only for the user who mounts.
   const backends::CallerPtr opener;
+  LateReads late;
 };
 
 // One opendir(): "." and "..", then the entries of a DirectoryReader. The

@@ -186,6 +186,7 @@ Result<void> AllowUrls(RemotePlace& place, const RemoteAccess& access) {
 
 Result<RemotePlace> Finished(RemotePlace place, const RemoteAccess& access,
                              const ClientPtr& client) {
+  place.received = [client] { return client->received(); };
   NDLFS_RETURN_IF_ERROR(AddBlockCache(place, access));
   NDLFS_RETURN_IF_ERROR(AllowUrls(place, access, client));
   return place;

@@ -38,6 +38,8 @@ struct RemotePlace {
   // Null if no server may be asked. Thread-safe.
   std::function<std::map<std::string, EndpointStatistics>()> statistics;
   std::shared_ptr<const backends::BlockCache> block_cache = nullptr;  // null: none
+  // Bytes that all servers have sent so far. Null if none is asked. Thread-safe.
+  std::function<uint64_t()> received = nullptr;
 };
 
 // Makes the source read through the block cache that `access` asks for; does nothing if it asks

@@ -76,6 +76,13 @@ struct Handlers {
       ListenToInterrupts();
     }
     void Run() override { Guard(*this, operation_); }
+    // Some operations want to know that the time is over, before the kernel does.
+    void Refuse(int error) override {
+      if constexpr (requires(const Operation& operation) { operation.BeforeLate(); }) {
+        if (error == ETIMEDOUT && !is_answered()) operation_.BeforeLate();
+      }
+      Request::Refuse(error);
+    }
 
    private:
     const Operation operation_;
@@ -404,13 +411,36 @@ struct Handlers {
     // The kernel names an owner where it reads past its pages, and only there.
     const bool is_direct = fi->lock_owner != 0;
     const auto file = HandleSet<OpenFile>::Get(fi->fh);
-    Queue(
-        req, &Counts::read, Lane::kRead, nodeid,
-        [file, size, offset, is_direct](Filesystem& fs, Request& request) {
-          return Read(fs, request, *file, size, static_cast<uint64_t>(offset), is_direct);
-        },
-        file->opener);
+    const auto begin = static_cast<uint64_t>(offset);
+    if (!is_direct && file->late.Take(begin, size, Request::Clock::now())) {
+      return RunAtOnce(req, &Counts::read, nodeid, [](Filesystem&, Request& request) -> Status {
+        return AnswerRefusal(request, ETIMEDOUT);
+      });
+    }
+    Queue(req, &Counts::read, Lane::kRead, nodeid, ReadOperation{file, size, begin, is_direct},
+          file->opener);
   }
+
+  struct ReadOperation {
+    std::shared_ptr<OpenFile> file;
+    size_t size;
+    uint64_t offset;
+    bool is_direct;
+
+    Status operator()(Filesystem& fs, Request& request) const {
+      Status status = Read(fs, request, *file, size, offset, is_direct);
+      // A server that does not answer may be given up a little earlier than the request.
+      const bool is_late = !status && ToErrno(status.error()) == ETIMEDOUT;
+      if (is_late && !request.is_answered()) BeforeLate();
+      return status;
+    }
+    void BeforeLate() const noexcept {
+      try {
+        if (!is_direct) file->late.Note(offset, size, Request::Clock::now());
+      } catch (const std::bad_alloc&) {  // the program waits once more
+      }
+    }
+  };
 
   static Status Read(Filesystem& fs, Request& request, const OpenFile& file, size_t size,
                      uint64_t offset, bool is_direct) {

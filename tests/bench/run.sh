@@ -10,6 +10,7 @@
 #   tests/bench/run.sh views [--quick] [--rounds N] [--dtype DTYPE]
 #   tests/bench/run.sh link [--rounds N] [--rate MB/S] [--total MB/S] [--planes N] [--chunks row|planes]
 #                           [--cache-size SIZE] [--before NDLFS]
+#   tests/bench/run.sh warm [--rounds N] [--rate MB/S] [--planes N] [--before NDLFS]
 #   tests/bench/run.sh clients [--rounds N] [--rate MB/S] [--total MB/S] [--planes N]
 #   tests/bench/run.sh micro
 #
@@ -28,7 +29,7 @@ cmake --preset release -B "$build" -DNDLFS_BUILD_BENCHMARKS=ON >"$build/configur
 script=bench
 targets=(ndlfs bench_reference bench_latency)
 case "${1:-}" in
-  soak | scale | opening | views | link | clients)
+  soak | scale | opening | views | link | warm | clients)
     script=$1
     shift
     ;;

@@ -110,6 +110,46 @@ TEST_F(ServerPrefetcherTest, AReaderThatLooksAtTheBeginningGetsFew) {
   EXPECT_EQ(LoadedAfter(16 << 10), 2u);
 }
 
+TEST(ProbingPrefetcherTest, FetchesThatMayBringNothingMoreWaitForTheFirstChunk) {
+  constexpr uint64_t kChunk = uint64_t{1} << 20;
+  ChunkCache cache(200 * kChunk, nullptr,
+                   {.decoders = 1, .fetches = 32, .starts_wide = true, .received = [] {
+                      return uint64_t{0};  // the link says nothing
+                    }});
+  Prefetcher prefetcher(cache, 1);
+  ReadStream stream(prefetcher,
+                    std::make_shared<const ArrayReader>(EncodedChunks(kChunk), cache));
+  const auto loaded = [&] {
+    uint64_t before = 0;
+    for (int quiet = 0; quiet < 5;) {
+      std::this_thread::sleep_for(milliseconds(10));
+      const uint64_t now = prefetcher.stats().loaded;
+      quiet = now == before ? quiet + 1 : 0;
+      before = now;
+    }
+    return before;
+  };
+  stream.OnRead(0, kChunk);
+  EXPECT_EQ(loaded(), LinkProbe::kAtFirst - 1) << "the reader loads one itself";
+  stream.OnRead(kChunk, kChunk);
+  EXPECT_GE(loaded(), 32u) << "the first one is there";
+}
+
+TEST(ProbingPrefetcherTest, AReaderThatGoesAwayLeavesNothingBehind) {
+  constexpr uint64_t kChunk = uint64_t{1} << 20;
+  ChunkCache cache(200 * kChunk, nullptr,
+                   {.decoders = 1, .fetches = 32, .starts_wide = true, .received = [] {
+                      return uint64_t{0};
+                    }});
+  Prefetcher prefetcher(cache, 1);
+  {
+    ReadStream stream(prefetcher,
+                      std::make_shared<const ArrayReader>(EncodedChunks(kChunk), cache));
+    stream.OnRead(0, kChunk);
+  }
+  EXPECT_GE(prefetcher.stats().cancelled, 16u);
+}
+
 TEST_F(PrefetcherTest, ChunksOfOneReadAreDecodedSideBySide) {
   Prefetcher prefetcher(*cache_, 2);
   ReadStream stream(prefetcher, reader_);

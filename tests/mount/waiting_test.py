@@ -197,6 +197,17 @@ class TimeoutTest(WaitingCase):
         self.inject()
         self.assertEqual(harness.read(self.slow(1)), VALUES.tobytes())
 
+    def test_a_read_takes_no_longer_than_the_timeout(self):
+        self.mount_slow("--timeout", "2")
+        self.inject(f"wait 20000 {SLOW}")
+        with open(self.slow(0), "rb", buffering=0) as file:
+            for _ in range(2):  # the second one is another try, which has its own time
+                before = self.statistic("requests_timed_out_total")
+                with self.assertRaises(OSError) as caught:
+                    file.read(4096)
+                self.assertEqual(caught.exception.errno, errno.ETIMEDOUT)
+                self.assertEqual(self.statistic("requests_timed_out_total"), before + 1)
+
     def test_folder_that_does_not_answer_fails_and_stops_nobody(self):
         self.mount_slow("--timeout", "1", "--revalidate", "0")
         self.inject("look 6000 frozen")

@@ -231,6 +231,17 @@ bool BlockCache::Check(std::string_view key, const Found& found, ConstByteSpan h
   return false;
 }
 
+bool BlockCache::Has(std::string_view key, uint64_t size) {
+  struct ::stat status;
+  const bool is_there =
+      ::fstatat(directory_.get(), NameOf(key).path.c_str(), &status, AT_SYMLINK_NOFOLLOW) ==
+          0 &&
+      S_ISREG(status.st_mode) &&
+      static_cast<uint64_t>(status.st_size) == sizeof(Header) + key.size() + size;
+  if (!is_there) ++misses_;
+  return is_there;
+}
+
 bool BlockCache::Get(std::string_view key, ByteSpan out) {
   const Found found = OpenBlock(key);
   if (!found.file || found.block_size != out.size()) {

@@ -50,6 +50,10 @@ class BlockCache {
   // directory to make it in. A directory that may be read only is no error.
   static model::Result<std::shared_ptr<BlockCache>> Open(BlockCacheOptions options);
 
+  // Whether there seems to be a block of this size, for a reader that has no memory for it yet.
+  // It may be damaged, or gone when it is read. Counts as a miss if there is none.
+  bool Has(std::string_view key, uint64_t size);
+
   // Fills `out` with the block, and returns whether there is one of exactly this size. If not,
   // `out` may have been changed.
   bool Get(std::string_view key, ByteSpan out);

@@ -80,6 +80,13 @@ class FileCache {
     known_.Erase(path);
   }
 
+  // Whether the byte at `offset` of the value seems to be kept: see BlockCache::Has().
+  bool Has(const std::string& path, const ValueInfo& info, uint64_t offset) const {
+    const uint64_t begin = BlockBegin(offset);
+    return offset < info.size &&
+           cache_->Has(BlockKey(path, info, begin), std::min(kBlock, info.size - begin));
+  }
+
   // Fills `out` with bytes of the value from `offset` on, if all of them are kept.
   bool Read(const std::string& path, const ValueInfo& info, uint64_t offset,
             ByteSpan out) const {
@@ -145,6 +152,9 @@ class FileCache {
 
   std::string RecordKey(const std::string& path) const {
     return fmt::format("version\n{}", JoinKey(options_.identity, path));
+  }
+  std::string BlockKey(const std::string& path, const ValueInfo& info, uint64_t begin) const {
+    return fmt::format("{}{}", BlockPrefix(path, info), begin / kBlock);
   }
   std::string BlockPrefix(const std::string& path, const ValueInfo& info) const {
     return fmt::format("block\n{}\n{}\n{}\n{}\n", JoinKey(options_.identity, path),
@@ -418,18 +428,15 @@ class CachedStore final : public Store, public PartialListing {
                                                     const ReadOptions& options,
                                                     const Reserve& reserve) const {
     const ByteRange range = options.Clip(info.size);
-    const uint64_t first_end =
-        std::min(BlockEnd(range.offset + 1), range.offset + range.length);
-    Bytes first(first_end - range.offset);
-    if (!cache_->Read(path, info, range.offset, first.span())) return std::nullopt;
+    if (range.length != 0 && !cache_->Has(path, info, range.offset)) return std::nullopt;
     NDLFS_RETURN_IF_ERROR(Pin(info.generation));
     NDLFS_TRY(const ByteSpan out, reserve(info.size));
     const size_t count = std::min<uint64_t>(out.size(), range.length);
-    size_t done = std::min(count, first.size());
-    if (done != 0) std::memcpy(out.data(), first.data(), done);
+    size_t done = 0;
     while (done < count) {
-      const size_t more = std::min<uint64_t>(kBlock, count - done);
-      if (!cache_->Read(path, info, range.offset + done, out.subspan(done, more))) break;
+      const uint64_t at = range.offset + done;
+      const size_t more = std::min<uint64_t>(BlockEnd(at + 1) - at, count - done);
+      if (!cache_->Read(path, info, at, out.subspan(done, more))) break;
       done += more;
     }
     if (done == count) return ReadResult{count, info};

@@ -134,9 +134,10 @@ class HttpClient::Batch {
 class HttpClient::Exchange final : public HttpExchange {
  public:
   Exchange(const HttpRequest& request, uint64_t max_unasked, std::shared_ptr<Batch> to,
-           size_t operation)
+           size_t operation, std::shared_ptr<std::atomic<uint64_t>> received)
       : request_(request),
         answer_(request, max_unasked),
+        received_(std::move(received)),
         batch_(std::move(to)),
         operation_(operation) {
     batch = batch_.get();
@@ -156,6 +157,7 @@ class HttpClient::Exchange final : public HttpExchange {
       asked_ = true;
       return Next::kPause;
     }
+    received_->fetch_add(bytes.size(), std::memory_order_relaxed);
     if (Check(answer_.OnData(bytes)) == Next::kStop) return Next::kStop;
     return answer_.can_stop() ? Next::kStop : Next::kGoOn;
   }
@@ -180,6 +182,7 @@ class HttpClient::Exchange final : public HttpExchange {
 
   const HttpRequest& request_;
   HttpAnswer answer_;
+  const std::shared_ptr<std::atomic<uint64_t>> received_;
   const std::shared_ptr<Batch> batch_;
   const size_t operation_;
   bool asked_ = false;
@@ -261,8 +264,8 @@ class HttpClient::Operation {
   std::optional<Clock::time_point> pause_end() const { return pause_end_; }
   void Try() {
     pause_end_.reset();
-    auto exchange =
-        std::make_shared<Exchange>(*request_, client_.options_.max_unasked, batch_, index_);
+    auto exchange = std::make_shared<Exchange>(*request_, client_.options_.max_unasked, batch_,
+                                               index_, client_.received_);
     if (auto status = Prepare(*exchange); !status) return Fail(status.error());
     exchange_ = std::move(exchange);
     client_.transport_->Start(exchange_);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -80,6 +81,8 @@ class HttpClient {
 
   // By origin: "https://example.org".
   std::map<std::string, HttpEndpointStats> stats() const EXCLUDES(mutex_);
+  // Bytes of all answers so far, of those too that are under way.
+  uint64_t received() const { return received_->load(std::memory_order_relaxed); }
 
  private:
   class Batch;
@@ -88,6 +91,9 @@ class HttpClient {
 
   void Note(const std::string& origin, const HttpEndpointStats& more) const EXCLUDES(mutex_);
 
+  // Exchanges count here, which may outlive the client.
+  const std::shared_ptr<std::atomic<uint64_t>> received_ =
+      std::make_shared<std::atomic<uint64_t>>(0);
   const std::shared_ptr<HttpTransport> transport_;
   const HttpOptions options_;
   mutable model::Mutex mutex_;

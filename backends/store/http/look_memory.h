@@ -56,6 +56,8 @@ class LookMemory {
     return !options_.lifetime || *options_.lifetime > options_.lifetime->zero();
   }
 
+  bool trusts_for_ever() const { return !options_.lifetime; }
+
   // What is known of the path: it was looked at, or its directory was listed.
   std::optional<Look> Find(std::string_view path) const EXCLUDES(mutex_);
   // It was asked for at `when`.

@@ -66,7 +66,9 @@ model::Result<std::optional<ReadResult>> RemoteReader::ReadFile(const std::strin
     std::copy(bytes.begin(), bytes.end(), out.begin());
     return ReadResult{count, document->info};
   }
-  if (!options.if_match) {
+  // An answer without a value does not tell since when that is known. Chunks of an array that
+  // is being written may have come since then, and some of them have been read already.
+  if (!options.if_match && (tree_->IsDocument(path) || tree_->memory().trusts_for_ever())) {
     const auto known = tree_->memory().FindFile(path);
     if (known && known->kind == Look::Kind::kAbsent) return std::nullopt;
   }
@@ -77,14 +79,16 @@ model::Result<std::optional<ReadResult>> RemoteReader::ReadFile(const std::strin
 std::optional<RemoteDocument> RemoteReader::KnownDocument(const std::string& path,
                                                           const ReadOptions& options) const {
   if (!tree_->IsDocument(path)) return std::nullopt;
-  std::optional<Generation> wanted = options.if_match;
-  if (!wanted) {
-    const auto look = tree_->memory().FindFile(path);
+  std::optional<Look> look;
+  if (!options.if_match) {
+    look = tree_->memory().FindFile(path);
     if (!look || look->kind != Look::Kind::kFile) return std::nullopt;
-    wanted = look->info.generation;
   }
   auto known = tree_->memory().FindDocument(path);
-  if (!known || known->info.generation != *wanted) return std::nullopt;
+  if (!known) return std::nullopt;
+  const Generation& wanted = look ? look->info.generation : *options.if_match;
+  if (known->info.generation != wanted) return std::nullopt;
+  if (look) known->info.told_at = look->info.told_at;
   return known;
 }
 

@@ -77,6 +77,16 @@ TEST_F(BlockCacheTest, KeepsBlocksByKey) {
   EXPECT_EQ(cache->stats().stored, 3u);
 }
 
+TEST_F(BlockCacheTest, TellsWithoutReadingWhetherThereIsABlock) {
+  const auto cache = Open();
+  cache->Put("a", AsBytes("one"));
+  EXPECT_TRUE(cache->Has("a", 3));
+  EXPECT_FALSE(cache->Has("a", 4)) << "of another size";
+  EXPECT_FALSE(cache->Has("b", 3));
+  EXPECT_EQ(cache->stats().hits, 0u);
+  EXPECT_EQ(cache->stats().misses, 2u);
+}
+
 TEST_F(BlockCacheTest, BlocksSurviveTheProcessAndAreShared) {
   const auto first = Open();
   const auto second = Open();

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
@@ -199,6 +200,25 @@ TEST_F(CachedSourceTest, WhatIsMissingIsFetchedAndTheRestIsNot) {
   const auto reads = files_->reads();
   ASSERT_EQ(reads.size(), 1u);
   EXPECT_EQ(reads[0].offset, 2 * kBlock);
+}
+
+TEST_F(CachedSourceTest, ADamagedFirstBlockIsFetched) {
+  const std::string text = LongText(2 * kBlock + 100);
+  files_->Put("a", text);
+  EXPECT_EQ(Read(*Open()->OpenStore(""), "a", {}), text);
+  for (const auto& file : std::filesystem::recursive_directory_iterator(directory_ / "cache")) {
+    if (!file.is_regular_file() || file.file_size() < kBlock) continue;
+    std::string bytes = test::ReadFile(file.path().string());
+    bytes.back() = static_cast<char>(bytes.back() ^ 1);
+    test::WriteFile(file.path().string(), bytes);
+  }
+  Reads();
+  EXPECT_EQ(Read(*Open()->OpenStore(""), "a", {}), text);
+  EXPECT_EQ(Reads(), 1u);
+  EXPECT_EQ(Read(*Open()->OpenStore(""), "a", {.range = {100, 2 * kBlock}}),
+            text.substr(100, 2 * kBlock))
+      << "it is kept again";
+  EXPECT_EQ(Reads(), 0u);
 }
 
 TEST_F(CachedSourceTest, AnImmutableSourceIsNotAskedAtAll) {

@@ -101,6 +101,34 @@ TEST_F(RemoteSourceTest, WeakAndMissingTagsAreComparedAfterwards) {
   }
 }
 
+TEST_F(RemoteSourceTest, AChunkThatWasAbsentIsAskedForAgain) {
+  server_.Put("zarr.json", "{}");
+  const auto store = server_.MakeSource(Trusting())->OpenStore("");
+  EXPECT_EQ(ReadText(*store, "c/0"), "absent");
+  server_.Put("c/0", "new");
+  EXPECT_EQ(ReadText(*store, "c/0"), "new") << "chunks beside it may be new as well";
+}
+
+TEST_F(RemoteSourceTest, WhereNothingChangesAnAbsentChunkIsNotAskedForAgain) {
+  RemoteOptions options = Trusting();
+  options.trusts_looks_for = std::nullopt;
+  const auto store = server_.MakeSource(options)->OpenStore("");
+  EXPECT_EQ(ReadText(*store, "c/0"), "absent");
+  Asked();
+  EXPECT_EQ(ReadText(*store, "c/0"), "absent");
+  EXPECT_THAT(Asked(), IsEmpty());
+}
+
+TEST_F(RemoteSourceTest, ADocumentThatIsKnownTellsSinceWhen) {
+  server_.Put("zarr.json", "{}");
+  const auto store = server_.MakeSource(Trusting())->OpenStore("");
+  ASSERT_THAT(store->Get("zarr.json", 100), test::IsOk());
+  ASSERT_TRUE(store->Stat("zarr.json").value());
+  const auto known = store->Get("zarr.json", 100);
+  ASSERT_THAT(known, test::IsOk());
+  EXPECT_TRUE((*known)->info.told_at);
+}
+
 TEST_F(RemoteSourceTest, LooksAreKeptForAWhile) {
   server_.Put("a", "x");
   auto now = std::chrono::steady_clock::time_point();

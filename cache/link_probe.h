@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+
+namespace ndlfs::cache {
+
+// Tells how many fetches should be under way while a reader waits for its first chunk. Where
+// each connection has a rate of its own, more fetches bring more bytes. Where all of them share
+// one link, more fetches only make the first chunk come later. So the probe begins with few,
+// lets half as many again begin, measures how fast bytes come from all of them, and goes on as
+// long as they come faster than before. For one thread at a time.
+class LinkProbe {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  // Fetches that begin at once, with that of the reader.
+  static constexpr size_t kAtFirst = 11;
+
+  // These begin now. `received` is how many bytes have come so far, through all connections.
+  void Begin(uint64_t received, Clock::time_point now);
+
+  // How many more fetches should begin now. To be asked several times in each interval of 200
+  // milliseconds, until is_done().
+  size_t More(uint64_t received, Clock::time_point now);
+
+  // No more fetches will help, or nothing can be found out.
+  bool is_done() const { return is_done_; }
+
+ private:
+  // The next interval to be measured begins at `from`.
+  void StartInterval(uint64_t received, Clock::time_point from);
+
+  size_t fetches_ = 0;  // that have begun
+  Clock::time_point begun_;
+  Clock::duration delay_{};  // until the first bytes came; 0: none yet
+  uint64_t received_ = 0;    // when the interval began
+  Clock::time_point from_;   // where it begins; may be ahead
+  double rate_ = 0;          // bytes a second of the interval before
+  bool is_done_ = false;
+};
+
+}  // namespace ndlfs::cache
