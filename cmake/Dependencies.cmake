@@ -22,6 +22,12 @@ find_library(LZF_LIBRARY lzf REQUIRED)
 find_package(BZip2 REQUIRED)
 find_package(ZLIB REQUIRED)
 
+# Sanitizers have an allocator of their own.
+option(NDLFS_WITH_JEMALLOC "Use jemalloc instead of the C library's malloc in the program" ON)
+if(NDLFS_WITH_JEMALLOC AND NOT NDLFS_SANITIZE)
+  pkg_check_modules(JEMALLOC REQUIRED IMPORTED_TARGET jemalloc>=5.3)
+endif()
+
 # Optional codecs; without its library a codec is reported as not built in.
 option(NDLFS_WITH_SZIP "Read HDF5 chunks compressed with szip (libaec)" ON)
 if(NDLFS_WITH_SZIP)

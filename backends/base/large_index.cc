@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "backends/base/large_index.h"
 
-#include <malloc.h>
-
+#include "backends/base/heap.h"
 #include "model/mutex.h"
 
 namespace ndlfs::backends {
@@ -37,7 +36,7 @@ LargeIndexTurn::LargeIndexTurn(uint64_t bytes) : waits_(bytes > kLarge && !has_t
 LargeIndexTurn::~LargeIndexTurn() {
   if (!waits_) return;
   has_turn = false;
-  ::malloc_trim(0);
+  GiveBackFreeMemory();
   Turns& turns = AllTurns();
   const model::MutexLock lock(turns.mutex);
   turns.taken = false;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "fs/mount/operations.h"
 
-#include <malloc.h>
 #include <sys/statvfs.h>
 
 #include <algorithm>
@@ -13,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "backends/base/heap.h"
 #include "backends/store/cancellation.h"
 #include "backends/store/request_scope.h"
 #include "fs/mount/directory_reply.h"
@@ -639,7 +639,7 @@ void Filesystem::Complain(std::string_view line) noexcept {
   }
 }
 
-// Left to itself, malloc keeps what lies between blocks that are still in use,
+// Left to itself, the allocator keeps what lies between blocks that are still in use,
 // and the size stays that of the largest tree that was ever walked. Looking at
 // all of the heap takes some milliseconds: not for a few names, and once for
 // all that are forgotten together.
@@ -655,7 +655,7 @@ std::optional<RequestQueue::Clock::duration> Filesystem::Tick(
   const auto again = queue_.Tick(now);
   if (forgotten_ >= kManyNames) {
     forgotten_ = 0;
-    ::malloc_trim(0);
+    backends::GiveBackFreeMemory();
   }
   return again;
 }

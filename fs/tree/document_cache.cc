@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "fs/tree/document_cache.h"
 
-#include <malloc.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <tuple>
 
+#include "backends/base/heap.h"
 #include "backends/store/cancellation.h"
 
 namespace ndlfs::fs {
@@ -126,7 +125,7 @@ class TracedHierarchy final : public backends::Hierarchy {
   mutable int64_t mtime_ns_ = 0;
 };
 
-// Left to itself, malloc keeps what was used to write a document of so many.
+// Left to itself, the allocator keeps what was used to write a document of so many.
 constexpr size_t kManyParts = 1000;
 
 model::Result<DocumentPtr> Write(const DocumentWriter& writer,
@@ -207,7 +206,7 @@ model::Result<DocumentPtr> DocumentCache::Get(const std::shared_ptr<MountedStore
   }
   if (!seen.fresh) {
     NDLFS_TRY(seen.document, Write(writer_, store, hierarchy, path));
-    if (seen.document->parts.size() >= kManyParts) ::malloc_trim(0);
+    if (seen.document->parts.size() >= kManyParts) backends::GiveBackFreeMemory();
   }
   Keep(store, path, seen.document, now);
   return seen.document;

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "fs/tree/store_views.h"
 
-#include <malloc.h>
-
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
@@ -11,6 +9,7 @@
 #include <string>
 #include <utility>
 
+#include "backends/base/heap.h"
 #include "fs/tree/inode_table.h"
 #include "fs/tree/later_elements.h"
 #include "model/mutex.h"
@@ -290,7 +289,7 @@ ArrayInput InputOf(const StorePtr& store, const Entity& entity,
   return input;
 }
 
-// Left to itself, malloc keeps what was used to make a view of so many.
+// Left to itself, the allocator keeps what was used to make a view of so many.
 constexpr size_t kManyParts = 1000;
 
 // Whether a view that is made of more than its entity is still what would be made now.
@@ -387,7 +386,7 @@ Result<EntityViewPtr> FindWith(const ViewProvider<Input>& provider, const Input&
   }
   made->view = view ? *std::move(view) : std::make_shared<const RefusedView>(view.error());
   parts.MoveTo(*entity, *made);
-  if (made->parts.size() >= kManyParts) ::malloc_trim(0);
+  if (made->parts.size() >= kManyParts) backends::GiveBackFreeMemory();
   kept = entity->views->Keep(std::move(made));
   // Last, so that it is not dropped for its own parts.
   store->Touch(entity);

@@ -18,7 +18,7 @@
 //   wait MS         pread first sleeps for so many milliseconds, or until the
 //                   rule is gone
 //   look MS         opening in any way does, and so does stat()
-//   memory BYTES *  malloc of that many and more fails
+//   memory BYTES *  malloc and new of that many and more fail
 #include <dirent.h>
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -35,6 +35,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
+#include <new>
 
 namespace {
 
@@ -198,3 +199,10 @@ long syscall(long number, ...) noexcept {
 }
 
 }  // extern "C"
+
+// An allocator may have a `new` of its own, which does not ask its malloc.
+void* operator new(size_t size) {
+  static auto* const next = Next<void*(size_t)>("_Znwm");
+  if (size >= memory_limit.load(std::memory_order_relaxed)) throw std::bad_alloc();
+  return next(size);
+}
