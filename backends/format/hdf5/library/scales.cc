@@ -117,7 +117,14 @@ void ReadNumberedScales(hid_t file, hid_t dataset, const std::string& path, Know
   if (ids.empty() || ids.size() != info.shape.size()) return;
   DimensionIds scales(file, model::ParentPath(path), known);
   info.scales.resize(ids.size());
+  // A coordinate has its own number: no walk has to find it.
+  const auto own =
+      info.is_scale ? ReadIntegerAttribute(dataset, "_Netcdf4Dimid") : std::vector<int64_t>();
   for (size_t dim = 0; dim < ids.size(); ++dim) {
+    if (own == std::vector{ids[dim]}) {
+      if (auto scale = DescribeScale(dataset, path)) info.scales[dim] = {*std::move(scale)};
+      continue;
+    }
     if (auto scale = scales.Find(ids[dim])) info.scales[dim] = {*std::move(scale)};
   }
 }
