@@ -524,7 +524,9 @@ TEST_P(KeyedStoreConformanceTest, WhatIsKnownToHoldAValueHoldsIt) {
   const std::vector<bool> known = store->KnownToHold("g", *entries, names);
   ASSERT_EQ(known.size(), entries->size());
   for (size_t i = 0; i < known.size(); ++i) {
-    if (known[i]) EXPECT_EQ((*entries)[i].name, "a");
+    if (known[i]) {
+      EXPECT_EQ((*entries)[i].name, "a");
+    }
   }
   EXPECT_THAT(store->KnownToHold("none", {}, names), IsEmpty());
 }
