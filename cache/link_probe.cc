@@ -6,10 +6,14 @@
 namespace ndlfs::cache {
 namespace {
 
-constexpr LinkProbe::Clock::duration kInterval = std::chrono::milliseconds(200);
+// Long enough that it does not matter where in a burst of bytes it begins.
+constexpr LinkProbe::Clock::duration kInterval = std::chrono::milliseconds(300);
 
 // Half as many fetches again bring half as much again, or nothing more. This is between both.
 constexpr double kGrowth = 1.25;
+
+// How often in a row fetches bring no more until that is believed: one interval may be unlucky.
+constexpr int kTries = 2;
 
 // A reader may go away, and bytes may come from elsewhere than a link.
 constexpr LinkProbe::Clock::duration kLongest = std::chrono::seconds(30);
@@ -29,27 +33,30 @@ size_t LinkProbe::More(uint64_t received, Clock::time_point now) {
   if (delay_ == Clock::duration()) {
     if (received == received_) return 0;
     delay_ = std::max(now - begun_, Clock::duration(1));
-    StartInterval(received, now + delay_);
+    StartInterval(received, now, now + delay_);
     return 0;
   }
-  if (now < from_) {  // those that have just begun do not bring much yet
-    received_ = received;
-    return 0;
-  }
-  if (now - from_ < kInterval) return 0;
+  if (now < from_) StartInterval(received, now, from_);
+  if (now - measured_from_ < kInterval) return 0;
   const double rate = static_cast<double>(received - received_) /
-                      std::chrono::duration<double>(now - from_).count();
-  is_done_ = rate < kGrowth * rate_ || rate == 0;
-  if (is_done_) return 0;
+                      std::chrono::duration<double>(now - measured_from_).count();
+  if (rate < kGrowth * rate_ || rate == 0) {
+    is_done_ = ++failures_ == kTries;
+    StartInterval(received, now, now);
+    return 0;
+  }
+  failures_ = 0;
   rate_ = rate;
-  StartInterval(received, now + 2 * delay_);
+  StartInterval(received, now, now + 2 * delay_);
   const size_t more = fetches_ / 2;
   fetches_ += more;
   return more;
 }
 
-void LinkProbe::StartInterval(uint64_t received, Clock::time_point from) {
+void LinkProbe::StartInterval(uint64_t received, Clock::time_point now,
+                              Clock::time_point from) {
   received_ = received;
+  measured_from_ = now;
   from_ = from;
 }
 

@@ -22,7 +22,7 @@ class LinkProbe {
   // These begin now. `received` is how many bytes have come so far, through all connections.
   void Begin(uint64_t received, Clock::time_point now);
 
-  // How many more fetches should begin now. To be asked several times in each interval of 200
+  // How many more fetches should begin now. To be asked several times in each interval of 300
   // milliseconds, until is_done().
   size_t More(uint64_t received, Clock::time_point now);
 
@@ -30,15 +30,18 @@ class LinkProbe {
   bool is_done() const { return is_done_; }
 
  private:
-  // The next interval to be measured begins at `from`.
-  void StartInterval(uint64_t received, Clock::time_point from);
+  // The next interval to be measured begins now, or if that is later, at about `from`: fetches
+  // that have just begun do not bring much yet.
+  void StartInterval(uint64_t received, Clock::time_point now, Clock::time_point from);
 
   size_t fetches_ = 0;  // that have begun
   Clock::time_point begun_;
   Clock::duration delay_{};  // until the first bytes came; 0: none yet
   uint64_t received_ = 0;    // when the interval began
-  Clock::time_point from_;   // where it begins; may be ahead
-  double rate_ = 0;          // bytes a second of the interval before
+  Clock::time_point measured_from_;
+  Clock::time_point from_;  // not before this
+  double rate_ = 0;         // bytes a second before more fetches began
+  int failures_ = 0;        // intervals in a row that were not better than that
   bool is_done_ = false;
 };
 
