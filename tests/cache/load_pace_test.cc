@@ -31,7 +31,7 @@ using backends::ChunkGrid;
 using std::chrono::milliseconds;
 
 constexpr uint64_t kLarge = uint64_t{1} << 20;  // bytes that a turn to decode is taken for
-constexpr LoadPace::Limits kLimits = {.decoders = 2, .fetches = 8};
+const LoadPace::Limits kLimits = {.decoders = 2, .fetches = 8};
 
 void MakeSlow(LoadPace& pace) {
   while (pace.width() < pace.max_fetches()) pace.NoteFetch(true);
