@@ -214,7 +214,9 @@ class HostileMemoryTest(harness.TestCase):
             array = zarr.open_array(f"{source}/{number}.zarr", mode="w", shape=1, dtype=object,
                                     object_codec=numcodecs.VLenUTF8(), compressor=numcodecs.Zlib(1))
             harness.write(os.path.join(array.store.path, "0"), claims)
-        mounted = self.mount(source, "--cache-size", "32MiB", "--threads", "8", "--max-chunk-size", "256MiB")
+        # On a busy machine eight of them one after the other take longer than the default.
+        mounted = self.mount(source, "--cache-size", "32MiB", "--threads", "8", "--max-chunk-size", "256MiB",
+                             "--timeout", "300")
         readers = [subprocess.Popen(["cat", mounted.join(f"{number}.zarr/data.jsonl")], stderr=subprocess.PIPE)
                    for number in range(8)]
         for reader in readers:
