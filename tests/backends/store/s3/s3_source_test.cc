@@ -165,8 +165,9 @@ TEST_F(S3SourceTest, AListAnswersForItsNames) {
   EXPECT_EQ(source->Stat("d/none", Follow::kNo).value(), std::nullopt);
   const auto store = source->OpenStore("d");
   EXPECT_EQ(store->Stat("a").value()->size, 5u);
-  EXPECT_EQ(ReadText(*store, "none"), "absent");
   EXPECT_EQ(Requests(), 0u);
+  EXPECT_EQ(ReadText(*store, "none"), "absent");
+  EXPECT_EQ(Requests(), 1u) << "a chunk may have come since then";
 }
 
 TEST_F(S3SourceTest, NothingIsAskedForBelowWhatIsNotListed) {
@@ -177,8 +178,9 @@ TEST_F(S3SourceTest, NothingIsAskedForBelowWhatIsNotListed) {
   const auto store = source->OpenStore("d");
   EXPECT_EQ(store->Stat("none/zarr.json").value(), std::nullopt);
   EXPECT_EQ(store->Stat("a/b/c").value(), std::nullopt) << "below a file";
-  EXPECT_EQ(ReadText(*store, "none/c/0"), "absent");
   EXPECT_EQ(Requests(), 0u);
+  EXPECT_EQ(ReadText(*store, "none/c/0"), "absent");
+  EXPECT_EQ(Requests(), 1u) << "a chunk may have come since then";
 }
 
 TEST_F(S3SourceTest, DocumentsAndTheNamesBesideThemAreOneRound) {
@@ -219,7 +221,6 @@ TEST_F(S3SourceTest, LooksAtObjectsAreRemembered) {
   for (int i = 0; i < 2; ++i) {
     EXPECT_EQ(store->Stat("a").value()->size, 5u);
     EXPECT_EQ(store->Stat("none").value(), std::nullopt);
-    EXPECT_EQ(ReadText(*store, "none"), "absent");
   }
   EXPECT_EQ(Requests(), 2u);
 }
