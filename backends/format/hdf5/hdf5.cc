@@ -169,17 +169,16 @@ class Hdf5Hierarchy final : public Hierarchy {
     return nodes_.Insert(shown, version, std::move(node));
   }
 
-  // Those in the group of the first that are datasets without anything special.
+  // Loads the ordinary datasets among `paths` that are in the same group as the first path.
   Result<std::vector<std::shared_ptr<const Node>>> LoadTogetherFrom(
       const OpenedFile& opened, std::span<const std::string> paths) const {
     std::vector<std::shared_ptr<const Node>> nodes;
     std::vector<std::string> wanted;
     std::vector<std::string> names;
     std::vector<uint64_t> versions;
+    const std::string group(model::ParentPath(paths[0]));
     for (const std::string& path : paths) {
-      const bool is_child =
-          path != "/" && model::ParentPath(path) == model::ParentPath(paths[0]);
-      if (!is_child) continue;
+      if (path == "/" || model::ParentPath(path) != group) continue;
       NDLFS_TRY(const uint64_t version, Version(path));
       if (auto node = nodes_.Find(path, version)) {
         nodes.push_back(std::move(node));
@@ -190,7 +189,6 @@ class Hdf5Hierarchy final : public Hierarchy {
       versions.push_back(version);
     }
     if (wanted.empty()) return nodes;
-    const std::string group(model::ParentPath(paths[0]));
     NDLFS_TRY(const ObjectInfos infos, opened.file->DescribeDatasets(group, names));
     for (size_t i = 0; i < std::min(infos.size(), wanted.size()); ++i) {
       if (!infos[i] || !IsOrdinary(*infos[i])) continue;

@@ -64,8 +64,9 @@ class Helper {
   // it answers has been checked: all parts lie within the file, apart from each other.
   model::Result<WrittenFile> Write(std::shared_ptr<const NewFile> file);
 
-  // Starts a process for who asks, if none is there: it takes some time until it can answer, in
-  // which something else may be done. What fails is tried again when there is a question.
+  // Starts a process for the caller of this thread, unless one is free. The process takes some
+  // time until it can answer; the caller can do something else meanwhile. If the start fails,
+  // the next question tries again.
   void Prepare() EXCLUDES(mutex_);
 
   // The files that helpers may read. The numbers of files are theirs.
@@ -144,7 +145,7 @@ model::Result<VersionedFile> OpenFile(const std::shared_ptr<const Source>& sourc
 // process. As Helper::Write().
 model::Result<WrittenFile> WriteByHelper(std::shared_ptr<const NewFile> file);
 
-// Somebody will call WriteByHelper() soon.
+// Starts the process that WriteByHelper() needs: the caller will call that soon.
 void PrepareToWrite();
 
 // Whether the parts of a file are what new_file.h says: within it, in order, apart from each

@@ -105,8 +105,8 @@ void MakeImplicit(bool is_v3, std::string_view prefix, NodeFiles& files) {
   files.document = JoinKey(prefix, document.name);
 }
 
-// Whether the file would have other times if somebody wrote it again now: their clock ticks in
-// steps of some milliseconds. Of an object on a server nobody knows the clock.
+// Whether the file would get other times if a program wrote it again now. The clock of file
+// times ticks in steps of some milliseconds. The clock of a server is unknown.
 bool IsSettled(const ValueInfo& stamp) {
   constexpr int64_t kSettled = 2'000'000'000;
   const auto now = std::chrono::system_clock::now().time_since_epoch();

@@ -171,7 +171,7 @@ class LibraryFile final : public File {
   Result<ObjectInfos> DescribeDatasetsIn(hid_t file, const std::string& path,
                                          const std::vector<std::string>& names) const
       REQUIRES(library_mutex) {
-    // Who asks may do something else meanwhile, or ask for less.
+    // A short answer lets the parent give up between two questions, or ask for the rest.
     constexpr auto kLongest = std::chrono::milliseconds(200);
     constexpr size_t kMostBytes = size_t{4} << 20;
     NDLFS_TRY(const auto group, OpenGroup(file, path));
