@@ -83,8 +83,8 @@ class FileCache {
   // Whether the byte at `offset` of the value seems to be kept: see BlockCache::Has().
   bool Has(const std::string& path, const ValueInfo& info, uint64_t offset) const {
     const uint64_t begin = BlockBegin(offset);
-    return offset < info.size &&
-           cache_->Has(BlockKey(path, info, begin), std::min(kBlock, info.size - begin));
+    return offset < info.size && cache_->Has(BlockKey(BlockPrefix(path, info), begin),
+                                             std::min(kBlock, info.size - begin));
   }
 
   // Fills `out` with bytes of the value from `offset` on, if all of them are kept.
@@ -98,7 +98,7 @@ class FileCache {
       const size_t skipped = at - begin;
       const size_t count = std::min<uint64_t>(size - skipped, out.size() - done);
       const ByteSpan target = out.subspan(done, count);
-      const std::string key = fmt::format("{}{}", prefix, begin / kBlock);
+      const std::string key = BlockKey(prefix, begin);
       if (count == size) {
         if (!cache_->Get(key, target)) return false;
       } else {
@@ -120,8 +120,7 @@ class FileCache {
     for (uint64_t begin = BlockEnd(offset); begin < end; begin += kBlock) {
       const uint64_t size = std::min(kBlock, info.size - begin);
       if (begin + size > end) return;
-      cache_->Put(fmt::format("{}{}", prefix, begin / kBlock),
-                  bytes.subspan(begin - offset, size));
+      cache_->Put(BlockKey(prefix, begin), bytes.subspan(begin - offset, size));
     }
   }
 
@@ -153,8 +152,8 @@ class FileCache {
   std::string RecordKey(const std::string& path) const {
     return fmt::format("version\n{}", JoinKey(options_.identity, path));
   }
-  std::string BlockKey(const std::string& path, const ValueInfo& info, uint64_t begin) const {
-    return fmt::format("{}{}", BlockPrefix(path, info), begin / kBlock);
+  static std::string BlockKey(const std::string& prefix, uint64_t begin) {
+    return fmt::format("{}{}", prefix, begin / kBlock);
   }
   std::string BlockPrefix(const std::string& path, const ValueInfo& info) const {
     return fmt::format("block\n{}\n{}\n{}\n{}\n", JoinKey(options_.identity, path),
