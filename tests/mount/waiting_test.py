@@ -230,6 +230,16 @@ class TimeoutTest(WaitingCase):
         self.assertEqual({worker.result() for worker in slow}, {0})
 
 
+class ManyStoresTest(WaitingCase):
+    def test_mounting_looks_at_no_store(self):
+        """A look at each would take five minutes."""
+        for number in range(3000):
+            harness.write(self.path(f"{number:04}.zarr", ".zgroup"), '{"zarr_format": 2}')
+        self.inject("look 100 .zarr")
+        self.mount_slow()
+        self.assertEqual(harness.read(self.mounted.join("1234.zarr", ".ndl.yaml")), b"/: {}\n")
+
+
 class SignalTest(WaitingCase):
     def test_nothing_is_read_for_readers_that_were_killed_before_their_turn(self):
         self.mount_slow("--allow-other", "--threads", "1", "--fetches", "1")
@@ -280,8 +290,8 @@ class SignalTest(WaitingCase):
     def test_daemon_ends_while_requests_wait(self):
         self.mount_slow("--allow-other", "--threads", "1", "--fetches", "1")
         self.inject(f"wait 3000 {SLOW}")
-        slow = [self.start(BOB, read_direct, self.slow(number)) for number in range(8)]
-        harness.wait_until(lambda: self.statistic("requests_waiting") >= 5, "requests that wait")
+        slow = [self.start(BOB, read_direct, self.slow(number)) for number in range(40)]
+        harness.wait_until(lambda: self.statistic("requests_waiting") >= 10, "requests that wait")
         self.mounted.process.send_signal(signal.SIGTERM)
         for worker in slow:
             self.assertIn(worker.result(), (errno.ENOTCONN, errno.ECONNABORTED))
