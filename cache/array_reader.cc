@@ -46,6 +46,14 @@ using Coordinates = std::vector<uint64_t>;
 // Chunks of which no more is read at a time are loaded whole rather than read in place.
 constexpr uint64_t kLittleOfChunk = 1 << 10;
 
+// A server is asked for contiguous elements in pieces of so many bytes: large enough for some
+// of them at once to fill a fast link, and small enough for the first to be soon there on a
+// slow one.
+constexpr uint64_t kPieceBytes = uint64_t{1} << 20;
+
+// A read of less does not have the piece read that it is in.
+constexpr uint64_t kLargeRead = uint64_t{64} << 10;
+
 // False for a row that crosses many chunks and takes little of each: the next rows would ask
 // each of them again and again.
 bool TakesMuchOfChunks(const backends::ChunkGrid& grid, const Coordinates& begin,
@@ -113,11 +121,26 @@ ArrayReader::ArrayReader(std::shared_ptr<const backends::ArraySource> source, Ch
   }
   chunk_count_ = 1;
   for (const uint64_t count : spec().grid.counts()) chunk_count_ *= count;
+  PlanAhead();
   AddSpill();
 }
 
 ArrayReader::~ArrayReader() {
   if (spill_) cache_.RemoveOverflow(source_->id(), spill_.get());
+}
+
+// A server is asked for much at once, and for several pieces at a time, for each answer takes
+// long. What a band of chunks needs has to stay in memory meanwhile.
+void ArrayReader::PlanAhead() {
+  const size_t item = spec().dtype.size();
+  if (!cache_.pace().is_remote() || joined_ || !spec().dtype.is_fixed_size()) return;
+  if (in_place_) {
+    const uint64_t chunk = DecodedSize(spec(), spec().grid.max_chunk_shape());
+    in_place_alone_ = band_chunks() <= cache_.budget_bytes() / 2 / chunk;
+  }
+  if (!source_->contiguous() || item == 0 || item > kPieceBytes) return;
+  piece_bytes_ = kPieceBytes - kPieceBytes % item;
+  chunk_count_ = (byte_size() + piece_bytes_ - 1) / piece_bytes_;
 }
 
 void ArrayReader::AddSpill() {
@@ -132,6 +155,7 @@ void ArrayReader::AddSpill() {
 }
 
 uint64_t ArrayReader::ChunkAt(uint64_t offset) const {
+  if (piece_bytes_ != 0) return offset / piece_bytes_;
   const ChunkGrid& grid = spec().grid;
   Coordinates index(grid.rank());
   for (size_t d = 0; d < grid.rank(); offset %= strides_[d], ++d) {
@@ -141,6 +165,7 @@ uint64_t ArrayReader::ChunkAt(uint64_t offset) const {
 }
 
 uint64_t ArrayReader::LastByte(uint64_t chunk) const {
+  if (piece_bytes_ != 0) return std::min((chunk + 1) * piece_bytes_, byte_size()) - 1;
   return LastByteOf(spec(), strides_, chunk);
 }
 
@@ -151,7 +176,14 @@ uint64_t ArrayReader::max_chunk_bytes() const {
              : DecodedSize(spec(), spec().grid.max_chunk_shape());
 }
 
+uint64_t ArrayReader::max_ahead_bytes() const {
+  if (piece_bytes_ != 0) return std::min(piece_bytes_, byte_size());
+  return in_place_alone_ ? DecodedSize(spec(), spec().grid.max_chunk_shape())
+                         : max_chunk_bytes();
+}
+
 uint64_t ArrayReader::band_chunks() const {
+  if (piece_bytes_ != 0) return 1;
   // A chunk that is more than one thick along some dimension is come back to
   // for each index of it, and so are all chunks along the later dimensions.
   const ChunkGrid& grid = spec().grid;
@@ -171,7 +203,10 @@ bool ArrayReader::Prefetch(uint64_t chunk) const {
                           });
     return loaded;
   }
-  if (source_->contiguous() || cache_.Contains({source_->id(), chunk})) return false;
+  if (cache_.Contains({source_->id(), chunk})) return false;
+  if (const auto range = source_->contiguous()) {
+    return piece_bytes_ != 0 && Piece(*range, chunk).has_value();
+  }
   if (spill_ && spill_->Contains(chunk)) return false;
   return Load(chunk).has_value();  // an error is the reader's to see
 }
@@ -245,16 +280,52 @@ Result<void> ArrayReader::Read(uint64_t offset, ByteSpan out, model::ByteOrder o
 
 Result<void> ArrayReader::ReadLittle(uint64_t offset, ByteSpan out, Access access) const {
   if (joined_) return joined_->Read(offset, out, access);
-  if (const auto range = source_->contiguous()) return ReadContiguous(*range, offset, out);
+  if (const auto range = source_->contiguous()) {
+    return piece_bytes_ != 0 ? ReadPieces(*range, offset, out, access)
+                             : ReadContiguous(*range, offset, out);
+  }
   Coordinates shape = spec().shape;
   shape.push_back(spec().dtype.size());
   const auto visit = [&](Coordinates begin, Coordinates count, uint64_t at) {
-    const bool in_place = in_place_ && out.size() >= kLittleOfChunk &&
+    const bool in_place = in_place_ && (access == Access::kAlone || !in_place_alone_) &&
+                          out.size() >= kLittleOfChunk &&
                           TakesMuchOfChunks(spec().grid, begin, count);
     return ReadBox({std::move(begin), std::move(count), at, access, in_place},
                    out.data() + (at - offset));
   };
   return RangeToBoxes(std::move(shape), strides_, visit).Run(offset, offset + out.size());
+}
+
+// Of pieces that are not there, no more than is asked for where that is little, or alone.
+Result<void> ArrayReader::ReadPieces(const ContiguousRange& range, uint64_t offset,
+                                     ByteSpan out, Access access) const {
+  const bool goes_on = access == Access::kOnward && out.size() >= kLargeRead;
+  while (!out.empty()) {
+    NDLFS_RETURN_IF_ERROR(backends::CancellationScope::Check());
+    const uint64_t number = offset / piece_bytes_;
+    const uint64_t from = offset % piece_bytes_;
+    const ByteSpan part = out.first(std::min<uint64_t>(out.size(), piece_bytes_ - from));
+    if (goes_on || cache_.Contains({source_->id(), number})) {
+      NDLFS_TRY(const ChunkCache::Handle piece, Piece(range, number));
+      std::copy_n(piece->data() + from, part.size(), part.data());
+    } else {
+      NDLFS_RETURN_IF_ERROR(ReadContiguous(range, offset, part));
+    }
+    offset += part.size();
+    out = out.subspan(part.size());
+  }
+  return {};
+}
+
+Result<ChunkCache::Handle> ArrayReader::Piece(const ContiguousRange& range,
+                                              uint64_t number) const {
+  const uint64_t begin = number * piece_bytes_;
+  const uint64_t size = std::min(piece_bytes_, byte_size() - begin);
+  return cache_.GetOrLoad({source_->id(), number}, size, 0, [&]() -> Result<Bytes> {
+    Bytes piece(size);
+    NDLFS_RETURN_IF_ERROR(ReadContiguous(range, begin, piece.span()));
+    return piece;
+  });
 }
 
 Result<void> ArrayReader::ReadContiguous(const ContiguousRange& range, uint64_t offset,
@@ -373,7 +444,8 @@ Result<void> ArrayReader::CopyFromChunk(const Box& box, const Index& index,
     stride *= extent;
   }
   if (CopyFromSpill(LinearIndex(index), from, out + to, axes, box.count.back())) return {};
-  if (box.in_place) {
+  const BlockKey key = {source_->id(), LinearIndex(index)};
+  if (box.in_place && !(in_place_alone_ && cache_.Contains(key))) {
     NDLFS_TRY(const bool copied, CopyInPlace(index, from, out + to, axes, box.count.back()));
     if (copied) return {};
   }

@@ -72,7 +72,9 @@ class ArrayReader {
 
   // The following methods are for readers that decode ahead. Chunks are
   // numbered in C order. This is also the order in which the element stream
-  // enters them.
+  // enters them. Where each read is a request to a server, elements that lie in a file one
+  // after the other (ArraySource::contiguous()) are cut into pieces, which are read ahead like
+  // chunks.
   uint64_t chunk_count() const { return chunk_count_; }
   // The chunk that byte `offset` of the element stream is in.
   uint64_t ChunkAt(uint64_t offset) const;
@@ -81,6 +83,9 @@ class ArrayReader {
   uint64_t LastByte(uint64_t chunk) const;
   // Decoded size of the largest chunk in bytes; 0 if nothing has to be decoded.
   uint64_t max_chunk_bytes() const;
+  // The same for what Prefetch() loads; 0 if it loads nothing: where nothing has to be decoded,
+  // and reads need not wait for a server.
+  uint64_t max_ahead_bytes() const;
   // The number of chunks in a band. Within a band, the element stream goes from
   // chunk to chunk, and comes back to each of them until it has passed the
   // whole band.
@@ -114,6 +119,11 @@ class ArrayReader {
 
   void AddSpill();
   model::Result<void> ReadLittle(uint64_t offset, backends::ByteSpan out, Access access) const;
+  void PlanAhead();
+  model::Result<void> ReadPieces(const backends::ContiguousRange& range, uint64_t offset,
+                                 backends::ByteSpan out, Access access) const;
+  model::Result<ChunkCache::Handle> Piece(const backends::ContiguousRange& range,
+                                          uint64_t number) const;
   model::Result<void> ReadContiguous(const backends::ContiguousRange& range, uint64_t offset,
                                      backends::ByteSpan out) const;
   model::Result<void> ReadRaw(const backends::ContiguousRange& range,
@@ -152,7 +162,9 @@ class ArrayReader {
   uint64_t chunk_count_;
   std::unique_ptr<const JoinedReader> joined_;  // null if the elements are in no other arrays
   bool in_place_;                               // parts of chunks are read from the file
-  std::unique_ptr<const ChunkParts> parts_;     // null if parts cannot be decoded
+  uint64_t piece_bytes_ = 0;     // of contiguous elements that are read ahead; 0: they are not
+  bool in_place_alone_ = false;  // in place only what is read alone
+  std::unique_ptr<const ChunkParts> parts_;  // null if parts cannot be decoded
   std::shared_ptr<ChunkSpill> spill_;
   std::vector<uint64_t> strides_;  // bytes from one index to the next, per dimension
 };

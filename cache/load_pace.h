@@ -43,6 +43,8 @@ class LoadPace {
   LoadPace& operator=(const LoadPace&) = delete;
 
   const std::function<uint64_t()>& received() const { return received_; }
+  // Whether each fetch is a request to a server.
+  bool is_remote() const { return is_remote_; }
   unsigned decoders() const { return least_; }
   unsigned max_fetches() const { return most_; }
   // How many loads should run at once now: from decoders() to max_fetches().
@@ -118,6 +120,7 @@ class LoadPace {
   const std::function<uint64_t()> received_;
   const unsigned least_;
   const unsigned most_;
+  const bool is_remote_;
   std::atomic<unsigned> width_;
   // Fetches that are measured closely, because one was slow. That takes system calls.
   std::atomic<int> to_measure_{0};

@@ -58,7 +58,7 @@ constexpr uint64_t kMostJumps = 16;
 // may.
 uint64_t MaxWindow(const ArrayReader& reader, unsigned at_once, uint64_t bytes,
                    uint64_t needed) {
-  const uint64_t chunk = std::max<uint64_t>(reader.max_chunk_bytes(), 1);
+  const uint64_t chunk = std::max<uint64_t>(reader.max_ahead_bytes(), 1);
   const uint64_t held = reader.band_chunks() * chunk;  // no overflow: sources check sizes
   // Half of what the chunks leave that the reader comes back to: there are
   // other readers, and what decoding takes.
@@ -223,7 +223,7 @@ Prefetcher::Stats Prefetcher::stats() const {
 ReadStream::ReadStream(Prefetcher& prefetcher, std::shared_ptr<const ArrayReader> reader)
     : prefetcher_(prefetcher),
       target_(std::make_shared<Prefetcher::Target>()),
-      decodes_(reader->max_chunk_bytes() != 0) {
+      loads_ahead_(reader->max_ahead_bytes() != 0) {
   target_->reader = std::move(reader);
 }
 
@@ -234,7 +234,7 @@ ReadStream::~ReadStream() {
 }
 
 Access ReadStream::OnRead(uint64_t offset, uint64_t size) {
-  if (!decodes_ || size == 0 || NeedsNothingAhead()) return Access::kOnward;
+  if (!loads_ahead_ || size == 0 || NeedsNothingAhead()) return Access::kOnward;
   MutexLock lock(mutex_);
   const uint64_t reorder =
       window_ != 0 ? kReorderBytes : std::min(kReorderBytes, kReorderRequests * size);
@@ -258,14 +258,14 @@ Access ReadStream::OnRead(uint64_t offset, uint64_t size) {
 
 bool ReadStream::NeedsNothingAhead() const {
   const ArrayReader& reader = *target_->reader;
-  return reader.max_chunk_bytes() < kTinyChunk && !prefetcher_.cache_.pace().is_slow() &&
-         reader.band_chunks() * reader.max_chunk_bytes() <= Share() / 4;
+  return reader.max_ahead_bytes() < kTinyChunk && !prefetcher_.cache_.pace().is_slow() &&
+         reader.band_chunks() * reader.max_ahead_bytes() <= Share() / 4;
 }
 
 void ReadStream::Expect(uint64_t offset) {
   const ArrayReader& reader = *target_->reader;
-  if (!decodes_ || offset >= reader.byte_size()) return;
-  if (reader.max_chunk_bytes() > Share() / 4) return;
+  if (!loads_ahead_ || offset >= reader.byte_size()) return;
+  if (reader.max_ahead_bytes() > Share() / 4) return;
   prefetcher_.Enqueue(target_, reader.ChunkAt(offset), 1);
 }
 
@@ -308,10 +308,11 @@ uint64_t ReadStream::Window(uint64_t needed) const {
 // The reader begins with the first chunk.
 Access ReadStream::DecodeBeside(uint64_t begin, uint64_t end) {
   const ArrayReader& reader = *target_->reader;
-  if (end < begin + kLargeRead) return Access::kAlone;
+  const bool decodes = reader.max_chunk_bytes() != 0;
+  if (!decodes || end < begin + kLargeRead) return Access::kAlone;
   prefetcher_.Cancel(*target_);
   const uint64_t first = reader.ChunkAt(begin) + 1;
-  const uint64_t room = Share() / 4 / reader.max_chunk_bytes();
+  const uint64_t room = Share() / 4 / reader.max_ahead_bytes();
   const uint64_t last = std::min(reader.ChunkAt(end - 1) + 1, first + room);
   if (first < last) prefetcher_.Enqueue(target_, first, last - first);
   return Access::kOnward;

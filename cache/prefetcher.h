@@ -134,7 +134,7 @@ class ReadStream {
 
   Prefetcher& prefetcher_;
   const std::shared_ptr<Prefetcher::Target> target_;
-  const bool decodes_;
+  const bool loads_ahead_;
 
   model::Mutex mutex_;
   uint64_t expected_ GUARDED_BY(mutex_) = 0;   // where the next read should begin
