@@ -166,6 +166,8 @@ class Loading {
     ByteSpan bytes;
     ByteSpan rest;
     auto [version, looks] = Expect(location_, ledger_);
+    const std::function<void()> take_turn = [&] { TakeTurn(decoded_size_); };
+    const auto* const at_hand = fixed() && location_.pieces.size() == 1 ? &take_turn : nullptr;
     bool is_first = true;
     for (const ByteRange& piece : location_.pieces) {
       const auto reserve = [&](uint64_t available) -> Result<ByteSpan> {
@@ -175,9 +177,10 @@ class Loading {
         }
         return rest;
       };
-      NDLFS_TRY(
-          const auto read,
-          location_.store->Read(location_.key, {.range = piece, .if_match = version}, reserve));
+      NDLFS_TRY(const auto read,
+                location_.store->Read(location_.key,
+                                      {.range = piece, .if_match = version, .at_hand = at_hand},
+                                      reserve));
       if (is_first) NDLFS_RETURN_IF_ERROR(NoteRead(location_, ledger_, read, looks));
       if (!read && is_first) {
         if (version) return model::Stale("it is gone");
@@ -254,9 +257,14 @@ class Loading {
                    available);
   }
 
-  Result<Bytes> Decode(ConstByteSpan encoded) {
+  // Until the chunk is decoded.
+  void TakeTurn(uint64_t bytes) {
     fetch_.End();
-    const LoadPace::Decoding turn(pace_, fixed() ? decoded_size_ : encoded.size());
+    if (!turn_) turn_.emplace(pace_, bytes);
+  }
+
+  Result<Bytes> Decode(ConstByteSpan encoded) {
+    TakeTurn(fixed() ? decoded_size_ : encoded.size());
     if (!fixed()) {
       NDLFS_TRY(Bytes stream,
                 spec_.codecs.DecodeVariable(encoded, shape_, limit_, Buffers().scratch,
@@ -281,6 +289,7 @@ class Loading {
   LoadPace* const pace_;
   backends::DecodeTimes* const decode_times_;
   LoadPace::Fetch& fetch_;
+  std::optional<LoadPace::Decoding> turn_;
   const uint64_t limit_;
   uint64_t elements_;
   uint64_t decoded_size_;

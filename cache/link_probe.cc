@@ -7,13 +7,14 @@ namespace ndlfs::cache {
 namespace {
 
 // Long enough that it does not matter where in a burst of bytes it begins.
-constexpr LinkProbe::Clock::duration kInterval = std::chrono::milliseconds(300);
+constexpr LinkProbe::Clock::duration kInterval = std::chrono::milliseconds(200);
 
 // Half as many fetches again bring half as much again, or nothing more. This is between both.
 constexpr double kGrowth = 1.25;
 
-// How often in a row fetches bring no more until that is believed: one interval may be unlucky.
-constexpr int kTries = 2;
+// How often in a row fetches bring no more until that is believed: an interval may be unlucky,
+// and connections have to be made first.
+constexpr int kTries = 5;
 
 // A reader may go away, and bytes may come from elsewhere than a link.
 constexpr LinkProbe::Clock::duration kLongest = std::chrono::seconds(30);

@@ -22,7 +22,7 @@ class LinkProbe {
   // These begin now. `received` is how many bytes have come so far, through all connections.
   void Begin(uint64_t received, Clock::time_point now);
 
-  // How many more fetches should begin now. To be asked several times in each interval of 300
+  // How many more fetches should begin now. To be asked several times in each interval of 200
   // milliseconds, until is_done().
   size_t More(uint64_t received, Clock::time_point now);
 

@@ -170,9 +170,17 @@ class Builder {
     if (objects_ > limits_.objects)
       return model::Limit("more than {} objects", limits_.objects);
     NDLFS_RETURN_IF_ERROR(TakeLinks(group, number, names));
-    return LoadEach(group, names, [&](const std::string& name, Result<GroupChild> child) {
-      return TakeChild(group, number, depth, name, std::move(child));
-    });
+    const size_t first = groups_.size();
+    NDLFS_RETURN_IF_ERROR(
+        LoadEach(group, names, [&](const std::string& name, Result<GroupChild> child) {
+          return TakeChild(group, number, name, std::move(child));
+        }));
+    const size_t end = groups_.size();
+    for (size_t i = first; i < end; ++i) {
+      const auto input = groups_[i].input;
+      NDLFS_RETURN_IF_ERROR(Walk(*input, static_cast<uint32_t>(i), depth + 1));
+    }
+    return {};
   }
 
   // Those among the children of the group, which leave `names`.
@@ -192,8 +200,8 @@ class Builder {
     return {};
   }
 
-  Result<void> TakeChild(const GroupInput& group, uint32_t number, size_t depth,
-                         const std::string& name, Result<GroupChild> child) {
+  Result<void> TakeChild(const GroupInput& group, uint32_t number, const std::string& name,
+                         Result<GroupChild> child) {
     const std::string path = model::JoinPath(group.path(), name);
     if (!child && IsTransient(child.error())) {
       return model::Propagate(std::move(child).error(), path);
@@ -201,7 +209,7 @@ class Builder {
     if (!child) {
       LeaveOut(path, child.error().message());
     } else if (child->group) {
-      return EnterGroup(std::move(child->group), number, name, depth);
+      AddGroup(std::move(child->group), number, name);
     } else {
       AddArray(number, path, name, *child);
     }
@@ -215,15 +223,13 @@ class Builder {
     return model::JoinPath(group, link.target);
   }
 
-  Result<void> EnterGroup(std::shared_ptr<const GroupInput> group, uint32_t parent,
-                          const std::string& name, size_t depth) {
-    const auto number = static_cast<uint32_t>(groups_.size());
+  void AddGroup(std::shared_ptr<const GroupInput> group, uint32_t parent,
+                const std::string& name) {
     groups_.push_back({.parent = parent,
                        .path = group->path(),
                        .name = groups_[parent].names.Take(name),
                        .input = group,
                        .entity = EntityOf(*group)});
-    return Walk(*group, number, depth + 1);
   }
 
   void AddArray(uint32_t group, const std::string& path, const std::string& name,

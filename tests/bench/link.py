@@ -21,10 +21,10 @@ CHUNKS = {"row": (4, 512, 512), "planes": (16, 256, 256)}  # of 4 MiB: one after
 WIDTH = 64
 
 
-def make(folder, planes, chunks=CHUNKS["row"]):
+def make(folder, planes, chunks=CHUNKS["row"], compressor=numcodecs.Zstd(3)):
     """An array whose chunks zstd makes a little smaller, as it does with measured data."""
     array = zarr.open_group(folder + "/store.zarr", mode="w").create_dataset(
-        "data", shape=(planes, *PLANE), chunks=chunks, dtype="<i4", compressor=numcodecs.Zstd(3))
+        "data", shape=(planes, *PLANE), chunks=chunks, dtype="<i4", compressor=compressor)
     random = np.random.default_rng(1)
     depth = chunks[0]
     for plane in range(0, planes, depth):
@@ -81,13 +81,15 @@ def main():
     parser.add_argument("--total", type=float, default=1e6, metavar="MB/S", help="of all connections together")
     parser.add_argument("--planes", type=int, default=1024, help="of 1 MiB each")
     parser.add_argument("--cache-size", default="512MiB", metavar="SIZE", help="of ndlfs")
+    parser.add_argument("--plain", action="store_true", help="chunks that are not encoded")
     parser.add_argument("--chunks", choices=CHUNKS, default="row",
                         help="one after the other, or 16 planes deep, which a reader of planes comes back to")
     arguments = parser.parse_args()
     os.environ["no_proxy"] = "*"
     folder = tempfile.mkdtemp(prefix="ndlfs-bench-")
     try:
-        size, names = make(folder, arguments.planes, CHUNKS[arguments.chunks])
+        size, names = make(folder, arguments.planes, CHUNKS[arguments.chunks],
+                           None if arguments.plain else numcodecs.Zstd(3))
         binaries = {"ndlfs": None} | ({"before": arguments.before} if arguments.before else {})
         figures = {name: [] for name in ("curl", *binaries)}
         with slow_link(folder, arguments.rate, arguments.total) as (url, server):

@@ -8,7 +8,7 @@
 #   tests/bench/run.sh scale
 #   tests/bench/run.sh opening [--rounds N] [--arrays N] [--only STORE] [--before NDLFS]
 #   tests/bench/run.sh views [--quick] [--rounds N] [--dtype DTYPE]
-#   tests/bench/run.sh link [--rounds N] [--rate MB/S] [--total MB/S] [--planes N] [--chunks row|planes]
+#   tests/bench/run.sh link [--rounds N] [--rate MB/S] [--total MB/S] [--planes N] [--chunks row|planes] [--plain]
 #                           [--cache-size SIZE] [--before NDLFS]
 #   tests/bench/run.sh warm [--rounds N] [--rate MB/S] [--planes N] [--before NDLFS]
 #   tests/bench/run.sh clients [--rounds N] [--rate MB/S] [--total MB/S] [--planes N]

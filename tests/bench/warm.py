@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: MIT
-"""Called by run.sh: a sequential read of an array behind a link whose blocks an earlier mount has kept on disk, and a local one."""
+"""Called by run.sh: a sequential read of an array behind a link whose blocks an earlier mount has kept on disk, and a local one.
+A bucket lists the versions of its objects; a web server is asked for that of each."""
 import argparse
+import itertools
 import os
 import shutil
 import statistics
 import tempfile
 
+import clients
 import link
 import measure
 import numcodecs
@@ -50,21 +53,25 @@ def main():
         for name in COMPRESSORS:
             make(folder, name, arguments.planes)
         zarr.consolidate_metadata(folder + "/store.zarr")
-        with link.slow_link(folder, arguments.rate) as (url, _):
+        with link.slow_link(folder, arguments.rate, script="slow_bucket.py") as (url, _):
+            os.environ.update(clients.KEYS, AWS_ENDPOINT_URL=url.rstrip("/"))
             kept = ["--block-cache", folder + "/blocks"]
+            servers = {"bucket": "s3://bucket/", "web server": url}
             binaries = {"ndlfs": None} | ({"before": arguments.before} if arguments.before else {})
             for name in COMPRESSORS:
-                for binary in binaries.values():
-                    read(url, name, binary, *kept)
+                for source in servers.values():
+                    for binary in binaries.values():
+                        read(source, name, binary, *kept)
                 figures = {}
                 for _ in range(arguments.rounds):
                     for which, binary in binaries.items():
-                        for kind, source, options in (("local", folder, []), ("kept", url, kept)):
+                        for kind, source in {"local": folder, **servers}.items():
+                            options = [] if kind == "local" else kept
                             figures.setdefault((which, kind), []).append(read(source, name, binary, *options))
-                for which in binaries:
+                for which, kind in itertools.product(binaries, servers):
                     (wall, processor), (kept_wall, kept_processor) = (
-                        [statistics.median(each) for each in zip(*figures[which, kind])] for kind in ("local", "kept"))
-                    print(f"{name}, {which}: local {wall:.2f} s (processor {processor:.2f} s), "
+                        [statistics.median(each) for each in zip(*figures[which, of])] for of in ("local", kind))
+                    print(f"{name}, {which}, {kind}: local {wall:.2f} s (processor {processor:.2f} s), "
                           f"kept {kept_wall:.2f} s ({kept_processor:.2f} s); of local's speed {wall / kept_wall:.2f}, "
                           f"of its processor time {kept_processor / processor:.2f}", flush=True)
     finally:

@@ -83,6 +83,28 @@ TEST_F(CachedSourceTest, ASecondMountReadsNothing) {
   EXPECT_EQ(Reads(), 0u);
 }
 
+TEST_F(CachedSourceTest, SaysBeforeItNeedsMemoryThatBytesAreAtHand) {
+  const std::string text = LongText(2 * kBlock);
+  files_->Put("a", text);
+  const auto store = Open()->OpenStore("");
+  std::string calls;
+  const std::function<void()> at_hand = [&] { calls += "at hand, "; };
+  const auto read = [&](ByteRange range) {
+    calls.clear();
+    std::string out(range.length, '?');
+    const auto result = store->Read("a", {.range = range, .at_hand = &at_hand}, [&](uint64_t) {
+      calls += "memory";
+      return std::as_writable_bytes(std::span(out));
+    });
+    EXPECT_THAT(result, test::IsOk());
+    EXPECT_EQ(out, text.substr(range.offset, range.length));
+    return calls;
+  };
+  EXPECT_EQ(read({0, 100}), "memory") << "the first block is not there";
+  EXPECT_EQ(read({0, 2 * kBlock}), "memory") << "the last one is not";
+  EXPECT_EQ(read({0, 2 * kBlock}), "at hand, memory");
+}
+
 TEST_F(CachedSourceTest, TellsWhenTheSourceWasAskedForTheVersion) {
   files_->Put("a", LongText(kBlock));
   const auto store = Open(std::chrono::hours(1))->OpenStore("");
