@@ -55,9 +55,8 @@ struct ReadOptions {
   bool from_end = false;
   // If set, a value of another generation is refused (kStale).
   std::optional<Generation> if_match = std::nullopt;
-  // May be null. A store that has to wait for most bytes calls it, before `reserve` and once at
-  // most, if it finds these at hand. Who reads them need not get memory before it is their
-  // turn.
+  // May be null. A store that has to wait for most bytes calls it if these are at hand, before
+  // `reserve` and once at most. The caller can wait in it until there is memory for them.
   const std::function<void()>* at_hand = nullptr;
 
   // The range of these bytes in a value of `total_size` bytes.
