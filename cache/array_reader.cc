@@ -51,8 +51,12 @@ constexpr uint64_t kLittleOfChunk = 1 << 10;
 // slow one.
 constexpr uint64_t kPieceBytes = uint64_t{1} << 20;
 
-// A read of less does not have the piece read that it is in.
-constexpr uint64_t kLargeRead = uint64_t{64} << 10;
+// Whether the reader of so many bytes soon wants those around them, which a server can send
+// together with them.
+bool GoesOn(size_t bytes, Access access) {
+  constexpr size_t kLargeRead = size_t{64} << 10;
+  return access == Access::kOnward && bytes >= kLargeRead;
+}
 
 // False for a row that crosses many chunks and takes little of each: the next rows would ask
 // each of them again and again.
@@ -287,7 +291,7 @@ Result<void> ArrayReader::ReadLittle(uint64_t offset, ByteSpan out, Access acces
   Coordinates shape = spec().shape;
   shape.push_back(spec().dtype.size());
   const auto visit = [&](Coordinates begin, Coordinates count, uint64_t at) {
-    const bool in_place = in_place_ && (access == Access::kAlone || !in_place_alone_) &&
+    const bool in_place = in_place_ && !(in_place_alone_ && GoesOn(out.size(), access)) &&
                           out.size() >= kLittleOfChunk &&
                           TakesMuchOfChunks(spec().grid, begin, count);
     return ReadBox({std::move(begin), std::move(count), at, access, in_place},
@@ -299,7 +303,7 @@ Result<void> ArrayReader::ReadLittle(uint64_t offset, ByteSpan out, Access acces
 // Of pieces that are not there, no more than is asked for where that is little, or alone.
 Result<void> ArrayReader::ReadPieces(const ContiguousRange& range, uint64_t offset,
                                      ByteSpan out, Access access) const {
-  const bool goes_on = access == Access::kOnward && out.size() >= kLargeRead;
+  const bool goes_on = GoesOn(out.size(), access);
   while (!out.empty()) {
     NDLFS_RETURN_IF_ERROR(backends::CancellationScope::Check());
     const uint64_t number = offset / piece_bytes_;
