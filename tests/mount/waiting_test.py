@@ -21,6 +21,7 @@ LIBC.pread.argtypes = [ctypes.c_int, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_
 LIBC.pread.restype = ctypes.c_ssize_t
 ANN, BOB, EVE = 5001, 5002, 5003
 STORES = 80  # more than the requests that the kernel hands over by default
+SOME_WAIT = 10  # of as many reads as there are stores: 48 of one user run at once if none gets on
 VALUES = np.arange(4096, dtype="<i4")
 SLOW = "values/0"  # what the path of each slow chunk ends in
 
@@ -243,13 +244,14 @@ class ManyStoresTest(WaitingCase):
 class SignalTest(WaitingCase):
     def test_nothing_is_read_for_readers_that_were_killed_before_their_turn(self):
         self.mount_slow("--allow-other", "--threads", "1", "--fetches", "1")
-        self.inject(f"wait 3000 {SLOW}")
+        self.inject(f"wait 30000 {SLOW}")
         slow = [self.start(BOB, harness.read, self.slow(number)) for number in range(STORES)]
-        harness.wait_until(lambda: self.statistic("requests_waiting") >= STORES // 2, "requests that wait")
+        harness.wait_until(lambda: self.statistic("requests_waiting") >= SOME_WAIT, "requests that wait")
         for worker in slow:
             worker.end()
         harness.wait_until(lambda: self.statistic("requests_waiting") == 0, "readers that are gone to be noticed")
         self.assertGreater(self.statistic("requests_interrupted_total"), 0)
+        self.inject()
         harness.wait_until(lambda: self.statistic("requests_running") <= 1, "the reads under way")
         self.assertEqual(self.statistic("requests_abandoned"), 0)
         self.assertEqual(harness.read(self.slow(STORES - 1)), VALUES.tobytes())
@@ -289,9 +291,9 @@ class SignalTest(WaitingCase):
 
     def test_daemon_ends_while_requests_wait(self):
         self.mount_slow("--allow-other", "--threads", "1", "--fetches", "1")
-        self.inject(f"wait 3000 {SLOW}")
-        slow = [self.start(BOB, read_direct, self.slow(number)) for number in range(40)]
-        harness.wait_until(lambda: self.statistic("requests_waiting") >= 10, "requests that wait")
+        self.inject(f"wait 15000 {SLOW}")
+        slow = [self.start(BOB, read_direct, self.slow(number)) for number in range(STORES)]
+        harness.wait_until(lambda: self.statistic("requests_waiting") >= SOME_WAIT, "requests that wait")
         self.mounted.process.send_signal(signal.SIGTERM)
         for worker in slow:
             self.assertIn(worker.result(), (errno.ENOTCONN, errno.ECONNABORTED))
