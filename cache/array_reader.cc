@@ -447,14 +447,14 @@ Result<void> ArrayReader::CopyFromChunk(const Box& box, const Index& index,
     to += (begin - box.begin[d]) * strides_[d];
     stride *= extent;
   }
-  if (CopyFromSpill(LinearIndex(index), from, out + to, axes, box.count.back())) return {};
-  const BlockKey key = {source_->id(), LinearIndex(index)};
-  if (box.in_place && !(in_place_alone_ && cache_.Contains(key))) {
+  const uint64_t number = LinearIndex(index);
+  if (CopyFromSpill(number, from, out + to, axes, box.count.back())) return {};
+  if (box.in_place && !(in_place_alone_ && cache_.Contains({source_->id(), number}))) {
     NDLFS_TRY(const bool copied, CopyInPlace(index, from, out + to, axes, box.count.back()));
     if (copied) return {};
   }
   if (box.access == Access::kAlone && parts_ &&
-      parts_->Copy({index, LinearIndex(index)}, from, out + to, axes, box.count.back())) {
+      parts_->Copy({index, number}, from, out + to, axes, box.count.back())) {
     return {};
   }
   NDLFS_TRY(const ChunkCache::Handle chunk, Chunk(index));

@@ -429,9 +429,10 @@ class CachedStore final : public Store, public PartialListing {
     const ByteRange range = options.Clip(info.size);
     if (range.length != 0 && !cache_->Has(path, info, range.offset)) return std::nullopt;
     NDLFS_RETURN_IF_ERROR(Pin(info.generation));
-    const bool is_at_hand =
-        range.length != 0 && cache_->Has(path, info, range.offset + range.length - 1);
-    if (is_at_hand && options.at_hand != nullptr) (*options.at_hand)();
+    if (options.at_hand != nullptr && range.length != 0 &&
+        cache_->Has(path, info, range.offset + range.length - 1)) {
+      (*options.at_hand)();
+    }
     NDLFS_TRY(const ByteSpan out, reserve(info.size));
     const size_t count = std::min<uint64_t>(out.size(), range.length);
     size_t done = 0;
