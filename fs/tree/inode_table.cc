@@ -38,14 +38,17 @@ InodeTable::InodeTable(ObjectPtr root, Hash hash) : hash_(std::move(hash)) {
   const model::MutexLock lock(mutex_);
   // The root is nobody's child: it has a place, but in no bucket.
   const Index place = places_.Add({.ino = kRoot, .uses = 1});
-  nodes_.Add({.nodeid = kRoot, .object = std::move(root), .lookups = 1, .place = place});
+  nodes_.Add({.object = std::move(root), .lookups = 1, .place = place});
   known_ = 1;
 }
 
 InodeTable::Index InodeTable::AnyNode(NodeId nodeid) const {
   const Index index = static_cast<Index>(nodeid) - 1;
-  const Node* node = nodes_.Find(index);
-  return node != nullptr && node->nodeid == nodeid ? index : kNone;
+  return nodes_.Find(index) != nullptr && IdOf(index) == nodeid ? index : kNone;
+}
+
+InodeTable::NodeId InodeTable::IdOf(Index node) const {
+  return NodeId{nodes_[node].serial} << 32 | (NodeId{node} + 1);
 }
 
 InodeTable::Index InodeTable::KnownNode(NodeId nodeid) const {
@@ -57,7 +60,7 @@ std::optional<InodeTable::Inode> InodeTable::Find(NodeId nodeid) const {
   const model::MutexLock lock(mutex_);
   const Index node = KnownNode(nodeid);
   if (node == kNone) return std::nullopt;
-  return Describe(nodes_[node]);
+  return Describe(node);
 }
 
 std::optional<InodeTable::Inode> InodeTable::FindParent(NodeId nodeid) const {
@@ -65,9 +68,9 @@ std::optional<InodeTable::Inode> InodeTable::FindParent(NodeId nodeid) const {
   const Index node = KnownNode(nodeid);
   if (node == kNone || node == kRootNode) return std::nullopt;
   const Place& parent = places_[places_[nodes_[node].place].parent];
-  if (parent.parent == kNone) return Describe(nodes_[kRootNode]);
+  if (parent.parent == kNone) return Describe(kRootNode);
   if (parent.current == kNone || nodes_[parent.current].object == nullptr) return std::nullopt;
-  return Describe(nodes_[parent.current]);
+  return Describe(parent.current);
 }
 
 std::optional<InodeTable::Inode> InodeTable::Lookup(NodeId parent, std::string_view name,
@@ -87,7 +90,7 @@ InodeTable::Inode InodeTable::LookupLocked(Index place, ObjectPtr& object) {
   if (node.object == nullptr) {
     if (object->ListedFacts() != node.listed_facts) return Add(place, std::move(object), 0);
     node.object = std::move(object);
-    return CountLookup(node);
+    return CountLookup(current);
   }
   switch (node.object->Compare(*object)) {
     case Object::Relation::kDifferent:
@@ -98,7 +101,7 @@ InodeTable::Inode InodeTable::LookupLocked(Index place, ObjectPtr& object) {
     case Object::Relation::kSame:
       break;
   }
-  return CountLookup(node);
+  return CountLookup(current);
 }
 
 std::optional<InodeTable::Inode> InodeTable::LookupListed(NodeId parent, std::string_view name,
@@ -112,7 +115,7 @@ std::optional<InodeTable::Inode> InodeTable::LookupListed(NodeId parent, std::st
   Node& node = nodes_[current];
   const bool is_same =
       node.object ? node.object->IsListedAs(version) : node.listed_facts == version.facts;
-  return is_same ? CountLookup(node) : Add(place, nullptr, version.facts);
+  return is_same ? CountLookup(current) : Add(place, nullptr, version.facts);
 }
 
 std::optional<InodeTable::Inode> InodeTable::Complete(NodeId nodeid, ObjectPtr object) {
@@ -125,11 +128,11 @@ std::optional<InodeTable::Inode> InodeTable::Complete(NodeId nodeid, ObjectPtr o
     if (rest->ListedFacts() != node.listed_facts) return std::nullopt;
     node.object = std::move(rest);
   }
-  return Describe(node);
+  return Describe(index);
 }
 
-InodeTable::Inode InodeTable::CountLookup(Node& node) {
-  ++node.lookups;
+InodeTable::Inode InodeTable::CountLookup(Index node) {
+  ++nodes_[node].lookups;
   return Describe(node);
 }
 
@@ -137,7 +140,7 @@ std::optional<InodeTable::Inode> InodeTable::LookupAgain(NodeId nodeid) {
   const model::MutexLock lock(mutex_);
   const Index node = KnownNode(nodeid);
   if (node == kNone) return std::nullopt;
-  return CountLookup(nodes_[node]);
+  return CountLookup(node);
 }
 
 std::optional<std::vector<std::string>> InodeTable::PathOf(NodeId nodeid) const {
@@ -165,7 +168,7 @@ std::optional<InodeTable::Inode> InodeTable::Revive(NodeId nodeid, ObjectPtr obj
     Index& current = places_[node.place].current;
     if (current == kNone) current = index;
   }
-  return CountLookup(node);
+  return CountLookup(index);
 }
 
 std::optional<InodeTable::Inode> InodeTable::LookupParent(NodeId nodeid, ObjectPtr object) {
@@ -174,7 +177,7 @@ std::optional<InodeTable::Inode> InodeTable::LookupParent(NodeId nodeid, ObjectP
   const Index node = AnyNode(nodeid);
   if (node == kNone || node == kRootNode) return std::nullopt;
   const Index parent = places_[nodes_[node].place].parent;
-  if (places_[parent].parent == kNone) return CountLookup(nodes_[kRootNode]);
+  if (places_[parent].parent == kNone) return CountLookup(kRootNode);
   return LookupLocked(parent, rest);
 }
 
@@ -254,10 +257,11 @@ bool InodeTable::IsUsed(uint64_t ino) const {
   return index != kNone;
 }
 
-InodeTable::Inode InodeTable::Describe(const Node& node) const {
+InodeTable::Inode InodeTable::Describe(Index index) const {
+  const Node& node = nodes_[index];
   const Place& place = places_[node.place];
   const uint64_t parent_ino = place.parent == kNone ? place.ino : places_[place.parent].ino;
-  return {.nodeid = node.nodeid,
+  return {.nodeid = IdOf(index),
           .ino = place.ino,
           .parent_ino = parent_ino,
           .object = node.object,
@@ -268,13 +272,12 @@ InodeTable::Inode InodeTable::Add(Index place, ObjectPtr object, uint64_t listed
   const Index index = nodes_.Add({.object = std::move(object),
                                   .lookups = 1,
                                   .listed_facts = listed_facts,
+                                  .serial = ++serial_,
                                   .place = place});
-  Node& node = nodes_[index];
-  node.nodeid = ++serial_ << 32 | (uint64_t{index} + 1);
   places_[place].current = index;
   ++places_[place].uses;
   ++known_;
-  return Describe(node);
+  return Describe(index);
 }
 
 void InodeTable::Forget(NodeId nodeid, uint64_t count) {

@@ -142,15 +142,17 @@ class InodeTable {
     Index current = kNone;  // the node that stands for what is there now
     uint32_t uses = 0;      // nodes and places below
   };
-  // A nodeid, with its index in the lower half. Remembered only while it has no lookups.
+  // What a nodeid stands for. Remembered only while it has no lookups.
   struct Node {
-    NodeId nodeid = 0;
     ObjectPtr object = {};
     uint64_t lookups = 0;
     uint64_t listed_facts = 0;  // while there is no object
+    uint32_t serial = 0;        // see IdOf()
     Index place = kNone;
   };
 
+  // The nodeid of a node: its index, below a serial number that comes again after 2^32 nodes.
+  NodeId IdOf(Index node) const REQUIRES(mutex_);
   // The index of a nodeid that is known or remembered, or kNone; and of one that is known.
   Index AnyNode(NodeId nodeid) const REQUIRES(mutex_);
   Index KnownNode(NodeId nodeid) const REQUIRES(mutex_);
@@ -165,14 +167,14 @@ class InodeTable {
   bool IsUsed(uint64_t ino) const REQUIRES(mutex_);
 
   Inode LookupLocked(Index place, ObjectPtr& object) REQUIRES(mutex_);
-  Inode CountLookup(Node& node) REQUIRES(mutex_);
+  Inode CountLookup(Index node) REQUIRES(mutex_);
   Inode Add(Index place, ObjectPtr object, uint64_t listed_facts) REQUIRES(mutex_);
   void Remember(NodeId nodeid) REQUIRES(mutex_);
-  Inode Describe(const Node& node) const REQUIRES(mutex_);
+  Inode Describe(Index node) const REQUIRES(mutex_);
 
   const Hash hash_;
   mutable model::Mutex mutex_;
-  NodeId serial_ GUARDED_BY(mutex_) = 0;
+  uint32_t serial_ GUARDED_BY(mutex_) = 0;
   size_t known_ GUARDED_BY(mutex_) = 0;
   Slab<Node> nodes_ GUARDED_BY(mutex_);
   Slab<Place> places_ GUARDED_BY(mutex_);

@@ -13,8 +13,9 @@ namespace ndlfs::fs {
 
 // Many small objects, each with a number. Blocks of 64 objects lie together, apart from other
 // memory: a block without objects goes back to the heap, which can then give whole pages back
-// to the system. `T` is default-constructible; numbers that are not in use hold a T{}. Not
-// thread-safe.
+// to the system. A block holds nothing but objects: 64 of a few words are a size that the heap
+// has, and one word more would be rounded up by a seventh. `T` is default-constructible;
+// numbers that are not in use hold a T{}. Not thread-safe.
 template <typename T>
 class Slab {
  public:
@@ -28,12 +29,12 @@ class Slab {
       roomy_.push_back(static_cast<Index>(blocks_.size() - 1));
     }
     const Index number = roomy_.back();
-    std::unique_ptr<Block>& block = blocks_[number];
-    if (block == nullptr) block = std::make_unique<Block>();
-    const auto place = static_cast<Index>(std::countr_one(block->used));
-    block->objects[place] = std::move(object);
-    block->used |= uint64_t{1} << place;
-    if (block->used == kFull) roomy_.pop_back();
+    Block& block = blocks_[number];
+    if (block.objects == nullptr) block.objects = std::make_unique<Objects>();
+    const auto place = static_cast<Index>(std::countr_one(block.used));
+    (*block.objects)[place] = std::move(object);
+    block.used |= uint64_t{1} << place;
+    if (block.used == kFull) roomy_.pop_back();
     ++size_;
     return number * kPlaces + place;
   }
@@ -42,27 +43,24 @@ class Slab {
   // removed.
   T* Find(Index index) {
     const size_t number = index / kPlaces;
-    if (number >= blocks_.size() || blocks_[number] == nullptr) return nullptr;
-    Block& block = *blocks_[number];
-    return (block.used >> (index % kPlaces) & 1) != 0 ? &block.objects[index % kPlaces]
-                                                      : nullptr;
+    if (number >= blocks_.size()) return nullptr;
+    const bool is_used = (blocks_[number].used >> (index % kPlaces) & 1) != 0;
+    return is_used ? &(*this)[index] : nullptr;
   }
   const T* Find(Index index) const { return const_cast<Slab*>(this)->Find(index); }
 
   // The number must be in use.
-  T& operator[](Index index) { return blocks_[index / kPlaces]->objects[index % kPlaces]; }
-  const T& operator[](Index index) const {
-    return blocks_[index / kPlaces]->objects[index % kPlaces];
-  }
+  T& operator[](Index index) { return (*blocks_[index / kPlaces].objects)[index % kPlaces]; }
+  const T& operator[](Index index) const { return const_cast<Slab&>(*this)[index]; }
 
   // The number must be in use. Needs no memory.
   void Remove(Index index) {
     const Index number = index / kPlaces;
-    Block& block = *blocks_[number];
-    block.objects[index % kPlaces] = T{};
+    Block& block = blocks_[number];
+    (*block.objects)[index % kPlaces] = T{};
     if (block.used == kFull) roomy_.push_back(number);
     block.used &= ~(uint64_t{1} << (index % kPlaces));
-    if (block.used == 0) blocks_[number] = nullptr;
+    if (block.used == 0) block.objects = nullptr;
     --size_;
   }
 
@@ -73,13 +71,14 @@ class Slab {
  private:
   static constexpr Index kPlaces = 64;
   static constexpr uint64_t kFull = ~uint64_t{0};
+  using Objects = std::array<T, kPlaces>;
   struct Block {
-    uint64_t used = 0;  // a bit for each object
-    std::array<T, kPlaces> objects = {};
+    uint64_t used = 0;                 // a bit for each object
+    std::unique_ptr<Objects> objects;  // null: none is in use
   };
 
-  std::vector<std::unique_ptr<Block>> blocks_;  // null: no object
-  std::vector<Index> roomy_;                    // numbers of blocks that are not full
+  std::vector<Block> blocks_;
+  std::vector<Index> roomy_;  // numbers of blocks that are not full
   size_t size_ = 0;
 };
 
