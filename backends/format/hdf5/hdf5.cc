@@ -25,7 +25,8 @@ namespace {
 
 using model::Result;
 
-// Listings that are kept for GetLink(), as readdir asks it of every child.
+// Listings that are kept: readdir asks GetLink() of every child, and a view that is made of all
+// of them asks for their names again.
 constexpr size_t kKeptListings = 4;
 constexpr size_t kMaxKeptChildren = 20'000;
 // More links than this one after the other are a loop.
@@ -138,6 +139,12 @@ class Hdf5Hierarchy final : public Hierarchy {
   std::shared_ptr<const Store> OpenOwn() const { return source_->OpenFile(path_, Follow::kNo); }
 
   using Children = std::map<std::string, Child, std::less<>>;
+  // Of a group: the names that are shown, and all objects by their own names.
+  struct Listing {
+    std::string group;
+    std::vector<std::string> names;
+    Children children;
+  };
 
   // A file may change between a look at it and the next: then look again.
   template <typename T>
@@ -263,6 +270,7 @@ class Hdf5Hierarchy final : public Hierarchy {
 
   Result<std::vector<std::string>> ListFrom(const OpenedFile& opened,
                                             const std::string& path) const {
+    if (auto kept = FindKeptNames(opened, path)) return *std::move(kept);
     auto list = opened.file->List(path);
     // The group itself is told to have the error.
     if (!list && list.error().code() == model::ErrorCode::kCorrupt) {
@@ -271,17 +279,18 @@ class Hdf5Hierarchy final : public Hierarchy {
     if (!list) return model::Propagate(std::move(list).error());
     Children children;
     for (Child& child : *list) children.emplace(child.name, std::move(child));
-    std::set<std::string> names;
+    std::set<std::string> shown_names;
     for (const auto& [name, child] : children) {
       if (child.location.kind == ObjectKind::kNamedDatatype) continue;
       if (child.is_dimension_only) continue;
       const std::string shown(ShownName(name));
       const auto hidden = children.find(shown);
       const bool is_free = hidden == children.end() || hidden->second.is_dimension_only;
-      names.insert(is_free ? shown : name);
+      shown_names.insert(is_free ? shown : name);
     }
-    Keep(path, std::move(children));
-    return std::vector<std::string>(names.begin(), names.end());
+    std::vector<std::string> names(shown_names.begin(), shown_names.end());
+    Keep(opened, {path, names, std::move(children)});
+    return names;
   }
 
   Result<std::optional<Link>> LinkFrom(const OpenedFile& opened,
@@ -303,7 +312,7 @@ class Hdf5Hierarchy final : public Hierarchy {
   }
 
   Result<Location> Locate(const OpenedFile& opened, const std::string& path) const {
-    if (const auto kept = FindKept(path)) return *kept;
+    if (const auto kept = FindKept(opened, path)) return *kept;
     return opened.file->Find(path);
   }
 
@@ -375,23 +384,44 @@ class Hdf5Hierarchy final : public Hierarchy {
   }
 
   // What the last listings said of a path; the library then need not be asked.
-  std::optional<Location> FindKept(const std::string& path) const {
+  std::optional<Location> FindKept(const OpenedFile& opened, const std::string& path) const {
     const model::MutexLock lock(mutex_);
-    for (const auto& [group, children] : listings_) {
-      if (group != model::ParentPath(path)) continue;
-      const auto child = children.find(model::BaseName(path));
-      if (child == children.end()) return std::nullopt;
-      return child->second.location;
-    }
-    return std::nullopt;
+    const Listing* listing = FindListing(opened, model::ParentPath(path));
+    if (listing == nullptr) return std::nullopt;
+    const auto child = listing->children.find(model::BaseName(path));
+    if (child == listing->children.end()) return std::nullopt;
+    return child->second.location;
   }
 
-  void Keep(const std::string& group, Children children) const {
+  std::optional<std::vector<std::string>> FindKeptNames(const OpenedFile& opened,
+                                                        const std::string& group) const {
     const model::MutexLock lock(mutex_);
-    listings_.remove_if([&](const auto& listing) { return listing.first == group; });
-    if (children.size() > kMaxKeptChildren) return;
-    listings_.emplace_front(group, std::move(children));
+    const Listing* listing = FindListing(opened, group);
+    if (listing == nullptr) return std::nullopt;
+    return listing->names;
+  }
+
+  const Listing* FindListing(const OpenedFile& opened, std::string_view group) const
+      REQUIRES(mutex_) {
+    if (!IsOpen(opened)) return nullptr;
+    const auto found =
+        std::find_if(listings_.begin(), listings_.end(),
+                     [&](const Listing& listing) { return listing.group == group; });
+    return found == listings_.end() ? nullptr : &*found;
+  }
+
+  void Keep(const OpenedFile& opened, Listing listing) const {
+    const model::MutexLock lock(mutex_);
+    if (!IsOpen(opened) || listing.children.size() > kMaxKeptChildren) return;
+    listings_.remove_if([&](const Listing& other) { return other.group == listing.group; });
+    listings_.push_front(std::move(listing));
     if (listings_.size() > kKeptListings) listings_.pop_back();
+  }
+
+  // Whether the file has not been opened again since, in another version: listings are of the
+  // one that is open.
+  bool IsOpen(const OpenedFile& opened) const REQUIRES(mutex_) {
+    return opened_ && opened_->file == opened.file;
   }
 
   void Watch(const std::string& path, const std::vector<std::string>& sources) const {
@@ -420,7 +450,7 @@ class Hdf5Hierarchy final : public Hierarchy {
 
   mutable model::Mutex mutex_;
   mutable std::optional<OpenedFile> opened_ GUARDED_BY(mutex_);
-  mutable std::list<std::pair<std::string, Children>> listings_ GUARDED_BY(mutex_);
+  mutable std::list<Listing> listings_ GUARDED_BY(mutex_);  // latest first
   // The other files of virtual datasets that have been loaded.
   mutable std::map<std::string, std::vector<std::shared_ptr<const Store>>, std::less<>> sources_
       GUARDED_BY(mutex_);

@@ -397,6 +397,19 @@ TEST_F(Hdf5HierarchyTest, ChangedFileIsReadAnew) {
   EXPECT_THAT(hierarchy_->List("/"), IsOkAnd(ElementsAre("x", "y")));
 }
 
+TEST_F(Hdf5HierarchyTest, ListingsAreKeptOnlyOfTheFileAsItIs) {
+  Write("with h5.File('a.h5', 'w') as f: f['g/a'] = 1; f['g/b'] = h5.SoftLink('/g/a')");
+  EXPECT_THAT(hierarchy_->List("/g"), IsOkAnd(ElementsAre("a", "b")));
+  EXPECT_THAT(hierarchy_->List("/g"), IsOkAnd(ElementsAre("a", "b")));
+  EXPECT_EQ(LinkAt("/g/b"), "/g/a");
+  test::RunH5py(directory_,
+                "with h5.File('a.h5', 'w') as f: f['g/b'] = 1; f['g/c'] = h5.SoftLink('/g/b')");
+  EXPECT_EQ(LinkAt("/g/b"), "no link");
+  EXPECT_THAT(hierarchy_->List("/g"), IsOkAnd(ElementsAre("b", "c")));
+  EXPECT_EQ(LinkAt("/g/c"), "/g/b");
+  EXPECT_THAT(hierarchy_->List("/"), IsOkAnd(ElementsAre("g")));
+}
+
 TEST_F(Hdf5HierarchyTest, ChunksLargerThanAllowedAreRefused) {
   test::RunH5py(directory_, R"(
 with h5.File('a.h5', 'w') as f: f.create_dataset('d', (1000, 1000), 'f8', chunks=(500, 1000))
