@@ -56,9 +56,7 @@ class FileCache {
         return Known{ToldAt(seen->info, seen->when), IsFresh(seen->when)};
       }
     }
-    const auto record = cache_->Get(RecordKey(path), kLongestRecord);
-    if (!record) return std::nullopt;
-    auto info = ParseRecord(AsText(record->span()));
+    auto info = ReadRecord(path);
     if (!info) return std::nullopt;
     return Known{ToldAt(*std::move(info), Clock::time_point::min()), !options_.trust_for};
   }
@@ -66,13 +64,19 @@ class FileCache {
   // The source has told that this is the present version; it was asked at `asked`.
   void Note(const std::string& path, const ValueInfo& info, Clock::time_point asked) const
       EXCLUDES(mutex_) {
-    bool is_new = true;
+    std::optional<ValueInfo> before;
     {
       model::MutexLock lock(mutex_);
-      if (const Seen* seen = known_.Find(path)) is_new = seen->info != info;
+      if (const Seen* seen = known_.Find(path)) before = seen->info;
       known_.Put(path, {info, info.told_at.value_or(asked)}, 300 + 2 * path.size());
     }
-    if (is_new && IsSettled(info)) cache_->Put(RecordKey(path), AsBytes(RecordOf(info)));
+    if (!IsSettled(info)) return;
+    // To read a record takes much less than to write one, which needs room, too.
+    const std::string record = RecordOf(info);
+    if (!before) before = ReadRecord(path);
+    if (!before || RecordOf(*before) != record) {
+      cache_->Put(RecordKey(path), AsBytes(std::string_view(record)));
+    }
   }
 
   void Forget(const std::string& path) const EXCLUDES(mutex_) {
@@ -160,6 +164,12 @@ class FileCache {
                        info.generation.ToText(), info.size, kBlock);
   }
 
+  // What this mount or another one has noted of the file.
+  std::optional<ValueInfo> ReadRecord(const std::string& path) const {
+    const auto record = cache_->Get(RecordKey(path), kLongestRecord);
+    if (!record) return std::nullopt;
+    return ParseRecord(AsText(record->span()));
+  }
   static std::string RecordOf(const ValueInfo& info) {
     return fmt::format("{} {} {}", info.size, info.modified_ns, info.generation.ToText());
   }

@@ -83,6 +83,20 @@ TEST_F(CachedSourceTest, ASecondMountReadsNothing) {
   EXPECT_EQ(Reads(), 0u);
 }
 
+TEST_F(CachedSourceTest, ASecondMountWritesNothingThatIsThere) {
+  files_->Put("s/a", LongText(100));
+  Read(*Open()->OpenStore("s"), "a", {});
+  const auto cache = BlockCache::Open({directory_ / "cache"}).value();
+  const auto source = MakeCachedSource(
+      files_, cache, {.identity = "memory://1", .trust_for = std::chrono::seconds(0)});
+  EXPECT_EQ(Read(*source->OpenStore("s"), "a", {}), LongText(100));
+  EXPECT_TRUE(source->OpenStore("s")->Stat("a").has_value());
+  EXPECT_EQ(cache->stats().stored, 0u);
+  files_->Put("s/a", LongText(100, 2));
+  EXPECT_TRUE(source->OpenStore("s")->Stat("a").has_value());
+  EXPECT_EQ(cache->stats().stored, 1u);  // the version
+}
+
 TEST_F(CachedSourceTest, SaysBeforeItNeedsMemoryThatBytesAreAtHand) {
   const std::string text = LongText(2 * kBlock);
   files_->Put("a", text);
