@@ -498,9 +498,15 @@ Result<ChunkCache::Handle> ArrayReader::Chunk(const Index& index) const {
   return chunk;
 }
 
-Result<Bytes> ArrayReader::LoadCounted(const Index& index, uint64_t limit) const {
+Result<Bytes> ArrayReader::LoadCounted(const Index& index, uint64_t limit,
+                                       ChunkCache::Reservation& reserved) const {
   const auto begin = LoadCounts::Clock::now();
-  auto chunk = LoadChunk(*source_, index, Context(), limit);
+  const std::function<void(uint64_t)> needs_only = [&](uint64_t bytes) {
+    reserved.NeedsOnly(bytes);
+  };
+  LoadContext context = Context();
+  context.needs_only = &needs_only;
+  auto chunk = LoadChunk(*source_, index, context, limit);
   if (chunk) counts_->AddLoad(counts_->decoded, chunk->size(), begin);
   return chunk;
 }
@@ -508,9 +514,9 @@ Result<Bytes> ArrayReader::LoadCounted(const Index& index, uint64_t limit) const
 Result<ChunkCache::Handle> ArrayReader::FixedChunk(const Index& index, bool& is_hit) const {
   const Coordinates shape = spec().grid.ChunkShape(index);
   return cache_.GetOrLoad({source_->id(), LinearIndex(index)}, DecodedSize(spec(), shape),
-                          TransientSize(spec(), shape), [&] {
+                          TransientSize(spec(), shape), [&](ChunkCache::Reservation& reserved) {
                             is_hit = false;
-                            return LoadCounted(index, spec().max_chunk_bytes);
+                            return LoadCounted(index, spec().max_chunk_bytes, reserved);
                           });
 }
 
@@ -525,10 +531,11 @@ Result<ChunkCache::Handle> ArrayReader::VariableChunk(const Index& index, bool& 
   const BlockKey key = {source_->id(), LinearIndex(index)};
   uint64_t limit = std::min(max, std::clamp(cache_.budget_bytes() / 64, kLeast, kMost));
   for (;;) {
-    auto chunk = cache_.GetOrLoad(key, 0, VariableSize(limit), [&] {
-      is_hit = false;
-      return LoadCounted(index, limit);
-    });
+    auto chunk =
+        cache_.GetOrLoad(key, 0, VariableSize(limit), [&](ChunkCache::Reservation& reserved) {
+          is_hit = false;
+          return LoadCounted(index, limit, reserved);
+        });
     // Not every codec can say that it lacks room.
     const bool may_need_more = !chunk && (chunk.error().code() == ErrorCode::kLimit ||
                                           chunk.error().code() == ErrorCode::kCorrupt);

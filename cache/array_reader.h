@@ -148,7 +148,8 @@ class ArrayReader {
   // `is_hit` is set to false if the chunk has to be loaded.
   model::Result<ChunkCache::Handle> FixedChunk(const Index& index, bool& is_hit) const;
   model::Result<ChunkCache::Handle> VariableChunk(const Index& index, bool& is_hit) const;
-  model::Result<backends::Bytes> LoadCounted(const Index& index, uint64_t limit) const;
+  model::Result<backends::Bytes> LoadCounted(const Index& index, uint64_t limit,
+                                             ChunkCache::Reservation& reserved) const;
   LoadContext Context() const;
   JoinedReader::Box BoxOf(uint64_t chunk) const;
   uint64_t LinearIndex(std::span<const uint64_t> index) const;

@@ -36,7 +36,9 @@ uid_t CurrentUser() {
   return caller ? caller->uid : 0;
 }
 
-Result<Bytes> FailCancelled() { return model::Propagate(CancellationScope::Check().error()); }
+Result<Bytes> FailCancelled(ChunkCache::Reservation&) {
+  return model::Propagate(CancellationScope::Check().error());
+}
 
 // Whether a block is not there because nobody waits any more for the request that loaded it.
 bool WasCancelledForOthers(const Result<ChunkCache::Handle>& block) {
@@ -90,7 +92,8 @@ ChunkCache::~ChunkCache() {
 }
 
 Result<ChunkCache::Handle> ChunkCache::GetOrLoad(const BlockKey& key, uint64_t block_bytes,
-                                                 uint64_t transient_bytes, const Loader& load) {
+                                                 uint64_t transient_bytes,
+                                                 const ReservedLoader& load) {
   NDLFS_RETURN_IF_ERROR(CancellationScope::Check());
   const auto [entry, is_new, may_drop] = FindOrInsert(key);
   if (!is_new) {
@@ -99,15 +102,19 @@ Result<ChunkCache::Handle> ChunkCache::GetOrLoad(const BlockKey& key, uint64_t b
     return GetOrLoad(key, block_bytes, transient_bytes, load);
   }
   if (may_drop) DropRetired(entry->user, block_bytes);
-  const uint64_t reserved = block_bytes + transient_bytes;
-  if (!Reserve(entry->user, reserved)) return Load(entry, 0, &FailCancelled);
+  const Reservation reserved(*this, entry->user, block_bytes, transient_bytes);
+  if (!Reserve(entry->user, reserved.bytes_)) {
+    return Load(entry, {*this, entry->user, 0, 0}, &FailCancelled);
+  }
   return Load(entry, reserved, load);
 }
 
 Result<ChunkCache::Handle> ChunkCache::GetOrLoad(uint64_t id, uint64_t slot,
                                                  const std::function<Result<Bytes>()>& load) {
   const auto [entry, is_new, may_drop] = FindOrInsert({id, slot, true});
-  if (is_new) return Load(entry, 0, load);
+  if (is_new) {
+    return Load(entry, {*this, entry->user, 0, 0}, [&](Reservation&) { return load(); });
+  }
   auto block = Await(entry);
   return WasCancelledForOthers(block) ? GetOrLoad(id, slot, load) : block;
 }
@@ -156,13 +163,14 @@ void ChunkCache::WaitAWhile(model::CondVar& condition) {
 }
 
 // What is thrown here must not get past: others wait for this entry.
-Result<ChunkCache::Handle> ChunkCache::MakeBlock(uid_t user, const Loader& load,
-                                                 uint64_t& reserved) {
+Result<ChunkCache::Handle> ChunkCache::MakeBlock(const ReservedLoader& load,
+                                                 Reservation& reserved) {
   try {
-    NDLFS_TRY(Bytes bytes, load());
+    NDLFS_TRY(Bytes bytes, load(reserved));
     auto loaded = std::make_unique<const Bytes>(std::move(bytes));
     const uint64_t size = loaded->size();
-    Recharge(user, std::exchange(reserved, 0), size);
+    const uid_t user = reserved.user_;
+    Recharge(user, std::exchange(reserved.bytes_, 0), size);
     return Handle(loaded.release(), [this, user, size](const Bytes* block) {
       delete block;
       Release(user, size);
@@ -174,10 +182,10 @@ Result<ChunkCache::Handle> ChunkCache::MakeBlock(uid_t user, const Loader& load,
   }
 }
 
-Result<ChunkCache::Handle> ChunkCache::Load(const EntryPtr& entry, uint64_t reserved,
-                                            const Loader& load) {
+Result<ChunkCache::Handle> ChunkCache::Load(const EntryPtr& entry, Reservation reserved,
+                                            const ReservedLoader& load) {
   std::list<EntryPtr> node = {entry};
-  Result<Handle> block = MakeBlock(entry->user, load, reserved);
+  Result<Handle> block = MakeBlock(load, reserved);
   std::vector<Victim> victims;
   {
     MutexLock lock(mutex_);
@@ -196,7 +204,7 @@ Result<ChunkCache::Handle> ChunkCache::Load(const EntryPtr& entry, uint64_t rese
       entry->error = block.error();
       entries_.erase(entry->key);
     }
-    Discharge(entry->user, reserved);
+    Discharge(entry->user, reserved.bytes_);
     loaded_.NotifyAll();
     released_.NotifyAll();
   }

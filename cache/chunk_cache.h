@@ -64,18 +64,50 @@ class ChunkCache final : public backends::IndexCache {
   // could wait for each other's bytes.
   using Handle = std::shared_ptr<const backends::Bytes>;
 
+  // The memory that a load in flight is charged with. For the thread that loads.
+  class Reservation {
+   public:
+    // The load turns out to need only `transient_bytes` of memory beside the block. Others may
+    // have the rest.
+    void NeedsOnly(uint64_t transient_bytes) {
+      if (transient_bytes >= transient_) return;
+      const uint64_t rest = transient_ - transient_bytes;
+      transient_ = transient_bytes;
+      bytes_ -= rest;
+      cache_.Release(user_, rest);
+    }
+
+   private:
+    friend class ChunkCache;
+    Reservation(ChunkCache& cache, uid_t user, uint64_t block_bytes, uint64_t transient_bytes)
+        : cache_(cache),
+          user_(user),
+          bytes_(block_bytes + transient_bytes),
+          transient_(transient_bytes) {}
+
+    ChunkCache& cache_;
+    const uid_t user_;
+    uint64_t bytes_;
+    uint64_t transient_;  // of these
+  };
+
   // Makes the contents of a block.
   using Loader = std::function<model::Result<backends::Bytes>()>;
+  using ReservedLoader = std::function<model::Result<backends::Bytes>(Reservation&)>;
 
   // Returns the block, and loads it first if it is not in the cache.
   // `block_bytes` is the size that the block is expected to have; its true size
-  // is charged after the load. `transient_bytes` is the memory that the load
+  // is charged after the load. `transient_bytes` is the most memory that the load
   // needs in addition. A failed load is not kept: all callers that waited for
   // it get the error, and the next caller tries again. If the request of the calling thread has
   // ended (backends/store/cancellation.h), fails instead of beginning or waiting; others that
   // waited for the load then load the block themselves.
   model::Result<Handle> GetOrLoad(const BlockKey& key, uint64_t block_bytes,
-                                  uint64_t transient_bytes, const Loader& load);
+                                  uint64_t transient_bytes, const ReservedLoader& load);
+  model::Result<Handle> GetOrLoad(const BlockKey& key, uint64_t block_bytes,
+                                  uint64_t transient_bytes, const Loader& load) {
+    return GetOrLoad(key, block_bytes, transient_bytes, [&](Reservation&) { return load(); });
+  }
 
   // Implements IndexCache. Never waits for the budget, because the caller is
   // loading a chunk and has bytes charged already.
@@ -161,11 +193,12 @@ class ChunkCache final : public backends::IndexCache {
   };
   Found FindOrInsert(const BlockKey& key) EXCLUDES(mutex_);
   model::Result<Handle> Await(const EntryPtr& entry) EXCLUDES(mutex_);
-  // Runs `load` for an entry that has `reserved` bytes charged.
-  model::Result<Handle> Load(const EntryPtr& entry, uint64_t reserved, const Loader& load);
-  // Runs `load` and charges the block that it makes in place of the `reserved`
-  // bytes, which become 0.
-  model::Result<Handle> MakeBlock(uid_t user, const Loader& load, uint64_t& reserved)
+  // Runs `load` for an entry that has what is `reserved` charged.
+  model::Result<Handle> Load(const EntryPtr& entry, Reservation reserved,
+                             const ReservedLoader& load);
+  // Runs `load` and charges the block that it makes in place of what is `reserved`, which
+  // becomes nothing.
+  model::Result<Handle> MakeBlock(const ReservedLoader& load, Reservation& reserved)
       EXCLUDES(mutex_);
   void Recharge(uid_t user, uint64_t from, uint64_t to) EXCLUDES(mutex_);
   // Evicts retired blocks of `user` of up to `bytes` bytes in total.

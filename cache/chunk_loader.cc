@@ -87,6 +87,7 @@ class Loading {
         ledger_(context.ledger),
         pace_(context.pace),
         decode_times_(context.decode_times),
+        needs_only_(context.needs_only),
         fetch_(fetch),
         limit_(limit) {
     elements_ = 1;
@@ -245,6 +246,7 @@ class Loading {
   Result<ByteSpan> Reserve(uint64_t available, Bytes& chunk) const {
     if (!IsPlain()) {
       NDLFS_TRY(const uint64_t size, EncodedSize(available));
+      if (needs_only_ && fixed()) (*needs_only_)(size + spec_.codecs.MaxScratchSize(shape_));
       return Buffers().Encoded(size);
     }
     NDLFS_RETURN_IF_ERROR(CheckSize(available));
@@ -288,6 +290,7 @@ class Loading {
   ChunkLedger* const ledger_;
   LoadPace* const pace_;
   backends::DecodeTimes* const decode_times_;
+  const std::function<void(uint64_t)>* const needs_only_;
   LoadPace::Fetch& fetch_;
   std::optional<LoadPace::Decoding> turn_;
   const uint64_t limit_;

@@ -36,6 +36,9 @@ struct LoadContext {
   // Measures fetches, and says when to decode; may be null.
   LoadPace* pace = nullptr;
   backends::DecodeTimes* decode_times = nullptr;  // counts what codecs do; may be null
+  // Told how many bytes a load needs beside the chunk, if that turns out to be less than
+  // TransientSize(); may be null.
+  const std::function<void(uint64_t)>* needs_only = nullptr;
 };
 
 // Reads and decodes one chunk: the elements of the whole chunk, or an element

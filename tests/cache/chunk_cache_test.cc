@@ -105,6 +105,25 @@ TEST(ChunkCacheTest, ChargesWhatABlockReallyOccupies) {
   EXPECT_FALSE(cache.Contains({1, 0}));
 }
 
+TEST(ChunkCacheTest, ALoadGivesBackWhatItTurnsOutNotToNeed) {
+  ChunkCache cache(1000);
+  std::vector<uint64_t> used;
+  const auto load = [&](ChunkCache::Reservation& reserved) {
+    const auto note = [&] { used.push_back(cache.stats().used_bytes); };
+    note();
+    reserved.NeedsOnly(300);
+    note();
+    reserved.NeedsOnly(500);  // it has no more
+    note();
+    EXPECT_TRUE(cache.GetOrLoad({1, 1}, 600, 0, BlockOf(600, 0)));
+    note();
+    return BlockOf(100, 0)();
+  };
+  ASSERT_TRUE(cache.GetOrLoad({1, 0}, 100, 900, load));
+  EXPECT_THAT(used, testing::ElementsAre(1000, 400, 400, 1000));
+  EXPECT_EQ(cache.stats().used_bytes, 700u);
+}
+
 TEST(ChunkCacheTest, ConcurrentMissesLoadOnceAndAllGetTheBlock) {
   ChunkCache cache(1 << 20);
   constexpr int kThreads = 8;
