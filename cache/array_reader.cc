@@ -54,8 +54,7 @@ constexpr uint64_t kPieceBytes = uint64_t{1} << 20;
 // Whether the reader of so many bytes soon wants those around them, which a server can send
 // together with them.
 bool GoesOn(size_t bytes, Access access) {
-  constexpr size_t kLargeRead = size_t{64} << 10;
-  return access == Access::kOnward && bytes >= kLargeRead;
+  return access == Access::kOnward && bytes >= ArrayReader::kLargeRead;
 }
 
 // False for a row that crosses many chunks and takes little of each: the next rows would ask
@@ -139,7 +138,7 @@ void ArrayReader::PlanAhead() {
   const size_t item = spec().dtype.size();
   if (!cache_.pace().is_remote() || joined_ || !spec().dtype.is_fixed_size()) return;
   if (in_place_) {
-    const uint64_t chunk = DecodedSize(spec(), spec().grid.max_chunk_shape());
+    const uint64_t chunk = MaxDecodedSize(spec());
     in_place_alone_ = band_chunks() <= cache_.budget_bytes() / 2 / chunk;
   }
   if (!source_->contiguous() || item == 0 || item > kPieceBytes) return;
@@ -175,15 +174,12 @@ uint64_t ArrayReader::LastByte(uint64_t chunk) const {
 
 uint64_t ArrayReader::max_chunk_bytes() const {
   const bool is_plain = joined_ && source_->joined()->is_plain();
-  return source_->contiguous() || in_place_ || is_plain
-             ? 0
-             : DecodedSize(spec(), spec().grid.max_chunk_shape());
+  return source_->contiguous() || in_place_ || is_plain ? 0 : MaxDecodedSize(spec());
 }
 
 uint64_t ArrayReader::max_ahead_bytes() const {
   if (piece_bytes_ != 0) return std::min(piece_bytes_, byte_size());
-  return in_place_alone_ ? DecodedSize(spec(), spec().grid.max_chunk_shape())
-                         : max_chunk_bytes();
+  return in_place_alone_ ? MaxDecodedSize(spec()) : max_chunk_bytes();
 }
 
 uint64_t ArrayReader::band_chunks() const {

@@ -36,6 +36,10 @@ enum class Access {
 // `cache` must outlive the reader.
 class ArrayReader {
  public:
+  // Of a read of fewer bytes, each chunk may be needed in part only: then chunks are not loaded
+  // side by side, and a server is asked for nothing around these bytes.
+  static constexpr uint64_t kLargeRead = uint64_t{64} << 10;
+
   // Notes the versions of the chunks that it reads in `ledger`, which may be
   // null, and counts them in `counts`; null: in an object of its own.
   ArrayReader(std::shared_ptr<const backends::ArraySource> source, ChunkCache& cache,

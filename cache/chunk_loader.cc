@@ -444,6 +444,10 @@ uint64_t DecodedSize(const ArraySpec& spec, std::span<const uint64_t> shape) {
   return size;
 }
 
+uint64_t MaxDecodedSize(const ArraySpec& spec) {
+  return DecodedSize(spec, spec.grid.max_chunk_shape());
+}
+
 uint64_t TransientSize(const ArraySpec& spec, const std::vector<uint64_t>& shape) {
   if (spec.codecs.IsIdentity()) return 0;
   return spec.codecs.MaxEncodedSize(shape) + spec.codecs.MaxScratchSize(shape);
@@ -474,7 +478,7 @@ bool MayReadInPlace(const ArraySpec& spec) {
   // Below this, what a look at the file takes is more than what is saved.
   constexpr uint64_t kSmallChunk = uint64_t{128} << 10;
   return spec.dtype.is_fixed_size() && spec.codecs.IsIdentity() &&
-         DecodedSize(spec, spec.grid.max_chunk_shape()) >= kSmallChunk;
+         MaxDecodedSize(spec) >= kSmallChunk;
 }
 
 Result<bool> ReadInPlace(const backends::ArraySource& source, std::span<const uint64_t> index,

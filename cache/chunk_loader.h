@@ -19,6 +19,9 @@ namespace ndlfs::cache {
 // for other elements. Sources have checked that this does not overflow.
 uint64_t DecodedSize(const backends::ArraySpec& spec, std::span<const uint64_t> shape);
 
+// The same for the largest chunks of the array.
+uint64_t MaxDecodedSize(const backends::ArraySpec& spec);
+
 // The most memory, in bytes, that reading and decoding such a chunk needs in
 // addition.
 uint64_t TransientSize(const backends::ArraySpec& spec, const std::vector<uint64_t>& shape);

@@ -34,8 +34,7 @@ std::unique_ptr<const ChunkParts> ChunkParts::MakeFor(const backends::ArraySourc
                                                       ChunkCache& cache, ChunkLedger* ledger,
                                                       LoadCounts& counts) {
   const backends::ArraySpec& spec = source.spec();
-  const bool pays = MayLoadParts(spec) && DecodedSize(spec, spec.grid.max_chunk_shape()) >=
-                                              kLargestShare * kSmallestPart;
+  const bool pays = MayLoadParts(spec) && MaxDecodedSize(spec) >= kLargestShare * kSmallestPart;
   if (!pays) return nullptr;
   return std::unique_ptr<const ChunkParts>(new ChunkParts(source, cache, ledger, counts));
 }

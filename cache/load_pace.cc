@@ -54,8 +54,8 @@ LoadPace::LoadPace(const Limits& limits)
     : received_(limits.received),
       least_(DecodersOf(limits)),
       most_(std::max(least_, limits.fetches)),
-      is_remote_(limits.starts_wide),
-      width_(limits.starts_wide ? most_ : least_) {}
+      is_remote_(limits.is_remote),
+      width_(limits.is_remote ? most_ : least_) {}
 
 void LoadPace::NoteFetch(bool has_waited, int64_t nanoseconds) {
   MutexLock lock(mutex_);

@@ -17,7 +17,7 @@
 namespace ndlfs::cache {
 
 // How many loads of a mount run at once, and whose turn it is to decode. It starts with one
-// fetch for each decoder, or with as many as are allowed (Limits::starts_wide). Each fetch that
+// fetch for each decoder, or with as many as are allowed behind a server. Each fetch that
 // has to wait, while no fetched chunk waits for a decoder, adds one. Each fetch takes one away
 // that does not have to wait, or takes less time than the decoders need for the chunks that
 // wait for them: a later fetch would still be in time. But fetches that are stuck leave room
@@ -30,9 +30,9 @@ class LoadPace {
   struct Limits {
     unsigned decoders = 0;  // 0: one for each core
     unsigned fetches = 64;  // fewer than the decoders mean as many as these
-    // For fetches from a server: all of them take long, and a width that grows by what each
-    // one tells when it is done would take several times as long to get there.
-    bool starts_wide = false;
+    // Each fetch is a request to a server. All of them take long, and a width that grows by
+    // what each one tells when it is done would take several times as long to get there.
+    bool is_remote = false;
     // How many bytes fetches have brought so far, of those too that are under way. Null if
     // nobody counts.
     std::function<uint64_t()> received = nullptr;

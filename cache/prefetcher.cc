@@ -42,10 +42,6 @@ constexpr auto kProbeInterval = std::chrono::milliseconds(50);
 // processor.
 constexpr uint64_t kMostAhead = uint64_t{32} << 20;
 
-// Chunks of a read are decoded side by side if it is at least as large as this:
-// of less, each of them may be needed in part only.
-constexpr uint64_t kLargeRead = uint64_t{64} << 10;
-
 // To hand over a smaller chunk to another thread takes longer than to load it, unless fetches
 // have to wait. The kernel's read-ahead asks for several pieces at once as it is.
 constexpr uint64_t kTinyChunk = uint64_t{4} << 10;
@@ -309,7 +305,7 @@ uint64_t ReadStream::Window(uint64_t needed) const {
 Access ReadStream::DecodeBeside(uint64_t begin, uint64_t end) {
   const ArrayReader& reader = *target_->reader;
   const bool decodes = reader.max_chunk_bytes() != 0;
-  if (!decodes || end < begin + kLargeRead) return Access::kAlone;
+  if (!decodes || end < begin + ArrayReader::kLargeRead) return Access::kAlone;
   prefetcher_.Cancel(*target_);
   const uint64_t first = reader.ChunkAt(begin) + 1;
   const uint64_t room = Share() / 4 / reader.max_ahead_bytes();

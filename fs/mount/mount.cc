@@ -149,7 +149,7 @@ class Mount {
             source_, options.cache_size,
             cache::LoadPace::Limits{.decoders = options.threads,
                                     .fetches = options.fetches,
-                                    .starts_wide = source_->looks_are_requests(),
+                                    .is_remote = source_->looks_are_requests(),
                                     .received = place.received},
             FreshnessOf(options),
             backends::OpenOptions{.max_chunk_size = options.max_chunk_size,

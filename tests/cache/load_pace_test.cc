@@ -44,7 +44,7 @@ bool Eventually(const std::function<bool()>& condition) {
 }
 
 TEST(LoadPaceTest, StartsWideIfItIsToldTo) {
-  LoadPace pace({.decoders = 2, .fetches = 8, .starts_wide = true});
+  LoadPace pace({.decoders = 2, .fetches = 8, .is_remote = true});
   EXPECT_EQ(pace.width(), 8u);
   EXPECT_TRUE(pace.is_slow());
   for (int i = 0; i < 20; ++i) pace.NoteFetch(false);

@@ -97,7 +97,7 @@ class ServerPrefetcherTest : public testing::Test {
     return loaded;
   }
 
-  ChunkCache cache_{200 * kChunk, nullptr, {.decoders = 1, .fetches = 32, .starts_wide = true}};
+  ChunkCache cache_{200 * kChunk, nullptr, {.decoders = 1, .fetches = 32, .is_remote = true}};
   const std::shared_ptr<test::TestSource> source_ = EncodedChunks(kChunk);
   Prefetcher prefetcher_{cache_, 1};
 };
@@ -113,7 +113,7 @@ TEST_F(ServerPrefetcherTest, AReaderThatLooksAtTheBeginningGetsFew) {
 TEST(ProbingPrefetcherTest, FetchesThatMayBringNothingMoreWaitForTheFirstChunk) {
   constexpr uint64_t kChunk = uint64_t{1} << 20;
   ChunkCache cache(200 * kChunk, nullptr,
-                   {.decoders = 1, .fetches = 32, .starts_wide = true, .received = [] {
+                   {.decoders = 1, .fetches = 32, .is_remote = true, .received = [] {
                       return uint64_t{0};  // the link says nothing
                     }});
   Prefetcher prefetcher(cache, 1);
@@ -138,7 +138,7 @@ TEST(ProbingPrefetcherTest, FetchesThatMayBringNothingMoreWaitForTheFirstChunk) 
 TEST(ProbingPrefetcherTest, AReaderThatGoesAwayLeavesNothingBehind) {
   constexpr uint64_t kChunk = uint64_t{1} << 20;
   ChunkCache cache(200 * kChunk, nullptr,
-                   {.decoders = 1, .fetches = 32, .starts_wide = true, .received = [] {
+                   {.decoders = 1, .fetches = 32, .is_remote = true, .received = [] {
                       return uint64_t{0};
                     }});
   Prefetcher prefetcher(cache, 1);

@@ -21,7 +21,7 @@ using test::TestSource;
 using testing::HasSubstr;
 
 constexpr uint64_t kMiB = uint64_t{1} << 20;
-const LoadPace::Limits kServer = {.decoders = 1, .fetches = 8, .starts_wide = true};
+const LoadPace::Limits kServer = {.decoders = 1, .fetches = 8, .is_remote = true};
 
 std::string Read(const ArrayReader& reader, uint64_t offset, size_t size,
                  Access access = Access::kOnward) {
