@@ -9,6 +9,7 @@
 #include "backends/base/element_stream.h"
 #include "backends/codec/byte_swap.h"
 #include "backends/store/cancellation.h"
+#include "backends/store/kept_values.h"
 #include "cache/chunk_loader.h"
 #include "cache/range_to_boxes.h"
 #include "cache/strided_copy.h"
@@ -209,6 +210,14 @@ bool ArrayReader::Prefetch(uint64_t chunk) const {
   }
   if (spill_ && spill_->Contains(chunk)) return false;
   return Load(chunk).has_value();  // an error is the reader's to see
+}
+
+bool ArrayReader::IsKept(uint64_t chunk) const {
+  if (joined_) return false;
+  if (const auto range = source_->contiguous()) {
+    return backends::IsKept(*range->store, range->key, range->offset + chunk * piece_bytes_);
+  }
+  return cache::IsKept(*source_, IndexOf(chunk), Context());
 }
 
 void ArrayReader::Retire(uint64_t chunk) const {

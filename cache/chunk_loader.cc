@@ -10,6 +10,7 @@
 #include "backends/base/checked.h"
 #include "backends/base/element_stream.h"
 #include "backends/codec/codec_chain.h"
+#include "backends/store/kept_values.h"
 
 namespace ndlfs::cache {
 
@@ -472,6 +473,14 @@ Result<Bytes> LoadChunk(const backends::ArraySource& source, std::span<const uin
     return model::Propagate(std::move(chunk).error(), location.store->Describe(location.key));
   }
   return chunk;
+}
+
+bool IsKept(const backends::ArraySource& source, std::span<const uint64_t> index,
+            const LoadContext& context) {
+  NotingIndexCache noting(context.indexes, context.ledger);
+  const auto location = source.Locate(index, noting);
+  return location && location->store && !location->pieces.empty() &&
+         backends::IsKept(*location->store, location->key, location->pieces.front().offset);
 }
 
 bool MayReadInPlace(const ArraySpec& spec) {

@@ -55,6 +55,11 @@ model::Result<backends::Bytes> LoadChunk(const backends::ArraySource& source,
                                          std::span<const uint64_t> index,
                                          const LoadContext& context, uint64_t limit);
 
+// Whether the bytes of the chunk seem to be kept on this machine, where its store is slow
+// (backends/store/kept_values.h). Not if this cannot be told.
+bool IsKept(const backends::ArraySource& source, std::span<const uint64_t> index,
+            const LoadContext& context);
+
 // Whether parts of the chunks of such arrays can be read directly from the
 // file, because the chunks are neither encoded nor small.
 bool MayReadInPlace(const backends::ArraySpec& spec);

@@ -198,15 +198,24 @@ std::optional<Prefetcher::Job> Prefetcher::Next(Threads::iterator self) {
 void Prefetcher::Work(Threads::iterator self) {
   const LoadPace::AheadScope ahead;
   // Lets go of the job before it returns.
-  const auto run = [](Job job) {
+  const auto run = [this](Job job) {
     const backends::CallerScope scope(std::move(job.caller));
-    return job.target->reader->Prefetch(job.chunk);
+    const ArrayReader& reader = *job.target->reader;
+    // Where one chunk is kept on this machine, the others mostly are, too: the link has little
+    // to do for them.
+    if (HasHeld() && reader.IsKept(job.chunk)) Release(*job.target);
+    return reader.Prefetch(job.chunk);
   };
   while (std::optional<Job> job = Next(self)) {
     const bool loaded = run(*std::move(job));
     MutexLock lock(mutex_);
     if (loaded) ++stats_.loaded;
   }
+}
+
+bool Prefetcher::HasHeld() const {
+  MutexLock lock(mutex_);
+  return !held_.empty();
 }
 
 Prefetcher::Stats Prefetcher::stats() const {

@@ -64,6 +64,7 @@ class Prefetcher {
   // Whether anybody can tell what more fetches bring.
   bool can_probe() const { return cache_.pace().received() != nullptr; }
   void Probe() REQUIRES(mutex_);
+  bool HasHeld() const EXCLUDES(mutex_);
   static void MoveJobs(const Target& target, std::deque<Job>& from, std::deque<Job>& to);
 
   using Threads = std::list<std::thread>;

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <thread>
 
+#include "backends/store/kept_values.h"
 #include "tests/support/chunk_source.h"
 
 namespace ndlfs::cache {
@@ -133,6 +134,59 @@ TEST(ProbingPrefetcherTest, FetchesThatMayBringNothingMoreWaitForTheFirstChunk) 
   EXPECT_EQ(loaded(), LinkProbe::kAtFirst - 1) << "the reader loads one itself";
   stream.OnRead(kChunk, kChunk);
   EXPECT_GE(loaded(), 32u) << "the first one is there";
+}
+
+// Has no values, and says that it keeps them.
+class KeepingStore final : public backends::Store, public backends::KeptValues {
+ public:
+  bool IsKept(std::string_view, uint64_t) const override { return true; }
+  model::Result<std::optional<backends::ValueInfo>> Stat(std::string_view) const override {
+    return std::nullopt;
+  }
+  model::Result<std::vector<backends::StoreEntry>> List(std::string_view) const override {
+    return std::vector<backends::StoreEntry>();
+  }
+  std::string Describe(std::string_view key) const override { return std::string(key); }
+
+ private:
+  model::Result<std::optional<backends::ReadResult>> DoRead(
+      std::string_view, const backends::ReadOptions&, const backends::Reserve&) const override {
+    return std::nullopt;
+  }
+};
+
+// The chunks of another source, out of a KeepingStore.
+class KeepingSource final : public backends::ArraySource {
+ public:
+  explicit KeepingSource(std::shared_ptr<const backends::ArraySource> source)
+      : source_(std::move(source)) {}
+  const backends::ArraySpec& spec() const override { return source_->spec(); }
+  model::Result<backends::ChunkLocation> Locate(std::span<const uint64_t> index,
+                                                backends::IndexCache& cache) const override {
+    NDLFS_TRY(auto location, source_->Locate(index, cache));
+    location.store = store_;
+    return location;
+  }
+
+ private:
+  const std::shared_ptr<const backends::ArraySource> source_;
+  const std::shared_ptr<const backends::Store> store_ = std::make_shared<KeepingStore>();
+};
+
+TEST(ProbingPrefetcherTest, FetchesOfWhatIsKeptOnThisMachineDoNotWait) {
+  constexpr uint64_t kChunk = uint64_t{1} << 20;
+  ChunkCache cache(200 * kChunk, nullptr,
+                   {.decoders = 1, .fetches = 32, .is_remote = true, .received = [] {
+                      return uint64_t{0};
+                    }});
+  const auto source = std::make_shared<KeepingSource>(EncodedChunks(kChunk));
+  Prefetcher prefetcher(cache, 1);
+  ReadStream stream(prefetcher, std::make_shared<const ArrayReader>(source, cache));
+  stream.OnRead(0, kChunk);
+  for (int i = 0; i < 3000 && prefetcher.stats().loaded < 32; ++i) {
+    std::this_thread::sleep_for(milliseconds(10));
+  }
+  EXPECT_GE(prefetcher.stats().loaded, 32u);
 }
 
 TEST(ProbingPrefetcherTest, AReaderThatGoesAwayLeavesNothingBehind) {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "backends/store/forwarding_source.h"
+#include "backends/store/kept_values.h"
 #include "backends/store/keys.h"
 #include "backends/store/partial_listing.h"
 #include "model/bounded_map.h"
@@ -218,7 +219,7 @@ model::Failure BeyondLimit(uint64_t size, uint64_t limit) {
 }
 
 // A store whose keys are paths below `path_`, or the one file at `path_`.
-class CachedStore final : public Store, public PartialListing {
+class CachedStore final : public Store, public PartialListing, public KeptValues {
  public:
   CachedStore(std::shared_ptr<const Store> store, std::shared_ptr<const FileCache> cache,
               std::string path, bool is_file)
@@ -258,6 +259,12 @@ class CachedStore final : public Store, public PartialListing {
   model::Result<std::vector<StoreEntry>> ListSome(std::string_view prefix,
                                                   size_t limit) const override {
     return backends::ListSome(*store_, prefix, limit);
+  }
+  bool IsKept(std::string_view key, uint64_t offset) const override {
+    if (!IsSound(key)) return false;
+    const std::string path = PathOf(key);
+    const auto known = cache_->Find(path);
+    return known && cache_->Has(path, known->info, offset);
   }
 
   std::vector<Answer> ReadMany(std::span<const ReadRequest> requests) const override {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "backends/store/block_cache/block_cache.h"
+#include "backends/store/kept_values.h"
 #include "tests/support/memory_source.h"
 #include "tests/support/python.h"
 #include "tests/support/result.h"
@@ -95,6 +96,22 @@ TEST_F(CachedSourceTest, ASecondMountWritesNothingThatIsThere) {
   files_->Put("s/a", LongText(100, 2));
   EXPECT_TRUE(source->OpenStore("s")->Stat("a").has_value());
   EXPECT_EQ(cache->stats().stored, 1u);  // the version
+}
+
+TEST_F(CachedSourceTest, TellsWhatIsKeptWithoutARequest) {
+  files_->Put("s/a", LongText(2 * kBlock));
+  files_->Put("s/b", LongText(kBlock));
+  Read(*Open()->OpenStore("s"), "a", {.range = {kBlock, 10}});
+  Reads();
+  const auto store = Open()->OpenStore("s");
+  EXPECT_FALSE(IsKept(*store, "a", 0));
+  EXPECT_TRUE(IsKept(*store, "a", kBlock));
+  EXPECT_TRUE(IsKept(*store, "a", 2 * kBlock - 1));
+  EXPECT_FALSE(IsKept(*store, "a", 2 * kBlock));
+  EXPECT_FALSE(IsKept(*store, "b", 0));
+  EXPECT_FALSE(IsKept(*store, "../s/a", kBlock));
+  EXPECT_FALSE(IsKept(*files_->OpenStore("s"), "a", kBlock));
+  EXPECT_EQ(Reads(), 0u);
 }
 
 TEST_F(CachedSourceTest, SaysBeforeItNeedsMemoryThatBytesAreAtHand) {
