@@ -59,6 +59,12 @@ model::Result<Url> Parts(CURLU* handle, std::string_view text) {
   if (url.scheme.empty() || url.host.empty()) {
     return model::BadInput("{} is no URL with a host", model::Quote(WithoutSecrets(text)));
   }
+  // libcurl has decoded the host, and decodes it again when it is asked to connect: that would
+  // be another host than the one that is checked here.
+  if (url.host.find('%') != url.host.npos) {
+    return model::BadInput("{} is no URL: there is a '%' in the name of its host",
+                           model::Quote(WithoutSecrets(text)));
+  }
   return url;
 }
 

@@ -32,6 +32,16 @@ TEST(UrlTest, RefusesWhatIsNone) {
   }
 }
 
+// What is decoded twice may be "169.254.169.254" in the end.
+TEST(UrlTest, HostsAreNotDecodedTwice) {
+  EXPECT_EQ(Parsed("http://%68ost/").host, "host");
+  for (const char* text :
+       {"http://%2568ost/", "http://h%25/", "http://%2531%2536%2539.254.1.1/"}) {
+    EXPECT_FALSE(ParseUrl(text)) << text;
+    EXPECT_FALSE(ResolveUrl(Parsed("http://host/"), text)) << text;
+  }
+}
+
 TEST(UrlTest, PrefixEndsAtAPart) {
   const Url prefix = Parsed("https://h/data");
   EXPECT_TRUE(IsWithin(Parsed("https://h/data"), prefix));
