@@ -231,8 +231,8 @@ def remote_answers():
     yield "role", "d<AssumeRoleWithWebIdentityResponse><AssumeRoleWithWebIdentityResult><Credentials><AccessKeyId>a" \
         "</AccessKeyId><SecretAccessKey>b</SecretAccessKey><SessionToken>c</SessionToken><Expiration>2013-05-24T01:00:00Z" \
         "</Expiration></Credentials></AssumeRoleWithWebIdentityResult></AssumeRoleWithWebIdentityResponse>"
-    for number, url in enumerate(("https://user:p%40ss@Example.org:8443/a/../b%20c?x=1#f", "http://[::1]:80/", "s3://bucket/a", "http://%2568ost/",
-                                  "../other?x=1", "//host/path")):
+    for number, url in enumerate(("https://user:p%40ss@Example.org:8443/a/../b%20c?x=1#f", "http://[::1]:80/", "s3://bucket/a",
+                                  "http://%2568ost/", "../other?x=1", "//host/path")):
         yield f"url{number}", "u" + url
     for number, header in enumerate(("bytes 0-99/1234", "bytes */5", "Wed, 21 Oct 2015 07:28:00 GMT", "2013-05-24T10:20:30.000Z")):
         yield f"header{number}", "t" + header
