@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <exception>
 #include <utility>
 
 #include "backends/base/element_stream.h"
@@ -213,11 +214,16 @@ bool ArrayReader::Prefetch(uint64_t chunk) const {
 }
 
 bool ArrayReader::IsKept(uint64_t chunk) const {
-  if (joined_) return false;
-  if (const auto range = source_->contiguous()) {
-    return backends::IsKept(*range->store, range->key, range->offset + chunk * piece_bytes_);
+  if (joined_ || cache_.Contains({source_->id(), chunk})) return false;
+  try {
+    if (const auto range = source_->contiguous()) {
+      return backends::IsKept(*range->store, range->key,
+                              {range->offset + chunk * piece_bytes_, max_ahead_bytes()});
+    }
+    return cache::IsKept(*source_, IndexOf(chunk), Context());
+  } catch (const std::exception&) {  // Prefetch() will tell
+    return false;
   }
-  return cache::IsKept(*source_, IndexOf(chunk), Context());
 }
 
 void ArrayReader::Retire(uint64_t chunk) const {

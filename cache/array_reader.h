@@ -101,6 +101,7 @@ class ArrayReader {
   // already, or cannot be loaded. A read of the chunk reports the error.
   bool Prefetch(uint64_t chunk) const;
   // Whether the bytes that Prefetch() would ask a server for seem to be kept on this machine.
+  // May read an index that Prefetch() needs as well.
   bool IsKept(uint64_t chunk) const;
   // Tells that a sequential reader has finished with a chunk, so that the cache
   // evicts it before others. Has no effect if another reader will need the

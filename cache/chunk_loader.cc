@@ -210,7 +210,7 @@ class Loading {
       total += piece.length;
       requests.push_back({location_.key, {.range = piece, .if_match = version}, piece.length});
     }
-    const auto answers = location_.store->ReadMany(requests);
+    auto answers = location_.store->ReadMany(requests);
     for (size_t i = 0; i < answers.size(); ++i) {
       if (!answers[i] && answers[i].error().is_transient()) {
         return model::Propagate(answers[i].error());
@@ -218,8 +218,9 @@ class Loading {
       if (!answers[i] || !*answers[i]) return std::nullopt;
       if ((*answers[i])->bytes.size() != location_.pieces[i].length) return std::nullopt;
     }
-    const backends::ValueInfo& info = (*answers.front())->info;
+    const backends::ValueInfo info = (*answers.front())->info;
     Bytes chunk;
+    copies_ = 2;  // in the answers, and side by side
     NDLFS_TRY(const ByteSpan bytes, Reserve(info.size, chunk));
     const auto noted = std::optional(backends::ReadResult{bytes.size(), info});
     NDLFS_RETURN_IF_ERROR(NoteRead(location_, ledger_, noted, looks));
@@ -228,6 +229,7 @@ class Loading {
       const auto piece = (*answer)->bytes.span();
       out = std::copy(piece.begin(), piece.end(), out);
     }
+    answers.clear();
     if (!IsPlain()) return Decode(bytes);
     return chunk;
   }
@@ -247,7 +249,9 @@ class Loading {
   Result<ByteSpan> Reserve(uint64_t available, Bytes& chunk) const {
     if (!IsPlain()) {
       NDLFS_TRY(const uint64_t size, EncodedSize(available));
-      if (needs_only_ && fixed()) (*needs_only_)(size + spec_.codecs.MaxScratchSize(shape_));
+      if (needs_only_ && fixed()) {
+        (*needs_only_)(copies_ * size + spec_.codecs.MaxScratchSize(shape_));
+      }
       return Buffers().Encoded(size);
     }
     NDLFS_RETURN_IF_ERROR(CheckSize(available));
@@ -297,6 +301,7 @@ class Loading {
   const uint64_t limit_;
   uint64_t elements_;
   uint64_t decoded_size_;
+  uint64_t copies_ = 1;  // of the encoded bytes, in memory at once
 };
 
 // Notes in the ledger, if there is one, what chunks are located by.
@@ -480,7 +485,7 @@ bool IsKept(const backends::ArraySource& source, std::span<const uint64_t> index
   NotingIndexCache noting(context.indexes, context.ledger);
   const auto location = source.Locate(index, noting);
   return location && location->store && !location->pieces.empty() &&
-         backends::IsKept(*location->store, location->key, location->pieces.front().offset);
+         backends::IsKept(*location->store, location->key, location->pieces.front());
 }
 
 bool MayReadInPlace(const ArraySpec& spec) {

@@ -72,6 +72,7 @@ struct Prefetcher::Job {
   std::shared_ptr<Target> target;
   uint64_t chunk;
   backends::CallerPtr caller;  // for whom it is read
+  bool asks = false;           // whether the chunk is kept on this machine
 };
 
 Prefetcher::Prefetcher(ChunkCache& cache, unsigned threads)
@@ -96,6 +97,7 @@ void Prefetcher::Enqueue(const std::shared_ptr<Target>& target, uint64_t first, 
   Threads finished;
   {
     MutexLock lock(mutex_);
+    if (target->is_kept) at_once = UINT64_MAX;
     if (held_.empty() && count > at_once) {
       probe_.Begin(cache_.pace().received()(), LinkProbe::Clock::now());
     }
@@ -118,6 +120,14 @@ void Prefetcher::Release(const Target& target) {
     StartThreads();
   }
   wake_.NotifyAll();
+}
+
+void Prefetcher::NoteKept(Target& target) {
+  {
+    MutexLock lock(mutex_);
+    target.is_kept = true;
+  }
+  Release(target);
 }
 
 // Lets more requests begin, if that brings more bytes.
@@ -191,6 +201,7 @@ std::optional<Prefetcher::Job> Prefetcher::Next(Threads::iterator self) {
   }
   Job job = std::move(queue_.front());
   queue_.pop_front();
+  job.asks = can_probe() && !std::exchange(job.target->has_asked, true);
   StartThreads();
   return job;
 }
@@ -201,9 +212,9 @@ void Prefetcher::Work(Threads::iterator self) {
   const auto run = [this](Job job) {
     const backends::CallerScope scope(std::move(job.caller));
     const ArrayReader& reader = *job.target->reader;
-    // Where one chunk is kept on this machine, the others mostly are, too: the link has little
-    // to do for them.
-    if (HasHeld() && reader.IsKept(job.chunk)) Release(*job.target);
+    // Where the first chunk is kept on this machine, the others mostly are, too: the link has
+    // little to do for them.
+    if (job.asks && reader.IsKept(job.chunk)) NoteKept(*job.target);
     return reader.Prefetch(job.chunk);
   };
   while (std::optional<Job> job = Next(self)) {
@@ -211,11 +222,6 @@ void Prefetcher::Work(Threads::iterator self) {
     MutexLock lock(mutex_);
     if (loaded) ++stats_.loaded;
   }
-}
-
-bool Prefetcher::HasHeld() const {
-  MutexLock lock(mutex_);
-  return !held_.empty();
 }
 
 Prefetcher::Stats Prefetcher::stats() const {

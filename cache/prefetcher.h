@@ -45,9 +45,11 @@ class Prefetcher {
  private:
   friend class ReadStream;
   struct Job;
-  // The state that all jobs of one stream share.
+  // The state that all jobs of one stream share. Guarded by mutex_, but for the reader.
   struct Target {
     std::shared_ptr<const ArrayReader> reader;
+    bool has_asked = false;  // whether its first chunk is kept on this machine
+    bool is_kept = false;    // it is
   };
 
   // `at_once`: the others wait until more fetches at once are found to bring more bytes, or
@@ -56,6 +58,8 @@ class Prefetcher {
                uint64_t at_once = UINT64_MAX) EXCLUDES(mutex_);
   // Lets all requests for `target` begin that wait.
   void Release(const Target& target) EXCLUDES(mutex_);
+  // No request for `target` waits from now on, because its chunks are on this machine.
+  void NoteKept(Target& target) EXCLUDES(mutex_);
   // Forgets all requests for `target`.
   void Cancel(const Target& target) EXCLUDES(mutex_);
   // Chunks ahead of a reader that keep all threads busy.
@@ -64,7 +68,6 @@ class Prefetcher {
   // Whether anybody can tell what more fetches bring.
   bool can_probe() const { return cache_.pace().received() != nullptr; }
   void Probe() REQUIRES(mutex_);
-  bool HasHeld() const EXCLUDES(mutex_);
   static void MoveJobs(const Target& target, std::deque<Job>& from, std::deque<Job>& to);
 
   using Threads = std::list<std::thread>;

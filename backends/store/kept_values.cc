@@ -3,9 +3,9 @@
 
 namespace ndlfs::backends {
 
-bool IsKept(const Store& store, std::string_view key, uint64_t offset) {
+bool IsKept(const Store& store, std::string_view key, const ByteRange& range) {
   const auto* kept = dynamic_cast<const KeptValues*>(&store);
-  return kept != nullptr && kept->IsKept(key, offset);
+  return kept != nullptr && kept->IsKept(key, range);
 }
 
 }  // namespace ndlfs::backends

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <cstdint>
 #include <string_view>
 
 #include "backends/store/store.h"
@@ -13,13 +12,13 @@ class KeptValues {
  public:
   virtual ~KeptValues() = default;
 
-  // Whether the byte at `offset` of the value seems to be kept, in the version that was seen
-  // last. Then a read of it takes one short answer of the source at most. Asks the source
+  // Whether both ends of a part of the value seem to be kept, in the version that was seen
+  // last. Then a read of it mostly takes one short answer of the source. Asks the source
   // nothing.
-  virtual bool IsKept(std::string_view key, uint64_t offset) const = 0;
+  virtual bool IsKept(std::string_view key, const ByteRange& range) const = 0;
 };
 
 // The same for any store: false if it keeps nothing.
-bool IsKept(const Store& store, std::string_view key, uint64_t offset);
+bool IsKept(const Store& store, std::string_view key, const ByteRange& range);
 
 }  // namespace ndlfs::backends

@@ -403,16 +403,18 @@ class Hdf5Hierarchy final : public Hierarchy {
 
   const Listing* FindListing(const OpenedFile& opened, std::string_view group) const
       REQUIRES(mutex_) {
-    if (!IsOpen(opened)) return nullptr;
+    if (!IsCurrent(opened)) return nullptr;
     const auto found =
         std::find_if(listings_.begin(), listings_.end(),
                      [&](const Listing& listing) { return listing.group == group; });
-    return found == listings_.end() ? nullptr : &*found;
+    if (found == listings_.end()) return nullptr;
+    listings_.splice(listings_.begin(), listings_, found);
+    return &listings_.front();
   }
 
   void Keep(const OpenedFile& opened, Listing listing) const {
     const model::MutexLock lock(mutex_);
-    if (!IsOpen(opened) || listing.children.size() > kMaxKeptChildren) return;
+    if (!IsCurrent(opened) || listing.children.size() > kMaxKeptChildren) return;
     listings_.remove_if([&](const Listing& other) { return other.group == listing.group; });
     listings_.push_front(std::move(listing));
     if (listings_.size() > kKeptListings) listings_.pop_back();
@@ -420,7 +422,7 @@ class Hdf5Hierarchy final : public Hierarchy {
 
   // Whether the file has not been opened again since, in another version: listings are of the
   // one that is open.
-  bool IsOpen(const OpenedFile& opened) const REQUIRES(mutex_) {
+  bool IsCurrent(const OpenedFile& opened) const REQUIRES(mutex_) {
     return opened_ && opened_->file == opened.file;
   }
 
@@ -450,7 +452,7 @@ class Hdf5Hierarchy final : public Hierarchy {
 
   mutable model::Mutex mutex_;
   mutable std::optional<OpenedFile> opened_ GUARDED_BY(mutex_);
-  mutable std::list<Listing> listings_ GUARDED_BY(mutex_);  // latest first
+  mutable std::list<Listing> listings_ GUARDED_BY(mutex_);  // used last comes first
   // The other files of virtual datasets that have been loaded.
   mutable std::map<std::string, std::vector<std::shared_ptr<const Store>>, std::less<>> sources_
       GUARDED_BY(mutex_);

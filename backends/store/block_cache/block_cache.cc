@@ -278,13 +278,19 @@ std::optional<Bytes> BlockCache::Get(std::string_view key, size_t limit) {
 
 bool BlockCache::MayWrite() const { return SteadyNow() >= no_writes_until_ns_; }
 
-void BlockCache::Put(std::string_view key, ConstByteSpan block) {
+bool BlockCache::Put(std::string_view key, ConstByteSpan block) {
   const uint64_t size = sizeof(Header) + key.size() + block.size();
-  if (key.size() > kLongestKey || size > options_.capacity / 2 || !MayWrite()) return;
+  if (key.size() > kLongestKey || size > options_.capacity / 2 || !MayWrite()) {
+    return false;
+  }
   MakeRoom(size);
-  if (auto written = Write(key, block); !written) return NoteFailure(written.error());
+  if (auto written = Write(key, block); !written) {
+    NoteFailure(written.error());
+    return false;
+  }
   ++stored_;
   stored_bytes_ += block.size();
+  return true;
 }
 
 model::Result<void> BlockCache::Write(std::string_view key, ConstByteSpan block) {

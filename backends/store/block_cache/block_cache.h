@@ -60,8 +60,9 @@ class BlockCache {
   // The block, if it has at most `limit` bytes.
   std::optional<Bytes> Get(std::string_view key, size_t limit);
 
-  // Keeps the block, if that is possible. Another block of the same key goes.
-  void Put(std::string_view key, ConstByteSpan block);
+  // Keeps the block, if that is possible, and returns whether it was. Another block of the same
+  // key goes.
+  bool Put(std::string_view key, ConstByteSpan block);
 
   BlockCacheStats stats() const;
   const BlockCacheOptions& options() const { return options_; }

@@ -65,19 +65,23 @@ class FileCache {
   // The source has told that this is the present version; it was asked at `asked`.
   void Note(const std::string& path, const ValueInfo& info, Clock::time_point asked) const
       EXCLUDES(mutex_) {
-    std::optional<ValueInfo> before;
+    const std::string record = RecordOf(info);
+    bool is_recorded = false;
     {
       model::MutexLock lock(mutex_);
-      if (const Seen* seen = known_.Find(path)) before = seen->info;
-      known_.Put(path, {info, info.told_at.value_or(asked)}, 300 + 2 * path.size());
+      const Seen* seen = known_.Find(path);
+      is_recorded = seen && seen->is_recorded && RecordOf(seen->info) == record;
+      known_.Put(path, {info, info.told_at.value_or(asked), is_recorded},
+                 300 + 2 * path.size());
     }
-    if (!IsSettled(info)) return;
+    if (is_recorded || !IsSettled(info)) return;
     // To read a record takes much less than to write one, which needs room, too.
-    const std::string record = RecordOf(info);
-    if (!before) before = ReadRecord(path);
-    if (!before || RecordOf(*before) != record) {
-      cache_->Put(RecordKey(path), AsBytes(std::string_view(record)));
-    }
+    const auto before = ReadRecord(path);
+    const bool is_there = before && RecordOf(*before) == record;
+    if (!is_there && !cache_->Put(RecordKey(path), AsBytes(std::string_view(record)))) return;
+    model::MutexLock lock(mutex_);
+    Seen* const seen = known_.Find(path);
+    if (seen && seen->info == info) seen->is_recorded = true;
   }
 
   void Forget(const std::string& path) const EXCLUDES(mutex_) {
@@ -133,6 +137,7 @@ class FileCache {
   struct Seen {
     ValueInfo info;
     Clock::time_point when;
+    bool is_recorded = false;  // for other mounts
   };
 
   // Where versions are trusted for ever, their time tells nothing.
@@ -260,11 +265,14 @@ class CachedStore final : public Store, public PartialListing, public KeptValues
                                                   size_t limit) const override {
     return backends::ListSome(*store_, prefix, limit);
   }
-  bool IsKept(std::string_view key, uint64_t offset) const override {
+  bool IsKept(std::string_view key, const ByteRange& range) const override {
     if (!IsSound(key)) return false;
     const std::string path = PathOf(key);
     const auto known = cache_->Find(path);
-    return known && cache_->Has(path, known->info, offset);
+    if (!known) return false;
+    const ByteRange part = ReadOptions{.range = range}.Clip(known->info.size);
+    return part.length != 0 && cache_->Has(path, known->info, part.offset) &&
+           cache_->Has(path, known->info, part.offset + part.length - 1);
   }
 
   std::vector<Answer> ReadMany(std::span<const ReadRequest> requests) const override {

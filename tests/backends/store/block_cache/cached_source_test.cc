@@ -104,13 +104,18 @@ TEST_F(CachedSourceTest, TellsWhatIsKeptWithoutARequest) {
   Read(*Open()->OpenStore("s"), "a", {.range = {kBlock, 10}});
   Reads();
   const auto store = Open()->OpenStore("s");
-  EXPECT_FALSE(IsKept(*store, "a", 0));
-  EXPECT_TRUE(IsKept(*store, "a", kBlock));
-  EXPECT_TRUE(IsKept(*store, "a", 2 * kBlock - 1));
-  EXPECT_FALSE(IsKept(*store, "a", 2 * kBlock));
-  EXPECT_FALSE(IsKept(*store, "b", 0));
-  EXPECT_FALSE(IsKept(*store, "../s/a", kBlock));
-  EXPECT_FALSE(IsKept(*files_->OpenStore("s"), "a", kBlock));
+  const auto is_kept = [&](const std::string& key, uint64_t offset, uint64_t length) {
+    return IsKept(*store, key, {offset, length});
+  };
+  EXPECT_TRUE(is_kept("a", kBlock, 1));
+  EXPECT_TRUE(is_kept("a", kBlock, kBlock));
+  EXPECT_TRUE(is_kept("a", kBlock, ByteRange::kToEnd));
+  EXPECT_FALSE(is_kept("a", 0, 1));
+  EXPECT_FALSE(is_kept("a", kBlock - 1, 2)) << "one end is not";
+  EXPECT_FALSE(is_kept("a", 2 * kBlock, 1)) << "there is no such byte";
+  EXPECT_FALSE(is_kept("b", 0, 1));
+  EXPECT_FALSE(is_kept("../s/a", kBlock, 1));
+  EXPECT_FALSE(IsKept(*files_->OpenStore("s"), "a", {kBlock, 1})) << "it keeps nothing";
   EXPECT_EQ(Reads(), 0u);
 }
 
