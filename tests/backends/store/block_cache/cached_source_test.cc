@@ -307,6 +307,24 @@ TEST_F(CachedSourceTest, YoungFilesAreNotKept) {
   EXPECT_EQ(Reads(), 2u);
 }
 
+// Otherwise a mount that trusts versions for ever would take the version before for it.
+TEST_F(CachedSourceTest, AVersionThatWasYoungIsKeptWhenItIsNotAnyMore) {
+  files_->Put("a", "text");
+  int64_t now_s = files_->Stat("a", Follow::kNo).value()->mtime_ns / 1'000'000'000 + 1;
+  const auto open = [&](std::optional<std::chrono::nanoseconds> trust_for) {
+    return MakeCachedSource(
+        files_, BlockCache::Open({directory_ / "cache"}).value(),
+        {.identity = "1", .trust_for = trust_for, .now_s = [&] { return now_s; }});
+  };
+  const auto store = open(std::chrono::seconds(0))->OpenStore("");
+  EXPECT_EQ(Read(*store, "a", {}), "text");
+  now_s += 60;
+  EXPECT_EQ(Read(*store, "a", {}), "text");
+  Reads();
+  EXPECT_EQ(Read(*open(std::nullopt)->OpenStore(""), "a", {}), "text");
+  EXPECT_EQ(Reads(), 0u);
+}
+
 TEST_F(CachedSourceTest, ManyReadsAskForVersionsTogetherAndReadWhatIsMissing) {
   files_->Put("a", LongText(2 * kBlock, 1));
   files_->Put("b", LongText(2 * kBlock, 2));

@@ -35,6 +35,7 @@ TEST(UrlTest, RefusesWhatIsNone) {
 // What is decoded twice may be "169.254.169.254" in the end.
 TEST(UrlTest, HostsAreNotDecodedTwice) {
   EXPECT_EQ(Parsed("http://%68ost/").host, "host");
+  EXPECT_EQ(Parsed("http://[fe80::1%25eth0]/").host, "[fe80::1]");
   for (const char* text :
        {"http://%2568ost/", "http://h%25/", "http://%2531%2536%2539.254.1.1/"}) {
     EXPECT_FALSE(ParseUrl(text)) << text;
