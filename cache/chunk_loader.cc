@@ -220,8 +220,8 @@ class Loading {
     }
     const backends::ValueInfo info = (*answers.front())->info;
     Bytes chunk;
-    copies_ = 2;  // in the answers, and side by side
-    NDLFS_TRY(const ByteSpan bytes, Reserve(info.size, chunk));
+    constexpr uint64_t kCopies = 2;  // in the answers, and side by side
+    NDLFS_TRY(const ByteSpan bytes, Reserve(info.size, chunk, kCopies));
     const auto noted = std::optional(backends::ReadResult{bytes.size(), info});
     NDLFS_RETURN_IF_ERROR(NoteRead(location_, ledger_, noted, looks));
     std::byte* out = bytes.data();
@@ -245,12 +245,13 @@ class Loading {
   }
 
   // Memory for the bytes in a value of `available` bytes: `chunk` where they are
-  // the chunk as decoded, and else what this thread keeps for encoded ones.
-  Result<ByteSpan> Reserve(uint64_t available, Bytes& chunk) const {
+  // the chunk as decoded, and else what this thread keeps for encoded ones, of which `copies`
+  // are in memory at once.
+  Result<ByteSpan> Reserve(uint64_t available, Bytes& chunk, uint64_t copies = 1) const {
     if (!IsPlain()) {
       NDLFS_TRY(const uint64_t size, EncodedSize(available));
       if (needs_only_ && fixed()) {
-        (*needs_only_)(copies_ * size + spec_.codecs.MaxScratchSize(shape_));
+        (*needs_only_)(copies * size + spec_.codecs.MaxScratchSize(shape_));
       }
       return Buffers().Encoded(size);
     }
@@ -301,7 +302,6 @@ class Loading {
   const uint64_t limit_;
   uint64_t elements_;
   uint64_t decoded_size_;
-  uint64_t copies_ = 1;  // of the encoded bytes, in memory at once
 };
 
 // Notes in the ledger, if there is one, what chunks are located by.

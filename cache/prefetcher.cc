@@ -72,7 +72,6 @@ struct Prefetcher::Job {
   std::shared_ptr<Target> target;
   uint64_t chunk;
   backends::CallerPtr caller;  // for whom it is read
-  bool asks = false;           // whether the chunk is kept on this machine
 };
 
 Prefetcher::Prefetcher(ChunkCache& cache, unsigned threads)
@@ -201,7 +200,6 @@ std::optional<Prefetcher::Job> Prefetcher::Next(Threads::iterator self) {
   }
   Job job = std::move(queue_.front());
   queue_.pop_front();
-  job.asks = can_probe() && !std::exchange(job.target->has_asked, true);
   StartThreads();
   return job;
 }
@@ -214,7 +212,8 @@ void Prefetcher::Work(Threads::iterator self) {
     const ArrayReader& reader = *job.target->reader;
     // Where the first chunk is kept on this machine, the others mostly are, too: the link has
     // little to do for them.
-    if (job.asks && reader.IsKept(job.chunk)) NoteKept(*job.target);
+    const bool asks = can_probe() && !job.target->has_asked.test_and_set();
+    if (asks && reader.IsKept(job.chunk)) NoteKept(*job.target);
     return reader.Prefetch(job.chunk);
   };
   while (std::optional<Job> job = Next(self)) {

@@ -45,11 +45,11 @@ class Prefetcher {
  private:
   friend class ReadStream;
   struct Job;
-  // The state that all jobs of one stream share. Guarded by mutex_, but for the reader.
+  // The state that all jobs of one stream share.
   struct Target {
     std::shared_ptr<const ArrayReader> reader;
-    bool has_asked = false;  // whether its first chunk is kept on this machine
-    bool is_kept = false;    // it is
+    std::atomic_flag has_asked;  // whether its first chunk is kept on this machine
+    bool is_kept = false;        // it is; guarded by mutex_
   };
 
   // `at_once`: the others wait until more fetches at once are found to bring more bytes, or

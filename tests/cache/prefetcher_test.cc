@@ -111,20 +111,25 @@ TEST_F(ServerPrefetcherTest, AReaderThatLooksAtTheBeginningGetsFew) {
   EXPECT_EQ(LoadedAfter(16 << 10), 2u);
 }
 
-TEST(ProbingPrefetcherTest, FetchesThatMayBringNothingMoreWaitForTheFirstChunk) {
-  constexpr uint64_t kChunk = uint64_t{1} << 20;
-  ChunkCache cache(200 * kChunk, nullptr,
-                   {.decoders = 1, .fetches = 32, .is_remote = true, .received = [] {
-                      return uint64_t{0};  // the link says nothing
-                    }});
-  Prefetcher prefetcher(cache, 1);
-  ReadStream stream(prefetcher,
-                    std::make_shared<const ArrayReader>(EncodedChunks(kChunk), cache));
+class ProbingPrefetcherTest : public testing::Test {
+ protected:
+  static constexpr uint64_t kChunk = uint64_t{1} << 20;
+
+  ChunkCache cache_{
+      200 * kChunk, nullptr, {.decoders = 1, .fetches = 32, .is_remote = true, .received = [] {
+                                return uint64_t{0};  // the link says nothing
+                              }}};
+  Prefetcher prefetcher_{cache_, 1};
+};
+
+TEST_F(ProbingPrefetcherTest, FetchesThatMayBringNothingMoreWaitForTheFirstChunk) {
+  ReadStream stream(prefetcher_,
+                    std::make_shared<const ArrayReader>(EncodedChunks(kChunk), cache_));
   const auto loaded = [&] {
     uint64_t before = 0;
     for (int quiet = 0; quiet < 5;) {
       std::this_thread::sleep_for(milliseconds(10));
-      const uint64_t now = prefetcher.stats().loaded;
+      const uint64_t now = prefetcher_.stats().loaded;
       quiet = now == before ? quiet + 1 : 0;
       before = now;
     }
@@ -173,37 +178,25 @@ class KeepingSource final : public backends::ArraySource {
   const std::shared_ptr<const backends::Store> store_ = std::make_shared<KeepingStore>();
 };
 
-TEST(ProbingPrefetcherTest, FetchesOfWhatIsKeptOnThisMachineDoNotWait) {
-  constexpr uint64_t kChunk = uint64_t{1} << 20;
-  ChunkCache cache(200 * kChunk, nullptr,
-                   {.decoders = 1, .fetches = 32, .is_remote = true, .received = [] {
-                      return uint64_t{0};
-                    }});
+TEST_F(ProbingPrefetcherTest, FetchesOfWhatIsKeptOnThisMachineDoNotWait) {
   const auto source = std::make_shared<KeepingSource>(EncodedChunks(kChunk));
-  Prefetcher prefetcher(cache, 1);
-  ReadStream stream(prefetcher, std::make_shared<const ArrayReader>(source, cache));
+  ReadStream stream(prefetcher_, std::make_shared<const ArrayReader>(source, cache_));
   // As the kernel reads ahead; what the second one asks for knows what the first has found.
   stream.OnRead(0, kChunk / 4);
   stream.OnRead(kChunk / 4, 3 * kChunk / 4);
-  for (int i = 0; i < 3000 && prefetcher.stats().loaded < 32; ++i) {
+  for (int i = 0; i < 3000 && prefetcher_.stats().loaded < 32; ++i) {
     std::this_thread::sleep_for(milliseconds(10));
   }
-  EXPECT_GE(prefetcher.stats().loaded, 32u);
+  EXPECT_GE(prefetcher_.stats().loaded, 32u);
 }
 
-TEST(ProbingPrefetcherTest, AReaderThatGoesAwayLeavesNothingBehind) {
-  constexpr uint64_t kChunk = uint64_t{1} << 20;
-  ChunkCache cache(200 * kChunk, nullptr,
-                   {.decoders = 1, .fetches = 32, .is_remote = true, .received = [] {
-                      return uint64_t{0};
-                    }});
-  Prefetcher prefetcher(cache, 1);
+TEST_F(ProbingPrefetcherTest, AReaderThatGoesAwayLeavesNothingBehind) {
   {
-    ReadStream stream(prefetcher,
-                      std::make_shared<const ArrayReader>(EncodedChunks(kChunk), cache));
+    ReadStream stream(prefetcher_,
+                      std::make_shared<const ArrayReader>(EncodedChunks(kChunk), cache_));
     stream.OnRead(0, kChunk);
   }
-  EXPECT_GE(prefetcher.stats().cancelled, 16u);
+  EXPECT_GE(prefetcher_.stats().cancelled, 16u);
 }
 
 TEST_F(PrefetcherTest, ChunksOfOneReadAreDecodedSideBySide) {

@@ -57,7 +57,8 @@ class FileCache {
         return Known{ToldAt(seen->info, seen->when), IsFresh(seen->when)};
       }
     }
-    auto info = ReadRecord(path);
+    const auto record = ReadRecord(path);
+    auto info = record ? ParseRecord(AsText(record->span())) : std::nullopt;
     if (!info) return std::nullopt;
     return Known{ToldAt(*std::move(info), Clock::time_point::min()), !options_.trust_for};
   }
@@ -65,20 +66,20 @@ class FileCache {
   // The source has told that this is the present version; it was asked at `asked`.
   void Note(const std::string& path, const ValueInfo& info, Clock::time_point asked) const
       EXCLUDES(mutex_) {
-    const std::string record = RecordOf(info);
     bool is_recorded = false;
     {
       model::MutexLock lock(mutex_);
       const Seen* seen = known_.Find(path);
-      is_recorded = seen && seen->is_recorded && RecordOf(seen->info) == record;
+      is_recorded = seen && seen->is_recorded && seen->info == info;
       known_.Put(path, {info, info.told_at.value_or(asked), is_recorded},
                  300 + 2 * path.size());
     }
     if (is_recorded || !IsSettled(info)) return;
     // To read a record takes much less than to write one, which needs room, too.
+    const std::string record = RecordOf(info);
     const auto before = ReadRecord(path);
-    const bool is_there = before && RecordOf(*before) == record;
-    if (!is_there && !cache_->Put(RecordKey(path), AsBytes(std::string_view(record)))) return;
+    const bool is_there = before && AsText(before->span()) == record;
+    if (!is_there && !cache_->Put(RecordKey(path), AsBytes(record))) return;
     model::MutexLock lock(mutex_);
     Seen* const seen = known_.Find(path);
     if (seen && seen->info == info) seen->is_recorded = true;
@@ -171,10 +172,8 @@ class FileCache {
   }
 
   // What this mount or another one has noted of the file.
-  std::optional<ValueInfo> ReadRecord(const std::string& path) const {
-    const auto record = cache_->Get(RecordKey(path), kLongestRecord);
-    if (!record) return std::nullopt;
-    return ParseRecord(AsText(record->span()));
+  std::optional<Bytes> ReadRecord(const std::string& path) const {
+    return cache_->Get(RecordKey(path), kLongestRecord);
   }
   static std::string RecordOf(const ValueInfo& info) {
     return fmt::format("{} {} {}", info.size, info.modified_ns, info.generation.ToText());
