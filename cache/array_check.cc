@@ -11,7 +11,7 @@ using model::Result;
 
 namespace {
 
-constexpr uint64_t kPieceBytes = uint64_t{4} << 20;
+constexpr uint64_t kCheckedBytes = uint64_t{4} << 20;
 // Finding and opening a chunk costs as much as decoding this.
 constexpr uint64_t kLeastCost = uint64_t{16} << 10;
 
@@ -19,7 +19,7 @@ uint64_t CountParts(const ArrayReader& reader, bool in_pieces) {
   if (reader.element_count() == 0) return 0;
   if (!in_pieces) return reader.chunk_count();
   const uint64_t bytes = reader.byte_size();
-  return bytes / kPieceBytes + (bytes % kPieceBytes != 0);
+  return bytes / kCheckedBytes + (bytes % kCheckedBytes != 0);
 }
 
 }  // namespace
@@ -39,9 +39,9 @@ Result<ArrayCheck::Part> ArrayCheck::Run(uint64_t part) const {
 }
 
 Result<ArrayCheck::Part> ArrayCheck::RunPiece(uint64_t piece) const {
-  thread_local Bytes buffer(kPieceBytes);
-  const uint64_t offset = piece * kPieceBytes;
-  const uint64_t size = std::min(kPieceBytes, reader_.byte_size() - offset);
+  thread_local Bytes buffer(kCheckedBytes);
+  const uint64_t offset = piece * kCheckedBytes;
+  const uint64_t size = std::min(kCheckedBytes, reader_.byte_size() - offset);
   NDLFS_RETURN_IF_ERROR(reader_.Read(offset, buffer.span().first(size)));
   return Part{.bytes = size};
 }

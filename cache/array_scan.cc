@@ -31,7 +31,7 @@ using Coordinates = std::vector<uint64_t>;
 std::atomic<unsigned> all_helpers{0};
 
 // Elements that lie in a file as they are come in pieces of this size.
-constexpr uint64_t kPieceBytes = uint64_t{1} << 20;
+constexpr uint64_t kScannedBytes = uint64_t{1} << 20;
 
 // Where a chunk lies in its array.
 struct ChunkPlace {
@@ -86,7 +86,8 @@ class Scan {
     return reader.element_count() / each + (reader.element_count() % each != 0);
   }
   static uint64_t PieceElements(const ArrayReader& reader) {
-    return std::max<uint64_t>(1, kPieceBytes / std::max<size_t>(1, reader.spec().dtype.size()));
+    return std::max<uint64_t>(1,
+                              kScannedBytes / std::max<size_t>(1, reader.spec().dtype.size()));
   }
 
   // False where there are enough, or the system has none.

@@ -81,7 +81,7 @@ void ForEachRow(std::span<const CopyAxis> axes, const Row& row) {
 // What is read in one piece and then copied from: it stays in the cache of the
 // processor between. Twice as much took a fifth longer, and `preadv` of rows of
 // 1 KiB to where they belong took two fifths longer.
-constexpr size_t kPieceBytes = 64 << 10;
+constexpr size_t kCopiedBytes = 64 << 10;
 
 // Runs of this size are read to where they belong.
 constexpr size_t kDirectBytes = 16 << 10;
@@ -92,7 +92,7 @@ constexpr uint64_t kSmallBytes = 4 << 10;
 constexpr uint64_t kMostWaste = 4;
 
 std::span<std::byte> PieceBuffer() {
-  thread_local std::vector<std::byte> buffer(kPieceBytes);
+  thread_local std::vector<std::byte> buffer(kCopiedBytes);
   return buffer;
 }
 
@@ -126,7 +126,7 @@ class StridedReader {
 
  private:
   bool IsOnePiece(std::span<const CopyAxis> axes, uint64_t extent) const {
-    if (run_ >= kDirectBytes || extent > kPieceBytes) return false;
+    if (run_ >= kDirectBytes || extent > kCopiedBytes) return false;
     uint64_t wanted = run_;
     for (const CopyAxis& axis : axes) wanted *= axis.count;
     return extent <= std::max(kSmallBytes, kMostWaste * wanted);

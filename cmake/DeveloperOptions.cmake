@@ -43,6 +43,15 @@ function(ndlfs_test_flags target)
   endif()
 endfunction()
 
+# ndlfs_unity(TARGET): compiles eight sources at a time, if NDLFS_UNITY is set. Names in unnamed
+# namespaces must therefore differ within a room. Without the option, each source is compiled alone
+# and has to include what it uses.
+function(ndlfs_unity target)
+  if(NDLFS_UNITY)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
+  endif()
+endfunction()
+
 # ndlfs_precompile(TARGET KIND): what most sources of a kind include, as `room`, `fuzzed` or `test`, is
 # compiled once for all the targets of it. Off by default: each source has to include what it uses.
 set(NDLFS_PRECOMPILED_room

@@ -13,6 +13,7 @@ function(ndlfs_room name)
   target_link_libraries(ndlfs_${name}
     PUBLIC ndlfs::build_flags ${room_PUBLIC}
     PRIVATE ${room_PRIVATE})
+  ndlfs_unity(ndlfs_${name})
   # The fuzz targets link nothing of fs/.
   if(NDLFS_BUILD_FUZZERS AND NOT CMAKE_CURRENT_SOURCE_DIR MATCHES "^${PROJECT_SOURCE_DIR}/fs/")
     ndlfs_fuzzed_flags(ndlfs_${name})

@@ -18,7 +18,7 @@ using Bytes = std::span<const std::byte>;
 using MutableBytes = std::span<std::byte>;
 
 // The most values in one element; a Value takes about 50 bytes of memory.
-constexpr uint64_t kMaxParts = 1'000'000;
+constexpr uint64_t kMaxElementParts = 1'000'000;
 constexpr uint32_t kReplacementCharacter = 0xFFFD;
 
 uint64_t LoadUnsigned(Bytes bytes, ByteOrder order) {
@@ -240,12 +240,12 @@ Result<Value> DecodeArray(const Datatype& type, size_t dim, Bytes& bytes, uint64
     return Decode(base, element, parts);
   }
   if (type.shape()[dim] > parts) {
-    return Limit("an element of more than {} values", kMaxParts);
+    return Limit("an element of more than {} values", kMaxElementParts);
   }
   Value::List list;
   list.reserve(type.shape()[dim]);
   for (uint64_t i = 0; i < type.shape()[dim]; ++i) {
-    if (parts == 0) return Limit("an element of more than {} values", kMaxParts);
+    if (parts == 0) return Limit("an element of more than {} values", kMaxElementParts);
     --parts;
     NDLFS_TRY(Value value, DecodeArray(type, dim + 1, bytes, parts));
     list.push_back(std::move(value));
@@ -254,7 +254,7 @@ Result<Value> DecodeArray(const Datatype& type, size_t dim, Bytes& bytes, uint64
 }
 
 Result<Value> Decode(const Datatype& type, Bytes bytes, uint64_t& parts) {
-  if (parts == 0) return Limit("an element of more than {} values", kMaxParts);
+  if (parts == 0) return Limit("an element of more than {} values", kMaxElementParts);
   --parts;
   switch (type.kind()) {
     case Datatype::Kind::kInteger: {
@@ -398,7 +398,7 @@ Result<Value> DecodeElement(const Datatype& type, std::span<const std::byte> byt
   if (bytes.size() != type.size()) {
     return Internal("an element of {} bytes in {}", type.size(), bytes.size());
   }
-  uint64_t parts = kMaxParts;
+  uint64_t parts = kMaxElementParts;
   return Decode(type, bytes, parts);
 }
 

@@ -105,9 +105,9 @@ Json KeepDigits(std::string_view text) {
 }
 
 // Builds the value from the parser's events.
-class Builder final : public nlohmann::json_sax<Json> {
+class JsonBuilder final : public nlohmann::json_sax<Json> {
  public:
-  explicit Builder(size_t max_values) : values_left_(max_values) {}
+  explicit JsonBuilder(size_t max_values) : values_left_(max_values) {}
 
   bool null() override { return Add(nullptr); }
   bool boolean(bool value) override { return Add(value); }
@@ -222,7 +222,7 @@ void AppendCompact(std::string& out, const Json& value) {
 
 model::Result<Json> Parse(std::string_view text, Json::input_format_t format,
                           std::string_view format_name, size_t max_values) {
-  Builder builder(max_values);
+  JsonBuilder builder(max_values);
   try {
     if (Json::sax_parse(text, &builder, format)) return builder.TakeRoot();
   } catch (const std::exception& error) {

@@ -131,7 +131,7 @@ ByteOrder TakeOrder(std::string_view& text) {
   return first == '>' ? ByteOrder::kBig : ByteOrder::kLittle;
 }
 
-class Builder {
+class DtypeBuilder {
  public:
   model::Result<Datatype> Build(const NumpyDescr& descr) {
     switch (descr.kind) {
@@ -253,7 +253,9 @@ model::Result<Datatype> NumpyDtype(std::string_view typestr) {
   return NotAType(typestr);
 }
 
-model::Result<Datatype> NumpyDtype(const NumpyDescr& descr) { return Builder().Build(descr); }
+model::Result<Datatype> NumpyDtype(const NumpyDescr& descr) {
+  return DtypeBuilder().Build(descr);
+}
 
 model::Storage NumpyStorage(const Datatype& stored) {
   model::Storage storage;

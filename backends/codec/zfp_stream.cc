@@ -58,24 +58,24 @@ model::Failure NoMemory() { return model::Limit("not enough memory for a decompr
 // Decodes the next block. A block of less than four dimensions fills the beginning
 // of the memory.
 template <typename T>
-using BlockDecoder = size_t (*)(zfp_stream*, T*);
+using ZfpBlockDecoder = size_t (*)(zfp_stream*, T*);
 
 template <typename T>
-constexpr std::array<BlockDecoder<T>, 4> kBlockDecoders = {};
+constexpr std::array<ZfpBlockDecoder<T>, 4> kBlockDecoders = {};
 template <>
-constexpr std::array<BlockDecoder<int32_t>, 4> kBlockDecoders<int32_t> = {
+constexpr std::array<ZfpBlockDecoder<int32_t>, 4> kBlockDecoders<int32_t> = {
     zfp_decode_block_int32_1, zfp_decode_block_int32_2, zfp_decode_block_int32_3,
     zfp_decode_block_int32_4};
 template <>
-constexpr std::array<BlockDecoder<int64_t>, 4> kBlockDecoders<int64_t> = {
+constexpr std::array<ZfpBlockDecoder<int64_t>, 4> kBlockDecoders<int64_t> = {
     zfp_decode_block_int64_1, zfp_decode_block_int64_2, zfp_decode_block_int64_3,
     zfp_decode_block_int64_4};
 template <>
-constexpr std::array<BlockDecoder<float>, 4> kBlockDecoders<float> = {
+constexpr std::array<ZfpBlockDecoder<float>, 4> kBlockDecoders<float> = {
     zfp_decode_block_float_1, zfp_decode_block_float_2, zfp_decode_block_float_3,
     zfp_decode_block_float_4};
 template <>
-constexpr std::array<BlockDecoder<double>, 4> kBlockDecoders<double> = {
+constexpr std::array<ZfpBlockDecoder<double>, 4> kBlockDecoders<double> = {
     zfp_decode_block_double_1, zfp_decode_block_double_2, zfp_decode_block_double_3,
     zfp_decode_block_double_4};
 
@@ -117,7 +117,7 @@ bool NextBlock(Extents& begin, const Extents& extents) {
 template <typename T>
 model::Result<void> DecodeBlocks(const zfp_field& field, zfp_stream& parameters,
                                  const BitStream& stream, std::byte* to) {
-  const BlockDecoder<T> decode = kBlockDecoders<T>[zfp_field_dimensionality(&field) - 1];
+  const ZfpBlockDecoder<T> decode = kBlockDecoders<T>[zfp_field_dimensionality(&field) - 1];
   const Extents extents = ExtentsOf(field);
   std::array<T, kMaxValues> block;
   Extents begin = {};

@@ -13,7 +13,6 @@ namespace ndlfs::backends {
 namespace {
 
 using model::Datatype;
-using model::Value;
 using model::WideInt;
 
 WideInt IntegerOf(const Json& value) {
@@ -28,7 +27,7 @@ bool IsExactReal(const Json& value) {
   return static_cast<WideInt>(static_cast<double>(number)) == number;
 }
 
-Value BoolValue(bool value) { return value ? "TRUE" : "FALSE"; }
+model::Value BoolValue(bool value) { return value ? "TRUE" : "FALSE"; }
 
 // What the scalars of a list have in common.
 enum class ScalarKind { kBool, kInteger, kReal, kText, kOther };
@@ -87,7 +86,7 @@ std::optional<Datatype> FittingType(ScalarKind kind, std::span<const Json> items
   return std::nullopt;
 }
 
-Value ScalarValue(ScalarKind kind, const Json& item) {
+model::Value ScalarValue(ScalarKind kind, const Json& item) {
   switch (kind) {
     case ScalarKind::kBool:
       return BoolValue(item.get<bool>());
@@ -128,7 +127,7 @@ model::Attribute MakeAttribute(std::string name, const Json& value) {
     return attribute;
   }
   attribute.shape = {items.size()};
-  Value::List list;
+  model::Value::List list;
   list.reserve(items.size());
   for (const Json& item : items) list.push_back(ScalarValue(kind, item));
   attribute.value = std::move(list);
@@ -149,18 +148,18 @@ model::Result<std::vector<model::Attribute>> MakeAttributes(const Json& object) 
 
 model::Value JsonToValue(const Json& value) {
   if (value.is_object()) {
-    Value::Map map;
+    model::Value::Map map;
     for (const auto& [key, member] : value.items()) map.emplace_back(key, JsonToValue(member));
     return map;
   }
   if (value.is_array()) {
-    Value::List list;
+    model::Value::List list;
     for (const Json& item : value) list.push_back(JsonToValue(item));
     return list;
   }
   if (!BigInteger(value).empty()) return std::string(BigInteger(value));
   const ScalarKind kind = KindOf(value);
-  return kind == ScalarKind::kOther ? Value() : ScalarValue(kind, value);
+  return kind == ScalarKind::kOther ? model::Value() : ScalarValue(kind, value);
 }
 
 }  // namespace ndlfs::backends

@@ -37,7 +37,7 @@ Callers& AllCallers() {
   return callers;
 }
 
-thread_local CallerPtr current;
+thread_local CallerPtr current_caller;
 thread_local uint64_t denial_count = 0;
 
 #ifdef SYS_setgroups32
@@ -122,13 +122,15 @@ const CallerPtr& SelfAsCaller() {
   return self;
 }
 
-CallerScope::CallerScope(CallerPtr caller) : outer_(std::move(caller)) { outer_.swap(current); }
+CallerScope::CallerScope(CallerPtr caller) : outer_(std::move(caller)) {
+  outer_.swap(current_caller);
+}
 
-CallerScope::~CallerScope() { outer_.swap(current); }
+CallerScope::~CallerScope() { outer_.swap(current_caller); }
 
-const CallerPtr& CallerScope::Current() { return current; }
+const CallerPtr& CallerScope::Current() { return current_caller; }
 
-uint64_t CallerScope::CurrentId() { return current ? current->id : 0; }
+uint64_t CallerScope::CurrentId() { return current_caller ? current_caller->id : 0; }
 
 uint64_t CallerScope::denials() { return denial_count; }
 

@@ -4,20 +4,20 @@
 namespace ndlfs::backends {
 namespace {
 
-thread_local RequestScope* current = nullptr;
+thread_local RequestScope* current_scope = nullptr;
 
 }  // namespace
 
-RequestScope::RequestScope() : outer_(current) { current = this; }
+RequestScope::RequestScope() : outer_(current_scope) { current_scope = this; }
 
-RequestScope::~RequestScope() { current = outer_; }
+RequestScope::~RequestScope() { current_scope = outer_; }
 
-RequestScope* RequestScope::Current() { return current; }
+RequestScope* RequestScope::Current() { return current_scope; }
 
 void RequestScope::ForgetAll() {
-  if (current == nullptr) return;
-  current->kept_.clear();
-  current->anew_since_ = std::chrono::steady_clock::now();
+  if (current_scope == nullptr) return;
+  current_scope->kept_.clear();
+  current_scope->anew_since_ = std::chrono::steady_clock::now();
 }
 
 void RequestScope::Keep(uint64_t owner, std::string_view key,

@@ -20,7 +20,7 @@ using model::ErrorCode;
 
 // Nobody asks twice for a chunk: room for what is being decoded, and for the
 // indexes of shards.
-constexpr uint64_t kCacheSize = uint64_t{256} << 20;
+constexpr uint64_t kCheckCacheSize = uint64_t{256} << 20;
 // Finding out what there is to do is not to run ahead by more than memory has
 // room for.
 constexpr size_t kMaxQueue = 16384;
@@ -110,7 +110,7 @@ struct Checker::Store {
 };
 
 Checker::Checker(const Options& options, OnStore on_store)
-    : options_(options), on_store_(std::move(on_store)), cache_(kCacheSize) {}
+    : options_(options), on_store_(std::move(on_store)), cache_(kCheckCacheSize) {}
 
 void Checker::Run(const Walk& walk, const std::function<void()>& tick) {
   const unsigned count = options_.threads != 0

@@ -23,10 +23,10 @@
 namespace ndlfs::fs {
 namespace {
 
-constexpr uint64_t kCacheSize = uint64_t{512} << 20;
-constexpr size_t kPieceSize = size_t{4} << 20;
+constexpr uint64_t kCatCacheSize = uint64_t{512} << 20;
+constexpr size_t kCopiedPiece = size_t{4} << 20;
 
-struct Arguments {
+struct CatArguments {
   std::string store;
   std::string path;
   std::string view;           // empty: the first view that the array has
@@ -37,7 +37,7 @@ struct Arguments {
 // The file to write: the one that was asked for, or the first.
 template <typename Input>
 model::Result<ViewName> ChooseView(const ViewProvider<Input>& provider, const Input& input,
-                                   const Arguments& arguments, std::string_view what) {
+                                   const CatArguments& arguments, std::string_view what) {
   std::vector<ViewName> names = provider.Names(input);
   if (names.empty()) return model::Unsupported("{} have no view", what);
   if (arguments.view.empty()) return std::move(names.front());
@@ -51,8 +51,8 @@ model::Result<ViewName> ChooseView(const ViewProvider<Input>& provider, const In
 // Like cat(1), writes what is before a byte that cannot be read: pieces become smaller
 // towards that.
 model::Result<void> Copy(const View& view) {
-  backends::Bytes buffer(kPieceSize);
-  size_t piece = kPieceSize;
+  backends::Bytes buffer(kCopiedPiece);
+  size_t piece = kCopiedPiece;
   for (uint64_t offset = 0;;) {
     const auto count = view.Read(offset, buffer.span().first(piece));
     if (!count && piece > 1) {
@@ -116,7 +116,7 @@ model::Result<ViewName> ChooseSlice(const ViewProvider<Input>& provider, const I
 // the file is not asked for, so no refusal for that reason counts.
 template <typename Input>
 model::Result<void> CopyView(const ViewProvider<Input>& provider, const Input& input,
-                             const Arguments& arguments, std::string_view what) {
+                             const CatArguments& arguments, std::string_view what) {
   NDLFS_TRY(ViewName chosen, ChooseView(provider, input, arguments, what));
   NDLFS_RETURN_IF_ERROR(CheckSuits(chosen, provider.Names(input)));
   if (!arguments.slice.empty()) {
@@ -127,7 +127,7 @@ model::Result<void> CopyView(const ViewProvider<Input>& provider, const Input& i
 }
 
 model::Result<void> CopyGroup(const OpenedStore& store, cache::ChunkCache& cache,
-                              const Arguments& arguments) {
+                              const CatArguments& arguments) {
   NDLFS_TRY(const auto group, MakeGroupInput(store.hierarchy, store.object, cache));
   if (GroupViews().Names(*group).empty()) {
     return model::BadInput("a group has no data of its own; ndlfs describe shows its arrays");
@@ -142,10 +142,10 @@ bool IsOfGroupsAlone(std::string_view view) {
          std::ranges::any_of(GroupViewKinds(), is_named);
 }
 
-model::Result<void> CopyObject(const OpenedStore& store, const Arguments& arguments) {
+model::Result<void> CopyObject(const OpenedStore& store, const CatArguments& arguments) {
   const std::string& path = store.object;
   NDLFS_TRY(const auto node, store.hierarchy->Load(path));
-  cache::ChunkCache cache(kCacheSize);
+  cache::ChunkCache cache(kCatCacheSize);
   if (node->is_group()) {
     NDLFS_RETURN_IF_ERROR(CopyGroup(store, cache, arguments), path);
     return {};
@@ -169,7 +169,7 @@ model::Result<void> CopyObject(const OpenedStore& store, const Arguments& argume
   return {};
 }
 
-model::Result<int> Cat(const Arguments& arguments) {
+model::Result<int> Cat(const CatArguments& arguments) {
   NDLFS_TRY(const OpenedStore named, OpenStore(arguments.store, arguments.options.remote));
   NDLFS_TRY(const OpenedStore store, FollowLinks(named, arguments.path));
   const auto copied = CopyObject(store, arguments);
@@ -210,7 +210,7 @@ std::string Lines(const std::vector<std::string_view>& names, size_t width) {
 }
 
 Command::Body PrepareCat(CLI::App& app) {
-  const auto arguments = std::make_shared<Arguments>();
+  const auto arguments = std::make_shared<CatArguments>();
   app.add_option("STORE", arguments->store, "File, directory or URL that is an array store")
       ->required()
       ->option_text(" ");

@@ -44,7 +44,7 @@ constexpr double kPlainInterval = 10;
 // Threads that read while `warm` waits for a server.
 constexpr unsigned kWarmThreads = 32;
 
-struct Arguments {
+struct CheckArguments {
   std::string_view command = "check";
   std::vector<std::string> sources;
   std::string format = "text";
@@ -57,7 +57,7 @@ struct Arguments {
 // The checker that the signal handler stops.
 std::atomic<Checker*> running_checker{nullptr};
 
-void OnSignal(int) {
+void OnStopSignal(int) {
   if (Checker* checker = running_checker.load()) checker->Stop();
 }
 
@@ -68,7 +68,7 @@ class StopOnSignal {
   explicit StopOnSignal(Checker& checker) {
     running_checker = &checker;
     struct sigaction action = {};
-    action.sa_handler = &OnSignal;
+    action.sa_handler = &OnStopSignal;
     action.sa_flags = static_cast<int>(SA_RESETHAND | SA_RESTART);
     for (const int signal : {SIGINT, SIGTERM}) ::sigaction(signal, &action, nullptr);
   }
@@ -182,7 +182,7 @@ int StatusOf(const CheckSummary& summary, const std::vector<model::Error>& error
   return summary.not_checked != 0 ? kNotChecked : kSound;
 }
 
-model::Result<int> Check(const Arguments& arguments) {
+model::Result<int> Check(const CheckArguments& arguments) {
   Output output(arguments.command,
                 arguments.format == "json" ? CheckFormat::kJson : CheckFormat::kText);
   Checker checker(arguments.options, [&](const StoreReport& report) {
@@ -223,7 +223,7 @@ std::string CheckFormatName(const std::string& name) {
 template <typename Value>
 CLI::Option* AddParsed(CLI::App& app, const std::string& name,
                        model::Result<Value> (*parse)(std::string_view), Value& value,
-                       std::shared_ptr<Arguments> owner, const std::string& description) {
+                       std::shared_ptr<CheckArguments> owner, const std::string& description) {
   const auto set = [name, parse, &value, owner = std::move(owner)](const std::string& text) {
     const auto parsed = parse(text);
     if (!parsed) throw CLI::ValidationError(name + ": " + parsed.error().message());
@@ -233,7 +233,7 @@ CLI::Option* AddParsed(CLI::App& app, const std::string& name,
 }
 
 Command::Body PrepareCheck(CLI::App& app) {
-  const auto arguments = std::make_shared<Arguments>();
+  const auto arguments = std::make_shared<CheckArguments>();
   app.add_option("SOURCE", arguments->sources,
                  "Stores, or directories to search for stores; or URLs")
       ->required()
@@ -262,13 +262,13 @@ Command::Body PrepareCheck(CLI::App& app) {
 }
 
 // Reads all that a mount may need through the block cache, which keeps it.
-model::Result<int> Warm(const Arguments& arguments) {
+model::Result<int> Warm(const CheckArguments& arguments) {
   NDLFS_RETURN_IF_ERROR(CheckBlockCache(arguments.mount_options.remote));
   return Check(arguments);
 }
 
 Command::Body PrepareWarm(CLI::App& app) {
-  const auto arguments = std::make_shared<Arguments>();
+  const auto arguments = std::make_shared<CheckArguments>();
   arguments->command = "warm";
   arguments->options.threads = kWarmThreads;
   app.add_option("PATH", arguments->sources,
@@ -289,7 +289,7 @@ Command::Body PrepareWarm(CLI::App& app) {
 }  // namespace
 
 model::Result<int> CheckSources(std::vector<std::string> sources) {
-  Arguments arguments;
+  CheckArguments arguments;
   arguments.sources = std::move(sources);
   return Check(arguments);
 }

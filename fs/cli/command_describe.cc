@@ -17,19 +17,19 @@
 namespace ndlfs::fs {
 namespace {
 
-constexpr uint64_t kCacheSize = uint64_t{64} << 20;
+constexpr uint64_t kDescribeCacheSize = uint64_t{64} << 20;
 
-struct Arguments {
+struct DescribeArguments {
   std::string store;
   std::string path = "/";
   bool no_values = false;
   MountOptions options;  // those about URLs
 };
 
-model::Result<int> Describe(const Arguments& arguments) {
+model::Result<int> Describe(const DescribeArguments& arguments) {
   NDLFS_TRY(const OpenedStore named, OpenStore(arguments.store, arguments.options.remote));
   NDLFS_TRY(const OpenedStore store, FollowLinks(named, arguments.path));
-  cache::ChunkCache cache(kCacheSize);
+  cache::ChunkCache cache(kDescribeCacheSize);
   const ReaderOf reader_of =
       [&](std::string_view path) -> std::shared_ptr<const cache::ArrayReader> {
     if (arguments.no_values) return nullptr;
@@ -52,7 +52,7 @@ model::Result<int> Describe(const Arguments& arguments) {
 }
 
 Command::Body PrepareDescribe(CLI::App& app) {
-  const auto arguments = std::make_shared<Arguments>();
+  const auto arguments = std::make_shared<DescribeArguments>();
   app.add_option("STORE", arguments->store, "File, directory or URL that is an array store")
       ->required()
       ->option_text(" ");

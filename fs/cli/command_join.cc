@@ -38,7 +38,7 @@ using model::ValueSource;
 constexpr uint64_t kMostCoordinateBytes = uint64_t{64} << 20;
 constexpr int kDiffers = 1;
 
-struct Arguments {
+struct JoinArguments {
   std::vector<std::string> stores;
   std::string along;
   std::string output;
@@ -79,7 +79,7 @@ struct Place {
 };
 
 // The folder that holds the document and all stores is the source.
-Result<Place> FindPlace(const Arguments& arguments) {
+Result<Place> FindPlace(const JoinArguments& arguments) {
   std::error_code error;
   const auto absolute = [&](const std::string& path) {
     stdfs::path given = stdfs::absolute(path, error).lexically_normal();
@@ -245,7 +245,7 @@ Result<PartOrder> FindOrder(const PartStores& stores, const std::string& along,
   return PartOrder();
 }
 
-Result<int> Join(const Arguments& arguments) {
+Result<int> Join(const JoinArguments& arguments) {
   NDLFS_TRY(Place place, FindPlace(arguments));
   backends::OpenOptions options;
   options.open_store = backends::OpenAnyStore;
@@ -275,7 +275,7 @@ Result<int> Join(const Arguments& arguments) {
 }
 
 Command::Body PrepareJoin(CLI::App& app) {
-  const auto arguments = std::make_shared<Arguments>();
+  const auto arguments = std::make_shared<JoinArguments>();
   app.add_option("STORE", arguments->stores, "Files or directories that are array stores")
       ->required()
       ->option_text("...");

@@ -11,13 +11,13 @@
 namespace ndlfs::fs {
 namespace {
 
-struct Arguments {
+struct RunArguments {
   MountOptions options;
   std::vector<std::string> command;
 };
 
 Command::Body PrepareRun(CLI::App& app) {
-  const auto arguments = std::make_shared<Arguments>();
+  const auto arguments = std::make_shared<RunArguments>();
   // Messages stand among those of the command: none that all is well.
   arguments->options.log_level = "warn";
   static constexpr bool kTolerant = false;

@@ -32,14 +32,14 @@ using model::BadInput;
 using model::Quote;
 using model::Result;
 
-struct Arguments {
+struct StatsArguments {
   std::string mountpoint;
   double interval = 1;
   unsigned count = 0;  // 0: until it is interrupted
 };
 
 volatile std::sig_atomic_t stopped = 0;
-void OnSignal(int) { stopped = 1; }
+void OnWatchSignal(int) { stopped = 1; }
 
 // A file in .ndlfs. It is open for a moment only, or nobody could unmount.
 Result<std::string> ReadControlFile(const std::string& mountpoint, const char* name) {
@@ -141,7 +141,7 @@ class Screen {
 };
 
 // Rates need two moments: the first screen shows those since the mount.
-Result<int> Watch(const Arguments& arguments, const MountFacts& facts, MountStats before) {
+Result<int> Watch(const StatsArguments& arguments, const MountFacts& facts, MountStats before) {
   const auto milliseconds = static_cast<int>(arguments.interval * 1000);
   const auto screen = Screen::Open();
   if (!screen) {
@@ -168,7 +168,7 @@ Result<int> Watch(const Arguments& arguments, const MountFacts& facts, MountStat
   }
 }
 
-Result<int> Stats(const Arguments& arguments) {
+Result<int> Stats(const StatsArguments& arguments) {
   const auto config = ReadControlFile(arguments.mountpoint, "config.yaml");
   if (!config && config.error().sys_errno() == ENOTCONN) {
     return BadInput("{}: the mount there has died; ndlfs umount removes it",
@@ -183,7 +183,7 @@ Result<int> Stats(const Arguments& arguments) {
   }
   NDLFS_TRY(auto first, ReadStats(arguments.mountpoint));
   struct sigaction action = {};
-  action.sa_handler = &OnSignal;
+  action.sa_handler = &OnWatchSignal;
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) ::sigaction(signal, &action, nullptr);
   const MountFacts facts = {ValueOf(*config, "source"), arguments.mountpoint,
                             ValueOf(*config, "version")};
@@ -203,7 +203,7 @@ std::optional<Number> Parse(const std::string& text) {
 }
 
 Command::Body PrepareStats(CLI::App& app) {
-  const auto arguments = std::make_shared<Arguments>();
+  const auto arguments = std::make_shared<StatsArguments>();
   app.add_option("MOUNTPOINT", arguments->mountpoint, "Directory where ndlfs is mounted")
       ->required()
       ->option_text(" ");

@@ -18,9 +18,9 @@
 namespace ndlfs::fs {
 namespace {
 
-constexpr size_t kPieceSize = size_t{1} << 20;
+constexpr size_t kReadPiece = size_t{1} << 20;
 
-struct Arguments {
+struct ValidateArguments {
   std::vector<std::string> files;
   std::string format = "text";
 };
@@ -41,8 +41,8 @@ model::Result<std::string> ReadDocument(const std::string& file) {
   std::string text;
   while (text.size() <= model::kMaxNdlBytes) {
     const size_t size = text.size();
-    text.resize(size + kPieceSize);
-    const ssize_t count = ::read(fd, text.data() + size, kPieceSize);
+    text.resize(size + kReadPiece);
+    const ssize_t count = ::read(fd, text.data() + size, kReadPiece);
     if (count < 0 && errno != EINTR) return model::IoError(errno, file);
     text.resize(size + (count > 0 ? static_cast<size_t>(count) : 0));
     if (count == 0) break;
@@ -76,7 +76,7 @@ class Report {
   std::string text_;
 };
 
-model::Result<int> Validate(const Arguments& arguments) {
+model::Result<int> Validate(const ValidateArguments& arguments) {
   Report report(arguments.format == "json");
   bool valid = true;
   for (const std::string& file : arguments.files) {
@@ -96,7 +96,7 @@ model::Result<int> Validate(const Arguments& arguments) {
 }
 
 Command::Body PrepareValidate(CLI::App& app) {
-  const auto arguments = std::make_shared<Arguments>();
+  const auto arguments = std::make_shared<ValidateArguments>();
   app.add_option("FILE", arguments->files, "NDL documents; - is standard input")
       ->required()
       ->option_text("...");

@@ -40,7 +40,7 @@ constexpr int kSignalled = 128;
 
 // How long the end of the mount is waited for; programs that the command left in
 // the background may still use it.
-constexpr auto kEndTimeout = std::chrono::seconds(1);
+constexpr auto kCommandEndTimeout = std::chrono::seconds(1);
 constexpr auto kEndInterval = std::chrono::milliseconds(5);
 
 // A new directory that only this user may enter.
@@ -217,7 +217,7 @@ Result<int> Run::RunCommand() {
 void Run::EndMount() {
   if (namespaces_.is_private) ::unshare(CLONE_NEWNS);
   ::umount2(options_.mountpoint.c_str(), MNT_DETACH);  // our copy of it
-  const auto end = std::chrono::steady_clock::now() + kEndTimeout;
+  const auto end = std::chrono::steady_clock::now() + kCommandEndTimeout;
   while (::waitpid(server_, nullptr, WNOHANG) == 0 && std::chrono::steady_clock::now() < end) {
     std::this_thread::sleep_for(kEndInterval);
   }

@@ -60,7 +60,7 @@ std::string ResolveLink(const std::string& path) {
   return real ? real.get() : path;
 }
 
-constexpr std::chrono::seconds kEndTimeout(60);
+constexpr std::chrono::seconds kDaemonEndTimeout(60);
 
 std::string WhyNot(const std::string& mountpoint, std::string_view reason) {
   const bool busy = reason.find("busy") != std::string_view::npos;
@@ -159,9 +159,9 @@ model::Result<void> RunUnmount(const std::string& path) {
   NDLFS_TRY(const MountEntry mount, FindOurMount(mounts, path));
   const auto process = MountProcess::Find(mount.mountpoint);
   NDLFS_RETURN_IF_ERROR(Unmount(mount.mountpoint));
-  if (!process || process->WaitForEnd(kEndTimeout)) return {};
+  if (!process || process->WaitForEnd(kDaemonEndTimeout)) return {};
   return model::Internal("{} is unmounted, but process {} has not ended after {} seconds",
-                         Quote(mount.mountpoint), process->pid(), kEndTimeout.count());
+                         Quote(mount.mountpoint), process->pid(), kDaemonEndTimeout.count());
 }
 
 }  // namespace ndlfs::fs

@@ -45,12 +45,6 @@ class Refusals {
   std::optional<model::Error> passing_;
 };
 
-uint64_t HashNames(const std::vector<std::string>& names) {
-  uint64_t hash = names.size();
-  for (const std::string& name : names) hash = HashPath(hash, name);
-  return hash;
-}
-
 uint64_t VersionOfNames(const backends::Hierarchy& hierarchy, std::string_view path) {
   const auto names = hierarchy.List(path);
   return names ? HashNames(*names) : 0;
@@ -126,7 +120,7 @@ class TracedHierarchy final : public backends::Hierarchy {
 };
 
 // Left to itself, the allocator keeps what was used to write a document of so many.
-constexpr size_t kManyParts = 1000;
+constexpr size_t kManyDocumentParts = 1000;
 
 model::Result<DocumentPtr> Write(const DocumentWriter& writer,
                                  const std::shared_ptr<MountedStore>& store,
@@ -206,7 +200,7 @@ model::Result<DocumentPtr> DocumentCache::Get(const std::shared_ptr<MountedStore
   }
   if (!seen.fresh) {
     NDLFS_TRY(seen.document, Write(writer_, store, hierarchy, path));
-    if (seen.document->parts.size() >= kManyParts) backends::GiveBackFreeMemory();
+    if (seen.document->parts.size() >= kManyDocumentParts) backends::GiveBackFreeMemory();
   }
   Keep(store, path, seen.document, now);
   return seen.document;

@@ -32,6 +32,12 @@ uint64_t HashNumber(uint64_t seed, uint64_t number) {
   return HashPath(seed, {reinterpret_cast<const char*>(&number), sizeof(number)});
 }
 
+uint64_t HashNames(const std::vector<std::string>& names) {
+  uint64_t hash = names.size();
+  for (const std::string& name : names) hash = HashPath(hash, name);
+  return hash;
+}
+
 InodeTable::InodeTable(ObjectPtr root) : InodeTable(std::move(root), &HashPath) {}
 
 InodeTable::InodeTable(ObjectPtr root, Hash hash) : hash_(std::move(hash)) {

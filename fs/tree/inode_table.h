@@ -191,5 +191,7 @@ class InodeTable {
 uint64_t HashPath(uint64_t parent, std::string_view name);
 // The same with a number instead of a name.
 uint64_t HashNumber(uint64_t seed, uint64_t number);
+// Of a whole listing: another number where a name comes, goes or changes.
+uint64_t HashNames(const std::vector<std::string>& names);
 
 }  // namespace ndlfs::fs

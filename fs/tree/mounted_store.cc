@@ -12,6 +12,7 @@
 #include "backends/store/cancellation.h"
 #include "backends/store/keys.h"
 #include "backends/store/request_scope.h"
+#include "fs/tree/store_attributes.h"
 #include "model/path_name.h"
 
 namespace ndlfs::fs {
@@ -25,10 +26,6 @@ using model::IoError;
 constexpr uint64_t kLeastOpened = StoreServices::kOpenedBytes / 128;
 constexpr uint64_t kLeastEntity = StoreServices::kEntityBytes / 1024;
 constexpr uint64_t kHeavyIndex = uint64_t{1} << 20;
-
-backends::Access AccessBy(const FileStatus& status) {
-  return {status.uid, status.gid, status.mode & 0777};
-}
 
 bool IsStale(const model::Error& error) { return error.code() == model::ErrorCode::kStale; }
 bool IsDenied(const model::Error& error) { return error.sys_errno() == EACCES; }

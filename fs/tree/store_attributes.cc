@@ -20,11 +20,11 @@ Attributes AttributesWith(const Access& access, mode_t type, int64_t mtime_ns) {
           .ctime_ns = mtime_ns};
 }
 
+}  // namespace
+
 Access AccessBy(const FileStatus& status) {
   return {status.uid, status.gid, status.mode & 0777};
 }
-
-}  // namespace
 
 Access AccessBy(const Attributes& attributes) {
   return {attributes.uid, attributes.gid, attributes.mode & 0777};

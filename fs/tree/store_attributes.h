@@ -11,6 +11,7 @@
 
 namespace ndlfs::fs {
 
+backends::Access AccessBy(const backends::FileStatus& status);
 backends::Access AccessBy(const Attributes& attributes);
 
 // What files have that are no older and no more open than the store itself.

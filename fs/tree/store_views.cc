@@ -21,12 +21,6 @@ namespace {
 using model::Result;
 using StorePtr = std::shared_ptr<MountedStore>;
 
-uint64_t HashNames(const std::vector<std::string>& names) {
-  uint64_t hash = names.size();
-  for (const std::string& name : names) hash = HashPath(hash, name);
-  return hash;
-}
-
 // `later` is set for an array that is noted for its elements.
 EntityPart NotHeld(const Entity& entity, std::shared_ptr<const LaterElements> later) {
   return {.path = entity.path,
@@ -290,7 +284,7 @@ ArrayInput InputOf(const StorePtr& store, const Entity& entity,
 }
 
 // Left to itself, the allocator keeps what was used to make a view of so many.
-constexpr size_t kManyParts = 1000;
+constexpr size_t kManyViewParts = 1000;
 
 // Whether a view that is made of more than its entity is still what would be made now.
 Result<bool> IsCurrent(const StorePtr& store, const EntityView& view) {
@@ -386,7 +380,7 @@ Result<EntityViewPtr> FindWith(const ViewProvider<Input>& provider, const Input&
   }
   made->view = view ? *std::move(view) : std::make_shared<const RefusedView>(view.error());
   parts.MoveTo(*entity, *made);
-  if (made->parts.size() >= kManyParts) backends::GiveBackFreeMemory();
+  if (made->parts.size() >= kManyViewParts) backends::GiveBackFreeMemory();
   kept = entity->views->Keep(std::move(made));
   // Last, so that it is not dropped for its own parts.
   store->Touch(entity);

@@ -19,7 +19,7 @@ namespace {
 using backends::FileStatus;
 using backends::Follow;
 using model::Result;
-using Names = std::set<std::string, std::less<>>;
+using NameSet = std::set<std::string, std::less<>>;
 
 // Directories whose names are remembered.
 constexpr size_t kMostKnown = 256;
@@ -115,13 +115,13 @@ class GroupWalk {
 
 }  // namespace
 
-WholeFileNames GiveNames(const std::vector<NamedStore>& stores, const Names& taken,
+WholeFileNames GiveNames(const std::vector<NamedStore>& stores, const NameSet& taken,
                          std::string_view extension) {
   const auto short_name = [&](const NamedStore& store) {
     return FileNameOf(StemOf(store.name), "/", "", extension);
   };
   std::map<std::string, int> wanted;
-  Names own;  // names that stores have in the source already
+  NameSet own;  // names that stores have in the source already
   for (const NamedStore& store : stores) {
     ++wanted[short_name(store)];
     if (short_name(store) == store.name) own.insert(store.name);
@@ -186,7 +186,7 @@ std::vector<std::string> WholeFiles::ObjectsOf(MountContext& context, const std:
 
 void WholeFiles::AddStore(MountContext& context, std::string name,
                           const std::string& path_of_entry, std::vector<NamedStore>& stores,
-                          Names& taken) {
+                          NameSet& taken) {
   const std::string path = FollowLinks(*context.source, path_of_entry);
   const auto status = context.source->Stat(path, Follow::kNo);
   const auto found = status && *status ? context.catalog.Find(path, **status) : nullptr;
@@ -235,14 +235,14 @@ Result<WholeFiles::NamesPtr> WholeFiles::Remember(const MountContext& context,
 Result<WholeFiles::NamesPtr> WholeFiles::In(MountContext& context, const std::string& path) {
   return Remember(context, path, [&]() -> Result<WholeFileNames> {
     NDLFS_TRY(const auto listing, context.source->List(path), path);
-    Names entries;
+    NameSet entries;
     for (;;) {
       NDLFS_TRY(const auto* entry, listing->Next(), path);
       if (entry == nullptr) break;
       entries.emplace(entry->name);
     }
     std::vector<NamedStore> stores;
-    Names taken;
+    NameSet taken;
     for (const std::string& name : entries) {
       AddStore(context, name, JoinSourcePath(path, name), stores, taken);
     }
@@ -254,7 +254,7 @@ Result<WholeFiles::NamesPtr> WholeFiles::OfStore(MountContext& context,
                                                  const std::string& path) {
   return Remember(context, path, [&]() -> Result<WholeFileNames> {
     std::vector<NamedStore> stores;
-    Names taken;
+    NameSet taken;
     const std::string place = context.source->Describe(path);
     AddStore(context, std::string(model::BaseName(place)), path, stores, taken);
     return GiveNames(stores, {}, context.as);

@@ -72,7 +72,7 @@ std::optional<Type> TypeOfInteger(const Datatype& type) {
 
 // The type of variables whose values are the bytes of such elements; the dimensions
 // of elements that are arrays or text are left to the caller.
-std::optional<Type> TypeOf(const Datatype& type) {
+std::optional<Type> ClassicType(const Datatype& type) {
   switch (type.kind()) {
     case Kind::kInteger:
       return TypeOfInteger(type);
@@ -82,9 +82,9 @@ std::optional<Type> TypeOf(const Datatype& type) {
       if (ToFloat32(type).converter != nullptr) return Type::kFloat;
       return std::nullopt;
     case Kind::kEnum:
-      return type.is_bool() ? Type::kByte : TypeOf(type.base());
+      return type.is_bool() ? Type::kByte : ClassicType(type.base());
     case Kind::kArray:
-      return TypeOf(type.base());
+      return ClassicType(type.base());
     case Kind::kString:
       return type.is_fixed_size() ? std::optional(Type::kChar) : std::nullopt;
     default:
@@ -179,7 +179,7 @@ std::vector<Type> TypesFor(const Datatype& type) {
   if (type.kind() == Kind::kFloat) {
     return {type.size() <= 4 ? Type::kFloat : Type::kDouble};
   }
-  const auto own = TypeOf(type);
+  const auto own = ClassicType(type);
   if (!own) return {};
   if (!NeedsCdf5(*own)) return {*own};
   if (*own == Type::kUByte) return {Type::kShort};
@@ -277,7 +277,7 @@ class AttributeList {
   }
   void Add(const model::Attribute& from) {
     Attribute attribute = MakeAttribute(from);
-    const auto own = TypeOf(from.type);
+    const auto own = ClassicType(from.type);
     const bool differs = own && attribute.type != Type::kChar && !IsFloat(attribute.type) &&
                          attribute.type != *own;
     if (differs) own_types_.push_back({list_.size(), *own});
@@ -388,7 +388,7 @@ Attributes AttributesOf(const GroupArray& from, Type type) {
 std::string NoteInput(const GroupArray& from, Noted& noted) {
   if (!from.input) return "it cannot be read";
   const ArrayInput& input = *from.input;
-  const auto type = TypeOf(input.dtype);
+  const auto type = ClassicType(input.dtype);
   if (!type) return "netCDF classic has no type for " + input.dtype.keyword();
   noted.values = ValuesOf(input);
   if (!noted.values) return "it is too large";

@@ -71,7 +71,7 @@ StoredReader ReaderOf(Number number) {
 }
 
 // How the numbers of the store are coordinates.
-struct Meaning {
+struct KeyMeaning {
   NumberArray numbers;
   StoredReader read = nullptr;
   std::vector<std::byte> missing = {};
@@ -105,12 +105,12 @@ struct Meaning {
   }
 };
 
-Result<Meaning> Understand(const ArrayInput& coordinates) {
+Result<KeyMeaning> Understand(const ArrayInput& coordinates) {
   auto numbers = AsNumbers(coordinates);
   if (!numbers || numbers->rank() != 1 || ReaderOf(numbers->number) == nullptr) {
     return model::NotFound("the coordinates are no numbers");
   }
-  Meaning meaning{*std::move(numbers)};
+  KeyMeaning meaning{*std::move(numbers)};
   meaning.read = ReaderOf(meaning.numbers.number);
   const auto& attributes = coordinates.node->attributes();
   const auto scale = NumberOf(attributes, "scale_factor");
@@ -264,7 +264,7 @@ std::optional<double> ParseReal(std::string_view text) {
 }
 
 // The number that a text is, as the type of the coordinates has it.
-std::optional<long double> ParseNumber(std::string_view text, const Meaning& meaning) {
+std::optional<long double> ParseNumber(std::string_view text, const KeyMeaning& meaning) {
   int64_t integer = 0;
   const auto end = std::from_chars(text.data(), text.data() + text.size(), integer);
   if (end.ec == std::errc() && end.ptr == text.data() + text.size() && !text.empty()) {
@@ -297,7 +297,7 @@ model::Failure NoCoordinate(std::string_view text) {
 
 // A packed number is what it is after rounding: the same as the nearest coordinate, if they
 // differ by less than a millionth of a step.
-Result<long double> Snap(const Keys<long double>& keys, const Meaning& meaning,
+Result<long double> Snap(const Keys<long double>& keys, const KeyMeaning& meaning,
                          long double number) {
   if (!meaning.is_packed) return number;
   NDLFS_TRY(const IndexRange nearest, FindNearest(keys, number));
@@ -306,7 +306,7 @@ Result<long double> Snap(const Keys<long double>& keys, const Meaning& meaning,
 }
 
 Result<std::optional<long double>> ParseEnd(const Keys<long double>& keys,
-                                            const Meaning& meaning, std::string_view text) {
+                                            const KeyMeaning& meaning, std::string_view text) {
   if (text.empty()) return std::nullopt;
   const auto number = ParseNumber(text, meaning);
   if (!number) return NoCoordinate(text);
@@ -314,7 +314,7 @@ Result<std::optional<long double>> ParseEnd(const Keys<long double>& keys,
   return snapped;
 }
 
-Result<IndexRange> FindNumbers(const Keys<long double>& keys, const Meaning& meaning,
+Result<IndexRange> FindNumbers(const Keys<long double>& keys, const KeyMeaning& meaning,
                                std::string_view text) {
   const bool is_nearest = text.starts_with('~');
   if (is_nearest || text.find(':') == std::string_view::npos) {
@@ -450,7 +450,7 @@ Result<IndexRange> FindByCoordinate(const ArrayInput& coordinates, std::string_v
       coordinates.shape.size() == 1) {
     return FindText(coordinates, text);
   }
-  NDLFS_TRY(const Meaning meaning, Understand(coordinates));
+  NDLFS_TRY(const KeyMeaning meaning, Understand(coordinates));
   if (meaning.time) {
     Keys<Nanoseconds> keys(meaning.numbers,
                            [&](const std::byte* at) { return meaning.TimeAt(at); });

@@ -36,9 +36,9 @@ std::string ForShell(std::string_view path) { return Quoted(path, '\'', "'\\''",
 std::string ForR(std::string_view path) { return Quoted(path, '"', "\\\"", "\\\\"); }
 std::string ForFortran(std::string_view path) { return Quoted(path, '\'', "''", "\\"); }
 
-class Lines {
+class ProgramLines {
  public:
-  Lines(std::span<const ViewName> files, std::string_view folder)
+  ProgramLines(std::span<const ViewName> files, std::string_view folder)
       : files_(files), folder_(folder) {}
 
   bool Has(std::string_view name) const { return HasFile(files_, name); }
@@ -104,7 +104,7 @@ std::optional<NumberWords> WordsOf(Number number) {
 }
 
 // Arrays of other languages have the dimensions in the opposite order.
-void AddRaw(const NumberArray& numbers, Lines& lines) {
+void AddRaw(const NumberArray& numbers, ProgramLines& lines) {
   const auto words = WordsOf(numbers.number);
   if (!words || numbers.shape.empty()) return;
   std::vector<uint64_t> extents(numbers.shape.rbegin(), numbers.shape.rend());
@@ -143,7 +143,7 @@ bool HasFile(std::span<const ViewName> files, std::string_view name) {
 
 std::string ArrayLinesHtml(const ArrayInput& array, std::span<const ViewName> files,
                            std::string_view folder) {
-  Lines lines(files, folder);
+  ProgramLines lines(files, folder);
   if (lines.Has("data.npy")) {
     // An empty file cannot be mapped.
     const bool has_elements = array.elements != nullptr && array.elements->size() != 0;
@@ -164,7 +164,7 @@ std::string ArrayLinesHtml(const ArrayInput& array, std::span<const ViewName> fi
 }
 
 std::string GroupLinesHtml(std::span<const ViewName> files, std::string_view folder) {
-  Lines lines(files, folder);
+  ProgramLines lines(files, folder);
   const bool has_classic = lines.Has("data.nc");
   if (has_classic || lines.Has("data.h5")) {
     const std::string path = lines.PathOf(has_classic ? "data.nc" : "data.h5");

@@ -24,7 +24,7 @@ using picture::Tick;
 using picture::Ticks;
 
 constexpr Nanoseconds kSecond = 1'000'000'000;
-constexpr Nanoseconds kDay = 86400 * kSecond;
+constexpr Nanoseconds kAxisDay = 86400 * kSecond;
 
 constexpr std::array<int64_t, 24> kSteps = {  // in seconds
     1,     2,     5,         10,        15,        30,        60,         120,
@@ -56,9 +56,9 @@ class TimeMarks {
       if ((high_ - low_) / (step * kSecond) <= most_ - 1) return EverySeconds(step);
     }
     for (const int months : {1, 2, 3, 6}) {
-      if ((high_ - low_) / (kDay * 30 * months) <= most_ - 1) return EveryMonths(months);
+      if ((high_ - low_) / (kAxisDay * 30 * months) <= most_ - 1) return EveryMonths(months);
     }
-    const double years = static_cast<double>((high_ - low_) / kDay) / 365.25;
+    const double years = static_cast<double>((high_ - low_) / kAxisDay) / 365.25;
     return EveryMonths(12 * static_cast<int64_t>(std::max(
                                 1.0, std::ceil(picture::RoundStep(years / (most_ - 1))))));
   }
@@ -71,13 +71,14 @@ class TimeMarks {
 
   Ticks EverySeconds(int64_t seconds) const {
     const Nanoseconds step = seconds * kSecond;
-    const bool is_one_day = step < kDay && RoundedDown(low_, kDay) == RoundedDown(high_, kDay);
+    const bool is_one_day =
+        step < kAxisDay && RoundedDown(low_, kAxisDay) == RoundedDown(high_, kAxisDay);
     Ticks marks;
     if (is_one_day) marks.factor = DateText(calendar_, low_);
     for (Nanoseconds time = RoundedDown(low_ + step - 1, step); time <= high_; time += step) {
       std::string label;
-      if (step >= kDay || !is_one_day) label = DateText(calendar_, time);
-      if (step < kDay) {
+      if (step >= kAxisDay || !is_one_day) label = DateText(calendar_, time);
+      if (step < kAxisDay) {
         if (!label.empty()) label = label.substr(label.size() - 5) + ' ';  // without the year
         label += ClockText(calendar_, time, seconds < 60);
       }
@@ -88,13 +89,13 @@ class TimeMarks {
 
   Ticks EveryMonths(int64_t step) const {
     Ticks marks;
-    Date date = DateOf(calendar_, static_cast<int64_t>(RoundedDown(low_, kDay) / kDay));
+    Date date = DateOf(calendar_, static_cast<int64_t>(RoundedDown(low_, kAxisDay) / kAxisDay));
     int64_t month = date.year * 12;
     month -= ((month % step) + step) % step;
     for (; marks.ticks.size() < 64; month += step) {
       const int64_t year = (month - (((month % 12) + 12) % 12)) / 12;
       date = {year, static_cast<unsigned>(month - year * 12 + 1), 1};
-      const Nanoseconds time = DaysOf(calendar_, date) * kDay;
+      const Nanoseconds time = DaysOf(calendar_, date) * kAxisDay;
       if (time > high_) break;
       if (time < low_) continue;
       const std::string text = DateText(calendar_, time);

@@ -71,7 +71,7 @@ Names NamesIn(const Names& names, const std::vector<double>& values) {
 }
 
 // What the numbers are, and how they are called.
-struct Meaning {
+struct SampleMeaning {
   std::string name;   // of the array
   std::string title;  // a sentence about it, else the name
   std::string units;
@@ -79,11 +79,11 @@ struct Meaning {
   Names names;  // of values
 };
 
-Meaning MeaningOf(const SamplePlan& plan, const Samples& samples) {
+SampleMeaning MeaningOf(const SamplePlan& plan, const Samples& samples) {
   const ArrayInput& whole = plan.whole;
   const auto& attributes = whole.node->attributes();
   const ArrayInput values = AsValues(whole);
-  Meaning meaning;
+  SampleMeaning meaning;
   meaning.name = whole.node->array().name;
   meaning.title = TextOf(attributes, "long_name");
   if (meaning.title.empty()) meaning.title = TextOf(attributes, "standard_name");
@@ -101,13 +101,13 @@ Meaning MeaningOf(const SamplePlan& plan, const Samples& samples) {
 }
 
 // What stands beside values: their unit, else what they are.
-std::string ValueLabel(const Meaning& meaning, const std::string& factor) {
+std::string ValueLabel(const SampleMeaning& meaning, const std::string& factor) {
   if (meaning.time || !meaning.names.empty()) return factor;
   if (factor.empty()) return meaning.units;
   return meaning.units.empty() ? factor : factor + " " + meaning.units;
 }
 
-picture::Ticks ValueTicks(const Meaning& meaning, double low, double high,
+picture::Ticks ValueTicks(const SampleMeaning& meaning, double low, double high,
                           bool is_logarithmic) {
   constexpr int kMost = 8;
   if (meaning.time) return TimeTicks(*meaning.time, low, high, kMost);
@@ -119,7 +119,7 @@ picture::Ticks ValueTicks(const Meaning& meaning, double low, double high,
 double PowersBetween(double low, double high) { return std::log(high) - std::log(low); }
 
 // Where a value is between two others.
-double Part(double value, double low, double high, bool is_logarithmic) {
+double PartOfRange(double value, double low, double high, bool is_logarithmic) {
   if (is_logarithmic) {
     return value <= 0 ? 0 : PowersBetween(low, value) / PowersBetween(low, high);
   }
@@ -130,7 +130,7 @@ double Part(double value, double low, double high, bool is_logarithmic) {
 
 uint8_t CellOf(const ColourRange& range, double value) {
   if (std::isnan(value)) return CellMap::kMissing;
-  const double part = Part(value, range.low, range.high, range.is_logarithmic);
+  const double part = PartOfRange(value, range.low, range.high, range.is_logarithmic);
   if (std::isnan(part)) return kMapColours / 2;  // a range of one value
   const double colour = std::clamp(part * kMapColours, 0.0, kMapColours - 1.0);
   return static_cast<uint8_t>(colour);
@@ -177,7 +177,7 @@ bool HasFinite(const Samples& samples) {
   return std::ranges::any_of(samples.numbers, [](double v) { return std::isfinite(v); });
 }
 
-void AddBar(const Meaning& meaning, const ColourRange& range, Figure& figure) {
+void AddBar(const SampleMeaning& meaning, const ColourRange& range, Figure& figure) {
   picture::ColourBar bar;
   if (!meaning.names.empty()) {
     for (const auto& [value, name] : meaning.names) bar.categories.push_back(name);
@@ -191,7 +191,7 @@ void AddBar(const Meaning& meaning, const ColourRange& range, Figure& figure) {
   figure.bar = std::move(bar);
 }
 
-CellMap MakeMap(const SamplePlan& plan, const Meaning& meaning, const Placed& x,
+CellMap MakeMap(const SamplePlan& plan, const SampleMeaning& meaning, const Placed& x,
                 const Placed& y, const ColourRange& range, const Samples& samples) {
   CellMap map;
   map.x_edges = x.edges;
@@ -241,7 +241,7 @@ picture::Photo MakePhoto(const SamplePlan& plan, const Placed& x, const Placed& 
 }
 
 Result<void> AddMap(const SamplePlan& plan, const std::vector<PreviewDimension>& dimensions,
-                    const Meaning& meaning, const Samples& samples, Figure& figure) {
+                    const SampleMeaning& meaning, const Samples& samples, Figure& figure) {
   const PreviewDimension& of_x = dimensions[*plan.x];
   const PreviewDimension& of_y = dimensions[*plan.y];
   NDLFS_TRY(const Placed x, PlaceSamples(of_x, PlaceOn::kXOfMap));
@@ -312,7 +312,7 @@ void AddBrokenRanges(const Placed& x, const Samples& samples, picture::LinePlot&
 }
 
 Result<void> AddLine(const SamplePlan& plan, const std::vector<PreviewDimension>& dimensions,
-                     const Meaning& meaning, const Samples& samples, Figure& figure) {
+                     const SampleMeaning& meaning, const Samples& samples, Figure& figure) {
   constexpr size_t kMostMarkers = 60;
   NDLFS_TRY(const Placed x, PlaceSamples(dimensions[*plan.x], PlaceOn::kXOfLine));
   std::vector<double> heights = samples.numbers;
@@ -325,8 +325,9 @@ Result<void> AddLine(const SamplePlan& plan, const std::vector<PreviewDimension>
   for (size_t i = 0; i < count; ++i) {
     const size_t sample = SampleOf(x, i, count);
     const double value = heights[sample];
-    const double y =
-        std::isfinite(value) ? Part(value, scale.low, scale.high, scale.is_logarithmic) : kNone;
+    const double y = std::isfinite(value)
+                         ? PartOfRange(value, scale.low, scale.high, scale.is_logarithmic)
+                         : kNone;
     plot.points.push_back({x.centres[sample], y});
   }
   AddBrokenRanges(x, samples, plot);
@@ -334,7 +335,8 @@ Result<void> AddLine(const SamplePlan& plan, const std::vector<PreviewDimension>
   figure.x = x.axis;
   if (!meaning.names.empty()) {
     for (const auto& [value, name] : meaning.names) {
-      const double at = Part(HeightOf(meaning.names, value), scale.low, scale.high, false);
+      const double at =
+          PartOfRange(HeightOf(meaning.names, value), scale.low, scale.high, false);
       if (at >= 0 && at <= 1) figure.y.ticks.push_back({at, name});
     }
   } else if (HasFinite(samples)) {
@@ -346,7 +348,7 @@ Result<void> AddLine(const SamplePlan& plan, const std::vector<PreviewDimension>
   return {};
 }
 
-std::string OneNumberText(const Meaning& meaning, double value) {
+std::string OneNumberText(const SampleMeaning& meaning, double value) {
   if (std::isnan(value)) return "missing";
   if (const auto name = meaning.names.find(value); name != meaning.names.end()) {
     return name->second;
@@ -370,7 +372,7 @@ std::string RangesText(const SamplePlan& plan) {
 // What is shown of the array, in so far as that is not all of it.
 Result<std::string> Subtitle(const SamplePlan& plan,
                              const std::vector<PreviewDimension>& dimensions,
-                             const Meaning& meaning, const Samples& samples) {
+                             const SampleMeaning& meaning, const Samples& samples) {
   std::vector<std::string> parts;
   if (meaning.name != meaning.title && !meaning.name.empty()) parts.push_back(meaning.name);
   for (size_t d = 0; d < dimensions.size(); ++d) {
@@ -444,7 +446,7 @@ ColourRange ChooseRange(const std::vector<double>& values) {
 Result<Figure> MakeFigure(const SamplePlan& plan,
                           const std::vector<PreviewDimension>& dimensions,
                           const Samples& samples) {
-  const Meaning meaning = MeaningOf(plan, samples);
+  const SampleMeaning meaning = MeaningOf(plan, samples);
   Figure figure;
   figure.title = meaning.title + (plan.whole.dtype.is_complex() ? " (magnitude)" : "");
   NDLFS_TRY(figure.subtitle, Subtitle(plan, dimensions, meaning, samples));

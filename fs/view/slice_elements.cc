@@ -23,20 +23,20 @@ using model::Result;
 using Coordinates = std::vector<uint64_t>;
 
 // One dimension of a box of elements that is copied; strides in bytes.
-struct Axis {
+struct CopyAxis {
   uint64_t count;
   int64_t from;
   int64_t to;
 };
 
 template <size_t size>
-void CopyRow(const std::byte* from, std::byte* to, const Axis& axis) {
+void CopyRow(const std::byte* from, std::byte* to, const CopyAxis& axis) {
   for (uint64_t i = 0; i < axis.count; ++i, from += axis.from, to += axis.to) {
     std::memcpy(to, from, size);
   }
 }
 
-void CopyRow(const std::byte* from, std::byte* to, const Axis& axis, size_t item) {
+void CopyRow(const std::byte* from, std::byte* to, const CopyAxis& axis, size_t item) {
   const auto stride = static_cast<int64_t>(item);
   if (axis.from == stride && axis.to == stride) {
     std::memcpy(to, from, axis.count * item);
@@ -52,7 +52,7 @@ void CopyRow(const std::byte* from, std::byte* to, const Axis& axis, size_t item
 }
 
 // Steps of either sign. `axes` are the slowest first.
-void Copy(const std::byte* from, std::byte* to, std::span<const Axis> axes, size_t item) {
+void Copy(const std::byte* from, std::byte* to, std::span<const CopyAxis> axes, size_t item) {
   if (axes.empty()) {
     std::memcpy(to, from, item);
     return;
@@ -236,7 +236,7 @@ class SliceElements final : public ElementSource {
   Result<void> CopyFromChunk(const std::vector<ChunkRun>& runs, const Coordinates& out_strides,
                              std::byte* to) const {
     const backends::ArraySpec& spec = reader_->spec();
-    std::vector<Axis> axes(runs.size());
+    std::vector<CopyAxis> axes(runs.size());
     uint64_t from = 0;
     uint64_t stride = item_;
     uint64_t linear = 0;
@@ -256,7 +256,7 @@ class SliceElements final : public ElementSource {
     }
     std::vector<std::byte> fill = spec.fill;
     fill.resize(item_);
-    for (Axis& axis : axes) axis.from = 0;
+    for (CopyAxis& axis : axes) axis.from = 0;
     Copy(fill.data(), to, axes, item_);
     return {};
   }
@@ -265,7 +265,7 @@ class SliceElements final : public ElementSource {
   // close together, else row by row.
   Result<void> CopyFromFile(const Coordinates& begin, const Coordinates& count, std::byte* to,
                             Access access) const {
-    std::vector<Axis> axes(count.size());
+    std::vector<CopyAxis> axes(count.size());
     auto out = static_cast<int64_t>(item_);
     int64_t from = 0;
     for (size_t d = count.size(); d-- > 0;) {
@@ -276,7 +276,7 @@ class SliceElements final : public ElementSource {
     return CopyPieces(from, axes, to, access);
   }
 
-  Result<void> CopyPieces(int64_t from, std::span<const Axis> axes, std::byte* to,
+  Result<void> CopyPieces(int64_t from, std::span<const CopyAxis> axes, std::byte* to,
                           Access access) const {
     constexpr uint64_t kMostBetween = uint64_t{1} << 20;
     constexpr uint64_t kMostPerWanted = 64;
@@ -285,7 +285,7 @@ class SliceElements final : public ElementSource {
     uint64_t pieces = 1;  // of elements that follow each other
     int64_t low = 0;      // of the bytes from the first to the last
     auto high = static_cast<int64_t>(item_);
-    for (const Axis& axis : axes) {
+    for (const CopyAxis& axis : axes) {
       wanted *= axis.count;
       if (axis.from != static_cast<int64_t>(item_)) pieces *= axis.count;
       const int64_t way = static_cast<int64_t>(axis.count - 1) * axis.from;
@@ -293,7 +293,7 @@ class SliceElements final : public ElementSource {
     }
     const auto between = static_cast<uint64_t>(high - low);
     const bool is_ascending =
-        std::ranges::all_of(axes, [](const Axis& axis) { return axis.from > 0; });
+        std::ranges::all_of(axes, [](const CopyAxis& axis) { return axis.from > 0; });
     if (between == wanted && is_ascending) {
       return reader_->Read(static_cast<uint64_t>(from), {to, wanted}, ByteOrder::kLittle,
                            access);
@@ -307,7 +307,7 @@ class SliceElements final : public ElementSource {
       return {};
     }
     if (is_close && axes.size() == 1 && axes[0].count > 1) {
-      Axis half = axes[0];
+      CopyAxis half = axes[0];
       half.count /= 2;
       NDLFS_RETURN_IF_ERROR(CopyPieces(from, {&half, 1}, to, access));
       from += static_cast<int64_t>(half.count) * half.from;
@@ -356,13 +356,13 @@ class SliceTracker final : public ReadTracker {
   const std::function<std::vector<uint64_t>(uint64_t, uint64_t, size_t)> chunks_of_;
 };
 
-class NoTracker final : public ReadTracker {
+class NothingToTrack final : public ReadTracker {
  public:
   Access OnRead(uint64_t, uint64_t) override { return Access::kAlone; }
 };
 
 std::unique_ptr<ReadTracker> SliceElements::TrackReader(cache::Prefetcher& prefetcher) const {
-  if (!decodes_ || size_ == 0) return std::make_unique<NoTracker>();
+  if (!decodes_ || size_ == 0) return std::make_unique<NothingToTrack>();
   const auto copy = std::make_shared<const SliceElements>(*this);
   return std::make_unique<SliceTracker>(
       reader_,

@@ -18,11 +18,13 @@ using backends::ByteSpan;
 using model::Result;
 
 // Elements begin at a multiple of this, and directories are as long.
-constexpr uint64_t kAlignment = 16;
+constexpr uint64_t kTiffAlignment = 16;
 // Readers count the pixels of a row and the rows of a page in a C int.
-constexpr uint64_t kMostPixels = std::numeric_limits<int32_t>::max();
+constexpr uint64_t kMostTiffPixels = std::numeric_limits<int32_t>::max();
 
-uint64_t RoundUp(uint64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
+uint64_t TiffAligned(uint64_t bytes) {
+  return (bytes + kTiffAlignment - 1) / kTiffAlignment * kTiffAlignment;
+}
 
 enum Tag : uint16_t {
   kNewSubfileType = 254,
@@ -109,7 +111,7 @@ class SharedValues {
   explicit SharedValues(uint64_t begin) : begin_(begin) {}
   // Returns the offset in the file.
   uint64_t Add(const std::string& bytes) {
-    text_.resize(RoundUp(text_.size()), '\0');
+    text_.resize(TiffAligned(text_.size()), '\0');
     const uint64_t offset = begin_ + text_.size();
     text_ += bytes;
     return offset;
@@ -289,16 +291,16 @@ Head::Places Head::Share(const TiffContent& content,
 std::optional<Layout> Head::LayOut(const TiffContent& content, const Variant& variant) {
   Layout layout;
   layout.variant = variant;
-  layout.shared = RoundUp(variant.file_header());
+  layout.shared = TiffAligned(variant.file_header());
   SharedValues values(layout.shared);
   Share(content, std::nullopt, values);
-  layout.directories = RoundUp(layout.shared + values.text().size());
-  layout.sub_offsets = RoundUp(variant.ifd_bytes(kMostEntries));
-  uint64_t end = layout.sub_offsets + RoundUp((content.levels.size() - 1) * 8);
+  layout.directories = TiffAligned(layout.shared + values.text().size());
+  layout.sub_offsets = TiffAligned(variant.ifd_bytes(kMostEntries));
+  uint64_t end = layout.sub_offsets + TiffAligned((content.levels.size() - 1) * 8);
   layout.ifds.push_back(0);
   for (size_t level = 1; level < content.levels.size(); ++level) {
     layout.ifds.push_back(end);
-    end += RoundUp(variant.ifd_bytes(kMostEntries));
+    end += TiffAligned(variant.ifd_bytes(kMostEntries));
   }
   layout.record_bytes = end;
   const uint64_t pages = content.levels.front().raster.pages;
@@ -308,7 +310,7 @@ std::optional<Layout> Head::LayOut(const TiffContent& content, const Variant& va
   if (!directories_end || *directories_end > backends::kMaxViewSize) return std::nullopt;
   uint64_t data = *directories_end;
   for (const TiffLevel& level : content.levels) {
-    data = RoundUp(data);
+    data = TiffAligned(data);
     layout.data.push_back(data);
     data += level.elements->size();  // both are at most 2^62
     if (data > backends::kMaxViewSize) return std::nullopt;
@@ -404,7 +406,7 @@ Directory Head::MakeDirectory(uint64_t page, size_t level, const Front& front) c
 }  // namespace
 
 bool FitsTiff(const Raster& raster) {
-  return raster.width <= kMostPixels && raster.height <= kMostPixels;
+  return raster.width <= kMostTiffPixels && raster.height <= kMostTiffPixels;
 }
 
 Result<ViewPtr> MakeTiff(TiffContent content) {

@@ -18,10 +18,10 @@ namespace {
 
 using model::Result;
 
-constexpr size_t kMostAxes = 3;
+constexpr size_t kMostBovAxes = 3;
 
 // Empty where BOV has no such numbers. Its bytes have no sign, and the others do.
-std::string_view TypeOf(Number number) {
+std::string_view BovTypeOf(Number number) {
   switch (number) {
     case Number::kUInt8:
       return "BYTE";
@@ -45,10 +45,10 @@ struct Bov {
   std::string name;
 };
 
-std::optional<Bov> Fitting(const ArrayInput& input) {
+std::optional<Bov> FittingBov(const ArrayInput& input) {
   const auto numbers = AsNumbers(input);
-  if (!numbers || TypeOf(numbers->number).empty()) return std::nullopt;
-  if (numbers->rank() == 0 || numbers->rank() > kMostAxes) return std::nullopt;
+  if (!numbers || BovTypeOf(numbers->number).empty()) return std::nullopt;
+  if (numbers->rank() == 0 || numbers->rank() > kMostBovAxes) return std::nullopt;
   for (const uint64_t length : numbers->shape) {
     if (length > std::numeric_limits<int32_t>::max()) return std::nullopt;
   }
@@ -62,7 +62,7 @@ std::string Render(const Bov& bov, const AllSteps& steps, const NumberText& text
   std::string origin;
   std::string size;
   const size_t rank = bov.numbers.rank();
-  for (size_t n = 0; n < kMostAxes; ++n) {  // fastest first
+  for (size_t n = 0; n < kMostBovAxes; ++n) {  // fastest first
     if (n >= rank) {
       lengths += " 1";
       origin += " 0";
@@ -78,13 +78,13 @@ std::string Render(const Bov& bov, const AllSteps& steps, const NumberText& text
     size += ' ' + text(step * count);
   }
   std::string out = fmt::format("TIME: 0\nDATA_FILE: {}\nDATA_SIZE:{}\nDATA_FORMAT: {}\n",
-                                bov.raw_name, lengths, TypeOf(bov.numbers.number));
+                                bov.raw_name, lengths, BovTypeOf(bov.numbers.number));
   out += fmt::format("VARIABLE: {}\nDATA_ENDIAN: LITTLE\nCENTERING: zonal\n", bov.name);
   return out + fmt::format("BRICK_ORIGIN:{}\nBRICK_SIZE:{}\n", origin, size);
 }
 
-Result<ViewPtr> Make(const ArrayInput& input) {
-  auto bov = Fitting(input);
+Result<ViewPtr> MakeBov(const ArrayInput& input) {
+  auto bov = FittingBov(input);
   if (!bov) return model::Unsupported("no BOV header for {}", input.dtype.keyword());
   NDLFS_TRY(bov->geometry, DescribeGeometry(input, bov->numbers));
   const AllSteps longest = LongestSteps(bov->geometry);
@@ -100,9 +100,9 @@ Result<ViewPtr> Make(const ArrayInput& input) {
 const ArrayViewKind kBovView = {
     .file_name = "data.bov",
     .is_text = true,
-    .applies_to = [](const ArrayInput& input) { return Fitting(input).has_value(); },
+    .applies_to = [](const ArrayInput& input) { return FittingBov(input).has_value(); },
     .is_listed = &IsListedHeader,
-    .make = &Make,
+    .make = &MakeBov,
 };
 
 }  // namespace ndlfs::fs

@@ -20,7 +20,7 @@ using model::Result;
 using Transform = std::optional<GeoTransform>;
 
 // 0 where ENVI has no such numbers.
-int TypeOf(Number number) {
+int EnviTypeOf(Number number) {
   switch (number) {
     case Number::kUInt8:
       return 1;
@@ -56,16 +56,16 @@ struct Envi {
   std::string missing;
 };
 
-std::optional<Envi> Fitting(const ArrayInput& input) {
+std::optional<Envi> FittingEnvi(const ArrayInput& input) {
   constexpr uint64_t kMost = std::numeric_limits<int32_t>::max();
   const auto numbers = AsNumbers(input);
   const auto raster = numbers ? AsRaster(input, *numbers) : std::nullopt;
-  if (!raster || TypeOf(raster->number) == 0) return std::nullopt;
+  if (!raster || EnviTypeOf(raster->number) == 0) return std::nullopt;
   if (raster->width > kMost || raster->height > kMost || raster->pages > kMost)
     return std::nullopt;
   // Pixels in colour are one picture, or there is no word for their order.
   if (raster->samples > 1 && raster->pages > 1) return std::nullopt;
-  return Envi{*raster, TypeOf(raster->number), NameInHeader(input), MissingText(input)};
+  return Envi{*raster, EnviTypeOf(raster->number), NameInHeader(input), MissingText(input)};
 }
 
 // North is up in ENVI: its pixels have no negative height. Maps that begin in the south have a
@@ -98,8 +98,8 @@ std::string Render(const Envi& envi, const std::optional<MapPlace>& place,
   return out;
 }
 
-Result<ViewPtr> Make(const ArrayInput& input) {
-  const auto envi = Fitting(input);
+Result<ViewPtr> MakeEnvi(const ArrayInput& input) {
+  const auto envi = FittingEnvi(input);
   if (!envi) return model::Unsupported("no ENVI header for {}", input.dtype.keyword());
   NDLFS_TRY(const Geometry geometry, DescribeGeometry(input, *AsNumbers(input)));
   auto place = FindMapPlace(geometry, envi->raster);
@@ -122,17 +122,17 @@ Result<ViewPtr> Make(const ArrayInput& input) {
 const ArrayViewKind kEnviView = {
     .file_name = "data.raw.hdr",
     .is_text = true,
-    .applies_to = [](const ArrayInput& input) { return Fitting(input).has_value(); },
+    .applies_to = [](const ArrayInput& input) { return FittingEnvi(input).has_value(); },
     .is_listed = &IsListedHeader,
-    .make = &Make,
+    .make = &MakeEnvi,
 };
 
 const ArrayViewKind kShortEnviView = {
     .file_name = "data.hdr",
     .is_text = true,
-    .applies_to = [](const ArrayInput& input) { return Fitting(input).has_value(); },
+    .applies_to = [](const ArrayInput& input) { return FittingEnvi(input).has_value(); },
     .is_listed = [](const ArrayInput&) { return false; },
-    .make = &Make,
+    .make = &MakeEnvi,
 };
 
 }  // namespace ndlfs::fs

@@ -22,7 +22,7 @@ using model::Result;
 
 constexpr uint64_t kBlock = 2880;
 constexpr size_t kCard = 80;
-constexpr size_t kMostAxes = 999;
+constexpr size_t kMostFitsAxes = 999;
 // The standard stops there for NAXISn, and CFITSIO counts in 64 bits.
 constexpr uint64_t kMostLength = std::numeric_limits<int64_t>::max();
 
@@ -151,23 +151,23 @@ std::optional<std::string> BlankOf(const ArrayInput& input, Number number) {
   return model::FormatInteger(stored);
 }
 
-std::optional<NumberArray> Fitting(const ArrayInput& input) {
+std::optional<NumberArray> FittingFits(const ArrayInput& input) {
   auto numbers = AsNumbers(input);
   if (!numbers || BitsOf(numbers->number) == 0) return std::nullopt;
   const bool fits =
-      numbers->rank() <= kMostAxes &&
+      numbers->rank() <= kMostFitsAxes &&
       std::ranges::all_of(numbers->shape, [](uint64_t n) { return n <= kMostLength; });
   return fits ? numbers : std::nullopt;
 }
 
-uint64_t RoundUp(uint64_t bytes) { return (bytes + kBlock - 1) / kBlock * kBlock; }
+uint64_t WholeBlocks(uint64_t bytes) { return (bytes + kBlock - 1) / kBlock * kBlock; }
 
 // The header has room for the coordinates whether they are regular or not: that is seen only
 // when it is read.
 Segment MakeHeader(Fits fits) {
   const uint64_t longest =
       Render(fits, LongestSteps(fits.geometry), NumberText::Widest()).size();
-  const uint64_t size = RoundUp(longest);
+  const uint64_t size = WholeBlocks(longest);
   return MakeDeferredBytes(size, [=]() -> Result<std::string> {
     NDLFS_TRY(const AllSteps steps, ReadAllSteps(fits.geometry));
     std::string text = Render(fits, steps, NumberText::Exact());
@@ -177,8 +177,8 @@ Segment MakeHeader(Fits fits) {
   });
 }
 
-Result<ViewPtr> Make(const ArrayInput& input) {
-  const auto numbers = Fitting(input);
+Result<ViewPtr> MakeFits(const ArrayInput& input) {
+  const auto numbers = FittingFits(input);
   if (!numbers) return model::Unsupported("no FITS of {}", input.dtype.keyword());
   NDLFS_TRY(Geometry geometry, DescribeGeometry(input, *numbers));
   const std::string unit = TextOf(input.node->attributes(), "units");
@@ -190,7 +190,7 @@ Result<ViewPtr> Make(const ArrayInput& input) {
                                  .blank = BlankOf(input, numbers->number),
                                  .unit = unit == PrintableAscii(unit) ? unit : ""}));
   segments.push_back(AllOf(std::move(elements), model::ByteOrder::kBig));
-  segments.push_back(Zeros{RoundUp(numbers->bytes) - numbers->bytes});
+  segments.push_back(Zeros{WholeBlocks(numbers->bytes) - numbers->bytes});
   return MakeSegmentedView(std::move(segments));
 }
 
@@ -198,9 +198,9 @@ Result<ViewPtr> Make(const ArrayInput& input) {
 
 const ArrayViewKind kFitsView = {
     .file_name = "data.fits",
-    .applies_to = [](const ArrayInput& input) { return Fitting(input).has_value(); },
+    .applies_to = [](const ArrayInput& input) { return FittingFits(input).has_value(); },
     .is_listed = [](const ArrayInput&) { return false; },
-    .make = &Make,
+    .make = &MakeFits,
 };
 
 }  // namespace ndlfs::fs

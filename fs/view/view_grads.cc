@@ -23,15 +23,15 @@ namespace {
 
 using model::Result;
 
-// Coordinates along each axis; empty where they are not known.
-using Coordinates = std::vector<std::vector<double>>;
+// GradsCoordinates along each axis; empty where they are not known.
+using GradsCoordinates = std::vector<std::vector<double>>;
 
-constexpr size_t kMostAxes = 4;
-// Coordinates of an axis that is not regular are listed, up to so many.
-constexpr size_t kMostLevels = 4096;
+constexpr size_t kMostGradsAxes = 4;
+// GradsCoordinates of an axis that is not regular are listed, up to so many.
+constexpr size_t kMostListedLevels = 4096;
 
 // The `units` of a variable: how its numbers are stored. Empty where GrADS cannot read them.
-std::string_view TypeOf(Number number) {
+std::string_view GradsTypeOf(Number number) {
   switch (number) {
     case Number::kFloat32:
       return "99";
@@ -78,10 +78,10 @@ std::string NameOfVariable(const ArrayInput& input) {
   return name.empty() ? "data" : name.substr(0, kMost);
 }
 
-std::optional<Grads> Fitting(const ArrayInput& input) {
+std::optional<Grads> FittingGrads(const ArrayInput& input) {
   const auto numbers = AsNumbers(input);
-  if (!numbers || TypeOf(numbers->number).empty()) return std::nullopt;
-  if (numbers->rank() == 0 || numbers->rank() > kMostAxes) return std::nullopt;
+  if (!numbers || GradsTypeOf(numbers->number).empty()) return std::nullopt;
+  if (numbers->rank() == 0 || numbers->rank() > kMostGradsAxes) return std::nullopt;
   for (const uint64_t length : numbers->shape) {
     if (length > std::numeric_limits<int32_t>::max()) return std::nullopt;
   }
@@ -141,7 +141,7 @@ std::string Define(std::string_view name, const Axis& axis, const std::vector<do
     return fmt::format("{} {} LINEAR {} {}\n", name, axis.count, text(steps->first),
                        text(step));
   }
-  const bool is_known = numbers.size() > 2 && numbers.size() <= kMostLevels;
+  const bool is_known = numbers.size() > 2 && numbers.size() <= kMostListedLevels;
   if (is_known && Ascends(numbers)) return Levels(name, numbers, text);
   return fmt::format("{} {} LINEAR 1 1\n", name, axis.count);
 }
@@ -149,7 +149,7 @@ std::string Define(std::string_view name, const Axis& axis, const std::vector<do
 // Levels may descend, as pressure does.
 std::string DefineLevels(const Axis& axis, const std::vector<double>& numbers,
                          const NumberText& text) {
-  const bool is_known = numbers.size() > 1 && numbers.size() <= kMostLevels;
+  const bool is_known = numbers.size() > 1 && numbers.size() <= kMostListedLevels;
   if (is_known && (Ascends(numbers) || Descends(numbers))) return Levels("ZDEF", numbers, text);
   return Define("ZDEF", axis, numbers, text);
 }
@@ -168,7 +168,8 @@ Axis OneStep() {
   return axis;
 }
 
-std::string Render(const Grads& grads, const Coordinates& coordinates, const NumberText& text) {
+std::string Render(const Grads& grads, const GradsCoordinates& coordinates,
+                   const NumberText& text) {
   const auto& axes = grads.geometry.axes;
   const Roles roles = RolesOf(grads);
   std::vector<double> y = roles.y ? coordinates[*roles.y] : std::vector<double>();
@@ -185,16 +186,16 @@ std::string Render(const Grads& grads, const Coordinates& coordinates, const Num
       roles.t ? DefineTime(axes[*roles.t], coordinates[*roles.t]) : DefineTime(OneStep(), {});
   const uint64_t levels = roles.z ? axes[*roles.z].count : 0;
   return out + fmt::format("VARS 1\n{} {} {} {}\nENDVARS\n", grads.name, levels,
-                           TypeOf(grads.numbers.number), grads.name);
+                           GradsTypeOf(grads.numbers.number), grads.name);
 }
 
-// Coordinates whose text is the longest: not regular, so that they are listed.
-Coordinates Longest(const Geometry& geometry) {
-  Coordinates all;
+// GradsCoordinates whose text is the longest: not regular, so that they are listed.
+GradsCoordinates Longest(const Geometry& geometry) {
+  GradsCoordinates all;
   for (const Axis& axis : geometry.axes) {
     auto& numbers = all.emplace_back();
     if (!axis.coordinates) continue;
-    const bool is_listed = axis.count > 2 && axis.count <= kMostLevels;
+    const bool is_listed = axis.count > 2 && axis.count <= kMostListedLevels;
     for (uint64_t i = 0; i < (is_listed ? axis.count : 2); ++i) {
       numbers.push_back(static_cast<double>(i * i) * 1e-9);  // a latitude may be as large
     }
@@ -202,8 +203,8 @@ Coordinates Longest(const Geometry& geometry) {
   return all;
 }
 
-Result<Coordinates> ReadAll(const Geometry& geometry) {
-  Coordinates all;
+Result<GradsCoordinates> ReadAll(const Geometry& geometry) {
+  GradsCoordinates all;
   for (const Axis& axis : geometry.axes) {
     NDLFS_TRY(auto numbers, ReadCoordinates(axis));
     all.push_back(std::move(numbers));
@@ -211,8 +212,8 @@ Result<Coordinates> ReadAll(const Geometry& geometry) {
   return all;
 }
 
-Result<ViewPtr> Make(const ArrayInput& input) {
-  auto grads = Fitting(input);
+Result<ViewPtr> MakeGrads(const ArrayInput& input) {
+  auto grads = FittingGrads(input);
   if (!grads) return model::Unsupported("no GrADS descriptor for {}", input.dtype.keyword());
   NDLFS_TRY(grads->geometry, DescribeGeometry(input, grads->numbers));
   // No element has this value, where none is said to be missing. GrADS knows no NaN there.
@@ -220,12 +221,13 @@ Result<ViewPtr> Make(const ArrayInput& input) {
       grads->missing.find("inf") != std::string::npos) {
     grads->missing = "-9.99e+33";
   }
-  const Coordinates longest = Longest(grads->geometry);
+  const GradsCoordinates longest = Longest(grads->geometry);
   const auto read = [geometry = grads->geometry] { return ReadAll(geometry); };
-  const auto render = [grads = *grads](const Coordinates& coordinates, const NumberText& text) {
+  const auto render = [grads = *grads](const GradsCoordinates& coordinates,
+                                       const NumberText& text) {
     return Render(grads, coordinates, text);
   };
-  return MakeSegmentedView({MakeTextHeader<Coordinates>(longest, read, render)});
+  return MakeSegmentedView({MakeTextHeader<GradsCoordinates>(longest, read, render)});
 }
 
 }  // namespace
@@ -233,9 +235,9 @@ Result<ViewPtr> Make(const ArrayInput& input) {
 const ArrayViewKind kGradsView = {
     .file_name = "data.ctl",
     .is_text = true,
-    .applies_to = [](const ArrayInput& input) { return Fitting(input).has_value(); },
+    .applies_to = [](const ArrayInput& input) { return FittingGrads(input).has_value(); },
     .is_listed = &IsListedHeader,
-    .make = &Make,
+    .make = &MakeGrads,
 };
 
 }  // namespace ndlfs::fs

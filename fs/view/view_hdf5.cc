@@ -16,11 +16,11 @@ using backends::hdf5::WrittenFile;
 using model::Result;
 
 // A part of the file that is no zeros.
-struct Part {
+struct FilePart {
   uint64_t size = 0;
   Segment segment;
 };
-using Parts = std::multimap<uint64_t, Part>;  // by offset
+using Parts = std::multimap<uint64_t, FilePart>;  // by offset
 
 Result<Parts> PartsOf(const hdf5::Content& content, WrittenFile& written) {
   Parts parts;
@@ -29,18 +29,18 @@ Result<Parts> PartsOf(const hdf5::Content& content, WrittenFile& written) {
     std::string text(begin, block.bytes.size());
     block.bytes = {};
     const uint64_t size = text.size();
-    parts.emplace(block.offset, Part{size, Literal(std::move(text))});
+    parts.emplace(block.offset, FilePart{size, Literal(std::move(text))});
   }
   for (size_t i = 0; i < content.elements.size(); ++i) {
     if (written.offsets[i] == WrittenFile::kNowhere) continue;
     const auto& elements = content.elements[i];
     if (elements == nullptr) return model::Internal("room for elements that there are none of");
-    parts.emplace(written.offsets[i], Part{elements->size(), AllOf(elements)});
+    parts.emplace(written.offsets[i], FilePart{elements->size(), AllOf(elements)});
   }
   return parts;
 }
 
-Result<ViewPtr> MakeFile(const GroupInput& group) {
+Result<ViewPtr> MakeHdf5File(const GroupInput& group) {
   backends::hdf5::PrepareToWrite();
   NDLFS_TRY(const hdf5::Content content, hdf5::MakeContent(group));
   NDLFS_TRY(WrittenFile written, backends::hdf5::WriteByHelper(content.file), "HDF5");
@@ -62,16 +62,16 @@ Result<ViewPtr> MakeFile(const GroupInput& group) {
 bool IsAlways(const GroupInput&) { return true; }
 
 // Whoever lists a folder with sizes would have the metadata of the whole store read.
-bool IsListed(const GroupInput&) { return false; }
+bool IsHdf5Listed(const GroupInput&) { return false; }
 
 }  // namespace
 
 const GroupViewKind kHdf5View = {
     .file_name = "data.h5",
     .applies_to = &IsAlways,
-    .is_listed = &IsListed,
+    .is_listed = &IsHdf5Listed,
     .holds_subgroups = true,
-    .make = &MakeFile,
+    .make = &MakeHdf5File,
 };
 
 }  // namespace ndlfs::fs

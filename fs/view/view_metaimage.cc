@@ -19,10 +19,10 @@ namespace {
 
 using model::Result;
 
-constexpr size_t kMostAxes = 10;
+constexpr size_t kMostMetaImageAxes = 10;
 
 // Empty where MetaImage has no such numbers. MET_LONG has 4 bytes.
-std::string_view TypeOf(Number number) {
+std::string_view MetaTypeOf(Number number) {
   switch (number) {
     case Number::kInt8:
       return "MET_CHAR";
@@ -57,9 +57,10 @@ struct MetaImage {
   std::string raw_name;
 };
 
-std::optional<MetaImage> Fitting(const ArrayInput& input) {
+std::optional<MetaImage> FittingMetaImage(const ArrayInput& input) {
   const auto numbers = AsNumbers(input);
-  if (!numbers || numbers->rank() == 0 || TypeOf(numbers->number).empty()) return std::nullopt;
+  if (!numbers || numbers->rank() == 0 || MetaTypeOf(numbers->number).empty())
+    return std::nullopt;
   const auto raster = AsRaster(input, *numbers);
   MetaImage image;
   image.numbers = *numbers;
@@ -69,7 +70,7 @@ std::optional<MetaImage> Fitting(const ArrayInput& input) {
   constexpr uint64_t kMostLength = std::numeric_limits<int32_t>::max();
   const bool is_short =
       std::ranges::all_of(numbers->shape, [](uint64_t n) { return n <= kMostLength; });
-  return image.rank <= kMostAxes && is_short ? std::optional(image) : std::nullopt;
+  return image.rank <= kMostMetaImageAxes && is_short ? std::optional(image) : std::nullopt;
 }
 
 template <typename WordOf>
@@ -97,11 +98,11 @@ std::string Render(const MetaImage& image, const AllSteps& steps) {
     out += fmt::format("ElementNumberOfChannels = {}\n", image.channels);
   }
   return out + fmt::format("ElementType = {}\nElementDataFile = {}\n",
-                           TypeOf(image.numbers.number), image.raw_name);
+                           MetaTypeOf(image.numbers.number), image.raw_name);
 }
 
-Result<ViewPtr> Make(const ArrayInput& input) {
-  auto image = Fitting(input);
+Result<ViewPtr> MakeMetaImage(const ArrayInput& input) {
+  auto image = FittingMetaImage(input);
   if (!image) return model::Unsupported("no MetaImage header for {}", input.dtype.keyword());
   NDLFS_TRY(image->geometry, DescribeGeometry(input, image->numbers));
   const uint64_t size = Render(*image, LongestSteps(image->geometry)).size();
@@ -117,9 +118,9 @@ Result<ViewPtr> Make(const ArrayInput& input) {
 const ArrayViewKind kMetaImageView = {
     .file_name = "data.mhd",
     .is_text = true,
-    .applies_to = [](const ArrayInput& input) { return Fitting(input).has_value(); },
+    .applies_to = [](const ArrayInput& input) { return FittingMetaImage(input).has_value(); },
     .is_listed = &IsListedHeader,
-    .make = &Make,
+    .make = &MakeMetaImage,
 };
 
 }  // namespace ndlfs::fs

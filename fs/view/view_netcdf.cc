@@ -47,7 +47,7 @@ bool MayHaveArrays(const GroupInput& group) {
   return names && (HasArrayAmong(group, *names, kLooks) || names->size() > kLooks);
 }
 
-bool IsListed(const GroupInput& group) {
+bool IsNetcdfListed(const GroupInput& group) {
   const auto names = group.List();
   return names && names->size() <= kMostListed && HasArrayAmong(group, *names, kLooksOfListing);
 }
@@ -167,7 +167,7 @@ class BlockwiseView final : public View {
   const ViewPtr reader_;
 };
 
-Result<ViewPtr> MakeFile(const GroupInput& group) {
+Result<ViewPtr> MakeNetcdfFile(const GroupInput& group) {
   classic::ContentBuilder builder;
   NamedCoordinates named;
   NDLFS_RETURN_IF_ERROR(AddArrays(group, builder, named));
@@ -198,8 +198,8 @@ Result<ViewPtr> MakeFile(const GroupInput& group) {
 const GroupViewKind kNetcdfView = {
     .file_name = "data.nc",
     .applies_to = &MayHaveArrays,
-    .is_listed = &IsListed,
-    .make = &MakeFile,
+    .is_listed = &IsNetcdfListed,
+    .make = &MakeNetcdfFile,
 };
 
 }  // namespace ndlfs::fs

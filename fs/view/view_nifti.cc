@@ -18,7 +18,7 @@ namespace {
 
 using model::Result;
 
-constexpr size_t kMostAxes = 7;
+constexpr size_t kMostNiftiAxes = 7;
 
 // 0 where NIfTI has no such numbers. Those of NIfTI-1, which has no others than NIfTI-2.
 int16_t CodeOf(Number number) {
@@ -61,7 +61,7 @@ struct Nifti {
   std::string unit;
 };
 
-std::optional<Nifti> Fitting(const ArrayInput& input) {
+std::optional<Nifti> FittingNifti(const ArrayInput& input) {
   const auto numbers = AsNumbers(input);
   if (!numbers || numbers->rank() == 0) return std::nullopt;
   Nifti nifti;
@@ -77,7 +77,7 @@ std::optional<Nifti> Fitting(const ArrayInput& input) {
     nifti.bits = static_cast<int16_t>(8 * raster->samples);
     --nifti.rank;
   }
-  if (nifti.code == 0 || nifti.rank > kMostAxes) return std::nullopt;
+  if (nifti.code == 0 || nifti.rank > kMostNiftiAxes) return std::nullopt;
   constexpr uint64_t kMostLength = std::numeric_limits<int16_t>::max();
   nifti.is_second =
       std::ranges::any_of(numbers->shape, [](uint64_t n) { return n > kMostLength; });
@@ -136,7 +136,7 @@ int UnitsOf(const Nifti& nifti, const Geometry& geometry) {
 template <typename T>
 void PutLengths(const Nifti& nifti, size_t at, Header& header) {
   header.Put(at, static_cast<T>(nifti.rank));
-  for (size_t n = 1; n <= kMostAxes; ++n) {
+  for (size_t n = 1; n <= kMostNiftiAxes; ++n) {
     const uint64_t length = n <= nifti.rank ? nifti.numbers.shape[nifti.rank - n] : 1;
     header.Put(at + n * sizeof(T), static_cast<T>(length));
   }
@@ -147,7 +147,7 @@ template <typename T>
 void PutSpacing(const Nifti& nifti, const Geometry& geometry, const AllSteps& steps, size_t at,
                 Header& header) {
   header.Put(at, T{1});
-  for (size_t n = 1; n <= kMostAxes; ++n) {
+  for (size_t n = 1; n <= kMostNiftiAxes; ++n) {
     const size_t d = nifti.rank - n;
     const double spacing = n <= nifti.rank ? SpacingOf(geometry.axes[d], steps[d]) : 1;
     header.Put(at + n * sizeof(T), static_cast<T>(spacing));
@@ -187,8 +187,8 @@ std::string RenderSecond(const Nifti& nifti, const Geometry& geometry, const All
   return header.Finish();
 }
 
-Result<ViewPtr> Make(const ArrayInput& input) {
-  const auto nifti = Fitting(input);
+Result<ViewPtr> MakeNifti(const ArrayInput& input) {
+  const auto nifti = FittingNifti(input);
   if (!nifti) return model::Unsupported("no NIfTI of {}", input.dtype.keyword());
   NDLFS_TRY(Geometry geometry, DescribeGeometry(input, nifti->numbers));
   const size_t size = (nifti->is_second ? kSecondSize : kFirstSize) + kExtension;
@@ -205,9 +205,9 @@ Result<ViewPtr> Make(const ArrayInput& input) {
 
 const ArrayViewKind kNiftiView = {
     .file_name = "data.nii",
-    .applies_to = [](const ArrayInput& input) { return Fitting(input).has_value(); },
+    .applies_to = [](const ArrayInput& input) { return FittingNifti(input).has_value(); },
     .is_listed = [](const ArrayInput&) { return false; },
-    .make = &Make,
+    .make = &MakeNifti,
 };
 
 }  // namespace ndlfs::fs

@@ -18,10 +18,10 @@ namespace {
 
 using model::Result;
 
-constexpr size_t kMostAxes = 16;  // NRRD_DIM_MAX
+constexpr size_t kMostNrrdAxes = 16;  // NRRD_DIM_MAX
 
 // The type of the parts of a complex number; empty where NRRD has no such numbers.
-std::string_view TypeOf(Number number) {
+std::string_view NrrdTypeOf(Number number) {
   switch (number) {
     case Number::kInt8:
       return "int8";
@@ -60,9 +60,10 @@ struct Nrrd {
   std::string name;
 };
 
-std::optional<Nrrd> Fitting(const ArrayInput& input) {
+std::optional<Nrrd> FittingNrrd(const ArrayInput& input) {
   const auto numbers = AsNumbers(input);
-  if (!numbers || numbers->rank() == 0 || TypeOf(numbers->number).empty()) return std::nullopt;
+  if (!numbers || numbers->rank() == 0 || NrrdTypeOf(numbers->number).empty())
+    return std::nullopt;
   Nrrd nrrd;
   nrrd.numbers = *numbers;
   nrrd.rank = numbers->rank();
@@ -77,7 +78,7 @@ std::optional<Nrrd> Fitting(const ArrayInput& input) {
     nrrd.first_kind = raster->samples == 3 ? "RGB-color" : "RGBA-color";
     --nrrd.rank;
   }
-  if (nrrd.rank + (nrrd.first_size.empty() ? 0 : 1) > kMostAxes) return std::nullopt;
+  if (nrrd.rank + (nrrd.first_size.empty() ? 0 : 1) > kMostNrrdAxes) return std::nullopt;
   return nrrd;
 }
 
@@ -103,9 +104,9 @@ std::string Render(const Nrrd& nrrd, const AllSteps& steps, const NumberText& te
     return is_known(d) ? text(SpacingOf(axis(d), steps[d])) : "nan";
   };
   const auto origin = [&](size_t d) { return is_known(d) ? text(OriginOf(steps[d])) : "nan"; };
-  std::string out =
-      fmt::format("NRRD0004\ncontent: {}\ntype: {}\ndimension: {}\n", nrrd.name,
-                  TypeOf(nrrd.numbers.number), nrrd.rank + (nrrd.first_size.empty() ? 0 : 1));
+  std::string out = fmt::format("NRRD0004\ncontent: {}\ntype: {}\ndimension: {}\n", nrrd.name,
+                                NrrdTypeOf(nrrd.numbers.number),
+                                nrrd.rank + (nrrd.first_size.empty() ? 0 : 1));
   out += Line(nrrd, "sizes", nrrd.first_size, [&](size_t d) { return nrrd.numbers.shape[d]; });
   out += Line(nrrd, "spacings", "nan", spacing);
   out += Line(nrrd, "axis mins", "nan", origin);
@@ -122,8 +123,8 @@ std::string Render(const Nrrd& nrrd, const AllSteps& steps, const NumberText& te
   return out + fmt::format("data file: ./{}\n\n", nrrd.raw_name);
 }
 
-Result<ViewPtr> Make(const ArrayInput& input) {
-  auto nrrd = Fitting(input);
+Result<ViewPtr> MakeNrrd(const ArrayInput& input) {
+  auto nrrd = FittingNrrd(input);
   if (!nrrd) return model::Unsupported("no NRRD header for {}", input.dtype.keyword());
   NDLFS_TRY(nrrd->geometry, DescribeGeometry(input, nrrd->numbers));
   const AllSteps longest = LongestSteps(nrrd->geometry);
@@ -139,9 +140,9 @@ Result<ViewPtr> Make(const ArrayInput& input) {
 const ArrayViewKind kNrrdView = {
     .file_name = "data.nhdr",
     .is_text = true,
-    .applies_to = [](const ArrayInput& input) { return Fitting(input).has_value(); },
+    .applies_to = [](const ArrayInput& input) { return FittingNrrd(input).has_value(); },
     .is_listed = &IsListedHeader,
-    .make = &Make,
+    .make = &MakeNrrd,
 };
 
 }  // namespace ndlfs::fs

@@ -25,7 +25,7 @@ namespace {
 using backends::Json;
 using model::Result;
 
-constexpr size_t kMostLevels = 64;
+constexpr size_t kMostOmeLevels = 64;
 constexpr uint64_t kMostChannels = 10'000;
 
 struct AxisName {
@@ -72,7 +72,7 @@ std::vector<double> ReadScale(const Json& dataset, size_t rank) {
 }
 
 // Empty where OME has no such numbers.
-std::string_view TypeOf(Number number) {
+std::string_view OmeTypeOf(Number number) {
   switch (number) {
     case Number::kInt8:
       return "int8";
@@ -175,7 +175,7 @@ std::string DescribeImage(const Image& image) {
   text += fmt::format(
       "<Pixels ID=\"Pixels:0\" DimensionOrder=\"{}\" Type=\"{}\" BigEndian=\"false\" "
       "SizeX=\"{}\" SizeY=\"{}\" SizeZ=\"{}\" SizeC=\"{}\" SizeT=\"{}\"{}>",
-      DimensionOrder(image), TypeOf(image.numbers.number), image.LengthOf('X'),
+      DimensionOrder(image), OmeTypeOf(image.numbers.number), image.LengthOf('X'),
       image.LengthOf('Y'), image.LengthOf('Z'), image.LengthOf('C'), image.LengthOf('T'),
       PhysicalSizes(image));
   for (uint64_t number = 0; number < image.LengthOf('C'); ++number) {
@@ -188,7 +188,7 @@ std::string DescribeImage(const Image& image) {
 // As pages of one number each: pixels in colour are no dimension of these images.
 std::optional<TiffLevel> AsLevel(const NumberArray& numbers) {
   const size_t rank = numbers.rank();
-  if (rank < 2 || TypeOf(numbers.number).empty()) return std::nullopt;
+  if (rank < 2 || OmeTypeOf(numbers.number).empty()) return std::nullopt;
   Raster raster;
   raster.number = numbers.number;
   raster.width = numbers.shape[rank - 1];
@@ -207,13 +207,13 @@ bool IsSmaller(const NumberArray& level, const NumberArray& full) {
 }
 
 // Levels that have fewer planes than the first one end the list: pages have no SubIFDs then.
-Result<ViewPtr> Make(const GroupInput& group) {
+Result<ViewPtr> MakeOmeTiff(const GroupInput& group) {
   const auto json = FindOmeImage(group.node());
   if (!json) return model::NotFound("no multiscale image");
   Image image;
   TiffContent content;
   for (const Json& dataset : OmeMember(*json, "datasets")) {
-    if (content.levels.size() == kMostLevels) break;
+    if (content.levels.size() == kMostOmeLevels) break;
     NDLFS_TRY(const ArrayInput input, LoadOmeLevel(group, OmeText(OmeMember(dataset, "path"))));
     const auto numbers = AsNumbers(input);
     const auto level = numbers ? AsLevel(*numbers) : std::nullopt;
@@ -245,7 +245,7 @@ const GroupViewKind kOmeTiffView = {
     .applies_to =
         [](const GroupInput& group) { return FindOmeImage(group.node()).has_value(); },
     .is_listed = [](const GroupInput&) { return false; },
-    .make = &Make,
+    .make = &MakeOmeTiff,
 };
 
 }  // namespace ndlfs::fs

@@ -80,7 +80,7 @@ class PreviewView final : public View, public std::enable_shared_from_this<Previ
     const model::MutexLock lock(mutex_);
     if (failure_) return model::Propagate(*failure_);
     if (file_) return file_;
-    auto made = Make(prefetcher);
+    auto made = MakePreview(prefetcher);
     if (!made) {
       if (!made.error().is_transient()) failure_ = made.error();
       return model::Propagate(std::move(made).error());
@@ -90,7 +90,7 @@ class PreviewView final : public View, public std::enable_shared_from_this<Previ
     return file_;
   }
 
-  Result<picture::PngFile> Make(cache::Prefetcher* prefetcher) const {
+  Result<picture::PngFile> MakePreview(cache::Prefetcher* prefetcher) const {
     picture::Figure figure;
     {
       NDLFS_TRY(const Samples samples, ReadSamples(plan_, prefetcher));
@@ -137,7 +137,7 @@ bool HasPicture(const ArrayInput& input) {
   return AsNumbers(input).has_value() || ToFloat32(input.dtype).converter != nullptr;
 }
 
-Result<ViewPtr> Make(const ArrayInput& input) {
+Result<ViewPtr> MakePreview(const ArrayInput& input) {
   NDLFS_TRY(SamplePlan plan, PlanPicture(input));
   NDLFS_TRY(auto dimensions, DescribeDimensions(plan));
   return std::make_shared<const PreviewView>(std::move(plan), std::move(dimensions));
@@ -148,7 +148,7 @@ Result<ViewPtr> Make(const ArrayInput& input) {
 const ArrayViewKind kPreviewView = {
     .file_name = "preview.png",
     .applies_to = &HasPicture,
-    .make = &Make,
+    .make = &MakePreview,
 };
 
 }  // namespace ndlfs::fs

@@ -41,9 +41,9 @@ std::optional<Text> LayOut(const ArrayInput& input) {
 }
 
 // The lines of the elements of another source.
-class Lines final : public ElementSource {
+class TextLines final : public ElementSource {
  public:
-  Lines(Text text, std::shared_ptr<const ElementSource> elements)
+  TextLines(Text text, std::shared_ptr<const ElementSource> elements)
       : elements_(std::move(elements)),
         layout_(std::move(text.layout)),
         element_size_(text.element_size),
@@ -127,7 +127,7 @@ const ArrayViewKind kTextView = {
       if (!text) return model::Limit("no text of elements of type {}", input.dtype.keyword());
       if (auto refusal = RefuseWithoutElements(input)) return model::Propagate(*refusal);
       return MakeSegmentedView(
-          {AllOf(std::make_shared<const Lines>(*std::move(text), input.elements))});
+          {AllOf(std::make_shared<const TextLines>(*std::move(text), input.elements))});
     },
 };
 

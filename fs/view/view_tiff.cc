@@ -18,7 +18,7 @@ struct Picture {
   Raster raster;
 };
 
-std::optional<Picture> Fitting(const ArrayInput& input) {
+std::optional<Picture> FittingTiff(const ArrayInput& input) {
   const auto numbers = AsNumbers(input);
   if (!numbers) return std::nullopt;
   const auto raster = AsRaster(input, *numbers);
@@ -42,8 +42,8 @@ std::string DescribeStack(const Picture& picture) {
   return text + "loop=false\n";
 }
 
-model::Result<ViewPtr> Make(const ArrayInput& input) {
-  const auto picture = Fitting(input);
+model::Result<ViewPtr> MakeTiff(const ArrayInput& input) {
+  const auto picture = FittingTiff(input);
   if (!picture) return model::Unsupported("no TIFF of {}", input.dtype.keyword());
   NDLFS_TRY(const Geometry geometry, DescribeGeometry(input, picture->numbers));
   TiffContent content;
@@ -58,9 +58,9 @@ model::Result<ViewPtr> Make(const ArrayInput& input) {
 
 const ArrayViewKind kTiffView = {
     .file_name = "data.tif",
-    .applies_to = [](const ArrayInput& input) { return Fitting(input).has_value(); },
+    .applies_to = [](const ArrayInput& input) { return FittingTiff(input).has_value(); },
     .is_listed = [](const ArrayInput&) { return false; },
-    .make = &Make,
+    .make = &MakeTiff,
 };
 
 }  // namespace ndlfs::fs

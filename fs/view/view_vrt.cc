@@ -25,13 +25,13 @@ using backends::ByteSpan;
 using model::Result;
 using Transform = std::optional<GeoTransform>;
 
-constexpr uint64_t kMostPixels = std::numeric_limits<int32_t>::max();
+constexpr uint64_t kMostRowPixels = std::numeric_limits<int32_t>::max();
 // GDAL_MAX_BAND_COUNT
 constexpr uint64_t kMostBands = 65'536;
 
 // Empty where GDAL has no such numbers. It has Int64 since 3.5, Int8 since 3.7, and Float16
 // since 3.11.
-std::string_view TypeOf(Number number) {
+std::string_view VrtTypeOf(Number number) {
   switch (number) {
     case Number::kInt8:
       return "Int8";
@@ -102,15 +102,15 @@ std::string NumberOfAttribute(const ArrayInput& input, std::string_view name) {
   return number ? fmt::format("{}", *number) : std::string();
 }
 
-std::optional<Vrt> Fitting(const ArrayInput& input) {
+std::optional<Vrt> FittingVrt(const ArrayInput& input) {
   const auto numbers = AsNumbers(input);
   const auto raster = numbers ? AsRaster(input, *numbers) : std::nullopt;
   if (!raster) return std::nullopt;
   Vrt vrt;
   vrt.raster = *raster;
   // PixelOffset and LineOffset are numbers of 32 bits.
-  if (raster->width > kMostPixels || raster->height > kMostPixels ||
-      raster->row_bytes() > kMostPixels || vrt.bands() > kMostBands) {
+  if (raster->width > kMostRowPixels || raster->height > kMostRowPixels ||
+      raster->row_bytes() > kMostRowPixels || vrt.bands() > kMostBands) {
     return std::nullopt;
   }
   vrt.raw_name = RawFileName(input);
@@ -142,7 +142,7 @@ std::string RenderBand(const Vrt& vrt, uint64_t band) {
       page * raster.page_bytes() + band % raster.samples * SizeOf(raster.number);
   std::string out = fmt::format(
       "  <VRTRasterBand dataType=\"{}\" band=\"{}\" subClass=\"VRTRawRasterBand\"{}>\n",
-      TypeOf(raster.number), band + 1,
+      VrtTypeOf(raster.number), band + 1,
       std::string(5 - fmt::formatted_size("{}", band + 1), ' '));
   if (raster.samples > 1) {
     static constexpr std::array<std::string_view, 4> kColours = {
@@ -180,8 +180,8 @@ Segment MakeBands(const Vrt& vrt) {
   return MakeComputedBytes(length * vrt.bands(), read);
 }
 
-Result<ViewPtr> Make(const ArrayInput& input) {
-  const auto vrt = Fitting(input);
+Result<ViewPtr> MakeVrt(const ArrayInput& input) {
+  const auto vrt = FittingVrt(input);
   if (!vrt) return model::Unsupported("no VRT for {}", input.dtype.keyword());
   NDLFS_TRY(const Geometry geometry, DescribeGeometry(input, *AsNumbers(input)));
   std::vector<Segment> segments;
@@ -204,9 +204,9 @@ Result<ViewPtr> Make(const ArrayInput& input) {
 const ArrayViewKind kVrtView = {
     .file_name = "data.vrt",
     .is_text = true,
-    .applies_to = [](const ArrayInput& input) { return Fitting(input).has_value(); },
+    .applies_to = [](const ArrayInput& input) { return FittingVrt(input).has_value(); },
     .is_listed = &IsListedHeader,
-    .make = &Make,
+    .make = &MakeVrt,
 };
 
 }  // namespace ndlfs::fs

@@ -22,7 +22,7 @@ using model::Result;
 
 // NumberType and Precision, as ParaView reads them; empty where XDMF has no such numbers. Of
 // unsigned ones with 8 bytes it reads the first 4.
-std::string_view TypeOf(Number number) {
+std::string_view XdmfTypeOf(Number number) {
   switch (number) {
     case Number::kInt8:
       return R"(NumberType="Char" Precision="1")";
@@ -59,9 +59,9 @@ constexpr uint64_t kMostSteps = 1000;
 // Readers take the place of a step in the file as a C int.
 constexpr uint64_t kMostBytesOfSteps = std::numeric_limits<int32_t>::max();
 
-std::optional<Xdmf> Fitting(const ArrayInput& input) {
+std::optional<Xdmf> FittingXdmf(const ArrayInput& input) {
   const auto numbers = AsNumbers(input);
-  if (!numbers || TypeOf(numbers->number).empty()) return std::nullopt;
+  if (!numbers || XdmfTypeOf(numbers->number).empty()) return std::nullopt;
   // A mesh in two or three dimensions, or several of the latter.
   if (numbers->rank() < 2 || numbers->rank() > 4) return std::nullopt;
   const bool has_steps = numbers->rank() == 4;
@@ -105,7 +105,7 @@ std::string RenderElements(const Xdmf& xdmf, size_t first, uint64_t seek) {
       "   <Attribute Name=\"{}\" AttributeType=\"Scalar\" Center=\"Node\">\n"
       "    <DataItem Dimensions=\"{}\" {} Format=\"Binary\" Endian=\"Little\" "
       "Seek=\"{}\">{}</DataItem>\n   </Attribute>\n",
-      xdmf.name, fmt::join(lengths, " "), TypeOf(xdmf.numbers.number), seek, xdmf.raw_name);
+      xdmf.name, fmt::join(lengths, " "), XdmfTypeOf(xdmf.numbers.number), seek, xdmf.raw_name);
 }
 
 // Without regular times, steps are counted.
@@ -137,8 +137,8 @@ std::string Render(const Xdmf& xdmf, const AllSteps& steps, const NumberText& te
   return out + " </Domain>\n</Xdmf>\n";
 }
 
-Result<ViewPtr> Make(const ArrayInput& input) {
-  auto xdmf = Fitting(input);
+Result<ViewPtr> MakeXdmf(const ArrayInput& input) {
+  auto xdmf = FittingXdmf(input);
   if (!xdmf) return model::Unsupported("no XDMF for {}", input.dtype.keyword());
   NDLFS_TRY(xdmf->geometry, DescribeGeometry(input, xdmf->numbers));
   const AllSteps longest = LongestSteps(xdmf->geometry);
@@ -154,9 +154,9 @@ Result<ViewPtr> Make(const ArrayInput& input) {
 const ArrayViewKind kXdmfView = {
     .file_name = "data.xmf",
     .is_text = true,
-    .applies_to = [](const ArrayInput& input) { return Fitting(input).has_value(); },
+    .applies_to = [](const ArrayInput& input) { return FittingXdmf(input).has_value(); },
     .is_listed = &IsListedHeader,
-    .make = &Make,
+    .make = &MakeXdmf,
 };
 
 }  // namespace ndlfs::fs

@@ -23,11 +23,11 @@ constexpr std::array kCharsets = {
     CharsetName{Charset::kAscii, "ascii"}, CharsetName{Charset::kUtf8, "utf-8"},
     CharsetName{Charset::kUtf32, "utf-32"}, CharsetName{Charset::kLatin1, "iso-8859-1"}};
 
-YamlItem Number(uint64_t value) { return YamlItem::Verbatim(std::to_string(value)); }
+YamlItem SizeItem(uint64_t value) { return YamlItem::Verbatim(std::to_string(value)); }
 
 // Adds the keys of a layout to `map`, which has the offset of a member already.
 void AddTo(YamlItem& map, const Layout& layout) {
-  map.Add("size", Number(layout.size));
+  map.Add("size", SizeItem(layout.size));
   if (layout.charset) {
     const auto* found = std::find_if(
         kCharsets.begin(), kCharsets.end(),
@@ -39,7 +39,7 @@ void AddTo(YamlItem& map, const Layout& layout) {
   YamlItem members = YamlItem::Mapping();
   for (const LayoutMember& member : layout.members) {
     YamlItem item = YamlItem::Mapping();
-    item.Add("offset", Number(member.offset));
+    item.Add("offset", SizeItem(member.offset));
     AddTo(item, member.layout);
     members.Add(member.name, std::move(item));
   }

@@ -15,10 +15,10 @@ namespace ndlfs::model {
 namespace {
 
 using Place = NdlContext::Place;
-using Kind = ValueSource::Kind;
+using SourceKind = ValueSource::Kind;
 using Form = FileSet::Form;
 
-YamlItem Number(WideInt value) { return YamlItem::Verbatim(FormatInteger(value)); }
+YamlItem SourceNumber(WideInt value) { return YamlItem::Verbatim(FormatInteger(value)); }
 
 YamlItem Names(const std::vector<std::string>& names) {
   YamlItem list = YamlItem::Sequence();
@@ -34,9 +34,9 @@ YamlItem FilesItem(const FileSet& files) {
   YamlItem map = YamlItem::Mapping();
   map.Add("files", YamlItem::Text(files.names.at(0)));
   if (files.form == Form::kNumbers) {
-    map.Add("from", Number(files.from));
-    map.Add("to", Number(files.to));
-    if (files.step != 1) map.Add("step", Number(files.step));
+    map.Add("from", SourceNumber(files.from));
+    map.Add("to", SourceNumber(files.to));
+    if (files.step != 1) map.Add("step", SourceNumber(files.step));
   } else {
     map.Add("from", YamlItem::Text(files.first));
     map.Add("to", YamlItem::Text(files.last));
@@ -48,8 +48,8 @@ YamlItem FilesItem(const FileSet& files) {
 void AddFlat(YamlItem& map, const FlatFile& flat, bool is_join) {
   // Tells that the parts of a join are flat files.
   const bool is_plain = flat == FlatFile();
-  if (flat.offset != 0 || (is_join && is_plain)) map.Add("offset", Number(flat.offset));
-  if (flat.trailer) map.Add("trailer", Number(*flat.trailer));
+  if (flat.offset != 0 || (is_join && is_plain)) map.Add("offset", SourceNumber(flat.offset));
+  if (flat.trailer) map.Add("trailer", SourceNumber(*flat.trailer));
   if (flat.fortran_order) map.Add("order", YamlItem::Verbatim("F"));
   if (flat.has_records) map.Add("records", YamlItem::Verbatim("fortran"));
   if (flat.bits != FlatFile::Bits::kNone) {
@@ -64,13 +64,13 @@ void AddJoin(YamlItem& map, const ValueSource& source) {
   if (const auto* name = std::get_if<std::string>(&source.along)) {
     map.Add("along", YamlItem::Text(*name));
   } else if (std::get<uint64_t>(source.along) != 0) {
-    map.Add("along", Number(std::get<uint64_t>(source.along)));
+    map.Add("along", SourceNumber(std::get<uint64_t>(source.along)));
   }
   if (source.sizes.size() == 1) {
-    map.Add("sizes", Number(source.sizes[0]));
+    map.Add("sizes", SourceNumber(source.sizes[0]));
   } else if (!source.sizes.empty()) {
     YamlItem sizes = YamlItem::Sequence();
-    for (const uint64_t size : source.sizes) sizes.Add(Number(size));
+    for (const uint64_t size : source.sizes) sizes.Add(SourceNumber(size));
     map.Add("sizes", std::move(sizes));
   }
   if (source.unpack) map.Add("unpack", YamlItem::Verbatim("true"));
@@ -93,10 +93,10 @@ class SourceReader {
     if (!kind) return std::nullopt;
     source.kind = *kind;
     const NdlFields fields = FieldsOf(source.kind, node);
-    const bool read = source.kind == Kind::kFile    ? ReadFile(fields, source)
-                      : source.kind == Kind::kStore ? ReadStore(fields, source)
-                      : source.kind == Kind::kJoin  ? ReadJoin(fields, source)
-                                                    : ReadUnion(fields, source);
+    const bool read = source.kind == SourceKind::kFile    ? ReadFile(fields, source)
+                      : source.kind == SourceKind::kStore ? ReadStore(fields, source)
+                      : source.kind == SourceKind::kJoin  ? ReadJoin(fields, source)
+                                                          : ReadUnion(fields, source);
     if (!read) return std::nullopt;
     return source;
   }
@@ -110,7 +110,7 @@ class SourceReader {
     return kGroupKinds;
   }
 
-  std::optional<Kind> FindKind(const YamlNode& node) {
+  std::optional<SourceKind> FindKind(const YamlNode& node) {
     std::optional<std::string_view> found;
     for (size_t i = 0; i < node.size(); ++i) {
       const YamlNode& key = node.key(i);
@@ -132,20 +132,20 @@ class SourceReader {
       context_.Error(node, "expected one of the keys {}{}", Alternatives(kinds()), hint);
       return std::nullopt;
     }
-    if (*found == "file") return Kind::kFile;
-    if (*found == "store") return Kind::kStore;
-    return *found == "join" ? Kind::kJoin : Kind::kUnion;
+    if (*found == "file") return SourceKind::kFile;
+    if (*found == "store") return SourceKind::kStore;
+    return *found == "join" ? SourceKind::kJoin : SourceKind::kUnion;
   }
 
-  NdlFields FieldsOf(Kind kind, const YamlNode& node) {
+  NdlFields FieldsOf(SourceKind kind, const YamlNode& node) {
     switch (kind) {
-      case Kind::kFile:
+      case SourceKind::kFile:
         return {context_, node, {"file", "offset", "trailer", "order", "records", "bits"}};
-      case Kind::kStore:
+      case SourceKind::kStore:
         return {context_, node, {"store", "path"}};
-      case Kind::kUnion:
+      case SourceKind::kUnion:
         return {context_, node, {"union"}};
-      case Kind::kJoin:
+      case SourceKind::kJoin:
         break;
     }
     if (owner_ == SourceOwner::kGroup) {
@@ -432,21 +432,21 @@ class SourceReader {
 YamlItem SourceItem(const ValueSource& source) {
   YamlItem map = YamlItem::Mapping();
   switch (source.kind) {
-    case Kind::kFile:
+    case SourceKind::kFile:
       map.Add("file", YamlItem::Text(source.name));
       break;
-    case Kind::kStore:
+    case SourceKind::kStore:
       map.Add("store", YamlItem::Text(source.name));
       if (!source.path.empty()) map.Add("path", YamlItem::Text(source.path));
       break;
-    case Kind::kJoin:
+    case SourceKind::kJoin:
       AddJoin(map, source);
       break;
-    case Kind::kUnion:
+    case SourceKind::kUnion:
       map.Add("union", Names(source.stores));
       break;
   }
-  if (source.flat) AddFlat(map, *source.flat, source.kind == Kind::kJoin);
+  if (source.flat) AddFlat(map, *source.flat, source.kind == SourceKind::kJoin);
   return map;
 }
 

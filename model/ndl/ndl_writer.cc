@@ -18,7 +18,7 @@
 namespace ndlfs::model {
 namespace {
 
-YamlItem Number(WideInt value) { return YamlItem::Verbatim(FormatInteger(value)); }
+YamlItem IntegerItem(WideInt value) { return YamlItem::Verbatim(FormatInteger(value)); }
 YamlItem Null() { return YamlItem::Verbatim("null"); }
 
 // A path name as the document shows it. Parts that are not UTF-8 are taken as
@@ -35,7 +35,7 @@ std::string ShownPath(std::string_view path) {
 
 YamlItem Sizes(const std::vector<uint64_t>& sizes) {
   YamlItem list = YamlItem::Sequence();
-  for (const uint64_t size : sizes) list.Add(Number(size));
+  for (const uint64_t size : sizes) list.Add(IntegerItem(size));
   return list;
 }
 
@@ -48,7 +48,7 @@ void AddTime(YamlItem& map, const Datatype& type) {
   if (!type.time()) return;
   YamlItem unit = YamlItem::Mapping();
   unit.Add("unit", YamlItem::Text(type.time()->unit));
-  unit.Add("scale", Number(type.time()->scale));
+  unit.Add("scale", IntegerItem(type.time()->scale));
   map.Add(type.time()->is_delta ? "x-timedelta" : "x-datetime", std::move(unit));
 }
 
@@ -62,7 +62,7 @@ YamlItem BaseItem(const Datatype& type) {
 
 YamlItem OpaqueItem(const Datatype& type) {
   YamlItem map = YamlItem::Mapping();
-  map.Add("size", Number(type.size()));
+  map.Add("size", IntegerItem(type.size()));
   if (!type.tag().empty()) map.Add("tag", YamlItem::Text(type.tag()));
   return map;
 }
@@ -70,7 +70,7 @@ YamlItem OpaqueItem(const Datatype& type) {
 YamlItem EnumItem(const Datatype& type) {
   YamlItem members = YamlItem::Mapping();
   for (const Datatype::Constant& constant : type.constants()) {
-    members.Add(constant.name, Number(constant.value));
+    members.Add(constant.name, IntegerItem(constant.value));
   }
   YamlItem map = BaseItem(type);
   map.Add("members", std::move(members));
@@ -169,7 +169,7 @@ YamlItem RegionItem(const Region& region) {
 // members named.
 YamlItem ValueItem(const Value& value, const Datatype& type) {
   const Datatype& element = ElementType(type);
-  if (value.integer()) return Number(*value.integer());
+  if (value.integer()) return IntegerItem(*value.integer());
   if (value.real()) {
     const bool is_float = element.kind() == Datatype::Kind::kFloat;
     return YamlItem::Verbatim(is_float ? FormatFloat(element, *value.real())
@@ -210,7 +210,7 @@ std::optional<YamlItem> ShortForm(const Attribute& attribute) {
   } else if (value.real()) {
     if (type == Datatype::Float64()) return ValueItem(value, type);
   } else if (value.integer() && type == ShortIntegerType(*value.integer())) {
-    return Number(*value.integer());
+    return IntegerItem(*value.integer());
   }
   return {};
 }
@@ -319,7 +319,7 @@ void EntityWriter::WriteContent(const Group& group) {
   if (!group.dimensions.empty()) {
     YamlItem dimensions = YamlItem::Mapping();
     for (const NamedDimension& dimension : group.dimensions) {
-      dimensions.Add(dimension.name, dimension.size ? Number(*dimension.size) : Null());
+      dimensions.Add(dimension.name, dimension.size ? IntegerItem(*dimension.size) : Null());
     }
     yaml_.Entry("x-dims", dimensions);
   }
@@ -362,7 +362,7 @@ void EntityWriter::WriteNdarray(const Ndarray& ndarray) {
 void EntityWriter::WriteDimCoord(const DimCoord& dimcoord) {
   yaml_.Open(dimcoord.name);
   if (!dimcoord.source || dimcoord.source->has_shape) {
-    yaml_.Entry("size", dimcoord.size() ? Number(*dimcoord.size()) : Null());
+    yaml_.Entry("size", dimcoord.size() ? IntegerItem(*dimcoord.size()) : Null());
   }
   WriteDimensionNames(dimcoord, {dimcoord.name});
   WriteBody(dimcoord);
@@ -376,7 +376,7 @@ void EntityWriter::WriteShape(const Ndarray& ndarray) {
   bool all_here = true;
   for (const Dimension& dimension : ndarray.shape) {
     const std::string& dimcoord = dimension.dimcoord;
-    const YamlItem size = dimension.size ? Number(*dimension.size) : Null();
+    const YamlItem size = dimension.size ? IntegerItem(*dimension.size) : Null();
     const bool is_elsewhere = !dimcoord.empty() && scopes_.IsElsewhere(dimcoord);
     const bool is_named = is_elsewhere || scopes_.IsKnown(dimcoord);
     shape.Add(is_named ? YamlItem::Text(ShownPath(scopes_.Reference(dimcoord))) : size);
@@ -484,7 +484,7 @@ void EntityWriter::WriteStorage(const Storage& storage, const Datatype& type) {
   if (storage.empty()) return;
   yaml_.Open("storage");
   if (storage.shape) yaml_.Entry("shape", Sizes(*storage.shape));
-  if (storage.size) yaml_.Entry("size", Number(*storage.size));
+  if (storage.size) yaml_.Entry("size", IntegerItem(*storage.size));
   if (storage.chunk) yaml_.Entry("chunk", Sizes(*storage.chunk));
   if (storage.filter) yaml_.Entry("filter", FilterItem(*storage.filter));
   if (storage.endian) {

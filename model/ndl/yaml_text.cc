@@ -14,7 +14,7 @@
 namespace ndlfs::model {
 namespace {
 
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
+bool IsAsciiDigit(char c) { return c >= '0' && c <= '9'; }
 bool IsBlank(char c) { return c == ' ' || c == '\t'; }
 bool Contains(std::string_view set, char c) { return set.find(c) != std::string_view::npos; }
 
@@ -75,8 +75,8 @@ bool IsSexagesimal(std::string_view text) {
 // Whether `text`, after the sign, is a decimal number with or without an
 // exponent. YAML 1.1 allows dots and underscores among the digits, some readers
 // allow commas.
-bool IsDecimal(std::string_view text) {
-  if (text.empty() || (!IsDigit(text[0]) && text[0] != '.')) return false;
+bool LooksDecimal(std::string_view text) {
+  if (text.empty() || (!IsAsciiDigit(text[0]) && text[0] != '.')) return false;
   Skip(text, "0123456789_.,");
   if (text.empty()) return true;
   if (text[0] != 'e' && text[0] != 'E') return false;
@@ -104,7 +104,7 @@ bool IsNumber(std::string_view text) {
     if (!text.empty() && text.find_first_not_of("0123456789_") == text.npos) return true;
   }
   const std::string lower = ToLower(text);
-  return lower == ".inf" || lower == ".nan" || IsDecimal(text) || IsPrefixedInteger(text) ||
+  return lower == ".inf" || lower == ".nan" || LooksDecimal(text) || IsPrefixedInteger(text) ||
          IsSexagesimal(text);
 }
 
@@ -114,7 +114,7 @@ bool IsTimestamp(std::string_view text) {
   if (text.starts_with('-')) text.remove_prefix(1);
   const auto digits = [&](size_t least, size_t most) {
     size_t n = 0;
-    while (n < text.size() && n < most && IsDigit(text[n])) ++n;
+    while (n < text.size() && n < most && IsAsciiDigit(text[n])) ++n;
     text.remove_prefix(n);
     return n >= least;
   };

@@ -20,7 +20,7 @@
 namespace ndlfs::backends {
 namespace {
 
-constexpr size_t kHeaderSize = 12;
+constexpr size_t kBitshuffleHeaderSize = 12;
 constexpr size_t kGroup = 8;  // elements whose bits fill whole bytes
 
 enum class Compression : uint8_t { kNone = 0, kLz4 = 2, kZstd = 3 };
@@ -74,14 +74,14 @@ class BitshuffleCodec final : public BytesToBytesCodec {
   // Removes the header. Returns the elements of a block, and the decoded size in
   // `size`.
   model::Result<size_t> TakeHeader(ConstByteSpan& encoded, size_t& size) const {
-    if (encoded.size() < kHeaderSize) {
-      return model::Corrupt("{} bytes, a header has {}", encoded.size(), kHeaderSize);
+    if (encoded.size() < kBitshuffleHeaderSize) {
+      return model::Corrupt("{} bytes, a header has {}", encoded.size(), kBitshuffleHeaderSize);
     }
     size = LoadBig<uint64_t>(encoded.data());
     const size_t block = LoadBig<uint32_t>(encoded.data() + 8) / element_size_;
     if (block == 0 || block % kGroup != 0)
       return model::Corrupt("blocks of {} elements", block);
-    encoded = encoded.subspan(kHeaderSize);
+    encoded = encoded.subspan(kBitshuffleHeaderSize);
     return block;
   }
 

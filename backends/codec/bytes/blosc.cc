@@ -25,10 +25,10 @@ constexpr size_t kFlagsOffset = 2;
 constexpr size_t kDecodedSizeOffset = 4;
 constexpr size_t kBlockSizeOffset = 8;
 constexpr size_t kCompressedSizeOffset = 12;
-constexpr size_t kHeaderSize = BLOSC_MIN_HEADER_LENGTH;
+constexpr size_t kBloscHeaderSize = BLOSC_MIN_HEADER_LENGTH;
 
 constexpr size_t kStartSize = 4;  // bytes of an entry of the table
-constexpr uint64_t kMaxBlocks = (kMaxBlockTable - kHeaderSize) / kStartSize;
+constexpr uint64_t kMaxBlocks = (kMaxBlockTable - kBloscHeaderSize) / kStartSize;
 
 // The sizes in a header. Reading them fails if the container is longer than the
 // `available` bytes. Ignores bytes after the container, like numcodecs.
@@ -37,8 +37,8 @@ struct Sizes {
   size_t decoded;
 };
 model::Result<Sizes> CheckHeader(ConstByteSpan head, uint64_t available) {
-  if (head.size() < kHeaderSize) {
-    return model::Corrupt("{} bytes, a header has {}", head.size(), kHeaderSize);
+  if (head.size() < kBloscHeaderSize) {
+    return model::Corrupt("{} bytes, a header has {}", head.size(), kBloscHeaderSize);
   }
   const auto encoded = LoadLittle<uint32_t>(head.data() + kCompressedSizeOffset);
   if (encoded > available) {
@@ -82,7 +82,7 @@ class Blocks {
   model::Result<void> ReadTable() {
     if (stored_) return {};
     const uint64_t count = (sizes_.decoded - 1) / block_size_ + 1;
-    const uint64_t end = kHeaderSize + count * kStartSize;  // 2^31 blocks at most
+    const uint64_t end = kBloscHeaderSize + count * kStartSize;  // 2^31 blocks at most
     if (count > kMaxBlocks) return model::Limit("{} blocks, to read some of them", count);
     if (end > sizes_.encoded) {
       return model::Corrupt("{} blocks in {} bytes", count, sizes_.encoded);
@@ -137,7 +137,7 @@ class Blocks {
       return model::Corrupt("blocks of {} bytes in {}", block_size_, sizes_.decoded);
     }
     stored_ = (std::to_integer<int>(head_.data()[kFlagsOffset]) & BLOSC_MEMCPYED) != 0;
-    if (stored_ && sizes_.encoded != kHeaderSize + sizes_.decoded) {
+    if (stored_ && sizes_.encoded != kBloscHeaderSize + sizes_.decoded) {
       return model::Corrupt("{} bytes stored in {}", sizes_.decoded, sizes_.encoded);
     }
     return {};
@@ -146,13 +146,13 @@ class Blocks {
   // Makes a container of block `index`, which decodes to `size` bytes.
   model::Result<Bytes> MakeContainer(uint64_t index, size_t size) const {
     NDLFS_TRY(const Extent place, Place(index, size));
-    const size_t before = kHeaderSize + (stored_ ? 0 : kStartSize);
+    const size_t before = kBloscHeaderSize + (stored_ ? 0 : kStartSize);
     Bytes container(before + place.size);
     std::byte* const header = container.data();
-    std::memcpy(header, head_.data(), kHeaderSize);
+    std::memcpy(header, head_.data(), kBloscHeaderSize);
     StoreLittle(static_cast<uint32_t>(size), header + kDecodedSizeOffset);
     StoreLittle(static_cast<uint32_t>(container.size()), header + kCompressedSizeOffset);
-    if (!stored_) StoreLittle(static_cast<uint32_t>(before), header + kHeaderSize);
+    if (!stored_) StoreLittle(static_cast<uint32_t>(before), header + kBloscHeaderSize);
     NDLFS_RETURN_IF_ERROR(encoded_->Read(place.begin, container.span().subspan(before)));
     return container;
   }
@@ -160,16 +160,16 @@ class Blocks {
   // The position of the encoded block `index`. It ends where the next block in the
   // container begins.
   model::Result<Extent> Place(uint64_t index, size_t size) const {
-    if (stored_) return Extent{kHeaderSize + index * block_size_, size};
-    const uint32_t begin = Start(kHeaderSize + index * kStartSize);
+    if (stored_) return Extent{kBloscHeaderSize + index * block_size_, size};
+    const uint32_t begin = Start(kBloscHeaderSize + index * kStartSize);
     if (begin < table_end_ || begin >= sizes_.encoded) {
       return model::Corrupt("block {} begins at byte {} of {}", index, begin, sizes_.encoded);
     }
     uint64_t end = sizes_.encoded;
-    for (uint64_t at = kHeaderSize; at < table_end_; at += kStartSize) {
+    for (uint64_t at = kBloscHeaderSize; at < table_end_; at += kStartSize) {
       if (const uint32_t other = Start(at); other > begin && other < end) end = other;
     }
-    if (kHeaderSize + kStartSize + (end - begin) > CompressorBound(block_size_).size) {
+    if (kBloscHeaderSize + kStartSize + (end - begin) > CompressorBound(block_size_).size) {
       return model::Corrupt("block {} of {} bytes has {} encoded bytes", index, block_size_,
                             end - begin);
     }

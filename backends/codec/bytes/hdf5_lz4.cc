@@ -15,7 +15,7 @@
 namespace ndlfs::backends {
 namespace {
 
-constexpr size_t kHeaderSize = 12;
+constexpr size_t kHdf5Lz4HeaderSize = 12;
 constexpr size_t kBlockHeaderSize = 4;
 
 model::Result<void> DecodeBlock(ConstByteSpan encoded, ByteSpan decoded) {
@@ -41,8 +41,8 @@ class Hdf5Lz4Codec final : public BytesToBytesCodec {
     return {2 * decoded_size + 65536, false};
   }
   model::Result<size_t> Decode(ConstByteSpan encoded, ByteSpan decoded) const override {
-    if (encoded.size() < kHeaderSize) {
-      return model::Corrupt("{} bytes, a header has {}", encoded.size(), kHeaderSize);
+    if (encoded.size() < kHdf5Lz4HeaderSize) {
+      return model::Corrupt("{} bytes, a header has {}", encoded.size(), kHdf5Lz4HeaderSize);
     }
     const auto size = LoadBig<uint64_t>(encoded.data());
     const auto block_size = LoadBig<uint32_t>(encoded.data() + 8);
@@ -50,7 +50,7 @@ class Hdf5Lz4Codec final : public BytesToBytesCodec {
       return model::Corrupt("decodes to {} bytes, expected at most {}", size, decoded.size());
     }
     if (block_size == 0 && size != 0) return model::Corrupt("blocks of 0 bytes");
-    encoded = encoded.subspan(kHeaderSize);
+    encoded = encoded.subspan(kHdf5Lz4HeaderSize);
     for (size_t at = 0; at < size;) {
       const size_t step = std::min<size_t>(block_size, size - at);
       NDLFS_TRY(const ConstByteSpan block, TakeBlock(encoded));

@@ -36,7 +36,7 @@ constexpr uint32_t kIntegerScale = 2;
 // The header: bits of a difference as uint32, bytes of the minimum as uint8, the
 // minimum, and unused room for a wider minimum.
 constexpr size_t kMinimumAt = 5;
-constexpr size_t kHeaderSize = 21;
+constexpr size_t kScaleOffsetHeaderSize = 21;
 
 struct Settings {
   size_t size = 1;
@@ -60,12 +60,13 @@ class Hdf5ScaleOffsetCodec final : public BytesToBytesCodec {
 
   model::Result<size_t> Decode(ConstByteSpan encoded, ByteSpan decoded) const override {
     if (settings_.is_stored) return Copy(encoded, decoded);
-    if (encoded.size() < kHeaderSize) {
-      return model::Corrupt("{} bytes, a header has {}", encoded.size(), kHeaderSize);
+    if (encoded.size() < kScaleOffsetHeaderSize) {
+      return model::Corrupt("{} bytes, a header has {}", encoded.size(),
+                            kScaleOffsetHeaderSize);
     }
     const auto bits = LoadLittle<uint32_t>(encoded.data());
     const size_t count = settings_.count;
-    const ConstByteSpan data = encoded.subspan(kHeaderSize);
+    const ConstByteSpan data = encoded.subspan(kScaleOffsetHeaderSize);
     if (bits > 8 * settings_.size) {
       return model::Corrupt("{} bits for numbers of {} bytes", bits, settings_.size);
     }
@@ -146,7 +147,7 @@ model::Result<void> CheckType(const std::vector<uint32_t>& values) {
   return model::Unsupported("scale type {}", values[kScaleType]);
 }
 
-model::Result<AnyCodec> ParseScaleOffset(const CodecConfig& config) {
+model::Result<AnyCodec> ParseHdf5ScaleOffset(const CodecConfig& config) {
   NDLFS_TRY(const auto values, ParseClientData(config, kParameters));
   NDLFS_RETURN_IF_ERROR(CheckType(values));
   Settings settings;
@@ -164,7 +165,7 @@ model::Result<AnyCodec> ParseScaleOffset(const CodecConfig& config) {
 }  // namespace
 
 CodecResult MakeHdf5ScaleOffset(const CodecConfig& config) {
-  auto codec = ParseScaleOffset(config);
+  auto codec = ParseHdf5ScaleOffset(config);
   if (!codec) return model::Propagate(std::move(codec).error(), "scaleoffset");
   return codec;
 }

@@ -10,7 +10,7 @@
 namespace ndlfs::backends {
 namespace {
 
-constexpr size_t kHeaderSize = 4;
+constexpr size_t kLz4HeaderSize = 4;
 
 class Lz4Codec final : public BytesToBytesCodec {
  public:
@@ -19,11 +19,11 @@ class Lz4Codec final : public BytesToBytesCodec {
     return CompressorBound(decoded_size);
   }
   model::Result<size_t> Decode(ConstByteSpan encoded, ByteSpan decoded) const override {
-    if (encoded.size() < kHeaderSize) {
+    if (encoded.size() < kLz4HeaderSize) {
       return model::Corrupt("{} bytes, no header", encoded.size());
     }
     const uint32_t size = LoadLittle<uint32_t>(encoded.data());
-    const ConstByteSpan block = encoded.subspan(kHeaderSize);
+    const ConstByteSpan block = encoded.subspan(kLz4HeaderSize);
     if (size > decoded.size() || size > LZ4_MAX_INPUT_SIZE || block.size() > INT_MAX) {
       return model::Corrupt("decodes to {} bytes, expected at most {}", size, decoded.size());
     }

@@ -15,7 +15,7 @@
 namespace ndlfs::backends {
 namespace {
 
-constexpr size_t kHeaderSize = 4;
+constexpr size_t kSzipHeaderSize = 4;
 
 // Bits of the options mask.
 constexpr uint32_t kMostSignificantFirst = 16;
@@ -24,7 +24,7 @@ constexpr uint32_t kNearestNeighbour = 32;
 constexpr uint32_t kMaxBlock = 32;
 constexpr uint32_t kMaxScanline = 4096;
 
-struct Parameters {
+struct SzipParameters {
   uint32_t options;
   uint32_t block;
   uint32_t bits;
@@ -47,14 +47,14 @@ struct Parameters {
 
 class SzipCodec final : public BytesToBytesCodec {
  public:
-  explicit SzipCodec(const Parameters& parameters) : parameters_(parameters) {}
+  explicit SzipCodec(const SzipParameters& parameters) : parameters_(parameters) {}
 
   std::string_view name() const override { return "szip"; }
   SizeBound EncodedSize(uint64_t decoded_size) const override {
     return CompressorBound(decoded_size);
   }
   model::Result<size_t> Decode(ConstByteSpan encoded, ByteSpan decoded) const override {
-    if (encoded.size() <= kHeaderSize) return model::Corrupt("{} bytes", encoded.size());
+    if (encoded.size() <= kSzipHeaderSize) return model::Corrupt("{} bytes", encoded.size());
     const auto size = LoadLittle<uint32_t>(encoded.data());
     if (size > decoded.size()) {
       return model::Corrupt("decodes to {} bytes, expected at most {}", size, decoded.size());
@@ -62,7 +62,7 @@ class SzipCodec final : public BytesToBytesCodec {
     if (size % parameters_.word() != 0) {
       return model::Corrupt("{} bytes, in words of {}", size, parameters_.word());
     }
-    const ConstByteSpan input = encoded.subspan(kHeaderSize);
+    const ConstByteSpan input = encoded.subspan(kSzipHeaderSize);
     const ByteSpan out = decoded.first(size);
     const bool padded = parameters_.line_bytes() != parameters_.padded_line_bytes();
     if (!padded && !parameters_.is_interleaved()) {
@@ -118,7 +118,7 @@ class SzipCodec final : public BytesToBytesCodec {
     }
   }
 
-  const Parameters parameters_;
+  const SzipParameters parameters_;
 };
 
 // Reads options, pixels per block, bits per pixel, and pixels per scanline. Refuses
@@ -126,7 +126,7 @@ class SzipCodec final : public BytesToBytesCodec {
 // libhdf5 never writes them.
 model::Result<AnyCodec> ParseSzip(const CodecConfig& config) {
   NDLFS_TRY(const auto values, ParseClientData(config, 4));
-  const Parameters given = {values[0], values[1], values[2], values[3]};
+  const SzipParameters given = {values[0], values[1], values[2], values[3]};
   if (given.block < 2 || given.block > kMaxBlock || given.block % 2 != 0 || given.bits == 0 ||
       (given.bits > 32 && given.bits != 64) || given.scanline < given.block ||
       given.scanline > kMaxScanline) {

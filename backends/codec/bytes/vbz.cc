@@ -23,9 +23,9 @@
 namespace ndlfs::backends {
 namespace {
 
-constexpr size_t kHeaderSize = 4;
+constexpr size_t kVbzHeaderSize = 4;
 
-struct Parameters {
+struct VbzParameters {
   size_t integer_size;  // 0: the bytes are not StreamVByte
   bool has_differences;
   bool is_zstd;
@@ -78,19 +78,19 @@ class DataHalves {
 
 class VbzCodec final : public BytesToBytesCodec {
  public:
-  explicit VbzCodec(const Parameters& parameters) : parameters_(parameters) {}
+  explicit VbzCodec(const VbzParameters& parameters) : parameters_(parameters) {}
 
   std::string_view name() const override { return "vbz"; }
   SizeBound EncodedSize(uint64_t decoded_size) const override {
-    return CompressorBound(kHeaderSize + MaxStream(decoded_size));
+    return CompressorBound(kVbzHeaderSize + MaxStream(decoded_size));
   }
   model::Result<size_t> Decode(ConstByteSpan encoded, ByteSpan decoded) const override {
-    if (encoded.size() < kHeaderSize) return model::Corrupt("{} bytes", encoded.size());
+    if (encoded.size() < kVbzHeaderSize) return model::Corrupt("{} bytes", encoded.size());
     const auto size = LoadLittle<uint32_t>(encoded.data());
     if (size > decoded.size()) {
       return model::Corrupt("decodes to {} bytes, expected at most {}", size, decoded.size());
     }
-    encoded = encoded.subspan(kHeaderSize);
+    encoded = encoded.subspan(kVbzHeaderSize);
     const ByteSpan out = decoded.first(size);
     if (parameters_.integer_size == 0) {
       NDLFS_RETURN_IF_ERROR(DecodePlain(encoded, out));
@@ -166,7 +166,7 @@ class VbzCodec final : public BytesToBytesCodec {
     return {};
   }
 
-  const Parameters parameters_;
+  const VbzParameters parameters_;
 };
 
 // Reads the version, the size of the integers, whether they are differences, and the
@@ -179,10 +179,10 @@ model::Result<AnyCodec> ParseVbz(const CodecConfig& config) {
   if (integer_size > 4 || integer_size == 3) {
     return model::BadInput("integers of {} bytes", integer_size);
   }
-  return NewCodec<VbzCodec>(Parameters{.integer_size = integer_size,
-                                       .has_differences = values[2] != 0,
-                                       .is_zstd = values.size() < 4 || values[3] != 0,
-                                       .has_halves = version == 1});
+  return NewCodec<VbzCodec>(VbzParameters{.integer_size = integer_size,
+                                          .has_differences = values[2] != 0,
+                                          .is_zstd = values.size() < 4 || values[3] != 0,
+                                          .has_halves = version == 1});
 }
 
 }  // namespace

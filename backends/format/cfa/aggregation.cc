@@ -56,9 +56,9 @@ struct TextVariable {
   std::vector<std::string> texts;  // empty where missing
 };
 
-class Reader {
+class AggregationReader {
  public:
-  Reader(const Hierarchy& file, std::string_view path) : file_(file), path_(path) {}
+  AggregationReader(const Hierarchy& file, std::string_view path) : file_(file), path_(path) {}
 
   Result<Aggregation> Read(const std::vector<model::Attribute>& attributes) {
     aggregation_.dimensions = Words(model::TextOf(attributes, kDimensions));
@@ -257,7 +257,7 @@ void RemoveAggregation(std::vector<model::Attribute>& attributes) {
 Result<Aggregation> ReadAggregation(const Hierarchy& file, std::string_view path,
                                     const std::vector<model::Attribute>& attributes) {
   if (model::FindAttribute(attributes, kData) != nullptr) {
-    return Reader(file, path).Read(attributes);
+    return AggregationReader(file, path).Read(attributes);
   }
   NDLFS_TRY(auto aggregation,
             ReadPartitions(model::TextOf(attributes, kArray),

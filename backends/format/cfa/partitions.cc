@@ -34,9 +34,9 @@ Result<std::vector<std::string>> Texts(const Json& list) {
   return texts;
 }
 
-class Reader {
+class PartitionReader {
  public:
-  explicit Reader(std::vector<std::string> dimensions) {
+  explicit PartitionReader(std::vector<std::string> dimensions) {
     aggregation_.dimensions = std::move(dimensions);
   }
 
@@ -168,7 +168,7 @@ class Reader {
 Result<Aggregation> ReadPartitions(std::string_view text, std::vector<std::string> dimensions) {
   NDLFS_TRY(const Json array, ParseJson(text, kMostValues));
   if (!array.is_object()) return BadInput("expected an object, found {}", DescribeJson(array));
-  return Reader(std::move(dimensions)).Read(array);
+  return PartitionReader(std::move(dimensions)).Read(array);
 }
 
 }  // namespace ndlfs::backends::cfa

@@ -32,7 +32,7 @@ bool IsBov(std::string_view head) {
   return false;
 }
 
-HeaderFields ParseHeader(std::string_view text, Contents& contents) {
+HeaderFields ParseBovHeader(std::string_view text, Contents& contents) {
   HeaderFields header;
   while (const auto line = TakeLine(text)) {
     const size_t colon = line->find(':');
@@ -45,7 +45,7 @@ HeaderFields ParseHeader(std::string_view text, Contents& contents) {
   return header;
 }
 
-Result<Datatype> StoredType(const HeaderFields& header) {
+Result<Datatype> BovType(const HeaderFields& header) {
   const std::string_view endian = header["DATA_ENDIAN"];
   const bool is_big = EqualsIgnoringCase(endian, "BIG");
   if (!is_big && !endian.empty() && !EqualsIgnoringCase(endian, "LITTLE")) {
@@ -73,7 +73,7 @@ std::optional<Coordinates> Along(double origin, double size, uint64_t count, boo
   return Coordinates{is_zonal ? origin + step / 2 : origin, step};
 }
 
-Result<std::vector<Axis>> AxesOf(const HeaderFields& header) {
+Result<std::vector<Axis>> BovAxes(const HeaderFields& header) {
   constexpr std::array<std::string_view, kAxes> kNames = {"x", "y", "z"};
   const auto counts = ParseCounts(header["DATA_SIZE"]);
   if (!counts || counts->empty() || counts->size() > kAxes) {
@@ -118,20 +118,20 @@ Result<std::shared_ptr<const ArraySource>> OpenData(const HeaderFields& header,
   return MakeInflatedSource(array, data, 0, ByteRange::kToEnd, offset);
 }
 
-Result<void> Read(const HeaderFile& file, Contents& contents) {
+Result<void> ReadBov(const HeaderFile& file, Contents& contents) {
   NDLFS_TRY(const std::string text, ReadHeaderText(*file.store));
-  const HeaderFields header = ParseHeader(text, contents);
+  const HeaderFields header = ParseBovHeader(text, contents);
   DescribedArray array;
   const std::string_view name = header["VARIABLE"];
   array.name = name.empty() ? ArrayNameOf(file.path) : std::string(name);
-  NDLFS_TRY(array.stored, StoredType(header));
-  NDLFS_TRY(array.axes, AxesOf(header));
+  NDLFS_TRY(array.stored, BovType(header));
+  NDLFS_TRY(array.axes, BovAxes(header));
   return contents.AddArray(array, OpenData(header, array, file, contents));
 }
 
 }  // namespace
 
 const HeaderReader kBov = {
-    .name = "BOV", .extensions = {".bov"}, .is_header = &IsBov, .read = &Read};
+    .name = "BOV", .extensions = {".bov"}, .is_header = &IsBov, .read = &ReadBov};
 
 }  // namespace ndlfs::backends::foreign

@@ -46,7 +46,7 @@ std::string TakeValue(std::string_view first, std::string_view& rest) {
   return value;
 }
 
-Result<EnviHeader> ParseHeader(std::string_view text) {
+Result<EnviHeader> ParseEnviHeader(std::string_view text) {
   EnviHeader header;
   TakeLine(text);
   while (const auto line = TakeLine(text)) {
@@ -232,10 +232,10 @@ Result<std::shared_ptr<const ArraySource>> OpenData(const EnviHeader& header,
   return MakeInflatedSource(array, data, 0, ByteRange::kToEnd, offset);
 }
 
-Result<void> Read(const HeaderFile& file, Contents& contents) {
+Result<void> ReadEnvi(const HeaderFile& file, Contents& contents) {
   NDLFS_TRY(const std::string text, ReadHeaderText(*file.store));
   if (!IsEnvi(text)) return BadInput("it does not begin with ENVI");
-  NDLFS_TRY(EnviHeader header, ParseHeader(text));
+  NDLFS_TRY(EnviHeader header, ParseEnviHeader(text));
   NDLFS_TRY(DescribedArray array, DescribeArray(header, ArrayNameOf(file.path)));
   contents.AddAttributes(header.attributes);
   return contents.AddArray(array, OpenData(header, array, file, contents));
@@ -244,6 +244,6 @@ Result<void> Read(const HeaderFile& file, Contents& contents) {
 }  // namespace
 
 const HeaderReader kEnvi = {
-    .name = "ENVI", .extensions = {".hdr"}, .is_header = &IsEnvi, .read = &Read};
+    .name = "ENVI", .extensions = {".hdr"}, .is_header = &IsEnvi, .read = &ReadEnvi};
 
 }  // namespace ndlfs::backends::foreign

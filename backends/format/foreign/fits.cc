@@ -27,7 +27,7 @@ using model::Datatype;
 using model::Result;
 using model::Unsupported;
 
-constexpr int64_t kMostAxes = 999;
+constexpr int64_t kMostFitsAxes = 999;
 constexpr int kMostUnits = 10'000;
 
 bool IsFits(std::string_view head) {
@@ -62,8 +62,8 @@ Result<Datatype> TypeOfBits(std::optional<int64_t> bits) {
 // The extents by `keyword` ("NAXIS") and its numbers, the fastest first.
 Result<std::vector<uint64_t>> SizesOf(const FitsHeader& header, std::string_view keyword) {
   const auto count = header.Integer(keyword);
-  if (!count || *count < 0 || *count > kMostAxes) {
-    return BadInput("{}: expected 0 to {}", keyword, kMostAxes);
+  if (!count || *count < 0 || *count > kMostFitsAxes) {
+    return BadInput("{}: expected 0 to {}", keyword, kMostFitsAxes);
   }
   std::vector<uint64_t> sizes;
   for (int64_t n = 1; n <= *count; ++n) {
@@ -243,7 +243,7 @@ bool IsExtension(const Store& file, uint64_t offset) {
   return bytes && *bytes && AsText((*bytes)->span()) == kBegin;
 }
 
-Result<void> Read(const HeaderFile& file, Contents& contents) {
+Result<void> ReadFits(const HeaderFile& file, Contents& contents) {
   NDLFS_TRY(const std::string head, ReadBeginning(*file.store, kFitsCard));
   if (!IsFits(head)) return BadInput("it does not begin with SIMPLE = T");
   NDLFS_TRY(const DataFile data, DataInHeader(file));
@@ -274,6 +274,6 @@ const HeaderReader kFits = {.name = "FITS",
                             .extensions = {".fit", ".fts"},
                             .certain_extensions = {".fits"},
                             .is_content = &IsFits,
-                            .read = &Read};
+                            .read = &ReadFits};
 
 }  // namespace ndlfs::backends::foreign

@@ -28,7 +28,7 @@ using model::Result;
 using model::Unsupported;
 
 constexpr uint64_t kMostVariables = 10'000;
-constexpr size_t kMostAttributes = 1000;  // of a variable
+constexpr size_t kMostVariableAttributes = 1000;  // of a variable
 constexpr uint64_t kMostListedTimes = 100'000;
 constexpr uint64_t kMarker = 4;  // bytes before and behind a record of Fortran
 
@@ -248,7 +248,8 @@ class DescriptorReader {
       made_.group_attributes.push_back(std::move(attribute));
     } else {
       auto& attributes = made_.attributes[variable];
-      if (attributes.size() < kMostAttributes) attributes.push_back(std::move(attribute));
+      if (attributes.size() < kMostVariableAttributes)
+        attributes.push_back(std::move(attribute));
     }
   }
 
@@ -463,7 +464,7 @@ Result<void> AddVariables(const Descriptor& descriptor, const HeaderFile& file,
   return {};
 }
 
-Result<void> Read(const HeaderFile& file, Contents& contents) {
+Result<void> ReadGrads(const HeaderFile& file, Contents& contents) {
   NDLFS_TRY(const std::string text, ReadHeaderText(*file.store));
   NDLFS_TRY(const Descriptor descriptor, DescriptorReader(text).Read());
   contents.AddAttributes(descriptor.group_attributes);
@@ -479,6 +480,6 @@ const HeaderReader kGrads = {.name = "GrADS",
                              .extensions = {".ctl"},
                              .is_header = &IsDescriptor,
                              .confirm = &DescribesFlatFiles,
-                             .read = &Read};
+                             .read = &ReadGrads};
 
 }  // namespace ndlfs::backends::foreign

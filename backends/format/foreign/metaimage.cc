@@ -24,7 +24,7 @@ using model::Datatype;
 using model::Result;
 using model::Unsupported;
 
-constexpr size_t kMostAxes = 10;
+constexpr size_t kMostMetaImageAxes = 10;
 constexpr uint64_t kMostChannels = 65'536;
 
 struct MetaHeader {
@@ -52,7 +52,7 @@ bool IsMetaImageUnderAnyName(std::string_view head) {
   return head.starts_with("ObjectType = Image") && IsMetaImage(head);
 }
 
-Result<MetaHeader> ParseHeader(std::string_view text) {
+Result<MetaHeader> ParseMetaHeader(std::string_view text) {
   MetaHeader header;
   std::string_view rest = text;
   while (const auto line = TakeLine(rest)) {
@@ -167,8 +167,8 @@ Result<DescribedArray> DescribeArray(const MetaHeader& header, std::string name)
     return Unsupported("ObjectType: {}, not Image", model::Quote(header["ObjectType"]));
   }
   const auto count = ParseCount(header["NDims"]);
-  if (!count || *count == 0 || *count > kMostAxes) {
-    return BadInput("NDims: expected 1 to {}, found {}", kMostAxes,
+  if (!count || *count == 0 || *count > kMostMetaImageAxes) {
+    return BadInput("NDims: expected 1 to {}, found {}", kMostMetaImageAxes,
                     model::Quote(header["NDims"]));
   }
   const auto sizes = ParseCounts(header["DimSize"]);
@@ -281,10 +281,10 @@ Result<std::shared_ptr<const ArraySource>> OpenData(const MetaHeader& header,
   return OneFile(header, array, data, 0);
 }
 
-Result<void> Read(const HeaderFile& file, Contents& contents) {
+Result<void> ReadMetaImage(const HeaderFile& file, Contents& contents) {
   NDLFS_TRY(const std::string text,
             ReadBeginning(*file.store, kMaxHeaderBytes, &HasDataInFile));
-  NDLFS_TRY(MetaHeader header, ParseHeader(text));
+  NDLFS_TRY(MetaHeader header, ParseMetaHeader(text));
   NDLFS_TRY(DescribedArray array, DescribeArray(header, ArrayNameOf(file.path)));
   contents.AddAttributes(header.attributes);
   return contents.AddArray(array, OpenData(header, array, file, contents));
@@ -296,6 +296,6 @@ const HeaderReader kMetaImage = {.name = "MetaImage",
                                  .extensions = {".mha", ".mhd"},
                                  .is_content = &IsMetaImageUnderAnyName,
                                  .is_header = &IsMetaImage,
-                                 .read = &Read};
+                                 .read = &ReadMetaImage};
 
 }  // namespace ndlfs::backends::foreign

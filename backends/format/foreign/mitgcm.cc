@@ -22,7 +22,7 @@ using model::BadInput;
 using model::Datatype;
 using model::Result;
 
-constexpr size_t kMostAxes = 8;
+constexpr size_t kMostMitgcmAxes = 8;
 constexpr uint64_t kMostFields = 10'000;
 
 // " nDims = [", with any blanks.
@@ -39,7 +39,7 @@ bool HasListOfDimensions(std::string_view text) {
 
 // Lists by their names; items are separated by blanks. Texts have lost their quotes and the
 // blanks inside.
-HeaderFields ParseHeader(std::string_view text, Contents& contents) {
+HeaderFields ParseMitgcmHeader(std::string_view text, Contents& contents) {
   HeaderFields header;
   while (true) {
     const size_t equals = text.find('=');
@@ -68,7 +68,7 @@ HeaderFields ParseHeader(std::string_view text, Contents& contents) {
   }
 }
 
-Result<Datatype> StoredType(const HeaderFields& header) {
+Result<Datatype> MitgcmType(const HeaderFields& header) {
   const std::string name =
       Lowercase(header.Has("dataprec") ? header["dataprec"] : header["format"]);
   constexpr auto kBig = model::ByteOrder::kBig;
@@ -79,10 +79,10 @@ Result<Datatype> StoredType(const HeaderFields& header) {
 
 // The dimensions of one record, the slowest first. A tile has the indexes of its places in the
 // whole grid, from 1 on.
-Result<std::vector<Axis>> AxesOf(const HeaderFields& header) {
+Result<std::vector<Axis>> MitgcmAxes(const HeaderFields& header) {
   constexpr std::array<std::string_view, 3> kNames = {"x", "y", "z"};
   const auto count = ParseCount(header["nDims"]);
-  if (!count || *count == 0 || *count > kMostAxes) {
+  if (!count || *count == 0 || *count > kMostMitgcmAxes) {
     return BadInput("nDims: {}", model::Quote(header["nDims"]));
   }
   const auto list = ParseCounts(header["dimList"]);
@@ -137,8 +137,8 @@ Result<Records> RecordsOf(const HeaderFields& header, const HeaderFile& file) {
 
 Result<void> AddFields(const HeaderFields& header, const HeaderFile& file, Contents& contents) {
   DescribedArray field;
-  NDLFS_TRY(field.stored, StoredType(header));
-  NDLFS_TRY(field.axes, AxesOf(header));
+  NDLFS_TRY(field.stored, MitgcmType(header));
+  NDLFS_TRY(field.axes, MitgcmAxes(header));
   NDLFS_TRY(const Records records, RecordsOf(header, file));
   if (records.per_field > 1) {
     field.axes.insert(field.axes.begin(), {"record", records.per_field});
@@ -163,9 +163,9 @@ Result<void> AddFields(const HeaderFields& header, const HeaderFile& file, Conte
   return {};
 }
 
-Result<void> Read(const HeaderFile& file, Contents& contents) {
+Result<void> ReadMitgcm(const HeaderFile& file, Contents& contents) {
   NDLFS_TRY(const std::string text, ReadHeaderText(*file.store));
-  const HeaderFields header = ParseHeader(text, contents);
+  const HeaderFields header = ParseMitgcmHeader(text, contents);
   return AddFields(header, file, contents);
 }
 
@@ -174,6 +174,6 @@ Result<void> Read(const HeaderFile& file, Contents& contents) {
 const HeaderReader kMitgcm = {.name = "MITgcm",
                               .extensions = {".meta"},
                               .is_header = &HasListOfDimensions,
-                              .read = &Read};
+                              .read = &ReadMitgcm};
 
 }  // namespace ndlfs::backends::foreign

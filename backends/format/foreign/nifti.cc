@@ -29,7 +29,7 @@ using model::Unsupported;
 
 constexpr size_t kFirstSize = 348;
 constexpr size_t kSecondSize = 540;
-constexpr size_t kMostAxes = 7;
+constexpr size_t kMostNiftiAxes = 7;
 constexpr std::string_view kGzip("\x1f\x8b", 2);
 
 // Reads numbers at places of a header.
@@ -119,8 +119,8 @@ Result<Header> ReadFields(const Fields& fields, const Kind& kind, const Places& 
     return static_cast<double>(fields.Get<Real>(place + index * sizeof(Real)));
   };
   const auto rank = static_cast<int64_t>(fields.Get<Int>(at.dim));
-  if (rank < 1 || rank > static_cast<int64_t>(kMostAxes)) {
-    return BadInput("dim[0]: expected 1 to {}, found {}", kMostAxes, rank);
+  if (rank < 1 || rank > static_cast<int64_t>(kMostNiftiAxes)) {
+    return BadInput("dim[0]: expected 1 to {}, found {}", kMostNiftiAxes, rank);
   }
   for (int64_t i = 1; i <= rank; ++i) {
     const auto n = static_cast<size_t>(i);
@@ -131,7 +131,7 @@ Result<Header> ReadFields(const Fields& fields, const Kind& kind, const Places& 
   header.offset = static_cast<double>(fields.Get<Offset>(at.offset));
   header.slope = real(at.slope, 0);
   header.intercept = real(at.slope, 1);
-  for (size_t i = 0; i <= kMostAxes; ++i) header.pixdim.push_back(real(at.pixdim, i));
+  for (size_t i = 0; i <= kMostNiftiAxes; ++i) header.pixdim.push_back(real(at.pixdim, i));
   header.units = kind.is_second ? fields.Get<int32_t>(at.units) : fields.Get<uint8_t>(at.units);
   header.first_time = real(at.toffset, 0);
   header.qform = static_cast<int>(fields.Get<Code>(at.qform));
@@ -259,8 +259,8 @@ std::string_view UnitOf(int units, size_t axis) {
 
 // The slowest first.
 std::vector<Axis> AxesOf(const Header& header) {
-  constexpr std::array<std::string_view, kMostAxes> kNames = {"x", "y", "z", "t",
-                                                              "u", "v", "w"};
+  constexpr std::array<std::string_view, kMostNiftiAxes> kNames = {"x", "y", "z", "t",
+                                                                   "u", "v", "w"};
   const auto placement = PlacementOf(header);
   const bool is_straight = placement && IsStraight(*placement);
   std::vector<Axis> axes;
@@ -370,7 +370,7 @@ Result<std::shared_ptr<const ArraySource>> OpenData(const Header& header,
   return MakeInflatedSource(array, data, 0, ByteRange::kToEnd, offset);
 }
 
-Result<void> Read(const HeaderFile& file, Contents& contents) {
+Result<void> ReadNifti(const HeaderFile& file, Contents& contents) {
   NDLFS_TRY(std::string head, ReadBeginning(*file.store, kSecondSize));
   const bool is_compressed = head.starts_with(kGzip);
   if (is_compressed) {
@@ -398,6 +398,6 @@ const HeaderReader kNifti = {.name = "NIfTI",
                              .extensions = {".hdr"},
                              .certain_extensions = {".nii", ".nii.gz"},
                              .is_content = &IsNifti,
-                             .read = &Read};
+                             .read = &ReadNifti};
 
 }  // namespace ndlfs::backends::foreign

@@ -25,7 +25,7 @@ using model::Datatype;
 using model::Result;
 using model::Unsupported;
 
-constexpr size_t kMostAxes = 16;  // NRRD_DIM_MAX
+constexpr size_t kMostNrrdAxes = 16;  // NRRD_DIM_MAX
 
 bool IsNrrd(std::string_view head) {
   return head.size() > 9 && head.starts_with("NRRD000") && head[7] >= '1' && head[7] <= '9' &&
@@ -71,7 +71,7 @@ void ReadList(std::string_view text, NrrdHeader& header) {
   }
 }
 
-Result<NrrdHeader> ParseHeader(std::string_view text) {
+Result<NrrdHeader> ParseNrrdHeader(std::string_view text) {
   NrrdHeader header;
   std::string_view rest = text;
   TakeLine(rest);  // the signature
@@ -139,8 +139,8 @@ Result<Datatype> StoredType(const NrrdHeader& header) {
 
 Result<std::vector<uint64_t>> SizesOf(const NrrdHeader& header) {
   const auto dimension = ParseCount(header["dimension"]);
-  if (!dimension || *dimension == 0 || *dimension > kMostAxes) {
-    return BadInput("dimension: expected 1 to {}, found {}", kMostAxes,
+  if (!dimension || *dimension == 0 || *dimension > kMostNrrdAxes) {
+    return BadInput("dimension: expected 1 to {}, found {}", kMostNrrdAxes,
                     model::Quote(header["dimension"]));
   }
   const auto sizes = ParseCounts(header["sizes"]);
@@ -186,7 +186,7 @@ std::optional<std::vector<double>> ParseVector(std::string_view text) {
 // Vectors of the field, one for each axis.
 std::vector<std::string> VectorWords(std::string_view text) {
   std::vector<std::string> words;
-  while (!(text = Trim(text)).empty() && words.size() < kMostAxes) {
+  while (!(text = Trim(text)).empty() && words.size() < kMostNrrdAxes) {
     const size_t end = text.starts_with('(') ? text.find(')') : text.find_first_of(" \t") - 1;
     const size_t size = std::min(end, text.size() - 1) + 1;
     words.emplace_back(text.substr(0, size));
@@ -432,10 +432,10 @@ Result<std::shared_ptr<const ArraySource>> OpenData(const NrrdHeader& header,
   return OneFile(header, array, data, 0, file.options);
 }
 
-Result<void> Read(const HeaderFile& file, Contents& contents) {
+Result<void> ReadNrrd(const HeaderFile& file, Contents& contents) {
   NDLFS_TRY(const std::string text, ReadBeginning(*file.store, kMaxHeaderBytes, &HasEmptyLine));
   if (!IsNrrd(text)) return BadInput("it does not begin with NRRD000 and a version");
-  NDLFS_TRY(NrrdHeader header, ParseHeader(text));
+  NDLFS_TRY(NrrdHeader header, ParseNrrdHeader(text));
   NDLFS_TRY(DescribedArray array, DescribeArray(header, ArrayNameOf(file.path)));
   contents.AddAttributes(header.attributes);
   return contents.AddArray(array, OpenData(header, array, file, contents));
@@ -446,6 +446,6 @@ Result<void> Read(const HeaderFile& file, Contents& contents) {
 const HeaderReader kNrrd = {.name = "NRRD",
                             .certain_extensions = {".nrrd", ".nhdr"},
                             .is_content = &IsNrrd,
-                            .read = &Read};
+                            .read = &ReadNrrd};
 
 }  // namespace ndlfs::backends::foreign

@@ -11,7 +11,6 @@
 namespace ndlfs::backends::ndl {
 
 using model::Result;
-using model::Value;
 
 std::vector<uint64_t> ExtentOfValue(const model::Ndarray& array) {
   // Lists without elements need not show all extents.
@@ -20,10 +19,10 @@ std::vector<uint64_t> ExtentOfValue(const model::Ndarray& array) {
   std::vector<uint64_t> extent;
   const auto& stored = array.storage.shape;
   const bool is_stored = stored && stored->size() == array.shape.size();
-  const Value* value = &*array.value;
+  const model::Value* value = &*array.value;
   for (size_t i = 0; i < array.shape.size(); ++i) {
     const std::optional<uint64_t>& size = array.shape[i].size;
-    const Value::List* list = value ? value->list() : nullptr;
+    const model::Value::List* list = value ? value->list() : nullptr;
     const bool is_shown = list && !(has_none && size);
     extent.push_back(is_shown ? list->size() : size.value_or(is_stored ? (*stored)[i] : 0));
     value = list && !list->empty() ? &list->front() : nullptr;

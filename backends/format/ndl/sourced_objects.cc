@@ -15,7 +15,7 @@ using model::Result;
 using model::ValueSource;
 using Kind = ValueSource::Kind;
 
-uint64_t Mix(uint64_t hash, uint64_t word) {
+uint64_t MixWord(uint64_t hash, uint64_t word) {
   hash = (hash ^ word) * 0x9e3779b97f4a7c15u;
   return hash ^ (hash >> 29);
 }
@@ -155,16 +155,16 @@ void SourcedObjects::AddFile(std::string_view name) {
   if (!path) return;
   const auto status = stores_->source()->Stat(*path, Follow::kYes);
   const bool is_there = status && *status;
-  fingerprint_ = Mix(fingerprint_, is_there ? 1 : 0);
+  fingerprint_ = MixWord(fingerprint_, is_there ? 1 : 0);
   if (!is_there) return;
   if ((*status)->is_file()) {
-    fingerprint_ = Mix(fingerprint_, (*status)->version.hash());
+    fingerprint_ = MixWord(fingerprint_, (*status)->version.hash());
     return;
   }
   const auto store = stores_->Open(*path);
   if (!store) return;
   const auto version = (*store)->Version("/");
-  fingerprint_ = Mix(fingerprint_, version ? *version : 0);
+  fingerprint_ = MixWord(fingerprint_, version ? *version : 0);
 }
 
 const SourcedObjects::Parts* SourcedObjects::FindParts(const ValueSource& source) const {
@@ -189,8 +189,8 @@ void SourcedObjects::Add(const ValueSource& source, const SourcedObjects* before
       {source.files, source.fills_missing,
        holds ? known->set : PartSet::Make(stores_, source.files, source.fills_missing)});
   const auto& set = parts_.back().set;
-  fingerprint_ = Mix(fingerprint_, set ? (*set)->Fingerprint()
-                                       : std::hash<std::string>()(set.error().message()));
+  fingerprint_ = MixWord(fingerprint_, set ? (*set)->Fingerprint()
+                                           : std::hash<std::string>()(set.error().message()));
 }
 
 Result<std::shared_ptr<const PartSet>> SourcedObjects::PartsOf(

@@ -12,7 +12,7 @@
 namespace ndlfs::backends {
 namespace {
 
-constexpr std::string_view kExtension = ".npy";
+constexpr std::string_view kNpyExtension = ".npy";
 
 // One array, at "/".
 class NpyHierarchy final : public Hierarchy {
@@ -49,7 +49,7 @@ class Npy final : public Format {
     return AsText(head).starts_with(kNpyMagic);
   }
   bool MatchesFileName(std::string_view name) const override {
-    return HasExtension(name, kExtension);
+    return HasExtension(name, kNpyExtension);
   }
   // The name leaves no doubt.
   bool ProbeFile(std::string_view, ConstByteSpan) const override { return true; }
@@ -60,7 +60,7 @@ class Npy final : public Format {
     const auto store = source->OpenFile(path);
     NDLFS_TRY(
         auto array,
-        LoadNpyArray(store, "", StoreNameOf(path, kExtension), FlatAccess::kRandom, options),
+        LoadNpyArray(store, "", StoreNameOf(path, kNpyExtension), FlatAccess::kRandom, options),
         store->Describe(""));
     return std::make_shared<NpyHierarchy>(store, std::move(array));
   }

@@ -16,7 +16,7 @@
 namespace ndlfs::backends {
 namespace {
 
-constexpr std::string_view kExtension = ".npz";
+constexpr std::string_view kNpzExtension = ".npz";
 constexpr std::string_view kMemberExtension = ".npy";
 
 // So many members whose names do not tell are looked into.
@@ -131,13 +131,13 @@ class Npz final : public Format {
 
   bool ProbeContent(ConstByteSpan head) const override { return BeginsAsNpz(head); }
   bool MatchesFileName(std::string_view name) const override {
-    return HasExtension(name, kExtension);
+    return HasExtension(name, kNpzExtension);
   }
   // The name leaves no doubt.
   bool ProbeFile(std::string_view, ConstByteSpan) const override { return true; }
   // Under another name, an archive of nothing but arrays, as NumPy writes it.
   model::Result<bool> ConfirmFile(std::string_view name, const Store& file) const override {
-    if (HasExtension(name, kExtension)) return true;
+    if (HasExtension(name, kNpzExtension)) return true;
     size_t arrays = 0;
     const auto is_other = [&](std::string_view member) {
       const bool is_array = member.ends_with(kMemberExtension);

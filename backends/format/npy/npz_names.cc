@@ -10,7 +10,7 @@
 namespace ndlfs::backends {
 namespace {
 
-constexpr std::string_view kExtension = ".npy";
+constexpr std::string_view kArrayExtension = ".npy";
 
 // A member name that is no UTF-8 is taken as Latin-1.
 std::string ToPath(std::string_view member) { return "/" + model::AsUtf8(member); }
@@ -18,8 +18,8 @@ std::string ToPath(std::string_view member) { return "/" + model::AsUtf8(member)
 // Without the extension, if a name is left.
 std::string_view WithoutExtension(std::string_view path) {
   const std::string_view name = model::BaseName(path);
-  if (name.size() > kExtension.size() && name.ends_with(kExtension)) {
-    path.remove_suffix(kExtension.size());
+  if (name.size() > kArrayExtension.size() && name.ends_with(kArrayExtension)) {
+    path.remove_suffix(kArrayExtension.size());
   }
   return path;
 }

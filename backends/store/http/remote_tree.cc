@@ -12,7 +12,7 @@
 namespace ndlfs::backends {
 namespace {
 
-constexpr uint64_t kMaxDocument = 4 << 20;
+constexpr uint64_t kMaxTreeDocument = 4 << 20;
 // A look at a directory lists so many names: all that a store has beside its chunks.
 constexpr unsigned kNamesOfLook = 100;
 // More directories than this in one directory are not looked into before somebody asks, and
@@ -21,7 +21,7 @@ constexpr unsigned kNamesOfLook = 100;
 constexpr size_t kMostAhead = 16;
 constexpr uint64_t kLongestListAhead = 256 << 10;
 
-bool IsRedirect(int status) { return status >= 300 && status < 400; }
+bool IsAnyRedirect(int status) { return status >= 300 && status < 400; }
 
 std::vector<std::string> DocumentsIn(const std::string& path,
                                      std::span<const std::string_view> names) {
@@ -48,7 +48,7 @@ class RemoteTree::Round {
     Bytes& bytes = documents_.emplace_back();
     if (tree_.IsToBeRead(path)) {
       request.reserve = [&bytes](uint64_t total) -> model::Result<ByteSpan> {
-        bytes = Bytes(std::min(total, kMaxDocument));
+        bytes = Bytes(std::min(total, kMaxTreeDocument));
         return bytes.span();
       };
     } else {
@@ -111,7 +111,7 @@ class RemoteTree::Round {
   model::Result<Look> TakeLook(size_t i) {
     const ObjectService& service = *tree_.service_;
     NDLFS_TRY(HttpResponse response, std::move(answers_[i]));
-    if (IsRedirect(response.status) && !service.lists_are_complete()) {
+    if (IsAnyRedirect(response.status) && !service.lists_are_complete()) {
       return Keep(i, {.kind = Look::Kind::kDirectory});
     }
     // Some servers have no HEAD, or do not tell the size.
@@ -219,7 +219,7 @@ bool RemoteTree::IsToBeRead(const std::string& path) const {
   const auto document = memory_.FindDocument(path);
   const auto look = memory_.FindFile(path);
   if (!look || look->kind != Look::Kind::kFile) return !document;
-  return look->info.size <= kMaxDocument &&
+  return look->info.size <= kMaxTreeDocument &&
          (!document || document->info.generation != look->info.generation);
 }
 

@@ -15,7 +15,7 @@ using model::Result;
 constexpr uint64_t kMaxReferences = 1'000'000;
 constexpr size_t kMaxDimensions = 64;
 // Of a rule: its keys are made from them again and again.
-constexpr size_t kMaxText = size_t{64} << 10;
+constexpr size_t kMaxGenerated = size_t{64} << 10;
 // What a variable takes besides its name.
 constexpr uint64_t kBytesPerVariable = 8;
 
@@ -24,7 +24,8 @@ model::Failure TooMany() {
 }
 
 Result<void> CheckTextSize(const std::string& text) {
-  if (text.size() > kMaxText) return model::Limit("a text of more than {} bytes", kMaxText);
+  if (text.size() > kMaxGenerated)
+    return model::Limit("a text of more than {} bytes", kMaxGenerated);
   return {};
 }
 

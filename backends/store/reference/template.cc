@@ -12,7 +12,7 @@ namespace {
 
 using model::Result;
 
-constexpr size_t kMaxText = size_t{64} << 10;
+constexpr size_t kMaxRendered = size_t{64} << 10;
 // Templates may be evaluated again and again, also those that come to nothing.
 constexpr uint64_t kMaxEvaluated = uint64_t{256} << 10;
 // What a value takes, however short it is: it takes as long as that many bytes.
@@ -20,7 +20,7 @@ constexpr uint64_t kBytesPerValue = 12;
 constexpr int kMaxDepth = 32;  // of parentheses
 constexpr size_t kMaxWidth = 64;
 
-model::Failure TooLong() { return model::Limit("a text of more than {} bytes", kMaxText); }
+model::Failure TooLong() { return model::Limit("a text of more than {} bytes", kMaxRendered); }
 model::Failure TooLarge() { return model::Limit("a number beyond 64 bits"); }
 
 bool IsNameByte(char c) {
@@ -82,7 +82,7 @@ class Formatter {
       out_ += format_.substr(0, percent);
       format_.remove_prefix(percent);
       if (!format_.empty()) NDLFS_RETURN_IF_ERROR(Directive());
-      if (out_.size() > kMaxText) return TooLong();
+      if (out_.size() > kMaxRendered) return TooLong();
     }
     if (next_ != arguments_.size()) return model::BadInput("too many values to format");
     return std::move(out_);
@@ -216,7 +216,7 @@ class Evaluator {
   }
 
   Result<TemplateValue> Join(const std::string& a, const std::string& b) {
-    if (a.size() + b.size() > kMaxText) return TooLong();
+    if (a.size() + b.size() > kMaxRendered) return TooLong();
     NDLFS_RETURN_IF_ERROR(TakeFromBudget(a.size() + b.size(), budget_));
     return a + b;
   }
@@ -420,7 +420,7 @@ model::Result<std::string> Render(std::string_view text, const Templates& templa
                                   const Variables& variables, uint64_t& budget) {
   NDLFS_RETURN_IF_ERROR(TakeFromBudget(text.size(), budget));
   if (text.find("{{") == text.npos) return std::string(text);
-  if (text.size() > kMaxText) return TooLong();
+  if (text.size() > kMaxRendered) return TooLong();
   for (const std::string_view mark : {"{%", "{#"}) {
     if (text.find(mark) != text.npos) {
       return model::Unsupported("{} in {}", model::Quote(mark), model::Quote(text));
@@ -430,7 +430,7 @@ model::Result<std::string> Render(std::string_view text, const Templates& templa
   for (std::string_view rest = text;;) {
     const size_t begin = std::min(rest.find("{{"), rest.size());
     rendered += rest.substr(0, begin);
-    if (rendered.size() > kMaxText) return TooLong();
+    if (rendered.size() > kMaxRendered) return TooLong();
     rest.remove_prefix(begin);
     if (rest.empty()) return rendered;
     const size_t end = rest.find("}}");

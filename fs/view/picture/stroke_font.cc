@@ -142,8 +142,8 @@ constexpr Glyph kGlyphs[] = {
 };
 
 // A superscript is its digit, smaller and higher.
-constexpr std::array<uint32_t, 10> kSuperscripts = {0x2070, 0xB9,   0xB2,   0xB3,   0x2074,
-                                                    0x2075, 0x2076, 0x2077, 0x2078, 0x2079};
+constexpr std::array<uint32_t, 10> kSuperscriptCodes = {0x2070, 0xB9,   0xB2,   0xB3,   0x2074,
+                                                        0x2075, 0x2076, 0x2077, 0x2078, 0x2079};
 constexpr double kSuperscriptSize = 0.64;
 constexpr double kSuperscriptRise = 6.4;
 
@@ -188,9 +188,9 @@ uint32_t Alike(uint32_t code) {
 
 PlacedGlyph FindGlyph(uint32_t code) {
   code = Alike(code);
-  const auto superscript = std::ranges::find(kSuperscripts, code);
-  if (superscript != kSuperscripts.end()) {
-    const auto digit = static_cast<uint32_t>('0' + (superscript - kSuperscripts.begin()));
+  const auto superscript = std::ranges::find(kSuperscriptCodes, code);
+  if (superscript != kSuperscriptCodes.end()) {
+    const auto digit = static_cast<uint32_t>('0' + (superscript - kSuperscriptCodes.begin()));
     PlacedGlyph glyph = FindGlyph(digit);
     return {glyph.strokes, glyph.advance * kSuperscriptSize, kSuperscriptSize,
             kSuperscriptRise};

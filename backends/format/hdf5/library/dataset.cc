@@ -19,7 +19,7 @@ namespace {
 using model::Result;
 
 constexpr size_t kMaxFilterParameters = 4096;
-constexpr size_t kMaxParts = 100'000;  // external files, or sources
+constexpr size_t kMaxStorageParts = 100'000;  // external files, or sources
 // Region references of small datasets are looked at, to tell blocks from
 // elements; these are what NDL documents show the values of.
 constexpr uint64_t kMaxInspectedRegions = 1000;
@@ -79,7 +79,8 @@ Result<void> ReadChunkLayout(hid_t properties, DatasetInfo& info) {
 Result<void> ReadExternalParts(hid_t properties, DatasetInfo& info) {
   const int count = H5Pget_external_count(properties);
   NDLFS_RETURN_IF_ERROR(CheckStatus(count, "cannot read the external files"));
-  if (static_cast<size_t>(count) > kMaxParts) return model::Limit("{} external files", count);
+  if (static_cast<size_t>(count) > kMaxStorageParts)
+    return model::Limit("{} external files", count);
   for (int i = 0; i < count; ++i) {
     std::array<char, 4096> name = {};
     off_t offset = 0;
@@ -110,7 +111,7 @@ Result<void> ReadVirtualLayout(hid_t properties, DatasetInfo& info) {
   size_t count = 0;
   NDLFS_RETURN_IF_ERROR(
       CheckStatus(H5Pget_virtual_count(properties, &count), "cannot read the sources"));
-  if (count > kMaxParts) return model::Limit("{} sources", count);
+  if (count > kMaxStorageParts) return model::Limit("{} sources", count);
   std::set<std::string> names;
   for (size_t i = 0; i < count; ++i) {
     std::array<char, 4096> name = {};

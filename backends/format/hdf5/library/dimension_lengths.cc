@@ -18,7 +18,7 @@ using model::Result;
 
 // A look at one object takes some twenty microseconds.
 constexpr size_t kMaxObjects = 100'000;
-constexpr size_t kMaxDepth = 512;
+constexpr size_t kMaxGroupDepth = 512;
 
 bool IsUnlimitedScale(const std::vector<uint64_t>& max_shape) {
   return !max_shape.empty() && max_shape.front() == DatasetInfo::kUnlimited;
@@ -31,7 +31,7 @@ bool IsAround(std::string_view group, std::string_view path) {
          (path.starts_with(group) && path.substr(group.size()).starts_with('/'));
 }
 
-std::optional<haddr_t> AddressOf(hid_t object) {
+std::optional<haddr_t> FileAddressOf(hid_t object) {
   H5O_info_t info;
   if (H5Oget_info2(object, &info, H5O_INFO_BASIC) < 0) return std::nullopt;
   return info.addr;
@@ -109,7 +109,7 @@ class DimensionLengths::Walk {
         has_skipped_ = true;
       } else if (H5Iget_type(object.get()) == H5I_GROUP) {
         std::string child = model::JoinPath(path, link.name);
-        if (model::SplitPath(child).size() < kMaxDepth) {
+        if (model::SplitPath(child).size() < kMaxGroupDepth) {
           groups_.push_back(std::move(child));
         } else {
           has_skipped_ = true;
@@ -260,7 +260,7 @@ void DimensionLengths::CompleteScales(hid_t file, const std::string& path, Datas
     for (ScaleInfo& scale : info.scales[dim]) {
       if (!IsUnlimitedScale(scale.max_shape)) continue;
       const auto object = OpenObject(file, scale.path);
-      const auto address = object ? AddressOf(object->get()) : std::nullopt;
+      const auto address = object ? FileAddressOf(object->get()) : std::nullopt;
       const auto length = address ? Find(*address, path) : std::nullopt;
       if (!length) continue;
       if (scale.shape.size() == 1) scale.shape = {*length};
@@ -283,7 +283,7 @@ model::Result<void> DimensionLengths::Complete(hid_t file, hid_t dataset,
   if (!is_known) return {};
   std::vector<uint64_t> shape = described.shape;
   if (is_record_coordinate) {
-    const auto address = AddressOf(dataset);
+    const auto address = FileAddressOf(dataset);
     const auto length = address ? Find(*address, path) : std::nullopt;
     if (length) shape[0] = std::max(shape[0], *length);
   }

@@ -146,7 +146,7 @@ struct Driver {
 
 namespace {
 
-H5FD_class_t MakeDriverClass() {
+H5FD_class_t MakeStoreDriverClass() {
   H5FD_class_t driver;
   std::memset(&driver, 0, sizeof(driver));
 #if H5_VERSION_GE(1, 13, 2)
@@ -193,7 +193,7 @@ model::Result<void> LimitMetadataCache(hid_t properties) {
 }  // namespace
 
 model::Result<Handle> MakeAccessProperties(const DriverTarget& target) {
-  static const H5FD_class_t driver_class = MakeDriverClass();
+  static const H5FD_class_t driver_class = MakeStoreDriverClass();
   static const hid_t driver = H5FDregister(&driver_class);
   if (driver < 0) return LibraryError("cannot register the driver");
   NDLFS_TRY(auto properties, Checked(H5Pcreate(H5P_FILE_ACCESS), "file access properties"));

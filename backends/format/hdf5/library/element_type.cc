@@ -16,7 +16,7 @@ using model::Datatype;
 using model::Result;
 
 // What a hostile datatype may make of a few bytes.
-constexpr size_t kMaxParts = 100'000;
+constexpr size_t kMaxTypeParts = 100'000;
 constexpr size_t kMaxTextRuns = 10'000;
 constexpr size_t kMaxElementBytes = size_t{1} << 31;
 
@@ -110,7 +110,8 @@ class TypeReader {
 
   Result<ElementType> Read(hid_t type, int depth) {
     if (depth > Datatype::kMaxDepth) return model::Limit("types nest too deep");
-    if (++parts_ > kMaxParts) return model::Limit("a type of more than {} parts", kMaxParts);
+    if (++parts_ > kMaxTypeParts)
+      return model::Limit("a type of more than {} parts", kMaxTypeParts);
     const size_t bytes = H5Tget_size(type);
     if (bytes == 0) return LibraryError("size of the type");
     if (bytes > kMaxElementBytes) return model::Limit("elements of {} bytes", bytes);
@@ -352,7 +353,7 @@ class TypeReader {
     const int count = H5Tget_nmembers(type);
     NDLFS_RETURN_IF_ERROR(CheckStatus(count, "members of the enum"));
     parts_ += static_cast<size_t>(count);
-    if (parts_ > kMaxParts) return model::Limit("an enum of {} members", count);
+    if (parts_ > kMaxTypeParts) return model::Limit("an enum of {} members", count);
     // In the order of the base, for the reason in KeepOrder().
     const auto order = OrderOf(base);
     NDLFS_TRY(const auto wide, Checked(H5Tcopy(StandardInteger(8, is_signed)), "integer type"));

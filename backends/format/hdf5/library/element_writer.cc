@@ -15,9 +15,9 @@ T Load(const std::byte* from) {
   return value;
 }
 
-class Writer {
+class ElementWriter {
  public:
-  Writer(uint64_t limit, References& references, std::vector<std::byte>& out)
+  ElementWriter(uint64_t limit, References& references, std::vector<std::byte>& out)
       : limit_(limit), references_(references), out_(out) {}
 
   // Whether a number had to be rounded.
@@ -143,7 +143,7 @@ model::Result<bool> AppendElements(const MemoryForm& form, const std::byte* elem
                                    uint64_t count, uint64_t limit, References& references,
                                    std::vector<std::byte>& out,
                                    std::vector<uint64_t>* offsets) {
-  Writer writer(limit, references, out);
+  ElementWriter writer(limit, references, out);
   if (offsets == nullptr) {
     NDLFS_RETURN_IF_ERROR(writer.AppendSequence(form, elements, count));
     return writer.rounded();

@@ -120,7 +120,7 @@ struct MemoryDriver {
 
 namespace {
 
-H5FD_class_t MakeDriverClass() {
+H5FD_class_t MakeMemoryDriverClass() {
   H5FD_class_t driver;
   std::memset(&driver, 0, sizeof(driver));
 #if H5_VERSION_GE(1, 13, 2)
@@ -152,7 +152,7 @@ H5FD_class_t MakeDriverClass() {
 }  // namespace
 
 model::Result<Handle> MakeMemoryAccess(MemoryFile& file) {
-  static const H5FD_class_t driver_class = MakeDriverClass();
+  static const H5FD_class_t driver_class = MakeMemoryDriverClass();
   static const hid_t driver = H5FDregister(&driver_class);
   if (driver < 0) return LibraryError("cannot register the driver");
   NDLFS_TRY(auto properties, Checked(H5Pcreate(H5P_FILE_ACCESS), "file access properties"));

@@ -22,22 +22,23 @@ namespace ndlfs::backends::hdf5 {
 namespace {
 
 using model::Result;
-using Kind = NewObject::Kind;
+using ObjectKind = NewObject::Kind;
 
 // How netCDF-C calls a dimension that has no variable.
 constexpr const char* kDimensionName =
     "This is a netCDF dimension but not a netCDF variable. {:10}";
 
 bool IsDataset(const NewObject& object) {
-  return object.kind == Kind::kDataset || object.kind == Kind::kDimension;
+  return object.kind == ObjectKind::kDataset || object.kind == ObjectKind::kDimension;
 }
-bool IsScale(const NewObject& object) {
-  return object.kind == Kind::kDimension || (object.kind == Kind::kDataset && object.is_scale);
+bool IsNewScale(const NewObject& object) {
+  return object.kind == ObjectKind::kDimension ||
+         (object.kind == ObjectKind::kDataset && object.is_scale);
 }
 
 // Bytes of all elements, of those that only get room.
 std::optional<uint64_t> RoomFor(const NewObject& object) {
-  if (object.kind != Kind::kDataset || object.data) return 0;
+  if (object.kind != ObjectKind::kDataset || object.data) return 0;
   return CheckedProduct(object.shape, object.type.size());
 }
 
@@ -74,13 +75,14 @@ bool IsSoundName(std::string_view name) {
 // Whether the parts of the description refer to each other as new_file.h says.
 Result<void> Check(const NewFile& file) {
   const auto& objects = file.objects;
-  if (objects.empty() || objects[0].kind != Kind::kGroup) {
+  if (objects.empty() || objects[0].kind != ObjectKind::kGroup) {
     return model::BadInput("a file without a root group");
   }
   for (size_t i = 1; i < objects.size(); ++i) {
     const NewObject& object = objects[i];
-    const bool has_parent = object.parent < i && objects[object.parent].kind == Kind::kGroup;
-    if (!has_parent || object.kind > Kind::kSoftLink || !IsSoundName(object.name)) {
+    const bool has_parent =
+        object.parent < i && objects[object.parent].kind == ObjectKind::kGroup;
+    if (!has_parent || object.kind > ObjectKind::kSoftLink || !IsSoundName(object.name)) {
       return model::BadInput("object {} has no place", i);
     }
     if (!object.scales.empty() && object.scales.size() != object.shape.size()) {
@@ -88,11 +90,11 @@ Result<void> Check(const NewFile& file) {
     }
     for (const uint32_t scale : object.scales) {
       const bool is_in_order = scale < i || (object.is_scale && scale < objects.size());
-      if (!is_in_order || !IsScale(objects[scale])) {
+      if (!is_in_order || !IsNewScale(objects[scale])) {
         return model::BadInput("object {} has a scale that is none", i);
       }
     }
-    const bool has_shape = object.kind != Kind::kDimension || object.shape.size() == 1;
+    const bool has_shape = object.kind != ObjectKind::kDimension || object.shape.size() == 1;
     if (!has_shape || (object.is_scale && object.shape.empty()) || !RoomFor(object)) {
       return model::BadInput("object {} has no such shape", i);
     }
@@ -126,9 +128,9 @@ class KnownHandles {
   std::vector<Entry> known_;
 };
 
-class Writer {
+class FileWriter {
  public:
-  Writer(const NewFile& file, uint64_t front, uint64_t room)
+  FileWriter(const NewFile& file, uint64_t front, uint64_t room)
       : description_(file), memory_(front, room), left_out_(file.left_out) {}
 
   Result<WrittenFile> Write() {
@@ -148,7 +150,7 @@ class Writer {
  private:
   // Properties that a dataset was created with.
   struct KnownProperties {
-    Kind kind;
+    ObjectKind kind;
     bool has_data;
     unsigned most_compact;
     std::optional<std::vector<std::byte>> fill;
@@ -166,7 +168,7 @@ class Writer {
     dimension_ids_.assign(objects().size(), -1);
     groups_.resize(objects().size());
     for (size_t i = 0; i < objects().size(); ++i) {
-      if (IsScale(objects()[i])) dimension_ids_[i] = next_dimension_++;
+      if (IsNewScale(objects()[i])) dimension_ids_[i] = next_dimension_++;
     }
     NDLFS_RETURN_IF_ERROR(Open(0));
     if (!description_.properties.empty()) {
@@ -241,7 +243,7 @@ class Writer {
     NDLFS_TRY(auto properties, Checked(H5Pcreate(H5P_DATASET_CREATE), "properties"));
     // Nothing is written where elements only have room. Those of variable size the library
     // refuses to leave without a fill value.
-    const bool is_real = object.kind == Kind::kDataset;
+    const bool is_real = object.kind == ObjectKind::kDataset;
     const bool done =
         H5Pset_layout(properties.get(), H5D_CONTIGUOUS) >= 0 &&
         H5Pset_alloc_time(properties.get(),
@@ -319,19 +321,19 @@ class Writer {
     const NewObject& object = objects()[i];
     NDLFS_TRY(const hid_t group, GroupOf(object));
     switch (object.kind) {
-      case Kind::kGroup: {
+      case ObjectKind::kGroup: {
         NDLFS_TRY(groups_[i],
                   Checked(H5Gcreate2(group, object.name.c_str(), link_properties_.get(),
                                      group_properties_.get(), H5P_DEFAULT),
                           "a group"));
         return NoteObject(i, groups_[i].get(), true);
       }
-      case Kind::kDatatype:
+      case ObjectKind::kDatatype:
         return MakeDatatype(i, group);
-      case Kind::kDataset:
-      case Kind::kDimension:
+      case ObjectKind::kDataset:
+      case ObjectKind::kDimension:
         return MakeDataset(i, group);
-      case Kind::kSoftLink:
+      case ObjectKind::kSoftLink:
         return CheckStatus(H5Lcreate_soft(object.target.c_str(), group, object.name.c_str(),
                                           link_properties_.get(), H5P_DEFAULT),
                            "a link");
@@ -353,17 +355,17 @@ class Writer {
   Result<void> MakeDataset(size_t i, hid_t group) {
     const NewObject& object = objects()[i];
     NDLFS_TRY(const NewType type, TypeOf(object));
-    if (!object.type.is_fixed_size() && !object.data && object.kind == Kind::kDataset) {
+    if (!object.type.is_fixed_size() && !object.data && object.kind == ObjectKind::kDataset) {
       return model::BadInput("elements of variable size without data");
     }
     NDLFS_TRY(const Handle space, SpaceOf(object.shape));
     NDLFS_TRY(const hid_t properties, DatasetProperties(object, type));
-    memory_.LeaveRoom(object.kind == Kind::kDataset && !object.data);
+    memory_.LeaveRoom(object.kind == ObjectKind::kDataset && !object.data);
     const Handle dataset(H5Dcreate2(group, object.name.c_str(), type.id.get(), space.get(),
                                     link_properties_.get(), properties, H5P_DEFAULT));
     memory_.LeaveRoom(false);
     if (!dataset) return LibraryError("a dataset");
-    if (object.kind == Kind::kDataset && !object.data) {
+    if (object.kind == ObjectKind::kDataset && !object.data) {
       const haddr_t offset = H5Dget_offset(dataset.get());
       H5Eclear2(H5E_DEFAULT);  // it has none where there are no elements
       if (offset != HADDR_UNDEF) offsets_[i] = offset;
@@ -373,7 +375,7 @@ class Writer {
   }
 
   Result<NewType> TypeOf(const NewObject& object) {
-    if (object.kind == Kind::kDataset) return MakeNewType(object.type, known_types_);
+    if (object.kind == ObjectKind::kDataset) return MakeNewType(object.type, known_types_);
     // As netCDF-C has it. Nothing reads its elements.
     NewType type;
     NDLFS_TRY(type.id, Checked(H5Tcopy(H5T_IEEE_F32BE), "a float type"));
@@ -492,9 +494,9 @@ class Writer {
   // Of dimensions: what netCDF-C knows them by.
   Result<void> AddScaleAttributes(size_t i, hid_t id) {
     const NewObject& object = objects()[i];
-    if (IsScale(object)) {
+    if (IsNewScale(object)) {
       NDLFS_RETURN_IF_ERROR(AddTerminated(id, "CLASS", "DIMENSION_SCALE"));
-      const std::string name = object.kind == Kind::kDimension
+      const std::string name = object.kind == ObjectKind::kDimension
                                    ? fmt::format(fmt::runtime(kDimensionName), object.shape[0])
                                    : object.name;
       NDLFS_RETURN_IF_ERROR(AddTerminated(id, "NAME", name));
@@ -506,13 +508,13 @@ class Writer {
     const bool are_there = std::ranges::all_of(
         object.scales, [&](uint32_t scale) { return scale >= i || addresses_[scale] != 0; });
     if (!are_there) return {};
-    if (!IsScale(object) && !ids.empty()) {
+    if (!IsNewScale(object) && !ids.empty()) {
       NDLFS_RETURN_IF_ERROR(AddDimensionList(i, id));
     }
     if (!ids.empty()) {
       NDLFS_RETURN_IF_ERROR(AddInteger(id, "_Netcdf4Coordinates", {ids.size()}, ids));
     }
-    if (!IsScale(object)) return {};
+    if (!IsNewScale(object)) return {};
     return AddInteger(id, "_Netcdf4Dimid", {}, {dimension_ids_[i]});
   }
 
@@ -715,7 +717,7 @@ Result<WrittenFile> WriteNewFile(const NewFile& file) {
   }
   const model::MutexLock lock(library_mutex);
   H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
-  return Writer(file, (front + kPage - 1) / kPage * kPage, room).Write();
+  return FileWriter(file, (front + kPage - 1) / kPage * kPage, room).Write();
 }
 
 }  // namespace ndlfs::backends::hdf5

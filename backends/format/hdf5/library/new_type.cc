@@ -16,7 +16,7 @@ namespace {
 
 using model::Datatype;
 using model::Result;
-using Kind = Datatype::Kind;
+using TypeKind = Datatype::Kind;
 
 hid_t IntegerType(const Datatype& type) {
   switch (type.size()) {
@@ -147,40 +147,40 @@ Result<NewType> CompoundType(const Datatype& type, const std::vector<NewType>& k
 Result<NewType> MakeType(const Datatype& type, const std::vector<NewType>& known) {
   NewType made;
   switch (type.kind()) {
-    case Kind::kString: {
+    case TypeKind::kString: {
       NDLFS_TRY(made.id,
                 type.is_fixed_size() ? CharactersType(type.size()) : MakeVariableTextType());
       return made;
     }
-    case Kind::kInteger: {
+    case TypeKind::kInteger: {
       NDLFS_TRY(made.id, Checked(H5Tcopy(IntegerType(type)), "an integer type"));
       return made;
     }
-    case Kind::kFloat: {
+    case TypeKind::kFloat: {
       NDLFS_TRY(made.id, FloatType(type));
       return made;
     }
-    case Kind::kOpaque: {
+    case TypeKind::kOpaque: {
       NDLFS_TRY(made.id, OpaqueType(type.size(), type.tag()));
       return made;
     }
-    case Kind::kEnum: {
+    case TypeKind::kEnum: {
       NDLFS_TRY(made.id, EnumType(type));
       return made;
     }
-    case Kind::kObjectRef: {
+    case TypeKind::kObjectRef: {
       NDLFS_TRY(made.id, Checked(H5Tcopy(H5T_STD_REF_OBJ), "a reference type"));
       return made;
     }
-    case Kind::kRegionRef: {
+    case TypeKind::kRegionRef: {
       NDLFS_TRY(made.id, Checked(H5Tcopy(H5T_STD_REF_DSETREG), "a reference type"));
       return made;
     }
-    case Kind::kCompound:
+    case TypeKind::kCompound:
       return CompoundType(type, known);
-    case Kind::kVlen:
+    case TypeKind::kVlen:
       return VlenType(type, known);
-    case Kind::kArray:
+    case TypeKind::kArray:
       return ArrayType(type, known);
   }
   return model::Internal("unknown kind of type");
@@ -204,25 +204,25 @@ class Taker {
 
   Result<void> Take(const NewType& type, ConstByteSpan& stream, std::byte* out) {
     switch (type.type.kind()) {
-      case Kind::kString:
+      case TypeKind::kString:
         return type.type.is_fixed_size() ? TakeCharacters(type, stream, out)
                                          : TakeString(type.type, stream, out);
-      case Kind::kObjectRef: {
+      case TypeKind::kObjectRef: {
         NDLFS_TRY(const std::string_view path, TakeText(stream));
         const hobj_ref_t reference = references_.object(path);
         std::memcpy(out, &reference, sizeof(reference));
         return {};
       }
-      case Kind::kRegionRef:
+      case TypeKind::kRegionRef:
         return TakeRegion(type.type, stream, out);
-      case Kind::kCompound:
+      case TypeKind::kCompound:
         for (size_t i = 0; i < type.parts.size(); ++i) {
           NDLFS_RETURN_IF_ERROR(Take(type.parts[i], stream, out + type.offsets[i]));
         }
         return {};
-      case Kind::kVlen:
+      case TypeKind::kVlen:
         return TakeVlen(type.parts.front(), stream, out);
-      case Kind::kArray:
+      case TypeKind::kArray:
         for (uint64_t i = 0; i < type.type.array_length(); ++i) {
           NDLFS_RETURN_IF_ERROR(
               Take(type.parts.front(), stream, out + i * type.parts.front().size));
@@ -319,15 +319,15 @@ Result<Handle> MakeVariableTextType() {
 
 bool HasReferences(const Datatype& type) {
   switch (type.kind()) {
-    case Kind::kObjectRef:
-    case Kind::kRegionRef:
+    case TypeKind::kObjectRef:
+    case TypeKind::kRegionRef:
       return true;
-    case Kind::kCompound:
+    case TypeKind::kCompound:
       return std::ranges::any_of(type.members(), [](const Datatype::Member& member) {
         return HasReferences(member.type);
       });
-    case Kind::kVlen:
-    case Kind::kArray:
+    case TypeKind::kVlen:
+    case TypeKind::kArray:
       return HasReferences(type.base());
     default:
       return false;

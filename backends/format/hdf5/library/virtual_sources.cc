@@ -14,7 +14,7 @@ namespace {
 
 using model::Result;
 
-constexpr int kMaxDepth = 8;
+constexpr int kMaxVirtualDepth = 8;
 constexpr size_t kMaxSources = 100'000;
 
 // A name with `block` in the place of %b, as the library writes it; nullopt
@@ -52,7 +52,7 @@ std::optional<std::string> Expand(const std::string& name, uint64_t block) {
 class SourceChecker {
  public:
   Result<void> Check(hid_t file, hid_t dataset, int depth) {
-    if (depth > kMaxDepth) return model::Limit("virtual datasets of virtual datasets");
+    if (depth > kMaxVirtualDepth) return model::Limit("virtual datasets of virtual datasets");
     NDLFS_TRY(const auto properties,
               Checked(H5Dget_create_plist(dataset), "cannot read the properties"));
     const H5D_layout_t layout = H5Pget_layout(properties.get());
