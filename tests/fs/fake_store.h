@@ -28,7 +28,7 @@
 #include "tests/support/python.h"
 #include "tests/support/result.h"
 
-namespace ndlfs::fs::test {
+namespace ndlfs::fs::fake {
 
 using ndlfs::test::MemoryStore;
 
@@ -305,4 +305,4 @@ class MountTest : public ::testing::Test {
   MountContext context_;
 };
 
-}  // namespace ndlfs::fs::test
+}  // namespace ndlfs::fs::fake

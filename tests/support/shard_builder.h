@@ -12,13 +12,9 @@
 #include <utility>
 #include <vector>
 
-namespace ndlfs::test {
+#include "tests/support/little_endian.h"
 
-inline std::string LittleEndian(uint64_t value, int bytes) {
-  std::string text;
-  for (int i = 0; i < bytes; ++i) text += static_cast<char>(value >> (8 * i));
-  return text;
-}
+namespace ndlfs::test {
 
 // CRC-32C bit by bit (RFC 3720, appendix B.4).
 inline uint32_t SlowCrc32c(std::string_view text) {

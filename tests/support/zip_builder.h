@@ -11,6 +11,8 @@
 #include <string_view>
 #include <vector>
 
+#include "tests/support/little_endian.h"
+
 namespace ndlfs::test {
 
 struct ZipMemberSpec {
@@ -38,12 +40,6 @@ struct ZipEndSpec {
   uint16_t part = 0;
   bool zip64 = false;
 };
-
-inline std::string LittleEndian(uint64_t value, int bytes) {
-  std::string text;
-  for (int i = 0; i < bytes; ++i) text += static_cast<char>(value >> (8 * i));
-  return text;
-}
 
 // A raw deflate stream.
 inline std::string Deflate(std::string_view data) {

@@ -11,7 +11,6 @@ namespace ndlfs::backends {
 namespace {
 
 using model::Datatype;
-using model::Value;
 using testing::HasSubstr;
 
 // uint32, little-endian.
@@ -19,7 +18,7 @@ std::string U32(uint32_t n) { return std::string(reinterpret_cast<const char*>(&
 std::string U64(uint64_t n) { return std::string(reinterpret_cast<const char*>(&n), 8); }
 std::string Text(const std::string& s) { return U32(static_cast<uint32_t>(s.size())) + s; }
 
-model::Result<Value> Take(const Datatype& type, const std::string& bytes) {
+model::Result<model::Value> Take(const Datatype& type, const std::string& bytes) {
   auto stream = backends::AsBytes(bytes);
   auto value = TakeElement(type, stream);
   if (value) {
@@ -28,24 +27,25 @@ model::Result<Value> Take(const Datatype& type, const std::string& bytes) {
   return value;
 }
 
-Value Int(model::WideInt n) { return Value(n); }
+model::Value Int(model::WideInt n) { return model::Value(n); }
 
 TEST(ElementStreamTest, TakesTextAndReferences) {
-  EXPECT_EQ(Take(Datatype::String(), Text("h\u00e9")).value(), Value("h\u00e9"));
-  EXPECT_EQ(Take(Datatype::String(), Text("h\xe9")).value(), Value("h\u00e9"));
-  EXPECT_EQ(Take(Datatype::ObjectRef(), Text("/a/b")).value(), Value("/a/b"));
+  EXPECT_EQ(Take(Datatype::String(), Text("h\u00e9")).value(), model::Value("h\u00e9"));
+  EXPECT_EQ(Take(Datatype::String(), Text("h\xe9")).value(), model::Value("h\u00e9"));
+  EXPECT_EQ(Take(Datatype::ObjectRef(), Text("/a/b")).value(), model::Value("/a/b"));
   EXPECT_TRUE(Take(Datatype::ObjectRef(), Text("")).value().is_null());
 }
 
 TEST(ElementStreamTest, TakesRegions) {
   const auto block = Datatype::RegionRef(Datatype::Selection::kBlock);
-  const Value value =
+  const model::Value value =
       Take(block, Text(R"({"target":"/x","start":[0,1],"opposite":[2,3]})")).value();
   ASSERT_NE(value.region(), nullptr);
   EXPECT_EQ(value.region()->target, "/x");
   EXPECT_EQ(value.region()->points, (std::vector<std::vector<uint64_t>>{{0, 1}, {2, 3}}));
   const auto element = Datatype::RegionRef(Datatype::Selection::kElement);
-  const Value points = Take(element, Text(R"({"target":"/x","elements":[[5],[6]]})")).value();
+  const model::Value points =
+      Take(element, Text(R"({"target":"/x","elements":[[5],[6]]})")).value();
   EXPECT_EQ(points.region()->points, (std::vector<std::vector<uint64_t>>{{5}, {6}}));
 }
 
@@ -56,11 +56,13 @@ TEST(ElementStreamTest, TakesNestedTypes) {
        {"m", Datatype::Array(Datatype::Vlen(Datatype::Integer(1, false)), {2})}});
   const std::string bytes =
       std::string("\xff\xff", 2) + U32(2) + Text("a") + Text("bc") + U32(0) + U32(1) + "\x07";
-  const Value expected(
-      Value::Map{{"n", Int(-1)},
-                 {"v", Value(Value::List{Value(Value::Map{{"s", Value("a")}}),
-                                         Value(Value::Map{{"s", Value("bc")}})})},
-                 {"m", Value(Value::List{Value(Value::List{}), Value(Value::List{Int(7)})})}});
+  const model::Value expected(model::Value::Map{
+      {"n", Int(-1)},
+      {"v", model::Value(model::Value::List{
+                model::Value(model::Value::Map{{"s", model::Value("a")}}),
+                model::Value(model::Value::Map{{"s", model::Value("bc")}})})},
+      {"m", model::Value(model::Value::List{model::Value(model::Value::List{}),
+                                            model::Value(model::Value::List{Int(7)})})}});
   EXPECT_EQ(Take(type, bytes).value(), expected);
 }
 
@@ -80,10 +82,12 @@ TEST(ElementStreamTest, ZeroElementReadsBackAsNothing) {
       {{"n", Datatype::Integer(4, true)}, {"s", Datatype::Array(Datatype::String(), {2})}});
   const auto zero = ZeroElement(type);
   backends::ConstByteSpan stream(zero);
-  const Value value = TakeElement(type, stream).value();
+  const model::Value value = TakeElement(type, stream).value();
   EXPECT_TRUE(stream.empty());
   EXPECT_EQ(value,
-            Value(Value::Map{{"n", Int(0)}, {"s", Value(Value::List{Value(""), Value("")})}}));
+            model::Value(model::Value::Map{
+                {"n", Int(0)},
+                {"s", model::Value(model::Value::List{model::Value(""), model::Value("")})}}));
 }
 
 TEST(ElementTableTest, FindsElementsAndRefusesBadOffsets) {

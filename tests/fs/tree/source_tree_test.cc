@@ -13,7 +13,7 @@
 #include "fs/tree/control_tree.h"
 #include "tests/fs/fake_store.h"
 
-namespace ndlfs::fs::test {
+namespace ndlfs::fs::fake {
 namespace {
 
 using model::ErrorCode;
@@ -374,4 +374,4 @@ TEST_F(OneFileTest, ThatIsNoStoreAnyLongerLeavesAFolderWithTheReason) {
 }
 
 }  // namespace
-}  // namespace ndlfs::fs::test
+}  // namespace ndlfs::fs::fake

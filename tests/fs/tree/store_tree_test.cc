@@ -5,7 +5,7 @@
 
 #include "tests/fs/fake_store.h"
 
-namespace ndlfs::fs::test {
+namespace ndlfs::fs::fake {
 namespace {
 
 using model::ErrorCode;
@@ -635,4 +635,4 @@ TEST_F(StoreTreeTest, ExtendedAttributesTellOfTheEntity) {
 }
 
 }  // namespace
-}  // namespace ndlfs::fs::test
+}  // namespace ndlfs::fs::fake

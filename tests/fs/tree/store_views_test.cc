@@ -12,7 +12,7 @@
 #include "fs/view/segmented_view.h"
 #include "tests/fs/fake_store.h"
 
-namespace ndlfs::fs::test {
+namespace ndlfs::fs::fake {
 namespace {
 
 using model::ErrorCode;
@@ -446,4 +446,4 @@ TEST_F(FileOfElementsTest, ReadOfAnArrayThatIsGoneIsStale) {
 }
 
 }  // namespace
-}  // namespace ndlfs::fs::test
+}  // namespace ndlfs::fs::fake

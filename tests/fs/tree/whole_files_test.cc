@@ -5,7 +5,7 @@
 
 #include "tests/fs/fake_store.h"
 
-namespace ndlfs::fs::test {
+namespace ndlfs::fs::fake {
 namespace {
 
 using model::ErrorCode;
@@ -172,4 +172,4 @@ TEST_F(WholeFilesTest, FileThatCannotBeMadeIsNotListedAgain) {
 }
 
 }  // namespace
-}  // namespace ndlfs::fs::test
+}  // namespace ndlfs::fs::fake

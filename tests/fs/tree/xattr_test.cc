@@ -11,7 +11,6 @@ namespace ndlfs::fs {
 namespace {
 
 using model::Datatype;
-using model::Value;
 using ::testing::Contains;
 using ::testing::Key;
 using ::testing::Not;
@@ -26,7 +25,7 @@ backends::Node GroupWith(std::vector<model::Attribute> attributes) {
   return node;
 }
 
-model::Attribute Attribute(const std::string& name, const Datatype& type, Value value,
+model::Attribute Attribute(const std::string& name, const Datatype& type, model::Value value,
                            std::vector<uint64_t> shape = {}) {
   model::Attribute attribute;
   attribute.name = name;
@@ -84,12 +83,12 @@ TEST(DescribeEntityTest, ViewsAreNamedWhetherListedOrNotButNotRefusedOnes) {
 TEST(DescribeEntityTest, TextIsShownAsItIsAndAllElseAsNdl) {
   const auto attributes = DescribeEntity(
       "a", "/",
-      GroupWith(
-          {Attribute("units", Datatype::String(), Value("K: \"quoted\"\n")),
-           Attribute("scale", Datatype::Float64(), Value(0.5)),
-           Attribute("range", Datatype::Integer(2, true),
-                     Value(Value::List{Value(model::WideInt{1}), Value(model::WideInt{2})}),
-                     {2})}));
+      GroupWith({Attribute("units", Datatype::String(), model::Value("K: \"quoted\"\n")),
+                 Attribute("scale", Datatype::Float64(), model::Value(0.5)),
+                 Attribute("range", Datatype::Integer(2, true),
+                           model::Value(model::Value::List{model::Value(model::WideInt{1}),
+                                                           model::Value(model::WideInt{2})}),
+                           {2})}));
   EXPECT_THAT(attributes, Contains(Pair("user.attr.units", "K: \"quoted\"\n")));
   EXPECT_THAT(attributes, Contains(Pair("user.attr.scale", "0.5")));
   EXPECT_THAT(attributes, Contains(Pair("user.attr.range", "[1, 2]")));
@@ -97,7 +96,7 @@ TEST(DescribeEntityTest, TextIsShownAsItIsAndAllElseAsNdl) {
 
 TEST(DescribeEntityTest, LeavesOutWhatTheSystemCannotHold) {
   const auto text = [](const std::string& name, size_t size) {
-    return Attribute(name, Datatype::String(), Value(std::string(size, 'x')));
+    return Attribute(name, Datatype::String(), model::Value(std::string(size, 'x')));
   };
   const auto attributes =
       DescribeEntity("a", "/",
@@ -112,8 +111,8 @@ TEST(DescribeEntityTest, LeavesOutWhatTheSystemCannotHold) {
 TEST(DescribeEntityTest, NamesFitIntoWhatListxattrMayReturn) {
   std::vector<model::Attribute> many;
   for (int i = 0; i < 2000; ++i) {
-    many.push_back(
-        Attribute(std::string(100, 'a') + std::to_string(i), Datatype::String(), Value("v")));
+    many.push_back(Attribute(std::string(100, 'a') + std::to_string(i), Datatype::String(),
+                             model::Value("v")));
   }
   size_t bytes = 0;
   for (const auto& [name, value] : DescribeEntity("a", "/", GroupWith(std::move(many)))) {

@@ -6,7 +6,7 @@
 
 #include "tests/fs/view/grid_test.h"
 
-namespace ndlfs::fs::test {
+namespace ndlfs::fs::fake {
 namespace {
 
 using model::Datatype;
@@ -238,4 +238,4 @@ TEST(FillUpTest, AddsBlankLines) {
 }
 
 }  // namespace
-}  // namespace ndlfs::fs::test
+}  // namespace ndlfs::fs::fake

@@ -20,7 +20,7 @@
 #include "tests/support/memory_hierarchy.h"
 #include "tests/support/result.h"
 
-namespace ndlfs::fs::test {
+namespace ndlfs::fs::fake {
 
 using ndlfs::test::IsError;
 using ndlfs::test::IsOk;
@@ -135,4 +135,4 @@ T NumberAt(const std::string& bytes, size_t at) {
   return number;
 }
 
-}  // namespace ndlfs::fs::test
+}  // namespace ndlfs::fs::fake

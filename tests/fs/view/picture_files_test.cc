@@ -11,7 +11,7 @@
 #include "fs/view/sign_flip.h"
 #include "tests/fs/view/grid_test.h"
 
-namespace ndlfs::fs::test {
+namespace ndlfs::fs::fake {
 namespace {
 
 using model::Datatype;
@@ -603,4 +603,4 @@ TEST_F(OmeTiffTest, WhatIsNoImageHasNone) {
 }
 
 }  // namespace
-}  // namespace ndlfs::fs::test
+}  // namespace ndlfs::fs::fake

@@ -8,11 +8,11 @@
 namespace ndlfs::fs {
 namespace {
 
+using fake::NumberAttribute;
+using fake::TextAttribute;
 using model::Datatype;
 using test::IsOk;
 using test::IsOkAnd;
-using test::NumberAttribute;
-using test::TextAttribute;
 using ::testing::ElementsAre;
 
 std::vector<std::string> Labels(const std::vector<picture::Tick>& ticks) {
@@ -66,7 +66,7 @@ TEST(TimeLabelTest, HasNoZerosAtItsEnd) {
   EXPECT_EQ(TimeLabel(scale, 0.5), "2000-01-01 00:00:00.500");
 }
 
-class PreviewAxisTest : public test::GridTest {
+class PreviewAxisTest : public fake::GridTest {
  protected:
   PreviewDimension Dimension(size_t d) {
     const auto dimensions = DescribeDimensions(PlanSamples(Input()));

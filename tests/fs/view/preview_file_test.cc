@@ -13,6 +13,9 @@
 namespace ndlfs::fs {
 namespace {
 
+using fake::NumberAttribute;
+using fake::RawOf;
+using fake::TextAttribute;
 using model::Datatype;
 using picture::CellMap;
 using picture::Figure;
@@ -20,14 +23,11 @@ using picture::LinePlot;
 using test::IsError;
 using test::IsOk;
 using test::MemoryArray;
-using test::NumberAttribute;
-using test::RawOf;
-using test::TextAttribute;
 using ::testing::HasSubstr;
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
-class PreviewFileTest : public test::GridTest {
+class PreviewFileTest : public fake::GridTest {
  protected:
   template <typename T>
   model::Ndarray& AddNumbers(const Datatype& type, const std::vector<uint64_t>& shape,

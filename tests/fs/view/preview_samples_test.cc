@@ -14,16 +14,16 @@
 namespace ndlfs::fs {
 namespace {
 
+using fake::NumberAttribute;
+using fake::RawOf;
 using model::Datatype;
 using test::IsError;
 using test::IsOk;
 using test::MemoryArray;
-using test::NumberAttribute;
-using test::RawOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-class PreviewSamplesTest : public test::GridTest {
+class PreviewSamplesTest : public fake::GridTest {
  protected:
   // Numbers 0, 1, 2 ... in C order, of the chunks that are asked for only.
   class Counting final : public backends::ArraySource {

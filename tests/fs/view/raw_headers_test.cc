@@ -6,7 +6,7 @@
 
 #include "tests/fs/view/grid_test.h"
 
-namespace ndlfs::fs::test {
+namespace ndlfs::fs::fake {
 namespace {
 
 using model::Datatype;
@@ -301,4 +301,4 @@ TEST_F(RawHeadersTest, TheyNameTheFileOfTheirStem) {
 }
 
 }  // namespace
-}  // namespace ndlfs::fs::test
+}  // namespace ndlfs::fs::fake

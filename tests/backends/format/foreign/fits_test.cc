@@ -24,7 +24,7 @@ using ::testing::IsEmpty;
 
 using Cards = std::vector<std::string>;
 
-const std::vector<int16_t> kNumbers = {-1, 2, -3, 4, -5, 600};
+const std::vector<int16_t> kFitsNumbers = {-1, 2, -3, 4, -5, 600};
 
 Cards operator+(Cards cards, const Cards& more) {
   cards.insert(cards.end(), more.begin(), more.end());
@@ -52,7 +52,7 @@ class FitsTest : public ::testing::Test {
     files_.Put("a.fits", FitsHeader(cards) + Block(data));
   }
   std::string ErrorOf(const Cards& cards) {
-    PutImage(cards, Numbers(kNumbers, true));
+    PutImage(cards, Numbers(kFitsNumbers, true));
     const std::string error = files_.ErrorOf("a.fits");
     return error.empty() ? files_.ArrayErrorOf("a.fits", "a") : error;
   }
@@ -60,10 +60,10 @@ class FitsTest : public ::testing::Test {
 };
 
 TEST_F(FitsTest, FirstAxisBecomesTheLastDimension) {
-  PutImage(Primary(), Numbers(kNumbers, /*is_big=*/true));
+  PutImage(Primary(), Numbers(kFitsNumbers, /*is_big=*/true));
   EXPECT_TRUE(files_.IsStore("a.fits"));
   EXPECT_THAT(files_.ShapeOf("a.fits", "a"), ElementsAre(2, 3));
-  EXPECT_EQ(files_.Elements("a.fits", "a"), Numbers(kNumbers));
+  EXPECT_EQ(files_.Elements("a.fits", "a"), Numbers(kFitsNumbers));
 }
 
 TEST_F(FitsTest, OtherFilesStayPlainUnlessTheyAreCalledFits) {
@@ -98,8 +98,8 @@ TEST_F(FitsTest, IntegersOfTheOtherSignAreSuch) {
 
 TEST_F(FitsTest, OtherScalesAreAttributes) {
   PutImage(Primary() + Cards{"BSCALE  = 0.5", "BZERO   = 1D1", "BLANK   = -9", "BUNIT   = 'K'"},
-           Numbers(kNumbers, true));
-  EXPECT_EQ(files_.Elements("a.fits", "a"), Numbers(kNumbers));
+           Numbers(kFitsNumbers, true));
+  EXPECT_EQ(files_.Elements("a.fits", "a"), Numbers(kFitsNumbers));
   EXPECT_EQ(files_.AttributeOf("a.fits", "a", "scale_factor"), model::Value(0.5));
   EXPECT_EQ(files_.AttributeOf("a.fits", "a", "add_offset"), model::Value(10.0));
   EXPECT_EQ(files_.AttributeOf("a.fits", "a", "_FillValue"), model::Value(-9));
@@ -111,7 +111,7 @@ TEST_F(FitsTest, CardsAreAttributes) {
                              "FLAG    =                    F", "LONG    = 'one &'",
                              "CONTINUE  'two'", "COMMENT first", "COMMENT second",
                              "HIERARCH ESO DET NAME = 'chip'", "NOVALUE =", "COUNT   = 8"},
-           Numbers(kNumbers, true));
+           Numbers(kFitsNumbers, true));
   const auto value = [&](const char* name) { return files_.AttributeOf("a.fits", "a", name); };
   EXPECT_EQ(value("OBJECT"), model::Value("O'Neill's / cat"));
   EXPECT_EQ(value("COUNT"), model::Value(7));
@@ -126,17 +126,17 @@ TEST_F(FitsTest, LinearAxesAreCoordinates) {
   PutImage(Primary() + Cards{"CTYPE1  = 'WAVE'", "CRVAL1  = 500.", "CRPIX1  = 2.",
                              "CDELT1  = 10.", "CUNIT1  = 'nm'", "CTYPE2  = 'RA---TAN'",
                              "CRVAL2  = 1.", "CDELT2  = 1."},
-           Numbers(kNumbers, true));
+           Numbers(kFitsNumbers, true));
   EXPECT_THAT(files_.Coordinates("a.fits", "WAVE"), ElementsAre(490, 500, 510));
   EXPECT_EQ(files_.AttributeOf("a.fits", "WAVE", "units"), model::Value("nm"));
   EXPECT_THAT(files_.Open("a.fits").value()->List("/").value(), ElementsAre("WAVE", "a"));
   PutImage(Primary() + Cards{"CRVAL1  = 500.", "CDELT1  = 10.", "CD1_2   = 0.1"},
-           Numbers(kNumbers, true));
+           Numbers(kFitsNumbers, true));
   EXPECT_THAT(files_.Open("a.fits").value()->List("/").value(), ElementsAre("a")) << "oblique";
 }
 
 TEST_F(FitsTest, EachExtensionIsAnArray) {
-  const std::string data = Block(Numbers(kNumbers, true));
+  const std::string data = Block(Numbers(kFitsNumbers, true));
   const std::string empty = FitsHeader(
       {"SIMPLE  =                    T", "BITPIX  = 8", "NAXIS   = 0", "ORIGIN  = 'here'"});
   const Cards image = Extension("IMAGE   ") + kImage;
@@ -145,7 +145,7 @@ TEST_F(FitsTest, EachExtensionIsAnArray) {
                            FitsHeader(image) + data);
   EXPECT_THAT(files_.Open("a.fits").value()->List("/").value(),
               ElementsAre("SCI", "SCI_2", "hdu3"));
-  EXPECT_EQ(files_.Elements("a.fits", "hdu3"), Numbers(kNumbers));
+  EXPECT_EQ(files_.Elements("a.fits", "hdu3"), Numbers(kFitsNumbers));
   EXPECT_EQ(files_.AttributeOf("a.fits", "", "ORIGIN"), model::Value("here"));
 }
 
@@ -342,14 +342,14 @@ TEST_F(FitsTest, RefusesHeadersThatMakeNoSense) {
 }
 
 TEST_F(FitsTest, CutFilesAreErrors) {
-  const std::string whole = FitsHeader(Primary()) + Numbers(kNumbers, true);
+  const std::string whole = FitsHeader(Primary()) + Numbers(kFitsNumbers, true);
   for (size_t size = 0; size < whole.size(); size += size < 2860 ? 13 : 1) {
     files_.Put("a.fits", whole.substr(0, size));
     const std::string error = files_.ErrorOf("a.fits");
     EXPECT_NE(error + (error.empty() ? files_.ArrayErrorOf("a.fits", "a") : ""), "") << size;
   }
   files_.Put("a.fits", whole);
-  EXPECT_EQ(files_.Elements("a.fits", "a"), Numbers(kNumbers)) << "without the last block";
+  EXPECT_EQ(files_.Elements("a.fits", "a"), Numbers(kFitsNumbers)) << "without the last block";
 }
 
 TEST_F(FitsTest, HeaderWithoutAnEndIsRefused) {
@@ -358,9 +358,9 @@ TEST_F(FitsTest, HeaderWithoutAnEndIsRefused) {
 }
 
 TEST_F(FitsTest, SpecialRecordsAreLeftOut) {
-  files_.Put("a.fits",
-             FitsHeader(Primary()) + Block(Numbers(kNumbers, true)) + Block("something else"));
-  EXPECT_EQ(files_.Elements("a.fits", "a"), Numbers(kNumbers));
+  files_.Put("a.fits", FitsHeader(Primary()) + Block(Numbers(kFitsNumbers, true)) +
+                           Block("something else"));
+  EXPECT_EQ(files_.Elements("a.fits", "a"), Numbers(kFitsNumbers));
   const auto root = files_.Open("a.fits").value()->Load("/").value();
   EXPECT_THAT(root->notes, ElementsAre(HasSubstr("no extension")));
 }

@@ -11,23 +11,19 @@
 #include <vector>
 
 #include "tests/backends/format/foreign/foreign_files.h"
+#include "tests/support/replace.h"
 
 namespace ndlfs::backends {
 namespace {
 
 using test::ForeignFiles;
 using test::Numbers;
+using test::Replace;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-const std::vector<int16_t> kNumbers = {-1, 2, -3, 4, -5, 600};
-
-std::string Replace(std::string text, const std::string& from, const std::string& to) {
-  const size_t at = text.find(from);
-  EXPECT_NE(at, std::string::npos) << from;
-  return at == std::string::npos ? text : text.replace(at, from.size(), to);
-}
+const std::vector<int16_t> kForeignNumbers = {-1, 2, -3, 4, -5, 600};
 
 using Cases = std::vector<std::pair<std::string, std::string>>;
 
@@ -101,13 +97,13 @@ TEST_F(MetaImageTest, ReadsWhatItkWrites) {
 }
 
 TEST_F(MetaImageTest, DataMayBeInAnotherFileOrMany) {
-  files_.Put("a.raw", "head" + Numbers(kNumbers, /*is_big=*/true));
+  files_.Put("a.raw", "head" + Numbers(kForeignNumbers, /*is_big=*/true));
   files_.Put("a.mhd", Replace(header_, "MSB = False", "MSB = True") +
                           "HeaderSize = 4\nElementDataFile = a.raw\n");
-  EXPECT_EQ(files_.Elements("a.mhd", "a"), Numbers(kNumbers));
+  EXPECT_EQ(files_.Elements("a.mhd", "a"), Numbers(kForeignNumbers));
   files_.Put("a.mhd", Replace(header_, "MSB = False", "MSB = True") +
                           "HeaderSize = -1\nElementDataFile = a.raw\n");
-  EXPECT_EQ(files_.Elements("a.mhd", "a"), Numbers(kNumbers));
+  EXPECT_EQ(files_.Elements("a.mhd", "a"), Numbers(kForeignNumbers));
   files_.Put("s1.raw", Numbers<int16_t>({1, 2, 3}));
   files_.Put("s2.raw", Numbers<int16_t>({4, 5, 6}));
   for (const std::string names : {"LIST\ns1.raw\ns2.raw\n", "s%d.raw 1 2 1\n"}) {
@@ -119,13 +115,13 @@ TEST_F(MetaImageTest, DataMayBeInAnotherFileOrMany) {
 TEST_F(MetaImageTest, ChannelsAreTheLastDimension) {
   files_.Put("a.mha", Replace(header_, "DimSize = 3 2", "DimSize = 1 2") +
                           "ElementNumberOfChannels = 3\nElementDataFile = LOCAL\n" +
-                          Numbers(kNumbers));
+                          Numbers(kForeignNumbers));
   EXPECT_THAT(files_.ShapeOf("a.mha", "a"), ElementsAre(2, 1, 3));
 }
 
 TEST_F(MetaImageTest, RotatedImagesHaveNoCoordinates) {
   files_.Put("a.mha", header_ + "ElementSpacing = 1 1\nTransformMatrix = 0 1 1 0\n" +
-                          "ElementDataFile = LOCAL\n" + Numbers(kNumbers));
+                          "ElementDataFile = LOCAL\n" + Numbers(kForeignNumbers));
   EXPECT_THAT(files_.Open("a.mha").value()->List("/").value(), ElementsAre("a"));
 }
 
@@ -170,9 +166,9 @@ TEST_F(MetaImageTest, RefusesWhatItCannotRead) {
 }
 
 TEST_F(MetaImageTest, CutsAreHarmless) {
-  files_.Put("a.raw", Numbers(kNumbers));
+  files_.Put("a.raw", Numbers(kForeignNumbers));
   ExpectCutsAreHarmless(files_, "a.mhd", header_ + "ElementDataFile = a.raw\n",
-                        Numbers(kNumbers));
+                        Numbers(kForeignNumbers));
 }
 
 class EnviTest : public ::testing::Test {
@@ -187,12 +183,12 @@ TEST_F(EnviTest, FindsTheDataUnderItsNames) {
     ForeignFiles files(EnviFormat());
     files.Put("a.hdr", header_);
     EXPECT_THAT(files.ArrayErrorOf("a.hdr", "a"), HasSubstr("there is no data file \"a\""));
-    files.Put(data, Numbers(kNumbers, /*is_big=*/true));
-    EXPECT_EQ(files.Elements("a.hdr", "a"), Numbers(kNumbers)) << data;
+    files.Put(data, Numbers(kForeignNumbers, /*is_big=*/true));
+    EXPECT_EQ(files.Elements("a.hdr", "a"), Numbers(kForeignNumbers)) << data;
   }
   files_.Put("a.raw.hdr", header_);
-  files_.Put("a.raw", Numbers(kNumbers, /*is_big=*/true));
-  EXPECT_EQ(files_.Elements("a.raw.hdr", "a.raw"), Numbers(kNumbers));
+  files_.Put("a.raw", Numbers(kForeignNumbers, /*is_big=*/true));
+  EXPECT_EQ(files_.Elements("a.raw.hdr", "a.raw"), Numbers(kForeignNumbers));
 }
 
 TEST_F(EnviTest, DimensionsAreInTheOrderOfTheFile) {
@@ -218,7 +214,7 @@ TEST_F(EnviTest, MapAndWavelengthsAreCoordinates) {
 }
 
 TEST_F(EnviTest, IgnoredValueIsTheFillValue) {
-  files_.Put("a", Numbers(kNumbers, true));
+  files_.Put("a", Numbers(kForeignNumbers, true));
   files_.Put("a.hdr", header_ + "data ignore value = -9999\n");
   EXPECT_EQ(files_.AttributeOf("a.hdr", "a", "_FillValue"), model::Value(-9999));
   files_.Put("a.hdr", header_ + "data ignore value = 99999\n");
@@ -235,7 +231,7 @@ TEST_F(EnviTest, OtherHeadersStayPlain) {
 }
 
 TEST_F(EnviTest, RefusesWhatItCannotRead) {
-  files_.Put("a", Numbers(kNumbers));
+  files_.Put("a", Numbers(kForeignNumbers));
   ExpectErrors(
       files_, "a.hdr",
       {{Replace(header_, "samples = 3", "samples = 0"), "samples: \"0\""},
@@ -253,9 +249,9 @@ TEST_F(EnviTest, RefusesWhatItCannotRead) {
 }
 
 TEST_F(EnviTest, CutsAreHarmless) {
-  files_.Put("a", Numbers(kNumbers, /*is_big=*/true));
+  files_.Put("a", Numbers(kForeignNumbers, /*is_big=*/true));
   ExpectCutsAreHarmless(files_, "a.hdr", header_ + "map info = {UTM, 1, 1, 5, 9, 1, 2, 33}\n",
-                        Numbers(kNumbers));
+                        Numbers(kForeignNumbers));
 }
 
 class BovTest : public ::testing::Test {
@@ -267,12 +263,12 @@ class BovTest : public ::testing::Test {
 };
 
 TEST_F(BovTest, CellsHaveTheirPlaceInTheMiddle) {
-  files_.Put("a.raw", "??" + Numbers(kNumbers, /*is_big=*/true));
+  files_.Put("a.raw", "??" + Numbers(kForeignNumbers, /*is_big=*/true));
   const std::string header =
       header_ + "BYTE_OFFSET: 2\nBRICK_ORIGIN: 10 20 30\nBRICK_SIZE: 6 4 1\n";
   files_.Put("a.bov", header + "CENTERING: zonal\n");
   EXPECT_THAT(files_.ShapeOf("a.bov", "a"), ElementsAre(1, 2, 3));
-  EXPECT_EQ(files_.Elements("a.bov", "a"), Numbers(kNumbers));
+  EXPECT_EQ(files_.Elements("a.bov", "a"), Numbers(kForeignNumbers));
   EXPECT_THAT(files_.Coordinates("a.bov", "x"), ElementsAre(11, 13, 15));
   files_.Put("a.bov", header + "CENTERING: nodal\n");
   EXPECT_THAT(files_.Coordinates("a.bov", "x"), ElementsAre(10, 13, 16));
@@ -285,7 +281,7 @@ TEST_F(BovTest, OtherFilesOfThatNameStayPlain) {
 }
 
 TEST_F(BovTest, RefusesWhatItCannotRead) {
-  files_.Put("a.raw", Numbers(kNumbers));
+  files_.Put("a.raw", Numbers(kForeignNumbers));
   ExpectErrors(
       files_, "a.bov",
       {{Replace(header_, "3 2 1", "3 2 1 1"), "DATA_SIZE:"},
@@ -301,8 +297,8 @@ TEST_F(BovTest, RefusesWhatItCannotRead) {
 }
 
 TEST_F(BovTest, CutsAreHarmless) {
-  files_.Put("a.raw", Numbers(kNumbers, /*is_big=*/true));
-  ExpectCutsAreHarmless(files_, "a.bov", header_, Numbers(kNumbers));
+  files_.Put("a.raw", Numbers(kForeignNumbers, /*is_big=*/true));
+  ExpectCutsAreHarmless(files_, "a.bov", header_, Numbers(kForeignNumbers));
 }
 
 class MitgcmTest : public ::testing::Test {

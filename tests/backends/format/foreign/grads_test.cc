@@ -9,6 +9,7 @@
 #include "backends/format/foreign/foreign.h"
 #include "backends/format/foreign/grads_time.h"
 #include "tests/backends/format/foreign/foreign_files.h"
+#include "tests/support/replace.h"
 #include "tests/support/result.h"
 
 namespace ndlfs::backends {
@@ -17,14 +18,9 @@ namespace {
 using foreign::GradsTimes;
 using test::ForeignFiles;
 using test::Numbers;
+using test::Replace;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-
-std::string Replace(std::string text, const std::string& from, const std::string& to) {
-  const size_t at = text.find(from);
-  EXPECT_NE(at, std::string::npos) << from;
-  return at == std::string::npos ? text : text.replace(at, from.size(), to);
-}
 
 // Two times; "t" on two levels and "p" on none, on a grid of 2 by 3: 18 numbers a time.
 const std::string kDescriptor =

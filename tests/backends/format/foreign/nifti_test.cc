@@ -19,7 +19,7 @@ using ::testing::DoubleNear;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-const std::vector<int16_t> kNumbers = {-1, 2, -3, 4, -5, 600};
+const std::vector<int16_t> kNiftiNumbers = {-1, 2, -3, 4, -5, 600};
 
 // Headers with fields at the places of nifti1.h.
 class NiftiHeader {
@@ -51,11 +51,11 @@ class NiftiHeader {
 class NiftiTest : public ::testing::Test {
  protected:
   std::vector<std::string> Names(const NiftiHeader& header) {
-    files_.Put("a.nii", header.bytes() + Numbers(kNumbers));
+    files_.Put("a.nii", header.bytes() + Numbers(kNiftiNumbers));
     return files_.Open("a.nii").value()->List("/").value();
   }
   std::string ErrorOf(const NiftiHeader& header) {
-    files_.Put("a.nii", header.bytes() + Numbers(kNumbers));
+    files_.Put("a.nii", header.bytes() + Numbers(kNiftiNumbers));
     const std::string error = files_.ErrorOf("a.nii");
     return error.empty() ? files_.ArrayErrorOf("a.nii", "a") : error;
   }
@@ -65,9 +65,9 @@ class NiftiTest : public ::testing::Test {
 
 TEST_F(NiftiTest, FirstDimensionBecomesTheLast) {
   for (const bool is_big : {false, true}) {
-    files_.Put("a.nii", NiftiHeader(is_big).bytes() + Numbers(kNumbers, is_big));
+    files_.Put("a.nii", NiftiHeader(is_big).bytes() + Numbers(kNiftiNumbers, is_big));
     EXPECT_THAT(files_.ShapeOf("a.nii", "a"), ElementsAre(2, 3));
-    EXPECT_EQ(files_.Elements("a.nii", "a"), Numbers(kNumbers));
+    EXPECT_EQ(files_.Elements("a.nii", "a"), Numbers(kNiftiNumbers));
     EXPECT_THAT(files_.Coordinates("a.nii", "x"), ElementsAre(0, 0.5, 1));
     EXPECT_THAT(files_.Coordinates("a.nii", "y"), ElementsAre(0, 2));
   }
@@ -89,8 +89,8 @@ TEST_F(NiftiTest, PairHasItsDataInTheImage) {
   files_.Put("a.hdr", header.bytes());
   EXPECT_TRUE(files_.IsStore("a.hdr"));
   EXPECT_THAT(files_.ArrayErrorOf("a.hdr", "a"), HasSubstr("no data file \"a.img\""));
-  files_.Put("a.img", "??" + Numbers(kNumbers));
-  EXPECT_EQ(files_.Elements("a.hdr", "a"), Numbers(kNumbers));
+  files_.Put("a.img", "??" + Numbers(kNiftiNumbers));
+  EXPECT_EQ(files_.Elements("a.hdr", "a"), Numbers(kNiftiNumbers));
 }
 
 TEST_F(NiftiTest, SlopeScalesUnlessItIsZeroOrOne) {
@@ -153,7 +153,7 @@ TEST_F(NiftiTest, RefusesWhatItCannotRead) {
 }
 
 TEST_F(NiftiTest, CutFilesAreErrors) {
-  const std::string whole = NiftiHeader().bytes() + Numbers(kNumbers);
+  const std::string whole = NiftiHeader().bytes() + Numbers(kNiftiNumbers);
   for (size_t size = 0; size < whole.size(); ++size) {
     files_.Put("a.nii", whole.substr(0, size));
     if (files_.ErrorOf("a.nii").empty()) {

@@ -8,16 +8,18 @@
 
 #include "backends/format/foreign/foreign.h"
 #include "tests/backends/format/foreign/foreign_files.h"
+#include "tests/support/replace.h"
 
 namespace ndlfs::backends {
 namespace {
 
 using test::ForeignFiles;
 using test::Numbers;
+using test::Replace;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-const std::vector<int16_t> kNumbers = {-1, 2, -3, 4, -5, 600};
+const std::vector<int16_t> kNrrdNumbers = {-1, 2, -3, 4, -5, 600};
 // Of a 2 by 3 array, without a last line.
 const std::string kHeader =
     "NRRD0004\ntype: short\ndimension: 2\nsizes: 3 2\nendian: little\nencoding: raw\n";
@@ -36,26 +38,20 @@ std::string Gzip(const std::string& bytes) {
   return out;
 }
 
-std::string Replace(std::string text, const std::string& from, const std::string& to) {
-  const size_t at = text.find(from);
-  EXPECT_NE(at, std::string::npos) << from;
-  return at == std::string::npos ? text : text.replace(at, from.size(), to);
-}
-
 class NrrdTest : public ::testing::Test {
  protected:
   ForeignFiles files_{NrrdFormat()};
 };
 
 TEST_F(NrrdTest, FastestAxisBecomesTheLastDimension) {
-  files_.Put("a.nrrd", kHeader + "\n" + Numbers(kNumbers));
+  files_.Put("a.nrrd", kHeader + "\n" + Numbers(kNrrdNumbers));
   EXPECT_TRUE(files_.IsStore("a.nrrd"));
   EXPECT_THAT(files_.ShapeOf("a.nrrd", "a"), ElementsAre(2, 3));
-  EXPECT_EQ(files_.Elements("a.nrrd", "a"), Numbers(kNumbers));
+  EXPECT_EQ(files_.Elements("a.nrrd", "a"), Numbers(kNrrdNumbers));
 }
 
 TEST_F(NrrdTest, IsKnownByItsFirstLineUnderAnyName) {
-  files_.Put("volume.dat", kHeader + "\n" + Numbers(kNumbers));
+  files_.Put("volume.dat", kHeader + "\n" + Numbers(kNrrdNumbers));
   EXPECT_TRUE(files_.IsStore("volume.dat"));
   files_.Put("b.nrrd", "something else, which has the name of an image");
   EXPECT_TRUE(files_.IsStore("b.nrrd"));
@@ -65,26 +61,26 @@ TEST_F(NrrdTest, IsKnownByItsFirstLineUnderAnyName) {
 TEST_F(NrrdTest, ReadsBigEndianBehindLinesAndBytes) {
   const std::string header = Replace(kHeader, "little", "big");
   files_.Put("a.nrrd", header + "line skip: 1\nbyte skip: 3\n\nwords\n???" +
-                           Numbers(kNumbers, /*is_big=*/true));
-  EXPECT_EQ(files_.Elements("a.nrrd", "a"), Numbers(kNumbers));
+                           Numbers(kNrrdNumbers, /*is_big=*/true));
+  EXPECT_EQ(files_.Elements("a.nrrd", "a"), Numbers(kNrrdNumbers));
   files_.Put("end.nhdr", header + "byte skip: -1\ndata file: data.raw\n");
-  files_.Put("data.raw", "?????" + Numbers(kNumbers, /*is_big=*/true));
-  EXPECT_EQ(files_.Elements("end.nhdr", "end"), Numbers(kNumbers));
+  files_.Put("data.raw", "?????" + Numbers(kNrrdNumbers, /*is_big=*/true));
+  EXPECT_EQ(files_.Elements("end.nhdr", "end"), Numbers(kNrrdNumbers));
 }
 
 TEST_F(NrrdTest, ReadsGzipWithAllItsMembers) {
   const std::string header = Replace(kHeader, "raw", "gzip");
-  const std::string bytes = "skip" + Numbers(kNumbers);
+  const std::string bytes = "skip" + Numbers(kNrrdNumbers);
   files_.Put("a.nrrd",
              header + "byte skip: 4\n\n" + Gzip(bytes.substr(0, 7)) + Gzip(bytes.substr(7)));
-  EXPECT_EQ(files_.Elements("a.nrrd", "a"), Numbers(kNumbers));
+  EXPECT_EQ(files_.Elements("a.nrrd", "a"), Numbers(kNrrdNumbers));
 }
 
 TEST_F(NrrdTest, GzipThatEndsTooEarlyFailsWhenItIsRead) {
   const std::string header = Replace(kHeader, "raw", "gzip");
-  files_.Put("short.nrrd", header + "\n" + Gzip(Numbers(kNumbers).substr(0, 8)));
+  files_.Put("short.nrrd", header + "\n" + Gzip(Numbers(kNrrdNumbers).substr(0, 8)));
   EXPECT_THAT(files_.Elements("short.nrrd", "short"), HasSubstr("less than its 12 bytes"));
-  std::string damaged = Gzip(Numbers(kNumbers));
+  std::string damaged = Gzip(Numbers(kNrrdNumbers));
   damaged[damaged.size() - 6] ^= 1;  // of the checksum
   files_.Put("sum.nrrd", header + "\n" + damaged);
   EXPECT_THAT(files_.Elements("sum.nrrd", "sum"), HasSubstr("invalid"));
@@ -130,7 +126,7 @@ TEST_F(NrrdTest, SpacingsPlaceElements) {
   files_.Put("a.nrrd", kHeader +
                            "spacings: 0.5 2\naxis mins: 10 nan\ncenters: cell node\n"
                            "labels: \"east west\" \"\"\nunits: \"mm\" \"\"\n\n" +
-                           Numbers(kNumbers));
+                           Numbers(kNrrdNumbers));
   EXPECT_THAT(files_.Coordinates("a.nrrd", "east west"), ElementsAre(10.25, 10.75, 11.25));
   EXPECT_THAT(files_.Coordinates("a.nrrd", "y"), ElementsAre(0, 2));
   EXPECT_EQ(files_.AttributeOf("a.nrrd", "east west", "units"), model::Value("mm"));
@@ -138,10 +134,10 @@ TEST_F(NrrdTest, SpacingsPlaceElements) {
 
 TEST_F(NrrdTest, DirectionsPlaceElementsUnlessTheyAreOblique) {
   const std::string straight = "space directions: (0,-2) (3,0)\nspace origin: (5,7)\n\n";
-  files_.Put("a.nrrd", kHeader + straight + Numbers(kNumbers));
+  files_.Put("a.nrrd", kHeader + straight + Numbers(kNrrdNumbers));
   EXPECT_THAT(files_.Coordinates("a.nrrd", "x"), ElementsAre(7, 5, 3));
   EXPECT_THAT(files_.Coordinates("a.nrrd", "y"), ElementsAre(5, 8));
-  files_.Put("b.nrrd", kHeader + "space directions: (1,1) (-1,1)\n\n" + Numbers(kNumbers));
+  files_.Put("b.nrrd", kHeader + "space directions: (1,1) (-1,1)\n\n" + Numbers(kNrrdNumbers));
   EXPECT_THAT(files_.Open("b.nrrd").value()->List("/").value(), ElementsAre("b"));
 }
 
@@ -156,7 +152,7 @@ TEST_F(NrrdTest, ComplexNumbersAreElements) {
 }
 
 TEST_F(NrrdTest, FieldsAndKeysAreAttributes) {
-  files_.Put("a.nrrd", kHeader + "# comment\nsite:=north pole\n\n" + Numbers(kNumbers));
+  files_.Put("a.nrrd", kHeader + "# comment\nsite:=north pole\n\n" + Numbers(kNrrdNumbers));
   EXPECT_EQ(files_.AttributeOf("a.nrrd", "", "site"), model::Value("north pole"));
   EXPECT_EQ(files_.AttributeOf("a.nrrd", "", "sizes"), model::Value("3 2"));
 }
@@ -173,7 +169,7 @@ TEST_F(NrrdTest, RefusesHeadersThatMakeNoSense) {
       {kHeader + "no colon here\n", "neither a field nor a key"},
   };
   for (const auto& [header, error] : cases) {
-    files_.Put("a.nrrd", header + "\n" + Numbers(kNumbers));
+    files_.Put("a.nrrd", header + "\n" + Numbers(kNrrdNumbers));
     EXPECT_THAT(files_.ErrorOf("a.nrrd"), HasSubstr(error)) << header;
   }
   files_.Put("a.nrrd", kHeader);
@@ -210,7 +206,7 @@ TEST_F(NrrdTest, RefusesDataThatAreNotThere) {
 }
 
 TEST_F(NrrdTest, HeaderThatIsCutAnywhereIsAnErrorOrLacksData) {
-  const std::string whole = kHeader + "spacings: 1 1\n\n" + Numbers(kNumbers);
+  const std::string whole = kHeader + "spacings: 1 1\n\n" + Numbers(kNrrdNumbers);
   for (size_t size = 0; size < whole.size(); ++size) {
     files_.Put("a.nrrd", whole.substr(0, size));
     if (files_.ErrorOf("a.nrrd").empty()) {
@@ -223,11 +219,11 @@ TEST_F(NrrdTest, VersionChangesWithTheDataFile) {
   files_.Put("a.nhdr", kHeader + "data file: a.raw\n");
   const auto without = files_.Open("a.nhdr").value();
   const uint64_t before = without->Version("/").value();
-  files_.Put("a.raw", Numbers(kNumbers));
+  files_.Put("a.raw", Numbers(kNrrdNumbers));
   EXPECT_NE(without->Version("/").value(), before) << "the file has come";
   const auto with = files_.Open("a.nhdr").value();
   const uint64_t first = with->Version("/").value();
-  files_.Put("a.raw", Numbers(kNumbers));
+  files_.Put("a.raw", Numbers(kNrrdNumbers));
   EXPECT_NE(with->Version("/").value(), first);
 }
 

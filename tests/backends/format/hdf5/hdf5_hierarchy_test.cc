@@ -20,7 +20,6 @@ namespace {
 
 using model::Datatype;
 using model::ErrorCode;
-using model::Value;
 using test::IsError;
 using test::IsOk;
 using test::IsOkAnd;
@@ -48,12 +47,12 @@ class Hdf5HierarchyTest : public ::testing::Test {
     return none;
   }
   // The elements of variable size of a small array.
-  model::Result<std::vector<Value>> ReadVariable(const ArraySource& source) {
+  model::Result<std::vector<model::Value>> ReadVariable(const ArraySource& source) {
     NDLFS_TRY(const auto chunk,
               test::ReadChunk(source, std::vector<uint64_t>(source.spec().grid.rank())));
     const uint64_t count = *CheckedProduct(source.spec().shape);
     NDLFS_TRY(const auto table, ElementTable::Make(AsBytes(chunk), count));
-    std::vector<Value> values;
+    std::vector<model::Value> values;
     for (uint64_t i = 0; i < count; ++i) {
       ConstByteSpan element = table[i];
       NDLFS_TRY(auto value, TakeElement(source.spec().dtype, element));
@@ -171,23 +170,26 @@ with h5.File('a.h5', 'w', track_order=True) as f:
   for (const auto& attribute : node->attributes()) names.push_back(attribute.name);
   EXPECT_THAT(names, ElementsAre("z", "fixed", "int", "floats", "words", "bool", "empty",
                                  "object", "struct", "block", "points", "null", "vlen"));
-  EXPECT_EQ(Attribute(*node, "z").value, Value("caf\u00e9"));
-  EXPECT_EQ(Attribute(*node, "fixed").value, Value("abc"));
+  EXPECT_EQ(Attribute(*node, "z").value, model::Value("caf\u00e9"));
+  EXPECT_EQ(Attribute(*node, "fixed").value, model::Value("abc"));
   EXPECT_EQ(Attribute(*node, "int").type, Datatype::Integer(2, true));
   EXPECT_EQ(Attribute(*node, "floats").value,
-            Value(Value::List{Value(Value::List{1.5, 2.0}), Value(Value::List{3.0, 4.0})}));
-  EXPECT_EQ(Attribute(*node, "words").value, Value(Value::List{"a", "b", ""}));
-  EXPECT_EQ(Attribute(*node, "bool").value, Value("TRUE"));
+            model::Value(model::Value::List{model::Value(model::Value::List{1.5, 2.0}),
+                                            model::Value(model::Value::List{3.0, 4.0})}));
+  EXPECT_EQ(Attribute(*node, "words").value, model::Value(model::Value::List{"a", "b", ""}));
+  EXPECT_EQ(Attribute(*node, "bool").value, model::Value("TRUE"));
   EXPECT_EQ(Attribute(*node, "empty").shape, (std::vector<uint64_t>{0}));
-  EXPECT_EQ(Attribute(*node, "object").value, Value("/g"));
-  EXPECT_EQ(Attribute(*node, "struct").value,
-            Value(Value::Map{{"f0", Value(1)}, {"f1", Value("x")}}));
+  EXPECT_EQ(Attribute(*node, "object").value, model::Value("/g"));
+  EXPECT_EQ(
+      Attribute(*node, "struct").value,
+      model::Value(model::Value::Map{{"f0", model::Value(1)}, {"f1", model::Value("x")}}));
   EXPECT_EQ(Attribute(*node, "block").value,
-            Value(model::Region{"/d", Datatype::Selection::kBlock, {{1, 0}, {2, 1}}}));
+            model::Value(model::Region{"/d", Datatype::Selection::kBlock, {{1, 0}, {2, 1}}}));
   EXPECT_EQ(Attribute(*node, "points").type.selection(), Datatype::Selection::kElement);
   EXPECT_EQ(Attribute(*node, "points").value.region()->points.size(), 6);
   EXPECT_TRUE(Attribute(*node, "null").value.is_null());
-  EXPECT_EQ(Attribute(*node, "vlen").value, Value(Value::List{Value(Value::List{0, 1, 2})}));
+  EXPECT_EQ(Attribute(*node, "vlen").value,
+            model::Value(model::Value::List{model::Value(model::Value::List{0, 1, 2})}));
 }
 
 TEST_F(Hdf5HierarchyTest, TextThatIsNoUtf8IsLatin1) {
@@ -195,7 +197,7 @@ TEST_F(Hdf5HierarchyTest, TextThatIsNoUtf8IsLatin1) {
 with h5.File('a.h5', 'w') as f: f.attrs['old'] = np.bytes_(b'caf\xe9')
 )");
   const auto node = LoadNode(*hierarchy_, "/");
-  EXPECT_EQ(Attribute(*node, "old").value, Value("caf\u00e9"));
+  EXPECT_EQ(Attribute(*node, "old").value, model::Value("caf\u00e9"));
   EXPECT_EQ(Attribute(*node, "old").storage.charset, "iso-8859-1");
 }
 
@@ -213,9 +215,10 @@ with h5.File('a.h5', 'w') as f:
     a.write(values)
 )");
   const auto node = LoadNode(*hierarchy_, "/");
-  EXPECT_EQ(Attribute(*node, "number").value, Value(-10));
-  EXPECT_EQ(Attribute(*node, "array").value, Value(Value::List{-10}));
-  EXPECT_EQ(Attribute(*node, "vlen").value, Value(Value::List{Value(Value::List{-10, 5})}));
+  EXPECT_EQ(Attribute(*node, "number").value, model::Value(-10));
+  EXPECT_EQ(Attribute(*node, "array").value, model::Value(model::Value::List{-10}));
+  EXPECT_EQ(Attribute(*node, "vlen").value,
+            model::Value(model::Value::List{model::Value(model::Value::List{-10, 5})}));
 }
 
 TEST_F(Hdf5HierarchyTest, LongDoublesInAttributesAreTheNearestNumbers) {
@@ -235,13 +238,13 @@ with h5.File('a.h5', 'w') as f:
   const auto node = LoadNode(*hierarchy_, "/");
   const double infinity = std::numeric_limits<double>::infinity();
   EXPECT_EQ(Attribute(*node, "exact").type.keyword(), "float64");
-  EXPECT_EQ(
-      Attribute(*node, "exact").value,
-      Value(Value::List{1.0, -2.5, infinity, 0.0, std::ldexp(1, -1074), std::ldexp(1, 1023)}));
-  EXPECT_EQ(Attribute(*node, "third").value, Value(1.0 / 3.0));
-  EXPECT_EQ(Attribute(*node, "tiny").value, Value(0.0));
-  EXPECT_EQ(Attribute(*node, "huge").value, Value(infinity));
-  EXPECT_EQ(Attribute(*node, "quad").value, Value(-3.0));
+  EXPECT_EQ(Attribute(*node, "exact").value,
+            model::Value(model::Value::List{1.0, -2.5, infinity, 0.0, std::ldexp(1, -1074),
+                                            std::ldexp(1, 1023)}));
+  EXPECT_EQ(Attribute(*node, "third").value, model::Value(1.0 / 3.0));
+  EXPECT_EQ(Attribute(*node, "tiny").value, model::Value(0.0));
+  EXPECT_EQ(Attribute(*node, "huge").value, model::Value(infinity));
+  EXPECT_EQ(Attribute(*node, "quad").value, model::Value(-3.0));
   EXPECT_THAT(node->notes,
               ::testing::UnorderedElementsAre(HasSubstr("\"third\": a long double is shown"),
                                               HasSubstr("\"tiny\""), HasSubstr("\"huge\"")));
@@ -260,18 +263,22 @@ with h5.File('a.h5', 'w') as f:
     f.attrs.create('regions', regions, dtype=h5.regionref_dtype)
     del f['gone']
 )");
-  const Value block(model::Region{"/d", Datatype::Selection::kBlock, {{0, 1}, {1, 2}}});
+  const model::Value block(model::Region{"/d", Datatype::Selection::kBlock, {{0, 1}, {1, 2}}});
   const auto root = LoadNode(*hierarchy_, "/");
-  EXPECT_EQ(Attribute(*root, "refs").value, Value(Value::List{"/d", Value()}));
-  EXPECT_EQ(Attribute(*root, "regions").value, Value(Value::List{Value(), block}));
+  EXPECT_EQ(Attribute(*root, "refs").value,
+            model::Value(model::Value::List{"/d", model::Value()}));
+  EXPECT_EQ(Attribute(*root, "regions").value,
+            model::Value(model::Value::List{model::Value(), block}));
   EXPECT_THAT(root->notes, ElementsAre(HasSubstr("\"refs\": a reference leads to no object"),
                                        HasSubstr("\"regions\": a reference")));
   for (const auto& [name, values] :
-       {std::pair{"/objects", std::vector<Value>{"/d", Value()}},
-        std::pair{"/regions", std::vector<Value>{Value(), block}},
-        std::pair{"/structs",
-                  std::vector<Value>{Value(Value::Map{{"r", Value()}, {"n", Value(1)}}),
-                                     Value(Value::Map{{"r", block}, {"n", Value(2)}})}}}) {
+       {std::pair{"/objects", std::vector<model::Value>{"/d", model::Value()}},
+        std::pair{"/regions", std::vector<model::Value>{model::Value(), block}},
+        std::pair{
+            "/structs",
+            std::vector<model::Value>{
+                model::Value(model::Value::Map{{"r", model::Value()}, {"n", model::Value(1)}}),
+                model::Value(model::Value::Map{{"r", block}, {"n", model::Value(2)}})}}}) {
     const auto node = LoadNode(*hierarchy_, name);
     EXPECT_THAT(ReadVariable(*node->source), IsOkAnd(::testing::ElementsAreArray(values)));
     const auto* notes = dynamic_cast<const SourceNotes*>(node->source.get());
@@ -289,20 +296,20 @@ with h5.File('a.h5', 'w') as f:
     f.create_dataset('mixed', data=[d.regionref[0, 0], d.regionref[[0, 2], 1]], dtype=h5.regionref_dtype)
 )");
   EXPECT_THAT(ReadVariable(*LoadNode(*hierarchy_, "/objects")->source),
-              IsOkAnd(ElementsAre(Value("/g/d"), Value("/g"), Value())));
+              IsOkAnd(ElementsAre(model::Value("/g/d"), model::Value("/g"), model::Value())));
   const auto blocks = LoadNode(*hierarchy_, "/blocks");
   EXPECT_THAT(
       ReadVariable(*blocks->source),
       IsOkAnd(ElementsAre(
-          Value(model::Region{"/g/d", Datatype::Selection::kBlock, {{0, 1}, {1, 2}}}),
-          Value(model::Region{"/g/d", Datatype::Selection::kBlock, {{0, 0}, {3, 4}}}))));
+          model::Value(model::Region{"/g/d", Datatype::Selection::kBlock, {{0, 1}, {1, 2}}}),
+          model::Value(model::Region{"/g/d", Datatype::Selection::kBlock, {{0, 0}, {3, 4}}}))));
   const auto mixed = LoadNode(*hierarchy_, "/mixed");
   EXPECT_EQ(mixed->array().type.selection(), Datatype::Selection::kElement);
-  EXPECT_THAT(
-      ReadVariable(*mixed->source),
-      IsOkAnd(ElementsAre(
-          Value(model::Region{"/g/d", Datatype::Selection::kElement, {{0, 0}}}),
-          Value(model::Region{"/g/d", Datatype::Selection::kElement, {{0, 1}, {2, 1}}}))));
+  EXPECT_THAT(ReadVariable(*mixed->source),
+              IsOkAnd(ElementsAre(
+                  model::Value(model::Region{"/g/d", Datatype::Selection::kElement, {{0, 0}}}),
+                  model::Value(model::Region{
+                      "/g/d", Datatype::Selection::kElement, {{0, 1}, {2, 1}}}))));
 }
 
 TEST_F(Hdf5HierarchyTest, NullDataspaceHasNoElements) {
@@ -453,7 +460,7 @@ with h5.File('a.h5', 'w') as f:
   const auto x = LoadNode(*hierarchy_, "/x");
   ASSERT_TRUE(std::holds_alternative<model::DimCoord>(x->entity));
   ASSERT_EQ(x->attributes().size(), 1);
-  EXPECT_EQ(Attribute(*x, "NAME").value, Value("the x axis"));
+  EXPECT_EQ(Attribute(*x, "NAME").value, model::Value("the x axis"));
   EXPECT_THAT(LoadNode(*hierarchy_, "/far/y")->attributes(), IsEmpty());
   EXPECT_TRUE(std::holds_alternative<model::Ndarray>(LoadNode(*hierarchy_, "/unused")->entity));
 }

@@ -20,7 +20,6 @@ namespace ndlfs::backends {
 namespace {
 
 using model::ErrorCode;
-using model::Value;
 using test::IsError;
 using test::IsOk;
 using ::testing::ElementsAre;
@@ -60,9 +59,9 @@ class NdlStoreTest : public testing::Test {
 };
 
 // The elements of an array of variable size, in C order.
-Value::List ReadElements(const ArraySource& source) {
+model::Value::List ReadElements(const ArraySource& source) {
   test::PlainIndexCache indexes;
-  Value::List values;
+  model::Value::List values;
   std::vector<uint64_t> index(source.spec().shape.size());
   do {
     const auto chunk = test::ReadChunk(source, index, indexes);
@@ -93,7 +92,7 @@ TEST_F(NdlStoreTest, ShowsGroupsAndArraysByTheirPathNames) {
   EXPECT_THAT(store->List("/"), test::IsOkAnd(ElementsAre("forecast", "lat")));
   EXPECT_THAT(store->List("/forecast"), test::IsOkAnd(ElementsAre("ensemble")));
   EXPECT_THAT(store->List("/forecast/ensemble"), test::IsOkAnd(ElementsAre("tas")));
-  EXPECT_EQ(store->Load("/").value()->attributes()[0].value, Value("An example"));
+  EXPECT_EQ(store->Load("/").value()->attributes()[0].value, model::Value("An example"));
   const auto tas = store->Load("/forecast/ensemble/tas").value();
   EXPECT_EQ(tas->array().shape, (model::Shape{{2, "/lat"}, {3, ""}}));
   EXPECT_TRUE(std::holds_alternative<model::DimCoord>(store->Load("/lat").value()->entity));
@@ -175,7 +174,7 @@ TEST_F(NdlStoreTest, ElementsOfVariableSizeAreTheValues) {
   for (const std::string& name : names) {
     const auto node = store->Load("/" + name).value();
     ASSERT_TRUE(node->source) << name;
-    Value::List wanted = *node->array().value->list();
+    model::Value::List wanted = *node->array().value->list();
     if (name == "text") {
       wanted = {"a", "", "two\nlines", "Ηελλο"};
     }
@@ -204,11 +203,11 @@ TEST_F(NdlStoreTest, LargeArraysAreReadInChunksAndNotShownInTheDocument) {
   EXPECT_FALSE(node->array().value);
   const auto words = store->Load("/words").value();
   EXPECT_GT(words->source->spec().grid.counts()[0], 1);
-  const Value::List read = ReadElements(*words->source);
+  const model::Value::List read = ReadElements(*words->source);
   ASSERT_EQ(read.size(), 300'000);
-  EXPECT_EQ(read[0], Value("w0"));
-  EXPECT_EQ(read[123'456], Value("w123456"));
-  EXPECT_EQ(read[299'999], Value("w299999"));
+  EXPECT_EQ(read[0], model::Value("w0"));
+  EXPECT_EQ(read[123'456], model::Value("w123456"));
+  EXPECT_EQ(read[299'999], model::Value("w299999"));
 }
 
 TEST_F(NdlStoreTest, UnlimitedDimensionsHaveWhatThereIs) {
@@ -274,8 +273,8 @@ TEST_F(NdlStoreTest, DocumentsThatWereDroppedAreReadAgain) {
             std::string(name) + "]}}");
     nodes.push_back(Open(std::string(name) + ".ndl.yaml").value()->Load("/y").value());
   }
-  EXPECT_EQ(ReadElements(*nodes[0]->source), (Value::List{"a"}));
-  EXPECT_EQ(ReadElements(*nodes[3]->source), (Value::List{"d"}));
+  EXPECT_EQ(ReadElements(*nodes[0]->source), (model::Value::List{"a"}));
+  EXPECT_EQ(ReadElements(*nodes[3]->source), (model::Value::List{"d"}));
 }
 
 TEST_F(NdlStoreTest, ANewVersionIsAnotherDocument) {

@@ -13,6 +13,7 @@
 #include "backends/format/zarr/zarr_format.h"
 #include "backends/store/local/local_source.h"
 #include "model/ndl/ndl_writer.h"
+#include "tests/backends/format/zarr/zarr_stores.h"
 #include "tests/support/memory_store.h"
 #include "tests/support/python.h"
 #include "tests/support/read_array.h"
@@ -22,6 +23,7 @@ namespace ndlfs::backends {
 namespace {
 
 using nczarr::DimensionRef;
+using test::DimCoordsOf;
 using test::IsOk;
 using test::IsOkAnd;
 using test::MemoryStore;
@@ -36,12 +38,6 @@ std::shared_ptr<const Hierarchy> Open(const Keys& keys) {
   auto store = std::make_shared<MemoryStore>();
   for (const auto& [key, value] : keys) store->Put(key, value);
   return OpenZarr(store, "", "top", {}).value();
-}
-
-std::vector<std::string> DimCoordsOf(const Node& node) {
-  std::vector<std::string> names;
-  for (const auto& dimension : node.array().shape) names.push_back(dimension.dimcoord);
-  return names;
 }
 
 bool IsDimCoord(const Node& node) {
@@ -86,11 +82,11 @@ std::string Array(std::string_view shape, std::string_view dtype, std::string_vi
 
 // A dataset with the coordinate /time (unlimited, 3 long), /g/z, and the
 // variable /g/v(time, z, lat), where lat has no variable; and a scalar /s.
-struct Generation {
+struct WriterGeneration {
   const char* name;
   Keys keys;
 };
-void PrintTo(const Generation& generation, std::ostream* out) { *out << generation.name; }
+void PrintTo(const WriterGeneration& generation, std::ostream* out) { *out << generation.name; }
 
 Keys Generation480() {
   return {
@@ -167,7 +163,7 @@ Keys GenerationInAttributes() {
   };
 }
 
-class NczarrGenerationTest : public ::testing::TestWithParam<Generation> {};
+class NczarrGenerationTest : public ::testing::TestWithParam<WriterGeneration> {};
 
 TEST_P(NczarrGenerationTest, TellsTheSameOfADataset) {
   const auto hierarchy = Open(GetParam().keys);
@@ -201,12 +197,13 @@ TEST_P(NczarrGenerationTest, TellsTheSameOfADataset) {
   EXPECT_THAT(v->source->spec().shape, ElementsAre(3, 4, 2));
 }
 
-INSTANTIATE_TEST_SUITE_P(All, NczarrGenerationTest,
-                         ::testing::Values(Generation{"NetCdf480", Generation480()},
-                                           Generation{"NetCdf490", GenerationInMetadata(true)},
-                                           Generation{"NetCdf492", GenerationInMetadata(false)},
-                                           Generation{"NetCdf493", GenerationInAttributes()}),
-                         [](const auto& info) { return info.param.name; });
+INSTANTIATE_TEST_SUITE_P(
+    All, NczarrGenerationTest,
+    ::testing::Values(WriterGeneration{"NetCdf480", Generation480()},
+                      WriterGeneration{"NetCdf490", GenerationInMetadata(true)},
+                      WriterGeneration{"NetCdf492", GenerationInMetadata(false)},
+                      WriterGeneration{"NetCdf493", GenerationInAttributes()}),
+    [](const auto& info) { return info.param.name; });
 
 TEST(NczarrTest, ACoordinateIsWhereItsDimensionIsDeclared) {
   const auto hierarchy = Open({

@@ -14,7 +14,6 @@ namespace {
 
 using model::Datatype;
 using model::ErrorCode;
-using model::Value;
 using test::IsError;
 using test::IsOk;
 using ::testing::ElementsAre;
@@ -91,7 +90,7 @@ TEST(ZarrV2MetadataTest, DescribesAnArray) {
   EXPECT_THAT(metadata.array.dimension_names, IsEmpty());
   EXPECT_THAT(metadata.array.storage.chunk.value(), ElementsAre(4, 6));
   EXPECT_EQ(metadata.array.storage.endian, model::ByteOrder::kBig);
-  EXPECT_EQ(metadata.array.storage.fillvalue, Value(-1.5));
+  EXPECT_EQ(metadata.array.storage.fillvalue, model::Value(-1.5));
   EXPECT_EQ(metadata.array.storage.filter.value(),
             (std::vector<model::Filter>{{"zlib", {{"level", model::WideInt{1}}}}}));
   EXPECT_THAT(metadata.layout->spec.grid.counts(), ElementsAre(3, 1));

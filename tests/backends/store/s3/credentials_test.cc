@@ -27,7 +27,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-constexpr int64_t kNow = 1369353600;  // 2013-05-24 00:00:00
+constexpr int64_t kStartTime = 1369353600;  // 2013-05-24 00:00:00
 
 // A home directory, an environment, and servers that answer what a test tells.
 class CredentialsTest : public ::testing::Test {
@@ -66,7 +66,7 @@ class CredentialsTest : public ::testing::Test {
   const test::TemporaryDirectory home_;
   std::map<std::string, std::string> variables_;
   std::map<std::string, std::string> answers_;
-  int64_t now_ = kNow;
+  int64_t now_ = kStartTime;
   std::shared_ptr<FakeTransport> transport_;
   std::unique_ptr<CredentialProvider> provider_;
 };
@@ -197,12 +197,12 @@ TEST_F(CredentialsTest, ExpiringOnesAreRenewedAndOldOnesUsedToTheirEnd) {
   EXPECT_EQ(Key(), "one/s/t");
   answer("two", "2013-05-24T02:00:00Z");
   EXPECT_EQ(Key(), "one/s/t");
-  now_ = kNow + 3400;
+  now_ = kStartTime + 3400;
   EXPECT_EQ(Key(), "two/s/t");
   answers_.clear();
-  now_ = kNow + 7000;
+  now_ = kStartTime + 7000;
   EXPECT_EQ(Key(), "two/s/t");
-  now_ = kNow + 7300;
+  now_ = kStartTime + 7300;
   EXPECT_THAT(Key(), HasSubstr("status 404"));
 }
 
