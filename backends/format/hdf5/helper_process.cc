@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <map>
 
+#include "backends/base/close_from.h"
 #include "backends/format/hdf5/hdf5.h"
 #include "backends/format/hdf5/helper.h"
 #include "backends/format/hdf5/message_socket.h"
@@ -105,7 +106,7 @@ int RunHdf5Helper() {
   const ConstByteSpan shared = hdf5::SharedMemory::Map(hdf5::kHelperMemory);
   if (shared.empty()) return 1;
   // The socket and standard error are all that is left.
-  if (::close_range(hdf5::kHelperSocket + 1, ~0U, 0) != 0) return 1;
+  if (!CloseFrom(hdf5::kHelperSocket + 1)) return 1;
   ::close(STDIN_FILENO);
   ::close(STDOUT_FILENO);
   // Names of files are not to be changed by what is meant for other programs.
