@@ -1,11 +1,8 @@
 # SPDX-License-Identifier: MIT
 """`ndlfs run`: a command with a mount of its own."""
-import ctypes
-import errno
 import os
 import shutil
 import signal
-import struct
 import subprocess
 import unittest
 
@@ -17,21 +14,6 @@ FUSE = os.makedev(10, 229)
 # In a mount namespace of its own, $1 takes the place of /dev/fuse; the rest is run as nobody.
 AS_NOBODY = ('mount --bind "$1" /dev/fuse && shift && '
              f'exec setpriv --reuid={NOBODY} --regid={NOBODY} --clear-groups --inh-caps=-all "$@"')
-
-
-def forbid_openat2():
-    """As before Linux 5.6: openat2 is answered with ENOSYS, by a filter that a process hands down to its children."""
-    load_number, jump_if_equal, answer = 0x20, 0x15, 0x06
-    openat2, allow, error = 437, 0x7fff0000, 0x00050000
-    rules = b"".join(struct.pack("=HBBI", *rule) for rule in (
-        (load_number, 0, 0, 0), (jump_if_equal, 0, 1, openat2), (answer, 0, 0, error | errno.ENOSYS),
-        (answer, 0, 0, allow)))
-    program = struct.pack("@HP", 4, ctypes.addressof(kept := ctypes.create_string_buffer(rules)))
-    prctl = ctypes.CDLL(None, use_errno=True).prctl
-    no_new_privileges, set_filter, mode_filter = 38, 22, 2
-    if prctl(no_new_privileges, 1, 0, 0, 0) != 0 or prctl(set_filter, mode_filter, program, 0, 0) != 0:
-        raise OSError(ctypes.get_errno(), "seccomp")
-    del kept
 
 
 class RunTest(harness.TestCase):
@@ -238,12 +220,6 @@ class OrdinaryUserTest(RunTest):
                 self.assertEqual((result.returncode, result.stderr), (
                     1, "ndlfs: this system has no FUSE (/dev/fuse: No such file or directory); load it with: modprobe "
                        "fuse\n"))
-        self.assert_gone()
-
-    def test_a_kernel_that_is_too_old_is_one_line(self):
-        result = self.ndlfs("run", self.source, "--", "true", preexec_fn=forbid_openat2)
-        self.assertEqual(result.returncode, 1)
-        self.assertRegex(result.stderr, "^ndlfs: .*openat2, which Linux has since 5.6: Function not implemented\n$")
         self.assert_gone()
 
     def test_user_namespaces_that_are_forbidden_are_one_line(self):

@@ -2,8 +2,6 @@
 #include "backends/store/local/source_root.h"
 
 #include <fcntl.h>
-#include <linux/openat2.h>
-#include <sys/syscall.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
@@ -23,34 +21,8 @@ namespace {
 
 using model::IoError;
 
-// openat2 gives up with EAGAIN where a rename elsewhere in the tree races with
-// a ".." or a symbolic link; so many in a row is no accident.
-constexpr int kRenameRaces = 64;
-
 // Set before there are threads.
 bool stays_on_one_filesystem = false;
-
-// Returns a descriptor, or -1 and errno.
-int OpenAt2(int directory, const char* path, int flags, uint64_t resolve = 0) {
-  open_how how = {};
-  how.flags = static_cast<uint64_t>(flags);
-  how.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS | resolve;
-  if (stays_on_one_filesystem) how.resolve |= RESOLVE_NO_XDEV;
-  for (int races = 0;;) {
-    const long fd = ::syscall(SYS_openat2, directory, path, &how, sizeof(how));
-    if (fd >= 0) return static_cast<int>(fd);
-    if (errno == EINTR) continue;
-    if (errno == EAGAIN && ++races < kRenameRaces) continue;
-    return -1;
-  }
-}
-
-model::Result<UniqueFd> OpenIn(int directory, const std::string& name, int flags,
-                               uint64_t resolve) {
-  UniqueFd fd(OpenAt2(directory, name.c_str(), flags, resolve));
-  if (!fd) return IoError(errno, "open");
-  return fd;
-}
 
 // Whether `caller` has the permission `wanted` (4: to read, 1: to pass) of `access`.
 bool Grants(const Access& access, const Caller& caller, mode_t wanted) {
@@ -105,36 +77,37 @@ void StayOnOneFilesystem() { stays_on_one_filesystem = true; }
 
 bool StaysOnOneFilesystem() { return stays_on_one_filesystem; }
 
-model::Result<std::shared_ptr<const SourceRoot>> SourceRoot::Open(const std::string& path,
-                                                                  bool shared) {
+model::Result<std::shared_ptr<const SourceRoot>> SourceRoot::Open(
+    const std::string& path, bool shared, std::optional<Confinement> confinement) {
   UniqueFd fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!fd) return IoError(errno, path);
-  const UniqueFd probe(OpenAt2(fd.get(), ".", O_PATH | O_CLOEXEC));
-  if (!probe) return IoError(errno, "openat2, which Linux has since 5.6");
+  if (!confinement) confinement = FindConfinement(fd.get());
+  if (!OpenConfined(fd.get(), ".", O_PATH, {.confinement = *confinement})) {
+    return IoError(errno, path);
+  }
   return std::shared_ptr<const SourceRoot>(
-      new SourceRoot(MakeAbsolute(path), std::move(fd), shared));
+      new SourceRoot(MakeAbsolute(path), std::move(fd), shared, *confinement));
 }
 
 model::Result<UniqueFd> SourceRoot::OpenBeneath(std::string_view path, int flags,
                                                 struct ::stat* status) const {
-  return Open(path, flags, 0, status);
+  return OpenFile(path, flags, /*follow=*/true, status);
 }
 
 model::Result<UniqueFd> SourceRoot::OpenFound(std::string_view path, int flags,
                                               struct ::stat* status) const {
-  return Open(path, flags, shared_ ? RESOLVE_NO_SYMLINKS : 0, status);
+  return OpenFile(path, flags, /*follow=*/!shared_, status);
 }
 
-model::Result<UniqueFd> SourceRoot::Open(std::string_view path, int flags, uint64_t resolve,
-                                         struct ::stat* status) const {
+model::Result<UniqueFd> SourceRoot::OpenFile(std::string_view path, int flags, bool follow,
+                                             struct ::stat* status) const {
   if (path.find('\0') != std::string_view::npos) return IoError(ENOENT, "open");
   const std::string name = path.empty() ? "." : std::string(path);
   // O_NONBLOCK means nothing to files and directories, but without it a FIFO
   // would keep us waiting for a writer. openat2 takes neither with O_PATH.
   if (!(flags & O_PATH)) flags |= O_RDONLY | O_NOCTTY | O_NONBLOCK;
   flags |= O_CLOEXEC;
-  auto opened =
-      shared_ ? OpenAsCaller(name, flags, resolve) : OpenIn(fd_.get(), name, flags, resolve);
+  auto opened = shared_ ? OpenAsCaller(name, flags, follow) : OpenAsSelf(name, flags, follow);
   if (!opened) {
     if (opened.error().sys_errno() == EACCES) CallerScope::CountDenial();
     return opened;
@@ -148,17 +121,25 @@ model::Result<UniqueFd> SourceRoot::Open(std::string_view path, int flags, uint6
   return fd;
 }
 
+model::Result<UniqueFd> SourceRoot::OpenAsSelf(const std::string& name, int flags,
+                                               bool follow) const {
+  return OpenConfined(fd_.get(), name, flags,
+                      {.confinement = confinement_,
+                       .follows_links = follow,
+                       .crosses_mounts = !stays_on_one_filesystem});
+}
+
 model::Result<UniqueFd> SourceRoot::OpenAsCaller(const std::string& name, int flags,
-                                                 uint64_t resolve) const {
+                                                 bool follow) const {
   const CallerPtr& caller = CallerScope::Current();
   if (!caller) return IoError(EACCES, "nobody asks for it");
   if (!caller->is_self && !takes_identities_) {
-    NDLFS_TRY(UniqueFd fd, OpenIn(fd_.get(), name, flags, resolve));
+    NDLFS_TRY(UniqueFd fd, OpenAsSelf(name, flags, follow));
     NDLFS_RETURN_IF_ERROR(CheckOpenTo(*caller, fd.get(), flags));
     return fd;
   }
   NDLFS_TRY(const auto identity, TakenIdentity::Take(*caller));
-  return OpenIn(fd_.get(), name, flags, resolve);
+  return OpenAsSelf(name, flags, follow);
 }
 
 // What the kernel cannot be asked where an ordinary user has mounted for others: whether

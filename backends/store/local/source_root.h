@@ -14,16 +14,16 @@
 #include "backends/base/new_id.h"
 #include "backends/base/unique_fd.h"
 #include "backends/store/caller.h"
+#include "backends/store/local/confined_open.h"
 #include "backends/store/store.h"
 #include "model/error.h"
 
 namespace ndlfs::backends {
 
 // The directory that ndlfs shows. Opens files only below it: a path that leads
-// out of it, by ".." or a symbolic link, fails with EXDEV (openat2 with
-// RESOLVE_BENEATH). Anything but a regular file or a directory fails with
-// ENXIO; a FIFO does not block. Paths are relative; "" is the directory itself.
-// Thread-safe.
+// out of it, by ".." or a symbolic link, fails with EXDEV (confined_open.h). Anything but a
+// regular file or a directory fails with ENXIO; a FIFO does not block. Paths are relative; ""
+// is the directory itself. Thread-safe.
 //
 // A shared root opens everything as the caller in the CallerScope of the calling thread
 // (caller.h), so that the kernel decides what that user may open. If this process cannot take
@@ -32,8 +32,10 @@ namespace ndlfs::backends {
 class SourceRoot : public std::enable_shared_from_this<SourceRoot> {
  public:
   // `shared`: other users than that of this process are shown what it reads.
-  static model::Result<std::shared_ptr<const SourceRoot>> Open(const std::string& path,
-                                                               bool shared = false);
+  // Without a `confinement`, FindConfinement() finds one.
+  static model::Result<std::shared_ptr<const SourceRoot>> Open(
+      const std::string& path, bool shared = false,
+      std::optional<Confinement> confinement = std::nullopt);
 
   // The path it was opened by, made absolute: only for messages.
   const std::string& path() const { return path_; }
@@ -78,13 +80,16 @@ class SourceRoot : public std::enable_shared_from_this<SourceRoot> {
   model::Result<std::string> ReadLink(std::string_view path) const;
 
  private:
-  SourceRoot(std::string path, UniqueFd fd, bool shared)
-      : path_(std::move(path)), fd_(std::move(fd)), shared_(shared) {}
+  SourceRoot(std::string path, UniqueFd fd, bool shared, Confinement confinement)
+      : path_(std::move(path)),
+        fd_(std::move(fd)),
+        shared_(shared),
+        confinement_(confinement) {}
   model::Result<struct ::stat> StatForOthers(int fd) const;
-  model::Result<UniqueFd> Open(std::string_view path, int flags, uint64_t resolve,
-                               struct ::stat* status) const;
-  model::Result<UniqueFd> OpenAsCaller(const std::string& name, int flags,
-                                       uint64_t resolve) const;
+  model::Result<UniqueFd> OpenFile(std::string_view path, int flags, bool follow,
+                                   struct ::stat* status) const;
+  model::Result<UniqueFd> OpenAsSelf(const std::string& name, int flags, bool follow) const;
+  model::Result<UniqueFd> OpenAsCaller(const std::string& name, int flags, bool follow) const;
   model::Result<void> CheckOpenTo(const Caller& caller, int fd, int flags) const;
   struct KnownFile {
     std::string path;
@@ -100,6 +105,7 @@ class SourceRoot : public std::enable_shared_from_this<SourceRoot> {
   const std::string path_;
   const UniqueFd fd_;
   const bool shared_;
+  const Confinement confinement_;
   const bool takes_identities_ = MayTakeIdentities();
   const uint64_t id_ = NewId();
 };

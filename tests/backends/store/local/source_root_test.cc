@@ -35,14 +35,18 @@ size_t OpenDescriptors() {
 }
 
 // A source directory with something outside of it that must stay unseen.
-class SourceRootTest : public ::testing::Test {
+class SourceRootTest : public ::testing::TestWithParam<Confinement> {
  protected:
   SourceRootTest() {
     fs::create_directories(directory_ / "source/sub");
     test::WriteFile(directory_ / "secret", "secret");
     test::WriteFile(directory_ / "source/file", "0123456789");
     test::WriteFile(directory_ / "source/sub/inner", "inner");
-    root_ = SourceRoot::Open(directory_ / "source").value();
+    root_ = Open(directory_ / "source").value();
+  }
+  static model::Result<std::shared_ptr<const SourceRoot>> Open(const fs::path& path,
+                                                               bool shared = false) {
+    return SourceRoot::Open(path, shared, GetParam());
   }
   void Link(const std::string& target, const std::string& name) {
     fs::create_symlink(target, directory_ / ("source/" + name));
@@ -59,7 +63,7 @@ class SourceRootTest : public ::testing::Test {
   std::shared_ptr<const SourceRoot> root_;
 };
 
-TEST_F(SourceRootTest, OpensFilesAndDirectoriesBeneathIt) {
+TEST_P(SourceRootTest, OpensFilesAndDirectoriesBeneathIt) {
   EXPECT_THAT(root_->OpenBeneath("file"), test::IsOk());
   EXPECT_THAT(root_->OpenBeneath("sub/inner"), test::IsOk());
   EXPECT_THAT(root_->OpenBeneath("", O_DIRECTORY), test::IsOk());
@@ -67,14 +71,14 @@ TEST_F(SourceRootTest, OpensFilesAndDirectoriesBeneathIt) {
   EXPECT_EQ(root_->path(), fs::canonical(directory_ / "source"));
 }
 
-TEST_F(SourceRootTest, NamesWhatCannotBeTheSource) {
-  EXPECT_THAT(SourceRoot::Open(directory_ / "nowhere"), test::IsErrno(ENOENT));
-  const auto file = SourceRoot::Open(directory_ / "secret");
+TEST_P(SourceRootTest, NamesWhatCannotBeTheSource) {
+  EXPECT_THAT(Open(directory_ / "nowhere"), test::IsErrno(ENOENT));
+  const auto file = Open(directory_ / "secret");
   EXPECT_THAT(file, test::IsErrno(ENOTDIR));
   EXPECT_THAT(file.error().message(), HasSubstr("secret: Not a directory"));
 }
 
-TEST_F(SourceRootTest, PathsThatClimbOutAreRefused) {
+TEST_P(SourceRootTest, PathsThatClimbOutAreRefused) {
   EXPECT_THAT(root_->OpenBeneath("../secret"), test::IsErrno(EXDEV));
   EXPECT_THAT(root_->OpenBeneath("sub/../../secret"), test::IsErrno(EXDEV));
   EXPECT_THAT(root_->OpenBeneath(directory_ / "secret"), test::IsErrno(EXDEV));
@@ -83,7 +87,7 @@ TEST_F(SourceRootTest, PathsThatClimbOutAreRefused) {
   EXPECT_THAT(root_->Stat(".."), test::IsErrno(EXDEV));
 }
 
-TEST_F(SourceRootTest, SymbolicLinksInsideAreFollowed) {
+TEST_P(SourceRootTest, SymbolicLinksInsideAreFollowed) {
   Link("file", "link");
   Link("../file", "sub/up");
   Link("sub", "folder");
@@ -94,7 +98,7 @@ TEST_F(SourceRootTest, SymbolicLinksInsideAreFollowed) {
   EXPECT_TRUE(S_ISLNK(root_->Stat("link", false)->st_mode));
 }
 
-TEST_F(SourceRootTest, SymbolicLinksThatLeadOutAreNot) {
+TEST_P(SourceRootTest, SymbolicLinksThatLeadOutAreNot) {
   Link("../secret", "relative");
   Link(directory_ / "secret", "absolute");
   Link(directory_ / "source/file", "absolute_inside");
@@ -108,7 +112,7 @@ TEST_F(SourceRootTest, SymbolicLinksThatLeadOutAreNot) {
   }
 }
 
-TEST_F(SourceRootTest, LoopsOfSymbolicLinksEnd) {
+TEST_P(SourceRootTest, LoopsOfSymbolicLinksEnd) {
   Link("b", "a");
   Link("a", "b");
   Link("self/x", "self");
@@ -116,14 +120,14 @@ TEST_F(SourceRootTest, LoopsOfSymbolicLinksEnd) {
   EXPECT_THAT(root_->OpenBeneath("self"), test::IsErrno(ELOOP));
 }
 
-TEST_F(SourceRootTest, ReadLinkTellsWhereALinkPoints) {
+TEST_P(SourceRootTest, ReadLinkTellsWhereALinkPoints) {
   Link("../secret", "out");
   EXPECT_THAT(root_->ReadLink("out"), test::IsOkAnd(Eq("../secret")));
   EXPECT_THAT(root_->ReadLink("file"), test::IsErrno(EINVAL));
   EXPECT_THAT(root_->ReadLink("none"), test::IsErrno(ENOENT));
 }
 
-TEST_F(SourceRootTest, FifosNeitherBlockNorOpen) {
+TEST_P(SourceRootTest, FifosNeitherBlockNorOpen) {
   ASSERT_EQ(::mkfifo((directory_ / "source/fifo").c_str(), 0600), 0);
   EXPECT_THAT(root_->OpenBeneath("fifo"), test::IsErrno(ENXIO));
   EXPECT_TRUE(S_ISFIFO(root_->Stat("fifo")->st_mode));
@@ -133,13 +137,13 @@ TEST_F(SourceRootTest, FifosNeitherBlockNorOpen) {
   EXPECT_THAT(store->List(""), test::IsOkAnd(testing::SizeIs(2)));
 }
 
-TEST_F(SourceRootTest, ImpossibleNamesAreErrorsNotCrashes) {
+TEST_P(SourceRootTest, ImpossibleNamesAreErrorsNotCrashes) {
   EXPECT_THAT(root_->OpenBeneath(std::string_view("file\0x", 6)), test::IsErrno(ENOENT));
   EXPECT_THAT(root_->OpenBeneath(std::string(300, 'x')), test::IsErrno(ENAMETOOLONG));
   EXPECT_THAT(root_->OpenBeneath(std::string(5000, '/')), test::IsErrno(ENAMETOOLONG));
 }
 
-TEST_F(SourceRootTest, StreamsADirectoryAndResumes) {
+TEST_P(SourceRootTest, StreamsADirectoryAndResumes) {
   Link("file", "link");
   auto stream = DirectoryStream::Open(*root_, "");
   ASSERT_THAT(stream, test::IsOk());
@@ -160,13 +164,13 @@ TEST_F(SourceRootTest, StreamsADirectoryAndResumes) {
   }
 }
 
-TEST_F(SourceRootTest, StreamsOnlyDirectories) {
+TEST_P(SourceRootTest, StreamsOnlyDirectories) {
   EXPECT_THAT(DirectoryStream::Open(*root_, "file"), test::IsErrno(ENOTDIR));
   EXPECT_THAT(DirectoryStream::Open(*root_, "none"), test::IsErrno(ENOENT));
   EXPECT_THAT(DirectoryStream::Open(*root_, ".."), test::IsErrno(EXDEV));
 }
 
-TEST_F(SourceRootTest, DirectoryStoreFollowsLinksThatStayInside) {
+TEST_P(SourceRootTest, DirectoryStoreFollowsLinksThatStayInside) {
   Link("../../file", "sub/chunk");
   const auto error = Read(*MakeDirectoryStore(root_, "sub"), "chunk");
   EXPECT_EQ(error, "error: open: Invalid cross-device link");
@@ -175,7 +179,7 @@ TEST_F(SourceRootTest, DirectoryStoreFollowsLinksThatStayInside) {
   EXPECT_EQ(Read(*MakeDirectoryStore(root_, "sub"), "chunk"), "0123456789");
 }
 
-TEST_F(SourceRootTest, DirectoryStoreListsWhatLinksLeadTo) {
+TEST_P(SourceRootTest, DirectoryStoreListsWhatLinksLeadTo) {
   fs::create_directories(directory_ / "source/group/real");
   fs::create_symlink("../sub", directory_ / "source/group/folder");
   fs::create_symlink("../file", directory_ / "source/group/value");
@@ -188,7 +192,7 @@ TEST_F(SourceRootTest, DirectoryStoreListsWhatLinksLeadTo) {
                                  std::pair("real", true), std::pair("value", false)));
 }
 
-TEST_F(SourceRootTest, UnreadableFilesAreErrors) {
+TEST_P(SourceRootTest, UnreadableFilesAreErrors) {
   if (::geteuid() == 0) {
     // Root reads everything; a directory in the place of the key's parent
     // that is a file is the nearest that it cannot.
@@ -199,7 +203,7 @@ TEST_F(SourceRootTest, UnreadableFilesAreErrors) {
   EXPECT_EQ(Read(*MakeDirectoryStore(root_, ""), "file"), "error: open: Permission denied");
 }
 
-TEST_F(SourceRootTest, DirectoryStoreSeesReplacedFilesAfterStat) {
+TEST_P(SourceRootTest, DirectoryStoreSeesReplacedFilesAfterStat) {
   const auto store = MakeDirectoryStore(root_, "");
   const auto before = store->Stat("file");
   EXPECT_EQ(Read(*store, "file", 0, 3), "012");  // a part: the file stays open
@@ -213,7 +217,7 @@ TEST_F(SourceRootTest, DirectoryStoreSeesReplacedFilesAfterStat) {
   EXPECT_EQ(Read(*store, "file", 3, 3), "absent");
 }
 
-TEST_F(SourceRootTest, FileStoreNeverMixesTwoFiles) {
+TEST_P(SourceRootTest, FileStoreNeverMixesTwoFiles) {
   const auto old_store = MakeFileStore(root_, "file");
   EXPECT_EQ(Read(*old_store, "", 0, 3), "012");
   const auto old_stamp = old_store->Stat("");
@@ -235,7 +239,7 @@ TEST_F(SourceRootTest, FileStoreNeverMixesTwoFiles) {
   EXPECT_THAT(new_store->Stat(""), test::IsOkAnd(Eq(std::nullopt)));
 }
 
-TEST_F(SourceRootTest, FileStoreNoticesThatItsFileIsRewrittenInPlace) {
+TEST_P(SourceRootTest, FileStoreNoticesThatItsFileIsRewrittenInPlace) {
   const auto store = MakeFileStore(root_, "file");
   const auto before = store->Stat("");
   EXPECT_EQ(Read(*store, "", 0, 3), "012");
@@ -249,14 +253,14 @@ TEST_F(SourceRootTest, FileStoreNoticesThatItsFileIsRewrittenInPlace) {
   EXPECT_EQ(Read(*MakeFileStore(root_, "file"), "", 3, 3), "654");
 }
 
-TEST_F(SourceRootTest, DescribesPathsAsTheUserKnowsThem) {
+TEST_P(SourceRootTest, DescribesPathsAsTheUserKnowsThem) {
   EXPECT_EQ(MakeDirectoryStore(root_, "sub")->Describe("a/0.0"), "sub/a/0.0");
   EXPECT_EQ(MakeDirectoryStore(root_, "")->Describe("a"), "source/a");
   EXPECT_EQ(MakeDirectoryStore(root_, "sub")->Describe(""), "sub");
   EXPECT_EQ(MakeFileStore(root_, "sub/inner")->Describe(""), "sub/inner");
 }
 
-TEST_F(SourceRootTest, AThousandStoresKeepFewDescriptorsOpen) {
+TEST_P(SourceRootTest, AThousandStoresKeepFewDescriptorsOpen) {
   const size_t before = OpenDescriptors();
   std::vector<std::shared_ptr<const Store>> stores;
   for (int i = 0; i < 1000; ++i) {
@@ -289,13 +293,22 @@ class DescriptorHog {
   std::vector<UniqueFd> held_;
 };
 
-TEST_F(SourceRootTest, GivesItsDescriptorsUpWhenThereAreNoMore) {
+TEST_P(SourceRootTest, GivesItsDescriptorsUpWhenThereAreNoMore) {
   const auto store = MakeFileStore(root_, "file");
   EXPECT_EQ(Read(*store, "", 0, 1), "0");
+  // Part by part takes two at a time.
+  const auto other = MakeFileStore(root_, "file");
+  EXPECT_EQ(Read(*other, "", 0, 1), "0");
   const DescriptorHog hog;
   EXPECT_THAT(root_->OpenBeneath("sub/inner"), test::IsErrno(EMFILE));
   EXPECT_EQ(Read(*MakeFileStore(root_, "sub/inner"), "", 0, 2), "in");
 }
+
+INSTANTIATE_TEST_SUITE_P(Confined, SourceRootTest,
+                         ::testing::Values(Confinement::kByKernel, Confinement::kByParts),
+                         [](const auto& way) {
+                           return way.param == Confinement::kByKernel ? "ByKernel" : "ByParts";
+                         });
 
 TEST(DescriptorCacheTest, ClosesTheLeastRecentlyUsed) {
   const auto make = [] {
@@ -318,7 +331,7 @@ TEST(DescriptorCacheTest, ClosesTheLeastRecentlyUsed) {
   EXPECT_NE(::fcntl(held->fd.get(), F_GETFD), -1);  // open as long as it is held
 }
 
-TEST_F(SourceRootTest, AFolderIsOpenedOnceInARequestAndItsFilesAreThoseOfTheMoment) {
+TEST_P(SourceRootTest, AFolderIsOpenedOnceInARequestAndItsFilesAreThoseOfTheMoment) {
   const size_t before = OpenDescriptors();
   {
     const RequestScope request;
@@ -340,7 +353,7 @@ TEST_F(SourceRootTest, AFolderIsOpenedOnceInARequestAndItsFilesAreThoseOfTheMome
       << "without a request nothing is kept";
 }
 
-TEST_F(SourceRootTest, LinksInAnOpenFolderLeadNowhereElse) {
+TEST_P(SourceRootTest, LinksInAnOpenFolderLeadNowhereElse) {
   Link("../../secret", "sub/out");
   Link("inner", "sub/in");
   const RequestScope request;
@@ -352,8 +365,8 @@ TEST_F(SourceRootTest, LinksInAnOpenFolderLeadNowhereElse) {
   EXPECT_THAT(root_->StatForOthers("sub/../../secret"), test::IsErrno(EXDEV));
 }
 
-TEST_F(SourceRootTest, ASharedSourceKeepsNoFolderOpen) {
-  const auto shared = SourceRoot::Open(directory_ / "source", /*shared=*/true).value();
+TEST_P(SourceRootTest, ASharedSourceKeepsNoFolderOpen) {
+  const auto shared = Open(directory_ / "source", /*shared=*/true).value();
   const CallerScope caller(SelfAsCaller());
   const RequestScope request;
   const size_t before = OpenDescriptors();
