@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "backends/store/http/certificates.h"
 #include "backends/store/http/url.h"
 #include "model/mutex.h"
 
@@ -63,7 +64,8 @@ class Transfer {
   Transfer(const Transfer&) = delete;
   Transfer& operator=(const Transfer&) = delete;
 
-  void SetUp(const CurlOptions& options) {
+  // `ca_file`: as in CurlOptions.
+  void SetUp(const CurlOptions& options, const std::string& ca_file) {
     CURL* easy = easy_.get();
     const HttpAttempt& attempt = exchange_->attempt;
     curl_easy_setopt(easy, CURLOPT_PRIVATE, this);
@@ -84,8 +86,8 @@ class Transfer {
     SetTimeout();
     curl_easy_setopt(easy, CURLOPT_LOW_SPEED_LIMIT, kSlowBytesPerSecond);
     curl_easy_setopt(easy, CURLOPT_LOW_SPEED_TIME, static_cast<long>(options.stall.count()));
-    if (!options.ca_file.empty()) {
-      curl_easy_setopt(easy, CURLOPT_CAINFO, options.ca_file.c_str());
+    if (!ca_file.empty()) {
+      curl_easy_setopt(easy, CURLOPT_CAINFO, ca_file.c_str());
       curl_easy_setopt(easy, CURLOPT_CAPATH, nullptr);
     }
     SetMethod(attempt);
@@ -223,6 +225,9 @@ class Transfer {
       case CURLE_SSL_CONNECT_ERROR:
       case CURLE_AGAIN:
         return {Kind::kBroken, message};
+      case CURLE_SSL_CACERT_BADFILE:
+        return {Kind::kRefused,
+                message + "; install ca-certificates, or name a file with --ca-file"};
       default:
         return {Kind::kRefused, message};
     }
@@ -270,9 +275,13 @@ class Queue {
 
 class CurlTransport final : public HttpTransport {
  public:
-  explicit CurlTransport(CurlOptions options) : options_(std::move(options)) {
+  explicit CurlTransport(CurlOptions options)
+      : options_(std::move(options)), ca_file_(options_.ca_file) {
     static std::once_flag once;
     std::call_once(once, [] { curl_global_init(CURL_GLOBAL_DEFAULT); });
+    if (ca_file_.empty()) {
+      ca_file_ = FindCertificates(curl_version_info(CURLVERSION_NOW)->cainfo);
+    }
     multi_.reset(curl_multi_init());
     const auto most = static_cast<long>(options_.max_requests);
     curl_multi_setopt(multi_.get(), CURLMOPT_MAXCONNECTS, std::max(most, 16L));
@@ -352,7 +361,7 @@ class CurlTransport final : public HttpTransport {
     }
     const HttpExchange* key = exchange.get();
     auto transfer = std::make_unique<Transfer>(std::move(exchange), std::move(easy));
-    transfer->SetUp(options_);
+    transfer->SetUp(options_, ca_file_);
     CURL* handle = transfer->easy();
     transfers_[key] = std::move(transfer);
     curl_multi_add_handle(multi_.get(), handle);
@@ -389,6 +398,7 @@ class CurlTransport final : public HttpTransport {
   }
 
   const CurlOptions options_;
+  std::string ca_file_;
   MultiHandle multi_;
   // Of the thread alone.
   std::vector<EasyHandle> idle_;
