@@ -95,7 +95,8 @@ void AppendAscii(std::string& out, char c) {
     default:
       break;
   }
-  const bool is_control = (c >= 0 && c < ' ' && c != '\n' && c != '\t') || c == '\x7F';
+  const bool is_control =
+      (static_cast<unsigned char>(c) < ' ' && c != '\n' && c != '\t') || c == '\x7F';
   is_control ? out += kReplacement : out += c;
 }
 

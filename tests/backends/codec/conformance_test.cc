@@ -19,6 +19,42 @@ void PrintTo(const Golden& golden, std::ostream* out) { *out << golden.test_name
 
 namespace {
 
+// Of floats of `size` bytes: each NaN without its sign.
+[[maybe_unused]] void DropSignsOfNans(Bytes& bytes, size_t size, bool is_big) {
+  for (size_t begin = 0; begin + size <= bytes.size(); begin += size) {
+    const auto byte = [&](size_t significance) -> std::byte& {
+      return bytes.data()[begin + (is_big ? size - 1 - significance : significance)];
+    };
+    uint64_t bits = 0;
+    for (size_t i = 0; i < size; ++i) bits |= std::to_integer<uint64_t>(byte(i)) << 8 * i;
+    const int mantissa = size == 2 ? 10 : size == 4 ? 23 : 52;
+    const uint64_t magnitude = bits & ~(uint64_t{1} << (8 * size - 1));
+    const uint64_t infinity = ((uint64_t{1} << (8 * size - 1)) - 1) >> mantissa << mantissa;
+    if (magnitude > infinity) byte(size - 1) &= std::byte{0x7f};
+  }
+}
+
+// The elements of a golden as far as all processors agree: inf - inf is -NaN on x86, and NaN on
+// ARM.
+std::string Comparable(const Golden& golden, const std::string& hex) {
+#if defined(__x86_64__)
+  (void)golden;
+  return hex;
+#else
+  const std::string_view configuration = golden.configuration;
+  constexpr std::string_view kKey = R"("dtype": ")";
+  const size_t type = configuration.find(kKey);
+  if (std::string_view(golden.codec) != "delta" || type == configuration.npos ||
+      configuration.substr(type + kKey.size()).at(1) != 'f') {
+    return hex;
+  }
+  const std::string_view name = configuration.substr(type + kKey.size(), 3);
+  Bytes bytes = FromHex(hex);
+  DropSignsOfNans(bytes, static_cast<size_t>(name[2] - '0'), name[0] == '>');
+  return ToHex(bytes.span());
+#endif
+}
+
 class CodecConformanceTest : public testing::TestWithParam<Golden> {
  protected:
   CodecConformanceTest()
@@ -53,13 +89,13 @@ class CodecConformanceTest : public testing::TestWithParam<Golden> {
 TEST_P(CodecConformanceTest, DecodesWhatOthersEncoded) {
   const auto decoded = Decode(encoded_.span(), decoded_.size());
   ASSERT_TRUE(decoded) << decoded.error().message();
-  EXPECT_EQ(*decoded, GetParam().decoded);
+  EXPECT_EQ(Comparable(GetParam(), *decoded), Comparable(GetParam(), GetParam().decoded));
 }
 
 TEST_P(CodecConformanceTest, RoomToSpareIsLeftAlone) {
   const auto decoded = Decode(encoded_.span(), decoded_.size() + 100);
   ASSERT_TRUE(decoded) << decoded.error().message();
-  EXPECT_EQ(*decoded, GetParam().decoded);
+  EXPECT_EQ(Comparable(GetParam(), *decoded), Comparable(GetParam(), GetParam().decoded));
 }
 
 TEST_P(CodecConformanceTest, EncodedSizeCoversWhatOthersEncoded) {
@@ -121,7 +157,7 @@ TEST_P(CodecConformanceTest, DecodePartAgreesWithDecode) {
   }
   const auto part = codec_->DecodePart(encoded_.span());
   ASSERT_TRUE(part);
-  EXPECT_EQ(ToHex(*part), GetParam().decoded);
+  EXPECT_EQ(Comparable(GetParam(), ToHex(*part)), Comparable(GetParam(), GetParam().decoded));
 }
 
 class RangeConformanceTest : public CodecConformanceTest {
