@@ -22,6 +22,10 @@ import h5py
 import netCDF4
 import numpy as np
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "mount"))
+
+import zarr2 as zarr  # noqa: E402 - its folder is known only now
+
 warnings.filterwarnings("ignore")
 NO_COORDINATE = "_nc4_non_coord_"
 OWN = {"CLASS", "NAME", "DIMENSION_LIST", "REFERENCE_LIST", "_Netcdf4Dimid",
@@ -155,22 +159,18 @@ class FromClassic:
 
 class FromZarr:
     def __init__(self, path):
-        import zarr
         self.root = zarr.open_group(path, mode="r")
 
     def items(self, kind):
-        import zarr
         found = {}
         self.root.visititems(lambda name, item: found.__setitem__(name, item)
                              if isinstance(item, kind) else None)
         return found
 
     def arrays(self):
-        import zarr
         return self.items(zarr.Array)
 
     def groups(self):
-        import zarr
         return {"": self.root, **self.items(zarr.Group)}
 
     @staticmethod

@@ -15,7 +15,7 @@ import h5py
 import netCDF4
 import numpy as np
 import scipy.io
-import zarr
+import zarr2 as zarr
 
 import harness
 

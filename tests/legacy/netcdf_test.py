@@ -4,7 +4,7 @@ import os
 import h5py
 import netCDF4
 import numpy as np
-import zarr
+import zarr2 as zarr
 
 import compare_netcdf
 import harness

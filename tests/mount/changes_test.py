@@ -10,7 +10,7 @@ import time
 import harness
 import numcodecs
 import numpy as np
-import zarr
+import zarr2 as zarr
 
 REVALIDATE = 1  # the default, seconds
 

@@ -13,7 +13,7 @@ import h5py
 import harness
 import numcodecs
 import numpy as np
-import zarr
+import zarr2 as zarr
 
 
 def check(*arguments, **more):

@@ -11,7 +11,7 @@ import time
 import h5py
 import harness
 import numpy as np
-import zarr
+import zarr2 as zarr
 
 
 class CommandsTest(harness.SourceTestCase):

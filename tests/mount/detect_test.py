@@ -13,7 +13,7 @@ import h5py
 import harness
 import netCDF4
 import numpy as np
-import zarr
+import zarr2 as zarr
 
 VALUES = np.arange(24, dtype="<i4").reshape(4, 6)
 WRF = "wrfout_d01_2016-03-23_00:00:00"

@@ -19,7 +19,7 @@ import netCDF4
 import numcodecs
 import numpy as np
 import yaml
-import zarr
+import zarr2 as zarr
 
 try:
     import ruamel.yaml

@@ -15,7 +15,7 @@ import h5py
 import harness
 import numcodecs
 import numpy as np
-import zarr
+import zarr2 as zarr
 
 LIBRARY = os.environ["NDLFS_FAULTS_LIBRARY"]
 SHAPE = (8, 64, 1024)  # 8 chunks of 256 KiB, one a plane

@@ -8,7 +8,7 @@ import harness
 import netCDF4
 import numpy as np
 import yaml
-import zarr
+import zarr2 as zarr
 
 
 def values_of(day):

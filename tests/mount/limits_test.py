@@ -12,7 +12,7 @@ import harness
 import make
 import numcodecs
 import numpy as np
-import zarr
+import zarr2 as zarr
 
 
 def status_field(pid, field):

@@ -8,7 +8,7 @@ import threading
 import harness
 import numcodecs
 import numpy as np
-import zarr
+import zarr2 as zarr
 
 
 class WalkTest(harness.TestCase):

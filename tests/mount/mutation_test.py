@@ -20,7 +20,7 @@ import harness
 import netCDF4
 import numcodecs
 import numpy as np
-import zarr
+import zarr2 as zarr
 
 COUNT = int(os.environ.get("NDLFS_MUTANTS", "600"))
 FIRST = int(os.environ.get("NDLFS_MUTATION_FIRST", "0"))

@@ -9,7 +9,7 @@ import sys
 import urllib.parse
 
 import numpy as np
-import zarr
+import zarr2 as zarr
 
 import harness
 

@@ -10,7 +10,7 @@ import time
 
 import netCDF4
 import numpy as np
-import zarr
+import zarr2 as zarr
 from PIL import Image
 
 import harness

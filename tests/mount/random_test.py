@@ -21,7 +21,7 @@ import netCDF4
 import numcodecs
 import numpy as np
 import yaml
-import zarr
+import zarr2 as zarr
 
 STORES = int(os.environ.get("NDLFS_RANDOM_STORES", "20"))
 SEED = int(os.environ.get("NDLFS_RANDOM_SEED", "1"))

@@ -11,7 +11,7 @@ import unittest
 import harness
 import netCDF4
 import numpy as np
-import zarr
+import zarr2 as zarr
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "remote"))
 import lying_server

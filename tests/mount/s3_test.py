@@ -6,7 +6,7 @@ import shutil
 import threading
 
 import numpy
-import zarr
+import zarr2 as zarr
 
 import harness
 from s3_stub import SECRET, Directory, S3Stub

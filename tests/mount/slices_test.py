@@ -10,7 +10,7 @@ import subprocess
 import h5py
 import netCDF4
 import numpy as np
-import zarr
+import zarr2 as zarr
 
 import harness
 

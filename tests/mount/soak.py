@@ -18,7 +18,7 @@ import harness
 import mutation_test
 import numcodecs
 import numpy as np
-import zarr
+import zarr2 as zarr
 
 READERS = 16
 CACHE = 32  # MiB

@@ -10,7 +10,7 @@ import time
 import harness
 import numcodecs
 import numpy as np
-import zarr
+import zarr2 as zarr
 
 PASSING = {errno.ESTALE, errno.ENOENT, errno.ENOTDIR}
 SECONDS = float(os.environ.get("NDLFS_WRITER_SECONDS", "6"))

@@ -7,7 +7,7 @@ import urllib.parse
 import urllib.request
 
 import numpy
-import zarr
+import zarr2 as zarr
 
 import harness
 

@@ -17,7 +17,7 @@ import harness
 import lying_server
 import numcodecs
 import numpy as np
-import zarr
+import zarr2 as zarr
 
 READERS = 6
 SHAPE, CHUNKS = (64, 256, 256), (8, 128, 128)  # 16 MiB, chunks of 512 KiB
