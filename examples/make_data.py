@@ -10,16 +10,16 @@
     ├── ocean.zarr/         Zarr v3: subgroups, shards, an array of structs
     └── arrays/             NPY files: C and Fortran order, structs, big-endian
 
-Needs python3-zarr and python3-numpy of Debian 12. The values are made with +, -, * and / alone, which give the same
-bits on every processor.
+Needs NumPy and numcodecs. The values are made with +, -, * and / alone, which give the same bits on every processor;
+another release of a compressor may pack them into other bytes.
 """
+import json
 import os
 import shutil
 import sys
 
 import numcodecs
 import numpy as np
-import zarr
 
 import zarr3
 
@@ -105,11 +105,18 @@ def expected():
     }
 
 
+def write_document(path, name, value):
+    """A document of Zarr v2, as zarr-python 2 writes it."""
+    os.makedirs(path, exist_ok=True)
+    with open(f"{path}/{name}", "w", encoding="utf-8") as file:
+        json.dump(value, file, indent=4, sort_keys=True, separators=(",", ": "))
+
+
 def write_climate(path):
-    root = zarr.open_group(path, mode="w")
-    root.attrs.update({"title": "Made-up climate", "Conventions": "CF-1.8", "realization": 1})
-    chunks = {"time": 24, "lat": 45, "lon": 90, "t2m": (12, 45, 45), "rain": (6, 20, 40)}
+    chunks = {"time": (24,), "lat": (45,), "lon": (90,), "t2m": (12, 45, 45), "rain": (6, 20, 40)}
     compressors = {"t2m": numcodecs.Blosc("lz4", clevel=5, shuffle=1), "rain": numcodecs.Zstd(3)}
+    configs = {"t2m": {"id": "blosc", "cname": "lz4", "clevel": 5, "shuffle": 1, "blocksize": 0},
+               "rain": {"id": "zstd", "level": 3}}
     dimensions = {"time": ["time"], "lat": ["lat"], "lon": ["lon"]}
     attributes = {
         "time": {"units": "hours since 2024-01-01 00:00:00", "calendar": "standard", "standard_name": "time"},
@@ -118,12 +125,21 @@ def write_climate(path):
         "t2m": {"units": "K", "standard_name": "air_temperature", "valid_range": [180.0, 330.0]},
         "rain": {"units": "mm", "long_name": "rain in six hours", "scale_factor": 0.1, "add_offset": 0.0},
     }
+    documents = {".zgroup": {"zarr_format": 2},
+                 ".zattrs": {"title": "Made-up climate", "Conventions": "CF-1.8", "realization": 1}}
     for name, data in climate().items():
-        array = root.create_dataset(name, data=data, chunks=chunks[name], compressor=compressors.get(name),
-                                    fill_value=np.nan if data.dtype.kind == "f" else 0, write_empty_chunks=False)
-        array.attrs.update(attributes[name])
-        array.attrs["_ARRAY_DIMENSIONS"] = dimensions.get(name, ["time", "lat", "lon"])
-    zarr.consolidate_metadata(path)
+        documents[f"{name}/.zarray"] = {
+            "zarr_format": 2, "shape": data.shape, "chunks": chunks[name], "dtype": data.dtype.str, "order": "C",
+            "compressor": configs.get(name), "filters": None, "fill_value": "NaN" if data.dtype.kind == "f" else 0}
+        documents[f"{name}/.zattrs"] = {**attributes[name],
+                                        "_ARRAY_DIMENSIONS": dimensions.get(name, ["time", "lat", "lon"])}
+        os.makedirs(f"{path}/{name}")
+        for index, chunk in zarr3.cut_into_chunks(data, chunks[name], np.nan if data.dtype.kind == "f" else 0):
+            with open(f"{path}/{name}/{'.'.join(map(str, index))}", "wb") as file:
+                file.write(compressors[name].encode(chunk) if name in compressors else chunk.tobytes())
+    for name, value in documents.items():
+        write_document(os.path.dirname(f"{path}/{name}"), os.path.basename(name), value)
+    write_document(path, ".zmetadata", {"zarr_consolidated_format": 1, "metadata": documents})
 
 
 def write_ocean(path):

@@ -8,12 +8,12 @@ with any reader. Only NumPy and numcodecs (for the compressors) are needed.
     write_array("ocean.zarr/sst", data, chunks=(8, 16), codecs=[BYTES, zstd(3)], fill_value="NaN")
     consolidate("ocean.zarr")
 """
-import gzip as _gzip
 import itertools
 import json
 import math
 import os
 import struct
+import zlib
 
 import numcodecs
 import numpy as np
@@ -114,10 +114,18 @@ def _is_fill(chunk, fill):
     return chunk.tobytes() == np.full(chunk.shape, fill, chunk.dtype).tobytes()
 
 
+def cut_into_chunks(data, chunk_shape, fill):
+    """The index of each chunk and the chunk, without those that hold nothing but the fill value."""
+    for index in _grid(data.shape, chunk_shape):
+        chunk = _cut(data, index, tuple(chunk_shape), fill)
+        if not _is_fill(chunk, fill):
+            yield index, chunk
+
+
 def _compress(codec, data):
     name, config = codec["name"], codec.get("configuration", {})
     if name == "gzip":
-        return _gzip.compress(data, config["level"], mtime=0)
+        return zlib.compress(data, config["level"], 31)  # the same header from every Python
     if name == "zstd":
         return bytes(numcodecs.Zstd(level=config["level"]).encode(data))
     if name == "blosc":
@@ -206,10 +214,7 @@ def write_array(path, data, *, chunks, codecs, fill_value=0, dimension_names=Non
     metadata.update(extra or {})
     _write_json(os.path.join(path, "zarr.json"), metadata)
     fill = fill_element(data.dtype, fill_value)
-    for index in _grid(data.shape, chunks):
-        chunk = _cut(data, index, tuple(chunks), fill)
-        if _is_fill(chunk, fill):
-            continue
+    for index, chunk in cut_into_chunks(data, chunks, fill):
         file_name = os.path.join(path, chunk_key(index, encoding))
         os.makedirs(os.path.dirname(file_name), exist_ok=True)
         with open(file_name, "wb") as file:
