@@ -3,7 +3,10 @@
 add_library(ndlfs_build_flags INTERFACE)
 add_library(ndlfs::build_flags ALIAS ndlfs_build_flags)
 target_compile_features(ndlfs_build_flags INTERFACE cxx_std_20)
-target_compile_options(ndlfs_build_flags INTERFACE -Wall -Wextra -Werror)
+target_compile_options(ndlfs_build_flags INTERFACE -Wall -Wextra)
+if(NDLFS_WERROR)
+  target_compile_options(ndlfs_build_flags INTERFACE -Werror)
+endif()
 target_include_directories(ndlfs_build_flags INTERFACE "${PROJECT_SOURCE_DIR}")
 if(CMAKE_CXX_COMPILER_ID MATCHES Clang)
   target_compile_options(ndlfs_build_flags INTERFACE -Wthread-safety)
@@ -43,22 +46,28 @@ function(ndlfs_test_flags target)
   endif()
 endfunction()
 
-# ndlfs_unity(TARGET): compiles eight sources at a time, if NDLFS_UNITY is set. Names in unnamed
-# namespaces must therefore differ within a room. Without the option, each source is compiled alone
-# and has to include what it uses.
+# ndlfs_unity(TARGET [MOST]): compiles several sources at a time, if NDLFS_UNITY is set: MOST of them,
+# or NDLFS_UNITY_BATCH. Names in unnamed namespaces must therefore differ within a room. Without the
+# option each source is compiled alone, and has to include what it uses.
 function(ndlfs_unity target)
-  if(NDLFS_UNITY)
-    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
+  if(NOT NDLFS_UNITY)
+    return()
+  endif()
+  set(most ${NDLFS_UNITY_BATCH} ${ARGN})
+  list(GET most -1 most)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${most})
+  # g++ takes each source of a unit for a header, in which unnamed namespaces would be wrong.
+  if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
+    target_compile_options(${target} PRIVATE -Wno-subobject-linkage)
   endif()
 endfunction()
 
-# ndlfs_precompile(TARGET KIND): what most sources of a kind include, as `room`, `fuzzed` or `test`, is
-# compiled once for all the targets of it. Off by default: each source has to include what it uses.
+# ndlfs_precompile(TARGET KIND): what most sources of a kind include, as `room` or `test`, is compiled
+# once for all the targets of it. For builds with one unit a source.
 set(NDLFS_PRECOMPILED_room
   <algorithm> <chrono> <condition_variable> <functional> <map> <memory> <optional> <set> <span>
   <stop_token> <string> <thread> <unordered_map> <variant> <vector>
   <fmt/format.h> <fmt/ranges.h> <nlohmann/json.hpp> <tl/expected.hpp>)
-set(NDLFS_PRECOMPILED_fuzzed ${NDLFS_PRECOMPILED_room})
 set(NDLFS_PRECOMPILED_test ${NDLFS_PRECOMPILED_room} <gmock/gmock.h> <gtest/gtest.h>)
 function(ndlfs_precompile target kind)
   if(NOT NDLFS_PRECOMPILE)

@@ -1,17 +1,19 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 #
-# Builds and tests everything: all tests with the address and undefined behaviour
-# sanitizers, each fuzz target for NDLFS_FUZZ_SECONDS (20), what has threads with
-# the thread sanitizer, what mounts also with the optimized executable that users
-# get, and the layout of the sources. Takes some 50 minutes on two cores; ends with
-# the summary of ctest.
+# Builds and tests ndlfs. Takes some 25 minutes on two cores, and 15 when a compiler cache knows the
+# sources; prints the seconds of each step, and ends with the summary of ctest.
 #
-#   packaging/test.sh
+#   packaging/test.sh           all tests with the address and undefined behaviour sanitizers, and those that
+#                               mount under load also with the optimized executable that users get
+#   packaging/test.sh --turn    also one of the parts that take longer: the number of commits says which
+#   packaging/test.sh --full    all of these parts, and Debian 13; takes more than an hour
 #
-# NDLFS_SANITIZERS=0 leaves out the sanitizers and the fuzz targets; the unit tests
-# are then optimized, too.
-# NDLFS_TSAN=0 leaves out the thread sanitizer alone.
+# The parts: `fuzz` runs each fuzz target for NDLFS_FUZZ_SECONDS (20), `threads` what has threads with the
+# thread sanitizer, `mutation` damaged copies of stores, and `alone` compiles each header and each source
+# alone. `packaging/test.sh --part NAME` adds one part by name.
+#
+# NDLFS_SANITIZERS=0 leaves out the sanitizers; the unit tests are then optimized, too.
 # NDLFS_TIDY=1 also runs clang-tidy over all sources.
 # NDLFS_SKIP_MOUNT_TESTS=1 leaves out what mounts, where there is no /dev/fuse.
 # NDLFS_JOBS (all cores) says how wide.
@@ -22,37 +24,42 @@ cd "$top"
 jobs=${NDLFS_JOBS:-$(nproc)}
 fuzz_seconds=${NDLFS_FUZZ_SECONDS:-20}
 sanitizers=${NDLFS_SANITIZERS:-1}
-thread_sanitizer=${NDLFS_TSAN:-$sanitizers}
+all_parts=(fuzz threads mutation alone)
+parts=()
 # The tests of threads; the build preset has only what these need. Of what mounts, that is what has
 # several readers, or changes under them.
 threads='^(mount[.](access|changes|load|users)$|cache_test|fs_threads_test)'
-# The tests of the executable itself; the others are in the build with sanitizers.
-of_executable='^(mount|corrupt|examples|legacy|rooms)'
+# What mounts, and what the optimized executable has to show: that it bears faults, limits and load, and that
+# random stores are right. Everything else has run with the sanitizers.
+of_executable='^mount[.](faults|waiting|limits|load|views|random|writer|tools|recipes|command_line|system)'
 # What mounts waits more than it computes.
-waiting=$((2 * jobs))
+waiting=$((4 * jobs))
 started=$SECONDS
 failed=()
+times=()
 
 die() {
   echo "test.sh: $*" >&2
   exit 1
 }
-say() {
-  printf '\n== %s (%d s)\n' "$*" $((SECONDS - started))
-}
-# Runs a step whose failure shall not hide the results of the others.
-step() {
-  local name=$1
+
+# timed NAME COMMAND...: prints how long it took. Its failure does not hide what the next steps find.
+timed() {
+  local name=$1 begin=$SECONDS status=0
   shift
-  say "$name"
-  "$@" || failed+=("$name")
+  printf '\n== %s\n' "$name"
+  "$@" || status=$?
+  printf -v line '%5d s  %s' $((SECONDS - begin)) "$name"
+  times+=("$line")
+  echo "-- $name: $((SECONDS - begin)) s"
+  [ "$status" -eq 0 ] || failed+=("$name")
 }
 
-# What a compiler cache knows need not be compiled again.
+# What a compiler cache knows need not be compiled again, whatever the folder is.
 use_ccache() {
   [ -z "${CMAKE_CXX_COMPILER_LAUNCHER:-}" ] && command -v ccache >/dev/null || return 0
   export CMAKE_C_COMPILER_LAUNCHER=ccache CMAKE_CXX_COMPILER_LAUNCHER=ccache
-  export CCACHE_SLOPPINESS=${CCACHE_SLOPPINESS:-pch_defines,time_macros}
+  export CCACHE_BASEDIR=$top CCACHE_NOHASHDIR=1 CCACHE_SLOPPINESS=${CCACHE_SLOPPINESS:-time_macros}
 }
 
 check_fuse() {
@@ -61,11 +68,16 @@ check_fuse() {
     die "there is no /dev/fuse, and much of ndlfs is only tested by mounting; NDLFS_SKIP_MOUNT_TESTS=1 leaves that out"
 }
 
+install_packages() {
+  packaging/install-deps.sh test || die "the packages were not installed"
+}
+
 # build PRESET [OPTION...]
 build() {
   local preset=$1
   shift
-  cmake --preset "$preset" || die "cmake --preset $preset failed"
+  cmake --preset "$preset" -DNDLFS_WERROR=ON >"build/$preset.configure.log" 2>&1 ||
+    { tail -n 50 "build/$preset.configure.log" >&2; die "cmake --preset $preset failed"; }
   cmake --build --preset "$preset" -j "$jobs" "$@" || die "the $preset build failed"
 }
 
@@ -88,7 +100,8 @@ check_format() {
 check_tidy() {
   mkdir -p build/tidy
   # An option that g++ has and clang has not.
-  sed 's/ -fvect-cost-model=[a-z]*//' build/release/compile_commands.json >build/tidy/compile_commands.json
+  cmake --preset release -B build/tidy-flags -DNDLFS_UNITY=OFF >build/tidy/configure.log
+  sed 's/ -fvect-cost-model=[a-z]*//' build/tidy-flags/compile_commands.json >build/tidy/compile_commands.json
   find model backends cache fs -name '*.cc' -print0 | sort -z |
     xargs -0 -n 1 -P "$jobs" clang-tidy --quiet -p build/tidy 2>build/tidy/log ||
     { grep -v 'warnings generated' build/tidy/log || true; return 1; }
@@ -101,48 +114,100 @@ check_scripts() {
   done
 }
 
+# The tests of the executable run while the sanitizers' build compiles: they wait most of the time.
+begin_tests_of_executable() {
+  run_ctest release "$waiting" -R "$of_executable" >build/executable.log 2>&1 &
+  executable_tests=$!
+}
+
+# Where a build fails, they end with this script.
+end_tests_of_executable() {
+  [ -z "${executable_tests:-}" ] || kill "$executable_tests" 2>/dev/null || true
+}
+trap end_tests_of_executable EXIT
+
+finish_tests_of_executable() {
+  local status=0
+  wait "$executable_tests" || status=$?
+  executable_tests=
+  cat build/executable.log
+  return "$status"
+}
+
+part_fuzz() {
+  timed "fuzz build" build fuzz
+  timed "fuzz targets, $fuzz_seconds s each" env NDLFS_JOBS="$jobs" tests/fuzz/run.sh build/fuzz "$fuzz_seconds"
+}
+
+part_threads() {
+  timed "tsan build" build tsan
+  timed "tests with the thread sanitizer" run_ctest tsan "$waiting" -R "$threads"
+}
+
+part_mutation() {
+  timed "damaged copies of stores" run_ctest asan 1 -R '^mount[.]mutation$'
+}
+
+compile_alone() {
+  cmake --preset dev -B build/alone -DNDLFS_PRECOMPILE=OFF -DNDLFS_WERROR=ON >build/alone.configure.log 2>&1 ||
+    { tail -n 50 build/alone.configure.log >&2; return 1; }
+  /usr/bin/python3 -B tests/alone.py build/alone "$jobs"
+}
+
+part_alone() {
+  timed "each header and source alone" compile_alone
+}
+
+# A chroot of its own, with that release's compiler and libraries.
+part_debian13() {
+  timed "Debian 13" packaging/test-on.sh trixie
+}
+
+# The numbers of commits take all parts in turn; where there is no repository, days do.
+part_of_this_turn() {
+  local number
+  number=$(git rev-list --count HEAD 2>/dev/null) || number=$(($(date +%s) / 86400))
+  echo "${all_parts[$((number % ${#all_parts[@]}))]}"
+}
+
+case "${1:-}" in
+  '') ;;
+  --turn) parts=("$(part_of_this_turn)") ;;
+  --full) parts=("${all_parts[@]}" debian13) ;;
+  --part) [[ " ${all_parts[*]} " == *" ${2:-} "* ]] || die "--part takes one of: ${all_parts[*]}"; parts=("$2") ;;
+  *) die "unknown argument '$1'; it is --turn, --full or --part NAME" ;;
+esac
+
+mkdir -p build
 check_fuse
-say "packages"
-packaging/install-deps.sh test
+timed "packages" install_packages
 use_ccache
 
-say "release build"
 if [ "$sanitizers" = 1 ]; then
-  build release --target ndlfs ndlfs_faults
-  say "asan build"
-  build asan
+  timed "release build" build release --target ndlfs ndlfs_faults
+  begin_tests_of_executable
+  timed "asan build, beside tests of the executable" build asan
+  timed "format" check_format
+  timed "scripts" check_scripts
+  timed "tests of the executable, the rest" finish_tests_of_executable
+  timed "tests with address and undefined behaviour sanitizers" \
+    run_ctest asan "$waiting" -E '^mount[.](mutation|recipes)$'
 else
-  build release
+  timed "release build" build release
+  timed "format" check_format
+  timed "scripts" check_scripts
+  timed "tests" run_ctest release "$waiting" -E '^mount[.]mutation$'
 fi
-step "format" check_format
-step "scripts" check_scripts
 if [ "${NDLFS_TIDY:-}" = 1 ]; then
-  step "clang-tidy" check_tidy
+  timed "clang-tidy" check_tidy
 fi
-if [ "$sanitizers" = 1 ]; then
-  step "fuzz targets, $fuzz_seconds s each" env NDLFS_JOBS="$jobs" tests/fuzz/run.sh build/asan "$fuzz_seconds"
-fi
-# Tests that mount often wait, so that there is time to compile beside them.
-if [ "$thread_sanitizer" = 1 ]; then
-  mkdir -p build
-  build tsan >build/tsan.log 2>&1 &
-  tsan_build=$!
-fi
-if [ "$sanitizers" = 1 ]; then
-  step "tests with address and undefined behaviour sanitizers" run_ctest asan "$jobs"
-fi
-if [ "$thread_sanitizer" = 1 ]; then
-  say "tsan build"
-  wait "$tsan_build" || { tail -n 100 build/tsan.log >&2; die "the tsan build failed"; }
-  step "tests with the thread sanitizer" run_ctest tsan "$waiting" -R "$threads"
-fi
-if [ "$sanitizers" = 1 ]; then
-  # Damaged files are for the sanitizers, and take long.
-  step "tests of the executable" run_ctest release "$waiting" -R "$of_executable" -E '^mount[.]mutation$'
-else
-  step "tests" run_ctest release "$jobs"
-fi
+for part in "${parts[@]}"; do
+  "part_$part"
+done
 
+printf '\nseconds of each step:\n'
+printf '%s\n' "${times[@]}"
+printf '%5d s  in all\n' $((SECONDS - started))
 if [ ${#failed[@]} -gt 0 ]; then
   printf '\ntest.sh: failed: %s\n' "$(IFS=,; echo "${failed[*]}")" >&2
   exit 1
