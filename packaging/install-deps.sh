@@ -3,9 +3,13 @@
 #
 # Installs the Debian 12 packages that ndlfs is built from, and with `test`
 # those that its tests use besides, or with `package` those that debian.sh and
-# tarball.sh use. Does nothing when all of them are there.
+# tarball.sh use; with `program` only those of the program, without its tests. Does
+# nothing when all of them are there. Packages that are installed keep their version,
+# unless a missing one needs another version of them.
 #
-#   packaging/install-deps.sh [test | package]
+#   packaging/install-deps.sh [--plan] [program | test | package]
+#
+# --plan installs nothing: it prints "missing PACKAGE" and "upgrade PACKAGE FROM TO" lines.
 set -euo pipefail
 
 build_packages=(
@@ -16,8 +20,9 @@ build_packages=(
   liblzo2-dev libpng-dev libutf8proc-dev libxxhash-dev libzfp-dev libzstd-dev zlib1g-dev
   libcap-ng-dev libexpat1-dev libseccomp-dev
   libcurl4-openssl-dev libssl-dev
-  libgtest-dev libgmock-dev python3-minimal  # cmake looks for those of the tests, too
 )
+# cmake looks for these where it configures the tests, too.
+configured_packages=(libgtest-dev libgmock-dev python3-minimal)
 # The tests compare with what NumPy and zarr-python read, and mount for real;
 # GDAL, Astropy, NiBabel and teem read what is made for them;
 # where R and its package yaml (r-cran-yaml) are installed, they read with it too;
@@ -37,12 +42,18 @@ die() {
   exit 1
 }
 
+is_plan=no
+if [ "${1:-}" = --plan ]; then
+  is_plan=yes
+  shift
+fi
 packages=("${build_packages[@]}")
 case "${1:-}" in
-  '') ;;
-  test) packages+=("${test_packages[@]}") ;;
-  package) packages+=("${package_packages[@]}") ;;
-  *) die "unknown argument '$1'; it is 'test' or 'package'" ;;
+  program) ;;
+  '') packages+=("${configured_packages[@]}") ;;
+  test) packages+=("${configured_packages[@]}" "${test_packages[@]}") ;;
+  package) packages+=("${configured_packages[@]}" "${package_packages[@]}") ;;
+  *) die "unknown argument '$1'; it is 'program', 'test' or 'package'" ;;
 esac
 
 command -v apt-get >/dev/null || die "needs apt-get (Debian 12); install by hand: ${packages[*]}"
@@ -63,18 +74,14 @@ if [ ${#missing[@]} -eq 0 ]; then
   exit 0
 fi
 
-as_root=(env DEBIAN_FRONTEND=noninteractive)
-if [ "$(id -u)" -ne 0 ]; then
-  command -v sudo >/dev/null || die "run as root, or install sudo; missing: ${missing[*]}"
-  as_root=(sudo "${as_root[@]}")
-fi
-
-# apt-get installs nothing while the installation of other packages is half done.
-if [ -n "$(dpkg --audit)$(ls /var/lib/dpkg/updates)" ]; then
-  echo "an earlier installation was interrupted; dpkg --configure -a finishes it"
-  "${as_root[@]}" dpkg --configure -a </dev/null || die "dpkg --configure -a failed"
+# shellcheck source=packaging/apt.sh
+. "$(dirname "${BASH_SOURCE[0]}")/apt.sh"
+if [ "$is_plan" = yes ]; then
+  printf 'missing %s\n' "${missing[@]}"
+  wanted=("${missing[@]}")
+  keep_versions
+  upgrades
+  exit 0
 fi
 echo "installing: ${missing[*]}"
-"${as_root[@]}" apt-get update -q </dev/null || die "apt-get update failed"
-"${as_root[@]}" apt-get install -y -q --no-install-recommends "${missing[@]}" </dev/null ||
-  die "apt-get install failed"
+install_packages "${missing[@]}"
