@@ -13,7 +13,7 @@ std::span<const ArrayViewKind* const> ArrayViewKinds() {
       &kNrrdView,    &kMetaImageView, &kVrtView,   &kXdmfView,    &kBovView,   &kGradsView,
       &kTiffView,    &kFitsView,      &kNiftiView, &kFortranView, &kTableView,
 #ifdef NDLFS_WITH_PNG
-      &kPreviewView,
+      &kPreviewView, &kThumbnailView,
 #endif
       &kPageView,
   };
@@ -40,6 +40,7 @@ std::string_view ShortName(std::string_view file_name) {
   constexpr std::string_view kStem = "data.";
   if (file_name == "index.html") return "html";
   if (file_name == "preview.png") return "preview";
+  if (file_name == "thumbnail.png") return "thumbnail";
   return file_name.starts_with(kStem) ? file_name.substr(kStem.size()) : file_name;
 }
 
