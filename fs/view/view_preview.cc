@@ -153,7 +153,7 @@ bool HasPicture(const ArrayInput& input) {
 bool IsNeverListed(const ArrayInput& /*input*/) { return false; }
 
 template <const PictureKind& kKind>
-std::optional<uint64_t> SizeOfPicture(const ArrayInput& input) {
+uint64_t SizeOfPicture(const ArrayInput& input) {
   return kKind.size(input.elements->size());
 }
 
@@ -162,7 +162,7 @@ Result<ViewPtr> MakePicture(const ArrayInput& input) {
   NDLFS_TRY(SamplePlan plan, PlanPicture(input, kKind.effort));
   NDLFS_TRY(auto dimensions, DescribeDimensions(plan));
   return std::make_shared<const PreviewView>(kKind, std::move(plan), std::move(dimensions),
-                                             *SizeOfPicture<kKind>(input));
+                                             SizeOfPicture<kKind>(input));
 }
 
 }  // namespace
@@ -170,7 +170,6 @@ Result<ViewPtr> MakePicture(const ArrayInput& input) {
 const ArrayViewKind kPreviewView = {
     .file_name = "preview.png",
     .applies_to = &HasPicture,
-    .size = &SizeOfPicture<kWholeFigure>,
     .make = &MakePicture<kWholeFigure>,
 };
 
@@ -178,7 +177,6 @@ const ArrayViewKind kThumbnailView = {
     .file_name = "thumbnail.png",
     .applies_to = &HasPicture,
     .is_listed = &IsNeverListed,
-    .size = &SizeOfPicture<kFigureAlone>,
     .make = &MakePicture<kFigureAlone>,
 };
 
