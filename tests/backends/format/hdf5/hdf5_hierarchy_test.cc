@@ -276,7 +276,7 @@ with h5.File('a.h5', 'w') as f:
   }
 }
 
-TEST_F(Hdf5HierarchyTest, SzipBehindScaleOffsetGetsAnyNumberOfBytes) {
+TEST_F(Hdf5HierarchyTest, BytesThatSzipBehindScaleOffsetLostAreAnError) {
   Write(R"(
 A = np.zeros(2410, '<u4'); A[::400] = 3
 with h5.File('a.h5', 'w') as f:
@@ -289,17 +289,12 @@ with h5.File('a.h5', 'w') as f:
         d = h5.h5d.create(f.id, name.encode(), kind, h5.h5s.create_simple((2410,)), p)
         d.write(h5.h5s.ALL, h5.h5s.ALL, values)
 )");
-  // libhdf5's szip leaves out bytes behind the last word when it writes: what another process
-  // reads counts.
-  test::RunH5py(directory_, R"(
-with h5.File('a.h5') as f:
-    for name in 'ab': f[name][()].tofile(name)
-)");
-  for (const std::string name : {"a", "b"}) {
-    const auto node = LoadNode(*hierarchy_, "/" + name);
+  // libhdf5 itself reads other values in each process, since szip stores no part of a word.
+  for (const char* path : {"/a", "/b"}) {
+    const auto node = LoadNode(*hierarchy_, path);
     ASSERT_TRUE(node->source);
-    EXPECT_EQ(test::ReadThroughChunks(*node->source),
-              test::ReadFile((directory_.path() / name).string()));
+    EXPECT_THAT(test::ReadThroughChunks(*node->source),
+                HasSubstr("those behind the last word are not stored"));
   }
 }
 
