@@ -288,7 +288,13 @@ model::Result<TreeNodePtr> EntityFolder::FindByName(const EntityPtr& entity,
   }
   model::Result<TreeNodePtr> child = model::NotFound("{}", name);
   if (entity->is_group()) child = FindChild(name);
-  const std::string view = IsNotFound(child) ? ResolveAlias(Stem(), name) : "";
+  if (!IsNotFound(child)) return child;
+  // "cells.ome.tif" of "cells.ome.zarr".
+  constexpr std::string_view kOmeTiff = "ome.tif";
+  if (entity->is_group() && name == WithExtension(Stem(), kOmeTiff)) {
+    return FindViewFile(entity, "data." + std::string(kOmeTiff));
+  }
+  const std::string view = ResolveAlias(Stem(), name);
   return view.empty() ? child : FindViewFile(entity, view);
 }
 

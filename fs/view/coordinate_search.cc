@@ -17,6 +17,7 @@
 
 #include "backends/base/bytes.h"
 #include "fs/view/attributes.h"
+#include "fs/view/joined_coordinates.h"
 #include "fs/view/number_array.h"
 #include "model/attributes.h"
 #include "model/cf_time.h"
@@ -450,7 +451,8 @@ Result<IndexRange> FindByCoordinate(const ArrayInput& coordinates, std::string_v
       coordinates.shape.size() == 1) {
     return FindText(coordinates, text);
   }
-  NDLFS_TRY(const KeyMeaning meaning, Understand(coordinates));
+  NDLFS_TRY(const ArrayInput kept, WithKeptElements(coordinates));
+  NDLFS_TRY(const KeyMeaning meaning, Understand(kept));
   if (meaning.time) {
     Keys<Nanoseconds> keys(meaning.numbers,
                            [&](const std::byte* at) { return meaning.TimeAt(at); });

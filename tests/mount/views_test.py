@@ -346,6 +346,19 @@ class WholeFilesTest(harness.SourceTestCase):
         self.assertTrue(os.path.isdir(mounted.join(".ndlfs/source/years/1992.zarr")))
         self.assertFalse(os.path.exists(mounted.join("years/1992.zarr")))
 
+    def test_stores_without_such_a_file_are_folders(self):
+        store = os.path.join(self.source, "image.ome.zarr")
+        self.group(store)
+        harness.write(os.path.join(store, ".zattrs"), json.dumps(
+            {"multiscales": [{"version": "0.4", "axes": [{"name": name} for name in "yx"], "datasets": [{"path": "0"}]}]}))
+        self.array(os.path.join(store, "0"), np.arange(6, dtype="u2").reshape(2, 3), ["y", "x"])
+        mounted = self.mount(self.source, "--as", "ome.tif")
+        self.assertEqual(sorted(os.listdir(mounted.path)), [".ndlfs", "image.ome.tif", "years"])
+        for name in sorted(os.listdir(mounted.join("years"))):
+            os.stat(mounted.join("years", name))
+        self.assertEqual(sorted(os.listdir(mounted.join("years"))), ["1992.zarr", "1993.zarr", "notes.txt", "one.npy"])
+        self.assertTrue(os.path.isdir(mounted.join("years/1992.zarr")))
+
     def test_links_to_stores_are_files_too(self):
         os.symlink("1993.zarr", os.path.join(self.source, "years/newest.zarr"))
         os.symlink("years/one.npy", os.path.join(self.source, "single"))

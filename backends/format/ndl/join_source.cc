@@ -2,6 +2,7 @@
 #include "backends/format/ndl/join_source.h"
 
 #include <algorithm>
+#include <cstring>
 #include <functional>
 #include <limits>
 #include <utility>
@@ -25,15 +26,20 @@ constexpr uint64_t kMostPieces = 1'000'000;
 // A chunk of the join that has no chunks of its own is about so large.
 constexpr uint64_t kPieceBytes = uint64_t{4} << 20;
 
-class JoinSource final : public ArraySource, public JoinedArray {
+class JoinSource final : public ArraySource, public JoinedArray, public VersionedParts {
  public:
   JoinSource(ArraySpec spec, size_t dim, std::vector<uint64_t> bounds, bool is_plain,
-             PartOpener open)
+             PartOpener open, PartsVersion version)
       : spec_(std::move(spec)),
         dim_(dim),
         bounds_(std::move(bounds)),
         is_plain_(is_plain),
-        open_(std::move(open)) {}
+        open_(std::move(open)),
+        version_(std::move(version)) {}
+
+  std::optional<uint64_t> Version() const override {
+    return version_ ? version_() : std::nullopt;
+  }
 
   const ArraySpec& spec() const override { return spec_; }
   Result<ChunkLocation> Locate(std::span<const uint64_t>, IndexCache&) const override {
@@ -52,6 +58,7 @@ class JoinSource final : public ArraySource, public JoinedArray {
   const std::vector<uint64_t> bounds_;
   const bool is_plain_;
   const PartOpener open_;
+  const PartsVersion version_;
 };
 
 // `extent` cut into pieces of `size`, but not into very many.
@@ -147,6 +154,40 @@ Result<Along> FindAlong(const model::ValueSource& spec, const PartDescription& f
   return Along{static_cast<size_t>(described_at - names.begin()), true};
 }
 
+// Makes NaN of the floats that a part calls missing, where the join has no attribute for it.
+template <typename T>
+class MissingToNan final : public ElementConverter {
+ public:
+  explicit MissingToNan(T missing)
+      : ElementConverter(sizeof(T), sizeof(T)), missing_(missing) {}
+
+  Result<void> Convert(ConstByteSpan from, ByteSpan to) const override {
+    for (size_t i = 0; i + sizeof(T) <= from.size(); i += sizeof(T)) {
+      T number;
+      std::memcpy(&number, from.data() + i, sizeof number);
+      if (number == missing_) number = std::numeric_limits<T>::quiet_NaN();
+      std::memcpy(to.data() + i, &number, sizeof number);
+    }
+    return {};
+  }
+
+ private:
+  const T missing_;
+};
+
+// Null where elements are no floats of C++.
+std::shared_ptr<const ElementConverter> MakeNanOf(const model::Value& missing,
+                                                  const model::Datatype& type) {
+  const auto number = model::AsDouble(missing);
+  const std::string keyword = type.keyword();
+  if (!number) return nullptr;
+  if (keyword == "float32") {
+    return std::make_shared<const MissingToNan<float>>(static_cast<float>(*number));
+  }
+  if (keyword == "float64") return std::make_shared<const MissingToNan<double>>(*number);
+  return nullptr;
+}
+
 // One join of stores that is being made.
 class StoreJoin {
  public:
@@ -212,8 +253,9 @@ class StoreJoin {
     if (described_ != nullptr) NDLFS_RETURN_IF_ERROR(CheckDescribed(spec));
     const bool is_plain = join_.first->source->contiguous().has_value();
     join_.along = along_.dim;
-    NDLFS_TRY(join_.source, MakeJoinSource(std::move(spec), along_.dim, std::move(bounds),
-                                           chunk, is_plain, MakeOpener()));
+    NDLFS_TRY(join_.source,
+              MakeJoinSource(std::move(spec), along_.dim, std::move(bounds), chunk, is_plain,
+                             MakeOpener(), [parts = parts_] { return parts->Version(); }));
     return {};
   }
 
@@ -240,7 +282,14 @@ class StoreJoin {
                               along.dim, sizes[i]);
       }
       part.source = node->source;
-      if (!unpacking) return part;
+      if (!unpacking) {
+        const PartDescription other =
+            DescribePart(parts->stores(), parts->path(i), name, *node);
+        if (const auto missing = OwnMissing(first, other)) {
+          part.converter = MakeNanOf(*missing, first.type);
+        }
+        return part;
+      }
       NDLFS_TRY(part.converter, ConverterOf(*unpacking, *node), part.name);
       return part;
     };
@@ -324,7 +373,8 @@ Result<std::vector<uint64_t>> JoinBounds(const std::vector<uint64_t>& sizes) {
 Result<std::shared_ptr<const ArraySource>> MakeJoinSource(ArraySpec spec, size_t dim,
                                                           std::vector<uint64_t> bounds,
                                                           const std::vector<uint64_t>& chunk,
-                                                          bool is_plain, PartOpener open) {
+                                                          bool is_plain, PartOpener open,
+                                                          PartsVersion version) {
   if (!spec.dtype.is_fixed_size() || spec.dtype.size() == 0) {
     return model::Unsupported("elements of variable size cannot be joined");
   }
@@ -334,7 +384,7 @@ Result<std::shared_ptr<const ArraySource>> MakeJoinSource(ArraySpec spec, size_t
   }
   NDLFS_TRY(spec.grid, MakeGrid(spec.shape, dim, bounds, chunk));
   return std::make_shared<JoinSource>(std::move(spec), dim, std::move(bounds), is_plain,
-                                      std::move(open));
+                                      std::move(open), std::move(version));
 }
 
 std::vector<std::byte> FillOfMissing(const Node& node) {
