@@ -52,21 +52,46 @@ keep_versions() {
   done < <(sed -n 's/^Inst [^ ]* \[\([^]]*\)\] (\([^ ]*\) .*/\1 \2/p' <<<"$plan")
 }
 
-install_packages() {
+# apt_get ARGUMENT...: waits for another one that is at work.
+apt_get() {
+  "${as_root[@]}" apt-get -q -o DPkg::Lock::Timeout=300 "$@" </dev/null
+}
+
+# The lists of packages name all that is wanted, and no installed package lacks another one.
+lists_suffice() {
+  apt_install apt-get -s >/dev/null 2>&1
+}
+
+# Installs what is wanted, in the versions that the lists of packages have now.
+install_wanted() {
   local left
+  wanted=("$@")
+  keep_versions
+  left=$(upgrades)
+  [ -z "$left" ] || printf 'the missing packages need another version of these:\n%s\n' "$left"
+  apt_install apt_get -y
+}
+
+# After a removal by force, or an interrupted installation, a package may lack others.
+install_what_is_lacking() {
+  apt_get check >/dev/null 2>&1 || apt_get -y --fix-broken install || die "installed packages lack others"
+}
+
+install_packages() {
   [ "$(id -u)" -eq 0 ] || command -v sudo >/dev/null ||
     die "run as root, or install sudo; missing: $*"
   # apt-get installs nothing while the installation of other packages is half done.
   if [ -n "$(dpkg --audit)$(ls /var/lib/dpkg/updates)" ]; then
     echo "an earlier installation was interrupted; dpkg --configure -a finishes it"
-    "${as_root[@]}" dpkg --configure -a </dev/null || die "dpkg --configure -a failed"
+    "${as_root[@]}" dpkg --configure -a </dev/null || echo "dpkg --configure -a failed"
   fi
-  # Without a network, the packages that apt-get has already may do.
-  "${as_root[@]}" apt-get update -q </dev/null ||
-    echo "apt-get update failed; going on with the lists of packages that are here"
   wanted=("$@")
-  keep_versions
-  left=$(upgrades)
-  [ -z "$left" ] || printf 'the missing packages need another version of these:\n%s\n' "$left"
-  apt_install "${as_root[@]}" apt-get -y </dev/null || die "apt-get install failed"
+  if lists_suffice; then
+    install_wanted "$@" && return
+    # The archive may have newer versions in the place of those.
+    echo "trying again with new lists of packages"
+  fi
+  apt_get update || die "apt-get update failed; missing: $*"
+  install_what_is_lacking
+  install_wanted "$@" || die "apt-get install failed; missing: $*"
 }

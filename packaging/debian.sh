@@ -38,9 +38,12 @@ install_files() {
     die "cmake --install failed"
   }
   strip --strip-unneeded --remove-section=.comment --remove-section=.note "$root/usr/bin/ndlfs"
-  # Places that Debian has for these.
-  mkdir -p "$root/lib/systemd" "$root/usr/share/zsh" "$root/etc/ndlfs"
-  mv "$root/usr/lib/systemd/system" "$root/lib/systemd/"
+  # Places that Debian has for these. Debian 13 has nothing in /lib itself any more.
+  mkdir -p "$root/usr/share/zsh" "$root/etc/ndlfs"
+  if dpkg --compare-versions "$(dpkg-query -W -f '${Version}' dpkg)" lt 1.22; then
+    mkdir -p "$root/lib/systemd"
+    mv "$root/usr/lib/systemd/system" "$root/lib/systemd/"
+  fi
   mv "$root/usr/share/zsh/site-functions" "$root/usr/share/zsh/vendor-completions"
   find "$root/usr/lib" -type d -empty -delete
 }

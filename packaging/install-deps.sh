@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 #
-# Installs the Debian 12 packages that ndlfs is built from, and with `test`
-# those that its tests use besides, or with `package` those that debian.sh and
+# Installs the packages of Debian (12 or 13) or Ubuntu that ndlfs is built from, and with
+# `test` those that its tests use besides, or with `package` those that debian.sh and
 # tarball.sh use; with `program` only those of the program, without its tests. Does
-# nothing when all of them are there. Packages that are installed keep their version,
-# unless a missing one needs another version of them.
+# nothing, and needs no network, when all of them are there. Packages that are installed
+# keep their version, unless a missing one needs another version of them.
 #
 #   packaging/install-deps.sh [--plan] [program | test | package]
 #
@@ -28,12 +28,12 @@ configured_packages=(libgtest-dev libgmock-dev python3-minimal)
 # where R and its package yaml (r-cran-yaml) are installed, they read with it too;
 # clang checks the style and compiles what runs with sanitizers, and the fuzz targets; lld links it.
 test_packages=(
-  clang clang-format clang-tidy libclang-rt-14-dev lld
+  clang clang-format clang-tidy libclang-rt-dev lld
   python3 python3-numpy python3-zarr python3-numcodecs python3-h5py python3-netcdf4 python3-scipy python3-yaml
   python3-ruamel.yaml python3-tables python3-zfpy hdf5-filter-plugin-zfp-serial
   netcdf-bin
   python3-gdal python3-astropy python3-nibabel python3-pil python3-tifffile teem-apps
-  attr curl gfortran git man-db nginx-light rsync
+  attr ccache curl gfortran git man-db nginx-light rsync
 )
 package_packages=(dpkg-dev git lintian patchelf)
 
@@ -56,20 +56,23 @@ case "${1:-}" in
   *) die "unknown argument '$1'; it is 'program', 'test' or 'package'" ;;
 esac
 
-command -v apt-get >/dev/null || die "needs apt-get (Debian 12); install by hand: ${packages[*]}"
+command -v apt-get >/dev/null || die "needs apt-get (Debian, Ubuntu); install by hand: ${packages[*]}"
 
-# A package whose triggers wait for another one is installed, too.
+# Which of the packages are installed, for this machine's own architecture or for any. One
+# whose triggers wait for another package is, too.
+architecture=$(dpkg --print-architecture)
 installed() {
-  case "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" in
-    installed | triggers-awaited | triggers-pending) ;;
-    *) return 1 ;;
-  esac
+  local name of status
+  dpkg-query -W -f '${Package} ${Architecture} ${db:Status-Status}\n' "$@" 2>/dev/null |
+    while read -r name of status; do
+      [ "$of" = "$architecture" ] || [ "$of" = all ] || continue
+      case "$status" in
+        installed | triggers-awaited | triggers-pending) echo "$name" ;;
+      esac
+    done
 }
 
-missing=()
-for package in "${packages[@]}"; do
-  installed "$package" || missing+=("$package")
-done
+mapfile -t missing < <(comm -23 <(printf '%s\n' "${packages[@]}" | sort -u) <(installed "${packages[@]}" | sort -u))
 if [ ${#missing[@]} -eq 0 ]; then
   exit 0
 fi

@@ -14,6 +14,7 @@ import numcodecs
 import numpy as np
 import yaml
 import zarr2 as zarr
+from numpy.lib import recfunctions
 
 # Whatever netCDF-4 has: types of all kinds, groups, dimensions used below their group, or not at all.
 NETCDF4_CDL = """
@@ -238,7 +239,8 @@ class NetCdf4Test(FormatTestCase):
         with h5py.File(source) as file:
             for name in ("o", "raw"):
                 want, got = file[name][...], load(mounted.join("a.nc", name))
-                self.assertEqual(got.astype(want.dtype).tobytes(), want.tobytes(), name)
+                packed = recfunctions.repack_fields(want.dtype, recurse=True) if want.dtype.names else want.dtype  # without padding
+                self.assertEqual(got.astype(packed).tobytes(), want.astype(packed).tobytes(), name)
 
     def test_nothing_that_ncdump_shows_is_lost(self):
         source = self.ncgen(NETCDF4_CDL, "-k", "nc4")
