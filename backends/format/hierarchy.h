@@ -45,6 +45,9 @@ struct Node {
   // Something that belongs to it was closed to the caller that it was loaded for: what is said
   // here may not be all.
   bool is_partial = false;
+  // Of arrays: the fill value of the storage stands for missing elements, without an attribute
+  // that says so. That is the convention of xarray and NCZarr in Zarr v2.
+  bool fill_is_missing = false;
 
   bool is_group() const { return entity.index() == 0; }
   // Of arrays: the ndarray, or the dimension coordinate as one.

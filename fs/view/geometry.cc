@@ -13,10 +13,12 @@
 #include <string_view>
 
 #include "backends/base/bytes.h"
+#include "backends/format/packing.h"
 #include "fs/view/array_part.h"
 #include "fs/view/attributes.h"
 #include "fs/view/map_axes.h"
 #include "fs/view/ome_image.h"
+#include "fs/view/unpacked.h"
 #include "model/path_name.h"
 
 namespace ndlfs::fs {
@@ -105,7 +107,7 @@ std::string UnitsOfDates(const model::Datatype& type) {
 }
 
 std::vector<std::byte> MissingElement(const backends::Node& node, const model::Datatype& type) {
-  const auto missing = MissingValue(node);
+  const auto missing = backends::MissingValueOf(node);
   std::vector<std::byte> element(type.size());
   if (type.kind() == model::Datatype::Kind::kInteger && type.time()) {
     const int64_t nat = std::numeric_limits<int64_t>::min();
@@ -116,7 +118,8 @@ std::vector<std::byte> MissingElement(const backends::Node& node, const model::D
   return element;
 }
 
-void AddCoordinates(const ArrayInput& coordinates, Axis& axis) {
+void AddCoordinates(const ArrayInput& stored, Axis& axis) {
+  const ArrayInput coordinates = AsCfNumbers(stored);
   const auto numbers = AsNumbers(coordinates);
   if (!numbers || numbers->shape != std::vector{axis.count}) return;
   if (IsComplex(numbers->number) || numbers->number == Number::kFloat16) return;

@@ -211,7 +211,9 @@ class NamesTest(harness.SourceTestCase):
     """Which files there are, which of them are listed, and by what names they are found."""
 
     USUAL = sorted([*harness.ARRAY_FILES, *harness.BESIDE])
-    BY_NAME = ["data.jsonl", "data.hdr", "data.tif", "data.fits", "data.nii", "data.f77", "index.html"]
+    VALUES = ["values" + name[len("data"):] for name in [*harness.VIEWS, *harness.HEADERS]]
+    BY_NAME = ["data.jsonl", "data.hdr", "data.tif", "data.fits", "data.nii", "data.f77", "index.html", *VALUES,
+               "values.hdr", "values.tif", "values.fits", "values.nii", "values.f77"]
 
     def setUp(self):
         super().setUp()
@@ -253,6 +255,8 @@ class NamesTest(harness.SourceTestCase):
     def test_data_nc_has_the_arrays_of_the_group(self):
         attributes = {"_ARRAY_DIMENSIONS": ["y", "x"], "units": "K", "level": 2}
         harness.write(os.path.join(self.store, "t2m", ".zattrs"), json.dumps(attributes))
+        metadata = json.loads(harness.read(self.store, "t2m", ".zarray"))
+        harness.write(os.path.join(self.store, "t2m", ".zarray"), json.dumps({**metadata, "fill_value": None}))
         write_words(os.path.join(self.store, "words"), ["a", "b"], 1)
         mounted = self.mount(self.source)
         for name in ("data.nc", "era5.nc"):

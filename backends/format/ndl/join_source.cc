@@ -10,6 +10,7 @@
 
 #include "backends/base/checked.h"
 #include "backends/format/block_shape.h"
+#include "backends/format/packing.h"
 #include "model/attributes.h"
 #include "model/path_name.h"
 
@@ -389,9 +390,11 @@ Result<std::shared_ptr<const ArraySource>> MakeJoinSource(ArraySpec spec, size_t
 
 std::vector<std::byte> FillOfMissing(const Node& node) {
   const ArraySpec& spec = node.source->spec();
+  auto value = FillValueOf(node);
   const auto* attribute = model::FindAttribute(node.attributes(), "_FillValue");
-  const model::Value* value = attribute ? model::OnlyItem(attribute->value) : nullptr;
-  if (value == nullptr || !spec.dtype.is_fixed_size()) return spec.fill;
+  const auto* item = attribute ? model::OnlyItem(attribute->value) : nullptr;
+  if (!value && item != nullptr) value = *item;  // of text
+  if (!value || !spec.dtype.is_fixed_size()) return spec.fill;
   std::vector<std::byte> fill(spec.dtype.size());
   if (!model::EncodeElement(spec.dtype, *value, fill)) return spec.fill;
   return fill;

@@ -5,7 +5,9 @@
 #include <functional>
 #include <utility>
 
+#include "backends/format/packing.h"
 #include "backends/format/read_elements.h"
+#include "model/attributes.h"
 #include "model/path_name.h"
 
 namespace ndlfs::backends::ndl {
@@ -106,6 +108,18 @@ void DescribeJoin(const Join& join, Node& node) {
   if (array.storage.shape) array.storage.shape = shape;
   if (array.storage.size) array.storage.size = shape[join.along];
   NoteStored(shape, node);
+}
+
+// Attributes of `from`, an array in another store, that the document does not have; among them
+// `_FillValue` where the store says it by its fill value alone.
+void AddAttributesOf(const Node& from, model::Ndarray& array) {
+  AddAttributes(from.attributes(), array.attributes);
+  const auto fill = from.fill_is_missing ? FillValueOf(from) : std::nullopt;
+  if (!fill || model::FindAttribute(array.attributes, "_FillValue") != nullptr) return;
+  model::Attribute& attribute = array.attributes.emplace_back();
+  attribute.name = "_FillValue";
+  attribute.type = from.array().type.WithOrder(model::ByteOrder::kLittle);
+  attribute.value = *fill;
 }
 
 bool IsAbsent(const model::Error& error) { return error.code() == model::ErrorCode::kNotFound; }
@@ -263,7 +277,7 @@ Result<void> SourcedObjects::LoadOther(const ValueSource& source, std::string_vi
   }
   TakeShape(source, spec, part.dimensions, array);
   NDLFS_RETURN_IF_ERROR(CheckShape(array, spec));
-  AddAttributes(other->attributes(), array.attributes);
+  AddAttributesOf(*other, array);
   node.source = other->source;
   node.error = other->error;
   NoteStored(spec.shape, node);
@@ -283,7 +297,7 @@ Result<void> SourcedObjects::LoadJoin(const ValueSource& source, std::string_vie
   const std::string object = source.path.empty() ? std::string(path) : source.path;
   NDLFS_TRY(const Join join, JoinStores(std::move(parts), object, source, &array));
   TakeShape(source, join.source->spec(), join.dimensions, array);
-  AddAttributes(join.first->attributes(), array.attributes);
+  AddAttributesOf(*join.first, array);
   if (join.unpacking) DescribeUnpacked(*join.unpacking, array);
   node.source = join.source;
   NoteStored(join.source->spec().shape, node);

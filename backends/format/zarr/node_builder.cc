@@ -33,15 +33,17 @@ model::Result<std::vector<model::Attribute>> ParseAttributesV2(const Json& attri
 }
 
 // Takes the names of dimensions out of the attributes, if that is what they
-// are: names that do not suit the shape stay an attribute.
-void TakeDimensionNames(Json& attributes, model::Ndarray& array) {
-  if (!attributes.is_object()) return;
+// are: names that do not suit the shape stay an attribute. True if it has: then xarray's
+// convention holds for the array.
+bool TakeDimensionNames(Json& attributes, model::Ndarray& array) {
+  if (!attributes.is_object()) return false;
   const auto names = attributes.find(kArrayDimensions);
-  if (names == attributes.end()) return;
+  if (names == attributes.end()) return false;
   auto parsed = ParseDimensionNames(*names, array.shape.size());
-  if (!parsed) return;
+  if (!parsed) return false;
   array.dimension_names = *std::move(parsed);
   attributes.erase(kArrayDimensions);
+  return true;
 }
 
 // `parse(document.json())`, or what that was when another array had the same document.
@@ -125,9 +127,12 @@ model::Result<Node> BuildNczarrArray(const NodeDocuments& documents,
   if (!keys.dimensions) TakeDimensionNames(attributes, metadata.array);
   metadata.array.attributes = nczarr::MakeAttributes(
       {documents.document->json(), attributes, documents.separate}, &keys);
-  if (!keys.dimensions) return MakeArrayNode(std::move(metadata), place);
-  const bool is_coordinate = DescribeDimensions(*keys.dimensions, place, metadata.array);
-  return MakeArrayNode(std::move(metadata), place, is_coordinate);
+  const bool is_coordinate = keys.dimensions
+                                 ? DescribeDimensions(*keys.dimensions, place, metadata.array)
+                                 : IsDimCoordName(place.name, metadata.array.dimension_names);
+  Node node = MakeArrayNode(std::move(metadata), place, is_coordinate);
+  node.fill_is_missing = true;
+  return node;
 }
 
 Node MakeGroupNode(std::vector<model::Attribute> attributes, const NodePlace& place) {
@@ -148,9 +153,11 @@ model::Result<Node> BuildArrayV2(const NodeDocuments& documents, const NodePlace
               return ParseArrayV2(zarray, options.max_chunk_size);
             }));
   Json attributes = documents.attributes;
-  TakeDimensionNames(attributes, metadata.array);
+  const bool is_xarray = TakeDimensionNames(attributes, metadata.array);
   NDLFS_TRY(metadata.array.attributes, ParseAttributesV2(attributes));
-  return MakeArrayNode(std::move(metadata), place);
+  Node node = MakeArrayNode(std::move(metadata), place);
+  node.fill_is_missing = is_xarray;
+  return node;
 }
 
 model::Result<Node> BuildGroupV2(const NodeDocuments& documents, const NodePlace& place) {
