@@ -3,15 +3,21 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 #include <string>
+#include <system_error>
+#include <utility>
 #include <vector>
 
 #include "cache/chunk_cache.h"
 #include "fs/cli/command.h"
 #include "fs/cli/mount_arguments.h"
+#include "fs/cli/source_path.h"
 #include "fs/cli/standard_output.h"
 #include "fs/cli/store_argument.h"
+#include "fs/cli/store_walk.h"
+#include "fs/mount/open_source.h"
 #include "fs/tree/document.h"
 
 namespace ndlfs::fs {
@@ -53,7 +59,9 @@ model::Result<int> Describe(const DescribeArguments& arguments) {
 
 Command::Body PrepareDescribe(CLI::App& app) {
   const auto arguments = std::make_shared<DescribeArguments>();
-  app.add_option("STORE", arguments->store, "File, directory or URL that is an array store")
+  app.add_option(
+         "STORE", arguments->store,
+         "Array store: a file, directory or URL; of another directory, the stores in it")
       ->required()
       ->option_text(" ");
   app.add_option("PATH", arguments->path, "Group or array in the store (the whole store)")

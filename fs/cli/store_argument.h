@@ -42,6 +42,10 @@ model::Result<OpenedStore> FollowLinks(const OpenedStore& store, std::string_vie
 // in the same group that is nearest.
 model::Error WithNearestName(const model::Error& error, const OpenedStore& store);
 
+// The path names of the first arrays of a store, for a message: "/lat, /lon and others"; empty
+// where there is none. Looks at some of its objects.
+std::string ArraysOf(const OpenedStore& store);
+
 // The path name of the object whose folder in a mount is at `folders` below
 // the folder of the store: undoes the escapes of file names.
 model::Result<std::string> PathNameOf(const backends::Hierarchy& hierarchy,

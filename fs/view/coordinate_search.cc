@@ -257,13 +257,24 @@ Result<IndexRange> FindNearest(const Keys<Key>& keys, const Key& key) {
   return IndexRange{.begin = at, .count = 1, .is_dropped = true};
 }
 
+// For those who expected the nearest coordinate, or an interpolation.
+Result<IndexRange> NoSuchCoordinate(const Keys<long double>& keys, long double key,
+                                    std::string_view text) {
+  if (keys.count() == 0) return model::NotFound("there is no coordinate {}", Quote(text));
+  NDLFS_TRY(const IndexRange nearest, FindNearest(keys, key));
+  NDLFS_TRY(const long double found, keys.At(nearest.begin));
+  return model::NotFound(
+      "there is no coordinate {}; ~{} finds the nearest one ({}), FROM:TO all in a range",
+      Quote(text), text, static_cast<double>(found));
+}
+
 template <typename Key>
 Result<IndexRange> FindOne(const Keys<Key>& keys, const Key& key, std::string_view text) {
   NDLFS_TRY(const IndexRange found, FindRange<Key>(keys, key, key, 1));
   if (found.count == 1) {
     return IndexRange{.begin = found.begin, .count = 1, .is_dropped = true};
   }
-  if (found.count == 0) return model::NotFound("there is no coordinate {}", Quote(text));
+  if (found.count == 0) return NoSuchCoordinate(keys, key, text);
   return model::NotFound("{} coordinates are {}", found.count, Quote(text));
 }
 
@@ -385,7 +396,11 @@ Result<IndexRange> FindPeriod(const Keys<Nanoseconds>& keys, const Period& perio
                               std::string_view text) {
   NDLFS_TRY(const IndexRange found,
             FindRange<Nanoseconds>(keys, period.begin, period.end - 1, 1));
-  if (found.count == 0) return model::NotFound("there is no coordinate in {}", Quote(text));
+  if (found.count == 0) {
+    return model::NotFound(
+        "there is no coordinate in {}; ~{} finds the nearest one, FROM:TO all in a range",
+        Quote(text), text);
+  }
   if (found.count > 1 || period.is_longer_than_day) return found;
   NDLFS_TRY(const Nanoseconds time, keys.At(found.begin));
   if (time != period.begin) return found;

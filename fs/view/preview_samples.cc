@@ -318,17 +318,24 @@ SamplePlan PlanSamples(const ArrayInput& whole, const SampleLimits& limits) {
   return plan;
 }
 
-Result<SamplePlan> PlanPicture(const ArrayInput& input) {
+Result<SamplePlan> PlanPicture(const ArrayInput& input, PictureEffort effort) {
   constexpr uint64_t kEnoughColumns = 700;
   constexpr uint64_t kEnoughRows = 500;
-  NDLFS_TRY(ArrayInput level, FindOmeLevel(input, kEnoughColumns, kEnoughRows));
+  constexpr uint64_t kPart = 4;
+  SampleLimits limits;
+  const uint64_t part = effort == PictureEffort::kThumbnail ? kPart : 1;
+  for (uint64_t* limit : {&limits.columns, &limits.rows, &limits.points, &limits.chunks,
+                          &limits.bytes, &limits.deflated_bytes, &limits.slowest_bytes}) {
+    *limit /= part;
+  }
+  NDLFS_TRY(ArrayInput level, FindOmeLevel(input, kEnoughColumns / part, kEnoughRows / part));
   // Names and attributes are those of the array.
   if (level.node != input.node) {
     auto node = std::make_shared<backends::Node>(*input.node);
     node->source = level.node->source;
     level.node = std::move(node);
   }
-  SamplePlan plan = PlanSamples(level);
+  SamplePlan plan = PlanSamples(level, limits);
   plan.full_shape = input.shape;
   return plan;
 }

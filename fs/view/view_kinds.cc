@@ -14,7 +14,7 @@ std::span<const ArrayViewKind* const> ArrayViewKinds() {
       &kBovView,       &kGradsView,     &kTiffView,      &kFitsView,    &kNiftiView,
       &kFortranView,   &kValuesCsvView, &kTableView,     &kDataCsvView,
 #ifdef NDLFS_WITH_PNG
-      &kPreviewView,
+      &kPreviewView, &kThumbnailView,
 #endif
       &kPageView,
   };
@@ -42,6 +42,7 @@ std::string_view ShortName(std::string_view file_name) {
   constexpr std::string_view kStem = "data.";
   if (file_name == "index.html") return "html";
   if (file_name == "preview.png") return "preview";
+  if (file_name == "thumbnail.png") return "thumbnail";
   return file_name.starts_with(kStem) ? file_name.substr(kStem.size()) : file_name;
 }
 

@@ -80,7 +80,9 @@ extern const ArrayViewKind kTableView;      // table.csv, another name of values
 extern const ArrayViewKind kValuesCsvView;  // values.csv
 extern const ArrayViewKind kDataCsvView;    // data.csv
 extern const ArrayViewKind kPageView;       // index.html
-extern const ArrayViewKind kPreviewView;    // preview.png, listed, in builds with libpng
+// preview.png is listed; not in builds without NDLFS_WITH_PNG:
+extern const ArrayViewKind kPreviewView;
+extern const ArrayViewKind kThumbnailView;  // thumbnail.png
 
 extern const GroupViewKind kNetcdfView;          // data.nc
 extern const GroupViewKind kHdf5View;            // data.h5, in builds with libhdf5
@@ -99,7 +101,8 @@ std::span<const GroupViewKind* const> GroupViewKinds();
 std::optional<model::Error> RefuseWithoutElements(const ArrayInput& input);
 
 // The name of a kind in options: "npy" for data.npy, "html" for index.html, "preview" for
-// preview.png, other names in full. Options take the name of the file as well.
+// preview.png, "thumbnail" for thumbnail.png, other names in full. Options take the name of the
+// file as well.
 std::string_view ShortName(std::string_view file_name);
 
 }  // namespace ndlfs::fs

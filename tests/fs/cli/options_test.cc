@@ -13,7 +13,7 @@
 
 // The short names of all views.
 #ifdef NDLFS_WITH_PNG
-#define NDLFS_PREVIEW "preview, "
+#define NDLFS_PREVIEW "preview, thumbnail, "
 #else
 #define NDLFS_PREVIEW ""
 #endif

@@ -343,7 +343,8 @@ TEST_F(ArrayPartTest, BadSlicesSayWhatIsWrong) {
   EXPECT_THAT(Refusal("data[...,...].npy"), HasSubstr("more than one"));
   EXPECT_THAT(Refusal("data[time=#1,time=#0].npy"), HasSubstr("twice"));
   EXPECT_THAT(Refusal("data[depth=3].npy"), HasSubstr("no dimension is called \"depth\""));
-  EXPECT_THAT(Refusal("data[lat=31].npy"), HasSubstr("no coordinate \"31\""));
+  EXPECT_THAT(Refusal("data[lat=31].npy"),
+              HasSubstr("no coordinate \"31\"; ~31 finds the nearest one (30)"));
   EXPECT_THAT(Refusal("data[lat=nan].npy"), HasSubstr("no coordinate"));
   EXPECT_THAT(Refusal("data[lat=].npy"), HasSubstr("no coordinate"));
   EXPECT_THAT(Refusal("data[" + std::string(1'000'000, '9') + "].npy"), HasSubstr("outside"));
