@@ -189,6 +189,7 @@ class Mount {
             .umask = options_.umask.value_or(0),
             .timeout = context_.services.freshness.TimeoutSeconds(),
             .immutable = options_.immutable,
+            .inode32 = options_.inode32,
             .reads_at_once = options_.threads,
             .most_reads = [this] { return context_.cache.pace().UpdateWidth(); },
             .most_running = std::max({options_.fetches, options_.threads, kLeastWaiting}),

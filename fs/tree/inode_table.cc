@@ -30,6 +30,13 @@ uint64_t HashPath(uint64_t parent, std::string_view name) {
   return Mix(hash) >> 1;
 }
 
+uint64_t HashPathTo32Bits(uint64_t parent, std::string_view name) {
+  // The next numbers, which paths get whose number is in use, have room as well.
+  constexpr uint64_t kMost = 0x7fff'ffff;
+  const uint64_t hash = HashPath(parent, name);
+  return (hash ^ hash >> 32) & kMost;
+}
+
 uint64_t HashNumber(uint64_t seed, uint64_t number) {
   return HashPath(seed, {reinterpret_cast<const char*>(&number), sizeof(number)});
 }

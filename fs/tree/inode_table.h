@@ -195,6 +195,8 @@ class InodeTable {
 // The default hash, which is the same on every machine and in every run. It has
 // 63 bits, because some programs keep inode numbers in signed integers.
 uint64_t HashPath(uint64_t parent, std::string_view name);
+// The same in 31 bits, for --inode32.
+uint64_t HashPathTo32Bits(uint64_t parent, std::string_view name);
 // The same with a number instead of a name.
 uint64_t HashNumber(uint64_t seed, uint64_t number);
 // Of a whole listing: another number where a name comes, goes or changes.

@@ -342,6 +342,13 @@ bool MountedStore::HasOtherMetadata(const std::weak_ptr<const backends::Hierarch
   return IsStale(now.error()) || now.error().code() == model::ErrorCode::kNotFound;
 }
 
+bool MountedStore::StillHas(const Entity& entity) {
+  const HierarchyPtr hierarchy = entity.loaded_from.lock();
+  if (hierarchy == nullptr || entity.node == nullptr) return false;
+  const auto node = hierarchy->Load(entity.path);
+  return node && *node == entity.node;
+}
+
 model::Result<EntityPtr> MountedStore::Get(std::string_view path) {
   NDLFS_TRY(auto hierarchy, Hierarchy());
   const Seen seen = Find(path);

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -29,6 +30,9 @@ struct NdlLimits {
 struct ParsedDocument {
   // Set if the document has no errors.
   std::optional<File> file;
+  // Path names of objects in the sources of the document that it leaves out, and of their
+  // attributes: "/sst" and "/sst@units".
+  std::vector<std::string> left_out = {};
   // An upper estimate of the bytes of memory that `file` takes.
   size_t memory = 0;
   // The errors by line, about a hundred at most.

@@ -245,13 +245,13 @@ class JoinTest(harness.SourceTestCase):
 </netcdf>
 """)
         harness.write(self.path("one.ncml"), harness.run("ncdump", "-x", "days/1.nc", cwd=self.source).stdout)
-        harness.write(self.path("wrong.ncml"), "<netcdf><remove/></netcdf>")
+        harness.write(self.path("wrong.ncml"), "<netcdf><explicit/></netcdf>")
         mount = self.mount(self.source)
         with netCDF4.Dataset(mount.join("all.ncml/data.nc")) as file:
             np.testing.assert_array_equal(file["sst"][:], np.concatenate([values_of(day) for day in range(3)]))
             self.assertEqual((file["sst"].units, file["sst"].long_name), ("K", "temperature"))
         np.testing.assert_array_equal(np.load(mount.join("one.ncml/sst/data.npy")), values_of(1))
-        self.assertIn(b"<remove> is not supported", harness.read(mount.join("wrong.ncml/error.txt")))
+        self.assertIn(b"<explicit> is not supported", harness.read(mount.join("wrong.ncml/error.txt")))
 
     def test_an_aggregation_variable_of_netcdf_is_the_array_of_its_fragments(self):
         for form in ("NETCDF4", "NETCDF3_CLASSIC"):

@@ -59,16 +59,18 @@ class SzipCodec final : public BytesToBytesCodec {
     if (size > decoded.size()) {
       return model::Corrupt("decodes to {} bytes, expected at most {}", size, decoded.size());
     }
-    if (size % parameters_.word() != 0) {
-      return model::Corrupt("{} bytes, in words of {}", size, parameters_.word());
-    }
     const ConstByteSpan input = encoded.subspan(kSzipHeaderSize);
-    const ByteSpan out = decoded.first(size);
+    // Behind scale-offset szip gets any number of bytes. Those behind the last word are not
+    // encoded: they are padding.
+    const size_t rest = size % parameters_.word();
+    std::fill_n(decoded.begin() + static_cast<ptrdiff_t>(size - rest), rest, std::byte{0});
+    const size_t sampled = size - size % parameters_.sample();
+    const ByteSpan out = decoded.first(sampled);
     const bool padded = parameters_.line_bytes() != parameters_.padded_line_bytes();
     if (!padded && !parameters_.is_interleaved()) {
       NDLFS_RETURN_IF_ERROR(DecodeSamples(input, out));
     } else {
-      NDLFS_TRY(const Bytes lines, DecodeLines(input, size));
+      NDLFS_TRY(const Bytes lines, DecodeLines(input, sampled));
       Deinterleave(lines, out);
     }
     return size;

@@ -2,6 +2,8 @@
 //
 // NIfTI-1 and NIfTI-2, by nifti1.h and nifti2.h: a binary header, and elements of which the
 // first dimension varies fastest.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -89,6 +91,7 @@ struct Header {
   Kind kind;
   std::vector<int64_t> lengths = {};  // of each dimension
   int16_t code = 0;
+  int bits = 0;       // of an element, as the header says
   double offset = 0;  // of the first element, in bytes
   double slope = 0;
   double intercept = 0;
@@ -113,6 +116,22 @@ constexpr Places kFirst = {40,  70,  72,  76,  108, 112, 124, 132, 136, 148,
 constexpr Places kSecond = {16,  12,  14,  104, 168, 176, 192, 208, 216, 240,
                             344, 348, 352, 400, 508, 500, 504, 80,  320};
 
+// FreeSurfer writes vectors over surfaces, whose lengths are more than 16 bits hold: -1 x 1 x 1
+// with the length in `glmin`, and those of its finest sphere as 27307 x 1 x 6.
+void AdjustLongLengths(const Fields& fields, std::vector<int64_t>& lengths) {
+  constexpr size_t kGlmin = 144;
+  constexpr int64_t kFinest = 163842;
+  const auto begins = [&](int64_t x, int64_t y, int64_t z) {
+    return lengths.size() >= 3 && lengths[0] == x && lengths[1] == y && lengths[2] == z;
+  };
+  const auto length = static_cast<int64_t>(fields.Get<int32_t>(kGlmin));
+  if (begins(-1, 1, 1) && length > 0) lengths[0] = length;
+  if (begins(kFinest / 6, 1, 6)) {
+    lengths[0] = kFinest;
+    lengths[2] = 1;
+  }
+}
+
 template <typename Int, typename Real, typename Code, typename Offset>
 Result<Header> ReadFields(const Fields& fields, const Kind& kind, const Places& at) {
   Header header{.kind = kind};
@@ -126,9 +145,13 @@ Result<Header> ReadFields(const Fields& fields, const Kind& kind, const Places& 
   for (int64_t i = 1; i <= rank; ++i) {
     const auto n = static_cast<size_t>(i);
     header.lengths.push_back(static_cast<int64_t>(fields.Get<Int>(at.dim + n * sizeof(Int))));
-    if (header.lengths.back() < 0) return BadInput("dim[{}]: {}", i, header.lengths.back());
+  }
+  if (!kind.is_second) AdjustLongLengths(fields, header.lengths);
+  for (size_t i = 0; i < header.lengths.size(); ++i) {
+    if (header.lengths[i] < 0) return BadInput("dim[{}]: {}", i + 1, header.lengths[i]);
   }
   header.code = fields.Get<int16_t>(at.code);
+  header.bits = fields.Get<int16_t>(at.bits);
   header.offset = static_cast<double>(fields.Get<Offset>(at.offset));
   header.slope = real(at.slope, 0);
   header.intercept = real(at.slope, 1);
@@ -302,6 +325,15 @@ void AddScale(const Header& header, DescribedArray& array) {
   array.attributes.push_back(RealAttribute("add_offset", intercept));
 }
 
+// Every field of the header but the two that its specification calls unused is read: of those
+// that say where elements lie, "bitpix" repeats what "datatype" says. Readers go by the latter.
+void NoteBits(const Header& header, const Elements& elements, Contents& contents) {
+  const size_t bits = 8 * elements.type.size() * elements.channels;
+  if (header.bits == 0 || static_cast<size_t>(header.bits) == bits) return;
+  contents.AddNote(fmt::format("bitpix is {}; elements of datatype {} have {} bits",
+                               header.bits, header.code, bits));
+}
+
 Result<uint64_t> OffsetOf(const Header& header) {
   constexpr double kMost = 1e18;
   const double least = header.kind.is_pair     ? 0
@@ -354,6 +386,7 @@ Result<void> ReadNifti(const HeaderFile& file, Contents& contents) {
   array.axes = AxesOf(header);
   NDLFS_TRY(const Elements elements, ElementsOf(header));
   array.stored = elements.type;
+  NoteBits(header, elements, contents);
   if (elements.channels > 1) {
     array.axes.push_back({"channel", elements.channels});
   } else {

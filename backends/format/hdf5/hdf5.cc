@@ -258,7 +258,7 @@ class Hdf5Hierarchy final : public Hierarchy {
       case ObjectKind::kExternalLink:
       case ObjectKind::kAlias:
         // GetLink() names all other links.
-        return model::BadInput("a link to {}, in a loop of links",
+        return model::Unsupported("a link to {}, in a loop of links",
                                model::Quote(location.target));
       case ObjectKind::kNamedDatatype:
         return model::NotFound("{} is a datatype", model::Quote(path));
@@ -462,10 +462,13 @@ class Hdf5Hierarchy final : public Hierarchy {
 // A user block of 512 bytes or more, each time doubled, may come first.
 bool BeginsAsHdf5(ConstByteSpan head) {
   constexpr std::string_view kSignature("\x89HDF\r\n\x1a\n", 8);
-  constexpr size_t kUserBlock = 512;
+  constexpr size_t kLeastUserBlock = 512;
   const std::string_view text = AsText(head);
   if (text.starts_with(kSignature)) return true;
-  return text.size() > kUserBlock && text.substr(kUserBlock).starts_with(kSignature);
+  for (size_t at = kLeastUserBlock; at < text.size(); at *= 2) {
+    if (text.substr(at).starts_with(kSignature)) return true;
+  }
+  return false;
 }
 
 class Hdf5FormatImpl final : public Format {

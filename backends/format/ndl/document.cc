@@ -44,6 +44,7 @@ Result<Value> ReadText(const Store& file) {
 // The first mistake, as `ndlfs validate` says it.
 model::Failure Refuse(const Store& file, const std::vector<model::Diagnostic>& errors) {
   const std::string first = model::FormatDiagnostic(file.Describe(""), errors.front());
+  if (errors.front().is_unsupported) return model::Unsupported("{}", first);
   if (errors.size() == 1) return model::BadInput("{}", first);
   return model::BadInput("{} (and {} more: see ndlfs validate)", first, errors.size() - 1);
 }
@@ -80,6 +81,18 @@ bool MentionsValue(std::string_view text) {
 
 }  // namespace
 
+// No array comes from a union, let alone from one of no stores.
+model::ValueSource FormOfData() {
+  model::ValueSource source;
+  source.kind = model::ValueSource::Kind::kUnion;
+  source.has_type = source.has_shape = false;
+  return source;
+}
+
+bool TakesFormOfData(const model::Ndarray& array) {
+  return array.source && array.source->kind == model::ValueSource::Kind::kUnion;
+}
+
 Result<std::shared_ptr<const Document>> Document::Read(const Store& file,
                                                        std::string_view file_name,
                                                        TextReader read) {
@@ -91,6 +104,7 @@ Result<std::shared_ptr<const Document>> Document::Read(const Store& file,
   auto document = std::make_shared<Document>();
   document->stamp_ = text.info;
   document->memory_ = parsed.memory;
+  document->left_out_.insert(parsed.left_out.begin(), parsed.left_out.end());
   document->AddGroup(std::move(parsed.file->root), document->root_);
   return document;
 }
@@ -119,6 +133,10 @@ void Document::AddGroup(model::Group group, Object& object) {
 template <typename Array>
 void Document::AddArray(Array array, Object& object) {
   object.node.mtime_ns = stamp_.modified_ns;
+  if (TakesFormOfData(array)) {
+    object.node.entity = std::move(array);
+    return;
+  }
   if (array.source) sources_.push_back(array.source);
   if (array.value) {
     auto values = ArrayValues::Make(array, kMaxDataBytes - data_bytes_);
@@ -133,6 +151,11 @@ void Document::AddArray(Array array, Object& object) {
     if (CheckedProduct(extent).value_or(UINT64_MAX) > kMaxShownElements) array.value.reset();
   }
   object.node.entity = std::move(array);
+}
+
+bool Document::LeavesOut(std::string_view path, std::string_view attribute) const {
+  if (left_out_.empty()) return false;
+  return left_out_.contains(std::string(path) + '@' + std::string(attribute));
 }
 
 Result<const Document::Object*> Document::Find(std::string_view path) const {

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -32,6 +33,11 @@ inline constexpr size_t kMaxArrays = 25'000;  // and attributes
 using TextReader = model::ParsedDocument (*)(std::string_view text, std::string_view file_name,
                                              const model::NdlLimits& limits);
 
+// The source of an array whose values are in the document, one after the other, and whose type
+// and shape are those that the array has in the source of a group around it.
+model::ValueSource FormOfData();
+bool TakesFormOfData(const model::Ndarray& array);
+
 // One version of a document, as objects. Immutable.
 class Document {
  public:
@@ -51,6 +57,10 @@ class Document {
     std::optional<ArrayValues> values;
     std::map<std::string, Object, std::less<>> children;
   };
+  // Whether the document leaves out the object at `path` that its sources have.
+  bool LeavesOut(std::string_view path) const { return left_out_.contains(path); }
+  // Whether it leaves out that attribute of the object at `path`.
+  bool LeavesOut(std::string_view path, std::string_view attribute) const;
   // Where data and objects come from that are not in the document.
   const std::vector<model::ValueSourcePtr>& sources() const { return sources_; }
 
@@ -71,6 +81,7 @@ class Document {
   uint64_t memory_ = 0;
   uint64_t data_bytes_ = 0;
   std::vector<model::ValueSourcePtr> sources_;
+  std::set<std::string, std::less<>> left_out_;
   Object root_;
 };
 

@@ -156,9 +156,7 @@ Result<std::shared_ptr<const PartStores>> PartStores::Make(std::shared_ptr<const
 
 Result<std::string> PartStores::Resolve(std::string_view name) const {
   auto path = source_->Resolve(document_path_, name);
-  if (!path || name.starts_with('/')) {
-    return model::BadInput("{} leads out of the source", model::Quote(name));
-  }
+  if (!path) return model::Unsupported("{} leads out of the source", model::Quote(name));
   return *std::move(path);
 }
 

@@ -109,7 +109,7 @@ model::Result<std::string> ResolveLocalUrl(const Source& source, std::string_vie
   std::string_view name = url;
   if (name.starts_with(kFileScheme)) name.remove_prefix(kFileScheme.size());
   auto path = source.Resolve(file_path, name);
-  if (!path) return model::BadInput("{} is outside the source tree", model::Quote(url));
+  if (!path) return model::Unsupported("{} is outside the source tree", model::Quote(url));
   if (name.empty() || path->empty() || !CheckKey(*path)) {
     return model::BadInput("{} is no path of a file", model::Quote(url));
   }
