@@ -440,9 +440,8 @@ struct Handlers {
             }
             if (!found) return model::Propagate(std::move(found).error());
             if (!*found) return AnswerRefusal(request, ENXIO);
-            request.Answer([&](fuse_req_t r) {
-              return fuse_reply_lseek(r, static_cast<off_t>(**found));
-            });
+            request.Answer(
+                [&](fuse_req_t r) { return fuse_reply_lseek(r, static_cast<off_t>(**found)); });
             return {};
           });
   }

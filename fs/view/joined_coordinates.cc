@@ -9,7 +9,6 @@
 #include <string>
 #include <utility>
 
-#include "backends/format/ndl/join_source.h"
 #include "fs/view/deferred_bytes.h"
 #include "model/mutex.h"
 
@@ -84,7 +83,7 @@ ArrayInput WithBytes(const ArrayInput& coordinates, const KeptBytes& bytes) {
 
 Result<ArrayInput> WithKeptElements(const ArrayInput& coordinates) {
   const SourcePtr source = coordinates.node->source;
-  const auto* parts = dynamic_cast<const backends::ndl::VersionedParts*>(source.get());
+  const backends::JoinedArray* parts = source ? source->joined() : nullptr;
   const bool is_whole = coordinates.part == nullptr && coordinates.elements != nullptr;
   if (parts == nullptr || !is_whole || coordinates.elements->size() > kMostKeptBytes) {
     return coordinates;
@@ -92,7 +91,7 @@ Result<ArrayInput> WithKeptElements(const ArrayInput& coordinates) {
   auto& kept = KeptCoordinates::Get();
   const auto found = kept.Find(source);
   if (found && found->is_fresh) return WithBytes(coordinates, found->bytes);
-  const auto version = parts->Version();
+  const auto version = parts->PartsVersion();
   if (!version) return coordinates;
   if (found && found->version == *version) {
     kept.Keep(source, found->bytes, *version);
@@ -103,7 +102,7 @@ Result<ArrayInput> WithKeptElements(const ArrayInput& coordinates) {
                                                    model::ByteOrder::kLittle,
                                                    cache::Access::kOnward));
   // A part that changed while all were read may belong to either version.
-  if (parts->Version() == version) kept.Keep(source, bytes, *version);
+  if (parts->PartsVersion() == version) kept.Keep(source, bytes, *version);
   return WithBytes(coordinates, bytes);
 }
 

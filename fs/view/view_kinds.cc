@@ -14,7 +14,7 @@ std::span<const ArrayViewKind* const> ArrayViewKinds() {
       &kBovView,       &kGradsView,     &kTiffView,      &kFitsView,    &kNiftiView,
       &kFortranView,   &kValuesCsvView, &kTableView,     &kDataCsvView,
 #ifdef NDLFS_WITH_PNG
-      &kPreviewView, &kThumbnailView,
+      &kPreviewView,   &kThumbnailView,
 #endif
       &kPageView,
   };

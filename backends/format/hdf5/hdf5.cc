@@ -259,7 +259,7 @@ class Hdf5Hierarchy final : public Hierarchy {
       case ObjectKind::kAlias:
         // GetLink() names all other links.
         return model::Unsupported("a link to {}, in a loop of links",
-                               model::Quote(location.target));
+                                  model::Quote(location.target));
       case ObjectKind::kNamedDatatype:
         return model::NotFound("{} is a datatype", model::Quote(path));
       case ObjectKind::kOther:

@@ -27,20 +27,16 @@ constexpr uint64_t kMostPieces = 1'000'000;
 // A chunk of the join that has no chunks of its own is about so large.
 constexpr uint64_t kPieceBytes = uint64_t{4} << 20;
 
-class JoinSource final : public ArraySource, public JoinedArray, public VersionedParts {
+class JoinSource final : public ArraySource, public JoinedArray {
  public:
   JoinSource(ArraySpec spec, size_t dim, std::vector<uint64_t> bounds, bool is_plain,
-             PartOpener open, PartsVersion version)
+             PartOpener open, VersionOfParts version)
       : spec_(std::move(spec)),
         dim_(dim),
         bounds_(std::move(bounds)),
         is_plain_(is_plain),
         open_(std::move(open)),
         version_(std::move(version)) {}
-
-  std::optional<uint64_t> Version() const override {
-    return version_ ? version_() : std::nullopt;
-  }
 
   const ArraySpec& spec() const override { return spec_; }
   Result<ChunkLocation> Locate(std::span<const uint64_t>, IndexCache&) const override {
@@ -52,6 +48,9 @@ class JoinSource final : public ArraySource, public JoinedArray, public Versione
   const std::vector<uint64_t>& bounds() const override { return bounds_; }
   Result<JoinedPart> OpenPart(size_t i) const override { return open_(i); }
   bool is_plain() const override { return is_plain_; }
+  std::optional<uint64_t> PartsVersion() const override {
+    return version_ ? version_() : std::nullopt;
+  }
 
  private:
   const ArraySpec spec_;
@@ -59,7 +58,7 @@ class JoinSource final : public ArraySource, public JoinedArray, public Versione
   const std::vector<uint64_t> bounds_;
   const bool is_plain_;
   const PartOpener open_;
-  const PartsVersion version_;
+  const VersionOfParts version_;
 };
 
 // `extent` cut into pieces of `size`, but not into very many.
@@ -375,7 +374,7 @@ Result<std::shared_ptr<const ArraySource>> MakeJoinSource(ArraySpec spec, size_t
                                                           std::vector<uint64_t> bounds,
                                                           const std::vector<uint64_t>& chunk,
                                                           bool is_plain, PartOpener open,
-                                                          PartsVersion version) {
+                                                          VersionOfParts version) {
   if (!spec.dtype.is_fixed_size() || spec.dtype.size() == 0) {
     return model::Unsupported("elements of variable size cannot be joined");
   }

@@ -41,16 +41,8 @@ model::Result<Join> JoinStores(std::shared_ptr<const PartSet> parts, std::string
 // Opens part `i` of a join, as JoinedArray::OpenPart() does.
 using PartOpener = std::function<model::Result<JoinedPart>(size_t)>;
 
-// What a joined array knows about its parts, for readers that keep what they have read of all
-// of them. An ArraySource with parts may implement it.
-class VersionedParts {
- public:
-  virtual ~VersionedParts() = default;
-  // Changes if one of the parts changes. Looks at each of them, but opens none. nullopt where
-  // nobody can tell: parts that are folders, or a look that is a request.
-  virtual std::optional<uint64_t> Version() const = 0;
-};
-using PartsVersion = std::function<std::optional<uint64_t>()>;
+// What JoinedArray::PartsVersion() tells.
+using VersionOfParts = std::function<std::optional<uint64_t>()>;
 
 // The array of all parts along `dim`, which begin at `bounds`. `spec` has its type, shape and
 // fill value. Parts are about to have chunks of the shape `chunk`, in the rank of the join, and
@@ -58,7 +50,7 @@ using PartsVersion = std::function<std::optional<uint64_t>()>;
 model::Result<std::shared_ptr<const ArraySource>> MakeJoinSource(
     ArraySpec spec, size_t dim, std::vector<uint64_t> bounds,
     const std::vector<uint64_t>& chunk, bool is_plain, PartOpener open,
-    PartsVersion version = nullptr);
+    VersionOfParts version = nullptr);
 
 // JoinedArray::bounds() of parts of these sizes.
 model::Result<std::vector<uint64_t>> JoinBounds(const std::vector<uint64_t>& sizes);
