@@ -342,8 +342,8 @@ class BombTest(harness.TestCase):
     def test_documents(self):
         harness.write(f"{self.source}/arrays.ndl.yaml", "/:\n  ndarrays:\n" + "".join(
             f"    a{number}: {{shape: [1], type: int32, value: [1]}}\n" for number in range(30_000)))
-        harness.write(f"{self.source}/values.ndl.yaml", "/: {ndarrays: {a: {shape: [500001], type: int8, value: ["
-                      + "1," * 500_000 + "1]}}}\n")
+        harness.write(f"{self.source}/values.ndl.yaml", "/: {ndarrays: {a: {shape: [750001], type: int8, value: ["
+                      + "1," * 750_000 + "1]}}}\n")
         harness.write(f"{self.source}/attributes.ncml",
                       '<netcdf xmlns="http://www.unidata.ucar.edu/namespaces/netcdf/ncml-2.2">'
                       + "".join(f'<attribute name="a{number}" value="1"/>' for number in range(120_000)) + "</netcdf>")
