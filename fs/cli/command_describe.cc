@@ -32,8 +32,45 @@ struct DescribeArguments {
   MountOptions options;  // those about URLs
 };
 
+// The stores in a directory, one a line with its format; an error if there is none.
+model::Result<int> ListStores(const DescribeArguments& arguments) {
+  constexpr size_t kMostStores = 1000;
+  size_t count = 0;
+  bool is_written = true;
+  NDLFS_RETURN_IF_ERROR(WalkStores(
+      arguments.store,
+      [&](const FoundStore& found) {
+        if (found.format == nullptr) return true;
+        if (++count > kMostStores) return false;
+        const std::string line =
+            fmt::format("{}  ({})\n", model::OneLine(found.location), found.format->name());
+        is_written = WriteStandardOutput(backends::AsBytes(line)).has_value();
+        return is_written;
+      },
+      backends::Detection::kContent, arguments.options.remote));
+  if (!is_written) return 1;
+  if (count == 0) {
+    return model::Unsupported("{}: neither an array store nor a directory with array stores",
+                              arguments.store);
+  }
+  fmt::print(
+      stderr, "ndlfs: {} is a directory with {} array {}; ndlfs describe STORE describes one\n",
+      model::OneLine(arguments.store),
+      count > kMostStores ? fmt::format("more than {}", kMostStores) : fmt::format("{}", count),
+      count == 1 ? "store" : "stores");
+  return 0;
+}
+
+bool IsDirectoryOfStores(const DescribeArguments& arguments, const model::Error& error) {
+  if (error.code() != model::ErrorCode::kUnsupported || arguments.path != "/") return false;
+  std::error_code ignored;
+  return IsUrl(arguments.store) || std::filesystem::is_directory(arguments.store, ignored);
+}
+
 model::Result<int> Describe(const DescribeArguments& arguments) {
-  NDLFS_TRY(const OpenedStore named, OpenStore(arguments.store, arguments.options.remote));
+  auto opened = OpenStore(arguments.store, arguments.options.remote);
+  if (!opened && IsDirectoryOfStores(arguments, opened.error())) return ListStores(arguments);
+  NDLFS_TRY(const OpenedStore named, std::move(opened));
   NDLFS_TRY(const OpenedStore store, FollowLinks(named, arguments.path));
   cache::ChunkCache cache(kDescribeCacheSize);
   const ReaderOf reader_of =

@@ -204,6 +204,7 @@ Result<OpenedStore> FollowLinks(const OpenedStore& store, std::string_view path)
     left.insert(left.begin(), target.begin(), target.end());
     at.object = "/";
   }
+  at.is_linked = links != 0;
   if (links != 0) {
     at.where = fmt::format("{}: {} is a link to {}{}", store.where, whole,
                            at.hierarchy == store.hierarchy ? "" : at.where + ":", at.object);
@@ -228,7 +229,8 @@ model::Error WithNearestName(const model::Error& error, const OpenedStore& store
   }
   const std::string_view nearest = Nearest(model::BaseName(store.object), candidates);
   if (nearest.empty()) {
-    const std::string arrays = ArraysOf(store);
+    // Of a link that leads nowhere, the link is what is wrong.
+    const std::string arrays = store.is_linked ? "" : ArraysOf(store);
     if (arrays.empty()) return error;
     return {error.code(), fmt::format("{}; the store has {}", error.message(), arrays)};
   }

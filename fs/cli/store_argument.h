@@ -24,6 +24,7 @@ struct OpenedStore {
   std::string path;
   // The object that was named: "/", but for a folder inside a mount.
   std::string object = "/";
+  bool is_linked = false;  // FollowLinks() has followed a link to `object`
 };
 
 // Opens the store at `path`: a file or directory, or a folder inside a mount,

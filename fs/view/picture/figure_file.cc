@@ -71,9 +71,9 @@ Result<std::string> EncodeFirst(const Figure& figure, std::span<const Detail> de
 }
 
 uint64_t FileSize(uint64_t bytes, uint64_t most) {
+  constexpr uint64_t kStep = uint64_t{4} << 10;
   if (bytes >= most) return most;
-  const uint64_t steps = (bytes + kLeastFileBytes - 1) / kLeastFileBytes;
-  return std::clamp(steps * kLeastFileBytes, kLeastFileBytes, most);
+  return std::clamp((bytes + kStep - 1) / kStep * kStep, kLeastFileBytes, most);
 }
 
 }  // namespace

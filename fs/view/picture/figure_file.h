@@ -12,7 +12,7 @@
 namespace ndlfs::fs::picture {
 
 // The smallest and the largest files. A picture shall not cost much more than what it shows.
-constexpr uint64_t kLeastFileBytes = uint64_t{4} << 10;
+constexpr uint64_t kLeastFileBytes = uint64_t{6} << 10;
 constexpr uint64_t kMostFileBytes = uint64_t{64} << 10;
 constexpr uint64_t kMostThumbnailBytes = uint64_t{16} << 10;
 

@@ -157,12 +157,12 @@ TEST_F(FigureFileTest, NoiseFitsInEveryFile) {
 }
 
 TEST_F(FigureFileTest, AFileIsAboutAsLargeAsTheArray) {
-  EXPECT_EQ(FigureFileSize(1), 4096U);
-  EXPECT_EQ(FigureFileSize(4096), 4096U);
+  EXPECT_EQ(FigureFileSize(1), 6144U);
+  EXPECT_EQ(FigureFileSize(4096), 6144U);
   EXPECT_EQ(FigureFileSize(4097), 8192U);
   EXPECT_EQ(FigureFileSize(60'000), 61'440U);
   EXPECT_EQ(FigureFileSize(uint64_t{1} << 62), 65'536U);
-  EXPECT_EQ(ThumbnailFileSize(100), 4096U);
+  EXPECT_EQ(ThumbnailFileSize(100), 6144U);
   EXPECT_EQ(ThumbnailFileSize(uint64_t{1} << 62), 16'384U);
 }
 
