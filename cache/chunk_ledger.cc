@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "backends/store/request_scope.h"
+#include "backends/store/source_clock.h"
 
 namespace ndlfs::cache {
 namespace {
@@ -43,10 +44,8 @@ constexpr int kShareForAbsent = 8;
 constexpr int64_t kClockStep = 10'000'000;  // nanoseconds
 constexpr int64_t kClockStepOfServer = 2'000'000'000;
 
-int64_t NowNs() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(
-             std::chrono::system_clock::now().time_since_epoch())
-      .count();
+int64_t NsOf(std::chrono::steady_clock::time_point time) {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(time.time_since_epoch()).count();
 }
 
 std::optional<backends::Generation> VersionOf(const std::optional<backends::ValueInfo>& info) {
@@ -55,7 +54,7 @@ std::optional<backends::Generation> VersionOf(const std::optional<backends::Valu
 
 }  // namespace
 
-ChunkLedger::ChunkLedger() : held_at_ns_(NowNs()), held_at_(Clock::now()) {}
+ChunkLedger::ChunkLedger() : held_at_(Clock::now()) {}
 
 ChunkLedger::~ChunkLedger() { all_notes -= noted_.size(); }
 
@@ -88,7 +87,6 @@ void ChunkLedger::Watch(MetadataLook have_metadata_changed, std::chrono::nanosec
   auto look = std::make_shared<const MetadataLook>(std::move(have_metadata_changed));
   model::MutexLock lock(mutex_);
   metadata_ = std::move(look);
-  held_at_ns_ = std::min(held_at_ns_, NowNs() - static_cast<int64_t>(age.count()));
   held_at_ = std::min(held_at_, Clock::now() - age);
 }
 
@@ -150,7 +148,7 @@ bool ChunkLedger::NeedsLook(const backends::Store& store, const Info& found,
 ChunkLedger::Look ChunkLedger::PlanLook(const FileId& file, const Info& found) {
   const backends::Store& store = *file.first;
   const model::MutexLock lock(mutex_);
-  Look look{.metadata = metadata_, .begin = Clock::now(), .begin_ns = NowNs()};
+  Look look{.metadata = metadata_, .begin = Clock::now()};
   looked_at_ = look.begin;
   if (!found || IsLate(store, found)) {
     ++looks_;
@@ -192,10 +190,7 @@ model::Result<bool> ChunkLedger::TakeLook(const Look& look) {
   if (look.has_all_notes) {
     looked_at_all_ = end;
     cost_all_ = cost_;
-    if (!change && !have_metadata_changed) {
-      held_at_ns_ = std::max(held_at_ns_, look.begin_ns);
-      held_at_ = std::max(held_at_, look.begin);
-    }
+    if (!change && !have_metadata_changed) held_at_ = std::max(held_at_, look.begin);
   }
   if (change) NoticeChange(*change);
   if (have_metadata_changed) {
@@ -227,18 +222,38 @@ bool ChunkLedger::AddVersion(const FileId& file, const Info& found) {
     return true;
   }
   noted_.emplace(file, VersionOf(found));
+  NoteClock(found);
   ++all_notes;
   return true;
 }
 
-// Times to come tell nothing: the clock is another one.
+// Times to come, by the clock of the source, tell nothing: somebody has set them.
 bool ChunkLedger::IsLate(const backends::Store& store, const Info& found) const {
   if (!found) return false;
   const int64_t step = store.looks_are_requests() ? kClockStepOfServer : kClockStep;
-  const int64_t from = held_at_ns_ - step;
-  const int64_t now = NowNs();
-  const auto is_late = [&](int64_t time) { return time >= from && time <= now; };
+  const auto clock = store.ClockNs();
+  const auto now = Clock::now();
+  int64_t from = 0;
+  int64_t to = 0;
+  if (clock) {
+    from = *clock - (NsOf(now) - NsOf(held_at_)) - step;
+    to = *clock + step;
+  } else {
+    const int64_t skew{backends::kMostClockSkew.count()};
+    from = to = backends::MachineClockNs();
+    from -= skew;
+    to += skew;
+    if (clock_lead_ns_) from = std::max(from, NsOf(held_at_) + *clock_lead_ns_ - step);
+  }
+  const auto is_late = [&](int64_t time) { return time >= from && time <= to; };
   return is_late(found->modified_ns) || is_late(found->placed_ns);
+}
+
+// Nobody can set the time at which a file was changed in any way.
+void ChunkLedger::NoteClock(const Info& found) {
+  if (!found || found->placed_ns == 0) return;
+  const int64_t lead = found->placed_ns - NsOf(Clock::now());
+  clock_lead_ns_ = std::max(clock_lead_ns_.value_or(lead), lead);
 }
 
 void ChunkLedger::Vouch(std::chrono::nanoseconds holds) {

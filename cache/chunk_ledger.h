@@ -29,6 +29,11 @@ namespace ndlfs::cache {
 // it look again: at the files that it has noted and, if it watches them, at the metadata. If
 // they are as they were, all that was read is what the source held at the time of this look.
 //
+// What was written after that is told by the clock of the source (Store::ClockNs()), which may
+// be that of another machine. Where nobody knows that clock, it shows at least the newest time
+// that the ledger has seen on a file, and goes on from there: a file that is newer than all
+// before it may have been written just now.
+//
 // All ledgers together note a limited number of files. A ledger that could not
 // note all reads answers Changed() with true, because nobody can tell that it
 // has not changed. Readers of the array continue nevertheless.
@@ -110,7 +115,6 @@ class ChunkLedger {
     Notes notes;
     bool has_all_notes = false;
     Clock::time_point begin;
-    int64_t begin_ns = 0;  // since 1970
   };
 
   static model::Result<std::optional<Info>> FindChange(const Notes& notes);
@@ -135,8 +139,9 @@ class ChunkLedger {
   Look PlanLook(const FileId& file, const Info& found) EXCLUDES(mutex_);
   // Looks at one file alone. False if it has changed.
   model::Result<bool> IsStill(const FileId& file, const Info& found) EXCLUDES(mutex_);
-  // Whether `found` was written after the time at which everything held.
+  // Whether `found` was written after the time at which everything held, or may have been.
   bool IsLate(const backends::Store& store, const Info& found) const REQUIRES(mutex_);
+  void NoteClock(const Info& found) REQUIRES(mutex_);
   // How long to wait after a look for a file that does not tell by its time that it is late.
   Clock::duration LookInterval(bool is_remote, bool is_there) const REQUIRES(mutex_);
   // All notes if they are few, or if looking at all of them has not cost much lately;
@@ -152,9 +157,11 @@ class ChunkLedger {
   mutable model::Mutex mutex_;
   std::map<FileId, Version> noted_ GUARDED_BY(mutex_);
   std::shared_ptr<const MetadataLook> metadata_ GUARDED_BY(mutex_);  // null: not watched
-  // When all that is noted, and the metadata, were in the source together; since 1970.
-  int64_t held_at_ns_ GUARDED_BY(mutex_);
-  Clock::time_point held_at_ GUARDED_BY(mutex_);  // the same moment
+  // When all that is noted, and the metadata, were in the source together.
+  Clock::time_point held_at_ GUARDED_BY(mutex_);
+  // The clock of the source is ahead of the steady clock by so many nanoseconds at least, as
+  // times of files tell; none: no time was seen.
+  std::optional<int64_t> clock_lead_ns_ GUARDED_BY(mutex_);
   Clock::time_point looked_at_ GUARDED_BY(mutex_);
   Clock::duration cost_ GUARDED_BY(mutex_){};  // of the last look
   uint64_t looks_ GUARDED_BY(mutex_) = 0;      // at files that have begun so far

@@ -11,6 +11,11 @@ target_include_directories(ndlfs_build_flags INTERFACE "${PROJECT_SOURCE_DIR}")
 if(CMAKE_CXX_COMPILER_ID MATCHES Clang)
   target_compile_options(ndlfs_build_flags INTERFACE -Wthread-safety)
 endif()
+if(NOT CMAKE_BUILD_TYPE STREQUAL Debug)
+  # Equal sources give equal programs, whatever folders they are built in.
+  target_compile_options(ndlfs_build_flags INTERFACE
+    "-ffile-prefix-map=${PROJECT_SOURCE_DIR}=." "-ffile-prefix-map=${PROJECT_BINARY_DIR}=build")
+endif()
 if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
   # g++ 12 is wrong about lengths of strings that it has inlined (GCC bug 105651), and about
   # members that have defaults. clang and the sanitizers see where these are meant.

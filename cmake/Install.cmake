@@ -13,9 +13,9 @@ install(CODE [[
 ]])
 
 # The program writes its completions itself. One that is built for another machine
-# cannot; then there are none.
+# needs CMAKE_CROSSCOMPILING_EMULATOR for it; without one there are none.
 set(NDLFS_ZSH_DIR share/zsh/site-functions CACHE STRING "Where zsh looks for completions")
-install(CODE "set(program \"$<TARGET_FILE:ndlfs>\")\nset(zsh \"${NDLFS_ZSH_DIR}\")")
+install(CODE "set(program ${CMAKE_CROSSCOMPILING_EMULATOR} \"$<TARGET_FILE:ndlfs>\")\nset(zsh \"${NDLFS_ZSH_DIR}\")")
 install(CODE [[
   set(share "$ENV{DESTDIR}${CMAKE_INSTALL_PREFIX}")
   foreach(shell_file "bash:share/bash-completion/completions/ndlfs" "zsh:${zsh}/_ndlfs"
@@ -23,7 +23,7 @@ install(CODE [[
     string(REPLACE ":" ";" pair "${shell_file}")
     list(GET pair 0 shell)
     list(GET pair 1 file)
-    execute_process(COMMAND "${program}" completion ${shell} OUTPUT_VARIABLE text RESULT_VARIABLE status
+    execute_process(COMMAND ${program} completion ${shell} OUTPUT_VARIABLE text RESULT_VARIABLE status
                     ERROR_QUIET)
     if(status EQUAL 0)
       file(WRITE "${share}/${file}" "${text}")

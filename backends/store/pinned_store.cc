@@ -19,6 +19,7 @@ class PinnedStore final : public Store {
   model::Result<std::vector<StoreEntry>> List(std::string_view prefix) const override {
     return store_->List(prefix);
   }
+  std::optional<int64_t> ClockNs() const override { return store_->ClockNs(); }
   uint64_t held_bytes() const override { return store_->held_bytes(); }
   std::string Describe(std::string_view key) const override { return store_->Describe(key); }
 

@@ -7,12 +7,15 @@
 
 #include "backends/store/file_name.h"
 #include "backends/store/keys.h"
+#include "backends/store/source_clock.h"
 
 namespace ndlfs::backends {
 
 model::Result<std::string> Source::ReadLink(std::string_view) const {
   return model::IoError(EINVAL, "readlink");
 }
+
+std::optional<int64_t> Source::ClockNs() const { return MachineClockNs(); }
 
 bool Source::IsFile(std::string_view path) const {
   const auto status = Stat(path, Follow::kYes);

@@ -102,6 +102,9 @@ class Source {
   // The source that this one reads through; itself if there is no other one.
   virtual const Source& base() const { return *this; }
 
+  // As Store::ClockNs(), of the file system that the top is on.
+  virtual std::optional<int64_t> ClockNs() const;
+
   // Whether the tree may have symbolic links.
   virtual bool has_symlinks() const { return false; }
   // Whether each look at a path is a request to a server. If so, stores are

@@ -5,6 +5,8 @@
 #include <cstring>
 #include <utility>
 
+#include "backends/store/source_clock.h"
+
 namespace ndlfs::backends {
 namespace {
 
@@ -82,6 +84,8 @@ model::Result<std::optional<Value>> Part(const Value& value, const ReadRequest& 
 }
 
 }  // namespace
+
+std::optional<int64_t> Store::ClockNs() const { return MachineClockNs(); }
 
 ByteRange ReadOptions::Clip(uint64_t total_size) const {
   uint64_t begin = std::min(range.offset, total_size);

@@ -28,6 +28,10 @@ struct ValueInfo {
   // When the source told this, for an answer out of what a store remembers; nullopt: the source
   // was asked for this answer. No fact about the value, and so not compared.
   std::optional<std::chrono::steady_clock::time_point> told_at = std::nullopt;
+  // False if a later version may get the same generation, because the source cannot tell its
+  // versions apart, or the value is too young for that. Nothing is kept on disk then. No fact
+  // about the value, and so not compared.
+  bool is_settled = true;
 
   // The same of a part of the value, which has `part_size` bytes.
   ValueInfo OfPart(uint64_t part_size) const {
@@ -170,6 +174,11 @@ class Store {
   // Children of `prefix` ("" is the root) sorted by name; empty if there is no
   // such prefix.
   virtual model::Result<std::vector<StoreEntry>> List(std::string_view prefix) const = 0;
+
+  // The present time by the clock that gives the values their times, in nanoseconds since 1970;
+  // nullopt if nobody knows that clock. It may be a little behind, and never ahead. Times of
+  // values are compared with this one, and not with the clock of this machine.
+  virtual std::optional<int64_t> ClockNs() const;
 
   // About how many bytes of memory the store takes for indexes of its keys, in
   // addition to a few KiB.

@@ -162,12 +162,7 @@ Result<void> AllowUrls(RemotePlace& place, const RemoteAccess& access,
   of_targets.token_file.clear();  // it is for the server of the source
   const auto open = [of_targets, client](const backends::Url& top) -> Result<SourcePtr> {
     NDLFS_TRY(const Scheme* scheme, SchemeOf(top));
-    // The names of S3 are not encoded.
-    const std::string text =
-        top.scheme == "s3"
-            ? "s3://" + top.host + backends::PercentDecode(top.path).value_or("/")
-            : WholeText(top);
-    NDLFS_TRY(SourcePtr source, scheme->open(text, of_targets, client));
+    NDLFS_TRY(SourcePtr source, scheme->open(WholeText(top), of_targets, client));
     RemotePlace target = {std::move(source), "", nullptr};
     NDLFS_RETURN_IF_ERROR(AddBlockCache(target, of_targets));
     return target.source;
@@ -219,6 +214,10 @@ Result<RemotePlace> OpenUrl(const std::string& text, const RemoteAccess& access)
     }
   }
   NDLFS_TRY(SourcePtr source, scheme->open(text, access, client), shown);
+  if (name.empty()) {
+    const auto& remote = dynamic_cast<const backends::RemoteSource&>(*source);
+    NDLFS_RETURN_IF_ERROR(remote.CheckTop());  // names the URL
+  }
   return Finished({std::move(source), "", statistics}, access, client);
 }
 

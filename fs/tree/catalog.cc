@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "backends/store/file_name.h"
+#include "backends/store/source_clock.h"
 
 namespace ndlfs::fs {
 
@@ -60,10 +61,9 @@ bool Catalog::IsKnownPlain(const backends::FileStatus& status) const {
 // Two seconds are the coarsest there is, and a time to come is no time to go by.
 bool Catalog::IsSettled(const backends::FileStatus& status) const {
   if (services_.freshness.immutable()) return true;
-  constexpr int64_t kCoarsest = 2'000'000'000;
-  const auto now = std::chrono::system_clock::now().time_since_epoch();
-  const int64_t latest = std::chrono::nanoseconds(now).count() - kCoarsest;
-  return status.mtime_ns < latest && status.ctime_ns < latest;
+  constexpr std::chrono::seconds kCoarsest(2);
+  const auto clock = services_.source->ClockNs();
+  return backends::IsOlderThan(std::max(status.mtime_ns, status.ctime_ns), kCoarsest, clock);
 }
 
 // A file is what it was as long as its generation is the same. What makes a

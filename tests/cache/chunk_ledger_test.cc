@@ -10,6 +10,7 @@
 #include <thread>
 #include <utility>
 
+#include "backends/store/source_clock.h"
 #include "tests/support/memory_store.h"
 
 namespace ndlfs::cache {
@@ -159,6 +160,48 @@ TEST_F(ChunkLedgerTest, AFileOfATimeToComeIsLateByTheOtherTime) {
   found->modified_ns += int64_t{3'600'000'000'000};
   EXPECT_FALSE(ledger_.NoteRead(store_, "1", found));
 }
+
+// The clock of another machine may differ from this one by any time.
+class ChunkLedgerClockTest : public ChunkLedgerTest,
+                             public testing::WithParamInterface<int64_t> {
+ protected:
+  static int64_t Ns(int64_t seconds) { return seconds * 1'000'000'000; }
+  // A file that was written so many seconds ago, by the clock of the source.
+  std::optional<backends::ValueInfo> Written(const std::string& key, int64_t seconds_ago) {
+    auto found = WriteNow(key);
+    found->placed_ns = found->modified_ns + Ns(GetParam() - seconds_ago);
+    found->modified_ns = 1;  // set back after it was written
+    return found;
+  }
+  std::optional<int64_t> SourceClock() const {
+    return backends::MachineClockNs() + Ns(GetParam());
+  }
+};
+
+TEST_P(ChunkLedgerClockTest, AFileIsLateByTheClockOfItsSource) {
+  store_->set_clock([this] { return SourceClock(); });
+  ASSERT_TRUE(ledger_.NoteRead(store_, "0", Written("0", 100)));
+  const size_t before = store_->stats();
+  ASSERT_TRUE(ledger_.NoteRead(store_, "1", Written("1", 50)));
+  EXPECT_EQ(store_->stats(), before + 1) << "only by WriteNow(): it was there before";
+  store_->Put("0", "new");
+  EXPECT_FALSE(ledger_.NoteRead(store_, "2", Written("2", 0)));
+}
+
+TEST_P(ChunkLedgerClockTest, WhereNobodyKnowsTheClockANewerFileThanAllBeforeIsLate) {
+  store_->set_clock([] { return std::nullopt; });
+  ASSERT_TRUE(ledger_.NoteRead(store_, "0", Written("0", 100)));
+  ASSERT_TRUE(ledger_.NoteRead(store_, "1", Written("1", 50)));
+  const size_t before = store_->stats();
+  const uint64_t looks = ledger_.Expect(store_, "2").looks;
+  ASSERT_TRUE(ledger_.NoteRead(store_, "2", Written("2", 80), looks));
+  EXPECT_EQ(store_->stats(), before + 1) << "only by WriteNow(): it is older than another";
+  store_->Put("0", "new");
+  EXPECT_FALSE(ledger_.NoteRead(store_, "3", Written("3", 0)));
+}
+
+INSTANTIATE_TEST_SUITE_P(Skews, ChunkLedgerClockTest,
+                         testing::Values(-3600, -60, -1, 0, 1, 60, 3600));
 
 TEST_F(ChunkLedgerTest, AFileThatIsNotThereIsAChangeWhereAnotherHasChangedToo) {
   store_->Put("0.0", "old");

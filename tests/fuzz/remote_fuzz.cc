@@ -22,7 +22,7 @@ void Require(bool condition) {
 }
 
 void RunIndexPage(std::string_view content_type, std::string_view page) {
-  const auto objects = ParseIndexPage(content_type, page);
+  const auto objects = ParseIndexPage(content_type, page, "http://host/a%20dir/");
   if (!objects) return;
   for (const ListedObject& object : *objects) Require(!object.info);
 }

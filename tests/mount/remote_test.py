@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: MIT
 """Mounts of URLs: what they show, what they ask the server for, and what they do with one that lies."""
+import email.utils
+import html
 import json
 import os
+import shutil
 import subprocess
 import sys
 import threading
 import time
 import unittest
+import urllib.parse
 
 import harness
 import netCDF4
@@ -210,6 +214,156 @@ class RoundsTest(RemoteCase):
                 self.assertLessEqual(rounds, 3)
 
 
+class HabitsTest(RemoteCase):
+    """Servers that answer otherwise than nginx: a mount shows the same."""
+
+    def fill(self):
+        super().fill()
+        group = zarr.open_group(self.path("store.zarr"), "a")
+        group.create_dataset("sparse", data=VALUES, chunks=(16, 48), fill_value=7)
+        os.unlink(self.path("store.zarr", "sparse", "1.0"))
+        zarr.consolidate_metadata(self.path("store.zarr"))
+        np.save(self.path("x.npy"), VALUES)
+        harness.write(self.path("hello.txt"), "hello\n" * 40)
+        harness.write(self.path("empty.bin"), "")
+
+    def assert_shows_all(self, mount, has_absent=True):
+        np.testing.assert_array_equal(self.array(mount.path, "store.zarr", "a"), VALUES)
+        np.testing.assert_array_equal(self.array(mount.path, "x.npy"), VALUES)
+        self.assertEqual(harness.read(mount.path, "hello.txt"), b"hello\n" * 40)
+        self.assertEqual(harness.read(mount.path, "empty.bin"), b"")
+        self.assertEqual(os.stat(mount.join("hello.txt")).st_size, 240)
+        if has_absent:
+            expected = VALUES.copy()
+            expected[16:32] = 7
+            np.testing.assert_array_equal(self.array(mount.path, "store.zarr", "sparse"), expected)
+
+    def test_mount_shows_the_same(self):
+        for name, habit in lying_server.HABITS.items():
+            for lists in (True, False):
+                with self.subTest(name, lists=lists):
+                    self.server.lists, self.server.lie = lists, habit
+                    with harness.Mount(self.url()) as mount:
+                        # Nobody can tell that page from one to log in, which may hide a chunk.
+                        self.assert_shows_all(mount, has_absent=name != "page_for_absent")
+                        if name == "page_for_absent":
+                            with self.assertRaises(OSError):
+                                harness.read(mount.path, "store.zarr", "sparse", "data.raw")
+                    self.assertIn("sparse:", self.run_ok(harness.BINARY, "describe", self.url("store.zarr")))
+
+    def test_copies_have_all_bytes(self):
+        copy = os.path.join(self.scratch, "copy")
+        for name in ("head_without_length", "head_of_no_bytes", "no_length_at_all"):
+            self.server.lie = lying_server.HABITS[name]
+            with self.subTest(name), harness.Mount(self.url()) as mount:
+                self.run_ok("cp", mount.join("hello.txt"), copy)
+                self.assertEqual(harness.read(copy), b"hello\n" * 40)
+
+    def test_refused_chunks_are_errors_where_nothing_can_be_read_any_more(self):
+        self.server.lie = lying_server.HABITS["refused_for_absent"]
+        mount = self.mount(self.url("store.zarr"), "--revalidate=0")
+        self.assertEqual(np.load(mount.join("sparse", "data.npy"))[16, 0], 7)
+        self.server.lie = lambda _, handler: (handler.answer(403), True)[1]
+        time.sleep(5.5)  # for so long the server is not asked again whether it refuses all
+        with self.assertRaises(OSError):
+            harness.read(mount.path, "sparse", "data.raw")
+
+    def test_chunk_that_may_not_be_read_is_an_error_and_no_fill_value(self):
+        self.server.lie = lambda path, handler: path.endswith("/a/1.0") and (handler.answer(403), True)[1]
+        for lists in (True, False):
+            self.server.lists = lists
+            with self.subTest(lists=lists), harness.Mount(self.url("store.zarr")) as mount:
+                with self.assertRaises(PermissionError):
+                    harness.read(mount.path, "a", "data.raw")
+
+    def test_index_pages_of_any_kind(self):
+        quote = urllib.parse.quote
+        kinds = {
+            "relative": lambda path, name: f'href="{quote(name)}"',
+            "absolute": lambda path, name: f'href="{quote(path + name)}"',
+            "with host": lambda path, name: f'href="{self.url(quote(path.lstrip("/") + name))}"',
+            "single quotes": lambda path, name: f"  HREF = '{quote(name)}'",
+            "no quotes": lambda path, name: f"href={quote(name)}",
+            "raw": lambda path, name: f'href="{html.escape(name)}"'}
+        os.mkdir(self.path("Now 100% better"))
+        harness.write(self.path("Now 100% better", "a b.txt"), "text")
+        for kind, link in kinds.items():
+            self.server.lie = lying_server.index_page(link)
+            with self.subTest(kind), harness.Mount(self.url()) as mount:
+                self.assertEqual(sorted(os.listdir(mount.path)), sorted([".ndlfs", *os.listdir(self.source)]))
+                self.assertEqual(harness.read(mount.path, "Now 100% better", "a b.txt"), b"text")
+
+
+class MountErrorTest(RemoteCase):
+    def refused(self, url, *options):
+        point = os.path.join(self.scratch, "point")
+        os.makedirs(point, exist_ok=True)
+        for foreground in ([], ["--foreground"]):
+            result = self.run_ndlfs("mount", url, point, "--timeout=2", *options, *foreground)
+            self.assertEqual(result.returncode, 1)
+            self.assertEqual(len(result.stderr.splitlines()), 1, result.stderr)
+        return result.stderr
+
+    def test_one_line_says_what_is_wrong(self):
+        self.assertIn("Couldn't connect to server", self.refused("http://127.0.0.1:1/"))
+        self.assertIn("Could not resolve host", self.refused("http://host.invalid/"))
+        self.assertIn("SSL", self.refused(self.url().replace("http:", "https:")))
+
+
+class BlockCacheTest(RemoteCase):
+    """What one mount has kept is not shown by another one when the file has changed, whatever the server tells."""
+
+    YEAR = 365 * 86400
+
+    def fill(self):
+        zarr.open_group(self.path("store.zarr"), "w").create_dataset("a", data=VALUES, chunks=(16, 48), compressor=None)
+
+    def write_value(self, value, age):
+        zarr.open_group(self.path("store.zarr"), "a")["a"][:] = VALUES + value
+        for chunk in range(4):
+            path = self.path("store.zarr", "a", f"{chunk}.0")
+            os.utime(path, (time.time() - age, time.time() - age))
+
+    def assert_new_value_is_shown(self, validators, ages=(YEAR, YEAR - 1000)):
+        self.server.validators = validators
+        blocks = os.path.join(self.scratch, "blocks")
+        for value, age in enumerate(ages):
+            self.write_value(value, age)
+            for _ in range(2):
+                with harness.Mount(self.url("store.zarr"), "--block-cache", blocks, "--revalidate=0") as mount:
+                    np.testing.assert_array_equal(self.array(mount.path, "a"), VALUES + value)
+        kept = any("new." not in name and os.path.isfile(os.path.join(blocks, name)) and
+                   os.path.getsize(os.path.join(blocks, name)) > 3000 for name in harness.walk(blocks))
+        shutil.rmtree(blocks)
+        return kept
+
+    def test_validators_that_cannot_tell(self):
+        def modified(status, ahead=0):
+            return email.utils.formatdate(status.st_mtime + ahead, usegmt=True)
+        kinds = {
+            "good": (True, lying_server.validators),
+            "constant weak tag": (True, lambda status: {"ETag": 'W/"x"', "Last-Modified": modified(status)}),
+            "constant tag": (True, lambda status: {"ETag": '"x"', "Last-Modified": modified(status)}),
+            "empty tag": (False, lambda status: {"ETag": '""'}),
+            "weak tag alone": (False, lambda status: {"ETag": 'W/"x"'}),
+            "nothing": (False, lambda status: {})}
+        for kind, (is_kept, validators) in kinds.items():
+            with self.subTest(kind):
+                self.assertEqual(self.assert_new_value_is_shown(validators), is_kept)
+
+    def test_young_by_the_clock_of_the_server(self):
+        """A file that was written in this second may be written in it again, even if the second seems old here."""
+        for behind in (0, 60):
+            now = email.utils.formatdate(time.time() - behind, usegmt=True)
+
+            def tell_time(_, handler, now=now):
+                handler.date_time_string = lambda *_: now
+                return False
+            self.server.lie = tell_time
+            with self.subTest(behind=behind):
+                self.assertFalse(self.assert_new_value_is_shown(lambda status, now=now: {"Last-Modified": now}))
+
+
 class LieTest(RemoteCase):
     def mounted(self, *options):
         return self.mount(self.url("store.zarr"), "--revalidate=0", "--timeout=3", *options)
@@ -228,7 +382,8 @@ class LieTest(RemoteCase):
     def test_lies_are_errors_and_never_data(self):
         lies = {
             "page of HTML": lambda h: h.answer(200, b"<html>sorry</html>", Content_Type="text/html"),
-            "content encoding": lambda h: h.answer(200, b"xx", Content_Encoding="gzip"),
+            "content encoding": lambda h: h.answer(200, b"xx", Content_Encoding="br"),
+            "not gzip": lambda h: h.answer(200, b"xx", Content_Encoding="gzip"),
             "status 418": lambda h: h.answer(418),
             "another server": lambda h: h.answer(302, Location="http://localhost:1/x"),
             "link-local": lambda h: h.answer(302, Location="http://169.254.169.254/latest"),
@@ -267,6 +422,19 @@ class LieTest(RemoteCase):
         group = zarr.open_group(self.path("store.zarr"), "a")
         group["a"][:] = VALUES + 1
         self.assertIn(self.read_raw(mount.path, "a"), ((VALUES + 1).tobytes(),))
+
+    def test_constant_tag_beside_a_later_time_is_another_version(self):
+        for tag in ('"x"', 'W/"x"'):
+            self.server.validators = lambda status, tag=tag: lying_server.validators(status) | {"ETag": tag}
+            zarr.open_group(self.path("store.zarr"), "a")["b"][:] = VALUES
+            for chunk in range(4):
+                os.utime(self.path("store.zarr", "b", f"{chunk}.0"), (10**9, 10**9))
+            with self.subTest(tag), harness.Mount(self.url("store.zarr"), "--revalidate=0") as mount:
+                np.testing.assert_array_equal(self.array(mount.path, "b"), VALUES)
+                zarr.open_group(self.path("store.zarr"), "a")["b"][:] = VALUES + 1
+                for chunk in range(4):
+                    os.utime(self.path("store.zarr", "b", f"{chunk}.0"), (10**9 + 100, 10**9 + 100))
+                np.testing.assert_array_equal(self.array(mount.path, "b"), VALUES + 1)
 
     def test_server_that_dies_and_comes_back(self):
         mount = self.mounted("--cache-size=0")

@@ -162,6 +162,67 @@ class TreeTest(S3TestCase):
         self.assertEqual(harness.walk(mount.path), ["a", "d", "ok", "x", "x/y"])
 
 
+    def test_keys_in_urls_are_as_they_are(self):
+        for number, name in enumerate(("sp%20ace.zarr", "sp ace.zarr", "h#a?q&=.zarr", "100% x.zarr", "ü+ä.zarr")):
+            self.write_store(name, seed=number)
+        for number, name in enumerate(("sp%20ace.zarr", "sp ace.zarr", "h#a?q&=.zarr", "100% x.zarr", "ü+ä.zarr")):
+            for url in (f"s3://bucket/{name}", f"s3://bucket/{name}/"):
+                with self.subTest(url), harness.Mount(url) as mount:
+                    self.assert_reads(mount, values(number), "")
+        self.assertIn("sp%2520ace.zarr: open: No such file", self.refused("describe", "s3://bucket/sp%2520ace.zarr"))
+
+
+class MountErrorTest(S3TestCase):
+    def refused_mount(self, url, *options):
+        point = os.path.join(self.scratch, "point")
+        os.makedirs(point, exist_ok=True)
+        for foreground in ([], ["--foreground"]):
+            said = self.refused("mount", url, point, *options, *foreground)
+            self.assertEqual(len(said.splitlines()), 1, said)
+        return said
+
+    def test_one_line_says_what_is_wrong(self):
+        self.write_store()
+        for url in ("s3://another", "s3://another/a.zarr"):
+            self.assertIn("there is no such bucket", self.refused_mount(url))
+        self.stub.region = "eu-test-2"  # the server names it, and so another one is no error
+        self.assert_reads(self.mount(), values())
+        self.stub.fault = lambda _: (400, {}, b"<Error><Code>AuthorizationHeaderMalformed</Code></Error>")
+        self.assertIn("see --region", self.refused_mount("s3://bucket"))
+        self.stub.fault = None
+        for url in ("s3://bucket", "s3://bucket/a.zarr"):
+            os.environ["AWS_SECRET_ACCESS_KEY"] = SECRET + "x"
+            self.assertIn("the secret key is wrong", self.refused_mount(url))
+            os.environ["AWS_SECRET_ACCESS_KEY"] = SECRET
+        os.environ["AWS_ACCESS_KEY_ID"] = "unknown"
+        self.assertIn("the access key is unknown there", self.refused_mount("s3://bucket"))
+        self.assertIn("Couldn't connect", self.refused_mount("s3://bucket", "--endpoint=http://127.0.0.1:1", "--timeout=2"))
+
+
+class UnlistedTest(S3TestCase):
+    """A bucket that may be read and not listed answers 403 for what it does not have."""
+
+    def setUp(self):
+        super().setUp()
+        write_groups(os.path.join(self.source, "2.zarr"), 2)
+        write_groups(os.path.join(self.source, "3.zarr"), 3)
+        for chunk, path in enumerate(("2.zarr/t/0", "3.zarr/t/c/0")):
+            os.makedirs(os.path.dirname(os.path.join(self.source, path)), exist_ok=True)
+            numpy.array([1, 2], "<i4").tofile(os.path.join(self.source, path))
+        self.stub.fault = lambda request: None if request.key in self.stub.objects else \
+            (403, {}, b"<Error><Code>AccessDenied</Code></Error>")
+        self.stub.public = True
+
+    def test_stores_are_read_and_absent_chunks_are_the_fill_value(self):
+        for options in ([], ["--no-sign-request"]):
+            for store in ("2.zarr", "3.zarr"):
+                for url in ("s3://bucket", f"s3://bucket/{store}"):
+                    with self.subTest(url, options=options), harness.Mount(url, *options) as mount:
+                        path = [store] if url == "s3://bucket" else []
+                        numpy.testing.assert_array_equal(numpy.load(mount.join(*path, "t", "data.npy")), [1, 2, 0, 0])
+                        numpy.testing.assert_array_equal(numpy.load(mount.join(*path, "g/u", "data.npy")), [0] * 4)
+
+
 class AccessTest(S3TestCase):
     def test_what_is_refused_says_why_and_no_secret(self):
         self.write_store()

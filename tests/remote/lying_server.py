@@ -1,6 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""An HTTP server for tests: serves files of a directory, counts requests, and lies where it is told to."""
+"""An HTTP server for tests: serves files of a directory, counts requests, and lies where it is told to.
+
+HABITS are what honest servers do otherwise than nginx, each a function for Server.lie.
+"""
 import email.utils
+import gzip
+import html
 import http.server
 import json
 import os
@@ -11,6 +16,11 @@ import time
 import urllib.parse
 
 
+def validators(status):
+    return {"ETag": f'"{status.st_mtime_ns:x}-{status.st_size:x}"',
+            "Last-Modified": email.utils.formatdate(status.st_mtime, usegmt=True)}
+
+
 class Server:
     """Serves `directory` until stop(). `lie(path, handler)` is asked first: it returns True if it has answered."""
 
@@ -18,6 +28,7 @@ class Server:
         self.directory = directory
         self.lists = lists
         self.lie = None
+        self.validators = validators  # what tells the versions of a file apart, from its status
         self.requests = []  # "GET /path"
         self.under_way = 0
         self.most_under_way = 0
@@ -70,6 +81,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
     owner = None
+    more_headers = {}  # of each answer
 
     def log_message(self, *_):
         pass
@@ -101,7 +113,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
     def answer(self, status, body=b"", length=None, **headers):
         """`length` is what the answer claims; a shorter body ends the connection."""
         self.send_response(status)
-        for name, value in headers.items():
+        for name, value in (headers | self.more_headers).items():
             self.send_header(name.replace("_", "-"), value)
         self.send_header("Content-Length", str(len(body) if length is None else length))
         self.end_headers()
@@ -125,10 +137,9 @@ class _Handler(http.server.BaseHTTPRequestHandler):
                 status = os.fstat(file.fileno())
         except OSError:
             return self.answer(404)
-        etag = f'"{status.st_mtime_ns:x}-{status.st_size:x}"'
-        if self.headers.get("If-Match", etag) != etag:
+        headers = self.owner.validators(status)
+        if "If-Match" in self.headers and self.headers["If-Match"] != headers.get("ETag"):
             return self.answer(412)
-        headers = {"ETag": etag, "Last-Modified": email.utils.formatdate(status.st_mtime, usegmt=True)}
         wanted = self.headers.get("Range")
         if not wanted:
             return self.answer(200, data, **headers)
@@ -147,3 +158,82 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         entries = [{"name": entry.name, "type": "directory" if entry.is_dir() else "file"}
                    for entry in os.scandir(name) if not entry.name.startswith(".")]
         return self.answer(200, json.dumps(entries).encode(), Content_Type="application/json")
+
+
+def _is_file(path, handler):
+    return os.path.isfile(handler.owner.directory + path)
+
+
+def _is_absent(path, handler):
+    return not os.path.exists(handler.owner.directory + path)
+
+
+def head_without_length(path, handler):
+    if handler.command != "HEAD" or not _is_file(path, handler):
+        return False
+    handler.send_response(200)
+    handler.end_headers()
+    return True
+
+
+def head_of_no_bytes(path, handler):
+    return handler.command == "HEAD" and _is_file(path, handler) and (handler.answer(200), True)[1]
+
+
+def no_head(_, handler):
+    return handler.command == "HEAD" and (handler.answer(405), True)[1]
+
+
+def no_length_at_all(path, handler):
+    """As a proxy that sends everything in chunks, and knows no ranges."""
+    if not _is_file(path, handler):
+        return False
+    handler.send_response(200)
+    handler.send_header("Transfer-Encoding", "chunked")
+    handler.end_headers()
+    if handler.command != "HEAD":
+        with open(handler.owner.directory + path, "rb") as file:
+            while piece := file.read(1000):
+                handler.wfile.write(b"%x\r\n%s\r\n" % (len(piece), piece))
+        handler.wfile.write(b"0\r\n\r\n")
+    return True
+
+
+def refused_for_absent(path, handler):
+    return _is_absent(path, handler) and (handler.answer(403, b"<Error><Code>AccessDenied</Code></Error>"), True)[1]
+
+
+def page_for_absent(path, handler):
+    page = b"<!doctype html><html><body>app</body></html>"
+    return _is_absent(path, handler) and (handler.answer(200, page, Content_Type="text/html"), True)[1]
+
+
+def gzip_of_documents(path, handler):
+    if not _is_file(path, handler) or not os.path.basename(path).startswith(".z"):
+        return False
+    with open(handler.owner.directory + path, "rb") as file:
+        handler.answer(200, gzip.compress(file.read()), Content_Encoding="gzip", ETag='"gzip"')
+    return True
+
+
+def aws_chunked(_, handler):
+    handler.more_headers = {"Content-Encoding": "aws-chunked"}
+    return False
+
+
+HABITS = {habit.__name__: habit for habit in (head_without_length, head_of_no_bytes, no_head, no_length_at_all,
+                                              refused_for_absent, page_for_absent, gzip_of_documents, aws_chunked)}
+
+
+def index_page(link):
+    """Directories are pages of HTML; `link` makes the link to a name out of the path of the page and the name."""
+    def habit(path, handler):
+        folder = handler.owner.directory + path
+        if not os.path.isdir(folder) or not path.endswith("/"):
+            return False
+        names = [name + "/" * os.path.isdir(os.path.join(folder, name)) for name in sorted(os.listdir(folder))]
+        page = f"<html><head><title>Index of {html.escape(path)}</title></head><body><A HREF='../'>up</A>"
+        page += "".join(f"<a {link(path, name)}>{html.escape(name)}</a>\n" for name in names)
+        handler.answer(200, page.encode(), Content_Type="text/html; charset=utf-8")
+        return True
+    return habit

@@ -44,6 +44,15 @@ class MemoryStore final : public backends::Store {
     const std::scoped_lock lock(mutex_);
     placed_ns_ = placed_ns;
   }
+  // What ClockNs() tells; null: the clock of this machine.
+  void set_clock(std::function<std::optional<int64_t>()> clock) {
+    const std::scoped_lock lock(mutex_);
+    source_clock_ = std::move(clock);
+  }
+  std::optional<int64_t> ClockNs() const override {
+    const std::scoped_lock lock(mutex_);
+    return source_clock_ ? source_clock_() : Store::ClockNs();
+  }
   // From now on all values have the same generation, as the members of an archive do.
   void ShareGeneration() {
     const std::scoped_lock lock(mutex_);
@@ -99,6 +108,7 @@ class MemoryStore final : public backends::Store {
     std::string text;
     uint64_t stamp;
   };
+  std::function<std::optional<int64_t>()> source_clock_;
 
   backends::ValueInfo InfoOf(const Value& value) const {
     const uint64_t version = shares_generation_ ? 1 : value.stamp;

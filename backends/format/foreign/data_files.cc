@@ -50,6 +50,7 @@ class RequiredFiles final : public Store {
   }
   std::string Describe(std::string_view key) const override { return files_->Describe(key); }
   bool ReadsInParts() const override { return files_->ReadsInParts(); }
+  std::optional<int64_t> ClockNs() const override { return files_->ClockNs(); }
 
  private:
   Result<std::optional<ReadResult>> DoRead(std::string_view key, const ReadOptions& options,

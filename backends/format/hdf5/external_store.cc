@@ -35,6 +35,7 @@ class ExternalStore final : public Store {
   std::string Describe(std::string_view) const override {
     return parts_.front().store->Describe("");
   }
+  std::optional<int64_t> ClockNs() const override { return parts_.front().store->ClockNs(); }
 
  private:
   uint64_t end() const { return parts_.back().begin + parts_.back().bytes; }

@@ -14,6 +14,7 @@
 #include "backends/store/keys.h"
 #include "backends/store/metadata_turn.h"
 #include "backends/store/partial_listing.h"
+#include "backends/store/source_clock.h"
 #include "model/path_name.h"
 
 namespace ndlfs::backends::zarr {
@@ -112,11 +113,9 @@ void MakeImplicit(bool is_v3, std::string_view prefix, NodeFiles& files) {
 
 // Whether the file would get other times if a program wrote it again now. The clock of file
 // times ticks in steps of some milliseconds. The clock of a server is unknown.
-bool IsSettled(const ValueInfo& stamp) {
-  constexpr int64_t kSettled = 2'000'000'000;
-  const auto now = std::chrono::system_clock::now().time_since_epoch();
-  const int64_t now_ns = std::chrono::duration_cast<std::chrono::nanoseconds>(now).count();
-  return stamp.placed_ns != 0 && stamp.placed_ns < now_ns - kSettled;
+bool IsSettled(const ValueInfo& stamp, const Store& store) {
+  return stamp.placed_ns != 0 &&
+         IsOlderThan(stamp.placed_ns, std::chrono::seconds(2), store.ClockNs());
 }
 
 }  // namespace
@@ -685,7 +684,7 @@ std::shared_ptr<const SharedDocument> MetadataReader::KnownDocument(
 
 void MetadataReader::NoteDocument(const NodeFiles& files,
                                   const std::shared_ptr<const SharedDocument>& document) const {
-  if (!files.stamp || files.consolidated || !IsSettled(*files.stamp)) return;
+  if (!files.stamp || files.consolidated || !IsSettled(*files.stamp, *store_)) return;
   if (known_documents_.size() >= kMostKnownDocuments) known_documents_.clear();
   known_documents_[HashOf(files)] = document;
 }

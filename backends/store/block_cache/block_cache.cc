@@ -53,15 +53,34 @@ uint64_t Checksum(std::string_view key, ConstByteSpan block) {
   return XXH3_64bits_withSeed(block.data(), block.size(), XXH3_64bits(key.data(), key.size()));
 }
 
-// "3f/09a8...": a folder and a name in it.
+// "3f" and "09a8...": a folder, and a name in it.
 struct FileName {
   std::string folder;
-  std::string path;
+  std::string name;
 };
 FileName NameOf(std::string_view key) {
   const XXH128_hash_t hash = XXH3_128bits(key.data(), key.size());
   const std::string name = fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
-  return {name.substr(0, 2), name.substr(0, 2) + "/" + name.substr(2)};
+  return {name.substr(0, 2), name.substr(2)};
+}
+
+// A folder of the cache. One that is a link leads out of the cache, and is none.
+UniqueFd OpenFolder(int directory, const std::string& folder) {
+  return UniqueFd(
+      ::openat(directory, folder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+}
+
+// The same, made if there is none. A link of its name goes, as a damaged block does.
+UniqueFd MakeFolder(int directory, const std::string& folder) {
+  UniqueFd opened = OpenFolder(directory, folder);
+  if (opened) return opened;
+  struct ::stat status;
+  const bool is_link =
+      ::fstatat(directory, folder.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+      S_ISLNK(status.st_mode);
+  if (is_link) ::unlinkat(directory, folder.c_str(), 0);
+  if (::mkdirat(directory, folder.c_str(), 0700) != 0 && errno != EEXIST) return UniqueFd();
+  return OpenFolder(directory, folder);
 }
 
 bool ReadAll(int fd, std::array<iovec, 2> parts, size_t total) {
@@ -84,7 +103,8 @@ bool ReadAll(int fd, std::array<iovec, 2> parts, size_t total) {
 }
 
 struct BlockFile {
-  std::string path;
+  std::string folder;
+  std::string name;
   uint64_t bytes = 0;
   timespec used = {};
 };
@@ -100,14 +120,11 @@ bool IsBlockName(std::string_view name) {
 
 // Adds the blocks of a folder, and removes temporary files that nobody will complete.
 void CountFolder(int directory, const std::string& folder, std::vector<BlockFile>& files) {
-  const int fd =
-      ::openat(directory, folder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-  if (fd < 0) return;
-  const DirectoryPtr listing(::fdopendir(fd));
-  if (!listing) {
-    ::close(fd);
-    return;
-  }
+  UniqueFd opened = OpenFolder(directory, folder);
+  if (!opened) return;
+  const DirectoryPtr listing(::fdopendir(opened.get()));
+  if (!listing) return;
+  const int fd = opened.release();  // the listing closes it
   const time_t now = std::time(nullptr);
   while (const dirent* entry = ::readdir(listing.get())) {
     const std::string_view name = entry->d_name;
@@ -122,7 +139,7 @@ void CountFolder(int directory, const std::string& folder, std::vector<BlockFile
       ::unlinkat(fd, entry->d_name, 0);
       continue;
     }
-    files.push_back({folder + "/" + entry->d_name,
+    files.push_back({folder, entry->d_name,
                      static_cast<uint64_t>(
                          std::max<int64_t>(status.st_size, status.st_blocks * kBlockOnDisk)),
                      status.st_mtim});
@@ -145,7 +162,9 @@ uint64_t RemoveOldest(int directory, std::vector<BlockFile> files, uint64_t most
   });
   for (const BlockFile& file : files) {
     if (total <= most) break;
-    ::unlinkat(directory, file.path.c_str(), 0);
+    if (const UniqueFd folder = OpenFolder(directory, file.folder)) {
+      ::unlinkat(folder.get(), file.name.c_str(), 0);
+    }
     total -= file.bytes;
   }
   return total;
@@ -160,9 +179,12 @@ int64_t SteadyNow() {
 }  // namespace
 
 struct BlockCache::Found {
+  UniqueFd folder;
   UniqueFd file;
-  std::string path;
+  std::string name;
   uint64_t block_size = 0;
+
+  void Remove() const { ::unlinkat(folder.get(), name.c_str(), 0); }
 };
 
 model::Result<std::shared_ptr<BlockCache>> BlockCache::Open(BlockCacheOptions options) {
@@ -193,18 +215,27 @@ BlockCache::BlockCache(BlockCacheOptions options, UniqueFd directory)
 
 BlockCache::Found BlockCache::OpenBlock(std::string_view key) {
   Found found;
-  found.path = NameOf(key).path;
-  const int fd =
-      ::openat(directory_.get(), found.path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+  const FileName file_name = NameOf(key);
+  found.name = file_name.name;
+  found.folder = OpenFolder(directory_.get(), file_name.folder);
+  if (!found.folder) return found;
+  // A FIFO has no end that anybody would wait for.
+  const int fd = ::openat(found.folder.get(), found.name.c_str(),
+                          O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
   struct ::stat status;
   if (fd < 0) return found;
   UniqueFd file(fd);
-  if (::fstat(fd, &status) != 0 || !S_ISREG(status.st_mode)) return found;
+  if (::fstat(fd, &status) != 0) return found;
+  if (!S_ISREG(status.st_mode)) {
+    ++damaged_;
+    found.Remove();
+    return found;
+  }
   const uint64_t head = sizeof(Header) + key.size();
   const auto size = static_cast<uint64_t>(status.st_size);
   if (size < head) {
     ++damaged_;
-    ::unlinkat(directory_.get(), found.path.c_str(), 0);
+    found.Remove();
     return found;
   }
   if (std::time(nullptr) - status.st_mtim.tv_sec > kTouchAfter_s) ::futimens(fd, nullptr);
@@ -227,15 +258,16 @@ bool BlockCache::Check(std::string_view key, const Found& found, ConstByteSpan h
   }
   ++misses_;
   ++damaged_;
-  ::unlinkat(directory_.get(), found.path.c_str(), 0);
+  found.Remove();
   return false;
 }
 
 bool BlockCache::Has(std::string_view key, uint64_t size) {
+  const FileName name = NameOf(key);
+  const UniqueFd folder = OpenFolder(directory_.get(), name.folder);
   struct ::stat status;
   const bool is_there =
-      ::fstatat(directory_.get(), NameOf(key).path.c_str(), &status, AT_SYMLINK_NOFOLLOW) ==
-          0 &&
+      folder && ::fstatat(folder.get(), name.name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0 &&
       S_ISREG(status.st_mode) &&
       static_cast<uint64_t>(status.st_size) == sizeof(Header) + key.size() + size;
   if (!is_there) ++misses_;
@@ -295,12 +327,10 @@ bool BlockCache::Put(std::string_view key, ConstByteSpan block) {
 
 model::Result<void> BlockCache::Write(std::string_view key, ConstByteSpan block) {
   const FileName name = NameOf(key);
-  if (::mkdirat(directory_.get(), name.folder.c_str(), 0700) != 0 && errno != EEXIST) {
-    return model::IoError(errno, "mkdir");
-  }
-  const std::string temporary =
-      fmt::format("{}/{}{}.{}", name.folder, kTemporary, ::getpid(), next_name_++);
-  const int fd = ::openat(directory_.get(), temporary.c_str(),
+  const UniqueFd folder = MakeFolder(directory_.get(), name.folder);
+  if (!folder) return model::IoError(errno, "mkdir");
+  const std::string temporary = fmt::format("{}{}.{}", kTemporary, ::getpid(), next_name_++);
+  const int fd = ::openat(folder.get(), temporary.c_str(),
                           O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
   if (fd < 0) return model::IoError(errno, "create");
   const UniqueFd file(fd);
@@ -309,11 +339,11 @@ model::Result<void> BlockCache::Write(std::string_view key, ConstByteSpan block)
   auto written = WriteAll(fd, std::as_bytes(std::span(&header, 1)), "write");
   if (written) written = WriteAll(fd, AsBytes(key), "write");
   if (written) written = WriteAll(fd, block, "write");
-  if (written && ::renameat(directory_.get(), temporary.c_str(), directory_.get(),
-                            name.path.c_str()) != 0) {
+  if (written &&
+      ::renameat(folder.get(), temporary.c_str(), folder.get(), name.name.c_str()) != 0) {
     written = model::IoError(errno, "rename");
   }
-  if (!written) ::unlinkat(directory_.get(), temporary.c_str(), 0);
+  if (!written) ::unlinkat(folder.get(), temporary.c_str(), 0);
   return written;
 }
 

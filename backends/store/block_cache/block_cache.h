@@ -37,9 +37,10 @@ struct BlockCacheStats {
 //
 // A block is complete or not there: it is written under a temporary name, which is then
 // changed. Each file has its whole key and a checksum; a file that does not fit them counts as
-// absent, and is removed. If the blocks need more than the capacity, those that were used
-// longest ago are removed. Each process notices what others have written only now and then, and
-// so the files may take an eighth more for each of them.
+// absent, and is removed. So does what is no file, such as a FIFO, and a folder that is a link:
+// nothing outside of the directory is read or written. If the blocks need more than the
+// capacity, those that were used longest ago are removed. Each process notices what others have
+// written only now and then, and so the files may take an eighth more for each of them.
 //
 // A directory that is full or cannot be written to costs nothing but the blocks: the cache says
 // so once, and tries again after a minute. Thread-safe.

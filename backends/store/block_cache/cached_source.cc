@@ -15,6 +15,7 @@
 #include "backends/store/kept_values.h"
 #include "backends/store/keys.h"
 #include "backends/store/partial_listing.h"
+#include "backends/store/source_clock.h"
 #include "model/bounded_map.h"
 #include "model/mutex.h"
 
@@ -30,7 +31,7 @@ using Info = model::Result<std::optional<ValueInfo>>;
 constexpr uint64_t kBlock = 512 << 10;
 constexpr size_t kLongestRecord = 8 << 10;
 // A value that was written so recently may be written again, and have the same times and size.
-constexpr int64_t kYoung_s = 3;
+constexpr std::chrono::seconds kYoung{3};
 constexpr uint64_t kKnownBytes = 16 << 20;
 
 uint64_t BlockBegin(uint64_t offset) { return offset / kBlock * kBlock; }
@@ -47,6 +48,9 @@ class FileCache {
   struct Known {
     ValueInfo info;
     bool is_fresh = false;  // the source need not be asked whether it is still the present one
+    // The source has told this in an earlier mount. Even if the present version has the same
+    // generation, it may have another time, by which a server tells that it is another version.
+    bool is_of_record = false;
   };
 
   // The version of the file that was seen last, in this mount or another one.
@@ -60,12 +64,14 @@ class FileCache {
     const auto record = ReadRecord(path);
     auto info = record ? ParseRecord(AsText(record->span())) : std::nullopt;
     if (!info) return std::nullopt;
-    return Known{ToldAt(*std::move(info), Clock::time_point::min()), !options_.trust_for};
+    return Known{ToldAt(*std::move(info), Clock::time_point::min()), !options_.trust_for,
+                 options_.trust_for.has_value()};
   }
 
-  // The source has told that this is the present version; it was asked at `asked`.
-  void Note(const std::string& path, const ValueInfo& info, Clock::time_point asked) const
-      EXCLUDES(mutex_) {
+  // The source has told that this is the present version; it was asked at `asked`. `store` is
+  // the store of the file.
+  void Note(const Store& store, const std::string& path, const ValueInfo& info,
+            Clock::time_point asked) const EXCLUDES(mutex_) {
     bool is_recorded = false;
     {
       model::MutexLock lock(mutex_);
@@ -74,7 +80,7 @@ class FileCache {
       known_.Put(path, {info, info.told_at.value_or(asked), is_recorded},
                  300 + 2 * path.size());
     }
-    if (is_recorded || !IsSettled(info)) return;
+    if (is_recorded || !IsSettled(store, info)) return;
     // To read a record takes much less than to write one, which needs room, too.
     const std::string record = RecordOf(info);
     const auto before = ReadRecord(path);
@@ -122,9 +128,9 @@ class FileCache {
   }
 
   // Keeps the blocks that are whole in `bytes`, which begin at `offset` of the value.
-  void Keep(const std::string& path, const ValueInfo& info, uint64_t offset,
+  void Keep(const Store& store, const std::string& path, const ValueInfo& info, uint64_t offset,
             ConstByteSpan bytes) const {
-    if (!IsSettled(info)) return;
+    if (!IsSettled(store, info)) return;
     const std::string prefix = BlockPrefix(path, info);
     const uint64_t end = offset + bytes.size();
     for (uint64_t begin = BlockEnd(offset); begin < end; begin += kBlock) {
@@ -150,14 +156,13 @@ class FileCache {
     return !options_.trust_for || Clock::now() - when < *options_.trust_for;
   }
 
-  int64_t Now() const {
-    if (options_.now_s) return options_.now_s();
-    return std::chrono::duration_cast<std::chrono::seconds>(
-               std::chrono::system_clock::now().time_since_epoch())
-        .count();
-  }
-  bool IsSettled(const ValueInfo& info) const {
-    return info.modified_ns / 1'000'000'000 < Now() - kYoung_s;
+  // Whether no later version will be taken for this one. Young is what is so by the clock of
+  // the source.
+  bool IsSettled(const Store& store, const ValueInfo& info) const {
+    if (!info.is_settled) return false;
+    const auto clock =
+        options_.now_s ? std::optional(options_.now_s() * 1'000'000'000) : store.ClockNs();
+    return IsOlderThan(info.modified_ns, kYoung, clock);
   }
 
   std::string RecordKey(const std::string& path) const {
@@ -167,8 +172,8 @@ class FileCache {
     return fmt::format("{}{}", prefix, begin / kBlock);
   }
   std::string BlockPrefix(const std::string& path, const ValueInfo& info) const {
-    return fmt::format("block\n{}\n{}\n{}\n{}\n", JoinKey(options_.identity, path),
-                       info.generation.ToText(), info.size, kBlock);
+    return fmt::format("block\n{}\n{}\n{}\n{}\n{}\n", JoinKey(options_.identity, path),
+                       info.generation.ToText(), info.size, info.modified_ns, kBlock);
   }
 
   // What this mount or another one has noted of the file.
@@ -235,6 +240,7 @@ class CachedStore final : public Store, public PartialListing, public KeptValues
   bool ReadsInParts() const override { return store_->ReadsInParts(); }
   bool looks_are_requests() const override { return store_->looks_are_requests(); }
   uint64_t held_bytes() const override { return store_->held_bytes(); }
+  std::optional<int64_t> ClockNs() const override { return store_->ClockNs(); }
   std::string Describe(std::string_view key) const override { return store_->Describe(key); }
 
   Info Stat(std::string_view key) const override {
@@ -326,7 +332,7 @@ class CachedStore final : public Store, public PartialListing, public KeptValues
   void NoteInfo(std::string_view key, const Info& info, Clock::time_point asked) const {
     if (!info || !IsSound(key)) return;
     if (*info) {
-      cache_->Note(PathOf(key), **info, asked);
+      cache_->Note(*store_, PathOf(key), **info, asked);
     } else {
       cache_->Forget(PathOf(key));
     }
@@ -352,8 +358,17 @@ class CachedStore final : public Store, public PartialListing, public KeptValues
                                       const std::optional<FileCache::Known>& known) const {
     if (!known) return std::nullopt;
     const auto wanted = options.if_match ? options.if_match : pinned();
+    if (known->is_of_record) return std::nullopt;
     if (wanted ? *wanted == known->info.generation : known->is_fresh) return known->info;
     return std::nullopt;
+  }
+
+  // Whether it is worth asking the source for the present version, because blocks of it may be
+  // kept.
+  bool MayBePresent(const ReadOptions& options, const FileCache::Known& known) const {
+    const auto wanted = options.if_match ? options.if_match : pinned();
+    if (!wanted) return true;
+    return known.is_of_record && *wanted == known.info.generation;
   }
 
   // The same for several reads; of files that were seen some time ago, the source tells the
@@ -369,7 +384,7 @@ class CachedStore final : public Store, public PartialListing, public KeptValues
       const auto known = cache_->Find(path);
       if (auto version = VersionFor(request.options, known)) {
         versions.emplace(request.key, *std::move(version));
-      } else if (known && !request.options.if_match && !pinned()) {
+      } else if (known && MayBePresent(request.options, *known)) {
         asked.push_back(request.key);
       }
     }
@@ -409,8 +424,8 @@ class CachedStore final : public Store, public PartialListing, public KeptValues
     NDLFS_RETURN_IF_ERROR(Pin(value.info.generation));
     const ByteRange whole = wide.options.Clip(value.info.size);
     const ByteRange part = request.options.Clip(value.info.size);
-    cache_->Note(path, value.info, asked);
-    cache_->Keep(path, value.info, whole.offset, value.bytes.span());
+    cache_->Note(*store_, path, value.info, asked);
+    cache_->Keep(*store_, path, value.info, whole.offset, value.bytes.span());
     if (part.length > request.limit) return BeyondLimit(part.length, request.limit);
     if (part.length == whole.length) return fetched;
     return Value{
@@ -424,8 +439,11 @@ class CachedStore final : public Store, public PartialListing, public KeptValues
                const ReadOptions& options) const {
     const auto known = cache_->Find(path);
     if (auto version = VersionFor(options, known)) return version;
-    if (!known || options.if_match) return std::nullopt;
-    return Stat(key);
+    if (!known || !MayBePresent(options, *known)) return std::nullopt;
+    NDLFS_TRY(auto present, Stat(key));
+    const bool is_other =
+        present && options.if_match && *options.if_match != present->generation;
+    return is_other ? std::nullopt : std::move(present);
   }
 
   model::Result<std::optional<ReadResult>> DoRead(std::string_view key,
@@ -502,8 +520,8 @@ class CachedStore final : public Store, public PartialListing, public KeptValues
     NDLFS_TRY(const auto result, store_->Read(key, wide, make_room));
     if (!result) return std::nullopt;
     NDLFS_RETURN_IF_ERROR(Pin(result->info.generation));
-    cache_->Note(path, result->info, asked);
-    cache_->Keep(path, result->info, wide.Clip(result->info.size).offset, fetched);
+    cache_->Note(*store_, path, result->info, asked);
+    cache_->Keep(*store_, path, result->info, wide.Clip(result->info.size).offset, fetched);
     if (fetched.data() != out.data() && !out.empty()) {
       std::memcpy(out.data(), fetched.data() + skipped, out.size());
     }

@@ -13,13 +13,6 @@
 namespace ndlfs::backends {
 namespace {
 
-constexpr std::string_view kS3 = "s3://";
-
-model::Result<Url> ParseTarget(std::string_view text) {
-  if (!text.starts_with(kS3)) return ParseUrl(text);
-  return ParseUrl(std::string(kS3) + PercentEncode(text.substr(kS3.size())));
-}
-
 class AllowedUrls final : public ForwardingSource, public UrlOpener {
  public:
   AllowedUrls(std::shared_ptr<const Source> source, std::vector<Url> prefixes,
@@ -29,7 +22,7 @@ class AllowedUrls final : public ForwardingSource, public UrlOpener {
   }
 
   model::Result<StoreKey> FindUrl(std::string_view text) const override {
-    const auto parsed = ParseTarget(text);
+    const auto parsed = ParseUrl(text);
     if (!parsed) {
       return model::Unsupported("the remote reference {}", model::Quote(UrlForMessages(text)));
     }

@@ -133,10 +133,10 @@ class HttpClient::Batch {
 // One attempt. The thread that sends it looks at it only while it is paused, or has ended.
 class HttpClient::Exchange final : public HttpExchange {
  public:
-  Exchange(const HttpRequest& request, uint64_t max_unasked, std::shared_ptr<Batch> to,
-           size_t operation, std::shared_ptr<std::atomic<uint64_t>> received)
-      : request_(request),
-        answer_(request, max_unasked),
+  Exchange(const HttpRequest& request, uint64_t max_unasked, bool asks_for_all,
+           std::shared_ptr<Batch> to, size_t operation,
+           std::shared_ptr<std::atomic<uint64_t>> received)
+      : answer_(request, max_unasked, asks_for_all),
         received_(std::move(received)),
         batch_(std::move(to)),
         operation_(operation) {
@@ -144,10 +144,10 @@ class HttpClient::Exchange final : public HttpExchange {
   }
 
   Next OnHead(int status, HttpHeaders headers) override {
-    const Next next = Check(answer_.OnHead(status, std::move(headers)));
-    const bool is_value = status == 200 || status == 206;
-    if (next == Next::kStop || !is_value || !request_.check_head) return next;
-    return Check(request_.check_head(answer_.response()));
+    if (Check(answer_.OnHead(status, std::move(headers))) == Next::kStop) return Next::kStop;
+    // The end of an answer to HEAD comes at once, and leaves the connection as it is.
+    const bool ends = answer_.needs_no_body() && attempt.method != HttpMethod::kHead;
+    return ends ? Next::kStop : Next::kGoOn;
   }
 
   Next OnData(ConstByteSpan bytes) override {
@@ -180,7 +180,6 @@ class HttpClient::Exchange final : public HttpExchange {
     return Next::kStop;
   }
 
-  const HttpRequest& request_;
   HttpAnswer answer_;
   const std::shared_ptr<std::atomic<uint64_t>> received_;
   const std::shared_ptr<Batch> batch_;
@@ -264,8 +263,9 @@ class HttpClient::Operation {
   std::optional<Clock::time_point> pause_end() const { return pause_end_; }
   void Try() {
     pause_end_.reset();
-    auto exchange = std::make_shared<Exchange>(*request_, client_.options_.max_unasked, batch_,
-                                               index_, client_.received_);
+    auto exchange =
+        std::make_shared<Exchange>(*request_, client_.options_.max_unasked, asks_for_all_,
+                                   batch_, index_, client_.received_);
     if (auto status = Prepare(*exchange); !status) return Fail(status.error());
     exchange_ = std::move(exchange);
     client_.transport_->Start(exchange_);
@@ -291,14 +291,14 @@ class HttpClient::Operation {
       attempt.headers.push_back(
           {"Authorization", "Basic " + model::EncodeBase64(AsBytes(both))});
     }
-    if (request_->range) {
+    if (request_->range && !asks_for_all_) {
       attempt.headers.push_back({"Range", RangeHeader(*request_->range, request_->from_end)});
     }
     if (!request_->if_match.empty())
       attempt.headers.push_back({"If-Match", request_->if_match});
     exchange.timeout = std::max(left_, milliseconds(1));
     exchange.allow_link_local = request_->allow_link_local && attempt.same_origin;
-    exchange.is_large = request_->range && request_->range->length > kLarge;
+    exchange.is_large = request_->range && !asks_for_all_ && request_->range->length > kLarge;
     if (!request_->prepare) return {};
     try {
       return request_->prepare(attempt);
@@ -335,7 +335,14 @@ class HttpClient::Operation {
         IsFollowed(status, location)) {
       return Redirect(location);
     }
-    if (answer.FinishesLate() || answer.needs_memory()) {
+    if (answer.needs_all()) {
+      asks_for_all_ = true;
+      --attempts_;  // the server has answered
+      return Try();
+    }
+    const auto finishes_late = answer.FinishesLate();
+    if (!finishes_late) return Fail(finishes_late.error());
+    if (*finishes_late || answer.needs_memory()) {
       const auto memory = Memory(answer.total_size());
       if (!memory) return FailWithout(memory.error());
       answer.SetMemory(*memory);
@@ -444,6 +451,7 @@ class HttpClient::Operation {
   bool knows_size_ = false;  // `left_` has the time for the bytes
   unsigned attempts_ = 0;
   unsigned redirects_ = 0;
+  bool asks_for_all_ = false;  // although the request has a range
   std::shared_ptr<Exchange> exchange_;
   std::optional<Clock::time_point> pause_end_;
   std::optional<ByteSpan> memory_;

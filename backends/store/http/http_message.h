@@ -62,7 +62,8 @@ struct HttpRequest {
       {};  // in addition; Authorization, Cookie and X-Amz-* stay with the origin
   std::string body = {};
 
-  // Which bytes to ask for (GET only); all of them if not set. `range.length` is not 0.
+  // Which bytes to ask for (GET only); all of them if not set. `range.length` is not 0. Of a
+  // value that the server encodes (gzip), these are bytes of the decoded value.
   std::optional<ByteRange> range = std::nullopt;
   bool from_end = false;  // as in ReadOptions
   // A strong ETag with its quotes: any other version of the value is status 412.
@@ -78,9 +79,10 @@ struct HttpRequest {
   PrepareAttempt prepare = nullptr;  // may be empty
   CorrectRequest correct = nullptr;  // may be empty
 
-  // Looks at the status and the headers of an answer with status 200 or 206; an error ends the
-  // request, and its body is not used. Called on a thread of the transport: it must not wait.
-  std::function<model::Result<void>(const HttpResponse& head)> check_head = nullptr;
+  // Whether the value is no page for people. The body of a page is not read: see key_answer.h.
+  bool refuses_pages = false;
+  // Whether a body that is encoded by gzip is the value as it is.
+  bool keeps_gzip = false;
   // Whether the URL is that of a file: then a redirect to the same URL with '/' at its end is
   // not followed. Servers have it for directories.
   bool is_file = false;

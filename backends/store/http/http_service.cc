@@ -33,10 +33,9 @@ model::Result<std::string> ReadToken(const std::string& path) {
 constexpr uint64_t kMaxPage = 64 << 20;
 constexpr size_t kMaxNames = 4 << 20;
 
-// Pages for people: sites send one, with status 200, for a file that they do not have.
-model::Result<void> RefuseHtml(const HttpResponse& head) {
-  if (!head.Find("content-type").starts_with("text/html")) return {};
-  return model::Corrupt("the server answers with a page of HTML");
+// What is called like a page may be one.
+bool MayBePage(std::string_view path) {
+  return path.ends_with(".html") || path.ends_with(".htm") || path.ends_with(".xhtml");
 }
 
 // A name that is listed twice counts once, and as a directory if it is one.
@@ -64,7 +63,7 @@ class HttpService final : public ObjectService {
   HttpRequest FileRequest(std::string_view path) const override {
     HttpRequest request = RequestFor("/" + PercentEncode(path));
     request.is_file = true;
-    if (!path.ends_with(".html") && !path.ends_with(".htm")) request.check_head = &RefuseHtml;
+    request.refuses_pages = !MayBePage(path);
     return request;
   }
 
@@ -77,7 +76,7 @@ class HttpService final : public ObjectService {
   model::Result<std::optional<ListPage>> ParseList(
       std::string_view, const PageStart&, const HttpResponse& response) const override {
     if (response.status != 200) return std::nullopt;
-    auto objects = ParseIndexPage(response.Find("content-type"), response.body);
+    auto objects = ParseIndexPage(response.Find("content-type"), response.body, response.url);
     if (!objects) return std::nullopt;
     if (objects->size() > kMaxNames) return model::Limit("more than {} names", kMaxNames);
     SortNames(*objects);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "backends/store/http/http_message.h"
+#include "backends/store/http/key_answer.h"
 #include "backends/store/source.h"
 #include "backends/store/store.h"
 #include "model/error.h"
@@ -58,14 +59,17 @@ class ObjectService {
   // it, and add range, If-Match and memory.
   virtual HttpRequest FileRequest(std::string_view path) const = 0;
 
-  // Whether an answer to such a request says that there is no such file. An error if it says
-  // something else than that, or success: EACCES and the like.
-  virtual model::Result<bool> IsAbsent(const HttpResponse& response) const;
-  // The facts about the value that a successful answer is about. Its version is the ETag or, if
-  // there is none, time and size.
-  virtual ValueInfo InfoOf(const HttpResponse& response) const;
-  // Whether files that do not exist may be answered with EACCES, as long as others can be read.
-  virtual bool may_refuse_absent_files() const { return false; }
+  // What an answer to such a request, or one for a list, means: see key_answer.h.
+  virtual KeyState StateOf(const HttpRequest& request, const HttpResponse& response) const {
+    return backends::StateOf(request, response);
+  }
+  // What an answer tells whose state is neither that of a value nor that there is none: EACCES,
+  // kStale and the like, with the reason.
+  virtual model::Error ToError(KeyState state, const HttpResponse& response) const;
+  // The facts about the value that a successful answer is about.
+  virtual ValueInfo InfoOf(const HttpResponse& response) const {
+    return InfoOfAnswer(response);
+  }
 
   // Asks for the names in the directory at `path` ("" is the top) from `start` on; for
   // `most_names` of them, if the service has pages.

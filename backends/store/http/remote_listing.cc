@@ -160,7 +160,11 @@ model::Result<std::vector<ListedObject>> ListNames(const RemoteTree& tree,
   const auto most = static_cast<unsigned>(std::min<size_t>(limit, kPageNames));
   PageStart start;
   for (size_t empty = 0; empty < kMostEmptyPages;) {
-    NDLFS_TRY(auto page, tree.ReadPage(path, start, most));
+    auto read = tree.ReadPage(path, start, most);
+    const bool is_refused = !read && read.error().sys_errno() == EACCES;
+    // As where a server has no lists: metadata tell what there is.
+    if (is_refused && tree.RefusesWhatIsAbsent(path)) return objects;
+    NDLFS_TRY(auto page, std::move(read));
     gatherer.Add(page);
     if (!page) return objects;
     empty = page->objects.empty() ? empty + 1 : 0;

@@ -7,6 +7,8 @@
 #include <deque>
 #include <utility>
 
+#include "backends/store/http/key_answer.h"
+
 namespace ndlfs::backends {
 namespace {
 
@@ -40,9 +42,6 @@ void RefuseMixtures(std::span<const ReadRequest> requests,
     }
   }
 }
-
-// A weak ETag cannot be used in If-Match, nor can what stands for one that is missing.
-bool IsStrongTag(std::string_view tag) { return tag.starts_with('"'); }
 
 }  // namespace
 
@@ -94,7 +93,7 @@ std::optional<RemoteDocument> RemoteReader::KnownDocument(const std::string& pat
 
 HttpRequest RemoteReader::ReadRequestFor(const std::string& path,
                                          const ReadOptions& options) const {
-  HttpRequest request = tree_->service().FileRequest(path);
+  HttpRequest request = tree_->FileRequest(path);
   if (!IsWhole(options)) {
     request.range = options.range;
     request.from_end = options.from_end;
@@ -183,21 +182,26 @@ std::vector<model::Result<std::optional<Value>>> RemoteReader::ReadTogether(
     if (of[i] == sent.size())
       sent.push_back(joined[of[i]].ToRequest(*this, path_of(requests[i].key)));
   }
-  const ObjectService& service = tree_->service();
   const auto responses = tree_->client().SendMany(sent);
   std::vector<model::Result<std::optional<Value>>> answers;
+  for (const auto& response : responses) {
+    if (response) tree_->NoteClock(*response);
+  }
   for (size_t i = 0; i < requests.size(); ++i) {
     const auto& response = responses[of[i]];
     if (!response) {
       answers.push_back(model::Propagate(response.error()));
     } else if (response->status == 416) {  // one of several may be beyond the end
       answers.push_back(store.Get(requests[i].key, requests[i].limit, requests[i].options));
-    } else if (const auto is_absent = service.IsAbsent(*response); !is_absent) {
+    } else if (const auto is_absent =
+                   tree_->IsAbsent(path_of(requests[i].key), sent[of[i]], *response);
+               !is_absent) {
       answers.push_back(model::Propagate(is_absent.error()));
     } else if (*is_absent) {
       answers.push_back(std::nullopt);
     } else {
-      answers.push_back(joined[of[i]].Part(requests[i], service.InfoOf(*response)));
+      answers.push_back(
+          joined[of[i]].Part(requests[i], tree_->InfoOf(path_of(requests[i].key), *response)));
     }
   }
   RefuseMixtures(requests, answers);
@@ -302,13 +306,13 @@ model::Result<std::optional<ReadResult>> RemoteReader::ReadRemote(
   const auto begun = tree_->memory().Now();
   NDLFS_TRY(const HttpResponse response, tree_->client().Send(request));
   if (response.status == 416) return ReadNothing(path, reserve);
-  const ObjectService& service = tree_->service();
-  NDLFS_TRY(const bool is_absent, service.IsAbsent(response));
+  tree_->NoteClock(response);
+  NDLFS_TRY(const bool is_absent, tree_->IsAbsent(path, request, response));
   if (is_absent) {
     tree_->memory().NoteFile(path, {}, begun);
     return std::nullopt;
   }
-  const ReadResult result{response.count, service.InfoOf(response)};
+  const ReadResult result{response.count, tree_->InfoOf(path, response)};
   if (IsWhole(options) && tree_->IsDocument(path) && result.count == result.info.size &&
       result.count <= kMaxDocument) {
     tree_->memory().NoteDocument(

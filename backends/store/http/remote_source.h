@@ -27,6 +27,9 @@ class RemoteSource final : public Source {
   const std::string& name() const override { return files_.tree->service().name(); }
   std::string identity() const override { return files_.tree->service().identity(); }
   bool looks_are_requests() const override { return true; }
+  std::optional<int64_t> ClockNs() const override { return files_.tree->ClockNs(); }
+  // As RemoteTree::CheckTop().
+  model::Result<void> CheckTop() const { return files_.tree->CheckTop(); }
   model::Result<std::optional<FileStatus>> Stat(std::string_view path,
                                                 Follow follow) const override;
   bool HasListed(std::string_view path) const override {

@@ -2,7 +2,6 @@
 #include "backends/store/http/remote_store.h"
 
 #include <algorithm>
-#include <atomic>
 #include <cerrno>
 #include <optional>
 #include <span>
@@ -25,6 +24,7 @@ class RemoteStore final : public Store, public PartialListing {
       : files_(std::move(files)), path_(std::move(path)) {}
 
   bool looks_are_requests() const override { return true; }
+  std::optional<int64_t> ClockNs() const override { return files_.tree->ClockNs(); }
 
   model::Result<std::optional<ValueInfo>> Stat(std::string_view key) const override {
     return StatMany({&key, 1}).front();
@@ -43,7 +43,7 @@ class RemoteStore final : public Store, public PartialListing {
       paths.push_back(JoinKey(path_, key));
     }
     for (const auto& look : files_.tree->LookAtFiles(paths)) {
-      answers.push_back(Checked(ToInfo(look)));
+      answers.push_back(ToInfo(look));
     }
     return answers;
   }
@@ -64,10 +64,8 @@ class RemoteStore final : public Store, public PartialListing {
           return CheckKey(request.key).has_value() && request.options.range.length != 0;
         });
     if (!are_sound) return Store::ReadMany(requests);
-    auto answers = files_.reader->ReadTogether(
+    return files_.reader->ReadTogether(
         *this, requests, [this](const std::string& key) { return JoinKey(path_, key); });
-    for (auto& answer : answers) answer = Checked(std::move(answer));
-    return answers;
   }
 
   model::Result<std::vector<StoreEntry>> List(std::string_view prefix) const override {
@@ -104,24 +102,11 @@ class RemoteStore final : public Store, public PartialListing {
                                                   const ReadOptions& options,
                                                   const Reserve& reserve) const override {
     NDLFS_RETURN_IF_ERROR(CheckKey(key));
-    return Checked(files_.reader->ReadFile(JoinKey(path_, key), options, reserve));
-  }
-
-  // A bucket that may be read by everybody but not listed refuses keys that it does not have.
-  // That means so only where something of the store could be read.
-  template <typename T>
-  model::Result<std::optional<T>> Checked(model::Result<std::optional<T>> answer) const {
-    if (!files_.tree->service().may_refuse_absent_files()) return answer;
-    if (answer && *answer) has_values_.store(true, std::memory_order_relaxed);
-    const bool is_absent = !answer && answer.error().sys_errno() == EACCES &&
-                           has_values_.load(std::memory_order_relaxed);
-    if (is_absent) return std::nullopt;
-    return answer;
+    return files_.reader->ReadFile(JoinKey(path_, key), options, reserve);
   }
 
   const RemoteFiles files_;
   const std::string path_;
-  mutable std::atomic<bool> has_values_ = false;
 };
 
 // One version of a file: the one that it is read in first.
@@ -131,6 +116,7 @@ class PinnedFile final : public Store {
       : files_(std::move(files)), path_(std::move(path)) {}
 
   bool looks_are_requests() const override { return true; }
+  std::optional<int64_t> ClockNs() const override { return files_.tree->ClockNs(); }
 
   model::Result<std::optional<ValueInfo>> Stat(std::string_view key) const override {
     if (!key.empty() || !CheckKey(path_)) return std::nullopt;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "backends/store/http/remote_tree.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <deque>
@@ -20,8 +22,18 @@ constexpr unsigned kNamesOfLook = 100;
 // chunks.
 constexpr size_t kMostAhead = 16;
 constexpr uint64_t kLongestListAhead = 256 << 10;
-
-bool IsAnyRedirect(int status) { return status >= 300 && status < 400; }
+// Nobody calls a file so.
+constexpr std::string_view kNobodysName = "no-such-file.ndlfs";
+// How long it is taken for granted that a store can, or cannot, be read.
+constexpr std::chrono::seconds kReadableHolds{5};
+constexpr std::chrono::seconds kUnreadableHolds{1};
+constexpr size_t kMostReadable = 1 << 12;
+constexpr size_t kMostTimes = 1 << 14;
+// A chunk is so many folders below the document of its array at most, with that of the group.
+constexpr size_t kMostFoldersAround = 12;
+constexpr size_t kMostAskedAround = 4;
+// An older lead of a clock does not count any more when a smaller one is told.
+constexpr std::chrono::minutes kClockHolds{1};
 
 std::vector<std::string> DocumentsIn(const std::string& path,
                                      std::span<const std::string_view> names) {
@@ -44,7 +56,7 @@ class RemoteTree::Round {
 
   // Asks for the file at `path`. The result is the number of the request.
   size_t AddLook(const std::string& path) {
-    HttpRequest request = tree_.service_->FileRequest(path);
+    HttpRequest request = tree_.FileRequest(path);
     Bytes& bytes = documents_.emplace_back();
     if (tree_.IsToBeRead(path)) {
       request.reserve = [&bytes](uint64_t total) -> model::Result<ByteSpan> {
@@ -111,23 +123,35 @@ class RemoteTree::Round {
   model::Result<Look> TakeLook(size_t i) {
     const ObjectService& service = *tree_.service_;
     NDLFS_TRY(HttpResponse response, std::move(answers_[i]));
-    if (IsAnyRedirect(response.status) && !service.lists_are_complete()) {
+    HttpRequest request = std::move(requests_[i]);
+    tree_.NoteClock(response);
+    KeyState state = service.StateOf(request, response);
+    if (state == KeyState::kUntold) {
+      NDLFS_TRY(response, tree_.AskForFirstByte(paths_[i]));
+      request.method = HttpMethod::kGet;
+      state = service.StateOf(request, response);
+    }
+    if (state == KeyState::kDirectory && !service.lists_are_complete()) {
       return Keep(i, {.kind = Look::Kind::kDirectory});
     }
-    // Some servers have no HEAD, or do not tell the size.
-    const bool has_no_head = response.status == 405 || response.status == 501 ||
-                             (response.status == 200 && !response.total_size);
-    if (has_no_head && requests_[i].method == HttpMethod::kHead) {
-      NDLFS_TRY(response, tree_.AskForFirstByte(paths_[i]));
-    }
-    NDLFS_TRY(const bool is_absent, service.IsAbsent(response));
+    NDLFS_TRY(const bool is_absent, tree_.IsAbsent(paths_[i], request, response));
     if (is_absent) return Keep(i, {});
-    const ValueInfo info = service.InfoOf(response);
-    if (requests_[i].reserve && response.count == info.size) {
+    const ValueInfo info = tree_.InfoOf(paths_[i], response);
+    if (request.reserve && response.count == info.size) {
       tree_.memory_.NoteDocument(
           paths_[i], {std::make_shared<const Bytes>(std::move(documents_[i])), info});
     }
     return Keep(i, {.kind = Look::Kind::kFile, .info = info});
+  }
+
+  // Whether the server refuses to list what is there, or may be.
+  bool is_refused(size_t list) const {
+    const auto& answer = answers_[list];
+    return answer && tree_.service_->StateOf(requests_[list], *answer) == KeyState::kRefused;
+  }
+
+  bool has_status(size_t i, int status) const {
+    return answers_[i] && answers_[i]->status == status;
   }
 
   // Remembers the names if these are all, and that the server has no listing.
@@ -169,8 +193,10 @@ RemoteTree::RemoteTree(std::shared_ptr<const HttpClient> client,
       documents_(std::move(options.documents)),
       first_documents_(std::move(options.first_documents)),
       extension_(std::move(options.extension)),
-      memory_({options.trusts_looks_for, service_->lists_are_complete(),
-               std::move(options.clock)}) {}
+      memory_(
+          {options.trusts_looks_for, service_->lists_are_complete(), std::move(options.clock)}),
+      times_(kMostTimes),
+      readable_(kMostReadable) {}
 
 std::string RemoteTree::Describe(std::string_view path) const {
   return DescribeIn(service_->name(), path);
@@ -180,13 +206,163 @@ bool RemoteTree::IsDocument(std::string_view path) const {
   return std::find(documents_.begin(), documents_.end(), FileNameOf(path)) != documents_.end();
 }
 
-model::Result<HttpResponse> RemoteTree::AskForFirstByte(const std::string& path) const {
+HttpRequest RemoteTree::FileRequest(const std::string& path) const {
   HttpRequest request = service_->FileRequest(path);
+  request.keeps_gzip = service_->lists_are_complete() && !IsDocument(path);
+  return request;
+}
+
+model::Result<HttpResponse> RemoteTree::AskForFirstByte(const std::string& path) const {
+  HttpRequest request = FileRequest(path);
   request.range = ByteRange{0, 1};
   NDLFS_TRY(auto response, client_->Send(request));
-  if (response.status != 416 || response.total_size != 0u) return response;
-  response.status = 200;  // an empty file
-  return response;
+  if (service_->StateOf(request, response) != KeyState::kOutOfRange) return response;
+  // An empty file. The answer does not tell its version.
+  request.range.reset();
+  request.limit = 0;
+  return client_->Send(request);
+}
+
+model::Result<bool> RemoteTree::IsAbsent(const std::string& path, const HttpRequest& request,
+                                         const HttpResponse& response) const {
+  const KeyState state = service_->StateOf(request, response);
+  switch (state) {
+    case KeyState::kPresent:
+    case KeyState::kOutOfRange:
+      return false;
+    case KeyState::kAbsent:
+    case KeyState::kDirectory:
+      return true;
+    case KeyState::kPage:
+      if (IsDocument(path) || IsNotListed(path)) return true;
+      break;
+    case KeyState::kRefused:
+      if (IsNotListed(path) || RefusesWhatIsAbsent(std::string(FolderOf(path)))) return true;
+      break;
+    default:
+      break;
+  }
+  return model::Propagate(service_->ToError(state, response));
+}
+
+// Index pages leave out names that begin with a dot.
+bool RemoteTree::IsNotListed(const std::string& path) const {
+  const auto names = memory_.FindNames(FolderOf(path));
+  const std::string_view name = FileNameOf(path);
+  const bool tells = service_->lists_are_complete() || !name.starts_with('.');
+  return names && names->is_listed && tells && FindName(names->objects, name) == nullptr;
+}
+
+std::optional<bool> RemoteTree::KnownReadable(const std::string& folder) const {
+  const Readable* const known = readable_.Find(folder);
+  if (known == nullptr) return std::nullopt;
+  const auto holds = known->is_readable ? kReadableHolds : kUnreadableHolds;
+  if (memory_.Now() - known->when >= holds) return std::nullopt;
+  return known->is_readable;
+}
+
+// The documents that are known to be there, if there are some, else all that may be.
+std::vector<std::string> RemoteTree::DocumentsAround(std::string folder) const {
+  std::vector<std::string> known;
+  std::vector<std::string> possible;
+  for (size_t i = 0; i < kMostFoldersAround; ++i, folder = FolderOf(folder)) {
+    for (const std::string& document : DocumentsIn(folder, documents_)) {
+      const auto look = memory_.FindFile(document);
+      const bool is_there = look && look->kind == Look::Kind::kFile;
+      if (is_there || memory_.FindDocument(document)) known.push_back(document);
+      if (i < kMostAskedAround) possible.push_back(document);
+    }
+    if (!known.empty() || folder.empty()) break;
+  }
+  return known.empty() ? possible : known;
+}
+
+// The server is asked now, whatever is remembered: it may refuse everything since a moment ago,
+// and then nothing is absent because of that. Nor is it where the server has another answer for
+// a name that nobody gives a file.
+bool RemoteTree::RefusesWhatIsAbsent(const std::string& folder) const {
+  const model::MutexLock lock(readable_mutex_);
+  if (KnownReadable(folder) == std::optional(false)) return false;
+  for (std::string above = folder;; above = FolderOf(above)) {
+    if (KnownReadable(above) == std::optional(true)) return true;
+    if (above.empty()) break;
+  }
+  const auto documents = DocumentsAround(folder);
+  std::vector<HttpRequest> requests;
+  const auto add = [&](const std::string& path) {
+    requests.push_back(FileRequest(path));
+    requests.back().range = ByteRange{0, 1};
+  };
+  for (const std::string& document : documents) add(document);
+  for (const std::string& document : documents) add(JoinKey(FolderOf(document), kNobodysName));
+  const auto answers = client_->SendMany(requests);
+  const auto has_state = [&](size_t i, KeyState state) {
+    return answers[i] && service_->StateOf(requests[i], *answers[i]) == state;
+  };
+  bool is_readable = false;
+  for (size_t i = 0; i < documents.size(); ++i) {
+    if (!has_state(i, KeyState::kPresent)) continue;
+    if (!has_state(documents.size() + i, KeyState::kRefused)) continue;
+    is_readable = true;
+    readable_.Put(std::string(FolderOf(documents[i])), {true, memory_.Now()});
+  }
+  if (!is_readable) readable_.Put(folder, {false, memory_.Now()});
+  return is_readable;
+}
+
+ValueInfo RemoteTree::InfoOf(const std::string& path, const HttpResponse& response) const {
+  ValueInfo info = service_->InfoOf(response);
+  if (service_->lists_are_complete() || info.modified_ns == 0) return info;
+  const model::MutexLock lock(times_mutex_);
+  Times* const known = times_.Find(path);
+  if (known == nullptr || known->tag != info.generation) {
+    times_.Put(path, {info.generation, info.modified_ns, info.modified_ns});
+    return info;
+  }
+  // A young time may be that of each answer.
+  if (info.is_settled) known->newest_ns = std::max(known->newest_ns, info.modified_ns);
+  if (known->newest_ns != known->first_ns) {
+    info.generation =
+        Generation::OfTag(fmt::format("{} {}", info.generation.tag(), known->newest_ns));
+  }
+  return info;
+}
+
+std::optional<int64_t> RemoteTree::ClockNs() const {
+  const model::MutexLock lock(clock_mutex_);
+  if (!clock_lead_) return std::nullopt;
+  const auto now = std::chrono::steady_clock::now().time_since_epoch();
+  return clock_lead_->lead_ns +
+         int64_t{std::chrono::duration_cast<std::chrono::nanoseconds>(now).count()};
+}
+
+// The date of an answer is that of a moment before it came: the largest lead is the nearest.
+void RemoteTree::NoteClock(const HttpResponse& response) const {
+  const auto clock = ServerClockNs(response);
+  if (!clock) return;
+  const auto now = std::chrono::steady_clock::now();
+  const auto now_ns =
+      std::chrono::duration_cast<std::chrono::nanoseconds>(now.time_since_epoch()).count();
+  const int64_t lead = *clock - int64_t{now_ns};
+  const model::MutexLock lock(clock_mutex_);
+  const bool is_nearer =
+      !clock_lead_ || lead > clock_lead_->lead_ns || now - clock_lead_->told_at > kClockHolds;
+  if (is_nearer) clock_lead_ = {lead, now};
+}
+
+model::Result<void> RemoteTree::CheckTop() const {
+  HttpRequest request = service_->ListRequest("", {}, 1);
+  if (!service_->lists_are_complete()) request.method = HttpMethod::kHead;
+  NDLFS_TRY(const HttpResponse response, client_->Send(request));
+  if (!service_->lists_are_complete()) return {};  // that it answers is enough
+  const KeyState state = service_->StateOf(request, response);
+  // Stores are found by their names where no list may be had.
+  if (state == KeyState::kRefused) return {};
+  if (state != KeyState::kPresent) {
+    return model::Propagate(service_->ToError(state, response));
+  }
+  NDLFS_RETURN_IF_ERROR(service_->ParseList("", {}, response));
+  return {};
 }
 
 std::vector<model::Result<Look>> RemoteTree::LookAtFiles(
@@ -321,6 +497,9 @@ model::Result<Look> RemoteTree::LookByName(const std::string& path,
   model::Result<std::optional<ListPage>> page = std::nullopt;
   if (list) page = round.TakeList(*list);
   const bool is_listed = page && *page && (*page)->is_directory;
+  if ((is_listed || round.has_document()) && round.has_status(file, 403)) {
+    return NoteDirectory(path);
+  }
   auto look = round.TakeLook(file);
   if (look && look->kind != Look::Kind::kAbsent) return look;
   if (is_listed || round.has_document()) return NoteDirectory(path);
@@ -359,7 +538,7 @@ model::Result<Look> RemoteTree::LookByList(const std::string& path) const {
   round.Send();
   const auto page = round.TakeList(list);
   if (page && *page && (*page)->is_directory) return directory;
-  const bool is_refused = !page && page.error().sys_errno() == EACCES;
+  const bool is_refused = !page && round.is_refused(list);
   if (!page && !is_refused) return model::Propagate(page.error());
   // The top is there, though it has nothing yet: as a bucket without objects.
   if (!file) return directory;

@@ -13,7 +13,10 @@
 #include "backends/store/http/http_client.h"
 #include "backends/store/http/look_memory.h"
 #include "backends/store/http/object_service.h"
+#include "model/bounded_map.h"
 #include "model/error.h"
+#include "model/mutex.h"
+#include "model/string_hash.h"
 
 namespace ndlfs::backends {
 
@@ -41,6 +44,32 @@ class RemoteTree {
   LookMemory& memory() const { return memory_; }
   std::string Describe(std::string_view path) const;
   bool IsDocument(std::string_view path) const;
+
+  // ObjectService::FileRequest(). The size in the list of a bucket is that of the bytes as they
+  // are stored, and so those of a file are read; a metadata document is decoded.
+  HttpRequest FileRequest(const std::string& path) const;
+  // Whether `response`, which answers `request`, says that there is no file at `path`. An error
+  // if it tells neither that nor success. May send requests: see key_answer.h, "refused".
+  model::Result<bool> IsAbsent(const std::string& path, const HttpRequest& request,
+                               const HttpResponse& response) const;
+
+  // Whether the server refuses files that are not in the directory at `folder`, as buckets do
+  // that may not be listed: a metadata document there, or in a directory above it, can be read
+  // now, and a name beside that document that nobody gives a file is refused.
+  bool RefusesWhatIsAbsent(const std::string& folder) const EXCLUDES(readable_mutex_);
+
+  // ObjectService::InfoOf() of the file at `path`. Where its Last-Modified has become later
+  // under the same ETag, the ETag does not tell versions apart, and the time does. An earlier
+  // time is no other version: servers that share files may have each its own.
+  ValueInfo InfoOf(const std::string& path, const HttpResponse& response) const
+      EXCLUDES(times_mutex_);
+
+  // The present time by the clock of the server, as Store::ClockNs().
+  std::optional<int64_t> ClockNs() const;
+  void NoteClock(const HttpResponse& response) const;
+
+  // Whether the server answers, and has the bucket. An error with the reason if not.
+  model::Result<void> CheckTop() const;
 
   // Looks at what may be a file or a directory, by one round of requests. Remembered answers
   // take none.
@@ -75,6 +104,9 @@ class RemoteTree {
       const std::string& path, const PageStart& start,
       const model::Result<HttpResponse>& response) const;
   model::Result<HttpResponse> AskForFirstByte(const std::string& path) const;
+  bool IsNotListed(const std::string& path) const;
+  std::optional<bool> KnownReadable(const std::string& folder) const REQUIRES(readable_mutex_);
+  std::vector<std::string> DocumentsAround(std::string folder) const;
 
   const std::shared_ptr<const HttpClient> client_;
   const std::shared_ptr<const ObjectService> service_;
@@ -82,6 +114,34 @@ class RemoteTree {
   const std::vector<std::string> first_documents_;
   const std::string extension_;
   mutable LookMemory memory_;
+
+  // The lead of the server's clock over the steady clock, at least, and when it was told.
+  struct ClockLead {
+    int64_t lead_ns = 0;
+    std::chrono::steady_clock::time_point told_at;
+  };
+  mutable model::Mutex clock_mutex_;
+  mutable std::optional<ClockLead> clock_lead_ GUARDED_BY(clock_mutex_);
+
+  // The times that were told of a file with one ETag.
+  struct Times {
+    Generation tag;
+    int64_t first_ns = 0;
+    int64_t newest_ns = 0;
+  };
+  mutable model::Mutex times_mutex_;
+  mutable model::BoundedMap<std::string, Times, model::StringHash> times_
+      GUARDED_BY(times_mutex_);
+
+  // What was found out by RefusesWhatIsAbsent(), by folder. The lock is held while the server
+  // is asked: others would ask the same.
+  struct Readable {
+    bool is_readable = false;
+    std::chrono::steady_clock::time_point when;
+  };
+  mutable model::Mutex readable_mutex_;
+  mutable model::BoundedMap<std::string, Readable, model::StringHash> readable_
+      GUARDED_BY(readable_mutex_);
 };
 
 }  // namespace ndlfs::backends

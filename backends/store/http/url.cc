@@ -5,6 +5,7 @@
 #include <curl/curl.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cctype>
 #include <memory>
 #include <utility>
@@ -31,15 +32,19 @@ std::string UsualPort(std::string_view scheme) {
   return scheme == "https" ? "443" : "";
 }
 
+constexpr std::string_view kS3Scheme = "s3://";
+
 constexpr unsigned kParseFlags = CURLU_NON_SUPPORT_SCHEME | CURLU_URLENCODE;
 
 // `text` without what no message may show. Does not need a valid URL.
 std::string WithoutSecrets(std::string_view text) {
-  text = text.substr(0, text.find_first_of("?#"));
+  // The key of an object may have any character, and is no secret.
+  if (!text.starts_with(kS3Scheme)) text = text.substr(0, text.find_first_of("?#"));
   const size_t scheme = text.find("://");
   if (scheme == text.npos) return std::string(text);
   const size_t host = scheme + 3;
-  const std::string_view authority = text.substr(host, text.find('/', host) - host);
+  const std::string_view authority =
+      text.substr(host, std::min(text.find('/', host), text.size()) - host);
   const size_t at = authority.rfind('@');
   if (at == authority.npos) return std::string(text);
   return fmt::format("{}{}", text.substr(0, host), text.substr(host + at + 1));
@@ -68,6 +73,21 @@ model::Result<Url> Parts(CURLU* handle, std::string_view text) {
   return url;
 }
 
+// "s3://BUCKET/KEY", with the key as it is: no character in it is special, as for the AWS
+// tools.
+model::Result<Url> ParseS3Url(std::string_view text) {
+  const std::string_view rest = text.substr(kS3Scheme.size());
+  const size_t slash = std::min(rest.find('/'), rest.size());
+  Url url;
+  url.scheme = "s3";
+  url.host = rest.substr(0, slash);
+  if (url.host.empty() || url.host.find_first_of("@:?#%\\ ") != url.host.npos) {
+    return model::BadInput("{} is not s3://BUCKET/PREFIX", model::Quote(WithoutSecrets(text)));
+  }
+  url.path = slash == rest.size() ? "/" : PercentEncode(rest.substr(slash));
+  return url;
+}
+
 bool IsUnreserved(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) || c == '-' || c == '_' || c == '.' ||
          c == '~';
@@ -87,13 +107,18 @@ std::string Url::origin() const {
 }
 
 std::string Url::ToText() const {
+  if (scheme == "s3") return origin() + PercentDecode(path).value_or(path);
   return fmt::format("{}{}{}{}", origin(), path, query.empty() ? "" : "?", query);
 }
 
-std::string Url::ForMessages() const { return model::OneLine(origin() + path); }
+std::string Url::ForMessages() const {
+  if (scheme == "s3") return model::OneLine(ToText());
+  return model::OneLine(origin() + path);
+}
 
 model::Result<Url> ParseUrl(std::string_view text) {
   if (!LooksLikeUrl(text)) return model::BadInput("{} is no URL", model::Quote(text));
+  if (text.starts_with(kS3Scheme)) return ParseS3Url(text);
   const Handle handle(curl_url(), &curl_url_cleanup);
   const CURLUcode code =
       curl_url_set(handle.get(), CURLUPART_URL, std::string(text).c_str(), kParseFlags);

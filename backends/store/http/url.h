@@ -11,6 +11,9 @@ namespace ndlfs::backends {
 
 // A URL in parts. The host is in lower case and without an IPv6 zone; the path has no "." and
 // ".." parts, and is percent-encoded as it was written.
+//
+// The URL of an object, s3://BUCKET/KEY, has the key as it is: '%', '#' and '?' are characters
+// like others. `path` has that key percent-encoded, and the texts below show it as it is.
 struct Url {
   std::string scheme;    // "https"
   std::string user;      // decoded; empty if there is none

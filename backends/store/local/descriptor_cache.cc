@@ -108,7 +108,8 @@ model::Result<DescriptorCache::Handle> OpenFile(const SourceRoot& root, std::str
 
 bool IsSameVersion(const struct ::stat& a, const struct ::stat& b) {
   return a.st_dev == b.st_dev && a.st_ino == b.st_ino && a.st_size == b.st_size &&
-         ModifiedNs(a) == ModifiedNs(b);
+         ModifiedNs(a) == ModifiedNs(b) &&
+         (ChangedNs(a) == ChangedNs(b) || a.st_nlink != b.st_nlink);
 }
 
 model::Result<std::optional<ReadResult>> ReadOpened(const DescriptorCache::File& file,

@@ -79,9 +79,9 @@ class DescriptorCache {
 model::Result<DescriptorCache::Handle> OpenFile(const SourceRoot& root, std::string_view path,
                                                 bool may_be_link = true);
 
-// Whether `a` and `b` are of the same version of a file. Ignores the time of the
-// last status change, which also changes when a name of the file is removed and
-// its bytes stay the same.
+// Whether `a` and `b` are of the same version of a file. A program may set the time of the last
+// write back, but not that of the last status change: this one differs if the file was written.
+// It may differ where the file has got another name, or lost one: then its bytes are the same.
 bool IsSameVersion(const struct ::stat& a, const struct ::stat& b);
 
 // Reads as Store::Read() does. nullopt if `file` is no longer the version that was

@@ -10,6 +10,7 @@
 #include "backends/store/file_name.h"
 #include "backends/store/keys.h"
 #include "backends/store/local/descriptor_cache.h"
+#include "backends/store/local/file_clock.h"
 #include "backends/store/local/paths.h"
 #include "backends/store/local/source_root.h"
 #include "backends/store/partial_listing.h"
@@ -68,6 +69,8 @@ class DirectoryStore final : public Store, public PartialListing {
     }
     return known;
   }
+
+  std::optional<int64_t> ClockNs() const override { return clock_.NowNs(*root_, path_); }
 
   model::Result<std::vector<StoreEntry>> List(std::string_view prefix) const override {
     return ListSome(prefix, SIZE_MAX);
@@ -194,6 +197,7 @@ class DirectoryStore final : public Store, public PartialListing {
 
   const std::shared_ptr<const SourceRoot> root_;
   const std::string path_;
+  const ClockOfPath clock_;
   const uint64_t owner_ = NewId();
 };
 

@@ -6,6 +6,7 @@
 #include "backends/base/new_id.h"
 #include "backends/store/keys.h"
 #include "backends/store/local/descriptor_cache.h"
+#include "backends/store/local/file_clock.h"
 #include "backends/store/local/paths.h"
 #include "backends/store/local/source_root.h"
 #include "model/mutex.h"
@@ -38,6 +39,8 @@ class FileStore final : public Store {
     if (!S_ISREG(status.st_mode)) return model::IoError(ENXIO, "stat");
     return InfoOf(status);
   }
+
+  std::optional<int64_t> ClockNs() const override { return clock_.NowNs(*root_, path_); }
 
   model::Result<std::vector<StoreEntry>> List(std::string_view) const override {
     return std::vector<StoreEntry>();
@@ -97,6 +100,7 @@ class FileStore final : public Store {
   const std::shared_ptr<const SourceRoot> root_;
   const std::string path_;
   const bool may_be_link_;
+  const ClockOfPath clock_;
   const uint64_t owner_ = NewId();
   mutable model::Mutex mutex_;
   mutable std::optional<struct ::stat> first_ GUARDED_BY(mutex_);

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <utility>
 
+#include "backends/store/local/file_clock.h"
 #include "backends/store/local/source_root.h"
 #include "backends/store/source.h"
 #include "model/error.h"
@@ -28,6 +29,7 @@ class LocalSource final : public Source {
   const std::shared_ptr<const SourceRoot>& root() const { return root_; }
 
   const std::string& name() const override { return root_->path(); }
+  std::optional<int64_t> ClockNs() const override { return clock_.NowNs(*root_, ""); }
   bool has_symlinks() const override { return true; }
   bool is_shared() const override { return root_->is_shared(); }
 
@@ -44,6 +46,7 @@ class LocalSource final : public Source {
 
  private:
   const std::shared_ptr<const SourceRoot> root_;
+  const ClockOfPath clock_;
 };
 
 // The directory that `source` shows; null if it is no directory of this

@@ -14,6 +14,7 @@
 
 #include "backends/store/access.h"
 #include "backends/store/local/crossing.h"
+#include "backends/store/local/file_clock.h"
 #include "backends/store/request_scope.h"
 
 namespace ndlfs::backends {
@@ -316,6 +317,12 @@ ValueInfo InfoOf(const struct ::stat& status) {
           .size = static_cast<uint64_t>(status.st_size),
           .modified_ns = ModifiedNs(status),
           .placed_ns = ChangedNs(status)};
+}
+
+std::optional<bool> SourceRoot::HasTimesOfThisMachine(std::string_view path) const {
+  const auto fd = OpenBeneath(path, O_PATH);
+  if (!fd) return std::nullopt;
+  return backends::HasTimesOfThisMachine(fd->get());
 }
 
 int64_t ModifiedNs(const struct ::stat& status) { return Nanoseconds(status.st_mtim); }

@@ -71,6 +71,10 @@ class SourceRoot : public std::enable_shared_from_this<SourceRoot> {
   // thread (RequestScope) has opened or looked at last. Null for a shared source.
   model::Result<std::shared_ptr<const Folder>> OpenFolder(std::string_view path) const;
 
+  // Whether the file or directory at `path` gets its times from the clock of this machine.
+  // nullopt if it cannot be opened.
+  std::optional<bool> HasTimesOfThisMachine(std::string_view path) const;
+
   // Notes for the request of the calling thread that the regular file at `path` has `status`:
   // StatForOthers() then need not look again. Only the last such file is remembered.
   void KeepStatus(std::string_view path, const struct ::stat& status) const;
@@ -163,7 +167,7 @@ std::shared_ptr<const Store> MakeDirectoryStore(std::shared_ptr<const SourceRoot
 
 // The store of the one file at `path`, with the single key "". It reads only
 // the version of the file that it opened first. After a change of the size or
-// the modification time, reads fail with kStale, so that bytes of two versions
+// of one of its times, reads fail with kStale, so that bytes of two versions
 // never mix. A file that was replaced or removed can be read while its
 // descriptor is open (see descriptor_cache.h); after that, reads fail with
 // kStale, too. Stat() looks at the path, and so tells that there is a new

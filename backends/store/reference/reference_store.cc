@@ -182,6 +182,7 @@ class JsonReferenceStore final : public ReferenceStore {
   }
 
   std::string Describe(std::string_view key) const override { return JoinKey(path_, key); }
+  std::optional<int64_t> ClockNs() const override { return file_->ClockNs(); }
 
   model::Result<void> CheckReachable(std::string_view prefix) const override {
     for (const auto* it = index_.LowerBound(prefix);

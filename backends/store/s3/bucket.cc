@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <chrono>
 #include <cstdlib>
@@ -87,6 +88,24 @@ model::Result<std::string> ChooseEndpoint(const BucketOptions& options,
 bool IsExpired(std::string_view code) {
   return code == "ExpiredToken" || code == "ExpiredTokenException" || code == "InvalidToken" ||
          code == "TokenRefreshRequired" || code == "InvalidAccessKeyId";
+}
+
+// What a person can do about an error.
+std::string_view CureOf(std::string_view code) {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 8> kCures = {{
+      {"NoSuchBucket", ": there is no such bucket; check its name, and --endpoint"},
+      {"SignatureDoesNotMatch", ": the secret key is wrong"},
+      {"InvalidAccessKeyId", ": the access key is unknown there"},
+      {"ExpiredToken", ": the session has ended, get new credentials"},
+      {"AuthorizationHeaderMalformed", ": the region may be wrong, see --region"},
+      {"IllegalLocationConstraintException", ": the region is wrong, see --region"},
+      {"PermanentRedirect", ": the bucket is elsewhere, see --region and --endpoint"},
+      {"RequestTimeTooSkewed", ": the clock of this machine is wrong"},
+  }};
+  for (const auto& [known, cure] : kCures) {
+    if (known == code) return cure;
+  }
+  return "";
 }
 
 // A redirect to another region, or a signature for a wrong one.
@@ -294,8 +313,8 @@ model::Failure Bucket::ToError(const HttpResponse& response) const {
   const auto error = ParseErrorAnswer(response.body);
   std::string message = fmt::format("s3://{}: status {}", name_, response.status);
   if (error) {
-    message += fmt::format(": {} ({})", model::OneLine(error->code),
-                           model::OneLine(error->message.substr(0, 200)));
+    message += fmt::format(": {} ({}){}", model::OneLine(error->code),
+                           model::OneLine(error->message.substr(0, 200)), CureOf(error->code));
   }
   switch (response.status) {
     case 401:
@@ -310,6 +329,23 @@ model::Failure Bucket::ToError(const HttpResponse& response) const {
     default:
       return model::Failure(model::Error(model::ErrorCode::kIo, std::move(message), EIO));
   }
+}
+
+KeyState Bucket::StateOf(const HttpRequest& request, const HttpResponse& response) const {
+  const int status = response.status;
+  if (IsMissingKey(response)) return KeyState::kAbsent;
+  if (status == 416) return KeyState::kOutOfRange;
+  if (status == 401) return KeyState::kForbidden;
+  if (status == 412) return KeyState::kOtherVersion;
+  if (status == 403) {
+    const auto error = ParseErrorAnswer(response.body);
+    const bool may_be_absent = !error || error->code == "AccessDenied";
+    return may_be_absent ? KeyState::kRefused : KeyState::kForbidden;
+  }
+  const bool is_head = request.method == HttpMethod::kHead;
+  if (is_head && (status == 405 || status == 501)) return KeyState::kUntold;
+  if (status != 200 && status != 206) return KeyState::kFailed;
+  return is_head && !response.total_size ? KeyState::kUntold : KeyState::kPresent;
 }
 
 bool Bucket::IsMissingKey(const HttpResponse& response) {

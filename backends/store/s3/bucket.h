@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "backends/store/http/http_client.h"
+#include "backends/store/http/key_answer.h"
 #include "backends/store/s3/aws_profile.h"
 #include "backends/store/s3/credentials.h"
 #include "backends/store/s3/signature.h"
@@ -60,10 +61,13 @@ class Bucket {
   // the request.
   HttpRequest RequestFor(std::string key, std::string query = {}) const;
 
+  // As ObjectService::StateOf(). Status 403 may stand for a missing key only with the code
+  // AccessDenied, or without a code: other codes are about the credentials.
+  KeyState StateOf(const HttpRequest& request, const HttpResponse& response) const;
+
   // What an answer that has no value tells: EACCES for status 401 and 403, kStale for 412 in
   // the words of S3, EIO for others. The message has status, code and text of the error
-  // document. A bucket that does not exist is an error, too, while a missing key (status 404)
-  // is for the caller to recognize.
+  // document, and what to do about it. A bucket that does not exist is an error, too.
   model::Failure ToError(const HttpResponse& response) const;
   static bool IsMissingKey(const HttpResponse& response);
 

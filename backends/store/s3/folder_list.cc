@@ -6,14 +6,11 @@
 #include <algorithm>
 #include <utility>
 
+#include "backends/store/http/key_answer.h"
 #include "backends/store/http/url.h"
 
 namespace ndlfs::backends::s3 {
 namespace {
-
-bool IsStrong(std::string_view etag) {
-  return etag.size() > 2 && etag.front() == '"' && etag.back() == '"';
-}
 
 // What a key or a prefix is called in its folder; empty for a name that no file can have.
 std::string NameOf(std::string_view key, std::string_view folder) {
@@ -121,8 +118,13 @@ ValueInfo ObjectInfo(std::string_view etag, uint64_t size, int64_t modified_ns) 
   // Some lists leave the quotes out.
   std::string tag(etag);
   if (!tag.empty() && tag.find('"') == tag.npos) tag = '"' + tag + '"';
-  if (!IsStrong(tag)) tag = fmt::format("{} bytes at {}", size, modified_s);
-  return {Generation::OfTag(std::move(tag)), size, modified_s * 1'000'000'000};
+  ValueInfo info;
+  info.size = size;
+  info.modified_ns = modified_s * 1'000'000'000;
+  info.is_settled = IsStrongTag(tag);
+  if (!info.is_settled) tag = fmt::format("{} bytes at {}", size, modified_s);
+  info.generation = Generation::OfTag(std::move(tag));
+  return info;
 }
 
 }  // namespace ndlfs::backends::s3

@@ -38,16 +38,18 @@ class S3Service final : public ObjectService {
     return bucket_->RequestFor(JoinKey(prefix_, path));
   }
 
-  model::Result<bool> IsAbsent(const HttpResponse& response) const override {
-    if (Bucket::IsMissingKey(response)) return true;
-    if (response.status != 200 && response.status != 206) return bucket_->ToError(response);
-    if (!response.total_size) return model::Corrupt("the server does not tell the size");
-    return false;
+  KeyState StateOf(const HttpRequest& request, const HttpResponse& response) const override {
+    return bucket_->StateOf(request, response);
+  }
+  model::Error ToError(KeyState, const HttpResponse& response) const override {
+    return bucket_->ToError(response).value();
   }
   ValueInfo InfoOf(const HttpResponse& response) const override {
-    return ObjectInfo(response.etag, response.total_size.value_or(0), response.modified_ns);
+    ValueInfo info =
+        ObjectInfo(response.etag, response.total_size.value_or(0), response.modified_ns);
+    info.is_settled = info.is_settled || IsSettled(response, info.modified_ns);
+    return info;
   }
-  bool may_refuse_absent_files() const override { return bucket_->is_anonymous(); }
 
   HttpRequest ListRequest(std::string_view path, const PageStart& start,
                           unsigned most_names) const override {

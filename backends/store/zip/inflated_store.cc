@@ -33,6 +33,7 @@ class InflatedStore final : public Store {
     return std::vector<StoreEntry>();
   }
   std::string Describe(std::string_view key) const override { return file_->Describe(key); }
+  std::optional<int64_t> ClockNs() const override { return file_->ClockNs(); }
 
  private:
   Result<std::optional<ReadResult>> DoRead(std::string_view key, const ReadOptions& options,

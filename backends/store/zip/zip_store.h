@@ -38,6 +38,7 @@ class ZipStore final : public Store, public PartialListing {
   model::Result<std::vector<StoreEntry>> ListSome(std::string_view prefix,
                                                   size_t limit) const override;
   uint64_t held_bytes() const override { return directory_.held_bytes(); }
+  std::optional<int64_t> ClockNs() const override { return file_->ClockNs(); }
   std::string Describe(std::string_view key) const override;
 
   // Whether the member is stored, so that reading a part of it costs no more

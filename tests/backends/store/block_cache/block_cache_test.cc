@@ -111,6 +111,34 @@ TEST_F(BlockCacheTest, ADamagedBlockIsAbsentAndRemoved) {
   EXPECT_EQ(cache->stats().damaged, 8u);
 }
 
+TEST_F(BlockCacheTest, AFifoInPlaceOfABlockIsRemovedAndDoesNotWait) {
+  const auto cache = Open();
+  cache->Put("a", AsBytes("one"));
+  const std::string path = Files()[0].string();
+  fs::remove(path);
+  ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+  EXPECT_FALSE(cache->Has("a", 3));
+  EXPECT_EQ(Get(*cache, "a"), "absent");
+  cache->Put("a", AsBytes("two"));
+  EXPECT_EQ(Get(*cache, "a"), "two");
+}
+
+TEST_F(BlockCacheTest, AFolderThatIsALinkLeadsNowhere) {
+  const auto cache = Open();
+  cache->Put("a", AsBytes("one"));
+  const fs::path folder = Files()[0].parent_path();
+  const fs::path elsewhere = top_ / "elsewhere";
+  fs::rename(folder, elsewhere);
+  fs::create_directory_symlink(elsewhere, folder);
+  EXPECT_FALSE(cache->Has("a", 3));
+  EXPECT_EQ(Get(*cache, "a"), "absent");
+  EXPECT_TRUE(cache->Put("a", AsBytes("two")));
+  EXPECT_EQ(Get(*cache, "a"), "two");
+  EXPECT_FALSE(fs::is_symlink(folder));
+  EXPECT_EQ(std::distance(fs::directory_iterator(elsewhere), fs::directory_iterator()), 1)
+      << "nothing was written there";
+}
+
 TEST_F(BlockCacheTest, ATruncatedBlockIsAbsent) {
   const auto cache = Open();
   for (const size_t size : {0u, 10u, 33u, 500u, 1032u}) {

@@ -201,15 +201,67 @@ TEST(HttpClientTest, ValueOfUnknownSizeIsReadAsAWhole) {
   const FakeAnswer chunked{200, {}, "0123456789", {}};
   EXPECT_THAT(Server(Answers({chunked})).Read({0, ByteRange::kToEnd}),
               test::IsOkAnd("0123456789"));
-  EXPECT_THAT(Server(Answers({chunked})).Read({2, 3}),
+  EXPECT_THAT(Server(Answers({chunked})).Read({2, 3}), test::IsOkAnd("234"));
+  EXPECT_THAT(Server(Answers({chunked}), {.max_unasked = 9}).Read({2, 3}),
               test::IsError(ErrorCode::kUnsupported, HasSubstr("does not tell their size")));
 }
 
-TEST(HttpClientTest, EncodedBodyIsRefused) {
-  FakeAnswer encoded = Value("0123456789");
-  encoded.headers.push_back({"content-encoding", "gzip"});
-  EXPECT_THAT(Server(Answers({encoded})).Read({0, 10}),
-              test::IsError(ErrorCode::kUnsupported, HasSubstr("\"gzip\"")));
+TEST(HttpClientTest, SizeOfAValueIsNotThatOfTheAnswerToHead) {
+  const auto head = [](const FakeAnswer& answer) {
+    return Server(Answers({answer})).Get({.method = HttpMethod::kHead})->total_size;
+  };
+  EXPECT_EQ(head({200, {}, "", {}}), std::nullopt);
+  EXPECT_EQ(head({200, {{"content-length", "7"}}, "", {}}), 7u);
+  EXPECT_EQ(head({200, {{"content-length", "7"}, {"content-encoding", "gzip"}}, "", {}}),
+            std::nullopt);
+}
+
+// "0123456789" as gzip makes it.
+constexpr std::string_view kGzip(
+    "\x1f\x8b\x08\0\0\0\0\0\0\x03\x33\x30\x34\x32\x36\x31\x35\x33\xb7\xb0\x04\0\xc6\xc7\x84"
+    "\xa6\x0a\0\0\0",
+    30);
+
+FakeAnswer EncodedBy(const char* coding, std::string_view body) {
+  FakeAnswer answer = Value(std::string(body));
+  answer.headers.push_back({"content-encoding", coding});
+  return answer;
+}
+
+TEST(HttpClientTest, GzippedValueIsDecoded) {
+  const FakeAnswer all = EncodedBy("gzip", kGzip);
+  EXPECT_THAT(Server(Answers({all})).Read({0, ByteRange::kToEnd}), test::IsOkAnd("0123456789"));
+  EXPECT_THAT(Server(Answers({all})).Read({2, 3}), test::IsOkAnd("234"));
+  EXPECT_EQ(Server(Answers({all})).Get()->body, "0123456789");
+  EXPECT_EQ(Server(Answers({all})).Get()->total_size, 10u);
+  FakeAnswer part = Part("bytes 2-4/30", std::string(kGzip.substr(2, 3)));
+  part.headers.push_back({"content-encoding", "gzip"});
+  const Server server(Answers({part, all}));
+  EXPECT_THAT(server.Read({2, 3}), test::IsOkAnd("234")) << "a part cannot be decoded";
+  EXPECT_EQ(server.sent().back().Find("Range"), "");
+  EXPECT_THAT(Server(Answers({EncodedBy("gzip", kGzip.substr(0, 20))})).Read({0, 10}),
+              test::IsError(ErrorCode::kCorrupt, HasSubstr("not gzip")));
+  EXPECT_THAT(Server(Answers({EncodedBy("gzip", "0123456789")})).Read({0, 10}),
+              test::IsError(ErrorCode::kCorrupt, HasSubstr("not gzip")));
+}
+
+TEST(HttpClientTest, ChunksOfAnUploadAreNoEncoding) {
+  EXPECT_THAT(Server(Answers({EncodedBy("aws-chunked", "0123456789")})).Read({0, 10}),
+              test::IsOkAnd("0123456789"));
+}
+
+TEST(HttpClientTest, OtherEncodingsAreRefused) {
+  EXPECT_THAT(Server(Answers({EncodedBy("br", "0123456789")})).Read({0, 10}),
+              test::IsError(ErrorCode::kUnsupported, HasSubstr("\"br\"")));
+}
+
+TEST(HttpClientTest, PageInPlaceOfAFileIsNotRead) {
+  FakeAnswer page = Value("<html>not here</html>");
+  page.headers.push_back({"content-type", "text/html"});
+  const auto answer = Server(Answers({page})).Get({.refuses_pages = true});
+  ASSERT_THAT(answer, test::IsOk());
+  EXPECT_EQ(answer->status, 200);
+  EXPECT_EQ(answer->body, "");
 }
 
 TEST(HttpClientTest, BodyBeyondTheLimitIsRefused) {

@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 
 #include <cerrno>
+#include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -354,6 +356,186 @@ TEST(RemoteSourceAnswersTest, PageOfHtmlIsNoData) {
   EXPECT_THAT(source->OpenStore("")->Stat("a"),
               test::IsError(ErrorCode::kCorrupt, HasSubstr("page of HTML")));
   EXPECT_EQ(ReadText(*source->OpenStore(""), "a.html"), "<html>");
+}
+
+// A server with files, whose answers `change` changes.
+class ChangedServer {
+ public:
+  using Change = std::function<void(const FakeTransport::Sent& sent, FakeAnswer& answer)>;
+  ChangedServer(std::map<std::string, std::string> files, const Change& change,
+                std::chrono::nanoseconds trust = std::chrono::seconds(0))
+      : transport_(std::make_shared<FakeTransport>(
+            [files = std::move(files), change](const FakeTransport::Sent& sent) {
+              const auto file = files.find(sent.url.substr(std::string("http://test/").size()));
+              FakeAnswer answer = {404, {}, "", {}};
+              if (file != files.end()) answer = test::AnswerWith(sent, file->second);
+              change(sent, answer);
+              return answer;
+            })),
+        source_(std::make_shared<const RemoteSource>(
+            std::make_shared<const HttpClient>(transport_),
+            MakeHttpService(ParseUrl("http://test/").value()),
+            RemoteOptions{.trusts_looks_for = trust, .documents = {"zarr.json", ".zgroup"}})) {}
+
+  const RemoteSource& source() const { return *source_; }
+  size_t requests() const { return transport_->sent().size(); }
+
+ private:
+  const std::shared_ptr<FakeTransport> transport_;
+  const std::shared_ptr<const RemoteSource> source_;
+};
+
+TEST(RemoteSourceAnswersTest, SizeIsAskedForWhereHeadDoesNotTellIt) {
+  for (const char* length : {"", "0"}) {
+    const ChangedServer server({{"a", "0123456789"}, {"empty", ""}},
+                               [&](const FakeTransport::Sent& sent, FakeAnswer& answer) {
+                                 if (sent.method != HttpMethod::kHead) return;
+                                 std::erase_if(answer.headers, [](const auto& h) {
+                                   return h.name == "content-length";
+                                 });
+                                 if (*length)
+                                   answer.headers.push_back({"content-length", length});
+                               });
+    EXPECT_EQ(server.source().Stat("a", Follow::kNo).value()->size, 10u);
+    EXPECT_EQ(ReadText(*server.source().OpenFile("a"), ""), "0123456789");
+    EXPECT_EQ(server.source().Stat("empty", Follow::kNo).value()->size, 0u);
+    EXPECT_EQ(ReadText(*server.source().OpenFile("empty"), ""), "");
+  }
+}
+
+TEST(RemoteSourceAnswersTest, SizeIsThatOfTheBodyWhereNoAnswerTellsIt) {
+  const ChangedServer server({{"a", "0123456789"}}, [](const auto& sent, FakeAnswer& answer) {
+    if (answer.status == 404) return;
+    answer = {200, {}, sent.method == HttpMethod::kHead ? "" : "0123456789", {}};
+  });
+  EXPECT_EQ(server.source().Stat("a", Follow::kNo).value()->size, 10u);
+  EXPECT_EQ(ReadText(*server.source().OpenFile("a"), ""), "0123456789");
+}
+
+TEST(RemoteSourceAnswersTest, PageInPlaceOfADocumentMeansThatThereIsNone) {
+  const ChangedServer server({{"s/.zgroup", "{}"}}, [](const auto&, FakeAnswer& answer) {
+    if (answer.status == 404) answer = {200, {{"content-type", "text/html"}}, "<html>", {}};
+  });
+  const auto store = server.source().OpenStore("s");
+  EXPECT_THAT(store->Stat("zarr.json"), test::IsOkAnd(Eq(std::nullopt)));
+  EXPECT_EQ(ReadText(*store, ".zgroup"), "{}");
+  EXPECT_EQ(ReadText(*store, "zarr.json"), "absent");
+  EXPECT_THAT(store->Read("a/0", 9), test::IsError(ErrorCode::kCorrupt, HasSubstr("page")))
+      << "a chunk may be behind a page to log in";
+}
+
+TEST(RemoteSourceAnswersTest, RefusedIsAbsentWhereADocumentOfTheStoreCanBeRead) {
+  bool refuses_all = false;
+  const ChangedServer server({{"s/.zgroup", "{}"}, {"s/a/0", "x"}, {"t/0", "x"}},
+                             [&](const auto&, FakeAnswer& answer) {
+                               if (answer.status == 404 || refuses_all)
+                                 answer = {403, {}, "", {}};
+                             });
+  const auto store = server.source().OpenStore("s");
+  EXPECT_THAT(store->Stat("zarr.json"), test::IsOkAnd(Eq(std::nullopt)));
+  EXPECT_EQ(ReadText(*store, "a/0"), "x");
+  EXPECT_EQ(ReadText(*store, "a/1"), "absent");
+  EXPECT_EQ(ReadText(*store, "b/c/0/0"), "absent");
+  EXPECT_TRUE(server.source().Stat("s", Follow::kNo).value()->is_directory());
+  const auto other = server.source().OpenStore("t");
+  EXPECT_THAT(other->Read("1", 9), test::IsErrno(EACCES)) << "nothing tells that it is a store";
+  EXPECT_THAT(server.source().Stat("none", Follow::kNo), test::IsErrno(EACCES));
+}
+
+TEST(RemoteSourceAnswersTest, RefusedIsNotAbsentWhereTheServerRefusesAll) {
+  const ChangedServer server({{"s/.zgroup", "{}"}, {"s/a/0", "x"}},
+                             [](const auto&, FakeAnswer& answer) {
+                               answer = {403, {}, "", {}};
+                             });
+  EXPECT_THAT(server.source().OpenStore("s")->Read("a/0", 9), test::IsErrno(EACCES));
+  const size_t before = server.requests();
+  EXPECT_THAT(server.source().OpenStore("s")->Read("a/0", 9), test::IsErrno(EACCES));
+  EXPECT_EQ(server.requests(), before + 1) << "that nothing can be read holds for a moment";
+}
+
+TEST(RemoteSourceAnswersTest, RefusedIsNotAbsentWhereTheServerTellsWhatIs) {
+  const ChangedServer server({{"s/.zgroup", "{}"}, {"s/a/0", "x"}},
+                             [](const FakeTransport::Sent& sent, FakeAnswer& answer) {
+                               if (sent.url.ends_with("/0")) answer = {403, {}, "", {}};
+                             });
+  const auto store = server.source().OpenStore("s");
+  EXPECT_EQ(ReadText(*store, ".zgroup"), "{}");
+  EXPECT_EQ(ReadText(*store, "a/1"), "absent");
+  EXPECT_THAT(store->Read("a/0", 9), test::IsErrno(EACCES)) << "a file that may not be read";
+}
+
+TEST(RemoteSourceAnswersTest, RefusedIsAbsentWhereTheDirectoryIsListedWithoutIt) {
+  const ChangedServer server(
+      {},
+      [](const FakeTransport::Sent& sent, FakeAnswer& answer) {
+        answer = {403, {}, "", {}};
+        if (sent.url.ends_with("/d/")) {
+          answer = {200,
+                    {{"content-type", "application/json"}},
+                    R"([{"name":"forbidden","type":"file"}])",
+                    {}};
+        }
+      },
+      std::chrono::hours(1));
+  EXPECT_THAT(NamesIn(server.source(), "d"), ElementsAre("forbidden"));
+  EXPECT_THAT(server.source().Stat("d/none", Follow::kNo), test::IsOkAnd(Eq(std::nullopt)));
+  EXPECT_THAT(server.source().Stat("d/forbidden", Follow::kNo), test::IsErrno(EACCES));
+  EXPECT_THAT(server.source().Stat("d/.hidden", Follow::kNo), test::IsErrno(EACCES));
+}
+
+TEST(RemoteSourceAnswersTest, ALaterTimeUnderTheSameTagIsAnotherVersion) {
+  int minute = 0;
+  const ChangedServer server({{"a", "x"}}, [&](const auto&, FakeAnswer& answer) {
+    answer.headers.push_back({"date", "Thu, 01 Jan 2026 01:00:00 GMT"});
+    answer.headers.push_back(
+        {"last-modified", fmt::format("Thu, 01 Jan 2026 00:{:02}:00 GMT", minute)});
+  });
+  const auto version = [&](int at) {
+    minute = at;
+    return server.source().OpenStore("")->Stat("a").value()->generation;
+  };
+  const Generation first = version(1);
+  EXPECT_EQ(version(1), first);
+  EXPECT_EQ(version(0), first) << "another server that has the file";
+  const Generation second = version(2);
+  EXPECT_NE(second, first);
+  EXPECT_EQ(version(1), second) << "no version comes back";
+  EXPECT_NE(version(3), second);
+}
+
+TEST(RemoteSourceAnswersTest, ATimeThatIsThatOfTheAnswerIsNoVersion) {
+  int second = 0;
+  const ChangedServer server({{"a", "x"}}, [&](const auto&, FakeAnswer& answer) {
+    const std::string now = fmt::format("Thu, 01 Jan 2026 00:00:{:02} GMT", second++);
+    answer.headers.push_back({"date", now});
+    answer.headers.push_back({"last-modified", now});
+  });
+  const auto store = server.source().OpenStore("");
+  const Generation first = store->Stat("a").value()->generation;
+  for (int i = 0; i < 10; ++i) EXPECT_EQ(store->Stat("a").value()->generation, first);
+}
+
+TEST(RemoteSourceAnswersTest, ClockIsThatOfTheServer) {
+  const ChangedServer server({{"a", "x"}}, [](const auto&, FakeAnswer& answer) {
+    answer.headers.push_back({"date", "Thu, 01 Jan 2026 00:00:00 GMT"});
+  });
+  const auto store = server.source().OpenStore("");
+  EXPECT_EQ(store->ClockNs(), std::nullopt) << "it has not been asked";
+  ASSERT_THAT(store->Stat("a"), test::IsOk());
+  const int64_t date = *ParseHttpDate("Thu, 01 Jan 2026 00:00:00 GMT");
+  EXPECT_GE(store->ClockNs().value(), date);
+  EXPECT_LT(store->ClockNs().value(), date + 600'000'000'000);
+}
+
+TEST(RemoteSourceAnswersTest, WhatDoesNotAnswerIsTold) {
+  const ChangedServer missing({}, [](const auto&, FakeAnswer&) {});
+  EXPECT_THAT(missing.source().CheckTop(), test::IsOk()) << "it answers";
+  const auto refused = std::make_shared<FakeTransport>([](const FakeTransport::Sent&) {
+    return FakeAnswer{0, {}, "", {HttpEnd::Kind::kRefused, "SSL certificate problem"}};
+  });
+  const RemoteSource source(std::make_shared<const HttpClient>(refused),
+                            MakeHttpService(ParseUrl("https://test/").value()));
+  EXPECT_THAT(source.CheckTop(), test::IsError(ErrorCode::kIo, HasSubstr("SSL certificate")));
 }
 
 TEST(RemoteSourceAnswersTest, StatusTellsWhatIsWrong) {

@@ -25,6 +25,22 @@ TEST(UrlTest, HasParts) {
   EXPECT_EQ(Parsed("s3://bucket/a b").path, "/a%20b");
 }
 
+// As for the AWS tools.
+TEST(UrlTest, KeysOfBucketsAreAsTheyAre) {
+  for (const char* text : {"s3://bucket/sp%20ace.zarr", "s3://bucket/h#a?q&=.zarr/x",
+                           "s3://My_Bucket/100% x", "s3://bucket/a@b:c", "s3://bucket/"}) {
+    EXPECT_EQ(Parsed(text).ToText(), text);
+    EXPECT_EQ(UrlForMessages(text), text);
+  }
+  EXPECT_EQ(PercentDecode(Parsed("s3://bucket/a%20b").path), "/a%20b");
+  EXPECT_EQ(Parsed("s3://bucket").ToText(), "s3://bucket/");
+  for (const char* text : {"s3://", "s3:///x", "s3://me:secret@bucket/x", "s3://b%63/x"}) {
+    const auto url = ParseUrl(text);
+    ASSERT_FALSE(url) << text;
+    EXPECT_EQ(url.error().message().find("secret"), std::string::npos);
+  }
+}
+
 TEST(UrlTest, RefusesWhatIsNone) {
   for (const char* text : {"", "/data", "http://", "http://h:port/", "://h", "1a://h",
                            "http://h\n/", "http://[::1/"}) {

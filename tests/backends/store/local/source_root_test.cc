@@ -253,6 +253,42 @@ TEST_P(SourceRootTest, FileStoreNoticesThatItsFileIsRewrittenInPlace) {
   EXPECT_EQ(Read(*MakeFileStore(root_, "file"), "", 3, 3), "654");
 }
 
+// The time of the last write can be set, and that of the last change of any kind cannot.
+TEST_P(SourceRootTest, AFileWhoseTimeIsSetBackAfterItWasWrittenIsAnotherVersion) {
+  const std::string path = directory_ / "source/file";
+  const auto file = MakeFileStore(root_, "file");
+  const auto folder = MakeDirectoryStore(root_, "");
+  const auto before = file->Stat("").value();
+  EXPECT_EQ(Read(*file, "", 0, 3), "012");
+  EXPECT_EQ(Read(*folder, "file", 0, 3), "012");
+  test::WriteFile(path, "9876543210");
+  const int64_t ns = before->modified_ns;
+  const timespec times[2] = {{0, UTIME_OMIT}, {ns / 1'000'000'000, ns % 1'000'000'000}};
+  ASSERT_EQ(::utimensat(AT_FDCWD, path.c_str(), times, 0), 0);
+  EXPECT_EQ(file->Stat("").value()->modified_ns, before->modified_ns);
+  EXPECT_EQ(Read(*file, "", 3, 3), "error: changed since it was opened");
+  EXPECT_THAT(folder->Get("file", 100, {.if_match = before->generation}), test::IsStale());
+}
+
+TEST_P(SourceRootTest, AFileThatGetsAnotherNameIsTheSameVersion) {
+  const std::string path = directory_ / "source/file";
+  const auto file = MakeFileStore(root_, "file");
+  EXPECT_EQ(Read(*file, "", 0, 3), "012");
+  ASSERT_EQ(::link(path.c_str(), (path + ".snapshot").c_str()), 0);
+  EXPECT_EQ(Read(*file, "", 3, 3), "345");
+}
+
+TEST_P(SourceRootTest, TheClockOfFilesIsThatByWhichTheyGetTheirTimes) {
+  const auto store = MakeDirectoryStore(root_, "");
+  const auto before = store->ClockNs();
+  if (!before) GTEST_SKIP() << "the file system is that of another machine, or not known";
+  test::WriteFile(directory_ / "source/file", "new");
+  const int64_t placed = store->Stat("file").value()->placed_ns;
+  constexpr int64_t kTick = 20'000'000;
+  EXPECT_GE(placed, *before - kTick);
+  EXPECT_LE(placed, store->ClockNs().value() + kTick);
+}
+
 TEST_P(SourceRootTest, DescribesPathsAsTheUserKnowsThem) {
   EXPECT_EQ(MakeDirectoryStore(root_, "sub")->Describe("a/0.0"), "sub/a/0.0");
   EXPECT_EQ(MakeDirectoryStore(root_, "")->Describe("a"), "source/a");

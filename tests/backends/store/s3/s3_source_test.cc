@@ -314,20 +314,65 @@ TEST_F(S3SourceTest, AnObjectOfAnotherVersionIsStale) {
   EXPECT_EQ(bucket_.sent().back().Find("If-Match"), "\"1\"");
 }
 
-TEST_F(S3SourceTest, ForbiddenIsAbsentOnlyForAnonymousReadersOfAReadableStore) {
+TEST_F(S3SourceTest, ForbiddenIsAbsentOnlyInAStoreOfWhichADocumentCanBeRead) {
   bucket_.Put("d/zarr.json", "{}");
   bucket_.set_special([&](const FakeTransport::Sent& sent) -> std::optional<test::FakeAnswer> {
     if (sent.url.ends_with("zarr.json")) return std::nullopt;
     return FakeBucket::Error(403, "AccessDenied");
   });
-  const auto store = Open(false)->OpenStore("d");
-  EXPECT_THAT(store->Read("c/0", 100), test::IsErrno(EACCES));
-  EXPECT_EQ(ReadText(*store, "zarr.json"), "{}");
-  EXPECT_EQ(ReadText(*store, "c/0"), "absent");
-  EXPECT_THAT(store->Stat("c/1"), test::IsOkAnd(Eq(std::nullopt)));
-  const auto signs = Open(true)->OpenStore("d");
-  EXPECT_EQ(ReadText(*signs, "zarr.json"), "{}");
-  EXPECT_THAT(signs->Read("c/0", 100), test::IsErrno(EACCES));
+  for (const bool signs : {false, true}) {
+    const auto store = Open(signs)->OpenStore("d");
+    EXPECT_EQ(ReadText(*store, "zarr.json"), "{}");
+    EXPECT_EQ(ReadText(*store, "c/0"), "absent");
+    EXPECT_THAT(store->Stat("c/1"), test::IsOkAnd(Eq(std::nullopt)));
+    EXPECT_THAT(Open(signs)->OpenStore("e")->Read("c/0", 100), test::IsErrno(EACCES));
+  }
+}
+
+TEST_F(S3SourceTest, WrongCredentialsAreNeverAbsence) {
+  bucket_.Put("d/zarr.json", "{}");
+  for (const char* code : {"SignatureDoesNotMatch", "RequestExpired", "AccountProblem"}) {
+    bucket_.set_special(
+        [&](const FakeTransport::Sent& sent) -> std::optional<test::FakeAnswer> {
+          if (sent.url.ends_with("zarr.json")) return std::nullopt;
+          return FakeBucket::Error(403, code);
+        });
+    const auto store = Open()->OpenStore("d");
+    EXPECT_EQ(ReadText(*store, "zarr.json"), "{}");
+    EXPECT_THAT(store->Read("c/0", 100), test::IsErrno(EACCES)) << code;
+    EXPECT_THAT(Open()->Stat("", Follow::kNo), test::IsErrno(EACCES)) << code;
+  }
+}
+
+TEST_F(S3SourceTest, AnEncodedObjectHasTheBytesWithWhichItIsStored) {
+  bucket_.Put("d/a", "not gzip");
+  bucket_.set_special([&](const FakeTransport::Sent& sent) -> std::optional<test::FakeAnswer> {
+    if (!sent.url.ends_with("/a")) return std::nullopt;
+    auto answer = test::AnswerWith(sent, "not gzip");
+    answer.headers.push_back({"content-encoding", "gzip"});
+    return answer;
+  });
+  const auto source = Open();
+  EXPECT_EQ(source->Stat("d/a", Follow::kNo).value()->size, 8u);
+  EXPECT_EQ(ReadText(*source->OpenFile("d/a"), ""), "not gzip");
+}
+
+TEST_F(S3SourceTest, ABucketIsAskedForBeforeAnybodyUsesIt) {
+  const auto check = [](const std::shared_ptr<const Source>& source) {
+    return dynamic_cast<const RemoteSource&>(*source).CheckTop();
+  };
+  EXPECT_THAT(check(Open()), test::IsOk());
+  EXPECT_THAT(check(OpenBucket(bucket_, "s3://another", std::chrono::seconds(1))),
+              test::IsError(model::ErrorCode::kIo, HasSubstr("there is no such bucket")));
+  bucket_.set_special([&](const FakeTransport::Sent&) -> std::optional<test::FakeAnswer> {
+    return FakeBucket::Error(403, "SignatureDoesNotMatch");
+  });
+  EXPECT_THAT(check(Open()),
+              test::IsError(model::ErrorCode::kIo, HasSubstr("the secret key is wrong")));
+  bucket_.set_special([&](const FakeTransport::Sent&) -> std::optional<test::FakeAnswer> {
+    return FakeBucket::Error(403, "AccessDenied");
+  });
+  EXPECT_THAT(check(Open()), test::IsOk()) << "it may not be listed";
 }
 
 TEST_F(S3SourceTest, StoresAreFoundInABucketThatMayNotBeListed) {

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: MIT
+#
+#   spack repo add packaging/spack
+#   spack dev-build ndlfs@0.1.0     in the unpacked sources
+#
+# Not tried with Spack itself: the file was compiled as Python, and cmake was run with these options.
+from spack_repo.builtin.build_systems.cmake import CMakePackage
+
+from spack.package import *
+
+
+class Ndlfs(CMakePackage):
+    """Array stores (Zarr, HDF5, netCDF, NPY) as plain files, by FUSE."""
+
+    homepage = "https://ndlfs.invalid/"
+    url = "file:///usr/src/ndlfs-0.1.0.tar.gz"
+
+    license("MIT AND GPL-2.0-or-later")
+
+    version("0.1.0")
+
+    variant("hdf5", default=True, description="Read HDF5 and netCDF-4 files")
+    variant("http", default=True, description="Read stores behind http, https and s3")
+    variant("jemalloc", default=True, description="Use jemalloc for memory")
+    variant("lzo", default=True, description="Read HDF5 chunks compressed with LZO (GPL)")
+    variant("png", default=True, description="Show pictures of arrays")
+    variant("seccomp", default=True, when="+hdf5", description="Refuse system calls that libhdf5 does not need")
+    variant("szip", default=True, description="Read chunks compressed with szip")
+    variant("zfp", default=True, description="Read chunks compressed with zfp")
+
+    depends_on("c", type="build")
+    depends_on("cxx", type="build")
+    depends_on("cmake@3.25:", type="build")
+    depends_on("ninja", type="build")
+    depends_on("pkgconfig", type="build")
+
+    depends_on("bzip2")
+    depends_on("c-blosc")
+    depends_on("cli11")
+    depends_on("expat@2.4:")
+    depends_on("fmt")
+    depends_on("libcap-ng")
+    depends_on("libdeflate")
+    depends_on("libfuse@3.10:")
+    depends_on("liblzf")
+    depends_on("lz4")
+    depends_on("nlohmann-json")
+    depends_on("spdlog")
+    depends_on("tl-expected")
+    depends_on("utf8proc")
+    depends_on("xxhash")
+    depends_on("xz")
+    depends_on("yaml-cpp")
+    depends_on("zlib-api")
+    depends_on("zstd")
+    depends_on("curl@7.85:", when="+http")
+    depends_on("openssl", when="+http")
+    depends_on("hdf5@1.10.3:", when="+hdf5")
+    depends_on("libseccomp@2.5:", when="+seccomp")
+    depends_on("jemalloc@5.3:", when="+jemalloc")
+    depends_on("libaec", when="+szip")
+    depends_on("libpng@1.6:", when="+png")
+    depends_on("lzo", when="+lzo")
+    depends_on("zfp", when="+zfp")
+
+    conflicts("platform=darwin", msg="ndlfs needs Linux")
+    conflicts("platform=windows", msg="ndlfs needs Linux")
+    conflicts("target=s390x:", msg="ndlfs needs a little-endian processor")
+
+    generator("ninja")
+    build_targets = ["ndlfs"]
+
+    def cmake_args(self):
+        options = {"HDF5": "hdf5", "HTTP": "http", "JEMALLOC": "jemalloc", "LZO": "lzo", "PNG": "png",
+                   "SECCOMP": "seccomp", "SZIP": "szip", "ZFP": "zfp"}
+        return [self.define_from_variant(f"NDLFS_WITH_{option}", variant) for option, variant in options.items()] + [
+            self.define("NDLFS_BUILD_TESTS", False), self.define("NDLFS_UNITY", True)]
