@@ -463,7 +463,8 @@ model::Error NoSuchDimension(const std::string& along, const JoinedStores& joine
   return model::BadInput("no array has the dimension {}{}", model::Quote(along), hint).value();
 }
 
-Result<int> Stack(const JoinArguments& arguments, const std::shared_ptr<const PartStores>& stores,
+Result<int> Stack(const JoinArguments& arguments,
+                  const std::shared_ptr<const PartStores>& stores,
                   std::vector<PartPlace> parts) {
   StackedStores stacked(stores, std::move(parts), arguments.new_dimension);
   NDLFS_TRY(const model::Group root, stacked.Make());

@@ -35,8 +35,8 @@ std::vector<ViewName> ListShownViews(const std::shared_ptr<MountedStore>& store,
 model::Result<EntityViewPtr> FindView(const std::shared_ptr<MountedStore>& store,
                                       const EntityPtr& entity, std::string_view name);
 
-// Whether the entity is of the kind that has the view `name`, without making it: what FindView()
-// finds then may still turn out to be refused.
+// Whether the entity is of the kind that has the view `name`, without making it: what
+// FindView() finds then may still turn out to be refused.
 bool MayHaveView(const std::shared_ptr<MountedStore>& store, const EntityPtr& entity,
                  std::string_view name);
 
