@@ -154,6 +154,11 @@ struct OpenOptions {
   // How long the answer holds that a search for something has found nothing: for so long it
   // does not matter if something has appeared meanwhile. 0: every answer is that of the moment.
   std::chrono::nanoseconds search_holds{0};
+  // Nobody waits longer than this for an answer; 0: not known.
+  std::chrono::nanoseconds answer_within{0};
+  // How many documents that refer to other stores may be opened for the one that is opened, and
+  // for those that it refers to. Each document divides it among its parts.
+  uint64_t documents = 2000;
 };
 
 }  // namespace ndlfs::backends

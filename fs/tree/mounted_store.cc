@@ -416,6 +416,11 @@ model::Result<EntityPtr> MountedStore::Load(const HierarchyPtr& hierarchy,
   entity->version = version.value_or(0);
   entity->generation = ++services_.last_generation;
   auto node = hierarchy->Load(path);
+  // Neither is about the object.
+  if (!node && backends::IsCancellation(node.error())) return model::Propagate(node.error());
+  if (node && (*node)->error && backends::IsCancellation(*(*node)->error)) {
+    return model::Propagate(*(*node)->error);
+  }
   if (!node) {
     const bool gone = node.error().code() == model::ErrorCode::kNotFound;
     if (gone || IsStale(node.error())) return model::Propagate(std::move(node).error());

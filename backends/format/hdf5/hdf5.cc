@@ -127,7 +127,7 @@ class Hdf5Hierarchy final : public Hierarchy {
     }
     // The store keeps to the version that it is opened in.
     const auto store = OpenOwn();
-    NDLFS_TRY(auto file, OpenFile(source_, store, path_), path_);
+    NDLFS_TRY(auto file, OpenFile(source_, store, path_, options_.answer_within), path_);
     if (file.info.generation != stamp->generation) return model::HasChanged(path_);
     const OpenedFile opened{std::move(file.file), store, file.info, source_, path_};
     const model::MutexLock lock(mutex_);
@@ -362,7 +362,8 @@ class Hdf5Hierarchy final : public Hierarchy {
   bool EnterFile(const Location& link, Place& place) const {
     const auto beneath = source_->Resolve(place.file_path, link.target_file);
     if (!beneath) return false;
-    auto opened = OpenFile(source_, source_->OpenFile(*beneath, Follow::kYes), *beneath);
+    auto opened = OpenFile(source_, source_->OpenFile(*beneath, Follow::kYes), *beneath,
+                           options_.answer_within);
     if (!opened) return false;
     place = {std::move(opened->file), *beneath, ResolveInGroup("/", link.target)};
     return true;

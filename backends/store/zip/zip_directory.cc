@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "backends/base/checked.h"
-#include "backends/base/large_index.h"
 #include "backends/store/keys.h"
+#include "backends/store/metadata_turn.h"
 
 namespace ndlfs::backends {
 namespace {
@@ -17,6 +17,8 @@ using model::BadInput;
 using model::Quote;
 
 constexpr uint64_t kMaxDirectorySize = uint64_t{128} << 20;
+// What is kept of a directory takes as much again, while it is read.
+constexpr uint64_t kBytesOfDirectory = 2;
 constexpr uint64_t kMaxProbed = uint64_t{16} << 20;
 constexpr size_t kMaxNameSize = 4096;
 constexpr ptrdiff_t kMaxNameDepth = 256;
@@ -320,7 +322,7 @@ model::Result<ZipDirectory> ZipDirectory::Read(const Store& file) {
     return model::Limit("its directory has {} bytes, more than {}", end.size,
                         kMaxDirectorySize);
   }
-  const LargeIndexTurn turn(end.size);
+  NDLFS_TRY(const auto turn, MetadataTurn::Take(kBytesOfDirectory * end.size));
   ZipDirectory directory;
   directory.offset_ = place.begin;
   DirectoryReader reader(file, place.begin, place.begin + end.size);

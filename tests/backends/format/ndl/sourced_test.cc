@@ -344,6 +344,36 @@ TEST_F(SourcedTest, DocumentsOfDocumentsEndSomewhere) {
               HasSubstr("documents refer to each other"));
 }
 
+// Each of ten documents is the union of all ten of the next layer.
+TEST_F(SourcedTest, UnionsOfUnionsAreRefusedBeforeTheyTakeForEver) {
+  for (int layer = 0; layer < 7; ++layer) {
+    std::string names;
+    for (int i = 0; i < 10; ++i) {
+      names += "u" + std::to_string(layer + 1) + "_" + std::to_string(i) + ".ndl.yaml, ";
+    }
+    for (int i = 0; i < 10; ++i) {
+      source_->Put("u" + std::to_string(layer) + "_" + std::to_string(i) + ".ndl.yaml",
+                   "/: {x-source: {union: [" + names + "]}}");
+    }
+  }
+  const std::string document = "/: {x-source: {union: [u0_0.ndl.yaml]}}";
+  const auto root = Load("/", document);
+  ASSERT_TRUE(root->error);
+  EXPECT_THAT(root->error->message(), HasSubstr("documents refer to more than 2000 others"));
+}
+
+TEST_F(SourcedTest, AUnionReadsAStoreThatItNamesTenTimesOnce) {
+  source_->Put("v0.ndl.yaml", "/: {ndarrays: {v: {shape: [1], type: int8, value: [5]}}}");
+  for (int i = 1; i < 7; ++i) {
+    std::string names;
+    for (int k = 0; k < 10; ++k) names += "v" + std::to_string(i - 1) + ".ndl.yaml, ";
+    source_->Put("v" + std::to_string(i) + ".ndl.yaml",
+                 "/: {x-source: {union: [" + names + "]}}");
+  }
+  const std::string document = "/: {x-source: {union: [v6.ndl.yaml, v6.ndl.yaml]}}";
+  EXPECT_THAT(Values<int8_t>(*Load("/v", document)), ElementsAre(5));
+}
+
 TEST_F(SourcedTest, AUnionHasTheObjectsOfAllStores) {
   source_->Put("u.ndl.yaml", "/: {ndarrays: {mask: {shape: [2], type: int8, value: [1, 0]}}}");
   const std::string document = "/: {x-source: {union: [p/a.ndl.yaml, u.ndl.yaml]}}";
