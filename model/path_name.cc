@@ -110,8 +110,9 @@ std::vector<std::string_view> SplitPath(std::string_view path) {
 }
 
 bool IsReservedFileName(std::string_view file_name) {
-  constexpr std::string_view kNames[] = {".ndl.yaml",   ".source",    "error.txt",
-                                         "preview.png", "index.html", "table.csv"};
+  constexpr std::string_view kNames[] = {".ndl.yaml",    ".source",    "error.txt",
+                                         "preview.png",  "index.html", "table.csv",
+                                         "thumbnail.png"};
   // Files of an array, and slices of them: "data.npy", "values[0].raw".
   constexpr std::string_view kPrefixes[] = {"data.", "data[", "values.", "values["};
   return std::find(std::begin(kNames), std::end(kNames), file_name) != std::end(kNames) ||

@@ -21,7 +21,7 @@ bool IsBelow(std::string_view path, std::string_view group);
 std::vector<std::string_view> SplitPath(std::string_view path);
 
 // True for names that ndlfs keeps for its own files in the folder of an entity:
-// .ndl.yaml, .source, error.txt, preview.png, index.html, table.csv, and every
+// .ndl.yaml, .source, error.txt, preview.png, thumbnail.png, index.html, table.csv, and every
 // name that begins with "data.", "data[", "values." or "values[".
 bool IsReservedFileName(std::string_view file_name);
 

@@ -26,8 +26,12 @@ for program in dpkg-deb dpkg-shlibdeps dpkg-gencontrol; do
 done
 
 version=$(project_version)
-architecture=$(dpkg --print-architecture)
 make_build
+case $(build_processor) in
+  aarch64) architecture=arm64 ;;
+  *) architecture=$(dpkg --print-architecture) ;;
+esac
+export DEB_HOST_ARCH=$architecture  # for the tools of dpkg
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 root=$work/debian/ndlfs
@@ -37,7 +41,7 @@ install_files() {
     cat "$work/install.log" >&2
     die "cmake --install failed"
   }
-  strip --strip-unneeded --remove-section=.comment --remove-section=.note "$root/usr/bin/ndlfs"
+  "$(build_tool STRIP strip)" --strip-unneeded --remove-section=.comment --remove-section=.note "$root/usr/bin/ndlfs"
   # Places that Debian has for these. Debian 13 has nothing in /lib itself any more.
   mkdir -p "$root/usr/share/zsh" "$root/etc/ndlfs"
   if dpkg --compare-versions "$(dpkg-query -W -f '${Version}' dpkg)" lt 1.22; then

@@ -7,9 +7,10 @@
 # nothing, and needs no network, when all of them are there. Packages that are installed
 # keep their version, unless a missing one needs another version of them.
 #
-#   packaging/install-deps.sh [--plan] [program | test | package]
+#   packaging/install-deps.sh [--plan | --list] [program | test | package]
 #
 # --plan installs nothing: it prints "missing PACKAGE" and "upgrade PACKAGE FROM TO" lines.
+# --list prints the names of all that are needed.
 set -euo pipefail
 
 build_packages=(
@@ -17,12 +18,12 @@ build_packages=(
   libfuse3-dev fuse3
   libyaml-cpp-dev libfmt-dev libspdlog-dev libexpected-dev libcli11-dev nlohmann-json3-dev
   libaec-dev libblosc-dev libbz2-dev libdeflate-dev libhdf5-dev libjemalloc-dev liblz4-dev liblzf-dev liblzma-dev
-  liblzo2-dev libpng-dev libutf8proc-dev libxxhash-dev libzfp-dev libzstd-dev zlib1g-dev
+  liblzo2-dev libutf8proc-dev libxxhash-dev libzfp-dev libzstd-dev zlib1g-dev
   libcap-ng-dev libexpat1-dev libseccomp-dev
   libcurl4-openssl-dev libssl-dev
 )
 # cmake looks for these where it configures the tests, too.
-configured_packages=(libgtest-dev libgmock-dev python3-minimal)
+configured_packages=(libgtest-dev libgmock-dev libpng-dev python3-minimal)
 # The tests compare with what NumPy and zarr-python read, and mount for real;
 # GDAL, Astropy, NiBabel and teem read what is made for them;
 # where R and its package yaml (r-cran-yaml) are installed, they read with it too;
@@ -43,10 +44,11 @@ die() {
 }
 
 is_plan=no
-if [ "${1:-}" = --plan ]; then
-  is_plan=yes
-  shift
-fi
+is_list=no
+case "${1:-}" in
+  --plan) is_plan=yes && shift ;;
+  --list) is_list=yes && shift ;;
+esac
 packages=("${build_packages[@]}")
 case "${1:-}" in
   program) ;;
@@ -55,6 +57,10 @@ case "${1:-}" in
   package) packages+=("${configured_packages[@]}" "${package_packages[@]}") ;;
   *) die "unknown argument '$1'; it is 'program', 'test' or 'package'" ;;
 esac
+if [ "$is_list" = yes ]; then
+  printf '%s\n' "${packages[@]}"
+  exit 0
+fi
 
 command -v apt-get >/dev/null || die "needs apt-get (Debian, Ubuntu); install by hand: ${packages[*]}"
 

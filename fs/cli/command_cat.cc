@@ -5,9 +5,11 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -19,6 +21,7 @@
 #include "fs/cli/standard_output.h"
 #include "fs/cli/store_argument.h"
 #include "fs/view/view_provider.h"
+#include "model/path_name.h"
 
 namespace ndlfs::fs {
 namespace {
@@ -28,11 +31,18 @@ constexpr size_t kCopiedPiece = size_t{4} << 20;
 
 struct CatArguments {
   std::string store;
-  std::string path;
+  std::optional<std::string> path;
   std::string view;           // empty: the first view that the array has
   std::string slice;          // of an array; empty: all of it
   MountOptions options = {};  // those about URLs
 };
+
+// Whether groups have this view, and arrays have not.
+bool IsOfGroupsAlone(std::string_view view) {
+  const auto is_named = [&](const auto* kind) { return ShortName(kind->file_name) == view; };
+  return std::ranges::none_of(ArrayViewKinds(), is_named) &&
+         std::ranges::any_of(GroupViewKinds(), is_named);
+}
 
 // The file to write: the one that was asked for, or the first.
 template <typename Input>
@@ -45,6 +55,13 @@ model::Result<ViewName> ChooseView(const ViewProvider<Input>& provider, const In
     return ShortName(file.name) == arguments.view;
   });
   if (named != names.end()) return std::move(*named);
+  if constexpr (std::is_same_v<Input, ArrayInput>) {
+    if (IsOfGroupsAlone(arguments.view)) {
+      return model::Unsupported(
+          "{} is a file of a group, which holds all its arrays; name the group instead: {}",
+          arguments.view, model::ParentPath(PathOf(input)));
+    }
+  }
   return model::Unsupported("{} have no {} view", what, arguments.view);
 }
 
@@ -135,13 +152,6 @@ model::Result<void> CopyGroup(const OpenedStore& store, cache::ChunkCache& cache
   return CopyView(GroupViews(), *group, arguments, "groups");
 }
 
-// Whether groups have this view, and arrays have not.
-bool IsOfGroupsAlone(std::string_view view) {
-  const auto is_named = [&](const auto* kind) { return ShortName(kind->file_name) == view; };
-  return std::ranges::none_of(ArrayViewKinds(), is_named) &&
-         std::ranges::any_of(GroupViewKinds(), is_named);
-}
-
 model::Result<void> CopyObject(const OpenedStore& store, const CatArguments& arguments) {
   const std::string& path = store.object;
   NDLFS_TRY(const auto node, store.hierarchy->Load(path));
@@ -169,9 +179,30 @@ model::Result<void> CopyObject(const OpenedStore& store, const CatArguments& arg
   return {};
 }
 
+int WrongWords(std::string_view message) {
+  constexpr int kWrongCommandLine = 2;
+  fmt::print(stderr, "ndlfs: {}\n", model::OneLine(message));
+  return kWrongCommandLine;
+}
+
+// Whether more than one object may be meant where no path says which.
+bool HasChoice(const OpenedStore& store) {
+  const auto node = store.hierarchy->Load(store.object);
+  return node && (*node)->is_group();
+}
+
 model::Result<int> Cat(const CatArguments& arguments) {
+  if (arguments.path && arguments.path->empty()) {
+    return WrongWords("PATH is empty; see ndlfs cat --help");
+  }
   NDLFS_TRY(const OpenedStore named, OpenStore(arguments.store, arguments.options.remote));
-  NDLFS_TRY(const OpenedStore store, FollowLinks(named, arguments.path));
+  if (!arguments.path && HasChoice(named)) {
+    const std::string arrays = ArraysOf(named);
+    return WrongWords(fmt::format(
+        "{}: which array? {}; write: ndlfs cat {} PATH", named.where,
+        arrays.empty() ? "The store has none" : "The store has " + arrays, arguments.store));
+  }
+  NDLFS_TRY(const OpenedStore store, FollowLinks(named, arguments.path.value_or("/")));
   const auto copied = CopyObject(store, arguments);
   if (copied) return 0;
   // The reader of the pipe has closed it, which needs no message.
@@ -215,8 +246,7 @@ Command::Body PrepareCat(CLI::App& app) {
       ->required()
       ->option_text(" ");
   app.add_option("PATH", arguments->path,
-                 "Array in the store; / if the store is a single array")
-      ->required()
+                 "Array or group in the store (the store, if it is a single array)")
       ->option_text(" ");
   app.add_option("--view", arguments->view,
                  "One of the views below (the first that the array has)")

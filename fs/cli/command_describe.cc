@@ -3,15 +3,21 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 #include <string>
+#include <system_error>
+#include <utility>
 #include <vector>
 
 #include "cache/chunk_cache.h"
 #include "fs/cli/command.h"
 #include "fs/cli/mount_arguments.h"
+#include "fs/cli/source_path.h"
 #include "fs/cli/standard_output.h"
 #include "fs/cli/store_argument.h"
+#include "fs/cli/store_walk.h"
+#include "fs/mount/open_source.h"
 #include "fs/tree/document.h"
 
 namespace ndlfs::fs {
@@ -26,8 +32,45 @@ struct DescribeArguments {
   MountOptions options;  // those about URLs
 };
 
+// The stores in a directory, one a line with its format; an error if there is none.
+model::Result<int> ListStores(const DescribeArguments& arguments) {
+  constexpr size_t kMostStores = 1000;
+  size_t count = 0;
+  bool is_written = true;
+  NDLFS_RETURN_IF_ERROR(WalkStores(
+      arguments.store,
+      [&](const FoundStore& found) {
+        if (found.format == nullptr) return true;
+        if (++count > kMostStores) return false;
+        const std::string line =
+            fmt::format("{}  ({})\n", model::OneLine(found.location), found.format->name());
+        is_written = WriteStandardOutput(backends::AsBytes(line)).has_value();
+        return is_written;
+      },
+      backends::Detection::kContent, arguments.options.remote));
+  if (!is_written) return 1;
+  if (count == 0) {
+    return model::Unsupported("{}: neither an array store nor a directory with array stores",
+                              arguments.store);
+  }
+  fmt::print(
+      stderr, "ndlfs: {} is a directory with {} array {}; ndlfs describe STORE describes one\n",
+      model::OneLine(arguments.store),
+      count > kMostStores ? fmt::format("more than {}", kMostStores) : fmt::format("{}", count),
+      count == 1 ? "store" : "stores");
+  return 0;
+}
+
+bool IsDirectoryOfStores(const DescribeArguments& arguments, const model::Error& error) {
+  if (error.code() != model::ErrorCode::kUnsupported || arguments.path != "/") return false;
+  std::error_code ignored;
+  return IsUrl(arguments.store) || std::filesystem::is_directory(arguments.store, ignored);
+}
+
 model::Result<int> Describe(const DescribeArguments& arguments) {
-  NDLFS_TRY(const OpenedStore named, OpenStore(arguments.store, arguments.options.remote));
+  auto opened = OpenStore(arguments.store, arguments.options.remote);
+  if (!opened && IsDirectoryOfStores(arguments, opened.error())) return ListStores(arguments);
+  NDLFS_TRY(const OpenedStore named, std::move(opened));
   NDLFS_TRY(const OpenedStore store, FollowLinks(named, arguments.path));
   cache::ChunkCache cache(kDescribeCacheSize);
   const ReaderOf reader_of =
@@ -53,7 +96,9 @@ model::Result<int> Describe(const DescribeArguments& arguments) {
 
 Command::Body PrepareDescribe(CLI::App& app) {
   const auto arguments = std::make_shared<DescribeArguments>();
-  app.add_option("STORE", arguments->store, "File, directory or URL that is an array store")
+  app.add_option(
+         "STORE", arguments->store,
+         "Array store: a file, directory or URL; of another directory, the stores in it")
       ->required()
       ->option_text(" ");
   app.add_option("PATH", arguments->path, "Group or array in the store (the whole store)")

@@ -68,14 +68,12 @@ const Command* FindCommand(std::string_view name) {
 }
 
 // Names that other programs have for the same things.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 18> kOtherNames = {{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 16> kOtherNames = {{
     {"-v", "--version"},
     {"version", "--version"},
     {"exec", "run"},
     {"top", "stats"},
     {"status", "stats"},
-    {"ls", "describe"},
-    {"list", "describe"},
     {"info", "describe"},
     {"show", "describe"},
     {"dump", "describe"},
@@ -83,13 +81,35 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 18> kOtherNa
     {"inspect", "describe"},
     {"get", "cat"},
     {"read", "cat"},
-    {"export", "cat"},
+    {"head", "cat"},
     {"verify", "check"},
     {"test", "check"},
     {"fsck", "check"},
 }};
 
+// What people look for that other commands do together, or none.
+constexpr std::string_view kListing =
+    "; ndlfs describe STORE lists the arrays of a store, ndlfs describe DIRECTORY the stores "
+    "in it";
+constexpr std::string_view kConverting =
+    "; ndlfs cat STORE / --view nc >FILE writes one netCDF file, and ndlfs mount --as nc shows "
+    "all "
+    "stores as such files";
+constexpr std::array<std::pair<std::string_view, std::string_view>, 8> kOtherWays = {{
+    {"ls", kListing},
+    {"list", kListing},
+    {"find", kListing},
+    {"tree", kListing},
+    {"convert", kConverting},
+    {"export", kConverting},
+    {"copy", kConverting},
+    {"cp", kConverting},
+}};
+
 std::string CommandProposal(std::string_view word) {
+  for (const auto& [other, way] : kOtherWays) {
+    if (other == word) return std::string(way);
+  }
   for (const auto& [other, name] : kOtherNames) {
     if (other == word) return fmt::format(" (did you mean {}?)", name);
   }

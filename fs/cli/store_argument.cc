@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "fs/cli/store_argument.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <sys/stat.h>
 
 #include <cerrno>
@@ -202,6 +204,7 @@ Result<OpenedStore> FollowLinks(const OpenedStore& store, std::string_view path)
     left.insert(left.begin(), target.begin(), target.end());
     at.object = "/";
   }
+  at.is_linked = links != 0;
   if (links != 0) {
     at.where = fmt::format("{}: {} is a link to {}{}", store.where, whole,
                            at.hierarchy == store.hierarchy ? "" : at.where + ":", at.object);
@@ -225,9 +228,38 @@ model::Error WithNearestName(const model::Error& error, const OpenedStore& store
     if (!leads_here(name)) candidates.push_back(name);
   }
   const std::string_view nearest = Nearest(model::BaseName(store.object), candidates);
-  if (nearest.empty()) return error;
+  if (nearest.empty()) {
+    // Of a link that leads nowhere, the link is what is wrong.
+    const std::string arrays = store.is_linked ? "" : ArraysOf(store);
+    if (arrays.empty()) return error;
+    return {error.code(), fmt::format("{}; the store has {}", error.message(), arrays)};
+  }
   return {error.code(), fmt::format("{} (did you mean {}?)", error.message(),
                                     model::OneLine(model::JoinPath(group, nearest)))};
+}
+
+std::string ArraysOf(const OpenedStore& store) {
+  constexpr size_t kMostShown = 8;
+  constexpr size_t kMostLooks = 100;
+  std::vector<std::string> groups = {"/"};
+  std::vector<std::string> arrays;
+  size_t looks = 0;
+  // What is next to the top first.
+  for (size_t i = 0; i < groups.size(); ++i) {
+    const auto names = store.hierarchy->List(groups[i]);
+    for (const std::string& name : names ? *names : Names()) {
+      if (arrays.size() > kMostShown || ++looks > kMostLooks) break;
+      std::string path = model::JoinPath(groups[i], name);
+      if (store.hierarchy->GetLink(path)) continue;
+      const auto node = store.hierarchy->Load(path);
+      if (!node) continue;
+      ((*node)->is_group() ? groups : arrays).push_back(std::move(path));
+    }
+  }
+  const bool has_more = arrays.size() > kMostShown;
+  if (has_more) arrays.resize(kMostShown);
+  for (std::string& array : arrays) array = model::OneLine(array);
+  return fmt::format("{}{}", fmt::join(arrays, ", "), has_more ? " and others" : "");
 }
 
 Result<std::string> PathNameOf(const Hierarchy& hierarchy,

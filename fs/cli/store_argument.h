@@ -24,6 +24,7 @@ struct OpenedStore {
   std::string path;
   // The object that was named: "/", but for a folder inside a mount.
   std::string object = "/";
+  bool is_linked = false;  // FollowLinks() has followed a link to `object`
 };
 
 // Opens the store at `path`: a file or directory, or a folder inside a mount,
@@ -41,6 +42,10 @@ model::Result<OpenedStore> FollowLinks(const OpenedStore& store, std::string_vie
 // The same error; where it says that there is no `store.object`, with the name
 // in the same group that is nearest.
 model::Error WithNearestName(const model::Error& error, const OpenedStore& store);
+
+// The path names of the first arrays of a store, for a message: "/lat, /lon and others"; empty
+// where there is none. Looks at some of its objects.
+std::string ArraysOf(const OpenedStore& store);
 
 // The path name of the object whose folder in a mount is at `folders` below
 // the folder of the store: undoes the escapes of file names.

@@ -440,9 +440,8 @@ struct Handlers {
             }
             if (!found) return model::Propagate(std::move(found).error());
             if (!*found) return AnswerRefusal(request, ENXIO);
-            request.Answer([&](fuse_req_t r) {
-              return fuse_reply_lseek(r, static_cast<off_t>(**found));
-            });
+            request.Answer(
+                [&](fuse_req_t r) { return fuse_reply_lseek(r, static_cast<off_t>(**found)); });
             return {};
           });
   }
@@ -617,10 +616,10 @@ struct Handlers {
     Queue(req, &Counts::other, Lane::kLook, nodeid,
           [nodeid, size](Filesystem& fs, Request& request) -> Status {
             NDLFS_TRY(const auto inode, Find(fs, nodeid));
-            NDLFS_TRY(const auto attributes, AsNode(inode).GetExtendedAttributes());
-            std::string names;
-            for (const auto& [name, value] : attributes) (names += name) += '\0';
-            return SizedReply(request, names, size);
+            NDLFS_TRY(const auto names, AsNode(inode).ListExtendedAttributes());
+            std::string list;
+            for (const std::string& name : names) (list += name) += '\0';
+            return SizedReply(request, list, size);
           });
   }
 

@@ -95,18 +95,25 @@ std::function<backends::FileLook(const std::string&, bool)> DetectIn(
   };
 }
 
-static StorePlace PlaceOf(const StoreServices& services, const std::string& path) {
+static StorePlace PlaceOf(const StoreServices& services, const std::string& path,
+                          bool is_directory) {
   const bool is_root = path == services.only_store;
+  // The folder of a store at the top of the mount is called as the source is.
+  const bool is_at_top = path.find('/') == std::string::npos;
+  const std::string around =
+      is_at_top ? services.source->name() : path.substr(0, path.rfind('/'));
   return {.name = std::string(model::BaseName(services.source->Describe(path))),
           .folder = is_root ? services.mount_point : services.mount_point + '/' + path,
-          .is_root = is_root};
+          .is_root = is_root,
+          .around = std::string(model::BaseName(around)),
+          .is_directory = is_directory};
 }
 
 MountedStore::MountedStore(StoreServices& services, std::string path, const FileStatus& status)
     : services_(services),
       path_(std::move(path)),
       is_directory_(status.is_directory()),
-      place_(std::make_shared<const StorePlace>(PlaceOf(services, path_))),
+      place_(std::make_shared<const StorePlace>(PlaceOf(services, path_, is_directory_))),
       status_(status) {}
 
 std::string MountedStore::Describe() const { return services_.source->Describe(path_); }
@@ -423,6 +430,11 @@ model::Result<EntityPtr> MountedStore::Load(const HierarchyPtr& hierarchy,
   entity->version = version.value_or(0);
   entity->generation = ++services_.last_generation;
   auto node = hierarchy->Load(path);
+  // Neither is about the object.
+  if (!node && backends::IsCancellation(node.error())) return model::Propagate(node.error());
+  if (node && (*node)->error && backends::IsCancellation(*(*node)->error)) {
+    return model::Propagate(*(*node)->error);
+  }
   if (!node) {
     const bool gone = node.error().code() == model::ErrorCode::kNotFound;
     if (gone || IsStale(node.error())) return model::Propagate(std::move(node).error());

@@ -97,6 +97,7 @@ struct OpenedFile {
 
 // Names and values of extended attributes, in the order of listxattr.
 using ExtendedAttributes = std::vector<std::pair<std::string, std::string>>;
+std::vector<std::string> NamesOf(const ExtendedAttributes& attributes);
 
 class TreeNode;
 using TreeNodePtr = std::shared_ptr<TreeNode>;
@@ -155,6 +156,9 @@ class TreeNode : public InodeTable::Object {
   virtual model::Result<std::string> ReadLink() const;
 
   virtual model::Result<ExtendedAttributes> GetExtendedAttributes() const;
+  // Their names, at no more cost than it takes to know them: `ls -l` of coreutils 9.6 and later
+  // asks for them of each file and folder.
+  virtual model::Result<std::vector<std::string>> ListExtendedAttributes() const;
   // The value of one of these, or of one that is not listed; nullopt if there is none.
   virtual model::Result<std::optional<std::string>> GetExtendedAttribute(
       std::string_view name) const;

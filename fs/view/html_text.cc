@@ -24,7 +24,11 @@ constexpr std::string_view kStyle = R"(
 * { box-sizing: border-box; }
 body { margin: 0 auto; max-width: 70rem; padding: 1rem 1.25rem 3rem; color: var(--text);
   background: var(--page); font: 16px/1.5 system-ui, -apple-system, "Segoe UI", Roboto, sans-serif;
-  overflow-wrap: anywhere; }
+  overflow-wrap: break-word; }
+[hidden] { display: none !important; }
+input[type=search] { width: 100%; max-width: 24rem; margin: .8rem 0 0; padding: .4rem .6rem;
+  font: inherit; color: inherit; background: var(--box); border: 1px solid var(--line);
+  border-radius: 6px; }
 a { color: var(--link); text-decoration: none; }
 a:hover { text-decoration: underline; }
 nav { color: var(--soft); font-size: .9rem; }
@@ -38,10 +42,12 @@ table { border-collapse: collapse; width: 100%; font-size: .9rem; }
 th, td { padding: .3rem .8rem .3rem 0; text-align: left; vertical-align: top;
   border-bottom: 1px solid var(--line); }
 tr:last-child > * { border-bottom: 0; }
-th, td:first-child { overflow-wrap: break-word; }
 th { font-weight: 600; }
 thead th { color: var(--soft); font-weight: 400; }
-.facts th { width: 11rem; overflow-wrap: anywhere; color: var(--soft); font-weight: 400; }
+.facts { table-layout: fixed; }
+.facts th { width: 12rem; color: var(--soft); font-weight: 400; }
+.range { white-space: nowrap; }
+.wide-names th { width: 60%; font-weight: 600; }
 .number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
 code, pre { font: .875em/1.45 ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; }
 pre { margin: .3rem 0 .9rem; padding: .6rem .8rem; overflow-x: auto; background: var(--box);
@@ -54,7 +60,7 @@ figure img { display: block; width: 100%; max-width: 48rem; height: auto; backgr
 ul.cards { list-style: none; margin: 0; padding: 0; }
 ul.cards li { display: flex; gap: 1rem; padding: .7rem 0; border-bottom: 1px solid var(--line); }
 ul.cards li:last-child { border-bottom: 0; }
-ul.cards img { display: block; width: 9rem; height: 6rem; object-fit: contain; background: #fff;
+ul.cards img { display: block; width: 15rem; height: 10rem; object-fit: contain; background: #fff;
   border: 1px solid var(--line); border-radius: 4px; }
 ul.cards li > div { flex: 1; min-width: 0; }
 .bad { color: #c62828; }
@@ -62,9 +68,34 @@ ul.cards li > div { flex: 1; min-width: 0; }
 @media (max-width: 36rem) {
   body { padding: .8rem .8rem 2rem; }
   h1 { font-size: 1.4rem; }
-  .facts th { width: 7.5rem; }
-  ul.cards img { width: 6rem; height: 4rem; }
+  .facts, .facts tbody, .facts tr, .facts th, .facts td { display: block; width: auto; }
+  .facts th, .facts td { border: 0; padding: 0; }
+  .facts tr { padding: .35rem 0; border-bottom: 1px solid var(--line); }
+  .facts td + td { color: var(--soft); }
+  .range + .soft, thead td { display: none; }
+  ul.cards li { display: block; }
+  ul.cards img { width: 100%; height: auto; max-width: 20rem; margin-bottom: .4rem; }
 }
+)";
+
+// Of the page it takes the text alone, so that names with markup in them stay text.
+constexpr std::string_view kSearch = R"(<script>
+(function () {
+  var entries = document.querySelectorAll("[data-find] > *");
+  var field = document.createElement("input");
+  field.type = "search";
+  field.placeholder = "Search this page";
+  field.setAttribute("aria-label", field.placeholder);
+  field.oninput = function () {
+    var words = field.value.toLowerCase().split(" ");
+    entries.forEach(function (entry) {
+      var text = entry.textContent.toLowerCase();
+      entry.hidden = !words.every(function (word) { return text.indexOf(word) >= 0; });
+    });
+  };
+  document.querySelector("h1").insertAdjacentElement("afterend", field);
+})();
+</script>
 )";
 
 // Characters that HTML has no place for: C1 controls, and code points that are none.
@@ -151,6 +182,11 @@ std::string BeginPage(std::string_view title) {
 }
 
 std::string EndPage() { return "</body>\n</html>\n"; }
+
+std::string SearchScript(size_t entries) {
+  constexpr size_t kFew = 8;
+  return entries <= kFew ? std::string() : std::string(kSearch);
+}
 
 std::string FormatBytes(double bytes) {
   constexpr std::array<std::string_view, 6> kUnits = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Pieces of HTML pages that need no other file, and no script.
+// Pieces of HTML pages that need no other file. They work without the one script that there is.
 #pragma once
 
 #include <cstddef>
@@ -26,6 +26,11 @@ std::string UrlOfName(std::string_view file_name);
 std::string BeginPage(std::string_view title);
 // Everything after them.
 std::string EndPage();
+
+// A script for pages with long lists: a field that hides the entries without the words in it.
+// The entries are the children of elements with the attribute "data-find". Empty where there
+// are too few to search.
+std::string SearchScript(size_t entries);
 
 // A number of bytes for people: "12.3 GiB".
 std::string FormatBytes(double bytes);

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "fs/view/attributes.h"
+#include "model/path_name.h"
 
 namespace ndlfs::fs {
 namespace {
@@ -107,6 +108,27 @@ std::vector<OmeChannel> ReadOmeChannels(const backends::Node& group, size_t coun
                         .color = ParseColor(OmeText(OmeMember(channel, "color")))});
   }
   return channels;
+}
+
+bool IsOmeLabels(const backends::Node& group) {
+  if (FindAttribute(group.attributes(), "image-label") != nullptr) return true;
+  const auto ome = ParseAttribute(group, "ome");
+  return ome && OmeMember(*ome, "image-label").is_object();
+}
+
+std::string TellingName(const ArrayInput& array) {
+  std::string name = array.node->array().name;
+  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+  if (array.group == nullptr || name.empty() || !std::ranges::all_of(name, is_digit)) {
+    return name;
+  }
+  const auto image = FindOmeImage(array.group->node());
+  std::string around = image ? OmeText(OmeMember(*image, "name")) : "";
+  if (around.empty() || around == "/") around = model::BaseName(array.group->path());
+  const auto place = array.group->Place();
+  if (around.empty() && place != nullptr) around = place->name;
+  if (around.empty()) return name;
+  return around + (image ? ", level " : ", ") + name;
 }
 
 Result<ArrayInput> LoadOmeLevel(const GroupInput& group, std::string path) {

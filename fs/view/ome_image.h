@@ -38,6 +38,13 @@ struct OmeChannel {
 // describes no channels, or another number of them.
 std::vector<OmeChannel> ReadOmeChannels(const backends::Node& group, size_t count);
 
+// Whether the numbers of the arrays of this group are labels of objects, and not intensities.
+bool IsOmeLabels(const backends::Node& group);
+
+// The name of an array for people. Of one that is called by a number alone, such as a level of
+// an image, the name of the image or of the group, too: "cells04, level 0", "profiles, 12".
+std::string TellingName(const ArrayInput& array);
+
 // One level: the array at the path of a dataset, below the group.
 model::Result<ArrayInput> LoadOmeLevel(const GroupInput& group, std::string path);
 

@@ -5,11 +5,13 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include "backends/base/checked.h"
+#include "fs/view/attributes.h"
 #include "fs/view/html_text.h"
 #include "fs/view/number_array.h"
 #include "fs/view/python_repr.h"
@@ -141,8 +143,30 @@ bool HasFile(std::span<const ViewName> files, std::string_view name) {
       files, [&](const ViewName& file) { return file.name == name && !file.refusal; });
 }
 
+PageField FieldOf(std::span<const PageDimension> dimensions,
+                  const std::vector<model::Attribute>& attributes, bool is_image) {
+  if (is_image) return PageField::kImage;
+  constexpr std::array<std::string_view, 4> kNames = {"lat", "lon", "latitude", "longitude"};
+  constexpr std::array<std::string_view, 4> kStandardNames = {
+      "latitude", "longitude", "projection_x_coordinate", "projection_y_coordinate"};
+  const auto is_on_earth = [&](const PageDimension& dimension) {
+    if (std::ranges::find(kNames, dimension.name) != kNames.end()) return true;
+    if (!dimension.coordinates) return false;
+    const auto& of_dimension = dimension.coordinates->node->attributes();
+    const std::string units = TextOf(of_dimension, "units");
+    return units.starts_with("degree") ||
+           std::ranges::find(kStandardNames, TextOf(of_dimension, "standard_name")) !=
+               kStandardNames.end();
+  };
+  const std::string conventions = TextOf(attributes, "Conventions");
+  const bool is_earth = std::ranges::any_of(dimensions, is_on_earth) ||
+                        conventions.find("CF-") != std::string::npos ||
+                        conventions.find("COARDS") != std::string::npos;
+  return is_earth ? PageField::kEarth : PageField::kGeneral;
+}
+
 std::string ArrayLinesHtml(const ArrayInput& array, std::span<const ViewName> files,
-                           std::string_view folder) {
+                           std::string_view folder, PageField field) {
   ProgramLines lines(files, folder);
   if (lines.Has("data.npy")) {
     // An empty file cannot be mapped.
@@ -155,32 +179,43 @@ std::string ArrayLinesHtml(const ArrayInput& array, std::span<const ViewName> fi
                                     "    a = [json.loads(line) for line in lines]",
                                     PythonRepr(lines.PathOf("data.jsonl"))));
   }
+  if (field == PageField::kImage && lines.Has("data.tif")) {
+    lines.Add("ImageJ, Fiji", "imagej " + ForShell(lines.PathOf("data.tif")));
+  }
   const auto numbers = AsNumbers(array);
   if (numbers && lines.Has("data.raw")) AddRaw(*numbers, lines);
-  if (lines.Has("data.vrt")) {
-    lines.Add("GDAL", "gdalinfo " + ForShell(lines.PathOf("data.vrt")));
+  if (field == PageField::kEarth && lines.Has("data.vrt")) {
+    lines.Add("GDAL, QGIS", "gdalinfo " + ForShell(lines.PathOf("data.vrt")));
   }
   return lines.Take();
 }
 
-std::string GroupLinesHtml(std::span<const ViewName> files, std::string_view folder) {
+std::string GroupLinesHtml(std::span<const ViewName> files, std::string_view folder,
+                           PageField field) {
   ProgramLines lines(files, folder);
+  if (lines.Has("data.ome.tif")) {
+    const std::string path = lines.PathOf("data.ome.tif");
+    lines.Add("Fiji, QuPath, napari", "napari " + ForShell(path));
+    lines.Add("Python",
+              fmt::format("import tifffile\na = tifffile.imread({})", PythonRepr(path)));
+  }
+  if (field == PageField::kImage) return lines.Take();
   const bool has_classic = lines.Has("data.nc");
   if (has_classic || lines.Has("data.h5")) {
     const std::string path = lines.PathOf(has_classic ? "data.nc" : "data.h5");
     lines.Add("Python",
               fmt::format("import xarray as xr\nds = xr.open_dataset({})", PythonRepr(path)));
   }
-  if (has_classic) {
-    const std::string path = lines.PathOf("data.nc");
-    lines.Add("R", fmt::format("library(ncdf4)\nnc <- nc_open({0})\n\nlibrary(terra)\n"
-                               "r <- rast({0})",
-                               ForR(path)));
-    lines.Add("Fortran", fmt::format("use netcdf\nstatus = nf90_open({}, nf90_nowrite, ncid)",
-                                     ForFortran(path)));
+  if (!has_classic) return lines.Take();
+  const std::string path = lines.PathOf("data.nc");
+  lines.Add("R", fmt::format("library(ncdf4)\nnc <- nc_open({})", ForR(path)));
+  if (field == PageField::kEarth) {
+    lines.Add("R, maps", fmt::format("library(terra)\nr <- rast({})", ForR(path)));
     lines.Add("CDO", "cdo sinfo " + ForShell(path));
-    lines.Add("GDAL", "gdalinfo " + ForShell("NETCDF:\"" + path + "\""));
+    lines.Add("GDAL, QGIS", "gdalinfo " + ForShell("NETCDF:\"" + path + "\""));
   }
+  lines.Add("Fortran", fmt::format("use netcdf\nstatus = nf90_open({}, nf90_nowrite, ncid)",
+                                   ForFortran(path)));
   return lines.Take();
 }
 

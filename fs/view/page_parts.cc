@@ -13,6 +13,7 @@
 #include "fs/view/deferred_bytes.h"
 #include "fs/view/html_text.h"
 #include "fs/view/text_layout.h"
+#include "fs/view/type_words.h"
 #include "fs/view/unpacked.h"
 #include "model/ndl/ndl_writer.h"
 #include "model/path_name.h"
@@ -54,8 +55,10 @@ constexpr std::array kFileInfos = {
     FileInfo{"nc", "netCDF classic: the arrays of this group"},
     FileInfo{"h5", "HDF5 and netCDF-4: the arrays of this group and below"},
     FileInfo{"ome.tif", "OME-TIFF with all resolutions"},
-    FileInfo{"table.csv", "comma-separated values, an element a row"},
-    FileInfo{"preview.png", "picture"},
+    FileInfo{"csv", "comma-separated values, an element a row"},
+    FileInfo{"table.csv", "the same as values.csv"},
+    FileInfo{"preview.png", "picture with axes and colours"},
+    FileInfo{"thumbnail.png", "small picture alone"},
 };
 
 std::string DescriptionOfFile(std::string_view name) {
@@ -102,7 +105,7 @@ std::string ValueHtml(const std::string& text) {
   std::string html = fmt::format("<span class=\"text\">{}</span>", HtmlText(shown));
   if (shown.size() < text.size()) {
     html += fmt::format(" <span class=\"soft\">\u2026 {} bytes in all, in .ndl.yaml</span>",
-                        text.size());
+                        FormatCount(text.size()));
   }
   if (text.size() <= kFoldedBytes) return html;
   return fmt::format("<details><summary>{}\u2026</summary>{}</details>",
@@ -196,9 +199,8 @@ std::string Breadcrumbs(const StorePlace* place, std::string_view path) {
   std::string html = "<nav>";
   const std::string top = UrlOfFolder(path, "/");
   if (place != nullptr && !place->is_root) {
-    const std::string_view around = model::BaseName(model::ParentPath(place->folder));
     html += fmt::format("<a href=\"{}../index.html\">{}</a> / ", top,
-                        around.empty() ? ".." : HtmlName(around));
+                        place->around.empty() ? ".." : HtmlName(place->around));
   }
   const std::string name = place == nullptr ? "store" : HtmlName(place->name);
   const auto parts = model::SplitPath(path);
@@ -221,7 +223,7 @@ std::string ShapeHtml(const ArrayInput& array) {
     if (d > 0) html += " \u00D7 ";
     const std::string name = DimensionName(array, d);
     if (!name.empty()) html += HtmlName(name) + ' ';
-    html += fmt::format("{}", array.shape[d]);
+    html += FormatCount(array.shape[d]);
   }
   return html;
 }
@@ -257,21 +259,31 @@ std::string AttributesHtml(const std::vector<model::Attribute>& attributes) {
 }
 
 std::string FilesHtml(std::span<const ViewName> files) {
-  std::string html =
-      "<h2>Files</h2>\n<div class=\"wide\"><table><tbody>\n"
-      "<tr><td><a href=\".ndl.yaml\">.ndl.yaml</a></td><td class=\"soft\">description as an "
-      "NDL "
-      "document</td></tr>\n";
-  for (const bool is_listed : {true, false}) {
+  const auto row = [](std::string_view name, std::string_view description) {
+    return fmt::format("<tr><td><a href=\"{}\">{}</a></td><td class=\"soft\">{}</td></tr>\n",
+                       UrlOfName(name), HtmlName(name), description);
+  };
+  const auto rows = [&](bool is_listed) {
+    std::string html;
     for (const ViewName& file : files) {
       if (file.is_listed != is_listed || file.refusal || file.name == "index.html") continue;
-      html +=
-          fmt::format("<tr><td><a href=\"{}\">{}</a></td><td class=\"soft\">{}{}</td></tr>\n",
-                      UrlOfName(file.name), HtmlName(file.name), DescriptionOfFile(file.name),
-                      is_listed ? "" : " (found by name)");
+      html += row(file.name, DescriptionOfFile(file.name));
     }
+    return html;
+  };
+  constexpr std::string_view kBegin = "<table class=\"facts\"><tbody data-find>\n";
+  constexpr std::string_view kEnd = "</tbody></table>\n";
+  std::string html =
+      fmt::format("<h2>Files</h2>\n{}{}{}{}", kBegin,
+                  row(".ndl.yaml", "description, as an NDL document"), rows(true), kEnd);
+  if (const std::string others = rows(false); !others.empty()) {
+    html += fmt::format(
+        "<h2>The same in other forms</h2>\n<p class=\"soft small\">Listings of the folder "
+        "leave "
+        "these out, so that copies of it stay small. They open like the others.</p>\n{}{}{}",
+        kBegin, others, kEnd);
   }
-  return html + "</tbody></table></div>\n";
+  return html;
 }
 
 std::optional<Elements> CoordinateRange(const ArrayInput& coordinates) {
@@ -326,14 +338,14 @@ void AddDimensions(std::span<const PageDimension> dimensions, std::string_view p
     if (!dimension.coordinates) {
       page.Add(fmt::format(
           "<tr><th scope=\"row\">{}</th><td class=\"number\">{}</td><td></td><td></td></tr>\n",
-          name, dimension.size));
+          name, FormatCount(dimension.size)));
       continue;
     }
     const ArrayInput& coordinates = *dimension.coordinates;
     page.Add(
         fmt::format("<tr><th scope=\"row\"><a href=\"{}index.html\">{}</a></th>"
-                    "<td class=\"number\">{}</td><td>",
-                    UrlOfFolder(path, PathOf(coordinates)), name, dimension.size));
+                    "<td class=\"number\">{}</td><td class=\"range\">",
+                    UrlOfFolder(path, PathOf(coordinates)), name, FormatCount(dimension.size)));
     auto range = ranges < kMostRanges ? CoordinateRange(coordinates) : std::nullopt;
     if (range) {
       ++ranges;

@@ -48,7 +48,7 @@ std::string DescriptionOf(const std::vector<model::Attribute>& attributes);
 // those of more than 16 KiB are cut. Empty if there are no attributes.
 std::string AttributesHtml(const std::vector<model::Attribute>& attributes);
 // A section with a link to each of the files that exists; those that no listing shows follow
-// behind the others.
+// in a table of their own.
 std::string FilesHtml(std::span<const ViewName> files);
 
 // The first and the last of some coordinates, which are decoded when the text is read; dates

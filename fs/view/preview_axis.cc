@@ -208,6 +208,22 @@ Ticks DegreeTicks(double low, double high, AxisRole role) {
   return ticks;
 }
 
+// From one power of ten to another, which may be the lower one.
+Ticks PowerTicks(double low, double high, int most) {
+  if (low <= high) return picture::LogTicks(std::pow(10, low), std::pow(10, high), most);
+  Ticks turned = PowerTicks(high, low, most);
+  for (Tick& tick : turned.ticks) tick.at = 1 - tick.at;
+  return turned;
+}
+
+// Pressure falls by the same part for the same height: an axis over a power of ten or more is
+// one of heights.
+bool IsOfHeights(const PreviewDimension& dimension, const std::vector<double>& numbers) {
+  if (!IsPressure(dimension.axis.units) || numbers.empty()) return false;
+  const auto [least, greatest] = std::ranges::minmax(numbers);
+  return least > 0 && std::isfinite(greatest) && greatest / least >= 10;
+}
+
 // At each whole number.
 Ticks WholeTicks(double low, double high) {
   Ticks ticks;
@@ -369,6 +385,10 @@ Result<Placed> PlaceSamples(const PreviewDimension& dimension, PlaceOn place) {
   const double step = placed.has_coordinates
                           ? 1
                           : static_cast<double>(dimension.indices.step) * dimension.index_scale;
+  const bool is_logarithmic = placed.has_coordinates && IsOfHeights(dimension, numbers);
+  if (is_logarithmic) {
+    for (double& number : numbers) number = std::log10(number);
+  }
   const std::vector<double> edges = EdgesOf(numbers, step);
   auto [low, high] = EndsOf(dimension, edges, placed.has_coordinates, place);
   if (place == PlaceOn::kXOfLine) {
@@ -387,7 +407,9 @@ Result<Placed> PlaceSamples(const PreviewDimension& dimension, PlaceOn place) {
   if (placed.is_reversed) std::ranges::reverse(placed.edges);
   placed.span = std::abs(high - low);
   placed.role = placed.has_coordinates ? dimension.axis.role : AxisRole::kOther;
-  const Ticks ticks = TicksOf(dimension, placed.has_coordinates, low, high, place);
+  const Ticks ticks = is_logarithmic
+                          ? PowerTicks(low, high, 8)
+                          : TicksOf(dimension, placed.has_coordinates, low, high, place);
   placed.axis = {LabelOf(dimension, placed.has_coordinates, ticks.factor), ticks.ticks};
   return placed;
 }

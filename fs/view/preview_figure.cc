@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 #include <set>
@@ -13,6 +14,7 @@
 #include "fs/view/array_part.h"
 #include "fs/view/attributes.h"
 #include "fs/view/number_array.h"
+#include "fs/view/ome_image.h"
 #include "model/path_name.h"
 
 namespace ndlfs::fs {
@@ -77,14 +79,50 @@ struct SampleMeaning {
   std::string units;
   std::optional<model::TimeScale> time;
   Names names;  // of values
+  // They are numbers of objects or classes, without an order, and too many for names.
+  bool is_labels = false;
 };
+
+// Whether numbers are those of objects or classes: by their type, by attributes, or by how they
+// are called.
+bool AreLabels(const ArrayInput& whole) {
+  const auto kind = whole.dtype.kind();
+  if (kind == model::Datatype::Kind::kEnum) return true;
+  if (kind != model::Datatype::Kind::kInteger || whole.dtype.time()) return false;
+  const auto& attributes = whole.node->attributes();
+  if (FindAttribute(attributes, "flag_values") != nullptr) return true;
+  const std::string units = TextOf(attributes, "units");
+  if (!units.empty() && units != "1") return false;
+  if (whole.group != nullptr && IsOmeLabels(whole.group->node())) return true;
+  std::string words = PathOf(whole) + ' ' + TextOf(attributes, "long_name") + ' ' +
+                      TextOf(attributes, "standard_name");
+  std::ranges::transform(words, words.begin(), [](char c) {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c == '_' ? ' ' : c;
+  });
+  constexpr std::array<std::string_view, 9> kWords = {"label",     "segmentation", "mask",
+                                                      "class",     "categor",      "land cover",
+                                                      "landcover", "land use",     "cluster"};
+  return std::ranges::any_of(
+      kWords, [&](std::string_view word) { return words.find(word) != std::string::npos; });
+}
+
+// Labels that are few are called by their numbers.
+Names NamesOfLabels(const std::vector<double>& values) {
+  Names names;
+  for (const double value : values) {
+    if (std::isnan(value)) continue;
+    names.emplace(value, picture::NumberText(value, 15));
+    if (names.size() > kMostCategories) return {};
+  }
+  return names;
+}
 
 SampleMeaning MeaningOf(const SamplePlan& plan, const Samples& samples) {
   const ArrayInput& whole = plan.whole;
   const auto& attributes = whole.node->attributes();
   const ArrayInput values = AsValues(whole);
   SampleMeaning meaning;
-  meaning.name = whole.node->array().name;
+  meaning.name = TellingName(whole);
   meaning.title = TextOf(attributes, "long_name");
   if (meaning.title.empty()) meaning.title = TextOf(attributes, "standard_name");
   if (meaning.title.find(' ') == std::string::npos) {
@@ -97,6 +135,10 @@ SampleMeaning MeaningOf(const SamplePlan& plan, const Samples& samples) {
     meaning.time = model::ParseTimeUnits(units, TextOf(attributes, "calendar"));
   if (!meaning.time && units != "1") meaning.units = picture::UnitText(units);
   meaning.names = NamesIn(NamesOf(whole), samples.numbers);
+  if (meaning.names.empty() && !meaning.time && plan.y && AreLabels(whole)) {
+    meaning.names = NamesOfLabels(samples.numbers);
+    meaning.is_labels = meaning.names.empty();
+  }
   return meaning;
 }
 
@@ -140,6 +182,14 @@ uint8_t CellOf(const Names& names, double value) {
   const auto found = std::isnan(value) ? names.end() : names.find(value);
   if (found == names.end()) return CellMap::kMissing;
   return static_cast<uint8_t>(std::distance(names.begin(), found));
+}
+
+// Neighbouring numbers have different colours; 0 is where there is no object.
+uint8_t CellOfLabel(double value) {
+  if (std::isnan(value)) return CellMap::kMissing;
+  if (value == 0) return CellMap::kBackground;
+  const double rest = std::fmod(value - 1, static_cast<double>(kMostCategories));
+  return static_cast<uint8_t>(rest < 0 ? rest + static_cast<double>(kMostCategories) : rest);
 }
 
 // Sample of a cell along an axis.
@@ -197,7 +247,7 @@ CellMap MakeMap(const SamplePlan& plan, const SampleMeaning& meaning, const Plac
   map.x_edges = x.edges;
   map.y_edges = y.edges;
   map.colours = range.colours;
-  map.is_categorical = !meaning.names.empty();
+  map.is_categorical = !meaning.names.empty() || meaning.is_labels;
   const size_t columns = plan.columns();
   const size_t rows = plan.rows();
   map.cells.reserve(rows * columns);
@@ -205,7 +255,9 @@ CellMap MakeMap(const SamplePlan& plan, const SampleMeaning& meaning, const Plac
     for (size_t column = 0; column < columns; ++column) {
       const size_t i = SampleOf(y, row, rows) * columns + SampleOf(x, column, columns);
       const double value = samples.numbers[i];
-      uint8_t cell = map.is_categorical ? CellOf(meaning.names, value) : CellOf(range, value);
+      uint8_t cell = meaning.is_labels    ? CellOfLabel(value)
+                     : map.is_categorical ? CellOf(meaning.names, value)
+                                          : CellOf(range, value);
       if (IsBroken(samples, i)) cell = CellMap::kBroken;
       map.cells.push_back(cell);
     }
@@ -256,7 +308,7 @@ Result<void> AddMap(const SamplePlan& plan, const std::vector<PreviewDimension>&
   figure.has_missing = HasMissing(samples);
   const ColourRange range = ChooseRange(samples.numbers);
   figure.content = MakeMap(plan, meaning, x, y, range, samples);
-  if (HasFinite(samples)) AddBar(meaning, range, figure);
+  if (HasFinite(samples) && !meaning.is_labels) AddBar(meaning, range, figure);
   return {};
 }
 
@@ -389,6 +441,10 @@ Result<std::string> Subtitle(const SamplePlan& plan,
   }
   if (plan.is_coarse || plan.is_window) {
     parts.push_back("only the elements " + RangesText(plan));
+  }
+  if (meaning.is_labels) {
+    const std::set<double> labels(samples.numbers.begin(), samples.numbers.end());
+    parts.push_back(fmt::format("{} labels are shown", labels.size() - labels.count(0)));
   }
   if (plan.x && plan.channels == 1 && !HasFinite(samples))
     parts.emplace_back("all values are missing");

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "backends/format/packing.h"
 #include "fs/view/array_part.h"
 #include "fs/view/attributes.h"
 #include "fs/view/converted_elements.h"
@@ -224,7 +225,7 @@ std::optional<double> FindMissing(const ArrayInput& values, Number number) {
   if (values.dtype.kind() == model::Datatype::Kind::kInteger && values.dtype.time()) {
     return static_cast<double>(std::numeric_limits<int64_t>::min());
   }
-  const auto missing = MissingValue(*values.node);
+  const auto missing = backends::MissingValueOf(*values.node);
   std::vector<std::byte> element(SizeOf(number));
   if (!missing || element.size() != values.dtype.size()) return std::nullopt;
   if (!model::EncodeElement(values.dtype, *missing, element)) return std::nullopt;
@@ -317,22 +318,30 @@ SamplePlan PlanSamples(const ArrayInput& whole, const SampleLimits& limits) {
   return plan;
 }
 
-Result<SamplePlan> PlanPicture(const ArrayInput& input) {
+Result<SamplePlan> PlanPicture(const ArrayInput& input, PictureEffort effort) {
   constexpr uint64_t kEnoughColumns = 700;
   constexpr uint64_t kEnoughRows = 500;
-  NDLFS_TRY(ArrayInput level, FindOmeLevel(input, kEnoughColumns, kEnoughRows));
+  constexpr uint64_t kPart = 4;
+  SampleLimits limits;
+  const uint64_t part = effort == PictureEffort::kThumbnail ? kPart : 1;
+  for (uint64_t* limit : {&limits.columns, &limits.rows, &limits.points, &limits.chunks,
+                          &limits.bytes, &limits.deflated_bytes, &limits.slowest_bytes}) {
+    *limit /= part;
+  }
+  NDLFS_TRY(ArrayInput level, FindOmeLevel(input, kEnoughColumns / part, kEnoughRows / part));
   // Names and attributes are those of the array.
   if (level.node != input.node) {
     auto node = std::make_shared<backends::Node>(*input.node);
     node->source = level.node->source;
     level.node = std::move(node);
   }
-  SamplePlan plan = PlanSamples(level);
+  SamplePlan plan = PlanSamples(level, limits);
   plan.full_shape = input.shape;
   return plan;
 }
 
 ArrayInput AsValues(ArrayInput input) {
+  input = AsCfNumbers(std::move(input));
   ElementConversion conversion = ToFloat32(input.dtype);
   if (conversion.converter) {
     input.dtype = conversion.type;

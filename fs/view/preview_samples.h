@@ -64,9 +64,15 @@ struct Samples {
   std::string first_problem;  // of the first chunk that could not be read
 };
 
+enum class PictureEffort : uint8_t {
+  kPreview,
+  kThumbnail,  // a quarter of the elements along an axis, and fewer chunks
+};
+
 // The same for a level of an OME image: shows the smallest level that a picture needs. Loads
 // metadata of levels; see FindOmeLevel().
-model::Result<SamplePlan> PlanPicture(const ArrayInput& input);
+model::Result<SamplePlan> PlanPicture(const ArrayInput& input,
+                                      PictureEffort effort = PictureEffort::kPreview);
 
 // Reads them, each chunk once, and decodes ahead with `prefetcher`, if there is one. Chunks
 // that are corrupt are noted. An error where reading fails for the moment, and where no chunk

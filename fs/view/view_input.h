@@ -29,9 +29,11 @@ struct ArrayPart;
 
 // Where people find a store.
 struct StorePlace {
-  std::string name;      // of its file or directory
-  std::string folder;    // the absolute path of its folder in the mount
-  bool is_root = false;  // the mount shows nothing else
+  std::string name;           // of its file or directory
+  std::string folder;         // the absolute path of its folder in the mount
+  bool is_root = false;       // the mount shows nothing else
+  std::string around;         // the name of the folder that has it, as its page has it
+  bool is_directory = false;  // it is stored as a directory
 };
 
 // An array, or a part of one.

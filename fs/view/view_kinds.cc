@@ -9,11 +9,12 @@ namespace ndlfs::fs {
 
 std::span<const ArrayViewKind* const> ArrayViewKinds() {
   static constexpr std::array kKinds = {
-      &kNpyView,     &kRawView,       &kTextView,  &kJsonlView,   &kEnviView,  &kShortEnviView,
-      &kNrrdView,    &kMetaImageView, &kVrtView,   &kXdmfView,    &kBovView,   &kGradsView,
-      &kTiffView,    &kFitsView,      &kNiftiView, &kFortranView, &kTableView,
+      &kNpyView,       &kRawView,       &kTextView,      &kJsonlView,   &kEnviView,
+      &kShortEnviView, &kNrrdView,      &kMetaImageView, &kVrtView,     &kXdmfView,
+      &kBovView,       &kGradsView,     &kTiffView,      &kFitsView,    &kNiftiView,
+      &kFortranView,   &kValuesCsvView, &kTableView,     &kDataCsvView,
 #ifdef NDLFS_WITH_PNG
-      &kPreviewView,
+      &kPreviewView,   &kThumbnailView,
 #endif
       &kPageView,
   };
@@ -26,7 +27,8 @@ std::span<const GroupViewKind* const> GroupViewKinds() {
 #ifdef NDLFS_WITH_HDF5
       &kHdf5View,
 #endif
-      &kOmeTiffView, &kGroupTableView, &kGroupPageView,
+      &kOmeTiffView,      &kGroupValuesCsvView, &kGroupTableView,
+      &kGroupDataCsvView, &kGroupPageView,
   };
   return kKinds;
 }
@@ -40,6 +42,7 @@ std::string_view ShortName(std::string_view file_name) {
   constexpr std::string_view kStem = "data.";
   if (file_name == "index.html") return "html";
   if (file_name == "preview.png") return "preview";
+  if (file_name == "thumbnail.png") return "thumbnail";
   return file_name.starts_with(kStem) ? file_name.substr(kStem.size()) : file_name;
 }
 

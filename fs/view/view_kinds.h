@@ -72,19 +72,25 @@ extern const ArrayViewKind kXdmfView;       // data.xmf
 extern const ArrayViewKind kBovView;        // data.bov
 extern const ArrayViewKind kGradsView;      // data.ctl
 // By name:
-extern const ArrayViewKind kTiffView;     // data.tif
-extern const ArrayViewKind kFitsView;     // data.fits
-extern const ArrayViewKind kNiftiView;    // data.nii
-extern const ArrayViewKind kFortranView;  // data.f77
-extern const ArrayViewKind kTableView;    // table.csv
-extern const ArrayViewKind kPageView;     // index.html
-extern const ArrayViewKind kPreviewView;  // preview.png, listed, in builds with libpng
+extern const ArrayViewKind kTiffView;       // data.tif
+extern const ArrayViewKind kFitsView;       // data.fits
+extern const ArrayViewKind kNiftiView;      // data.nii
+extern const ArrayViewKind kFortranView;    // data.f77
+extern const ArrayViewKind kTableView;      // table.csv, another name of values.csv
+extern const ArrayViewKind kValuesCsvView;  // values.csv
+extern const ArrayViewKind kDataCsvView;    // data.csv
+extern const ArrayViewKind kPageView;       // index.html
+// preview.png is listed; not in builds without NDLFS_WITH_PNG:
+extern const ArrayViewKind kPreviewView;
+extern const ArrayViewKind kThumbnailView;  // thumbnail.png
 
-extern const GroupViewKind kNetcdfView;      // data.nc
-extern const GroupViewKind kHdf5View;        // data.h5, in builds with libhdf5
-extern const GroupViewKind kOmeTiffView;     // data.ome.tif
-extern const GroupViewKind kGroupTableView;  // table.csv
-extern const GroupViewKind kGroupPageView;   // index.html
+extern const GroupViewKind kNetcdfView;          // data.nc
+extern const GroupViewKind kHdf5View;            // data.h5, in builds with libhdf5
+extern const GroupViewKind kOmeTiffView;         // data.ome.tif
+extern const GroupViewKind kGroupTableView;      // table.csv, another name of values.csv
+extern const GroupViewKind kGroupValuesCsvView;  // values.csv
+extern const GroupViewKind kGroupDataCsvView;    // data.csv
+extern const GroupViewKind kGroupPageView;       // index.html
 
 // All kinds of files, in the order of a listing.
 std::span<const ArrayViewKind* const> ArrayViewKinds();
@@ -95,7 +101,8 @@ std::span<const GroupViewKind* const> GroupViewKinds();
 std::optional<model::Error> RefuseWithoutElements(const ArrayInput& input);
 
 // The name of a kind in options: "npy" for data.npy, "html" for index.html, "preview" for
-// preview.png, other names in full. Options take the name of the file as well.
+// preview.png, "thumbnail" for thumbnail.png, other names in full. Options take the name of the
+// file as well.
 std::string_view ShortName(std::string_view file_name);
 
 }  // namespace ndlfs::fs

@@ -12,10 +12,12 @@
 #include <vector>
 
 #include "backends/base/json.h"
+#include "fs/view/classic_group.h"
 #include "fs/view/html_text.h"
 #include "fs/view/ome_image.h"
 #include "fs/view/page_lines.h"
 #include "fs/view/page_parts.h"
+#include "fs/view/type_words.h"
 #include "fs/view/view_kinds.h"
 #include "fs/view/view_provider.h"
 #include "model/ndl/ndl_writer.h"
@@ -27,6 +29,7 @@ namespace {
 using model::Result;
 
 constexpr std::string_view kPreview = "preview.png";
+constexpr std::string_view kThumbnail = "thumbnail.png";
 // The children of a group that its page shows. It loads all of them.
 constexpr size_t kMostChildren = 1000;
 // The subgroups of which it lists the children, and how many of each.
@@ -78,15 +81,21 @@ std::string SizeText(const ArrayInput& array) {
   for (const uint64_t extent : array.shape) {
     if (__builtin_mul_overflow(count, extent, &count)) return "too many elements for a file";
   }
-  const std::string elements = fmt::format("{} element{}", count, count == 1 ? "" : "s");
+  const std::string elements = FormatCount(count) + (count == 1 ? " element" : " elements");
   if (!array.elements) return elements;
   return FormatBytes(static_cast<double>(array.elements->size())) + ", " + elements;
 }
 
+std::string ChunksText(const std::vector<uint64_t>& chunk) {
+  std::string text;
+  for (const uint64_t extent : chunk)
+    text += (text.empty() ? "" : " \u00D7 ") + FormatCount(extent);
+  return text;
+}
+
 // How the store keeps it.
 void AddStorage(const model::Storage& storage, const model::Datatype& type, Facts& facts) {
-  if (storage.chunk)
-    facts.Add("Chunks", fmt::format("{}", fmt::join(*storage.chunk, " \u00D7 ")));
+  if (storage.chunk) facts.Add("Chunks", ChunksText(*storage.chunk));
   if (storage.filter && !storage.filter->empty()) {
     std::vector<std::string> filters;
     for (const model::Filter& filter : *storage.filter) {
@@ -103,11 +112,20 @@ std::string ArrayFacts(const ArrayInput& input, const std::string& path) {
   const model::Ndarray& array = input.node->array();
   Facts facts;
   facts.Add("Path", "<code>" + HtmlName(path) + "</code>");
-  facts.Add("Type", "<code>" + HtmlName(model::WriteFlow(array.type)) + "</code>");
+  facts.Add("Type", HtmlName(TypeWords(array.type)));
   facts.Add("Shape", ShapeHtml(input));
   facts.Add("Size", SizeText(input));
   AddStorage(array.storage, array.type, facts);
   return facts.Take();
+}
+
+// A link to the store as it is stored, from the page of its top.
+std::string StoredHtml(const StorePlace* place) {
+  constexpr std::string_view kText = "as it is stored";
+  if (place == nullptr) return {};
+  if (place->is_directory) return fmt::format(" \u00B7 <a href=\".source/\">{}</a>", kText);
+  return fmt::format(" \u00B7 <a href=\".source\" download=\"{}\">{}</a>",
+                     HtmlName(place->name), kText);
 }
 
 // What a slice of this array may be called.
@@ -115,15 +133,16 @@ std::string SlicesHtml(const ArrayInput& array, std::span<const ViewName> files)
   if (!HasFile(files, "data.npy") || array.shape.empty() || array.shape[0] == 0) return {};
   const std::string name = array.shape.size() == 1 ? "data[0].npy" : "data[0,...].npy";
   return fmt::format(
-      "<p class=\"soft small\">Parts are found by name, with any of these extensions, as NumPy "
-      "cuts them or by coordinates: <a href=\"{}\">{}</a></p>\n",
+      "<p class=\"soft small\">A part of the array is a file, too. Its name says which part, "
+      "as "
+      "NumPy does or by coordinates, with any of these extensions: <a href=\"{}\">{}</a></p>\n",
       UrlOfName(name), name);
 }
 
 Result<ViewPtr> MakeArrayPage(const ArrayInput& input) {
   const StorePlace* place = input.place.get();
   const std::string path = PathOf(input);
-  const std::string name = NameOf(place, path);
+  const std::string name = path == "/" ? NameOf(place, path) : TellingName(input);
   const auto& attributes = input.node->attributes();
   const std::vector<ViewName> files = ArrayViews().Names(input);
   PageWriter page(name);
@@ -141,13 +160,18 @@ Result<ViewPtr> MakeArrayPage(const ArrayInput& input) {
                     "loading=\"lazy\"></a></figure>\n",
                     kPreview, HtmlName(name)));
   }
+  if (path == "/") {
+    page.Add(fmt::format("<p class=\"soft\">One array{}</p>\n", StoredHtml(place)));
+  }
   page.Add(ArrayFacts(input, path));
   NDLFS_TRY(const auto dimensions, DimensionsOf(input));
   AddDimensions(dimensions, path, page);
   page.Add(AttributesHtml(attributes));
   page.Add(FilesHtml(files));
   page.Add(SlicesHtml(input, files));
-  page.Add(ArrayLinesHtml(input, files, FolderOf(place, path)));
+  const bool is_image = input.group != nullptr && FindOmeImage(input.group->node()).has_value();
+  page.Add(ArrayLinesHtml(input, files, FolderOf(place, path),
+                          FieldOf(dimensions, attributes, is_image)));
   return std::move(page).Finish();
 }
 
@@ -244,7 +268,7 @@ std::string OmeHtml(const backends::Node& group) {
 
 bool HasPreview(const ArrayInput& array) {
   return std::ranges::any_of(ArrayViewKinds(), [&](const ArrayViewKind* kind) {
-    return kind->file_name == kPreview && kind->applies_to(array) && !kind->refuse(array);
+    return kind->file_name == kThumbnail && kind->applies_to(array) && !kind->refuse(array);
   });
 }
 
@@ -266,17 +290,16 @@ std::string ArrayCard(const Contents::Child& child) {
           ? fmt::format(
                 "<a href=\"{0}index.html\"><img src=\"{0}{1}\" alt=\"Preview of {2}\" "
                 "loading=\"lazy\"></a>",
-                url, kPreview, name)
+                url, kThumbnail, name)
           : "";
   const model::Storage& storage = array.node->array().storage;
-  const std::string chunks =
-      storage.chunk && !storage.chunk->empty()
-          ? fmt::format(" \u00B7 chunks {}", fmt::join(*storage.chunk, " \u00D7 "))
-          : "";
+  const std::string chunks = storage.chunk && !storage.chunk->empty()
+                                 ? " \u00B7 chunks " + ChunksText(*storage.chunk)
+                                 : "";
   return fmt::format(
       "<li>{}<div><a href=\"{}index.html\">{}</a>{}<br>"
-      "<span class=\"small\"><code>{}</code> \u00B7 {} \u00B7 {}{}</span></div></li>\n",
-      picture, url, name, description, HtmlName(model::WriteFlow(array.node->array().type)),
+      "<span class=\"small\">{} \u00B7 {} \u00B7 {}{}</span></div></li>\n",
+      picture, url, name, description, HtmlName(TypeWords(array.node->array().type)),
       ShapeHtml(array), SizeText(array), chunks);
 }
 
@@ -297,7 +320,7 @@ Result<std::string> NamesIn(const GroupInput& group) {
 
 Result<void> AddGroups(const Contents& contents, PageWriter& page) {
   if (contents.groups.empty() && contents.links.empty()) return {};
-  page.Add("<h2>Groups</h2>\n<table class=\"facts\"><tbody>\n");
+  page.Add("<h2>Groups</h2>\n<table class=\"facts\"><tbody data-find>\n");
   size_t looks = 0;
   for (const Contents::Child& child : contents.groups) {
     std::string inside;
@@ -325,7 +348,7 @@ bool IsCoordinate(const Contents::Child& child) {
 
 void AddArrays(const Contents& contents, PageWriter& page) {
   if (contents.arrays.empty()) return;
-  page.Add("<h2>Arrays</h2>\n<ul class=\"cards\">\n");
+  page.Add("<h2>Arrays</h2>\n<ul class=\"cards\" data-find>\n");
   // The dimension coordinates behind the others.
   for (const bool is_coordinate : {false, true}) {
     for (const Contents::Child& child : contents.arrays) {
@@ -348,15 +371,40 @@ std::vector<ViewName> FilesOf(const GroupInput& group, size_t children) {
 
 std::string CountText(const Contents& contents) {
   const auto count = [](size_t n, std::string_view what) {
-    return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s");
+    return fmt::format("{} {}{}", FormatCount(n), what, n == 1 ? "" : "s");
   };
   if (contents.count > kMostChildren) {
     return fmt::format(
         "The first {} of {} arrays and groups. <a href=\".ndl.yaml\">.ndl.yaml</a> has all of "
         "them.",
-        kMostChildren, contents.count);
+        FormatCount(kMostChildren), FormatCount(contents.count));
   }
-  return count(contents.arrays.size(), "array") + ", " + count(contents.groups.size(), "group");
+  std::string text = count(contents.arrays.size(), "array");
+  if (!contents.groups.empty() || contents.arrays.empty()) {
+    text += ", " + count(contents.groups.size(), "group");
+  }
+  uint64_t bytes = 0;
+  for (const Contents::Child& child : contents.arrays) {
+    if (child.loaded.array && child.loaded.array->elements) {
+      bytes += child.loaded.array->elements->size();
+    }
+  }
+  return bytes == 0
+             ? text
+             : fmt::format("{}, {} of elements", text, FormatBytes(static_cast<double>(bytes)));
+}
+
+// Which programs do not read data.nc, where an array makes it CDF-5.
+std::string Cdf5Html(const Contents& contents) {
+  for (const Contents::Child& child : contents.arrays) {
+    if (!child.loaded.array || !classic::NeedsCdf5Unseen(*child.loaded.array)) continue;
+    return fmt::format(
+        "<p class=\"soft\"><code>data.nc</code> is CDF-5, because {} has integers of 64 bits. "
+        "GDAL, QGIS, R's terra, SciPy and programs with netCDF-C older than 4.4 do not read "
+        "that. <code>data.h5</code> is the same as netCDF-4.</p>\n",
+        HtmlName(child.name));
+  }
+  return {};
 }
 
 Result<ViewPtr> MakeGroupPage(const GroupInput& group) {
@@ -372,14 +420,20 @@ Result<ViewPtr> MakeGroupPage(const GroupInput& group) {
   if (const std::string text = DescriptionOf(attributes); !text.empty()) {
     page.Add(fmt::format("<p>{}</p>\n", HtmlName(text)));
   }
-  page.Add(fmt::format("<p class=\"soft\">{}</p>\n", CountText(contents)));
+  page.Add(fmt::format("<p class=\"soft\">{}{}</p>\n", CountText(contents),
+                       path == "/" ? StoredHtml(place.get()) : ""));
   page.Add(OmeHtml(group.node()));
   AddArrays(contents, page);
   NDLFS_RETURN_IF_ERROR(AddGroups(contents, page));
   AddDimensions(contents.dimensions, path, page);
   page.Add(AttributesHtml(attributes));
   page.Add(FilesHtml(files));
-  page.Add(GroupLinesHtml(files, FolderOf(place.get(), path)));
+  page.Add(Cdf5Html(contents));
+  page.Add(GroupLinesHtml(
+      files, FolderOf(place.get(), path),
+      FieldOf(contents.dimensions, attributes, FindOmeImage(group.node()).has_value())));
+  page.Add(
+      SearchScript(contents.arrays.size() + contents.groups.size() + contents.links.size()));
   return std::move(page).Finish();
 }
 

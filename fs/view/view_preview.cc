@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// preview.png: a picture of an array. It is painted when somebody reads it, but its size is
-// known before: the file is filled up with a chunk of zeros, which readers of PNG skip.
+// preview.png: a picture of an array, and thumbnail.png: the same without titles and axes. They
+// are painted when somebody reads them, but their sizes are known before: as large as the
+// array, within limits. Details are left out until they fit, and the files are filled up with a
+// chunk of zeros, which readers of PNG skip.
 #include <algorithm>
 #include <atomic>
 #include <cstring>
@@ -13,7 +15,7 @@
 
 #include "fs/view/converted_elements.h"
 #include "fs/view/number_array.h"
-#include "fs/view/picture/png_file.h"
+#include "fs/view/picture/figure_file.h"
 #include "fs/view/preview_axis.h"
 #include "fs/view/preview_figure.h"
 #include "fs/view/preview_samples.h"
@@ -26,14 +28,25 @@ namespace {
 using backends::ByteSpan;
 using model::Result;
 
+// What differs between the two.
+struct PictureKind {
+  uint64_t (*size)(uint64_t array_bytes);
+  Result<picture::PngFile> (*encode)(const picture::Figure&, uint64_t size);
+  PictureEffort effort;
+};
+
+constexpr PictureKind kWholeFigure = {&picture::FigureFileSize, &picture::EncodeFigure,
+                                      PictureEffort::kPreview};
+constexpr PictureKind kFigureAlone = {&picture::ThumbnailFileSize, &picture::EncodeThumbnail,
+                                      PictureEffort::kThumbnail};
+
 // A canvas has some megabytes, so that only one is painted at a time, in the whole process.
 // Nothing is read meanwhile.
-Result<picture::PngFile> Paint(picture::Figure figure, uint64_t size) {
+Result<picture::PngFile> Paint(const PictureKind& kind, const picture::Figure& figure,
+                               uint64_t size) {
   static model::Mutex one_canvas;
   const model::MutexLock lock(one_canvas);
-  const bool is_photo = std::holds_alternative<picture::Photo>(figure.content);
-  const auto colours = is_photo ? picture::PngColours::kAll : picture::PngColours::kPalette;
-  return picture::EncodePng(picture::PaintFigure(std::move(figure)), colours, size);
+  return kind.encode(figure, size);
 }
 
 // Copies what lies within [offset, offset + out.size()) of `text`, which begins at `begin`.
@@ -46,10 +59,9 @@ void CopyWithin(std::string_view text, uint64_t begin, uint64_t offset, ByteSpan
 
 class PreviewView final : public View, public std::enable_shared_from_this<PreviewView> {
  public:
-  PreviewView(SamplePlan plan, std::vector<PreviewDimension> dimensions)
-      : plan_(std::move(plan)),
-        dimensions_(std::move(dimensions)),
-        size_(plan_.channels > 1 ? picture::kColourFileBytes : picture::kPaletteFileBytes) {}
+  PreviewView(const PictureKind& kind, SamplePlan plan,
+              std::vector<PreviewDimension> dimensions, uint64_t size)
+      : kind_(kind), plan_(std::move(plan)), dimensions_(std::move(dimensions)), size_(size) {}
 
   std::optional<uint64_t> size() const override { return size_; }
   uint64_t held_bytes() const override { return held_bytes_; }
@@ -96,9 +108,10 @@ class PreviewView final : public View, public std::enable_shared_from_this<Previ
       NDLFS_TRY(const Samples samples, ReadSamples(plan_, prefetcher));
       NDLFS_TRY(figure, MakeFigure(plan_, dimensions_, samples));
     }
-    return Paint(std::move(figure), size_);
+    return Paint(kind_, figure, size_);
   }
 
+  const PictureKind kind_;
   const SamplePlan plan_;
   const std::vector<PreviewDimension> dimensions_;
   const uint64_t size_;
@@ -137,10 +150,19 @@ bool HasPicture(const ArrayInput& input) {
   return AsNumbers(input).has_value() || ToFloat32(input.dtype).converter != nullptr;
 }
 
-Result<ViewPtr> MakePreview(const ArrayInput& input) {
-  NDLFS_TRY(SamplePlan plan, PlanPicture(input));
+bool IsNeverListed(const ArrayInput& /*input*/) { return false; }
+
+template <const PictureKind& kKind>
+std::optional<uint64_t> SizeOfPicture(const ArrayInput& input) {
+  return kKind.size(input.elements->size());
+}
+
+template <const PictureKind& kKind>
+Result<ViewPtr> MakePicture(const ArrayInput& input) {
+  NDLFS_TRY(SamplePlan plan, PlanPicture(input, kKind.effort));
   NDLFS_TRY(auto dimensions, DescribeDimensions(plan));
-  return std::make_shared<const PreviewView>(std::move(plan), std::move(dimensions));
+  return std::make_shared<const PreviewView>(kKind, std::move(plan), std::move(dimensions),
+                                             *SizeOfPicture<kKind>(input));
 }
 
 }  // namespace
@@ -148,7 +170,16 @@ Result<ViewPtr> MakePreview(const ArrayInput& input) {
 const ArrayViewKind kPreviewView = {
     .file_name = "preview.png",
     .applies_to = &HasPicture,
-    .make = &MakePreview,
+    .size = &SizeOfPicture<kWholeFigure>,
+    .make = &MakePicture<kWholeFigure>,
+};
+
+const ArrayViewKind kThumbnailView = {
+    .file_name = "thumbnail.png",
+    .applies_to = &HasPicture,
+    .is_listed = &IsNeverListed,
+    .size = &SizeOfPicture<kFigureAlone>,
+    .make = &MakePicture<kFigureAlone>,
 };
 
 }  // namespace ndlfs::fs

@@ -21,6 +21,10 @@ inline constexpr size_t kMaxNdlBytes = size_t{64} << 20;
 struct NdlLimits {
   size_t bytes = kMaxNdlBytes;
   size_t values = 8'000'000;  // YAML nodes: names, numbers, lists ...
+  // Attributes and arrays; each takes about 400 bytes, however short its entry.
+  size_t entities = 1'500'000;
+  // Indicators of a collection in flow style, which all are in memory at once.
+  size_t lookahead = 1'000'000;
 };
 
 struct ParsedDocument {

@@ -53,6 +53,7 @@ TEST(EncodeFileNameTest, EscapesReservedNames) {
   EXPECT_EQ(EncodeFileName("values.txt"), "%76alues.txt");
   EXPECT_EQ(EncodeFileName("values[lat=3]"), "%76alues[lat=3]");
   EXPECT_EQ(EncodeFileName("preview.png"), "%70review.png");
+  EXPECT_EQ(EncodeFileName("thumbnail.png"), "%74humbnail.png");
   EXPECT_EQ(EncodeFileName("index.html"), "%69ndex.html");
   EXPECT_EQ(EncodeFileName("table.csv"), "%74able.csv");
   EXPECT_EQ(EncodeFileName(".error"), ".error");

@@ -191,7 +191,9 @@ class InMountTest(CommandsTest):
     def test_views_and_plain_files_are_files(self):
         self.assertIn("shape: [6]", self.ndlfs("describe", self.mounted.join("era5.zarr/t2m/data.npy")).stdout)
         self.assert_refused(self.ndlfs("describe", self.mounted.join("notes.txt")), ".*notes.txt: not an array store")
-        self.assert_refused(self.ndlfs("describe", self.mounted.join("sub")), ".*/sub: not an array store")
+        listed = self.ndlfs("describe", self.mounted.join("sub"))
+        stores = [self.mounted.join("sub", name) + "  (HDF5)" for name in ("a.h5", "b.h5")]
+        self.assertEqual((listed.returncode, listed.stdout.splitlines()), (0, stores))
 
     def test_mount_that_has_died_is_one_clear_line(self):
         mount_point = os.path.join(self.scratch, "dead")

@@ -23,6 +23,7 @@ ESCAPED = {
     b"values[1:]": b"%76alues[1:]",
     b"error.txt": b"%65rror.txt",
     b"preview.png": b"%70review.png",
+    b"thumbnail.png": b"%74humbnail.png",
     b"index.html": b"%69ndex.html",
     b"table.csv": b"%74able.csv",
     b".source": b"%2Esource",

@@ -21,12 +21,14 @@ class Page(html.parser.HTMLParser):
 
     def __init__(self, content):
         super().__init__(convert_charrefs=True)
-        self.open, self.links, self.text, self.blocks, self.titles = [], [], "", [], []
+        self.open, self.links, self.text, self.blocks, self.scripts = [], [], "", [], []
         self.feed(content.decode("utf-8"))
         assert not self.open, self.open
 
     def handle_starttag(self, tag, attributes):
-        assert tag not in ("script", "iframe", "object", "base", "form"), tag
+        assert tag not in ("iframe", "object", "base", "form"), tag
+        # The search alone is a script: the same on every page.
+        assert tag != "script" or not attributes, attributes
         # Readers for the blind say which heading a cell belongs to.
         assert tag != "th" or dict(attributes).get("scope") in ("row", "col"), attributes
         for name, value in attributes:
@@ -43,7 +45,9 @@ class Page(html.parser.HTMLParser):
         self.open.pop()
 
     def handle_data(self, data):
-        if "style" not in self.open:
+        if "script" in self.open:
+            self.scripts.append(data)
+        elif "style" not in self.open:
             self.text += data
         if "pre" in self.open:
             self.blocks[-1] += data
@@ -110,8 +114,39 @@ class PagesTest(harness.SourceTestCase):
         self.assertIn("2020-01-01 … 2020-01-04", pages["runs/a.zarr/index.html"].text)
         self.assertIn("notes%20%26%20more.txt", pages["index.html"].links)
         self.assertIn("latest.npy/index.html", pages)
+        scripts = {script for page in pages.values() for script in page.scripts}
+        self.assertEqual(len(scripts), 1, "the search, in the longest list")
+        self.assertTrue(pages["index.html"].scripts)
+        self.assertNotIn("alert", scripts.pop())
         for name in ("gone.npy", "outside.npy"):
             self.assertIn(name, pages["index.html"].links)
+
+    def test_a_folder_says_what_it_holds_and_how_large_it_is(self):
+        with harness.Mount(self.source) as mounted:
+            page = Page(harness.read(mounted.path, "runs/index.html")).text
+            files = [os.path.join(folder, name) for folder, _, names in os.walk(self.path("runs", "a.zarr")) for name in names]
+            kib = sum(map(os.path.getsize, files)) / 1024
+            self.assertIn(f"{kib:.1f} KiB in {len(files)} files", page)
+            self.assertIn("1 store of arrays", page)
+            root = Page(harness.read(mounted.path, "index.html")).text
+            self.assertIn(os.path.basename(self.source), root, "the name of the source, not of the mount point")
+            self.assertNotIn(os.path.basename(mounted.path), root)
+
+    def test_a_store_can_be_reached_as_it_is_stored(self):
+        with harness.Mount(self.source) as mounted:
+            for store, link in ("runs/a.zarr", ".source/"), ("one.npy", ".source"):
+                self.assertIn(link, Page(harness.read(mounted.path, store, "index.html")).links)
+            self.assertNotIn(".source", Page(harness.read(mounted.path, "runs/a.zarr/t/index.html")).links)
+
+    def test_types_and_files_are_in_plain_words(self):
+        dtype = np.dtype([("when", "M8[s]"), ("depth", "f4")])
+        np.save(self.path("records.npy"), np.zeros(1234, dtype))
+        with harness.Mount(self.source) as mounted:
+            text = Page(harness.read(mounted.path, "records.npy/index.html")).text
+        for words in ("records: when (date and time in steps of 1 s), depth (float32)", "1,234 elements"):
+            self.assertIn(words, text)
+        self.assertNotIn("found by name", text)
+        self.assertNotIn("compound", text)
 
     def test_names_of_all_views_are_links(self):
         with harness.Mount(self.source) as mounted:

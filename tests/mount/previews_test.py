@@ -15,7 +15,9 @@ from PIL import Image
 
 import harness
 
-SIZE = 512 * 1024
+# Of arrays that have at least as many bytes; smaller pictures of smaller arrays are half as large.
+MOST = 64 * 1024
+LEAST = 6 * 1024
 WHITE = (255, 255, 255)
 
 
@@ -27,14 +29,14 @@ class PreviewsTest(harness.SourceTestCase):
     def setUp(self):
         super().setUp()
         with netCDF4.Dataset(os.path.join(self.source, "a.nc"), "w") as file:
-            for name, count in ("time", 3), ("lat", 10), ("lon", 20):
+            for name, count in ("time", 301), ("lat", 10), ("lon", 20):
                 file.createDimension(name, count)
-            harness.put_variable(file, "time", np.arange(3) * 6.0, ("time",), units="hours since 2000-01-01")
+            harness.put_variable(file, "time", np.arange(301) * 6.0, ("time",), units="hours since 2000-01-01")
             harness.put_variable(file, "lat", np.linspace(45, -45, 10), ("lat",), units="degrees_north")
             harness.put_variable(file, "lon", np.arange(20) * 9.0, ("lon",), units="degrees_east")
-            values = np.zeros((3, 10, 20), "i2")
-            values[1, :5] = 100
-            values[1, :, 10:] = -999
+            values = np.zeros((301, 10, 20), "i2")
+            values[150, :5] = 100
+            values[150, :, 10:] = -999
             harness.put_variable(file, "t", values, ("time", "lat", "lon"), units="K", scale_factor=np.float32(0.5),
                                  missing_value=np.int16(-999))
         group = zarr.open_group(os.path.join(self.source, "z.zarr"), "w")
@@ -55,8 +57,10 @@ class PreviewsTest(harness.SourceTestCase):
     def picture(self, mounted, *path):
         picture = Image.open(io.BytesIO(harness.read(mounted.path, *path, "preview.png")))
         picture.load()
-        self.assertEqual((picture.format, picture.size), ("PNG", (1200, 800)))
-        return picture.convert("RGB")
+        self.assertEqual(picture.format, "PNG")
+        self.assertIn(picture.size, ((1200, 800), (600, 400), (400, 266)))
+        # As if all of them were whole ones.
+        return picture.convert("RGB").resize((1200, 800), Image.NEAREST)
 
     def test_a_map_has_its_colours_where_the_elements_are(self):
         picture = self.picture(self.mount(self.source), "a.nc", "t")
@@ -110,10 +114,29 @@ class PreviewsTest(harness.SourceTestCase):
             folder = mounted.join("z.zarr", array)
             self.assertEqual("preview.png" in os.listdir(folder), has_picture, array)
             if has_picture:
-                self.assertEqual(os.stat(os.path.join(folder, "preview.png")).st_size, SIZE)
-        self.assertEqual(os.stat(mounted.join("z.zarr/photo/preview.png")).st_size, 4 * SIZE)
+                size = os.stat(os.path.join(folder, "preview.png")).st_size
+                self.assertTrue(LEAST <= size <= os.stat(os.path.join(folder, "data.raw")).st_size + LEAST, size)
+        self.assertEqual(os.stat(mounted.join("z.zarr/photo/preview.png")).st_size, LEAST)
         self.run_ok("ls", "-lR", mounted.join("z.zarr"))
         self.assertEqual(decoded(mounted), 0)
+
+    def test_a_picture_costs_little_more_than_its_array_and_64_KiB_at_most(self):
+        group = zarr.open_group(os.path.join(self.source, "sizes.zarr"), "w")
+        random = np.random.default_rng(1)
+        for i in range(20):
+            group.create_dataset(f"small{i}", data=random.standard_normal(300))
+        group.create_dataset("noise", data=random.standard_normal((800, 1200)))
+        group.create_dataset("noisy_photo", data=random.integers(0, 255, (800, 1200, 3)).astype("u1"))
+        mounted = self.mount(self.source)
+        sizes = {name: len(harness.read(mounted.path, "sizes.zarr", name, "preview.png")) for name in group}
+        self.assertLessEqual(sum(sizes[f"small{i}"] for i in range(20)), 20 * 3 * 300 * 8)
+        self.assertEqual((sizes["noise"], sizes["noisy_photo"]), (MOST, MOST))
+        for name in group:
+            self.picture(mounted, "sizes.zarr", name)
+            thumbnail = harness.read(mounted.path, "sizes.zarr", name, "thumbnail.png")
+            self.assertEqual(os.stat(mounted.join("sizes.zarr", name, "thumbnail.png")).st_size, len(thumbnail))
+            self.assertEqual(Image.open(io.BytesIO(thumbnail)).size[0], 320)
+            self.assertNotIn("thumbnail.png", os.listdir(mounted.join("sizes.zarr", name)))
 
     def test_it_is_made_once(self):
         mounted = self.mount(self.source)

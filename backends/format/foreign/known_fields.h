@@ -12,9 +12,9 @@
 
 namespace ndlfs::backends::foreign {
 
-// One list for each format, of names between bars: "sizes|data file". In a name, '#' stands for a
-// number, and a '*' at the end for anything. Names are the same if they differ only in the case
-// of letters and in blanks.
+// One list for each format, of names between bars: "sizes|data file". In a name, '#' stands for
+// a number, and a '*' at the end for anything. Names are the same if they differ only in the
+// case of letters and in blanks.
 struct KnownFields {
   // The fields that say where elements lie and what they are. The reader heeds all of them.
   std::string_view heeded;

@@ -17,6 +17,7 @@
 
 #include "backends/format/foreign/header_format.h"
 #include "backends/format/foreign/header_text.h"
+#include "backends/format/foreign/nifti_place.h"
 #include "backends/store/file_name.h"
 #include "backends/store/zip/inflated_store.h"
 
@@ -206,41 +207,10 @@ Result<Header> ReadHeader(std::string_view head) {
   return header;
 }
 
-// Columns of the matrix that turns indexes into places, and where the first voxel is. nullopt
-// where the header has none.
-struct Placement {
-  std::array<std::array<double, 3>, 3> matrix{};  // by rows
-  std::array<double, 3> origin{};
-};
-
-std::optional<Placement> PlacementOf(const Header& header) {
-  Placement made;
-  if (header.sform > 0) {
-    for (size_t i = 0; i < 3; ++i) {
-      std::copy_n(header.affine[i].begin(), 3, made.matrix[i].begin());
-      made.origin[i] = header.affine[i][3];
-    }
-    return made;
-  }
-  const auto step = [&](size_t n) { return std::abs(header.pixdim[n]); };
-  if (header.qform <= 0) {
-    for (size_t i = 0; i < 3; ++i) made.matrix[i][i] = step(i + 1);
-    return made;
-  }
-  const auto [b, c, d] = header.quaternion;
-  const double a = std::sqrt(std::max(0.0, 1 - b * b - c * c - d * d));
-  const std::array<std::array<double, 3>, 3> rotation = {
-      {{a * a + b * b - c * c - d * d, 2 * (b * c - a * d), 2 * (b * d + a * c)},
-       {2 * (b * c + a * d), a * a + c * c - b * b - d * d, 2 * (c * d - a * b)},
-       {2 * (b * d - a * c), 2 * (c * d + a * b), a * a + d * d - b * b - c * c}}};
-  const double mirror = header.pixdim[0] < 0 ? -1 : 1;
-  for (size_t i = 0; i < 3; ++i) {
-    for (size_t j = 0; j < 3; ++j) {
-      made.matrix[i][j] = rotation[i][j] * step(j + 1) * (j == 2 ? mirror : 1);
-    }
-  }
-  made.origin = header.origin;
-  return made;
+NiftiPlace PlaceOf(const Header& header) {
+  NiftiPlace place{header.qform, header.sform, header.quaternion, header.origin, header.affine};
+  std::copy_n(header.pixdim.begin(), place.pixdim.size(), place.pixdim.begin());
+  return place;
 }
 
 // Whether each axis is parallel to that of the space.
@@ -248,8 +218,8 @@ bool IsStraight(const Placement& placement) {
   constexpr double kRounding = 1e-6;
   for (size_t i = 0; i < 3; ++i) {
     for (size_t j = 0; j < 3; ++j) {
-      const double value = placement.matrix[i][j];
-      const double most = kRounding * std::abs(placement.matrix[i][i]);
+      const double value = placement.columns[j][i];
+      const double most = kRounding * std::abs(placement.columns[i][i]);
       if (!std::isfinite(value) || (i != j && std::abs(value) > most)) return false;
     }
   }
@@ -284,16 +254,16 @@ std::string_view UnitOf(int units, size_t axis) {
 std::vector<Axis> AxesOf(const Header& header) {
   constexpr std::array<std::string_view, kMostNiftiAxes> kNames = {"x", "y", "z", "t",
                                                                    "u", "v", "w"};
-  const auto placement = PlacementOf(header);
-  const bool is_straight = placement && IsStraight(*placement);
+  const Placement placement = PlacementOf(PlaceOf(header));
+  const bool is_straight = IsStraight(placement);
   std::vector<Axis> axes;
   for (size_t d = 0; d < header.lengths.size(); ++d) {
     Axis axis{std::string(kNames[d]), static_cast<uint64_t>(header.lengths[d])};
     double first = d == 3 ? header.first_time : 0;
     double step = d < 3 ? 0 : header.pixdim[d + 1];
     if (d < 3 && is_straight) {
-      first = placement->origin[d];
-      step = placement->matrix[d][d];
+      first = placement.origin[d];
+      step = placement.columns[d][d];
     }
     if (std::isfinite(first) && std::isfinite(step) && step != 0 && (d < 3 || step > 0)) {
       axis.coordinates = Coordinates{first, step};

@@ -25,8 +25,8 @@ using model::Value;
 using model::ValueSource;
 
 constexpr std::string_view kNamespace = "ncml-2.2";
-// About as many as a join may have parts.
-constexpr size_t kMostElements = 300'000;
+// Each takes some hundred bytes while the document is read.
+constexpr size_t kMostElements = 100'000;
 constexpr size_t kMemoryPerElement = 256;
 
 struct Element {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "backends/base/checked.h"
-#include "model/mutex.h"
+#include "backends/store/metadata_turn.h"
 #include "model/ndl/ndl_reader.h"
 #include "model/path_name.h"
 
@@ -19,17 +19,14 @@ using model::Result;
 // Values of so many elements are shown as they stand in the document.
 constexpr uint64_t kMaxShownElements = 1000;
 
-constexpr model::NdlLimits kLimits = {kMaxBytes, kMaxValues};
+constexpr model::NdlLimits kLimits = {kMaxBytes, kMaxValues, kMaxArrays, kMaxInFlow};
 
-// While a document is read it takes several times the memory that is kept of
-// it, so one is read at a time; short ones do not wait for long ones.
-model::ParsedDocument Parse(std::string_view text, std::string_view file_name,
-                            TextReader read) {
-  constexpr size_t kShort = size_t{1} << 20;
-  static model::Mutex short_mutex;
-  static model::Mutex long_mutex;
-  const model::MutexLock lock(text.size() <= kShort ? short_mutex : long_mutex);
-  return read(text, file_name, kLimits);
+// While a document is read it takes many times its size, with a limit that follows from those
+// on what is in it.
+constexpr uint64_t kBytesOfDocument = 80;
+constexpr uint64_t kMostBytesOfDocument = uint64_t{80} << 20;
+Result<MetadataTurn> TakeTurn(uint64_t size) {
+  return MetadataTurn::Take(size + std::min(kBytesOfDocument * size, kMostBytesOfDocument));
 }
 
 Result<Value> ReadText(const Store& file) {
@@ -99,8 +96,10 @@ bool TakesFormOfData(const model::Ndarray& array) {
 Result<std::shared_ptr<const Document>> Document::Read(const Store& file,
                                                        std::string_view file_name,
                                                        TextReader read) {
+  NDLFS_TRY(const auto size, file.Size(""));
+  NDLFS_TRY(const auto turn, TakeTurn(std::min(size.value_or(0), kMaxBytes)));
   NDLFS_TRY(const Value text, ReadText(file));
-  auto parsed = Parse(AsText(text.bytes.span()), file_name, read);
+  auto parsed = read(AsText(text.bytes.span()), file_name, kLimits);
   if (!parsed.file) return Refuse(file, parsed.errors);
   auto document = std::make_shared<Document>();
   document->stamp_ = text.info;
@@ -169,9 +168,10 @@ Result<const Document::Object*> Document::Find(std::string_view path) const {
   return object;
 }
 
-bool IsDocumentWithValues(std::string_view text) {
+Result<bool> IsDocumentWithValues(std::string_view text) {
   if (!MentionsValue(text)) return false;
-  const auto parsed = Parse(text, "", model::ReadNdl);
+  NDLFS_TRY(const auto turn, TakeTurn(text.size()));
+  const auto parsed = model::ReadNdl(text, "", kLimits);
   return parsed.file && HasValues(parsed.file->root);
 }
 

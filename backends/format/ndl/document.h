@@ -24,7 +24,10 @@ namespace ndlfs::backends::ndl {
 // Limits for documents that are shown as stores. They are lower than those for documents
 // that are only validated, because a mount keeps them in memory.
 inline constexpr uint64_t kMaxBytes = uint64_t{16} << 20;
-inline constexpr size_t kMaxValues = size_t{1} << 20;
+inline constexpr size_t kMaxValues = 700'000;
+// Indicators of a collection in flow style: a list of about as many numbers.
+inline constexpr size_t kMaxInFlow = 400'000;
+inline constexpr size_t kMaxArrays = 25'000;  // and attributes
 
 // Reads the text of a document, as model::ReadNdl does.
 using TextReader = model::ParsedDocument (*)(std::string_view text, std::string_view file_name,
@@ -84,6 +87,6 @@ class Document {
 
 // Whether `text` is a valid document in which an array has a value, or a source of values.
 // Reads no more of it than necessary.
-bool IsDocumentWithValues(std::string_view text);
+model::Result<bool> IsDocumentWithValues(std::string_view text);
 
 }  // namespace ndlfs::backends::ndl

@@ -15,6 +15,7 @@
 #include "backends/format/ndl/part_stores.h"
 #include "backends/format/ndl/sourced_objects.h"
 #include "backends/format/node_cache.h"
+#include "backends/store/cancellation.h"
 #include "backends/store/file_name.h"
 #include "model/bounded_map.h"
 #include "model/mutex.h"
@@ -36,7 +37,7 @@ constexpr std::array<std::string_view, 2> kYamlExtensions = {".yaml", ".yml"};
 constexpr uint64_t kMaxBytesToLookAt = uint64_t{1} << 20;
 
 // Of all documents, but for the one that was used last.
-constexpr uint64_t kKeptMemory = uint64_t{32} << 20;
+constexpr uint64_t kKeptMemory = uint64_t{16} << 20;
 
 // What stores in files and directories are called, behind the name that their
 // document has as well.
@@ -108,7 +109,7 @@ Result<bool> HoldsDocumentWithValues(const Store& file) {
   if (const auto known = verdicts.Find(stamp->generation)) return *known;
   NDLFS_TRY(const auto text, file.Get("", kMaxBytesToLookAt));
   if (!text) return false;
-  const bool is_store = IsDocumentWithValues(AsText(text->bytes.span()));
+  NDLFS_TRY(const bool is_store, IsDocumentWithValues(AsText(text->bytes.span())));
   verdicts.Keep(text->info.generation, is_store);
   return is_store;
 }
@@ -313,6 +314,8 @@ class NdlHierarchy final : public Hierarchy {
     } else if (before) {  // what is known of the parts holds no longer
       made = SourcedObjects::Make(stores_, document.sources());
     }
+    // What was found for a request that has ended may lack what it did not wait for.
+    if (CancellationScope::IsCancelled()) return made;
     const model::MutexLock lock(mutex_);
     constexpr std::chrono::nanoseconds kLongest = std::chrono::hours(24);
     good_until_ = Clock::now() + std::min(stores_->options().search_holds, kLongest);
@@ -368,6 +371,8 @@ class NdlHierarchy final : public Hierarchy {
       } else if (loaded) {
         DropLeftOut(document, path, **loaded);
         AddAttributes((*loaded)->attributes(), std::get<model::Group>(node->entity).attributes);
+        // Objects may be missing because of it.
+        if (!node->error && (*loaded)->error) node->error = (*loaded)->error;
       } else {
         node->error = std::move(loaded).error().In("x-source");
       }

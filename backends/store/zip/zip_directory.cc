@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "backends/base/checked.h"
-#include "backends/base/large_index.h"
 #include "backends/store/keys.h"
+#include "backends/store/metadata_turn.h"
 
 namespace ndlfs::backends {
 namespace {
@@ -19,6 +19,8 @@ using model::BadInput;
 using model::Quote;
 
 constexpr uint64_t kMaxDirectorySize = uint64_t{128} << 20;
+// What is kept of a directory takes as much again, while it is read.
+constexpr uint64_t kBytesOfDirectory = 2;
 constexpr uint64_t kMaxProbed = uint64_t{16} << 20;
 constexpr size_t kMaxNameSize = 4096;
 constexpr ptrdiff_t kMaxNameDepth = 256;
@@ -331,7 +333,7 @@ model::Result<ZipDirectory> ZipDirectory::Read(const Store& file) {
     return model::Limit("its directory has {} bytes, more than {}", end.size,
                         kMaxDirectorySize);
   }
-  const LargeIndexTurn turn(end.size);
+  NDLFS_TRY(const auto turn, MetadataTurn::Take(kBytesOfDirectory * end.size));
   bool has_slashes = false;
   ZipDirectory directory;
   directory.offset_ = place.begin;

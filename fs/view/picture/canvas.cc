@@ -153,4 +153,26 @@ void Canvas::Stroke(std::span<const std::vector<Point>> lines, double thickness,
       colour);
 }
 
+Canvas Canvas::Shrunk(int factor) const {
+  Canvas small(width_ / factor, height_ / factor);
+  const int count = factor * factor;
+  for (int y = 0; y < small.height_; ++y) {
+    for (int x = 0; x < small.width_; ++x) {
+      int red = count / 2;
+      int green = count / 2;
+      int blue = count / 2;
+      for (int i = 0; i < count; ++i) {
+        const Colour c = At(x * factor + i % factor, y * factor + i / factor);
+        red += c.red;
+        green += c.green;
+        blue += c.blue;
+      }
+      small.Set(x, y,
+                {static_cast<uint8_t>(red / count), static_cast<uint8_t>(green / count),
+                 static_cast<uint8_t>(blue / count)});
+    }
+  }
+  return small;
+}
+
 }  // namespace ndlfs::fs::picture

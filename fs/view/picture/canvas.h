@@ -60,6 +60,10 @@ class Canvas {
   void Stroke(std::span<const std::vector<Point>> lines, double thickness, Colour colour,
               const Box& clip);
 
+  // The same picture, smaller: each pixel is the average of `factor` by `factor`. What is left
+  // over at the right and at the bottom is cut off; neither side may be below `factor`.
+  Canvas Shrunk(int factor) const;
+
   Box All() const { return {0, 0, width_, height_}; }
 
  private:

@@ -14,6 +14,7 @@ constexpr Colour kFaint = {0x66, 0x66, 0x66};
 constexpr Colour kGrid = {0xE6, 0xE6, 0xE6};
 constexpr Colour kLine = {0x1F, 0x5A, 0x9E};
 constexpr Colour kMissingGrey = {0xC4, 0xC4, 0xC4};
+constexpr Colour kBackgroundInk = {0x2A, 0x2C, 0x30};
 constexpr Colour kStripes = {0xB0, 0x30, 0x30};
 constexpr Colour kAlarm = {0xA0, 0x20, 0x20};
 
@@ -72,19 +73,6 @@ Box WithAspect(Box box, double aspect) {
   return box;
 }
 
-// No more pixels than fit in a file even if they are noise.
-Box WithFewPixels(Box box) {
-  constexpr double kMostPixels = 560'000;
-  const double pixels = static_cast<double>(box.width()) * box.height();
-  if (pixels <= kMostPixels) return box;
-  const double scale = std::sqrt(kMostPixels / pixels);
-  const int width = static_cast<int>(box.width() * scale);
-  box.left += (box.width() - width) / 2;
-  box.right = box.left + width;
-  box.bottom = box.top + static_cast<int>(box.height() * scale);
-  return box;
-}
-
 // The frame of the plot, as large as axes, titles and the colour bar leave room for.
 Box PlaceFrame(const Figure& figure) {
   const int left =
@@ -98,7 +86,7 @@ Box PlaceFrame(const Figure& figure) {
   Box box = {std::min(left, kFigureWidth / 2), top, std::max(right, kFigureWidth / 2 + 40),
              bottom};
   if (figure.aspect > 0) box = WithAspect(box, figure.aspect);
-  return std::holds_alternative<LinePlot>(figure.content) ? box : WithFewPixels(box);
+  return box;
 }
 
 int XAt(const Box& box, double at) { return box.left + Round(at * (box.width() - 1)); }
@@ -115,6 +103,14 @@ std::vector<Tick> OnAxis(const std::vector<Tick>& ticks) {
   return kept;
 }
 
+// Where the middle of the label of a tick is: below the tick, but inside the canvas.
+double LabelCentre(const Tick& tick, const Box& box) {
+  constexpr double kEdge = 6;
+  const double half = TextWidth(tick.label, kTickText) / 2;
+  return std::clamp(static_cast<double>(XAt(box, tick.at)), half + kEdge,
+                    std::max(half + kEdge, kFigureWidth - half - kEdge));
+}
+
 // Ticks whose labels do not run into each other.
 std::vector<Tick> Apart(const std::vector<Tick>& ticks, const Box& box) {
   std::vector<Tick> sorted = ticks;
@@ -124,7 +120,7 @@ std::vector<Tick> Apart(const std::vector<Tick>& ticks, const Box& box) {
     double end = -1e9;
     for (size_t i = 0; i < sorted.size(); i += every) {
       const double half = TextWidth(sorted[i].label, kTickText) / 2;
-      const double centre = sorted[i].at * box.width();
+      const double centre = LabelCentre(sorted[i], box);
       fits = fits && centre - half > end;
       end = centre + half + 14;
     }
@@ -140,7 +136,8 @@ void PaintXAxis(Canvas& canvas, const Box& box, const FigureAxis& axis) {
   for (const Tick& tick : Apart(axis.ticks, box)) {
     const int x = XAt(box, tick.at);
     canvas.Fill({x - 1, box.bottom + 1, x + 1, box.bottom + 1 + kTickLength}, kInk);
-    PaintText(canvas, {x + 0.0, box.bottom + 31.0}, Align::kCentre, tick.label, kTickText);
+    PaintText(canvas, {LabelCentre(tick, box), box.bottom + 31.0}, Align::kCentre, tick.label,
+              kTickText);
   }
   if (axis.label.empty()) return;
   PaintText(canvas, {(box.left + box.right) / 2.0, box.bottom + 64.0}, Align::kCentre,
@@ -229,32 +226,40 @@ std::vector<size_t> CellsOf(const std::vector<float>& edges, int pixels) {
 
 Colour ColourOf(const CellMap& map, uint8_t cell) {
   if (cell == CellMap::kMissing) return kMissingGrey;
+  if (cell == CellMap::kBackground) return kBackgroundInk;
   return map.is_categorical ? CategoryColour(cell) : MapColour(map.colours, cell);
 }
 
-void PaintContent(Canvas& canvas, const Box& box, const CellMap& map) {
+// The pixel in the middle of the block of `block` pixels that pixel `i` of `count` is in.
+int InBlock(int i, int block, int count) {
+  return std::min(i - i % block + block / 2, count - 1);
+}
+
+void PaintContent(Canvas& canvas, const Box& box, const CellMap& map, int block) {
   if (map.x_edges.size() < 2 || map.y_edges.size() < 2) return;
   const std::vector<size_t> columns = CellsOf(map.x_edges, box.width());
   const std::vector<size_t> rows = CellsOf(map.y_edges, box.height());
   const size_t width = map.x_edges.size() - 1;
   canvas.Hatch(box, kWhite, kStripes);
   for (int y = box.top; y < box.bottom; ++y) {
-    const size_t row = rows[static_cast<size_t>(box.bottom - 1 - y)];
+    const int from_bottom = box.height() - 1 - InBlock(y - box.top, block, box.height());
+    const size_t row = rows[static_cast<size_t>(from_bottom)];
     for (int x = box.left; x < box.right; ++x) {
-      const uint8_t cell = map.cells[row * width + columns[static_cast<size_t>(x - box.left)]];
+      const int from_left = InBlock(x - box.left, block, box.width());
+      const uint8_t cell = map.cells[row * width + columns[static_cast<size_t>(from_left)]];
       if (cell != CellMap::kBroken) canvas.Set(x, y, ColourOf(map, cell));
     }
   }
 }
 
-void PaintContent(Canvas& canvas, const Box& box, const Photo& photo) {
+void PaintContent(Canvas& canvas, const Box& box, const Photo& photo, int block) {
   canvas.Hatch(box, kWhite, kStripes);
   for (int y = box.top; y < box.bottom; ++y) {
-    const uint64_t row =
-        static_cast<uint64_t>(y - box.top) * photo.rows / static_cast<uint64_t>(box.height());
+    const auto down = static_cast<uint64_t>(InBlock(y - box.top, block, box.height()));
+    const uint64_t row = down * photo.rows / static_cast<uint64_t>(box.height());
     for (int x = box.left; x < box.right; ++x) {
-      const uint64_t column = static_cast<uint64_t>(x - box.left) * photo.columns /
-                              static_cast<uint64_t>(box.width());
+      const auto right = static_cast<uint64_t>(InBlock(x - box.left, block, box.width()));
+      const uint64_t column = right * photo.columns / static_cast<uint64_t>(box.width());
       const uint64_t at = row * photo.columns + column;
       if (!photo.broken[at]) canvas.Set(x, y, photo.pixels[at]);
     }
@@ -283,7 +288,7 @@ std::vector<Point> Thinned(const std::vector<Point>& run) {
   return kept;
 }
 
-void PaintContent(Canvas& canvas, const Box& box, const LinePlot& plot) {
+void PaintContent(Canvas& canvas, const Box& box, const LinePlot& plot, int /*block*/) {
   for (const auto& [begin, end] : plot.broken) {
     const int left = XAt(box, begin);
     canvas.Hatch({left, box.top, std::max(left + 6, XAt(box, end)), box.bottom}, kWhite,
@@ -312,7 +317,7 @@ void PaintContent(Canvas& canvas, const Box& box, const LinePlot& plot) {
   canvas.Stroke(dots, 8, kLine, canvas.All());
 }
 
-void PaintContent(Canvas& canvas, const Box& box, const OneNumber& number) {
+void PaintContent(Canvas& canvas, const Box& box, const OneNumber& number, int /*block*/) {
   TextStyle style = {.size = 54, .colour = kInk};
   style.size = std::min(style.size, style.size * 0.9 * box.width() /
                                         std::max(1.0, TextWidth(number.text, style)));
@@ -367,14 +372,15 @@ void PaintTitles(Canvas& canvas, const Figure& figure) {
 
 }  // namespace
 
-Canvas PaintFigure(Figure figure) {
+Canvas PaintFigure(Figure figure, int block) {
   figure.x.ticks = OnAxis(figure.x.ticks);
   figure.y.ticks = OnAxis(figure.y.ticks);
   if (figure.bar) figure.bar->ticks = OnAxis(figure.bar->ticks);
   Canvas canvas(kFigureWidth, kFigureHeight);
   const Box box = PlaceFrame(figure);
   if (std::holds_alternative<LinePlot>(figure.content)) PaintGrid(canvas, box, figure);
-  std::visit([&](const auto& content) { PaintContent(canvas, box, content); }, figure.content);
+  std::visit([&](const auto& content) { PaintContent(canvas, box, content, block); },
+             figure.content);
   if (!std::holds_alternative<OneNumber>(figure.content)) {
     canvas.Frame(box, 1, kInk);
     PaintXAxis(canvas, box, figure.x);
@@ -386,6 +392,22 @@ Canvas PaintFigure(Figure figure) {
   }
   PaintTitles(canvas, figure);
   PaintLegend(canvas, figure);
+  return canvas;
+}
+
+Canvas PaintAlone(const Figure& figure, int width, int block) {
+  constexpr double kUsualAspect = 1.5;
+  constexpr double kLeastAspect = 0.8;
+  constexpr double kMostAspect = 6;
+  const double aspect =
+      figure.aspect > 0 ? std::clamp(figure.aspect, kLeastAspect, kMostAspect) : kUsualAspect;
+  Canvas canvas(width, std::max(1, Round(width / aspect)));
+  Box box = canvas.All();
+  if (figure.aspect > 0 && !std::holds_alternative<OneNumber>(figure.content)) {
+    box = WithAspect(box, figure.aspect);
+  }
+  std::visit([&](const auto& content) { PaintContent(canvas, box, content, block); },
+             figure.content);
   return canvas;
 }
 

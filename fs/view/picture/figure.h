@@ -18,6 +18,7 @@ namespace ndlfs::fs::picture {
 
 constexpr int kFigureWidth = 1200;
 constexpr int kFigureHeight = 800;
+constexpr int kThumbnailWidth = 320;
 
 // Places along an axis go from 0 to 1, from left to right and from the bottom to the top.
 struct FigureAxis {
@@ -36,13 +37,14 @@ struct LinePlot {
 
 // Rectangles of one colour each.
 struct CellMap {
+  static constexpr uint8_t kBackground = 253;  // where there is none of the categories
   static constexpr uint8_t kMissing = 254;
   static constexpr uint8_t kBroken = 255;
 
   // Where columns and rows begin and end: one more than there are, ascending from 0 to 1.
   std::vector<float> x_edges;
   std::vector<float> y_edges;
-  // Row after row from the bottom: the number of a colour, kMissing or kBroken.
+  // Row after row from the bottom: the number of a colour, kBackground, kMissing or kBroken.
   std::vector<uint8_t> cells;
   ColourMap colours = ColourMap::kSequential;
   bool is_categorical = false;  // the numbers are those of CategoryColour()
@@ -86,8 +88,12 @@ struct Figure {
 };
 
 // On a canvas of kFigureWidth and kFigureHeight. It has at most 256 colours, except for a
-// Photo.
-Canvas PaintFigure(Figure figure);
+// Photo. Cells of a map and pixels of a photo become squares of `block` pixels: fewer details,
+// and a smaller file.
+Canvas PaintFigure(Figure figure, int block = 1);
+
+// The content alone, without titles and axes, `width` pixels wide, and as high as it must be.
+Canvas PaintAlone(const Figure& figure, int width, int block = 1);
 
 // About how many columns and rows a figure can show.
 constexpr int kMostColumns = 900;

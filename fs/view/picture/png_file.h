@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 
@@ -8,11 +9,6 @@
 #include "model/error.h"
 
 namespace ndlfs::fs::picture {
-
-// What the file of a canvas of kFigureWidth and kFigureHeight occupies, whatever is painted on
-// it (see figure.h): with at most 256 colours, or with any.
-constexpr uint64_t kPaletteFileBytes = uint64_t{512} << 10;
-constexpr uint64_t kColourFileBytes = uint64_t{2} << 20;
 
 // A PNG file that a chunk of zeros fills up before its last chunk, IEND. Readers skip it.
 struct PngFile {
@@ -22,12 +18,17 @@ struct PngFile {
   uint64_t size() const { return head.size() + zeros + tail.size(); }
 };
 
-enum class PngColours : uint8_t {
-  kPalette,  // 256; others are shown as the nearest of these
-  kAll,
-};
+// Every colour as it is, three bytes a pixel.
+constexpr size_t kAllColours = 0;
 
-// kInternal where the picture does not fit in `size` bytes, or libpng fails.
-model::Result<PngFile> EncodePng(const Canvas& canvas, PngColours colours, uint64_t size);
+// `canvas` as a PNG file, with at most `colours` colours: 2 to 256 (see AsIndexed()), or
+// kAllColours.
+model::Result<std::string> EncodePng(const Canvas& canvas, size_t colours);
+
+// A file that FillUp() makes at least so much larger.
+constexpr uint64_t kFillBytes = 12;
+
+// `png`, which EncodePng() has made, in a file of `size` bytes: at least kFillBytes more.
+model::Result<PngFile> FillUp(std::string png, uint64_t size);
 
 }  // namespace ndlfs::fs::picture

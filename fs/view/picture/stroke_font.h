@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Text as strokes: ASCII, and what units are written with. Other characters are empty boxes.
+// Text as strokes: the letters of Latin (with marks), Greek and Cyrillic, digits, and the signs
+// that units and titles are written with. Other characters are empty boxes.
 #pragma once
 
 #include <string>

@@ -61,10 +61,10 @@ TEST(CommandLineTest, HelpShowsAllThatACommandNeeds) {
     const size_t begin = help.find("Usage: ");
     return help.substr(begin, help.find('\n', begin) - begin);
   };
-  EXPECT_EQ(usage("cat"), "Usage: ndlfs cat STORE PATH [OPTIONS]");
+  EXPECT_EQ(usage("cat"), "Usage: ndlfs cat STORE [PATH] [OPTIONS]");
   EXPECT_EQ(usage("describe"), "Usage: ndlfs describe STORE [PATH] [OPTIONS]");
   EXPECT_EQ(usage("check"), "Usage: ndlfs check SOURCE... [OPTIONS]");
-  EXPECT_EQ(usage("join"), "Usage: ndlfs join STORE... --along DIM [OPTIONS]");
+  EXPECT_EQ(usage("join"), "Usage: ndlfs join STORE... [OPTIONS]");
   EXPECT_EQ(usage("warm"), "Usage: ndlfs warm PATH... --block-cache DIR [OPTIONS]");
   EXPECT_EQ(usage("run"), "Usage: ndlfs run SOURCE [OPTIONS] -- COMMAND...");
   EXPECT_THAT(Ndlfs({"warm", "a"}),
@@ -122,7 +122,10 @@ TEST(CommandLineTest, WordsOfOtherProgramsAreKnown) {
   EXPECT_THAT(Ndlfs({"version"}),
               IsWrong("unknown command \"version\" (did you mean --version?)"));
   EXPECT_THAT(Ndlfs({"top", "/mnt"}), IsWrong("unknown command \"top\" (did you mean stats?)"));
-  EXPECT_THAT(Ndlfs({"ls", "a"}), IsWrong("unknown command \"ls\" (did you mean describe?)"));
+  EXPECT_THAT(Ndlfs({"ls", "a"}),
+              Fails(2, HasSubstr("unknown command \"ls\"; ndlfs describe STORE lists")));
+  EXPECT_THAT(Ndlfs({"convert", "a"}),
+              Fails(2, HasSubstr("ndlfs cat STORE / --view nc >FILE")));
   EXPECT_THAT(Ndlfs({"verify", "a"}),
               IsWrong("unknown command \"verify\" (did you mean check?)"));
   EXPECT_THAT(Ndlfs({"MOUNT", "a", "b"}),
@@ -146,11 +149,47 @@ TEST(CommandLineTest, NamesThatAreNotThereAreNamedWithTheNearest) {
   for (const char* command : {"describe", "cat"}) {
     EXPECT_THAT(Ndlfs({command, store, "Temperature"}), fails("(did you mean /temperature?)"));
     EXPECT_THAT(Ndlfs({command, store, "/temprature"}), fails("(did you mean /temperature?)"));
-    EXPECT_THAT(Ndlfs({command, store, "/x"}), fails("/x"));
+    EXPECT_THAT(Ndlfs({command, store, "/x"}), fails("; the store has /temperature, /wind"));
   }
   EXPECT_THAT(
       Ndlfs({"describe", store + "/wind"}),
       fails("Not a directory; a path in a store is a word of its own: " + store + " /wind"));
+}
+
+TEST(CommandLineTest, CatWithoutAPathNamesTheArraysThatThereAre) {
+  const test::TemporaryDirectory directory;
+  test::RunPython("import numpy as np\nnp.savez('" + (directory / "era5.npz") +
+                  "', temperature=1, wind=2)\nnp.save('" + (directory / "one.npy") +
+                  "', [7, 8])");
+  const std::string store = directory / "era5.npz";
+  EXPECT_THAT(
+      Ndlfs({"cat", store}),
+      IsWrong(store + ": which array? The store has /temperature, /wind; write: ndlfs cat " +
+              store + " PATH"));
+  EXPECT_THAT(Ndlfs({"cat", directory / "one.npy", "--view", "txt"}).out, HasSubstr(" 8\n"));
+}
+
+TEST(CommandLineTest, FilesOfGroupsAreSaidToBeThose) {
+  const test::TemporaryDirectory directory;
+  test::RunPython("import numpy as np\nnp.savez('" + (directory / "era5.npz") +
+                  "', temperature=1, wind=2)");
+  EXPECT_THAT(
+      Ndlfs({"cat", directory / "era5.npz", "/wind", "--view", "nc"}),
+      Fails(1, HasSubstr("nc is a file of a group, which holds all its arrays; name the "
+                         "group instead: /")));
+}
+
+TEST(CommandLineTest, DescribeOfADirectoryListsItsStores) {
+  const test::TemporaryDirectory directory;
+  test::RunPython("import numpy as np, os\nos.mkdir('" + (directory / "deep") +
+                  "')\nnp.save('" + (directory / "deep/one.npy") + "', [7, 8])");
+  const auto found = Ndlfs({"describe", directory.path()});
+  EXPECT_EQ(found.status, 0);
+  EXPECT_EQ(found.out, directory / "deep/one.npy" + std::string("  (NPY)\n"));
+  EXPECT_THAT(found.err, HasSubstr("is a directory with 1 array store"));
+  test::RunPython("import os\nos.remove('" + (directory / "deep/one.npy") + "')");
+  EXPECT_THAT(Ndlfs({"describe", directory.path()}),
+              Fails(1, HasSubstr("neither an array store nor a directory with array stores")));
 }
 
 TEST(CommandLineTest, MissingWordsAreNamed) {
@@ -166,8 +205,6 @@ TEST(CommandLineTest, MissingWordsAreNamed) {
   EXPECT_THAT(
       Ndlfs({"describe"}),
       IsWrong("STORE is required: ndlfs describe STORE [PATH]; see ndlfs describe --help"));
-  EXPECT_THAT(Ndlfs({"cat", "a"}),
-              IsWrong("PATH is required: ndlfs cat STORE PATH; see ndlfs cat --help"));
   EXPECT_THAT(Ndlfs({"mount", "a", "b", "--cache-size"}),
               IsWrong("--cache-size needs a value"));
 }

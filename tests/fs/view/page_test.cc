@@ -14,6 +14,7 @@
 #include "fs/view/html_text.h"
 #include "fs/view/page_lines.h"
 #include "fs/view/page_parts.h"
+#include "fs/view/type_words.h"
 #include "fs/view/view_provider.h"
 #include "tests/support/memory_hierarchy.h"
 #include "tests/support/result.h"
@@ -131,7 +132,7 @@ TEST_F(PageTest, LongAttributesAreFoldedAndCut) {
   AddText(node, "blob", std::string(100'000, 'b'));
   const std::string page = ArrayPage("a");
   EXPECT_THAT(page, HasSubstr("<details><summary>" + std::string(100, 'h')));
-  EXPECT_THAT(page, HasSubstr("100000 bytes in all"));
+  EXPECT_THAT(page, HasSubstr("100,000 bytes in all"));
   EXPECT_LT(page.size(), 40'000U);
 }
 
@@ -153,7 +154,7 @@ TEST_F(PageTest, CoordinatesHaveTheirRange) {
   store_->AddDimCoord("/t", std::make_shared<test::MemoryArray>(
                                 Datatype::Integer(2, true), std::vector<uint64_t>{3},
                                 std::string("\5\0\6\0\7\0", 6)));
-  EXPECT_THAT(GroupPage(), HasSubstr("<td>5 \u2026 7 "));
+  EXPECT_THAT(GroupPage(), HasSubstr("<td class=\"range\">5 \u2026 7 "));
 }
 
 TEST_F(PageTest, EveryFileOfAnArrayHasALink) {
@@ -173,7 +174,7 @@ TEST_F(PageTest, OnlyTheFirstChildrenOfALargeGroupAreLoaded) {
   for (int i = 0; i < 1200; ++i) AddArray(fmt::format("/a{:04}", i), "x", 3);
   store_->Break("/a0003");
   const std::string page = GroupPage();
-  EXPECT_THAT(page, HasSubstr("The first 1000 of 1200 arrays and groups."));
+  EXPECT_THAT(page, HasSubstr("The first 1,000 of 1,200 arrays and groups."));
   EXPECT_THAT(page, HasSubstr(">a0999</a>"));
   EXPECT_THAT(page, Not(HasSubstr(">a1000</a>")));
   EXPECT_THAT(page, HasSubstr("/a0003 is broken"));
@@ -214,21 +215,79 @@ TEST_F(PageTest, PathsAreQuotedAsEachLanguageDoes) {
   const auto group = *MakeGroupInput(store_, "/", cache_);
   const std::vector<ViewName> files = {{"data.nc"}, {"data.npy"}, {"data.raw"}};
   const std::string folder = "/m/it's \"x\\";
-  const std::string lines = ArrayLinesHtml(group->Load("a")->array.value(), files, folder) +
-                            GroupLinesHtml(files, folder);
+  const std::string lines =
+      ArrayLinesHtml(group->Load("a")->array.value(), files, folder, PageField::kEarth) +
+      GroupLinesHtml(files, folder, PageField::kEarth);
   EXPECT_THAT(lines, HasSubstr("np.load('/m/it\\'s &quot;x\\\\/data.npy'"));
   EXPECT_THAT(lines, HasSubstr("readBin(&quot;/m/it's \\&quot;x\\\\/data.raw&quot;"));
   EXPECT_THAT(lines, HasSubstr("file='/m/it''s &quot;x\\/data.raw'"));
   EXPECT_THAT(lines, HasSubstr("cdo sinfo '/m/it'\\''s &quot;x\\/data.nc'"));
-  EXPECT_THAT(GroupLinesHtml(files, ""), HasSubstr("cdo sinfo 'data.nc'"));
+  EXPECT_THAT(GroupLinesHtml(files, "", PageField::kEarth), HasSubstr("cdo sinfo 'data.nc'"));
 }
 
 TEST_F(PageTest, LinesAreOnlyForFilesThatThereAre) {
   AddArray("/a", "x", 3);
   const auto group = *MakeGroupInput(store_, "/", cache_);
-  EXPECT_EQ(ArrayLinesHtml(group->Load("a")->array.value(), {}, "/m"), "");
+  EXPECT_EQ(ArrayLinesHtml(group->Load("a")->array.value(), {}, "/m", PageField::kEarth), "");
   const std::vector<ViewName> refused = {{"data.nc", true, model::BadInput("no").value()}};
-  EXPECT_EQ(GroupLinesHtml(refused, "/m"), "");
+  EXPECT_EQ(GroupLinesHtml(refused, "/m", PageField::kEarth), "");
+}
+
+TEST_F(PageTest, ProgramsFitTheFieldOfTheData) {
+  const std::vector<ViewName> files = {{"data.nc"}, {"data.ome.tif"}};
+  const std::string image = GroupLinesHtml(files, "/m", PageField::kImage);
+  EXPECT_THAT(image, HasSubstr("napari"));
+  EXPECT_THAT(image, Not(HasSubstr("cdo")));
+  const std::string other = GroupLinesHtml(files, "/m", PageField::kGeneral);
+  EXPECT_THAT(other, HasSubstr("xr.open_dataset"));
+  EXPECT_THAT(other, Not(HasSubstr("cdo")));
+  EXPECT_EQ(FieldOf({}, {}, true), PageField::kImage);
+  EXPECT_EQ(FieldOf({}, {}, false), PageField::kGeneral);
+  EXPECT_EQ(FieldOf(std::vector<PageDimension>{{"lat", 3}}, {}, false), PageField::kEarth);
+  AddText(store_->AddGroup("/g"), "Conventions", "CF-1.8");
+  EXPECT_EQ(FieldOf({}, (*store_->Load("/g"))->attributes(), false), PageField::kEarth);
+}
+
+TEST_F(PageTest, TypesAreInPlainWords) {
+  EXPECT_EQ(TypeWords(Datatype::Float32()), "float32");
+  EXPECT_EQ(TypeWords(Datatype::Bool()), "true or false");
+  EXPECT_EQ(
+      TypeWords(Datatype::Enum(Datatype::Integer(1, true), {{"clear", 0}, {"cloudy", 1}})),
+      "int8 with names: clear, cloudy");
+  EXPECT_EQ(TypeWords(Datatype::Time({.unit = "s"})), "date and time in steps of 1 s");
+  EXPECT_EQ(TypeWords(Datatype::PackedCompound(
+                {{"a", Datatype::Float32()}, {"b", Datatype::String()}})),
+            "records: a (float32), b (text)");
+  EXPECT_EQ(TypeWords(Datatype::Array(Datatype::Float64(), {2, 3})),
+            "blocks of 2 \u00D7 3 float64");
+  EXPECT_EQ(TypeWords(Datatype::Complex(8)), "complex64");
+  Datatype deep = Datatype::Float32();
+  for (int i = 0; i < 40; ++i) deep = Datatype::Vlen(deep);
+  EXPECT_LT(TypeWords(deep).size(), 80U);
+}
+
+TEST_F(PageTest, LongNumbersAreInGroupsOfThreeDigits) {
+  EXPECT_EQ(FormatCount(0), "0");
+  EXPECT_EQ(FormatCount(999), "999");
+  EXPECT_EQ(FormatCount(1000), "1,000");
+  EXPECT_EQ(FormatCount(1234567), "1,234,567");
+  AddArray("/a", "x", 1234567);
+  EXPECT_THAT(ArrayPage("a"), HasSubstr("x 1,234,567"));
+  EXPECT_THAT(ArrayPage("a"), HasSubstr("1,234,567 elements"));
+}
+
+TEST_F(PageTest, LevelsHaveTheNameOfTheirImage) {
+  AddText(store_->AddGroup("/"), "multiscales", R"([{"name": "cells04", "datasets": []}])");
+  AddArray("/0", "x", 3);
+  EXPECT_THAT(ArrayPage("0"), HasSubstr("<h1>cells04, level 0</h1>"));
+}
+
+TEST_F(PageTest, LongListsCanBeSearched) {
+  for (int i = 0; i < 3; ++i) AddArray(fmt::format("/a{}", i), "x", 3);
+  EXPECT_THAT(GroupPage(), Not(HasSubstr("<script")));
+  for (int i = 3; i < 12; ++i) AddArray(fmt::format("/a{}", i), "x", 3);
+  EXPECT_THAT(GroupPage(), HasSubstr("<script"));
+  EXPECT_THAT(GroupPage(), HasSubstr("<ul class=\"cards\" data-find>"));
 }
 
 }  // namespace

@@ -111,7 +111,22 @@ TEST_F(PreviewAxisTest, PressureGoesDown) {
   EXPECT_FALSE(y.is_reversed) << "the first row, of the highest pressure, is the lowest";
   EXPECT_EQ(y.axis.label, "lev (hPa)");
   ASSERT_EQ(y.edges.size(), 4U);
-  EXPECT_NEAR(y.edges[1], (1250 - 750) / 1350.0, 1e-6) << "halfway between coordinates";
+  EXPECT_NEAR(y.edges[1], 0.2007, 1e-4)
+      << "halfway between coordinates, on a scale of logarithms";
+}
+
+TEST_F(PreviewAxisTest, PressureOverAPowerOfTenIsAnAxisOfHeights) {
+  AddCoordinate("lev", {1000, 100, 10}, {TextAttribute("units", "hPa")});
+  AddArray(Datatype::Float32(), {3, 4}, {"lev", ""});
+  const auto placed = PlaceSamples(Dimension(0), PlaceOn::kYOfMap);
+  ASSERT_THAT(placed, IsOk());
+  EXPECT_NEAR(placed->centres[1], 0.5, 1e-9) << "100 is in the middle";
+  EXPECT_LT(placed->centres[0], placed->centres[2]) << "1000 is at the bottom";
+  std::vector<std::string> labels;
+  for (const auto& tick : placed->axis.ticks) labels.push_back(tick.label);
+  EXPECT_THAT(labels, ::testing::IsSupersetOf({"10", "100", "1000"}));
+  AddCoordinate("lev", {1000, 500, 200}, {TextAttribute("units", "hPa")});
+  EXPECT_NEAR(PlaceSamples(Dimension(0), PlaceOn::kYOfMap)->edges[1], 0.34, 0.2);
 }
 
 TEST_F(PreviewAxisTest, CoordinatesThatAreNoAxisAreLeftOut) {

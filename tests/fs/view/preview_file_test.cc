@@ -5,7 +5,8 @@
 #include <limits>
 #include <thread>
 
-#include "fs/view/picture/png_file.h"
+#include "fs/view/ome_image.h"
+#include "fs/view/picture/figure_file.h"
 #include "fs/view/preview_figure.h"
 #include "tests/fs/view/grid_test.h"
 #include "tests/fs/view/picture/read_png.h"
@@ -83,7 +84,7 @@ TEST_F(PreviewFileTest, MakingItDecodesNothing) {
            {"x"});
   const auto view = Make("preview.png");
   ASSERT_THAT(view, IsOk());
-  EXPECT_EQ((*view)->size(), picture::kPaletteFileBytes);
+  EXPECT_EQ((*view)->size(), picture::kLeastFileBytes);
   EXPECT_EQ((*view)->held_bytes(), 0U);
 }
 
@@ -102,10 +103,35 @@ TEST_F(PreviewFileTest, IsAPngOfTheSizeItSays) {
   AddArray(Datatype::Float32(), {30, 40});
   const auto file = Read("preview.png");
   ASSERT_THAT(file, IsOk());
-  EXPECT_EQ(file->size(), picture::kPaletteFileBytes);
+  EXPECT_EQ(file->size(), 8192U) << "of 4,800 bytes of elements";
   const auto pixels = picture::test::ReadPng(*file);
-  EXPECT_EQ(pixels.width, picture::kFigureWidth);
-  EXPECT_EQ(pixels.height, picture::kFigureHeight);
+  EXPECT_EQ(pixels.width, picture::kFigureWidth / 2);
+  EXPECT_EQ(pixels.height, picture::kFigureHeight / 2);
+}
+
+TEST_F(PreviewFileTest, LargeArraysHaveLargePictures) {
+  AddArray(Datatype::Float32(), {200, 300});
+  const auto file = Read("preview.png");
+  ASSERT_THAT(file, IsOk());
+  EXPECT_EQ(file->size(), picture::kMostFileBytes);
+  EXPECT_EQ(picture::test::ReadPng(*file).width, picture::kFigureWidth);
+}
+
+TEST_F(PreviewFileTest, AThumbnailIsSmallAndFoundByItsName) {
+  AddArray(Datatype::Float32(), {200, 300});
+  const auto file = Read("thumbnail.png");
+  ASSERT_THAT(file, IsOk());
+  EXPECT_EQ(file->size(), picture::kMostThumbnailBytes);
+  EXPECT_EQ(picture::test::ReadPng(*file).width, picture::kThumbnailWidth);
+  EXPECT_FALSE(ArrayViews().Find(Input(), "thumbnail.png")->is_listed);
+}
+
+TEST_F(PreviewFileTest, ManySmallArraysCostNoMoreThanThreeTimesTheirBytes) {
+  uint64_t pictures = 0;
+  constexpr uint64_t kArrays = 5000;
+  AddArray(Datatype::Float64(), {300});
+  pictures += kArrays * *Make("preview.png").value()->size();
+  EXPECT_LE(pictures, uint64_t{36} * 1000 * 1000) << "of 12 MB";
 }
 
 TEST_F(PreviewFileTest, ColoursOfPixelsAreKept) {
@@ -114,10 +140,10 @@ TEST_F(PreviewFileTest, ColoursOfPixelsAreKept) {
   AddNumbers(Datatype::Integer(1, false), {2, 3, 3}, pixels);
   const auto file = Read("preview.png");
   ASSERT_THAT(file, IsOk());
-  EXPECT_EQ(file->size(), picture::kColourFileBytes);
+  EXPECT_EQ(file->size(), picture::kLeastFileBytes);
   const auto picture = picture::test::ReadPng(*file);
   for (uint8_t i = 0; i < 6; ++i) {
-    EXPECT_GT(picture.Count({static_cast<uint8_t>(40 * i), 7, 9}), 50'000U) << int{i};
+    EXPECT_GT(picture.Count({static_cast<uint8_t>(40 * i), 7, 9}), 12'000U) << int{i};
   }
 }
 
@@ -145,7 +171,7 @@ TEST_F(PreviewFileTest, AFileWithoutAnyChunkIsAnErrorThatIsKept) {
 TEST_F(PreviewFileTest, ReadersAtTheSameTimeGetTheSame) {
   AddArray(Datatype::Float32(), {30, 40});
   const ViewPtr view = Make("preview.png").value();
-  std::vector<std::string> files(4, std::string(picture::kPaletteFileBytes, '?'));
+  std::vector<std::string> files(4, std::string(*view->size(), '?'));
   std::vector<std::thread> threads;
   for (std::string& file : files) {
     threads.emplace_back(
@@ -231,7 +257,46 @@ TEST_F(PreviewFileTest, NamesOfValuesAreShown) {
       model::Value(model::Value::List{model::Value(1.0), model::Value(2.0)});
   EXPECT_THAT(Show().bar->categories, ::testing::ElementsAre("clear", "cloudy"));
   flags.attributes[0] = TextAttribute("flag_meanings", "clear");
-  EXPECT_TRUE(Show().bar->categories.empty()) << "a name is missing";
+  EXPECT_THAT(Show().bar->categories, ::testing::ElementsAre("1", "2")) << "a name is missing";
+}
+
+TEST_F(PreviewFileTest, LabelsHaveColoursWithoutAnOrder) {
+  const std::vector<model::Attribute> attributes = {
+      TextAttribute("long_name", "Segmentation of cells")};
+  AddNumbers(Datatype::Integer(2, false), {2, 2}, std::vector<uint16_t>{0, 7, 7, 300})
+      .attributes = attributes;
+  const Figure legend = Show();
+  EXPECT_TRUE(std::get<CellMap>(legend.content).is_categorical);
+  EXPECT_THAT(legend.bar->categories, ::testing::ElementsAre("0", "7", "300"));
+
+  std::vector<uint16_t> many(20 * 20);
+  for (size_t i = 0; i < many.size(); ++i) many[i] = static_cast<uint16_t>(i);
+  AddNumbers(Datatype::Integer(2, false), {20, 20}, many).attributes = attributes;
+  const Figure figure = Show();
+  const auto& map = std::get<CellMap>(figure.content);
+  EXPECT_TRUE(map.is_categorical);
+  EXPECT_FALSE(figure.bar);
+  EXPECT_THAT(figure.subtitle, HasSubstr("399 labels"));
+  const size_t first_row = map.cells.size() - 20;  // at the top
+  EXPECT_EQ(map.cells[first_row], CellMap::kBackground);
+  EXPECT_EQ(map.cells[first_row + 1], 0);
+  EXPECT_EQ(map.cells[first_row + 13], 0) << "the colours repeat";
+  EXPECT_NE(map.cells[first_row + 2], map.cells[first_row + 1]);
+
+  AddNumbers(Datatype::Integer(2, false), {20, 20}, many).attributes = {
+      TextAttribute("long_name", "first class counts"), TextAttribute("units", "m")};
+  EXPECT_FALSE(std::get<CellMap>(Show().content).is_categorical) << "they have a unit";
+}
+
+TEST_F(PreviewFileTest, LevelsOfAnImageAreCalledAfterIt) {
+  std::get<model::Group>(store_->AddGroup("/").entity).attributes = {
+      TextAttribute("multiscales", R"([{"name": "cells04", "datasets": [{"path": "0"}]}])")};
+  store_->AddArray(
+      "/0", std::make_shared<MemoryArray>(Datatype::Float64(), std::vector<uint64_t>{2, 2},
+                                          RawOf(std::vector<double>{1, 2, 3, 4})));
+  EXPECT_EQ(TellingName(Input("0")), "cells04, level 0");
+  AddNumbers(Datatype::Float64(), {2, 2}, std::vector<double>{1, 2, 3, 4});
+  EXPECT_EQ(Show().title, "t") << "a name that says something stays";
 }
 
 TEST_F(PreviewFileTest, ManyPowersOfTenAreLogarithmic) {

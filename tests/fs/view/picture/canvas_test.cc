@@ -8,6 +8,7 @@
 #include <set>
 
 #include "fs/view/picture/stroke_font.h"
+#include "model/utf8.h"
 
 namespace ndlfs::fs::picture {
 namespace {
@@ -139,6 +140,53 @@ TEST(StrokeFontTest, OtherCharactersAndBrokenTextAreBoxes) {
   EXPECT_EQ(TextWidth("\xff", {}), box);
   EXPECT_EQ(TextWidth("\xe2\x88", {}), 2 * box) << "cut off";
   EXPECT_EQ(TextWidth("a\nb", {}), TextWidth("a b", {}));
+}
+
+TEST(StrokeFontTest, LettersBeyondAsciiAreNoBoxes) {
+  const auto painted = [](const std::string& text) {
+    Canvas canvas(60, 60);
+    PaintText(canvas, {20, 40}, Align::kLeft, text, {.size = 20});
+    return std::vector<uint8_t>(canvas.bytes().begin(), canvas.bytes().end());
+  };
+  std::vector<uint32_t> codes;
+  for (uint32_t c = 0xA1; c <= 0x17F; ++c) codes.push_back(c);   // Latin
+  for (uint32_t c = 0x391; c <= 0x3C9; ++c) codes.push_back(c);  // Greek
+  for (uint32_t c = 0x410; c <= 0x44F; ++c) codes.push_back(c);  // Cyrillic
+  for (uint32_t c = 0x2080; c <= 0x2089; ++c) codes.push_back(c);
+  const std::set<uint32_t> left_out = {0xA4,  0xA8,  0xAA,  0xAD,  0xB6,  0xB8,  0x126,
+                                       0x127, 0x132, 0x133, 0x138, 0x13F, 0x140, 0x149,
+                                       0x14A, 0x14B, 0x166, 0x167, 0x17F, 0x3A2};
+  const auto box = painted("\u6f22");
+  for (const uint32_t code : codes) {
+    if (left_out.contains(code)) continue;
+    std::string text;
+    ASSERT_TRUE(model::AppendUtf8(text, code));
+    EXPECT_NE(painted(text), box) << std::hex << code;
+  }
+}
+
+TEST(StrokeFontTest, MarksStandAboveTheirLettersAndTakeNoRoom) {
+  EXPECT_EQ(TextWidth("\u00e4", {}), TextWidth("a", {}));
+  EXPECT_EQ(TextWidth("a\u0308", {}), TextWidth("a", {})) << "two characters";
+  EXPECT_EQ(TextWidth("\u0308", {}), 0);
+  Canvas plain(40, 60);
+  Canvas marked(40, 60);
+  PaintText(plain, {10, 40}, Align::kLeft, "a", {.size = 20});
+  PaintText(marked, {10, 40}, Align::kLeft, "\u00e4", {.size = 20});
+  EXPECT_GT(CountPainted(marked), CountPainted(plain));
+  for (int y = 27; y < 60; ++y) {
+    for (int x = 0; x < 40; ++x) EXPECT_EQ(plain.At(x, y), marked.At(x, y)) << x << ' ' << y;
+  }
+}
+
+TEST(CanvasTest, ShrinkingTakesTheAverage) {
+  Canvas canvas(7, 4);
+  canvas.Fill({0, 0, 1, 2}, kBlack);
+  const Canvas small = canvas.Shrunk(2);
+  EXPECT_EQ(small.width(), 3);
+  EXPECT_EQ(small.height(), 2);
+  EXPECT_EQ(small.At(0, 0), (Colour{128, 128, 128}));
+  EXPECT_EQ(small.At(1, 0), kWhite);
 }
 
 TEST(StrokeFontTest, TextIsWhereItShouldBe) {

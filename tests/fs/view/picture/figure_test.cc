@@ -214,5 +214,46 @@ TEST(FigureTest, HostileTextsAndPlacesAreHarmless) {
   EXPECT_EQ(PaintFigure(figure).height(), kFigureHeight);
 }
 
+TEST(FigureTest, TheLastLabelOfAnAxisIsNotCut) {
+  Figure figure;
+  figure.x.ticks = {{0, "2000-01-01"}, {1, "2000-12-31"}};
+  LinePlot plot;
+  plot.points = {{0, 0}, {1, 1}};
+  figure.content = std::move(plot);
+  const Canvas canvas = PaintFigure(figure);
+  for (int y = 0; y < canvas.height(); ++y) {
+    for (int x = 0; x < 4; ++x) {
+      EXPECT_EQ(canvas.At(x, y), kWhite) << x << ' ' << y;
+      EXPECT_EQ(canvas.At(canvas.width() - 1 - x, y), kWhite) << x << ' ' << y;
+    }
+  }
+}
+
+TEST(FigureTest, BlocksHaveOneColourEach) {
+  Figure figure;
+  CellMap map;
+  constexpr int kCells = 600;
+  for (int i = 0; i <= kCells; ++i) map.x_edges.push_back(static_cast<float>(i) / kCells);
+  map.y_edges = {0, 1};
+  for (int i = 0; i < kCells; ++i) map.cells.push_back(static_cast<uint8_t>(i % 128));
+  figure.content = map;
+  const Canvas whole = PaintAlone(figure, kCells);
+  const Canvas coarse = PaintAlone(figure, kCells, 4);
+  EXPECT_NE(whole.At(8, 5), whole.At(9, 5));
+  for (int x = 9; x < 12; ++x) EXPECT_EQ(coarse.At(8, 5), coarse.At(x, 5));
+  EXPECT_NE(coarse.At(8, 5), coarse.At(12, 5));
+}
+
+TEST(FigureTest, APictureAloneHasNoTitleAndFillsItsWidth) {
+  Figure figure;
+  figure.title = "title";
+  figure.aspect = 2;
+  figure.content = Map({0, 1}, {0, 1}, {64});
+  const Canvas canvas = PaintAlone(figure, 320);
+  EXPECT_EQ(canvas.width(), 320);
+  EXPECT_EQ(canvas.height(), 160);
+  EXPECT_EQ(Count(canvas, MapColour(ColourMap::kSequential, 64)), 320U * 160U);
+}
+
 }  // namespace
 }  // namespace ndlfs::fs::picture
