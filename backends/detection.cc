@@ -20,6 +20,8 @@ namespace ndlfs::backends {
 namespace {
 
 constexpr size_t kHeadSize = 1024;  // as Format::ProbeContent() promises
+// What is read of a file. A signature of HDF5 may stand behind a user block of 8 KiB.
+constexpr size_t kBeginningSize = 8192 + 8;
 
 // Of markers, those that spare looking for others: consolidated metadata, and those of Zarr v3.
 constexpr std::array<std::string_view, 2> kAskedFirst = {"zarr.json", ".zmetadata"};
@@ -30,8 +32,13 @@ constexpr std::array<std::string_view, 3> kAskedBelow = {".zarray", ".zgroup", "
 // The beginning of a file, and the rest of it for formats that need more.
 struct OpenedFile {
   std::shared_ptr<const Store> store;
-  Bytes head;  // empty where the file cannot be read: then its name has to tell
+  Bytes beginning;  // empty where the file cannot be read: then its name has to tell
   std::optional<Generation> version;
+
+  ConstByteSpan head() const {
+    const ConstByteSpan bytes = beginning.span();
+    return bytes.first(std::min(kHeadSize, bytes.size()));
+  }
 };
 
 // Opens the file at `path` and reads its head: nullopt where there is none.
@@ -39,12 +46,12 @@ model::Result<std::optional<OpenedFile>> OpenAndRead(const Source& source,
                                                      std::string_view path) {
   OpenedFile file{source.OpenFile(std::string(path)), Bytes(), std::nullopt};
   const auto reserve = [&](uint64_t size) -> model::Result<ByteSpan> {
-    file.head = Bytes(std::min<uint64_t>(kHeadSize, size));
-    return file.head.span();
+    file.beginning = Bytes(std::min<uint64_t>(kBeginningSize, size));
+    return file.beginning.span();
   };
-  NDLFS_TRY(const auto read, file.store->Read("", {.range = {0, kHeadSize}}, reserve));
+  NDLFS_TRY(const auto read, file.store->Read("", {.range = {0, kBeginningSize}}, reserve));
   if (!read) return std::nullopt;
-  file.head.Shrink(read->count);
+  file.beginning.Shrink(read->count);
   file.version = read->info.generation;
   return file;
 }
@@ -79,10 +86,21 @@ bool IsConfirmed(const Format& format, const Source& source, std::string_view pa
   return true;
 }
 
+// Of a file that no format knows by its head: by more of it. HDF5 may have its signature there.
+const Format* FindFarFormat(const Source& source, std::string_view path, OpenedFile& file) {
+  const ConstByteSpan beginning = file.beginning.span();
+  if (beginning.size() <= kHeadSize) return nullptr;
+  for (const Format* format : Formats()) {
+    if (format->ProbeContent(beginning) && IsConfirmed(*format, source, path, file))
+      return format;
+  }
+  return nullptr;
+}
+
 const Format* FindFormat(const Source& source, std::string_view path, OpenedFile& file,
                          Detection detection) {
   const std::string_view name = FileNameOf(path);
-  const ConstByteSpan head = file.head.span();
+  const ConstByteSpan head = file.head();
   const bool by_content = detection == Detection::kContent && head.size() >= kSmallestStoreFile;
   const auto has_content = [&](const Format& format) {
     return by_content && format.ProbeContent(head);
@@ -96,7 +114,7 @@ const Format* FindFormat(const Source& source, std::string_view path, OpenedFile
     if (!format->ProbeFile(name, head)) continue;
     if (IsConfirmed(*format, source, path, file)) return format;
   }
-  return nullptr;
+  return by_content ? FindFarFormat(source, path, file) : nullptr;
 }
 
 // What a file that is no store begins with; empty where a format would know it.
@@ -208,7 +226,7 @@ model::Result<std::shared_ptr<const Hierarchy>> OpenDetected(
   if (!source->IsFile(path) || !is_told_by_name || format.describes_others()) return opened;
   const auto file = OpenAndRead(*source, path);
   if (!file || !*file) return opened;
-  const std::string content = DescribeContent((*file)->head.span());
+  const std::string content = DescribeContent((*file)->head());
   if (content.empty()) return opened;
   const model::Error& error = opened.error();
   return model::Propagate(model::Error(

@@ -20,6 +20,8 @@ class ArrayCheck {
   ArrayCheck(std::shared_ptr<const backends::ArraySource> source, ChunkCache& cache);
 
   uint64_t part_count() const { return part_count_; }
+  // Whether the parts are the chunks, by their numbers in C order.
+  bool in_chunks() const { return !in_pieces_; }
   // The average work of reading one part, in bytes. Never 0.
   uint64_t part_cost() const { return part_cost_; }
 

@@ -146,11 +146,12 @@ void Prefetcher::Probe() {
 void Prefetcher::StartThreads() {
   while (threads_.size() < thread_count_ || (idle_ < queue_.size() + (held_.empty() ? 0 : 1) &&
                                              threads_.size() < cache_.pace().UpdateWidth())) {
-    const auto self = threads_.emplace(threads_.end());
+    auto self = threads_.end();
     try {
+      self = threads_.emplace(threads_.end());
       *self = std::thread([this, self] { Work(self); });
     } catch (const std::exception&) {
-      threads_.erase(self);
+      if (self != threads_.end()) threads_.erase(self);
       if (threads_.empty()) queue_.clear();
       return;
     }

@@ -8,6 +8,27 @@
 
 namespace ndlfs::model {
 
+Result<void> AttributeRoom::Take(std::string_view name, uint64_t values, uint64_t text_bytes) {
+  // Twice: what it is made of is there as well, and a document has its text.
+  constexpr uint64_t kBytesOfName = 2 * sizeof(Attribute) + 32;
+  const bool fits = values <= kMostValues && text_bytes <= kMostBytes;
+  const uint64_t bytes = kBytesOfName + name.size() + values * sizeof(Value) + text_bytes;
+  if (fits && bytes <= left_) {
+    left_ -= bytes;
+    return {};
+  }
+  if (!fits || bytes > kMostBytes) {
+    return Limit(
+        "attribute {} is not shown: {} values and {} bytes of text; an object may have "
+        "{} MiB of attributes",
+        Quote(name), values, text_bytes, kMostBytes >> 20);
+  }
+  return Limit(
+      "attribute {} is not shown: the others take the {} MiB that the attributes of an "
+      "object may have",
+      Quote(name), kMostBytes >> 20);
+}
+
 Attribute MakeTextAttribute(std::string name, std::string_view text) {
   Attribute made;
   made.name = std::move(name);

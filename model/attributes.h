@@ -3,6 +3,7 @@
 // Attributes by their names, and their values in the simplest form.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -11,6 +12,25 @@
 #include "model/entities.h"
 
 namespace ndlfs::model {
+
+// The memory that the attributes of one object may take. Whoever makes attributes of bytes of a
+// file asks here first, for each of them, and leaves out what is refused: a few bytes of a file
+// may make many times as many in memory. What other software writes takes far less than this.
+class AttributeRoom {
+ public:
+  // Numbers of a list take the most memory: this is room for about 65,000 of them, for texts of
+  // 4 MiB together, or for about 4,000 attributes.
+  static constexpr uint64_t kMostBytes = uint64_t{4} << 20;
+  // A list with more values than this does not fit, whatever they are.
+  static constexpr uint64_t kMostValues = kMostBytes / sizeof(Value);
+
+  // Takes room for the attribute `name` with `values` values, and `text_bytes` bytes of text in
+  // them. kLimit if it does not fit; what fits is still accepted then.
+  Result<void> Take(std::string_view name, uint64_t values, uint64_t text_bytes);
+
+ private:
+  uint64_t left_ = kMostBytes;
+};
 
 // An attribute of text whose encoding is not known: UTF-8, or else Latin-1.
 Attribute MakeTextAttribute(std::string name, std::string_view text);

@@ -196,14 +196,16 @@ bool ScanTime(Scanner& in, size_t least, Clock& clock) {
   return true;
 }
 
-// "Z", "UTC", "+01:00", "-5": what is added to get UTC. False where it is none of these.
+// "Z", "UTC", "+01:00", "-5", "0:00": what is added to get UTC. False where it is none of
+// these.
 bool ScanZone(Scanner& in, Nanoseconds& offset) {
   in.SkipBlanks();
   if (in.done()) return true;
   const std::string word = Lower(in.rest());
   if (word == "z" || word == "utc" || word == "gmt") return true;
-  const bool is_east = in.Skip("+");
-  if (!is_east && !in.Skip("-")) return false;
+  // A sign may lack, as in "1970-1-1 0:00:00 0:00".
+  const bool is_west = in.Skip("-");
+  if (!is_west) in.Skip("+");
   const auto number = in.Digits(1, 4);
   if (!number) return false;
   int64_t minutes = *number > 99 ? *number / 100 * 60 + *number % 100 : *number * 60;
@@ -213,7 +215,7 @@ bool ScanZone(Scanner& in, Nanoseconds& offset) {
     minutes += *rest;
   }
   if (!in.done() || minutes > 24 * 60) return false;
-  offset = (is_east ? -minutes : minutes) * 60 * kSecond;
+  offset = (is_west ? minutes : -minutes) * 60 * kSecond;
   return true;
 }
 
@@ -404,7 +406,9 @@ std::string FormatTime(Calendar calendar, Nanoseconds time, int digits) {
   const Nanoseconds of_day = rest < 0 ? rest + kDay : rest;
   const Date date = DateOf(calendar, static_cast<int64_t>((time - of_day) / kDay));
   const auto seconds = static_cast<int64_t>(of_day / kSecond);
-  std::string text = fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}", date.year, date.month,
+  // Four digits at least, also behind a sign.
+  std::string text = fmt::format("{}{:04}-{:02}-{:02}T{:02}:{:02}:{:02}",
+                                 date.year < 0 ? "-" : "", std::abs(date.year), date.month,
                                  date.day, seconds / 3600, seconds / 60 % 60, seconds % 60);
   if (digits == 0) return text;
   const std::string fraction = fmt::format("{:09}", static_cast<int64_t>(of_day % kSecond));

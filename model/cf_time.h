@@ -38,7 +38,8 @@ bool IsDate(Calendar calendar, const Date& date);
 int64_t DaysOf(Calendar calendar, const Date& date);
 Date DateOf(Calendar calendar, int64_t days);
 
-// A moment, in nanoseconds since 1970-01-01 of its calendar.
+// A moment, in nanoseconds since 1970-01-01 of its calendar. In the standard calendar these are
+// the moments of the proleptic Gregorian one, whose days have other names before 1582-10-15.
 using Nanoseconds = WideInt;
 
 // What the numbers of an array are that count time.
@@ -70,7 +71,8 @@ struct Period {
 // blank. nullopt where the text is none, or the calendar has no such day.
 std::optional<Period> ParsePeriod(Calendar calendar, std::string_view text);
 
-// "2020-01-01T06:00:00.000000000". `digits` of the second's fraction: 0, 3, 6 or 9.
+// "2020-01-01T06:00:00.000000000", "-0044-03-15T00:00:00". `digits` of the second's fraction:
+// 0, 3, 6 or 9.
 std::string FormatTime(Calendar calendar, Nanoseconds time, int digits);
 
 }  // namespace ndlfs::model

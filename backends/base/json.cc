@@ -11,6 +11,7 @@
 
 #include "backends/base/json_exact.h"
 #include "model/base64.h"
+#include "model/string_hash.h"
 #include "model/utf8.h"
 
 namespace ndlfs::backends {
@@ -80,7 +81,7 @@ Json MakeObject(OpenContainer& open) {
   object.reserve(open.keys.size());
   // The base class, whose operator[] takes an index and not a key.
   Json::object_t::Container& members = object;
-  std::unordered_map<std::string_view, size_t> places;
+  std::unordered_map<std::string_view, size_t, model::StringHash, std::equal_to<>> places;
   for (size_t i = 0; i < open.keys.size(); ++i) {
     const auto [it, inserted] = places.emplace(open.keys[i], members.size());
     if (inserted) {
@@ -150,6 +151,8 @@ class JsonBuilder final : public nlohmann::json_sax<Json> {
 
   Json TakeRoot() { return std::move(root_); }
   const std::string& error() const { return error_; }
+  bool is_limit() const { return is_limit_; }
+  size_t values_left() const { return values_left_; }
 
  private:
   bool Open(bool is_object) {
@@ -168,10 +171,12 @@ class JsonBuilder final : public nlohmann::json_sax<Json> {
   }
 
   bool Add(Json value) {
-    if (values_left_-- == 0) {
+    if (values_left_ == 0) {
       error_ = "more values than expected";
+      is_limit_ = true;
       return false;
     }
+    --values_left_;
     if (open_.empty()) {
       root_ = std::move(value);
     } else {
@@ -184,6 +189,7 @@ class JsonBuilder final : public nlohmann::json_sax<Json> {
   Json root_;
   std::vector<OpenContainer> open_;
   std::string error_;
+  bool is_limit_ = false;  // there are too many values
 };
 
 void AppendBytes(std::string& out, const Json::binary_t& bytes) {
@@ -221,22 +227,29 @@ void AppendCompact(std::string& out, const Json& value) {
 }
 
 model::Result<Json> Parse(std::string_view text, Json::input_format_t format,
-                          std::string_view format_name, size_t max_values) {
+                          std::string_view format_name, size_t max_values,
+                          size_t* values_left = nullptr) {
   JsonBuilder builder(max_values);
   try {
-    if (Json::sax_parse(text, &builder, format)) return builder.TakeRoot();
+    if (Json::sax_parse(text, &builder, format)) {
+      if (values_left != nullptr) *values_left = builder.values_left();
+      return builder.TakeRoot();
+    }
   } catch (const std::exception& error) {
     return model::BadInput("not {}: {}", format_name, model::OneLine(error.what()));
+  }
+  if (builder.is_limit()) {
+    return model::Limit("not {}: more values than expected", format_name);
   }
   return model::BadInput("not {}: {}", format_name, model::OneLine(builder.error()));
 }
 
 }  // namespace
 
-model::Result<Json> ParseJson(std::string_view text, size_t max_values) {
+model::Result<Json> ParseJson(std::string_view text, size_t max_values, size_t* values_left) {
   const std::optional<std::string> quoted = ReplaceNonFinite(text);
   if (quoted) text = *quoted;
-  return Parse(text, Json::input_format_t::json, "JSON", max_values);
+  return Parse(text, Json::input_format_t::json, "JSON", max_values, values_left);
 }
 
 model::Result<Json> ParseMsgpack(ConstByteSpan bytes, size_t max_values) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <nlohmann/json.hpp>
@@ -16,9 +17,18 @@ using Json = nlohmann::ordered_json;
 
 // Parses one JSON text (RFC 8259), at most 128 levels deep. Accepts the bare
 // words NaN, Infinity and -Infinity as numbers, because zarr-python writes them.
-// If a key occurs twice, the last value counts. Fails for more than `max_values`
-// values, which bounds the memory. Errors are kBadInput.
-model::Result<Json> ParseJson(std::string_view text, size_t max_values = SIZE_MAX);
+// If a key occurs twice, the last value counts. Fails with kLimit for more than `max_values`
+// values, which bounds the memory; `values_left`, if given, is set to how many fewer there
+// were. Other errors are kBadInput.
+model::Result<Json> ParseJson(std::string_view text, size_t max_values = SIZE_MAX,
+                              size_t* values_left = nullptr);
+// The most memory that it takes to read and parse a JSON text of `size` bytes: an empty list
+// takes three bytes of text, and sixty of memory while it is parsed. Parsers that bound the
+// number of values take no more than kMostBytesOfJsonTree beside the text.
+inline constexpr uint64_t kMostBytesOfJsonTree = uint64_t{20} << 20;
+constexpr uint64_t BytesToParseJson(uint64_t size) {
+  return 2 * size + std::min(20 * size, kMostBytesOfJsonTree);
+}
 // The same for one MessagePack document. See json_exact.h for byte strings.
 model::Result<Json> ParseMsgpack(ConstByteSpan bytes, size_t max_values = SIZE_MAX);
 

@@ -11,7 +11,7 @@ namespace {
 
 class Scanner {
  public:
-  explicit Scanner(std::string_view text) : text_(text) {}
+  Scanner(std::string_view text, size_t most) : text_(text), most_(most) {}
 
   model::Result<std::vector<JsonMember>> Run() {
     std::vector<JsonMember> members;
@@ -23,6 +23,9 @@ class Scanner {
         SkipBlanks();
         const size_t begin = at_;
         NDLFS_RETURN_IF_ERROR(SkipValue());
+        if (members.size() == most_) {
+          return model::Limit("more than {} members of a JSON object", most_);
+        }
         members.push_back({std::move(key), begin, at_});
       } while (Take(','));
       if (!Take('}')) return Unexpected("',' or '}'");
@@ -97,13 +100,14 @@ class Scanner {
   void SkipWord() { at_ = std::min(text_.find_first_of(" \t\r\n,{}[]\":", at_), text_.size()); }
 
   const std::string_view text_;
+  const size_t most_;
   size_t at_ = 0;
 };
 
 }  // namespace
 
-model::Result<std::vector<JsonMember>> ScanJsonObject(std::string_view text) {
-  return Scanner(text).Run();
+model::Result<std::vector<JsonMember>> ScanJsonObject(std::string_view text, size_t most) {
+  return Scanner(text, most).Run();
 }
 
 }  // namespace ndlfs::backends

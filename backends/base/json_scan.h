@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,7 +22,9 @@ struct JsonMember {
 // Finds the members of the JSON object `text`, but not the structure of their
 // values. That makes it possible to parse a document of many megabytes member by
 // member, without holding all of it as a tree. Does not notice errors inside of
-// values, which parsing them does. Returns a key that occurs twice both times.
-model::Result<std::vector<JsonMember>> ScanJsonObject(std::string_view text);
+// values, which parsing them does. Returns a key that occurs twice both times. Fails with
+// kLimit for more than `most` members.
+model::Result<std::vector<JsonMember>> ScanJsonObject(std::string_view text,
+                                                      size_t most = SIZE_MAX);
 
 }  // namespace ndlfs::backends

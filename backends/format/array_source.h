@@ -189,6 +189,10 @@ class JoinedArray {
   virtual model::Result<JoinedPart> OpenPart(size_t i) const = 0;
   // Whether nothing has to be decoded in parts like the first one.
   virtual bool is_plain() const = 0;
+  // Changes if one of the parts changes, for readers that keep what they have read of all of
+  // them. Looks at each part, but opens none. nullopt where nobody can tell: parts that are
+  // folders, or a look that is a request.
+  virtual std::optional<uint64_t> PartsVersion() const { return std::nullopt; }
 };
 
 // One array's data. Immutable and safe to share between threads.

@@ -45,6 +45,9 @@ struct Node {
   // Something that belongs to it was closed to the caller that it was loaded for: what is said
   // here may not be all.
   bool is_partial = false;
+  // Of arrays: the fill value of the storage stands for missing elements, without an attribute
+  // that says so. That is the convention of xarray and NCZarr in Zarr v2.
+  bool fill_is_missing = false;
 
   bool is_group() const { return entity.index() == 0; }
   // Of arrays: the ndarray, or the dimension coordinate as one.
@@ -154,6 +157,11 @@ struct OpenOptions {
   // How long the answer holds that a search for something has found nothing: for so long it
   // does not matter if something has appeared meanwhile. 0: every answer is that of the moment.
   std::chrono::nanoseconds search_holds{0};
+  // Nobody waits longer than this for an answer; 0: not known.
+  std::chrono::nanoseconds answer_within{0};
+  // How many documents that refer to other stores may be opened for the one that is opened, and
+  // for those that it refers to. Each document divides it among its parts.
+  uint64_t documents = 2000;
 };
 
 }  // namespace ndlfs::backends

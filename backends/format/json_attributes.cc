@@ -5,9 +5,12 @@
 #include <cstdint>
 #include <limits>
 #include <optional>
+#include <unordered_map>
 #include <utility>
 
 #include "backends/base/json_exact.h"
+#include "backends/base/json_scan.h"
+#include "model/string_hash.h"
 
 namespace ndlfs::backends {
 namespace {
@@ -134,16 +137,79 @@ model::Attribute MakeAttribute(std::string name, const Json& value) {
   return attribute;
 }
 
-model::Result<std::vector<model::Attribute>> MakeAttributes(const Json& object) {
+model::Result<void> TakeRoom(model::AttributeRoom& room, std::string_view name,
+                             const Json& value) {
+  if (value.is_string()) {
+    return room.Take(name, 1, value.get_ref<const std::string&>().size());
+  }
+  const bool is_list = value.is_array() &&
+                       CommonKind(value.get_ref<const Json::array_t&>()) != ScalarKind::kOther;
+  if (is_list) {
+    uint64_t text_bytes = 0;
+    for (const Json& item : value) {
+      if (item.is_string()) text_bytes += item.get_ref<const std::string&>().size();
+    }
+    return room.Take(name, value.size(), text_bytes);
+  }
+  // It becomes compact JSON.
+  return room.Take(name, 1, value.is_structured() ? CompactJson(value).size() : 0);
+}
+
+model::Result<std::vector<model::Attribute>> MakeAttributes(
+    const Json& object, std::optional<model::Error>* left_out) {
   if (!object.is_object()) {
     return model::BadInput("attributes: expected an object, found {}", DescribeJson(object));
   }
+  model::AttributeRoom room;
   std::vector<model::Attribute> attributes;
-  attributes.reserve(object.size());
   for (const auto& [name, value] : object.items()) {
+    if (auto fits = TakeRoom(room, name, value); !fits) {
+      if (left_out != nullptr && !*left_out) *left_out = std::move(fits).error();
+      continue;
+    }
     attributes.push_back(MakeAttribute(name, value));
   }
   return attributes;
+}
+
+model::Result<Json> ParseAttributeObject(std::string_view text,
+                                         std::optional<model::Error>* left_out) {
+  // A list of numbers takes less text than memory, a long text as much.
+  constexpr size_t kParsedAsAWhole = size_t{64} << 10;
+  constexpr size_t kMostMembers = 16'384;
+  if (text.size() <= kParsedAsAWhole || !text.starts_with('{')) {
+    return ParseJson(text, kMostMembers + model::AttributeRoom::kMostValues);
+  }
+  NDLFS_TRY(const auto members, ScanJsonObject(text, kMostMembers));
+  Json::object_t object;
+  // The base class, whose operator[] takes an index and not a key.
+  Json::object_t::Container& parsed_members = object;
+  std::unordered_map<std::string_view, size_t, model::StringHash, std::equal_to<>> places;
+  uint64_t bytes_left = model::AttributeRoom::kMostBytes;
+  size_t values_left = kMostMembers + model::AttributeRoom::kMostValues;
+  for (const JsonMember& member : members) {
+    const std::string_view value = text.substr(member.begin, member.end - member.begin);
+    auto parsed = value.size() > bytes_left ? model::Limit("{} bytes of JSON", value.size())
+                                            : ParseJson(value, values_left, &values_left);
+    if (!parsed && parsed.error().code() != model::ErrorCode::kLimit) {
+      return model::Propagate(std::move(parsed).error());
+    }
+    if (!parsed) {
+      if (left_out != nullptr && !*left_out) {
+        *left_out = std::move(parsed).error().In(
+            fmt::format("attribute {} is not shown", model::Quote(member.key)));
+      }
+      continue;
+    }
+    bytes_left -= value.size();
+    const auto [place, is_new] = places.emplace(member.key, parsed_members.size());
+    if (is_new) {
+      parsed_members.emplace_back(member.key, *std::move(parsed));
+    } else {  // the last value counts
+      parsed_members[place->second].second = *std::move(parsed);
+    }
+  }
+  return Json(std::move(object));
 }
 
 model::Value JsonToValue(const Json& value) {

@@ -4,11 +4,13 @@
 // parameters of their filters.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "backends/base/json.h"
+#include "model/attributes.h"
 #include "model/entities.h"
 #include "model/value.h"
 
@@ -20,8 +22,20 @@ namespace ndlfs::backends {
 // empty lists, integers that no type holds) is its compact JSON text.
 model::Attribute MakeAttribute(std::string name, const Json& value);
 
-// The members of an object, in their order. Refuses what is no object.
-model::Result<std::vector<model::Attribute>> MakeAttributes(const Json& object);
+// Takes the room that MakeAttribute(name, value) needs.
+model::Result<void> TakeRoom(model::AttributeRoom& room, std::string_view name,
+                             const Json& value);
+
+// The members of an object, in their order. Refuses what is no object. Leaves out those that do
+// not fit into an AttributeRoom; `left_out`, if given and still empty, then says which was the
+// first.
+model::Result<std::vector<model::Attribute>> MakeAttributes(
+    const Json& object, std::optional<model::Error>* left_out = nullptr);
+
+// Parses a JSON object of attributes. Of a long text, members that would take more memory than
+// attributes may are left out, without having taken it; `left_out` is as above.
+model::Result<Json> ParseAttributeObject(std::string_view text,
+                                         std::optional<model::Error>* left_out = nullptr);
 
 // A value of NDL for a parameter: true and false are the texts TRUE and FALSE.
 model::Value JsonToValue(const Json& value);

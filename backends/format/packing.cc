@@ -3,12 +3,16 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
+#include <charconv>
+#include <cmath>
 #include <cstring>
 #include <functional>
 #include <string>
 
 #include "backends/codec/simd.h"
 #include "model/attributes.h"
+#include "model/base64.h"
 
 namespace ndlfs::backends {
 namespace {
@@ -46,43 +50,189 @@ bool TakeFactor(const Attributes& attributes, std::string_view name,
   return factor && std::isfinite(*factor);
 }
 
-bool TakeLimits(const Attributes& attributes, Packing& packing) {
-  std::vector<model::Value> range;
-  std::vector<model::Value> low;
-  std::vector<model::Value> high;
-  if (!TakeNumbers(attributes, "valid_range", range) ||
-      !TakeNumbers(attributes, "valid_min", low) ||
-      !TakeNumbers(attributes, "valid_max", high)) {
-    return false;
+// Whether a limit of the type `limit` is one of unpacked numbers (netCDF Users Guide,
+// "valid_range": it has the type of the factors, and that is wider than the type of the data).
+// JSON has one type for all integers, which says nothing.
+bool IsOfUnpacked(const Attributes& attributes, const model::Datatype& limit,
+                  const model::Datatype& stored) {
+  const auto* factor = FindAttribute(attributes, "scale_factor");
+  if (factor == nullptr) factor = FindAttribute(attributes, "add_offset");
+  if (factor == nullptr) return false;
+  if (limit.kind() == model::Datatype::Kind::kFloat) {
+    return stored.kind() != model::Datatype::Kind::kFloat || limit.size() > stored.size();
   }
-  if ((!range.empty() && range.size() != 2) || low.size() > 1 || high.size() > 1) return false;
-  if (range.size() == 2) {
-    packing.low = range[0];
-    packing.high = range[1];
-  }
-  if (!low.empty()) packing.low = low[0];
-  if (!high.empty()) packing.high = high[0];
+  return limit.size() < 8 && limit.size() > stored.size() && limit == factor->type;
+}
+
+// What an unpacked limit is when packed. Where rounding alone keeps it from an integer, it is
+// that: a number at the limit is valid.
+model::Value Packed(const model::Value& limit, const Packing& packing, bool is_integer) {
+  const double unpacked = *model::AsDouble(limit);
+  const double packed = (unpacked - packing.offset.value_or(0)) / packing.scale.value_or(1);
+  const double nearest = std::round(packed);
+  const double rounding = 1e-6 * std::max(1.0, std::abs(nearest));
+  return is_integer && std::abs(packed - nearest) <= rounding ? nearest : packed;
+}
+
+// An end of the valid range.
+struct Limit {
+  std::optional<model::Value> value;
+  bool is_unpacked = false;
+};
+
+bool TakeLimit(const Attributes& attributes, std::string_view name, size_t count, size_t index,
+               const model::Datatype& stored, Limit& limit) {
+  const auto* attribute = FindAttribute(attributes, name);
+  if (attribute == nullptr) return true;
+  std::vector<model::Value> numbers;
+  if (!TakeNumbers(attributes, name, numbers)) return false;
+  if (numbers.empty()) return true;
+  if (numbers.size() != count) return false;
+  limit = {numbers[index], IsOfUnpacked(attributes, attribute->type, stored)};
   return true;
 }
 
-bool SaysUnsigned(const Attributes& attributes) {
-  const std::string text = TextOf(attributes, "_Unsigned");
-  return text == "true" || text == "True" || text == "TRUE";
+// Needs the factors.
+bool TakeLimits(const Attributes& attributes, const model::Datatype& stored, Packing& packing) {
+  Limit low;
+  Limit high;
+  if (!TakeLimit(attributes, "valid_range", 2, 0, stored, low) ||
+      !TakeLimit(attributes, "valid_range", 2, 1, stored, high) ||
+      !TakeLimit(attributes, "valid_min", 1, 0, stored, low) ||
+      !TakeLimit(attributes, "valid_max", 1, 0, stored, high)) {
+    return false;
+  }
+  const bool is_integer = stored.kind() == model::Datatype::Kind::kInteger;
+  const bool descends = packing.scale.value_or(1) < 0;
+  for (const bool is_low : {true, false}) {
+    const Limit& limit = is_low ? low : high;
+    if (!limit.value) continue;
+    if (!limit.is_unpacked) {
+      (is_low ? packing.low : packing.high) = limit.value;
+    } else if (packing.scale.value_or(1) != 0) {
+      (is_low != descends ? packing.low : packing.high) =
+          Packed(*limit.value, packing, is_integer);
+    }
+  }
+  return true;
+}
+
+bool Says(const Attributes& attributes, std::string_view name, std::string_view word) {
+  std::string text = TextOf(attributes, name);
+  std::ranges::transform(text, text.begin(), [](char c) {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  });
+  return text == word;
+}
+
+// A number that is written as text: "NaN", "-9999", or the base64 of a float64, as xarray
+// writes `_FillValue` of floats in Zarr v3.
+std::optional<model::Value> NumberOfText(const std::string& text,
+                                         const model::Datatype& stored) {
+  int64_t integer = 0;
+  const char* const end = text.data() + text.size();
+  if (const auto read = std::from_chars(text.data(), end, integer);
+      read.ec == std::errc() && read.ptr == end) {
+    return model::Value(integer);
+  }
+  if (stored.kind() != model::Datatype::Kind::kFloat) return std::nullopt;
+  double real = 0;
+  if (const auto read = std::from_chars(text.data(), end, real);
+      read.ec == std::errc() && read.ptr == end) {
+    return model::Value(real);
+  }
+  constexpr size_t kEncodedDouble = 12;
+  const auto bytes = text.size() == kEncodedDouble ? model::DecodeBase64(text) : std::nullopt;
+  if (!bytes || bytes->size() != sizeof real) return std::nullopt;
+  std::memcpy(&real, bytes->data(), sizeof real);
+  return model::Value(real);
+}
+
+// The attribute `_FillValue`; false if it is not understood.
+bool TakeFillValue(const Attributes& attributes, const model::Datatype& stored,
+                   std::vector<model::Value>& numbers) {
+  constexpr std::string_view kName = "_FillValue";
+  if (TakeNumbers(attributes, kName, numbers)) return true;
+  const auto number = NumberOfText(TextOf(attributes, kName), stored);
+  if (number) numbers.push_back(*number);
+  return number.has_value();
+}
+
+bool IsNaN(const model::Value& value) {
+  return value.real() != nullptr && std::isnan(*value.real());
+}
+
+// The fill value of the storage, where that stands for what is missing.
+std::optional<model::Value> FillOfStorage(const Node& array) {
+  const auto& fill = array.array().storage.fillvalue;
+  if (!fill || !IsNumber(*fill)) return std::nullopt;
+  if (IsNaN(*fill)) return fill;
+  // Dates that are missing are NaT, and the fill value 0, which nobody chose, is 1970-01-01.
+  if (array.array().type.kind() == model::Datatype::Kind::kInteger &&
+      array.array().type.time()) {
+    return std::nullopt;
+  }
+  const bool is_coordinate = std::holds_alternative<model::DimCoord>(array.entity);
+  if (!array.fill_is_missing || (is_coordinate && *model::AsDouble(*fill) == 0)) {
+    return std::nullopt;
+  }
+  return fill;
+}
+
+bool HasNumbers(const model::Datatype& type) {
+  return type.kind() == model::Datatype::Kind::kInteger ||
+         type.kind() == model::Datatype::Kind::kFloat;
 }
 
 }  // namespace
 
-std::optional<Packing> ReadPacking(const Attributes& attributes) {
+std::optional<Packing> ReadPacking(const Node& array) {
+  const Attributes& attributes = array.attributes();
+  const model::Datatype& stored = array.array().type;
   Packing packing;
-  packing.is_unsigned = SaysUnsigned(attributes);
+  packing.is_unsigned = Says(attributes, "_Unsigned", "true");
+  packing.is_signed = Says(attributes, "_Unsigned", "false");
   if (!TakeFactor(attributes, "scale_factor", packing.scale) ||
       !TakeFactor(attributes, "add_offset", packing.offset) ||
-      !TakeNumbers(attributes, "_FillValue", packing.missing) ||
-      !TakeNumbers(attributes, "missing_value", packing.missing) ||
-      !TakeLimits(attributes, packing)) {
+      !TakeFillValue(attributes, stored, packing.missing)) {
+    return std::nullopt;
+  }
+  // NaN is what it says without a word.
+  const auto fill = packing.missing.empty() ? FillOfStorage(array) : std::nullopt;
+  if (fill && !IsNaN(*fill)) packing.missing.push_back(*fill);
+  if (!TakeNumbers(attributes, "missing_value", packing.missing) ||
+      !TakeLimits(attributes, stored, packing)) {
     return std::nullopt;
   }
   return packing;
+}
+
+std::optional<model::Value> FillValueOf(const Node& array) {
+  if (!HasNumbers(array.array().type)) return std::nullopt;
+  std::vector<model::Value> numbers;
+  if (!TakeFillValue(array.attributes(), array.array().type, numbers)) return std::nullopt;
+  if (numbers.size() == 1) return numbers[0];
+  return numbers.empty() ? FillOfStorage(array) : std::nullopt;
+}
+
+std::optional<model::Value> MissingValueOf(const Node& array) {
+  if (auto fill = FillValueOf(array)) return fill;
+  std::vector<model::Value> numbers;
+  if (!TakeNumbers(array.attributes(), "missing_value", numbers)) return std::nullopt;
+  return numbers.size() == 1 ? std::optional(numbers[0]) : std::nullopt;
+}
+
+bool IsLimitOfUnpacked(const Node& array, const model::Attribute& attribute) {
+  const bool is_limit = attribute.name == "valid_range" || attribute.name == "valid_min" ||
+                        attribute.name == "valid_max";
+  return is_limit && IsOfUnpacked(array.attributes(), attribute.type, array.array().type);
+}
+
+model::Datatype TypeAsRead(const Packing& packing, const model::Datatype& stored) {
+  if (stored.kind() != model::Datatype::Kind::kInteger || stored.time()) return stored;
+  const bool differs = stored.is_signed() ? packing.is_unsigned : packing.is_signed;
+  if (!differs) return stored;
+  return model::Datatype::Integer(stored.size(), !stored.is_signed(), stored.order());
 }
 
 const std::vector<std::string_view>& PackingAttributes() {
@@ -244,7 +394,7 @@ std::shared_ptr<const ElementConverter> MakeUnpacker(const Packing& packing,
     return nullptr;
   }
   if (from.kind() != model::Datatype::Kind::kInteger) return nullptr;
-  const bool is_signed = from.is_signed() && !packing.is_unsigned;
+  const bool is_signed = TypeAsRead(packing, from).is_signed();
   switch (from.size()) {
     case 1:
       return is_signed ? MakeOf<int8_t>(packing, is_single)

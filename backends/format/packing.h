@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // Packed numbers by the conventions of CF: what scale_factor, add_offset, _FillValue and the
-// like say, and the numbers that packed ones stand for.
+// like say, and the numbers that packed ones stand for. This is the one place that says which
+// elements of an array are missing: every view asks here.
 #pragma once
 
 #include <algorithm>
@@ -16,6 +17,7 @@
 
 #include "backends/codec/simd.h"
 #include "backends/format/array_source.h"
+#include "backends/format/hierarchy.h"
 #include "model/cf_time.h"
 #include "model/datatype.h"
 #include "model/entities.h"
@@ -25,7 +27,8 @@ namespace ndlfs::backends {
 
 // What the attributes of an array say, in numbers of the store.
 struct Packing {
-  bool is_unsigned = false;  // read integers as such
+  bool is_unsigned = false;  // integers with a sign are read without one
+  bool is_signed = false;    // integers without a sign are read with one
   std::optional<double> scale;
   std::optional<double> offset;
   std::vector<model::Value> missing;
@@ -34,8 +37,29 @@ struct Packing {
   bool has_missing() const { return !missing.empty() || low || high; }
 };
 
-// nullopt where an attribute cannot be understood.
-std::optional<Packing> ReadPacking(const std::vector<model::Attribute>& attributes);
+// nullopt where an attribute cannot be understood. A valid range holds for packed numbers,
+// unless it has the type of the unpacked ones: then `low` and `high` are what it is when
+// packed.
+std::optional<Packing> ReadPacking(const Node& array);
+
+// The value that stands for missing elements, as `_FillValue` of netCDF does: that attribute
+// (also where it is text, as xarray writes it in Zarr v3), else the fill value of the storage
+// if Node::fill_is_missing says so, or if it is NaN. nullopt where there is none, or several.
+//
+// CF's coordinates are never missing. So a fill value of 0, which zarr-python writes unasked,
+// is an ordinary number in a dimension coordinate.
+std::optional<model::Value> FillValueOf(const Node& array);
+
+// FillValueOf(), else `missing_value` if that is one number: for formats that have room for
+// one.
+std::optional<model::Value> MissingValueOf(const Node& array);
+
+// Whether `attribute`, a limit of the valid range, is one of unpacked numbers. Then it must not
+// get the type of the packed ones, which would make it one of these.
+bool IsLimitOfUnpacked(const Node& array, const model::Attribute& attribute);
+
+// The type that elements of `stored` are read as: with `_Unsigned`, integers have no sign.
+model::Datatype TypeAsRead(const Packing& packing, const model::Datatype& stored);
 
 // Adds the numbers of an attribute; none if there is no such attribute. False if it has
 // something else.
@@ -85,15 +109,11 @@ double AsReal(const model::Value& value) {
   return value.real() != nullptr ? *value.real() : static_cast<double>(*value.integer());
 }
 
-// Times, from numbers of type T.
+// Tells which numbers of type T are missing.
 template <typename T>
-class TimeReader {
+class MissingTest {
  public:
-  TimeReader(const model::TimeScale& scale, const Packing& packing)
-      : scale_(scale),
-        factor_(packing.scale.value_or(1)),
-        offset_(packing.offset.value_or(0)),
-        is_packed_(packing.scale || packing.offset) {
+  explicit MissingTest(const Packing& packing) {
     for (const model::Value& value : packing.missing) {
       if (const auto stored = AsStored<T>(value)) missing_.push_back(*stored);
     }
@@ -101,20 +121,12 @@ class TimeReader {
     if (packing.high) high_ = AsReal<T>(*packing.high);
   }
 
-  std::optional<model::Nanoseconds> operator()(const std::byte* at) const {
-    T number;
-    std::memcpy(&number, at, sizeof number);
-    if (IsMissing(number)) return std::nullopt;
-    if (counts_real()) return scale_.OfReal(RealCount(number));
-    return scale_.OfInteger(static_cast<model::WideInt>(number));
-  }
-
-  bool IsMissing(T number) const {
+  bool operator()(T number) const {
     const auto real = static_cast<double>(number);
     return real < low_ || real > high_ || std::ranges::find(missing_, number) != missing_.end();
   }
   // Whether one of `count` numbers at `at` is missing.
-  NDLFS_FORCE_INLINE bool AnyMissing(const std::byte* at, size_t count) const {
+  NDLFS_FORCE_INLINE bool Any(const std::byte* at, size_t count) const {
     constexpr double kInfinity = std::numeric_limits<double>::infinity();
     if (low_ > -kInfinity || high_ < kInfinity) {
       const auto is_beyond = [low = low_, high = high_](T number) {
@@ -127,9 +139,6 @@ class TimeReader {
       return AnyOf(at, count, [missing](T number) { return number == missing; });
     });
   }
-  // Whether numbers count units and parts of them, as RealCount() says.
-  bool counts_real() const { return is_packed_ || std::is_floating_point_v<T>; }
-  double RealCount(T number) const { return static_cast<double>(number) * factor_ + offset_; }
 
  private:
   // Looks at all numbers, so that the loop has no branch and the processor does several at
@@ -145,13 +154,45 @@ class TimeReader {
     return found != 0;
   }
 
+  std::vector<T> missing_;
+  double low_ = -std::numeric_limits<double>::infinity();
+  double high_ = std::numeric_limits<double>::infinity();
+};
+
+// Times, from numbers of type T.
+template <typename T>
+class TimeReader {
+ public:
+  TimeReader(const model::TimeScale& scale, const Packing& packing)
+      : scale_(scale),
+        factor_(packing.scale.value_or(1)),
+        offset_(packing.offset.value_or(0)),
+        is_packed_(packing.scale || packing.offset),
+        is_missing_(packing) {}
+
+  std::optional<model::Nanoseconds> operator()(const std::byte* at) const {
+    T number;
+    std::memcpy(&number, at, sizeof number);
+    if (is_missing_(number)) return std::nullopt;
+    if (counts_real()) return scale_.OfReal(RealCount(number));
+    return scale_.OfInteger(static_cast<model::WideInt>(number));
+  }
+
+  bool IsMissing(T number) const { return is_missing_(number); }
+  // Whether one of `count` numbers at `at` is missing.
+  NDLFS_FORCE_INLINE bool AnyMissing(const std::byte* at, size_t count) const {
+    return is_missing_.Any(at, count);
+  }
+  // Whether numbers count units and parts of them, as RealCount() says.
+  bool counts_real() const { return is_packed_ || std::is_floating_point_v<T>; }
+  double RealCount(T number) const { return static_cast<double>(number) * factor_ + offset_; }
+
+ private:
   const model::TimeScale scale_;
   const double factor_;
   const double offset_;
   const bool is_packed_;
-  std::vector<T> missing_;
-  double low_ = -std::numeric_limits<double>::infinity();
-  double high_ = std::numeric_limits<double>::infinity();
+  const MissingTest<T> is_missing_;
 };
 
 }  // namespace ndlfs::backends

@@ -44,7 +44,7 @@ class Walk {
         XML_Parse(parser_.get(), document.data(), static_cast<int>(document.size()), XML_TRUE);
     if (error_) return model::Propagate(*std::move(error_));
     if (status == XML_STATUS_OK) return {};
-    return model::BadInput("no valid XML, line {}: {}", XML_GetCurrentLineNumber(parser_.get()),
+    return model::BadInput("no valid XML, line {}: {}", LineOf(parser_.get()),
                            XML_ErrorString(XML_GetErrorCode(parser_.get())));
   }
 
@@ -55,6 +55,17 @@ class Walk {
     std::vector<std::pair<std::string, std::string>> attributes;
     std::string text;
   };
+
+  // Later releases of expat have another function, whose numbers have 64 bits everywhere, and
+  // call this one deprecated.
+  template <typename Parser>
+  static size_t LineOf(Parser parser) {
+    if constexpr (requires { XML_GetCurrentLineNumber64(parser); }) {
+      return static_cast<size_t>(XML_GetCurrentLineNumber64(parser));
+    } else {
+      return XML_GetCurrentLineNumber(parser);
+    }
+  }
 
   static Walk& Of(void* self) { return *static_cast<Walk*>(self); }
   static void OnBegin(void* self, const XML_Char* name, const XML_Char** attributes) {
@@ -87,7 +98,7 @@ class Walk {
       return Stop(model::BadInput("XML of more than {} levels", kMostLevels).value());
     }
     if (name.size() > kLongestName) return Stop(model::BadInput("a long name in XML").value());
-    levels_.push_back({path_.size(), XML_GetCurrentLineNumber(parser_.get()), {}, {}});
+    levels_.push_back({path_.size(), LineOf(parser_.get()), {}, {}});
     for (; *attributes != nullptr; attributes += 2) {
       levels_.back().attributes.emplace_back(WithoutNamespace(attributes[0]), attributes[1]);
     }

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "backends/format/source_notes.h"
+#include "backends/format/stored_chunks.h"
 #include "fs/cli/store_argument.h"
 #include "model/path_name.h"
 
@@ -37,7 +38,6 @@ bool IsOfTheStore(int sys_errno) {
     case EISDIR:
     case ENAMETOOLONG:
     case EINVAL:
-    case EXDEV:  // leads out of the source
     case ELOOP:
     case ENXIO:  // neither a file nor a directory
       return true;
@@ -61,6 +61,20 @@ auto Guarded(const Function& function) -> decltype(function()) {
   } catch (const std::exception& error) {
     return model::Internal("{}", error.what());
   }
+}
+
+// The chunks to read of an array with very many, if a listing tells which are there.
+std::shared_ptr<const std::vector<uint64_t>> FindStored(const backends::ArraySource& source,
+                                                        const cache::ArrayCheck& check) {
+  constexpr uint64_t kWorthListing = 4096;  // chunks
+  constexpr size_t kMostStored = 1'000'000;
+  const auto* lists = dynamic_cast<const backends::StoredChunks*>(&source);
+  if (lists == nullptr || !check.in_chunks() || check.part_count() < kWorthListing) {
+    return nullptr;
+  }
+  auto stored = Guarded([&] { return lists->ListChunks(kMostStored); });
+  if (!stored || !*stored) return nullptr;
+  return std::make_shared<const std::vector<uint64_t>>(**std::move(stored));
 }
 
 void SortFindings(Findings& findings) {
@@ -205,13 +219,18 @@ void Checker::AddChildren(const StorePtr& store, const backends::Hierarchy& hier
 void Checker::AddArray(const StorePtr& store, const std::string& path,
                        std::shared_ptr<const backends::ArraySource> source) {
   const auto check = std::make_shared<const cache::ArrayCheck>(source, cache_);
+  Array array{store, path, source, check, 0, FindStored(*source, *check)};
+  const uint64_t absent = check->part_count() - array.part_count();
   model::MutexLock lock(mutex_);
   while (queue_.size() >= kMaxQueue && !stopping_) changed_.WaitFor(mutex_, kTick);
   ++store->report.arrays;
-  if (check->part_count() == 0) return;
+  store->report.chunks += absent;
+  store->report.absent += absent;
+  progress_.chunks += absent;
+  if (array.part_count() == 0) return;
   ++store->tasks;
-  progress_.total += WorkOf(*check, check->part_count());
-  queue_.push_back({store, path, std::move(source), check});
+  progress_.total += WorkOf(*check, array.part_count());
+  queue_.push_back(std::move(array));
   changed_.NotifyAll();
 }
 
@@ -254,7 +273,7 @@ bool Checker::TakeBatch(Batch& batch) {
   while (queue_.empty() && working_ != 0 && !stopping_) changed_.WaitFor(mutex_, kTick);
   if (queue_.empty() || stopping_) return false;
   Array& array = queue_.front();
-  const uint64_t left = array.check->part_count() - array.next;
+  const uint64_t left = array.part_count() - array.next;
   const uint64_t wanted = std::max<uint64_t>(1, kBatchCost / array.check->part_cost());
   batch = {array, std::min(left, wanted)};
   array.next += batch.count;
@@ -272,7 +291,7 @@ void Checker::RunBatch(const Batch& batch) {
   const uint64_t count = batch.count;
   uint64_t done = 0;
   for (; done < count && !stopping_; ++done) {
-    const uint64_t part = array.next + done;
+    const uint64_t part = array.PartAt(array.next + done);
     const auto result = Guarded([&] { return array.check->Run(part); });
     if (!result) Note(array.store, array.path, result.error(), part);
     model::MutexLock lock(mutex_);

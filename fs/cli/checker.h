@@ -107,6 +107,11 @@ class Checker {
     std::shared_ptr<const backends::ArraySource> source;
     std::shared_ptr<const cache::ArrayCheck> check;
     uint64_t next = 0;
+    // The parts to read, if these are not all: a listing tells that the others are absent.
+    std::shared_ptr<const std::vector<uint64_t>> stored = nullptr;
+
+    uint64_t part_count() const { return stored ? stored->size() : check->part_count(); }
+    uint64_t PartAt(uint64_t i) const { return stored ? (*stored)[i] : i; }
   };
   struct Batch {
     Array array;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -123,6 +124,10 @@ class Output {
     Print(CheckEnd(format_, summary_));
   }
 
+  static void Warn(const std::string& text) {
+    Tell(fmt::format("ndlfs: {}\n", model::OneLine(text)));
+  }
+
   const CheckSummary& summary() const { return summary_; }
   const model::Result<void>& printed() const { return printed_; }
 
@@ -179,7 +184,7 @@ int StatusOf(const CheckSummary& summary, const std::vector<model::Error>& error
   if (summary.damaged != 0 || unreadable != std::ssize(errors)) return kDamaged;
   if (stopped) return kInterrupted;
   if (summary.unreadable != 0 || unreadable != 0) return kUnreadable;
-  return summary.not_checked != 0 ? kNotChecked : kSound;
+  return summary.not_checked != 0 || summary.stores == 0 ? kNotChecked : kSound;
 }
 
 model::Result<int> Check(const CheckArguments& arguments) {
@@ -208,6 +213,10 @@ model::Result<int> Check(const CheckArguments& arguments) {
         model::NotFound("--from: no store {}", model::Quote(arguments.from)).value());
   }
   output.End(errors);
+  if (errors.empty() && output.summary().stores == 0 && !checker.stopped()) {
+    output.Warn(fmt::format("no array store in {}, so that nothing was checked",
+                            fmt::join(arguments.sources, ", ")));
+  }
   if (!output.printed()) return model::Propagate(output.printed().error());
   return StatusOf(output.summary(), errors, checker.stopped());
 }
@@ -256,7 +265,8 @@ Command::Body PrepareCheck(CLI::App& app) {
   AddRemoteOptions(app, arguments->mount_options);
   app.footer(
       "Exit status: 0 everything is sound, 1 something is damaged, 3 something could not be\n"
-      "read (no permission, a failing disk), 4 something was not checked (unknown codec).\n"
+      "read (no permission, a failing disk), 4 something was not checked (unknown codec), or\n"
+      "there is no store.\n"
       "Ctrl-C stops and prints the summary so far.");
   return [arguments] { return Check(*arguments); };
 }

@@ -273,6 +273,11 @@ constexpr std::array kMountOptions = {
                   options.immutable = true;
                   return {};
                 }},
+    MountOption{"inode32", "", "Inode numbers of 32 bits, for old programs", false,
+                [](MountOptions& options, std::string_view) -> Result<void> {
+                  options.inode32 = true;
+                  return {};
+                }},
     MountOption{"detect", "HOW", "Recognize stores by content or only by name (content)", false,
                 [](MountOptions& options, std::string_view value) -> Result<void> {
                   NDLFS_TRY(options.detection, ParseDetection(value));

@@ -33,7 +33,11 @@ std::string_view Between(const PartPlace& a, const PartPlace& b, double step, do
   const double distance = sign * (*b.first - *a.last);
   if (*a.first == *b.first && *a.last == *b.last) return "duplicate";
   if (distance <= 0) return "overlap";
-  return distance > 1.5 * std::abs(step) && step != 0 ? "gap" : "";
+  // Months and years have different lengths, so that no distance is the common one.
+  const double longest = std::max(a.longest, b.longest);
+  const bool is_irregular = longest != 0 && !a.step && !b.step;
+  const double expected = is_irregular ? longest : std::abs(step);
+  return expected != 0 && distance > 1.5 * expected ? "gap" : "";
 }
 
 }  // namespace
@@ -47,6 +51,9 @@ void PartPlace::SetCoordinates(std::span<const double> coordinates) {
   last = coordinates.back();
   if (coordinates.size() < 2) return;
   step = coordinates[1] - coordinates[0];
+  for (size_t i = 1; i < coordinates.size(); ++i) {
+    longest = std::max(longest, std::abs(coordinates[i] - coordinates[i - 1]));
+  }
   for (size_t i = 2; i < coordinates.size(); ++i) {
     if (AreClose(*step, coordinates[i] - coordinates[i - 1])) continue;
     step.reset();

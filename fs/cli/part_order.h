@@ -19,6 +19,8 @@ struct PartPlace {
   std::optional<double> last = std::nullopt;
   // The distance of its neighbours; nullopt if it has less than two, or different distances.
   std::optional<double> step = std::nullopt;
+  // The largest of these distances, which differ between months; 0 if there is none.
+  double longest = 0;
 
   // Sets these. Coordinates that are not finite are none.
   void SetCoordinates(std::span<const double> coordinates);

@@ -45,7 +45,8 @@ struct ::stat ToStat(const FilesystemOptions& options, uint64_t ino,
   out.st_rdev = attributes.rdev;
   out.st_size = static_cast<off_t>(attributes.size);
   out.st_blksize = 128L * 1024;
-  out.st_blocks = static_cast<blkcnt_t>(attributes.size / 512 + (attributes.size % 512 != 0));
+  const uint64_t allocated = attributes.allocated.value_or(attributes.size);
+  out.st_blocks = static_cast<blkcnt_t>(allocated / 512 + (allocated % 512 != 0));
   out.st_mtim = out.st_atim = ToTimespec(attributes.mtime_ns);
   out.st_ctim = ToTimespec(attributes.ctime_ns);
   return out;

@@ -154,7 +154,8 @@ class Mount {
             FreshnessOf(options),
             backends::OpenOptions{.max_chunk_size = options.max_chunk_size,
                                   .shared = source_->is_shared(),
-                                  .search_holds = FreshnessOf(options).interval()},
+                                  .search_holds = FreshnessOf(options).interval(),
+                                  .answer_within = AnswerWithin(options)},
             [](const backends::Hierarchy& hierarchy, std::string_view store_name,
                std::string_view path, const ReaderOf& reader_of, const auto& refused) {
               return WriteDocument(hierarchy, store_name, path, reader_of, nullptr, refused);
@@ -188,6 +189,7 @@ class Mount {
             .umask = options_.umask.value_or(0),
             .timeout = context_.services.freshness.TimeoutSeconds(),
             .immutable = options_.immutable,
+            .inode32 = options_.inode32,
             .reads_at_once = options_.threads,
             .most_reads = [this] { return context_.cache.pace().UpdateWidth(); },
             .most_running = std::max({options_.fetches, options_.threads, kLeastWaiting}),

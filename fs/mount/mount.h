@@ -46,6 +46,8 @@ struct MountOptions {
   double revalidate_seconds = 1.0;
   // The source does not change while it is mounted, so ndlfs never looks again.
   bool immutable = false;
+  // Inode numbers have 32 bits.
+  bool inode32 = false;
 
   // How ndlfs detects which files are stores. It always detects a source that
   // is one file by its content.

@@ -421,6 +421,31 @@ struct Handlers {
           file->opener);
   }
 
+  // The kernel asks for SEEK_DATA and SEEK_HOLE only.
+  static void OpLseek(fuse_req_t req, fuse_ino_t nodeid, off_t offset, int whence,
+                      fuse_file_info* fi) {
+    const auto file = HandleSet<OpenFile>::Get(fi->fh);
+    Queue(req, &Counts::other, Lane::kLook, nodeid,
+          [nodeid, offset, whence, file](Filesystem& fs, Request& request) -> Status {
+            if (offset < 0) return AnswerRefusal(request, ENXIO);
+            const auto begin = static_cast<uint64_t>(offset);
+            const bool is_data = whence == SEEK_DATA;
+            auto found = file->handle->Seek(
+                begin, is_data ? FileHandle::Content::kData : FileHandle::Content::kHole);
+            if (!found && found.error().code() == model::ErrorCode::kUnsupported) {
+              NDLFS_TRY(const auto inode, Find(fs, nodeid));
+              NDLFS_TRY(const auto attributes, AsNode(inode).Stat());
+              found = std::optional<uint64_t>();
+              if (begin < attributes.size) found = is_data ? begin : attributes.size;
+            }
+            if (!found) return model::Propagate(std::move(found).error());
+            if (!*found) return AnswerRefusal(request, ENXIO);
+            request.Answer(
+                [&](fuse_req_t r) { return fuse_reply_lseek(r, static_cast<off_t>(**found)); });
+            return {};
+          });
+  }
+
   struct ReadOperation {
     std::shared_ptr<OpenFile> file;
     size_t size;
@@ -591,10 +616,10 @@ struct Handlers {
     Queue(req, &Counts::other, Lane::kLook, nodeid,
           [nodeid, size](Filesystem& fs, Request& request) -> Status {
             NDLFS_TRY(const auto inode, Find(fs, nodeid));
-            NDLFS_TRY(const auto attributes, AsNode(inode).GetExtendedAttributes());
-            std::string names;
-            for (const auto& [name, value] : attributes) (names += name) += '\0';
-            return SizedReply(request, names, size);
+            NDLFS_TRY(const auto names, AsNode(inode).ListExtendedAttributes());
+            std::string list;
+            for (const std::string& name : names) (list += name) += '\0';
+            return SizedReply(request, list, size);
           });
   }
 
@@ -621,7 +646,7 @@ const std::array<OperationCounts::Kind, 6> OperationCounts::kKinds = {{
 Filesystem::Filesystem(TreeNodePtr root, FilesystemOptions options, Report report)
     : options_(std::move(options)),
       report_(std::move(report)),
-      table_(std::move(root)),
+      table_(std::move(root), options_.inode32 ? &HashPathTo32Bits : &HashPath),
       open_limits_({.shared = options_.shared,
                     .most_open = options_.most_open,
                     .most_bytes = options_.most_open_bytes}),
@@ -671,6 +696,7 @@ const fuse_lowlevel_ops& Filesystem::Operations() {
     ops.readlink = &Handlers::OpReadlink;
     ops.open = &Handlers::OpOpen;
     ops.read = &Handlers::OpRead;
+    ops.lseek = &Handlers::OpLseek;
     ops.release = &Handlers::OpRelease;
     ops.opendir = &Handlers::OpOpendir;
     ops.readdir = &Handlers::OpReaddir;

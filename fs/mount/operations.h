@@ -58,6 +58,8 @@ struct FilesystemOptions {
   double timeout = 1.0;
   // The source never changes, so the kernel may cache listings, too.
   bool immutable = false;
+  // Inode numbers have 32 bits, for programs that know no others.
+  bool inode32 = false;
   // How many reads may use a core at the same time.
   unsigned reads_at_once = 2;
   // How many may run at once now, because they wait for a slow source. Called by any thread,

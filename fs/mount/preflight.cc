@@ -3,10 +3,12 @@
 
 #include <fcntl.h>
 #include <linux/magic.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <climits>
@@ -19,6 +21,7 @@
 #include <span>
 #include <sstream>
 #include <string_view>
+#include <thread>
 #include <utility>
 
 #include "backends/detection.h"
@@ -64,6 +67,25 @@ Status CheckStoreFile(const std::shared_ptr<const backends::Source>& source,
   if (is_known) return {};
   NDLFS_RETURN_IF_ERROR(backends::OpenDetected(format, source, file, {}), "source");
   return {};
+}
+
+// Where addresses are short, threads and libraries that cannot do without memory end the
+// process at any time: better it does not start.
+Status CheckAddressSpace(const MountOptions& options) {
+  // The program with its libraries; the stacks of threads, and what these keep of the heap.
+  constexpr uint64_t kForProgram = uint64_t{512} << 20;
+  constexpr uint64_t kForThread = uint64_t{16} << 20;
+  struct ::rlimit limit;
+  if (::getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return {};
+  const uint64_t threads =
+      std::max<uint64_t>(options.threads, std::thread::hardware_concurrency());
+  const uint64_t needed = kForProgram + 2 * threads * kForThread + options.cache_size;
+  if (limit.rlim_cur >= needed) return {};
+  return BadInput(
+      "the address space is limited to {} MiB (ulimit -v), but --cache-size {}MiB and {} "
+      "threads "
+      "need {} MiB; raise the limit, or lower --cache-size",
+      limit.rlim_cur >> 20, options.cache_size >> 20, threads, needed >> 20);
 }
 
 // Whoever names a file means a store, whatever its name is.
@@ -245,6 +267,7 @@ std::string WhyNoDevice(int error) {
 }
 
 model::Result<MountPaths> CheckSource(const MountOptions& options) {
+  NDLFS_RETURN_IF_ERROR(CheckAddressSpace(options));
   MountPaths paths;
   if (IsUrl(options.source)) {
     NDLFS_RETURN_IF_ERROR(CheckUrl(options.source, options.remote), "source");

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "fs/mount/session.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <cstdarg>
@@ -11,6 +13,7 @@
 
 #include "backends/base/capabilities.h"
 #include "fs/mount/fuse.h"
+#include "fs/mount/last_resort.h"
 #include "fs/mount/logging.h"
 #include "fs/mount/parallel_lookups.h"
 #include "fs/mount/receivers.h"
@@ -127,8 +130,8 @@ model::Result<std::unique_ptr<Session>> Session::Mount(SessionOptions given,
   session->handles_signals_ = fuse_set_signal_handlers(session->session_) == 0;
   if (!session->handles_signals_) return MountFailure(options, "cannot handle signals");
   // libfuse takes "/dev/fd/N" for a device, which it closes at the end.
-  const bool is_made = static_cast<bool>(options.device);
-  const std::string place = is_made
+  session->is_given_ = static_cast<bool>(options.device);
+  const std::string place = session->is_given_
                                 ? fmt::format("/dev/fd/{}", session->options_.device.release())
                                 : options.mountpoint;
   session->mounted_ = fuse_session_mount(session->session_, place.c_str()) == 0;
@@ -158,6 +161,7 @@ model::Result<void> Session::Run() {
   }
   ticker = &*running_ticker;
   const int result = receivers.Run();
+  LastResort::Begin([this] { EndMount(); });
   filesystem_.queue().End();
   receivers.Join();
   running_ticker.reset();
@@ -168,7 +172,15 @@ model::Result<void> Session::Run() {
   return {};
 }
 
+void Session::EndMount() {
+  backends::RaiseCapabilities(backends::kAdministrate);
+  if (mounted_) fuse_session_unmount(session_);
+  // The mount point of a mount that was made for one command is made for it, too.
+  if (is_given_) ::rmdir(options_.mountpoint.c_str());
+}
+
 Session::~Session() {
+  LastResort::Forget();
   backends::RaiseCapabilities(backends::kAdministrate);
   if (mounted_) fuse_session_unmount(session_);
   if (handles_signals_) fuse_remove_signal_handlers(session_);

@@ -35,18 +35,22 @@ class Session {
   Session& operator=(const Session&) = delete;
 
   // Serves until the mount is unmounted, or the process gets SIGTERM, SIGINT or
-  // SIGHUP. Refuses the requests that have no answer yet, and waits for their work to end. To
-  // be called once.
+  // SIGHUP. Refuses the requests that have no answer yet, and waits for their work to end, but
+  // not for ever: see LastResort. To be called once.
   model::Result<void> Run();
 
  private:
   Session(SessionOptions options, Filesystem& filesystem)
       : options_(std::move(options)), filesystem_(filesystem) {}
 
+  // Takes the mount away, if it is still there, while requests may be at work.
+  void EndMount();
+
   SessionOptions options_;
   Filesystem& filesystem_;
   fuse_session* session_ = nullptr;
   bool mounted_ = false;
+  bool is_given_ = false;  // the /dev/fuse is one that was given
   bool handles_signals_ = false;
 };
 

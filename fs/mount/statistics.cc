@@ -314,6 +314,7 @@ std::string OptionsAsYaml(const MountOptions& options) {
   add("umask", options.umask ? fmt::format("\"{:04o}\"", *options.umask) : "null");
   add("revalidate", NumberText(options.revalidate_seconds));
   add("immutable", options.immutable ? "true" : "false");
+  add("inode32", options.inode32 ? "true" : "false");
   add("detect", options.detection == backends::Detection::kName ? "name" : "content");
   add("max-chunk-size", fmt::format("{}", options.max_chunk_size));
   add("max-scan", fmt::format("{}", options.max_scan));

@@ -181,6 +181,10 @@ class Root final : public DirectoryNode {
     NDLFS_TRY(const auto source, Source());
     return source->GetExtendedAttributes();
   }
+  model::Result<std::vector<std::string>> ListExtendedAttributes() const override {
+    NDLFS_TRY(const auto source, Source());
+    return source->ListExtendedAttributes();
+  }
   model::Result<std::optional<std::string>> GetExtendedAttribute(
       std::string_view name) const override {
     NDLFS_TRY(const auto source, Source());

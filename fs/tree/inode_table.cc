@@ -5,6 +5,8 @@
 #include <bit>
 #include <utility>
 
+#include "model/secret_hash.h"
+
 namespace ndlfs::fs {
 namespace {
 
@@ -26,6 +28,13 @@ uint64_t HashPath(uint64_t parent, std::string_view name) {
     hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
   }
   return Mix(hash) >> 1;
+}
+
+uint64_t HashPathTo32Bits(uint64_t parent, std::string_view name) {
+  // The next numbers, which paths get whose number is in use, have room as well.
+  constexpr uint64_t kMost = 0x7fff'ffff;
+  const uint64_t hash = HashPath(parent, name);
+  return (hash ^ hash >> 32) & kMost;
 }
 
 uint64_t HashNumber(uint64_t seed, uint64_t number) {
@@ -187,8 +196,12 @@ std::optional<InodeTable::Inode> InodeTable::LookupParent(NodeId nodeid, ObjectP
   return LookupLocked(parent, rest);
 }
 
-InodeTable::Index& InodeTable::BucketOf(uint64_t hash) {
-  return buckets_[hash & (buckets_.size() - 1)];
+size_t InodeTable::BucketOfName(uint64_t parent_ino, std::string_view name) const {
+  return BucketOf(model::SecretHash(parent_ino, name), buckets_);
+}
+
+size_t InodeTable::BucketOfIno(uint64_t ino) const {
+  return BucketOf(model::SecretHash(ino, {}), ino_buckets_);
 }
 
 // About one bucket a place, also after most places have gone.
@@ -197,18 +210,23 @@ void InodeTable::SizeBuckets() {
   const size_t wanted = std::max(kLeast, std::bit_ceil(places_.size() + 1));
   if (wanted <= buckets_.size() && buckets_.size() / 8 <= wanted) return;
   buckets_ = std::vector<Index>(wanted, kNone);
+  ino_buckets_ = buckets_;
   for (Index index = 0; index < places_.limit(); ++index) {
-    Place* place = places_.Find(index);
-    if (place == nullptr || place->parent == kNone) continue;
-    Index& bucket = BucketOf(hash_(places_[place->parent].ino, place->name));
-    place->next = std::exchange(bucket, index);
+    const Place* place = places_.Find(index);
+    if (place != nullptr && place->parent != kNone) Link(index);
   }
 }
 
-InodeTable::Index InodeTable::FindPlace(uint64_t hash, uint64_t parent_ino,
-                                        std::string_view name) const {
+void InodeTable::Link(Index index) {
+  Place& place = places_[index];
+  Index& bucket = buckets_[BucketOfName(places_[place.parent].ino, place.name)];
+  place.next = std::exchange(bucket, index);
+  place.next_ino = std::exchange(ino_buckets_[BucketOfIno(place.ino)], index);
+}
+
+InodeTable::Index InodeTable::FindPlace(uint64_t parent_ino, std::string_view name) const {
   if (buckets_.empty()) return kNone;
-  Index index = buckets_[hash & (buckets_.size() - 1)];
+  Index index = buckets_[BucketOfName(parent_ino, name)];
   for (; index != kNone; index = places_[index].next) {
     const Place& place = places_[index];
     if (places_[place.parent].ino == parent_ino && place.name == name) break;
@@ -218,28 +236,28 @@ InodeTable::Index InodeTable::FindPlace(uint64_t hash, uint64_t parent_ino,
 
 InodeTable::Index InodeTable::PlaceAt(Index parent, std::string_view name) {
   const uint64_t parent_ino = places_[parent].ino;
-  const uint64_t hash = hash_(parent_ino, name);
-  const Index known = FindPlace(hash, parent_ino, name);
+  const Index known = FindPlace(parent_ino, name);
   if (known != kNone) return known;
   SizeBuckets();
+  const uint64_t hash = hash_(parent_ino, name);
   const uint64_t ino = FreeIno(hash);
-  if (ino != hash) moved_inos_.insert(ino);
-  Index& bucket = BucketOf(hash);
-  bucket =
-      places_.Add({.ino = ino, .name = std::string(name), .parent = parent, .next = bucket});
+  if (ino != hash) next_free_ino_ = ino + 1;
+  const Index added = places_.Add({.ino = ino, .name = std::string(name), .parent = parent});
+  Link(added);
   ++places_[parent].uses;
-  return bucket;
+  return added;
 }
 
 void InodeTable::Unuse(Index index) {
   Place* place = &places_[index];
   while (--place->uses == 0) {
     const Index parent = place->parent;
-    const uint64_t hash = hash_(places_[parent].ino, place->name);
-    Index* link = &BucketOf(hash);
+    Index* link = &buckets_[BucketOfName(places_[parent].ino, place->name)];
     while (*link != index) link = &places_[*link].next;
     *link = place->next;
-    if (place->ino != hash) moved_inos_.erase(place->ino);
+    link = &ino_buckets_[BucketOfIno(place->ino)];
+    while (*link != index) link = &places_[*link].next_ino;
+    *link = place->next_ino;
     places_.Remove(index);
     index = parent;
     place = &places_[index];
@@ -247,19 +265,20 @@ void InodeTable::Unuse(Index index) {
 }
 
 // Two paths of one hash are as good as never seen at the same time with 64
-// bits, unless somebody makes them so; the second one then gets the next
-// number, and keeps it for as long as the kernel knows it.
+// bits, unless somebody makes them so; the second one then gets another
+// number, and keeps it for as long as the kernel knows it. Of very many such paths each gets
+// the number behind that of the one before.
 uint64_t InodeTable::FreeIno(uint64_t hash) const {
-  uint64_t ino = hash;
-  while (ino <= kLastReserved || IsUsed(ino)) ++ino;
+  if (hash > kLastReserved && !IsUsed(hash)) return hash;
+  uint64_t ino = std::max(next_free_ino_, kLastReserved + 1);
+  while (IsUsed(ino)) ++ino;
   return ino;
 }
 
 bool InodeTable::IsUsed(uint64_t ino) const {
-  if (moved_inos_.contains(ino)) return true;
-  if (buckets_.empty()) return false;
-  Index index = buckets_[ino & (buckets_.size() - 1)];
-  while (index != kNone && places_[index].ino != ino) index = places_[index].next;
+  if (ino_buckets_.empty()) return false;
+  Index index = ino_buckets_[BucketOfIno(ino)];
+  while (index != kNone && places_[index].ino != ino) index = places_[index].next_ino;
   return index != kNone;
 }
 
@@ -317,9 +336,8 @@ void InodeTable::Remember(NodeId nodeid) {
 
 uint64_t InodeTable::InoOf(uint64_t parent_ino, std::string_view name) const {
   const model::MutexLock lock(mutex_);
-  const uint64_t hash = hash_(parent_ino, name);
-  const Index known = FindPlace(hash, parent_ino, name);
-  return known != kNone ? places_[known].ino : FreeIno(hash);
+  const Index known = FindPlace(parent_ino, name);
+  return known != kNone ? places_[known].ino : FreeIno(hash_(parent_ino, name));
 }
 
 size_t InodeTable::size() const {

@@ -22,7 +22,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <unordered_set>
 #include <vector>
 
 #include "fs/tree/slab.h"
@@ -78,7 +77,8 @@ class InodeTable {
     uint64_t listed_facts = 0;  // those given there, while there is no object
   };
 
-  // The hash of a path, from the st_ino of its parent and its last part.
+  // The hash of a path, from the st_ino of its parent and its last part: its st_ino. Anybody
+  // can make names with the same one; buckets go by a secret.
   using Hash = std::function<uint64_t(uint64_t parent, std::string_view name)>;
 
   explicit InodeTable(ObjectPtr root);
@@ -137,10 +137,11 @@ class InodeTable {
   struct Place {
     uint64_t ino = 0;
     std::string name = {};
-    Index parent = kNone;   // of the root: none
-    Index next = kNone;     // in its bucket
-    Index current = kNone;  // the node that stands for what is there now
-    uint32_t uses = 0;      // nodes and places below
+    Index parent = kNone;    // of the root: none
+    Index next = kNone;      // in its bucket
+    Index next_ino = kNone;  // in the bucket of its ino
+    Index current = kNone;   // the node that stands for what is there now
+    uint32_t uses = 0;       // nodes and places below
   };
   // What a nodeid stands for. Remembered only while it has no lookups.
   struct Node {
@@ -157,10 +158,14 @@ class InodeTable {
   Index AnyNode(NodeId nodeid) const REQUIRES(mutex_);
   Index KnownNode(NodeId nodeid) const REQUIRES(mutex_);
 
-  Index& BucketOf(uint64_t hash) REQUIRES(mutex_);
+  static size_t BucketOf(uint64_t hash, const std::vector<Index>& buckets) {
+    return hash & (buckets.size() - 1);
+  }
+  size_t BucketOfName(uint64_t parent_ino, std::string_view name) const REQUIRES(mutex_);
+  size_t BucketOfIno(uint64_t ino) const REQUIRES(mutex_);
   void SizeBuckets() REQUIRES(mutex_);
-  Index FindPlace(uint64_t hash, uint64_t parent_ino, std::string_view name) const
-      REQUIRES(mutex_);
+  void Link(Index place) REQUIRES(mutex_);
+  Index FindPlace(uint64_t parent_ino, std::string_view name) const REQUIRES(mutex_);
   Index PlaceAt(Index parent, std::string_view name) REQUIRES(mutex_);
   void Unuse(Index place) REQUIRES(mutex_);
   uint64_t FreeIno(uint64_t hash) const REQUIRES(mutex_);
@@ -178,10 +183,11 @@ class InodeTable {
   size_t known_ GUARDED_BY(mutex_) = 0;
   Slab<Node> nodes_ GUARDED_BY(mutex_);
   Slab<Place> places_ GUARDED_BY(mutex_);
-  // Places by the hash of their path, each bucket a list; a power of two.
+  // Places by parent and name, and by ino, each bucket a list; a power of two.
   std::vector<Index> buckets_ GUARDED_BY(mutex_);
-  // Inos that are not the hash of their path, because another path had that.
-  std::unordered_set<uint64_t> moved_inos_ GUARDED_BY(mutex_);
+  std::vector<Index> ino_buckets_ GUARDED_BY(mutex_);
+  // Where the search for a free ino begins that is none of a hash.
+  uint64_t next_free_ino_ GUARDED_BY(mutex_) = 0;
   std::array<NodeId, kRemembered> past_ GUARDED_BY(mutex_) = {};  // forgotten ones, a ring
   size_t next_past_ GUARDED_BY(mutex_) = 0;
 };
@@ -189,6 +195,8 @@ class InodeTable {
 // The default hash, which is the same on every machine and in every run. It has
 // 63 bits, because some programs keep inode numbers in signed integers.
 uint64_t HashPath(uint64_t parent, std::string_view name);
+// The same in 31 bits, for --inode32.
+uint64_t HashPathTo32Bits(uint64_t parent, std::string_view name);
 // The same with a number instead of a name.
 uint64_t HashNumber(uint64_t seed, uint64_t number);
 // Of a whole listing: another number where a name comes, goes or changes.

@@ -342,6 +342,13 @@ bool MountedStore::HasOtherMetadata(const std::weak_ptr<const backends::Hierarch
   return IsStale(now.error()) || now.error().code() == model::ErrorCode::kNotFound;
 }
 
+bool MountedStore::StillHas(const Entity& entity) {
+  const HierarchyPtr hierarchy = entity.loaded_from.lock();
+  if (hierarchy == nullptr || entity.node == nullptr) return false;
+  const auto node = hierarchy->Load(entity.path);
+  return node && *node == entity.node;
+}
+
 model::Result<EntityPtr> MountedStore::Get(std::string_view path) {
   NDLFS_TRY(auto hierarchy, Hierarchy());
   const Seen seen = Find(path);
@@ -423,6 +430,11 @@ model::Result<EntityPtr> MountedStore::Load(const HierarchyPtr& hierarchy,
   entity->version = version.value_or(0);
   entity->generation = ++services_.last_generation;
   auto node = hierarchy->Load(path);
+  // Neither is about the object.
+  if (!node && backends::IsCancellation(node.error())) return model::Propagate(node.error());
+  if (node && (*node)->error && backends::IsCancellation(*(*node)->error)) {
+    return model::Propagate(*(*node)->error);
+  }
   if (!node) {
     const bool gone = node.error().code() == model::ErrorCode::kNotFound;
     if (gone || IsStale(node.error())) return model::Propagate(std::move(node).error());

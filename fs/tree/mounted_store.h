@@ -203,6 +203,10 @@ class MountedStore : public std::enable_shared_from_this<MountedStore> {
   // version of its metadata than `version`, or is gone. False if nobody can tell.
   bool HasOtherMetadata(const std::weak_ptr<const backends::Hierarchy>& hierarchy,
                         std::string_view path, uint64_t version);
+  // Whether the store has this very object now. Its version may have become another one
+  // although nothing has changed: loading a virtual dataset tells which other files it depends
+  // on.
+  bool StillHas(const Entity& entity);
 
   // Releases the memory of the opened store, which is opened again when needed.
   void Close();

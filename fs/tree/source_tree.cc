@@ -63,6 +63,15 @@ class DescriptorHandle final : public FileHandle {
     return count;
   }
 
+  // Moves the place in the file, too, which no read uses.
+  model::Result<std::optional<uint64_t>> Seek(uint64_t offset, Content content) const override {
+    const int whence = content == Content::kData ? SEEK_DATA : SEEK_HOLE;
+    const off_t found = ::lseek(fd_.get(), static_cast<off_t>(offset), whence);
+    if (found >= 0) return static_cast<uint64_t>(found);
+    if (errno == ENXIO) return std::nullopt;
+    return IoError(errno, path_);
+  }
+
  private:
   const std::string path_;
   const UniqueFd fd_;
@@ -106,12 +115,14 @@ class PlainFile final : public TreeNode {
   }
 
   model::Result<Attributes> Stat() const override {
-    if (context_.services.freshness.immutable()) return attributes_;
+    if (context_.services.freshness.immutable()) return WithAllocated(attributes_);
     const auto status = StatOf(context_, path_);
     const bool is_same = status && status->is_file() && status->id == id_;
-    return is_same ? AttributesOf(*status) : attributes_;
+    return WithAllocated(is_same ? AttributesOf(*status) : attributes_);
   }
-  model::Result<Attributes> StatWhenFound() const override { return attributes_; }
+  model::Result<Attributes> StatWhenFound() const override {
+    return WithAllocated(attributes_);
+  }
   bool DependsOnCaller() const override { return is_guess_; }
 
   model::Result<OpenedFile> Open() override {
@@ -124,6 +135,18 @@ class PlainFile final : public TreeNode {
   }
 
  private:
+  // Looks for holes in files of some size, for which they matter.
+  Attributes WithAllocated(Attributes attributes) const {
+    constexpr uint64_t kWorthALook = uint64_t{64} << 10;
+    if (!context_.local || attributes.size < kWorthALook) return attributes;
+    const auto fd = context_.local->OpenFound(path_, O_PATH | O_NOFOLLOW);
+    struct ::stat status;
+    if (!fd || ::fstat(fd->get(), &status) != 0) return attributes;
+    const bool is_same = status.st_ino == id_.inode && status.st_dev == id_.device;
+    if (is_same) attributes.allocated = static_cast<uint64_t>(status.st_blocks) * 512;
+    return attributes;
+  }
+
   model::Result<OpenedFile> OpenInStore() {
     const auto status = StatOf(context_, path_);
     if (!status || !status->is_file() || !IsThisVersion(*status)) {

@@ -177,6 +177,7 @@ class EntityFolder final : public DirectoryNode {
   std::optional<ListedFile> FindListed(std::string_view name) const override;
   model::Result<std::unique_ptr<DirectoryReader>> OpenDirectory() const override;
   model::Result<ExtendedAttributes> GetExtendedAttributes() const override;
+  model::Result<std::vector<std::string>> ListExtendedAttributes() const override;
   model::Result<std::optional<std::string>> GetExtendedAttribute(
       std::string_view name) const override;
 
@@ -288,7 +289,13 @@ model::Result<TreeNodePtr> EntityFolder::FindByName(const EntityPtr& entity,
   }
   model::Result<TreeNodePtr> child = model::NotFound("{}", name);
   if (entity->is_group()) child = FindChild(name);
-  const std::string view = IsNotFound(child) ? ResolveAlias(Stem(), name) : "";
+  if (!IsNotFound(child)) return child;
+  // "cells.ome.tif" of "cells.ome.zarr".
+  constexpr std::string_view kOmeTiff = "ome.tif";
+  if (entity->is_group() && name == WithExtension(Stem(), kOmeTiff)) {
+    return FindViewFile(entity, "data." + std::string(kOmeTiff));
+  }
+  const std::string view = ResolveAlias(Stem(), name);
   return view.empty() ? child : FindViewFile(entity, view);
 }
 
@@ -465,6 +472,18 @@ model::Result<ExtendedAttributes> EntityFolder::GetExtendedAttributes() const {
   if (!entity && !IsShown(entity.error())) return model::Propagate(entity.error());
   if (!entity || (*entity)->node == nullptr) return ExtendedAttributes();
   return DescribeEntity(store->Describe(), path_, *(*entity)->node, ListViews(store, *entity));
+}
+
+model::Result<std::vector<std::string>> EntityFolder::ListExtendedAttributes() const {
+  NDLFS_TRY(const StorePtr store, context_.catalog.OfCaller(store_));
+  const auto entity = store->Get(path_);
+  if (!entity || (*entity)->node == nullptr || !(*entity)->is_group()) {
+    return DirectoryNode::ListExtendedAttributes();
+  }
+  // Which views a group has depends on the arrays in it, which this does not open. One that it
+  // always has is the page.
+  const std::vector<ViewName> views = {{.name = std::string(kPageName)}};
+  return NamesOf(DescribeEntity(store->Describe(), path_, *(*entity)->node, views));
 }
 
 model::Result<std::optional<std::string>> EntityFolder::GetExtendedAttribute(

@@ -466,6 +466,25 @@ Result<EntityViewPtr> FindView(const StorePtr& store, const EntityPtr& entity,
                   name, *parts);
 }
 
+bool MayHaveView(const StorePtr& store, const EntityPtr& entity, std::string_view name) {
+  const StoreServices& services = store->services();
+  const auto parts = std::make_shared<Parts>();
+  const auto is_there = [](const std::optional<ViewName>& file) {
+    return file && !file->refusal;
+  };
+  if (entity->node == nullptr) return false;
+  if (entity->is_group()) {
+    const auto group = std::make_shared<const StoreGroup>(store, entity, parts);
+    return is_there(services.group_views->Find(*group, name));
+  }
+  if (!entity->reader) return false;
+  const ArrayInput input = InputOf(store, *entity, parts);
+  if (is_there(services.array_views->Find(input, name))) return true;
+  if (entity->path != "/") return false;
+  const auto group = MakeGroupOfArray(input, ArrayName(*store));
+  return is_there(services.group_views->Find(*group, name));
+}
+
 std::optional<uint64_t> FindViewSize(const MountedStore& store, const EntityPtr& entity,
                                      std::string_view name) {
   if (!entity->is_array() || !entity->reader) return std::nullopt;

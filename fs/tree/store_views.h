@@ -35,6 +35,11 @@ std::vector<ViewName> ListShownViews(const std::shared_ptr<MountedStore>& store,
 model::Result<EntityViewPtr> FindView(const std::shared_ptr<MountedStore>& store,
                                       const EntityPtr& entity, std::string_view name);
 
+// Whether the entity is of the kind that has the view `name`, without making it: what
+// FindView() finds then may still turn out to be refused.
+bool MayHaveView(const std::shared_ptr<MountedStore>& store, const EntityPtr& entity,
+                 std::string_view name);
+
 // The size of the view of an array with the true name `name`, which is made of nothing but
 // `entity`, if that can be told without making it.
 std::optional<uint64_t> FindViewSize(const MountedStore& store, const EntityPtr& entity,

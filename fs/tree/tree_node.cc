@@ -85,6 +85,13 @@ class SymlinkNode final : public TreeNode {
 
 }  // namespace
 
+std::vector<std::string> NamesOf(const ExtendedAttributes& attributes) {
+  std::vector<std::string> names;
+  names.reserve(attributes.size());
+  for (const auto& [name, value] : attributes) names.push_back(name);
+  return names;
+}
+
 model::Result<TreeNodePtr> TreeNode::Lookup(std::string_view) const {
   return IoError(ENOTDIR, "lookup");
 }
@@ -99,6 +106,11 @@ model::Result<std::string> TreeNode::ReadLink() const { return IoError(EINVAL, "
 
 model::Result<ExtendedAttributes> TreeNode::GetExtendedAttributes() const {
   return ExtendedAttributes();
+}
+
+model::Result<std::vector<std::string>> TreeNode::ListExtendedAttributes() const {
+  NDLFS_TRY(const auto attributes, GetExtendedAttributes());
+  return NamesOf(attributes);
 }
 
 model::Result<std::optional<std::string>> TreeNode::GetExtendedAttribute(

@@ -26,6 +26,8 @@ namespace ndlfs::fs {
 struct Attributes {
   mode_t mode = 0;  // type and permissions
   uint64_t size = 0;
+  // Bytes on a disk; as many as `size` where this is not known.
+  std::optional<uint64_t> allocated = std::nullopt;
   uid_t uid = 0;
   gid_t gid = 0;
   dev_t rdev = 0;
@@ -75,6 +77,15 @@ class FileHandle {
   // Fills `out` from byte `offset`, and returns the number of bytes: fewer only
   // at the end of the file. An error names the file and the place in it.
   virtual model::Result<size_t> Read(uint64_t offset, backends::ByteSpan out) const = 0;
+
+  enum class Content : uint8_t { kData, kHole };
+  // The first byte from `offset` on that is data or, for kHole, in a hole; the end of the file
+  // counts as one. nullopt if there is none, or if `offset` is not below the size.
+  // kUnsupported if the file has no holes that anybody knows of.
+  virtual model::Result<std::optional<uint64_t>> Seek(uint64_t /*offset*/,
+                                                      Content /*content*/) const {
+    return model::Unsupported("holes");
+  }
 };
 
 struct OpenedFile {
@@ -86,6 +97,7 @@ struct OpenedFile {
 
 // Names and values of extended attributes, in the order of listxattr.
 using ExtendedAttributes = std::vector<std::pair<std::string, std::string>>;
+std::vector<std::string> NamesOf(const ExtendedAttributes& attributes);
 
 class TreeNode;
 using TreeNodePtr = std::shared_ptr<TreeNode>;
@@ -144,6 +156,9 @@ class TreeNode : public InodeTable::Object {
   virtual model::Result<std::string> ReadLink() const;
 
   virtual model::Result<ExtendedAttributes> GetExtendedAttributes() const;
+  // Their names, at no more cost than it takes to know them: `ls -l` of coreutils 9.6 and later
+  // asks for them of each file and folder.
+  virtual model::Result<std::vector<std::string>> ListExtendedAttributes() const;
   // The value of one of these, or of one that is not listed; nullopt if there is none.
   virtual model::Result<std::optional<std::string>> GetExtendedAttribute(
       std::string_view name) const;

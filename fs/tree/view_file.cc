@@ -28,7 +28,8 @@ bool IsOutdated(MountedStore& store, const Entity& entity, const EntityView& vie
   const auto is_outdated = [&](const auto& loaded) {
     return store.HasOtherMetadata(loaded.loaded_from, loaded.path, loaded.version);
   };
-  return is_outdated(entity) || std::any_of(view.parts.begin(), view.parts.end(), is_outdated);
+  if (is_outdated(entity) && !store.StillHas(entity)) return true;
+  return std::any_of(view.parts.begin(), view.parts.end(), is_outdated);
 }
 
 // What has to be the same of two views, or of what they are made of, so that nothing is known

@@ -9,6 +9,7 @@
 #include "fs/tree/mount_context.h"
 #include "fs/tree/source_tree.h"
 #include "fs/tree/store_tree.h"
+#include "fs/tree/store_views.h"
 #include "fs/view/view_kinds.h"
 #include "fs/view/view_provider.h"
 #include "model/path_name.h"
@@ -36,7 +37,7 @@ std::string FileNameOf(std::string_view base, std::string_view object, std::stri
   for (const std::string_view part : model::SplitPath(object)) {
     name += '.' + model::EncodeFileName(part);
   }
-  name.append(mark).append(".").append(extension);
+  name = WithExtension(name.append(mark), extension);
   return name.size() > 255 ? model::EncodeFileName(name) : name;
 }
 
@@ -179,7 +180,9 @@ std::vector<std::string> WholeFiles::ObjectsOf(MountContext& context, const std:
   std::vector<std::string> objects = {"/"};
   if (!HoldsSubgroups(context.as)) objects = GroupWalk(**hierarchy).Walk();
   std::erase_if(objects, [&](const std::string& object) {
-    return HasFailed(context, {path, object});
+    const auto entity = (*store)->Get(object);
+    return !entity || !MayHaveView(*store, *entity, "data." + context.as) ||
+           HasFailed(context, {path, object});
   });
   return objects;
 }

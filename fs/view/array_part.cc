@@ -26,7 +26,9 @@ model::Ndarray CutArray(const model::Ndarray& array, const Selection& selection)
     if (selection[d].is_dropped) continue;
     model::Dimension dimension;
     if (d < array.shape.size()) dimension.dimcoord = array.shape[d].dimcoord;
-    dimension.size = selection[d].count;
+    // An unlimited dimension stays one.
+    const bool is_unlimited = d < array.shape.size() && !array.shape[d].size;
+    if (!is_unlimited) dimension.size = selection[d].count;
     part.shape.push_back(std::move(dimension));
     if (d < array.dimension_names.size()) {
       part.dimension_names.push_back(array.dimension_names[d]);

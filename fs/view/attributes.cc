@@ -7,35 +7,33 @@
 
 namespace ndlfs::fs {
 
-using model::FindAttribute;
-std::optional<model::Value> MissingValue(const backends::Node& node) {
-  for (const std::string_view name : {"_FillValue", "missing_value"}) {
-    const auto* attribute = FindAttribute(node.attributes(), name);
-    const auto* value = attribute == nullptr ? nullptr : OnlyItem(attribute->value);
-    if (value != nullptr && AsDouble(*value)) return *value;
-  }
-  // What zeros mean without an attribute, nobody has said. All values of bytes are in use.
-  if (node.array().type.size() < 2) return std::nullopt;
-  const auto& fill = node.array().storage.fillvalue;
-  if (!fill || !AsDouble(*fill) || *AsDouble(*fill) == 0) return std::nullopt;
-  return fill;
-}
-
 std::string CfTimeUnits(const model::TimeUnit& unit) {
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kWords = {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 10> kWords = {
       {{"D", "days"},
        {"h", "hours"},
        {"m", "minutes"},
        {"s", "seconds"},
        {"ms", "milliseconds"},
        {"us", "microseconds"},
-       {"ns", "nanoseconds"}}};
+       {"ns", "nanoseconds"},
+       {"ps", "picoseconds"},
+       {"fs", "femtoseconds"},
+       {"as", "attoseconds"}}};
   if (unit.scale != 1) return {};
+  // UDUNITS has months and years of a fixed length, which suit differences alone.
+  if (unit.is_delta && unit.unit == "M") return "months";
+  if (unit.is_delta && unit.unit == "Y") return "years";
   for (const auto& [symbol, word] : kWords) {
     if (symbol == unit.unit)
       return std::string(word) + (unit.is_delta ? "" : " since 1970-01-01");
   }
   return {};
+}
+
+std::string EncodingOfText(const model::Datatype& type) {
+  if (type.kind() != model::Datatype::Kind::kString || !type.is_fixed_size()) return {};
+  if (type.charset() == model::Charset::kAscii) return {};
+  return type.charset() == model::Charset::kLatin1 ? "ISO-8859-1" : "UTF-8";
 }
 
 std::string PrintableAscii(std::string_view text) {

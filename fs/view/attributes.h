@@ -10,18 +10,16 @@
 
 #include "backends/format/hierarchy.h"
 #include "model/attributes.h"
-#include "model/value.h"
 
 namespace ndlfs::fs {
 
-// The value that stands for missing elements, as the store has it: `_FillValue`, else
-// `missing_value`, else a fill value of the storage other than zero, if elements have more than
-// one byte. nullopt where there is none, or several.
-std::optional<model::Value> MissingValue(const backends::Node& node);
-
 // CF's `units` of numbers that count time: "hours since 1970-01-01", or "hours" for
-// differences. Empty where CF has no word for the unit.
+// differences. Empty where CF has no word for the unit; see ToCfTimes().
 std::string CfTimeUnits(const model::TimeUnit& unit);
+
+// `_Encoding` of netCDF for characters of the type, which netCDF4-python and others decode by
+// it: "UTF-8", "ISO-8859-1". Empty for ASCII, which needs none, and for other types.
+std::string EncodingOfText(const model::Datatype& type);
 
 // `text` in printable ASCII on one line: other characters become '?'.
 std::string PrintableAscii(std::string_view text);

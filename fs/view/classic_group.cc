@@ -4,7 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <map>
 #include <optional>
@@ -12,6 +14,7 @@
 #include <utility>
 
 #include "backends/format/netcdf3/layout.h"
+#include "backends/format/packing.h"
 #include "fs/view/attributes.h"
 #include "fs/view/converted_elements.h"
 #include "model/ndl/ndl_writer.h"
@@ -32,6 +35,8 @@ using backends::netcdf3::Variable;
 
 constexpr std::string_view kTrueName = "ndlfs_name";
 constexpr std::string_view kLeftOut = "ndlfs_left_out";
+constexpr std::string_view kFillValue = "_FillValue";
+constexpr std::string_view kEncoding = "_Encoding";
 // More constants of an enum would make a header that nobody reads.
 constexpr size_t kMaxFlags = 1000;
 
@@ -92,18 +97,25 @@ std::optional<Type> ClassicType(const Datatype& type) {
   }
 }
 
-// The values of a variable, where elements may have to be converted.
+// The innermost type of elements that are arrays.
+Datatype ItemTypeOf(Datatype type) {
+  while (type.kind() == Kind::kArray) type = Datatype(type.base());
+  return type;
+}
+
+// What becomes of elements before they are values.
+model::Result<ElementConversion> ConversionOf(const Datatype& item) {
+  if (item.kind() == Kind::kString) return ToUtf8(item);
+  if (item.kind() == Kind::kInteger && item.time()) return ToCfTimes(item);
+  return ToFloat32(item);
+}
+
+// The values of a variable, where elements may have to be converted. Null where there are none.
 std::shared_ptr<const ElementSource> ValuesOf(const ArrayInput& input) {
-  Datatype number = input.dtype;
-  while (number.kind() == Kind::kArray) number = Datatype(number.base());
-  ElementConversion conversion = ToFloat32(number);
-  if (number.kind() == Kind::kString) {
-    auto text = ToUtf8(number);
-    if (!text) return nullptr;
-    conversion = *std::move(text);
-  }
-  if (!conversion.converter) return input.elements;
-  return ConvertElements(input.elements, std::move(conversion));
+  auto conversion = ConversionOf(ItemTypeOf(input.dtype));
+  if (!conversion) return nullptr;
+  if (!conversion->converter) return input.elements;
+  return ConvertElements(input.elements, *std::move(conversion));
 }
 
 // `value` in `bytes` bytes, big-endian.
@@ -174,7 +186,7 @@ bool AppendTexts(std::string& out, const model::Value& value, bool& first) {
   return true;
 }
 
-// Types of CDF-1 that an attribute's numbers may have, the best first, and at last their own.
+// Types of CDF-1 that an attribute's numbers may have, the best first.
 std::vector<Type> TypesFor(const Datatype& type) {
   if (type.kind() == Kind::kFloat) {
     return {type.size() <= 4 ? Type::kFloat : Type::kDouble};
@@ -183,7 +195,15 @@ std::vector<Type> TypesFor(const Datatype& type) {
   if (!own) return {};
   if (!NeedsCdf5(*own)) return {*own};
   if (*own == Type::kUByte) return {Type::kShort};
-  return {Type::kInt, *own};
+  return {Type::kInt, Type::kDouble};
+}
+
+// Whether a double holds each integer of `value`.
+bool AreExactDoubles(const model::Value& value) {
+  if (const auto* list = value.list()) return std::ranges::all_of(*list, AreExactDoubles);
+  const auto* integer = value.integer();
+  return integer == nullptr ||
+         static_cast<model::WideInt>(static_cast<double>(*integer)) == *integer;
 }
 
 Attribute Named(std::string_view name, Type type) {
@@ -206,32 +226,12 @@ Attribute MakeAttribute(const model::Attribute& from) {
     return attribute;
   }
   for (const Type type : TypesFor(from.type)) {
+    if (type == Type::kDouble && !AreExactDoubles(from.value)) continue;
     attribute.type = type;
     attribute.values.clear();
     if (AppendNumbers(attribute.values, from.value, from.type, type)) return attribute;
   }
   return MakeText(from.name, model::WriteFlow(from.value, from.type));
-}
-
-// The integer of `bytes`, which are big-endian.
-model::WideInt SignedFrom(std::string_view bytes) {
-  model::WideInt value = bytes.empty() || static_cast<signed char>(bytes[0]) >= 0 ? 0 : -1;
-  for (const char byte : bytes) value = value * 256 + static_cast<unsigned char>(byte);
-  return value;
-}
-
-// Gives integers of `attribute`, which have a signed type, the type `own` if it holds them.
-void GiveOwnType(Attribute& attribute, Type own) {
-  const auto [least, most] = RangeOf(own);
-  const size_t size = SizeOf(attribute.type);
-  std::string values;
-  for (size_t i = 0; i < attribute.values.size(); i += size) {
-    const model::WideInt value = SignedFrom(std::string_view(attribute.values).substr(i, size));
-    if (value < least || value > most) return;
-    AppendBig(values, static_cast<unsigned __int128>(value), SizeOf(own));
-  }
-  attribute.type = own;
-  attribute.values = std::move(values);
 }
 
 // Attributes whose values are compared with those of the variable, and which
@@ -242,10 +242,11 @@ bool HasTypeOfVariable(std::string_view name) {
          name == "flag_masks";
 }
 
-// An attribute with the type of its numbers in CDF-5, where that differs.
+// The type and the values of an attribute in CDF-5, where they differ.
 struct OwnType {
   size_t attribute;
   Type type;
+  std::string values;
 };
 
 // The attributes of a variable, or of the file.
@@ -255,8 +256,12 @@ struct Attributes {
 };
 
 std::vector<Attribute> ListOf(Attributes attributes, bool is_cdf5) {
-  for (const OwnType& own : attributes.own_types) {
-    if (is_cdf5) GiveOwnType(attributes.list[own.attribute], own.type);
+  for (OwnType& own : attributes.own_types) {
+    if (!is_cdf5) continue;
+    Attribute& attribute = attributes.list[own.attribute];
+    attribute.type = own.type;
+    attribute.values = std::move(own.values);
+    attribute.count = attribute.values.size() / SizeOf(attribute.type);
   }
   return std::move(attributes.list);
 }
@@ -278,23 +283,22 @@ class AttributeList {
   void Add(const model::Attribute& from) {
     Attribute attribute = MakeAttribute(from);
     const auto own = ClassicType(from.type);
-    const bool differs = own && attribute.type != Type::kChar && !IsFloat(attribute.type) &&
-                         attribute.type != *own;
-    if (differs) own_types_.push_back({list_.size(), *own});
+    std::string values;
+    const bool differs = own && NeedsCdf5(*own) && attribute.type != *own &&
+                         AppendNumbers(values, from.value, from.type, *own);
+    if (differs) own_types_.push_back({list_.size(), *own, std::move(values)});
     Add(std::move(attribute));
   }
 
-  // An attribute of a variable of `type`.
-  void AddOf(Type type, const model::Attribute& from) {
-    // netCDF refuses a fill value of another type.
-    const bool is_fill = from.name == "_FillValue";
-    if (HasTypeOfVariable(from.name) && type != Type::kChar) {
+  // An attribute of a variable of `type`. `_FillValue` is another matter; see AddFillValue().
+  void AddOf(Type type, const model::Attribute& from, bool keeps_type) {
+    if (HasTypeOfVariable(from.name) && type != Type::kChar && !keeps_type) {
       Attribute attribute = Named(from.name, type);
       if (AppendNumbers(attribute.values, from.value, from.type, type)) {
         return Add(std::move(attribute));
       }
     }
-    if (!is_fill) Add(from);
+    Add(from);
   }
   bool Has(std::string_view name) const {
     return std::ranges::any_of(list_, [&](const Attribute& a) { return a.name == name; });
@@ -316,11 +320,9 @@ void AddTime(AttributeList& attributes, const model::TimeUnit& unit) {
 }
 
 // What stands for "not a time".
-void AddNaT(AttributeList& attributes) {
-  if (attributes.Has("_FillValue")) return;
-  Attribute fill = Named("_FillValue", Type::kInt64);
-  AppendBig(fill.values, uint64_t{1} << 63, 8);
-  attributes.Add(std::move(fill));
+const model::Value& NaT() {
+  static const model::Value value(std::numeric_limits<int64_t>::min());
+  return value;
 }
 
 void AddFlags(AttributeList& attributes, const Datatype& type, Type as) {
@@ -328,7 +330,7 @@ void AddFlags(AttributeList& attributes, const Datatype& type, Type as) {
   Attribute values = Named("flag_values", as);
   std::string meanings;
   for (const Datatype::Constant& constant : type.constants()) {
-    AppendBig(values.values, static_cast<unsigned __int128>(constant.value), SizeOf(as));
+    if (!AppendNumber(values.values, constant.value, type, as)) return;
     std::string word = constant.name;
     std::ranges::replace_if(
         word, [](char c) { return c == ' ' || c == '\n' || c == '\t'; }, '_');
@@ -338,15 +340,27 @@ void AddFlags(AttributeList& attributes, const Datatype& type, Type as) {
   attributes.Add(MakeText("flag_meanings", std::move(meanings)));
 }
 
-// A fill value other than zero: what zeros in a file without an attribute mean, nobody
-// has said.
-void AddFillValue(AttributeList& attributes, const model::Ndarray& array, const Datatype& dtype,
+// What stands for missing elements of `array`: an element of `item`.
+std::optional<model::Value> FillOf(const backends::Node& array, const Datatype& item) {
+  if (auto fill = backends::FillValueOf(array)) return fill;
+  if (item.kind() == Kind::kInteger && item.time()) return NaT();
+  if (item.kind() == Kind::kInteger || item.kind() == Kind::kFloat) return std::nullopt;
+  const auto* attribute = model::FindAttribute(array.attributes(), kFillValue);
+  const auto* value = attribute ? model::OnlyItem(attribute->value) : nullptr;
+  return value ? std::optional(*value) : std::nullopt;
+}
+
+// netCDF refuses a fill value of another type than the variable's, and more than one.
+void AddFillValue(AttributeList& attributes, const model::Value& fill, const Datatype& item,
                   Type as) {
-  if (as == Type::kChar || attributes.Has("_FillValue") || !array.storage.fillvalue) return;
-  Attribute fill = Named("_FillValue", as);
-  if (!AppendNumber(fill.values, *array.storage.fillvalue, dtype, as)) return;
-  if (std::ranges::all_of(fill.values, [](char c) { return c == 0; })) return;
-  attributes.Add(std::move(fill));
+  Attribute attribute = Named(kFillValue, as);
+  if (as != Type::kChar) {
+    if (!AppendNumber(attribute.values, fill, item, as)) return;
+    return attributes.Add(std::move(attribute));
+  }
+  if (fill.text() == nullptr || fill.text()->size() > 1) return;
+  attribute.values = fill.text()->empty() ? std::string(1, '\0') : *fill.text();
+  attributes.Add(std::move(attribute));
 }
 
 }  // namespace
@@ -363,25 +377,117 @@ struct ContentBuilder::Noted {
   std::vector<std::string> dimension_names = {};
   std::shared_ptr<const ElementSource> values = {};
   Type type = Type::kByte;
+  // The type in CDF-1 and CDF-2, and the attributes there. nullopt where these have none.
+  std::optional<Type> classic_type = {};
   Attributes attributes = {};
+  // Those in CDF-5, where they differ.
+  std::optional<Attributes> own_attributes = {};
+  // Of integers of 64 bits that may be doubles: as they are.
+  std::shared_ptr<const ElementSource> wide_values = {};
+  Type wide_type = Type::kInt64;
+  std::optional<model::WideInt> fill = {};
 };
 
 namespace {
 
 using Noted = ContentBuilder::Noted;
 
-Attributes AttributesOf(const GroupArray& from, Type type) {
+// The attributes of a variable of `type`.
+Attributes AttributesOf(const GroupArray& from, const std::optional<model::Value>& fill,
+                        Type type) {
   Attributes attributes;
   AttributeList list(attributes);
-  const model::Ndarray& array = from.node->array();
-  for (const model::Attribute& attribute : array.attributes) list.AddOf(type, attribute);
-  Datatype dtype = from.input->dtype;
-  while (dtype.kind() == Kind::kArray) dtype = Datatype(dtype.base());
-  if (dtype.kind() == Kind::kEnum) AddFlags(list, dtype, type);
-  if (dtype.kind() == Kind::kInteger && dtype.time()) AddTime(list, *dtype.time());
-  AddFillValue(list, array, dtype, type);
-  if (dtype.kind() == Kind::kInteger && dtype.time()) AddNaT(list);
+  const Datatype item = ItemTypeOf(from.input->dtype);
+  bool has_fill = false;
+  for (const model::Attribute& attribute : from.node->array().attributes) {
+    if (attribute.name != kFillValue) {
+      list.AddOf(type, attribute, backends::IsLimitOfUnpacked(*from.node, attribute));
+    } else if (fill) {
+      AddFillValue(list, *fill, item, type);
+      has_fill = true;
+    }
+  }
+  if (item.kind() == Kind::kEnum) AddFlags(list, item, type);
+  if (item.kind() == Kind::kInteger && item.time()) {
+    const ElementConversion converted = ToCfTimes(item);
+    AddTime(list, converted.converter ? *converted.type.time() : *item.time());
+  }
+  if (fill && !has_fill) AddFillValue(list, *fill, item, type);
+  const std::string encoding = EncodingOfText(item);
+  if (!encoding.empty() && !list.Has(kEncoding)) list.Add(MakeText(kEncoding, encoding));
   return attributes;
+}
+
+// --- Types of CDF-1
+
+// How the integers of a variable are numbers in another type. That type holds each of them.
+template <typename From, typename To>
+class AsOtherNumber final : public backends::ElementConverter {
+ public:
+  AsOtherNumber() : ElementConverter(sizeof(From), sizeof(To)) {}
+  model::Result<void> Convert(backends::ConstByteSpan from,
+                              backends::ByteSpan to) const override {
+    for (size_t i = 0; i * sizeof(From) < from.size(); ++i) {
+      From number;
+      std::memcpy(&number, from.data() + i * sizeof number, sizeof number);
+      const auto other = static_cast<To>(number);
+      std::memcpy(to.data() + i * sizeof other, &other, sizeof other);
+    }
+    return {};
+  }
+};
+
+// The values in the type that CDF-1 has instead of `from`.
+std::shared_ptr<const ElementSource> InClassicType(std::shared_ptr<const ElementSource> values,
+                                                   Type from) {
+  ElementConversion conversion;
+  if (from == Type::kUByte) {
+    conversion = {std::make_shared<AsOtherNumber<uint8_t, int16_t>>(),
+                  Datatype::Integer(2, true)};
+  } else if (from == Type::kUShort) {
+    conversion = {std::make_shared<AsOtherNumber<uint16_t, int32_t>>(),
+                  Datatype::Integer(4, true)};
+  } else if (from == Type::kUInt) {
+    conversion = {std::make_shared<AsOtherNumber<uint32_t, double>>(), Datatype::Float64()};
+  } else if (from == Type::kInt64) {
+    conversion = {std::make_shared<AsOtherNumber<int64_t, double>>(), Datatype::Float64()};
+  } else {
+    conversion = {std::make_shared<AsOtherNumber<uint64_t, double>>(), Datatype::Float64()};
+  }
+  return ConvertElements(std::move(values), std::move(conversion));
+}
+
+// Whether a double holds each of some numbers. The fill value may be rounded, if no other
+// number becomes the same.
+template <typename T>
+bool AreDoubles(backends::ConstByteSpan bytes, const std::optional<model::WideInt>& fill) {
+  const auto as_double = [](model::WideInt number) {
+    return static_cast<model::WideInt>(static_cast<double>(number));
+  };
+  for (size_t i = 0; i * sizeof(T) < bytes.size(); ++i) {
+    T stored;
+    std::memcpy(&stored, bytes.data() + i * sizeof stored, sizeof stored);
+    const model::WideInt number = stored;
+    if (fill && number == *fill) continue;
+    const model::WideInt rounded = as_double(number);
+    if (rounded != number || (fill && rounded == as_double(*fill))) return false;
+  }
+  return true;
+}
+
+// Whether an array counts time, or is a coordinate.
+bool IsTimeOrCoordinate(const ArrayInput& array) {
+  const Datatype item = ItemTypeOf(array.dtype);
+  if (std::holds_alternative<model::DimCoord>(array.node->entity)) return true;
+  if (item.kind() == Kind::kInteger && item.time()) return true;
+  const std::string units = model::TextOf(array.node->attributes(), "units");
+  return units.find(" since ") != std::string::npos;
+}
+
+// The most bytes of an array of 64 bits for which somebody looks at the values.
+uint64_t MostLookedAt(const ArrayInput& array) {
+  return IsTimeOrCoordinate(array) ? ContentBuilder::kLooksAtCoordinate
+                                   : ContentBuilder::kLooksAtArray;
 }
 
 // Where the array cannot be in the file, the reason.
@@ -397,7 +503,6 @@ std::string NoteInput(const GroupArray& from, Noted& noted) {
   noted.shape = input.shape;
   noted.dimensions = from.node->array().shape;
   noted.dimension_names = from.node->array().dimension_names;
-  noted.attributes = AttributesOf(from, *type);
   return {};
 }
 
@@ -409,19 +514,23 @@ class Builder {
     for (const Noted& array : arrays_) {
       if (array.is_coordinate) coordinate_names_[array.path] = array.name;
     }
+    const bool is_cdf5 = std::ranges::any_of(arrays_, [](const Noted& array) {
+      return array.left_out.empty() && !array.classic_type;
+    });
+    if (!is_cdf5) UseClassicTypes();
+    ChooseRecordDimension();
     for (const bool coordinates : {true, false}) {
       for (size_t i = 0; i < arrays_.size(); ++i) {
         if (arrays_[i].is_coordinate == coordinates) AddVariable(i);
       }
     }
-    const bool is_cdf5 = std::ranges::any_of(
-        content_.header.variables, [](const Variable& v) { return NeedsCdf5(v.type); });
     for (size_t i = 0; i < content_.arrays.size(); ++i) AddAttributes(i, is_cdf5);
     Attributes attributes;
     AttributeList global(attributes);
     for (const model::Attribute& attribute : group_attributes) global.Add(attribute);
     if (!left_out_.empty()) global.Add(MakeText(kLeftOut, left_out_));
     content_.header.attributes = ListOf(std::move(attributes), is_cdf5);
+    AddCdf5();
     return std::move(content_);
   }
 
@@ -445,6 +554,68 @@ class Builder {
     content_.header.variables.push_back(std::move(variable));
     content_.arrays.push_back(i);
     content_.elements.push_back(std::move(array.values));
+  }
+
+  void UseClassicTypes() {
+    for (Noted& array : arrays_) {
+      if (!array.left_out.empty() || array.type == *array.classic_type) continue;
+      if (SizeOf(array.type) == 8) {
+        array.wide_values = array.values;
+        array.wide_type = array.type;
+      } else {
+        array.own_attributes.reset();
+      }
+      array.values = InClassicType(std::move(array.values), array.type);
+      array.type = *array.classic_type;
+      if (!array.values) array.left_out = "it is too large";
+    }
+  }
+
+  // The same file with integers of 64 bits.
+  void AddCdf5() {
+    for (size_t v = 0; v < content_.arrays.size(); ++v) {
+      Noted& array = arrays_[content_.arrays[v]];
+      if (!array.wide_values) continue;
+      if (!content_.cdf5_header) {
+        content_.cdf5_header = content_.header;
+        content_.cdf5_elements = content_.elements;
+      }
+      Variable& variable = content_.cdf5_header->variables[v];
+      variable.type = array.wide_type;
+      if (array.own_attributes) {
+        variable.attributes =
+            AttributesWithName(variable, array, *std::move(array.own_attributes), true);
+      }
+      content_.wide.push_back({array.wide_values, array.wide_type == Type::kInt64, array.fill});
+      content_.cdf5_elements[v] = std::move(array.wide_values);
+    }
+  }
+
+  bool IsUnlimited(const Noted& array, size_t d) const {
+    return d < array.dimensions.size() && !array.dimensions[d].size;
+  }
+
+  // The unlimited dimension of most arrays, if it is the first one of all that have it. A
+  // dimension without elements has to be the record dimension: then no other one is.
+  void ChooseRecordDimension() {
+    std::map<std::string, size_t> users;  // by key
+    for (size_t i = 0; i < arrays_.size(); ++i) {
+      const Noted& array = arrays_[i];
+      if (!array.left_out.empty()) continue;
+      for (size_t d = 0; d < array.shape.size(); ++d) {
+        if (array.shape[d] == 0) return;
+        if (d == 0 && IsUnlimited(array, d)) ++users[DimensionKey(i, d)];
+      }
+    }
+    for (size_t i = 0; i < arrays_.size(); ++i) {
+      if (!arrays_[i].left_out.empty()) continue;
+      for (size_t d = 1; d < arrays_[i].shape.size(); ++d) users.erase(DimensionKey(i, d));
+    }
+    size_t most = 0;
+    for (const auto& [key, count] : users) {
+      if (count > most) record_ = key;
+      most = std::max(most, count);
+    }
   }
 
   // Only one dimension of a file can be empty, as the first of its variables.
@@ -486,18 +657,27 @@ class Builder {
     return fmt::format("{}_dim{}", model::BaseName(array.path), d);
   }
 
+  // A stored length that differs from the coordinate's is a dimension of its own.
+  std::string DimensionKey(size_t i, size_t d) const {
+    const uint64_t length = arrays_[i].shape[d];
+    return fmt::format("{} {}", length, KeyOf(i, d, length));
+  }
+
   uint32_t DimensionOf(size_t i, size_t d, uint64_t length) {
-    // A stored length that differs from the coordinate's is a dimension of its own.
-    return AddDimension(fmt::format("{} {}", length, KeyOf(i, d, length)), NameOf(i, d),
-                        length);
+    return AddDimension(DimensionKey(i, d), NameOf(i, d), length);
   }
 
   uint32_t AddDimension(const std::string& key, std::string_view name, uint64_t length) {
     const auto [it, is_new] =
         dimensions_.try_emplace(key, static_cast<uint32_t>(content_.header.dimensions.size()));
     if (is_new) {
-      if (length == 0) content_.header.record_dimension = it->second;
-      content_.header.dimensions.push_back({dimension_names_.Take(name), length});
+      const bool is_record = length == 0 || (!record_.empty() && key == record_);
+      if (is_record) {
+        content_.header.record_dimension = it->second;
+        content_.header.record_count = length;
+      }
+      content_.header.dimensions.push_back(
+          {dimension_names_.Take(name), is_record ? 0 : length});
     }
     return it->second;
   }
@@ -519,14 +699,23 @@ class Builder {
     }
   }
 
+  // With the true name, where that is another one.
+  static std::vector<Attribute> AttributesWithName(const Variable& variable, const Noted& array,
+                                                   Attributes attributes, bool is_cdf5) {
+    const std::string_view true_name = model::BaseName(array.path);
+    if (variable.name != true_name) {
+      AttributeList(attributes).Add(MakeText(kTrueName, std::string(true_name)));
+    }
+    return ListOf(std::move(attributes), is_cdf5);
+  }
+
   void AddAttributes(size_t v, bool is_cdf5) {
     Variable& variable = content_.header.variables[v];
     Noted& array = arrays_[content_.arrays[v]];
-    const std::string_view true_name = model::BaseName(array.path);
-    if (variable.name != true_name) {
-      AttributeList(array.attributes).Add(MakeText(kTrueName, std::string(true_name)));
-    }
-    variable.attributes = ListOf(std::move(array.attributes), is_cdf5);
+    const bool has_own = is_cdf5 && array.own_attributes;
+    variable.attributes = AttributesWithName(
+        variable, array,
+        has_own ? *std::move(array.own_attributes) : std::move(array.attributes), is_cdf5);
   }
 
   std::vector<Noted> arrays_;
@@ -535,6 +724,7 @@ class Builder {
   NameTable dimension_names_;
   std::map<std::string, uint32_t> dimensions_;  // by what KeyOf says
   std::string empty_;                           // the key of the dimension of length 0
+  std::string record_;                          // of the record dimension, by DimensionKey()
   std::string left_out_;
 };
 
@@ -550,7 +740,56 @@ void ContentBuilder::Add(const GroupArray& array) {
                  .name = names_->Take(model::BaseName(array.path)),
                  .is_coordinate = std::holds_alternative<model::DimCoord>(array.node->entity)};
   noted.left_out = NoteInput(array, noted);
+  if (noted.left_out.empty()) {
+    const auto fill = FillOf(*array.node, ItemTypeOf(noted.dtype));
+    if (fill && fill->integer() != nullptr) noted.fill = *fill->integer();
+    noted.classic_type = ClassicTypeOf(array, noted);
+    noted.attributes = AttributesOf(array, fill, noted.classic_type.value_or(noted.type));
+    if (noted.classic_type && *noted.classic_type != noted.type) {
+      noted.own_attributes = AttributesOf(array, fill, noted.type);
+    }
+  }
   arrays_.push_back(std::move(noted));
+}
+
+std::optional<Type> ContentBuilder::ClassicTypeOf(const GroupArray& array, const Noted& noted) {
+  const Type type = noted.type;
+  if (!NeedsCdf5(type)) return type;
+  if (type == Type::kUByte) return Type::kShort;
+  if (type == Type::kUShort) return Type::kInt;
+  if (type == Type::kUInt) return Type::kDouble;
+  // Numbers that are read with another sign would be other ones.
+  const auto packing = backends::ReadPacking(*array.node);
+  if (packing && (packing->is_signed || packing->is_unsigned)) return std::nullopt;
+  const uint64_t size = noted.values->size();
+  if (size > MostLookedAt(*array.input) || looked_at_ + size > kLooksAtAll) {
+    return std::nullopt;
+  }
+  looked_at_ += size;
+  return Type::kDouble;
+}
+
+model::Result<bool> AreDoubles(const std::vector<WideValues>& arrays) {
+  constexpr uint64_t kPiece = uint64_t{1} << 20;
+  for (const WideValues& array : arrays) {
+    const uint64_t size = array.values->size();
+    backends::Bytes bytes(std::min(kPiece, size));
+    for (uint64_t done = 0; done < size; done += kPiece) {
+      const auto piece = bytes.span().first(std::min(kPiece, size - done));
+      NDLFS_RETURN_IF_ERROR(
+          array.values->Read(done, piece, model::ByteOrder::kLittle, cache::Access::kOnward));
+      const bool are_doubles = array.is_signed ? AreDoubles<int64_t>(piece, array.fill)
+                                               : AreDoubles<uint64_t>(piece, array.fill);
+      if (!are_doubles) return false;
+    }
+  }
+  return true;
+}
+
+bool NeedsCdf5Unseen(const ArrayInput& array) {
+  const auto type = ClassicType(array.dtype);
+  const bool is_wide = type == Type::kInt64 || type == Type::kUInt64;
+  return is_wide && array.elements && array.elements->size() > MostLookedAt(array);
 }
 
 Content ContentBuilder::Build(const std::vector<model::Attribute>& group_attributes) {

@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <limits>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,6 +14,7 @@
 #include "backends/base/checked.h"
 #include "backends/base/utf32_text.h"
 #include "backends/codec/byte_swap.h"
+#include "model/cf_time.h"
 #include "model/float_format.h"
 #include "model/mutex.h"
 
@@ -126,7 +129,81 @@ class Utf32ToUtf8 final : public ElementConverter {
   const std::vector<backends::Utf32Run> runs_;
 };
 
+// Counts of time in another unit. NaT stays NaT.
+class TimeCounts : public ElementConverter {
+ public:
+  TimeCounts() : ElementConverter(sizeof(int64_t), sizeof(int64_t)) {}
+  Result<void> Convert(ConstByteSpan from, ByteSpan to) const override {
+    constexpr int64_t kNotATime = std::numeric_limits<int64_t>::min();
+    for (size_t at = 0; at < from.size(); at += sizeof(int64_t)) {
+      int64_t count;
+      std::memcpy(&count, from.data() + at, sizeof count);
+      std::optional<int64_t> other = kNotATime;
+      if (count != kNotATime) other = Count(count);
+      if (!other) return model::Corrupt("64 bits have no room for the time {}", count);
+      std::memcpy(to.data() + at, &*other, sizeof count);
+    }
+    return {};
+  }
+
+ protected:
+  // nullopt where 64 bits have no room for it.
+  virtual std::optional<int64_t> Count(int64_t count) const = 0;
+};
+
+class MultipliedCounts final : public TimeCounts {
+ public:
+  explicit MultipliedCounts(int64_t factor) : factor_(factor) {}
+
+ private:
+  std::optional<int64_t> Count(int64_t count) const override {
+    int64_t product;
+    if (__builtin_mul_overflow(count, factor_, &product)) return std::nullopt;
+    return product;
+  }
+  const int64_t factor_;
+};
+
+// Days since 1970-01-01 of months since then.
+class DaysOfMonths final : public TimeCounts {
+ public:
+  explicit DaysOfMonths(int64_t months) : months_(months) {}
+
+ private:
+  std::optional<int64_t> Count(int64_t count) const override {
+    constexpr int64_t kFarthest = int64_t{1} << 52;
+    int64_t months;
+    if (__builtin_mul_overflow(count, months_, &months) || months < -kFarthest ||
+        months > kFarthest) {
+      return std::nullopt;
+    }
+    const int64_t month = ((months % 12) + 12) % 12;
+    const model::Date date{1970 + (months - month) / 12, static_cast<unsigned>(month + 1), 1};
+    return DaysOf(model::Calendar::kProlepticGregorian, date);
+  }
+  const int64_t months_;  // in a unit
+};
+
 }  // namespace
+
+ElementConversion ToCfTimes(const Datatype& type) {
+  if (type.kind() != Datatype::Kind::kInteger || !type.time()) return {};
+  model::TimeUnit unit = *type.time();
+  if (unit.scale < 1) return {};
+  int64_t factor = std::exchange(unit.scale, 1);
+  const bool is_year = unit.unit == "Y";
+  if (!unit.is_delta && (is_year || unit.unit == "M")) {
+    if (is_year && __builtin_mul_overflow(factor, 12, &factor)) return {};
+    unit.unit = "D";
+    return {std::make_shared<const DaysOfMonths>(factor), Datatype::Time(unit)};
+  }
+  if (unit.unit == "W") {
+    if (__builtin_mul_overflow(factor, 7, &factor)) return {};
+    unit.unit = "D";
+  }
+  if (factor == 1) return {};
+  return {std::make_shared<const MultipliedCounts>(factor), Datatype::Time(unit)};
+}
 
 ElementConversion ToFloat32(const Datatype& type) {
   if (type.kind() != Datatype::Kind::kFloat || type.size() > 2) return {};

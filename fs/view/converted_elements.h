@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Elements that are made of others, one of one. And conversions for other formats: floats that
-// C has no type for as float32, and UTF-32 as UTF-8.
+// C has no type for as float32, UTF-32 as UTF-8, and times in units that CF has words for.
 #pragma once
 
 #include <memory>
@@ -27,6 +27,11 @@ ElementConversion ToFloat32(const model::Datatype& type);
 // character. Numbers in structs stay little-endian in any order. No converter for types without
 // such text; fails for too many texts in an element. `type` is of fixed size.
 model::Result<ElementConversion> ToUtf8(const model::Datatype& type);
+
+// datetime64 and timedelta64 that count weeks, or several units, in a unit of CF (see
+// CfTimeUnits()), and dates in months and years as days. No converter for other types. Reading
+// an element fails with kCorrupt where 64 bits have no room for it then.
+ElementConversion ToCfTimes(const model::Datatype& type);
 
 // The elements of `source`, converted. Null where `source` is, or where they would be more
 // bytes than a file can have.

@@ -16,8 +16,11 @@
 #include <vector>
 
 #include "backends/base/bytes.h"
+#include "backends/format/packing.h"
 #include "fs/view/attributes.h"
+#include "fs/view/joined_coordinates.h"
 #include "fs/view/number_array.h"
+#include "fs/view/unpacked.h"
 #include "model/attributes.h"
 #include "model/cf_time.h"
 #include "model/float_format.h"
@@ -70,11 +73,23 @@ StoredReader ReaderOf(Number number) {
   return WithType(number, [](auto t) -> StoredReader { return &StoredAs<decltype(t)>; });
 }
 
+using MissingFinder = std::function<bool(const std::byte*)>;
+MissingFinder MissingFinderOf(Number number, const backends::Packing& packing) {
+  return WithType(number, [&](auto t) -> MissingFinder {
+    using T = decltype(t);
+    return [is_missing = backends::MissingTest<T>(packing)](const std::byte* at) {
+      T element;
+      std::memcpy(&element, at, sizeof element);
+      return is_missing(element);
+    };
+  });
+}
+
 // How the numbers of the store are coordinates.
 struct KeyMeaning {
   NumberArray numbers;
   StoredReader read = nullptr;
-  std::vector<std::byte> missing = {};
+  MissingFinder is_missing = {};  // may be empty
   std::optional<TimeScale> time = {};
   bool is_packed = false;
   double scale = 1;
@@ -100,33 +115,30 @@ struct KeyMeaning {
   static std::optional<long double> Finite(double number) {
     return std::isfinite(number) ? std::optional<long double>(number) : std::nullopt;
   }
-  bool IsMissing(const std::byte* at) const {
-    return !missing.empty() && std::memcmp(at, missing.data(), missing.size()) == 0;
-  }
+  bool IsMissing(const std::byte* at) const { return is_missing && is_missing(at); }
 };
 
-Result<KeyMeaning> Understand(const ArrayInput& coordinates) {
+Result<KeyMeaning> Understand(const ArrayInput& stored) {
+  const ArrayInput coordinates = AsCfNumbers(stored);
   auto numbers = AsNumbers(coordinates);
   if (!numbers || numbers->rank() != 1 || ReaderOf(numbers->number) == nullptr) {
     return model::NotFound("the coordinates are no numbers");
   }
+  auto packing = backends::ReadPacking(*coordinates.node).value_or(backends::Packing());
   KeyMeaning meaning{*std::move(numbers)};
   meaning.read = ReaderOf(meaning.numbers.number);
+  meaning.is_packed = packing.scale || packing.offset;
+  meaning.scale = packing.scale.value_or(1);
+  meaning.offset = packing.offset.value_or(0);
   const auto& attributes = coordinates.node->attributes();
-  const auto scale = NumberOf(attributes, "scale_factor");
-  const auto offset = NumberOf(attributes, "add_offset");
-  meaning.is_packed = scale || offset;
-  meaning.scale = scale.value_or(1);
-  meaning.offset = offset.value_or(0);
   meaning.time = TimeScaleOf(coordinates.dtype);
-  const std::string units = TextOf(attributes, "units");
-  if (!meaning.time)
-    meaning.time = model::ParseTimeUnits(units, TextOf(attributes, "calendar"));
-  const auto missing = MissingValue(*coordinates.node);
-  std::vector<std::byte> element(coordinates.dtype.size());
-  if (missing && model::EncodeElement(coordinates.dtype, *missing, element)) {
-    meaning.missing = std::move(element);
+  if (meaning.time) {
+    packing.missing.emplace_back(std::numeric_limits<int64_t>::min());  // NaT
+  } else {
+    meaning.time =
+        model::ParseTimeUnits(TextOf(attributes, "units"), TextOf(attributes, "calendar"));
   }
+  meaning.is_missing = MissingFinderOf(meaning.numbers.number, packing);
   return meaning;
 }
 
@@ -465,7 +477,8 @@ Result<IndexRange> FindByCoordinate(const ArrayInput& coordinates, std::string_v
       coordinates.shape.size() == 1) {
     return FindText(coordinates, text);
   }
-  NDLFS_TRY(const KeyMeaning meaning, Understand(coordinates));
+  NDLFS_TRY(const ArrayInput kept, WithKeptElements(coordinates));
+  NDLFS_TRY(const KeyMeaning meaning, Understand(kept));
   if (meaning.time) {
     Keys<Nanoseconds> keys(meaning.numbers,
                            [&](const std::byte* at) { return meaning.TimeAt(at); });

@@ -13,8 +13,12 @@
 #include <string_view>
 
 #include "backends/base/bytes.h"
+#include "backends/format/packing.h"
 #include "fs/view/array_part.h"
 #include "fs/view/attributes.h"
+#include "fs/view/map_axes.h"
+#include "fs/view/ome_image.h"
+#include "fs/view/unpacked.h"
 #include "model/path_name.h"
 
 namespace ndlfs::fs {
@@ -103,7 +107,7 @@ std::string UnitsOfDates(const model::Datatype& type) {
 }
 
 std::vector<std::byte> MissingElement(const backends::Node& node, const model::Datatype& type) {
-  const auto missing = MissingValue(node);
+  const auto missing = backends::MissingValueOf(node);
   std::vector<std::byte> element(type.size());
   if (type.kind() == model::Datatype::Kind::kInteger && type.time()) {
     const int64_t nat = std::numeric_limits<int64_t>::min();
@@ -114,7 +118,8 @@ std::vector<std::byte> MissingElement(const backends::Node& node, const model::D
   return element;
 }
 
-void AddCoordinates(const ArrayInput& coordinates, Axis& axis) {
+void AddCoordinates(const ArrayInput& stored, Axis& axis) {
+  const ArrayInput coordinates = AsCfNumbers(stored);
   const auto numbers = AsNumbers(coordinates);
   if (!numbers || numbers->shape != std::vector{axis.count}) return;
   if (IsComplex(numbers->number) || numbers->number == Number::kFloat16) return;
@@ -123,6 +128,7 @@ void AddCoordinates(const ArrayInput& coordinates, Axis& axis) {
   axis.units = TextOf(attributes, "units");
   if (axis.units.empty()) axis.units = UnitsOfDates(coordinates.dtype);
   axis.calendar = Lower(TextOf(attributes, "calendar"));
+  axis.standard_name = TextOf(attributes, "standard_name");
   axis.role = RoleByCf(attributes, axis.units);
   if (axis.role == AxisRole::kOther) axis.role = RoleByName(attributes, axis.name, axis.units);
   axis.missing = MissingElement(*coordinates.node, coordinates.dtype);
@@ -172,97 +178,22 @@ void AddSpacing(const ArrayInput& input, Geometry& geometry) {
   }
 }
 
-// The number at the end of a well-known text: that of the whole system, and not of its parts.
-std::optional<int> EpsgOfText(std::string_view text) {
-  while (!text.empty() && (text.back() == ' ' || text.back() == '\n')) text.remove_suffix(1);
-  if (!text.ends_with("]]")) return std::nullopt;
-  text.remove_suffix(2);
-  const size_t mark =
-      std::max(text.rfind("AUTHORITY[\"EPSG\",") + 1, text.rfind("ID[\"EPSG\",") + 1);
-  if (mark == 0) return std::nullopt;
-  std::string_view digits = text.substr(text.find(',', mark) + 1);
-  if (digits.starts_with('"') && digits.ends_with('"') && digits.size() >= 2) {
-    digits = digits.substr(1, digits.size() - 2);
+// Pixels of OME-Zarr, where the array has no coordinates.
+void AddOme(const ArrayInput& input, Geometry& geometry) {
+  const ArrayInput& whole = input.part ? input.part->whole : input;
+  if (!std::holds_alternative<model::Ndarray>(whole.node->entity)) return;
+  const std::vector<OmeAxis> all = FindOmeAxes(whole);
+  size_t d = 0;
+  for (size_t i = 0; i < all.size(); ++i) {
+    const IndexRange range = input.part ? input.part->selection[i] : WholeRange(whole.shape[i]);
+    if (range.is_dropped) continue;
+    Axis& axis = geometry.axes[d++];
+    if (axis.name.empty()) axis.name = all[i].name;
+    if (axis.coordinates || !all[i].is_known) continue;
+    axis.known = Steps{all[i].offset + all[i].scale * static_cast<double>(range.begin),
+                       all[i].scale * static_cast<double>(range.step)};
+    axis.units = all[i].unit;
   }
-  int code = 0;
-  const auto end = std::from_chars(digits.data(), digits.data() + digits.size(), code);
-  if (end.ec != std::errc() || end.ptr != digits.data() + digits.size()) return std::nullopt;
-  return code;
-}
-
-// What a variable of a grid mapping says about its reference system.
-struct GridMapping {
-  std::optional<int> epsg;
-  bool is_geographic = false;
-  bool is_projected = false;
-};
-
-GridMapping ReadGridMapping(const Attributes& attributes) {
-  GridMapping mapping;
-  std::string text = TextOf(attributes, "crs_wkt");
-  if (text.empty()) text = TextOf(attributes, "spatial_ref");
-  const std::string name = TextOf(attributes, "grid_mapping_name");
-  mapping.is_geographic =
-      text.empty() ? name == "latitude_longitude" : text.starts_with("GEOG");
-  mapping.is_projected = text.empty() ? !mapping.is_geographic : text.starts_with("PROJ");
-  mapping.epsg = EpsgOfText(text);
-  for (const std::string_view attribute : {"epsg_code", "EPSG_code", "spatial_epsg", "epsg"}) {
-    if (mapping.epsg) break;
-    std::string code = TextOf(attributes, attribute);
-    if (const auto number = NumberOf(attributes, attribute)) code = fmt::format("{}", *number);
-    if (code.starts_with("EPSG:")) code = code.substr(5);
-    int epsg = 0;
-    const auto end = std::from_chars(code.data(), code.data() + code.size(), epsg);
-    if (end.ec == std::errc() && end.ptr == code.data() + code.size()) mapping.epsg = epsg;
-  }
-  // GeoTIFF has 16 bits for it.
-  if (mapping.epsg && (*mapping.epsg < 1024 || *mapping.epsg > 32766)) mapping.epsg.reset();
-  return mapping;
-}
-
-// What is closed to the caller stays closed: the file is the same without it.
-bool MayPass(const model::Error& error) {
-  return error.is_transient() && error.sys_errno() != EACCES && error.sys_errno() != EPERM;
-}
-
-// Loads the variable `name` in the group of the array, or the nearest around it.
-Result<std::shared_ptr<const backends::Node>> LoadNear(std::shared_ptr<const GroupInput> group,
-                                                       std::string_view name) {
-  for (; group != nullptr; group = group->Outer()) {
-    auto child = group->Load(name);
-    if (child) return std::move(child->node);
-    if (MayPass(child.error())) return model::Propagate(std::move(child).error());
-  }
-  return nullptr;
-}
-
-// `grid_mapping` is a name, or "name: x y" for some of the coordinates.
-Result<GridMapping> FindGridMapping(const ArrayInput& input) {
-  std::string name = TextOf(input.node->attributes(), "grid_mapping");
-  name = name.substr(0, name.find_first_of(": "));
-  if (name.empty() || name.find('/') != std::string::npos) return GridMapping();
-  NDLFS_TRY(const auto node, LoadNear(input.group, name));
-  if (node == nullptr || node->is_group()) return GridMapping();
-  return ReadGridMapping(node->attributes());
-}
-
-bool IsMapAxis(const Axis& axis) {
-  return axis.role == AxisRole::kEasting || axis.role == AxisRole::kNorthing;
-}
-
-bool IsGeographicAxis(const Axis& axis) {
-  return axis.role == AxisRole::kLongitude || axis.role == AxisRole::kLatitude;
-}
-
-// Degrees without a word about their system are those of WGS 84.
-Result<std::optional<int>> FindEpsg(const ArrayInput& input, const Geometry& geometry) {
-  constexpr int kWgs84 = 4326;
-  const bool is_map = std::ranges::any_of(geometry.axes, IsMapAxis);
-  const bool is_geographic = std::ranges::any_of(geometry.axes, IsGeographicAxis);
-  if (is_map == is_geographic) return std::nullopt;
-  NDLFS_TRY(const GridMapping mapping, FindGridMapping(input));
-  if (is_map) return mapping.is_projected ? mapping.epsg : std::nullopt;
-  return mapping.is_geographic && mapping.epsg ? mapping.epsg : kWgs84;
 }
 
 bool HasMissing(std::span<const std::byte> bytes, std::span<const std::byte> missing) {
@@ -284,7 +215,9 @@ double RoundingOf(const Axis& axis, double largest) {
 bool IsPlausible(const Axis& axis, const Steps& steps) {
   const double last = steps.first + steps.step * static_cast<double>(axis.count - 1);
   const double largest = std::max(std::abs(steps.first), std::abs(last));
-  if (axis.role == AxisRole::kLatitude) return largest <= 90 + 1e-6;
+  if (axis.role == AxisRole::kLatitude || axis.role == AxisRole::kGridLatitude) {
+    return largest <= 90 + 1e-6;
+  }
   if (axis.role == AxisRole::kLongitude) return largest <= 720;
   return true;
 }
@@ -311,7 +244,11 @@ Result<Geometry> DescribeGeometry(const ArrayInput& input, const NumberArray& nu
     AddCoordinates(**coordinates, axis);
   }
   AddSpacing(input, geometry);
-  NDLFS_TRY(geometry.epsg, FindEpsg(input, geometry));
+  AddOme(input, geometry);
+  NDLFS_RETURN_IF_ERROR(AddMap(input, geometry));
+  const auto raster = AsRaster(input, numbers);
+  const size_t colours = raster && raster->samples > 1 ? 1 : 0;
+  NDLFS_TRY(geometry.image, FindImageSpace(input, colours));
   return geometry;
 }
 
@@ -352,24 +289,41 @@ std::optional<Steps> FindSteps(const Axis& axis, const std::vector<double>& coor
 }
 
 Result<std::optional<Steps>> ReadSteps(const Axis& axis) {
+  if (!axis.coordinates) return axis.known;
   NDLFS_TRY(const std::vector<double> coordinates, ReadCoordinates(axis));
   return FindSteps(axis, coordinates);
 }
 
 std::optional<MapPlace> FindMapPlace(const Geometry& geometry, const Raster& raster) {
+  using Kind = ReferenceSystem::Kind;
   if (!raster.y_axis) return std::nullopt;
   const Axis& x = geometry.axes[raster.x_axis];
   const Axis& y = geometry.axes[*raster.y_axis];
-  const bool is_geographic = x.role == AxisRole::kLongitude && y.role == AxisRole::kLatitude;
-  const bool is_map = x.role == AxisRole::kEasting && y.role == AxisRole::kNorthing;
-  if ((!is_geographic && !is_map) || x.count < 2 || y.count < 2) return std::nullopt;
-  MapPlace place{x, y, geometry.epsg, is_geographic};
+  const ReferenceSystem& system = geometry.system;
+  if (geometry.transform) {
+    return MapPlace{x,
+                    y,
+                    system,
+                    system.kind == Kind::kGeographic || system.kind == Kind::kRotated,
+                    system.kind != Kind::kUnknown,
+                    geometry.transform};
+  }
+  const auto are = [&](AxisRole a, AxisRole b) { return x.role == a && y.role == b; };
+  const bool is_geographic = are(AxisRole::kLongitude, AxisRole::kLatitude) ||
+                             are(AxisRole::kGridLongitude, AxisRole::kGridLatitude);
+  const bool is_map = are(AxisRole::kEasting, AxisRole::kNorthing);
+  const bool is_plane = are(AxisRole::kPlaneX, AxisRole::kPlaneY);
+  if ((!is_geographic && !is_map && !is_plane) || x.count < 2 || y.count < 2) {
+    return std::nullopt;
+  }
+  MapPlace place{x, y, system, is_geographic, !is_plane, std::nullopt};
   UseMetres(place.x);
   UseMetres(place.y);
   return place;
 }
 
 Result<std::optional<GeoTransform>> ReadGeoTransform(const MapPlace& place) {
+  if (place.transform) return place.transform;
   NDLFS_TRY(const auto x, ReadSteps(place.x));
   NDLFS_TRY(const auto y, ReadSteps(place.y));
   // A map from east to west is none that programs expect.
@@ -398,7 +352,7 @@ Result<std::string> FillUp(std::string text, uint64_t size) {
 AllSteps LongestSteps(const Geometry& geometry) {
   AllSteps steps;
   for (const Axis& axis : geometry.axes) {
-    steps.push_back(axis.coordinates ? std::optional(Steps{0, 1}) : std::nullopt);
+    steps.push_back(axis.coordinates ? std::optional(Steps{0, 1}) : axis.known);
   }
   return steps;
 }

@@ -13,7 +13,9 @@
 #include <vector>
 
 #include "fs/view/deferred_bytes.h"
+#include "fs/view/image_place.h"
 #include "fs/view/number_array.h"
+#include "fs/view/reference_system.h"
 #include "fs/view/view_input.h"
 #include "model/error.h"
 
@@ -26,6 +28,10 @@ enum class AxisRole : uint8_t {
   kLatitude,   // degrees north
   kEasting,    // of a map, in metres
   kNorthing,
+  kGridLongitude,  // degrees of a rotated pole
+  kGridLatitude,
+  kPlaneX,  // of a plane that nobody has described
+  kPlaneY,
   kVertical,
   kTime,
 };
@@ -49,11 +55,29 @@ struct Axis {
   double offset = 0;
   // The distance between elements where an attribute of the array has it.
   std::optional<double> spacing = {};
+  // Where there are no coordinates: what the metadata of an image say instead.
+  std::optional<Steps> known = {};
+  std::string standard_name = {};  // CF's, of the coordinates
+};
+
+// Pixel and line, counted from the outer corner of the first pixel, to coordinates.
+struct GeoTransform {
+  double x0 = 0;
+  double dx = 0;
+  double y0 = 0;
+  double dy = 0;  // below 0 where the first line is the most northern
+  // Other than 0 in maps that are turned.
+  double x_of_line = 0;
+  double y_of_pixel = 0;
 };
 
 struct Geometry {
-  std::vector<Axis> axes;   // for each dimension of NumberArray::shape
-  std::optional<int> epsg;  // the reference system of kLongitude and kLatitude, or of a map
+  std::vector<Axis> axes;  // for each dimension of NumberArray::shape
+  // That of kLongitude and kLatitude, or of a map.
+  ReferenceSystem system;
+  // Of the last two dimensions, where attributes say it instead of coordinates.
+  std::optional<GeoTransform> transform;
+  std::optional<ImageSpace> image;
 };
 
 // Loads coordinates and `grid_mapping`, but reads no chunk. A store that fails for the moment
@@ -67,22 +91,17 @@ model::Result<std::vector<double>> ReadCoordinates(const Axis& axis);
 // Of coordinates that are equally far from each other, up to two thousandths of a step and what
 // rounding to their type does.
 std::optional<Steps> FindSteps(const Axis& axis, const std::vector<double>& coordinates);
+// The same of the coordinates along `axis`; where it has none, Axis::known.
 model::Result<std::optional<Steps>> ReadSteps(const Axis& axis);
-
-// Pixel and line, counted from the outer corner of the first pixel, to coordinates.
-struct GeoTransform {
-  double x0 = 0;
-  double dx = 0;
-  double y0 = 0;
-  double dy = 0;  // below 0 where the first line is the most northern
-};
 
 // How the pictures of an array lie on the earth.
 struct MapPlace {
   Axis x;
   Axis y;
-  std::optional<int> epsg;
-  bool is_geographic = false;  // degrees, else metres
+  ReferenceSystem system;
+  bool is_geographic = false;             // degrees, else metres
+  bool is_earth = false;                  // else a plane that nobody has described
+  std::optional<GeoTransform> transform;  // where it is known without coordinates
 };
 // nullopt where the metadata say already that there is none.
 std::optional<MapPlace> FindMapPlace(const Geometry& geometry, const Raster& raster);

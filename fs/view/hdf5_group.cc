@@ -87,7 +87,8 @@ struct FoundArray {
   std::optional<std::vector<std::byte>> data = {};
   bool is_left_out = false;
   bool is_scale = false;
-  uint32_t object = kNone;  // its number in the file
+  bool is_unlimited = false;  // as a scale
+  uint32_t object = kNone;    // its number in the file
 };
 
 struct FoundLink {
@@ -102,6 +103,7 @@ struct FoundDimension {
   uint32_t group = 0;
   std::string name;
   uint64_t length = 0;
+  bool is_unlimited = false;
   uint32_t object = kNone;
 };
 
@@ -238,8 +240,13 @@ class Builder {
       const bool is_known = child.node && child.node->error;
       return LeaveOut(path, is_known ? child.node->error->message() : "it cannot be read");
     }
-    auto flat = Flatten(child.array->dtype);
+    const ElementConversion times = ToCfTimes(child.array->dtype);
+    const Datatype& dtype = times.converter ? times.type : child.array->dtype;
+    auto flat = Flatten(dtype);
     if (!flat) return LeaveOut(path, flat.error().message());
+    if (HasWideFloat(dtype)) {
+      return LeaveOut(path, "netCDF-C fails on a file with floats of more than 64 bits");
+    }
     FoundArray array;
     array.group = group;
     array.path = path;
@@ -260,8 +267,8 @@ class Builder {
     const bool is_fixed = array.type.type.is_fixed_size();
     array.elements = ElementsOf(input);
     if (is_fixed && !array.elements) return LeaveOut(path, "it is too large");
-    array.attributes = MakeAttributes(ndarray, input.dtype);
-    array.fill = FillOf(input, array.type.type);
+    array.attributes = MakeAttributes(*child.node, dtype);
+    array.fill = FillOf(input, array.type.type, times);
     if (!is_fixed || HasOuterCoordinates(ndarray.shape)) array.input = input;
     array.name = groups_[group].names.Take(name);
     const size_t number = arrays_.size();
@@ -274,6 +281,9 @@ class Builder {
   static std::shared_ptr<const ElementSource> ElementsOf(const ArrayInput& input) {
     const Datatype& type = input.dtype;
     if (!input.elements) return nullptr;
+    if (ElementConversion times = ToCfTimes(type); times.converter) {
+      return ConvertElements(input.elements, std::move(times));
+    }
     auto conversion = ToUtf8(type);
     if (!conversion) return nullptr;
     if (!conversion->converter) return input.elements;
@@ -379,7 +389,7 @@ class Builder {
       array.name = names.Take(std::string(kNoCoordinate) + array.name);
       by_name_.erase(variable);
     }
-    dimensions_.push_back({group, gives_way ? in_file : names.Take(name), length});
+    dimensions_.push_back({group, gives_way ? in_file : names.Take(name), length, false});
     return {.dimension = known->second};
   }
 
@@ -411,6 +421,16 @@ class Builder {
     return FindDimension(array.group, own, length);
   }
 
+  // A dimension is unlimited in netCDF-4 where its scale is.
+  void MarkUnlimited(const Scale& scale) {
+    if (scale.array) {
+      FoundArray& array = arrays_[*scale.array];
+      array.is_unlimited = array.type.type.is_fixed_size();
+    } else {
+      dimensions_[*scale.dimension].is_unlimited = true;
+    }
+  }
+
   // Empty where no dimension has a name.
   std::vector<Scale> ScalesOf(size_t i) {
     const size_t rank = arrays_[i].rank;
@@ -422,6 +442,10 @@ class Builder {
     std::vector<Scale> scales;
     for (size_t d = 0; is_named && d < arrays_[i].shape.size(); ++d) {
       scales.push_back(ScaleOf(i, d));
+      const auto& dimensions = arrays_[i].dimensions;
+      if (d < rank && d < dimensions.size() && !dimensions[d].size) {
+        MarkUnlimited(scales.back());
+      }
     }
     return scales;
   }
@@ -527,6 +551,7 @@ class Builder {
       object.parent = groups_[dimension.group].object;
       object.name = dimension.name;
       object.shape = {dimension.length};
+      object.is_unlimited = dimension.is_unlimited;
       dimension.object = Add(std::move(object));
     }
   }
@@ -534,10 +559,15 @@ class Builder {
   // One element as a fill value of the dataset; nullopt if the inner dimensions would need
   // different ones.
   static std::optional<std::vector<std::byte>> FillOf(const ArrayInput& input,
-                                                      const Datatype& type) {
+                                                      const Datatype& type,
+                                                      const ElementConversion& conversion) {
     if (input.reader == nullptr || !type.is_fixed_size()) return std::nullopt;
-    const std::vector<std::byte>& fill = input.reader->spec().fill;
+    std::vector<std::byte> fill = input.reader->spec().fill;
     const size_t size = type.size();
+    if (conversion.converter && !fill.empty()) {
+      const std::vector<std::byte> stored = fill;
+      if (!conversion.converter->Convert(stored, fill)) return std::nullopt;
+    }
     if (fill.empty() || size == 0 || fill.size() % size != 0) return std::nullopt;
     for (size_t i = size; i < fill.size(); ++i) {
       if (fill[i] != fill[i - size]) return std::nullopt;
@@ -561,6 +591,7 @@ class Builder {
     object.type = array.type.type;
     object.shape = array.shape;
     object.is_scale = array.is_scale;
+    object.is_unlimited = array.is_scale && array.is_unlimited;
     for (const Scale& scale : scales_[i]) object.scales.push_back(ObjectOf(scale));
     object.fill = std::move(array.fill);
     std::shared_ptr<const ElementSource> elements;

@@ -7,6 +7,7 @@
 #include <array>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <optional>
 #include <set>
 #include <string_view>
@@ -15,6 +16,7 @@
 #include "backends/base/element_encoder.h"
 #include "backends/base/unicode.h"
 #include "backends/format/hdf5/padded_source.h"
+#include "backends/format/packing.h"
 #include "fs/view/attributes.h"
 #include "model/ndl/ndl_writer.h"
 
@@ -250,6 +252,12 @@ NewAttribute MakeAttribute(const model::Attribute& from) {
   if (from.type.kind() == Kind::kString) return TextsAttribute(from);
   NewAttribute to;
   to.name = NameOf(from.name);
+  if (HasWideFloat(from.type)) {
+    if (from.type.kind() == Kind::kFloat && EncodeNumbers(from, Datatype::Float64(), to)) {
+      return to;
+    }
+    return MakeTextAttribute(to.name, model::WriteFlow(from.value, from.type));
+  }
   // Programs read numbers; many have no word for an attribute of a type of its own.
   const bool is_enum = from.type.kind() == Kind::kEnum;
   if (is_enum && EncodeNumbers(from, from.type.base().WithOrder(model::ByteOrder::kLittle), to))
@@ -275,29 +283,35 @@ class AttributeList {
   std::vector<NewAttribute> list_;
 };
 
-// A fill value other than zero, or than that of netCDF-C for variables that say nothing.
-void AddFillValue(AttributeList& list, const model::Ndarray& array, const Datatype& type) {
-  if (list.Has("_FillValue") || !array.storage.fillvalue) return;
-  if (type.kind() != Kind::kInteger && type.kind() != Kind::kFloat) return;
+// What stands for missing elements, which are of `type`.
+void AddFillValue(AttributeList& list, const backends::Node& array, const Datatype& type) {
+  auto value = backends::FillValueOf(array);
+  if (!value && type.time()) value = Value(std::numeric_limits<int64_t>::min());  // NaT
+  if (!value || list.Has("_FillValue")) return;
   NewAttribute fill;
   fill.name = "_FillValue";
   model::Attribute from;
   from.type = type;
   from.shape = {1};
-  from.value = Value(Value::List{*array.storage.fillvalue});
-  if (!EncodeNumbers(from, type, fill)) return;
-  const bool is_zero =
-      std::ranges::all_of(fill.data, [](std::byte b) { return b == std::byte{0}; });
-  if (!is_zero && fill.data != backends::hdf5::NetCdfFill(type)) list.Add(std::move(fill));
+  from.value = Value(Value::List{*std::move(value)});
+  if (EncodeNumbers(from, type, fill)) list.Add(std::move(fill));
+}
+
+void AddTime(AttributeList& list, const model::TimeUnit& unit) {
+  const std::string units = CfTimeUnits(unit);
+  if (units.empty() || list.Has("units")) return;
+  list.Add(MakeTextAttribute("units", units));
+  if (!unit.is_delta && !list.Has("calendar")) {
+    list.Add(MakeTextAttribute("calendar", "proleptic_gregorian"));
+  }
 }
 
 // netCDF4-python and others decode characters by it.
 void AddEncoding(AttributeList& list, Datatype type) {
   while (type.kind() == Kind::kArray) type = Datatype(type.base());
-  if (type.kind() != Kind::kString || !type.is_fixed_size() || list.Has("_Encoding")) return;
-  if (type.charset() == model::Charset::kAscii) return;
-  const bool is_latin1 = type.charset() == model::Charset::kLatin1;
-  list.Add(MakeTextAttribute("_Encoding", is_latin1 ? "ISO-8859-1" : "UTF-8"));
+  const std::string encoding = EncodingOfText(type);
+  if (encoding.empty() || list.Has("_Encoding")) return;
+  list.Add(MakeTextAttribute("_Encoding", encoding));
 }
 
 }  // namespace
@@ -383,30 +397,47 @@ std::vector<NewAttribute> MakeAttributes(const std::vector<model::Attribute>& at
   return list.Take();
 }
 
-std::vector<NewAttribute> MakeAttributes(const model::Ndarray& array, const Datatype& type) {
+std::vector<NewAttribute> MakeAttributes(const backends::Node& array, const Datatype& type) {
   AttributeList list;
   const auto flat = Flatten(type);
   const Datatype& element = flat ? flat->type : type;
   const bool is_number = element.kind() == Kind::kInteger || element.kind() == Kind::kFloat;
-  for (const model::Attribute& attribute : array.attributes) {
+  for (const model::Attribute& attribute : array.attributes()) {
     NewAttribute same;
     same.name = attribute.name;
+    const bool is_fill = attribute.name == "_FillValue";
     if (is_number && HasTypeOfVariable(attribute.name) &&
+        !backends::IsLimitOfUnpacked(array, attribute) &&
         attribute.type.kind() != Kind::kString && EncodeNumbers(attribute, element, same)) {
       // netCDF has no scalar attributes.
       if (same.shape.empty()) same.shape.push_back(1);
       list.Add(std::move(same));
+    } else if (is_fill && is_number && backends::FillValueOf(array)) {
+      AddFillValue(list, array, element);  // it is text
     } else {
       list.Add(MakeAttribute(attribute));
     }
   }
-  if (element.kind() == Kind::kInteger && element.time()) {
-    const std::string units = CfTimeUnits(*element.time());
-    if (!units.empty() && !list.Has("units")) list.Add(MakeTextAttribute("units", units));
-  }
-  AddFillValue(list, array, element);
+  if (element.kind() == Kind::kInteger && element.time()) AddTime(list, *element.time());
+  if (is_number) AddFillValue(list, array, element);
   AddEncoding(list, type);
   return list.Take();
+}
+
+bool HasWideFloat(const Datatype& type) {
+  switch (type.kind()) {
+    case Kind::kFloat:
+      return type.size() > 8;
+    case Kind::kCompound:
+      return std::ranges::any_of(type.members(), [](const Datatype::Member& member) {
+        return HasWideFloat(member.type);
+      });
+    case Kind::kVlen:
+    case Kind::kArray:
+      return HasWideFloat(type.base());
+    default:
+      return false;
+  }
 }
 
 }  // namespace ndlfs::fs::hdf5

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "backends/format/hdf5/library/new_file.h"
+#include "backends/format/hierarchy.h"
 #include "model/datatype.h"
 #include "model/entities.h"
 #include "model/error.h"
@@ -41,9 +42,14 @@ backends::hdf5::NewAttribute MakeTextAttribute(std::string name, std::string_vie
 std::vector<backends::hdf5::NewAttribute> MakeAttributes(
     const std::vector<model::Attribute>& attributes);
 
-// The attributes of an array with elements of `type`. In addition: `_FillValue`, if the storage
-// has a fill value that is not zero; `units` of a time; `_Encoding` of text that is not ASCII.
-std::vector<backends::hdf5::NewAttribute> MakeAttributes(const model::Ndarray& array,
+// The attributes of an array with elements of `type`. In addition: `_FillValue`, as
+// backends::FillValueOf() says; `units` and `calendar` of a time; `_Encoding` of text that is
+// not ASCII.
+std::vector<backends::hdf5::NewAttribute> MakeAttributes(const backends::Node& array,
                                                          const model::Datatype& type);
+
+// Whether a part of `type` is a float of more than 64 bits. netCDF-C ends the program that
+// opens a file with one.
+bool HasWideFloat(const model::Datatype& type);
 
 }  // namespace ndlfs::fs::hdf5

@@ -135,6 +135,8 @@ bool IsComplex(Number number) {
   return number == Number::kComplex64 || number == Number::kComplex128;
 }
 
+std::optional<Number> NumberOfType(const model::Datatype& type) { return NumberOf(type); }
+
 std::vector<double> AsDoubles(Number number, backends::ConstByteSpan bytes) {
   switch (number) {
     case Number::kFloat16:

@@ -81,6 +81,9 @@ struct NumberArray {
   size_t rank() const { return shape.size(); }
 };
 
+// Of elements of a type: nullopt where these are no numbers, or arrays of them.
+std::optional<Number> NumberOfType(const model::Datatype& type);
+
 // nullopt where the elements are not numbers, there are none, or they are more bytes than a
 // file can have. A bool is the number 0 or 1, an enum its number, a time its count of units.
 std::optional<NumberArray> AsNumbers(const ArrayInput& input);

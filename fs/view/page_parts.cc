@@ -55,7 +55,8 @@ constexpr std::array kFileInfos = {
     FileInfo{"nc", "netCDF classic: the arrays of this group"},
     FileInfo{"h5", "HDF5 and netCDF-4: the arrays of this group and below"},
     FileInfo{"ome.tif", "OME-TIFF with all resolutions"},
-    FileInfo{"table.csv", "comma-separated values, an element a row"},
+    FileInfo{"csv", "comma-separated values, an element a row"},
+    FileInfo{"table.csv", "the same as values.csv"},
     FileInfo{"preview.png", "picture with axes and colours"},
     FileInfo{"thumbnail.png", "small picture alone"},
 };

@@ -16,6 +16,7 @@ namespace {
 using model::Result;
 
 constexpr std::string_view kText = ".txt";
+constexpr std::string_view kTable = ".csv";
 
 // A name in its parts: "values", "0,3:9", ".npy".
 struct PartName {
@@ -49,16 +50,20 @@ struct Part {
 };
 
 Result<Part> Cut(const ArrayInput& whole, const PartName& name) {
-  Part part{whole, "data" + std::string(name.extension)};
+  // A table makes the values of its columns itself.
+  const bool is_table = name.extension == kTable;
+  Part part{whole, (is_table ? name.Stem() : "data") + std::string(name.extension)};
   std::string stem = name.Stem();
   if (name.slice) {
     NDLFS_TRY(Selection selection, ParseSlice(whole, *name.slice));
     stem += fmt::format("[{}]", FormatSelection(selection, whole.shape));
     part.input = MakePart(whole, std::move(selection));
   }
-  if (name.is_unpacked) {
+  if (name.is_unpacked && !is_table) {
     auto values = MakeUnpacked(part.input, name.Form());
-    if (!values) return model::NotFound("there are no values other than the data");
+    if (!values)
+      return model::NotFound(
+          "no numbers, or attributes such as scale_factor that cannot be understood");
     part.input = *std::move(values);
   }
   part.input.stem = std::move(stem);

@@ -444,8 +444,7 @@ Result<std::string> Subtitle(const SamplePlan& plan,
   }
   if (meaning.is_labels) {
     const std::set<double> labels(samples.numbers.begin(), samples.numbers.end());
-    parts.push_back(fmt::format("{} labels are shown",
-                                labels.size() - labels.count(0)));
+    parts.push_back(fmt::format("{} labels are shown", labels.size() - labels.count(0)));
   }
   if (plan.x && plan.channels == 1 && !HasFinite(samples))
     parts.emplace_back("all values are missing");

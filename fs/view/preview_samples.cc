@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "backends/format/packing.h"
 #include "fs/view/array_part.h"
 #include "fs/view/attributes.h"
 #include "fs/view/converted_elements.h"
@@ -224,7 +225,7 @@ std::optional<double> FindMissing(const ArrayInput& values, Number number) {
   if (values.dtype.kind() == model::Datatype::Kind::kInteger && values.dtype.time()) {
     return static_cast<double>(std::numeric_limits<int64_t>::min());
   }
-  const auto missing = MissingValue(*values.node);
+  const auto missing = backends::MissingValueOf(*values.node);
   std::vector<std::byte> element(SizeOf(number));
   if (!missing || element.size() != values.dtype.size()) return std::nullopt;
   if (!model::EncodeElement(values.dtype, *missing, element)) return std::nullopt;
@@ -340,6 +341,7 @@ Result<SamplePlan> PlanPicture(const ArrayInput& input, PictureEffort effort) {
 }
 
 ArrayInput AsValues(ArrayInput input) {
+  input = AsCfNumbers(std::move(input));
   ElementConversion conversion = ToFloat32(input.dtype);
   if (conversion.converter) {
     input.dtype = conversion.type;

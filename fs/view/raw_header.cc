@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "backends/format/packing.h"
 #include "fs/view/attributes.h"
 
 namespace ndlfs::fs {
@@ -32,7 +33,7 @@ std::string NameInHeader(const ArrayInput& input) {
 }
 
 std::string MissingText(const ArrayInput& input) {
-  const auto missing = MissingValue(*input.node);
+  const auto missing = backends::MissingValueOf(*input.node);
   if (!missing) return {};
   if (const auto* integer = missing->integer()) return model::FormatInteger(*integer);
   return missing->real() == nullptr ? std::string() : fmt::format("{}", *missing->real());

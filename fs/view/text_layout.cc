@@ -48,12 +48,17 @@ size_t IntegerWidth(const Datatype& type) {
   }
 }
 
-// What would break a line, or a terminal, is shown as a question mark.
+// What would break a line, or a terminal, is shown as a question mark: the control characters
+// of ASCII, and those of Latin-1, which are two bytes in UTF-8. `text` is UTF-8, or one byte.
+// Writes no more bytes than it has.
 void CopyPrintable(std::string_view text, char* cell) {
-  std::transform(text.begin(), text.end(), cell, [](char c) {
-    const auto byte = static_cast<unsigned char>(c);
-    return byte < 0x20 || byte == 0x7f ? '?' : c;
-  });
+  for (size_t i = 0; i < text.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    const auto next = static_cast<unsigned char>(i + 1 < text.size() ? text[i + 1] : 0);
+    const bool is_c1 = byte == 0xC2 && next >= 0x80 && next < 0xA0;
+    if (is_c1) ++i;
+    *cell++ = is_c1 || byte < 0x20 || byte == 0x7f ? '?' : static_cast<char>(byte);
+  }
 }
 
 template <typename Number>

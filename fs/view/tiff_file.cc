@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: MIT
 #include "fs/view/tiff_file.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstring>
 #include <limits>
 #include <utility>
 
 #include "backends/base/checked.h"
 #include "fs/view/deferred_bytes.h"
+#include "fs/view/geo_keys.h"
+#include "fs/view/page_names.h"
 #include "fs/view/segmented_view.h"
 
 namespace ndlfs::fs {
@@ -38,21 +43,27 @@ enum Tag : uint16_t {
   kSamplesPerPixel = 277,
   kRowsPerStrip = 278,
   kStripByteCounts = 279,
+  kXResolution = 282,
+  kYResolution = 283,
   kPlanarConfiguration = 284,
+  kResolutionUnit = 296,
   kSubIfds = 330,
   kExtraSamples = 338,
   kSampleFormat = 339,
   kModelTransformation = 34264,
   kGeoKeyDirectory = 34735,
+  kGeoDoubleParams = 34736,
+  kGdalMetadata = 42112,
   kGdalNodata = 42113,
 };
 // All of them, at most.
-constexpr uint64_t kMostEntries = 18;
+constexpr uint64_t kMostEntries = 23;
 
 enum Type : uint16_t {
   kAscii = 2,
   kShort = 3,
   kLong = 4,
+  kRational = 5,
   kIfd = 13,
   kDouble = 12,
   kLong8 = 16,
@@ -206,12 +217,28 @@ class Head {
     uint64_t transform = 0;
     uint64_t keys = 0;
     uint64_t keys_count = 0;
+    uint64_t doubles = 0;
+    uint64_t doubles_count = 0;
+    uint64_t resolution = 0;  // of x, then y
+    uint64_t offsets = 0;     // of bands
+    uint64_t counts = 0;
+    uint64_t extra = 0;
+    uint64_t metadata = 0;
+    uint64_t metadata_bytes = 0;
+  };
+  // What is known when coordinates have been read.
+  struct Known {
+    std::optional<GeoTransform> transform;
+    TiffPixels pixels;
+    PageNames names;
   };
   // What is before the directories.
   struct Front {
     std::string bytes;
     Places places;
     bool has_place = false;
+    TiffPixels pixels;
+    std::string description;
   };
 
   // Copies from `skip` on as much as there is, and moves on.
@@ -223,7 +250,14 @@ class Head {
     offset += count;
   }
 
-  uint64_t pages() const { return content_.levels.front().raster.pages; }
+  static uint64_t PagesOf(const TiffContent& content) {
+    return content.has_bands ? 1 : content.levels.front().raster.pages;
+  }
+  uint64_t pages() const { return PagesOf(content_); }
+  // Numbers in a pixel of the file.
+  static uint64_t SamplesOf(const TiffContent& content, const Raster& raster) {
+    return content.has_bands ? raster.pages : raster.samples;
+  }
 
   static std::string Shorts(uint64_t value, uint64_t count) {
     std::string out;
@@ -231,9 +265,14 @@ class Head {
     return out;
   }
   static std::string Matrix(const std::optional<GeoTransform>& transform);
-  static std::vector<uint16_t> GeoKeys(const MapPlace& place);
-  static Places Share(const TiffContent& content, const std::optional<GeoTransform>& transform,
+  static std::string Metadata(const TiffContent& content, const PageNames& names);
+  static Places Share(const TiffContent& content, const Layout& layout, const Known& known,
                       SharedValues& values);
+  static void ShareBands(const TiffContent& content, const Layout& layout, const Known& known,
+                         SharedValues& values, Places& places);
+  Result<Known> ReadKnown() const;
+  void AddPlace(const Front& front, Directory& directory) const;
+  void AddPixels(const Front& front, Directory& directory) const;
   Result<Front> MakeFront() const;
   std::string MakeRecord(uint64_t page, const Front& front) const;
   Directory MakeDirectory(uint64_t page, size_t level, const Front& front) const;
@@ -247,44 +286,96 @@ class Head {
 // southern, too, which a scale and a tie point would not for all readers.
 std::string Head::Matrix(const std::optional<GeoTransform>& transform) {
   const GeoTransform t = transform.value_or(GeoTransform());
-  const std::array<double, 16> matrix = {t.dx, 0, 0, t.x0, 0, t.dy, 0, t.y0,
-                                         0,    0, 0, 0,    0, 0,    0, 1};
+  const std::array<double, 16> matrix = {
+      t.dx, t.x_of_line, 0, t.x0, t.y_of_pixel, t.dy, 0, t.y0, 0, 0, 0, 0, 0, 0, 0, 1};
   std::string out;
   for (const double number : matrix) Append(out, number);
   return out;
 }
 
-// GeoTIFF 1.1: model type, pixels are areas, and the code of the system.
-std::vector<uint16_t> Head::GeoKeys(const MapPlace& place) {
-  if (!place.epsg) return {};
-  constexpr uint16_t kModelType = 1024;
-  constexpr uint16_t kRasterType = 1025;
-  constexpr uint16_t kGeographicType = 2048;
-  constexpr uint16_t kProjectedType = 3072;
-  const uint16_t model = place.is_geographic ? 2 : 1;
-  const uint16_t system = place.is_geographic ? kGeographicType : kProjectedType;
-  return {1,           1, 0, 3,      // version, three keys
-          kModelType,  0, 1, model,  //
-          kRasterType, 0, 1, 1,      //
-          system,      0, 1, static_cast<uint16_t>(*place.epsg)};
+// GDAL's names of bands, all equally long: blanks follow short ones.
+std::string Head::Metadata(const TiffContent& content, const PageNames& names) {
+  if (!content.names) return {};
+  std::string text = "<GDALMetadata>\n";
+  for (uint64_t band = 0; band < content.levels.front().raster.pages; ++band) {
+    const std::string name = names.Of(band);
+    const std::string element = name.empty() ? std::string()
+                                             : fmt::format(
+                                                   "<Item name=\"DESCRIPTION\" sample=\"{}\" "
+                                                   "role=\"description\">{}</Item>",
+                                                   band, name);
+    constexpr size_t kMarkup = 72;
+    text += fmt::format("{:<{}}\n", element, PageNames::kMostBytes + kMarkup);
+  }
+  return text + "</GDALMetadata>\n";
 }
 
-Head::Places Head::Share(const TiffContent& content,
-                         const std::optional<GeoTransform>& transform, SharedValues& values) {
+std::string Rationals(const TiffPixels& pixels) {
+  // A millionth of the unit is exact, as in ImageJ.
+  constexpr double kPart = 1e6;
+  std::string out;
+  for (const double size : {pixels.width, pixels.height}) {
+    double below = std::round(size * kPart);
+    double above = kPart;
+    while (below > 0 && below < 1000 && above < 1e9) {
+      above *= 10;
+      below = std::round(size * above);
+    }
+    while (below > 4e9) {
+      above /= 10;
+      below = std::round(size * above);
+    }
+    Append(out, static_cast<uint32_t>(above));
+    Append(out, static_cast<uint32_t>(below));
+  }
+  return out;
+}
+
+// Bands are one strip each, and their values do not fit into entries.
+void Head::ShareBands(const TiffContent& content, const Layout& layout, const Known& known,
+                      SharedValues& values, Places& places) {
+  const Raster& raster = content.levels.front().raster;
+  const uint64_t data = layout.data.empty() ? 0 : layout.data.front();
+  std::string offsets;
+  std::string counts;
+  for (uint64_t band = 0; band < raster.pages; ++band) {
+    AppendOffset(offsets, layout.variant, data + band * raster.page_bytes());
+    AppendOffset(counts, layout.variant, raster.page_bytes());
+  }
+  places.offsets = values.Add(offsets);
+  places.counts = values.Add(counts);
+  places.extra = values.Add(Shorts(0, raster.pages - 1));
+  const std::string metadata = Metadata(content, known.names) + '\0';
+  places.metadata = values.Add(metadata);
+  places.metadata_bytes = content.names ? metadata.size() : 0;
+}
+
+Head::Places Head::Share(const TiffContent& content, const Layout& layout, const Known& known,
+                         SharedValues& values) {
   Places places;
   for (const TiffLevel& level : content.levels) {
     const Raster& raster = level.raster;
-    places.bits.push_back(values.Add(Shorts(8 * SizeOf(raster.number), raster.samples)));
-    places.formats.push_back(values.Add(Shorts(SampleFormatOf(raster.number), raster.samples)));
+    const uint64_t samples = SamplesOf(content, raster);
+    places.bits.push_back(values.Add(Shorts(8 * SizeOf(raster.number), samples)));
+    places.formats.push_back(values.Add(Shorts(SampleFormatOf(raster.number), samples)));
   }
-  places.description = values.Add(content.description + '\0');
+  const std::string description =
+      content.describe ? content.describe(known.pixels) : content.description;
+  places.description = values.Add(description + '\0');
   places.nodata = values.Add(content.nodata + '\0');
+  if (content.read_pixels) places.resolution = values.Add(Rationals(known.pixels));
+  if (content.has_bands) ShareBands(content, layout, known, values, places);
   if (!content.place) return places;
-  places.transform = values.Add(Matrix(transform));
-  std::string keys;
-  for (const uint16_t key : GeoKeys(*content.place)) Append(keys, key);
-  places.keys = values.Add(keys);
-  places.keys_count = keys.size() / 2;
+  places.transform = values.Add(Matrix(known.transform));
+  const GeoKeys keys = MakeGeoKeys(*content.place);
+  std::string shorts;
+  for (const uint16_t key : keys.shorts) Append(shorts, key);
+  places.keys = values.Add(shorts);
+  places.keys_count = keys.shorts.size();
+  std::string doubles;
+  for (const double number : keys.doubles) Append(doubles, number);
+  places.doubles = values.Add(doubles);
+  places.doubles_count = keys.doubles.size();
   return places;
 }
 
@@ -293,7 +384,7 @@ std::optional<Layout> Head::LayOut(const TiffContent& content, const Variant& va
   layout.variant = variant;
   layout.shared = TiffAligned(variant.file_header());
   SharedValues values(layout.shared);
-  Share(content, std::nullopt, values);
+  Share(content, layout, Known(), values);
   layout.directories = TiffAligned(layout.shared + values.text().size());
   layout.sub_offsets = TiffAligned(variant.ifd_bytes(kMostEntries));
   uint64_t end = layout.sub_offsets + TiffAligned((content.levels.size() - 1) * 8);
@@ -303,7 +394,7 @@ std::optional<Layout> Head::LayOut(const TiffContent& content, const Variant& va
     end += TiffAligned(variant.ifd_bytes(kMostEntries));
   }
   layout.record_bytes = end;
-  const uint64_t pages = content.levels.front().raster.pages;
+  const uint64_t pages = PagesOf(content);
   const auto records = backends::CheckedMultiply(pages, layout.record_bytes);
   const auto directories_end =
       records ? backends::CheckedAdd(layout.directories, *records) : std::nullopt;
@@ -320,14 +411,28 @@ std::optional<Layout> Head::LayOut(const TiffContent& content, const Variant& va
   return fits ? std::optional(layout) : std::nullopt;
 }
 
+Result<Head::Known> Head::ReadKnown() const {
+  Known known;
+  if (content_.place) {
+    NDLFS_TRY(known.transform, ReadGeoTransform(*content_.place));
+  }
+  if (content_.read_pixels) {
+    NDLFS_TRY(known.pixels, content_.read_pixels());
+  }
+  if (content_.names) {
+    NDLFS_TRY(known.names, PageNames::Read(*content_.names, content_.levels.front().raster));
+  }
+  return known;
+}
+
 // The header of the file, and the shared values.
 Result<Head::Front> Head::MakeFront() const {
-  std::optional<GeoTransform> transform;
-  if (content_.place) {
-    NDLFS_TRY(transform, ReadGeoTransform(*content_.place));
-  }
+  NDLFS_TRY(const Known known, ReadKnown());
   Front front;
-  front.has_place = transform.has_value();
+  front.has_place = known.transform.has_value();
+  front.pixels = known.pixels;
+  front.description =
+      content_.describe ? content_.describe(known.pixels) : content_.description;
   std::string& out = front.bytes;
   out = "II";
   if (layout_.variant.is_big) {
@@ -340,7 +445,7 @@ Result<Head::Front> Head::MakeFront() const {
   AppendOffset(out, layout_.variant, layout_.directories);
   out.resize(layout_.shared, '\0');
   SharedValues values(layout_.shared);
-  front.places = Share(content_, transform, values);
+  front.places = Share(content_, layout_, known, values);
   out += values.text();
   out.resize(layout_.directories, '\0');
   return front;
@@ -362,40 +467,69 @@ std::string Head::MakeRecord(uint64_t page, const Front& front) const {
   return out;
 }
 
+void Head::AddPixels(const Front& front, Directory& directory) const {
+  if (front.pixels.width <= 0 || front.pixels.height <= 0) return;
+  directory.Add(kXResolution, kRational, 1, front.places.resolution);
+  directory.Add(kYResolution, kRational, 1, front.places.resolution + 8);
+}
+
+void Head::AddPlace(const Front& front, Directory& directory) const {
+  const Places& places = front.places;
+  if (!front.has_place) return;
+  directory.Add(kModelTransformation, kDouble, 16, places.transform);
+  if (places.keys_count > 0) {
+    directory.Add(kGeoKeyDirectory, kShort, places.keys_count, places.keys);
+  }
+  if (places.doubles_count > 0) {
+    directory.Add(kGeoDoubleParams, kDouble, places.doubles_count, places.doubles);
+  }
+}
+
 // Entries ascend by their tags.
 Directory Head::MakeDirectory(uint64_t page, size_t level, const Front& front) const {
   const Raster& raster = content_.levels[level].raster;
   const Places& places = front.places;
+  const uint64_t samples = SamplesOf(content_, raster);
+  const bool has_many = content_.has_bands && samples > 1;
   Directory directory(layout_.variant);
   if (level > 0) directory.Add(kNewSubfileType, kLong, 1, 1);  // of reduced resolution
   directory.AddNumber(kImageWidth, raster.width);
   directory.AddNumber(kImageLength, raster.height);
-  directory.AddShorts(kBitsPerSample, 8 * SizeOf(raster.number), raster.samples,
-                      places.bits[level]);
+  directory.AddShorts(kBitsPerSample, 8 * SizeOf(raster.number), samples, places.bits[level]);
   directory.AddNumber(kCompression, 1);
   directory.AddNumber(kPhotometric, raster.samples > 1 ? 2 : 1);
-  if (level == 0 && page == 0 && !content_.description.empty()) {
-    directory.AddText(kImageDescription, content_.description, places.description);
+  if (level == 0 && page == 0 && !front.description.empty()) {
+    directory.AddText(kImageDescription, front.description, places.description);
   }
-  directory.AddOffset(kStripOffsets, layout_.data[level] + page * raster.page_bytes());
-  directory.AddNumber(kSamplesPerPixel, raster.samples);
+  if (has_many) {
+    directory.Add(kStripOffsets, layout_.variant.offset_type(), samples, places.offsets);
+  } else {
+    directory.AddOffset(kStripOffsets, layout_.data[level] + page * raster.page_bytes());
+  }
+  directory.AddNumber(kSamplesPerPixel, samples);
   directory.AddNumber(kRowsPerStrip, raster.height);
-  directory.AddOffset(kStripByteCounts, raster.page_bytes());
-  directory.AddNumber(kPlanarConfiguration, 1);
+  if (has_many) {
+    directory.Add(kStripByteCounts, layout_.variant.offset_type(), samples, places.counts);
+  } else {
+    directory.AddOffset(kStripByteCounts, raster.page_bytes());
+  }
+  if (level == 0) AddPixels(front, directory);
+  directory.AddNumber(kPlanarConfiguration, has_many ? 2 : 1);
+  const bool has_unit = level == 0 && front.pixels.width > 0 && front.pixels.height > 0;
+  if (has_unit) directory.AddNumber(kResolutionUnit, 1);  // that of the description
   const size_t subs = content_.levels.size() - 1;
   if (level == 0 && subs > 0) {
     const uint64_t begin = layout_.directories + page * layout_.record_bytes;
     const uint64_t place = subs == 1 ? begin + layout_.ifds[1] : begin + layout_.sub_offsets;
     directory.Add(kSubIfds, layout_.variant.ifd_type(), subs, place);
   }
+  if (has_many) directory.AddShorts(kExtraSamples, 0, samples - 1, places.extra);
   if (raster.samples == 4) directory.AddNumber(kExtraSamples, 2);  // alpha, not multiplied
-  directory.AddShorts(kSampleFormat, SampleFormatOf(raster.number), raster.samples,
+  directory.AddShorts(kSampleFormat, SampleFormatOf(raster.number), samples,
                       places.formats[level]);
-  if (front.has_place && level == 0) {
-    directory.Add(kModelTransformation, kDouble, 16, places.transform);
-  }
-  if (front.has_place && level == 0 && places.keys_count > 0) {
-    directory.Add(kGeoKeyDirectory, kShort, places.keys_count, places.keys);
+  if (level == 0) AddPlace(front, directory);
+  if (places.metadata_bytes > 0) {
+    directory.Add(kGdalMetadata, kAscii, places.metadata_bytes, places.metadata);
   }
   if (level == 0 && !content_.nodata.empty()) {
     directory.AddText(kGdalNodata, content_.nodata, places.nodata);
@@ -409,6 +543,18 @@ bool FitsTiff(const Raster& raster) {
   return raster.width <= kMostTiffPixels && raster.height <= kMostTiffPixels;
 }
 
+void AddPages(const TiffContent& content, const TiffLevel& level,
+              std::vector<Segment>& segments) {
+  if (!content.order) {
+    segments.push_back(AllOf(level.elements));
+    return;
+  }
+  const uint64_t bytes = level.raster.page_bytes();
+  for (uint64_t page = 0; page < level.raster.pages; ++page) {
+    segments.push_back(Elements{level.elements, content.order(page) * bytes, bytes});
+  }
+}
+
 Result<ViewPtr> MakeTiff(TiffContent content) {
   auto layout = Head::LayOut(content, {.is_big = false});
   if (!layout) layout = Head::LayOut(content, {.is_big = true});
@@ -417,11 +563,11 @@ Result<ViewPtr> MakeTiff(TiffContent content) {
   const auto head = std::make_shared<const Head>(content, *layout);
   const auto read = [head](uint64_t offset, ByteSpan out) { return head->Read(offset, out); };
   uint64_t end = layout->data.front();  // all before is a multiple of the alignment
-  const uint64_t held_bytes = layout->directories + content.description.size();
+  const uint64_t held_bytes = layout->directories + 2 * content.description.size();
   segments.push_back(MakeComputedBytes(end, read, held_bytes));
   for (size_t level = 0; level < content.levels.size(); ++level) {
     segments.push_back(Zeros{layout->data[level] - end});
-    segments.push_back(AllOf(content.levels[level].elements));
+    AddPages(content, content.levels[level], segments);
     end = layout->data[level] + content.levels[level].elements->size();
   }
   return MakeSegmentedView(std::move(segments));

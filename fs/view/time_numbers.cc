@@ -20,15 +20,11 @@ using backends::ByteSpan;
 using backends::ConstByteSpan;
 using backends::Packing;
 using backends::TimeReader;
-using model::Calendar;
-using model::Date;
 using model::Nanoseconds;
 using model::Result;
 using model::TimeScale;
 using Converter = backends::ElementConverter;
 
-constexpr Nanoseconds kDay = Nanoseconds{86400} * 1'000'000'000;
-constexpr Nanoseconds kFirstGregorian = -kDay * 141427;  // 1582-10-15
 constexpr double kMicrosecond = 1000;
 
 // Adding this to an integer of less than 51 bits leaves the integer in the low bits of the sum.
@@ -42,8 +38,7 @@ NDLFS_FORCE_INLINE double Nearest(double number) {
   return (number + kIntegerBits) - kIntegerBits;
 }
 
-// The times on Gregorian days that 64 bits have room for: nearly all there are. They need
-// neither wide numbers nor another calendar.
+// The times that 64 bits have room for: nearly all there are. They need no wide numbers.
 class NearTimes {
  public:
   // They are counted in `unit` nanoseconds. Without any, if that does not divide the origin and
@@ -52,11 +47,8 @@ class NearTimes {
     const Nanoseconds limit = (Nanoseconds{1} << 61) * unit;
     if (scale.origin % unit != 0 || scale.unit % unit != 0) return;
     if (scale.origin < -limit || scale.origin > limit || scale.unit > limit) return;
-    // A day more than is needed, as the ends are compared with rounded numbers.
-    const Nanoseconds first = scale.calendar == Calendar::kStandard
-                                  ? std::max(-limit, kFirstGregorian + kDay)
-                                  : -limit;
-    least_ = static_cast<int64_t>((first - scale.origin) / scale.unit) + 1;
+    // One more than is needed, as the ends are compared with rounded numbers.
+    least_ = static_cast<int64_t>((-limit - scale.origin) / scale.unit) + 1;
     most_ = static_cast<int64_t>((limit - scale.origin) / scale.unit) - 1;
     origin_ = static_cast<int64_t>(scale.origin / unit);
     step_ = static_cast<int64_t>(scale.unit / unit);
@@ -123,7 +115,6 @@ class TimeNumbers final : public Converter {
       : Converter(sizeof(T), sizeof(int64_t)),
         read_(scale, packing),
         near_(scale, unit),
-        calendar_(scale.calendar),
         unit_(unit) {}
 
   Result<void> Convert(ConstByteSpan from, ByteSpan to) const override {
@@ -216,13 +207,6 @@ class TimeNumbers final : public Converter {
   int64_t Count(std::optional<Nanoseconds> time) const {
     constexpr int64_t kNotATime = std::numeric_limits<int64_t>::min();
     if (!time) return kNotATime;
-    if (calendar_ == Calendar::kStandard && *time < kFirstGregorian) {
-      const Nanoseconds rest = ((*time % kDay) + kDay) % kDay;
-      const Date date = DateOf(calendar_, static_cast<int64_t>((*time - rest) / kDay));
-      // The days that only Julian years have are no datetime64.
-      if (!IsDate(Calendar::kProlepticGregorian, date)) return kNotATime;
-      *time = DaysOf(Calendar::kProlepticGregorian, date) * kDay + rest;
-    }
     const Nanoseconds rest = ((*time % unit_) + unit_) % unit_;
     const Nanoseconds count = (*time - rest) / unit_;
     const bool fits = count > kNotATime && count <= std::numeric_limits<int64_t>::max();
@@ -231,7 +215,6 @@ class TimeNumbers final : public Converter {
 
   const TimeReader<T> read_;
   const NearTimes near_;
-  const Calendar calendar_;
   const int64_t unit_;
 };
 

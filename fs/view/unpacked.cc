@@ -52,13 +52,14 @@ class SameBytes final : public Converter {
   }
 };
 
-// An array in which `converter` has made other elements.
+// An array in which `converter` has made other elements; null leaves them as they are.
 std::optional<ArrayInput> Converted(const ArrayInput& input,
                                     std::shared_ptr<const Converter> converter,
                                     const Datatype& type,
                                     const std::vector<std::string_view>& heeded) {
   ArrayInput values = input;
-  values.elements = ConvertElements(input.elements, {std::move(converter), type});
+  if (converter)
+    values.elements = ConvertElements(input.elements, {std::move(converter), type});
   if (!values.elements) return std::nullopt;
   auto node = std::make_shared<backends::Node>(*input.node);
   std::visit(
@@ -68,11 +69,13 @@ std::optional<ArrayInput> Converted(const ArrayInput& input,
         });
         if constexpr (!std::is_same_v<std::decay_t<decltype(entity)>, model::Group>) {
           entity.type = type;
+          if (values.elements == input.elements) return;
           entity.value.reset();
           entity.storage.fillvalue.reset();
         }
       },
       node->entity);
+  node->fill_is_missing = false;
   values.node = std::move(node);
   values.dtype = type;
   values.reader = nullptr;
@@ -93,17 +96,21 @@ bool IsSingle(const Attributes& attributes, const Packing& packing, Number numbe
   return (!packing.scale && !packing.offset) || backends::AreFactorsSingle(attributes);
 }
 
-// Numbers that are not packed in any way have no other values.
+// Numbers that stand for themselves.
+std::optional<ArrayInput> AsTheyAre(const ArrayInput& input) {
+  return Converted(input, nullptr, input.dtype, {});
+}
+
 std::optional<ArrayInput> UnpackNumbers(const ArrayInput& input, Number number,
                                         const Packing& packing) {
-  const bool reads_unsigned = packing.is_unsigned && IsSigned(number);
-  if (!packing.scale && !packing.offset && !packing.has_missing() && !reads_unsigned) {
-    return std::nullopt;
+  const bool is_same = TypeAsRead(packing, input.dtype) == input.dtype;
+  if (!packing.scale && !packing.offset && !packing.has_missing() && is_same) {
+    return AsTheyAre(input);
   }
   Datatype type;
   std::shared_ptr<const Converter> converter;
   if (!packing.scale && !packing.offset && !packing.has_missing()) {
-    type = Datatype::Integer(SizeOf(number), /*is_signed=*/false);
+    type = TypeAsRead(packing, input.dtype).WithOrder(model::ByteOrder::kLittle);
     converter = std::make_shared<const SameBytes>(SizeOf(number));
   } else {
     const bool is_single = IsSingle(input.node->attributes(), packing, number);
@@ -209,22 +216,6 @@ std::vector<std::string> Words(std::string_view text) {
   return words;
 }
 
-// Empty where the attributes name no flags, or bits of which several may be set.
-std::map<model::WideInt, std::string> FlagNames(const Attributes& attributes) {
-  constexpr size_t kMostFlags = 4096;
-  std::map<model::WideInt, std::string> names;
-  std::vector<model::Value> values;
-  if (FindAttribute(attributes, "flag_masks") != nullptr) return names;
-  if (!backends::TakeNumbers(attributes, "flag_values", values)) return names;
-  const std::vector<std::string> words = Words(TextOf(attributes, "flag_meanings"));
-  if (words.size() != values.size() || words.size() > kMostFlags) return names;
-  for (size_t i = 0; i < words.size(); ++i) {
-    const auto* number = values[i].integer();
-    if (number != nullptr) names.emplace(*number, words[i]);
-  }
-  return names;
-}
-
 std::optional<ArrayInput> NameFlags(const ArrayInput& input, Number number) {
   auto names = FlagNames(input.node->attributes());
   if (names.empty() || IsFloat(number) || IsComplex(number)) return std::nullopt;
@@ -244,24 +235,86 @@ std::optional<ArrayInput> NameFlags(const ArrayInput& input, Number number) {
                    {"flag_values", "flag_meanings"});
 }
 
+bool HasNumbers(const Datatype& type) {
+  const Datatype* item = &type;
+  while (item->kind() == Datatype::Kind::kArray) item = &item->base();
+  return item->kind() == Datatype::Kind::kInteger || item->kind() == Datatype::Kind::kFloat ||
+         item->is_complex();
+}
+
+bool IsPlain(const Packing& packing) {
+  return !packing.scale && !packing.offset && !packing.has_missing() && !packing.is_unsigned &&
+         !packing.is_signed;
+}
+
+// Dates of datetime64 as text.
+std::optional<ArrayInput> TextOfDates(const ArrayInput& input) {
+  ArrayInput dates = AsCfNumbers(input);
+  const auto scale = model::TimeScaleOf(dates.dtype);
+  if (!scale) return AsTheyAre(input);
+  Packing packing;
+  packing.missing.emplace_back(std::numeric_limits<int64_t>::min());  // NaT
+  return UnpackTimes(dates, Number::kInt64, packing, *scale, UnpackedForm::kText);
+}
+
 }  // namespace
 
+std::map<model::WideInt, std::string> FlagNames(
+    const std::vector<model::Attribute>& attributes) {
+  constexpr size_t kMostFlags = 4096;
+  std::map<model::WideInt, std::string> names;
+  std::vector<model::Value> values;
+  if (FindAttribute(attributes, "flag_masks") != nullptr) return names;
+  if (!backends::TakeNumbers(attributes, "flag_values", values)) return names;
+  const std::vector<std::string> words = Words(TextOf(attributes, "flag_meanings"));
+  if (words.size() != values.size() || words.size() > kMostFlags) return names;
+  for (size_t i = 0; i < words.size(); ++i) {
+    const auto* number = values[i].integer();
+    if (number != nullptr) names.emplace(*number, words[i]);
+  }
+  return names;
+}
+
+ArrayInput AsCfNumbers(ArrayInput input) {
+  if (!input.elements) return input;
+  ElementConversion conversion = ToCfTimes(input.dtype);
+  if (conversion.converter) {
+    auto elements = ConvertElements(input.elements, conversion);
+    if (elements) {
+      input.dtype = conversion.type;
+      input.elements = std::move(elements);
+    }
+    return input;
+  }
+  if (const auto packing = backends::ReadPacking(*input.node)) {
+    input.dtype = TypeAsRead(*packing, input.dtype);
+  }
+  return input;
+}
+
 std::optional<ArrayInput> MakeUnpacked(const ArrayInput& input, UnpackedForm form) {
-  const auto kind = input.dtype.kind();
-  if (kind != Datatype::Kind::kInteger && kind != Datatype::Kind::kFloat) return std::nullopt;
-  if (input.dtype.time() || !input.elements) return std::nullopt;
-  const auto numbers = AsNumbers(input);
-  if (!numbers) return std::nullopt;
-  const auto packing = backends::ReadPacking(input.node->attributes());
-  if (!packing) return std::nullopt;
+  if (!HasNumbers(input.dtype) || !input.elements) return std::nullopt;
+  if (input.dtype.kind() == Datatype::Kind::kInteger && input.dtype.time()) {
+    return form == UnpackedForm::kText ? TextOfDates(input) : AsTheyAre(input);
+  }
   const Attributes& attributes = input.node->attributes();
+  const auto packing = backends::ReadPacking(*input.node);
+  if (!packing) return std::nullopt;
+  if (ElementConversion wider = ToFloat32(input.dtype); wider.converter && !IsPlain(*packing)) {
+    ArrayInput floats = input;
+    floats.dtype = wider.type;
+    floats.elements = ConvertElements(input.elements, std::move(wider));
+    return MakeUnpacked(floats, form);
+  }
+  const auto number = NumberOfType(TypeAsRead(*packing, input.dtype));
+  if (!number) return IsPlain(*packing) ? AsTheyAre(input) : std::nullopt;
   const auto scale =
       model::ParseTimeUnits(TextOf(attributes, "units"), TextOf(attributes, "calendar"));
-  if (scale) return UnpackTimes(input, numbers->number, *packing, *scale, form);
+  if (scale) return UnpackTimes(input, *number, *packing, *scale, form);
   if (form == UnpackedForm::kText) {
-    if (auto flags = NameFlags(input, numbers->number)) return flags;
+    if (auto flags = NameFlags(input, *number)) return flags;
   }
-  return UnpackNumbers(input, numbers->number, *packing);
+  return UnpackNumbers(input, *number, *packing);
 }
 
 }  // namespace ndlfs::fs

@@ -4,8 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <limits>
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "fs/view/attributes.h"
 #include "fs/view/geometry.h"
@@ -68,18 +71,57 @@ std::optional<Envi> FittingEnvi(const ArrayInput& input) {
   return Envi{*raster, EnviTypeOf(raster->number), NameInHeader(input), MissingText(input)};
 }
 
-// North is up in ENVI: its pixels have no negative height. Maps that begin in the south have a
-// place in data.vrt and data.tif.
-std::string MapInfo(const MapPlace& place, const GeoTransform& t, const NumberText& text) {
-  const std::string corner =
-      fmt::format("1, 1, {}, {}, {}, {}", text(t.x0), text(t.y0), text(t.dx), text(-t.dy));
-  return fmt::format("map info = {{Geographic Lat/Lon, {}, {}, units=Degrees}}\n", corner,
-                     place.epsg == 4326 ? "WGS-84" : "North America 1983");
+// A system in the words of ENVI: a projection, and what follows the size of pixels.
+struct EnviSystem {
+  std::string projection;
+  std::string rest;
+  std::string unit;
+};
+
+// Of other maps ENVI's "Arbitrary" tells the place, and the system has a line of its own if
+// there is well-known text of the first version.
+EnviSystem SystemInEnvi(const MapPlace& place) {
+  const int epsg = place.system.epsg.value_or(0);
+  if (place.is_geographic) {
+    if (epsg == 4326) return EnviSystem{"Geographic Lat/Lon", "WGS-84", ", units=Degrees"};
+    if (epsg == 4269)
+      return EnviSystem{"Geographic Lat/Lon", "North America 1983", ", units=Degrees"};
+    if (epsg == 4267)
+      return EnviSystem{"Geographic Lat/Lon", "North America 1927", ", units=Degrees"};
+    return EnviSystem{"Arbitrary", "0, North", ", units=Degrees"};
+  }
+  struct Zones {
+    int first;
+    int last;
+    std::string_view side;
+    std::string_view datum;
+  };
+  static constexpr std::array<Zones, 4> kUtm = {
+      {{32601, 32660, "North", "WGS-84"},
+       {32701, 32760, "South", "WGS-84"},
+       {26901, 26923, "North", "North America 1983"},
+       {26701, 26722, "North", "North America 1927"}}};
+  for (const Zones& zones : kUtm) {
+    if (epsg < zones.first || epsg > zones.last) continue;
+    return EnviSystem{
+        "UTM", fmt::format("{}, {}, {}", epsg - zones.first + 1, zones.side, zones.datum),
+        ", units=Meters"};
+  }
+  return EnviSystem{"Arbitrary", "0, North", place.is_earth ? ", units=Meters" : ""};
 }
 
-// The systems that ENVI has a name for here.
-bool HasName(const std::optional<MapPlace>& place) {
-  return place && place->is_geographic && (place->epsg == 4326 || place->epsg == 4269);
+// North is up in ENVI: its pixels have no negative height. Maps that begin in the south, or are
+// turned, have a place in data.vrt and data.tif.
+std::string MapInfo(const EnviSystem& system, const MapPlace& place, const GeoTransform& t,
+                    const NumberText& text) {
+  std::string out =
+      fmt::format("map info = {{{}, 1, 1, {}, {}, {}, {}, {}{}}}\n", system.projection,
+                  text(t.x0), text(t.y0), text(t.dx), text(-t.dy), system.rest, system.unit);
+  const std::string& known = place.system.text;
+  if (known.starts_with("PROJCS[") && known.find('}') == std::string::npos) {
+    out += fmt::format("coordinate system string = {{{}}}\n", known);
+  }
+  return out;
 }
 
 std::string Render(const Envi& envi, const std::optional<MapPlace>& place,
@@ -94,7 +136,9 @@ std::string Render(const Envi& envi, const std::optional<MapPlace>& place,
   out += fmt::format("data type = {}\ninterleave = {}\nbyte order = 0\n", envi.type,
                      has_colours ? "bip" : "bsq");
   if (!envi.missing.empty()) out += fmt::format("data ignore value = {}\n", envi.missing);
-  if (transform && transform->dy < 0) out += MapInfo(*place, *transform, text);
+  const bool is_upright =
+      transform && transform->dy < 0 && transform->x_of_line == 0 && transform->y_of_pixel == 0;
+  if (is_upright) out += MapInfo(SystemInEnvi(*place), *place, *transform, text);
   return out;
 }
 
@@ -102,8 +146,7 @@ Result<ViewPtr> MakeEnvi(const ArrayInput& input) {
   const auto envi = FittingEnvi(input);
   if (!envi) return model::Unsupported("no ENVI header for {}", input.dtype.keyword());
   NDLFS_TRY(const Geometry geometry, DescribeGeometry(input, *AsNumbers(input)));
-  auto place = FindMapPlace(geometry, envi->raster);
-  if (!HasName(place)) place.reset();
+  const auto place = FindMapPlace(geometry, envi->raster);
   const auto read = [place]() -> Result<Transform> {
     if (!place) return std::nullopt;
     return ReadGeoTransform(*place);
@@ -111,7 +154,7 @@ Result<ViewPtr> MakeEnvi(const ArrayInput& input) {
   const auto render = [envi = *envi, place](const Transform& t, const NumberText& text) {
     return Render(envi, place, t, text);
   };
-  const Transform longest = place ? Transform({0, 1, 0, -1}) : std::nullopt;
+  const Transform longest = place ? Transform({0, 1, 0, -1, 0, 0}) : std::nullopt;
   return MakeSegmentedView({MakeTextHeader<Transform>(longest, read, render)});
 }
 

@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include "backends/format/packing.h"
 #include "fs/view/attributes.h"
 #include "fs/view/geometry.h"
 #include "fs/view/segmented_view.h"
@@ -142,7 +143,7 @@ std::string Render(const Fits& fits, const AllSteps& steps, const NumberText& te
 // As it is stored, before BZERO is added. Floats have NaN for this.
 std::optional<std::string> BlankOf(const ArrayInput& input, Number number) {
   if (BitsOf(number) < 0) return std::nullopt;
-  const auto missing = MissingValue(*input.node);
+  const auto missing = backends::MissingValueOf(*input.node);
   if (!missing || missing->integer() == nullptr) return std::nullopt;
   const int bits = BitsOf(number);
   const model::WideInt stored = *missing->integer() - ZeroOf(number);

@@ -175,9 +175,12 @@ std::string Render(const Grads& grads, const GradsCoordinates& coordinates,
   std::vector<double> y = roles.y ? coordinates[*roles.y] : std::vector<double>();
   const bool is_reversed = y.size() > 1 && Descends(y);
   if (is_reversed) std::ranges::reverse(y);
+  const GradsCalendar calendar =
+      roles.t ? GradsCalendarOf(axes[*roles.t].calendar) : GradsCalendar();
   std::string out = fmt::format("DSET ^{}\nTITLE {}\n", grads.raw_name, grads.name);
-  out += fmt::format("UNDEF {}\n", grads.missing);
-  out += fmt::format("OPTIONS little_endian {:4}\n", is_reversed ? "yrev" : "");
+  out += fmt::format("UNDEF {}\n{}", grads.missing, calendar.comment);
+  out += fmt::format("OPTIONS little_endian {}{}{:4}\n", calendar.option,
+                     calendar.option.empty() ? "" : " ", is_reversed ? "yrev" : "");
   out += Define("XDEF", axes[*roles.x], coordinates[*roles.x], text);
   out += roles.y ? Define("YDEF", axes[*roles.y], y, text) : "YDEF 1 LINEAR 1 1\n";
   out += roles.z ? DefineLevels(axes[*roles.z], coordinates[*roles.z], text)

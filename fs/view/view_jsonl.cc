@@ -18,6 +18,7 @@
 #include "cache/array_scan.h"
 #include "fs/view/array_part.h"
 #include "fs/view/json_text.h"
+#include "fs/view/size_finder.h"
 #include "fs/view/text_table.h"
 #include "fs/view/text_window.h"
 #include "fs/view/view_kinds.h"
@@ -442,7 +443,7 @@ class LineScan {
   std::atomic<bool> is_too_much_{false};
 };
 
-model::Error Refusal(const ScanLimits& limits) {
+model::Error JsonRefusal(const ScanLimits& limits) {
   return model::Limit(
              "more than {} bytes would have to be decoded to tell its size (--max-scan); "
              "`ndlfs cat --view jsonl` writes it",
@@ -450,94 +451,26 @@ model::Error Refusal(const ScanLimits& limits) {
       .value();
 }
 
-// The size of the text, and the table that comes with it: found once, for all
-// that ask. Thread-safe.
-class SizeFinder {
- public:
-  // `elements` must outlive it.
-  SizeFinder(const LineElements& elements, const ScanLimits& limits)
-      : elements_(elements), limits_(limits) {
-    if (elements_.count() == 0) {
-      table_ = std::make_shared<const TextTable>(TextLengths(0).Finish());
-    } else if (LineScan::IsTooMuch(elements_, limits.max_bytes)) {
-      refusal_ = Refusal(limits);
-    }
+// Finds the lengths of the lines of `elements`, which must outlive it.
+SizeFinder MakeJsonSizeFinder(const LineElements& elements, const ScanLimits& limits) {
+  if (elements.count() == 0) {
+    return {std::make_shared<const TextTable>(TextLengths(0).Finish()), std::nullopt, {}};
   }
-
-  // Null while it is not known.
-  std::shared_ptr<const TextTable> table() const EXCLUDES(mutex_) {
-    const model::MutexLock lock(mutex_);
-    return table_;
-  }
-  std::optional<model::Error> refusal() const EXCLUDES(mutex_) {
-    const model::MutexLock lock(mutex_);
-    return refusal_;
-  }
-
-  Result<uint64_t> Find() EXCLUDES(mutex_) {
-    {
-      const model::MutexLock lock(mutex_);
-      while (is_searching_) changed_.Wait(mutex_);
-      if (table_) return table_->text_size();
-      if (refusal_) return model::Propagate(*refusal_);
-      if (damage_) return model::Propagate(*damage_);
-      is_searching_ = true;
-    }
-    return Keep(Search());
-  }
-
- private:
-  struct Found {
-    Result<std::shared_ptr<const TextTable>> table;
-    bool is_too_much = false;
+  const bool is_too_much = LineScan::IsTooMuch(elements, limits.max_bytes);
+  const auto search = [&elements, limits]() -> SizeFinder::Found {
+    LineScan scan(elements, limits);
+    auto table = scan.Run();
+    if (table) return {std::make_shared<const TextTable>(*std::move(table))};
+    return {model::Propagate(table.error()),
+            scan.is_too_much() ? std::optional(JsonRefusal(limits)) : std::nullopt};
   };
-
-  // Nothing may be thrown past those that wait.
-  Found Search() const {
-    try {
-      LineScan scan(elements_, limits_);
-      auto table = scan.Run();
-      if (!table) return {model::Propagate(table.error()), scan.is_too_much()};
-      return {std::make_shared<const TextTable>(*std::move(table))};
-    } catch (const std::bad_alloc&) {
-      return {model::IoError(ENOMEM, "looking for the size")};
-    }
-  }
-
-  // What is wrong with the data stays so; failures of the system may pass.
-  Result<uint64_t> Keep(Found found) EXCLUDES(mutex_) {
-    const model::MutexLock lock(mutex_);
-    is_searching_ = false;
-    changed_.NotifyAll();
-    if (found.table) {
-      table_ = *std::move(found.table);
-      return table_->text_size();
-    }
-    const model::Error& error = found.table.error();
-    if (found.is_too_much) {
-      refusal_ = Refusal(limits_);
-      return model::Propagate(*refusal_);
-    }
-    if (!error.is_transient() && error.code() != model::ErrorCode::kInternal) {
-      damage_ = error;
-    }
-    return model::Propagate(error);
-  }
-
-  const LineElements& elements_;
-  const ScanLimits limits_;
-  mutable model::Mutex mutex_;
-  model::CondVar changed_;
-  bool is_searching_ GUARDED_BY(mutex_) = false;
-  std::shared_ptr<const TextTable> table_ GUARDED_BY(mutex_);
-  std::optional<model::Error> refusal_ GUARDED_BY(mutex_);
-  std::optional<model::Error> damage_ GUARDED_BY(mutex_);
-};
+  return {nullptr, is_too_much ? std::optional(JsonRefusal(limits)) : std::nullopt, search};
+}
 
 class JsonLines final : public View {
  public:
   JsonLines(LineElements elements, const ScanLimits& limits)
-      : elements_(std::move(elements)), finder_(elements_, limits) {}
+      : elements_(std::move(elements)), finder_(MakeJsonSizeFinder(elements_, limits)) {}
 
   std::optional<uint64_t> size() const override {
     const auto table = finder_.table();
@@ -612,7 +545,7 @@ const ArrayViewKind kJsonlView = {
       const LineElements elements(input);
       if (elements.count() == 0) return std::nullopt;
       if (!LineScan::IsTooMuch(elements, input.scan.max_bytes)) return std::nullopt;
-      return Refusal(input.scan);
+      return JsonRefusal(input.scan);
     },
     .make = [](const ArrayInput& input) -> Result<ViewPtr> {
       return std::make_shared<const JsonLines>(LineElements(input), input.scan);

@@ -9,11 +9,12 @@ namespace ndlfs::fs {
 
 std::span<const ArrayViewKind* const> ArrayViewKinds() {
   static constexpr std::array kKinds = {
-      &kNpyView,     &kRawView,       &kTextView,  &kJsonlView,   &kEnviView,  &kShortEnviView,
-      &kNrrdView,    &kMetaImageView, &kVrtView,   &kXdmfView,    &kBovView,   &kGradsView,
-      &kTiffView,    &kFitsView,      &kNiftiView, &kFortranView, &kTableView,
+      &kNpyView,       &kRawView,       &kTextView,      &kJsonlView,   &kEnviView,
+      &kShortEnviView, &kNrrdView,      &kMetaImageView, &kVrtView,     &kXdmfView,
+      &kBovView,       &kGradsView,     &kTiffView,      &kFitsView,    &kNiftiView,
+      &kFortranView,   &kValuesCsvView, &kTableView,     &kDataCsvView,
 #ifdef NDLFS_WITH_PNG
-      &kPreviewView, &kThumbnailView,
+      &kPreviewView,   &kThumbnailView,
 #endif
       &kPageView,
   };
@@ -26,7 +27,8 @@ std::span<const GroupViewKind* const> GroupViewKinds() {
 #ifdef NDLFS_WITH_HDF5
       &kHdf5View,
 #endif
-      &kOmeTiffView, &kGroupTableView, &kGroupPageView,
+      &kOmeTiffView,      &kGroupValuesCsvView, &kGroupTableView,
+      &kGroupDataCsvView, &kGroupPageView,
   };
   return kKinds;
 }

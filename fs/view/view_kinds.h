@@ -72,21 +72,25 @@ extern const ArrayViewKind kXdmfView;       // data.xmf
 extern const ArrayViewKind kBovView;        // data.bov
 extern const ArrayViewKind kGradsView;      // data.ctl
 // By name:
-extern const ArrayViewKind kTiffView;     // data.tif
-extern const ArrayViewKind kFitsView;     // data.fits
-extern const ArrayViewKind kNiftiView;    // data.nii
-extern const ArrayViewKind kFortranView;  // data.f77
-extern const ArrayViewKind kTableView;    // table.csv
-extern const ArrayViewKind kPageView;     // index.html
+extern const ArrayViewKind kTiffView;       // data.tif
+extern const ArrayViewKind kFitsView;       // data.fits
+extern const ArrayViewKind kNiftiView;      // data.nii
+extern const ArrayViewKind kFortranView;    // data.f77
+extern const ArrayViewKind kTableView;      // table.csv, another name of values.csv
+extern const ArrayViewKind kValuesCsvView;  // values.csv
+extern const ArrayViewKind kDataCsvView;    // data.csv
+extern const ArrayViewKind kPageView;       // index.html
 // preview.png is listed; not in builds without NDLFS_WITH_PNG:
 extern const ArrayViewKind kPreviewView;
 extern const ArrayViewKind kThumbnailView;  // thumbnail.png
 
-extern const GroupViewKind kNetcdfView;      // data.nc
-extern const GroupViewKind kHdf5View;        // data.h5, in builds with libhdf5
-extern const GroupViewKind kOmeTiffView;     // data.ome.tif
-extern const GroupViewKind kGroupTableView;  // table.csv
-extern const GroupViewKind kGroupPageView;   // index.html
+extern const GroupViewKind kNetcdfView;          // data.nc
+extern const GroupViewKind kHdf5View;            // data.h5, in builds with libhdf5
+extern const GroupViewKind kOmeTiffView;         // data.ome.tif
+extern const GroupViewKind kGroupTableView;      // table.csv, another name of values.csv
+extern const GroupViewKind kGroupValuesCsvView;  // values.csv
+extern const GroupViewKind kGroupDataCsvView;    // data.csv
+extern const GroupViewKind kGroupPageView;       // index.html
 
 // All kinds of files, in the order of a listing.
 std::span<const ArrayViewKind* const> ArrayViewKinds();

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "backends/base/json.h"
+#include "fs/view/classic_group.h"
 #include "fs/view/html_text.h"
 #include "fs/view/ome_image.h"
 #include "fs/view/page_lines.h"
@@ -393,6 +394,19 @@ std::string CountText(const Contents& contents) {
              : fmt::format("{}, {} of elements", text, FormatBytes(static_cast<double>(bytes)));
 }
 
+// Which programs do not read data.nc, where an array makes it CDF-5.
+std::string Cdf5Html(const Contents& contents) {
+  for (const Contents::Child& child : contents.arrays) {
+    if (!child.loaded.array || !classic::NeedsCdf5Unseen(*child.loaded.array)) continue;
+    return fmt::format(
+        "<p class=\"soft\"><code>data.nc</code> is CDF-5, because {} has integers of 64 bits. "
+        "GDAL, QGIS, R's terra, SciPy and programs with netCDF-C older than 4.4 do not read "
+        "that. <code>data.h5</code> is the same as netCDF-4.</p>\n",
+        HtmlName(child.name));
+  }
+  return {};
+}
+
 Result<ViewPtr> MakeGroupPage(const GroupInput& group) {
   const auto place = group.Place();
   const std::string& path = group.path();
@@ -414,6 +428,7 @@ Result<ViewPtr> MakeGroupPage(const GroupInput& group) {
   AddDimensions(contents.dimensions, path, page);
   page.Add(AttributesHtml(attributes));
   page.Add(FilesHtml(files));
+  page.Add(Cdf5Html(contents));
   page.Add(GroupLinesHtml(
       files, FolderOf(place.get(), path),
       FieldOf(contents.dimensions, attributes, FindOmeImage(group.node()).has_value())));

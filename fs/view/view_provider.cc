@@ -38,6 +38,16 @@ std::string_view StemOf(std::string_view file_name) {
   return dot == 0 ? file_name : file_name.substr(0, dot);
 }
 
+std::string WithExtension(std::string_view name, std::string_view extension) {
+  const std::string_view first = extension.substr(0, extension.find('.'));
+  const bool has_several = first.size() < extension.size();
+  const std::string ending = '.' + std::string(first);
+  if (has_several && name.size() > ending.size() && name.ends_with(ending)) {
+    name.remove_suffix(ending.size());
+  }
+  return fmt::format("{}.{}", name, extension);
+}
+
 ListedViews ListedViews::All() {
   ListedViews views;
   views.choice_ = Choice::kAll;

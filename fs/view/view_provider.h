@@ -192,6 +192,10 @@ std::string ResolveAlias(std::string_view stem, std::string_view name);
 // A name that is all extension stays as it is.
 std::string_view StemOf(std::string_view file_name);
 
+// "era5.nc" of "era5" and "nc". What the name ends in already is not said again:
+// "cells.ome.tif" of "cells.ome" and "ome.tif".
+std::string WithExtension(std::string_view name, std::string_view extension);
+
 // The short names of all kinds of files, of arrays and of groups.
 std::vector<std::string_view> ShortViewNames();
 

@@ -1,17 +1,27 @@
 // SPDX-License-Identifier: MIT
 //
-// Arrays as the columns of a table, in comma-separated values. Every row is equally wide, so
-// that any offset can be computed: numbers are right-aligned, and texts are filled up with
-// blanks. RFC 4180 says how texts with commas and quotes in them are quoted.
+// Arrays as the columns of a table, in comma-separated values: values.csv, which is also called
+// table.csv, and data.csv, which has the numbers of the store. RFC 4180 says how cells with
+// commas, quotes and line ends are quoted. Cells are not padded, so that only making the text
+// tells its size; a table of the places of rows finds any offset.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstring>
+#include <iterator>
+#include <map>
 #include <utility>
 #include <vector>
 
 #include "backends/base/checked.h"
-#include "fs/view/segmented_view.h"
-#include "fs/view/text_layout.h"
+#include "backends/store/cancellation.h"
+#include "backends/store/parallel.h"
+#include "fs/view/csv_cells.h"
+#include "fs/view/size_finder.h"
+#include "fs/view/text_table.h"
+#include "fs/view/text_window.h"
 #include "fs/view/view_kinds.h"
+#include "model/mutex.h"
 #include "model/path_name.h"
 
 namespace ndlfs::fs {
@@ -23,90 +33,107 @@ using model::Datatype;
 using model::Result;
 
 constexpr size_t kMostColumns = 4096;
+// Rows are made this many bytes of elements at a time.
+constexpr uint64_t kRowsBytes = uint64_t{256} << 10;
+// What a text of variable length is taken for before it is read.
+constexpr uint64_t kUsualText = 64;
 
-// A source of elements that some columns are made from.
-struct Input {
+// A source of elements that some columns are made from: of fixed size, or texts.
+struct CsvInput {
   std::shared_ptr<const ElementSource> elements;
-  size_t item;  // bytes of an element
+  size_t item = 0;                                    // bytes of an element
+  std::shared_ptr<const cache::ArrayReader> texts{};  // where `elements` is null
+
+  uint64_t row_bytes() const { return elements ? std::max<uint64_t>(item, 1) : kUsualText; }
 };
 
-struct Column {
+struct CsvTableColumn {
   std::string title;
   size_t input;   // which one
   size_t offset;  // in its elements
   size_t bytes;
-  TextLayout layout;
-  bool is_text;
-
-  // Of a text, every character may be a quote, which is written twice.
-  size_t width() const {
-    const size_t text = layout.line_size() - 1;
-    return is_text ? 2 * text + 2 : text;
-  }
+  CsvCellPtr cell;
 };
 
-struct Table {
-  std::vector<Input> inputs;
-  std::vector<Column> columns;
+struct CsvTable {
+  std::vector<CsvInput> inputs;
+  std::vector<CsvTableColumn> columns;
   uint64_t rows = 0;
+  ScanLimits limits;
 
-  size_t row_size() const {
-    size_t size = columns.size();  // commas, and a newline
-    for (const Column& column : columns) size += column.width();
-    return size;
+  // Bytes of elements in a row, about.
+  uint64_t row_bytes() const {
+    uint64_t bytes = 0;
+    for (const CsvInput& input : inputs) bytes += input.row_bytes();
+    return std::max<uint64_t>(bytes, 1);
   }
+  uint64_t rows_at_once() const { return std::max<uint64_t>(kRowsBytes / row_bytes(), 1); }
 };
 
 bool NeedsQuotes(std::string_view text) {
   return text.find_first_of(",\"\r\n") != std::string_view::npos;
 }
 
-// As many bytes as `text`, or more.
-std::string Quoted(std::string_view text) {
-  std::string out = "\"";
-  for (const char c : text) out += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return out + '"';
+void AppendQuoted(std::string_view text, std::string& out) {
+  out += '"';
+  for (const char c : text) out.append(c == '"' ? 2 : 1, c);
+  out += '"';
 }
 
-std::string Header(const Table& table) {
+std::string CsvHeader(const CsvTable& table) {
   std::string line;
-  for (const Column& column : table.columns) {
-    if (!line.empty()) line += ',';
-    line += NeedsQuotes(column.title) ? Quoted(column.title) : column.title;
+  for (const CsvTableColumn& column : table.columns) {
+    if (&column != &table.columns.front()) line += ',';
+    NeedsQuotes(column.title) ? AppendQuoted(column.title, line)
+                              : static_cast<void>(line += column.title);
   }
   return line + '\n';
 }
 
 // Adds a column for an element of `type`, or one for each of its members. False where there is
 // no text of them.
-bool AddColumns(const Datatype& type, std::string title, size_t offset, Table& table) {
+bool AddCsvColumns(const Datatype& type, CsvForm form, std::string title, size_t offset,
+                   CsvTable& table) {
   if (type.kind() == Datatype::Kind::kCompound) {
     if (type.members().empty()) return false;
     return std::ranges::all_of(type.members(), [&](const Datatype::Member& member) {
-      return AddColumns(member.type, title.empty() ? member.name : title + '.' + member.name,
-                        offset + member.offset, table);
+      return AddCsvColumns(member.type, form,
+                           title.empty() ? member.name : title + '.' + member.name,
+                           offset + member.offset, table);
     });
   }
-  auto layout = TextLayout::Make(type);
-  if (!layout || table.columns.size() == kMostColumns) return false;
-  table.columns.push_back({std::move(title), table.inputs.size(), offset, type.size(),
-                           *std::move(layout), type.kind() == Datatype::Kind::kString});
+  CsvCellPtr cell = type.is_fixed_size() ? MakeCsvCell(type, form) : nullptr;
+  if (!cell || table.columns.size() == kMostColumns) return false;
+  table.columns.push_back(
+      {std::move(title), table.inputs.size(), offset, type.size(), std::move(cell)});
   return true;
 }
 
-bool AddArray(const ArrayInput& array, std::string title, Table& table) {
-  if (array.shape.size() != 1 || !array.elements) return false;
+bool AddCsvArray(const ArrayInput& array, CsvForm form, std::string title, CsvTable& table) {
+  if (array.shape.size() != 1) return false;
   if (!table.inputs.empty() && array.shape[0] != table.rows) return false;
   table.rows = array.shape[0];
-  if (!AddColumns(array.dtype, std::move(title), 0, table)) return false;
-  table.inputs.push_back({array.elements, array.dtype.size()});
+  table.limits = array.scan;
+  if (array.dtype.kind() == Datatype::Kind::kCompound) {
+    if (!array.elements || !AddCsvColumns(array.dtype, form, std::move(title), 0, table)) {
+      return false;
+    }
+    table.inputs.push_back({array.elements, array.dtype.size()});
+    return true;
+  }
+  auto column = MakeCsvColumn(array, form);
+  if (!column || table.columns.size() == kMostColumns) return false;
+  const size_t size = column->type.size();
+  table.columns.push_back(
+      {std::move(title), table.inputs.size(), 0, size, std::move(column->cell)});
+  table.inputs.push_back({column->elements, size, column->elements ? nullptr : array.reader});
   return true;
 }
 
 // nullopt where there are no arrays, or one is no column of the table. The same questions as
 // those of data.nc: they end at the first array that does not fit.
-Result<std::optional<Table>> LoadTable(const GroupInput& group) {
-  Table table;
+Result<std::optional<CsvTable>> LoadCsvTable(const GroupInput& group, CsvForm form) {
+  CsvTable table;
   NDLFS_TRY(const auto names, group.List());
   for (const std::string& name : names) {
     NDLFS_TRY(const auto link, group.GetLink(name), name);
@@ -116,153 +143,262 @@ Result<std::optional<Table>> LoadTable(const GroupInput& group) {
       return model::Propagate(std::move(child).error(), name);
     }
     if (child && child->group) continue;
-    if (!child || !child->array || !AddArray(*child->array, name, table)) return std::nullopt;
+    if (!child || !child->array || !AddCsvArray(*child->array, form, name, table)) {
+      return std::nullopt;
+    }
   }
   if (table.columns.empty()) return std::nullopt;
   return table;
 }
 
-class TableTracker final : public ReadTracker {
+// Makes the lines of rows.
+class RowMaker {
  public:
-  TableTracker(const Table& table, cache::Prefetcher& prefetcher)
-      : row_size_(table.row_size()) {
-    for (const Input& input : table.inputs) {
-      trackers_.push_back({input.elements->TrackReader(prefetcher), input.item});
-    }
-  }
-  cache::Access OnRead(uint64_t offset, uint64_t size) override {
-    if (size == 0) return cache::Access::kOnward;
-    const uint64_t first = offset / row_size_;
-    const uint64_t count = (offset + size - 1) / row_size_ - first + 1;
-    for (const auto& [tracker, item] : trackers_) tracker->OnRead(first * item, count * item);
-    return cache::Access::kOnward;
-  }
-  void Expect(uint64_t offset) override {
-    for (const auto& [tracker, item] : trackers_) tracker->Expect(offset / row_size_ * item);
-  }
+  explicit RowMaker(const CsvTable& table) : table_(table) {}
 
- private:
-  const size_t row_size_;
-  std::vector<std::pair<std::unique_ptr<ReadTracker>, size_t>> trackers_;
-};
-
-// The lines without the header.
-class Rows final : public ElementSource {
- public:
-  Rows(Table table, uint64_t size)
-      : table_(std::move(table)), row_size_(table_.row_size()), size_(size) {
-    for (const Column& column : table_.columns) {
-      most_cell_ = std::max(most_cell_, column.layout.line_size());
+  // Appends the `count` rows from `first` on, and tells `noted` the length of each.
+  template <typename Note>
+  Result<void> Append(uint64_t first, uint64_t count, std::string& out, const Note& noted) {
+    std::vector<std::vector<std::byte>> elements(table_.inputs.size());
+    std::vector<std::vector<std::string>> texts(table_.inputs.size());
+    for (size_t i = 0; i < table_.inputs.size(); ++i) {
+      NDLFS_RETURN_IF_ERROR(Read(table_.inputs[i], first, count, elements[i], texts[i]));
     }
-  }
-
-  uint64_t size() const override { return size_; }
-  Result<void> Read(uint64_t offset, ByteSpan out, model::ByteOrder,
-                    cache::Access access) const override {
-    constexpr size_t kBatchBytes = size_t{256} << 10;
-    while (!out.empty()) {
-      const uint64_t skip = offset % row_size_;
-      const uint64_t most = std::max<uint64_t>(1, kBatchBytes / row_size_) * row_size_ - skip;
-      const size_t count = std::min<uint64_t>(out.size(), most);
-      const uint64_t rows = (skip + count + row_size_ - 1) / row_size_;
-      std::string text(rows * row_size_, ' ');
-      NDLFS_RETURN_IF_ERROR(Format(offset / row_size_, rows, text, access));
-      std::memcpy(out.data(), text.data() + skip, count);
-      out = out.subspan(count);
-      offset += count;
-    }
-    return {};
-  }
-  std::unique_ptr<ReadTracker> TrackReader(cache::Prefetcher& prefetcher) const override {
-    return std::make_unique<TableTracker>(table_, prefetcher);
-  }
-
- private:
-  // Writes `rows` rows from `first` on into `text`, which is blank.
-  Result<void> Format(uint64_t first, uint64_t rows, std::string& text,
-                      cache::Access access) const {
-    std::vector<std::vector<std::byte>> elements;
-    for (const Input& input : table_.inputs) {
-      std::vector<std::byte>& bytes = elements.emplace_back(rows * input.item);
-      NDLFS_RETURN_IF_ERROR(
-          input.elements->Read(first * input.item, bytes, model::ByteOrder::kLittle, access));
-    }
-    std::vector<char> line(most_cell_);
-    char* at = text.data();
-    for (uint64_t row = 0; row < rows; ++row) {
-      for (const Column& column : table_.columns) {
-        const size_t item = table_.inputs[column.input].item;
-        const ConstByteSpan element = ConstByteSpan(elements[column.input])
-                                          .subspan(row * item + column.offset, column.bytes);
-        column.layout.Format(element, line.data());
-        WriteCell(column, {line.data(), column.layout.line_size() - 1}, at);
-        at += column.width();
-        *at++ = &column == &table_.columns.back() ? '\n' : ',';
+    for (uint64_t row = 0; row < count; ++row) {
+      const size_t begin = out.size();
+      for (const CsvTableColumn& column : table_.columns) {
+        if (&column != &table_.columns.front()) out += ',';
+        const CsvInput& input = table_.inputs[column.input];
+        const ConstByteSpan element =
+            input.elements ? ConstByteSpan(elements[column.input])
+                                 .subspan(row * input.item + column.offset, column.bytes)
+                           : backends::AsBytes(texts[column.input][row]);
+        NDLFS_RETURN_IF_ERROR(AppendCell(column, element, out),
+                              fmt::format("row {}", first + row));
       }
+      out += '\n';
+      noted(row, out.size() - begin);
     }
     return {};
   }
-  static void WriteCell(const Column& column, std::string_view text, char* at) {
-    if (!column.is_text || !NeedsQuotes(text)) {
-      std::memcpy(at, text.data(), text.size());
-      return;
+
+ private:
+  static Result<void> Read(const CsvInput& input, uint64_t first, uint64_t count,
+                           std::vector<std::byte>& elements, std::vector<std::string>& texts) {
+    if (input.elements) {
+      elements.resize(count * input.item);
+      return input.elements->Read(first * input.item, elements, model::ByteOrder::kLittle,
+                                  cache::Access::kOnward);
     }
-    const std::string quoted = Quoted(text);
-    // Blanks before the closing quote, or they would stand behind the field.
-    std::memcpy(at, quoted.data(), quoted.size() - 1);
-    at[column.width() - 1] = '"';
+    texts.reserve(count);
+    return input.texts->Visit(first, count, [&](ConstByteSpan element) {
+      texts.emplace_back(backends::AsText(element));
+      return true;
+    });
   }
 
-  const Table table_;
-  const size_t row_size_;
-  const uint64_t size_;
-  size_t most_cell_ = 0;
+  Result<void> AppendCell(const CsvTableColumn& column, ConstByteSpan element,
+                          std::string& out) {
+    const size_t begin = out.size();
+    NDLFS_RETURN_IF_ERROR(column.cell->Append(element, out));
+    const std::string_view text = std::string_view(out).substr(begin);
+    // An empty line would be no row.
+    const bool is_blank_line = text.empty() && table_.columns.size() == 1;
+    if (!is_blank_line && !NeedsQuotes(text)) return {};
+    const std::string plain(text);
+    out.resize(begin);
+    AppendQuoted(plain, out);
+    return {};
+  }
+
+  const CsvTable& table_;
 };
 
-Result<ViewPtr> MakeTable(Table table) {
-  const auto size = backends::CheckedMultiply(table.rows, table.row_size());
-  if (!size || *size > backends::kMaxViewSize) {
-    return model::Limit("more than {} bytes of text", backends::kMaxViewSize);
-  }
-  std::string header = Header(table);
-  return MakeSegmentedView({Literal(std::move(header)),
-                            AllOf(std::make_shared<const Rows>(std::move(table), *size))});
+model::Error CsvRefusal(const ScanLimits& limits) {
+  return model::Limit(
+             "more than {} bytes would have to be decoded to tell its size (--max-scan); "
+             "`ndlfs cat --view values.csv` writes it",
+             limits.max_bytes)
+      .value();
 }
 
-bool IsStructs(const ArrayInput& input) {
-  Table table;
+// Makes all rows to know their lengths. `table` must outlive it.
+SizeFinder MakeCsvSizeFinder(const CsvTable& table) {
+  if (table.rows == 0) {
+    return {std::make_shared<const TextTable>(TextLengths(0).Finish()), std::nullopt, {}};
+  }
+  const auto bytes = backends::CheckedMultiply(table.rows, table.row_bytes());
+  const bool is_too_much = !bytes || *bytes > table.limits.max_bytes;
+  const auto search = [&table]() -> SizeFinder::Found {
+    TextLengths lengths(table.rows);
+    const uint64_t batch = table.rows_at_once();
+    auto done = backends::RunInParallel(
+        table.limits.threads, (table.rows + batch - 1) / batch, [&](size_t i) -> Result<void> {
+          NDLFS_RETURN_IF_ERROR(backends::CancellationScope::Check());
+          const uint64_t first = i * batch;
+          std::string text;
+          return RowMaker(table).Append(
+              first, std::min(batch, table.rows - first), text,
+              [&](uint64_t row, size_t length) { lengths.Add(first + row, length); });
+        });
+    if (!done) return {model::Propagate(std::move(done).error())};
+    return {std::make_shared<const TextTable>(lengths.Finish())};
+  };
+  return {nullptr, is_too_much ? std::optional(CsvRefusal(table.limits)) : std::nullopt,
+          search};
+}
+
+class CsvView final : public View {
+ public:
+  explicit CsvView(CsvTable table)
+      : table_(std::move(table)),
+        header_(CsvHeader(table_)),
+        finder_(MakeCsvSizeFinder(table_)) {}
+
+  std::optional<uint64_t> size() const override {
+    const auto known = finder_.table();
+    return known ? std::optional(header_.size() + known->text_size()) : std::nullopt;
+  }
+  Result<uint64_t> FindSize() const override {
+    NDLFS_TRY(const uint64_t rows, finder_.Find());
+    return header_.size() + rows;
+  }
+  uint64_t scan_bytes() const override {
+    if (size()) return 0;
+    return backends::CheckedMultiply(table_.rows, table_.row_bytes())
+        .value_or(backends::kMaxViewSize);
+  }
+  std::optional<model::Error> refusal() const override { return finder_.refusal(); }
+  uint64_t held_bytes() const override {
+    const auto known = finder_.table();
+    return header_.size() + (known ? known->held_bytes() : 0);
+  }
+
+  Result<size_t> Read(uint64_t offset, ByteSpan out) const override {
+    size_t of_header = 0;
+    if (offset < header_.size()) {
+      of_header = std::min<uint64_t>(out.size(), header_.size() - offset);
+      std::memcpy(out.data(), header_.data() + offset, of_header);
+    }
+    if (of_header == out.size()) return of_header;
+    NDLFS_TRY(const size_t of_rows,
+              ReadRows(offset + of_header - header_.size(), out.subspan(of_header)));
+    return of_header + of_rows;
+  }
+
+ private:
+  // A place in the text of the rows.
+  struct Place {
+    uint64_t position = 0;
+    uint64_t row = 0;
+  };
+
+  Result<size_t> ReadRows(uint64_t offset, ByteSpan out) const {
+    Place at = NotedBefore(offset);
+    const auto known = finder_.table();
+    if (known) {
+      if (offset >= known->text_size()) return size_t{0};
+      out = out.first(std::min<uint64_t>(out.size(), known->text_size() - offset));
+      const TextTable::Place place = known->Before(offset);
+      if (at.position < place.position) at = {place.position, place.element};
+    }
+    TextWindow window(at.position, offset, out);
+    RowMaker rows(table_);
+    std::string text;
+    while (!window.full() && at.row < table_.rows) {
+      NDLFS_RETURN_IF_ERROR(backends::CancellationScope::Check());
+      const uint64_t count = std::min(table_.rows_at_once(), table_.rows - at.row);
+      text.clear();
+      Place last = at;
+      const uint64_t end = offset + out.size();
+      NDLFS_RETURN_IF_ERROR(rows.Append(at.row, count, text, [&](uint64_t, size_t length) {
+        if (last.position + length <= end) last = {last.position + length, last.row + 1};
+      }));
+      window.Append(text);
+      Note(last);
+      at = {window.position(), at.row + count};
+    }
+    if (known && window.filled() != out.size()) {
+      return model::Stale("the text has become shorter");
+    }
+    return window.filled();
+  }
+
+  // Where readers left off, so that going on costs no more than what is new.
+  Place NotedBefore(uint64_t position) const EXCLUDES(mutex_) {
+    const model::MutexLock lock(mutex_);
+    const auto after = noted_.upper_bound(position);
+    if (after == noted_.begin()) return {};
+    return {std::prev(after)->first, std::prev(after)->second};
+  }
+  void Note(const Place& place) const EXCLUDES(mutex_) {
+    constexpr size_t kMostNoted = 256;
+    const model::MutexLock lock(mutex_);
+    if (noted_.size() >= kMostNoted) noted_.erase(noted_.begin());
+    noted_.emplace(place.position, place.row);
+  }
+
+  const CsvTable table_;
+  const std::string header_;
+  mutable SizeFinder finder_;
+  mutable model::Mutex mutex_;
+  mutable std::map<uint64_t, uint64_t> noted_ GUARDED_BY(mutex_);  // rows by position
+};
+
+template <CsvForm form>
+bool IsCsvOfStructs(const ArrayInput& input) {
+  CsvTable table;
   return input.dtype.kind() == Datatype::Kind::kCompound && !input.dtype.is_complex() &&
-         AddArray(input, "", table);
+         AddCsvArray(input, form, "", table);
+}
+
+template <CsvForm form>
+Result<ViewPtr> MakeCsvOfStructs(const ArrayInput& input) {
+  CsvTable table;
+  if (!AddCsvArray(input, form, "", table)) return model::Unsupported("elements are no rows");
+  return std::make_shared<const CsvView>(std::move(table));
+}
+
+bool IsUnlistedArray(const ArrayInput&) { return false; }
+bool IsUnlistedGroup(const GroupInput&) { return false; }
+
+template <CsvForm form>
+bool IsCsvOfGroup(const GroupInput& group) {
+  const auto table = LoadCsvTable(group, form);
+  return !table || table->has_value();  // a failure is told when the file is made
+}
+
+template <CsvForm form>
+Result<ViewPtr> MakeCsvOfGroup(const GroupInput& group) {
+  NDLFS_TRY(auto table, LoadCsvTable(group, form));
+  if (!table) return model::NotFound("the arrays are no columns of one table");
+  return std::make_shared<const CsvView>(*std::move(table));
+}
+
+template <CsvForm form>
+constexpr ArrayViewKind CsvOfArray(std::string_view file_name) {
+  return {.file_name = file_name,
+          .is_text = true,
+          .applies_to = &IsCsvOfStructs<form>,
+          .is_listed = &IsUnlistedArray,
+          .make = &MakeCsvOfStructs<form>};
+}
+template <CsvForm form>
+constexpr GroupViewKind CsvOfGroup(std::string_view file_name) {
+  return {.file_name = file_name,
+          .is_text = true,
+          .applies_to = &IsCsvOfGroup<form>,
+          .is_listed = &IsUnlistedGroup,
+          .make = &MakeCsvOfGroup<form>};
 }
 
 }  // namespace
 
-const ArrayViewKind kTableView = {
-    .file_name = "table.csv",
-    .is_text = true,
-    .applies_to = &IsStructs,
-    .is_listed = [](const ArrayInput&) { return false; },
-    .make = [](const ArrayInput& input) -> Result<ViewPtr> {
-      Table table;
-      if (!AddArray(input, "", table)) return model::Unsupported("elements are no rows");
-      return MakeTable(std::move(table));
-    },
-};
-
-const GroupViewKind kGroupTableView = {
-    .file_name = "table.csv",
-    .is_text = true,
-    .applies_to =
-        [](const GroupInput& group) {
-          const auto table = LoadTable(group);
-          return !table || table->has_value();  // a failure is told when the file is made
-        },
-    .is_listed = [](const GroupInput&) { return false; },
-    .make = [](const GroupInput& group) -> Result<ViewPtr> {
-      NDLFS_TRY(auto table, LoadTable(group));
-      if (!table) return model::NotFound("the arrays are no columns of one table");
-      return MakeTable(*std::move(table));
-    },
-};
+const ArrayViewKind kTableView = CsvOfArray<CsvForm::kValues>("table.csv");
+const ArrayViewKind kValuesCsvView = CsvOfArray<CsvForm::kValues>("values.csv");
+const ArrayViewKind kDataCsvView = CsvOfArray<CsvForm::kStored>("data.csv");
+const GroupViewKind kGroupTableView = CsvOfGroup<CsvForm::kValues>("table.csv");
+const GroupViewKind kGroupValuesCsvView = CsvOfGroup<CsvForm::kValues>("values.csv");
+const GroupViewKind kGroupDataCsvView = CsvOfGroup<CsvForm::kStored>("data.csv");
 
 }  // namespace ndlfs::fs

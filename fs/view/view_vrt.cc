@@ -7,6 +7,7 @@
 #include <array>
 #include <cstring>
 #include <limits>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -14,6 +15,7 @@
 
 #include "fs/view/attributes.h"
 #include "fs/view/geometry.h"
+#include "fs/view/page_names.h"
 #include "fs/view/raw_header.h"
 #include "fs/view/segmented_view.h"
 #include "fs/view/view_kinds.h"
@@ -70,6 +72,7 @@ struct Vrt {
   std::string unit;
   std::string scale;
   std::string offset;
+  bool has_names = false;
 
   uint64_t bands() const { return raster.pages * raster.samples; }
 };
@@ -126,16 +129,21 @@ std::string RenderPlace(const MapPlace& place, const Transform& transform,
                         const NumberText& text) {
   if (!transform) return {};
   std::string out;
-  if (place.epsg) {
-    out += fmt::format("  <SRS>EPSG:{}</SRS>\n", *place.epsg);
+  if (place.system.epsg) {
+    out += fmt::format("  <SRS>EPSG:{}</SRS>\n", *place.system.epsg);
+  } else if (!place.system.text.empty()) {
+    out += fmt::format("  <SRS>{}</SRS>\n", EscapeXml(place.system.text));
   }
-  return out + fmt::format("  <GeoTransform>{}, {}, 0, {}, 0, {}</GeoTransform>\n",
-                           text(transform->x0), text(transform->dx), text(transform->y0),
+  return out + fmt::format("  <GeoTransform>{}, {}, {}, {}, {}, {}</GeoTransform>\n",
+                           text(transform->x0), text(transform->dx),
+                           transform->x_of_line == 0 ? "0" : text(transform->x_of_line),
+                           text(transform->y0),
+                           transform->y_of_pixel == 0 ? "0" : text(transform->y_of_pixel),
                            text(transform->dy));
 }
 
-// All bands are equally long: their numbers have blanks before them.
-std::string RenderBand(const Vrt& vrt, uint64_t band) {
+// All bands are equally long: their numbers have blanks before them, their names behind them.
+std::string RenderBand(const Vrt& vrt, uint64_t band, const std::string& name) {
   const Raster& raster = vrt.raster;
   const uint64_t page = band / raster.samples;
   const uint64_t offset =
@@ -144,6 +152,11 @@ std::string RenderBand(const Vrt& vrt, uint64_t band) {
       "  <VRTRasterBand dataType=\"{}\" band=\"{}\" subClass=\"VRTRawRasterBand\"{}>\n",
       VrtTypeOf(raster.number), band + 1,
       std::string(5 - fmt::formatted_size("{}", band + 1), ' '));
+  if (vrt.has_names) {
+    const std::string element =
+        name.empty() ? std::string() : fmt::format("<Description>{}</Description>", name);
+    out += fmt::format("    {:<{}}\n", element, PageNames::kMostBytes + 27);
+  }
   if (raster.samples > 1) {
     static constexpr std::array<std::string_view, 4> kColours = {
         "  <ColorInterp>Red</ColorInterp>  \n", "  <ColorInterp>Green</ColorInterp>\n",
@@ -164,11 +177,15 @@ std::string RenderBand(const Vrt& vrt, uint64_t band) {
 }
 
 // Any part of the bands, which may be many.
-Segment MakeBands(const Vrt& vrt) {
-  const uint64_t length = RenderBand(vrt, 0).size();
-  const auto read = [vrt, length](uint64_t offset, ByteSpan out) -> Result<void> {
+Segment MakeBands(const Vrt& vrt, const Geometry& geometry) {
+  const uint64_t length = RenderBand(vrt, 0, "").size();
+  const auto names = std::make_shared<const Deferred<PageNames>>(
+      [geometry, raster = vrt.raster] { return PageNames::Read(geometry, raster); });
+  const auto read = [vrt, length, names](uint64_t offset, ByteSpan out) -> Result<void> {
+    NDLFS_TRY(const auto known, names->Get());
     while (!out.empty()) {
-      const std::string band = RenderBand(vrt, offset / length);
+      const uint64_t number = offset / length;
+      const std::string band = RenderBand(vrt, number, known->Of(number));
       const uint64_t skip = offset % length;
       const uint64_t count = std::min<uint64_t>(out.size(), length - skip);
       std::memcpy(out.data(), band.data() + skip, count);
@@ -181,9 +198,10 @@ Segment MakeBands(const Vrt& vrt) {
 }
 
 Result<ViewPtr> MakeVrt(const ArrayInput& input) {
-  const auto vrt = FittingVrt(input);
+  auto vrt = FittingVrt(input);
   if (!vrt) return model::Unsupported("no VRT for {}", input.dtype.keyword());
   NDLFS_TRY(const Geometry geometry, DescribeGeometry(input, *AsNumbers(input)));
+  vrt->has_names = PageNames::MayHave(geometry, vrt->raster);
   std::vector<Segment> segments;
   segments.push_back(Literal(fmt::format("<VRTDataset rasterXSize=\"{}\" rasterYSize=\"{}\">\n",
                                          vrt->raster.width, vrt->raster.height)));
@@ -192,9 +210,9 @@ Result<ViewPtr> MakeVrt(const ArrayInput& input) {
     const auto render = [place](const Transform& transform, const NumberText& text) {
       return RenderPlace(*place, transform, text);
     };
-    segments.push_back(MakeTextHeader<Transform>(GeoTransform(), read, render));
+    segments.push_back(MakeTextHeader<Transform>(GeoTransform{0, 1, 0, 1, 1, 1}, read, render));
   }
-  segments.push_back(MakeBands(*vrt));
+  segments.push_back(MakeBands(*vrt, geometry));
   segments.push_back(Literal("</VRTDataset>\n"));
   return MakeSegmentedView(std::move(segments));
 }

@@ -15,6 +15,8 @@ struct Diagnostic {
   int column = 1;       // from 1, in bytes
   std::string path;     // path name of the entity; empty if there is none
   std::string message;  // the error, and the expectation
+  // The document is valid, and this version cannot show what it describes.
+  bool is_unsupported = false;
 };
 
 // "FILE:LINE:COLUMN: path name: message", without a newline.

@@ -30,17 +30,17 @@ constexpr size_t kMaxReferenceLengths = 4;
 // need.
 constexpr size_t kMemoryPerValue = 100;
 
-// Attributes and arrays; each takes about 400 bytes, however short its entry.
-constexpr size_t kMaxEntities = 1'500'000;
-
 enum class Owner { kNdarray, kDimCoord, kAttribute };
 
 // Reads entities, and reports their errors to the context. One error makes the
 // document fail, so that the entity returned then does not matter.
 class EntityReader {
  public:
-  EntityReader(NdlContext& context, const NdlDocument& document, size_t max_reference_bytes)
-      : context_(context), document_(document), max_reference_bytes_(max_reference_bytes) {}
+  EntityReader(NdlContext& context, const NdlDocument& document, const NdlLimits& limits)
+      : context_(context),
+        document_(document),
+        max_reference_bytes_(kMaxReferenceLengths * limits.bytes),
+        max_entities_(limits.entities) {}
 
   Group ReadGroup(const NdlGroup& source, std::string_view name);
   // Sum of the lengths of the path names in references.
@@ -94,6 +94,7 @@ class EntityReader {
   NdlContext& context_;
   const NdlDocument& document_;
   const size_t max_reference_bytes_;
+  const size_t max_entities_;
   size_t reference_bytes_ = 0;
   size_t entities_ = 0;
 };
@@ -206,11 +207,11 @@ void EntityReader::ForEachArray(const NdlGroup& source, const NdlFields& fields,
 }
 
 bool EntityReader::CountEntity(const YamlNode& key) {
-  if (entities_ == kMaxEntities) {
+  if (entities_ == max_entities_) {
     context_.Error(key, "more than {} attributes, dimension coordinates and ndarrays",
-                   kMaxEntities);
+                   max_entities_);
   }
-  return entities_++ < kMaxEntities;
+  return entities_++ < max_entities_;
 }
 
 // Reports an array, at `key`, whose name is not valid or is already taken in
@@ -701,6 +702,7 @@ ParsedDocument ReadNdl(std::string_view text, std::string_view file_name,
   YamlLimits yaml_limits;
   yaml_limits.bytes = limits.bytes;
   yaml_limits.nodes = limits.values;
+  yaml_limits.lookahead = limits.lookahead;
   const auto tree = ParseYaml(text, yaml_limits);
   if (!tree) return Refuse(tree.error());
   if (!tree->root()) {
@@ -712,7 +714,7 @@ ParsedDocument ReadNdl(std::string_view text, std::string_view file_name,
   }
   NdlContext context;
   const NdlDocument document(context, *tree->root());
-  EntityReader reader(context, document, kMaxReferenceLengths * limits.bytes);
+  EntityReader reader(context, document, limits);
   Group root = reader.ReadGroup(document.root(), "");
   ParsedDocument parsed;
   parsed.memory =

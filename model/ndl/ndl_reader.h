@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -20,11 +21,18 @@ inline constexpr size_t kMaxNdlBytes = size_t{64} << 20;
 struct NdlLimits {
   size_t bytes = kMaxNdlBytes;
   size_t values = 8'000'000;  // YAML nodes: names, numbers, lists ...
+  // Attributes and arrays; each takes about 400 bytes, however short its entry.
+  size_t entities = 1'500'000;
+  // Indicators of a collection in flow style, which all are in memory at once.
+  size_t lookahead = 1'000'000;
 };
 
 struct ParsedDocument {
   // Set if the document has no errors.
   std::optional<File> file;
+  // Path names of objects in the sources of the document that it leaves out, and of their
+  // attributes: "/sst" and "/sst@units".
+  std::vector<std::string> left_out = {};
   // An upper estimate of the bytes of memory that `file` takes.
   size_t memory = 0;
   // The errors by line, about a hundred at most.

@@ -149,7 +149,11 @@ Diagnostic Translate(std::string_view text, const YAML::Exception& error) {
               "a tab in the indentation, expected spaces");
   }
   for (const Translation& translation : kTranslations) {
-    if (translation.theirs == error.msg) return At(error.mark, std::string(translation.ours));
+    // yaml-cpp 0.8 names the anchor behind a colon.
+    const std::string_view name = translation.theirs;
+    if (error.msg == name || error.msg.starts_with(std::string(name) + ": ")) {
+      return At(error.mark, std::string(translation.ours));
+    }
   }
   return At(error.mark, "this is not YAML: " + error.msg);
 }

@@ -118,6 +118,30 @@ TEST_F(DetectionTest, ContentTellsUnderAnyName) {
   EXPECT_EQ(FormatOf(Zip({"inner/zarr.json"})), &ZarrZipFormat());
 }
 
+#ifdef NDLFS_WITH_HDF5
+TEST_F(DetectionTest, UserBlocksOfHdf5AreOfAnySizeThatIsAPowerOfTwo) {
+  for (const size_t size : {512, 1024, 2048, 4096, 8192}) {
+    EXPECT_EQ(FormatOf(WithUserBlock("words", size)), &Hdf5Format()) << size;
+    EXPECT_EQ(FormatOf(WithUserBlock("words", size + 8)), nullptr) << size;
+    EXPECT_EQ(FormatByName(WithUserBlock("words", size), "a.dat"), nullptr) << size;
+  }
+}
+#endif
+
+TEST_F(DetectionTest, ConsolidatedMetadataUnderAnotherNameAreNoReferences) {
+  const std::string zmetadata =
+      R"({"zarr_consolidated_format": 1, "metadata": {".zgroup": {"zarr_format": 2}}})";
+  EXPECT_EQ(FormatOf(zmetadata, "meta.json"), nullptr);
+  EXPECT_EQ(
+      FormatOf(R"({"metadata": {"a/.zarray": {}, ".zattrs": {}}, "other": [1]})", "m.json"),
+      nullptr);
+  EXPECT_EQ(
+      FormatOf(R"({".zgroup": "{\"zarr_format\": 2}", ".zmetadata": "{}", "a": 1})", "r.json"),
+      &KerchunkFormat());
+  EXPECT_EQ(FormatOf(R"({"version": 1, "metadata": {}, "refs": {".zgroup": "{}"}})", "r.json"),
+            &KerchunkFormat());
+}
+
 TEST_F(DetectionTest, ContentTellsUnderTheNameOfAnotherFormatToo) {
   EXPECT_EQ(FormatOf(Padded(kNumpy), "a.nc"), &NpyFormat());
   EXPECT_EQ(FormatOf(NetCdf(1), "a.npy"), &NetCdf3Format());
@@ -132,7 +156,7 @@ TEST_F(DetectionTest, PlainFilesStayPlain) {
   for (const std::string& bytes :
        {std::string(), std::string("x"), std::string("CDF is a word"), Padded("CDF\3"),
         Padded("CDF\1 and then some text"), std::string("\x93NUMPY\1"), kHdf5,
-        Padded("PK\3\4 is no archive"), WithUserBlock("text", 1024), Padded("{\"refs\": {}}"),
+        Padded("PK\3\4 is no archive"), WithUserBlock("text", 1536), Padded("{\"refs\": {}}"),
         Zip({"[Content_Types].xml", "word/document.xml"}), Zip({"META-INF/MANIFEST.MF"}),
         Zip({"a.npy", "readme.txt"}), Zip({"folder/", "folder/a.txt"}),
         Zip({"a.npy", "b.npy"}).substr(0, 80)}) {

@@ -24,7 +24,9 @@ HIDDEN = {"_ARRAY_DIMENSIONS", "CLASS", "NAME", "DIMENSION_LIST", "REFERENCE_LIS
           "_Netcdf4Coordinates", "_NCProperties", "_nc3_strict", "_NCZARR_ARRAY", "_NCZARR_ATTR", "_NCZARR_GROUP",
           "_NCZARR_SUPERBLOCK", "_nczarr_array", "_nczarr_attr", "_nczarr_group", "_nczarr_superblock"}
 # What ndlfs adds, where the source has no attribute of the name.
-ADDED = {"ndlfs_left_out", "ndlfs_name", "flag_values", "flag_meanings", "units", "calendar", "_FillValue"}
+ADDED = {"ndlfs_left_out", "ndlfs_name", "flag_values", "flag_meanings", "units", "calendar", "_FillValue", "_Encoding"}
+# Types of CDF-1 that integers have instead of their own.
+CLASSIC = {"u1": "i2", "u2": "i4", "u4": "f8", "i8": "f8", "u8": "f8"}
 # Bytes of variables whose values are compared.
 LARGEST = 1 << 26
 
@@ -169,7 +171,7 @@ class Comparison:
             file.set_auto_maskandscale(False)
             file.set_auto_chartostring(False)
             for name, variable in file.variables.items():
-                found = other.variables[name]
+                found = other.variables[name.encode().decode("latin-1")]  # as SciPy reads names
                 size = np.prod(variable.shape, dtype=object) * variable.dtype.itemsize
                 if not 0 < size <= LARGEST:  # SciPy does not read records that are not there
                     continue
@@ -212,6 +214,12 @@ class Comparison:
             wanted = wanted.astype("f4")
         if found.shape != wanted.shape and not (found.size == wanted.size == 0):
             return self.complain(where, f"shape {found.shape}, not {wanted.shape}")
+        classic = CLASSIC.get(wanted.dtype.str[1:])
+        if classic and found.dtype.newbyteorder("=") == np.dtype(classic):
+            exact = wanted.astype(classic)
+            if [int(number) for number in exact.flat] != [int(number) for number in wanted.flat]:
+                return self.complain(where, f"{classic} does not hold the values")
+            wanted = exact
         if found.dtype.newbyteorder("=") != wanted.dtype.newbyteorder("="):
             return self.complain(where, f"type {found.dtype}, not {wanted.dtype}")
         same = found == wanted if found.dtype.kind != "f" else (found == wanted) | (np.isnan(found) & np.isnan(wanted))

@@ -187,6 +187,55 @@ class CheckTest(harness.SourceTestCase):
         os.symlink("source", os.path.join(self.scratch, "link"))  # but a SOURCE is
         self.assertEqual(self.report(os.path.join(self.scratch, "link"))["summary"]["stores"], 3)
 
+    def test_a_directory_without_a_store_is_named_and_not_sound(self):
+        os.mkdir(self.path("empty"))
+        harness.write(self.path("empty/notes.txt"), "no store")
+        result = check(self.path("empty"))
+        self.assertEqual(result.returncode, 4)
+        self.assertEqual(result.stderr, f"ndlfs: no array store in {self.path('empty')}, so that nothing was checked\n")
+        self.assertEqual(self.report(self.path("empty"), status=4)["summary"]["stores"], 0)
+
+    def test_absent_chunks_of_a_listed_folder_are_counted_and_not_read(self):
+        metadata = {"zarr_format": 2, "shape": [10**9, 1000], "chunks": [1, 1], "dtype": "<i4", "compressor": None,
+                    "fill_value": 0, "order": "C", "filters": None}
+        harness.write(self.path("huge.zarr/.zarray"), json.dumps(metadata))
+        (store,) = self.report(self.path("huge.zarr"))["stores"]
+        self.assertEqual((store["chunks"], store["absent_chunks"]), (10**12, 10**12))
+        harness.write(self.path("huge.zarr/999999999.7"), b"\1\0\0\0")
+        harness.write(self.path("huge.zarr/5.5"), b"short")
+        (store,) = self.report(self.path("huge.zarr"), status=1)["stores"]
+        self.assertEqual((store["chunks"], store["absent_chunks"], store["bytes"]), (10**12, 10**12 - 2, 4))
+        self.assertIn("chunk 5.5", store["damage"][0]["reason"])
+
+    def test_chunks_under_the_other_separator_are_noted(self):
+        metadata = {"zarr_format": 2, "shape": [2, 2], "chunks": [1, 2], "dtype": "<i4", "compressor": None,
+                    "fill_value": 0, "order": "C", "filters": None}
+        harness.write(self.path("nested.zarr/.zarray"), json.dumps(metadata))
+        for row in (0, 1):
+            harness.write(self.path(f"nested.zarr/{row}/0"), np.array([row, 7], "<i4").tobytes())
+        (store,) = self.report(self.path("nested.zarr"))["stores"]
+        self.assertEqual((store["state"], store["absent_chunks"]), ("ok", 0))
+        self.assertIn('keys with the separator "/"', store["notes"][0]["reason"])
+
+    def test_what_other_readers_may_read_is_not_checked_and_no_damage(self):
+        ncml = '<netcdf xmlns="http://www.unidata.ucar.edu/namespaces/netcdf/ncml-2.2">{}</netcdf>'
+        harness.write(self.path("d/explicit.ncml"), ncml.format("<explicit/>"))
+        harness.write(self.path("d/out.ncml"), ncml.format(
+            '<aggregation type="union"><netcdf location="/elsewhere/a.nc"/></aggregation>'))
+        harness.write(self.path("d/refs.json"), json.dumps(
+            {"version": 1, "refs": {".zarray": json.dumps({
+                "zarr_format": 2, "shape": [2], "chunks": [2], "dtype": "<i4", "compressor": None, "fill_value": 0,
+                "order": "C", "filters": None}), "0": ["/elsewhere/a.nc", 0, 8]}}))
+        harness.write(self.path("d/labels.n5/attributes.json"), json.dumps(
+            {"n5": "2.0.0", "dimensions": [2], "blockSize": [2], "dataType": "uint8",
+             "compression": {"type": "raw"}, "isLabelMultiset": True}))
+        harness.write(self.path("d/random.fits"), "".join(card.ljust(80) for card in (
+            "SIMPLE  =                    T", "BITPIX  = 8", "NAXIS   = 1", "NAXIS1  = 0", "GROUPS  = T",
+            "PCOUNT  = 1", "GCOUNT  = 1", "END")).ljust(2880) + 2880 * " ")
+        for store in self.report(self.path("d"), status=4)["stores"]:
+            self.assertIn(store["state"], ("not checked", "partly checked"), store)
+            self.assertEqual(store["damaged"], 0, store)
+
     def test_what_is_no_store_is_an_error(self):
         for path, words in ((self.path("notes.txt"), "not an array store"), (self.path("absent"), "No such file")):
             result = check(path)
@@ -221,11 +270,11 @@ class LongCheckTest(harness.SourceTestCase):
 
     def setUp(self):
         super().setUp()
-        metadata = {"zarr_format": 2, "shape": [1 << 40], "chunks": [1], "dtype": "<i4", "compressor": None,
+        metadata = {"zarr_format": 2, "shape": [3], "chunks": [1], "dtype": "<i4", "compressor": None,
                     "filters": None, "fill_value": 0, "order": "C"}
-        harness.write(f"{self.source}/a.zarr/.zarray", json.dumps({**metadata, "shape": [3]}))
-        harness.write(f"{self.source}/b.zarr/.zarray", json.dumps(metadata))
-        harness.write(f"{self.source}/c.zarr/.zarray", json.dumps(metadata))
+        harness.write(f"{self.source}/a.zarr/.zarray", json.dumps(metadata))
+        for name in ("b.npy", "c.npy"):  # holes of 4 TiB, which take no room
+            np.lib.format.open_memmap(f"{self.source}/{name}", mode="w+", dtype="<i4", shape=(1 << 40,))
 
     def test_interrupt_gives_the_summary_so_far(self):
         with subprocess.Popen([harness.BINARY, "check", self.source], stdout=subprocess.PIPE,
@@ -236,9 +285,9 @@ class LongCheckTest(harness.SourceTestCase):
         self.assertEqual(process.returncode, 130, out + err)
         lines = out.splitlines()
         self.assertEqual(lines[0], f"{self.source}/a.zarr: ok, 1 array, 3 chunks, 0 B")
-        self.assertRegex(lines[1], r"b\.zarr: incomplete, 1 array, \d+ chunks")
+        self.assertRegex(lines[1], r"b\.npy: incomplete, 1 array, \d+ chunks")
         self.assertRegex(lines[2], r"^interrupted: 3 stores, .*: no damage$")
-        self.assertEqual(lines[3], f'to go on: --from "{self.source}/b.zarr"')
+        self.assertEqual(lines[3], f'to go on: --from "{self.source}/b.npy"')
 
     def test_a_terminal_shows_progress_with_rate_and_time_left(self):
         ours, theirs = pty.openpty()

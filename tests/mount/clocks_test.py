@@ -12,7 +12,7 @@ import harness
 import netCDF4
 import numcodecs
 import numpy as np
-import zarr
+import zarr2 as zarr
 
 LIBRARY = os.environ["NDLFS_CLOCK_LIBRARY"]
 ROWS, ROW = 64, 1024

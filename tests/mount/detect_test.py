@@ -56,7 +56,8 @@ class ContentTest(DetectCase):
             self.arrays[name] = "group/x"
         write_hdf5(self.path("lab.mat"), userblock=512)
         write_hdf5(self.path("matlab7.3"), userblock=512)
-        self.arrays |= {"lab.mat": "group/x", "matlab7.3": "group/x"}
+        write_hdf5(self.path("block.bin"), userblock=4096)
+        self.arrays |= {"lab.mat": "group/x", "matlab7.3": "group/x", "block.bin": "group/x"}
         for number, kind in enumerate(("NETCDF3_CLASSIC", "NETCDF3_64BIT_OFFSET", "NETCDF3_64BIT_DATA", "NETCDF4")):
             name = WRF if number == 0 else f"{WRF}.{number}"
             write_netcdf(self.path(name), kind)
@@ -73,7 +74,7 @@ class ContentTest(DetectCase):
         write_docx(self.path("code.jar"))
         harness.write(self.path("text.txt"), "CDF is a word, and PK two letters\n" * 100)
         harness.write(self.path("head.bin"), b"\x89HDF\r\n\x1a\n")
-        harness.write(self.path("user_block.bin"), b"text".ljust(1024) + b"\x89HDF\r\n\x1a\n" + bytes(1000))
+        harness.write(self.path("user_block.bin"), b"text".ljust(1536) + b"\x89HDF\r\n\x1a\n" + bytes(1000))
         harness.write(self.path("empty"), b"")
         harness.write(self.path("list.json"), json.dumps(list(range(1000))))
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Stores that other software writes, read back through a mount and compared with what that software reads."""
+import errno
 import json
 import os
 import shutil
@@ -374,6 +375,20 @@ class Hdf5Test(FormatTestCase):
         for name in ("gone", "out", "loop"):
             self.assertFalse(os.path.exists(os.path.join(store, name, "data.npy")), name)
         np.testing.assert_array_equal(load(os.path.join(store, "hard")), [0, 1, 2, 3])
+
+    def test_virtual_dataset_that_does_not_fit_its_source_is_damaged_and_has_not_changed(self):
+        os.mkdir(self.path("v"))
+        with h5py.File(self.path("v/part.h5"), "w") as file:
+            file["d"] = [[1.0, 2.0], [3.0, 4.0]]
+        with h5py.File(self.path("v/whole.h5"), "w") as file:
+            layout = h5py.VirtualLayout(shape=(3, 3), dtype="f8")
+            layout[0:3, 0:3] = h5py.VirtualSource("part.h5", "d", shape=(3, 3))
+            file.create_virtual_dataset("v", layout, fillvalue=-1)
+        mounted = self.mount(self.path("v"))
+        with self.assertRaises(OSError) as caught:
+            harness.read(mounted.join("whole.h5/v/data.raw"))
+        self.assertEqual(caught.exception.errno, errno.EIO)
+        self.assertIn(b"insufficient elements", harness.read(mounted.join("whole.h5/v/error.txt")))
 
     def test_references_name_what_they_refer_to(self):
         with h5py.File(self.path("a.h5"), "w") as file:

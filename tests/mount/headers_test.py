@@ -4,6 +4,7 @@ import bz2
 import errno
 import gzip
 import inspect
+import json
 import os
 import subprocess
 import time
@@ -83,6 +84,63 @@ class WrittenByOthersTest(harness.SourceTestCase):
         self.assertEqual(rows.dtype, np.dtype([("x", "<f4"), ("u", "<u2"), ("v", "<i4", (2, 3))]))
         self.assertEqual(rows["u"].tolist(), [0, 40000, 65535])
         np.testing.assert_array_equal(rows["v"], np.arange(18).reshape(3, 2, 3))
+
+    def test_tables_of_astropy_have_the_values_of_the_standard(self):
+        column = astropy.io.fits.Column
+        lists = np.array([np.array([10, 20], "i4"), np.array([1, 2, 3], "i4"), np.array([], "i4")], dtype=object)
+        binary = astropy.io.fits.BinTableHDU.from_columns([
+            column("v", "PJ()", array=lists),
+            column("w", "QD()", array=np.array([np.array([.5]), np.array([]), np.array([1.5, 2.5])], dtype=object)),
+            column("n", "I", array=np.arange(3, dtype="i2"))], name="LISTS")
+        scaled = astropy.io.fits.BinTableHDU.from_columns(
+            [column("a", "I", array=np.array([1, 3, 5], "i2")), column("n", "J", array=np.array([1, -99, 3], "i4"), null=-99)],
+            name="SCALED")
+        scaled.header["TSCAL1"], scaled.header["TZERO1"] = 0.5, 1.0
+        text = astropy.io.fits.TableHDU.from_columns(
+            [column("n", "I6", array=np.array([1, 20, 300])), column("x", "E15.7", array=np.array([.5, 2.5, -1e9], "f4")),
+             column("s", "A3", array=np.array(["ab", "cde", ""]))], name="TEXT")
+        empty = astropy.io.fits.BinTableHDU(name="EMPTY")
+        path = os.path.join(self.source, "t.fits")
+        astropy.io.fits.HDUList([astropy.io.fits.PrimaryHDU(), binary, scaled, text, empty]).writeto(path)
+        raw = bytearray(harness.read(path))  # astropy scales what it writes: put the stored numbers back
+        at = raw.index(b"XTENSION", raw.index(b"TZERO1")) - 2880
+        raw[at:at + 18] = b"".join(np.array([a], ">i2").tobytes() + np.array([n], ">i4").tobytes()
+                                   for a, n in ((1, 1), (3, -99), (5, 3)))
+        harness.write(path, bytes(raw))
+        mounted = self.mount(self.source)
+        rows = [json.loads(line) for line in harness.read(mounted.join("t.fits/LISTS/data.jsonl")).splitlines()]
+        rows = rows[0] if len(rows) == 1 and isinstance(rows[0], list) and isinstance(rows[0][0], dict) else rows
+        self.assertIn("10, 20", json.dumps(rows))
+        self.assertIn("1.5, 2.5", json.dumps(rows))
+        with astropy.io.fits.open(path) as file:
+            self.assertEqual(file["SCALED"].data["a"].tolist(), [1.5, 2.5, 3.5])
+            found = load(mounted.join("t.fits/SCALED"))
+            self.assertEqual(found["a"].tolist(), [1.5, 2.5, 3.5])
+            self.assertEqual((found["n"][0], np.isnan(found["n"][1]), found["n"][2]), (1, True, 3))
+            found = load(mounted.join("t.fits/TEXT"))
+            self.assertEqual(found["n"].tolist(), file["TEXT"].data["n"].tolist())
+            self.assertEqual(found["x"].tolist(), file["TEXT"].data["x"].tolist())
+        self.assertEqual(len(load(mounted.join("t.fits/EMPTY"))), 0)
+        self.assertEqual(harness.run(harness.BINARY, "check", path).returncode, 0)
+
+    def test_tiles_of_wider_integers_are_read_as_cfitsio_does(self):
+        values = np.arange(12, dtype=">i4").reshape(3, 4)
+        values[0, 0] = -5
+        tiles = [gzip.compress(row.tobytes(), mtime=0) for row in values]
+        places = np.cumsum([0, *map(len, tiles)])
+        rows = b"".join(np.array([len(tile), place], ">i4").tobytes() for tile, place in zip(tiles, places))
+        header = astropy.io.fits.Header()
+        for card in (("XTENSION", "BINTABLE"), ("BITPIX", 8), ("NAXIS", 2), ("NAXIS1", 8), ("NAXIS2", 3),
+                     ("PCOUNT", int(places[-1])), ("GCOUNT", 1), ("TFIELDS", 1), ("TTYPE1", "COMPRESSED_DATA"),
+                     ("TFORM1", "1PB(99)"), ("ZIMAGE", True), ("ZBITPIX", 16), ("ZNAXIS", 2), ("ZNAXIS1", 4),
+                     ("ZNAXIS2", 3), ("ZTILE1", 4), ("ZTILE2", 1), ("ZCMPTYPE", "GZIP_1")):
+            header.append(card)
+        data = rows + b"".join(tiles)
+        primary = astropy.io.fits.PrimaryHDU().header
+        harness.write(os.path.join(self.source, "w.fits"),
+                      (primary.tostring() + header.tostring()).encode() + data + bytes(-len(data) % 2880))
+        mounted = self.mount(self.source)
+        self.expect(mounted, "w.fits", "hdu1", values.astype("<i2"))
 
     def test_fits_in_compressed_tiles_of_astropy(self):
         waves = 1000 * np.sin(np.arange(3 * 20 * 700) / 37).reshape(3, 20, 700)
@@ -196,7 +254,10 @@ class FilesTest(harness.SourceTestCase):
             harness.write(os.path.join(self.source, name + ".raw"), data)
 
     def test_headers_of_others_stay_plain(self):
-        texts = {"a.hdr": "BYTEORDER I\nLAYOUT BIL\n", "b.ctl": "dset is a word of a control file of Oracle\n",
+        texts = {"g.hdr": "SIMPLE  =                    T / conforms\nBITPIX  =  -32\nNAXIS   =   2\nEND\n",
+                 "h.header": "SIMPLE  =                    T / conforms to the standard of FITS \nBITPIX  = 8\nEND\n",
+                 "meta.json": '{"zarr_consolidated_format": 1, "metadata": {".zgroup": {"zarr_format": 2}}}',
+                 "a.hdr": "BYTEORDER I\nLAYOUT BIL\n", "b.ctl": "dset is a word of a control file of Oracle\n",
                  "c.meta": "fileFormatVersion: 2\nguid: 0123456789\n", "d.mhd": "a table of a flow in a magnetic field\n",
                  "e.bov": "cattle\n" * 10, "f.ctl": "dset ^a.grb\ndtype grib\nxdef 1 linear 0 1\nvars 1\nv 0 99 v\nendvars\n"}
         for name, text in texts.items():
@@ -206,6 +267,20 @@ class FilesTest(harness.SourceTestCase):
             for name, text in texts.items():
                 self.assertEqual(harness.read(mounted.join(name)).decode(), text)
             self.assertEqual(sorted(os.listdir(mounted.path)), sorted([".ndlfs", *texts]))
+
+    def test_bytes_around_the_frames_of_envi_are_no_numbers(self):
+        cube = np.arange(24, dtype="<u2").reshape(2, 3, 4)
+        header = ("ENVI\nsamples = 4\nlines = 3\nbands = 2\nheader offset = 0\nfile type = ENVI Standard\n"
+                  "data type = 12\ninterleave = bsq\nbyte order = 0\nmajor frame offsets = {8, 4}\n"
+                  "minor frame offsets = {0, 0}\n")
+        harness.write(os.path.join(self.source, "e.hdr"), header)
+        harness.write(os.path.join(self.source, "e.img"), b"".join(b"P" * 8 + band.tobytes() + b"S" * 4 for band in cube))
+        harness.write(os.path.join(self.source, "unknown.hdr"), header + "line skip bytes = 2\n")
+        harness.write(os.path.join(self.source, "unknown.img"), bytes(200))
+        mounted = self.mount(self.source)
+        np.testing.assert_array_equal(load(mounted.join("e.hdr/e")), cube)
+        self.assertIn(b"line skip bytes", harness.read(mounted.join("unknown.hdr/error.txt")))
+        self.assertEqual(harness.run(harness.BINARY, "check", os.path.join(self.source, "unknown.hdr")).returncode, 4)
 
     def test_missing_and_short_data_are_said_in_a_line(self):
         self.put("missing", NRRD + "raw\ndata file: missing.raw\n")

@@ -3,6 +3,7 @@
 import os
 import pty
 import subprocess
+import time
 
 import harness
 import netCDF4
@@ -124,6 +125,99 @@ class JoinTest(harness.SourceTestCase):
         result = self.join(*self.days(0, 1, 2), *self.days(1), "-o", self.path("all.yaml"), status=1)
         self.assertEqual(result.stderr, "duplicate: days/1.nc and days/1.nc\n")
 
+    def test_a_gap_of_months_is_said(self):
+        for year, months in (1990, range(12)), (1991, range(12)), (1993, range(12)):
+            with netCDF4.Dataset(self.path(f"{year}.nc"), "w") as file:
+                file.createDimension("time", None)
+                time = file.createVariable("time", "f8", ("time",))
+                time.units = "days since 1990-01-01"
+                time[:] = [(np.datetime64(f"{year}-01") + month).astype("M8[D]").astype(int) - 7305 for month in months]
+        files = [self.path(f"{year}.nc") for year in (1990, 1991, 1993)]
+        self.assertEqual(self.join(*files, "-o", self.path("all.yaml")).stderr, "gap: 1991.nc and 1993.nc\n")
+
+    def test_a_dimension_that_no_array_has_is_an_error_with_a_cure(self):
+        files = self.days(0, 1)
+        result = harness.run(harness.BINARY, "join", *files, "--along", "tim")
+        self.assertEqual(result.stderr, 'ndlfs: no array has the dimension "tim" (did you mean time?)\n')
+        result = harness.run(harness.BINARY, "join", *files, "--along", "member", "-o", self.path("all.yaml"))
+        self.assertIn("`--new member` makes each store one element along a new dimension", result.stderr)
+        self.assertFalse(os.path.exists(self.path("all.yaml")))
+        self.assertEqual(harness.run(harness.BINARY, "join", *files).returncode, 2)
+
+    def write_member(self, name, seed, orography=0.0, size=3):
+        with netCDF4.Dataset(self.path(name), "w") as file:
+            for dimension, count in ("time", 2), ("lat", size):
+                file.createDimension(dimension, count)
+            file.createVariable("lat", "f8", ("lat",))[:] = np.arange(size)
+            tas = file.createVariable("tas", "f4", ("time", "lat"))
+            tas.units = "K"
+            tas[:] = np.full((2, size), seed)
+            file.createVariable("orog", "f8", ("lat",))[:] = np.full(size, orography)
+        return self.path(name)
+
+    def test_members_of_an_ensemble_are_stacked_along_a_new_dimension(self):
+        files = [self.write_member(f"run{i}.nc", i) for i in range(3)]
+        document = self.path("ensemble.yaml")
+        result = harness.run(harness.BINARY, "join", *files, "--new", "member", "-o", document, "--check")
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        mount = self.mount(self.source)
+        tas = np.load(mount.join("ensemble.yaml/tas/data.npy"))
+        self.assertEqual(tas.tolist(), [np.full((2, 3), i).tolist() for i in range(3)])
+        self.assertEqual(np.load(mount.join("ensemble.yaml/orog/data.npy")).tolist(), [0, 0, 0])
+        self.assertEqual(np.load(mount.join("ensemble.yaml/tas/data[member=run1].npy")).tolist(), np.full((2, 3), 1).tolist())
+        with netCDF4.Dataset(mount.join("ensemble.yaml/data.nc")) as file:
+            self.assertEqual(file["tas"].dimensions, ("member", "time", "lat"))
+        # What differs is of each member, too.
+        self.write_member("run2.nc", 2, orography=5.0)
+        self.assertEqual(harness.run(harness.BINARY, "join", *files, "--new", "member", "-o", document).returncode, 0)
+        result = subprocess.run([harness.BINARY, "cat", document, "/orog", "--view", "raw"], capture_output=True, check=True)
+        self.assertEqual(np.frombuffer(result.stdout).tolist(), [0] * 6 + [5] * 3)
+
+    def test_members_that_differ_in_units_are_not_stacked(self):
+        files = [self.write_member(f"run{i}.nc", i) for i in range(2)]
+        with netCDF4.Dataset(files[1], "a") as file:
+            file["tas"].units = "degC"
+        result = harness.run(harness.BINARY, "join", *files, "--new", "member", "-o", self.path("ensemble.yaml"))
+        self.assertNotEqual(result.returncode, 0)
+        self.assertRegex(result.stderr, "units is degC in run1.nc: /tas, but K in run0.nc: /tas")
+        self.assertFalse(os.path.exists(self.path("ensemble.yaml")))
+
+    def test_a_large_array_that_differs_is_an_error_that_names_both(self):
+        size = 150_000  # more than what a mount compares
+        files = [self.write_member(f"run{i}.nc", i, orography=i, size=size) for i in range(2)]
+        result = self.join(*files, "-o", self.path("all.yaml"), status=1)
+        self.assertRegex(result.stderr, r"/orog: .*element \[0\] is 1.0 in run1.nc: /orog, but 0.0 in run0.nc: /orog")
+
+    def test_a_fill_value_that_one_part_does_not_tell_is_no_difference(self):
+        for name, day, fill in ("0.nc", 0, None), ("1.nc", 1, 1e20):
+            with netCDF4.Dataset(self.path(name), "w") as file:
+                file.createDimension("time", 2)
+                time = file.createVariable("time", "f8", ("time",))
+                time.units = "days since 2000-01-01"
+                time[:] = [day, day + 0.5]
+                file.createVariable("s", "f4", ("time",), fill_value=fill)[:] = [day, fill or 0.5]
+        group = zarr.open_group(self.path("2.zarr"), mode="w")
+        for name, values in ("time", [2.0, 2.5]), ("s", np.array([2, 2.5], "f4")):
+            group.array(name, values, fill_value=None if name == "time" else np.nan).attrs["_ARRAY_DIMENSIONS"] = ["time"]
+        group["time"].attrs["units"] = "days since 2000-01-01"
+        files = [self.path(name) for name in ("0.nc", "1.nc", "2.zarr")]
+        self.assertEqual(self.join(*files, "-o", self.path("all.yaml")).stderr, "")
+        result = subprocess.run([harness.BINARY, "cat", self.path("all.yaml"), "/s", "--view", "raw"], capture_output=True, check=True)
+        np.testing.assert_array_equal(np.frombuffer(result.stdout, "f4"), np.array([0, 0.5, 1, np.nan, 2, 2.5], "f4"))
+
+    def test_a_slice_by_date_sees_a_part_that_has_changed(self):
+        self.join(*self.days(0, 1, 2), "-o", self.path("all.yaml"))
+        mount = self.mount(self.source)
+        named = mount.join("all.yaml/sst/data[time=2000-01-02T12:00].npy")
+        self.assertEqual(np.load(named).tolist(), values_of(1)[1].tolist())
+        self.assertEqual(np.load(named.replace("12:00", "00:00")).tolist(), values_of(1)[0].tolist())
+        with netCDF4.Dataset(self.path("days/1.nc"), "a") as file:
+            file["time"][:] = [1.25, 1.75]
+        time.sleep(2.5)
+        with self.assertRaises(FileNotFoundError):
+            np.load(named)
+        self.assertEqual(np.load(named.replace("12:00", "18:00")).tolist(), values_of(1)[1].tolist())
+
     def test_arrays_that_differ_are_said_and_have_an_error_in_the_mount(self):
         files = self.days(0) + self.days(1, units="degC")
         result = self.join(*files, "-o", self.path("all.yaml"), status=1)
@@ -151,13 +245,13 @@ class JoinTest(harness.SourceTestCase):
 </netcdf>
 """)
         harness.write(self.path("one.ncml"), harness.run("ncdump", "-x", "days/1.nc", cwd=self.source).stdout)
-        harness.write(self.path("wrong.ncml"), "<netcdf><remove/></netcdf>")
+        harness.write(self.path("wrong.ncml"), "<netcdf><explicit/></netcdf>")
         mount = self.mount(self.source)
         with netCDF4.Dataset(mount.join("all.ncml/data.nc")) as file:
             np.testing.assert_array_equal(file["sst"][:], np.concatenate([values_of(day) for day in range(3)]))
             self.assertEqual((file["sst"].units, file["sst"].long_name), ("K", "temperature"))
         np.testing.assert_array_equal(np.load(mount.join("one.ncml/sst/data.npy")), values_of(1))
-        self.assertIn(b"<remove> is not supported", harness.read(mount.join("wrong.ncml/error.txt")))
+        self.assertIn(b"<explicit> is not supported", harness.read(mount.join("wrong.ncml/error.txt")))
 
     def test_an_aggregation_variable_of_netcdf_is_the_array_of_its_fragments(self):
         for form in ("NETCDF4", "NETCDF3_CLASSIC"):

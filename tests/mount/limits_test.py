@@ -8,6 +8,7 @@ import subprocess
 import unittest
 import zlib
 
+import h5py
 import harness
 import make
 import numcodecs
@@ -247,6 +248,108 @@ class HostileMemoryTest(harness.TestCase):
         for number in range(1, 40):
             os.link(f"{source}/0.json", f"{source}/{number}.json")
         self.assertLessEqual(self.resident_after(source, [f"{number}.json/.ndl.yaml" for number in range(40)]), 16 + 64 + 80)
+
+
+class BombTest(harness.TestCase):
+    """Metadata of some MiB that would take hundreds of MiB as objects. What does not fit is left out, and error.txt says so;
+    the data, and stores beside them, are shown."""
+
+    CACHE = 16  # MiB
+
+    def setUp(self):
+        super().setUp()
+        self.source = os.path.join(self.scratch, "source")
+        os.mkdir(self.source)
+        self.array = zarr.open_array(f"{self.source}/sound.zarr", mode="w", shape=(64,), chunks=(16,), dtype="<i4",
+                                     compressor=None)
+        self.array[:] = np.arange(64)
+        self.array.attrs["units"] = "K"
+
+    def read_all(self, stores, *files):
+        """Opens files of all stores at once; the MiB that the mount takes at most, less 2 a thread."""
+        mounted = self.mount(self.source, "--cache-size", f"{self.CACHE}MiB")
+        readers = [subprocess.Popen(["cat", *(mounted.join(store, file) for file in files)], stdout=subprocess.DEVNULL,
+                                    stderr=subprocess.DEVNULL) for store in stores]
+        for reader in readers:
+            reader.wait()
+        self.assertEqual(harness.read(mounted.path, "sound.zarr/data.raw"), np.arange(64, dtype="<i4").tobytes())
+        self.assertIn("units: K", harness.read(mounted.path, "sound.zarr/.ndl.yaml").decode())
+        peak = status_field(mounted.process.pid, "VmHWM") / 1024 - 2 * status_field(mounted.process.pid, "Threads")
+        self.assertLessEqual(peak, self.CACHE + 64)
+        return mounted
+
+    def copies(self, name, extension):
+        names = [name + extension] + [f"{name}{number}{extension}" for number in range(12)]
+        for other in names[1:]:
+            os.link(f"{self.source}/{names[0]}", f"{self.source}/{other}")
+        return names
+
+    def test_json_of_zarr_v2(self):
+        names = []
+        for name, bomb in {"lists": "[" + "[]," * 500_000 + "0]", "objects": "[" + "{}," * 500_000 + "0]",
+                           "numbers": "[" + "1," * 700_000 + "0]", "texts": "[" + '"",' * 500_000 + '""]'}.items():
+            shutil.copytree(f"{self.source}/sound.zarr", f"{self.source}/{name}.zarr")
+            harness.write(f"{self.source}/{name}.zarr/.zattrs", f'{{"units": "K", "bomb": {bomb}}}')
+            names.append(f"{name}.zarr")
+        mounted = self.read_all(names * 4, ".ndl.yaml", "data.raw", "error.txt")
+        for name in names:
+            self.assertIn('attribute "bomb" is not shown', harness.read(mounted.path, name, "error.txt").decode())
+            self.assertIn("units: K", harness.read(mounted.path, name, ".ndl.yaml").decode())
+            self.assertEqual(len(harness.read(mounted.path, name, "data.raw")), 256)
+
+    def test_many_keys(self):
+        shutil.copytree(f"{self.source}/sound.zarr", f"{self.source}/keys.zarr")
+        harness.write(f"{self.source}/keys.zarr/.zattrs", "{" + ",".join(f'"{i:x}":1' for i in range(400_000)) + "}")
+        mounted = self.read_all(["keys.zarr"] * 8, ".ndl.yaml", "data.raw")
+        self.assertIn("members", harness.read(mounted.path, "keys.zarr/error.txt").decode())
+
+    def test_zarr_v3_and_n5(self):
+        bomb = "[" + "[]," * 500_000 + "0]"
+        harness.write(f"{self.source}/three.zarr/zarr.json",
+                      '{"zarr_format": 3, "node_type": "group", "attributes": {"a": 1, "bomb": ' + bomb + "}}")
+        harness.write(f"{self.source}/five.n5/attributes.json", '{"n5": "2.5.0", "a": 1, "bomb": ' + bomb + "}")
+        mounted = self.read_all(["three.zarr", "five.n5"] * 6, ".ndl.yaml")
+        for name in ("three.zarr", "five.n5"):
+            self.assertIn('"bomb"', harness.read(mounted.path, name, "error.txt").decode())
+            self.assertIn("a: 1", harness.read(mounted.path, name, ".ndl.yaml").decode())
+
+    def test_netcdf_classic(self):
+        def name_of(text):
+            return struct.pack(">I", len(text)) + text + bytes(-len(text) % 4)
+        header = b"CDF\1" + struct.pack(">III", 0, 10, 1) + name_of(b"x") + struct.pack(">III", 4, 12, 6)
+        for number in range(5):
+            header += name_of(b"a%d" % number) + struct.pack(">II", 1, 1_000_000) + bytes(1_000_000)
+        header += name_of(b"units") + struct.pack(">II", 2, 1) + b"K\0\0\0"
+        header += struct.pack(">II", 11, 1) + name_of(b"v") + struct.pack(">IIIIIII", 1, 0, 0, 0, 1, 4, 0)
+        harness.write(f"{self.source}/c.nc", header + bytes(8))
+        mounted = self.read_all(self.copies("c", ".nc"), ".ndl.yaml", "error.txt")
+        self.assertRegex(harness.read(mounted.path, "c.nc/error.txt").decode(), 'attribute "a[0-4]" is not shown')
+        self.assertIn("units: K", harness.read(mounted.path, "c.nc/.ndl.yaml").decode())
+
+    def test_hdf5(self):
+        with h5py.File(f"{self.source}/h.h5", "w", libver="latest") as file:
+            data = file.create_dataset("x", data=np.arange(4))
+            data.attrs["units"] = "K"
+            for number in range(4):
+                data.attrs.create(f"a{number}", np.zeros(1_000_000, "i1"))
+            for number in range(20_000):
+                file.attrs[f"b{number}"] = number
+        mounted = self.read_all([name + "/x" for name in self.copies("h", ".h5")], ".ndl.yaml", "../.ndl.yaml", "data.raw")
+        self.assertIn("is not shown", harness.read(mounted.path, "h.h5/x/error.txt").decode())
+        self.assertIn("is not shown", harness.read(mounted.path, "h.h5/error.txt").decode())
+        self.assertIn("units: K", harness.read(mounted.path, "h.h5/x/.ndl.yaml").decode())
+
+    def test_documents(self):
+        harness.write(f"{self.source}/arrays.ndl.yaml", "/:\n  ndarrays:\n" + "".join(
+            f"    a{number}: {{shape: [1], type: int32, value: [1]}}\n" for number in range(30_000)))
+        harness.write(f"{self.source}/values.ndl.yaml", "/: {ndarrays: {a: {shape: [750001], type: int8, value: ["
+                      + "1," * 750_000 + "1]}}}\n")
+        harness.write(f"{self.source}/attributes.ncml",
+                      '<netcdf xmlns="http://www.unidata.ucar.edu/namespaces/netcdf/ncml-2.2">'
+                      + "".join(f'<attribute name="a{number}" value="1"/>' for number in range(120_000)) + "</netcdf>")
+        mounted = self.read_all(["arrays.ndl.yaml", "values.ndl.yaml", "attributes.ncml"] * 3, "error.txt")
+        for name in ("arrays.ndl.yaml", "values.ndl.yaml", "attributes.ncml"):
+            self.assertIn("more than", harness.read(mounted.path, name, "error.txt").decode())
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ import netCDF4
 import nibabel
 import numpy as np
 import tifffile
-from osgeo import gdal
+from osgeo import gdal, osr
 
 import harness
 
@@ -77,6 +77,13 @@ class RastersTest(harness.SourceTestCase):
                 self.assertEqual(data.GetGeoTransform(), self.TRANSFORM)
                 self.assertEqual(data.GetSpatialRef().GetAuthorityCode(None), "4326")
 
+    def test_gdal_names_bands_by_their_times(self):
+        mounted = self.mount(self.source)
+        for name in "data.tif", "data.vrt":
+            data = gdal.Open(mounted.join("a.nc/f4", name))
+            self.assertEqual([data.GetRasterBand(band).GetDescription() for band in (1, 2, 3)],
+                             ["2000-01-01", "2000-01-01T06:00:00", "2000-01-01T12:00:00"], name)
+
     def test_gdal_takes_no_other_file_for_the_one_of_the_header(self):
         mounted = self.mount(self.source)
         for name in "data.npy", "data.txt":
@@ -88,14 +95,11 @@ class RastersTest(harness.SourceTestCase):
         for kind, values in self.arrays.items():
             path = mounted.join("a.nc", kind, "data.tif")
             with tifffile.TiffFile(path) as file:
-                self.assertEqual(len(file.pages), 3)
-                self.assertTrue(file.is_imagej)
                 self.expect_equal(file.asarray(), values, kind)
-            pages = [gdal.Open(f"GTIFF_DIR:{page}:{path}") for page in (1, 2, 3)]
-            self.expect_equal(np.stack([page.ReadAsArray() for page in pages]), values, kind)
-            for page in pages:
-                self.assertEqual(page.GetGeoTransform(), self.TRANSFORM)
-                self.assertEqual(page.GetSpatialRef().GetAuthorityCode(None), "4326")
+            data = gdal.Open(path)
+            self.expect_equal(data.ReadAsArray(), values, kind)
+            self.assertEqual(data.GetGeoTransform(), self.TRANSFORM)
+            self.assertEqual(data.GetSpatialRef().GetAuthorityCode(None), "4326")
 
     def test_astropy_reads_fits(self):
         mounted = self.mount(self.source)
@@ -116,6 +120,9 @@ class RastersTest(harness.SourceTestCase):
             image = nibabel.load(mounted.join("a.nc", kind, "data.nii"))
             self.expect_equal(np.asanyarray(image.dataobj).T, values, kind)
             self.assertEqual(image.header.get_zooms(), (0.25, 2, 6))
+            expected = np.diag([0.25, -2, 6, 1])
+            expected[:2, 3] = [10, 60]
+            np.testing.assert_array_equal(image.affine, expected)
 
     def test_teem_reads_nrrd(self):
         mounted = self.mount(self.source)
@@ -123,7 +130,9 @@ class RastersTest(harness.SourceTestCase):
             command = ["teem-unu", "save", "-f", "nrrd", "-e", "raw", "-i", mounted.join("a.nc", kind, "data.nhdr")]
             header, data = subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout.split(b"\n\n", 1)
             self.assertEqual(data, values.tobytes(), kind)
-            self.assertIn(b"spacings: 0.25 2 6\naxis mins: 10 0 0\n", header)
+            self.assertIn(b"spacings: nan nan 6\n", header)
+            self.assertIn(b"space directions: (0.25,0) (0,-2) none\n", header)
+            self.assertIn(b"space origin: (10,60)", header)
 
     def test_fortran_reads_its_record(self):
         mounted = self.mount(self.source)
@@ -151,6 +160,89 @@ class RastersTest(harness.SourceTestCase):
                 command = [harness.BINARY, "cat", os.path.join(self.source, "a.nc"), "/f4", "--view", name[5:]]
                 self.assertEqual(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout,
                                  harness.read(mounted.join("a.nc/f4", name)), name)
+
+
+class ImagesTest(harness.SourceTestCase):
+    """Left and right stay where they are, and pixels keep their size."""
+
+    DIAGONAL = np.array([2, 2.5, 3, 1])
+    AFFINES = {"ras": np.diag(DIAGONAL), "las": np.diag(DIAGONAL * [-1, 1, 1, 1]),
+               "sagittal": np.array([[0, 0, 3, 0], [-2, 0, 0, 0], [0, 2.5, 0, 0], [0, 0, 0, 1.0]]),
+               "oblique": np.array([[1.9, 0.3, 0, 0], [-0.3, 2.4, 0.2, 0], [0, -0.2, 3, 0], [0, 0, 0, 1.0]])}
+
+    def write_images(self):
+        for name, affine in self.AFFINES.items():
+            affine[:3, 3] = [-40, -50, -60]
+            image = nibabel.Nifti1Image(np.arange(24, dtype="i2").reshape(2, 3, 4), affine)
+            if name == "sagittal":
+                image.set_qform(affine, 1)
+                image.set_sform(None, 0)
+            nibabel.save(image, os.path.join(self.source, f"{name}.nii"))
+
+    def test_affine_is_that_of_the_source(self):
+        self.write_images()
+        mounted = self.mount(self.source)
+        for name in self.AFFINES:
+            stored = nibabel.load(os.path.join(self.source, f"{name}.nii"))
+            image = nibabel.load(mounted.join(f"{name}.nii", name, "data.nii"))
+            np.testing.assert_array_equal(image.affine, stored.affine, name)
+            np.testing.assert_array_equal(np.asanyarray(image.dataobj), np.asanyarray(stored.dataobj), name)
+            for field in ("qform_code", "sform_code", "pixdim", "xyzt_units"):
+                np.testing.assert_array_equal(image.header[field], stored.header[field], f"{name} {field}")
+            part = nibabel.load(mounted.join(f"{name}.nii", name, "data[1:,::-1,1].nii"))
+            np.testing.assert_array_equal(np.asanyarray(part.dataobj).squeeze(),
+                                          np.asanyarray(stored.dataobj)[1, ::-1, 1:], name)
+            np.testing.assert_allclose(part.affine @ [0, 0, 0, 1], stored.affine @ [1, 2, 1, 1], rtol=1e-6, err_msg=name)
+            np.testing.assert_allclose(part.affine @ [1, 1, 0, 1], stored.affine @ [1, 1, 2, 1], rtol=1e-6, err_msg=name)
+
+    def test_header_of_nifti_zarr_places_all_levels(self):
+        affine = self.AFFINES["oblique"].copy()
+        affine[:3, 3] = [-40, -50, -60]
+        values = np.arange(4 * 6 * 8, dtype="<i2").reshape(4, 6, 8)
+        header = nibabel.Nifti1Image(values.T, affine).header.binaryblock
+        store = os.path.join(self.source, "brain.nii.zarr")
+        write_json(os.path.join(store, ".zgroup"), {"zarr_format": 2})
+        datasets = [{"path": str(level), "coordinateTransformations": [
+            {"type": "scale", "scale": [3 * 2 ** level, 2.5 * 2 ** level, 2 * 2 ** level]},
+            {"type": "translation", "translation": [3 * shift, 2.5 * shift, 2 * shift]}]} for level, shift in ((0, 0), (1, 0.5))]
+        axes = [{"name": name, "type": "space", "unit": "millimeter"} for name in "zyx"]
+        write_json(os.path.join(store, ".zattrs"), {"multiscales": [{"version": "0.4", "axes": axes, "datasets": datasets}]})
+        write_array(os.path.join(store, "0"), values, list("zyx"))
+        write_array(os.path.join(store, "1"), values[::2, ::2, ::2], list("zyx"))
+        write_array(os.path.join(store, "nifti"), np.frombuffer(header, "u1"), ["byte"])
+        mounted = self.mount(self.source)
+        stored = nibabel.Nifti1Header(header).get_best_affine()
+        np.testing.assert_array_equal(nibabel.load(mounted.join("brain.nii.zarr/0/data.nii")).affine, stored)
+        half = stored @ np.array([[2, 0, 0, 0.5], [0, 2, 0, 0.5], [0, 0, 2, 0.5], [0, 0, 0, 1]])
+        np.testing.assert_allclose(nibabel.load(mounted.join("brain.nii.zarr/1/data.nii")).affine, half, rtol=1e-6)
+
+    def test_pixels_of_ome_have_a_size_in_every_header(self):
+        store = os.path.join(self.source, "cells04.ome.zarr")
+        write_json(os.path.join(store, ".zgroup"), {"zarr_format": 2})
+        axes = [{"name": "c", "type": "channel"}, *({"name": name, "type": "space", "unit": "micrometer"} for name in "zyx")]
+        datasets = [{"path": "0", "coordinateTransformations": [{"type": "scale", "scale": [1, 2, 0.65, 0.65]}]}]
+        write_json(os.path.join(store, ".zattrs"), {"multiscales": [{"version": "0.4", "axes": axes, "datasets": datasets}]})
+        values = np.arange(120, dtype="<u2").reshape(2, 3, 4, 5)
+        write_array(os.path.join(store, "0"), values, list("czyx"))
+        mounted = self.mount(self.source)
+        folder = mounted.join("cells04.ome.zarr/0")
+        self.assertIn(b"spacings: 0.65 0.65 2 nan\n", harness.read(folder, "data.nhdr"))
+        header = harness.read(folder, "data.mhd")
+        self.assertIn(b"NDims = 3\n", header)
+        self.assertIn(b"ElementSpacing = 0.65 0.65 2\nDimSize = 5 4 6\n", header)
+        image = nibabel.load(os.path.join(folder, "data.nii"))
+        np.testing.assert_allclose(np.diag(image.affine), [0.65, 0.65, 2, 1], rtol=1e-6)
+        self.assertEqual(image.header.get_xyzt_units()[0], "micron")
+        with tifffile.TiffFile(os.path.join(folder, "data.tif")) as file:
+            self.assertEqual(file.series[0].axes, "ZCYX")
+            np.testing.assert_array_equal(file.asarray(), values.transpose(1, 0, 2, 3))
+            described = file.imagej_metadata
+            self.assertEqual((described["channels"], described["slices"]), (2, 3))
+            self.assertEqual((described["unit"], described["spacing"]), ("micron", 2))
+            self.assertEqual(file.pages[0].tags["XResolution"].value, (1_000_000, 650_000))
+        self.assertTrue(os.path.isfile(mounted.join("cells04.ome.zarr/cells04.ome.tif")))
+        with harness.Mount(self.source, "--as", "ome.tif") as other:
+            self.assertIn("cells04.ome.tif", os.listdir(other.path))
 
 
 class CoordinatesTest(harness.SourceTestCase):
@@ -201,6 +293,84 @@ class CoordinatesTest(harness.SourceTestCase):
             self.assertEqual(data.GetSpatialRef().GetAuthorityCode(None), "3035", name)
             # The system counts north first; the file does not.
             self.assertEqual(data.GetSpatialRef().GetDataAxisToSRSAxisMapping(), [2, 1], name)
+
+    def test_systems_of_gdal_and_geozarr_are_read(self):
+        values = np.arange(12, dtype="<i2").reshape(3, 4)
+        for name in "gdal.zarr", "geo.zarr":
+            write_json(os.path.join(self.source, name, ".zgroup"), {"zarr_format": 2})
+        store = os.path.join(self.source, "gdal.zarr")
+        write_array(os.path.join(store, "x"), 600005.0 + 10 * np.arange(4), ["x"])
+        write_array(os.path.join(store, "y"), 5099995.0 - 10 * np.arange(3), ["y"])
+        write_array(os.path.join(store, "band"), values, ["y", "x"],
+                    _CRS={"url": "http://www.opengis.net/def/crs/EPSG/0/32632"})
+        attributes = {"proj:code": "EPSG:32632", "spatial:dimensions": ["y", "x"],
+                      "spatial:transform": [10, 0, 600000, 0, -10, 5100000]}
+        write_array(os.path.join(self.source, "geo.zarr/band"), values, ["y", "x"], **attributes)
+        mounted = self.mount(self.source)
+        for store in "gdal.zarr", "geo.zarr":
+            for name in "data.tif", "data.vrt", "data.raw":
+                data = gdal.Open(mounted.join(store, "band", name))
+                np.testing.assert_array_equal(data.GetGeoTransform(), (600000, 10, 0, 5100000, 0, -10), (store, name))
+                self.assertIn("+proj=utm +zone=32 ", data.GetSpatialRef().ExportToProj4(), (store, name))
+
+    # A projection by its parameters alone, and where the middle of the second pixel of the second line is.
+    PROJECTIONS = {
+        "laea": ({"grid_mapping_name": "lambert_azimuthal_equal_area", "longitude_of_projection_origin": 10.0,
+                  "latitude_of_projection_origin": 52.0, "false_easting": 4321000.0, "false_northing": 3210000.0,
+                  "semi_major_axis": 6378137.0, "inverse_flattening": 298.257222101}, True),
+        "lcc": ({"grid_mapping_name": "lambert_conformal_conic", "longitude_of_central_meridian": 265.0,
+                 "latitude_of_projection_origin": 25.0, "standard_parallel": 25.0, "earth_radius": 6371200.0}, True),
+        "stere": ({"grid_mapping_name": "polar_stereographic", "latitude_of_projection_origin": 90.0,
+                   "straight_vertical_longitude_from_pole": -45.0, "standard_parallel": 70.0,
+                   "semi_major_axis": 6378273.0, "semi_minor_axis": 6356889.449}, True),
+        "rotated": ({"grid_mapping_name": "rotated_latitude_longitude", "grid_north_pole_latitude": 39.25,
+                     "grid_north_pole_longitude": -162.0}, False),
+    }
+
+    def test_projections_by_their_parameters_are_those_of_gdal(self):
+        for name, (parameters, _) in self.PROJECTIONS.items():
+            store = os.path.join(self.source, f"{name}.zarr")
+            is_rotated = name == "rotated"
+            write_json(os.path.join(store, ".zgroup"), {"zarr_format": 2})
+            step = 0.5 if is_rotated else 1000.0
+            for axis, count, sign, word in ("x", 4, 1, "longitude"), ("y", 3, -1, "latitude"):
+                standard_name = f"grid_{word}" if is_rotated else f"projection_{axis}_coordinate"
+                write_array(os.path.join(store, axis), sign * step * (1 + np.arange(count)), [axis],
+                            units="degrees" if is_rotated else "m", standard_name=standard_name)
+            write_array(os.path.join(store, "crs"), np.int32(0), [], **parameters)
+            write_array(os.path.join(store, "t"), np.arange(12, dtype="<i2").reshape(3, 4), ["y", "x"], grid_mapping="crs")
+        mounted = self.mount(self.source)
+        for name, (parameters, has_tiff) in self.PROJECTIONS.items():
+            expected = self.geographic(self.by_parameters(parameters), *((1.0, -1.0) if name == "rotated" else (2000.0, -2000.0)))
+            for view in ("data.vrt", "data.tif") if has_tiff else ("data.vrt",):
+                data = gdal.Open(mounted.join(f"{name}.zarr/t", view))
+                origin_x, step_x, _, origin_y, _, step_y = data.GetGeoTransform()
+                found = self.geographic(data.GetSpatialRef(), origin_x + 1.5 * step_x, origin_y + 1.5 * step_y)
+                np.testing.assert_allclose(found, expected, atol=1e-6, err_msg=f"{name} {view}")
+
+    def by_parameters(self, parameters):
+        """The system as the netCDF driver of GDAL understands it; it knows no rotated pole."""
+        system = osr.SpatialReference()
+        if parameters["grid_mapping_name"] == "rotated_latitude_longitude":
+            system.SetFromUserInput("+proj=ob_tran +o_proj=longlat +lon_0=18 +o_lon_p=0 +o_lat_p=39.25 +datum=WGS84")
+            return system
+        path = self.path("reference.nc")
+        with netCDF4.Dataset(path, "w") as file:
+            for axis in "x", "y":
+                file.createDimension(axis, 3)
+                harness.put_variable(file, axis, np.arange(3) * 1000.0, (axis,), units="m",
+                                     standard_name=f"projection_{axis}_coordinate")
+            harness.put_variable(file, "t", np.zeros((3, 3), "i2"), ("y", "x"), grid_mapping="crs")
+            harness.put_variable(file, "crs", np.int32(0), (), **parameters)
+        return gdal.Open(f"NETCDF:{path}:t").GetSpatialRef()
+
+    def geographic(self, system, x, y):
+        degrees = osr.SpatialReference()
+        degrees.SetFromUserInput("+proj=longlat +datum=WGS84")
+        system = system.Clone()
+        for one in system, degrees:
+            one.SetAxisMappingStrategy(osr.OAMS_TRADITIONAL_GIS_ORDER)
+        return osr.CoordinateTransformation(system, degrees).TransformPoint(x, y)[:2]
 
     def test_levels_of_an_image_are_those_of_ome_tiff(self):
         store = os.path.join(self.source, "image.zarr")

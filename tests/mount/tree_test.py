@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """What stands in a mounted tree, what its files hold, and that both stay the same from one mount to the next."""
+import errno
 import json
 import os
 import stat
@@ -56,6 +57,21 @@ class TreeTest(harness.TestCase):
             if not stat.S_ISLNK(mode):
                 with self.subTest(name):
                     self.assertEqual(mode & (0o333 if stat.S_ISREG(mode) else 0o222), 0, oct(mode))
+
+    def test_numbers_of_32_bits_are_unique_and_stay(self):
+        numbers = []
+        for _ in range(2):
+            mounted = self.mount(harness.DATA, "--inode32")
+            found = {name: os.lstat(mounted.join(name)).st_ino for name in harness.walk(mounted.path)}
+            for folder in ("", "arrays"):
+                for entry in os.scandir(mounted.join(folder)):
+                    self.assertEqual(entry.inode(), os.lstat(entry.path).st_ino, entry.path)
+            self.assertLess(max(found.values()), 2**32)
+            self.assertEqual(len(set(found.values())), len(found))
+            numbers.append(found)
+        self.assertEqual(*numbers)
+        mounted = self.mount(harness.DATA)
+        self.assertGreater(max(os.lstat(mounted.join(name)).st_ino for name in harness.walk(mounted.path)), 2**32)
 
     def test_control_folder_is_at_the_top_alone(self):
         mounted = self.mount(harness.DATA)
@@ -287,6 +303,55 @@ class DocumentTest(harness.TestCase):
         ours, theirs = os.stat(mounted.join("notes.txt")), os.stat(os.path.join(harness.DATA, "notes.txt"))
         self.assertEqual(ours.st_mtime_ns, theirs.st_mtime_ns)
         self.assertEqual((ours.st_uid, ours.st_gid), (theirs.st_uid, theirs.st_gid))
+
+
+class SparseFilesTest(harness.SourceTestCase):
+    """Holes of plain files are holes in the mount."""
+
+    def test_holes_of_plain_files_are_kept(self):
+        path = self.path("sparse.bin")
+        with open(path, "wb") as file:
+            file.truncate(3 << 30)
+            file.seek(1 << 20)
+            file.write(b"x" * 4096)
+        with open(self.path("full.bin"), "wb") as file:
+            file.write(b"y" * 100_000)
+        np.save(self.path("a.npy"), np.arange(10))
+        mounted = self.mount(self.source)
+        for name in ("sparse.bin", "full.bin"):
+            with self.subTest(name):
+                self.assertEqual(os.stat(mounted.join(name)).st_blocks, os.stat(self.path(name)).st_blocks)
+                shown, real = os.open(mounted.join(name), os.O_RDONLY), os.open(self.path(name), os.O_RDONLY)
+                try:
+                    for whence in (os.SEEK_DATA, os.SEEK_HOLE):
+                        for offset in (0, 5000, (1 << 20) + 5):
+                            self.assertEqual(self.seek(shown, offset, whence), self.seek(real, offset, whence))
+                finally:
+                    os.close(shown)
+                    os.close(real)
+        copy = os.path.join(self.scratch, "copy.bin")
+        harness.run("cp", "--sparse=auto", mounted.join("sparse.bin"), copy, check=True)
+        self.assertLess(os.stat(copy).st_blocks, 1000)
+        self.assertEqual(os.stat(copy).st_size, 3 << 30)
+
+    def test_views_have_no_holes(self):
+        np.save(self.path("a.npy"), np.zeros(1000))
+        mounted = self.mount(self.source)
+        fd = os.open(mounted.join("a.npy/data.raw"), os.O_RDONLY)
+        try:
+            self.assertEqual([self.seek(fd, offset, os.SEEK_DATA) for offset in (0, 7999, 8000)], [0, 7999, None])
+            self.assertEqual([self.seek(fd, offset, os.SEEK_HOLE) for offset in (0, 7999, 8000)], [8000, 8000, None])
+        finally:
+            os.close(fd)
+
+    @staticmethod
+    def seek(fd, offset, whence):
+        try:
+            return os.lseek(fd, offset, whence)
+        except OSError as error:
+            if error.errno != errno.ENXIO:
+                raise
+            return None
 
 
 if __name__ == "__main__":

@@ -211,7 +211,9 @@ class NamesTest(harness.SourceTestCase):
     """Which files there are, which of them are listed, and by what names they are found."""
 
     USUAL = sorted([*harness.ARRAY_FILES, *harness.BESIDE])
-    BY_NAME = ["data.jsonl", "data.hdr", "data.tif", "data.fits", "data.nii", "data.f77", "index.html"]
+    VALUES = ["values" + name[len("data"):] for name in [*harness.VIEWS, *harness.HEADERS]]
+    BY_NAME = ["data.jsonl", "data.hdr", "data.tif", "data.fits", "data.nii", "data.f77", "index.html", *VALUES,
+               "values.hdr", "values.tif", "values.fits", "values.nii", "values.f77"]
 
     def setUp(self):
         super().setUp()
@@ -253,6 +255,8 @@ class NamesTest(harness.SourceTestCase):
     def test_data_nc_has_the_arrays_of_the_group(self):
         attributes = {"_ARRAY_DIMENSIONS": ["y", "x"], "units": "K", "level": 2}
         harness.write(os.path.join(self.store, "t2m", ".zattrs"), json.dumps(attributes))
+        metadata = json.loads(harness.read(self.store, "t2m", ".zarray"))
+        harness.write(os.path.join(self.store, "t2m", ".zarray"), json.dumps({**metadata, "fill_value": None}))
         write_words(os.path.join(self.store, "words"), ["a", "b"], 1)
         mounted = self.mount(self.source)
         for name in ("data.nc", "era5.nc"):
@@ -345,6 +349,19 @@ class WholeFilesTest(harness.SourceTestCase):
         self.assertEqual(harness.read(mounted.path, "years/notes.txt"), b"hello")
         self.assertTrue(os.path.isdir(mounted.join(".ndlfs/source/years/1992.zarr")))
         self.assertFalse(os.path.exists(mounted.join("years/1992.zarr")))
+
+    def test_stores_without_such_a_file_are_folders(self):
+        store = os.path.join(self.source, "image.ome.zarr")
+        self.group(store)
+        harness.write(os.path.join(store, ".zattrs"), json.dumps(
+            {"multiscales": [{"version": "0.4", "axes": [{"name": name} for name in "yx"], "datasets": [{"path": "0"}]}]}))
+        self.array(os.path.join(store, "0"), np.arange(6, dtype="u2").reshape(2, 3), ["y", "x"])
+        mounted = self.mount(self.source, "--as", "ome.tif")
+        self.assertEqual(sorted(os.listdir(mounted.path)), [".ndlfs", "image.ome.tif", "years"])
+        for name in sorted(os.listdir(mounted.join("years"))):
+            os.stat(mounted.join("years", name))
+        self.assertEqual(sorted(os.listdir(mounted.join("years"))), ["1992.zarr", "1993.zarr", "notes.txt", "one.npy"])
+        self.assertTrue(os.path.isdir(mounted.join("years/1992.zarr")))
 
     def test_links_to_stores_are_files_too(self):
         os.symlink("1993.zarr", os.path.join(self.source, "years/newest.zarr"))

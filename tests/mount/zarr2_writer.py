@@ -302,6 +302,12 @@ class Array:
             if any(i >= n for i, n in zip(index, kept)):
                 self.store.pop(self._chunk_key(index), None)
 
+    def append(self, data):
+        """Grows along the first axis."""
+        begin = self.shape[0]
+        self.resize(begin + len(data), *self.shape[1:])
+        self[begin:] = data
+
     # One chunk
 
     def _chunk_key(self, index):

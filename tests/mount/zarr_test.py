@@ -45,6 +45,7 @@ def write_with(module, path):
     grown = add("grown", data=np.arange(10), chunks=3, compressor=None)
     grown.resize(4)
     grown.resize(8)
+    grown.append(np.array([8, 9]))
     group["t"] = np.arange(5)
     del group["t"]
     module.consolidate_metadata(path)
@@ -69,7 +70,7 @@ class WriterTest(harness.SourceTestCase):
             np.testing.assert_array_equal(group[name][...], values, name)
             np.testing.assert_array_equal(group[name][1:3, 2, :4], values[1:3, 2, :4], name)
         self.assertEqual(group["text"][...].tolist(), ["a", "été", ""])
-        self.assertEqual(group["grown"][...].tolist(), [0, 1, 2, 3, 4, 5, 0, 0])
+        self.assertEqual(group["grown"][...].tolist(), [0, 1, 2, 3, 4, 5, 0, 0, 8, 9])
         self.assertEqual(group["part"][:, 2].tolist(), [-1, 10, 20, 30, 5])
         self.assertEqual(zarr2_writer.open_consolidated(self.path("own.zarr"))["part"].attrs["units"], "K")
 

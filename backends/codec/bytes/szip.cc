@@ -60,7 +60,11 @@ class SzipCodec final : public BytesToBytesCodec {
       return model::Corrupt("decodes to {} bytes, expected at most {}", size, decoded.size());
     }
     if (size % parameters_.word() != 0) {
-      return model::Corrupt("{} bytes, in words of {}", size, parameters_.word());
+      // libhdf5's szip behind scale-offset writes none of the bytes behind the last word, and
+      // what it reads there is memory that nobody has set.
+      return model::Corrupt(
+          "{} bytes, in words of {}; those behind the last word are not stored", size,
+          parameters_.word());
     }
     const ConstByteSpan input = encoded.subspan(kSzipHeaderSize);
     const ByteSpan out = decoded.first(size);

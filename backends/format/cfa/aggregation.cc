@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 #include "backends/base/checked.h"
@@ -76,6 +78,9 @@ class AggregationReader {
   }
 
  private:
+  static constexpr std::string_view kTerms[] = {
+      "map", "uris", "identifiers", "unique_values", "location", "file", "format", "address"};
+
   size_t rank() const { return aggregation_.dimensions.size(); }
 
   Result<void> ReadTerms(std::string_view text) {
@@ -92,6 +97,12 @@ class AggregationReader {
   Result<NodePtr> LoadTerm(const std::string& term) const {
     const auto found = terms_.find(term);
     if (found == terms_.end()) {
+      // A draft of the conventions, perhaps.
+      for (const auto& [other, variable] : terms_) {
+        if (std::ranges::find(kTerms, other) != std::end(kTerms)) continue;
+        return model::Unsupported("{}: the term {} is missing, and {} is not known", kData,
+                                  model::Quote(term), model::Quote(other));
+      }
       return BadInput("{}: the term {} is missing", kData, model::Quote(term));
     }
     const std::string& name = found->second;

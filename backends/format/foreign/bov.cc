@@ -12,6 +12,7 @@
 
 #include "backends/format/foreign/header_format.h"
 #include "backends/format/foreign/header_text.h"
+#include "backends/format/foreign/known_fields.h"
 #include "backends/store/file_name.h"
 
 namespace ndlfs::backends::foreign {
@@ -25,6 +26,15 @@ using model::Unsupported;
 constexpr size_t kAxes = 3;
 constexpr uint64_t kMostComponents = 65'536;
 
+constexpr std::string_view kBovHeeded =
+    "DATA_FILE|DATA_SIZE|DATA_FORMAT|DATA_COMPONENTS|DATA_ENDIAN|BYTE_OFFSET|"
+    "HAS_BOUNDARY|VARIABLE_PALETTE_MIN|VARIABLE_MIN|VARIABLE_MAX|VARIABLE_PALETTE_MAX|"
+    "DATA_BRICKLETS";
+constexpr std::string_view kBovDescriptive =
+    "TIME|CYCLE|VARIABLE|BRICK_ORIGIN|BRICK_SIZE|DIVIDE_BRICK|CENTERING|"
+    "VARIABLE_BRICK_MIN|VARIABLE_BRICK_MAX|BRICK *";
+constexpr KnownFields kBovFields = {kBovHeeded, kBovDescriptive};
+
 bool IsBov(std::string_view head) {
   while (const auto line = TakeLine(head)) {
     if (line->starts_with("DATA_FILE:")) return true;
@@ -32,14 +42,14 @@ bool IsBov(std::string_view head) {
   return false;
 }
 
-HeaderFields ParseBovHeader(std::string_view text, Contents& contents) {
+Result<HeaderFields> ParseBovHeader(std::string_view text, Contents& contents) {
   HeaderFields header;
   while (const auto line = TakeLine(text)) {
     const size_t colon = line->find(':');
     if (line->starts_with('#') || colon == std::string_view::npos) continue;
     const std::string_view name = Trim(line->substr(0, colon));
     const std::string_view value = Trim(line->substr(colon + 1));
-    header.Add(name, value);
+    NDLFS_RETURN_IF_ERROR(AddField(kBovFields, name, value, header));
     contents.AddAttribute(TextAttribute(std::string(name), value));
   }
   return header;
@@ -99,13 +109,38 @@ Result<std::vector<Axis>> BovAxes(const HeaderFields& header) {
   return axes;
 }
 
+// VisIt takes bytes for parts of a range, if the header has one.
+void AddBovScale(const HeaderFields& header, DescribedArray& array) {
+  const auto number = [&](std::string_view name, std::string_view other, double otherwise) {
+    const auto text = header.Has(name) ? header[name] : header[other];
+    return text.empty() ? otherwise : ParseReal(text).value_or(std::nan(""));
+  };
+  const bool has_range = header.Has("VARIABLE_MIN") || header.Has("VARIABLE_MAX") ||
+                         header.Has("VARIABLE_PALETTE_MIN") ||
+                         header.Has("VARIABLE_PALETTE_MAX");
+  const double low = number("VARIABLE_MIN", "VARIABLE_PALETTE_MIN", 0);
+  const double high = number("VARIABLE_MAX", "VARIABLE_PALETTE_MAX", 1);
+  const bool is_byte = array.stored == Datatype::Integer(1, false);
+  if (!has_range || !is_byte || !std::isfinite(low) || !std::isfinite(high)) return;
+  constexpr double kMostOfByte = 255;
+  array.attributes.push_back(RealAttribute("scale_factor", (high - low) / kMostOfByte));
+  array.attributes.push_back(RealAttribute("add_offset", low));
+}
+
 Result<std::shared_ptr<const ArraySource>> OpenData(const HeaderFields& header,
                                                     const DescribedArray& array,
                                                     const HeaderFile& file,
                                                     Contents& contents) {
   const std::string_view name = header["DATA_FILE"];
-  if (name.find('%') != std::string_view::npos || header.Has("DATA_BRICKLETS")) {
+  // A file that is one brick may be divided for work in parallel.
+  const bool is_divided = header.Has("DATA_BRICKLETS") &&
+                          !EqualsIgnoringCase(header["DIVIDE_BRICK"], "true") &&
+                          header["DATA_BRICKLETS"] != header["DATA_SIZE"];
+  if (name.find('%') != std::string_view::npos || is_divided) {
     return Unsupported("DATA_FILE: bricks in several files or pieces");
+  }
+  if (EqualsIgnoringCase(header["HAS_BOUNDARY"], "true")) {
+    return Unsupported("HAS_BOUNDARY: bricks that overlap");
   }
   uint64_t offset = 0;
   if (header.Has("BYTE_OFFSET")) {
@@ -120,12 +155,13 @@ Result<std::shared_ptr<const ArraySource>> OpenData(const HeaderFields& header,
 
 Result<void> ReadBov(const HeaderFile& file, Contents& contents) {
   NDLFS_TRY(const std::string text, ReadHeaderText(*file.store));
-  const HeaderFields header = ParseBovHeader(text, contents);
+  NDLFS_TRY(const HeaderFields header, ParseBovHeader(text, contents));
   DescribedArray array;
   const std::string_view name = header["VARIABLE"];
   array.name = name.empty() ? ArrayNameOf(file.path) : std::string(name);
   NDLFS_TRY(array.stored, BovType(header));
   NDLFS_TRY(array.axes, BovAxes(header));
+  AddBovScale(header, array);
   return contents.AddArray(array, OpenData(header, array, file, contents));
 }
 

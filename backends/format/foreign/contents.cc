@@ -231,6 +231,7 @@ Result<void> Contents::AddArray(const DescribedArray& array,
   }
   described.name = FreeName(array.name);
   const std::string name = described.name;
+  node->notes = array.notes;
   node->entity = std::move(described);
   if (source) {
     node->source = *std::move(source);

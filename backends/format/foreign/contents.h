@@ -55,6 +55,8 @@ struct DescribedArray {
   std::vector<model::Attribute> attributes = {};
   // The element that stands for missing ones. Becomes _FillValue if the type has it.
   std::optional<model::Value> fill = std::nullopt;
+  // Node::notes.
+  std::vector<std::string> notes = {};
 
   std::vector<uint64_t> shape() const;
   const model::Datatype& type() const { return dtype ? *dtype : stored; }

@@ -23,7 +23,10 @@ Result<std::string> PathOf(const HeaderFile& header, std::string_view name) {
   const auto path = header.source->Resolve(header.path, name);
   const bool is_sound = path && !path->empty() && CheckKey(*path);
   if (is_sound) return *path;
-  return model::BadInput("the data file {} is outside of the source", model::Quote(name));
+  if (!path) {
+    return model::Unsupported("the data file {} is outside of the source", model::Quote(name));
+  }
+  return model::BadInput("the data file {} is no path of a file", model::Quote(name));
 }
 
 model::Failure NotThere(const Store& store, std::string_view key) {
@@ -113,6 +116,13 @@ Result<std::shared_ptr<const ArraySource>> MakeFileSource(const DescribedArray& 
   NDLFS_RETURN_IF_ERROR(CheckSize(layout, layout.parts->front(), file.size));
   if (layout.codec) return MakePartsSource(std::move(layout));
   return MakeFlatSource(FlatLayoutOf(layout, FlatAccess::kRandom), kMaxViewSize);
+}
+
+Result<std::shared_ptr<const ArraySource>> MakeFileSource(PartsLayout layout,
+                                                          const DataFile& file) {
+  layout.store = file.store;
+  NDLFS_RETURN_IF_ERROR(CheckSize(layout, layout.parts->front(), file.size));
+  return MakePartsSource(std::move(layout));
 }
 
 Result<std::shared_ptr<const ArraySource>> MakeInflatedSource(const DescribedArray& array,

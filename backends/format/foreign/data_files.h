@@ -47,6 +47,10 @@ model::Result<std::shared_ptr<const ArraySource>> MakeFileSource(const Described
                                                                  const DataFile& file,
                                                                  uint64_t offset);
 
+// The same with gaps or more decoding: `layout` says all but the file.
+model::Result<std::shared_ptr<const ArraySource>> MakeFileSource(PartsLayout layout,
+                                                                 const DataFile& file);
+
 // The same in a file, or a part of one, that is compressed as gzip or zlib. `offset` is in the
 // inflated bytes.
 model::Result<std::shared_ptr<const ArraySource>> MakeInflatedSource(

@@ -4,14 +4,17 @@
 // https://www.nv5geospatialsoftware.com/docs/ENVIHeaderFiles.html.
 #include <array>
 #include <cmath>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "backends/base/checked.h"
 #include "backends/format/foreign/header_format.h"
 #include "backends/format/foreign/header_text.h"
+#include "backends/format/foreign/known_fields.h"
 #include "backends/store/file_name.h"
 
 namespace ndlfs::backends::foreign {
@@ -20,6 +23,26 @@ namespace {
 using model::BadInput;
 using model::Datatype;
 using model::Result;
+
+constexpr std::string_view kEnviHeeded =
+    "samples|lines|bands|header offset|file type|data type|byte order|interleave|"
+    "major frame offsets|minor frame offsets|file compression";
+constexpr std::string_view kEnviDescriptive =
+    "acquisition time|band names|bbl|class lookup|class names|classes|cloud cover|"
+    "complex function|coordinate system string|data gain values|data ignore value|"
+    "data offset values|data reflectance gain values|data reflectance offset values|"
+    "default bands|default stretch|dem band|dem file|description|fwhm|geo points|"
+    "map info|pixel size|product type|projection info|reflectance scale factor|rpc info|"
+    "security tag|sensor type|solar irradiance|spectra names|sun azimuth|sun elevation|"
+    "timestamp|wavelength|wavelength units|x start|y start|z plot average|z plot range|"
+    "z plot titles|igm file|glt file|raw data file|wavelength data file|subset procedure";
+
+// Programs write fields of their own. Those of ENVI's "read procedures" compute the elements.
+bool MayMatterInEnvi(std::string_view name) {
+  return SpeaksOfElements(name) || EqualsIgnoringCase(name, "read procedures");
+}
+
+constexpr KnownFields kEnviFields = {kEnviHeeded, kEnviDescriptive, &MayMatterInEnvi};
 
 bool IsEnvi(std::string_view head) {
   const auto line = TakeLine(head);
@@ -54,7 +77,7 @@ Result<EnviHeader> ParseEnviHeader(std::string_view text) {
     if (line->starts_with(';') || equals == std::string_view::npos) continue;
     const std::string_view name = Trim(line->substr(0, equals));
     const std::string value = TakeValue(line->substr(equals + 1), text);
-    header.fields.Add(name, value);
+    NDLFS_RETURN_IF_ERROR(AddField(kEnviFields, name, value, header.fields));
     header.attributes.push_back(TextAttribute(std::string(name), value));
   }
   return header;
@@ -201,6 +224,59 @@ Result<DescribedArray> DescribeArray(const EnviHeader& header, std::string name)
   return array;
 }
 
+// The bytes before and behind each frame: "{8, 4}", or the one number 0.
+struct FrameOffsets {
+  uint64_t before = 0;
+  uint64_t behind = 0;
+  bool any() const { return before != 0 || behind != 0; }
+};
+
+Result<FrameOffsets> FrameOffsetsOf(const EnviHeader& header, std::string_view name) {
+  std::string_view text = header[name];
+  if (text.empty()) return FrameOffsets();
+  auto items = ItemsOf(text);
+  if (!text.starts_with('{')) items = {text};
+  const auto before = items.empty() ? std::nullopt : ParseCount(items[0]);
+  const auto behind = items.size() == 2 ? ParseCount(items[1]) : std::nullopt;
+  if (before && behind) return FrameOffsets{*before, *behind};
+  if (before && items.size() == 1 && *before == 0) return FrameOffsets();
+  return BadInput("{}: expected two numbers, found {}", name, model::Quote(text));
+}
+
+// Where elements lie between bytes that belong to frames. The slowest dimension of the file
+// consists of major frames and the next one of minor frames, also where a single band is no
+// dimension of the array.
+Result<PartsLayout> LayoutInFrames(const EnviHeader& header, const DescribedArray& array,
+                                   uint64_t offset) {
+  NDLFS_TRY(const FrameOffsets major, FrameOffsetsOf(header, "major frame offsets"));
+  NDLFS_TRY(const FrameOffsets minor, FrameOffsetsOf(header, "minor frame offsets"));
+  PartsLayout layout = LayoutOf(array);
+  layout.offset = offset;
+  if (!major.any() && !minor.any()) return layout;
+  std::vector<uint64_t> shape = array.shape();
+  const std::string interleave = Lowercase(header["interleave"]);
+  const size_t band = interleave == "bil" ? 1 : interleave == "bip" ? 2 : 0;
+  const bool is_single = shape.size() == 2;
+  if (is_single) shape.insert(shape.begin() + static_cast<ptrdiff_t>(band), 1);
+  std::array<uint64_t, 3> strides = {0, 0, array.stored.size()};
+  const auto frame = [](uint64_t count, uint64_t bytes, const FrameOffsets& around) {
+    auto size = CheckedMultiply(count, bytes);
+    if (size) size = CheckedAdd(*size, around.before);
+    return size ? CheckedAdd(*size, around.behind) : std::nullopt;
+  };
+  const auto inner = frame(shape[2], strides[2], minor);
+  const auto outer = inner ? frame(shape[1], *inner, major) : std::nullopt;
+  auto begin = CheckedAdd(offset, major.before);
+  if (begin) begin = CheckedAdd(*begin, minor.before);
+  if (!outer || !begin) return model::Limit("more data than any file has");
+  strides[0] = *outer;
+  strides[1] = *inner;
+  layout.offset = *begin;
+  layout.strides.assign(strides.begin(), strides.end());
+  if (is_single) layout.strides.erase(layout.strides.begin() + static_cast<ptrdiff_t>(band));
+  return layout;
+}
+
 // The name of the data file: that of the header without ".hdr", or with another extension.
 Result<std::string> FindData(const HeaderFile& file, Contents& contents) {
   const std::string_view stem = StemOf(FileNameOf(file.path));
@@ -226,9 +302,24 @@ Result<std::shared_ptr<const ArraySource>> OpenData(const EnviHeader& header,
     if (!found) return BadInput("header offset: {}", model::Quote(header["header offset"]));
     offset = *found;
   }
+  // These have pieces of other files, and no elements.
+  const std::string type = Lowercase(header["file type"]);
+  if (type.find("meta file") != type.npos || type.find("virtual") != type.npos) {
+    return model::Unsupported("file type: {}", model::Quote(header["file type"]));
+  }
+  NDLFS_TRY(PartsLayout layout, LayoutInFrames(header, array, offset));
   NDLFS_TRY(const std::string name, FindData(file, contents));
   NDLFS_TRY(const DataFile data, OpenDataFile(file, name, contents));
-  if (header["file compression"] != "1") return MakeFileSource(array, data, offset);
+  const std::string_view compression = header["file compression"];
+  const bool is_compressed = compression == "1";
+  if (!is_compressed && !compression.empty() && compression != "0") {
+    return BadInput("file compression: {}", model::Quote(compression));
+  }
+  if (!layout.strides.empty()) {
+    if (is_compressed) return model::Unsupported("frame offsets in compressed data");
+    return MakeFileSource(std::move(layout), data);
+  }
+  if (!is_compressed) return MakeFileSource(array, data, offset);
   return MakeInflatedSource(array, data, 0, ByteRange::kToEnd, offset);
 }
 

@@ -16,6 +16,7 @@
 #include "backends/format/foreign/fits_tiles.h"
 #include "backends/format/foreign/header_format.h"
 #include "backends/format/foreign/header_text.h"
+#include "backends/format/foreign/known_fields.h"
 #include "backends/format/foreign/moved_zero.h"
 
 namespace ndlfs::backends::foreign {
@@ -30,8 +31,39 @@ using model::Unsupported;
 constexpr int64_t kMostFitsAxes = 999;
 constexpr int kMostUnits = 10'000;
 
+// A header that somebody printed as text has lines; a card has no line end.
 bool IsFits(std::string_view head) {
-  return head.starts_with("SIMPLE  = ") && Trim(head.substr(10, 20)).starts_with('T');
+  return head.starts_with("SIMPLE  = ") && Trim(head.substr(10, 20)).starts_with('T') &&
+         head.substr(0, kFitsCard).find_first_of("\r\n") == std::string_view::npos;
+}
+
+constexpr std::string_view kFitsHeeded =
+    "SIMPLE|XTENSION|BITPIX|NAXIS|NAXIS#|PCOUNT|GCOUNT|GROUPS|BSCALE|BZERO|BLANK|TFIELDS|"
+    "TFORM#|TBCOL#|TSCAL#|TZERO#|TNULL#|THEAP|ZIMAGE|ZTABLE|ZCMPTYPE|ZBITPIX|ZNAXIS|"
+    "ZNAXIS#|ZTILE#|ZNAME#|ZVAL#|ZMASKCMP|ZQUANTIZ|ZDITHER0|ZSCALE|ZZERO|ZBLANK|TDIM#";
+// Parameters of algorithms that compress tiles.
+constexpr std::string_view kTileParameters = "BLOCKSIZE|BYTEPIX|NOISEBIT|SCALE|SMOOTH";
+
+// The words of the standard say where elements are, and programs add any others that describe.
+bool MayMatterInFits(std::string_view) { return false; }
+
+constexpr KnownFields kFitsFields = {kFitsHeeded, "", &MayMatterInFits};
+constexpr KnownFields kFitsTileParameters = {kTileParameters};
+
+// kBadInput if a keyword that says where elements are stands there twice, with two values;
+// kUnsupported for a parameter of compressed tiles that is not known.
+Result<void> CheckCards(const FitsHeader& header) {
+  for (const std::string& keyword : header.contradictions()) {
+    if (kFitsFields.Heeds(keyword)) {
+      return BadInput("two cards {} that differ", model::Quote(keyword));
+    }
+  }
+  for (int n = 1; n <= 999 && header.Has(fmt::format("ZNAME{}", n)); ++n) {
+    NDLFS_RETURN_IF_ERROR(
+        CheckField(kFitsTileParameters, header.Text(fmt::format("ZNAME{}", n)), "?"),
+        fmt::format("ZNAME{}", n));
+  }
+  return {};
 }
 
 // One header and what it describes: a "header and data unit".
@@ -210,11 +242,35 @@ Result<void> AddCompressed(const Unit& unit, std::string name, const HeaderFile&
   return contents.AddArray(*image, std::move(source));
 }
 
+// The rows of a table.
+Result<void> AddTable(const Unit& unit, std::string name, bool is_ascii, const HeaderFile& file,
+                      const DataFile& data, Contents& contents) {
+  const FitsHeader& header = unit.header;
+  Result<FitsTable> table = Unsupported("a table that is compressed in tiles");
+  if (!header.IsTrue("ZTABLE")) {
+    table = DescribeTable(header, is_ascii, data, unit.data, file.options);
+  }
+  if (!table) {
+    return AddRefused({.name = std::move(name), .stored = Datatype::Opaque(1)}, header,
+                      model::Propagate(std::move(table).error()), contents);
+  }
+  table->array.name = std::move(name);
+  const bool is_open = table->source && *table->source == nullptr;
+  if (is_open) return AddArray(std::move(table->array), unit, data, file.options, contents);
+  AppendAttributes(header, table->array);
+  return contents.AddArray(table->array, std::move(table->source));
+}
+
 Result<void> AddUnit(const Unit& unit, const HeaderFile& file, const DataFile& data,
                      Contents& contents) {
   const FitsHeader& header = unit.header;
   std::string name = NameOf(unit, file);
   const std::string kind = unit.number == 0 ? "IMAGE" : header.Text("XTENSION");
+  const auto checked = CheckCards(header);
+  if (!checked) {
+    return AddRefused({.name = std::move(name), .stored = Datatype::Opaque(1)}, header,
+                      model::Propagate(checked.error()), contents);
+  }
   if (header.IsTrue("ZIMAGE"))
     return AddCompressed(unit, std::move(name), file, data, contents);
   if (kind == "IMAGE" && header.Integer("NAXIS") == 0) {
@@ -225,11 +281,8 @@ Result<void> AddUnit(const Unit& unit, const HeaderFile& file, const DataFile& d
     NDLFS_TRY(auto image, DescribeImage(header, "BITPIX", "NAXIS", std::move(name)));
     return AddArray(std::move(image), unit, data, file.options, contents);
   }
-  if (kind == "BINTABLE") {
-    auto table = DescribeTable(header, name);
-    if (table) return AddArray(*std::move(table), unit, data, file.options, contents);
-    return AddRefused({.name = std::move(name), .stored = Datatype::Opaque(1)}, header,
-                      model::Propagate(std::move(table).error()), contents);
+  if (kind == "BINTABLE" || kind == "TABLE") {
+    return AddTable(unit, std::move(name), kind == "TABLE", file, data, contents);
   }
   const std::string reason =
       kind == "IMAGE" ? "random groups" : fmt::format("an extension {}", model::Quote(kind));

@@ -13,6 +13,7 @@ namespace {
 using model::Result;
 
 constexpr uint64_t kMaxHeader = 2000 * kFitsBlock;
+constexpr size_t kMostKept = 1000;  // keywords that contradict each other
 
 // The text behind a quote, in which two quotes are one. `end` is behind the last quote.
 std::string Unquote(std::string_view text, size_t& end) {
@@ -94,8 +95,14 @@ void FitsHeader::Add(std::string_view text) {
   const bool is_long = keyword == "HIERARCH" && equals != std::string_view::npos;
   if (!is_long && text.substr(8, 2) != "= ") return;
   const std::string name = is_long ? std::string(Trim(text.substr(9, equals - 9))) : keyword;
-  if (name.empty() || !by_keyword_.emplace(name, cards_.size()).second) return;
-  cards_.push_back(ParseValue(name, text.substr(is_long ? equals + 1 : 10)));
+  if (name.empty()) return;
+  FitsCard card = ParseValue(name, text.substr(is_long ? equals + 1 : 10));
+  const auto [known, is_new] = by_keyword_.emplace(name, cards_.size());
+  if (is_new) {
+    cards_.push_back(std::move(card));
+  } else if (cards_[known->second].value != card.value && contradictions_.size() < kMostKept) {
+    contradictions_.push_back(name);
+  }
 }
 
 void FitsHeader::AddText(const std::string& keyword, std::string_view text) {

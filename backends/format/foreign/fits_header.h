@@ -44,6 +44,9 @@ class FitsHeader {
   // The value of a number as it stands; empty if there is none.
   std::string_view Number(std::string_view keyword) const;
 
+  // Keywords of several cards whose values differ. The first one counts.
+  const std::vector<std::string>& contradictions() const { return contradictions_; }
+
   // All cards with values. Those of COMMENT and HISTORY are one text each, with a line a card.
   std::vector<model::Attribute> MakeAttributes() const;
 
@@ -54,6 +57,7 @@ class FitsHeader {
 
   uint64_t bytes_ = 0;
   std::vector<FitsCard> cards_;
+  std::vector<std::string> contradictions_;
   std::map<std::string, size_t, std::less<>> by_keyword_;
 };
 

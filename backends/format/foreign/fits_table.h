@@ -2,19 +2,32 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
 #include "backends/format/foreign/contents.h"
+#include "backends/format/foreign/data_files.h"
+#include "backends/format/foreign/fits_columns.h"
 #include "backends/format/foreign/fits_header.h"
 #include "model/error.h"
 
 namespace ndlfs::backends::foreign {
 
-// A binary table (section 7.3 of the standard) as an array of one dimension, whose elements are
-// the rows: compounds of its columns. Integers without a sign, which columns have by TZERO, are
-// such. Arrays of variable length are their descriptors, as the table has them.
-model::Result<DescribedArray> DescribeTable(const FitsHeader& header, std::string name);
+// A table as an array of one dimension, whose elements are the rows: compounds of its columns.
+struct FitsTable {
+  DescribedArray array;
+  // Why the rows cannot be read, or null and then `array` says all of where they are.
+  model::Result<std::shared_ptr<const ArraySource>> source = nullptr;
+};
+
+// Describes the table at `offset` of `file`. Its values are what the standard says they are:
+// integers without a sign by TZERO are such, other scaled numbers are float64 and NaN where
+// TNULL stands, columns of variable length are lists of what the heap has. A table without
+// columns is an array without elements.
+model::Result<FitsTable> DescribeTable(const FitsHeader& header, bool is_ascii,
+                                       const DataFile& file, uint64_t offset,
+                                       const OpenOptions& options);
 
 // A column as the header has it.
 struct TableColumn {

@@ -20,6 +20,7 @@
 #include "backends/codec/registry.h"
 #include "backends/codec/unshuffle.h"
 #include "backends/format/foreign/fits_pixels.h"
+#include "backends/format/foreign/fits_rows.h"
 #include "backends/format/foreign/fits_table.h"
 
 namespace ndlfs::backends::foreign {
@@ -37,15 +38,9 @@ constexpr uint64_t kSlotBytes = uint64_t{64} << 10;
 constexpr size_t kRandomNumbers = 10'000;
 constexpr int64_t kZeroPixel = -2147483646;
 
-uint64_t BigEndian(const std::byte* bytes, size_t size) {
-  uint64_t value = 0;
-  for (size_t i = 0; i < size; ++i) value = value << 8 | std::to_integer<uint64_t>(bytes[i]);
-  return value;
-}
-
 // An integer as FITS has it: of one byte without a sign.
 int64_t SignedBigEndian(const std::byte* bytes, size_t size) {
-  const uint64_t value = BigEndian(bytes, size);
+  const uint64_t value = FitsBigEndian(bytes, size);
   if (size == 1) return static_cast<int64_t>(value);
   const unsigned shift = 64 - 8 * static_cast<unsigned>(size);
   return static_cast<int64_t>(value << shift) >> shift;
@@ -188,8 +183,8 @@ class TileSource final : public ArraySource {
     const TableColumn* found = table_.Find(column);
     if (found == nullptr) return std::nullopt;
     const size_t half = found->size / 2;
-    const uint64_t count = BigEndian(row.data() + found->offset, half);
-    const uint64_t begin = BigEndian(row.data() + found->offset + half, half);
+    const uint64_t count = FitsBigEndian(row.data() + found->offset, half);
+    const uint64_t begin = FitsBigEndian(row.data() + found->offset + half, half);
     if (count == 0) return std::nullopt;
     const auto size = CheckedMultiply(count, found->item_size);
     const auto place = CheckedAdd(table_.heap, begin);
@@ -205,7 +200,7 @@ class TileSource final : public ArraySource {
   double Number(const Row& row, std::string_view column, double otherwise) const {
     const TableColumn* found = table_.Find(column);
     if (found == nullptr) return otherwise;
-    return std::bit_cast<double>(BigEndian(row.data() + found->offset, sizeof(double)));
+    return std::bit_cast<double>(FitsBigEndian(row.data() + found->offset, sizeof(double)));
   }
 
   Result<Bytes> Decode(uint64_t tile, const Row& row, uint64_t count) const {
@@ -233,9 +228,12 @@ class TileSource final : public ArraySource {
         if (form_.compression == Compression::kShuffledGzip) {
           raw = Unshuffled(raw.span(), count);
         }
-        if (!form_.quantization) return FromStored(raw.span(), count);
+        // CFITSIO takes the size of a tile for the width of its integers.
         const size_t size = count == 0 ? 0 : raw.size() / count;
-        if (size == 0 || size > 4 || raw.size() != size * count) {
+        const bool has_integers = spec_.dtype.kind() == Datatype::Kind::kInteger;
+        const bool is_wider = has_integers && size > spec_.dtype.size();
+        if (!form_.quantization && !is_wider) return FromStored(raw.span(), count);
+        if (size == 0 || size > 4 || size == 3 || raw.size() != size * count) {
           return Corrupt("{} bytes for {} pixels", raw.size(), count);
         }
         return FromPixels(tile, row, count, [&](uint64_t i) {
@@ -436,20 +434,10 @@ Result<TileTable> TableOf(const FitsHeader& header, const DataFile& file, uint64
   NDLFS_RETURN_IF_ERROR(CheckColumns(table));
   table.width = static_cast<uint64_t>(header.Integer("NAXIS1").value_or(0));
   table.rows = static_cast<uint64_t>(header.Integer("NAXIS2").value_or(0));
-  const auto bytes = CheckedMultiply(table.width, table.rows);
-  const int64_t after = header.Integer("PCOUNT").value_or(0);
-  const auto end =
-      bytes && after >= 0 ? CheckedAdd(*bytes, static_cast<uint64_t>(after)) : std::nullopt;
-  const auto file_end = end ? CheckedAdd(offset, *end) : std::nullopt;
-  if (!file_end || *file_end > file.size) {
-    return Corrupt("the file ends at byte {}, before the tiles do", file.size);
-  }
-  const int64_t heap = header.Integer("THEAP").value_or(static_cast<int64_t>(*bytes));
-  if (heap < 0 || static_cast<uint64_t>(heap) > *end) {
-    return BadInput("THEAP: {} is outside the table", heap);
-  }
-  table.heap = offset + static_cast<uint64_t>(heap);
-  table.heap_end = *file_end;
+  NDLFS_TRY(const FitsTablePlace place,
+            FindHeap(header, {table.width, table.rows, {}}, file, offset));
+  table.heap = place.heap;
+  table.heap_end = place.heap_end;
   return table;
 }
 

@@ -3,6 +3,7 @@
 // Descriptors of GrADS for flat files, by http://cola.gmu.edu/grads/gadoc/descriptorfile.html:
 // for each time, variable and level a grid of numbers, west to east and south to north.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -18,6 +19,7 @@
 #include "backends/format/foreign/grads_time.h"
 #include "backends/format/foreign/header_format.h"
 #include "backends/format/foreign/header_text.h"
+#include "backends/format/foreign/known_fields.h"
 
 namespace ndlfs::backends::foreign {
 namespace {
@@ -29,8 +31,21 @@ using model::Unsupported;
 
 constexpr uint64_t kMostVariables = 10'000;
 constexpr size_t kMostVariableAttributes = 1000;  // of a variable
+constexpr uint64_t kMostMembers = 10'000;
 constexpr uint64_t kMostListedTimes = 100'000;
 constexpr uint64_t kMarker = 4;  // bytes before and behind a record of Fortran
+
+constexpr std::string_view kGradsHeeded =
+    "dset|undef|options|xdef|ydef|zdef|tdef|edef|endedef|pdef|vars|fileheader|theader|"
+    "xyheader";
+constexpr std::string_view kGradsDescriptive =
+    "title|endvars|vectorpairs|cachesize|index|stnmap";
+constexpr KnownFields kGradsFields = {kGradsHeeded, kGradsDescriptive};
+
+constexpr std::string_view kGradsOptions =
+    "big_endian|little_endian|byteswapped|yrev|zrev|sequential|template|365_day_calendar";
+constexpr std::string_view kGradsOtherOptions = "pascals";
+constexpr KnownFields kGradsOptionNames = {kGradsOptions, kGradsOtherOptions};
 
 // A line with this word at its beginning.
 bool HasLine(std::string_view text, std::string_view word) {
@@ -71,7 +86,9 @@ struct Descriptor {
   bool is_template = false;
   bool has_leap_years = true;
   GradsAxis x, y, z;
-  std::vector<std::string> time;  // the words of TDEF
+  bool is_projected = false;         // PDEF: x and y count the points of another grid
+  std::vector<std::string> members;  // EDEF; empty: no ensemble
+  std::vector<std::string> time;     // the words of TDEF
   std::vector<Variable> variables;
   std::map<std::string, std::vector<model::Attribute>, std::less<>> attributes;  // by variable
   std::vector<model::Attribute> group_attributes;
@@ -99,17 +116,26 @@ class DescriptorReader {
       std::string_view rest = *line;
       const std::string_view keyword = TakeWord(rest);
       if (keyword.empty() || keyword.starts_with('*')) continue;
-      if (keyword == "@") {
-        AddAttribute(rest);
+      if (keyword.starts_with('@')) {
+        AddAttribute(line->substr(line->find('@') + 1));
       } else {
         NDLFS_RETURN_IF_ERROR(AddLine(Lowercase(keyword), Trim(rest)));
       }
+    }
+    if (!member_times_.empty() && !made_.time.empty() &&
+        TakeWord(member_times_) != made_.time.front()) {
+      return Unsupported("EDEF: members of other times than TDEF has");
+    }
+    if (made_.is_projected) {
+      made_.x = {.count = projected_x_};
+      made_.y = {.count = projected_y_};
     }
     return std::move(made_);
   }
 
  private:
   Result<void> AddLine(const std::string& keyword, std::string_view rest) {
+    NDLFS_RETURN_IF_ERROR(CheckField(kGradsFields, keyword, "?"));
     if (keyword == "dset") made_.files = rest;
     if (keyword == "title") made_.group_attributes.push_back(TextAttribute("title", rest));
     if (keyword == "undef") made_.undefined = ParseReal(TakeWord(rest));
@@ -120,12 +146,8 @@ class DescriptorReader {
     if (keyword == "tdef") {
       for (const std::string_view word : SplitWords(rest)) made_.time.emplace_back(word);
     }
-    if (keyword == "edef" && ParseCount(TakeWord(rest)) != uint64_t{1}) {
-      return Unsupported("EDEF: ensembles");
-    }
-    if (keyword == "pdef" || keyword == "chsub" || keyword == "dtype") {
-      return Unsupported("{}", keyword);
-    }
+    if (keyword == "edef") return ReadMembers(rest);
+    if (keyword == "pdef") return ReadProjection(rest);
     if (keyword == "vars") return ReadVariables(rest);
     return ReadSize(keyword, rest);
   }
@@ -143,6 +165,7 @@ class DescriptorReader {
   Result<void> ReadOptions(std::string_view rest) {
     for (const std::string_view word : SplitWords(rest)) {
       const std::string option = Lowercase(word);
+      NDLFS_RETURN_IF_ERROR(CheckField(kGradsOptionNames, option, "?"), "OPTIONS");
       if (option == "big_endian" || option == "byteswapped") made_.is_big = true;
       if (option == "little_endian") made_.is_big = false;
       if (option == "yrev") made_.is_north_first = true;
@@ -150,7 +173,6 @@ class DescriptorReader {
       if (option == "sequential") made_.has_records = true;
       if (option == "template") made_.is_template = true;
       if (option == "365_day_calendar") made_.has_leap_years = false;
-      if (option == "cray_32bit_ieee") return Unsupported("OPTIONS {}", option);
     }
     return {};
   }
@@ -186,6 +208,49 @@ class DescriptorReader {
     }
     axis.coordinates.emplace();
     axis.coordinates->values = Share(std::move(numbers));
+    return {};
+  }
+
+  // n NAMES and the names of the members, or n and a line for each: name, times, first time.
+  // Members of another length or start than the others would lie elsewhere.
+  Result<void> ReadMembers(std::string_view rest) {
+    NDLFS_TRY(const uint64_t count, CountIn("EDEF", TakeWord(rest)));
+    if (count == 0 || count > kMostMembers) return model::Limit("EDEF: {} members", count);
+    std::string_view words = rest;
+    const bool has_names = EqualsIgnoringCase(TakeWord(words), "NAMES");
+    if (!has_names) words = {};
+    std::string_view& times = member_times_;
+    while (made_.members.size() < count) {
+      std::string_view word = has_names ? TakeWord(words) : std::string_view();
+      if (word.empty()) {
+        const auto line = TakeLine(text_);
+        if (!line) return BadInput("EDEF: fewer than {} members", count);
+        words = *line;
+        if (has_names) continue;
+        word = TakeWord(words);
+        if (word.empty()) continue;
+        if (EqualsIgnoringCase(word, "ENDEDEF"))
+          return BadInput("EDEF: fewer than {} members", count);
+        if (!made_.members.empty() && Trim(words) != times) {
+          return Unsupported("EDEF: members of different times");
+        }
+        times = Trim(words);
+      }
+      made_.members.emplace_back(word);
+    }
+    if (count == 1) made_.members.clear();
+    made_.group_attributes.push_back(
+        TextAttribute("EDEF", fmt::format("{}", fmt::join(made_.members, " "))));
+    return {};
+  }
+
+  // Columns and rows of the grid in the file, and what leads from it to XDEF and YDEF.
+  Result<void> ReadProjection(std::string_view rest) {
+    made_.group_attributes.push_back(TextAttribute("PDEF", rest));
+    NDLFS_TRY(projected_x_, CountIn("PDEF", TakeWord(rest)));
+    NDLFS_TRY(projected_y_, CountIn("PDEF", TakeWord(rest)));
+    if (projected_x_ == 0 || projected_y_ == 0) return BadInput("PDEF: no columns or rows");
+    made_.is_projected = true;
     return {};
   }
 
@@ -255,6 +320,9 @@ class DescriptorReader {
 
   std::string_view text_;
   Descriptor made_;
+  std::string_view member_times_;  // of each member: how many there are, and the first one
+  uint64_t projected_x_ = 0;
+  uint64_t projected_y_ = 0;
 };
 
 // Sizes in bytes, of the grid of one variable and level, and of all at one time.
@@ -341,11 +409,44 @@ Result<GradsTimes> TimesOf(const Descriptor& descriptor) {
   return GradsTimes::Parse(words[2], words[3], count, descriptor.has_leap_years);
 }
 
+// `name` with that of a member in place of %e.
+Result<std::string> NameOfMember(std::string_view name, std::string_view member) {
+  constexpr size_t kMostBytes = 4096;
+  std::string filled(name);
+  for (size_t at = filled.find("%e"); at != filled.npos;
+       at = filled.find("%e", at + member.size())) {
+    if (filled.size() + member.size() > kMostBytes) return model::Limit("DSET: a long name");
+    filled.replace(at, 2, member);
+  }
+  return filled;
+}
+
+// One file for all members, or one for each.
+Result<FileList> FilesOfMembers(const Descriptor& descriptor, const GradsTimes& times,
+                                std::string_view name) {
+  const uint64_t count = descriptor.members.size();
+  if (!descriptor.is_template) return FileList{{std::string(name)}, {count}};
+  FileList files;
+  for (const std::string& member : descriptor.members) {
+    NDLFS_TRY(const std::string of_member, NameOfMember(name, member));
+    NDLFS_TRY(files.names.emplace_back(), times.FillIn(of_member, 0));
+    NDLFS_TRY(const std::string last, times.FillIn(of_member, times.count() - 1));
+    if (last != files.names.back()) {
+      return Unsupported("EDEF: members in several files each");
+    }
+    files.rows.push_back(1);
+  }
+  const bool is_one = std::ranges::all_of(
+      files.names, [&](const std::string& file) { return file == files.names.front(); });
+  return is_one ? FileList{{files.names.front()}, {count}} : files;
+}
+
 // The files, and how many times each has: those that follow each other and lead to one name.
 Result<FileList> FilesOf(const Descriptor& descriptor, const GradsTimes& times) {
   std::string_view name = descriptor.files;
   if (name.starts_with('^')) name.remove_prefix(1);
   if (name.empty()) return BadInput("DSET names no file");
+  if (!descriptor.members.empty()) return FilesOfMembers(descriptor, times, name);
   FileList files;
   if (!descriptor.is_template) {
     files.names = {std::string(name)};
@@ -400,7 +501,8 @@ DescribedArray DescribeElement(const Descriptor& descriptor, const Variable& var
 DescribedArray DescribeVariable(const Descriptor& descriptor, const Variable& variable,
                                 const CommonAxes& axes) {
   DescribedArray array = DescribeElement(descriptor, variable);
-  array.axes = {axes.time};
+  if (!descriptor.members.empty()) array.axes.push_back({"ens", descriptor.members.size()});
+  array.axes.push_back(axes.time);
   if (variable.levels > 0) array.axes.push_back(LevelsOf(descriptor, variable.levels));
   array.axes.push_back(axes.latitude);
   array.axes.push_back(axes.longitude);
@@ -427,6 +529,12 @@ Result<std::shared_ptr<const ArraySource>> OpenVariable(const OpenedList& files,
   const uint64_t element = array.stored.size();
   layout.strides = {sizes.time, array.axes.back().size * element, element};
   if (has_levels) layout.strides.insert(layout.strides.begin() + 1, sizes.grids[number]);
+  // All times of a member, and then those of the next one.
+  if (layout.shape.size() > layout.strides.size()) {
+    const auto member = CheckedMultiply(sizes.time, layout.shape[1]);
+    if (!member) return model::Limit("more data than any file has");
+    layout.strides.insert(layout.strides.begin(), *member);
+  }
   return MakeListSource(files, std::move(layout));
 }
 
@@ -435,8 +543,13 @@ Result<void> AddVariables(const Descriptor& descriptor, const HeaderFile& file,
   NDLFS_TRY(const GradsTimes times, TimesOf(descriptor));
   CommonAxes axes;
   NDLFS_TRY(axes.time, TimeAxis(times));
-  axes.latitude = MakeAxis("lat", descriptor.y, descriptor.is_north_first, "degrees_north");
-  axes.longitude = MakeAxis("lon", descriptor.x, false, "degrees_east");
+  if (descriptor.is_projected) {
+    axes.latitude = {"y", descriptor.y.count};
+    axes.longitude = {"x", descriptor.x.count};
+  } else {
+    axes.latitude = MakeAxis("lat", descriptor.y, descriptor.is_north_first, "degrees_north");
+    axes.longitude = MakeAxis("lon", descriptor.x, false, "degrees_east");
+  }
   NDLFS_TRY(const Sizes sizes, SizesOf(descriptor));
   NDLFS_TRY(FileList list, FilesOf(descriptor, times));
   // GrADS takes files of a template that are absent as undefined. That needs a number for it.

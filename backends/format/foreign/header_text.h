@@ -59,8 +59,10 @@ class HeaderFields {
   // Empty if there is none.
   std::string_view operator[](std::string_view name) const;
 
- private:
+  // Equal for names that are the same.
   static std::string KeyOf(std::string_view name);
+
+ private:
   std::map<std::string, std::string, std::less<>> fields_;
 };
 

@@ -15,6 +15,8 @@
 #include "backends/base/checked.h"
 #include "backends/format/foreign/header_format.h"
 #include "backends/format/foreign/header_text.h"
+#include "backends/format/foreign/known_fields.h"
+#include "backends/format/foreign/text_source.h"
 
 namespace ndlfs::backends::foreign {
 namespace {
@@ -26,6 +28,24 @@ using model::Unsupported;
 
 constexpr size_t kMostMetaImageAxes = 10;
 constexpr uint64_t kMostChannels = 65'536;
+
+constexpr std::string_view kMetaHeeded =
+    "ObjectType|NDims|DimSize|HeaderSize|CompressedData|CompressedDataSize|BinaryData|"
+    "BinaryDataByteOrderMSB|ElementByteOrderMSB|ElementType|ElementNumberOfChannels|"
+    "ElementToIntensityFunctionSlope|ElementToIntensityFunctionOffset|ElementDataFile";
+constexpr std::string_view kMetaDescriptive =
+    "ObjectSubType|TransformType|Name|ID|ParentID|Color|Position|Offset|Origin|"
+    "Orientation|Rotation|TransformMatrix|CenterOfRotation|AnatomicalOrientation|"
+    "ElementSpacing|ElementSize|ElementMin|ElementMax|Modality|SequenceID|DistanceUnits|"
+    "Comment|CompressionLevel|Kinds|DimUnits|AcquisitionDate|CreationDate|"
+    "UltrasoundImageOrientation|UltrasoundImageType|Seq_Frame*|FileFormatVersion";
+
+// Programs write fields of their own. MetaIO calls those about elements "Element...".
+bool MayMatterInMetaImage(std::string_view name) {
+  return SpeaksOfElements(name) || StartsIgnoringCase(name, "Element");
+}
+
+constexpr KnownFields kMetaFields = {kMetaHeeded, kMetaDescriptive, &MayMatterInMetaImage};
 
 struct MetaHeader {
   HeaderFields fields;
@@ -63,9 +83,7 @@ Result<MetaHeader> ParseMetaHeader(std::string_view text) {
     }
     const std::string_view name = Trim(line->substr(0, equals));
     const std::string_view value = Trim(line->substr(equals + 1));
-    if (!header.fields.Add(name, value)) {
-      return BadInput("more than one line {}", model::Quote(name));
-    }
+    NDLFS_RETURN_IF_ERROR(AddField(kMetaFields, name, value, header.fields));
     header.attributes.push_back(TextAttribute(std::string(name), value));
     if (name != "ElementDataFile") continue;
     header.bytes = text.size() - rest.size();
@@ -162,6 +180,25 @@ std::vector<Axis> AxesOf(const MetaHeader& header, const std::vector<uint64_t>& 
   return axes;
 }
 
+// MetaIO's "intensity" is a linear function of the element.
+Result<void> AddScale(const MetaHeader& header, DescribedArray& array) {
+  double numbers[2] = {1, 0};
+  constexpr std::string_view kNames[2] = {"ElementToIntensityFunctionSlope",
+                                          "ElementToIntensityFunctionOffset"};
+  for (size_t i = 0; i < 2; ++i) {
+    if (!header.fields.Has(kNames[i])) continue;
+    const auto number = ParseReal(header[kNames[i]]);
+    if (!number || !std::isfinite(*number)) {
+      return BadInput("{}: {}", kNames[i], model::Quote(header[kNames[i]]));
+    }
+    numbers[i] = *number;
+  }
+  if ((numbers[0] == 1 && numbers[1] == 0) || numbers[0] == 0) return {};
+  array.attributes.push_back(RealAttribute("scale_factor", numbers[0]));
+  array.attributes.push_back(RealAttribute("add_offset", numbers[1]));
+  return {};
+}
+
 Result<DescribedArray> DescribeArray(const MetaHeader& header, std::string name) {
   if (header.fields.Has("ObjectType") && header["ObjectType"] != "Image") {
     return Unsupported("ObjectType: {}, not Image", model::Quote(header["ObjectType"]));
@@ -179,6 +216,7 @@ Result<DescribedArray> DescribeArray(const MetaHeader& header, std::string name)
   array.name = std::move(name);
   NDLFS_TRY(array.stored, StoredType(header));
   array.axes = AxesOf(header, *sizes);
+  NDLFS_RETURN_IF_ERROR(AddScale(header, array));
   if (!header.fields.Has("ElementNumberOfChannels")) return array;
   const auto channels = ParseCount(header["ElementNumberOfChannels"]);
   if (!channels || *channels == 0 || *channels > kMostChannels) {
@@ -205,9 +243,20 @@ Result<uint64_t> OffsetOf(const MetaHeader& header, const DescribedArray& array,
   return file_size - *bytes;
 }
 
+// Whether the elements are numbers as text.
+bool IsText(const MetaHeader& header) {
+  return header.fields.Has("BinaryData") && !IsTrue(header["BinaryData"]);
+}
+
 Result<std::shared_ptr<const ArraySource>> OneFile(const MetaHeader& header,
                                                    const DescribedArray& array,
-                                                   const DataFile& file, uint64_t begin) {
+                                                   const DataFile& file, uint64_t begin,
+                                                   const OpenOptions& options) {
+  if (IsText(header)) {
+    if (IsTrue(header["CompressedData"])) return Unsupported("numbers as compressed text");
+    NDLFS_TRY(const uint64_t offset, OffsetOf(header, array, file.size, begin));
+    return MakeTextSource(array, file, offset, options.max_chunk_size);
+  }
   const bool is_compressed = IsTrue(header["CompressedData"]);
   if (is_compressed && header["HeaderSize"].starts_with('-')) {
     return Unsupported("HeaderSize -1 of compressed data");
@@ -234,6 +283,7 @@ Result<std::shared_ptr<const ArraySource>> ManyFiles(const MetaHeader& header,
                                                      const HeaderFile& file,
                                                      Contents& contents) {
   if (IsTrue(header["CompressedData"])) return Unsupported("several files that are compressed");
+  if (IsText(header)) return Unsupported("several files of numbers as text");
   const uint64_t rows = array.axes[0].size;
   const uint64_t count = names.size();
   if (count == 0 || rows % count != 0) {
@@ -252,13 +302,10 @@ Result<std::shared_ptr<const ArraySource>> OpenData(const MetaHeader& header,
                                                     const DescribedArray& array,
                                                     const HeaderFile& file,
                                                     Contents& contents) {
-  if (header.fields.Has("BinaryData") && !IsTrue(header["BinaryData"])) {
-    return Unsupported("BinaryData = False: numbers as text");
-  }
   const std::string_view name = header["ElementDataFile"];
   if (EqualsIgnoringCase(name, "LOCAL")) {
     NDLFS_TRY(const DataFile data, DataInHeader(file));
-    return OneFile(header, array, data, header.bytes);
+    return OneFile(header, array, data, header.bytes, file.options);
   }
   const auto words = SplitWords(name);
   if (!words.empty() && EqualsIgnoringCase(words[0], "LIST")) {
@@ -278,7 +325,7 @@ Result<std::shared_ptr<const ArraySource>> OpenData(const MetaHeader& header,
     return ManyFiles(header, array, std::move(names), file, contents);
   }
   NDLFS_TRY(const DataFile data, OpenDataFile(file, name, contents));
-  return OneFile(header, array, data, 0);
+  return OneFile(header, array, data, 0, file.options);
 }
 
 Result<void> ReadMetaImage(const HeaderFile& file, Contents& contents) {

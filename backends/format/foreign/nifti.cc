@@ -2,6 +2,8 @@
 //
 // NIfTI-1 and NIfTI-2, by nifti1.h and nifti2.h: a binary header, and elements of which the
 // first dimension varies fastest.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -15,6 +17,7 @@
 
 #include "backends/format/foreign/header_format.h"
 #include "backends/format/foreign/header_text.h"
+#include "backends/format/foreign/nifti_place.h"
 #include "backends/store/file_name.h"
 #include "backends/store/zip/inflated_store.h"
 
@@ -88,6 +91,7 @@ struct Header {
   Kind kind;
   std::vector<int64_t> lengths = {};  // of each dimension
   int16_t code = 0;
+  int bits = 0;       // of an element, as the header says
   double offset = 0;  // of the first element, in bytes
   double slope = 0;
   double intercept = 0;
@@ -112,6 +116,22 @@ constexpr Places kFirst = {40,  70,  72,  76,  108, 112, 124, 132, 136, 148,
 constexpr Places kSecond = {16,  12,  14,  104, 168, 176, 192, 208, 216, 240,
                             344, 348, 352, 400, 508, 500, 504, 80,  320};
 
+// FreeSurfer writes vectors over surfaces, whose lengths are more than 16 bits hold: -1 x 1 x 1
+// with the length in `glmin`, and those of its finest sphere as 27307 x 1 x 6.
+void AdjustLongLengths(const Fields& fields, std::vector<int64_t>& lengths) {
+  constexpr size_t kGlmin = 144;
+  constexpr int64_t kFinest = 163842;
+  const auto begins = [&](int64_t x, int64_t y, int64_t z) {
+    return lengths.size() >= 3 && lengths[0] == x && lengths[1] == y && lengths[2] == z;
+  };
+  const auto length = static_cast<int64_t>(fields.Get<int32_t>(kGlmin));
+  if (begins(-1, 1, 1) && length > 0) lengths[0] = length;
+  if (begins(kFinest / 6, 1, 6)) {
+    lengths[0] = kFinest;
+    lengths[2] = 1;
+  }
+}
+
 template <typename Int, typename Real, typename Code, typename Offset>
 Result<Header> ReadFields(const Fields& fields, const Kind& kind, const Places& at) {
   Header header{.kind = kind};
@@ -125,9 +145,13 @@ Result<Header> ReadFields(const Fields& fields, const Kind& kind, const Places& 
   for (int64_t i = 1; i <= rank; ++i) {
     const auto n = static_cast<size_t>(i);
     header.lengths.push_back(static_cast<int64_t>(fields.Get<Int>(at.dim + n * sizeof(Int))));
-    if (header.lengths.back() < 0) return BadInput("dim[{}]: {}", i, header.lengths.back());
+  }
+  if (!kind.is_second) AdjustLongLengths(fields, header.lengths);
+  for (size_t i = 0; i < header.lengths.size(); ++i) {
+    if (header.lengths[i] < 0) return BadInput("dim[{}]: {}", i + 1, header.lengths[i]);
   }
   header.code = fields.Get<int16_t>(at.code);
+  header.bits = fields.Get<int16_t>(at.bits);
   header.offset = static_cast<double>(fields.Get<Offset>(at.offset));
   header.slope = real(at.slope, 0);
   header.intercept = real(at.slope, 1);
@@ -183,41 +207,10 @@ Result<Header> ReadHeader(std::string_view head) {
   return header;
 }
 
-// Columns of the matrix that turns indexes into places, and where the first voxel is. nullopt
-// where the header has none.
-struct Placement {
-  std::array<std::array<double, 3>, 3> matrix{};  // by rows
-  std::array<double, 3> origin{};
-};
-
-std::optional<Placement> PlacementOf(const Header& header) {
-  Placement made;
-  if (header.sform > 0) {
-    for (size_t i = 0; i < 3; ++i) {
-      std::copy_n(header.affine[i].begin(), 3, made.matrix[i].begin());
-      made.origin[i] = header.affine[i][3];
-    }
-    return made;
-  }
-  const auto step = [&](size_t n) { return std::abs(header.pixdim[n]); };
-  if (header.qform <= 0) {
-    for (size_t i = 0; i < 3; ++i) made.matrix[i][i] = step(i + 1);
-    return made;
-  }
-  const auto [b, c, d] = header.quaternion;
-  const double a = std::sqrt(std::max(0.0, 1 - b * b - c * c - d * d));
-  const std::array<std::array<double, 3>, 3> rotation = {
-      {{a * a + b * b - c * c - d * d, 2 * (b * c - a * d), 2 * (b * d + a * c)},
-       {2 * (b * c + a * d), a * a + c * c - b * b - d * d, 2 * (c * d - a * b)},
-       {2 * (b * d - a * c), 2 * (c * d + a * b), a * a + d * d - b * b - c * c}}};
-  const double mirror = header.pixdim[0] < 0 ? -1 : 1;
-  for (size_t i = 0; i < 3; ++i) {
-    for (size_t j = 0; j < 3; ++j) {
-      made.matrix[i][j] = rotation[i][j] * step(j + 1) * (j == 2 ? mirror : 1);
-    }
-  }
-  made.origin = header.origin;
-  return made;
+NiftiPlace PlaceOf(const Header& header) {
+  NiftiPlace place{header.qform, header.sform, header.quaternion, header.origin, header.affine};
+  std::copy_n(header.pixdim.begin(), place.pixdim.size(), place.pixdim.begin());
+  return place;
 }
 
 // Whether each axis is parallel to that of the space.
@@ -225,8 +218,8 @@ bool IsStraight(const Placement& placement) {
   constexpr double kRounding = 1e-6;
   for (size_t i = 0; i < 3; ++i) {
     for (size_t j = 0; j < 3; ++j) {
-      const double value = placement.matrix[i][j];
-      const double most = kRounding * std::abs(placement.matrix[i][i]);
+      const double value = placement.columns[j][i];
+      const double most = kRounding * std::abs(placement.columns[i][i]);
       if (!std::isfinite(value) || (i != j && std::abs(value) > most)) return false;
     }
   }
@@ -261,16 +254,16 @@ std::string_view UnitOf(int units, size_t axis) {
 std::vector<Axis> AxesOf(const Header& header) {
   constexpr std::array<std::string_view, kMostNiftiAxes> kNames = {"x", "y", "z", "t",
                                                                    "u", "v", "w"};
-  const auto placement = PlacementOf(header);
-  const bool is_straight = placement && IsStraight(*placement);
+  const Placement placement = PlacementOf(PlaceOf(header));
+  const bool is_straight = IsStraight(placement);
   std::vector<Axis> axes;
   for (size_t d = 0; d < header.lengths.size(); ++d) {
     Axis axis{std::string(kNames[d]), static_cast<uint64_t>(header.lengths[d])};
     double first = d == 3 ? header.first_time : 0;
     double step = d < 3 ? 0 : header.pixdim[d + 1];
     if (d < 3 && is_straight) {
-      first = placement->origin[d];
-      step = placement->matrix[d][d];
+      first = placement.origin[d];
+      step = placement.columns[d][d];
     }
     if (std::isfinite(first) && std::isfinite(step) && step != 0 && (d < 3 || step > 0)) {
       axis.coordinates = Coordinates{first, step};
@@ -332,6 +325,15 @@ void AddScale(const Header& header, DescribedArray& array) {
   array.attributes.push_back(RealAttribute("add_offset", intercept));
 }
 
+// Every field of the header but the two that its specification calls unused is read: of those
+// that say where elements lie, "bitpix" repeats what "datatype" says. Readers go by the latter.
+void NoteBits(const Header& header, const Elements& elements, Contents& contents) {
+  const size_t bits = 8 * elements.type.size() * elements.channels;
+  if (header.bits == 0 || static_cast<size_t>(header.bits) == bits) return;
+  contents.AddNote(fmt::format("bitpix is {}; elements of datatype {} have {} bits",
+                               header.bits, header.code, bits));
+}
+
 Result<uint64_t> OffsetOf(const Header& header) {
   constexpr double kMost = 1e18;
   const double least = header.kind.is_pair     ? 0
@@ -384,6 +386,7 @@ Result<void> ReadNifti(const HeaderFile& file, Contents& contents) {
   array.axes = AxesOf(header);
   NDLFS_TRY(const Elements elements, ElementsOf(header));
   array.stored = elements.type;
+  NoteBits(header, elements, contents);
   if (elements.channels > 1) {
     array.axes.push_back({"channel", elements.channels});
   } else {

@@ -16,6 +16,8 @@
 #include "backends/base/checked.h"
 #include "backends/format/foreign/header_format.h"
 #include "backends/format/foreign/header_text.h"
+#include "backends/format/foreign/known_fields.h"
+#include "backends/format/foreign/text_source.h"
 
 namespace ndlfs::backends::foreign {
 namespace {
@@ -26,6 +28,14 @@ using model::Result;
 using model::Unsupported;
 
 constexpr size_t kMostNrrdAxes = 16;  // NRRD_DIM_MAX
+
+constexpr std::string_view kNrrdHeeded =
+    "type|block size|dimension|sizes|endian|encoding|line skip|byte skip|data file";
+constexpr std::string_view kNrrdDescriptive =
+    "content|number|old min|old max|min|max|sample units|space|space dimension|"
+    "space units|space origin|space directions|measurement frame|spacings|thicknesses|"
+    "axis mins|axis maxs|centers|centerings|labels|units|kinds";
+constexpr KnownFields kNrrdFields = {kNrrdHeeded, kNrrdDescriptive};
 
 bool IsNrrd(std::string_view head) {
   return head.size() > 9 && head.starts_with("NRRD000") && head[7] >= '1' && head[7] <= '9' &&
@@ -53,10 +63,7 @@ Result<void> AddLine(std::string_view line, NrrdHeader& header) {
   header.attributes.push_back(TextAttribute(std::string(name), value));
   if (is_key) return {};
   const bool is_centers = EqualsIgnoringCase(name, "centerings");
-  if (!header.fields.Add(is_centers ? "centers" : name, value)) {
-    return BadInput("more than one field {}", model::Quote(name));
-  }
-  return {};
+  return AddField(kNrrdFields, is_centers ? "centers" : name, value, header.fields);
 }
 
 bool HasEmptyLine(std::string_view text) {
@@ -119,6 +126,12 @@ std::optional<Datatype> TypeOf(std::string_view name) {
   return std::nullopt;
 }
 
+// Whether the elements are numbers as text.
+bool IsText(const NrrdHeader& header) {
+  const std::string encoding = Lowercase(header["encoding"]);
+  return encoding == "ascii" || encoding == "text" || encoding == "txt";
+}
+
 Result<Datatype> StoredType(const NrrdHeader& header) {
   if (EqualsIgnoringCase(header["type"], "block")) {
     const auto bytes = ParseCount(header["block size"]);
@@ -129,7 +142,8 @@ Result<Datatype> StoredType(const NrrdHeader& header) {
   }
   const auto type = TypeOf(header["type"]);
   if (!type) return BadInput("type: {}", model::Quote(header["type"]));
-  if (type->size() == 1) return *type;
+  // The order of bytes says something of binary data only.
+  if (type->size() == 1 || IsText(header)) return *type;
   if (EqualsIgnoringCase(header["endian"], "little")) return *type;
   if (EqualsIgnoringCase(header["endian"], "big")) {
     return type->WithOrder(model::ByteOrder::kBig);
@@ -277,6 +291,7 @@ std::vector<Axis> AxesOf(const NrrdHeader& header, const std::vector<uint64_t>& 
 void JoinComplex(const NrrdHeader& header, DescribedArray& array) {
   const std::string kind = WordsOf(header["kinds"], 1)[0];
   if (!EqualsIgnoringCase(kind, "complex") || array.axes.back().size != 2) return;
+  if (IsText(header)) return;
   if (array.stored.kind() != Datatype::Kind::kFloat || array.axes.size() < 2) return;
   array.stored = Datatype::Complex(2 * array.stored.size(), array.stored.order());
   array.axes.pop_back();
@@ -313,16 +328,15 @@ Result<uint64_t> SkipLines(const DataFile& file, uint64_t offset, uint64_t lines
   return offset + size - text.size();
 }
 
-enum class Encoding : uint8_t { kRaw, kGzip, kBzip2 };
+enum class Encoding : uint8_t { kRaw, kGzip, kBzip2, kText };
 
 Result<Encoding> EncodingOf(const NrrdHeader& header) {
   const std::string name = Lowercase(header["encoding"]);
   if (name == "raw") return Encoding::kRaw;
   if (name == "gzip" || name == "gz") return Encoding::kGzip;
   if (name == "bzip2" || name == "bz2") return Encoding::kBzip2;
-  if (name == "ascii" || name == "text" || name == "txt" || name == "hex") {
-    return Unsupported("encoding {}: numbers as text", name);
-  }
+  if (IsText(header)) return Encoding::kText;
+  if (name == "hex") return Unsupported("encoding hex: bytes as hexadecimal digits");
   return BadInput("encoding: {}", model::Quote(header["encoding"]));
 }
 
@@ -351,7 +365,7 @@ Result<std::shared_ptr<const ArraySource>> OneFile(const NrrdHeader& header,
   const auto bytes = CheckedProduct(array.shape(), array.stored.size());
   if (!bytes) return model::Limit("too many elements");
   if (skips.bytes < 0) {
-    if (encoding != Encoding::kRaw) return Unsupported("byte skip -1 of compressed data");
+    if (encoding != Encoding::kRaw) return Unsupported("byte skip -1 of data that are not raw");
     if (file.size < begin || file.size - begin < *bytes) {
       return model::Corrupt("{} bytes of data, the header needs {}",
                             file.size - std::min(begin, file.size), *bytes);
@@ -359,6 +373,11 @@ Result<std::shared_ptr<const ArraySource>> OneFile(const NrrdHeader& header,
     return MakeFileSource(array, file, file.size - *bytes);
   }
   const auto skipped = static_cast<uint64_t>(skips.bytes);
+  if (encoding == Encoding::kText) {
+    const auto offset = CheckedAdd(begin, skipped);
+    if (!offset) return model::Corrupt("byte skip: beyond the end of the file");
+    return MakeTextSource(array, file, *offset, options.max_chunk_size);
+  }
   if (encoding == Encoding::kGzip) {
     return MakeInflatedSource(array, file, begin, ByteRange::kToEnd, skipped);
   }
@@ -395,7 +414,7 @@ Result<std::shared_ptr<const ArraySource>> ManyFiles(
   NDLFS_TRY(const Encoding encoding, EncodingOf(header));
   NDLFS_TRY(const Skips skips, SkipsOf(header));
   if (encoding != Encoding::kRaw || skips.lines != 0 || skips.bytes < 0) {
-    return Unsupported("several files that are compressed, or have lines to skip");
+    return Unsupported("several files that are not raw, or have lines to skip");
   }
   const uint64_t axes = *ParseCount(header["dimension"]);
   const uint64_t per_file = dimensions == 0 ? axes - 1 : dimensions;

@@ -252,7 +252,10 @@ class LibrarySource final : public DatasetSource, public SourceNotes {
     ChunkLocation location;
     location.generate = [file = file_, path = path_, block = std::move(block),
                          has_dangling = has_dangling_](uint64_t limit) -> Result<Bytes> {
-      NDLFS_TRY(auto elements, file->Read(path, block, limit));
+      // A file of some MiB can claim any number of long elements: all of them may be the same
+      // one. The library needs their memory several times.
+      constexpr uint64_t kMostVariableBytes = uint64_t{256} << 20;
+      NDLFS_TRY(auto elements, file->Read(path, block, std::min(limit, kMostVariableBytes)));
       if (elements.has_dangling) *has_dangling = true;
       return std::move(elements.bytes);
     };

@@ -128,8 +128,8 @@ model::Result<std::shared_ptr<const Store>> MakeExternalStore(
   for (const ExternalPart& part : parts) {
     const auto path = source.Resolve(file_path, part.name);
     if (!path) {
-      return model::BadInput("the external file {} is outside of the source",
-                             model::Quote(part.name));
+      return model::Unsupported("the external file {} is outside of the source",
+                                model::Quote(part.name));
     }
     const uint64_t bytes =
         part.bytes == ExternalPart::kUnlimited ? kMaxViewSize - begin : part.bytes;

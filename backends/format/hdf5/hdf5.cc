@@ -127,7 +127,7 @@ class Hdf5Hierarchy final : public Hierarchy {
     }
     // The store keeps to the version that it is opened in.
     const auto store = OpenOwn();
-    NDLFS_TRY(auto file, OpenFile(source_, store, path_), path_);
+    NDLFS_TRY(auto file, OpenFile(source_, store, path_, options_.answer_within), path_);
     if (file.info.generation != stamp->generation) return model::HasChanged(path_);
     const OpenedFile opened{std::move(file.file), store, file.info, source_, path_};
     const model::MutexLock lock(mutex_);
@@ -258,8 +258,8 @@ class Hdf5Hierarchy final : public Hierarchy {
       case ObjectKind::kExternalLink:
       case ObjectKind::kAlias:
         // GetLink() names all other links.
-        return model::BadInput("a link to {}, in a loop of links",
-                               model::Quote(location.target));
+        return model::Unsupported("a link to {}, in a loop of links",
+                                  model::Quote(location.target));
       case ObjectKind::kNamedDatatype:
         return model::NotFound("{} is a datatype", model::Quote(path));
       case ObjectKind::kOther:
@@ -362,7 +362,8 @@ class Hdf5Hierarchy final : public Hierarchy {
   bool EnterFile(const Location& link, Place& place) const {
     const auto beneath = source_->Resolve(place.file_path, link.target_file);
     if (!beneath) return false;
-    auto opened = OpenFile(source_, source_->OpenFile(*beneath, Follow::kYes), *beneath);
+    auto opened = OpenFile(source_, source_->OpenFile(*beneath, Follow::kYes), *beneath,
+                           options_.answer_within);
     if (!opened) return false;
     place = {std::move(opened->file), *beneath, ResolveInGroup("/", link.target)};
     return true;
@@ -461,10 +462,13 @@ class Hdf5Hierarchy final : public Hierarchy {
 // A user block of 512 bytes or more, each time doubled, may come first.
 bool BeginsAsHdf5(ConstByteSpan head) {
   constexpr std::string_view kSignature("\x89HDF\r\n\x1a\n", 8);
-  constexpr size_t kUserBlock = 512;
+  constexpr size_t kLeastUserBlock = 512;
   const std::string_view text = AsText(head);
   if (text.starts_with(kSignature)) return true;
-  return text.size() > kUserBlock && text.substr(kUserBlock).starts_with(kSignature);
+  for (size_t at = kLeastUserBlock; at < text.size(); at *= 2) {
+    if (text.substr(at).starts_with(kSignature)) return true;
+  }
+  return false;
 }
 
 class Hdf5FormatImpl final : public Format {

@@ -11,14 +11,19 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <cstdlib>
 #include <ctime>
+#include <fstream>
 #include <map>
 #include <optional>
+#include <string_view>
+#include <thread>
 
 #include "backends/base/checked.h"
 #include "backends/format/hdf5/hdf5.h"
 #include "backends/format/hdf5/read_service.h"
 #include "backends/store/caller.h"
+#include "backends/store/cancellation.h"
 #include "model/sanitizers.h"
 
 namespace ndlfs::backends {
@@ -28,7 +33,8 @@ namespace {
 using model::Result;
 
 size_t AnswerLimit(const Request& request) {
-  if (request.what != Request::What::kRead) return kMaxMessageBytes;
+  if (request.what == Request::What::kWrite) return kMaxMessageBytes;
+  if (request.what != Request::What::kRead) return kMaxDescriptionBytes;
   // Elements, with their table of offsets.
   constexpr uint64_t kMost = uint64_t{1} << 34;
   return std::min(kMost, request.limit) * 2 + kMaxMessageBytes;
@@ -51,7 +57,64 @@ uint64_t MemoryLimit(const Request& request) {
          std::min(kMost, request.limit);
 }
 
-constexpr size_t kMaxGivenUp = 1000;
+constexpr size_t kMaxMarks = 1000;
+// How often a process that somebody has stopped or killed is replaced for one question.
+constexpr int kMostReplacements = 4;
+// How long a process that has closed its socket takes to end.
+constexpr std::chrono::milliseconds kTimeToEnd{200};
+// How often a thread that waits for a process looks whether anybody waits for itself.
+constexpr std::chrono::milliseconds kLookWhetherWanted{100};
+// A process that holds more after an answer that took long, or was long, is not kept.
+constexpr uint64_t kMostKeptByProcess = uint64_t{40} << 20;
+constexpr size_t kLongAnswer = size_t{256} << 10;
+
+// Signals by which a program ends that has gone astray by itself.
+bool IsCrash(int signal) {
+  constexpr std::array kCrashes = {SIGSEGV, SIGBUS,  SIGILL,  SIGFPE,
+                                   SIGABRT, SIGTRAP, SIGXCPU, SIGSYS};
+  return std::ranges::find(kCrashes, signal) != kCrashes.end();
+}
+
+// The memory that a process has, in bytes; 0 if nobody can tell.
+uint64_t ResidentBytesOf(int pid) {
+  std::ifstream file("/proc/" + std::to_string(pid) + "/statm");
+  uint64_t size = 0;
+  uint64_t resident = 0;
+  if (!(file >> size >> resident)) return 0;
+  return resident * static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
+}
+
+// Whether somebody has stopped a process, as with SIGSTOP.
+bool IsStoppedBySignal(int pid) {
+  siginfo_t info = {};
+  const int done = ::waitid(P_PID, static_cast<id_t>(pid), &info, WSTOPPED | WNOHANG | WNOWAIT);
+  return done == 0 && info.si_pid == pid &&
+         (info.si_code == CLD_STOPPED || info.si_code == CLD_TRAPPED);
+}
+
+// The environment of a helper. The daemon's own may have credentials in it; a library that a
+// file has taken over could return them as an attribute. So a helper gets the few variables by
+// their names that its executable needs to start.
+std::vector<std::string> HelperEnvironment() {
+  std::vector<std::string_view> names = {"LD_LIBRARY_PATH"};
+  if (model::kIsSanitized) {
+    names.insert(names.end(),
+                 {"ASAN_OPTIONS", "LSAN_OPTIONS", "TSAN_OPTIONS", "UBSAN_OPTIONS"});
+  }
+  std::vector<std::string> environment;
+  for (const std::string_view name : names) {
+    const char* value = std::getenv(std::string(name).c_str());
+    if (value != nullptr) environment.push_back(std::string(name) + "=" + value);
+  }
+  return environment;
+}
+
+std::vector<char*> PointersTo(const std::vector<std::string>& texts) {
+  std::vector<char*> pointers;
+  for (const std::string& text : texts) pointers.push_back(const_cast<char*>(text.c_str()));
+  pointers.push_back(nullptr);
+  return pointers;
+}
 
 // The file that a question is about; 0, which no file has, for none.
 uint64_t IdOf(const std::shared_ptr<const StoreFile>& file) {
@@ -81,9 +144,8 @@ class Deadline {
   }
   std::chrono::nanoseconds waited() const { return waited_; }
 
-  bool has_passed() const {
-    return std::chrono::steady_clock::now() >= wall_ || CpuTimeOf(pid_) >= cpu_;
-  }
+  bool is_too_much_work() const { return CpuTimeOf(pid_) >= cpu_; }
+  bool is_over() const { return std::chrono::steady_clock::now() >= wall_; }
 
  private:
   const int pid_;
@@ -130,14 +192,10 @@ Result<UniqueFd> CopyAbove(int fd) {
 
 Result<int> Spawn(const std::vector<std::string>& command, int socket, int memory) {
   const SpawnPlan plan(socket, memory);
-  std::vector<char*> arguments;
-  for (const std::string& argument : command) {
-    arguments.push_back(const_cast<char*>(argument.c_str()));
-  }
-  arguments.push_back(nullptr);
+  const std::vector<std::string> environment = HelperEnvironment();
   pid_t pid;
-  const int error = ::posix_spawn(&pid, arguments[0], &plan.actions, &plan.attributes,
-                                  arguments.data(), environ);
+  const int error = ::posix_spawn(&pid, command[0].c_str(), &plan.actions, &plan.attributes,
+                                  PointersTo(command).data(), PointersTo(environment).data());
   if (error != 0) return model::IoError(error, command[0]);
   return pid;
 }
@@ -208,7 +266,8 @@ Helpers& AllHelpers() {
 }
 
 // The helper of `source`; null if UseHdf5Helper() was not called.
-std::shared_ptr<Helper> HelperOf(const std::shared_ptr<const Source>& source) {
+std::shared_ptr<Helper> HelperOf(const std::shared_ptr<const Source>& source,
+                                 std::chrono::nanoseconds patience) {
   Helpers& helpers = AllHelpers();
   const model::MutexLock lock(helpers.mutex);
   if (helpers.command.empty()) return nullptr;
@@ -216,7 +275,10 @@ std::shared_ptr<Helper> HelperOf(const std::shared_ptr<const Source>& source) {
   std::erase_if(helpers.by_source, [](const auto& item) { return item.second.expired(); });
   auto& known = helpers.by_source[source.get()];
   if (auto helper = known.lock()) return helper;
-  auto helper = std::make_shared<Helper>(helpers.command, source);
+  Helper::Patience limits;
+  const auto wall = std::chrono::duration_cast<std::chrono::milliseconds>(patience);
+  if (wall.count() > 0) limits.wall = std::min(limits.wall, wall);
+  auto helper = std::make_shared<Helper>(helpers.command, source, limits);
   known = helper;
   return helper;
 }
@@ -245,17 +307,15 @@ Helper::~Helper() {
 
 model::Result<std::vector<std::byte>> Helper::Ask(
     const Request& request, const std::shared_ptr<const StoreFile>& file) {
-  if (file != nullptr && IsGivenUp(file->id())) {
-    return model::Corrupt("libhdf5 came to no end with this file before");
-  }
-  Process& process = Take(IdOf(file));
+  NDLFS_RETURN_IF_ERROR(CheckMarks(IdOf(file)));
+  NDLFS_TRY(Process* const process, Take(IdOf(file)));
   try {
-    auto answer = AskProcess(process, request, file);
-    GiveBack(process);
+    auto answer = AskProcess(*process, request, file);
+    GiveBack(*process);
     return answer;
   } catch (...) {  // out of memory: the answer is still on its way
-    Stop(process);
-    GiveBack(process);
+    Stop(*process);
+    GiveBack(*process);
     throw;
   }
 }
@@ -267,6 +327,7 @@ void Helper::Prepare() {
     process = FindFree(0);
     if (process == nullptr || process->pid >= 0) return;
     process->taken = true;
+    process->taken_by = CallerScope::CurrentId();
   }
   process->caller = CallerScope::CurrentId();
   process->last_file = 0;
@@ -274,12 +335,16 @@ void Helper::Prepare() {
   GiveBack(*process);
 }
 
-Helper::Process& Helper::Take(uint64_t file) {
+model::Result<Helper::Process*> Helper::Take(uint64_t file) {
   const model::MutexLock lock(mutex_);
   Process* found = nullptr;
-  while ((found = FindFree(file)) == nullptr) given_back_.Wait(mutex_);
+  while ((found = FindFree(file)) == nullptr) {
+    NDLFS_RETURN_IF_ERROR(CancellationScope::Check());
+    given_back_.WaitFor(mutex_, kLookWhetherWanted);
+  }
   found->taken = true;
-  return *found;
+  found->taken_by = CallerScope::CurrentId();
+  return found;
 }
 
 // In this order: what knows the file, what has been started for the caller, what is not
@@ -291,6 +356,11 @@ Helper::Process* Helper::FindFree(uint64_t file) {
     if (process.caller != caller) return 3;
     return process.last_file == file ? 0 : 1;
   };
+  const auto is_own = [&](const Process& process) {
+    return process.taken && process.taken_by == caller;
+  };
+  const auto own = static_cast<size_t>(std::ranges::count_if(processes_, is_own));
+  if (caller != 0 && own >= kMaxOfCaller) return nullptr;
   Process* best = nullptr;
   for (Process& process : processes_) {
     if (process.taken) continue;
@@ -305,40 +375,108 @@ void Helper::GiveBack(Process& process) {
   given_back_.NotifyAll();
 }
 
+namespace {
+
+model::Failure WasKilled(int signal) {
+  return model::Failure(model::Error(
+      model::ErrorCode::kIo,
+      fmt::format("the process of libhdf5 was killed by signal {} {} times, as the system does "
+                  "when memory is short; the next look tries again",
+                  signal, kMostReplacements),
+      EIO));
+}
+
+model::Failure HasCrashed(const std::optional<int>& status) {
+  if (status && WIFSIGNALED(*status)) {
+    return model::Corrupt("libhdf5 crashes over it (signal {})", WTERMSIG(*status));
+  }
+  if (status && WIFEXITED(*status)) {
+    return model::Corrupt("libhdf5 crashes over it (exit status {})", WEXITSTATUS(*status));
+  }
+  return model::Corrupt("libhdf5 crashes over it (its process broke the rules)");
+}
+
+}  // namespace
+
 model::Result<std::vector<std::byte>> Helper::AskProcess(
     Process& process, const Request& request, const std::shared_ptr<const StoreFile>& file) {
-  Request sent = request;
   // A process that a file has taken over could tell one caller what it has read for another.
   if (process.caller != CallerScope::CurrentId()) Stop(process);
   process.caller = CallerScope::CurrentId();
   process.last_file = IdOf(file);
-  for (int attempt = 0; attempt < 2; ++attempt) {
+  bool has_crashed = false;
+  for (int replaced = 0;;) {
     const bool is_new = process.pid < 0;
-    if (is_new) NDLFS_RETURN_IF_ERROR(Start(process), "HDF5 helper");
-    LimitMemory(process, MemoryLimit(request));
-    LimitTime(process);
-    if (request.what == Request::What::kOpen) {
-      sent.head_bytes = ReadService::PutHead(*file, process.memory.bytes());
+    Outcome outcome = Outcome::kAnswered;
+    auto answer = AskOnce(process, request, file, outcome);
+    if (!answer) return answer;  // no process
+    if (outcome == Outcome::kAnswered) return answer;
+    const auto status = outcome == Outcome::kDied ? StatusOfEnd(process) : std::nullopt;
+    Stop(process);
+    const bool was_killed = status && WIFSIGNALED(*status) && !IsCrash(WTERMSIG(*status));
+    if (outcome == Outcome::kIsStopped || was_killed) {
+      if (++replaced < kMostReplacements) continue;
+      return WasKilled(was_killed ? WTERMSIG(*status) : SIGSTOP);
     }
-    const std::vector<std::byte> question = Encode(sent);
-    Message answer;
-    switch (TryAsk(process, question, AnswerLimit(request), file, answer)) {
-      case Outcome::kAnswered:
-        return std::move(answer.bytes);
+    switch (outcome) {
+      case Outcome::kNobodyWaits:
+        return model::IoError(ECANCELED, "nobody waits for libhdf5 any more");
       case Outcome::kSourceTooSlow:
-        Stop(process);
         return model::IoError(ETIMEDOUT, "reading it for libhdf5");
-      case Outcome::kTooLong:
-        Stop(process);
-        if (!is_new) break;  // perhaps of an earlier file
-        if (file != nullptr) GiveUp(file->id());
+      case Outcome::kTooMuchWork:
+        if (!is_new) continue;  // perhaps of an earlier file
+        GiveUp(IdOf(file));
         return model::Corrupt("libhdf5 comes to no end with it");
-      case Outcome::kDied:
-        Stop(process);
-        break;
+      case Outcome::kDoesNothing: {
+        if (!is_new) continue;
+        const std::string seen =
+            fmt::format("the process of libhdf5 did nothing for {} s",
+                        std::chrono::duration<double>(patience_.wall).count());
+        LetRest(IdOf(file), seen);
+        return model::IoError(ETIMEDOUT, seen);
+      }
+      default:
+        if (std::exchange(has_crashed, true)) return HasCrashed(status);
     }
   }
-  return model::Corrupt("libhdf5 crashes over it");
+}
+
+model::Result<std::vector<std::byte>> Helper::AskOnce(
+    Process& process, Request request, const std::shared_ptr<const StoreFile>& file,
+    Outcome& outcome) {
+  if (process.pid < 0) NDLFS_RETURN_IF_ERROR(Start(process), "HDF5 helper");
+  LimitMemory(process, MemoryLimit(request));
+  LimitTime(process);
+  if (request.what == Request::What::kOpen) {
+    request.head_bytes = ReadService::PutHead(*file, process.memory.bytes());
+  }
+  const auto begun = std::chrono::steady_clock::now();
+  Message answer;
+  outcome = TryAsk(process, Encode(request), AnswerLimit(request), file, answer);
+  if (outcome != Outcome::kAnswered) return std::vector<std::byte>();
+  const bool was_long = answer.bytes.size() > kLongAnswer ||
+                        std::chrono::steady_clock::now() - begun > kLookWhetherWanted;
+  if (was_long && ResidentBytesOf(process.pid) > kMostKeptByProcess) Stop(process);
+  return std::move(answer.bytes);
+}
+
+std::optional<int> Helper::StatusOfEnd(Process& process) {
+  const auto until = std::chrono::steady_clock::now() + kTimeToEnd;
+  int status = 0;
+  for (;;) {
+    const pid_t ended = ::waitpid(process.pid, &status, WNOHANG);
+    if (ended == process.pid) break;
+    if (ended < 0 && errno != EINTR) return std::nullopt;
+    if (std::chrono::steady_clock::now() >= until) {
+      Stop(process);
+      return std::nullopt;
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  process.pid = -1;
+  process.socket = UniqueFd();
+  process.memory = SharedMemory();
+  return status;
 }
 
 model::Result<WrittenFile> Helper::Write(std::shared_ptr<const NewFile> file) {
@@ -402,7 +540,19 @@ Helper::Outcome Helper::TryAsk(Process& process, ConstByteSpan question, size_t 
                                const std::shared_ptr<const StoreFile>& file, Message& message) {
   const int socket = process.socket.get();
   Deadline deadline(process.pid, patience_);
-  const auto go_on = [&] { return !deadline.has_passed(); };
+  Outcome reason = Outcome::kAnswered;
+  const auto go_on = [&] {
+    if (!CancellationScope::CheckWithinChunk()) {
+      reason = Outcome::kNobodyWaits;
+    } else if (deadline.is_too_much_work()) {
+      reason = Outcome::kTooMuchWork;
+    } else if (deadline.is_over()) {
+      reason = Outcome::kDoesNothing;
+    } else if (IsStoppedBySignal(process.pid)) {
+      reason = Outcome::kIsStopped;
+    }
+    return reason == Outcome::kAnswered;
+  };
   const auto limit_of = [&](MessageKind kind) {
     return kind == MessageKind::kAnswer ? limit : ReadService::MaxBytesOf(kind);
   };
@@ -419,21 +569,36 @@ Helper::Outcome Helper::TryAsk(Process& process, ConstByteSpan question, size_t 
     deadline.Add(std::chrono::steady_clock::now() - asked);
     if (deadline.waited() > patience_.wall) return Outcome::kSourceTooSlow;
     // It may ask faster than a message has to be waited for.
-    if (deadline.has_passed()) return Outcome::kTooLong;
+    if (!go_on()) return reason;
     sent = SendMessage(socket, MessageKind::kReply, *reply, go_on);
   }
-  return sent == Exchange::kGivenUp ? Outcome::kTooLong : Outcome::kDied;
+  return sent == Exchange::kGivenUp ? reason : Outcome::kDied;
 }
 
-bool Helper::IsGivenUp(uint64_t file) {
+model::Result<void> Helper::CheckMarks(uint64_t file) {
   const model::MutexLock lock(mutex_);
-  return given_up_.contains(file);
+  const auto found = marks_.find(file);
+  if (found == marks_.end()) return {};
+  if (!found->second) return model::Corrupt("libhdf5 came to no end with this file before");
+  if (std::chrono::steady_clock::now() < found->second->until) {
+    return model::IoError(ETIMEDOUT, found->second->seen + " before");
+  }
+  marks_.erase(found);
+  return {};
 }
 
 void Helper::GiveUp(uint64_t file) {
+  if (file == 0) return;
   const model::MutexLock lock(mutex_);
-  if (given_up_.size() >= kMaxGivenUp) given_up_.clear();
-  given_up_.insert(file);
+  if (marks_.size() >= kMaxMarks) marks_.clear();
+  marks_[file] = std::nullopt;
+}
+
+void Helper::LetRest(uint64_t file, const std::string& seen) {
+  if (file == 0) return;
+  const model::MutexLock lock(mutex_);
+  if (marks_.size() >= kMaxMarks) marks_.clear();
+  marks_[file] = Rest{std::chrono::steady_clock::now() + patience_.again, seen};
 }
 
 model::Result<VersionedFile> OpenFileByHelper(std::shared_ptr<Helper> helper,
@@ -448,8 +613,9 @@ model::Result<VersionedFile> OpenFileByHelper(std::shared_ptr<Helper> helper,
 
 model::Result<VersionedFile> OpenFile(const std::shared_ptr<const Source>& source,
                                       std::shared_ptr<const Store> store,
-                                      const std::string& path) {
-  if (auto helper = HelperOf(source)) {
+                                      const std::string& path,
+                                      std::chrono::nanoseconds patience) {
+  if (auto helper = HelperOf(source, patience)) {
     return OpenFileByHelper(std::move(helper), std::move(store), path);
   }
   const auto files = std::make_shared<StoreFiles>(source);

@@ -6,8 +6,9 @@
 
 #include <array>
 #include <chrono>
+#include <map>
 #include <memory>
-#include <set>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,8 @@ inline constexpr int kHelperMemory = 4;
 // No question is longer, and no answer that tells of objects: a library that a
 // file has led astray shall not make us hold what it likes.
 inline constexpr size_t kMaxMessageBytes = size_t{256} << 20;
+// The same of an answer that describes objects, or lists a group of a million of them.
+inline constexpr size_t kMaxDescriptionBytes = size_t{96} << 20;
 
 // The processes that answer for one source, as their clients see them. They are
 // started when they are needed, and end with this object. While one works on a
@@ -44,6 +47,8 @@ class Helper {
   struct Patience {
     std::chrono::milliseconds wall{120'000};
     std::chrono::milliseconds cpu{10'000};
+    // After this time a file is tried again whose helper did nothing for `wall`.
+    std::chrono::milliseconds again{60'000};
   };
 
   // `command` is as for UseHdf5Helper(). Without a source there is nothing to ask about, but
@@ -54,9 +59,13 @@ class Helper {
   ~Helper();
 
   // The bytes of the answer to a question about `file`, which is null for kWrite. A helper that
-  // dies over a question is asked once more, as it may have died of something earlier; the
-  // second time it is kCorrupt, and so is an answer that takes too long. After
-  // that, nothing is asked about this version of the file any more.
+  // crashes over a question is asked once more, as it may have crashed over something earlier;
+  // the second time it is kCorrupt, and so is an answer that takes too much of the processor.
+  // After that, nothing is asked about this version of the file any more.
+  //
+  // What somebody else does to a helper says nothing about the file: one that was stopped is
+  // replaced, and one that was killed, or that does nothing for too long, is an error of the
+  // moment (kIo). The question also ends if nobody waits for the answer any more.
   model::Result<std::vector<std::byte>> Ask(const Request& request,
                                             const std::shared_ptr<const StoreFile>& file);
 
@@ -73,7 +82,15 @@ class Helper {
   StoreFiles& files() { return files_; }
 
  private:
-  enum class Outcome { kAnswered, kDied, kTooLong, kSourceTooSlow };
+  enum class Outcome {
+    kAnswered,
+    kDied,         // or has broken the rules
+    kTooMuchWork,  // for the processor
+    kDoesNothing,  // for as long as the patience lasts
+    kIsStopped,    // somebody has sent a signal
+    kNobodyWaits,  // the request was abandoned
+    kSourceTooSlow,
+  };
 
   // A process, if it has been started. The thread that has taken it may use it.
   struct Process {
@@ -85,19 +102,36 @@ class Helper {
     uint64_t cpu_limit = 0;     // seconds of processor time; 0: not set yet
     uint64_t caller = 0;        // whose questions it has answered; see CallerScope
     bool taken = false;
+    uint64_t taken_by = 0;  // as `caller`
   };
-  static constexpr size_t kMaxProcesses = 4;
+  static constexpr size_t kMaxProcesses = 6;
+  // Of these, one caller of a mount for others has so many at once. Others find one free.
+  static constexpr size_t kMaxOfCaller = 3;
+  // A file whose helper did nothing.
+  struct Rest {
+    std::chrono::steady_clock::time_point until;
+    std::string seen;
+  };
 
-  // Waits until one is free; prefers the one that knows `file`.
-  Process& Take(uint64_t file) EXCLUDES(mutex_);
+  // Waits until one is free, or nobody waits for the answer any more; prefers the one that
+  // knows `file`.
+  model::Result<Process*> Take(uint64_t file) EXCLUDES(mutex_);
   Process* FindFree(uint64_t file) REQUIRES(mutex_);
   void GiveBack(Process& process) EXCLUDES(mutex_);
 
   model::Result<std::vector<std::byte>> AskProcess(Process& process, const Request& request,
                                                    const std::shared_ptr<const StoreFile>& file)
       EXCLUDES(mutex_);
+  // One attempt, by a process that is started if there is none. The bytes are those of the
+  // answer if `outcome` is kAnswered.
+  model::Result<std::vector<std::byte>> AskOnce(Process& process, Request request,
+                                                const std::shared_ptr<const StoreFile>& file,
+                                                Outcome& outcome);
   model::Result<void> Start(Process& process);
   static void Stop(Process& process);
+  // Waits a moment for a process that has closed its socket, and says how it has ended; nullopt
+  // if it has not. The process is gone afterwards in any case.
+  static std::optional<int> StatusOfEnd(Process& process);
   // Which it cannot raise itself: it has no system call for that.
   // Lets the process take `patience_.cpu` more processor time, and some. The parent stops it
   // before that; but a process whose parent was killed ends by itself.
@@ -108,8 +142,10 @@ class Helper {
   Outcome TryAsk(Process& process, ConstByteSpan question, size_t limit,
                  const std::shared_ptr<const StoreFile>& file, Message& message);
 
-  bool IsGivenUp(uint64_t file) EXCLUDES(mutex_);
+  // Fails for a file that is not asked about for now.
+  model::Result<void> CheckMarks(uint64_t file) EXCLUDES(mutex_);
   void GiveUp(uint64_t file) EXCLUDES(mutex_);
+  void LetRest(uint64_t file, const std::string& seen) EXCLUDES(mutex_);
 
   const std::vector<std::string> command_;
   StoreFiles files_;
@@ -119,8 +155,8 @@ class Helper {
   // `taken` is guarded by the mutex, the rest belongs to the thread that has
   // taken the process.
   std::array<Process, kMaxProcesses> processes_;
-  // Versions of files that the library came to no end with.
-  std::set<uint64_t> given_up_ GUARDED_BY(mutex_);
+  // Versions of files that the library came to no end with. Without a time: for good.
+  std::map<uint64_t, std::optional<Rest>> marks_ GUARDED_BY(mutex_);
 };
 
 // A file, and which version of it that is.
@@ -136,10 +172,12 @@ model::Result<VersionedFile> OpenFileByHelper(std::shared_ptr<Helper> helper,
 
 // Opens the file at `path` of `source`, whose bytes `store` has: by the helper of
 // that source if UseHdf5Helper() was called, otherwise in this process. Files
-// that it refers to, as the sources of virtual datasets, are found in `source`.
+// that it refers to, as the sources of virtual datasets, are found in `source`. A helper that
+// does nothing for `patience` is given up; zero stands for a long time.
 model::Result<VersionedFile> OpenFile(const std::shared_ptr<const Source>& source,
                                       std::shared_ptr<const Store> store,
-                                      const std::string& path);
+                                      const std::string& path,
+                                      std::chrono::nanoseconds patience = {});
 
 // Has a new file written, by a helper if UseHdf5Helper() was called, otherwise in this
 // process. As Helper::Write().

@@ -93,7 +93,7 @@ template <typename Archive, typename T>
 requires std::same_as<std::remove_const_t<T>, NewObject>
 void Fields(Archive& archive, T& v) {
   archive(v.kind, v.parent, v.name, v.path, v.attributes, v.type, v.shape, v.fill, v.data,
-          v.is_scale, v.scales, v.target);
+          v.is_scale, v.is_unlimited, v.scales, v.target);
 }
 template <typename Archive, typename T>
 requires std::same_as<std::remove_const_t<T>, NewFile>

@@ -7,6 +7,7 @@
 #include "backends/base/checked.h"
 #include "backends/base/element_stream.h"
 #include "backends/format/text_rule.h"
+#include "model/attributes.h"
 #include "model/path_name.h"
 
 namespace ndlfs::backends::hdf5 {
@@ -100,8 +101,18 @@ bool IsHidden(const AttributeInfo& attribute, const std::string& path, const Obj
 std::vector<model::Attribute> MakeAttributes(const std::string& path, const ObjectInfo& info,
                                              std::optional<model::Error>& error) {
   std::vector<model::Attribute> attributes;
+  model::AttributeRoom room;
   for (const AttributeInfo& attribute : info.attributes) {
     if (IsHidden(attribute, path, info)) continue;
+    // The process of libhdf5 has counted; but a file may have taken it over.
+    const uint64_t values = CheckedProduct(attribute.shape).value_or(UINT64_MAX);
+    const uint64_t bytes = attribute.data.size();
+    const bool is_text = attribute.type.kind() == Datatype::Kind::kString;
+    if (auto fits = room.Take(attribute.name, std::min(values, bytes), is_text ? bytes : 0);
+        !fits) {
+      error = std::move(fits).error();
+      continue;
+    }
     auto made = MakeAttribute(attribute);
     if (made) {
       attributes.push_back(*std::move(made));

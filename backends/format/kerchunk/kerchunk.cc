@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "backends/format/kerchunk/kerchunk.h"
 
+#include <algorithm>
 #include <array>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "backends/format/zarr/zarr_format.h"
 #include "backends/store/file_name.h"
@@ -47,6 +50,43 @@ class KerchunkHierarchy final : public Hierarchy {
   const std::shared_ptr<const Hierarchy> zarr_;
 };
 
+// The keys of the object that `text` begins, up to its end or that of the text.
+std::vector<std::string_view> KeysOfObject(std::string_view text) {
+  std::vector<std::string_view> keys;
+  int depth = 0;
+  bool is_key = false;  // whether a text at depth 1 would be a key
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (c == '{' || c == '[') {
+      is_key = ++depth == 1;
+    } else if (c == '}' || c == ']') {
+      --depth;
+    } else if (c == ',') {
+      is_key = depth == 1;
+    } else if (c == ':') {
+      is_key = false;
+    } else if (c == '"') {
+      size_t end = i + 1;
+      while (end < text.size() && text[end] != '"') end += text[end] == '\\' ? 2 : 1;
+      if (end >= text.size()) return keys;
+      if (is_key && depth == 1) keys.push_back(text.substr(i, end + 1 - i));
+      i = end;
+    }
+  }
+  return keys;
+}
+
+// Whether it is consolidated metadata of Zarr under another name: these have the keys of
+// documents, too, but one level down.
+bool IsConsolidatedMetadata(std::string_view text) {
+  const auto keys = KeysOfObject(text);
+  const auto has = [&](std::string_view key) {
+    return std::ranges::find(keys, key) != keys.end();
+  };
+  return (has("\"metadata\"") || has("\"zarr_consolidated_format\"")) && !has("\"refs\"") &&
+         !has("\"version\"");
+}
+
 class Kerchunk final : public Format {
  public:
   std::string_view name() const override { return "kerchunk"; }
@@ -63,6 +103,7 @@ class Kerchunk final : public Format {
     const std::string_view text = AsText(head);
     const size_t begin = text.find_first_not_of(" \t\r\n");
     if (begin == text.npos || text[begin] != '{') return false;
+    if (IsConsolidatedMetadata(text)) return false;
     for (const std::string_view mark : kMarks) {
       if (text.find(mark) != text.npos) return true;
     }

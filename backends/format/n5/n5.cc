@@ -17,6 +17,7 @@
 #include "backends/store/caller.h"
 #include "backends/store/file_name.h"
 #include "backends/store/keys.h"
+#include "backends/store/metadata_turn.h"
 #include "model/path_name.h"
 
 namespace ndlfs::backends {
@@ -82,6 +83,11 @@ std::vector<model::Filter> DescribeCompression(const Json& compression) {
 model::Result<void> ParseData(const Json& attributes, const std::vector<uint64_t>& shape,
                               uint64_t max_chunk_size, zarr::ArrayMetadata& metadata) {
   NDLFS_TRY(const Datatype stored, ParseType(attributes));
+  // Of Paintera: blocks are lists of labels for each element.
+  const auto multiset = attributes.find("isLabelMultiset");
+  if (multiset != attributes.end() && *multiset == true) {
+    return model::Unsupported("isLabelMultiset: blocks of variable length");
+  }
   metadata.array.type = stored;
   zarr::DescribeType(stored, metadata.array.storage);
   NDLFS_TRY(const Json compression, ParseCompression(attributes));
@@ -104,18 +110,24 @@ model::Result<void> ParseData(const Json& attributes, const std::vector<uint64_t
 }
 
 // Without what describes a dataset.
-std::vector<model::Attribute> UserAttributes(const Json& attributes, bool names_used) {
+std::vector<model::Attribute> UserAttributes(const Json& attributes, bool names_used,
+                                             std::optional<model::Error>& left_out) {
+  model::AttributeRoom room;
   std::vector<model::Attribute> made;
   for (const auto& [name, value] : attributes.items()) {
     if (std::find(kReserved.begin(), kReserved.end(), name) != kReserved.end()) continue;
     if (names_used && name == kArrayDimensions) continue;
+    if (auto fits = TakeRoom(room, name, value); !fits) {
+      if (!left_out) left_out = std::move(fits).error();
+      continue;
+    }
     made.push_back(MakeAttribute(name, value));
   }
   return made;
 }
 
-model::Result<zarr::ArrayMetadata> ParseDataset(const Json& attributes,
-                                                uint64_t max_chunk_size) {
+model::Result<zarr::ArrayMetadata> ParseDataset(const Json& attributes, uint64_t max_chunk_size,
+                                                std::optional<model::Error>& left_out) {
   NDLFS_TRY(const auto shape, ParseAxes(attributes, "dimensions"));
   zarr::ArrayMetadata metadata;
   metadata.array.type = Datatype::Opaque(0, CompactJson(attributes["dataType"]));
@@ -126,7 +138,7 @@ model::Result<zarr::ArrayMetadata> ParseDataset(const Json& attributes,
     names_used = parsed.has_value();
     if (parsed) metadata.array.dimension_names = *std::move(parsed);
   }
-  metadata.array.attributes = UserAttributes(attributes, names_used);
+  metadata.array.attributes = UserAttributes(attributes, names_used, left_out);
   auto data = ParseData(attributes, shape, max_chunk_size, metadata);
   if (!data) metadata.error = std::move(data).error();
   return metadata;
@@ -202,11 +214,16 @@ class N5Hierarchy final : public Hierarchy {
   }
 
   // nullopt where there is no such file.
-  model::Result<std::optional<Json>> ReadAttributes(std::string_view path) const {
+  model::Result<std::optional<Json>> ReadAttributes(
+      std::string_view path, std::optional<model::Error>* left_out = nullptr) const {
     const std::string key = AttributesKey(path);
+    NDLFS_TRY(const auto size, store_->Size(key), store_->Describe(key));
+    if (!size) return std::nullopt;
+    NDLFS_TRY(const auto turn, MetadataTurn::Take(BytesToParseJson(*size)));
     NDLFS_TRY(const auto bytes, store_->Read(key, kMaxMetadataSize), store_->Describe(key));
     if (!bytes) return std::nullopt;
-    NDLFS_TRY(Json json, ParseJson(AsText(bytes->span())), store_->Describe(key));
+    NDLFS_TRY(Json json, ParseAttributeObject(AsText(bytes->span()), left_out),
+              store_->Describe(key));
     if (json.is_object()) return json;
     return model::Propagate(
         model::BadInput("expected an object, found {}", DescribeJson(json)).value(),
@@ -220,25 +237,30 @@ class N5Hierarchy final : public Hierarchy {
     const uint64_t version = HashVersions(std::array{stamp});
     if (auto node = nodes_.Find(path, version)) return node;
     const uint64_t denials = CallerScope::denials();
-    NDLFS_TRY(const auto attributes, ReadAttributes(path));
-    NDLFS_TRY(Node node, Build(path, attributes.value_or(Json::object())),
+    std::optional<model::Error> left_out;
+    NDLFS_TRY(const auto attributes, ReadAttributes(path, &left_out));
+    NDLFS_TRY(Node node, Build(path, attributes.value_or(Json::object()), left_out),
               store_->Describe(AttributesKey(path)));
+    if (left_out && !node.error) {
+      node.error = std::move(*left_out).In(store_->Describe(AttributesKey(path)));
+    }
     node.mtime_ns = stamp ? stamp->modified_ns : 0;
     if (stamp) node.files.push_back(AttributesKey(path));
     node.is_partial = CallerScope::denials() != denials;
     return nodes_.Insert(path, version, std::make_shared<const Node>(std::move(node)));
   }
 
-  model::Result<Node> Build(std::string_view path, const Json& attributes) const {
+  model::Result<Node> Build(std::string_view path, const Json& attributes,
+                            std::optional<model::Error>& left_out) const {
     Node node;
     if (!IsDataset(attributes)) {
       model::Group group;
       group.name = model::BaseName(path);
-      group.attributes = UserAttributes(attributes, false);
+      group.attributes = UserAttributes(attributes, false, left_out);
       node.entity = std::move(group);
       return node;
     }
-    NDLFS_TRY(auto metadata, ParseDataset(attributes, options_.max_chunk_size));
+    NDLFS_TRY(auto metadata, ParseDataset(attributes, options_.max_chunk_size, left_out));
     metadata.array.name = path == "/" ? name_ : std::string(model::BaseName(path));
     if (metadata.layout) {
       const std::string prefix = path == "/" ? "" : KeyOf(path) + "/";
@@ -272,7 +294,7 @@ class N5 final : public Format {
     const auto store = source.OpenStore(std::string(path));
     NDLFS_TRY(const auto bytes, store->Read(kAttributesName, kMaxMetadataSize));
     if (!bytes) return false;
-    const auto json = ParseJson(AsText(bytes->span()));
+    const auto json = ParseAttributeObject(AsText(bytes->span()));
     return json && json->is_object() && (json->contains("n5") || IsDataset(*json));
   }
 

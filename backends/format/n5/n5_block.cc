@@ -64,6 +64,7 @@ model::Result<Header> ParseHeader(ConstByteSpan block, size_t rank) {
   const auto dimensions = reader.Take(2);
   if (!mode || !dimensions) return CutShort(block.size());
   if (*mode != kDefault && *mode != kVariableLength) {
+    if (*mode == kObject) return model::Unsupported("a block of mode {}, an object", *mode);
     return model::Corrupt("a block of mode {}", *mode);
   }
   if (*dimensions != rank) {
@@ -79,7 +80,7 @@ model::Result<Header> ParseHeader(ConstByteSpan block, size_t rank) {
     const auto count = reader.Take(4);
     if (!count) return CutShort(block.size());
     if (CheckedProduct(header.shape) != *count) {
-      return model::Corrupt("a block of variable length, of {} elements", *count);
+      return model::Unsupported("a block of variable length, of {} elements", *count);
     }
   }
   header.size = block.size() - reader.left();

@@ -9,8 +9,11 @@
 #include <utility>
 #include <vector>
 
+#include "backends/base/checked.h"
 #include "backends/format/foreign/header_text.h"
 #include "backends/format/ncml/ncml_values.h"
+#include "backends/format/ndl/array_values.h"
+#include "backends/format/ndl/document.h"
 #include "backends/format/ndl/part_stores.h"
 #include "backends/xml/xml.h"
 
@@ -22,8 +25,8 @@ using model::Value;
 using model::ValueSource;
 
 constexpr std::string_view kNamespace = "ncml-2.2";
-// About as many as a join may have parts.
-constexpr size_t kMostElements = 300'000;
+// Each takes some hundred bytes while the document is read.
+constexpr size_t kMostElements = 100'000;
 constexpr size_t kMemoryPerElement = 256;
 
 struct Element {
@@ -82,7 +85,7 @@ class Reader {
       return model::BadInput("expected <netcdf>, found <{}>", top.name);
     }
     NDLFS_RETURN_IF_ERROR(
-        Enter(top, {"location", "id", "title", "uri", "schemaLocation", "enhance"}));
+        Enter(top, {"location", "id", "title", "uri", "schemaLocation", "enhance", "ncoords"}));
     NDLFS_RETURN_IF_ERROR(ReadChildren(top));
     if (const std::string* location = top.Find("location")) {
       if (aggregation_) return model::Unsupported("a location and an <aggregation>");
@@ -99,6 +102,8 @@ class Reader {
   // The line of the element that was read last.
   size_t line() const { return line_; }
   size_t values_left() const { return values_left_; }
+  // As of a ParsedDocument.
+  std::vector<std::string> TakeLeftOut() { return std::move(left_out_); }
 
  private:
   struct Coordinates {
@@ -132,10 +137,12 @@ class Reader {
     for (const Element& child : top.children) {
       if (child.name == "attribute") {
         NDLFS_TRY(root_.attributes.emplace_back(), ReadAttribute(child));
+      } else if (child.name == "remove") {
+        NDLFS_RETURN_IF_ERROR(ReadRemoval(child, ""));
       } else if (child.name == "dimension") {
         NDLFS_RETURN_IF_ERROR(ReadDimension(child));
       } else if (child.name == "variable") {
-        NDLFS_RETURN_IF_ERROR(Enter(child, {"name", "shape", "type"}));
+        NDLFS_RETURN_IF_ERROR(Enter(child, {"name", "shape", "type", "orgName"}));
         NDLFS_TRY(const std::string name, Required(child, "name"));
         if (!variables_.emplace(name, &child).second) {
           return model::BadInput("two variables {}", model::Quote(name));
@@ -145,6 +152,22 @@ class Reader {
       } else if (child.name != "readMetadata") {
         return Refuse(child);
       }
+    }
+    return {};
+  }
+
+  // An object of the files, or an attribute of the root (`of` is "") or of a variable.
+  Result<void> ReadRemoval(const Element& element, const std::string& of) {
+    NDLFS_RETURN_IF_ERROR(Enter(element, {"name", "type"}));
+    NDLFS_TRY(const std::string name, Required(element, "name"));
+    const std::string_view type = element.Text("type");
+    const std::string path = of.empty() ? "/" : "/" + of;
+    if (type == "attribute") {
+      left_out_.push_back(path + "@" + name);
+    } else if (type == "variable" && of.empty()) {
+      left_out_.push_back("/" + name);
+    } else if (type != "dimension") {
+      return model::Unsupported("<remove> of the type {}", model::Quote(type));
     }
     return {};
   }
@@ -219,7 +242,8 @@ class Reader {
   }
 
   Result<void> ReadPart(const Element& part, ValueSource& spec) {
-    NDLFS_RETURN_IF_ERROR(Enter(part, {"location", "ncoords", "coordValue", "id"}));
+    NDLFS_RETURN_IF_ERROR(
+        Enter(part, {"location", "ncoords", "coordValue", "id", "title", "uri", "enhance"}));
     if (!part.children.empty()) return Refuse(part.children.front());
     if (spec.files.form == model::FileSet::Form::kGlob && !spec.files.names.empty()) {
       return model::Unsupported("<netcdf> and <scan> in one aggregation");
@@ -296,6 +320,7 @@ class Reader {
                       const std::vector<const Element*>& parts) {
     if (joined.empty()) return model::BadInput("joinNew lacks <variableAgg>");
     dimension_ = std::get<std::string>(spec.along);
+    is_new_ = true;
     for (const std::string& name : joined) {
       ValueSource of_variable = spec;
       of_variable.path = "/" + name;
@@ -336,6 +361,7 @@ class Reader {
     for (const auto& [name, element] : variables_) {
       model::Ndarray array;
       array.name = name;
+      if (element->Find("orgName")) NDLFS_RETURN_IF_ERROR(Rename(*element, name));
       NDLFS_RETURN_IF_ERROR(ReadVariable(*element, array));
       NDLFS_RETURN_IF_ERROR(AddVariable(*element, std::move(array)));
     }
@@ -353,6 +379,27 @@ class Reader {
     return {};
   }
 
+  // The variable `name` is the one that the files call otherwise.
+  Result<void> Rename(const Element& element, const std::string& name) {
+    line_ = element.line;
+    NDLFS_TRY(const std::string in_files, Required(element, "orgName"));
+    if (in_files == name) return {};
+    if (!root_.source || root_.source->kind == ValueSource::Kind::kUnion ||
+        sources_.contains(in_files) || in_files == dimension_) {
+      return model::Unsupported("orgName={} of what no single file or join has",
+                                model::Quote(in_files));
+    }
+    ValueSource source = *root_.source;
+    source.path = "/" + in_files;
+    source.has_type = source.has_shape = false;
+    if (source.kind == ValueSource::Kind::kJoin) {
+      return model::Unsupported("orgName={} in an aggregation", model::Quote(in_files));
+    }
+    sources_.insert_or_assign(name, std::move(source));
+    left_out_.push_back("/" + in_files);
+    return {};
+  }
+
   // Its attributes and values.
   Result<void> ReadVariable(const Element& element, model::Ndarray& array) {
     line_ = element.line;
@@ -360,6 +407,8 @@ class Reader {
     for (const Element& child : element.children) {
       if (child.name == "attribute") {
         NDLFS_TRY(array.attributes.emplace_back(), ReadAttribute(child));
+      } else if (child.name == "remove") {
+        NDLFS_RETURN_IF_ERROR(ReadRemoval(child, array.name));
       } else if (child.name == "values" && values == nullptr) {
         values = &child;
       } else {
@@ -370,34 +419,82 @@ class Reader {
     return {};
   }
 
+  // A dimension of a shape: declared by its name, or a length without a name.
+  model::Dimension DimensionOf(std::string_view word, std::string& name) const {
+    if (const auto length = foreign::ParseCount(word)) return {*length, {}};
+    name = word;
+    const auto found = lengths_.find(word);
+    return {found != lengths_.end() ? std::optional(found->second) : std::nullopt, {}};
+  }
+
   Result<void> ReadValues(const Element& variable, const Element& element,
                           model::Ndarray& array) {
     NDLFS_RETURN_IF_ERROR(Enter(element, {"start", "increment", "npts", "separator"}));
     std::string shape(variable.Text("shape"));
-    const auto dimensions = foreign::SplitWords(shape);
-    if (dimensions.size() > 1) {
-      return model::Unsupported("{}: <values> of more than one dimension",
-                                model::Quote(array.name));
+    // The coordinates that an aggregation makes.
+    const bool is_made = is_new_ && array.name == dimension_;
+    if (shape.empty() && is_made) shape = dimension_;
+    bool is_known = true;
+    for (const std::string_view word : foreign::SplitWords(shape)) {
+      std::string name;
+      array.shape.push_back(DimensionOf(word, name));
+      array.dimension_names.push_back(std::move(name));
+      is_known = is_known && array.shape.back().size;
     }
+    const size_t rank = array.shape.size();
+    const bool has_form = variable.Find("type") && (rank == 1 || (rank > 1 && is_known));
+    if (!has_form && root_.source && !is_made) return TakeForm(element, array);
     NDLFS_TRY(array.type, ParseType(variable.Text("type"), false));
-    std::optional<uint64_t> length;
-    if (!dimensions.empty()) {
-      const auto found = lengths_.find(dimensions[0]);
-      if (found != lengths_.end()) length = found->second;
+    if (rank > 1 && !is_known) {
+      return model::BadInput("{}: a dimension of the shape {} has no length",
+                             model::Quote(array.name), model::Quote(shape));
     }
-    NDLFS_TRY(auto values, ListOf(element, array.type, length));
-    if (dimensions.empty()) {
+    NDLFS_TRY(auto values, ListOf(element, array.type, CountOf(array.shape)));
+    return SetValues(std::move(values), array);
+  }
+
+  static std::optional<uint64_t> CountOf(const model::Shape& shape) {
+    std::optional<uint64_t> count = 1;
+    for (const model::Dimension& dimension : shape) {
+      count = count && dimension.size ? CheckedMultiply(*count, *dimension.size) : std::nullopt;
+    }
+    return shape.empty() ? std::nullopt : count;
+  }
+
+  static Result<void> SetValues(Value::List values, model::Ndarray& array) {
+    if (array.shape.empty()) {
       if (values.size() != 1) return model::BadInput("{} values of a scalar", values.size());
       array.value = std::move(values.front());
       return {};
     }
-    if (length && *length != values.size()) {
+    if (array.shape.size() == 1 && !array.shape[0].size) array.shape[0].size = values.size();
+    if (array.shape.size() == 1 && *array.shape[0].size != values.size()) {
       return model::BadInput("{} values along {}, which has the length {}", values.size(),
-                             model::Quote(dimensions[0]), *length);
+                             model::Quote(array.dimension_names[0]), *array.shape[0].size);
     }
-    array.shape = {{values.size(), {}}};
-    array.dimension_names = {std::string(dimensions[0])};
-    array.value = std::move(values);
+    std::vector<uint64_t> extents;
+    for (const model::Dimension& dimension : array.shape) extents.push_back(*dimension.size);
+    NDLFS_TRY(array.value, ndl::ShapeValues(values, array.type, extents));
+    const bool has_names = std::ranges::any_of(array.dimension_names,
+                                               [](const auto& name) { return !name.empty(); });
+    if (!has_names) array.dimension_names.clear();
+    return {};
+  }
+
+  // Values of a variable of the files, whose type and shape it keeps.
+  Result<void> TakeForm(const Element& element, model::Ndarray& array) {
+    auto numbers = ListOf(element, model::Datatype::Float64(), std::nullopt);
+    const bool are_texts = !numbers && !element.Find("start") &&
+                           numbers.error().code() == model::ErrorCode::kBadInput;
+    if (are_texts) {
+      NDLFS_TRY(numbers, ListOf(element, model::Datatype::String(), std::nullopt));
+    }
+    if (!numbers) return model::Propagate(std::move(numbers).error());
+    array.type = are_texts ? model::Datatype::String() : model::Datatype::Float64();
+    array.shape = {{numbers->size(), {}}};
+    array.dimension_names.clear();
+    array.value = *std::move(numbers);
+    array.source = ndl::FormOfData();
     return {};
   }
 
@@ -452,12 +549,14 @@ class Reader {
   }
 
   void Add(model::Ndarray array) {
-    const bool is_times = array.source && array.name == dimension_ && array.source->unpack;
+    const bool is_times =
+        array.source && array.name == dimension_ && array.source->unpack && !array.value;
     if (is_times) {
       array.shape = {{std::nullopt, {}}};
       array.dimension_names = {array.name};
     }
     const bool is_dimcoord = array.shape.size() == 1 && array.dimension_names.size() == 1 &&
+                             !(array.value && array.source) &&
                              array.dimension_names[0] == array.name;
     if (is_dimcoord) {
       root_.dimcoords.push_back({std::move(array)});
@@ -475,12 +574,16 @@ class Reader {
   // Of arrays that are joined by themselves, and not with the group.
   std::map<std::string, ValueSource> sources_;
   std::string dimension_;  // the one that the aggregation changes; or empty
+  bool is_new_ = false;    // and whether it makes that dimension
+  std::vector<std::string> left_out_;
   std::optional<Coordinates> coordinates_;
 };
 
 model::ParsedDocument Refused(const model::Error& error, size_t line) {
   model::ParsedDocument parsed;
-  parsed.errors.push_back({static_cast<int>(line), 1, {}, error.message()});
+  // What other readers of NcML may well read.
+  const bool is_unsupported = error.code() == model::ErrorCode::kUnsupported;
+  parsed.errors.push_back({static_cast<int>(line), 1, {}, error.message(), is_unsupported});
   return parsed;
 }
 
@@ -514,6 +617,7 @@ model::ParsedDocument ReadNcml(std::string_view text, std::string_view file_name
   const size_t values = limits.values - reader.values_left();
   parsed.memory = text.size() + (tree->element_count + values) * kMemoryPerElement;
   parsed.file = model::File{std::string(file_name), *std::move(root)};
+  parsed.left_out = reader.TakeLeftOut();
   return parsed;
 }
 

@@ -81,6 +81,18 @@ Result<Value::List> ParseValues(const Datatype& type, std::string_view text,
                                 std::optional<std::string_view> separator) {
   if (type.kind() == Datatype::Kind::kString) return SplitTexts(text, separator.value_or(""));
   Value::List values;
+  const bool has_separator =
+      separator && separator->find_first_not_of(" \t\r\n") != separator->npos;
+  if (has_separator) {
+    for (const Value& part : SplitTexts(text, *separator)) {
+      std::string_view word = *part.text();
+      while (!word.empty() && IsBlank(word.front())) word.remove_prefix(1);
+      while (!word.empty() && IsBlank(word.back())) word.remove_suffix(1);
+      if (word.empty() && text.size() == part.text()->size()) return values;
+      NDLFS_TRY(values.emplace_back(), ParseNumber(type, word));
+    }
+    return values;
+  }
   while (!text.empty()) {
     const auto* begin = std::ranges::find_if_not(text, IsBlank);
     const auto* end = std::find_if(begin, text.end(), IsBlank);

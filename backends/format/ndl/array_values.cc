@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: MIT
 #include "backends/format/ndl/array_values.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
+#include <cmath>
 #include <cstring>
+#include <iterator>
 #include <utility>
 
+#include "backends/base/checked.h"
 #include "backends/base/element_encoder.h"
 #include "backends/format/block_shape.h"
 
@@ -28,6 +33,48 @@ std::vector<uint64_t> ExtentOfValue(const model::Ndarray& array) {
     value = list && !list->empty() ? &list->front() : nullptr;
   }
   return extent;
+}
+
+namespace {
+
+Result<model::Value> ValueOfType(const model::Value& value, const model::Datatype& type) {
+  const double* real = value.real();
+  if (type.kind() == model::Datatype::Kind::kFloat && value.integer()) {
+    return model::Value(static_cast<double>(*value.integer()));
+  }
+  if (type.kind() == model::Datatype::Kind::kInteger && real != nullptr) {
+    constexpr double kMost = 9007199254740992.0;  // 2^53
+    const bool is_whole = std::floor(*real) == *real && std::abs(*real) <= kMost;
+    if (!is_whole) return model::BadInput("{} is no {}", *real, type.keyword());
+    return model::Value(static_cast<int64_t>(*real));
+  }
+  return value;
+}
+
+}  // namespace
+
+Result<model::Value> ShapeValues(const model::Value::List& list, const model::Datatype& type,
+                                 std::span<const uint64_t> shape) {
+  if (CheckedProduct(shape) != list.size()) {
+    return model::BadInput("{} values for the shape [{}]", list.size(), fmt::join(shape, ", "));
+  }
+  model::Value::List values;
+  for (const model::Value& value : list) {
+    NDLFS_TRY(values.emplace_back(), ValueOfType(value, type));
+  }
+  for (size_t d = shape.size(); d-- > 0;) {
+    model::Value::List nested;
+    const uint64_t extent = std::max<uint64_t>(shape[d], 1);
+    for (size_t i = 0; i < values.size(); i += extent) {
+      const auto begin = values.begin() + static_cast<ptrdiff_t>(i);
+      nested.emplace_back(
+          model::Value::List(std::make_move_iterator(begin),
+                             std::make_move_iterator(begin + static_cast<ptrdiff_t>(extent))));
+    }
+    values = std::move(nested);
+  }
+  if (values.empty()) return model::Value(model::Value::List());
+  return std::move(values.front());
 }
 
 Result<ArrayValues> ArrayValues::Make(const model::Ndarray& array, uint64_t max_bytes) {

@@ -20,6 +20,12 @@ namespace ndlfs::backends::ndl {
 // one.
 std::vector<uint64_t> ExtentOfValue(const model::Ndarray& array);
 
+// The numbers or texts of `list`, one after the other, as lists that `shape` nests, and as
+// values of `type`. kBadInput if they are more or fewer, or no such values.
+model::Result<model::Value> ShapeValues(const model::Value::List& list,
+                                        const model::Datatype& type,
+                                        std::span<const uint64_t> shape);
+
 // The elements of an array, in memory. Immutable.
 class ArrayValues {
  public:

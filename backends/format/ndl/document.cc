@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "backends/base/checked.h"
-#include "model/mutex.h"
+#include "backends/store/metadata_turn.h"
 #include "model/ndl/ndl_reader.h"
 #include "model/path_name.h"
 
@@ -19,17 +19,14 @@ using model::Result;
 // Values of so many elements are shown as they stand in the document.
 constexpr uint64_t kMaxShownElements = 1000;
 
-constexpr model::NdlLimits kLimits = {kMaxBytes, kMaxValues};
+constexpr model::NdlLimits kLimits = {kMaxBytes, kMaxValues, kMaxArrays, kMaxInFlow};
 
-// While a document is read it takes several times the memory that is kept of
-// it, so one is read at a time; short ones do not wait for long ones.
-model::ParsedDocument Parse(std::string_view text, std::string_view file_name,
-                            TextReader read) {
-  constexpr size_t kShort = size_t{1} << 20;
-  static model::Mutex short_mutex;
-  static model::Mutex long_mutex;
-  const model::MutexLock lock(text.size() <= kShort ? short_mutex : long_mutex);
-  return read(text, file_name, kLimits);
+// While a document is read it takes many times its size, with a limit that follows from those
+// on what is in it.
+constexpr uint64_t kBytesOfDocument = 80;
+constexpr uint64_t kMostBytesOfDocument = uint64_t{80} << 20;
+Result<MetadataTurn> TakeTurn(uint64_t size) {
+  return MetadataTurn::Take(size + std::min(kBytesOfDocument * size, kMostBytesOfDocument));
 }
 
 Result<Value> ReadText(const Store& file) {
@@ -47,6 +44,7 @@ Result<Value> ReadText(const Store& file) {
 // The first mistake, as `ndlfs validate` says it.
 model::Failure Refuse(const Store& file, const std::vector<model::Diagnostic>& errors) {
   const std::string first = model::FormatDiagnostic(file.Describe(""), errors.front());
+  if (errors.front().is_unsupported) return model::Unsupported("{}", first);
   if (errors.size() == 1) return model::BadInput("{}", first);
   return model::BadInput("{} (and {} more: see ndlfs validate)", first, errors.size() - 1);
 }
@@ -83,15 +81,30 @@ bool MentionsValue(std::string_view text) {
 
 }  // namespace
 
+// No array comes from a union, let alone from one of no stores.
+model::ValueSource FormOfData() {
+  model::ValueSource source;
+  source.kind = model::ValueSource::Kind::kUnion;
+  source.has_type = source.has_shape = false;
+  return source;
+}
+
+bool TakesFormOfData(const model::Ndarray& array) {
+  return array.source && array.source->kind == model::ValueSource::Kind::kUnion;
+}
+
 Result<std::shared_ptr<const Document>> Document::Read(const Store& file,
                                                        std::string_view file_name,
                                                        TextReader read) {
+  NDLFS_TRY(const auto size, file.Size(""));
+  NDLFS_TRY(const auto turn, TakeTurn(std::min(size.value_or(0), kMaxBytes)));
   NDLFS_TRY(const Value text, ReadText(file));
-  auto parsed = Parse(AsText(text.bytes.span()), file_name, read);
+  auto parsed = read(AsText(text.bytes.span()), file_name, kLimits);
   if (!parsed.file) return Refuse(file, parsed.errors);
   auto document = std::make_shared<Document>();
   document->stamp_ = text.info;
   document->memory_ = parsed.memory;
+  document->left_out_.insert(parsed.left_out.begin(), parsed.left_out.end());
   document->AddGroup(std::move(parsed.file->root), document->root_);
   return document;
 }
@@ -120,6 +133,10 @@ void Document::AddGroup(model::Group group, Object& object) {
 template <typename Array>
 void Document::AddArray(Array array, Object& object) {
   object.node.mtime_ns = stamp_.modified_ns;
+  if (TakesFormOfData(array)) {
+    object.node.entity = std::move(array);
+    return;
+  }
   if (array.source) sources_.push_back(array.source);
   if (array.value) {
     auto values = ArrayValues::Make(array, kMaxDataBytes - data_bytes_);
@@ -136,6 +153,11 @@ void Document::AddArray(Array array, Object& object) {
   object.node.entity = std::move(array);
 }
 
+bool Document::LeavesOut(std::string_view path, std::string_view attribute) const {
+  if (left_out_.empty()) return false;
+  return left_out_.contains(std::string(path) + '@' + std::string(attribute));
+}
+
 Result<const Document::Object*> Document::Find(std::string_view path) const {
   const Object* object = &root_;
   for (const std::string_view name : model::SplitPath(path)) {
@@ -146,9 +168,10 @@ Result<const Document::Object*> Document::Find(std::string_view path) const {
   return object;
 }
 
-bool IsDocumentWithValues(std::string_view text) {
+Result<bool> IsDocumentWithValues(std::string_view text) {
   if (!MentionsValue(text)) return false;
-  const auto parsed = Parse(text, "", model::ReadNdl);
+  NDLFS_TRY(const auto turn, TakeTurn(text.size()));
+  const auto parsed = model::ReadNdl(text, "", kLimits);
   return parsed.file && HasValues(parsed.file->root);
 }
 

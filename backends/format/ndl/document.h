@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,11 +24,19 @@ namespace ndlfs::backends::ndl {
 // Limits for documents that are shown as stores. They are lower than those for documents
 // that are only validated, because a mount keeps them in memory.
 inline constexpr uint64_t kMaxBytes = uint64_t{16} << 20;
-inline constexpr size_t kMaxValues = size_t{1} << 20;
+inline constexpr size_t kMaxValues = 700'000;
+// Indicators of a collection in flow style: a list of about as many numbers.
+inline constexpr size_t kMaxInFlow = 400'000;
+inline constexpr size_t kMaxArrays = 25'000;  // and attributes
 
 // Reads the text of a document, as model::ReadNdl does.
 using TextReader = model::ParsedDocument (*)(std::string_view text, std::string_view file_name,
                                              const model::NdlLimits& limits);
+
+// The source of an array whose values are in the document, one after the other, and whose type
+// and shape are those that the array has in the source of a group around it.
+model::ValueSource FormOfData();
+bool TakesFormOfData(const model::Ndarray& array);
 
 // One version of a document, as objects. Immutable.
 class Document {
@@ -48,6 +57,10 @@ class Document {
     std::optional<ArrayValues> values;
     std::map<std::string, Object, std::less<>> children;
   };
+  // Whether the document leaves out the object at `path` that its sources have.
+  bool LeavesOut(std::string_view path) const { return left_out_.contains(path); }
+  // Whether it leaves out that attribute of the object at `path`.
+  bool LeavesOut(std::string_view path, std::string_view attribute) const;
   // Where data and objects come from that are not in the document.
   const std::vector<model::ValueSourcePtr>& sources() const { return sources_; }
 
@@ -68,11 +81,12 @@ class Document {
   uint64_t memory_ = 0;
   uint64_t data_bytes_ = 0;
   std::vector<model::ValueSourcePtr> sources_;
+  std::set<std::string, std::less<>> left_out_;
   Object root_;
 };
 
 // Whether `text` is a valid document in which an array has a value, or a source of values.
 // Reads no more of it than necessary.
-bool IsDocumentWithValues(std::string_view text);
+model::Result<bool> IsDocumentWithValues(std::string_view text);
 
 }  // namespace ndlfs::backends::ndl

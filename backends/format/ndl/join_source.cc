@@ -2,6 +2,7 @@
 #include "backends/format/ndl/join_source.h"
 
 #include <algorithm>
+#include <cstring>
 #include <functional>
 #include <limits>
 #include <utility>
@@ -9,6 +10,7 @@
 
 #include "backends/base/checked.h"
 #include "backends/format/block_shape.h"
+#include "backends/format/packing.h"
 #include "model/attributes.h"
 #include "model/path_name.h"
 
@@ -28,12 +30,13 @@ constexpr uint64_t kPieceBytes = uint64_t{4} << 20;
 class JoinSource final : public ArraySource, public JoinedArray {
  public:
   JoinSource(ArraySpec spec, size_t dim, std::vector<uint64_t> bounds, bool is_plain,
-             PartOpener open)
+             PartOpener open, VersionOfParts version)
       : spec_(std::move(spec)),
         dim_(dim),
         bounds_(std::move(bounds)),
         is_plain_(is_plain),
-        open_(std::move(open)) {}
+        open_(std::move(open)),
+        version_(std::move(version)) {}
 
   const ArraySpec& spec() const override { return spec_; }
   Result<ChunkLocation> Locate(std::span<const uint64_t>, IndexCache&) const override {
@@ -45,6 +48,9 @@ class JoinSource final : public ArraySource, public JoinedArray {
   const std::vector<uint64_t>& bounds() const override { return bounds_; }
   Result<JoinedPart> OpenPart(size_t i) const override { return open_(i); }
   bool is_plain() const override { return is_plain_; }
+  std::optional<uint64_t> PartsVersion() const override {
+    return version_ ? version_() : std::nullopt;
+  }
 
  private:
   const ArraySpec spec_;
@@ -52,6 +58,7 @@ class JoinSource final : public ArraySource, public JoinedArray {
   const std::vector<uint64_t> bounds_;
   const bool is_plain_;
   const PartOpener open_;
+  const VersionOfParts version_;
 };
 
 // `extent` cut into pieces of `size`, but not into very many.
@@ -147,6 +154,40 @@ Result<Along> FindAlong(const model::ValueSource& spec, const PartDescription& f
   return Along{static_cast<size_t>(described_at - names.begin()), true};
 }
 
+// Makes NaN of the floats that a part calls missing, where the join has no attribute for it.
+template <typename T>
+class MissingToNan final : public ElementConverter {
+ public:
+  explicit MissingToNan(T missing)
+      : ElementConverter(sizeof(T), sizeof(T)), missing_(missing) {}
+
+  Result<void> Convert(ConstByteSpan from, ByteSpan to) const override {
+    for (size_t i = 0; i + sizeof(T) <= from.size(); i += sizeof(T)) {
+      T number;
+      std::memcpy(&number, from.data() + i, sizeof number);
+      if (number == missing_) number = std::numeric_limits<T>::quiet_NaN();
+      std::memcpy(to.data() + i, &number, sizeof number);
+    }
+    return {};
+  }
+
+ private:
+  const T missing_;
+};
+
+// Null where elements are no floats of C++.
+std::shared_ptr<const ElementConverter> MakeNanOf(const model::Value& missing,
+                                                  const model::Datatype& type) {
+  const auto number = model::AsDouble(missing);
+  const std::string keyword = type.keyword();
+  if (!number) return nullptr;
+  if (keyword == "float32") {
+    return std::make_shared<const MissingToNan<float>>(static_cast<float>(*number));
+  }
+  if (keyword == "float64") return std::make_shared<const MissingToNan<double>>(*number);
+  return nullptr;
+}
+
 // One join of stores that is being made.
 class StoreJoin {
  public:
@@ -212,8 +253,9 @@ class StoreJoin {
     if (described_ != nullptr) NDLFS_RETURN_IF_ERROR(CheckDescribed(spec));
     const bool is_plain = join_.first->source->contiguous().has_value();
     join_.along = along_.dim;
-    NDLFS_TRY(join_.source, MakeJoinSource(std::move(spec), along_.dim, std::move(bounds),
-                                           chunk, is_plain, MakeOpener()));
+    NDLFS_TRY(join_.source,
+              MakeJoinSource(std::move(spec), along_.dim, std::move(bounds), chunk, is_plain,
+                             MakeOpener(), [parts = parts_] { return parts->Version(); }));
     return {};
   }
 
@@ -240,7 +282,14 @@ class StoreJoin {
                               along.dim, sizes[i]);
       }
       part.source = node->source;
-      if (!unpacking) return part;
+      if (!unpacking) {
+        const PartDescription other =
+            DescribePart(parts->stores(), parts->path(i), name, *node);
+        if (const auto missing = OwnMissing(first, other)) {
+          part.converter = MakeNanOf(*missing, first.type);
+        }
+        return part;
+      }
       NDLFS_TRY(part.converter, ConverterOf(*unpacking, *node), part.name);
       return part;
     };
@@ -324,7 +373,8 @@ Result<std::vector<uint64_t>> JoinBounds(const std::vector<uint64_t>& sizes) {
 Result<std::shared_ptr<const ArraySource>> MakeJoinSource(ArraySpec spec, size_t dim,
                                                           std::vector<uint64_t> bounds,
                                                           const std::vector<uint64_t>& chunk,
-                                                          bool is_plain, PartOpener open) {
+                                                          bool is_plain, PartOpener open,
+                                                          VersionOfParts version) {
   if (!spec.dtype.is_fixed_size() || spec.dtype.size() == 0) {
     return model::Unsupported("elements of variable size cannot be joined");
   }
@@ -334,14 +384,16 @@ Result<std::shared_ptr<const ArraySource>> MakeJoinSource(ArraySpec spec, size_t
   }
   NDLFS_TRY(spec.grid, MakeGrid(spec.shape, dim, bounds, chunk));
   return std::make_shared<JoinSource>(std::move(spec), dim, std::move(bounds), is_plain,
-                                      std::move(open));
+                                      std::move(open), std::move(version));
 }
 
 std::vector<std::byte> FillOfMissing(const Node& node) {
   const ArraySpec& spec = node.source->spec();
+  auto value = FillValueOf(node);
   const auto* attribute = model::FindAttribute(node.attributes(), "_FillValue");
-  const model::Value* value = attribute ? model::OnlyItem(attribute->value) : nullptr;
-  if (value == nullptr || !spec.dtype.is_fixed_size()) return spec.fill;
+  const auto* item = attribute ? model::OnlyItem(attribute->value) : nullptr;
+  if (!value && item != nullptr) value = *item;  // of text
+  if (!value || !spec.dtype.is_fixed_size()) return spec.fill;
   std::vector<std::byte> fill(spec.dtype.size());
   if (!model::EncodeElement(spec.dtype, *value, fill)) return spec.fill;
   return fill;

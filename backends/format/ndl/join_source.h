@@ -41,12 +41,16 @@ model::Result<Join> JoinStores(std::shared_ptr<const PartSet> parts, std::string
 // Opens part `i` of a join, as JoinedArray::OpenPart() does.
 using PartOpener = std::function<model::Result<JoinedPart>(size_t)>;
 
+// What JoinedArray::PartsVersion() tells.
+using VersionOfParts = std::function<std::optional<uint64_t>()>;
+
 // The array of all parts along `dim`, which begin at `bounds`. `spec` has its type, shape and
 // fill value. Parts are about to have chunks of the shape `chunk`, in the rank of the join, and
 // `is_plain` is as in JoinedArray.
 model::Result<std::shared_ptr<const ArraySource>> MakeJoinSource(
     ArraySpec spec, size_t dim, std::vector<uint64_t> bounds,
-    const std::vector<uint64_t>& chunk, bool is_plain, PartOpener open);
+    const std::vector<uint64_t>& chunk, bool is_plain, PartOpener open,
+    VersionOfParts version = nullptr);
 
 // JoinedArray::bounds() of parts of these sizes.
 model::Result<std::vector<uint64_t>> JoinBounds(const std::vector<uint64_t>& sizes);

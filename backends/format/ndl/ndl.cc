@@ -15,6 +15,7 @@
 #include "backends/format/ndl/part_stores.h"
 #include "backends/format/ndl/sourced_objects.h"
 #include "backends/format/node_cache.h"
+#include "backends/store/cancellation.h"
 #include "backends/store/file_name.h"
 #include "model/bounded_map.h"
 #include "model/mutex.h"
@@ -36,7 +37,7 @@ constexpr std::array<std::string_view, 2> kYamlExtensions = {".yaml", ".yml"};
 constexpr uint64_t kMaxBytesToLookAt = uint64_t{1} << 20;
 
 // Of all documents, but for the one that was used last.
-constexpr uint64_t kKeptMemory = uint64_t{32} << 20;
+constexpr uint64_t kKeptMemory = uint64_t{16} << 20;
 
 // What stores in files and directories are called, behind the name that their
 // document has as well.
@@ -108,7 +109,7 @@ Result<bool> HoldsDocumentWithValues(const Store& file) {
   if (const auto known = verdicts.Find(stamp->generation)) return *known;
   NDLFS_TRY(const auto text, file.Get("", kMaxBytesToLookAt));
   if (!text) return false;
-  const bool is_store = IsDocumentWithValues(AsText(text->bytes.span()));
+  NDLFS_TRY(const bool is_store, IsDocumentWithValues(AsText(text->bytes.span())));
   verdicts.Keep(text->info.generation, is_store);
   return is_store;
 }
@@ -199,6 +200,24 @@ class DocumentArray final : public ArraySource {
   const ArraySpec spec_;
 };
 
+// An array of values in memory.
+class ListedArray final : public ArraySource {
+ public:
+  explicit ListedArray(ArrayValues values) : values_(std::move(values)) {}
+
+  const ArraySpec& spec() const override { return values_.spec(); }
+
+  Result<ChunkLocation> Locate(std::span<const uint64_t> index, IndexCache&) const override {
+    ChunkLocation location;
+    location.generate = [this, at = std::vector<uint64_t>(index.begin(), index.end())](
+                            uint64_t /*limit*/) -> Result<Bytes> { return values_.Chunk(at); };
+    return location;
+  }
+
+ private:
+  const ArrayValues values_;
+};
+
 class NdlHierarchy final : public Hierarchy {
  public:
   NdlHierarchy(std::string_view format, std::shared_ptr<const DocumentFile> file,
@@ -229,6 +248,7 @@ class NdlHierarchy final : public Hierarchy {
       if (!object) return model::Propagate(object.error());
       return names;
     }
+    const size_t own = names.size();
     bool found = object.has_value();
     for (const Origin& origin : OriginsOf(*document, path)) {
       auto listed = objects->ListBelow(*origin.source, origin.below);
@@ -240,6 +260,11 @@ class NdlHierarchy final : public Hierarchy {
       names.insert(names.end(), listed->begin(), listed->end());
     }
     if (!found) return model::NotFound("no {}", model::Quote(path));
+    names.erase(std::remove_if(names.begin() + static_cast<ptrdiff_t>(own), names.end(),
+                               [&](const std::string& name) {
+                                 return document->LeavesOut(model::JoinPath(path, name));
+                               }),
+                names.end());
     std::sort(names.begin(), names.end());
     names.erase(std::unique(names.begin(), names.end()), names.end());
     return names;
@@ -289,6 +314,8 @@ class NdlHierarchy final : public Hierarchy {
     } else if (before) {  // what is known of the parts holds no longer
       made = SourcedObjects::Make(stores_, document.sources());
     }
+    // What was found for a request that has ended may lack what it did not wait for.
+    if (CancellationScope::IsCancelled()) return made;
     const model::MutexLock lock(mutex_);
     constexpr std::chrono::nanoseconds kLongest = std::chrono::hours(24);
     good_until_ = Clock::now() + std::min(stores_->options().search_holds, kLongest);
@@ -323,7 +350,11 @@ class NdlHierarchy final : public Hierarchy {
       if (!found) return model::Propagate(found.error());
       return MakeOwn(document, **found, path);
     }
+    if (!found && document.LeavesOut(path)) return model::NotFound("no {}", model::Quote(path));
     if (found && !(*found)->node.is_group()) {
+      if (TakesFormOfData((*found)->node.array())) {
+        return MakeShaped(document, *objects, path, **found);
+      }
       if ((*found)->node.array().source) return objects->LoadArray(path, (*found)->node);
       if (!(*found)->values) return MakeDescribed(document, *objects, path, **found);
       return MakeOwn(document, **found, path);
@@ -336,8 +367,12 @@ class NdlHierarchy final : public Hierarchy {
       if (node == nullptr) {
         node = *std::move(loaded);
         SetName(path, *node);
+        DropLeftOut(document, path, *node);
       } else if (loaded) {
+        DropLeftOut(document, path, **loaded);
         AddAttributes((*loaded)->attributes(), std::get<model::Group>(node->entity).attributes);
+        // Objects may be missing because of it.
+        if (!node->error && (*loaded)->error) node->error = (*loaded)->error;
       } else {
         node->error = std::move(loaded).error().In("x-source");
       }
@@ -359,6 +394,7 @@ class NdlHierarchy final : public Hierarchy {
       if (!loaded) return model::Propagate(std::move(loaded).error());
       const std::shared_ptr<Node> node = *std::move(loaded);
       SetName(path, *node);
+      DropLeftOut(document, path, *node);
       if (auto described = Describe(object.node.array(), *node); !described) {
         node->source = nullptr;
         node->error = std::move(described).error();
@@ -366,6 +402,62 @@ class NdlHierarchy final : public Hierarchy {
       return node;
     }
     return MakeOwn(document, object, path);
+  }
+
+  // The array of the source of a group with the values that the document has.
+  Result<std::shared_ptr<Node>> MakeShaped(const Document& document,
+                                           const SourcedObjects& objects, std::string_view path,
+                                           const Document::Object& object) const {
+    Document::Object form = object;
+    model::Ndarray& described = ArrayOf(form.node);
+    const auto value = std::exchange(described.value, std::nullopt);
+    described.source = {};
+    described.type = model::Datatype();
+    described.shape.clear();
+    described.dimension_names.clear();
+    NDLFS_TRY(auto node, MakeDescribed(document, objects, path, form));
+    if (node->is_group()) return node;
+    model::Ndarray& array = ArrayOf(*node);
+    if (!node->source) {
+      if (!node->error) {
+        node->error =
+            model::BadInput("values without a type and a shape, and no file has the array")
+                .value();
+      }
+      return node;
+    }
+    auto values = ValuesInForm(*value->list(), node->source->spec(), array);
+    if (values) {
+      node->source = std::make_shared<ListedArray>(*std::move(values));
+    } else {
+      node->source = nullptr;
+      node->error = std::move(values).error();
+    }
+    return node;
+  }
+
+  static Result<ArrayValues> ValuesInForm(const model::Value::List& list, const ArraySpec& spec,
+                                          const model::Ndarray& array) {
+    model::Ndarray shaped;
+    shaped.name = array.name;
+    shaped.type = spec.dtype;
+    for (const uint64_t extent : spec.shape) shaped.shape.push_back({extent, {}});
+    NDLFS_TRY(shaped.value, ShapeValues(list, spec.dtype, spec.shape));
+    return ArrayValues::Make(shaped, kMaxBytes);
+  }
+
+  static model::Ndarray& ArrayOf(Node& node) {
+    if (auto* dimcoord = std::get_if<model::DimCoord>(&node.entity)) return *dimcoord;
+    return std::get<model::Ndarray>(node.entity);
+  }
+
+  // Attributes of the sources that the document leaves out.
+  static void DropLeftOut(const Document& document, std::string_view path, Node& node) {
+    auto& attributes = node.is_group() ? std::get<model::Group>(node.entity).attributes
+                                       : ArrayOf(node).attributes;
+    std::erase_if(attributes, [&](const model::Attribute& attribute) {
+      return document.LeavesOut(path, attribute.name);
+    });
   }
 
   std::shared_ptr<Node> MakeOwn(const Document& document, const Document::Object& object,
@@ -390,7 +482,7 @@ class NdlHierarchy final : public Hierarchy {
     if (!object || (*object)->node.is_group()) return;
     const auto& source = (*object)->node.array().source;
     auto* array = std::get_if<model::Ndarray>(&node.entity);
-    if (array == nullptr || !source || source->has_shape) return;
+    if (array == nullptr || !source || source->has_shape || TakesFormOfData(*array)) return;
     LinkDimensions(model::ParentPath(path), *array,
                    [&](std::string_view other) -> std::shared_ptr<const Node> {
                      return Make(document, &objects, other).value_or(nullptr);

@@ -2,6 +2,7 @@
 #include "backends/format/ndl/part_description.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 
@@ -59,6 +60,61 @@ bool AreEqual(const model::Attribute* a, const model::Attribute* b) {
   return *x == *y && a->type == b->type;
 }
 
+// The attributes that name missing elements.
+constexpr std::array<std::string_view, 2> kMissingAttributes = {"_FillValue", "missing_value"};
+
+bool IsNan(const model::Value& value) {
+  const auto number = model::AsDouble(value);
+  return number && std::isnan(*number);
+}
+
+bool AreSameNumber(const model::Value& a, const model::Value& b) {
+  return a == b || (IsNan(a) && IsNan(b)) ||
+         (model::AsDouble(a) && model::AsDouble(a) == model::AsDouble(b));
+}
+
+// What netCDF fills with where nobody says anything, which marks no element as missing.
+bool IsDefaultFill(const model::Value& fill, const model::Datatype& type) {
+  const auto number = model::AsDouble(fill);
+  if (!number || *number == 0) return true;
+  if (type.kind() == model::Datatype::Kind::kFloat) {
+    return static_cast<float>(*number) == 9.9692099683868690e+36F;
+  }
+  constexpr std::array<double, 8> kDefaults = {-127,
+                                               255,
+                                               -32767,
+                                               65535,
+                                               -2147483647,
+                                               4294967295,
+                                               -9223372036854775806.0,
+                                               18446744073709551614.0};
+  return std::ranges::find(kDefaults, *number) != kDefaults.end();
+}
+
+// The element that is missing in a part: as an attribute says, or the storage of a format that
+// has no such attribute.
+std::optional<model::Value> MissingOf(const PartDescription& part) {
+  for (const std::string_view name : kMissingAttributes) {
+    const auto* attribute = FindAttribute(part.attributes, name);
+    const auto* value = attribute == nullptr ? nullptr : model::OnlyItem(attribute->value);
+    if (value != nullptr) return *value;
+  }
+  if (!part.fill || IsDefaultFill(*part.fill, part.type)) return std::nullopt;
+  return part.fill;
+}
+
+// The attributes of the first part count for the whole join. A part may call no element
+// missing, or another one that becomes NaN (see OwnMissing()).
+std::optional<std::string> CompareMissing(const PartDescription& first,
+                                          const PartDescription& other) {
+  const auto own = OwnMissing(first, other);
+  const auto expected = MissingOf(first);
+  const bool is_float = first.type.kind() == model::Datatype::Kind::kFloat;
+  if (!own || (is_float && (!expected || IsNan(*expected)))) return std::nullopt;
+  return Differs("the fill value", model::WriteFlow(*own, other.type), other.label,
+                 expected ? model::WriteFlow(*expected, first.type) : "absent", first.label);
+}
+
 std::optional<std::string> CompareAttributes(const PartDescription& first,
                                              const PartDescription& other, bool unpack) {
   const bool are_times = IsTimeUnits(FindAttribute(first.attributes, kUnits)) &&
@@ -69,6 +125,8 @@ std::optional<std::string> CompareAttributes(const PartDescription& first,
     const auto* a = FindAttribute(first.attributes, name);
     const auto* b = FindAttribute(other.attributes, name);
     if (is_free || AreEqual(a, b)) return std::nullopt;
+    const bool is_missing = std::ranges::count(kMissingAttributes, name) != 0;
+    if (is_missing && (a == nullptr || b == nullptr)) return std::nullopt;
     return Differs(name, Shown(b), other.label, Shown(a), first.label);
   };
   for (const std::string_view name : PackingAttributes()) {
@@ -165,12 +223,15 @@ std::optional<std::string> FindDifference(const PartDescription& first,
                    model::WriteFlow(first.type), first.label);
   }
   if (auto difference = CompareAttributes(first, other, rules.unpack)) return difference;
-  // A format that has none to tell, such as netCDF classic, does not contradict another.
-  if (!rules.unpack && first.fill && other.fill && *first.fill != *other.fill) {
-    return Differs("the fill value", model::WriteFlow(*other.fill, other.type), other.label,
-                   model::WriteFlow(*first.fill, first.type), first.label);
-  }
-  return std::nullopt;
+  return rules.unpack ? std::nullopt : CompareMissing(first, other);
+}
+
+std::optional<model::Value> OwnMissing(const PartDescription& first,
+                                       const PartDescription& other) {
+  const auto own = MissingOf(other);
+  if (!own || IsNan(*own)) return std::nullopt;
+  const auto expected = MissingOf(first);
+  return expected && AreSameNumber(*expected, *own) ? std::nullopt : own;
 }
 
 Result<std::optional<PartCoordinate>> ReadCoordinate(const PartStores& stores,
@@ -224,14 +285,15 @@ std::optional<std::string> FindDifference(std::string_view dimension,
 std::optional<std::string> FindElementDifference(std::string_view first_label,
                                                  const ArraySource& first,
                                                  std::string_view other_label,
-                                                 const ArraySource& other, double tolerance) {
-  const auto is_compared = [](const ArraySource& source) {
+                                                 const ArraySource& other, double tolerance,
+                                                 uint64_t most_bytes) {
+  const auto is_compared = [&](const ArraySource& source) {
     const auto bytes = CheckedProduct(source.spec().shape, source.spec().dtype.size());
-    return source.spec().dtype.is_fixed_size() && bytes && *bytes <= kMostCompared;
+    return source.spec().dtype.is_fixed_size() && bytes && *bytes <= most_bytes;
   };
   if (!is_compared(first) || !is_compared(other)) return std::nullopt;
-  auto a = ReadElements(first, kMostCompared);
-  auto b = ReadElements(other, kMostCompared);
+  auto a = ReadElements(first, most_bytes);
+  auto b = ReadElements(other, most_bytes);
   if (!a || !b) return (a ? b : a).error().message();
   return CompareElements("element ", first_label, {first.spec().dtype, *std::move(a), ""},
                          other_label, {other.spec().dtype, *std::move(b), ""}, tolerance);

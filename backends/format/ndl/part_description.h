@@ -53,6 +53,11 @@ struct PartRules {
 std::optional<std::string> FindDifference(const PartDescription& first,
                                           const PartDescription& other, const PartRules& rules);
 
+// The element of `other` that is missing there, where `first` does not call any element so: an
+// attribute that one writer adds and another leaves out. nullopt where there is none.
+std::optional<model::Value> OwnMissing(const PartDescription& first,
+                                       const PartDescription& other);
+
 // The coordinates along dimension `dimension` of the array `array` in the store at `path`: an
 // array of that name in the same group or around it. nullopt if there is none.
 model::Result<std::optional<PartCoordinate>> ReadCoordinate(const PartStores& stores,
@@ -70,11 +75,12 @@ std::optional<std::string> FindDifference(std::string_view dimension,
                                           double tolerance);
 
 // What differs in the elements of two arrays of the same shape, called `first_label` and
-// `other_label`. Arrays of more than kMostCompared bytes are not compared.
+// `other_label`. Arrays of more than `most_bytes` are not compared.
 inline constexpr uint64_t kMostCompared = uint64_t{1} << 20;
 std::optional<std::string> FindElementDifference(std::string_view first_label,
                                                  const ArraySource& first,
                                                  std::string_view other_label,
-                                                 const ArraySource& other, double tolerance);
+                                                 const ArraySource& other, double tolerance,
+                                                 uint64_t most_bytes = kMostCompared);
 
 }  // namespace ndlfs::backends::ndl

@@ -35,6 +35,9 @@ class PartSet {
   model::Result<size_t> First() const;
   // Changes if a part is replaced; of more than 1000 parts, if one of a sample is.
   uint64_t Fingerprint() const;
+  // The same for all parts, however many these are. nullopt where one is no file, or each look
+  // at a file is a request.
+  std::optional<uint64_t> Version() const;
 
   // The array `name` of part `i`, if it is like that of the first part in all that `rules` say.
   // Remembers which coordinates were compared.

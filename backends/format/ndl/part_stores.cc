@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "backends/store/cancellation.h"
 #include "backends/store/keys.h"
 #include "model/file_set.h"
 
@@ -144,15 +145,18 @@ Result<std::shared_ptr<const PartStores>> PartStores::Make(std::shared_ptr<const
   if (options.referrers.size() >= kMostReferrers) {
     return model::Limit("more than {} documents refer to each other", kMostReferrers);
   }
+  if (options.documents == 0) {
+    return model::Limit("documents refer to more than {} others: {} -> {}",
+                        OpenOptions().documents, fmt::join(options.referrers, " -> "),
+                        document_path);
+  }
   return std::shared_ptr<const PartStores>(
       new PartStores(std::move(source), std::move(document_path), std::move(options)));
 }
 
 Result<std::string> PartStores::Resolve(std::string_view name) const {
   auto path = source_->Resolve(document_path_, name);
-  if (!path || name.starts_with('/')) {
-    return model::BadInput("{} leads out of the source", model::Quote(name));
-  }
+  if (!path) return model::Unsupported("{} leads out of the source", model::Quote(name));
   return *std::move(path);
 }
 
@@ -199,7 +203,10 @@ Result<std::shared_ptr<const Hierarchy>> PartStores::Open(const std::string& pat
     }
   }
   if (!options_.open_store) return model::Internal("nothing opens other stores");
-  NDLFS_TRY(HierarchyPtr opened, options_.open_store(source_, path, options_));
+  NDLFS_RETURN_IF_ERROR(CancellationScope::Check());
+  OpenOptions options = options_;
+  options.documents /= parts_;
+  NDLFS_TRY(HierarchyPtr opened, options_.open_store(source_, path, options));
   HierarchyPtr closed;
   const model::MutexLock lock(mutex_);
   open_.emplace_front(path, opened);
@@ -213,6 +220,7 @@ Result<std::shared_ptr<const Hierarchy>> PartStores::Open(const std::string& pat
 // A store that is open may have been replaced.
 Result<std::shared_ptr<const Node>> PartStores::Load(const std::string& path,
                                                      std::string_view name) const {
+  NDLFS_RETURN_IF_ERROR(CancellationScope::Check());
   for (int attempt = 0;; ++attempt) {
     NDLFS_TRY(const HierarchyPtr store, Open(path));
     auto node = store->Load(name);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <list>
 #include <memory>
@@ -29,12 +31,15 @@ model::Result<void> RequireData(const Node& node, std::string_view label);
 // opened last. Thread-safe.
 class PartStores {
  public:
-  // Fails with kLimit or kBadInput if options.referrers has too many documents, or this one.
+  // Fails with kLimit or kBadInput if options.referrers has too many documents, or this one, or
+  // options.documents are used up.
   static model::Result<std::shared_ptr<const PartStores>> Make(
       std::shared_ptr<const Source> source, std::string document_path, OpenOptions options);
 
   const std::shared_ptr<const Source>& source() const { return source_; }
   const OpenOptions& options() const { return options_; }
+  // The document refers to so many stores; each of them may open its share of the documents.
+  void NoteParts(uint64_t count) const { parts_ = std::max<uint64_t>(count, 1); }
 
   // The path in the source of `name`.
   model::Result<std::string> Resolve(std::string_view name) const;
@@ -64,6 +69,7 @@ class PartStores {
   const std::shared_ptr<const Source> source_;
   const std::string document_path_;
   OpenOptions options_;
+  mutable std::atomic<uint64_t> parts_{1};
   mutable model::Mutex mutex_;
   mutable std::list<std::pair<std::string, HierarchyPtr>> open_ GUARDED_BY(mutex_);
 };

@@ -3,9 +3,14 @@
 
 #include <algorithm>
 #include <functional>
+#include <set>
+#include <string_view>
 #include <utility>
 
+#include "backends/format/packing.h"
 #include "backends/format/read_elements.h"
+#include "backends/store/cancellation.h"
+#include "model/attributes.h"
 #include "model/path_name.h"
 
 namespace ndlfs::backends::ndl {
@@ -108,6 +113,18 @@ void DescribeJoin(const Join& join, Node& node) {
   NoteStored(shape, node);
 }
 
+// Attributes of `from`, an array in another store, that the document does not have; among them
+// `_FillValue` where the store says it by its fill value alone.
+void AddAttributesOf(const Node& from, model::Ndarray& array) {
+  AddAttributes(from.attributes(), array.attributes);
+  const auto fill = from.fill_is_missing ? FillValueOf(from) : std::nullopt;
+  if (!fill || model::FindAttribute(array.attributes, "_FillValue") != nullptr) return;
+  model::Attribute& attribute = array.attributes.emplace_back();
+  attribute.name = "_FillValue";
+  attribute.type = from.array().type.WithOrder(model::ByteOrder::kLittle);
+  attribute.value = *fill;
+}
+
 bool IsAbsent(const model::Error& error) { return error.code() == model::ErrorCode::kNotFound; }
 
 }  // namespace
@@ -142,9 +159,30 @@ Result<void> Describe(const model::Ndarray& described, Node& node) {
   return {};
 }
 
+// How many stores a document with these sources refers to, as far as it says so.
+static uint64_t CountStores(const std::vector<model::ValueSourcePtr>& sources) {
+  uint64_t numbered = 0;
+  std::set<std::string_view> names;
+  for (const model::ValueSourcePtr& source : sources) {
+    const model::FileSet& files = source->files;
+    names.insert(source->stores.begin(), source->stores.end());
+    if (source->kind == Kind::kStore) names.insert(source->name);
+    if (source->kind != Kind::kJoin || source->flat) continue;
+    if (files.form == model::FileSet::Form::kList) {
+      names.insert(files.names.begin(), files.names.end());
+    } else if (files.form == model::FileSet::Form::kNumbers && files.step != 0) {
+      const double parts = (static_cast<double>(files.to) - static_cast<double>(files.from)) /
+                           static_cast<double>(files.step);
+      numbered += static_cast<uint64_t>(std::clamp(parts, 0.0, 1e6)) + 1;
+    }
+  }
+  return numbered + names.size();
+}
+
 std::shared_ptr<const SourcedObjects> SourcedObjects::Make(
     std::shared_ptr<const PartStores> stores, const std::vector<model::ValueSourcePtr>& sources,
     const SourcedObjects* before) {
+  stores->NoteParts(CountStores(sources));
   std::shared_ptr<SourcedObjects> objects(new SourcedObjects(std::move(stores)));
   for (const model::ValueSourcePtr& source : sources) objects->Add(*source, before);
   return objects;
@@ -263,7 +301,7 @@ Result<void> SourcedObjects::LoadOther(const ValueSource& source, std::string_vi
   }
   TakeShape(source, spec, part.dimensions, array);
   NDLFS_RETURN_IF_ERROR(CheckShape(array, spec));
-  AddAttributes(other->attributes(), array.attributes);
+  AddAttributesOf(*other, array);
   node.source = other->source;
   node.error = other->error;
   NoteStored(spec.shape, node);
@@ -283,7 +321,7 @@ Result<void> SourcedObjects::LoadJoin(const ValueSource& source, std::string_vie
   const std::string object = source.path.empty() ? std::string(path) : source.path;
   NDLFS_TRY(const Join join, JoinStores(std::move(parts), object, source, &array));
   TakeShape(source, join.source->spec(), join.dimensions, array);
-  AddAttributes(join.first->attributes(), array.attributes);
+  AddAttributesOf(*join.first, array);
   if (join.unpacking) DescribeUnpacked(*join.unpacking, array);
   node.source = join.source;
   NoteStored(join.source->spec().shape, node);
@@ -304,9 +342,12 @@ Result<std::vector<SourcedObjects::Origin>> SourcedObjects::OriginsOf(
     NDLFS_TRY(std::string path, stores_->Resolve(source.name));
     origins.push_back({std::move(path), base});
   } else if (source.kind == Kind::kUnion) {
+    // A store that is named again has nothing that it has not had the first time. To look into
+    // it each time would take all the time there is where unions name unions.
+    std::set<std::string, std::less<>> known;
     for (const std::string& name : source.stores) {
       NDLFS_TRY(std::string path, stores_->Resolve(name));
-      origins.push_back({std::move(path), "/"});
+      if (known.insert(path).second) origins.push_back({std::move(path), "/"});
     }
   } else {
     NDLFS_TRY(const auto parts, PartsOf(source));
@@ -350,7 +391,10 @@ Result<std::shared_ptr<Node>> SourcedObjects::LoadOfUnion(const std::vector<Orig
       first = std::move(part);
       continue;
     }
-    if (!is_array && found->is_group()) continue;
+    if (!is_array && found->is_group()) {
+      if (!found->error) found->error = (*node)->error;
+      continue;
+    }
     std::optional<std::string> difference = "one is a group, the other an array";
     if (is_array && !found->is_group()) difference = FindDifference(first, part, {});
     if (!difference && found->source && (*node)->source) {
@@ -395,6 +439,7 @@ Result<std::vector<std::string>> SourcedObjects::ListBelow(const ValueSource& so
   std::vector<std::string> names;
   bool found = false;
   for (const Origin& origin : origins) {
+    NDLFS_RETURN_IF_ERROR(CancellationScope::Check());
     NDLFS_TRY(const auto store, stores_->Open(origin.path));
     auto listed = store->List(Beneath(origin.base, below));
     if (!listed && IsAbsent(listed.error()) && origins.size() > 1) continue;

@@ -72,17 +72,20 @@ ConverterPtr MakeRetimer(const model::TimeScale& from, const Packing& packing,
 
 ConverterPtr MakeRetimer(const Datatype& type, const model::TimeScale& from,
                          const Packing& packing, const Unpacking& to) {
-  const std::string keyword = type.keyword();
+  const std::string keyword = TypeAsRead(packing, type).keyword();
   if (keyword == "float64") return MakeRetimer<double>(from, packing, to);
   if (keyword == "float32") return MakeRetimer<float>(from, packing, to);
   if (keyword == "int64") return MakeRetimer<int64_t>(from, packing, to);
   if (keyword == "int32") return MakeRetimer<int32_t>(from, packing, to);
   if (keyword == "int16") return MakeRetimer<int16_t>(from, packing, to);
+  if (keyword == "uint32") return MakeRetimer<uint32_t>(from, packing, to);
+  if (keyword == "uint16") return MakeRetimer<uint16_t>(from, packing, to);
   return nullptr;
 }
 
 bool IsPacked(const Packing& packing) {
-  return packing.scale || packing.offset || packing.has_missing() || packing.is_unsigned;
+  return packing.scale || packing.offset || packing.has_missing() || packing.is_unsigned ||
+         packing.is_signed;
 }
 
 bool HasTimeUnits(const std::string& units) { return units.find(" since ") != units.npos; }
@@ -109,7 +112,7 @@ bool MayUnpack(const Node& array) {
   const bool is_number =
       type.kind() == Datatype::Kind::kInteger || type.kind() == Datatype::Kind::kFloat;
   if (!is_number || type.time()) return false;
-  const auto packing = ReadPacking(array.attributes());
+  const auto packing = ReadPacking(array);
   return !packing || IsPacked(*packing) || HasTimeUnits(TextOf(array.attributes(), "units"));
 }
 
@@ -136,7 +139,7 @@ Result<Unpacking> ChooseUnpacking(const Node& first, const model::Ndarray* descr
 Result<ConverterPtr> ConverterOf(const Unpacking& unpacking, const Node& part) {
   const auto& attributes = part.attributes();
   const Datatype& stored = part.source->spec().dtype;
-  const auto packing = ReadPacking(attributes);
+  const auto packing = ReadPacking(part);
   if (!packing) return model::Unsupported("its packing attributes cannot be understood");
   const std::string units = TextOf(attributes, "units");
   const bool is_same = stored.SameLayout(unpacking.type) && !IsPacked(*packing);

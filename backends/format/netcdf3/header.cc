@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 
 #include "backends/base/checked.h"
+#include "backends/store/metadata_turn.h"
 
 namespace ndlfs::backends::netcdf3 {
 namespace {
@@ -14,6 +16,8 @@ using model::Quote;
 
 // A header is read as a whole, so this bounds the memory of an opened file.
 constexpr uint64_t kMaxHeaderBytes = uint64_t{16} << 20;
+// A longer header takes a turn: its variables take several times its size in memory.
+constexpr uint64_t kLongHeader = uint64_t{256} << 10;
 constexpr uint64_t kMaxRank = 1024;        // NC_MAX_VAR_DIMS
 constexpr size_t kBufferBytes = 64 << 10;  // read ahead
 
@@ -66,13 +70,7 @@ class Cursor {
 
   // `bytes` bytes, and what pads them to a multiple of four.
   model::Result<std::string> TakePadded(uint64_t bytes) {
-    if (bytes > remaining()) {
-      return BadInput("the file ends at byte {}, inside {} bytes of its header", file_bytes_,
-                      bytes);
-    }
-    if (bytes > kMaxHeaderBytes) {
-      return model::Limit("a header of more than {} bytes", kMaxHeaderBytes);
-    }
+    NDLFS_RETURN_IF_ERROR(CheckCount(bytes));
     std::string text(bytes, '\0');
     NDLFS_RETURN_IF_ERROR(Take(std::as_writable_bytes(std::span(text))));
     std::byte padding[kAlignment];
@@ -80,9 +78,30 @@ class Cursor {
     return text;
   }
 
+  // Goes on behind as many.
+  model::Result<void> SkipPadded(uint64_t bytes) {
+    NDLFS_RETURN_IF_ERROR(CheckCount(bytes));
+    position_ = std::min(position_ + *AlignUp(bytes), file_bytes_);
+    if (position_ <= kMaxHeaderBytes) return {};
+    return model::Limit("a header of more than {} bytes", kMaxHeaderBytes);
+  }
+
  private:
+  model::Result<void> CheckCount(uint64_t bytes) const {
+    if (bytes > remaining()) {
+      return BadInput("the file ends at byte {}, inside {} bytes of its header", file_bytes_,
+                      bytes);
+    }
+    if (bytes <= kMaxHeaderBytes) return {};
+    return model::Limit("a header of more than {} bytes", kMaxHeaderBytes);
+  }
+
   model::Result<void> FillBuffer() {
     if (position_ - buffer_offset_ < buffer_.size()) return {};
+    // Nobody knows where a header ends before it has been read.
+    if (position_ > kLongHeader && !turn_) {
+      NDLFS_TRY(turn_, MetadataTurn::Take(MetadataTurn::kMost / 2));
+    }
     buffer_.resize(std::min<uint64_t>(kBufferBytes, remaining()));
     buffer_offset_ = position_;
     NDLFS_TRY(const auto count, store_.ReadInto(key_, position_, buffer_));
@@ -94,6 +113,7 @@ class Cursor {
   const Store& store_;
   const std::string_view key_;
   const uint64_t file_bytes_;
+  std::optional<MetadataTurn> turn_;
   std::vector<std::byte> buffer_;
   uint64_t buffer_offset_ = 0;
   uint64_t position_ = 0;
@@ -194,17 +214,23 @@ class HeaderParser {
   }
 
   model::Result<std::vector<Attribute>> TakeAttributes() {
-    return TakeList<Attribute>("attributes", kTagAttribute, [this] { return TakeAttribute(); });
+    model::AttributeRoom room;
+    return TakeList<Attribute>("attributes", kTagAttribute,
+                               [&] { return TakeAttribute(room); });
   }
 
-  model::Result<Attribute> TakeAttribute() {
+  model::Result<Attribute> TakeAttribute(model::AttributeRoom& room) {
     Attribute attribute;
     NDLFS_TRY(attribute.name, TakeName());
     NDLFS_TRY(attribute.type, TakeType(), Quote(attribute.name));
     NDLFS_TRY(attribute.count, TakeCount());
     const auto bytes = CheckedMultiply(attribute.count, SizeOf(attribute.type));
     if (!bytes) return BadInput("{}: {} values", Quote(attribute.name), attribute.count);
-    NDLFS_TRY(attribute.values, cursor_.TakePadded(*bytes), Quote(attribute.name));
+    if (!TakeRoom(room, attribute)) {
+      NDLFS_RETURN_IF_ERROR(cursor_.SkipPadded(*bytes), Quote(attribute.name));
+    } else {
+      NDLFS_TRY(attribute.values, cursor_.TakePadded(*bytes), Quote(attribute.name));
+    }
     return attribute;
   }
 
@@ -319,6 +345,11 @@ bool EndsBeforeData(const Header& header) {
 }
 
 }  // namespace
+
+model::Result<void> TakeRoom(model::AttributeRoom& room, const Attribute& attribute) {
+  if (attribute.type == Type::kChar) return room.Take(attribute.name, 1, attribute.count);
+  return room.Take(attribute.name, attribute.count, 0);
+}
 
 uint64_t SizeOf(Type type) {
   switch (type) {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "backends/store/store.h"
+#include "model/attributes.h"
 #include "model/datatype.h"
 #include "model/error.h"
 
@@ -47,8 +48,13 @@ struct Attribute {
   std::string name;
   Type type = Type::kByte;
   uint64_t count = 0;
-  std::string values;  // as in the file: big-endian, without padding
+  // As in the file: big-endian, without padding. Empty where TakeRoom() refuses.
+  std::string values;
 };
+
+// Takes the room of an attribute, as it is shown, among those of its object. Refuses the same
+// attributes each time that it is asked for the same ones.
+model::Result<void> TakeRoom(model::AttributeRoom& room, const Attribute& attribute);
 
 struct Variable {
   std::string name;

@@ -36,7 +36,7 @@ class HeaderWriter {
 
   std::string Write(const Header& header) {
     text_ = {'C', 'D', 'F', static_cast<char>(version_)};
-    Count(0);  // records
+    Count(header.record_count);
     ListHead(kDimensionTag, header.dimensions.size());
     for (const Dimension& dimension : header.dimensions) {
       Name(dimension.name);
@@ -120,18 +120,29 @@ uint64_t NextBlock(uint64_t offset) {
 
 // A file whose header lies in a block with values could not be opened where these cannot be
 // read.
-uint64_t EndOfHeader(const Header& header) {
+uint64_t EndOfHeader(const Header& header, uint64_t least) {
+  const uint64_t bytes = std::max(header.header_bytes, least);
   const bool has_values = std::ranges::any_of(header.variables, [](const Variable& variable) {
     return !variable.is_record && variable.bytes != 0;
   });
-  return has_values ? NextBlock(header.header_bytes) : header.header_bytes;
+  return has_values ? NextBlock(bytes) : bytes;
+}
+
+// The bytes from one record to the next. That of a single variable has no padding.
+uint64_t RecordStride(const Header& header) {
+  const auto count = std::ranges::count(header.variables, true, &Variable::is_record);
+  uint64_t stride = 0;
+  for (const Variable& variable : header.variables) {
+    if (variable.is_record) stride += count == 1 ? variable.bytes : Padded(variable.bytes);
+  }
+  return stride;
 }
 
 // Lays the values behind a header of `header_bytes`: first those without records. Behind them
-// the variables of a record have their places one after the other, as libraries demand,
-// although the file ends before the first record. False where the file would be too large.
-bool PlaceVariables(Header& header) {
-  uint64_t end = EndOfHeader(header);
+// the variables of a record have their places one after the other, as libraries demand, also
+// where there are no records. False where the file would be too large.
+bool PlaceVariables(Header& header, uint64_t least_header) {
+  uint64_t end = EndOfHeader(header, least_header);
   for (const bool record : {false, true}) {
     bool was_large = false;
     for (Variable& variable : header.variables) {
@@ -145,6 +156,11 @@ bool PlaceVariables(Header& header) {
     }
     if (!record) header.file_bytes = end;
   }
+  header.record_stride = RecordStride(header);
+  const auto records = CheckedMultiply(header.record_stride, header.record_count);
+  const auto file_bytes = records ? CheckedAdd(header.file_bytes, *records) : std::nullopt;
+  if (!file_bytes || *file_bytes > kMaxViewSize) return false;
+  header.file_bytes = *file_bytes;
   return true;
 }
 
@@ -176,7 +192,10 @@ bool HoldsSizes(const Header& header, uint64_t most) {
 bool Holds(const Header& header) {
   if (header.version == 5) return true;
   const auto too_long = [](const Dimension& dimension) { return dimension.size > kMaxInt32; };
-  if (HasTypesOfCdf5(header) || std::ranges::any_of(header.dimensions, too_long)) return false;
+  if (HasTypesOfCdf5(header) || header.record_count > kMaxInt32 ||
+      std::ranges::any_of(header.dimensions, too_long)) {
+    return false;
+  }
   // In CDF-1 one variable may reach beyond 2 GiB, but programs fail over that.
   if (header.version == 1) {
     return header.file_bytes <= kMaxInt32 &&
@@ -187,7 +206,7 @@ bool Holds(const Header& header) {
   return HoldsSizes(header, kMaxVsize);
 }
 
-model::Result<std::string> LayOutAs(int version, Header& header) {
+model::Result<std::string> LayOutAs(int version, Header& header, uint64_t least_header) {
   header.version = version;
   // How long it is does not depend on the places.
   header.header_bytes = HeaderWriter(version).Write(header).size();
@@ -195,7 +214,7 @@ model::Result<std::string> LayOutAs(int version, Header& header) {
     return model::Limit("a netCDF header of {} bytes, more than {}", header.header_bytes,
                         kMaxHeader);
   }
-  if (!PlaceVariables(header))
+  if (!PlaceVariables(header, least_header))
     return model::Limit("more than {} bytes of values", kMaxViewSize);
   return HeaderWriter(version).Write(header);
 }
@@ -216,7 +235,7 @@ size_t CutAtCharacter(std::string_view text, size_t most) {
 
 bool NeedsCdf5(Type type) { return type >= Type::kUByte; }
 
-model::Result<std::string> LayOut(Header& header) {
+model::Result<std::string> LayOut(Header& header, uint64_t least_header, int least_version) {
   for (Variable& variable : header.variables) {
     if (!MeasureVariable(header, variable)) {
       return model::Limit("{}: more than {} bytes of values", model::Quote(variable.name),
@@ -224,10 +243,11 @@ model::Result<std::string> LayOut(Header& header) {
     }
   }
   for (const int version : {1, 2}) {
-    NDLFS_TRY(std::string text, LayOutAs(version, header));
+    if (version < least_version) continue;
+    NDLFS_TRY(std::string text, LayOutAs(version, header, least_header));
     if (Holds(header)) return text;
   }
-  return LayOutAs(5, header);
+  return LayOutAs(5, header, least_header);
 }
 
 std::string ValidName(std::string_view name) {

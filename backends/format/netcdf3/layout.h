@@ -24,12 +24,18 @@ inline constexpr uint64_t kReadBlock = 8192;
 // header.
 //
 // Takes from `header` the dimensions, attributes and variables with their names, types
-// and dimensions. All dimensions have a fixed size but the record dimension, which has no
-// records: the only way to lay out a dimension of size 0. It must be the first dimension
-// of every variable that has it. Names must be unique and valid; see ValidName().
+// and dimensions, and the number of records. All dimensions have a fixed size but the record
+// dimension, whose size is 0: the only way to lay out a dimension without elements. It must be
+// the first dimension of every variable that has it. The values of these lie behind those of
+// all others, record by record, and share blocks. Names must be unique and valid; see
+// ValidName().
 //
 // kLimit for what no version holds, and for a header of more than 64 MiB.
-model::Result<std::string> LayOut(Header& header);
+//
+// The values begin where they would behind a header of `least_header` bytes, if the header is
+// shorter. `least_version` is 1, 2 or 5.
+model::Result<std::string> LayOut(Header& header, uint64_t least_header = 0,
+                                  int least_version = 1);
 
 // Whether CDF-1 and CDF-2 lack the type.
 bool NeedsCdf5(Type type);

@@ -18,9 +18,6 @@ namespace ndlfs::backends {
 namespace netcdf3 {
 namespace {
 
-// A model::Value takes some 80 bytes.
-constexpr uint64_t kMaxAttributeValues = 1'000'000;
-
 // Text may have been written with the NUL that ends a C string.
 model::Attribute TextAttribute(const Attribute& attribute) {
   std::string_view text = attribute.values;
@@ -37,10 +34,6 @@ model::Result<model::Value> DecodeValue(const Attribute& attribute, uint64_t ind
 // One value is a scalar, any other number a list.
 model::Result<model::Attribute> MakeAttribute(const Attribute& attribute) {
   if (attribute.type == Type::kChar) return TextAttribute(attribute);
-  if (attribute.count > kMaxAttributeValues) {
-    return model::Limit("attribute {}: {} values", model::Quote(attribute.name),
-                        attribute.count);
-  }
   model::Attribute made;
   made.name = attribute.name;
   made.type = ElementType(attribute.type);
@@ -68,7 +61,12 @@ std::vector<model::Attribute> MakeAttributes(const std::vector<Attribute>& attri
                                              std::optional<model::Error>& error) {
   std::vector<model::Attribute> made;
   std::set<std::string_view> names;
+  model::AttributeRoom room;
   for (const Attribute& attribute : attributes) {
+    if (auto fits = TakeRoom(room, attribute); !fits) {
+      error = std::move(fits).error();
+      continue;
+    }
     if (!names.insert(attribute.name).second) {
       error = MoreThanOne("attribute", attribute.name);
       continue;

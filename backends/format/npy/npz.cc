@@ -94,6 +94,7 @@ class NpzHierarchy final : public Hierarchy {
     group.name = model::BaseName(path);
     node->entity = std::move(group);
     node->mtime_ns = mtime_ns;
+    if (path == "/") node->notes = store_->directory().notes();
     return node;
   }
 

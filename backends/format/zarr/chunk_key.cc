@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "backends/format/zarr/chunk_key.h"
 
+#include <charconv>
+#include <utility>
+
 #include "backends/format/zarr/extension.h"
 
 namespace ndlfs::backends::zarr {
@@ -33,6 +36,28 @@ std::string ChunkKeyEncoding::Key(std::span<const uint64_t> index) const {
     key += fmt::format_int(index[last_axis_first_ ? index.size() - 1 - i : i]).c_str();
   }
   return key.empty() ? "0" : key;
+}
+
+std::optional<std::vector<uint64_t>> ChunkKeyEncoding::Index(std::string_view key,
+                                                             size_t rank) const {
+  std::string_view rest = key;
+  if (!prefix_.empty()) {
+    if (!rest.starts_with(prefix_)) return std::nullopt;
+    rest.remove_prefix(prefix_.size());
+    if (rank > 0 && !rest.starts_with(separator_)) return std::nullopt;
+    if (rank > 0) rest.remove_prefix(1);
+  }
+  std::vector<uint64_t> index(rank);
+  for (size_t i = 0; i < rank; ++i) {
+    uint64_t& number = index[last_axis_first_ ? rank - 1 - i : i];
+    const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), number);
+    if (error != std::errc()) return std::nullopt;
+    rest.remove_prefix(static_cast<size_t>(end - rest.data()));
+    if (i + 1 == rank) break;
+    if (!rest.starts_with(separator_)) return std::nullopt;
+    rest.remove_prefix(1);
+  }
+  return Key(index) == key ? std::optional(std::move(index)) : std::nullopt;
 }
 
 }  // namespace ndlfs::backends::zarr

@@ -2,8 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "backends/base/json.h"
 #include "model/error.h"
@@ -23,6 +26,13 @@ class ChunkKeyEncoding {
   static model::Result<ChunkKeyEncoding> Parse(const Json& json);
 
   std::string Key(std::span<const uint64_t> index) const;
+  // The index of a key of as many numbers as the array has dimensions; nullopt for a text that
+  // Key() does not make.
+  std::optional<std::vector<uint64_t>> Index(std::string_view key, size_t rank) const;
+
+  std::string_view prefix() const { return prefix_; }
+  char separator() const { return separator_; }
+  bool is_reversed() const { return last_axis_first_; }
 
  private:
   ChunkKeyEncoding(std::string_view prefix, char separator, bool last_axis_first = false)

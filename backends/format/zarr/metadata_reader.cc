@@ -8,9 +8,11 @@
 #include <utility>
 
 #include "backends/base/json_scan.h"
-#include "backends/base/large_index.h"
+#include "backends/format/json_attributes.h"
 #include "backends/store/caller.h"
+#include "backends/store/cancellation.h"
 #include "backends/store/keys.h"
+#include "backends/store/metadata_turn.h"
 #include "backends/store/partial_listing.h"
 #include "backends/store/source_clock.h"
 #include "model/path_name.h"
@@ -22,9 +24,11 @@ namespace {
 // is parsed into a tree is one node's.
 constexpr uint64_t kMaxFileSize = uint64_t{256} << 20;
 constexpr uint64_t kMaxDocumentSize = uint64_t{16} << 20;
-// An empty list takes three bytes of text, and forty of memory; and as much
-// again once it is an attribute's value.
-constexpr size_t kMaxDocumentValues = size_t{2} << 20;
+// An empty list takes three bytes of text, and forty of memory; a member of an object 150 while
+// it is parsed. A grid may list the extents of many chunks.
+constexpr size_t kMaxDocumentValues = size_t{512} << 10;
+// Consolidated metadata stay text, with the places of what is in them.
+constexpr uint64_t kBytesOfCopies = 3;
 
 // A smaller zarr.json hardly has copies of others.
 constexpr uint64_t kSmallestCopies = 1024;
@@ -58,7 +62,8 @@ struct WithoutAttributes {
 
 // nullopt if there are none, or two, or something is wrong with the text.
 std::optional<WithoutAttributes> TakeAttributes(std::string_view text) {
-  const auto members = ScanJsonObject(text);
+  constexpr size_t kMostMembers = 10'000;
+  const auto members = ScanJsonObject(text, kMostMembers);
   if (!members) return std::nullopt;
   const JsonMember* found = nullptr;
   for (const JsonMember& member : *members) {
@@ -315,7 +320,9 @@ model::Result<bool> MetadataReader::IsBelowArray(const Root& root,
     NodeFiles files;
     files.kind = NodeFiles::Kind::kV3;
     files.document = *key;
-    const auto document = ReadJson(files, *key);
+    const auto text = ReadDocumentText(files, *key);
+    if (!text) return false;
+    const auto document = ParseJson(*text, kMaxDocumentValues);
     if (!document) return false;
     const auto type = RequireMember(*document, "node_type");
     return type && **type == "array";
@@ -548,10 +555,11 @@ std::optional<MetadataReader::Consolidated> MetadataReader::KnownConsolidated(
 
 model::Result<ConsolidatedMetadata> MetadataReader::ParseConsolidated(
     const Root& root, const ValueInfo& info) const {
-  const LargeIndexTurn reading(LargeIndexTurn::ForReading(info.size));
+  NDLFS_TRY(const auto reading,
+            MetadataTurn::Take(MetadataTurn::ForReading(kBytesOfCopies * info.size)));
   NDLFS_TRY(const auto value, store_->Get(ConsolidatedKey(root.is_v3()), kMaxFileSize,
                                           {.if_match = info.generation}));
-  const LargeIndexTurn turn(info.size);
+  NDLFS_TRY(const auto turn, MetadataTurn::Take(kBytesOfCopies * info.size));
   if (!value) return model::Stale("it is gone");
   const std::string_view text = AsText(value->bytes.span());
   return root.is_v3() ? ConsolidatedMetadata::ParseV3(text)
@@ -564,6 +572,12 @@ model::Result<std::string> MetadataReader::ReadText(const NodeFiles& files,
   const auto read = [&](const std::string& from, ByteRange range,
                         const std::optional<ValueInfo>& info) -> model::Result<std::string> {
     ReadOptions options{.range = range};
+    // What is longer has the metadata of others in it.
+    const bool may_be_long = files.kind == NodeFiles::Kind::kV3;
+    if (info && !may_be_long && !files.consolidated && info->size > kMaxDocumentSize) {
+      return model::Limit("{} bytes of metadata, at most {} are accepted", info->size,
+                          kMaxDocumentSize);
+    }
     if (info) options.if_match = info->generation;
     NDLFS_TRY(const auto value, store_->Get(from, kMaxFileSize, options));
     if (!value && info) return model::Stale("it is gone");
@@ -589,10 +603,20 @@ model::Result<std::string> MetadataReader::ReadDocumentText(const NodeFiles& fil
   return text;
 }
 
-model::Result<Json> MetadataReader::ReadJson(const NodeFiles& files,
-                                             std::string_view key) const {
+uint64_t MetadataReader::SizeOf(const NodeFiles& files, std::string_view key) {
+  if (files.consolidated) {
+    const auto place = files.consolidated->Find(key);
+    return place ? place->length : 0;
+  }
+  const auto& stamp = key == files.document ? files.stamp : files.attributes_stamp;
+  return stamp ? stamp->size : 0;
+}
+
+model::Result<Json> MetadataReader::ReadAttributes(
+    const NodeFiles& files, std::string_view key, std::optional<model::Error>& left_out) const {
+  NDLFS_TRY(const auto turn, MetadataTurn::Take(BytesToParseJson(SizeOf(files, key))));
   NDLFS_TRY(const std::string text, ReadDocumentText(files, key));
-  return ParseJson(text, kMaxDocumentValues);
+  return ParseAttributeObject(text, &left_out);
 }
 
 // The arrays of a group mostly differ in their attributes alone. Without these a document of v3
@@ -602,12 +626,16 @@ model::Result<void> MetadataReader::ReadDocument(const NodeFiles& files,
                                                  NodeDocuments& documents) const {
   documents.document = KnownDocument(files);
   if (documents.document != nullptr) return {};
+  NDLFS_TRY(const auto turn,
+            MetadataTurn::Take(BytesToParseJson(SizeOf(files, files.document))));
   NDLFS_TRY(const std::string text, ReadDocumentText(files, files.document));
   const auto apart = files.kind == NodeFiles::Kind::kV3 ? TakeAttributes(text) : std::nullopt;
   if (apart) {
-    auto attributes = ParseJson(apart->attributes, kMaxDocumentValues);
+    std::optional<model::Error> left_out;
+    auto attributes = ParseAttributeObject(apart->attributes, &left_out);
     auto document = ParseDocument(apart->rest);
     if (attributes && document) {
+      if (left_out) documents.attributes_error = std::move(*left_out).In(Describe(files));
       documents.attributes = *std::move(attributes);
       documents.document = *std::move(document);
       return {};
@@ -697,6 +725,10 @@ Json MetadataReader::ReadSeparate(const NodeFiles& files, std::string_view path)
   Json separate = Json::object();
   const auto read = [&](const Object& object) {
     if (separate.contains(object.role)) return;
+    const auto size = store_->Size(Key(path, object.name));
+    if (!size || !*size) return;
+    const auto turn = MetadataTurn::Take(BytesToParseJson(**size));
+    if (!turn) return;
     const auto bytes = store_->Read(Key(path, object.name), kMaxDocumentSize);
     if (!bytes || !*bytes) return;
     if (auto json = ParseJson(AsText((*bytes)->span()), kMaxDocumentValues))
@@ -721,14 +753,23 @@ model::Result<NodeDocuments> MetadataReader::Read(const NodeFiles& files,
     NDLFS_RETURN_IF_ERROR(ReadDocument(files, documents), Describe(files));
   }
   if (files.kind == NodeFiles::Kind::kV3) return documents;
-  if (has_nczarr_objects_) documents.separate = ReadSeparate(files, path);
+  if (has_nczarr_objects_) {
+    documents.separate = ReadSeparate(files, path);
+    // What was left out because nobody waits for it is there for others.
+    NDLFS_RETURN_IF_ERROR(CancellationScope::Check());
+  }
   const std::string key = AttributesKey(files.document);
   const bool has_attributes = files.consolidated ? files.consolidated->Find(key).has_value()
                                                  : files.attributes_stamp.has_value();
   if (!has_attributes) return documents;
-  auto attributes = ReadJson(files, key);
+  std::optional<model::Error> left_out;
+  auto attributes = ReadAttributes(files, key, left_out);
   if (attributes && attributes->is_object()) {
     documents.attributes = *std::move(attributes);
+    if (left_out) {
+      documents.attributes_error =
+          std::move(*left_out).In(store_->Describe(Key(path, kAttributesName)));
+    }
     return documents;
   }
   if (!attributes && attributes.error().code() == model::ErrorCode::kStale) {

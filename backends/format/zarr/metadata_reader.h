@@ -171,7 +171,12 @@ class MetadataReader {
   // Refuses a text that is too long to be parsed.
   model::Result<std::string> ReadDocumentText(const NodeFiles& files,
                                               std::string_view key) const;
-  model::Result<Json> ReadJson(const NodeFiles& files, std::string_view key) const;
+  // The bytes of the document at `key`, as far as they are known.
+  static uint64_t SizeOf(const NodeFiles& files, std::string_view key);
+  // An object of attributes. What would take too much memory is not in it; `left_out` then says
+  // what that is.
+  model::Result<Json> ReadAttributes(const NodeFiles& files, std::string_view key,
+                                     std::optional<model::Error>& left_out) const;
   model::Result<void> ReadDocument(const NodeFiles& files, NodeDocuments& documents) const;
   model::Result<std::shared_ptr<const SharedDocument>> ParseDocument(
       const std::string& text) const EXCLUDES(mutex_);

@@ -28,6 +28,10 @@ const Json& MemberOrNull(const Json& object, const char* key) {
   return it == object.end() ? Null() : *it;
 }
 
+constexpr const char* kNoteOfNoFill =
+    "read without \"fill_value\", as if that were null; the specification has one in every "
+    "array";
+
 // The id of the codec that turns Python objects into bytes: the first filter.
 std::string ObjectCodec(const Json& zarray) {
   const Json& filters = MemberOrNull(zarray, "filters");
@@ -95,7 +99,8 @@ model::Result<ChunkKeyEncoding> ParseKeys(const Json& zarray) {
 }
 
 model::Result<std::optional<FillValue>> ParseFill(const Json& zarray, const Datatype& stored) {
-  NDLFS_TRY(const Json* fill, RequireMember(zarray, "fill_value"));
+  // netCDF-C 4.8.0 and 4.8.1 wrote none.
+  const Json* fill = &MemberOrNull(zarray, "fill_value");
   const bool is_json = !stored.is_fixed_size() && IsDocumentCodec(ObjectCodec(zarray));
   if (is_json) return MakeTextFill(CompactJson(*fill));  // null, too
   // Without a fill value there are zeros.
@@ -162,12 +167,13 @@ model::Result<void> ParseData(const Json& zarray, const std::vector<uint64_t>& s
                               uint64_t max_chunk_size, model::Charset bytes_charset,
                               ArrayMetadata& metadata) {
   NDLFS_TRY(const Datatype stored, ParseDtype(zarray, bytes_charset), "dtype");
+  if (!zarray.contains("fill_value")) metadata.notes.push_back(kNoteOfNoFill);
   metadata.array.type = stored;
   DescribeType(stored, metadata.array.storage);
   NDLFS_TRY(auto fill, ParseFill(zarray, stored));
   if (fill) {
     metadata.array.storage.fillvalue = fill->value;
-    metadata.notes = std::move(fill->notes);
+    metadata.notes.insert(metadata.notes.end(), fill->notes.begin(), fill->notes.end());
   }
   NDLFS_TRY(ArrayLayout layout, MakeLayout(zarray, stored, shape, fill, max_chunk_size));
   metadata.layout = std::make_shared<const ArrayLayout>(std::move(layout));

@@ -285,7 +285,9 @@ Json NormalizeArray(const Json& zarray, const ArrayKeys& keys) {
 }
 
 std::vector<model::Attribute> MakeAttributes(const Documents& documents,
-                                             const ArrayKeys* dimensions) {
+                                             const ArrayKeys* dimensions,
+                                             std::optional<model::Error>& left_out) {
+  model::AttributeRoom room;
   std::vector<model::Attribute> attributes;
   if (!documents.attributes.is_object()) return attributes;
   const Json* object = Find(documents, kAttributes);
@@ -293,6 +295,10 @@ std::vector<model::Attribute> MakeAttributes(const Documents& documents,
   for (const auto& [name, value] : documents.attributes.items()) {
     if (IsOwnKey(name)) continue;
     if (name == kArrayDimensions && RepeatsDimensions(value, dimensions)) continue;
+    if (auto fits = TakeRoom(room, name, value); !fits) {
+      if (!left_out) left_out = std::move(fits).error();
+      continue;
+    }
     const Json* type_json = types ? FindMember(*types, name.c_str()) : nullptr;
     const auto type = type_json ? AttributeType(*type_json) : std::nullopt;
     auto attribute = type ? MakeTyped(name, value, *type) : std::nullopt;

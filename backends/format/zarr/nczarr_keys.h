@@ -78,8 +78,10 @@ Json NormalizeArray(const Json& zarray, const ArrayKeys& keys);
 
 // Makes attributes with the types that NCZarr declares. The type follows from the value
 // if none is declared, or the value does not fit. Leaves out NCZarr's own objects, and
-// the attribute with the names of dimensions if `dimensions` has the same.
+// the attribute with the names of dimensions if `dimensions` has the same. What does not fit
+// into an AttributeRoom is left out; `left_out` then says which was the first.
 std::vector<model::Attribute> MakeAttributes(const Documents& documents,
-                                             const ArrayKeys* dimensions);
+                                             const ArrayKeys* dimensions,
+                                             std::optional<model::Error>& left_out);
 
 }  // namespace ndlfs::backends::nczarr

@@ -16,32 +16,39 @@ namespace {
 // Where xarray keeps the names of dimensions in Zarr v2.
 constexpr const char* kArrayDimensions = "_ARRAY_DIMENSIONS";
 
+// Why attributes are not shown that would take too much memory.
+using LeftOut = std::optional<model::Error>;
+
 // The attributes of a v3 node; an absent member, and null, are none.
-model::Result<std::vector<model::Attribute>> ParseAttributes(const NodeDocuments& documents) {
-  if (!documents.attributes.is_null()) return MakeAttributes(documents.attributes);
+model::Result<std::vector<model::Attribute>> ParseAttributes(const NodeDocuments& documents,
+                                                             LeftOut& left_out) {
+  if (!documents.attributes.is_null()) return MakeAttributes(documents.attributes, &left_out);
   const Json& document = documents.document->json();
   const auto attributes = document.find("attributes");
   if (attributes == document.end() || attributes->is_null()) {
     return std::vector<model::Attribute>();
   }
-  return MakeAttributes(*attributes);
+  return MakeAttributes(*attributes, &left_out);
 }
 
-model::Result<std::vector<model::Attribute>> ParseAttributesV2(const Json& attributes) {
+model::Result<std::vector<model::Attribute>> ParseAttributesV2(const Json& attributes,
+                                                               LeftOut& left_out) {
   if (attributes.is_null()) return std::vector<model::Attribute>();
-  return MakeAttributes(attributes);
+  return MakeAttributes(attributes, &left_out);
 }
 
 // Takes the names of dimensions out of the attributes, if that is what they
-// are: names that do not suit the shape stay an attribute.
-void TakeDimensionNames(Json& attributes, model::Ndarray& array) {
-  if (!attributes.is_object()) return;
+// are: names that do not suit the shape stay an attribute. True if it has: then xarray's
+// convention holds for the array.
+bool TakeDimensionNames(Json& attributes, model::Ndarray& array) {
+  if (!attributes.is_object()) return false;
   const auto names = attributes.find(kArrayDimensions);
-  if (names == attributes.end()) return;
+  if (names == attributes.end()) return false;
   auto parsed = ParseDimensionNames(*names, array.shape.size());
-  if (!parsed) return;
+  if (!parsed) return false;
   array.dimension_names = *std::move(parsed);
   attributes.erase(kArrayDimensions);
+  return true;
 }
 
 // `parse(document.json())`, or what that was when another array had the same document.
@@ -117,17 +124,20 @@ bool DescribeDimensions(const std::vector<nczarr::DimensionRef>& refs, const Nod
 // An array that netCDF-C has written.
 model::Result<Node> BuildNczarrArray(const NodeDocuments& documents,
                                      const nczarr::ArrayKeys& keys, const NodePlace& place,
-                                     const OpenOptions& options) {
+                                     const OpenOptions& options, LeftOut& left_out) {
   NDLFS_TRY(ArrayMetadata metadata,
             ParseArrayV2(nczarr::NormalizeArray(documents.document->json(), keys),
                          options.max_chunk_size, model::Charset::kUtf8));
   Json attributes = documents.attributes;
   if (!keys.dimensions) TakeDimensionNames(attributes, metadata.array);
   metadata.array.attributes = nczarr::MakeAttributes(
-      {documents.document->json(), attributes, documents.separate}, &keys);
-  if (!keys.dimensions) return MakeArrayNode(std::move(metadata), place);
-  const bool is_coordinate = DescribeDimensions(*keys.dimensions, place, metadata.array);
-  return MakeArrayNode(std::move(metadata), place, is_coordinate);
+      {documents.document->json(), attributes, documents.separate}, &keys, left_out);
+  const bool is_coordinate = keys.dimensions
+                                 ? DescribeDimensions(*keys.dimensions, place, metadata.array)
+                                 : IsDimCoordName(place.name, metadata.array.dimension_names);
+  Node node = MakeArrayNode(std::move(metadata), place, is_coordinate);
+  node.fill_is_missing = true;
+  return node;
 }
 
 Node MakeGroupNode(std::vector<model::Attribute> attributes, const NodePlace& place) {
@@ -140,36 +150,40 @@ Node MakeGroupNode(std::vector<model::Attribute> attributes, const NodePlace& pl
 }
 
 model::Result<Node> BuildArrayV2(const NodeDocuments& documents, const NodePlace& place,
-                                 const OpenOptions& options) {
+                                 const OpenOptions& options, LeftOut& left_out) {
   const auto keys = nczarr::FindArrayKeys(
       {documents.document->json(), documents.attributes, documents.separate});
-  if (keys) return BuildNczarrArray(documents, *keys, place, options);
+  if (keys) return BuildNczarrArray(documents, *keys, place, options, left_out);
   NDLFS_TRY(ArrayMetadata metadata, ParseOnce(*documents.document, [&](const Json& zarray) {
               return ParseArrayV2(zarray, options.max_chunk_size);
             }));
   Json attributes = documents.attributes;
-  TakeDimensionNames(attributes, metadata.array);
-  NDLFS_TRY(metadata.array.attributes, ParseAttributesV2(attributes));
-  return MakeArrayNode(std::move(metadata), place);
+  const bool is_xarray = TakeDimensionNames(attributes, metadata.array);
+  NDLFS_TRY(metadata.array.attributes, ParseAttributesV2(attributes, left_out));
+  Node node = MakeArrayNode(std::move(metadata), place);
+  node.fill_is_missing = is_xarray;
+  return node;
 }
 
-model::Result<Node> BuildGroupV2(const NodeDocuments& documents, const NodePlace& place) {
+model::Result<Node> BuildGroupV2(const NodeDocuments& documents, const NodePlace& place,
+                                 LeftOut& left_out) {
   NDLFS_RETURN_IF_ERROR(CheckZarrFormat(documents.document->json(), 2));
   const nczarr::Documents keys{documents.document->json(), documents.attributes,
                                documents.separate};
   if (nczarr::HasKeys(keys)) {
-    Node node = MakeGroupNode(nczarr::MakeAttributes(keys, nullptr), place);
+    Node node = MakeGroupNode(nczarr::MakeAttributes(keys, nullptr, left_out), place);
     std::get<model::Group>(node.entity).dimensions = nczarr::DimensionsWithoutArrays(keys);
     return node;
   }
-  NDLFS_TRY(auto attributes, ParseAttributesV2(documents.attributes));
+  NDLFS_TRY(auto attributes, ParseAttributesV2(documents.attributes, left_out));
   return MakeGroupNode(std::move(attributes), place);
 }
 
-model::Result<Node> BuildGroupV3(const NodeDocuments& documents, const NodePlace& place) {
+model::Result<Node> BuildGroupV3(const NodeDocuments& documents, const NodePlace& place,
+                                 LeftOut& left_out) {
   const Json& document = documents.document->json();
   NDLFS_RETURN_IF_ERROR(CheckZarrFormat(document, 3));
-  NDLFS_TRY(auto attributes, ParseAttributes(documents));
+  NDLFS_TRY(auto attributes, ParseAttributes(documents, left_out));
   Node node = MakeGroupNode(std::move(attributes), place);
   auto known = CheckUnknownMembers(
       document, {"zarr_format", "node_type", "attributes", "consolidated_metadata"});
@@ -178,10 +192,10 @@ model::Result<Node> BuildGroupV3(const NodeDocuments& documents, const NodePlace
 }
 
 model::Result<Node> BuildV3(const NodeDocuments& documents, const NodePlace& place,
-                            const OpenOptions& options) {
+                            const OpenOptions& options, LeftOut& left_out) {
   const Json& document = documents.document->json();
   NDLFS_TRY(const Json* type, RequireMember(document, "node_type"));
-  if (*type == "group") return BuildGroupV3(documents, place);
+  if (*type == "group") return BuildGroupV3(documents, place, left_out);
   if (*type != "array") {
     return model::BadInput("node_type: expected \"array\" or \"group\", found {}",
                            DescribeJson(*type));
@@ -189,25 +203,34 @@ model::Result<Node> BuildV3(const NodeDocuments& documents, const NodePlace& pla
   NDLFS_TRY(ArrayMetadata metadata, ParseOnce(*documents.document, [&](const Json& zarr_json) {
               return ParseArrayV3(zarr_json, options.max_chunk_size);
             }));
-  NDLFS_TRY(metadata.array.attributes, ParseAttributes(documents));
+  NDLFS_TRY(metadata.array.attributes, ParseAttributes(documents, left_out));
   return MakeArrayNode(std::move(metadata), place);
+}
+
+model::Result<Node> BuildKind(NodeFiles::Kind kind, const NodeDocuments& documents,
+                              const NodePlace& place, const OpenOptions& options,
+                              LeftOut& left_out) {
+  switch (kind) {
+    case NodeFiles::Kind::kV2Array:
+      return BuildArrayV2(documents, place, options, left_out);
+    case NodeFiles::Kind::kV2Group:
+      return BuildGroupV2(documents, place, left_out);
+    case NodeFiles::Kind::kV3:
+      return BuildV3(documents, place, options, left_out);
+    case NodeFiles::Kind::kNone:
+      break;
+  }
+  return model::Internal("a node without metadata");
 }
 
 }  // namespace
 
 model::Result<Node> BuildNode(NodeFiles::Kind kind, const NodeDocuments& documents,
                               const NodePlace& place, const OpenOptions& options) {
-  switch (kind) {
-    case NodeFiles::Kind::kV2Array:
-      return BuildArrayV2(documents, place, options);
-    case NodeFiles::Kind::kV2Group:
-      return BuildGroupV2(documents, place);
-    case NodeFiles::Kind::kV3:
-      return BuildV3(documents, place, options);
-    case NodeFiles::Kind::kNone:
-      break;
-  }
-  return model::Internal("a node without metadata");
+  LeftOut left_out;
+  NDLFS_TRY(Node node, BuildKind(kind, documents, place, options, left_out));
+  if (!node.error) node.error = std::move(left_out);
+  return node;
 }
 
 }  // namespace ndlfs::backends::zarr

@@ -13,11 +13,19 @@
 #include <vector>
 
 #include "backends/base/checked.h"
+#include "backends/format/source_notes.h"
+#include "backends/format/stored_chunks.h"
+#include "backends/format/zarr/separator_store.h"
+#include "backends/store/keys.h"
+#include "backends/store/partial_listing.h"
 
 namespace ndlfs::backends::zarr {
 namespace {
 
 using Index = std::vector<uint64_t>;
+
+// In the folder of an array, besides chunks.
+constexpr size_t kOtherEntries = 1000;
 
 // The place of `index` in C order.
 uint64_t Linear(std::span<const uint64_t> index, std::span<const uint64_t> counts) {
@@ -60,13 +68,31 @@ VersionedIndex SplitEntry(ConstByteSpan entry) {
   return {entry.first(entry.size() - length), Generation::FromText(AsText(entry.last(length)))};
 }
 
-class ZarrArraySource final : public ArraySource {
+class ZarrArraySource final : public ArraySource, public SourceNotes, public StoredChunks {
  public:
   ZarrArraySource(std::shared_ptr<const Store> store, std::string prefix,
                   std::shared_ptr<const ArrayLayout> layout)
-      : store_(std::move(store)), prefix_(std::move(prefix)), layout_(std::move(layout)) {}
+      : store_(WithOtherSeparator(std::move(store), prefix, *layout)),
+        prefix_(std::move(prefix)),
+        layout_(std::move(layout)) {}
 
   const ArraySpec& spec() const override { return layout_->spec; }
+
+  std::vector<std::string> notes() const override {
+    const auto* finding = dynamic_cast<const SeparatorStore*>(store_.get());
+    return finding != nullptr ? finding->notes() : std::vector<std::string>();
+  }
+
+  // Of sharded arrays a listing only tells that there is nothing.
+  model::Result<std::optional<std::vector<uint64_t>>> ListChunks(size_t most) const override {
+    std::vector<uint64_t> found;
+    std::string folder = prefix_.empty() ? prefix_ : prefix_.substr(0, prefix_.size() - 1);
+    NDLFS_TRY(const bool is_all, ListBelow(folder, 0, most, found));
+    const bool is_known = is_all && (layout_->shards.empty() || found.empty());
+    if (!is_known) return std::nullopt;
+    std::sort(found.begin(), found.end());
+    return found;
+  }
 
   model::Result<ChunkLocation> Locate(std::span<const uint64_t> index,
                                       IndexCache& indexes) const override {
@@ -95,6 +121,44 @@ class ZarrArraySource final : public ArraySource {
   }
 
  private:
+  // Adds the numbers of the chunks whose keys are below `folder`. False if these are too many,
+  // or if a key may lead to a chunk that the metadata do not have there.
+  model::Result<bool> ListBelow(const std::string& folder, size_t depth, size_t most,
+                                std::vector<uint64_t>& found) const {
+    const size_t rank = layout_->objects.rank();
+    NDLFS_TRY(const auto entries, ListSome(*store_, folder, most + kOtherEntries));
+    if (entries.size() >= most + kOtherEntries) return false;
+    for (const StoreEntry& entry : entries) {
+      const std::string key = JoinKey(folder, entry.name);
+      if (entry.is_prefix) {
+        const bool is_number = entry.name.find_first_not_of("0123456789") == std::string::npos;
+        if (!is_number && entry.name != layout_->keys.prefix()) continue;
+        if (depth > rank) return false;
+        NDLFS_TRY(const bool is_all, ListBelow(key, depth + 1, most, found));
+        if (!is_all) return false;
+        continue;
+      }
+      const auto index =
+          layout_->keys.Index(std::string_view(key).substr(prefix_.size()), rank);
+      if (!index) {
+        // Perhaps a chunk under the other separator.
+        if (entry.name.find_first_not_of("c0123456789.") == std::string::npos) return false;
+        continue;
+      }
+      if (!IsInGrid(*index)) continue;
+      if (found.size() >= most) return false;
+      found.push_back(Linear(*index, layout_->objects.counts()));
+    }
+    return true;
+  }
+
+  bool IsInGrid(const Index& index) const {
+    for (size_t dim = 0; dim < index.size(); ++dim) {
+      if (index[dim] >= layout_->objects.counts()[dim]) return false;
+    }
+    return true;
+  }
+
   ChunkLocation At(std::string key, std::optional<ByteRange> piece,
                    std::optional<Generation> version = std::nullopt) const {
     ChunkLocation location;

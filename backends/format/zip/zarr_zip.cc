@@ -5,6 +5,7 @@
 #include <set>
 #include <utility>
 
+#include "backends/format/noted_hierarchy.h"
 #include "backends/format/zarr/zarr_format.h"
 #include "backends/format/zip/folder_hierarchy.h"
 #include "backends/store/file_name.h"
@@ -62,8 +63,11 @@ class ZarrZip final : public Format {
   }
   model::Result<bool> ConfirmFile(std::string_view name, const Store& file) const override {
     if (IsNamedAsZarr(name)) return true;
-    return ZipDirectory::AnyName(file,
-                                 [](auto member) { return FolderOf(member).has_value(); });
+    return ZipDirectory::AnyName(file, [](std::string_view member) {
+      if (FolderOf(member)) return true;
+      const auto sound = SoundZipName(member, member.find('/') == member.npos);
+      return sound && FolderOf(*sound);
+    });
   }
 
   model::Result<std::shared_ptr<const Hierarchy>> Open(
@@ -71,13 +75,18 @@ class ZarrZip final : public Format {
       const OpenOptions& options) const override {
     NDLFS_TRY(const auto store, ZipStore::Open(source->OpenFile(path)));
     NDLFS_TRY(const auto folders, FindFolders(store->directory()), store->Describe(""));
-    if (folders.begin()->empty()) return OpenZarr(store, "", ArrayName(path), options);
+    const auto& notes = store->directory().notes();
+    if (folders.begin()->empty()) {
+      NDLFS_TRY(auto hierarchy, OpenZarr(store, "", ArrayName(path), options));
+      return WithNotes(std::move(hierarchy), notes);
+    }
     std::map<std::string, std::shared_ptr<const Hierarchy>> hierarchies;
     for (const std::string& folder : folders) {
       NDLFS_TRY(hierarchies[folder], OpenZarr(store, folder, folder, options));
     }
-    return MakeFolderHierarchy("Zarr in ZIP", std::move(hierarchies),
-                               [store] { return store->InfoNow(); });
+    return WithNotes(MakeFolderHierarchy("Zarr in ZIP", std::move(hierarchies),
+                                         [store] { return store->InfoNow(); }),
+                     notes);
   }
 
  private:

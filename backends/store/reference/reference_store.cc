@@ -11,10 +11,10 @@
 #include "backends/base/checked.h"
 #include "backends/base/json.h"
 #include "backends/base/json_scan.h"
-#include "backends/base/large_index.h"
 #include "backends/format/json_attributes.h"
 #include "backends/store/file_name.h"
 #include "backends/store/keys.h"
+#include "backends/store/metadata_turn.h"
 #include "backends/store/reference/generator.h"
 #include "backends/store/reference/template.h"
 #include "backends/store/url_opener.h"
@@ -33,6 +33,8 @@ constexpr uint64_t kMaxGeneratedKeys = uint64_t{64} << 20;
 constexpr uint64_t kMaxEvaluatedForKeys = uint64_t{256} << 20;
 // What one takes while the file is taken apart, about.
 constexpr uint64_t kBytesPerGenerated = 200;
+// The text itself, and what is made of it while it is read.
+constexpr uint64_t kBytesOfReferences = 3;
 constexpr size_t kMaxGeneratorValues = 1'000'000;
 // The size of a value that is generated: where it begins is its number.
 constexpr uint32_t kGenerated = UINT32_MAX;
@@ -107,7 +109,7 @@ model::Result<std::string> ResolveLocalUrl(const Source& source, std::string_vie
   std::string_view name = url;
   if (name.starts_with(kFileScheme)) name.remove_prefix(kFileScheme.size());
   auto path = source.Resolve(file_path, name);
-  if (!path) return model::BadInput("{} is outside the source tree", model::Quote(url));
+  if (!path) return model::Unsupported("{} is outside the source tree", model::Quote(url));
   if (name.empty() || path->empty() || !CheckKey(*path)) {
     return model::BadInput("{} is no path of a file", model::Quote(url));
   }
@@ -421,16 +423,22 @@ model::Result<std::shared_ptr<const ReferenceStore>> OpenReferences(
     std::shared_ptr<const Source> source, const std::string& path) {
   const auto file = source->OpenFile(path);
   NDLFS_TRY(const auto size, file->Size(""));
-  const LargeIndexTurn reading(LargeIndexTurn::ForReading(size.value_or(0)));
+  const uint64_t bytes = kBytesOfReferences * size.value_or(0);
+  std::optional<MetadataTurn> turn;
+  NDLFS_TRY(turn, MetadataTurn::Take(MetadataTurn::ForReading(bytes)));
   NDLFS_TRY(const auto value, file->Get("", kMaxFileSize));
-  const LargeIndexTurn turn(size.value_or(0));
+  if (MetadataTurn::ForReading(bytes) == 0) {
+    turn.reset();
+    NDLFS_TRY(turn, MetadataTurn::Take(bytes));
+  }
   if (!value) return model::NotFound("no file {}", model::Quote(path));
   const std::string_view text = AsText(value->bytes.span());
   NDLFS_TRY(auto members, ScanJsonObject(text), path);
   NDLFS_TRY(auto templates, ParseTemplates(text, members), path);
   NDLFS_TRY(auto generator, ParseGenerator(text, members), path + ": gen");
   NDLFS_TRY(auto references, FindReferences(text, std::move(members)), path);
-  const LargeIndexTurn generating(generator.count() * kBytesPerGenerated);
+  turn.reset();  // a short document may generate much
+  NDLFS_TRY(turn, MetadataTurn::Take(bytes + generator.count() * kBytesPerGenerated));
   NDLFS_RETURN_IF_ERROR(AddGenerated(generator, templates, references), path + ": gen");
   NDLFS_TRY(auto index, ReferenceIndex::Make(std::move(references)), path);
   return std::make_shared<const JsonReferenceStore>(std::move(source), path, file, value->info,

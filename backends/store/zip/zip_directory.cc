@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: MIT
 #include "backends/store/zip/zip_directory.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cstring>
 #include <utility>
 
 #include "backends/base/checked.h"
-#include "backends/base/large_index.h"
 #include "backends/store/keys.h"
+#include "backends/store/metadata_turn.h"
 
 namespace ndlfs::backends {
 namespace {
@@ -17,6 +19,8 @@ using model::BadInput;
 using model::Quote;
 
 constexpr uint64_t kMaxDirectorySize = uint64_t{128} << 20;
+// What is kept of a directory takes as much again, while it is read.
+constexpr uint64_t kBytesOfDirectory = 2;
 constexpr uint64_t kMaxProbed = uint64_t{16} << 20;
 constexpr size_t kMaxNameSize = 4096;
 constexpr ptrdiff_t kMaxNameDepth = 256;
@@ -277,22 +281,14 @@ model::Result<Place> LocateDirectory(const End& end) {
   return Place{end.position - end.size, end.position - *needed};
 }
 
-// Names that would climb out of the archive, were they paths ("../x", "/x"),
-// are nothing that an honest writer makes.
-model::Result<void> CheckName(std::string_view name) {
+bool IsSoundName(std::string_view name) {
   const auto depth = std::count(name.begin(), name.end(), '/');
-  if (name.size() > kMaxNameSize || depth > kMaxNameDepth) {
-    return model::Limit("the name of member {} has {} bytes in {} folders", Quote(name),
-                        name.size(), depth);
-  }
-  std::string_view path = name;
-  if (path.ends_with('/')) path.remove_suffix(1);
-  if (CheckKey(path)) return {};
-  return BadInput("the name of member {} is no path within the archive", Quote(name));
+  if (name.size() > kMaxNameSize || depth > kMaxNameDepth) return false;
+  if (name.ends_with('/')) name.remove_suffix(1);
+  return CheckKey(name).has_value();
 }
 
 model::Result<void> CheckMember(const ZipMember& member, uint64_t directory_offset) {
-  NDLFS_RETURN_IF_ERROR(CheckName(member.name));
   const auto end = CheckedAdd(member.local_header, member.compressed_size);
   if (!end || *end > directory_offset || member.size > kMaxViewSize) {
     return BadInput("member {} lies outside of the archive", Quote(member.name));
@@ -309,9 +305,26 @@ struct Packed {
   uint16_t method;
   uint16_t flags;
   uint16_t name_length;
+  uint16_t stored_name_length;
 };
 
 }  // namespace
+
+std::optional<std::string> SoundZipName(std::string_view name, bool has_backslashes) {
+  std::string slashed(name);
+  if (has_backslashes) std::replace(slashed.begin(), slashed.end(), '\\', '/');
+  std::string sound;
+  std::string_view rest = slashed;
+  while (!rest.empty()) {
+    const size_t slash = rest.find('/');
+    const std::string_view part = rest.substr(0, slash);
+    rest.remove_prefix(slash == rest.npos ? rest.size() : slash + 1);
+    if (part.empty() || part == ".") continue;
+    sound += part;
+    if (slash != rest.npos) sound += '/';
+  }
+  return IsSoundName(sound) ? std::optional(std::move(sound)) : std::nullopt;
+}
 
 model::Result<ZipDirectory> ZipDirectory::Read(const Store& file) {
   NDLFS_TRY(const End end, FindEnd(file));
@@ -320,7 +333,8 @@ model::Result<ZipDirectory> ZipDirectory::Read(const Store& file) {
     return model::Limit("its directory has {} bytes, more than {}", end.size,
                         kMaxDirectorySize);
   }
-  const LargeIndexTurn turn(end.size);
+  NDLFS_TRY(const auto turn, MetadataTurn::Take(kBytesOfDirectory * end.size));
+  bool has_slashes = false;
   ZipDirectory directory;
   directory.offset_ = place.begin;
   DirectoryReader reader(file, place.begin, place.begin + end.size);
@@ -329,12 +343,17 @@ model::Result<ZipDirectory> ZipDirectory::Read(const Store& file) {
     const auto moved = CheckedAdd(member.local_header, place.shift);
     member.local_header = moved.value_or(UINT64_MAX);
     NDLFS_RETURN_IF_ERROR(CheckMember(member, directory.offset_));
+    has_slashes = has_slashes || member.name.find('/') != member.name.npos;
+    directory.has_backslashes_ =
+        directory.has_backslashes_ || member.name.find('\\') != member.name.npos;
     directory.Add(member);
   }
   // Writers without the 64-bit extensions count modulo 2^16.
   if (end.count != directory.size() && end.count != (directory.size() & kSaturated16)) {
     return BadInput("{} members, its end record says {}", directory.size(), end.count);
   }
+  directory.has_backslashes_ = directory.has_backslashes_ && !has_slashes;
+  directory.MakeNamesSound();
   std::sort(directory.records_.begin(), directory.records_.end(), [&](uint32_t a, uint32_t b) {
     const auto left = directory.NameAt(a);
     const auto right = directory.NameAt(b);
@@ -342,6 +361,41 @@ model::Result<ZipDirectory> ZipDirectory::Read(const Store& file) {
   });
   directory.DropEarlier();
   return directory;
+}
+
+// A sound name is never longer than the stored one, whose place it takes.
+void ZipDirectory::MakeNamesSound() {
+  std::vector<uint32_t> kept;
+  kept.reserve(records_.size());
+  for (const uint32_t record : records_) {
+    const std::string_view name = NameAt(record);
+    if (!has_backslashes_ && IsSoundName(name)) {
+      kept.push_back(record);
+      continue;
+    }
+    const auto sound = SoundZipName(name, has_backslashes_);
+    if (!sound) {
+      LeaveOut(name);
+      continue;
+    }
+    const auto length = static_cast<uint16_t>(sound->size());
+    std::memcpy(arena_.data() + record + offsetof(Packed, name_length), &length,
+                sizeof(length));
+    std::memcpy(arena_.data() + record + sizeof(Packed), sound->data(), sound->size());
+    kept.push_back(record);
+  }
+  records_ = std::move(kept);
+}
+
+void ZipDirectory::LeaveOut(std::string_view name) {
+  constexpr size_t kMostNotes = 16;
+  // The folder of the archive itself, which some archivers list.
+  if (name == "/" || name == "./") return;
+  ++left_out_;
+  if (notes_.size() >= kMostNotes) return;
+  notes_.push_back(
+      fmt::format("the name of member {} is no path within the archive; the member is left out",
+                  Quote(name)));
 }
 
 // What is written again is appended, and what was there before stays: as for
@@ -383,6 +437,7 @@ void ZipDirectory::Add(const ZipMember& member) {
                          member.crc32,
                          member.method,
                          member.flags,
+                         static_cast<uint16_t>(member.name.size()),
                          static_cast<uint16_t>(member.name.size())};
   records_.push_back(static_cast<uint32_t>(arena_.size()));
   arena_.append(reinterpret_cast<const char*>(&packed), sizeof(packed));
@@ -398,8 +453,14 @@ std::string_view ZipDirectory::NameAt(uint32_t record) const {
 ZipMember ZipDirectory::member(size_t i) const {
   Packed packed;
   std::memcpy(&packed, arena_.data() + records_[i], sizeof(packed));
-  return {name(i),       packed.local_header, packed.compressed_size, packed.size, packed.crc32,
-          packed.method, packed.flags};
+  return {name(i),
+          packed.stored_name_length,
+          packed.local_header,
+          packed.compressed_size,
+          packed.size,
+          packed.crc32,
+          packed.method,
+          packed.flags};
 }
 
 size_t ZipDirectory::LowerBound(std::string_view wanted) const {

@@ -24,7 +24,8 @@ struct ZipMember {
   enum Method : uint16_t { kStored = 0, kDeflated = 8 };
   static constexpr uint16_t kEncrypted = 1 << 0 | 1 << 6 | 1 << 13;  // bits of `flags`
 
-  std::string_view name;  // ends in '/' for a directory
+  std::string_view name;          // ends in '/' for a directory
+  uint16_t stored_name_size = 0;  // bytes of the name as the archive has it
   uint64_t local_header = 0;
   uint64_t compressed_size = 0;
   uint64_t size = 0;
@@ -33,14 +34,18 @@ struct ZipMember {
   uint16_t flags = 0;
 };
 
+// The name that the stored `name` of a member stands for: archivers also write "./a", "/a" and
+// "a//b" for paths within the archive, and, if `has_backslashes`, "a\\b". nullopt for a name
+// that is none, or that would climb out.
+std::optional<std::string> SoundZipName(std::string_view name, bool has_backslashes);
+
 // The members of an archive, sorted by name. If several have the same name,
-// only the last one in the directory counts. Immutable. Takes about the memory
-// of the names and 40 bytes a member.
+// only the last one in the directory counts. Members whose names are no paths within the
+// archive are left out. Immutable. Takes about the memory of the names and 40 bytes a member.
 class ZipDirectory {
  public:
   // Reads the directory of the archive that is the value at "" of `file`.
-  // Refuses archives of several parts, archives with a name that is not a
-  // relative path inside the archive, and directories of more than 128 MiB
+  // Refuses archives of several parts, and directories of more than 128 MiB
   // (kLimit).
   static model::Result<ZipDirectory> Read(const Store& file);
 
@@ -59,6 +64,12 @@ class ZipDirectory {
   // there is none.
   size_t LowerBound(std::string_view name) const;
 
+  // Whether names have '\\' between folders: no name has '/', and some have '\\'.
+  bool has_backslashes() const { return has_backslashes_; }
+  // How many members are left out for their names, and one line for each of the first.
+  uint64_t left_out() const { return left_out_; }
+  const std::vector<std::string>& notes() const { return notes_; }
+
   uint64_t held_bytes() const {
     return arena_.capacity() + records_.capacity() * sizeof(uint32_t);
   }
@@ -68,12 +79,17 @@ class ZipDirectory {
 
  private:
   void Add(const ZipMember& member);
+  void MakeNamesSound();
+  void LeaveOut(std::string_view name);
   void DropEarlier();
   std::string_view NameAt(uint32_t record) const;
 
   uint64_t offset_ = 0;
   std::string arena_;              // for each member its fields, then its name
   std::vector<uint32_t> records_;  // offset of each in arena_, sorted by name
+  bool has_backslashes_ = false;
+  uint64_t left_out_ = 0;
+  std::vector<std::string> notes_;
 };
 
 }  // namespace ndlfs::backends

@@ -98,18 +98,23 @@ model::Result<void> ZipStore::ReadDeflated(size_t index, const ZipMember& member
   return FindInflateReader(id_, index, file_, range)->Read(offset, out);
 }
 
+bool ZipStore::IsNameOf(const ZipMember& member, std::string_view stored) const {
+  return stored == member.name ||
+         SoundZipName(stored, directory_.has_backslashes()) == member.name;
+}
+
 // The local header repeats the name and the method; one that differs belongs
 // to something else.
 model::Result<ZipStore::Place> ZipStore::PlaceOf(
     const ZipMember& member, const std::optional<Generation>& if_match) const {
-  const uint64_t size = kLocalHeaderSize + member.name.size();
+  const uint64_t size = kLocalHeaderSize + member.stored_name_size;
   NDLFS_TRY(const auto value,
             file_->Get("", size, {.range = {member.local_header, size}, .if_match = if_match}));
   const std::string_view header = value ? AsText(value->bytes.span()) : std::string_view();
   const bool matches = header.size() == size && header.starts_with(kLocalSignature) &&
                        Take16(header, 8) == member.method &&
-                       Take16(header, 26) == member.name.size() &&
-                       header.ends_with(member.name);
+                       Take16(header, 26) == member.stored_name_size &&
+                       IsNameOf(member, header.substr(kLocalHeaderSize));
   if (!matches) return BadInput("its local header does not match the directory");
   const uint64_t offset = member.local_header + size + Take16(header, 28);
   if (offset + member.compressed_size > directory_.offset()) {

@@ -17,6 +17,9 @@ namespace ndlfs::backends {
 // deflated member costs least if it is read as a whole, and less in sequence
 // than at random (see InflateReader).
 //
+// Names that archivers write otherwise than the standard says ("./a", "/a", "a//b", and "a\\b"
+// in an archive without '/') are read as they are meant.
+//
 // If several members have the same name, the last one in the directory counts. A
 // member that is encrypted, or compressed by another method, is refused when it
 // is read.
@@ -57,6 +60,8 @@ class ZipStore final : public Store, public PartialListing {
   model::Result<std::optional<ReadResult>> DoRead(std::string_view key,
                                                   const ReadOptions& options,
                                                   const Reserve& reserve) const override;
+  // Whether `stored`, in the archive, is the name of the member.
+  bool IsNameOf(const ZipMember& member, std::string_view stored) const;
   // Where the data of a member begin, and the info of the archive.
   struct Place {
     uint64_t data_offset;

@@ -57,6 +57,47 @@ TEST(JsonAttributeTest, ListsOfOneKind) {
   EXPECT_EQ(flags.value, model::Value(model::Value::List{"TRUE", "FALSE"}));
 }
 
+// Lists of `count` times `item`.
+std::string Repeated(std::string_view item, int count) {
+  std::string list = "[";
+  for (int i = 0; i < count; ++i) (list += item) += ',';
+  return (list += item) += ']';
+}
+
+// What is left out takes no memory; what comes before and behind it is there.
+TEST(JsonAttributeTest, AttributesThatWouldTakeTooMuchMemoryAreLeftOut) {
+  for (const std::string& bomb :
+       {Repeated("1", 200'000), Repeated("[]", 200'000), Repeated("{}", 1'000'000),
+        Repeated("\"\"", 200'000), '"' + std::string(5 << 20, 'x') + '"'}) {
+    std::optional<model::Error> left_out;
+    const auto json = ParseAttributeObject(
+        R"({"units": "K", "bomb": )" + bomb + R"(, "last": 1})", &left_out);
+    ASSERT_THAT(json, test::IsOk());
+    const auto attributes = MakeAttributes(*json, &left_out);
+    ASSERT_THAT(attributes, test::IsOk());
+    ASSERT_EQ(attributes->size(), 2u);
+    EXPECT_EQ((*attributes)[0].name, "units");
+    EXPECT_EQ((*attributes)[1].name, "last");
+    ASSERT_TRUE(left_out);
+    EXPECT_THAT(left_out->message(), HasSubstr("attribute \"bomb\" is not shown"));
+  }
+  std::string many = "{";
+  for (int i = 0; i < 100'000; ++i) many += "\"" + std::to_string(i) + "\":1,";
+  EXPECT_THAT(ParseAttributeObject(many + "\"last\":1}"),
+              test::IsError(model::ErrorCode::kLimit, HasSubstr("members")));
+}
+
+TEST(JsonAttributeTest, LargeAttributesOfSoundDataAreShown) {
+  const std::string text = R"({"history": ")" + std::string(2 << 20, 'x') +
+                           R"(", "wavelengths": )" + Repeated("1.5", 10'000) + "}";
+  std::optional<model::Error> left_out;
+  const auto attributes =
+      MakeAttributes(ParseAttributeObject(text, &left_out).value(), &left_out);
+  ASSERT_THAT(attributes, test::IsOk());
+  EXPECT_EQ(attributes->size(), 2u);
+  EXPECT_FALSE(left_out);
+}
+
 TEST(JsonAttributeTest, NumbersThatFloat64DoesNotHoldKeepTheirDigits) {
   EXPECT_EQ(Describe("[9007199254740992, 0.5]"), "float64 [2] [9007199254740992.0, 0.5]");
   EXPECT_EQ(Describe("[9007199254740993, 0.5]"), "json [9007199254740993,0.5]");

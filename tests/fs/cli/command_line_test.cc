@@ -64,7 +64,7 @@ TEST(CommandLineTest, HelpShowsAllThatACommandNeeds) {
   EXPECT_EQ(usage("cat"), "Usage: ndlfs cat STORE [PATH] [OPTIONS]");
   EXPECT_EQ(usage("describe"), "Usage: ndlfs describe STORE [PATH] [OPTIONS]");
   EXPECT_EQ(usage("check"), "Usage: ndlfs check SOURCE... [OPTIONS]");
-  EXPECT_EQ(usage("join"), "Usage: ndlfs join STORE... --along DIM [OPTIONS]");
+  EXPECT_EQ(usage("join"), "Usage: ndlfs join STORE... [OPTIONS]");
   EXPECT_EQ(usage("warm"), "Usage: ndlfs warm PATH... --block-cache DIR [OPTIONS]");
   EXPECT_EQ(usage("run"), "Usage: ndlfs run SOURCE [OPTIONS] -- COMMAND...");
   EXPECT_THAT(Ndlfs({"warm", "a"}),

@@ -32,6 +32,19 @@ TEST(PartOrderTest, PartsAreSortedByTheirFirstCoordinate) {
   EXPECT_FALSE(order.overlaps);
 }
 
+TEST(PartOrderTest, GapsBetweenMonthsAreSaid) {
+  const double day = 86400e9;
+  const auto year = [&](const std::string& name, double first) {
+    std::vector<double> months;
+    for (const double length : {0, 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30}) {
+      months.push_back((months.empty() ? first : months.back() / day + length) * day);
+    }
+    return At(name, months);
+  };
+  std::vector<PartPlace> parts = {year("1990", 15), year("1991", 380), year("1993", 1110)};
+  EXPECT_THAT(SortParts(parts).notes, ElementsAre("gap: 1991 and 1993"));
+}
+
 TEST(PartOrderTest, CoordinatesThatDescendAreSortedDownwards) {
   std::vector<PartPlace> parts = {At("c", {-1, -2}), At("a", {3, 2}), At("b", {1, 0})};
   EXPECT_THAT(SortParts(parts).notes, IsEmpty());

@@ -307,6 +307,22 @@ TEST(InodeTableTest, InosOfCollidingPathsAreUniqueAndNeverReserved) {
   }
 }
 
+// With buckets by the hash that everybody knows, these would take some minutes.
+TEST(InodeTableTest, NamesOfOneHashAreFoundAsFastAsOthers) {
+  InodeTable table(MakeThing(), [](uint64_t, std::string_view) { return 42; });
+  constexpr int kNames = 100'000;
+  std::set<uint64_t> inos;
+  std::vector<InodeTable::NodeId> ids;
+  for (int i = 0; i < kNames; ++i) {
+    const auto inode = table.Lookup(InodeTable::kRoot, std::to_string(i), MakeThing());
+    inos.insert(inode->ino);
+    ids.push_back(inode->nodeid);
+  }
+  EXPECT_EQ(inos.size(), kNames);
+  for (const auto id : ids) table.Forget(id, 1);
+  EXPECT_EQ(table.size(), 1u);
+}
+
 TEST(InodeTableTest, ManyPathsHaveAsManyInos) {
   std::set<uint64_t> inos;
   for (int i = 0; i < 300'000; ++i) inos.insert(HashPath(1, std::to_string(i)));

@@ -22,6 +22,7 @@ using ndlfs::test::IsOk;
 using ndlfs::test::IsOkAnd;
 using ::testing::Contains;
 using ::testing::ElementsAre;
+using ::testing::ElementsAreArray;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::Pair;
@@ -201,6 +202,28 @@ TEST_F(StoreViewsTest, AttributeNamesAllFilesListedOrNot) {
               IsOkAnd(Contains(Pair("user.ndl.views", "[data.all, data.deep]"))));
   EXPECT_THAT((*Find("a.zarr/g"))->GetExtendedAttributes(),
               IsOkAnd(Contains(Pair("user.ndl.views", "[data.all]"))));
+}
+
+TEST_F(StoreViewsTest, NamesOfAttributesAreThoseThatHaveValues) {
+  FakeStore& store = AddDirectoryStore("a.zarr");
+  store.AddGroup("/");
+  store.AddGroup("/g");
+  store.AddArray("/t", "abc");
+  for (const std::string path : {"a.zarr", "a.zarr/g", "a.zarr/t", "a.zarr/t/data.raw"}) {
+    const auto node = *Find(path);
+    EXPECT_THAT(node->ListExtendedAttributes(),
+                IsOkAnd(ElementsAreArray(NamesOf(*node->GetExtendedAttributes()))))
+        << path;
+  }
+}
+
+TEST_F(StoreViewsTest, NamesOfAttributesOfAGroupLoadNoArray) {
+  FakeStore& store = AddDirectoryStore("a.zarr");
+  store.AddGroup("/");
+  for (const std::string path : {"/t", "/u", "/v"}) store.AddArray(path, "abc");
+  EXPECT_THAT((*Find("a.zarr"))->ListExtendedAttributes(),
+              IsOkAnd(Contains(std::string("user.ndl.views"))));
+  EXPECT_LE(store.loaded, 1);
 }
 
 TEST_F(StoreViewsTest, FileOfAGroupIsMadeOfItsArrays) {

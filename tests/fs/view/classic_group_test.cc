@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <memory>
 #include <string>
 #include <utility>
@@ -125,25 +126,50 @@ TEST_F(ClassicGroupTest, DimensionsWithoutNamesAreNeverShared) {
   EXPECT_THAT(DimensionsOf(content, 1), ElementsAre("b_dim0"));
 }
 
-TEST_F(ClassicGroupTest, TypesAreThoseOfTheElements) {
-  const std::vector<std::pair<Datatype, Type>> types = {
-      {Datatype::Integer(1, true), Type::kByte},
-      {Datatype::Integer(1, false), Type::kUByte},
-      {Datatype::Integer(2, true), Type::kShort},
-      {Datatype::Integer(2, false), Type::kUShort},
-      {Datatype::Integer(4, true), Type::kInt},
-      {Datatype::Integer(4, false), Type::kUInt},
-      {Datatype::Integer(8, true), Type::kInt64},
-      {Datatype::Integer(8, false), Type::kUInt64},
-      {Datatype::Float32(), Type::kFloat},
-      {Datatype::Float64(), Type::kDouble},
-      {Datatype::Bool(), Type::kByte}};
-  for (size_t i = 0; i < types.size(); ++i)
-    AddArray(fmt::format("/v{}", i), types[i].first, {1});
+struct TypesOfFile {
+  Datatype elements;
+  Type classic;
+  Type own;
+};
+const std::vector<TypesOfFile>& KnownTypes() {
+  static const std::vector<TypesOfFile> types = {
+      {Datatype::Integer(1, true), Type::kByte, Type::kByte},
+      {Datatype::Integer(1, false), Type::kShort, Type::kUByte},
+      {Datatype::Integer(2, true), Type::kShort, Type::kShort},
+      {Datatype::Integer(2, false), Type::kInt, Type::kUShort},
+      {Datatype::Integer(4, true), Type::kInt, Type::kInt},
+      {Datatype::Integer(4, false), Type::kDouble, Type::kUInt},
+      {Datatype::Integer(8, true), Type::kDouble, Type::kInt64},
+      {Datatype::Integer(8, false), Type::kDouble, Type::kUInt64},
+      {Datatype::Float32(), Type::kFloat, Type::kFloat},
+      {Datatype::Float64(), Type::kDouble, Type::kDouble},
+      {Datatype::Bool(), Type::kByte, Type::kByte}};
+  return types;
+}
+
+TEST_F(ClassicGroupTest, IntegersHaveTypesOfCdf1) {
+  for (size_t i = 0; i < KnownTypes().size(); ++i)
+    AddArray(fmt::format("/v{}", i), KnownTypes()[i].elements, {1});
   const Content content = Make();
-  ASSERT_EQ(content.header.variables.size(), types.size());
-  for (size_t i = 0; i < types.size(); ++i) {
-    EXPECT_EQ(content.header.variables[i].type, types[i].second) << types[i].first.keyword();
+  ASSERT_TRUE(content.cdf5_header);
+  EXPECT_EQ(content.wide.size(), 2U);
+  for (size_t i = 0; i < KnownTypes().size(); ++i) {
+    const TypesOfFile& types = KnownTypes()[i];
+    EXPECT_EQ(content.header.variables[i].type, types.classic) << types.elements.keyword();
+    const bool is_wide = i == 6 || i == 7;
+    EXPECT_EQ(content.cdf5_header->variables[i].type, is_wide ? types.own : types.classic);
+    EXPECT_EQ(content.elements[i]->size(), content.cdf5_elements[i]->size());
+  }
+}
+
+TEST_F(ClassicGroupTest, TypesAreThoseOfTheElementsWhereOneIsTooLargeToLookAt) {
+  for (size_t i = 0; i < KnownTypes().size(); ++i)
+    AddArray(fmt::format("/v{}", i), KnownTypes()[i].elements, {1});
+  AddArray("/v_large", Datatype::Integer(8, true), {ContentBuilder::kLooksAtArray});
+  const Content content = Make();
+  EXPECT_FALSE(content.cdf5_header);
+  for (size_t i = 0; i < KnownTypes().size(); ++i) {
+    EXPECT_EQ(content.header.variables[i].type, KnownTypes()[i].own);
   }
 }
 
@@ -175,7 +201,7 @@ TEST_F(ClassicGroupTest, SingleCharactersHaveNoDimensionMore) {
 TEST_F(ClassicGroupTest, SmallFloatsAreFloats) {
   const Datatype half = Datatype::Float("float16", 2);
   model::Ndarray& a = AddArray("/a", half, {2});
-  a.storage.fillvalue = model::Value(1.5);
+  a.attributes.push_back(Number("_FillValue", Datatype::Float64(), 1.5));
   AddArray("/b", Datatype::Float("bfloat16", 2), {2});
   AddArray("/c", Datatype::Array(half, {3}), {2});
   const Content content = Make();
@@ -235,30 +261,58 @@ TEST_F(ClassicGroupTest, FillValuesHaveTheTypeOfTheVariable) {
   model::Ndarray& b = AddArray("/b", Datatype::Integer(1, true), {2});
   b.attributes.push_back(Number("_FillValue", Datatype::Integer(4, true), 1000));
   model::Ndarray& c = AddArray("/c", Datatype::Float32(), {2});
-  c.storage.fillvalue = model::Value(1.5);
+  c.storage.fillvalue = model::Value(std::nan(""));
   model::Ndarray& d = AddArray("/d", Datatype::Float32(), {2});
-  d.storage.fillvalue = model::Value(0.0);
+  d.storage.fillvalue = model::Value(1.5);
+  model::Ndarray& e = AddArray("/e", Datatype::FixedString(1, model::Charset::kAscii), {2});
+  e.attributes.push_back(Text("_FillValue", " "));
   const auto variables = Make().header.variables;
   EXPECT_EQ(Find(variables.at(0).attributes, "_FillValue")->type, Type::kShort);
   EXPECT_EQ(Find(variables.at(0).attributes, "_FillValue")->values, "\xfc\x19");
   EXPECT_EQ(Find(variables.at(1).attributes, "_FillValue"), nullptr);
   EXPECT_EQ(Find(variables.at(2).attributes, "_FillValue")->values,
-            std::string("\x3f\xc0\0\0", 4));
-  EXPECT_THAT(variables.at(3).attributes, IsEmpty());
+            std::string("\x7f\xc0\0\0", 4));
+  EXPECT_THAT(variables.at(3).attributes, IsEmpty()) << "no attribute says that it is missing";
+  EXPECT_EQ(Find(variables.at(4).attributes, "_FillValue")->values, " ");
+  EXPECT_EQ(Find(variables.at(4).attributes, "_FillValue")->type, Type::kChar);
+}
+
+TEST_F(ClassicGroupTest, AnUnlimitedDimensionIsTheRecordDimension) {
+  AddArray("/a", Datatype::Float32(), {4, 3}, {"t", "x"}).shape[0].size.reset();
+  AddArray("/b", Datatype::Float32(), {4}, {"t"}).shape[0].size.reset();
+  AddArray("/c", Datatype::Float32(), {2}, {"u"}).shape[0].size.reset();
+  const Content content = Make();
+  ASSERT_TRUE(content.header.record_dimension);
+  EXPECT_EQ(content.header.dimensions[*content.header.record_dimension].name, "t");
+  EXPECT_EQ(content.header.dimensions[*content.header.record_dimension].size, 0u);
+  EXPECT_EQ(content.header.record_count, 4u);
+}
+
+TEST_F(ClassicGroupTest, AnUnlimitedDimensionThatIsNotAlwaysTheFirstIsFixed) {
+  AddArray("/a", Datatype::Float32(), {4, 3}, {"t", "x"}).shape[0].size.reset();
+  AddArray("/b", Datatype::Float32(), {3, 4}, {"x", "t"}).shape[1].size.reset();
+  const Content content = Make();
+  EXPECT_FALSE(content.header.record_dimension);
+  EXPECT_EQ(content.header.dimensions.at(0).size, 4u);
 }
 
 TEST_F(ClassicGroupTest, IntegersOfAttributesAreNarrowedUnlessTheFileIsCdf5) {
   group_attributes_.push_back(Number("n", Datatype::Integer(8, true), 7));
   AddArray("/a", Datatype::Float32(), {2});
   EXPECT_EQ(Make().header.attributes.at(0).type, Type::kInt);
-  AddArray("/b", Datatype::Integer(8, true), {2});
+  AddArray("/b", Datatype::Integer(8, true), {ContentBuilder::kLooksAtArray});
   EXPECT_EQ(Make().header.attributes.at(0).type, Type::kInt64);
 }
 
-TEST_F(ClassicGroupTest, IntegersThatDoNotFitKeepTheirType) {
+TEST_F(ClassicGroupTest, IntegersOfAttributesThatDoNotFitAreDoublesOrText) {
   group_attributes_.push_back(Number("n", Datatype::Integer(8, true), int64_t{1} << 40));
+  group_attributes_.push_back(Number("m", Datatype::Integer(8, true), (int64_t{1} << 53) + 1));
   AddArray("/a", Datatype::Float32(), {2});
-  EXPECT_EQ(Make().header.attributes.at(0).type, Type::kInt64);
+  const auto attributes = Make().header.attributes;
+  EXPECT_EQ(attributes.at(0).type, Type::kDouble);
+  EXPECT_EQ(attributes.at(1).values, "9007199254740993");
+  AddArray("/b", Datatype::Integer(8, true), {ContentBuilder::kLooksAtArray});
+  EXPECT_EQ(Make().header.attributes.at(1).type, Type::kInt64) << "in CDF-5";
 }
 
 TEST_F(ClassicGroupTest, ListsAndTextsOfAttributes) {
@@ -280,7 +334,10 @@ TEST_F(ClassicGroupTest, CountsOfTimeHaveUnits) {
   AddArray("/d", Datatype::Time({"D", 1, true}), {2});
   model::Ndarray& own = AddArray("/o", Datatype::Time({"s", 1, false}), {2});
   own.attributes.push_back(Text("units", "ticks"));
-  const auto variables = Make().header.variables;
+  const Content content = Make();
+  const auto variables = content.cdf5_header->variables;
+  EXPECT_EQ(Find(content.header.variables.at(0).attributes, "_FillValue")->values,
+            std::string("\xc3\xe0\0\0\0\0\0\0", 8));
   EXPECT_EQ(Find(variables.at(0).attributes, "units")->values, "seconds since 1970-01-01");
   EXPECT_EQ(Find(variables.at(0).attributes, "calendar")->values, "proleptic_gregorian");
   EXPECT_EQ(Find(variables.at(0).attributes, "_FillValue")->values,

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "fs/view/array_part.h"
 #include "tests/fs/view/grid_test.h"
 
 namespace ndlfs::fs::fake {
@@ -32,7 +33,7 @@ class GeometryTest : public GridTest {
     AddArray(Datatype::Integer(1, false), {3, 4}, {y, x});
     const Geometry geometry = Describe();
     const auto place = FindMapPlace(geometry, *AsRaster(Input(), *AsNumbers(Input())));
-    epsg_ = place ? place->epsg : std::nullopt;
+    epsg_ = place ? place->system.epsg : std::nullopt;
     return place ? ReadGeoTransform(*place).value() : std::nullopt;
   }
   void AddMap(const std::string& units) {
@@ -52,7 +53,7 @@ class GeometryTest : public GridTest {
     std::get<model::Ndarray>(crs.entity).attributes = std::move(attributes);
     AddArray(Datatype::Integer(1, false), {3, 4}, {"y", "x"}).attributes = {
         TextAttribute("grid_mapping", "crs")};
-    return Describe().epsg;
+    return Describe().system.epsg;
   }
 
   std::optional<int> epsg_;
@@ -188,6 +189,185 @@ TEST_F(GeometryTest, ReferenceSystemThatIsNotSaidIsLeftOut) {
   EXPECT_EQ(EpsgOf({NumberAttribute("epsg_code", 70'000)}), std::nullopt);
   EXPECT_EQ(EpsgOf({TextAttribute("epsg_code", "EPSG:x")}), std::nullopt);
   EXPECT_EQ(EpsgOf({TextAttribute("crs_wkt", "]]")}), std::nullopt);
+}
+
+TEST_F(GeometryTest, ReferenceSystemMayBeAnAttributeOfTheArray) {
+  const auto epsg_of = [&](const std::string& name, const std::string& text) {
+    AddMap("m");
+    AddArray(Datatype::Integer(1, false), {3, 4}, {"y", "x"}).attributes = {
+        TextAttribute(name, text)};
+    return Describe().system.epsg;
+  };
+  EXPECT_EQ(epsg_of("_CRS", R"({"url": "http://www.opengis.net/def/crs/EPSG/0/32632"})"),
+            32632);
+  EXPECT_EQ(epsg_of("_CRS", R"({"wkt": "PROJCS[\"x\",AUTHORITY[\"EPSG\",\"3035\"]]"})"), 3035);
+  EXPECT_EQ(epsg_of("_CRS", R"({"projjson": {"type": "ProjectedCRS",
+                                "id": {"authority": "EPSG", "code": 3413}}})"),
+            3413);
+  EXPECT_EQ(epsg_of("proj:code", "EPSG:32632"), 32632);
+  EXPECT_EQ(epsg_of("crs", "EPSG:32632"), 32632);
+  EXPECT_EQ(epsg_of("crs", "+init=epsg:32618"), 32618);
+  EXPECT_EQ(epsg_of("crs", "urn:ogc:def:crs:EPSG::3035"), 3035);
+  EXPECT_EQ(epsg_of("crs", "+proj=utm +zone=33 +south +datum=WGS84"), 32733);
+  EXPECT_EQ(epsg_of("crs", "EPSG:4326"), std::nullopt) << "degrees, of metres";
+  EXPECT_EQ(epsg_of("crs", "the one of the sensor"), std::nullopt);
+  EXPECT_EQ(epsg_of("_CRS", "{"), std::nullopt);
+  EXPECT_EQ(epsg_of("_CRS", "[[[["), std::nullopt);
+}
+
+TEST_F(GeometryTest, ReferenceSystemMayBeThatOfAGroup) {
+  AddMap("m");
+  AddArray(Datatype::Integer(1, false), {3, 4}, {"y", "x"});
+  std::get<model::Group>(store_->AddGroup("/").entity).attributes = {
+      TextAttribute("proj:code", "EPSG:32632")};
+  EXPECT_EQ(Describe().system.epsg, 32632);
+}
+
+TEST_F(GeometryTest, ReferenceSystemMayBeSaidByItsParameters) {
+  const auto describe = [&](Attributes attributes) {
+    EpsgOf(std::move(attributes));
+    return Describe().system;
+  };
+  Attributes utm = {TextAttribute("grid_mapping_name", "transverse_mercator"),
+                    NumberAttribute("scale_factor_at_central_meridian", 0.9996),
+                    NumberAttribute("longitude_of_central_meridian", 9),
+                    NumberAttribute("latitude_of_projection_origin", 0),
+                    NumberAttribute("false_easting", 500'000),
+                    NumberAttribute("false_northing", 0),
+                    NumberAttribute("semi_major_axis", 6378137),
+                    NumberAttribute("inverse_flattening", 298.257223563)};
+  EXPECT_EQ(describe(utm).epsg, 32632);
+  utm[4] = NumberAttribute("false_easting", 400'000);
+  EXPECT_EQ(describe(utm).epsg, std::nullopt);
+  EXPECT_EQ(describe(utm).text,
+            "+proj=tmerc +lat_0=0 +lon_0=9 +k=0.9996 +x_0=400000 +y_0=0 +datum=WGS84 +units=m "
+            "+no_defs");
+  EXPECT_EQ(describe({TextAttribute("grid_mapping_name", "polar_stereographic"),
+                      NumberAttribute("standard_parallel", -71),
+                      NumberAttribute("straight_vertical_longitude_from_pole", 0),
+                      NumberAttribute("earth_radius", 6371229)})
+                .text,
+            "+proj=stere +lat_0=-90 +lon_0=0 +lat_ts=-71 +x_0=0 +y_0=0 +R=6371229 +units=m "
+            "+no_defs");
+  EXPECT_EQ(describe({TextAttribute("grid_mapping_name", "no_such_projection")}).text, "");
+}
+
+TEST_F(GeometryTest, RotatedPoleHasAPlaceInItsOwnDegrees) {
+  const auto add = [&](const std::string& name, const std::vector<double>& numbers,
+                       const std::string& standard_name) {
+    AddCoordinate(
+        name, numbers,
+        {TextAttribute("units", "degrees"), TextAttribute("standard_name", standard_name)});
+  };
+  add("rlon", {-10, -9.5, -9, -8.5}, "grid_longitude");
+  add("rlat", {3, 2, 1}, "grid_latitude");
+  auto& pole = store_->AddArray(
+      "/pole",
+      std::make_shared<MemoryArray>(Datatype::Integer(1, true), std::vector<uint64_t>{}, "1"));
+  std::get<model::Ndarray>(pole.entity).attributes = {
+      TextAttribute("grid_mapping_name", "rotated_latitude_longitude"),
+      NumberAttribute("grid_north_pole_latitude", 39.25),
+      NumberAttribute("grid_north_pole_longitude", -162)};
+  AddArray(Datatype::Integer(1, false), {3, 4}, {"rlat", "rlon"}).attributes = {
+      TextAttribute("grid_mapping", "pole")};
+  const Geometry geometry = Describe();
+  const auto place = FindMapPlace(geometry, *AsRaster(Input(), *AsNumbers(Input())));
+  ASSERT_TRUE(place);
+  EXPECT_EQ(ReadGeoTransform(*place).value()->x0, -10.25);
+  EXPECT_EQ(place->system.epsg, std::nullopt) << "the degrees are not those of the earth";
+  EXPECT_EQ(place->system.text,
+            "+proj=ob_tran +o_proj=longlat +o_lon_p=0 +o_lat_p=39.25 +lon_0=18 +datum=WGS84 "
+            "+no_defs");
+}
+
+TEST_F(GeometryTest, AxesWithoutUnitsAreThoseOfTheSystem) {
+  AddCoordinate("x", {600'005, 600'015, 600'025, 600'035});
+  AddCoordinate("y", {5'099'995, 5'099'985, 5'099'975});
+  auto transform = TransformOf("y", "x");
+  ASSERT_TRUE(transform) << "a plane that nobody has described";
+  EXPECT_EQ(transform->x0, 600'000);
+  EXPECT_EQ(epsg_, std::nullopt);
+  std::get<model::Group>(store_->AddGroup("/").entity).attributes = {
+      TextAttribute("crs", "EPSG:32632")};
+  transform = TransformOf("y", "x");
+  ASSERT_TRUE(transform);
+  EXPECT_EQ(epsg_, 32632);
+}
+
+TEST_F(GeometryTest, GeoZarrHasATransformInsteadOfCoordinates) {
+  const auto list = [](std::string name, std::vector<double> numbers) {
+    model::Attribute attribute = NumberAttribute(std::move(name), 0);
+    attribute.shape = {numbers.size()};
+    model::Value::List items;
+    for (const double number : numbers) items.emplace_back(number);
+    attribute.value = std::move(items);
+    return attribute;
+  };
+  const auto add = [&](Attributes attributes) {
+    AddArray(Datatype::Integer(1, false), {3, 4}, {"y", "x"}).attributes =
+        std::move(attributes);
+  };
+  const auto place_of = [&](const ArrayInput& input) {
+    const auto numbers = AsNumbers(input);
+    const Geometry geometry = DescribeGeometry(input, *numbers).value();
+    return FindMapPlace(geometry, *AsRaster(input, *numbers));
+  };
+  const auto transform = list("spatial:transform", {10, 0, 600'000, 0, -10, 5'100'000});
+  add({TextAttribute("proj:code", "EPSG:32632"), transform});
+  auto place = place_of(Input());
+  ASSERT_TRUE(place);
+  EXPECT_EQ(place->system.epsg, 32632);
+  EXPECT_EQ(place->transform->x0, 600'000);
+  EXPECT_EQ(place->transform->dy, -10);
+  place = place_of(MakePart(
+      Input(), {{.begin = 1, .count = 2, .step = 1}, {.begin = 0, .count = 2, .step = 2}}));
+  ASSERT_TRUE(place);
+  EXPECT_EQ(place->transform->y0, 5'099'990);
+  EXPECT_EQ(place->transform->x0, 599'995)
+      << "pixels of twice the width around the same centre";
+  EXPECT_EQ(place->transform->dx, 20);
+  add({transform, TextAttribute("spatial:registration", "node")});
+  EXPECT_EQ(place_of(Input())->transform->x0, 599'995);
+  add({list("spatial:transform", {10, 0, 600'000, 0, 0, 5'100'000})});
+  EXPECT_FALSE(place_of(Input())) << "all lines in one place";
+  add({transform, list("spatial:shape", {30, 40})});
+  EXPECT_FALSE(place_of(Input())) << "of another array";
+  add({});
+  std::get<model::Group>(store_->AddGroup("/").entity).attributes = {
+      TextAttribute(
+          "multiscales",
+          R"({"layout": [{"asset": "t", "spatial:transform": [20, 0, 5, 0, -20, 7]}]})"),
+      TextAttribute("proj:code", "EPSG:32632")};
+  place = place_of(Input());
+  ASSERT_TRUE(place);
+  EXPECT_EQ(place->transform->dx, 20);
+}
+
+TEST_F(GeometryTest, PixelsOfOmeHaveASizeAndAPlace) {
+  AddArray(Datatype::Integer(1, false), {2, 3, 4});
+  std::get<model::Group>(store_->AddGroup("/").entity).attributes = {
+      TextAttribute("multiscales",
+                    R"([{"axes": [{"name": "c", "type": "channel"},
+                    {"name": "y", "type": "space", "unit": "micrometer"},
+                    {"name": "x", "type": "space", "unit": "micrometer"}],
+           "coordinateTransformations": [{"type": "scale", "scale": [1, 2, 2]}],
+           "datasets": [{"path": "t", "coordinateTransformations": [
+             {"type": "scale", "scale": [1, 0.5, 0.25]},
+             {"type": "translation", "translation": [0, 10, 20]}]}]}])")};
+  Geometry geometry = Describe();
+  EXPECT_EQ(geometry.axes[0].name, "c");
+  EXPECT_FALSE(geometry.axes[0].known) << "channels have no place";
+  ASSERT_TRUE(geometry.axes[2].known);
+  EXPECT_EQ(geometry.axes[1].known->step, 1);
+  EXPECT_EQ(geometry.axes[1].known->first, 20);
+  EXPECT_EQ(geometry.axes[2].known->step, 0.5);
+  EXPECT_EQ(geometry.axes[2].units, "micrometer");
+  const ArrayInput part = MakePart(Input(), {{.begin = 0, .count = 1, .is_dropped = true},
+                                             {.begin = 2, .count = 2, .step = -1},
+                                             {.begin = 0, .count = 4}});
+  geometry = DescribeGeometry(part, *AsNumbers(part)).value();
+  EXPECT_EQ(geometry.axes[0].known->first, 22);
+  EXPECT_EQ(geometry.axes[0].known->step, -1);
 }
 
 TEST_F(GeometryTest, CoordinatesThatCannotBeDecodedAreAnError) {

@@ -34,15 +34,31 @@ TEST(GradsTimeTest, OldDaysNeedTheCalendarOfToday) {
   EXPECT_EQ(GradsTime({-200'000, 0}, "days since 2000-01-01", ""), Text());
 }
 
+TEST(GradsTimeTest, ATimeZoneIsHeeded) {
+  EXPECT_EQ(GradsTime({0, 1}, "days since 2000-01-01 00:00 +5", ""), "19:00Z31dec1999 1dy");
+}
+
+TEST(GradsTimeTest, CalendarsOfModelsHaveTheirDates) {
+  EXPECT_EQ(GradsTime({0, 1}, "days since 1850-01-01", "360_day"), "00:00Z01jan1850 1dy");
+  EXPECT_EQ(GradsTime({15, 45, 75}, "days since 1850-01-01", "360_day"), "00:00Z16jan1850 1mo");
+  EXPECT_EQ(GradsTime({59, 60}, "days since 1850-01-01", "360_day"), "00:00Z28feb1850 1dy")
+      << "GrADS has no 30th of February";
+  EXPECT_EQ(GradsTime({59, 424}, "days since 2000-01-01", "noleap"), "00:00Z01mar2000 365dy");
+  EXPECT_EQ(GradsCalendarOf("noleap").option, "365_day_calendar");
+  EXPECT_EQ(GradsCalendarOf("noleap").comment, "");
+  EXPECT_EQ(GradsCalendarOf("360_day").option, "");
+  EXPECT_NE(GradsCalendarOf("360_day").comment, "");
+  EXPECT_EQ(GradsCalendarOf("proleptic_gregorian").comment, "");
+  EXPECT_EQ(GradsCalendarOf("").option, "");
+}
+
 TEST(GradsTimeTest, WhatIsNoSuchTimeHasNone) {
   EXPECT_EQ(GradsTime({}, "days since 2000-01-01", ""), Text());
   EXPECT_EQ(GradsTime({0, 1, 3}, "days since 2000-01-01", ""), Text());
   EXPECT_EQ(GradsTime({1, 0}, "days since 2000-01-01", ""), Text());
   EXPECT_EQ(GradsTime({0, 0}, "days since 2000-01-01", ""), Text());
-  EXPECT_EQ(GradsTime({0, 1}, "days since 2000-01-01", "360_day"), Text());
   EXPECT_EQ(GradsTime({0, 1}, "days since 2000-13-01", ""), Text());
   EXPECT_EQ(GradsTime({0, 1}, "days since 2000-01-01 25:00", ""), Text());
-  EXPECT_EQ(GradsTime({0, 1}, "days since 2000-01-01 00:00 +5", ""), Text());
   EXPECT_EQ(GradsTime({0, 1}, "days since yesterday", ""), Text());
   EXPECT_EQ(GradsTime({0, 1}, "months since 2000-01-01", ""), Text());
   EXPECT_EQ(GradsTime({0, 1}, "days", ""), Text());

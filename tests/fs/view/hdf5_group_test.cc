@@ -317,22 +317,48 @@ TEST_F(Hdf5GroupTest, AttributesAreAsNetcdfReadsThem) {
   EXPECT_EQ(FindAttribute(object, "CLASS"), nullptr);
 }
 
-TEST_F(Hdf5GroupTest, FillValuesThatNetcdfWouldNotGuessAreAttributes) {
-  auto& guessed = Add("/guessed", Undecodable(Datatype::Integer(2, true), {2}));
-  guessed.storage.fillvalue = -32767;
-  auto& zero = Add("/zero", Undecodable(Datatype::Integer(2, true), {2}));
-  zero.storage.fillvalue = 0;
-  auto& other = Add("/other", Undecodable(Datatype::Integer(2, true), {2}));
-  other.storage.fillvalue = -9;
+TEST_F(Hdf5GroupTest, FillValuesThatStandForMissingElementsAreAttributes) {
+  const auto add = [&](const std::string& path, bool is_missing) {
+    auto& node = store_->AddArray(path, Undecodable(Datatype::Integer(2, true), {2}));
+    std::get<model::Ndarray>(node.entity).storage.fillvalue = -9;
+    node.fill_is_missing = is_missing;
+  };
+  add("/xarray", true);
+  add("/plain", false);
   const Content content = Make();
-  EXPECT_EQ(FindAttribute(Find(content, "guessed"), "_FillValue"), nullptr);
-  EXPECT_EQ(FindAttribute(Find(content, "zero"), "_FillValue"), nullptr);
-  EXPECT_EQ(DataOf(FindAttribute(Find(content, "other"), "_FillValue")), Raw(int16_t{-9}));
+  EXPECT_EQ(DataOf(FindAttribute(Find(content, "xarray"), "_FillValue")), Raw(int16_t{-9}));
+  EXPECT_EQ(FindAttribute(Find(content, "plain"), "_FillValue"), nullptr);
+}
+
+TEST_F(Hdf5GroupTest, LimitsOfUnpackedValuesKeepTheirType) {
+  auto& v = Add("/v", Undecodable(Datatype::Integer(2, true), {2}));
+  v.attributes = {Attribute("scale_factor", Datatype::Float64(), 0.5),
+                  Attribute("valid_min", Datatype::Float64(), 1.0),
+                  Attribute("valid_max", Datatype::Integer(4, true), 9)};
+  const Content content = Make();
+  EXPECT_EQ(DataOf(FindAttribute(Find(content, "v"), "valid_min")), Raw(1.0));
+  EXPECT_EQ(DataOf(FindAttribute(Find(content, "v"), "valid_max")), Raw(int16_t{9}));
+}
+
+TEST_F(Hdf5GroupTest, FloatsOfMoreThan64BitsAreLeftOutAndNamed) {
+  Add("/l", Undecodable(Datatype::Float("float128", 16), {2}));
+  Add("/a", Undecodable(Datatype::Float32(), {2}));
+  const Content content = Make();
+  EXPECT_THAT(Names(content), ElementsAre("", "a"));
+  EXPECT_THAT(content.file->left_out, HasSubstr("/l: netCDF-C fails"));
+}
+
+TEST_F(Hdf5GroupTest, UnlimitedDimensionsStaySo) {
+  Add("/v", Undecodable(Datatype::Float32(), {2, 3}), {"t", "x"}).shape[0].size.reset();
+  const Content content = Make();
+  EXPECT_TRUE(Find(content, "t").is_unlimited);
+  EXPECT_FALSE(Find(content, "x").is_unlimited);
 }
 
 TEST_F(Hdf5GroupTest, TimesHaveUnits) {
   Add("/t", Undecodable(Datatype::Time({"s", 1, false}), {2}));
   EXPECT_EQ(DataOf(FindAttribute(Find(Make(), "t"), "units")), "seconds since 1970-01-01");
+  EXPECT_EQ(DataOf(FindAttribute(Find(Make(), "t"), "calendar")), "proleptic_gregorian");
 }
 
 TEST_F(Hdf5GroupTest, TheFileHasTheElementsAndNeedsNoChunkBefore) {

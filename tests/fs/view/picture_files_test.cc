@@ -5,6 +5,7 @@
 #include <array>
 #include <map>
 
+#include "fs/view/array_part.h"
 #include "fs/view/fortran_records.h"
 #include "fs/view/ome_image.h"
 #include "fs/view/segmented_view.h"
@@ -227,6 +228,108 @@ TEST_F(NiftiTest, FirstVersion) {
   EXPECT_EQ(file.substr(352), elements_);
 }
 
+// Numbers of nifti1.h.
+struct NiftiAffine {
+  explicit NiftiAffine(const std::string& file)
+      : qform(NumberAt<int16_t>(file, 252)),
+        sform(NumberAt<int16_t>(file, 254)),
+        rows(NumberAt<std::array<float, 12>>(file, 280)) {}
+  int16_t qform;
+  int16_t sform;
+  std::array<float, 12> rows;
+};
+
+TEST_F(NiftiTest, AffineIsThatOfCoordinates) {
+  AddCoordinate("x", {0, 0.5, 1});
+  AddCoordinate("y", {4, 2});
+  AddArray(Datatype::Integer(2, true), {2, 3}, {"y", "x"});
+  const NiftiAffine affine(*Read("data.nii"));
+  EXPECT_EQ(affine.sform, 2);
+  EXPECT_EQ(affine.qform, 0);
+  EXPECT_THAT(affine.rows, ElementsAre(0.5F, 0, 0, 0, 0, -2, 0, 4, 0, 0, 1, 0));
+}
+
+TEST_F(NiftiTest, OrientationThatNobodyKnowsIsUnknown) {
+  AddArray(Datatype::Integer(2, true), {2, 3, 4});
+  EXPECT_EQ(NiftiAffine(*Read("data.nii")).sform, 0);
+  EXPECT_EQ(NiftiAffine(*Read("data.nii")).qform, 0);
+}
+
+class NiftiSourceTest : public NiftiTest {
+ protected:
+  static model::Attribute List(std::string name, const std::vector<double>& numbers) {
+    model::Attribute attribute = NumberAttribute(std::move(name), 0);
+    attribute.shape = {numbers.size()};
+    model::Value::List items;
+    for (const double number : numbers) items.emplace_back(number);
+    attribute.value = std::move(items);
+    return attribute;
+  }
+  // A store as NIfTI files are.
+  void AddImage() {
+    AddArray(Datatype::Integer(2, true), {2, 3, 4}, {"z", "y", "x"});
+    std::get<model::Group>(store_->AddGroup("/").entity).attributes = {
+        NumberAttribute("qform_code", 1),
+        NumberAttribute("sform_code", 4),
+        List("pixdim", {-1, 2, 3, 4, 0, 0, 0, 0}),
+        List("srow_x", {0, 0, 4, 10}),
+        List("srow_y", {2, 0, 0, 20}),
+        List("srow_z", {0, 3, 0, 30}),
+        List("quatern_bcd", {0.5, 0.5, 0.5}),
+        List("qoffset_xyz", {10, 20, 30}),
+        NumberAttribute("xyzt_units", 2)};
+  }
+  std::string ReadPart(Selection selection) {
+    const auto view =
+        ArrayViews().Make(MakePart(Input(), std::move(selection)), "data.nii").value();
+    std::string text(*view->size(), '\0');
+    EXPECT_THAT(view->Read(0, std::as_writable_bytes(std::span(text))), IsOk());
+    return text;
+  }
+};
+
+TEST_F(NiftiSourceTest, HeaderOfTheSourceIsKept) {
+  AddImage();
+  const std::string file = *Read("data.nii");
+  const NiftiAffine affine(file);
+  EXPECT_EQ(affine.sform, 4);
+  EXPECT_EQ(affine.qform, 1);
+  EXPECT_THAT(affine.rows, ElementsAre(0, 0, 4, 10, 2, 0, 0, 20, 0, 3, 0, 30));
+  EXPECT_EQ(NumberAt<float>(file, 76), -1);
+  EXPECT_EQ(NumberAt<float>(file, 80), 2);
+  EXPECT_EQ(NumberAt<float>(file, 256), 0.5F);
+  EXPECT_EQ(NumberAt<float>(file, 272), 20);
+  EXPECT_EQ(NumberAt<char>(file, 123), 2);
+  EXPECT_THAT(
+      ReadText("data.nhdr"),
+      HasSubstr("space: right-anterior-superior\n"
+                "space directions: (0,2,0) (0,0,3) (4,0,0)\nspace origin: (10,20,30)\n"));
+  EXPECT_THAT(ReadText("data.mhd"), HasSubstr("AnatomicalOrientation = RAI\n"));
+}
+
+TEST_F(NiftiSourceTest, PartsAreMovedWithTheirAffine) {
+  AddImage();
+  // Every second along x, backwards from the last; y from the second on; one plane.
+  const std::string file = ReadPart({{.begin = 1, .count = 1, .is_dropped = true},
+                                     {.begin = 1, .count = 2},
+                                     {.begin = 3, .count = 2, .step = -2}});
+  const NiftiAffine affine(file);
+  EXPECT_EQ(affine.sform, 4);
+  EXPECT_EQ(affine.qform, 0) << "the quaternion is of the whole image";
+  EXPECT_THAT(affine.rows, ElementsAre(0, 0, 4, 14, -4, 0, 0, 26, 0, 3, 0, 33));
+  EXPECT_EQ(NumberAt<float>(file, 80), 4);
+}
+
+TEST_F(NiftiSourceTest, UnknownOrientationOfTheSourceStaysUnknown) {
+  AddImage();
+  auto& attributes = std::get<model::Group>(store_->AddGroup("/").entity).attributes;
+  attributes = {NumberAttribute("qform_code", 0), NumberAttribute("sform_code", 0),
+                List("pixdim", {1, 2, 3, 4, 0, 0, 0, 0})};
+  const NiftiAffine affine(*Read("data.nii"));
+  EXPECT_EQ(affine.sform, 0);
+  EXPECT_EQ(affine.qform, 0);
+}
+
 TEST_F(NiftiTest, SecondVersionForLongAxes) {
   AddArray(Datatype::Integer(1, false), {32767});
   EXPECT_EQ(NumberAt<int32_t>(*Read("data.nii"), 0), 348);
@@ -301,8 +404,8 @@ struct Tiff {
       EXPECT_LT(last, tag) << "tags ascend";
       last = tag;
       Entry entry{NumberAt<uint16_t>(bytes, at + 2), Offset(at + 4), at + 4 + width};
-      const std::map<uint16_t, uint64_t> sizes = {{2, 1},  {3, 2},  {4, 4}, {12, 8},
-                                                  {13, 4}, {16, 8}, {18, 8}};
+      const std::map<uint16_t, uint64_t> sizes = {{2, 1},  {3, 2},  {4, 4},  {5, 8},
+                                                  {12, 8}, {13, 4}, {16, 8}, {18, 8}};
       if (entry.count * sizes.at(entry.type) > width) entry.place = Offset(entry.place);
       directory[tag] = entry;
     }
@@ -358,6 +461,93 @@ TEST_F(TiffTest, FourDimensionsAreFramesOfSlices) {
   AddArray(Datatype::Float32(), {2, 5, 3, 4});
   EXPECT_EQ(ReadTiff().Text(0, 270),
             "ImageJ=1.53t\nimages=10\nslices=5\nframes=2\nhyperstack=true\nloop=false\n");
+}
+
+TEST_F(TiffTest, ChannelsAreChannelsForImageJ) {
+  AddArray(Datatype::Float32(), {2, 3, 4}, {"c", "y", "x"});
+  EXPECT_EQ(ReadTiff().Text(0, 270),
+            "ImageJ=1.53t\nimages=2\nchannels=2\nhyperstack=true\nmode=grayscale\n"
+            "loop=false\n");
+  EXPECT_EQ(ReadTiff().Data(ReadTiff().directories[1]), elements_.substr(48));
+}
+
+TEST_F(TiffTest, PagesAreInTheOrderOfImageJ) {
+  AddArray(Datatype::Integer(1, false), {2, 3, 2, 2}, {"c", "z", "y", "x"});
+  const Tiff tiff = ReadTiff();
+  EXPECT_THAT(tiff.Text(0, 270), HasSubstr("images=6\nchannels=2\nslices=3\nhyperstack=true"));
+  std::string pages;
+  for (const auto& directory : tiff.directories) pages += tiff.Data(directory);
+  std::string expected;
+  for (const int page : {0, 3, 1, 4, 2, 5}) {
+    expected += elements_.substr(static_cast<size_t>(4 * page), 4);
+  }
+  EXPECT_EQ(pages, expected) << "channels change fastest";
+}
+
+TEST_F(TiffTest, PixelsHaveASize) {
+  AddCoordinate("x", {0, 0.25, 0.5, 0.75}, {TextAttribute("units", "um")});
+  AddCoordinate("y", {0, 0.5, 1}, {TextAttribute("units", "um")});
+  AddCoordinate("z", {0, 2}, {TextAttribute("units", "um")});
+  AddArray(Datatype::Float32(), {2, 3, 4}, {"z", "y", "x"});
+  const Tiff tiff = ReadTiff();
+  const auto& directory = tiff.directories[0];
+  ASSERT_TRUE(directory.contains(282));
+  EXPECT_EQ(NumberAt<uint32_t>(tiff.bytes, directory.at(282).place), 1'000'000u);
+  EXPECT_EQ(NumberAt<uint32_t>(tiff.bytes, directory.at(282).place + 4), 250'000u);
+  EXPECT_EQ(NumberAt<uint32_t>(tiff.bytes, directory.at(283).place + 4), 500'000u);
+  EXPECT_EQ(tiff.Number(0, 296), 1u);
+  EXPECT_THAT(tiff.Text(0, 270), HasSubstr("unit=micron\nspacing=                       2\n"));
+  AddCoordinate("z", {0, 2}, {TextAttribute("units", "um"), NumberAttribute("_FillValue", 2)});
+  EXPECT_THAT(ReadTiff().Text(0, 270), Not(HasSubstr("spacing=")));
+  EXPECT_EQ(ReadTiff().bytes.size(), tiff.bytes.size());
+}
+
+TEST_F(TiffTest, MapsAreBandsWithNames) {
+  AddLongitude();
+  AddLatitude();
+  AddCoordinate("time", {0, 1}, {TextAttribute("units", "days since 2000-01-31")});
+  AddArray(Datatype::Integer(2, true), {2, 3, 4}, {"time", "lat", "lon"});
+  const Tiff tiff = ReadTiff();
+  ASSERT_EQ(tiff.directories.size(), 1u) << "GIS programs see the first page only";
+  const auto& directory = tiff.directories[0];
+  EXPECT_EQ(tiff.Number(0, 277), 2u);
+  EXPECT_EQ(tiff.Number(0, 284), 2u);
+  EXPECT_FALSE(directory.contains(270));
+  for (uint64_t band = 0; band < 2; ++band) {
+    EXPECT_EQ(tiff.bytes.substr(tiff.Number(directory.at(273), band),
+                                tiff.Number(directory.at(279), band)),
+              elements_.substr(24 * band, 24));
+  }
+  EXPECT_THAT(tiff.Text(0, 42112),
+              HasSubstr("sample=\"1\" role=\"description\">2000-02-01</Item>"));
+}
+
+TEST_F(TiffTest, SystemsWithoutACodeHaveTheirParameters) {
+  AddCoordinate(
+      "x", {0, 10, 20, 30},
+      {TextAttribute("units", "m"), TextAttribute("standard_name", "projection_x_coordinate")});
+  AddCoordinate(
+      "y", {20, 10, 0},
+      {TextAttribute("units", "m"), TextAttribute("standard_name", "projection_y_coordinate")});
+  auto& crs = store_->AddArray(
+      "/crs",
+      std::make_shared<MemoryArray>(Datatype::Integer(1, true), std::vector<uint64_t>{}, "1"));
+  std::get<model::Ndarray>(crs.entity).attributes = {
+      TextAttribute("grid_mapping_name", "lambert_azimuthal_equal_area"),
+      NumberAttribute("longitude_of_projection_origin", 10),
+      NumberAttribute("latitude_of_projection_origin", 52)};
+  AddArray(Datatype::Integer(2, true), {3, 4}, {"y", "x"}).attributes = {
+      TextAttribute("grid_mapping", "crs")};
+  const Tiff tiff = ReadTiff();
+  const auto& keys = tiff.directories[0].at(34735);
+  std::map<uint64_t, uint64_t> values;
+  for (uint64_t i = 4; i < keys.count; i += 4) {
+    values[tiff.Number(keys, i)] = tiff.Number(keys, i + 3);
+  }
+  EXPECT_EQ(values[3072], 32767u);
+  EXPECT_EQ(values[3075], 10u);
+  const auto& doubles = tiff.directories[0].at(34736);
+  EXPECT_EQ(NumberAt<double>(tiff.bytes, doubles.place + 8 * values[3089]), 52);
 }
 
 TEST_F(TiffTest, NumbersOfAllKinds) {

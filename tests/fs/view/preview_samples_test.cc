@@ -301,11 +301,13 @@ TEST_F(PreviewSamplesTest, ValuesAreUnpackedAndMissingOnesAreNan) {
   EXPECT_EQ(samples->numbers[2], 60);
 }
 
-TEST_F(PreviewSamplesTest, TheFillValueOfTheStoreIsMissing) {
+TEST_F(PreviewSamplesTest, TheFillValueOfAnXarrayStoreIsMissing) {
   const std::vector<int32_t> numbers = {-9999, 0, 7};
-  AddArray(std::make_shared<MemoryArray>(Datatype::Integer(4, true), std::vector<uint64_t>{3},
-                                         RawOf(numbers)))
-      .storage.fillvalue = model::Value(model::WideInt{-9999});
+  auto& node = store_->AddArray(
+      "/t", std::make_shared<MemoryArray>(Datatype::Integer(4, true), std::vector<uint64_t>{3},
+                                          RawOf(numbers)));
+  std::get<model::Ndarray>(node.entity).storage.fillvalue = model::Value(-9999);
+  node.fill_is_missing = true;
   const auto samples = ReadSamples(PlanSamples(Input()), nullptr);
   ASSERT_THAT(samples, IsOk());
   EXPECT_TRUE(std::isnan(samples->numbers[0]));

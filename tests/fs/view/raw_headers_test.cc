@@ -37,6 +37,30 @@ TEST_F(RawHeadersTest, Envi) {
   EXPECT_THAT(ReadText("data.hdr"), Not(HasSubstr("map info"))) << "north is down";
 }
 
+TEST_F(RawHeadersTest, EnviHasZonesOfUtm) {
+  AddCoordinate("x", {600'005, 600'015, 600'025, 600'035});
+  AddCoordinate("y", {5'099'995, 5'099'985, 5'099'975});
+  const auto add = [&](const std::string& crs) {
+    AddArray(Datatype::Integer(2, true), {3, 4}, {"y", "x"}).attributes = {
+        TextAttribute("crs", crs)};
+  };
+  add("EPSG:32632");
+  EXPECT_THAT(ReadText("data.hdr"),
+              HasSubstr("map info = {UTM, 1, 1, 600000, 5100000, 10, 10, 32, North, WGS-84, "
+                        "units=Meters}\n"));
+  add("EPSG:3035");
+  EXPECT_THAT(ReadText("data.hdr"), HasSubstr("{Arbitrary, 1, 1, 600000, 5100000, 10, 10, "));
+}
+
+TEST_F(RawHeadersTest, NamesOfBandsAreTheirCoordinates) {
+  AddMapOf(Datatype::Float32());
+  AddCoordinate("level", {0, 6}, {TextAttribute("units", "hours since 2000-01-01")});
+  EXPECT_THAT(ReadText("data.vrt"), AllOf(HasSubstr("<Description>2000-01-01</Description>"),
+                                          HasSubstr("<Description>2000-01-01T06:00:00</Desc")));
+  AddCoordinate("level", {1000, 850}, {TextAttribute("units", "hPa")});
+  EXPECT_THAT(ReadText("data.vrt"), HasSubstr("<Description>level=850 hPa</Description>"));
+}
+
 TEST_F(RawHeadersTest, ListingsShowThemForPictures) {
   const auto listed = [&] {
     std::vector<std::string> names;
@@ -140,12 +164,16 @@ TEST_F(RawHeadersTest, SizeIsTheSameWhateverTheCoordinatesAre) {
 
 TEST_F(RawHeadersTest, Nrrd) {
   AddMapOf(Datatype::Float64());
-  EXPECT_EQ(
-      ReadText("data.nhdr"),
-      "NRRD0004\ncontent: t\ntype: double\ndimension: 3\nsizes: 4 3 2\n"
-      "spacings: 0.5 2 nan\naxis mins: 10 0 nan\ncenters: node node node\n"
-      "labels: \"lon\" \"lat\" \"level\"\nunits: \"degrees_east\" \"degrees_north\" \"\"\n"
-      "endian: little\nencoding: raw\ndata file: ./data.raw\n");
+  EXPECT_EQ(ReadText("data.nhdr"),
+            "NRRD0004\ncontent: t\ntype: double\ndimension: 3\nspace dimension: 2\n"
+            "space directions: (0.5,0) (0,-2) none\nspace origin: (10,60)\n"
+            "space units: \"degrees_east\" \"degrees_north\"\nsizes: 4 3 2\n"
+            "spacings: nan nan nan\naxis mins: nan nan nan\ncenters: node node node\n"
+            "labels: \"lon\" \"lat\" \"level\"\nunits: \"\" \"\" \"\"\n"
+            "endian: little\nencoding: raw\ndata file: ./data.raw\n");
+  AddLatitude({56, 58, 60});
+  EXPECT_THAT(ReadText("data.nhdr"),
+              HasSubstr("sizes: 4 3 2\nspacings: 0.5 2 nan\naxis mins: 10 56 nan\n"));
   AddArray(Datatype::Complex(16), {7});
   EXPECT_THAT(ReadText("data.nhdr"),
               AllOf(HasSubstr("type: double\ndimension: 2\nsizes: 2 7\nspacings: nan nan\n"),
@@ -161,9 +189,18 @@ TEST_F(RawHeadersTest, MetaImage) {
   AddArray(Datatype::Integer(8, true), {3, 4}, {"row", "lon"});
   EXPECT_EQ(ReadText("data.mhd"),
             "ObjectType = Image\nNDims = 2\nBinaryData = True\nBinaryDataByteOrderMSB = False\n"
-            "CompressedData = False\nOffset =                       10 0\n"
+            "CompressedData = False\nTransformMatrix =  1  0  0  1\n"
+            "Offset =                       10 0\n"
             "ElementSpacing =                      0.5 1\nDimSize = 4 3\n"
             "ElementType = MET_LONG_LONG\nElementDataFile = data.raw\n");
+  AddLongitude({11.5, 11, 10.5, 10});
+  EXPECT_THAT(ReadText("data.mhd"), HasSubstr("TransformMatrix = -1  0  0  1\n"
+                                              "Offset =                     11.5 0\n"))
+      << "coordinates that descend";
+  AddArray(Datatype::Integer(1, true), {5, 2, 3, 4});
+  EXPECT_THAT(ReadText("data.mhd"),
+              AllOf(HasSubstr("NDims = 3\n"), HasSubstr("DimSize = 4 3 10\n")))
+      << "VTK refuses four dimensions";
   AddArray(Datatype::Complex(8), {3, 4});
   EXPECT_FALSE(Has("data.mhd"));
   AddArray(Datatype::Integer(1, true), std::vector<uint64_t>(11, 1));

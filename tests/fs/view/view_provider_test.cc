@@ -354,6 +354,14 @@ TEST_F(CoordinateTest, GroupAroundAnArrayIsLoadedWhenItsNodeIsAsked) {
   EXPECT_EQ(MakeGroupAround(hierarchy_, "/", cache_), nullptr);
 }
 
+TEST(WithExtensionTest, DoesNotSayTheSameTwice) {
+  EXPECT_EQ(WithExtension("era5", "nc"), "era5.nc");
+  EXPECT_EQ(WithExtension("cells04.ome", "ome.tif"), "cells04.ome.tif");
+  EXPECT_EQ(WithExtension("cells04", "ome.tif"), "cells04.ome.tif");
+  EXPECT_EQ(WithExtension("a.nc", "nc"), "a.nc.nc");
+  EXPECT_EQ(WithExtension(".ome", "ome.tif"), ".ome.ome.tif");
+}
+
 TEST(AliasTest, NameOfTheFolderStandsForData) {
   EXPECT_EQ(ResolveAlias("t2m", "t2m.npy"), "data.npy");
   EXPECT_EQ(ResolveAlias("t2m", "t2m[0,:].raw"), "data[0,:].raw");

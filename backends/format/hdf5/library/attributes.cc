@@ -7,15 +7,25 @@
 #include "backends/base/checked.h"
 #include "backends/format/hdf5/library/element_type.h"
 #include "backends/format/hdf5/library/element_writer.h"
+#include "model/attributes.h"
 
 namespace ndlfs::backends::hdf5 {
 namespace {
 
 using model::Result;
 
-// Each value becomes a model::Value of some 80 bytes.
-constexpr uint64_t kMaxAttributeElements = 1'000'000;
-constexpr uint64_t kMaxAttributeBytes = uint64_t{64} << 20;
+constexpr uint64_t kMaxAttributeBytes = model::AttributeRoom::kMostBytes;
+
+// The values that an attribute has, once it is shown: members and texts count, too.
+uint64_t CountValues(const model::Datatype& type, uint64_t count, uint64_t bytes) {
+  switch (type.kind()) {
+    case model::Datatype::Kind::kCompound:
+    case model::Datatype::Kind::kArray:
+      return std::max(count, bytes);
+    default:
+      return count;
+  }
+}
 
 herr_t CollectName(hid_t, const char* name, const H5A_info_t*, void* data) noexcept {
   try {
@@ -56,8 +66,8 @@ class ElementBuffer {
 // The values of one attribute in the terms of AttributeInfo.
 class ValueReader {
  public:
-  ValueReader(hid_t file, ObjectIndex& index, ObjectInfo& info)
-      : file_(file), index_(index), info_(info) {}
+  ValueReader(hid_t file, ObjectIndex& index, model::AttributeRoom& room, ObjectInfo& info)
+      : file_(file), index_(index), room_(room), info_(info) {}
 
   Result<void> Read(hid_t attribute, AttributeInfo& info) {
     NDLFS_TRY(const auto file_type, Checked(H5Aget_type(attribute), "cannot read the type"));
@@ -69,9 +79,11 @@ class ValueReader {
     info.shape = extent.is_null ? std::vector<uint64_t>{0} : extent.shape;
     const auto count = CheckedProduct(info.shape);
     const auto bytes = count ? CheckedMultiply(*count, type.form.size) : std::nullopt;
-    if (!bytes || *bytes > kMaxAttributeBytes || *count > kMaxAttributeElements) {
-      return model::Limit("too many elements");
-    }
+    if (!bytes) return model::Limit("too many elements");
+    const bool is_text = type.type.kind() == model::Datatype::Kind::kString;
+    const bool is_fixed = type.type.is_fixed_size();
+    NDLFS_RETURN_IF_ERROR(room_.Take(info.name, CountValues(type.type, *count, *bytes),
+                                     is_text && is_fixed ? *bytes : 0));
     if (*count == 0) return {};
     ElementBuffer elements(type, space.get(), *count);
     NDLFS_RETURN_IF_ERROR(CheckStatus(H5Aread(attribute, type.memory.get(), elements.data()),
@@ -95,6 +107,9 @@ class ValueReader {
       NDLFS_RETURN_IF_ERROR(AppendElements(type.form, elements, count, kMaxAttributeBytes,
                                            all_elements, info.data));
     }
+    if (!info.type.is_fixed_size()) {
+      NDLFS_RETURN_IF_ERROR(room_.Take(info.name, 0, info.data.size()));
+    }
     if (references.met_dangling()) Note(info, kDanglingNote);
     if (is_rounded) Note(info, "a long double is shown as the float64 that is nearest");
     return {};
@@ -106,19 +121,21 @@ class ValueReader {
 
   const hid_t file_;
   ObjectIndex& index_;
+  model::AttributeRoom& room_;
   ObjectInfo& info_;
 };
 
 // Adds what there is to note to `info`.
 AttributeInfo ReadAttribute(hid_t file, hid_t object, const std::string& name,
-                            ObjectIndex& index, ObjectInfo& info) {
+                            ObjectIndex& index, model::AttributeRoom& room, ObjectInfo& info) {
   AttributeInfo read;
   read.name = name;
   auto attribute =
       Checked(H5Aopen(object, name.c_str(), H5P_DEFAULT), "cannot open the attribute");
   if (!attribute) {
     read.error = std::move(attribute).error();
-  } else if (auto done = ValueReader(file, index, info).Read(attribute->get(), read); !done) {
+  } else if (auto done = ValueReader(file, index, room, info).Read(attribute->get(), read);
+             !done) {
     read.error = std::move(done).error();
   }
   return read;
@@ -144,9 +161,16 @@ model::Result<std::vector<std::string>> ListAttributes(hid_t object, hid_t prope
 void ReadAttributes(hid_t file, hid_t object, const std::vector<std::string>& names,
                     const std::vector<std::string>& left_out, ObjectIndex& index,
                     ObjectInfo& info) {
+  model::AttributeRoom room;
   for (const std::string& name : names) {
     if (std::find(left_out.begin(), left_out.end(), name) != left_out.end()) continue;
-    info.attributes.push_back(ReadAttribute(file, object, name, index, info));
+    AttributeInfo read = ReadAttribute(file, object, name, index, room, info);
+    if (!read.error || read.error->code() != model::ErrorCode::kLimit) {
+      info.attributes.push_back(std::move(read));
+    } else if (!info.error) {
+      // There may be very many that do not fit: one of them is told.
+      info.error = std::move(read.error);
+    }
   }
 }
 
@@ -154,7 +178,9 @@ std::optional<std::string> ReadTextAttribute(hid_t object, const char* name) {
   if (H5Aexists(object, name) <= 0) return std::nullopt;
   ObjectIndex unused;
   ObjectInfo no_notes;
-  const AttributeInfo info = ReadAttribute(H5I_INVALID_HID, object, name, unused, no_notes);
+  model::AttributeRoom room;
+  const AttributeInfo info =
+      ReadAttribute(H5I_INVALID_HID, object, name, unused, room, no_notes);
   if (info.error || info.type.kind() != model::Datatype::Kind::kString) return std::nullopt;
   if (CheckedProduct(info.shape) != uint64_t{1}) return std::nullopt;
   std::string_view text = AsText(info.data);

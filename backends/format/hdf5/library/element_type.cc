@@ -123,7 +123,8 @@ class TypeReader {
 
  private:
   Result<ElementType> ReadClass(hid_t type, size_t bytes, int depth) {
-    switch (H5Tget_class(type)) {
+    const H5T_class_t kind = H5Tget_class(type);
+    switch (kind) {
       case H5T_INTEGER:
         return ReadInteger(type, bytes);
       case H5T_BITFIELD:
@@ -135,7 +136,7 @@ class TypeReader {
       case H5T_OPAQUE:
         return ReadOpaque(type, bytes, TakeString(H5Tget_tag(type)));
       case H5T_TIME:
-        return ReadOpaque(type, bytes, "HDF5 time");
+        return ReadTime(type, bytes);
       case H5T_REFERENCE:
         return ReadReference(type, bytes);
       case H5T_ENUM:
@@ -146,8 +147,10 @@ class TypeReader {
         return ReadVlen(type, depth);
       case H5T_ARRAY:
         return ReadArray(type, bytes, depth);
-      default:
-        return LibraryError("unknown class of type");
+      case H5T_NO_CLASS:
+        return LibraryError("class of the type");
+      default:  // such as the complex numbers of HDF5 2
+        return model::Unsupported("a type of the class {} of HDF5", static_cast<int>(kind));
     }
   }
 
@@ -195,6 +198,18 @@ class TypeReader {
     SetOrder(element, OrderOf(type));
     element.is_plain = IsWhole(type, bytes);
     NDLFS_RETURN_IF_ERROR(KeepOrder(type, element));
+    return element;
+  }
+
+  // Seconds since 1970, as PyTables writes them: 32 bits are an integer, 64 bits a float.
+  static Result<ElementType> ReadTime(hid_t type, size_t bytes) {
+    const auto order = OrderOf(type);
+    if ((bytes != 4 && bytes != 8) || !order) return ReadOpaque(type, bytes, "HDF5 time");
+    NDLFS_TRY(auto element,
+              Bytes(bytes == 4 ? Datatype::Integer(4, true) : Datatype::Float64(), type));
+    NDLFS_RETURN_IF_ERROR(
+        CheckStatus(H5Tset_order(element.memory.get(), H5T_ORDER_LE), "byte order"));
+    SetOrder(element, order);
     return element;
   }
 

@@ -61,9 +61,11 @@ struct AttributeInfo {
   std::optional<model::Error> error;
 };
 
-// What is noted where a reference is shown as null because it leads nowhere.
+// What is noted where a reference is shown as null because no path name tells what it leads to.
 inline constexpr std::string_view kDanglingNote =
-    "a reference leads to no object of the file, and is shown as null";
+    "a reference leads to no object that has a name in the file (to one without a name, as "
+    "JLD2 "
+    "writes them, or to none), and is shown as null";
 
 // Text in the elements of a file that ends before its bytes do: at the first
 // NUL, or before trailing blanks. Shown, what follows is NULs.

@@ -42,11 +42,25 @@ std::optional<uint64_t> RoomFor(const NewObject& object) {
   return CheckedProduct(object.shape, object.type.size());
 }
 
+// The one chunk that has all elements of an object that may grow; empty where there is none,
+// and for others. Their offset in the file is then that of the chunk.
+std::vector<hsize_t> GrowingChunk(const NewObject& object) {
+  if (!object.is_unlimited || !IsNewScale(object) || object.data) return {};
+  if (object.kind == ObjectKind::kDimension) return {1024};
+  constexpr uint64_t kMost = uint64_t{1} << 31;  // HDF5 has less than 4 GiB
+  const auto bytes = CheckedProduct(object.shape, object.type.size());
+  if (!object.type.is_fixed_size() || !bytes || *bytes == 0 || *bytes > kMost) return {};
+  return {object.shape.begin(), object.shape.end()};
+}
+
 // What metadata the object takes, about, rather more than less.
 uint64_t MetadataFor(const NewObject& object) {
   constexpr uint64_t kHeader = 768;
   constexpr uint64_t kEach = 160;
+  // The index of a chunk is a node of a B-tree, with room for 64.
+  constexpr uint64_t kIndex = 4096;
   uint64_t bytes = kHeader + 2 * object.name.size() + kEach * object.scales.size();
+  if (object.is_unlimited) bytes += kIndex + 1024 * object.shape.size();
   for (const NewAttribute& attribute : object.attributes) {
     bytes += kEach + attribute.name.size() + attribute.data.size();
   }
@@ -155,6 +169,7 @@ class FileWriter {
     unsigned most_compact;
     std::optional<std::vector<std::byte>> fill;
     model::Datatype type;  // of `fill`
+    std::vector<hsize_t> chunk;
     Handle id;
   };
 
@@ -227,7 +242,7 @@ class FileWriter {
     const auto is_alike = [&](const KnownProperties& known) {
       return known.kind == object.kind && known.has_data == object.data.has_value() &&
              known.most_compact == MostCompact(object) && known.fill == object.fill &&
-             (!object.fill || known.type == object.type);
+             known.chunk == GrowingChunk(object) && (!object.fill || known.type == object.type);
     };
     const auto known = std::ranges::find_if(known_properties_, is_alike);
     if (known != known_properties_.end()) return known->id.get();
@@ -235,7 +250,8 @@ class FileWriter {
     constexpr size_t kMostKnown = 16;
     if (known_properties_.size() == kMostKnown) known_properties_.clear();
     known_properties_.push_back({object.kind, object.data.has_value(), MostCompact(object),
-                                 object.fill, object.type, std::move(made)});
+                                 object.fill, object.type, GrowingChunk(object),
+                                 std::move(made)});
     return known_properties_.back().id.get();
   }
 
@@ -244,8 +260,11 @@ class FileWriter {
     // Nothing is written where elements only have room. Those of variable size the library
     // refuses to leave without a fill value.
     const bool is_real = object.kind == ObjectKind::kDataset;
+    const std::vector<hsize_t> chunk = GrowingChunk(object);
     const bool done =
-        H5Pset_layout(properties.get(), H5D_CONTIGUOUS) >= 0 &&
+        (chunk.empty() ? H5Pset_layout(properties.get(), H5D_CONTIGUOUS)
+                       : H5Pset_chunk(properties.get(), static_cast<int>(chunk.size()),
+                                      chunk.data())) >= 0 &&
         H5Pset_alloc_time(properties.get(),
                           is_real ? H5D_ALLOC_TIME_EARLY : H5D_ALLOC_TIME_LATE) >= 0 &&
         H5Pset_fill_time(properties.get(),
@@ -358,7 +377,8 @@ class FileWriter {
     if (!object.type.is_fixed_size() && !object.data && object.kind == ObjectKind::kDataset) {
       return model::BadInput("elements of variable size without data");
     }
-    NDLFS_TRY(const Handle space, SpaceOf(object.shape));
+    const bool grows = !GrowingChunk(object).empty();
+    NDLFS_TRY(const Handle space, grows ? GrowingSpace(object.shape) : SpaceOf(object.shape));
     NDLFS_TRY(const hid_t properties, DatasetProperties(object, type));
     memory_.LeaveRoom(object.kind == ObjectKind::kDataset && !object.data);
     const Handle dataset(H5Dcreate2(group, object.name.c_str(), type.id.get(), space.get(),
@@ -366,12 +386,33 @@ class FileWriter {
     memory_.LeaveRoom(false);
     if (!dataset) return LibraryError("a dataset");
     if (object.kind == ObjectKind::kDataset && !object.data) {
-      const haddr_t offset = H5Dget_offset(dataset.get());
+      const haddr_t offset =
+          grows ? OffsetOfChunk(dataset.get()) : H5Dget_offset(dataset.get());
       H5Eclear2(H5E_DEFAULT);  // it has none where there are no elements
       if (offset != HADDR_UNDEF) offsets_[i] = offset;
     }
     NDLFS_RETURN_IF_ERROR(AddScaleAttributes(i, dataset.get()));
     return NoteObject(i, dataset.get(), !object.data);
+  }
+
+  // Of the first and only one.
+  static haddr_t OffsetOfChunk(hid_t dataset) {
+    const std::vector<hsize_t> first(H5S_MAX_RANK);
+    unsigned mask = 0;
+    haddr_t address = HADDR_UNDEF;
+    hsize_t size = 0;
+    const bool found =
+        H5Dget_chunk_info_by_coord(dataset, first.data(), &mask, &address, &size) >= 0;
+    return found ? address : HADDR_UNDEF;
+  }
+
+  static Result<Handle> GrowingSpace(const std::vector<uint64_t>& shape) {
+    const std::vector<hsize_t> extent(shape.begin(), shape.end());
+    std::vector<hsize_t> most = extent;
+    most.front() = H5S_UNLIMITED;
+    return Checked(
+        H5Screate_simple(static_cast<int>(extent.size()), extent.data(), most.data()),
+        "a dataspace");
   }
 
   Result<NewType> TypeOf(const NewObject& object) {

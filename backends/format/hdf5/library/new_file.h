@@ -46,6 +46,10 @@ struct NewObject {
   std::optional<std::vector<std::byte>> data;
   // kDataset: a dimension scale. Of several dimensions, it is the scale of the first.
   bool is_scale = false;
+  // kDimension, and kDataset of fixed size that is a scale: the first dimension may grow, which
+  // is what netCDF-4 calls unlimited. Where HDF5 cannot have that, because the elements are no
+  // single chunk, it has the dimension as it is.
+  bool is_unlimited = false;
   // kDataset: for each dimension a scale before this object in the list; or empty, if the
   // dimensions have no scales. Those of a scale may be itself, and come later.
   std::vector<uint32_t> scales;

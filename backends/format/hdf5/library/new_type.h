@@ -43,7 +43,7 @@ model::Result<Handle> MakeVariableTextType();
 // Whether references are part of the type.
 bool HasReferences(const model::Datatype& type);
 
-// A hdset_reg_ref_t, which is an array; all zeros for none.
+// The bytes of a hdset_reg_ref_t; all zeros for none.
 using RegionBytes = std::array<std::byte, sizeof(hdset_reg_ref_t)>;
 
 // Gives references: the address of an object, 0 for none; and a region.

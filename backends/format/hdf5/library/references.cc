@@ -2,6 +2,7 @@
 #include "backends/format/hdf5/library/references.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <vector>
 
 #include "backends/base/checked.h"
@@ -142,7 +143,9 @@ model::Result<std::optional<References::Target>> References::Follow(
 }
 
 model::Result<std::string> References::RegionText(const hdset_reg_ref_t& reference) {
-  if (std::all_of(std::begin(reference), std::end(reference), [](auto b) { return b == 0; })) {
+  // An array, and since HDF5 1.12 a struct around one.
+  const auto* bytes = reinterpret_cast<const std::byte*>(&reference);
+  if (std::all_of(bytes, bytes + sizeof(reference), [](auto b) { return b == std::byte{}; })) {
     return "";
   }
   NDLFS_TRY(const auto target, Follow(reference));

@@ -287,6 +287,8 @@ TEST_F(CfaTest, MistakesInInstructionsAreNamed) {
   };
   EXPECT_THAT(error_with([](Terms& t) { t.data = "location: loc file: files"; }),
               HasSubstr("the term \"address\" is missing"));
+  EXPECT_THAT(error_with([](Terms& t) { t.data = "location: loc address: files shape: loc"; }),
+              HasSubstr("and \"shape\" is not known"));
   EXPECT_THAT(error_with([](Terms& t) { t.data = "location loc"; }),
               HasSubstr("expected \"term: value\", found \"location\""));
   EXPECT_THAT(error_with([](Terms& t) { t.data = "file: files file: files"; }),

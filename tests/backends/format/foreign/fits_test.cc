@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <string>
 #include <utility>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "backends/format/read_elements.h"
 #include "tests/backends/format/foreign/foreign_files.h"
 #include "tests/support/format_examples.h"
+#include "tests/support/read_array.h"
 
 namespace ndlfs::backends {
 namespace {
@@ -72,6 +74,11 @@ TEST_F(FitsTest, OtherFilesStayPlainUnlessTheyAreCalledFits) {
   EXPECT_FALSE(files_.IsStore("run.fit"));
   files_.Put("simple.txt", "SIMPLE  =                    F, and so on, and so on, and so on\n");
   EXPECT_FALSE(files_.IsStore("simple.txt"));
+  const std::string text = "SIMPLE  =                    T / conforms to the standard";
+  files_.Put("header.hdr", text + "\nBITPIX  =                  -32\nEND\n");
+  EXPECT_FALSE(files_.IsStore("header.hdr")) << "cards have no line ends";
+  files_.Put("other.hdr", text + std::string(79 - text.size(), ' ') + "\r\nBITPIX  = 8\r\n");
+  EXPECT_FALSE(files_.IsStore("other.hdr"));
   files_.Put("b.fits", "no card");
   EXPECT_TRUE(files_.IsStore("b.fits"));
   EXPECT_THAT(files_.ErrorOf("b.fits"), HasSubstr("does not begin with SIMPLE"));
@@ -167,12 +174,130 @@ TEST_F(FitsTest, RowsOfTablesAreElements) {
   EXPECT_EQ(files_.Elements("a.fits", "hdu1"), read + "abc" + read + "def");
 }
 
+std::string Descriptors(uint32_t count, uint32_t begin) {
+  return test::BigEndian(count, 4) + test::BigEndian(begin, 4);
+}
+
+// A file with one table behind an empty primary unit.
+std::string TableFile(const std::string& kind, const Cards& cards, const std::string& data) {
+  return FitsHeader({"SIMPLE  =                    T", "BITPIX  = 8", "NAXIS   = 0"}) +
+         FitsHeader(Extension(kind, 8) + cards) + Block(data);
+}
+
+TEST_F(FitsTest, ScaledFieldsAreTheirValuesAndUndefinedOnesNaN) {
+  files_.Put(
+      "a.fits",
+      TableFile(
+          "BINTABLE",
+          {"NAXIS   = 2", "NAXIS1  = 12", "NAXIS2  = 2", "PCOUNT  = 0", "GCOUNT  = 1",
+           "TFIELDS = 4", "TTYPE1  = 'a'", "TFORM1  = 'I'", "TSCAL1  = 0.5", "TZERO1  = 1.0",
+           "TTYPE2  = 'n'", "TFORM2  = 'J'", "TNULL2  = -99", "TTYPE3  = 'f'", "TFORM3  = 'E'",
+           "TTYPE4  = 'b'", "TFORM4  = '2B'", "TSCAL4  = 2.0"},
+          Numbers<int16_t>({1}, true) + Numbers<int32_t>({1}, true) +
+              Numbers<float>({1.5F}, true) + "\1\2" + Numbers<int16_t>({3}, true) +
+              Numbers<int32_t>({-99}, true) + Numbers<float>({2.5F}, true) + "\x03\xff"));
+  const double nan = std::nan("");
+  EXPECT_EQ(files_.Elements("a.fits", "hdu1"),
+            Numbers<double>({1.5, 1}) + Numbers<float>({1.5F}) + Numbers<double>({2, 4}) +
+                Numbers<double>({2.5, nan}) + Numbers<float>({2.5F}) +
+                Numbers<double>({6, 510}));
+}
+
+TEST_F(FitsTest, IntegersThatNoFloatHoldsKeepTheirNullAndSaySo) {
+  files_.Put("a.fits", TableFile("BINTABLE",
+                                 {"NAXIS   = 2", "NAXIS1  = 8", "NAXIS2  = 1", "PCOUNT  = 0",
+                                  "GCOUNT  = 1", "TFIELDS = 1", "TTYPE1  = 'k'",
+                                  "TFORM1  = 'K'", "TNULL1  = -1"},
+                                 Numbers<int64_t>({-1}, true)));
+  EXPECT_EQ(files_.Elements("a.fits", "hdu1"), Numbers<int64_t>({-1}));
+  EXPECT_THAT(files_.Load("a.fits", "hdu1")->notes, ElementsAre(HasSubstr("TNULL1: -1")));
+}
+
+TEST_F(FitsTest, ColumnsOfVariableLengthAreWhatTheHeapHas) {
+  const Cards cards = {"NAXIS   = 2",   "NAXIS1  = 18",  "NAXIS2  = 2",   "PCOUNT  = 31",
+                       "GCOUNT  = 1",   "TFIELDS = 3",   "TTYPE1  = 'V'", "TFORM1  = '1PJ(3)'",
+                       "TTYPE2  = 'n'", "TFORM2  = 'I'", "TTYPE3  = 's'", "TFORM3  = 'PA(3)'",
+                       "THEAP   = 40"};
+  const std::string rows = Descriptors(2, 0) + Numbers<int16_t>({7}, true) +
+                           Descriptors(3, 20) + Descriptors(3, 8) +
+                           Numbers<int16_t>({8}, true) + Descriptors(0, 0);
+  files_.Put("a.fits",
+             TableFile("BINTABLE", cards,
+                       rows + "GAP!" + Numbers<int32_t>({10, 20, 1, 2, 3}, true) + "abc"));
+  const auto node = files_.Load("a.fits", "hdu1");
+  ASSERT_TRUE(node->source) << node->error->message();
+  EXPECT_EQ(node->array().type.members()[0].type,
+            model::Datatype::Vlen(model::Datatype::Integer(4, true)));
+  const auto stream = test::ReadChunk(*node->source, std::vector<uint64_t>{0});
+  ASSERT_TRUE(stream) << stream.error().message();
+  EXPECT_EQ(stream->substr(3 * sizeof(uint64_t)),
+            Numbers<uint32_t>({2, 10, 20}) + Numbers<int16_t>({7}) + Numbers<uint32_t>({3}) +
+                "abc" + Numbers<uint32_t>({3, 1, 2, 3}) + Numbers<int16_t>({8}) +
+                Numbers<uint32_t>({0}));
+  for (const auto& [count, begin] : std::vector<std::pair<uint32_t, uint32_t>>{
+           {9, 0}, {2, 24}, {1, 0xffffffff}, {0xffffffff, 0}}) {
+    files_.Put("a.fits", TableFile("BINTABLE", cards,
+                                   Descriptors(count, begin) + rows.substr(8) + "GAP!" +
+                                       std::string(23, 'x')));
+    const auto damaged = files_.Load("a.fits", "hdu1");
+    const auto read = test::ReadChunk(*damaged->source, std::vector<uint64_t>{0});
+    ASSERT_FALSE(read);
+    EXPECT_THAT(read.error().message(), HasSubstr("beyond the heap"));
+  }
+}
+
+TEST_F(FitsTest, FieldsOfTextTablesAreNumbersAndTexts) {
+  const Cards cards = {"NAXIS   = 2",    "NAXIS1  = 20",   "NAXIS2  = 3",      "PCOUNT  = 0",
+                       "GCOUNT  = 1",    "TFIELDS = 4",    "TTYPE1  = 'n'",    "TFORM1  = 'I4'",
+                       "TBCOL1  = 1",    "TTYPE2  = 'x'",  "TFORM2  = 'F6.2'", "TBCOL2  = 6",
+                       "TTYPE3  = 's'",  "TFORM3  = 'A3'", "TBCOL3  = 13",     "TTYPE4  = 'm'",
+                       "TFORM4  = 'I4'", "TBCOL4  = 17",   "TNULL4  = '-'"};
+  files_.Put("a.fits", TableFile("TABLE   ", cards,
+                                 "   1   1.50 ab    7 "
+                                 "  20  1.5D2 cde   - "
+                                 "        150      -12"));
+  const std::string elements = files_.Elements("a.fits", "hdu1");
+  const double nan = std::nan("");
+  EXPECT_EQ(elements, Numbers<int32_t>({1}) + Numbers<double>({1.5}) + "ab " +
+                          Numbers<double>({7}) + Numbers<int32_t>({20}) +
+                          Numbers<double>({150}) + "cde" + Numbers<double>({nan}) +
+                          Numbers<int32_t>({0}) + Numbers<double>({1.5}) + "   " +
+                          Numbers<double>({-12}));
+  files_.Put("a.fits", TableFile("TABLE   ", cards, std::string(60, 'x')));
+  EXPECT_FALSE(ReadElements(*files_.Load("a.fits", "hdu1")->source, 1 << 20));
+}
+
+TEST_F(FitsTest, TableWithoutColumnsIsAnArrayWithoutElements) {
+  files_.Put("a.fits",
+             TableFile("BINTABLE",
+                       {"NAXIS   = 2", "NAXIS1  = 0", "NAXIS2  = 0", "PCOUNT  = 0",
+                        "GCOUNT  = 1", "TFIELDS = 0", "EXTNAME = 'E'", "KIND    = 'what'"},
+                       ""));
+  EXPECT_THAT(files_.ShapeOf("a.fits", "E"), ElementsAre(0));
+  EXPECT_EQ(files_.Elements("a.fits", "E"), "");
+  EXPECT_EQ(files_.AttributeOf("a.fits", "E", "KIND"), model::Value("what"));
+}
+
 TEST_F(FitsTest, OtherUnitsSayWhyTheyAreNotShown) {
   const std::string empty =
       FitsHeader({"SIMPLE  =                    T", "BITPIX  = 8", "NAXIS   = 0"});
   const Cards table = {"NAXIS   = 2", "NAXIS1  = 8", "NAXIS2  = 2"};
   const std::vector<std::pair<Cards, std::string>> cases = {
-      {Extension("TABLE   ", 8) + table, "an extension \"TABLE\""},
+      {Extension("FOREIGN ", 8) + table, "an extension \"FOREIGN\""},
+      {Extension("TABLE   ", 8) + table, "NAXIS1, NAXIS2 and TFIELDS"},
+      {Extension("TABLE   ", 8) + table + Cards{"TFIELDS = 1", "TFORM1  = 'I8'"}, "TBCOL1:"},
+      {Extension("TABLE   ", 8) + table + Cards{"TFIELDS = 1", "TFORM1  = 'I8'", "TBCOL1  = 2"},
+       "more than the 8 bytes of a row"},
+      {Extension("BINTABLE", 8) + table + Cards{"TFIELDS = 1", "TFORM1  = '2PJ'"}, "TFORM1:"},
+      {Extension("BINTABLE", 8) + table +
+           Cards{"TFIELDS = 1", "TFORM1  = 'M'", "TSCAL1  = 2.0", "NAXIS1  = 8"},
+       "complex numbers that are scaled"},
+      {Extension("BINTABLE", 8) + table +
+           Cards{"TFIELDS = 1", "TFORM1  = 'J'", "TZERO1  = 1.0", "TZERO1  = 2.0"},
+       "two cards \"TZERO1\" that differ"},
+      {Extension("BINTABLE", 8) + table +
+           Cards{"TFIELDS = 1", "TFORM1  = '1PB'", "ZTABLE  =                    T"},
+       "a table that is compressed"},
       {Extension("BINTABLE", 8) + table + Cards{"TFIELDS = 1000000"}, "1000000 columns"},
       {Extension("BINTABLE", 8) + table + Cards{"TFIELDS = 1", "TFORM1  = '9A'"},
        "more than the 8 bytes of a row"},
@@ -202,10 +327,6 @@ const Cards kTiles = {"NAXIS   = 2",        "NAXIS1  = 8",
 const Cards kRice = {"ZCMPTYPE= 'RICE_1'", "ZBITPIX = 16", "ZNAME1  = 'BYTEPIX'",
                      "ZVAL1   = 2"};
 
-std::string Descriptors(uint32_t count, uint32_t begin) {
-  return test::BigEndian(count, 4) + test::BigEndian(begin, 4);
-}
-
 class FitsTilesTest : public FitsTest {
  protected:
   void PutTiles(const Cards& cards, const std::string& table) {
@@ -233,6 +354,11 @@ TEST_F(FitsTilesTest, TilesAreDecoded) {
   EXPECT_EQ(files_.Elements("a.fits", "hdu1"), Numbers<uint16_t>({33026, 33026, 32766, 32766}));
   PutTiles({"ZCMPTYPE= 'NOCOMPRESS'", "ZBITPIX = 16"}, good_);
   EXPECT_EQ(files_.Elements("a.fits", "hdu1"), Numbers<int16_t>({258, 0, -2, 0}));
+}
+
+TEST_F(FitsTilesTest, ParametersThatAreNotKnownAreRefused) {
+  EXPECT_THAT(ErrorOf(kRice + Cards{"ZNAME2  = 'ROTATE'", "ZVAL2   = 1"}, good_),
+              HasSubstr("ZNAME2: the field \"ROTATE\" is not known"));
 }
 
 TEST_F(FitsTilesTest, DescriptorsBeyondTheHeapAreRefused) {

@@ -131,6 +131,29 @@ TEST_F(MetaImageTest, LongHasFourBytes) {
   EXPECT_EQ(files_.Load("a.mha", "a")->array().type, model::Datatype::Integer(4, true));
 }
 
+TEST_F(MetaImageTest, FieldsThatDescribeMayBeRepeatedAndUnknown) {
+  files_.Put("a.mha", header_ +
+                          "NDims = 2\nKinds = domain domain\nKinds = domain\n"
+                          "MyOwn = 7\nStride = 0\nElementDataFile = LOCAL\n" +
+                          Numbers(kForeignNumbers));
+  EXPECT_EQ(files_.Elements("a.mha", "a"), Numbers(kForeignNumbers));
+}
+
+TEST_F(MetaImageTest, NumbersMayBeText) {
+  files_.Put("a.mha", Replace(header_, "BinaryData = True", "BinaryData = False") +
+                          "ElementDataFile = LOCAL\n-1 2 -3\n4 -5 600\n");
+  EXPECT_EQ(files_.Elements("a.mha", "a"), Numbers(kForeignNumbers));
+}
+
+TEST_F(MetaImageTest, IntensityIsALinearFunction) {
+  files_.Put("a.mha", header_ +
+                          "ElementToIntensityFunctionSlope = 0.5\n"
+                          "ElementToIntensityFunctionOffset = -3\nElementDataFile = LOCAL\n" +
+                          Numbers(kForeignNumbers));
+  EXPECT_EQ(files_.AttributeOf("a.mha", "a", "scale_factor"), model::Value(0.5));
+  EXPECT_EQ(files_.AttributeOf("a.mha", "a", "add_offset"), model::Value(-3.0));
+}
+
 TEST_F(MetaImageTest, OtherFilesOfThatNameStayPlain) {
   files_.Put("a.mhd", "density and velocity of a magnetohydrodynamic flow\n");
   EXPECT_FALSE(files_.IsStore("a.mhd"));
@@ -150,10 +173,14 @@ TEST_F(MetaImageTest, RefusesWhatItCannotRead) {
        {Replace(header_, "Image", "Scene") + local, "ObjectType: \"Scene\""},
        {header_, "there is no ElementDataFile"},
        {header_ + local, "bytes, the header needs"},
-       {header_ + "NDims = 2\n" + local, "more than one line \"NDims\""},
+       {header_ + "NDims = 3\n" + local, "two fields \"NDims\": \"2\" and \"3\""},
+       {header_ + "ElementSkip = 4\n" + local, "the field \"ElementSkip\" is not known"},
+       {header_ + "RowStride = 4\n" + local, "the field \"RowStride\" is not known"},
+       {header_ + "ElementToIntensityFunctionSlope = x\n" + local,
+        "ElementToIntensityFunctionSlope:"},
        {header_ + "ElementNumberOfChannels = 0\n" + local, "ElementNumberOfChannels:"},
        {header_ + "ElementNumberOfChannels = 4294967296\n" + local, "ElementNumberOfChannels:"},
-       {Replace(header_, "BinaryData = True", "BinaryData = False") + local, "numbers as text"},
+       {Replace(header_, "BinaryData = True", "BinaryData = False") + local, "of text for 6"},
        {header_ + "HeaderSize = -2\n" + local, "HeaderSize:"},
        {header_ + "HeaderSize = 9000000000000000000\n" + local, "the header needs"},
        {header_ + "CompressedData = True\nCompressedDataSize = 1e300\n" + local,
@@ -202,6 +229,66 @@ TEST_F(EnviTest, DimensionsAreInTheOrderOfTheFile) {
   }
 }
 
+// The numbers 0 to 23, with bytes of frames before and behind each.
+std::string InFrames(size_t major, size_t minor, size_t items, const std::string& major_before,
+                     const std::string& major_behind, const std::string& minor_before,
+                     const std::string& minor_behind) {
+  std::string file;
+  int16_t number = 0;
+  for (size_t i = 0; i < major; ++i) {
+    file += major_before;
+    for (size_t j = 0; j < minor; ++j) {
+      file += minor_before;
+      for (size_t k = 0; k < items; ++k) file += Numbers<int16_t>({number++}, true);
+      file += minor_behind;
+    }
+    file += major_behind;
+  }
+  return file;
+}
+
+TEST_F(EnviTest, BytesOfFramesAreSkipped) {
+  std::vector<int16_t> all;
+  for (int16_t i = 0; i < 24; ++i) all.push_back(i);
+  const std::string header = Replace(header_, "bands = 1", "bands = 4") + "header offset = 1\n";
+  struct Case {
+    std::string interleave;
+    size_t major, minor, items;
+  };
+  for (const Case& c : {Case{"bsq", 4, 2, 3}, Case{"bil", 2, 4, 3}, Case{"bip", 2, 3, 4}}) {
+    const std::string interleave = "interleave = " + c.interleave + "\n";
+    files_.Put("a", "?" + InFrames(c.major, c.minor, c.items, "PPPPPPPP", "SSSS", "", ""));
+    files_.Put("a.hdr", header + interleave + "major frame offsets = {8, 4}\n");
+    EXPECT_EQ(files_.Elements("a.hdr", "a"), Numbers(all)) << c.interleave;
+    files_.Put("a", "?" + InFrames(c.major, c.minor, c.items, "PP", "", "mmm", "n"));
+    files_.Put("a.hdr", header + interleave +
+                            "major frame offsets = {2,0}\nminor frame offsets = { 3 , 1 }\n");
+    EXPECT_EQ(files_.Elements("a.hdr", "a"), Numbers(all)) << c.interleave;
+  }
+}
+
+TEST_F(EnviTest, FramesOfASingleBandAreThoseOfTheFile) {
+  const std::vector<int16_t> six = {0, 1, 2, 3, 4, 5};
+  const std::string frames = "major frame offsets = {2, 1}\nminor frame offsets = {1, 0}\n";
+  files_.Put("a", InFrames(1, 2, 3, "PP", "S", "m", ""));
+  files_.Put("a.hdr", header_ + "interleave = bsq\n" + frames);
+  EXPECT_EQ(files_.Elements("a.hdr", "a"), Numbers(six));
+  files_.Put("a", InFrames(2, 1, 3, "PP", "S", "m", ""));
+  files_.Put("a.hdr", header_ + "interleave = bil\n" + frames);
+  EXPECT_EQ(files_.Elements("a.hdr", "a"), Numbers(six));
+  files_.Put("a", InFrames(2, 3, 1, "PP", "S", "m", ""));
+  files_.Put("a.hdr", header_ + "interleave = bip\n" + frames);
+  EXPECT_EQ(files_.Elements("a.hdr", "a"), Numbers(six));
+}
+
+TEST_F(EnviTest, OwnFieldsOfProgramsAreNoObstacle) {
+  files_.Put("a", Numbers(kForeignNumbers, true));
+  files_.Put("a.hdr", header_ +
+                          "frame rate = 30\ndata offset values = {1}\nshift = 3\n"
+                          "minor frame offsets = 0\n");
+  EXPECT_EQ(files_.Elements("a.hdr", "a"), Numbers(kForeignNumbers));
+}
+
 TEST_F(EnviTest, MapAndWavelengthsAreCoordinates) {
   files_.Put("a", std::string(24, '\1'));
   files_.Put("a.hdr", Replace(header_, "bands = 1", "bands = 2") +
@@ -244,6 +331,15 @@ TEST_F(EnviTest, RefusesWhatItCannotRead) {
        {Replace(header_, "bands = 1", "bands = 2\ninterleave = tiled"),
         "interleave: \"tiled\""},
        {header_ + "header offset = -1\n", "header offset: \"-1\""},
+       {header_ + "major frame offsets = {1, 2, 3}\n", "major frame offsets: expected two"},
+       {header_ + "minor frame offsets = {-1, 0}\n", "minor frame offsets: expected two"},
+       {header_ + "major frame offsets = {9223372036854775807, 9223372036854775807}\n",
+        "more data than any file"},
+       {header_ + "major frame offsets = {1, 1}\nfile compression = 1\n", "frame offsets in"},
+       {header_ + "line skip = 7\n", "the field \"line skip\" is not known"},
+       {header_ + "read procedures = {a, b}\n", "the field \"read procedures\" is not known"},
+       {header_ + "lines = 3\n", "two fields \"lines\""},
+       {header_ + "file type = ENVI Meta File\n", "file type: \"ENVI Meta File\""},
        {header_ + "header offset = 18446744073709551615\n", "more data than any file"},
        {"ENVI\n" + std::string(2 << 20, 'x'), "header of more than"}});
 }
@@ -275,6 +371,15 @@ TEST_F(BovTest, CellsHaveTheirPlaceInTheMiddle) {
   EXPECT_THAT(files_.Coordinates("a.bov", "y"), ElementsAre(20, 24));
 }
 
+TEST_F(BovTest, BytesArePartsOfARange) {
+  files_.Put("a.raw", std::string("\0\x33\xff\0\0\0", 6));
+  files_.Put("a.bov", Replace(header_, "SHORT", "BYTE") +
+                          "VARIABLE_MIN: 10\nVARIABLE_MAX: 520\n"
+                          "BRICK X_AXIS: 1 0 0\nDATA_BRICKLETS: 3 1 1\nDIVIDE_BRICK: true\n");
+  EXPECT_EQ(files_.AttributeOf("a.bov", "a", "scale_factor"), model::Value(2.0));
+  EXPECT_EQ(files_.AttributeOf("a.bov", "a", "add_offset"), model::Value(10.0));
+}
+
 TEST_F(BovTest, OtherFilesOfThatNameStayPlain) {
   files_.Put("a.bov", "Bos taurus: a list of the animals of a farm\n");
   EXPECT_FALSE(files_.IsStore("a.bov"));
@@ -293,6 +398,9 @@ TEST_F(BovTest, RefusesWhatItCannotRead) {
        {Replace(header_, "a.raw", "../../b"), "outside of the source"},
        {Replace(header_, "a.raw", "none"), "there is no data file"},
        {header_ + "BYTE_OFFSET: x\n", "BYTE_OFFSET:"},
+       {header_ + "ROW_PADDING: 4\n", "the field \"ROW_PADDING\" is not known"},
+       {header_ + "HAS_BOUNDARY: true\n", "bricks that overlap"},
+       {header_ + "DATA_BRICKLETS: 3 1 1\n", "bricks in several files or pieces"},
        {header_ + "DATA_COMPONENTS: 100000\n", "DATA_COMPONENTS:"}});
 }
 

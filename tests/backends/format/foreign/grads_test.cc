@@ -125,6 +125,43 @@ TEST_F(GradsTest, FileOfATemplateMayHaveSeveralTimes) {
   EXPECT_EQ(files_.Elements("a.ctl", "t"), T(0) + T(1) + T(2));
 }
 
+TEST_F(GradsTest, ProjectedGridsAreShownAsTheFileHasThem) {
+  files_.Put("a.ctl", Replace(Replace(kDescriptor, "XDEF 3", "XDEF 30"), "TITLE",
+                              "PDEF 3 2 lcc 25 -95 1 1 25 25 -95 40000 40000\nTITLE"));
+  files_.Put("a.dat", Numbers(Range(0, 36)));
+  EXPECT_THAT(files_.ShapeOf("a.ctl", "p"), ElementsAre(2, 2, 3));
+  EXPECT_EQ(files_.Elements("a.ctl", "p"), P(0) + P(1));
+  EXPECT_THAT(files_.Open("a.ctl").value()->List("/").value(),
+              ElementsAre("lev", "p", "t", "time"));
+  EXPECT_EQ(files_.AttributeOf("a.ctl", "", "PDEF"),
+            model::Value("3 2 lcc 25 -95 1 1 25 25 -95 40000 40000"));
+}
+
+TEST_F(GradsTest, MembersOfAnEnsembleFollowEachOtherOrHaveFiles) {
+  const std::string one = T(0) + P(0) + T(1) + P(1);
+  const std::string other = T(2) + P(2) + T(3) + P(3);
+  files_.Put("a.dat", one + other);
+  for (const char* members :
+       {"EDEF 2 NAMES a\n b\n", "EDEF 2\na 2 06Z30DEC1999\n b 2 06Z30DEC1999\nENDEDEF\n"}) {
+    files_.Put("a.ctl", Replace(kDescriptor, "VARS", members + std::string("VARS")));
+    EXPECT_THAT(files_.ShapeOf("a.ctl", "t"), ElementsAre(2, 2, 2, 2, 3)) << members;
+    EXPECT_EQ(files_.Elements("a.ctl", "t"), T(0) + T(1) + T(2) + T(3)) << members;
+    EXPECT_EQ(files_.Elements("a.ctl", "p"), P(0) + P(1) + P(2) + P(3)) << members;
+  }
+  files_.Put("m_a.dat", one);
+  files_.Put("m_b.dat", other);
+  files_.Put("a.ctl", Replace(Replace(Replace(kDescriptor, "a.dat", "m_%e.dat"),
+                                      "little_endian", "template"),
+                              "VARS", "EDEF 2 NAMES a b\nVARS"));
+  EXPECT_EQ(files_.Elements("a.ctl", "p"), P(0) + P(1) + P(2) + P(3));
+  files_.Put("a.ctl", Replace(Replace(Replace(kDescriptor, "a.dat", "%e_%d2.dat"),
+                                      "little_endian", "template"),
+                              "VARS", "EDEF 2 NAMES a b\nVARS"));
+  EXPECT_THAT(files_.ErrorOf("a.ctl"), HasSubstr("members in several files each"));
+  files_.Put("a.ctl", Replace(kDescriptor, "VARS", "EDEF 1 NAMES a\nVARS"));
+  EXPECT_THAT(files_.ShapeOf("a.ctl", "p"), ElementsAre(2, 2, 3));
+}
+
 TEST_F(GradsTest, AbsentFileIsAnErrorWithoutATemplate) {
   EXPECT_THAT(ErrorOf(kDescriptor), HasSubstr("there is no data file \"a.dat\""));
 }
@@ -160,9 +197,19 @@ TEST_F(GradsTest, RefusesWhatItCannotRead) {
       {with("^a.dat", "^../../a.dat"), "outside of the source"},
       {with("^a.dat", "/etc/passwd"), "outside of the source"},
       {with("DSET ^a.dat", "DSET"), "DSET names no file"},
-      {with("little_endian", "template\nEDEF 2 NAMES 1 2"), "ensembles"},
+      {with("little_endian", "template\nEDEF 2 NAMES 1 2"), "the header needs"},
+      {with("little_endian", "zrev\nEDEF 0 NAMES"), "EDEF: 0 members"},
+      {with("little_endian", "zrev\nEDEF 99999999 NAMES"), "EDEF: 99999999 members"},
+      {with("little_endian", "zrev\nEDEF 2\na 2 00Z01JAN2000\nb 3 00Z01JAN2000\nENDEDEF"),
+       "members of different times"},
+      {with("little_endian", "zrev\nEDEF 2\na 3 00Z01JAN2000\nb 3 00Z01JAN2000\nENDEDEF"),
+       "members of other times"},
+      {with("little_endian", "zrev\nEDEF 3\na 2 x\nENDEDEF"), "fewer than 3 members"},
+      {with("little_endian", "cray_32bit_ieee"), "OPTIONS: the field \"cray_32bit_ieee\""},
+      {with("TITLE", "HEADERBYTES 4\nTITLE"), "the field \"headerbytes\" is not known"},
       {with("little_endian", "sequential\nFILEHEADER 4"), "headers between records"},
-      {with("TITLE", "PDEF 10 10 nps 1 2 3 4\nTITLE"), "pdef"},
+      {with("TITLE", "PDEF 10 10 nps 1 2 3 4\nTITLE"), "the header needs"},
+      {with("TITLE", "PDEF 0 10 nps 1 2 3 4\nTITLE"), "PDEF: no columns or rows"},
       {Replace(with("a.dat", "%y4%q9.dat"), "little_endian", "template"), "\"%q9\""},
       {Replace(with("a.dat", "%"), "little_endian", "template"), "in the name of files"},
       {Replace(with("TDEF 2", "TDEF 4000000000"), "little_endian", "template"),

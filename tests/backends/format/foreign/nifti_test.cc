@@ -136,6 +136,25 @@ TEST_F(NiftiTest, TimesBeginAtTheirOffset) {
   EXPECT_EQ(files_.AttributeOf("a.nii", "x", "units"), model::Value("mm"));
 }
 
+TEST_F(NiftiTest, LongVectorsOfFreeSurferHaveTheirLengthElsewhere) {
+  NiftiHeader header;
+  header.Put<int16_t>(40, {4, -1, 1, 1, 2}).Put<int32_t>(144, {3});
+  files_.Put("a.nii", header.bytes() + Numbers(kNiftiNumbers));
+  EXPECT_THAT(files_.ShapeOf("a.nii", "a"), ElementsAre(2, 1, 1, 3));
+  EXPECT_EQ(files_.Elements("a.nii", "a"), Numbers(kNiftiNumbers));
+  EXPECT_THAT(ErrorOf(header.Put<int32_t>(144, {0})), HasSubstr("dim[1]: -1"));
+  files_.Put("b.nii", NiftiHeader().Put<int16_t>(40, {3, 27307, 1, 6}).bytes() +
+                          std::string(2 * 163842, '\1'));
+  EXPECT_THAT(files_.ShapeOf("b.nii", "b"), ElementsAre(1, 1, 163842));
+}
+
+TEST_F(NiftiTest, BitsThatContradictTheTypeAreNoted) {
+  files_.Put("a.nii", NiftiHeader().Put<int16_t>(72, {8}).bytes() + Numbers(kNiftiNumbers));
+  EXPECT_EQ(files_.Elements("a.nii", "a"), Numbers(kNiftiNumbers));
+  const auto root = files_.Open("a.nii").value()->Load("/").value();
+  EXPECT_THAT(root->notes, ElementsAre(HasSubstr("bitpix is 8")));
+}
+
 TEST_F(NiftiTest, RefusesWhatItCannotRead) {
   const std::vector<std::pair<NiftiHeader, std::string>> cases = {
       {NiftiHeader().Put<int16_t>(40, {0}), "dim[0]: expected 1 to 7, found 0"},

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "backends/format/foreign/foreign.h"
+#include "backends/format/read_elements.h"
 #include "tests/backends/format/foreign/foreign_files.h"
 #include "tests/support/replace.h"
 
@@ -157,6 +158,24 @@ TEST_F(NrrdTest, FieldsAndKeysAreAttributes) {
   EXPECT_EQ(files_.AttributeOf("a.nrrd", "", "sizes"), model::Value("3 2"));
 }
 
+TEST_F(NrrdTest, NumbersAsTextNeedNoByteOrder) {
+  const std::string header = Replace(Replace(kHeader, "raw", "ASCII"), "endian: little\n", "");
+  files_.Put("a.nrrd", header + "\n-1 2 -3,\n4\t-5\r\n600\n");
+  EXPECT_EQ(files_.Elements("a.nrrd", "a"), Numbers(kNrrdNumbers));
+  files_.Put("a.nrrd",
+             Replace(Replace(kHeader, "raw", "text"), "little", "") + "\n-1 2 -3 4 -5 600");
+  EXPECT_EQ(files_.Elements("a.nrrd", "a"), Numbers(kNrrdNumbers)) << "an empty endian";
+  files_.Put("a.nrrd", Replace(header, "short", "double") + "\n1 2 nan 1e3 -.5 6\n");
+  EXPECT_EQ(files_.Elements("a.nrrd", "a").size(), 48u);
+  for (const std::string wrong :
+       {"1 2 3 4 5 70000", "1 2 3 4 5 x", "1 2 3 4 5 6.5", "1 2 3 4 5       "}) {
+    files_.Put("a.nrrd", header + "\n" + wrong);
+    EXPECT_FALSE(ReadElements(*files_.Load("a.nrrd", "a")->source, 1 << 20)) << wrong;
+  }
+  EXPECT_THAT(files_.ArrayErrorOf("a.nrrd", "a", {.max_chunk_size = 8}),
+              HasSubstr("limit of 8"));
+}
+
 TEST_F(NrrdTest, RefusesHeadersThatMakeNoSense) {
   const std::vector<std::pair<std::string, std::string>> cases = {
       {Replace(kHeader, "dimension: 2", "dimension: 1000000"), "dimension: expected 1 to 16"},
@@ -165,7 +184,8 @@ TEST_F(NrrdTest, RefusesHeadersThatMakeNoSense) {
       {Replace(kHeader, "sizes: 3 2", "sizes: 3 -2"), "sizes:"},
       {Replace(kHeader, "short", "quaternion"), "type: \"quaternion\""},
       {Replace(kHeader, "endian: little\n", ""), "endian: expected little or big"},
-      {kHeader + "type: int\n", "more than one field \"type\""},
+      {kHeader + "type: int\n", "two fields \"type\": \"short\" and \"int\""},
+      {kHeader + "bit order: msb\n", "the field \"bit order\" is not known"},
       {kHeader + "no colon here\n", "neither a field nor a key"},
   };
   for (const auto& [header, error] : cases) {
@@ -181,13 +201,14 @@ TEST_F(NrrdTest, RefusesDataThatAreNotThere) {
       {kHeader + "data file: none.raw\n", "there is no data file \"none.raw\""},
       {kHeader + "data file: ../../a.raw\n", "outside of the source"},
       {kHeader + "data file: /etc/passwd\n", "outside of the source"},
-      {kHeader + "data file: .\n", "outside of the source"},
+      {kHeader + "data file: .\n", "is no path of a file"},
       {kHeader + "\n" + "short", "80 bytes, the header needs 87"},
       {kHeader + "byte skip: 9223372036854775807\n\n", "the header needs"},
       {kHeader + "byte skip: -2\n\n", "byte skip:"},
       {kHeader + "line skip: 5\n\nno more lines", "fewer than 5 lines"},
       {Replace(kHeader, "sizes: 3 2", "sizes: 4294967296 4294967296") + "\n", "too many"},
-      {Replace(kHeader, "raw", "ascii") + "\n1 2 3 4 5 6\n", "numbers as text"},
+      {Replace(kHeader, "raw", "hex") + "\n0102\n", "hexadecimal digits"},
+      {Replace(kHeader, "raw", "ascii") + "\n1 2\n", "of text for 6 numbers"},
       {Replace(kHeader, "raw", "zrl") + "\n", "encoding: \"zrl\""},
       {kHeader + "data file: LIST\n", "0 data files for 2 places"},
       {kHeader + "data file: LIST\na\nb\nc\n", "3 data files for 2 places"},

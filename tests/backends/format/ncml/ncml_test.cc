@@ -6,6 +6,7 @@
 
 #include <cstring>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "backends/detection.h"
@@ -188,6 +189,95 @@ TEST_F(NcmlTest, TimesWithDifferentUnitsAreConvertedWhereTheDocumentSaysSo) {
   EXPECT_EQ(TextOf(*time, "long_name"), "t");
 }
 
+TEST_F(NcmlTest, ValuesOfAVariableOfTheFilesTakeItsTypeAndShape) {
+  const auto time =
+      Load(Document("<variable name=\"time\"><values>0 31 59 90</values></variable>" +
+                    Existing(kTwo)),
+           "/time");
+  EXPECT_THAT(Values<int32_t>(*time), ElementsAre(0, 31, 59, 90));
+  EXPECT_EQ(TextOf(*time, "units"), "days since 2000-01-01");
+  EXPECT_TRUE(std::holds_alternative<model::DimCoord>(time->entity));
+  const auto sst = Load(Document("<variable name=\"sst\"><values>1 2 3 4</values></variable>",
+                                 " location=\"days/a.ndl.yaml\""),
+                        "/sst");
+  EXPECT_THAT(Values<int32_t>(*sst), ElementsAre(1, 2, 3, 4));
+  EXPECT_EQ(sst->array().shape.size(), 2u);
+  const auto wrong = Load(Document("<variable name=\"sst\"><values>1 2 3</values></variable>",
+                                   " location=\"days/a.ndl.yaml\""),
+                          "/sst");
+  EXPECT_EQ(wrong->source, nullptr);
+  EXPECT_THAT(wrong->error->message(), HasSubstr("3 values for the shape [2, 2]"));
+  const auto halves =
+      Load(Document("<variable name=\"level\"><values>1 2.5</values></variable>",
+                    " location=\"days/a.ndl.yaml\""),
+           "/level");
+  EXPECT_THAT(halves->error->message(), HasSubstr("2.5 is no int8"));
+  const auto none = Load(Document("<variable name=\"new\"><values>1 2</values></variable>",
+                                  " location=\"days/a.ndl.yaml\""),
+                         "/new");
+  EXPECT_THAT(none->error->message(), HasSubstr("no file has the array"));
+}
+
+TEST_F(NcmlTest, ACoordinateThatJoinNewMakesMayBeDeclaredWithoutAShape) {
+  source_->Put("days/b.ndl.yaml", Part(0));
+  const auto run =
+      Load(Document("<variable name=\"run\" type=\"int\"><values>7 9</values></variable>" +
+                    New(kTwo)),
+           "/run");
+  EXPECT_THAT(Values<int32_t>(*run), ElementsAre(7, 9));
+  EXPECT_TRUE(std::holds_alternative<model::DimCoord>(run->entity));
+}
+
+TEST_F(NcmlTest, ValuesMayHaveSeparatorsAndSeveralDimensions) {
+  const std::string document = Document(
+      "<attribute name=\"a\" type=\"int\" separator=\",\" value=\"1,2, 3\"/><dimension "
+      "name=\"n\" "
+      "length=\"3\"/><variable name=\"v\" type=\"double\" shape=\"n\"><values "
+      "separator=\",\">1, 2,3\n</values></variable><variable name=\"w\" type=\"int\" shape=\"2 "
+      "n\"><values>1 2 3 4 5 6</values></variable><variable name=\"u\" type=\"int\" "
+      "shape=\"3\"><values>1 2 3</values></variable>");
+  EXPECT_THAT(Values<double>(*Load(document, "/v")), ElementsAre(1, 2, 3));
+  EXPECT_THAT(model::NumbersOf(Load(document, "/")->attributes(), "a"), ElementsAre(1, 2, 3));
+  const auto w = Load(document, "/w");
+  EXPECT_THAT(Values<int32_t>(*w), ElementsAre(1, 2, 3, 4, 5, 6));
+  EXPECT_THAT(w->array().dimension_names, ElementsAre("", "n"));
+  const auto u = Load(document, "/u");
+  EXPECT_THAT(Values<int32_t>(*u), ElementsAre(1, 2, 3));
+  EXPECT_TRUE(u->array().dimension_names.empty()) << "3 is a length";
+}
+
+TEST_F(NcmlTest, WhatIsRemovedOrRenamedIsNotShownUnderItsName) {
+  const auto store = Open(Document(
+      "<remove type=\"attribute\" name=\"title\"/><remove type=\"variable\" name=\"level\"/>"
+      "<variable name=\"temp\" orgName=\"sst\"><attribute name=\"units\" "
+      "value=\"degC\"/></variable>",
+      " location=\"days/a.ndl.yaml\""));
+  ASSERT_TRUE(store) << store.error().message();
+  EXPECT_THAT((*store)->List("/").value(), ElementsAre("lon", "temp", "time"));
+  EXPECT_FALSE((*store)->Load("/sst"));
+  EXPECT_FALSE((*store)->Load("/level"));
+  EXPECT_THAT(Values<int32_t>(**(*store)->Load("/temp")), ElementsAre(0, 1, 2, 3));
+  EXPECT_EQ(TextOf(**(*store)->Load("/temp"), "units"), "degC");
+  EXPECT_EQ(TextOf(**(*store)->Load("/"), "title"), "");
+}
+
+TEST_F(NcmlTest, AttributesOfNetcdfThatDescribeAreNoObstacle) {
+  const std::string part = "<netcdf title=\"one\" id=\"1\" location=\"days/a.ndl.yaml\"/>";
+  EXPECT_THAT(Values<int32_t>(*Load(Document(Existing(part), " title=\"all\""), "/time")),
+              ElementsAre(0, 1));
+}
+
+TEST_F(NcmlTest, WhatIsNotSupportedIsNoDamage) {
+  for (const std::string& document :
+       {Document("<explicit/>"), Document("<variable name=\"a\" orgName=\"b\"/>"),
+        Document(Existing("<scan location=\"days\" regExp=\".*\"/>")),
+        Document("<aggregation type=\"tiled\" dimName=\"x\">" + std::string(kTwo) +
+                 "</aggregation>")}) {
+    EXPECT_EQ(Open(document).error().code(), model::ErrorCode::kUnsupported) << document;
+  }
+  EXPECT_EQ(Open(Document(Existing("<netcdf/>"))).error().code(), model::ErrorCode::kBadInput);
+}
+
 struct Mistake {
   const char* name;
   std::string document;
@@ -215,9 +305,18 @@ INSTANTIATE_TEST_SUITE_P(
                   return deep;
                 }()),
                 "more than 16 levels"},
-        Mistake{"UnknownElement", Document("<remove name=\"sst\"/>"),
-                "all.ncml:4:1: <remove> is not supported here"},
-        Mistake{"Rename", Document("<variable name=\"a\" orgName=\"b\"/>"), "\"orgName\""},
+        Mistake{"UnknownElement", Document("<group name=\"sst\"/>"),
+                "all.ncml:4:1: <group> is not supported here"},
+        Mistake{"RemovalOfNothing", Document("<remove type=\"variable\"/>"),
+                "lacks the attribute name"},
+        Mistake{"Rename", Document("<variable name=\"a\" orgName=\"b\"/>"), "orgName=\"b\""},
+        Mistake{"RenameInAJoin",
+                Document("<variable name=\"a\" orgName=\"sst\"/>" + Existing(kTwo)),
+                "orgName=\"sst\" in an aggregation"},
+        Mistake{"ValuesOfAnUnknownLength",
+                Document("<variable name=\"x\" shape=\"a b\" "
+                         "type=\"int\"><values>1</values></variable>"),
+                "has no length"},
         Mistake{"UnknownAggregation",
                 Document("<aggregation type=\"tiled\" dimName=\"x\">" + std::string(kTwo) +
                          "</aggregation>"),

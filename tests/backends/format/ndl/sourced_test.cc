@@ -217,7 +217,7 @@ INSTANTIATE_TEST_SUITE_P(
         Difference{"ScaleFactor", Part(2, 3, "units: K, scale_factor: 0.5"),
                    "scale_factor is 0.5"},
         Difference{"AddOffset", Part(2, 3, "units: K, add_offset: 1.5"), "add_offset is 1.5"},
-        Difference{"FillValue", Part(2, 3, "units: K, _FillValue: -1"), "_FillValue is -1"},
+        Difference{"FillValue", Part(2, 3, "units: K, _FillValue: -1"), "the fill value is -1"},
         Difference{"Calendar", Part(2, 3, "units: K, calendar: noleap"), "calendar is noleap"},
         Difference{"Type", Part(2, 3, "units: K", "[10.0, 20.0]", "int64"),
                    "the type is int64"},
@@ -237,6 +237,26 @@ TEST_F(SourcedTest, OnlyFillValuesThatBothPartsTellDiffer) {
   source_->Put("y.ndl.yaml",
                "/: {ndarrays: {x: {shape: [1], x-dims: [time], type: int8, value: [2]}}}");
   EXPECT_THAT(Values<int8_t>(*LoadArray(entry)), ElementsAre(1, 2));
+}
+
+TEST_F(SourcedTest, FillValueThatOnePartDoesNotTellIsNoDifference) {
+  const auto part = [](const std::string& attributes, const std::string& values) {
+    return "/: {ndarrays: {x: {shape: [2], x-dims: [time], type: float32, value: [" + values +
+           "], attributes: {" + attributes + "}}}}";
+  };
+  const std::string entry = "{x-source: {join: [x.ndl.yaml, y.ndl.yaml], path: /x, along: 0}}";
+  const auto values = [&] { return Values<float>(*LoadArray(entry)); };
+  source_->Put("x.ndl.yaml", part("_FillValue: -9.0", "1.0, -9.0"));
+  source_->Put("y.ndl.yaml", part("units: \"1\"", "2.0, 3.0"));
+  EXPECT_THAT(ErrorOf(entry), HasSubstr("units is"));
+  source_->Put("y.ndl.yaml", part("a: 1", "2.0, 3.0"));
+  EXPECT_THAT(values(), ElementsAre(1, -9, 2, 3));
+  source_->Put("x.ndl.yaml", part("a: 1", "1.0, -9.0"));
+  source_->Put("y.ndl.yaml", part("_FillValue: 3.0", "2.0, 3.0"));
+  EXPECT_THAT(values(), ElementsAre(1, -9, 2, ::testing::IsNan()))
+      << "the join has no attribute that calls 3 missing";
+  source_->Put("x.ndl.yaml", part("_FillValue: 1.0", "1.0, -9.0"));
+  EXPECT_THAT(ErrorOf(entry), HasSubstr("_FillValue is 3.0"));
 }
 
 TEST_F(SourcedTest, CoordinatesMayDifferByTheTolerance) {
@@ -342,6 +362,36 @@ TEST_F(SourcedTest, DocumentsOfDocumentsEndSomewhere) {
   EXPECT_EQ(ErrorOf("{x-source: {store: d5.ndl.yaml}}"), "no error");
   EXPECT_THAT(ErrorOf("{x-source: {store: d11.ndl.yaml}}"),
               HasSubstr("documents refer to each other"));
+}
+
+// Each of ten documents is the union of all ten of the next layer.
+TEST_F(SourcedTest, UnionsOfUnionsAreRefusedBeforeTheyTakeForEver) {
+  for (int layer = 0; layer < 7; ++layer) {
+    std::string names;
+    for (int i = 0; i < 10; ++i) {
+      names += "u" + std::to_string(layer + 1) + "_" + std::to_string(i) + ".ndl.yaml, ";
+    }
+    for (int i = 0; i < 10; ++i) {
+      source_->Put("u" + std::to_string(layer) + "_" + std::to_string(i) + ".ndl.yaml",
+                   "/: {x-source: {union: [" + names + "]}}");
+    }
+  }
+  const std::string document = "/: {x-source: {union: [u0_0.ndl.yaml]}}";
+  const auto root = Load("/", document);
+  ASSERT_TRUE(root->error);
+  EXPECT_THAT(root->error->message(), HasSubstr("documents refer to more than 2000 others"));
+}
+
+TEST_F(SourcedTest, AUnionReadsAStoreThatItNamesTenTimesOnce) {
+  source_->Put("v0.ndl.yaml", "/: {ndarrays: {v: {shape: [1], type: int8, value: [5]}}}");
+  for (int i = 1; i < 7; ++i) {
+    std::string names;
+    for (int k = 0; k < 10; ++k) names += "v" + std::to_string(i - 1) + ".ndl.yaml, ";
+    source_->Put("v" + std::to_string(i) + ".ndl.yaml",
+                 "/: {x-source: {union: [" + names + "]}}");
+  }
+  const std::string document = "/: {x-source: {union: [v6.ndl.yaml, v6.ndl.yaml]}}";
+  EXPECT_THAT(Values<int8_t>(*Load("/v", document)), ElementsAre(5));
 }
 
 TEST_F(SourcedTest, AUnionHasTheObjectsOfAllStores) {

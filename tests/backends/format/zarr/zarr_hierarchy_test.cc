@@ -17,6 +17,8 @@
 
 #include "backends/detection.h"
 #include "backends/format/metadata_files.h"
+#include "backends/format/source_notes.h"
+#include "backends/format/stored_chunks.h"
 #include "backends/format/zarr/zarr_format.h"
 #include "backends/store/local/local_source.h"
 #include "backends/store/request_scope.h"
@@ -90,6 +92,106 @@ TEST(ZarrHierarchyTest, V3HasGroupsArraysAndCoordinates) {
   const auto t = hierarchy->Load("/sub/t").value();
   EXPECT_THAT(DimCoordsOf(*t), ElementsAre("", "/lat"));
   EXPECT_EQ(test::ReadThroughChunks(*t->source), "abcdef");
+}
+
+std::string TwoChunksV2(const std::string& separator) {
+  const std::string member =
+      separator.empty() ? "" : R"("dimension_separator": ")" + separator + "\", ";
+  return R"({"zarr_format": 2, "shape": [1, 2], "chunks": [1, 1], "dtype": "|u1", )" + member +
+         R"("compressor": null, "fill_value": 0, "order": "C", "filters": null})";
+}
+
+std::vector<std::string> NotesOf(const Node& node) {
+  const auto* notes = dynamic_cast<const SourceNotes*>(node.source.get());
+  return notes == nullptr ? std::vector<std::string>() : notes->notes();
+}
+
+TEST(ZarrSeparatorTest, ChunksUnderTheOtherSeparatorAreFoundAndNoted) {
+  struct Case {
+    std::string separator, first, second;
+  };
+  for (const Case& c :
+       {Case{"", "a/0/0", "a/0/1"}, Case{"/", "a/0.0", "a/0.1"}, Case{".", "a/0/0", "a/0/1"}}) {
+    const auto hierarchy = test::OpenZarr(
+        std::shared_ptr<MemoryStore>(new MemoryStore{{".zgroup", kGroupV2},
+                                                     {"a/.zarray", TwoChunksV2(c.separator)},
+                                                     {c.first, "x"},
+                                                     {c.second, "y"}}));
+    const auto node = hierarchy->Load("/a").value();
+    EXPECT_EQ(test::ReadThroughChunks(*node->source), "xy") << c.first;
+    EXPECT_THAT(NotesOf(*node), ElementsAre(HasSubstr("chunks are read under keys")))
+        << c.first;
+  }
+}
+
+TEST(ZarrSeparatorTest, OfChunksUnderBothSeparatorsThoseOfTheMetadataCount) {
+  const auto hierarchy = test::OpenZarr(
+      std::shared_ptr<MemoryStore>(new MemoryStore{{".zgroup", kGroupV2},
+                                                   {"a/.zarray", TwoChunksV2(".")},
+                                                   {"a/0.1", "y"},
+                                                   {"a/0/0", "old"}}));
+  const auto node = hierarchy->Load("/a").value();
+  EXPECT_EQ(test::ReadThroughChunks(*node->source), std::string("\0y", 2));
+  EXPECT_THAT(NotesOf(*node), IsEmpty());
+}
+
+TEST(ZarrSeparatorTest, V3FindsThemToo) {
+  const std::string metadata =
+      R"({"zarr_format": 3, "node_type": "array", "shape": [2], "data_type": "uint8",
+      "fill_value": 0, "codecs": ["bytes"], "chunk_key_encoding": "default",
+      "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [1]}}})";
+  const auto hierarchy = test::OpenZarr(std::shared_ptr<MemoryStore>(
+      new MemoryStore{{"zarr.json", metadata}, {"c.0", "x"}, {"c.1", "y"}}));
+  EXPECT_EQ(test::ReadThroughChunks(*hierarchy->Load("/").value()->source), "xy");
+}
+
+TEST(ZarrSeparatorTest, AFolderThatIsNoChunkIsNone) {
+  const auto hierarchy = test::OpenZarr(
+      std::shared_ptr<MemoryStore>(new MemoryStore{{".zgroup", kGroupV2},
+                                                   {"a/.zarray", TwoChunksV2(".")},
+                                                   {"a/notes/0", "x"},
+                                                   {"a/0.0.0", "of another rank"}}));
+  const auto node = hierarchy->Load("/a").value();
+  EXPECT_EQ(test::ReadThroughChunks(*node->source), std::string(2, '\0'));
+  EXPECT_THAT(NotesOf(*node), IsEmpty());
+}
+
+TEST(ZarrStoredChunksTest, AListingTellsWhichChunksAreThere) {
+  const auto store =
+      std::shared_ptr<MemoryStore>(new MemoryStore{{".zgroup", kGroupV2},
+                                                   {"a/.zarray", TwoChunksV2(".")},
+                                                   {"a/.zattrs", "{}"},
+                                                   {"a/notes", "x"}});
+  const auto list = [&](size_t most = 10) {
+    const auto node = test::OpenZarr(store)->Load("/a").value();
+    return dynamic_cast<const StoredChunks*>(node->source.get())->ListChunks(most).value();
+  };
+  EXPECT_THAT(list(), ::testing::Optional(IsEmpty()));
+  store->Put("a/0.1", "y");
+  store->Put("a/7.0", "beyond the array");
+  store->Put("a/00.0", "no key of a chunk");
+  EXPECT_EQ(list(), std::nullopt) << "a number that is no key";
+  store->Remove("a/00.0");
+  EXPECT_THAT(list(), ::testing::Optional(ElementsAre(1)));
+  EXPECT_EQ(list(0), std::nullopt);
+  store->Put("a/0/0", "x");
+  EXPECT_EQ(list(), std::nullopt) << "under the other separator";
+}
+
+TEST(ZarrHierarchyTest, V2WithoutAFillValueIsReadAsIfThatWereNull) {
+  std::string metadata = ArrayV2("[2]");
+  const std::string member = R"("fill_value": 0, )";
+  metadata.replace(metadata.find(member), member.size(), "");
+  const auto hierarchy =
+      test::OpenZarr(std::shared_ptr<MemoryStore>(new MemoryStore{{".zgroup", kGroupV2},
+                                                                  {"a/.zarray", metadata},
+                                                                  {"a/0", "abcdefgh"},
+                                                                  {"b/.zarray", metadata}}));
+  EXPECT_EQ(test::ReadThroughChunks(*hierarchy->Load("/a").value()->source), "abcdefgh");
+  EXPECT_EQ(test::ReadThroughChunks(*hierarchy->Load("/b").value()->source),
+            std::string(8, '\0'));
+  EXPECT_THAT(hierarchy->Load("/a").value()->notes,
+              ElementsAre(HasSubstr("without \"fill_value\"")));
 }
 
 TEST(ZarrHierarchyTest, NodesBelowAPrefix) {

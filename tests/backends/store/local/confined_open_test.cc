@@ -172,7 +172,9 @@ TEST_F(ConfinedOpenTest, AFolderThatIsMovedOutNeverLeadsOut) {
     for (int i = 0; i < 2000; ++i) {
       const auto opened =
           OpenConfined(top_.get(), "a/b/../../f", O_RDONLY, {.confinement = way});
-      if (opened) ASSERT_EQ(ReadAll(opened->get()), "file");
+      if (opened) {
+        ASSERT_EQ(ReadAll(opened->get()), "file");
+      }
       if (opened) continue;
       const int error = opened.error().sys_errno();
       ASSERT_TRUE(error == ENOENT || error == EXDEV || error == EAGAIN) << error;
@@ -191,7 +193,9 @@ TEST_F(ConfinedOpenTest, AFolderThatBecomesALinkNeverLeadsOut) {
   });
   for (int i = 0; i < 2000; ++i) {
     const auto opened = OpenConfined(top_.get(), "a/f", O_RDONLY, {Confinement::kByParts});
-    if (opened) ASSERT_EQ(ReadAll(opened->get()), "inner");
+    if (opened) {
+      ASSERT_EQ(ReadAll(opened->get()), "inner");
+    }
   }
 }
 

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+//
+// Where NIfTI's headers say that an image lies, for readers of NIfTI files and of stores that
+// keep such a header.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <string_view>
+
+namespace ndlfs::backends::foreign {
+
+// Indexes along the three axes of an image, the fastest first, to a place: `origin` + the sum
+// of index * column. The axes of the space point right, to the front and up where a code of the
+// header says so.
+struct Placement {
+  std::array<std::array<double, 3>, 3> columns{};
+  std::array<double, 3> origin{};
+  bool operator==(const Placement&) const = default;
+};
+
+// The fields of NIfTI-1 and NIfTI-2 that say it.
+struct NiftiPlace {
+  int qform = 0;  // qform_code and sform_code: 0 where the space is unknown
+  int sform = 0;
+  std::array<double, 3> quaternion{};           // quatern_b, _c, _d
+  std::array<double, 3> origin{};               // qoffset_x, _y, _z
+  std::array<std::array<double, 4>, 3> rows{};  // srow_x, _y, _z
+  std::array<double, 8> pixdim{};
+  int units = 0;  // xyzt_units
+
+  // The code of the form that counts: sform, else qform.
+  int code() const { return sform > 0 ? sform : qform > 0 ? qform : 0; }
+};
+
+// By sform, else qform, else the sizes of voxels alone.
+Placement PlacementOf(const NiftiPlace& place);
+
+// Of the bytes of a header. nullopt for what is no header of NIfTI.
+std::optional<NiftiPlace> ReadNiftiPlace(std::string_view header);
+
+}  // namespace ndlfs::backends::foreign

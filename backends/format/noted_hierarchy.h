@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "backends/format/hierarchy.h"
+
+namespace ndlfs::backends {
+
+// `hierarchy`, whose root has these notes besides its own. Without notes it is the same.
+std::shared_ptr<const Hierarchy> WithNotes(std::shared_ptr<const Hierarchy> hierarchy,
+                                           std::vector<std::string> notes);
+
+}  // namespace ndlfs::backends

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: MIT
+#include "backends/format/zarr/separator_store.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <string_view>
+#include <utility>
+
+#include "backends/store/kept_values.h"
+#include "backends/store/partial_listing.h"
+#include "model/mutex.h"
+
+namespace ndlfs::backends::zarr {
+namespace {
+
+using model::Result;
+using Clock = std::chrono::steady_clock;
+
+// Children of the array's folder that one look goes through.
+constexpr size_t kLookedThrough = 256;
+// While an array has no chunk at all, somebody may be about to write the first one.
+constexpr auto kBetweenLooks = std::chrono::seconds(1);
+// Where each look is a request: as many absent chunks are looked for under the other separator.
+constexpr int kMostRequests = 3;
+
+bool IsNumber(std::string_view text) {
+  return !text.empty() && text.find_first_not_of("0123456789") == text.npos;
+}
+
+class FindingStore final : public SeparatorStore, public PartialListing, public KeptValues {
+ public:
+  FindingStore(std::shared_ptr<const Store> store, std::string prefix, std::string_view lead,
+               char separator, size_t rank)
+      : store_(std::move(store)),
+        prefix_(std::move(prefix)),
+        lead_(lead),
+        separator_(separator),
+        rank_(rank) {}
+
+  std::vector<std::string> notes() const override {
+    if (state_ != State::kOther) return {};
+    return {
+        fmt::format("chunks are read under keys with the separator \"{}\"; the metadata "
+                    "say \"{}\", and there are none",
+                    OtherSeparator(), separator_)};
+  }
+
+  Result<std::optional<ValueInfo>> Stat(std::string_view key) const override {
+    if (state_ == State::kOther) {
+      NDLFS_TRY(auto other, store_->Stat(Other(key)));
+      if (other) return other;
+    }
+    NDLFS_TRY(auto info, store_->Stat(key));
+    if (info || state_ == State::kOther || !IsUnderOther(key)) return info;
+    return store_->Stat(Other(key));
+  }
+  std::vector<Result<std::optional<ValueInfo>>> StatMany(
+      std::span<const std::string_view> keys) const override {
+    return state_ == State::kOther ? Store::StatMany(keys) : store_->StatMany(keys);
+  }
+  std::vector<Result<std::optional<Value>>> ReadMany(
+      std::span<const ReadRequest> requests) const override {
+    return state_ == State::kOwn ? store_->ReadMany(requests) : Store::ReadMany(requests);
+  }
+  bool looks_are_requests() const override { return store_->looks_are_requests(); }
+  bool ReadsInParts() const override { return store_->ReadsInParts(); }
+  Result<std::vector<StoreEntry>> List(std::string_view prefix) const override {
+    return store_->List(prefix);
+  }
+  Result<std::vector<StoreEntry>> ListSome(std::string_view prefix,
+                                           size_t limit) const override {
+    return backends::ListSome(*store_, prefix, limit);
+  }
+  uint64_t held_bytes() const override { return store_->held_bytes(); }
+  std::optional<int64_t> ClockNs() const override { return store_->ClockNs(); }
+  std::string Describe(std::string_view key) const override {
+    return store_->Describe(state_ == State::kOther ? Other(key) : std::string(key));
+  }
+  bool IsKept(std::string_view key, const ByteRange& range) const override {
+    return backends::IsKept(*store_, state_ == State::kOther ? Other(key) : std::string(key),
+                            range);
+  }
+
+ private:
+  enum class State : uint8_t { kUndecided, kOwn, kOther };
+
+  Result<std::optional<ReadResult>> DoRead(std::string_view key, const ReadOptions& options,
+                                           const Reserve& reserve) const override {
+    if (state_ == State::kOther) {
+      NDLFS_TRY(auto other, store_->Read(Other(key), options, reserve));
+      if (other) return other;
+    }
+    NDLFS_TRY(auto read, store_->Read(key, options, reserve));
+    if (read) {
+      if (state_ == State::kUndecided) state_ = State::kOwn;
+      return read;
+    }
+    if (state_ == State::kOther || !IsUnderOther(key)) return read;
+    return store_->Read(Other(key), options, reserve);
+  }
+
+  char OtherSeparator() const { return separator_ == '.' ? '/' : '.'; }
+
+  std::string Other(std::string_view key) const {
+    std::string other(key);
+    if (!key.starts_with(prefix_)) return other;
+    std::replace(other.begin() + static_cast<ptrdiff_t>(prefix_.size()), other.end(),
+                 separator_, OtherSeparator());
+    return other;
+  }
+
+  // Whether the chunks of the array are under the other separator. The chunk at `key` is
+  // absent.
+  bool IsUnderOther(std::string_view key) const EXCLUDES(mutex_) {
+    if (state_ != State::kUndecided) return state_ == State::kOther;
+    const model::MutexLock lock(mutex_);
+    if (state_ != State::kUndecided) return state_ == State::kOther;
+    state_ = store_->looks_are_requests() ? Ask(key) : LookThrough();
+    return state_ == State::kOther;
+  }
+
+  State Ask(std::string_view key) const REQUIRES(mutex_) {
+    const auto info = store_->Stat(Other(key));
+    if (info && *info) return State::kOther;
+    return ++requests_ < kMostRequests ? State::kUndecided : State::kOwn;
+  }
+
+  State LookThrough() const REQUIRES(mutex_) {
+    const auto now = Clock::now();
+    if (last_look_ && now - *last_look_ < kBetweenLooks) return State::kUndecided;
+    last_look_ = now;
+    std::string_view folder = prefix_;
+    if (folder.ends_with('/')) folder.remove_suffix(1);
+    const auto entries = backends::ListSome(*store_, folder, kLookedThrough);
+    if (!entries) return State::kUndecided;
+    bool has_other = false;
+    for (const StoreEntry& entry : *entries) {
+      const char separator = SeparatorOf(entry);
+      if (separator == separator_) return State::kOwn;
+      has_other = has_other || separator == OtherSeparator();
+    }
+    return has_other ? State::kOther : State::kUndecided;
+  }
+
+  // The separator of the keys of chunks, if a child of the array's folder belongs to such;
+  // otherwise 0.
+  char SeparatorOf(const StoreEntry& entry) const {
+    if (entry.is_prefix) {
+      const bool is_first = lead_.empty() ? IsNumber(entry.name) : entry.name == lead_;
+      return is_first ? '/' : '\0';
+    }
+    std::string_view rest = entry.name;
+    size_t parts = 0;
+    if (!lead_.empty()) {
+      if (!rest.starts_with(lead_) || rest.substr(lead_.size(), 1) != ".") return '\0';
+      rest.remove_prefix(lead_.size() + 1);
+    }
+    for (bool is_last = false; !is_last; ++parts) {
+      const size_t dot = rest.find('.');
+      is_last = dot == rest.npos;
+      if (!IsNumber(rest.substr(0, dot))) return '\0';
+      rest.remove_prefix(is_last ? rest.size() : dot + 1);
+    }
+    return parts == rank_ ? '.' : '\0';
+  }
+
+  const std::shared_ptr<const Store> store_;
+  const std::string prefix_;
+  const std::string_view lead_;  // "c", or nothing
+  const char separator_;
+  const size_t rank_;
+  mutable std::atomic<State> state_ = State::kUndecided;
+  mutable model::Mutex mutex_;
+  mutable std::optional<Clock::time_point> last_look_ GUARDED_BY(mutex_);
+  mutable int requests_ GUARDED_BY(mutex_) = 0;
+};
+
+}  // namespace
+
+std::shared_ptr<const Store> WithOtherSeparator(std::shared_ptr<const Store> store,
+                                                const std::string& prefix,
+                                                const ArrayLayout& layout) {
+  const std::string_view lead = layout.keys.prefix();
+  const size_t rank = layout.objects.rank();
+  const size_t parts = rank + (lead.empty() ? 0 : 1);
+  if (layout.keys.is_reversed() || !layout.shards.empty() || rank == 0 || parts < 2)
+    return store;
+  return std::make_shared<FindingStore>(std::move(store), prefix, lead, layout.keys.separator(),
+                                        rank);
+}
+
+}  // namespace ndlfs::backends::zarr
