@@ -61,7 +61,7 @@ class FindingStore final : public SeparatorStore, public PartialListing, public 
       std::span<const std::string_view> keys) const override {
     return state_ == State::kOther ? Store::StatMany(keys) : store_->StatMany(keys);
   }
-  std::vector<Result<std::optional<Value>>> ReadMany(
+  std::vector<Result<std::optional<backends::Value>>> ReadMany(
       std::span<const ReadRequest> requests) const override {
     return state_ == State::kOwn ? store_->ReadMany(requests) : Store::ReadMany(requests);
   }

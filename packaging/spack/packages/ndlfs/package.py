@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 #
 #   spack repo add packaging/spack
-#   spack dev-build ndlfs@0.1.0     in the unpacked sources
+#   spack dev-build ndlfs@0.2.0     in the unpacked sources
 #
 # Not tried with Spack itself: the file was compiled as Python, and cmake was run with these options.
 from spack_repo.builtin.build_systems.cmake import CMakePackage
@@ -13,11 +13,11 @@ class Ndlfs(CMakePackage):
     """Array stores (Zarr, HDF5, netCDF, NPY) as plain files, by FUSE."""
 
     homepage = "https://ndlfs.invalid/"
-    url = "file:///usr/src/ndlfs-0.1.0.tar.gz"
+    url = "file:///usr/src/ndlfs-0.2.0.tar.gz"
 
     license("MIT AND GPL-2.0-or-later")
 
-    version("0.1.0")
+    version("0.2.0")
 
     variant("hdf5", default=True, description="Read HDF5 and netCDF-4 files")
     variant("http", default=True, description="Read stores behind http, https and s3")
