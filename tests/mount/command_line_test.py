@@ -192,7 +192,8 @@ class OptionsTest(CommandTest):
 
     def test_missing_and_surplus_arguments_are_refused(self):
         for arguments in ((), ("mount",), ("mount", harness.DATA), ("umount",), ("describe",), ("cat",),
-                          ("cat", harness.DATA), ("mount", harness.DATA, self.mount_point, "more")):
+                          ("cat", os.path.join(harness.DATA, "climate.zarr")),
+                          ("mount", harness.DATA, self.mount_point, "more")):
             with self.subTest(arguments):
                 result = self.ndlfs(*arguments)
                 self.assertEqual(result.returncode, 2, result)

@@ -415,7 +415,7 @@ class HttpClient::Operation {
         std::max(least, RandomPause(client_.options_.first_pause, attempts_ - 1));
     if (attempts_ >= client_.options_.max_attempts) return FailWith(sys_errno, why);
     if (pause >= left_) {
-      return FailWith(ETIMEDOUT, fmt::format("no answer in time ({})", why));
+      return FailWith(ETIMEDOUT, fmt::format("{}; no time is left to try again", why));
     }
     HttpEndpointStats stats;
     stats.retries = 1;
