@@ -54,7 +54,8 @@ std::optional<backends::Generation> VersionOf(const std::optional<backends::Valu
 
 }  // namespace
 
-ChunkLedger::ChunkLedger() : held_at_(Clock::now()) {}
+ChunkLedger::ChunkLedger()
+    : held_at_(Clock::now()), held_machine_ns_(backends::MachineClockNs()) {}
 
 ChunkLedger::~ChunkLedger() { all_notes -= noted_.size(); }
 
@@ -88,6 +89,7 @@ void ChunkLedger::Watch(MetadataLook have_metadata_changed, std::chrono::nanosec
   model::MutexLock lock(mutex_);
   metadata_ = std::move(look);
   held_at_ = std::min(held_at_, Clock::now() - age);
+  held_machine_ns_ = std::min(held_machine_ns_, backends::MachineClockNs() - age.count());
 }
 
 // Repeats only after a look of another thread.
@@ -148,7 +150,9 @@ bool ChunkLedger::NeedsLook(const backends::Store& store, const Info& found,
 ChunkLedger::Look ChunkLedger::PlanLook(const FileId& file, const Info& found) {
   const backends::Store& store = *file.first;
   const model::MutexLock lock(mutex_);
-  Look look{.metadata = metadata_, .begin = Clock::now()};
+  Look look{.metadata = metadata_,
+            .begin = Clock::now(),
+            .begin_machine_ns = backends::MachineClockNs()};
   looked_at_ = look.begin;
   if (!found || IsLate(store, found)) {
     ++looks_;
@@ -190,7 +194,10 @@ model::Result<bool> ChunkLedger::TakeLook(const Look& look) {
   if (look.has_all_notes) {
     looked_at_all_ = end;
     cost_all_ = cost_;
-    if (!change && !have_metadata_changed) held_at_ = std::max(held_at_, look.begin);
+    if (!change && !have_metadata_changed) {
+      held_at_ = std::max(held_at_, look.begin);
+      held_machine_ns_ = std::max(held_machine_ns_, look.begin_machine_ns);
+    }
   }
   if (change) NoticeChange(*change);
   if (have_metadata_changed) {
@@ -236,14 +243,21 @@ bool ChunkLedger::IsLate(const backends::Store& store, const Info& found) const 
   int64_t from = 0;
   int64_t to = 0;
   if (clock) {
-    from = *clock - (NsOf(now) - NsOf(held_at_)) - step;
+    // The steady clock stands still while the machine sleeps, and the other one may be set.
+    const int64_t held_for =
+        std::max(NsOf(now) - NsOf(held_at_), backends::MachineClockNs() - held_machine_ns_);
+    from = *clock - held_for - step;
     to = *clock + step;
   } else {
     const int64_t skew{backends::kMostClockSkew.count()};
     from = to = backends::MachineClockNs();
     from -= skew;
     to += skew;
-    if (clock_lead_ns_) from = std::max(from, NsOf(held_at_) + *clock_lead_ns_ - step);
+    // A time may be in the future of the source, too: then that of this machine counts.
+    if (clock_lead_ns_) {
+      const int64_t held = std::min(NsOf(held_at_) + *clock_lead_ns_, held_machine_ns_);
+      from = std::max(from, held - step);
+    }
   }
   const auto is_late = [&](int64_t time) { return time >= from && time <= to; };
   return is_late(found->modified_ns) || is_late(found->placed_ns);

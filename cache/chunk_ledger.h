@@ -115,6 +115,7 @@ class ChunkLedger {
     Notes notes;
     bool has_all_notes = false;
     Clock::time_point begin;
+    int64_t begin_machine_ns = 0;
   };
 
   static model::Result<std::optional<Info>> FindChange(const Notes& notes);
@@ -159,6 +160,8 @@ class ChunkLedger {
   std::shared_ptr<const MetadataLook> metadata_ GUARDED_BY(mutex_);  // null: not watched
   // When all that is noted, and the metadata, were in the source together.
   Clock::time_point held_at_ GUARDED_BY(mutex_);
+  // The same by the clock of this machine, which goes on while the machine sleeps.
+  int64_t held_machine_ns_ GUARDED_BY(mutex_);
   // The clock of the source is ahead of the steady clock by so many nanoseconds at least, as
   // times of files tell; none: no time was seen.
   std::optional<int64_t> clock_lead_ns_ GUARDED_BY(mutex_);

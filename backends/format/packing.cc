@@ -184,6 +184,22 @@ bool HasNumbers(const model::Datatype& type) {
          type.kind() == model::Datatype::Kind::kFloat;
 }
 
+// Numbers of attributes in the type of the store, whose elements are read with a sign: 255 is
+// -1.
+void ReadWithSign(const model::Datatype& stored, Packing& packing) {
+  if (stored.kind() != model::Datatype::Kind::kInteger || stored.is_signed()) return;
+  const model::WideInt all = model::WideInt{1} << (8 * stored.size());
+  const auto read = [all](model::Value& value) {
+    const auto* number = value.integer();
+    if (number != nullptr && *number >= all / 2 && *number < all) {
+      value = model::Value(*number - all);
+    }
+  };
+  std::ranges::for_each(packing.missing, read);
+  if (packing.low) read(*packing.low);
+  if (packing.high) read(*packing.high);
+}
+
 }  // namespace
 
 std::optional<Packing> ReadPacking(const Node& array) {
@@ -204,6 +220,7 @@ std::optional<Packing> ReadPacking(const Node& array) {
       !TakeLimits(attributes, stored, packing)) {
     return std::nullopt;
   }
+  if (packing.is_signed) ReadWithSign(stored, packing);
   return packing;
 }
 
@@ -291,7 +308,7 @@ class Unpacker final : public ElementConverter {
     explicit Limit(const model::Value& value)
         : stored(AsStored<T>(value)), real(AsReal<T>(value)) {}
     std::optional<T> stored;
-    double real;
+    Comparable<T> real;
   };
 
   NDLFS_FORCE_INLINE void Unpack(const std::byte* packed, std::byte* values,
@@ -341,7 +358,7 @@ class Unpacker final : public ElementConverter {
                 [&, end = *limit.stored](T number) { return is_beyond(number, end); });
     } else {
       MaskWhere(packed, values, count, [&, end = limit.real](T number) {
-        return is_beyond(static_cast<double>(number), end);
+        return is_beyond(static_cast<Comparable<T>>(number), end);
       });
     }
   }

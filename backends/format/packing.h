@@ -103,10 +103,17 @@ std::optional<T> AsStored(const model::Value& value) {
   }
 }
 
+// What numbers of type T and limits are compared as: double has not all integers of 64 bits.
 template <typename T>
-double AsReal(const model::Value& value) {
-  if (const auto stored = AsStored<T>(value)) return static_cast<double>(*stored);
-  return value.real() != nullptr ? *value.real() : static_cast<double>(*value.integer());
+using Comparable =
+    std::conditional_t<std::is_integral_v<T> && sizeof(T) == 8, long double, double>;
+
+template <typename T>
+Comparable<T> AsReal(const model::Value& value) {
+  using Real = Comparable<T>;
+  if (const auto stored = AsStored<T>(value)) return static_cast<Real>(*stored);
+  return value.real() != nullptr ? static_cast<Real>(*value.real())
+                                 : static_cast<Real>(*value.integer());
 }
 
 // Tells which numbers of type T are missing.
@@ -122,15 +129,14 @@ class MissingTest {
   }
 
   bool operator()(T number) const {
-    const auto real = static_cast<double>(number);
+    const auto real = static_cast<Real>(number);
     return real < low_ || real > high_ || std::ranges::find(missing_, number) != missing_.end();
   }
   // Whether one of `count` numbers at `at` is missing.
   NDLFS_FORCE_INLINE bool Any(const std::byte* at, size_t count) const {
-    constexpr double kInfinity = std::numeric_limits<double>::infinity();
     if (low_ > -kInfinity || high_ < kInfinity) {
       const auto is_beyond = [low = low_, high = high_](T number) {
-        const auto real = static_cast<double>(number);
+        const auto real = static_cast<Real>(number);
         return real < low || real > high;
       };
       if (AnyOf(at, count, is_beyond)) return true;
@@ -154,9 +160,12 @@ class MissingTest {
     return found != 0;
   }
 
+  using Real = Comparable<T>;
+  static constexpr Real kInfinity = std::numeric_limits<Real>::infinity();
+
   std::vector<T> missing_;
-  double low_ = -std::numeric_limits<double>::infinity();
-  double high_ = std::numeric_limits<double>::infinity();
+  Real low_ = -kInfinity;
+  Real high_ = kInfinity;
 };
 
 // Times, from numbers of type T.

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::chrono::milliseconds kLookWhetherWanted{100};
 // A turn of more leaves holes in the heap that are worth returning.
-constexpr uint64_t kLeavesHoles = uint64_t{1} << 20;
+constexpr uint64_t kLeavesHoles = uint64_t{8} << 20;
 
 thread_local bool has_metadata_turn = false;
 

@@ -26,7 +26,7 @@ LastAct& TheLastAct() {
   return *act;
 }
 
-[[noreturn]] void EndProcess(std::chrono::milliseconds within) {
+[[noreturn]] void EndProcess(int status, std::chrono::milliseconds within) {
   std::this_thread::sleep_for(within);
   {
     LastAct& act = TheLastAct();
@@ -34,12 +34,13 @@ LastAct& TheLastAct() {
     if (act.before) act.before();
   }
   LogInfo("work that nobody waits for does not stop: the process ends without it");
-  ::_exit(0);
+  ::_exit(status);
 }
 
 }  // namespace
 
-void LastResort::Begin(std::function<void()> before, std::chrono::milliseconds within) {
+void LastResort::Begin(std::function<void()> before, int status,
+                       std::chrono::milliseconds within) {
   {
     LastAct& act = TheLastAct();
     const model::MutexLock lock(act.mutex);
@@ -47,7 +48,7 @@ void LastResort::Begin(std::function<void()> before, std::chrono::milliseconds w
   }
   const SignalsBlocked blocked;
   try {
-    std::thread(&EndProcess, within).detach();
+    std::thread(&EndProcess, status, within).detach();
   } catch (const std::exception&) {  // neither memory nor a thread: then without `before`
     ::alarm(static_cast<unsigned>(within.count() / 1000 + 1));
   }

@@ -15,8 +15,8 @@ class LastResort {
   static constexpr std::chrono::milliseconds kLongestEnd{3000};
 
   // From now on the process has `within` to end by itself. Otherwise `before` is called, on
-  // another thread, and the process ends with status 0. To be called once.
-  static void Begin(std::function<void()> before,
+  // another thread, and the process ends with `status`. To be called once.
+  static void Begin(std::function<void()> before, int status,
                     std::chrono::milliseconds within = kLongestEnd);
 
   // `before` will not be called any more. Waits for it to end if it has begun.

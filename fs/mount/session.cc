@@ -161,14 +161,15 @@ model::Result<void> Session::Run() {
   }
   ticker = &*running_ticker;
   const int result = receivers.Run();
-  LastResort::Begin([this] { EndMount(); });
+  // The mount may end between a thread's taking a request and its getting it (ECONNABORTED):
+  // when many files were closed just before, nearly every time.
+  const bool has_failed = result < 0 && result != -ECONNABORTED;
+  LastResort::Begin([this] { EndMount(); }, has_failed ? 1 : 0);
   filesystem_.queue().End();
   receivers.Join();
   running_ticker.reset();
   filesystem_.set_wake({});
-  // The mount may end between a thread's taking a request and its getting it (ECONNABORTED):
-  // when many files were closed just before, nearly every time.
-  if (result < 0 && result != -ECONNABORTED) return model::IoError(-result, "reading requests");
+  if (has_failed) return model::IoError(-result, "reading requests");
   return {};
 }
 

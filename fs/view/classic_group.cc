@@ -755,12 +755,13 @@ void ContentBuilder::Add(const GroupArray& array) {
 std::optional<Type> ContentBuilder::ClassicTypeOf(const GroupArray& array, const Noted& noted) {
   const Type type = noted.type;
   if (!NeedsCdf5(type)) return type;
+  // Numbers that are read with another sign would be other ones.
+  const auto packing = backends::ReadPacking(*array.node);
+  if (packing && packing->is_signed) return std::nullopt;
   if (type == Type::kUByte) return Type::kShort;
   if (type == Type::kUShort) return Type::kInt;
   if (type == Type::kUInt) return Type::kDouble;
-  // Numbers that are read with another sign would be other ones.
-  const auto packing = backends::ReadPacking(*array.node);
-  if (packing && (packing->is_signed || packing->is_unsigned)) return std::nullopt;
+  if (packing && packing->is_unsigned) return std::nullopt;
   const uint64_t size = noted.values->size();
   if (size > MostLookedAt(*array.input) || looked_at_ + size > kLooksAtAll) {
     return std::nullopt;

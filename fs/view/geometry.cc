@@ -246,9 +246,11 @@ Result<Geometry> DescribeGeometry(const ArrayInput& input, const NumberArray& nu
   AddSpacing(input, geometry);
   AddOme(input, geometry);
   NDLFS_RETURN_IF_ERROR(AddMap(input, geometry));
-  const auto raster = AsRaster(input, numbers);
-  const size_t colours = raster && raster->samples > 1 ? 1 : 0;
-  NDLFS_TRY(geometry.image, FindImageSpace(input, colours));
+  const ArrayInput& whole = input.part ? input.part->whole : input;
+  const auto all = AsNumbers(whole);
+  const auto raster = all ? AsRaster(whole, *all) : std::nullopt;
+  const bool has_colours = raster && raster->samples > 1 && all->rank() == whole.shape.size();
+  NDLFS_TRY(geometry.image, FindImageSpace(input, has_colours ? 1 : 0));
   return geometry;
 }
 

@@ -108,14 +108,19 @@ bool FillThree(const std::vector<double>& numbers, std::array<double, 3>& out) {
   return std::ranges::all_of(out, [](double number) { return std::isfinite(number); });
 }
 
+// A code of one byte; 0, which says nothing, for what is none.
+int CodeOf(double number) {
+  return number >= 0 && number <= 255 ? static_cast<int>(number) : 0;
+}
+
 std::optional<NiftiPlace> NiftiOf(const Attributes& attributes) {
   const auto qform = NumberOf(attributes, "qform_code");
   const auto sform = NumberOf(attributes, "sform_code");
   const auto pixdim = NumbersOf(attributes, "pixdim");
   NiftiPlace place;
   if (!qform || !sform || pixdim.size() != place.pixdim.size()) return std::nullopt;
-  place.qform = static_cast<int>(std::clamp(*qform, 0.0, 100.0));
-  place.sform = static_cast<int>(std::clamp(*sform, 0.0, 100.0));
+  place.qform = CodeOf(*qform);
+  place.sform = CodeOf(*sform);
   std::ranges::copy(pixdim, place.pixdim.begin());
   constexpr std::array<std::string_view, 3> kRows = {"srow_x", "srow_y", "srow_z"};
   for (size_t i = 0; i < 3; ++i) {
@@ -124,7 +129,7 @@ std::optional<NiftiPlace> NiftiOf(const Attributes& attributes) {
   }
   FillThree(NumbersOf(attributes, "quatern_bcd"), place.quaternion);
   FillThree(NumbersOf(attributes, "qoffset_xyz"), place.origin);
-  place.units = static_cast<int>(NumberOf(attributes, "xyzt_units").value_or(0)) & 0xff;
+  place.units = CodeOf(NumberOf(attributes, "xyzt_units").value_or(0));
   return place;
 }
 

@@ -204,6 +204,22 @@ std::optional<GeoTransform> FindSpatialTransform(const ArrayInput& whole,
   return std::nullopt;
 }
 
+// Whether the raster of `shown` has the axes of `raster`, that of the whole array.
+bool ShowsAxes(const ArrayInput& shown, const Raster& raster) {
+  if (!shown.part) return true;
+  const Selection& selection = shown.part->selection;
+  if (raster.x_axis >= selection.size() || *raster.y_axis >= selection.size()) return false;
+  const auto shown_axis = [&](size_t axis) {
+    const auto end = selection.begin() + static_cast<std::ptrdiff_t>(axis);
+    return static_cast<size_t>(std::count_if(
+        selection.begin(), end, [](const IndexRange& range) { return !range.is_dropped; }));
+  };
+  const auto numbers = AsNumbers(shown);
+  const auto own = numbers ? AsRaster(shown, *numbers) : std::nullopt;
+  return own && own->y_axis == shown_axis(*raster.y_axis) &&
+         own->x_axis == shown_axis(raster.x_axis);
+}
+
 // A part begins at another pixel, and may skip some.
 std::optional<GeoTransform> InPart(GeoTransform t, const ArrayInput& shown,
                                    const Raster& raster) {
@@ -243,7 +259,8 @@ std::optional<GeoTransform> FindTransform(const ArrayInput& shown, const Geometr
   if (!transform && gdal.size() == 6) {
     transform = AffineOf({gdal[1], gdal[2], gdal[0], gdal[4], gdal[5], gdal[3]});
   }
-  return transform ? InPart(*transform, shown, *raster) : std::nullopt;
+  if (!transform || !ShowsAxes(shown, *raster)) return std::nullopt;
+  return InPart(*transform, shown, *raster);
 }
 
 // Names that a map may be found by although it has no coordinates.

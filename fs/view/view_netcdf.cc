@@ -228,6 +228,10 @@ Result<Segment> LayOutContent(classic::Content& content) {
   backends::netcdf3::Header& cdf5 = *content.cdf5_header;
   NDLFS_TRY(std::string wide_text, backends::netcdf3::LayOut(cdf5, 0, 5));
   NDLFS_TRY(std::string text, backends::netcdf3::LayOut(content.header, cdf5.header_bytes));
+  // The longer header says where the values of both forms are.
+  if (content.header.header_bytes > cdf5.header_bytes && content.header.version != 5) {
+    NDLFS_TRY(wide_text, backends::netcdf3::LayOut(cdf5, content.header.header_bytes, 5));
+  }
   if (content.header.version == 5) {  // it is too large for others
     content.header = cdf5;
     content.elements = content.cdf5_elements;

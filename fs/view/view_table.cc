@@ -35,6 +35,8 @@ using model::Result;
 constexpr size_t kMostColumns = 4096;
 // Rows are made this many bytes of elements at a time.
 constexpr uint64_t kRowsBytes = uint64_t{256} << 10;
+// Texts of a column in the rows that are made together; whole texts are in memory.
+constexpr uint64_t kMostTextBytes = uint64_t{32} << 20;
 // What a text of variable length is taken for before it is read.
 constexpr uint64_t kUsualText = 64;
 
@@ -60,6 +62,7 @@ struct CsvTable {
   std::vector<CsvTableColumn> columns;
   uint64_t rows = 0;
   ScanLimits limits;
+  std::string_view file_name;
 
   // Bytes of elements in a row, about.
   uint64_t row_bytes() const {
@@ -114,6 +117,7 @@ bool AddCsvArray(const ArrayInput& array, CsvForm form, std::string title, CsvTa
   if (!table.inputs.empty() && array.shape[0] != table.rows) return false;
   table.rows = array.shape[0];
   table.limits = array.scan;
+  table.file_name = form == CsvForm::kStored ? "data.csv" : "values.csv";
   if (array.dtype.kind() == Datatype::Kind::kCompound) {
     if (!array.elements || !AddCsvColumns(array.dtype, form, std::move(title), 0, table)) {
       return false;
@@ -191,10 +195,15 @@ class RowMaker {
                                   cache::Access::kOnward);
     }
     texts.reserve(count);
-    return input.texts->Visit(first, count, [&](ConstByteSpan element) {
+    uint64_t bytes = 0;
+    NDLFS_RETURN_IF_ERROR(input.texts->Visit(first, count, [&](ConstByteSpan element) {
+      bytes += element.size();
+      if (bytes > kMostTextBytes) return false;
       texts.emplace_back(backends::AsText(element));
       return true;
-    });
+    }));
+    if (bytes <= kMostTextBytes) return {};
+    return model::Limit("{} rows have more than {} bytes of text", count, kMostTextBytes);
   }
 
   Result<void> AppendCell(const CsvTableColumn& column, ConstByteSpan element,
@@ -214,11 +223,11 @@ class RowMaker {
   const CsvTable& table_;
 };
 
-model::Error CsvRefusal(const ScanLimits& limits) {
+model::Error CsvRefusal(const ScanLimits& limits, std::string_view file_name) {
   return model::Limit(
              "more than {} bytes would have to be decoded to tell its size (--max-scan); "
-             "`ndlfs cat --view values.csv` writes it",
-             limits.max_bytes)
+             "`ndlfs cat --view {}` writes it",
+             limits.max_bytes, file_name)
       .value();
 }
 
@@ -244,7 +253,8 @@ SizeFinder MakeCsvSizeFinder(const CsvTable& table) {
     if (!done) return {model::Propagate(std::move(done).error())};
     return {std::make_shared<const TextTable>(lengths.Finish())};
   };
-  return {nullptr, is_too_much ? std::optional(CsvRefusal(table.limits)) : std::nullopt,
+  return {nullptr,
+          is_too_much ? std::optional(CsvRefusal(table.limits, table.file_name)) : std::nullopt,
           search};
 }
 
@@ -310,9 +320,11 @@ class CsvView final : public View {
       const uint64_t count = std::min(table_.rows_at_once(), table_.rows - at.row);
       text.clear();
       Place last = at;
+      uint64_t position = at.position;
       const uint64_t end = offset + out.size();
-      NDLFS_RETURN_IF_ERROR(rows.Append(at.row, count, text, [&](uint64_t, size_t length) {
-        if (last.position + length <= end) last = {last.position + length, last.row + 1};
+      NDLFS_RETURN_IF_ERROR(rows.Append(at.row, count, text, [&](uint64_t row, size_t length) {
+        position += length;
+        if (position <= end) last = {position, at.row + row + 1};
       }));
       window.Append(text);
       Note(last);

@@ -65,7 +65,8 @@ constexpr std::chrono::milliseconds kTimeToEnd{200};
 // How often a thread that waits for a process looks whether anybody waits for itself.
 constexpr std::chrono::milliseconds kLookWhetherWanted{100};
 // A process that holds more after an answer that took long, or was long, is not kept.
-constexpr uint64_t kMostKeptByProcess = uint64_t{40} << 20;
+// Sanitizers hold memory of their own.
+constexpr uint64_t kMostKeptByProcess = model::kIsSanitized ? UINT64_MAX : uint64_t{40} << 20;
 constexpr size_t kLongAnswer = size_t{256} << 10;
 
 // Signals by which a program ends that has gone astray by itself.
@@ -567,7 +568,7 @@ Helper::Outcome Helper::TryAsk(Process& process, ConstByteSpan question, size_t 
     const auto reply = service ? service->Reply(message) : std::nullopt;
     if (!reply) return Outcome::kDied;
     deadline.Add(std::chrono::steady_clock::now() - asked);
-    if (deadline.waited() > patience_.wall) return Outcome::kSourceTooSlow;
+    if (deadline.waited() > patience_.source) return Outcome::kSourceTooSlow;
     // It may ask faster than a message has to be waited for.
     if (!go_on()) return reason;
     sent = SendMessage(socket, MessageKind::kReply, *reply, go_on);

@@ -219,8 +219,10 @@ class N5Hierarchy final : public Hierarchy {
     const std::string key = AttributesKey(path);
     NDLFS_TRY(const auto size, store_->Size(key), store_->Describe(key));
     if (!size) return std::nullopt;
-    NDLFS_TRY(const auto turn, MetadataTurn::Take(BytesToParseJson(*size)));
+    const uint64_t needed = BytesToParseJson(*size);
+    NDLFS_TRY(const auto reading, MetadataTurn::Take(MetadataTurn::ForReading(needed)));
     NDLFS_TRY(const auto bytes, store_->Read(key, kMaxMetadataSize), store_->Describe(key));
+    NDLFS_TRY(const auto turn, MetadataTurn::Take(needed));
     if (!bytes) return std::nullopt;
     NDLFS_TRY(Json json, ParseAttributeObject(AsText(bytes->span()), left_out),
               store_->Describe(key));

@@ -100,7 +100,7 @@ class Cursor {
     if (position_ - buffer_offset_ < buffer_.size()) return {};
     // Nobody knows where a header ends before it has been read.
     if (position_ > kLongHeader && !turn_) {
-      NDLFS_TRY(turn_, MetadataTurn::Take(MetadataTurn::kMost / 2));
+      NDLFS_TRY(turn_, MetadataTurn::Take(MetadataTurn::kMost / 3));
     }
     buffer_.resize(std::min<uint64_t>(kBufferBytes, remaining()));
     buffer_offset_ = position_;

@@ -614,8 +614,10 @@ uint64_t MetadataReader::SizeOf(const NodeFiles& files, std::string_view key) {
 
 model::Result<Json> MetadataReader::ReadAttributes(
     const NodeFiles& files, std::string_view key, std::optional<model::Error>& left_out) const {
-  NDLFS_TRY(const auto turn, MetadataTurn::Take(BytesToParseJson(SizeOf(files, key))));
+  const uint64_t bytes = BytesToParseJson(SizeOf(files, key));
+  NDLFS_TRY(const auto reading, MetadataTurn::Take(MetadataTurn::ForReading(bytes)));
   NDLFS_TRY(const std::string text, ReadDocumentText(files, key));
+  NDLFS_TRY(const auto turn, MetadataTurn::Take(bytes));
   return ParseAttributeObject(text, &left_out);
 }
 
@@ -626,9 +628,10 @@ model::Result<void> MetadataReader::ReadDocument(const NodeFiles& files,
                                                  NodeDocuments& documents) const {
   documents.document = KnownDocument(files);
   if (documents.document != nullptr) return {};
-  NDLFS_TRY(const auto turn,
-            MetadataTurn::Take(BytesToParseJson(SizeOf(files, files.document))));
+  const uint64_t bytes = BytesToParseJson(SizeOf(files, files.document));
+  NDLFS_TRY(const auto reading, MetadataTurn::Take(MetadataTurn::ForReading(bytes)));
   NDLFS_TRY(const std::string text, ReadDocumentText(files, files.document));
+  NDLFS_TRY(const auto turn, MetadataTurn::Take(bytes));
   const auto apart = files.kind == NodeFiles::Kind::kV3 ? TakeAttributes(text) : std::nullopt;
   if (apart) {
     std::optional<model::Error> left_out;
@@ -727,10 +730,13 @@ Json MetadataReader::ReadSeparate(const NodeFiles& files, std::string_view path)
     if (separate.contains(object.role)) return;
     const auto size = store_->Size(Key(path, object.name));
     if (!size || !*size) return;
-    const auto turn = MetadataTurn::Take(BytesToParseJson(**size));
-    if (!turn) return;
+    const uint64_t needed = BytesToParseJson(**size);
+    const auto reading = MetadataTurn::Take(MetadataTurn::ForReading(needed));
+    if (!reading) return;
     const auto bytes = store_->Read(Key(path, object.name), kMaxDocumentSize);
     if (!bytes || !*bytes) return;
+    const auto turn = MetadataTurn::Take(needed);
+    if (!turn) return;
     if (auto json = ParseJson(AsText((*bytes)->span()), kMaxDocumentValues))
       separate[object.role] = *json;
   };

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <chrono>
 #include <string_view>
 #include <utility>
@@ -23,8 +24,6 @@ using Clock = std::chrono::steady_clock;
 constexpr size_t kLookedThrough = 256;
 // While an array has no chunk at all, somebody may be about to write the first one.
 constexpr auto kBetweenLooks = std::chrono::seconds(1);
-// Where each look is a request: as many absent chunks are looked for under the other separator.
-constexpr int kMostRequests = 3;
 
 bool IsNumber(std::string_view text) {
   return !text.empty() && text.find_first_not_of("0123456789") == text.npos;
@@ -54,7 +53,9 @@ class FindingStore final : public SeparatorStore, public PartialListing, public 
       if (other) return other;
     }
     NDLFS_TRY(auto info, store_->Stat(key));
-    if (info || state_ == State::kOther || !IsUnderOther(key)) return info;
+    if (info || state_ == State::kOther) return info;
+    NDLFS_TRY(const bool is_other, IsUnderOther(key));
+    if (!is_other) return info;
     return store_->Stat(Other(key));
   }
   std::vector<Result<std::optional<ValueInfo>>> StatMany(
@@ -98,7 +99,9 @@ class FindingStore final : public SeparatorStore, public PartialListing, public 
       if (state_ == State::kUndecided) state_ = State::kOwn;
       return read;
     }
-    if (state_ == State::kOther || !IsUnderOther(key)) return read;
+    if (state_ == State::kOther) return read;
+    NDLFS_TRY(const bool is_other, IsUnderOther(key));
+    if (!is_other) return read;
     return store_->Read(Other(key), options, reserve);
   }
 
@@ -113,29 +116,32 @@ class FindingStore final : public SeparatorStore, public PartialListing, public 
   }
 
   // Whether the chunks of the array are under the other separator. The chunk at `key` is
-  // absent.
-  bool IsUnderOther(std::string_view key) const EXCLUDES(mutex_) {
+  // absent. An error says that nobody can tell now: what is absent must not be shown as fill
+  // values then.
+  Result<bool> IsUnderOther(std::string_view key) const EXCLUDES(mutex_) {
     if (state_ != State::kUndecided) return state_ == State::kOther;
     const model::MutexLock lock(mutex_);
     if (state_ != State::kUndecided) return state_ == State::kOther;
-    state_ = store_->looks_are_requests() ? Ask(key) : LookThrough();
+    NDLFS_TRY(state_, store_->looks_are_requests() ? Ask(key) : LookThrough(key));
     return state_ == State::kOther;
   }
 
-  State Ask(std::string_view key) const REQUIRES(mutex_) {
-    const auto info = store_->Stat(Other(key));
-    if (info && *info) return State::kOther;
-    return ++requests_ < kMostRequests ? State::kUndecided : State::kOwn;
+  // A chunk that is absent under both keys decides nothing.
+  Result<State> Ask(std::string_view key) const {
+    NDLFS_TRY(const auto info, store_->Stat(Other(key)));
+    return info ? State::kOther : State::kUndecided;
   }
 
-  State LookThrough() const REQUIRES(mutex_) {
+  Result<State> LookThrough(std::string_view key) const REQUIRES(mutex_) {
     const auto now = Clock::now();
     if (last_look_ && now - *last_look_ < kBetweenLooks) return State::kUndecided;
-    last_look_ = now;
     std::string_view folder = prefix_;
     if (folder.ends_with('/')) folder.remove_suffix(1);
     const auto entries = backends::ListSome(*store_, folder, kLookedThrough);
-    if (!entries) return State::kUndecided;
+    // A folder whose files may be read need not be one that may be listed.
+    if (!entries && entries.error().sys_errno() == EACCES) return Ask(key);
+    if (!entries) return model::Propagate(entries.error());
+    last_look_ = now;
     bool has_other = false;
     for (const StoreEntry& entry : *entries) {
       const char separator = SeparatorOf(entry);
@@ -175,7 +181,6 @@ class FindingStore final : public SeparatorStore, public PartialListing, public 
   mutable std::atomic<State> state_ = State::kUndecided;
   mutable model::Mutex mutex_;
   mutable std::optional<Clock::time_point> last_look_ GUARDED_BY(mutex_);
-  mutable int requests_ GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace

@@ -101,7 +101,7 @@ Status HttpAnswer::OnHead(int status, HttpHeaders headers) {
         model::Quote(response_.Find("content-encoding")));
   }
   is_gzip_ = coding == ContentCoding::kGzip;
-  if (is_gzip_ && status == 206) {
+  if (is_gzip_ && status == 206 && !asks_for_all_) {
     needs_all_ = true;
     to_ = To::kNowhere;
     return {};

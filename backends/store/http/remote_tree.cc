@@ -281,11 +281,13 @@ std::vector<std::string> RemoteTree::DocumentsAround(std::string folder) const {
 // and then nothing is absent because of that. Nor is it where the server has another answer for
 // a name that nobody gives a file.
 bool RemoteTree::RefusesWhatIsAbsent(const std::string& folder) const {
-  const model::MutexLock lock(readable_mutex_);
-  if (KnownReadable(folder) == std::optional(false)) return false;
-  for (std::string above = folder;; above = FolderOf(above)) {
-    if (KnownReadable(above) == std::optional(true)) return true;
-    if (above.empty()) break;
+  {
+    const model::MutexLock lock(readable_mutex_);
+    if (KnownReadable(folder) == std::optional(false)) return false;
+    for (std::string above = folder;; above = FolderOf(above)) {
+      if (KnownReadable(above) == std::optional(true)) return true;
+      if (above.empty()) break;
+    }
   }
   const auto documents = DocumentsAround(folder);
   std::vector<HttpRequest> requests;
@@ -299,6 +301,7 @@ bool RemoteTree::RefusesWhatIsAbsent(const std::string& folder) const {
   const auto has_state = [&](size_t i, KeyState state) {
     return answers[i] && service_->StateOf(requests[i], *answers[i]) == state;
   };
+  const model::MutexLock lock(readable_mutex_);
   bool is_readable = false;
   for (size_t i = 0; i < documents.size(); ++i) {
     if (!has_state(i, KeyState::kPresent)) continue;
@@ -306,7 +309,10 @@ bool RemoteTree::RefusesWhatIsAbsent(const std::string& folder) const {
     is_readable = true;
     readable_.Put(std::string(FolderOf(documents[i])), {true, memory_.Now()});
   }
-  if (!is_readable) readable_.Put(folder, {false, memory_.Now()});
+  // A request that failed tells nothing about the folder.
+  const bool have_all_answers =
+      std::ranges::all_of(answers, [](const auto& answer) { return answer.has_value(); });
+  if (!is_readable && have_all_answers) readable_.Put(folder, {false, memory_.Now()});
   return is_readable;
 }
 

@@ -138,6 +138,22 @@ TEST_F(TableTest, AnyPartIsThatOfTheWhole) {
   }
 }
 
+TEST_F(TableTest, ReadingOnIsThatOfTheWholeWhereRowsDifferInLength) {
+  std::string numbers;
+  for (int i = 0; i < 100; ++i)
+    numbers += i % 2 == 0 ? test::Raw(int32_t{1234567}) : test::Raw(int32_t{1});
+  Add("/a", Datatype::Integer(4, true), 100, numbers);
+  const std::string whole = Table();
+  const auto view = GroupViews().Make(*Group(), "table.csv");
+  ASSERT_THAT(view, test::IsOk());
+  std::string out(33, '?');
+  for (size_t from = 0; from < whole.size(); from += out.size()) {
+    const auto count = (*view)->Read(from, std::as_writable_bytes(std::span(out)));
+    ASSERT_THAT(count, test::IsOk());
+    EXPECT_EQ(out.substr(0, *count), whole.substr(from, out.size()));
+  }
+}
+
 TEST_F(TableTest, OtherLengthsAndShapesAreNoTable) {
   EXPECT_EQ(Table(), "none") << "no arrays";
   Add("/a", kShort, 3, kThree);
