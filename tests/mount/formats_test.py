@@ -384,7 +384,8 @@ class Hdf5Test(FormatTestCase):
             layout = h5py.VirtualLayout(shape=(3, 3), dtype="f8")
             layout[0:3, 0:3] = h5py.VirtualSource("part.h5", "d", shape=(3, 3))
             file.create_virtual_dataset("v", layout, fillvalue=-1)
-        mounted = self.mount(self.path("v"))
+        # What a virtual dataset is made of is looked at again after each interval, and error.txt goes then.
+        mounted = self.mount(self.path("v"), "--revalidate", "60")
         with self.assertRaises(OSError) as caught:
             harness.read(mounted.join("whole.h5/v/data.raw"))
         self.assertEqual(caught.exception.errno, errno.EIO)
