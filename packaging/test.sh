@@ -31,7 +31,7 @@ parts=()
 threads='^(mount[.](access|changes|load|users)$|cache_test|fs_threads_test)'
 # What mounts, and what the optimized executable has to show: that it bears faults, limits and load, and that
 # random stores are right. Everything else has run with the sanitizers.
-of_executable='^mount[.](faults|waiting|limits|load|views|random|writer|tools|recipes|command_line|system)'
+of_executable='^mount[.](faults|waiting|limits|load|views|random|writer|tools|recipes|command_line|system|old_kernel)'
 # What mounts waits more than it computes.
 waiting=$((4 * jobs))
 started=$SECONDS
@@ -191,7 +191,7 @@ if [ "$sanitizers" = 1 ]; then
   timed "scripts" check_scripts
   timed "tests of the executable, the rest" finish_tests_of_executable
   timed "tests with address and undefined behaviour sanitizers" \
-    run_ctest asan "$waiting" -E '^mount[.](mutation|recipes)$'
+    run_ctest asan "$waiting" -E '^mount[.](mutation|recipes|old_kernel)$'
 else
   timed "release build" build release
   timed "format" check_format
