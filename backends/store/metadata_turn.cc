@@ -21,7 +21,7 @@ thread_local bool has_metadata_turn = false;
 
 constexpr bool IsHuge(uint64_t bytes) { return bytes > MetadataTurn::kMost / 2; }
 
-// Who has a turn, and who waits for one.
+// The users that have a turn, and those that wait for one.
 class MetadataTurns {
  public:
   static MetadataTurns& Get() {

@@ -175,7 +175,7 @@ class JsonLinesTest(harness.SourceTestCase):
     def test_a_long_scan_holds_up_nobody_else(self):
         words = [f"word {i} " + "y" * 60 for i in range(600_000)]
         write_words(os.path.join(self.source, "a.zarr/many"), words, 50_000)
-        mounted = self.mount(self.source, "--threads", "2")
+        mounted = self.mount(self.source, "--threads", "2", "--timeout", "600")
         os.listdir(mounted.join("a.zarr/many"))
         sizes = []
         path = mounted.join("a.zarr/many/data.jsonl")

@@ -46,10 +46,11 @@ class Helper {
   // a slow network filesystem, and in time that the processor works on it.
   struct Patience {
     std::chrono::milliseconds wall{120'000};
-    std::chrono::milliseconds source{120'000};  // that it waits for bytes of the file
     std::chrono::milliseconds cpu{10'000};
     // After this time a file is tried again whose helper did nothing for `wall`.
     std::chrono::milliseconds again{60'000};
+    // That it waits for bytes of the file in one question.
+    std::chrono::milliseconds source{120'000};
   };
 
   // `command` is as for UseHdf5Helper(). Without a source there is nothing to ask about, but

@@ -241,10 +241,9 @@ ArrayInput InputOf(const Example& example, bool broken, cache::ChunkCache& cache
 
 // Headers for data.raw: they have no element in them.
 bool IsHeader(std::string_view file_name) {
-  constexpr std::array<std::string_view, 8> kHeaders = {"data.raw.hdr", "data.hdr", "data.nhdr",
-                                                        "data.mhd",     "data.vrt", "data.xmf",
-                                                        "data.bov",     "data.ctl"};
-  return std::ranges::find(kHeaders, file_name) != kHeaders.end();
+  constexpr std::array<std::string_view, 8> kHeaders = {".raw.hdr", ".hdr", ".nhdr", ".mhd",
+                                                        ".vrt",     ".xmf", ".bov",  ".ctl"};
+  return std::ranges::find(kHeaders, file_name.substr(file_name.find('.'))) != kHeaders.end();
 }
 
 std::vector<Implementation> EveryKind() {
@@ -262,7 +261,7 @@ std::vector<Implementation> EveryKind() {
       const bool has_bytes = !example.chunks.empty() && !example.chunks.back().empty();
       // A picture shows what can be read, a page no element.
       const bool needs_all =
-          !IsHeader(file.name) && file.name != "preview.png" && file.name != "index.html";
+          !IsHeader(file.name) && !file.name.ends_with(".png") && file.name != "index.html";
       if (has_bytes && needs_all) implementation.make_broken = make(true);
       all.push_back(std::move(implementation));
     }
