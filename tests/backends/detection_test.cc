@@ -91,7 +91,7 @@ int HeadReads(const std::string& bytes, const std::string& name) {
   LookIntoFile(*source, name, Detection::kContent);
   const auto reads = source->reads();
   return static_cast<int>(std::count_if(reads.begin(), reads.end(), [](const auto& read) {
-    return read.offset == 0 && read.size >= 1024 && read.size < 10'000;
+    return read.offset == 0 && read.size == 8200;
   }));
 }
 
