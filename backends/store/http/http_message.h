@@ -3,6 +3,7 @@
 // What is asked of an HTTP server, and what it answers.
 #pragma once
 
+#include <cctype>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -15,6 +16,13 @@
 #include "model/error.h"
 
 namespace ndlfs::backends {
+
+// `text` with the ASCII letters in lower case, for what HTTP and HTML compare without case.
+inline std::string LowerText(std::string_view text) {
+  std::string lower(text);
+  for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return lower;
+}
 
 struct HttpHeader {
   std::string name;  // of an answer: in lower case

@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "backends/store/http/http_message.h"
 #include "backends/store/http/url.h"
 
 namespace ndlfs::backends {
@@ -66,12 +67,6 @@ std::optional<Objects> ParseJsonIndex(std::string_view page) {
   NginxEntries entries;
   if (!nlohmann::json::sax_parse(page, &entries)) return std::nullopt;
   return std::move(entries.objects());
-}
-
-std::string LowerCaseText(std::string_view text) {
-  std::string lower(text);
-  for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return lower;
 }
 
 bool IsBlankOfHtml(char c) {
@@ -136,7 +131,7 @@ std::optional<Attribute> NextAttribute(std::string_view page, size_t at) {
   while (at < page.size() && (IsBlankOfHtml(page[at]) || page[at] == '/')) ++at;
   if (at >= page.size() || page[at] == '>') return std::nullopt;
   const size_t name_end = std::min(page.find_first_of(" \t\n\r\f=>/", at + 1), page.size());
-  Attribute attribute{LowerCaseText(page.substr(at, name_end - at)), {}, name_end};
+  Attribute attribute{LowerText(page.substr(at, name_end - at)), {}, name_end};
   size_t next = name_end;
   while (next < page.size() && IsBlankOfHtml(page[next])) ++next;
   if (next >= page.size() || page[next] != '=') return attribute;
@@ -172,7 +167,7 @@ class TagReader {
       }
       const size_t begin = ++at_;
       at_ = std::min(page_.find_first_of(" \t\n\r\f>/", begin + 1), page_.size());
-      std::string name = LowerCaseText(page_.substr(begin, at_ - begin));
+      std::string name = LowerText(page_.substr(begin, at_ - begin));
       if (name != "script" && name != "style") return name;
       at_ = std::min(page_.find(name == "script" ? "</script" : "</style", at_), page_.size());
     }
@@ -289,7 +284,7 @@ bool IsTitleOfList(std::string_view title, const std::string& path) {
   constexpr std::array<std::string_view, 9> kTitles = {
       "index of ",     "directory listing", "directory: ",  "directory of ", "listing of ",
       "list of files", "files within ",     "contents of ", "folder: "};
-  const std::string lower = LowerCaseText(title);
+  const std::string lower = LowerText(title);
   for (const std::string_view known : kTitles) {
     if (lower.starts_with(known)) return true;
   }
@@ -331,7 +326,7 @@ std::optional<Objects> ParseHtmlIndex(std::string_view page, std::string_view ur
 
 std::optional<Objects> ParseIndexPage(std::string_view content_type, std::string_view page,
                                       std::string_view url) {
-  const std::string type = LowerCaseText(content_type);
+  const std::string type = LowerText(content_type);
   if (type.starts_with("application/json")) return ParseJsonIndex(page);
   const bool is_html =
       type.starts_with("text/html") || type.starts_with("application/xhtml+xml");

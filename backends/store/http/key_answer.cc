@@ -8,18 +8,13 @@
 #include <chrono>
 #include <string>
 
+#include "backends/store/http/http_message.h"
 #include "backends/store/source_clock.h"
 
 namespace ndlfs::backends {
 namespace {
 
 constexpr std::chrono::seconds kYoungOfServer{3};
-
-std::string LowerText(std::string_view text) {
-  std::string lower(text);
-  for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return lower;
-}
 
 std::string_view WithoutBlanks(std::string_view text) {
   const size_t begin = text.find_first_not_of(" \t");

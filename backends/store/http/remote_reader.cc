@@ -14,7 +14,6 @@ namespace {
 
 constexpr uint64_t kBlock = kRemoteBlock;
 constexpr uint64_t kBlocksBytes = 16 << 20;
-constexpr uint64_t kMaxDocument = 4 << 20;
 // Reading on costs less than another request, up to such a gap.
 constexpr uint64_t kMaxGap = 1 << 20;
 constexpr uint64_t kMaxJoined = 16 << 20;

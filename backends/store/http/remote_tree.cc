@@ -14,7 +14,6 @@
 namespace ndlfs::backends {
 namespace {
 
-constexpr uint64_t kMaxTreeDocument = 4 << 20;
 // A look at a directory lists so many names: all that a store has beside its chunks.
 constexpr unsigned kNamesOfLook = 100;
 // More directories than this in one directory are not looked into before somebody asks, and
@@ -60,7 +59,7 @@ class RemoteTree::Round {
     Bytes& bytes = documents_.emplace_back();
     if (tree_.IsToBeRead(path)) {
       request.reserve = [&bytes](uint64_t total) -> model::Result<ByteSpan> {
-        bytes = Bytes(std::min(total, kMaxTreeDocument));
+        bytes = Bytes(std::min(total, kMaxDocument));
         return bytes.span();
       };
     } else {
@@ -401,7 +400,7 @@ bool RemoteTree::IsToBeRead(const std::string& path) const {
   const auto document = memory_.FindDocument(path);
   const auto look = memory_.FindFile(path);
   if (!look || look->kind != Look::Kind::kFile) return !document;
-  return look->info.size <= kMaxTreeDocument &&
+  return look->info.size <= kMaxDocument &&
          (!document || document->info.generation != look->info.generation);
 }
 

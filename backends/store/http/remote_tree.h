@@ -20,6 +20,9 @@
 
 namespace ndlfs::backends {
 
+// Documents of more bytes are not remembered with what is known of their files.
+inline constexpr uint64_t kMaxDocument = 4 << 20;
+
 struct RemoteOptions {
   // How long an answer about a name is trusted; nullopt: as long as the source exists.
   std::optional<std::chrono::nanoseconds> trusts_looks_for = std::chrono::seconds(1);
