@@ -205,6 +205,22 @@ for part in "${parts[@]}"; do
   "part_$part"
 done
 
+# The output of each test that failed stands far above: its end once more.
+repeat_failures() {
+  local log=$1 name
+  [ -f "build/$log/Testing/Temporary/LastTestsFailed.log" ] || return 0
+  cut -d: -f2- "build/$log/Testing/Temporary/LastTestsFailed.log" | while read -r name; do
+    printf '\n== the end of %s (%s)\n' "$name" "$log"
+    awk -v name="$name" '/^[0-9]+\/[0-9]+ Testing: / { wanted = $3 == name } wanted' \
+      "build/$log/Testing/Temporary/LastTest.log" | tail -n 40
+  done
+}
+
+if [ ${#failed[@]} -gt 0 ]; then
+  for preset in release asan tsan; do
+    repeat_failures "$preset"
+  done
+fi
 printf '\nseconds of each step:\n'
 printf '%s\n' "${times[@]}"
 printf '%5d s  in all\n' $((SECONDS - started))

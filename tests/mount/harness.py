@@ -25,7 +25,8 @@ BINARY = os.environ.get("NDLFS_BINARY", "")
 EXAMPLES = os.environ.get("NDLFS_EXAMPLES", "")
 DATA = os.path.join(EXAMPLES, "data")
 SKIPPED = 77
-DEADLINE = 60  # seconds for a mount to answer or a process to end; sanitizers are slow
+DEADLINE = 240  # seconds for a mount to answer or a process to end; sanitizers on a busy machine are slow
+ENDING = 60  # seconds for a daemon to end after its mount has gone
 
 sys.path.insert(0, EXAMPLES)
 
@@ -103,7 +104,7 @@ class Mount:
     def __exit__(self, kind, *_):
         result = unmount(self.path)
         try:
-            self.process.wait(DEADLINE if result.returncode == 0 else 1)
+            self.process.wait(ENDING if result.returncode == 0 else 1)
         except subprocess.TimeoutExpired:
             self._kill()
             if kind is None:
