@@ -11,7 +11,12 @@
 #include "backends/codec/byte_swap.h"
 #include "backends/store/cancellation.h"
 #include "backends/store/kept_values.h"
+#include "cache/chunk_ledger.h"
 #include "cache/chunk_loader.h"
+#include "cache/chunk_parts.h"
+#include "cache/chunk_spill.h"
+#include "cache/joined_reader.h"
+#include "cache/load_counts.h"
 #include "cache/range_to_boxes.h"
 #include "cache/strided_copy.h"
 
@@ -37,7 +42,7 @@ struct ArrayReader::Box {
   std::vector<uint64_t> begin;
   std::vector<uint64_t> count;
   uint64_t offset;
-  Access access;
+  ReadHint hint;
   bool in_place;  // its parts of chunks are read from the files
 };
 
@@ -55,8 +60,8 @@ constexpr uint64_t kPieceBytes = uint64_t{1} << 20;
 
 // Whether the reader of so many bytes soon wants those around them, which a server can send
 // together with them.
-bool GoesOn(size_t bytes, Access access) {
-  return access == Access::kOnward && bytes >= ArrayReader::kLargeRead;
+bool GoesOn(size_t bytes, ReadHint hint) {
+  return hint == ReadHint::kOnward && bytes >= ArrayReader::kLargeRead;
 }
 
 // False for a row that crosses many chunks and takes little of each: the next rows would ask
@@ -199,7 +204,7 @@ uint64_t ArrayReader::band_chunks() const {
 bool ArrayReader::Prefetch(uint64_t chunk) const {
   if (joined_) {
     bool loaded = false;
-    joined_->ForEachChunk(BoxOf(chunk), /*opens=*/true,
+    joined_->ForEachChunk(IndexOf(chunk), /*opens=*/true,
                           [&](const ArrayReader& part, uint64_t of_part) {
                             loaded = part.Prefetch(of_part) || loaded;
                           });
@@ -229,7 +234,7 @@ bool ArrayReader::IsKept(uint64_t chunk) const {
 void ArrayReader::Retire(uint64_t chunk) const {
   if (joined_) {
     joined_->ForEachChunk(
-        BoxOf(chunk), /*opens=*/false,
+        IndexOf(chunk), /*opens=*/false,
         [](const ArrayReader& part, uint64_t of_part) { part.Retire(of_part); });
     return;
   }
@@ -239,18 +244,6 @@ void ArrayReader::Retire(uint64_t chunk) const {
 
 Result<ChunkCache::Handle> ArrayReader::Load(uint64_t chunk) const {
   return Chunk(IndexOf(chunk));
-}
-
-JoinedReader::Box ArrayReader::BoxOf(uint64_t chunk) const {
-  const ChunkGrid& grid = spec().grid;
-  const Index index = IndexOf(chunk);
-  JoinedReader::Box box;
-  for (size_t d = 0; d < grid.rank(); ++d) {
-    box.begin.push_back(grid.Begin(d, index[d]));
-    box.end.push_back(
-        std::min(grid.Begin(d, index[d]) + grid.Extent(d, index[d]), spec().shape[d]));
-  }
-  return box;
 }
 
 std::string ArrayReader::ChunkName(uint64_t chunk) const {
@@ -279,33 +272,33 @@ uint64_t ArrayReader::LinearIndex(std::span<const uint64_t> index) const {
 }
 
 Result<void> ArrayReader::Read(uint64_t offset, ByteSpan out, model::ByteOrder order,
-                               Access access) const {
+                               ReadHint hint) const {
   if (!spec().dtype.is_fixed_size()) return model::Internal("elements of variable size");
   const uint64_t size = byte_size();
   if (offset > size || out.size() > size - offset) {
     return model::Internal("bytes {} + {} of {}", offset, out.size(), size);
   }
   if (out.empty()) return {};
-  if (order == model::ByteOrder::kLittle) return ReadLittle(offset, out, access);
+  if (order == model::ByteOrder::kLittle) return ReadLittle(offset, out, hint);
   NDLFS_TRY(const auto runs, model::PlanByteSwap(spec().dtype, order));
   return ReadSwapped(
-      runs, [&](uint64_t at, ByteSpan part) { return ReadLittle(at, part, access); }, offset,
+      runs, [&](uint64_t at, ByteSpan part) { return ReadLittle(at, part, hint); }, offset,
       out);
 }
 
-Result<void> ArrayReader::ReadLittle(uint64_t offset, ByteSpan out, Access access) const {
-  if (joined_) return joined_->Read(offset, out, access);
+Result<void> ArrayReader::ReadLittle(uint64_t offset, ByteSpan out, ReadHint hint) const {
+  if (joined_) return joined_->Read(offset, out, hint);
   if (const auto range = source_->contiguous()) {
-    return piece_bytes_ != 0 ? ReadPieces(*range, offset, out, access)
+    return piece_bytes_ != 0 ? ReadPieces(*range, offset, out, hint)
                              : ReadContiguous(*range, offset, out);
   }
   Coordinates shape = spec().shape;
   shape.push_back(spec().dtype.size());
   const auto visit = [&](Coordinates begin, Coordinates count, uint64_t at) {
-    const bool in_place = in_place_ && !(in_place_alone_ && GoesOn(out.size(), access)) &&
+    const bool in_place = in_place_ && !(in_place_alone_ && GoesOn(out.size(), hint)) &&
                           out.size() >= kLittleOfChunk &&
                           TakesMuchOfChunks(spec().grid, begin, count);
-    return ReadBox({std::move(begin), std::move(count), at, access, in_place},
+    return ReadBox({std::move(begin), std::move(count), at, hint, in_place},
                    out.data() + (at - offset));
   };
   return RangeToBoxes(std::move(shape), strides_, visit).Run(offset, offset + out.size());
@@ -313,8 +306,8 @@ Result<void> ArrayReader::ReadLittle(uint64_t offset, ByteSpan out, Access acces
 
 // Of pieces that are not there, no more than is asked for where that is little, or alone.
 Result<void> ArrayReader::ReadPieces(const ContiguousRange& range, uint64_t offset,
-                                     ByteSpan out, Access access) const {
-  const bool goes_on = GoesOn(out.size(), access);
+                                     ByteSpan out, ReadHint hint) const {
+  const bool goes_on = GoesOn(out.size(), hint);
   while (!out.empty()) {
     NDLFS_RETURN_IF_ERROR(backends::CancellationScope::Check());
     const uint64_t number = offset / piece_bytes_;
@@ -464,7 +457,7 @@ Result<void> ArrayReader::CopyFromChunk(const Box& box, const Index& index,
     NDLFS_TRY(const bool copied, CopyInPlace(index, from, out + to, axes, box.count.back()));
     if (copied) return {};
   }
-  if (box.access == Access::kAlone && parts_ &&
+  if (box.hint == ReadHint::kAlone && parts_ &&
       parts_->Copy({index, number}, from, out + to, axes, box.count.back())) {
     return {};
   }

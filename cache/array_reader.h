@@ -14,23 +14,19 @@
 #include "backends/base/bytes.h"
 #include "backends/format/array_source.h"
 #include "cache/chunk_cache.h"
-#include "cache/chunk_ledger.h"
-#include "cache/chunk_loader.h"
-#include "cache/chunk_parts.h"
-#include "cache/chunk_spill.h"
-#include "cache/joined_reader.h"
-#include "cache/load_counts.h"
-#include "cache/strided_copy.h"
+#include "cache/read_hint.h"
 #include "model/error.h"
 #include "model/value.h"
 
 namespace ndlfs::cache {
 
-// Which bytes a reader is expected to read next.
-enum class Access {
-  kOnward,  // the bytes that follow, or more of the same chunks
-  kAlone,   // none nearby
-};
+class ChunkLedger;
+class ChunkParts;
+class ChunkSpill;
+class JoinedReader;
+struct CopyAxis;
+struct LoadContext;
+struct LoadCounts;
 
 // Reads an array through the chunk cache. Thread-safe. Keeps its source alive;
 // `cache` must outlive the reader.
@@ -68,7 +64,7 @@ class ArrayReader {
   // of the chunk is then not detected.
   model::Result<void> Read(uint64_t offset, backends::ByteSpan out,
                            model::ByteOrder order = model::ByteOrder::kLittle,
-                           Access access = Access::kOnward) const;
+                           ReadHint hint = ReadHint::kOnward) const;
 
   // Whether Load() gives the elements of a chunk. If not, Read() is the only way to them: they
   // lie in a file as they are, or in other arrays.
@@ -125,10 +121,10 @@ class ArrayReader {
   using Index = std::vector<uint64_t>;
 
   void AddSpill();
-  model::Result<void> ReadLittle(uint64_t offset, backends::ByteSpan out, Access access) const;
+  model::Result<void> ReadLittle(uint64_t offset, backends::ByteSpan out, ReadHint hint) const;
   void PlanAhead();
   model::Result<void> ReadPieces(const backends::ContiguousRange& range, uint64_t offset,
-                                 backends::ByteSpan out, Access access) const;
+                                 backends::ByteSpan out, ReadHint hint) const;
   model::Result<ChunkCache::Handle> Piece(const backends::ContiguousRange& range,
                                           uint64_t number) const;
   model::Result<void> ReadContiguous(const backends::ContiguousRange& range, uint64_t offset,
@@ -158,7 +154,6 @@ class ArrayReader {
   model::Result<backends::Bytes> LoadCounted(const Index& index, uint64_t limit,
                                              ChunkCache::Reservation& reserved) const;
   LoadContext Context() const;
-  JoinedReader::Box BoxOf(uint64_t chunk) const;
   uint64_t LinearIndex(std::span<const uint64_t> index) const;
   Index IndexOf(uint64_t chunk) const;
 

@@ -7,6 +7,9 @@
 
 #include "backends/base/checked.h"
 #include "cache/array_reader.h"
+#include "cache/chunk_cache.h"
+#include "cache/chunk_ledger.h"
+#include "cache/load_counts.h"
 #include "cache/strided_copy.h"
 
 namespace ndlfs::cache {
@@ -17,10 +20,26 @@ using model::Result;
 
 namespace {
 
+// Of an index space: `begin` and one behind its end, per dimension.
+struct IndexBox {
+  std::vector<uint64_t> begin;
+  std::vector<uint64_t> end;
+};
+
+IndexBox BoxOfChunk(const backends::ArraySpec& spec, std::span<const uint64_t> index) {
+  IndexBox box;
+  for (size_t d = 0; d < index.size(); ++d) {
+    const uint64_t begin = spec.grid.Begin(d, index[d]);
+    box.begin.push_back(begin);
+    box.end.push_back(std::min(begin + spec.grid.Extent(d, index[d]), spec.shape[d]));
+  }
+  return box;
+}
+
 // Calls `visit` with the number of each chunk that has elements of the box, as long as it
 // returns true.
 template <typename Visit>
-void ForEachChunkIn(const ChunkGrid& grid, const JoinedReader::Box& box, const Visit& visit) {
+void ForEachChunkIn(const ChunkGrid& grid, const IndexBox& box, const Visit& visit) {
   const size_t rank = grid.rank();
   std::vector<uint64_t> low(rank);
   std::vector<uint64_t> high(rank);
@@ -151,7 +170,7 @@ Result<void> JoinedReader::CheckPart(size_t index, const Part& part) const {
                          backends::CheckedProduct(shape).value_or(0), item);
 }
 
-Result<void> JoinedReader::Read(uint64_t offset, ByteSpan out, Access access) const {
+Result<void> JoinedReader::Read(uint64_t offset, ByteSpan out, ReadHint hint) const {
   const std::vector<uint64_t>& bounds = joined_.bounds();
   const uint64_t row = bounds.back() * stride_;
   while (!out.empty()) {
@@ -161,8 +180,8 @@ Result<void> JoinedReader::Read(uint64_t offset, ByteSpan out, Access access) co
     const uint64_t end = bounds[index + 1] * stride_;
     const size_t count = std::min<uint64_t>(out.size(), end - within);
     NDLFS_TRY(const PartPtr part, Open(index));
-    NDLFS_RETURN_IF_ERROR(ReadPart(*part, offset / row * (end - begin) + within - begin,
-                                   out.first(count), access));
+    NDLFS_RETURN_IF_ERROR(
+        ReadPart(*part, offset / row * (end - begin) + within - begin, out.first(count), hint));
     offset += count;
     out = out.subspan(count);
   }
@@ -170,14 +189,14 @@ Result<void> JoinedReader::Read(uint64_t offset, ByteSpan out, Access access) co
 }
 
 Result<void> JoinedReader::ReadPart(const Part& part, uint64_t offset, ByteSpan out,
-                                    Access access) const {
+                                    ReadHint hint) const {
   const size_t item = source_.spec().dtype.size();
   if (!part.reader) {
     FillStrided(source_.spec().fill, offset % item, out.data(), {}, out.size());
     return {};
   }
   if (!part.converter) {
-    return part.reader->Read(offset, out, model::ByteOrder::kLittle, access);
+    return part.reader->Read(offset, out, model::ByteOrder::kLittle, hint);
   }
   constexpr size_t kBatchBytes = size_t{64} << 10;
   const size_t from_item = part.converter->from_size();
@@ -191,7 +210,7 @@ Result<void> JoinedReader::ReadPart(const Part& part, uint64_t offset, ByteSpan 
     from.resize(elements * from_item);
     to.resize(elements * item);
     NDLFS_RETURN_IF_ERROR(
-        part.reader->Read(offset / item * from_item, from, model::ByteOrder::kLittle, access));
+        part.reader->Read(offset / item * from_item, from, model::ByteOrder::kLittle, hint));
     NDLFS_RETURN_IF_ERROR(part.converter->Convert(from, to));
     std::memcpy(out.data(), to.data() + skip, count);
     offset += count;
@@ -201,10 +220,11 @@ Result<void> JoinedReader::ReadPart(const Part& part, uint64_t offset, ByteSpan 
 }
 
 void JoinedReader::ForEachChunk(
-    const Box& box, bool opens,
+    std::span<const uint64_t> index, bool opens,
     const std::function<void(const ArrayReader&, uint64_t)>& visit) const {
   constexpr size_t kMostParts = 64;
   constexpr size_t kMostChunks = 64;
+  const IndexBox box = BoxOfChunk(source_.spec(), index);
   const size_t dim = joined_.dim();
   const std::vector<uint64_t>& bounds = joined_.bounds();
   const size_t first = PartAt(box.begin[dim]);
@@ -214,7 +234,7 @@ void JoinedReader::ForEachChunk(
     PartPtr part = FindOpen(i);
     if (!part && opens) part = Open(i).value_or(nullptr);
     if (!part || !part->reader) continue;
-    Box inner = box;
+    IndexBox inner = box;
     inner.begin[dim] = std::max(box.begin[dim], bounds[i]) - bounds[i];
     inner.end[dim] = std::min(box.end[dim], bounds[i + 1]) - bounds[i];
     const ChunkGrid& grid = part->reader->spec().grid;

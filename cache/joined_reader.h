@@ -13,16 +13,16 @@
 
 #include "backends/base/bytes.h"
 #include "backends/format/array_source.h"
-#include "cache/chunk_cache.h"
-#include "cache/chunk_ledger.h"
-#include "cache/load_counts.h"
+#include "cache/read_hint.h"
 #include "model/error.h"
 #include "model/mutex.h"
 
 namespace ndlfs::cache {
 
 class ArrayReader;
-enum class Access;
+class ChunkCache;
+class ChunkLedger;
+struct LoadCounts;
 
 // Cuts the element stream of a JoinedArray into those of its parts, each of which has a reader
 // of its own. So chunks are cached as those of the parts. Keeps the readers of the parts that
@@ -36,17 +36,13 @@ class JoinedReader {
   ~JoinedReader();
 
   // As ArrayReader::Read, little-endian. The range lies within the array.
-  model::Result<void> Read(uint64_t offset, backends::ByteSpan out, Access access) const;
+  model::Result<void> Read(uint64_t offset, backends::ByteSpan out, ReadHint hint) const;
 
-  // A box of the index space of the join: `begin` and one behind its end, per dimension.
-  struct Box {
-    std::vector<uint64_t> begin;
-    std::vector<uint64_t> end;
-  };
-  // Calls `visit` for the chunks that have elements of the box, each as a reader of a part and
-  // the number of the chunk there; not for all if these are very many. Leaves out parts that
-  // cannot be opened. Opens parts if `opens`, and else leaves out those that are not open.
-  void ForEachChunk(const Box& box, bool opens,
+  // Calls `visit` for the chunks of the parts that chunk `index` of the join is made of, each
+  // as a reader of a part and the number of the chunk there; not for all if these are very
+  // many. Leaves out parts that cannot be opened. Opens parts if `opens`, and else leaves out
+  // those that are not open.
+  void ForEachChunk(std::span<const uint64_t> index, bool opens,
                     const std::function<void(const ArrayReader&, uint64_t)>& visit) const;
 
  private:
@@ -61,7 +57,7 @@ class JoinedReader {
   model::Result<void> NotePart(const backends::ContiguousRange& range) const;
   model::Result<void> CheckPart(size_t index, const Part& part) const;
   model::Result<void> ReadPart(const Part& part, uint64_t offset, backends::ByteSpan out,
-                               Access access) const;
+                               ReadHint hint) const;
 
   const backends::ArraySource& source_;
   const backends::JoinedArray& joined_;

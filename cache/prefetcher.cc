@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "backends/store/caller.h"
+#include "cache/chunk_spill.h"
 
 namespace ndlfs::cache {
 
@@ -244,8 +245,8 @@ ReadStream::~ReadStream() {
   prefetcher_.Cancel(*target_);  // also what Expect() has asked for
 }
 
-Access ReadStream::OnRead(uint64_t offset, uint64_t size) {
-  if (!loads_ahead_ || size == 0 || NeedsNothingAhead()) return Access::kOnward;
+ReadHint ReadStream::OnRead(uint64_t offset, uint64_t size) {
+  if (!loads_ahead_ || size == 0 || NeedsNothingAhead()) return ReadHint::kOnward;
   MutexLock lock(mutex_);
   const uint64_t reorder =
       window_ != 0 ? kReorderBytes : std::min(kReorderBytes, kReorderRequests * size);
@@ -257,14 +258,14 @@ Access ReadStream::OnRead(uint64_t offset, uint64_t size) {
     if (length_ == 0) return DecodeBeside(offset, end);
     Begin();
     DecodeAfterJumps();
-    return Access::kOnward;
+    return ReadHint::kOnward;
   }
   expected_ = std::max(expected_, end);
-  if (expected_ - begin_ <= length_) return Access::kOnward;  // then comes another jump
+  if (expected_ - begin_ <= length_) return ReadHint::kOnward;  // then comes another jump
   length_ = 0;
   Begin();
   DecodeAhead(offset);
-  return Access::kOnward;
+  return ReadHint::kOnward;
 }
 
 bool ReadStream::NeedsNothingAhead() const {
@@ -317,16 +318,16 @@ uint64_t ReadStream::Window(uint64_t needed) const {
 }
 
 // The reader begins with the first chunk.
-Access ReadStream::DecodeBeside(uint64_t begin, uint64_t end) {
+ReadHint ReadStream::DecodeBeside(uint64_t begin, uint64_t end) {
   const ArrayReader& reader = *target_->reader;
   const bool decodes = reader.max_chunk_bytes() != 0;
-  if (!decodes || end < begin + ArrayReader::kLargeRead) return Access::kAlone;
+  if (!decodes || end < begin + ArrayReader::kLargeRead) return ReadHint::kAlone;
   prefetcher_.Cancel(*target_);
   const uint64_t first = reader.ChunkAt(begin) + 1;
   const uint64_t room = Share() / 4 / reader.max_ahead_bytes();
   const uint64_t last = std::min(reader.ChunkAt(end - 1) + 1, first + room);
   if (first < last) prefetcher_.Enqueue(target_, first, last - first);
-  return Access::kOnward;
+  return ReadHint::kOnward;
 }
 
 // The reader takes `length_` bytes of each `stride_`. Chunks that the next

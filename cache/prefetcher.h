@@ -107,7 +107,7 @@ class ReadStream {
   // To be called before bytes [offset, offset + size) of the element stream are
   // read. Returns kAlone for a small read if the reader has just gone
   // elsewhere, and not by another jump of the same width.
-  Access OnRead(uint64_t offset, uint64_t size) EXCLUDES(mutex_);
+  ReadHint OnRead(uint64_t offset, uint64_t size) EXCLUDES(mutex_);
 
   // Tells that the reader will come to byte `offset`. Has the chunk there
   // decoded now, if it takes only a small part of the cache.
@@ -127,7 +127,7 @@ class ReadStream {
   // others.
   uint64_t Window(uint64_t needed) const;
   // If the read of [begin, end) is large, has its chunks decoded in parallel.
-  Access DecodeBeside(uint64_t begin, uint64_t end) REQUIRES(mutex_);
+  ReadHint DecodeBeside(uint64_t begin, uint64_t end) REQUIRES(mutex_);
   // Has chunks decoded ahead: those after the first one of a read at `offset`,
   // or those at the next jumps.
   void DecodeAhead(uint64_t offset) REQUIRES(mutex_);

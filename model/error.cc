@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "model/error.h"
 
+#include <fmt/format.h>
+
 #include <cerrno>
+#include <iterator>
 #include <system_error>
 #include <utility>
 
@@ -60,6 +63,10 @@ std::string OneLine(std::string_view text) {
   std::string out;
   AppendEscaped(out, text, false);
   return out;
+}
+
+Failure FormatFailure(ErrorCode code, fmt::string_view format, fmt::format_args args) {
+  return Failure(Error(code, fmt::vformat(format, args)));
 }
 
 Failure IoError(int sys_errno, std::string_view what) {

@@ -8,7 +8,7 @@
 //   sst.zarr/temp/zarr.json: codecs[1]: unknown codec "pcodec"
 #pragma once
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <string>
 #include <string_view>
@@ -71,11 +71,14 @@ Failure Stale(std::string_view message);
 // kStale: "what: it has changed".
 Failure HasChanged(std::string_view what);
 
+// An error whose message is formatted; for the functions below.
+Failure FormatFailure(ErrorCode code, fmt::string_view format, fmt::format_args args);
+
+// BadInput("{} is no type", name) and so on: a failure with the code of that name.
 #define NDLFS_DEFINE_FAILURE(Name)                                                    \
   template <typename... Args>                                                         \
   Failure Name(fmt::format_string<Args...> format, Args&&... args) {                  \
-    return Failure(                                                                   \
-        Error(ErrorCode::k##Name, fmt::format(format, std::forward<Args>(args)...))); \
+    return FormatFailure(ErrorCode::k##Name, format, fmt::make_format_args(args...)); \
   }
 NDLFS_DEFINE_FAILURE(BadInput)
 NDLFS_DEFINE_FAILURE(Corrupt)

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "backends/base/bytes.h"
+#include "cache/array_reader.h"
 #include "cache/chunk_cache.h"
 #include "fs/cli/command.h"
 #include "fs/cli/mount_arguments.h"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "fs/cli/options.h"
 
+#include <fmt/format.h>
 #include <grp.h>
 #include <pwd.h>
 #include <unistd.h>

@@ -14,9 +14,9 @@ class LaterTracker final : public ReadTracker {
       : elements_(std::move(elements)), prefetcher_(prefetcher) {}
 
   // Where the array cannot be loaded, the read that follows says why.
-  cache::Access OnRead(uint64_t offset, uint64_t size) override {
+  cache::ReadHint OnRead(uint64_t offset, uint64_t size) override {
     ReadTracker* const tracker = Find();
-    return tracker == nullptr ? cache::Access::kOnward : tracker->OnRead(offset, size);
+    return tracker == nullptr ? cache::ReadHint::kOnward : tracker->OnRead(offset, size);
   }
   void Expect(uint64_t offset) override {
     if (ReadTracker* const tracker = Find()) tracker->Expect(offset);
@@ -56,9 +56,9 @@ LaterElements::LaterElements(std::shared_ptr<MountedStore> store, const Entity& 
       held_bytes_(std::move(held_bytes)) {}
 
 Result<void> LaterElements::Read(uint64_t offset, backends::ByteSpan out,
-                                 model::ByteOrder order, cache::Access access) const {
+                                 model::ByteOrder order, cache::ReadHint hint) const {
   NDLFS_TRY(const auto elements, Load());
-  return elements->Read(offset, out, order, access);
+  return elements->Read(offset, out, order, hint);
 }
 
 std::unique_ptr<ReadTracker> LaterElements::TrackReader(cache::Prefetcher& prefetcher) const {

@@ -28,7 +28,7 @@ class LaterElements final : public ElementSource,
 
   uint64_t size() const override { return size_; }
   model::Result<void> Read(uint64_t offset, backends::ByteSpan out, model::ByteOrder order,
-                           cache::Access access) const override;
+                           cache::ReadHint hint) const override;
   std::unique_ptr<ReadTracker> TrackReader(cache::Prefetcher& prefetcher) const override;
 
   // Holds `entity`, the array that it was made for, from now on.

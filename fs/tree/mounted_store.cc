@@ -12,6 +12,7 @@
 #include "backends/store/cancellation.h"
 #include "backends/store/keys.h"
 #include "backends/store/request_scope.h"
+#include "cache/chunk_ledger.h"
 #include "fs/tree/store_attributes.h"
 #include "model/path_name.h"
 

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "cache/load_counts.h"
 #include "model/ndl/ndl_writer.h"
 
 namespace ndlfs::fs {

@@ -778,7 +778,7 @@ model::Result<bool> AreDoubles(const std::vector<WideValues>& arrays) {
     for (uint64_t done = 0; done < size; done += kPiece) {
       const auto piece = bytes.span().first(std::min(kPiece, size - done));
       NDLFS_RETURN_IF_ERROR(
-          array.values->Read(done, piece, model::ByteOrder::kLittle, cache::Access::kOnward));
+          array.values->Read(done, piece, model::ByteOrder::kLittle, cache::ReadHint::kOnward));
       const bool are_doubles = array.is_signed ? AreDoubles<int64_t>(piece, array.fill)
                                                : AreDoubles<uint64_t>(piece, array.fill);
       if (!are_doubles) return false;

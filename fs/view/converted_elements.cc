@@ -43,7 +43,7 @@ class ConvertedElements final : public ElementSource {
   uint64_t size() const override { return size_; }
 
   Result<void> Read(uint64_t offset, ByteSpan out, ByteOrder order,
-                    cache::Access access) const override {
+                    cache::ReadHint hint) const override {
     const size_t from_size = converter_->from_size();
     const size_t to_size = converter_->to_size();
     std::vector<model::SwapRun> runs;
@@ -60,7 +60,7 @@ class ConvertedElements final : public ElementSource {
       const bool is_whole = skip == 0 && out.size() >= to_size;
       const uint64_t count = is_whole ? std::min(piece, out.size() / to_size) : 1;
       const ByteSpan read = from.span().first(count * from_size);
-      NDLFS_RETURN_IF_ERROR(source_->Read(first * from_size, read, ByteOrder::kLittle, access));
+      NDLFS_RETURN_IF_ERROR(source_->Read(first * from_size, read, ByteOrder::kLittle, hint));
       const ByteSpan to = is_whole ? out.first(count * to_size) : element.span();
       NDLFS_RETURN_IF_ERROR(converter_->Convert(read, to));
       if (!runs.empty()) backends::SwapElements(runs, to_size, to, to);

@@ -17,6 +17,7 @@
 
 #include "backends/base/bytes.h"
 #include "backends/format/packing.h"
+#include "cache/array_reader.h"
 #include "fs/view/attributes.h"
 #include "fs/view/joined_coordinates.h"
 #include "fs/view/number_array.h"
@@ -167,7 +168,7 @@ class Keys {
       const uint64_t batch = std::min(kBatch, count() - begin);
       NDLFS_RETURN_IF_ERROR(
           numbers_.elements->Read(begin * item_, bytes.span().first(batch * item_),
-                                  model::ByteOrder::kLittle, cache::Access::kOnward));
+                                  model::ByteOrder::kLittle, cache::ReadHint::kOnward));
       for (uint64_t i = 0; i < batch; ++i) {
         NDLFS_TRY(const Key key, ToKeyAt(bytes.data() + i * item_, begin + i));
         if (!IsInOrder(before, key)) return OutOfOrder(begin + i);
@@ -181,7 +182,7 @@ class Keys {
     std::array<std::byte, sizeof(uint64_t)> bytes{};
     const backends::ByteSpan element = std::span(bytes).first(item_);
     NDLFS_RETURN_IF_ERROR(numbers_.elements->Read(i * item_, element, model::ByteOrder::kLittle,
-                                                  cache::Access::kOnward));
+                                                  cache::ReadHint::kOnward));
     return ToKeyAt(bytes.data(), i);
   }
 

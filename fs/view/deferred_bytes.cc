@@ -12,7 +12,7 @@ using model::Result;
 // There is nothing to decode ahead.
 class NoTracker final : public ReadTracker {
  public:
-  cache::Access OnRead(uint64_t, uint64_t) override { return cache::Access::kOnward; }
+  cache::ReadHint OnRead(uint64_t, uint64_t) override { return cache::ReadHint::kOnward; }
 };
 
 class ComputedBytes final : public ElementSource {
@@ -24,7 +24,7 @@ class ComputedBytes final : public ElementSource {
   uint64_t size() const override { return size_; }
   uint64_t held_bytes() const override { return held_bytes_; }
   Result<void> Read(uint64_t offset, ByteSpan out, model::ByteOrder,
-                    cache::Access) const override {
+                    cache::ReadHint) const override {
     return read_(offset, out);
   }
   std::unique_ptr<ReadTracker> TrackReader(cache::Prefetcher&) const override {

@@ -4,6 +4,8 @@
 #include <utility>
 
 #include "backends/base/checked.h"
+#include "cache/array_reader.h"
+#include "cache/prefetcher.h"
 
 namespace ndlfs::fs {
 namespace {
@@ -13,7 +15,7 @@ class ArrayTracker final : public ReadTracker {
   ArrayTracker(cache::Prefetcher& prefetcher, std::shared_ptr<const cache::ArrayReader> reader)
       : stream_(prefetcher, std::move(reader)) {}
 
-  cache::Access OnRead(uint64_t offset, uint64_t size) override {
+  cache::ReadHint OnRead(uint64_t offset, uint64_t size) override {
     return stream_.OnRead(offset, size);
   }
   void Expect(uint64_t offset) override { stream_.Expect(offset); }
@@ -27,8 +29,8 @@ class ElementTracker final : public ReadTracker {
   ElementTracker(std::unique_ptr<ReadTracker> from, uint64_t from_size, uint64_t to_size)
       : from_(std::move(from)), from_size_(from_size), to_size_(to_size) {}
 
-  cache::Access OnRead(uint64_t offset, uint64_t size) override {
-    if (size == 0) return cache::Access::kOnward;
+  cache::ReadHint OnRead(uint64_t offset, uint64_t size) override {
+    if (size == 0) return cache::ReadHint::kOnward;
     const uint64_t first = offset / to_size_;
     const uint64_t last = (offset + size - 1) / to_size_;
     return from_->OnRead(first * from_size_, (last - first + 1) * from_size_);
@@ -48,8 +50,8 @@ class ArrayElements final : public ElementSource {
 
   uint64_t size() const override { return reader_->byte_size(); }
   model::Result<void> Read(uint64_t offset, backends::ByteSpan out, model::ByteOrder order,
-                           cache::Access access) const override {
-    auto read = reader_->Read(offset, out, order, access);
+                           cache::ReadHint hint) const override {
+    auto read = reader_->Read(offset, out, order, hint);
     if (read || name_.empty()) return read;
     return model::Propagate(std::move(read).error(), name_);
   }

@@ -9,9 +9,14 @@
 #include <string>
 
 #include "backends/base/bytes.h"
-#include "cache/array_reader.h"
-#include "cache/prefetcher.h"
+#include "cache/read_hint.h"
+#include "model/datatype.h"
 #include "model/error.h"
+
+namespace ndlfs::cache {
+class ArrayReader;
+class Prefetcher;
+}  // namespace ndlfs::cache
 
 namespace ndlfs::fs {
 
@@ -21,8 +26,8 @@ class ReadTracker {
  public:
   virtual ~ReadTracker() = default;
   // To be called before the reader reads bytes [offset, offset + size) of the
-  // source. Returns the `access` for ElementSource::Read().
-  virtual cache::Access OnRead(uint64_t offset, uint64_t size) = 0;
+  // source. Returns the `hint` for ElementSource::Read().
+  virtual cache::ReadHint OnRead(uint64_t offset, uint64_t size) = 0;
   // Tells that the reader will soon come from another source to byte `offset`
   // of this one.
   virtual void Expect(uint64_t /*offset*/) {}
@@ -39,7 +44,7 @@ class ElementSource {
   // `order`. The caller has checked that the range lies inside the stream. The
   // range may begin within an element.
   virtual model::Result<void> Read(uint64_t offset, backends::ByteSpan out,
-                                   model::ByteOrder order, cache::Access access) const = 0;
+                                   model::ByteOrder order, cache::ReadHint hint) const = 0;
   // Memory that the source holds, besides some hundred bytes and what it reads from.
   virtual uint64_t held_bytes() const { return 0; }
   // A tracker for one open file. The tracker must not outlive `prefetcher`.

@@ -259,7 +259,7 @@ Result<std::vector<double>> ReadCoordinates(const Axis& axis) {
   const NumberArray& numbers = *axis.coordinates;
   std::vector<std::byte> bytes(numbers.bytes);
   NDLFS_RETURN_IF_ERROR(
-      numbers.elements->Read(0, bytes, model::ByteOrder::kLittle, cache::Access::kOnward));
+      numbers.elements->Read(0, bytes, model::ByteOrder::kLittle, cache::ReadHint::kOnward));
   if (HasMissing(bytes, axis.missing)) return std::vector<double>();
   std::vector<double> coordinates = AsDoubles(numbers.number, bytes);
   for (double& coordinate : coordinates) {

@@ -13,6 +13,7 @@
 
 #include "backends/base/checked.h"
 #include "backends/base/unicode.h"
+#include "cache/array_reader.h"
 #include "fs/view/converted_elements.h"
 #include "fs/view/group_children.h"
 #include "fs/view/hdf5_types.h"

@@ -285,7 +285,7 @@ Result<std::optional<NiftiPlace>> ImageSpace::Read() const {
   constexpr uint64_t kLongestHeader = 540;
   std::string bytes(std::min(stored->size(), kLongestHeader), '\0');
   NDLFS_RETURN_IF_ERROR(stored->Read(0, std::as_writable_bytes(std::span(bytes)),
-                                     model::ByteOrder::kLittle, cache::Access::kOnward));
+                                     model::ByteOrder::kLittle, cache::ReadHint::kOnward));
   return backends::foreign::ReadNiftiPlace(bytes);
 }
 

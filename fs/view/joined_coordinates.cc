@@ -100,7 +100,7 @@ Result<ArrayInput> WithKeptElements(const ArrayInput& coordinates) {
   auto bytes = std::make_shared<std::string>(coordinates.elements->size(), '\0');
   NDLFS_RETURN_IF_ERROR(coordinates.elements->Read(0, std::as_writable_bytes(std::span(*bytes)),
                                                    model::ByteOrder::kLittle,
-                                                   cache::Access::kOnward));
+                                                   cache::ReadHint::kOnward));
   // A part that changed while all were read may belong to either version.
   if (parts->PartsVersion() == version) kept.Keep(source, bytes, *version);
   return WithBytes(coordinates, bytes);

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "backends/base/checked.h"
+#include "cache/array_reader.h"
 #include "fs/view/array_part.h"
 #include "fs/view/attributes.h"
 #include "fs/view/deferred_bytes.h"
@@ -145,8 +146,9 @@ class CoordinateTexts {
 
   Result<std::string> At(uint64_t i) const {
     backends::Bytes element(values_.dtype.size());
-    NDLFS_RETURN_IF_ERROR(values_.elements->Read(
-        i * element.size(), element.span(), model::ByteOrder::kLittle, cache::Access::kOnward));
+    NDLFS_RETURN_IF_ERROR(values_.elements->Read(i * element.size(), element.span(),
+                                                 model::ByteOrder::kLittle,
+                                                 cache::ReadHint::kOnward));
     std::string line(layout_.line_size(), ' ');
     layout_.Format(element.span(), line.data());
     const bool is_time = is_text() && line.find('T') != std::string::npos && line[4] == '-';

@@ -239,7 +239,7 @@ Result<std::vector<double>> ReadBlock(const SamplePlan& plan, const SampleBlock&
   if (!numbers) return model::Internal("no numbers of {}", part.dtype.keyword());
   backends::Bytes bytes(numbers->bytes);
   NDLFS_RETURN_IF_ERROR(numbers->elements->Read(0, bytes.span(), model::ByteOrder::kLittle,
-                                                cache::Access::kOnward));
+                                                cache::ReadHint::kOnward));
   std::vector<double> values = AsDoubles(numbers->number, bytes.span());
   if (plan.channels > 1) return values;
   if (const auto missing = FindMissing(part, numbers->number)) {

@@ -23,13 +23,13 @@ class RecordsTracker final : public ReadTracker {
       trackers_.push_back({part.values->TrackReader(prefetcher), part.bytes});
     }
   }
-  cache::Access OnRead(uint64_t offset, uint64_t size) override {
-    if (size == 0) return cache::Access::kOnward;
+  cache::ReadHint OnRead(uint64_t offset, uint64_t size) override {
+    if (size == 0) return cache::ReadHint::kOnward;
     const uint64_t first = offset / stride_;
     const uint64_t count = (offset + size - 1) / stride_ - first + 1;
     for (const auto& [tracker, bytes] : trackers_)
       tracker->OnRead(first * bytes, count * bytes);
-    return cache::Access::kOnward;
+    return cache::ReadHint::kOnward;
   }
   void Expect(uint64_t offset) override {
     for (const auto& [tracker, bytes] : trackers_) tracker->Expect(offset / stride_ * bytes);
@@ -47,12 +47,12 @@ class Records final : public ElementSource {
 
   uint64_t size() const override { return stride_ * count_; }
   Result<void> Read(uint64_t offset, ByteSpan out, model::ByteOrder order,
-                    cache::Access access) const override {
+                    cache::ReadHint hint) const override {
     constexpr uint64_t kPiece = uint64_t{256} << 10;
     while (!out.empty()) {
       // Many small records are read together, and a large one in pieces.
       const ByteSpan piece = out.first(std::min<uint64_t>(out.size(), kPiece));
-      NDLFS_RETURN_IF_ERROR(ReadPiece(offset, piece, order, access));
+      NDLFS_RETURN_IF_ERROR(ReadPiece(offset, piece, order, hint));
       out = out.subspan(piece.size());
       offset += piece.size();
     }
@@ -64,14 +64,14 @@ class Records final : public ElementSource {
 
  private:
   Result<void> ReadPiece(uint64_t offset, ByteSpan out, model::ByteOrder order,
-                         cache::Access access) const {
+                         cache::ReadHint hint) const {
     std::ranges::fill(out, std::byte{0});
     for (const RecordPart& part : parts_) {
       const uint64_t begin = ValuesBefore(part, offset);
       const uint64_t end = ValuesBefore(part, offset + out.size());
       if (begin == end) continue;
       backends::Bytes values(end - begin);
-      NDLFS_RETURN_IF_ERROR(part.values->Read(begin, values.span(), order, access));
+      NDLFS_RETURN_IF_ERROR(part.values->Read(begin, values.span(), order, hint));
       for (uint64_t at = begin; at < end;) {
         const uint64_t record = at / part.bytes;
         const uint64_t count = std::min(end, (record + 1) * part.bytes) - at;

@@ -88,19 +88,19 @@ class SegmentedView final : public View, public std::enable_shared_from_this<Seg
 
   Result<size_t> Read(uint64_t offset, ByteSpan out) const override {
     return Read(offset, out,
-                [](const Elements&, uint64_t, uint64_t) { return cache::Access::kOnward; });
+                [](const Elements&, uint64_t, uint64_t) { return cache::ReadHint::kOnward; });
   }
 
-  // `access_to` tells how `count` bytes of Elements from `begin` on are read.
-  template <typename AccessTo>
-  Result<size_t> Read(uint64_t offset, ByteSpan out, const AccessTo& access_to) const {
+  // `hint_for` tells how `count` bytes of Elements from `begin` on are read.
+  template <typename HintFor>
+  Result<size_t> Read(uint64_t offset, ByteSpan out, const HintFor& hint_for) const {
     if (offset >= total()) return size_t{0};
     out = out.first(std::min<uint64_t>(out.size(), total() - offset));
     size_t done = 0;
     for (size_t i = IndexAt(offset); done < out.size(); ++i) {
       const uint64_t begin = offset + done - BeginOf(i);
       const uint64_t count = std::min<uint64_t>(out.size() - done, ends_[i] - offset - done);
-      NDLFS_RETURN_IF_ERROR(ReadPart(segments_[i], begin, out.subspan(done, count), access_to));
+      NDLFS_RETURN_IF_ERROR(ReadPart(segments_[i], begin, out.subspan(done, count), hint_for));
       done += count;
     }
     return done;
@@ -137,15 +137,15 @@ class SegmentedView final : public View, public std::enable_shared_from_this<Seg
   }
   uint64_t BeginOf(size_t index) const { return index == 0 ? 0 : ends_[index - 1]; }
 
-  template <typename AccessTo>
+  template <typename HintFor>
   static Result<void> ReadPart(const Segment& segment, uint64_t begin, ByteSpan out,
-                               const AccessTo& access_to) {
+                               const HintFor& hint_for) {
     return std::visit(
         [&](const auto& part) -> Result<void> {
           if constexpr (std::is_same_v<decltype(part), const Elements&>) {
             const uint64_t offset = part.offset + begin;
-            const cache::Access access = access_to(part, offset, out.size());
-            return part.source->Read(offset, out, part.order, access);
+            const cache::ReadHint hint = hint_for(part, offset, out.size());
+            return part.source->Read(offset, out, part.order, hint);
           } else {
             Fill(part, begin, out);
             return {};

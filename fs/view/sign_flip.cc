@@ -17,8 +17,8 @@ class FlippedSigns final : public ElementSource {
 
   uint64_t size() const override { return source_->size(); }
   model::Result<void> Read(uint64_t offset, ByteSpan out, model::ByteOrder order,
-                           cache::Access access) const override {
-    NDLFS_RETURN_IF_ERROR(source_->Read(offset, out, order, access));
+                           cache::ReadHint hint) const override {
+    NDLFS_RETURN_IF_ERROR(source_->Read(offset, out, order, hint));
     Flip(offset, out, order);
     return {};
   }

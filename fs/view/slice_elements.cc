@@ -9,6 +9,8 @@
 
 #include "backends/base/checked.h"
 #include "backends/codec/byte_swap.h"
+#include "cache/array_reader.h"
+#include "cache/prefetcher.h"
 #include "cache/range_to_boxes.h"
 
 namespace ndlfs::fs {
@@ -16,8 +18,8 @@ namespace {
 
 using backends::Bytes;
 using backends::ByteSpan;
-using cache::Access;
 using cache::ArrayReader;
+using cache::ReadHint;
 using model::ByteOrder;
 using model::Result;
 using Coordinates = std::vector<uint64_t>;
@@ -100,8 +102,8 @@ class SliceElements final : public ElementSource {
   uint64_t size() const override { return size_; }
 
   Result<void> Read(uint64_t offset, ByteSpan out, ByteOrder order,
-                    Access access) const override {
-    auto read = ReadBytes(offset, out, order, access);
+                    ReadHint hint) const override {
+    auto read = ReadBytes(offset, out, order, hint);
     if (read || name_.empty()) return read;
     return model::Propagate(std::move(read).error(), name_);
   }
@@ -134,28 +136,28 @@ class SliceElements final : public ElementSource {
   Result<void> CutIntoBoxes(uint64_t begin, uint64_t end, const Visit& visit) const {
     return cache::RangeToBoxes(shape_, ElementStrides(shape_), visit).Run(begin, end);
   }
-  Result<void> ReadBytes(uint64_t offset, ByteSpan out, ByteOrder order, Access access) const {
+  Result<void> ReadBytes(uint64_t offset, ByteSpan out, ByteOrder order, ReadHint hint) const {
     if (out.empty()) return {};
     // Elements of which only a part is wanted are read whole.
     while (offset % item_ != 0 || out.size() < item_) {
       const uint64_t from = offset % item_;
       const size_t count = std::min<uint64_t>(item_ - from, out.size());
       Bytes element(item_);
-      NDLFS_RETURN_IF_ERROR(ReadElements(offset / item_, element.span(), order, access));
+      NDLFS_RETURN_IF_ERROR(ReadElements(offset / item_, element.span(), order, hint));
       std::memcpy(out.data(), element.data() + from, count);
       offset += count;
       out = out.subspan(count);
       if (out.empty()) return {};
     }
     const size_t whole = out.size() - out.size() % item_;
-    NDLFS_RETURN_IF_ERROR(ReadElements(offset / item_, out.first(whole), order, access));
+    NDLFS_RETURN_IF_ERROR(ReadElements(offset / item_, out.first(whole), order, hint));
     if (whole == out.size()) return {};
-    return ReadBytes(offset + whole, out.subspan(whole), order, access);
+    return ReadBytes(offset + whole, out.subspan(whole), order, hint);
   }
 
   // Whole elements.
   Result<void> ReadElements(uint64_t first, ByteSpan out, ByteOrder order,
-                            Access access) const {
+                            ReadHint hint) const {
     std::byte* to = out.data();
     const auto visit = [&](const Coordinates& begin, const Coordinates& count,
                            uint64_t) -> Result<void> {
@@ -163,7 +165,7 @@ class SliceElements final : public ElementSource {
       for (const uint64_t n : count) elements *= n;
       NDLFS_RETURN_IF_ERROR(decodes_ && reader_->has_chunks()
                                 ? CopyFromChunks(begin, count, to)
-                                : CopyFromFile(begin, count, to, access));
+                                : CopyFromFile(begin, count, to, hint));
       to += elements * item_;
       return {};
     };
@@ -264,7 +266,7 @@ class SliceElements final : public ElementSource {
   // Where nothing is decoded, the elements are read where they are: in one piece where they lie
   // close together, else row by row.
   Result<void> CopyFromFile(const Coordinates& begin, const Coordinates& count, std::byte* to,
-                            Access access) const {
+                            ReadHint hint) const {
     std::vector<CopyAxis> axes(count.size());
     auto out = static_cast<int64_t>(item_);
     int64_t from = 0;
@@ -273,11 +275,11 @@ class SliceElements final : public ElementSource {
       out *= static_cast<int64_t>(count[d]);
       from += Place(d, begin[d]);
     }
-    return CopyPieces(from, axes, to, access);
+    return CopyPieces(from, axes, to, hint);
   }
 
   Result<void> CopyPieces(int64_t from, std::span<const CopyAxis> axes, std::byte* to,
-                          Access access) const {
+                          ReadHint hint) const {
     constexpr uint64_t kMostBetween = uint64_t{1} << 20;
     constexpr uint64_t kMostPerWanted = 64;
     constexpr uint64_t kPage = 4096;  // less is not read from a disk
@@ -295,28 +297,27 @@ class SliceElements final : public ElementSource {
     const bool is_ascending =
         std::ranges::all_of(axes, [](const CopyAxis& axis) { return axis.from > 0; });
     if (between == wanted && is_ascending) {
-      return reader_->Read(static_cast<uint64_t>(from), {to, wanted}, ByteOrder::kLittle,
-                           access);
+      return reader_->Read(static_cast<uint64_t>(from), {to, wanted}, ByteOrder::kLittle, hint);
     }
     const bool is_close = between / kMostPerWanted <= wanted || between / kPage <= pieces;
     if (between <= kMostBetween && is_close) {
       Bytes bytes(between);
       NDLFS_RETURN_IF_ERROR(reader_->Read(static_cast<uint64_t>(from + low), bytes.span(),
-                                          ByteOrder::kLittle, access));
+                                          ByteOrder::kLittle, hint));
       Copy(bytes.data() - low, to, axes, item_);
       return {};
     }
     if (is_close && axes.size() == 1 && axes[0].count > 1) {
       CopyAxis half = axes[0];
       half.count /= 2;
-      NDLFS_RETURN_IF_ERROR(CopyPieces(from, {&half, 1}, to, access));
+      NDLFS_RETURN_IF_ERROR(CopyPieces(from, {&half, 1}, to, hint));
       from += static_cast<int64_t>(half.count) * half.from;
       to += static_cast<int64_t>(half.count) * half.to;
       half.count = axes[0].count - half.count;
-      return CopyPieces(from, {&half, 1}, to, access);
+      return CopyPieces(from, {&half, 1}, to, hint);
     }
     for (uint64_t i = 0; i < axes[0].count; ++i, from += axes[0].from, to += axes[0].to) {
-      NDLFS_RETURN_IF_ERROR(CopyPieces(from, axes.subspan(1), to, access));
+      NDLFS_RETURN_IF_ERROR(CopyPieces(from, axes.subspan(1), to, hint));
     }
     return {};
   }
@@ -340,12 +341,12 @@ class SliceTracker final : public ReadTracker {
                cache::Prefetcher& prefetcher)
       : stream_(prefetcher, std::move(reader)), chunks_of_(std::move(chunks_of)) {}
 
-  Access OnRead(uint64_t offset, uint64_t size) override {
+  ReadHint OnRead(uint64_t offset, uint64_t size) override {
     constexpr size_t kMostAhead = 4;
     // The first is decoded by the reader itself.
     const std::vector<uint64_t> places = chunks_of_(offset, 2 * size, kMostAhead + 1);
     for (size_t i = 1; i < places.size(); ++i) stream_.Expect(places[i]);
-    return Access::kOnward;
+    return ReadHint::kOnward;
   }
   void Expect(uint64_t offset) override {
     for (const uint64_t place : chunks_of_(offset, 1, 1)) stream_.Expect(place);
@@ -358,7 +359,7 @@ class SliceTracker final : public ReadTracker {
 
 class NothingToTrack final : public ReadTracker {
  public:
-  Access OnRead(uint64_t, uint64_t) override { return Access::kAlone; }
+  ReadHint OnRead(uint64_t, uint64_t) override { return ReadHint::kAlone; }
 };
 
 std::unique_ptr<ReadTracker> SliceElements::TrackReader(cache::Prefetcher& prefetcher) const {

@@ -6,8 +6,11 @@
 #include <optional>
 
 #include "backends/base/bytes.h"
-#include "cache/prefetcher.h"
 #include "model/error.h"
+
+namespace ndlfs::cache {
+class Prefetcher;
+}
 
 namespace ndlfs::fs {
 

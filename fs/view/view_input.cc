@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "cache/array_reader.h"
 #include "fs/view/array_part.h"
 #include "model/mutex.h"
 #include "model/path_name.h"

@@ -12,9 +12,13 @@
 #include <vector>
 
 #include "backends/format/hierarchy.h"
-#include "cache/array_reader.h"
 #include "fs/view/element_source.h"
 #include "model/error.h"
+
+namespace ndlfs::cache {
+class ArrayReader;
+class ChunkCache;
+}  // namespace ndlfs::cache
 
 namespace ndlfs::fs {
 

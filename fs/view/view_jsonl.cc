@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "backends/base/checked.h"
+#include "cache/array_reader.h"
 #include "cache/array_scan.h"
 #include "fs/view/array_part.h"
 #include "fs/view/json_text.h"

@@ -185,9 +185,9 @@ class EitherValues final : public ElementSource {
 
   uint64_t size() const override { return doubles_->size(); }
   Result<void> Read(uint64_t offset, backends::ByteSpan out, model::ByteOrder order,
-                    cache::Access access) const override {
+                    cache::ReadHint hint) const override {
     NDLFS_TRY(const auto are_doubles, are_doubles_->Get());
-    return (*are_doubles ? doubles_ : integers_)->Read(offset, out, order, access);
+    return (*are_doubles ? doubles_ : integers_)->Read(offset, out, order, hint);
   }
   std::unique_ptr<ReadTracker> TrackReader(cache::Prefetcher& prefetcher) const override {
     return integers_->TrackReader(prefetcher);

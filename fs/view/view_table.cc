@@ -16,6 +16,7 @@
 #include "backends/base/checked.h"
 #include "backends/store/cancellation.h"
 #include "backends/store/parallel.h"
+#include "cache/array_reader.h"
 #include "fs/view/csv_cells.h"
 #include "fs/view/size_finder.h"
 #include "fs/view/text_table.h"
@@ -192,7 +193,7 @@ class RowMaker {
     if (input.elements) {
       elements.resize(count * input.item);
       return input.elements->Read(first * input.item, elements, model::ByteOrder::kLittle,
-                                  cache::Access::kOnward);
+                                  cache::ReadHint::kOnward);
     }
     texts.reserve(count);
     uint64_t bytes = 0;

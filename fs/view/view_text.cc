@@ -53,10 +53,10 @@ class TextLines final : public ElementSource {
 
   // Text has no byte order.
   model::Result<void> Read(uint64_t offset, ByteSpan out, model::ByteOrder,
-                           cache::Access access) const override {
+                           cache::ReadHint hint) const override {
     std::vector<std::byte> batch;
     while (!out.empty()) {
-      NDLFS_TRY(const size_t count, ReadBatch(offset, out, access, batch));
+      NDLFS_TRY(const size_t count, ReadBatch(offset, out, hint, batch));
       out = out.subspan(count);
       offset += count;
     }
@@ -70,7 +70,7 @@ class TextLines final : public ElementSource {
 
  private:
   // Writes the lines of the next few elements, or what is wanted of them.
-  model::Result<size_t> ReadBatch(uint64_t offset, ByteSpan out, cache::Access access,
+  model::Result<size_t> ReadBatch(uint64_t offset, ByteSpan out, cache::ReadHint hint,
                                   std::vector<std::byte>& batch) const {
     const size_t line_size = layout_.line_size();
     const uint64_t most =
@@ -81,7 +81,7 @@ class TextLines final : public ElementSource {
     const uint64_t last = (offset + out.size() - 1) / line_size;
     batch.resize((last - first + 1) * element_size_);
     NDLFS_RETURN_IF_ERROR(
-        elements_->Read(first * element_size_, batch, model::ByteOrder::kLittle, access));
+        elements_->Read(first * element_size_, batch, model::ByteOrder::kLittle, hint));
     Format(batch, skip, out);
     return out.size();
   }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "model/ndl/ndl_context.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <tuple>
 #include <unordered_map>

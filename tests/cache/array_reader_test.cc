@@ -9,6 +9,8 @@
 #include <random>
 #include <set>
 
+#include "cache/chunk_ledger.h"
+#include "cache/load_counts.h"
 #include "tests/support/chunk_source.h"
 
 namespace ndlfs::cache {

@@ -8,6 +8,8 @@
 #include <cstring>
 #include <random>
 
+#include "cache/chunk_ledger.h"
+#include "cache/load_counts.h"
 #include "tests/support/chunk_source.h"
 
 namespace ndlfs::cache {
@@ -84,14 +86,14 @@ class ChunkPartsTest : public testing::Test {
     return *reader_;
   }
   model::Result<std::string> TryRead(uint64_t offset, size_t size,
-                                     Access access = Access::kAlone) {
+                                     ReadHint hint = ReadHint::kAlone) {
     std::string out(size, '?');
     NDLFS_RETURN_IF_ERROR(reader().Read(offset, std::as_writable_bytes(std::span(out)),
-                                        model::ByteOrder::kLittle, access));
+                                        model::ByteOrder::kLittle, hint));
     return out;
   }
-  void ExpectRead(uint64_t offset, size_t size, Access access = Access::kAlone) {
-    const auto read = TryRead(offset, size, access);
+  void ExpectRead(uint64_t offset, size_t size, ReadHint hint = ReadHint::kAlone) {
+    const auto read = TryRead(offset, size, hint);
     ASSERT_TRUE(read) << read.error().message();
     ASSERT_TRUE(*read == elements_.substr(offset, size)) << offset << " + " << size;
   }
@@ -143,14 +145,14 @@ TEST_F(ChunkPartsTest, AllPartsOfAChunkTakeNoMoreThanTheChunk) {
 
 TEST_F(ChunkPartsTest, AReaderThatGoesOnGetsWholeChunksOnce) {
   for (uint64_t offset = 0; offset < elements_.size(); offset += 16 << 10) {
-    ExpectRead(offset, 16 << 10, Access::kOnward);
+    ExpectRead(offset, 16 << 10, ReadHint::kOnward);
   }
   EXPECT_EQ(parts(), 0u);
   EXPECT_EQ(chunks(), 12u);
 }
 
 TEST_F(ChunkPartsTest, AChunkInTheCacheIsNotDecodedInParts) {
-  ExpectRead(At(0, 0, 0), 100, Access::kOnward);
+  ExpectRead(At(0, 0, 0), 100, ReadHint::kOnward);
   ExpectRead(At(1, 100, 100), 100);
   EXPECT_EQ(parts(), 0u);
   EXPECT_EQ(chunks(), 1u);
@@ -170,7 +172,7 @@ TEST_F(ChunkPartsTest, AnyRangeIsThatOfTheElementStream) {
     const uint64_t offset = random() % elements_.size();
     const uint64_t size =
         random() % std::min<uint64_t>(elements_.size() - offset, round % 2 ? 5000 : 200'000);
-    ExpectRead(offset, size, round % 7 ? Access::kAlone : Access::kOnward);
+    ExpectRead(offset, size, round % 7 ? ReadHint::kAlone : ReadHint::kOnward);
   }
   EXPECT_GT(parts(), 0u);
 }
@@ -181,7 +183,7 @@ TEST_F(ChunkPartsTest, PartsAreChargedAndLeaveLikeChunks) {
   std::string out(400, '?');
   for (uint64_t y = 0; y < 512; y += 16) {
     ASSERT_TRUE(reader.Read(At(0, y, 600), std::as_writable_bytes(std::span(out)),
-                            model::ByteOrder::kLittle, Access::kAlone));
+                            model::ByteOrder::kLittle, ReadHint::kAlone));
     ASSERT_TRUE(out == elements_.substr(At(0, y, 600), 400));
     EXPECT_LE(small.stats().used_bytes, small.budget_bytes());
   }
@@ -202,7 +204,7 @@ TEST_F(ChunkPartsTest, AChunkThatCannotBeDecodedFailsAsItDoesAsAWhole) {
        {sound.substr(0, 10), sound.substr(0, sound.size() - 1), std::string("no such thing"),
         std::string(sound).replace(16, 32, 32, '\xff')}) {
     Put("c1.0.0", damaged);
-    const auto whole = TryRead(At(2, 0, 0), 100, Access::kOnward);
+    const auto whole = TryRead(At(2, 0, 0), 100, ReadHint::kOnward);
     const auto part = TryRead(At(2, 0, 0), 100);
     ASSERT_FALSE(whole);
     ASSERT_FALSE(part);
@@ -230,7 +232,7 @@ TEST_F(ChunkPartsTest, DamageElsewhereInAChunkIsNotSeen) {
     if (read && *read == elements_.substr(At(row / 256, row % 256, 0), 1000)) ++sound;
   }
   EXPECT_EQ(sound, 7u);
-  EXPECT_FALSE(TryRead(At(0, 0, 0), 1000, Access::kOnward));
+  EXPECT_FALSE(TryRead(At(0, 0, 0), 1000, ReadHint::kOnward));
 }
 
 TEST_F(ChunkPartsTest, ChunksWithOtherBlocksAreDecodedAsAWholeWhereTheseAreLarger) {

@@ -9,6 +9,7 @@
 #include "cache/array_check.h"
 #include "cache/array_reader.h"
 #include "cache/array_scan.h"
+#include "cache/load_counts.h"
 #include "tests/support/chunk_source.h"
 
 namespace ndlfs::cache {

@@ -19,6 +19,7 @@
 
 #include "backends/codec/codec.h"
 #include "backends/codec/registry.h"
+#include "cache/chunk_ledger.h"
 #include "cache/prefetcher.h"
 #include "tests/support/chunk_source.h"
 #include "tests/support/result.h"

@@ -13,6 +13,7 @@
 #include "backends/codec/registry.h"
 #include "backends/format/zarr/zarr_format.h"
 #include "cache/array_reader.h"
+#include "cache/chunk_ledger.h"
 #include "tests/support/result.h"
 #include "tests/support/shard_builder.h"
 

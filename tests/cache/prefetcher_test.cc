@@ -342,25 +342,25 @@ TEST_F(ReadStreamTest, TheChunksOfALargeReadSomewhereAreDecodedSideBySide) {
 }
 
 TEST_F(ReadStreamTest, TellsReadsThatAreAloneFromThoseThatGoOn) {
-  EXPECT_EQ(stream_.OnRead(0, 4096), Access::kOnward) << "files are read from the beginning";
-  EXPECT_EQ(stream_.OnRead(4096, 4096), Access::kOnward);
-  EXPECT_EQ(stream_.OnRead(40 * kChunk, 4096), Access::kAlone);
-  EXPECT_EQ(stream_.OnRead(40 * kChunk + 8192, 4096), Access::kOnward) << "a little later";
-  EXPECT_EQ(stream_.OnRead(20 * kChunk, 4096), Access::kAlone);
-  EXPECT_EQ(stream_.OnRead(20 * kChunk + (2 << 20), 4096), Access::kAlone)
+  EXPECT_EQ(stream_.OnRead(0, 4096), ReadHint::kOnward) << "files are read from the beginning";
+  EXPECT_EQ(stream_.OnRead(4096, 4096), ReadHint::kOnward);
+  EXPECT_EQ(stream_.OnRead(40 * kChunk, 4096), ReadHint::kAlone);
+  EXPECT_EQ(stream_.OnRead(40 * kChunk + 8192, 4096), ReadHint::kOnward) << "a little later";
+  EXPECT_EQ(stream_.OnRead(20 * kChunk, 4096), ReadHint::kAlone);
+  EXPECT_EQ(stream_.OnRead(20 * kChunk + (2 << 20), 4096), ReadHint::kAlone)
       << "small reads that happen to be near are no direction";
-  EXPECT_EQ(stream_.OnRead(10 * kChunk, 32 << 10), Access::kAlone);
-  EXPECT_EQ(stream_.OnRead(10 * kChunk + (1 << 20), 32 << 10), Access::kOnward)
+  EXPECT_EQ(stream_.OnRead(10 * kChunk, 32 << 10), ReadHint::kAlone);
+  EXPECT_EQ(stream_.OnRead(10 * kChunk + (1 << 20), 32 << 10), ReadHint::kOnward)
       << "larger ones arrive in any order";
-  EXPECT_EQ(stream_.OnRead(30 * kChunk, 1 << 20), Access::kOnward)
+  EXPECT_EQ(stream_.OnRead(30 * kChunk, 1 << 20), ReadHint::kOnward)
       << "of large ones whole chunks are decoded";
 }
 
 TEST_F(ReadStreamTest, FollowsAReaderThatJumpsByOneWidth) {
   stream_.OnRead(10 * kChunk, 100);
-  EXPECT_EQ(stream_.OnRead(13 * kChunk, 100), Access::kAlone);
+  EXPECT_EQ(stream_.OnRead(13 * kChunk, 100), ReadHint::kAlone);
   EXPECT_EQ(Loaded(0), 0u);
-  EXPECT_EQ(stream_.OnRead(16 * kChunk, 100), Access::kOnward);  // the second by three chunks
+  EXPECT_EQ(stream_.OnRead(16 * kChunk, 100), ReadHint::kOnward);  // the second by three chunks
   EXPECT_EQ(Loaded(2), 2u);
   EXPECT_TRUE(Contains(19));
   EXPECT_TRUE(Contains(22));

@@ -24,10 +24,10 @@ constexpr uint64_t kMiB = uint64_t{1} << 20;
 const LoadPace::Limits kServer = {.decoders = 1, .fetches = 8, .is_remote = true};
 
 std::string Read(const ArrayReader& reader, uint64_t offset, size_t size,
-                 Access access = Access::kOnward) {
+                 ReadHint hint = ReadHint::kOnward) {
   std::string out(size, '?');
   const auto result =
-      reader.Read(offset, std::as_writable_bytes(std::span(out)), ByteOrder::kLittle, access);
+      reader.Read(offset, std::as_writable_bytes(std::span(out)), ByteOrder::kLittle, hint);
   EXPECT_TRUE(result) << result.error().message();
   return out;
 }
@@ -71,15 +71,15 @@ TEST(RemoteArrayTest, AnyRangeOfContiguousElementsIsThatOfTheFile) {
     EXPECT_EQ(reader.ChunkAt(reader.LastByte(chunk)), chunk);
     const uint64_t around = reader.LastByte(chunk) - 5;
     const size_t size = std::min<size_t>(10, elements.size() - around);
-    EXPECT_EQ(Read(reader, around, size, Access::kAlone), elements.substr(around, size));
+    EXPECT_EQ(Read(reader, around, size, ReadHint::kAlone), elements.substr(around, size));
   }
   std::mt19937 random(5);
   for (int round = 0; round < 100; ++round) {
     const size_t begin = random() % elements.size();
     const size_t most = elements.size() - begin;
     const size_t size = random() % std::min<size_t>(most, round % 2 ? 100 : 2 * kMiB);
-    const auto access = random() % 2 ? Access::kAlone : Access::kOnward;
-    ASSERT_TRUE(Read(reader, begin, size, access) == elements.substr(begin, size)) << begin;
+    const auto hint = random() % 2 ? ReadHint::kAlone : ReadHint::kOnward;
+    ASSERT_TRUE(Read(reader, begin, size, hint) == elements.substr(begin, size)) << begin;
   }
 }
 
@@ -103,7 +103,7 @@ TEST(RemoteArrayTest, NoMoreIsReadThanALittleReadAsksFor) {
   ChunkCache cache(16 * kMiB, nullptr, kServer);
   const ArrayReader reader(source, cache);
   Read(reader, 5000, 100);
-  Read(reader, 9000, 100 << 10, Access::kAlone);
+  Read(reader, 9000, 100 << 10, ReadHint::kAlone);
   EXPECT_EQ(source->store_->bytes_read(), 100u + (100 << 10));
   EXPECT_EQ(cache.stats().misses, 0u);
 }
@@ -117,7 +117,7 @@ TEST(RemoteArrayTest, APieceIsReadOnce) {
     ASSERT_TRUE(Read(reader, offset, 128 << 10) == elements.substr(offset, 128 << 10));
   }
   Read(reader, 77, 10);
-  Read(reader, 770, 10, Access::kAlone);
+  Read(reader, 770, 10, ReadHint::kAlone);
   EXPECT_EQ(source->store_->reads(), 2u);
 }
 
@@ -137,13 +137,13 @@ TEST(RemoteArrayTest, ChunksThatAreNotEncodedAreReadWholeByAReaderThatGoesOn) {
   const auto source = PlainChunks(elements);
   ChunkCache cache(16 * kMiB, nullptr, kServer);
   const ArrayReader reader(source, cache);
-  EXPECT_TRUE(Read(reader, 10, 8 << 10, Access::kAlone) == elements.substr(10, 8 << 10));
+  EXPECT_TRUE(Read(reader, 10, 8 << 10, ReadHint::kAlone) == elements.substr(10, 8 << 10));
   EXPECT_TRUE(Read(reader, 10, 8 << 10) == elements.substr(10, 8 << 10));
   EXPECT_EQ(source->store_->bytes_read(), 16u << 10);
   EXPECT_TRUE(Read(reader, 0, kMiB) == elements);
   EXPECT_EQ(cache.stats().misses, 4u);
   const size_t reads = source->store_->reads();
-  EXPECT_TRUE(Read(reader, 10, 8 << 10, Access::kAlone) == elements.substr(10, 8 << 10));
+  EXPECT_TRUE(Read(reader, 10, 8 << 10, ReadHint::kAlone) == elements.substr(10, 8 << 10));
   EXPECT_EQ(source->store_->reads(), reads);
 }
 
@@ -171,7 +171,7 @@ TEST(RemoteArrayTest, PiecesAndPlainChunksAreReadAhead) {
     Prefetcher prefetcher(cache, 1);
     const auto reader = std::make_shared<const ArrayReader>(source, cache);
     ReadStream stream(prefetcher, reader);
-    EXPECT_EQ(stream.OnRead(0, 256 << 10), Access::kOnward);
+    EXPECT_EQ(stream.OnRead(0, 256 << 10), ReadHint::kOnward);
     const uint64_t next = reader->LastByte(0) + 1;
     const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
     while (prefetcher.stats().loaded < 2 && std::chrono::steady_clock::now() < end) {
@@ -179,7 +179,7 @@ TEST(RemoteArrayTest, PiecesAndPlainChunksAreReadAhead) {
     }
     EXPECT_TRUE(cache.Contains({source->id(), 1}));
     EXPECT_TRUE(Read(*reader, next, 128 << 10) == elements.substr(next, 128 << 10));
-    EXPECT_EQ(stream.OnRead(7 * kMiB, 128 << 10), Access::kAlone)
+    EXPECT_EQ(stream.OnRead(7 * kMiB, 128 << 10), ReadHint::kAlone)
         << "the reader goes elsewhere";
   }
 }

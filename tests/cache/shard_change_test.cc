@@ -11,6 +11,7 @@
 
 #include "backends/format/zarr/zarr_format.h"
 #include "cache/array_reader.h"
+#include "cache/chunk_ledger.h"
 #include "tests/support/memory_store.h"
 #include "tests/support/result.h"
 #include "tests/support/shard_builder.h"

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "backends/format/npy/npy_header.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <string>

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "backends/format/zarr/chunk_key.h"
 
+#include <fmt/format.h>
+
 #include <charconv>
 #include <utility>
 

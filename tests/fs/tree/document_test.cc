@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "cache/array_reader.h"
 #include "cache/chunk_cache.h"
 #include "tests/support/memory_hierarchy.h"
 #include "tests/support/result.h"

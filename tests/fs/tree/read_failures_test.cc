@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <string>
 
+#include "cache/chunk_ledger.h"
+
 namespace ndlfs::fs {
 namespace {
 

@@ -16,6 +16,7 @@
 #include "backends/format/hdf5/hdf5.h"
 #include "backends/format/hierarchy.h"
 #include "backends/store/local/local_source.h"
+#include "cache/array_reader.h"
 #include "cache/chunk_cache.h"
 #include "fs/tree/document.h"
 #include "model/ndl/ndl_reader.h"

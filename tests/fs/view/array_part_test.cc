@@ -20,7 +20,9 @@
 #include <utility>
 #include <vector>
 
+#include "cache/array_reader.h"
 #include "cache/chunk_cache.h"
+#include "cache/prefetcher.h"
 #include "fs/view/selection.h"
 #include "fs/view/slice_elements.h"
 #include "fs/view/unpacked.h"
@@ -243,11 +245,11 @@ TEST_F(ArrayPartTest, RandomSlicesAreThoseOfAllElements) {
     const size_t from = random() % whole.size();
     std::string out(random() % (whole.size() - from) + 1, '?');
     ASSERT_THAT(part.elements->Read(from, std::as_writable_bytes(std::span(out)),
-                                    model::ByteOrder::kLittle, cache::Access::kOnward),
+                                    model::ByteOrder::kLittle, cache::ReadHint::kOnward),
                 test::IsOk());
     ASSERT_EQ(out, whole.substr(from, out.size())) << FormatSelection(selection, shape);
     ASSERT_THAT(part.elements->Read(from, std::as_writable_bytes(std::span(out)),
-                                    model::ByteOrder::kBig, cache::Access::kOnward),
+                                    model::ByteOrder::kBig, cache::ReadHint::kOnward),
                 test::IsOk());
     for (size_t i = 0; i < out.size(); ++i) {
       ASSERT_EQ(out[i], whole[((from + i) / 4) * 4 + 3 - (from + i) % 4]);
@@ -266,7 +268,7 @@ TEST_F(ArrayPartTest, OnlyChunksOfThePartAreDecoded) {
                {{.begin = 3, .count = 1}, {.begin = 7, .count = 1}, {.begin = 0, .count = 1}});
   std::string out(4, '?');
   EXPECT_THAT(part.elements->Read(0, std::as_writable_bytes(std::span(out)),
-                                  model::ByteOrder::kLittle, cache::Access::kOnward),
+                                  model::ByteOrder::kLittle, cache::ReadHint::kOnward),
               test::IsError(ErrorCode::kCorrupt, HasSubstr("chunk ")));
 }
 
@@ -555,7 +557,7 @@ TEST_F(ArrayPartTest, HeadersOfAPartAreOfThePart) {
   ASSERT_TRUE(latitude->has_value());
   double numbers[3];
   ASSERT_THAT((*latitude)->elements->Read(0, std::as_writable_bytes(std::span(numbers)),
-                                          model::ByteOrder::kLittle, cache::Access::kOnward),
+                                          model::ByteOrder::kLittle, cache::ReadHint::kOnward),
               test::IsOk());
   EXPECT_THAT(numbers, ElementsAre(20, 25, 30));
 }

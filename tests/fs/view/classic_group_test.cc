@@ -11,6 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "cache/array_reader.h"
+#include "cache/chunk_cache.h"
 #include "tests/support/memory_hierarchy.h"
 
 namespace ndlfs::fs::classic {

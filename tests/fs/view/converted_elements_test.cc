@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "cache/array_reader.h"
 #include "cache/chunk_cache.h"
 #include "tests/support/memory_hierarchy.h"
 #include "tests/support/result.h"
@@ -33,7 +34,7 @@ class ConvertedElementsTest : public ::testing::Test {
                           ByteOrder order = ByteOrder::kLittle) {
     std::string out(size, '?');
     EXPECT_THAT(source.Read(offset, std::as_writable_bytes(std::span(out)), order,
-                            cache::Access::kOnward),
+                            cache::ReadHint::kOnward),
                 test::IsOk());
     return out;
   }
@@ -107,7 +108,7 @@ TEST_F(ConvertedElementsTest, ErrorsAreThoseOfTheSource) {
       ToFloat32(half));
   std::string out(16, '?');
   EXPECT_THAT(source->Read(0, std::as_writable_bytes(std::span(out)), ByteOrder::kBig,
-                           cache::Access::kOnward),
+                           cache::ReadHint::kOnward),
               test::IsError(model::ErrorCode::kCorrupt, ::testing::HasSubstr("/h: chunk 0: ")));
   EXPECT_EQ(ConvertElements(nullptr, ToFloat32(half)), nullptr);
 }

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "cache/chunk_cache.h"
 #include "fs/view/hdf5_types.h"
 #include "fs/view/view_kinds.h"
 #include "tests/support/memory_hierarchy.h"
@@ -185,7 +186,7 @@ TEST_F(Hdf5GroupTest, Utf32BecomesUtf8InTheSameBytes) {
   for (size_t at = 0; at < 16; at += 5) {  // also from within a text
     const size_t count = std::min<size_t>(5, 16 - at);
     backends::ByteSpan out(reinterpret_cast<std::byte*>(read.data()) + at, count);
-    ASSERT_THAT(elements->Read(at, out, model::ByteOrder::kLittle, cache::Access::kOnward),
+    ASSERT_THAT(elements->Read(at, out, model::ByteOrder::kLittle, cache::ReadHint::kOnward),
                 IsOk());
   }
   EXPECT_EQ(read, std::string("\xC3\xA9\0\0\0\0\0\0\xF0\x9F\x98\x80\xEF\xBF\xBD\0", 16));

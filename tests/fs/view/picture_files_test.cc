@@ -199,7 +199,7 @@ TEST_F(FitsTest, SignsAreFlippedAtAnyOffset) {
       for (size_t size = 1; offset + size <= whole.size(); ++size) {
         std::string out(size, '\0');
         ASSERT_THAT(flipped->Read(offset, std::as_writable_bytes(std::span(out)), order,
-                                  cache::Access::kOnward),
+                                  cache::ReadHint::kOnward),
                     IsOk());
         ASSERT_EQ(out, whole.substr(offset, size)) << offset;
       }

@@ -8,6 +8,7 @@
 #include <random>
 #include <set>
 
+#include "cache/chunk_cache.h"
 #include "tests/fs/view/grid_test.h"
 #include "tests/support/chunk_source.h"
 

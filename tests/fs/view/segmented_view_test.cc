@@ -13,7 +13,9 @@
 #include <vector>
 
 #include "backends/base/checked.h"
+#include "cache/array_reader.h"
 #include "cache/chunk_cache.h"
+#include "cache/prefetcher.h"
 #include "tests/support/memory_hierarchy.h"
 #include "tests/support/result.h"
 
@@ -34,11 +36,11 @@ class FakeSource final : public ElementSource {
 
   uint64_t size() const override { return text_.size(); }
   model::Result<void> Read(uint64_t offset, backends::ByteSpan out, ByteOrder order,
-                           cache::Access access) const override {
+                           cache::ReadHint hint) const override {
     if (broken) return model::Corrupt("broken");
     EXPECT_LE(offset + out.size(), text_.size());
     const std::lock_guard lock(mutex_);
-    accesses.push_back(access);
+    hints.push_back(hint);
     into.push_back(out.data());
     for (size_t i = 0; i < out.size(); ++i) {
       out[i] = std::byte(text_[offset + i]);
@@ -52,7 +54,7 @@ class FakeSource final : public ElementSource {
   }
 
   bool broken = false;
-  mutable std::vector<cache::Access> accesses;
+  mutable std::vector<cache::ReadHint> hints;
   mutable std::vector<const std::byte*> into;
   mutable std::atomic<int> trackers = 0;  // that there are
   mutable std::vector<std::pair<uint64_t, uint64_t>> tracked;
@@ -63,9 +65,9 @@ class FakeSource final : public ElementSource {
    public:
     explicit Tracker(const FakeSource& source) : source_(source) {}
     ~Tracker() override { --source_.trackers; }
-    cache::Access OnRead(uint64_t offset, uint64_t size) override {
+    cache::ReadHint OnRead(uint64_t offset, uint64_t size) override {
       source_.tracked.emplace_back(offset, size);
-      return cache::Access::kAlone;
+      return cache::ReadHint::kAlone;
     }
     void Expect(uint64_t offset) override { source_.expected.push_back(offset); }
 
@@ -272,7 +274,7 @@ TEST_F(ReaderTest, EachSourceLearnsWhatIsReadOfIt) {
   using Pair = std::pair<uint64_t, uint64_t>;
   EXPECT_THAT(first->tracked, ElementsAre(Pair(4, 6), Pair(0, 2)));
   EXPECT_THAT(second->tracked, ElementsAre(Pair(0, 3), Pair(5, 1)));
-  EXPECT_THAT(second->accesses, ElementsAre(cache::Access::kAlone, cache::Access::kAlone))
+  EXPECT_THAT(second->hints, ElementsAre(cache::ReadHint::kAlone, cache::ReadHint::kAlone))
       << "as the tracker has said";
 }
 

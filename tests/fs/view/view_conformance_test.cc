@@ -19,7 +19,9 @@
 #include <utility>
 #include <vector>
 
+#include "cache/array_reader.h"
 #include "cache/chunk_cache.h"
+#include "cache/prefetcher.h"
 #include "fs/view/segmented_view.h"
 #include "fs/view/view_provider.h"
 #include "tests/support/memory_hierarchy.h"

@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "cache/array_reader.h"
 #include "cache/chunk_cache.h"
 #include "fs/view/segmented_view.h"
 #include "tests/support/memory_hierarchy.h"
@@ -69,8 +70,8 @@ class RowElements final : public ElementSource {
       : all_(std::move(all)), begin_(begin), size_(size) {}
   uint64_t size() const override { return size_; }
   model::Result<void> Read(uint64_t offset, backends::ByteSpan out, model::ByteOrder order,
-                           cache::Access access) const override {
-    return all_->Read(begin_ + offset, out, order, access);
+                           cache::ReadHint hint) const override {
+    return all_->Read(begin_ + offset, out, order, hint);
   }
   std::unique_ptr<ReadTracker> TrackReader(cache::Prefetcher& prefetcher) const override {
     return all_->TrackReader(prefetcher);

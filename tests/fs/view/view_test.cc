@@ -12,6 +12,7 @@
 #include <thread>
 #include <vector>
 
+#include "cache/array_reader.h"
 #include "cache/chunk_cache.h"
 #include "fs/mount/errno.h"
 #include "fs/view/view_provider.h"
