@@ -136,12 +136,8 @@ std::string DescribeContent(ConstByteSpan head) {
 // leads out of the source) stay as they are.
 template <typename T>
 void NotePassing(const model::Result<T>& look, std::optional<model::Error>& kept) {
-  constexpr int kPassing[] = {EIO, EMFILE, ENFILE, ENOMEM, EINTR, ETIMEDOUT};
   if (look || kept) return;
-  const bool passes =
-      look.error().code() == model::ErrorCode::kStale ||
-      std::count(std::begin(kPassing), std::end(kPassing), look.error().sys_errno()) != 0;
-  if (passes) kept = look.error();
+  if (look.error().passes() || look.error().sys_errno() == EIO) kept = look.error();
 }
 
 // The format of which one of `names`, which suffice, is in the directory at `path`; null if
@@ -229,8 +225,7 @@ model::Result<std::shared_ptr<const Hierarchy>> OpenDetected(
   const std::string content = DescribeContent((*file)->head());
   if (content.empty()) return opened;
   const model::Error& error = opened.error();
-  return model::Propagate(model::Error(
-      error.code(), fmt::format("{} ({})", error.message(), content), error.sys_errno()));
+  return model::Propagate(error.WithMessage(fmt::format("{} ({})", error.message(), content)));
 }
 
 bool MayBeStoreFile(std::string_view file_name) {

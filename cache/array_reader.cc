@@ -496,7 +496,7 @@ Result<ChunkCache::Handle> ArrayReader::Chunk(const Index& index) const {
   auto chunk =
       (is_fixed ? FixedChunk(index, is_hit) : VariableChunk(index, is_hit))
           .map_error([&](model::Error error) { return InChunk(std::move(error), index); });
-  const bool has_failed = !chunk && !is_hit && !backends::IsCancellation(chunk.error());
+  const bool has_failed = !chunk && !is_hit && chunk.error().code() != ErrorCode::kCancelled;
   if (has_failed) counts_->failures.fetch_add(1, std::memory_order_relaxed);
   if (chunk && is_hit) counts_->hits.fetch_add(1, std::memory_order_relaxed);
   return chunk;

@@ -42,7 +42,8 @@ Result<Bytes> FailCancelled(ChunkCache::Reservation&) {
 
 // Whether a block is not there because nobody waits any more for the request that loaded it.
 bool WasCancelledForOthers(const Result<ChunkCache::Handle>& block) {
-  return !block && backends::IsCancellation(block.error()) && !CancellationScope::IsCancelled();
+  return !block && block.error().code() == model::ErrorCode::kCancelled &&
+         !CancellationScope::IsCancelled();
 }
 
 uint64_t BytesOfEntries(uint64_t entries) {
@@ -199,7 +200,8 @@ Result<ChunkCache::Handle> ChunkCache::Load(const EntryPtr& entry, Reservation r
       entry->in_lru = true;
       victims = Evict(0);  // where it has become larger than was reserved
     } else {
-      const bool is_failure = entry->key.part == 0 && !backends::IsCancellation(block.error());
+      const bool is_failure =
+          entry->key.part == 0 && block.error().code() != model::ErrorCode::kCancelled;
       if (is_failure) ++stats_.failures;
       entry->error = block.error();
       entries_.erase(entry->key);

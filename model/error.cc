@@ -28,6 +28,25 @@ bool IsControl(std::string_view character) {
   return byte(1) == 0x81 && byte(2) >= 0xa6 && byte(2) <= 0xa9;  // U+2066 to U+2069
 }
 
+ErrorCode CodeOfSystem(int sys_errno) {
+  switch (sys_errno) {
+    case EACCES:
+    case EPERM:
+      return ErrorCode::kDenied;
+    case EAGAIN:
+    case EINTR:
+    case EMFILE:
+    case ENFILE:
+    case ENOMEM:
+    case ETIMEDOUT:
+      return ErrorCode::kBusy;
+    case ECANCELED:
+      return ErrorCode::kCancelled;
+    default:
+      return ErrorCode::kIo;
+  }
+}
+
 // Appends `text`, with control characters and invalid UTF-8 as \xNN.
 void AppendEscaped(std::string& out, std::string_view text, bool quoted) {
   while (!text.empty()) {
@@ -46,6 +65,27 @@ void AppendEscaped(std::string& out, std::string_view text, bool quoted) {
 }
 
 }  // namespace
+
+Error::Error(ErrorCode code, std::string message, int sys_errno)
+    : code_(code == ErrorCode::kIo ? CodeOfSystem(sys_errno) : code),
+      sys_errno_(sys_errno),
+      message_(std::move(message)) {}
+
+bool Error::is_of_system() const {
+  return code_ == ErrorCode::kIo || code_ == ErrorCode::kDenied || code_ == ErrorCode::kBusy ||
+         code_ == ErrorCode::kCancelled;
+}
+
+bool Error::is_no_such_file() const { return sys_errno_ == ENOENT || sys_errno_ == ENOTDIR; }
+
+bool Error::passes() const {
+  return code_ == ErrorCode::kBusy || code_ == ErrorCode::kCancelled ||
+         code_ == ErrorCode::kStale;
+}
+
+Error Error::WithMessage(std::string message) const {
+  return {code_, std::move(message), sys_errno_};
+}
 
 Error Error::In(std::string_view where) && {
   message_.insert(0, OneLine(where) + ": ");

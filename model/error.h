@@ -23,7 +23,10 @@ enum class ErrorCode {
   kUnsupported,  // valid, but this version or build cannot read it
   kNotFound,     // there is no such object
   kLimit,        // a size exceeds what ndlfs accepts, such as --max-chunk-size
-  kIo,           // a system call failed; sys_errno() says why
+  kDenied,       // the caller may not
+  kBusy,         // the system or a server has no room or no time for it now
+  kCancelled,    // nobody waits for the answer any more
+  kIo,           // a system call failed for another reason
   kStale,        // what was asked about has changed or gone: look it up again
   kInternal,     // a defect of ndlfs itself
 };
@@ -31,21 +34,29 @@ enum class ErrorCode {
 // Immutable, except that In() puts context in front. Cheap to move.
 class [[nodiscard]] Error {
  public:
-  Error(ErrorCode code, std::string message, int sys_errno = 0)
-      : code_(code), sys_errno_(sys_errno), message_(std::move(message)) {}
+  // kIo becomes kDenied, kBusy or kCancelled where `sys_errno` says so.
+  Error(ErrorCode code, std::string message, int sys_errno = 0);
 
   ErrorCode code() const { return code_; }
-  // The errno of a kIo error, otherwise 0.
+  // Why a system call failed; 0 unless is_of_system().
   int sys_errno() const { return sys_errno_; }
-  // Whether it is about the moment and not about the bytes: the same question may
-  // have another answer later. kIo and kStale are.
-  bool is_transient() const { return code_ == ErrorCode::kIo || code_ == ErrorCode::kStale; }
+  // kDenied, kBusy, kCancelled or kIo.
+  bool is_of_system() const;
+  // The system found no file or directory of that name.
+  bool is_no_such_file() const;
+  // The same question may have another answer later: is_of_system(), or kStale. All others are
+  // about the bytes.
+  bool is_transient() const { return is_of_system() || code_ == ErrorCode::kStale; }
+  // It tells nothing about the source, and goes by itself: kBusy, kCancelled and kStale.
+  bool passes() const;
   // One line. Text from files has to go through Quote() or OneLine(), which
   // escape newlines and other control characters.
   const std::string& message() const { return message_; }
 
   // Puts the place of the error in front: "where: message".
   Error In(std::string_view where) &&;
+  // The same error with another message.
+  Error WithMessage(std::string message) const;
 
  private:
   ErrorCode code_;

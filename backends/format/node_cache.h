@@ -26,7 +26,7 @@ class NodeCache {
   // Null if that version of the node is not there.
   std::shared_ptr<const Node> Find(std::string_view path, uint64_t version);
   // Keeps `node`, or, if another thread was faster, gives that one's. A node
-  // with an error of the system (kIo), or that is partial, is not kept: it may pass.
+  // with an error of the system, or that is partial, is not kept: it may pass.
   std::shared_ptr<const Node> Insert(std::string_view path, uint64_t version,
                                      std::shared_ptr<const Node> node);
 

@@ -41,6 +41,4 @@ model::Result<void> CancellationScope::CheckWithinChunk() {
   return {};
 }
 
-bool IsCancellation(const model::Error& error) { return error.sys_errno() == ECANCELED; }
-
 }  // namespace ndlfs::backends

@@ -45,8 +45,8 @@ class CancellationScope {
   static const CancellationPtr& Current();
   // False outside of any scope.
   static bool IsCancelled();
-  // An error of which IsCancellation() is true, if the request of this thread has ended. The
-  // error says nothing about the source: code must not remember it for other requests.
+  // kCancelled if the request of this thread has ended. That says nothing about the source:
+  // code must not remember it for other requests.
   static model::Result<void> Check();
   // The same within a chunk: only if the request was abandoned. For codecs that are slow, once
   // for each kSliceBytes of what they decode.
@@ -56,8 +56,5 @@ class CancellationScope {
  private:
   CancellationPtr outer_;
 };
-
-// Whether CancellationScope::Check() has made `error`.
-bool IsCancellation(const model::Error& error);
 
 }  // namespace ndlfs::backends

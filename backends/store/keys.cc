@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "backends/store/keys.h"
 
-#include <cerrno>
-
 namespace ndlfs::backends {
 
 std::string JoinKey(std::string_view prefix, std::string_view key) {
@@ -23,10 +21,6 @@ model::Result<void> CheckKey(std::string_view key) {
     if (slash == std::string_view::npos) return {};
     rest.remove_prefix(slash + 1);
   }
-}
-
-bool IsAbsent(const model::Error& error) {
-  return error.sys_errno() == ENOENT || error.sys_errno() == ENOTDIR;
 }
 
 }  // namespace ndlfs::backends

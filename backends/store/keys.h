@@ -16,8 +16,4 @@ std::string JoinKey(std::string_view prefix, std::string_view key);
 // Refuses keys that are absolute or have empty, "." or ".." parts, or NULs.
 model::Result<void> CheckKey(std::string_view key);
 
-// Whether an error of opening a file means that there is no such file (ENOENT,
-// ENOTDIR).
-bool IsAbsent(const model::Error& error);
-
 }  // namespace ndlfs::backends

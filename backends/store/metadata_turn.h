@@ -24,7 +24,7 @@ class MetadataTurn {
   static constexpr uint64_t kSmall = uint64_t{128} << 10;
 
   // Waits until there is room. A thread that has a turn gets another one at once. Fails only if
-  // nobody waits for the answer any more (IsCancellation()).
+  // nobody waits for the answer any more (kCancelled).
   static model::Result<MetadataTurn> Take(uint64_t bytes);
 
   // An index of more than this is read within its turn. A smaller one is better read before,

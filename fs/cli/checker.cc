@@ -107,6 +107,9 @@ Verdict Judge(const model::Error& error) {
     case ErrorCode::kUnsupported:
     case ErrorCode::kLimit:
       return Verdict::kNotChecked;
+    case ErrorCode::kDenied:
+    case ErrorCode::kBusy:
+    case ErrorCode::kCancelled:
     case ErrorCode::kStale:
       return Verdict::kUnreadable;
     case ErrorCode::kIo:

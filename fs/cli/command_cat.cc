@@ -78,12 +78,10 @@ model::Result<void> Copy(const View& view) {
       continue;
     }
     if (!count) {
-      return model::Propagate(model::Error(
-          count.error().code(),
+      return model::Propagate(count.error().WithMessage(
           fmt::format("{}; the output ends before it, after {} bytes (in a mount, what is "
                       "after it can be read too)",
-                      count.error().message(), offset),
-          count.error().sys_errno()));
+                      count.error().message(), offset)));
     }
     if (*count == 0) return {};
     NDLFS_RETURN_IF_ERROR(WriteStandardOutput(buffer.span().first(*count)));

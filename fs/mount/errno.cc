@@ -30,6 +30,9 @@ int ToErrno(const model::Error& error) {
   switch (error.code()) {
     case model::ErrorCode::kNotFound:
       return ENOENT;
+    case model::ErrorCode::kDenied:
+    case model::ErrorCode::kBusy:
+    case model::ErrorCode::kCancelled:
     case model::ErrorCode::kIo:
       return FromSystem(error.sys_errno());
     case model::ErrorCode::kStale:

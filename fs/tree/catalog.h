@@ -29,7 +29,7 @@ class Catalog {
                                                     const backends::FileStatus& status);
 
   // The store at the path of `store`, as the current caller sees it; another caller may have
-  // found `store`. kStale if there is none for this caller, and kIo (EACCES) if it may not
+  // found `store`. kStale if there is none for this caller, and kDenied if it may not
   // find out.
   model::Result<std::shared_ptr<MountedStore>> OfCaller(
       const std::shared_ptr<MountedStore>& store);

@@ -30,7 +30,7 @@ using ReaderOf =
 // arrays of references with up to 1,000 elements. It leaves out a value that
 // cannot be read, or that takes more than a document should: 1 MiB of elements,
 // or a chunk of 64 MiB. `refused`, if given, is called with the error for which
-// a value is left out; after an error of the system (kIo), a later call may
+// a value is left out; after an error of the system, a later call may
 // find the value. The document leaves out objects that cannot be loaded;
 // `errors`, if given, gets a line for each. kNotFound if there is no object at
 // `path`.

@@ -11,31 +11,13 @@
 namespace ndlfs::fs {
 namespace {
 
-// Not what the file is like, but what the system is out of, or that it has just
-// changed. Only errors of the system have an errno.
-bool IsPassing(const model::Error& error) {
-  if (error.code() == model::ErrorCode::kStale) return true;
-  switch (error.sys_errno()) {
-    case EMFILE:
-    case ENFILE:
-    case ENOMEM:
-    case EAGAIN:
-    case EINTR:
-    case ETIMEDOUT:
-    case ECANCELED:
-      return true;
-    default:
-      return false;
-  }
-}
-
 // What the system refused while a document was written.
 class Refusals {
  public:
   void Add(const model::Error& error) {
     if (!error.is_transient()) return;
     any_ = true;
-    if (!passing_ && IsPassing(error)) passing_ = error;
+    if (!passing_ && error.passes()) passing_ = error;
   }
   bool any() const { return any_; }
   const std::optional<model::Error>& passing() const { return passing_; }

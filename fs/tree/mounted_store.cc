@@ -29,7 +29,10 @@ constexpr uint64_t kLeastEntity = StoreServices::kEntityBytes / 1024;
 constexpr uint64_t kHeavyIndex = uint64_t{1} << 20;
 
 bool IsStale(const model::Error& error) { return error.code() == model::ErrorCode::kStale; }
-bool IsDenied(const model::Error& error) { return error.sys_errno() == EACCES; }
+bool IsCancelled(const model::Error& error) {
+  return error.code() == model::ErrorCode::kCancelled;
+}
+bool IsDenied(const model::Error& error) { return error.code() == model::ErrorCode::kDenied; }
 
 int64_t NowNs() {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
@@ -78,10 +81,7 @@ Entity::~Entity() {
 }
 
 void Entity::NoteFailure(const std::string& name, const model::Error& error) const {
-  constexpr int kOfTheMoment[] = {ENOMEM, EMFILE, ENFILE, EINTR, ETIMEDOUT, ECANCELED};
-  const bool may_pass = std::find(std::begin(kOfTheMoment), std::end(kOfTheMoment),
-                                  error.sys_errno()) != std::end(kOfTheMoment);
-  if (may_pass || IsStale(error)) return;
+  if (error.passes()) return;
   failures->Add(model::OneLine(name) + ": " + error.message());
   if (kept_failures != nullptr) kept_failures->Keep(kept_name, {version, failures, ledger});
 }
@@ -281,13 +281,12 @@ model::Result<HierarchyPtr> MountedStore::Open(const FileStatus& status) {
   auto opened =
       backends::OpenDetected(*format, services_.source, path_, services_.open_options);
   // Neither is about the store.
-  if (!opened && (IsStale(opened.error()) || backends::IsCancellation(opened.error()))) {
+  if (!opened && (IsStale(opened.error()) || IsCancelled(opened.error()))) {
     return model::Propagate(opened.error());
   }
   if (!opened) {
     const auto located = Located(Describe(), "/", opened.error().message());
-    opened = model::Propagate(
-        model::Error(opened.error().code(), located, opened.error().sys_errno()));
+    opened = model::Propagate(opened.error().WithMessage(located));
     services_.problems.Report(located);
   }
   const uint64_t version = opened ? VersionOf(**opened, "/") : 0;
@@ -432,8 +431,8 @@ model::Result<EntityPtr> MountedStore::Load(const HierarchyPtr& hierarchy,
   entity->generation = ++services_.last_generation;
   auto node = hierarchy->Load(path);
   // Neither is about the object.
-  if (!node && backends::IsCancellation(node.error())) return model::Propagate(node.error());
-  if (node && (*node)->error && backends::IsCancellation(*(*node)->error)) {
+  if (!node && IsCancelled(node.error())) return model::Propagate(node.error());
+  if (node && (*node)->error && IsCancelled(*(*node)->error)) {
     return model::Propagate(*(*node)->error);
   }
   if (!node) {

@@ -237,7 +237,7 @@ model::Result<TreeNodePtr> EntityFolder::Find(std::string_view name) const {
     const std::string text = entity.error().message() + "\n";
     if (name == kErrorName) return MakeTextNode(text, FileAttributes(*store_));
     if (name == kPageName) return MakeErrorPage(text);
-    return Absent(name, entity.error().sys_errno() == EACCES);
+    return Absent(name, entity.error().code() == model::ErrorCode::kDenied);
   }
   if (name == kErrorName) return FindError(**entity);
   const bool has_page = (*entity)->is_group() || (*entity)->reader;

@@ -375,7 +375,7 @@ Result<EntityViewPtr> FindWith(const ViewProvider<Input>& provider, const Input&
   made->looked_at = store->looked_at();
   made->generation = entity->generation;
   auto view = provider.Make(input, file->name);
-  if (!view && view.error().code() == model::ErrorCode::kIo) {
+  if (!view && view.error().is_of_system()) {
     return model::Propagate(std::move(view).error(), NameOf(*store, *entity, file->name));
   }
   made->view = view ? *std::move(view) : std::make_shared<const RefusedView>(view.error());

@@ -45,7 +45,7 @@ struct Content {
 //
 // What cannot be in the file is left out, and named with the reason in `file->left_out`. Reads
 // the metadata of everything, and those elements that are of variable size. kLimit for more
-// objects than `limits` says; kIo and kStale for what may pass.
+// objects than `limits` says; errors that are transient where they may pass.
 model::Result<Content> MakeContent(const GroupInput& group, const Limits& limits = {});
 
 }  // namespace ndlfs::fs::hdf5

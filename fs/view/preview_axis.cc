@@ -123,7 +123,7 @@ bool IsPressure(const std::string& units) {
 // What DescribeGeometry() does not say.
 Result<void> AddNames(const ArrayInput& part, size_t d, PreviewDimension& dimension) {
   auto coordinate = FindCoordinate(part, d);
-  if (!coordinate && coordinate.error().code() == model::ErrorCode::kIo) {
+  if (!coordinate && coordinate.error().is_of_system()) {
     return model::Propagate(std::move(coordinate).error());
   }
   if (!coordinate || !*coordinate) return {};

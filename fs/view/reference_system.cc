@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <charconv>
 #include <cmath>
 #include <memory>
@@ -541,7 +540,7 @@ Result<std::shared_ptr<const backends::Node>> LoadNear(std::shared_ptr<const Gro
 }  // namespace
 
 bool MayPass(const model::Error& error) {
-  return error.is_transient() && error.sys_errno() != EACCES && error.sys_errno() != EPERM;
+  return error.is_transient() && error.code() != model::ErrorCode::kDenied;
 }
 
 ReferenceSystem ReadReferenceSystem(const Attributes& attributes) {

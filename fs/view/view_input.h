@@ -100,7 +100,7 @@ class GroupInput {
   // The link `name`; nullopt if that child is not a link.
   virtual model::Result<std::optional<backends::Link>> GetLink(std::string_view name) const = 0;
   // Loads the child `name`. kNotFound if there is none. Other errors tell why
-  // it cannot be shown; a kIo error may be transient.
+  // it cannot be shown; an error of the system may be transient.
   virtual model::Result<GroupChild> Load(std::string_view name) const = 0;
   // Children that are about to be loaded, as far as it takes less to load them together: see
   // Hierarchy::LoadTogether(). To be held until then.
@@ -121,7 +121,7 @@ class GroupInput {
 // NDL: the dimension coordinate of that name in the group of the array, or in the nearest group
 // around it that has one. nullopt where there are none, or they have another length or no data.
 // A dimension coordinate is its own. Loads them only now, and reads no chunk. An error says
-// that they could not be loaded; with kIo this may pass.
+// that they could not be loaded; if it is_transient(), this may pass.
 model::Result<std::optional<ArrayInput>> FindCoordinate(const ArrayInput& array, size_t d);
 
 // The NDL path name of an array: "/" for one that is the whole store.

@@ -55,10 +55,6 @@ bool IsNetcdfListed(const GroupInput& group) {
   return names && names->size() <= kMostListed && HasArrayAmong(group, *names, kLooksOfListing);
 }
 
-bool IsSystemFailure(const model::Error& error) {
-  return error.code() == model::ErrorCode::kIo;
-}
-
 // Stands for what may be an array and cannot be loaded.
 std::shared_ptr<const backends::Node> Unreadable() {
   auto node = std::make_shared<backends::Node>();
@@ -105,7 +101,7 @@ Result<void> AddArrays(const GroupInput& group, classic::ContentBuilder& content
   std::set<std::string> own;
   NDLFS_RETURN_IF_ERROR(LoadEach(
       group, names, [&](const std::string& name, Result<GroupChild> child) -> Result<void> {
-        if (!child && IsSystemFailure(child.error())) {
+        if (!child && child.error().is_of_system()) {
           return model::Propagate(std::move(child).error(), name);
         }
         if (!child && child.error().code() == model::ErrorCode::kNotFound) return {};
@@ -131,7 +127,7 @@ Result<void> AddOuterCoordinates(const NamedCoordinates& named,
                                  classic::ContentBuilder& content) {
   for (const auto& [path, array, dimension] : named.list) {
     auto found = FindCoordinate(array, dimension);
-    if (!found && IsSystemFailure(found.error())) return model::Propagate(found.error());
+    if (!found && found.error().is_of_system()) return model::Propagate(found.error());
     if (!found || !*found) continue;
     const auto node = (*found)->node;
     content.Add({path, node, **std::move(found)});

@@ -114,7 +114,7 @@ TEST(ArrayScanTest, EndsWhenItsVisitorFailsOrThrows) {
               test::IsError(model::ErrorCode::kLimit, HasSubstr("enough")));
   EXPECT_LT(calls, 10);
   const auto fail = [](const ElementRun&) -> model::Result<void> { throw std::bad_alloc(); };
-  EXPECT_THAT(ScanArray(reader, 4, fail), test::IsError(model::ErrorCode::kIo, ::testing::_));
+  EXPECT_THAT(ScanArray(reader, 4, fail), test::IsError(model::ErrorCode::kBusy, ::testing::_));
 }
 
 }  // namespace

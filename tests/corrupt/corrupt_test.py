@@ -151,7 +151,7 @@ class WholeTreeTest(unittest.TestCase):
             command = ["find", mounted.path, "-type", "f", "-exec", "cat", "{}", "+"]
             walks = [subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                       stderr=subprocess.DEVNULL) for _ in range(2)]
-            outputs = [walk.communicate(timeout=harness.DEADLINE * 2)[0] for walk in walks]
+            outputs = harness.outputs_of(walks)
             for output in outputs:
                 self.assertGreater(len(output), make.VALUES.nbytes)
                 self.assertEqual(output.count(make.SECRET), 0)

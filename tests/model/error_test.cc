@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cerrno>
+
 #include "model/utf8.h"
 
 namespace ndlfs::model {
@@ -33,6 +35,37 @@ TEST(ErrorTest, IoErrorKeepsTheErrno) {
   const Error error = IoError(ENOENT, "a\nb").value();
   EXPECT_EQ(error.sys_errno(), ENOENT);
   EXPECT_EQ(error.message(), "a\\x0ab: No such file or directory");
+}
+
+TEST(ErrorTest, TheErrnoTellsWhatKindItIs) {
+  const auto code = [](int sys_errno) { return IoError(sys_errno, "open").value().code(); };
+  for (const int number : {EACCES, EPERM}) EXPECT_EQ(code(number), ErrorCode::kDenied);
+  for (const int number : {EAGAIN, EINTR, EMFILE, ENFILE, ENOMEM, ETIMEDOUT}) {
+    EXPECT_EQ(code(number), ErrorCode::kBusy);
+  }
+  EXPECT_EQ(code(ECANCELED), ErrorCode::kCancelled);
+  EXPECT_EQ(code(ESTALE), ErrorCode::kStale);
+  for (const int number : {EIO, ENOENT, ENOTDIR, ELOOP})
+    EXPECT_EQ(code(number), ErrorCode::kIo);
+}
+
+TEST(ErrorTest, WhatPassesIsTransientButNotTheOtherWayRound) {
+  for (const int number : {EMFILE, ECANCELED, ESTALE}) {
+    EXPECT_TRUE(IoError(number, "open").value().passes()) << number;
+    EXPECT_TRUE(IoError(number, "open").value().is_transient()) << number;
+  }
+  for (const int number : {EACCES, EIO, ENOENT}) {
+    EXPECT_FALSE(IoError(number, "open").value().passes()) << number;
+    EXPECT_TRUE(IoError(number, "open").value().is_transient()) << number;
+  }
+  EXPECT_FALSE(Check(12).error().is_transient());
+}
+
+TEST(ErrorTest, AnotherMessageLeavesTheKindAsItIs) {
+  const Error error = IoError(EACCES, "open").value().WithMessage("a.zarr: closed");
+  EXPECT_EQ(error.code(), ErrorCode::kDenied);
+  EXPECT_EQ(error.sys_errno(), EACCES);
+  EXPECT_EQ(error.message(), "a.zarr: closed");
 }
 
 TEST(ErrorTest, QuoteShowsWhatCannotBePrinted) {

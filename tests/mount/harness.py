@@ -11,6 +11,7 @@ and calls it. Exit status 77 says that NDLFS_SKIP_MOUNT_TESTS=1 left it out.
 import ctypes
 import hashlib
 import os
+import selectors
 import shutil
 import signal
 import stat
@@ -167,6 +168,30 @@ class SourceTestCase(TestCase):
 def run(*command, **more):
     return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace",
                           timeout=DEADLINE * 2, **more)
+
+
+def outputs_of(processes):
+    """What `processes` write to their pipes until they end. However long that takes, something comes within DEADLINE."""
+    outputs = {process.stdout: bytearray() for process in processes}
+    with selectors.DefaultSelector() as selector:
+        for pipe in outputs:
+            selector.register(pipe, selectors.EVENT_READ)
+        while selector.get_map():
+            ready = selector.select(DEADLINE)
+            if not ready:
+                for process in processes:
+                    process.kill()
+                    process.wait()
+                raise AssertionError(f"nothing was written for {DEADLINE} s")
+            for key, _ in ready:
+                piece = os.read(key.fd, 1 << 20)
+                outputs[key.fileobj] += piece
+                if not piece:
+                    selector.unregister(key.fileobj)
+                    key.fileobj.close()
+    for process in processes:
+        process.wait(DEADLINE)
+    return list(outputs.values())
 
 
 def read(*parts):

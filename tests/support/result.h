@@ -47,7 +47,7 @@ MATCHER_P(IsErrno, sys_errno, "is an error of the system") {
     return false;
   }
   *result_listener << "which is " << arg.error().message();
-  return arg.error().code() == model::ErrorCode::kIo && arg.error().sys_errno() == sys_errno;
+  return arg.error().is_of_system() && arg.error().sys_errno() == sys_errno;
 }
 
 MATCHER(IsStale, "is an error of what has changed") {

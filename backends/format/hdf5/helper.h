@@ -67,7 +67,7 @@ class Helper {
   //
   // What somebody else does to a helper says nothing about the file: one that was stopped is
   // replaced, and one that was killed, or that does nothing for too long, is an error of the
-  // moment (kIo). The question also ends if nobody waits for the answer any more.
+  // moment (of the system). The question also ends if nobody waits for the answer any more.
   model::Result<std::vector<std::byte>> Ask(const Request& request,
                                             const std::shared_ptr<const StoreFile>& file);
 

@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cerrno>
 
 #include "backends/store/cancellation.h"
 #include "backends/store/keys.h"
@@ -76,8 +75,7 @@ class Glob {
     std::vector<std::string> names;
     auto listing = source_.List(folder);
     if (!listing) {
-      const int error = listing.error().sys_errno();
-      if (error == ENOENT || error == ENOTDIR) return names;
+      if (listing.error().is_no_such_file()) return names;
       return model::Propagate(std::move(listing).error(), source_.Describe(folder));
     }
     for (;;) {

@@ -160,7 +160,9 @@ class MetadataReader::Look {
     const auto i = static_cast<size_t>(at);
     if (i >= found_.size()) return std::nullopt;
     // Remembered or not, the caller was refused it.
-    if (!found_[i] && found_[i].error().sys_errno() == EACCES) CallerScope::CountDenial();
+    if (!found_[i] && found_[i].error().code() == model::ErrorCode::kDenied) {
+      CallerScope::CountDenial();
+    }
     return found_[i];
   }
   // What failed now need not fail the next time.

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cerrno>
 #include <chrono>
 #include <string_view>
 #include <utility>
@@ -139,7 +138,7 @@ class FindingStore final : public SeparatorStore, public PartialListing, public 
     if (folder.ends_with('/')) folder.remove_suffix(1);
     const auto entries = backends::ListSome(*store_, folder, kLookedThrough);
     // A folder whose files may be read need not be one that may be listed.
-    if (!entries && entries.error().sys_errno() == EACCES) return Ask(key);
+    if (!entries && entries.error().code() == model::ErrorCode::kDenied) return Ask(key);
     if (!entries) return model::Propagate(entries.error());
     last_look_ = now;
     bool has_other = false;

@@ -53,11 +53,11 @@ struct HttpEndpointStats {
 // broken connections, bodies that are too short, and time-outs. Retry-After is obeyed if time
 // allows it.
 //
-// Errors are kIo with ETIMEDOUT (time is over) or EIO; kCorrupt where an answer contradicts
-// itself or the request: another range than the one asked for, a body of another length;
-// kUnsupported for an encoded body, or a whole value that is too large where a part was asked
-// for; kLimit for a body that is too long; kStale if the size of the value changes between two
-// attempts. Messages name the URL without user, password and query.
+// Errors are kBusy with ETIMEDOUT (time is over), or kIo with EIO; kCorrupt where an answer
+// contradicts itself or the request: another range than the one asked for, a body of another
+// length; kUnsupported for an encoded body, or a whole value that is too large where a part was
+// asked for; kLimit for a body that is too long; kStale if the size of the value changes
+// between two attempts. Messages name the URL without user, password and query.
 //
 // The bytes of an answer are all from one attempt.
 //

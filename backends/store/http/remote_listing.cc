@@ -161,7 +161,7 @@ model::Result<std::vector<ListedObject>> ListNames(const RemoteTree& tree,
   PageStart start;
   for (size_t empty = 0; empty < kMostEmptyPages;) {
     auto read = tree.ReadPage(path, start, most);
-    const bool is_refused = !read && read.error().sys_errno() == EACCES;
+    const bool is_refused = !read && read.error().code() == model::ErrorCode::kDenied;
     // As where a server has no lists: metadata tell what there is.
     if (is_refused && tree.RefusesWhatIsAbsent(path)) return objects;
     NDLFS_TRY(auto page, std::move(read));

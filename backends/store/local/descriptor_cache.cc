@@ -98,7 +98,7 @@ model::Result<DescriptorCache::Handle> OpenFile(const SourceRoot& root, std::str
     fd = open();
   }
   if (!fd) {
-    if (IsAbsent(fd.error())) return nullptr;
+    if (fd.error().is_no_such_file()) return nullptr;
     return model::Propagate(std::move(fd).error());
   }
   if (!S_ISREG(status.st_mode)) return nullptr;

@@ -82,7 +82,7 @@ class DirectoryStore final : public Store, public PartialListing {
     std::vector<StoreEntry> entries;
     auto stream = DirectoryStream::Open(*root_, PathOf(prefix));
     if (!stream) {
-      if (IsAbsent(stream.error())) return entries;
+      if (stream.error().is_no_such_file()) return entries;
       return model::Propagate(std::move(stream).error());
     }
     while (entries.size() < limit) {
@@ -143,7 +143,7 @@ class DirectoryStore final : public Store, public PartialListing {
     const std::string_view key = prefix.substr(0, prefix.size() - (prefix.empty() ? 0 : 1));
     if (!key.empty() && !CheckKey(key)) return folder;
     auto opened = root_->OpenFolder(PathOf(key));
-    folder.is_absent = !opened && IsAbsent(opened.error());
+    folder.is_absent = !opened && opened.error().is_no_such_file();
     if (opened) folder.opened = *std::move(opened);
     return folder;
   }

@@ -30,7 +30,7 @@ class FileStore final : public Store {
     }
     const auto fd = root_->OpenFound(path_, O_PATH);
     if (!fd) {
-      if (IsAbsent(fd.error())) return std::nullopt;
+      if (fd.error().is_no_such_file()) return std::nullopt;
       return model::Propagate(fd.error());
     }
     struct ::stat status;

@@ -78,7 +78,7 @@ model::Result<std::optional<FileStatus>> LocalSource::Stat(std::string_view path
                                                            Follow follow) const {
   const auto status = root_->StatForOthers(path, follow == Follow::kYes);
   if (status) return StatusOf(*status);
-  if (IsAbsent(status.error())) return std::nullopt;
+  if (status.error().is_no_such_file()) return std::nullopt;
   return model::Propagate(status.error());
 }
 

@@ -12,7 +12,7 @@ model::Result<std::optional<struct ::stat>> StatFile(const SourceRoot& root,
                                                      std::string_view path) {
   auto status = root.Stat(path);
   if (!status) {
-    if (IsAbsent(status.error())) return std::nullopt;
+    if (status.error().is_no_such_file()) return std::nullopt;
     return model::Propagate(std::move(status).error());
   }
   if (S_ISDIR(status->st_mode)) return std::nullopt;

@@ -110,7 +110,7 @@ model::Result<UniqueFd> SourceRoot::OpenFile(std::string_view path, int flags, b
   flags |= O_CLOEXEC;
   auto opened = shared_ ? OpenAsCaller(name, flags, follow) : OpenAsSelf(name, flags, follow);
   if (!opened) {
-    if (opened.error().sys_errno() == EACCES) CallerScope::CountDenial();
+    if (opened.error().code() == model::ErrorCode::kDenied) CallerScope::CountDenial();
     return opened;
   }
   UniqueFd fd = *std::move(opened);

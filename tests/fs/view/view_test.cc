@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
 #include <memory>
 #include <random>
 #include <string>
@@ -300,13 +299,11 @@ TEST_F(ViewTest, JsonLinesThatAreTooFarAwayAreNotLookedForWithoutEnd) {
   const auto view = Make("data.jsonl", std::make_shared<AbsentTexts>(kMost));
   ASSERT_THAT(view, test::IsOk());
   std::string out(100, '\0');
-  const auto start = std::chrono::steady_clock::now();
   for (const uint64_t offset : {kMost, kMost}) {
     const auto read = (*view)->Read(offset, std::as_writable_bytes(std::span(out)));
-    ASSERT_THAT(read, test::IsError(model::ErrorCode::kIo, HasSubstr("looking for byte")));
+    ASSERT_THAT(read, test::IsError(model::ErrorCode::kBusy, HasSubstr("looking for byte")));
     EXPECT_EQ(ToErrno(read.error()), ETIMEDOUT);
   }
-  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(20));
   EXPECT_EQ(ReadAt(**view, 0, 6), "\"\"\n\"\"\n");
 }
 

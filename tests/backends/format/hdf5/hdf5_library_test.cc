@@ -333,12 +333,12 @@ TEST_F(Hdf5HelperTest, SilenceIsAnErrorOfTheMomentWithAMarkThatEnds) {
       Helper::Patience{milliseconds(50), milliseconds(20'000), milliseconds(60'000)});
   EXPECT_THAT(Open(helper), IsErrno(ETIMEDOUT));
   EXPECT_THAT(Open(helper),
-              IsError(ErrorCode::kIo, HasSubstr("did nothing for 0.05 s before")));
+              IsError(ErrorCode::kBusy, HasSubstr("did nothing for 0.05 s before")));
   const auto shorter = std::make_shared<Helper>(
       std::vector<std::string>{"/bin/sleep", "1000"}, source_,
       Helper::Patience{milliseconds(50), milliseconds(20'000), milliseconds(0)});
   EXPECT_THAT(Open(shorter), IsErrno(ETIMEDOUT));
-  EXPECT_THAT(Open(shorter), IsError(ErrorCode::kIo, ::testing::Not(HasSubstr("before"))));
+  EXPECT_THAT(Open(shorter), IsError(ErrorCode::kBusy, ::testing::Not(HasSubstr("before"))));
 }
 
 TEST_F(Hdf5HelperTest, EndlessWorkIsGivenUpAfterItsShareOfTheProcessor) {

@@ -368,7 +368,7 @@ TEST_F(S3SourceTest, ABucketIsAskedForBeforeAnybodyUsesIt) {
     return FakeBucket::Error(403, "SignatureDoesNotMatch");
   });
   EXPECT_THAT(check(Open()),
-              test::IsError(model::ErrorCode::kIo, HasSubstr("the secret key is wrong")));
+              test::IsError(model::ErrorCode::kDenied, HasSubstr("the secret key is wrong")));
   bucket_.set_special([&](const FakeTransport::Sent&) -> std::optional<test::FakeAnswer> {
     return FakeBucket::Error(403, "AccessDenied");
   });

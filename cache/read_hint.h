@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+namespace ndlfs::cache {
+
+// Which bytes a reader is expected to read next.
+enum class ReadHint {
+  kOnward,  // the bytes that follow, or more of the same chunks
+  kAlone,   // none nearby
+};
+
+}  // namespace ndlfs::cache
