@@ -7,6 +7,7 @@
 
 #include "backends/base/heap.h"
 #include "backends/store/cancellation.h"
+#include "fs/tree/large_document_turn.h"
 
 namespace ndlfs::fs {
 namespace {
@@ -48,7 +49,7 @@ class TracedHierarchy final : public backends::Hierarchy {
   model::Result<std::shared_ptr<const backends::Node>> Load(
       std::string_view path) const override {
     // What is left out because nobody waits any more makes Write() fail.
-    if (auto wanted = backends::CancellationScope::Check(); !wanted) {
+    if (auto wanted = GoOn(); !wanted) {
       refusals_.Add(wanted.error());
       return model::Propagate(std::move(wanted).error());
     }
@@ -94,9 +95,20 @@ class TracedHierarchy final : public backends::Hierarchy {
   int64_t mtime_ns() const { return mtime_ns_; }
 
  private:
+  // To be called before each object is loaded: waits for a turn when there are many.
+  model::Result<void> GoOn() const {
+    if (++loaded_ == LargeDocumentTurn::kObjects) {
+      NDLFS_TRY(auto turn, LargeDocumentTurn::Take());
+      turn_.emplace(std::move(turn));
+    }
+    return backends::CancellationScope::Check();
+  }
+
   const HierarchyPtr hierarchy_;
   Refusals& refusals_;
   // Used by the one thread that writes the document.
+  mutable uint64_t loaded_ = 0;
+  mutable std::optional<LargeDocumentTurn> turn_;
   mutable std::vector<Document::Part> parts_;
   mutable int64_t mtime_ns_ = 0;
 };

@@ -10,48 +10,17 @@
 #include <vector>
 
 #include "backends/store/caller.h"
-#include "backends/store/cancellation.h"
+#include "tests/support/turn_taker.h"
 
 namespace ndlfs::backends {
 namespace {
 
 constexpr uint64_t kHalf = MetadataTurn::kMost / 2;
 
-// Takes a turn on a thread of its own, and keeps it until it is told to end.
-class Taker {
+class Taker : public test::TurnTaker {
  public:
   explicit Taker(uint64_t bytes, CallerPtr caller = nullptr)
-      : thread_([this, bytes, caller = std::move(caller)] {
-          const CallerScope scope(caller);
-          const CancellationScope request(request_);
-          const auto turn = MetadataTurn::Take(bytes);
-          state_ = turn ? State::kHasTurn : State::kGaveUp;
-          while (!ended_) std::this_thread::yield();
-        }) {}
-  ~Taker() {
-    request_->Cancel();
-    End();
-  }
-  void End() {
-    ended_ = true;
-    if (thread_.joinable()) thread_.join();
-  }
-  void Cancel() { request_->Cancel(); }
-
-  bool has_turn() const { return state_ == State::kHasTurn; }
-  void WaitForTurn() const {
-    while (state_ != State::kHasTurn) std::this_thread::yield();
-  }
-  void WaitForEnd() const {
-    while (state_ != State::kGaveUp) std::this_thread::yield();
-  }
-
- private:
-  enum class State { kWaits, kHasTurn, kGaveUp };
-  std::atomic<State> state_{State::kWaits};
-  std::atomic<bool> ended_{false};
-  const std::shared_ptr<Cancellation> request_ = std::make_shared<Cancellation>();
-  std::thread thread_;
+      : TurnTaker([bytes] { return MetadataTurn::Take(bytes); }, std::move(caller)) {}
 };
 
 TEST(MetadataTurnTest, TurnsWaitUntilThereIsRoom) {
