@@ -3,10 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include <atomic>
 #include <memory>
-#include <optional>
-#include <thread>
 #include <vector>
 
 #include "backends/store/caller.h"
