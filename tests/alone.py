@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT
 """Compiles each header and each source of the project alone, so that each includes what it uses.
 
-    tests/alone.py BUILD [JOBS]
+    tests/alone.py BUILD [JOBS [FILE...]]
 
-BUILD is a build folder with one unit a source: no NDLFS_UNITY, no NDLFS_PRECOMPILE. Nothing is written.
+BUILD is a build folder with one unit a source: no NDLFS_UNITY, no NDLFS_PRECOMPILE. FILEs are named from the top of the
+sources; without any, all are compiled. Nothing is written.
 """
 import concurrent.futures
 import json
@@ -59,11 +60,13 @@ def compile_alone(job):
     return path, result.returncode, result.stderr
 
 
-def main(build, width):
+def main(build, width, wanted):
     commands = commands_of(build)
     jobs = [(source, arguments) for source, arguments in sorted(commands.items()) if not source.startswith("..")
             and not source.startswith("build/")]
     jobs += [(header, command_for_header(header, commands)) for header in headers()]
+    if wanted:
+        jobs = [job for job in jobs if job[0] in wanted]
     broken = 0
     with concurrent.futures.ThreadPoolExecutor(width) as pool:
         for path, status, text in pool.map(compile_alone, jobs):
@@ -75,4 +78,4 @@ def main(build, width):
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else os.cpu_count()))
+    sys.exit(main(sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else os.cpu_count(), set(sys.argv[3:])))

@@ -5,13 +5,14 @@
 #
 #   tests/fuzz/run.sh BUILD [SECONDS [TARGET...]]
 #
-# CORPUS=folder keeps the inputs that were found; NDLFS_JOBS (all cores) says how many targets run at once. Fails when one
-# of them finds something, and shows it.
+# NDLFS_FUZZ_SEED (1) makes a run repeat the one before; with 0 each run is another. CORPUS=folder keeps the inputs that
+# were found; NDLFS_JOBS (all cores) says how many targets run at once. Fails when one of them finds something, and shows
+# it.
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 build=$1
-export seconds=${2:-30}
+export seconds=${2:-30} seed=${NDLFS_FUZZ_SEED:-1}
 shift $(($# < 2 ? $# : 2))
 export corpus=${CORPUS:-$(mktemp -d)}
 [ -n "${CORPUS:-}" ] || trap 'rm -rf "$corpus"' EXIT
@@ -22,7 +23,7 @@ run_target() {
   target=$(basename "$1")
   log=$corpus/$target.log
   mkdir -p "$corpus/$target"
-  "$1" -max_total_time="$seconds" -timeout=20 -rss_limit_mb=2048 -max_len=8192 -print_final_stats=1 \
+  "$1" -seed="$seed" -max_total_time="$seconds" -timeout=20 -rss_limit_mb=2048 -max_len=8192 -print_final_stats=1 \
     -artifact_prefix="$corpus/$target-" "$corpus/$target" >"$log" 2>&1 || status=FAILED
   awk -v name="$target: $status" '/^stat::number_of_executed_units/ { runs = $2 } /^stat::peak_rss_mb/ { peak = $2 }
     END { print name ", " (runs ? runs : "?") " executions, peak " (peak ? peak : "?") " MiB" }' "$log"
