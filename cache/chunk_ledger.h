@@ -65,13 +65,14 @@ class ChunkLedger {
   Expected Expect(const std::shared_ptr<const backends::Store>& store,
                   const std::string& key) const;
 
-  // The same as Note() with `found`, the result of a read of `key`; nullopt if there was
-  // no value. Of a file that is noted for the first time, the ledger finds out whether it
-  // belongs to what was read before: one that was written late by looking at the others (all,
-  // or of very many mostly a sample), and one that is not there, or that may have come with
-  // another directory, by such a look now and then. `looks` were expected before the read; if
-  // one has begun since, it has not seen this file, which then is looked at by itself. So is
-  // one whose version the source had told before the time at which all that is known held.
+  // Note() with the result of a read of `key`; nullopt: there was no value. When a file is
+  // noted for the first time, the ledger finds out whether it belongs to what was read before:
+  // - If the file was written late, it looks at the other files: at all of them, or mostly at a
+  //   sample if they are very many.
+  // - If the file is absent, or may have come with another directory, it does so now and then.
+  // `looks` is what Expect() returned before the read. A look that has begun since has not seen
+  // this file, and the ledger then looks at the file by itself. It also does if the source told
+  // the version of the file before the time at which all noted files were known to be the same.
   model::Result<void> NoteRead(const std::shared_ptr<const backends::Store>& store,
                                const std::string& key,
                                const std::optional<backends::ValueInfo>& found,

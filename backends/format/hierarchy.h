@@ -42,8 +42,7 @@ struct Node {
   // that the metadata are in. What is made of the node shows no more permissions
   // than these have.
   std::vector<std::string> files;
-  // Something that belongs to it was closed to the caller that it was loaded for: what is said
-  // here may not be all.
+  // The caller that loaded it may not read a part of it, so something may be missing here.
   bool is_partial = false;
   // Of arrays: the fill value of the storage stands for missing elements, without an attribute
   // that says so. That is the convention of xarray and NCZarr in Zarr v2.
@@ -151,11 +150,11 @@ struct OpenOptions {
   std::vector<std::string> referrers = {};
 
   uint64_t max_chunk_size = uint64_t{1} << 30;
-  // Others than who runs ndlfs read what it shows: data of files that these
-  // may not read must not come to them by way of a store that they may.
+  // Users other than the one who runs ndlfs read what it shows. A store that they may read must
+  // not show them data of files that they may not read.
   bool shared = false;
-  // How long the answer holds that a search for something has found nothing: for so long it
-  // does not matter if something has appeared meanwhile. 0: every answer is that of the moment.
+  // For how long a search that found nothing need not be repeated, even if something may have
+  // appeared meanwhile. 0: every search is made.
   std::chrono::nanoseconds search_holds{0};
   // Nobody waits longer than this for an answer; 0: not known.
   std::chrono::nanoseconds answer_within{0};

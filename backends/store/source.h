@@ -126,8 +126,8 @@ class Source {
   virtual void LookTogether(const std::string& /*path*/,
                             std::span<const std::string> /*documents*/) const {}
 
-  // Whether it remembers the names in the directory at `path`, because somebody has listed it:
-  // that one will look at many of them.
+  // Whether the source remembers the names in the directory at `path`, because a program has
+  // listed it. Such a program looks at many of the names next.
   virtual bool HasListed(std::string_view /*path*/) const { return false; }
 
   // The names in the directory at `path`. An error of the system (ENOENT,

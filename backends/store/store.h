@@ -25,8 +25,8 @@ struct ValueInfo {
   int64_t modified_ns = 0;  // time of the last write, since 1970; 0: unknown
   // When the value came to its place, although it was written before; 0: unknown.
   int64_t placed_ns = 0;
-  // When the source told this, for an answer out of what a store remembers; nullopt: the source
-  // was asked for this answer. No fact about the value, and so not compared.
+  // When the source was asked, if a store answers from memory; nullopt: it was asked now. This
+  // is no fact about the value, and so is not compared.
   std::optional<std::chrono::steady_clock::time_point> told_at = std::nullopt;
   // False if a later version may get the same generation, because the source cannot tell its
   // versions apart, or the value is too young for that. Nothing is kept on disk then. No fact

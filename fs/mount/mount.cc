@@ -51,8 +51,9 @@ Freshness FreshnessOf(const MountOptions& options) {
       std::chrono::duration_cast<Freshness::Duration>(std::chrono::duration<double>(seconds)));
 }
 
-// In addition to those that read. It answers what takes no time, or should not. More would cost
-// all readers some, as each request wakes another thread: see tests/bench/RESULTS.md.
+// Threads beside those that read. Such a thread answers requests that take no time, or should
+// take none. More of them would slow down all readers, because each request then wakes another
+// thread: see tests/bench/RESULTS.md.
 constexpr unsigned kSpareThreads = 1;
 
 // Requests that wait for a slow source have a thread each.

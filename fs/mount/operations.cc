@@ -627,7 +627,7 @@ struct Handlers {
     fuse_reply_err(req, (mask & W_OK) != 0 ? EROFS : 0);
   }
 
-  // What would change something.
+  // The answer to every request that would change something.
   template <typename... Args>
   static void Refuse(fuse_req_t req, Args...) {
     fuse_reply_err(req, EROFS);

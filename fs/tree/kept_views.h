@@ -52,8 +52,8 @@ struct EntityView {
   std::vector<EntityPart> parts;
   std::map<std::string, uint64_t> listings;
   std::set<std::string> absent;
-  // Memory that the parts hold when all have been read, and what those hold now that are held
-  // only then.
+  // Bytes that all parts hold once they have been read; of these, bytes of the parts that are
+  // held only from then on.
   uint64_t most_parts_bytes = 0;
   uint64_t later_bytes = 0;
   std::shared_ptr<const std::atomic<uint64_t>> held_later_bytes;

@@ -73,9 +73,8 @@ int64_t TimeOfChange(const Entity& before) {
 
 }  // namespace
 
-// Its chunks are found again only by who has this source; should another
-// entity get the same one, with a ledger that has not seen these chunks, it
-// has to read them itself.
+// Only a holder of this source finds its chunks again. Another entity that gets the same source
+// has a ledger that has not seen these chunks, and so has to read them itself.
 Entity::~Entity() {
   if (reader) cache_.Forget(reader->source().id());
 }

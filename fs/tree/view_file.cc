@@ -209,9 +209,9 @@ class ViewFile final : public TreeNode {
     const model::MutexLock lock(mutex_);
     return {.contents = generation_, .facts = facts_};
   }
-  // As long as the kernel has no page of it, an entity that was dropped from
-  // memory since, and read again, is as good as the one that was looked up.
-  // Not if who was let in by what the kernel knows may not read that one.
+  // The entity may have been dropped from memory since the lookup, and read again. That one
+  // will do as long as the kernel has no page of the file. It will not if its permissions are
+  // others: the kernel has let the reader in by the old ones.
   bool IsThisVersion(const Entity& entity, const EntityView& made) {
     const Attributes now = FileAttributes(*store_, entity, made);
     if (now.mode != attributes_.mode || now.uid != attributes_.uid ||

@@ -23,7 +23,7 @@ struct HeaderReader {
   bool (*is_content)(std::string_view head) = nullptr;
   // Whether a file with such a name that begins with `head` is one; null: as is_content.
   bool (*is_header)(std::string_view head) = nullptr;
-  // Whether `file` is one by all of it; null: yes.
+  // Whether the whole of `file` is a header of this format, after its beginning was; null: yes.
   model::Result<bool> (*confirm)(std::string_view name, const Store& file) = nullptr;
   // Adds what the header describes to `contents`, which has nothing yet.
   model::Result<void> (*read)(const HeaderFile& header, Contents& contents) = nullptr;

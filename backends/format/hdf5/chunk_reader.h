@@ -37,8 +37,8 @@ model::Result<Bytes> CompleteChunk(const model::Datatype& type, const StoredPart
                                    const std::vector<std::byte>& fill, Bytes stored,
                                    uint64_t limit);
 
-// What ends before the elements that go into it do: `least_bytes` of them must
-// be there, zeros stand for the others. To be put before all other codecs.
+// A codec for chunks that end early: they must have `least_bytes`, and zeros stand for the rest
+// of the elements. It comes before all other codecs.
 std::shared_ptr<const BytesToBytesCodec> MakeShortChunkCodec(uint64_t least_bytes);
 
 }  // namespace ndlfs::backends::hdf5

@@ -20,10 +20,10 @@ class PageCache {
 
   explicit PageCache(size_t capacity) : capacity_(capacity) {}
 
-  // The page number `page` of `file`, or null. Only as much of the last page of
-  // a file is meant as the file has. Valid until the next Insert().
+  // Page number `page` of `file`, or null. The bytes of a file's last page behind the end of
+  // the file mean nothing. Valid until the next Insert().
   const std::byte* Find(uint64_t file, uint64_t page);
-  // The same, for who does not use it now.
+  // Whether Find() would find it. Does not count as a use.
   bool Contains(uint64_t file, uint64_t page) const { return index_.contains({file, page}); }
 
   // Up to kPageBytes bytes; a page that is there already is replaced.
