@@ -137,6 +137,28 @@ class ChangesTest(harness.SourceTestCase):
         self.assertIn("x", os.listdir(self.mounted.join("becoming.zarr")))
         np.testing.assert_array_equal(np.load(self.mounted.join("becoming.zarr", "x", "data.npy")), np.arange(3))
 
+    def test_store_that_was_quiet_for_long_goes_and_comes_back_as_another_format(self):
+        folder = self.mounted.join("store.zarr")
+        mark = self.path("store.zarr", ".zgroup")
+        for _ in range(2):
+            time.sleep(2.1)  # the coarsest clock that a file system may have
+            self.assertIn("values", os.listdir(folder))
+            self.assertNotIn(".zattrs", os.listdir(folder))
+            self.settle()
+            self.assertIn("index.html", os.listdir(folder))
+            os.rename(mark, mark + ".off")
+            self.settle()
+            self.assertEqual(sorted(os.listdir(folder)), sorted(os.listdir(self.path("store.zarr"))))
+            os.rename(mark + ".off", mark)
+            self.settle()
+            self.assertIn("index.html", os.listdir(folder))
+        time.sleep(2.1)
+        self.assertIn("index.html", os.listdir(folder))
+        os.unlink(mark)
+        harness.write(self.path("store.zarr", "zarr.json"), '{"zarr_format": 3, "node_type": "group", "attributes": {"v": 3}}')
+        self.settle()
+        self.assertIn("v: 3", harness.read(folder, ".ndl.yaml").decode())
+
     def test_store_that_breaks_and_is_mended(self):
         path = self.path("store.zarr", "values", ".zarray")
         good = harness.read(path)
