@@ -4,17 +4,13 @@
 #include <algorithm>
 #include <atomic>
 #include <new>
-#include <random>
+
+#include "model/secret_hash.h"
 
 namespace ndlfs::fs {
 namespace {
 
 using Slot = std::atomic_ref<uint64_t>;
-
-uint64_t RandomSeed() {
-  std::random_device device;
-  return uint64_t{device()} << 32 | device();
-}
 
 // Memory that the system fills with zeros when it is first used.
 uint64_t* AllocateZeroed(size_t count) {
@@ -25,7 +21,8 @@ uint64_t* AllocateZeroed(size_t count) {
 
 }  // namespace
 
-PlainFiles::PlainFiles() : seed_(RandomSeed()), slots_(AllocateZeroed(kSlots)) {}
+PlainFiles::PlainFiles()
+    : seed_(model::SecretHash("plain files")), slots_(AllocateZeroed(kSlots)) {}
 
 bool PlainFiles::Contains(const backends::Generation& version) const {
   const uint64_t hash = HashOf(version);

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <random>
 #include <span>
 #include <utility>
 
@@ -665,12 +664,6 @@ model::Result<std::shared_ptr<const SharedDocument>> MetadataReader::ParseDocume
   const model::MutexLock lock(mutex_);
   documents_.Put(text, document, text.size());
   return document;
-}
-
-// So that nobody can write a file that has the hash of another one.
-uint64_t MetadataReader::RandomSeed() {
-  std::random_device device;
-  return uint64_t{device()} << 32 | device();
 }
 
 // Of its name and version: the files of an archive have one version together.

@@ -20,6 +20,7 @@
 #include "model/bounded_map.h"
 #include "model/error.h"
 #include "model/mutex.h"
+#include "model/secret_hash.h"
 #include "model/string_hash.h"
 
 namespace ndlfs::backends::zarr {
@@ -220,8 +221,7 @@ class MetadataReader {
       REQUIRES(mutex_);
   // By the hash of their file, with a seed that nobody knows.
   uint64_t HashOf(const NodeFiles& files) const;
-  static uint64_t RandomSeed();
-  const uint64_t seed_ = RandomSeed();
+  const uint64_t seed_ = model::SecretHash("metadata");
   static constexpr size_t kMostKnownDocuments = size_t{1} << 17;
   mutable std::unordered_map<uint64_t, std::weak_ptr<const SharedDocument>> known_documents_
       GUARDED_BY(mutex_);
