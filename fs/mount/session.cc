@@ -134,7 +134,11 @@ model::Result<std::unique_ptr<Session>> Session::Mount(SessionOptions given,
   const std::string place = session->is_given_
                                 ? fmt::format("/dev/fd/{}", session->options_.device.release())
                                 : options.mountpoint;
-  session->mounted_ = fuse_session_mount(session->session_, place.c_str()) == 0;
+  {
+    // A signal that comes now ends the session, and not libfuse's wait for fusermount3.
+    const SignalsBlocked blocked;
+    session->mounted_ = fuse_session_mount(session->session_, place.c_str()) == 0;
+  }
   if (!session->mounted_) {
     return MountFailure(options, "the system refused; see the line above");
   }
