@@ -85,7 +85,18 @@ build() {
 run_ctest() {
   local preset=$1 width=$2
   shift 2
-  ctest --test-dir "build/$preset" -j "$width" --output-on-failure --no-tests=error "$@"
+  ctest --test-dir "build/$preset" -j "$width" --output-on-failure --no-tests=error "$@" && return
+  note_failures "$preset" >>build/failures.log
+  return 1
+}
+
+# The end of what each test that has just failed has written.
+note_failures() {
+  local logs=build/$1/Testing/Temporary name
+  cut -d: -f2- "$logs/LastTestsFailed.log" | while read -r name; do
+    printf '\n== the end of %s (%s)\n' "$name" "$1"
+    awk -v name="$name" '/^[0-9]+\/[0-9]+ Testing: / { wanted = $3 == name } wanted' "$logs/LastTest.log" | tail -n 40
+  done
 }
 
 own_sources() {
@@ -179,6 +190,7 @@ case "${1:-}" in
 esac
 
 mkdir -p build
+rm -f build/failures.log
 check_fuse
 timed "packages" install_packages
 use_ccache
@@ -206,21 +218,7 @@ for part in "${parts[@]}"; do
 done
 
 # The output of each test that failed stands far above: its end once more.
-repeat_failures() {
-  local log=$1 name
-  [ -f "build/$log/Testing/Temporary/LastTestsFailed.log" ] || return 0
-  cut -d: -f2- "build/$log/Testing/Temporary/LastTestsFailed.log" | while read -r name; do
-    printf '\n== the end of %s (%s)\n' "$name" "$log"
-    awk -v name="$name" '/^[0-9]+\/[0-9]+ Testing: / { wanted = $3 == name } wanted' \
-      "build/$log/Testing/Temporary/LastTest.log" | tail -n 40
-  done
-}
-
-if [ ${#failed[@]} -gt 0 ]; then
-  for preset in release asan tsan; do
-    repeat_failures "$preset"
-  done
-fi
+[ ! -f build/failures.log ] || cat build/failures.log
 printf '\nseconds of each step:\n'
 printf '%s\n' "${times[@]}"
 printf '%5d s  in all\n' $((SECONDS - started))
