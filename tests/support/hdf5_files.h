@@ -20,7 +20,9 @@ inline std::string RunH5py(const TemporaryDirectory& directory, std::string_view
   std::string all =
       "import ctypes, json, os, sys\n"
       "import h5py as h5, numpy as np\n"
-      "lib = ctypes.CDLL('libhdf5_serial.so.103')\n"
+      // That of h5py, whatever its version.
+      "maps = (line.split()[-1] for line in open('/proc/self/maps'))\n"
+      "lib = ctypes.CDLL(next(file for file in maps if '/libhdf5_serial.so' in file))\n"
       "for f in ('H5Pset_chunk_opts', 'H5Pset_szip', 'H5Pset_nbit'):\n"
       "    getattr(lib, f).argtypes = [ctypes.c_int64] + [ctypes.c_uint] * 2\n"
       "lib.H5Pset_chunk_opts.argtypes = [ctypes.c_int64, ctypes.c_uint]\n"
