@@ -132,17 +132,16 @@ model::Error WithProposal(const model::Error& error, const std::string& given) {
       names.push_back((parent / entry.path().filename()).string());
     }
     const std::vector<std::string_view> candidates(names.begin(), names.end());
-    return {error.code(), error.message() + DidYouMean(given, candidates), ENOENT};
+    return error.WithMessage(error.message() + DidYouMean(given, candidates));
   }
   if (error.sys_errno() != ENOTDIR) return error;
   while (parent.has_relative_path() && !stdfs::is_regular_file(parent, ignored)) {
     parent = parent.parent_path();
   }
   if (!stdfs::is_regular_file(parent, ignored)) return error;
-  return {error.code(),
-          fmt::format("{}; a path in a store is a word of its own: {} /{}", error.message(),
-                      parent.string(), stdfs::path(given).lexically_relative(parent).string()),
-          ENOTDIR};
+  return error.WithMessage(fmt::format("{}; a path in a store is a word of its own: {} /{}",
+                                       error.message(), parent.string(),
+                                       stdfs::path(given).lexically_relative(parent).string()));
 }
 
 std::string NotAStore(const std::string& path) {
@@ -232,10 +231,10 @@ model::Error WithNearestName(const model::Error& error, const OpenedStore& store
     // Of a link that leads nowhere, the link is what is wrong.
     const std::string arrays = store.is_linked ? "" : ArraysOf(store);
     if (arrays.empty()) return error;
-    return {error.code(), fmt::format("{}; the store has {}", error.message(), arrays)};
+    return error.WithMessage(fmt::format("{}; the store has {}", error.message(), arrays));
   }
-  return {error.code(), fmt::format("{} (did you mean {}?)", error.message(),
-                                    model::OneLine(model::JoinPath(group, nearest)))};
+  return error.WithMessage(fmt::format("{} (did you mean {}?)", error.message(),
+                                       model::OneLine(model::JoinPath(group, nearest))));
 }
 
 std::string ArraysOf(const OpenedStore& store) {

@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "backends/format/metadata_files.h"
-#include "backends/store/cancellation.h"
 #include "backends/store/keys.h"
 #include "backends/store/request_scope.h"
 #include "cache/chunk_ledger.h"

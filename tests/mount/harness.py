@@ -28,7 +28,7 @@ DATA = os.path.join(EXAMPLES, "data")
 SKIPPED = 77
 NO_CONNECTION = "Could(n't| not) connect to server"  # as libcurl says it, before and after 8.9
 DEADLINE = 240  # seconds for a mount to answer or a process to end; sanitizers on a busy machine are slow
-ENDING = 60  # seconds for a daemon to end after its mount has gone
+ENDING = 60  # seconds for a daemon to end after its mount has gone, or a command that was told to
 
 sys.path.insert(0, EXAMPLES)
 

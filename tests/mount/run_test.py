@@ -119,7 +119,7 @@ class CommandTest(RunTest):
         self.addCleanup(process.kill)
         harness.wait_until(lambda: os.path.exists(ready), "the command")
         process.terminate()
-        self.assertEqual(process.wait(harness.DEADLINE), 9)
+        self.assertEqual(process.wait(harness.ENDING), 9)
         harness.wait_until(lambda: not os.listdir(self.temporary), "the end of the mount")
 
     def test_a_loop_of_runs_leaves_nothing(self):

@@ -209,7 +209,7 @@ class StatsTest(BackgroundTest):
         def is_unmounted():
             return self.ndlfs("umount", self.mount_point).returncode == 0
         harness.wait_until(is_unmounted, "unmounting while somebody looks")
-        self.assertEqual(process.wait(harness.DEADLINE), 0)
+        self.assertEqual(process.wait(harness.ENDING), 0)
         process.stdout.close()
 
     def test_what_is_no_mount_is_one_line(self):
@@ -330,7 +330,7 @@ class ServiceTest(BackgroundTest):
         self.assertIn("READY=1", message.splitlines())
         self.assertIn("notes.txt", os.listdir(self.mount_point))
         process.terminate()
-        self.assertEqual(process.wait(harness.DEADLINE), 0)
+        self.assertEqual(process.wait(harness.ENDING), 0)
         self.assertIsNone(harness.mount_type(self.mount_point))
 
 

@@ -10,7 +10,6 @@ import multiprocessing
 import os
 import signal
 import sys
-import time
 
 import harness
 import numpy as np
@@ -272,11 +271,15 @@ class SignalTest(WaitingCase):
         self.ready = multiprocessing.Event()
         worker = self.start(BOB, self.read_with_handler, *how)
         self.assertTrue(self.ready.wait(harness.DEADLINE))
-        # One of the signals comes while the read waits, and not before it.
-        while not worker.is_done():
-            os.kill(worker.pid, how[0])
-            time.sleep(0.1)
+        # The signal comes while the read waits, and not before it.
+        harness.wait_until(lambda: self.waits_in_pread(worker.pid), "the read")
+        os.kill(worker.pid, how[0])
         return worker
+
+    def waits_in_pread(self, pid):
+        """Of the call that the process waits in, the arguments are those of read_with_handler(): 4096 bytes from 0 on."""
+        call = harness.read(f"/proc/{pid}/syscall").split()
+        return call[3:5] == [b"0x1000", b"0x0"]
 
     def test_handled_signal_that_asks_to_stop_ends_the_wait(self):
         self.mount_slow("--allow-other")
@@ -299,7 +302,7 @@ class SignalTest(WaitingCase):
         self.mounted.process.send_signal(signal.SIGTERM)
         for worker in slow:
             self.assertIn(worker.result(), (errno.ENOTCONN, errno.ECONNABORTED))
-        self.assertEqual(self.mounted.process.wait(harness.DEADLINE), 0)
+        self.assertEqual(self.mounted.process.wait(harness.ENDING), 0)
 
 
 if __name__ == "__main__":

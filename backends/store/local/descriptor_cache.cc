@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "backends/store/caller.h"
-#include "backends/store/keys.h"
 
 namespace ndlfs::backends {
 namespace {

@@ -6,8 +6,6 @@
 
 #include <cerrno>
 
-#include "backends/store/keys.h"
-
 namespace ndlfs::backends {
 namespace {
 

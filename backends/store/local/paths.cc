@@ -3,7 +3,6 @@
 
 #include <utility>
 
-#include "backends/store/keys.h"
 #include "backends/store/source.h"
 
 namespace ndlfs::backends {
