@@ -52,6 +52,7 @@ CodecResult MakeMsgpack2(const CodecConfig& config);
 CodecResult MakeN5Default(const CodecConfig& config);
 CodecResult MakeNBit(const CodecConfig& config);
 CodecResult MakePackBits(const CodecConfig& config);
+CodecResult MakePcodec(const CodecConfig& config);
 CodecResult MakePickle(const CodecConfig& config);
 CodecResult MakeQuantize(const CodecConfig& config);
 CodecResult MakeReshape(const CodecConfig& config);

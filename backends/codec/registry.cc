@@ -70,7 +70,7 @@ constexpr std::array kCodecs = {
     CodecEntry{"n5_default", "", "", MakeN5Default},
     CodecEntry{"", "", "5", MakeNBit, "nbit"},
     CodecEntry{"packbits", "packbits", "", MakePackBits},
-    CodecEntry{"", "pcodec", "", nullptr},
+    CodecEntry{"", "pcodec", "", MakePcodec},
     CodecEntry{"", "pickle", "", MakePickle, ""},  // always fails
     CodecEntry{"", "quantize", "", MakeQuantize},
     CodecEntry{"reshape", "", "", MakeReshape},

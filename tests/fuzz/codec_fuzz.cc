@@ -76,6 +76,7 @@ constexpr ChainChoice kChains[] = {
      "float32"},
     {true, R"(["numcodecs.zfpy"])", "float32"},
     {false, R"([{"id": "zfpy"}])", "float64"},
+    {true, R"(["numcodecs.pcodec"])", "float32"},
 };
 
 Datatype DatatypeOf(std::string_view word) {

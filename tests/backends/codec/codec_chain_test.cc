@@ -198,11 +198,6 @@ TEST(Zarr3ChainTest, UnknownCodecsAreNamed) {
               HasSubstr("unknown codec \"numcodecs.\""));
 }
 
-TEST(Zarr3ChainTest, CodecsLeftOutOfTheBuildAreNamed) {
-  EXPECT_THAT(Zarr3Failure(R"(["numcodecs.pcodec"])", {kUint8, {2}}, ErrorCode::kUnsupported),
-              HasSubstr("codecs[0]: codec \"numcodecs.pcodec\" is not built in"));
-}
-
 TEST(Zarr3ChainTest, AnUnknownCodecThatMayBeIgnoredIsIgnored) {
   EXPECT_TRUE(Zarr3(R"([{"name": "round", "must_understand": false}, "bytes"])", {kUint8, {2}})
                   .IsIdentity());

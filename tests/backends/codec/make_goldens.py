@@ -442,6 +442,240 @@ def vbz():
         np.arange(5, 0, -1, "<i4").tobytes(), bytes([20, 0, 0, 0, 0, 0, 10, 1, 1, 1, 1]))
 
 
+class PcoWriter:
+    """Writes pcodec as its specification (docs/format.md of pcodec) says, for chunks of a few numbers. No library writes
+    every mode on demand; this one takes the bins as they are given."""
+
+    def __init__(self):
+        self.bits = []
+
+    def put(self, value, bits):
+        assert 0 <= value < 1 << bits, (value, bits)
+        self.bits += [value >> i & 1 for i in range(bits)]
+
+    def pad(self):
+        self.bits += [0] * (-len(self.bits) % 8)
+
+    def bytes(self):
+        assert len(self.bits) % 8 == 0
+        return np.packbits(np.array(self.bits, "u1"), bitorder="little").tobytes()
+
+    def put_bins(self, variable):
+        self.put(variable.table_log, 4)
+        self.put(len(variable.bins), 15)
+        for weight, lower, offset_bits in variable.bins:
+            self.put(weight - 1, variable.table_log)
+            self.put(lower, variable.width)
+            self.put(offset_bits, variable.width.bit_length())
+
+
+class PcoVariable:
+    """Latents of `width` bits in bins of (weight, lower, bits of offsets). `state`: what a page has before them."""
+
+    def __init__(self, width, bins, latents, state=()):
+        self.width, self.bins, self.latents, self.state = width, bins, [int(x) for x in latents], list(state)
+        size = sum(weight for weight, _, _ in bins) or 1
+        self.table_log = size.bit_length() - 1
+        assert size == 1 << self.table_log
+        stride = size * 3 // 5 | 1
+        spread = [i for i, (weight, _, _) in enumerate(bins) for _ in range(weight)]
+        occurrences = [[] for _ in bins]
+        table = [None] * size
+        for step, symbol in enumerate(spread):
+            table[stride * step % size] = symbol
+        for index, symbol in enumerate(table):
+            if symbol is not None:  # there is no bin
+                occurrences[symbol].append(index)
+        self.steps, states = [], [0, 0, 0, 0]
+        for i in reversed(range(len(self.latents))):
+            latent = self.latents[i]
+            symbol = next(k for k, (_, lower, bits) in enumerate(bins) if lower <= latent < lower + (1 << bits))
+            x, weight, bits = states[i % 4] + size, bins[symbol][0], 0
+            while x >> bits >= 2 * weight:
+                bits += 1
+            self.steps.append((x & (1 << bits) - 1, bits, latent - bins[symbol][1], bins[symbol][2]))
+            states[i % 4] = occurrences[symbol][(x >> bits) - weight]
+        self.steps.reverse()
+        self.states = states
+
+
+def pco_chunk(kind, count, metadata, variables):
+    """`metadata(writer)` writes mode and delta encoding."""
+    chunk = PcoWriter()
+    chunk.put(kind, 8)
+    chunk.put(count - 1, 24)
+    metadata(chunk)
+    for variable in variables:
+        chunk.put_bins(variable)
+    chunk.pad()
+    for variable in variables:
+        for value in variable.state:
+            chunk.put(int(value), variable.width)
+        for state in variable.states:
+            chunk.put(state, variable.table_log)
+    chunk.pad()
+    for begin in range(0, count, 256):
+        for variable in variables:
+            steps = variable.steps[begin:begin + 256]
+            for low, bits, _, _ in steps:
+                chunk.put(low, bits)
+            for _, _, offset, bits in steps:
+                chunk.put(offset, bits)
+    chunk.pad()
+    return chunk.bytes()
+
+
+def pco_file(*chunks, header=bytes([3, 0, 0, 4, 1])):
+    return b"pco!" + header + b"".join(chunks) + b"\0"
+
+
+def pco_ordered(data):
+    """The latents of numbers, in their order."""
+    width = 8 * data.itemsize
+    raw = [int(x) for x in data.view(f"u{data.itemsize}")]
+    top = 1 << (width - 1)
+    if data.dtype.kind == "u":
+        return raw
+    if data.dtype.kind == "i":
+        return [x ^ top for x in raw]
+    return [x ^ (2 * top - 1) if x & top else x ^ top for x in raw]
+
+
+def pco_fitting(width, latents, parts=4):
+    """Bins of different weights that hold all latents."""
+    ordered = sorted(set(latents))
+    step = -(-len(ordered) // parts)
+    groups = [ordered[i:i + step] for i in range(0, len(ordered), step)]
+    weights = {1: [1], 2: [5, 3], 3: [9, 2, 5], 4: [7, 20, 4, 1]}[len(groups)]
+    return PcoVariable(width, [(weight, group[0], (group[-1] - group[0]).bit_length())
+                               for weight, group in zip(weights, groups)], latents)
+
+
+PCO_KINDS = {"u4": 1, "u8": 2, "i4": 3, "i8": 4, "f4": 5, "f8": 6, "u2": 7, "i2": 8, "f2": 9, "u1": 10, "i1": 11}
+
+
+def add_pco(name, data, mode, delta, variables):
+    def metadata(writer):
+        for value, bits in mode + delta:
+            writer.pad() if bits is None else writer.put(value, bits)
+
+    encoded = pco_file(pco_chunk(PCO_KINDS[data.dtype.str[1:]], data.size, metadata, variables))
+    add("Pcodec" + name, "kNumcodecs", "pcodec", {"id": "pcodec", "level": 8}, data.tobytes(), encoded)
+
+
+PCO_CLASSIC, PCO_AS_IT_IS = [(0, 4)], [(0, 4)]
+
+
+def pco_modes():
+    noise = np.arange(60) ** 2 * 37 % 1009
+    for dtype in ("<u4", "<i8", "<f8", "<f4", "<f2", "<i2", "|u1"):
+        data = (noise - 500 * (dtype[1] != "u")).astype(dtype)
+        add_pco(f"Classic{data.dtype.name.capitalize()}", data, PCO_CLASSIC, PCO_AS_IT_IS,
+                [pco_fitting(8 * data.itemsize, pco_ordered(data))])
+    data = np.array([0, 2**64 - 1, 2**63, 12345678901234567890, 1], "<u8")
+    add_pco("WideOffsets", data, PCO_CLASSIC, PCO_AS_IT_IS, [PcoVariable(64, [(1, 0, 64)], data)])
+    data = np.array([7] * 260, "<i4")
+    add_pco("Constant", data, PCO_CLASSIC, PCO_AS_IT_IS, [PcoVariable(32, [(1, 7 ^ 1 << 31, 0)], pco_ordered(data))])
+    data = (noise // 100 * 1000 + noise % 3).astype("<u4")
+    add_pco("IntMult", data, [(1, 4), (1000, 32)], PCO_AS_IT_IS,
+            [pco_fitting(32, [int(x) // 1000 for x in data]), pco_fitting(32, [int(x) % 1000 for x in data])])
+    for dtype in ("<f4", "<f8", "<f2"):
+        pco_float_mult(dtype, noise)
+    data = (noise - 500).astype("<f8")
+    data[::7] = np.nextafter(data[::7], 1e6)
+    ordered = pco_ordered(data)
+    quanta = [x >> 40 for x in ordered]
+    rest = [(x & 2**40 - 1) if q << 40 >= 2**63 else 2**40 - 1 - (x & 2**40 - 1) for x, q in zip(ordered, quanta)]
+    add_pco("FloatQuant", data, [(3, 4), (40, 8)], PCO_AS_IT_IS, [pco_fitting(64, quanta), pco_fitting(64, rest)])
+    for dtype in ("<i2", "<f8"):
+        entries = np.array([-3, 1000, 7, 0], dtype)
+        index = noise % 4
+        add_pco(f"Dict{np.dtype(dtype).name.capitalize()}", entries[index],
+                [(4, 4), (4, 25), (0, None)] + [(x, 8 * entries.itemsize) for x in pco_ordered(entries)],
+                PCO_AS_IT_IS, [pco_fitting(32, index.tolist())])
+
+
+def pco_float_mult(dtype, noise):
+    factors = np.concatenate([noise[:40] - 500, [2**12, -2**12]]).astype(dtype)
+    base = np.array([0.1], dtype)
+    width, top = 8 * base.itemsize, 1 << (8 * base.itemsize - 1)
+    dense = 2 ** {2: 11, 4: 24, 8: 53}[base.itemsize]
+
+    def latent(factor):
+        size = abs(int(factor))
+        if size >= dense:
+            size = dense + int(np.abs(factor).view(f"u{base.itemsize}")) - int(
+                np.array(dense, dtype).view(f"u{base.itemsize}"))
+        return top - 1 - size if np.signbit(factor) else top + size
+
+    products = factors * base
+    data = products.copy()
+    data[::5] = np.nextafter(data[::5], np.array(np.inf, dtype))
+    steps = [(x - y + top) % (2 * top) for x, y in zip(pco_ordered(data), pco_ordered(products))]
+    add_pco(f"FloatMult{base.dtype.name.capitalize()}", data, [(2, 4), (pco_ordered(base)[0], width)], PCO_AS_IT_IS,
+            [pco_fitting(width, [latent(x) for x in factors]), pco_fitting(width, steps)])
+
+
+def pco_differences(latents, order, width):
+    """The first of each order, and what is stored: 0 is in the middle."""
+    state = []
+    for _ in range(order):
+        state.append(latents[0])
+        latents = [(b - a) % (1 << width) for a, b in zip(latents, latents[1:])]
+    return state, [x ^ 1 << (width - 1) for x in latents]
+
+
+def with_state(variable, state):
+    variable.state = state
+    return variable
+
+
+def pco_deltas():
+    walk = (np.arange(270) ** 2 % 97 + 3 * np.arange(270)).astype("<u4")
+    for order in (1, 2, 7):
+        for dtype in ("<u4", "<f8"):
+            data = walk.astype(dtype)
+            width = 8 * data.itemsize
+            state, stored = pco_differences(pco_ordered(data), order, width)
+            add_pco(f"Consecutive{order}{data.dtype.name.capitalize()}", data, PCO_CLASSIC,
+                    [(1, 4), (order, 3), (0, 1)], [with_state(pco_fitting(width, stored), state)])
+    state, stored = pco_differences([int(x) // 5 for x in walk], 1, 32)
+    state2, stored2 = pco_differences([int(x) % 5 for x in walk], 1, 32)
+    add_pco("ConsecutiveOfBoth", walk, [(1, 4), (5, 32)], [(1, 4), (1, 3), (1, 1)],
+            [with_state(pco_fitting(32, stored), state), with_state(pco_fitting(32, stored2), state2)])
+    add_pco("FewerThanTheState", np.array([5, 9], "<u4"), PCO_CLASSIC, [(1, 4), (3, 3), (0, 1)],
+            [PcoVariable(32, [], [], [5, 4, 0])])
+    data = np.tile(np.arange(40) ** 2 % 83, 7).astype("<i2")
+    ordered = pco_ordered(data)
+    distances = [4 if i < 40 else 40 - i % 2 * 3 for i in range(4, 280)]
+    stored = [(ordered[i] - ordered[i - distance]) % 65536 ^ 32768 for i, distance in enumerate(distances, 4)]
+    add_pco("Lookback", data, PCO_CLASSIC, [(2, 4), (6, 5), (2, 4), (0, 1)],
+            [pco_fitting(32, distances), with_state(pco_fitting(16, stored), ordered[:4])])
+    for dtype, weights, bias, shift in (("<u2", [-3, 7], 40, 2), ("<u4", [1, -2, 5], -90000, 2), ("|u1", [1], 3, 0)):
+        data = walk[:40].astype(dtype)
+        width, order = 8 * data.itemsize, len(weights)
+        values = [int(x) for x in data]
+        stored = [(values[i] - (max(0, bias + sum(w * x for w, x in zip(weights, values[i - order:i]))) >> shift))
+                  % (1 << width) ^ 1 << (width - 1) for i in range(order, len(values))]
+        delta = [(3, 4), (shift, 5), (bias + 2**63, 64), (order - 1, 5)] + [(w + 2**31, 32) for w in weights]
+        add_pco(f"Convolution{data.dtype.name.capitalize()}", data, PCO_CLASSIC, delta,
+                [with_state(pco_fitting(width, stored), values[:order])])
+
+
+def pcodec():
+    pco_modes()
+    pco_deltas()
+    data = np.arange(12, dtype="<u4")
+    variable = PcoVariable(32, [(1, 0, 4)], data[:6])
+    chunk = pco_chunk(1, 6, lambda writer: writer.put(0, 8), [variable])
+    second = pco_chunk(1, 6, lambda writer: writer.put(0, 8), [PcoVariable(32, [(1, 6, 4)], data[6:])])
+    for version, header in (("2", bytes([2, 0, 3])), ("3", bytes([3, 1, 0, 4, 0]))):
+        add("PcodecTwoChunksVersion" + version, "kNumcodecs", "pcodec", {"id": "pcodec"}, data.tobytes(),
+            pco_file(chunk, second, header=header))
+    old = pco_chunk(1, 6, lambda writer: writer.put(0, 7), [variable])  # three bits for the order of differences
+    add("PcodecVersion1", "kNumcodecs", "pcodec", {"id": "pcodec"}, data[:6].tobytes(), pco_file(old, header=bytes([1])))
+
+
 def write(path):
     lines = ["// SPDX-License-Identifier: MIT", "//",
              "// Written by make_goldens.py; not to be edited.", "#pragma once", "",
@@ -462,8 +696,8 @@ def write(path):
               "// A chunk of a Zarr v3 array.",
               "struct ArrayGolden {", "  const char* test_name;", "  const char* dtype;",
               "  std::array<uint64_t, 4> shape;  // zeros after the last", "  const char* codecs;",
-              "  const char* decoded;", "  const char* encoded;", "};", "",
-              "inline constexpr ArrayGolden kZfpGoldens[] = {"]
+              "  const char* decoded;", "  const char* encoded;", "};", ""]
+    lines.append("inline constexpr ArrayGolden kZfpGoldens[] = {")
     for name, dtype, shape, codecs, decoded, encoded in array_goldens:
         extents = ", ".join(map(str, shape))
         lines.append(f'    {{"{name}", "{dtype}", {{{extents}}}, R"({codecs})",')
@@ -479,4 +713,5 @@ hdf5()
 zfp()
 lzo()
 vbz()
+pcodec()
 write(pathlib.Path(__file__).with_name("goldens.h"))
