@@ -81,7 +81,10 @@ bool IsConfirmed(const Format& format, const Source& source, std::string_view pa
   for (const std::string& store : described) {
     const auto found = DetectStore(source, store);
     if (!found) file.version.reset();
-    if (!found || *found != nullptr) return false;
+    if (found && *found == nullptr) continue;
+    const auto has_data = format.SaysWhereDataAre(*file.store);
+    if (!has_data) file.version.reset();
+    return found && has_data && *has_data;
   }
   return true;
 }

@@ -2,11 +2,15 @@
 #include "cache/array_check.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
+
+#include "backends/store/value_checksums.h"
 
 namespace ndlfs::cache {
 
 using backends::Bytes;
+using backends::ContiguousRange;
 using model::Result;
 
 namespace {
@@ -22,20 +26,36 @@ uint64_t CountParts(const ArrayReader& reader, bool in_pieces) {
   return bytes / kCheckedBytes + (bytes % kCheckedBytes != 0);
 }
 
+// The checksums of the store that the elements lie in; null if it has none.
+const backends::ValueChecksums* ChecksumsOf(const std::optional<ContiguousRange>& range) {
+  return range ? dynamic_cast<const backends::ValueChecksums*>(range->store.get()) : nullptr;
+}
+
 }  // namespace
 
 ArrayCheck::ArrayCheck(std::shared_ptr<const backends::ArraySource> source, ChunkCache& cache)
     : reader_(std::move(source), cache),
       in_pieces_(!reader_.has_chunks()),
-      part_count_(CountParts(reader_, in_pieces_)),
+      has_checksum_(in_pieces_ && reader_.element_count() != 0 &&
+                    ChecksumsOf(reader_.source().contiguous()) != nullptr),
+      part_count_(CountParts(reader_, in_pieces_) + (has_checksum_ ? 1 : 0)),
       part_cost_(kLeastCost) {
   if (part_count_ != 0) part_cost_ = std::max(kLeastCost, reader_.byte_size() / part_count_);
 }
 
 Result<ArrayCheck::Part> ArrayCheck::Run(uint64_t part) const {
+  if (has_checksum_ && part + 1 == part_count_) return RunChecksum();
   if (in_pieces_) return RunPiece(part);
   NDLFS_TRY(const ChunkCache::Handle chunk, reader_.Load(part));
   return Part{.bytes = chunk->size(), .absent = chunk->empty()};
+}
+
+Result<ArrayCheck::Part> ArrayCheck::RunChecksum() const {
+  const auto range = reader_.source().contiguous();
+  const auto* const checksums = ChecksumsOf(range);
+  if (checksums == nullptr) return Part{};
+  NDLFS_RETURN_IF_ERROR(checksums->VerifyValue(range->key), range->store->Describe(range->key));
+  return Part{};
 }
 
 Result<ArrayCheck::Part> ArrayCheck::RunPiece(uint64_t piece) const {

@@ -13,8 +13,8 @@ namespace ndlfs::cache {
 
 // Reads an array part by part, to check that all of it can be read. A part is a
 // chunk or, where the elements lie in a file without encoding, a piece of that
-// file. Thread-safe. `cache` must outlive the object; its budget bounds the
-// memory for chunks.
+// file; of such a file one part more compares its checksum, where the store has one.
+// Thread-safe. `cache` must outlive the object; its budget bounds the memory for chunks.
 class ArrayCheck {
  public:
   ArrayCheck(std::shared_ptr<const backends::ArraySource> source, ChunkCache& cache);
@@ -35,9 +35,11 @@ class ArrayCheck {
 
  private:
   model::Result<Part> RunPiece(uint64_t piece) const;
+  model::Result<Part> RunChecksum() const;
 
   const ArrayReader reader_;
   const bool in_pieces_;
+  const bool has_checksum_;  // which is the last part
   uint64_t part_count_;
   uint64_t part_cost_;
 };

@@ -70,6 +70,9 @@ class Format {
   // Whether a store of this format is a description, which may name files around its folder
   // ("../grid.zarr"): a command that is given one opens it in a source that has these.
   virtual bool describes_others() const { return false; }
+  // Whether a file that describes others says where its data are. Then it is a store, also
+  // beside one of StoresDescribedBy(). An error where the file cannot be read at this moment.
+  virtual model::Result<bool> SaysWhereDataAre(const Store& /*file*/) const { return false; }
 
   // Opens the store at `path`, reading no chunk. The error says what is wrong
   // with it.

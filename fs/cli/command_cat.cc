@@ -45,6 +45,13 @@ bool IsOfGroupsAlone(std::string_view view) {
          std::ranges::any_of(GroupViewKinds(), is_named);
 }
 
+// Whether groups have this view, and perhaps arrays, too.
+bool IsOfGroups(std::string_view view) {
+  return std::ranges::any_of(GroupViewKinds(), [&](const GroupViewKind* kind) {
+    return ShortName(kind->file_name) == view;
+  });
+}
+
 // The file to write: the one that was asked for, or the first.
 template <typename Input>
 model::Result<ViewName> ChooseView(const ViewProvider<Input>& provider, const Input& input,
@@ -195,13 +202,19 @@ model::Result<int> Cat(const CatArguments& arguments) {
     return WrongWords("PATH is empty; see ndlfs cat --help");
   }
   NDLFS_TRY(const OpenedStore named, OpenStore(arguments.store, arguments.options.remote));
-  if (!arguments.path && HasChoice(named)) {
-    const std::string arrays = ArraysOf(named);
-    return WrongWords(fmt::format(
-        "{}: which array? {}; write: ndlfs cat {} PATH", named.where,
-        arrays.empty() ? "The store has none" : "The store has " + arrays, arguments.store));
+  std::string path = arguments.path.value_or("/");
+  if (!arguments.path && !IsOfGroups(arguments.view) && HasChoice(named)) {
+    const auto only = OnlyArrayOf(named);
+    if (!only) {
+      const std::string arrays = ArraysOf(named);
+      return WrongWords(
+          fmt::format("{}: which array? {}; write: ndlfs cat {} PATH", named.where,
+                      arrays.empty() ? "The store has none" : "The store has " + arrays,
+                      QuotedForShell(arguments.store)));
+    }
+    path = *only;
   }
-  NDLFS_TRY(const OpenedStore store, FollowLinks(named, arguments.path.value_or("/")));
+  NDLFS_TRY(const OpenedStore store, FollowLinks(named, path));
   const auto copied = CopyObject(store, arguments);
   if (copied) return 0;
   // The reader of the pipe has closed it, which needs no message.
@@ -250,9 +263,11 @@ Command::Body PrepareCat(CLI::App& app) {
   app.add_option("--view", arguments->view,
                  "One of the views below (the first that the array has)")
       ->check(CheckView)
+      ->multi_option_policy(CLI::MultiOptionPolicy::Throw)
       ->option_text("VIEW");
   app.add_option("--slice", arguments->slice,
                  "Part of the array, as NumPy and by coordinates: \"0,:,lat=40:60\" (all)")
+      ->multi_option_policy(CLI::MultiOptionPolicy::Throw)
       ->option_text("SLICE");
   AddRemoteOptions(app, arguments->options);
   app.footer(fmt::format(

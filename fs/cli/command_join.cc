@@ -285,9 +285,10 @@ class JoinedStores {
 class StackedStores {
  public:
   StackedStores(std::shared_ptr<const PartStores> stores, std::vector<PartPlace> parts,
-                std::string dimension)
+                std::string dimension, bool unpack)
       : parts_(std::move(parts)), dimension_(std::move(dimension)), large_(stores, parts_) {
     spec_.kind = ValueSource::Kind::kJoin;
+    spec_.unpack = unpack;
     spec_.files.form = model::FileSet::Form::kList;
     spec_.along = dimension_;
     for (const PartPlace& part : parts_) spec_.files.names.push_back(part.name);
@@ -466,7 +467,7 @@ model::Error NoSuchDimension(const std::string& along, const JoinedStores& joine
 Result<int> Stack(const JoinArguments& arguments,
                   const std::shared_ptr<const PartStores>& stores,
                   std::vector<PartPlace> parts) {
-  StackedStores stacked(stores, std::move(parts), arguments.new_dimension);
+  StackedStores stacked(stores, std::move(parts), arguments.new_dimension, arguments.unpack);
   NDLFS_TRY(const model::Group root, stacked.Make());
   NDLFS_RETURN_IF_ERROR(WriteGroupDocument(arguments.output, root));
   return arguments.check ? CheckSources({arguments.output}) : Result<int>(0);

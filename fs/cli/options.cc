@@ -438,11 +438,12 @@ Result<void> ApplyItem(std::string_view item, Unknown unknown, MountOptions& opt
 
 std::span<const MountOption> AllMountOptions() { return kMountOptions; }
 
-// What --as takes: the short names of the views of groups.
+// What --as takes: the short names of the files that hold the data of a group.
 static std::vector<std::string_view> GroupViewNames() {
   std::vector<std::string_view> names;
-  for (const GroupViewKind* kind : GroupViewKinds())
-    names.push_back(ShortName(kind->file_name));
+  for (const GroupViewKind* kind : GroupViewKinds()) {
+    if (kind->file_name.starts_with("data.")) names.push_back(ShortName(kind->file_name));
+  }
   return names;
 }
 

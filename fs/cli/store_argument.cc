@@ -237,24 +237,60 @@ model::Error WithNearestName(const model::Error& error, const OpenedStore& store
                                        model::OneLine(model::JoinPath(group, nearest))));
 }
 
-std::string ArraysOf(const OpenedStore& store) {
-  constexpr size_t kMostShown = 8;
+namespace {
+
+bool IsAnyArray(const backends::Node& node) { return !node.is_group(); }
+bool IsNoCoordinate(const backends::Node& node) {
+  return std::holds_alternative<model::Ndarray>(node.entity);
+}
+
+// Path names of arrays that `counts`, at most one more than `most`: what is next to the top
+// first.
+std::vector<std::string> FindArrays(const OpenedStore& store, size_t most,
+                                    bool (*counts)(const backends::Node&)) {
   constexpr size_t kMostLooks = 100;
   std::vector<std::string> groups = {"/"};
   std::vector<std::string> arrays;
   size_t looks = 0;
-  // What is next to the top first.
   for (size_t i = 0; i < groups.size(); ++i) {
     const auto names = store.hierarchy->List(groups[i]);
     for (const std::string& name : names ? *names : Names()) {
-      if (arrays.size() > kMostShown || ++looks > kMostLooks) break;
+      if (arrays.size() > most || ++looks > kMostLooks) break;
       std::string path = model::JoinPath(groups[i], name);
       if (store.hierarchy->GetLink(path)) continue;
       const auto node = store.hierarchy->Load(path);
       if (!node) continue;
-      ((*node)->is_group() ? groups : arrays).push_back(std::move(path));
+      if ((*node)->is_group()) {
+        groups.push_back(std::move(path));
+      } else if (counts(**node)) {
+        arrays.push_back(std::move(path));
+      }
     }
   }
+  return arrays;
+}
+
+}  // namespace
+
+std::string QuotedForShell(std::string_view word) {
+  constexpr std::string_view kPlain = "_./:=@%+,-";
+  const auto is_plain = [&](unsigned char c) {
+    return std::isalnum(c) != 0 || kPlain.find(static_cast<char>(c)) != kPlain.npos;
+  };
+  if (!word.empty() && std::ranges::all_of(word, is_plain)) return std::string(word);
+  std::string quoted = "'";
+  for (const char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
+}
+
+std::optional<std::string> OnlyArrayOf(const OpenedStore& store) {
+  std::vector<std::string> arrays = FindArrays(store, 1, &IsNoCoordinate);
+  return arrays.size() == 1 ? std::optional(std::move(arrays.front())) : std::nullopt;
+}
+
+std::string ArraysOf(const OpenedStore& store) {
+  constexpr size_t kMostShown = 8;
+  std::vector<std::string> arrays = FindArrays(store, kMostShown, &IsAnyArray);
   const bool has_more = arrays.size() > kMostShown;
   if (has_more) arrays.resize(kMostShown);
   for (std::string& array : arrays) array = model::OneLine(array);

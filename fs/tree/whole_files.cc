@@ -103,7 +103,7 @@ class GroupWalk {
       if (node && (*node)->is_group())
         groups.push_back(std::move(child));
       else
-        has_arrays = has_arrays || node;
+        has_arrays = has_arrays || (node && (*node)->source != nullptr);
     }
     if (has_arrays) found_.push_back(path);
     for (const std::string& group : groups) Enter(group, level + 1);
@@ -177,8 +177,9 @@ std::vector<std::string> WholeFiles::ObjectsOf(MountContext& context, const std:
   if (!store || !*store) return {};
   const auto hierarchy = (*store)->Hierarchy();
   if (!hierarchy) return {};
-  std::vector<std::string> objects = {"/"};
-  if (!HoldsSubgroups(context.as)) objects = GroupWalk(**hierarchy).Walk();
+  // Of a store without any array that can be read, a file would show nothing.
+  std::vector<std::string> objects = GroupWalk(**hierarchy).Walk();
+  if (HoldsSubgroups(context.as) && !objects.empty()) objects = {"/"};
   std::erase_if(objects, [&](const std::string& object) {
     const auto entity = (*store)->Get(object);
     return !entity || !MayHaveView(*store, *entity, "data." + context.as) ||

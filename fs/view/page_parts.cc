@@ -34,21 +34,21 @@ constexpr size_t kMostAttributesBytes = size_t{1} << 20;
 
 struct FileInfo {
   std::string_view extension;
-  std::string_view description;
+  std::string_view description;  // {} is the file that it is a header of
 };
 constexpr std::array kFileInfos = {
     FileInfo{"npy", "NumPy"},
     FileInfo{"raw", "the elements alone: little-endian, C order"},
     FileInfo{"txt", "text, an element a line"},
     FileInfo{"jsonl", "JSON, an element a line"},
-    FileInfo{"raw.hdr", "ENVI header, for data.raw"},
-    FileInfo{"hdr", "ENVI header, for data.raw"},
-    FileInfo{"nhdr", "NRRD header, for data.raw"},
-    FileInfo{"mhd", "MetaImage header, for data.raw"},
-    FileInfo{"vrt", "GDAL header, for data.raw"},
-    FileInfo{"xmf", "XDMF header, for data.raw"},
-    FileInfo{"bov", "BOV header, for data.raw"},
-    FileInfo{"ctl", "GrADS header, for data.raw"},
+    FileInfo{"raw.hdr", "ENVI header, for {}"},
+    FileInfo{"hdr", "ENVI header, for {}"},
+    FileInfo{"nhdr", "NRRD header, for {}"},
+    FileInfo{"mhd", "MetaImage header, for {}"},
+    FileInfo{"vrt", "GDAL header, for {}"},
+    FileInfo{"xmf", "XDMF header, for {}"},
+    FileInfo{"bov", "BOV header, for {}"},
+    FileInfo{"ctl", "GrADS header, for {}"},
     FileInfo{"tif", "TIFF"},
     FileInfo{"fits", "FITS"},
     FileInfo{"nii", "NIfTI"},
@@ -64,11 +64,13 @@ constexpr std::array kFileInfos = {
 
 std::string DescriptionOfFile(std::string_view name) {
   const bool is_values = name.starts_with("values.");
+  const std::string_view of = is_values ? "values.raw" : "data.raw";
   if (is_values) name.remove_prefix(std::string_view("values.").size());
   if (name.starts_with("data.")) name.remove_prefix(std::string_view("data.").size());
   const auto found = std::ranges::find(kFileInfos, name, &FileInfo::extension);
   if (found == kFileInfos.end()) return {};
-  return fmt::format("{}{}", is_values ? "unpacked values: " : "", found->description);
+  return (is_values ? "unpacked values: " : "") +
+         fmt::vformat(found->description, fmt::make_format_args(of));
 }
 
 // What people look for first.

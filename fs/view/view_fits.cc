@@ -77,14 +77,47 @@ std::string Real(const std::string& text) {
   return real;
 }
 
-// The standard's names of units that coordinates often have.
+// Units of the standard (FITS 4.0, section 4.3), those with prefixes first.
+constexpr std::string_view kPrefixedUnits[] = {
+    "m",  "g",  "s",  "rad", "sr", "K",    "A",  "mol", "cd",  "Hz",  "J",  "W",
+    "V",  "N",  "Pa", "C",   "S",  "F",    "Wb", "T",   "H",   "lm",  "lx", "eV",
+    "pc", "yr", "a",  "Jy",  "G",  "barn", "R",  "mag", "bit", "byte"};
+constexpr std::string_view kOtherUnits[] = {
+    "deg",      "arcmin", "arcsec", "mas",    "min",     "h",     "d",      "erg",
+    "Ry",       "AU",     "lyr",    "Ohm",    "solMass", "u",     "solLum", "solRad",
+    "Angstrom", "ct",     "count",  "photon", "ph",      "pixel", "pix",    "D",
+    "Sun",      "chan",   "bin",    "voxel",  "adu",     "beam"};
+constexpr std::string_view kPrefixes[] = {"d",  "c", "m", "u", "n", "p", "f", "a", "z", "y",
+                                          "da", "h", "k", "M", "G", "T", "P", "E", "Z", "Y"};
+
+bool IsUnitOfFits(std::string_view word) {
+  if (std::ranges::count(kOtherUnits, word) != 0) return true;
+  if (std::ranges::count(kPrefixedUnits, word) != 0) return true;
+  return std::ranges::any_of(kPrefixes, [&](std::string_view prefix) {
+    return word.starts_with(prefix) &&
+           std::ranges::count(kPrefixedUnits, word.substr(prefix.size())) != 0;
+  });
+}
+
+// Whether all words of "km s-1" or "m/s" are units of the standard. Readers take no unit at all
+// for one of the SI.
+bool AreUnitsOfFits(std::string_view text) {
+  constexpr std::string_view kBetween = " /.*^()+-0123456789";
+  bool has_unit = false;
+  while (!text.empty()) {
+    const size_t size = std::min(text.find_first_of(kBetween), text.size());
+    if (size != 0 && !IsUnitOfFits(text.substr(0, size))) return false;
+    has_unit = has_unit || size != 0;
+    text.remove_prefix(std::min(size + 1, text.size()));
+  }
+  return has_unit;
+}
+
+// The standard's name of the units of coordinates; empty where it has none.
 std::string_view UnitOf(const Axis& axis) {
   if (axis.role == AxisRole::kLongitude || axis.role == AxisRole::kLatitude) return "deg";
   if (axis.units == "metre" || axis.units == "meter") return "m";
-  for (const std::string_view unit : {"m", "km", "mm", "um", "nm", "s", "Hz", "Pa", "K"}) {
-    if (axis.units == unit) return unit;
-  }
-  return {};
+  return AreUnitsOfFits(axis.units) ? std::string_view(axis.units) : std::string_view();
 }
 
 // Printable ASCII; nothing for all else. A hyphen in the fifth place would be the name of a

@@ -177,6 +177,9 @@ TEST(RemoteArrayTest, PiecesAndPlainChunksAreReadAhead) {
     while (prefetcher.stats().loaded < 2 && std::chrono::steady_clock::now() < end) {
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
+    while (!cache.Contains({source->id(), 1}) && std::chrono::steady_clock::now() < end) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
     EXPECT_TRUE(cache.Contains({source->id(), 1}));
     EXPECT_TRUE(Read(*reader, next, 128 << 10) == elements.substr(next, 128 << 10));
     EXPECT_EQ(stream.OnRead(7 * kMiB, 128 << 10), ReadHint::kAlone)

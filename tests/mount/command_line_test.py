@@ -9,6 +9,7 @@ import subprocess
 
 import harness
 import make_data
+import numpy as np
 
 
 def daemons(mount_point):
@@ -318,6 +319,17 @@ class WithoutMountingTest(CommandTest):
                 with self.subTest(f"{store}{path} {view}"):
                     shown = self.bytes_of("cat", os.path.join(harness.DATA, store), path, "--view", view)
                     self.assertEqual(shown, harness.read(mounted.path, store, path.strip("/"), f"data.{view}"))
+
+    def test_cat_without_path_takes_what_cannot_be_meant_otherwise(self):
+        store = os.path.join(harness.DATA, "climate.zarr")
+        self.assertEqual(self.bytes_of("cat", store, "--view", "nc"), self.bytes_of("cat", store, "/", "--view", "nc"))
+        alone = os.path.join(self.scratch, "one array.npz")
+        np.savez(alone, only=np.arange(3))
+        self.assertEqual(self.bytes_of("cat", alone, "--view", "raw"), np.arange(3).tobytes())
+        np.savez(alone, a=np.arange(3), b=np.arange(3))
+        self.assert_refused(self.ndlfs("cat", alone), 2, f"ndlfs cat '{alone}' PATH")
+        self.assert_refused(self.ndlfs("cat", alone, "/a", "--slice", "0", "--slice", "1"), 2,
+                            "--slice is given more than once")
 
     def test_what_is_not_there_is_refused(self):
         store = os.path.join(harness.DATA, "climate.zarr")

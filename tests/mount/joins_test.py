@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """ndlfs join: documents that join stores, and what a mount makes of them."""
+import io
 import os
 import pty
 import subprocess
@@ -172,6 +173,58 @@ class JoinTest(harness.SourceTestCase):
         self.assertEqual(harness.run(harness.BINARY, "join", *files, "--new", "member", "-o", document).returncode, 0)
         result = subprocess.run([harness.BINARY, "cat", document, "/orog", "--view", "raw"], capture_output=True, check=True)
         self.assertEqual(np.frombuffer(result.stdout).tolist(), [0] * 6 + [5] * 3)
+
+    def test_members_that_are_packed_otherwise_are_stacked_unpacked(self):
+        for i in range(2):
+            with netCDF4.Dataset(self.path(f"packed{i}.nc"), "w") as file:
+                file.createDimension("x", 3)
+                packed = file.createVariable("p", "i2", ("x",))
+                packed.scale_factor = 0.5 * (i + 1)
+                packed.set_auto_maskandscale(False)
+                packed[:] = [10, 20, 30]
+        files = [self.path(f"packed{i}.nc") for i in range(2)]
+        result = harness.run(harness.BINARY, "join", *files, "--new", "run", "--unpack", "-o", self.path("runs.yaml"))
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        result = subprocess.run([harness.BINARY, "cat", self.path("runs.yaml"), "--view", "npy"], capture_output=True, check=True)
+        self.assertEqual(np.load(io.BytesIO(result.stdout)).tolist(), [[5, 10, 15], [10, 20, 30]])
+
+    def write_year(self, year, form):
+        """Bounds have no units of their own, and their dimension has no coordinates."""
+        with netCDF4.Dataset(self.path(f"{year}.nc"), "w", format=form) as file:
+            file.createDimension("time", None)
+            file.createDimension("bnds", 2)
+            time = file.createVariable("time", "f8", ("time",))
+            time.units, time.calendar, time.bounds = f"days since {year}-01-01", "standard", "time_bnds"
+            time[:] = [0.5, 1.5]
+            file.createVariable("time_bnds", "f8", ("time", "bnds"))[:] = [[0, 1], [1, 2]]
+        return self.path(f"{year}.nc")
+
+    def test_bounds_of_times_are_unpacked_as_the_times_are(self):
+        for forms in (("NETCDF4", "NETCDF4"), ("NETCDF4", "NETCDF3_CLASSIC"), ("NETCDF3_CLASSIC", "NETCDF4")):
+            with self.subTest(forms):
+                files = [self.write_year(year, form) for year, form in zip((2001, 2002), forms)]
+                document = self.path("years.yaml")
+                self.join(*files, "--unpack", "-o", document)
+                for array, expected in (("time", [0.5, 1.5, 365.5, 366.5]),
+                                        ("time_bnds", [[0, 1], [1, 2], [365, 366], [366, 367]])):
+                    result = subprocess.run([harness.BINARY, "cat", document, array, "--view", "npy"],
+                                            capture_output=True, check=True)
+                    self.assertEqual(np.load(io.BytesIO(result.stdout)).tolist(), expected, array)
+
+    def test_without_unpack_other_units_name_the_cure(self):
+        files = [self.write_year(year, "NETCDF4") for year in (2001, 2002)]
+        self.assertIn("ndlfs join --unpack", self.join(*files, "-o", self.path("years.yaml"), status=1).stderr)
+
+    def test_a_document_stays_a_store_beside_a_file_of_its_name(self):
+        files = [self.write_year(year, "NETCDF4") for year in (2001, 2002)]
+        document = self.path("years.yaml")
+        self.join(*files, "--unpack", "-o", document)
+        with open(self.path("years.nc"), "wb") as out:
+            subprocess.run([harness.BINARY, "cat", document, "--view", "nc"], stdout=out, check=True)
+        with netCDF4.Dataset(self.path("years.nc")) as file:
+            self.assertEqual(file["time"].shape, (4,))
+        self.assertIn("years.yaml", os.listdir(self.mount(self.source).path))
+        self.assertEqual(harness.run(harness.BINARY, "describe", document).returncode, 0)
 
     def test_members_that_differ_in_units_are_not_stacked(self):
         files = [self.write_member(f"run{i}.nc", i) for i in range(2)]

@@ -68,6 +68,18 @@ inline std::string RunPython(std::string_view script) {
   return printed;
 }
 
+// Whether Python has zarr-python 2. Version 3 has another interface, and knows neither N5 nor
+// all types of Zarr v2.
+inline bool HasZarrPython2() {
+  static const bool has = RunPython(
+                              "try:\n"
+                              "    import zarr\n"
+                              "    print(zarr.__version__.startswith('2.'))\n"
+                              "except ImportError:\n"
+                              "    print(False)\n") == "True\n";
+  return has;
+}
+
 inline std::vector<std::string> Lines(std::string_view text) {
   std::vector<std::string> lines;
   while (!text.empty()) {

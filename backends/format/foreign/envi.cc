@@ -211,6 +211,52 @@ Result<std::vector<Axis>> AxesOf(const EnviHeader& header) {
   return BadInput("interleave: {}", model::Quote(header["interleave"]));
 }
 
+// Adds the number of a list with one for each band as an attribute. Where the bands differ no
+// attribute can say so, which becomes a note.
+void AddFactor(const EnviHeader& header, std::string_view field, std::string_view attribute,
+               double neutral, DescribedArray& array) {
+  std::optional<double> factor;
+  for (const std::string_view item : ItemsOf(header[field])) {
+    const auto number = ParseReal(item);
+    if (!number || !std::isfinite(*number) || (factor && *factor != *number)) {
+      array.notes.push_back(
+          fmt::format("{}: {} for the bands: it is not applied", field,
+                      number ? "different numbers" : "something else than numbers"));
+      return;
+    }
+    factor = number;
+  }
+  if (factor && *factor != neutral) {
+    array.attributes.push_back(RealAttribute(std::string(attribute), *factor));
+  }
+}
+
+// The code of a UTM zone on WGS 84: "{UTM, 1, 1, x, y, dx, dy, 33, South, WGS-84}". Other
+// systems are in `coordinate system string`.
+std::optional<std::string> CodeOfUtm(const EnviHeader& header) {
+  constexpr size_t kZone = 7;
+  const auto items = ItemsOf(header["map info"]);
+  if (items.size() < kZone + 3 || !EqualsIgnoringCase(items[0], "UTM")) return std::nullopt;
+  const auto zone = ParseCount(items[kZone]);
+  const bool is_south = EqualsIgnoringCase(items[kZone + 1], "South");
+  const bool is_north = EqualsIgnoringCase(items[kZone + 1], "North");
+  if (!zone || *zone < 1 || *zone > 60 || is_south == is_north) return std::nullopt;
+  if (!EqualsIgnoringCase(items[kZone + 2], "WGS-84")) return std::nullopt;
+  return fmt::format("EPSG:{}", (is_south ? 32700 : 32600) + *zone);
+}
+
+// The system that x and y are of.
+void AddReferenceSystem(const EnviHeader& header, DescribedArray& array) {
+  std::string_view text = header["coordinate system string"];
+  if (text.starts_with('{') && text.ends_with('}'))
+    text = Trim(text.substr(1, text.size() - 2));
+  if (!text.empty()) {
+    array.attributes.push_back(TextAttribute("crs_wkt", text));
+  } else if (const auto code = CodeOfUtm(header)) {
+    array.attributes.push_back(TextAttribute("proj:code", *code));
+  }
+}
+
 Result<DescribedArray> DescribeArray(const EnviHeader& header, std::string name) {
   DescribedArray array;
   array.name = std::move(name);
@@ -221,6 +267,9 @@ Result<DescribedArray> DescribeArray(const EnviHeader& header, std::string name)
   } else if (const auto real = ParseReal(header["data ignore value"])) {
     array.fill = model::Value(*real);
   }
+  AddFactor(header, "data gain values", "scale_factor", 1, array);
+  AddFactor(header, "data offset values", "add_offset", 0, array);
+  AddReferenceSystem(header, array);
   return array;
 }
 

@@ -68,9 +68,20 @@ bool HasValues(const model::Group& group) {
          std::any_of(group.groups.begin(), group.groups.end(), HasValues);
 }
 
+bool HasSources(const model::Group& group) {
+  const auto has_source = [](const model::Ndarray& array) {
+    return static_cast<bool>(array.source);
+  };
+  return group.source || std::ranges::any_of(group.dimcoords, has_source) ||
+         std::ranges::any_of(group.ndarrays, has_source) ||
+         std::ranges::any_of(group.groups, HasSources);
+}
+
+bool MentionsSource(std::string_view text) { return text.find("x-source") != text.npos; }
+
 // Whether there is a word "value" or "x-source" in a text.
 bool MentionsValue(std::string_view text) {
-  if (text.find("x-source") != std::string_view::npos) return true;
+  if (MentionsSource(text)) return true;
   constexpr std::string_view kWord = "value";
   for (size_t at = text.find(kWord); at != std::string_view::npos;
        at = text.find(kWord, at + 1)) {
@@ -166,6 +177,13 @@ Result<const Document::Object*> Document::Find(std::string_view path) const {
     object = &child->second;
   }
   return object;
+}
+
+Result<bool> IsDocumentWithSources(std::string_view text) {
+  if (!MentionsSource(text)) return false;
+  NDLFS_TRY(const auto turn, TakeTurn(text.size()));
+  const auto parsed = model::ReadNdl(text, "", kLimits);
+  return parsed.file && HasSources(parsed.file->root);
 }
 
 Result<bool> IsDocumentWithValues(std::string_view text) {

@@ -89,4 +89,7 @@ class Document {
 // Reads no more of it than necessary.
 model::Result<bool> IsDocumentWithValues(std::string_view text);
 
+// Whether it is a document with an `x-source`.
+model::Result<bool> IsDocumentWithSources(std::string_view text);
+
 }  // namespace ndlfs::backends::ndl

@@ -199,6 +199,10 @@ class StoreJoin {
     NDLFS_TRY(const size_t first, parts_->First());
     NDLFS_TRY(join_.first, parts_->stores().LoadArray(parts_->path(first), name_));
     first_ = DescribePart(parts_->stores(), parts_->path(first), name_, *join_.first);
+    if (spec_.unpack) {
+      NDLFS_TRY(join_.first,
+                WithUnits(parts_->stores(), parts_->path(first), name_, join_.first));
+    }
     NDLFS_TRY(along_, FindAlong(spec_, first_, described_));
     rules_ = {along_.is_new ? std::nullopt : std::optional(along_.dim), Unpacks(),
               spec_.tolerance};
@@ -290,7 +294,8 @@ class StoreJoin {
         }
         return part;
       }
-      NDLFS_TRY(part.converter, ConverterOf(*unpacking, *node), part.name);
+      NDLFS_TRY(const auto with_units, WithUnits(parts->stores(), parts->path(i), name, node));
+      NDLFS_TRY(part.converter, ConverterOf(*unpacking, *with_units), part.name);
       return part;
     };
   }

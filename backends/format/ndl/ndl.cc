@@ -523,6 +523,11 @@ class NdlFormatImpl final : public Format {
     return StoresOfName(path);
   }
   bool describes_others() const override { return true; }
+  model::Result<bool> SaysWhereDataAre(const Store& file) const override {
+    NDLFS_TRY(const auto text, file.Get("", kMaxBytesToLookAt));
+    if (!text) return false;
+    return IsDocumentWithSources(AsText(text->bytes.span()));
+  }
 
   Result<std::shared_ptr<const Hierarchy>> Open(std::shared_ptr<const Source> source,
                                                 const std::string& path,

@@ -127,7 +127,11 @@ std::optional<std::string> CompareAttributes(const PartDescription& first,
     if (is_free || AreEqual(a, b)) return std::nullopt;
     const bool is_missing = std::ranges::count(kMissingAttributes, name) != 0;
     if (is_missing && (a == nullptr || b == nullptr)) return std::nullopt;
-    return Differs(name, Shown(b), other.label, Shown(a), first.label);
+    std::string difference = Differs(name, Shown(b), other.label, Shown(a), first.label);
+    const bool helps =
+        std::ranges::count(PackingAttributes(), name) != 0 || (are_times && name == kUnits);
+    if (helps && !unpack) difference += "; `unpack: true` joins them (ndlfs join --unpack)";
+    return difference;
   };
   for (const std::string_view name : PackingAttributes()) {
     if (auto difference = compare(name)) return difference;
@@ -250,7 +254,13 @@ Result<std::optional<PartCoordinate>> ReadCoordinate(const PartStores& stores,
     const bool is_coordinate = node && !(*node)->is_group() && (*node)->source &&
                                (*node)->source->spec().shape == std::vector<uint64_t>{size} &&
                                (*node)->source->spec().dtype.is_fixed_size();
-    if (is_coordinate) {
+    // netCDF-4 has datasets that stand for dimensions without coordinates. They are not listed.
+    bool is_shown = is_coordinate && std::holds_alternative<model::DimCoord>((*node)->entity);
+    if (is_coordinate && !is_shown) {
+      NDLFS_TRY(const auto names, store->List(group), stores.Describe(path));
+      is_shown = std::ranges::binary_search(names, dimension);
+    }
+    if (is_shown) {
       NDLFS_TRY(Bytes elements, ReadElements(*(*node)->source, uint64_t{64} << 20),
                 fmt::format("{}: {}", stores.Describe(path), name));
       const auto* units = FindAttribute((*node)->attributes(), kUnits);

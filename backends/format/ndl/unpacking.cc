@@ -8,8 +8,10 @@
 #include <type_traits>
 #include <utility>
 
+#include "backends/format/ndl/part_stores.h"
 #include "backends/format/packing.h"
 #include "model/attributes.h"
+#include "model/path_name.h"
 
 namespace ndlfs::backends::ndl {
 namespace {
@@ -134,6 +136,35 @@ Result<Unpacking> ChooseUnpacking(const Node& first, const model::Ndarray* descr
   const std::string keyword = unpacking.type.keyword();
   if (keyword == "float32" || keyword == "float64") return unpacking;
   return model::BadInput("unpack makes float32 or float64, not {}", keyword);
+}
+
+Result<std::shared_ptr<const Node>> WithUnits(const PartStores& stores, const std::string& path,
+                                              std::string_view name,
+                                              std::shared_ptr<const Node> array) {
+  const auto& dimensions = array->array().dimension_names;
+  if (dimensions.empty() || dimensions[0].empty() || !array->source) return array;
+  if (!TextOf(array->attributes(), "units").empty()) return array;
+  const std::string called = model::JoinPath(model::ParentPath(name), dimensions[0]);
+  if (called == name) return array;
+  const auto coordinate = stores.Load(path, called);
+  if (!coordinate && coordinate.error().is_transient()) {
+    return model::Propagate(coordinate.error());
+  }
+  if (!coordinate || (*coordinate)->is_group()) return array;
+  const auto& attributes = (*coordinate)->attributes();
+  const std::string_view own = model::BaseName(name);
+  if (TextOf(attributes, "bounds") != own && TextOf(attributes, "climatology") != own) {
+    return array;
+  }
+  auto with_units = std::make_shared<Node>(*array);
+  auto* const dimcoord = std::get_if<model::DimCoord>(&with_units->entity);
+  model::Ndarray& ndarray =
+      dimcoord != nullptr ? *dimcoord : std::get<model::Ndarray>(with_units->entity);
+  for (const std::string_view attribute : {"units", "calendar"}) {
+    const auto* found = model::FindAttribute(attributes, attribute);
+    if (found != nullptr) ndarray.attributes.push_back(*found);
+  }
+  return with_units;
 }
 
 Result<ConverterPtr> ConverterOf(const Unpacking& unpacking, const Node& part) {

@@ -13,6 +13,8 @@
 
 namespace ndlfs::backends::ndl {
 
+class PartStores;
+
 // What the elements of all parts of a join become: floats that are not packed, or times in the
 // units of one part.
 struct Unpacking {
@@ -30,6 +32,14 @@ bool MayUnpack(const Node& array);
 // those of the first part, and the type is float32 where that holds its numbers, and else
 // float64.
 model::Result<Unpacking> ChooseUnpacking(const Node& first, const model::Ndarray* described);
+
+// `array`, which is `name` of the store at `path`, with units and calendar. Bounds of cells
+// have those of their coordinate (CF conventions, section 7.1), which is called as the first
+// dimension is. Others are returned as they are.
+model::Result<std::shared_ptr<const Node>> WithUnits(const PartStores& stores,
+                                                     const std::string& path,
+                                                     std::string_view name,
+                                                     std::shared_ptr<const Node> array);
 
 // Makes that of the elements of `part`; null if they are that already. Fails if an attribute of
 // the part cannot be understood.

@@ -22,12 +22,16 @@ constexpr size_t kInputSize = size_t{64} << 10;
 constexpr size_t kSkipSize = size_t{64} << 10;
 constexpr size_t kMaxReaders = 8;
 
+}  // namespace
+
+uint32_t ZipCrc(uint32_t crc, ConstByteSpan bytes) {
+  return libdeflate_crc32(crc, bytes.data(), bytes.size());
+}
+
 model::Result<void> CheckCrc(uint32_t stored, uint32_t found) {
   if (stored == found) return {};
   return Corrupt("crc32: stored {:08x}, found {:08x}", stored, found);
 }
-
-}  // namespace
 
 model::Result<void> InflateAll(const Store& file, const DeflatedRange& range, ByteSpan out) {
   if (range.compressed_size > CompressorBound(range.size).size) {

@@ -31,6 +31,12 @@ struct DeflatedRange {
 // Deflate makes at most 258 bytes out of 2 bits.
 inline constexpr uint64_t kMaxDeflateRatio = 1032;
 
+// The CRC-32 of a ZIP archive: that of `bytes` behind others whose checksum is `crc`; 0 for
+// none.
+uint32_t ZipCrc(uint32_t crc, ConstByteSpan bytes);
+// kCorrupt if they differ.
+model::Result<void> CheckCrc(uint32_t stored, uint32_t found);
+
 // Inflates a whole value without a wrapper into `out`, which must have the size of the value.
 // kCorrupt if the size or the checksum is another one.
 model::Result<void> InflateAll(const Store& file, const DeflatedRange& range, ByteSpan out);

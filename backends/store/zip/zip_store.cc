@@ -87,7 +87,27 @@ model::Result<std::optional<ReadResult>> ZipStore::DoRead(std::string_view key,
   }
   NDLFS_TRY(const auto count, file_->ReadInto("", place.data_offset + range.offset, wanted));
   if (count.value_or(0) != wanted.size()) return Corrupt("cut short");
+  if (wanted.size() == member.size) {
+    NDLFS_RETURN_IF_ERROR(CheckCrc(member.crc32, ZipCrc(0, wanted)));
+  }
   return result;
+}
+
+model::Result<void> ZipStore::VerifyValue(std::string_view key) const {
+  constexpr uint64_t kPiece = uint64_t{4} << 20;
+  NDLFS_TRY(const auto index, Find(key));
+  if (!index) return model::Stale("the member is gone");
+  const ZipMember member = directory_.member(*index);
+  Bytes piece(std::min(kPiece, member.size));
+  uint32_t crc = 0;
+  for (uint64_t offset = 0; offset < member.size; offset += piece.size()) {
+    const ByteSpan out =
+        piece.span().first(std::min<uint64_t>(piece.size(), member.size - offset));
+    NDLFS_TRY(const auto count, ReadInto(key, offset, out));
+    if (count.value_or(0) != out.size()) return Corrupt("cut short");
+    crc = ZipCrc(crc, out);
+  }
+  return CheckCrc(member.crc32, crc);
 }
 
 model::Result<void> ZipStore::ReadDeflated(size_t index, const ZipMember& member,

@@ -7,6 +7,7 @@
 
 #include "backends/store/partial_listing.h"
 #include "backends/store/store.h"
+#include "backends/store/value_checksums.h"
 #include "backends/store/zip/zip_directory.h"
 #include "model/error.h"
 
@@ -24,9 +25,12 @@ namespace ndlfs::backends {
 // member that is encrypted, or compressed by another method, is refused when it
 // is read.
 //
+// The checksum of a stored member is compared where it is read as a whole, and by
+// VerifyValue(); that of a deflated member wherever it is read to its end.
+//
 // The store has the members that the archive had when it was opened. After a
 // change of the file, reads fail with kStale.
-class ZipStore final : public Store, public PartialListing {
+class ZipStore final : public Store, public PartialListing, public ValueChecksums {
  public:
   // `file` has the archive as its value at "".
   static model::Result<std::shared_ptr<const ZipStore>> Open(std::shared_ptr<const Store> file);
@@ -40,6 +44,7 @@ class ZipStore final : public Store, public PartialListing {
   }
   model::Result<std::vector<StoreEntry>> ListSome(std::string_view prefix,
                                                   size_t limit) const override;
+  model::Result<void> VerifyValue(std::string_view key) const override;
   uint64_t held_bytes() const override { return directory_.held_bytes(); }
   std::optional<int64_t> ClockNs() const override { return file_->ClockNs(); }
   std::string Describe(std::string_view key) const override;

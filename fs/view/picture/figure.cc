@@ -13,9 +13,6 @@ constexpr Colour kInk = {0x22, 0x22, 0x22};
 constexpr Colour kFaint = {0x66, 0x66, 0x66};
 constexpr Colour kGrid = {0xE6, 0xE6, 0xE6};
 constexpr Colour kLine = {0x1F, 0x5A, 0x9E};
-constexpr Colour kMissingGrey = {0xC4, 0xC4, 0xC4};
-constexpr Colour kBackgroundInk = {0x2A, 0x2C, 0x30};
-constexpr Colour kStripes = {0xB0, 0x30, 0x30};
 constexpr Colour kAlarm = {0xA0, 0x20, 0x20};
 
 const TextStyle kTitle = {.size = 21, .colour = kInk, .is_bold = true};

@@ -62,7 +62,8 @@ Result<std::string> EncodeFirst(const Figure& figure, std::span<const Detail> de
     const bool keeps_colours = IsPhoto(figure) && tried == nullptr && detail.block == 1;
     Canvas canvas = paint(detail.block);
     if (detail.shrink > 1) canvas = canvas.Shrunk(detail.shrink);
-    NDLFS_TRY(std::string png, EncodePng(canvas, keeps_colours ? kAllColours : detail.colours));
+    NDLFS_TRY(std::string png,
+              EncodePng(canvas, keeps_colours ? kAllColours : detail.colours, kFigureColours));
     if (png.size() <= most) return png;
     tried = &detail;
     last_size = png.size();

@@ -26,17 +26,26 @@ int Luma(Colour c) { return 3 * c.red + 6 * c.green + c.blue; }
 // differ in the last bits alone count as one.
 class Counts {
  public:
-  explicit Counts(const Canvas& canvas) {
+  Counts(const Canvas& canvas, std::span<const Colour> kept) {
+    for (const Colour colour : kept) kept_.push_back(CodeOf(colour));
     Count(canvas, 0);
     if (counted_.size() > kMostCounted) Count(canvas, 3);
   }
 
-  std::vector<Counted>& counted() { return counted_; }
+  const std::vector<Counted>& counted() const { return counted_; }
   // The number of a colour in counted(), as it was at first.
-  uint32_t NumberOf(Colour colour) const { return numbers_.at(CodeOf(colour) & mask_); }
+  uint32_t NumberOf(Colour colour) const { return numbers_.at(KeyOf(colour)); }
+  bool IsKept(Colour colour) const { return std::ranges::count(kept_, CodeOf(colour)) != 0; }
 
  private:
   static constexpr size_t kMostCounted = 16'384;
+
+  // Colours with the same key count as one.
+  uint32_t KeyOf(Colour colour) const {
+    constexpr uint32_t kWhole = uint32_t{1} << 24;
+    const uint32_t code = CodeOf(colour);
+    return std::ranges::count(kept_, code) != 0 ? code | kWhole : code & mask_;
+  }
 
   void Count(const Canvas& canvas, int dropped_bits) {
     const uint32_t kept = 0xFFU << dropped_bits & 0xFFU;
@@ -48,10 +57,10 @@ class Counts {
     uint32_t last = 0;
     for (size_t i = 0; i < bytes.size(); i += 3) {
       const Colour colour = {bytes[i], bytes[i + 1], bytes[i + 2]};
-      const uint32_t code = CodeOf(colour) & mask_;
+      const uint32_t code = CodeOf(colour);
       if (i == 0 || code != last_code) {
         const auto [entry, is_new] =
-            numbers_.try_emplace(code, static_cast<uint32_t>(counted_.size()));
+            numbers_.try_emplace(KeyOf(colour), static_cast<uint32_t>(counted_.size()));
         if (is_new) counted_.push_back({colour});
         last_code = code;
         last = entry->second;
@@ -61,6 +70,7 @@ class Counts {
   }
 
   uint32_t mask_ = 0xFFFFFF;
+  std::vector<uint32_t> kept_;  // codes
   std::vector<Counted> counted_;
   std::unordered_map<uint32_t, uint32_t> numbers_;
 };
@@ -107,10 +117,9 @@ std::pair<ColourBox, ColourBox> Divide(const std::vector<Counted>& counted, Colo
           MakeBox(counted, {middle, box.members.end()})};
 }
 
-std::vector<ColourBox> DivideAll(const std::vector<Counted>& counted, size_t most) {
-  std::vector<uint32_t> all(counted.size());
-  for (size_t i = 0; i < all.size(); ++i) all[i] = static_cast<uint32_t>(i);
-  std::vector<ColourBox> boxes = {MakeBox(counted, std::move(all))};
+std::vector<ColourBox> DivideAll(const std::vector<Counted>& counted,
+                                 std::vector<uint32_t> members, size_t most) {
+  std::vector<ColourBox> boxes = {MakeBox(counted, std::move(members))};
   while (boxes.size() < most) {
     const auto heaviest = std::ranges::max_element(boxes, {}, &ColourBox::weight);
     if (heaviest->weight == 0) break;
@@ -121,22 +130,14 @@ std::vector<ColourBox> DivideAll(const std::vector<Counted>& counted, size_t mos
   return boxes;
 }
 
-}  // namespace
-
-Indexed AsIndexed(const Canvas& canvas, size_t most) {
-  Counts counts(canvas);
-  const std::vector<Counted>& counted = counts.counted();
-  std::vector<std::pair<Colour, std::vector<uint32_t>>> palette;
-  for (ColourBox& box : DivideAll(counted, most)) {
-    const uint32_t frequent = *std::ranges::max_element(
-        box.members, {}, [&](uint32_t i) { return counted[i].count; });
-    palette.emplace_back(counted[frequent].colour, std::move(box.members));
-  }
+// The pixels, with a palette of colours and of the numbers of those that become one of them.
+Indexed IndexedOf(const Canvas& canvas, const Counts& counts,
+                  std::vector<std::pair<Colour, std::vector<uint32_t>>> palette) {
   std::ranges::sort(palette, {}, [](const auto& entry) {
     return std::pair(Luma(entry.first), CodeOf(entry.first));
   });
   Indexed indexed;
-  std::vector<uint8_t> entry_of(counted.size());
+  std::vector<uint8_t> entry_of(counts.counted().size());
   for (const auto& [colour, members] : palette) {
     for (const uint32_t i : members) entry_of[i] = static_cast<uint8_t>(indexed.colours.size());
     indexed.colours.push_back(colour);
@@ -152,6 +153,30 @@ Indexed AsIndexed(const Canvas& canvas, size_t most) {
     }
   }
   return indexed;
+}
+
+}  // namespace
+
+Indexed AsIndexed(const Canvas& canvas, size_t most, std::span<const Colour> kept) {
+  Counts counts(canvas, kept);
+  const std::vector<Counted>& counted = counts.counted();
+  std::vector<std::pair<Colour, std::vector<uint32_t>>> palette;
+  std::vector<uint32_t> others;
+  for (uint32_t i = 0; i < counted.size(); ++i) {
+    if (counts.IsKept(counted[i].colour)) {
+      palette.emplace_back(counted[i].colour, std::vector{i});
+    } else {
+      others.push_back(i);
+    }
+  }
+  const size_t left = std::max<size_t>(most - std::min(most, palette.size()), 1);
+  if (others.empty()) return IndexedOf(canvas, counts, std::move(palette));
+  for (ColourBox& box : DivideAll(counted, std::move(others), left)) {
+    const uint32_t frequent = *std::ranges::max_element(
+        box.members, {}, [&](uint32_t i) { return counted[i].count; });
+    palette.emplace_back(counted[frequent].colour, std::move(box.members));
+  }
+  return IndexedOf(canvas, counts, std::move(palette));
 }
 
 }  // namespace ndlfs::fs::picture

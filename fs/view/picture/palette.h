@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "fs/view/picture/canvas.h"
@@ -16,7 +17,8 @@ struct Indexed {
 };
 
 // With at most `most` colours, 2 to 256. A picture that has no more keeps all of them; of
-// others, each colour becomes the most frequent one of those that are like it.
-Indexed AsIndexed(const Canvas& canvas, size_t most);
+// others, each colour becomes the most frequent one of those that are like it. Those of `kept`
+// stay as they are, and no other colour becomes one of them; they are fewer than `most`.
+Indexed AsIndexed(const Canvas& canvas, size_t most, std::span<const Colour> kept = {});
 
 }  // namespace ndlfs::fs::picture

@@ -186,7 +186,8 @@ std::string BeginPng(const Canvas& canvas, int depth, char colour_type) {
 
 }  // namespace
 
-Result<std::string> EncodePng(const Canvas& canvas, size_t colours) {
+Result<std::string> EncodePng(const Canvas& canvas, size_t colours,
+                              std::span<const Colour> kept) {
   constexpr char kPaletteType = 3;
   constexpr char kColourType = 2;
   const auto width = static_cast<size_t>(canvas.width());
@@ -198,7 +199,7 @@ Result<std::string> EncodePng(const Canvas& canvas, size_t colours) {
     NDLFS_TRY(data, CompressBest({width * 3, 3, {bytes.begin(), bytes.end()}},
                                  std::array{FilterPlan::kBest}));
   } else {
-    const Indexed indexed = AsIndexed(canvas, colours);
+    const Indexed indexed = AsIndexed(canvas, colours, kept);
     const int depth = DepthFor(indexed.colours.size());
     file = BeginPng(canvas, depth, kPaletteType);
     std::string palette;

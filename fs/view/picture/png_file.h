@@ -22,8 +22,9 @@ struct PngFile {
 constexpr size_t kAllColours = 0;
 
 // `canvas` as a PNG file, with at most `colours` colours: 2 to 256 (see AsIndexed()), or
-// kAllColours.
-model::Result<std::string> EncodePng(const Canvas& canvas, size_t colours);
+// kAllColours. `kept` is as in AsIndexed().
+model::Result<std::string> EncodePng(const Canvas& canvas, size_t colours,
+                                     std::span<const Colour> kept = {});
 
 // A file that FillUp() makes at least so much larger.
 constexpr uint64_t kFillBytes = 12;

@@ -29,6 +29,8 @@ std::string CanonOfJson(std::string_view text) {
 
 TEST(NumpyDtypeTest, ReadsTypeStringsAsNumpyDoes) {
   const std::string script = std::string(test::kCanonPython) + R"PY(
+import warnings
+warnings.simplefilter('ignore')  # some of the words are old
 words = '''? b1 |b1 bool b B h H i I l L q Q p P e f d g F D G S U V
 i1 i2 i4 i8 u1 u2 u4 u8 f2 f4 f8 f16 c8 c16 c32 |i1 |u1 <i2 >i2 =i2 <u8 >u8 >f2 <f4 >f8 >f16
 >c8 <c16 >c32 |S0 |S1 S12 >S3 a10 |U0 <U5 >U7 U1 |V0 |V16 V3 >V2

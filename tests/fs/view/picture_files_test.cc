@@ -169,6 +169,20 @@ TEST_F(FitsTest, RegularCoordinatesAreAxes) {
                           "CRVAL1  =                  10.", "CDELT1  =                  0.5"));
 }
 
+// Readers take a number without units for one of the SI.
+TEST_F(FitsTest, UnitsOfCoordinatesAreThoseOfTheStandard) {
+  for (const std::string units : {"km/s", "MHz", "Angstrom", "W m-2", "mag", "um"}) {
+    AddCoordinate("v", {1, 2}, {TextAttribute("units", units)});
+    AddArray(Datatype::Float32(), {2}, {"v"});
+    EXPECT_THAT(Cards(), ::testing::Contains(::testing::StartsWith("CUNIT1  = '" + units)));
+  }
+  for (const std::string units : {"days since 2000-01-01", "level", "furlongs", "1"}) {
+    AddCoordinate("v", {1, 2}, {TextAttribute("units", units)});
+    AddArray(Datatype::Float32(), {2}, {"v"});
+    EXPECT_THAT(Cards(), Not(::testing::Contains(HasSubstr("CUNIT")))) << units;
+  }
+}
+
 TEST_F(FitsTest, ScalarHasOneElement) {
   AddArray(Datatype::Float32(), {});
   EXPECT_THAT(Cards(),

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include <array>
 #include <cerrno>
 #include <chrono>
 #include <list>
@@ -33,6 +34,19 @@ void InitializeLibrary() {
     return true;
   }();
   (void)initialized;
+}
+
+// The version in the superblock, if that is none that any library may come to write: then it is
+// no superblock. The library only says that it does not know the version.
+std::optional<int> AbsurdVersion(const InputFile& file) {
+  constexpr std::string_view kSignature = "\x89HDF\r\n\x1a\n";
+  constexpr int kLatest = 3;
+  constexpr int kToCome = 8;
+  std::array<std::byte, kSignature.size() + 1> head;
+  if (file.size() < head.size() || !file.Read(0, head)) return std::nullopt;
+  if (!AsText(head).starts_with(kSignature)) return std::nullopt;
+  const int version = std::to_integer<int>(head.back());
+  return version > kLatest + kToCome ? std::optional(version) : std::nullopt;
 }
 
 class LibraryFile;
@@ -283,6 +297,9 @@ class LibraryFile final : public File {
     Handle file(H5Fopen(name, H5F_ACC_RDONLY, properties.get()));
     if (!file) {
       auto error = LibraryError("not a readable HDF5 file").value();
+      if (const auto version = AbsurdVersion(*target_.file)) {
+        return model::Corrupt("not a readable HDF5 file: a superblock of version {}", *version);
+      }
       if (error.message().find("already open for") == std::string::npos) {
         return model::Propagate(std::move(error));
       }

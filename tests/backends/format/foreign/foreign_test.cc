@@ -300,6 +300,33 @@ TEST_F(EnviTest, MapAndWavelengthsAreCoordinates) {
   EXPECT_EQ(files_.AttributeOf("a.hdr", "wavelength", "units"), model::Value("nm"));
 }
 
+TEST_F(EnviTest, ZonesOfUtmAndSystemsInWktAreKept) {
+  files_.Put("a", std::string(12, '\1'));
+  const std::string map =
+      "map info = {UTM, 1, 1, 500, 900, 10, 20, 33, South, WGS-84, units=Meters}\n";
+  files_.Put("a.hdr", header_ + map);
+  EXPECT_EQ(files_.AttributeOf("a.hdr", "a", "proj:code"), model::Value("EPSG:32733"));
+  files_.Put("a.hdr", header_ + Replace(map, "South", "North"));
+  EXPECT_EQ(files_.AttributeOf("a.hdr", "a", "proj:code"), model::Value("EPSG:32633"));
+  files_.Put("a.hdr", header_ + Replace(map, "WGS-84", "North America 1927"));
+  EXPECT_TRUE(files_.AttributeOf("a.hdr", "a", "proj:code").is_null()) << "another datum";
+  files_.Put("a.hdr", header_ + map + "coordinate system string = {PROJCS[\"of its own\"]}\n");
+  EXPECT_EQ(files_.AttributeOf("a.hdr", "a", "crs_wkt"),
+            model::Value("PROJCS[\"of its own\"]"));
+}
+
+TEST_F(EnviTest, GainAndOffsetAreAFactorAndASummand) {
+  files_.Put("a", std::string(24, '\1'));
+  files_.Put("a.hdr", header_ + "data gain values = {0.5}\ndata offset values = {-1}\n");
+  EXPECT_EQ(files_.AttributeOf("a.hdr", "a", "scale_factor"), model::Value(0.5));
+  EXPECT_EQ(files_.AttributeOf("a.hdr", "a", "add_offset"), model::Value(-1.0));
+  const std::string two = Replace(header_, "bands = 1", "bands = 2");
+  files_.Put("a.hdr", two + "data gain values = {0.5, 0.5}\n");
+  EXPECT_EQ(files_.AttributeOf("a.hdr", "a", "scale_factor"), model::Value(0.5));
+  files_.Put("a.hdr", two + "data gain values = {0.5, 2}\n");
+  EXPECT_TRUE(files_.AttributeOf("a.hdr", "a", "scale_factor").is_null()) << "which one?";
+}
+
 TEST_F(EnviTest, IgnoredValueIsTheFillValue) {
   files_.Put("a", Numbers(kForeignNumbers, true));
   files_.Put("a.hdr", header_ + "data ignore value = -9999\n");

@@ -94,6 +94,29 @@ TEST(PngFileTest, FewColoursLeaveOutTheRareOnes) {
   EXPECT_EQ(pixels.At(3, 90), kWhite);
 }
 
+// Many colours near the one that stands for something, which is rare.
+TEST(PngFileTest, ColoursThatAreKeptAreNoOthers) {
+  const Colour kept = {100, 100, 0};
+  Canvas canvas(100, 100);
+  for (int y = 0; y < 100; ++y) {
+    for (int x = 0; x < 100; ++x) {
+      canvas.Set(x, y, {static_cast<uint8_t>(50 + x), static_cast<uint8_t>(50 + y), 0});
+    }
+  }
+  canvas.Set(3, 4, kept);
+  for (const size_t colours : {16, 4}) {
+    const auto png = EncodePng(canvas, colours, std::span(&kept, 1));
+    ASSERT_THAT(png, IsOk());
+    const test::Pixels pixels = test::ReadPng(*png);
+    for (int y = 0; y < 100; ++y) {
+      for (int x = 0; x < 100; ++x) {
+        const bool is_kept = (x == 3 && y == 4) || (x == 50 && y == 50);
+        EXPECT_EQ(pixels.At(x, y) == kept, is_kept) << x << " " << y;
+      }
+    }
+  }
+}
+
 class FigureFileTest : public ::testing::Test {
  protected:
   static constexpr int kColumns = 1100;
