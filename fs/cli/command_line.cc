@@ -194,8 +194,8 @@ std::string Explain(const CLI::ParseError& error, const CLI::App& app) {
     return fmt::format("{}: {}; see {} --help", message, Usage(app), app.get_name());
   }
   if (!dynamic_cast<const CLI::ArgumentMismatch*>(&error)) return message;
-  // "--slice: At most 1 required but received 2"
-  if (message.find("At most") != message.npos) {
+  // "--slice: At Most 1 required but received 2"
+  if (message.find("At Most") != message.npos) {
     return message.substr(0, message.find(':')) + " is given more than once";
   }
   // "--cache-size: 1 required SIZE missing", or "immutable was given ...".
