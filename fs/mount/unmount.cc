@@ -63,9 +63,12 @@ std::string ResolveLink(const std::string& path) {
 constexpr std::chrono::seconds kDaemonEndTimeout(60);
 
 std::string WhyNot(const std::string& mountpoint, std::string_view reason) {
-  const bool busy = reason.find("busy") != std::string_view::npos;
-  return fmt::format("cannot unmount {}: {}", Quote(mountpoint),
-                     busy ? "busy: a program has a file open there, or works there" : reason);
+  const auto says = [&](std::string_view words) { return reason.find(words) != reason.npos; };
+  if (says("busy")) reason = "busy: a program has a file open there, or works there";
+  // fusermount3 looks for mounts of the one who runs it.
+  if (says("not found in /etc/mtab"))
+    reason = "only root and the user who mounted it may do that";
+  return fmt::format("cannot unmount {}: {}", Quote(mountpoint), reason);
 }
 
 // All that can be read from `fd`, without the line ends.

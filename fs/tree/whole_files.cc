@@ -145,7 +145,7 @@ WholeFileNames GiveNames(const std::vector<NamedStore>& stores, const NameSet& t
     const std::string name = short_name(store);
     const bool is_alone = wanted[name] == 1 && !taken.contains(name);
     bases.emplace_back(is_alone || name == store.name ? StemOf(store.name) : store.name);
-    names.replaced.insert(store.name);
+    if (!store.stays_folder) names.replaced.insert(store.name);
   }
   // Whole stores choose before groups.
   for (const bool whole : {true, false}) {
@@ -168,6 +168,12 @@ bool WholeFiles::HasFailed(MountContext& context, const Object& object) {
   const model::MutexLock lock(mutex_);
   failed_.erase(object);
   return false;
+}
+
+bool WholeFiles::HasFailure(const std::string& path) {
+  const model::MutexLock lock(mutex_);
+  const auto first = failed_.lower_bound({path, ""});
+  return first != failed_.end() && first->first == path;
 }
 
 std::vector<std::string> WholeFiles::ObjectsOf(MountContext& context, const std::string& path) {
@@ -205,6 +211,7 @@ void WholeFiles::AddStore(MountContext& context, std::string name,
     store.is_original = look.format != nullptr && IsOriginal(*look.format, context.as);
   }
   store.objects = store.is_original ? std::vector<std::string>{"/"} : ObjectsOf(context, path);
+  store.stays_folder = !store.is_original && HasFailure(path);
   if (store.objects.empty()) {
     taken.insert(std::move(store.name));
   } else {

@@ -41,6 +41,7 @@ struct NamedStore {
   std::string path;
   std::vector<std::string> objects;  // "/" and others; not empty
   bool is_original = false;
+  bool stays_folder = false;  // beside its files, because some could not be made
 };
 
 // Names for the files of `stores`, sorted by name, next to things called `taken`.
@@ -83,6 +84,8 @@ class WholeFiles {
   std::vector<std::string> ObjectsOf(MountContext& context, const std::string& path)
       EXCLUDES(mutex_);
   bool HasFailed(MountContext& context, const Object& object) EXCLUDES(mutex_);
+  // Whether a file of the store could not be made.
+  bool HasFailure(const std::string& path) EXCLUDES(mutex_);
   void AddStore(MountContext& context, std::string name, const std::string& path_of_entry,
                 std::vector<NamedStore>& stores, std::set<std::string, std::less<>>& taken);
 

@@ -135,7 +135,11 @@ Result<ArrayInput> LoadOmeLevel(const GroupInput& group, std::string path) {
   const size_t slash = path.find('/');
   const std::string name = path.substr(0, slash);
   if (name.empty() || name.front() == '.') return model::NotFound("{}", model::Quote(path));
-  NDLFS_TRY(auto child, group.Load(name), model::OneLine(path));
+  auto loaded = group.Load(name);
+  if (!loaded && loaded.error().code() == model::ErrorCode::kNotFound) {
+    return model::NotFound("the resolution {} is listed, but not there", model::Quote(path));
+  }
+  NDLFS_TRY(auto child, std::move(loaded), model::OneLine(path));
   if (slash != std::string::npos) {
     if (!child.group) return model::NotFound("{}", model::Quote(path));
     return LoadOmeLevel(*child.group, path.substr(slash + 1));

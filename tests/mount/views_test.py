@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Views whose size only decoding tells, and what is said of reads that fail."""
+import contextlib
 import errno
 import json
 import mmap
@@ -362,6 +363,32 @@ class WholeFilesTest(harness.SourceTestCase):
             os.stat(mounted.join("years", name))
         self.assertEqual(sorted(os.listdir(mounted.join("years"))), ["1992.zarr", "1993.zarr", "notes.txt", "one.npy"])
         self.assertTrue(os.path.isdir(mounted.join("years/1992.zarr")))
+
+    def test_a_store_of_which_one_file_fails_is_a_folder_beside_the_others(self):
+        store = os.path.join(self.source, "image.ome.zarr")
+        multiscales = {"version": "0.4", "axes": [{"name": name} for name in "yx"], "datasets": [{"path": "0"}, {"path": "1"}]}
+        self.group(store)
+        harness.write(os.path.join(store, ".zattrs"), json.dumps({"multiscales": [multiscales]}))
+        self.array(os.path.join(store, "0"), np.arange(6, dtype="u2").reshape(2, 3), ["y", "x"])
+        labels = os.path.join(store, "labels")
+        self.group(labels)
+        harness.write(os.path.join(labels, ".zattrs"), json.dumps({"multiscales": [{**multiscales, "datasets": [{"path": "0"}]}]}))
+        self.array(os.path.join(labels, "0"), np.arange(6, dtype="u2").reshape(2, 3), ["y", "x"])
+        mounted = self.mount(self.source, "--as", "ome.tif")
+        for name in os.listdir(mounted.path):  # this is how the first one is found to fail
+            with contextlib.suppress(FileNotFoundError):
+                os.stat(mounted.join(name))
+        self.assertEqual(sorted(os.listdir(mounted.path)), [".ndlfs", "image.ome.labels.ome.tif", "image.ome.zarr", "years"])
+        self.assertIn('the resolution "1" is listed, but not there',
+                      harness.read(mounted.path, "image.ome.zarr/error.txt").decode())
+
+    def test_a_store_without_an_array_that_can_be_read_is_a_folder_with_its_error(self):
+        store = os.path.join(self.source, "years", "broken.zarr")
+        self.group(store)
+        harness.write(os.path.join(store, "a", ".zarray"), "{")
+        mounted = self.mount(self.source, "--as", "nc")
+        self.assertIn("broken.zarr", os.listdir(mounted.join("years")))
+        self.assertIn("error.txt", os.listdir(mounted.join("years/broken.zarr/a")))
 
     def test_links_to_stores_are_files_too(self):
         os.symlink("1993.zarr", os.path.join(self.source, "years/newest.zarr"))

@@ -113,17 +113,10 @@ class NpzHierarchy final : public Hierarchy {
   mutable NodeCache nodes_;
 };
 
-// An archive whose first member is called like an array, or is a folder; its
-// name stands behind 30 bytes of which two are its length (APPNOTE 4.3.7).
+// An archive whose first member is called like an array, or is a folder.
 bool BeginsAsNpz(ConstByteSpan head) {
-  constexpr size_t kLength = 26;
-  constexpr size_t kName = 30;
-  const std::string_view text = AsText(head);
-  if (!text.starts_with(kZipMemberSignature) || text.size() < kName) return false;
-  const auto length = static_cast<uint8_t>(text[kLength]) +
-                      (size_t{static_cast<uint8_t>(text[kLength + 1])} << 8);
-  const std::string_view name = text.substr(kName, length);
-  return name.size() == length && (name.ends_with(kMemberExtension) || name.ends_with('/'));
+  const std::string_view name = FirstZipName(AsText(head));
+  return name.ends_with(kMemberExtension) || name.ends_with('/');
 }
 
 class Npz final : public Format {

@@ -29,6 +29,13 @@ std::optional<std::string_view> FolderOf(std::string_view name) {
   return std::nullopt;
 }
 
+// Whether a member of this name, or of the one that is meant, makes a hierarchy.
+bool IsOfZarr(std::string_view member) {
+  if (FolderOf(member)) return true;
+  const auto sound = SoundZipName(member, member.find('/') == member.npos);
+  return sound && FolderOf(*sound);
+}
+
 // All such folders, at least one; only the root if that is one.
 model::Result<std::set<std::string>> FindFolders(const ZipDirectory& directory) {
   std::set<std::string> folders;
@@ -63,11 +70,12 @@ class ZarrZip final : public Format {
   }
   model::Result<bool> ConfirmFile(std::string_view name, const Store& file) const override {
     if (IsNamedAsZarr(name)) return true;
-    return ZipDirectory::AnyName(file, [](std::string_view member) {
-      if (FolderOf(member)) return true;
-      const auto sound = SoundZipName(member, member.find('/') == member.npos);
-      return sound && FolderOf(*sound);
-    });
+    NDLFS_TRY(const bool has_zarr, ZipDirectory::AnyName(file, &IsOfZarr));
+    if (has_zarr) return true;
+    // It may be cut short, and then has no directory. Its first member tells what it was.
+    constexpr size_t kBeginning = 4096;
+    NDLFS_TRY(const auto head, file.Get("", kBeginning, {.range = {0, kBeginning}}));
+    return head && IsOfZarr(FirstZipName(AsText(head->bytes.span())));
   }
 
   model::Result<std::shared_ptr<const Hierarchy>> Open(

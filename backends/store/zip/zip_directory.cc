@@ -410,6 +410,16 @@ void ZipDirectory::DropEarlier() {
   records_.resize(kept);
 }
 
+std::string_view FirstZipName(std::string_view head) {
+  constexpr size_t kLength = 26;
+  constexpr size_t kName = 30;
+  if (!head.starts_with(kZipMemberSignature) || head.size() < kName) return {};
+  const auto length = static_cast<uint8_t>(head[kLength]) +
+                      (size_t{static_cast<uint8_t>(head[kLength + 1])} << 8);
+  const std::string_view name = head.substr(kName, length);
+  return name.size() == length ? name : std::string_view();
+}
+
 model::Result<bool> ZipDirectory::AnyName(
     const Store& file, const std::function<bool(std::string_view)>& matches) {
   // What the file is like means no.

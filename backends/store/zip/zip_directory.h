@@ -39,6 +39,10 @@ struct ZipMember {
 // that is none, or that would climb out.
 std::optional<std::string> SoundZipName(std::string_view name, bool has_backslashes);
 
+// The name of the member that an archive begins with, as far as `head` has all of it (APPNOTE
+// 4.3.7); else empty.
+std::string_view FirstZipName(std::string_view head);
+
 // The members of an archive, sorted by name. If several have the same name,
 // only the last one in the directory counts. Members whose names are no paths within the
 // archive are left out. Immutable. Takes about the memory of the names and 40 bytes a member.

@@ -595,6 +595,15 @@ TEST_F(ZarrZipTest, AtTheRootOfTheArchive) {
   CheckArray(**hierarchy, "");
 }
 
+TEST_F(ZarrZipTest, CutShortItIsAStoreThatCannotBeRead) {
+  WriteZarr();
+  std::string archive = test::ReadFile(directory_ / "within.zip");
+  archive.resize(archive.size() / 2);
+  test::WriteFile(directory_ / "cut.zip", archive);
+  ASSERT_EQ(Detect("cut.zip"), &ZarrZipFormat());
+  EXPECT_FALSE(Open("cut.zip"));
+}
+
 TEST_F(ZarrZipTest, OneFolderDown) {
   WriteZarr();
   ASSERT_EQ(Detect("parent.zip"), &ZarrZipFormat());
