@@ -8,9 +8,11 @@
 #include <limits>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "backends/format/packing.h"
 #include "fs/view/attributes.h"
+#include "fs/view/fits_world.h"
 #include "fs/view/geometry.h"
 #include "fs/view/segmented_view.h"
 #include "fs/view/sign_flip.h"
@@ -69,14 +71,6 @@ class Cards {
   std::string text_;
 };
 
-// FITS wants a letter E or a point in numbers that are not integers.
-std::string Real(const std::string& text) {
-  std::string real = text;
-  std::ranges::replace(real, 'e', 'E');
-  if (real.find_first_of(".E") == std::string::npos) real += '.';
-  return real;
-}
-
 // Units of the standard (FITS 4.0, section 4.3), those with prefixes first.
 constexpr std::string_view kPrefixedUnits[] = {
     "m",  "g",  "s",  "rad", "sr", "K",    "A",  "mol", "cd",  "Hz",  "J",  "W",
@@ -133,6 +127,7 @@ struct Fits {
   Geometry geometry;
   std::optional<std::string> blank;
   std::string unit;
+  std::vector<FitsCard> world;  // of the source; else coordinates say it
 };
 
 void AddAxis(const Fits& fits, size_t d, const Steps& steps, const NumberText& text,
@@ -145,8 +140,8 @@ void AddAxis(const Fits& fits, size_t d, const Steps& steps, const NumberText& t
   const std::string_view unit = UnitOf(axis);
   if (!unit.empty()) cards.AddText(fmt::format("CUNIT{}", n), unit);
   cards.Add(fmt::format("CRPIX{}", n), "1.", "the first element");
-  cards.Add(fmt::format("CRVAL{}", n), Real(text(steps.first)), "its coordinate");
-  cards.Add(fmt::format("CDELT{}", n), Real(text(steps.step)), "from one to the next");
+  cards.Add(fmt::format("CRVAL{}", n), RealOfFits(text(steps.first)), "its coordinate");
+  cards.Add(fmt::format("CDELT{}", n), RealOfFits(text(steps.step)), "from one to the next");
 }
 
 std::string Render(const Fits& fits, const AllSteps& steps, const NumberText& text) {
@@ -167,7 +162,14 @@ std::string Render(const Fits& fits, const AllSteps& steps, const NumberText& te
   }
   if (fits.blank) cards.Add("BLANK", *fits.blank, "the element that stands for no value");
   if (!fits.unit.empty()) cards.AddText("BUNIT", fits.unit);
-  for (size_t d = steps.size(); d-- > 0;) {
+  for (const FitsCard& card : fits.world) {
+    if (card.is_text) {
+      cards.AddText(card.keyword, card.value);
+    } else {
+      cards.Add(card.keyword, card.value, "");
+    }
+  }
+  for (size_t d = fits.world.empty() ? steps.size() : 0; d-- > 0;) {
     if (steps[d] && !std::isnan(steps[d]->step)) AddAxis(fits, d, *steps[d], text, cards);
   }
   return cards.Finish();
@@ -222,7 +224,8 @@ Result<ViewPtr> MakeFits(const ArrayInput& input) {
   segments.push_back(MakeHeader({.numbers = *numbers,
                                  .geometry = std::move(geometry),
                                  .blank = BlankOf(input, numbers->number),
-                                 .unit = unit == PrintableAscii(unit) ? unit : ""}));
+                                 .unit = unit == PrintableAscii(unit) ? unit : "",
+                                 .world = WorldCards(input)}));
   segments.push_back(AllOf(std::move(elements), model::ByteOrder::kBig));
   segments.push_back(Zeros{WholeBlocks(numbers->bytes) - numbers->bytes});
   return MakeSegmentedView(std::move(segments));

@@ -11,6 +11,7 @@ import time
 import warnings
 
 import astropy.io.fits
+import astropy.wcs
 import netCDF4
 import nibabel
 import numpy as np
@@ -84,6 +85,35 @@ class WrittenByOthersTest(harness.SourceTestCase):
         self.assertEqual(rows.dtype, np.dtype([("x", "<f4"), ("u", "<u2"), ("v", "<i4", (2, 3))]))
         self.assertEqual(rows["u"].tolist(), [0, 40000, 65535])
         np.testing.assert_array_equal(rows["v"], np.arange(18).reshape(3, 2, 3))
+
+    def test_parts_of_images_have_their_place_in_the_sky(self):
+        header = astropy.io.fits.Header()
+        for n, (kind, value, pixel) in enumerate((("RA---TAN", 308.7, 40.0), ("DEC--TAN", 60.15, 30.0), ("FREQ", 1.4e9, 1.0)), 1):
+            header[f"CTYPE{n}"], header[f"CRVAL{n}"], header[f"CRPIX{n}"] = kind, value, pixel
+        header["CUNIT3"], header["OBJECT"] = "Hz", "NGC 6946"
+        matrix = [[-1.9e-4, 5.9e-5, 0], [5.9e-5, 1.9e-4, 0], [0, 0, 1e6]]
+        forms = {"cd": {f"CD{i + 1}_{j + 1}": matrix[i][j] for i in range(3) for j in range(3) if matrix[i][j]},
+                 "pc": {"CDELT1": -2e-4, "CDELT2": 2e-4, "CDELT3": 1e6, "PC1_2": -0.3, "PC2_1": 0.3},
+                 "plain": {"CDELT1": -2e-4, "CDELT2": 2e-4, "CDELT3": 1e6}}
+        values = np.arange(4 * 6 * 8, dtype="f4").reshape(4, 6, 8)
+        for form, cards in forms.items():
+            own = header.copy()
+            own.update(cards)
+            astropy.io.fits.PrimaryHDU(values, own).writeto(os.path.join(self.source, f"{form}.fits"))
+        mounted = self.mount(self.source)
+        for form in forms:
+            world = astropy.wcs.WCS(astropy.io.fits.getheader(os.path.join(self.source, f"{form}.fits")))
+            for part, steps in (("data.fits", (1, 1, 1)), ("data[1:,2:5,3:].fits", (1, 1, 1)), ("data[:,::2,1::3].fits", (1, 2, 3))):
+                first = {"data.fits": (0, 0, 0), "data[1:,2:5,3:].fits": (1, 2, 3)}.get(part, (0, 0, 1))
+                shown = astropy.io.fits.getheader(mounted.join(f"{form}.fits", form, part))
+                self.assertEqual(shown["OBJECT"], "NGC 6946")
+                pixels = np.array([[0, 0, 0], [1, 1, 2]], float)  # the fastest axis first
+                moved = pixels * steps[::-1] + first[::-1]
+                np.testing.assert_allclose(astropy.wcs.WCS(shown).wcs_pix2world(pixels, 0), world.wcs_pix2world(moved, 0),
+                                           rtol=1e-12, err_msg=f"{form} {part}")
+        shown = astropy.io.fits.getheader(mounted.join("cd.fits/cd/data[2].fits"))
+        self.assertEqual((shown["CTYPE1"], shown["CTYPE2"], shown["NAXIS"]), ("RA---TAN", "DEC--TAN", 2))
+        self.assertNotIn("CTYPE1", astropy.io.fits.getheader(mounted.join("cd.fits/cd/data[:,2].fits")))
 
     def test_tables_of_astropy_have_the_values_of_the_standard(self):
         column = astropy.io.fits.Column
