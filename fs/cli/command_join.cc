@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -286,7 +287,10 @@ class StackedStores {
  public:
   StackedStores(std::shared_ptr<const PartStores> stores, std::vector<PartPlace> parts,
                 std::string dimension, bool unpack)
-      : parts_(std::move(parts)), dimension_(std::move(dimension)), large_(stores, parts_) {
+      : stores_(stores),
+        parts_(std::move(parts)),
+        dimension_(std::move(dimension)),
+        large_(stores, parts_) {
     spec_.kind = ValueSource::Kind::kJoin;
     spec_.unpack = unpack;
     spec_.files.form = model::FileSet::Form::kList;
@@ -306,10 +310,37 @@ class StackedStores {
                              model::Quote(dimension_));
     }
     root.dimcoords.insert(root.dimcoords.begin(), Coordinate());
+    NDLFS_TRY(root.attributes, CommonAttributes());
     return root;
   }
 
  private:
+  // Of the stores, those that are the same in all. Says which are not: they may tell where an
+  // image lies.
+  Result<std::vector<model::Attribute>> CommonAttributes() const {
+    NDLFS_TRY(const auto first, stores_->Load(parts_.front().path, "/"));
+    std::vector<model::Attribute> common = first->attributes();
+    std::set<std::string, std::less<>> different;
+    for (size_t i = 1; i < parts_.size(); ++i) {
+      NDLFS_TRY(const auto other, stores_->Load(parts_[i].path, "/"));
+      std::erase_if(common, [&](const model::Attribute& attribute) {
+        const auto* found = model::FindAttribute(other->attributes(), attribute.name);
+        const bool differs = found == nullptr || found->value != attribute.value;
+        if (differs) different.insert(attribute.name);
+        return differs;
+      });
+      for (const model::Attribute& attribute : other->attributes()) {
+        if (model::FindAttribute(common, attribute.name) == nullptr) {
+          different.insert(attribute.name);
+        }
+      }
+    }
+    if (!different.empty()) {
+      Tell(fmt::format("attributes that differ are left out: {}", fmt::join(different, ", ")));
+    }
+    return common;
+  }
+
   Result<void> AddGroup(const std::string& path, model::Group& group, int depth) {
     constexpr int kMostDepth = 64;
     NDLFS_TRY(const auto names, objects_->ListBelow(spec_, path));
@@ -402,6 +433,7 @@ class StackedStores {
     return std::string(StemOf(model::BaseName("/" + part.name)));
   }
 
+  const std::shared_ptr<const PartStores> stores_;
   const std::vector<PartPlace> parts_;
   const std::string dimension_;
   const LargeArrays large_;

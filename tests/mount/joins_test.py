@@ -174,6 +174,16 @@ class JoinTest(harness.SourceTestCase):
         result = subprocess.run([harness.BINARY, "cat", document, "/orog", "--view", "raw"], capture_output=True, check=True)
         self.assertEqual(np.frombuffer(result.stdout).tolist(), [0] * 6 + [5] * 3)
 
+    def test_attributes_of_members_are_kept_where_they_are_the_same(self):
+        files = [self.write_member(f"run{i}.nc", i) for i in range(2)]
+        for i, path in enumerate(files):
+            with netCDF4.Dataset(path, "a") as file:
+                file.title, file.history = "an ensemble", f"run {i}"
+        result = harness.run(harness.BINARY, "join", *files, "--new", "member", "-o", self.path("ensemble.yaml"))
+        self.assertEqual((result.returncode, result.stderr), (0, "attributes that differ are left out: history\n"))
+        with open(self.path("ensemble.yaml"), encoding="utf-8") as file:
+            self.assertEqual(yaml.safe_load(file)["/"]["attributes"], {"title": "an ensemble"})
+
     def test_members_that_are_packed_otherwise_are_stacked_unpacked(self):
         for i in range(2):
             with netCDF4.Dataset(self.path(f"packed{i}.nc"), "w") as file:
