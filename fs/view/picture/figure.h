@@ -23,10 +23,10 @@ constexpr int kThumbnailWidth = 320;
 
 // What these stand for, no other colour of a figure is to be taken for: the page, and where
 // elements are missing, of no category, or cannot be read.
-constexpr Colour kMissingGrey = {0xC4, 0xC4, 0xC4};
-constexpr Colour kBackgroundInk = {0x2A, 0x2C, 0x30};
-constexpr Colour kStripes = {0xB0, 0x30, 0x30};
-constexpr std::array kFigureColours = {kWhite, kMissingGrey, kBackgroundInk, kStripes};
+inline constexpr Colour kMissingGrey = {0xC4, 0xC4, 0xC4};
+inline constexpr Colour kBackgroundInk = {0x2A, 0x2C, 0x30};
+inline constexpr Colour kStripes = {0xB0, 0x30, 0x30};
+inline constexpr std::array kFigureColours = {kWhite, kMissingGrey, kBackgroundInk, kStripes};
 
 // Places along an axis go from 0 to 1, from left to right and from the bottom to the top.
 struct FigureAxis {
