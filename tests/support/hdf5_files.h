@@ -28,7 +28,7 @@ inline std::string RunH5py(const TemporaryDirectory& directory, std::string_view
       "lib.H5Pset_chunk_opts.argtypes = [ctypes.c_int64, ctypes.c_uint]\n"
       "lib.H5Pset_nbit.argtypes = [ctypes.c_int64]\n"
       // HDF5 1.14 writes numbers that leave bits free only if it is told to.
-      "import h5py._hl.files as files\n"
+      "files = sys.modules[h5.File.__module__]\n"
       "make_fapl = files.make_fapl\n"
       "def relaxed(*given, **named):\n"
       "    fapl = make_fapl(*given, **named)\n"
