@@ -80,11 +80,11 @@ bool IsConfirmed(const Format& format, const Source& source, std::string_view pa
   const auto described = format.StoresDescribedBy(path);
   for (const std::string& store : described) {
     const auto found = DetectStore(source, store);
-    if (!found) file.version.reset();
     if (found && *found == nullptr) continue;
     const auto has_data = format.SaysWhereDataAre(*file.store);
-    if (!has_data) file.version.reset();
-    return found && has_data && *has_data;
+    if (has_data && *has_data) return true;
+    if (!found || !has_data) file.version.reset();
+    return false;
   }
   return true;
 }

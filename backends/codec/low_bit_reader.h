@@ -13,7 +13,7 @@
 namespace ndlfs::backends {
 
 // Reads bit fields one after the other, each with its lowest bit first, as pcodec stores them.
-// Behind the end of the bytes are zeros: who reads checks is_past_end() afterwards, once for
+// Behind the end of the bytes are zeros: the caller checks is_past_end() afterwards, once for
 // many fields. Not thread-safe.
 class LowBitReader {
  public:
@@ -28,7 +28,7 @@ class LowBitReader {
   bool is_past_end() const { return position_ > size_ * 8; }
   uint64_t bits_left() const { return is_past_end() ? 0 : size_ * 8 - position_; }
 
-  // Changes position(), unless is_past_end().
+  // May change position().
   void EnsureRoom() {
     if (in_tail_ || is_past_end() || size_ - position_ / 8 >= kRoom + kMargin) return;
     size_ -= position_ / 8;

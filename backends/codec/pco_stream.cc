@@ -100,7 +100,6 @@ struct PcoFloat<uint16_t> {
     return format;
   }
   static uint16_t OfDouble(double value) {
-    if (std::isnan(value)) return 0x7e00;
     // What is out of range becomes infinity.
     const auto code = Format().Encode(value);
     if (code) return static_cast<uint16_t>(*code);
@@ -115,7 +114,8 @@ struct PcoFloat<uint16_t> {
 template <>
 struct PcoFloat<uint8_t> {};  // there are none
 
-// The floats that are integers, in their order: up to those from which on all floats are.
+// The float that `latent` counts: integers in their order, and beyond the precision of the
+// type, where all floats are integers, each float.
 template <typename L>
 L IntegralFloat(L latent) {
   using Float = PcoFloat<L>;
@@ -148,17 +148,18 @@ struct PcoRecipe {
 template <typename L, typename P>
 class PcoLatents {
  public:
-  // `recipe` must outlive the object.
-  explicit PcoLatents(const PcoRecipe<L>& recipe) : recipe_(recipe) {}
+  // `recipe` and `states_left` must outlive the object.
+  PcoLatents(const PcoRecipe<L>& recipe, uint64_t& states_left)
+      : recipe_(recipe), states_left_(states_left) {}
 
   // Reads the end of the metadata, and the beginning of the page of `count` numbers.
   model::Result<void> Begin(LowBitReader& reader, uint64_t count) {
     if (has_lookbacks()) {
-      NDLFS_TRY(lookbacks_, PcoVariable<uint32_t>::Read(reader));
+      NDLFS_TRY(lookbacks_, PcoVariable<uint32_t>::Read(reader, states_left_));
     }
-    NDLFS_TRY(primary_, PcoVariable<P>::Read(reader));
+    NDLFS_TRY(primary_, PcoVariable<P>::Read(reader, states_left_));
     if (recipe_.has_secondary()) {
-      NDLFS_TRY(secondary_, PcoVariable<L>::Read(reader));
+      NDLFS_TRY(secondary_, PcoVariable<L>::Read(reader, states_left_));
     }
     reader.SkipToByte();
     const PcoDelta& delta = recipe_.delta;
@@ -196,6 +197,7 @@ class PcoLatents {
   bool has_lookbacks() const { return recipe_.delta.kind == PcoDelta::Kind::kLookback; }
 
   const PcoRecipe<L>& recipe_;
+  uint64_t& states_left_;
   PcoVariable<uint32_t> lookbacks_;
   PcoVariable<P> primary_;
   PcoVariable<L> secondary_;
@@ -210,13 +212,17 @@ struct PcoVersion {
   bool has_delta_kinds() const { return major >= 3; }
 };
 
-// A chunk of numbers of sizeof(L) bytes. P is the type of its primary latents: L, or that of
-// the numbers of entries in a dictionary.
+// A chunk of numbers of sizeof(L) bytes. Takes the states of its tables off `states_left`.
 template <typename L>
 class PcoChunk {
  public:
-  PcoChunk(LowBitReader& reader, const PcoVersion& version, PcoType type, uint64_t count)
-      : reader_(reader), version_(version), type_(type), count_(count) {}
+  PcoChunk(LowBitReader& reader, const PcoVersion& version, PcoType type, uint64_t count,
+           uint64_t& states_left)
+      : reader_(reader),
+        version_(version),
+        type_(type),
+        count_(count),
+        states_left_(states_left) {}
 
   // Decodes the metadata and the page. `out` has room for all numbers.
   model::Result<void> Decode(std::byte* out) {
@@ -250,6 +256,7 @@ class PcoChunk {
   const PcoVersion version_;
   const PcoType type_;
   const uint64_t count_;
+  uint64_t& states_left_;
   PcoRecipe<L> recipe_;
 };
 
@@ -370,7 +377,7 @@ model::Result<void> PcoChunk<L>::ReadConvolution() {
 template <typename L>
 template <typename P>
 model::Result<void> PcoChunk<L>::DecodeNumbers(std::byte* out) {
-  PcoLatents<L, P> latents(recipe_);
+  PcoLatents<L, P> latents(recipe_, states_left_);
   NDLFS_RETURN_IF_ERROR(latents.Begin(reader_, count_));
   std::array<L, kPcoBatch> numbers;
   for (uint64_t done = 0; done < count_; done += kPcoBatch) {
@@ -439,7 +446,10 @@ void PcoChunk<L>::JoinFloats(std::span<const L> secondary, std::span<L> numbers)
 class PcoFile {
  public:
   PcoFile(ConstByteSpan encoded, std::optional<PcoType> type, ByteSpan decoded)
-      : reader_(encoded), type_(type), decoded_(decoded) {}
+      : reader_(encoded),
+        type_(type),
+        decoded_(decoded),
+        states_left_(kLeastStates + kStatesOfByte * decoded.size()) {}
 
   model::Result<size_t> Decode() {
     NDLFS_RETURN_IF_ERROR(ReadHeader());
@@ -489,19 +499,24 @@ class PcoFile {
     done_ += count * type.size;
     switch (type.size) {
       case 1:
-        return PcoChunk<uint8_t>(reader_, version_, type, count).Decode(out);
+        return PcoChunk<uint8_t>(reader_, version_, type, count, states_left_).Decode(out);
       case 2:
-        return PcoChunk<uint16_t>(reader_, version_, type, count).Decode(out);
+        return PcoChunk<uint16_t>(reader_, version_, type, count, states_left_).Decode(out);
       case 4:
-        return PcoChunk<uint32_t>(reader_, version_, type, count).Decode(out);
+        return PcoChunk<uint32_t>(reader_, version_, type, count, states_left_).Decode(out);
       default:
-        return PcoChunk<uint64_t>(reader_, version_, type, count).Decode(out);
+        return PcoChunk<uint64_t>(reader_, version_, type, count, states_left_).Decode(out);
     }
   }
+
+  // Making tables must not take longer than numbers that are worth it.
+  static constexpr uint64_t kLeastStates = uint64_t{1} << 16;
+  static constexpr uint64_t kStatesOfByte = 64;
 
   LowBitReader reader_;
   const std::optional<PcoType> type_;
   const ByteSpan decoded_;
+  uint64_t states_left_;
   PcoVersion version_;
   size_t done_ = 0;
 };

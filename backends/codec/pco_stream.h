@@ -28,7 +28,7 @@ bool IsPcoType(const PcoType& type);
 // how many bytes that are. Fails with kCorrupt if it has more numbers than `decoded` has room
 // for, or numbers of another type than `type`; nullopt takes what the file has. What follows
 // the end of the file is ignored, as other readers do. Beside `decoded`, it takes memory of at
-// most three times its size and 2 MiB.
+// most six times its size and 2 MiB.
 model::Result<size_t> DecodePco(ConstByteSpan encoded, std::optional<PcoType> type,
                                 ByteSpan decoded);
 

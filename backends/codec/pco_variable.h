@@ -44,8 +44,9 @@ class PcoVariable {
   static constexpr unsigned kBits = std::numeric_limits<L>::digits;
   static constexpr L kMiddle = L{1} << (kBits - 1);
 
-  // Reads the bins, which are in the metadata of a chunk.
-  static model::Result<PcoVariable> Read(LowBitReader& reader);
+  // Reads the bins, which are in the metadata of a chunk. kCorrupt if their table has more than
+  // `states_left` states, off which it is taken.
+  static model::Result<PcoVariable> Read(LowBitReader& reader, uint64_t& states_left);
 
   // Reads the beginning of a page of `count` numbers. `delta` must outlive the page.
   model::Result<void> BeginPage(LowBitReader& reader, const PcoDelta& delta, uint64_t count);
@@ -104,10 +105,15 @@ class PcoVariable {
 // --- Bins ---
 
 template <typename L>
-model::Result<PcoVariable<L>> PcoVariable<L>::Read(LowBitReader& reader) {
+model::Result<PcoVariable<L>> PcoVariable<L>::Read(LowBitReader& reader,
+                                                   uint64_t& states_left) {
   const auto table_log = static_cast<unsigned>(reader.Take(4));
   if (table_log > kMaxTableLog) return model::Corrupt("a table of 2^{} states", table_log);
   NDLFS_TRY(const std::vector<Bin> bins, ReadBins(reader, table_log));
+  const uint64_t states = uint64_t{1} << table_log;
+  if (states > states_left)
+    return model::Corrupt("tables that are too large for so few numbers");
+  states_left -= states;
   PcoVariable variable;
   variable.table_log_ = table_log;
   variable.MakeStates(bins, table_log);
@@ -242,7 +248,6 @@ void PcoVariable<L>::AddOffsets(LowBitReader& reader, std::span<L> out,
                                 const uint8_t* widths) const {
   uint64_t position = reader.position();
   if (has_wide_offsets_) {
-    reader.EnsureRoom();
     for (size_t i = 0; i < out.size(); ++i)
       out[i] = static_cast<L>(out[i] + reader.Take(widths[i]));
     return;

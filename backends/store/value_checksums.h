@@ -7,7 +7,7 @@
 
 namespace ndlfs::backends {
 
-// A store that knows checksums of whole values, which reads of parts cannot compare.
+// A store that knows checksums of whole values. A read of a part of a value cannot compare one.
 // Thread-safe.
 class ValueChecksums {
  public:

@@ -19,6 +19,7 @@
 #include "fs/cli/command.h"
 #include "fs/cli/mount_arguments.h"
 #include "fs/cli/nearest.h"
+#include "fs/cli/shell_quote.h"
 #include "fs/cli/standard_output.h"
 #include "fs/cli/store_argument.h"
 #include "fs/view/view_provider.h"
@@ -38,18 +39,19 @@ struct CatArguments {
   MountOptions options = {};  // those about URLs
 };
 
-// Whether groups have this view, and arrays have not.
-bool IsOfGroupsAlone(std::string_view view) {
-  const auto is_named = [&](const auto* kind) { return ShortName(kind->file_name) == view; };
-  return std::ranges::none_of(ArrayViewKinds(), is_named) &&
-         std::ranges::any_of(GroupViewKinds(), is_named);
-}
-
 // Whether groups have this view, and perhaps arrays, too.
 bool IsOfGroups(std::string_view view) {
   return std::ranges::any_of(GroupViewKinds(), [&](const GroupViewKind* kind) {
     return ShortName(kind->file_name) == view;
   });
+}
+
+// Whether groups have this view, and arrays have not.
+bool IsOfGroupsAlone(std::string_view view) {
+  return IsOfGroups(view) &&
+         std::ranges::none_of(ArrayViewKinds(), [&](const ArrayViewKind* kind) {
+           return ShortName(kind->file_name) == view;
+         });
 }
 
 // The file to write: the one that was asked for, or the first.

@@ -6,25 +6,14 @@
 
 #include <string_view>
 
+#include "fs/cli/shell_quote.h"
+
 namespace ndlfs::fs {
 namespace {
 
 // The mount points of ndlfs, one per line. Anybody chooses their names: no shell may evaluate
 // them, as `compgen -W` does.
 constexpr std::string_view kListMounts = "findmnt -rn -t fuse.ndlfs -o TARGET 2>/dev/null";
-
-// As a word in single quotes: "don't" is 'don'\''t'.
-std::string ShellQuote(std::string_view text) {
-  std::string out = "'";
-  for (const char c : text) {
-    if (c == '\'') {
-      out += "'\\''";
-    } else {
-      out += c;
-    }
-  }
-  return out + "'";
-}
 
 std::string JoinedNames(std::span<const CompletionCommand> commands) {
   std::vector<std::string> names;

@@ -244,53 +244,55 @@ bool IsNoCoordinate(const backends::Node& node) {
   return std::holds_alternative<model::Ndarray>(node.entity);
 }
 
-// Path names of arrays that `counts`, at most one more than `most`: what is next to the top
-// first.
-std::vector<std::string> FindArrays(const OpenedStore& store, size_t most,
-                                    bool (*counts)(const backends::Node&)) {
+struct FoundArrays {
+  std::vector<std::string> paths;
+  bool are_all = true;
+};
+
+// Arrays that `counts` below the group `top`, at most one more than `most`: what is next to the
+// top first.
+FoundArrays FindArrays(const Hierarchy& hierarchy, const std::string& top, size_t most,
+                       bool (*counts)(const backends::Node&)) {
   constexpr size_t kMostLooks = 100;
-  std::vector<std::string> groups = {"/"};
-  std::vector<std::string> arrays;
+  std::vector<std::string> groups = {top};
+  FoundArrays found;
   size_t looks = 0;
   for (size_t i = 0; i < groups.size(); ++i) {
-    const auto names = store.hierarchy->List(groups[i]);
+    const auto names = hierarchy.List(groups[i]);
+    found.are_all = found.are_all && names;
     for (const std::string& name : names ? *names : Names()) {
-      if (arrays.size() > most || ++looks > kMostLooks) break;
+      if (found.paths.size() > most || ++looks > kMostLooks) {
+        found.are_all = false;
+        break;
+      }
       std::string path = model::JoinPath(groups[i], name);
-      if (store.hierarchy->GetLink(path)) continue;
-      const auto node = store.hierarchy->Load(path);
+      if (hierarchy.GetLink(path)) continue;
+      const auto node = hierarchy.Load(path);
+      found.are_all = found.are_all && node;
       if (!node) continue;
       if ((*node)->is_group()) {
         groups.push_back(std::move(path));
       } else if (counts(**node)) {
-        arrays.push_back(std::move(path));
+        found.paths.push_back(std::move(path));
       }
     }
   }
-  return arrays;
+  return found;
 }
 
 }  // namespace
 
-std::string QuotedForShell(std::string_view word) {
-  constexpr std::string_view kPlain = "_./:=@%+,-";
-  const auto is_plain = [&](unsigned char c) {
-    return std::isalnum(c) != 0 || kPlain.find(static_cast<char>(c)) != kPlain.npos;
-  };
-  if (!word.empty() && std::ranges::all_of(word, is_plain)) return std::string(word);
-  std::string quoted = "'";
-  for (const char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return quoted + "'";
-}
-
 std::optional<std::string> OnlyArrayOf(const OpenedStore& store) {
-  std::vector<std::string> arrays = FindArrays(store, 1, &IsNoCoordinate);
-  return arrays.size() == 1 ? std::optional(std::move(arrays.front())) : std::nullopt;
+  const std::string& top = store.object;
+  const FoundArrays found = FindArrays(*store.hierarchy, top, 1, &IsNoCoordinate);
+  if (!found.are_all || found.paths.size() != 1) return std::nullopt;
+  return top == "/" ? found.paths[0] : found.paths[0].substr(top.size());
 }
 
 std::string ArraysOf(const OpenedStore& store) {
   constexpr size_t kMostShown = 8;
-  std::vector<std::string> arrays = FindArrays(store, kMostShown, &IsAnyArray);
+  std::vector<std::string> arrays =
+      FindArrays(*store.hierarchy, "/", kMostShown, &IsAnyArray).paths;
   const bool has_more = arrays.size() > kMostShown;
   if (has_more) arrays.resize(kMostShown);
   for (std::string& array : arrays) array = model::OneLine(array);

@@ -47,11 +47,9 @@ model::Error WithNearestName(const model::Error& error, const OpenedStore& store
 // The path names of the first arrays of a store, for a message: "/lat, /lon and others"; empty
 // where there is none. Looks at some of its objects.
 std::string ArraysOf(const OpenedStore& store);
-// The array of a store that has just one beside coordinates, as far as a few looks show.
+// The path, below `store.object`, of the only array there beside coordinates; nullopt if there
+// are more, or a few looks do not tell.
 std::optional<std::string> OnlyArrayOf(const OpenedStore& store);
-
-// `word` as one word of a command line.
-std::string QuotedForShell(std::string_view word);
 
 // The path name of the object whose folder in a mount is at `folders` below
 // the folder of the store: undoes the escapes of file names.

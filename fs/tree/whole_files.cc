@@ -79,7 +79,9 @@ bool IsOriginal(const backends::Format& format, std::string_view view) {
 // The groups of a store that have arrays, in the order of their path names.
 class GroupWalk {
  public:
-  explicit GroupWalk(const backends::Hierarchy& hierarchy) : hierarchy_(hierarchy) {}
+  // `first_only`: Walk() ends with the first group.
+  GroupWalk(const backends::Hierarchy& hierarchy, bool first_only)
+      : hierarchy_(hierarchy), first_only_(first_only) {}
 
   std::vector<std::string> Walk() {
     const auto root = hierarchy_.Load("/");
@@ -96,7 +98,7 @@ class GroupWalk {
     std::vector<std::string> groups;
     bool has_arrays = false;
     for (const std::string& name : *names) {
-      if (looks_++ == kMostObjects) break;
+      if (looks_++ == kMostObjects || (first_only_ && has_arrays)) break;
       std::string child = model::JoinPath(path, name);
       if (hierarchy_.GetLink(child)) continue;
       const auto node = hierarchy_.Load(child);
@@ -106,10 +108,14 @@ class GroupWalk {
         has_arrays = has_arrays || (node && (*node)->source != nullptr);
     }
     if (has_arrays) found_.push_back(path);
-    for (const std::string& group : groups) Enter(group, level + 1);
+    for (const std::string& group : groups) {
+      if (first_only_ && !found_.empty()) return;
+      Enter(group, level + 1);
+    }
   }
 
   const backends::Hierarchy& hierarchy_;
+  const bool first_only_;
   size_t looks_ = 0;
   std::vector<std::string> found_;
 };
@@ -184,8 +190,9 @@ std::vector<std::string> WholeFiles::ObjectsOf(MountContext& context, const std:
   const auto hierarchy = (*store)->Hierarchy();
   if (!hierarchy) return {};
   // Of a store without any array that can be read, a file would show nothing.
-  std::vector<std::string> objects = GroupWalk(**hierarchy).Walk();
-  if (HoldsSubgroups(context.as) && !objects.empty()) objects = {"/"};
+  const bool is_one = HoldsSubgroups(context.as);
+  std::vector<std::string> objects = GroupWalk(**hierarchy, is_one).Walk();
+  if (is_one && !objects.empty()) objects = {"/"};
   std::erase_if(objects, [&](const std::string& object) {
     const auto entity = (*store)->Get(object);
     return !entity || !MayHaveView(*store, *entity, "data." + context.as) ||

@@ -93,8 +93,8 @@ bool IsUnitOfFits(std::string_view word) {
   });
 }
 
-// Whether all words of "km s-1" or "m/s" are units of the standard. Readers take no unit at all
-// for one of the SI.
+// Whether all words of "km s-1" or "m/s" are units of the standard. A coordinate without units
+// is taken for one in those of the SI.
 bool AreUnitsOfFits(std::string_view text) {
   constexpr std::string_view kBetween = " /.*^()+-0123456789";
   bool has_unit = false;
@@ -127,7 +127,7 @@ struct Fits {
   Geometry geometry;
   std::optional<std::string> blank;
   std::string unit;
-  std::vector<FitsCard> world;  // of the source; else coordinates say it
+  FitsWorld world;  // of the source; coordinates say what it does not
 };
 
 void AddAxis(const Fits& fits, size_t d, const Steps& steps, const NumberText& text,
@@ -162,14 +162,14 @@ std::string Render(const Fits& fits, const AllSteps& steps, const NumberText& te
   }
   if (fits.blank) cards.Add("BLANK", *fits.blank, "the element that stands for no value");
   if (!fits.unit.empty()) cards.AddText("BUNIT", fits.unit);
-  for (const FitsCard& card : fits.world) {
+  for (const FitsCard& card : fits.world.cards) {
     if (card.is_text) {
       cards.AddText(card.keyword, card.value);
     } else {
       cards.Add(card.keyword, card.value, "");
     }
   }
-  for (size_t d = fits.world.empty() ? steps.size() : 0; d-- > 0;) {
+  for (size_t d = fits.world.has_place ? 0 : steps.size(); d-- > 0;) {
     if (steps[d] && !std::isnan(steps[d]->step)) AddAxis(fits, d, *steps[d], text, cards);
   }
   return cards.Finish();
@@ -225,7 +225,7 @@ Result<ViewPtr> MakeFits(const ArrayInput& input) {
                                  .geometry = std::move(geometry),
                                  .blank = BlankOf(input, numbers->number),
                                  .unit = unit == PrintableAscii(unit) ? unit : "",
-                                 .world = WorldCards(input)}));
+                                 .world = WorldOf(input)}));
   segments.push_back(AllOf(std::move(elements), model::ByteOrder::kBig));
   segments.push_back(Zeros{WholeBlocks(numbers->bytes) - numbers->bytes});
   return MakeSegmentedView(std::move(segments));

@@ -111,6 +111,16 @@ class WrittenByOthersTest(harness.SourceTestCase):
                 moved = pixels * steps[::-1] + first[::-1]
                 np.testing.assert_allclose(astropy.wcs.WCS(shown).wcs_pix2world(pixels, 0), world.wcs_pix2world(moved, 0),
                                            rtol=1e-12, err_msg=f"{form} {part}")
+        # Axes without a type, and without a reference pixel; and one that depends on one that is dropped.
+        plain = astropy.io.fits.Header()
+        plain["CRVAL1"], plain["CDELT1"] = 4000.0, 2.0
+        astropy.io.fits.PrimaryHDU(np.arange(40.0), plain).writeto(os.path.join(self.source, "line.fits"))
+        shown = astropy.wcs.WCS(astropy.io.fits.getheader(mounted.join("line.fits/line/data[10:].fits")))
+        self.assertEqual(shown.wcs_pix2world([[0.0]], 0).tolist(), [[4022.0]])
+        own = header.copy()
+        own.update({**forms["cd"], "CD1_3": 0.5})
+        astropy.io.fits.PrimaryHDU(values, own).writeto(os.path.join(self.source, "coupled.fits"))
+        self.assertNotIn("CTYPE1", astropy.io.fits.getheader(mounted.join("coupled.fits/coupled/data[2].fits")))
         shown = astropy.io.fits.getheader(mounted.join("cd.fits/cd/data[2].fits"))
         self.assertEqual((shown["CTYPE1"], shown["CTYPE2"], shown["NAXIS"]), ("RA---TAN", "DEC--TAN", 2))
         self.assertNotIn("CTYPE1", astropy.io.fits.getheader(mounted.join("cd.fits/cd/data[:,2].fits")))

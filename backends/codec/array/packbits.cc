@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "backends/codec/factories.h"
+#include "backends/codec/low_bit_reader.h"
 #include "backends/codec/number_type.h"
 
 namespace ndlfs::backends {
@@ -84,30 +85,6 @@ struct Packing {
   Padding padding = Padding::kNone;
 };
 
-// Reads bit fields of up to 64 bits, the first in the lowest bits. The caller must
-// have checked that there are enough bits.
-class LowBitReader {
- public:
-  explicit LowBitReader(const std::byte* from) : from_(from) {}
-  uint64_t Take(unsigned bits) {
-    uint64_t value = 0;
-    for (unsigned done = 0; done < bits;) {
-      const unsigned offset = position_ % 8;
-      const unsigned step = std::min(bits - done, 8 - offset);
-      const uint64_t part = std::to_integer<uint64_t>(from_[position_ / 8]) >> offset &
-                            ((uint64_t{1} << step) - 1);
-      value |= part << done;
-      done += step;
-      position_ += step;
-    }
-    return value;
-  }
-
- private:
-  const std::byte* from_;
-  uint64_t position_ = 0;
-};
-
 class PackBitsCodec final : public ArrayToBytesCodec {
  public:
   explicit PackBitsCodec(const Packing& packing) : packing_(packing) {}
@@ -129,7 +106,7 @@ class PackBitsCodec final : public ArrayToBytesCodec {
     }
     const uint64_t count = decoded.size() / packing_.size;
     NDLFS_TRY(encoded, TakePadding(encoded, count));
-    LowBitReader reader(encoded.data());
+    LowBitReader reader(encoded);
     for (uint64_t i = 0; i < count; ++i) {
       const uint64_t value = Extend(reader.Take(packing_.bits) << packing_.first_bit);
       std::memcpy(decoded.data() + i * packing_.size, &value, packing_.size);

@@ -211,24 +211,34 @@ Result<std::vector<Axis>> AxesOf(const EnviHeader& header) {
   return BadInput("interleave: {}", model::Quote(header["interleave"]));
 }
 
-// Adds the number of a list with one for each band as an attribute. Where the bands differ no
-// attribute can say so, which becomes a note.
-void AddFactor(const EnviHeader& header, std::string_view field, std::string_view attribute,
-               double neutral, DescribedArray& array) {
+// The one number that a field has for all bands, in braces or without. Where it has not just
+// one, no attribute can say it, and `array` gets a note.
+std::optional<double> FactorOfBands(const EnviHeader& header, std::string_view field,
+                                    double neutral, DescribedArray& array) {
+  const std::string_view text = header[field];
+  if (text.empty()) return neutral;
+  auto items = ItemsOf(text);
+  if (!text.starts_with('{')) items = {text};
+  const uint64_t bands = ParseCount(header["bands"]).value_or(1);
   std::optional<double> factor;
-  for (const std::string_view item : ItemsOf(header[field])) {
+  bool is_one = items.size() == 1 || items.size() == bands;
+  for (const std::string_view item : items) {
     const auto number = ParseReal(item);
-    if (!number || !std::isfinite(*number) || (factor && *factor != *number)) {
-      array.notes.push_back(
-          fmt::format("{}: {} for the bands: it is not applied", field,
-                      number ? "different numbers" : "something else than numbers"));
-      return;
-    }
+    is_one = is_one && number && std::isfinite(*number) && (!factor || *factor == *number);
     factor = number;
   }
-  if (factor && *factor != neutral) {
-    array.attributes.push_back(RealAttribute(std::string(attribute), *factor));
-  }
+  if (is_one && factor) return factor;
+  array.notes.push_back(
+      fmt::format("{}: not one number for all bands: gain and offset are not applied", field));
+  return std::nullopt;
+}
+
+void AddFactors(const EnviHeader& header, DescribedArray& array) {
+  const auto gain = FactorOfBands(header, "data gain values", 1, array);
+  const auto offset = FactorOfBands(header, "data offset values", 0, array);
+  if (!gain || !offset) return;
+  if (*gain != 1) array.attributes.push_back(RealAttribute("scale_factor", *gain));
+  if (*offset != 0) array.attributes.push_back(RealAttribute("add_offset", *offset));
 }
 
 // The code of a UTM zone on WGS 84: "{UTM, 1, 1, x, y, dx, dy, 33, South, WGS-84}". Other
@@ -242,6 +252,11 @@ std::optional<std::string> CodeOfUtm(const EnviHeader& header) {
   const bool is_north = EqualsIgnoringCase(items[kZone + 1], "North");
   if (!zone || *zone < 1 || *zone > 60 || is_south == is_north) return std::nullopt;
   if (!EqualsIgnoringCase(items[kZone + 2], "WGS-84")) return std::nullopt;
+  for (const std::string_view item : items) {
+    const bool are_others =
+        StartsIgnoringCase(item, "units") && !EqualsIgnoringCase(item, "units=Meters");
+    if (are_others) return std::nullopt;
+  }
   return fmt::format("EPSG:{}", (is_south ? 32700 : 32600) + *zone);
 }
 
@@ -267,8 +282,7 @@ Result<DescribedArray> DescribeArray(const EnviHeader& header, std::string name)
   } else if (const auto real = ParseReal(header["data ignore value"])) {
     array.fill = model::Value(*real);
   }
-  AddFactor(header, "data gain values", "scale_factor", 1, array);
-  AddFactor(header, "data offset values", "add_offset", 0, array);
+  AddFactors(header, array);
   AddReferenceSystem(header, array);
   return array;
 }

@@ -524,6 +524,8 @@ class NdlFormatImpl final : public Format {
   }
   bool describes_others() const override { return true; }
   model::Result<bool> SaysWhereDataAre(const Store& file) const override {
+    NDLFS_TRY(const auto stamp, file.Stat(""));
+    if (!stamp || stamp->size > kMaxBytesToLookAt) return false;
     NDLFS_TRY(const auto text, file.Get("", kMaxBytesToLookAt));
     if (!text) return false;
     return IsDocumentWithSources(AsText(text->bytes.span()));

@@ -162,7 +162,10 @@ Result<std::shared_ptr<const Node>> WithUnits(const PartStores& stores, const st
       dimcoord != nullptr ? *dimcoord : std::get<model::Ndarray>(with_units->entity);
   for (const std::string_view attribute : {"units", "calendar"}) {
     const auto* found = model::FindAttribute(attributes, attribute);
-    if (found != nullptr) ndarray.attributes.push_back(*found);
+    if (found == nullptr) continue;
+    std::erase_if(ndarray.attributes,
+                  [&](const model::Attribute& given) { return given.name == attribute; });
+    ndarray.attributes.push_back(*found);
   }
   return with_units;
 }

@@ -21,8 +21,8 @@ constexpr int kFigureWidth = 1200;
 constexpr int kFigureHeight = 800;
 constexpr int kThumbnailWidth = 320;
 
-// What these stand for, no other colour of a figure is to be taken for: the page, and where
-// elements are missing, of no category, or cannot be read.
+// The page, and elements that are missing, of no category, or cannot be read. No other colour
+// of a figure may become one of these.
 inline constexpr Colour kMissingGrey = {0xC4, 0xC4, 0xC4};
 inline constexpr Colour kBackgroundInk = {0x2A, 0x2C, 0x30};
 inline constexpr Colour kStripes = {0xB0, 0x30, 0x30};

@@ -44,7 +44,7 @@ class Counts {
   uint32_t KeyOf(Colour colour) const {
     constexpr uint32_t kWhole = uint32_t{1} << 24;
     const uint32_t code = CodeOf(colour);
-    return std::ranges::count(kept_, code) != 0 ? code | kWhole : code & mask_;
+    return IsKept(colour) ? code | kWhole : code & mask_;
   }
 
   void Count(const Canvas& canvas, int dropped_bits) {
@@ -158,7 +158,7 @@ Indexed IndexedOf(const Canvas& canvas, const Counts& counts,
 }  // namespace
 
 Indexed AsIndexed(const Canvas& canvas, size_t most, std::span<const Colour> kept) {
-  Counts counts(canvas, kept);
+  Counts counts(canvas, kept.first(std::min(kept.size(), most / 2)));
   const std::vector<Counted>& counted = counts.counted();
   std::vector<std::pair<Colour, std::vector<uint32_t>>> palette;
   std::vector<uint32_t> others;

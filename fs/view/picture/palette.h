@@ -17,8 +17,9 @@ struct Indexed {
 };
 
 // With at most `most` colours, 2 to 256. A picture that has no more keeps all of them; of
-// others, each colour becomes the most frequent one of those that are like it. Those of `kept`
-// stay as they are, and no other colour becomes one of them; they are fewer than `most`.
+// others, each colour becomes the most frequent one of those that are like it. The
+// first colours of `kept`, at most half of `most`, stay as they are, and no other colour
+// becomes one of them.
 Indexed AsIndexed(const Canvas& canvas, size_t most, std::span<const Colour> kept = {});
 
 }  // namespace ndlfs::fs::picture

@@ -122,6 +122,20 @@ TEST(PcodecTest, MetadataThatCannotBeAreRefused) {
   EXPECT_THAT(ChunkFailure("00100000000000f801"), HasSubstr("offsets of 63 bits"));
 }
 
+// Each of these chunks of one number takes as long as a chunk of thousands.
+TEST(PcodecTest, ManyTablesForFewNumbersAreRefused) {
+  const auto chunks = [](size_t count) {
+    std::string hex = "70636f210300000401";
+    for (size_t i = 0; i < count; ++i) hex += "0a000000001e00f8ff010000000000000000";
+    return FromHex(hex + "00");
+  };
+  EXPECT_THAT(FailureOf(DecodePcodec(chunks(20).span(), kUint8, 20), ErrorCode::kCorrupt),
+              HasSubstr("tables that are too large for so few numbers"));
+  const auto few = DecodePcodec(chunks(4).span(), kUint8, 4);
+  ASSERT_TRUE(few) << few.error().message();
+  EXPECT_EQ(*few, "00000000");
+}
+
 TEST(PcodecTest, MoreNumbersThanTheArrayHasAreRefusedBeforeTheyAreDecoded) {
   EXPECT_THAT(PcodecFailure("70636f21030000040103ffffff00", kInt32, 4),
               HasSubstr("more than 16 bytes"));

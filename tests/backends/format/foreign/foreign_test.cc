@@ -325,6 +325,8 @@ TEST_F(EnviTest, GainAndOffsetAreAFactorAndASummand) {
   EXPECT_EQ(files_.AttributeOf("a.hdr", "a", "scale_factor"), model::Value(0.5));
   files_.Put("a.hdr", two + "data gain values = {0.5, 2}\n");
   EXPECT_TRUE(files_.AttributeOf("a.hdr", "a", "scale_factor").is_null()) << "which one?";
+  files_.Put("a.hdr", two + "data gain values = {0.5, 2}\ndata offset values = {5, 5}\n");
+  EXPECT_TRUE(files_.AttributeOf("a.hdr", "a", "add_offset").is_null()) << "without its gain";
 }
 
 TEST_F(EnviTest, IgnoredValueIsTheFillValue) {
