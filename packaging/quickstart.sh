@@ -114,11 +114,15 @@ is_built() {
   [ -x "$top/build/release/ndlfs" ] && [ -f "$top/build/release/build.ninja" ]
 }
 
+packages() {
+  [ ${#missing[@]} -eq 1 ] && echo "1 package" || echo "${#missing[@]} packages"
+}
+
 say_plan() {
   local minutes=$(((build_minutes + jobs - 1) / jobs)) total=0
   echo "quickstart.sh will"
   if [ ${#missing[@]} -gt 0 ]; then
-    echo "  - install ${#missing[@]} packages that are missing, with apt-get (about a minute)"
+    echo "  - install $(packages) that $([ ${#missing[@]} -eq 1 ] && echo is || echo are) missing, with apt-get (about a minute)"
     total=1
   fi
   if [ ${#changed[@]} -gt 0 ]; then
@@ -184,9 +188,9 @@ unpack() {
 
 install_program() {
   if [ ${#missing[@]} -gt 0 ] && [ -n "$package" ]; then
-    step "installing ${#missing[@]} packages" install_packages "${missing[@]}"
+    step "installing $(packages)" install_packages "${missing[@]}"
   elif [ ${#missing[@]} -gt 0 ]; then
-    step "installing ${#missing[@]} packages" "$top/packaging/install-deps.sh" program
+    step "installing $(packages)" "$top/packaging/install-deps.sh" program
   fi
   case $package in
     '') build ;;

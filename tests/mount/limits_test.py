@@ -339,6 +339,42 @@ class BombTest(harness.TestCase):
         self.assertIn("is not shown", harness.read(mounted.path, "h.h5/error.txt").decode())
         self.assertIn("units: K", harness.read(mounted.path, "h.h5/x/.ndl.yaml").decode())
 
+    def test_headers_of_other_programs(self):
+        raw = bytes(16)
+        fits = [f"{card:<80}" for card in ("SIMPLE  = T", "BITPIX  = 8", "NAXIS   = 1", "NAXIS1  = 16")]
+        fits += [f"{f'K{number:07}= {number}':<80}" for number in range(60_000)] + [f"{'END':<80}"]
+        harness.write(f"{self.source}/f.fits", "".join(fits).ljust(-(-len(fits) * 80 // 2880) * 2880).encode() + raw.ljust(2880, b"\0"))
+        pairs = "".join(f"k{number}:={number}\n" for number in range(100_000))
+        harness.write(f"{self.source}/n.nrrd", ("NRRD0004\ntype: uchar\ndimension: 1\nsizes: 16\nencoding: raw\n" + pairs + "\n").encode() + raw)
+        lines = "".join(f"K{number} = {number}\n" for number in range(60_000))
+        harness.write(f"{self.source}/m.mhd", "ObjectType = Image\nNDims = 1\nDimSize = 16\n" + lines
+                      + "ElementType = MET_UCHAR\nElementDataFile = m.raw\n")
+        harness.write(f"{self.source}/m.raw", raw)
+        harness.write(f"{self.source}/e.hdr", "ENVI\nsamples = 16\nlines = 1\nbands = 1\ndata type = 1\nband names = {"
+                      + "x," * 300_000 + "x}\n")
+        harness.write(f"{self.source}/e", raw)
+        levels = "\n".join(str(number) for number in range(100_000))
+        harness.write(f"{self.source}/g.ctl", f"DSET ^e\nUNDEF -1\nXDEF 4 LINEAR 0 1\nYDEF 1 LINEAR 0 1\nZDEF 100000 LEVELS {levels}\n"
+                      "TDEF 1 LINEAR 00Z01JAN2000 1DY\nVARS 1\nv 0 99 v\nENDVARS\n")
+        nifti = bytearray(352)
+        struct.pack_into("<i", nifti, 0, 348)
+        struct.pack_into("<8h2h", nifti, 40, 1, 16, 1, 1, 1, 1, 1, 1, 0, 0)
+        struct.pack_into("<2h", nifti, 70, 2, 8)
+        struct.pack_into("<f", nifti, 108, 352 + (8 << 20))
+        nifti[344:352] = b"n+1\0\1\0\0\0"
+        harness.write(f"{self.source}/i.nii", bytes(nifti) + struct.pack("<ii", 8 << 20, 6) + bytes((8 << 20) - 8) + raw)
+        fields = "[" + ", ".join(f"('f{number}', '|u1')" for number in range(40_000)) + "]"
+        header = f"{{'descr': {fields}, 'fortran_order': False, 'shape': (1,), }}\n".encode()
+        harness.write(f"{self.source}/p.npy", b"\x93NUMPY\2\0" + struct.pack("<I", len(header)) + header + bytes(40_000))
+        references = {".zgroup": '{"zarr_format": 2}', **{f"a/{number}": "x" for number in range(30_000)}}
+        harness.write(f"{self.source}/k.json", json.dumps({"version": 1, "refs": references}))
+        stores = ["f.fits", "n.nrrd", "m.mhd", "e.hdr", "g.ctl", "i.nii", "p.npy", "k.json"]
+        mounted = self.read_all(stores * 4, ".ndl.yaml", "error.txt")
+        for store in ("e.hdr", "g.ctl", "i.nii", "k.json"):
+            self.assertNotIn("error.txt", os.listdir(mounted.join(store)), store)
+        for store in ("f.fits", "n.nrrd", "m.mhd", "p.npy"):
+            self.assertIn("more than", harness.read(mounted.path, store, "error.txt").decode(), store)
+
     def test_documents(self):
         harness.write(f"{self.source}/arrays.ndl.yaml", "/:\n  ndarrays:\n" + "".join(
             f"    a{number}: {{shape: [1], type: int32, value: [1]}}\n" for number in range(30_000)))

@@ -99,6 +99,16 @@ model::Attribute IntegerAttribute(std::string name, int64_t number) {
   return {CleanName(name), model::Datatype::Integer(is_short ? 4 : 8, true), {}, number, {}};
 }
 
+Result<void> AddFieldAttribute(std::string_view name, std::string_view value,
+                               std::vector<model::Attribute>& attributes) {
+  constexpr size_t kMostFields = 10'000;
+  if (attributes.size() >= kMostFields) {
+    return model::Limit("a header of more than {} fields", kMostFields);
+  }
+  attributes.push_back(TextAttribute(std::string(name), value));
+  return {};
+}
+
 bool Coordinates::operator==(const Coordinates& other) const {
   if (first != other.first || step != other.step || attributes != other.attributes)
     return false;

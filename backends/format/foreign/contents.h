@@ -26,6 +26,11 @@ model::Attribute RealAttribute(std::string name, double number);
 model::Attribute RealsAttribute(std::string name, const std::vector<double>& numbers);
 model::Attribute IntegerAttribute(std::string name, int64_t number);
 
+// Adds the attribute of a field of a header. kLimit for more fields than any program writes:
+// they would take hundreds of times the memory of the text.
+model::Result<void> AddFieldAttribute(std::string_view name, std::string_view value,
+                                      std::vector<model::Attribute>& attributes);
+
 // The coordinates along a dimension, which are float64.
 struct Coordinates {
   double first = 0;  // first, first + step, first + 2 step ...

@@ -78,7 +78,7 @@ Result<EnviHeader> ParseEnviHeader(std::string_view text) {
     const std::string_view name = Trim(line->substr(0, equals));
     const std::string value = TakeValue(line->substr(equals + 1), text);
     NDLFS_RETURN_IF_ERROR(AddField(kEnviFields, name, value, header.fields));
-    header.attributes.push_back(TextAttribute(std::string(name), value));
+    NDLFS_RETURN_IF_ERROR(AddFieldAttribute(name, value, header.attributes));
   }
   return header;
 }

@@ -12,8 +12,8 @@ namespace {
 
 using model::Result;
 
-constexpr uint64_t kMaxHeader = 2000 * kFitsBlock;
-constexpr size_t kMostKept = 1000;  // keywords that contradict each other
+constexpr uint64_t kMaxHeader = 600 * kFitsBlock;  // 21,600 cards
+constexpr size_t kMostKept = 1000;                 // keywords that contradict each other
 
 // The text behind a quote, in which two quotes are one. `end` is behind the last quote.
 std::string Unquote(std::string_view text, size_t& end) {

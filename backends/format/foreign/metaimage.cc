@@ -84,7 +84,7 @@ Result<MetaHeader> ParseMetaHeader(std::string_view text) {
     const std::string_view name = Trim(line->substr(0, equals));
     const std::string_view value = Trim(line->substr(equals + 1));
     NDLFS_RETURN_IF_ERROR(AddField(kMetaFields, name, value, header.fields));
-    header.attributes.push_back(TextAttribute(std::string(name), value));
+    NDLFS_RETURN_IF_ERROR(AddFieldAttribute(name, value, header.attributes));
     if (name != "ElementDataFile") continue;
     header.bytes = text.size() - rest.size();
     if (!StartsIgnoringCase(value, "LIST")) return header;

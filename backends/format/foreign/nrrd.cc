@@ -60,7 +60,7 @@ Result<void> AddLine(std::string_view line, NrrdHeader& header) {
   const std::string_view name = Trim(line.substr(0, colon));
   const bool is_key = line.substr(colon).starts_with(":=");
   const std::string_view value = Trim(line.substr(colon + (is_key ? 2 : 1)));
-  header.attributes.push_back(TextAttribute(std::string(name), value));
+  NDLFS_RETURN_IF_ERROR(AddFieldAttribute(name, value, header.attributes));
   if (is_key) return {};
   const bool is_centers = EqualsIgnoringCase(name, "centerings");
   return AddField(kNrrdFields, is_centers ? "centers" : name, value, header.fields);
