@@ -26,9 +26,16 @@ uint64_t CountParts(const ArrayReader& reader, bool in_pieces) {
   return bytes / kCheckedBytes + (bytes % kCheckedBytes != 0);
 }
 
-// The checksums of the store that the elements lie in; null if it has none.
-const backends::ValueChecksums* ChecksumsOf(const std::optional<ContiguousRange>& range) {
-  return range ? dynamic_cast<const backends::ValueChecksums*>(range->store.get()) : nullptr;
+const backends::ValueChecksums* ChecksumsOf(const backends::Store* store) {
+  return dynamic_cast<const backends::ValueChecksums*>(store);
+}
+
+// Where the elements lie, if the store there has a checksum of them.
+std::optional<ContiguousRange> FindSummed(const ArrayReader& reader) {
+  if (reader.has_chunks() || reader.element_count() == 0) return std::nullopt;
+  auto range = reader.source().contiguous();
+  if (!range || ChecksumsOf(range->store.get()) == nullptr) return std::nullopt;
+  return range;
 }
 
 }  // namespace
@@ -36,25 +43,23 @@ const backends::ValueChecksums* ChecksumsOf(const std::optional<ContiguousRange>
 ArrayCheck::ArrayCheck(std::shared_ptr<const backends::ArraySource> source, ChunkCache& cache)
     : reader_(std::move(source), cache),
       in_pieces_(!reader_.has_chunks()),
-      has_checksum_(in_pieces_ && reader_.element_count() != 0 &&
-                    ChecksumsOf(reader_.source().contiguous()) != nullptr),
-      part_count_(CountParts(reader_, in_pieces_) + (has_checksum_ ? 1 : 0)),
+      summed_(FindSummed(reader_)),
+      part_count_(CountParts(reader_, in_pieces_) + (summed_ ? 1 : 0)),
       part_cost_(kLeastCost) {
   if (part_count_ != 0) part_cost_ = std::max(kLeastCost, reader_.byte_size() / part_count_);
 }
 
 Result<ArrayCheck::Part> ArrayCheck::Run(uint64_t part) const {
-  if (has_checksum_ && part + 1 == part_count_) return RunChecksum();
+  if (summed_ && part + 1 == part_count_) return RunChecksum();
   if (in_pieces_) return RunPiece(part);
   NDLFS_TRY(const ChunkCache::Handle chunk, reader_.Load(part));
   return Part{.bytes = chunk->size(), .absent = chunk->empty()};
 }
 
 Result<ArrayCheck::Part> ArrayCheck::RunChecksum() const {
-  const auto range = reader_.source().contiguous();
-  const auto* const checksums = ChecksumsOf(range);
-  if (checksums == nullptr) return Part{};
-  NDLFS_RETURN_IF_ERROR(checksums->VerifyValue(range->key), range->store->Describe(range->key));
+  const auto* const checksums = ChecksumsOf(summed_->store.get());
+  NDLFS_RETURN_IF_ERROR(checksums->VerifyValue(summed_->key),
+                        summed_->store->Describe(summed_->key));
   return Part{};
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 #include "backends/format/array_source.h"
 #include "cache/array_reader.h"
@@ -39,7 +40,8 @@ class ArrayCheck {
 
   const ArrayReader reader_;
   const bool in_pieces_;
-  const bool has_checksum_;  // which is the last part
+  // Where the elements lie, if that has a checksum, which is the last part.
+  const std::optional<backends::ContiguousRange> summed_;
   uint64_t part_count_;
   uint64_t part_cost_;
 };

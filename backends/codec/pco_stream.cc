@@ -9,11 +9,9 @@
 #include <limits>
 #include <span>
 #include <string_view>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
-#include "backends/codec/little_endian.h"
 #include "backends/codec/low_bit_reader.h"
 #include "backends/codec/pco_variable.h"
 #include "model/float_format.h"
@@ -67,31 +65,24 @@ L OrderedFloat(L bits) {
   return bits & kPcoMiddle<L> ? static_cast<L>(~bits) : bits ^ kPcoMiddle<L>;
 }
 
+// Floats that the machine has, as their bits.
+template <typename L, typename F>
+struct NativePcoFloat {
+  static constexpr unsigned kMantissaBits = std::numeric_limits<F>::digits - 1;
+  static double ToDouble(L bits) { return std::bit_cast<F>(bits); }
+  static L OfInteger(L n) { return std::bit_cast<L>(static_cast<F>(n)); }
+  static L Product(L a, L b) {
+    return std::bit_cast<L>(std::bit_cast<F>(a) * std::bit_cast<F>(b));
+  }
+};
+
 // Floats of sizeof(L) bytes. Products of float16 are exact in double, and rounded once.
 template <typename L>
 struct PcoFloat;
 template <>
-struct PcoFloat<uint32_t> {
-  static constexpr unsigned kMantissaBits = 23;
-  static double ToDouble(uint32_t bits) { return std::bit_cast<float>(bits); }
-  static uint32_t OfInteger(uint32_t n) {
-    return std::bit_cast<uint32_t>(static_cast<float>(n));
-  }
-  static uint32_t Product(uint32_t a, uint32_t b) {
-    return std::bit_cast<uint32_t>(std::bit_cast<float>(a) * std::bit_cast<float>(b));
-  }
-};
+struct PcoFloat<uint32_t> : NativePcoFloat<uint32_t, float> {};
 template <>
-struct PcoFloat<uint64_t> {
-  static constexpr unsigned kMantissaBits = 52;
-  static double ToDouble(uint64_t bits) { return std::bit_cast<double>(bits); }
-  static uint64_t OfInteger(uint64_t n) {
-    return std::bit_cast<uint64_t>(static_cast<double>(n));
-  }
-  static uint64_t Product(uint64_t a, uint64_t b) {
-    return std::bit_cast<uint64_t>(std::bit_cast<double>(a) * std::bit_cast<double>(b));
-  }
-};
+struct PcoFloat<uint64_t> : NativePcoFloat<uint64_t, double> {};
 template <>
 struct PcoFloat<uint16_t> {
   static constexpr unsigned kMantissaBits = 10;

@@ -39,19 +39,18 @@ struct CatArguments {
   MountOptions options = {};  // those about URLs
 };
 
-// Whether groups have this view, and perhaps arrays, too.
-bool IsOfGroups(std::string_view view) {
-  return std::ranges::any_of(GroupViewKinds(), [&](const GroupViewKind* kind) {
-    return ShortName(kind->file_name) == view;
-  });
+// Whether one of these kinds has this short name.
+bool HasView(const auto& kinds, std::string_view view) {
+  return std::ranges::any_of(
+      kinds, [&](const auto* kind) { return ShortName(kind->file_name) == view; });
 }
+
+// Whether groups have this view, and perhaps arrays, too.
+bool IsOfGroups(std::string_view view) { return HasView(GroupViewKinds(), view); }
 
 // Whether groups have this view, and arrays have not.
 bool IsOfGroupsAlone(std::string_view view) {
-  return IsOfGroups(view) &&
-         std::ranges::none_of(ArrayViewKinds(), [&](const ArrayViewKind* kind) {
-           return ShortName(kind->file_name) == view;
-         });
+  return IsOfGroups(view) && !HasView(ArrayViewKinds(), view);
 }
 
 // The file to write: the one that was asked for, or the first.

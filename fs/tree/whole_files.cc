@@ -176,29 +176,24 @@ bool WholeFiles::HasFailed(MountContext& context, const Object& object) {
   return false;
 }
 
-bool WholeFiles::HasFailure(const std::string& path) {
-  const model::MutexLock lock(mutex_);
-  const auto first = failed_.lower_bound({path, ""});
-  return first != failed_.end() && first->first == path;
-}
-
-std::vector<std::string> WholeFiles::ObjectsOf(MountContext& context, const std::string& path) {
-  const auto status = context.source->Stat(path, Follow::kNo);
-  if (!status || !*status) return {};
-  const auto store = context.catalog.Find(path, **status);
-  if (!store || !*store) return {};
+void WholeFiles::FindObjects(MountContext& context, NamedStore& named) {
+  const auto status = context.source->Stat(named.path, Follow::kNo);
+  if (!status || !*status) return;
+  const auto store = context.catalog.Find(named.path, **status);
+  if (!store || !*store) return;
   const auto hierarchy = (*store)->Hierarchy();
-  if (!hierarchy) return {};
+  if (!hierarchy) return;
   // Of a store without any array that can be read, a file would show nothing.
   const bool is_one = HoldsSubgroups(context.as);
-  std::vector<std::string> objects = GroupWalk(**hierarchy, is_one).Walk();
-  if (is_one && !objects.empty()) objects = {"/"};
-  std::erase_if(objects, [&](const std::string& object) {
+  named.objects = GroupWalk(**hierarchy, is_one).Walk();
+  if (is_one && !named.objects.empty()) named.objects = {"/"};
+  std::erase_if(named.objects, [&](const std::string& object) {
     const auto entity = (*store)->Get(object);
-    return !entity || !MayHaveView(*store, *entity, "data." + context.as) ||
-           HasFailed(context, {path, object});
+    if (!entity || !MayHaveView(*store, *entity, "data." + context.as)) return true;
+    const bool has_failed = HasFailed(context, {named.path, object});
+    named.stays_folder = named.stays_folder || has_failed;
+    return has_failed;
   });
-  return objects;
 }
 
 void WholeFiles::AddStore(MountContext& context, std::string name,
@@ -217,8 +212,11 @@ void WholeFiles::AddStore(MountContext& context, std::string name,
     const auto look = context.services.detect(path, /*is_directory=*/false);
     store.is_original = look.format != nullptr && IsOriginal(*look.format, context.as);
   }
-  store.objects = store.is_original ? std::vector<std::string>{"/"} : ObjectsOf(context, path);
-  store.stays_folder = !store.is_original && HasFailure(path);
+  if (store.is_original) {
+    store.objects = {"/"};
+  } else {
+    FindObjects(context, store);
+  }
   if (store.objects.empty()) {
     taken.insert(std::move(store.name));
   } else {

@@ -81,11 +81,9 @@ class WholeFiles {
   template <typename Look>
   model::Result<NamesPtr> Remember(const MountContext& context, const std::string& path,
                                    const Look& look) EXCLUDES(mutex_);
-  std::vector<std::string> ObjectsOf(MountContext& context, const std::string& path)
-      EXCLUDES(mutex_);
+  // Fills in `objects`, and `stays_folder`.
+  void FindObjects(MountContext& context, NamedStore& store) EXCLUDES(mutex_);
   bool HasFailed(MountContext& context, const Object& object) EXCLUDES(mutex_);
-  // Whether a file of the store could not be made.
-  bool HasFailure(const std::string& path) EXCLUDES(mutex_);
   void AddStore(MountContext& context, std::string name, const std::string& path_of_entry,
                 std::vector<NamedStore>& stores, std::set<std::string, std::less<>>& taken);
 

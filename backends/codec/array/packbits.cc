@@ -4,7 +4,6 @@
 // first one in the highest bit, after a byte with the number of unused bits in the
 // last byte. That of Zarr v3 stores a range of the bits of each number, the first
 // number in the lowest bits.
-#include <algorithm>
 #include <cstring>
 
 #include "backends/codec/factories.h"

@@ -58,24 +58,16 @@ void NoteStored(model::DimCoord& dimcoord, const std::vector<uint64_t>& extent) 
   if (!dimcoord.size() && !dimcoord.storage.size) dimcoord.storage.size = extent.front();
 }
 
-bool HasValues(const model::Group& group) {
-  const auto has_value = [](const model::Ndarray& array) {
-    return array.value.has_value() || array.source;
-  };
-  return group.source ||
-         std::any_of(group.dimcoords.begin(), group.dimcoords.end(), has_value) ||
-         std::any_of(group.ndarrays.begin(), group.ndarrays.end(), has_value) ||
-         std::any_of(group.groups.begin(), group.groups.end(), HasValues);
+// Whether the group or one below says where its arrays are, or has an array that `counts`.
+bool HasArray(const model::Group& group, bool (*counts)(const model::Ndarray&)) {
+  const auto has_array = [&](const model::Group& below) { return HasArray(below, counts); };
+  return group.source || std::ranges::any_of(group.dimcoords, counts) ||
+         std::ranges::any_of(group.ndarrays, counts) ||
+         std::ranges::any_of(group.groups, has_array);
 }
 
-bool HasSources(const model::Group& group) {
-  const auto has_source = [](const model::Ndarray& array) {
-    return static_cast<bool>(array.source);
-  };
-  return group.source || std::ranges::any_of(group.dimcoords, has_source) ||
-         std::ranges::any_of(group.ndarrays, has_source) ||
-         std::ranges::any_of(group.groups, HasSources);
-}
+bool HasSource(const model::Ndarray& array) { return static_cast<bool>(array.source); }
+bool HasData(const model::Ndarray& array) { return array.value.has_value() || array.source; }
 
 bool MentionsSource(std::string_view text) { return text.find("x-source") != text.npos; }
 
@@ -179,18 +171,22 @@ Result<const Document::Object*> Document::Find(std::string_view path) const {
   return object;
 }
 
-Result<bool> IsDocumentWithSources(std::string_view text) {
-  if (!MentionsSource(text)) return false;
+namespace {
+
+Result<bool> IsDocumentWith(std::string_view text, bool (*counts)(const model::Ndarray&)) {
   NDLFS_TRY(const auto turn, TakeTurn(text.size()));
   const auto parsed = model::ReadNdl(text, "", kLimits);
-  return parsed.file && HasSources(parsed.file->root);
+  return parsed.file && HasArray(parsed.file->root, counts);
+}
+
+}  // namespace
+
+Result<bool> IsDocumentWithSources(std::string_view text) {
+  return MentionsSource(text) ? IsDocumentWith(text, &HasSource) : false;
 }
 
 Result<bool> IsDocumentWithValues(std::string_view text) {
-  if (!MentionsValue(text)) return false;
-  NDLFS_TRY(const auto turn, TakeTurn(text.size()));
-  const auto parsed = model::ReadNdl(text, "", kLimits);
-  return parsed.file && HasValues(parsed.file->root);
+  return MentionsValue(text) ? IsDocumentWith(text, &HasData) : false;
 }
 
 }  // namespace ndlfs::backends::ndl

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "backends/format/ndl/array_of.h"
 #include "backends/format/ndl/document.h"
 #include "backends/format/ndl/part_stores.h"
 #include "backends/format/ndl/sourced_objects.h"
@@ -86,9 +87,9 @@ class Verdicts {
     return found != nullptr ? std::optional(*found) : std::nullopt;
   }
 
-  void Keep(const Generation& generation, bool is_store) {
+  void Keep(const Generation& generation, bool found) {
     const model::MutexLock lock(mutex_);
-    known_.Put(generation, is_store);
+    known_.Put(generation, found);
   }
 
  private:
@@ -100,18 +101,18 @@ class Verdicts {
   model::BoundedMap<Generation, bool, Hash> known_ GUARDED_BY(mutex_){kMost};
 };
 
-// Whether there is a document with values in `file`. An error where the file cannot
-// be read at this moment.
-Result<bool> HoldsDocumentWithValues(const Store& file) {
-  static Verdicts verdicts;
+// Whether there is a document in `file` that `is_one`; `verdicts` are of that question. An
+// error where the file cannot be read at this moment.
+Result<bool> HoldsDocument(const Store& file, Verdicts& verdicts,
+                           Result<bool> (*is_one)(std::string_view text)) {
   NDLFS_TRY(const auto stamp, file.Stat(""));
   if (!stamp || stamp->size > kMaxBytesToLookAt) return false;
   if (const auto known = verdicts.Find(stamp->generation)) return *known;
   NDLFS_TRY(const auto text, file.Get("", kMaxBytesToLookAt));
   if (!text) return false;
-  NDLFS_TRY(const bool is_store, IsDocumentWithValues(AsText(text->bytes.span())));
-  verdicts.Keep(text->info.generation, is_store);
-  return is_store;
+  NDLFS_TRY(const bool found, is_one(AsText(text->bytes.span())));
+  verdicts.Keep(text->info.generation, found);
+  return found;
 }
 
 // A file with a document, of which one version is kept in memory for as long
@@ -446,11 +447,6 @@ class NdlHierarchy final : public Hierarchy {
     return ArrayValues::Make(shaped, kMaxBytes);
   }
 
-  static model::Ndarray& ArrayOf(Node& node) {
-    if (auto* dimcoord = std::get_if<model::DimCoord>(&node.entity)) return *dimcoord;
-    return std::get<model::Ndarray>(node.entity);
-  }
-
   // Attributes of the sources that the document leaves out.
   static void DropLeftOut(const Document& document, std::string_view path, Node& node) {
     auto& attributes = node.is_group() ? std::get<model::Group>(node.entity).attributes
@@ -517,18 +513,16 @@ class NdlFormatImpl final : public Format {
 
   model::Result<bool> ConfirmFile(std::string_view name, const Store& file) const override {
     if (IsNamedAsNdl(name)) return true;
-    return HoldsDocumentWithValues(file);
+    static Verdicts verdicts;
+    return HoldsDocument(file, verdicts, &IsDocumentWithValues);
   }
   std::vector<std::string> StoresDescribedBy(std::string_view path) const override {
     return StoresOfName(path);
   }
   bool describes_others() const override { return true; }
   model::Result<bool> SaysWhereDataAre(const Store& file) const override {
-    NDLFS_TRY(const auto stamp, file.Stat(""));
-    if (!stamp || stamp->size > kMaxBytesToLookAt) return false;
-    NDLFS_TRY(const auto text, file.Get("", kMaxBytesToLookAt));
-    if (!text) return false;
-    return IsDocumentWithSources(AsText(text->bytes.span()));
+    static Verdicts verdicts;
+    return HoldsDocument(file, verdicts, &IsDocumentWithSources);
   }
 
   Result<std::shared_ptr<const Hierarchy>> Open(std::shared_ptr<const Source> source,

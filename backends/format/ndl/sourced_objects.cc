@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "backends/format/ndl/array_of.h"
 #include "backends/format/packing.h"
 #include "backends/format/read_elements.h"
 #include "backends/store/cancellation.h"
@@ -23,12 +24,6 @@ using Kind = ValueSource::Kind;
 uint64_t MixWord(uint64_t hash, uint64_t word) {
   hash = (hash ^ word) * 0x9e3779b97f4a7c15u;
   return hash ^ (hash >> 29);
-}
-
-// The array of a node, for changes.
-model::Ndarray& ArrayOf(Node& node) {
-  if (auto* dimcoord = std::get_if<model::DimCoord>(&node.entity)) return *dimcoord;
-  return std::get<model::Ndarray>(node.entity);
 }
 
 // Path name `below` of the group at `base`.

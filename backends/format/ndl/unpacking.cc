@@ -8,6 +8,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "backends/format/ndl/array_of.h"
 #include "backends/format/ndl/part_stores.h"
 #include "backends/format/packing.h"
 #include "model/attributes.h"
@@ -157,9 +158,7 @@ Result<std::shared_ptr<const Node>> WithUnits(const PartStores& stores, const st
     return array;
   }
   auto with_units = std::make_shared<Node>(*array);
-  auto* const dimcoord = std::get_if<model::DimCoord>(&with_units->entity);
-  model::Ndarray& ndarray =
-      dimcoord != nullptr ? *dimcoord : std::get<model::Ndarray>(with_units->entity);
+  model::Ndarray& ndarray = ArrayOf(*with_units);
   for (const std::string_view attribute : {"units", "calendar"}) {
     const auto* found = model::FindAttribute(attributes, attribute);
     if (found == nullptr) continue;

@@ -412,11 +412,10 @@ void ZipDirectory::DropEarlier() {
 
 std::string_view FirstZipName(std::string_view head) {
   constexpr size_t kLength = 26;
-  constexpr size_t kName = 30;
-  if (!head.starts_with(kZipMemberSignature) || head.size() < kName) return {};
+  if (!head.starts_with(kZipMemberSignature) || head.size() < kZipLocalHeaderSize) return {};
   const auto length = static_cast<uint8_t>(head[kLength]) +
                       (size_t{static_cast<uint8_t>(head[kLength + 1])} << 8);
-  const std::string_view name = head.substr(kName, length);
+  const std::string_view name = head.substr(kZipLocalHeaderSize, length);
   return name.size() == length ? name : std::string_view();
 }
 

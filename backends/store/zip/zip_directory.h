@@ -19,6 +19,7 @@ namespace ndlfs::backends {
 // The signature of a member. An archive begins with it, unless the archive is
 // empty or has other bytes in front.
 inline constexpr std::string_view kZipMemberSignature("PK\3\4", 4);
+inline constexpr size_t kZipLocalHeaderSize = 30;  // without the name, which is behind it
 
 struct ZipMember {
   enum Method : uint16_t { kStored = 0, kDeflated = 8 };

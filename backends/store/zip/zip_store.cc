@@ -16,10 +16,6 @@ namespace {
 using model::BadInput;
 using model::Corrupt;
 
-// APPNOTE 4.3.7: what stands before the data of a member.
-constexpr size_t kLocalHeaderSize = 30;
-constexpr std::string_view kLocalSignature("PK\3\4", 4);
-
 uint16_t Take16(std::string_view header, size_t at) {
   return static_cast<uint16_t>(static_cast<uint8_t>(header[at]) |
                                static_cast<uint8_t>(header[at + 1]) << 8);
@@ -127,14 +123,13 @@ bool ZipStore::IsNameOf(const ZipMember& member, std::string_view stored) const 
 // to something else.
 model::Result<ZipStore::Place> ZipStore::PlaceOf(
     const ZipMember& member, const std::optional<Generation>& if_match) const {
-  const uint64_t size = kLocalHeaderSize + member.stored_name_size;
+  const uint64_t size = kZipLocalHeaderSize + member.stored_name_size;
   NDLFS_TRY(const auto value,
             file_->Get("", size, {.range = {member.local_header, size}, .if_match = if_match}));
   const std::string_view header = value ? AsText(value->bytes.span()) : std::string_view();
-  const bool matches = header.size() == size && header.starts_with(kLocalSignature) &&
-                       Take16(header, 8) == member.method &&
-                       Take16(header, 26) == member.stored_name_size &&
-                       IsNameOf(member, header.substr(kLocalHeaderSize));
+  const std::string_view name = FirstZipName(header);
+  const bool matches = name.size() == member.stored_name_size &&
+                       Take16(header, 8) == member.method && IsNameOf(member, name);
   if (!matches) return BadInput("its local header does not match the directory");
   const uint64_t offset = member.local_header + size + Take16(header, 28);
   if (offset + member.compressed_size > directory_.offset()) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "tests/backends/codec/chain_testing.h"
+#include "tests/backends/codec/find_golden.h"
 #include "tests/backends/codec/goldens.h"
 
 namespace ndlfs::backends {
@@ -18,14 +19,6 @@ namespace {
 using model::Datatype;
 using model::ErrorCode;
 using ::testing::HasSubstr;
-
-const Golden& PcodecGolden(std::string_view name) {
-  for (const Golden& golden : kGoldens) {
-    if (name == golden.test_name) return golden;
-  }
-  ADD_FAILURE() << "no golden " << name;
-  return kGoldens[0];
-}
 
 // Decodes `encoded` as a chunk of `count` elements of `dtype`, to hexadecimal.
 model::Result<std::string> DecodePcodec(ConstByteSpan encoded, const Datatype& dtype,
@@ -54,7 +47,7 @@ TEST(PcodecTest, AChunkOfZarr3HasTheNumbersOfItsArray) {
       {"PcodecFloatQuant", Datatype::Float64()},
   };
   for (const auto& [name, dtype] : goldens) {
-    const Golden& golden = PcodecGolden(name);
+    const Golden& golden = FindGolden(kGoldens, name);
     const uint64_t count = std::string_view(golden.decoded).size() / 2 / dtype.size();
     const auto decoded = DecodePcodec(FromHex(golden.encoded).span(), dtype, count);
     ASSERT_TRUE(decoded) << name << ": " << decoded.error().message();
@@ -69,7 +62,7 @@ TEST(PcodecTest, AChunkOfZarr3HasTheNumbersOfItsArray) {
 }
 
 TEST(PcodecTest, NumbersOfAnotherTypeAreNotTakenForThoseOfTheArray) {
-  const std::string_view hex = PcodecGolden("PcodecClassicFloat32").encoded;
+  const std::string_view hex = FindGolden(kGoldens, "PcodecClassicFloat32").encoded;
   EXPECT_THAT(PcodecFailure(hex, kInt32, 60),
               HasSubstr("floats of 4 bytes, expected integers of 4"));
   EXPECT_THAT(PcodecFailure(hex, Datatype::Float64(), 60),

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "tests/backends/codec/chain_testing.h"
+#include "tests/backends/codec/find_golden.h"
 #include "tests/backends/codec/goldens.h"
 
 namespace ndlfs::backends {
@@ -22,23 +23,6 @@ namespace {
 using model::Datatype;
 using model::ErrorCode;
 using testing::HasSubstr;
-
-// The chunk of the golden `name`.
-const ArrayGolden& ArrayGoldenOf(std::string_view name) {
-  for (const ArrayGolden& golden : kZfpGoldens) {
-    if (name == golden.test_name) return golden;
-  }
-  ADD_FAILURE() << "no golden " << name;
-  return kZfpGoldens[0];
-}
-
-const Golden& GoldenOf(std::string_view name) {
-  for (const Golden& golden : kGoldens) {
-    if (name == golden.test_name) return golden;
-  }
-  ADD_FAILURE() << "no golden " << name;
-  return kGoldens[0];
-}
 
 ChunkForm FormOf(const ArrayGolden& golden) {
   ChunkForm form{*Datatype::FromKeyword(golden.dtype), {}};
@@ -184,7 +168,7 @@ TEST_F(ZfpTest, ArraysThatItDoesNotApplyToAreRefused) {
 }
 
 TEST_F(ZfpTest, ChunksWithoutDimensionsAreOneNumber) {
-  const ArrayGolden& golden = ArrayGoldenOf("ZfpConstant");
+  const ArrayGolden& golden = FindGolden(kZfpGoldens, "ZfpConstant");
   const ChunkForm form{Datatype::Float32(), {}};
   const auto decoded =
       DecodeWith(MakeChain(golden.codecs, form), form, FromHex(golden.encoded).span());
@@ -212,7 +196,7 @@ TEST_F(ZfpTest, UnsignedNumbersAreNeverBelowZero) {
 }
 
 TEST_F(ZfpTest, HeadersOfOtherArraysAreRefused) {
-  const Bytes encoded = FromHex(GoldenOf("ZfpyFloat32Reversible1d").encoded);
+  const Bytes encoded = FromHex(FindGolden(kGoldens, "ZfpyFloat32Reversible1d").encoded);
   constexpr std::string_view kZfpy = R"(["numcodecs.zfpy"])";
   const auto failure = [&](const Datatype& dtype, uint64_t extent) {
     const ChunkForm form{dtype, {extent}};
@@ -223,7 +207,7 @@ TEST_F(ZfpTest, HeadersOfOtherArraysAreRefused) {
   EXPECT_THAT(failure(Datatype::Float32(), 8), HasSubstr("7 elements, expected 8"));
   const ChunkForm form{Datatype::Float32(), {7, 1}};  // the same number of elements
   EXPECT_EQ(DecodeWith(MakeChain(kZfpy, form), form, encoded.span()).value_or("an error"),
-            GoldenOf("ZfpyFloat32Reversible1d").decoded);
+            FindGolden(kGoldens, "ZfpyFloat32Reversible1d").decoded);
 }
 
 TEST_F(ZfpTest, ClientDataWithoutAHeaderIsRefused) {
@@ -245,7 +229,7 @@ TEST_F(ZfpTest, ClientDataWithoutAHeaderIsRefused) {
 
 // As H5Z-ZFP writes on a big-endian machine.
 TEST_F(ZfpTest, ClientDataOfTheOtherByteOrderMeansNumbersOfThatOrder) {
-  const Golden& golden = GoldenOf("Hdf5ZfpInt32");
+  const Golden& golden = FindGolden(kGoldens, "Hdf5ZfpInt32");
   Json swapped = *ParseJson(golden.configuration);
   for (Json& value : swapped["cd_values"]) value = __builtin_bswap32(value.get<uint32_t>());
   const auto codec = MakeBytesToBytes(CodecDialect::kHdf5, "32013", swapped.dump());
