@@ -84,7 +84,8 @@ class Mount:
     def __init__(self, source, *options, prefix=()):
         self.source = source
         self.command = [*prefix, BINARY, "mount", source]
-        self.options = options
+        # A slow machine is no error: a read of a folder may take as long as a mount, unless `options` say less.
+        self.options = options if "://" in source else ("--timeout", str(DEADLINE), *options)
 
     def __enter__(self):
         self.path = tempfile.mkdtemp(prefix="ndlfs-mount-")

@@ -39,12 +39,13 @@ class Counts {
 
  private:
   static constexpr size_t kMostCounted = 16'384;
+  static constexpr uint32_t kAllBits = 0xFFFFFF;
 
   // Colours with the same key count as one.
   uint32_t KeyOf(Colour colour) const {
-    constexpr uint32_t kWhole = uint32_t{1} << 24;
     const uint32_t code = CodeOf(colour);
-    return IsKept(colour) ? code | kWhole : code & mask_;
+    if (mask_ == kAllBits) return code;
+    return IsKept(colour) ? code | (kAllBits + 1) : code & mask_;
   }
 
   void Count(const Canvas& canvas, int dropped_bits) {
@@ -69,7 +70,7 @@ class Counts {
     }
   }
 
-  uint32_t mask_ = 0xFFFFFF;
+  uint32_t mask_ = kAllBits;
   std::vector<uint32_t> kept_;  // codes
   std::vector<Counted> counted_;
   std::unordered_map<uint32_t, uint32_t> numbers_;
