@@ -54,8 +54,8 @@ def read_rooms():
                     room.words["PRIVATE"] += ["ndlfs::http_store", "ndlfs::s3_store"]
                 if "${hdf5_room}" in body:
                     room.words["PUBLIC"].append("ndlfs::hdf5")
-                if "${preview_rooms}" in body:
-                    room.words["PUBLIC"].append("ndlfs::picture")
+                if "${picture_room}" in body:
+                    room.words["PUBLIC"].append("ndlfs::view_picture")
                 rooms[name] = room
     return rooms
 
@@ -69,6 +69,7 @@ def sources():
 
 
 class RoomsTest(unittest.TestCase):
+    maxDiff = None
     @classmethod
     def setUpClass(cls):
         cls.rooms = read_rooms()

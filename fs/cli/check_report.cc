@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "fs/view/html_text.h"
-#include "fs/view/json_text.h"
+#include "fs/view/array/json_text.h"
+#include "fs/view/base/html_text.h"
 #include "model/error.h"
 
 namespace ndlfs::fs {

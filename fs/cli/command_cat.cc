@@ -22,7 +22,7 @@
 #include "fs/cli/shell_quote.h"
 #include "fs/cli/standard_output.h"
 #include "fs/cli/store_argument.h"
-#include "fs/view/view_provider.h"
+#include "fs/view/all_views.h"
 #include "model/path_name.h"
 
 namespace ndlfs::fs {

@@ -24,7 +24,7 @@
 #include "fs/cli/options.h"
 #include "fs/cli/standard_output.h"
 #include "fs/cli/store_walk.h"
-#include "fs/mount/open_source.h"
+#include "fs/serve/open_source.h"
 #include "model/mutex.h"
 
 namespace ndlfs::fs {

@@ -17,7 +17,7 @@
 #include "fs/cli/standard_output.h"
 #include "fs/cli/store_argument.h"
 #include "fs/cli/store_walk.h"
-#include "fs/mount/open_source.h"
+#include "fs/serve/open_source.h"
 #include "fs/tree/document.h"
 
 namespace ndlfs::fs {

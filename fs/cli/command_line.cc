@@ -17,7 +17,7 @@
 
 #include "fs/cli/command.h"
 #include "fs/cli/nearest.h"
-#include "fs/mount/version.h"
+#include "fs/fuse/version.h"
 #include "model/error.h"
 
 namespace ndlfs::fs {

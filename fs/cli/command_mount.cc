@@ -7,7 +7,7 @@
 
 #include "fs/cli/command.h"
 #include "fs/cli/mount_arguments.h"
-#include "fs/mount/mount.h"
+#include "fs/fuse/mount.h"
 
 namespace ndlfs::fs {
 namespace {

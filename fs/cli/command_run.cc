@@ -6,7 +6,7 @@
 
 #include "fs/cli/command.h"
 #include "fs/cli/mount_arguments.h"
-#include "fs/mount/run.h"
+#include "fs/fuse/run.h"
 
 namespace ndlfs::fs {
 namespace {

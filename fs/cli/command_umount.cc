@@ -4,7 +4,7 @@
 #include <string>
 
 #include "fs/cli/command.h"
-#include "fs/mount/mount.h"
+#include "fs/fuse/mount.h"
 
 namespace ndlfs::fs {
 namespace {

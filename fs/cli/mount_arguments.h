@@ -4,7 +4,7 @@
 #pragma once
 
 #include "fs/cli/options.h"
-#include "fs/mount/mount.h"
+#include "fs/fuse/mount.h"
 
 namespace CLI {
 class App;

@@ -20,8 +20,8 @@
 
 #include "backends/base/checked.h"
 #include "fs/cli/nearest.h"
-#include "fs/mount/open_source.h"
-#include "fs/view/view_kinds.h"
+#include "fs/serve/open_source.h"
+#include "fs/view/all_views.h"
 
 namespace ndlfs::fs {
 namespace {

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "fs/mount/mount.h"
+#include "fs/fuse/mount.h"
 #include "model/error.h"
 
 namespace ndlfs::fs {

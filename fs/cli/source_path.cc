@@ -10,7 +10,7 @@
 #include <system_error>
 #include <utility>
 
-#include "fs/mount/preflight.h"
+#include "fs/fuse/preflight.h"
 
 namespace ndlfs::fs {
 namespace {

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "fs/mount/request_times.h"
+#include "fs/serve/request_times.h"
 #include "model/error.h"
 
 namespace ndlfs::fs {

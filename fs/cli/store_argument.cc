@@ -16,8 +16,8 @@
 #include "backends/store/keys.h"
 #include "fs/cli/nearest.h"
 #include "fs/cli/source_path.h"
-#include "fs/mount/open_source.h"
-#include "fs/mount/preflight.h"
+#include "fs/fuse/preflight.h"
+#include "fs/serve/open_source.h"
 #include "model/path_name.h"
 
 namespace ndlfs::fs {

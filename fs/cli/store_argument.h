@@ -11,7 +11,7 @@
 
 #include "backends/format/hierarchy.h"
 #include "backends/store/source.h"
-#include "fs/mount/remote_access.h"
+#include "fs/serve/remote_access.h"
 #include "model/error.h"
 
 namespace ndlfs::fs {

@@ -9,7 +9,7 @@
 
 #include "backends/store/keys.h"
 #include "fs/cli/source_path.h"
-#include "fs/mount/open_source.h"
+#include "fs/serve/open_source.h"
 
 namespace ndlfs::fs {
 namespace {

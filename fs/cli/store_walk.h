@@ -12,7 +12,7 @@
 #include "backends/detection.h"
 #include "backends/format/format.h"
 #include "backends/store/source.h"
-#include "fs/mount/remote_access.h"
+#include "fs/serve/remote_access.h"
 #include "model/error.h"
 
 namespace ndlfs::fs {

@@ -7,7 +7,7 @@
 #include <variant>
 
 #include "backends/base/checked.h"
-#include "fs/view/view_provider.h"
+#include "fs/view/all_views.h"
 #include "model/ndl/ndl_writer.h"
 #include "model/path_name.h"
 

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "fs/tree/source_tree.h"
-#include "fs/view/html_text.h"
-#include "fs/view/type_words.h"
+#include "fs/view/base/html_text.h"
+#include "fs/view/page/type_words.h"
 #include "model/path_name.h"
 
 namespace ndlfs::fs {

@@ -15,7 +15,7 @@
 #include "backends/format/hierarchy.h"
 #include "backends/store/access.h"
 #include "fs/tree/freshness.h"
-#include "fs/view/view.h"
+#include "fs/view/elements/view.h"
 #include "model/mutex.h"
 
 namespace ndlfs::fs {

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "fs/tree/mounted_store.h"
-#include "fs/view/element_source.h"
+#include "fs/view/elements/element_source.h"
 #include "model/mutex.h"
 
 namespace ndlfs::fs {

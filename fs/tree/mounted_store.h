@@ -32,7 +32,7 @@
 #include "fs/tree/problem_log.h"
 #include "fs/tree/read_failures.h"
 #include "fs/tree/tree_node.h"
-#include "fs/view/view_provider.h"
+#include "fs/view/all_views.h"
 #include "model/error.h"
 #include "model/mutex.h"
 #include "model/recently_used.h"

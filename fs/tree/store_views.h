@@ -12,7 +12,7 @@
 
 #include "fs/tree/kept_views.h"
 #include "fs/tree/mounted_store.h"
-#include "fs/view/view_provider.h"
+#include "fs/view/all_views.h"
 #include "model/error.h"
 
 namespace ndlfs::fs {

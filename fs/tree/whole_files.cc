@@ -10,8 +10,7 @@
 #include "fs/tree/source_tree.h"
 #include "fs/tree/store_tree.h"
 #include "fs/tree/store_views.h"
-#include "fs/view/view_kinds.h"
-#include "fs/view/view_provider.h"
+#include "fs/view/all_views.h"
 #include "model/path_name.h"
 
 namespace ndlfs::fs {

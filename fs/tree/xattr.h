@@ -8,7 +8,7 @@
 #include "backends/format/hierarchy.h"
 #include "cache/load_counts.h"
 #include "fs/tree/tree_node.h"
-#include "fs/view/view_provider.h"
+#include "fs/view/all_views.h"
 
 namespace ndlfs::fs {
 

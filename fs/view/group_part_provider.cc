@@ -8,8 +8,8 @@
 #include <tuple>
 #include <utility>
 
-#include "fs/view/array_part.h"
-#include "fs/view/slice_text.h"
+#include "fs/view/base/array_part.h"
+#include "fs/view/base/slice_text.h"
 #include "model/path_name.h"
 
 namespace ndlfs::fs {

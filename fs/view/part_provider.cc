@@ -6,9 +6,9 @@
 #include <string>
 #include <utility>
 
-#include "fs/view/array_part.h"
-#include "fs/view/slice_text.h"
-#include "fs/view/unpacked.h"
+#include "fs/view/base/array_part.h"
+#include "fs/view/base/slice_text.h"
+#include "fs/view/base/unpacked.h"
 
 namespace ndlfs::fs {
 namespace {

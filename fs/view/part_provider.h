@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "fs/view/view_provider.h"
+#include "fs/view/base/view_provider.h"
 
 namespace ndlfs::fs {
 

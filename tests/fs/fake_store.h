@@ -22,7 +22,7 @@
 #include "backends/store/local/local_source.h"
 #include "fs/tree/mount_context.h"
 #include "fs/tree/source_tree.h"
-#include "fs/view/view_provider.h"
+#include "fs/view/all_views.h"
 #include "tests/support/memory_hierarchy.h"
 #include "tests/support/memory_store.h"
 #include "tests/support/python.h"

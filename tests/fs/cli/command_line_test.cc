@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "fs/view/view_kinds.h"
+#include "fs/view/all_views.h"
 #include "tests/support/python.h"
 #include "tests/support/run_command.h"
 

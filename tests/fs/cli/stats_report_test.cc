@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-#include "fs/mount/operations.h"
+#include "fs/fuse/operations.h"
 #include "tests/support/result.h"
 
 namespace ndlfs::fs {

@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "fs/view/segmented_view.h"
+#include "fs/view/elements/segmented_view.h"
 
 namespace ndlfs::fs {
 namespace {

@@ -9,7 +9,7 @@
 #include <array>
 
 #include "fs/tree/store_tree.h"
-#include "fs/view/segmented_view.h"
+#include "fs/view/elements/segmented_view.h"
 #include "tests/fs/fake_store.h"
 
 namespace ndlfs::fs::fake {

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "cache/chunk_cache.h"
-#include "fs/view/view_provider.h"
+#include "fs/view/all_views.h"
 #include "tests/support/memory_hierarchy.h"
 #include "tests/support/result.h"
 

@@ -11,11 +11,11 @@
 #include <vector>
 
 #include "cache/chunk_cache.h"
-#include "fs/view/html_text.h"
-#include "fs/view/page_lines.h"
-#include "fs/view/page_parts.h"
-#include "fs/view/type_words.h"
-#include "fs/view/view_provider.h"
+#include "fs/view/all_views.h"
+#include "fs/view/base/html_text.h"
+#include "fs/view/page/page_lines.h"
+#include "fs/view/page/page_parts.h"
+#include "fs/view/page/type_words.h"
 #include "tests/support/memory_hierarchy.h"
 #include "tests/support/result.h"
 

@@ -5,11 +5,11 @@
 #include <array>
 #include <map>
 
-#include "fs/view/array_part.h"
-#include "fs/view/fortran_records.h"
-#include "fs/view/ome_image.h"
-#include "fs/view/segmented_view.h"
-#include "fs/view/sign_flip.h"
+#include "fs/view/array/fortran_records.h"
+#include "fs/view/base/array_part.h"
+#include "fs/view/elements/segmented_view.h"
+#include "fs/view/elements/sign_flip.h"
+#include "fs/view/place/ome_image.h"
 #include "tests/fs/view/grid_test.h"
 
 namespace ndlfs::fs::fake {

@@ -5,11 +5,11 @@
 #include <limits>
 #include <thread>
 
-#include "fs/view/ome_image.h"
-#include "fs/view/picture/figure_file.h"
-#include "fs/view/preview_figure.h"
+#include "fs/view/picture/drawing/figure_file.h"
+#include "fs/view/picture/preview_figure.h"
+#include "fs/view/place/ome_image.h"
 #include "tests/fs/view/grid_test.h"
-#include "tests/fs/view/picture/read_png.h"
+#include "tests/fs/view/picture/drawing/read_png.h"
 
 namespace ndlfs::fs {
 namespace {

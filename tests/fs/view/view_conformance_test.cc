@@ -22,8 +22,8 @@
 #include "cache/array_reader.h"
 #include "cache/chunk_cache.h"
 #include "cache/prefetcher.h"
-#include "fs/view/segmented_view.h"
-#include "fs/view/view_provider.h"
+#include "fs/view/all_views.h"
+#include "fs/view/elements/segmented_view.h"
 #include "tests/support/memory_hierarchy.h"
 #include "tests/support/result.h"
 

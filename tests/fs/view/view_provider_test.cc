@@ -2,8 +2,6 @@
 //
 // Providers, with kinds of files that only this test has: what the next formats
 // need of the interface.
-#include "fs/view/view_provider.h"
-
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -18,7 +16,8 @@
 
 #include "cache/array_reader.h"
 #include "cache/chunk_cache.h"
-#include "fs/view/segmented_view.h"
+#include "fs/view/all_views.h"
+#include "fs/view/elements/segmented_view.h"
 #include "tests/support/memory_hierarchy.h"
 #include "tests/support/result.h"
 

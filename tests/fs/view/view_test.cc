@@ -13,8 +13,8 @@
 
 #include "cache/array_reader.h"
 #include "cache/chunk_cache.h"
-#include "fs/mount/errno.h"
-#include "fs/view/view_provider.h"
+#include "fs/fuse/errno.h"
+#include "fs/view/all_views.h"
 #include "tests/support/memory_hierarchy.h"
 #include "tests/support/python.h"
 #include "tests/support/result.h"

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: MIT
+//
+// From a URL on the command line to the files behind it.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "backends/store/source.h"
+#include "fs/serve/remote_access.h"
+#include "model/error.h"
+
+namespace ndlfs::backends {
+class BlockCache;
+}
+
+namespace ndlfs::fs {
+
+// What one server was asked.
+struct EndpointStatistics {
+  uint64_t requests = 0;
+  uint64_t bytes = 0;
+  uint64_t retries = 0;
+  uint64_t failures = 0;
+  uint64_t answers = 0;       // of which the head has come
+  double answer_seconds = 0;  // from the request to the head, of all of these
+};
+
+// A directory behind a URL, or a file in one.
+struct RemotePlace {
+  std::shared_ptr<const backends::Source> source;
+  std::string file;  // its name in the source; empty if the URL is that of a directory
+  // By server: "https://example.org". Those count too that references in documents lead to.
+  // Null if no server may be asked. Thread-safe.
+  std::function<std::map<std::string, EndpointStatistics>()> statistics;
+  std::shared_ptr<const backends::BlockCache> block_cache = nullptr;  // null: none
+  // Bytes that all servers have sent so far. Null if none is asked. Thread-safe.
+  std::function<uint64_t()> received = nullptr;
+};
+
+// Makes the source read through the block cache that `access` asks for; does nothing if it asks
+// for none. kBadInput if the directory cannot be used, or the source is shared between users.
+model::Result<void> AddBlockCache(RemotePlace& place, const RemoteAccess& access);
+// The directory at `path` of this machine, read through that cache; `is_shared` as for
+// LocalSource::Open(). Documents there may name files behind the URLs that `access` allows,
+// unless the source is shared: all users would use the keys of one of them.
+model::Result<RemotePlace> OpenLocal(const std::string& path, bool is_shared,
+                                     const RemoteAccess& access);
+// Whether the directory of the cache can be used; makes it if there is none.
+model::Result<void> CheckBlockCache(const RemoteAccess& access);
+
+// Whether `text` is a URL and not the path of a file: it has "://".
+bool IsUrl(std::string_view text);
+
+// `url` without user, password and query: to show to people, and to other users of this
+// machine.
+std::string ShownUrl(std::string_view url);
+
+// What is behind `url`, by its scheme: http, https or s3. Asks the server whether there is
+// something, and so starts a thread: not before the process goes to the background. Errors: the
+// URL or an option is wrong, this build reads no such URLs, nothing is there (kIo, ENOENT), or
+// the server does not answer.
+model::Result<RemotePlace> OpenUrl(const std::string& url, const RemoteAccess& access);
+
+// What can be told about `url` and `access` without a request.
+model::Result<void> CheckUrl(const std::string& url, const RemoteAccess& access);
+
+}  // namespace ndlfs::fs

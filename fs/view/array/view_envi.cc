@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: MIT
+//
+// ENVI's header for data.raw, which GDAL looks for beside the file it opens.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "fs/view/array/views.h"
+#include "fs/view/base/attributes.h"
+#include "fs/view/base/raw_header.h"
+#include "fs/view/elements/segmented_view.h"
+#include "fs/view/place/geometry.h"
+
+namespace ndlfs::fs {
+namespace {
+
+using model::Result;
+using Transform = std::optional<GeoTransform>;
+
+// 0 where ENVI has no such numbers.
+int EnviTypeOf(Number number) {
+  switch (number) {
+    case Number::kUInt8:
+      return 1;
+    case Number::kInt16:
+      return 2;
+    case Number::kInt32:
+      return 3;
+    case Number::kFloat32:
+      return 4;
+    case Number::kFloat64:
+      return 5;
+    case Number::kComplex64:
+      return 6;
+    case Number::kComplex128:
+      return 9;
+    case Number::kUInt16:
+      return 12;
+    case Number::kUInt32:
+      return 13;
+    case Number::kInt64:
+      return 14;
+    case Number::kUInt64:
+      return 15;
+    default:
+      return 0;
+  }
+}
+
+struct Envi {
+  Raster raster;
+  int type = 0;
+  std::string name;
+  std::string missing;
+};
+
+std::optional<Envi> FittingEnvi(const ArrayInput& input) {
+  constexpr uint64_t kMost = std::numeric_limits<int32_t>::max();
+  const auto numbers = AsNumbers(input);
+  const auto raster = numbers ? AsRaster(input, *numbers) : std::nullopt;
+  if (!raster || EnviTypeOf(raster->number) == 0) return std::nullopt;
+  if (raster->width > kMost || raster->height > kMost || raster->pages > kMost)
+    return std::nullopt;
+  // Pixels in colour are one picture, or there is no word for their order.
+  if (raster->samples > 1 && raster->pages > 1) return std::nullopt;
+  return Envi{*raster, EnviTypeOf(raster->number), NameInHeader(input), MissingText(input)};
+}
+
+// A system in the words of ENVI: a projection, and what follows the size of pixels.
+struct EnviSystem {
+  std::string projection;
+  std::string rest;
+  std::string unit;
+};
+
+// Of other maps ENVI's "Arbitrary" tells the place, and the system has a line of its own if
+// there is well-known text of the first version.
+EnviSystem SystemInEnvi(const MapPlace& place) {
+  const int epsg = place.system.epsg.value_or(0);
+  if (place.is_geographic) {
+    if (epsg == 4326) return EnviSystem{"Geographic Lat/Lon", "WGS-84", ", units=Degrees"};
+    if (epsg == 4269)
+      return EnviSystem{"Geographic Lat/Lon", "North America 1983", ", units=Degrees"};
+    if (epsg == 4267)
+      return EnviSystem{"Geographic Lat/Lon", "North America 1927", ", units=Degrees"};
+    return EnviSystem{"Arbitrary", "0, North", ", units=Degrees"};
+  }
+  struct Zones {
+    int first;
+    int last;
+    std::string_view side;
+    std::string_view datum;
+  };
+  static constexpr std::array<Zones, 4> kUtm = {
+      {{32601, 32660, "North", "WGS-84"},
+       {32701, 32760, "South", "WGS-84"},
+       {26901, 26923, "North", "North America 1983"},
+       {26701, 26722, "North", "North America 1927"}}};
+  for (const Zones& zones : kUtm) {
+    if (epsg < zones.first || epsg > zones.last) continue;
+    return EnviSystem{
+        "UTM", fmt::format("{}, {}, {}", epsg - zones.first + 1, zones.side, zones.datum),
+        ", units=Meters"};
+  }
+  return EnviSystem{"Arbitrary", "0, North", place.is_earth ? ", units=Meters" : ""};
+}
+
+// North is up in ENVI: its pixels have no negative height. Maps that begin in the south, or are
+// turned, have a place in data.vrt and data.tif.
+std::string MapInfo(const EnviSystem& system, const MapPlace& place, const GeoTransform& t,
+                    const NumberText& text) {
+  std::string out =
+      fmt::format("map info = {{{}, 1, 1, {}, {}, {}, {}, {}{}}}\n", system.projection,
+                  text(t.x0), text(t.y0), text(t.dx), text(-t.dy), system.rest, system.unit);
+  const std::string& known = place.system.text;
+  if (known.starts_with("PROJCS[") && known.find('}') == std::string::npos) {
+    out += fmt::format("coordinate system string = {{{}}}\n", known);
+  }
+  return out;
+}
+
+std::string Render(const Envi& envi, const std::optional<MapPlace>& place,
+                   const Transform& transform, const NumberText& text) {
+  const Raster& raster = envi.raster;
+  const bool has_colours = raster.samples > 1;
+  std::string out = "ENVI\n";
+  out += fmt::format("description = {{{}}}\n", envi.name);
+  out += fmt::format("samples = {}\nlines = {}\nbands = {}\n", raster.width, raster.height,
+                     has_colours ? raster.samples : raster.pages);
+  out += "header offset = 0\nfile type = ENVI Standard\n";
+  out += fmt::format("data type = {}\ninterleave = {}\nbyte order = 0\n", envi.type,
+                     has_colours ? "bip" : "bsq");
+  if (!envi.missing.empty()) out += fmt::format("data ignore value = {}\n", envi.missing);
+  const bool is_upright =
+      transform && transform->dy < 0 && transform->x_of_line == 0 && transform->y_of_pixel == 0;
+  if (is_upright) out += MapInfo(SystemInEnvi(*place), *place, *transform, text);
+  return out;
+}
+
+Result<ViewPtr> MakeEnvi(const ArrayInput& input) {
+  const auto envi = FittingEnvi(input);
+  if (!envi) return model::Unsupported("no ENVI header for {}", input.dtype.keyword());
+  NDLFS_TRY(const Geometry geometry, DescribeGeometry(input, *AsNumbers(input)));
+  const auto place = FindMapPlace(geometry, envi->raster);
+  const auto read = [place]() -> Result<Transform> {
+    if (!place) return std::nullopt;
+    return ReadGeoTransform(*place);
+  };
+  const auto render = [envi = *envi, place](const Transform& t, const NumberText& text) {
+    return Render(envi, place, t, text);
+  };
+  const Transform longest = place ? Transform({0, 1, 0, -1, 0, 0}) : std::nullopt;
+  return MakeSegmentedView({MakeTextHeader<Transform>(longest, read, render)});
+}
+
+}  // namespace
+
+// GDAL takes the header of this name for data.raw alone. Listed as data.hdr, it would be one of
+// data.npy and data.txt, too, and GDAL would show wrong numbers of these.
+const ArrayViewKind kEnviView = {
+    .file_name = "data.raw.hdr",
+    .is_text = true,
+    .applies_to = [](const ArrayInput& input) { return FittingEnvi(input).has_value(); },
+    .is_listed = &IsListedHeader,
+    .make = &MakeEnvi,
+};
+
+const ArrayViewKind kShortEnviView = {
+    .file_name = "data.hdr",
+    .is_text = true,
+    .applies_to = [](const ArrayInput& input) { return FittingEnvi(input).has_value(); },
+    .is_listed = [](const ArrayInput&) { return false; },
+    .make = &MakeEnvi,
+};
+
+}  // namespace ndlfs::fs

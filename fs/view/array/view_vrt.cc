@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: MIT
+//
+// GDAL's virtual format with raw bands, for data.raw.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <limits>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "fs/view/array/views.h"
+#include "fs/view/base/attributes.h"
+#include "fs/view/base/raw_header.h"
+#include "fs/view/elements/segmented_view.h"
+#include "fs/view/place/geometry.h"
+#include "fs/view/place/page_names.h"
+
+namespace ndlfs::fs {
+namespace {
+
+using backends::ByteSpan;
+using model::Result;
+using Transform = std::optional<GeoTransform>;
+
+constexpr uint64_t kMostRowPixels = std::numeric_limits<int32_t>::max();
+// GDAL_MAX_BAND_COUNT
+constexpr uint64_t kMostBands = 65'536;
+
+// Empty where GDAL has no such numbers. It has Int64 since 3.5, Int8 since 3.7, and Float16
+// since 3.11.
+std::string_view VrtTypeOf(Number number) {
+  switch (number) {
+    case Number::kInt8:
+      return "Int8";
+    case Number::kUInt8:
+      return "Byte";
+    case Number::kInt16:
+      return "Int16";
+    case Number::kUInt16:
+      return "UInt16";
+    case Number::kInt32:
+      return "Int32";
+    case Number::kUInt32:
+      return "UInt32";
+    case Number::kInt64:
+      return "Int64";
+    case Number::kUInt64:
+      return "UInt64";
+    case Number::kFloat16:
+      return "Float16";
+    case Number::kFloat32:
+      return "Float32";
+    case Number::kFloat64:
+      return "Float64";
+    case Number::kComplex64:
+      return "CFloat32";
+    case Number::kComplex128:
+      return "CFloat64";
+  }
+  return {};
+}
+
+struct Vrt {
+  Raster raster;
+  std::string raw_name;
+  std::string missing;
+  std::string unit;
+  std::string scale;
+  std::string offset;
+  bool has_names = false;
+
+  uint64_t bands() const { return raster.pages * raster.samples; }
+};
+
+std::string EscapeXml(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    switch (c) {
+      case '<':
+        out += "&lt;";
+        break;
+      case '>':
+        out += "&gt;";
+        break;
+      case '&':
+        out += "&amp;";
+        break;
+      case '"':
+        out += "&quot;";
+        break;
+      default:
+        out += c;
+    }
+  }
+  return out;
+}
+
+std::string NumberOfAttribute(const ArrayInput& input, std::string_view name) {
+  const auto number = NumberOf(input.node->attributes(), name);
+  return number ? fmt::format("{}", *number) : std::string();
+}
+
+std::optional<Vrt> FittingVrt(const ArrayInput& input) {
+  const auto numbers = AsNumbers(input);
+  const auto raster = numbers ? AsRaster(input, *numbers) : std::nullopt;
+  if (!raster) return std::nullopt;
+  Vrt vrt;
+  vrt.raster = *raster;
+  // PixelOffset and LineOffset are numbers of 32 bits.
+  if (raster->width > kMostRowPixels || raster->height > kMostRowPixels ||
+      raster->row_bytes() > kMostRowPixels || vrt.bands() > kMostBands) {
+    return std::nullopt;
+  }
+  vrt.raw_name = RawFileName(input);
+  vrt.missing = MissingText(input);
+  vrt.unit = EscapeXml(PrintableAscii(TextOf(input.node->attributes(), "units")));
+  vrt.scale = NumberOfAttribute(input, "scale_factor");
+  vrt.offset = NumberOfAttribute(input, "add_offset");
+  return vrt;
+}
+
+// Without a mapping of axes GDAL takes the east first, whatever the system says.
+std::string RenderPlace(const MapPlace& place, const Transform& transform,
+                        const NumberText& text) {
+  if (!transform) return {};
+  std::string out;
+  if (place.system.epsg) {
+    out += fmt::format("  <SRS>EPSG:{}</SRS>\n", *place.system.epsg);
+  } else if (!place.system.text.empty()) {
+    out += fmt::format("  <SRS>{}</SRS>\n", EscapeXml(place.system.text));
+  }
+  return out + fmt::format("  <GeoTransform>{}, {}, {}, {}, {}, {}</GeoTransform>\n",
+                           text(transform->x0), text(transform->dx),
+                           transform->x_of_line == 0 ? "0" : text(transform->x_of_line),
+                           text(transform->y0),
+                           transform->y_of_pixel == 0 ? "0" : text(transform->y_of_pixel),
+                           text(transform->dy));
+}
+
+// All bands are equally long: their numbers have blanks before them, their names behind them.
+std::string RenderBand(const Vrt& vrt, uint64_t band, const std::string& name) {
+  const Raster& raster = vrt.raster;
+  const uint64_t page = band / raster.samples;
+  const uint64_t offset =
+      page * raster.page_bytes() + band % raster.samples * SizeOf(raster.number);
+  std::string out = fmt::format(
+      "  <VRTRasterBand dataType=\"{}\" band=\"{}\" subClass=\"VRTRawRasterBand\"{}>\n",
+      VrtTypeOf(raster.number), band + 1,
+      std::string(5 - fmt::formatted_size("{}", band + 1), ' '));
+  if (vrt.has_names) {
+    const std::string element =
+        name.empty() ? std::string() : fmt::format("<Description>{}</Description>", name);
+    out += fmt::format("    {:<{}}\n", element, PageNames::kMostBytes + 27);
+  }
+  if (raster.samples > 1) {
+    static constexpr std::array<std::string_view, 4> kColours = {
+        "  <ColorInterp>Red</ColorInterp>  \n", "  <ColorInterp>Green</ColorInterp>\n",
+        "  <ColorInterp>Blue</ColorInterp> \n", "  <ColorInterp>Alpha</ColorInterp>\n"};
+    out += kColours[band % raster.samples];
+  }
+  if (!vrt.missing.empty())
+    out += fmt::format("    <NoDataValue>{}</NoDataValue>\n", vrt.missing);
+  if (!vrt.unit.empty()) out += fmt::format("    <UnitType>{}</UnitType>\n", vrt.unit);
+  if (!vrt.offset.empty()) out += fmt::format("    <Offset>{}</Offset>\n", vrt.offset);
+  if (!vrt.scale.empty()) out += fmt::format("    <Scale>{}</Scale>\n", vrt.scale);
+  out += fmt::format("    <SourceFilename relativeToVRT=\"1\">{}</SourceFilename>\n",
+                     EscapeXml(vrt.raw_name));
+  out += fmt::format("    <ImageOffset>{:>19}</ImageOffset>\n", offset);
+  out += fmt::format("    <PixelOffset>{}</PixelOffset>\n    <LineOffset>{}</LineOffset>\n",
+                     raster.pixel_bytes(), raster.row_bytes());
+  return out + "    <ByteOrder>LSB</ByteOrder>\n  </VRTRasterBand>\n";
+}
+
+// Any part of the bands, which may be many.
+Segment MakeBands(const Vrt& vrt, const Geometry& geometry) {
+  const uint64_t length = RenderBand(vrt, 0, "").size();
+  const auto names = std::make_shared<const Deferred<PageNames>>(
+      [geometry, raster = vrt.raster] { return PageNames::Read(geometry, raster); });
+  const auto read = [vrt, length, names](uint64_t offset, ByteSpan out) -> Result<void> {
+    NDLFS_TRY(const auto known, names->Get());
+    while (!out.empty()) {
+      const uint64_t number = offset / length;
+      const std::string band = RenderBand(vrt, number, known->Of(number));
+      const uint64_t skip = offset % length;
+      const uint64_t count = std::min<uint64_t>(out.size(), length - skip);
+      std::memcpy(out.data(), band.data() + skip, count);
+      out = out.subspan(count);
+      offset += count;
+    }
+    return {};
+  };
+  return MakeComputedBytes(length * vrt.bands(), read);
+}
+
+Result<ViewPtr> MakeVrt(const ArrayInput& input) {
+  auto vrt = FittingVrt(input);
+  if (!vrt) return model::Unsupported("no VRT for {}", input.dtype.keyword());
+  NDLFS_TRY(const Geometry geometry, DescribeGeometry(input, *AsNumbers(input)));
+  vrt->has_names = PageNames::MayHave(geometry, vrt->raster);
+  std::vector<Segment> segments;
+  segments.push_back(Literal(fmt::format("<VRTDataset rasterXSize=\"{}\" rasterYSize=\"{}\">\n",
+                                         vrt->raster.width, vrt->raster.height)));
+  if (const auto place = FindMapPlace(geometry, vrt->raster)) {
+    const auto read = [place] { return ReadGeoTransform(*place); };
+    const auto render = [place](const Transform& transform, const NumberText& text) {
+      return RenderPlace(*place, transform, text);
+    };
+    segments.push_back(MakeTextHeader<Transform>(GeoTransform{0, 1, 0, 1, 1, 1}, read, render));
+  }
+  segments.push_back(MakeBands(*vrt, geometry));
+  segments.push_back(Literal("</VRTDataset>\n"));
+  return MakeSegmentedView(std::move(segments));
+}
+
+}  // namespace
+
+const ArrayViewKind kVrtView = {
+    .file_name = "data.vrt",
+    .is_text = true,
+    .applies_to = [](const ArrayInput& input) { return FittingVrt(input).has_value(); },
+    .is_listed = &IsListedHeader,
+    .make = &MakeVrt,
+};
+
+}  // namespace ndlfs::fs

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: MIT
+#include "fs/view/base/number_array.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <string_view>
+
+#include "backends/base/checked.h"
+#include "model/float_format.h"
+
+namespace ndlfs::fs {
+namespace {
+
+using model::Datatype;
+using Kind = Datatype::Kind;
+
+std::optional<Number> NumberOfInteger(const Datatype& type) {
+  switch (type.size()) {
+    case 1:
+      return type.is_signed() ? Number::kInt8 : Number::kUInt8;
+    case 2:
+      return type.is_signed() ? Number::kInt16 : Number::kUInt16;
+    case 4:
+      return type.is_signed() ? Number::kInt32 : Number::kUInt32;
+    case 8:
+      return type.is_signed() ? Number::kInt64 : Number::kUInt64;
+    default:
+      return std::nullopt;
+  }
+}
+
+// `keyword` and not the size says what the bits of a float mean.
+std::optional<Number> NumberOfFloat(const Datatype& type) {
+  const std::string keyword = type.keyword();
+  if (keyword == "float16") return Number::kFloat16;
+  if (keyword == "float32") return Number::kFloat32;
+  if (keyword == "float64") return Number::kFloat64;
+  return std::nullopt;
+}
+
+std::optional<Number> NumberOf(const Datatype& type) {
+  if (type.is_bool()) return Number::kUInt8;
+  if (type.is_complex()) return type.size() == 8 ? Number::kComplex64 : Number::kComplex128;
+  switch (type.kind()) {
+    case Kind::kInteger:
+      return NumberOfInteger(type);
+    case Kind::kFloat:
+      return NumberOfFloat(type);
+    case Kind::kEnum:
+      return NumberOf(type.base());
+    default:
+      return std::nullopt;
+  }
+}
+
+bool IsNameOfPlace(std::string_view name) {
+  constexpr std::array<std::string_view, 6> kNames = {"x", "X", "lon", "longitude", "y", "lat"};
+  return std::ranges::find(kNames, name) != kNames.end();
+}
+
+bool HasColours(const ArrayInput& input, const NumberArray& numbers) {
+  if (numbers.number != Number::kUInt8 || numbers.rank() < 3) return false;
+  if (numbers.shape.back() != 3 && numbers.shape.back() != 4) return false;
+  if (input.dtype.kind() != Kind::kInteger && input.dtype.kind() != Kind::kArray) return false;
+  const std::vector<std::string>& names = input.node->array().dimension_names;
+  return names.size() != numbers.rank() || !IsNameOfPlace(names.back());
+}
+
+template <typename T>
+std::vector<double> Widened(backends::ConstByteSpan bytes) {
+  std::vector<double> out(bytes.size() / sizeof(T));
+  for (size_t i = 0; i < out.size(); ++i) {
+    T number;
+    std::memcpy(&number, bytes.data() + i * sizeof number, sizeof number);
+    out[i] = static_cast<double>(number);
+  }
+  return out;
+}
+
+std::vector<double> WidenedHalves(backends::ConstByteSpan bytes) {
+  std::vector<double> out = Widened<uint16_t>(bytes);
+  const model::FloatFormat& format = *model::FindFloatFormat("float16");
+  for (double& number : out) number = format.Decode(static_cast<uint16_t>(number));
+  return out;
+}
+
+template <typename T>
+std::vector<double> Magnitudes(backends::ConstByteSpan bytes) {
+  const std::vector<double> parts = Widened<T>(bytes);
+  std::vector<double> out(parts.size() / 2);
+  for (size_t i = 0; i < out.size(); ++i) out[i] = std::hypot(parts[2 * i], parts[2 * i + 1]);
+  return out;
+}
+
+}  // namespace
+
+uint64_t SizeOf(Number number) {
+  switch (number) {
+    case Number::kInt8:
+    case Number::kUInt8:
+      return 1;
+    case Number::kInt16:
+    case Number::kUInt16:
+    case Number::kFloat16:
+      return 2;
+    case Number::kInt32:
+    case Number::kUInt32:
+    case Number::kFloat32:
+      return 4;
+    case Number::kInt64:
+    case Number::kUInt64:
+    case Number::kFloat64:
+    case Number::kComplex64:
+      return 8;
+    case Number::kComplex128:
+      return 16;
+  }
+  return 0;
+}
+
+bool IsUnsigned(Number number) {
+  return number == Number::kUInt8 || number == Number::kUInt16 || number == Number::kUInt32 ||
+         number == Number::kUInt64;
+}
+bool IsSigned(Number number) {
+  return number == Number::kInt8 || number == Number::kInt16 || number == Number::kInt32 ||
+         number == Number::kInt64;
+}
+bool IsFloat(Number number) {
+  return number == Number::kFloat16 || number == Number::kFloat32 || number == Number::kFloat64;
+}
+bool IsComplex(Number number) {
+  return number == Number::kComplex64 || number == Number::kComplex128;
+}
+
+std::optional<Number> NumberOfType(const model::Datatype& type) { return NumberOf(type); }
+
+std::vector<double> AsDoubles(Number number, backends::ConstByteSpan bytes) {
+  switch (number) {
+    case Number::kFloat16:
+      return WidenedHalves(bytes);
+    case Number::kComplex64:
+      return Magnitudes<float>(bytes);
+    case Number::kComplex128:
+      return Magnitudes<double>(bytes);
+    default:
+      return WithType(number, [&](auto t) { return Widened<decltype(t)>(bytes); });
+  }
+}
+
+std::optional<NumberArray> AsNumbers(const ArrayInput& input) {
+  if (!input.elements) return std::nullopt;
+  NumberArray array;
+  array.shape = input.shape;
+  const Datatype* type = &input.dtype;
+  for (; type->kind() == Kind::kArray; type = &type->base()) {
+    array.shape.insert(array.shape.end(), type->shape().begin(), type->shape().end());
+  }
+  const auto number = NumberOf(*type);
+  if (!number) return std::nullopt;
+  const auto bytes = backends::CheckedProduct(array.shape, SizeOf(*number));
+  if (!bytes || *bytes == 0 || *bytes != input.elements->size()) return std::nullopt;
+  array.number = *number;
+  array.bytes = *bytes;
+  array.elements = input.elements;
+  return array;
+}
+
+std::optional<Raster> AsRaster(const ArrayInput& input, const NumberArray& numbers) {
+  size_t rank = numbers.rank();
+  if (rank == 0) return std::nullopt;
+  Raster raster;
+  raster.number = numbers.number;
+  if (HasColours(input, numbers)) raster.samples = numbers.shape[--rank];
+  raster.x_axis = --rank;
+  raster.width = numbers.shape[rank];
+  if (rank > 0) {
+    raster.y_axis = --rank;
+    raster.height = numbers.shape[rank];
+  }
+  // No overflow: the product of all is the size of the array.
+  for (size_t d = 0; d < rank; ++d) raster.pages *= numbers.shape[d];
+  return raster;
+}
+
+}  // namespace ndlfs::fs

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: MIT
+//
+// Arrays as formats for numbers and pictures see them: elements of one of a few
+// types, and extents.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <type_traits>
+#include <vector>
+
+#include "backends/base/bytes.h"
+#include "fs/view/base/view_input.h"
+
+namespace ndlfs::fs {
+
+enum class Number : uint8_t {
+  kInt8,
+  kUInt8,
+  kInt16,
+  kUInt16,
+  kInt32,
+  kUInt32,
+  kInt64,
+  kUInt64,
+  kFloat16,
+  kFloat32,
+  kFloat64,
+  kComplex64,   // two float32
+  kComplex128,  // two float64
+};
+
+// Bytes of one.
+uint64_t SizeOf(Number number);
+bool IsUnsigned(Number number);
+bool IsSigned(Number number);  // integers
+bool IsFloat(Number number);   // real ones
+bool IsComplex(Number number);
+
+// Calls `visit` with a number of the type in C++. Float16 and complex numbers have none: the
+// result is T() then.
+template <typename Visit, typename T = std::invoke_result_t<Visit, int8_t>>
+T WithType(Number number, const Visit& visit) {
+  switch (number) {
+    case Number::kInt8:
+      return visit(int8_t{});
+    case Number::kUInt8:
+      return visit(uint8_t{});
+    case Number::kInt16:
+      return visit(int16_t{});
+    case Number::kUInt16:
+      return visit(uint16_t{});
+    case Number::kInt32:
+      return visit(int32_t{});
+    case Number::kUInt32:
+      return visit(uint32_t{});
+    case Number::kInt64:
+      return visit(int64_t{});
+    case Number::kUInt64:
+      return visit(uint64_t{});
+    case Number::kFloat32:
+      return visit(float{});
+    case Number::kFloat64:
+      return visit(double{});
+    default:
+      return T();
+  }
+}
+
+// Numbers in little-endian bytes: of complex ones the magnitude, and float16 as it is.
+std::vector<double> AsDoubles(Number number, backends::ConstByteSpan bytes);
+
+struct NumberArray {
+  Number number = Number::kUInt8;
+  // In C order: the last changes fastest. An element that is an array adds its extents.
+  std::vector<uint64_t> shape;
+  uint64_t bytes = 0;
+  std::shared_ptr<const ElementSource> elements;  // not null
+
+  size_t rank() const { return shape.size(); }
+};
+
+// Of elements of a type: nullopt where these are no numbers, or arrays of them.
+std::optional<Number> NumberOfType(const model::Datatype& type);
+
+// nullopt where the elements are not numbers, there are none, or they are more bytes than a
+// file can have. A bool is the number 0 or 1, an enum its number, a time its count of units.
+std::optional<NumberArray> AsNumbers(const ArrayInput& input);
+
+// An array as pictures: the last two dimensions are rows of pixels, all others count pages.
+struct Raster {
+  Number number = Number::kUInt8;
+  uint64_t width = 0;
+  uint64_t height = 1;
+  uint64_t pages = 1;
+  uint64_t samples = 1;  // numbers in a pixel: 3 for RGB, 4 for RGBA
+  // The dimensions of the array that these are.
+  size_t x_axis = 0;
+  std::optional<size_t> y_axis;
+
+  uint64_t pixel_bytes() const { return samples * SizeOf(number); }
+  uint64_t row_bytes() const { return width * pixel_bytes(); }
+  uint64_t page_bytes() const { return height * row_bytes(); }
+};
+
+// nullopt for arrays without dimensions. Bytes without a sign whose last dimension is 3 or 4
+// long are pixels in colour, unless that dimension has the name of a place.
+std::optional<Raster> AsRaster(const ArrayInput& input, const NumberArray& numbers);
+
+}  // namespace ndlfs::fs

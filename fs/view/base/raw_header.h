@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: MIT
+//
+// What the headers for data.raw have in common.
+#pragma once
+
+#include <string>
+
+#include "fs/view/base/view_input.h"
+
+namespace ndlfs::fs {
+
+// The file with the elements, beside the header.
+std::string RawFileName(const ArrayInput& input);
+// Of lists of numbers, such as coordinates, headers of pictures are found by name only.
+bool IsListedHeader(const ArrayInput& input);
+// What the array is called, in characters that mean nothing to any header: letters, digits and
+// "_-." of ASCII; others become '_'. "data" for an array without a name.
+std::string NameInHeader(const ArrayInput& input);
+// The name of a dimension in such characters; empty if it has none.
+std::string PlainName(const std::string& name);
+// The number that stands for missing elements; empty where there is none.
+std::string MissingText(const ArrayInput& input);
+
+}  // namespace ndlfs::fs

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "fs/view/base/view_input.h"
+#include "fs/view/elements/selection.h"
+#include "model/error.h"
+
+namespace ndlfs::fs {
+
+// What stands between the brackets of "data[0,:,lat=40:60].npy", for a whole array: items for
+// dimensions in their order, "..." for as many as are not named, and NAME=ITEM for a dimension
+// by its name. ITEM is an index or a slice, after '#' or where the dimension has no
+// coordinates; otherwise see FindByCoordinate(). Only that reads anything. kNotFound says what
+// is wrong.
+model::Result<Selection> ParseSlice(const ArrayInput& array, std::string_view text);
+
+// The items of such a text.
+std::vector<std::string_view> SplitSlice(std::string_view text);
+
+// An item with a name: the dimension that it names, and ITEM.
+struct NamedItem {
+  size_t dimension;
+  std::string_view text;
+};
+// nullopt where `array` has no dimension of that name. The name is that of the store, or as
+// names of files have it ("%2F" for '/').
+std::optional<NamedItem> FindNamedItem(const ArrayInput& array, std::string_view item);
+// The indices that ITEM means along that dimension.
+model::Result<IndexRange> ParseNamedItem(const ArrayInput& array, const NamedItem& item);
+
+}  // namespace ndlfs::fs

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: MIT
+//
+// A kind of files that an array or a group has. To add a kind, write a source file view_*.cc
+// that defines its ViewKind in the room of such views, declare it in that room's views.h, and
+// add it to the list in fs/view/all_views.cc.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "fs/view/base/view_input.h"
+#include "fs/view/elements/view.h"
+#include "model/error.h"
+
+namespace ndlfs::fs {
+
+// What kinds do that do not say otherwise. No lambdas in ViewKind: clang numbers those by the
+// order in which a source uses them, so that one source's could take the place of another's.
+template <typename Input>
+bool IsAlwaysListed(const Input&) {
+  return true;
+}
+template <typename Input>
+std::optional<model::Error> RefuseNothing(const Input&) {
+  return std::nullopt;
+}
+
+template <typename Input>
+std::optional<uint64_t> TellNoSize(const Input&) {
+  return std::nullopt;
+}
+
+// `Input` is ArrayInput or GroupInput.
+template <typename Input>
+struct ViewKind {
+  std::string_view file_name;  // "data.npy"
+  bool is_text = false;        // can be written to a terminal
+  // Whether there is such a file. For an array this depends on its type and
+  // shape; for a group it may load a few of the children.
+  bool (*applies_to)(const Input&);
+  // Whether a listing shows the file. If not, the file can still be looked up
+  // by its name.
+  bool (*is_listed)(const Input&) = &IsAlwaysListed<Input>;
+  // The reason why there is no such file although the kind applies; `error.txt`
+  // shows it. nullopt if there is none. Reads nothing.
+  std::optional<model::Error> (*refuse)(const Input&) = &RefuseNothing<Input>;
+  // The size of the file, where the array alone tells it, and that takes less than to make the
+  // file. nullopt: only the file tells. `applies_to` must be true, and nothing refused.
+  std::optional<uint64_t> (*size)(const Input&) = &TellNoSize<Input>;
+  // Of a group: the file holds all that is below it, too, and not only its own arrays.
+  bool holds_subgroups = false;
+  // Makes the file. `applies_to` must be true; callers may ignore `refuse`.
+  // Reads no chunk.
+  model::Result<ViewPtr> (*make)(const Input&);
+};
+using ArrayViewKind = ViewKind<ArrayInput>;
+using GroupViewKind = ViewKind<GroupInput>;
+
+// A `refuse` for files that hold the bytes of all elements: refuses arrays with
+// more bytes than a file can have.
+std::optional<model::Error> RefuseWithoutElements(const ArrayInput& input);
+
+// The name of a kind in options: "npy" for data.npy, "html" for index.html, "preview" for
+// preview.png, "thumbnail" for thumbnail.png, other names in full. Options take the name of the
+// file as well.
+std::string_view ShortName(std::string_view file_name);
+
+}  // namespace ndlfs::fs

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: MIT
+//
+// Which files an array or a group has, by name.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "fs/view/base/view_input.h"
+#include "fs/view/base/view_kind.h"
+#include "fs/view/elements/view.h"
+#include "model/error.h"
+
+namespace ndlfs::fs {
+
+// The name of a file that exists, or that is refused.
+struct ViewName {
+  std::string name;
+  bool is_listed = true;
+  // If set, the reason why the file does not exist although its kind applies.
+  std::optional<model::Error> refusal = {};
+};
+
+// Which files a listing shows.
+class ListedViews {
+ public:
+  // Shows the files that have ViewName::is_listed.
+  ListedViews() = default;
+  // Shows all files of ViewProvider::Names().
+  static ListedViews All();
+  // Shows the files with these short names (ShortName()).
+  explicit ListedViews(std::vector<std::string> short_names);
+
+  bool Shows(const ViewName& file) const;
+  // Whether it shows only files that have ViewName::is_listed.
+  bool is_default() const { return choice_ == Choice::kDefault; }
+  // The value of the option: "all", "npy,raw"; empty for the default.
+  std::string Text() const;
+
+ private:
+  enum class Choice : uint8_t { kDefault, kAll, kNamed };
+  Choice choice_ = Choice::kDefault;
+  std::vector<std::string> short_names_;
+};
+
+// `Input` is ArrayInput or GroupInput. Thread-safe.
+template <typename Input>
+class ViewProvider {
+ public:
+  virtual ~ViewProvider() = default;
+  // The files of `input`, in the order of a listing, including those that no
+  // listing shows. Leaves out files that are too many to name, such as slices.
+  virtual std::vector<ViewName> Names(const Input& input) const = 0;
+  // The files of Names() that `listed` shows. Does not examine `input` for other files.
+  virtual std::vector<ViewName> Listed(const Input& input, const ListedViews& listed) const {
+    std::vector<ViewName> names = Names(input);
+    std::erase_if(names, [&](const ViewName& file) { return !listed.Shows(file); });
+    return names;
+  }
+  // The file called `name`: one of Names(), or one that is found by its name
+  // alone. A file may have several names; the result has its true name. nullopt
+  // if there is no such file.
+  virtual std::optional<ViewName> Find(const Input& input, std::string_view name) const = 0;
+  // The size of the file with the true name `name`, if it is there and can be told without
+  // making it; see ViewKind::size.
+  virtual std::optional<uint64_t> SizeOf(const Input&, std::string_view /*name*/) const {
+    return std::nullopt;
+  }
+  // Makes a file; `name` is its true name. The caller has checked whether the
+  // file is refused.
+  virtual model::Result<ViewPtr> Make(const Input& input, std::string_view name) const = 0;
+};
+using ArrayViewProvider = ViewProvider<ArrayInput>;
+using GroupViewProvider = ViewProvider<GroupInput>;
+
+// One file for each kind that applies.
+template <typename Input>
+class KindProvider final : public ViewProvider<Input> {
+ public:
+  // No two `kinds` have the same name. They must outlive this object.
+  explicit KindProvider(std::span<const ViewKind<Input>* const> kinds) : kinds_(kinds) {}
+
+  std::vector<ViewName> Names(const Input& input) const override {
+    std::vector<ViewName> names;
+    for (const auto* kind : kinds_) {
+      if (kind->applies_to(input)) names.push_back(Describe(*kind, input));
+    }
+    return names;
+  }
+  // Asks only listed kinds whether they apply, because that may load children
+  // of a group.
+  std::vector<ViewName> Listed(const Input& input, const ListedViews& listed) const override {
+    std::vector<ViewName> names;
+    names.reserve(kinds_.size());
+    for (const auto* kind : kinds_) {
+      const ViewName file = {std::string(kind->file_name), kind->is_listed(input)};
+      if (listed.Shows(file) && kind->applies_to(input))
+        names.push_back(Describe(*kind, input));
+    }
+    return names;
+  }
+  std::optional<ViewName> Find(const Input& input, std::string_view name) const override {
+    const auto* kind = KindOf(name);
+    if (kind == nullptr || !kind->applies_to(input)) return std::nullopt;
+    return Describe(*kind, input);
+  }
+  std::optional<uint64_t> SizeOf(const Input& input, std::string_view name) const override {
+    const auto* kind = KindOf(name);
+    if (kind == nullptr || !kind->applies_to(input) || kind->refuse(input)) return std::nullopt;
+    return kind->size(input);
+  }
+  model::Result<ViewPtr> Make(const Input& input, std::string_view name) const override {
+    const auto* kind = KindOf(name);
+    if (kind == nullptr) return model::NotFound("{}", name);
+    return kind->make(input);
+  }
+
+ private:
+  static ViewName Describe(const ViewKind<Input>& kind, const Input& input) {
+    return {std::string(kind.file_name), kind.is_listed(input), kind.refuse(input)};
+  }
+  const ViewKind<Input>* KindOf(std::string_view name) const {
+    for (const auto* kind : kinds_) {
+      if (kind->file_name == name) return kind;
+    }
+    return nullptr;
+  }
+
+  const std::span<const ViewKind<Input>* const> kinds_;
+};
+
+// Several providers as one. A name belongs to the first that has it.
+template <typename Input>
+class JoinedProvider final : public ViewProvider<Input> {
+ public:
+  // All `providers` must outlive this object.
+  explicit JoinedProvider(std::vector<const ViewProvider<Input>*> providers)
+      : providers_(std::move(providers)) {}
+
+  std::vector<ViewName> Names(const Input& input) const override {
+    std::vector<ViewName> names;
+    for (const auto* provider : providers_) {
+      for (ViewName& name : provider->Names(input)) names.push_back(std::move(name));
+    }
+    return names;
+  }
+  std::vector<ViewName> Listed(const Input& input, const ListedViews& listed) const override {
+    std::vector<ViewName> names;
+    for (const auto* provider : providers_) {
+      std::vector<ViewName> more = provider->Listed(input, listed);
+      if (names.empty()) std::swap(names, more);
+      for (ViewName& name : more) names.push_back(std::move(name));
+    }
+    return names;
+  }
+  std::optional<ViewName> Find(const Input& input, std::string_view name) const override {
+    for (const auto* provider : providers_) {
+      if (auto found = provider->Find(input, name)) return found;
+    }
+    return std::nullopt;
+  }
+  std::optional<uint64_t> SizeOf(const Input& input, std::string_view name) const override {
+    for (const auto* provider : providers_) {
+      if (const auto size = provider->SizeOf(input, name)) return size;
+    }
+    return std::nullopt;
+  }
+  model::Result<ViewPtr> Make(const Input& input, std::string_view name) const override {
+    for (const auto* provider : providers_) {
+      if (provider->Find(input, name)) return provider->Make(input, name);
+    }
+    return model::NotFound("{}", name);
+  }
+
+ private:
+  const std::vector<const ViewProvider<Input>*> providers_;
+};
+
+// The provider of all files of arrays, and that of all files of groups. fs/view/all_views.cc
+// defines them, above all rooms with views: the page of an object names all files of the
+// object.
+const ArrayViewProvider& ArrayViews();
+const GroupViewProvider& GroupViews();
+
+}  // namespace ndlfs::fs

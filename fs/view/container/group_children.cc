@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: MIT
+#include "fs/view/container/group_children.h"
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <span>
+#include <thread>
+#include <utility>
+
+#include "backends/store/cancellation.h"
+#include "backends/store/parallel.h"
+
+namespace ndlfs::fs {
+
+using model::Result;
+
+namespace {
+
+// So many are loaded while as many others are taken.
+constexpr size_t kAtOnce = 128;
+
+using Loaded = std::optional<Result<GroupChild>>;
+
+Result<void> LoadRun(const GroupInput& group, std::span<const std::string> names,
+                     std::span<Loaded> loaded) {
+  NDLFS_RETURN_IF_ERROR(backends::CancellationScope::Check());
+  const auto held = names.size() > 1 ? group.LoadTogether(names)
+                                     : std::vector<std::shared_ptr<const backends::Node>>();
+  for (size_t i = 0; i < names.size(); ++i) {
+    NDLFS_RETURN_IF_ERROR(backends::CancellationScope::Check());
+    loaded[i] = group.LoadForElements(names[i]);
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<void> LoadEach(
+    const GroupInput& group, const std::vector<std::string>& names,
+    const std::function<Result<void>(const std::string&, Result<GroupChild>)>& take) {
+  static const unsigned threads = std::clamp(std::thread::hardware_concurrency(), 1U, 8U);
+  const size_t run = std::max<size_t>(group.loads_together(), 1);
+  std::vector<Loaded> before;  // those in front of `first`, which are taken while others load
+  const auto take_those_before = [&](size_t first) -> Result<void> {
+    for (size_t i = 0; i < before.size(); ++i) {
+      const std::string& name = names[first - before.size() + i];
+      NDLFS_RETURN_IF_ERROR(take(name, *std::move(before[i])));
+      before[i].reset();
+    }
+    return {};
+  };
+  for (size_t first = 0; first < names.size(); first += kAtOnce) {
+    std::vector<Loaded> loaded(std::min(kAtOnce, names.size() - first));
+    const size_t runs = (loaded.size() + run - 1) / run;
+    NDLFS_RETURN_IF_ERROR(backends::RunInParallel(threads, 1 + runs, [&](size_t number) {
+      if (number == 0) return take_those_before(first);
+      const size_t begin = (number - 1) * run;
+      const size_t end = std::min(begin + run, loaded.size());
+      return LoadRun(group, std::span(names).subspan(first + begin, end - begin),
+                     std::span(loaded).subspan(begin, end - begin));
+    }));
+    before = std::move(loaded);
+  }
+  return take_those_before(names.size());
+}
+
+}  // namespace ndlfs::fs

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "fs/view/base/view_input.h"
+#include "model/error.h"
+
+namespace ndlfs::fs {
+
+// Loads the children `names` of `group` for their elements (GroupInput::LoadForElements),
+// several at a time, and gives each to `take`, in order and one at a time, but not always on
+// this thread. `take` keeps no more of them than it needs: there may be very many. Stops at an
+// error of `take`.
+model::Result<void> LoadEach(
+    const GroupInput& group, const std::vector<std::string>& names,
+    const std::function<model::Result<void>(const std::string& name,
+                                            model::Result<GroupChild> child)>& take);
+
+}  // namespace ndlfs::fs

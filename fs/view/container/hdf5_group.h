@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+//
+// What a group and all below it are in an HDF5 file that netCDF-C reads as netCDF-4.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "backends/format/hdf5/library/new_file.h"
+#include "fs/view/base/view_input.h"
+#include "fs/view/elements/element_source.h"
+#include "model/error.h"
+
+namespace ndlfs::fs::hdf5 {
+
+// What a file may have, so that it is made within seconds.
+struct Limits {
+  uint64_t objects = 50'000;  // groups, arrays and links
+  // Elements of variable size, which are decoded to be written, of all arrays together.
+  uint64_t variable_bytes = uint64_t{64} << 20;
+  size_t depth = 200;  // of groups
+};
+
+struct Content {
+  std::shared_ptr<const backends::hdf5::NewFile> file;
+  // For each object of the file the elements of its dataset, where these are not in the
+  // description.
+  std::vector<std::shared_ptr<const ElementSource>> elements;
+};
+
+// The file of the group and what is below it.
+//
+// Dimensions have the scopes of netCDF-4: a dimension coordinate of the group or of one around
+// it, else a dimension of that name and length. Coordinates from outside of the group become
+// variables of the root. Arrays whose dimensions have no names have no scales. Elements that
+// are arrays, and text of fixed length, become further dimensions; text is in UTF-8, numbers
+// are little-endian. Compounds, enums, opaque elements and vlens have a committed datatype,
+// which netCDF-4 demands. Links to arrays are soft links. Names that HDF5 or netCDF-4 cannot
+// have are changed, and `ndlfs_name` has the true one.
+//
+// Text attributes have a fixed length, as those of netCDF; lists of texts a variable one.
+// Attributes of enums are their numbers; of several dimensions, they have one. An attribute
+// that has to be of its variable's type, such as `_FillValue`, is, if it can.
+//
+// What cannot be in the file is left out, and named with the reason in `file->left_out`. Reads
+// the metadata of everything, and those elements that are of variable size. kLimit for more
+// objects than `limits` says; errors that are transient where they may pass.
+model::Result<Content> MakeContent(const GroupInput& group, const Limits& limits = {});
+
+}  // namespace ndlfs::fs::hdf5

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: MIT
+#include "fs/view/elements/element_source.h"
+
+#include <utility>
+
+#include "backends/base/checked.h"
+#include "cache/array_reader.h"
+#include "cache/prefetcher.h"
+
+namespace ndlfs::fs {
+namespace {
+
+class ArrayTracker final : public ReadTracker {
+ public:
+  ArrayTracker(cache::Prefetcher& prefetcher, std::shared_ptr<const cache::ArrayReader> reader)
+      : stream_(prefetcher, std::move(reader)) {}
+
+  cache::ReadHint OnRead(uint64_t offset, uint64_t size) override {
+    return stream_.OnRead(offset, size);
+  }
+  void Expect(uint64_t offset) override { stream_.Expect(offset); }
+
+ private:
+  cache::ReadStream stream_;
+};
+
+class ElementTracker final : public ReadTracker {
+ public:
+  ElementTracker(std::unique_ptr<ReadTracker> from, uint64_t from_size, uint64_t to_size)
+      : from_(std::move(from)), from_size_(from_size), to_size_(to_size) {}
+
+  cache::ReadHint OnRead(uint64_t offset, uint64_t size) override {
+    if (size == 0) return cache::ReadHint::kOnward;
+    const uint64_t first = offset / to_size_;
+    const uint64_t last = (offset + size - 1) / to_size_;
+    return from_->OnRead(first * from_size_, (last - first + 1) * from_size_);
+  }
+  void Expect(uint64_t offset) override { from_->Expect(offset / to_size_ * from_size_); }
+
+ private:
+  const std::unique_ptr<ReadTracker> from_;
+  const uint64_t from_size_;
+  const uint64_t to_size_;
+};
+
+class ArrayElements final : public ElementSource {
+ public:
+  ArrayElements(std::shared_ptr<const cache::ArrayReader> reader, std::string name)
+      : reader_(std::move(reader)), name_(std::move(name)) {}
+
+  uint64_t size() const override { return reader_->byte_size(); }
+  model::Result<void> Read(uint64_t offset, backends::ByteSpan out, model::ByteOrder order,
+                           cache::ReadHint hint) const override {
+    auto read = reader_->Read(offset, out, order, hint);
+    if (read || name_.empty()) return read;
+    return model::Propagate(std::move(read).error(), name_);
+  }
+  std::unique_ptr<ReadTracker> TrackReader(cache::Prefetcher& prefetcher) const override {
+    return std::make_unique<ArrayTracker>(prefetcher, reader_);
+  }
+
+ private:
+  const std::shared_ptr<const cache::ArrayReader> reader_;
+  const std::string name_;
+};
+
+}  // namespace
+
+model::Result<std::shared_ptr<const ElementSource>> MakeArrayElements(
+    std::shared_ptr<const cache::ArrayReader> reader, std::string name) {
+  const backends::ArraySpec& spec = reader->spec();
+  if (!spec.dtype.is_fixed_size()) return model::Internal("elements of variable size");
+  const auto bytes = backends::CheckedProduct(spec.shape, spec.dtype.size());
+  if (!bytes || *bytes > backends::kMaxViewSize) {
+    return model::Limit("more than {} bytes of elements", backends::kMaxViewSize);
+  }
+  return std::make_shared<const ArrayElements>(std::move(reader), std::move(name));
+}
+
+std::unique_ptr<ReadTracker> TrackElements(std::unique_ptr<ReadTracker> tracker,
+                                           uint64_t from_size, uint64_t to_size) {
+  return std::make_unique<ElementTracker>(std::move(tracker), from_size, to_size);
+}
+
+}  // namespace ndlfs::fs

@@ -1,0 +1,389 @@
+// SPDX-License-Identifier: MIT
+//
+// NIfTI-1 and NIfTI-2 in one file: a header, and the elements, the first dimension fastest.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "fs/view/base/attributes.h"
+#include "fs/view/elements/segmented_view.h"
+#include "fs/view/image/views.h"
+#include "fs/view/place/geometry.h"
+#include "fs/view/place/image_place.h"
+
+namespace ndlfs::fs {
+namespace {
+
+using model::Result;
+
+constexpr size_t kMostNiftiAxes = 7;
+
+// 0 where NIfTI has no such numbers. Those of NIfTI-1, which has no others than NIfTI-2.
+int16_t CodeOf(Number number) {
+  switch (number) {
+    case Number::kUInt8:
+      return 2;
+    case Number::kInt16:
+      return 4;
+    case Number::kInt32:
+      return 8;
+    case Number::kFloat32:
+      return 16;
+    case Number::kComplex64:
+      return 32;
+    case Number::kFloat64:
+      return 64;
+    case Number::kInt8:
+      return 256;
+    case Number::kUInt16:
+      return 512;
+    case Number::kUInt32:
+      return 768;
+    case Number::kInt64:
+      return 1024;
+    case Number::kUInt64:
+      return 1280;
+    case Number::kComplex128:
+      return 1792;
+    default:
+      return 0;
+  }
+}
+
+struct Nifti {
+  NumberArray numbers;
+  int16_t code = 0;
+  int16_t bits = 0;
+  size_t rank = 0;  // without that of colours
+  bool is_second = false;
+  std::string unit;
+};
+
+std::optional<Nifti> FittingNifti(const ArrayInput& input) {
+  const auto numbers = AsNumbers(input);
+  if (!numbers || numbers->rank() == 0) return std::nullopt;
+  Nifti nifti;
+  nifti.numbers = *numbers;
+  nifti.code = CodeOf(numbers->number);
+  nifti.bits = static_cast<int16_t>(8 * SizeOf(numbers->number));
+  nifti.rank = numbers->rank();
+  const auto raster = AsRaster(input, *numbers);
+  if (raster && raster->samples > 1) {
+    constexpr int16_t kRgb = 128;
+    constexpr int16_t kRgba = 2304;
+    nifti.code = raster->samples == 3 ? kRgb : kRgba;
+    nifti.bits = static_cast<int16_t>(8 * raster->samples);
+    --nifti.rank;
+  }
+  if (nifti.code == 0 || nifti.rank > kMostNiftiAxes) return std::nullopt;
+  constexpr uint64_t kMostLength = std::numeric_limits<int16_t>::max();
+  nifti.is_second =
+      std::ranges::any_of(numbers->shape, [](uint64_t n) { return n > kMostLength; });
+  nifti.unit = PrintableAscii(TextOf(input.node->attributes(), "units"));
+  return nifti;
+}
+
+// Numbers at places in a header.
+class Header {
+ public:
+  explicit Header(size_t size) : bytes_(size, '\0') {}
+  template <typename T>
+  void Put(size_t at, T value) {
+    std::memcpy(bytes_.data() + at, &value, sizeof value);
+  }
+  void Put(size_t at, const std::string& text, size_t most) {
+    std::memcpy(bytes_.data() + at, text.data(), std::min(text.size(), most));
+  }
+  std::string Finish() { return std::move(bytes_); }
+
+ private:
+  std::string bytes_;
+};
+
+constexpr size_t kFirstSize = 348;
+constexpr size_t kSecondSize = 540;
+// Behind the header are four bytes that say that no extension follows.
+constexpr size_t kExtension = 4;
+
+// The first three dimensions of NIfTI are those of space. A part that lacks one of them has it
+// with one element, if others follow.
+struct Dimensions {
+  std::vector<uint64_t> lengths;              // the fastest first
+  std::vector<std::optional<size_t>> axes;    // which those of the array are
+  std::array<size_t, 3> columns = {0, 1, 2};  // of ImageSpace::axes, which the first three are
+  bool has_image = false;
+};
+
+Dimensions AllDimensions(const Nifti& nifti) {
+  Dimensions made;
+  for (size_t d = nifti.rank; d-- > 0;) {
+    made.lengths.push_back(nifti.numbers.shape[d]);
+    made.axes.emplace_back(d);
+  }
+  return made;
+}
+
+Dimensions DimensionsOf(const Nifti& nifti, const std::optional<ImageSpace>& image) {
+  Dimensions plain = AllDimensions(nifti);
+  if (!image) return plain;
+  Dimensions made = plain;
+  size_t kept = 0;
+  std::vector<size_t> others;  // axes of the image that have one index here
+  for (const size_t n : {0, 1, 2}) {
+    const auto dimension = image->axes[n].dimension;
+    if (!dimension) {
+      others.push_back(n);
+      continue;
+    }
+    // In another order than the header's, no column belongs to a dimension.
+    if (*dimension >= nifti.rank || *dimension != nifti.rank - 1 - kept) return plain;
+    made.columns[kept++] = n;
+  }
+  if (kept == 0) return plain;
+  std::ranges::copy(others, made.columns.begin() + static_cast<ptrdiff_t>(kept));
+  if (nifti.rank > kept) {
+    const auto at = static_cast<ptrdiff_t>(kept);
+    made.lengths.insert(made.lengths.begin() + at, others.size(), 1);
+    made.axes.insert(made.axes.begin() + at, others.size(), std::nullopt);
+  }
+  if (made.lengths.size() > kMostNiftiAxes) return plain;
+  made.has_image = true;
+  return made;
+}
+
+// What is written about the place: a header's own fields, or those that coordinates give.
+struct NiftiFields {
+  NiftiPlace place;
+  double first_time = 0;
+};
+
+// xyzt_units of a length and a time, and what a number of them is in it; code 0 where there is
+// no word for them.
+struct NiftiUnit {
+  int code = 0;
+  double factor = 1;
+};
+
+NiftiUnit UnitOfSpace(std::string_view units) {
+  struct Word {
+    std::string_view name;
+    NiftiUnit unit;
+  };
+  constexpr int kMetre = 1;
+  constexpr int kMillimetre = 2;
+  constexpr int kMicrometre = 3;
+  static constexpr std::array<Word, 22> kWords = {{{"m", {kMetre, 1}},
+                                                   {"metre", {kMetre, 1}},
+                                                   {"meter", {kMetre, 1}},
+                                                   {"metres", {kMetre, 1}},
+                                                   {"meters", {kMetre, 1}},
+                                                   {"cm", {kMillimetre, 10}},
+                                                   {"centimeter", {kMillimetre, 10}},
+                                                   {"centimetre", {kMillimetre, 10}},
+                                                   {"mm", {kMillimetre, 1}},
+                                                   {"millimeter", {kMillimetre, 1}},
+                                                   {"millimetre", {kMillimetre, 1}},
+                                                   {"um", {kMicrometre, 1}},
+                                                   {"\u00b5m", {kMicrometre, 1}},
+                                                   {"\u03bcm", {kMicrometre, 1}},
+                                                   {"micrometer", {kMicrometre, 1}},
+                                                   {"micrometre", {kMicrometre, 1}},
+                                                   {"micron", {kMicrometre, 1}},
+                                                   {"microns", {kMicrometre, 1}},
+                                                   {"nm", {kMicrometre, 1e-3}},
+                                                   {"nanometer", {kMicrometre, 1e-3}},
+                                                   {"nanometre", {kMicrometre, 1e-3}},
+                                                   {"angstrom", {kMicrometre, 1e-4}}}};
+  const auto found = std::ranges::find(kWords, units, &Word::name);
+  return found == kWords.end() ? NiftiUnit() : found->unit;
+}
+
+int UnitOfTime(std::string_view units) {
+  if (units == "s" || units == "second" || units == "seconds") return 8;
+  if (units == "ms" || units == "millisecond") return 16;
+  if (units == "us" || units == "microsecond") return 24;
+  return 0;
+}
+
+// One unit for all three axes, and the factor of each.
+struct SpaceUnits {
+  int code = 0;
+  std::array<double, 3> factors = {1, 1, 1};
+};
+
+SpaceUnits UnitsOfSpace(const Geometry& geometry, const Dimensions& dimensions) {
+  SpaceUnits units;
+  for (size_t n = 0; n < std::min<size_t>(3, dimensions.axes.size()); ++n) {
+    if (!dimensions.axes[n]) continue;
+    const NiftiUnit unit = UnitOfSpace(geometry.axes[*dimensions.axes[n]].units);
+    if (unit.code == 0 || (units.code != 0 && units.code != unit.code)) return {};
+    units.code = unit.code;
+    units.factors[n] = unit.factor;
+  }
+  return units;
+}
+
+// Voxels, their sizes and where the first one is, by regular coordinates. The space is known
+// as far as they are; nobody says how it lies to another one.
+NiftiPlace PlaceByCoordinates(const Geometry& geometry, const Dimensions& dimensions,
+                              const AllSteps& steps) {
+  constexpr int kAligned = 2;  // NIFTI_XFORM_ALIGNED_ANAT
+  NiftiPlace place;
+  place.pixdim.fill(1);
+  const SpaceUnits units = UnitsOfSpace(geometry, dimensions);
+  place.units = units.code;
+  for (size_t n = 0; n < 3; ++n) place.rows[n][n] = units.factors[n];
+  for (size_t n = 0; n < dimensions.axes.size(); ++n) {
+    const auto d = dimensions.axes[n];
+    if (!d) continue;
+    const Axis& axis = geometry.axes[*d];
+    const auto& found = steps[*d];
+    const double factor = n < 3 ? units.factors[n] : 1;
+    place.pixdim[n + 1] = SpacingOf(axis, found) * factor;
+    if (n >= 3) continue;
+    place.rows[n][n] = place.pixdim[n + 1];
+    if (!found) continue;
+    if (!std::isnan(found->step)) place.rows[n][n] = found->step * factor;
+    place.rows[n][3] = found->first * factor;
+    place.sform = kAligned;
+  }
+  if (dimensions.axes.size() > 3 && dimensions.axes[3]) {
+    place.units += UnitOfTime(geometry.axes[*dimensions.axes[3]].units);
+  }
+  return place;
+}
+
+// That of a header: all its fields where its image is shown as it is, else its affine moved to
+// what is shown.
+NiftiPlace PlaceByHeader(const NiftiPlace& header, const ImageSpace& image,
+                         const Dimensions& dimensions, const NiftiPlace& by_coordinates) {
+  NiftiPlace place = by_coordinates;
+  place.units = header.units;
+  const Placement placement = PlacementIn(image, header);
+  for (size_t n = 0; n < 3; ++n) {
+    const auto& column = placement.columns[dimensions.columns[n]];
+    for (size_t i = 0; i < 3; ++i) place.rows[i][n] = column[i];
+    place.rows[n][3] = placement.origin[n];
+    place.pixdim[n + 1] = std::hypot(column[0], column[1], column[2]);
+  }
+  place.sform = header.code();
+  if (!image.is_whole) return place;
+  const auto sizes = place.pixdim;
+  place = header;
+  // A header in a store of Zarr has the other dimensions in another order.
+  if (!image.header) std::copy(sizes.begin() + 4, sizes.end(), place.pixdim.begin() + 4);
+  return place;
+}
+
+Result<NiftiFields> ReadPlace(const Geometry& geometry, const Dimensions& dimensions) {
+  NDLFS_TRY(const AllSteps steps, ReadAllSteps(geometry));
+  NiftiFields fields{PlaceByCoordinates(geometry, dimensions, steps)};
+  if (dimensions.axes.size() > 3 && dimensions.axes[3] && steps[*dimensions.axes[3]]) {
+    fields.first_time = steps[*dimensions.axes[3]]->first;
+  }
+  if (!dimensions.has_image) return fields;
+  NDLFS_TRY(const auto header, geometry.image->Read());
+  if (header) {
+    fields.place = PlaceByHeader(*header, *geometry.image, dimensions, fields.place);
+  }
+  return fields;
+}
+
+// dim[0] is the rank, and those beyond it are 1, as readers multiply all.
+template <typename T>
+void PutLengths(const Dimensions& dimensions, size_t at, Header& header) {
+  const auto& lengths = dimensions.lengths;
+  header.Put(at, static_cast<T>(lengths.size()));
+  for (size_t n = 1; n <= kMostNiftiAxes; ++n) {
+    header.Put(at + n * sizeof(T), static_cast<T>(n <= lengths.size() ? lengths[n - 1] : 1));
+  }
+}
+
+// pixdim[0] is 1 where no axis is mirrored, else -1.
+template <typename T>
+void PutPlace(const NiftiPlace& place, size_t pixdim, size_t quaternion, size_t rows,
+              Header& header) {
+  const double mirror = place.pixdim[0] < 0 ? -1 : 1;
+  header.Put(pixdim, static_cast<T>(mirror));
+  for (size_t n = 1; n < 8; ++n) {
+    header.Put(pixdim + n * sizeof(T), static_cast<T>(place.pixdim[n]));
+  }
+  for (size_t i = 0; i < 3; ++i) {
+    header.Put(quaternion + i * sizeof(T), static_cast<T>(place.quaternion[i]));
+    header.Put(quaternion + (3 + i) * sizeof(T), static_cast<T>(place.origin[i]));
+    for (size_t j = 0; j < 4; ++j) {
+      header.Put(rows + (4 * i + j) * sizeof(T), static_cast<T>(place.rows[i][j]));
+    }
+  }
+}
+
+// Places of the fields by nifti1.h.
+std::string RenderFirst(const Nifti& nifti, const Dimensions& dimensions,
+                        const NiftiFields& fields) {
+  Header header(kFirstSize + kExtension);
+  header.Put(0, static_cast<int32_t>(kFirstSize));
+  header.Put(38, 'r');  // of Analyze: all images have the same size
+  PutLengths<int16_t>(dimensions, 40, header);
+  header.Put(70, nifti.code);
+  header.Put(72, nifti.bits);
+  PutPlace<float>(fields.place, 76, 256, 280, header);
+  header.Put(108, static_cast<float>(kFirstSize + kExtension));  // where the elements are
+  header.Put(112, 1.0F);                                         // scl_slope: not scaled
+  header.Put(123, static_cast<char>(fields.place.units));
+  header.Put(136, static_cast<float>(fields.first_time));
+  header.Put(148, nifti.unit, 79);  // descrip
+  header.Put(252, static_cast<int16_t>(fields.place.qform));
+  header.Put(254, static_cast<int16_t>(fields.place.sform));
+  header.Put(344, std::string("n+1", 4), 4);
+  return header.Finish();
+}
+
+// Places of the fields by nifti2.h.
+std::string RenderSecond(const Nifti& nifti, const Dimensions& dimensions,
+                         const NiftiFields& fields) {
+  Header header(kSecondSize + kExtension);
+  header.Put(0, static_cast<int32_t>(kSecondSize));
+  header.Put(4, std::string("n+2\0\r\n\032\n", 8), 8);
+  header.Put(12, nifti.code);
+  header.Put(14, nifti.bits);
+  PutLengths<int64_t>(dimensions, 16, header);
+  PutPlace<double>(fields.place, 104, 352, 400, header);
+  header.Put(168, static_cast<int64_t>(kSecondSize + kExtension));
+  header.Put(176, 1.0);
+  header.Put(216, fields.first_time);
+  header.Put(240, nifti.unit, 79);
+  header.Put(344, static_cast<int32_t>(fields.place.qform));
+  header.Put(348, static_cast<int32_t>(fields.place.sform));
+  header.Put(500, static_cast<int32_t>(fields.place.units));
+  return header.Finish();
+}
+
+Result<ViewPtr> MakeNifti(const ArrayInput& input) {
+  const auto nifti = FittingNifti(input);
+  if (!nifti) return model::Unsupported("no NIfTI of {}", input.dtype.keyword());
+  NDLFS_TRY(Geometry geometry, DescribeGeometry(input, nifti->numbers));
+  const size_t size = (nifti->is_second ? kSecondSize : kFirstSize) + kExtension;
+  const auto header = [nifti = *nifti, dimensions = DimensionsOf(*nifti, geometry.image),
+                       geometry = std::move(geometry)]() -> Result<std::string> {
+    NDLFS_TRY(const NiftiFields fields, ReadPlace(geometry, dimensions));
+    return nifti.is_second ? RenderSecond(nifti, dimensions, fields)
+                           : RenderFirst(nifti, dimensions, fields);
+  };
+  return MakeSegmentedView({MakeDeferredBytes(size, header), AllOf(nifti->numbers.elements)});
+}
+
+}  // namespace
+
+const ArrayViewKind kNiftiView = {
+    .file_name = "data.nii",
+    .applies_to = [](const ArrayInput& input) { return FittingNifti(input).has_value(); },
+    .is_listed = [](const ArrayInput&) { return false; },
+    .make = &MakeNifti,
+};
+
+}  // namespace ndlfs::fs

@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: MIT
+//
+// The resolution levels of an OME-Zarr image (0.4 and 0.5) as one OME-TIFF.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "backends/base/json.h"
+#include "fs/view/base/html_text.h"
+#include "fs/view/base/number_array.h"
+#include "fs/view/image/tiff_file.h"
+#include "fs/view/image/views.h"
+#include "fs/view/place/ome_image.h"
+
+namespace ndlfs::fs {
+namespace {
+
+using backends::Json;
+using model::Result;
+
+constexpr size_t kMostOmeLevels = 64;
+constexpr uint64_t kMostChannels = 10'000;
+
+struct AxisName {
+  char letter = 0;  // T, C, Z, Y or X
+  std::string unit;
+};
+
+// Older versions have none, or names alone. Empty where they are not those of an image.
+std::vector<AxisName> ReadAxes(const Json& image, size_t rank) {
+  std::vector<AxisName> axes;
+  const Json& json = OmeMember(image, "axes");
+  if (json.is_null() && rank == 5)
+    return {{'T', ""}, {'C', ""}, {'Z', ""}, {'Y', ""}, {'X', ""}};
+  const std::vector<std::string> names = ReadOmeAxisNames(image, rank);
+  if (names.size() != rank || rank < 2) return {};
+  for (size_t d = 0; d < rank; ++d) {
+    const std::string& name = names[d];
+    constexpr std::string_view kNames = "tczyx";
+    const bool is_known = name.size() == 1 && kNames.find(name) != std::string_view::npos;
+    if (!is_known) return {};
+    const char letter = static_cast<char>(name.front() - 'a' + 'A');
+    if (std::ranges::find(axes, letter, &AxisName::letter) != axes.end()) return {};
+    axes.push_back({letter, OmeText(OmeMember(json[d], "unit"))});
+  }
+  return axes[rank - 2].letter == 'Y' && axes[rank - 1].letter == 'X' ? axes
+                                                                      : std::vector<AxisName>();
+}
+
+// Of the first level: the size of an element along each axis.
+std::vector<double> ReadScale(const Json& dataset, size_t rank) {
+  const Json& transformations = OmeMember(dataset, "coordinateTransformations");
+  if (!transformations.is_array()) return {};
+  for (const Json& transformation : transformations) {
+    const Json& scale = OmeMember(transformation, "scale");
+    if (!scale.is_array() || scale.size() != rank) continue;
+    std::vector<double> numbers;
+    for (const Json& number : scale) {
+      if (!number.is_number()) return {};
+      numbers.push_back(number.get<double>());
+    }
+    return numbers;
+  }
+  return {};
+}
+
+// Empty where OME has no such numbers.
+std::string_view OmeTypeOf(Number number) {
+  switch (number) {
+    case Number::kInt8:
+      return "int8";
+    case Number::kUInt8:
+      return "uint8";
+    case Number::kInt16:
+      return "int16";
+    case Number::kUInt16:
+      return "uint16";
+    case Number::kInt32:
+      return "int32";
+    case Number::kUInt32:
+      return "uint32";
+    case Number::kFloat32:
+      return "float";
+    case Number::kFloat64:
+      return "double";
+    case Number::kComplex64:
+      return "complex";
+    case Number::kComplex128:
+      return "double-complex";
+    default:
+      return {};
+  }
+}
+
+std::string_view UnitOf(std::string_view unit) {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 6> kUnits = {
+      {{"micrometer", "µm"},
+       {"nanometer", "nm"},
+       {"millimeter", "mm"},
+       {"centimeter", "cm"},
+       {"meter", "m"},
+       {"angstrom", "Å"}}};
+  for (const auto& [name, symbol] : kUnits) {
+    if (unit == name) return symbol;
+  }
+  return {};
+}
+
+struct Image {
+  NumberArray numbers;  // of the full resolution
+  std::vector<AxisName> axes;
+  std::vector<double> scale;
+  std::string name;
+  std::vector<OmeChannel> channels;
+
+  uint64_t LengthOf(char letter) const {
+    const auto axis = std::ranges::find(axes, letter, &AxisName::letter);
+    return axis == axes.end() ? 1 : numbers.shape[static_cast<size_t>(axis - axes.begin())];
+  }
+};
+
+// The fastest first, and at the end those that the array does not have.
+std::string DimensionOrder(const Image& image) {
+  std::string order;
+  for (size_t d = image.axes.size(); d-- > 0;) order += image.axes[d].letter;
+  for (const char letter : {'Z', 'C', 'T'}) {
+    if (order.find(letter) == std::string::npos) order += letter;
+  }
+  return order;
+}
+
+std::string PhysicalSizes(const Image& image) {
+  std::string text;
+  for (size_t d = 0; d < image.scale.size(); ++d) {
+    const AxisName& axis = image.axes[d];
+    const bool is_space = axis.letter == 'X' || axis.letter == 'Y' || axis.letter == 'Z';
+    const std::string_view unit = UnitOf(axis.unit);
+    const double scale = image.scale[d];
+    if (!is_space || unit.empty() || !std::isfinite(scale) || scale <= 0) continue;
+    text += fmt::format(" PhysicalSize{0}=\"{1}\" PhysicalSize{0}Unit=\"{2}\"", axis.letter,
+                        scale, unit);
+  }
+  return text;
+}
+
+// OME has the bytes red, green, blue and alpha as one signed number.
+std::string ChannelElement(uint64_t number, const OmeChannel& channel) {
+  std::string text = fmt::format("<Channel ID=\"Channel:0:{}\" SamplesPerPixel=\"1\"", number);
+  if (!channel.label.empty()) {
+    text += fmt::format(" Name=\"{}\"", HtmlName(channel.label));
+  }
+  if (channel.color) {
+    constexpr uint32_t kOpaque = 255;
+    text += fmt::format(" Color=\"{}\"", static_cast<int32_t>(*channel.color << 8 | kOpaque));
+  }
+  return text + "/>";
+}
+
+// The schema of June 2016, the newest. An empty TiffData stands for all pages in their order.
+std::string DescribeImage(const Image& image) {
+  std::string text =
+      "<?xml version=\"1.0\" encoding=\"UTF-8\"?>"
+      "<OME xmlns=\"http://www.openmicroscopy.org/Schemas/OME/2016-06\" "
+      "xmlns:xsi=\"http://www.w3.org/2001/XMLSchema-instance\" "
+      "xsi:schemaLocation=\"http://www.openmicroscopy.org/Schemas/OME/2016-06 "
+      "http://www.openmicroscopy.org/Schemas/OME/2016-06/ome.xsd\">";
+  text += fmt::format("<Image ID=\"Image:0\" Name=\"{}\">", image.name);
+  text += fmt::format(
+      "<Pixels ID=\"Pixels:0\" DimensionOrder=\"{}\" Type=\"{}\" BigEndian=\"false\" "
+      "SizeX=\"{}\" SizeY=\"{}\" SizeZ=\"{}\" SizeC=\"{}\" SizeT=\"{}\"{}>",
+      DimensionOrder(image), OmeTypeOf(image.numbers.number), image.LengthOf('X'),
+      image.LengthOf('Y'), image.LengthOf('Z'), image.LengthOf('C'), image.LengthOf('T'),
+      PhysicalSizes(image));
+  for (uint64_t number = 0; number < image.LengthOf('C'); ++number) {
+    text += ChannelElement(
+        number, number < image.channels.size() ? image.channels[number] : OmeChannel());
+  }
+  return text + "<TiffData/></Pixels></Image></OME>";
+}
+
+// As pages of one number each: pixels in colour are no dimension of these images.
+std::optional<TiffLevel> AsLevel(const NumberArray& numbers) {
+  const size_t rank = numbers.rank();
+  if (rank < 2 || OmeTypeOf(numbers.number).empty()) return std::nullopt;
+  Raster raster;
+  raster.number = numbers.number;
+  raster.width = numbers.shape[rank - 1];
+  raster.height = numbers.shape[rank - 2];
+  for (size_t d = 0; d + 2 < rank; ++d) raster.pages *= numbers.shape[d];
+  return FitsTiff(raster) ? std::optional(TiffLevel{raster, numbers.elements}) : std::nullopt;
+}
+
+// Whether the pages of `level` are smaller ones of those of `full`.
+bool IsSmaller(const NumberArray& level, const NumberArray& full) {
+  const size_t rank = full.rank();
+  return level.number == full.number && level.rank() == rank &&
+         std::equal(full.shape.begin(), full.shape.end() - 2, level.shape.begin()) &&
+         level.shape[rank - 2] <= full.shape[rank - 2] &&
+         level.shape[rank - 1] <= full.shape[rank - 1];
+}
+
+// Levels that have fewer planes than the first one end the list: pages have no SubIFDs then.
+Result<ViewPtr> MakeOmeTiff(const GroupInput& group) {
+  const auto json = FindOmeImage(group.node());
+  if (!json) return model::NotFound("no multiscale image");
+  Image image;
+  TiffContent content;
+  for (const Json& dataset : OmeMember(*json, "datasets")) {
+    if (content.levels.size() == kMostOmeLevels) break;
+    NDLFS_TRY(const ArrayInput input, LoadOmeLevel(group, OmeText(OmeMember(dataset, "path"))));
+    const auto numbers = AsNumbers(input);
+    const auto level = numbers ? AsLevel(*numbers) : std::nullopt;
+    const bool is_first = content.levels.empty();
+    if (is_first && !level) {
+      return model::Unsupported("no OME-TIFF of elements of type {}", input.dtype.keyword());
+    }
+    if (!level || (!is_first && !IsSmaller(*numbers, image.numbers))) break;
+    if (is_first) {
+      image.numbers = *numbers;
+      image.axes = ReadAxes(*json, numbers->rank());
+      image.scale = ReadScale(dataset, numbers->rank());
+    }
+    content.levels.push_back(*level);
+  }
+  if (content.levels.empty()) return model::NotFound("an image without datasets");
+  if (image.axes.empty()) return model::Unsupported("axes that are not those of an OME-TIFF");
+  if (image.LengthOf('C') > kMostChannels) return model::Limit("too many channels");
+  image.name = HtmlName(OmeText(OmeMember(*json, "name")));
+  image.channels = ReadOmeChannels(group.node(), image.LengthOf('C'));
+  content.description = DescribeImage(image);
+  return MakeTiff(std::move(content));
+}
+
+}  // namespace
+
+const GroupViewKind kOmeTiffView = {
+    .file_name = "data.ome.tif",
+    .applies_to =
+        [](const GroupInput& group) { return FindOmeImage(group.node()).has_value(); },
+    .is_listed = [](const GroupInput&) { return false; },
+    .make = &MakeOmeTiff,
+};
+
+}  // namespace ndlfs::fs

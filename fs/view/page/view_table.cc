@@ -1,0 +1,417 @@
+// SPDX-License-Identifier: MIT
+//
+// Arrays as the columns of a table, in comma-separated values: values.csv, which is also called
+// table.csv, and data.csv, which has the numbers of the store. RFC 4180 says how cells with
+// commas, quotes and line ends are quoted. Cells are not padded, so that only making the text
+// tells its size; a table of the places of rows finds any offset.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <iterator>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "backends/base/checked.h"
+#include "backends/store/cancellation.h"
+#include "backends/store/parallel.h"
+#include "cache/array_reader.h"
+#include "fs/view/base/size_finder.h"
+#include "fs/view/base/text_table.h"
+#include "fs/view/base/text_window.h"
+#include "fs/view/page/csv_cells.h"
+#include "fs/view/page/views.h"
+#include "model/mutex.h"
+#include "model/path_name.h"
+
+namespace ndlfs::fs {
+namespace {
+
+using backends::ByteSpan;
+using backends::ConstByteSpan;
+using model::Datatype;
+using model::Result;
+
+constexpr size_t kMostColumns = 4096;
+// Rows are made this many bytes of elements at a time.
+constexpr uint64_t kRowsBytes = uint64_t{256} << 10;
+// Texts of a column in the rows that are made together; whole texts are in memory.
+constexpr uint64_t kMostTextBytes = uint64_t{32} << 20;
+// What a text of variable length is taken for before it is read.
+constexpr uint64_t kUsualText = 64;
+
+// A source of elements that some columns are made from: of fixed size, or texts.
+struct CsvInput {
+  std::shared_ptr<const ElementSource> elements;
+  size_t item = 0;                                    // bytes of an element
+  std::shared_ptr<const cache::ArrayReader> texts{};  // where `elements` is null
+
+  uint64_t row_bytes() const { return elements ? std::max<uint64_t>(item, 1) : kUsualText; }
+};
+
+struct CsvTableColumn {
+  std::string title;
+  size_t input;   // which one
+  size_t offset;  // in its elements
+  size_t bytes;
+  CsvCellPtr cell;
+};
+
+struct CsvTable {
+  std::vector<CsvInput> inputs;
+  std::vector<CsvTableColumn> columns;
+  uint64_t rows = 0;
+  ScanLimits limits;
+  std::string_view file_name;
+
+  // Bytes of elements in a row, about.
+  uint64_t row_bytes() const {
+    uint64_t bytes = 0;
+    for (const CsvInput& input : inputs) bytes += input.row_bytes();
+    return std::max<uint64_t>(bytes, 1);
+  }
+  uint64_t rows_at_once() const { return std::max<uint64_t>(kRowsBytes / row_bytes(), 1); }
+};
+
+bool NeedsQuotes(std::string_view text) {
+  return text.find_first_of(",\"\r\n") != std::string_view::npos;
+}
+
+void AppendQuoted(std::string_view text, std::string& out) {
+  out += '"';
+  for (const char c : text) out.append(c == '"' ? 2 : 1, c);
+  out += '"';
+}
+
+std::string CsvHeader(const CsvTable& table) {
+  std::string line;
+  for (const CsvTableColumn& column : table.columns) {
+    if (&column != &table.columns.front()) line += ',';
+    NeedsQuotes(column.title) ? AppendQuoted(column.title, line)
+                              : static_cast<void>(line += column.title);
+  }
+  return line + '\n';
+}
+
+// Adds a column for an element of `type`, or one for each of its members. False where there is
+// no text of them.
+bool AddCsvColumns(const Datatype& type, CsvForm form, std::string title, size_t offset,
+                   CsvTable& table) {
+  if (type.kind() == Datatype::Kind::kCompound) {
+    if (type.members().empty()) return false;
+    return std::ranges::all_of(type.members(), [&](const Datatype::Member& member) {
+      return AddCsvColumns(member.type, form,
+                           title.empty() ? member.name : title + '.' + member.name,
+                           offset + member.offset, table);
+    });
+  }
+  CsvCellPtr cell = type.is_fixed_size() ? MakeCsvCell(type, form) : nullptr;
+  if (!cell || table.columns.size() == kMostColumns) return false;
+  table.columns.push_back(
+      {std::move(title), table.inputs.size(), offset, type.size(), std::move(cell)});
+  return true;
+}
+
+bool AddCsvArray(const ArrayInput& array, CsvForm form, std::string title, CsvTable& table) {
+  if (array.shape.size() != 1) return false;
+  if (!table.inputs.empty() && array.shape[0] != table.rows) return false;
+  table.rows = array.shape[0];
+  table.limits = array.scan;
+  table.file_name = form == CsvForm::kStored ? "data.csv" : "values.csv";
+  if (array.dtype.kind() == Datatype::Kind::kCompound) {
+    if (!array.elements || !AddCsvColumns(array.dtype, form, std::move(title), 0, table)) {
+      return false;
+    }
+    table.inputs.push_back({array.elements, array.dtype.size()});
+    return true;
+  }
+  auto column = MakeCsvColumn(array, form);
+  if (!column || table.columns.size() == kMostColumns) return false;
+  const size_t size = column->type.size();
+  table.columns.push_back(
+      {std::move(title), table.inputs.size(), 0, size, std::move(column->cell)});
+  table.inputs.push_back({column->elements, size, column->elements ? nullptr : array.reader});
+  return true;
+}
+
+// nullopt where there are no arrays, or one is no column of the table. The same questions as
+// those of data.nc: they end at the first array that does not fit.
+Result<std::optional<CsvTable>> LoadCsvTable(const GroupInput& group, CsvForm form) {
+  CsvTable table;
+  NDLFS_TRY(const auto names, group.List());
+  for (const std::string& name : names) {
+    NDLFS_TRY(const auto link, group.GetLink(name), name);
+    if (link) continue;
+    auto child = group.Load(name);
+    if (!child && child.error().is_transient()) {
+      return model::Propagate(std::move(child).error(), name);
+    }
+    if (child && child->group) continue;
+    if (!child || !child->array || !AddCsvArray(*child->array, form, name, table)) {
+      return std::nullopt;
+    }
+  }
+  if (table.columns.empty()) return std::nullopt;
+  return table;
+}
+
+// Makes the lines of rows.
+class RowMaker {
+ public:
+  explicit RowMaker(const CsvTable& table) : table_(table) {}
+
+  // Appends the `count` rows from `first` on, and tells `noted` the length of each.
+  template <typename Note>
+  Result<void> Append(uint64_t first, uint64_t count, std::string& out, const Note& noted) {
+    std::vector<std::vector<std::byte>> elements(table_.inputs.size());
+    std::vector<std::vector<std::string>> texts(table_.inputs.size());
+    for (size_t i = 0; i < table_.inputs.size(); ++i) {
+      NDLFS_RETURN_IF_ERROR(Read(table_.inputs[i], first, count, elements[i], texts[i]));
+    }
+    for (uint64_t row = 0; row < count; ++row) {
+      const size_t begin = out.size();
+      for (const CsvTableColumn& column : table_.columns) {
+        if (&column != &table_.columns.front()) out += ',';
+        const CsvInput& input = table_.inputs[column.input];
+        const ConstByteSpan element =
+            input.elements ? ConstByteSpan(elements[column.input])
+                                 .subspan(row * input.item + column.offset, column.bytes)
+                           : backends::AsBytes(texts[column.input][row]);
+        NDLFS_RETURN_IF_ERROR(AppendCell(column, element, out),
+                              fmt::format("row {}", first + row));
+      }
+      out += '\n';
+      noted(row, out.size() - begin);
+    }
+    return {};
+  }
+
+ private:
+  static Result<void> Read(const CsvInput& input, uint64_t first, uint64_t count,
+                           std::vector<std::byte>& elements, std::vector<std::string>& texts) {
+    if (input.elements) {
+      elements.resize(count * input.item);
+      return input.elements->Read(first * input.item, elements, model::ByteOrder::kLittle,
+                                  cache::ReadHint::kOnward);
+    }
+    texts.reserve(count);
+    uint64_t bytes = 0;
+    NDLFS_RETURN_IF_ERROR(input.texts->Visit(first, count, [&](ConstByteSpan element) {
+      bytes += element.size();
+      if (bytes > kMostTextBytes) return false;
+      texts.emplace_back(backends::AsText(element));
+      return true;
+    }));
+    if (bytes <= kMostTextBytes) return {};
+    return model::Limit("{} rows have more than {} bytes of text", count, kMostTextBytes);
+  }
+
+  Result<void> AppendCell(const CsvTableColumn& column, ConstByteSpan element,
+                          std::string& out) {
+    const size_t begin = out.size();
+    NDLFS_RETURN_IF_ERROR(column.cell->Append(element, out));
+    const std::string_view text = std::string_view(out).substr(begin);
+    // An empty line would be no row.
+    const bool is_blank_line = text.empty() && table_.columns.size() == 1;
+    if (!is_blank_line && !NeedsQuotes(text)) return {};
+    const std::string plain(text);
+    out.resize(begin);
+    AppendQuoted(plain, out);
+    return {};
+  }
+
+  const CsvTable& table_;
+};
+
+model::Error CsvRefusal(const ScanLimits& limits, std::string_view file_name) {
+  return model::Limit(
+             "more than {} bytes would have to be decoded to tell its size (--max-scan); "
+             "`ndlfs cat --view {}` writes it",
+             limits.max_bytes, file_name)
+      .value();
+}
+
+// Makes all rows to know their lengths. `table` must outlive it.
+SizeFinder MakeCsvSizeFinder(const CsvTable& table) {
+  if (table.rows == 0) {
+    return {std::make_shared<const TextTable>(TextLengths(0).Finish()), std::nullopt, {}};
+  }
+  const auto bytes = backends::CheckedMultiply(table.rows, table.row_bytes());
+  const bool is_too_much = !bytes || *bytes > table.limits.max_bytes;
+  const auto search = [&table]() -> SizeFinder::Found {
+    TextLengths lengths(table.rows);
+    const uint64_t batch = table.rows_at_once();
+    auto done = backends::RunInParallel(
+        table.limits.threads, (table.rows + batch - 1) / batch, [&](size_t i) -> Result<void> {
+          NDLFS_RETURN_IF_ERROR(backends::CancellationScope::Check());
+          const uint64_t first = i * batch;
+          std::string text;
+          return RowMaker(table).Append(
+              first, std::min(batch, table.rows - first), text,
+              [&](uint64_t row, size_t length) { lengths.Add(first + row, length); });
+        });
+    if (!done) return {model::Propagate(std::move(done).error())};
+    return {std::make_shared<const TextTable>(lengths.Finish())};
+  };
+  return {nullptr,
+          is_too_much ? std::optional(CsvRefusal(table.limits, table.file_name)) : std::nullopt,
+          search};
+}
+
+class CsvView final : public View {
+ public:
+  explicit CsvView(CsvTable table)
+      : table_(std::move(table)),
+        header_(CsvHeader(table_)),
+        finder_(MakeCsvSizeFinder(table_)) {}
+
+  std::optional<uint64_t> size() const override {
+    const auto known = finder_.table();
+    return known ? std::optional(header_.size() + known->text_size()) : std::nullopt;
+  }
+  Result<uint64_t> FindSize() const override {
+    NDLFS_TRY(const uint64_t rows, finder_.Find());
+    return header_.size() + rows;
+  }
+  uint64_t scan_bytes() const override {
+    if (size()) return 0;
+    return backends::CheckedMultiply(table_.rows, table_.row_bytes())
+        .value_or(backends::kMaxViewSize);
+  }
+  std::optional<model::Error> refusal() const override { return finder_.refusal(); }
+  uint64_t held_bytes() const override {
+    const auto known = finder_.table();
+    return header_.size() + (known ? known->held_bytes() : 0);
+  }
+
+  Result<size_t> Read(uint64_t offset, ByteSpan out) const override {
+    size_t of_header = 0;
+    if (offset < header_.size()) {
+      of_header = std::min<uint64_t>(out.size(), header_.size() - offset);
+      std::memcpy(out.data(), header_.data() + offset, of_header);
+    }
+    if (of_header == out.size()) return of_header;
+    NDLFS_TRY(const size_t of_rows,
+              ReadRows(offset + of_header - header_.size(), out.subspan(of_header)));
+    return of_header + of_rows;
+  }
+
+ private:
+  // A place in the text of the rows.
+  struct Place {
+    uint64_t position = 0;
+    uint64_t row = 0;
+  };
+
+  Result<size_t> ReadRows(uint64_t offset, ByteSpan out) const {
+    Place at = NotedBefore(offset);
+    const auto known = finder_.table();
+    if (known) {
+      if (offset >= known->text_size()) return size_t{0};
+      out = out.first(std::min<uint64_t>(out.size(), known->text_size() - offset));
+      const TextTable::Place place = known->Before(offset);
+      if (at.position < place.position) at = {place.position, place.element};
+    }
+    TextWindow window(at.position, offset, out);
+    RowMaker rows(table_);
+    std::string text;
+    while (!window.full() && at.row < table_.rows) {
+      NDLFS_RETURN_IF_ERROR(backends::CancellationScope::Check());
+      const uint64_t count = std::min(table_.rows_at_once(), table_.rows - at.row);
+      text.clear();
+      Place last = at;
+      uint64_t position = at.position;
+      const uint64_t end = offset + out.size();
+      NDLFS_RETURN_IF_ERROR(rows.Append(at.row, count, text, [&](uint64_t row, size_t length) {
+        position += length;
+        if (position <= end) last = {position, at.row + row + 1};
+      }));
+      window.Append(text);
+      Note(last);
+      at = {window.position(), at.row + count};
+    }
+    if (known && window.filled() != out.size()) {
+      return model::Stale("the text has become shorter");
+    }
+    return window.filled();
+  }
+
+  // Where readers left off, so that going on costs no more than what is new.
+  Place NotedBefore(uint64_t position) const EXCLUDES(mutex_) {
+    const model::MutexLock lock(mutex_);
+    const auto after = noted_.upper_bound(position);
+    if (after == noted_.begin()) return {};
+    return {std::prev(after)->first, std::prev(after)->second};
+  }
+  void Note(const Place& place) const EXCLUDES(mutex_) {
+    constexpr size_t kMostNoted = 256;
+    const model::MutexLock lock(mutex_);
+    if (noted_.size() >= kMostNoted) noted_.erase(noted_.begin());
+    noted_.emplace(place.position, place.row);
+  }
+
+  const CsvTable table_;
+  const std::string header_;
+  mutable SizeFinder finder_;
+  mutable model::Mutex mutex_;
+  mutable std::map<uint64_t, uint64_t> noted_ GUARDED_BY(mutex_);  // rows by position
+};
+
+template <CsvForm form>
+bool IsCsvOfStructs(const ArrayInput& input) {
+  CsvTable table;
+  return input.dtype.kind() == Datatype::Kind::kCompound && !input.dtype.is_complex() &&
+         AddCsvArray(input, form, "", table);
+}
+
+template <CsvForm form>
+Result<ViewPtr> MakeCsvOfStructs(const ArrayInput& input) {
+  CsvTable table;
+  if (!AddCsvArray(input, form, "", table)) return model::Unsupported("elements are no rows");
+  return std::make_shared<const CsvView>(std::move(table));
+}
+
+bool IsUnlistedArray(const ArrayInput&) { return false; }
+bool IsUnlistedGroup(const GroupInput&) { return false; }
+
+template <CsvForm form>
+bool IsCsvOfGroup(const GroupInput& group) {
+  const auto table = LoadCsvTable(group, form);
+  return !table || table->has_value();  // a failure is told when the file is made
+}
+
+template <CsvForm form>
+Result<ViewPtr> MakeCsvOfGroup(const GroupInput& group) {
+  NDLFS_TRY(auto table, LoadCsvTable(group, form));
+  if (!table) return model::NotFound("the arrays are no columns of one table");
+  return std::make_shared<const CsvView>(*std::move(table));
+}
+
+template <CsvForm form>
+constexpr ArrayViewKind CsvOfArray(std::string_view file_name) {
+  return {.file_name = file_name,
+          .is_text = true,
+          .applies_to = &IsCsvOfStructs<form>,
+          .is_listed = &IsUnlistedArray,
+          .make = &MakeCsvOfStructs<form>};
+}
+template <CsvForm form>
+constexpr GroupViewKind CsvOfGroup(std::string_view file_name) {
+  return {.file_name = file_name,
+          .is_text = true,
+          .applies_to = &IsCsvOfGroup<form>,
+          .is_listed = &IsUnlistedGroup,
+          .make = &MakeCsvOfGroup<form>};
+}
+
+}  // namespace
+
+const ArrayViewKind kTableView = CsvOfArray<CsvForm::kValues>("table.csv");
+const ArrayViewKind kValuesCsvView = CsvOfArray<CsvForm::kValues>("values.csv");
+const ArrayViewKind kDataCsvView = CsvOfArray<CsvForm::kStored>("data.csv");
+const GroupViewKind kGroupTableView = CsvOfGroup<CsvForm::kValues>("table.csv");
+const GroupViewKind kGroupValuesCsvView = CsvOfGroup<CsvForm::kValues>("values.csv");
+const GroupViewKind kGroupDataCsvView = CsvOfGroup<CsvForm::kStored>("data.csv");
+
+}  // namespace ndlfs::fs

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: MIT
+//
+// A figure: a line or a map of colours, axes, titles, and a colour bar.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "fs/view/picture/drawing/canvas.h"
+#include "fs/view/picture/drawing/colour_map.h"
+#include "fs/view/picture/drawing/ticks.h"
+
+namespace ndlfs::fs::picture {
+
+constexpr int kFigureWidth = 1200;
+constexpr int kFigureHeight = 800;
+constexpr int kThumbnailWidth = 320;
+
+// The page, and elements that are missing, of no category, or cannot be read. No other colour
+// of a figure may become one of these.
+inline constexpr Colour kMissingGrey = {0xC4, 0xC4, 0xC4};
+inline constexpr Colour kBackgroundInk = {0x2A, 0x2C, 0x30};
+inline constexpr Colour kStripes = {0xB0, 0x30, 0x30};
+inline constexpr std::array kFigureColours = {kWhite, kMissingGrey, kBackgroundInk, kStripes};
+
+// Places along an axis go from 0 to 1, from left to right and from the bottom to the top.
+struct FigureAxis {
+  std::string label;
+  std::vector<Tick> ticks;
+};
+
+// Points from left to right. A line ends where a coordinate is NaN.
+struct LinePlot {
+  std::vector<Point> points;  // y up
+  // From where to where nothing could be read.
+  std::vector<std::pair<double, double>> broken;
+  // How many there are of what the points stand for: few are marked.
+  bool has_markers = false;
+};
+
+// Rectangles of one colour each.
+struct CellMap {
+  static constexpr uint8_t kBackground = 253;  // where there is none of the categories
+  static constexpr uint8_t kMissing = 254;
+  static constexpr uint8_t kBroken = 255;
+
+  // Where columns and rows begin and end: one more than there are, ascending from 0 to 1.
+  std::vector<float> x_edges;
+  std::vector<float> y_edges;
+  // Row after row from the bottom: the number of a colour, kBackground, kMissing or kBroken.
+  std::vector<uint8_t> cells;
+  ColourMap colours = ColourMap::kSequential;
+  bool is_categorical = false;  // the numbers are those of CategoryColour()
+};
+
+// Pixels in their own colours.
+struct Photo {
+  uint32_t columns = 0;
+  uint32_t rows = 0;
+  std::vector<Colour> pixels;  // row after row from the top
+  std::vector<bool> broken;    // as many
+};
+
+// One number in the middle.
+struct OneNumber {
+  std::string text;
+};
+
+struct ColourBar {
+  std::string label;
+  std::vector<Tick> ticks;
+  // Whether there are values below and above.
+  bool goes_below = false;
+  bool goes_above = false;
+  // Or a colour for each name, from the bottom.
+  std::vector<std::string> categories;
+};
+
+struct Figure {
+  std::string title;
+  std::string subtitle;
+  std::string note;  // in a line at the bottom
+  FigureAxis x;
+  FigureAxis y;
+  // Width by height of the frame; 0 fills the room that there is.
+  double aspect = 0;
+  bool has_missing = false;  // which the legend explains
+  bool has_broken = false;
+  std::optional<ColourBar> bar;
+  std::variant<OneNumber, LinePlot, CellMap, Photo> content;
+};
+
+// On a canvas of kFigureWidth and kFigureHeight. It has at most 256 colours, except for a
+// Photo. Cells of a map and pixels of a photo become squares of `block` pixels: fewer details,
+// and a smaller file.
+Canvas PaintFigure(Figure figure, int block = 1);
+
+// The content alone, without titles and axes, `width` pixels wide, and as high as it must be.
+Canvas PaintAlone(const Figure& figure, int width, int block = 1);
+
+// About how many columns and rows a figure can show.
+constexpr int kMostColumns = 900;
+constexpr int kMostRows = 600;
+
+}  // namespace ndlfs::fs::picture

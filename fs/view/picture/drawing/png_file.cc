@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: MIT
+//
+// PNG, as https://www.w3.org/TR/png/ has it. libdeflate makes smaller files than libpng, whose
+// limit matters here: a preview has a fixed size.
+#include "fs/view/picture/drawing/png_file.h"
+
+#include <libdeflate.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "fs/view/picture/drawing/palette.h"
+
+namespace ndlfs::fs::picture {
+namespace {
+
+using model::Result;
+using Bytes = std::vector<uint8_t>;
+
+// How the bytes of a row are written: as differences to what is at the left, above, or both.
+enum class RowFilter : uint8_t { kNone = 0, kSub = 1, kUp = 2, kPaeth = 4 };
+
+struct PngRows {
+  size_t row_bytes = 0;
+  size_t pixel_bytes = 1;  // to the pixel at the left
+  Bytes bytes;
+};
+
+void AppendBig32(std::string& out, uint32_t number) {
+  for (int shift = 24; shift >= 0; shift -= 8) out += static_cast<char>(number >> shift & 0xFF);
+}
+
+void AppendChunk(std::string& out, std::string_view type, std::string_view data) {
+  AppendBig32(out, static_cast<uint32_t>(data.size()));
+  const size_t begin = out.size();
+  out += type;
+  out += data;
+  AppendBig32(out, libdeflate_crc32(0, out.data() + begin, out.size() - begin));
+}
+
+uint8_t Paeth(int left, int above, int corner) {
+  const int guess = left + above - corner;
+  const int to_left = std::abs(guess - left);
+  const int to_above = std::abs(guess - above);
+  const int to_corner = std::abs(guess - corner);
+  if (to_left <= to_above && to_left <= to_corner) return static_cast<uint8_t>(left);
+  return static_cast<uint8_t>(to_above <= to_corner ? above : corner);
+}
+
+class RowWriter {
+ public:
+  RowWriter(const PngRows& rows, Bytes& out) : rows_(rows), out_(out) {}
+
+  void Append(size_t row, RowFilter filter) {
+    out_.push_back(static_cast<uint8_t>(filter));
+    for (size_t i = 0; i < rows_.row_bytes; ++i) out_.push_back(Filtered(row, i, filter));
+  }
+  // The sum of what the filter leaves: the less, the better it compresses.
+  uint64_t Cost(size_t row, RowFilter filter) const {
+    uint64_t cost = 0;
+    for (size_t i = 0; i < rows_.row_bytes; ++i) {
+      const uint8_t left = Filtered(row, i, filter);
+      cost += std::min<uint64_t>(left, 256U - left);
+    }
+    return cost;
+  }
+  bool IsRepeated(size_t row) const {
+    if (row == 0) return false;
+    const uint8_t* at = &rows_.bytes[row * rows_.row_bytes];
+    return std::equal(at, at + rows_.row_bytes, at - rows_.row_bytes);
+  }
+
+ private:
+  uint8_t Filtered(size_t row, size_t i, RowFilter filter) const {
+    const size_t at = row * rows_.row_bytes + i;
+    const bool has_left = i >= rows_.pixel_bytes;
+    const int left = has_left ? rows_.bytes[at - rows_.pixel_bytes] : 0;
+    const int above = row > 0 ? rows_.bytes[at - rows_.row_bytes] : 0;
+    switch (filter) {
+      case RowFilter::kNone:
+        return rows_.bytes[at];
+      case RowFilter::kSub:
+        return static_cast<uint8_t>(rows_.bytes[at] - left);
+      case RowFilter::kUp:
+        return static_cast<uint8_t>(rows_.bytes[at] - above);
+      case RowFilter::kPaeth:
+        break;
+    }
+    const int corner =
+        row > 0 && has_left ? rows_.bytes[at - rows_.row_bytes - rows_.pixel_bytes] : 0;
+    return static_cast<uint8_t>(rows_.bytes[at] - Paeth(left, above, corner));
+  }
+
+  const PngRows& rows_;
+  Bytes& out_;
+};
+
+enum class FilterPlan : uint8_t {
+  kNone,         // for few colours
+  kDifferences,  // to the left, and nothing where a row is as the one above: for blocks
+  kBest,         // for each row the one that leaves least: for photos
+};
+
+Bytes FilterRows(const PngRows& rows, FilterPlan plan) {
+  Bytes out;
+  const size_t count = rows.bytes.size() / rows.row_bytes;
+  out.reserve(rows.bytes.size() + count);
+  RowWriter writer(rows, out);
+  for (size_t row = 0; row < count; ++row) {
+    RowFilter filter = RowFilter::kNone;
+    if (plan == FilterPlan::kDifferences) {
+      filter = writer.IsRepeated(row) ? RowFilter::kUp : RowFilter::kSub;
+    } else if (plan == FilterPlan::kBest) {
+      uint64_t least = writer.Cost(row, filter);
+      for (const RowFilter other : {RowFilter::kSub, RowFilter::kUp, RowFilter::kPaeth}) {
+        const uint64_t cost = writer.Cost(row, other);
+        if (cost < least) filter = other;
+        least = std::min(least, cost);
+      }
+    }
+    writer.Append(row, filter);
+  }
+  return out;
+}
+
+Result<std::string> CompressRows(const Bytes& bytes) {
+  constexpr size_t kMostThorough = 256'000;  // which takes some ten milliseconds
+  const int level = bytes.size() <= kMostThorough ? 12 : 9;
+  const std::unique_ptr<libdeflate_compressor, decltype(&libdeflate_free_compressor)>
+      compressor(libdeflate_alloc_compressor(level), &libdeflate_free_compressor);
+  if (compressor == nullptr) return model::Limit("no memory to compress a picture");
+  std::string out(libdeflate_zlib_compress_bound(compressor.get(), bytes.size()), '\0');
+  const size_t size = libdeflate_zlib_compress(compressor.get(), bytes.data(), bytes.size(),
+                                               out.data(), out.size());
+  if (size == 0) return model::Internal("cannot compress a picture");
+  out.resize(size);
+  return out;
+}
+
+// The shorter one of what `plans` make of the rows.
+Result<std::string> CompressBest(const PngRows& rows, std::span<const FilterPlan> plans) {
+  std::string best;
+  for (const FilterPlan plan : plans) {
+    NDLFS_TRY(std::string made, CompressRows(FilterRows(rows, plan)));
+    if (best.empty() || made.size() < best.size()) best = std::move(made);
+  }
+  return best;
+}
+
+int DepthFor(size_t colours) {
+  if (colours <= 2) return 1;
+  if (colours <= 4) return 2;
+  return colours <= 16 ? 4 : 8;
+}
+
+PngRows PackRows(const Indexed& indexed, size_t width, int depth) {
+  PngRows rows;
+  const size_t per_byte = 8 / static_cast<size_t>(depth);
+  rows.row_bytes = (width + per_byte - 1) / per_byte;
+  rows.bytes.resize(rows.row_bytes * (indexed.pixels.size() / width));
+  for (size_t i = 0; i < indexed.pixels.size(); ++i) {
+    const size_t column = i % width;
+    const size_t shift = 8 - static_cast<size_t>(depth) * (column % per_byte + 1);
+    rows.bytes[i / width * rows.row_bytes + column / per_byte] |=
+        static_cast<uint8_t>(indexed.pixels[i] << shift);
+  }
+  return rows;
+}
+
+std::string BeginPng(const Canvas& canvas, int depth, char colour_type) {
+  std::string header;
+  AppendBig32(header, static_cast<uint32_t>(canvas.width()));
+  AppendBig32(header, static_cast<uint32_t>(canvas.height()));
+  header += static_cast<char>(depth);
+  header += colour_type;
+  header.append(3, '\0');  // deflate, filters, not interlaced
+  std::string file = "\x89PNG\r\n\x1a\n";
+  AppendChunk(file, "IHDR", header);
+  return file;
+}
+
+}  // namespace
+
+Result<std::string> EncodePng(const Canvas& canvas, size_t colours,
+                              std::span<const Colour> kept) {
+  constexpr char kPaletteType = 3;
+  constexpr char kColourType = 2;
+  const auto width = static_cast<size_t>(canvas.width());
+  std::string file;
+  std::string data;
+  if (colours == kAllColours) {
+    file = BeginPng(canvas, 8, kColourType);
+    const auto bytes = canvas.bytes();
+    NDLFS_TRY(data, CompressBest({width * 3, 3, {bytes.begin(), bytes.end()}},
+                                 std::array{FilterPlan::kBest}));
+  } else {
+    const Indexed indexed = AsIndexed(canvas, colours, kept);
+    const int depth = DepthFor(indexed.colours.size());
+    file = BeginPng(canvas, depth, kPaletteType);
+    std::string palette;
+    for (const Colour& c : indexed.colours) {
+      palette += static_cast<char>(c.red);
+      palette += static_cast<char>(c.green);
+      palette += static_cast<char>(c.blue);
+    }
+    AppendChunk(file, "PLTE", palette);
+    const std::array plans = {FilterPlan::kNone, FilterPlan::kDifferences};
+    NDLFS_TRY(data, CompressBest(PackRows(indexed, width, depth),
+                                 std::span(plans).first(depth == 8 ? 2 : 1)));
+  }
+  AppendChunk(file, "IDAT", data);
+  AppendChunk(file, "IEND", {});
+  return file;
+}
+
+Result<PngFile> FillUp(std::string png, uint64_t size) {
+  constexpr uint64_t kEndChunk = 12;  // IEND, which has nothing in it
+  if (png.size() < kEndChunk || size < png.size() + kFillBytes) {
+    return model::Internal("a picture of {} bytes for a file of {}", png.size(), size);
+  }
+  PngFile file;
+  file.zeros = size - png.size() - kFillBytes;
+  file.tail = png.substr(png.size() - kEndChunk);
+  file.head = std::move(png);
+  file.head.resize(file.head.size() - kEndChunk);
+  // Ancillary, private, not to be copied into changed pictures.
+  const std::string type = "fiLL";
+  AppendBig32(file.head, static_cast<uint32_t>(file.zeros));
+  file.head += type;
+  uint32_t checksum = libdeflate_crc32(0, type.data(), type.size());
+  const std::string zeros(std::min<uint64_t>(file.zeros, 4096), '\0');
+  for (uint64_t done = 0; done < file.zeros;) {
+    const uint64_t count = std::min<uint64_t>(zeros.size(), file.zeros - done);
+    checksum = libdeflate_crc32(checksum, zeros.data(), count);
+    done += count;
+  }
+  std::string sum;
+  AppendBig32(sum, checksum);
+  file.tail.insert(0, sum);
+  file.head.shrink_to_fit();
+  return file;
+}
+
+}  // namespace ndlfs::fs::picture

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: MIT
+//
+// The axes of a picture: where samples are along them, and what is written there.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "fs/view/picture/drawing/figure.h"
+#include "fs/view/picture/preview_samples.h"
+#include "fs/view/place/geometry.h"
+#include "model/cf_time.h"
+#include "model/error.h"
+
+namespace ndlfs::fs {
+
+// Round times from `low` to `high`, which are `scale`'s numbers: years, months, days, or times
+// of a day. `factor` of the result is the date where all are of one day.
+picture::Ticks TimeTicks(const model::TimeScale& scale, double low, double high, int most);
+
+// A moment, without the parts at its end that are zero: "2000-01-01", "2000-01-01 06:00".
+std::string TimeLabel(const model::TimeScale& scale, double number);
+
+// What is known of a dimension of an array from metadata.
+struct PreviewDimension {
+  Axis axis;            // of the samples
+  IndexRange indices;   // of them
+  uint64_t extent = 0;  // of the whole dimension
+  // How many elements of the array stand in the place of one that is shown: more than 1 for a
+  // smaller level of an image.
+  double index_scale = 1;
+  std::string long_name;
+  std::string element;     // what the one element that is shown is called; empty: nothing
+  bool goes_down = false;  // larger coordinates are farther down
+  std::optional<model::TimeScale> time;
+};
+
+// The dimensions of `plan.whole`. Loads coordinates, but reads no chunk; see
+// DescribeGeometry().
+model::Result<std::vector<PreviewDimension>> DescribeDimensions(const SamplePlan& plan);
+
+// "time = 2000-01-01", "c = DAPI", or "time = #17" and "dimension 0 = #17" without coordinates
+// or a name. `d` is the number of the dimension. Decodes a coordinate.
+model::Result<std::string> DescribeIndex(const PreviewDimension& dimension, size_t d);
+
+// Where samples are along an axis, from 0 to 1.
+struct Placed {
+  picture::FigureAxis axis;
+  std::vector<double> centres;  // of the samples in their order
+  std::vector<float> edges;     // of the cells, ascending; one more than samples
+  bool is_reversed = false;     // the first cell is that of the last sample
+  double span = 0;              // of the coordinates
+  bool has_coordinates = false;
+  AxisRole role = AxisRole::kOther;
+};
+
+enum class PlaceOn : uint8_t {
+  kXOfLine,  // the first and the last sample are near the ends
+  kXOfMap,   // the first and the last cell reach to the ends
+  kYOfMap,
+};
+
+// Coordinates that are missing, cannot be decoded, or neither ascend nor descend are left out:
+// the indices stand for them. Errors are those that may pass.
+model::Result<Placed> PlaceSamples(const PreviewDimension& dimension, PlaceOn place);
+
+}  // namespace ndlfs::fs

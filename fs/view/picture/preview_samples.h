@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: MIT
+//
+// The elements that a picture of an array shows: all of a small one, and of a large one few
+// enough that only some hundred chunks are decoded.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cache/prefetcher.h"
+#include "fs/view/base/view_input.h"
+#include "fs/view/elements/selection.h"
+#include "model/error.h"
+
+namespace ndlfs::fs {
+
+// The most elements along an axis, the most chunks, and the most bytes that these decode to,
+// unless one chunk alone has more. What a codec takes for a byte depends on its kind: so many
+// bytes take about a second at most.
+struct SampleLimits {
+  uint64_t columns = 1200;
+  uint64_t rows = 800;
+  uint64_t points = 65'536;  // of a line
+  uint64_t chunks = 600;
+  uint64_t bytes = uint64_t{640} << 20;
+  uint64_t deflated_bytes = uint64_t{256} << 20;  // of gzip and zlib
+  uint64_t slowest_bytes = uint64_t{32} << 20;    // of bz2 and lzma
+};
+
+struct SamplePlan {
+  ArrayInput whole;     // which has a reader
+  Selection selection;  // of `whole`: what is shown. No dimension is dropped.
+  // The dimensions that are shown; of one element none, of a line `x` alone.
+  std::optional<size_t> x;
+  std::optional<size_t> y;
+  // The extents of the array that the picture is of, where `whole` is a smaller version of it;
+  // else those of `whole`.
+  std::vector<uint64_t> full_shape;
+  uint64_t channels = 1;  // 3 or 4, the last dimension, where elements are pixels in colour
+  // Elements are left out along an axis because there are too many chunks, and not because no
+  // picture could show them.
+  bool is_coarse = false;
+  bool is_window = false;  // elements at the ends of an axis are left out
+
+  uint64_t columns() const { return x ? selection[*x].count : 1; }
+  uint64_t rows() const { return y ? selection[*y].count : 1; }
+};
+
+// Of dimensions that are not shown, the middle. Those of one element are not shown. Reads
+// nothing. `whole` has numbers, and at least one.
+SamplePlan PlanSamples(const ArrayInput& whole, const SampleLimits& limits = {});
+
+// The values of a part of an array by the conventions of CF, and floats of any size as numbers.
+ArrayInput AsValues(ArrayInput input);
+
+// Row after row, as many in each as the plan has columns times channels.
+struct Samples {
+  std::vector<double> numbers;  // NaN is missing
+  std::vector<bool> is_broken;  // for each pixel: it could not be read. Empty if all could.
+  uint64_t broken_chunks = 0;
+  uint64_t chunks = 0;
+  std::string first_problem;  // of the first chunk that could not be read
+};
+
+enum class PictureEffort : uint8_t {
+  kPreview,
+  kThumbnail,  // a quarter of the elements along an axis, and fewer chunks
+};
+
+// The same for a level of an OME image: shows the smallest level that a picture needs. Loads
+// metadata of levels; see FindOmeLevel().
+model::Result<SamplePlan> PlanPicture(const ArrayInput& input,
+                                      PictureEffort effort = PictureEffort::kPreview);
+
+// Reads them, each chunk once, and decodes ahead with `prefetcher`, if there is one. Chunks
+// that are corrupt are noted. An error where reading fails for the moment, and where no chunk
+// can be read.
+model::Result<Samples> ReadSamples(const SamplePlan& plan, cache::Prefetcher* prefetcher);
+
+}  // namespace ndlfs::fs

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "fs/view/base/view_input.h"
+
+namespace ndlfs::fs {
+
+// A card of a header of FITS.
+struct FitsCard {
+  std::string keyword;
+  std::string value;  // as text; of a number as FITS writes it
+  bool is_text = false;
+};
+
+// A number as FITS writes one that is no integer: with a letter E or a point.
+std::string RealOfFits(std::string text);
+
+struct FitsWorld {
+  std::vector<FitsCard> cards;
+  bool has_place = false;  // some of them say where an axis is
+};
+
+// What the header of the source says of an image of FITS: its world coordinates (FITS 4.0,
+// section 8), moved to the part that is shown, and what was observed and when. Empty where the
+// array is no such image. Empty, too, where these cards cannot say it: the coordinates need
+// tables or distortions that are elsewhere, the part has a step and the image a distortion, or
+// the part has one index of an axis that others depend on. Reads nothing.
+FitsWorld WorldOf(const ArrayInput& input);
+
+}  // namespace ndlfs::fs

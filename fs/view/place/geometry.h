@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: MIT
+//
+// Where the elements of an array are: the coordinates along its dimensions, as
+// headers of other programs say it. The metadata are known when a file is made, the values of
+// the coordinates when it is read: until then nobody knows whether they are regular.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "fs/view/base/number_array.h"
+#include "fs/view/base/view_input.h"
+#include "fs/view/elements/deferred_bytes.h"
+#include "fs/view/place/image_place.h"
+#include "fs/view/place/reference_system.h"
+#include "model/error.h"
+
+namespace ndlfs::fs {
+
+// What numbers along an axis are, as its metadata say.
+enum class AxisRole : uint8_t {
+  kOther,
+  kLongitude,  // degrees east
+  kLatitude,   // degrees north
+  kEasting,    // of a map, in metres
+  kNorthing,
+  kGridLongitude,  // degrees of a rotated pole
+  kGridLatitude,
+  kPlaneX,  // of a plane that nobody has described
+  kPlaneY,
+  kVertical,
+  kTime,
+};
+
+// Coordinates first, first + step, first + 2 step ...
+struct Steps {
+  double first = 0;
+  double step = 0;  // not 0; NaN where there is only one coordinate
+};
+
+struct Axis {
+  std::string name;    // of the dimension; empty if it has none
+  uint64_t count = 0;  // elements along it
+  AxisRole role = AxisRole::kOther;
+  std::string units;     // of the coordinates
+  std::string calendar;  // of times
+  // The coordinates, numbers; null where there are none.
+  std::shared_ptr<const NumberArray> coordinates;
+  std::vector<std::byte> missing = {};  // the element that is no coordinate
+  double scale = 1;                     // coordinate = element * scale + offset
+  double offset = 0;
+  // The distance between elements where an attribute of the array has it.
+  std::optional<double> spacing = {};
+  // Where there are no coordinates: what the metadata of an image say instead.
+  std::optional<Steps> known = {};
+  std::string standard_name = {};  // CF's, of the coordinates
+};
+
+// Pixel and line, counted from the outer corner of the first pixel, to coordinates.
+struct GeoTransform {
+  double x0 = 0;
+  double dx = 0;
+  double y0 = 0;
+  double dy = 0;  // below 0 where the first line is the most northern
+  // Other than 0 in maps that are turned.
+  double x_of_line = 0;
+  double y_of_pixel = 0;
+};
+
+struct Geometry {
+  std::vector<Axis> axes;  // for each dimension of NumberArray::shape
+  // That of kLongitude and kLatitude, or of a map.
+  ReferenceSystem system;
+  // Of the last two dimensions, where attributes say it instead of coordinates.
+  std::optional<GeoTransform> transform;
+  std::optional<ImageSpace> image;
+};
+
+// Loads coordinates and `grid_mapping`, but reads no chunk. A store that fails for the moment
+// is an error; coordinates that cannot be shown are none.
+model::Result<Geometry> DescribeGeometry(const ArrayInput& input, const NumberArray& numbers);
+
+// The coordinates along `axis`; none where there are none, more than a million, or one of them
+// is missing or not finite. Decodes them.
+model::Result<std::vector<double>> ReadCoordinates(const Axis& axis);
+
+// Of coordinates that are equally far from each other, up to two thousandths of a step and what
+// rounding to their type does.
+std::optional<Steps> FindSteps(const Axis& axis, const std::vector<double>& coordinates);
+// The same of the coordinates along `axis`; where it has none, Axis::known.
+model::Result<std::optional<Steps>> ReadSteps(const Axis& axis);
+
+// How the pictures of an array lie on the earth.
+struct MapPlace {
+  Axis x;
+  Axis y;
+  ReferenceSystem system;
+  bool is_geographic = false;             // degrees, else metres
+  bool is_earth = false;                  // else a plane that nobody has described
+  std::optional<GeoTransform> transform;  // where it is known without coordinates
+};
+// nullopt where the metadata say already that there is none.
+std::optional<MapPlace> FindMapPlace(const Geometry& geometry, const Raster& raster);
+// nullopt where the coordinates are not regular. Decodes them.
+model::Result<std::optional<GeoTransform>> ReadGeoTransform(const MapPlace& place);
+
+// Numbers in texts of fixed size: as they are, or as wide as any can be.
+class NumberText {
+ public:
+  static NumberText Exact() { return NumberText(false); }
+  static NumberText Widest() { return NumberText(true); }
+  // The shortest text that reads back as `number`.
+  std::string operator()(double number) const;
+
+ private:
+  explicit NumberText(bool is_widest) : is_widest_(is_widest) {}
+  bool is_widest_;
+};
+
+// A header of text whose size does not depend on `Values`, which `read` finds when the header
+// is read. `render` makes the text; that of `longest` with the widest numbers is the longest of
+// all, and others are filled up with blank lines at the end.
+template <typename Values>
+Elements MakeTextHeader(Values longest, std::function<model::Result<Values>()> read,
+                        std::function<std::string(const Values&, const NumberText&)> render);
+
+// `text` with blanks and newlines at its end, so that it has `size` bytes and no line of more
+// than 80 is added. kInternal where it is longer.
+model::Result<std::string> FillUp(std::string text, uint64_t size);
+
+template <typename Values>
+Elements MakeTextHeader(Values longest, std::function<model::Result<Values>()> read,
+                        std::function<std::string(const Values&, const NumberText&)> render) {
+  const uint64_t size = render(longest, NumberText::Widest()).size();
+  return MakeDeferredBytes(size, [=]() -> model::Result<std::string> {
+    NDLFS_TRY(const Values values, read());
+    return FillUp(render(values, NumberText::Exact()), size);
+  });
+}
+
+// Values for MakeTextHeader(): the steps along each axis, nullopt where there are none.
+using AllSteps = std::vector<std::optional<Steps>>;
+AllSteps LongestSteps(const Geometry& geometry);
+model::Result<AllSteps> ReadAllSteps(const Geometry& geometry);
+
+// The size of an element along an axis, always positive and finite: by its coordinates, an
+// attribute of the array, or 1.
+double SpacingOf(const Axis& axis, const std::optional<Steps>& steps);
+// The coordinate of the first element where coordinates ascend or there is only one, else 0:
+// most readers of pictures know no negative spacing.
+double OriginOf(const std::optional<Steps>& steps);
+
+}  // namespace ndlfs::fs

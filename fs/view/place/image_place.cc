@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: MIT
+#include "fs/view/place/image_place.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <string_view>
+#include <utility>
+
+#include "backends/base/bytes.h"
+#include "backends/base/json.h"
+#include "fs/view/base/array_part.h"
+#include "fs/view/base/attributes.h"
+#include "fs/view/place/ome_image.h"
+#include "fs/view/place/reference_system.h"
+#include "model/path_name.h"
+
+namespace ndlfs::fs {
+namespace {
+
+using backends::Json;
+using model::Result;
+using Attributes = std::vector<model::Attribute>;
+
+// Groups between an array and its image.
+constexpr int kMostGroupsOfImage = 4;
+
+struct OmeLevel {
+  Json image;
+  const Json* dataset = nullptr;  // in `image`
+  std::shared_ptr<const GroupInput> group;
+};
+
+// The image that has the array as one of its levels.
+std::optional<OmeLevel> FindLevel(const ArrayInput& array) {
+  std::string path = array.node->array().name;
+  auto group = array.group;
+  for (int i = 0; group != nullptr && i < kMostGroupsOfImage; ++i) {
+    if (auto image = FindOmeImage(group->node())) {
+      OmeLevel level{*std::move(image), nullptr, group};
+      for (const Json& dataset : OmeMember(level.image, "datasets")) {
+        if (OmeText(OmeMember(dataset, "path")) == path) level.dataset = &dataset;
+      }
+      // A pointer into a member of `level` stays valid when it is moved.
+      if (level.dataset != nullptr) return level;
+    }
+    path = std::string(model::BaseName(group->path())) + '/' + path;
+    group = group->Outer();
+  }
+  return std::nullopt;
+}
+
+std::vector<double> NumbersOfJson(const Json& json, size_t count) {
+  std::vector<double> numbers;
+  if (!json.is_array() || json.size() != count) return {};
+  for (const Json& number : json) {
+    if (!number.is_number()) return {};
+    numbers.push_back(number.get<double>());
+  }
+  return numbers;
+}
+
+// Applies `transformations` to the axes, the first one first.
+void ApplyTransformations(const Json& transformations, std::vector<OmeAxis>& axes) {
+  if (!transformations.is_array()) return;
+  for (const Json& one : transformations) {
+    const auto scale = NumbersOfJson(OmeMember(one, "scale"), axes.size());
+    const auto shift = NumbersOfJson(OmeMember(one, "translation"), axes.size());
+    for (size_t d = 0; d < axes.size(); ++d) {
+      if (!scale.empty()) {
+        axes[d].scale *= scale[d];
+        axes[d].offset *= scale[d];
+        axes[d].is_known = true;
+      }
+      if (!shift.empty()) axes[d].offset += shift[d];
+    }
+  }
+}
+
+std::vector<OmeAxis> AxesOfDataset(const Json& image, const Json& dataset, size_t rank) {
+  std::vector<OmeAxis> axes(rank);
+  const std::vector<std::string> names = ReadOmeAxisNames(image, rank);
+  const Json& described = OmeMember(image, "axes");
+  constexpr std::string_view kOldest = "tczyx";  // those of version 0.2 and before
+  for (size_t d = 0; d < rank; ++d) {
+    if (d < names.size()) axes[d].name = names[d];
+    if (described.is_null() && rank == kOldest.size()) axes[d].name = kOldest.substr(d, 1);
+    if (d >= names.size() || !described[d].is_object()) continue;
+    axes[d].type = OmeText(OmeMember(described[d], "type"));
+    axes[d].unit = OmeText(OmeMember(described[d], "unit"));
+  }
+  ApplyTransformations(OmeMember(dataset, "coordinateTransformations"), axes);
+  ApplyTransformations(OmeMember(image, "coordinateTransformations"), axes);
+  for (OmeAxis& axis : axes) {
+    const bool is_place = axis.type == "space" || axis.type == "time" ||
+                          (axis.type.empty() && axis.name != "c" && !axis.name.empty());
+    axis.is_known = axis.is_known && is_place && std::isfinite(axis.scale) && axis.scale != 0 &&
+                    std::isfinite(axis.offset);
+  }
+  return axes;
+}
+
+// --- Headers of other formats, whose fields are attributes of a store
+
+bool FillThree(const std::vector<double>& numbers, std::array<double, 3>& out) {
+  if (numbers.size() != 3) return false;
+  std::copy_n(numbers.begin(), 3, out.begin());
+  return std::ranges::all_of(out, [](double number) { return std::isfinite(number); });
+}
+
+// A code of one byte; 0, which says nothing, for what is none.
+int CodeOf(double number) {
+  return number >= 0 && number <= 255 ? static_cast<int>(number) : 0;
+}
+
+std::optional<NiftiPlace> NiftiOf(const Attributes& attributes) {
+  const auto qform = NumberOf(attributes, "qform_code");
+  const auto sform = NumberOf(attributes, "sform_code");
+  const auto pixdim = NumbersOf(attributes, "pixdim");
+  NiftiPlace place;
+  if (!qform || !sform || pixdim.size() != place.pixdim.size()) return std::nullopt;
+  place.qform = CodeOf(*qform);
+  place.sform = CodeOf(*sform);
+  std::ranges::copy(pixdim, place.pixdim.begin());
+  constexpr std::array<std::string_view, 3> kRows = {"srow_x", "srow_y", "srow_z"};
+  for (size_t i = 0; i < 3; ++i) {
+    const auto row = NumbersOf(attributes, kRows[i]);
+    if (row.size() == 4) std::ranges::copy(row, place.rows[i].begin());
+  }
+  FillThree(NumbersOf(attributes, "quatern_bcd"), place.quaternion);
+  FillThree(NumbersOf(attributes, "qoffset_xyz"), place.origin);
+  place.units = CodeOf(NumberOf(attributes, "xyzt_units").value_or(0));
+  return place;
+}
+
+// Numbers in a text, whatever stands between them.
+std::vector<double> NumbersIn(std::string_view text) {
+  std::vector<double> numbers;
+  while (!text.empty()) {
+    const size_t end = std::min(text.find_first_of(" ,()\t"), text.size());
+    double number = 0;
+    const auto parsed = std::from_chars(text.data(), text.data() + end, number);
+    if (end > 0 && parsed.ec == std::errc() && parsed.ptr == text.data() + end) {
+      numbers.push_back(number);
+    }
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return numbers;
+}
+
+// A header of NIfTI's kind that says the same. `signs` turn the axes of a space to right, front
+// and up.
+std::optional<NiftiPlace> PlaceByColumns(const std::array<std::array<double, 3>, 3>& columns,
+                                         const std::array<double, 3>& origin,
+                                         const std::array<double, 3>& signs) {
+  NiftiPlace place;
+  constexpr int kScanner = 1;
+  constexpr int kMillimetres = 2;
+  place.sform = kScanner;
+  place.units = kMillimetres;
+  place.pixdim.fill(1);
+  for (size_t i = 0; i < 3; ++i) {
+    for (size_t j = 0; j < 3; ++j) {
+      place.rows[i][j] = signs[i] * columns[j][i];
+      if (!std::isfinite(place.rows[i][j])) return std::nullopt;
+    }
+    place.rows[i][3] = signs[i] * origin[i];
+    if (!std::isfinite(place.rows[i][3])) return std::nullopt;
+    const auto& c = columns[i];
+    place.pixdim[i + 1] = std::hypot(c[0], c[1], c[2]);
+  }
+  return place;
+}
+
+// NRRD with a space of three axes that has a name.
+std::optional<NiftiPlace> NrrdOf(const Attributes& attributes) {
+  std::string space = TextOf(attributes, "space");
+  std::array<double, 3> signs = {1, 1, 1};
+  if (space == "left-posterior-superior" || space == "LPS") {
+    signs = {-1, -1, 1};
+  } else if (space == "left-anterior-superior" || space == "LAS") {
+    signs = {-1, 1, 1};
+  } else if (space != "right-anterior-superior" && space != "RAS") {
+    return std::nullopt;
+  }
+  const std::string text = TextOf(attributes, "space directions");
+  const auto numbers = NumbersIn(text);
+  std::array<double, 3> origin{};
+  // Axes that are not of the space are not told from others here.
+  if (numbers.size() != 9 || text.find("none") != std::string::npos) return std::nullopt;
+  const std::string origin_text = TextOf(attributes, "space origin");
+  if (!origin_text.empty() && !FillThree(NumbersIn(origin_text), origin)) return std::nullopt;
+  std::array<std::array<double, 3>, 3> columns{};
+  for (size_t i = 0; i < 9; ++i) columns[i / 3][i % 3] = numbers[i];
+  return PlaceByColumns(columns, origin, signs);
+}
+
+// MetaImage that says how a patient lies. Its space is that of DICOM: left, back, up.
+std::optional<NiftiPlace> MetaImageOf(const Attributes& attributes) {
+  const std::string orientation = TextOf(attributes, "AnatomicalOrientation");
+  if (orientation.size() != 3 || orientation.find('?') != std::string::npos) {
+    return std::nullopt;
+  }
+  const auto first_of = [&](std::initializer_list<std::string_view> names) {
+    for (const std::string_view name : names) {
+      auto numbers = NumbersIn(TextOf(attributes, name));
+      if (!numbers.empty()) return numbers;
+    }
+    return std::vector<double>();
+  };
+  const auto matrix = first_of({"TransformMatrix", "Rotation", "Orientation"});
+  std::array<double, 3> spacing{};
+  std::array<double, 3> origin{};
+  if (matrix.size() != 9 || !FillThree(first_of({"ElementSpacing", "ElementSize"}), spacing)) {
+    return std::nullopt;
+  }
+  if (!FillThree(first_of({"Offset", "Position", "Origin"}), origin)) return std::nullopt;
+  std::array<std::array<double, 3>, 3> columns{};
+  for (size_t i = 0; i < 9; ++i) columns[i / 3][i % 3] = matrix[i] * spacing[i / 3];
+  return PlaceByColumns(columns, origin, {-1, -1, 1});
+}
+
+// Which dimension of a part a dimension of the whole is, and which indexes of it.
+ImageAxis AxisInPart(const ArrayInput& array, size_t dimension) {
+  ImageAxis axis;
+  if (!array.part) {
+    axis.dimension = dimension;
+    return axis;
+  }
+  const Selection& selection = array.part->selection;
+  const IndexRange& range = selection[dimension];
+  axis.first = static_cast<double>(range.begin);
+  axis.step = static_cast<double>(range.step);
+  if (range.is_dropped) return axis;
+  const auto before = selection.begin() + static_cast<ptrdiff_t>(dimension);
+  axis.dimension = static_cast<size_t>(std::count_if(
+      selection.begin(), before, [](const IndexRange& other) { return !other.is_dropped; }));
+  return axis;
+}
+
+// NIfTI-Zarr: an array `nifti` beside the levels of an image holds the header of the first one.
+// Places of other levels follow from their scales.
+Result<std::optional<ImageSpace>> FindNiftiZarr(const ArrayInput& shown,
+                                                const ArrayInput& whole) {
+  const auto level = FindLevel(whole);
+  if (!level) return std::nullopt;
+  auto child = level->group->Load("nifti");
+  if (!child && MayPass(child.error())) return model::Propagate(std::move(child).error());
+  if (!child || !child->array || !child->array->elements) return std::nullopt;
+  constexpr uint64_t kMostHeader = uint64_t{16} << 20;  // it may have extensions
+  if (child->array->elements->size() > kMostHeader) return std::nullopt;
+  const size_t rank = whole.shape.size();
+  const auto here = AxesOfDataset(level->image, *level->dataset, rank);
+  const auto full =
+      AxesOfDataset(level->image, OmeMember(level->image, "datasets").front(), rank);
+  ImageSpace space;
+  space.stored = child->array->elements;
+  space.is_whole = !shown.part;
+  constexpr std::string_view kAxes = "xyz";
+  for (size_t n = 0; n < kAxes.size(); ++n) {
+    const auto found = std::ranges::find(here, kAxes.substr(n, 1), &OmeAxis::name);
+    if (found == here.end()) continue;
+    const auto d = static_cast<size_t>(found - here.begin());
+    space.axes[n] = AxisInPart(shown, d);
+    if (!here[d].is_known || !full[d].is_known) continue;
+    const double ratio = here[d].scale / full[d].scale;
+    const double shift = (here[d].offset - full[d].offset) / full[d].scale;
+    space.axes[n].first = space.axes[n].first * ratio + shift;
+    space.axes[n].step *= ratio;
+    space.is_whole = space.is_whole && ratio == 1 && shift == 0;
+  }
+  return space;
+}
+
+}  // namespace
+
+std::vector<OmeAxis> FindOmeAxes(const ArrayInput& array) {
+  const auto level = FindLevel(array);
+  if (!level) return {};
+  return AxesOfDataset(level->image, *level->dataset, array.shape.size());
+}
+
+Result<std::optional<NiftiPlace>> ImageSpace::Read() const {
+  if (header || stored == nullptr) return header;
+  constexpr uint64_t kLongestHeader = 540;
+  std::string bytes(std::min(stored->size(), kLongestHeader), '\0');
+  NDLFS_RETURN_IF_ERROR(stored->Read(0, std::as_writable_bytes(std::span(bytes)),
+                                     model::ByteOrder::kLittle, cache::ReadHint::kOnward));
+  return backends::foreign::ReadNiftiPlace(bytes);
+}
+
+Placement PlacementIn(const ImageSpace& space, const NiftiPlace& header) {
+  Placement placement = PlacementOf(header);
+  for (size_t n = 0; n < 3; ++n) {
+    auto& column = placement.columns[n];
+    for (size_t i = 0; i < 3; ++i) {
+      placement.origin[i] += column[i] * space.axes[n].first;
+      column[i] *= space.axes[n].step;
+    }
+  }
+  return placement;
+}
+
+Result<std::optional<ImageSpace>> FindImageSpace(const ArrayInput& array, size_t colours) {
+  const ArrayInput& whole = array.part ? array.part->whole : array;
+  const bool is_image =
+      std::holds_alternative<model::Ndarray>(whole.node->entity) && whole.group != nullptr;
+  const size_t dimensions = whole.shape.size();
+  if (!is_image || dimensions <= colours) return std::nullopt;
+  const Attributes& attributes = whole.group->node().attributes();
+  auto header = NiftiOf(attributes);
+  const size_t rank = dimensions - colours;
+  if (!header && rank == 3) header = NrrdOf(attributes);
+  if (!header && rank == 3) header = MetaImageOf(attributes);
+  if (!header) return FindNiftiZarr(array, whole);
+  ImageSpace space;
+  space.header = *header;
+  space.is_whole = !array.part;
+  for (size_t n = 0; n < std::min<size_t>(3, rank); ++n) {
+    space.axes[n] = AxisInPart(array, rank - 1 - n);
+  }
+  return space;
+}
+
+}  // namespace ndlfs::fs

@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: MIT
+#include "fs/view/place/map_axes.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "backends/base/json.h"
+#include "fs/view/base/array_part.h"
+#include "fs/view/base/attributes.h"
+#include "fs/view/place/ome_image.h"
+#include "model/path_name.h"
+
+namespace ndlfs::fs {
+namespace {
+
+using model::Result;
+using MapAttributes = std::vector<model::Attribute>;
+
+bool IsWordOf(std::string_view word, std::initializer_list<std::string_view> words) {
+  return std::ranges::find(words, word) != words.end();
+}
+
+std::string LowerName(std::string text) {
+  for (char& c : text) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
+  return text;
+}
+
+bool IsRadian(std::string_view units) {
+  return IsWordOf(units, {"rad", "radian", "radians", "microradian", "Rad"});
+}
+
+// Which of the two axes of a map a dimension is, by CF's name or by what people call it.
+enum class MapSide : uint8_t { kNone, kX, kY };
+
+MapSide SideOf(const Axis& axis) {
+  const std::string name = LowerName(axis.name);
+  if (axis.standard_name == "projection_x_coordinate") return MapSide::kX;
+  if (axis.standard_name == "projection_y_coordinate") return MapSide::kY;
+  if (axis.standard_name == "grid_longitude") return MapSide::kX;
+  if (axis.standard_name == "grid_latitude") return MapSide::kY;
+  if (!axis.standard_name.empty()) return MapSide::kNone;
+  if (name == "x" || name == "easting" || name == "rlon") return MapSide::kX;
+  if (name == "y" || name == "northing" || name == "rlat") return MapSide::kY;
+  return MapSide::kNone;
+}
+
+bool IsGeographicAxis(const Axis& axis) {
+  return axis.role == AxisRole::kLongitude || axis.role == AxisRole::kLatitude;
+}
+
+bool MayBeOnMap(const Axis& axis) {
+  const bool has_role = axis.role == AxisRole::kEasting || axis.role == AxisRole::kNorthing ||
+                        IsGeographicAxis(axis);
+  const bool is_open = axis.units.empty() || axis.units == "1" || IsRadian(axis.units) ||
+                       axis.units.starts_with("deg");
+  return has_role ||
+         (axis.role == AxisRole::kOther && is_open && SideOf(axis) != MapSide::kNone);
+}
+
+// The role of an axis whose own attributes do not suffice to tell: that of numbers without a
+// unit, of angles that a satellite sees, and of degrees of another pole.
+AxisRole RoleInSystem(const Axis& axis, const ReferenceSystem& system) {
+  using Kind = ReferenceSystem::Kind;
+  const MapSide side = SideOf(axis);
+  if (axis.role != AxisRole::kOther || side == MapSide::kNone) return axis.role;
+  const auto choose = [&](AxisRole x, AxisRole y) { return side == MapSide::kX ? x : y; };
+  if (system.kind == Kind::kRotated) {
+    return choose(AxisRole::kGridLongitude, AxisRole::kGridLatitude);
+  }
+  const bool is_seen = system.metres_of_radian && IsRadian(axis.units);
+  if (!axis.units.empty() && axis.units != "1" && !is_seen) return axis.role;
+  if (system.kind == Kind::kGeographic) {
+    return choose(AxisRole::kLongitude, AxisRole::kLatitude);
+  }
+  if (system.kind == Kind::kProjected) return choose(AxisRole::kEasting, AxisRole::kNorthing);
+  const std::string name = LowerName(axis.name);
+  const bool is_plain = name == "x" || name == "y";
+  return is_plain && axis.units.empty() ? choose(AxisRole::kPlaneX, AxisRole::kPlaneY)
+                                        : axis.role;
+}
+
+void UseMetresOfRadian(const ReferenceSystem& system, Axis& axis) {
+  if (!system.metres_of_radian || !IsRadian(axis.units)) return;
+  const double metres = *system.metres_of_radian * (axis.units == "microradian" ? 1e-6 : 1);
+  axis.scale *= metres;
+  axis.offset *= metres;
+  axis.units = "m";
+}
+
+// Degrees without a word about their system are those of WGS 84. A system of degrees says
+// nothing about metres, and the other way round.
+void FitSystem(const std::vector<Axis>& axes, ReferenceSystem& system) {
+  using Kind = ReferenceSystem::Kind;
+  constexpr int kWgs84 = 4326;
+  const auto any = [&](AxisRole role) {
+    return std::ranges::find(axes, role, &Axis::role) != axes.end();
+  };
+  const bool is_geographic = any(AxisRole::kLongitude) || any(AxisRole::kLatitude);
+  const bool is_map = any(AxisRole::kEasting) || any(AxisRole::kNorthing);
+  if (is_geographic && is_map) system = {};
+  if (is_map && system.kind != Kind::kProjected) system = {};
+  if (!is_geographic || is_map) return;
+  if (system.kind != Kind::kGeographic) {
+    system = {};
+    system.kind = Kind::kGeographic;
+  }
+  if (!system.epsg && system.text.empty()) system.epsg = kWgs84;
+}
+
+// Six numbers as GeoZarr and rasterio have them: x = a * pixel + b * line + c, then y.
+std::optional<GeoTransform> AffineOf(const std::vector<double>& n) {
+  if (n.size() != 6 && n.size() != 9) return std::nullopt;
+  for (size_t i = 0; i < 6; ++i) {
+    if (!std::isfinite(n[i])) return std::nullopt;
+  }
+  if (n[0] * n[4] - n[1] * n[3] == 0) return std::nullopt;
+  return GeoTransform{n[2], n[0], n[5], n[4], n[1], n[3]};
+}
+
+// `text` of an attribute as JSON; null for all else.
+backends::Json JsonOf(const MapAttributes& attributes, std::string_view name) {
+  const std::string text = TextOf(attributes, name);
+  auto json = text.empty() ? model::Result<backends::Json>(backends::Json())
+                           : backends::ParseJson(text);
+  return json ? *std::move(json) : backends::Json();
+}
+
+std::vector<double> NumbersOfJsonList(const backends::Json& json) {
+  std::vector<double> numbers;
+  if (!json.is_array()) return numbers;
+  for (const auto& number : json) {
+    if (!number.is_number()) return {};
+    numbers.push_back(number.get<double>());
+  }
+  return numbers;
+}
+
+// GeoZarr's `spatial:transform` is of the corner of the first pixel, unless it is of nodes.
+std::optional<GeoTransform> SpatialTransform(const std::vector<double>& numbers,
+                                             const MapAttributes& attributes) {
+  auto transform = AffineOf(numbers);
+  if (!transform || TextOf(attributes, "spatial:registration") != "node") return transform;
+  transform->x0 -= (transform->dx + transform->x_of_line) / 2;
+  transform->y0 -= (transform->dy + transform->y_of_pixel) / 2;
+  return transform;
+}
+
+// Whether GeoZarr's attributes are about the dimensions `y` and `x` of an array.
+bool IsAbout(const MapAttributes& attributes, const ArrayInput& array, const Raster& raster) {
+  const auto* names = FindAttribute(attributes, "spatial:dimensions");
+  const auto* list = names == nullptr ? nullptr : names->value.list();
+  if (list != nullptr && list->size() == 2) {
+    const std::string* y = list->front().text();
+    const std::string* x = list->back().text();
+    const std::string own_y = DimensionName(array, *raster.y_axis);
+    const std::string own_x = DimensionName(array, raster.x_axis);
+    if (!own_y.empty() && y != nullptr && *y != own_y) return false;
+    if (!own_x.empty() && x != nullptr && *x != own_x) return false;
+  }
+  const auto shape = NumbersOf(attributes, "spatial:shape");
+  return shape.size() != 2 || (shape[0] == static_cast<double>(raster.height) &&
+                               shape[1] == static_cast<double>(raster.width));
+}
+
+// GeoZarr's multiscales: each level is a group, or an array, with a transform of its own.
+std::optional<GeoTransform> TransformOfLevel(const MapAttributes& attributes,
+                                             std::string_view level) {
+  const backends::Json multiscales = JsonOf(attributes, "multiscales");
+  for (const auto& one : OmeMember(multiscales, "layout")) {
+    if (OmeText(OmeMember(one, "asset")) != level) continue;
+    return SpatialTransform(NumbersOfJsonList(OmeMember(one, "spatial:transform")), attributes);
+  }
+  return std::nullopt;
+}
+
+std::optional<GeoTransform> FindSpatialTransform(const ArrayInput& whole,
+                                                 const Raster& raster) {
+  const MapAttributes& own = whole.node->attributes();
+  const auto own_numbers = NumbersOf(own, "spatial:transform");
+  if (!own_numbers.empty()) {
+    return IsAbout(own, whole, raster) ? SpatialTransform(own_numbers, own) : std::nullopt;
+  }
+  std::string below = whole.node->array().name;
+  constexpr int kMostGroups = 4;
+  auto group = whole.group;
+  for (int i = 0; group != nullptr && i < kMostGroups; ++i) {
+    const MapAttributes& attributes = group->node().attributes();
+    if (auto transform = TransformOfLevel(attributes, below)) return transform;
+    const auto numbers = NumbersOf(attributes, "spatial:transform");
+    if (!numbers.empty()) {
+      return IsAbout(attributes, whole, raster) ? SpatialTransform(numbers, attributes)
+                                                : std::nullopt;
+    }
+    below = model::BaseName(group->path());
+    group = group->Outer();
+  }
+  return std::nullopt;
+}
+
+// Whether the raster of `shown` has the axes of `raster`, that of the whole array.
+bool ShowsAxes(const ArrayInput& shown, const Raster& raster) {
+  if (!shown.part) return true;
+  const Selection& selection = shown.part->selection;
+  if (raster.x_axis >= selection.size() || *raster.y_axis >= selection.size()) return false;
+  const auto shown_axis = [&](size_t axis) {
+    const auto end = selection.begin() + static_cast<std::ptrdiff_t>(axis);
+    return static_cast<size_t>(std::count_if(
+        selection.begin(), end, [](const IndexRange& range) { return !range.is_dropped; }));
+  };
+  const auto numbers = AsNumbers(shown);
+  const auto own = numbers ? AsRaster(shown, *numbers) : std::nullopt;
+  return own && own->y_axis == shown_axis(*raster.y_axis) &&
+         own->x_axis == shown_axis(raster.x_axis);
+}
+
+// A part begins at another pixel, and may skip some.
+std::optional<GeoTransform> InPart(GeoTransform t, const ArrayInput& shown,
+                                   const Raster& raster) {
+  if (!shown.part) return t;
+  const IndexRange& x = shown.part->selection[raster.x_axis];
+  const IndexRange& y = shown.part->selection[*raster.y_axis];
+  if (x.is_dropped || y.is_dropped) return std::nullopt;
+  // The corner of the first pixel that is shown, on the side where the rows begin.
+  const auto begin = [](const IndexRange& range) {
+    return static_cast<double>(range.begin) + 0.5 - static_cast<double>(range.step) / 2;
+  };
+  t.x0 += begin(x) * t.dx + begin(y) * t.x_of_line;
+  t.y0 += begin(x) * t.y_of_pixel + begin(y) * t.dy;
+  t.dx *= static_cast<double>(x.step);
+  t.y_of_pixel *= static_cast<double>(x.step);
+  t.dy *= static_cast<double>(y.step);
+  t.x_of_line *= static_cast<double>(y.step);
+  return t;
+}
+
+// The transform that attributes have: those of the array and the groups, or of its system.
+std::optional<GeoTransform> FindTransform(const ArrayInput& shown, const Geometry& geometry) {
+  const ArrayInput& whole = shown.part ? shown.part->whole : shown;
+  const auto numbers = AsNumbers(whole);
+  const auto raster = numbers ? AsRaster(whole, *numbers) : std::nullopt;
+  if (!raster || !raster->y_axis) return std::nullopt;
+  const MapAttributes& own = whole.node->attributes();
+  const bool has_own = FindAttribute(own, "spatial:transform") != nullptr;
+  const bool has_coordinates = std::ranges::any_of(
+      geometry.axes, [](const Axis& axis) { return axis.coordinates && MayBeOnMap(axis); });
+  if (has_coordinates && !has_own) return std::nullopt;
+  auto transform = FindSpatialTransform(whole, *raster);
+  if (!transform && FindAttribute(own, "crs") != nullptr) {
+    transform = AffineOf(NumbersOf(own, "transform"));
+  }
+  const auto& gdal = geometry.system.transform;
+  if (!transform && gdal.size() == 6) {
+    transform = AffineOf({gdal[1], gdal[2], gdal[0], gdal[4], gdal[5], gdal[3]});
+  }
+  if (!transform || !ShowsAxes(shown, *raster)) return std::nullopt;
+  return InPart(*transform, shown, *raster);
+}
+
+// Names that a map may be found by although it has no coordinates.
+bool MayHaveTransform(const ArrayInput& input, const Geometry& geometry) {
+  if (geometry.axes.size() < 2) return false;
+  const ArrayInput& whole = input.part ? input.part->whole : input;
+  const MapAttributes& own = whole.node->attributes();
+  for (const std::string_view name : {"spatial:transform", "transform", "grid_mapping"}) {
+    if (FindAttribute(own, name) != nullptr) return true;
+  }
+  for (auto group = whole.group; group != nullptr; group = group->Outer()) {
+    const MapAttributes& attributes = group->node().attributes();
+    for (const std::string_view name : {"spatial:transform", "proj:code", "proj:wkt2"}) {
+      if (FindAttribute(attributes, name) != nullptr) return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+Result<void> AddMap(const ArrayInput& input, Geometry& geometry) {
+  const bool may_be_map = std::ranges::any_of(geometry.axes, MayBeOnMap);
+  if (!may_be_map && !MayHaveTransform(input, geometry)) return {};
+  NDLFS_TRY(geometry.system, FindReferenceSystem(input));
+  geometry.transform = FindTransform(input, geometry);
+  for (Axis& axis : geometry.axes) {
+    if (!axis.coordinates) continue;
+    axis.role = RoleInSystem(axis, geometry.system);
+    UseMetresOfRadian(geometry.system, axis);
+  }
+  FitSystem(geometry.axes, geometry.system);
+  return {};
+}
+
+}  // namespace ndlfs::fs
