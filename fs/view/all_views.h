@@ -13,10 +13,6 @@
 
 namespace ndlfs::fs {
 
-// All kinds of files, in the order of a listing.
-std::span<const ArrayViewKind* const> ArrayViewKinds();
-std::span<const GroupViewKind* const> GroupViewKinds();
-
 // Resolves an alias: if `name` is `stem` and an extension or a slice, returns
 // it with "data" in place of `stem` ("t2m.npy" -> "data.npy"). Returns "" for
 // other names, and for names that ndlfs has reserved.

@@ -180,9 +180,13 @@ class JoinedProvider final : public ViewProvider<Input> {
   const std::vector<const ViewProvider<Input>*> providers_;
 };
 
-// The provider of all files of arrays, and that of all files of groups. fs/view/all_views.cc
-// defines them, above all rooms with views: the page of an object names all files of the
-// object.
+// The list of all views. fs/view/all_views.cc defines it, above all rooms with views: the page of
+// an object names all files of the object.
+//
+// All kinds of files, in the order of a listing.
+std::span<const ArrayViewKind* const> ArrayViewKinds();
+std::span<const GroupViewKind* const> GroupViewKinds();
+// The provider of all files of arrays, and that of all files of groups.
 const ArrayViewProvider& ArrayViews();
 const GroupViewProvider& GroupViews();
 
