@@ -7,6 +7,7 @@ no room that is linked PRIVATE, for others include the header. Every source
 belongs to the room of its folder, and no room is linked with one above it.
 """
 
+import json
 import os
 import re
 import sys
@@ -15,23 +16,13 @@ import unittest
 TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 LAYERS = ["model", "backends", "cache", "fs"]
 INCLUDE = re.compile(r'^#include "((?:%s)/[^"]+)"' % "|".join(LAYERS), re.MULTILINE)
-ROOM = re.compile(r"^ndlfs_room\((\w+)\s(.*?)\)$", re.MULTILINE | re.DOTALL)
 
 
 class Room:
-    def __init__(self, name, folder, body):
+    def __init__(self, name, described):
         self.name = name
-        self.folder = folder
-        self.words = {"SOURCES": [], "PUBLIC": [], "PRIVATE": [], "PRECOMPILE": []}
-        key = None
-        for word in re.sub(r"#.*", "", body).split():
-            if word in self.words:
-                key = word
-            else:
-                self.words[key].append(word)
-
-    def linked(self, kind):
-        return [w.removeprefix("ndlfs::") for w in self.words[kind] if w.startswith("ndlfs::")]
+        self.folder = described["folder"]
+        self.linked = {"PUBLIC": described["public"], "PRIVATE": described["private"]}
 
     @property
     def layer(self):
@@ -39,25 +30,9 @@ class Room:
 
 
 def read_rooms():
-    rooms = {}
-    for layer in LAYERS:
-        for folder, _, names in os.walk(os.path.join(TOP, layer)):
-            if "CMakeLists.txt" not in names:
-                continue
-            with open(os.path.join(folder, "CMakeLists.txt"), encoding="utf-8") as file:
-                text = file.read()
-            for name, body in ROOM.findall(text):
-                room = Room(name, os.path.relpath(folder, TOP), body)
-                if "${libraries}" in body and name == "backends":
-                    room.words["PRIVATE"].append("ndlfs::hdf5")
-                if "${remote_rooms}" in body:
-                    room.words["PRIVATE"] += ["ndlfs::http_store", "ndlfs::s3_store"]
-                if "${hdf5_room}" in body:
-                    room.words["PUBLIC"].append("ndlfs::hdf5")
-                if "${picture_room}" in body:
-                    room.words["PUBLIC"].append("ndlfs::view_picture")
-                rooms[name] = room
-    return rooms
+    """The rooms as CMake knows them, with the libraries that this build has."""
+    with open(os.environ["NDLFS_ROOMS"], encoding="utf-8") as file:
+        return {name: Room(name, described) for name, described in json.load(file).items()}
 
 
 def sources():
@@ -87,7 +62,7 @@ class RoomsTest(unittest.TestCase):
             name = todo.pop()
             if name in self.rooms and name not in found:
                 found.add(name)
-                todo += self.rooms[name].linked("PUBLIC")
+                todo += self.rooms[name].linked["PUBLIC"]
         return found
 
     def test_there_are_rooms(self):
@@ -100,7 +75,7 @@ class RoomsTest(unittest.TestCase):
             if not room:
                 continue  # main.cc, which puts everything together
             kinds = ["PUBLIC"] if path.endswith(".h") else ["PUBLIC", "PRIVATE"]
-            allowed = self.with_public(n for kind in kinds for n in room.linked(kind))
+            allowed = self.with_public(n for kind in kinds for n in room.linked[kind])
             with open(os.path.join(TOP, path), encoding="utf-8") as file:
                 included = INCLUDE.findall(file.read())
             for header in included:
@@ -117,7 +92,7 @@ class RoomsTest(unittest.TestCase):
     def test_rooms_are_linked_downwards(self):
         def below(name, seen):
             for kind in ("PUBLIC", "PRIVATE"):
-                for other in self.rooms[name].linked(kind):
+                for other in self.rooms[name].linked[kind]:
                     if other not in self.rooms:
                         continue
                     self.assertNotIn(other, seen, "rooms are linked in a circle")
@@ -127,11 +102,17 @@ class RoomsTest(unittest.TestCase):
         for name in self.rooms:
             below(name, [name])
 
+    def test_the_picture_shows_these_rooms(self):
+        with open(os.path.join(TOP, "cmake", "rooms.dot"), encoding="utf-8") as file:
+            drawn = set(re.findall(r'label="(\w+/[\w/]+|model|cache|backends)"\];', file.read()))
+        missing = {room.folder for room in self.rooms.values()} - drawn
+        self.assertEqual(missing, set(), "run cmake/draw_rooms.py")
+
     def test_formats_know_nothing_of_the_local_file_system(self):
         for name, room in self.rooms.items():
             if not room.folder.startswith("backends/") or name == "local_store":
                 continue
-            linked = self.with_public(room.linked("PUBLIC") + room.linked("PRIVATE"))
+            linked = self.with_public(room.linked["PUBLIC"] + room.linked["PRIVATE"])
             self.assertNotIn("local_store", linked, f"{name} is linked with it")
 
     def test_every_source_is_listed(self):
