@@ -13,7 +13,7 @@
 #include "fs/cli/base/nearest.h"
 #include "fs/cli/base/options.h"
 #include "fs/cli/base/standard_output.h"
-#include "fs/cli/store/completion.h"
+#include "fs/cli/completion.h"
 
 namespace ndlfs::fs {
 namespace {

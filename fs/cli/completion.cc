@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "fs/cli/store/completion.h"
+#include "fs/cli/completion.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
