@@ -23,7 +23,8 @@ constexpr size_t kHeadSize = 1024;  // as Format::ProbeContent() promises
 // What is read of a file. A signature of HDF5 may stand behind a user block of 8 KiB.
 constexpr size_t kBeginningSize = 8192 + 8;
 
-// Of markers, those that spare looking for others: consolidated metadata, and those of Zarr v3.
+// The markers that make it unnecessary to look for others: consolidated metadata, and those of
+// Zarr v3.
 constexpr std::array<std::string_view, 2> kAskedFirst = {"zarr.json", ".zmetadata"};
 // What is looked at next in a directory that has only others, and in its children.
 constexpr std::array<std::string_view, 2> kAskedAlong = {".zattrs", ".nczarr"};
@@ -89,7 +90,8 @@ bool IsConfirmed(const Format& format, const Source& source, std::string_view pa
   return true;
 }
 
-// Of a file that no format knows by its head: by more of it. HDF5 may have its signature there.
+// Recognizes a file that no format knows by its head by a longer beginning: HDF5 may have its
+// signature there.
 const Format* FindFarFormat(const Source& source, std::string_view path, OpenedFile& file) {
   const ConstByteSpan beginning = file.beginning.span();
   if (beginning.size() <= kHeadSize) return nullptr;

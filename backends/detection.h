@@ -43,7 +43,7 @@ void LookForStores(const Source& source, const std::string& path, std::string_vi
 // source may also be a part of one.
 bool IsCalledLikeStore(const Source& source, std::string_view path);
 
-// Of the names of documents that make a directory a store, those that spare looking for the
+// The names of documents that make a directory a store and make it unnecessary to look for
 // others: consolidated metadata, and those of Zarr v3.
 std::span<const std::string_view> MarkersAskedFirst();
 // What directories with such documents are mostly called.

@@ -24,7 +24,7 @@ model::Result<Json> ParseJson(std::string_view text, size_t max_values = SIZE_MA
                               size_t* values_left = nullptr);
 // The most memory that it takes to read and parse a JSON text of `size` bytes: an empty list
 // takes three bytes of text, and sixty of memory while it is parsed. Parsers that bound the
-// number of values take no more than kMostBytesOfJsonTree beside the text.
+// number of values take no more than kMostBytesOfJsonTree in addition to the text.
 inline constexpr uint64_t kMostBytesOfJsonTree = uint64_t{20} << 20;
 constexpr uint64_t BytesToParseJson(uint64_t size) {
   return 2 * size + std::min(20 * size, kMostBytesOfJsonTree);

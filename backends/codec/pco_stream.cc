@@ -470,7 +470,8 @@ class PcoFile {
     reader_.SkipToByte();
     version_.major = static_cast<unsigned>(reader_.Take(8));
     if (version_.major > 4) return model::Unsupported("format version {}", version_.major);
-    // Of a later minor version, what is new fails where it is met.
+    // A later minor version may have features that this decoder lacks; it fails at the first
+    // one.
     if (version_.major == 4) reader_.Take(8);
     return {};
   }

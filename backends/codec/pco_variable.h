@@ -30,7 +30,7 @@ struct PcoDelta {
   bool secondary_too = false;
   uint64_t state_size = 0;  // numbers that a page has as they are
   uint64_t window = 0;      // the longest lookback
-  // Of a convolution:
+  // The three fields of a convolution:
   unsigned quantization = 0;
   int64_t bias = 0;
   std::vector<int64_t> weights = {};

@@ -186,7 +186,7 @@ class FlatSource final : public ArraySource {
   }
 
  private:
-  // Of a block without gaps in the file: the number of its first element there.
+  // The number of the first element, in the file, of a block without gaps there.
   uint64_t FirstOfBlock(std::span<const uint64_t> index) const {
     const auto in_file = InFileOrder(layout_, {index.begin(), index.end()});
     return FirstElement(InFileOrder(layout_, spec_.shape),

@@ -61,8 +61,8 @@ class Format {
                                           const Store& /*file*/) const {
     return true;
   }
-  // For files that describe a store of the same name beside them: paths of the
-  // stores, any of which makes the file at `path` none of its own.
+  // For files that describe a store of the same name next to them: paths where that store would
+  // be. If one of them is a store, the file at `path` is none of its own.
   virtual std::vector<std::string> StoresDescribedBy(std::string_view /*path*/) const {
     return {};
   }
@@ -70,8 +70,8 @@ class Format {
   // Whether a store of this format is a description, which may name files around its folder
   // ("../grid.zarr"): a command that is given one opens it in a source that has these.
   virtual bool describes_others() const { return false; }
-  // Whether a file that describes others says where its data are. Then it is a store, also
-  // beside one of StoresDescribedBy(). An error where the file cannot be read at this moment.
+  // Whether a file that describes others says where its data are. Then it is a store even if
+  // one of StoresDescribedBy() is there. An error if the file cannot be read at this moment.
   virtual model::Result<bool> SaysWhereDataAre(const Store& /*file*/) const { return false; }
 
   // Opens the store at `path`, reading no chunk. The error says what is wrong

@@ -38,18 +38,17 @@ struct Node {
 
   // Newest modification of the metadata, nanoseconds since 1970; 0: unknown.
   int64_t mtime_ns = 0;
-  // Of a store that is a directory: the files in it, by their paths below it,
-  // that the metadata are in. What is made of the node shows no more permissions
-  // than these have.
+  // If the store is a directory: the files that the metadata are in, by their paths below the
+  // directory. A view made of the node shows no more permissions than these files have.
   std::vector<std::string> files;
   // The caller that loaded it may not read a part of it, so something may be missing here.
   bool is_partial = false;
-  // Of arrays: the fill value of the storage stands for missing elements, without an attribute
-  // that says so. That is the convention of xarray and NCZarr in Zarr v2.
+  // For arrays: the fill value of the storage stands for missing elements, although no
+  // attribute says so. That is the convention of xarray and NCZarr in Zarr v2.
   bool fill_is_missing = false;
 
   bool is_group() const { return entity.index() == 0; }
-  // Of arrays: the ndarray, or the dimension coordinate as one.
+  // For arrays: the ndarray, or the dimension coordinate as one.
   const model::Ndarray& array() const;
   const std::vector<model::Attribute>& attributes() const;
   // How an element lies in `data.raw`, where the type does not say it.
@@ -107,8 +106,8 @@ class Hierarchy {
   // is theirs to give only as long as this is the same.
   virtual model::Result<uint64_t> Version(std::string_view path) const = 0;
 
-  // About how many bytes of memory it takes as long as it is open, beside some
-  // hundred KiB, and without its nodes.
+  // About how many bytes of memory it takes while it is open, without its nodes, and without
+  // some hundred KiB that every hierarchy takes.
   virtual uint64_t held_bytes() const { return 0; }
 
  protected:

@@ -32,8 +32,8 @@ model::Result<void> TakeRoom(model::AttributeRoom& room, std::string_view name,
 model::Result<std::vector<model::Attribute>> MakeAttributes(
     const Json& object, std::optional<model::Error>* left_out = nullptr);
 
-// Parses a JSON object of attributes. Of a long text, members that would take more memory than
-// attributes may are left out, without having taken it; `left_out` is as above.
+// Parses a JSON object of attributes. If the text is long, members that would take more memory
+// than attributes may are skipped before they take it; `left_out` is as above.
 model::Result<Json> ParseAttributeObject(std::string_view text,
                                          std::optional<model::Error>* left_out = nullptr);
 

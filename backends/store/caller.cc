@@ -46,7 +46,7 @@ constexpr long kSetGroups = SYS_setgroups32;
 constexpr long kSetGroups = SYS_setgroups;
 #endif
 
-// Of the calling thread alone: the function of the C library sets those of all threads.
+// Changes the calling thread alone; the function of the C library changes all threads.
 int SetGroupsOfThread(const std::vector<gid_t>& groups) {
   return static_cast<int>(::syscall(kSetGroups, groups.size(), groups.data()));
 }

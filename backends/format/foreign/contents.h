@@ -53,7 +53,7 @@ struct DescribedArray {
   std::string name = {};
   std::vector<Axis> axes = {};  // the slowest first
   model::Datatype stored = {};  // with the byte order of the file
-  // Of the elements as they are decoded, if these are of another type.
+  // The type of the decoded elements, if it differs from `stored`.
   std::optional<model::Datatype> dtype = std::nullopt;
   // Decodes elements of `stored` to those of `dtype`; null if only their byte order differs.
   std::shared_ptr<const ArrayToBytesCodec> codec = nullptr;
@@ -73,11 +73,11 @@ std::vector<std::byte> EncodedFill(const DescribedArray& array);
 // The objects of a store. All arrays are in its root group.
 class Contents {
  public:
-  // Of the header in the store `header`.
+  // The objects of the store whose header is in `header`.
   explicit Contents(std::shared_ptr<const Store> header);
 
-  // An attribute of the group. Of two with one name the first stays, and so do those that are
-  // there of more than some thousand.
+  // Adds an attribute of the group. If two have the same name, the first stays. Attributes
+  // beyond some thousand are left out.
   void AddAttribute(model::Attribute attribute);
   void AddAttributes(const std::vector<model::Attribute>& attributes);
   // Adds the array, with the coordinates along its dimensions that are not there yet.

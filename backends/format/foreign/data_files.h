@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The files beside a header that have its data.
+// The files with data that lie next to a header.
 #pragma once
 
 #include <cstdint>

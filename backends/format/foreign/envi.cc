@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// ENVI: a header of text beside a flat file of pixels, by
+// ENVI: a header of text next to a flat file of pixels, by
 // https://www.nv5geospatialsoftware.com/docs/ENVIHeaderFiles.html.
 #include <array>
 #include <cmath>

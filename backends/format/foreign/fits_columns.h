@@ -33,8 +33,8 @@ struct FitsColumn {
   char letter = ' ';     // of the form of an item
   size_t item_size = 0;  // bytes of an item; 1 of bits and of text
   uint64_t count = 1;    // items in a row
-  // Of a column of variable length: the bytes of each of the two numbers of a descriptor, which
-  // says how many items there are and where in the heap. Otherwise 0.
+  // A column of variable length stores descriptors: how many items there are, and where in the
+  // heap. This is the number of bytes of each of these two numbers; 0 for other columns.
   size_t descriptor = 0;
   // Integers of the other sign, whose highest bit is stored flipped.
   bool moves_zero = false;

@@ -267,7 +267,7 @@ class TileSource final : public ArraySource {
     return bytes;
   }
 
-  // Of elements as an image without compression has them.
+  // Converts elements that are stored as in an image without compression.
   Result<Bytes> FromStored(ConstByteSpan raw, uint64_t count) const {
     const size_t size = spec_.dtype.size();
     if (raw.size() != count * size) {

@@ -33,8 +33,8 @@ struct KnownFields {
 model::Result<void> CheckField(const KnownFields& known, std::string_view name,
                                std::string_view value);
 
-// Checks the field and adds it. Of several fields with one name the first one stays;
-// kBadInput if the reader heeds it and another one has another value.
+// Checks the field and adds it. If several fields have the same name, the first one stays; it
+// is kBadInput if the reader heeds the field and a later one has another value.
 model::Result<void> AddField(const KnownFields& known, std::string_view name,
                              std::string_view value, HeaderFields& fields);
 

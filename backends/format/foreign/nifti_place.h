@@ -36,7 +36,7 @@ struct NiftiPlace {
 // By sform, else qform, else the sizes of voxels alone.
 Placement PlacementOf(const NiftiPlace& place);
 
-// Of the bytes of a header. nullopt for what is no header of NIfTI.
+// Reads the place from the bytes of a header; nullopt if it is no header of NIfTI.
 std::optional<NiftiPlace> ReadNiftiPlace(std::string_view header);
 
 }  // namespace ndlfs::backends::foreign

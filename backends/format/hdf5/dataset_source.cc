@@ -271,8 +271,8 @@ class LibrarySource final : public DatasetSource, public SourceNotes {
   const std::shared_ptr<const File> file_;
   const std::string path_;
   const ChunkRecords records_;
-  // Whether absent chunks are filled here. The library wants to write to the
-  // file for a fill value of variable size beside chunks that are there.
+  // Whether absent chunks are filled here. For a fill value of variable size the library wants
+  // to write to the file if the dataset has other chunks.
   const bool fills_;
   const uint64_t chunk_bytes_;
   // Whether dangling references have been read.
@@ -345,7 +345,7 @@ Result<DatasetCodecs> MakeCodecs(const DatasetInfo& info, const std::vector<uint
 
 Result<void> CheckSizes(const DatasetInfo& info, const std::vector<uint64_t>& chunk,
                         uint64_t max_chunk_bytes) {
-  // Of an element of variable size, its place in the table of offsets.
+  // An element of variable size counts with its entry in the table of offsets.
   const uint64_t item = info.type.is_fixed_size() ? info.type.size() : sizeof(uint64_t);
   if (item == 0) return model::BadInput("elements of 0 bytes");
   if (CheckedProduct(info.shape, item).value_or(kMaxViewSize) >= kMaxViewSize) {

@@ -70,7 +70,7 @@ class ExternalStore final : public Store {
     return {};
   }
 
-  // Of the versions that the stores of the files keep to, once they have them all.
+  // The facts of the versions that the stores of the files have pinned; kept once all have one.
   model::Result<ValueInfo> Opened() const {
     {
       const model::MutexLock lock(mutex_);

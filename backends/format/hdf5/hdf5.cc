@@ -139,7 +139,7 @@ class Hdf5Hierarchy final : public Hierarchy {
   std::shared_ptr<const Store> OpenOwn() const { return source_->OpenFile(path_, Follow::kNo); }
 
   using Children = std::map<std::string, Child, std::less<>>;
-  // Of a group: the names that are shown, and all objects by their own names.
+  // The content of a group: the names that are shown, and all objects by their own names.
   struct Listing {
     std::string group;
     std::vector<std::string> names;

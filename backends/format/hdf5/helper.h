@@ -107,7 +107,8 @@ class Helper {
     uint64_t taken_by = 0;  // as `caller`
   };
   static constexpr size_t kMaxProcesses = 6;
-  // Of these, one caller of a mount for others has so many at once. Others find one free.
+  // The most that one caller of a mount for others uses at once, so that other callers find one
+  // free.
   static constexpr size_t kMaxOfCaller = 3;
   // A file whose helper did nothing.
   struct Rest {

@@ -331,7 +331,7 @@ class Reader {
     return {};
   }
 
-  // Of all parts, or of none. Numbers, if all are.
+  // Reads coordinates, which all parts have or none. They are numbers if all of them are.
   Result<void> ReadCoordinates(const std::vector<const Element*>& parts) {
     Value::List numbers;
     Value::List texts;
@@ -571,7 +571,7 @@ class Reader {
   const Element* aggregation_ = nullptr;
   std::map<std::string, uint64_t, std::less<>> lengths_;
   std::map<std::string, const Element*> variables_;
-  // Of arrays that are joined by themselves, and not with the group.
+  // The sources of arrays that are joined by themselves, and not with the group.
   std::map<std::string, ValueSource> sources_;
   std::string dimension_;  // the one that the aggregation changes; or empty
   bool is_new_ = false;    // and whether it makes that dimension

@@ -37,7 +37,7 @@ constexpr std::array<std::string_view, 2> kYamlExtensions = {".yaml", ".yml"};
 // it is known what it is.
 constexpr uint64_t kMaxBytesToLookAt = uint64_t{1} << 20;
 
-// Of all documents, but for the one that was used last.
+// For all documents together, without the one that was used last.
 constexpr uint64_t kKeptMemory = uint64_t{16} << 20;
 
 // What stores in files and directories are called, behind the name that their
@@ -60,8 +60,8 @@ bool IsNamedAsNdl(std::string_view name) {
   return ExtensionOf(name, kNdlExtensions).has_value();
 }
 
-// Where a store that the document at `path` describes would be: beside it, and
-// with its name.
+// The paths where a store that the document at `path` describes may be: in the same folder,
+// with the same name.
 std::vector<std::string> StoresOfName(std::string_view path) {
   auto extension = ExtensionOf(path, kNdlExtensions);
   if (!extension) extension = ExtensionOf(path, kYamlExtensions);

@@ -74,7 +74,7 @@ class PartSet {
   std::vector<bool> is_present_;
 
   mutable model::Mutex mutex_;
-  // Of the first part, by the group of the array and the dimension.
+  // The coordinates of the first part, by the group of the array and the dimension.
   using CoordinateKey = std::pair<std::string, std::string>;
   mutable std::map<CoordinateKey, std::shared_ptr<const std::optional<PartCoordinate>>>
       first_coordinates_ GUARDED_BY(mutex_);

@@ -19,7 +19,7 @@ class PartStores;
 // units of one part.
 struct Unpacking {
   model::Datatype type;
-  // Of times.
+  // For times: their scale and their units.
   std::optional<model::TimeScale> scale;
   std::string units;
 };

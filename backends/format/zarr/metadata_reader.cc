@@ -387,9 +387,9 @@ model::Result<bool> MetadataReader::HoldsNodes(const Root& root, const std::stri
   return false;
 }
 
-// The document of the first node that is found below `prefix`, the next level
-// first: a heap of other files is no group, and not all of it is looked through.
-// What cannot be looked at may stand beside what can.
+// The document of the first node that is found below `prefix`, level by level. A heap of other
+// files is no group, and not all of it is searched. Directories that cannot be read are
+// skipped, because others at the same level may have nodes.
 std::optional<std::string> MetadataReader::FindNodeBelow(const Root& root,
                                                          const std::string& prefix,
                                                          Search& search) const {
@@ -567,7 +567,7 @@ model::Result<ConsolidatedMetadata> MetadataReader::ParseConsolidated(
                       : ConsolidatedMetadata::ParseV2(text);
 }
 
-// Of the version that was found: the places of copies are those of that version.
+// Reads the version that was found, because the places of copies hold for that version only.
 model::Result<std::string> MetadataReader::ReadText(const NodeFiles& files,
                                                     std::string_view key) const {
   const auto read = [&](const std::string& from, ByteRange range,
@@ -666,7 +666,7 @@ model::Result<std::shared_ptr<const SharedDocument>> MetadataReader::ParseDocume
   return document;
 }
 
-// Of its name and version: the files of an archive have one version together.
+// Hashes the name of the document and its version: all files of an archive have one version.
 uint64_t MetadataReader::HashOf(const NodeFiles& files) const {
   return Generation::OfTag(files.document).hash(files.stamp->generation.hash(seed_));
 }

@@ -4,7 +4,7 @@
 // the types of attributes. Versions of netCDF-C store the same JSON objects in four
 // different places:
 //
-//   netCDF-C 4.8.0         objects beside the metadata: .nczgroup, .nczarray
+//   netCDF-C 4.8.0         objects next to the metadata: .nczgroup, .nczarray
 //                          (or .nczvar), .nczattr
 //   4.8.1 to 4.9.0         members of .zgroup, .zarray and .zattrs:
 //                          _NCZARR_GROUP, _NCZARR_ARRAY, _NCZARR_ATTR

@@ -41,7 +41,7 @@ struct Shard {
   // Where its bytes are; nullopt for a whole value, whose size is not known.
   std::optional<ByteRange> bytes;
   uint64_t slot;  // of the IndexCache, for its index
-  // Of the value, once an index was read.
+  // The version of the value, once an index was read from it.
   std::optional<Generation> version = std::nullopt;
 };
 

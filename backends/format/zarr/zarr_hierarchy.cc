@@ -310,7 +310,7 @@ model::Result<uint64_t> ZarrHierarchy::Version(std::string_view path) const {
   if (loaded.error().code() == model::ErrorCode::kNotFound) {
     return model::Propagate(std::move(loaded).error());
   }
-  // Of what cannot be loaded, the files alone.
+  // The version of a node that cannot be loaded is that of its files alone.
   NDLFS_TRY(const auto root, reader_.LookAtRoot());
   NDLFS_RETURN_IF_ERROR(CheckPath(path));
   NDLFS_TRY(const NodeFiles files, reader_.Find(root, path));

@@ -70,8 +70,8 @@ struct HttpRequest {
       {};  // in addition; Authorization, Cookie and X-Amz-* stay with the origin
   std::string body = {};
 
-  // Which bytes to ask for (GET only); all of them if not set. `range.length` is not 0. Of a
-  // value that the server encodes (gzip), these are bytes of the decoded value.
+  // Which bytes to ask for (GET only); all of them if not set. `range.length` is not 0. If the
+  // server encodes the value (gzip), these are bytes of the decoded value.
   std::optional<ByteRange> range = std::nullopt;
   bool from_end = false;  // as in ReadOptions
   // A strong ETag with its quotes: any other version of the value is status 412.
@@ -115,7 +115,8 @@ struct HttpResponse {
   // The size in bytes of the whole value (status 200, 206, 416 and HEAD), where the server
   // tells.
   std::optional<uint64_t> total_size;
-  // Of a request without `reserve`; the first 64 KiB of an answer that is not 2xx.
+  // The body, if the request has no `reserve`; else the first 64 KiB of an answer that is not
+  // 2xx.
   std::string body = {};
   std::string url;  // that answered, after redirects, without user and password
 

@@ -22,7 +22,7 @@ struct ListedObject {
   std::string name;  // without '/'
   // kUnknown: the next page tells whether it is a directory.
   FileKind kind = FileKind::kFile;
-  // Of a file, if the listing tells it: the same facts that reading the file tells.
+  // For a file, if the listing tells them: the same facts that reading the file tells.
   std::optional<ValueInfo> info = std::nullopt;
 
   bool is_directory() const { return kind == FileKind::kDirectory; }

@@ -14,7 +14,8 @@
 namespace ndlfs::backends {
 namespace {
 
-// A look at a directory lists so many names: all that a store has beside its chunks.
+// How many names to list when looking at a directory: a store has no more files than that,
+// except for its chunks.
 constexpr unsigned kNamesOfLook = 100;
 // More directories than this in one directory are not looked into before somebody asks, and
 // longer lists are not read then: most directories of a store are arrays, and hold their

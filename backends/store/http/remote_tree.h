@@ -56,9 +56,9 @@ class RemoteTree {
   model::Result<bool> IsAbsent(const std::string& path, const HttpRequest& request,
                                const HttpResponse& response) const;
 
-  // Whether the server refuses files that are not in the directory at `folder`, as buckets do
-  // that may not be listed: a metadata document there, or in a directory above it, can be read
-  // now, and a name beside that document that nobody gives a file is refused.
+  // Whether the server refuses files that are not in the directory at `folder`, as it does with
+  // buckets that may not be listed. It does if it lets us read a metadata document there, or in
+  // a directory above it, and refuses a name next to that document which no file has.
   bool RefusesWhatIsAbsent(const std::string& folder) const EXCLUDES(readable_mutex_);
 
   // ObjectService::InfoOf() of the file at `path`. Where its Last-Modified has become later

@@ -50,8 +50,7 @@ class ReferenceIndex {
     uint64_t value_begin;  // in the text; if generated, its number
   };
 
-  // Refuses keys that are no keys of a store. Of one that occurs twice the
-  // last one counts.
+  // Refuses keys that are no keys of a store. If a key occurs twice, the last one counts.
   static model::Result<ReferenceIndex> Make(std::vector<JsonMember> members) {
     std::stable_sort(members.begin(), members.end(),
                      [](const auto& a, const auto& b) { return a.key < b.key; });
@@ -146,7 +145,7 @@ class JsonReferenceStore final : public ReferenceStore {
         file_(std::move(file)),
         targets_(source_->OpenStore("")) {}
 
-  // Of values in this file, its version; of those in others, theirs.
+  // A value in this file has the version of this file; a value in another file has that file's.
   model::Result<std::optional<ValueInfo>> Stat(std::string_view key) const override {
     if (!index_.Find(key)) return std::nullopt;
     NDLFS_TRY(const auto file, file_->Stat(""));

@@ -157,7 +157,7 @@ class DimensionLengths::Walk {
     if (id.size() == 1) by_id_.emplace(id[0], address);
   }
 
-  // Of several scales of one dimension, netCDF-C takes the last.
+  // If a dimension has several scales, netCDF-C takes the last.
   static std::vector<std::optional<haddr_t>> LastScales(hid_t dataset, size_t rank) {
     std::vector<std::optional<haddr_t>> scales;
     if (H5Aexists(dataset, "DIMENSION_LIST") <= 0) return scales;

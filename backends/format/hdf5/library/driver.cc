@@ -207,7 +207,7 @@ model::Result<Handle> MakeAccessProperties(const DriverTarget& target) {
       CheckStatus(H5Pset_relax_file_integrity_checks(properties.get(), H5F_RFIC_ALL),
                   "file access properties"));
 #endif
-  // Of a file that is being written, a torn read is read again; by default a
+  // The library repeats reads that were torn because the file is being written; by default a
   // hundred times, with longer and longer pauses.
   NDLFS_RETURN_IF_ERROR(CheckStatus(H5Pset_metadata_read_attempts(properties.get(), 5),
                                     "file access properties"));

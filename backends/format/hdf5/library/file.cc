@@ -207,7 +207,7 @@ class LibraryFile final : public File {
     return infos;
   }
 
-  // Of what a hard link leads to; HADDR_UNDEF if `name` is none.
+  // The address of the object that a hard link leads to; HADDR_UNDEF if `name` is no hard link.
   static haddr_t AddressOfChild(hid_t group, const std::string& name) {
     H5L_info_t link;
     const bool is_hard = IsLinkName(name) &&

@@ -395,7 +395,7 @@ class FileWriter {
     return NoteObject(i, dataset.get(), !object.data);
   }
 
-  // Of the first and only one.
+  // The offset of the first chunk, which is the only one.
   static haddr_t OffsetOfChunk(hid_t dataset) {
     const std::vector<hsize_t> first(H5S_MAX_RANK);
     unsigned mask = 0;
@@ -532,7 +532,7 @@ class FileWriter {
     return elements;
   }
 
-  // Of dimensions: what netCDF-C knows them by.
+  // Gives dimensions the attributes by which netCDF-C knows them.
   Result<void> AddScaleAttributes(size_t i, hid_t id) {
     const NewObject& object = objects()[i];
     if (IsNewScale(object)) {

@@ -44,7 +44,7 @@ struct NewObject {
   // kDataset: the elements, as in NewAttribute::data. Without them there is only room,
   // which a type of variable size cannot have.
   std::optional<std::vector<std::byte>> data;
-  // kDataset: a dimension scale. Of several dimensions, it is the scale of the first.
+  // kDataset: a dimension scale. If it has several dimensions, it is the scale of the first.
   bool is_scale = false;
   // kDimension, and kDataset of fixed size that is a scale: the first dimension may grow, which
   // is what netCDF-4 calls unlimited. Where HDF5 cannot have that, because the elements are no
