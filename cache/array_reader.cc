@@ -304,7 +304,8 @@ Result<void> ArrayReader::ReadLittle(uint64_t offset, ByteSpan out, ReadHint hin
   return RangeToBoxes(std::move(shape), strides_, visit).Run(offset, offset + out.size());
 }
 
-// Of pieces that are not there, no more than is asked for where that is little, or alone.
+// Reads through the pieces in the cache. If a piece is not there and the read is short, or
+// stands alone, only the requested bytes are read.
 Result<void> ArrayReader::ReadPieces(const ContiguousRange& range, uint64_t offset,
                                      ByteSpan out, ReadHint hint) const {
   const bool goes_on = GoesOn(out.size(), hint);

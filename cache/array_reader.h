@@ -32,8 +32,8 @@ struct LoadCounts;
 // `cache` must outlive the reader.
 class ArrayReader {
  public:
-  // Of a read of fewer bytes, each chunk may be needed in part only: then chunks are not loaded
-  // side by side, and a server is asked for nothing around these bytes.
+  // A read of fewer bytes may need only parts of chunks. It does not load chunks side by side,
+  // and asks a server for nothing around its bytes.
   static constexpr uint64_t kLargeRead = uint64_t{64} << 10;
 
   // Notes the versions of the chunks that it reads in `ledger`, which may be

@@ -34,23 +34,20 @@ struct BlockKey {
   bool operator==(const BlockKey&) const = default;
 };
 
-// Keeps decoded chunks. Charges their bytes against one budget for the whole
-// mount.
+// Keeps decoded chunks. Charges their bytes against one budget for the whole mount.
 //
-// A load charges the bytes of its block, and of the buffers that it needs,
-// before it allocates them. If they do not fit into the budget, it evicts other
-// blocks. If there is nothing to evict, it waits until other threads release
-// blocks. A load that finds nothing charged at all may exceed the budget, so
-// that a block larger than the budget can be loaded, alone. A block stays
-// charged until its last handle is gone, even after its eviction. Concurrent
-// misses on one block load it once. The least recently used block is evicted
-// first. Thread-safe; the cache holds no lock while it loads a block.
+// A load charges the bytes of its block, and of the buffers that it needs, before it allocates
+// them. If they do not fit into the budget, it evicts other blocks. If there is nothing to
+// evict, it waits until other threads release blocks. A load that finds nothing charged at all
+// may exceed the budget, so that a block larger than the budget can be loaded, alone. A block
+// stays charged until its last handle is gone, even after its eviction. Concurrent misses on
+// one block load it once. The least recently used block is evicted first. Thread-safe; the
+// cache holds no lock while it loads a block.
 //
-// Blocks belong to the user for whom they were loaded (backends/store/caller.h). Of several
-// users, each keeps an equal share of the budget: blocks of users who hold more than that are
-// evicted first, and blocks of users who have asked for none in the last minute. A user whose
-// loads would have to wait for those of another one finds an eighth of the budget in addition
-// to the budget.
+// A block belongs to the user for whom it was loaded (backends/store/caller.h). The budget is
+// shared equally among users. The cache first evicts blocks of users who hold more than their
+// share, and of users who have asked for no block in the last minute. A user whose loads would
+// have to wait for those of another user may use an eighth of the budget on top of the budget.
 class ChunkCache final : public backends::IndexCache {
  public:
   // `spill` may be null; it must outlive the cache.
@@ -67,8 +64,8 @@ class ChunkCache final : public backends::IndexCache {
   // The memory that a load in flight is charged with. For the thread that loads.
   class Reservation {
    public:
-    // The load turns out to need only `transient_bytes` of memory beside the block. Others may
-    // have the rest.
+    // The load turns out to need only `transient_bytes` of memory in addition to the block.
+    // Gives the rest back to other loads.
     void NeedsOnly(uint64_t transient_bytes) {
       if (transient_bytes >= transient_) return;
       const uint64_t rest = transient_ - transient_bytes;

@@ -128,7 +128,7 @@ class Loading {
   const std::vector<uint64_t>& shape() const { return shape_; }
   uint64_t decoded_size() const { return decoded_size_; }
 
-  // Of a chunk that is not encoded, in a value of `available` bytes.
+  // Checks a chunk that is not encoded, in a value of `available` bytes.
   Result<void> CheckSize(uint64_t available) const {
     NDLFS_TRY(const uint64_t size, EncodedSize(available));
     if (size == decoded_size_) return {};
@@ -397,7 +397,7 @@ class Piece final : public backends::EncodedChunk {
   const Check check_;
   uint64_t looks_ = 0;  // of the ledger, before the first read
   Bytes head_;
-  // Of the value, since the first read.
+  // What the first read found out about the value.
   mutable bool checked_ = false;
   mutable bool is_absent_ = false;
   mutable uint64_t size_ = 0;

@@ -39,8 +39,8 @@ struct LoadContext {
   // Measures fetches, and says when to decode; may be null.
   LoadPace* pace = nullptr;
   backends::DecodeTimes* decode_times = nullptr;  // counts what codecs do; may be null
-  // Told how many bytes a load needs beside the chunk, once the size of the encoded bytes is
-  // known. Not for elements of variable size. May be null.
+  // Called with the number of bytes that a load needs in addition to the chunk, once the size
+  // of the encoded bytes is known. Not called for elements of variable size. May be null.
   const std::function<void(uint64_t)>* needs_only = nullptr;
 };
 

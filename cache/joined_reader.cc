@@ -20,7 +20,7 @@ using model::Result;
 
 namespace {
 
-// Of an index space: `begin` and one behind its end, per dimension.
+// A box in an index space: per dimension its beginning, and the index behind its end.
 struct IndexBox {
   std::vector<uint64_t> begin;
   std::vector<uint64_t> end;

@@ -368,7 +368,7 @@ void ReadStream::DecodeAhead(uint64_t offset) {
   }
   const uint64_t window = std::min(window_, max_window);
   const uint64_t target = std::min(current + 1 + window, reader.chunk_count());
-  // Of several chunks that this read needs, the reader begins with the first.
+  // If this read needs several chunks, the reader begins with the first.
   const uint64_t first = max_window == 0 ? current : reader.ChunkAt(offset);
   requested_ = std::max(requested_, first + 1);
   Keep(current, std::max(requested_, target));
