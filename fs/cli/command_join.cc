@@ -315,8 +315,8 @@ class StackedStores {
   }
 
  private:
-  // Of the stores, those that are the same in all. Says which are not: they may tell where an
-  // image lies.
+  // The attributes that are the same in all stores. Notes those that differ, because they may
+  // say where an image lies.
   Result<std::vector<model::Attribute>> CommonAttributes() const {
     NDLFS_TRY(const auto first, stores_->Load(parts_.front().path, "/"));
     std::vector<model::Attribute> common = first->attributes();

@@ -100,7 +100,7 @@ Result<SourcePath> FollowSource(const path& folder, const path& mountpoint,
   return IsBelow(real, source) ? Below(source, real) : same;
 }
 
-// Of a directory in a mount.
+// Finds a directory in a mount.
 Result<SourcePath> FindInMount(const path& real, const path& mountpoint, const path& source) {
   std::vector<std::string> folders;
   for (path folder = real;; folder = folder.parent_path()) {

@@ -17,8 +17,8 @@ struct SourcePath {
   // A directory, absolute and without symbolic links; nothing outside is read.
   std::string root;
   std::string path;  // below it; "" is the directory itself
-  // Of a path inside a mount that leads into a store: the names of the folders
-  // below the folder of that store, which `path` is.
+  // For a path inside a mount that leads into a store: `path` is the store, and these are the
+  // names of the folders below the folder of that store.
   std::vector<std::string> folders;
   // Whether `root` is what a mount shows, and not just the directory that holds the path.
   bool is_mounted = false;

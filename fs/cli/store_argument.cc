@@ -228,7 +228,7 @@ model::Error WithNearestName(const model::Error& error, const OpenedStore& store
   }
   const std::string_view nearest = Nearest(model::BaseName(store.object), candidates);
   if (nearest.empty()) {
-    // Of a link that leads nowhere, the link is what is wrong.
+    // If a link leads nowhere, the link is the mistake, and not the name of the array.
     const std::string arrays = store.is_linked ? "" : ArraysOf(store);
     if (arrays.empty()) return error;
     return error.WithMessage(fmt::format("{}; the store has {}", error.message(), arrays));

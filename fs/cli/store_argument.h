@@ -47,8 +47,8 @@ model::Error WithNearestName(const model::Error& error, const OpenedStore& store
 // The path names of the first arrays of a store, for a message: "/lat, /lon and others"; empty
 // where there is none. Looks at some of its objects.
 std::string ArraysOf(const OpenedStore& store);
-// The path, below `store.object`, of the only array there beside coordinates; nullopt if there
-// are more, or a few looks do not tell.
+// The path, below `store.object`, of the only array there that is no coordinate; nullopt if
+// there are several, or if a few looks do not tell.
 std::optional<std::string> OnlyArrayOf(const OpenedStore& store);
 
 // The path name of the object whose folder in a mount is at `folders` below

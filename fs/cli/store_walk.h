@@ -25,7 +25,7 @@ struct FoundStore {
   // Null where a directory cannot be read; `error` says why then.
   const backends::Format* format = nullptr;
   std::optional<model::Error> error;
-  // Of a folder inside a mount: where it is in the store, as SourcePath says.
+  // For a folder inside a mount: where it is in the store, as SourcePath says.
   std::vector<std::string> folders;
 };
 

@@ -22,7 +22,7 @@ TreeNode& AsNode(const InodeTable::Inode& inode);
 struct ::stat ToStat(const FilesystemOptions& options, uint64_t ino,
                      const Attributes& attributes);
 
-// Of an entry of a listing only the inode number and the type are asked for.
+// The kernel asks only for the inode number and the type of an entry in a listing.
 struct ::stat ListedStat(const InodeTable& table, const InodeTable::Inode& directory,
                          const DirectoryEntry& entry);
 

@@ -206,8 +206,8 @@ struct Handlers {
     constexpr unsigned kWanted =
         FUSE_CAP_PARALLEL_DIROPS | FUSE_CAP_CACHE_SYMLINKS | FUSE_CAP_EXPORT_SUPPORT;
     conn->want |= conn->capable & kWanted;
-    // Of requests that are under way together, one that fails fails all: what
-    // could be read before it would be lost.
+    // With asynchronous direct I/O, one failed request of a read would fail the whole read, and
+    // the bytes that could be read before it would be lost.
     conn->want &= ~static_cast<unsigned>(FUSE_CAP_ASYNC_DIO);
     // Reads through the page cache are "background" requests, also those that somebody waits
     // for. The queue needs to see all of them: the kernel gives them out in the order of their
@@ -488,9 +488,9 @@ struct Handlers {
     return {};
   }
 
-  // Of a read that failed, the bytes before the first page that cannot be read.
-  // For pages of its own the kernel does that itself, page by page, and takes
-  // fewer bytes than it asked for as the end of the file.
+  // After a failed read, reads the bytes before the first page that cannot be read. The kernel
+  // does this itself for pages of the page cache, page by page; there it would take fewer bytes
+  // than it asked for as the end of the file.
   static size_t ReadSoundPages(const FileHandle& handle, uint64_t offset,
                                backends::ByteSpan out) {
     size_t sound = 0;

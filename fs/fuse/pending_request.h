@@ -60,7 +60,7 @@ class PendingRequest : public QueuedRequest {
 
   void ReportDelay() noexcept;
   void NoteSlow(Clock::time_point now) noexcept;
-  // Where it goes to in the mount: "/era5.zarr/t2m". Of a lookup, the folder.
+  // Where it goes to in the mount: "/era5.zarr/t2m". For a lookup, the folder.
   std::string Path() const;
 
   Filesystem& fs_;

@@ -26,8 +26,8 @@ class LateReads {
     has_some_ = true;
   }
 
-  // Whether a read follows one that was late just now, and is part of it. Of each one it is
-  // told once: when a program tries again, that is a read like others.
+  // Whether this read follows one that was late just now, and is part of it. Answers true once
+  // for each late read: when a program tries again, that is a read like others.
   bool Take(uint64_t offset, uint64_t size, Clock::time_point now) EXCLUDES(mutex_) {
     if (!has_some_) return false;
     const model::MutexLock lock(mutex_);

@@ -50,7 +50,7 @@ class Catalog {
   size_t size() const;
 
  private:
-  // Of a store, when it was last found at its path.
+  // When a store was last found at its path.
   struct Seen {
     backends::Generation generation;
     Freshness::Time detected;

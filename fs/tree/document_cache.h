@@ -66,7 +66,7 @@ class DocumentCache {
   struct KeyHash {
     size_t operator()(const Key& key) const;
   };
-  // Of a document that is known.
+  // The last look at a document that is known.
   struct Look {
     std::weak_ptr<const MountedStore> store;
     Freshness::Time looked_at;

@@ -199,7 +199,7 @@ uint64_t HashPath(uint64_t parent, std::string_view name);
 uint64_t HashPathTo32Bits(uint64_t parent, std::string_view name);
 // The same with a number instead of a name.
 uint64_t HashNumber(uint64_t seed, uint64_t number);
-// Of a whole listing: another number where a name comes, goes or changes.
+// The hash of a whole listing. It changes when a name comes, goes or changes.
 uint64_t HashNames(const std::vector<std::string>& names);
 
 }  // namespace ndlfs::fs

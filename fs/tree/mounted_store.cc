@@ -150,8 +150,8 @@ void MountedStore::Close() {
     hierarchy_ = nullptr;
     known_.ForEach([&](EntityPtr entity) { entities.push_back(std::move(entity)); });
   }
-  // An index lives as long as an array that is found by it. Of those that have
-  // none, the pages that the kernel keeps are worth more.
+  // An index lives as long as an array that is found by it. Entities of hierarchies without
+  // such an index stay, because the pages that the kernel keeps of them are worth more.
   if (!closed || closed->held_bytes() < kHeavyIndex) return;
   for (const EntityPtr& entity : entities) services_.entities.Drop(entity.get());
 }
@@ -235,8 +235,8 @@ model::Result<HierarchyPtr> MountedStore::LookAgain() {
   return hierarchy;
 }
 
-// Of a directory that could not be opened there is no version: its metadata
-// may have been put right in place.
+// A directory that could not be opened has no version: its metadata may have been put right in
+// place.
 bool MountedStore::IsUnchanged(const backends::Hierarchy* hierarchy,
                                const FileStatus& status) const {
   const uint64_t version =
@@ -313,7 +313,7 @@ model::Result<HierarchyPtr> MountedStore::Reopen(const HierarchyPtr& outdated) {
 
 model::Result<FileStatus> MountedStore::CurrentStatus() {
   const auto found = services_.source->Stat(path_, backends::Follow::kNo);
-  // Of a server that does not answer, nobody can tell what has changed.
+  // If a server does not answer, nobody can tell what has changed.
   if (!found && services_.source->looks_are_requests()) {
     return model::Propagate(found.error());
   }

@@ -370,8 +370,9 @@ model::Result<TreeNodePtr> EntityFolder::FindChild(std::string_view file_name) c
   return std::make_shared<EntityFolder>(context_, store_, path, attributes);
 }
 
-// Of the directory where a store that is one keeps the object at `path`;
-// otherwise, or if there is none, that of the store. On a server all directories have the same.
+// The status of the directory where the store, if it is a directory, keeps the object at
+// `path`; otherwise, or if there is no such directory, the status of the store. All directories
+// of a server have the same status.
 FileStatus EntityFolder::StatusOf(const std::string& path) const {
   if (store_->is_directory() && !context_.source->looks_are_requests()) {
     const std::string place = store_->path().empty() ? path.substr(1) : store_->path() + path;

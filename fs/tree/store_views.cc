@@ -34,9 +34,9 @@ EntityPart NotHeld(const Entity& entity, std::shared_ptr<const LaterElements> la
           .later = std::move(later)};
 }
 
-// Parts are held so that they keep their generation. A group has its version, which is as good
-// without chunks, and so has an array as long as none of its chunks was read. Of two arrays
-// that need each other, one holds the other.
+// Holds the entity of a part, so that it keeps its generation. A group is not held, because its
+// version serves as well without chunks; the same is true of an array until a chunk is read. If
+// two arrays need each other, one holds the other.
 EntityPart PartOf(const Entity& owner, const EntityPtr& entity) {
   EntityPart part = NotHeld(*entity, nullptr);
   const bool is_held = !entity->is_group() && (owner.is_group() || entity->path < owner.path);
@@ -327,8 +327,9 @@ std::string NameOf(const MountedStore& store, const Entity& entity, std::string_
   return store.Describe() + (entity.path == "/" ? "" : entity.path) + '/' + std::string(name);
 }
 
-// Of a file that no listing shows, only those need to know who look for it. A name that means
-// nothing is a mistake of the caller: the log says why, and not the files of the entity.
+// Only a program that looks for a file which no listing shows needs to know why there is none.
+// A name that means nothing is a mistake of the caller: the log says why, and not the files of
+// the entity.
 model::Failure Refuse(const MountedStore& store, const Entity& entity, const ViewName& file,
                       const model::Error& reason) {
   if (reason.is_transient()) {

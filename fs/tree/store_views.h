@@ -23,8 +23,8 @@ namespace ndlfs::fs {
 std::vector<ViewName> ListViews(const std::shared_ptr<MountedStore>& store,
                                 const EntityPtr& entity);
 
-// Those of them that the options of the mount list. `children` are the names in a group.
-// Of a group, loads nothing below it for views that are not listed.
+// The views in that list which the options of the mount show. `children` are the names in a
+// group. For a group, loads nothing below it for views that are not listed.
 std::vector<ViewName> ListShownViews(const std::shared_ptr<MountedStore>& store,
                                      const EntityPtr& entity,
                                      const std::vector<std::string>& children);

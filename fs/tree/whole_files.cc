@@ -182,7 +182,7 @@ void WholeFiles::FindObjects(MountContext& context, NamedStore& named) {
   if (!store || !*store) return;
   const auto hierarchy = (*store)->Hierarchy();
   if (!hierarchy) return;
-  // Of a store without any array that can be read, a file would show nothing.
+  // A file of a store without any array that can be read would show nothing.
   const bool is_one = HoldsSubgroups(context.as);
   named.objects = GroupWalk(**hierarchy, is_one).Walk();
   if (is_one && !named.objects.empty()) named.objects = {"/"};

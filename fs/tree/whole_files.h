@@ -41,16 +41,17 @@ struct NamedStore {
   std::string path;
   std::vector<std::string> objects;  // "/" and others; not empty
   bool is_original = false;
-  bool stays_folder = false;  // beside its files, because some could not be made
+  bool stays_folder = false;  // shown as a folder, too, because some files could not be made
 };
 
-// Names for the files of `stores`, sorted by name, next to things called `taken`.
+// Gives names to the files of `stores`, which are sorted by name, next to things called
+// `taken`.
 //
 // A store is called like its own file without the extension, with the extension `extension`; a
-// group of it has its path behind that, with dots: "era5.nc", "era5.forecast.wind.nc". Of
-// several stores that would have one name, or where `taken` has it, each keeps the whole of its
-// own name, "era5.zarr.nc", but one that has that name already: "era5.nc". A name that is still
-// taken gets a number: "era5.zarr_2.nc".
+// group of it has its path behind that, with dots: "era5.nc", "era5.forecast.wind.nc". If
+// several stores would have the same name, or the name is in `taken`, each of them keeps the
+// whole of its own name, "era5.zarr.nc"; only a store that is called so itself keeps "era5.nc".
+// A name that is still taken gets a number: "era5.zarr_2.nc".
 WholeFileNames GiveNames(const std::vector<NamedStore>& stores,
                          const std::set<std::string, std::less<>>& taken,
                          std::string_view extension);

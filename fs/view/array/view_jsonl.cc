@@ -208,7 +208,7 @@ class ScanCost {
             std::min(backends::kMaxViewSize, backends::CheckedMultiply(max_bytes, kTextPerByte)
                                                  .value_or(backends::kMaxViewSize))) {}
 
-  // Of one element.
+  // The most text that one element may become.
   uint64_t max_text() const { return max_text_; }
   // False where it becomes too much.
   bool Add(uint64_t bytes, uint64_t text) {
@@ -251,7 +251,7 @@ class LineElements {
   const Datatype& type() const { return reader_->spec().dtype; }
   bool is_json() const { return is_json_; }  // the elements are JSON themselves
   uint64_t count() const { return count_; }
-  // Of all of them, or an estimate.
+  // The size of all elements, or an estimate.
   uint64_t bytes() const {
     constexpr uint64_t kUsualElement = 64;
     const uint64_t size =

@@ -191,8 +191,8 @@ std::string RenderSpace(const Nrrd& nrrd, const NrrdSpace& space, const NumberTe
   return out + '\n';
 }
 
-// Of axes in a space, the vectors say what spacing and mins say of others. An axis with spacing
-// has a first coordinate too, or ITK would begin the image at NaN.
+// Axes in a space have vectors; other axes have spacing and mins. An axis with spacing needs a
+// first coordinate too, or ITK would begin the image at NaN.
 std::string Render(const Nrrd& nrrd, const NrrdPlace& place, const NumberText& text) {
   const AllSteps& steps = place.steps;
   const auto axis = [&](size_t d) { return nrrd.geometry.axes[d]; };

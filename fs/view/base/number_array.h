@@ -81,7 +81,7 @@ struct NumberArray {
   size_t rank() const { return shape.size(); }
 };
 
-// Of elements of a type: nullopt where these are no numbers, or arrays of them.
+// The number that elements of a type are; nullopt if they are no numbers or arrays of numbers.
 std::optional<Number> NumberOfType(const model::Datatype& type);
 
 // nullopt where the elements are not numbers, there are none, or they are more bytes than a

@@ -9,9 +9,10 @@
 
 namespace ndlfs::fs {
 
-// The file with the elements, beside the header.
+// The name of the file with the elements, which lies next to the header.
 std::string RawFileName(const ArrayInput& input);
-// Of lists of numbers, such as coordinates, headers of pictures are found by name only.
+// Whether a listing shows headers of pictures for the array. Lists of numbers, such as
+// coordinates, have them by name only.
 bool IsListedHeader(const ArrayInput& input);
 // What the array is called, in characters that mean nothing to any header: letters, digits and
 // "_-." of ASCII; others become '_'. "data" for an array without a name.

@@ -48,7 +48,7 @@ struct ViewKind {
   // The size of the file, where the array alone tells it, and that takes less than to make the
   // file. nullopt: only the file tells. `applies_to` must be true, and nothing refused.
   std::optional<uint64_t> (*size)(const Input&) = &TellNoSize<Input>;
-  // Of a group: the file holds all that is below it, too, and not only its own arrays.
+  // For a group: the file holds all that is below the group, and not only its own arrays.
   bool holds_subgroups = false;
   // Makes the file. `applies_to` must be true; callers may ignore `refuse`.
   // Reads no chunk.

@@ -382,7 +382,7 @@ struct ContentBuilder::Noted {
   Attributes attributes = {};
   // Those in CDF-5, where they differ.
   std::optional<Attributes> own_attributes = {};
-  // Of integers of 64 bits that may be doubles: as they are.
+  // For integers of 64 bits that may be stored as doubles: the integers as they are.
   std::shared_ptr<const ElementSource> wide_values = {};
   Type wide_type = Type::kInt64;
   std::optional<model::WideInt> fill = {};
@@ -682,7 +682,7 @@ class Builder {
     return it->second;
   }
 
-  // Of elements that are arrays, and of text.
+  // Adds the dimensions inside of elements that are arrays or text.
   void AddInnerDimensions(size_t i, const Datatype& dtype, Variable& variable) {
     const std::string_view name = model::BaseName(arrays_[i].path);
     if (dtype.kind() == Kind::kArray) {

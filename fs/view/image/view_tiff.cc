@@ -164,7 +164,7 @@ model::Result<TiffPixels> ReadPixels(const PixelAxes& axes) {
   return pixels;
 }
 
-// Of a fixed size: blanks stand for digits that a size does not have.
+// The text has a fixed size: blanks stand for digits that a number does not have.
 std::string DescribePixels(const PixelAxes& axes, const TiffPixels& pixels) {
   if (axes.unit.empty()) return {};
   std::string text = fmt::format("unit={}\n", axes.unit);

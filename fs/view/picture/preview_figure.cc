@@ -142,7 +142,7 @@ SampleMeaning MeaningOf(const SamplePlan& plan, const Samples& samples) {
   return meaning;
 }
 
-// What stands beside values: their unit, else what they are.
+// The label next to values: their unit, else what they are.
 std::string ValueLabel(const SampleMeaning& meaning, const std::string& factor) {
   if (meaning.time || !meaning.names.empty()) return factor;
   if (factor.empty()) return meaning.units;
@@ -319,7 +319,7 @@ double HeightOf(const Names& names, double value) {
                               : static_cast<double>(std::distance(names.begin(), found));
 }
 
-// The values as they are drawn, and the ticks beside them.
+// The values as they are drawn, and the ticks next to them.
 struct LineScale {
   double low = 0;
   double high = 1;

@@ -109,7 +109,8 @@ uint64_t MostBytesOf(std::string_view codec, const SampleLimits& limits) {
   return limits.bytes;
 }
 
-// Of all codecs that the parameters of a filter name: those of a shard, and the one in blosc.
+// The least for any codec that the parameters of a filter name: those of a shard, and the one
+// in blosc.
 uint64_t MostBytesOf(const model::Value& parameters, const SampleLimits& limits) {
   uint64_t most = limits.bytes;
   const auto consider = [&](const model::Value& value) {

@@ -48,8 +48,8 @@ struct SamplePlan {
   uint64_t rows() const { return y ? selection[*y].count : 1; }
 };
 
-// Of dimensions that are not shown, the middle. Those of one element are not shown. Reads
-// nothing. `whole` has numbers, and at least one.
+// Chooses the elements to show. Takes the middle of dimensions that are not shown; dimensions
+// of one element are never shown. Reads nothing. `whole` has numbers, and at least one.
 SamplePlan PlanSamples(const ArrayInput& whole, const SampleLimits& limits = {});
 
 // The values of a part of an array by the conventions of CF, and floats of any size as numbers.

@@ -75,7 +75,7 @@ struct Geometry {
   std::vector<Axis> axes;  // for each dimension of NumberArray::shape
   // That of kLongitude and kLatitude, or of a map.
   ReferenceSystem system;
-  // Of the last two dimensions, where attributes say it instead of coordinates.
+  // How the last two dimensions lie, if attributes say it instead of coordinates.
   std::optional<GeoTransform> transform;
   std::optional<ImageSpace> image;
 };
@@ -88,8 +88,8 @@ model::Result<Geometry> DescribeGeometry(const ArrayInput& input, const NumberAr
 // is missing or not finite. Decodes them.
 model::Result<std::vector<double>> ReadCoordinates(const Axis& axis);
 
-// Of coordinates that are equally far from each other, up to two thousandths of a step and what
-// rounding to their type does.
+// The steps of coordinates that are equally far from each other, up to two thousandths of a
+// step and the rounding of their type; nullopt for others.
 std::optional<Steps> FindSteps(const Axis& axis, const std::vector<double>& coordinates);
 // The same of the coordinates along `axis`; where it has none, Axis::known.
 model::Result<std::optional<Steps>> ReadSteps(const Axis& axis);

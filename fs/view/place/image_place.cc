@@ -238,8 +238,8 @@ ImageAxis AxisInPart(const ArrayInput& array, size_t dimension) {
   return axis;
 }
 
-// NIfTI-Zarr: an array `nifti` beside the levels of an image holds the header of the first one.
-// Places of other levels follow from their scales.
+// NIfTI-Zarr: an array `nifti` next to the levels of an image holds the header of the first
+// one. Places of other levels follow from their scales.
 Result<std::optional<ImageSpace>> FindNiftiZarr(const ArrayInput& shown,
                                                 const ArrayInput& whole) {
   const auto level = FindLevel(whole);

@@ -41,16 +41,17 @@ std::vector<OmeChannel> ReadOmeChannels(const backends::Node& group, size_t coun
 // Whether the numbers of the arrays of this group are labels of objects, and not intensities.
 bool IsOmeLabels(const backends::Node& group);
 
-// The name of an array for people. Of one that is called by a number alone, such as a level of
-// an image, the name of the image or of the group, too: "cells04, level 0", "profiles, 12".
+// The name of an array for people. An array that is called by a number alone, such as a level
+// of an image, has the name of the image or of the group in front: "cells04, level 0",
+// "profiles, 12".
 std::string TellingName(const ArrayInput& array);
 
 // One level: the array at the path of a dataset, below the group.
 model::Result<ArrayInput> LoadOmeLevel(const GroupInput& group, std::string path);
 
-// Of the levels that show the same as `array`, a level of an image, in fewer pixels: the
-// smallest that still has `columns` or `rows`. `array` itself where there is none. Loads the
-// metadata of levels. An error is one that may pass.
+// Finds the smallest level that shows the same as `array`, itself a level of an image, and
+// still has `columns` or `rows`. Returns `array` if there is none. Loads the metadata of
+// levels. Every error is transient.
 model::Result<ArrayInput> FindOmeLevel(const ArrayInput& array, uint64_t columns,
                                        uint64_t rows);
 

@@ -31,8 +31,8 @@ class PageNames {
   std::string Of(uint64_t page) const;
 
  private:
-  // Of each dimension that counts pages, the slowest first: how many pages, and their names,
-  // which are none or as many.
+  // For each dimension that counts pages, the slowest first: how many pages there are, and
+  // their names, which are none or as many.
   struct Dimension {
     uint64_t count = 1;
     std::vector<std::string> names = {};

@@ -102,7 +102,7 @@ std::string_view WktElement(std::string_view text, std::string_view keyword) {
   return {};
 }
 
-// Of systems with a height, or with a shift to another datum, the horizontal one counts.
+// If a system has a height, or a shift to another datum, its horizontal part counts.
 ReferenceSystem SystemOfWkt(std::string_view text) {
   ReferenceSystem system;
   std::string_view part = text;

@@ -44,7 +44,7 @@ struct ReferenceSystem {
   // parameters; may be empty.
   std::string text;
   std::optional<GeoTiffProjection> projection;
-  // Of coordinates that are angles seen from a satellite: metres for a radian.
+  // For coordinates that are angles seen from a satellite: metres for a radian.
   std::optional<double> metres_of_radian;
   // GDAL's six numbers in an attribute of the grid mapping; empty where there are none.
   std::vector<double> transform;
