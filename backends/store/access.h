@@ -7,8 +7,8 @@
 
 namespace ndlfs::backends {
 
-// What stat() shows of who may read something: an owner, a group, and the nine permission bits.
-// Nothing is given to anybody because of it: see caller.h.
+// The part of stat() that says who may read something: an owner, a group, and the nine
+// permission bits. Views show it; it grants nothing to anybody: see caller.h.
 struct Access {
   uid_t uid = 0;
   gid_t gid = 0;

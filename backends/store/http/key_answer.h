@@ -77,20 +77,20 @@ KeyState StateOf(const HttpRequest& request, const HttpResponse& response);
 enum class ContentCoding : uint8_t { kNone, kGzip, kOther };
 ContentCoding CodingOf(const HttpHeaders& headers);
 
-// Whether an answer with these headers to `request` is a page for people, which sites send with
+// Whether an answer with these headers to `request` is a page for people. Sites send one with
 // status 200 in place of a file that they do not have.
 bool IsPage(const HttpRequest& request, int status, const HttpHeaders& headers);
 
-// The facts about the value that a successful answer is about, by the table above.
+// The facts about the value of a successful answer, by the table above.
 ValueInfo InfoOfAnswer(const HttpResponse& response);
 
 // Whether values with this time (0: unknown) are not young, by the clock of the server.
 bool IsSettled(const HttpResponse& response, int64_t modified_ns);
 
-// Whether If-Match can have the tag: it is a strong ETag.
+// Whether If-Match can name the tag: it is a strong ETag.
 bool IsStrongTag(std::string_view tag);
 
-// The time by the clock of the server when it made the answer; nullopt if it does not tell.
+// When the server made the answer, by its own clock; nullopt if it does not tell.
 std::optional<int64_t> ServerClockNs(const HttpResponse& response);
 
 }  // namespace ndlfs::backends
