@@ -72,7 +72,7 @@ uint64_t MaxWindow(const ArrayReader& reader, unsigned at_once, uint64_t bytes,
 struct Prefetcher::Job {
   std::shared_ptr<Target> target;
   uint64_t chunk;
-  backends::CallerPtr caller;  // for whom it is read
+  backends::CallerPtr caller;  // the caller that it is read for
 };
 
 Prefetcher::Prefetcher(ChunkCache& cache, unsigned threads)
@@ -391,8 +391,7 @@ uint64_t ReadStream::FirstNeeded() const {
   return chunk;
 }
 
-// Whatever is in memory of the reader's band, and ahead of it, is going to be
-// read again.
+// The reader will read all chunks again that are in memory, of its band and ahead of it.
 void ReadStream::Keep(uint64_t current, uint64_t end) {
   const ArrayReader& reader = *target_->reader;
   ChunkSpill* const spill = reader.spill();
