@@ -52,8 +52,8 @@ struct NewReferences {
   std::function<RegionBytes(const model::Region& region)> region;
 };
 
-// Takes an element off the front of `stream` and puts it to `out`, `type.size` bytes that
-// are zero. What it points to is in `arena`.
+// Takes an element off the front of `stream`, and writes it to `out`, which is `type.size`
+// bytes of zeros. Data that the element points to go to `arena`.
 model::Result<void> TakeNewElement(const NewType& type, ConstByteSpan& stream, std::byte* out,
                                    const NewReferences& references,
                                    std::pmr::memory_resource& arena);
