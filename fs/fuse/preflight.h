@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Checks that can be made before mounting.
+// Checks before mounting.
 #pragma once
 
 #include <sys/types.h>
@@ -16,7 +16,7 @@ namespace ndlfs::fs {
 
 // Absolute paths without symbolic links.
 struct MountPaths {
-  std::string source;  // of a URL: without user, password and query
+  std::string source;  // for a URL: without user, password and query
   std::string mountpoint;
   // `directory` is the source itself or, if the source is one file, the
   // directory that it is in; `file` is then its name there, and else empty.
@@ -25,11 +25,10 @@ struct MountPaths {
   std::string url;  // the source as it was given, if it is a URL; then the two above are empty
 };
 
-// Resolves the paths of a mount. Refuses, with one line that says what to do about it: a
-// source that does not exist, or is neither a directory nor a file that is a store; a mount
-// point that does not exist, is not empty, or is in use; one of the two inside the other; a
-// system without FUSE. Takes
-// away a mount of ndlfs at the mount point whose process was killed.
+// Resolves the paths of a mount. Refuses, with one line that says what to do about it: a source
+// that does not exist, or is neither a directory nor a file that is a store; a mount point that
+// does not exist, is not empty, or is in use; one of the two inside the other; a system without
+// FUSE. Takes away a mount of ndlfs at the mount point whose process was killed.
 model::Result<MountPaths> CheckMount(const MountOptions& options);
 
 // The same for the source alone; there is no mount point in the result.
