@@ -11,7 +11,7 @@
 
 namespace ndlfs::fs {
 
-// The range of values that colours stand for.
+// The range of values that the colours cover.
 struct ColourRange {
   double low = 0;
   double high = 1;
