@@ -142,7 +142,7 @@ std::string DescribeContent(ConstByteSpan head) {
 template <typename T>
 void NotePassing(const model::Result<T>& look, std::optional<model::Error>& kept) {
   if (look || kept) return;
-  if (look.error().passes() || look.error().sys_errno() == EIO) kept = look.error();
+  if (look.error().is_momentary() || look.error().sys_errno() == EIO) kept = look.error();
 }
 
 // The format of which one of `names`, which suffice, is in the directory at `path`; null if

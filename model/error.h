@@ -49,7 +49,7 @@ class [[nodiscard]] Error {
   bool is_transient() const { return is_of_system() || code_ == ErrorCode::kStale; }
   // Whether the error goes away by itself and tells nothing about the source: kBusy, kCancelled
   // and kStale.
-  bool passes() const;
+  bool is_momentary() const;
   // One line. Text from files has to go through Quote() or OneLine(), which
   // escape newlines and other control characters.
   const std::string& message() const { return message_; }

@@ -18,7 +18,7 @@ class Refusals {
   void Add(const model::Error& error) {
     if (!error.is_transient()) return;
     any_ = true;
-    if (!passing_ && error.passes()) passing_ = error;
+    if (!passing_ && error.is_momentary()) passing_ = error;
   }
   bool any() const { return any_; }
   const std::optional<model::Error>& passing() const { return passing_; }
