@@ -255,7 +255,7 @@ ReadHint ReadStream::OnRead(uint64_t offset, uint64_t size) {
   if (!goes_on) {
     Jump(offset);
     expected_ = end;
-    if (length_ == 0) return DecodeBeside(offset, end);
+    if (length_ == 0) return DecodeInParallel(offset, end);
     Begin();
     DecodeAfterJumps();
     return ReadHint::kOnward;
@@ -318,7 +318,7 @@ uint64_t ReadStream::Window(uint64_t needed) const {
 }
 
 // The reader begins with the first chunk.
-ReadHint ReadStream::DecodeBeside(uint64_t begin, uint64_t end) {
+ReadHint ReadStream::DecodeInParallel(uint64_t begin, uint64_t end) {
   const ArrayReader& reader = *target_->reader;
   const bool decodes = reader.max_chunk_bytes() != 0;
   if (!decodes || end < begin + ArrayReader::kLargeRead) return ReadHint::kAlone;

@@ -126,7 +126,7 @@ class ReadStream {
   // others.
   uint64_t Window(uint64_t needed) const;
   // If the read of [begin, end) is large, has its chunks decoded in parallel.
-  ReadHint DecodeBeside(uint64_t begin, uint64_t end) REQUIRES(mutex_);
+  ReadHint DecodeInParallel(uint64_t begin, uint64_t end) REQUIRES(mutex_);
   // Has chunks decoded ahead: those after the first one of a read at `offset`,
   // or those at the next jumps.
   void DecodeAhead(uint64_t offset) REQUIRES(mutex_);

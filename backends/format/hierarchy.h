@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "backends/format/array_source.h"
-#include "backends/store/access.h"
+#include "backends/store/permissions.h"
 #include "model/entities.h"
 #include "model/error.h"
 

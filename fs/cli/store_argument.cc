@@ -71,7 +71,7 @@ Result<std::string> NameOf(const Hierarchy& hierarchy, const std::string& group,
 
 // `target`, relative to the folder of the store at `path`, as parts of a path
 // below the root; nullopt if it leads out of that.
-std::optional<Names> ResolveBeside(const std::string& path, const std::string& target) {
+std::optional<Names> ResolveNextTo(const std::string& path, const std::string& target) {
   Names parts = SplitNames(path);
   for (std::string& part : SplitNames(target)) {
     if (part == ".") continue;
@@ -111,7 +111,7 @@ Result<OpenedStore> FollowLink(const OpenedStore& store, const std::string& targ
   }
   const std::string link =
       fmt::format("{}: {}: the link to {}", store.where, store.object, model::Quote(target));
-  const auto parts = ResolveBeside(store.path, target);
+  const auto parts = ResolveNextTo(store.path, target);
   if (!parts) {
     return model::BadInput("{} leads out of {}", link, model::Quote(store.source->name()));
   }

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "backends/format/hierarchy.h"
-#include "backends/store/access.h"
+#include "backends/store/permissions.h"
 #include "fs/tree/freshness.h"
 #include "fs/view/elements/view.h"
 #include "model/mutex.h"
@@ -30,7 +30,7 @@ struct EntityPart {
   uint64_t generation = 0;
   uint64_t version = 0;
   std::weak_ptr<const backends::Hierarchy> loaded_from;
-  backends::Access access;
+  backends::Permissions permissions;
   int64_t mtime_ns = 0;
   // Null for a part whose own views may be made of this entity, because the two would keep each
   // other in memory forever.

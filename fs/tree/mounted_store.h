@@ -20,8 +20,8 @@
 
 #include "backends/detection.h"
 #include "backends/format/hierarchy.h"
-#include "backends/store/access.h"
 #include "backends/store/caller.h"
+#include "backends/store/permissions.h"
 #include "backends/store/source.h"
 #include "cache/array_reader.h"
 #include "cache/chunk_cache.h"
@@ -65,9 +65,9 @@ class Entity {
   std::weak_ptr<const backends::Hierarchy> loaded_from;
   // Null if the object cannot be loaded; `problems` then has the reason.
   std::shared_ptr<const backends::Node> node;
-  std::string problems;    // the known problems, one a line; empty if there are none
-  bool may_pass = false;   // the system refused something; a later look may get it
-  bool is_denied = false;  // on a mount for others: the caller may not read the metadata
+  std::string problems;       // the known problems, one a line; empty if there are none
+  bool is_transient = false;  // the system refused something; a later look may get it
+  bool is_denied = false;     // on a mount for others: the caller may not read the metadata
   // Null except for arrays that have data.
   std::shared_ptr<cache::ChunkLedger> ledger;
   std::shared_ptr<const cache::ArrayReader> reader;
@@ -84,7 +84,7 @@ class Entity {
   // Its weight in StoreServices::entities in bytes, without its views.
   uint64_t held_bytes = 0;
   // The permissions that its files show: those of its metadata in the source.
-  backends::Access access;
+  backends::Permissions permissions;
 
  private:
   cache::ChunkCache& cache_;
@@ -185,7 +185,7 @@ class MountedStore : public std::enable_shared_from_this<MountedStore> {
   // The facts that the folder of the object at `path` shows about its metadata files.
   struct FolderLook {
     int64_t mtime_ns = 0;  // as in Entity
-    backends::Access access;
+    backends::Permissions permissions;
   };
   // The same facts as Get() finds, but loads nothing if the format finds the files without
   // reading them. Fails as Get() does.
@@ -246,7 +246,7 @@ class MountedStore : public std::enable_shared_from_this<MountedStore> {
   EntityPtr Keep(EntityPtr entity, const Entity* before) EXCLUDES(mutex_);
   // The permissions to show: those of the store's file or, if the store is a directory, those
   // that it and `files` in it have in common. A file that cannot be looked at has none.
-  backends::Access AccessTo(const std::vector<std::string>& files) const;
+  backends::Permissions PermissionsOfFiles(const std::vector<std::string>& files) const;
   void AddProblem(Entity& entity, const model::Error& error) const;
   // `before`: see Load().
   void AddData(Entity& entity, const Entity* before);

@@ -11,8 +11,8 @@
 
 namespace ndlfs::fs {
 
-backends::Access AccessBy(const backends::FileStatus& status);
-backends::Access AccessBy(const Attributes& attributes);
+backends::Permissions PermissionsOf(const backends::FileStatus& status);
+backends::Permissions PermissionsOf(const Attributes& attributes);
 
 // The attributes of files that are no older and no more open than the store itself.
 Attributes FileAttributes(const MountedStore& store);

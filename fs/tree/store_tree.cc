@@ -18,8 +18,8 @@
 namespace ndlfs::fs {
 namespace {
 
-using backends::Access;
 using backends::FileStatus;
+using backends::Permissions;
 using model::IoError;
 using StorePtr = std::shared_ptr<MountedStore>;
 
@@ -364,9 +364,9 @@ model::Result<TreeNodePtr> EntityFolder::FindChild(std::string_view file_name) c
   NDLFS_TRY(const auto look, store_->LookAtFolder(path));
   Attributes attributes = FolderAttributes(StatusOf(path), look.mtime_ns);
   // Listing it and its extended attributes tell what is in the metadata.
-  Access metadata = look.access;
+  Permissions metadata = look.permissions;
   metadata.mode |= 0111;
-  attributes.mode = S_IFDIR | InCommon(AccessBy(attributes), metadata).mode;
+  attributes.mode = S_IFDIR | CommonPermissions(PermissionsOf(attributes), metadata).mode;
   return std::make_shared<EntityFolder>(context_, store_, path, attributes);
 }
 

@@ -28,7 +28,7 @@ EntityPart NotHeld(const Entity& entity, std::shared_ptr<const LaterElements> la
           .generation = entity.generation,
           .version = entity.version,
           .loaded_from = entity.loaded_from,
-          .access = entity.access,
+          .permissions = entity.permissions,
           .mtime_ns = entity.mtime_ns,
           .held = nullptr,
           .later = std::move(later)};

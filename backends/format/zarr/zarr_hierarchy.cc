@@ -163,8 +163,8 @@ model::Result<Node> ZarrHierarchy::Build(const MetadataReader::Root& root,
   node.mtime_ns = files.mtime_ns();
   node.files = reader_.Files(files);
   node.is_partial = node.is_partial || CallerScope::denials() != denials;
-  const bool may_pass = node.is_partial || (node.error && node.error->is_transient());
-  if (path != "/" && !may_pass && !is_by_groups) {
+  const bool is_transient = node.is_partial || (node.error && node.error->is_transient());
+  if (path != "/" && !is_transient && !is_by_groups) {
     const std::array stamps = {files.stamp, files.attributes_stamp};
     NoteOutline(path, HashVersions(stamps), node);
   }

@@ -237,7 +237,7 @@ model::Result<bool> RemoteTree::IsAbsent(const std::string& path, const HttpRequ
       if (IsDocument(path) || IsNotListed(path)) return true;
       break;
     case KeyState::kRefused:
-      if (IsNotListed(path) || RefusesWhatIsAbsent(std::string(FolderOf(path)))) return true;
+      if (IsNotListed(path) || RefusesAbsentFiles(std::string(FolderOf(path)))) return true;
       break;
     default:
       break;
@@ -280,7 +280,7 @@ std::vector<std::string> RemoteTree::DocumentsAround(std::string folder) const {
 // The server is asked now, whatever is remembered: it may refuse everything since a moment ago,
 // and then nothing is absent because of that. Nor is it where the server has another answer for
 // a name that nobody gives a file.
-bool RemoteTree::RefusesWhatIsAbsent(const std::string& folder) const {
+bool RemoteTree::RefusesAbsentFiles(const std::string& folder) const {
   {
     const model::MutexLock lock(readable_mutex_);
     if (KnownReadable(folder) == std::optional(false)) return false;

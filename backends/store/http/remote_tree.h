@@ -60,7 +60,7 @@ class RemoteTree {
   // Whether the server refuses files that are not in the directory at `folder`, as it does with
   // buckets that may not be listed. It does if it lets us read a metadata document there, or in
   // a directory above it, and refuses a name next to that document which no file has.
-  bool RefusesWhatIsAbsent(const std::string& folder) const EXCLUDES(readable_mutex_);
+  bool RefusesAbsentFiles(const std::string& folder) const EXCLUDES(readable_mutex_);
 
   // ObjectService::InfoOf() of the file at `path`. If its Last-Modified becomes later under the
   // same ETag, the time tells versions apart, and not the ETag. An earlier time is no other
@@ -137,7 +137,7 @@ class RemoteTree {
   mutable model::BoundedMap<std::string, Times, model::StringHash> times_
       GUARDED_BY(times_mutex_);
 
-  // The results of RefusesWhatIsAbsent(), by folder. The lock is held while the server is
+  // The results of RefusesAbsentFiles(), by folder. The lock is held while the server is
   // asked, because other threads would ask the same.
   struct Readable {
     bool is_readable = false;

@@ -245,7 +245,8 @@ Result<std::optional<ImageSpace>> FindNiftiZarr(const ArrayInput& shown,
   const auto level = FindLevel(whole);
   if (!level) return std::nullopt;
   auto child = level->group->Load("nifti");
-  if (!child && MayPass(child.error())) return model::Propagate(std::move(child).error());
+  if (!child && IsWorthRetrying(child.error()))
+    return model::Propagate(std::move(child).error());
   if (!child || !child->array || !child->array->elements) return std::nullopt;
   constexpr uint64_t kMostHeader = uint64_t{16} << 20;  // it may have extensions
   if (child->array->elements->size() > kMostHeader) return std::nullopt;

@@ -60,6 +60,6 @@ model::Result<ReferenceSystem> FindReferenceSystem(const ArrayInput& array);
 
 // Whether it makes sense to load something again later. Not if the caller may not read it: the
 // file is the same without it then.
-bool MayPass(const model::Error& error);
+bool IsWorthRetrying(const model::Error& error);
 
 }  // namespace ndlfs::fs

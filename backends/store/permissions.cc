@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "backends/store/access.h"
+#include "backends/store/permissions.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -32,7 +32,7 @@ T TakeLittleEndian(std::span<const std::byte>& bytes) {
 
 }  // namespace
 
-Access AccessTo(const struct ::stat& status) {
+Permissions PermissionsOf(const struct ::stat& status) {
   return {status.st_uid, status.st_gid, status.st_mode & 0777};
 }
 
@@ -61,7 +61,7 @@ mode_t WithoutDenied(mode_t mode, std::span<const std::byte> acl) {
   return mode & (~mode_t{077} | group << 3 | other);
 }
 
-Access InCommon(const Access& a, const Access& b) {
+Permissions CommonPermissions(const Permissions& a, const Permissions& b) {
   if (a.uid != b.uid || a.gid != b.gid) return a;
   return {a.uid, a.gid, a.mode & b.mode};
 }
