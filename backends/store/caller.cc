@@ -51,7 +51,7 @@ int SetGroupsOfThread(const std::vector<gid_t>& groups) {
   return static_cast<int>(::syscall(kSetGroups, groups.size(), groups.data()));
 }
 
-// What this process is.
+// The identity of this process.
 struct Self {
   uid_t uid = ::geteuid();
   gid_t gid = ::getegid();

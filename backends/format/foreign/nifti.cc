@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// NIfTI-1 and NIfTI-2, by nifti1.h and nifti2.h: a binary header, and elements of which the
-// first dimension varies fastest.
+// NIfTI-1 and NIfTI-2, by nifti1.h and nifti2.h: a binary header, and elements whose first
+// dimension varies fastest.
 #include <fmt/format.h>
 
 #include <algorithm>

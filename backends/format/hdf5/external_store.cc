@@ -88,7 +88,7 @@ class ExternalStore final : public Store {
     return info;
   }
 
-  // What is known of all files together; `look` tells it of one.
+  // The facts about all files together; `look` returns those about one.
   template <typename Look>
   model::Result<ValueInfo> Combine(const Look& look) const {
     ValueInfo all{.generation = {}, .size = end()};

@@ -55,7 +55,7 @@ struct Tree {
 
 Result<Tree> ReadTree(std::string_view text, size_t limit) {
   Tree tree;
-  // Elements that have ended, and whose parents have not, by their level.
+  // Elements that have ended, but whose parents have not, by their level.
   std::vector<std::vector<Element>> ended(1);
   const auto at_end = [&](const XmlElement& xml) -> Result<void> {
     if (++tree.element_count > std::min(limit, kMostElements)) {
@@ -581,7 +581,7 @@ class Reader {
 
 model::ParsedDocument Refused(const model::Error& error, size_t line) {
   model::ParsedDocument parsed;
-  // What other readers of NcML may well read.
+  // Other readers of NcML may well read such a document.
   const bool is_unsupported = error.code() == model::ErrorCode::kUnsupported;
   parsed.errors.push_back({static_cast<int>(line), 1, {}, error.message(), is_unsupported});
   return parsed;

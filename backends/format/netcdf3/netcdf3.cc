@@ -197,7 +197,7 @@ class Snapshot {
     return array;
   }
 
-  // What only the data say of characters.
+  // Describes text by facts about its characters that only the data tell.
   static void DescribeText(const model::Datatype& type, model::Ndarray& array) {
     if (type.kind() != model::Datatype::Kind::kString) return;
     if (type.charset() != model::Charset::kLatin1) return;

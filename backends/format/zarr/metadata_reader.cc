@@ -164,7 +164,7 @@ class MetadataReader::Look {
     }
     return found_[i];
   }
-  // What failed now need not fail the next time.
+  // Whether a look has failed; it may succeed the next time.
   bool has_errors() const {
     return std::ranges::any_of(found_, [](const auto& found) { return !found; });
   }
@@ -177,7 +177,7 @@ class MetadataReader::Look {
   std::vector<model::Result<std::optional<ValueInfo>>> found_;
 };
 
-// What is not there is looked for by each request: it may be about to appear.
+// Absent files are looked for by each request, because they may be about to appear.
 std::shared_ptr<const MetadataReader::Look> MetadataReader::LookInto(const std::string& prefix,
                                                                      bool is_v3) const {
   RequestScope* const scope = RequestScope::Current();
@@ -195,7 +195,7 @@ std::shared_ptr<const MetadataReader::Look> MetadataReader::LookInto(const std::
   return look;
 }
 
-// At the root all names may be there: together they say what the hierarchy is.
+// At the root all names may exist: together they tell the kind of the hierarchy.
 std::shared_ptr<const MetadataReader::Look> MetadataReader::LookAtFiles(
     const std::string& prefix, bool is_v3) const {
   static constexpr std::array<std::string_view, 6> kAtRoot = {
@@ -382,7 +382,8 @@ model::Result<bool> MetadataReader::HoldsNodes(const Root& root, const std::stri
   }
   witnesses_.Erase(prefix);
   if (search.error) return model::Propagate(*search.error);
-  // What was refused may be permitted the next time, and the rest of a search is no search.
+  // A refused directory may be permitted the next time, and the rest of a search is no whole
+  // search.
   if (is_whole && CallerScope::denials() == denials) witnesses_.Put(prefix, {"", now});
   return false;
 }
@@ -573,7 +574,7 @@ model::Result<std::string> MetadataReader::ReadText(const NodeFiles& files,
   const auto read = [&](const std::string& from, ByteRange range,
                         const std::optional<ValueInfo>& info) -> model::Result<std::string> {
     ReadOptions options{.range = range};
-    // What is longer has the metadata of others in it.
+    // A longer document includes the metadata of other nodes.
     const bool may_be_long = files.kind == NodeFiles::Kind::kV3;
     if (info && !may_be_long && !files.consolidated && info->size > kMaxDocumentSize) {
       return model::Limit("{} bytes of metadata, at most {} are accepted", info->size,
@@ -622,9 +623,9 @@ model::Result<Json> MetadataReader::ReadAttributes(
   return ParseAttributeObject(text, &left_out);
 }
 
-// The arrays of a group mostly differ in their attributes alone. Without these a document of v3
-// is one that is shared, as in v2. What cannot be parsed so is parsed as a whole, which says
-// why.
+// The arrays of a group mostly differ in their attributes alone. Without these they share a
+// document of v3, as in v2. A document that cannot be parsed in this way is parsed as a whole,
+// which tells the error.
 model::Result<void> MetadataReader::ReadDocument(const NodeFiles& files,
                                                  NodeDocuments& documents) const {
   documents.document = KnownDocument(files);
@@ -691,7 +692,7 @@ std::vector<std::string> MetadataReader::Files(const NodeFiles& files) const {
   if (files.consolidated) return {ConsolidatedKey(files.kind == NodeFiles::Kind::kV3)};
   std::vector<std::string> keys;
   if (files.is_implicit) {
-    // What is in the directory is all that is known: to list it is to read that.
+    // Only the entries of the directory are known, and whoever may list it knows them.
     keys.emplace_back(model::ParentPath("/" + files.document).substr(1));
   } else {
     keys.push_back(files.document);
@@ -756,7 +757,8 @@ model::Result<NodeDocuments> MetadataReader::Read(const NodeFiles& files,
   if (files.kind == NodeFiles::Kind::kV3) return documents;
   if (has_nczarr_objects_) {
     documents.separate = ReadSeparate(files, path);
-    // What was left out because nobody waits for it is there for others.
+    // Parts that were left out because nobody waits for this answer must not be missing for
+    // others.
     NDLFS_RETURN_IF_ERROR(CancellationScope::Check());
   }
   const std::string key = AttributesKey(files.document);
@@ -791,7 +793,7 @@ bool MetadataReader::IsListed(const Root& root, std::string_view path, bool keep
   const std::string prefix = Key(path, "");
   const auto document =
       keeps_looks ? FindDocument(root, prefix) : FindDocumentAlone(root, prefix);
-  // What cannot be looked at is shown, and loading it says why.
+  // A node that cannot be looked at is listed; loading it tells the reason.
   if (!document || *document) return true;
   if (root.is_v3() && IsReservedName(model::BaseName(path))) return false;
   const Search given{std::min(kMaxDirectories, std::max(rest.directories, 0)),

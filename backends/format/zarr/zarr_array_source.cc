@@ -45,8 +45,8 @@ struct Shard {
   std::optional<Generation> version = std::nullopt;
 };
 
-// What the IndexCache keeps of a shard: its decoded index, then the text of the
-// generation that this was read from, and how long that is.
+// The entry of a shard in the IndexCache: its decoded index, then the text of the generation in
+// which this was read, and the length of that text.
 Bytes WithVersion(const Bytes& index, const Generation& version) {
   const std::string text = version.ToText();
   const auto length = static_cast<uint32_t>(text.size());

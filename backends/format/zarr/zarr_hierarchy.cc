@@ -65,7 +65,7 @@ std::shared_ptr<const Node> MakeLinked(std::shared_ptr<const Node> alone, model:
   return {std::move(linked), node};
 }
 
-// What there is along a dimension, also if that is unlimited.
+// The present extent along a dimension, even if it is unlimited.
 uint64_t StoredExtent(const model::Ndarray& array, size_t i) {
   if (array.shape[i].size) return *array.shape[i].size;
   return array.storage.shape ? (*array.storage.shape)[i] : array.storage.size.value_or(0);
@@ -297,7 +297,7 @@ model::Result<std::optional<uint64_t>> ZarrHierarchy::KnownVersion(
   return linked.shape == (*outline)->shape ? version : AddLinks(version, linked.shape);
 }
 
-// What holds for a while holds from the time when the version of the root was asked for.
+// Kept looks hold from the time when the version of the root was asked for.
 model::Result<uint64_t> ZarrHierarchy::Version(std::string_view path) const {
   if (path == "/") reader_.ForgetKeptLooks();
   const auto known = KnownVersion(path);

@@ -80,7 +80,7 @@ class RemoteTree::Round {
     lists_along_.push_back(AddList(path));
     requests_.back().limit = kLongestListAhead;
   }
-  // Asks for those files of which nothing is known, to remember the answers.
+  // Asks for those files about which nothing is known, to remember the answers.
   void AddUnknown(std::span<const std::string> paths) {
     for (const std::string& path : paths) {
       if (!tree_.memory_.FindFile(path)) looks_along_.push_back(AddLook(path));
@@ -482,8 +482,8 @@ model::Result<Look> RemoteTree::LookAt(const std::string& path) const {
   return LookByName(path);
 }
 
-// What is not listed may be there. A directory may be known by its documents alone. `along`:
-// documents that are looked for as well.
+// A file that is not listed may still exist. A directory may be known by its documents alone.
+// `along`: documents to look for as well.
 model::Result<Look> RemoteTree::LookByName(const std::string& path,
                                            std::span<const std::string> along) const {
   const auto listed = memory_.FindNames(FolderOf(path));
@@ -514,7 +514,7 @@ model::Result<Look> RemoteTree::LookByName(const std::string& path,
   return look;
 }
 
-// What is called like a store may be one whose first documents spare all other requests.
+// If the name is that of a store, its first documents may make all other requests unnecessary.
 std::optional<Look> RemoteTree::LookForStore(const std::string& path,
                                              std::span<const std::string> along) const {
   Round round(*this);

@@ -143,8 +143,8 @@ model::Result<UniqueFd> SourceRoot::OpenAsCaller(const std::string& name, int fl
   return OpenAsSelf(name, flags, follow);
 }
 
-// What the kernel cannot be asked where an ordinary user has mounted for others: whether
-// `caller` might have opened it too, by the modes of what was opened and of the folders that it
+// If an ordinary user has mounted for others, the kernel cannot be asked. This decides whether
+// `caller` could have opened the file too, by the modes of the file and of the folders that it
 // is in now.
 model::Result<void> SourceRoot::CheckOpenTo(const Caller& caller, int fd, int flags) const {
   NDLFS_TRY(const auto status, StatForOthers(fd));

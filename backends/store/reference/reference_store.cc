@@ -31,7 +31,7 @@ constexpr std::string_view kBase64Prefix = "base64:";
 constexpr uint64_t kMaxGeneratedKeys = uint64_t{64} << 20;
 // The texts that are evaluated for them may take so much.
 constexpr uint64_t kMaxEvaluatedForKeys = uint64_t{256} << 20;
-// What one takes while the file is taken apart, about.
+// About how many bytes one takes while the file is parsed.
 constexpr uint64_t kBytesPerGenerated = 200;
 // The text itself, and what is made of it while it is read.
 constexpr uint64_t kBytesOfReferences = 3;
@@ -120,7 +120,7 @@ bool IsRemote(std::string_view url) {
          (url.find("://") != url.npos || url.find("::") != url.npos);
 }
 
-// What templates take in memory, about.
+// About how many bytes of memory templates take.
 uint64_t SizeOf(const Templates& templates) {
   constexpr uint64_t kPerTemplate = 100;
   uint64_t bytes = 0;
@@ -235,7 +235,7 @@ class JsonReferenceStore final : public ReferenceStore {
     return result;
   }
 
-  // What to read of the file for `options` of the part.
+  // The range to read in the file for `options` of the part.
   model::Result<ReadOptions> OptionsForTarget(const Reference& reference,
                                               const ReadOptions& options) const {
     const ByteRange& part = reference.range;

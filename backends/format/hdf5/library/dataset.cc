@@ -214,8 +214,8 @@ std::optional<Block> BeginningOf(const DatasetInfo& info) {
   return block;
 }
 
-// Decides how text is read from what the dataset begins with (see TextRule).
-// What cannot be read, says nothing.
+// Reads the beginning of the dataset to decide how its text is read (see TextRule). Text that
+// cannot be read has no influence.
 void InspectText(hid_t file, hid_t dataset, const ElementType& type, ObjectIndex& index,
                  DatasetInfo& info) {
   TextRule rule(info.type);

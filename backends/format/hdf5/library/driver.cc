@@ -176,7 +176,7 @@ H5FD_class_t MakeStoreDriverClass() {
   return driver;
 }
 
-// What a file's metadata may take in memory, where the library has a choice.
+// The memory for metadata of a file, where the library has a choice.
 constexpr size_t kMetadataCacheBytes = 1 << 20;
 
 model::Result<void> LimitMetadataCache(hid_t properties) {
@@ -229,7 +229,7 @@ void ClearReadError() {
 std::string DriverName(const std::string& path) { return "/" + path; }
 
 void PrefetchObjects(hid_t file, std::span<const haddr_t> addresses) {
-  // What the library reads of an object header at first.
+  // How many bytes of an object header the library reads at first.
   constexpr uint64_t kHeaderBytes = 512;
   void* driver_file = nullptr;
   const Handle properties(H5Fget_create_plist(file));
