@@ -12,7 +12,7 @@
 namespace ndlfs::fs {
 namespace {
 
-// What the system refused while a document was written.
+// Collects errors of the system while a document is written.
 class Refusals {
  public:
   void Add(const model::Error& error) {
@@ -48,7 +48,7 @@ class TracedHierarchy final : public backends::Hierarchy {
 
   model::Result<std::shared_ptr<const backends::Node>> Load(
       std::string_view path) const override {
-    // What is left out because nobody waits any more makes Write() fail.
+    // If something is left out because nobody waits any more, Write() fails.
     if (auto wanted = GoOn(); !wanted) {
       refusals_.Add(wanted.error());
       return model::Propagate(std::move(wanted).error());

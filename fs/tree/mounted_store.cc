@@ -21,8 +21,7 @@ namespace {
 using backends::FileStatus;
 using model::IoError;
 
-// What a store or an entity weighs at least: as many as this makes are kept of
-// those that are small.
+// The least weight of a store or an entity. It limits how many small ones are kept.
 constexpr uint64_t kLeastOpened = StoreServices::kOpenedBytes / 128;
 constexpr uint64_t kLeastEntity = StoreServices::kEntityBytes / 1024;
 constexpr uint64_t kHeavyIndex = uint64_t{1} << 20;
@@ -437,7 +436,7 @@ model::Result<EntityPtr> MountedStore::Load(const HierarchyPtr& hierarchy,
   if (!node) {
     const bool gone = node.error().code() == model::ErrorCode::kNotFound;
     if (gone || IsStale(node.error())) return model::Propagate(std::move(node).error());
-    // What is no object of this store needs no reason why it is not shown.
+    // A path that is no object of this store needs no reason why it is not shown.
     if (!IsListed(*hierarchy, path)) {
       if (is_shared() && IsDenied(node.error())) return model::Propagate(node.error());
       return model::NotFound("{}", path);

@@ -201,7 +201,7 @@ void WholeFiles::AddStore(MountContext& context, std::string name,
   const std::string path = FollowLinks(*context.source, path_of_entry);
   const auto status = context.source->Stat(path, Follow::kNo);
   const auto found = status && *status ? context.catalog.Find(path, **status) : nullptr;
-  // What nobody can tell at this moment is shown as it is.
+  // If nobody can tell at this moment what it is, it is shown unchanged.
   if (!found || !*found) {
     taken.insert(std::move(name));
     return;

@@ -122,8 +122,8 @@ MetaPlace PlaceOfSteps(const MetaImage& image, const AllSteps& steps) {
   return place;
 }
 
-// The space of a header points right, front and up; that of ITK left, back and up. nullopt
-// where what is shown has other axes than the image of the header.
+// The space of a header points right, front and up; that of ITK left, back and up. nullopt if
+// the shown elements have other axes than the image of the header.
 std::optional<MetaPlace> PlaceOfHeader(const MetaImage& image, const NiftiPlace& header) {
   const Placement placement = PlacementIn(*image.geometry.image, header);
   if (image.lengths.size() != 3) return std::nullopt;

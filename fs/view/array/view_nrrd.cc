@@ -117,7 +117,8 @@ bool IsInTime(const Axis& axis) {
   return axis.role == AxisRole::kTime || axis.name == "t" || axis.name == "time";
 }
 
-// Each axis whose coordinates are regular is one of the space. None where all ascend.
+// Each axis whose coordinates are regular becomes an axis of the space. nullopt if all of them
+// ascend.
 std::optional<NrrdSpace> SpaceOfSteps(const Nrrd& nrrd, const AllSteps& steps) {
   std::vector<size_t> known;
   bool is_descending = false;

@@ -32,7 +32,7 @@ std::optional<Picture> FittingTiff(const ArrayInput& input) {
   return Picture{*numbers, *raster};
 }
 
-// What ImageJ calls the dimensions of a stack; it wants them in this order, the fastest first.
+// ImageJ's names of the dimensions of a stack; it wants them in this order, the fastest first.
 enum StackAxis : uint8_t { kChannels, kSlices, kFrames, kNoStackAxis };
 constexpr size_t kStackAxes = 3;
 

@@ -72,7 +72,7 @@ Names NamesIn(const Names& names, const std::vector<double>& values) {
   return used.empty() || names.size() <= kMostCategories ? names : used;
 }
 
-// What the numbers are, and how they are called.
+// The meaning of the numbers, and their name.
 struct SampleMeaning {
   std::string name;   // of the array
   std::string title;  // a sentence about it, else the name
@@ -421,7 +421,7 @@ std::string RangesText(const SamplePlan& plan) {
   return "[" + text + "]";
 }
 
-// What is shown of the array, in so far as that is not all of it.
+// Tells which part of the array is shown, if not all of it.
 Result<std::string> Subtitle(const SamplePlan& plan,
                              const std::vector<PreviewDimension>& dimensions,
                              const SampleMeaning& meaning, const Samples& samples) {
