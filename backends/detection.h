@@ -34,13 +34,16 @@ bool MayBeStoreFile(std::string_view file_name);
 // look may succeed. A directory that the caller may not read is no store.
 model::Result<const Format*> DetectDirectory(const Source& source, std::string_view path);
 const Format* DetectFile(const Source& source, std::string_view path);
+// The format of the store at `path`, be it a file or a directory; null if it is no store, or
+// does not exist.
+model::Result<const Format*> DetectStore(const Source& source, std::string_view path);
 
 // Tells that the caller is about to find out whether the directory at `path`, and the entry
 // `name` in it, are stores. If looks are requests, the requests for both are sent together.
 void LookForStores(const Source& source, const std::string& path, std::string_view name);
 
-// Whether the directory at `path` is probably a store, by its name. The top of a source may
-// also be a part of a store.
+// Whether the directory at `path` is probably a store, by its name. For the top of a source,
+// also whether it is probably a part of a store, by the names of the directories around it.
 bool IsCalledLikeStore(const Source& source, std::string_view path);
 
 // The names of documents that make a directory a store and make it unnecessary to look for
@@ -48,9 +51,6 @@ bool IsCalledLikeStore(const Source& source, std::string_view path);
 std::span<const std::string_view> MarkersAskedFirst();
 // The extension that most directories with such documents have.
 inline constexpr std::string_view kMarkedExtension = ".zarr";
-
-// The same for a file or a directory; null if there is neither.
-model::Result<const Format*> DetectStore(const Source& source, std::string_view path);
 
 // The result of one look at a file.
 struct FileLook {

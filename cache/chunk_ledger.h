@@ -18,7 +18,7 @@
 namespace ndlfs::cache {
 
 // The ledger of one array notes the version of each file from which data of the array were
-// read. That a file is absent is a version, too. So before the next program opens a view of the
+// read. Being absent counts as a version, too. So before the next program opens a view of the
 // array, a change of any of these files is noticed. Once a change was noticed, the ledger stays
 // changed: data from before and after the change do not belong together. The owner has to begin
 // a new ledger, with a new ArraySource. Thread-safe.

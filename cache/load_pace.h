@@ -83,8 +83,8 @@ class LoadPace {
    private:
     LoadPace* pace_;
     int64_t start_ = 0;
-    std::optional<int64_t>
-        switches_;  // voluntary ones of the thread so far; none: not measured
+    // How often the thread had given its core away before; nullopt: not measured.
+    std::optional<int64_t> switches_;
   };
 
   // A turn to decode `bytes` of memory, while the object exists. If fetches have to wait, the

@@ -39,7 +39,7 @@ class ChunkGrid {
  public:
   enum class Edge {
     kFull,     // chunks at the edge are as large as the others (Zarr, HDF5)
-    kCropped,  // and here they end where the array ends (N5, contiguous files)
+    kCropped,  // chunks at the edge end where the array ends (N5, contiguous files)
   };
 
   ChunkGrid() = default;
@@ -55,7 +55,7 @@ class ChunkGrid {
   const std::vector<uint64_t>& array_shape() const { return array_shape_; }
   // The extents of the largest chunk.
   const std::vector<uint64_t>& max_chunk_shape() const { return chunk_shape_; }
-  // Chunks along each dimension. 0 where the array has no extent.
+  // The number of chunks along each dimension; 0 along a dimension without extent.
   const std::vector<uint64_t>& counts() const { return counts_; }
   bool is_regular() const { return bounds_.empty(); }
 
@@ -81,14 +81,14 @@ struct ArraySpec {
   std::vector<uint64_t> shape;
   ChunkGrid grid;
   CodecChain codecs;
-  // One element, as decoded, for chunks that are absent; empty means zeros.
+  // The fill value of absent chunks: one decoded element; empty means zeros.
   std::vector<std::byte> fill;
   // The most bytes of a chunk of elements of variable size, encoded or decoded
   // (OpenOptions::max_chunk_size). The shape bounds other chunks.
   uint64_t max_chunk_bytes = uint64_t{1} << 30;
 };
 
-// Where one encoded chunk is.
+// Where one chunk is: in pieces of a value, in memory, or in what only a library can read.
 struct ChunkLocation {
   // Nothing is stored: the fill value stands for all elements.
   static ChunkLocation Absent() { return {}; }
@@ -181,6 +181,7 @@ struct JoinedPart {
 class JoinedArray {
  public:
   virtual ~JoinedArray() = default;
+  // The dimension along which the parts follow each other.
   virtual size_t dim() const = 0;
   // Where each part begins along that dimension, ascending, and the end: one number more than
   // there are parts.
@@ -188,7 +189,7 @@ class JoinedArray {
   // Opens part `i`. Reads metadata, and fails if the part does not fit into the join. May keep
   // the parts that were opened last.
   virtual model::Result<JoinedPart> OpenPart(size_t i) const = 0;
-  // Whether nothing has to be decoded in parts like the first one.
+  // Whether parts like the first one need no decoding.
   virtual bool is_plain() const = 0;
   // A number that changes if one of the parts changes, for readers that keep data of all parts.
   // Looks at each part, but opens none. nullopt if it cannot be found out: parts that are
@@ -210,7 +211,7 @@ class ArraySource {
   virtual model::Result<ChunkLocation> Locate(std::span<const uint64_t> index,
                                               IndexCache& indexes) const = 0;
 
-  // Set when the elements can be read from a file as they are.
+  // Where the elements lie, if they can be read from a file as they are.
   virtual std::optional<ContiguousRange> contiguous() const { return std::nullopt; }
 
   // Set if the elements lie in other arrays. The grid then only says which elements are read

@@ -73,6 +73,8 @@ struct Link {
   std::string path_in_file = {};
 };
 
+// The groups, arrays and links of an opened store, by NDL path name. Several threads use it at
+// once.
 class Hierarchy {
  public:
   virtual ~Hierarchy() = default;
@@ -99,8 +101,8 @@ class Hierarchy {
   // loading them.
   virtual model::Result<std::vector<std::string>> List(std::string_view path) const = 0;
 
-  // Set if `path` is a link, or a second name of an object, rather than an
-  // object.
+  // The link at `path`, or the second name of an object; nullopt if there is an object itself,
+  // or nothing.
   virtual std::optional<Link> GetLink(std::string_view) const { return std::nullopt; }
 
   // A number that changes when the metadata of `path` (but not of objects below it) change.

@@ -45,6 +45,7 @@ struct ValueInfo {
   }
 };
 
+// Some bytes of a value.
 struct ByteRange {
   static constexpr uint64_t kToEnd = std::numeric_limits<uint64_t>::max();
   uint64_t offset = 0;
@@ -59,9 +60,8 @@ struct ReadOptions {
   bool from_end = false;
   // If set, a value of another generation is refused (kStale).
   std::optional<Generation> if_match = std::nullopt;
-  // May be null. A store that mostly has to wait for bytes calls it before `reserve`, once at
-  // most, if it need not wait for these bytes. In this call the caller can wait until there is
-  // memory for them.
+  // May be null. Only a store that usually waits for its bytes calls it, if it has these bytes
+  // at hand: once at most, before `reserve`. The call may wait until there is memory for them.
   const std::function<void()>* at_hand = nullptr;
 
   // The range of these bytes in a value of `total_size` bytes.
@@ -93,10 +93,12 @@ struct ReadRequest {
   uint64_t limit = std::numeric_limits<uint64_t>::max();
 };
 
+// One child in a listing.
 struct StoreEntry {
   std::string name;
-  bool is_prefix;        // has children (a directory); otherwise a value
-  bool is_link = false;  // leads there, or may lead there: the target is not known for sure
+  bool is_prefix;  // has children (a directory); otherwise a value
+  // The entry is a link, or may be one, so that `is_prefix` is not known for sure.
+  bool is_link = false;
 };
 
 // A Store maps keys to bytes: a directory, a zip archive, a single file. Keys
@@ -108,11 +110,11 @@ class Store {
  public:
   virtual ~Store() = default;
 
-  // Reads some bytes of the value at `key`. One call tells the bytes, the size of
-  // the whole value, and the version to which they belong. kStale if the value
-  // changes during the read. Without `if_match`, reads the present value. Returns
-  // nullopt without a call of `reserve` if there is no such key. Checks the result
-  // of DoRead(): one that contradicts itself is an error.
+  // Reads some bytes of the value at `key`, into memory that `reserve` provides. The result
+  // tells how many bytes were read, the size of the whole value, and the generation to which
+  // they belong. kStale if the value changes during the read. Without `if_match`, reads the
+  // present value. Returns nullopt without a call of `reserve` if there is no such key. Checks
+  // the result of DoRead(): one that contradicts itself is an error.
   model::Result<std::optional<ReadResult>> Read(std::string_view key,
                                                 const ReadOptions& options,
                                                 const Reserve& reserve) const;
@@ -142,7 +144,7 @@ class Store {
 
   // Whether each look at a key is a request to a server.
   virtual bool looks_are_requests() const { return false; }
-  // Whether reading a value in parts costs no more than reading it at once.
+  // Whether reading a value in several parts costs no more than reading all of it at once.
   virtual bool ReadsInParts() const { return false; }
 
   // The facts about the value at `key`; nullopt if there is no such key. Costs

@@ -112,8 +112,8 @@ class RequestQueue {
 
   struct Stats {
     uint64_t waiting = 0;       // now
-    uint64_t running = 0;       // now; included in `waiting`
-    uint64_t abandoned = 0;     // refused already, but still running
+    uint64_t running = 0;       // now
+    uint64_t abandoned = 0;     // those of `running` that were refused already
     uint64_t waited = 0;        // requests that had to wait for their turn
     double waited_seconds = 0;  // the sum of their waiting times
     uint64_t timed_out = 0;

@@ -54,9 +54,9 @@ struct ArrayInput {
   // Reads the whole array; null if only a part is shown.
   std::shared_ptr<const cache::ArrayReader> reader;
   ScanLimits scan;
-  // The group that holds the array. Null if the array is the whole store, and if only its type
-  // and shape count: ViewProvider::Names() must do without it. Asking the group is what makes
-  // it read anything.
+  // The group that holds the array. It reads nothing before a view asks it for something. Null
+  // if the array is the whole store. Also null if only type and shape are known, so
+  // ViewProvider::Names() must do without it.
   std::shared_ptr<const GroupInput> group = nullptr;
   // If only a part is shown: its origin.
   std::shared_ptr<const ArrayPart> part = nullptr;
@@ -120,8 +120,8 @@ class GroupInput {
 // The coordinates along dimension `d` of `array`, or of the part of it, by the scope rules of
 // NDL: the dimension coordinate of that name in the group of the array, or in the nearest group
 // around it that has one. nullopt if there are none, or they have another length or no data. A
-// dimension coordinate is its own. Loads them now, and reads no chunk. An error says that they
-// could not be loaded; it may be transient.
+// dimension coordinate has itself as coordinates. Loads them now, and reads no chunk. An error
+// says that they could not be loaded; it may be transient.
 model::Result<std::optional<ArrayInput>> FindCoordinate(const ArrayInput& array, size_t d);
 
 // The NDL path name of an array: "/" for one that is the whole store.
