@@ -103,9 +103,9 @@ class ReadStream {
   ReadStream(Prefetcher& prefetcher, std::shared_ptr<const ArrayReader> reader);
   ~ReadStream();
 
-  // To be called before bytes [offset, offset + size) of the element stream are
-  // read. Returns kAlone for a small read if the reader has just gone
-  // elsewhere, and not by another jump of the same width.
+  // Call it before bytes [offset, offset + size) of the element stream are read. Returns kAlone
+  // for a small read if the reader has just gone elsewhere, and not by another jump of the same
+  // width.
   ReadHint OnRead(uint64_t offset, uint64_t size) EXCLUDES(mutex_);
 
   // Tells that the reader will come to byte `offset`. Has the chunk there decoded now, if it

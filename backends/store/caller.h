@@ -37,7 +37,7 @@ CallerPtr FindCaller(uid_t uid, gid_t gid, std::vector<gid_t> groups);
 // all.
 const CallerPtr& SelfAsCaller();
 
-// Sets the caller for whom the calling thread works. Costs no system call: the thread takes the
+// Sets the caller that the calling thread works for. Costs no system call: the thread takes the
 // identity of the caller when it opens a file (see TakenIdentity). A thread that helps another
 // one makes a scope with the Current() of that thread.
 class CallerScope {

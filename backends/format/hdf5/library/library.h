@@ -34,7 +34,7 @@ enum class ObjectKind : uint8_t {
   kOther,         // a link of a kind that only its writer knows
 };
 
-// What is at a path.
+// The object or link at a path.
 struct Location {
   ObjectKind kind = ObjectKind::kGroup;
   std::string target;
